@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/base/fields.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <numeric>
+#include <set>
+#include <stdexcept>
+#include <variant>
+
+namespace trainyard::base {
+namespace {
+
+constexpr std::size_t kMaximumDepth = 64;
+constexpr std::size_t kMaximumBytes = 64u << 20;
+constexpr std::size_t kMaximumKeys = 10'000;  // of one object: they are searched one by one
+constexpr std::size_t kLongestName = 64;      // longer words are not compared with the known ones
+
+std::string number_text(double value) {
+  if (std::fabs(value) < 1e15 && value == std::floor(value)) return std::to_string(static_cast<std::int64_t>(value));
+  return Json(value).dump();
+}
+
+// Whether a person would want to read it: not infinite, and not merely what the type holds.
+bool is_bound(double value) { return std::fabs(value) < 9e18; }
+
+std::string range_text(const Range& range) {
+  const bool low = is_bound(range.low), high = is_bound(range.high);
+  if (low && high) return number_text(range.low) + " to " + number_text(range.high);
+  if (low) return "at least " + number_text(range.low);
+  if (high) return "at most " + number_text(range.high);
+  return "any";
+}
+
+bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }  // UTF-8
+
+std::string shortened(const std::string& text) {
+  if (text.size() <= 60) return text;
+  std::size_t end = 57;
+  while (end > 0 && continues_character(text[end])) --end;
+  return text.substr(0, end) + "...";
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+    }
+  }
+  return row.back();
+}
+
+std::string line_and_column(std::string_view text, std::size_t byte) {
+  const std::string_view before = text.substr(0, std::min(byte > 0 ? byte - 1 : 0, text.size()));
+  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  const auto start = before.rfind('\n');
+  return "line " + std::to_string(line) + ", column " + std::to_string(before.size() - (start == std::string_view::npos ? 0 : start + 1) + 1);
+}
+
+Json schema_of_kind(FieldKind kind, const FieldDescription& d) {
+  switch (kind) {
+    case FieldKind::boolean: return {{"type", "boolean"}};
+    case FieldKind::integer: return {{"type", "integer"}};
+    case FieldKind::number: return {{"type", "number"}};
+    case FieldKind::text: return {{"type", "string"}};
+    case FieldKind::choice: return {{"enum", d.choices}};
+    case FieldKind::document: return json_schema(d.fields, "");
+    case FieldKind::list: return {{"type", "array"}, {"items", schema_of_kind(d.element, d)}};
+  }
+  return {};
+}
+
+void add_bounds(Json& schema, const FieldDescription& d) {
+  const bool numeric = d.kind == FieldKind::integer || d.kind == FieldKind::number;
+  const char* low = numeric ? "minimum" : d.kind == FieldKind::list ? "minItems" : "minLength";
+  const char* high = numeric ? "maximum" : d.kind == FieldKind::list ? "maxItems" : "maxLength";
+  const auto bound = [&](double value) { return d.kind == FieldKind::number ? Json(value) : Json(static_cast<std::int64_t>(value)); };
+  if (std::isfinite(d.range.low)) schema[low] = bound(d.range.low);
+  if (std::isfinite(d.range.high)) schema[high] = bound(d.range.high);
+}
+
+// What strict parsing leaves open: depth, the number of keys, and keys given twice.
+class Bounds {
+ public:
+  void follow(Json::parse_event_t event, const Json& parsed) {
+    switch (event) {
+      case Json::parse_event_t::object_start:
+      case Json::parse_event_t::array_start: return open();
+      case Json::parse_event_t::object_end:
+      case Json::parse_event_t::array_end: return keys_.pop_back();
+      case Json::parse_event_t::key: return add_key(parsed.get_ref<const std::string&>());
+      case Json::parse_event_t::value: return;
+    }
+  }
+
+ private:
+  void open() {
+    if (keys_.size() == kMaximumDepth) throw std::length_error("nested deeper than " + std::to_string(kMaximumDepth) + " levels");
+    keys_.emplace_back();
+  }
+
+  void add_key(const std::string& key) {
+    if (!keys_.back().insert(key).second) throw std::invalid_argument("the key \"" + shortened(key) + "\" is given twice in one object");
+    if (keys_.back().size() > kMaximumKeys) throw std::length_error("an object with more than " + std::to_string(kMaximumKeys) + " keys");
+  }
+
+  std::vector<std::set<std::string>> keys_;  // of the objects that are open; an array has none
+};
+
+using Step = std::variant<std::string, std::size_t>;
+
+Problem bad_path(const std::string& path, std::string what) {
+  return {ProblemCode::bad_input, path, std::move(what), "a path such as training.batch_per_rank or topology.hosts[0].name", ""};
+}
+
+Result<std::vector<Step>> split_path(const std::string& path) {
+  std::vector<Step> steps;
+  std::size_t at = 0;
+  while (at < path.size()) {
+    if (steps.size() == kMaximumDepth) return fail(bad_path(path.substr(0, 40) + "...", "the path is longer than any document is deep"));
+    if (path[at] == '[') {
+      std::size_t index = 0;
+      const auto [end, error] = std::from_chars(path.data() + at + 1, path.data() + path.size(), index);
+      if (error != std::errc{} || end == path.data() + path.size() || *end != ']') return fail(bad_path(path, "cannot read this path"));
+      steps.emplace_back(index);
+      at = static_cast<std::size_t>(end - path.data()) + 1;
+    } else {
+      if (at > 0 && path[at] != '.') return fail(bad_path(path, "cannot read this path"));
+      if (at > 0) ++at;
+      const std::size_t end = std::min(path.find_first_of(".[", at), path.size());
+      if (end == at) return fail(bad_path(path, "cannot read this path"));
+      steps.emplace_back(path.substr(at, end - at));
+      at = end;
+    }
+  }
+  if (steps.empty()) return fail(bad_path(path, "the path is empty"));
+  return steps;
+}
+
+// The place `step` names in `parent`, or null.
+Json* step_into(Json& parent, const Step& step) {
+  if (const auto* key = std::get_if<std::string>(&step)) {
+    if (!parent.is_object()) return nullptr;
+    const auto at = parent.find(*key);
+    return at == parent.end() ? nullptr : &*at;
+  }
+  const std::size_t index = std::get<std::size_t>(step);
+  return parent.is_array() && index < parent.size() ? &parent[index] : nullptr;
+}
+
+}  // namespace
+
+namespace detail {
+
+std::string join_names(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+void report(Problems& problems, const std::string& path, std::string what, std::string accepted, std::string advice) {
+  problems.push_back({ProblemCode::bad_input, path, std::move(what), std::move(accepted), std::move(advice)});
+}
+
+std::size_t characters(std::string_view utf8) {
+  return static_cast<std::size_t>(std::count_if(utf8.begin(), utf8.end(), [](char c) { return !continues_character(c); }));
+}
+
+std::string found(const Json& value) {
+  std::string text = value.is_structured() ? "" : shortened(value.dump(-1, ' ', false, Json::error_handler_t::replace));
+  switch (value.type()) {
+    case Json::value_t::null: return "null";
+    case Json::value_t::object: return "an object";
+    case Json::value_t::array: return "a list";
+    case Json::value_t::string: return "the text " + text;
+    case Json::value_t::boolean: return text;
+    default: return "the number " + text;
+  }
+}
+
+std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
+  std::string best;
+  if (word.size() > kLongestName) return best;
+  std::size_t least = 1 + word.size() / 3;
+  for (const std::string& candidate : candidates)
+    if (const std::size_t distance = edit_distance(word, candidate); distance <= least) {
+      best = candidate;
+      least = distance - (distance > 0 ? 1 : 0);
+    }
+  return best;
+}
+
+bool check_number(const Json& value, bool whole, const Range& range, const std::string& path, Problems& problems) {
+  if (!value.is_number() || (whole && !value.is_number_integer())) {
+    report(problems, path, std::string("expected a ") + (whole ? "whole number" : "number") + ", found " + found(value), range_text(range));
+    return false;
+  }
+  const double number = value.get<double>();
+  const bool beyond_int64 = whole && value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{1} << 62;
+  if (std::isfinite(number) && number >= range.low && number <= range.high && !beyond_int64) return true;
+  report(problems, path, found(value) + " is out of range", range_text(range));
+  return false;
+}
+
+bool check_length(std::size_t length, const Range& range, const char* unit, const std::string& path, Problems& problems) {
+  const auto size = static_cast<double>(length);
+  if (size >= range.low && size <= range.high) return true;
+  report(problems, path, "has " + std::to_string(length) + " " + unit, range_text(range) + " " + unit);
+  return false;
+}
+
+void check_keys(const Json& object, const std::vector<std::string>& known, const std::string& path, Problems& problems) {
+  for (const auto& [key, value] : object.items()) {
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    const std::string guess = nearest(key, known);
+    report(problems, child(path, shortened(key)), "unknown key", join_names(known), guess.empty() ? "Remove it." : "Did you mean \"" + guess + "\"?");
+  }
+}
+
+}  // namespace detail
+
+Result<Json> parse_json(std::string_view text, const std::string& where) {
+  const auto bad = [&](std::string what) {
+    return fail({ProblemCode::bad_input, where, std::move(what), "one JSON document", "Mend the file there, or start from an example."});
+  };
+  if (text.size() > kMaximumBytes) return bad("is larger than 64 MiB");
+  Bounds bounds;
+  try {
+    return Json::parse(text, [&](int, Json::parse_event_t event, const Json& parsed) { return bounds.follow(event, parsed), true; });
+  } catch (const Json::parse_error& error) {
+    std::string reason = error.what();
+    if (const auto colon = reason.rfind("; "); colon != std::string::npos) reason = reason.substr(colon + 2);
+    return bad("not JSON at " + line_and_column(text, error.byte) + ": " + reason);
+  } catch (const std::exception& error) {
+    return bad(std::string("not acceptable JSON: ") + error.what());
+  }
+}
+
+Json json_schema(const std::vector<FieldDescription>& fields, std::string_view title) {
+  Json schema = {{"type", "object"}};
+  if (!title.empty()) schema = {{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", title}, {"type", "object"}};
+  schema["additionalProperties"] = false;
+  Json& properties = schema["properties"] = Json::object();
+  for (const FieldDescription& d : fields) {
+    Json property = schema_of_kind(d.kind, d);
+    property["description"] = d.unit.empty() ? d.help : d.help + " [" + d.unit + "]";
+    if (d.kind != FieldKind::document && d.kind != FieldKind::list) property["default"] = d.default_value;
+    add_bounds(property, d);
+    properties[d.name] = std::move(property);
+  }
+  return schema;
+}
+
+Result<Json> value_at(const Json& document, const std::string& path) {
+  const auto steps = split_path(path);
+  if (!steps) return fail(steps.error());
+  Json* at = const_cast<Json*>(&document);
+  for (const Step& step : *steps)
+    if (at = step_into(*at, step); at == nullptr) return fail(bad_path(path, "there is no such place in the document"));
+  return *at;
+}
+
+Result<void> set_value_at(Json& document, const std::string& path, Json value) {
+  const auto steps = split_path(path);
+  if (!steps) return fail(steps.error());
+  Json changed = document;
+  Json* at = &changed;
+  for (std::size_t i = 0; i < steps->size(); ++i) {
+    const auto* key = std::get_if<std::string>(&(*steps)[i]);
+    if (key != nullptr && at->is_object() && !at->contains(*key)) (*at)[*key] = i + 1 < steps->size() ? Json::object() : Json();
+    if (at = step_into(*at, (*steps)[i]); at == nullptr) return fail(bad_path(path, "there is no such place in the document"));
+  }
+  *at = std::move(value);
+  document = std::move(changed);
+  return {};
+}
+
+}  // namespace trainyard::base

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Field tables. A document type lists its fields once (name, member, unit, range, help); JSON, JSON Schema, --set,
+// validation and the inspector all follow from that list.
+//
+//   template <> struct base::Fields<Training> {
+//     static constexpr std::string_view title = "Training";
+//     static auto table() {
+//       return std::tuple{base::field("batch_per_rank", &Training::batch_per_rank, "samples", {1, 1 << 20}, "Samples a rank ..."), ...};
+//     }
+//   };
+//
+// A member may be bool, an integer, double, std::string, an enum with `Names`, another document, or a std::vector of
+// these. The default is the member's value in a default-constructed document.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "core/base/json.h"
+
+namespace trainyard::base {
+
+// Inclusive bounds of a number; for text and lists, of its length.
+struct Range {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+};
+
+template <class Document>
+struct Fields;  // specialise: `title`, `table()`
+
+// The words of an enum, in order of declaration; specialise with `static constexpr std::pair<Enum, std::string_view> table[]`.
+template <class Enum>
+struct Names;
+
+template <class Owner, class Value>
+struct Field {
+  using value_type = Value;
+  std::string_view name;
+  Value Owner::*member;
+  std::string_view unit;
+  Range range;
+  std::string_view help;
+  bool (*used)(const Owner&) = nullptr;  // null: always. Else: whether the value matters, given the others (kind, ...)
+};
+
+template <class Owner, class Value>
+constexpr Field<Owner, Value> field(std::string_view name, Value Owner::*member, std::string_view unit, Range range, std::string_view help,
+                                    std::type_identity_t<bool (*)(const Owner&)> used = nullptr) {
+  return {name, member, unit, range, help, used};
+}
+
+template <class T>
+concept IsDocument = requires {
+  Fields<T>::title;
+};
+template <class T>
+concept IsNamed = std::is_enum_v<T> && requires {
+  Names<T>::table;
+};
+template <class T>
+struct IsVector : std::false_type {};
+template <class T>
+struct IsVector<std::vector<T>> : std::true_type {};
+
+template <IsNamed Enum>
+std::string_view name_of(Enum value) {
+  for (const auto& [candidate, word] : Names<Enum>::table)
+    if (candidate == value) return word;
+  return "?";
+}
+
+template <IsNamed Enum>
+std::vector<std::string> all_names() {
+  std::vector<std::string> words;
+  for (const auto& entry : Names<Enum>::table) words.emplace_back(entry.second);
+  return words;
+}
+
+// The same field without its types: what a form or a schema needs to know.
+enum class FieldKind { boolean, integer, number, text, choice, document, list };
+struct FieldDescription {
+  std::string name;
+  FieldKind kind = FieldKind::text;
+  std::string unit;
+  Range range;
+  std::string help;
+  Json default_value;
+  std::vector<std::string> choices;         // FieldKind::choice
+  std::vector<FieldDescription> fields;     // of a document, or of a list's elements when they are documents
+  FieldKind element = FieldKind::document;  // FieldKind::list
+  bool used = true;                         // given the document that `describe` was asked about
+};
+
+namespace detail {
+
+std::string join_names(const std::vector<std::string>& names);
+void report(Problems& problems, const std::string& path, std::string what, std::string accepted, std::string advice = "");
+std::string found(const Json& value);                                                    // "the text \"fast\"", "the number 3.5"
+std::string nearest(std::string_view word, const std::vector<std::string>& candidates);  // "" when none is near
+bool check_number(const Json& value, bool whole, const Range& range, const std::string& path, Problems& problems);
+bool check_length(std::size_t length, const Range& range, const char* unit, const std::string& path, Problems& problems);
+void check_keys(const Json& object, const std::vector<std::string>& known, const std::string& path, Problems& problems);
+std::size_t characters(std::string_view utf8);
+
+// What `range` and the type of the member both allow.
+template <class Number>
+Range narrowed(const Range& range) {
+  using Limits = std::numeric_limits<Number>;
+  return {std::max(range.low, static_cast<double>(Limits::lowest())), std::min(range.high, static_cast<double>(Limits::max()))};
+}
+
+inline std::string child(const std::string& path, std::string_view key) { return path.empty() ? std::string(key) : path + "." + std::string(key); }
+
+}  // namespace detail
+
+template <class T>
+Json write_value(const T& value);
+template <class T>
+void read_value(const Json& json, T& value, const Range& range, const std::string& path, Problems& problems);
+
+// The document as JSON, every field present, in table order.
+template <IsDocument Document>
+Json write_document(const Document& document) {
+  Json json = Json::object();
+  std::apply([&](const auto&... f) { ((json[std::string(f.name)] = write_value(document.*(f.member))), ...); }, Fields<Document>::table());
+  return json;
+}
+
+// Reads what is there over what `document` holds; appends every problem found (unknown keys, types, ranges) and goes on.
+template <IsDocument Document>
+void read_document(const Json& json, Document& document, const std::string& path, Problems& problems) {
+  if (!json.is_object()) return detail::report(problems, path, "expected an object, found " + detail::found(json), "{...}");
+  std::vector<std::string> known;
+  const auto read_one = [&](const auto& f) {
+    known.emplace_back(f.name);
+    if (const auto at = json.find(std::string(f.name)); at != json.end()) read_value(*at, document.*(f.member), f.range, detail::child(path, f.name), problems);
+  };
+  std::apply([&](const auto&... f) { (read_one(f), ...); }, Fields<Document>::table());
+  detail::check_keys(json, known, path, problems);
+}
+
+template <class T>
+Json write_value(const T& value) {
+  if constexpr (IsDocument<T>) {
+    return write_document(value);
+  } else if constexpr (IsNamed<T>) {
+    return std::string(name_of(value));
+  } else if constexpr (IsVector<T>::value) {
+    Json list = Json::array();
+    for (const auto& element : value) list.push_back(write_value(element));
+    return list;
+  } else {
+    return value;
+  }
+}
+
+template <class T>
+void read_value(const Json& json, T& value, const Range& range, const std::string& path, Problems& problems) {
+  if constexpr (IsDocument<T>) {
+    read_document(json, value, path, problems);
+  } else if constexpr (IsNamed<T>) {
+    const auto names = all_names<T>();
+    if (json.is_string())
+      for (const auto& [candidate, word] : Names<T>::table)
+        if (json.get_ref<const std::string&>() == word) return void(value = candidate);
+    const std::string guess = json.is_string() ? detail::nearest(json.get_ref<const std::string&>(), names) : "";
+    detail::report(problems, path, "unknown value: " + detail::found(json), detail::join_names(names), guess.empty() ? "" : "Did you mean \"" + guess + "\"?");
+  } else if constexpr (IsVector<T>::value) {
+    if (!json.is_array()) return detail::report(problems, path, "expected a list, found " + detail::found(json), "[...]");
+    if (!detail::check_length(json.size(), range, "entries", path, problems)) return;
+    value.assign(json.size(), {});
+    for (std::size_t i = 0; i < json.size(); ++i) read_value(json[i], value[i], {}, path + "[" + std::to_string(i) + "]", problems);
+  } else if constexpr (std::is_same_v<T, bool>) {
+    if (!json.is_boolean()) return detail::report(problems, path, "expected true or false, found " + detail::found(json), "true, false");
+    value = json.get<bool>();
+  } else if constexpr (std::is_arithmetic_v<T>) {
+    if (detail::check_number(json, std::is_integral_v<T>, detail::narrowed<T>(range), path, problems)) value = json.get<T>();
+  } else {
+    if (!json.is_string()) return detail::report(problems, path, "expected a text, found " + detail::found(json), "\"...\"");
+    if (detail::check_length(detail::characters(json.get_ref<const std::string&>()), range, "characters", path, problems)) value = json.get<std::string>();
+  }
+}
+
+template <class T>
+constexpr FieldKind kind_of() {
+  if constexpr (IsDocument<T>) return FieldKind::document;
+  else if constexpr (IsNamed<T>) return FieldKind::choice;
+  else if constexpr (IsVector<T>::value) return FieldKind::list;
+  else if constexpr (std::is_same_v<T, bool>) return FieldKind::boolean;
+  else if constexpr (std::is_integral_v<T>) return FieldKind::integer;
+  else if constexpr (std::is_floating_point_v<T>) return FieldKind::number;
+  else return FieldKind::text;
+}
+
+// The fields of a document without their types; `used` is judged by the values of `document`.
+template <IsDocument Document>
+std::vector<FieldDescription> describe(const Document& document) {
+  std::vector<FieldDescription> descriptions;
+  const Document defaults{};
+  const auto one = [&]<class Value>(const Field<Document, Value>& f) {
+    FieldDescription d{std::string(f.name), kind_of<Value>(), std::string(f.unit), f.range, std::string(f.help), write_value(defaults.*(f.member)), {}, {}};
+    if constexpr (IsNamed<Value>) d.choices = all_names<Value>();
+    if constexpr (IsDocument<Value>) d.fields = describe(document.*(f.member));
+    if constexpr (IsVector<Value>::value) {
+      d.element = kind_of<typename Value::value_type>();
+      if constexpr (IsDocument<typename Value::value_type>) d.fields = describe(typename Value::value_type{});
+    }
+    d.used = f.used == nullptr || f.used(document);
+    descriptions.push_back(std::move(d));
+  };
+  std::apply([&](const auto&... f) { (one(f), ...); }, Fields<Document>::table());
+  return descriptions;
+}
+
+// JSON Schema (draft 2020-12) of the described fields.
+Json json_schema(const std::vector<FieldDescription>& fields, std::string_view title);
+
+// A place in a document: "topology.hosts[0].name". Reading what is not there, or writing below a text, is a Problem.
+// Writing makes the objects on the way; a write that fails changes nothing.
+Result<Json> value_at(const Json& document, const std::string& path);
+Result<void> set_value_at(Json& document, const std::string& path, Json value);
+
+}  // namespace trainyard::base

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/base/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+
+namespace trainyard::base {
+namespace {
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+bool write_all(int fd, std::string_view content) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(fd, content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    content.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+// Reads to the end of the file, or `most` bytes. The end is where read() says, for files of the kernel have no size.
+bool read_up_to(int fd, std::string& content, std::size_t most) {
+  std::size_t at = 0;
+  while (at < most) {
+    if (at == content.size()) content.resize(std::min(most, 2 * content.size()));
+    const ssize_t got = ::read(fd, content.data() + at, content.size() - at);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return false;
+    if (got == 0) break;
+    at += static_cast<std::size_t>(got);
+  }
+  content.resize(at);
+  return true;
+}
+
+// A link is kept, and what it points to is written.
+std::filesystem::path behind_links(const std::filesystem::path& path) {
+  std::error_code error;
+  if (!std::filesystem::is_symlink(path, error)) return path;
+  const auto target = std::filesystem::weakly_canonical(path, error);
+  return error ? path : target;
+}
+
+std::string temporary_beside(const std::filesystem::path& path) {
+  static std::atomic<unsigned> count{0};
+  return path.string() + ".new-" + std::to_string(::getpid()) + "-" + std::to_string(count++);
+}
+
+// Gives `fd` the permissions of the file that it is to replace, if there is one.
+void keep_permissions(int fd, const std::filesystem::path& old) {
+  struct stat status {};
+  if (::stat(old.c_str(), &status) == 0) ::fchmod(fd, status.st_mode & 07777);
+}
+
+}  // namespace
+
+Result<std::string> read_file(const std::filesystem::path& path, std::size_t maximum_bytes) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // a pipe without a writer must not hold us
+  if (file.get() < 0) return fail(system_problem(path.string(), "cannot open the file", errno));
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return fail({ProblemCode::bad_input, path.string(), "is not a regular file", "", ""});
+  std::string content(std::min(static_cast<std::size_t>(status.st_size), maximum_bytes) + 1, '\0');
+  if (!read_up_to(file.get(), content, maximum_bytes + 1)) return fail(system_problem(path.string(), "cannot read the file", errno));
+  if (content.size() <= maximum_bytes) return content;
+  const auto size = std::max(content.size(), static_cast<std::size_t>(status.st_size));
+  return fail({ProblemCode::bad_input, path.string(), "is " + std::to_string(size) + " bytes long", "at most " + std::to_string(maximum_bytes) + " bytes", ""});
+}
+
+Result<void> write_file_atomically(const std::filesystem::path& name, std::string_view content) {
+  const std::filesystem::path path = behind_links(name);
+  const std::string temporary = temporary_beside(path);
+  {
+    const Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    if (file.get() < 0) return fail(system_problem(path.string(), "cannot write here", errno));
+    keep_permissions(file.get(), path);
+    if (!write_all(file.get(), content) || ::fsync(file.get()) != 0) {
+      const int reason = errno;
+      ::unlink(temporary.c_str());
+      return fail(system_problem(path.string(), "cannot write the file; the old one is untouched", reason));
+    }
+  }
+  if (::rename(temporary.c_str(), path.c_str()) != 0) {
+    const int reason = errno;
+    ::unlink(temporary.c_str());
+    return fail(system_problem(path.string(), "cannot put the new file in place; the old one is untouched", reason));
+  }
+  const auto parent = path.parent_path().empty() ? std::filesystem::path(".") : path.parent_path();
+  const Descriptor directory(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory.get() >= 0) ::fsync(directory.get());
+  return {};
+}
+
+}  // namespace trainyard::base

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Whole files, safely: bounded reads and atomic writes.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+
+namespace trainyard::base {
+
+Result<std::string> read_file(const std::filesystem::path& path, std::size_t maximum_bytes);
+
+// Writes beside `path`, fsyncs, renames over it and fsyncs the directory: after a crash either the old or the new
+// content is there, whole. Permissions are kept, and a link stays a link. A full disk or a read-only directory is a Problem and leaves the old content.
+Result<void> write_file_atomically(const std::filesystem::path& name, std::string_view content);
+
+}  // namespace trainyard::base

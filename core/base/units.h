@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Numbers for people: "2.7 MB", "3.4 ms", "10 Gbit/s". SI prefixes, three significant digits.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace trainyard::base {
+
+std::string with_unit(double value, const char* unit);  // with_unit(2.7e6, "B") == "2.7 MB"
+std::string format_bytes(double bytes);                 // "2.7 MB"
+std::string format_seconds(double seconds);             // "3.4 ms", "2 min 5 s"
+std::string format_count(std::int64_t count);           // "668,672"
+
+}  // namespace trainyard::base

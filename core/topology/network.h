@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The drawing as a graph: devices hang on their host's bus, hosts and switches on links. Rank r is the r-th device with
+// the role worker, in drawing order.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/topology/topology.h"
+
+namespace trainyard::topology {
+
+struct DeviceTag;
+struct EdgeTag;
+using DeviceId = base::Id<DeviceTag>;
+using EdgeId = base::Id<EdgeTag>;
+
+// A line of the graph: a drawn link, or a device's attachment to its host's bus.
+struct Edge {
+  std::string from, to;
+  double bandwidth_bits_per_second = 0;
+  double latency_seconds = 0;
+  int link = -1;  // index in Topology::links; -1 for a bus
+};
+
+struct Hop {
+  EdgeId edge;
+  bool forward = true;  // from Edge::from to Edge::to
+};
+
+struct Route {
+  std::vector<Hop> hops;
+  double latency_seconds = 0;            // sum over the hops
+  double bandwidth_bits_per_second = 0;  // of the narrowest hop; infinite for a route to itself
+};
+
+class Network {
+ public:
+  explicit Network(const Topology& topology);  // of a valid topology
+  Network(Network&&) = default;                // not copied: devices_ points into topology_
+  Network& operator=(Network&&) = default;
+
+  const std::vector<Edge>& edges() const { return edges_; }
+  int devices() const { return static_cast<int>(devices_.size()); }
+  const Device& device(DeviceId id) const { return *devices_[id.index()].device; }
+  const Host& host(DeviceId id) const { return *devices_[id.index()].host; }
+  int host_index(DeviceId id) const { return devices_[id.index()].host_index; }
+  std::vector<DeviceId> workers() const;  // rank -> device
+
+  // Least latency first, then fewest hops; two devices of one host meet on its bus, or on a link drawn between them.
+  // An unreachable device is a Problem naming both.
+  base::Result<Route> route(DeviceId from, DeviceId to) const;
+
+ private:
+  struct Placed {
+    const Device* device;
+    const Host* host;
+    int host_index;
+  };
+  struct Neighbour {
+    EdgeId edge;
+    int node;
+  };
+  int node(const std::string& name) const;
+
+  Topology topology_;
+  std::vector<Placed> devices_;
+  std::vector<Edge> edges_;
+  std::vector<std::string> nodes_;
+  std::vector<std::vector<Neighbour>> neighbours_;
+  std::vector<int> device_nodes_;
+};
+
+}  // namespace trainyard::topology

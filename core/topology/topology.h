@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The drawing: hosts with devices on them, switches, and links. Names are unique over hosts, devices and switches; links
+// refer to names.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/fields.h"
+#include "core/base/id.h"
+
+namespace trainyard::topology {
+
+enum class DeviceKind { cpu, gpu, tpu };
+enum class Role { worker, idle };  // idle: drawn, but no rank runs there
+
+struct Device {
+  std::string name;
+  DeviceKind kind = DeviceKind::cpu;
+  Role role = Role::worker;
+  std::int64_t cores = 1;  // bounds a rank's threads
+  std::int64_t memory_bytes = 4'000'000'000;
+  double peak_flops = 50e9;  // flop/s, fp32
+  double memory_bandwidth_bytes_per_second = 20e9;
+
+  bool operator==(const Device&) const = default;
+};
+
+struct Host {
+  std::string name;
+  std::string address;  // empty: this machine
+  std::vector<Device> devices;
+  double bus_bandwidth_bits_per_second = 80e9;  // between the devices of the host
+  double bus_latency_seconds = 1e-6;
+  double x = 0, y = 0;  // place on the canvas
+
+  bool operator==(const Host&) const = default;
+};
+
+struct Switch {
+  std::string name;
+  double x = 0, y = 0;
+
+  bool operator==(const Switch&) const = default;
+};
+
+// Both ways, each with the full bandwidth.
+struct Link {
+  std::string from, to;  // of hosts, switches, or two devices of one host
+  double bandwidth_bits_per_second = 10e9;
+  double latency_seconds = 50e-6;
+
+  bool operator==(const Link&) const = default;
+};
+
+struct Topology {
+  std::vector<Host> hosts;
+  std::vector<Switch> switches;
+  std::vector<Link> links;
+
+  bool operator==(const Topology&) const = default;
+};
+
+// Problems of the drawing alone: names that repeat or are empty, dangling links, links to itself. Paths start at `path`.
+base::Problems validate(const Topology& topology, const std::string& path);
+
+}  // namespace trainyard::topology
+
+template <>
+struct trainyard::base::Names<trainyard::topology::DeviceKind> {
+  using K = trainyard::topology::DeviceKind;
+  static constexpr std::pair<K, std::string_view> table[] = {{K::cpu, "cpu"}, {K::gpu, "gpu"}, {K::tpu, "tpu"}};
+};
+template <>
+struct trainyard::base::Names<trainyard::topology::Role> {
+  using R = trainyard::topology::Role;
+  static constexpr std::pair<R, std::string_view> table[] = {{R::worker, "worker"}, {R::idle, "idle"}};
+};
+template <>
+struct trainyard::base::Fields<trainyard::topology::Device> {
+  using D = trainyard::topology::Device;
+  static constexpr std::string_view title = "Device";
+  static auto table() {
+    return std::tuple{
+        field("name", &D::name, "", {1, 64}, "Unique name"),
+        field("kind", &D::kind, "", {}, "What it is; a gpu or tpu that this machine lacks runs emulated on its CPU"),
+        field("role", &D::role, "", {}, "What runs here; idle devices take no part"),
+        field("cores", &D::cores, "cores", {1, 4096}, "CPU cores a rank may use here"),
+        field("memory_bytes", &D::memory_bytes, "B", {1e6, 1e15}, "Memory of the device"),
+        field("peak_flops", &D::peak_flops, "flop/s", {1e3, 1e18}, "Peak fp32 speed, used to predict"),
+        field("memory_bandwidth_bytes_per_second", &D::memory_bandwidth_bytes_per_second, "B/s", {1e3, 1e16}, "Memory bandwidth, used to predict")};
+  }
+};
+template <>
+struct trainyard::base::Fields<trainyard::topology::Host> {
+  using H = trainyard::topology::Host;
+  static constexpr std::string_view title = "Host";
+  static auto table() {
+    return std::tuple{field("name", &H::name, "", {1, 64}, "Unique name"),
+                      field("address", &H::address, "", {0, 255}, "Host name or IP address; empty: this machine"),
+                      field("devices", &H::devices, "", {0, 4096}, "Devices on this host"),
+                      field("bus_bandwidth_bits_per_second", &H::bus_bandwidth_bits_per_second, "bit/s", {1e3, 1e16}, "Bandwidth between devices of this host"),
+                      field("bus_latency_seconds", &H::bus_latency_seconds, "s", {0, 10}, "Latency between devices of this host"),
+                      field("x", &H::x, "", {-1e6, 1e6}, "Place on the canvas"),
+                      field("y", &H::y, "", {-1e6, 1e6}, "Place on the canvas")};
+  }
+};
+template <>
+struct trainyard::base::Fields<trainyard::topology::Switch> {
+  using S = trainyard::topology::Switch;
+  static constexpr std::string_view title = "Switch";
+  static auto table() {
+    return std::tuple{field("name", &S::name, "", {1, 64}, "Unique name"), field("x", &S::x, "", {-1e6, 1e6}, "Place on the canvas"),
+                      field("y", &S::y, "", {-1e6, 1e6}, "Place on the canvas")};
+  }
+};
+template <>
+struct trainyard::base::Fields<trainyard::topology::Link> {
+  using L = trainyard::topology::Link;
+  static constexpr std::string_view title = "Link";
+  static auto table() {
+    return std::tuple{field("from", &L::from, "", {1, 64}, "Name of one end"), field("to", &L::to, "", {1, 64}, "Name of the other end"),
+                      field("bandwidth_bits_per_second", &L::bandwidth_bits_per_second, "bit/s", {1e3, 1e16}, "Bandwidth, each way"),
+                      field("latency_seconds", &L::latency_seconds, "s", {0, 10}, "Latency, each way")};
+  }
+};
+template <>
+struct trainyard::base::Fields<trainyard::topology::Topology> {
+  using T = trainyard::topology::Topology;
+  static constexpr std::string_view title = "Topology";
+  static auto table() {
+    return std::tuple{field("hosts", &T::hosts, "", {0, 4096}, "Machines, with the devices on them"),
+                      field("switches", &T::switches, "", {0, 4096}, "Network switches"),
+                      field("links", &T::links, "", {0, 65536}, "Links between hosts, switches and devices")};
+  }
+};
