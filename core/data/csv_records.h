@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace trainyard::data {
+
+// Cuts CSV text (RFC 4180) into records, one at a time. Blank lines are passed over; a byte order mark is too.
+class CsvRecords {
+ public:
+  explicit CsvRecords(std::string_view text);
+
+  enum class Outcome { record, end, unclosed_quote, text_after_quote };
+  Outcome next();
+
+  const std::vector<std::string>& fields() const { return fields_; }  // of the record that `next` found
+  std::int64_t line() const { return line_; }                         // on which it starts, from 1
+
+ private:
+  bool at_break() const { return at_ < text_.size() && (text_[at_] == '\n' || text_[at_] == '\r'); }
+  void skip_break();
+  Outcome read_field(std::string& field);
+  Outcome read_quoted(std::string& field);
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  std::int64_t line_ = 0, next_line_ = 1;
+  std::vector<std::string> fields_;
+};
+
+}  // namespace trainyard::data

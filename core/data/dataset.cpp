@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/data/dataset.h"
+
+#include "core/data/csv.h"
+#include "core/data/generated.h"
+#include "core/data/idx.h"
+
+namespace trainyard::data {
+namespace {
+
+using base::fail;
+using base::ProblemCode;
+
+std::vector<std::int64_t> shape_of(const DataSpec& spec) {
+  switch (spec.kind) {
+    case DataKind::digits: return {28, 28};
+    case DataKind::blobs: return {spec.features};
+    default: return {2};
+  }
+}
+
+base::Result<void> require(std::int64_t value, std::int64_t least, const char* field) {
+  if (value >= least) return {};
+  return fail({ProblemCode::bad_input, std::string("data.") + field, "is " + std::to_string(value), "at least " + std::to_string(least), ""});
+}
+
+// What would make a generated set empty or impossible. The ranges are the field table's business; this guards the code.
+base::Result<void> check_generated(const DataSpec& spec) {
+  const bool classes = spec.kind != DataKind::digits, features = spec.kind == DataKind::blobs;
+  return require(spec.train_samples, 1, "train_samples")
+      .and_then([&] { return require(spec.held_out_samples, 0, "held_out_samples"); })
+      .and_then([&] { return require(classes ? spec.classes : 2, 2, "classes"); })
+      .and_then([&] { return require(features ? spec.features : 1, 1, "features"); });
+}
+
+std::shared_ptr<const Dataset> make_generated(const DataSpec& spec) {
+  switch (spec.kind) {
+    case DataKind::spirals: return make_spirals(spec);
+    case DataKind::blobs: return make_blobs(spec);
+    default: return make_digits(spec);
+  }
+}
+
+}  // namespace
+
+std::int64_t DataSummary::features() const {
+  std::int64_t product = 1;
+  for (const std::int64_t extent : sample_shape) product *= extent;
+  return product;
+}
+
+DataSummary summarise_generated(const DataSpec& spec) {
+  return {shape_of(spec), spec.kind == DataKind::digits ? 10 : spec.classes, spec.train_samples, spec.held_out_samples};
+}
+
+base::Result<DataSummary> inspect(const DataSpec& spec, const std::filesystem::path& directory) {
+  if (spec.kind == DataKind::idx) return inspect_idx(spec, directory);
+  if (spec.kind == DataKind::csv) return open_csv(spec, directory).map([](const auto& set) { return set->summary(); });
+  return check_generated(spec).map([&] { return summarise_generated(spec); });
+}
+
+base::Result<std::shared_ptr<const Dataset>> open(const DataSpec& spec, const std::filesystem::path& directory) {
+  if (spec.kind == DataKind::idx) return open_idx(spec, directory);
+  if (spec.kind == DataKind::csv) return open_csv(spec, directory);
+  return check_generated(spec).map([&] { return make_generated(spec); });
+}
+
+}  // namespace trainyard::data

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Data sets: labelled samples by index, for classification. Generated sets need no file; file sets are read whole, once.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/fields.h"
+
+namespace trainyard::data {
+
+enum class DataKind {
+  digits,   // drawn strokes, 28 x 28, 10 classes
+  spirals,  // interleaved spirals in the plane
+  blobs,    // Gaussian clouds
+  idx,      // IDX files (LeCun's MNIST format), plain or .gz
+  csv,      // one sample a line, one column the label
+};
+
+// The `data` part of an experiment. Fields that the kind does not use are kept and ignored.
+struct DataSpec {
+  DataKind kind = DataKind::digits;
+  std::int64_t train_samples = 8000;     // file sets: 0 takes what held_out leaves
+  std::int64_t held_out_samples = 2000;  // file sets: the last of the shuffled file
+  std::int64_t seed = 1;                 // of the generator and of the train / held-out split
+  double noise = 1.0;                    // 0 clean .. 1 the default difficulty
+  std::int64_t classes = 3;              // spirals, blobs
+  std::int64_t features = 2;             // blobs
+  std::string images;                    // idx: path, relative to the experiment file
+  std::string labels;                    // idx
+  std::string file;                      // csv
+  std::string label_column;              // csv: its name in the header line; empty: the last column
+
+  bool operator==(const DataSpec&) const = default;
+};
+
+// What a set holds, known without its samples: of IDX files from the headers and the labels; a CSV file is scanned.
+struct DataSummary {
+  std::vector<std::int64_t> sample_shape;  // {28, 28}, {2}, ...
+  std::int64_t classes = 0;
+  std::int64_t train_samples = 0;
+  std::int64_t held_out_samples = 0;
+
+  std::int64_t features() const;  // product of sample_shape
+};
+
+enum class Split { train, held_out };
+
+class Dataset {
+ public:
+  virtual ~Dataset() = default;
+  virtual const DataSummary& summary() const = 0;
+
+  // Writes sample indices[i] of the split into row i of `features` (row-major, about zero mean and unit scale) and
+  // labels[i]. Safe from many threads. Indices must be in range.
+  virtual void fill(Split split, std::span<const std::int64_t> indices, std::span<float> features, std::span<std::int32_t> labels) const = 0;
+};
+
+// `directory` is where relative paths start. A missing, truncated or lying file is a Problem naming the file, what was
+// found, and where the data can be had.
+base::Result<DataSummary> inspect(const DataSpec& spec, const std::filesystem::path& directory);
+base::Result<std::shared_ptr<const Dataset>> open(const DataSpec& spec, const std::filesystem::path& directory);
+
+}  // namespace trainyard::data
+
+template <>
+struct trainyard::base::Names<trainyard::data::DataKind> {
+  using Kind = trainyard::data::DataKind;
+  static constexpr std::pair<Kind, std::string_view> table[] = {
+      {Kind::digits, "digits"}, {Kind::spirals, "spirals"}, {Kind::blobs, "blobs"}, {Kind::idx, "idx"}, {Kind::csv, "csv"}};
+};
+
+template <>
+struct trainyard::base::Fields<trainyard::data::DataSpec> {
+  using Spec = trainyard::data::DataSpec;
+  using Kind = trainyard::data::DataKind;
+  static constexpr std::string_view title = "Data";
+  static constexpr bool generated(const Spec& s) { return s.kind != Kind::idx && s.kind != Kind::csv; }
+  static auto table() {
+    return std::tuple{
+        field("kind", &Spec::kind, "", {}, "Where the samples come from"),
+        field("train_samples", &Spec::train_samples, "samples", {0, 1e8}, "Samples to train on; for files, 0 takes all that are not held out"),
+        field("held_out_samples", &Spec::held_out_samples, "samples", {0, 1e8}, "Samples kept apart to measure accuracy"),
+        field("seed", &Spec::seed, "", {0, 9e15}, "Seed of the generator and of the train / held-out split"),
+        field("noise", &Spec::noise, "", {0, 10}, "Difficulty of a generated set: 0 is clean, 1 the default", generated),
+        field("classes", &Spec::classes, "classes", {2, 100}, "Number of classes",
+              [](const Spec& s) { return s.kind == Kind::spirals || s.kind == Kind::blobs; }),
+        field("features", &Spec::features, "features", {1, 4096}, "Number of input features", [](const Spec& s) { return s.kind == Kind::blobs; }),
+        field("images", &Spec::images, "", {0, 4096}, "IDX file of the images, .gz or plain, relative to the experiment",
+              [](const Spec& s) { return s.kind == Kind::idx; }),
+        field("labels", &Spec::labels, "", {0, 4096}, "IDX file of the labels", [](const Spec& s) { return s.kind == Kind::idx; }),
+        field("file", &Spec::file, "", {0, 4096}, "CSV file with a header line", [](const Spec& s) { return s.kind == Kind::csv; }),
+        field("label_column", &Spec::label_column, "", {0, 256}, "Name of the column that holds the class; empty: the last",
+              [](const Spec& s) { return s.kind == Kind::csv; })};
+  }
+};

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
+#include <array>
+#include <atomic>
+
+#include "core/data/digit_drawing.h"
+#include "core/data/generated.h"
+
+namespace trainyard::data {
+namespace {
+
+constexpr std::int64_t kClasses = 10;
+constexpr std::int64_t kKeptAtMost = 300'000;  // samples of a split; about 235 MB
+
+// Of 8,000 samples at the default difficulty. Constants, so that a sample does not depend on the others.
+constexpr float kMeanPixel = 46.0f, kPixelDeviation = 66.0f;
+
+using Pixels = std::array<std::uint8_t, kDigitPixels>;
+
+// The drawn samples of one split. Pages that no one draws on are never touched.
+class Album {
+ public:
+  explicit Album(std::int64_t samples)
+      : kept_(std::min(samples, kKeptAtMost)),
+        states_(std::make_unique<std::atomic<State>[]>(static_cast<std::size_t>(kept_))),
+        pixels_(std::make_unique_for_overwrite<Pixels[]>(static_cast<std::size_t>(kept_))) {}
+
+  const Pixels* find(std::int64_t index) const {
+    if (index >= kept_ || states_[at(index)].load(std::memory_order_acquire) != State::kept) return nullptr;
+    return &pixels_[at(index)];
+  }
+
+  // The first to come writes; the others, who drew the same, drop theirs.
+  void keep(std::int64_t index, const Pixels& pixels) {
+    State expected = State::blank;
+    if (index >= kept_ || !states_[at(index)].compare_exchange_strong(expected, State::writing)) return;
+    pixels_[at(index)] = pixels;
+    states_[at(index)].store(State::kept, std::memory_order_release);
+  }
+
+ private:
+  enum class State : std::uint8_t { blank, writing, kept };
+  static std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
+
+  std::int64_t kept_;
+  std::unique_ptr<std::atomic<State>[]> states_;
+  std::unique_ptr<Pixels[]> pixels_;
+};
+
+class Digits : public Dataset {
+ public:
+  explicit Digits(const DataSpec& spec)
+      : summary_(summarise_generated(spec)),
+        seed_(static_cast<std::uint64_t>(spec.seed)),
+        noise_(spec.noise),
+        train_(summary_.train_samples),
+        held_out_(summary_.held_out_samples) {}
+
+  const DataSummary& summary() const override { return summary_; }
+
+  void fill(Split split, std::span<const std::int64_t> indices, std::span<float> features, std::span<std::int32_t> labels) const override {
+    for (std::size_t row = 0; row < indices.size(); ++row) {
+      labels[row] = static_cast<std::int32_t>(indices[row] % kClasses);
+      standardise(split, indices[row], labels[row], features.subspan(row * kDigitPixels, kDigitPixels));
+    }
+  }
+
+ private:
+  void standardise(Split split, std::int64_t index, std::int32_t digit, std::span<float> row) const {
+    const auto to_float = [](std::uint8_t pixel) { return (static_cast<float>(pixel) - kMeanPixel) * (1.0f / kPixelDeviation); };
+    Album& album = split == Split::train ? train_ : held_out_;
+    if (const Pixels* kept = album.find(index)) return void(std::transform(kept->begin(), kept->end(), row.begin(), to_float));
+    Pixels drawn;
+    draw_digit(seed_, item_of(split, index), digit, noise_, drawn);
+    album.keep(index, drawn);
+    std::transform(drawn.begin(), drawn.end(), row.begin(), to_float);
+  }
+
+  DataSummary summary_;
+  std::uint64_t seed_;
+  double noise_;
+  mutable Album train_, held_out_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Dataset> make_digits(const DataSpec& spec) { return std::make_shared<Digits>(spec); }
+
+}  // namespace trainyard::data

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/experiment/document.h"
+
+#include "core/base/file.h"
+#include "core/experiment/fields.h"
+
+namespace trainyard::experiment {
+namespace {
+
+using base::Json;
+using base::Problem;
+using base::ProblemCode;
+using base::Problems;
+
+constexpr std::size_t kMaximumBytes = 64u << 20;
+
+bool is_newer(const Json& json) {
+  if (!json.is_object()) return false;
+  const auto version = json.find("version");
+  if (version == json.end() || !version->is_number_integer()) return false;
+  return version->is_number_unsigned() ? version->get<std::uint64_t>() > kVersion : version->get<std::int64_t>() > kVersion;
+}
+
+Problem newer_version(const Json& version) {
+  return {ProblemCode::refused, "version", "the experiment has version " + version.dump() + "; this software reads version " + std::to_string(kVersion),
+          std::to_string(kVersion), "Open it with a newer Trainyard."};
+}
+
+Problem missing_version() {
+  const std::string version = std::to_string(kVersion);
+  return {ProblemCode::bad_input, "version", "the version is missing", version, "Add \"version\": " + version + "."};
+}
+
+// Two-space indented; a name that is not UTF-8 is written with replacement characters instead of failing.
+std::string canonical_text(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+Problem in_file(const std::filesystem::path& file, Problem problem) {
+  problem.where = problem.where.empty() ? file.string() : file.string() + ": " + problem.where;
+  return problem;
+}
+
+Problems in_file(const std::filesystem::path& file, Problems problems) {
+  for (Problem& problem : problems) problem = in_file(file, std::move(problem));
+  return problems;
+}
+
+Problem unreadable(Problem problem) {
+  problem.code = ProblemCode::bad_input;
+  problem.advice = "Name an experiment file, such as one of resources/experiments.";
+  return problem;
+}
+
+base::Result<Json> read_json(const std::filesystem::path& file) {
+  auto text = base::read_file(file, kMaximumBytes);
+  if (!text) return base::fail(unreadable(text.error()));
+  return base::parse_json(*text, file.string());
+}
+
+// JSON where it reads as such; but a place that holds a text takes the words as they are: name=2024.
+Json override_value(const std::string& text, const base::Result<Json>& current) {
+  const auto parsed = base::parse_json(text, "");
+  const bool wants_text = current && current->is_string();
+  return parsed && (!wants_text || parsed->is_string()) ? *parsed : Json(text);
+}
+
+}  // namespace
+
+Json to_json(const Experiment& experiment) { return base::write_document(experiment); }
+
+Checked<Experiment> from_json(const Json& json) {
+  if (is_newer(json)) return tl::unexpected(Problems{newer_version(json["version"])});
+  Problems problems;
+  if (json.is_object() && !json.contains("version")) problems.push_back(missing_version());
+  Experiment experiment;
+  base::read_document(json, experiment, "", problems);
+  if (!problems.empty()) return tl::unexpected(std::move(problems));
+  return experiment;
+}
+
+Checked<Experiment> load(const std::filesystem::path& file, const std::vector<std::string>& overrides) {
+  auto json = read_json(file);
+  if (!json) return tl::unexpected(Problems{json.error()});
+  Problems problems;
+  for (const std::string& text : overrides)
+    if (auto applied = apply_override(*json, text); !applied) problems.push_back(applied.error());
+  if (!problems.empty()) return tl::unexpected(std::move(problems));
+  return from_json(*json).map_error([&](Problems found) { return in_file(file, std::move(found)); });
+}
+
+base::Result<void> save(const Experiment& experiment, const std::filesystem::path& file) {
+  return base::write_file_atomically(file, canonical_text(to_json(experiment)));
+}
+
+base::Result<void> apply_override(Json& document, const std::string& path_and_value) {
+  const auto equals = path_and_value.find('=');
+  if (equals == std::string::npos || equals == 0)
+    return base::fail({ProblemCode::bad_usage, "--set " + path_and_value, "is not an override", "PATH=VALUE", "For example: --set training.batch_per_rank=64"});
+  const std::string path = path_and_value.substr(0, equals);
+  return base::set_value_at(document, path, override_value(path_and_value.substr(equals + 1), base::value_at(document, path)));
+}
+
+Json schema() {
+  Json schema = {{"$schema", "https://json-schema.org/draft/2020-12/schema"}};
+  schema.update(base::json_schema(base::describe(Experiment{}), base::Fields<Experiment>::title));
+  schema["required"] = {"version"};
+  return schema;
+}
+
+}  // namespace trainyard::experiment

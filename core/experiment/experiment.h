@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The document a user saves: topology, model, data, strategy, training and run.
+#pragma once
+
+#include <string>
+
+#include "core/collective/algorithm.h"
+#include "core/data/dataset.h"
+#include "core/model/model_spec.h"
+#include "core/topology/topology.h"
+
+namespace trainyard::experiment {
+
+inline constexpr int kVersion = 1;
+
+enum class StrategyKind {
+  one_device,  // everything on one device, no communication
+  mirrored,    // a replica on every device, gradients all-reduced in buckets while the backward pass goes on
+};
+
+struct StrategySpec {
+  StrategyKind kind = StrategyKind::mirrored;
+  collective::Algorithm algorithm = collective::Algorithm::ring;
+  std::int64_t bucket_bytes = 1'000'000;
+
+  bool operator==(const StrategySpec&) const = default;
+};
+
+enum class OptimizerKind { sgd, adam, adamw };
+
+struct OptimizerSpec {
+  OptimizerKind kind = OptimizerKind::sgd;
+  double learning_rate = 0.1;
+  double momentum = 0.9;
+  double weight_decay = 0;
+  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+
+  bool operator==(const OptimizerSpec&) const = default;
+};
+
+enum class ScheduleKind {
+  constant,
+  step,    // learning rate times `factor` after every `every_steps`
+  cosine,  // from the learning rate to `final_fraction` of it at the last step
+};
+
+struct ScheduleSpec {
+  ScheduleKind kind = ScheduleKind::constant;
+  std::int64_t warmup_steps = 0;  // linear from 1/warmup_steps
+  std::int64_t every_steps = 1000;
+  double factor = 0.1;
+  double final_fraction = 0;
+
+  bool operator==(const ScheduleSpec&) const = default;
+};
+
+enum class Precision { fp32, fp64 };
+
+struct TrainingSpec {
+  std::int64_t batch_per_rank = 32;
+  std::int64_t epochs = 5;
+  std::int64_t steps = 0;  // more than 0: this many steps, whatever `epochs` says
+  Precision precision = Precision::fp32;
+  std::int64_t seed = 1;  // of initial weights and sample order
+  OptimizerSpec optimizer;
+  ScheduleSpec schedule;
+  double clip_norm = 0;  // 0: gradients are not clipped
+
+  bool operator==(const TrainingSpec&) const = default;
+};
+
+enum class TransportKind {
+  automatic,  // shm within a host, zmq between hosts
+  inproc,     // ranks are threads of one process
+  shm,        // ranks are processes of this machine
+  zmq,        // ranks are processes; every byte goes over sockets
+};
+
+struct RunSpec {
+  TransportKind transport = TransportKind::automatic;
+  std::int64_t evaluate_every_steps = 0;  // 0: once an epoch, and at the end
+  double seconds_per_step = 0;            // the pace dial: at most one step in this time; 0: full speed
+  bool emulate = true;                    // run a drawn gpu or tpu that this machine lacks on its CPU
+  bool record_ops = true;                 // op events for the timeline
+  double hang_seconds = 20;               // a rank without progress for so long has hung
+
+  bool operator==(const RunSpec&) const = default;
+};
+
+struct Experiment {
+  std::int64_t version = kVersion;
+  std::string name;
+  std::string notes;
+  topology::Topology topology;
+  model::ModelSpec model;
+  data::DataSpec data;
+  StrategySpec strategy;
+  TrainingSpec training;
+  RunSpec run;
+
+  bool operator==(const Experiment&) const = default;
+};
+
+}  // namespace trainyard::experiment

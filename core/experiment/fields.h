@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The field tables of the experiment: names, units, ranges and help of everything a user can set.
+#pragma once
+
+#include "core/experiment/experiment.h"
+
+namespace trainyard::base {
+
+template <>
+struct Names<experiment::StrategyKind> {
+  using K = experiment::StrategyKind;
+  static constexpr std::pair<K, std::string_view> table[] = {{K::one_device, "one_device"}, {K::mirrored, "mirrored"}};
+};
+template <>
+struct Names<experiment::OptimizerKind> {
+  using K = experiment::OptimizerKind;
+  static constexpr std::pair<K, std::string_view> table[] = {{K::sgd, "sgd"}, {K::adam, "adam"}, {K::adamw, "adamw"}};
+};
+template <>
+struct Names<experiment::ScheduleKind> {
+  using K = experiment::ScheduleKind;
+  static constexpr std::pair<K, std::string_view> table[] = {{K::constant, "constant"}, {K::step, "step"}, {K::cosine, "cosine"}};
+};
+template <>
+struct Names<experiment::Precision> {
+  using P = experiment::Precision;
+  static constexpr std::pair<P, std::string_view> table[] = {{P::fp32, "fp32"}, {P::fp64, "fp64"}};
+};
+template <>
+struct Names<experiment::TransportKind> {
+  using K = experiment::TransportKind;
+  static constexpr std::pair<K, std::string_view> table[] = {{K::automatic, "auto"}, {K::inproc, "inproc"}, {K::shm, "shm"}, {K::zmq, "zmq"}};
+};
+
+template <>
+struct Fields<experiment::StrategySpec> {
+  using S = experiment::StrategySpec;
+  static constexpr std::string_view title = "Strategy";
+  static constexpr bool reduces(const S& s) { return s.kind == experiment::StrategyKind::mirrored; }
+  static auto table() {
+    return std::tuple{
+        field("kind", &S::kind, "", {}, "How the work is spread over the devices"),
+        field("algorithm", &S::algorithm, "", {}, "How gradients are all-reduced", reduces),
+        field("bucket_bytes", &S::bucket_bytes, "B", {1, 1e12}, "Gradients are reduced in buckets of about this size, last layers first", reduces)};
+  }
+};
+template <>
+struct Fields<experiment::OptimizerSpec> {
+  using O = experiment::OptimizerSpec;
+  static constexpr std::string_view title = "Optimizer";
+  static constexpr bool sgd(const O& o) { return o.kind == experiment::OptimizerKind::sgd; }
+  static constexpr bool adam(const O& o) { return !sgd(o); }
+  static auto table() {
+    return std::tuple{field("kind", &O::kind, "", {}, "The rule that turns gradients into updates"),
+                      field("learning_rate", &O::learning_rate, "", {0, 1e6}, "Step size, before the schedule"),
+                      field("momentum", &O::momentum, "", {0, 0.9999999}, "Momentum of SGD", sgd),
+                      field("weight_decay", &O::weight_decay, "", {0, 1e6}, "Pull of the weights towards zero"),
+                      field("beta1", &O::beta1, "", {0, 0.9999999}, "Decay of the first moment", adam),
+                      field("beta2", &O::beta2, "", {0, 0.9999999}, "Decay of the second moment", adam),
+                      field("epsilon", &O::epsilon, "", {1e-30, 1}, "Added to the root of the second moment", adam)};
+  }
+};
+template <>
+struct Fields<experiment::ScheduleSpec> {
+  using S = experiment::ScheduleSpec;
+  using K = experiment::ScheduleKind;
+  static constexpr std::string_view title = "Schedule";
+  static auto table() {
+    return std::tuple{field("kind", &S::kind, "", {}, "How the learning rate changes"),
+                      field("warmup_steps", &S::warmup_steps, "steps", {0, 1e12}, "Steps over which the learning rate rises from near zero"),
+                      field("every_steps", &S::every_steps, "steps", {1, 1e12}, "Steps between reductions", [](const S& s) { return s.kind == K::step; }),
+                      field("factor", &S::factor, "", {0, 1}, "Factor of each reduction", [](const S& s) { return s.kind == K::step; }),
+                      field("final_fraction", &S::final_fraction, "", {0, 1}, "Fraction of the learning rate that is left at the end",
+                            [](const S& s) { return s.kind == K::cosine; })};
+  }
+};
+template <>
+struct Fields<experiment::TrainingSpec> {
+  using T = experiment::TrainingSpec;
+  static constexpr std::string_view title = "Training";
+  static auto table() {
+    return std::tuple{
+        field("batch_per_rank", &T::batch_per_rank, "samples", {1, 1 << 20}, "Samples a rank takes a step; the global batch is this times the ranks"),
+        field("epochs", &T::epochs, "epochs", {1, 1e6}, "Passes over the training samples"),
+        field("steps", &T::steps, "steps", {0, 1e12}, "If above 0: stop after this many steps, whatever the epochs"),
+        field("precision", &T::precision, "", {}, "Number format of parameters, gradients and activations"),
+        field("seed", &T::seed, "", {0, 9e15}, "Seed of the initial weights and of the sample order"),
+        field("optimizer", &T::optimizer, "", {}, "The optimizer"),
+        field("schedule", &T::schedule, "", {}, "The learning-rate schedule"),
+        field("clip_norm", &T::clip_norm, "", {0, 1e12}, "Scale the whole gradient down to this norm when it is longer; 0: never")};
+  }
+};
+template <>
+struct Fields<experiment::RunSpec> {
+  using R = experiment::RunSpec;
+  static constexpr std::string_view title = "Run";
+  static auto table() {
+    return std::tuple{
+        field("transport", &R::transport, "", {}, "How bytes travel between ranks; auto: shared memory within a host, sockets between hosts"),
+        field("evaluate_every_steps", &R::evaluate_every_steps, "steps", {0, 1e12}, "Measure held-out accuracy every so many steps; 0: once an epoch"),
+        field("seconds_per_step", &R::seconds_per_step, "s", {0, 3600}, "Pace: take at least this long a step; 0: full speed"),
+        field("emulate", &R::emulate, "", {}, "Run a drawn gpu or tpu that this machine lacks on its CPU, labelled EMULATED"),
+        field("record_ops", &R::record_ops, "", {}, "Record when every op began and ended"),
+        field("hang_seconds", &R::hang_seconds, "s", {0.5, 86400}, "A rank that makes no progress for so long is reported as hung")};
+  }
+};
+template <>
+struct Fields<experiment::Experiment> {
+  using E = experiment::Experiment;
+  static constexpr std::string_view title = "Trainyard experiment";
+  static auto table() {
+    return std::tuple{field("version", &E::version, "", {1, 1000}, "Version of this format"),
+                      field("name", &E::name, "", {0, 200}, "Name of the experiment"),
+                      field("notes", &E::notes, "", {0, 100000}, "Free text"),
+                      field("topology", &E::topology, "", {}, "Hosts, devices, switches and links"),
+                      field("model", &E::model, "", {}, "The model"),
+                      field("data", &E::data, "", {}, "The data set"),
+                      field("strategy", &E::strategy, "", {}, "How training is distributed"),
+                      field("training", &E::training, "", {}, "Batch, optimizer, schedule"),
+                      field("run", &E::run, "", {}, "How the run is carried out")};
+  }
+};
+
+}  // namespace trainyard::base

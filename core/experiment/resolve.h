@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A resolved experiment: nothing left to choose. It is what is sent to ranks, hashed and recorded.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "core/experiment/document.h"
+#include "core/model/model.h"
+#include "core/topology/network.h"
+
+namespace trainyard::experiment {
+
+struct Resolved {
+  // Every `auto` and every 0-means-automatic replaced by its value, data paths absolute. One `auto` stays: a transport where
+  // some ranks share a drawn host and some do not; it says shm within a host and zmq between hosts.
+  Experiment document;
+  data::DataSummary data;
+  model::Model model;
+  std::vector<topology::DeviceId> ranks;  // rank -> device of the drawing
+  std::vector<int> hosts;                 // rank -> index of its host
+  std::int64_t global_batch = 0;          // samples of a full step over all ranks
+  std::int64_t steps_per_epoch = 0, full_steps_per_epoch = 0;
+  std::int64_t tail_samples = 0;  // of the short last step of an epoch; 0: none
+  std::int64_t steps = 0;         // of the whole run
+
+  int world() const { return static_cast<int>(ranks.size()); }
+};
+
+// Fails with the first problem that `validate` finds.
+base::Result<Resolved> resolve(const Experiment& experiment, const std::filesystem::path& directory);
+
+// As the coordinator sends it: the document plus the data summary, so that ranks agree without looking again.
+base::Json to_json(const Resolved& resolved);
+base::Result<Resolved> resolved_from_json(const base::Json& json);
+
+// Learning rate of `step` (from 0) of `steps`. Warm-up: lr (step + 1) / warmup_steps while step < warmup_steps, times the
+// schedule. Cosine: Loshchilov and Hutter 2017, over the steps after the warm-up.
+double learning_rate(const TrainingSpec& training, std::int64_t step, std::int64_t steps);
+
+}  // namespace trainyard::experiment
