@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/check/check.h"
+
+#include <algorithm>
+
+#include "core/check/proofs.h"
+
+namespace trainyard::check {
+namespace {
+
+// Instances that show every pair of programs that can follow each other, and three full steps in a row. Evaluation runs each
+// of its programs at most twice; a rank may have nothing to evaluate, but trains as often as all.
+std::vector<int> instances(const plan::RankPlan& rank, const plan::Schedule& schedule, bool evaluates) {
+  std::vector<int> list;
+  const auto run = [&](std::string_view name, int times) {
+    const int program = rank.program(name);
+    if (program >= 0) list.insert(list.end(), static_cast<std::size_t>(times), program);
+  };
+  const std::string_view full = schedule.full_steps_per_epoch > 0 || !schedule.tail ? "train" : "tail";
+  run(full, 3);
+  if (schedule.tail) run("tail", 1);
+  const int evaluate = rank.program("evaluate");
+  if (evaluate >= 0) run("evaluate", rank.programs[static_cast<std::size_t>(evaluate)].repeats > 1 ? 2 : 1);
+  run("evaluate_tail", 1);
+  if (schedule.tail || evaluates) run(full, 2);
+  if (schedule.tail) run("tail", 1), run(full, 1);
+  return list;
+}
+
+void rehearse(Scope& scope) {
+  const auto has_evaluation = [](const plan::RankPlan& rank) { return rank.program("evaluate") >= 0 || rank.program("evaluate_tail") >= 0; };
+  const bool evaluates = std::any_of(scope.ranks.begin(), scope.ranks.end(), has_evaluation);
+  std::vector<std::vector<int>> all;
+  for (const plan::RankPlan& rank : scope.ranks) all.push_back(instances(rank, scope.schedule, evaluates));
+  scope.run = plan::rehearse(scope.ranks, scope.groups, std::move(all));
+}
+
+void prove(Scope& scope, Findings& findings) {
+  prove_structure(scope, findings);
+  if (!findings.empty()) return;
+  prove_order(scope, findings);
+  rehearse(scope);
+  prove_matching(scope, findings);
+  prove_no_deadlock(scope, findings);
+  if (findings.any(Proof::matching) || findings.any(Proof::deadlock)) return;
+  prove_no_races(scope, findings);
+  prove_meaning(scope, findings);
+}
+
+std::string marked_grid(const Scope& scope, const std::vector<Finding>& findings) {
+  for (const Finding& finding : findings)
+    if (finding.mark && finding.proof != Proof::structure)
+      return plan::grid(plan::from_ranks(scope.groups, scope.schedule, scope.ranks), finding.program, finding.mark);
+  return "";
+}
+
+}  // namespace
+
+std::string_view name(Proof proof) {
+  switch (proof) {
+    case Proof::structure: return "structure";
+    case Proof::order: return "order";
+    case Proof::deadlock: return "deadlock";
+    case Proof::matching: return "matching";
+    case Proof::races: return "race";
+    case Proof::meaning: return "meaning";
+  }
+  return "?";
+}
+
+base::Problems Report::problems() const {
+  base::Problems list;
+  for (const Finding& finding : findings) list.push_back(finding.problem);
+  return list;
+}
+
+Report examine(const plan::Plan& plan) {
+  Scope scope{plan.groups, plan.schedule, {}, {}};
+  for (std::int32_t rank = 0; rank < plan.ranks; ++rank) scope.ranks.push_back(plan.rank_plan(rank));
+  Findings findings(scope);
+  prove(scope, findings);
+  Report report;
+  const bool sound = !findings.any(Proof::structure);
+  report.findings = findings.take();
+  report.grid = marked_grid(scope, report.findings);
+  if (!sound) return report;
+  report.traffic = traffic(scope);
+  report.memory = memory(scope);
+  return report;
+}
+
+base::Problems check(const plan::Plan& plan) {
+  const Report report = examine(plan);
+  base::Problems list = report.problems();
+  for (std::size_t i = 0; i < list.size() && !report.grid.empty(); ++i)
+    if (report.findings[i].mark) {
+      list[i].advice += "\n" + report.grid;
+      break;
+    }
+  return list;
+}
+
+}  // namespace trainyard::check

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/check/proofs.h"
+
+namespace trainyard::check {
+namespace {
+
+constexpr int kMostOfAProof = 10;
+
+std::string where(const Scope& scope, const Spot& spot) {
+  if (spot.rank < 0) return "plan";
+  std::string text = "rank " + std::to_string(spot.rank);
+  if (spot.program.empty()) return text;
+  text += ", program " + spot.program;
+  if (spot.op < 0) return text;
+  const plan::RankPlan& rank = scope.rank(spot.rank);
+  const plan::Program& program = rank.programs[static_cast<std::size_t>(rank.program(spot.program))];
+  const auto op = static_cast<std::size_t>(spot.op);
+  return op < program.ops.size() ? text + ", op " + plan::token(program.ops[op]) : text;
+}
+
+}  // namespace
+
+bool Findings::full(Proof proof) const {
+  const auto at = counts_.find(proof);
+  return at != counts_.end() && at->second >= kMostOfAProof;
+}
+
+void Findings::add(Proof proof, const Spot& spot, const std::string& what, std::string accepted, std::string advice) {
+  const bool room = !full(proof);
+  ++counts_[proof];
+  if (!room) return;
+  base::Problem problem{base::ProblemCode::bad_input, where(scope_, spot), std::string(name(proof)) + ": " + what, std::move(accepted), std::move(advice)};
+  const bool has_op = spot.rank >= 0 && spot.op >= 0;
+  list_.push_back({proof, std::move(problem), spot.program, has_op ? std::optional(plan::Mark{spot.rank, spot.op}) : std::nullopt});
+}
+
+void Findings::add(Proof proof, const plan::Rehearsal::At& at, const std::string& what, std::string accepted, std::string advice) {
+  add(proof, Spot{at.rank, scope_.program(at).name, scope_.run.place(at).op}, what, std::move(accepted), std::move(advice));
+}
+
+std::vector<Finding> Findings::take() {
+  for (const auto& [proof, count] : counts_) {
+    if (count <= kMostOfAProof) continue;
+    for (auto last = list_.rbegin(); last != list_.rend(); ++last)
+      if (last->proof == proof) {
+        last->problem.what += " (and " + std::to_string(count - kMostOfAProof) + " more of the kind)";
+        break;
+      }
+  }
+  return std::move(list_);
+}
+
+std::string range_text(const plan::RankPlan& rank, const plan::Access& access) {
+  return rank.buffers[access.buffer.index()].name + "[" + std::to_string(access.first) + ":" + std::to_string(access.first + access.count) + "]";
+}
+
+std::int64_t bytes_of(const plan::RankPlan& rank, const std::vector<plan::Access>& accesses) {
+  std::int64_t bytes = 0;
+  for (const plan::Access& access : accesses) bytes += access.count * base::size_of(rank.buffers[access.buffer.index()].dtype);
+  return bytes;
+}
+
+}  // namespace trainyard::check

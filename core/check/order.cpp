@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Order: two ranks that share groups start the buckets of these in the same order, as native engines ask for.
+#include <algorithm>
+#include <set>
+
+#include "core/check/proofs.h"
+
+namespace trainyard::check {
+namespace {
+
+struct Use {
+  std::int32_t group, bucket;
+  int op;  // the first of the bucket
+  bool same(const Use& other) const { return group == other.group && bucket == other.bucket; }
+};
+
+std::vector<Use> uses(const plan::Program& program) {
+  std::vector<Use> list;
+  std::set<std::pair<std::int32_t, std::int32_t>> known;
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    const plan::Op& op = program.ops[i];
+    if (plan::communicates(op.kind) && known.insert({op.group, op.bucket}).second) list.push_back({op.group, op.bucket, static_cast<int>(i)});
+  }
+  return list;
+}
+
+class Comparison {
+ public:
+  Comparison(const Scope& scope, std::string program, Findings& findings) : scope_(scope), program_(std::move(program)), findings_(findings) {
+    for (const plan::RankPlan& rank : scope.ranks) {
+      const int number = rank.program(program_);
+      uses_.push_back(number < 0 ? std::vector<Use>{} : uses(rank.programs[static_cast<std::size_t>(number)]));
+    }
+  }
+
+  void run() {
+    for (std::size_t a = 0; a < uses_.size(); ++a)
+      for (std::size_t b = a + 1; b < uses_.size(); ++b)
+        if (!same(a, b) && !compare(a, b)) return;
+  }
+
+ private:
+  bool same(std::size_t a, std::size_t b) const {
+    return std::equal(uses_[a].begin(), uses_[a].end(), uses_[b].begin(), uses_[b].end(), [](const Use& x, const Use& y) { return x.same(y); });
+  }
+
+  std::vector<Use> shared(std::size_t rank, std::size_t with) const {
+    std::vector<Use> list;
+    for (const Use& use : uses_[rank])
+      if (scope_.groups[static_cast<std::size_t>(use.group)].position(static_cast<std::int32_t>(with)) >= 0) list.push_back(use);
+    return list;
+  }
+
+  bool compare(std::size_t a, std::size_t b) {
+    const auto first = shared(a, b), second = shared(b, a);
+    const auto [x, y] = std::mismatch(first.begin(), first.end(), second.begin(), second.end(), [](const Use& u, const Use& v) { return u.same(v); });
+    if (x == first.end() && y == second.end()) return true;
+    const auto text = [](auto at, auto end) {
+      return at == end ? std::string("nothing more") : "bucket " + std::to_string(at->bucket) + " of group " + std::to_string(at->group);
+    };
+    const Spot spot{static_cast<std::int32_t>(b), program_, y == second.end() ? -1 : y->op};
+    findings_.add(Proof::order, spot, "starts " + text(y, second.end()) + " where rank " + std::to_string(a) + " starts " + text(x, first.end()),
+                  "one order on all members of a group", "Give both ranks their buckets and groups in the same order.");
+    return false;
+  }
+
+  const Scope& scope_;
+  std::string program_;
+  Findings& findings_;
+  std::vector<std::vector<Use>> uses_;
+};
+
+}  // namespace
+
+void prove_order(const Scope& scope, Findings& findings) {
+  std::set<std::string> names;
+  for (const plan::RankPlan& rank : scope.ranks)
+    for (const plan::Program& program : rank.programs) names.insert(program.name);
+  for (const std::string& name : names) Comparison(scope, name, findings).run();
+}
+
+}  // namespace trainyard::check

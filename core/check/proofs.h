@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The proofs, one file each, and what they look at.
+#pragma once
+
+#include <map>
+
+#include "core/check/check.h"
+#include "core/plan/rehearsal.h"
+
+namespace trainyard::check {
+
+struct Scope {
+  std::vector<plan::Group> groups;
+  plan::Schedule schedule;
+  std::vector<plan::RankPlan> ranks;
+  plan::Rehearsal run;  // once the structure is proved
+
+  const plan::RankPlan& rank(std::int32_t number) const { return ranks[static_cast<std::size_t>(number)]; }
+  const plan::Program& program(const plan::Rehearsal::At& at) const {
+    return rank(at.rank).programs[static_cast<std::size_t>(run.program(at.rank, run.place(at)))];
+  }
+  const plan::Op& op(const plan::Rehearsal::At& at) const { return program(at).ops[static_cast<std::size_t>(run.place(at).op)]; }
+};
+
+// Where a finding is.
+struct Spot {
+  std::int32_t rank = -1;
+  std::string program;  // empty: the whole rank
+  int op = -1;          // -1: the whole program
+};
+
+// Collects findings, a few of each proof; of the rest it keeps the number.
+class Findings {
+ public:
+  explicit Findings(const Scope& scope) : scope_(scope) {}
+  void add(Proof proof, const Spot& spot, const std::string& what, std::string accepted, std::string advice);
+  void add(Proof proof, const plan::Rehearsal::At& at, const std::string& what, std::string accepted, std::string advice);
+  bool empty() const { return list_.empty(); }
+  bool any(Proof proof) const { return counts_.contains(proof); }
+  bool full(Proof proof) const;
+  std::vector<Finding> take();  // the last of a proof says how many were left out
+
+ private:
+  const Scope& scope_;
+  std::vector<Finding> list_;
+  std::map<Proof, int> counts_;
+};
+
+std::string range_text(const plan::RankPlan& rank, const plan::Access& access);  // "grads[100:200]"
+std::int64_t bytes_of(const plan::RankPlan& rank, const std::vector<plan::Access>& accesses);
+
+void prove_structure(const Scope& scope, Findings& findings);
+void prove_order(const Scope& scope, Findings& findings);
+void prove_no_deadlock(const Scope& scope, Findings& findings);
+void prove_matching(const Scope& scope, Findings& findings);
+void prove_no_races(const Scope& scope, Findings& findings);
+void prove_meaning(const Scope& scope, Findings& findings);
+std::vector<ProgramTraffic> traffic(const Scope& scope);
+std::vector<Memory> memory(const Scope& scope);
+
+}  // namespace trainyard::check

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Races, by vector clocks over the lanes of all ranks (Fidge 1988, Mattern 1989). A clock says of each lane how many of its
+// ops, from the first on, are known to be complete. The start of an op knows
+//   what the ends of the ops knew that it depends on, and the ends of its lane before it, its own round excepted;
+//   for a receive, what the start of its send knew: it touches nothing before that.
+// The end of an op knows what its start knew; that of a send also what the end of its receive knew. Two ops of a rank race
+// when they touch one element, one of them writes, and the start of the later one in the rehearsal does not know the end of
+// the other. A send reads its span from start to end, since the peer reads it in place. Peers touch nothing else, so only ops
+// of one rank are compared.
+#include <algorithm>
+#include <cstdlib>
+#include <deque>
+#include <set>
+#include <tuple>
+
+#include "core/check/proofs.h"
+
+namespace trainyard::check {
+namespace {
+
+using At = plan::Rehearsal::At;
+using plan::Access;
+using plan::Dependency;
+using plan::Op;
+using plan::RankPlan;
+
+using Clock = std::vector<std::int32_t>;
+
+void join(Clock& clock, const Clock& other) {
+  for (std::size_t i = 0; i < clock.size(); ++i) clock[i] = std::max(clock[i], other[i]);
+}
+
+// A rank's buffers, cut where any access starts or ends: within a cell all accesses are alike.
+struct Cell {
+  std::int32_t write_lane = -1;
+  std::int64_t write = -1;          // sequence of the last write
+  std::vector<std::int64_t> reads;  // by lane: sequence of the last read since; -1: none
+};
+struct Span {
+  std::size_t buffer, first, last;  // cells [first, last)
+};
+struct OpSpans {
+  std::vector<Span> reads, writes;
+};
+
+class Cells {
+ public:
+  explicit Cells(const RankPlan& rank) : cuts_(rank.buffers.size()), cells_(rank.buffers.size()), spans_(rank.programs.size()) {
+    for_each_access(rank, [&](const Access& access) {
+      cuts_[access.buffer.index()].insert(cuts_[access.buffer.index()].end(), {access.first, access.first + access.count});
+    });
+    for (std::size_t b = 0; b < cuts_.size(); ++b) {
+      std::sort(cuts_[b].begin(), cuts_[b].end());
+      cuts_[b].erase(std::unique(cuts_[b].begin(), cuts_[b].end()), cuts_[b].end());
+      cells_[b].assign(cuts_[b].size(), Cell{-1, -1, std::vector<std::int64_t>(rank.lanes.size(), -1)});
+    }
+    for (std::size_t p = 0; p < rank.programs.size(); ++p)
+      for (const Op& op : rank.programs[p].ops) spans_[p].push_back({spans(op.reads), spans(op.writes)});
+  }
+
+  const OpSpans& of(int program, int op) const { return spans_[static_cast<std::size_t>(program)][static_cast<std::size_t>(op)]; }
+  Cell& cell(std::size_t buffer, std::size_t number) { return cells_[buffer][number]; }
+  Access range(std::size_t buffer, std::size_t number) const {
+    return {plan::BufferId(buffer), cuts_[buffer][number], cuts_[buffer][number + 1] - cuts_[buffer][number]};
+  }
+
+ private:
+  template <class Visit>
+  static void for_each_access(const RankPlan& rank, Visit visit) {
+    for (const plan::Program& program : rank.programs)
+      for (const Op& op : program.ops) {
+        for (const Access& access : op.reads) visit(access);
+        for (const Access& access : op.writes) visit(access);
+      }
+  }
+  std::vector<Span> spans(const std::vector<Access>& accesses) const {
+    std::vector<Span> list;
+    for (const Access& access : accesses) {
+      const auto& cuts = cuts_[access.buffer.index()];
+      const auto number = [&](std::int64_t element) { return static_cast<std::size_t>(std::lower_bound(cuts.begin(), cuts.end(), element) - cuts.begin()); };
+      list.push_back({access.buffer.index(), number(access.first), number(access.first + access.count)});
+    }
+    return list;
+  }
+
+  std::vector<std::vector<std::int64_t>> cuts_;  // by buffer
+  std::vector<std::vector<Cell>> cells_;         // by buffer
+  std::vector<std::vector<OpSpans>> spans_;      // by program, by op
+};
+
+// What is known of one lane's ops, as far back as anybody may still ask.
+class LaneClocks {
+ public:
+  explicit LaneClocks(std::size_t lanes) { complete_.emplace_back(lanes, 0); }
+
+  // What is known once the first `count` ops are complete.
+  const Clock& after(std::int64_t count) const { return complete_[static_cast<std::size_t>(count - first_)]; }
+  Clock& start(std::int64_t sequence) { return pending(sequence).clock; }
+
+  void finish(std::int64_t sequence, Clock clock, std::size_t lane) {
+    pending(sequence) = {std::move(clock), true};
+    while (!pending_.empty() && pending_.front().finished) {
+      Clock next = complete_.back();
+      join(next, pending_.front().clock);
+      next[lane] = static_cast<std::int32_t>(++closed_);
+      complete_.push_back(std::move(next));
+      pending_.pop_front();
+    }
+  }
+  void forget_before(std::int64_t count) {
+    for (; first_ < std::min(count, closed_); ++first_) complete_.pop_front();
+  }
+
+ private:
+  struct Pending {
+    Clock clock;  // of its start, later of its end
+    bool finished = false;
+  };
+  Pending& pending(std::int64_t sequence) {
+    const auto at = static_cast<std::size_t>(sequence - closed_);
+    if (pending_.size() <= at) pending_.resize(at + 1);
+    return pending_[at];
+  }
+
+  std::deque<Clock> complete_;   // by count, from first_
+  std::deque<Pending> pending_;  // by sequence, from closed_
+  std::int64_t first_ = 0, closed_ = 0;
+};
+
+struct RankState {
+  explicit RankState(const RankPlan& rank) : cells(rank) {}
+  std::size_t first_lane = 0;  // number of its lane 0 among those of all ranks
+  Cells cells;
+  std::vector<std::vector<std::int64_t>> round_start;  // by lane, by sequence: the first of its round
+  std::vector<std::int32_t> instance;                  // by lane: of the next op
+  std::int32_t steps_back = 0, forgotten = 0;
+};
+
+class Races {
+ public:
+  Races(const Scope& scope, Findings& findings) : scope_(scope), run_(scope.run), findings_(findings) {
+    std::size_t lanes = 0;
+    for (std::size_t r = 0; r < scope.ranks.size(); ++r) {
+      RankState& state = ranks_.emplace_back(scope.ranks[r]);
+      state.first_lane = lanes;
+      lanes += scope.ranks[r].lanes.size();
+      lay_out(state, r);
+    }
+    for (std::size_t l = 0; l < lanes; ++l) clocks_.emplace_back(lanes);
+  }
+
+  void run() {
+    for (const auto& event : run_.events) {
+      if (findings_.full(Proof::races)) return;
+      event.completes ? complete(event) : post(event.at);
+    }
+  }
+
+ private:
+  void lay_out(RankState& state, std::size_t r) {
+    const RankPlan& rank = scope_.ranks[r];
+    for (const plan::Program& program : rank.programs)
+      for (const Op& op : program.ops)
+        for (const Dependency& dependency : op.after) state.steps_back = std::max(state.steps_back, dependency.steps_back);
+    state.instance.assign(rank.lanes.size(), 0);
+    for (std::size_t l = 0; l < rank.lanes.size(); ++l) {
+      auto& starts = state.round_start.emplace_back();
+      for (std::int64_t i = 0; i < static_cast<std::int64_t>(run_.places[r][l].size()); ++i) {
+        const At at{static_cast<std::int32_t>(r), static_cast<std::int32_t>(l), i};
+        starts.push_back(i > 0 && one_round(at, {at.rank, at.lane, i - 1}) ? starts.back() : i);
+      }
+    }
+  }
+  bool one_round(const At& a, const At& b) const {
+    const Op &x = scope_.op(a), &y = scope_.op(b);
+    return plan::communicates(x.kind) && plan::communicates(y.kind) && x.round >= 0 && x.round == y.round && x.bucket == y.bucket &&
+           run_.place(a).instance == run_.place(b).instance;
+  }
+
+  RankState& state(const At& at) { return ranks_[static_cast<std::size_t>(at.rank)]; }
+  std::size_t number(const At& at) { return state(at).first_lane + static_cast<std::size_t>(at.lane); }
+  std::int64_t round_start(const At& at) { return state(at).round_start[static_cast<std::size_t>(at.lane)][static_cast<std::size_t>(at.sequence)]; }
+
+  Clock start_clock(const At& at) {
+    Clock clock = clocks_[number(at)].after(round_start(at));
+    const auto& bases = run_.base[static_cast<std::size_t>(at.rank)];
+    for (const Dependency& dependency : scope_.op(at).after) {
+      const std::int64_t target = run_.place(at).instance - dependency.steps_back;
+      if (target < 0) continue;
+      const std::size_t lane = dependency.lane.index();
+      const auto all = static_cast<std::int64_t>(run_.places[static_cast<std::size_t>(at.rank)][lane].size());
+      const std::int64_t base = bases[static_cast<std::size_t>(target)][lane];
+      const std::int64_t next = static_cast<std::size_t>(target) + 1 < bases.size() ? bases[static_cast<std::size_t>(target) + 1][lane] : all;
+      join(clock, clocks_[state(at).first_lane + lane].after(dependency.sequence == Dependency::end ? next : std::min(next, base + dependency.sequence)));
+    }
+    return clock;
+  }
+
+  void post(const At& at) {
+    Clock clock = start_clock(at);
+    touch(at, clock);
+    clocks_[number(at)].start(at.sequence) = std::move(clock);
+  }
+
+  void complete(const plan::Rehearsal::Event& event) {
+    const At& at = event.at;
+    const bool posted = scope_.op(at).kind == plan::OpKind::all_reduce;
+    Clock clock = posted ? clocks_[number(at)].start(at.sequence) : start_clock(at);
+    for (const At& source : run_.sources_of(event)) join(clock, clocks_[number(source)].start(source.sequence));
+    if (!posted) touch(at, clock);
+    if (round_start(at) == at.sequence) clock[number(at)] = static_cast<std::int32_t>(at.sequence + 1);
+    for (const At& source : run_.sources_of(event)) finish(source, clock);
+    finish(at, std::move(clock));
+  }
+
+  void finish(const At& at, Clock clock) {
+    clocks_[number(at)].finish(at.sequence, std::move(clock), number(at));
+    const auto& places = run_.places[static_cast<std::size_t>(at.rank)][static_cast<std::size_t>(at.lane)];
+    const auto next = static_cast<std::size_t>(at.sequence) + 1;
+    std::int32_t& instance = state(at).instance[static_cast<std::size_t>(at.lane)];
+    const std::int32_t now = next < places.size() ? places[next].instance : static_cast<std::int32_t>(run_.base[static_cast<std::size_t>(at.rank)].size());
+    if (now <= instance) return;
+    instance = now;
+    forget(state(at), at.rank);
+  }
+
+  // Clocks of instances that no lane of the rank can look back to.
+  void forget(RankState& state, std::int32_t rank) {
+    const auto& bases = run_.base[static_cast<std::size_t>(rank)];
+    const std::int32_t oldest = *std::min_element(state.instance.begin(), state.instance.end()) - state.steps_back - 1;
+    if (oldest <= state.forgotten) return;
+    state.forgotten = oldest;
+    for (std::size_t l = 0; l < state.instance.size(); ++l) clocks_[state.first_lane + l].forget_before(bases[static_cast<std::size_t>(oldest)][l]);
+  }
+
+  void touch(const At& at, const Clock& clock) {
+    RankState& s = state(at);
+    const auto& place = run_.place(at);
+    const OpSpans& spans = s.cells.of(run_.program(at.rank, place), place.op);
+    for (const Span& span : spans.reads)
+      for (std::size_t c = span.first; c < span.last; ++c) read(s, at, clock, span.buffer, c);
+    for (const Span& span : spans.writes)
+      for (std::size_t c = span.first; c < span.last; ++c) write(s, at, clock, span.buffer, c);
+  }
+
+  void read(RankState& s, const At& at, const Clock& clock, std::size_t buffer, std::size_t number) {
+    Cell& cell = s.cells.cell(buffer, number);
+    compare(s, at, clock, cell.write_lane, cell.write, buffer, number);
+    std::int64_t& last = cell.reads[static_cast<std::size_t>(at.lane)];
+    last = std::max(last, at.sequence);
+  }
+
+  void write(RankState& s, const At& at, const Clock& clock, std::size_t buffer, std::size_t number) {
+    Cell& cell = s.cells.cell(buffer, number);
+    compare(s, at, clock, cell.write_lane, cell.write, buffer, number);
+    for (std::size_t l = 0; l < cell.reads.size(); ++l) {
+      compare(s, at, clock, static_cast<std::int32_t>(l), cell.reads[l], buffer, number);
+      cell.reads[l] = -1;
+    }
+    cell.write_lane = at.lane;
+    cell.write = at.sequence;
+  }
+
+  void compare(const RankState& s, const At& at, const Clock& clock, std::int32_t lane, std::int64_t sequence, std::size_t buffer, std::size_t number) {
+    if (sequence < 0 || clock[s.first_lane + static_cast<std::size_t>(lane)] > sequence || (lane == at.lane && sequence == at.sequence)) return;
+    report(at, {at.rank, lane, sequence}, s.cells.range(buffer, number));
+  }
+
+  void report(const At& at, const At& other, const Access& range) {
+    const auto &place = run_.place(at), &before = run_.place(other);
+    if (!reported_.insert({at.rank, run_.program(at.rank, place), place.op, run_.program(at.rank, before), before.op}).second) return;
+    const int apart = place.instance - before.instance;
+    const std::string when = apart == 0 ? "" : " of " + std::to_string(std::abs(apart)) + (apart > 0 ? " step before" : " step later");
+    const std::string lanes = "lanes " + scope_.rank(at.rank).lanes[static_cast<std::size_t>(at.lane)].name + " and " +
+                              scope_.rank(at.rank).lanes[static_cast<std::size_t>(other.lane)].name;
+    findings_.add(Proof::races, at,
+                  "touches " + range_text(scope_.rank(at.rank), range) + " while " + plan::token(scope_.op(other)) + when + " may be under way (" + lanes + ")",
+                  "an order between accesses that overlap, unless both read", "Let the later op wait for the other's lane.");
+  }
+
+  const Scope& scope_;
+  const plan::Rehearsal& run_;
+  Findings& findings_;
+  std::vector<RankState> ranks_;
+  std::vector<LaneClocks> clocks_;
+  std::set<std::tuple<std::int32_t, int, int, int, int>> reported_;
+};
+
+}  // namespace
+
+void prove_no_races(const Scope& scope, Findings& findings) { Races(scope, findings).run(); }
+
+}  // namespace trainyard::check

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Structure: everything that a number names is there. The other proofs and the frontier rely on it.
+#include <algorithm>
+#include <set>
+
+#include "core/check/proofs.h"
+#include "core/plan/frontier.h"
+
+namespace trainyard::check {
+namespace {
+
+using plan::Access;
+using plan::Dependency;
+using plan::LaneKind;
+using plan::Op;
+using plan::OpKind;
+using plan::RankPlan;
+
+constexpr std::int64_t kMostElements = std::int64_t{1} << 53;
+// An instance is let in while its lanes may still stand in the one before, and that one may look back.
+constexpr std::int32_t kMostStepsBack = plan::Frontier::window - 2;
+
+LaneKind lane_of(OpKind kind) {
+  if (kind == OpKind::load) return LaneKind::input;
+  if (kind == OpKind::all_reduce) return LaneKind::comm;
+  if (kind == OpKind::send) return LaneKind::send;
+  return plan::reads_peers(kind) ? LaneKind::recv : LaneKind::compute;
+}
+
+bool has_peer(OpKind kind) { return kind == OpKind::send || kind == OpKind::recv || kind == OpKind::recv_reduce; }
+
+bool has_segment(OpKind kind) {
+  return kind == OpKind::forward || kind == OpKind::backward_input || kind == OpKind::backward_weight || kind == OpKind::zero || kind == OpKind::norm ||
+         kind == OpKind::update;
+}
+
+std::string below(std::size_t count) { return count == 0 ? "none is there" : "0 to " + std::to_string(count - 1); }
+
+// One rank of the plan.
+class Inspector {
+ public:
+  Inspector(const Scope& scope, const RankPlan& rank, std::int32_t number, Findings& findings) : scope_(scope), rank_(rank), findings_(findings) {
+    spot_.rank = number;
+    if (rank.rank != number) report("calls itself rank " + std::to_string(rank.rank), std::to_string(number));
+  }
+
+  void run() {
+    names(rank_.lanes, "lane");
+    names(rank_.buffers, "buffer");
+    names(rank_.programs, "program");
+    for (const plan::Lane& lane : rank_.lanes) inspect(lane);
+    for (const plan::Buffer& buffer : rank_.buffers)
+      if (buffer.elements < 0 || buffer.elements > kMostElements)
+        report("buffer " + buffer.name + " has " + std::to_string(buffer.elements) + " elements", "0 to 2^53");
+    count_ops();
+    for (const plan::Program& program : rank_.programs) inspect(program);
+  }
+
+ private:
+  void report(const std::string& what, std::string accepted, std::string advice = "") {
+    findings_.add(Proof::structure, spot_, what, std::move(accepted), std::move(advice));
+  }
+
+  template <class Things>
+  void names(const Things& things, const std::string& kind) {
+    std::set<std::string_view> known;
+    for (const auto& thing : things) {
+      if (!plan::is_name(thing.name)) report("\"" + thing.name + "\" cannot name a " + kind, "a word without spaces and brackets");
+      if (!known.insert(thing.name).second) report("two of its " + kind + "s are called " + thing.name, "names that differ");
+    }
+  }
+
+  void inspect(const plan::Lane& lane) {
+    const bool grouped = lane.kind == LaneKind::comm || lane.kind == LaneKind::send || lane.kind == LaneKind::recv;
+    if (!grouped && lane.group >= 0) return report("lane " + lane.name + " belongs to group " + std::to_string(lane.group), "no group for a lane of this kind");
+    if (!grouped) return;
+    if (lane.group < 0 || static_cast<std::size_t>(lane.group) >= scope_.groups.size())
+      return report("lane " + lane.name + " belongs to group " + std::to_string(lane.group), below(scope_.groups.size()));
+    if (scope_.groups[static_cast<std::size_t>(lane.group)].position(spot_.rank) < 0)
+      report("lane " + lane.name + " belongs to group " + std::to_string(lane.group) + ", of which the rank is no member", "a group of the rank");
+  }
+
+  void count_ops() {
+    most_.assign(rank_.lanes.size(), 0);
+    for (const plan::Program& program : rank_.programs) {
+      const auto counts = ops_by_lane(program);
+      for (std::size_t l = 0; l < most_.size(); ++l) most_[l] = std::max(most_[l], counts[l]);
+    }
+  }
+  std::vector<std::int32_t> ops_by_lane(const plan::Program& program) const {
+    std::vector<std::int32_t> counts(rank_.lanes.size(), 0);
+    for (const Op& op : program.ops)
+      if (op.lane.valid() && op.lane.index() < counts.size()) ++counts[op.lane.index()];
+    return counts;
+  }
+
+  void inspect(const plan::Program& program) {
+    spot_.program = program.name;
+    if (program.samples < 0 || program.global_samples < program.samples)
+      report(std::to_string(program.samples) + " of " + std::to_string(program.global_samples) + " samples", "0 to all");
+    if (program.repeats < 1) report("repeats " + std::to_string(program.repeats) + " times", "1 or more");
+    total_ = ops_by_lane(program);
+    seen_.assign(rank_.lanes.size(), 0);
+    for (std::size_t i = 0; i < program.ops.size(); ++i) {
+      spot_.op = static_cast<int>(i);
+      inspect(program.ops[i]);
+    }
+    spot_.op = -1;
+    spot_.program.clear();
+  }
+
+  void inspect(const Op& op) {
+    if (!op.lane.valid() || op.lane.index() >= rank_.lanes.size())
+      return report("lane " + std::to_string(op.lane.value) + " is out of range", below(rank_.lanes.size()));
+    const plan::Lane& lane = rank_.lanes[op.lane.index()];
+    if (lane.kind != lane_of(op.kind)) report("stands on lane " + lane.name, "a lane of kind " + std::string(plan::word(lane_of(op.kind))));
+    for (const Access& access : op.reads) inspect(access);
+    for (const Access& access : op.writes) inspect(access);
+    for (const Dependency& dependency : op.after) inspect(op, dependency);
+    if (has_segment(op.kind) && op.segment < 0) report("names no segment", "a segment");
+    plan::communicates(op.kind) ? inspect_transfer(op, lane) : inspect_local(op);
+    ++seen_[op.lane.index()];
+  }
+
+  void inspect(const Access& access) {
+    if (!access.buffer.valid() || access.buffer.index() >= rank_.buffers.size())
+      return report("buffer " + std::to_string(access.buffer.value) + " is out of range", below(rank_.buffers.size()));
+    const plan::Buffer& buffer = rank_.buffers[access.buffer.index()];
+    if (access.first < 0 || access.count < 0 || access.first > buffer.elements || access.count > buffer.elements - access.first)
+      report("touches " + std::to_string(access.count) + " elements from " + std::to_string(access.first) + " of " + buffer.name + ", outside the buffer",
+             "0 to " + std::to_string(buffer.elements));
+  }
+
+  void inspect(const Op& op, const Dependency& dependency) {
+    if (!dependency.lane.valid() || dependency.lane.index() >= rank_.lanes.size())
+      return report("waits for lane " + std::to_string(dependency.lane.value) + ", which is out of range", below(rank_.lanes.size()));
+    const std::string& lane = rank_.lanes[dependency.lane.index()].name;
+    if (dependency.steps_back < 0 || dependency.steps_back > kMostStepsBack)
+      return report("waits for lane " + lane + ", " + std::to_string(dependency.steps_back) + " instances back", "0 to " + std::to_string(kMostStepsBack));
+    const bool here = dependency.steps_back == 0;
+    const std::int32_t reach = here ? total_[dependency.lane.index()] : most_[dependency.lane.index()];
+    if (dependency.sequence < Dependency::end || dependency.sequence > reach)
+      return report("waits for sequence " + std::to_string(dependency.sequence) + " of lane " + lane + ", which has " + std::to_string(reach) + " ops",
+                    "0 to " + std::to_string(reach) + ", or the end");
+    const bool too_far = dependency.sequence == Dependency::end || dependency.sequence > seen_[op.lane.index()];
+    if (here && dependency.lane == op.lane && too_far) report("waits for itself, or for later ops of its own lane", "ops before it");
+  }
+
+  void inspect_transfer(const Op& op, const plan::Lane& lane) {
+    if (op.group != lane.group) return report("belongs to group " + std::to_string(op.group), "the group of its lane, " + std::to_string(lane.group));
+    if (op.group < 0 || static_cast<std::size_t>(op.group) >= scope_.groups.size()) return;  // the lane was reported
+    const plan::Group& group = scope_.groups[static_cast<std::size_t>(op.group)];
+    if (has_peer(op.kind) && (group.position(op.peer) < 0 || op.peer == spot_.rank))
+      report("rank " + std::to_string(op.peer) + " is no peer", "another member of group " + std::to_string(op.group));
+    if (!has_peer(op.kind) && op.peer >= 0) report("names a peer", "the whole group");
+    if (op.bucket < 0) report("names no bucket", "a bucket");
+    const std::size_t reads = op.kind == OpKind::recv ? 0 : 1, writes = op.kind == OpKind::send ? 0 : 1;
+    if (op.reads.size() != reads || op.writes.size() != writes)
+      return report("reads " + std::to_string(op.reads.size()) + " and writes " + std::to_string(op.writes.size()) + " spans",
+                    std::to_string(reads) + " and " + std::to_string(writes));
+    if (reads + writes == 2 && !(op.reads == op.writes)) report("adds up into another span than it reads", "one span");
+  }
+
+  void inspect_local(const Op& op) {
+    if (op.group >= 0 || op.peer >= 0) report("names a group or a peer", "neither, as it does not communicate");
+  }
+
+  const Scope& scope_;
+  const RankPlan& rank_;
+  Findings& findings_;
+  Spot spot_;
+  std::vector<std::int32_t> most_, total_, seen_;  // ops by lane: of the longest program, of this one, before this op
+};
+
+void inspect_groups(const Scope& scope, Findings& findings) {
+  for (std::size_t g = 0; g < scope.groups.size(); ++g) {
+    const auto& members = scope.groups[g].ranks;
+    const std::set<std::int32_t> distinct(members.begin(), members.end());
+    const bool in_range =
+        std::all_of(members.begin(), members.end(), [&](std::int32_t r) { return r >= 0 && static_cast<std::size_t>(r) < scope.ranks.size(); });
+    if (members.empty() || distinct.size() != members.size() || !in_range)
+      findings.add(Proof::structure, Spot{}, "group " + std::to_string(g) + " is empty, names a rank twice, or one that is not there",
+                   "different ranks, " + below(scope.ranks.size()), "");
+  }
+}
+
+// Every rank has the programs of the schedule, and their samples add up.
+void inspect_schedule(const Scope& scope, Findings& findings) {
+  const plan::Schedule& schedule = scope.schedule;
+  for (const std::string_view name : {"train", "tail"}) {
+    if (name == "tail" ? !schedule.tail : schedule.full_steps_per_epoch == 0) continue;
+    std::int64_t samples = 0, global = -1;
+    for (std::size_t r = 0; r < scope.ranks.size(); ++r) {
+      const int number = scope.ranks[r].program(name);
+      if (number < 0)
+        return findings.add(Proof::structure, Spot{static_cast<std::int32_t>(r), "", -1}, "has no program " + std::string(name) + ", which the schedule names",
+                            "", "");
+      const plan::Program& program = scope.ranks[r].programs[static_cast<std::size_t>(number)];
+      samples += program.samples;
+      if (global < 0) global = program.global_samples;
+      if (program.global_samples != global)
+        findings.add(Proof::structure, Spot{static_cast<std::int32_t>(r), program.name, -1},
+                     "counts " + std::to_string(program.global_samples) + " samples over all ranks, rank 0 " + std::to_string(global), "one number", "");
+    }
+    if (global >= 0 && samples != global)
+      findings.add(Proof::structure, Spot{}, "the samples of program " + std::string(name) + " add up to " + std::to_string(samples), std::to_string(global),
+                   "");
+  }
+}
+
+}  // namespace
+
+void prove_structure(const Scope& scope, Findings& findings) {
+  inspect_groups(scope, findings);
+  for (std::size_t r = 0; r < scope.ranks.size(); ++r) Inspector(scope, scope.ranks[r], static_cast<std::int32_t>(r), findings).run();
+  inspect_schedule(scope, findings);
+}
+
+}  // namespace trainyard::check

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Traffic: the payload that each rank sends to each peer in one run of a program.
+#include <algorithm>
+#include <tuple>
+
+#include "core/check/proofs.h"
+
+namespace trainyard::check {
+namespace {
+
+void count(const plan::RankPlan& rank, const plan::Program& program, ProgramTraffic& traffic) {
+  std::map<std::int32_t, Sent> by_peer;
+  for (const plan::Op& op : program.ops) {
+    if (plan::communicates(op.kind)) traffic.rounds = std::max(traffic.rounds, op.round + 1);
+    if (op.kind != plan::OpKind::send) continue;
+    Sent& sent = by_peer.try_emplace(op.peer, Sent{rank.rank, op.peer, 0, 0}).first->second;
+    sent.bytes += bytes_of(rank, op.reads);
+    ++sent.messages;
+  }
+  for (const auto& [peer, sent] : by_peer) traffic.sent.push_back(sent);
+}
+
+}  // namespace
+
+std::int64_t ProgramTraffic::bytes_from(std::int32_t rank) const {
+  std::int64_t bytes = 0;
+  for (const Sent& one : sent)
+    if (one.from == rank) bytes += one.bytes;
+  return bytes;
+}
+
+std::vector<ProgramTraffic> traffic(const Scope& scope) {
+  std::vector<ProgramTraffic> list;
+  for (const plan::RankPlan& rank : scope.ranks)
+    for (const plan::Program& program : rank.programs) {
+      auto at = std::find_if(list.begin(), list.end(), [&](const ProgramTraffic& known) { return known.program == program.name; });
+      if (at == list.end()) at = list.insert(list.end(), {program.name, {}, 0});
+      count(rank, program, *at);
+    }
+  return list;
+}
+
+}  // namespace trainyard::check

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The one readiness rule: which op of a rank may start next. Interpreter, simulator and checker share it; what it does not
+// know is arrival, which the transport (or its model) adds.
+//
+// Programs are admitted one after another as instances. Each lane works through the instances in order and may run ahead
+// into the next one as far as dependencies allow. Threads: a lane is used by one thread; different lanes may be used by
+// different threads; `admit` is called by one thread.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/plan/plan.h"
+
+namespace trainyard::plan {
+
+class Frontier {
+ public:
+  static constexpr int window = 8;  // instances that may be open at once
+
+  explicit Frontier(const RankPlan& plan);
+
+  // Appends an instance of `program` for `step`. False: the window is full, finish something first.
+  bool admit(int program, std::int64_t step);
+
+  struct Ready {
+    int program = 0;
+    int op = 0;  // index in the program
+    std::int64_t step = 0;
+    std::int64_t instance = 0;
+    std::int64_t sequence = 0;  // on its lane, since the start
+  };
+  // The op that may start now on this lane, or nothing. Asking does not change anything.
+  std::optional<Ready> next(LaneId lane) const;
+  void start(LaneId lane);                       // the op that `next` named is under way
+  void finish(LaneId lane, const Ready& ready);  // it is complete; in any order within a round
+
+  std::int64_t admitted() const { return admitted_.load(std::memory_order_acquire); }
+  bool instance_complete(std::int64_t instance) const;  // one of the last `window`
+  std::int64_t completed(LaneId lane) const;            // ops of the lane, since the start
+
+ private:
+  // A program cut by lanes.
+  struct CompiledProgram {
+    std::vector<std::vector<int>> lane_ops;      // by lane: indices in the program, in order
+    std::vector<std::vector<Dependency>> after;  // by op
+    std::vector<std::int64_t> round;             // by op: key of the round it may share, -1 for none
+  };
+  struct Instance {
+    int program = 0;
+    std::int64_t step = 0;
+    std::vector<std::int64_t> base;  // by lane: ops of the lane before this instance
+  };
+  struct alignas(64) LaneState {
+    std::atomic<std::int64_t> completed{0};  // a prefix: everything before is complete
+    std::atomic<std::int64_t> instance{0};   // where the lane is
+    // Its thread only, as all that follows.
+    std::int64_t started = 0;
+    std::uint64_t finished_ahead = 0;                  // bit i: op number completed + i is complete
+    std::size_t position = 0;                          // in the instance
+    std::int64_t open_round = -1, open_instance = -1;  // of the op started last
+  };
+
+  const Instance& at(std::int64_t instance) const { return instances_[static_cast<std::size_t>(instance % window)]; }
+  const std::vector<int>& ops_of(std::int64_t instance, std::size_t lane) const {
+    return programs_[static_cast<std::size_t>(at(instance).program)].lane_ops[lane];
+  }
+  bool has_current(LaneState& state, std::size_t lane) const;
+  bool met(const Dependency& dependency, std::int64_t instance) const;
+  bool may_join(const LaneState& state, std::int64_t round, std::int64_t instance) const;
+
+  std::vector<CompiledProgram> programs_;
+  std::array<Instance, window> instances_;
+  std::atomic<std::int64_t> admitted_{0};
+  std::int64_t furthest_back_ = 0;
+  mutable std::vector<LaneState> lanes_;
+};
+
+}  // namespace trainyard::plan

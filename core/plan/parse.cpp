@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
+#include <unordered_map>
+
+#include "core/plan/parse_token.h"
+
+namespace trainyard::plan {
+namespace {
+
+struct Word {
+  std::string_view text;
+  std::size_t column = 1;
+};
+
+// Reads line by line. Every reader returns false after the first problem, which stays.
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : text_(text) {}
+
+  base::Result<Plan> run() {
+    const bool read = next_line() && head() && schedule_line() && body();
+    if (!read) return base::fail(problem_);
+    return from_ranks(std::move(groups_), schedule_, std::move(ranks_));
+  }
+
+ private:
+  using Numbers = std::unordered_map<std::string_view, std::int32_t>;  // by name
+
+  bool fail(const Word& at, std::string what, std::string accepted) {
+    problem_ = {base::ProblemCode::bad_input, "line " + std::to_string(line_) + ", column " + std::to_string(at.column), std::move(what), std::move(accepted),
+                ""};
+    return false;
+  }
+  bool fail_word(const Word& at, std::string accepted) {
+    const std::string found = at.text.empty() ? "the line ends" : "found \"" + std::string(at.text.substr(0, kMostQuoted)) + "\"";
+    return fail(at, found, std::move(accepted));
+  }
+
+  // The next line that says something, cut into words.
+  bool next_line() {
+    words_.clear();
+    used_ = 0;
+    while (words_.empty() && at_ < text_.size()) {
+      const std::size_t end = std::min(text_.find('\n', at_), text_.size());
+      cut(text_.substr(at_, end - at_));
+      at_ = end + 1;
+      ++line_;
+    }
+    return true;
+  }
+  void cut(std::string_view line) {
+    for (std::size_t i = line.find_first_not_of(' '); i < line.size(); i = line.find_first_not_of(' ', i)) {
+      const std::size_t end = std::min(line.find(' ', i), line.size());
+      words_.push_back({line.substr(i, end - i), i + 1});
+      i = end;
+    }
+    end_ = {{}, line.size() + 1};
+  }
+
+  bool more() const { return used_ < words_.size(); }
+  const Word& peek() const { return more() ? words_[used_] : end_; }
+  Word take() { return more() ? words_[used_++] : end_; }
+  bool take_if(std::string_view text) {
+    if (peek().text != text) return false;
+    ++used_;
+    return true;
+  }
+  bool expect(std::string_view text) { return take_if(text) || fail_word(peek(), std::string(text)); }
+  bool ended() { return !more() || fail_word(peek(), "the end of the line"); }
+
+  template <class Integer>
+  bool number(const Word& at, std::string_view text, Integer& value) {
+    const std::int64_t most = std::min<std::int64_t>(kMostNumber, std::numeric_limits<Integer>::max());
+    const auto found = number_of(text, most);
+    if (!found) return fail_word(at, "a number from 0 to " + std::to_string(most));
+    value = static_cast<Integer>(*found);
+    return true;
+  }
+  template <class Integer>
+  bool number(Integer& value) {
+    const Word at = take();
+    return number(at, at.text, value);
+  }
+  bool group_number(std::int32_t& value) {
+    const Word at = take();
+    if (!at.text.starts_with('g')) return fail_word(at, "a group, as g0");
+    return number(at, at.text.substr(1), value);
+  }
+
+  // Enters a name, which must be new, under the next number.
+  bool new_name(Numbers& known, std::string& name) {
+    const Word at = take();
+    if (!is_name(at.text)) return fail_word(at, "a name");
+    if (!known.emplace(at.text, static_cast<std::int32_t>(known.size())).second)
+      return fail(at, "the name \"" + std::string(at.text.substr(0, kMostQuoted)) + "\" is taken", "names that differ");
+    name = at.text;
+    return true;
+  }
+  static std::int32_t number_in(const Numbers& known, std::string_view name) {
+    const auto at = known.find(name);
+    return at == known.end() ? -1 : at->second;
+  }
+
+  bool head() { return expect("plan") && expect("1") && ended() && next_line(); }
+
+  bool schedule_line() {
+    if (!expect("schedule") || !expect("steps") || !number(schedule_.steps) || !expect("full") || !number(schedule_.full_steps_per_epoch)) return false;
+    schedule_.tail = take_if("tail");
+    if (take_if("evaluate") && !number(schedule_.evaluate_every_steps)) return false;
+    return ended() && next_line();
+  }
+
+  bool body() {
+    for (; more(); next_line())
+      if (!line() || !ended()) return false;
+    return true;
+  }
+
+  bool line() {
+    if (take_if("group")) return group_line();
+    if (take_if("rank")) return rank_line();
+    if (ranks_.empty()) return fail_word(peek(), "group, rank");
+    if (take_if("lane")) return before_programs() && lane_line();
+    if (take_if("buffer")) return before_programs() && buffer_line();
+    if (take_if("program")) return program_line();
+    if (rank().programs.empty()) return fail_word(peek(), "lane, buffer, program, rank");
+    return op_line();
+  }
+
+  RankPlan& rank() { return ranks_.back(); }
+  bool before_programs() { return rank().programs.empty() || fail(words_.front(), "a program of the rank came before", "lanes and buffers first"); }
+
+  bool group_line() {
+    const Word at = take();
+    if (at.text != "g" + std::to_string(groups_.size()) + ":" || !ranks_.empty()) return fail_word(at, "groups before ranks, numbered from 0, as g0:");
+    Group group;
+    while (more())
+      if (!number(group.ranks.emplace_back())) return false;
+    groups_.push_back(std::move(group));
+    return true;
+  }
+
+  bool rank_line() {
+    const Word at = peek();
+    std::int32_t value = -1;
+    if (!number(value)) return false;
+    if (value != static_cast<std::int32_t>(ranks_.size())) return fail_word(at, "rank " + std::to_string(ranks_.size()));
+    ranks_.emplace_back().rank = value;
+    lanes_.clear();
+    buffers_.clear();
+    programs_.clear();
+    return true;
+  }
+
+  bool lane_line() {
+    Lane lane;
+    if (!new_name(lanes_, lane.name)) return false;
+    const Word at = take();
+    const auto kind = kind_of(at.text, LaneKind::recv);
+    if (!kind) return fail_word(at, "input, compute, comm, send, recv");
+    lane.kind = *kind;
+    if (more() && !group_number(lane.group)) return false;
+    rank().lanes.push_back(std::move(lane));
+    return true;
+  }
+
+  bool buffer_line() {
+    Buffer buffer;
+    if (!new_name(buffers_, buffer.name)) return false;
+    const Word at = take();
+    const auto* known = std::find_if(std::begin(base::Names<base::DType>::table), std::end(base::Names<base::DType>::table),
+                                     [&](const auto& entry) { return entry.second == at.text; });
+    if (known == std::end(base::Names<base::DType>::table)) return fail_word(at, "fp32, fp64, int32");
+    buffer.dtype = known->first;
+    if (!number(buffer.elements)) return false;
+    buffer.shared = take_if("shared");
+    rank().buffers.push_back(std::move(buffer));
+    return true;
+  }
+
+  bool program_line() {
+    Program program;
+    if (!new_name(programs_, program.name) || !expect("samples") || !number(program.samples) || !expect("of") || !number(program.global_samples)) return false;
+    if (take_if("repeats") && !number(program.repeats)) return false;
+    rank().programs.push_back(std::move(program));
+    return true;
+  }
+
+  bool op_line() {
+    const Word at = take();
+    TokenOutcome read = read_token(at.text);
+    if (!read.op)
+      return fail({at.text, at.column + read.at}, "\"" + std::string(at.text.substr(0, kMostQuoted)) + "\" is no op: " + std::string(read.what),
+                  "an op, as F.s0.m0");
+    Op& op = *read.op;
+    if (!lane(op.lane)) return false;
+    if (take_if("group") && !group_number(op.group)) return false;
+    if (!accesses("reads", op.reads) || !accesses("writes", op.writes)) return false;
+    if (take_if("flops") && !number(op.flops)) return false;
+    if (take_if("after") && !dependencies(op.after)) return false;
+    rank().programs.back().ops.push_back(std::move(op));
+    return true;
+  }
+
+  bool lane(LaneId& id) {
+    const Word at = take();
+    if (!at.text.starts_with('@')) return fail_word(at, "a lane, as @compute");
+    return lane_named(at, at.text.substr(1), id);
+  }
+  bool lane_named(const Word& at, std::string_view name, LaneId& id) {
+    id = LaneId(number_in(lanes_, name));
+    return id.valid() || fail_word(at, "a lane of this rank");
+  }
+
+  bool accesses(std::string_view keyword, std::vector<Access>& list) {
+    if (!take_if(keyword)) return true;
+    while (more() && std::find(kReserved.begin(), kReserved.end(), peek().text) == kReserved.end())
+      if (!access(list.emplace_back())) return false;
+    return true;
+  }
+
+  bool access(Access& access) {
+    const Word at = take();
+    const std::size_t bracket = at.text.find('[');
+    access.buffer = BufferId(number_in(buffers_, at.text.substr(0, bracket)));
+    if (!access.buffer.valid()) return fail_word(at, "a buffer of this rank");
+    access.count = rank().buffers[access.buffer.index()].elements;
+    return bracket == std::string_view::npos || range(at, at.text.substr(bracket), access);
+  }
+  bool range(const Word& at, std::string_view text, Access& access) {
+    const std::size_t colon = text.find(':');
+    if (colon == std::string_view::npos || !text.ends_with(']')) return fail_word(at, "a range, as grads[100:200]");
+    std::int64_t end = 0;
+    if (!number(at, text.substr(1, colon - 1), access.first) || !number(at, text.substr(colon + 1, text.size() - colon - 2), end)) return false;
+    access.count = end - access.first;
+    return access.count >= 0 || fail_word(at, "a range that ends where it starts, or later");
+  }
+
+  bool dependencies(std::vector<Dependency>& list) {
+    while (more())
+      if (!dependency(list.emplace_back())) return false;
+    return true;
+  }
+  bool dependency(Dependency& dependency) {
+    const Word at = take();
+    const std::size_t colon = at.text.rfind(':');
+    if (colon == std::string_view::npos) return fail_word(at, "a lane and a sequence, as compute:5");
+    std::string_view count = at.text.substr(colon + 1);
+    if (const std::size_t back = count.find("@-"); back != std::string_view::npos) {
+      if (!number(at, count.substr(back + 2), dependency.steps_back)) return false;
+      count = count.substr(0, back);
+    }
+    if (count == "end") dependency.sequence = Dependency::end;
+    else if (!number(at, count, dependency.sequence)) return false;
+    return lane_named(at, at.text.substr(0, colon), dependency.lane);
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0, line_ = 0, used_ = 0;
+  std::vector<Word> words_;
+  Word end_;
+  base::Problem problem_;
+  Schedule schedule_;
+  std::vector<Group> groups_;
+  std::vector<RankPlan> ranks_;
+  Numbers lanes_, buffers_, programs_;  // of the current rank
+};
+
+}  // namespace
+
+base::Result<Plan> parse(std::string_view text) { return Parser(text).run(); }
+
+}  // namespace trainyard::plan

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The plan: what every rank does, as data. For each rank a few programs; a program is ops on in-order lanes with explicit
+// dependencies; the schedule names the program of each step. Integers and names only, so that its hash is the same
+// everywhere.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/dtype.h"
+#include "core/base/id.h"
+
+namespace trainyard::plan {
+
+struct LaneTag;
+struct BufferTag;
+using LaneId = base::Id<LaneTag>;
+using BufferId = base::Id<BufferTag>;
+
+enum class OpKind : std::uint8_t {
+  load,             // LOAD.m0        brings the step's samples in
+  rate,             // RATE           writes the step's learning rate and number
+  forward,          // F.s2.m0
+  loss,             // LOSS.m0        loss, and the gradient at the model's output when that is written
+  backward_input,   // B.s2.m0
+  backward_weight,  // W.s2.m0        and the segment's local squared norm
+  zero,             // ZERO.s2        a segment's gradient where a rank has no samples: fills what it writes with zeros
+  all_reduce,       // AR.b1          coarse: sums a bucket over its group
+  norm,             // NORM.s2        squared norm of a segment's reduced gradient
+  clip,             // CLIP           the factor that brings the whole gradient under the limit
+  update,           // UPD.s2         the optimizer, on one segment
+  send,             // SEND.b1.t0.c3>r1   bucket, round, chunk, to
+  recv,             // RECV.b1.t0.c3<r1   replaces the chunk
+  recv_reduce,      // RED.b1.t0.c3<r1    adds to the chunk
+  reduce_many,      // SUM.b1.t0.c3       sum over all of the group, in order of position
+};
+
+// Elements [first, first + count) of a buffer.
+struct Access {
+  BufferId buffer;
+  std::int64_t first = 0, count = 0;
+  bool operator==(const Access&) const = default;
+};
+
+// The op may start once `sequence` ops of `lane` are complete, in this instance of the program or in the one
+// `steps_back` before it. An instance with fewer ops on the lane counts as complete when they are.
+struct Dependency {
+  static constexpr std::int32_t end = -1;  // as sequence: all ops of the lane
+  LaneId lane;
+  std::int32_t sequence = 0;
+  std::int32_t steps_back = 0;
+  bool operator==(const Dependency&) const = default;
+};
+
+struct Op {
+  OpKind kind = OpKind::load;
+  LaneId lane;
+  // What the token names; -1 where the kind has none.
+  std::int32_t segment = -1, micro = -1, bucket = -1, round = -1, chunk = -1, peer = -1, group = -1;
+  std::vector<Access> reads, writes;
+  std::vector<Dependency> after;
+  std::int64_t flops = 0;
+  bool operator==(const Op&) const = default;
+};
+
+enum class LaneKind : std::uint8_t { input, compute, comm, send, recv };
+
+// Ops of one lane start and complete in order; those of one round of one bucket may be under way together.
+struct Lane {
+  std::string name;  // "compute", "send.g0"
+  LaneKind kind = LaneKind::compute;
+  std::int32_t group = -1;  // of comm, send and recv lanes
+  bool operator==(const Lane&) const = default;
+};
+
+struct Buffer {
+  std::string name;  // "grads", "act.s1"
+  base::DType dtype = base::DType::fp32;
+  std::int64_t elements = 0;
+  bool shared = false;  // peers read it in place
+  bool operator==(const Buffer&) const = default;
+  std::int64_t bytes() const { return elements * base::size_of(dtype); }
+};
+
+struct Program {
+  std::string name;                 // "train", "tail", "evaluate", "evaluate_tail"
+  std::int64_t samples = 0;         // of this rank
+  std::int64_t global_samples = 0;  // over all ranks
+  std::int64_t repeats = 1;         // evaluate: runs in a row
+  std::vector<Op> ops;
+  bool operator==(const Program&) const = default;
+};
+
+struct RankPlan {
+  std::int32_t rank = 0;
+  std::vector<Lane> lanes;
+  std::vector<Buffer> buffers;
+  std::vector<Program> programs;
+
+  BufferId buffer(std::string_view name) const;  // invalid when there is none
+  int program(std::string_view name) const;      // -1 when there is none
+  bool operator==(const RankPlan&) const = default;
+};
+
+struct Group {
+  std::vector<std::int32_t> ranks;  // by position
+  bool operator==(const Group&) const = default;
+  int position(std::int32_t rank) const;  // -1: not a member
+};
+
+// Which program a step runs. A step is one optimizer step; evaluation runs between steps.
+struct Schedule {
+  std::int64_t steps = 0;
+  std::int64_t full_steps_per_epoch = 0;
+  bool tail = false;                      // an epoch ends with a short step, program "tail"
+  std::int64_t evaluate_every_steps = 0;  // 0: never; also after the last step
+  bool operator==(const Schedule&) const = default;
+
+  std::string_view program(std::int64_t step) const;
+  bool evaluates_after(std::int64_t step) const;
+};
+
+struct Plan {
+  std::int32_t ranks = 0;
+  std::vector<Group> groups;
+  Schedule schedule;
+  std::function<RankPlan(std::int32_t rank)> rank_plan;  // pure; made when asked for
+};
+
+// A plan whose ranks are all there, as text parses to.
+Plan from_ranks(std::vector<Group> groups, Schedule schedule, std::vector<RankPlan> ranks);
+
+// How a kind is bound to comm: has a peer or a whole group, and so waits for others.
+bool communicates(OpKind kind);
+bool reads_peers(OpKind kind);  // recv, recv_reduce, reduce_many
+
+}  // namespace trainyard::plan

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/plan/text.h"
+
+#include "core/base/hash.h"
+
+namespace trainyard::plan {
+namespace {
+
+void append_field(std::string& text, const char* prefix, std::int32_t value) {
+  if (value >= 0) text += prefix + std::to_string(value);
+}
+
+std::string access_text(const RankPlan& plan, const Access& access) {
+  const Buffer& buffer = plan.buffers[access.buffer.index()];
+  if (access.first == 0 && access.count == buffer.elements) return buffer.name;
+  return buffer.name + "[" + std::to_string(access.first) + ":" + std::to_string(access.first + access.count) + "]";
+}
+
+std::string dependency_text(const RankPlan& plan, const Dependency& dependency) {
+  std::string text = plan.lanes[dependency.lane.index()].name + ":" + (dependency.sequence == Dependency::end ? "end" : std::to_string(dependency.sequence));
+  return dependency.steps_back > 0 ? text + "@-" + std::to_string(dependency.steps_back) : text;
+}
+
+std::string op_line(const RankPlan& plan, const Op& op) {
+  std::string line = token(op) + " @" + plan.lanes[op.lane.index()].name;
+  if (op.group >= 0) line += " group g" + std::to_string(op.group);
+  if (!op.reads.empty()) line += " reads";
+  for (const Access& read : op.reads) line += " " + access_text(plan, read);
+  if (!op.writes.empty()) line += " writes";
+  for (const Access& write : op.writes) line += " " + access_text(plan, write);
+  if (op.flops > 0) line += " flops " + std::to_string(op.flops);
+  if (!op.after.empty()) line += " after";
+  for (const Dependency& dependency : op.after) line += " " + dependency_text(plan, dependency);
+  return line + "\n";
+}
+
+std::string header_text(const Plan& plan) {
+  const Schedule& s = plan.schedule;
+  std::string text = "plan 1\nschedule steps " + std::to_string(s.steps) + " full " + std::to_string(s.full_steps_per_epoch) + (s.tail ? " tail" : "");
+  if (s.evaluate_every_steps > 0) text += " evaluate " + std::to_string(s.evaluate_every_steps);
+  text += "\n";
+  for (std::size_t g = 0; g < plan.groups.size(); ++g) {
+    text += "group g" + std::to_string(g) + ":";
+    for (const std::int32_t rank : plan.groups[g].ranks) text += " " + std::to_string(rank);
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string_view word(OpKind kind) {
+  switch (kind) {
+    case OpKind::load: return "LOAD";
+    case OpKind::rate: return "RATE";
+    case OpKind::forward: return "F";
+    case OpKind::loss: return "LOSS";
+    case OpKind::backward_input: return "B";
+    case OpKind::backward_weight: return "W";
+    case OpKind::zero: return "ZERO";
+    case OpKind::all_reduce: return "AR";
+    case OpKind::norm: return "NORM";
+    case OpKind::clip: return "CLIP";
+    case OpKind::update: return "UPD";
+    case OpKind::send: return "SEND";
+    case OpKind::recv: return "RECV";
+    case OpKind::recv_reduce: return "RED";
+    case OpKind::reduce_many: return "SUM";
+  }
+  return "?";
+}
+
+std::string_view word(LaneKind kind) {
+  switch (kind) {
+    case LaneKind::input: return "input";
+    case LaneKind::compute: return "compute";
+    case LaneKind::comm: return "comm";
+    case LaneKind::send: return "send";
+    case LaneKind::recv: return "recv";
+  }
+  return "?";
+}
+
+std::string token(const Op& op) {
+  std::string text(word(op.kind));
+  append_field(text, ".s", op.segment);
+  append_field(text, ".m", op.micro);
+  append_field(text, ".b", op.bucket);
+  append_field(text, ".t", op.round);
+  append_field(text, ".c", op.chunk);
+  append_field(text, op.kind == OpKind::send ? ">r" : "<r", op.peer);
+  return text;
+}
+
+std::string to_text(const RankPlan& plan) {
+  std::string text = "rank " + std::to_string(plan.rank) + "\n";
+  for (const Lane& lane : plan.lanes) {
+    text += "lane " + lane.name + " " + std::string(word(lane.kind));
+    text += lane.group >= 0 ? " g" + std::to_string(lane.group) + "\n" : "\n";
+  }
+  for (const Buffer& buffer : plan.buffers)
+    text +=
+        "buffer " + buffer.name + " " + std::string(base::name_of(buffer.dtype)) + " " + std::to_string(buffer.elements) + (buffer.shared ? " shared\n" : "\n");
+  for (const Program& program : plan.programs) {
+    text += "program " + program.name + " samples " + std::to_string(program.samples) + " of " + std::to_string(program.global_samples);
+    text += program.repeats != 1 ? " repeats " + std::to_string(program.repeats) + "\n" : "\n";
+    for (const Op& op : program.ops) text += op_line(plan, op);
+  }
+  return text;
+}
+
+std::string to_text(const Plan& plan) {
+  std::string text = header_text(plan);
+  for (std::int32_t rank = 0; rank < plan.ranks; ++rank) text += to_text(plan.rank_plan(rank));
+  return text;
+}
+
+std::string hash(const Plan& plan) { return base::hex(base::xxh64(to_text(plan))); }
+
+}  // namespace trainyard::plan

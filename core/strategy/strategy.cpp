@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/strategy/strategy.h"
+
+#include "core/collective/expand.h"
+
+namespace trainyard::strategy {
+
+base::Result<plan::Plan> coarse_plan(const experiment::Resolved& experiment) {
+  switch (experiment.document.strategy.kind) {
+    case experiment::StrategyKind::one_device: return one_device(experiment);
+    case experiment::StrategyKind::mirrored: return mirrored(experiment);
+  }
+  return base::fail({base::ProblemCode::bad_input, "strategy.kind", "unknown strategy", "", ""});
+}
+
+base::Result<plan::Plan> make_plan(const experiment::Resolved& experiment) {
+  return coarse_plan(experiment).map([&](const plan::Plan& coarse) { return collective::expand(coarse, experiment.document.strategy.algorithm); });
+}
+
+}  // namespace trainyard::strategy
