@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/comm/bell.h"
+
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <ctime>
+#include <thread>
+#include <utility>
+
+#include "core/base/clock.h"
+
+namespace trainyard::comm {
+namespace {
+
+using std::chrono::nanoseconds;
+
+void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#else
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+#endif
+}
+
+long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* limit) {
+  return ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), operation, value, limit, nullptr, 0);
+}
+
+bool rung_since(const Bell& bell, std::uint32_t seen) { return bell.rings.load(std::memory_order_acquire) != seen; }
+
+bool spin(const Bell& bell, std::uint32_t seen, nanoseconds span) {
+  const std::int64_t end = base::now_nanoseconds() + span.count();
+  do {
+    for (int i = 0; i < 32; ++i) {
+      if (rung_since(bell, seen)) return true;
+      relax();
+    }
+  } while (base::now_nanoseconds() < end);
+  return false;
+}
+
+bool yield(const Bell& bell, std::uint32_t seen, int times, std::int64_t end) {
+  for (int i = 0; i < times && base::now_nanoseconds() < end; ++i) {
+    ::sched_yield();
+    if (rung_since(bell, seen)) return true;
+  }
+  return false;
+}
+
+// A sleeper counts itself before it looks a last time, a ringer rings before it looks for sleepers: both in one total order,
+// so one of them sees the other. The kernel looks at the word once more before it lets the thread sleep.
+bool sleep(Bell& bell, std::uint32_t seen, std::int64_t end) {
+  bell.sleepers.fetch_add(1, std::memory_order_seq_cst);
+  while (bell.rings.load(std::memory_order_seq_cst) == seen) {
+    const std::int64_t left = end - base::now_nanoseconds();
+    if (left <= 0) break;
+    const timespec limit{left / 1'000'000'000, left % 1'000'000'000};
+    futex(bell.rings, FUTEX_WAIT, seen, &limit);
+  }
+  bell.sleepers.fetch_sub(1, std::memory_order_seq_cst);
+  return rung_since(bell, seen);
+}
+
+int usable_cores() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  return ::sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : static_cast<int>(std::thread::hardware_concurrency());
+}
+
+struct Heard {
+  std::uint64_t listener = 0;
+  std::uint32_t rings = 0;
+};
+
+// A thread seldom waits on more than two bells; what it forgets costs one early return.
+Heard& heard_by_this_thread(std::uint64_t listener) {
+  thread_local std::array<Heard, 8> all{};
+  thread_local std::size_t next = 0;
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Heard& heard) { return heard.listener == listener; });
+  if (found != all.end()) return *found;
+  return all[next++ % all.size()] = Heard{};
+}
+
+}  // namespace
+
+void ring(Bell& bell) {
+  bell.rings.fetch_add(1, std::memory_order_seq_cst);
+  if (bell.sleepers.load(std::memory_order_seq_cst) != 0) futex(bell.rings, FUTEX_WAKE, INT_MAX, nullptr);
+}
+
+Patience patience(int ranks_on_this_host) {
+  if (usable_cores() >= ranks_on_this_host) return {std::chrono::microseconds(40), 50};
+  return {std::chrono::nanoseconds(500), 20};
+}
+
+bool wait_for_ring(Bell& bell, std::uint32_t seen, Patience patience, std::chrono::microseconds limit) {
+  if (rung_since(bell, seen)) return true;
+  if (limit.count() <= 0) return false;
+  const std::int64_t end = base::now_nanoseconds() + nanoseconds(limit).count();
+  if (spin(bell, seen, std::min<nanoseconds>(patience.spin, limit))) return true;
+  if (yield(bell, seen, patience.yields, end)) return true;
+  return sleep(bell, seen, end);
+}
+
+Listener::Listener(Bell& bell, Patience patience) : bell_(&bell), patience_(patience) {
+  static std::atomic<std::uint64_t> count{0};
+  id_ = ++count;
+}
+
+bool Listener::wait(std::chrono::microseconds limit) {
+  Heard& heard = heard_by_this_thread(id_);
+  const bool known = std::exchange(heard.listener, id_) == id_;
+  const bool rung = !known || wait_for_ring(*bell_, heard.rings, patience_, limit);
+  heard.rings = bell_->rings.load(std::memory_order_acquire);
+  return rung;
+}
+
+}  // namespace trainyard::comm

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/comm/mailbox.h"
+
+#include <string>
+
+namespace trainyard::comm {
+
+using base::Result;
+
+namespace {
+
+std::string rank_name(int rank) { return "rank " + std::to_string(rank); }
+
+}  // namespace
+
+Mailbox::Mailbox(MailboxBlock block, int rank, Patience patience)
+    : block_(block), rank_(rank), listener_(block.bell(rank), patience), out_(index(block.ranks(), 0)), in_(index(block.ranks(), 0)) {}
+
+Result<std::unique_ptr<Mailbox>> Mailbox::open(MailboxBlock block, int rank, Patience patience, std::int64_t process, std::int64_t process_start) {
+  if (rank < 0 || rank >= block.ranks())
+    return base::fail({base::ProblemCode::bad_usage, rank_name(rank), "is no rank of this group", "0 to " + std::to_string(block.ranks() - 1), ""});
+  Presence& presence = block.presence(rank);
+  if (presence.process.exchange(process == 0 ? -1 : process) != 0)
+    return base::fail({base::ProblemCode::refused, rank_name(rank), "is taken: its transport was opened before", "one opening a rank", ""});
+  presence.process_start.store(process_start, std::memory_order_relaxed);
+  presence.attendance.store(Attendance::here, std::memory_order_release);
+  return std::unique_ptr<Mailbox>(new Mailbox(block, rank, patience));
+}
+
+Mailbox::~Mailbox() {
+  block_.presence(rank_).attendance.store(Attendance::left, std::memory_order_release);
+  block_.ring_all();
+}
+
+Result<void> Mailbox::state() const {
+  if (const auto reason = block_.abort_word().reason()) return base::fail(*reason);
+  return {};
+}
+
+Result<void> Mailbox::check(int peer, int channel) const {
+  if (block_.abort_word().raised()) return state();
+  if (peer >= 0 && peer < block_.ranks() && peer != rank_ && channel >= 0 && channel < block_.channels()) return {};
+  return base::fail({base::ProblemCode::bad_usage, rank_name(rank_), "has no channel " + std::to_string(channel) + " to " + rank_name(peer),
+                     "another rank of 0 to " + std::to_string(block_.ranks() - 1) + ", a channel of 0 to " + std::to_string(block_.channels() - 1), ""});
+}
+
+base::Problem Mailbox::broken(int peer, const char* what) const { return {base::ProblemCode::failed, rank_name(rank_), rank_name(peer) + " " + what, "", ""}; }
+
+// A peer that aborted has often left as well by the time one looks: then the abort is the reason.
+base::Problem Mailbox::gone(int peer, const char* what) const { return block_.abort_word().reason().value_or(broken(peer, what)); }
+
+Result<void> Mailbox::read_consumed(int peer, int channel) {
+  Side& side = out(peer, channel);
+  const std::uint64_t count = block_.lane(rank_, peer, channel).consumed.load(std::memory_order_acquire);
+  if (count < side.others || count > side.own) return base::fail(broken(peer, "claims to have consumed what was not posted"));
+  side.others = count;
+  return {};
+}
+
+Result<std::optional<std::uint64_t>> Mailbox::free_slot(int peer, int channel) {
+  if (auto ok = check(peer, channel); !ok) return base::fail(ok.error());
+  Side& side = out(peer, channel);
+  if (side.own - side.others >= lane_slots)
+    if (auto ok = read_consumed(peer, channel); !ok) return base::fail(ok.error());
+  if (side.own - side.others < lane_slots) return side.own % lane_slots;
+  if (left(peer)) return base::fail(gone(peer, "has left; it takes no more"));
+  return std::nullopt;
+}
+
+void Mailbox::offer(int peer, int channel, const Descriptor& descriptor) {
+  Side& side = out(peer, channel);
+  Lane& lane = block_.lane(rank_, peer, channel);
+  lane.slots[side.own % lane_slots] = descriptor;
+  side.counters.add_message(descriptor.bytes, sizeof(Descriptor));
+  lane.posted.store(++side.own, std::memory_order_release);
+  ring(block_.bell(peer));
+}
+
+Result<std::uint64_t> Mailbox::consumed(int peer, int channel) {
+  if (auto ok = check(peer, channel); !ok) return base::fail(ok.error());
+  const bool absent = left(peer);  // read first: what it consumed before leaving counts
+  if (auto ok = read_consumed(peer, channel); !ok) return base::fail(ok.error());
+  const Side& side = out(peer, channel);
+  if (absent && side.others < side.own) return base::fail(gone(peer, "has left without taking all that was posted to it"));
+  return side.others;
+}
+
+Result<void> Mailbox::read_posted(int peer, int channel) {
+  Side& side = in(peer, channel);
+  const std::uint64_t count = block_.lane(peer, rank_, channel).posted.load(std::memory_order_acquire);
+  if (count < side.others || count - side.own > lane_slots) return base::fail(broken(peer, "claims to have posted more than its channel holds"));
+  side.others = count;
+  return {};
+}
+
+Result<std::optional<Mailbox::Arrival>> Mailbox::oldest(int peer, int channel) {
+  if (auto ok = check(peer, channel); !ok) return base::fail(ok.error());
+  Side& side = in(peer, channel);
+  if (side.own == side.others) {
+    const bool absent = left(peer);  // read first: what it posted before leaving counts
+    if (auto ok = read_posted(peer, channel); !ok) return base::fail(ok.error());
+    if (absent && side.own == side.others) return base::fail(gone(peer, "has left; nothing more comes from it"));
+  }
+  if (side.own == side.others) return std::nullopt;
+  const std::uint64_t slot = side.own % lane_slots;
+  return Arrival{block_.lane(peer, rank_, channel).slots[slot], slot};
+}
+
+Result<void> Mailbox::release(int peer, int channel) {
+  if (auto ok = check(peer, channel); !ok) return ok;
+  Side& side = in(peer, channel);
+  if (side.own == side.others) return base::fail(broken(peer, "sent nothing that could be released"));
+  Lane& lane = block_.lane(peer, rank_, channel);
+  side.counters.add_message(lane.slots[side.own % lane_slots].bytes, sizeof(Descriptor));
+  lane.consumed.store(++side.own, std::memory_order_release);
+  ring(block_.bell(peer));
+  return {};
+}
+
+Traffic Mailbox::traffic(int peer) const {
+  Traffic sum;
+  if (peer < 0 || peer >= block_.ranks()) return sum;
+  for (std::size_t i = index(peer, 0); i < index(peer + 1, 0); ++i) {
+    sum.sent_payload_bytes += out_[i].counters.payload_bytes.get();
+    sum.sent_header_bytes += out_[i].counters.header_bytes.get();
+    sum.sent_messages += out_[i].counters.messages.get();
+    sum.received_payload_bytes += in_[i].counters.payload_bytes.get();
+    sum.received_header_bytes += in_[i].counters.header_bytes.get();
+    sum.received_messages += in_[i].counters.messages.get();
+  }
+  return sum;
+}
+
+}  // namespace trainyard::comm

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// One rank's end of the mailboxes: posts descriptors, takes them, counts, waits, aborts. The transports of one host (inproc,
+// shm) are this and a way to turn a descriptor into bytes.
+//
+// Threads: as transport.h says. A peer's words in the block are never trusted: counters that cannot be are a Problem.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/comm/lane_counters.h"
+#include "core/comm/mailbox_block.h"
+
+namespace trainyard::comm {
+
+class Mailbox {
+ public:
+  // Marks the rank as here; Problem when it was here before.
+  static base::Result<std::unique_ptr<Mailbox>> open(MailboxBlock block, int rank, Patience patience, std::int64_t process, std::int64_t process_start);
+  ~Mailbox();  // marks it as left
+  Mailbox(const Mailbox&) = delete;
+  Mailbox& operator=(const Mailbox&) = delete;
+
+  int rank() const { return rank_; }
+  const MailboxBlock& block() const { return block_; }
+
+  // The slot that the next descriptor to this peer will take; nothing when the lane is full.
+  base::Result<std::optional<std::uint64_t>> free_slot(int peer, int channel);
+  // Fills the slot that `free_slot` found.
+  void offer(int peer, int channel, const Descriptor& descriptor);
+  base::Result<std::uint64_t> consumed(int peer, int channel);
+
+  struct Arrival {
+    Descriptor descriptor;
+    std::uint64_t slot = 0;
+  };
+  base::Result<std::optional<Arrival>> oldest(int peer, int channel);
+  base::Result<void> release(int peer, int channel);
+
+  bool wait(std::chrono::microseconds limit) { return listener_.wait(limit); }
+  void wake() { listener_.ring(); }
+  void abort(const base::Problem& reason) { block_.abort(reason); }
+  base::Result<void> state() const;
+  Traffic traffic(int peer) const;
+
+ private:
+  // What this side knows of a lane; written by the lane's one thread of this direction.
+  struct Side {
+    std::uint64_t own = 0;     // posted by us, or released by us
+    std::uint64_t others = 0;  // the peer's counter when last read
+    LaneCounters counters;
+  };
+
+  Mailbox(MailboxBlock block, int rank, Patience patience);
+  base::Result<void> check(int peer, int channel) const;
+  Side& out(int peer, int channel) { return out_[index(peer, channel)]; }
+  Side& in(int peer, int channel) { return in_[index(peer, channel)]; }
+  std::size_t index(int peer, int channel) const { return static_cast<std::size_t>(peer * block_.channels() + channel); }
+  base::Result<void> read_consumed(int peer, int channel);
+  base::Result<void> read_posted(int peer, int channel);
+  bool left(int peer) const { return block_.presence(peer).attendance.load(std::memory_order_acquire) == Attendance::left; }
+  base::Problem broken(int peer, const char* what) const;
+  base::Problem gone(int peer, const char* what) const;
+
+  MailboxBlock block_;
+  int rank_;
+  Listener listener_;
+  std::vector<Side> out_, in_;
+};
+
+}  // namespace trainyard::comm

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/comm/mailbox_block.h"
+
+#include <algorithm>
+#include <new>
+
+namespace trainyard::comm {
+
+bool AbortWord::raise(const base::Problem& reason) {
+  State expected = State::clear;
+  if (!state_.compare_exchange_strong(expected, State::being_written, std::memory_order_acq_rel)) return false;
+  const auto text = to_bytes(reason);
+  std::copy(text.begin(), text.end(), text_.begin());
+  length_ = static_cast<std::uint32_t>(text.size());
+  state_.store(State::set, std::memory_order_release);
+  return true;
+}
+
+std::optional<base::Problem> AbortWord::reason() const {
+  const State state = state_.load(std::memory_order_acquire);
+  if (state == State::clear) return std::nullopt;
+  if (state == State::set) return problem_from_bytes(std::span(text_).first(std::min<std::size_t>(length_, text_.size())));
+  // Its writer is at work, or was killed at it: the fact is certain, the text is not.
+  return base::Problem{base::ProblemCode::failed, "transport", "a rank aborted; its reason is not written yet", "", ""};
+}
+
+std::size_t MailboxBlock::bytes(int ranks, int channels) {
+  const auto n = static_cast<std::size_t>(ranks);
+  return sizeof(AbortWord) + n * (sizeof(Bell) + sizeof(Presence)) + n * n * static_cast<std::size_t>(channels) * sizeof(Lane);
+}
+
+MailboxBlock MailboxBlock::format(std::span<std::byte> memory, int ranks, int channels) {
+  const MailboxBlock block(memory, ranks, channels);
+  const auto n = static_cast<std::size_t>(ranks);
+  new (memory.data()) AbortWord;
+  std::uninitialized_default_construct_n(&block.bell(0), n);
+  std::uninitialized_default_construct_n(&block.presence(0), n);
+  std::uninitialized_default_construct_n(&block.lane(0, 0, 0), n * n * static_cast<std::size_t>(channels));
+  return block;
+}
+
+void MailboxBlock::abort(const base::Problem& reason) const {
+  abort_word().raise(reason);
+  ring_all();
+}
+
+void MailboxBlock::ring_all() const {
+  for (int rank = 0; rank < ranks_; ++rank) ring(bell(rank));
+}
+
+}  // namespace trainyard::comm

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The block of memory behind the mailboxes of one host: what ranks - threads or processes - share besides the payload.
+//
+//   Abort word | Bell a rank | Presence a rank | Lane for each (from, to, channel)
+//
+// A lane is a ring of descriptors with one writer and one reader. Its two counters only grow, and each lies on a cache line
+// of its own. All of it is lock-free atomics and plain words ordered by them, so it may lie at different addresses in
+// different processes.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "core/base/result.h"
+#include "core/comm/bell.h"
+#include "core/comm/problem_bytes.h"
+#include "core/comm/transport.h"
+
+namespace trainyard::comm {
+
+constexpr std::uint64_t lane_slots = 16;
+
+// What is posted: where the bytes are (the transport knows how to read `place`) and how many.
+struct Descriptor {
+  Tag tag;
+  std::uint32_t staged = 0;  // 1: in the sender's staging area, at the slot of this descriptor
+  std::uint64_t place = 0;
+  std::uint64_t bytes = 0;
+};
+
+struct Lane {
+  alignas(64) std::atomic<std::uint64_t> posted{0};
+  alignas(64) std::atomic<std::uint64_t> consumed{0};
+  alignas(64) std::array<Descriptor, lane_slots> slots{};
+};
+
+enum class Attendance : std::uint32_t { absent, here, left };
+
+struct alignas(64) Presence {
+  std::atomic<Attendance> attendance{Attendance::absent};
+  std::atomic<std::int64_t> process{0};        // its id; 0 when ranks are threads
+  std::atomic<std::int64_t> process_start{0};  // clock ticks since boot: tells a reused id apart
+};
+
+// Set once: the first reason stays.
+class AbortWord {
+ public:
+  bool raise(const base::Problem& reason);  // false: one was there before
+  bool raised() const { return state_.load(std::memory_order_acquire) != State::clear; }
+  std::optional<base::Problem> reason() const;
+
+ private:
+  enum class State : std::uint32_t { clear, being_written, set };
+  alignas(64) std::atomic<State> state_{State::clear};
+  std::uint32_t length_ = 0;
+  std::array<std::byte, maximum_problem_bytes> text_{};
+};
+
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
+
+class MailboxBlock {
+ public:
+  // Bytes needed; a multiple of 64. At least one rank and one channel.
+  static std::size_t bytes(int ranks, int channels);
+  // Makes the objects in zeroed memory aligned to 64 bytes; once, before any rank looks.
+  static MailboxBlock format(std::span<std::byte> memory, int ranks, int channels);
+  // A view on memory that was formatted with the same shape.
+  MailboxBlock(std::span<std::byte> memory, int ranks, int channels) : memory_(memory.data()), ranks_(ranks), channels_(channels) {}
+
+  int ranks() const { return ranks_; }
+  int channels() const { return channels_; }
+  AbortWord& abort_word() const { return *reinterpret_cast<AbortWord*>(memory_); }
+  Bell& bell(int rank) const { return at<Bell>(bells_offset(), rank); }
+  Presence& presence(int rank) const { return at<Presence>(presences_offset(), rank); }
+  Lane& lane(int from, int to, int channel) const { return at<Lane>(lanes_offset(), (from * ranks_ + to) * channels_ + channel); }
+
+  // Raises the abort word and rings every bell.
+  void abort(const base::Problem& reason) const;
+  void ring_all() const;
+
+ private:
+  static constexpr std::size_t bells_offset() { return sizeof(AbortWord); }
+  std::size_t presences_offset() const { return bells_offset() + sizeof(Bell) * static_cast<std::size_t>(ranks_); }
+  std::size_t lanes_offset() const { return presences_offset() + sizeof(Presence) * static_cast<std::size_t>(ranks_); }
+  template <class T>
+  T& at(std::size_t offset, int index) const {
+    return reinterpret_cast<T*>(memory_ + offset)[index];
+  }
+
+  std::byte* memory_;
+  int ranks_;
+  int channels_;
+};
+
+}  // namespace trainyard::comm

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the transports of one host have in common: a Transport over a mailbox. A backend says how posted bytes become a
+// descriptor and how a descriptor becomes bytes.
+#pragma once
+
+#include <utility>
+
+#include "core/comm/mailbox.h"
+
+namespace trainyard::comm {
+
+class MailboxTransport : public Transport {
+ public:
+  int rank() const override { return mailbox_->rank(); }
+  int ranks() const override { return mailbox_->block().ranks(); }
+  base::Result<bool> post(int peer, int channel, Tag tag, std::span<const std::byte> bytes) override;
+  base::Result<std::uint64_t> consumed(int peer, int channel) override { return mailbox_->consumed(peer, channel); }
+  base::Result<std::optional<Message>> receive(int peer, int channel) override;
+  base::Result<void> release(int peer, int channel) override { return mailbox_->release(peer, channel); }
+  bool wait(std::chrono::microseconds limit) override { return hear(limit); }
+  void wake() override { mailbox_->wake(); }
+  void abort(const base::Problem& reason) override { mailbox_->abort(reason); }
+  base::Result<void> state() const override { return mailbox_->state(); }
+  Traffic traffic(int peer) const override { return mailbox_->traffic(peer); }
+
+ protected:
+  // `mailbox` lies in memory that the derived class keeps mapped.
+  explicit MailboxTransport(std::unique_ptr<Mailbox> mailbox) : mailbox_(std::move(mailbox)) {}
+  // Must be called by the destructor of a derived class, before what it maps goes away.
+  void leave() { mailbox_.reset(); }
+  // Waits on the own bell; true when it was rung.
+  bool hear(std::chrono::microseconds limit) { return mailbox_->wait(limit); }
+
+  struct Route {
+    int peer = 0;
+    int channel = 0;
+    std::uint64_t slot = 0;
+  };
+  // Sets `place` and `staged` of the descriptor, after making the bytes readable there for the peer.
+  virtual base::Result<void> place(const Route& route, std::span<const std::byte> bytes, Descriptor& descriptor) = 0;
+  // The bytes that the peer of `route` described; a Problem when no memory of that peer holds them.
+  virtual base::Result<std::span<const std::byte>> find(const Route& route, const Descriptor& descriptor) = 0;
+
+ private:
+  std::unique_ptr<Mailbox> mailbox_;
+};
+
+}  // namespace trainyard::comm

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A Problem as bounded bytes, to hand the reason of an abort to another process. Layout: one byte of code, then the four
+// texts, each as a little 16-bit length and its bytes. Texts that do not fit are cut.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace trainyard::comm {
+
+constexpr std::size_t maximum_problem_bytes = 2048;
+
+// At most `maximum_problem_bytes` long.
+std::vector<std::byte> to_bytes(const base::Problem& problem);
+
+// Whatever the bytes are, a Problem comes out: what cannot be read is left empty.
+base::Problem problem_from_bytes(std::span<const std::byte> bytes);
+
+}  // namespace trainyard::comm

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/comm/routed_transport.h"
+
+#include <algorithm>
+#include <string>
+
+namespace trainyard::comm {
+
+using base::Result;
+using std::chrono::microseconds;
+
+Result<std::unique_ptr<Transport>> RoutedTransport::make(std::vector<std::unique_ptr<Transport>> parts, std::vector<int> route) {
+  const auto wrong = [](const std::string& what) { return base::fail({base::ProblemCode::bad_usage, "routed transport", what, "", ""}); };
+  if (parts.empty()) return wrong("has no parts");
+  for (const auto& part : parts)
+    if (part->rank() != parts.front()->rank() || part->ranks() != parts.front()->ranks()) return wrong("its parts are of different ranks or groups");
+  if (route.size() != static_cast<std::size_t>(parts.front()->ranks())) return wrong("its route does not name one part a rank");
+  const auto named = [&](int part) { return part >= 0 && part < static_cast<int>(parts.size()); };
+  if (!std::all_of(route.begin(), route.end(), named)) return wrong("its route names a part that is not there");
+  return std::unique_ptr<Transport>(new RoutedTransport(std::move(parts), std::move(route)));
+}
+
+std::span<std::byte> RoutedTransport::arena() {
+  for (const auto& part : parts_)
+    if (!part->arena().empty()) return part->arena();
+  return {};
+}
+
+Result<Transport*> RoutedTransport::part_of(int peer) const {
+  if (auto ok = state(); !ok) return base::fail(ok.error());
+  if (peer >= 0 && peer < ranks()) return parts_[static_cast<std::size_t>(route_[static_cast<std::size_t>(peer)])].get();
+  return base::fail({base::ProblemCode::bad_usage, "rank " + std::to_string(rank()), "has no peer " + std::to_string(peer), "", ""});
+}
+
+Result<bool> RoutedTransport::post(int peer, int channel, Tag tag, std::span<const std::byte> bytes) {
+  return part_of(peer).and_then([&](Transport* part) { return part->post(peer, channel, tag, bytes); });
+}
+
+Result<std::uint64_t> RoutedTransport::consumed(int peer, int channel) {
+  return part_of(peer).and_then([&](Transport* part) { return part->consumed(peer, channel); });
+}
+
+Result<std::optional<Message>> RoutedTransport::receive(int peer, int channel) {
+  return part_of(peer).and_then([&](Transport* part) { return part->receive(peer, channel); });
+}
+
+Result<void> RoutedTransport::release(int peer, int channel) {
+  return part_of(peer).and_then([&](Transport* part) { return part->release(peer, channel); });
+}
+
+// Two kinds of waiting cannot sleep in one system call, so each part sleeps in turn, in slices that grow: a fresh message is
+// seen at once in the part that waits and within a slice in the others.
+bool RoutedTransport::wait(microseconds limit) {
+  const bool changed = parts_.size() == 1 ? parts_.front()->wait(limit) : wait_in_turn(limit);
+  spread_abort();
+  return changed;
+}
+
+bool RoutedTransport::wait_in_turn(microseconds limit) {
+  const auto end = std::chrono::steady_clock::now() + limit;
+  for (microseconds slice{50};; slice = std::min(slice * 2, microseconds(1000))) {
+    for (const auto& part : parts_) {
+      const auto left = std::chrono::duration_cast<microseconds>(end - std::chrono::steady_clock::now());
+      if (part->wait(std::clamp(left, microseconds(0), slice))) return true;
+      if (left.count() <= 0) return false;
+    }
+  }
+}
+
+void RoutedTransport::wake() {
+  for (const auto& part : parts_) part->wake();
+}
+
+void RoutedTransport::abort(const base::Problem& reason) {
+  for (const auto& part : parts_) part->abort(reason);
+}
+
+void RoutedTransport::spread_abort() {
+  if (auto ok = state(); !ok) abort(ok.error());
+}
+
+Result<void> RoutedTransport::state() const {
+  for (const auto& part : parts_)
+    if (auto ok = part->state(); !ok) return ok;
+  return {};
+}
+
+Traffic RoutedTransport::traffic(int peer) const {
+  if (peer < 0 || peer >= ranks()) return {};
+  return parts_[static_cast<std::size_t>(route_[static_cast<std::size_t>(peer)])]->traffic(peer);
+}
+
+}  // namespace trainyard::comm

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// One transport made of several, with one of them for each peer: shared memory inside a host, sockets between hosts.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/comm/transport.h"
+
+namespace trainyard::comm {
+
+class RoutedTransport final : public Transport {
+ public:
+  // `parts` are ends of the same rank in groups of the same size; `route[peer]` is the index of the part that reaches it
+  // (the own entry is not used). Every part that any peer uses to abort is watched: an abort of one aborts the others.
+  static base::Result<std::unique_ptr<Transport>> make(std::vector<std::unique_ptr<Transport>> parts, std::vector<int> route);
+
+  int rank() const override { return parts_.front()->rank(); }
+  int ranks() const override { return parts_.front()->ranks(); }
+  std::span<std::byte> arena() override;  // that of the first part that has one
+  base::Result<bool> post(int peer, int channel, Tag tag, std::span<const std::byte> bytes) override;
+  base::Result<std::uint64_t> consumed(int peer, int channel) override;
+  base::Result<std::optional<Message>> receive(int peer, int channel) override;
+  base::Result<void> release(int peer, int channel) override;
+  bool wait(std::chrono::microseconds limit) override;
+  void wake() override;
+  void abort(const base::Problem& reason) override;
+  base::Result<void> state() const override;
+  Traffic traffic(int peer) const override;
+
+ private:
+  RoutedTransport(std::vector<std::unique_ptr<Transport>> parts, std::vector<int> route) : parts_(std::move(parts)), route_(std::move(route)) {}
+  base::Result<Transport*> part_of(int peer) const;
+  bool wait_in_turn(std::chrono::microseconds limit);
+  void spread_abort();
+
+  std::vector<std::unique_ptr<Transport>> parts_;
+  std::vector<int> route_;
+};
+
+}  // namespace trainyard::comm

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What a device can do. An op is prepared once, when shapes and addresses are known, and then enqueued at every step;
+// enqueueing allocates nothing. A queue is the device's side of a lane: it keeps order and can be asked how far it is. On
+// a CPU an enqueued op has run when `enqueue` returns; on a GPU a queue is a stream.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "core/base/result.h"
+#include "core/compute/ops.h"
+
+namespace trainyard::compute {
+
+class Queue {
+ public:
+  virtual ~Queue() = default;
+  virtual std::uint64_t record() = 0;            // a mark after everything enqueued so far
+  virtual bool reached(std::uint64_t mark) = 0;  // whether everything before the mark has run
+};
+
+// An op with its shapes and addresses. It goes on queues of the Compute that prepared it, on one at a time.
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  virtual void enqueue(Queue& queue) = 0;
+};
+
+class Compute {
+ public:
+  virtual ~Compute() = default;
+  virtual std::string name() const = 0;  // "cpu (oneDNN 2.6.3, avx512_core_bf16, 1 core)"
+  virtual std::unique_ptr<Queue> make_queue() = 0;
+
+  // Refuses shapes and dtypes that do not fit each other, naming the op.
+  virtual base::Result<std::unique_ptr<Kernel>> prepare(const Op& op) = 0;
+
+  // destination[i] = sources[0][i] + sources[1][i] + ..., added in that order. A source may be the destination itself;
+  // other overlap is not allowed; there is at least one source. This is the one sum of every collective, so all ranks
+  // round alike.
+  virtual void sum(DType dtype, std::byte* destination, std::span<const std::byte* const> sources, std::int64_t elements) = 0;
+
+  virtual void copy(std::byte* destination, const std::byte* source, std::int64_t bytes) = 0;
+  // Brings prepared samples to the device, converting to the tensor's dtype.
+  virtual void load(const Tensor& destination, std::span<const float> source) = 0;
+};
+
+}  // namespace trainyard::compute

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The linear layer in plain loops. T is what is stored; every sum is carried in double.
+#pragma once
+
+#include <cmath>
+
+#include "core/compute/ops.h"
+
+namespace trainyard::compute::reference {
+
+inline double activate(Activation activation, double value) {
+  if (activation == Activation::relu) return value > 0 ? value : 0;
+  if (activation == Activation::tanh) return std::tanh(value);
+  return value;
+}
+
+// The derivative, from the activation's output.
+inline double slope(Activation activation, double output) {
+  if (activation == Activation::relu) return output > 0 ? 1 : 0;
+  if (activation == Activation::tanh) return 1 - output * output;
+  return 1;
+}
+
+template <class T>
+void run(const LinearForward& op) {
+  const std::int64_t batch = op.input.shape[0], inputs = op.input.shape[1], outputs = op.weight.shape[0];
+  const T *input = op.input.as<T>(), *weight = op.weight.as<T>(), *bias = op.bias.as<T>();
+  for (std::int64_t b = 0; b < batch; ++b)
+    for (std::int64_t o = 0; o < outputs; ++o) {
+      double sum = bias[o];
+      for (std::int64_t i = 0; i < inputs; ++i) sum += static_cast<double>(input[b * inputs + i]) * static_cast<double>(weight[o * inputs + i]);
+      op.output.as<T>()[b * outputs + o] = static_cast<T>(activate(op.activation, sum));
+    }
+}
+
+template <class T>
+void run(const ActivationBackward& op) {
+  for (std::int64_t i = 0; i < op.output.elements(); ++i) {
+    T& gradient = op.gradient.as<T>()[i];
+    gradient = static_cast<T>(static_cast<double>(gradient) * slope(op.activation, op.output.as<T>()[i]));
+  }
+}
+
+template <class T>
+void run(const LinearBackwardInput& op) {
+  const std::int64_t batch = op.output_gradient.shape[0], outputs = op.weight.shape[0], inputs = op.weight.shape[1];
+  const T *gradient = op.output_gradient.as<T>(), *weight = op.weight.as<T>();
+  for (std::int64_t b = 0; b < batch; ++b)
+    for (std::int64_t i = 0; i < inputs; ++i) {
+      double sum = 0;
+      for (std::int64_t o = 0; o < outputs; ++o) sum += static_cast<double>(gradient[b * outputs + o]) * static_cast<double>(weight[o * inputs + i]);
+      op.input_gradient.as<T>()[b * inputs + i] = static_cast<T>(sum);
+    }
+}
+
+template <class T>
+double squared_norm(const Tensor& tensor) {
+  double sum = 0;
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) sum += static_cast<double>(tensor.as<T>()[i]) * static_cast<double>(tensor.as<T>()[i]);
+  return sum;
+}
+
+template <class T>
+void run(const LinearBackwardWeight& op) {
+  const std::int64_t batch = op.input.shape[0], inputs = op.input.shape[1], outputs = op.output_gradient.shape[1];
+  const T *input = op.input.as<T>(), *gradient = op.output_gradient.as<T>();
+  for (std::int64_t o = 0; o < outputs; ++o) {
+    double column = 0;
+    for (std::int64_t b = 0; b < batch; ++b) column += static_cast<double>(gradient[b * outputs + o]);
+    op.bias_gradient.as<T>()[o] = static_cast<T>(column);
+    for (std::int64_t i = 0; i < inputs; ++i) {
+      double sum = 0;
+      for (std::int64_t b = 0; b < batch; ++b) sum += static_cast<double>(gradient[b * outputs + o]) * static_cast<double>(input[b * inputs + i]);
+      op.weight_gradient.as<T>()[o * inputs + i] = static_cast<T>(sum);
+    }
+  }
+  if (!op.squared_norm.empty()) *op.squared_norm.as<double>() = squared_norm<T>(op.weight_gradient) + squared_norm<T>(op.bias_gradient);
+}
+
+}  // namespace trainyard::compute::reference

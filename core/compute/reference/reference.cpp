@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/compute/reference/reference.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/compute/immediate_queue.h"
+#include "core/compute/reference/linear.h"
+#include "core/compute/reference/loss.h"
+#include "core/compute/reference/update.h"
+#include "core/compute/validate.h"
+
+namespace trainyard::compute::reference {
+namespace {
+
+// The tensor that says which dtype an op computes in.
+DType dtype_of(const LinearForward& op) { return op.input.dtype; }
+DType dtype_of(const ActivationBackward& op) { return op.output.dtype; }
+DType dtype_of(const LinearBackwardInput& op) { return op.weight.dtype; }
+DType dtype_of(const LinearBackwardWeight& op) { return op.input.dtype; }
+DType dtype_of(const SoftmaxCrossEntropy& op) { return op.logits.dtype; }
+DType dtype_of(const SquaredNorm& op) { return op.input.dtype; }
+DType dtype_of(const SgdUpdate& op) { return op.common.parameters.dtype; }
+DType dtype_of(const AdamUpdate& op) { return op.common.parameters.dtype; }
+
+template <class OneOp>
+void run_any(const OneOp& op) {
+  if (dtype_of(op) == DType::fp64) run<double>(op);
+  else run<float>(op);
+}
+void run_any(const ClipFactor& op) { run(op); }
+void run_any(const Zero& op) { run(op); }
+
+class ReferenceKernel final : public Kernel {
+ public:
+  explicit ReferenceKernel(const Op& op) : op_(op) {}
+  void enqueue(Queue&) override {
+    std::visit([](const auto& op) { run_any(op); }, op_);
+  }
+
+ private:
+  Op op_;
+};
+
+template <class T>
+void sum_elements(T* destination, std::span<const std::byte* const> sources, std::int64_t elements) {
+  for (std::int64_t i = 0; i < elements; ++i) {
+    T sum = reinterpret_cast<const T*>(sources[0])[i];
+    for (std::size_t s = 1; s < sources.size(); ++s) sum += reinterpret_cast<const T*>(sources[s])[i];
+    destination[i] = sum;
+  }
+}
+
+class ReferenceCompute final : public Compute {
+ public:
+  std::string name() const override { return "reference"; }
+  std::unique_ptr<Queue> make_queue() override { return std::make_unique<ImmediateQueue>(); }
+
+  base::Result<std::unique_ptr<Kernel>> prepare(const Op& op) override {
+    if (const auto fits = validate(op); !fits) return base::fail(fits.error());
+    return std::make_unique<ReferenceKernel>(op);
+  }
+
+  void sum(DType dtype, std::byte* destination, std::span<const std::byte* const> sources, std::int64_t elements) override {
+    if (dtype == DType::fp32) sum_elements(reinterpret_cast<float*>(destination), sources, elements);
+    if (dtype == DType::fp64) sum_elements(reinterpret_cast<double*>(destination), sources, elements);
+    if (dtype == DType::int32) sum_elements(reinterpret_cast<std::int32_t*>(destination), sources, elements);
+  }
+
+  void copy(std::byte* destination, const std::byte* source, std::int64_t bytes) override { std::copy_n(source, bytes, destination); }
+
+  void load(const Tensor& destination, std::span<const float> source) override {
+    if (destination.dtype == DType::fp32) std::copy(source.begin(), source.end(), destination.as<float>());
+    if (destination.dtype == DType::fp64) std::copy(source.begin(), source.end(), destination.as<double>());
+    if (destination.dtype == DType::int32)
+      std::transform(source.begin(), source.end(), destination.as<std::int32_t>(), [](float value) { return static_cast<std::int32_t>(value); });
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Compute> make() { return std::make_unique<ReferenceCompute>(); }
+
+}  // namespace trainyard::compute::reference

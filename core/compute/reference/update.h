@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The optimizers in plain loops.
+#pragma once
+
+#include <cmath>
+
+#include "core/compute/ops.h"
+
+namespace trainyard::compute::reference {
+
+inline double factor_of(const UpdateInputs& common) { return common.factor.empty() ? 1 : *common.factor.as<double>(); }
+
+// Stores `value` over parameter i and adds to the statistics what the stored numbers say.
+template <class T>
+void store_parameter(const UpdateInputs& common, std::int64_t i, double value) {
+  T& parameter = common.parameters.as<T>()[i];
+  const double old = parameter, gradient = common.gradient.as<T>()[i];
+  parameter = static_cast<T>(value);
+  const double stored = parameter;
+  double* statistics = common.statistics.as<double>();
+  statistics[0] += gradient * gradient;
+  statistics[1] += (stored - old) * (stored - old);
+  statistics[2] += stored * stored;
+}
+
+inline void clear_statistics(const UpdateInputs& common) {
+  for (int s = 0; s < 3; ++s) common.statistics.as<double>()[s] = 0;
+}
+
+template <class T>
+void run(const SgdUpdate& op) {
+  const double rate = *op.common.learning_rate.as<double>(), factor = factor_of(op.common);
+  clear_statistics(op.common);
+  for (std::int64_t i = 0; i < op.common.parameters.elements(); ++i) {
+    const double parameter = op.common.parameters.as<T>()[i];
+    double moment = factor * static_cast<double>(op.common.gradient.as<T>()[i]) + op.weight_decay * parameter;
+    if (op.momentum != 0) {
+      moment += op.momentum * static_cast<double>(op.moment.as<T>()[i]);
+      op.moment.as<T>()[i] = static_cast<T>(moment);
+    }
+    store_parameter<T>(op.common, i, parameter - rate * moment);
+  }
+}
+
+template <class T>
+void run(const AdamUpdate& op) {
+  const double rate = *op.common.learning_rate.as<double>(), factor = factor_of(op.common), step = *op.step.as<double>();
+  const double correction1 = 1 - std::pow(op.beta1, step), correction2 = 1 - std::pow(op.beta2, step);
+  clear_statistics(op.common);
+  for (std::int64_t i = 0; i < op.common.parameters.elements(); ++i) {
+    double parameter = op.common.parameters.as<T>()[i], gradient = factor * static_cast<double>(op.common.gradient.as<T>()[i]);
+    if (op.decoupled) parameter -= rate * op.weight_decay * parameter;
+    else gradient += op.weight_decay * parameter;
+    T &first = op.first_moment.as<T>()[i], &second = op.second_moment.as<T>()[i];
+    first = static_cast<T>(op.beta1 * static_cast<double>(first) + (1 - op.beta1) * gradient);
+    second = static_cast<T>(op.beta2 * static_cast<double>(second) + (1 - op.beta2) * gradient * gradient);
+    const double step_size = static_cast<double>(first) / correction1 / (std::sqrt(static_cast<double>(second) / correction2) + op.epsilon);
+    store_parameter<T>(op.common, i, parameter - rate * step_size);
+  }
+}
+
+}  // namespace trainyard::compute::reference

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Whether an op's tensors fit each other: the same refusal on every device.
+#pragma once
+
+#include <string_view>
+
+#include "core/base/result.h"
+#include "core/compute/ops.h"
+
+namespace trainyard::compute {
+
+std::string_view name(const Op& op);  // "linear_forward"
+
+// A Problem names the op and the first tensor that does not fit, with what was found and what fits. B and P may be 0; a
+// tensor without elements needs no address. Values (a label out of range, say) are not looked at.
+base::Result<void> validate(const Op& op);
+
+}  // namespace trainyard::compute

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/plan/text.h"
+#include "core/run/bound_plan.h"
+
+namespace trainyard::run {
+namespace {
+
+using compute::Tensor;
+using plan::Access;
+using plan::Op;
+using plan::OpKind;
+
+class Binder {
+ public:
+  Binder(const plan::RankPlan& plan, const std::vector<plan::Group>& groups, const model::Model& model, const Recipe& recipe, compute::Compute& compute,
+         std::span<std::byte> private_arena, std::span<std::byte> shared_arena)
+      : plan_(plan),
+        groups_(groups),
+        model_(model),
+        recipe_(recipe),
+        compute_(compute),
+        layout_(layout(plan)),
+        private_(private_arena),
+        shared_(shared_arena) {}
+
+  base::Result<BoundPlan> run() {
+    if (static_cast<std::int64_t>(private_.size()) < layout_.private_bytes || static_cast<std::int64_t>(shared_.size()) < layout_.shared_bytes)
+      return base::fail({base::ProblemCode::failed, "rank " + std::to_string(plan_.rank), "the arenas are smaller than the plan needs", "", ""});
+    BoundPlan bound;
+    bound.parameters = named("params");
+    bound.metrics = named("metrics");
+    bound.local_norms = named("local_norms");
+    bound.statistics = named("statistics");
+    bound.rate = named("rate");
+    for (const plan::Program& program : plan_.programs) {
+      auto one = bind_program(program);
+      if (!one) return base::fail(one.error());
+      bound.programs.push_back(std::move(*one));
+    }
+    return bound;
+  }
+
+ private:
+  base::Result<BoundProgram> bind_program(const plan::Program& program) {
+    program_ = &program;
+    BoundProgram bound{program.samples, program.global_samples, program.repeats, {}, {}, {}};
+    bound.input = rows("input", model_.features);
+    bound.labels = flat("labels", program.samples);
+    for (const Op& op : program.ops) {
+      auto one = bind_op(op);
+      if (!one) {
+        base::Problem problem = one.error();
+        problem.where = "rank " + std::to_string(plan_.rank) + ", program " + program.name + ", op " + plan::token(op);
+        return base::fail(problem);
+      }
+      bound.ops.push_back(std::move(*one));
+    }
+    return bound;
+  }
+
+  base::Result<BoundOp> bind_op(const Op& op) {
+    BoundOp bound;
+    bound.kind = op.kind;
+    bound.lane = op.lane;
+    bound.segment = op.segment;
+    if (plan::communicates(op.kind)) bind_transfer(op, bound);
+    for (const compute::Op& work : compute_ops(op)) {
+      auto kernel = compute_.prepare(work);
+      if (!kernel) return base::fail(kernel.error());
+      bound.kernels.push_back(std::move(*kernel));
+    }
+    return bound;
+  }
+
+  void bind_transfer(const Op& op, BoundOp& bound) {
+    const Access span = op.kind == OpKind::send ? op.reads.front() : op.writes.front();
+    const plan::Group& group = groups_[static_cast<std::size_t>(op.group)];
+    bound.channel = op.group;
+    bound.dtype = plan_.buffers[span.buffer.index()].dtype;
+    bound.elements = span.count;
+    bound.bytes = span.count * base::size_of(bound.dtype);
+    bound.data = address(span.buffer) + span.first * base::size_of(bound.dtype);
+    // Order alone already pairs messages; the number only catches mistakes.
+    bound.transfer = (static_cast<std::uint32_t>(op.bucket) * 1'000'003u + static_cast<std::uint32_t>(op.round)) * 4099u + static_cast<std::uint32_t>(op.chunk);
+    if (op.kind != OpKind::reduce_many) return bound.peers.push_back(op.peer);
+    bound.own_position = group.position(plan_.rank);
+    for (const std::int32_t rank : group.ranks)
+      if (rank != plan_.rank) bound.peers.push_back(rank);
+  }
+
+  std::vector<compute::Op> compute_ops(const Op& op) {
+    switch (op.kind) {
+      case OpKind::forward: return model::forward(segment(op), tensors(op));
+      case OpKind::loss: return {loss(op)};
+      case OpKind::backward_input: return model::backward_input(segment(op), tensors(op));
+      case OpKind::backward_weight: return model::backward_weight(segment(op), tensors(op));
+      case OpKind::zero: return zeros(op);
+      case OpKind::norm: return {compute::SquaredNorm{part("grads", op.reads.front()), part("reduced_norms", op.writes.front())}};
+      case OpKind::clip: return {compute::ClipFactor{named("reduced_norms"), named("factor"), recipe_.clip_norm}};
+      case OpKind::update: return {update(op)};
+      default: return {};
+    }
+  }
+
+  compute::SoftmaxCrossEntropy loss(const Op& op) {
+    const auto last = static_cast<int>(model_.segments.size()) - 1;
+    const bool with_gradient = op.writes.size() == 2;
+    return {activation(last), flat("labels", program_->samples), with_gradient ? gradient(last) : Tensor{}, named("metrics"),
+            1.0 / static_cast<double>(program_->global_samples)};
+  }
+
+  std::vector<compute::Op> zeros(const Op& op) {
+    std::vector<compute::Op> ops;
+    for (const Access& write : op.writes) ops.emplace_back(compute::Zero{part(plan_.buffers[write.buffer.index()].name, write)});
+    return ops;
+  }
+
+  compute::Op update(const Op& op) {
+    const model::Segment& s = segment(op);
+    const Access own{{}, s.first, s.elements};
+    const Tensor rate = named("rate");
+    std::vector<Tensor> moments;
+    for (const char* name : {"moment1", "moment2"})
+      if (plan_.buffer(name).valid()) moments.push_back(part(name, own));
+    const compute::UpdateInputs common{part("params", own), part("grads", own), sub(rate, 0, 1), plan_.buffer("factor").valid() ? named("factor") : Tensor{},
+                                       sub(named("statistics"), 3 * op.segment, 3)};
+    return recipe_.update(common, moments, sub(rate, 1, 1));
+  }
+
+  model::SegmentTensors tensors(const Op& op) {
+    const int s = op.segment;
+    model::SegmentTensors t;
+    t.input = s == 0 ? rows("input", model_.features) : activation(s - 1);
+    t.output = activation(s);
+    t.output_gradient = gradient(s);
+    if (s > 0) t.input_gradient = gradient(s - 1);
+    t.parameters = named("params");
+    t.gradients = named("grads");
+    t.squared_norm = sub(named("local_norms"), s, 1);
+    return t;
+  }
+
+  const model::Segment& segment(const Op& op) const { return model_.segments[static_cast<std::size_t>(op.segment)]; }
+  Tensor activation(int s) { return rows("act.s" + std::to_string(s), model_.segments[static_cast<std::size_t>(s)].outputs); }
+  Tensor gradient(int s) { return rows("grad.s" + std::to_string(s), model_.segments[static_cast<std::size_t>(s)].outputs); }
+
+  std::byte* address(plan::BufferId id) {
+    const Placement& place = layout_.buffers[id.index()];
+    return (place.shared ? shared_ : private_).data() + place.offset;
+  }
+  // Empty where the plan has no such buffer: a plan may do less than train.
+  Tensor flat(const std::string& name, std::int64_t elements) {
+    const plan::BufferId id = plan_.buffer(name);
+    return id.valid() ? Tensor{plan_.buffers[id.index()].dtype, {elements}, address(id)} : Tensor{};
+  }
+  Tensor named(const std::string& name) {
+    const plan::BufferId id = plan_.buffer(name);
+    return id.valid() ? flat(name, plan_.buffers[id.index()].elements) : Tensor{};
+  }
+  Tensor part(const std::string& name, const Access& access) { return sub(named(name), access.first, access.count); }
+  Tensor rows(const std::string& name, std::int64_t width) {
+    Tensor tensor = named(name);
+    if (tensor.data != nullptr) tensor.shape = {program_->samples, width};
+    return tensor;
+  }
+  static Tensor sub(const Tensor& tensor, std::int64_t first, std::int64_t count) {
+    return {tensor.dtype, {count}, tensor.data + first * base::size_of(tensor.dtype)};
+  }
+
+  const plan::RankPlan& plan_;
+  const std::vector<plan::Group>& groups_;
+  const model::Model& model_;
+  const Recipe& recipe_;
+  compute::Compute& compute_;
+  const Layout layout_;
+  std::span<std::byte> private_, shared_;
+  const plan::Program* program_ = nullptr;
+};
+
+}  // namespace
+
+base::Result<BoundPlan> bind(const plan::RankPlan& plan, const std::vector<plan::Group>& groups, const model::Model& model, const Recipe& recipe,
+                             compute::Compute& compute, std::span<std::byte> private_arena, std::span<std::byte> shared_arena) {
+  return Binder(plan, groups, model, recipe, compute, private_arena, shared_arena).run();
+}
+
+}  // namespace trainyard::run

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A rank's plan with everything looked up: addresses, prepared kernels, peers. What the interpreter runs; flat, and nothing
+// in it is allocated or named in the loop.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/compute/compute.h"
+#include "core/model/model.h"
+#include "core/run/layout.h"
+
+namespace trainyard::run {
+
+// What the plan leaves to the experiment: how the optimizer updates a segment, and at which rate.
+struct Recipe {
+  std::function<compute::Op(const compute::UpdateInputs& common, std::span<const compute::Tensor> moments, const compute::Tensor& step)> update;
+  std::function<double(std::int64_t step)> learning_rate;
+  double clip_norm = 0;
+};
+
+struct BoundOp {
+  plan::OpKind kind = plan::OpKind::load;
+  plan::LaneId lane;
+  int segment = -1;
+  std::vector<std::unique_ptr<compute::Kernel>> kernels;  // compute ops
+  // Sends and receives.
+  int channel = 0;
+  std::vector<int> peers;      // of reduce_many all other members, by position
+  int own_position = -1;       // of reduce_many: where this rank's chunk stands in the sum
+  std::uint32_t transfer = 0;  // the same number at both ends
+  std::byte* data = nullptr;
+  std::int64_t bytes = 0, elements = 0;
+  base::DType dtype = base::DType::fp32;
+};
+
+struct BoundProgram {
+  std::int64_t samples = 0, global_samples = 0, repeats = 1;
+  std::vector<BoundOp> ops;
+  compute::Tensor input, labels;  // of this program's samples
+};
+
+struct BoundPlan {
+  std::vector<BoundProgram> programs;
+  compute::Tensor parameters, metrics, local_norms, statistics, rate;
+};
+
+// Arenas must be as large as `layout` says, zero at first (the optimizer's state begins so) and stay alive. A kernel that cannot be prepared is a Problem that
+// names the op.
+base::Result<BoundPlan> bind(const plan::RankPlan& plan, const std::vector<plan::Group>& groups, const model::Model& model, const Recipe& recipe,
+                             compute::Compute& compute, std::span<std::byte> private_arena, std::span<std::byte> shared_arena);
+
+}  // namespace trainyard::run

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Runs programs that only communicate, by the same frontier and transfers as a training step: a collective by itself, to be
+// measured. One thread.
+#pragma once
+
+#include "core/comm/transport.h"
+#include "core/plan/frontier.h"
+#include "core/run/bound_plan.h"
+#include "core/run/transfers.h"
+
+namespace trainyard::run {
+
+class CollectiveRunner {
+ public:
+  // All must outlive the runner. Every op of the plan communicates (it is expanded).
+  CollectiveRunner(const plan::RankPlan& plan, const BoundPlan& bound, comm::Transport& transport, compute::Compute& compute, std::uint32_t generation);
+
+  // Runs `program` once, as step `step`, to its end: what was sent is consumed too. All ranks of the plan must do the same.
+  base::Result<void> run(int program, std::int64_t step);
+
+ private:
+  bool start_ready();
+  base::Result<bool> progress();
+
+  const plan::RankPlan& plan_;
+  const BoundPlan& bound_;
+  comm::Transport& transport_;
+  plan::Frontier frontier_;
+  Transfers transfers_;
+  std::vector<Transfer> done_;
+};
+
+}  // namespace trainyard::run

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// How far a rank may go. The session raises the horizon; the interpreter waits at it. Any thread.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+
+namespace trainyard::run {
+
+class Gate {
+ public:
+  // Steps below `step` may run; `last`: none will come after those. Never moves back.
+  void open(std::int64_t step, bool last) {
+    const std::lock_guard lock(mutex_);
+    if (step > step_) step_ = step;
+    last_ = last_ || last;
+    changed_.notify_all();
+  }
+  void close() {  // stop at once
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    changed_.notify_all();
+  }
+
+  enum class Answer { go, finish, closed };
+  Answer wait_for(std::int64_t step) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return closed_ || step < step_ || last_; });
+    return closed_ ? Answer::closed : step < step_ ? Answer::go : Answer::finish;
+  }
+  bool admits(std::int64_t step) const {
+    const std::lock_guard lock(mutex_);
+    return !closed_ && step < step_;
+  }
+  bool closed() const {
+    const std::lock_guard lock(mutex_);
+    return closed_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::int64_t step_ = 0;
+  bool last_ = false, closed_ = false;
+};
+
+}  // namespace trainyard::run

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/run/interpreter.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "core/base/clock.h"
+#include "core/plan/text.h"
+#include "core/run/step_meter.h"
+#include "core/run/transfers.h"
+
+namespace trainyard::run {
+namespace {
+
+using plan::Frontier;
+using plan::LaneId;
+using plan::LaneKind;
+using plan::OpKind;
+
+constexpr std::chrono::microseconds kWaitSlice{2000};  // the abort word is looked at between slices
+constexpr std::chrono::microseconds kInputSlice{100};
+
+// Feeds evaluation: the rank's share of the held-out samples, batch by batch, filled when asked for.
+class HeldOut {
+ public:
+  HeldOut(std::shared_ptr<const data::Dataset> dataset, int ranks, int rank) : dataset_(std::move(dataset)) {
+    std::tie(first_, count_) = data::slice(dataset_->summary().held_out_samples, ranks, rank);
+  }
+
+  void rewind() { next_ = first_; }
+  void load(compute::Compute& compute, const BoundProgram& program) {
+    const std::int64_t samples = program.samples;
+    indices_.resize(static_cast<std::size_t>(samples));
+    for (std::size_t i = 0; i < indices_.size(); ++i) indices_[i] = next_ + static_cast<std::int64_t>(i);
+    features_.resize(static_cast<std::size_t>(samples * dataset_->summary().features()));
+    labels_.resize(static_cast<std::size_t>(samples));
+    dataset_->fill(data::Split::held_out, indices_, features_, labels_);
+    compute.load(program.input, features_);
+    compute.copy(program.labels.data, reinterpret_cast<const std::byte*>(labels_.data()), samples * 4);
+    next_ += samples;
+  }
+  std::int64_t count() const { return count_; }
+
+ private:
+  std::shared_ptr<const data::Dataset> dataset_;
+  std::int64_t first_ = 0, count_ = 0, next_ = 0;
+  std::vector<std::int64_t> indices_;
+  std::vector<float> features_;
+  std::vector<std::int32_t> labels_;
+};
+
+}  // namespace
+
+struct Interpreter::State {
+  InterpreterParts parts;
+  Frontier frontier;
+  StepMeter meter;
+  std::unique_ptr<Transfers> transfers;
+  std::unique_ptr<compute::Queue> queue;
+  std::unique_ptr<data::InputPipeline> pipeline;
+  HeldOut held_out;
+  std::vector<Transfer> done;
+  LaneId input_lane, compute_lane;
+  std::vector<LaneId> comm_lanes;
+  bool evaluating = false;
+  bool input_blocked = false;  // the input lane could go on if its batch were there
+  double loss_sum = 0, correct = 0;
+
+  explicit State(InterpreterParts p)
+      : parts(std::move(p)),
+        frontier(*parts.plan),
+        meter(parts.events, parts.transport, *parts.model, *parts.bound),
+        queue(parts.compute->make_queue()),
+        held_out(parts.dataset, parts.ranks, parts.plan->rank) {
+    if (parts.transport != nullptr) transfers = std::make_unique<Transfers>(*parts.transport, *parts.compute, parts.generation);
+    done.reserve(128);
+    for (std::size_t l = 0; l < parts.plan->lanes.size(); ++l) {
+      const LaneKind kind = parts.plan->lanes[l].kind;
+      if (kind == LaneKind::input) input_lane = LaneId(l);
+      else if (kind == LaneKind::compute) compute_lane = LaneId(l);
+      else comm_lanes.emplace_back(l);
+    }
+  }
+
+  const BoundOp& bound(const Frontier::Ready& ready) const {
+    return parts.bound->programs[static_cast<std::size_t>(ready.program)].ops[static_cast<std::size_t>(ready.op)];
+  }
+  const BoundProgram& bound_program(int program) const { return parts.bound->programs[static_cast<std::size_t>(program)]; }
+
+  base::Result<std::int64_t> run(std::int64_t first_step);
+  base::Result<void> train_steps(std::int64_t& step);
+  bool may_admit(std::int64_t next, std::int64_t step) const;
+  base::Result<void> evaluate(std::int64_t step);
+  base::Result<void> complete(std::int64_t instance);
+  base::Result<bool> progress();
+  base::Result<bool> move_transfers();
+  bool run_input();
+  bool run_compute();
+  void add_held_out();
+  base::Result<void> idle();
+  void finish(LaneId lane, const Frontier::Ready& ready, std::int64_t begin, std::int64_t peer_ready, std::int64_t end, std::int64_t bytes);
+  void is_at(const Frontier::Ready& ready) const;
+  base::Problem in_op(base::Problem problem) const;
+};
+
+Interpreter::Interpreter(InterpreterParts parts) : state_(std::make_unique<State>(std::move(parts))) {}
+Interpreter::~Interpreter() = default;
+base::Result<std::int64_t> Interpreter::run(std::int64_t first_step) { return state_->run(first_step); }
+
+base::Result<std::int64_t> Interpreter::State::run(std::int64_t first_step) {
+  pipeline = std::make_unique<data::InputPipeline>(parts.dataset, parts.sampler, parts.plan->rank, first_step, parts.schedule.steps);
+  std::int64_t step = first_step;
+  while (step < parts.schedule.steps) {
+    parts.whereabouts->op.store(-1, std::memory_order_relaxed);
+    const Gate::Answer answer = parts.gate->wait_for(step);
+    if (answer == Gate::Answer::finish) break;
+    if (answer == Gate::Answer::closed)
+      return base::fail({base::ProblemCode::cancelled, "rank " + std::to_string(parts.plan->rank), "was told to stop", "", ""});
+    meter.times = {base::now_nanoseconds()};
+    if (const auto ok = train_steps(step); !ok) return base::fail(in_op(ok.error()));
+  }
+  return step;
+}
+
+// Runs steps as long as the gate admits them without waiting.
+base::Result<void> Interpreter::State::train_steps(std::int64_t& step) {
+  for (std::int64_t admitted = step; step < parts.schedule.steps; ++step) {
+    parts.whereabouts->step.store(step, std::memory_order_relaxed);
+    while (admitted <= step + 1 && may_admit(admitted, step) && frontier.admit(parts.plan->program(parts.schedule.program(admitted)), admitted)) ++admitted;
+    if (admitted == step) return {};
+    if (const auto ok = complete(frontier.admitted() - (admitted - step)); !ok) return ok;
+    const std::int64_t now = base::now_nanoseconds();
+    meter.step_done(step, now, bound_program(parts.plan->program(parts.schedule.program(step))), parts.recipe->learning_rate(step));
+    if (parts.whereabouts->first_step_done_ns.load(std::memory_order_relaxed) == 0) parts.whereabouts->first_step_done_ns.store(now, std::memory_order_relaxed);
+    if (parts.schedule.evaluates_after(step))
+      if (const auto ok = evaluate(step); !ok) return ok;
+  }
+  return {};
+}
+
+// The next step is admitted early, so that its input and first compute overlap the end of this one's communication; but
+// not across an evaluation, which must see the weights of its own step.
+bool Interpreter::State::may_admit(std::int64_t next, std::int64_t step) const {
+  return next < parts.schedule.steps && parts.gate->admits(next) && (next == step || !parts.schedule.evaluates_after(step));
+}
+
+base::Result<void> Interpreter::State::evaluate(std::int64_t step) {
+  evaluating = true;
+  loss_sum = correct = 0;
+  held_out.rewind();
+  for (const char* name : {"evaluate", "evaluate_tail"}) {
+    const int program = parts.plan->program(name);
+    if (program < 0) continue;
+    for (std::int64_t i = 0; i < bound_program(program).repeats; ++i) {
+      while (!frontier.admit(program, step))
+        if (const auto ok = progress(); !ok) return base::fail(ok.error());
+      if (const auto ok = complete(frontier.admitted() - 1); !ok) return ok;
+    }
+  }
+  evaluating = false;
+  meter.evaluated(step, loss_sum, correct, held_out.count());
+  return {};
+}
+
+base::Result<void> Interpreter::State::complete(std::int64_t instance) {
+  while (!frontier.instance_complete(instance)) {
+    const auto moved = progress();
+    if (!moved) return base::fail(moved.error());
+    if (!*moved)
+      if (const auto ok = idle(); !ok) return ok;
+  }
+  return {};
+}
+
+base::Result<bool> Interpreter::State::progress() {
+  const auto moved = move_transfers();
+  if (!moved) return moved;
+  const bool loaded = run_input();
+  return run_compute() || loaded || *moved;
+}
+
+base::Result<bool> Interpreter::State::move_transfers() {
+  if (!transfers) return false;
+  bool started = false;
+  for (const LaneId lane : comm_lanes)
+    while (const auto ready = frontier.next(lane)) {
+      transfers->start(bound(*ready), *ready);
+      frontier.start(lane);
+      started = true;
+    }
+  if (transfers->empty()) return started;
+  done.clear();
+  const auto moved = transfers->poll(done, meter.times.transfer_ns);
+  if (!moved) return is_at(transfers->failed().ready), moved;
+  const std::int64_t now = done.empty() ? 0 : base::now_nanoseconds();
+  for (const Transfer& transfer : done) finish(transfer.op->lane, transfer.ready, transfer.begin_ns, transfer.ready_ns, now, transfer.op->bytes);
+  return started || *moved;
+}
+
+bool Interpreter::State::run_input() {
+  input_blocked = false;
+  const auto ready = frontier.next(input_lane);
+  if (!ready) return false;
+  const BoundProgram& program = bound_program(ready->program);
+  const std::int64_t begin = base::now_nanoseconds();
+  if (evaluating) {
+    held_out.load(*parts.compute, program);
+  } else {
+    const data::Batch* batch = pipeline->try_next();
+    if (batch == nullptr) return input_blocked = true, false;
+    parts.compute->load(program.input, std::span(batch->features).first(static_cast<std::size_t>(program.input.elements())));
+    parts.compute->copy(program.labels.data, reinterpret_cast<const std::byte*>(batch->labels.data()), program.samples * 4);
+    pipeline->release();
+  }
+  frontier.start(input_lane);
+  const std::int64_t end = base::now_nanoseconds();
+  meter.times.input_ns += end - begin;
+  finish(input_lane, *ready, begin, begin, end, 0);
+  return true;
+}
+
+bool Interpreter::State::run_compute() {
+  const auto ready = frontier.next(compute_lane);
+  if (!ready) return false;
+  const BoundOp& op = bound(*ready);
+  frontier.start(compute_lane);
+  is_at(*ready);
+  const std::int64_t begin = base::now_nanoseconds();
+  if (op.kind == OpKind::rate) {
+    parts.bound->rate.as<double>()[0] = parts.recipe->learning_rate(ready->step);
+    parts.bound->rate.as<double>()[1] = static_cast<double>(ready->step + 1);
+  }
+  for (const auto& kernel : op.kernels) kernel->enqueue(*queue);
+  const std::uint64_t mark = queue->record();
+  while (!queue->reached(mark)) std::this_thread::yield();
+  const std::int64_t end = base::now_nanoseconds();
+  meter.times.compute_ns += end - begin;
+  if (!evaluating) meter.capture(op, ready->step);
+  else if (op.kind == OpKind::loss) add_held_out();
+  finish(compute_lane, *ready, begin, begin, end, 0);
+  return true;
+}
+
+void Interpreter::State::add_held_out() {
+  loss_sum += parts.bound->metrics.as<double>()[0];
+  correct += parts.bound->metrics.as<double>()[1];
+}
+
+// Nothing can run: waits for a peer, or for the next batch, and books the time where it belongs.
+base::Result<void> Interpreter::State::idle() {
+  const std::int64_t begin = base::now_nanoseconds();
+  const bool comm_waits = transfers && !transfers->empty();
+  if (comm_waits) {
+    parts.whereabouts->waits_for.store(transfers->waits_for(), std::memory_order_relaxed);
+    is_at(transfers->oldest().ready);
+    parts.transport->wait(input_blocked ? kInputSlice : kWaitSlice);
+    parts.whereabouts->waits_for.store(-1, std::memory_order_relaxed);
+  } else if (input_blocked) {
+    pipeline->wait_next();
+  }
+  (comm_waits ? meter.times.wait_ns : meter.times.input_ns) += base::now_nanoseconds() - begin;
+  if (parts.gate->closed()) return base::fail({base::ProblemCode::cancelled, "rank " + std::to_string(parts.plan->rank), "was told to stop", "", ""});
+  return {};
+}
+
+void Interpreter::State::finish(LaneId lane, const Frontier::Ready& ready, std::int64_t begin, std::int64_t peer_ready, std::int64_t end, std::int64_t bytes) {
+  frontier.finish(lane, ready);
+  parts.whereabouts->ops_done.fetch_add(1, std::memory_order_relaxed);
+  if (parts.record_ops && parts.events != nullptr) meter.op_event(ready.program, ready.op, ready.step, begin, peer_ready, end, bytes);
+}
+
+void Interpreter::State::is_at(const Frontier::Ready& ready) const {
+  parts.whereabouts->program.store(ready.program, std::memory_order_relaxed);
+  parts.whereabouts->op.store(ready.op, std::memory_order_relaxed);
+}
+
+// Says which op a failure belongs to. One that came from elsewhere, by an abort, already says so.
+base::Problem Interpreter::State::in_op(base::Problem problem) const {
+  if (parts.transport != nullptr)
+    if (const auto state = parts.transport->state(); !state && state.error() == problem) return problem;
+  const int program = parts.whereabouts->program.load(), op = parts.whereabouts->op.load();
+  if (program < 0 || op < 0) return problem;
+  const plan::Op& at = parts.plan->programs[static_cast<std::size_t>(program)].ops[static_cast<std::size_t>(op)];
+  problem.where = "rank " + std::to_string(parts.plan->rank) + ", step " + std::to_string(parts.whereabouts->step.load()) + ", op " + plan::token(at) +
+                  (problem.where.empty() ? "" : ": " + problem.where);
+  return problem;
+}
+
+}  // namespace trainyard::run

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Runs a bound plan: asks the frontier what may start, starts it, and waits only when nothing can. One thread runs all
+// lanes of the rank; compute goes first in first out, and between two compute ops whatever arrived is moved on.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/comm/transport.h"
+#include "core/data/input_pipeline.h"
+#include "core/plan/frontier.h"
+#include "core/run/bound_plan.h"
+#include "core/run/gate.h"
+#include "core/telemetry/event_ring.h"
+
+namespace trainyard::run {
+
+// Where a rank is, for heartbeats; written by the interpreter, read by anyone.
+struct Whereabouts {
+  std::atomic<std::int64_t> step{0};
+  std::atomic<std::uint64_t> ops_done{0};
+  std::atomic<std::int32_t> program{-1}, op{-1};  // the op it is in or waits for; -1: at the gate
+  std::atomic<std::int32_t> waits_for{-1};        // a peer
+  std::atomic<std::int64_t> first_step_done_ns{0};
+};
+
+struct InterpreterParts {
+  const plan::RankPlan* plan = nullptr;
+  plan::Schedule schedule;
+  const BoundPlan* bound = nullptr;
+  const model::Model* model = nullptr;
+  const Recipe* recipe = nullptr;
+  compute::Compute* compute = nullptr;
+  comm::Transport* transport = nullptr;  // null: a rank alone
+  std::shared_ptr<const data::Dataset> dataset;
+  data::Sampler sampler{0, 1, 1, 1};
+  int ranks = 1;
+  std::uint32_t generation = 0;
+  telemetry::EventRing* events = nullptr;  // null: nothing is recorded
+  bool record_ops = true;
+  Gate* gate = nullptr;
+  Whereabouts* whereabouts = nullptr;
+};
+
+class Interpreter {
+ public:
+  explicit Interpreter(InterpreterParts parts);
+  ~Interpreter();
+
+  // Runs from step `first_step` until the schedule or the gate ends it; the number of steps done. A failure names the op.
+  base::Result<std::int64_t> run(std::int64_t first_step = 0);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace trainyard::run

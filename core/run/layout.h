@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Where every buffer of a rank lies: those that peers read in a shared arena, all others in a private one. Scratch that
+// only the compute lane touches shares addresses where lifetimes do not meet.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/plan/plan.h"
+
+namespace trainyard::run {
+
+struct Placement {
+  bool shared = false;
+  std::int64_t offset = 0;  // bytes from the start of its arena
+};
+
+struct Layout {
+  std::vector<Placement> buffers;  // by buffer
+  std::int64_t private_bytes = 0, shared_bytes = 0;
+};
+
+inline constexpr std::int64_t kAlignment = 64;  // bytes; a cache line and an AVX-512 register
+
+Layout layout(const plan::RankPlan& plan);
+
+}  // namespace trainyard::run

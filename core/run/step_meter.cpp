@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/run/step_meter.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "core/base/clock.h"
+
+namespace trainyard::run {
+namespace {
+
+using telemetry::Event;
+using telemetry::EventKind;
+using telemetry::Metric;
+
+constexpr std::int64_t kMemoryPeriod = 500'000'000;  // reading /proc costs microseconds: twice a second is enough
+
+}  // namespace
+
+std::int64_t resident_bytes() {
+  const int file = ::open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  std::array<char, 128> text{};
+  const ssize_t length = ::read(file, text.data(), text.size());
+  ::close(file);
+  std::int64_t total = 0, resident = 0;
+  const char* end = text.data() + (length > 0 ? length : 0);
+  const auto after = std::from_chars(text.data(), end, total);
+  if (after.ptr != end) std::from_chars(after.ptr + 1, end, resident);
+  return resident * ::sysconf(_SC_PAGESIZE);
+}
+
+StepMeter::StepMeter(telemetry::EventRing* events, comm::Transport* transport, const model::Model& model, const BoundPlan& bound)
+    : events_(events), transport_(transport), model_(model), bound_(bound) {
+  for (Captured& slot : captured_) {
+    slot.local_norms.resize(model.segments.size());
+    slot.statistics.resize(3 * model.segments.size());
+  }
+}
+
+void StepMeter::capture(const BoundOp& op, std::int64_t step) {
+  Captured& slot = captured(step);
+  if (op.kind == plan::OpKind::loss || op.kind == plan::OpKind::zero) {
+    slot.loss_sum = bound_.metrics.as<double>()[0];
+    slot.correct = bound_.metrics.as<double>()[1];
+  } else if (op.kind == plan::OpKind::update) {
+    const auto s = static_cast<std::size_t>(op.segment);
+    slot.local_norms[s] = bound_.local_norms.as<double>()[s];
+    std::copy_n(bound_.statistics.as<double>() + 3 * s, 3, slot.statistics.begin() + static_cast<std::ptrdiff_t>(3 * s));
+  }
+}
+
+void StepMeter::op_event(int program, int op, std::int64_t step, std::int64_t begin_ns, std::int64_t ready_ns, std::int64_t end_ns, std::int64_t bytes) {
+  events_->write({begin_ns, ready_ns, end_ns, static_cast<double>(bytes), static_cast<std::int32_t>(step), static_cast<std::uint16_t>(op),
+                  static_cast<std::uint16_t>(program), EventKind::op});
+}
+
+void StepMeter::metric(Metric metric, std::int64_t step, double value, int index) {
+  events_->write({now_ns_, now_ns_, now_ns_, value, static_cast<std::int32_t>(step), static_cast<std::uint16_t>(metric), static_cast<std::uint16_t>(index),
+                  EventKind::metric});
+}
+
+void StepMeter::step_done(std::int64_t step, std::int64_t end_ns, const BoundProgram& program, double learning_rate) {
+  now_ns_ = end_ns;
+  if (events_ != nullptr) {
+    metric(Metric::loss_sum, step, captured(step).loss_sum);
+    metric(Metric::correct, step, captured(step).correct);
+    metric(Metric::samples, step, static_cast<double>(program.samples));
+    metric(Metric::learning_rate, step, learning_rate);
+    metric(Metric::step_seconds, step, base::seconds(end_ns - times.begin_ns));
+    metric(Metric::compute_seconds, step, base::seconds(times.compute_ns));
+    metric(Metric::transfer_seconds, step, base::seconds(times.transfer_ns));
+    metric(Metric::wait_seconds, step, base::seconds(times.wait_ns));
+    metric(Metric::input_seconds, step, base::seconds(times.input_ns));
+    gradient_metrics(step, program);
+    traffic_metrics(step);
+    if (end_ns - memory_sampled_ns_ >= kMemoryPeriod) {
+      memory_sampled_ns_ = end_ns;
+      metric(Metric::memory_bytes, step, static_cast<double>(resident_bytes()));
+    }
+  }
+  times = {end_ns};
+}
+
+// The gradient carries a prescale of 1 / global samples; a rank's own mean is over its own samples.
+void StepMeter::gradient_metrics(std::int64_t step, const BoundProgram& program) {
+  const double own = program.samples > 0 ? static_cast<double>(program.global_samples) / static_cast<double>(program.samples) : 0.0;
+  for (std::size_t s = 0; s < model_.segments.size(); ++s) {
+    const double* statistics = captured(step).statistics.data() + 3 * s;
+    const int index = static_cast<int>(s);
+    metric(Metric::local_gradient_norm, step, std::sqrt(captured(step).local_norms[s]) * own, index);
+    metric(Metric::reduced_gradient_norm, step, std::sqrt(statistics[0]), index);
+    metric(Metric::update_ratio, step, statistics[2] > 0 ? std::sqrt(statistics[1] / statistics[2]) : 0.0, index);
+  }
+}
+
+void StepMeter::traffic_metrics(std::int64_t step) {
+  if (transport_ == nullptr) return;
+  for (int peer = 0; peer < transport_->ranks(); ++peer) {
+    if (peer == transport_->rank()) continue;
+    const comm::Traffic traffic = transport_->traffic(peer);
+    if (traffic.sent_messages + traffic.received_messages == 0) continue;
+    metric(Metric::sent_payload_bytes, step, static_cast<double>(traffic.sent_payload_bytes), peer);
+    metric(Metric::received_payload_bytes, step, static_cast<double>(traffic.received_payload_bytes), peer);
+    metric(Metric::sent_header_bytes, step, static_cast<double>(traffic.sent_header_bytes), peer);
+    metric(Metric::received_header_bytes, step, static_cast<double>(traffic.received_header_bytes), peer);
+  }
+}
+
+void StepMeter::evaluated(std::int64_t step, double loss_sum, double correct, std::int64_t samples) {
+  if (events_ != nullptr) {
+    now_ns_ = base::now_nanoseconds();
+    metric(Metric::held_out_loss_sum, step, loss_sum);
+    metric(Metric::held_out_correct, step, correct);
+    metric(Metric::held_out_samples, step, static_cast<double>(samples));
+  }
+  times = {base::now_nanoseconds()};
+}
+
+}  // namespace trainyard::run

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Measures a step and says what was measured: where its time went, and the numbers that its ops left behind.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "core/comm/transport.h"
+#include "core/run/bound_plan.h"
+#include "core/telemetry/event_ring.h"
+
+namespace trainyard::run {
+
+// Nanoseconds of one step, by what the rank's thread did. The rest of the step is the loop itself.
+struct StepTimes {
+  std::int64_t begin_ns = 0;
+  std::int64_t compute_ns = 0, transfer_ns = 0, wait_ns = 0, input_ns = 0;
+};
+
+class StepMeter {
+ public:
+  // `events` may be null: then nothing is said. `transport` may be null: a rank alone.
+  StepMeter(telemetry::EventRing* events, comm::Transport* transport, const model::Model& model, const BoundPlan& bound);
+
+  StepTimes times;
+
+  void op_event(int program, int op, std::int64_t step, std::int64_t begin_ns, std::int64_t ready_ns, std::int64_t end_ns, std::int64_t bytes);
+  // Keeps what a compute op left behind, before the next step's can overwrite it.
+  void capture(const BoundOp& op, std::int64_t step);
+  // After a training step is complete: all of its metrics. Resets `times` to begin at `end_ns`.
+  void step_done(std::int64_t step, std::int64_t end_ns, const BoundProgram& program, double learning_rate);
+  // After an evaluation: sums over this rank's share.
+  void evaluated(std::int64_t step, double loss_sum, double correct, std::int64_t samples);
+
+ private:
+  void metric(telemetry::Metric metric, std::int64_t step, double value, int index = 0);
+  void gradient_metrics(std::int64_t step, const BoundProgram& program);
+  void traffic_metrics(std::int64_t step);
+
+  struct Captured {
+    double loss_sum = 0, correct = 0;
+    std::vector<double> local_norms, statistics;  // by segment; three by segment
+  };
+  Captured& captured(std::int64_t step) { return captured_[static_cast<std::size_t>(step & 1)]; }  // two steps may be under way
+
+  telemetry::EventRing* events_;
+  comm::Transport* transport_;
+  const model::Model& model_;
+  const BoundPlan& bound_;
+  std::array<Captured, 2> captured_;
+  std::int64_t now_ns_ = 0;
+  std::int64_t memory_sampled_ns_ = 0;
+};
+
+// Resident set of this process, from /proc/self/statm; 0 where that cannot be read.
+std::int64_t resident_bytes();
+
+}  // namespace trainyard::run

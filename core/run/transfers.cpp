@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/run/transfers.h"
+
+#include "core/base/clock.h"
+#include "core/comm/expect.h"
+
+namespace trainyard::run {
+namespace {
+
+using plan::OpKind;
+
+}  // namespace
+
+Transfers::Transfers(comm::Transport& transport, compute::Compute& compute, std::uint32_t generation)
+    : transport_(transport), compute_(compute), generation_(generation) {
+  under_way_.reserve(128);
+  sources_.reserve(static_cast<std::size_t>(transport.ranks()));
+}
+
+void Transfers::start(const BoundOp& op, const plan::Frontier::Ready& ready) {
+  const std::int64_t now = base::now_nanoseconds();
+  under_way_.push_back({&op, ready, now, now, false, 0});
+}
+
+int Transfers::waits_for() const { return under_way_.empty() ? -1 : under_way_.front().op->peers.front(); }
+
+std::uint64_t& Transfers::posted(int peer, int channel) {
+  const auto c = static_cast<std::size_t>(channel);
+  if (posted_.size() <= c) posted_.resize(c + 1, std::vector<std::uint64_t>(static_cast<std::size_t>(transport_.ranks()), 0));
+  return posted_[c][static_cast<std::size_t>(peer)];
+}
+
+base::Result<bool> Transfers::poll(std::vector<Transfer>& done, std::int64_t& busy_ns) {
+  bool moved = false;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < under_way_.size(); ++i) {
+    const bool was_posted = under_way_[i].posted;
+    const auto complete = advance(under_way_[i], busy_ns);
+    if (!complete) return failed_ = i, base::fail(complete.error());
+    moved = moved || *complete || under_way_[i].posted != was_posted;
+    if (*complete) done.push_back(under_way_[i]);
+    else under_way_[kept++] = under_way_[i];
+  }
+  under_way_.resize(kept);
+  return moved;
+}
+
+base::Result<bool> Transfers::advance(Transfer& transfer, std::int64_t& busy_ns) {
+  return transfer.op->kind == OpKind::send ? advance_send(transfer) : advance_receive(transfer, busy_ns);
+}
+
+base::Result<bool> Transfers::advance_send(Transfer& transfer) {
+  const BoundOp& op = *transfer.op;
+  const int peer = op.peers.front();
+  if (!transfer.posted) {
+    const comm::Tag tag{generation_, static_cast<std::uint32_t>(transfer.ready.step), op.transfer};
+    const auto accepted = transport_.post(peer, op.channel, tag, {op.data, static_cast<std::size_t>(op.bytes)});
+    if (!accepted) return base::fail(accepted.error());
+    if (!*accepted) return false;
+    transfer.posted = true;
+    transfer.ticket = ++posted(peer, op.channel);
+  }
+  return transport_.consumed(peer, op.channel).map([&](std::uint64_t consumed) { return consumed >= transfer.ticket; });
+}
+
+base::Result<bool> Transfers::arrived(const Transfer& transfer, int peer, const std::byte*& bytes) {
+  const BoundOp& op = *transfer.op;
+  const comm::Tag tag{generation_, static_cast<std::uint32_t>(transfer.ready.step), op.transfer};
+  const auto message = comm::receive_expected(transport_, peer, op.channel, {tag, static_cast<std::size_t>(op.bytes)});
+  if (!message) return base::fail(message.error());
+  if (!message->has_value()) return false;
+  bytes = (*message)->bytes.data();
+  return true;
+}
+
+base::Result<bool> Transfers::advance_receive(Transfer& transfer, std::int64_t& busy_ns) {
+  const BoundOp& op = *transfer.op;
+  sources_.clear();
+  const bool sums = op.kind != OpKind::recv;
+  if (op.kind == OpKind::recv_reduce) sources_.push_back(op.data);
+  for (std::size_t i = 0; i < op.peers.size(); ++i) {
+    if (op.kind == OpKind::reduce_many && static_cast<int>(i) == op.own_position) sources_.push_back(op.data);
+    const std::byte* bytes = nullptr;
+    const auto here = arrived(transfer, op.peers[i], bytes);
+    if (!here) return base::fail(here.error());
+    if (!*here) return false;
+    sources_.push_back(bytes);
+  }
+  if (op.kind == OpKind::reduce_many && op.own_position == static_cast<int>(op.peers.size())) sources_.push_back(op.data);
+  transfer.ready_ns = base::now_nanoseconds();
+  if (sums) compute_.sum(op.dtype, op.data, sources_, op.elements);
+  else compute_.copy(op.data, sources_.front(), op.bytes);
+  for (const int peer : op.peers)
+    if (const auto released = transport_.release(peer, op.channel); !released) return base::fail(released.error());
+  busy_ns += base::now_nanoseconds() - transfer.ready_ns;
+  return true;
+}
+
+}  // namespace trainyard::run

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Where a rank's time goes. At every moment a rank does one of five things: the first in the list that is true.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <utility>
+
+#include "core/sim/time.h"
+
+namespace trainyard::sim {
+
+enum class Activity : std::size_t { computing, loading, adding, crossing, waiting };
+inline constexpr std::size_t kActivities = 5;
+
+using Times = std::array<Picoseconds, kActivities>;
+
+class Account {
+ public:
+  void start(Activity activity, Picoseconds now) {
+    settle(now);
+    ++under_way_[static_cast<std::size_t>(activity)];
+  }
+  void stop(Activity activity, Picoseconds now) {
+    settle(now);
+    --under_way_[static_cast<std::size_t>(activity)];
+  }
+
+  // The times since the last call, or since 0.
+  Times take(Picoseconds now) {
+    settle(now);
+    return std::exchange(times_, Times{});
+  }
+
+ private:
+  void settle(Picoseconds now) {
+    std::size_t activity = 0;
+    while (activity < under_way_.size() && under_way_[activity] == 0) ++activity;
+    times_[activity] += now - since_;
+    since_ = now;
+  }
+
+  std::array<int, kActivities - 1> under_way_{};  // waiting is what is left
+  Times times_{};
+  Picoseconds since_ = 0;
+};
+
+}  // namespace trainyard::sim

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What is to happen when, in one order for everyone: by time; at one time first what ends and arrives, then the ranks that go
+// on; then by rank and engine.
+#pragma once
+
+#include <queue>
+#include <tuple>
+#include <vector>
+
+#include "core/sim/time.h"
+
+namespace trainyard::sim {
+
+enum class MomentKind { busy_ends, arrives, goes_on };
+
+struct Moment {
+  Picoseconds time = 0;
+  MomentKind kind = MomentKind::goes_on;
+  int rank = 0;
+  int number = 0;  // busy_ends: the engine; arrives: the message
+
+  bool operator>(const Moment& other) const { return std::tie(time, kind, rank, number) > std::tie(other.time, other.kind, other.rank, other.number); }
+};
+
+using Agenda = std::priority_queue<Moment, std::vector<Moment>, std::greater<>>;
+
+}  // namespace trainyard::sim

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Which term bounds a step. Each is the least time that a step can take, however well the rest overlaps with it.
+#include "core/base/units.h"
+#include "core/sim/outcome.h"
+
+namespace trainyard::sim {
+namespace {
+
+using topology::Network;
+
+// The busiest thread; with an engine for each lane, the busiest lane.
+Bound device_bound(const Simulation& simulation, std::string_view program, LanesPerThread lanes_per_thread) {
+  Bound bound;
+  bound.kind = BoundKind::device;
+  for (const auto& rank : simulation.ranks()) {
+    const RankModel& model = rank->model();
+    std::vector<Picoseconds> busy(lanes_per_thread == LanesPerThread::all ? 1 : model.lanes.size());
+    for (const OpModel& op : model.programs[static_cast<std::size_t>(model.program(program))].ops) busy[busy.size() == 1 ? 0 : op.lane.index()] += op.takes;
+    const double most = seconds(*std::max_element(busy.begin(), busy.end()));
+    if (bound.rank < 0 || most > bound.seconds) bound.rank = model.rank, bound.seconds = most;
+  }
+  return bound;
+}
+
+Bound edge_bound(const Outcome& outcome, const Network& network) {
+  Bound bound;
+  bound.kind = BoundKind::edge;
+  for (const EdgeUse& use : outcome.edges) {
+    const double bandwidth = network.edges()[use.edge.index()].bandwidth_bits_per_second;
+    const double needs = static_cast<double>(use.step_bytes) * 8 / bandwidth;
+    if (!bound.edge.valid() || needs > bound.seconds) {
+      bound.edge = use.edge;
+      bound.bus = network.edges()[use.edge.index()].link < 0;
+      bound.seconds = needs;
+      bound.bytes = use.step_bytes;
+      bound.bandwidth_bits_per_second = bandwidth;
+    }
+  }
+  return bound;
+}
+
+// Rounds of a group come one after another, and none is sooner over than its slowest message has come through.
+Bound latency_bound(const Simulation& simulation, std::string_view program) {
+  Bound bound;
+  bound.kind = BoundKind::latency;
+  for (const auto& rank : simulation.ranks()) {
+    const RankModel& model = rank->model();
+    std::map<int, std::map<std::pair<int, int>, Picoseconds>> lanes;  // by send lane: rounds
+    for (const OpModel& op : model.programs[static_cast<std::size_t>(model.program(program))].ops) {
+      if (op.kind != plan::OpKind::send) continue;
+      Picoseconds& slowest = lanes[op.lane.value][{op.bucket, op.round}];
+      slowest = std::max(slowest, simulation.world().wire.latency(model.rank, op.peers.front()));
+    }
+    for (const auto& [lane, rounds] : lanes) {
+      Picoseconds all = 0;
+      for (const auto& [round, slowest] : rounds) all += slowest;
+      if (bound.rank < 0 || seconds(all) > bound.seconds)
+        bound.rank = model.rank, bound.seconds = seconds(all), bound.rounds = static_cast<std::int64_t>(rounds.size());
+    }
+  }
+  return bound;
+}
+
+std::string device_sentence(const Bound& bound, const Outcome& outcome, const Network& network) {
+  const RankUse& use = outcome.ranks[static_cast<std::size_t>(bound.rank)];
+  const std::string device = network.device(network.workers()[static_cast<std::size_t>(bound.rank)]).name;
+  const double most = std::max({use.compute_seconds, use.input_seconds, use.adding_seconds});
+  const std::string what = most == use.compute_seconds ? "Compute" : most == use.input_seconds ? "Loading the batch" : "Adding up what arrives";
+  return what + " bounds the step: " + device + " is busy for " + base::format_seconds(bound.seconds);
+}
+
+std::string edge_sentence(const Bound& bound, const Network& network) {
+  std::string name = edge_name(network, bound.edge);
+  name.front() = 'T';
+  return name + " bounds the step: " + base::format_bytes(static_cast<double>(bound.bytes)) + " over " +
+         base::with_unit(bound.bandwidth_bits_per_second, "bit/s") + " take " + base::format_seconds(bound.seconds);
+}
+
+std::string latency_sentence(const Bound& bound) {
+  return "Latency bounds the step: " + base::format_count(bound.rounds) + " rounds of messages, one after another, take " + base::format_seconds(bound.seconds);
+}
+
+}  // namespace
+
+std::string edge_name(const Network& network, topology::EdgeId id) {
+  const topology::Edge& edge = network.edges()[id.index()];
+  return edge.link < 0 ? "the bus of " + edge.to + " at " + edge.from : "the link " + edge.from + " - " + edge.to;
+}
+
+std::vector<Bound> bounds(const Simulation& simulation, const Outcome& outcome, std::string_view program, const Network& network,
+                          LanesPerThread lanes_per_thread) {
+  std::vector<Bound> all{device_bound(simulation, program, lanes_per_thread)};
+  if (!outcome.edges.empty()) {
+    all.push_back(edge_bound(outcome, network));
+    all.push_back(latency_bound(simulation, program));
+  }
+  std::stable_sort(all.begin(), all.end(), [](const Bound& a, const Bound& b) { return a.seconds > b.seconds; });
+  return all;
+}
+
+std::string explain(const Outcome& outcome, const Network& network) {
+  const Bound& bound = outcome.bounds.front();
+  const std::string sentence = bound.kind == BoundKind::device ? device_sentence(bound, outcome, network)
+                               : bound.kind == BoundKind::edge ? edge_sentence(bound, network)
+                                                               : latency_sentence(bound);
+  return sentence + " of " + base::format_seconds(outcome.median_step_seconds) + ".";
+}
+
+}  // namespace trainyard::sim

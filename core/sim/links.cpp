@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/sim/links.h"
+
+namespace trainyard::sim {
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+}  // namespace
+
+Links::Links(const topology::Network& network) {
+  for (const topology::Edge& edge : network.edges()) {
+    WayState state;
+    state.capacity = std::llround(edge.bandwidth_bits_per_second * static_cast<double>(kRateUnit));
+    ways_.push_back(state);
+    ways_.push_back(state);
+  }
+  left_.resize(ways_.size());
+  sharers_.resize(ways_.size());
+  seen_way_.resize(ways_.size(), false);
+}
+
+void Links::change(Way way) {
+  if (ways_[at(way)].changed) return;
+  ways_[at(way)].changed = true;
+  changed_.push_back(way);
+}
+
+void Links::start(int transfer, const std::vector<Way>& path, std::int64_t bytes, Picoseconds now) {
+  if (transfers_.size() <= at(transfer)) {
+    transfers_.resize(at(transfer) + 1);
+    open_.resize(transfers_.size(), false);
+  }
+  transfers_[at(transfer)] = {&path, static_cast<Amount>(bytes) * 8 * kSecond * kRateUnit, 0, now, kNever, true};
+  for (const Way way : path) {
+    WayState& state = ways_[at(way)];
+    if (state.transfers.empty()) state.busy_since = now;
+    state.transfers.push_back(transfer);
+    state.bytes += bytes;
+    change(way);
+  }
+}
+
+bool Links::stale(const End& end) const {
+  const Transfer& transfer = transfers_[at(std::get<1>(end))];
+  return !transfer.active || transfer.ends != std::get<0>(end);
+}
+
+Picoseconds Links::next_end(Picoseconds now) {
+  if (!changed_.empty()) share_again(now);
+  while (!ends_.empty() && stale(ends_.top())) ends_.pop();
+  return ends_.empty() ? kNever : std::get<0>(ends_.top());
+}
+
+std::vector<int> Links::take_ended(Picoseconds now) {
+  std::vector<int> ended;
+  for (; !ends_.empty() && (stale(ends_.top()) || std::get<0>(ends_.top()) == now); ends_.pop()) {
+    if (stale(ends_.top())) continue;
+    const int number = std::get<1>(ends_.top());
+    ended.push_back(number);
+    transfers_[at(number)].active = false;
+    for (const Way way : *transfers_[at(number)].path) {
+      WayState& state = ways_[at(way)];
+      state.transfers.erase(std::find(state.transfers.begin(), state.transfers.end(), number));
+      if (state.transfers.empty()) state.busy += now - state.busy_since;
+      change(way);
+    }
+  }
+  return ended;
+}
+
+void Links::share_again(Picoseconds now) {
+  std::vector<int> transfers;
+  const std::vector<Way> ways = touched_ways(transfers);
+  share(ways, transfers, now);
+  for (const Way way : ways) seen_way_[at(way)] = false;
+}
+
+// The changed ways, and those that share a transfer with one of them, directly or through others; in order. Their transfers
+// are left open.
+std::vector<Way> Links::touched_ways(std::vector<int>& transfers) {
+  std::vector<Way> ways;
+  const auto add = [&](Way way) {
+    if (!seen_way_[at(way)]) ways.push_back(way);
+    seen_way_[at(way)] = true;
+  };
+  for (const Way way : changed_) {
+    ways_[at(way)].changed = false;
+    add(way);
+  }
+  changed_.clear();
+  for (std::size_t i = 0; i < ways.size(); ++i)
+    for (const int transfer : ways_[at(ways[i])].transfers) {
+      if (open_[at(transfer)]) continue;
+      open_[at(transfer)] = true;
+      transfers.push_back(transfer);
+      for (const Way way : *transfers_[at(transfer)].path) add(way);
+    }
+  std::sort(ways.begin(), ways.end());
+  return ways;
+}
+
+void Links::share(const std::vector<Way>& ways, const std::vector<int>& transfers, Picoseconds now) {
+  for (const Way way : ways) {
+    left_[at(way)] = ways_[at(way)].capacity;
+    sharers_[at(way)] = static_cast<std::int64_t>(ways_[at(way)].transfers.size());
+  }
+  for (std::size_t settled = 0; settled < transfers.size();) {
+    Way narrowest = -1;
+    std::int64_t rate = 0;
+    for (const Way way : ways) {
+      if (sharers_[at(way)] == 0) continue;
+      const std::int64_t offer = std::max<std::int64_t>(left_[at(way)] / sharers_[at(way)], 1);
+      if (narrowest < 0 || offer < rate) narrowest = way, rate = offer;
+    }
+    for (const int transfer : ways_[at(narrowest)].transfers) {
+      if (!open_[at(transfer)]) continue;
+      open_[at(transfer)] = false;
+      ++settled;
+      set_rate(transfer, rate, now);
+      for (const Way way : *transfers_[at(transfer)].path) {
+        left_[at(way)] -= rate;
+        --sharers_[at(way)];
+      }
+    }
+  }
+}
+
+void Links::set_rate(int number, std::int64_t rate, Picoseconds now) {
+  Transfer& transfer = transfers_[at(number)];
+  if (transfer.rate == rate) return;
+  transfer.remaining -= static_cast<Amount>(transfer.rate) * (now - transfer.since);
+  transfer.since = now;
+  transfer.rate = rate;
+  const Amount needs = (transfer.remaining + rate - 1) / rate;
+  transfer.ends = now + (needs > kLongest ? kLongest : static_cast<Picoseconds>(std::max<Amount>(needs, 0)));
+  ends_.emplace(transfer.ends, number);
+}
+
+}  // namespace trainyard::sim

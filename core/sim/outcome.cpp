@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/sim/outcome.h"
+
+#include <numeric>
+
+namespace trainyard::sim {
+namespace {
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+std::vector<WireBytes> wire_bytes(const Wire& wire, int ranks) {
+  std::vector<WireBytes> all;
+  for (int from = 0; from < ranks; ++from)
+    for (const auto& [to, traffic] : wire.traffic(from)) {
+      const auto step = wire.sent().first_step.find({from, to});
+      if (const std::int64_t step_bytes = step == wire.sent().first_step.end() ? 0 : step->second; step_bytes + traffic.sent > 0)
+        all.push_back({from, to, step_bytes, traffic.sent});
+    }
+  return all;
+}
+
+std::vector<EdgeUse> edge_uses(const Wire& wire, Picoseconds now) {
+  std::vector<EdgeUse> uses;
+  const Links& links = wire.links();
+  for (Way way = 0; way < links.ways(); ++way)
+    if (links.bytes(way) > 0)
+      uses.push_back({topology::EdgeId(way / 2), way % 2 == 0, wire.sent().first_step_ways[static_cast<std::size_t>(way)], links.bytes(way),
+                      seconds(links.busy(way)) / seconds(now)});
+  return uses;
+}
+
+RankUse rank_use(const VirtualRank& rank, std::int64_t steps, const topology::Device& device) {
+  const Times& times = rank.training_times();
+  const auto mean = [&](Activity activity) { return seconds(times[static_cast<std::size_t>(activity)]) / static_cast<double>(steps); };
+  RankUse use{rank.model().memory_bytes, device.memory_bytes,      mean(Activity::computing), mean(Activity::loading),
+              mean(Activity::adding),    mean(Activity::crossing), mean(Activity::waiting),   0};
+  const double idle = use.crossing_seconds + use.waiting_seconds;
+  const double step = idle + use.compute_seconds + use.input_seconds + use.adding_seconds;
+  use.idle_fraction = step > 0 ? idle / step : 0;
+  return use;
+}
+
+double bubble_fraction(const std::vector<RankUse>& ranks) {
+  double idle = 0, all = 0;
+  for (const RankUse& use : ranks) {
+    idle += use.crossing_seconds + use.waiting_seconds;
+    all += use.compute_seconds + use.input_seconds + use.adding_seconds + use.crossing_seconds + use.waiting_seconds;
+  }
+  return all > 0 ? idle / all : 0;
+}
+
+}  // namespace
+
+Outcome measure(const Simulation& simulation, const plan::Schedule& schedule, const topology::Network& network, LanesPerThread lanes_per_thread) {
+  const World& world = simulation.world();
+  const int ranks = static_cast<int>(simulation.ranks().size());
+  Outcome outcome;
+  outcome.step_seconds = world.step_seconds;
+  outcome.steps = static_cast<std::int64_t>(world.step_seconds.size());
+  std::vector<double> full;
+  for (std::int64_t step = 0; step < outcome.steps; ++step) {
+    const double took = world.step_seconds[static_cast<std::size_t>(step)];
+    if (schedule.program(step) == "train") full.push_back(took);
+    else outcome.tail_seconds = took;
+  }
+  outcome.median_step_seconds = median(full.empty() ? world.step_seconds : full);
+  outcome.first_step_seconds = world.step_seconds.front();
+  outcome.evaluation_seconds = world.evaluation_seconds;
+  outcome.simulated_seconds = seconds(simulation.now());
+  outcome.wire = wire_bytes(world.wire, ranks);
+  outcome.edges = edge_uses(world.wire, simulation.now());
+  for (int rank = 0; rank < ranks; ++rank)
+    outcome.ranks.push_back(
+        rank_use(*simulation.ranks()[static_cast<std::size_t>(rank)], outcome.steps, network.device(network.workers()[static_cast<std::size_t>(rank)])));
+  outcome.bubble_fraction = bubble_fraction(outcome.ranks);
+  outcome.bounds = bounds(simulation, outcome, schedule.program(0), network, lanes_per_thread);
+  outcome.explain = explain(outcome, network);
+  outcome.fingerprint = world.tape.fingerprint();
+  return outcome;
+}
+
+std::int64_t Outcome::step_wire_bytes() const {
+  return std::accumulate(wire.begin(), wire.end(), std::int64_t{0}, [](std::int64_t sum, const WireBytes& pair) { return sum + pair.step_bytes; });
+}
+
+}  // namespace trainyard::sim

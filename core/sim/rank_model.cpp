@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/sim/rank_model.h"
+
+#include <limits>
+
+#include "core/plan/text.h"
+#include "core/run/layout.h"
+
+namespace trainyard::sim {
+namespace {
+
+using plan::Op;
+using plan::OpKind;
+
+std::int64_t bytes_of(const std::vector<plan::Access>& accesses, const plan::RankPlan& rank) {
+  std::int64_t bytes = 0;
+  for (const plan::Access& access : accesses) bytes += access.count * base::size_of(rank.buffers[access.buffer.index()].dtype);
+  return bytes;
+}
+
+std::vector<int> peers_of(const Op& op, const plan::RankPlan& rank, const plan::Plan& plan) {
+  if (!plan::communicates(op.kind)) return {};
+  if (op.kind != OpKind::reduce_many) return {op.peer};
+  std::vector<int> others;
+  for (const int member : plan.groups[static_cast<std::size_t>(op.group)].ranks)
+    if (member != rank.rank) others.push_back(member);
+  return others;
+}
+
+Picoseconds time_of(const Op& op, const OpModel& model, const plan::RankPlan& rank, const topology::Device& device, Picoseconds launch) {
+  if (op.kind == OpKind::send) return 0;
+  const std::int64_t arrived = model.bytes * static_cast<std::int64_t>(model.peers.size());
+  const auto moved = static_cast<double>(bytes_of(op.reads, rank) + bytes_of(op.writes, rank) + arrived);
+  const double busy = std::max(static_cast<double>(op.flops) / device.peak_flops, moved / device.memory_bandwidth_bytes_per_second);
+  return picoseconds(busy) + (plan::communicates(op.kind) ? 0 : launch);
+}
+
+OpModel model_op(const Op& op, const plan::RankPlan& rank, const plan::Plan& plan, const topology::Device& device, Picoseconds launch) {
+  OpModel model{op.kind, op.lane, 0, op.group, op.bucket, op.round, op.chunk, peers_of(op, rank, plan), 0};
+  if (plan::communicates(op.kind)) model.bytes = bytes_of(op.kind == OpKind::send ? op.reads : op.writes, rank);
+  model.takes = time_of(op, model, rank, device, launch);
+  return model;
+}
+
+base::Problem refusal(const plan::RankPlan& rank, const plan::Program& program, std::string what, std::string advice) {
+  return {base::ProblemCode::bad_input, "rank " + std::to_string(rank.rank) + ", program " + program.name, std::move(what), "", std::move(advice)};
+}
+
+base::Result<void> check(const Op& op, const plan::RankPlan& rank, const plan::Program& program, const plan::Plan& plan) {
+  if (!plan::communicates(op.kind)) return {};
+  if (op.kind == OpKind::all_reduce) return base::fail(refusal(rank, program, plan::token(op) + " is a whole all-reduce", "Expand the plan to chunks first."));
+  if (op.group < 0 || static_cast<std::size_t>(op.group) >= plan.groups.size())
+    return base::fail(refusal(rank, program, plan::token(op) + " has no group", ""));
+  for (const int peer : peers_of(op, rank, plan))
+    if (peer < 0 || peer >= plan.ranks || peer == rank.rank)
+      return base::fail(refusal(rank, program, plan::token(op) + " has a peer that is no other rank of the plan", ""));
+  return {};
+}
+
+}  // namespace
+
+int RankModel::program(std::string_view name) const {
+  const auto found = program_numbers.find(name);
+  return found == program_numbers.end() ? -1 : found->second;
+}
+
+base::Result<RankModel> model_rank(const plan::RankPlan& rank, const plan::Plan& plan, const topology::Device& device, Picoseconds launch) {
+  const run::Layout layout = run::layout(rank);
+  RankModel model{rank.rank, rank.lanes, {}, {}, layout.private_bytes + layout.shared_bytes};
+  for (const plan::Program& program : rank.programs) {
+    if (program.ops.size() > std::numeric_limits<std::uint16_t>::max()) return base::fail(refusal(rank, program, "has more than 65,535 ops", ""));
+    model.program_numbers[program.name] = static_cast<int>(model.programs.size());
+    ProgramModel& made = model.programs.emplace_back(ProgramModel{program.repeats, !program.name.starts_with("evaluate"), {}});
+    for (const Op& op : program.ops) {
+      if (const auto fits = check(op, rank, program, plan); !fits) return base::fail(fits.error());
+      made.ops.push_back(model_op(op, rank, plan, device, launch));
+    }
+  }
+  return model;
+}
+
+}  // namespace trainyard::sim

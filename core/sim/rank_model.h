@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A rank's plan cut down to what the clock needs: how long each op keeps the device, and what it sends to whom.
+//
+// An op takes the longer of its arithmetic, flops / peak speed, and its memory traffic, the bytes it reads and writes / memory
+// bandwidth: the roofline (Williams, Waterman and Patterson 2009). Input and compute ops also take the launch cost. A receive
+// reads what arrived and reads and writes its chunk; a send keeps the device for no time.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/plan/plan.h"
+#include "core/sim/time.h"
+#include "core/topology/network.h"
+
+namespace trainyard::sim {
+
+struct OpModel {
+  plan::OpKind kind = plan::OpKind::load;
+  plan::LaneId lane;
+  Picoseconds takes = 0;
+  // Sends and receives.
+  int channel = -1, bucket = -1, round = -1, chunk = -1;
+  std::vector<int> peers;
+  std::int64_t bytes = 0;  // of one message
+};
+
+struct ProgramModel {
+  std::int64_t repeats = 1;
+  bool trains = true;
+  std::vector<OpModel> ops;
+};
+
+struct RankModel {
+  int rank = 0;
+  std::vector<plan::Lane> lanes;
+  std::map<std::string, int, std::less<>> program_numbers;
+  std::vector<ProgramModel> programs;
+  std::int64_t memory_bytes = 0;  // arenas, by the layout that real ranks use
+
+  int program(std::string_view name) const;  // -1 when there is none
+};
+
+// Refuses a plan that is not expanded, a peer that the plan does not have, and more ops than an event can name.
+base::Result<RankModel> model_rank(const plan::RankPlan& rank, const plan::Plan& plan, const topology::Device& device, Picoseconds launch);
+
+}  // namespace trainyard::sim

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/sim/script.h"
+
+namespace trainyard::sim {
+
+base::Result<Script> Script::make(const RankModel& model, const plan::Schedule& schedule, std::int64_t steps) {
+  for (std::int64_t step = 0; step < steps; ++step)
+    if (const auto name = schedule.program(step); model.program(name) < 0)
+      return base::fail({base::ProblemCode::bad_input, "rank " + std::to_string(model.rank), "has no program " + std::string(name), "", ""});
+  return Script(model, schedule, steps);
+}
+
+void Script::look_ahead() {
+  if (!ahead_.empty() || next_step_ == steps_) return;
+  ahead_.push_back({model_->program(schedule_.program(next_step_)), next_step_});
+  if (schedule_.evaluates_after(next_step_)) add_evaluation(next_step_);
+  ++next_step_;
+}
+
+void Script::add_evaluation(std::int64_t step) {
+  const std::size_t before = ahead_.size();
+  for (const char* name : {"evaluate", "evaluate_tail"})
+    if (const int program = model_->program(name); program >= 0)
+      ahead_.insert(ahead_.end(), static_cast<std::size_t>(model_->programs[static_cast<std::size_t>(program)].repeats), Part{program, step, true});
+  if (ahead_.size() > before) ahead_.back().ends_evaluation = true;
+}
+
+bool Script::admit(plan::Frontier& frontier) {
+  bool any = false;
+  for (look_ahead(); !ahead_.empty(); look_ahead()) {
+    const bool alone = open_.empty();
+    const bool follows_a_step = open_.size() == 1 && !open_.front().evaluates && !ahead_.front().evaluates;
+    if (!alone && !follows_a_step) break;
+    if (!frontier.admit(ahead_.front().program, ahead_.front().step)) break;
+    open_.push_back(ahead_.front());
+    open_.back().instance = frontier.admitted() - 1;
+    ahead_.pop_front();
+    any = true;
+  }
+  return any;
+}
+
+std::optional<Part> Script::take_complete(const plan::Frontier& frontier) {
+  if (open_.empty() || !frontier.instance_complete(open_.front().instance)) return std::nullopt;
+  const Part part = open_.front();
+  open_.pop_front();
+  return part;
+}
+
+}  // namespace trainyard::sim

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The programs of a rank one after another, as the interpreter admits them: a step may be open while the step before it ends,
+// but not across an evaluation, which runs alone.
+#pragma once
+
+#include <deque>
+
+#include "core/base/result.h"
+#include "core/plan/frontier.h"
+#include "core/sim/rank_model.h"
+
+namespace trainyard::sim {
+
+struct Part {
+  int program = 0;
+  std::int64_t step = 0;
+  bool evaluates = false;
+  bool ends_evaluation = false;
+  std::int64_t instance = 0;  // of the frontier, once admitted
+};
+
+class Script {
+ public:
+  // Steps 0 to `steps`, with the evaluations that the schedule puts between them. The rank must have the programs.
+  static base::Result<Script> make(const RankModel& model, const plan::Schedule& schedule, std::int64_t steps);
+
+  // Opens what may be open; true when something was.
+  bool admit(plan::Frontier& frontier);
+  // The oldest open part, taken off when it is complete.
+  std::optional<Part> take_complete(const plan::Frontier& frontier);
+  bool over() const { return open_.empty() && ahead_.empty() && next_step_ == steps_; }
+
+ private:
+  Script(const RankModel& model, const plan::Schedule& schedule, std::int64_t steps) : model_(&model), schedule_(schedule), steps_(steps) {}
+  void look_ahead();
+  void add_evaluation(std::int64_t step);
+
+  const RankModel* model_;
+  plan::Schedule schedule_;
+  std::int64_t steps_ = 0, next_step_ = 0;
+  std::deque<Part> ahead_, open_;
+};
+
+}  // namespace trainyard::sim

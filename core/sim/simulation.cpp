@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/sim/simulation.h"
+
+#include "core/plan/text.h"
+
+namespace trainyard::sim {
+namespace {
+
+constexpr int kNamedAtMost = 4;  // ranks in the message about a deadlock
+
+}  // namespace
+
+base::Result<std::unique_ptr<Simulation>> Simulation::run(const plan::Plan& plan, const plan::Schedule& schedule, std::int64_t steps,
+                                                          const topology::Network& network, const Options& options, Tape::Listener listener) {
+  std::unique_ptr<Simulation> simulation(new Simulation(plan, network, std::move(listener)));
+  for (int rank = 0; rank < plan.ranks; ++rank)
+    if (const auto added = simulation->add_rank(rank, schedule, steps, options); !added) return base::fail(added.error());
+  if (const auto ok = simulation->loop(); !ok) return base::fail(ok.error());
+  return simulation;
+}
+
+// The plan of a rank is made here, cut down, and dropped.
+base::Result<void> Simulation::add_rank(int number, const plan::Schedule& schedule, std::int64_t steps, const Options& options) {
+  const plan::RankPlan plan = plan_.rank_plan(number);
+  const topology::Device& device = network_.device(network_.workers()[static_cast<std::size_t>(number)]);
+  auto model = model_rank(plan, plan_, device, picoseconds(options.launch_seconds));
+  if (!model) return base::fail(model.error());
+  const auto shared = std::make_shared<const RankModel>(std::move(*model));
+  if (const auto ok = ask_paths(*shared); !ok) return ok;
+  auto script = Script::make(*shared, schedule, steps);
+  if (!script) return base::fail(script.error());
+  ranks_.push_back(std::make_unique<VirtualRank>(plan, shared, std::move(*script), options.lanes_per_thread, world_));
+  ranks_.back()->wake(0);
+  return {};
+}
+
+base::Result<void> Simulation::ask_paths(const RankModel& model) {
+  for (const ProgramModel& program : model.programs)
+    for (const OpModel& op : program.ops) {
+      if (op.kind != plan::OpKind::send) continue;
+      if (const auto path = world_.wire.path(model.rank, op.peers.front()); !path) return base::fail(path.error());
+    }
+  return {};
+}
+
+base::Result<void> Simulation::loop() {
+  while (true) {
+    const Picoseconds next = world_.agenda.empty() ? Links::kNever : world_.agenda.top().time;
+    if (next > now_) {
+      if (const Picoseconds sent = world_.wire.next_end(now_); sent < Links::kNever && sent <= next) {
+        send_on(sent);
+        continue;
+      }
+      if (next == Links::kNever) return check_all_over();
+    }
+    if (next > kLongest)
+      return base::fail({base::ProblemCode::bad_input, "topology", "the simulation passes 46 days of virtual time", "",
+                         "Draw faster devices and links, or simulate fewer steps."});
+    const Moment moment = world_.agenda.top();
+    world_.agenda.pop();
+    if (const auto ok = handle(moment); !ok) return ok;
+  }
+}
+
+void Simulation::send_on(Picoseconds now) {
+  now_ = now;
+  for (const int number : world_.wire.take_sent(now)) {
+    const Message& message = world_.wire.message(number);
+    world_.agenda.push({now + world_.wire.latency(message.from, message.to), MomentKind::arrives, message.to, number});
+  }
+}
+
+base::Result<void> Simulation::handle(const Moment& moment) {
+  now_ = moment.time;
+  switch (moment.kind) {
+    case MomentKind::goes_on: return go_on(moment.rank);
+    case MomentKind::busy_ends:
+      rank(moment.rank).end_busy(static_cast<std::size_t>(moment.number), now_);
+      for (const int sender : rank(moment.rank).take_heard()) rank(sender).wake(now_);
+      return {};
+    case MomentKind::arrives:
+      world_.wire.arrive(moment.number);
+      rank(world_.wire.message(moment.number).from).crossing(false, now_);
+      rank(moment.rank).crossing(false, now_);
+      rank(moment.rank).wake(now_);
+      return {};
+  }
+  return {};
+}
+
+base::Result<void> Simulation::go_on(int number) {
+  const auto ok = rank(number).go_on(now_);
+  for (const int message : world_.wire.take_posted()) {
+    rank(number).crossing(true, now_);
+    rank(world_.wire.message(message).to).crossing(true, now_);
+  }
+  return ok;
+}
+
+base::Result<void> Simulation::check_all_over() const {
+  std::string who;
+  int waiting = 0;
+  for (const auto& rank : ranks_) {
+    if (rank->over()) continue;
+    if (++waiting <= kNamedAtMost) who += (who.empty() ? "" : "; ") + describe(*rank);
+  }
+  if (waiting == 0) return {};
+  if (waiting > kNamedAtMost) who += "; and " + std::to_string(waiting - kNamedAtMost) + " more ranks wait";
+  return base::fail({base::ProblemCode::bad_input, "plan", "the ranks wait for ever: " + who, "a plan that the check accepts", ""});
+}
+
+std::string Simulation::describe(const VirtualRank& rank) const {
+  const std::string name = "rank " + std::to_string(rank.model().rank);
+  const auto stuck = rank.stuck();
+  if (!stuck) return name + " has no op that may start";
+  const plan::RankPlan plan = plan_.rank_plan(rank.model().rank);
+  const plan::Op& op = plan.programs[static_cast<std::size_t>(stuck->program)].ops[static_cast<std::size_t>(stuck->op)];
+  return name + " is in " + plan::token(op) + " of step " + std::to_string(stuck->step);
+}
+
+}  // namespace trainyard::sim

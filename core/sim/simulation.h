@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The event loop: all ranks of a plan on one clock, over one drawing.
+#pragma once
+
+#include <memory>
+
+#include "core/sim/virtual_rank.h"
+
+namespace trainyard::sim {
+
+class Simulation {
+ public:
+  // Steps 0 to `steps` of `schedule`, which may be another than the plan's.
+  static base::Result<std::unique_ptr<Simulation>> run(const plan::Plan& plan, const plan::Schedule& schedule, std::int64_t steps,
+                                                       const topology::Network& network, const Options& options, Tape::Listener listener);
+
+  const World& world() const { return world_; }
+  const std::vector<std::unique_ptr<VirtualRank>>& ranks() const { return ranks_; }
+  Picoseconds now() const { return now_; }
+
+ private:
+  Simulation(const plan::Plan& plan, const topology::Network& network, Tape::Listener listener)
+      : plan_(plan), network_(network), world_{Wire(network, plan.ranks), {}, Tape(std::move(listener)), {}, 0} {}
+
+  base::Result<void> add_rank(int rank, const plan::Schedule& schedule, std::int64_t steps, const Options& options);
+  base::Result<void> ask_paths(const RankModel& model);
+  base::Result<void> loop();
+  base::Result<void> go_on(int rank);
+  void send_on(Picoseconds now);
+  base::Result<void> handle(const Moment& moment);
+  base::Result<void> check_all_over() const;
+  std::string describe(const VirtualRank& rank) const;
+  VirtualRank& rank(int number) { return *ranks_[static_cast<std::size_t>(number)]; }
+
+  const plan::Plan& plan_;
+  const topology::Network& network_;
+  World world_;
+  std::vector<std::unique_ptr<VirtualRank>> ranks_;
+  Picoseconds now_ = 0;
+};
+
+}  // namespace trainyard::sim

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Where all events of a simulation pass: they are handed on, and pinned by a fingerprint.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "core/sim/account.h"
+#include "core/telemetry/event.h"
+
+namespace trainyard::sim {
+
+class Tape {
+ public:
+  using Listener = std::function<void(int rank, const telemetry::Event&)>;
+  explicit Tape(Listener listener) : listener_(std::move(listener)) {}
+
+  void op(int rank, int program, int op, std::int64_t step, Picoseconds begin, Picoseconds ready, Picoseconds end, std::int64_t bytes);
+  void metric(int rank, telemetry::Metric metric, std::int64_t step, Picoseconds now, double value, int index = 0);
+
+  // xxh64, chained over (fingerprint so far, rank, event); little-endian, as all of the project's files.
+  std::string fingerprint() const;
+
+ private:
+  void write(int rank, const telemetry::Event& event);
+
+  Listener listener_;
+  std::uint64_t fingerprint_ = 0;
+};
+
+}  // namespace trainyard::sim

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The virtual clock counts whole picoseconds, so that equal sums are equal and a simulation is the same everywhere.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+namespace trainyard::sim {
+
+using Picoseconds = std::int64_t;
+
+inline constexpr Picoseconds kSecond = 1'000'000'000'000;
+// 46 days: the sum of two times that are no longer still fits.
+inline constexpr Picoseconds kLongest = 4'000'000'000'000'000'000;
+
+inline Picoseconds picoseconds(double seconds) {
+  const double count = seconds * static_cast<double>(kSecond);
+  return count >= static_cast<double>(kLongest) ? kLongest : std::llround(count);
+}
+inline double seconds(Picoseconds time) { return static_cast<double>(time) / static_cast<double>(kSecond); }
+inline std::int64_t nanoseconds(Picoseconds time) { return time / 1000; }
+
+}  // namespace trainyard::sim

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/sim/verdict.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <optional>
+
+#include "core/base/units.h"
+
+namespace trainyard::sim {
+namespace {
+
+constexpr double kAsFast = 1.05;  // less than this is no difference that a prediction can tell
+
+std::string times(double factor) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), factor < 9.95 ? "%.1fx" : "%.0fx", factor);
+  return text.data();
+}
+
+// The first rank whose device is too small.
+std::optional<std::size_t> too_small(const Outcome& outcome) {
+  const auto found = std::find_if(outcome.ranks.begin(), outcome.ranks.end(), [](const RankUse& use) { return use.peak_memory_bytes > use.memory_bytes; });
+  if (found == outcome.ranks.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - outcome.ranks.begin());
+}
+
+std::string of_memory(const RankUse& use) {
+  return base::format_bytes(static_cast<double>(use.peak_memory_bytes)) + " of the " + base::format_bytes(static_cast<double>(use.memory_bytes)) +
+         " that its device has";
+}
+
+double slowest_compute(const Outcome& outcome) {
+  double slowest = 0;
+  for (const RankUse& use : outcome.ranks) slowest = std::max(slowest, use.compute_seconds + use.input_seconds);
+  return slowest;
+}
+
+double slowest_adding(const Outcome& outcome) {
+  double slowest = 0;
+  for (const RankUse& use : outcome.ranks) slowest = std::max(slowest, use.adding_seconds);
+  return slowest;
+}
+
+// What distributing costs, in its largest term.
+std::string cost(const Outcome& plan) {
+  const auto wire = std::find_if(plan.bounds.begin(), plan.bounds.end(), [](const Bound& bound) { return bound.kind != BoundKind::device; });
+  const double adding = slowest_adding(plan);
+  if (wire == plan.bounds.end() || adding > wire->seconds) return "each step spends " + base::format_seconds(adding) + " adding up what arrives";
+  const std::string takes = base::format_seconds(wire->seconds);
+  if (wire->kind == BoundKind::latency) return "each step sends " + base::format_count(wire->rounds) + " messages one after another, " + takes + " of latency";
+  const std::string bandwidth = base::with_unit(wire->bandwidth_bits_per_second, "bit/s");
+  return "each step moves " + base::format_bytes(static_cast<double>(wire->bytes)) +
+         (wire->bus ? " over the bus of " + bandwidth : " over " + bandwidth + " links") + ", " + takes;
+}
+
+std::string because(const Outcome& plan, const Outcome& one_device) {
+  const double saved = slowest_compute(one_device) - slowest_compute(plan);
+  return ", because " + cost(plan) + ", against " + (saved > 0 ? base::format_seconds(saved) : std::string("no time")) + " of compute saved";
+}
+
+std::string sentence(const Verdict& verdict, const Outcome& plan, const Outcome& one_device) {
+  if (const auto rank = too_small(plan)) return "this does not fit: rank " + std::to_string(*rank) + " needs " + of_memory(plan.ranks[*rank]);
+  if (verdict.ranks == 1) return "one device takes " + base::format_seconds(plan.median_step_seconds) + " a step";
+  const std::string devices = std::to_string(verdict.ranks) + " devices";
+  if (too_small(one_device)) return devices + " are needed: one would need " + of_memory(one_device.ranks.front());
+  if (verdict.speedup >= kAsFast) return devices + " are " + times(verdict.speedup) + " faster than one";
+  if (verdict.speedup > 1 / kAsFast) return devices + " are no faster than one" + because(plan, one_device);
+  return "one device would be " + times(1 / verdict.speedup) + " faster here" + because(plan, one_device);
+}
+
+}  // namespace
+
+Verdict judge(const Outcome& plan, const Outcome& one_device) {
+  Verdict verdict{static_cast<int>(plan.ranks.size()), one_device.median_step_seconds / plan.median_step_seconds, ""};
+  verdict.sentence = sentence(verdict, plan, one_device);
+  return verdict;
+}
+
+base::Result<Verdict> judge(const plan::Plan& expanded_plan, const plan::Plan& one_device, const topology::Network& network, const Options& options) {
+  const auto outcome = simulate(expanded_plan, network, options);
+  if (!outcome) return base::fail(outcome.error());
+  Options quiet = options;
+  quiet.on_event = nullptr;
+  const auto alone = simulate(one_device, network, quiet);
+  if (!alone) return base::fail(alone.error());
+  return judge(*outcome, *alone);
+}
+
+}  // namespace trainyard::sim

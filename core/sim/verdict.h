@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Whether the drawing is worth its trouble: a plan against one device that does the same global batch. You should not always
+// distribute.
+#pragma once
+
+#include "core/sim/simulator.h"
+
+namespace trainyard::sim {
+
+struct Verdict {
+  int ranks = 1;
+  double speedup = 1;    // step of one device / step of the plan; above 1: the plan is faster
+  std::string sentence;  // "one device would be 1.8x faster here, because ..."; no final stop
+};
+
+// From two outcomes of the same global batch: the plan's, and that of one device.
+Verdict judge(const Outcome& plan, const Outcome& one_device);
+
+// Simulates both; the one device is the network's first worker.
+base::Result<Verdict> judge(const plan::Plan& expanded_plan, const plan::Plan& one_device, const topology::Network& network, const Options& options = {});
+
+}  // namespace trainyard::sim

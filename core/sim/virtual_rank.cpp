@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/sim/virtual_rank.h"
+
+#include <numeric>
+
+namespace trainyard::sim {
+
+using plan::LaneId;
+using plan::LaneKind;
+using plan::OpKind;
+using telemetry::Metric;
+
+VirtualRank::VirtualRank(const plan::RankPlan& plan, std::shared_ptr<const RankModel> model, Script script, LanesPerThread lanes_per_thread, World& world)
+    : model_(std::move(model)), script_(std::move(script)), world_(world), frontier_(plan) {
+  add_engines(lanes_per_thread);
+  script_.admit(frontier_);
+}
+
+void VirtualRank::add_engines(LanesPerThread lanes_per_thread) {
+  engines_.resize(lanes_per_thread == LanesPerThread::all ? 1 : model_->lanes.size());
+  for (std::size_t l = 0; l < model_->lanes.size(); ++l) give_lane(engines_[engines_.size() == 1 ? 0 : l], l);
+}
+
+void VirtualRank::give_lane(Engine& engine, std::size_t lane) {
+  const LaneKind kind = model_->lanes[lane].kind;
+  if (kind == LaneKind::input) engine.input = LaneId(lane);
+  else if (kind == LaneKind::compute) engine.compute = LaneId(lane);
+  else engine.comm.emplace_back(lane);
+}
+
+void VirtualRank::wake(Picoseconds now) {
+  if (woken_) return;
+  woken_ = true;
+  world_.agenda.push({now, MomentKind::goes_on, rank(), 0});
+}
+
+base::Result<void> VirtualRank::go_on(Picoseconds now) {
+  woken_ = false;
+  for (bool any = true; any;) {
+    any = false;
+    for (std::size_t e = 0; e < engines_.size(); ++e) {
+      const auto moved = run(e, now);
+      if (!moved) return base::fail(moved.error());
+      any = any || *moved;
+    }
+  }
+  return {};
+}
+
+// True when something moved, so that other engines should look again.
+base::Result<bool> VirtualRank::run(std::size_t engine, Picoseconds now) {
+  bool any = false;
+  while (!engines_[engine].busy) {
+    const bool last_stage = engines_[engine].stage == Stage::end;
+    if (const auto ok = run_stage(engine, now); !ok) return base::fail(ok.error());
+    any = any || engines_[engine].moved;
+    if (last_stage && !engines_[engine].moved) break;
+  }
+  return any;
+}
+
+base::Result<void> VirtualRank::run_stage(std::size_t number, Picoseconds now) {
+  Engine& engine = engines_[number];
+  switch (engine.stage) {
+    case Stage::start: start_transfers(engine, now); break;
+    case Stage::poll: return poll(number, now);
+    case Stage::input:
+      engine.stage = Stage::compute;
+      try_lane(engine.input, Activity::loading, number, now);
+      break;
+    case Stage::compute:
+      engine.stage = Stage::end;
+      try_lane(engine.compute, Activity::computing, number, now);
+      break;
+    case Stage::end:
+      engine.stage = Stage::start;
+      if (turn_pages(now)) engine.moved = true;
+      break;
+  }
+  return {};
+}
+
+void VirtualRank::start_transfers(Engine& engine, Picoseconds now) {
+  engine.moved = false;
+  for (const LaneId lane : engine.comm)
+    while (const auto ready = frontier_.next(lane)) {
+      engine.under_way.push_back({&op(*ready), *ready, now, now});
+      frontier_.start(lane);
+      engine.moved = true;
+    }
+  engine.cursor = engine.kept = 0;
+  engine.done.clear();
+  engine.stage = Stage::poll;
+}
+
+// Moves every transfer on that can move, one after another; what is complete then counts from the same moment.
+base::Result<void> VirtualRank::poll(std::size_t number, Picoseconds now) {
+  Engine& engine = engines_[number];
+  while (engine.cursor < engine.under_way.size()) {
+    Work& work = engine.under_way[engine.cursor];
+    if (work.op->kind == OpKind::send) {
+      if (poll_send(work, now, engine)) engine.done.push_back(work);
+      else engine.under_way[engine.kept++] = work;
+    } else {
+      const auto here = arrived(work);
+      if (!here) return base::fail(here.error());
+      if (*here) {
+        work_on(number, work, Activity::adding, now);
+        return {};
+      }
+      engine.under_way[engine.kept++] = work;
+    }
+    ++engine.cursor;
+  }
+  engine.under_way.resize(engine.kept);
+  for (const Work& work : engine.done) finish(work, now);
+  engine.stage = Stage::input;
+  return {};
+}
+
+bool VirtualRank::poll_send(Work& work, Picoseconds now, Engine& engine) {
+  if (work.message < 0) {
+    work.message = world_.wire.send(rank(), *work.op, work.ready.step, model_->programs[static_cast<std::size_t>(work.ready.program)].trains, now);
+    engine.moved = true;
+  }
+  if (!world_.wire.message(work.message).consumed) return false;
+  world_.wire.forget(work.message);
+  engine.moved = true;
+  return true;
+}
+
+// Whether the messages of a receive are all here; they must be the ones that it expects.
+base::Result<bool> VirtualRank::arrived(Work& work) const {
+  const OpModel& own = *work.op;
+  Picoseconds ready = work.begin;
+  for (const int peer : own.peers) {
+    const int number = world_.wire.oldest(rank(), peer, own.channel);
+    if (number < 0) return false;
+    const Message& message = world_.wire.message(number);
+    const OpModel& sent = *message.op;
+    if (message.step != work.ready.step || std::tie(sent.bucket, sent.round, sent.chunk, sent.bytes) != std::tie(own.bucket, own.round, own.chunk, own.bytes))
+      return base::fail({base::ProblemCode::bad_input, "rank " + std::to_string(rank()) + ", step " + std::to_string(work.ready.step),
+                         "expects bucket " + std::to_string(own.bucket) + ", round " + std::to_string(own.round) + ", chunk " + std::to_string(own.chunk) +
+                             " of " + std::to_string(own.bytes) + " B from rank " + std::to_string(peer) + ", which sent bucket " +
+                             std::to_string(sent.bucket) + ", round " + std::to_string(sent.round) + ", chunk " + std::to_string(sent.chunk) + " of " +
+                             std::to_string(sent.bytes) + " B",
+                         "messages in the same order at both ends", ""});
+    ready = std::max(ready, message.posted);
+  }
+  work.peer_ready = ready;
+  return true;
+}
+
+void VirtualRank::try_lane(LaneId lane, Activity activity, std::size_t engine, Picoseconds now) {
+  if (!lane.valid()) return;
+  const auto ready = frontier_.next(lane);
+  if (!ready) return;
+  frontier_.start(lane);
+  work_on(engine, {&op(*ready), *ready, now, now}, activity, now);
+}
+
+void VirtualRank::work_on(std::size_t number, const Work& work, Activity activity, Picoseconds now) {
+  Engine& engine = engines_[number];
+  engine.work = work;
+  engine.activity = activity;
+  engine.busy = engine.moved = true;
+  account_.start(activity, now);
+  world_.agenda.push({now + work.op->takes, MomentKind::busy_ends, rank(), static_cast<int>(number)});
+}
+
+void VirtualRank::end_busy(std::size_t number, Picoseconds now) {
+  Engine& engine = engines_[number];
+  engine.busy = false;
+  account_.stop(engine.activity, now);
+  if (engine.activity != Activity::adding) {
+    finish(engine.work, now);
+  } else {
+    for (const int peer : engine.work.op->peers) {
+      world_.wire.consume(world_.wire.oldest(rank(), peer, engine.work.op->channel));
+      heard_.push_back(peer);
+    }
+    engine.done.push_back(engine.work);
+    ++engine.cursor;
+  }
+  wake(now);
+}
+
+void VirtualRank::finish(const Work& work, Picoseconds end) {
+  frontier_.finish(work.op->lane, work.ready);
+  world_.tape.op(rank(), work.ready.program, work.ready.op, work.ready.step, work.begin, work.peer_ready, end, work.op->bytes);
+}
+
+// Closes the parts that are complete and opens the next; true when any was.
+bool VirtualRank::turn_pages(Picoseconds now) {
+  bool any = false;
+  while (const auto part = script_.take_complete(frontier_)) {
+    end_part(*part, now);
+    script_.admit(frontier_);
+    any = true;
+  }
+  return script_.admit(frontier_) || any;
+}
+
+void VirtualRank::end_part(const Part& part, Picoseconds now) {
+  if (part.evaluates && !part.ends_evaluation) return;
+  const Times times = account_.take(now);
+  if (part.evaluates) {
+    if (!std::exchange(evaluated_, true)) world_.evaluation_seconds = std::max(world_.evaluation_seconds, seconds(now - part_began_));
+  } else {
+    for (std::size_t a = 0; a < kActivities; ++a) training_times_[a] += times[a];
+    write_metrics(part.step, times, now);
+    if (const auto step = static_cast<std::size_t>(part.step); world_.step_seconds.size() <= step) world_.step_seconds.resize(step + 1);
+    double& slowest = world_.step_seconds[static_cast<std::size_t>(part.step)];
+    slowest = std::max(slowest, seconds(now - part_began_));
+  }
+  part_began_ = now;
+}
+
+void VirtualRank::write_metrics(std::int64_t step, const Times& times, Picoseconds now) {
+  const auto time = [&](Activity activity) { return times[static_cast<std::size_t>(activity)]; };
+  const auto metric = [&](Metric name, Picoseconds value) { world_.tape.metric(rank(), name, step, now, seconds(value)); };
+  metric(Metric::step_seconds, now - part_began_);
+  metric(Metric::compute_seconds, time(Activity::computing));
+  metric(Metric::transfer_seconds, time(Activity::adding) + time(Activity::crossing));
+  metric(Metric::wait_seconds, time(Activity::waiting));
+  metric(Metric::input_seconds, time(Activity::loading));
+  for (const auto& [peer, traffic] : world_.wire.traffic(rank())) {
+    world_.tape.metric(rank(), Metric::sent_payload_bytes, step, now, static_cast<double>(traffic.sent), peer);
+    world_.tape.metric(rank(), Metric::received_payload_bytes, step, now, static_cast<double>(traffic.received), peer);
+  }
+}
+
+std::optional<VirtualRank::Stuck> VirtualRank::stuck() const {
+  for (const Engine& engine : engines_)
+    if (!engine.under_way.empty()) {
+      const plan::Frontier::Ready& ready = engine.under_way.front().ready;
+      return Stuck{ready.program, ready.op, ready.step};
+    }
+  return std::nullopt;
+}
+
+}  // namespace trainyard::sim

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// One rank on the virtual clock: the loop of run::Interpreter, op by op. Where that loop looks at the clock, works or waits, this
+// one leaves a moment in the agenda and goes on from there.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "core/sim/account.h"
+#include "core/sim/agenda.h"
+#include "core/sim/script.h"
+#include "core/sim/simulator.h"
+#include "core/sim/tape.h"
+#include "core/sim/wire.h"
+
+namespace trainyard::sim {
+
+// What all ranks of a simulation share.
+struct World {
+  Wire wire;
+  Agenda agenda;
+  Tape tape;
+  std::vector<double> step_seconds;  // by step, of the slowest rank so far
+  double evaluation_seconds = 0;     // the longest first evaluation so far
+};
+
+class VirtualRank {
+ public:
+  VirtualRank(const plan::RankPlan& plan, std::shared_ptr<const RankModel> model, Script script, LanesPerThread lanes_per_thread, World& world);
+
+  void wake(Picoseconds now);                 // it shall go on, once all that happens at this time has happened
+  base::Result<void> go_on(Picoseconds now);  // until every engine works or waits
+  void end_busy(std::size_t engine, Picoseconds now);
+  void crossing(bool begins, Picoseconds now) { begins ? account_.start(Activity::crossing, now) : account_.stop(Activity::crossing, now); }
+  // Senders of what this rank consumed since the last call.
+  std::vector<int> take_heard() { return std::exchange(heard_, {}); }
+
+  bool over() const { return script_.over(); }
+  const RankModel& model() const { return *model_; }
+  const Times& training_times() const { return training_times_; }
+
+  // The oldest transfer that is under way, for a person who looks for a deadlock.
+  struct Stuck {
+    int program = 0, op = 0;
+    std::int64_t step = 0;
+  };
+  std::optional<Stuck> stuck() const;
+
+ private:
+  struct Work {
+    const OpModel* op = nullptr;
+    plan::Frontier::Ready ready;
+    Picoseconds begin = 0, peer_ready = 0;
+    int message = -1;  // of a send
+  };
+  enum class Stage { start, poll, input, compute, end };
+  // One thread of the rank, with the lanes that it runs.
+  struct Engine {
+    std::vector<plan::LaneId> comm;
+    plan::LaneId input, compute;
+    Stage stage = Stage::start;
+    bool busy = false, moved = false;
+    Activity activity = Activity::computing;
+    Work work;  // what it is busy with
+    std::vector<Work> under_way, done;
+    std::size_t cursor = 0, kept = 0;
+  };
+
+  void add_engines(LanesPerThread lanes_per_thread);
+  void give_lane(Engine& engine, std::size_t lane);
+  base::Result<bool> run(std::size_t engine, Picoseconds now);
+  base::Result<void> run_stage(std::size_t engine, Picoseconds now);
+  void start_transfers(Engine& engine, Picoseconds now);
+  base::Result<void> poll(std::size_t engine, Picoseconds now);
+  bool poll_send(Work& work, Picoseconds now, Engine& engine);
+  base::Result<bool> arrived(Work& work) const;
+  void try_lane(plan::LaneId lane, Activity activity, std::size_t engine, Picoseconds now);
+  void work_on(std::size_t engine, const Work& work, Activity activity, Picoseconds now);
+  void finish(const Work& work, Picoseconds end);
+  bool turn_pages(Picoseconds now);
+  void end_part(const Part& part, Picoseconds now);
+  void write_metrics(std::int64_t step, const Times& times, Picoseconds now);
+  const OpModel& op(const plan::Frontier::Ready& ready) const {
+    return model_->programs[static_cast<std::size_t>(ready.program)].ops[static_cast<std::size_t>(ready.op)];
+  }
+  int rank() const { return model_->rank; }
+
+  std::shared_ptr<const RankModel> model_;
+  Script script_;
+  World& world_;
+  mutable plan::Frontier frontier_;
+  std::vector<Engine> engines_;
+  Account account_;
+  Times training_times_{};
+  Picoseconds part_began_ = 0;
+  bool evaluated_ = false, woken_ = false;
+  std::vector<int> heard_;
+};
+
+}  // namespace trainyard::sim

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/sim/wire.h"
+
+namespace trainyard::sim {
+
+Wire::Wire(const topology::Network& network, int ranks)
+    : network_(network), workers_(network.workers()), links_(network), traffic_(static_cast<std::size_t>(ranks)) {
+  sent_.first_step_ways.resize(static_cast<std::size_t>(links_.ways()));
+}
+
+base::Result<const Path*> Wire::path(int from, int to) {
+  const auto known = paths_.find({from, to});
+  if (known != paths_.end()) return &known->second;
+  const auto route = network_.route(workers_[static_cast<std::size_t>(from)], workers_[static_cast<std::size_t>(to)]);
+  if (!route) return base::fail(route.error());
+  Path path;
+  path.latency = picoseconds(route->latency_seconds);
+  for (const topology::Hop& hop : route->hops) path.ways.push_back(way(hop));
+  return &paths_.emplace(std::pair(from, to), std::move(path)).first->second;
+}
+
+int Wire::take_number() {
+  if (free_.empty()) {
+    messages_.emplace_back();
+    return static_cast<int>(messages_.size()) - 1;
+  }
+  const int number = free_.back();
+  free_.pop_back();
+  return number;
+}
+
+int Wire::send(int from, const OpModel& op, std::int64_t step, bool trains, Picoseconds now) {
+  const int number = take_number(), to = op.peers.front();
+  at(number) = {from, to, &op, step, now};
+  lanes_[{to, from, op.channel}].push_back(number);
+  const Path& path = paths_.at({from, to});
+  links_.start(number, path.ways, op.bytes, now);
+  count(at(number), path, trains);
+  posted_.push_back(number);
+  return number;
+}
+
+void Wire::count(const Message& message, const Path& path, bool trains) {
+  const std::int64_t bytes = message.op->bytes;
+  if (!trains) {
+    if (evaluated_step_ < 0) evaluated_step_ = message.step;
+    if (evaluated_step_ == message.step) sent_.first_evaluation += bytes;
+    return;
+  }
+  const auto step = static_cast<std::size_t>(message.step);
+  if (sent_.by_step.size() <= step) sent_.by_step.resize(step + 1);
+  sent_.by_step[step] += bytes;
+  if (step > 0) return;
+  sent_.first_step[{message.from, message.to}] += bytes;
+  for (const Way way : path.ways) sent_.first_step_ways[static_cast<std::size_t>(way)] += bytes;
+}
+
+int Wire::oldest(int to, int from, int channel) const {
+  const auto lane = lanes_.find({to, from, channel});
+  if (lane == lanes_.end() || lane->second.empty()) return -1;
+  return at(lane->second.front()).arrived ? lane->second.front() : -1;
+}
+
+void Wire::consume(int number) {
+  Message& message = at(number);
+  message.consumed = true;
+  lanes_[{message.to, message.from, message.op->channel}].pop_front();
+  traffic_[static_cast<std::size_t>(message.from)][message.to].sent += message.op->bytes;
+  traffic_[static_cast<std::size_t>(message.to)][message.from].received += message.op->bytes;
+}
+
+}  // namespace trainyard::sim

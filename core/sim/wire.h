@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Messages between ranks: routed over the drawing, carried by its links, kept in order for each (sender, receiver, channel)
+// until the receiver has consumed them.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/sim/links.h"
+#include "core/sim/rank_model.h"
+
+namespace trainyard::sim {
+
+struct Path {
+  std::vector<Way> ways;
+  Picoseconds latency = 0;
+};
+
+struct Message {
+  int from = 0, to = 0;
+  const OpModel* op = nullptr;  // the send
+  std::int64_t step = 0;
+  Picoseconds posted = 0;
+  bool arrived = false, consumed = false;
+};
+
+struct Traffic {
+  std::int64_t sent = 0, received = 0;  // payload of consumed messages
+};
+
+// Payload that was sent.
+struct Sent {
+  std::map<std::pair<int, int>, std::int64_t> first_step;  // by sender and receiver
+  std::vector<std::int64_t> first_step_ways;               // by way
+  std::vector<std::int64_t> by_step;                       // in training
+  std::int64_t first_evaluation = 0;
+};
+
+class Wire {
+ public:
+  Wire(const topology::Network& network, int ranks);
+
+  // The path between two ranks. A Problem when there is no route.
+  base::Result<const Path*> path(int from, int to);
+
+  // Starts a message of a training step, or of the evaluation after it, on a path that was asked for before; its number.
+  int send(int from, const OpModel& op, std::int64_t step, bool trains, Picoseconds now);
+  std::vector<int> take_posted() { return std::exchange(posted_, {}); }  // started since the last call
+  Picoseconds next_end(Picoseconds now) { return links_.next_end(now); }
+  std::vector<int> take_sent(Picoseconds now) { return links_.take_ended(now); }  // messages whose last bit left by `now`: they arrive a latency later
+  Picoseconds latency(int from, int to) const { return paths_.at({from, to}).latency; }
+
+  void arrive(int message) { at(message).arrived = true; }
+  int oldest(int to, int from, int channel) const;  // the next one for the receiver, if it has arrived; else -1
+  void consume(int message);
+  void forget(int message) { free_.push_back(message); }  // the sender knows that it was consumed
+
+  const Message& message(int number) const { return at(number); }
+  const std::map<int, Traffic>& traffic(int rank) const { return traffic_[static_cast<std::size_t>(rank)]; }
+  const Links& links() const { return links_; }
+  const Sent& sent() const { return sent_; }
+
+ private:
+  using Lane = std::tuple<int, int, int>;  // to, from, channel
+  Message& at(int number) { return messages_[static_cast<std::size_t>(number)]; }
+  const Message& at(int number) const { return messages_[static_cast<std::size_t>(number)]; }
+  int take_number();
+  void count(const Message& message, const Path& path, bool trains);
+
+  const topology::Network& network_;
+  std::vector<topology::DeviceId> workers_;
+  Links links_;
+  std::map<std::pair<int, int>, Path> paths_;
+  std::vector<Message> messages_;
+  std::vector<int> free_, posted_;
+  Sent sent_;
+  std::int64_t evaluated_step_ = -1;  // the first
+  std::map<Lane, std::deque<int>> lanes_;
+  std::vector<std::map<int, Traffic>> traffic_;  // by rank, by peer
+};
+
+}  // namespace trainyard::sim
