@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/session/checkpoint.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/base/file.h"
+#include "core/base/hash.h"
+#include "core/session/checkpoint_manifest.h"
+#include "core/session/safetensors.h"
+
+namespace trainyard::session {
+namespace {
+
+namespace fs = std::filesystem;
+using base::Problem;
+using base::ProblemCode;
+using base::Result;
+using compute::Tensor;
+
+constexpr const char* manifest_name = "manifest.json";
+constexpr std::string_view model_prefix = "model-", unfinished_manifest = "manifest.json.new-";
+constexpr std::size_t most_manifest_bytes = std::size_t{1} << 16;
+constexpr std::int64_t most_header_bytes = std::int64_t{32} << 20;
+
+Problem damaged(const fs::path& path, std::string what) {
+  return {ProblemCode::bad_input, path.string(), std::move(what), "a whole checkpoint", "Use another checkpoint; this one is damaged."};
+}
+
+Problem other_model(const fs::path& path, std::string what) { return {ProblemCode::refused, path.string(), std::move(what), "a checkpoint of this model", ""}; }
+
+// The name holds the content's hash, so that a new file never takes the place of one that a manifest still names.
+std::string model_name(std::int64_t step, const std::string& xxh64) { return std::string(model_prefix) + std::to_string(step) + "-" + xxh64 + ".safetensors"; }
+
+std::string text_of(CheckpointManifest manifest) {
+  const auto dump = [&manifest] { return base::write_document(manifest).dump(2) + "\n"; };
+  manifest.xxh64.clear();
+  manifest.xxh64 = base::hex(base::xxh64(dump()));
+  return dump();
+}
+
+NamedTensor named(const model::Parameter& parameter, const Tensor& all) {
+  const std::int64_t element = base::size_of(all.dtype);
+  const std::span bytes(all.data + parameter.offset * element, static_cast<std::size_t>(parameter.shape.elements() * element));
+  return {parameter.name, all.dtype, parameter.shape, bytes};
+}
+
+Result<void> check_buffer(const fs::path& directory, const model::Model& model, const Tensor& parameters) {
+  if (parameters.dtype != base::DType::int32 && parameters.elements() == model.elements && (parameters.data != nullptr || model.elements == 0)) return {};
+  return base::fail({ProblemCode::bad_usage, directory.string(), "the parameter buffer does not fit the model",
+                     std::to_string(model.elements) + " floating-point elements", ""});
+}
+
+Result<void> make_directory(const fs::path& directory) {
+  std::error_code error;
+  fs::create_directories(directory, error);
+  if (!error) return {};
+  return base::fail(base::system_problem(directory.string(), "cannot make the directory", error.value()));
+}
+
+Result<CheckpointManifest> parse_manifest(const std::string& text, const fs::path& path) {
+  const auto json = base::parse_json(text, path.string());
+  if (!json) return base::fail(json.error());
+  CheckpointManifest manifest;
+  base::Problems problems;
+  base::read_document(*json, manifest, "", problems);
+  if (!problems.empty()) return base::fail(damaged(path, base::to_string(problems.front())));
+  if (text != text_of(manifest)) return base::fail(damaged(path, "does not match its own checksum"));
+  const CheckpointFile& file = manifest.files.front();
+  if (manifest.format != CheckpointManifest{}.format || file.name != model_name(manifest.step, file.xxh64) || file.name != fs::path(file.name).filename())
+    return base::fail(damaged(path, "is no manifest of a checkpoint"));
+  return manifest;
+}
+
+Result<CheckpointManifest> read_manifest(const fs::path& path) {
+  return base::read_file(path, most_manifest_bytes).and_then([&](const std::string& text) { return parse_manifest(text, path); });
+}
+
+Result<std::string> read_model_file(const fs::path& path, const CheckpointFile& file) {
+  auto content = base::read_file(path, static_cast<std::size_t>(file.bytes));
+  if (!content) return base::fail(content.error());
+  if (content->size() != static_cast<std::size_t>(file.bytes))
+    return base::fail(damaged(path, "is " + std::to_string(content->size()) + " bytes long, its manifest says " + std::to_string(file.bytes)));
+  if (base::hex(base::xxh64(*content)) != file.xxh64) return base::fail(damaged(path, "does not match the checksum in its manifest"));
+  return content;
+}
+
+// Read back, for what cannot be read must not become the checkpoint.
+Result<void> write_model_file(const fs::path& path, const std::string& content, const CheckpointFile& file) {
+  if (auto ok = base::write_file_atomically(path, content); !ok) return ok;
+  const auto written = read_model_file(path, file);
+  if (!written) return base::fail(written.error());
+  if (const auto tensors = read_safetensors(*written, path.string()); !tensors) return base::fail(tensors.error());
+  return {};
+}
+
+Result<void> write_manifest(const fs::path& path, const std::string& text) {
+  if (const auto ok = parse_manifest(text, path); !ok) return base::fail(ok.error());
+  if (auto ok = base::write_file_atomically(path, text); !ok) return ok;
+  if (const auto ok = read_manifest(path); !ok) return base::fail(ok.error());
+  return {};
+}
+
+// Whether the tensors are the model's parameters, neither more nor fewer; order does not matter.
+Result<void> check_tensors(const fs::path& path, const std::vector<NamedTensor>& tensors, const model::Model& model, base::DType dtype) {
+  if (tensors.size() != model.parameters.size())
+    return base::fail(other_model(path, "has " + std::to_string(tensors.size()) + " tensors, the model " + std::to_string(model.parameters.size())));
+  for (const model::Parameter& parameter : model.parameters) {
+    const auto same = [&](const NamedTensor& tensor) { return tensor.name == parameter.name; };
+    const auto tensor = std::find_if(tensors.begin(), tensors.end(), same);
+    if (tensor == tensors.end()) return base::fail(other_model(path, "has no tensor \"" + parameter.name + "\""));
+    if (tensor->shape != parameter.shape) return base::fail(other_model(path, "has another shape for \"" + parameter.name + "\""));
+    if (tensor->dtype != dtype) return base::fail(other_model(path, "has another dtype for \"" + parameter.name + "\""));
+  }
+  return {};
+}
+
+void copy(const std::vector<NamedTensor>& tensors, const model::Model& model, const Tensor& parameters) {
+  for (const model::Parameter& parameter : model.parameters) {
+    const auto tensor = std::find_if(tensors.begin(), tensors.end(), [&](const NamedTensor& candidate) { return candidate.name == parameter.name; });
+    if (!tensor->data.empty()) std::memcpy(parameters.data + parameter.offset * base::size_of(parameters.dtype), tensor->data.data(), tensor->data.size());
+  }
+}
+
+// What an older checkpoint, or a writer that died, left behind. What cannot be removed stays; it does no harm.
+void prune(const fs::path& directory, const std::string& kept) {
+  std::error_code error;
+  std::vector<fs::path> old;
+  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename();
+    if (name != kept && (name.starts_with(model_prefix) || name.starts_with(unfinished_manifest))) old.push_back(at->path());
+  }
+  for (const fs::path& path : old) fs::remove(path, error);
+}
+
+}  // namespace
+
+Result<void> write_checkpoint(const fs::path& directory, const CheckpointInfo& info, const model::Model& model, const Tensor& parameters) {
+  if (auto ok = check_buffer(directory, model, parameters); !ok) return ok;
+  if (auto ok = make_directory(directory); !ok) return ok;
+  std::vector<NamedTensor> tensors;
+  for (const model::Parameter& parameter : model.parameters) tensors.push_back(named(parameter, parameters));
+  const std::string content = write_safetensors(tensors);
+  const std::string hash = base::hex(base::xxh64(content));
+  const CheckpointFile file{model_name(info.step, hash), hash, static_cast<std::int64_t>(content.size())};
+  if (auto ok = write_model_file(directory / file.name, content, file); !ok) return ok;
+
+  CheckpointManifest manifest;
+  manifest.step = info.step;
+  manifest.plan_hash = info.plan_hash;
+  manifest.files = {file};
+  if (auto ok = write_manifest(directory / manifest_name, text_of(manifest)); !ok) return ok;
+  prune(directory, file.name);
+  return {};
+}
+
+Result<CheckpointInfo> read_checkpoint(const fs::path& directory, const model::Model& model, const Tensor& parameters) {
+  if (const auto ok = check_buffer(directory, model, parameters); !ok) return base::fail(ok.error());
+  const auto manifest = read_manifest(directory / manifest_name);
+  if (!manifest) return base::fail(manifest.error());
+  const fs::path path = directory / manifest->files.front().name;
+  if (manifest->files.front().bytes > parameters.bytes() + most_header_bytes) return base::fail(other_model(path, "holds more than the model"));
+  const auto content = read_model_file(path, manifest->files.front());
+  if (!content) return base::fail(content.error());
+  const auto tensors = read_safetensors(*content, path.string());
+  if (!tensors) return base::fail(tensors.error());
+  if (const auto ok = check_tensors(path, *tensors, model, parameters.dtype); !ok) return base::fail(ok.error());
+  copy(*tensors, model, parameters);
+  return CheckpointInfo{manifest->step, manifest->plan_hash};
+}
+
+}  // namespace trainyard::session

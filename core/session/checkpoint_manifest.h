@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What a checkpoint's manifest says.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/base/fields.h"
+
+namespace trainyard::session {
+
+struct CheckpointFile {
+  std::string name, xxh64;
+  std::int64_t bytes = 0;
+};
+
+struct CheckpointManifest {
+  std::string format = "trainyard checkpoint";
+  std::int32_t version = 1;
+  std::int64_t step = 0;
+  std::string plan_hash;
+  std::vector<CheckpointFile> files;
+  std::string xxh64;  // of this document's text with this field empty
+};
+
+}  // namespace trainyard::session
+
+template <>
+struct trainyard::base::Fields<trainyard::session::CheckpointFile> {
+  using C = trainyard::session::CheckpointFile;
+  static constexpr std::string_view title = "File of a checkpoint";
+  static auto table() {
+    return std::tuple{base::field("name", &C::name, "", {1, 200}, "In the checkpoint's directory"), base::field("bytes", &C::bytes, "bytes", {0, 1e15}, "Size"),
+                      base::field("xxh64", &C::xxh64, "", {16, 16}, "Checksum, hexadecimal")};
+  }
+};
+
+template <>
+struct trainyard::base::Fields<trainyard::session::CheckpointManifest> {
+  using C = trainyard::session::CheckpointManifest;
+  static constexpr std::string_view title = "Manifest of a checkpoint";
+  static auto table() {
+    return std::tuple{base::field("format", &C::format, "", {}, "What this file is"),
+                      base::field("version", &C::version, "", {1, 1}, "Of this format"),
+                      base::field("step", &C::step, "", {0, 1e15}, "Steps that are in the parameters"),
+                      base::field("plan_hash", &C::plan_hash, "", {0, 100}, "Of the plan that trained them"),
+                      base::field("files", &C::files, "", {1, 1}, "What belongs to the checkpoint"),
+                      base::field("xxh64", &C::xxh64, "", {16, 16}, "Checksum of this document with this field empty, hexadecimal")};
+  }
+};

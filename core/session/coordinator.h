@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Starts, steers and records a run. Never on the data path: it grants horizons, gathers what ranks tell, watches that they
+// live, answers viewers, and says at the end what came out. One thread.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/experiment/resolve.h"
+#include "core/session/control.h"
+#include "core/session/rank.h"
+#include "core/telemetry/history.h"
+
+namespace trainyard::session {
+
+// A started rank, whatever carries it: a process, or a thread in tests.
+class RankHandle {
+ public:
+  virtual ~RankHandle() = default;                 // ends it if it still runs
+  virtual std::optional<std::string> ended() = 0;  // how, or nothing while it runs
+  virtual bool killed() = 0;                       // it ended without a chance to say why
+  virtual std::int64_t process() const = 0;
+  virtual void kill() = 0;
+};
+
+struct LaunchRequest {
+  std::vector<RankIdentity> ranks;
+  const experiment::Resolved* experiment = nullptr;
+  std::vector<std::size_t> shared_bytes;  // by rank: of the arena that peers read in place
+  int channels = 0;                       // groups of the plan
+  std::filesystem::path run_directory;
+};
+using Launch = std::function<base::Result<std::vector<std::unique_ptr<RankHandle>>>(const LaunchRequest& request)>;
+
+struct CoordinatorParts {
+  experiment::Experiment given;  // as the user wrote it
+  experiment::Resolved resolved;
+  std::filesystem::path run_directory;  // made by make_run_directory
+  ControlServer* server = nullptr;
+  Launch launch;
+  std::function<int()> interrupts;                                                       // Ctrl-Cs so far: the first stops in order, the second at once
+  std::function<void(const Status& status, const telemetry::History& history)> observe;  // a few times a second
+  std::int64_t started_ns = 0;                                                           // when Run was pressed (CLOCK_MONOTONIC)
+  double silent_seconds = 3;
+};
+
+struct CoordinatorResult {
+  base::Json result;  // the result line of the command-line contract
+  RunState state = RunState::failed;
+  std::optional<base::Problem> problem;
+};
+
+// A Problem instead: the run could not even be recorded.
+base::Result<CoordinatorResult> coordinate(CoordinatorParts parts);
+
+}  // namespace trainyard::session

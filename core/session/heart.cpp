@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/session/heart.h"
+
+#include "core/plan/text.h"
+
+namespace trainyard::session {
+namespace {
+
+constexpr std::chrono::milliseconds kPeriod{200};
+constexpr std::chrono::milliseconds kLook{10};  // how soon the end is noticed
+
+}  // namespace
+
+Heart::Heart(std::unique_ptr<ControlClient> client, Hello hello) : client_(std::move(client)), hello_(std::move(hello)), thread_([this] { beat(); }) {}
+
+Heart::~Heart() {
+  stop_.store(true);
+  thread_.join();
+}
+
+// A beat that cannot be sent is missed: silence is what the coordinator judges.
+void Heart::beat() {
+  if (!client_->send(hello_)) return;
+  while (!stop_.load()) {
+    static_cast<void>(client_->send(progress()));
+    for (auto waited = std::chrono::milliseconds{0}; waited < kPeriod && !stop_.load(); waited += kLook) std::this_thread::sleep_for(kLook);
+  }
+}
+
+Progress Heart::progress() const {
+  const run::Whereabouts& at = whereabouts_;
+  Progress progress{hello_.rank, at.step.load(), at.ops_done.load(), "", at.waits_for.load()};
+  const plan::RankPlan* plan = plan_.load();
+  const int program = at.program.load(), op = at.op.load();
+  if (plan != nullptr && program >= 0 && op >= 0)
+    progress.op = plan::token(plan->programs[static_cast<std::size_t>(program)].ops[static_cast<std::size_t>(op)]);
+  return progress;
+}
+
+}  // namespace trainyard::session

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What coordinator, ranks and viewers tell each other. Plain structs; how they travel is the control interface's matter.
+//
+//   rank                          coordinator                       viewer (workbench, command line)
+//   Hello             -->
+//                     <--         Assign
+//   Hello             -->                  once more, over the connection of its heartbeats
+//   Planned           -->                  refuses versions and plan hashes that differ
+//                     <--         Start    (once every rank has planned)
+//   Progress, Events, Log -->
+//                     <--         Horizon
+//                                          <--                      Ask (a command or a question)
+//                                 Status   -->
+//   Finished | Failed -->
+//                     <--         Abort    (to the others)
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/telemetry/event.h"
+
+namespace trainyard::session {
+
+// The first word of a rank: who it is. `token` proves that this coordinator started it.
+struct Hello {
+  std::int32_t rank = -1;
+  std::string token;
+  std::string software;  // version of the rank's software
+  std::int64_t process = 0;
+};
+
+struct Assign {
+  std::string resolved;  // JSON of the resolved experiment
+  std::uint32_t generation = 0;
+  std::string run_directory;
+};
+
+struct Planned {
+  std::int32_t rank = -1;
+  std::string plan_hash;  // xxh64 of the plan's text over all ranks
+  std::string endpoint;   // of the rank's data plane; empty where it has none
+};
+
+struct Start {
+  std::vector<std::string> endpoints;  // by rank
+  std::string plan_hash;
+};
+
+// Steps below `step` may run. `last`: there will be none after that, finish there.
+struct Horizon {
+  std::int64_t step = 0;
+  bool last = false;
+};
+
+// The heartbeat of a rank: where it is and what it waits for, a few times a second, from a thread of its own.
+struct Progress {
+  std::int32_t rank = -1;
+  std::int64_t step = 0;        // the step that runs, or would run next
+  std::uint64_t ops_done = 0;   // grows as long as anything happens
+  std::string op;               // token of the op it is in or waits for; empty at the horizon
+  std::int32_t waits_for = -1;  // peer rank it waits for; -1: none
+};
+
+struct Events {
+  std::int32_t rank = -1;
+  std::uint64_t dropped = 0;  // total of events lost before shipping
+  std::vector<telemetry::Event> events;
+};
+
+struct Log {
+  std::int32_t rank = -1;
+  std::int64_t time_ns = 0;
+  std::string level, text;
+};
+
+struct Failed {
+  std::int32_t rank = -1;
+  std::int64_t step = 0;
+  std::string op;
+  base::Problem problem;
+};
+
+struct RankTraffic {
+  std::uint64_t sent_payload_bytes = 0, sent_header_bytes = 0;
+  std::uint64_t received_payload_bytes = 0, received_header_bytes = 0;
+};
+
+struct Finished {
+  std::int32_t rank = -1;
+  std::int64_t steps = 0;
+  std::string parameters_xxh64;
+  std::uint64_t peak_memory_bytes = 0;
+  std::int64_t first_step_done_ns = 0;  // CLOCK_MONOTONIC
+  std::vector<RankTraffic> peers;       // by rank
+};
+
+struct Abort {
+  base::Problem reason;
+};
+
+enum class Command : std::uint8_t { ask, pause, resume, single_step, stop, set_pace };
+
+// From a viewer. A repeated `id` is answered again but not carried out again.
+struct Ask {
+  std::uint64_t id = 0;
+  Command command = Command::ask;
+  double seconds_per_step = 0;  // of set_pace
+};
+
+enum class RunState : std::uint8_t { starting, running, pausing, paused, stopping, finished, failed, cancelled };
+
+struct RankStatus {
+  std::int32_t rank = -1;
+  std::string state;  // "starting", "running", "waiting", "paused", "finished", "lost"
+  std::int64_t step = 0;
+  std::string op;
+  std::int32_t waits_for = -1;
+  std::int64_t process = 0;
+};
+
+struct Status {
+  std::uint64_t answers = 0;  // id of the Ask
+  RunState state = RunState::starting;
+  std::int64_t step = 0, steps = 0, horizon = 0;
+  double seconds_per_step = 0;
+  std::vector<RankStatus> ranks;
+  std::optional<base::Problem> problem;
+  std::string run_directory;
+};
+
+using Message = std::variant<Hello, Assign, Planned, Start, Horizon, Progress, Events, Log, Failed, Finished, Abort, Ask, Status>;
+
+}  // namespace trainyard::session
+
+template <>
+struct trainyard::base::Names<trainyard::session::RunState> {
+  using S = trainyard::session::RunState;
+  static constexpr std::pair<S, std::string_view> table[] = {{S::starting, "starting"}, {S::running, "running"},    {S::pausing, "pausing"},
+                                                             {S::paused, "paused"},     {S::stopping, "stopping"},  {S::finished, "finished"},
+                                                             {S::failed, "failed"},     {S::cancelled, "cancelled"}};
+};

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/session/pacer.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace trainyard::session {
+
+Pacer::Pacer(std::int64_t steps, double seconds_per_step) : steps_(steps), seconds_per_step_(seconds_per_step) {}
+
+void Pacer::at_step(std::int64_t slowest) { slowest_ = std::max(slowest_, slowest); }
+
+void Pacer::step_took(double seconds) { step_seconds_ = step_seconds_ == 0 ? seconds : 0.8 * step_seconds_ + 0.2 * seconds; }
+
+void Pacer::pause() { paused_ = true; }
+
+void Pacer::resume() {
+  paused_ = false;
+  single_steps_ = 0;
+}
+
+void Pacer::single_step() {
+  if (paused_) ++single_steps_;
+  paused_ = true;
+}
+
+void Pacer::stop() { stopping_ = true; }
+
+void Pacer::set_pace(double seconds_per_step) {
+  seconds_per_step_ = std::max(0.0, seconds_per_step);
+  next_paced_ns_ = 0;
+}
+
+std::optional<Horizon> Pacer::grant(std::int64_t now_ns) {
+  const std::int64_t step = std::min(steps_, wanted(now_ns));
+  const bool last = stopping_ || step == steps_;
+  if (step == horizon_ && !(last && !said_last_)) return std::nullopt;
+  horizon_ = step;
+  said_last_ = last;
+  return Horizon{horizon_, last};
+}
+
+std::int64_t Pacer::wanted(std::int64_t now_ns) {
+  if (stopping_) return horizon_;
+  if (paused_) {
+    if (single_steps_ == 0 || !at_horizon()) return horizon_;
+    --single_steps_;
+    return horizon_ + 1;
+  }
+  if (seconds_per_step_ > 0) {
+    if (!at_horizon() || now_ns < next_paced_ns_) return horizon_;
+    next_paced_ns_ = now_ns + static_cast<std::int64_t>(seconds_per_step_ * 1e9);
+    return horizon_ + 1;
+  }
+  const double ahead = step_seconds_ > 0 ? std::ceil(seconds_ahead / step_seconds_) : 2;
+  return std::max(horizon_, slowest_ + static_cast<std::int64_t>(std::clamp(ahead, 2.0, 1e9)));
+}
+
+}  // namespace trainyard::session

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// How far ranks may go: the coordinator's side of the horizon. Grants a short time ahead, so that a pause is felt at once
+// and no rank ever waits for a grant; a pause, a stop and the pace dial are nothing but grants withheld. All ranks get the
+// same grants, so they always agree on where to stand still.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "core/session/messages.h"
+
+namespace trainyard::session {
+
+class Pacer {
+ public:
+  // Steps of the whole run; least seconds a step may take (0: full speed).
+  Pacer(std::int64_t steps, double seconds_per_step);
+
+  // What was seen: the step that the slowest rank is at, and how long steps take.
+  void at_step(std::int64_t slowest);
+  void step_took(double seconds);
+
+  void pause();
+  void resume();
+  void single_step();  // pauses first when it runs
+  void stop();         // no step beyond what is granted
+  void set_pace(double seconds_per_step);
+
+  // A grant to send to all ranks now, or nothing.
+  std::optional<Horizon> grant(std::int64_t now_ns);
+
+  std::int64_t horizon() const { return horizon_; }
+  double seconds_per_step() const { return seconds_per_step_; }
+  bool pausing() const { return paused_; }
+  bool stopping() const { return stopping_; }
+  bool at_horizon() const { return slowest_ >= horizon_; }
+
+  static constexpr double seconds_ahead = 0.25;
+
+ private:
+  std::int64_t wanted(std::int64_t now_ns);
+
+  std::int64_t steps_;
+  double seconds_per_step_;
+  double step_seconds_ = 0;  // recent; 0: none seen yet
+  std::int64_t slowest_ = 0, horizon_ = 0;
+  std::int64_t next_paced_ns_ = 0;
+  bool paused_ = false, stopping_ = false, said_last_ = false;
+  int single_steps_ = 0;
+};
+
+}  // namespace trainyard::session

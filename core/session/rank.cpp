@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/session/rank.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+
+#include "core/base/clock.h"
+#include "core/base/hash.h"
+#include "core/base/log.h"
+#include "core/base/units.h"
+#include "core/plan/text.h"
+#include "core/session/checkpoint.h"
+#include "core/session/heart.h"
+#include "core/session/rank_link.h"
+#include "core/session/recipe.h"
+#include "core/strategy/strategy.h"
+
+namespace trainyard::session {
+namespace {
+
+using base::Problem;
+using base::ProblemCode;
+using base::Result;
+
+constexpr auto kStartLimit = std::chrono::seconds(60);  // for the coordinator to answer while everything starts
+
+struct Release {
+  void operator()(void* memory) const { std::free(memory); }
+};
+using Memory = std::unique_ptr<std::byte, Release>;
+
+// Zero: where the moments of an optimizer begin. The pages are here then, too, before the first step wants them.
+Memory allocate(std::int64_t bytes) {
+  constexpr std::int64_t page = 4096;
+  const auto rounded = static_cast<std::size_t>(std::max<std::int64_t>(page, (bytes + page - 1) / page * page));
+  Memory memory(static_cast<std::byte*>(std::aligned_alloc(page, rounded)));
+  if (memory) std::memset(memory.get(), 0, rounded);
+  return memory;
+}
+
+// Everything a rank knows before its peers are there.
+struct Prepared {
+  Assign assignment;
+  experiment::Resolved resolved;
+  plan::Plan plan;
+  plan::RankPlan rank_plan;
+  std::string plan_hash;
+  run::Layout layout;
+  std::unique_ptr<compute::Compute> compute;
+  std::shared_ptr<const data::Dataset> dataset;
+  std::unique_ptr<DataPlane> data_plane;  // null: a rank alone
+  Memory memory;
+};
+
+template <class Wanted>
+Result<Wanted> await(ControlClient& client, int rank) {
+  const std::int64_t end = base::now_nanoseconds() + std::chrono::nanoseconds(kStartLimit).count();
+  while (base::now_nanoseconds() < end) {
+    const auto received = client.receive(std::chrono::milliseconds(100));
+    if (!received) return base::fail(received.error());
+    if (!*received) continue;
+    if (const auto* wanted = std::get_if<Wanted>(&**received)) return *wanted;
+    if (const auto* abort = std::get_if<Abort>(&**received)) return base::fail(abort->reason);
+  }
+  return base::fail({ProblemCode::failed, "rank " + std::to_string(rank), "the coordinator did not answer for 60 s", "", ""});
+}
+
+Result<experiment::Resolved> read_experiment(const std::string& text) {
+  return base::parse_json(text, "the resolved experiment").and_then([](const base::Json& json) { return experiment::resolved_from_json(json); });
+}
+
+class Rank {
+ public:
+  Rank(const RankIdentity& identity, const RankServices& services) : identity_(identity), services_(services) {}
+
+  Result<void> run() {
+    auto client = services_.connect(identity_.endpoint);
+    if (client) client_ = std::move(*client);
+    const auto trained = client ? prepare_and_train() : base::fail(client.error());
+    if (!trained) report(trained.error());
+    return trained;
+  }
+
+ private:
+  Result<void> prepare_and_train() {
+    if (const auto ok = client_->send(Hello{identity_.rank, identity_.token, TRAINYARD_VERSION, ::getpid()}); !ok) return ok;
+    const auto assignment = await<Assign>(*client_, identity_.rank);
+    if (!assignment) return base::fail(assignment.error());
+    p_.assignment = *assignment;
+    if (const auto ok = start_heart(); !ok) return ok;
+    if (const auto ok = prepare(); !ok) return ok;
+    say("info", "ready on " + p_.compute->name() + ", arenas of " + base::format_bytes(static_cast<double>(p_.layout.private_bytes)) + " and " +
+                    base::format_bytes(static_cast<double>(p_.layout.shared_bytes)) + " shared");
+    if (const auto ok = client_->send(Planned{identity_.rank, p_.plan_hash, p_.data_plane ? p_.data_plane->endpoint() : ""}); !ok) return ok;
+    const auto start = await<Start>(*client_, identity_.rank);
+    if (!start) return base::fail(start.error());
+    if (start->plan_hash != p_.plan_hash)
+      return base::fail({ProblemCode::refused, where(), "made plan " + p_.plan_hash + ", the coordinator has " + start->plan_hash, "one plan",
+                         "Use the same software version everywhere."});
+    if (p_.data_plane) {
+      auto transport = p_.data_plane->connect(start->endpoints);
+      if (!transport) return base::fail(transport.error());
+      transport_ = std::move(*transport);
+    }
+    return train();
+  }
+
+  // Only now, so that the coordinator knows this rank's first connection before its second.
+  Result<void> start_heart() {
+    auto client = services_.connect(identity_.endpoint);
+    if (!client) return base::fail(client.error());
+    heart_.emplace(std::move(*client), Hello{identity_.rank, identity_.token, TRAINYARD_VERSION, ::getpid()});
+    return {};
+  }
+
+  Result<void> prepare() {
+    auto resolved = read_experiment(p_.assignment.resolved);
+    if (!resolved) return base::fail(resolved.error());
+    p_.resolved = std::move(*resolved);
+    auto plan = strategy::make_plan(p_.resolved);
+    if (!plan) return base::fail(plan.error());
+    p_.plan = std::move(*plan);
+    p_.plan_hash = plan::hash(p_.plan);
+    p_.rank_plan = p_.plan.rank_plan(identity_.rank);
+    heart_->follow(p_.rank_plan);
+    p_.layout = run::layout(p_.rank_plan);
+    if (const auto ok = prepare_device(); !ok) return ok;
+    if (p_.resolved.world() == 1) return {};
+    auto plane = services_.make_data_plane(
+        {&p_.resolved, identity_.rank, p_.assignment.generation, static_cast<std::size_t>(p_.layout.shared_bytes), p_.assignment.run_directory});
+    if (!plane) return base::fail(plane.error());
+    p_.data_plane = std::move(*plane);
+    return {};
+  }
+
+  Result<void> prepare_device() {
+    const topology::Network network(p_.resolved.document.topology);
+    auto compute = services_.make_compute(network.device(p_.resolved.ranks[static_cast<std::size_t>(identity_.rank)]));
+    if (!compute) return base::fail(compute.error());
+    p_.compute = std::move(*compute);
+    auto dataset = data::open(p_.resolved.document.data, "");
+    if (!dataset) return base::fail(dataset.error());
+    p_.dataset = std::move(*dataset);
+    p_.memory = allocate(p_.layout.private_bytes);
+    if (!p_.memory)
+      return base::fail({ProblemCode::unavailable, where(), "cannot allocate " + std::to_string(p_.layout.private_bytes) + " bytes", "",
+                         "Use a smaller batch or model, or more memory."});
+    return {};
+  }
+
+  Result<void> train() {
+    const run::Recipe recipe = session::recipe(p_.resolved);
+    const std::span<std::byte> arena = transport_ ? transport_->arena() : std::span<std::byte>{};
+    Memory local;  // for the shared part where the transport has no arena
+    if (static_cast<std::int64_t>(arena.size()) < p_.layout.shared_bytes) local = allocate(p_.layout.shared_bytes);
+    const std::span<std::byte> shared = local ? std::span(local.get(), static_cast<std::size_t>(p_.layout.shared_bytes)) : arena;
+    const auto bound = run::bind(p_.rank_plan, p_.plan.groups, p_.resolved.model, recipe, *p_.compute,
+                                 {p_.memory.get(), static_cast<std::size_t>(p_.layout.private_bytes)}, shared);
+    if (!bound) return base::fail(bound.error());
+    model::initialise(p_.resolved.model, p_.resolved.document.training.seed, bound->parameters);
+    return interpret(recipe, *bound);
+  }
+
+  Result<void> interpret(const run::Recipe& recipe, const run::BoundPlan& bound) {
+    run::Gate gate;
+    run::Whereabouts& whereabouts = heart_->whereabouts();
+    telemetry::EventRing events;
+    RankLink link({identity_.rank, &gate, &*heart_, &events, transport_.get()}, std::move(client_));
+    const experiment::Experiment& document = p_.resolved.document;
+    run::Interpreter interpreter({&p_.rank_plan, p_.plan.schedule, &bound, &p_.resolved.model, &recipe, p_.compute.get(), transport_.get(), p_.dataset,
+                                  data::Sampler(document.training.seed, p_.resolved.data.train_samples, document.training.batch_per_rank, p_.resolved.world()),
+                                  p_.resolved.world(), p_.assignment.generation, &events, document.run.record_ops, &gate, &whereabouts});
+    auto steps = interpreter.run();
+    if (!steps && transport_) transport_->abort(steps.error());
+    if (steps) steps = save(*steps, bound);
+    client_ = link.close();
+    failed_step_ = whereabouts.step.load();
+    if (const auto reason = link.abort_reason()) return base::fail(*reason);
+    if (!steps) return base::fail(steps.error());
+    return finish(*steps, bound, whereabouts.first_step_done_ns.load());
+  }
+
+  // While the line is open still: however long a disk takes, the coordinator hears that this rank lives.
+  Result<std::int64_t> save(std::int64_t steps, const run::BoundPlan& bound) {
+    if (identity_.rank != 0) return steps;
+    return write_checkpoint(p_.assignment.run_directory + "/checkpoint", {steps, p_.plan_hash}, p_.resolved.model, bound.parameters).map([&] { return steps; });
+  }
+
+  Result<void> finish(std::int64_t steps, const run::BoundPlan& bound, std::int64_t first_step_done_ns) {
+    rusage usage{};
+    ::getrusage(RUSAGE_SELF, &usage);
+    Finished finished{identity_.rank,
+                      steps,
+                      base::hex(base::xxh64({bound.parameters.data, static_cast<std::size_t>(bound.parameters.bytes())})),
+                      static_cast<std::uint64_t>(usage.ru_maxrss) * 1024,
+                      first_step_done_ns,
+                      {}};
+    finished.peers.resize(static_cast<std::size_t>(p_.resolved.world()));
+    for (int peer = 0; transport_ && peer < transport_->ranks(); ++peer) {
+      if (peer == identity_.rank) continue;
+      const comm::Traffic traffic = transport_->traffic(peer);
+      finished.peers[static_cast<std::size_t>(peer)] = {traffic.sent_payload_bytes, traffic.sent_header_bytes, traffic.received_payload_bytes,
+                                                        traffic.received_header_bytes};
+    }
+    return client_->send(finished);
+  }
+
+  void report(const Problem& problem) {
+    base::log_error(base::to_string(problem));
+    if (client_) static_cast<void>(client_->send(Failed{identity_.rank, failed_step_, "", problem}));
+  }
+
+  void say(const char* level, const std::string& text) { static_cast<void>(client_->send(Log{identity_.rank, base::now_nanoseconds(), level, text})); }
+
+  std::string where() const { return "rank " + std::to_string(identity_.rank); }
+
+  RankIdentity identity_;
+  const RankServices& services_;
+  std::unique_ptr<ControlClient> client_;
+  Prepared p_;
+  std::optional<Heart> heart_;  // follows the plan in `p_`
+  std::unique_ptr<comm::Transport> transport_;
+  std::int64_t failed_step_ = 0;
+};
+
+}  // namespace
+
+Result<void> run_rank(const RankIdentity& identity, const RankServices& services) { return Rank(identity, services).run(); }
+
+}  // namespace trainyard::session

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// One rank of a run, from its first word to its last: makes its own plan, trains, ships what it measures, and stops when
+// told, when a peer fails, or when it has not heard from the coordinator for too long.
+//
+// Threads: the caller's runs the lanes; one talks to the coordinator and ships events (rank_link.h); one sends heartbeats
+// over a connection of its own (heart.h).
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/comm/transport.h"
+#include "core/compute/compute.h"
+#include "core/experiment/resolve.h"
+#include "core/session/control.h"
+
+namespace trainyard::session {
+
+struct RankIdentity {
+  int rank = 0;
+  std::string token;     // given by the launcher
+  std::string endpoint;  // of the coordinator
+};
+
+// A rank's end of the data plane before its peers are known.
+class DataPlane {
+ public:
+  virtual ~DataPlane() = default;
+  virtual std::string endpoint() const = 0;  // empty where peers need none
+  virtual base::Result<std::unique_ptr<comm::Transport>> connect(const std::vector<std::string>& endpoints) = 0;
+};
+
+struct DataPlaneRequest {
+  const experiment::Resolved* experiment = nullptr;
+  int rank = 0;
+  std::uint32_t generation = 0;
+  std::size_t shared_bytes = 0;  // of the arena that peers read in place
+  std::string run_directory;
+};
+
+// What app gives a rank: the backends.
+struct RankServices {
+  Connect connect;
+  std::function<base::Result<std::unique_ptr<compute::Compute>>(const topology::Device& device)> make_compute;
+  std::function<base::Result<std::unique_ptr<DataPlane>>(const DataPlaneRequest& request)> make_data_plane;
+};
+
+// Success: it finished, or stopped at the horizon as told.
+base::Result<void> run_rank(const RankIdentity& identity, const RankServices& services);
+
+}  // namespace trainyard::session

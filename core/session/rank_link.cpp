@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/session/rank_link.h"
+
+#include <algorithm>
+
+#include "core/base/clock.h"
+
+namespace trainyard::session {
+namespace {
+
+constexpr std::chrono::milliseconds kShipPeriod{10};
+constexpr std::int64_t kLease = 10'000'000'000;  // ns without a word from the coordinator
+constexpr std::int64_t kOwnGap = 1'000'000'000;  // a pause of our own longer than this is not the coordinator's silence
+constexpr std::size_t kBatch = 16'384;
+
+}  // namespace
+
+RankLink::RankLink(RankLinkParts parts, std::unique_ptr<ControlClient> client) : parts_(parts), client_(std::move(client)) {
+  batch_.reserve(kBatch);
+  thread_ = std::thread([this] { serve(); });
+}
+
+RankLink::~RankLink() { close(); }
+
+std::unique_ptr<ControlClient> RankLink::close() {
+  stop_.store(true);
+  if (thread_.joinable()) thread_.join();
+  if (client_) ship_events();
+  return std::move(client_);
+}
+
+std::optional<base::Problem> RankLink::abort_reason() const {
+  const std::lock_guard lock(mutex_);
+  return abort_reason_;
+}
+
+void RankLink::serve() {
+  std::int64_t heard = base::now_nanoseconds(), looked = heard;
+  while (!stop_.load()) {
+    const auto received = client_->receive(kShipPeriod);
+    const std::int64_t now = base::now_nanoseconds();
+    if (!received) return stop_everything(received.error());
+    if (*received) {
+      heard = now;
+      take(**received);
+    }
+    if (now - looked > kOwnGap) heard += now - looked;
+    looked = now;
+    if (now - heard > kLease)
+      return stop_everything({base::ProblemCode::failed, "rank " + std::to_string(parts_.rank), "has not heard from the coordinator for 10 s", "",
+                              "The coordinator has ended or hangs; start the run again."});
+    ship_events();
+  }
+}
+
+void RankLink::take(const Message& message) {
+  if (const auto* horizon = std::get_if<Horizon>(&message)) parts_.gate->open(horizon->step, horizon->last);
+  if (const auto* abort = std::get_if<Abort>(&message)) stop_everything(abort->reason);
+}
+
+void RankLink::stop_everything(const base::Problem& reason) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!abort_reason_) abort_reason_ = reason;
+  }
+  parts_.gate->close();
+  if (parts_.transport != nullptr) parts_.transport->abort(reason);
+}
+
+// Events first, then how far the rank is: whoever knows of a step has its numbers.
+void RankLink::ship_events() {
+  do {
+    batch_.clear();
+    parts_.events->read(batch_, kBatch);
+    if (!batch_.empty() && !client_->send(Events{parts_.rank, parts_.events->dropped() + lost_events_, batch_})) lost_events_ += batch_.size();
+  } while (batch_.size() == kBatch);
+  const Progress progress = parts_.heart->progress();
+  if (progress.step != reported_step_ && client_->send(progress)) reported_step_ = progress.step;
+}
+
+}  // namespace trainyard::session

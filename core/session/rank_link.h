@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A rank's line to the coordinator while it trains: a thread that ships events, raises the horizon, and carries an abort to
+// everything that could be waiting.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "core/comm/transport.h"
+#include "core/run/gate.h"
+#include "core/session/heart.h"
+#include "core/telemetry/event_ring.h"
+
+namespace trainyard::session {
+
+struct RankLinkParts {
+  int rank = 0;
+  run::Gate* gate = nullptr;
+  const Heart* heart = nullptr;  // knows where the rank is
+  telemetry::EventRing* events = nullptr;
+  comm::Transport* transport = nullptr;  // null: a rank alone
+};
+
+class RankLink {
+ public:
+  RankLink(RankLinkParts parts, std::unique_ptr<ControlClient> client);
+  ~RankLink();
+  RankLink(const RankLink&) = delete;
+  RankLink& operator=(const RankLink&) = delete;
+
+  // Ends the thread, ships what is left, and gives the client back for the last word.
+  std::unique_ptr<ControlClient> close();
+  // Why the coordinator (or its silence) stopped this rank; nothing when it did not.
+  std::optional<base::Problem> abort_reason() const;
+
+ private:
+  void serve();
+  void take(const Message& message);
+  void stop_everything(const base::Problem& reason);
+  void ship_events();
+
+  RankLinkParts parts_;
+  std::unique_ptr<ControlClient> client_;
+  std::atomic<bool> stop_{false};
+  mutable std::mutex mutex_;
+  std::optional<base::Problem> abort_reason_;
+  std::int64_t reported_step_ = -1;
+  std::vector<telemetry::Event> batch_;
+  std::uint64_t lost_events_ = 0;  // that the coordinator did not take
+  std::thread thread_;
+};
+
+}  // namespace trainyard::session

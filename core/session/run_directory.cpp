@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/session/run_directory.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cctype>
+#include <csignal>
+#include <cstdlib>
+#include <ctime>
+
+#include "core/telemetry/recording.h"
+
+namespace trainyard::session {
+namespace {
+
+namespace fs = std::filesystem;
+using base::ProblemCode;
+
+const char* environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr && *value != '\0' ? value : nullptr;
+}
+
+base::Result<void> make_directories(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) return base::fail(base::system_problem(path.string(), "cannot make this directory", error.value()));
+  return {};
+}
+
+std::string time_and_name(const std::string& experiment_name) {
+  std::array<char, 32> text{};
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  ::localtime_r(&now, &local);
+  std::strftime(text.data(), text.size(), "%Y-%m-%d_%H-%M-%S", &local);
+  std::string name = text.data();
+  std::string slug;
+  for (const char c : experiment_name.substr(0, 60)) {
+    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0;
+    if (plain) slug += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    else if (!slug.empty() && slug.back() != '-') slug += '-';
+  }
+  while (!slug.empty() && slug.back() == '-') slug.pop_back();
+  return slug.empty() ? name : name + "_" + slug;
+}
+
+base::Result<fs::path> fresh_directory(const std::string& experiment_name) {
+  const fs::path runs = default_runs_directory();
+  if (const auto made = make_directories(runs); !made) return base::fail(made.error());
+  const std::string name = time_and_name(experiment_name);
+  for (int copy = 1; copy < 1000; ++copy) {
+    const fs::path path = runs / (copy == 1 ? name : name + "-" + std::to_string(copy));
+    if (::mkdir(path.c_str(), 0755) == 0) return path;
+    if (errno != EEXIST) return base::fail(base::system_problem(path.string(), "cannot make a directory for the run", errno));
+  }
+  return base::fail({ProblemCode::failed, runs.string(), "has no free name for a run", "", "Remove old runs."});
+}
+
+// Removes what killed coordinators left: their process number is in the name.
+void sweep(const fs::path& sockets) {
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(sockets, error)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with("run-")) continue;
+    const long process = std::strtol(name.c_str() + 4, nullptr, 10);
+    std::error_code ignored;
+    if (process > 0 && ::kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH) fs::remove_all(entry.path(), ignored);
+  }
+}
+
+}  // namespace
+
+fs::path default_runs_directory() {
+  if (const char* data = environment("XDG_DATA_HOME")) return fs::path(data) / "trainyard" / "runs";
+  const char* home = environment("HOME");
+  return fs::path(home != nullptr ? home : "/tmp") / ".local" / "share" / "trainyard" / "runs";
+}
+
+base::Result<fs::path> make_socket_directory() {
+  const char* runtime = environment("XDG_RUNTIME_DIR");
+  const fs::path base_directory = runtime != nullptr ? fs::path(runtime) / "trainyard" : fs::path("/tmp/trainyard-" + std::to_string(::getuid()));
+  if (const auto made = make_directories(base_directory); !made) return base::fail(made.error());
+  struct stat status {};
+  if (::stat(base_directory.c_str(), &status) != 0 || status.st_uid != ::getuid())
+    return base::fail({ProblemCode::unavailable, base_directory.string(), "belongs to another user", "a directory of your own",
+                       "Set XDG_RUNTIME_DIR to a directory of your own."});
+  ::chmod(base_directory.c_str(), 0700);
+  sweep(base_directory);
+  std::string name = (base_directory / ("run-" + std::to_string(::getpid()) + "-XXXXXX")).string();
+  if (::mkdtemp(name.data()) == nullptr) return base::fail(base::system_problem(base_directory.string(), "cannot make a directory for sockets", errno));
+  return fs::path(name);
+}
+
+base::Result<fs::path> make_run_directory(const fs::path& directory, const std::string& experiment_name) {
+  const auto path = directory.empty() ? fresh_directory(experiment_name) : make_directories(directory).map([&] { return directory; });
+  if (!path) return path;
+  std::error_code error;
+  if (fs::exists(*path / telemetry::kRecordingFile, error))
+    return base::fail({ProblemCode::bad_input, path->string(), "holds a run already", "a new or empty directory", "Choose another --out, or remove that run."});
+  if (const auto made = make_directories(*path / "logs"); !made) return base::fail(made.error());
+  return fs::absolute(*path);
+}
+
+}  // namespace trainyard::session

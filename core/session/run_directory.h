@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What a run leaves on disk, under $XDG_DATA_HOME/trainyard/runs/ by default:
+//
+//   experiment.json   as it was given           recording.try  everything that happened (core/telemetry/recording.h)
+//   resolved.json     as it was run             logs/          what each rank's process printed
+//   plan.txt          the plan of every rank    run.log        what coordinator and ranks said, in one
+//   control           endpoint, while it lives  checkpoint/    the final weights
+//   result.json       the result line
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "core/base/json.h"
+
+namespace trainyard::session {
+
+std::filesystem::path default_runs_directory();  // $XDG_DATA_HOME/trainyard/runs, else ~/.local/share/trainyard/runs
+
+// $XDG_RUNTIME_DIR/trainyard/run-PID-ID, else below /tmp/trainyard-UID: mode 0700, for sockets; short, since a socket's path
+// must stay under 108 bytes. Sweeps away those of dead processes. The caller removes it at the end.
+base::Result<std::filesystem::path> make_socket_directory();
+
+// `directory`, or a new one named after time and experiment under the default; with logs/ in it. A directory that holds
+// a recording already is refused.
+base::Result<std::filesystem::path> make_run_directory(const std::filesystem::path& directory, const std::string& experiment_name);
+
+}  // namespace trainyard::session

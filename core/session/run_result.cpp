@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/session/run_result.h"
+
+#include <algorithm>
+
+#include "core/base/clock.h"
+#include "core/telemetry/summary.h"
+
+namespace trainyard::session {
+namespace {
+
+using base::Json;
+
+template <class Value>
+Json or_null(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json();
+}
+
+std::string status_word(RunState state) { return state == RunState::finished ? "completed" : std::string(base::name_of(state)); }
+
+// Until every rank has done its first step.
+Json first_step_seconds(const RunFacts& facts) {
+  std::int64_t latest = 0;
+  for (const auto& rank : facts.finished) {
+    if (!rank || rank->first_step_done_ns == 0) return {};
+    latest = std::max(latest, rank->first_step_done_ns);
+  }
+  return base::seconds(latest - facts.started_ns);
+}
+
+RankTraffic totals(const Finished& finished) {
+  RankTraffic sum;
+  for (const RankTraffic& peer : finished.peers) {
+    sum.sent_payload_bytes += peer.sent_payload_bytes;
+    sum.sent_header_bytes += peer.sent_header_bytes;
+    sum.received_payload_bytes += peer.received_payload_bytes;
+    sum.received_header_bytes += peer.received_header_bytes;
+  }
+  return sum;
+}
+
+// Exact where the rank finished; else as far as telemetry heard.
+Json rank_json(const telemetry::RankSummary& heard, const std::optional<Finished>& finished) {
+  Json json{{"rank", heard.rank}, {"role", "worker"}};
+  if (!finished) {
+    json["sent_bytes"] = heard.sent_payload_bytes;
+    json["received_bytes"] = heard.received_payload_bytes;
+    json["parameters_xxh64"] = nullptr;
+    json["peak_memory_bytes"] = heard.peak_memory_bytes;
+    return json;
+  }
+  const RankTraffic sum = totals(*finished);
+  json["sent_bytes"] = sum.sent_payload_bytes;
+  json["received_bytes"] = sum.received_payload_bytes;
+  json["parameters_xxh64"] = finished->parameters_xxh64;
+  json["peak_memory_bytes"] = finished->peak_memory_bytes;
+  return json;
+}
+
+Json wire_bytes(const RunFacts& facts, const telemetry::Summary& summary) {
+  double payload = 0, header = 0;
+  for (std::size_t r = 0; r < summary.ranks.size(); ++r) {
+    const auto& finished = facts.finished[r];
+    payload += finished ? static_cast<double>(totals(*finished).sent_payload_bytes) : summary.ranks[r].sent_payload_bytes;
+    header += finished ? static_cast<double>(totals(*finished).sent_header_bytes) : summary.ranks[r].sent_header_bytes;
+  }
+  return {{"payload", static_cast<std::int64_t>(payload)}, {"header", static_cast<std::int64_t>(header)}};
+}
+
+}  // namespace
+
+Json to_json(const base::Problem& problem) {
+  return {{"code", base::name(problem.code)}, {"where", problem.where}, {"what", problem.what}, {"accepted", problem.accepted}, {"advice", problem.advice}};
+}
+
+Json run_result(const RunFacts& facts, const telemetry::History& history) {
+  const telemetry::Summary summary = telemetry::summarize(history);
+  Json json{{"type", "result"},
+            {"status", status_word(facts.state)},
+            {"steps", summary.steps},
+            {"samples", static_cast<std::int64_t>(summary.samples)},
+            {"wall_seconds", facts.wall_seconds}};
+  json["first_step_seconds"] = first_step_seconds(facts);
+  json["samples_per_second"] = summary.samples_per_second;
+  json["step_seconds"] = summary.step_seconds ? Json{{"median", summary.step_seconds->median}, {"p95", summary.step_seconds->p95}} : Json();
+  json["train_loss"] = or_null(summary.train_loss);
+  json["held_out_loss"] = or_null(summary.held_out_loss);
+  json["held_out_accuracy"] = or_null(summary.held_out_accuracy);
+  json["wire_bytes"] = wire_bytes(facts, summary);
+  json["staleness"] = {{"mean", 0}, {"p95", 0}, {"max", 0}};  // synchronous: every gradient is of the version it is applied to
+  json["ranks"] = Json::array();
+  for (std::size_t r = 0; r < summary.ranks.size(); ++r) json["ranks"].push_back(rank_json(summary.ranks[r], facts.finished[r]));
+  json["run_directory"] = facts.run_directory.string();
+  if (facts.problem) json["problem"] = to_json(*facts.problem);
+  return json;
+}
+
+}  // namespace trainyard::session

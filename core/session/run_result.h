@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The result line of `run`, from what was measured.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "core/session/messages.h"
+#include "core/telemetry/history.h"
+
+namespace trainyard::session {
+
+struct RunFacts {
+  RunState state = RunState::failed;
+  std::optional<base::Problem> problem;
+  double wall_seconds = 0;                        // from Run pressed to now
+  std::int64_t started_ns = 0;                    // CLOCK_MONOTONIC
+  std::vector<std::optional<Finished>> finished;  // by rank
+  std::filesystem::path run_directory;
+};
+
+base::Json run_result(const RunFacts& facts, const telemetry::History& history);
+
+base::Json to_json(const base::Problem& problem);
+
+}  // namespace trainyard::session

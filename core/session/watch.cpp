@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/session/watch.h"
+
+#include <algorithm>
+
+#include "core/base/units.h"
+
+namespace trainyard::session {
+namespace {
+
+using base::Problem;
+using base::ProblemCode;
+
+std::int64_t nanoseconds(double seconds) { return static_cast<std::int64_t>(seconds * 1e9); }
+
+}  // namespace
+
+Watch::Watch(std::vector<std::string> rank_names, WatchLimits limits) : names_(std::move(rank_names)), limits_(limits), ranks_(names_.size()) {}
+
+void Watch::start(std::int64_t now_ns) {
+  started_ = true;
+  looked_ns_ = moved_ns_ = now_ns;
+  for (Seen& rank : ranks_) rank.heard_ns = now_ns;
+}
+
+void Watch::heard(const Progress& progress, std::int64_t now_ns) {
+  if (progress.rank < 0 || static_cast<std::size_t>(progress.rank) >= ranks_.size()) return;
+  Seen& rank = ranks_[static_cast<std::size_t>(progress.rank)];
+  if (progress.ops_done > rank.last.ops_done || progress.step > rank.last.step) moved_ns_ = now_ns;
+  rank.last = progress;
+  rank.heard_ns = now_ns;
+}
+
+void Watch::done(int rank) { ranks_[static_cast<std::size_t>(rank)].done = true; }
+
+std::optional<Problem> Watch::judge(std::int64_t horizon, std::int64_t now_ns) {
+  forgive_own_gap(now_ns);
+  if (auto problem = silent(now_ns)) return problem;
+  if (!started_) return std::nullopt;
+  const bool idle = std::all_of(ranks_.begin(), ranks_.end(), [&](const Seen& rank) { return rank.done || rank.last.step >= horizon; });
+  if (idle) moved_ns_ = now_ns;
+  if (now_ns - moved_ns_ > nanoseconds(limits_.hang_seconds)) return hung();
+  return std::nullopt;
+}
+
+// What was not heard while the watcher itself slept may just not have been read.
+void Watch::forgive_own_gap(std::int64_t now_ns) {
+  const std::int64_t gap = looked_ns_ == kNever ? 0 : now_ns - looked_ns_;
+  looked_ns_ = now_ns;
+  if (gap <= nanoseconds(limits_.own_gap_seconds)) return;
+  moved_ns_ += gap;
+  for (Seen& rank : ranks_)
+    if (rank.heard_ns != kNever) rank.heard_ns += gap;
+}
+
+std::optional<Problem> Watch::silent(std::int64_t now_ns) const {
+  for (std::size_t r = 0; r < ranks_.size(); ++r) {
+    if (!is_silent(static_cast<int>(r), now_ns)) continue;
+    return Problem{ProblemCode::failed, names_[r], "does not answer any more; it was last seen " + place(static_cast<int>(r)),
+                   "a heartbeat at least every " + base::format_seconds(limits_.silent_seconds),
+                   "Its process is stopped, swapped out or starved; see its log, then run again."};
+  }
+  return std::nullopt;
+}
+
+bool Watch::is_silent(int rank, std::int64_t now_ns) const {
+  const Seen& seen = ranks_[static_cast<std::size_t>(rank)];
+  return !seen.done && seen.heard_ns != kNever && now_ns - seen.heard_ns > nanoseconds(limits_.silent_seconds);
+}
+
+// Follows who waits for whom; where that ends, or closes a circle, is the one to look at.
+int Watch::culprit() const {
+  int at = 0;
+  while (static_cast<std::size_t>(at) < ranks_.size() && ranks_[static_cast<std::size_t>(at)].done) ++at;
+  for (std::size_t hops = 0; hops < ranks_.size(); ++hops) {
+    const int next = ranks_[static_cast<std::size_t>(at)].last.waits_for;
+    if (next < 0 || static_cast<std::size_t>(next) >= ranks_.size() || ranks_[static_cast<std::size_t>(next)].done) break;
+    at = next;
+  }
+  return at;
+}
+
+Problem Watch::hung() const {
+  const int rank = culprit();
+  return {ProblemCode::failed, names_[static_cast<std::size_t>(rank)],
+          "has hung: nothing was done for " + base::format_seconds(limits_.hang_seconds) + "; it is " + place(rank), "",
+          "If one op may take so long, raise run.hang_seconds; else see its log."};
+}
+
+Problem Watch::died(int rank, const std::string& how) const {
+  return {ProblemCode::failed, names_[static_cast<std::size_t>(rank)], "ended by " + how + " " + place(rank), "",
+          "The other ranks were stopped; see its log, then run again."};
+}
+
+std::string Watch::place(int rank) const {
+  const Progress& last = ranks_[static_cast<std::size_t>(rank)].last;
+  std::string text = "at step " + std::to_string(last.step);
+  if (!last.op.empty()) text += " in op " + last.op;
+  if (last.waits_for >= 0) text += ", waiting for rank " + std::to_string(last.waits_for);
+  return text;
+}
+
+}  // namespace trainyard::session

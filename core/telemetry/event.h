@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What happened, in fixed-size records. An op event says when an op of a program began, when its peer was ready and when
+// it was done; a metric event is one number of one step. Totals (bytes) are counters sampled as metrics, so that a dropped
+// event never makes a total wrong.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "core/base/fields.h"
+
+namespace trainyard::telemetry {
+
+enum class EventKind : std::uint8_t { op = 1, metric = 2 };
+
+// Each is one number of one rank at one step; `index` says of which segment or peer where that applies. SI units.
+enum class Metric : std::uint16_t {
+  loss_sum = 1,  // over the rank's samples of this step
+  correct = 2,   // samples of this step classified right
+  samples = 3,   // samples of this step on this rank
+  learning_rate = 4,
+  local_gradient_norm = 5,    // [segment] of this rank's own gradient, before reduction, as a mean over its own samples
+  reduced_gradient_norm = 6,  // [segment] after reduction
+  update_ratio = 7,           // [segment] |new - old| / |new|
+  step_seconds = 8,           // wall time of the step; = compute + transfer + wait + input + overhead of the loop
+  compute_seconds = 9,        // in compute ops
+  transfer_seconds = 10,      // moving or reducing bytes whose peer was ready, not hidden by compute
+  wait_seconds = 11,          // nothing could run: a peer was not ready
+  input_seconds = 12,         // bringing in the batch, or waiting for it with nothing else to run
+  memory_bytes = 13,          // resident set of the process
+  sent_payload_bytes = 14,    // [peer] total since the start
+  received_payload_bytes = 15,
+  sent_header_bytes = 16,
+  received_header_bytes = 17,
+  held_out_loss_sum = 18,  // over the rank's share of the held-out samples; the step is the last one trained
+  held_out_correct = 19,
+  held_out_samples = 20,
+  dropped_events = 21,  // total of events that this rank could not ship
+};
+
+struct Event {
+  std::int64_t begin_ns = 0;  // CLOCK_MONOTONIC of the rank's host; of the sample, for a metric
+  std::int64_t ready_ns = 0;  // op: the peer was ready (sends and receives); else begin_ns
+  std::int64_t end_ns = 0;
+  double value = 0;           // metric: the number; op: payload bytes that moved
+  std::int32_t step = 0;      // counts optimizer steps from 0
+  std::uint16_t subject = 0;  // op: its number in the program; metric: a Metric
+  std::uint16_t index = 0;    // op: the program's number in the rank's plan; metric: segment or peer
+  EventKind kind = EventKind::metric;
+  std::uint8_t reserved[7] = {};
+};
+static_assert(sizeof(Event) == 48 && std::is_trivially_copyable_v<Event>);
+
+}  // namespace trainyard::telemetry
+
+template <>
+struct trainyard::base::Names<trainyard::telemetry::Metric> {
+  using M = trainyard::telemetry::Metric;
+  static constexpr std::pair<M, std::string_view> table[] = {{M::loss_sum, "loss_sum"},
+                                                             {M::correct, "correct"},
+                                                             {M::samples, "samples"},
+                                                             {M::learning_rate, "learning_rate"},
+                                                             {M::local_gradient_norm, "local_gradient_norm"},
+                                                             {M::reduced_gradient_norm, "reduced_gradient_norm"},
+                                                             {M::update_ratio, "update_ratio"},
+                                                             {M::step_seconds, "step_seconds"},
+                                                             {M::compute_seconds, "compute_seconds"},
+                                                             {M::transfer_seconds, "transfer_seconds"},
+                                                             {M::wait_seconds, "wait_seconds"},
+                                                             {M::input_seconds, "input_seconds"},
+                                                             {M::memory_bytes, "memory_bytes"},
+                                                             {M::sent_payload_bytes, "sent_payload_bytes"},
+                                                             {M::received_payload_bytes, "received_payload_bytes"},
+                                                             {M::sent_header_bytes, "sent_header_bytes"},
+                                                             {M::received_header_bytes, "received_header_bytes"},
+                                                             {M::held_out_loss_sum, "held_out_loss_sum"},
+                                                             {M::held_out_correct, "held_out_correct"},
+                                                             {M::held_out_samples, "held_out_samples"},
+                                                             {M::dropped_events, "dropped_events"}};
+};

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/telemetry/export_csv.h"
+
+#include <charconv>
+#include <ostream>
+
+namespace trainyard::telemetry {
+namespace {
+
+void append(std::string& line, double value) {
+  char digits[32];
+  const auto written = std::to_chars(digits, digits + sizeof digits, value);
+  line.append(digits, written.ptr);
+}
+
+// `prefix`: metric, rank and index, each with its comma.
+void write_row(std::ostream& out, const std::string& prefix, std::int32_t step, double seconds, double value) {
+  std::string line = prefix + std::to_string(step) + ',';
+  append(line, seconds);
+  line += ',';
+  append(line, value);
+  line += '\n';
+  out << line;
+}
+
+void write_series(std::ostream& out, const SeriesKey& key, const Series& series) {
+  const std::string prefix = std::string(base::name_of(key.metric)) + ',' + std::to_string(key.rank) + ',' + std::to_string(key.index) + ',';
+  for (std::size_t i = 0; i < series.values.size(); ++i) write_row(out, prefix, series.steps[i], series.seconds[i], series.values[i]);
+}
+
+void write_gathered(std::ostream& out, const std::string& name, const std::vector<StepValue>& values) {
+  for (const StepValue& at : values) write_row(out, name + ",-1,0,", at.step, at.seconds, at.value);
+}
+
+}  // namespace
+
+base::Result<void> export_csv(const History& history, std::ostream& out) {
+  out << "metric,rank,index,step,seconds,value\n";
+  for (const auto& [key, series] : history.series()) write_series(out, key, series);
+  write_gathered(out, "train_loss", history.train_loss());
+  write_gathered(out, "train_accuracy", history.train_accuracy());
+  write_gathered(out, "held_out_loss", history.held_out_loss());
+  write_gathered(out, "held_out_accuracy", history.held_out_accuracy());
+  out.flush();
+  if (!out) return base::fail({base::ProblemCode::failed, "export", "cannot write the table", "", "Free space on that disk, or write elsewhere"});
+  return {};
+}
+
+}  // namespace trainyard::telemetry

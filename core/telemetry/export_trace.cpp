@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/telemetry/export_trace.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <map>
+#include <ostream>
+#include <set>
+
+#include "core/telemetry/recording.h"
+
+namespace trainyard::telemetry {
+namespace {
+
+std::string quoted(const std::string& text) { return base::Json(text).dump(-1, ' ', false, base::Json::error_handler_t::replace); }
+
+// Nanoseconds as microseconds, exactly.
+std::string microseconds(std::int64_t nanoseconds) {
+  const std::uint64_t size = nanoseconds < 0 ? ~static_cast<std::uint64_t>(nanoseconds) + 1 : static_cast<std::uint64_t>(nanoseconds);
+  char text[32];
+  const int length = std::snprintf(text, sizeof text, "%s%llu.%03llu", nanoseconds < 0 ? "-" : "", static_cast<unsigned long long>(size / 1000),
+                                   static_cast<unsigned long long>(size % 1000));
+  return {text, static_cast<std::size_t>(length)};
+}
+
+// Times that run backwards (a hostile recording) last no time.
+std::int64_t duration(std::int64_t begin, std::int64_t end) {
+  return end <= begin ? 0 : static_cast<std::int64_t>(static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(begin));
+}
+
+std::string number(double value) {
+  return base::Json(value).dump();  // "null" for what JSON has no word for
+}
+
+class TraceWriter {
+ public:
+  TraceWriter(std::ostream& out, const std::vector<OpNames>& names) : out_(out), names_(names) { out_ << "{\"displayTimeUnit\":\"ms\",\"traceEvents\":["; }
+  ~TraceWriter() { out_ << "\n]}\n"; }
+  TraceWriter(const TraceWriter&) = delete;
+  TraceWriter& operator=(const TraceWriter&) = delete;
+
+  void add(int rank, const Event& event) {
+    const Slice slice = slice_of(rank, event);
+    if (duration(event.begin_ns, event.ready_ns) > 0) write_slice(slice, "\"wait\"", "wait", event.begin_ns, event.ready_ns);
+    write_slice(slice, slice.name, "op", std::max(event.begin_ns, event.ready_ns), event.end_ns);
+  }
+
+ private:
+  struct Slice {
+    int rank, lane;
+    std::string name;       // JSON
+    std::string arguments;  // JSON
+  };
+
+  Slice slice_of(int rank, const Event& event) {
+    const OpNames::Program* program = program_of(rank, event.index);
+    const bool named = program != nullptr && event.subject < program->ops.size();
+    const std::string numbers = "op " + std::to_string(event.index) + "." + std::to_string(event.subject);
+    const int lane = lane_of(rank, named ? program->ops[event.subject].lane : "unnamed");
+    std::string arguments = "{\"step\":" + std::to_string(event.step) + ",\"bytes\":" + number(event.value);
+    if (program != nullptr) arguments += ",\"program\":" + quoted(program->name);
+    return {rank, lane, quoted(named ? program->ops[event.subject].token : numbers), arguments + "}"};
+  }
+
+  const OpNames::Program* program_of(int rank, std::size_t index) const {
+    if (rank < 0 || static_cast<std::size_t>(rank) >= names_.size()) return nullptr;
+    const auto& programs = names_[static_cast<std::size_t>(rank)].programs;
+    return index < programs.size() ? &programs[index] : nullptr;
+  }
+
+  // Numbers the lanes of a rank in the order they are first seen, and names process and lane then.
+  int lane_of(int rank, const std::string& lane) {
+    auto& lanes = lanes_[rank];
+    if (lanes.empty()) write_name("process_name", rank, 0, "rank " + std::to_string(rank));
+    const auto [at, added] = lanes.try_emplace(lane, static_cast<int>(lanes.size()));
+    if (added) write_name("thread_name", rank, at->second, lane);
+    return at->second;
+  }
+
+  void write_name(const char* what, int rank, int lane, const std::string& name) {
+    begin_record() << R"({"ph":"M","name":")" << what << R"(","pid":)" << rank << ",\"tid\":" << lane << ",\"args\":{\"name\":" << quoted(name) << "}}";
+  }
+
+  void write_slice(const Slice& slice, const std::string& name, const char* category, std::int64_t begin_ns, std::int64_t end_ns) {
+    begin_record() << R"({"ph":"X","name":)" << name << R"(,"cat":")" << category << R"(","pid":)" << slice.rank << ",\"tid\":" << slice.lane
+                   << ",\"ts\":" << microseconds(begin_ns) << ",\"dur\":" << microseconds(duration(begin_ns, end_ns)) << ",\"args\":" << slice.arguments << "}";
+  }
+
+  std::ostream& begin_record() { return out_ << (std::exchange(first_, false) ? "\n" : ",\n"); }
+
+  std::ostream& out_;
+  const std::vector<OpNames>& names_;
+  std::map<int, std::map<std::string, int>> lanes_;
+  bool first_ = true;
+};
+
+base::Result<void> write_ops(RecordingReader& reader, TraceWriter& trace) {
+  for (;;) {
+    const auto frame = reader.next();
+    if (!frame) return base::fail(frame.error());
+    if (!*frame) return {};
+    if ((*frame)->type != FrameType::events) continue;
+    const auto events = events_of(**frame);
+    if (!events) return base::fail(events.error());
+    for (const Event& event : *events)
+      if (event.kind == EventKind::op) trace.add((*frame)->rank, event);
+  }
+}
+
+base::Result<void> write_trace(RecordingReader& reader, const std::vector<OpNames>& names, std::ostream& out) {
+  TraceWriter trace(out, names);
+  return write_ops(reader, trace);
+}
+
+}  // namespace
+
+base::Result<void> export_trace(const std::filesystem::path& run_directory, const std::vector<OpNames>& names, std::ostream& out) {
+  auto reader = RecordingReader::open(run_directory / kRecordingFile);
+  if (!reader) return base::fail(reader.error());
+  auto written = write_trace(*reader, names, out);
+  out.flush();
+  if (!out) return base::fail({base::ProblemCode::failed, "export", "cannot write the trace", "", "Free space on that disk, or write elsewhere"});
+  return written;
+}
+
+}  // namespace trainyard::telemetry

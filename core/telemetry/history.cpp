@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/telemetry/history.h"
+
+#include "core/base/clock.h"
+
+namespace trainyard::telemetry {
+namespace {
+
+constexpr int kMaximumRanks = 1 << 16;
+
+base::Problem not_understood(std::string what, std::string accepted) {
+  return {base::ProblemCode::bad_input, "recording", std::move(what), std::move(accepted), ""};
+}
+
+std::string text_at(const base::Json& object, const char* key) {
+  const auto at = object.find(key);
+  return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
+}
+
+std::optional<std::int64_t> time_of(const base::Json& object) {
+  const auto at = object.find("time_ns");
+  if (at == object.end() || !at->is_number_integer()) return std::nullopt;
+  return at->get<std::int64_t>();
+}
+
+bool is_known(Metric metric) { return base::name_of(metric) != "?"; }
+
+// Modulo 2^64: the times of a hostile recording may be any bits.
+std::int64_t difference(std::int64_t a, std::int64_t b) { return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b)); }
+
+base::Result<base::Json> object_of(const Frame& frame) {
+  auto json = json_of(frame);
+  if (json && !json->is_object()) return base::fail(not_understood("a frame holds JSON that is no object", "{...}"));
+  return json;
+}
+
+bool is_json(FrameType type) { return type == FrameType::header || type == FrameType::log || type == FrameType::state || type == FrameType::result; }
+
+}  // namespace
+
+base::Result<void> History::take(const Frame& frame) {
+  if (frame.type == FrameType::events) return take_events(frame);
+  if (frame.type == FrameType::plan) plans_[frame.rank].assign(reinterpret_cast<const char*>(frame.payload.data()), frame.payload.size());
+  if (!is_json(frame.type)) return {};
+  auto json = object_of(frame);
+  if (!json) return base::fail(json.error());
+  if (frame.type == FrameType::header) return take_header(*json);
+  if (frame.type == FrameType::log) take_log(frame.rank, *json);
+  if (frame.type == FrameType::state) take_state(std::move(*json));
+  if (frame.type == FrameType::result) result_ = std::move(*json);
+  return {};
+}
+
+base::Result<void> History::take_header(const base::Json& json) {
+  const auto ranks = json.find("ranks");
+  if (ranks == json.end() || !ranks->is_number_integer() || *ranks < 1 || *ranks > kMaximumRanks)
+    return base::fail(not_understood("the header does not say how many ranks there are", "ranks: 1 to " + std::to_string(kMaximumRanks)));
+  std::vector<std::string> segments;
+  if (const auto names = json.find("segments"); names != json.end())
+    for (const auto& name : *names) segments.push_back(name.is_string() ? name.get<std::string>() : name.dump());
+  ranks_ = ranks->get<int>();
+  segments_ = std::move(segments);
+  header_ = json;
+  return {};
+}
+
+void History::take_log(int rank, const base::Json& json) {
+  const auto time_ns = time_of(json);
+  log_.push_back({rank, time_ns ? seconds_at(*time_ns) : 0, text_at(json, "level"), text_at(json, "text")});
+}
+
+void History::take_state(base::Json json) {
+  if (const auto time_ns = time_of(json)) static_cast<void>(seconds_at(*time_ns));  // it may be the first thing timed
+  states_.push_back(json);
+  state_ = std::move(json);
+}
+
+base::Result<void> History::take_events(const Frame& frame) {
+  const auto events = events_of(frame);
+  if (!events) return base::fail(events.error());
+  for (const Event& event : *events) {
+    if (event.kind == EventKind::op) {
+      take_op(frame.rank, event);
+    } else if (event.kind == EventKind::metric) {
+      take_metric(frame.rank, event);
+    } else {
+      return base::fail(not_understood("an event is neither an op nor a metric", "kind 1 or 2"));
+    }
+  }
+  return {};
+}
+
+void History::take_op(int rank, const Event& event) {
+  if (ops_.size() >= kept_ops + kept_ops / 4) {
+    ops_.erase(ops_.begin(), ops_.begin() + kept_ops / 4);
+    forgotten_ops_ += kept_ops / 4;
+  }
+  ops_.push_back({rank, event.step, event.index, event.subject, seconds_at(event.begin_ns), seconds_at(event.ready_ns), seconds_at(event.end_ns), event.value});
+}
+
+void History::take_metric(int rank, const Event& event) {
+  const Metric metric{event.subject};
+  if (!is_known(metric)) return;
+  const double seconds = seconds_at(event.begin_ns);
+  Series& series = series_[{metric, rank, event.index}];
+  series.steps.push_back(event.step);
+  series.seconds.push_back(seconds);
+  series.values.push_back(event.value);
+  train_.take(event, metric, seconds, ranks_);
+  held_out_.take(event, metric, seconds, ranks_);
+}
+
+void History::Gathering::take(const Event& event, Metric metric, double seconds, int ranks) {
+  if (metric == loss) {
+    open[event.step].loss.add(event.value);
+  } else if (metric == correct) {
+    open[event.step].correct.add(event.value);
+  } else if (metric == samples) {
+    Sum& sum = open[event.step].samples;
+    sum.add(event.value);
+    if (sum.reports == ranks) finish(event.step, seconds, ranks);
+  }
+}
+
+// Ranks report steps in order, so that an earlier step that is still open has lost a report and never gets whole.
+void History::Gathering::finish(std::int32_t step, double seconds, int ranks) {
+  const auto at = open.find(step);
+  const Reports& all = at->second;
+  if (all.samples.total > 0) {
+    if (all.loss.reports == ranks) losses.push_back({step, seconds, all.loss.total / all.samples.total});
+    if (all.correct.reports == ranks) accuracies.push_back({step, seconds, all.correct.total / all.samples.total});
+  }
+  open.erase(open.begin(), std::next(at));
+}
+
+double History::seconds_at(std::int64_t time_ns) {
+  if (!first_ns_) first_ns_ = time_ns;
+  return base::seconds(difference(time_ns, *first_ns_));
+}
+
+const Series* History::find(const SeriesKey& key) const {
+  const auto at = series_.find(key);
+  return at == series_.end() ? nullptr : &at->second;
+}
+
+const std::string& History::plan_text(int rank) const {
+  static const std::string none;
+  const auto at = plans_.find(rank);
+  return at == plans_.end() ? none : at->second;
+}
+
+base::Result<History> History::load(const std::filesystem::path& run_directory) {
+  auto reader = RecordingReader::open(run_directory / kRecordingFile);
+  if (!reader) return base::fail(reader.error());
+  History history;
+  for (;;) {
+    const auto frame = reader->next();
+    if (frame && !*frame) break;
+    const auto taken = frame ? history.take(**frame) : base::fail(frame.error());
+    if (!taken) {
+      history.damage_ = "The rest of the recording cannot be read: " + base::to_string(taken.error());
+      return history;
+    }
+  }
+  if (const std::size_t rest = reader->unfinished_bytes(); rest > 0)
+    history.damage_ = "The recording ends inside a frame: its last " + std::to_string(rest) + " bytes are lost";
+  return history;
+}
+
+}  // namespace trainyard::telemetry

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A recording in memory, by columns, as charts, summaries and exports want it: every metric of every rank over all steps,
+// unthinned, the logs, the states and the result. Fed frame by frame, live or at once.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "core/telemetry/recording.h"
+
+namespace trainyard::telemetry {
+
+struct SeriesKey {
+  Metric metric{};
+  int rank = 0;
+  int index = 0;  // segment or peer; 0 where a metric has none
+  bool operator<(const SeriesKey& other) const { return std::tie(metric, rank, index) < std::tie(other.metric, other.rank, other.index); }
+  bool operator==(const SeriesKey&) const = default;
+};
+
+// Points in order of arrival; only what was logged.
+struct Series {
+  std::vector<std::int32_t> steps;
+  std::vector<double> seconds;  // since the first thing that the recording timed (an event, a log line or a state)
+  std::vector<double> values;
+};
+
+struct LogLine {
+  int rank = -1;
+  double seconds = 0;
+  std::string level, text;
+};
+
+// An op that ran, as the timeline shows it. Seconds as in a series.
+struct OpRecord {
+  int rank = 0, step = 0, program = 0, op = 0;
+  double begin = 0, ready = 0, end = 0;
+  double bytes = 0;
+};
+
+// A number over all ranks at one step, once every rank has reported it.
+struct StepValue {
+  std::int32_t step = 0;
+  double seconds = 0;  // of the last report
+  double value = 0;
+};
+
+class History {
+ public:
+  // A frame that cannot be understood is a Problem; it changes nothing, or is taken up to the event that is wrong. Types of
+  // frames and metrics that this version does not know are passed over.
+  base::Result<void> take(const Frame& frame);
+
+  // Reads all whole frames of the recording in `run_directory`; a torn or damaged tail becomes `damage()`. A Problem when
+  // there is no recording at all.
+  static base::Result<History> load(const std::filesystem::path& run_directory);
+
+  const base::Json& header() const { return header_; }
+  const base::Json& state() const { return state_; }     // the last one
+  const base::Json& result() const { return result_; }   // null until the run ended
+  const std::string& damage() const { return damage_; }  // for a person; "" when all is well
+  int ranks() const { return ranks_; }
+  const std::vector<std::string>& segments() const { return segments_; }
+  const std::map<SeriesKey, Series>& series() const { return series_; }
+  const Series* find(const SeriesKey& key) const;  // null when nothing was logged
+  const std::vector<LogLine>& log() const { return log_; }
+  const std::vector<base::Json>& states() const { return states_; }
+  const std::string& plan_text(int rank) const;  // "" when not recorded
+
+  // The last ops, `kept_ops` of them at least, in order of arrival. Older ones go a quarter of that at a time;
+  // `forgotten_ops` counts them, so ops()[i] is op number forgotten_ops() + i of the recording.
+  const std::vector<OpRecord>& ops() const { return ops_; }
+  std::uint64_t forgotten_ops() const { return forgotten_ops_; }
+
+  // Weighted by samples over all ranks, steps that every rank has reported in full: train loss, train accuracy, held-out loss
+  // and accuracy. A rank reports a sum, the count of right ones and then the samples; a step with a lost report has no
+  // value. Grows at the end only, so views keep an index.
+  const std::vector<StepValue>& train_loss() const { return train_.losses; }
+  const std::vector<StepValue>& train_accuracy() const { return train_.accuracies; }
+  const std::vector<StepValue>& held_out_loss() const { return held_out_.losses; }
+  const std::vector<StepValue>& held_out_accuracy() const { return held_out_.accuracies; }
+
+  static constexpr std::size_t kept_ops = 200'000;
+
+ private:
+  struct Sum {
+    double total = 0;
+    int reports = 0;
+    void add(double value) { total += value, ++reports; }
+  };
+  struct Reports {
+    Sum loss, correct, samples;
+  };
+  // One kind of figure, gathered from all ranks.
+  struct Gathering {
+    Metric loss, correct, samples;
+    std::map<std::int32_t, Reports> open{};  // steps that some rank has not reported
+    std::vector<StepValue> losses{}, accuracies{};
+    void take(const Event& event, Metric metric, double seconds, int ranks);
+    void finish(std::int32_t step, double seconds, int ranks);
+  };
+
+  base::Result<void> take_header(const base::Json& json);
+  base::Result<void> take_events(const Frame& frame);
+  void take_state(base::Json json);
+  void take_log(int rank, const base::Json& json);
+  void take_op(int rank, const Event& event);
+  void take_metric(int rank, const Event& event);
+  double seconds_at(std::int64_t time_ns);
+
+  base::Json header_, state_, result_;
+  std::string damage_;
+  int ranks_ = 0;
+  std::optional<std::int64_t> first_ns_;
+  std::vector<std::string> segments_;
+  std::map<SeriesKey, Series> series_;
+  std::vector<LogLine> log_;
+  std::vector<base::Json> states_;
+  std::vector<OpRecord> ops_;
+  std::uint64_t forgotten_ops_ = 0;
+  std::map<int, std::string> plans_;
+  Gathering train_{Metric::loss_sum, Metric::correct, Metric::samples};
+  Gathering held_out_{Metric::held_out_loss_sum, Metric::held_out_correct, Metric::held_out_samples};
+};
+
+}  // namespace trainyard::telemetry

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "core/base/hash.h"
+#include "core/telemetry/descriptor.h"
+#include "core/telemetry/frame.h"
+#include "core/telemetry/recording.h"
+
+namespace trainyard::telemetry {
+namespace {
+
+constexpr std::size_t kBufferedBytes = 1u << 20;
+
+void append_bytes(std::vector<std::byte>& to, std::span<const std::byte> bytes) { to.insert(to.end(), bytes.begin(), bytes.end()); }
+
+template <class T>
+std::span<const std::byte> bytes_of(const T& value) {
+  return std::as_bytes(std::span(&value, 1));
+}
+
+}  // namespace
+
+struct RecordingWriter::State {
+  State(std::filesystem::path where, Descriptor descriptor) : path(std::move(where)), file(std::move(descriptor)) {}
+  ~State() { static_cast<void>(flush()); }  // no one is left to be told
+
+  base::Result<void> append(FrameType type, int rank, std::span<const std::byte> payload);
+  base::Result<void> flush();
+  base::Result<void> close();
+  base::Result<void> usable() const;
+  base::Result<void> fail_for_good(const char* what, int error_number);
+  base::Result<void> append_index();
+  void keep_whole_frames();
+
+  std::filesystem::path path;
+  Descriptor file;
+  std::vector<std::byte> buffer;   // whole frames that are not on disk
+  std::uint64_t on_disk = 0;       // bytes handed to the file system
+  std::vector<IndexEntry> frames;  // all of them, also those in the buffer
+  std::optional<base::Problem> failure;
+};
+
+base::Result<void> RecordingWriter::State::usable() const {
+  if (failure) return base::fail(*failure);
+  if (!file.is_open()) return base::fail({base::ProblemCode::failed, path.string(), "the recording is closed", "", ""});
+  return {};
+}
+
+base::Result<void> RecordingWriter::State::append(FrameType type, int rank, std::span<const std::byte> payload) {
+  if (auto ready = usable(); !ready) return ready;
+  if (payload.size() > kMaximumPayload)
+    return base::fail({base::ProblemCode::bad_input, path.string(), "a frame of " + std::to_string(payload.size()) + " bytes is too long",
+                       "at most " + std::to_string(kMaximumPayload) + " bytes", ""});
+  const FrameHeader header = make_frame_header(static_cast<std::uint32_t>(type), rank, payload.size());
+  frames.push_back({on_disk + buffer.size(), header.type, rank});
+  append_bytes(buffer, bytes_of(header));
+  append_bytes(buffer, payload);
+  append_bytes(buffer, bytes_of(base::crc32c(payload)));
+  if (buffer.size() < kBufferedBytes) return {};
+  return flush();
+}
+
+base::Result<void> RecordingWriter::State::flush() {
+  if (auto ready = usable(); !ready) return ready;
+  std::size_t done = 0;
+  while (done < buffer.size()) {
+    const ssize_t written = ::write(file.get(), buffer.data() + done, buffer.size() - done);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) {
+      const int reason = errno;
+      on_disk += done;
+      keep_whole_frames();
+      return fail_for_good("cannot write the recording; what was written before stands", reason);
+    }
+    done += static_cast<std::size_t>(written);
+  }
+  on_disk += done;
+  buffer.clear();
+  return {};
+}
+
+base::Result<void> RecordingWriter::State::fail_for_good(const char* what, int error_number) {
+  failure = base::system_problem(path.string(), what, error_number);
+  failure->advice = "Free space on that disk, or record elsewhere";
+  return base::fail(*failure);
+}
+
+// A write that stopped half way left part of a frame: cut it off.
+void RecordingWriter::State::keep_whole_frames() {
+  const auto next = std::upper_bound(frames.begin(), frames.end(), on_disk, [](std::uint64_t at, const IndexEntry& frame) { return at < frame.offset; });
+  if (next == frames.begin()) return;
+  const bool cut = ::ftruncate(file.get(), static_cast<off_t>(std::prev(next)->offset)) == 0;
+  if (cut) on_disk = std::prev(next)->offset;  // else the reader sees a torn tail, which it knows
+}
+
+// A recording of so many frames that their index would be no frame itself goes without: it is read from front to back.
+base::Result<void> RecordingWriter::State::append_index() {
+  std::vector<std::byte> payload;
+  append_bytes(payload, std::as_bytes(std::span(frames)));
+  const std::uint64_t own_offset = on_disk + buffer.size();
+  append_bytes(payload, bytes_of(own_offset));
+  if (payload.size() > kMaximumPayload) return {};
+  return append(FrameType::index, -1, payload);
+}
+
+base::Result<void> RecordingWriter::State::close() {
+  if (!failure && !file.is_open()) return {};
+  if (auto appended = append_index(); !appended) return appended;
+  if (auto flushed = flush(); !flushed) return flushed;
+  if (::fsync(file.get()) != 0) return fail_for_good("cannot bring the recording to disk", errno);
+  file.close();
+  return {};
+}
+
+RecordingWriter::RecordingWriter(std::unique_ptr<State> state) : state_(std::move(state)) {}
+RecordingWriter::RecordingWriter(RecordingWriter&&) noexcept = default;
+RecordingWriter& RecordingWriter::operator=(RecordingWriter&&) noexcept = default;
+RecordingWriter::~RecordingWriter() = default;
+
+base::Result<RecordingWriter> RecordingWriter::create(const std::filesystem::path& path, base::Json header) {
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  if (!file.is_open()) return base::fail(base::system_problem(path.string(), "cannot make the recording", errno));
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) return base::fail(base::system_problem(path.string(), "cannot make the recording", errno));
+  if (status.st_size > 0) return base::fail({base::ProblemCode::refused, path.string(), "there is a recording here already", "a new run directory", ""});
+  RecordingWriter writer(std::make_unique<State>(path, std::move(file)));
+  header["schema"] = kRecordingSchema;
+  if (auto appended = writer.append_json(FrameType::header, -1, header); !appended) return base::fail(appended.error());
+  if (auto flushed = writer.flush(); !flushed) return base::fail(flushed.error());
+  return writer;
+}
+
+base::Result<void> RecordingWriter::append(FrameType type, int rank, std::span<const std::byte> payload) { return state_->append(type, rank, payload); }
+
+base::Result<void> RecordingWriter::append_json(FrameType type, int rank, const base::Json& json) {
+  // A log line may hold bytes that are no UTF-8: they are replaced, never thrown over.
+  const std::string text = json.dump(-1, ' ', false, base::Json::error_handler_t::replace);
+  return append(type, rank, std::as_bytes(std::span(text)));
+}
+
+base::Result<void> RecordingWriter::append_events(int rank, std::span<const Event> events) { return append(FrameType::events, rank, std::as_bytes(events)); }
+
+base::Result<void> RecordingWriter::flush() { return state_->flush(); }
+base::Result<void> RecordingWriter::close() { return state_->close(); }
+
+}  // namespace trainyard::telemetry

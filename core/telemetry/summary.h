@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The figures of a run that its result line needs, computed from what was logged.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/telemetry/history.h"
+
+namespace trainyard::telemetry {
+
+// Totals of one rank. Bytes are counters sampled by the transport: the last sample of each peer, added up over peers.
+struct RankSummary {
+  int rank = 0;
+  double samples = 0;  // that it trained on
+  double sent_payload_bytes = 0, sent_header_bytes = 0;
+  double received_payload_bytes = 0, received_header_bytes = 0;
+  double peak_memory_bytes = 0;  // the largest resident set that was logged
+  double dropped_events = 0;     // events of this rank that are not in the recording
+};
+
+struct StepSeconds {
+  double median = 0;  // the mean of the middle two when the count is even
+  double p95 = 0;     // nearest rank: the smallest of the logged times that 95 % of them do not exceed
+};
+
+struct Summary {
+  std::int64_t steps = 0;                   // that every rank has finished
+  double samples = 0;                       // over all ranks
+  double wall_seconds = 0;                  // from the begin of the first step to the end of the last, on any rank
+  double samples_per_second = 0;            // of each rank over its own step time, added up: held-out passes and pauses do not count
+  std::optional<StepSeconds> step_seconds;  // of a step's slowest rank; nothing when no step was finished
+  std::optional<double> train_loss;         // of the last step, over all ranks
+  std::optional<double> held_out_loss;      // the last
+  std::optional<double> held_out_accuracy;  // the last
+  std::vector<RankSummary> ranks;           // by rank
+};
+
+Summary summarize(const History& history);
+
+}  // namespace trainyard::telemetry
