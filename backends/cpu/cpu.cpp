@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "backends/cpu/cpu.h"
+
+#include <cblas.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "backends/cpu/kernels.h"
+#include "backends/cpu/prepare.h"
+#include "backends/cpu/queue.h"
+#include "core/compute/validate.h"
+
+namespace trainyard::cpu {
+namespace {
+
+using compute::DType;
+using compute::Tensor;
+
+std::string_view isa_name() {
+  switch (dnnl::get_effective_cpu_isa()) {
+    case dnnl::cpu_isa::sse41: return "sse41";
+    case dnnl::cpu_isa::avx: return "avx";
+    case dnnl::cpu_isa::avx2: return "avx2";
+    case dnnl::cpu_isa::avx2_vnni: return "avx2_vnni";
+    case dnnl::cpu_isa::avx512_core: return "avx512_core";
+    case dnnl::cpu_isa::avx512_core_vnni: return "avx512_core_vnni";
+    case dnnl::cpu_isa::avx512_core_bf16: return "avx512_core_bf16";
+    default: return "newest";
+  }
+}
+
+template <class Value>
+void convert(std::span<const float> source, Value* destination) {
+  std::transform(source.begin(), source.end(), destination, [](float value) { return static_cast<Value>(value); });
+}
+
+void sum_integers(std::int32_t* destination, std::span<const std::byte* const> sources, std::int64_t elements) {
+  for (std::int64_t i = 0; i < elements; ++i) {
+    std::int32_t sum = 0;
+    for (const std::byte* source : sources) sum += reinterpret_cast<const std::int32_t*>(source)[i];
+    destination[i] = sum;
+  }
+}
+
+class CpuCompute final : public compute::Compute {
+ public:
+  explicit CpuCompute(int cores) : device_{dnnl::engine(dnnl::engine::kind::cpu, 0), cores} {
+    openblas_set_num_threads(std::min(openblas_get_num_threads(), cores));
+  }
+
+  std::string name() const override {
+    const dnnl_version_t* version = dnnl_version();
+    return "cpu (oneDNN " + std::to_string(version->major) + "." + std::to_string(version->minor) + "." + std::to_string(version->patch) + ", " +
+           std::string(isa_name()) + ", " + std::to_string(device_.cores) + (device_.cores == 1 ? " core)" : " cores)");
+  }
+
+  std::unique_ptr<compute::Queue> make_queue() override { return std::make_unique<CpuQueue>(device_.engine); }
+
+  PreparedKernel prepare(const compute::Op& op) override {
+    if (const auto fits = compute::validate(op); !fits) return base::fail(fits.error());
+    return std::visit([this](const auto& one) { return cpu::prepare(one, device_); }, op);
+  }
+
+  void sum(DType dtype, std::byte* destination, std::span<const std::byte* const> sources, std::int64_t elements) override {
+    if (dtype == DType::fp32) kernels<float>().sum(reinterpret_cast<float*>(destination), sources.data(), sources.size(), elements);
+    if (dtype == DType::fp64) kernels<double>().sum(reinterpret_cast<double*>(destination), sources.data(), sources.size(), elements);
+    if (dtype == DType::int32) sum_integers(reinterpret_cast<std::int32_t*>(destination), sources, elements);
+  }
+
+  void copy(std::byte* destination, const std::byte* source, std::int64_t bytes) override {
+    if (bytes > 0) std::memcpy(destination, source, static_cast<std::size_t>(bytes));
+  }
+
+  void load(const Tensor& destination, std::span<const float> source) override {
+    if (destination.dtype == DType::fp32) convert(source, destination.as<float>());
+    if (destination.dtype == DType::fp64) convert(source, destination.as<double>());
+    if (destination.dtype == DType::int32) convert(source, destination.as<std::int32_t>());
+  }
+
+ private:
+  Device device_;
+};
+
+}  // namespace
+
+base::Result<std::unique_ptr<compute::Compute>> make(int cores) {
+  if (cores < 1) return base::fail({base::ProblemCode::bad_input, "device.cores", "is " + std::to_string(cores), "1 or more", ""});
+  try {
+    return std::make_unique<CpuCompute>(cores);
+  } catch (const dnnl::error& error) {
+    return base::fail({base::ProblemCode::unavailable, "oneDNN", std::string("cannot use this CPU: ") + error.what(), "an x86-64 CPU with SSE 4.1", ""});
+  }
+}
+
+}  // namespace trainyard::cpu

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Compiled for any x86-64.
+#include "backends/cpu/kernels_body.h"
+
+namespace trainyard::cpu {
+
+template <>
+const Kernels<float>& kernels_v1() {
+  return kTable<float>;
+}
+
+template <>
+const Kernels<double>& kernels_v1() {
+  return kTable<double>;
+}
+
+}  // namespace trainyard::cpu

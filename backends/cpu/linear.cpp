@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "backends/cpu/kernels.h"
+#include "backends/cpu/prepare.h"
+#include "backends/cpu/product.h"
+#include "backends/cpu/threads.h"
+
+namespace trainyard::cpu {
+namespace {
+
+using compute::DType;
+using compute::Queue;
+using compute::Tensor;
+
+PreparedKernel prepare_product_kernel(const ProductSpec& spec, const Device& device) {
+  auto product = prepare_product(spec, device.engine, device.cores);
+  if (!product) return base::fail(product.error());
+  return make_kernel([product = std::move(*product)](Queue& queue) { product->run(static_cast<CpuQueue&>(queue)); });
+}
+
+template <class T>
+void sum_columns(const Tensor& matrix, const Tensor& sums, int cores) {
+  constexpr std::int64_t block_columns = 256;
+  const std::int64_t rows = matrix.shape[0], columns = matrix.shape[1];
+  for_blocks(cores, columns, block_columns,
+             [&](std::int64_t begin, std::int64_t end, std::int64_t) { kernels<T>().column_sums(matrix.as<T>(), rows, columns, begin, end, sums.as<T>()); });
+}
+
+// Adds its squares up while the tensor is warm.
+template <class T>
+class TensorNorm {
+ public:
+  TensorNorm(const Tensor& tensor, int cores) : tensor_(tensor), sums_(cores, tensor.elements()) {}
+  double operator()() {
+    double norm = 0;
+    sums_([&](std::int64_t begin, std::int64_t end, double* sum) { kernels<T>().squared_norm(tensor_.as<T>(), begin, end, sum); }, &norm);
+    return norm;
+  }
+
+ private:
+  Tensor tensor_;
+  BlockSums<1> sums_;
+};
+
+template <class T>
+PreparedKernel prepare_backward_weight(const compute::LinearBackwardWeight& op, const Device& device) {
+  auto product = prepare_product({{op.output_gradient, true}, {op.input, false}, op.weight_gradient, {}}, device.engine, device.cores);
+  if (!product) return base::fail(product.error());
+  auto run = [op, cores = device.cores, product = std::move(*product), weight_norm = TensorNorm<T>(op.weight_gradient, device.cores),
+              bias_norm = TensorNorm<T>(op.bias_gradient, device.cores)](Queue& queue) mutable {
+    product->run(static_cast<CpuQueue&>(queue));
+    sum_columns<T>(op.output_gradient, op.bias_gradient, cores);
+    if (!op.squared_norm.empty()) *op.squared_norm.template as<double>() = weight_norm() + bias_norm();
+  };
+  return make_kernel(std::move(run));
+}
+
+template <class T>
+PreparedKernel prepare_activation_backward(const compute::ActivationBackward& op, const Device& device) {
+  const auto apply = op.activation == compute::Activation::relu ? kernels<T>().relu_backward : kernels<T>().tanh_backward;
+  return make_kernel([op, apply, cores = device.cores](Queue&) {
+    if (op.activation == compute::Activation::none) return;
+    for_blocks(cores, op.output.elements(), kBlockElements,
+               [&](std::int64_t begin, std::int64_t end, std::int64_t) { apply(op.output.as<T>(), op.gradient.as<T>(), begin, end); });
+  });
+}
+
+template <class T>
+PreparedKernel prepare_squared_norm(const compute::SquaredNorm& op, const Device& device) {
+  return make_kernel([op, norm = TensorNorm<T>(op.input, device.cores)](Queue&) mutable { *op.output.template as<double>() = norm(); });
+}
+
+}  // namespace
+
+PreparedKernel prepare(const compute::LinearForward& op, const Device& device) {
+  return prepare_product_kernel({{op.input, false}, {op.weight, true}, op.output, op.bias, op.activation}, device);
+}
+
+PreparedKernel prepare(const compute::LinearBackwardInput& op, const Device& device) {
+  return prepare_product_kernel({{op.output_gradient, false}, {op.weight, false}, op.input_gradient, {}}, device);
+}
+
+PreparedKernel prepare(const compute::LinearBackwardWeight& op, const Device& device) {
+  return op.input.dtype == DType::fp64 ? prepare_backward_weight<double>(op, device) : prepare_backward_weight<float>(op, device);
+}
+
+PreparedKernel prepare(const compute::ActivationBackward& op, const Device& device) {
+  return op.output.dtype == DType::fp64 ? prepare_activation_backward<double>(op, device) : prepare_activation_backward<float>(op, device);
+}
+
+PreparedKernel prepare(const compute::SquaredNorm& op, const Device& device) {
+  return op.input.dtype == DType::fp64 ? prepare_squared_norm<double>(op, device) : prepare_squared_norm<float>(op, device);
+}
+
+}  // namespace trainyard::cpu

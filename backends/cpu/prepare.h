@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What prepares each kind of op on the cpu; see core/compute/ops.h for what they mean.
+#pragma once
+
+#include <memory>
+#include <oneapi/dnnl/dnnl.hpp>
+
+#include "core/compute/compute.h"
+
+namespace trainyard::cpu {
+
+struct Device {
+  dnnl::engine engine;
+  int cores;
+};
+
+using PreparedKernel = base::Result<std::unique_ptr<compute::Kernel>>;
+
+PreparedKernel prepare(const compute::LinearForward& op, const Device& device);
+PreparedKernel prepare(const compute::LinearBackwardInput& op, const Device& device);
+PreparedKernel prepare(const compute::LinearBackwardWeight& op, const Device& device);
+PreparedKernel prepare(const compute::ActivationBackward& op, const Device& device);
+PreparedKernel prepare(const compute::SoftmaxCrossEntropy& op, const Device& device);
+PreparedKernel prepare(const compute::SquaredNorm& op, const Device& device);
+PreparedKernel prepare(const compute::ClipFactor& op, const Device& device);
+PreparedKernel prepare(const compute::Zero& op, const Device& device);
+PreparedKernel prepare(const compute::SgdUpdate& op, const Device& device);
+PreparedKernel prepare(const compute::AdamUpdate& op, const Device& device);
+
+// A kernel that is a function object: run(queue).
+template <class Run>
+class FunctionKernel final : public compute::Kernel {
+ public:
+  explicit FunctionKernel(Run run) : run_(std::move(run)) {}
+  void enqueue(compute::Queue& queue) override { run_(queue); }
+
+ private:
+  Run run_;
+};
+
+template <class Run>
+std::unique_ptr<compute::Kernel> make_kernel(Run run) {
+  return std::make_unique<FunctionKernel<Run>>(std::move(run));
+}
+
+}  // namespace trainyard::cpu

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <cstdlib>
+#include <memory>
+#include <oneapi/dnnl/dnnl.hpp>
+
+#include "core/compute/immediate_queue.h"
+
+namespace trainyard::cpu {
+
+// A queue lends its scratch memory to one op at a time, so all ops of a lane share one warm block of it.
+class CpuQueue final : public compute::ImmediateQueue {
+ public:
+  explicit CpuQueue(const dnnl::engine& engine) : stream_(engine) {}
+
+  dnnl_stream_t stream() const { return stream_.get(); }
+
+  // At least `bytes`, valid until the next call. Allocates only when more is asked for than ever before.
+  std::byte* scratch(std::size_t bytes) {
+    if (bytes > capacity_) {
+      capacity_ = (bytes + kPage - 1) / kPage * kPage;
+      scratch_.reset(static_cast<std::byte*>(std::aligned_alloc(kPage, capacity_)));
+    }
+    return scratch_.get();
+  }
+
+ private:
+  static constexpr std::size_t kPage = 4096;
+  struct Free {
+    void operator()(std::byte* memory) const { std::free(memory); }
+  };
+
+  dnnl::stream stream_;
+  std::unique_ptr<std::byte, Free> scratch_;
+  std::size_t capacity_ = 0;
+};
+
+}  // namespace trainyard::cpu

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The optimizers: one pass over parameters, gradient and moments, statistics included.
+#include <cmath>
+
+#include "backends/cpu/kernels.h"
+#include "backends/cpu/prepare.h"
+#include "backends/cpu/threads.h"
+
+namespace trainyard::cpu {
+namespace {
+
+using compute::Queue;
+using compute::UpdateInputs;
+
+double factor_of(const UpdateInputs& common) { return common.factor.empty() ? 1 : *common.factor.as<double>(); }
+
+template <class T>
+PreparedKernel prepare_sgd(const compute::SgdUpdate& op, const Device& device) {
+  const UpdateInputs& common = op.common;
+  return make_kernel([op, sums = BlockSums<3>(device.cores, common.parameters.elements())](Queue&) mutable {
+    const UpdateInputs& in = op.common;
+    const SgdArguments<T> arguments{.parameters = in.parameters.as<T>(),
+                                    .gradient = in.gradient.as<T>(),
+                                    .moment = op.momentum != 0 ? op.moment.template as<T>() : nullptr,
+                                    .rate = *in.learning_rate.as<double>(),
+                                    .factor = factor_of(in),
+                                    .momentum = op.momentum,
+                                    .weight_decay = op.weight_decay};
+    sums([&](std::int64_t begin, std::int64_t end, double* statistics) { kernels<T>().sgd(arguments, begin, end, statistics); }, in.statistics.as<double>());
+  });
+}
+
+template <class T>
+PreparedKernel prepare_adam(const compute::AdamUpdate& op, const Device& device) {
+  const UpdateInputs& common = op.common;
+  return make_kernel([op, sums = BlockSums<3>(device.cores, common.parameters.elements())](Queue&) mutable {
+    const UpdateInputs& in = op.common;
+    const double step = *op.step.as<double>();
+    const AdamArguments<T> arguments{.parameters = in.parameters.as<T>(),
+                                     .gradient = in.gradient.as<T>(),
+                                     .first_moment = op.first_moment.template as<T>(),
+                                     .second_moment = op.second_moment.template as<T>(),
+                                     .rate = *in.learning_rate.as<double>(),
+                                     .factor = factor_of(in),
+                                     .beta1 = op.beta1,
+                                     .beta2 = op.beta2,
+                                     .epsilon = op.epsilon,
+                                     .weight_decay = op.weight_decay,
+                                     .correction1 = 1 - std::pow(op.beta1, step),
+                                     .correction2 = 1 - std::pow(op.beta2, step),
+                                     .decoupled = op.decoupled};
+    sums([&](std::int64_t begin, std::int64_t end, double* statistics) { kernels<T>().adam(arguments, begin, end, statistics); }, in.statistics.as<double>());
+  });
+}
+
+}  // namespace
+
+PreparedKernel prepare(const compute::SgdUpdate& op, const Device& device) {
+  return op.common.parameters.dtype == compute::DType::fp64 ? prepare_sgd<double>(op, device) : prepare_sgd<float>(op, device);
+}
+
+PreparedKernel prepare(const compute::AdamUpdate& op, const Device& device) {
+  return op.common.parameters.dtype == compute::DType::fp64 ? prepare_adam<double>(op, device) : prepare_adam<float>(op, device);
+}
+
+}  // namespace trainyard::cpu

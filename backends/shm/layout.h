@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Where things lie in the memfd: header | mailbox block | region of rank 0 (arena, staging) | region of rank 1 | ...
+// It follows from the header alone, so no offset is ever stored or believed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace trainyard::shm {
+
+struct Header {
+  std::uint64_t magic = 0x6d68735f64726179;  // "yard_shm"
+  std::uint32_t version = 1;
+  std::uint32_t ranks = 0;
+  std::uint32_t channels = 0;
+  std::uint32_t reserved = 0;
+  // followed by a 64-bit arena size for each rank
+};
+
+struct Region {
+  std::size_t offset = 0;
+  std::size_t arena_bytes = 0;
+  std::size_t staging_offset = 0;
+  std::size_t end = 0;
+};
+
+struct Layout {
+  int ranks = 0;
+  int channels = 0;
+  std::size_t block_offset = 0;
+  std::size_t block_bytes = 0;
+  std::vector<Region> regions;
+  std::size_t bytes = 0;  // of the whole file
+
+  // Where slot `slot` of the lane from the region's rank to `peer` stages its bytes.
+  std::size_t staging_slot(const Region& region, int peer, int channel, std::uint64_t slot) const;
+};
+
+base::Result<Layout> lay_out(const std::vector<std::size_t>& arena_bytes, int channels);
+
+// The layout of an open file, after checking magic, version, bounds, size and seals.
+base::Result<Layout> read_layout(int fd);
+base::Result<void> write_header(int fd, const std::vector<std::size_t>& arena_bytes, int channels);
+
+}  // namespace trainyard::shm

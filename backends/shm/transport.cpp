@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "backends/shm/transport.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "backends/shm/layout.h"
+#include "backends/shm/process.h"
+#include "core/base/clock.h"
+#include "core/base/units.h"
+#include "core/comm/mailbox_transport.h"
+#include "core/comm/memory_map.h"
+
+namespace trainyard::shm {
+namespace {
+
+using base::Problem;
+using base::ProblemCode;
+using base::Result;
+using comm::Descriptor;
+using comm::MailboxBlock;
+using comm::MemoryMap;
+using std::chrono::microseconds;
+
+constexpr std::int64_t look_for_the_dead_every_nanoseconds = 50'000'000;
+
+std::string rank_name(int rank) { return "rank " + std::to_string(rank); }
+
+class Transport final : public comm::MailboxTransport {
+ public:
+  Transport(std::unique_ptr<comm::Mailbox> mailbox, MailboxBlock block, MemoryMap memory, Layout layout)
+      : MailboxTransport(std::move(mailbox)), block_(block), memory_(std::move(memory)), layout_(std::move(layout)) {}
+  ~Transport() override { leave(); }
+
+  std::span<std::byte> arena() override { return memory_.bytes().subspan(region(rank()).offset, region(rank()).arena_bytes); }
+
+  bool wait(microseconds limit) override {
+    const microseconds slice(look_for_the_dead_every_nanoseconds / 1000);
+    const auto end = base::now_nanoseconds() + limit.count() * 1000;
+    for (;;) {
+      const microseconds left((end - base::now_nanoseconds()) / 1000);
+      const bool rung = hear(std::clamp(left, microseconds(0), slice));
+      look_for_the_dead();
+      if (rung || left <= slice) return rung;
+    }
+  }
+
+ protected:
+  Result<void> place(const Route& route, std::span<const std::byte> bytes, Descriptor& descriptor) override {
+    const auto own = arena();
+    const auto inside = reinterpret_cast<std::uintptr_t>(bytes.data()) - reinterpret_cast<std::uintptr_t>(own.data());
+    if (inside <= own.size() && bytes.size() <= own.size() - inside) {
+      descriptor.place = inside;
+      return {};
+    }
+    if (bytes.size() > kMaximumStagedBytes) return base::fail(too_long_to_stage(bytes.size()));
+    const std::size_t slot = layout_.staging_slot(region(rank()), route.peer, route.channel, route.slot);
+    std::memcpy(memory_.bytes().data() + slot, bytes.data(), bytes.size());
+    descriptor.staged = 1;
+    return {};
+  }
+
+  Result<std::span<const std::byte>> find(const Route& route, const Descriptor& descriptor) override {
+    const Region& from = region(route.peer);
+    const std::uint64_t room = descriptor.staged != 0 ? kMaximumStagedBytes : from.arena_bytes;
+    const std::uint64_t place = descriptor.staged != 0 ? 0 : descriptor.place;
+    if (place > room || descriptor.bytes > room - place) return base::fail(outside(route.peer, descriptor));
+    const std::size_t start = descriptor.staged != 0 ? layout_.staging_slot(from, rank(), route.channel, route.slot) : from.offset + place;
+    return memory_.bytes().subspan(start, descriptor.bytes);
+  }
+
+ private:
+  const Region& region(int rank) const { return layout_.regions[static_cast<std::size_t>(rank)]; }
+
+  Problem too_long_to_stage(std::size_t bytes) const {
+    return {ProblemCode::bad_usage, rank_name(rank()), base::format_bytes(static_cast<double>(bytes)) + " were posted from outside the shared arena",
+            "up to " + base::format_bytes(kMaximumStagedBytes) + " from outside it", "Place the buffer in the arena"};
+  }
+  Problem outside(int peer, const Descriptor& descriptor) const {
+    return {ProblemCode::failed, rank_name(rank()), rank_name(peer) + " posted " + std::to_string(descriptor.bytes) + " bytes that lie outside its arena", "",
+            ""};
+  }
+
+  void look_for_the_dead() {
+    const std::int64_t now = base::now_nanoseconds();
+    std::int64_t next = next_look_.load(std::memory_order_relaxed);
+    if (now < next || !next_look_.compare_exchange_strong(next, now + look_for_the_dead_every_nanoseconds)) return;
+    for (int peer = 0; peer < ranks(); ++peer)
+      if (peer != rank() && dead(peer))
+        abort({ProblemCode::failed, rank_name(peer), "its process ended without leaving", "", "See its log; out-of-memory kills are in the system's journal"});
+  }
+
+  bool dead(int peer) const {
+    const comm::Presence& presence = block_.presence(peer);
+    if (presence.attendance.load(std::memory_order_acquire) != comm::Attendance::here) return false;
+    if (runs({presence.process.load(std::memory_order_relaxed), presence.process_start.load(std::memory_order_relaxed)})) return false;
+    return presence.attendance.load(std::memory_order_acquire) == comm::Attendance::here;  // it may have left and ended meanwhile
+  }
+
+  MailboxBlock block_;
+  MemoryMap memory_;
+  Layout layout_;
+  std::atomic<std::int64_t> next_look_{0};
+};
+
+Problem cannot(const char* what) { return base::system_problem("shared memory", what, errno); }
+
+Result<int> make_file(const Layout& layout) {
+  const int fd = ::memfd_create("trainyard", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (fd < 0) return base::fail(cannot("cannot make a memfd"));
+  const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+  if (::ftruncate(fd, static_cast<off_t>(layout.bytes)) == 0 && ::fcntl(fd, F_ADD_SEALS, seals) == 0) return fd;
+  const Problem problem = cannot("cannot set its size and seal it");
+  ::close(fd);
+  return base::fail(problem);
+}
+
+Result<void> fill_file(int fd, const Layout& layout, const std::vector<std::size_t>& arena_bytes) {
+  auto map = MemoryMap::of_file(fd, layout.block_offset + layout.block_bytes);
+  if (!map) return base::fail(map.error());
+  MailboxBlock::format(map->bytes().subspan(layout.block_offset, layout.block_bytes), layout.ranks, layout.channels);
+  return write_header(fd, arena_bytes, layout.channels);
+}
+
+MailboxBlock block_in(const MemoryMap& map, const Layout& layout) {
+  return {map.bytes().subspan(layout.block_offset, layout.block_bytes), layout.ranks, layout.channels};
+}
+
+// A stray write into a peer's arena is then a fault here, not a wrong number there. Large pages spare the reader most of
+// the page faults; where the kernel has none to give, nothing is lost.
+bool protect_peers(std::span<std::byte> memory, const Layout& layout, int rank) {
+  const Region& own = layout.regions[static_cast<std::size_t>(rank)];
+  const std::size_t first = layout.regions.front().offset;
+  ::madvise(memory.data() + first, memory.size() - first, MADV_HUGEPAGE);
+  const auto read_only = [&](std::size_t from, std::size_t to) { return from == to || ::mprotect(memory.data() + from, to - from, PROT_READ) == 0; };
+  return read_only(first, own.offset) && read_only(own.end, memory.size());
+}
+
+}  // namespace
+
+Result<int> create(const std::vector<std::size_t>& arena_bytes, int channels) {
+  const auto layout = lay_out(arena_bytes, channels);
+  if (!layout) return base::fail(layout.error());
+  const auto fd = make_file(*layout);
+  if (!fd) return fd;
+  if (auto ok = fill_file(*fd, *layout, arena_bytes); !ok) {
+    ::close(*fd);
+    return base::fail(ok.error());
+  }
+  return fd;
+}
+
+Result<std::unique_ptr<comm::Transport>> open(int fd, int rank) {
+  auto layout = read_layout(fd);
+  if (!layout) return base::fail(layout.error());
+  auto map = MemoryMap::of_file(fd, layout->bytes);
+  if (!map) return base::fail(map.error());
+  const MailboxBlock block = block_in(*map, *layout);
+  const ProcessIdentity process = this_process();
+  auto mailbox = comm::Mailbox::open(block, rank, comm::patience(layout->ranks), process.id, process.start);
+  if (!mailbox) return base::fail(mailbox.error());
+  if (!protect_peers(map->bytes(), *layout, rank)) return base::fail(cannot("cannot protect the arenas of peers"));
+  return std::make_unique<Transport>(std::move(*mailbox), block, std::move(*map), std::move(*layout));
+}
+
+Result<void> abort_all(int fd, const Problem& reason) {
+  const auto layout = read_layout(fd);
+  if (!layout) return base::fail(layout.error());
+  const auto map = MemoryMap::of_file(fd, layout->block_offset + layout->block_bytes);
+  if (!map) return base::fail(map.error());
+  block_in(*map, *layout).abort(reason);
+  return {};
+}
+
+}  // namespace trainyard::shm

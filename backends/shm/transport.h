@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Ranks as processes of one host, over one memfd: mailboxes, and an arena for each rank that its peers read in place. The
+// memfd has no name, so nothing is left behind whatever dies.
+//
+// Bytes posted from the own arena are never copied. Bytes from elsewhere are copied once, through a staging slot of
+// `kMaximumStagedBytes`; longer ones are refused with a Problem: place them in the arena.
+//
+// A rank sees peers' arenas read-only. Offsets and lengths of peers are checked against their arena before use. A peer
+// whose process has ended without leaving is noticed while waiting (within about a tenth of a second) and aborts the group,
+// naming the rank. Not a guard against a malicious process: whoever holds the memfd can write the mailboxes.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/comm/transport.h"
+
+namespace trainyard::shm {
+
+constexpr std::size_t kMaximumStagedBytes = std::size_t{64} << 10;
+constexpr int kMaximumRanks = 1024;
+constexpr int kMaximumChannels = 64;
+
+// A sealed memfd for arena_bytes.size() ranks (at least one), for one generation. It closes on exec: the launcher passes it
+// on with posix_spawn_file_actions_adddup2 or by clearing the flag. The caller closes it.
+base::Result<int> create(const std::vector<std::size_t>& arena_bytes, int channels);
+
+// This process as `rank`. Once a rank; `fd` may be closed afterwards. A file that `create` did not make is a Problem.
+base::Result<std::unique_ptr<comm::Transport>> open(int fd, int rank);
+
+// For the coordinator, which is no rank: every rank sees `reason` at once.
+base::Result<void> abort_all(int fd, const base::Problem& reason);
+
+}  // namespace trainyard::shm

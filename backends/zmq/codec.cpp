@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "backends/zmq/codec.h"
+
+#include <array>
+#include <utility>
+
+#include "backends/zmq/codec_messages.h"
+#include "core/base/hash.h"
+
+namespace trainyard::zmq {
+namespace {
+
+constexpr std::array<char, 4> magic{'T', 'Y', 'C', 'M'};
+constexpr std::size_t version_at = 4, type_at = 6, run_at = 8, generation_at = 16, length_at = 20, sequence_at = 24, checksum_at = 32;
+constexpr std::size_t types = std::variant_size_v<session::Message>;
+
+base::Problem bad_frame(std::string what) { return {base::ProblemCode::bad_input, "control message", std::move(what), "", ""}; }
+
+template <class T>
+void put(std::string& frame, std::size_t at, T value) {
+  std::memcpy(frame.data() + at, &value, sizeof value);
+}
+
+template <class T>
+T get(std::span<const std::byte> frame, std::size_t at) {
+  T value;
+  std::memcpy(&value, frame.data() + at, sizeof value);
+  return value;
+}
+
+std::uint32_t checksum(std::span<const std::byte> frame) { return base::crc32c(frame.subspan(control_header_bytes), base::crc32c(frame.first(checksum_at))); }
+
+void fill_header(std::string& frame, const ControlHeader& header, std::size_t type) {
+  std::memcpy(frame.data(), magic.data(), magic.size());
+  put(frame, version_at, control_version);
+  put(frame, type_at, static_cast<std::uint16_t>(type));
+  put(frame, run_at, header.run);
+  put(frame, generation_at, header.generation);
+  put(frame, length_at, static_cast<std::uint32_t>(frame.size() - control_header_bytes));
+  put(frame, sequence_at, header.sequence);
+  put(frame, checksum_at, checksum(std::as_bytes(std::span(frame))));
+}
+
+base::Result<void> check_header(std::span<const std::byte> frame, std::size_t maximum_bytes) {
+  const auto refuse = [](std::string what) { return base::fail(bad_frame(std::move(what))); };
+  if (frame.size() > maximum_bytes) return refuse("is longer than " + std::to_string(maximum_bytes) + " bytes");
+  if (frame.size() < control_header_bytes) return refuse("is shorter than its header");
+  if (std::memcmp(frame.data(), magic.data(), magic.size()) != 0) return refuse("does not begin with its magic");
+  if (const auto version = get<std::uint16_t>(frame, version_at); version != control_version) return refuse("is of version " + std::to_string(version));
+  if (get<std::uint32_t>(frame, length_at) != frame.size() - control_header_bytes) return refuse("has another length than it says");
+  if (get<std::uint32_t>(frame, checksum_at) != checksum(frame)) return refuse("has another checksum than it says");
+  return {};
+}
+
+template <std::size_t type>
+session::Message read_body(BodyReader& reader) {
+  session::Message message(std::in_place_index<type>);
+  reader(std::get<type>(message));
+  return message;
+}
+
+template <std::size_t... type>
+constexpr auto make_readers(std::index_sequence<type...>) {
+  return std::array{&read_body<type>...};
+}
+
+// May throw cereal::Exception.
+session::Message read_message(std::size_t type, std::span<const std::byte> body) {
+  constexpr auto readers = make_readers(std::make_index_sequence<types>());
+  if (type < 1 || type > types) throw cereal::Exception("is of type " + std::to_string(type) + ", which is not known");
+  BodyReader reader(body);
+  session::Message message = readers[type - 1](reader);
+  if (reader.left() > 0) throw cereal::Exception("has " + std::to_string(reader.left()) + " bytes after its end");
+  return message;
+}
+
+}  // namespace
+
+base::Result<std::string> encode_message(const ControlHeader& header, const session::Message& message, std::size_t maximum_bytes) {
+  std::string frame(control_header_bytes, '\0');
+  try {
+    BodyWriter writer(frame);
+    std::visit([&writer](const auto& body) { writer(body); }, message);
+  } catch (const cereal::Exception& error) {
+    return base::fail(bad_frame(error.what()));
+  }
+  if (frame.size() > maximum_bytes)
+    return base::fail(bad_frame("is " + std::to_string(frame.size()) + " bytes long; " + std::to_string(maximum_bytes) + " are accepted"));
+  fill_header(frame, header, message.index() + 1);
+  return frame;
+}
+
+base::Result<ControlFrame> decode_message(std::span<const std::byte> frame, std::size_t maximum_bytes) {
+  if (const auto ok = check_header(frame, maximum_bytes); !ok) return base::fail(ok.error());
+  const ControlHeader header{get<std::uint64_t>(frame, run_at), get<std::uint32_t>(frame, generation_at), get<std::uint64_t>(frame, sequence_at)};
+  try {
+    return ControlFrame{header, read_message(get<std::uint16_t>(frame, type_at), frame.subspan(control_header_bytes))};
+  } catch (const cereal::Exception& error) {
+    return base::fail(bad_frame(error.what()));
+  }
+}
+
+}  // namespace trainyard::zmq

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A control message as bytes: one frame of a 36-byte header and a body.
+//
+//   offset  bytes
+//        0  4      magic "TYCM"
+//        4  2      version of header and bodies
+//        6  2      type: place of the message in session::Message, from 1
+//        8  8      run: xxh64 of its name; 0 from a client that has not yet heard which
+//       16  4      generation
+//       20  4      length of the body
+//       24  8      sequence: grows with every frame of a sender
+//       32  4      CRC-32C of the 32 bytes before it and the body
+//       36  ...    body
+//
+// Little-endian throughout. A body is as codec_messages.h says.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "core/session/messages.h"
+
+namespace trainyard::zmq {
+
+constexpr std::uint16_t control_version = 1;
+constexpr std::size_t control_header_bytes = 36;
+constexpr std::size_t maximum_control_bytes = std::size_t{8} << 20;  // of a whole frame
+
+struct ControlHeader {
+  std::uint64_t run = 0;
+  std::uint32_t generation = 0;
+  std::uint64_t sequence = 0;
+  bool operator==(const ControlHeader&) const = default;
+};
+
+struct ControlFrame {
+  ControlHeader header;
+  session::Message message;
+};
+
+// A message that does not fit `maximum_bytes` is bad_input.
+base::Result<std::string> encode_message(const ControlHeader& header, const session::Message& message, std::size_t maximum_bytes = maximum_control_bytes);
+
+// Anything but what `encode_message` makes is bad_input. Allocates in proportion to the frame, whatever the frame claims.
+base::Result<ControlFrame> decode_message(std::span<const std::byte> frame, std::size_t maximum_bytes = maximum_control_bytes);
+
+}  // namespace trainyard::zmq

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "backends/zmq/transport_end.h"
+
+#include <algorithm>
+
+#include "core/base/clock.h"
+#include "core/base/units.h"
+#include "core/comm/problem_bytes.h"
+
+namespace trainyard::zmq {
+
+using base::Problem;
+using base::ProblemCode;
+using base::Result;
+using comm::Message;
+using comm::Tag;
+
+namespace {
+
+std::string rank_name(int rank) { return "rank " + std::to_string(rank); }
+
+}  // namespace
+
+End::End(Identity identity, const TransportOptions& options, std::unique_ptr<::zmq::context_t> context, ::zmq::socket_t inbox,
+         const std::vector<std::string>& endpoints)
+    : identity_(identity),
+      options_(options),
+      // Each rank has a thread of ZeroMQ beside it that needs a core to bring anything.
+      patience_(comm::patience(2 * identity.ranks)),
+      context_(std::move(context)),
+      inbox_(std::move(inbox)),
+      peers_(endpoints.size()),
+      started_(base::now_nanoseconds()) {
+  polled_ = {{wake_.file_descriptor(), POLLIN, 0}, {inbox_.get(::zmq::sockopt::fd), POLLIN, 0}};
+  for (int peer = 0; peer < identity.ranks; ++peer) {
+    const std::string& endpoint = endpoints[static_cast<std::size_t>(peer)];
+    if (peer == identity.rank || endpoint.empty()) continue;
+    Peer& made = peer_at(peer);
+    made.out = std::vector<OutLane>(static_cast<std::size_t>(options.channels));
+    made.in = std::vector<InLane>(static_cast<std::size_t>(options.channels));
+    made.link = std::make_unique<Link>(*context_, endpoint, peer, options);
+    polled_.push_back({made.link->file_descriptor(), POLLIN, 0});
+  }
+}
+
+// Peers learn why before the sockets close. Closing the context ends its threads, so nothing reads posted bytes after this.
+End::~End() {
+  tell_abort();
+  for (int peer = 0; peer < ranks(); ++peer)
+    if (Link* link = peer_at(peer).link.get(); link != nullptr && !peer_at(peer).left) link->send(header(FrameKind::leave, peer));
+}
+
+Problem End::problem_with(int peer, const std::string& what, const std::string& advice) const {
+  return {ProblemCode::failed, rank_name(rank()), rank_name(peer) + " " + what, "", advice};
+}
+
+// An abort and the leaving that follows it may come in one pump: then the abort is the reason.
+Problem End::gone(int peer, const std::string& what) const {
+  const auto ok = state();
+  return ok ? problem_with(peer, "has left" + what) : ok.error();
+}
+
+Result<void> End::state() const {
+  if (!aborted_.load(std::memory_order_acquire)) return {};
+  const std::lock_guard lock(reason_mutex_);
+  return base::fail(reason_);
+}
+
+Result<void> End::check(int peer, int channel) {
+  if (aborted_.load(std::memory_order_acquire)) {
+    tell_abort();
+    return state();
+  }
+  const bool known = peer >= 0 && peer < ranks() && peer_at(peer).link != nullptr && channel >= 0 && channel < options_.channels;
+  if (known) return {};
+  return base::fail({ProblemCode::bad_usage, rank_name(rank()), "has no channel " + std::to_string(channel) + " to " + rank_name(peer),
+                     "a connected rank, a channel of 0 to " + std::to_string(options_.channels - 1), ""});
+}
+
+Result<void> End::check_post(Tag tag, std::size_t bytes) const {
+  const auto wrong = [&](const std::string& what, const std::string& accepted) {
+    return base::fail({ProblemCode::bad_usage, rank_name(rank()), what, accepted, ""});
+  };
+  if (tag.generation != identity_.generation)
+    return wrong("posted a message of generation " + std::to_string(tag.generation), "generation " + std::to_string(identity_.generation));
+  if (bytes > options_.maximum_payload_bytes)
+    return wrong("posted " + std::to_string(bytes) + " bytes at once", "up to " + std::to_string(options_.maximum_payload_bytes) + " bytes");
+  return {};
+}
+
+FrameHeader End::header(FrameKind kind, int peer) const {
+  FrameHeader made;
+  made.kind = kind;
+  made.run_key = options_.run_key;
+  made.generation = identity_.generation;
+  made.from = static_cast<std::uint32_t>(rank());
+  made.to = static_cast<std::uint32_t>(peer);
+  return made;
+}
+
+Result<bool> End::post(int peer, int channel, Tag tag, std::span<const std::byte> bytes) {
+  if (auto ok = check(peer, channel).and_then([&] { return check_post(tag, bytes.size()); }); !ok) return base::fail(ok.error());
+  OutLane& lane = out(peer, channel);
+  if (!lane.has_room(bytes.size(), options_.window_bytes)) pump();
+  if (peer_at(peer).left) return base::fail(gone(peer, "; it takes no more"));
+  if (!lane.has_room(bytes.size(), options_.window_bytes)) return false;
+  FrameHeader head = header(FrameKind::data, peer);
+  head.channel = static_cast<std::uint32_t>(channel);
+  head.sequence = lane.posted;
+  head.step = tag.step;
+  head.op = tag.op;
+  head.payload_bytes = bytes.size();
+  if (!peer_at(peer).link->send(head, bytes)) return false;
+  lane.add(bytes.size());
+  lane.counters.add_message(bytes.size(), frame_header_bytes);
+  return true;
+}
+
+Result<std::uint64_t> End::consumed(int peer, int channel) {
+  if (auto ok = check(peer, channel); !ok) return base::fail(ok.error());
+  const OutLane& lane = out(peer, channel);
+  if (lane.consumed < lane.posted) pump();
+  if (lane.consumed < lane.posted && peer_at(peer).left) return base::fail(gone(peer, " without taking all that was posted to it"));
+  return lane.consumed;
+}
+
+Result<std::optional<Message>> End::receive(int peer, int channel) {
+  if (auto ok = check(peer, channel); !ok) return base::fail(ok.error());
+  InLane& lane = in(peer, channel);
+  if (lane.empty()) pump();
+  if (lane.empty() && peer_at(peer).left) return base::fail(gone(peer, "; nothing more comes from it"));
+  if (lane.empty()) return std::nullopt;
+  const InLane::Slot& slot = lane.oldest();
+  return Message{slot.tag, {static_cast<const std::byte*>(slot.payload.data()), slot.payload.size()}};
+}
+
+Result<void> End::release(int peer, int channel) {
+  if (auto ok = check(peer, channel); !ok) return ok;
+  InLane& lane = in(peer, channel);
+  if (lane.empty()) return base::fail(problem_with(peer, "sent nothing that could be released"));
+  lane.release();
+  acknowledge(peer, channel);
+  return {};
+}
+
+// When the link has no room, the next pump tries again; a later count says all of an earlier one.
+void End::acknowledge(int peer, int channel) {
+  InLane& lane = in(peer, channel);
+  FrameHeader head = header(FrameKind::consumed, peer);
+  head.channel = static_cast<std::uint32_t>(channel);
+  head.sequence = lane.released;
+  if (!peer_at(peer).link->send(head)) return;
+  lane.told = lane.released;
+  out(peer, channel).counters.header_bytes.add(frame_header_bytes);
+}
+
+bool End::connected() const {
+  return std::all_of(peers_.begin(), peers_.end(), [](const Peer& peer) { return peer.link == nullptr || peer.link->was_connected(); });
+}
+
+bool End::set_reason(const Problem& reason) {
+  const std::lock_guard lock(reason_mutex_);
+  if (aborted_.load(std::memory_order_relaxed)) return false;
+  reason_ = reason;
+  aborted_.store(true, std::memory_order_release);
+  return true;
+}
+
+void End::abort(const Problem& reason) {
+  if (set_reason(reason)) telling_.store(true, std::memory_order_release);
+  wake();
+}
+
+void End::tell_abort() {
+  if (!telling_.load(std::memory_order_acquire)) return;
+  const auto text = comm::to_bytes(state().error());
+  for (int peer = 0; peer < ranks(); ++peer) {
+    Peer& told = peer_at(peer);
+    if (told.link == nullptr || told.told_abort) continue;
+    FrameHeader head = header(FrameKind::abort, peer);
+    head.payload_bytes = text.size();
+    told.told_abort = told.link->send_copy(head, text);
+  }
+}
+
+comm::Traffic End::traffic(int peer) const {
+  comm::Traffic sum;
+  if (peer < 0 || peer >= ranks()) return sum;
+  const Peer& known = peers_[static_cast<std::size_t>(peer)];
+  for (const OutLane& lane : known.out) {
+    sum.sent_payload_bytes += lane.counters.payload_bytes.get();
+    sum.sent_header_bytes += lane.counters.header_bytes.get();
+    sum.sent_messages += lane.counters.messages.get();
+  }
+  for (const InLane& lane : known.in) {
+    sum.received_payload_bytes += lane.counters.payload_bytes.get();
+    sum.received_header_bytes += lane.counters.header_bytes.get();
+    sum.received_messages += lane.counters.messages.get();
+  }
+  sum.stale_messages = known.stale.get();
+  return sum;
+}
+
+}  // namespace trainyard::zmq

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The header frame of the data plane: 64 bytes, little-endian, closed by a CRC-32C of the 60 before it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace trainyard::zmq {
+
+enum class FrameKind : std::uint16_t { data = 1, consumed = 2, abort = 3, leave = 4 };
+
+constexpr bool has_payload(FrameKind kind) { return kind == FrameKind::data || kind == FrameKind::abort; }
+
+struct FrameHeader {
+  FrameKind kind = FrameKind::data;
+  std::uint64_t run_key = 0;
+  std::uint32_t generation = 0;
+  std::uint32_t from = 0;
+  std::uint32_t to = 0;
+  std::uint32_t channel = 0;
+  std::uint64_t sequence = 0;  // of data, from 0 in each lane; of consumed, how many messages were
+  std::uint32_t step = 0;
+  std::uint32_t op = 0;
+  std::uint64_t payload_bytes = 0;
+  bool operator==(const FrameHeader&) const = default;
+};
+
+constexpr std::size_t frame_header_bytes = 64;
+
+std::array<std::byte, frame_header_bytes> encode(const FrameHeader& header);
+// Nothing when the length, magic, version, kind or checksum is wrong.
+std::optional<FrameHeader> decode(std::span<const std::byte> frame);
+
+}  // namespace trainyard::zmq

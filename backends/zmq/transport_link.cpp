@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "backends/zmq/transport_link.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "backends/zmq/transport_lanes.h"
+#include "core/base/clock.h"
+#include "core/comm/problem_bytes.h"
+
+namespace trainyard::zmq {
+namespace {
+
+constexpr int linger_milliseconds = 1000;
+
+int milliseconds(std::chrono::milliseconds span) { return static_cast<int>(span.count()); }
+
+// A message that borrows its bytes: with no function to free them, ZeroMQ takes them as constant and copies nothing.
+::zmq::message_t borrow(std::span<const std::byte> bytes) {
+  return {const_cast<std::byte*>(bytes.data()), bytes.size(), static_cast<::zmq::free_fn*>(nullptr)};
+}
+
+}  // namespace
+
+void configure(::zmq::socket_t& socket, const TransportOptions& options) {
+  using namespace ::zmq;
+  socket.set(sockopt::maxmsgsize, static_cast<std::int64_t>(std::max(options.maximum_payload_bytes, comm::maximum_problem_bytes)));
+  // Every lane may have a full window of messages and as many acknowledgements on the way; the rest is for abort and leave.
+  const int most = 2 * static_cast<int>(window_messages) * options.channels + 16;
+  socket.set(sockopt::sndhwm, most);
+  socket.set(sockopt::rcvhwm, most);
+  socket.set(sockopt::linger, linger_milliseconds);
+  socket.set(sockopt::handshake_ivl, 2000);
+  socket.set(sockopt::connect_timeout, 5000);
+  socket.set(sockopt::backlog, 1024);
+  socket.set(sockopt::heartbeat_ivl, milliseconds(options.heartbeat_interval));
+  socket.set(sockopt::heartbeat_timeout, milliseconds(options.heartbeat_limit));
+  socket.set(sockopt::heartbeat_ttl, milliseconds(options.heartbeat_limit));
+}
+
+Link::Link(::zmq::context_t& context, const std::string& endpoint, int peer, const TransportOptions& options)
+    : endpoint_(endpoint), monitor_(context, ::zmq::socket_type::pair), socket_(context, ::zmq::socket_type::push) {
+  configure(socket_, options);
+  // Nothing is queued for a peer that is not there: what is posted is on its way, and leaving never waits for the gone.
+  socket_.set(::zmq::sockopt::immediate, 1);
+  socket_.set(::zmq::sockopt::reconnect_ivl, 20);
+  socket_.set(::zmq::sockopt::reconnect_ivl_max, 500);
+  const std::string monitor_endpoint = "inproc://monitor-" + std::to_string(peer);
+  if (zmq_socket_monitor(socket_.handle(), monitor_endpoint.c_str(), ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED) != 0) throw ::zmq::error_t();
+  monitor_.set(::zmq::sockopt::linger, 0);
+  monitor_.connect(monitor_endpoint);
+  socket_.connect(endpoint);
+}
+
+bool Link::send(const FrameHeader& header, std::span<const std::byte> payload) { return send_parts(header, borrow(payload)); }
+
+bool Link::send_copy(const FrameHeader& header, std::span<const std::byte> payload) {
+  return send_parts(header, ::zmq::message_t(payload.data(), payload.size()));
+}
+
+bool Link::send_parts(const FrameHeader& header, ::zmq::message_t body) {
+  const auto frame = encode(header);
+  ::zmq::message_t head(frame.data(), frame.size());
+  const bool more = has_payload(header.kind);
+  const int flags = ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0);
+  // A send looks for news of its connection only now and then; asking for events always does. Without, a fresh connection
+  // could go unseen, and nothing would tell of it again.
+  if (zmq_msg_send(head.handle(), socket_.handle(), flags) < 0) {
+    if ((socket_.get(::zmq::sockopt::events) & ZMQ_POLLOUT) == 0) return false;
+    if (zmq_msg_send(head.handle(), socket_.handle(), flags) < 0) return false;
+  }
+  if (!more) return true;
+  // Once the first part found room, the rest of a message always does (zmq_send(3)).
+  return zmq_msg_send(body.handle(), socket_.handle(), ZMQ_DONTWAIT) >= 0;
+}
+
+// An event is two frames: a 16-bit number with a 32-bit value, and the address (zmq_socket_monitor(3)).
+bool Link::watch() {
+  bool changed = false;
+  ::zmq::message_t event, address;
+  while (zmq_msg_recv(event.handle(), monitor_.handle(), ZMQ_DONTWAIT) >= 0) {
+    std::uint16_t number = 0;
+    if (event.size() >= sizeof number) std::memcpy(&number, event.data(), sizeof number);
+    if (event.more()) zmq_msg_recv(address.handle(), monitor_.handle(), ZMQ_DONTWAIT);
+    if (number == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) connected_ = true;
+    if (number == ZMQ_EVENT_DISCONNECTED && connected_ && lost_since_ == 0) lost_since_ = base::now_nanoseconds();
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace trainyard::zmq

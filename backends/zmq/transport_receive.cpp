@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What comes in: frames, the health of links, and waiting for either. Whatever a frame holds, it is taken, dropped and
+// counted, or ends the transport with a Problem.
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <ctime>
+#include <utility>
+
+#include "backends/zmq/transport_end.h"
+#include "core/base/clock.h"
+#include "core/comm/problem_bytes.h"
+
+namespace trainyard::zmq {
+namespace {
+
+constexpr int frames_at_once = 256;  // a flood of frames does not keep the owner from its own work
+constexpr std::int64_t millisecond = 1'000'000;
+constexpr std::int64_t watch_every = 10 * millisecond;
+// A peer's last frames and the end of its connection come by different ways; its leave may be read a little later.
+constexpr std::int64_t grace_after_loss = 200 * millisecond;
+constexpr std::int64_t longest_sleep = 50 * millisecond;
+
+}  // namespace
+
+WakeEvent::WakeEvent() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+WakeEvent::~WakeEvent() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+void WakeEvent::raise() {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto written = ::write(fd_, &one, sizeof one);
+}
+
+bool WakeEvent::take() {
+  std::uint64_t count = 0;
+  return ::read(fd_, &count, sizeof count) == sizeof count;
+}
+
+void End::pump() {
+  for (int i = 0; i < frames_at_once && take_frame(); ++i) {
+  }
+  for (int peer = 0; peer < ranks(); ++peer)
+    for (int channel = 0; channel < static_cast<int>(peer_at(peer).in.size()); ++channel)
+      if (in(peer, channel).told < in(peer, channel).released) acknowledge(peer, channel);
+  if (base::now_nanoseconds() >= next_watch_) watch_links();
+  tell_abort();
+}
+
+// One message of the inbox; false when there is none.
+bool End::take_frame() {
+  ::zmq::message_t head, payload;
+  if (zmq_msg_recv(head.handle(), inbox_.handle(), ZMQ_DONTWAIT) < 0) return false;
+  const auto header = decode({static_cast<const std::byte*>(head.data()), head.size()});
+  bool whole = header && head.more() == has_payload(header->kind);
+  if (whole && head.more()) {
+    whole = zmq_msg_recv(payload.handle(), inbox_.handle(), ZMQ_DONTWAIT) >= 0 && !payload.more() && payload.size() == header->payload_bytes;
+  }
+  if (inbox_.get(::zmq::sockopt::rcvmore)) drop_rest();
+  if (whole) accept(*header, std::move(payload));
+  else reject();
+  return true;
+}
+
+void End::drop_rest() {
+  ::zmq::message_t part;
+  do {
+    if (zmq_msg_recv(part.handle(), inbox_.handle(), ZMQ_DONTWAIT) < 0) return;
+  } while (part.more());
+}
+
+void End::accept(const FrameHeader& header, ::zmq::message_t payload) {
+  const bool addressed = header.run_key == options_.run_key && header.to == static_cast<std::uint32_t>(rank()) &&
+                         header.from < static_cast<std::uint32_t>(ranks()) && header.channel < static_cast<std::uint32_t>(options_.channels);
+  if (!addressed || peers_[header.from].link == nullptr) return reject();
+  Peer& peer = peers_[header.from];
+  if (header.generation < identity_.generation) return peer.stale.add(1);
+  if (header.generation > identity_.generation) return reject();
+  changed_ = true;
+  switch (header.kind) {
+    case FrameKind::data: return accept_data(header, std::move(payload));
+    case FrameKind::consumed: return accept_consumed(header);
+    case FrameKind::abort: return void(set_reason(comm::problem_from_bytes({static_cast<const std::byte*>(payload.data()), payload.size()})));
+    case FrameKind::leave: peer.left = true;
+  }
+}
+
+void End::accept_data(const FrameHeader& header, ::zmq::message_t payload) {
+  InLane& lane = peers_[header.from].in[header.channel];
+  if (header.sequence < lane.arrived || lane.full()) return reject();
+  if (header.sequence > lane.arrived)
+    return abort(problem_with(static_cast<int>(header.from), "sent message " + std::to_string(header.sequence) + " of channel " +
+                                                                 std::to_string(header.channel) + ", but message " + std::to_string(lane.arrived) +
+                                                                 " never came"));
+  lane.counters.add_message(payload.size(), frame_header_bytes);
+  InLane::Slot& slot = lane.slots[lane.arrived++ % window_messages];
+  slot.tag = {header.generation, header.step, header.op};
+  slot.payload = std::move(payload);
+}
+
+void End::accept_consumed(const FrameHeader& header) {
+  Peer& peer = peers_[header.from];
+  if (!peer.out[header.channel].set_consumed(header.sequence)) return reject();
+  peer.in[header.channel].counters.header_bytes.add(frame_header_bytes);
+}
+
+void End::watch_links() {
+  const std::int64_t now = base::now_nanoseconds();
+  next_watch_ = now + watch_every;
+  for (int peer = 0; peer < ranks(); ++peer) {
+    Link* link = peer_at(peer).link.get();
+    if (link == nullptr) continue;
+    if (link->watch()) changed_ = true;
+    if (!peer_at(peer).left) judge(peer, now);
+  }
+}
+
+void End::judge(int peer, std::int64_t now) {
+  const Link& link = *peer_at(peer).link;
+  if (link.lost_since() != 0 && now - link.lost_since() > grace_after_loss)
+    abort(problem_with(peer, "is lost: its connection at " + link.endpoint() + " ended",
+                       "See the log of that rank: its process ended, or its host cannot be reached"));
+  else if (!link.was_connected() && now - started_ > options_.connect_limit.count() * millisecond)
+    abort(problem_with(peer, "cannot be reached at " + link.endpoint(), "Check that it runs, and that no firewall closes the port"));
+}
+
+bool End::wait(std::chrono::microseconds limit) {
+  const std::int64_t end = base::now_nanoseconds() + limit.count() * 1000;
+  for (;;) {
+    pump();
+    const bool woken = wake_.take();
+    if (std::exchange(changed_, false) || woken) return true;
+    if (base::now_nanoseconds() >= end) return false;
+    if (!spin(end)) sleep(end);
+  }
+}
+
+bool End::spin(std::int64_t end) {
+  const std::int64_t until = std::min(end, base::now_nanoseconds() + patience_.spin.count());
+  while (!ready())
+    if (base::now_nanoseconds() >= until) return false;
+  return true;
+}
+
+bool End::ready() { return (inbox_.get(::zmq::sockopt::events) & ZMQ_POLLIN) != 0; }
+
+// A descriptor of ZeroMQ tells only changes: what is there already must be asked for first (ZMQ_FD, zmq_getsockopt(3)).
+void End::sleep(std::int64_t end) {
+  if (ready()) return;
+  for (Peer& peer : peers_)
+    if (peer.link != nullptr && peer.link->events_waiting()) return void(next_watch_ = 0);
+  const std::int64_t span = std::clamp<std::int64_t>(end - base::now_nanoseconds(), 0, longest_sleep);
+  const timespec limit{span / 1'000'000'000, span % 1'000'000'000};
+  ::ppoll(polled_.data(), polled_.size(), &limit, nullptr);
+  next_watch_ = 0;
+}
+
+}  // namespace trainyard::zmq
