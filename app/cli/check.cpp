@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// check: proves the plan of an experiment, as ranks run it, and says what it costs. Opens no samples.
+#include "core/check/check.h"
+
+#include <cstdio>
+
+#include "app/cli/verbs.h"
+#include "core/base/units.h"
+#include "core/strategy/strategy.h"
+
+namespace trainyard::cli {
+namespace {
+
+using base::Json;
+using check::Proof;
+
+constexpr Proof kProofs[] = {Proof::structure, Proof::order, Proof::deadlock, Proof::matching, Proof::races, Proof::meaning};
+
+const char* meaning(Proof proof) {
+  switch (proof) {
+    case Proof::structure: return "every number, span and dependency is in range";
+    case Proof::order: return "members use their groups in one order";
+    case Proof::deadlock: return "all ranks come to an end, even when every send waits for its receive";
+    case Proof::matching: return "every send and the receive it meets mean the same";
+    case Proof::races: return "nothing is read or written while another writes it";
+    case Proof::meaning: return "every update reads the sum over all ranks, each once, equal on all";
+  }
+  return "";
+}
+
+Json rank_json(const check::Report& report, std::size_t rank) {
+  const check::Memory& memory = report.memory[rank];
+  const std::int64_t sent = report.traffic.empty() ? 0 : report.traffic.front().bytes_from(static_cast<std::int32_t>(rank));
+  return {{"rank", rank}, {"sent_bytes", sent}, {"buffer_bytes", memory.buffers}, {"shared_bytes", memory.shared}, {"peak_memory_bytes", memory.peak}};
+}
+
+void print_json_report(const plan::Plan& plan, const check::Report& report) {
+  for (const Proof proof : kProofs) print_json({{"type", "proof"}, {"name", check::name(proof)}, {"proved", true}});
+  for (const check::ProgramTraffic& traffic : report.traffic) {
+    Json line{{"type", "traffic"}, {"program", traffic.program}, {"rounds", traffic.rounds}, {"sent", Json::array()}};
+    for (const check::Sent& sent : traffic.sent)
+      line["sent"].push_back({{"from", sent.from}, {"to", sent.to}, {"bytes", sent.bytes}, {"messages", sent.messages}});
+    print_json(line);
+  }
+  Json result{{"type", "result"}, {"status", "completed"}, {"hash", plan::hash(plan)}, {"ranks", Json::array()}};
+  for (std::size_t rank = 0; rank < report.memory.size(); ++rank) result["ranks"].push_back(rank_json(report, rank));
+  print_json(result);
+}
+
+void print_traffic(const plan::Plan& plan, const check::ProgramTraffic& traffic) {
+  std::printf("program %s: %d rounds a bucket\n", traffic.program.c_str(), traffic.rounds);
+  for (std::int32_t rank = 0; rank < plan.ranks; ++rank)
+    std::printf("  rank %d sends %s\n", rank, base::format_bytes(static_cast<double>(traffic.bytes_from(rank))).c_str());
+}
+
+void print_report(const plan::Plan& plan, const check::Report& report) {
+  for (const Proof proof : kProofs) std::printf("proved: %-10s %s\n", std::string(check::name(proof)).c_str(), meaning(proof));
+  for (const check::ProgramTraffic& traffic : report.traffic)
+    if (!traffic.sent.empty()) print_traffic(plan, traffic);
+  std::printf("memory\n");
+  for (std::size_t rank = 0; rank < report.memory.size(); ++rank) {
+    const check::Memory& memory = report.memory[rank];
+    std::printf("  rank %zu needs %s at once, of %s of buffers; peers read %s\n", rank, base::format_bytes(static_cast<double>(memory.peak)).c_str(),
+                base::format_bytes(static_cast<double>(memory.buffers)).c_str(), base::format_bytes(static_cast<double>(memory.shared)).c_str());
+  }
+  std::printf("plan %s\n", plan::hash(plan).c_str());
+}
+
+int run(const ExperimentArguments& arguments) {
+  const auto resolved = load_resolved(arguments);
+  if (!resolved) return complain(resolved.error(), arguments.json);
+  const auto plan = strategy::make_plan(*resolved);
+  if (!plan) return complain({plan.error()}, arguments.json);
+  const check::Report report = check::examine(*plan);
+  if (!report.findings.empty()) {
+    if (!report.grid.empty()) std::fprintf(stderr, "%s\n", report.grid.c_str());
+    return complain(report.problems(), arguments.json);
+  }
+  arguments.json ? print_json_report(*plan, report) : print_report(*plan, report);
+  return 0;
+}
+
+}  // namespace
+
+void add_check(CLI::App& program, int& exit_code) {
+  auto arguments = std::make_shared<ExperimentArguments>();
+  CLI::App* verb = program.add_subcommand("check", "Prove a plan: no deadlock, no race, the right sum; say its bytes and memory");
+  arguments->add_to(*verb);
+  verb->footer(
+      "Examples:\n"
+      "  trainyard-cli check resources/experiments/four_devices_mirrored_digits.json\n"
+      "  trainyard-cli check experiment.json --set strategy.algorithm=direct --json");
+  verb->callback([arguments, &exit_code] { exit_code = run(*arguments); });
+}
+
+}  // namespace trainyard::cli

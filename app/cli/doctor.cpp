@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// doctor: what this machine has and lacks for running experiments.
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <zmq.hpp>
+
+#include "app/cli/verbs.h"
+#include "app/paths.h"
+#include "backends/cpu/cpu.h"
+#include "backends/shm/transport.h"
+#include "core/base/units.h"
+#include "core/session/run_directory.h"
+
+namespace trainyard::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+enum class Verdict { good, absent, bad };  // absent: nothing that must be there
+
+struct Finding {
+  std::string name;
+  Verdict verdict = Verdict::good;
+  std::string what;
+  std::string advice;
+};
+
+const char* word(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::good: return "ok";
+    case Verdict::absent: return "absent";
+    case Verdict::bad: return "bad";
+  }
+  return "";
+}
+
+// The value of the first line of a /proc file that starts with `key`.
+std::string proc_value(const char* file, const std::string& key) {
+  std::ifstream lines(file);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with(key)) continue;
+    const std::size_t colon = line.find(':');
+    const std::size_t begin = colon == std::string::npos ? colon : line.find_first_not_of(" \t", colon + 1);
+    return begin == std::string::npos ? "" : line.substr(begin);
+  }
+  return "";
+}
+
+int usable_cores() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  return ::sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+Finding system_finding() {
+  utsname names{};
+  ::uname(&names);
+  return {"system", Verdict::good, std::string(names.sysname) + " " + names.release + ", " + names.machine, ""};
+}
+
+Finding processor() {
+  const std::string model = proc_value("/proc/cpuinfo", "model name");
+  const int cores = usable_cores();
+  return {"processor", Verdict::good,
+          (model.empty() ? "unknown model" : model) + ", " + std::to_string(cores) + (cores == 1 ? " core usable" : " cores usable"), ""};
+}
+
+Finding memory() {
+  const double page = static_cast<double>(::sysconf(_SC_PAGESIZE));
+  const double total = page * static_cast<double>(::sysconf(_SC_PHYS_PAGES)),
+               free = 1024 * std::strtod(proc_value("/proc/meminfo", "MemAvailable").c_str(), nullptr);
+  return {"memory", Verdict::good, base::format_bytes(total) + ", " + base::format_bytes(free) + " available", ""};
+}
+
+Finding compute() {
+  const auto made = cpu::make(1);
+  if (!made) return {"compute", Verdict::bad, made.error().what, "Ranks cannot train here."};
+  return {"compute", Verdict::good, (*made)->name(), ""};
+}
+
+Finding zeromq() {
+  int major = 0, minor = 0, patch = 0;
+  ::zmq_version(&major, &minor, &patch);
+  return {"zeromq", Verdict::good, "version " + std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch), ""};
+}
+
+Finding shared_memory() {
+  const auto fd = shm::create({1 << 20, 1 << 20}, 1);
+  if (!fd) return {"shared_memory", Verdict::bad, base::to_string(fd.error()), "Choose --set run.transport=zmq."};
+  const auto transport = shm::open(*fd, 0);
+  ::close(*fd);
+  if (!transport) return {"shared_memory", Verdict::bad, base::to_string(transport.error()), "Choose --set run.transport=zmq."};
+  return {"shared_memory", Verdict::good, "memfd can be made, sealed and mapped", ""};
+}
+
+Finding process_descriptors() {
+  const long fd = ::syscall(SYS_pidfd_open, ::getpid(), 0);
+  if (fd < 0) return {"pidfd", Verdict::absent, std::string("not in this kernel: ") + std::strerror(errno), ""};
+  ::close(static_cast<int>(fd));
+  return {"pidfd", Verdict::good, "there", ""};
+}
+
+Finding runtime_directory() {
+  const auto directory = session::make_socket_directory();
+  if (!directory) return {"runtime_directory", Verdict::bad, base::to_string(directory.error()), "Set XDG_RUNTIME_DIR to a directory of yours."};
+  std::error_code ignored;
+  fs::remove_all(*directory, ignored);
+  return {"runtime_directory", Verdict::good, "sockets go below " + directory->parent_path().string(), ""};
+}
+
+// The directory itself, or the nearest one above it that is there.
+fs::path existing(fs::path path) {
+  std::error_code ignored;
+  while (!fs::exists(path, ignored) && path.has_relative_path()) path = path.parent_path();
+  return path;
+}
+
+Finding runs_directory() {
+  const fs::path runs = session::default_runs_directory();
+  const fs::path there = existing(runs);
+  if (::access(there.c_str(), W_OK | X_OK) != 0)
+    return {"runs_directory", Verdict::bad, runs.string() + " cannot be written: " + std::strerror(errno), "Set XDG_DATA_HOME, or give --out to run."};
+  std::error_code error;
+  const fs::space_info space = fs::space(there, error);
+  return {"runs_directory", Verdict::good, runs.string() + (error ? "" : ", " + base::format_bytes(static_cast<double>(space.available)) + " free"), ""};
+}
+
+Finding program(const char* name, const char* file, Verdict when_missing, const char* advice) {
+  const fs::path path = app::program_directory() / file;
+  if (::access(path.c_str(), X_OK) == 0) return {name, Verdict::good, path.string(), ""};
+  return {name, when_missing, "no " + path.string(), advice};
+}
+
+Finding examples() {
+  const fs::path directory = app::examples_directory();
+  if (directory.empty()) return {"examples", Verdict::absent, "none beside the program", "Set TRAINYARD_RESOURCES to the directory that holds experiments/."};
+  return {"examples", Verdict::good, directory.string(), ""};
+}
+
+std::vector<Finding> findings() {
+  return {system_finding(),
+          processor(),
+          memory(),
+          compute(),
+          zeromq(),
+          shared_memory(),
+          process_descriptors(),
+          runtime_directory(),
+          runs_directory(),
+          program("rank_program", "trainyard-rank", Verdict::bad, "Build or install it beside this program: it runs the ranks."),
+          program("workbench", "trainyard", Verdict::absent, "The command line needs none."),
+          examples(),
+          {"cuda", Verdict::absent, "not built in this version; drawn GPUs run emulated on the CPU", ""},
+          {"nccl", Verdict::absent, "not built in this version; collectives are Trainyard's own", ""}};
+}
+
+bool colours() { return ::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr; }
+
+void print(const Finding& finding) {
+  constexpr std::array<const char*, 3> colour{"\033[32m", "\033[2m", "\033[31m"};
+  const bool coloured = colours();
+  std::printf("%s%-7s%s %-18s %s", coloured ? colour[static_cast<std::size_t>(finding.verdict)] : "", word(finding.verdict), coloured ? "\033[0m" : "",
+              finding.name.c_str(), finding.what.c_str());
+  std::printf(finding.advice.empty() ? "\n" : ". %s\n", finding.advice.c_str());
+}
+
+int run(bool json) {
+  bool usable = true;
+  for (const Finding& finding : findings()) {
+    usable = usable && finding.verdict != Verdict::bad;
+    if (json) print_json({{"type", "finding"}, {"name", finding.name}, {"verdict", word(finding.verdict)}, {"what", finding.what}, {"advice", finding.advice}});
+    else print(finding);
+  }
+  if (json) print_json({{"type", "result"}, {"status", usable ? "completed" : "failed"}, {"version", TRAINYARD_VERSION}, {"usable", usable}});
+  else std::printf("%s\n", usable ? "This machine can run experiments." : "This machine lacks what is marked bad.");
+  return usable ? 0 : 3;
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& program, int& exit_code) {
+  auto json = std::make_shared<bool>(false);
+  CLI::App* verb = program.add_subcommand("doctor", "Say what this machine has and lacks");
+  verb->add_flag("--json", *json, "Print NDJSON on standard output; the last line is the result");
+  verb->footer(
+      "Examples:\n"
+      "  trainyard-cli doctor\n"
+      "  trainyard-cli doctor --json\n"
+      "Exit codes: 0 experiments can run here; 3 something that is needed is bad.");
+  verb->callback([json, &exit_code] { exit_code = run(*json); });
+}
+
+}  // namespace trainyard::cli

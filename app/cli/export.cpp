@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// export: the numbers of a run as CSV, or its ops as a trace for Perfetto. Writes beside the file first, so that a failure
+// leaves what was there.
+#include <cerrno>
+#include <cstdio>
+#include <fstream>
+
+#include "app/cli/verbs.h"
+#include "core/plan/text.h"
+#include "core/telemetry/export_csv.h"
+#include "core/telemetry/export_trace.h"
+
+namespace trainyard::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using telemetry::History;
+using telemetry::OpNames;
+
+struct ExportArguments {
+  std::string directory, format, out;
+  bool json = false;
+};
+
+OpNames names_of(const plan::RankPlan& rank) {
+  OpNames names;
+  for (const plan::Program& program : rank.programs) {
+    OpNames::Program& named = names.programs.emplace_back(OpNames::Program{program.name, {}});
+    for (const plan::Op& op : program.ops) named.ops.push_back({plan::token(op), rank.lanes[op.lane.index()].name});
+  }
+  return names;
+}
+
+// What the recorded plans say. They are one rank's text each; together they read as a plan whose groups nobody asks for.
+// When one is lost or cannot be read, ops keep their numbers.
+std::vector<OpNames> recorded_names(const History& history) {
+  std::string text = "plan 1\nschedule steps 0 full 0\n";
+  for (int rank = 0; rank < history.ranks(); ++rank) text += history.plan_text(rank);
+  const auto parsed = plan::parse(text);
+  std::vector<OpNames> names;
+  if (!parsed) std::fprintf(stderr, "warning: the recorded plans cannot be read, so ops have numbers only: %s\n", base::to_string(parsed.error()).c_str());
+  else
+    for (int rank = 0; rank < parsed->ranks; ++rank) names.push_back(names_of(parsed->rank_plan(rank)));
+  return names;
+}
+
+base::Result<void> write(const ExportArguments& arguments, const History& history, std::ostream& out) {
+  if (arguments.format == "csv") return telemetry::export_csv(history, out);
+  auto written = telemetry::export_trace(arguments.directory, recorded_names(history), out);
+  if (!written && out && !history.damage().empty()) return {};  // damage, of which the caller warns: what can be read was written
+  return written;
+}
+
+base::Result<void> write_file(const ExportArguments& arguments, const History& history) {
+  const fs::path partial = arguments.out + ".partial";
+  std::error_code error;
+  {
+    std::ofstream out(partial, std::ios::binary | std::ios::trunc);
+    if (!out) return base::fail(base::system_problem(arguments.out, "cannot be written", errno));
+    const auto written = write(arguments, history, out);
+    out.close();
+    if (!written || !out) {
+      fs::remove(partial, error);
+      return written ? base::fail({base::ProblemCode::failed, arguments.out, "cannot be written to the end", "", "Free space on that disk, or write elsewhere"})
+                     : written;
+    }
+  }
+  fs::rename(partial, arguments.out, error);
+  if (!error) return {};
+  const base::Problem problem = base::system_problem(arguments.out, "cannot be written", error.value());
+  fs::remove(partial, error);
+  return base::fail(problem);
+}
+
+int run(const ExportArguments& arguments) {
+  const auto history = load_history(arguments.directory);
+  if (!history) return complain({history.error()}, arguments.json);
+  if (const auto written = write_file(arguments, *history); !written) return complain({written.error()}, arguments.json);
+  std::error_code error;
+  const auto bytes = fs::file_size(arguments.out, error);
+  base::Json result{{"type", "result"}, {"status", "completed"}, {"format", arguments.format}, {"file", arguments.out}, {"bytes", error ? 0 : bytes}};
+  if (!history->damage().empty()) result["damage"] = history->damage();
+  if (arguments.json) print_json(result);
+  else std::fprintf(stderr, "wrote %s\n", arguments.out.c_str());
+  return 0;
+}
+
+}  // namespace
+
+void add_export(CLI::App& program, int& exit_code) {
+  auto arguments = std::make_shared<ExportArguments>();
+  CLI::App* verb = program.add_subcommand("export", "Write a run as CSV, or as a trace for Perfetto and Chrome");
+  verb->add_option("run_directory", arguments->directory, "Directory of the run")->required()->type_name("DIR");
+  verb->add_option("--format", arguments->format, "csv: every logged number; trace: every op, for ui.perfetto.dev")
+      ->required()
+      ->check(CLI::IsMember({"csv", "trace"}));
+  verb->add_option("--out", arguments->out, "File to write")->required()->type_name("FILE");
+  verb->add_flag("--json", arguments->json, "Print NDJSON on standard output; the last line is the result");
+  verb->footer(
+      "Examples:\n"
+      "  trainyard-cli export RUN_DIRECTORY --format csv --out run.csv\n"
+      "  trainyard-cli export RUN_DIRECTORY --format trace --out run.trace.json   (open it in ui.perfetto.dev)");
+  verb->callback([arguments, &exit_code] { exit_code = run(*arguments); });
+}
+
+}  // namespace trainyard::cli

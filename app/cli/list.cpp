@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// list: the stable names of what can be chosen, with a line of help each.
+#include <algorithm>
+#include <cstdio>
+
+#include "app/cli/verbs.h"
+#include "app/paths.h"
+#include "core/experiment/fields.h"
+
+namespace trainyard::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Item {
+  std::string name, help;
+  std::string file;  // of examples
+};
+
+const char* help(experiment::StrategyKind kind) {
+  switch (kind) {
+    case experiment::StrategyKind::one_device: return "Everything on one device; nothing is sent";
+    case experiment::StrategyKind::mirrored: return "A replica on every device; gradients are all-reduced in buckets while the backward pass goes on";
+  }
+  return "";
+}
+
+const char* help(collective::Algorithm algorithm) {
+  switch (algorithm) {
+    case collective::Algorithm::ring: return "Reduce-scatter around a ring, then all-gather around it: least bytes, 2(n-1) rounds";
+    case collective::Algorithm::direct: return "Every rank owns a share: pairwise reduce-scatter, then all-gather: least bytes, 2 rounds, all links at once";
+  }
+  return "";
+}
+
+const char* help(data::DataKind kind) {
+  switch (kind) {
+    case data::DataKind::digits: return "Drawn digits, 28 x 28, 10 classes; generated, needs no file";
+    case data::DataKind::spirals: return "Interleaved spirals in the plane; generated, needs no file";
+    case data::DataKind::blobs: return "Gaussian clouds; generated, needs no file";
+    case data::DataKind::idx: return "IDX files, as MNIST comes in, plain or .gz";
+    case data::DataKind::csv: return "A CSV file: one sample a line, one column the class";
+  }
+  return "";
+}
+
+template <class Enum>
+std::vector<Item> named() {
+  std::vector<Item> items;
+  for (const auto& [value, word] : base::Names<Enum>::table) items.push_back({std::string(word), help(value), ""});
+  return items;
+}
+
+// There is one kind of model; its layers are named in its help.
+std::vector<Item> models() {
+  std::string layers;
+  for (const std::string& name : base::all_names<model::LayerKind>()) layers += (layers.empty() ? "" : ", ") + name;
+  return {{"mlp", "A multi-layer perceptron: a list of layers (" + layers + ") and a softmax cross-entropy loss", ""}};
+}
+
+Item example(const fs::path& file) {
+  const auto experiment = experiment::load(file);
+  return {file.stem().string(), experiment ? experiment->name : "cannot be read: " + experiment.error().front().what, file.string()};
+}
+
+std::vector<Item> examples() {
+  std::vector<Item> items;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(app::examples_directory(), error))
+    if (entry.path().extension() == ".json") items.push_back(example(entry.path()));
+  std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) { return a.name < b.name; });
+  return items;
+}
+
+struct Kind {
+  const char* name;
+  std::vector<Item> (*items)();
+};
+constexpr Kind kKinds[] = {{"strategies", named<experiment::StrategyKind>},
+                           {"algorithms", named<collective::Algorithm>},
+                           {"models", models},
+                           {"datasets", named<data::DataKind>},
+                           {"examples", examples}};
+
+void print_items(const std::vector<Item>& items) {
+  std::size_t width = 0;
+  for (const Item& item : items) width = std::max(width, item.name.size());
+  for (const Item& item : items) std::printf("%-*s  %s\n", static_cast<int>(width), item.name.c_str(), item.help.c_str());
+}
+
+void print_json_items(const char* kind, const std::vector<Item>& items) {
+  base::Json names = base::Json::array();
+  for (const Item& item : items) {
+    base::Json line{{"type", "item"}, {"name", item.name}, {"help", item.help}};
+    if (!item.file.empty()) line["file"] = item.file;
+    print_json(line);
+    names.push_back(item.name);
+  }
+  print_json({{"type", "result"}, {"status", "completed"}, {"kind", kind}, {"names", names}});
+}
+
+int run(const std::string& wanted, bool json) {
+  const Kind& kind = *std::find_if(std::begin(kKinds), std::end(kKinds), [&](const Kind& k) { return wanted == k.name; });
+  const std::vector<Item> items = kind.items();
+  if (json) print_json_items(kind.name, items);
+  else print_items(items);
+  return 0;
+}
+
+}  // namespace
+
+void add_list(CLI::App& program, int& exit_code) {
+  auto kind = std::make_shared<std::string>();
+  auto json = std::make_shared<bool>(false);
+  std::vector<std::string> kinds;
+  for (const Kind& k : kKinds) kinds.emplace_back(k.name);
+  CLI::App* verb = program.add_subcommand("list", "List what can be chosen: strategies, algorithms, models, data sets, examples");
+  verb->add_option("kind", *kind, "What to list")->required()->check(CLI::IsMember(kinds));
+  verb->add_flag("--json", *json, "Print NDJSON on standard output; the last line is the result");
+  verb->footer(
+      "Examples:\n"
+      "  trainyard-cli list strategies\n"
+      "  trainyard-cli list examples --json");
+  verb->callback([kind, json, &exit_code] { exit_code = run(*kind, *json); });
+}
+
+}  // namespace trainyard::cli

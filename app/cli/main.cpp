@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// trainyard-cli: everything the workbench does, without a window.
+#include "app/cli/verbs.h"
+
+int main(int argc, char** argv) {
+  using namespace trainyard;
+  CLI::App program{"Trainyard: draw a topology, pick a strategy, train for real.", "trainyard-cli"};
+  program.set_version_flag("--version", TRAINYARD_VERSION);
+  program.require_subcommand(1);
+  program.footer(
+      "Examples:\n"
+      "  trainyard-cli run resources/experiments/four_devices_mirrored_digits.json\n"
+      "  trainyard-cli run experiment.json --set training.batch_per_rank=64 --steps 100 --json\n"
+      "  trainyard-cli plan experiment.json --expand\n"
+      "Exit codes: 0 done; 2 bad usage or bad input; 3 the run failed; 4 refused; 130 cancelled.");
+  int exit_code = 0;
+  for (const auto add : {cli::add_run, cli::add_plan, cli::add_check, cli::add_simulate, cli::add_validate, cli::add_replay, cli::add_export, cli::add_list,
+                         cli::add_bench, cli::add_doctor, cli::add_completion})
+    add(program, exit_code);
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return program.exit(error) == 0 ? 0 : 2;
+  }
+  return exit_code;
+}

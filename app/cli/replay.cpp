@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// replay: what happened in a run, told from its recording. Runs nothing.
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+
+#include "app/cli/verbs.h"
+#include "core/base/fields.h"
+#include "core/base/units.h"
+#include "core/telemetry/summary.h"
+
+namespace trainyard::cli {
+namespace {
+
+using base::Json;
+using telemetry::History;
+using telemetry::StepValue;
+
+struct ReplayArguments {
+  std::string directory;
+  std::int64_t every = 0;  // 0: about twenty lines
+  bool json = false;
+};
+
+// Something that happened, as a line of JSON and as a line of text.
+struct Moment {
+  double seconds = 0;
+  Json json;
+  std::string text;
+};
+
+std::string formatted(const char* format, double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, format, value);
+  return text;
+}
+
+// The number of the same step in another series: both grow by step.
+const StepValue* at_step(const std::vector<StepValue>& values, std::int32_t step) {
+  const auto at = std::lower_bound(values.begin(), values.end(), step, [](const StepValue& value, std::int32_t s) { return value.step < s; });
+  return at != values.end() && at->step == step ? &*at : nullptr;
+}
+
+Moment measured(const char* type, const StepValue& loss, const StepValue* accuracy) {
+  const bool held_out = std::string_view(type) == "evaluation";
+  const std::string prefix = held_out ? "held_out_" : "train_";
+  Moment moment{loss.seconds, {{"type", type}, {"seconds", loss.seconds}, {"step", loss.step}, {prefix + "loss", loss.value}}, ""};
+  if (accuracy != nullptr) moment.json[prefix + "accuracy"] = accuracy->value;
+  moment.text = "step " + base::format_count(loss.step + 1) + (held_out ? "  held out: loss " : "  loss ") + formatted("%.4f", loss.value);
+  if (accuracy != nullptr) moment.text += formatted("  accuracy %.2f %%", 100 * accuracy->value);
+  return moment;
+}
+
+void add_steps(const History& history, std::int64_t every, std::vector<Moment>& moments) {
+  const auto& losses = history.train_loss();
+  const std::int64_t stride = every > 0 ? every : std::max<std::int64_t>(1, (static_cast<std::int64_t>(losses.size()) + 19) / 20);
+  for (std::size_t i = 0; i < losses.size(); ++i)
+    if ((static_cast<std::int64_t>(i) + 1) % stride == 0 || i + 1 == losses.size())
+      moments.push_back(measured("step", losses[i], at_step(history.train_accuracy(), losses[i].step)));
+}
+
+void add_evaluations(const History& history, std::vector<Moment>& moments) {
+  for (const StepValue& loss : history.held_out_loss()) moments.push_back(measured("evaluation", loss, at_step(history.held_out_accuracy(), loss.step)));
+}
+
+std::string text_of(const Json& object, const char* key) {
+  const auto at = object.find(key);
+  return at != object.end() && at->is_string() ? at->get<std::string>() : "";
+}
+
+std::string problem_text(const Json& object) {
+  const auto at = object.find("problem");
+  if (at == object.end() || !at->is_object()) return "";
+  const std::string where = text_of(*at, "where"), advice = text_of(*at, "advice");
+  return (where.empty() ? "" : where + ": ") + text_of(*at, "what") + (advice.empty() ? "" : ". " + advice);
+}
+
+// States carry the time in nanoseconds of the same clock as everything else; the history counts from the first.
+void add_states(const History& history, std::vector<Moment>& moments) {
+  const auto time_of = [](const Json& state) { return state.value("time_ns", std::int64_t{0}); };
+  const std::int64_t first = history.states().empty() ? 0 : time_of(history.states().front());
+  for (const Json& state : history.states()) {
+    const double seconds = static_cast<double>(time_of(state) - first) * 1e-9;
+    Moment moment{seconds, {{"type", "state"}, {"seconds", seconds}}, text_of(state, "state")};
+    for (const auto& [key, value] : state.items())
+      if (key != "time_ns") moment.json[key] = value;
+    if (const std::string problem = problem_text(state); !problem.empty()) moment.text += ": " + problem;
+    moments.push_back(std::move(moment));
+  }
+}
+
+void add_log(const History& history, std::vector<Moment>& moments) {
+  for (const telemetry::LogLine& line : history.log()) {
+    const std::string who = line.rank < 0 ? "coordinator" : "rank " + std::to_string(line.rank);
+    moments.push_back(
+        {line.seconds, {{"type", "log"}, {"seconds", line.seconds}, {"rank", line.rank}, {"level", line.level}, {"text", line.text}}, who + ": " + line.text});
+  }
+}
+
+std::vector<Moment> tell(const History& history, std::int64_t every) {
+  std::vector<Moment> moments;
+  add_states(history, moments);
+  add_log(history, moments);
+  add_steps(history, every, moments);
+  add_evaluations(history, moments);
+  std::stable_sort(moments.begin(), moments.end(), [](const Moment& a, const Moment& b) { return a.seconds < b.seconds; });
+  return moments;
+}
+
+// A run that never said how it ended: what its recording holds.
+Json unfinished(const History& history) {
+  const telemetry::Summary s = telemetry::summarize(history);
+  Json json{{"type", "result"},     {"status", "unfinished"},         {"steps", s.steps},
+            {"samples", s.samples}, {"wall_seconds", s.wall_seconds}, {"samples_per_second", s.samples_per_second}};
+  json["step_seconds"] = s.step_seconds ? Json{{"median", s.step_seconds->median}, {"p95", s.step_seconds->p95}} : Json();
+  json["train_loss"] = s.train_loss ? Json(*s.train_loss) : Json();
+  json["held_out_accuracy"] = s.held_out_accuracy ? Json(*s.held_out_accuracy) : Json();
+  return json;
+}
+
+std::string number_text(const Json& json, const char* key, const char* format, double scale = 1) {
+  const auto at = json.find(key);
+  return at != json.end() && at->is_number() ? formatted(format, scale * at->get<double>()) : "-";
+}
+
+void print_summary(const Json& result) {
+  std::printf("%s after %s steps: loss %s, held-out accuracy %s %%, %s samples/s\n", text_of(result, "status").c_str(),
+              number_text(result, "steps", "%.0f").c_str(), number_text(result, "train_loss", "%.4f").c_str(),
+              number_text(result, "held_out_accuracy", "%.2f", 100).c_str(), number_text(result, "samples_per_second", "%.0f").c_str());
+}
+
+std::string experiment_name(const Json& header) {
+  const Json document = base::value_at(header, "experiment.document").value_or(Json::object());
+  return document.is_object() ? text_of(document, "name") : "";
+}
+
+std::string when(const Json& header) {
+  const auto at = header.find("started_unix_seconds");
+  if (at == header.end() || !at->is_number()) return "";
+  const auto started = static_cast<std::time_t>(at->get<double>());
+  std::tm local{};
+  char text[64];
+  if (::localtime_r(&started, &local) == nullptr) return "";
+  return std::strftime(text, sizeof text, ", recorded %Y-%m-%d %H:%M:%S", &local) > 0 ? text : "";
+}
+
+void print_title(const History& history) {
+  const std::string name = experiment_name(history.header());
+  std::printf("%s%d %s%s, by version %s\n", name.empty() ? "" : (name + ": ").c_str(), history.ranks(), history.ranks() == 1 ? "rank" : "ranks",
+              when(history.header()).c_str(), text_of(history.header(), "software").c_str());
+}
+
+int run(const ReplayArguments& arguments) {
+  const auto history = load_history(arguments.directory);
+  if (!history) return complain({history.error()}, arguments.json);
+  Json result = history->result().is_object() ? history->result() : unfinished(*history);
+  if (!history->damage().empty()) result["damage"] = history->damage();
+  if (!arguments.json) print_title(*history);
+  for (const Moment& moment : tell(*history, arguments.every)) {
+    if (arguments.json) print_json(moment.json);
+    else std::printf("%10s  %s\n", base::format_seconds(moment.seconds).c_str(), moment.text.c_str());
+  }
+  if (arguments.json) print_json(result);
+  else print_summary(result);
+  return 0;
+}
+
+}  // namespace
+
+void add_replay(CLI::App& program, int& exit_code) {
+  auto arguments = std::make_shared<ReplayArguments>();
+  CLI::App* verb = program.add_subcommand("replay", "Print what happened in a run, from its recording");
+  verb->add_option("run_directory", arguments->directory, "Directory of the run")->required()->type_name("DIR");
+  verb->add_option("--every", arguments->every, "Print the loss every so many steps (default: about twenty lines)")->check(CLI::PositiveNumber);
+  verb->add_flag("--json", arguments->json, "Print NDJSON on standard output; the last line is the result");
+  verb->footer(
+      "Examples:\n"
+      "  trainyard-cli replay ~/.local/share/trainyard/runs/2025-01-31_12-00-00_digits\n"
+      "  trainyard-cli replay RUN_DIRECTORY --every 1 --json\n"
+      "A recording that ends early (power lost, still running) is told up to there.");
+  verb->callback([arguments, &exit_code] { exit_code = run(*arguments); });
+}
+
+}  // namespace trainyard::cli

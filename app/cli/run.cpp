@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// run: trains an experiment for real. This process is the coordinator.
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+
+#include "app/cli/verbs.h"
+#include "app/launch.h"
+#include "backends/zmq/control.h"
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/base/units.h"
+#include "core/session/run_directory.h"
+
+namespace trainyard::cli {
+namespace {
+
+struct RunArguments : ExperimentArguments {
+  std::int64_t steps = 0;
+  std::string out;
+};
+
+volatile std::sig_atomic_t interrupts = 0;
+void count_interrupt(int) { interrupts = interrupts + 1; }
+
+// A closed pipe or a full file is an error to report, not the end.
+void catch_signals() {
+  struct sigaction action {};
+  action.sa_handler = count_interrupt;
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
+  for (const int signal : {SIGPIPE, SIGXFSZ}) ::signal(signal, SIG_IGN);
+}
+
+// One line on standard error that follows the run; where that is no terminal, a line every few seconds.
+class ProgressLine {
+ public:
+  void show(const session::Status& status, const telemetry::History& history) {
+    const std::int64_t now = base::now_nanoseconds();
+    if (!terminal_ && now - shown_ns_ < 2'000'000'000 && status.state == session::RunState::running) return;
+    shown_ns_ = now;
+    const std::string text = line(status, history);
+    if (text == last_) return;
+    last_ = text;
+    std::fprintf(stderr, terminal_ ? "\r\033[K%s" : "%s\n", text.c_str());
+  }
+  void end() const {
+    if (terminal_) std::fputc('\n', stderr);
+  }
+
+ private:
+  static std::string line(const session::Status& status, const telemetry::History& history) {
+    std::string text = std::string(base::name_of(status.state)) + "  step " + base::format_count(status.step) + " of " + base::format_count(status.steps);
+    char number[64];
+    if (!history.train_loss().empty()) {
+      std::snprintf(number, sizeof number, "  loss %.4f", history.train_loss().back().value);
+      text += number;
+    }
+    if (!history.held_out_accuracy().empty()) {
+      std::snprintf(number, sizeof number, "  held-out accuracy %.2f %%", 100 * history.held_out_accuracy().back().value);
+      text += number;
+    }
+    return text;
+  }
+
+  bool terminal_ = ::isatty(STDERR_FILENO) == 1;
+  std::int64_t shown_ns_ = 0;
+  std::string last_;
+};
+
+void print_status(const session::Status& status, const telemetry::History& history) {
+  base::Json line{{"type", "progress"}, {"state", base::name_of(status.state)}, {"step", status.step}, {"steps", status.steps}};
+  if (!history.train_loss().empty()) line["train_loss"] = history.train_loss().back().value;
+  if (!history.held_out_accuracy().empty()) line["held_out_accuracy"] = history.held_out_accuracy().back().value;
+  print_json(line);
+}
+
+std::string number(const base::Json& value, const char* format) {
+  if (!value.is_number()) return "-";
+  char text[64];
+  std::snprintf(text, sizeof text, format, value.get<double>());
+  return text;
+}
+
+void print_summary(const base::Json& r) {
+  const base::Json& step = r["step_seconds"];
+  std::printf("%s after %s steps in %s\n", r["status"].get<std::string>().c_str(), base::format_count(r["steps"].get<std::int64_t>()).c_str(),
+              base::format_seconds(r["wall_seconds"].get<double>()).c_str());
+  std::printf("  train loss          %s\n", number(r["train_loss"], "%.4f").c_str());
+  std::printf("  held-out accuracy   %s %%\n", r["held_out_accuracy"].is_number() ? number(100 * r["held_out_accuracy"].get<double>(), "%.2f").c_str() : "-");
+  std::printf("  samples per second  %s\n", number(r["samples_per_second"], "%.0f").c_str());
+  if (step.is_object())
+    std::printf("  step                %s median, %s p95\n", base::format_seconds(step["median"].get<double>()).c_str(),
+                base::format_seconds(step["p95"].get<double>()).c_str());
+  std::printf("  sent                %s of payload, %s of headers\n", base::format_bytes(r["wire_bytes"]["payload"].get<double>()).c_str(),
+              base::format_bytes(r["wire_bytes"]["header"].get<double>()).c_str());
+  std::printf("  run directory       %s\n", r["run_directory"].get<std::string>().c_str());
+}
+
+int exit_code_of(const session::CoordinatorResult& outcome) {
+  if (outcome.state == session::RunState::finished) return 0;
+  if (!outcome.problem) return 3;
+  // What only a rank could not get is a failure of the run; input that only a rank could find bad is bad input still.
+  return outcome.problem->code == base::ProblemCode::unavailable ? 3 : cli::exit_code_of(*outcome.problem);
+}
+
+base::Result<session::CoordinatorResult> coordinate(const RunArguments& arguments, const experiment::Experiment& given, experiment::Resolved resolved,
+                                                    std::int64_t started_ns) {
+  const auto run_directory = session::make_run_directory(arguments.out, given.name);
+  if (!run_directory) return base::fail(run_directory.error());
+  const auto sockets = session::make_socket_directory();
+  if (!sockets) return base::fail(sockets.error());
+  auto server = zmq::serve("ipc://" + (*sockets / "control").string(), {run_directory->filename().string(), 1});
+  if (!server) return base::fail(server.error());
+  catch_signals();
+  ProgressLine progress;
+  session::CoordinatorParts parts;
+  parts.given = given;
+  parts.resolved = std::move(resolved);
+  parts.run_directory = *run_directory;
+  parts.server = server->get();
+  parts.launch = app::launch;
+  parts.interrupts = [] { return static_cast<int>(interrupts); };
+  parts.observe = [&](const session::Status& status, const telemetry::History& history) {
+    arguments.json ? print_status(status, history) : progress.show(status, history);
+  };
+  parts.started_ns = started_ns;
+  auto outcome = session::coordinate(std::move(parts));
+  if (!arguments.json) progress.end();
+  server->reset();
+  std::error_code ignored;
+  std::filesystem::remove_all(*sockets, ignored);
+  return outcome;
+}
+
+int run(const RunArguments& arguments) {
+  const std::int64_t started_ns = base::now_nanoseconds();
+  base::set_log_name("coordinator");
+  RunArguments effective = arguments;
+  if (arguments.steps > 0) effective.overrides.push_back("training.steps=" + std::to_string(arguments.steps));
+  const auto given = load(effective);
+  if (!given) return complain(given.error(), arguments.json);
+  auto resolved = load_resolved(effective);
+  if (!resolved) return complain(resolved.error(), arguments.json);
+  const auto outcome = coordinate(effective, *given, std::move(*resolved), started_ns);
+  if (!outcome) return complain({outcome.error()}, arguments.json) == 2 ? 2 : 3;
+  if (arguments.json) print_json(outcome->result);
+  else print_summary(outcome->result);
+  if (outcome->problem) std::fprintf(stderr, "error: %s\n", base::to_string(*outcome->problem).c_str());
+  return exit_code_of(*outcome);
+}
+
+}  // namespace
+
+void add_run(CLI::App& program, int& exit_code) {
+  auto arguments = std::make_shared<RunArguments>();
+  CLI::App* verb = program.add_subcommand("run", "Train an experiment for real");
+  arguments->add_to(*verb);
+  verb->add_option("--steps", arguments->steps, "Stop after this many steps")->check(CLI::PositiveNumber);
+  verb->add_option("--out", arguments->out, "Directory of the run (default: a new one under ~/.local/share/trainyard/runs)")->type_name("DIR");
+  verb->footer(
+      "Examples:\n  trainyard-cli run resources/experiments/one_device_digits.json\n  trainyard-cli run e.json --set strategy.algorithm=direct --steps 200 "
+      "--json\nCtrl-C stops in order and keeps the result; a second Ctrl-C stops at once.");
+  verb->callback([arguments, &exit_code] { exit_code = run(*arguments); });
+}
+
+}  // namespace trainyard::cli

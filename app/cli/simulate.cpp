@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// simulate: the run on a virtual clock, from the drawn speeds, and whether one device would have been faster.
+#include <cstdio>
+
+#include "app/cli/verbs.h"
+#include "core/base/units.h"
+#include "core/sim/verdict.h"
+#include "core/strategy/strategy.h"
+
+namespace trainyard::cli {
+namespace {
+
+using base::Json;
+using base::Result;
+
+struct SimulateArguments : ExperimentArguments {
+  std::int64_t steps = 20;
+};
+
+Result<sim::Outcome> simulate(const experiment::Resolved& resolved, std::int64_t steps) {
+  const auto plan = strategy::make_plan(resolved);
+  if (!plan) return base::fail(plan.error());
+  sim::Options options;
+  options.steps = steps;
+  return sim::simulate(*plan, topology::Network(resolved.document.topology), options);
+}
+
+// The same training on the device of rank 0 alone: the same global batch, so that both learn the same.
+experiment::Resolved on_one_device(experiment::Resolved experiment) {
+  experiment.document.strategy.kind = experiment::StrategyKind::one_device;
+  experiment.document.training.batch_per_rank = experiment.global_batch;
+  experiment.ranks.resize(1);
+  experiment.hosts.resize(1);
+  return experiment;
+}
+
+struct Comparison {
+  double one_device_step_seconds = 0;
+  sim::Verdict verdict;
+};
+
+std::optional<Comparison> compare(const experiment::Resolved& resolved, const sim::Outcome& outcome, std::int64_t steps) {
+  if (resolved.world() == 1) return std::nullopt;
+  const auto other = simulate(on_one_device(resolved), steps);
+  if (!other) return std::nullopt;
+  return Comparison{other->median_step_seconds, sim::judge(outcome, *other)};
+}
+
+Json rank_json(const sim::RankUse& use, std::size_t rank) {
+  return {{"rank", rank},
+          {"peak_memory_bytes", use.peak_memory_bytes},
+          {"memory_bytes", use.memory_bytes},
+          {"compute_seconds", use.compute_seconds},
+          {"input_seconds", use.input_seconds},
+          {"adding_seconds", use.adding_seconds},
+          {"crossing_seconds", use.crossing_seconds},
+          {"waiting_seconds", use.waiting_seconds},
+          {"idle_fraction", use.idle_fraction}};
+}
+
+Json result_json(const sim::Outcome& o, const std::optional<Comparison>& c) {
+  Json json{
+      {"type", "result"}, {"status", "completed"}, {"steps", o.steps}, {"step_seconds", o.median_step_seconds}, {"first_step_seconds", o.first_step_seconds}};
+  json["bubble_fraction"] = o.bubble_fraction;
+  json["wire_bytes"] = o.step_wire_bytes();
+  json["ranks"] = Json::array();
+  for (std::size_t rank = 0; rank < o.ranks.size(); ++rank) json["ranks"].push_back(rank_json(o.ranks[rank], rank));
+  json["predicted"] = {{"seconds", o.predicted_seconds}, {"samples_per_second", o.predicted_samples_per_second}, {"wire_bytes", o.predicted_wire_bytes}};
+  json["explanation"] = o.explain;
+  json["one_device"] = c ? Json{{"step_seconds", c->one_device_step_seconds}, {"speedup", c->verdict.speedup}} : Json();
+  json["verdict"] = c ? Json(c->verdict.sentence) : Json();
+  json["fingerprint"] = o.fingerprint;
+  return json;
+}
+
+void print(const sim::Outcome& o, const std::optional<Comparison>& c) {
+  std::printf("step %s, on a virtual clock from the drawn speeds: %s\n", base::format_seconds(o.median_step_seconds).c_str(), o.explain.c_str());
+  std::printf("  idle                %.1f %% of all ranks' time\n", 100 * o.bubble_fraction);
+  std::printf("  on the wires        %s a step\n", base::format_bytes(static_cast<double>(o.step_wire_bytes())).c_str());
+  for (std::size_t rank = 0; rank < o.ranks.size(); ++rank) {
+    const sim::RankUse& use = o.ranks[rank];
+    std::printf("  rank %-3zu            %s compute, %s adding, %s crossing, %s waiting; %s of memory\n", rank,
+                base::format_seconds(use.compute_seconds).c_str(), base::format_seconds(use.adding_seconds).c_str(),
+                base::format_seconds(use.crossing_seconds).c_str(), base::format_seconds(use.waiting_seconds).c_str(),
+                base::format_bytes(static_cast<double>(use.peak_memory_bytes)).c_str());
+  }
+  std::printf("  whole run           %s, %s samples/s\n", base::format_seconds(o.predicted_seconds).c_str(),
+              base::format_count(static_cast<std::int64_t>(o.predicted_samples_per_second)).c_str());
+  if (c) std::printf("  verdict             %s\n", c->verdict.sentence.c_str());
+  std::printf("  fingerprint         %s\n", o.fingerprint.c_str());
+}
+
+int run(const SimulateArguments& arguments) {
+  const auto resolved = load_resolved(arguments);
+  if (!resolved) return complain(resolved.error(), arguments.json);
+  const auto outcome = simulate(*resolved, arguments.steps);
+  if (!outcome) return complain({outcome.error()}, arguments.json);
+  const auto said = compare(*resolved, *outcome, arguments.steps);
+  if (arguments.json) print_json(result_json(*outcome, said));
+  else print(*outcome, said);
+  return 0;
+}
+
+}  // namespace
+
+void add_simulate(CLI::App& program, int& exit_code) {
+  auto arguments = std::make_shared<SimulateArguments>();
+  CLI::App* verb = program.add_subcommand("simulate", "Run an experiment on a virtual clock, from the drawn speeds");
+  arguments->add_to(*verb);
+  verb->add_option("--steps", arguments->steps, "Simulate so many steps; the rest is predicted from them (default: 20)")->check(CLI::PositiveNumber);
+  verb->footer(
+      "Examples:\n"
+      "  trainyard-cli simulate resources/experiments/four_hosts_ring_digits.json\n"
+      "  trainyard-cli simulate experiment.json --set training.batch_per_rank=512 --json");
+  verb->callback([arguments, &exit_code] { exit_code = run(*arguments); });
+}
+
+}  // namespace trainyard::cli

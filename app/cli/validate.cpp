@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// validate: everything that is wrong with an experiment, at once.
+#include <cstdio>
+
+#include "app/cli/verbs.h"
+#include "core/base/units.h"
+#include "core/experiment/fields.h"
+
+namespace trainyard::cli {
+namespace {
+
+std::string summary(const experiment::Resolved& resolved) {
+  const experiment::Experiment& document = resolved.document;
+  const auto count = [](std::int64_t value) { return base::format_count(value); };
+  return (document.name.empty() ? "" : document.name + ": ") + count(resolved.world()) + (resolved.world() == 1 ? " rank, " : " ranks, ") +
+         std::string(base::name_of(document.strategy.kind)) + ", " + count(resolved.model.elements) + " parameters, global batch " +
+         count(resolved.global_batch) + ", " + count(resolved.steps) + " steps";
+}
+
+int run(const ExperimentArguments& arguments) {
+  const auto resolved = load_resolved(arguments);
+  if (!resolved) return complain(resolved.error(), arguments.json);
+  if (!arguments.json) return std::printf("ok: %s\n", summary(*resolved).c_str()), 0;
+  print_json({{"type", "result"},
+              {"status", "completed"},
+              {"name", resolved->document.name},
+              {"ranks", resolved->world()},
+              {"strategy", base::name_of(resolved->document.strategy.kind)},
+              {"parameters", resolved->model.elements},
+              {"global_batch", resolved->global_batch},
+              {"steps", resolved->steps}});
+  return 0;
+}
+
+}  // namespace
+
+void add_validate(CLI::App& program, int& exit_code) {
+  auto arguments = std::make_shared<ExperimentArguments>();
+  CLI::App* verb = program.add_subcommand("validate", "Say everything that is wrong with an experiment");
+  arguments->add_to(*verb);
+  verb->footer(
+      "Examples:\n"
+      "  trainyard-cli validate experiment.json\n"
+      "  trainyard-cli validate experiment.json --set training.batch_per_rank=256 --json\n"
+      "Exit codes: 0 it can run; 2 it cannot, and every problem was said.");
+  verb->callback([arguments, &exit_code] { exit_code = run(*arguments); });
+}
+
+}  // namespace trainyard::cli

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The verbs of trainyard-cli. Each adds itself to the program and, when it is the one asked for, sets the exit code.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "core/base/json.h"
+#include "core/base/result.h"
+#include "core/experiment/resolve.h"
+#include "core/telemetry/history.h"
+
+namespace trainyard::cli {
+
+void add_run(CLI::App& program, int& exit_code);
+void add_plan(CLI::App& program, int& exit_code);
+void add_check(CLI::App& program, int& exit_code);
+void add_simulate(CLI::App& program, int& exit_code);
+void add_validate(CLI::App& program, int& exit_code);
+void add_replay(CLI::App& program, int& exit_code);
+void add_export(CLI::App& program, int& exit_code);
+void add_list(CLI::App& program, int& exit_code);
+void add_bench(CLI::App& program, int& exit_code);
+void add_doctor(CLI::App& program, int& exit_code);
+void add_completion(CLI::App& program, int& exit_code);
+
+// Exit codes of the contract: 0 done; 2 bad usage or bad input; 3 the run failed; 4 refused; 130 cancelled.
+int exit_code_of(const base::Problem& problem);
+
+// Says the problems on standard error - with --json also as the last line on standard output - and gives the exit code.
+int complain(const base::Problems& problems, bool json);
+void print_json(const base::Json& line);  // one NDJSON line on standard output
+
+// What most verbs take: an experiment file, overrides, --json.
+struct ExperimentArguments {
+  std::string file;
+  std::vector<std::string> overrides;
+  bool json = false;
+
+  void add_to(CLI::App& verb);
+  std::string data_directory;  // where relative data paths start; empty: beside the file
+  base::Result<std::filesystem::path> directory() const;
+};
+
+// The file read, overridden and judged; all problems at once.
+experiment::Checked<experiment::Experiment> load(const ExperimentArguments& arguments);
+experiment::Checked<experiment::Resolved> load_resolved(const ExperimentArguments& arguments);
+
+// The recording in a run directory; whatever keeps it from being read is bad input. Damage is warned of on standard error.
+base::Result<telemetry::History> load_history(const std::string& run_directory);
+
+}  // namespace trainyard::cli

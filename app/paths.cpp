@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/paths.h"
+
+#include <cstdlib>
+
+namespace trainyard::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path if_there(const fs::path& directory) {
+  std::error_code ignored;
+  return fs::is_directory(directory, ignored) ? directory : fs::path{};
+}
+
+// A build lies in build/PRESET/bin of its source tree.
+fs::path in_source_tree(fs::path at) {
+  for (; at.has_relative_path(); at = at.parent_path())
+    if (const fs::path found = if_there(at / "resources" / "experiments"); !found.empty()) return found;
+  return {};
+}
+
+}  // namespace
+
+fs::path program_directory() {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  return error ? fs::path{} : program.parent_path();
+}
+
+fs::path examples_directory() {
+  if (const char* resources = std::getenv("TRAINYARD_RESOURCES"); resources != nullptr && *resources != '\0')
+    return if_there(fs::path(resources) / "experiments");
+  const fs::path programs = program_directory();
+  if (const fs::path installed = if_there(programs.parent_path() / "share" / "trainyard" / "experiments"); !installed.empty()) return installed;
+  return in_source_tree(programs);
+}
+
+}  // namespace trainyard::app

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// trainyard-rank: one process, one drawn device. Started by the coordinator, which hands it a token on standard input.
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <filesystem>
+#include <iostream>
+
+#include "app/data_plane.h"
+#include "app/devices.h"
+#include "backends/zmq/control.h"
+#include "core/base/log.h"
+
+namespace {
+
+using namespace trainyard;
+
+// Ends with the process that started us, also when that is killed.
+bool end_with_parent(pid_t parent) { return ::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && ::getppid() == parent; }
+
+std::string socket_directory(const std::string& endpoint) {
+  const std::size_t scheme = endpoint.find("://");
+  return scheme == std::string::npos ? "" : std::filesystem::path(endpoint.substr(scheme + 3)).parent_path().string();
+}
+
+int exit_code(const base::Problem& problem) {
+  if (problem.code == base::ProblemCode::refused) return 4;
+  return problem.code == base::ProblemCode::bad_usage || problem.code == base::ProblemCode::bad_input ? 2 : 3;
+}
+
+int not_a_child(pid_t parent) {
+  std::cerr << "error: process " << parent << " did not start this one, or has ended. Ranks are started by: trainyard-cli run EXPERIMENT\n";
+  return 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App program{"One rank of a Trainyard run. Started by trainyard-cli, not by hand.", "trainyard-rank"};
+  session::RankIdentity identity;
+  int shared_memory = -1;
+  pid_t parent = 0;
+  program.add_option("--rank", identity.rank, "Number of this rank")->required();
+  program.add_option("--endpoint", identity.endpoint, "Control endpoint of the coordinator")->required();
+  program.add_option("--parent", parent, "Process number of the coordinator")->required();
+  program.add_option("--shared-memory", shared_memory, "Descriptor of the shared memory");
+  CLI11_PARSE(program, argc, argv);
+  if (!end_with_parent(parent)) return not_a_child(parent);
+  for (const int signal : {SIGPIPE, SIGXFSZ}) ::signal(signal, SIG_IGN);  // an error to report, not the end
+  std::getline(std::cin, identity.token);
+  base::set_log_name("rank " + std::to_string(identity.rank));
+
+  session::RankServices services;
+  services.connect = zmq::connect;
+  services.make_compute = app::make_compute;
+  services.make_data_plane = [&](const session::DataPlaneRequest& request) {
+    return app::make_data_plane(request, shared_memory, socket_directory(identity.endpoint));
+  };
+  const auto done = session::run_rank(identity, services);
+  return done ? 0 : exit_code(done.error());
+}
