@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Everything that can be done to the drawing, as actions with a shortcut: for menus, toolbars and the canvas itself.
+#pragma once
+
+#include <QAction>
+#include <QObject>
+#include <map>
+
+#include "ui/canvas/arrange.h"
+#include "ui/canvas/topology_view.h"
+
+class QMenu;
+
+namespace trainyard::ui {
+
+class CanvasActions : public QObject {
+  Q_OBJECT
+ public:
+  CanvasActions(Document& document, Selection& selection, TopologyView& view, QObject* parent = nullptr);
+
+  // By name: cut copy paste duplicate delete select_all rename | select_tool connect_tool | place_cpu place_gpu place_tpu
+  // place_host place_switch | toggle_idle | align_left align_centre align_right align_top align_middle align_bottom
+  // distribute_horizontally distribute_vertically arrange | zoom_in zoom_out zoom_actual zoom_fit
+  QAction* action(const QString& name) const;
+
+  void fill_edit_menu(QMenu& menu) const;  // undo and redo are the window's
+  void fill_place_menu(QMenu& menu) const;
+  void fill_arrange_menu(QMenu& menu) const;
+  void fill_view_menu(QMenu& menu) const;
+
+ private:
+  QAction* add(const QString& name, const QString& icon, const QString& text, const QKeySequence& keys, const std::function<void()>& run);
+  void add_edits();
+  void add_places();
+  void add_arrangements();
+  void add_views();
+  void fill(QMenu& menu, const QStringList& names) const;
+  void fill_context_menu(QMenu& menu, const Part& part) const;
+  void enable();
+
+  void copy();
+  void paste();
+  void add_fragment(const QString& text, const Fragment& fragment, int times);
+  void remove(const QString& text);
+  void toggle_idle();
+  void change(const QString& text, const std::function<void(topology::Topology&)>& change);
+
+  Document& document_;
+  Selection& selection_;
+  TopologyView& view_;
+  std::map<QString, QAction*> actions_;
+  int pasted_ = 0;  // times since the last copy: each paste lands a little further
+};
+
+}  // namespace trainyard::ui

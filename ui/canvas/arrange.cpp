@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/canvas/arrange.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <span>
+
+namespace trainyard::ui {
+namespace {
+
+using topology::Host;
+using topology::Switch;
+using topology::Topology;
+
+constexpr double kHostGap = 96, kSwitchGap = 112, kBesideSwitch = 192, kBlockGap = 160;
+constexpr double kAspect = 1.5;  // of a block: about a window's
+
+// A host or switch: a place that can be set, with its size.
+struct Node {
+  double* x;
+  double* y;
+  QSizeF size;
+  std::string name;
+
+  QRectF rect() const { return {QPointF(*x, *y), size}; }
+  void put(double to_x, double to_y) const {
+    const Place place = snapped({to_x, to_y});
+    *x = place.x, *y = place.y;
+  }
+  void put_centre(QPointF at) const { put(at.x() - size.width() / 2, at.y() - size.height() / 2); }
+};
+using Nodes = std::vector<Node>;
+
+Node node(Host& host) { return {&host.x, &host.y, host_size(host.devices.size()), host.name}; }
+Node node(Switch& one) { return {&one.x, &one.y, switch_size(), one.name}; }
+
+Nodes nodes_of(Topology& topology, const std::set<std::string>& names) {
+  Nodes nodes;
+  for (Host& host : topology.hosts)
+    if (names.contains(host.name)) nodes.push_back(node(host));
+  for (Switch& one : topology.switches)
+    if (names.contains(one.name)) nodes.push_back(node(one));
+  return nodes;
+}
+
+void align_one(const Node& node, const QRectF& all, Edge edge) {
+  const QRectF r = node.rect();
+  switch (edge) {
+    case Edge::left: return node.put(all.left(), r.top());
+    case Edge::centre: return node.put(all.center().x() - r.width() / 2, r.top());
+    case Edge::right: return node.put(all.right() - r.width(), r.top());
+    case Edge::top: return node.put(r.left(), all.top());
+    case Edge::middle: return node.put(r.left(), all.center().y() - r.height() / 2);
+    case Edge::bottom: return node.put(r.left(), all.bottom() - r.height());
+  }
+}
+
+// A grid of `wide` columns whose top left is `at`; returns what it covers.
+QRectF place_grid(const Nodes& nodes, QPointF at, std::size_t wide, double gap = kHostGap) {
+  QRectF covered(at, QSizeF(0, 0));
+  double y = at.y();
+  for (std::size_t first = 0; first < nodes.size(); first += wide) {
+    double x = at.x(), tallest = 0;
+    for (std::size_t i = first; i < std::min(first + wide, nodes.size()); ++i) {
+      nodes[i].put(x, y);
+      covered |= nodes[i].rect();
+      x += nodes[i].size.width() + gap;
+      tallest = std::max(tallest, nodes[i].size.height());
+    }
+    y += tallest + kHostGap;
+  }
+  return covered;
+}
+
+// A last row that is not full stands in the middle.
+void centre_last_row(const Nodes& nodes, std::size_t wide, double middle) {
+  const std::size_t in_last = nodes.size() % wide;
+  if (in_last == 0) return;
+  const auto row = std::span(nodes).last(in_last);
+  const double by = middle - (row.front().rect() | row.back().rect()).center().x();
+  for (const Node& one : row) one.put(*one.x + by, *one.y);
+}
+
+// Columns that give a grid of these nodes the aspect of a window.
+std::size_t columns_for(const Nodes& nodes) {
+  QSizeF largest;
+  for (const Node& one : nodes) largest = largest.expandedTo(one.size);
+  const double tall_to_wide = (largest.height() + kHostGap) / (largest.width() + kHostGap);
+  return static_cast<std::size_t>(std::max(2.0, std::round(std::sqrt(kAspect * static_cast<double>(nodes.size()) * tall_to_wide))));
+}
+
+// Few hosts stand left and right of their switch, many in rows above and below. Returns what the block covers.
+QRectF place_around(const Node& hub, const Nodes& hosts, QPointF at) {
+  if (hosts.size() <= 2) {
+    Nodes row{hosts.begin(), hosts.begin() + std::min<std::ptrdiff_t>(1, std::ssize(hosts))};
+    row.push_back(hub);
+    if (hosts.size() == 2) row.push_back(hosts[1]);
+    const QRectF covered = place_grid(row, at, 3, kBesideSwitch);
+    for (const Node& one : row) one.put(*one.x, covered.center().y() - one.size.height() / 2);
+    return covered;
+  }
+  const std::size_t wide = columns_for(hosts);
+  const std::size_t full = std::max<std::size_t>(1, hosts.size() / 2 / wide) * wide;  // rows above are full: a short one would stand in the way
+  const std::size_t above = std::min(full, hosts.size());
+  const Nodes upper(hosts.begin(), hosts.begin() + static_cast<std::ptrdiff_t>(above)), lower(hosts.begin() + static_cast<std::ptrdiff_t>(above), hosts.end());
+  const QRectF top = place_grid(upper, at, wide);
+  const QRectF bottom = place_grid(lower, QPointF(at.x(), top.bottom() + 2 * kSwitchGap + hub.size.height()), wide);
+  hub.put_centre(QPointF(top.united(bottom).center().x(), (top.bottom() + bottom.top()) / 2));
+  centre_last_row(lower, wide, hub.rect().center().x());
+  return top | bottom | hub.rect();
+}
+
+// switch -> hosts whose first link leads to it; hosts without one under "".
+std::map<std::string, Nodes> hosts_by_switch(Topology& topology) {
+  std::map<std::string, Nodes> groups;
+  for (Host& host : topology.hosts) {
+    std::string hub;
+    for (const topology::Link& link : topology.links) {
+      const std::string& other = link.from == host.name ? link.to : link.from;
+      if (hub.empty() && (link.from == host.name || link.to == host.name) && find_switch(topology, other)) hub = other;
+    }
+    groups[hub].push_back(node(host));
+  }
+  return groups;
+}
+
+}  // namespace
+
+void align(Topology& topology, const std::set<std::string>& names, Edge edge) {
+  const Nodes nodes = nodes_of(topology, names);
+  QRectF all;
+  for (const Node& one : nodes) all |= one.rect();
+  if (nodes.size() > 1)
+    for (const Node& one : nodes) align_one(one, all, edge);
+}
+
+void distribute(Topology& topology, const std::set<std::string>& names, Qt::Orientation direction) {
+  Nodes nodes = nodes_of(topology, names);
+  if (nodes.size() < 3) return;
+  const bool across = direction == Qt::Horizontal;
+  const auto start = [&](const Node& n) { return across ? *n.x : *n.y; };
+  const auto extent = [&](const Node& n) { return across ? n.size.width() : n.size.height(); };
+  std::ranges::sort(nodes, {}, start);
+  double room = start(nodes.back()) - start(nodes.front());
+  for (const Node& one : std::span(nodes).first(nodes.size() - 1)) room -= extent(one);
+  const double gap = room / static_cast<double>(nodes.size() - 1);
+  double at = start(nodes.front());
+  for (const Node& one : nodes) {
+    across ? one.put(at, *one.y) : one.put(*one.x, at);
+    at += extent(one) + gap;
+  }
+}
+
+void arrange(Topology& topology) {
+  auto groups = hosts_by_switch(topology);
+  Nodes spines;
+  QRectF covered;
+  for (Switch& one : topology.switches) {
+    const auto hosts = groups.find(one.name);
+    if (hosts == groups.end()) spines.push_back(node(one));
+    else covered |= place_around(node(one), hosts->second, QPointF(covered.isNull() ? 0 : covered.right() + kBlockGap, 0));
+  }
+  const Nodes& alone = groups[""];
+  place_grid(alone, QPointF(0, covered.isNull() ? 0 : covered.bottom() + kBlockGap), columns_for(alone));
+  const double spines_width = static_cast<double>(spines.size()) * (switch_size().width() + kHostGap) - kHostGap;
+  if (!spines.empty()) place_grid(spines, QPointF(covered.center().x() - spines_width / 2, covered.top() - kBlockGap - switch_size().height()), spines.size());
+}
+
+}  // namespace trainyard::ui

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Places of hosts and switches, changed together. All are edits of a topology, to be called inside `Document::edit`.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "ui/canvas/layout.h"
+
+namespace trainyard::ui {
+
+enum class Edge { left, centre, right, top, middle, bottom };
+
+void align(topology::Topology& topology, const std::set<std::string>& names, Edge edge);                       // to the outermost; two or more
+void distribute(topology::Topology& topology, const std::set<std::string>& names, Qt::Orientation direction);  // equal gaps; three or more
+
+// Everything anew: the hosts of a switch around it, blocks side by side, switches that only join switches above, and hosts
+// without a switch in a grid below.
+void arrange(topology::Topology& topology);
+
+}  // namespace trainyard::ui

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/canvas/items.h"
+
+#include <cmath>
+
+namespace trainyard::ui {
+namespace {
+
+constexpr double kAround = 9;  // selection, focus and tags reach over the edge
+
+QRectF wider(const QRectF& rect) { return rect.adjusted(-kAround, -kAround, kAround, kAround); }
+
+// Labels are left out where the line is too short to carry one and still be seen, unless it is asked about.
+bool wants_label(const LinkShape& shape, const LinkLook& look) {
+  if (look.marks.selected || look.marks.hovered) return true;
+  if (shape.within_host) return false;
+  const QSizeF label = link_label_rect(shape, look).size();
+  const QPointF along = shape.path.pointAtPercent(1) - shape.path.pointAtPercent(0);
+  return std::fabs(along.x()) > label.width() + 24 || std::fabs(along.y()) > label.height() + 24;
+}
+
+}  // namespace
+
+void TileItem::set(QPointF place, const TileLook& look) {
+  setPos(place);
+  if (look == look_) return;
+  look_ = look;
+  update();
+}
+QRectF TileItem::boundingRect() const { return wider(QRectF(QPointF(), tile_size())); }
+void TileItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
+  painter->setRenderHint(QPainter::Antialiasing);
+  paint_tile(*painter, QRectF(QPointF(), tile_size()), look_);
+}
+
+void HostItem::set(const NodeBox& box, const HostLook& look) {
+  const QRectF rect(QPointF(), box.rect.size()), bus = box.bus.translated(-box.rect.topLeft());
+  setPos(box.rect.topLeft());
+  if (rect != rect_ || bus != bus_) prepareGeometryChange();
+  else if (look == look_) return;
+  rect_ = rect, bus_ = bus, look_ = look;
+  update();
+}
+void HostItem::advance_flow() {
+  if (look_.live && look_.live->total() > 0) update(bus_.adjusted(-4, 0, 4, -24));
+}
+QRectF HostItem::boundingRect() const { return wider(rect_); }
+void HostItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
+  painter->setRenderHint(QPainter::Antialiasing);
+  paint_host(*painter, rect_, bus_, look_, clock_seconds_);
+}
+
+void SwitchItem::set(QPointF place, const SwitchLook& look) {
+  setPos(place);
+  if (look == look_) return;
+  look_ = look;
+  update();
+}
+QRectF SwitchItem::boundingRect() const { return wider(QRectF(QPointF(), switch_size())); }
+void SwitchItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
+  painter->setRenderHint(QPainter::Antialiasing);
+  paint_switch(*painter, QRectF(QPointF(), switch_size()), look_);
+}
+
+void LinkItem::set(const LinkShape& shape, const LinkLook& look) {
+  if (shape.path == shape_.path && shape.width == shape_.width && look == look_) return;
+  prepareGeometryChange();
+  shape_ = shape, look_ = look;
+  setZValue(shape.within_host ? 0.5 : -1);
+  update();
+}
+void LinkItem::advance_flow() {
+  if (look_.live && look_.live->total() > 0) update();
+}
+QRectF LinkItem::boundingRect() const { return wider(shape_.path.boundingRect()).adjusted(-shape_.width, -shape_.width, shape_.width, shape_.width); }
+void LinkItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
+  painter->setRenderHint(QPainter::Antialiasing);
+  paint_link(*painter, shape_, look_, clock_seconds_);
+}
+
+void LinkLabelItem::set(const LinkShape& shape, const LinkLook& look) {
+  setVisible(wants_label(shape, look));
+  if (shape.path == shape_.path && look == look_) return;
+  prepareGeometryChange();
+  shape_ = shape, look_ = look;
+  update();
+}
+QRectF LinkLabelItem::boundingRect() const { return link_label_rect(shape_, look_).adjusted(-1, -1, 1, 1); }
+void LinkLabelItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
+  painter->setRenderHint(QPainter::Antialiasing);
+  paint_link_label(*painter, shape_, look_);
+}
+
+}  // namespace trainyard::ui

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/canvas/layout.h"
+
+#include <QLineF>
+#include <QPainterPathStroker>
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <ranges>
+
+namespace trainyard::ui {
+namespace {
+
+constexpr double kPad = 16, kGap = 16, kHeader = 40, kBus = 40;
+constexpr double kTileWidth = 144, kTileHeight = 80;
+constexpr double kBetweenParallelLinks = 16;
+
+std::vector<TileBox> tiles_of(const topology::Host& host) {
+  std::vector<TileBox> tiles;
+  const auto wide = static_cast<std::size_t>(columns(host.devices.size()));
+  for (std::size_t i = 0; i < host.devices.size(); ++i) {
+    const double x = host.x + kPad + static_cast<double>(i % wide) * (kTileWidth + kGap);
+    const double y = host.y + kHeader + static_cast<double>(i / wide) * (kTileHeight + kGap);
+    tiles.push_back({host.devices[i].name, QRectF(QPointF(x, y), tile_size())});
+  }
+  return tiles;
+}
+
+NodeBox box_of(const topology::Host& host) {
+  const QRectF rect(QPointF(host.x, host.y), host_size(host.devices.size()));
+  const QRectF bus = host.devices.size() > 1 ? QRectF(rect.left() + kPad, rect.bottom() - kBus, rect.width() - 2 * kPad, kBus) : QRectF();
+  return {Part::Kind::host, host.name, rect, bus, tiles_of(host)};
+}
+
+// Where the line from the middle of `rect` to `to` leaves the rectangle.
+QPointF border_point(const QRectF& rect, QPointF to) {
+  const QPointF d = to - rect.center();
+  const double by_x = d.x() == 0 ? INFINITY : rect.width() / 2 / std::fabs(d.x()), by_y = d.y() == 0 ? INFINITY : rect.height() / 2 / std::fabs(d.y());
+  const double share = std::min({by_x, by_y, 1.0});
+  return rect.center() + d * share;
+}
+
+QPainterPath line_between(const QRectF& from, const QRectF& to, double aside) {
+  QLineF centre(from.center(), to.center());
+  if (centre.length() > 0) centre.translate(QPointF(-centre.dy(), centre.dx()) / centre.length() * aside);
+  const QPointF shift = centre.p1() - from.center();
+  QPainterPath path(border_point(from, to.center()) + shift);
+  path.lineTo(border_point(to, from.center()) + shift);
+  return path;
+}
+
+// Two devices of one host: a bow below the tiles, or between their sides when they stand one over the other.
+QPainterPath bow_between(const QRectF& from, const QRectF& to) {
+  const bool same_row = from.top() == to.top();
+  const double inward = (from.left() < to.left() ? 1 : -1) * (from.width() / 2 - 16);  // the corners that face each other
+  const QPointF a = same_row ? QPointF(from.center().x() + inward, from.bottom()) : border_point(from, to.center());
+  const QPointF b = same_row ? QPointF(to.center().x() - inward, to.bottom()) : border_point(to, from.center());
+  QPainterPath path(a);
+  path.quadTo((a + b) / 2 + (same_row ? QPointF(0, 22) : QPointF()), b);
+  return path;
+}
+
+using Rects = std::map<std::string, std::pair<QRectF, bool>>;  // and whether it is a device
+
+Rects rects_of(const std::vector<NodeBox>& nodes) {
+  Rects rects;
+  for (const NodeBox& node : nodes) {
+    rects.try_emplace(node.name, node.rect, false);
+    for (const TileBox& tile : node.tiles) rects.try_emplace(tile.name, tile.rect, true);
+  }
+  return rects;
+}
+
+// Dangling links, which a file may hold, are not drawn.
+std::vector<LinkShape> links_of(const topology::Topology& topology, const Rects& rects) {
+  std::vector<LinkShape> shapes;
+  std::map<std::pair<std::string, std::string>, int> parallel;
+  for (const topology::Link& link : topology.links) {
+    const auto from = rects.find(link.from), to = rects.find(link.to);
+    if (from == rects.end() || to == rects.end() || from == to) continue;
+    const int before = parallel[std::minmax(link.from, link.to)]++;
+    const auto& [a, a_is_device] = from->second;
+    const auto& [b, b_is_device] = to->second;
+    const QPainterPath path = a_is_device && b_is_device ? bow_between(a, b) : line_between(a, b, kBetweenParallelLinks * before);
+    shapes.push_back({{link.from, link.to}, path, path.pointAtPercent(0.5), link_width(link.bandwidth_bits_per_second), a_is_device && b_is_device});
+  }
+  return shapes;
+}
+
+}  // namespace
+
+Picked picked_of(const Part& part) {
+  if (!part) return {};
+  if (part.kind == Part::Kind::link) return {.names = {}, .links = {part.link}};
+  return {.names = {part.name}, .links = {}};
+}
+
+QSizeF tile_size() { return {kTileWidth, kTileHeight}; }
+QSizeF switch_size() { return {128, 64}; }
+
+int columns(std::size_t devices) {
+  if (devices <= 1) return 1;
+  if (devices <= 4) return 2;
+  return devices <= 8 ? 4 : static_cast<int>(std::ceil(std::sqrt(1.5 * static_cast<double>(devices))));
+}
+
+QSizeF host_size(std::size_t devices) {
+  const std::size_t shown = std::max<std::size_t>(devices, 1), wide = static_cast<std::size_t>(columns(shown)), rows = (shown + wide - 1) / wide;
+  const double below = devices > 1 ? kBus : kPad + 8;  // halves of heights lie on the grid too, so that centred links are straight
+  return {2 * kPad + static_cast<double>(wide) * (kTileWidth + kGap) - kGap, kHeader + static_cast<double>(rows) * (kTileHeight + kGap) - kGap + below};
+}
+
+double link_width(double bandwidth_bits_per_second) { return std::clamp(std::log10(std::max(bandwidth_bits_per_second, 1.0)) - 7, 1.0, 8.0); }
+
+Layout lay_out(const topology::Topology& topology) {
+  Layout layout;
+  for (const topology::Host& host : topology.hosts) layout.nodes.push_back(box_of(host));
+  for (const topology::Switch& one : topology.switches)
+    layout.nodes.push_back({Part::Kind::network_switch, one.name, QRectF(QPointF(one.x, one.y), switch_size()), {}, {}});
+  layout.links = links_of(topology, rects_of(layout.nodes));
+  for (const NodeBox& node : layout.nodes) layout.bounds |= node.rect;
+  return layout;
+}
+
+QRectF Layout::rect_of(const std::string& name) const {
+  for (const NodeBox& node : nodes) {
+    if (node.name == name) return node.rect;
+    for (const TileBox& tile : node.tiles)
+      if (tile.name == name) return tile.rect;
+  }
+  return {};
+}
+
+QRectF Layout::rect_of(const Part& part) const {
+  if (part.kind != Part::Kind::link) return part ? rect_of(part.name) : QRectF();
+  const auto at = std::ranges::find(links, part.link, &LinkShape::name);
+  return at == links.end() ? QRectF() : at->path.boundingRect().adjusted(-4, -4, 4, 4);
+}
+
+Part part_at(const Layout& layout, QPointF point, double tolerance) {
+  const auto device_link = [&](const LinkShape& link) {
+    QPainterPathStroker stroker;
+    stroker.setWidth(link.width + 2 * tolerance);
+    return stroker.createStroke(link.path).contains(point);
+  };
+  for (const NodeBox& node : std::views::reverse(layout.nodes)) {
+    for (const TileBox& tile : node.tiles)
+      if (tile.rect.contains(point)) return {Part::Kind::device, tile.name, {}};
+  }
+  for (const LinkShape& link : std::views::reverse(layout.links))
+    if (link.within_host && device_link(link)) return {Part::Kind::link, {}, link.name};  // bows lie on their card
+  for (const NodeBox& node : std::views::reverse(layout.nodes))
+    if (node.rect.contains(point)) return {node.kind, node.name, {}};
+  for (const LinkShape& link : std::views::reverse(layout.links))
+    if (device_link(link)) return {Part::Kind::link, {}, link.name};
+  return {};
+}
+
+Picked within(const Layout& layout, const QRectF& area) {
+  Picked picked;
+  for (const NodeBox& node : layout.nodes)
+    if (node.rect.intersects(area)) picked.names.insert(node.name);
+  for (const LinkShape& link : layout.links)
+    if (picked.names.contains(link.name.from) && picked.names.contains(link.name.to)) picked.links.insert(link.name);
+  return picked;
+}
+
+}  // namespace trainyard::ui

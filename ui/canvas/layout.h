@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Where things are drawn: plain rectangles and paths computed from a topology, in scene pixels at 100 %. Knows nothing of
+// items or painting. All sizes are multiples of 8.
+#pragma once
+
+#include <QPainterPath>
+#include <QPointF>
+#include <QRectF>
+#include <string>
+#include <vector>
+
+#include "ui/model/topology_edit.h"
+
+namespace trainyard::ui {
+
+// One thing of the drawing, by name.
+struct Part {
+  enum class Kind { nothing, host, device, network_switch, link };
+  Kind kind = Kind::nothing;
+  std::string name;  // of a host, device or switch
+  LinkName link;
+
+  explicit operator bool() const { return kind != Kind::nothing; }
+  bool is_node() const { return kind == Kind::host || kind == Kind::network_switch; }
+  bool operator==(const Part&) const = default;
+};
+Picked picked_of(const Part& part);
+
+struct TileBox {
+  std::string name;
+  QRectF rect;
+};
+
+struct NodeBox {
+  Part::Kind kind = Part::Kind::host;  // or network_switch
+  std::string name;
+  QRectF rect;
+  QRectF bus;  // strip of a host with several devices; else empty
+  std::vector<TileBox> tiles;
+};
+
+struct LinkShape {
+  LinkName name;
+  QPainterPath path;  // from border to border, forward
+  QPointF middle;
+  double width = 1;          // grows with the logarithm of the bandwidth
+  bool within_host = false;  // between two devices: drawn over their card
+};
+
+struct Layout {
+  std::vector<NodeBox> nodes;
+  std::vector<LinkShape> links;
+  QRectF bounds;
+
+  QRectF rect_of(const Part& part) const;  // null for what is not there
+  QRectF rect_of(const std::string& name) const;
+};
+
+QSizeF tile_size();
+QSizeF host_size(std::size_t devices);
+QSizeF switch_size();
+int columns(std::size_t devices);                     // of tiles on a host
+double link_width(double bandwidth_bits_per_second);  // 1 at 100 Mbit/s, one more for each ten times
+
+Layout lay_out(const topology::Topology& topology);
+
+// The uppermost thing at a point; links count when within `tolerance`.
+Part part_at(const Layout& layout, QPointF point, double tolerance = 6);
+// Hosts and switches that touch `area`, and links between them.
+Picked within(const Layout& layout, const QRectF& area);
+
+}  // namespace trainyard::ui

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/canvas/navigation.h"
+
+#include <QObject>
+#include <algorithm>
+#include <cmath>
+
+#include "ui/model/topology_words.h"
+
+namespace trainyard::ui {
+namespace {
+
+QString describe_link(const topology::Topology& topology, const LinkName& name) {
+  const auto link = std::ranges::find_if(topology.links, [&](const topology::Link& l) { return l.from == name.from && l.to == name.to; });
+  if (link == topology.links.end()) return {};
+  return QObject::tr("Link from %1 to %2: %3.").arg(words(link->from), words(link->to), speed_words(link->bandwidth_bits_per_second, link->latency_seconds));
+}
+
+QString describe_host(const topology::Host& host) {
+  const QString devices = host.devices.size() == 1 ? QObject::tr("1 device") : QObject::tr("%1 devices").arg(host.devices.size());
+  return QObject::tr("%1: host with %2, %3.").arg(words(host.name), devices, address_words(host));
+}
+
+}  // namespace
+
+std::vector<Part> reading_order(const Layout& layout) {
+  std::vector<Part> order;
+  for (const NodeBox& node : layout.nodes) {
+    order.push_back({node.kind, node.name, {}});
+    for (const TileBox& tile : node.tiles) order.push_back({Part::Kind::device, tile.name, {}});
+  }
+  for (const LinkShape& link : layout.links) order.push_back({Part::Kind::link, {}, link.name});
+  return order;
+}
+
+Part next_part(const Layout& layout, const Part& from, int by) {
+  const std::vector<Part> order = reading_order(layout);
+  if (order.empty()) return {};
+  const auto at = std::ranges::find(order, from);
+  if (at == order.end()) return by > 0 ? order.front() : order.back();
+  const auto count = std::ssize(order);
+  return order[static_cast<std::size_t>(((at - order.begin() + by) % count + count) % count)];
+}
+
+Part nearest_part(const Layout& layout, const Part& from, QPointF direction) {
+  const QPointF start = layout.rect_of(from).center();
+  Part best = from;
+  double least = INFINITY;
+  for (const Part& part : reading_order(layout)) {
+    const QPointF way = layout.rect_of(part).center() - start;
+    const double ahead = QPointF::dotProduct(way, direction), astray = std::fabs(way.x() * direction.y()) + std::fabs(way.y() * direction.x());
+    if ((part.kind == Part::Kind::device) != (from.kind == Part::Kind::device)) continue;  // tiles lead to tiles; Tab goes in and out
+    const double cost = ahead + 2 * astray + (part.kind == Part::Kind::link && from.is_node() ? 1000 : 0);
+    if (part != from && ahead > std::max(1.0, astray / 2) && cost < least) least = cost, best = part;
+  }
+  return best;
+}
+
+QString describe(const topology::Topology& topology, const Part& part) {
+  if (part.kind == Part::Kind::link) return describe_link(topology, part.link);
+  if (const topology::Device* device = find_device(topology, part.name))
+    return QObject::tr("%1: %2, %3, on %4. %5.")
+        .arg(words(device->name), words(device->kind), role_words(topology, *device), words(host_of(topology, device->name)->name), device_figures(*device));
+  if (const topology::Host* host = find_host(topology, part.name)) return describe_host(*host);
+  return part ? QObject::tr("%1: switch.").arg(words(part.name)) : QString();
+}
+
+}  // namespace trainyard::ui

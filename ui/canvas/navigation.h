@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Going over a drawing with the keyboard.
+#pragma once
+
+#include <vector>
+
+#include "ui/canvas/layout.h"
+
+namespace trainyard::ui {
+
+// Each host with its devices, then switches, then links: the order of Tab, of Home and End, and of a screen reader.
+std::vector<Part> reading_order(const Layout& layout);
+// `by` further in that order, around its ends; from nothing: the first, or the last.
+Part next_part(const Layout& layout, const Part& from, int by);
+// The nearest in a direction (a unit vector), with things straight ahead preferred; `from` itself when there is none.
+Part nearest_part(const Layout& layout, const Part& from, QPointF direction);
+// "gpu1: gpu, rank 3, on host2. 1 core, 4 GB." For screen readers and the status bar.
+QString describe(const topology::Topology& topology, const Part& part);
+
+}  // namespace trainyard::ui

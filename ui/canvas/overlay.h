@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What a live run shows on the drawing. Only measured things: what is not in here is not drawn.
+#pragma once
+
+#include <QString>
+#include <QtGlobal>
+#include <map>
+#include <string>
+
+#include "ui/model/topology_selection.h"
+
+namespace trainyard::ui {
+
+struct DeviceOverlay {
+  int rank = 0;
+  QString state;  // "training", "waiting", ...
+  qint64 step = 0;
+  double utilisation = -1;  // 0..1; negative: not measured
+  bool emulated = false;
+
+  bool operator==(const DeviceOverlay&) const = default;
+};
+
+// Of the last second, in each direction; forward is from the link's `from` to its `to`. A bus counts everything as forward.
+struct LinkOverlay {
+  double bytes_per_second_forward = 0, bytes_per_second_backward = 0;
+
+  double total() const { return bytes_per_second_forward + bytes_per_second_backward; }
+  bool operator==(const LinkOverlay&) const = default;
+};
+
+struct Overlay {
+  std::map<std::string, DeviceOverlay> devices;  // by name
+  std::map<LinkName, LinkOverlay> links;
+  std::map<std::string, LinkOverlay> buses;  // by host
+  bool speeds_imposed = false;               // else labels say that drawn speeds are not
+
+  bool operator==(const Overlay&) const = default;
+};
+
+}  // namespace trainyard::ui

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/canvas/painting.h"
+
+#include <QFontMetricsF>
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/units.h"
+#include "ui/model/topology_words.h"
+#include "ui/theme/icons.h"
+#include "ui/theme/theme.h"
+
+namespace trainyard::ui {
+namespace {
+
+constexpr double kNameSize = 13, kSmallSize = 11, kTinySize = 9;  // pixels at 100 %
+constexpr double kSmallestReadable = 5, kFarSize = 10;            // pixels on the screen
+
+const Colours& colours() { return Theme::instance().colours(); }
+
+QFont font(double pixels, bool strong = false) {
+  QFont f = Theme::instance().font();
+  f.setPixelSize(static_cast<int>(pixels));
+  f.setWeight(strong ? QFont::DemiBold : QFont::Normal);
+  f.setHintingPreference(QFont::PreferNoHinting);  // widths stay the same at every zoom
+  return f;
+}
+
+void write(QPainter& painter, const QRectF& where, Qt::Alignment align, const QString& text, double size, const QColor& colour, bool strong = false) {
+  if (size * scale_of(painter) < kSmallestReadable || where.width() <= 0) return;
+  const QFont f = font(size, strong);
+  painter.setFont(f);
+  painter.setPen(colour);
+  painter.drawText(where, static_cast<int>(align | Qt::AlignVCenter | Qt::TextSingleLine), QFontMetricsF(f).elidedText(text, Qt::ElideMiddle, where.width()));
+}
+
+// From afar names and ranks grow with the distance, as far as there is room for them.
+bool far(const QPainter& painter) { return kSmallSize * scale_of(painter) < kSmallestReadable; }
+double far_size(const QPainter& painter, double room) { return std::min(kFarSize / scale_of(painter), room); }
+
+void box(QPainter& painter, const QRectF& rect, double radius, const QColor& fill, const Marks& marks, Qt::PenStyle line = Qt::SolidLine) {
+  const double width = (marks.selected ? 2 : 1) / std::min(scale_of(painter), 1.0);  // never thinner than a pixel
+  const QPen pen(marks.selected ? colours().accent : marks.hovered ? colours().dim : colours().border, width, line);
+  painter.setPen(pen);
+  painter.setBrush(marks.selected ? colours().selection : fill);
+  const double inset = pen.widthF() / 2;
+  painter.drawRoundedRect(rect.adjusted(inset, inset, -inset, -inset), radius, radius);
+}
+
+// A small rounded label; returns its rectangle.
+QRectF pill(QPainter& painter, QPointF right_centre, const QString& text, const QColor& fill, const QColor& ink, double size = kSmallSize) {
+  const double width = QFontMetricsF(font(size, true)).horizontalAdvance(text) + 12;
+  const QRectF rect(right_centre.x() - width, right_centre.y() - 9, width, 18);
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(fill);
+  painter.drawRoundedRect(rect, 9, 9);
+  write(painter, rect, Qt::AlignHCenter, text, size, ink, true);
+  return rect;
+}
+
+void paint_utilisation(QPainter& painter, const QRectF& rect, double utilisation, const QColor& colour) {
+  if (!(utilisation > 0)) return;
+  QRectF filled = rect.adjusted(1, 1, -1, -1);
+  filled.setTop(filled.bottom() - filled.height() * std::min(utilisation, 1.0));
+  QColor wash = colour;
+  wash.setAlphaF(Theme::instance().dark() ? 0.22f : 0.20f);
+  painter.save();
+  QPainterPath clip;
+  clip.addRoundedRect(rect.adjusted(1, 1, -1, -1), 5, 5);
+  painter.setClipPath(clip, Qt::IntersectClip);
+  painter.fillRect(filled, wash);
+  painter.restore();
+}
+
+void paint_emulated(QPainter& painter, const QRectF& tile) {
+  if (kTinySize * scale_of(painter) < kSmallestReadable) return;
+  const QRectF tag(tile.center().x() - 34, tile.bottom() - 7, 68, 14);
+  painter.setPen(QPen(colours().warning, 1));
+  painter.setBrush(colours().card);
+  painter.drawRoundedRect(tag, 3, 3);
+  write(painter, tag, Qt::AlignHCenter, "EMULATED", kTinySize, colours().warning, true);
+}
+
+void paint_tile_header(QPainter& painter, const QRectF& inner, const TileLook& look) {
+  const QRectF row(inner.left(), inner.top(), inner.width(), 20);
+  double right = row.right();
+  const std::optional<int> rank = look.live ? std::optional(look.live->rank) : look.rank;
+  if (rank) {
+    const QColor ink = Theme::instance().dark() ? QColor("#14171c") : QColor("#ffffff");
+    right = pill(painter, {row.right(), row.center().y()}, QString::number(*rank), Theme::instance().series_colour(*rank), ink).left() - 4;
+  }
+  paint_icon(painter, words(look.device.kind), QRectF(row.left(), row.top() + 2, 16, 16), rank ? colours().text : colours().dim);
+  write(painter, QRectF(row.left() + 22, row.top(), right - row.left() - 22, row.height()), Qt::AlignLeft, words(look.device.name), kNameSize,
+        rank ? colours().text : colours().dim, true);
+}
+
+void paint_far_tile(QPainter& painter, const QRectF& rect, const TileLook& look) {
+  const std::optional<int> rank = look.live ? std::optional(look.live->rank) : look.rank;
+  if (!rank) return;
+  painter.fillRect(QRectF(rect.left() + 1, rect.top() + 8, 12, rect.height() - 16), Theme::instance().series_colour(*rank));
+  write(painter, rect.adjusted(16, 0, -4, 0), Qt::AlignHCenter, QString::number(*rank), far_size(painter, 48), colours().text, true);
+}
+
+void paint_tile_state(QPainter& painter, const QRectF& row, const TileLook& look) {
+  if (!look.live) return write(painter, row, Qt::AlignLeft, words(std::string(base::name_of(look.device.role))), kSmallSize, colours().dim);
+  write(painter, row, Qt::AlignLeft, look.live->state, kSmallSize, colours().text);
+  write(painter, row, Qt::AlignRight, QObject::tr("step %1").arg(words(base::format_count(look.live->step))), kSmallSize, colours().text);
+}
+
+QString rate(double bytes_per_second) { return words(base::with_unit(bytes_per_second, "B/s")); }
+
+// Dashes that travel; their speed and width follow the logarithm of the rate.
+void paint_flow(QPainter& painter, const QPainterPath& path, double bytes_per_second, bool forward, double clock_seconds) {
+  if (!(bytes_per_second > 0)) return;
+  const double size = std::clamp(std::log10(bytes_per_second) - 2, 0.5, 8.0), width = 1 + 0.4 * size;
+  QPen pen(colours().accent, width, Qt::CustomDashLine, Qt::FlatCap);
+  pen.setDashPattern({8 / width, 8 / width});
+  pen.setDashOffset((forward ? -1 : 1) * std::fmod(clock_seconds * 16 * size, 16) / width);
+  painter.strokePath(path, pen);
+}
+
+QPointF aside(const QPainterPath& path, double distance) {
+  const QLineF along(path.pointAtPercent(0), path.pointAtPercent(1));
+  return along.length() > 0 ? QPointF(-along.dy(), along.dx()) / along.length() * distance : QPointF();
+}
+
+void paint_bus(QPainter& painter, const QRectF& bus, const HostLook& look, double clock_seconds) {
+  QPainterPath line(QPointF(bus.left(), bus.top() + 12));
+  line.lineTo(bus.right(), bus.top() + 12);
+  painter.strokePath(line, QPen(colours().border, link_width(look.host.bus_bandwidth_bits_per_second), Qt::SolidLine, Qt::RoundCap));
+  const QString drawn = QObject::tr("bus") + " " + speed_words(look.host.bus_bandwidth_bits_per_second, look.host.bus_latency_seconds);
+  const QRectF row(bus.left(), bus.top() + 17, bus.width(), 20);
+  if (!look.live) return write(painter, row, Qt::AlignLeft, drawn, kSmallSize, colours().dim);
+  paint_flow(painter, line, look.live->total(), true, clock_seconds);
+  write(painter, row, Qt::AlignLeft, rate(look.live->total()), kSmallSize, colours().text, true);
+  const double used = QFontMetricsF(font(kSmallSize, true)).horizontalAdvance(rate(look.live->total())) + 12;
+  if (!look.speeds_imposed) write(painter, row.adjusted(used, 0, 0, 0), Qt::AlignRight, QObject::tr("speed drawn, not imposed"), kSmallSize, colours().dim);
+}
+
+// Up to three lines.
+QStringList label_of(const LinkLook& look) {
+  const QString drawn = speed_words(look.link.bandwidth_bits_per_second, look.link.latency_seconds);
+  QStringList lines;
+  if (look.live) lines << rate(look.live->total());
+  lines << drawn;
+  if (look.running && !look.speeds_imposed) lines << QObject::tr("drawn, not imposed");
+  return lines;
+}
+
+}  // namespace
+
+double scale_of(const QPainter& painter) { return std::sqrt(std::fabs(painter.worldTransform().determinant())); }
+
+void paint_tile(QPainter& painter, const QRectF& rect, const TileLook& look) {
+  const bool emulated = look.live && look.live->emulated, idle = look.device.role == topology::Role::idle && !look.live;
+  box(painter, rect, 6, idle ? colours().card : colours().tile, look.marks, emulated || idle ? Qt::DashLine : Qt::SolidLine);
+  if (look.live) paint_utilisation(painter, rect, look.live->utilisation, Theme::instance().series_colour(look.live->rank));
+  if (far(painter)) return paint_far_tile(painter, rect, look);
+  const QRectF inner = rect.adjusted(10, 8, -10, -8);
+  paint_tile_header(painter, inner, look);
+  write(painter, QRectF(inner.left(), inner.top() + 26, inner.width(), 16), Qt::AlignLeft, device_figures(look.device), kSmallSize, colours().dim);
+  paint_tile_state(painter, QRectF(inner.left(), inner.top() + 44, inner.width(), 16), look);
+  if (emulated) paint_emulated(painter, rect);
+}
+
+void paint_host(QPainter& painter, const QRectF& rect, const QRectF& bus, const HostLook& look, double clock_seconds) {
+  box(painter, rect, 8, colours().card, look.marks);
+  if (!bus.isEmpty()) paint_bus(painter, bus, look, clock_seconds);
+  if (far(painter))
+    return write(painter, QRectF(rect.left() + 16, rect.top(), rect.width() - 32, 40), Qt::AlignLeft, words(look.host.name), far_size(painter, 30),
+                 colours().text, true);
+  const QRectF header(rect.left() + 16, rect.top() + 8, rect.width() - 32, 24);
+  paint_icon(painter, "host", QRectF(header.left(), header.top() + 4, 16, 16), colours().text);
+  const QString name = words(look.host.name), address = address_words(look.host);
+  const double name_width = std::min(QFontMetricsF(font(kNameSize, true)).horizontalAdvance(name) + 2, header.width() - 22);
+  write(painter, QRectF(header.left() + 22, header.top(), name_width, header.height()), Qt::AlignLeft, name, kNameSize, colours().text, true);
+  write(painter, header.adjusted(22 + name_width + 8, 0, 0, 0), Qt::AlignRight, address, kSmallSize, colours().dim);
+  if (look.host.devices.empty())
+    write(painter, rect.adjusted(16, 40, -16, -16), Qt::AlignHCenter, QObject::tr("Drop a device here"), kSmallSize, colours().dim);
+}
+
+void paint_switch(QPainter& painter, const QRectF& rect, const SwitchLook& look) {
+  box(painter, rect, rect.height() / 2, colours().card, look.marks);
+  if (far(painter)) return write(painter, rect.adjusted(4, 0, -4, 0), Qt::AlignHCenter, words(look.name), far_size(painter, 24), colours().text, true);
+  paint_icon(painter, "switch", QRectF(rect.left() + 16, rect.center().y() - 10, 20, 20), colours().text);
+  write(painter, rect.adjusted(42, 0, -14, 0), Qt::AlignLeft, words(look.name), kNameSize, colours().text, true);
+}
+
+void paint_link(QPainter& painter, const LinkShape& shape, const LinkLook& look, double clock_seconds) {
+  const QColor colour = look.marks.selected ? colours().accent : look.marks.hovered ? colours().dim : colours().link;
+  painter.setBrush(Qt::NoBrush);
+  if (look.marks.selected) painter.strokePath(shape.path, QPen(colours().selection, shape.width + 6, Qt::SolidLine, Qt::RoundCap));
+  painter.strokePath(shape.path, QPen(colour, shape.width, Qt::SolidLine, Qt::RoundCap));
+  if (!look.live) return;
+  const double away = shape.within_host ? 2 : shape.width / 2 + 3;
+  for (const bool forward : {true, false}) {
+    painter.save();
+    painter.translate(aside(shape.path, forward ? -away : away));
+    paint_flow(painter, shape.path, forward ? look.live->bytes_per_second_forward : look.live->bytes_per_second_backward, forward, clock_seconds);
+    painter.restore();
+  }
+}
+
+QRectF link_label_rect(const LinkShape& shape, const LinkLook& look) {
+  const QStringList lines = label_of(look);
+  double width = 0;
+  for (const QString& line : lines) width = std::max(width, QFontMetricsF(font(kSmallSize, look.live.has_value())).horizontalAdvance(line));
+  const QSizeF size(width + 16, 15.0 * static_cast<double>(lines.size()) + 6);
+  return {shape.middle - QPointF(size.width() / 2, size.height() / 2), size};
+}
+
+void paint_link_label(QPainter& painter, const LinkShape& shape, const LinkLook& look) {
+  if (kSmallSize * scale_of(painter) < kSmallestReadable) return;
+  const QRectF rect = link_label_rect(shape, look);
+  painter.setPen(QPen(look.marks.selected ? colours().accent : colours().border, 1));
+  painter.setBrush(colours().canvas);
+  painter.drawRoundedRect(rect, 4, 4);
+  const QStringList lines = label_of(look);
+  for (int i = 0; i < lines.size(); ++i) {
+    const bool measured = look.live && i == 0;
+    write(painter, QRectF(rect.left(), rect.top() + 3 + 15 * i, rect.width(), 15), Qt::AlignHCenter, lines[i], kSmallSize,
+          measured ? colours().text : colours().dim, measured);
+  }
+}
+
+}  // namespace trainyard::ui

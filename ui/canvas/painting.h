@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// How the things of a drawing look. Plain functions of values: the items only call them. Detail follows the scale of the
+// painter: text that would be too small to read is left out.
+#pragma once
+
+#include <QPainter>
+#include <optional>
+
+#include "ui/canvas/layout.h"
+#include "ui/canvas/overlay.h"
+
+namespace trainyard::ui {
+
+struct Marks {
+  bool selected = false, hovered = false;
+  bool operator==(const Marks&) const = default;
+};
+
+struct TileLook {
+  topology::Device device;
+  std::optional<int> rank;
+  std::optional<DeviceOverlay> live;
+  Marks marks;
+  bool operator==(const TileLook&) const = default;
+};
+
+struct HostLook {
+  topology::Host host;              // its devices are tiles of their own
+  std::optional<LinkOverlay> live;  // of the bus
+  bool running = false, speeds_imposed = false;
+  Marks marks;
+  bool operator==(const HostLook&) const = default;
+};
+
+struct SwitchLook {
+  std::string name;
+  Marks marks;
+  bool operator==(const SwitchLook&) const = default;
+};
+
+struct LinkLook {
+  topology::Link link;
+  std::optional<LinkOverlay> live;
+  bool running = false, speeds_imposed = false;
+  Marks marks;
+  bool operator==(const LinkLook&) const = default;
+};
+
+// `clock_seconds` moves the flow along links; it stands still under reduced motion.
+void paint_tile(QPainter& painter, const QRectF& rect, const TileLook& look);
+void paint_host(QPainter& painter, const QRectF& rect, const QRectF& bus, const HostLook& look, double clock_seconds);
+void paint_switch(QPainter& painter, const QRectF& rect, const SwitchLook& look);
+void paint_link(QPainter& painter, const LinkShape& shape, const LinkLook& look, double clock_seconds);
+void paint_link_label(QPainter& painter, const LinkShape& shape, const LinkLook& look);
+QRectF link_label_rect(const LinkShape& shape, const LinkLook& look);
+
+double scale_of(const QPainter& painter);
+
+}  // namespace trainyard::ui

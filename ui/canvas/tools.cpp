@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/canvas/tools.h"
+
+#include <QGuiApplication>
+#include <QLineF>
+#include <QStyleHints>
+#include <algorithm>
+
+#include "ui/theme/theme.h"
+
+namespace trainyard::ui {
+namespace {
+
+constexpr double kPortRadius = 5;
+
+const Colours& colours() { return Theme::instance().colours(); }
+
+bool far_enough(QPointF from, QPointF to) { return QLineF(from, to).length() >= QGuiApplication::styleHints()->startDragDistance() / 2.0; }
+
+QString text(const std::string& s) { return QString::fromStdString(s); }
+
+// A number for each gesture: two drags of the same thing are two steps of undo.
+QString fresh_key(const char* what) {
+  static int count = 0;
+  return QString("%1#%2").arg(what).arg(++count);
+}
+
+class MoveNodes : public Gesture {
+ public:
+  MoveNodes(Workplace& workplace, QPointF from)
+      : workplace_(workplace), from_(from), start_(workplace.document.experiment().topology), key_(fresh_key("move")) {}
+
+  void move(QPointF at, Qt::KeyboardModifiers modifiers) override {
+    moving_ = moving_ || far_enough(from_, at);
+    if (moving_) place(at - from_, modifiers & Qt::AltModifier ? 1 : kGrid);
+  }
+  void release(QPointF) override {}
+  void cancel() override { place({}, 1); }
+
+ private:
+  // From where they started, so that rounding never adds up; Alt moves off the grid.
+  void place(QPointF by, double grid) {
+    const auto put = [&](auto& now, const auto& before) {
+      for (auto& one : now) {
+        const auto at = std::ranges::find(before, one.name, &std::remove_reference_t<decltype(one)>::name);
+        if (at == before.end() || !workplace_.selection.contains(one.name)) continue;
+        const Place to = by.isNull() ? Place{at->x, at->y} : snapped({at->x + by.x(), at->y + by.y()}, grid);
+        one.x = to.x, one.y = to.y;
+      }
+    };
+    workplace_.document.edit(
+        QObject::tr("Move"), [&](experiment::Experiment& e) { put(e.topology.hosts, start_.hosts), put(e.topology.switches, start_.switches); }, key_);
+  }
+
+  Workplace& workplace_;
+  QPointF from_;
+  topology::Topology start_;
+  QString key_;
+  bool moving_ = false;
+};
+
+class CarryDevice : public Gesture {
+ public:
+  CarryDevice(Workplace& workplace, std::string device, QPointF from) : workplace_(workplace), device_(std::move(device)), from_(from), at_(from) {}
+
+  void move(QPointF at, Qt::KeyboardModifiers) override {
+    carrying_ = carrying_ || far_enough(from_, at);
+    at_ = at;
+  }
+  void release(QPointF at) override {
+    if (!carrying_) return;
+    const topology::Topology& topology = workplace_.document.experiment().topology;
+    const std::string target = host_at(at);
+    if (target == host_of(topology, device_)->name) return;
+    const bool lonely = target.empty() && host_of(topology, device_)->devices.size() == 1;
+    if (lonely || under(at).kind == Part::Kind::network_switch) return;
+    workplace_.document.edit(QObject::tr("Move %1").arg(text(device_)), [&](experiment::Experiment& e) {
+      const QPointF corner = at - QPointF(tile_size().width() / 2 + 16, tile_size().height() / 2 + 40);
+      move_to_host(e.topology, device_, target.empty() ? add_host(e.topology, snapped({corner.x(), corner.y()})) : target);
+    });
+  }
+  void paint(QPainter& painter) const override {
+    if (!carrying_) return;
+    const QRectF ghost(at_ - QPointF(tile_size().width() / 2, tile_size().height() / 2), tile_size());
+    painter.setOpacity(0.75);
+    paint_tile(
+        painter, ghost,
+        {.device = *find_device(workplace_.document.experiment().topology, device_), .rank = {}, .live = {}, .marks = {.selected = true, .hovered = false}});
+    painter.setOpacity(1);
+    painter.setPen(QPen(colours().accent, 2, Qt::DashLine));
+    painter.setBrush(Qt::NoBrush);
+    if (const std::string host = host_at(at_); !host.empty()) painter.drawRoundedRect(workplace_.scene.layout().rect_of(host).adjusted(-3, -3, 3, 3), 10, 10);
+  }
+
+ private:
+  Part under(QPointF at) const { return part_at(workplace_.scene.layout(), at, 0); }
+  std::string host_at(QPointF at) const {
+    const Part part = under(at);
+    if (part.kind == Part::Kind::host) return part.name;
+    return part.kind == Part::Kind::device ? host_of(workplace_.document.experiment().topology, part.name)->name : std::string();
+  }
+
+  Workplace& workplace_;
+  std::string device_;
+  QPointF from_, at_;
+  bool carrying_ = false;
+};
+
+class RubberBand : public Gesture {
+ public:
+  RubberBand(Workplace& workplace, QPointF from, bool adding)
+      : workplace_(workplace), area_(from, from), before_(workplace.selection.picked()), adding_(adding) {}
+
+  void move(QPointF at, Qt::KeyboardModifiers) override {
+    area_.setBottomRight(at);
+    Picked picked = within(workplace_.scene.layout(), area_.normalized());
+    if (adding_) picked.names.insert(before_.names.begin(), before_.names.end()), picked.links.insert(before_.links.begin(), before_.links.end());
+    workplace_.selection.set(std::move(picked));
+  }
+  void release(QPointF) override {}
+  void cancel() override { workplace_.selection.set(before_); }
+  void paint(QPainter& painter) const override {
+    QColor wash = colours().accent;
+    wash.setAlpha(28);
+    QPen pen(colours().accent, 1);
+    pen.setCosmetic(true);
+    painter.setPen(pen);
+    painter.setBrush(wash);
+    painter.drawRect(area_.normalized());
+  }
+
+ private:
+  Workplace& workplace_;
+  QRectF area_;
+  Picked before_;
+  bool adding_;
+};
+
+class PullLink : public Gesture {
+ public:
+  PullLink(Workplace& workplace, Part from, QPointF at) : workplace_(workplace), from_(std::move(from)), at_(at) {}
+
+  void move(QPointF at, Qt::KeyboardModifiers) override {
+    at_ = at;
+    workplace_.scene.set_hovered(target(at));
+  }
+  void release(QPointF at) override {
+    const Part to = target(at);
+    if (!to || to == from_) return;
+    base::Result<LinkName> made = LinkName{};
+    workplace_.document.edit(QObject::tr("Connect %1 and %2").arg(text(from_.name), text(to.name)),
+                             [&](experiment::Experiment& e) { made = connect(e.topology, from_.name, to.name); });
+    if (made) workplace_.selection.set({.names = {}, .links = {*made}});
+    else workplace_.say(text(made.error().what + (made.error().advice.empty() ? "" : ". " + made.error().advice)));
+  }
+  void paint(QPainter& painter) const override {
+    const QRectF start = workplace_.scene.layout().rect_of(from_);
+    painter.setPen(QPen(colours().accent, 2, Qt::DashLine, Qt::RoundCap));
+    painter.setBrush(colours().accent);
+    painter.drawLine(start.center(), at_);
+    painter.setPen(Qt::NoPen);
+    painter.drawEllipse(at_, kPortRadius, kPortRadius);
+    painter.drawEllipse(start.center(), kPortRadius, kPortRadius);
+  }
+
+ private:
+  Part target(QPointF at) const {
+    const Part part = part_at(workplace_.scene.layout(), at, 0);
+    return part.kind == Part::Kind::link ? Part{} : part;
+  }
+
+  Workplace& workplace_;
+  Part from_;
+  QPointF at_;
+};
+
+}  // namespace
+
+std::vector<QPointF> ports_of(const Layout& layout, const Part& part) {
+  const QRectF r = layout.rect_of(part);
+  if (r.isNull() || part.kind == Part::Kind::link) return {};
+  if (part.kind == Part::Kind::device) return {{r.center().x(), r.bottom()}};
+  return {{r.center().x(), r.top()}, {r.right(), r.center().y()}, {r.center().x(), r.bottom()}, {r.left(), r.center().y()}};
+}
+
+bool on_port(const Layout& layout, const Part& part, QPointF at) {
+  return std::ranges::any_of(ports_of(layout, part), [&](QPointF port) { return QLineF(port, at).length() <= kPortRadius + 3; });
+}
+
+void paint_ports(QPainter& painter, const Layout& layout, const Part& part) {
+  painter.setPen(QPen(colours().accent, 1.5));
+  painter.setBrush(colours().card);
+  for (const QPointF& port : ports_of(layout, part)) painter.drawEllipse(port, kPortRadius, kPortRadius);
+}
+
+std::unique_ptr<Gesture> move_nodes(Workplace& workplace, QPointF from) { return std::make_unique<MoveNodes>(workplace, from); }
+std::unique_ptr<Gesture> carry_device(Workplace& workplace, const std::string& device, QPointF from) {
+  return std::make_unique<CarryDevice>(workplace, device, from);
+}
+std::unique_ptr<Gesture> rubber_band(Workplace& workplace, QPointF from, bool adding) { return std::make_unique<RubberBand>(workplace, from, adding); }
+std::unique_ptr<Gesture> pull_link(Workplace& workplace, const Part& from, QPointF at) { return std::make_unique<PullLink>(workplace, from, at); }
+
+}  // namespace trainyard::ui

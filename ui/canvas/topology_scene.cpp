@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/canvas/topology_scene.h"
+
+#include <QGraphicsView>
+#include <algorithm>
+
+#include "ui/theme/theme.h"
+
+namespace trainyard::ui {
+namespace {
+
+constexpr int kFrameMilliseconds = 33;
+
+template <class Map>
+void remove_stale(Map& items, const std::set<std::string>& names) {
+  std::erase_if(items, [&](const auto& entry) {
+    if (names.contains(entry.first)) return false;
+    delete entry.second;
+    return true;
+  });
+}
+
+template <class Value, class Key>
+std::optional<Value> value_at(const std::map<Key, Value>& map, const Key& key) {
+  const auto at = map.find(key);
+  return at == map.end() ? std::nullopt : std::optional(at->second);
+}
+
+bool flows(const Overlay& overlay) {
+  const auto any = [](const auto& map) { return std::ranges::any_of(map, [](const auto& entry) { return entry.second.total() > 0; }); };
+  return any(overlay.links) || any(overlay.buses);
+}
+
+}  // namespace
+
+TopologyScene::TopologyScene(Document& document, Selection& selection, QObject* parent) : QGraphicsScene(parent), document_(document), selection_(selection) {
+  setItemIndexMethod(NoIndex);  // items move; an index would be rebuilt with every step
+  clock_.setInterval(kFrameMilliseconds);
+  connect(&clock_, &QTimer::timeout, this, &TopologyScene::tick);
+  connect(&document, &Document::changed, this, &TopologyScene::document_changed);
+  connect(&selection, &Selection::selection_changed, this, &TopologyScene::sync);
+  connect(&Theme::instance(), &Theme::changed, this, &TopologyScene::theme_changed);
+  document_changed();
+}
+
+void TopologyScene::document_changed() {
+  const topology::Topology& topology = document_.experiment().topology;
+  layout_ = lay_out(topology);
+  if (layout_.rect_of(current_).isNull()) set_current({});
+  if (layout_.rect_of(hovered_).isNull()) hovered_ = {};
+  sync();
+  selection_.set(still_there(selection_.picked(), topology));
+  emit layout_changed();
+}
+
+void TopologyScene::theme_changed() {
+  for (QGraphicsItem* item : items()) item->update();
+  start_or_stop_clock();
+}
+
+void TopologyScene::set_hovered(const Part& part) {
+  if (part == hovered_) return;
+  hovered_ = part;
+  sync();
+}
+
+void TopologyScene::set_current(const Part& part) {
+  if (part == current_) return;
+  current_ = part;
+  emit current_changed();
+}
+
+void TopologyScene::set_overlay(const Overlay& overlay) {
+  if (overlay_ == overlay) return;
+  overlay_ = overlay;
+  sync();
+  start_or_stop_clock();
+}
+
+void TopologyScene::clear_overlay() {
+  overlay_.reset();
+  sync();
+  start_or_stop_clock();
+}
+
+Marks TopologyScene::marks_of(const Part& part) const {
+  const bool selected = part.kind == Part::Kind::link ? selection_.contains(part.link) : selection_.contains(part.name);
+  return {selected, part == hovered_};
+}
+
+// Tiles go before the hosts they hang on: deleting a host deletes its children.
+void TopologyScene::sync() {
+  const std::set<std::string> names = all_names(document_.experiment().topology);
+  sync_hosts();
+  sync_tiles();
+  remove_stale(tiles_, names);
+  remove_stale(hosts_, names);
+  sync_switches();
+  remove_stale(switches_, names);
+  sync_links();
+}
+
+void TopologyScene::sync_hosts() {
+  for (const topology::Host& host : document_.experiment().topology.hosts) {
+    HostItem*& item = hosts_[host.name];
+    if (!item) addItem(item = new HostItem(clock_seconds_));
+    HostLook look{.host = host,
+                  .live = {},
+                  .running = live(),
+                  .speeds_imposed = live() && overlay_->speeds_imposed,
+                  .marks = marks_of({Part::Kind::host, host.name, {}})};
+    if (overlay_) look.live = value_at(overlay_->buses, host.name);
+    look.host.x = look.host.y = 0;  // a moved card looks the same, and its picture is kept
+    const auto box = std::ranges::find_if(layout_.nodes, [&](const NodeBox& node) { return node.kind == Part::Kind::host && node.name == host.name; });
+    item->set(*box, look);
+  }
+}
+
+void TopologyScene::sync_tiles() {
+  const topology::Topology& topology = document_.experiment().topology;
+  int rank = 0;
+  for (std::size_t h = 0; h < topology.hosts.size(); ++h) {
+    const topology::Host& host = topology.hosts[h];
+    for (std::size_t d = 0; d < host.devices.size(); ++d) {
+      const topology::Device& device = host.devices[d];
+      TileItem*& item = tiles_[device.name];
+      if (!item) item = new TileItem(hosts_[host.name]);
+      if (item->parentItem() != hosts_[host.name]) item->setParentItem(hosts_[host.name]);
+      TileLook look{.device = device, .rank = {}, .live = {}, .marks = marks_of({Part::Kind::device, device.name, {}})};
+      if (device.role == topology::Role::worker) look.rank = rank++;
+      if (overlay_) look.live = value_at(overlay_->devices, device.name);
+      item->set(layout_.nodes[h].tiles[d].rect.topLeft() - layout_.nodes[h].rect.topLeft(), look);
+    }
+  }
+}
+
+void TopologyScene::sync_switches() {
+  for (const topology::Switch& one : document_.experiment().topology.switches) {
+    SwitchItem*& item = switches_[one.name];
+    if (!item) addItem(item = new SwitchItem);
+    item->set({one.x, one.y}, {one.name, marks_of({Part::Kind::network_switch, one.name, {}})});
+  }
+}
+
+void TopologyScene::sync_links() {
+  std::map<LinkName, std::size_t> used;
+  auto shape = layout_.links.begin();
+  for (const topology::Link& link : document_.experiment().topology.links) {
+    const LinkName name{link.from, link.to};
+    if (shape == layout_.links.end() || shape->name != name) continue;  // dangling: it has no shape
+    auto& items = links_[name];
+    const std::size_t n = used[name]++;
+    if (n == items.size()) {
+      items.emplace_back(new LinkItem(clock_seconds_), new LinkLabelItem);
+      addItem(items[n].first), addItem(items[n].second);
+    }
+    LinkLook look{
+        .link = link, .live = {}, .running = live(), .speeds_imposed = live() && overlay_->speeds_imposed, .marks = marks_of({Part::Kind::link, {}, name})};
+    if (overlay_) look.live = value_at(overlay_->links, name);
+    items[n].first->set(*shape, look), items[n].second->set(*shape, look);
+    ++shape;
+  }
+  for (auto at = links_.begin(); at != links_.end();) {
+    auto& items = at->second;
+    for (std::size_t n = used[at->first]; n < items.size(); ++n) delete items[n].first, delete items[n].second;
+    items.resize(used[at->first]);
+    at = items.empty() ? links_.erase(at) : std::next(at);
+  }
+}
+
+void TopologyScene::start_or_stop_clock() {
+  const bool moving = overlay_ && flows(*overlay_) && !Theme::instance().reduced_motion();
+  if (moving == clock_.isActive()) return;
+  moving ? clock_.start() : clock_.stop();
+  elapsed_.start();
+}
+
+void TopologyScene::tick() {
+  clock_seconds_ += static_cast<double>(elapsed_.restart()) / 1000;
+  if (std::ranges::none_of(views(), &QGraphicsView::isVisible)) return;
+  for (const auto& [name, host] : hosts_) host->advance_flow();
+  for (const auto& [name, items] : links_)
+    for (const auto& [line, label] : items) line->advance_flow();
+}
+
+}  // namespace trainyard::ui

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The drawing on a graphics scene: keeps items equal to document, selection and live overlay. Edits go to the document,
+// never to items, and items are known by name, so undo cannot leave a stale one.
+#pragma once
+
+#include <QElapsedTimer>
+#include <QGraphicsScene>
+#include <QTimer>
+#include <map>
+#include <optional>
+
+#include "ui/canvas/items.h"
+#include "ui/model/document.h"
+
+namespace trainyard::ui {
+
+class TopologyScene : public QGraphicsScene {
+  Q_OBJECT
+ public:
+  TopologyScene(Document& document, Selection& selection, QObject* parent = nullptr);
+
+  const Layout& layout() const { return layout_; }
+  const Part& hovered() const { return hovered_; }
+  void set_hovered(const Part& part);
+  const Part& current() const { return current_; }  // has the keyboard focus
+  void set_current(const Part& part);
+
+  void set_overlay(const Overlay& overlay);  // of a live run; cheap when little has changed
+  void clear_overlay();
+  bool live() const { return overlay_.has_value(); }
+
+ signals:
+  void layout_changed();
+  void current_changed();
+
+ private:
+  void document_changed();
+  void theme_changed();
+  void sync();
+  void sync_hosts();
+  void sync_tiles();
+  void sync_switches();
+  void sync_links();
+  void start_or_stop_clock();
+  void tick();
+  Marks marks_of(const Part& part) const;
+
+  Document& document_;
+  Selection& selection_;
+  Layout layout_;
+  std::optional<Overlay> overlay_;
+  Part hovered_, current_;
+  std::map<std::string, HostItem*> hosts_;
+  std::map<std::string, TileItem*> tiles_;  // children of their host
+  std::map<std::string, SwitchItem*> switches_;
+  std::map<LinkName, std::vector<std::pair<LinkItem*, LinkLabelItem*>>> links_;  // parallel links share a name
+  QTimer clock_;
+  QElapsedTimer elapsed_;
+  double clock_seconds_ = 0;
+};
+
+}  // namespace trainyard::ui

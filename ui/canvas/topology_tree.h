@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The drawing as a tree of names, kinds and details, with the selection of the canvas: the way in for screen readers.
+#pragma once
+
+#include <QTreeView>
+
+#include "ui/model/topology_items.h"
+
+namespace trainyard::ui {
+
+class TopologyTree : public QTreeView {
+  Q_OBJECT
+ public:
+  TopologyTree(Document& document, Selection& selection, QWidget* parent = nullptr);
+
+ signals:
+  void message(const QString& text);
+
+ protected:
+  void keyPressEvent(QKeyEvent* event) override;  // Delete
+
+ private:
+  void show_selection();
+  void take_selection();
+
+  Document& document_;
+  Selection& selection_;
+  TopologyItems items_;
+  bool syncing_ = false;
+};
+
+}  // namespace trainyard::ui

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The canvas: shows the scene, and turns mouse, keys, wheel and drops into edits of the document. Everything can be done
+// with the keyboard alone. A live run changes nothing here: the document is apart from it.
+#pragma once
+
+#include <QGraphicsView>
+#include <memory>
+
+#include "ui/canvas/palette.h"
+#include "ui/canvas/tools.h"
+
+class QMenu;
+
+namespace trainyard::ui {
+
+class TopologyView : public QGraphicsView {
+  Q_OBJECT
+ public:
+  enum class Tool { select, connect };
+
+  TopologyView(Document& document, Selection& selection, QWidget* parent = nullptr);
+  ~TopologyView() override;
+
+  TopologyScene& topology_scene() { return scene_; }
+  void set_overlay(const Overlay& overlay) { scene_.set_overlay(overlay); }
+  void clear_overlay() { scene_.clear_overlay(); }
+
+  Tool tool() const { return tool_; }
+  void set_tool(Tool tool);
+  double zoom() const;          // 1 is 100 %: one scene pixel is one pixel, times the theme's scale
+  void zoom_by(double factor);  // about the middle
+  void zoom_actual();
+  void zoom_to_fit();  // never above 100 %
+
+  void place(PartKind kind, QPointF at);  // a device joins the host there, or brings a new one
+  void place_in_middle(PartKind kind);    // a device joins the selected host
+  void rename_current();                  // in place
+  void set_context_menu(std::function<void(QMenu&, const Part&)> fill) { fill_menu_ = std::move(fill); }
+  QPointF middle() const;  // of what is visible, in the scene
+
+ signals:
+  void zoom_changed(double zoom);
+  void tool_changed();
+  void message(const QString& text);  // for the status bar: what is current, why something was refused
+
+ protected:
+  bool event(QEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void leaveEvent(QEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  void keyReleaseEvent(QKeyEvent* event) override;
+  void contextMenuEvent(QContextMenuEvent* event) override;
+  void dragEnterEvent(QDragEnterEvent* event) override;
+  void dragMoveEvent(QDragMoveEvent* event) override;
+  void dropEvent(QDropEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void showEvent(QShowEvent* event) override;
+  void drawBackground(QPainter* painter, const QRectF& rect) override;
+  void drawForeground(QPainter* painter, const QRectF& rect) override;
+
+ private:
+  QPointF scene_point(const QMouseEvent& event) const { return mapToScene(event.position().toPoint()); }
+  void begin(const Part& part, QPointF at, Qt::KeyboardModifiers modifiers);
+  void click(const Part& part, Qt::KeyboardModifiers modifiers);
+  void go_to(const Part& part, bool extend = false);
+  bool go_by_key(const QKeyEvent& event);
+  void move_by_key(QPointF direction);
+  void set_zoom(double zoom, QPoint keep);
+  void grow_scene();
+  void escape();
+  void current_changed();
+  void theme_changed();
+  void paint_empty(QPainter& painter) const;
+
+  Document& document_;
+  Selection& selection_;
+  TopologyScene scene_;
+  Workplace workplace_;
+  Tool tool_ = Tool::select;
+  std::unique_ptr<Gesture> gesture_;
+  std::function<void(QMenu&, const Part&)> fill_menu_;
+  QPoint pan_from_;
+  double scale_ = 1;  // of the theme, when it was last applied
+  bool panning_ = false, space_ = false, fitted_ = false;
+};
+
+}  // namespace trainyard::ui

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Charts as cards in a grid: as many a row as fit. A card is dragged by its title, or moved and hidden from its menu.
+#pragma once
+
+#include <QStringList>
+#include <QWidget>
+#include <vector>
+
+#include "ui/charts/plot_view.h"
+
+namespace trainyard::ui {
+
+class FlowLayout;
+
+class ChartGrid : public QWidget {
+  Q_OBJECT
+ public:
+  explicit ChartGrid(QWidget* parent = nullptr);
+
+  PlotView* add(const QString& name);
+  void move(const QString& name, int to);
+  void set_shown(const QString& name, bool shown);
+  bool shown(const QString& name) const;
+  // Names in order; a hidden one begins with "-". For settings; unknown names are passed over.
+  QStringList arrangement() const;
+  void arrange(const QStringList& names);
+
+ signals:
+  void arrangement_changed();
+
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
+  void dragEnterEvent(QDragEnterEvent* event) override;
+  void dropEvent(QDropEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void changeEvent(QEvent* event) override;
+
+ private:
+  struct Card {
+    QString name;
+    PlotView* plot;
+    bool shown = true;
+  };
+  int index_of(const QString& name) const;
+  void move_by(const QString& name, int by);
+  void fit();
+  FlowLayout* layout_;
+  std::vector<Card> cards_;
+};
+
+}  // namespace trainyard::ui

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/charts/flow_layout.h"
+
+#include <QWidget>
+#include <algorithm>
+
+namespace trainyard::ui {
+
+FlowLayout::FlowLayout(QWidget* parent, int spacing, int least_width) : QLayout(parent), least_width_(least_width) {
+  setContentsMargins(0, 0, 0, 0);
+  setSpacing(spacing);
+}
+
+FlowLayout::~FlowLayout() { qDeleteAll(items_); }
+
+void FlowLayout::move(int from, int to) {
+  items_.move(from, to);
+  invalidate();
+}
+
+void FlowLayout::set_least_width(int width) {
+  least_width_ = width;
+  invalidate();
+}
+
+QSize FlowLayout::minimumSize() const {
+  QSize size;
+  for (const QLayoutItem* item : items_)
+    if (!item->isEmpty()) size = size.expandedTo(item->minimumSize());
+  return size;
+}
+
+void FlowLayout::setGeometry(const QRect& rectangle) {
+  QLayout::setGeometry(rectangle);
+  arrange(rectangle, true);
+}
+
+QSize FlowLayout::size_of(const QLayoutItem& item, int width) const {
+  QSize size = item.sizeHint();
+  const int columns = least_width_ > 0 ? std::max(1, (width + spacing()) / (least_width_ + spacing())) : 0;
+  size.setWidth(columns > 0 ? (width - (columns - 1) * spacing()) / columns : std::min(size.width(), width));
+  return size;
+}
+
+// Columns are filled to the height of their row; others stand in its middle.
+void FlowLayout::place(const QList<QLayoutItem*>& row, int left, int top, int width, int height) const {
+  for (QLayoutItem* item : row) {
+    const QSize size = size_of(*item, width);
+    const int own = least_width_ > 0 ? height : size.height();
+    item->setGeometry(QRect(left, top + (height - own) / 2, size.width(), own));
+    left += size.width() + spacing();
+  }
+}
+
+int FlowLayout::arrange(const QRect& outer, bool placing) const {
+  const QRect inside = outer.marginsRemoved(contentsMargins());
+  QList<QLayoutItem*> row;
+  int used = 0, height = 0, y = inside.y();
+  const auto finish = [&] {
+    if (placing) place(row, inside.x(), y, inside.width(), height);
+    y += height + spacing();
+    row.clear();
+    used = height = 0;
+  };
+  for (QLayoutItem* item : items_) {
+    if (item->isEmpty()) continue;
+    const QSize size = size_of(*item, inside.width());
+    if (!row.isEmpty() && used + size.width() > inside.width()) finish();
+    row << item;
+    used += size.width() + spacing();
+    height = std::max(height, size.height());
+  }
+  if (!row.isEmpty()) finish();
+  return std::max(0, y - spacing() - inside.y()) + contentsMargins().top() + contentsMargins().bottom();
+}
+
+}  // namespace trainyard::ui

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The chart itself: axes and grid by Qt Charts, lines and overlay by plot_painter, and the gestures, told as fractions of
+// the plot area (0,0 at the lower left) so that both y axes follow alike.
+#pragma once
+
+#include <QtCharts/QCategoryAxis>
+#include <QtCharts/QChart>
+#include <QtCharts/QChartView>
+#include <optional>
+
+#include "ui/charts/plot_painter.h"
+#include "ui/charts/plot_scale.h"
+
+namespace trainyard::ui {
+
+// What an axis shows.
+struct AxisState {
+  Span range;
+  std::vector<Tick> ticks;
+  QString title;
+  bool visible = true;
+};
+
+class PlotCanvas : public QChartView {
+  Q_OBJECT
+ public:
+  explicit PlotCanvas(QWidget* parent = nullptr);
+
+  void apply_style(const PlotStyle& style);
+  void show_axes(const AxisState& x, const AxisState& left, const AxisState& right);  // cheap when nothing changed
+  QRectF plot_area() const { return chart_->plotArea(); }
+  int ticks_across() const;  // how many tick labels fit
+  int ticks_up() const;
+  PlotLines& lines() { return *lines_; }
+  PlotOverlay& overlay() { return *overlay_; }
+  QRectF band() const { return band_; }  // of the box being drawn, in pixels
+  void render_chart(QPainter& painter, const QRectF& target);
+
+ signals:
+  void area_changed();
+  void boxed(const QRectF& fractions);
+  void wheeled(const QPointF& fraction, double factor, bool vertical);
+  void panned(const QPointF& by);
+  void home_wanted();
+  void hovered(std::optional<double> fraction);  // nothing: the pointer left
+  void walked(int points);                       // the crosshair by keys
+  void band_changed();
+
+ protected:
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void leaveEvent(QEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+
+ private:
+  enum class Drag { none, box, pan };
+  QPointF fraction(const QPointF& at) const;
+  void show_axis(QCategoryAxis& axis, AxisState& shown, const AxisState& wanted);
+  void finish_box(const QPointF& at);
+
+  QChart* chart_;
+  QCategoryAxis *x_, *left_, *right_;
+  AxisState shown_x_, shown_left_, shown_right_;
+  PlotLines* lines_;
+  PlotOverlay* overlay_;
+  Drag drag_ = Drag::none;
+  QPointF pressed_, last_;
+  QRectF band_;
+};
+
+}  // namespace trainyard::ui

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/charts/plot_export.h"
+
+#include <QBuffer>
+#include <QImage>
+#include <QPainter>
+#include <QSvgGenerator>
+#include <cstdio>
+
+#include "core/base/file.h"
+#include "ui/charts/plot_view.h"
+
+namespace trainyard::ui {
+namespace {
+
+std::string quoted(const QString& text) { return '"' + QString(text).replace('"', QLatin1String("\"\"")).toStdString() + '"'; }
+
+std::string png_of(PlotView& view) {
+  constexpr double kRatio = 2;  // for print and projector
+  QImage image(view.size() * kRatio, QImage::Format_ARGB32_Premultiplied);
+  image.setDevicePixelRatio(kRatio);
+  QPainter painter(&image);
+  view.render_full(painter, view.rect());
+  painter.end();
+  QByteArray bytes;
+  QBuffer buffer(&bytes);
+  buffer.open(QIODevice::WriteOnly);
+  image.save(&buffer, "PNG");
+  return bytes.toStdString();
+}
+
+std::string svg_of(PlotView& view) {
+  QByteArray bytes;
+  QBuffer buffer(&bytes);
+  QSvgGenerator generator;
+  generator.setOutputDevice(&buffer);
+  generator.setSize(view.size());
+  generator.setViewBox(view.rect());
+  generator.setTitle(view.title());
+  QPainter painter(&generator);
+  view.render_full(painter, view.rect());
+  painter.end();
+  return bytes.toStdString();
+}
+
+}  // namespace
+
+std::string csv_of(const PlotModel& model) {
+  std::string csv = "series,step,samples,seconds,value\n";
+  for (const auto& series : model.series()) {
+    const std::string name = quoted(series->style.label);
+    for (std::size_t i = 0; i < series->points.size(); ++i) {
+      const SeriesPoint point = series->points.at(i);
+      char row[128];
+      std::snprintf(row, sizeof row, ",%.17g,%.17g,%.17g,%.17g\n", point.step, point.samples, point.seconds, point.value);
+      csv += name + row;
+    }
+  }
+  return csv;
+}
+
+base::Result<void> save_plot(PlotView& view, const QString& file) {
+  const std::string path = file.toStdString();
+  if (file.endsWith(".png", Qt::CaseInsensitive)) return base::write_file_atomically(path, png_of(view));
+  if (file.endsWith(".svg", Qt::CaseInsensitive)) return base::write_file_atomically(path, svg_of(view));
+  if (file.endsWith(".csv", Qt::CaseInsensitive)) return base::write_file_atomically(path, csv_of(view.model()));
+  return base::fail({base::ProblemCode::bad_input, path, "a chart cannot be written as this kind of file", ".png, .svg, .csv", "Choose one of these suffixes"});
+}
+
+}  // namespace trainyard::ui

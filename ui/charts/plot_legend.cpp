@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/charts/plot_legend.h"
+
+#include <QPainter>
+#include <QResizeEvent>
+#include <algorithm>
+
+#include "ui/charts/flow_layout.h"
+#include "ui/charts/plot_painter.h"
+
+namespace trainyard::ui {
+
+QPixmap line_sample(const SeriesStyle& style, QSize size, double ratio) {
+  QPixmap picture(size * ratio);
+  picture.setDevicePixelRatio(ratio);
+  picture.fill(Qt::transparent);
+  QPainter painter(&picture);
+  painter.setRenderHint(QPainter::Antialiasing);
+  const QPen pen = series_pen(style, std::max(2.0, size.height() / 7.0), style.pale);
+  const QPointF middle(size.width() / 2.0, size.height() / 2.0);
+  if (style.joining == Joining::never) {
+    const double r = size.height() * 0.3;
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(pen.color());
+    painter.drawPolygon(QPolygonF({middle + QPointF(0, -r), middle + QPointF(r, 0), middle + QPointF(0, r), middle + QPointF(-r, 0)}));
+  } else {
+    painter.setPen(pen);
+    painter.drawLine(QPointF(0, middle.y()), QPointF(size.width(), middle.y()));
+  }
+  return picture;
+}
+
+PlotLegend::PlotLegend(QWidget* parent) : QWidget(parent), layout_(new FlowLayout(this, 2)) {
+  QSizePolicy policy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+  setSizePolicy(policy);
+  setAccessibleName(tr("Legend"));
+}
+
+QToolButton* PlotLegend::button(const QString& id) const {
+  const auto at = std::ranges::find(buttons_, id, &std::pair<QString, QToolButton*>::first);
+  return at == buttons_.end() ? nullptr : at->second;
+}
+
+QToolButton* PlotLegend::make_button(const QString& id) {
+  auto* button = new QToolButton(this);
+  button->setCheckable(true);
+  button->setAutoRaise(true);
+  button->setFocusPolicy(Qt::TabFocus);
+  button->setStyleSheet(
+      "QToolButton { border: 1px solid transparent; padding: 1px 3px; background: none; }"
+      "QToolButton:hover, QToolButton:focus { border-color: palette(highlight); border-radius: 3px; }");
+  button->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+  button->setToolTip(tr("Show or hide this line"));
+  connect(button, &QToolButton::toggled, this, [this, id](bool on) { emit toggled(id, on); });
+  layout_->addWidget(button);
+  buttons_.emplace_back(id, button);
+  return button;
+}
+
+void PlotLegend::show_series(const std::vector<std::unique_ptr<PlotSeries>>& series) {
+  std::erase_if(buttons_, [&](const auto& entry) {
+    const bool gone = std::ranges::none_of(series, [&](const auto& s) { return s->id == entry.first; });
+    if (gone) {
+      layout_->removeWidget(entry.second);
+      entry.second->deleteLater();
+    }
+    return gone;
+  });
+  const int line = fontMetrics().height();
+  for (const auto& one : series) {
+    QToolButton* entry = button(one->id);
+    if (!entry) entry = make_button(one->id);
+    const QSignalBlocker quiet(entry);
+    entry->setIconSize({line * 3 / 2, line});
+    entry->setIcon(line_sample(one->style, entry->iconSize(), devicePixelRatioF()));
+    entry->setText(one->style.label);
+    entry->setChecked(one->visible);
+    QFont font = entry->font();
+    font.setStrikeOut(!one->visible);
+    entry->setFont(font);
+    entry->show();
+  }
+  setVisible(series.size() > 1);
+  updateGeometry();
+}
+
+// Rows wrap, so the height follows from the width that the plot has.
+QSize PlotLegend::sizeHint() const { return {100, layout_->heightForWidth(std::max(width(), 100))}; }
+
+void PlotLegend::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  if (event->size().width() != event->oldSize().width()) updateGeometry();
+}
+
+}  // namespace trainyard::ui

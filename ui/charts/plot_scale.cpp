@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/charts/plot_scale.h"
+
+#include <QLocale>
+#include <QStringList>
+#include <algorithm>
+#include <cmath>
+
+namespace trainyard::ui {
+namespace {
+
+constexpr double kFlat = 1e-5;
+
+// Digits grouped as 12,000, with just the decimals that the interval needs.
+QString tick_label(double value, double interval) {
+  if (std::abs(value) < interval * 1e-6) value = 0;
+  const double greatest = std::max(std::abs(value), interval);
+  if (greatest >= 1e7 || greatest < 1e-3) return QString::number(value, 'g', 6);
+  const int decimals = std::max(0, static_cast<int>(std::ceil(-std::log10(interval) - 1e-9)));
+  return QLocale::c().toString(value, 'f', decimals);
+}
+
+QString log_label(double value) {
+  if (value >= 1e-3 && value < 1e5) return QLocale::c().toString(value, 'g', 6);
+  return QString::number(value, 'e', 0).replace("e-0", "e-").replace("e+0", "e").replace("e+", "e");
+}
+
+}  // namespace
+
+AxisUnit axis_unit(const QString& unit, double greatest) {
+  static const QStringList prefixable{"B", "B/s", "bit/s", "s"};
+  if (!prefixable.contains(unit) || !std::isfinite(greatest) || greatest <= 0) return {1, unit};
+  static const char* const prefixes[] = {"n", "µ", "m", "", "k", "M", "G", "T", "P"};
+  const int least = unit == "s" ? -3 : 0, most = unit == "s" ? 0 : 5;
+  const int thousands = std::clamp(static_cast<int>(std::floor(std::log10(greatest) / 3 + 1e-9)), least, most);
+  return {std::pow(1000.0, thousands), QString::fromUtf8(prefixes[thousands + 3]) + unit};
+}
+
+AxisUnit x_axis_unit(XAxis axis, double width) {
+  if (axis == XAxis::step) return {1, "step"};
+  if (axis == XAxis::samples) return width >= 1e7 ? AxisUnit{1e6, "million samples"} : AxisUnit{1, "samples"};
+  if (width > 3 * 3600) return {3600, "wall time (h)"};
+  if (width > 5 * 60) return {60, "wall time (min)"};
+  return {1, "wall time (s)"};
+}
+
+double nice_interval(double width, int about) {
+  const double rough = width / std::max(about, 1), power = std::pow(10.0, std::floor(std::log10(rough)));
+  for (const double factor : {1.0, 2.0, 5.0})
+    if (rough <= factor * power * (1 + 1e-9)) return factor * power;
+  return 10 * power;
+}
+
+Span value_range(Span data) {
+  if (data.width() <= kFlat * std::max(std::abs(data.low), std::abs(data.high)))  // one value, but for rounding: with zero for scale
+    data = data.high > 0 ? Span{0, data.high} : data.low < 0 ? Span{data.low, 0} : Span{0, 1};
+  const bool from_zero = data.low >= 0 && data.low < 0.4 * data.high;
+  const double margin = 0.04 * data.width(), grid = nice_interval(data.width(), 5) / 2;
+  const double low = from_zero ? 0 : std::floor((data.low - margin) / grid) * grid;
+  return {low, std::ceil((data.high + margin) / grid) * grid};
+}
+
+Span log_range(Span data) {
+  const Span range{std::floor(std::log10(data.low) + 1e-9), std::ceil(std::log10(data.high) - 1e-9)};
+  return range.width() > 0 ? range : Span{range.low - 1, range.high + 1};
+}
+
+Span x_range(Span data, double least_width) {
+  const double width = std::max(data.width(), least_width), grid = nice_interval(width, 5) / 5;
+  return {data.low, data.low + std::ceil(width * 1.015 / grid) * grid};
+}
+
+std::vector<Tick> linear_ticks(Span range, int about, double factor) {
+  const double interval = nice_interval(range.width() / factor, about), low = range.low / factor, high = range.high / factor;
+  std::vector<Tick> ticks;
+  for (double k = std::ceil(low / interval - 1e-6); k * interval <= high + interval * 1e-6; ++k)
+    ticks.push_back({k * interval * factor, tick_label(k * interval, interval)});
+  return ticks;
+}
+
+// Decades; and 2 and 5 between them when there is room.
+std::vector<Tick> log_ticks(Span range, int about, double factor) {
+  const double shift = std::log10(factor), low = range.low - shift, high = range.high - shift;
+  if (high - low < 0.7) {  // zoomed into a part of a decade: a linear choice of values
+    std::vector<Tick> ticks;
+    for (const Tick& tick : linear_ticks({std::pow(10, low), std::pow(10, high)}, about, 1))
+      if (tick.at > 0) ticks.push_back({std::log10(tick.at) + shift, tick.label});
+    return ticks;
+  }
+  const double every = std::max(1.0, std::ceil((high - low) / std::max(about, 1)));
+  const bool fine = (high - low) * 3 <= about + 1;
+  std::vector<Tick> ticks;
+  for (double decade = std::floor(low); decade <= high + 1e-6; decade += every)
+    for (const double digit : {1.0, 2.0, 5.0}) {
+      if (digit > 1 && !fine) break;
+      const double at = decade + std::log10(digit);
+      if (at >= low - 1e-6 && at <= high + 1e-6) ticks.push_back({at + shift, log_label(digit * std::pow(10, decade))});
+    }
+  return ticks;
+}
+
+QString number_text(double value) {
+  if (std::isnan(value)) return "NaN";
+  if (std::isinf(value)) return value > 0 ? "Inf" : "-Inf";
+  const double size = std::abs(value);
+  if (size >= 1e5 && size < 1e15 && value == std::floor(value)) return QLocale::c().toString(value, 'f', 0);
+  return QString::number(value, 'g', 5);
+}
+
+}  // namespace trainyard::ui

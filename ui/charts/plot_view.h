@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A live chart: series of unlimited length by id, thinned to about two points a pixel (minimum and maximum kept, and a badge
+// says so), broken where nothing was logged, with linear and logarithmic scale, smoothing, legend, crosshair, zoom and
+// export. Points that are appended are drawn at the next frame, at most 20 a second; nothing scans a whole history.
+#pragma once
+
+#include <QTimer>
+#include <QWidget>
+
+#include "ui/charts/crosshair_group.h"
+#include "ui/charts/plot_canvas.h"
+#include "ui/charts/plot_model.h"
+
+class QLabel;
+class QMenu;
+class QToolButton;
+
+namespace trainyard::ui {
+
+class PlotLegend;
+
+class PlotView : public QWidget {
+  Q_OBJECT
+ public:
+  explicit PlotView(QWidget* parent = nullptr);
+
+  // `unit` as in "B/s"; the axis shows it with a prefix. `right_unit` is that of the series of the right side.
+  void set_title(const QString& title, const QString& unit = {}, const QString& right_unit = {});
+  QString title() const { return title_; }
+  void set_empty_text(const QString& text);  // what to do next when there is no point yet
+
+  void put_series(const QString& id, const SeriesStyle& style);
+  void remove_series(const QString& id);
+  void clear_series();
+  void append(const QString& id, std::span<const SeriesPoint> points);
+  void set_series_visible(const QString& id, bool visible);
+  const PlotModel& model() const { return model_; }
+
+  void set_x_axis(XAxis axis);  // goes home
+  void set_log(bool log);
+  bool log() const { return map_.log; }
+  void set_smoothing(double weight);  // of the moving average, 0 (off) to below 1; the raw line stays, pale
+  void set_frozen(bool frozen);       // keeps recording, stops drawing; a badge says so
+  bool frozen() const { return frozen_; }
+  void set_crosshair_group(CrosshairGroup* group);
+
+  // Views. `fractions` are of the plot area, from the lower left.
+  void home();
+  void zoom_to(const QRectF& fractions);
+  void zoom_at(const QPointF& fraction, double factor, bool vertical);
+  void pan(const QPointF& by);
+  const PlotMap& shown() const { return map_; }  // as of the last frame
+  QStringList badges() const { return canvas_->overlay().content().badges; }
+  const PlotOverlay::Content& overlay() const { return canvas_->overlay().content(); }
+  PlotCanvas& canvas() { return *canvas_; }
+  PlotLegend& legend() { return *legend_; }
+  QMenu& menu() { return *menu_; }  // of the chart; a card may add to it
+  QWidget* drag_handle();           // the title
+
+  void refresh();  // draws now, unless frozen; else the timer does
+  // Draws title, chart and legend with every point, nothing thinned: for exports.
+  void render_full(QPainter& painter, const QRectF& target);
+
+  QSize sizeHint() const override;
+
+ signals:
+  void log_changed(bool log);
+
+ protected:
+  void changeEvent(QEvent* event) override;
+  void showEvent(QShowEvent* event) override;
+
+ private:
+  void build_header();
+  void build_menu();
+  void connect_canvas();
+  void restyle();
+  void schedule();
+  void draw(int pixels);
+  void choose_spans();
+  Span side_span(Side side) const;
+  void show_axes();
+  bool draw_lines(int pixels);
+  void draw_one(const PlotSeries& series, int pixels, std::vector<DrawnSeries>& out, bool& thinned) const;
+  void show_overlay();
+  void read_at(double x, PlotOverlay::Content& content) const;
+  QStringList current_badges() const;
+  void hover(std::optional<double> fraction);
+  void walk(int points);
+  void ask_and_save(const QString& kind);
+
+  QString title_, unit_, right_unit_, empty_text_;
+  PlotModel model_;
+  PlotStyle style_;
+  PlotMap map_;
+  std::optional<Span> zoom_x_, zoom_y_[2];
+  bool frozen_ = false, thinned_ = false, legend_stale_ = true;
+  CrosshairGroup own_group_;
+  CrosshairGroup* group_ = nullptr;
+  QTimer timer_;
+  QLabel* heading_;
+  QToolButton *log_button_, *menu_button_;
+  QMenu* menu_;
+  PlotCanvas* canvas_;
+  PlotLegend* legend_;
+};
+
+}  // namespace trainyard::ui

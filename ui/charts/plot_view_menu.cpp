@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The header row of a plot and its menu.
+#include <QFileDialog>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QMenu>
+#include <QMessageBox>
+#include <QToolButton>
+
+#include "ui/charts/plot_export.h"
+#include "ui/charts/plot_view.h"
+
+namespace trainyard::ui {
+namespace {
+
+QToolButton* small_button(QWidget* parent, const QString& text, const QString& help) {
+  auto* button = new QToolButton(parent);
+  button->setText(text);
+  button->setToolTip(help);
+  button->setAccessibleName(help);
+  button->setAutoRaise(true);
+  button->setFocusPolicy(Qt::TabFocus);
+  return button;
+}
+
+}  // namespace
+
+void PlotView::build_header() {
+  auto* row = new QHBoxLayout;
+  row->setContentsMargins(0, 0, 0, 0);
+  heading_ = new QLabel(this);
+  heading_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  log_button_ = small_button(this, tr("log"), tr("Logarithmic scale"));
+  log_button_->setCheckable(true);
+  connect(log_button_, &QToolButton::toggled, this, &PlotView::set_log);
+  menu_button_ = small_button(this, QStringLiteral("⋮"), tr("Chart menu"));
+  menu_button_->setPopupMode(QToolButton::InstantPopup);
+  menu_button_->setStyleSheet("QToolButton::menu-indicator { image: none; }");
+  row->addWidget(heading_, 1);
+  row->addWidget(log_button_);
+  row->addWidget(menu_button_);
+  static_cast<QVBoxLayout*>(layout())->addLayout(row);
+  build_menu();
+}
+
+void PlotView::build_menu() {
+  menu_ = new QMenu(this);
+  menu_button_->setMenu(menu_);
+  menu_->addAction(tr("Show everything (Home)"), this, &PlotView::home);
+  menu_->addSeparator();
+  for (const QString& kind : {QStringLiteral("PNG"), QStringLiteral("SVG"), QStringLiteral("CSV")})
+    menu_->addAction(kind == "CSV" ? tr("Export all points as CSV…") : tr("Export as %1…").arg(kind), this, [this, kind] { ask_and_save(kind); });
+}
+
+void PlotView::ask_and_save(const QString& kind) {
+  const QString suffix = kind.toLower();
+  QString file = QFileDialog::getSaveFileName(this, tr("Export chart"), title_.toLower().replace(' ', '-') + "." + suffix, kind + " (*." + suffix + ")");
+  if (file.isEmpty()) return;
+  if (!file.endsWith("." + suffix, Qt::CaseInsensitive)) file += "." + suffix;
+  const auto saved = save_plot(*this, file);
+  if (!saved) QMessageBox::warning(this, tr("Export chart"), QString::fromStdString(base::to_string(saved.error())));
+}
+
+}  // namespace trainyard::ui

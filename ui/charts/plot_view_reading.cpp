@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What a plot says over its lines: badges, and what is read where the crosshair stands.
+#include <algorithm>
+#include <cmath>
+
+#include "ui/charts/plot_view.h"
+#include "ui/theme/theme.h"
+
+namespace trainyard::ui {
+namespace {
+
+constexpr std::size_t kReadingRows = 12;
+
+}  // namespace
+
+QStringList PlotView::current_badges() const {
+  QStringList badges;
+  if (frozen_) badges << tr("frozen, still recording");
+  if (thinned_) badges << tr("thinned, min/max kept");
+  const std::size_t bad = model_.skipped(false);
+  if (bad > 0) badges << tr("%L1 NaN or Inf not drawn").arg(bad);
+  if (map_.log)
+    if (const std::size_t low = model_.skipped(true) - bad; low > 0) badges << tr("%L1 values ≤ 0 not drawn").arg(low);
+  return badges;
+}
+
+void PlotView::show_overlay() {
+  PlotOverlay::Content content;
+  content.badges = current_badges();
+  content.band = canvas_->band();
+  if (model_.empty())
+    content.empty = model_.series().empty() || std::ranges::any_of(model_.series(), &PlotSeries::visible) ? empty_text_ : tr("All lines are hidden");
+  if (group_->x()) read_at(*group_->x(), content);
+  canvas_->overlay().show(map_.area, style_, std::move(content));
+}
+
+void PlotView::read_at(double x, PlotOverlay::Content& content) const {
+  if (x < map_.x.low || x > map_.x.high) return;
+  content.x = map_.at(x, 1, Side::left).x();
+  const AxisUnit unit = x_axis_unit(map_.axis, map_.x.width());
+  content.heading = unit.text + " " + number_text(x / unit.factor);
+  const double tolerance = 6 * map_.x.width() / std::max(map_.area.width(), 1.0);
+  const auto readings = model_.readings(map_.axis, x, tolerance);
+  for (const Reading& reading : readings) {
+    const double value = reading.point.value;
+    const QColor colour = Theme::instance().series_colour(reading.colour);
+    const QString own_unit = reading.side == Side::left ? unit_ : right_unit_;
+    const AxisUnit shown = axis_unit(own_unit, std::abs(value));
+    QString text = tr("%1: %2 %3").arg(reading.label, number_text(value / shown.factor), own_unit.contains(' ') ? QString() : shown.text).trimmed();
+    if (reading.smoothed) text += tr(" (smoothed %1)").arg(number_text(*reading.smoothed / shown.factor));
+    if (const double own = reading.point.on(map_.axis); own != x) text += tr(" at %1").arg(number_text(own / unit.factor));
+    if (content.rows.size() < kReadingRows) content.rows.push_back({colour, text});
+    const bool drawable = std::isfinite(value) && (!map_.log || value > 0);
+    const QPointF at = drawable ? map_.at(reading.point.on(map_.axis), value, reading.side) : QPointF(-1, -1);
+    if (map_.area.contains(at)) content.points.emplace_back(at, colour);
+  }
+  if (readings.size() > kReadingRows) content.rows.push_back({style_.muted, tr("and %1 more").arg(readings.size() - kReadingRows)});
+}
+
+// The crosshair stands at logged points only.
+void PlotView::hover(std::optional<double> fraction) {
+  group_->set_x(fraction ? model_.nearest_x(map_.axis, map_.x.low + *fraction * map_.x.width()) : std::nullopt);
+}
+
+void PlotView::walk(int points) {
+  const auto start = model_.nearest_x(map_.axis, group_->x().value_or(map_.x.high));
+  if (!start) return;
+  for (const auto& series : model_.series()) {
+    if (!series->visible || series->points.empty()) continue;
+    const std::size_t here = series->points.nearest(map_.axis, *start);
+    const auto next = std::clamp<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(here) + points, 0, static_cast<std::ptrdiff_t>(series->points.size()) - 1);
+    return group_->set_x(series->points.x(map_.axis, static_cast<std::size_t>(next)));
+  }
+}
+
+}  // namespace trainyard::ui

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The live charts of one run, rank by rank, or of several runs laid over each other, each in its colour.
+#pragma once
+
+#include <QPointer>
+#include <QStringList>
+#include <QWidget>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "ui/charts/chart_grid.h"
+#include "ui/charts/run_lines.h"
+#include "ui/model/run.h"
+
+class QAction;
+class QComboBox;
+class QLabel;
+class QMenu;
+class QSlider;
+
+namespace trainyard::ui {
+
+class RunCharts : public QWidget {
+  Q_OBJECT
+ public:
+  explicit RunCharts(QWidget* parent = nullptr);
+  ~RunCharts() override;
+
+  // Runs must live longer than they are shown; one that is deleted disappears. The place in the list is the colour.
+  void set_runs(const std::vector<Run*>& runs);
+  // Truths that belong to every figure: "EMULATED", "4 ranks share 2 cores: times include waiting for each other".
+  void set_badges(const QStringList& badges);
+  void set_frozen(bool frozen);  // the charts stand still; the runs, and their recording, go on
+  bool frozen() const;
+  void set_x_axis(XAxis axis);
+  void set_smoothing(double weight);
+  void set_choice(const LineChoice& choice);
+
+  PlotView& plot(ChartKind kind) const { return *plots_.at(kind); }
+  ChartGrid& grid() { return *grid_; }
+  QAction* freeze_action() const { return freeze_; }  // checkable "Freeze charts", for menus
+
+ signals:
+  void frozen_changed(bool frozen);
+
+ private:
+  // A run on the charts, with what has been read of it.
+  struct Shown {
+    QPointer<Run> run;
+    QString prefix;
+    SampleCounter samples;
+    std::size_t known_series = 0;
+    std::map<ChartKind, std::map<QString, LineReader>> readers;
+  };
+
+  void build_bar();
+  void fill_chart_menu();
+  void reset_lines();
+  void update_run(Shown& shown);
+  void plan_lines(Shown& shown);
+  void plan_chart(Shown& shown, ChartKind kind);
+  void offer_choices();
+  std::optional<RunLook> look_of(const Shown& shown) const;
+
+  std::vector<std::unique_ptr<Shown>> runs_;
+  LineChoice choice_;
+  CrosshairGroup crosshair_;
+  std::map<ChartKind, PlotView*> plots_;
+  ChartGrid* grid_;
+  QAction* freeze_;
+  QComboBox *axis_, *segment_, *step_time_;
+  QSlider* smoothing_;
+  QMenu* charts_menu_;
+  QLabel* badges_;
+};
+
+}  // namespace trainyard::ui

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/charts/run_lines.h"
+
+#include <QCoreApplication>
+#include <algorithm>
+
+namespace trainyard::ui {
+namespace {
+
+using telemetry::History;
+using telemetry::Metric;
+using telemetry::SeriesKey;
+
+QString tr(const char* text) { return QCoreApplication::translate("charts", text); }
+
+std::vector<SeriesKey> keys_of(const History& history, Metric metric, std::optional<int> rank = {}, std::optional<int> index = {}) {
+  std::vector<SeriesKey> keys;
+  for (auto at = history.series().lower_bound({metric, 0, 0}); at != history.series().end() && at->first.metric == metric; ++at)
+    if ((!rank || at->first.rank == *rank) && (!index || at->first.index == *index)) keys.push_back(at->first);
+  return keys;
+}
+
+QString rank_name(int rank) { return tr("rank %1").arg(rank); }
+
+QString segment_name(const History& history, int segment) {
+  const auto& names = history.segments();
+  return segment < static_cast<int>(names.size()) ? QString::fromStdString(names[static_cast<std::size_t>(segment)]) : tr("segment %1").arg(segment);
+}
+
+// Gathers the lines of one chart of one run; sources without any series make no line.
+class Lines {
+ public:
+  Lines(const History& history, const std::optional<RunLook>& run, const LineChoice& choice) : history_(history), run_(run), choice_(choice) {}
+  std::vector<LineSpec> take() { return std::move(lines_); }
+  bool alone() const { return !run_; }
+
+  LineSpec* add(const QString& id, const QString& label, int colour, Source source) {
+    if (source.keys.empty()) return nullptr;
+    SeriesStyle style{run_ ? (label.isEmpty() ? run_->name : run_->name + " · " + label) : label, run_ ? run_->colour : colour};
+    if (source.rate) style.joining = Joining::always;
+    lines_.push_back({id, style, std::move(source), {}});
+    return &lines_.back();
+  }
+
+  void add_gathered(const QString& id, const QString& label, int colour, StepValues values, bool markers) {
+    SeriesStyle style{run_ ? run_->name + " · " + label : label, run_ ? run_->colour : colour};
+    if (markers) style.joining = Joining::never;
+    lines_.push_back({id, style, {}, {}, values});
+  }
+
+  void train_and_held_out(StepValues train, StepValues held_out) {
+    add_gathered("train", tr("train"), 0, train, false);
+    add_gathered("held_out", tr("held out"), 1, held_out, true);
+  }
+
+  // One line a rank when the run is alone, else one of all ranks.
+  void per_rank(Metric metric, Over over) {
+    if (!alone()) return void(add("all", "", 0, {keys_of(history_, metric), over, false}));
+    for (int rank = 0; rank < history_.ranks(); ++rank)
+      add(QString("rank%1").arg(rank), rank_name(rank), rank, {keys_of(history_, metric, rank), Over::sum, false});
+  }
+
+  void gradient_norms() {
+    const bool all = choice_.segment < 0;
+    for (int segment = all ? 0 : choice_.segment; segment < (all ? segments() : choice_.segment + 1); ++segment) {
+      const QString name = all ? segment_name(history_, segment) : tr("reduced");
+      LineSpec* line = add(QString("reduced%1").arg(segment), name, all ? segment : kReducedColour, first_rank(Metric::reduced_gradient_norm, segment));
+      if (line && !all) line->style.dashed = false;
+    }
+    if (!alone() || all) return;
+    for (int rank = 0; rank < history_.ranks(); ++rank)
+      if (LineSpec* line =
+              add(QString("local%1").arg(rank), tr("local, rank %1").arg(rank), rank, {keys_of(history_, Metric::local_gradient_norm, rank, choice_.segment)}))
+        line->style.dashed = line->style.pale = true;
+  }
+
+  void update_ratios() {
+    for (int segment = 0; segment < segments(); ++segment)
+      if (alone() || segment == std::max(choice_.segment, 0))
+        add(QString("segment%1").arg(segment), alone() ? segment_name(history_, segment) : "", segment, first_rank(Metric::update_ratio, segment));
+  }
+
+  void rank_bytes() {
+    if (!alone()) return void(add("all", tr("all ranks"), 0, {keys_of(history_, Metric::sent_payload_bytes), Over::sum, true}));
+    for (int rank = 0; rank < history_.ranks(); ++rank) {
+      add(QString("sent%1").arg(rank), tr("rank %1 sent").arg(rank), rank, {keys_of(history_, Metric::sent_payload_bytes, rank), Over::sum, true});
+      if (LineSpec* line = add(QString("received%1").arg(rank), tr("rank %1 received").arg(rank), rank,
+                               {keys_of(history_, Metric::received_payload_bytes, rank), Over::sum, true}))
+        line->style.dashed = line->style.pale = true;
+    }
+  }
+
+  void link_bytes() {
+    const auto keys = keys_of(history_, Metric::sent_payload_bytes);
+    if (!alone()) return void(add("greatest", tr("busiest link"), 0, {keys, Over::greatest, true}));
+    int colour = 0;
+    for (const SeriesKey& key : keys)
+      add(QString("%1to%2").arg(key.rank).arg(key.index), QString("%1 → %2").arg(key.rank).arg(key.index), colour++, {{key}, Over::sum, true});
+  }
+
+  void step_time() {
+    if (!alone()) return void(add("step", tr("slowest rank"), 0, {keys_of(history_, Metric::step_seconds), Over::greatest}));
+    const std::pair<Metric, QString> parts[] = {{Metric::compute_seconds, tr("compute")},
+                                                {Metric::wait_seconds, tr("wait")},
+                                                {Metric::transfer_seconds, tr("transfer")},
+                                                {Metric::input_seconds, tr("input")},
+                                                {Metric::step_seconds, tr("whole step")}};
+    int colour = 0;
+    for (const auto& [metric, label] : parts) {
+      LineSpec* line = add(label, label, colour++, times(metric));
+      if (line && metric == Metric::step_seconds) line->style.pale = true;
+    }
+  }
+
+  void samples_rate() {
+    if (LineSpec* line = add("rate", alone() ? tr("all ranks") : "", 0, {keys_of(history_, Metric::samples)}))
+      line->divisor = {keys_of(history_, Metric::step_seconds), Over::greatest};
+  }
+
+  void learning_rate() { add("rate", alone() ? tr("learning rate") : "", 0, first_rank(Metric::learning_rate, 0)); }
+
+ private:
+  static constexpr int kReducedColour = 4;  // so that it is not that of ranks 0 to 3
+
+  // What is equal on all ranks is read from the first that reports it.
+  Source first_rank(Metric metric, int index) const {
+    auto keys = keys_of(history_, metric, {}, index);
+    if (keys.size() > 1) keys.resize(1);
+    return {keys};
+  }
+  Source times(Metric metric) const {
+    if (choice_.step_time_of >= 0) return {keys_of(history_, metric, choice_.step_time_of)};
+    return {keys_of(history_, metric), choice_.step_time_of == LineChoice::kSlowest ? Over::greatest : Over::mean};
+  }
+  int segments() const {
+    int last = static_cast<int>(history_.segments().size()) - 1;
+    for (const SeriesKey& key : keys_of(history_, Metric::update_ratio)) last = std::max(last, key.index);
+    return last + 1;
+  }
+
+  const History& history_;
+  const std::optional<RunLook>& run_;
+  const LineChoice& choice_;
+  std::vector<LineSpec> lines_;
+};
+
+}  // namespace
+
+ChartTitle chart_title(ChartKind kind) {
+  switch (kind) {
+    case ChartKind::loss: return {"loss", tr("Loss"), ""};
+    case ChartKind::accuracy: return {"accuracy", tr("Accuracy"), ""};
+    case ChartKind::gradient_norm: return {"gradient_norm", tr("Gradient norm"), tr("L2 norm")};
+    case ChartKind::update_ratio: return {"update_ratio", tr("Update ratio"), tr("|new − old| / |new|")};
+    case ChartKind::rank_bytes: return {"rank_bytes", tr("Traffic of ranks"), "B/s"};
+    case ChartKind::link_bytes: return {"link_bytes", tr("Traffic of links"), "B/s"};
+    case ChartKind::step_time: return {"step_time", tr("Step time"), "s"};
+    case ChartKind::samples_rate: return {"samples_rate", tr("Throughput"), tr("samples/s")};
+    case ChartKind::learning_rate: return {"learning_rate", tr("Learning rate"), ""};
+    case ChartKind::memory: return {"memory", tr("Memory of ranks"), "B"};
+  }
+  return {"", "", ""};
+}
+
+std::vector<LineSpec> lines_of(ChartKind kind, const History& history, const std::optional<RunLook>& run, const LineChoice& choice) {
+  Lines lines(history, run, choice);
+  switch (kind) {
+    case ChartKind::loss: lines.train_and_held_out(&History::train_loss, &History::held_out_loss); break;
+    case ChartKind::accuracy: lines.train_and_held_out(&History::train_accuracy, &History::held_out_accuracy); break;
+    case ChartKind::gradient_norm: lines.gradient_norms(); break;
+    case ChartKind::update_ratio: lines.update_ratios(); break;
+    case ChartKind::rank_bytes: lines.rank_bytes(); break;
+    case ChartKind::link_bytes: lines.link_bytes(); break;
+    case ChartKind::step_time: lines.step_time(); break;
+    case ChartKind::samples_rate: lines.samples_rate(); break;
+    case ChartKind::learning_rate: lines.learning_rate(); break;
+    case ChartKind::memory: lines.per_rank(Metric::memory_bytes, Over::sum); break;
+  }
+  return lines.take();
+}
+
+}  // namespace trainyard::ui

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Which lines each live chart has, and how each is made from a run's history. Pure: a history in, points out.
+#pragma once
+
+#include <QString>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "core/telemetry/history.h"
+#include "ui/charts/plot_model.h"
+#include "ui/model/series_derived.h"
+
+namespace trainyard::ui {
+
+enum class ChartKind { loss, accuracy, gradient_norm, update_ratio, rank_bytes, link_bytes, step_time, samples_rate, learning_rate, memory };
+inline constexpr ChartKind kChartKinds[] = {ChartKind::loss,          ChartKind::accuracy,   ChartKind::gradient_norm, ChartKind::update_ratio,
+                                            ChartKind::rank_bytes,    ChartKind::link_bytes, ChartKind::step_time,     ChartKind::samples_rate,
+                                            ChartKind::learning_rate, ChartKind::memory};
+
+struct ChartTitle {
+  const char* name;  // snake_case, stable: for saved arrangements
+  QString title, unit;
+};
+ChartTitle chart_title(ChartKind kind);
+
+// What a person chose to see of runs.
+struct LineChoice {
+  int segment = 0;  // -1: all of them, reduced only
+  static constexpr int kMean = -1, kSlowest = -2;
+  int step_time_of = kMean;  // or a rank
+  bool operator==(const LineChoice&) const = default;
+};
+
+// Metric series of a history, put together: each value, or the rate of each total; over the sources at each step.
+struct Source {
+  std::vector<telemetry::SeriesKey> keys;  // none: there is no such source
+  Over over = Over::sum;
+  bool rate = false;
+  bool operator==(const Source&) const = default;
+};
+
+using StepValues = const std::vector<telemetry::StepValue>& (telemetry::History::*)() const;
+
+struct LineSpec {
+  QString id;  // within its run
+  SeriesStyle style;
+  Source source;
+  Source divisor;                 // when it has keys: the line is source / divisor
+  StepValues gathered = nullptr;  // instead of a source: values that the history has put together
+};
+
+// `run`: how the run is told apart from others on the same charts; nothing when it is alone, and ranks are shown one by one.
+struct RunLook {
+  QString name;
+  int colour = 0;
+};
+std::vector<LineSpec> lines_of(ChartKind kind, const telemetry::History& history, const std::optional<RunLook>& run, const LineChoice& choice);
+
+// Samples that all ranks have trained on by a step, for the x axis; from what ranks reported.
+class SampleCounter {
+ public:
+  void update(const telemetry::History& history);
+  double at(double step) const;
+
+ private:
+  std::map<int, std::size_t> read_;  // by rank
+  std::optional<StepGather> gather_;
+  std::vector<double> steps_, totals_;
+};
+
+// Points of a source, as they become known.
+class SourceReader {
+ public:
+  explicit SourceReader(const Source& source);
+  void read(const telemetry::History& history, std::vector<SeriesPoint>& out);
+
+ private:
+  struct Cursor {
+    telemetry::SeriesKey key;
+    std::size_t next = 0;
+    RateMeter meter;
+  };
+  bool rate_;
+  std::vector<Cursor> cursors_;
+  StepGather gather_;
+};
+
+class LineReader {
+ public:
+  explicit LineReader(const LineSpec& spec);
+  const LineSpec& spec() const { return spec_; }
+  // The points since the last call.
+  std::vector<SeriesPoint> read(const telemetry::History& history, const SampleCounter& samples);
+
+ private:
+  void read_gathered(const telemetry::History& history, std::vector<SeriesPoint>& out);
+  void divide(const telemetry::History& history, std::vector<SeriesPoint>& points);
+
+  LineSpec spec_;
+  SourceReader source_, divisor_;
+  std::size_t next_gathered_ = 0;
+  std::deque<SeriesPoint> dividends_, divisors_;  // not yet matched, by step
+};
+
+}  // namespace trainyard::ui

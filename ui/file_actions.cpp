@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/file_actions.h"
+
+#include <QDir>
+#include <QFileInfo>
+#include <QMenu>
+#include <QRegularExpression>
+#include <QToolBar>
+
+#include "ui/theme/icons.h"
+
+namespace trainyard::ui {
+
+FileActions::FileActions(Document& document, RecentFiles& recent, const Questions& questions, QObject* parent)
+    : QObject(parent), document_(document), recent_(recent), questions_(questions) {
+  new_ = add("new", tr("&New"), QKeySequence::New, &FileActions::new_document);
+  open_ = add("open", tr("&Open ..."), QKeySequence::Open, &FileActions::open_by_dialog);
+  save_ = add("save", tr("&Save"), QKeySequence::Save, &FileActions::save);
+  save_as_ = add("save-as", tr("Save &as ..."), QKeySequence("Ctrl+Shift+S"), &FileActions::save_as);
+}
+
+QAction* FileActions::add(const QString& icon_name, const QString& text, const QKeySequence& keys, bool (FileActions::*act)()) {
+  auto* action = new QAction(icon(icon_name), text, this);
+  action->setShortcut(keys);
+  connect(action, &QAction::triggered, this, act);
+  return action;
+}
+
+void FileActions::fill_menu(QMenu& menu) {
+  menu.addAction(new_);
+  menu.addAction(open_);
+  QMenu* recent = menu.addMenu(tr("Open &recent"));
+  connect(&menu, &QMenu::aboutToShow, this, [this, recent] { fill_recent(*recent); });
+  menu.addSeparator();
+  menu.addAction(save_);
+  menu.addAction(save_as_);
+}
+
+void FileActions::fill_toolbar(QToolBar& bar) const {
+  for (QAction* action : {new_, open_, save_}) bar.addAction(action);
+}
+
+void FileActions::fill_recent(QMenu& menu) {
+  menu.clear();
+  int number = 1;
+  for (const QString& file : recent_.files()) {
+    QAction* action = menu.addAction(QString("&%1 %2").arg(number++ % 10).arg(QFileInfo(file).fileName()), this, [this, file] { open(file); });
+    action->setToolTip(file);
+    action->setStatusTip(file);
+    action->setEnabled(QFileInfo::exists(file));
+  }
+  menu.setEnabled(!menu.isEmpty());
+  if (menu.isEmpty()) return;
+  menu.addSeparator();
+  menu.addAction(tr("&Clear the list"), &recent_, &RecentFiles::clear);
+}
+
+bool FileActions::may_discard() {
+  if (!document_.dirty()) return true;
+  switch (questions_.save_changes(document_.title())) {
+    case SaveAnswer::save: return save();
+    case SaveAnswer::discard: return true;
+    case SaveAnswer::cancel: break;
+  }
+  return false;
+}
+
+bool FileActions::new_document() { return open_as_new(experiment::Experiment{}); }
+
+bool FileActions::open_as_new(const experiment::Experiment& experiment) {
+  if (!may_discard()) return false;
+  document_.reset(experiment);
+  emit opened();
+  return true;
+}
+
+// Opening a file never starts a run.
+bool FileActions::open(const QString& file) {
+  if (!may_discard()) return false;
+  if (const auto loaded = document_.load(file); !loaded) {
+    recent_.remove(QFileInfo(file).absoluteFilePath());
+    emit failed(tr("\"%1\" cannot be opened").arg(QFileInfo(file).fileName()), loaded.error());
+    return false;
+  }
+  recent_.add(document_.file());
+  emit opened();
+  return true;
+}
+
+bool FileActions::open_by_dialog() {
+  const QString file = questions_.file_to_open();
+  return !file.isEmpty() && open(file);
+}
+
+bool FileActions::save() { return document_.file().isEmpty() ? save_as() : save_to(document_.file()); }
+
+bool FileActions::save_as() {
+  QString name = document_.title();
+  name.replace(QRegularExpression(R"([/\\:*?"<>|]+)"), "_");
+  if (!name.endsWith(".json")) name += ".json";
+  const QString file = questions_.file_to_save(QDir(document_.directory()).filePath(name));
+  return !file.isEmpty() && save_to(file);
+}
+
+bool FileActions::save_to(const QString& file) {
+  if (const auto saved = document_.save(file); !saved) {
+    emit failed(tr("\"%1\" cannot be saved").arg(QFileInfo(file).fileName()), {saved.error()});
+    return false;
+  }
+  recent_.add(document_.file());
+  return true;
+}
+
+}  // namespace trainyard::ui

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// New, open, save, save as and the files opened lately, as actions; nothing unsaved is lost without a question.
+#pragma once
+
+#include <QAction>
+#include <QObject>
+
+#include "ui/model/document.h"
+#include "ui/model/recent.h"
+#include "ui/questions.h"
+
+class QMenu;
+class QToolBar;
+
+namespace trainyard::ui {
+
+class FileActions : public QObject {
+  Q_OBJECT
+ public:
+  FileActions(Document& document, RecentFiles& recent, const Questions& questions, QObject* parent = nullptr);
+
+  void fill_menu(QMenu& menu);
+  void fill_toolbar(QToolBar& bar) const;
+
+  // Each says whether it was done; a person may cancel.
+  bool new_document();
+  bool open(const QString& file);
+  bool open_as_new(const experiment::Experiment& experiment);  // of no file yet
+  bool open_by_dialog();
+  bool save();
+  bool save_as();
+  bool may_discard();  // asks when there are unsaved changes
+
+ signals:
+  void opened();  // another document is there
+  void failed(const QString& title, const base::Problems& problems);
+
+ private:
+  QAction* add(const QString& icon, const QString& text, const QKeySequence& keys, bool (FileActions::*act)());
+  bool save_to(const QString& file);
+  void fill_recent(QMenu& menu);
+
+  Document& document_;
+  RecentFiles& recent_;
+  const Questions& questions_;
+  QAction *new_, *open_, *save_, *save_as_;
+};
+
+}  // namespace trainyard::ui

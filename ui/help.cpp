@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/help.h"
+
+#include <QCoreApplication>
+#include <QDialog>
+#include <QDialogButtonBox>
+#include <QHeaderView>
+#include <QMainWindow>
+#include <QMenu>
+#include <QMenuBar>
+#include <QTextBrowser>
+#include <QTreeWidget>
+#include <QVBoxLayout>
+
+#include "ui/theme/theme.h"
+
+namespace trainyard::ui {
+namespace {
+
+QString tr(const char* text) { return QCoreApplication::translate("help", text); }
+
+void add_actions(QTreeWidgetItem& parent, const QMenu& menu) {
+  for (const QAction* action : menu.actions()) {
+    if (action->menu()) add_actions(parent, *action->menu());
+    else if (!action->shortcut().isEmpty())
+      new QTreeWidgetItem(&parent, {QString(action->text()).remove('&'), action->shortcut().toString(QKeySequence::NativeText)});
+  }
+}
+
+void show(QDialog& dialog, QWidget* content, const QSize& size) {
+  auto* column = new QVBoxLayout(&dialog);
+  column->addWidget(content);
+  auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, &dialog);
+  QObject::connect(buttons, &QDialogButtonBox::rejected, &dialog, &QDialog::reject);
+  column->addWidget(buttons);
+  dialog.resize(size * Theme::instance().scale());
+  dialog.exec();
+}
+
+QString about_text() {
+  return tr("<h2>Trainyard %1</h2>"
+            "<p>A workbench for distributed training: draw machines, pick a model and a strategy, press Run, and watch every gradient and byte.</p>"
+            "<p>Free software under the GNU General Public License, version 3 or later, with the additional permission (section 7) to link CUDA, cuDNN and "
+            "NCCL. "
+            "It comes without any warranty.</p>"
+            "<h3>What it stands on</h3>"
+            "<ul><li>Qt 6 (LGPL 3), Qt Charts (GPL 3)</li><li>oneDNN (Apache 2.0), OpenBLAS (BSD 3-clause)</li><li>ZeroMQ (MPL 2.0), cereal (BSD 3-clause)</li>"
+            "<li>nlohmann/json, spdlog, fmt, CLI11 and tl-expected (MIT, BSD 3-clause, CC0)</li><li>xxHash (BSD 2-clause), zlib (zlib licence)</li></ul>"
+            "<p>Icons are Trainyard's own. Colours of lines after M. Okabe and K. Ito, \"Color Universal Design\" (2008).</p>")
+      .arg(TRAINYARD_VERSION);
+}
+
+}  // namespace
+
+void show_shortcuts(QMainWindow& window) {
+  QDialog dialog(&window);
+  dialog.setWindowTitle(tr("Keyboard shortcuts"));
+  auto* list = new QTreeWidget(&dialog);
+  list->setHeaderLabels({tr("Action"), tr("Keys")});
+  for (const QAction* action : window.menuBar()->actions()) {
+    if (!action->menu()) continue;
+    auto* group = new QTreeWidgetItem(list, {QString(action->text()).remove('&')});
+    add_actions(*group, *action->menu());
+  }
+  auto* canvas = new QTreeWidgetItem(list, {tr("On the canvas")});
+  for (const auto& [what, keys] :
+       {std::pair{"Go to the next thing", "Tab, arrows"}, {"Move what is selected", "Ctrl+arrows"}, {"Select nothing", "Esc"}, {"Pan", "Space and drag"}})
+    new QTreeWidgetItem(canvas, {tr(what), tr(keys)});
+  list->expandAll();
+  list->header()->setSectionResizeMode(0, QHeaderView::Stretch);
+  show(dialog, list, {480, 560});
+}
+
+void show_about(QMainWindow& window) {
+  QDialog dialog(&window);
+  dialog.setWindowTitle(tr("About Trainyard"));
+  auto* text = new QTextBrowser(&dialog);
+  text->setHtml(about_text());
+  show(dialog, text, {520, 480});
+}
+
+}  // namespace trainyard::ui

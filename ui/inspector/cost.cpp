@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/inspector/cost.h"
+
+#include <QCoreApplication>
+#include <algorithm>
+
+#include "core/base/units.h"
+#include "core/collective/expand.h"
+#include "core/run/layout.h"
+
+namespace trainyard::ui {
+namespace {
+
+QString text(const char* source) { return QCoreApplication::translate("cost", source); }
+QString count(std::int64_t number) { return QString::fromStdString(base::format_count(number)); }
+QString bytes(std::int64_t number) { return QString::fromStdString(base::format_bytes(static_cast<double>(number))); }
+
+}  // namespace
+
+Cost cost_of(const experiment::Resolved& experiment, const plan::Plan& expanded) {
+  Cost cost{expanded.ranks, experiment.model.elements, 0, 0, experiment.steps};
+  for (const std::int32_t rank : {0, expanded.ranks - 1}) {
+    const plan::RankPlan plan = expanded.rank_plan(rank);
+    const run::Layout layout = run::layout(plan);
+    cost.memory_bytes = std::max(cost.memory_bytes, layout.private_bytes + layout.shared_bytes);
+    if (const int train = plan.program("train"); train >= 0)
+      cost.sent_bytes = std::max(cost.sent_bytes, collective::sent_bytes(plan, plan.programs[static_cast<std::size_t>(train)]));
+  }
+  return cost;
+}
+
+QString cost_line(const Cost& cost) {
+  const QString ranks = cost.ranks == 1 ? text("1 rank") : text("%1 ranks").arg(count(cost.ranks));
+  const QString sent = cost.ranks == 1 ? text("nothing sent") : text("%1 sent a step a rank").arg(bytes(cost.sent_bytes));
+  return text("%1, %2 parameters, %3, %4 of memory a rank, %5 steps").arg(ranks, count(cost.parameters), sent, bytes(cost.memory_bytes), count(cost.steps));
+}
+
+}  // namespace trainyard::ui

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What a plan costs, known before it runs. Pure; from the plan itself, not from formulas about it.
+#pragma once
+
+#include <QString>
+#include <cstdint>
+
+#include "core/experiment/resolve.h"
+#include "core/plan/plan.h"
+
+namespace trainyard::ui {
+
+struct Cost {
+  int ranks = 0;
+  std::int64_t parameters = 0;
+  std::int64_t sent_bytes = 0;    // payload of a full step, of the rank that sends most among those looked at
+  std::int64_t memory_bytes = 0;  // arenas of such a rank; samples and program are not in it
+  std::int64_t steps = 0;
+
+  bool operator==(const Cost&) const = default;
+};
+
+// Of an expanded plan. Ranks of one plan differ by a few elements; the first and the last are looked at.
+Cost cost_of(const experiment::Resolved& experiment, const plan::Plan& expanded);
+
+QString cost_line(const Cost& cost);  // "4 ranks, 235,146 parameters, 1.41 MB sent a step a rank, 4.2 MB a rank"
+
+}  // namespace trainyard::ui

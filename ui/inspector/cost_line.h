@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The live line above the inspector: what the plan costs before it runs, and what the simulator makes of it. Reckoned on a
+// thread of the pool, shortly after the last change; the newest experiment wins.
+#pragma once
+
+#include <QTimer>
+#include <QWidget>
+
+#include "ui/inspector/cost.h"
+#include "ui/model/document.h"
+#include "ui/theme/tinted_label.h"
+
+namespace trainyard::ui {
+
+class CostLine : public QWidget {
+  Q_OBJECT
+ public:
+  explicit CostLine(Document& document, QWidget* parent = nullptr);
+  QString cost_text() const { return cost_->text(); }
+  QString verdict_text() const { return verdict_->isHidden() ? QString() : verdict_->text(); }
+
+ signals:
+  void settled();  // of the newest experiment everything is known
+
+ private:
+  void reckon();
+  void show_cost(int version, const base::Result<Cost>& cost);
+  void show_verdict(int version, const QString& verdict);
+
+  Document& document_;
+  QTimer soon_;
+  int version_ = 0;
+  TintedLabel *cost_, *verdict_;
+};
+
+}  // namespace trainyard::ui

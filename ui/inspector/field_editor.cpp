@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/inspector/field_editor.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QDir>
+#include <QFileDialog>
+#include <QFocusEvent>
+#include <QHBoxLayout>
+#include <QLineEdit>
+#include <QPlainTextEdit>
+#include <QRegularExpression>
+#include <QToolButton>
+#include <QWheelEvent>
+#include <cmath>
+
+#include "ui/inspector/number_box.h"
+#include "ui/inspector/quantity.h"
+#include "ui/theme/icons.h"
+
+namespace trainyard::ui {
+namespace {
+
+using base::FieldDescription;
+using base::FieldKind;
+using base::Json;
+
+constexpr double kManyCharacters = 5000;  // texts that may be longer get several lines
+constexpr qsizetype kLongestZeroText = 20;
+
+// Help says what 0 means where it means something else: "...; 0: never".
+QString zero_text(const FieldDescription& field) {
+  static const QRegularExpression zero("\\b0: ([^;.,]+)");
+  const QString text = zero.match(QString::fromStdString(field.help)).captured(1).trimmed();
+  return text.size() <= kLongestZeroText ? text : QString();
+}
+
+QString unit_of(const FieldDescription& field) { return QString::fromStdString(field.unit); }
+
+class NumberEditor : public FieldEditor {
+ public:
+  NumberEditor(const FieldDescription& field, const QString& zero, QWidget* parent)
+      : FieldEditor(parent), whole_(field.kind == FieldKind::integer), box_(new NumberBox(whole_, field.range, unit_of(field), this)) {
+    box_->set_zero_text(zero);
+    adopt(box_);
+    connect(box_, &NumberBox::edited, this, &NumberEditor::read);
+  }
+
+ private:
+  void show_value(const Json& value) override { box_->set_value(value.is_number() ? value.get<double>() : 0); }
+  void read() {
+    const auto typed = box_->typed();
+    if (!typed) return emit unreadable(whole_ ? tr("not a whole number") : tr("not a number"));
+    if (whole_ && std::fabs(*typed) < 9.2e18) take(static_cast<std::int64_t>(*typed));
+    else take(*typed);
+  }
+
+  bool whole_;
+  NumberBox* box_;
+};
+
+class CheckEditor : public FieldEditor {
+ public:
+  explicit CheckEditor(QWidget* parent) : FieldEditor(parent), box_(new QCheckBox(this)) {
+    adopt(box_);
+    connect(box_, &QCheckBox::clicked, this, [this](bool on) { take(on); });
+  }
+
+ private:
+  void show_value(const Json& value) override { box_->setChecked(value.is_boolean() && value.get<bool>()); }
+  QCheckBox* box_;
+};
+
+class QuietCombo : public QComboBox {
+ public:
+  using QComboBox::QComboBox;
+
+ protected:
+  void wheelEvent(QWheelEvent* event) override {
+    if (hasFocus()) QComboBox::wheelEvent(event);
+    else event->ignore();
+  }
+};
+
+class ChoiceEditor : public FieldEditor {
+ public:
+  ChoiceEditor(const FieldDescription& field, QWidget* parent) : FieldEditor(parent), box_(new QuietCombo(this)) {
+    box_->setFocusPolicy(Qt::StrongFocus);
+    for (const std::string& choice : field.choices) box_->addItem(readable(choice), QString::fromStdString(choice));
+    adopt(box_);
+    connect(box_, &QComboBox::activated, this, [this] { take(box_->currentData().toString().toStdString()); });
+  }
+
+ private:
+  void show_value(const Json& value) override {
+    box_->setCurrentIndex(value.is_string() ? box_->findData(QString::fromStdString(value.get<std::string>())) : -1);
+  }
+  QComboBox* box_;
+};
+
+class TextEditor : public FieldEditor {
+ public:
+  explicit TextEditor(QWidget* parent) : FieldEditor(parent), line_(new QLineEdit(this)) {
+    adopt(line_);
+    connect(line_, &QLineEdit::textEdited, this, [this](const QString& text) { take(text.toStdString()); });
+  }
+
+ protected:
+  void show_value(const Json& value) override { line_->setText(value.is_string() ? QString::fromStdString(value.get<std::string>()) : QString()); }
+  QLineEdit* line_;
+};
+
+class LongTextEditor : public FieldEditor {
+ public:
+  explicit LongTextEditor(QWidget* parent) : FieldEditor(parent), text_(new QPlainTextEdit(this)) {
+    text_->setTabChangesFocus(true);
+    text_->setFixedHeight(fontMetrics().lineSpacing() * 5);
+    adopt(text_);
+    connect(text_, &QPlainTextEdit::textChanged, this, [this] { take(text_->toPlainText().toStdString()); });
+  }
+
+ private:
+  void show_value(const Json& value) override {
+    const QSignalBlocker quiet(text_);
+    text_->setPlainText(value.is_string() ? QString::fromStdString(value.get<std::string>()) : QString());
+  }
+  QPlainTextEdit* text_;
+};
+
+class FileEditor : public TextEditor {
+ public:
+  FileEditor(const QString& directory, QWidget* parent) : TextEditor(parent), directory_(directory) {
+    auto* button = new QToolButton(this);
+    button->setIcon(icon("open"));
+    button->setToolTip(tr("Choose a file"));
+    button->setAccessibleName(tr("Choose a file"));
+    layout()->addWidget(button);
+    connect(button, &QToolButton::clicked, this, &FileEditor::choose);
+  }
+
+ private:
+  // Files beside or below the experiment are named relative to it, so that both can be moved together.
+  void choose() {
+    const QString file = QFileDialog::getOpenFileName(this, tr("Choose a data file"), QDir(directory_).filePath(line_->text()));
+    if (file.isEmpty()) return;
+    const QString relative = QDir(directory_).relativeFilePath(file);
+    const QString name = relative.startsWith("..") ? file : relative;
+    line_->setText(name);
+    take(name.toStdString());
+  }
+  QString directory_;
+};
+
+}  // namespace
+
+FieldEditor::FieldEditor(QWidget* parent) : QWidget(parent) {
+  auto* row = new QHBoxLayout(this);
+  row->setContentsMargins(0, 0, 0, 0);
+  row->setSpacing(2);
+}
+
+void FieldEditor::adopt(QWidget* editor) {
+  layout()->addWidget(editor);
+  setFocusProxy(editor);
+  editor->installEventFilter(this);
+}
+
+void FieldEditor::set_value(const Json& value) {
+  if (!held_ && value != value_) reset_value(value);
+}
+
+void FieldEditor::reset_value(const Json& value) {
+  held_ = false;
+  value_ = value;
+  show_value(value_);
+}
+
+void FieldEditor::take(const Json& value) {
+  held_ = false;
+  value_ = value;
+  emit edited(value);
+}
+
+bool FieldEditor::eventFilter(QObject* watched, QEvent* event) {
+  if (event->type() == QEvent::FocusOut && static_cast<QFocusEvent*>(event)->reason() != Qt::PopupFocusReason) {
+    held_ = false;
+    emit left();
+  }
+  return QWidget::eventFilter(watched, event);
+}
+
+FieldEditor* make_editor(const FieldDescription& field, const EditorStyle& style, QWidget* parent) {
+  switch (field.kind) {
+    case FieldKind::boolean: return new CheckEditor(parent);
+    case FieldKind::integer:
+    case FieldKind::number: return new NumberEditor(field, style.zero_text.isEmpty() ? zero_text(field) : style.zero_text, parent);
+    case FieldKind::choice: return new ChoiceEditor(field, parent);
+    case FieldKind::text:
+    case FieldKind::document:
+    case FieldKind::list: break;
+  }
+  if (style.file) return new FileEditor(style.directory, parent);
+  if (field.range.high > kManyCharacters && std::isfinite(field.range.high)) return new LongTextEditor(parent);
+  return new TextEditor(parent);
+}
+
+QString readable(const std::string& name) { return QString::fromStdString(name).replace('_', ' '); }
+
+// The unit stands beside the number, so the name need not repeat it.
+QString label_of(const FieldDescription& field) {
+  static const std::pair<const char*, const char*> kUnitWords[] = {
+      {"B", "_bytes"}, {"B/s", "_bytes_per_second"}, {"bit/s", "_bits_per_second"}, {"s", "_seconds"}, {"steps", "_steps"}};
+  QString name = QString::fromStdString(field.name);
+  for (const auto& [unit, words] : kUnitWords)
+    if (field.unit == unit && name.endsWith(words)) name.chop(static_cast<qsizetype>(std::string_view(words).size()));
+  name.replace('_', ' ');
+  if (!name.isEmpty()) name[0] = name[0].toUpper();
+  return name;
+}
+
+QString problem_line(const base::Problem& problem) {
+  QString text = QString::fromStdString(problem.what);
+  if (!problem.accepted.empty()) text += FieldEditor::tr(" (accepted: %1)").arg(QString::fromStdString(problem.accepted));
+  return problem.advice.empty() ? text : text + ". " + QString::fromStdString(problem.advice);
+}
+
+QString text_of_value(const FieldDescription& field, const Json& value) {
+  if (value.is_boolean()) return value.get<bool>() ? FieldEditor::tr("on") : FieldEditor::tr("off");
+  if (value.is_number()) {
+    const QString zero = value.get<double>() == 0 ? zero_text(field) : QString();
+    return zero.isEmpty() ? format_quantity(value.get<double>(), unit_of(field)) : zero;
+  }
+  if (!value.is_string()) return {};
+  const std::string text = value.get<std::string>();
+  if (field.kind == FieldKind::choice) return readable(text);
+  return text.empty() ? FieldEditor::tr("empty") : QString::fromStdString(text);
+}
+
+}  // namespace trainyard::ui

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The editor of one field, made from its description alone: it shows a JSON value and says what a person makes of it.
+#pragma once
+
+#include <QWidget>
+
+#include "core/base/fields.h"
+
+namespace trainyard::ui {
+
+class FieldEditor : public QWidget {
+  Q_OBJECT
+ public:
+  // Text and caret stay when the value is the one that is shown already.
+  void set_value(const base::Json& value);
+  void reset_value(const base::Json& value);  // shows it afresh, whatever was typed
+  // What was typed was not taken: the text stays until the editor is left, and then shows the value again.
+  void hold() { held_ = true; }
+  bool held() const { return held_; }
+
+ signals:
+  void edited(const base::Json& value);
+  void unreadable(const QString& why);
+  void left();  // the focus went away
+
+ protected:
+  explicit FieldEditor(QWidget* parent);
+  void adopt(QWidget* editor);  // the one that takes the focus
+  virtual void show_value(const base::Json& value) = 0;
+  void take(const base::Json& value);  // typed or chosen by a person
+  bool eventFilter(QObject* watched, QEvent* event) override;
+
+ private:
+  base::Json value_;
+  bool held_ = false;
+};
+
+struct EditorStyle {
+  bool file = false;  // a text that names a file: with a button to choose one
+  QString directory;  // where relative names start
+  QString zero_text;  // shown for 0; empty: as the help says
+};
+// Of every kind but documents and lists.
+FieldEditor* make_editor(const base::FieldDescription& field, const EditorStyle& style, QWidget* parent);
+
+QString readable(const std::string& name);                                            // "one_device" -> "one device"
+QString label_of(const base::FieldDescription& field);                                // "bucket_bytes" in B -> "Bucket"
+QString problem_line(const base::Problem& problem);                                   // what is wrong and what to do, without where
+QString text_of_value(const base::FieldDescription& field, const base::Json& value);  // as the editor would show it
+
+}  // namespace trainyard::ui

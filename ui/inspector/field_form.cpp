@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/inspector/field_form.h"
+
+#include <QGridLayout>
+#include <QToolButton>
+#include <algorithm>
+
+#include "ui/theme/icons.h"
+#include "ui/theme/theme.h"
+
+namespace trainyard::ui {
+namespace {
+
+using base::FieldDescription;
+using base::FieldKind;
+using base::Json;
+
+enum Column { label_column, editor_column, reset_column };
+
+bool same_shape(const std::vector<FieldDescription>& a, const std::vector<FieldDescription>& b) {
+  return std::ranges::equal(a, b, [](const FieldDescription& x, const FieldDescription& y) {
+    return x.name == y.name && x.kind == y.kind && x.choices == y.choices && same_shape(x.fields, y.fields);
+  });
+}
+
+QString help_of(const FieldDescription& field) {
+  QString text = "<p>" + QString::fromStdString(field.help).toHtmlEscaped() + ".</p>";
+  if (!field.unit.empty()) text += "<p>" + FieldForm::tr("Unit: %1").arg(QString::fromStdString(field.unit).toHtmlEscaped()) + "</p>";
+  return text + "<p>" + FieldForm::tr("Default: %1").arg(text_of_value(field, field.default_value).toHtmlEscaped()) + "</p>";
+}
+
+QString first_name(const QString& path) { return path.section('.', 0, 0).section('[', 0, 0); }
+QString rest_of(const QString& path) { return path.section('.', 1); }
+
+}  // namespace
+
+// One field. A document is a heading and a form of its own, and has no editor.
+struct FieldForm::Row {
+  QString name;
+  FieldDescription field;
+  Json value;
+  TintedLabel *label = nullptr, *note = nullptr, *problem = nullptr;
+  FieldEditor* editor = nullptr;
+  QToolButton* reset = nullptr;
+  FieldForm* child = nullptr;
+  QString found, refused;  // what is wrong: of the document's value, and of what was typed
+
+  std::vector<QWidget*> widgets() const { return child ? std::vector<QWidget*>{label, child} : std::vector<QWidget*>{label, editor, reset}; }
+};
+
+FieldForm::FieldForm(FormHints hints, QWidget* parent) : QWidget(parent), hints_(std::move(hints)), grid_(new QGridLayout(this)) {
+  grid_->setContentsMargins(0, 0, 0, 0);
+  grid_->setHorizontalSpacing(kGrid);
+  grid_->setVerticalSpacing(kGrid / 2);
+  grid_->setColumnStretch(editor_column, 1);
+}
+
+FieldForm::~FieldForm() = default;
+
+void FieldForm::set_directory(const QString& directory) {
+  if (directory == directory_) return;
+  directory_ = directory;
+  if (!hints_.files.isEmpty()) fields_.clear();  // built anew: the buttons start there
+}
+
+void FieldForm::show_fields(const std::vector<FieldDescription>& fields, const Json& values) {
+  if (fields_.empty() || !same_shape(fields, fields_)) rebuild(fields);
+  fields_ = fields;
+  for (const auto& row : rows_)
+    for (const FieldDescription& field : fields)
+      if (row->name == QString::fromStdString(field.name)) update_row(*row, field, values.value(field.name, Json()));
+}
+
+void FieldForm::rebuild(const std::vector<FieldDescription>& fields) {
+  for (const auto& row : rows_)
+    if (row->editor) row->editor->disconnect(this);  // one that has the focus would say that it was left
+  rows_.clear();
+  qDeleteAll(findChildren<QWidget*>(Qt::FindDirectChildrenOnly));
+  int line = 0;
+  for (const FieldDescription& field : fields) {
+    if (field.kind == FieldKind::list || hints_.hidden.contains(QString::fromStdString(field.name))) continue;
+    if (field.kind == FieldKind::document) add_child(field, line);
+    else add_row(field, line);
+    line += 3;
+  }
+}
+
+void FieldForm::add_row(const FieldDescription& field, int line) {
+  Row& row = *rows_.emplace_back(std::make_unique<Row>());
+  row.name = QString::fromStdString(field.name);
+  row.field = field;
+  row.label = new TintedLabel(Tint::dim, this);
+  row.label->setText(label_of(field));
+  row.label->setAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+  row.editor = make_editor(field, {hints_.files.contains(row.name), directory_, {}}, this);
+  row.editor->setObjectName(row.name);
+  row.label->setBuddy(row.editor);
+  row.reset = new QToolButton(this);
+  row.reset->setIcon(icon("undo"));
+  row.reset->setAutoRaise(true);
+  grid_->setColumnMinimumWidth(reset_column, row.reset->sizeHint().width());  // editors do not move when it comes and goes
+  for (QWidget* widget : {static_cast<QWidget*>(row.label), static_cast<QWidget*>(row.editor)}) widget->setToolTip(help_of(field));
+  grid_->addWidget(row.label, line, label_column);
+  grid_->addWidget(row.editor, line, editor_column);
+  grid_->addWidget(row.reset, line, reset_column);
+  row.note = add_text(Tint::dim, line + 1);
+  row.problem = add_text(Tint::error, line + 2);
+  connect_row(row);
+}
+
+TintedLabel* FieldForm::add_text(Tint tint, int line) {
+  TintedLabel* text = paragraph(tint, this);
+  text->hide();
+  grid_->addWidget(text, line, editor_column, 1, 2);
+  return text;
+}
+
+void FieldForm::add_child(const FieldDescription& field, int line) {
+  Row& row = *rows_.emplace_back(std::make_unique<Row>());
+  row.name = QString::fromStdString(field.name);
+  row.field = field;
+  row.label = new TintedLabel(Tint::text, this, 1, true);
+  row.label->setText(label_of(field));
+  row.label->setContentsMargins(0, kGrid, 0, 0);
+  row.label->setToolTip(QString::fromStdString(field.help));
+  row.child = new FieldForm({}, this);
+  grid_->addWidget(row.label, line, label_column, 1, 3);
+  grid_->addWidget(row.child, line + 1, label_column, 1, 3);
+  connect(row.child, &FieldForm::edited, this, [this, name = row.name](const QString& path, const Json& value) { emit edited(name + "." + path, value); });
+}
+
+void FieldForm::connect_row(Row& row) {
+  const auto edit = [this, &row](const Json& value) {
+    row.refused.clear();
+    row.value = value;
+    emit edited(row.name, value);
+    show_problem(row);
+  };
+  connect(row.editor, &FieldEditor::edited, this, edit);
+  connect(row.reset, &QToolButton::clicked, this, [this, &row, edit] {
+    row.editor->setFocus();  // before the button disappears
+    row.editor->reset_value(row.field.default_value);
+    edit(row.field.default_value);
+  });
+  connect(row.editor, &FieldEditor::unreadable, this, [this, &row](const QString& why) { refuse(row.name, why); });
+  connect(row.editor, &FieldEditor::left, this, [this, &row] {
+    row.refused.clear();
+    row.editor->reset_value(row.value);
+    show_problem(row);
+  });
+}
+
+void FieldForm::update_row(Row& row, const FieldDescription& field, const Json& value) {
+  for (QWidget* widget : row.widgets())
+    if (widget != row.reset) widget->setVisible(field.used);
+  row.field.used = field.used;
+  if (row.child) return row.child->show_fields(field.fields, value);
+  row.value = value;
+  row.editor->set_value(value);
+  const QString reset = tr("Reset to the default: %1").arg(text_of_value(field, field.default_value));
+  row.reset->setVisible(field.used && value != field.default_value);
+  row.reset->setToolTip(reset);
+  row.reset->setAccessibleName(label_of(field) + ": " + reset);
+  row.editor->focusProxy()->setAccessibleName(label_of(field));
+  row.note->setVisible(field.used && !row.note->text().isEmpty());
+  show_problem(row);
+}
+
+void FieldForm::show_problem(Row& row) {
+  if (row.child) return;
+  const QString& text = row.refused.isEmpty() ? row.found : row.refused;
+  row.problem->setText(text);
+  row.problem->setVisible(row.field.used && !text.isEmpty());
+  row.editor->focusProxy()->setAccessibleDescription(text.isEmpty() ? QString::fromStdString(row.field.help) : tr("Problem: %1").arg(text));
+}
+
+void FieldForm::show_problems(const base::Problems& problems, const QStringList& paths) {
+  for (const auto& row : rows_) {
+    QStringList places;
+    for (const QString& path : paths) places << (path.isEmpty() ? row->name : path + "." + row->name);
+    if (row->child) {
+      row->child->show_problems(problems, places);
+      continue;
+    }
+    QStringList texts;
+    for (const base::Problem& problem : problems)
+      if (places.contains(QString::fromStdString(problem.where))) texts << problem_line(problem);
+    row->found = texts.join("\n");
+    show_problem(*row);
+  }
+}
+
+void FieldForm::set_note(const QString& field, const QString& text) {
+  Row* row = find(field);
+  if (row == nullptr || row->child) return;
+  row->note->setText(text);
+  row->note->setVisible(row->field.used && !text.isEmpty());
+}
+
+void FieldForm::refuse(const QString& path, const QString& why) {
+  Row* row = find(path);
+  if (row == nullptr) return;
+  if (row->child) return row->child->refuse(rest_of(path), why);
+  row->refused = why;
+  row->editor->hold();
+  show_problem(*row);
+}
+
+FieldForm::Row* FieldForm::find(const QString& path) const {
+  const auto at = std::ranges::find(rows_, first_name(path), [](const auto& row) { return row->name; });
+  return at == rows_.end() ? nullptr : at->get();
+}
+
+FieldEditor* FieldForm::editor(const QString& path) const {
+  const Row* row = find(path);
+  return row == nullptr ? nullptr : row->child ? row->child->editor(rest_of(path)) : row->editor;
+}
+
+QString FieldForm::problem_text(const QString& path) const {
+  const Row* row = find(path);
+  if (row == nullptr) return {};
+  return row->child ? row->child->problem_text(rest_of(path)) : row->problem->isHidden() ? QString() : row->problem->text();
+}
+
+bool FieldForm::field_shown(const QString& path) const {
+  const Row* row = find(path);
+  return row != nullptr && row->field.used && (!row->child || rest_of(path).isEmpty() || row->child->field_shown(rest_of(path)));
+}
+
+bool FieldForm::focus_field(const QString& path) {
+  Row* row = path.isEmpty() && !rows_.empty() ? rows_.front().get() : find(path);
+  if (row == nullptr) return false;
+  if (row->child) return row->child->focus_field(rest_of(path));
+  row->editor->setFocus(Qt::ShortcutFocusReason);
+  return true;
+}
+
+}  // namespace trainyard::ui

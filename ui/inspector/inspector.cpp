@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/inspector/inspector.h"
+
+#include <QPushButton>
+#include <QRegularExpression>
+#include <QScopedValueRollback>
+#include <QScrollArea>
+#include <QStackedWidget>
+#include <QVBoxLayout>
+
+#include "core/base/units.h"
+#include "core/experiment/fields.h"
+#include "core/experiment/placement.h"
+#include "ui/inspector/section.h"
+#include "ui/theme/icons.h"
+#include "ui/theme/theme.h"
+
+namespace trainyard::ui {
+namespace {
+
+using base::Json;
+
+struct SectionSpec {
+  const char* name;  // of the experiment's field; empty: its own texts
+  const char* title;
+  const char* icon;
+};
+constexpr SectionSpec kSections[] = {
+    {"strategy", QT_TR_NOOP("Strategy"), "strategy"}, {"model", QT_TR_NOOP("Model"), "model"}, {"data", QT_TR_NOOP("Data"), "data"},
+    {"training", QT_TR_NOOP("Training"), "training"}, {"run", QT_TR_NOOP("Run"), "run"},       {"", QT_TR_NOOP("About"), "info"}};
+
+FormHints hints_of(const QString& section) {
+  if (section == "data") return {{}, {"images", "labels", "file"}};
+  if (section.isEmpty()) return {{"version", "topology", "model", "data", "strategy", "training", "run"}, {}};
+  return {};
+}
+
+QScrollArea* scrolled(QWidget* content, QWidget* parent) {
+  auto* area = new QScrollArea(parent);
+  area->setWidget(content);
+  area->setWidgetResizable(true);
+  area->setFrameShape(QFrame::NoFrame);
+  area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  return area;
+}
+
+QString text_of(const base::Problems& problems) {
+  QStringList lines;
+  for (const base::Problem& problem : problems) lines << problem_line(problem);
+  return lines.join("\n");
+}
+
+}  // namespace
+
+Inspector::Inspector(Document& document, Selection& selection, QWidget* parent)
+    : QWidget(parent), document_(document), selection_(selection), cost_(new CostLine(document, this)), pages_(new QStackedWidget(this)) {
+  setObjectName("inspector");
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  column->addWidget(cost_);
+  column->addWidget(pages_, 1);
+  pages_->addWidget(scrolled(build_experiment(), pages_));
+  pages_->addWidget(scrolled(build_item(), pages_));
+  connect(&document, &Document::changed, this, &Inspector::refresh);
+  connect(&document, &Document::file_changed, this, &Inspector::refresh);
+  connect(&document, &Document::problems_changed, this, &Inspector::show_problems);
+  connect(&selection, &Selection::selection_changed, this, &Inspector::refresh);
+  refresh();
+}
+
+bool Inspector::shows_experiment() const { return pages_->currentIndex() == 0; }
+
+QWidget* Inspector::build_experiment() {
+  auto* page = new QWidget(this);
+  auto* column = new QVBoxLayout(page);
+  column->setContentsMargins(kGrid, kGrid, kGrid, kGrid);
+  for (const SectionSpec& section : kSections) {
+    const bool model = QString(section.name) == "model";
+    QWidget* content = model ? build_model() : add_form(section.name, hints_of(section.name));
+    column->addWidget(new Section(tr(section.title), section.icon, content, page));
+  }
+  column->addStretch(1);
+  return page;
+}
+
+FieldForm* Inspector::add_form(const QString& section, const FormHints& hints) {
+  auto* form = forms_[section] = new FieldForm(hints, this);
+  connect(form, &FieldForm::edited, this, [this, section](const QString& path, const Json& value) { edit(section, path, value); });
+  return form;
+}
+
+// The fields of the model, and below them its layers.
+QWidget* Inspector::build_model() {
+  auto* both = new QWidget(this);
+  auto* column = new QVBoxLayout(both);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->addWidget(add_form("model", {}));
+  column->addWidget(layers_ = new LayerList(both));
+  connect_layers();
+  return both;
+}
+
+void Inspector::connect_layers() {
+  connect(layers_, &LayerList::value_edited, this, [this](int layer, const QString& field, const Json& value) {
+    const base::Problems refused = document_.set_value(QString("model.layers[%1].%2").arg(layer).arg(field), value);
+    if (!refused.empty()) layers_->refuse(layer, text_of(refused));
+  });
+  connect(layers_, &LayerList::layers_edited, this, [this](const QString& what, const Layers& layers) {
+    document_.edit(what, [&](experiment::Experiment& experiment) { experiment.model.layers = layers; });
+  });
+}
+
+QWidget* Inspector::build_item() {
+  auto* page = new QWidget(this);
+  auto* column = new QVBoxLayout(page);
+  column->setContentsMargins(kGrid, kGrid, kGrid, kGrid);
+  auto* back = new QPushButton(icon("left"), tr("Experiment"), page);
+  back->setToolTip(tr("Select nothing, and show the experiment (Esc on the canvas)"));
+  back->setFlat(true);
+  connect(back, &QPushButton::clicked, &selection_, &Selection::clear);
+  column->addWidget(back, 0, Qt::AlignLeft);
+  column->addWidget(item_kind_ = new TintedLabel(Tint::dim, page));
+  column->addWidget(item_title_ = new TintedLabel(Tint::text, page, 1.3, true));
+  item_title_->setTextFormat(Qt::PlainText);
+  item_title_->setWordWrap(true);
+  column->addWidget(item_hint_ = paragraph(Tint::dim, page));
+  column->addSpacing(kGrid);
+  column->addWidget(item_form_ = new FieldForm({}, page));
+  column->addStretch(1);
+  connect(item_form_, &FieldForm::edited, this, &Inspector::edit_item);
+  return page;
+}
+
+void Inspector::edit(const QString& section, const QString& path, const Json& value) {
+  const base::Problems refused = document_.set_value(section.isEmpty() ? path : section + "." + path, value);
+  if (!refused.empty()) forms_.at(section)->refuse(path, text_of(refused));
+}
+
+void Inspector::edit_item(const QString& field, const Json& value) {
+  Picked picked = selection_.picked();
+  base::Problems refused;
+  {
+    const QScopedValueRollback guard(editing_, true);
+    refused = set_field(document_, target_, field, value, picked);
+    selection_.set(picked);
+  }
+  refresh();
+  if (!refused.empty()) item_form_->refuse(field, text_of(refused));
+}
+
+void Inspector::refresh() {
+  if (editing_) return;
+  target_ = target_of(document_.experiment().topology, selection_.picked());
+  const bool item = !target_.title.isEmpty();
+  if (item) refresh_item();
+  refresh_experiment();
+  pages_->setCurrentIndex(item ? 1 : 0);
+  show_problems();
+}
+
+void Inspector::refresh_experiment() {
+  const experiment::Experiment& experiment = document_.experiment();
+  const auto fields = base::describe(experiment);
+  const Json values = experiment::to_json(experiment);
+  forms_.at("data")->set_directory(document_.directory());
+  for (const auto& [name, form] : forms_) {
+    if (name.isEmpty()) form->show_fields(fields, values);
+    for (const base::FieldDescription& field : fields)
+      if (name == QString::fromStdString(field.name)) form->show_fields(field.fields, values[field.name]);
+  }
+  layers_->show_layers(experiment.model.layers);
+  const std::int64_t ranks = experiment::count_workers(experiment.topology);
+  const QString batch = QString::fromStdString(base::format_count(ranks * experiment.training.batch_per_rank));
+  const QString over = ranks == 1 ? tr("1 rank") : tr("%1 ranks").arg(QString::fromStdString(base::format_count(ranks)));
+  forms_.at("training")->set_note("batch_per_rank", ranks < 1 ? QString() : tr("Global batch: %1 samples over %2").arg(batch, over));
+}
+
+void Inspector::refresh_item() {
+  item_title_->setText(target_.title);
+  item_kind_->setText(target_.kind);
+  const bool several = target_.paths.size() > 1;
+  item_hint_->setText(target_.kind.isEmpty() ? tr("Select things of one kind to edit them together.")
+                      : several              ? tr("An edit changes all of them.")
+                                             : QString());
+  item_hint_->setVisible(!item_hint_->text().isEmpty());
+  item_form_->setVisible(!target_.kind.isEmpty());
+  std::vector<base::FieldDescription> fields = target_.fields;
+  if (several) std::erase_if(fields, [](const base::FieldDescription& field) { return field.name == "name"; });  // names are unique
+  item_form_->show_fields(fields, target_.values);
+  for (const base::FieldDescription& field : fields) {
+    const QString name = QString::fromStdString(field.name);
+    item_form_->set_note(name, target_.differing.contains(name) ? tr("Others differ") : QString());
+  }
+}
+
+void Inspector::show_problems() {
+  for (const auto& [name, form] : forms_) form->show_problems(document_.problems(), {name});
+  layers_->show_problems(document_.problems(), "model.layers");
+  if (!target_.title.isEmpty()) item_form_->show_problems(document_.problems(), target_.paths);
+}
+
+void Inspector::go_to(const QString& path) {
+  const Picked picked = picked_at(document_.experiment().topology, path);
+  selection_.set(picked);
+  refresh();
+  if (!picked.empty()) {
+    item_form_->focus_field(path.section('.', -1));
+    return;
+  }
+  static const QRegularExpression layer(R"(^model\.layers\[(\d+)\])");
+  if (const auto match = layer.match(path); match.hasMatch()) layers_->focus_layer(match.captured(1).toInt());
+  const QString section = path.section('.', 0, 0);
+  if (forms_.contains(section)) forms_.at(section)->focus_field(path.section('.', 1));
+  else forms_.at("")->focus_field(path);
+  auto* area = qobject_cast<QScrollArea*>(pages_->currentWidget());
+  if (QWidget* focused = area->widget()->focusWidget()) area->ensureWidgetVisible(focused);
+}
+
+}  // namespace trainyard::ui

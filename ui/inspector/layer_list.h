@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The model's layers, from input to output: add, remove, move, and the fields of each. Alt+Up and Alt+Down move the layer
+// that has the focus, Alt+Delete removes it.
+#pragma once
+
+#include <QWidget>
+#include <memory>
+#include <vector>
+
+#include "core/model/model_spec.h"
+#include "ui/inspector/field_editor.h"
+#include "ui/theme/tinted_label.h"
+
+class QToolButton;
+class QVBoxLayout;
+
+namespace trainyard::ui {
+
+using Layers = std::vector<model::LayerSpec>;
+
+class LayerList : public QWidget {
+  Q_OBJECT
+ public:
+  explicit LayerList(QWidget* parent = nullptr);
+  ~LayerList() override;
+
+  void show_layers(const Layers& layers);
+  void show_problems(const base::Problems& problems, const QString& path);  // of the list: "model.layers"
+  void refuse(int layer, const QString& why);
+  void focus_layer(int layer);
+  int count() const { return static_cast<int>(rows_.size()); }
+  FieldEditor* editor(int layer, const QString& field) const;
+  QString problem_text(int layer) const;
+
+ signals:
+  void value_edited(int layer, const QString& field, const base::Json& value);
+  void layers_edited(const QString& what, const Layers& layers);  // added, removed, moved
+
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
+
+ private:
+  struct Row;
+  void add_row();
+  void fill(Row& row, int layer);
+  void connect_row(Row& row, int layer);
+  QToolButton* add_button(QWidget& line, const QString& icon, const QString& text);
+  void move(int layer, int by);
+  void remove(int layer);
+  void append();
+  int focused_layer() const;
+
+  Layers layers_;
+  std::vector<std::unique_ptr<Row>> rows_;
+  QVBoxLayout* column_;
+  TintedLabel* whole_problem_;
+};
+
+}  // namespace trainyard::ui

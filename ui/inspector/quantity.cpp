@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/inspector/quantity.h"
+
+#include <QLocale>
+#include <QRegularExpression>
+#include <QStringList>
+#include <array>
+#include <cmath>
+
+namespace trainyard::ui {
+namespace {
+
+struct Prefix {
+  const char* symbol;
+  int exponent;
+};
+constexpr std::array<Prefix, 9> kPrefixes{{{"P", 15}, {"T", 12}, {"G", 9}, {"M", 6}, {"k", 3}, {"", 0}, {"m", -3}, {"µ", -6}, {"n", -9}}};
+
+QString shortest(double value) { return QString::number(value, 'g', QLocale::FloatingPointShortest); }
+
+// Whole numbers without an exponent, as far as they are exact.
+QString plain(double value) { return value == std::floor(value) && std::fabs(value) < 1e15 ? QString::number(value, 'f', 0) : shortest(value); }
+
+// "50" times 10^-6, rounded once.
+double scaled(const QString& number, int exponent) {
+  return number.contains('e', Qt::CaseInsensitive) ? number.toDouble() * std::pow(10.0, exponent) : (number + "e" + QString::number(exponent)).toDouble();
+}
+
+std::optional<int> exponent_of(const QString& symbol) {
+  if (symbol == "u" || symbol == "μ") return -6;
+  if (symbol == "K") return 3;
+  for (const Prefix& prefix : kPrefixes)
+    if (symbol == QString::fromUtf8(prefix.symbol)) return prefix.exponent;
+  return {};
+}
+
+}  // namespace
+
+bool takes_prefix(const QString& unit) { return QStringList{"B", "B/s", "bit/s", "flop/s", "s"}.contains(unit); }
+
+QString format_quantity(double value, const QString& unit) {
+  const QString tail = unit.isEmpty() ? QString() : " " + unit;
+  if (!takes_prefix(unit) || value == 0 || !std::isfinite(value)) return plain(value) + tail;
+  for (const Prefix& prefix : kPrefixes) {
+    if (std::fabs(value) < 0.9995 * std::pow(10.0, prefix.exponent)) continue;
+    const QString number = QString::number(value / std::pow(10.0, prefix.exponent), 'g', 12);
+    if (scaled(number, prefix.exponent) == value) return number + " " + QString::fromUtf8(prefix.symbol) + unit;
+    break;
+  }
+  return plain(value) + tail;
+}
+
+std::optional<double> parse_quantity(const QString& text, const QString& unit) {
+  static const QRegularExpression form(R"(^\s*([+-]?(?:\d[\d,]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*?)\s*$)");
+  const auto match = form.match(text);
+  if (!match.hasMatch()) return {};
+  const QString number = match.captured(1).remove(',');
+  QString rest = match.captured(2);
+  if (!unit.isEmpty() && rest.endsWith(unit)) rest.chop(unit.size());
+  const auto exponent = exponent_of(rest.trimmed());
+  if (!exponent || (*exponent != 0 && !takes_prefix(unit))) return {};
+  const double value = scaled(number, *exponent);
+  return std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+double next_round(double value, bool up) {
+  if (value < 0) return -next_round(-value, !up);
+  if (value == 0) return up ? 1e-6 : 0;
+  const int decade = static_cast<int>(std::floor(std::log10(value) + 1e-9));
+  QList<double> candidates;
+  for (int d = decade - 1; d <= decade + 1; ++d)
+    for (const char* digit : {"1", "2", "5"}) candidates << scaled(digit, d);
+  if (up) {
+    for (const double candidate : candidates)
+      if (candidate > value * (1 + 1e-9)) return candidate;
+  } else {
+    for (qsizetype i = candidates.size(); i-- > 0;)
+      if (candidates[i] < value * (1 - 1e-9)) return candidates[i] < 1e-6 * (1 - 1e-9) && value <= 1e-6 ? 0 : candidates[i];
+  }
+  return value;
+}
+
+}  // namespace trainyard::ui

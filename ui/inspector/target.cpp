@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/inspector/target.h"
+
+#include <QCoreApplication>
+#include <QRegularExpression>
+#include <set>
+
+#include "ui/model/topology_edit.h"
+
+namespace trainyard::ui {
+namespace {
+
+using base::Json;
+
+QString text(const char* source) { return QCoreApplication::translate("target", source); }
+
+// Gathers what is picked, in drawing order.
+class Gathering {
+ public:
+  explicit Gathering(const Picked& picked) : picked_(picked) {}
+
+  void visit(const topology::Topology& topology) {
+    for (std::size_t h = 0; h < topology.hosts.size(); ++h) {
+      const topology::Host& host = topology.hosts[h];
+      const QString path = QString("topology.hosts[%1]").arg(h);
+      take(host.name, host, path, "Host");
+      for (std::size_t d = 0; d < host.devices.size(); ++d) take(host.devices[d].name, host.devices[d], path + QString(".devices[%1]").arg(d), "Device");
+    }
+    for (std::size_t s = 0; s < topology.switches.size(); ++s)
+      take(topology.switches[s].name, topology.switches[s], QString("topology.switches[%1]").arg(s), "Switch");
+    for (std::size_t l = 0; l < topology.links.size(); ++l) take_link(topology.links[l], QString("topology.links[%1]").arg(l));
+  }
+
+  Target finish() {
+    if (kinds_.size() > 1) target_ = {text("%1 things").arg(picked_.size()), {}, {}, {}, {}, {}};
+    else if (target_.paths.size() > 1) target_.title = text("%1 of kind %2").arg(target_.paths.size()).arg(target_.kind);
+    return std::move(target_);
+  }
+
+ private:
+  template <class Thing>
+  void take(const std::string& name, const Thing& thing, const QString& path, const char* kind) {
+    if (picked_.names.contains(name)) add(QString::fromStdString(name), thing, path, kind);
+  }
+  void take_link(const topology::Link& link, const QString& path) {
+    if (picked_.links.contains({link.from, link.to})) add(QString::fromStdString(link.from + " – " + link.to), link, path, "Link");
+  }
+  template <class Thing>
+  void add(const QString& title, const Thing& thing, const QString& path, const char* kind) {
+    kinds_.insert(kind);
+    const Json values = base::write_document(thing);
+    target_.paths << path;
+    if (target_.paths.size() == 1) {
+      target_.title = title;
+      target_.kind = text(kind);
+      target_.fields = base::describe(thing);
+      target_.values = values;
+      return;
+    }
+    for (const auto& [field, value] : values.items())
+      if (value != target_.values.value(field, Json()) && !target_.differing.contains(QString::fromStdString(field)))
+        target_.differing << QString::fromStdString(field);
+  }
+
+  const Picked& picked_;
+  Target target_;
+  std::set<std::string> kinds_;
+};
+
+base::Problems rename_one(Document& document, Picked& picked, const std::string& name, const std::string& to) {
+  base::Problems problems;
+  document.edit(
+      QCoreApplication::translate("target", "Rename"),
+      [&](experiment::Experiment& experiment) {
+        if (auto renamed = rename(experiment.topology, name, to); !renamed) problems.push_back(renamed.error());
+      },
+      "rename");
+  if (problems.empty()) picked = {{to}, {}};
+  return problems;
+}
+
+}  // namespace
+
+Target target_of(const topology::Topology& topology, const Picked& picked) {
+  Gathering gathering(picked);
+  gathering.visit(topology);
+  return gathering.finish();
+}
+
+Picked picked_at(const topology::Topology& topology, const QString& path) {
+  static const QRegularExpression form(R"(^topology\.(hosts|switches|links)\[(\d+)\](?:\.devices\[(\d+)\])?)");
+  const auto match = form.match(path);
+  const std::size_t index = match.captured(2).toULongLong();
+  const QString list = match.captured(1);
+  if (list == "links" && index < topology.links.size()) return {{}, {{topology.links[index].from, topology.links[index].to}}};
+  if (list == "switches" && index < topology.switches.size()) return {{topology.switches[index].name}, {}};
+  if (list != "hosts" || index >= topology.hosts.size()) return {};
+  const topology::Host& host = topology.hosts[index];
+  const std::size_t device = match.captured(3).toULongLong();
+  return !match.captured(3).isEmpty() && device < host.devices.size() ? Picked{{host.devices[device].name}, {}} : Picked{{host.name}, {}};
+}
+
+base::Problems set_field(Document& document, const Target& target, const QString& field, const Json& value, Picked& picked) {
+  if (field == "name" && value.is_string() && picked.names.size() == 1) return rename_one(document, picked, *picked.names.begin(), value.get<std::string>());
+  Json json = experiment::to_json(document.experiment());
+  for (const QString& path : target.paths)
+    if (const auto set = base::set_value_at(json, (path + "." + field).toStdString(), value); !set) return {set.error()};
+  const auto read = experiment::from_json(json);
+  if (!read) return read.error();
+  document.edit(
+      QCoreApplication::translate("target", "Set %1 of %2").arg(field, target.title), [&](experiment::Experiment& experiment) { experiment = *read; },
+      "set:" + target.paths.join(' ') + "." + field);
+  if (!picked.links.empty()) {  // an end may have another name now
+    picked.links.clear();
+    for (const QString& path : target.paths) picked.links.merge(picked_at(document.experiment().topology, path).links);
+  }
+  return {};
+}
+
+}  // namespace trainyard::ui

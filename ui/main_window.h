@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The window: puts the parts together, and nothing else.
+#pragma once
+
+#include <QMainWindow>
+#include <QSettings>
+#include <QTimer>
+#include <memory>
+#include <optional>
+
+#include "ui/appearance.h"
+#include "ui/canvas/actions.h"
+#include "ui/canvas/topology_view.h"
+#include "ui/charts/run_charts.h"
+#include "ui/file_actions.h"
+#include "ui/inspector/inspector.h"
+#include "ui/model/autosave.h"
+#include "ui/panels/banner.h"
+#include "ui/panels/log_panel.h"
+#include "ui/panels/plan_panel.h"
+#include "ui/panels/problems_panel.h"
+#include "ui/panels/run_controls.h"
+#include "ui/panels/run_state_bar.h"
+#include "ui/run_overlay.h"
+#include "ui/run_session.h"
+#include "ui/runs/runs_panel.h"
+#include "ui/welcome/welcome_page.h"
+#include "ui/workspace.h"
+
+class QStackedWidget;
+
+namespace trainyard::ui {
+
+struct Setup {
+  Services services;
+  QString settings_file;  // empty: the user's
+  QString recovery = recovery_directory();
+  std::optional<Questions> questions;  // else dialogs
+};
+
+class MainWindow : public QMainWindow {
+  Q_OBJECT
+ public:
+  explicit MainWindow(Setup setup);
+  ~MainWindow() override;
+
+  bool open(const QString& path);  // an experiment, or the directory of a run; starts nothing
+  bool start_run();                // of the document
+  void offer_what_was_left();      // runs that live, work that a crash left; shortly after the start
+
+  Document& document() { return document_; }
+  Selection& selection() { return selection_; }
+  RunSession& runs() { return runs_; }
+  FileActions& files() { return files_; }
+  TopologyView& canvas() { return *canvas_; }
+  Inspector& inspector() { return *inspector_; }
+  RunCharts& charts() { return *charts_; }
+  RunControls& controls() { return controls_; }
+  PlanPanel& plan() { return *plan_; }
+  LogPanel& log() { return *log_; }
+  RunsPanel& runs_panel() { return *runs_panel_; }
+  Workspace& workspace() { return *workspace_; }
+  WelcomePage& welcome() { return *welcome_; }
+  Banner& errors() { return *errors_; }
+  Banner& offers() { return *offers_; }
+  bool shows_welcome() const;
+  void show_welcome(bool shown);
+
+ protected:
+  void closeEvent(QCloseEvent* event) override;
+  void dragEnterEvent(QDragEnterEvent* event) override;
+  void dropEvent(QDropEvent* event) override;
+
+ private:
+  void build_centre();
+  void build_docks();
+  void build_file_menu();
+  void build_edit_menus();
+  void build_run_menu();
+  void build_view_menu();
+  void build_help_menu();
+  void build_toolbar();
+  void connect_document();
+  void connect_welcome();
+  void connect_runs();
+  void update_title();
+  void show_problem_count(int count);
+  void show_problems(const QString& title, const base::Problems& problems);
+  void go_to(const QString& path);
+  void run_changed();
+  void run_updated();
+  void run_ended();
+  void show_live_state();
+  void open_run(const QString& directory);
+  void open_run_by_dialog();
+  void offer_recovery();
+  bool may_close();
+  void stop_and_close();
+
+  Setup setup_;
+  QSettings settings_;
+  Questions questions_;
+  Document document_;
+  Selection selection_;
+  RecentFiles recent_;
+  Autosave autosave_;
+  Appearance appearance_;
+  RunSession runs_;
+  FileActions files_;
+  RunControls controls_;
+  Workspace* workspace_;
+  QStackedWidget* centre_ = nullptr;
+  TopologyView* canvas_ = nullptr;
+  CanvasActions* canvas_actions_ = nullptr;
+  WelcomePage* welcome_ = nullptr;
+  Banner *errors_ = nullptr, *offers_ = nullptr;
+  RunStateBar* state_bar_ = nullptr;
+  Inspector* inspector_ = nullptr;
+  RunCharts* charts_ = nullptr;
+  PlanPanel* plan_ = nullptr;
+  LogPanel* log_ = nullptr;
+  ProblemsPanel* problems_ = nullptr;
+  RunsPanel* runs_panel_ = nullptr;
+  std::optional<RunOverlay> overlay_;
+  QTimer live_;  // refreshes canvas and truths while a run is shown
+  bool problem_said_ = false, closing_ = false;
+};
+
+}  // namespace trainyard::ui

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// How the window is put together: centre, docks, menus, toolbar, and who hears whom.
+#include <QDockWidget>
+#include <QFileInfo>
+#include <QMenuBar>
+#include <QStackedWidget>
+#include <QStatusBar>
+#include <QToolBar>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include "ui/canvas/topology_tree.h"
+#include "ui/help.h"
+#include "ui/main_window.h"
+#include "ui/theme/icons.h"
+#include "ui/theme/theme.h"
+
+namespace trainyard::ui {
+namespace {
+
+constexpr int kLiveMilliseconds = 200;
+
+}  // namespace
+
+void MainWindow::build_centre() {
+  auto* whole = new QWidget(this);
+  auto* column = new QVBoxLayout(whole);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  column->addWidget(errors_ = new Banner(whole));
+  column->addWidget(offers_ = new Banner(whole));
+  column->addWidget(centre_ = new QStackedWidget(whole), 1);
+  column->addWidget(state_bar_ = new RunStateBar(whole));
+  centre_->addWidget(welcome_ = new WelcomePage(setup_.services.examples_directory, recent_, centre_));
+  centre_->addWidget(canvas_ = new TopologyView(document_, selection_, centre_));
+  canvas_actions_ = new CanvasActions(document_, selection_, *canvas_, this);
+  setCentralWidget(whole);
+}
+
+void MainWindow::build_docks() {
+  auto* palette_list = new Palette(this);
+  connect(palette_list, &Palette::chosen, this, [this](PartKind kind) { show_welcome(false), canvas_->place_in_middle(kind); });
+  auto* tree = new TopologyTree(document_, selection_, this);
+  connect(tree, &TopologyTree::message, statusBar(), [this](const QString& text) { statusBar()->showMessage(text, 5000); });
+  workspace_->add("palette", tr("Palette"), Workspace::Area::left, palette_list);
+  workspace_->add("drawing", tr("Drawing"), Workspace::Area::left, tree);
+  workspace_->add("inspector", tr("Inspector"), Workspace::Area::right, inspector_ = new Inspector(document_, selection_, this));
+  workspace_->add("charts", tr("Charts"), Workspace::Area::bottom, charts_ = new RunCharts(this));
+  workspace_->add("plan", tr("Plan"), Workspace::Area::bottom, plan_ = new PlanPanel(document_, this));
+  workspace_->add("log", tr("Log"), Workspace::Area::bottom, log_ = new LogPanel(this));
+  workspace_->add("problems", tr("Problems"), Workspace::Area::bottom, problems_ = new ProblemsPanel(document_, this));
+  workspace_->add("runs", tr("Runs"), Workspace::Area::bottom, runs_panel_ = new RunsPanel(setup_.services.runs_directory, this));
+  build_file_menu();
+  build_edit_menus();
+  build_run_menu();
+  build_view_menu();
+  build_help_menu();
+  build_toolbar();
+}
+
+void MainWindow::build_file_menu() {
+  QMenu& menu = *menuBar()->addMenu(tr("&File"));
+  files_.fill_menu(menu);
+  menu.addSeparator();
+  menu.addAction(icon("runs"), tr("Open r&un ..."), QKeySequence("Ctrl+Shift+O"), this, &MainWindow::open_run_by_dialog);
+  menu.addAction(icon("home"), tr("&Welcome page"), QKeySequence("Ctrl+Shift+W"), this, [this] { show_welcome(true); });
+  menu.addSeparator();
+  menu.addAction(tr("&Quit"), QKeySequence::Quit, this, &QWidget::close);
+}
+
+void MainWindow::build_edit_menus() {
+  QMenu& edit = *menuBar()->addMenu(tr("&Edit"));
+  QAction* undo = document_.undo_stack().createUndoAction(this, tr("&Undo"));
+  QAction* redo = document_.undo_stack().createRedoAction(this, tr("&Redo"));
+  undo->setShortcut(QKeySequence::Undo);
+  undo->setIcon(icon("undo"));
+  undo->setObjectName("undo");
+  redo->setShortcut(QKeySequence::Redo);
+  redo->setIcon(icon("redo"));
+  redo->setObjectName("redo");
+  edit.addAction(undo);
+  edit.addAction(redo);
+  edit.addSeparator();
+  canvas_actions_->fill_edit_menu(edit);
+  canvas_actions_->fill_place_menu(*menuBar()->addMenu(tr("&Place")));
+  canvas_actions_->fill_arrange_menu(*menuBar()->addMenu(tr("&Arrange")));
+}
+
+void MainWindow::build_run_menu() {
+  QMenu& menu = *menuBar()->addMenu(tr("&Run"));
+  controls_.fill_menu(menu);
+  menu.addSeparator();
+  charts_->freeze_action()->setShortcut(QKeySequence("F7"));
+  menu.addAction(charts_->freeze_action());
+}
+
+void MainWindow::build_view_menu() {
+  QMenu& menu = *menuBar()->addMenu(tr("&View"));
+  workspace_->fill_perspectives(menu);
+  menu.addSeparator();
+  canvas_actions_->fill_view_menu(menu);
+  menu.addSeparator();
+  workspace_->fill_menu(*menu.addMenu(tr("&Panels")));
+  appearance_.fill_menu(*menu.addMenu(tr("&Look")));
+}
+
+void MainWindow::build_help_menu() {
+  QMenu& menu = *menuBar()->addMenu(tr("&Help"));
+  menu.addAction(tr("&Keyboard shortcuts"), QKeySequence("F1"), this, [this] { show_shortcuts(*this); });
+  menu.addAction(tr("&About Trainyard"), this, [this] { show_about(*this); });
+}
+
+void MainWindow::build_toolbar() {
+  QToolBar& bar = *addToolBar(tr("Toolbar"));
+  bar.setObjectName("toolbar");
+  bar.setMovable(false);
+  files_.fill_toolbar(bar);
+  bar.addSeparator();
+  for (const char* name : {"undo", "redo"}) bar.addAction(findChild<QAction*>(name));
+  bar.addSeparator();
+  workspace_->fill_toolbar(bar);
+  bar.addSeparator();
+  controls_.fill_toolbar(bar);
+  bar.addAction(charts_->freeze_action());
+  for (QAction* action : {&controls_.run_action(), &controls_.pause_action(), &controls_.step_action(), &controls_.stop_action(), charts_->freeze_action()})
+    qobject_cast<QToolButton*>(bar.widgetForAction(action))->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+  const auto fit = [&bar] {
+    const int size = Theme::instance().pixels(20);
+    bar.setIconSize({size, size});
+  };
+  fit();
+  connect(&Theme::instance(), &Theme::changed, this, fit);
+}
+
+void MainWindow::connect_document() {
+  connect(&document_, &Document::file_changed, this, &MainWindow::update_title);
+  connect(&document_, &Document::changed, this, &MainWindow::update_title);
+  connect(&files_, &FileActions::failed, this, &MainWindow::show_problems);
+  connect(&files_, &FileActions::opened, this, [this] {
+    errors_->hide();
+    selection_.clear();
+    show_welcome(false);
+    canvas_->zoom_to_fit();
+  });
+  connect(problems_, &ProblemsPanel::activated, this, &MainWindow::go_to);
+  connect(problems_, &ProblemsPanel::count_changed, this, &MainWindow::show_problem_count);
+  connect(canvas_, &TopologyView::message, this, [this](const QString& text) { statusBar()->showMessage(text, 5000); });
+  connect(&autosave_, &Autosave::failed, this,
+          [this](const QString& what) { errors_->show_text(Banner::Kind::warning, tr("Unsaved work is not being kept for a crash"), what); });
+}
+
+void MainWindow::connect_welcome() {
+  connect(welcome_, &WelcomePage::open_requested, &files_, &FileActions::open);
+  connect(welcome_, &WelcomePage::open_dialog_requested, &files_, &FileActions::open_by_dialog);
+  connect(welcome_, &WelcomePage::new_requested, &files_, &FileActions::new_document);
+  connect(welcome_, &WelcomePage::run_requested, this, [this](const experiment::Experiment& experiment, const QString& file) {
+    if (file.isEmpty() ? files_.open_as_new(experiment) : files_.open(file)) start_run();
+  });
+}
+
+void MainWindow::connect_runs() {
+  live_.setInterval(kLiveMilliseconds);
+  connect(&live_, &QTimer::timeout, this, &MainWindow::show_live_state);
+  connect(&controls_, &RunControls::run_requested, this, &MainWindow::start_run);
+  connect(&runs_, &RunSession::current_changed, this, &MainWindow::run_changed);
+  connect(&runs_, &RunSession::shown_changed, this, [this] { charts_->set_runs(runs_.shown()); });
+  connect(&runs_, &RunSession::ended, this, &MainWindow::run_ended);
+  connect(&runs_, &RunSession::trouble, this, [this](const QString& text) { errors_->show_text(Banner::Kind::error, tr("The run is in trouble"), text); });
+  connect(runs_panel_, &RunsPanel::ticked_changed, &runs_, &RunSession::set_ticked);
+  connect(runs_panel_, &RunsPanel::open_requested, this, &MainWindow::open_run);
+}
+
+}  // namespace trainyard::ui

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Parts of a drawing on the clipboard, as JSON under a MIME type of our own, so that windows and processes can exchange them.
+#pragma once
+
+#include <QMimeData>
+#include <memory>
+#include <optional>
+
+#include "ui/model/topology_edit.h"
+
+namespace trainyard::ui {
+
+inline constexpr const char* kTopologyMime = "application/x-trainyard-topology+json";
+
+std::unique_ptr<QMimeData> to_mime(const Fragment& fragment);  // also as plain text
+// Nothing when it holds none, or one that cannot be read: foreign bytes are never trusted.
+std::optional<Fragment> from_mime(const QMimeData* data);
+
+}  // namespace trainyard::ui

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/model/document.h"
+
+#include <QDir>
+#include <QFileInfo>
+#include <filesystem>
+
+#include "core/base/fields.h"
+
+namespace trainyard::ui {
+namespace {
+
+constexpr int kValidateAfterMilliseconds = 120;
+
+std::filesystem::path path_of(const QString& file) { return file.toStdU16String(); }
+
+}  // namespace
+
+// One edit: the state before and the state after, whole. It holds no pointers into them, so nothing can dangle.
+class EditCommand : public QUndoCommand {
+ public:
+  EditCommand(Document& document, const QString& text, Document::Snapshot after, QString merge_key)
+      : QUndoCommand(text), document_(document), before_(document.experiment_), after_(std::move(after)), merge_key_(std::move(merge_key)) {}
+
+  void undo() override { document_.apply(before_); }
+  void redo() override { document_.apply(after_); }
+  int id() const override { return merge_key_.isEmpty() ? -1 : 1; }
+  bool mergeWith(const QUndoCommand* other) override {
+    const auto* next = static_cast<const EditCommand*>(other);
+    if (next->merge_key_ != merge_key_) return false;
+    after_ = next->after_;
+    setObsolete(*after_ == *before_);  // moved away and back again: nothing to undo
+    return true;
+  }
+
+ private:
+  Document& document_;
+  Document::Snapshot before_, after_;
+  QString merge_key_;
+};
+
+Document::Document(QObject* parent) : QObject(parent), experiment_(std::make_shared<const experiment::Experiment>()) {
+  validation_.setSingleShot(true);
+  validation_.setInterval(kValidateAfterMilliseconds);
+  connect(&validation_, &QTimer::timeout, this, &Document::validate);
+  connect(&undo_, &QUndoStack::cleanChanged, this, &Document::file_changed);
+  validation_.start();
+}
+
+QString Document::directory() const { return file_.isEmpty() ? QDir::currentPath() : QFileInfo(file_).absolutePath(); }
+
+QString Document::title() const {
+  if (!file_.isEmpty()) return QFileInfo(file_).fileName();
+  return experiment_->name.empty() ? tr("Untitled") : QString::fromStdString(experiment_->name);
+}
+
+void Document::edit(const QString& text, const std::function<void(experiment::Experiment&)>& change, const QString& merge_key) {
+  auto after = std::make_shared<experiment::Experiment>(*experiment_);
+  change(*after);
+  if (*after != *experiment_) undo_.push(new EditCommand(*this, text, std::move(after), merge_key));
+}
+
+base::Problems Document::set_value(const QString& path, const base::Json& value) {
+  base::Json json = experiment::to_json(*experiment_);
+  if (const auto set = base::set_value_at(json, path.toStdString(), value); !set) return {set.error()};
+  const auto read = experiment::from_json(json);
+  if (!read) return read.error();
+  edit(
+      tr("Set %1").arg(path), [&](experiment::Experiment& experiment) { experiment = *read; }, "set:" + path);
+  return {};
+}
+
+void Document::reset(experiment::Experiment experiment, const QString& file) {
+  undo_.clear();
+  file_ = file.isEmpty() ? QString() : QFileInfo(file).absoluteFilePath();
+  apply(std::make_shared<const experiment::Experiment>(std::move(experiment)));
+  emit file_changed();
+}
+
+void Document::restore(experiment::Experiment experiment, const QString& file) {
+  reset(std::move(experiment), file);
+  undo_.resetClean();
+  emit file_changed();
+}
+
+experiment::Checked<experiment::Experiment> Document::load(const QString& file) {
+  auto loaded = experiment::load(path_of(file));
+  if (loaded) reset(*loaded, file);
+  return loaded;
+}
+
+base::Result<void> Document::save(const QString& file) {
+  auto saved = experiment::save(*experiment_, path_of(file));
+  if (!saved) return saved;
+  const bool moved = QFileInfo(file).absolutePath() != directory();
+  file_ = QFileInfo(file).absoluteFilePath();
+  undo_.setClean();
+  emit file_changed();
+  if (moved) validation_.start();  // relative data paths may point elsewhere now
+  return saved;
+}
+
+void Document::apply(Snapshot experiment) {
+  const bool renamed = experiment->name != experiment_->name;
+  experiment_ = std::move(experiment);
+  validation_.start();
+  emit changed();
+  if (renamed) emit file_changed();
+}
+
+void Document::validate() {
+  base::Problems problems = experiment::validate(*experiment_, path_of(directory()));
+  if (problems == problems_) return;
+  problems_ = std::move(problems);
+  emit problems_changed();
+}
+
+}  // namespace trainyard::ui

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The experiment that is being edited: its undo stack, its file, its problems. Knows nothing of widgets, and nothing of a
+// live run: undo never touches one.
+#pragma once
+
+#include <QObject>
+#include <QString>
+#include <QTimer>
+#include <QUndoStack>
+#include <functional>
+#include <memory>
+
+#include "core/experiment/document.h"
+
+namespace trainyard::ui {
+
+class Document : public QObject {
+  Q_OBJECT
+ public:
+  explicit Document(QObject* parent = nullptr);
+
+  const experiment::Experiment& experiment() const { return *experiment_; }
+  const base::Problems& problems() const { return problems_; }  // of `validate`, refreshed shortly after a change
+  QUndoStack& undo_stack() { return undo_; }
+  QString file() const { return file_; }  // empty: never saved
+  QString directory() const;              // where relative data paths start
+  QString title() const;                  // file or experiment name, for the window
+  bool dirty() const { return !undo_.isClean(); }
+
+  // Every edit goes through here. `change` alters a copy; when that differs, one command named `text` is pushed. Edits with
+  // the same non-empty `merge_key` in a row become one command (a drag, a spin box).
+  void edit(const QString& text, const std::function<void(experiment::Experiment&)>& change, const QString& merge_key = {});
+  // One value by its path, as JSON ("training.batch_per_rank"); refused values are returned and change nothing.
+  base::Problems set_value(const QString& path, const base::Json& value);
+
+  void reset(experiment::Experiment experiment, const QString& file = {});    // a new or another document; clears undo
+  void restore(experiment::Experiment experiment, const QString& file = {});  // the same, with changes that no file holds yet
+  experiment::Checked<experiment::Experiment> load(const QString& file);      // and `reset` to it, if it can be read
+  base::Result<void> save(const QString& file);                               // atomic; marks the undo stack clean
+
+ signals:
+  void changed();  // the experiment is another; coalesce before drawing
+  void problems_changed();
+  void file_changed();  // file, title or dirty
+
+ private:
+  friend class EditCommand;
+  // Commands share their states with each other and with the document.
+  using Snapshot = std::shared_ptr<const experiment::Experiment>;
+  void apply(Snapshot experiment);
+  void validate();
+
+  Snapshot experiment_;
+  base::Problems problems_;
+  QUndoStack undo_;
+  QString file_;
+  QTimer validation_;
+};
+
+}  // namespace trainyard::ui

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/model/run.h"
+
+#include <QDir>
+#include <QElapsedTimer>
+#include <QProcess>
+#include <QTimer>
+
+#include "core/base/fields.h"
+#include "core/experiment/document.h"
+#include "ui/model/run_directory.h"
+#include "ui/model/run_io.h"
+
+namespace trainyard::ui {
+namespace {
+
+constexpr int kFrameMilliseconds = 33;
+constexpr qint64 kTakeNanoseconds = 5'000'000;  // of a frame, for reading history
+
+}  // namespace
+
+struct Run::State {
+  QString directory, name;
+  telemetry::History history;
+  std::optional<session::Status> status;
+  bool was_live = false, complete = false, damaged = false;
+  QTimer timer;
+  std::unique_ptr<RunIo> io;  // last: its thread ends before the rest goes
+
+  // Takes what is there, but not for long. Says whether anything came.
+  bool take_frames();
+};
+
+bool Run::State::take_frames() {
+  QElapsedTimer clock;
+  clock.start();
+  bool any = false;
+  while (clock.nsecsElapsed() < kTakeNanoseconds) {
+    const auto frame = io->next_frame();
+    if (!frame) return any;
+    any = true;
+    if (!history.take({frame->type, frame->rank, frame->payload})) damaged = true;
+  }
+  timer.start();
+  return any;
+}
+
+Run::Run(const Services& services, const QString& directory, std::int64_t process) : state_(std::make_unique<State>()) {
+  state_->directory = directory;
+  state_->name = run_name(directory);
+  state_->was_live = process >= 0;
+  state_->timer.setSingleShot(true);
+  state_->timer.setInterval(kFrameMilliseconds);
+  connect(&state_->timer, &QTimer::timeout, this, &Run::take_news);
+  state_->io = std::make_unique<RunIo>(RunIo::Target{directory.toStdString(), services.connect, process}, [this] { wake(); });
+}
+
+Run::~Run() { state_->io.reset(); }
+
+std::unique_ptr<Run> Run::open(const Services& services, const QString& directory) { return std::unique_ptr<Run>(new Run(services, directory, -1)); }
+
+base::Result<std::unique_ptr<Run>> Run::start(const Services& services, const experiment::Experiment& experiment, const QString& data_directory) {
+  const auto directory = make_run_directory(services.runs_directory, QString::fromStdString(experiment.name));
+  if (!directory) return base::fail(directory.error());
+  const QString document = QDir(*directory).filePath(kExperimentFile);
+  if (const auto saved = experiment::save(experiment, document.toStdString()); !saved) return base::fail(saved.error());
+  QProcess process;
+  process.setProgram(services.command_line_program);
+  process.setArguments({"run", document, "--out", *directory, "--data-directory", data_directory});
+  process.setStandardOutputFile(QDir(*directory).filePath(kConsoleFile), QIODevice::Append);
+  process.setStandardErrorFile(QDir(*directory).filePath(kConsoleFile), QIODevice::Append);
+  process.setStandardInputFile(QProcess::nullDevice());
+  qint64 id = -1;
+  if (!process.startDetached(&id))  // in a session of its own: it outlives the workbench
+    return base::fail({base::ProblemCode::unavailable, services.command_line_program.toStdString(), "cannot be started: " + process.errorString().toStdString(),
+                       "", "Check that it is installed beside the workbench"});
+  return std::unique_ptr<Run>(new Run(services, *directory, id));
+}
+
+// On the I/O thread.
+void Run::wake() {
+  QMetaObject::invokeMethod(
+      this,
+      [this] {
+        if (!state_->timer.isActive()) state_->timer.start();
+      },
+      Qt::QueuedConnection);
+}
+
+void Run::take_news() {
+  State& state = *state_;
+  const bool reading = state.io->reading(), live = state.io->live();  // first: what was read before they fell is then taken below
+  const bool named = state.history.ranks() > 0;
+  bool news = state.take_frames();
+  if (!named && state.history.ranks() > 0) state.name = run_name(state.directory, base::value_at(state.history.header(), "experiment").value_or(base::Json()));
+  if (auto status = state.io->take_status()) {
+    state.status = std::move(status);
+    news = true;
+  }
+  for (const std::string& text : state.io->take_troubles()) emit trouble(QString::fromStdString(text));
+  if (state.damaged) emit trouble(tr("A part of the recording could not be understood and is left out."));
+  state.damaged = false;
+  const bool all = !reading && !state.timer.isActive();
+  if (news || all != state.complete || live != state.was_live) {
+    state.complete = all;
+    emit updated();
+  }
+  const bool over = state.was_live && !live && all;
+  state.was_live = live || (state.was_live && !all);
+  if (over) emit ended();
+}
+
+const telemetry::History& Run::history() const { return state_->history; }
+const std::optional<session::Status>& Run::status() const { return state_->status; }
+bool Run::live() const { return state_->was_live; }
+bool Run::complete() const { return state_->complete; }
+QString Run::directory() const { return state_->directory; }
+QString Run::name() const { return state_->name; }
+
+void Run::command(session::Command command, double seconds_per_step) { state_->io->command(command, seconds_per_step); }
+void Run::pause() { command(session::Command::pause); }
+void Run::resume() { command(session::Command::resume); }
+void Run::single_step() { command(session::Command::single_step); }
+void Run::stop() { command(session::Command::stop); }
+void Run::set_pace(double seconds_per_step) { command(session::Command::set_pace, seconds_per_step); }
+
+}  // namespace trainyard::ui

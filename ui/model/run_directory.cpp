@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/model/run_directory.h"
+
+#include <QDateTime>
+#include <QDir>
+#include <QRegularExpression>
+#include <algorithm>
+
+#include "core/base/file.h"
+#include "core/telemetry/recording.h"
+
+namespace trainyard::ui {
+namespace {
+
+constexpr auto kTimeInName = "yyyy-MM-dd_HH-mm-ss";
+constexpr std::size_t kMaximumText = 16u << 20;
+
+QString text_at(const base::Json& json, const char* key) {
+  if (!json.is_object()) return {};
+  const auto at = json.find(key);
+  return at != json.end() && at->is_string() ? QString::fromStdString(at->get<std::string>()) : QString();
+}
+
+const base::Json& child(const base::Json& json, const char* key) {
+  static const base::Json nothing;
+  if (!json.is_object()) return nothing;
+  const auto at = json.find(key);
+  return at == json.end() ? nothing : *at;
+}
+
+// A resolved experiment holds the document that was resolved.
+const base::Json& document_of(const base::Json& resolved) { return child(resolved, "document").is_object() ? child(resolved, "document") : resolved; }
+
+std::optional<double> number_at(const base::Json& json, const char* key) {
+  const base::Json& value = child(json, key);
+  return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
+}
+
+QString slug(const QString& name) {
+  QString text = name.toLower();
+  text.replace(QRegularExpression("[^a-z0-9]+"), "-");
+  return text.left(40).remove(QRegularExpression("^-+|-+$"));
+}
+
+QString time_of(const QString& directory) {
+  const QFileInfo info(directory);
+  const QDateTime named = QDateTime::fromString(info.fileName().left(19), kTimeInName);
+  return (named.isValid() ? named : info.lastModified()).toString("yyyy-MM-dd HH:mm:ss");
+}
+
+QString label_of(const QString& directory) {
+  const auto text = base::read_file(QDir(directory).filePath(kLabelFile).toStdString(), 4096);
+  return text ? QString::fromStdString(*text).trimmed() : QString();
+}
+
+base::Json saved_experiment(const QString& directory) {
+  const auto text = base::read_file(QDir(directory).filePath(kExperimentFile).toStdString(), kMaximumText);
+  return text ? base::parse_json(*text, kExperimentFile).value_or(base::Json()) : base::Json();
+}
+
+QString shown_name(const QString& directory, const base::Json& experiment) {
+  for (const QString& name : {label_of(directory), text_at(experiment, "name")})
+    if (!name.isEmpty()) return name;
+  return QFileInfo(directory).fileName();
+}
+
+void fill_from_recording(RunEntry& entry) {
+  const auto glance = telemetry::glance(entry.directory.toStdString());
+  if (!glance) return;
+  entry.experiment = document_of(child(glance->header, "experiment"));
+  entry.result = glance->result;
+  entry.ranks = static_cast<int>(number_at(glance->header, "ranks").value_or(0));
+  entry.accuracy = number_at(entry.result, "held_out_accuracy");
+  if (const QString status = text_at(entry.result, "status"); !status.isEmpty()) entry.state = status;
+}
+
+}  // namespace
+
+QStringList run_directories(const QString& runs_directory) {
+  const QDir runs(runs_directory);
+  QStringList directories;
+  for (const QString& name : runs.entryList(QDir::Dirs | QDir::NoDotAndDotDot, QDir::Name | QDir::Reversed)) {
+    const QDir run(runs.filePath(name));
+    if (run.exists(telemetry::kRecordingFile) || run.exists(kExperimentFile)) directories << run.path();
+  }
+  return directories;
+}
+
+RunEntry read_run(const QString& directory) {
+  RunEntry entry{.directory = directory,
+                 .name = {},
+                 .started = time_of(directory),
+                 .strategy = {},
+                 .state = "no result",
+                 .ranks = 0,
+                 .accuracy = {},
+                 .experiment = {},
+                 .result = {}};
+  fill_from_recording(entry);
+  if (!entry.experiment.is_object()) entry.experiment = saved_experiment(directory);
+  entry.name = shown_name(directory, entry.experiment);
+  entry.strategy = text_at(child(entry.experiment, "strategy"), "kind");
+  return entry;
+}
+
+QString run_name(const QString& directory, const base::Json& recorded) {
+  const base::Json experiment = recorded.is_object() ? document_of(recorded) : saved_experiment(directory);
+  return shown_name(directory, experiment) + " " + time_of(directory).mid(11);
+}
+
+base::Result<void> set_run_label(const QString& directory, const QString& label) {
+  return base::write_file_atomically(QDir(directory).filePath(kLabelFile).toStdString(), label.trimmed().toStdString());
+}
+
+base::Result<QString> make_run_directory(const QString& runs_directory, const QString& name) {
+  const QString stem = QDateTime::currentDateTime().toString(kTimeInName) + (slug(name).isEmpty() ? "" : "_" + slug(name));
+  for (int copy = 0; copy < 1000; ++copy) {
+    const QString directory = QDir(runs_directory).filePath(copy == 0 ? stem : stem + "-" + QString::number(copy + 1));
+    std::error_code error;
+    std::filesystem::create_directories(runs_directory.toStdString(), error);
+    if (std::filesystem::create_directory(directory.toStdString(), error)) return directory;
+    if (error) return base::fail(base::system_problem(directory.toStdString(), "cannot make a directory for the run", error.value()));
+  }
+  return base::fail({base::ProblemCode::failed, runs_directory.toStdString(), "has no free name for a run", "", "Move old runs away"});
+}
+
+std::string console_tail(const std::filesystem::path& directory, int lines) {
+  const auto text = base::read_file(directory / kConsoleFile, kMaximumText);
+  if (!text) return {};
+  std::string_view rest(*text);
+  while (rest.ends_with('\n')) rest.remove_suffix(1);
+  std::size_t begin = rest.size();
+  for (; lines > 0 && begin != std::string_view::npos && begin > 0; --lines) begin = rest.rfind('\n', begin - 1);
+  return std::string(begin == std::string_view::npos || begin == 0 ? rest : rest.substr(begin + 1));
+}
+
+}  // namespace trainyard::ui

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The directory of a run, as a list of runs shows it.
+#pragma once
+
+#include <QString>
+#include <QStringList>
+#include <filesystem>
+#include <optional>
+
+#include "core/base/json.h"
+
+namespace trainyard::ui {
+
+inline constexpr const char* kControlFile = "control";      // the coordinator's endpoint
+inline constexpr const char* kConsoleFile = "console.log";  // what the coordinator printed
+inline constexpr const char* kExperimentFile = "experiment.json";
+inline constexpr const char* kLabelFile = "label";  // a name given by a person
+
+struct RunEntry {
+  QString directory;
+  QString name;     // the label, else the experiment's name, else the directory's
+  QString started;  // local time, "2026-11-21 14:03:12"
+  QString strategy;
+  QString state;  // of the result: "completed", ...; else "no result"
+  int ranks = 0;
+  std::optional<double> accuracy;  // held out, at the end
+  base::Json experiment, result;   // resolved; null when not recorded
+};
+
+QStringList run_directories(const QString& runs_directory);  // newest first
+RunEntry read_run(const QString& directory);                 // opens the recording's first and last frames only
+// For legends: name and time. `recorded` is the experiment that its recording holds; null when that is not known.
+QString run_name(const QString& directory, const base::Json& recorded = {});
+base::Result<void> set_run_label(const QString& directory, const QString& label);  // empty: none
+
+// A new directory below `runs_directory`, named by time and `name`.
+base::Result<QString> make_run_directory(const QString& runs_directory, const QString& name);
+
+// The last lines that the coordinator printed.
+std::string console_tail(const std::filesystem::path& directory, int lines);
+
+}  // namespace trainyard::ui

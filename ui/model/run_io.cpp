@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/model/run_io.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "core/base/clock.h"
+#include "core/base/file.h"
+#include "ui/model/run_directory.h"
+
+namespace trainyard::ui {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t kQueueBytes = 64u << 20;
+constexpr std::size_t kPieceBytes = 1024 * sizeof(telemetry::Event);
+constexpr auto kAskEvery = 100ms;
+constexpr auto kSilence = 3s;  // without an answer: nobody is there
+constexpr auto kIdle = 10ms;
+
+}  // namespace
+
+RunIo::RunIo(Target target, std::function<void()> wake)
+    : target_(std::move(target)),
+      wake_(std::move(wake)),
+      started_(Clock::now()),
+      last_answer_(started_),
+      next_id_(static_cast<std::uint64_t>(base::now_nanoseconds())),  // greater than those of a workbench before this one
+      live_(target_.process >= 0) {
+  thread_ = std::thread([this] { loop(); });
+}
+
+RunIo::~RunIo() {
+  stop_ = true;
+  thread_.join();
+}
+
+void RunIo::loop() {
+  while (!stop_ && reading_) {
+    const bool busy = (reader_ || open_recording()) && read_frames();
+    talk();
+    check_end();
+    if (!busy) std::this_thread::sleep_for(kIdle);
+  }
+  live_ = false;
+  if (!stop_) wake_();
+}
+
+// A dead process that nobody has collected yet ("Z") is dead.
+bool RunIo::process_alive() const {
+  if (target_.process <= 0 || ::kill(static_cast<pid_t>(target_.process), 0) != 0) return false;
+  std::ifstream stat("/proc/" + std::to_string(target_.process) + "/stat");
+  std::string line;
+  std::getline(stat, line);
+  const std::size_t name_end = line.rfind(')');
+  return name_end == std::string::npos || name_end + 2 >= line.size() || line[name_end + 2] != 'Z';
+}
+
+bool RunIo::open_recording() {
+  auto reader = telemetry::RecordingReader::open(target_.directory / telemetry::kRecordingFile);
+  if (reader) {
+    reader_ = std::move(*reader);
+    return true;
+  }
+  if (process_alive()) return false;  // it is starting
+  if (target_.process >= 0) fail_start();
+  else trouble(base::to_string(reader.error()));
+  reading_ = false;
+  return false;
+}
+
+void RunIo::fail_start() {
+  const std::string said = console_tail(target_.directory, 12);
+  trouble("The run ended before it began to record." + (said.empty() ? " It said nothing." : "\n" + said));
+}
+
+// Says whether there was anything to do.
+bool RunIo::read_frames() {
+  bool any = false;
+  for (;;) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (queued_bytes_ > kQueueBytes) break;
+    }
+    const auto frame = reader_->next();
+    if (!frame) {
+      trouble("The recording is damaged; what stands before the damage is shown. " + base::to_string(frame.error()));
+      reading_ = false;
+      break;
+    }
+    read_to_end_ = !frame->has_value();
+    if (read_to_end_) break;
+    store(**frame);
+    any = true;
+  }
+  if (any) wake_();
+  return any;
+}
+
+void RunIo::store(const telemetry::Frame& frame) {
+  if (frame.type == telemetry::FrameType::result) finished_ = true;
+  const std::size_t piece = frame.type == telemetry::FrameType::events ? kPieceBytes : std::max<std::size_t>(frame.payload.size(), 1);
+  const std::lock_guard lock(mutex_);
+  for (std::size_t at = 0; at < std::max<std::size_t>(frame.payload.size(), 1); at += piece) {
+    const auto bytes = frame.payload.subspan(at, std::min(piece, frame.payload.size() - at));
+    frames_.push_back({frame.type, frame.rank, {bytes.begin(), bytes.end()}});
+    queued_bytes_ += bytes.size();
+  }
+}
+
+std::optional<OwnedFrame> RunIo::next_frame() {
+  const std::lock_guard lock(mutex_);
+  if (frames_.empty()) return {};
+  OwnedFrame frame = std::move(frames_.front());
+  frames_.pop_front();
+  queued_bytes_ -= frame.payload.size();
+  return frame;
+}
+
+std::optional<session::Status> RunIo::take_status() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(status_, std::nullopt);
+}
+
+std::vector<std::string> RunIo::take_troubles() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(troubles_, {});
+}
+
+void RunIo::trouble(std::string text) {
+  const std::lock_guard lock(mutex_);
+  troubles_.push_back(std::move(text));
+}
+
+void RunIo::command(session::Command command, double seconds_per_step) {
+  const std::lock_guard lock(mutex_);
+  commands_.push_back({++next_id_, command, seconds_per_step});
+}
+
+void RunIo::talk() {
+  if (!target_.connect || finished_) return;
+  if (!client_) connect();
+  if (!client_) return;
+  if (Clock::now() - last_sent_ >= kAskEvery) send_due();
+  receive_all();
+}
+
+// The endpoint stands in the file `control` as soon as the coordinator listens.
+void RunIo::connect() {
+  auto endpoint = base::read_file(target_.directory / kControlFile, 4096);
+  if (!endpoint) return;
+  while (!endpoint->empty() && (endpoint->back() == '\n' || endpoint->back() == ' ')) endpoint->pop_back();
+  if (auto client = target_.connect(*endpoint)) client_ = std::move(*client);
+}
+
+void RunIo::send_due() {
+  last_sent_ = Clock::now();
+  session::Ask ask;
+  {
+    const std::lock_guard lock(mutex_);
+    if (commands_.empty()) ask.id = ++next_id_;
+    else ask = commands_.front();
+  }
+  if (!client_->send(ask)) client_.reset();
+}
+
+void RunIo::receive_all() {
+  while (client_) {
+    const auto message = client_->receive(0ms);
+    if (!message) return client_.reset();
+    if (!*message) return;
+    if (const auto* status = std::get_if<session::Status>(&**message)) take_answer(*status);
+  }
+}
+
+void RunIo::take_answer(const session::Status& status) {
+  last_answer_ = Clock::now();
+  answered_ = true;
+  live_ = status.state < session::RunState::finished;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!commands_.empty() && commands_.front().id == status.answers) {
+      commands_.pop_front();
+      last_sent_ = {};  // the next one at once
+    }
+    status_ = status;
+  }
+  wake_();
+}
+
+// A run is over when its result is recorded, or when nobody answers and no process is left. An old run is over at its end.
+void RunIo::check_end() {
+  if (!reader_ || !read_to_end_ || !reading_) return;
+  const bool silent = Clock::now() - last_answer_ > kSilence;
+  const bool someone = process_alive() || (client_ && !silent);
+  if (!finished_ && someone) return;
+  if (const std::size_t torn = reader_->unfinished_bytes(); torn > 0 && !finished_)
+    trouble("The recording ends in the middle of a frame; its last " + std::to_string(torn) + " bytes are lost.");
+  else if (!finished_ && (answered_ || target_.process >= 0)) trouble("The run ended without a result.\n" + console_tail(target_.directory, 12));
+  reading_ = false;
+}
+
+}  // namespace trainyard::ui

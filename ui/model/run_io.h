@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The I/O thread of a run: tails its recording and talks to its coordinator, so that the GUI thread never waits for either.
+// What it reads waits in a bounded queue; when that is full, reading waits, and nothing is lost.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <filesystem>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/session/control.h"
+#include "core/telemetry/recording.h"
+
+namespace trainyard::ui {
+
+// A frame that owns its bytes. Frames of events are cut small, so that taking one is never long.
+struct OwnedFrame {
+  telemetry::FrameType type{};
+  int rank = -1;
+  std::vector<std::byte> payload;
+};
+
+class RunIo {
+ public:
+  struct Target {
+    std::filesystem::path directory;
+    session::Connect connect;   // may be empty: then there is nothing to command
+    std::int64_t process = -1;  // of a coordinator that was just started; -1: none
+  };
+  // `wake` is called on the I/O thread whenever there is news.
+  RunIo(Target target, std::function<void()> wake);
+  ~RunIo();
+  RunIo(const RunIo&) = delete;
+  RunIo& operator=(const RunIo&) = delete;
+
+  std::optional<OwnedFrame> next_frame();
+  std::optional<session::Status> take_status();  // the latest, once
+  std::vector<std::string> take_troubles();
+  bool live() const { return live_; }
+  bool reading() const { return reading_; }  // more may come
+  // Repeated, always with the same id, until it is answered; then the next one is sent.
+  void command(session::Command command, double seconds_per_step = 0);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void loop();
+  bool open_recording();
+  bool read_frames();
+  void store(const telemetry::Frame& frame);
+  void talk();
+  void connect();
+  void send_due();
+  void receive_all();
+  void take_answer(const session::Status& status);
+  void check_end();
+  bool process_alive() const;
+  void fail_start();
+  void trouble(std::string text);
+
+  Target target_;
+  std::function<void()> wake_;
+  std::optional<telemetry::RecordingReader> reader_;
+  std::unique_ptr<session::ControlClient> client_;
+  Clock::time_point started_, last_sent_{}, last_answer_;
+  bool answered_ = false, finished_ = false, read_to_end_ = false;
+
+  mutable std::mutex mutex_;  // guards the four below
+  std::deque<OwnedFrame> frames_;
+  std::deque<session::Ask> commands_;
+  std::optional<session::Status> status_;
+  std::vector<std::string> troubles_;
+
+  std::uint64_t next_id_;
+  std::size_t queued_bytes_ = 0;  // guarded by mutex_
+  std::atomic<bool> live_{false}, reading_{true}, stop_{false};
+  std::thread thread_;
+};
+
+}  // namespace trainyard::ui

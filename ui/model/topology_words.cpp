@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/model/topology_words.h"
+
+#include <QObject>
+
+#include "core/base/units.h"
+#include "ui/model/topology_edit.h"
+
+namespace trainyard::ui {
+
+QString words(const std::string& text) { return QString::fromStdString(text); }
+
+QString words(topology::DeviceKind kind) { return words(std::string(base::name_of(kind))); }
+
+QString device_figures(const topology::Device& device) {
+  const QString cores = device.cores == 1 ? QObject::tr("1 core") : QObject::tr("%1 cores").arg(device.cores);
+  return cores + ", " + words(base::format_bytes(static_cast<double>(device.memory_bytes)));
+}
+
+QString speed_words(double bandwidth_bits_per_second, double latency_seconds) {
+  return words(base::with_unit(bandwidth_bits_per_second, "bit/s") + ", " + base::with_unit(latency_seconds, "s"));
+}
+
+QString address_words(const topology::Host& host) { return host.address.empty() ? QObject::tr("this machine") : words(host.address); }
+
+QString role_words(const topology::Topology& topology, const topology::Device& device) {
+  const auto rank = rank_of(topology, device.name);
+  return rank ? QObject::tr("rank %1").arg(*rank) : QObject::tr("idle");
+}
+
+}  // namespace trainyard::ui

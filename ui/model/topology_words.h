@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The drawing's figures in words, the same on canvas, tree and status bar.
+#pragma once
+
+#include <QString>
+
+#include "core/topology/topology.h"
+
+namespace trainyard::ui {
+
+QString words(const std::string& text);
+QString words(topology::DeviceKind kind);                                                // "gpu"
+QString device_figures(const topology::Device& device);                                  // "1 core, 16 GB"
+QString speed_words(double bandwidth_bits_per_second, double latency_seconds);           // "10 Gbit/s, 50 µs"
+QString address_words(const topology::Host& host);                                       // "this machine"
+QString role_words(const topology::Topology& topology, const topology::Device& device);  // "rank 3", "idle"
+
+}  // namespace trainyard::ui

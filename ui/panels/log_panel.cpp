@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/panels/log_panel.h"
+
+#include <QCheckBox>
+#include <QClipboard>
+#include <QComboBox>
+#include <QGuiApplication>
+#include <QHeaderView>
+#include <QKeyEvent>
+#include <QLineEdit>
+#include <QScrollBar>
+#include <QTableView>
+#include <QToolButton>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "ui/theme/icons.h"
+#include "ui/theme/theme.h"
+#include "ui/theme/tinted_label.h"
+
+namespace trainyard::ui {
+namespace {
+
+const QStringList kLevels{"debug", "info", "warning", "error"};
+
+}  // namespace
+
+void LogFilter::set(int rank, int least_level, const QString& text) {
+  rank_ = rank;
+  least_level_ = least_level;
+  text_ = text;
+  invalidateFilter();
+}
+
+bool LogFilter::filterAcceptsRow(int row, const QModelIndex&) const {
+  const telemetry::LogLine& line = static_cast<const LogModel*>(sourceModel())->line(row);
+  const QString level = QString::fromStdString(line.level);
+  const bool known = kLevels.contains(level);  // an unknown level is never hidden
+  return (rank_ == kEverybody || line.rank == rank_) && (!known || kLevels.indexOf(level) >= least_level_) &&
+         (text_.isEmpty() || QString::fromStdString(line.text).contains(text_, Qt::CaseInsensitive));
+}
+
+LogPanel::LogPanel(QWidget* parent) : QWidget(parent) {
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  build_bar();
+  build_table();
+  empty_ = paragraph(Tint::dim, this, tr("Nothing yet. What the coordinator and the ranks say is gathered here while a run lives."));
+  empty_->setAlignment(Qt::AlignCenter);
+  empty_->setContentsMargins(2 * kGrid, 2 * kGrid, 2 * kGrid, 2 * kGrid);
+  column->addWidget(empty_);
+  column->addWidget(table_, 1);
+  set_run(nullptr);
+}
+
+void LogPanel::build_bar() {
+  auto* bar = new QWidget(this);
+  auto* row = new QHBoxLayout(bar);
+  row->setContentsMargins(kGrid, kGrid / 2, kGrid, kGrid / 2);
+  rank_ = new QComboBox(bar);
+  rank_->setAccessibleName(tr("Whose lines are shown"));
+  level_ = new QComboBox(bar);
+  level_->setAccessibleName(tr("Least level that is shown"));
+  for (const QString& level : kLevels) level_->addItem(level == kLevels.last() ? tr("errors only") : tr("%1 and above").arg(level));
+  level_->setCurrentIndex(1);
+  find_ = new QLineEdit(bar);
+  find_->setPlaceholderText(tr("Filter by text"));
+  find_->setAccessibleName(tr("Filter by text"));
+  find_->setClearButtonEnabled(true);
+  follow_ = new QCheckBox(tr("Follow"), bar);
+  follow_->setToolTip(tr("Keep the newest line in sight"));
+  follow_->setChecked(true);
+  auto* copy_button = new QToolButton(bar);
+  copy_button->setIcon(icon("copy"));
+  copy_button->setToolTip(tr("Copy the selected lines, else all that are shown"));
+  copy_button->setAccessibleName(tr("Copy"));
+  for (QWidget* widget : {static_cast<QWidget*>(rank_), static_cast<QWidget*>(level_)}) row->addWidget(widget);
+  row->addWidget(find_, 1);
+  row->addWidget(follow_);
+  row->addWidget(copy_button);
+  layout()->addWidget(bar);
+  connect(rank_, &QComboBox::currentIndexChanged, this, &LogPanel::filter);
+  connect(level_, &QComboBox::currentIndexChanged, this, &LogPanel::filter);
+  connect(find_, &QLineEdit::textChanged, this, &LogPanel::filter);
+  connect(follow_, &QCheckBox::toggled, this, &LogPanel::follow);
+  connect(copy_button, &QToolButton::clicked, this, &LogPanel::copy);
+}
+
+void LogPanel::build_table() {
+  table_ = new QTableView(this);
+  filter_.setSourceModel(&model_);
+  table_->setModel(&filter_);
+  table_->setAccessibleName(tr("Log"));
+  table_->setFrameShape(QFrame::NoFrame);
+  table_->setShowGrid(false);
+  table_->setSelectionBehavior(QAbstractItemView::SelectRows);
+  table_->setWordWrap(false);
+  table_->verticalHeader()->hide();
+  table_->horizontalHeader()->setStretchLastSection(true);
+  table_->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+  const auto fit = [this] {
+    table_->verticalHeader()->setDefaultSectionSize(table_->fontMetrics().lineSpacing() + kGrid / 2);
+    for (const auto& [section, characters] : {std::pair{LogModel::time_column, 10}, {LogModel::rank_column, 13}, {LogModel::level_column, 9}})
+      table_->setColumnWidth(section, table_->fontMetrics().horizontalAdvance('0') * characters);
+  };
+  fit();
+  connect(&Theme::instance(), &Theme::changed, this, fit);
+  connect(&filter_, &QAbstractItemModel::rowsInserted, this, &LogPanel::follow);
+  // Who scrolls up wants to read; back at the end it follows again.
+  connect(table_->verticalScrollBar(), &QScrollBar::actionTriggered, this, [this] {
+    const QScrollBar& bar = *table_->verticalScrollBar();
+    const QSignalBlocker quiet(follow_);
+    follow_->setChecked(bar.sliderPosition() >= bar.maximum());
+  });
+}
+
+void LogPanel::set_run(Run* run) {
+  if (run_) run_->disconnect(this);
+  run_ = run;
+  ranks_ = -1;
+  model_.set_run(run);
+  offer_ranks();
+  if (!run) return;
+  connect(run, &Run::updated, this, &LogPanel::offer_ranks);
+  connect(run, &QObject::destroyed, this, [this] { set_run(nullptr); });
+}
+
+void LogPanel::offer_ranks() {
+  const bool any = model_.rowCount() > 0;
+  table_->setVisible(any);
+  empty_->setVisible(!any);
+  const int ranks = run_ ? run_->history().ranks() : 0;
+  if (ranks == ranks_) return;
+  ranks_ = ranks;
+  const QSignalBlocker quiet(rank_);
+  rank_->clear();
+  rank_->addItem(tr("everybody"), LogFilter::kEverybody);
+  for (int rank = -1; rank < ranks; ++rank) rank_->addItem(who(rank), rank);
+  filter();
+}
+
+void LogPanel::filter() {
+  filter_.set(rank_->currentData().toInt(), level_->currentIndex(), find_->text());
+  follow();
+}
+
+void LogPanel::follow() {
+  if (follow_->isChecked()) table_->scrollToBottom();
+}
+
+QString LogPanel::text() const {
+  QList<int> rows;
+  for (const QModelIndex& index : table_->selectionModel()->selectedRows()) rows << index.row();
+  if (rows.isEmpty())
+    for (int row = 0; row < filter_.rowCount(); ++row) rows << row;
+  std::ranges::sort(rows);
+  QStringList lines;
+  for (const int row : rows) {
+    QStringList cells;
+    for (int column = 0; column < LogModel::column_count; ++column) cells << filter_.index(row, column).data().toString();
+    lines << cells.join("\t");
+  }
+  return lines.join("\n");
+}
+
+void LogPanel::copy() const { QGuiApplication::clipboard()->setText(text()); }
+
+void LogPanel::keyPressEvent(QKeyEvent* event) {
+  if (event->matches(QKeySequence::Copy)) return copy();
+  QWidget::keyPressEvent(event);
+}
+
+}  // namespace trainyard::ui

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The plan of the experiment as it stands now: as text, one line an op, or as a grid of ranks by time; coarse, or expanded to
+// chunks. A click on an op marks it everywhere.
+#pragma once
+
+#include <QTimer>
+#include <QWidget>
+
+#include "core/plan/plan.h"
+#include "ui/model/document.h"
+
+class QComboBox;
+class QLabel;
+class QLineEdit;
+class QPlainTextEdit;
+
+namespace trainyard::ui {
+
+class PlanPanel : public QWidget {
+  Q_OBJECT
+ public:
+  explicit PlanPanel(Document& document, QWidget* parent = nullptr);
+  QPlainTextEdit& view() { return *view_; }
+  void set_grid(bool grid);
+  void set_expanded(bool expanded);
+  void set_rank(int rank);
+  QString marked() const { return marked_; }
+
+ signals:
+  void settled();  // what is shown is the newest
+
+ protected:
+  void showEvent(QShowEvent* event) override;
+
+ private:
+  struct Asked {
+    bool grid = true, expanded = false;
+    int rank = 0;
+    std::string program;
+  };
+  struct Shown {
+    QString text;
+    int ranks = 0;
+    QStringList programs;
+    bool failed = false;
+  };
+  void build_bar();
+  void build_view();
+  static Shown make(const experiment::Experiment& experiment, const std::string& directory, const Asked& asked);
+  void ask();
+  void show_plan(int version, const Shown& shown);
+  void mark_at_cursor();
+  void mark(const QString& token);
+  void find(bool backwards);
+
+  Document& document_;
+  QTimer soon_;
+  int version_ = 0;
+  bool stale_ = true;
+  QString marked_;
+  QComboBox *form_, *detail_, *rank_, *program_;
+  QLabel *rank_label_, *program_label_;
+  QLineEdit* find_;
+  QPlainTextEdit* view_;
+};
+
+}  // namespace trainyard::ui

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/panels/problems_panel.h"
+
+#include <QClipboard>
+#include <QGuiApplication>
+#include <QHeaderView>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QMenu>
+#include <QTreeWidget>
+#include <QVBoxLayout>
+
+#include "ui/theme/icons.h"
+#include "ui/theme/theme.h"
+#include "ui/theme/tinted_label.h"
+
+namespace trainyard::ui {
+namespace {
+
+enum Column { where_column, what_column, advice_column };
+
+QString advice_of(const base::Problem& problem) {
+  QStringList parts;
+  if (!problem.advice.empty()) parts << QString::fromStdString(problem.advice);
+  if (!problem.accepted.empty()) parts << ProblemsPanel::tr("Accepted: %1").arg(QString::fromStdString(problem.accepted));
+  return parts.join(" ");
+}
+
+}  // namespace
+
+ProblemsPanel::ProblemsPanel(Document& document, QWidget* parent) : QWidget(parent), document_(document), list_(new QTreeWidget(this)) {
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  empty_ = paragraph(Tint::dim, this, tr("No problems. Press Run."));
+  empty_->setAlignment(Qt::AlignCenter);
+  empty_->setContentsMargins(2 * kGrid, 2 * kGrid, 2 * kGrid, 2 * kGrid);
+  column->addWidget(empty_);
+  column->addWidget(list_);
+  list_->setHeaderLabels({tr("Where"), tr("What"), tr("What to do")});
+  list_->setRootIsDecorated(false);
+  list_->setFrameShape(QFrame::NoFrame);
+  list_->setSelectionMode(QAbstractItemView::ExtendedSelection);
+  list_->setContextMenuPolicy(Qt::CustomContextMenu);
+  list_->setAccessibleName(tr("Problems"));
+  list_->setWordWrap(true);
+  list_->header()->setSectionResizeMode(where_column, QHeaderView::ResizeToContents);
+  list_->header()->setSectionResizeMode(what_column, QHeaderView::Stretch);
+  list_->header()->setSectionResizeMode(advice_column, QHeaderView::Stretch);
+  list_->header()->setStretchLastSection(false);
+  connect(list_, &QTreeWidget::itemActivated, this, [this](QTreeWidgetItem* item) { emit activated(item->text(where_column)); });
+  connect(list_, &QTreeWidget::customContextMenuRequested, this, &ProblemsPanel::show_menu);
+  connect(&document, &Document::problems_changed, this, &ProblemsPanel::refresh);
+  refresh();
+}
+
+void ProblemsPanel::refresh() {
+  const base::Problems& problems = document_.problems();
+  list_->clear();
+  for (const base::Problem& problem : problems) {
+    auto* item = new QTreeWidgetItem(list_, {QString::fromStdString(problem.where), QString::fromStdString(problem.what), advice_of(problem)});
+    item->setIcon(where_column, icon("error"));
+    for (int column = 0; column < list_->columnCount(); ++column) item->setToolTip(column, item->text(column));
+  }
+  list_->setVisible(!problems.empty());
+  empty_->setVisible(problems.empty());
+  emit count_changed(static_cast<int>(problems.size()));
+}
+
+QString ProblemsPanel::text() const {
+  QStringList lines;
+  const bool all = list_->selectedItems().isEmpty();
+  for (int row = 0; row < list_->topLevelItemCount(); ++row)
+    if (all || list_->topLevelItem(row)->isSelected()) lines << QString::fromStdString(base::to_string(document_.problems()[static_cast<std::size_t>(row)]));
+  return lines.join("\n");
+}
+
+void ProblemsPanel::copy() const { QGuiApplication::clipboard()->setText(text()); }
+
+void ProblemsPanel::keyPressEvent(QKeyEvent* event) {
+  if (event->matches(QKeySequence::Copy)) return copy();
+  QWidget::keyPressEvent(event);
+}
+
+void ProblemsPanel::show_menu(const QPoint& at) {
+  QMenu menu(this);
+  if (QTreeWidgetItem* item = list_->itemAt(at)) menu.addAction(tr("Go to it"), this, [this, item] { emit activated(item->text(where_column)); });
+  menu.addAction(icon("copy"), tr("Copy"), this, &ProblemsPanel::copy);
+  menu.exec(list_->viewport()->mapToGlobal(at));
+}
+
+}  // namespace trainyard::ui

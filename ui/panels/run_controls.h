@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Run, Pause training, Single step, Stop and the pace dial: as actions for menus and toolbar. They command the live run; with
+// none, Run asks for one, and the dial sets the pace of the next.
+#pragma once
+
+#include <QAction>
+#include <QObject>
+#include <QPointer>
+
+#include "ui/model/document.h"
+#include "ui/model/run.h"
+
+class QComboBox;
+class QMenu;
+class QToolBar;
+
+namespace trainyard::ui {
+
+class RunControls : public QObject {
+  Q_OBJECT
+ public:
+  explicit RunControls(Document& document, QObject* parent = nullptr);
+  void set_run(Run* run);  // that is shown; may be null or old
+  void set_startable(bool startable) { startable_ = startable, refresh(); }
+
+  void fill_menu(QMenu& menu) const;
+  void fill_toolbar(QToolBar& bar);  // once; with the dial
+
+  QAction& run_action() { return *run_; }
+  QAction& pause_action() { return *pause_; }
+  QAction& step_action() { return *step_; }
+  QAction& stop_action() { return *stop_; }
+  QComboBox* pace() const { return pace_; }
+
+ signals:
+  void run_requested();
+
+ private:
+  QAction* add(const QString& icon, const QString& text, const QKeySequence& keys, const QString& tip);
+  void refresh();
+  void show_pace(double seconds_per_step);
+  void choose_pace();
+  void pause_or_resume();
+  bool live() const { return run_shown_ && run_shown_->live(); }
+
+  Document& document_;
+  QPointer<Run> run_shown_;
+  QAction *run_, *pause_, *step_, *stop_;
+  QComboBox* pace_ = nullptr;
+  bool startable_ = true;
+};
+
+}  // namespace trainyard::ui

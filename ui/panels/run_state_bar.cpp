@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/panels/run_state_bar.h"
+
+#include <QHBoxLayout>
+#include <QProgressBar>
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/units.h"
+#include "ui/theme/theme.h"
+
+namespace trainyard::ui {
+namespace {
+
+using session::RunState;
+
+constexpr double kEtaWindowSeconds = 5;
+
+QString count(std::int64_t number) { return QString::fromStdString(base::format_count(number)); }
+
+QString word(RunState state) {
+  QString text = QString::fromStdString(std::string(base::name_of(state)));
+  text[0] = text[0].toUpper();
+  return text;
+}
+
+Tint tint_of(RunState state) { return state == RunState::failed ? Tint::error : state == RunState::finished ? Tint::ok : Tint::text; }
+
+// The last loss and accuracy over all ranks.
+QString figures_of(const telemetry::History& history) {
+  QStringList figures;
+  if (!history.train_loss().empty()) figures << RunStateBar::tr("loss %1").arg(history.train_loss().back().value, 0, 'f', 4);
+  if (!history.held_out_accuracy().empty()) figures << RunStateBar::tr("held-out accuracy %1 %").arg(100 * history.held_out_accuracy().back().value, 0, 'f', 2);
+  return figures.join("   ");
+}
+
+}  // namespace
+
+void Eta::note(double seconds, std::int64_t step) {
+  notes_.emplace_back(seconds, step);
+  while (notes_.size() > 2 && notes_[1].first < seconds - kEtaWindowSeconds) notes_.pop_front();
+}
+
+std::optional<double> Eta::left(std::int64_t steps) const {
+  if (notes_.size() < 2 || notes_.back().second <= notes_.front().second) return {};
+  const double a_step = (notes_.back().first - notes_.front().first) / static_cast<double>(notes_.back().second - notes_.front().second);
+  return a_step * static_cast<double>(steps - notes_.back().second);
+}
+
+RunStateBar::RunStateBar(QWidget* parent)
+    : QWidget(parent),
+      name_(new TintedLabel(Tint::text, this, 1, true)),
+      state_(new TintedLabel(Tint::text, this)),
+      figures_(new TintedLabel(Tint::dim, this)),
+      progress_(new QProgressBar(this)) {
+  auto* row = new QHBoxLayout(this);
+  row->setContentsMargins(kGrid, kGrid / 2, kGrid, kGrid / 2);
+  row->setSpacing(2 * kGrid);
+  progress_->setTextVisible(false);
+  progress_->setAccessibleName(tr("Progress of the run"));
+  progress_->setMaximumHeight(kGrid);
+  progress_->setMinimumWidth(kGrid * 8);
+  progress_->setRange(0, 1000);
+  name_->setTextFormat(Qt::PlainText);
+  row->addWidget(name_);
+  row->addWidget(state_);
+  row->addWidget(progress_, 1);
+  row->addWidget(figures_);
+  clock_.start();
+  hide();
+}
+
+void RunStateBar::set_run(Run* run) {
+  if (run_) run_->disconnect(this);
+  run_ = run;
+  eta_.clear();
+  setVisible(run != nullptr);
+  if (!run) return;
+  connect(run, &Run::updated, this, &RunStateBar::refresh);
+  connect(run, &Run::ended, this, &RunStateBar::refresh);
+  connect(run, &QObject::destroyed, this, [this] { hide(); });
+  refresh();
+}
+
+void RunStateBar::refresh() {
+  name_->setText(run_->name());
+  figures_->setText(figures_of(run_->history()));
+  if (run_->live() && run_->status()) show_live(*run_->status());
+  else show_old();
+}
+
+void RunStateBar::show_live(const session::Status& status) {
+  QString text = word(status.state);
+  if (status.state != RunState::starting) text += tr("   step %1 of %2").arg(count(status.step), count(status.steps));
+  if (status.state == RunState::running) {
+    eta_.note(static_cast<double>(clock_.elapsed()) / 1000, status.step);
+    if (const auto left = eta_.left(status.steps)) text += tr("   %1 left").arg(QString::fromStdString(base::format_seconds(std::max(1.0, std::round(*left)))));
+  } else {
+    eta_.clear();
+  }
+  state_->set_tint(tint_of(status.state));
+  state_->setText(text);
+  progress_->setVisible(true);
+  progress_->setValue(status.steps > 0 ? static_cast<int>(1000 * status.step / status.steps) : 0);
+}
+
+void RunStateBar::show_old() {
+  const base::Json& result = run_->history().result();
+  progress_->setVisible(false);
+  if (!result.is_object()) {
+    state_->set_tint(Tint::dim);
+    return state_->setText(run_->live() ? tr("Starting ...") : run_->complete() ? tr("Ended without a result") : tr("Reading ..."));
+  }
+  const QString status = QString::fromStdString(result.value("status", "?"));
+  state_->set_tint(status == "completed" ? Tint::ok : status == "failed" ? Tint::error : Tint::text);
+  const QString seconds = QString::fromStdString(base::format_seconds(result.value("wall_seconds", 0.0)));
+  state_->setText(tr("%1 after %2 steps in %3").arg(status, count(result.value("steps", std::int64_t{0})), seconds));
+}
+
+}  // namespace trainyard::ui

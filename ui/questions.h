@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the window must ask a person. Functions, so that tests can answer.
+#pragma once
+
+#include <QString>
+#include <functional>
+
+class QWidget;
+
+namespace trainyard::ui {
+
+enum class SaveAnswer { save, discard, cancel };
+enum class LiveRunAnswer { leave_running, stop, cancel };
+
+struct Questions {
+  std::function<SaveAnswer(const QString& title)> save_changes;
+  std::function<LiveRunAnswer(const QString& run)> close_while_running;
+  std::function<QString()> file_to_open;  // empty: none
+  std::function<QString(const QString& suggested)> file_to_save;
+  std::function<QString(const QString& start)> run_to_open;  // a directory
+};
+
+Questions dialogs(QWidget* parent);
+
+}  // namespace trainyard::ui

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/run_overlay.h"
+
+#include <algorithm>
+#include <set>
+
+namespace trainyard::ui {
+namespace {
+
+using telemetry::Metric;
+using telemetry::Series;
+
+constexpr double kWindowSeconds = 1;
+
+// The first of the last points that span a second; at least one interval, where there are two points.
+std::size_t window_begin(const Series& series) {
+  const std::size_t last = series.seconds.size() - 1;
+  std::size_t first = last;
+  while (first > 0 && series.seconds[last] - series.seconds[first] < kWindowSeconds) --first;
+  return first;
+}
+
+// Growth of a total by second.
+double rate_of(const Series* totals) {
+  if (totals == nullptr || totals->values.size() < 2) return 0;
+  const std::size_t first = window_begin(*totals);
+  const double seconds = totals->seconds.back() - totals->seconds[first];
+  return seconds > 0 ? (totals->values.back() - totals->values[first]) / seconds : 0;
+}
+
+double recent_sum(const Series& series, std::size_t points) {
+  double sum = 0;
+  for (std::size_t i = series.values.size() - std::min(points, series.values.size()); i < series.values.size(); ++i) sum += series.values[i];
+  return sum;
+}
+
+// Compute time as a share of the step, over the last second; negative when it is not known.
+double utilisation_of(const telemetry::History& history, int rank) {
+  const Series *step = history.find({Metric::step_seconds, rank, 0}), *compute = history.find({Metric::compute_seconds, rank, 0});
+  if (step == nullptr || compute == nullptr || step->values.empty()) return -1;
+  const std::size_t points = step->values.size() - window_begin(*step);
+  const double seconds = recent_sum(*step, points);
+  return seconds > 0 ? std::clamp(recent_sum(*compute, points) / seconds, 0.0, 1.0) : -1;
+}
+
+void add(LinkOverlay& link, double rate, bool forward) { (forward ? link.bytes_per_second_forward : link.bytes_per_second_backward) += rate; }
+
+}  // namespace
+
+RunOverlay::RunOverlay(const topology::Topology& topology) : topology_(topology), network_(topology_), workers_(network_.workers()) {}
+
+const std::vector<RunOverlay::Step>& RunOverlay::route(int from, int to) {
+  const auto [at, fresh] = routes_.try_emplace({from, to});
+  if (!fresh) return at->second;
+  const auto found = network_.route(workers_[static_cast<std::size_t>(from)], workers_[static_cast<std::size_t>(to)]);
+  if (!found) return at->second;
+  std::set<std::string> crossed;  // a bus is entered and left, but crossed once
+  for (const topology::Hop& hop : found->hops) {
+    const topology::Edge& edge = network_.edges()[hop.edge.index()];
+    if (edge.link >= 0) at->second.push_back({LinkName{edge.from, edge.to}, {}, hop.forward});
+    else if (crossed.insert(edge.to).second) at->second.push_back({std::nullopt, edge.to, true});  // from device to its host
+  }
+  return at->second;
+}
+
+DeviceOverlay RunOverlay::device(const telemetry::History& history, const session::Status* status, int rank, bool moving) const {
+  const topology::DeviceId id = workers_[static_cast<std::size_t>(rank)];
+  DeviceOverlay device;
+  device.rank = rank;
+  device.emulated = network_.device(id).kind != topology::DeviceKind::cpu;
+  if (const Series* steps = history.find({Metric::step_seconds, rank, 0}); steps && !steps->steps.empty()) device.step = steps->steps.back() + 1;
+  if (moving) device.utilisation = utilisation_of(history, rank);
+  if (status == nullptr) return device;
+  for (const session::RankStatus& one : status->ranks)
+    if (one.rank == rank) {
+      device.state = QString::fromStdString(one.state);
+      device.step = one.step;
+    }
+  return device;
+}
+
+void RunOverlay::add_traffic(Overlay& overlay, const telemetry::History& history) {
+  const int ranks = std::min(history.ranks(), static_cast<int>(workers_.size()));
+  for (const Metric metric : {Metric::sent_payload_bytes, Metric::sent_header_bytes})
+    for (auto at = history.series().lower_bound({metric, 0, 0}); at != history.series().end() && at->first.metric == metric; ++at) {
+      const auto& [key, series] = *at;
+      if (key.rank >= ranks || key.index >= ranks || key.rank == key.index) continue;
+      const double rate = rate_of(&series);
+      for (const Step& step : rate > 0 ? route(key.rank, key.index) : std::vector<Step>()) {
+        if (step.link) add(overlay.links[*step.link], rate, step.forward);
+        else add(overlay.buses[step.host], rate, true);
+      }
+    }
+}
+
+Overlay RunOverlay::overlay(const telemetry::History& history, const session::Status* status, bool moving) {
+  Overlay overlay;
+  const int ranks = std::min(history.ranks(), static_cast<int>(workers_.size()));
+  for (int rank = 0; rank < ranks; ++rank)
+    overlay.devices[network_.device(workers_[static_cast<std::size_t>(rank)]).name] = device(history, status, rank, moving);
+  if (moving) add_traffic(overlay, history);
+  return overlay;
+}
+
+}  // namespace trainyard::ui

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What a run has measured lately, put onto the drawing it was started on: the state of each device, and on every link the
+// bytes of those pairs of ranks whose route crosses it.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "core/session/messages.h"
+#include "core/telemetry/history.h"
+#include "core/topology/network.h"
+#include "ui/canvas/overlay.h"
+
+namespace trainyard::ui {
+
+class RunOverlay {
+ public:
+  explicit RunOverlay(const topology::Topology& topology);  // of the run; a valid one
+  // `status` may be null; `moving`: training goes on, so that what was measured last holds now.
+  Overlay overlay(const telemetry::History& history, const session::Status* status, bool moving);
+
+ private:
+  struct Step {
+    std::optional<LinkName> link;  // else the bus of `host`
+    std::string host;
+    bool forward = true;
+  };
+  const std::vector<Step>& route(int from, int to);
+  DeviceOverlay device(const telemetry::History& history, const session::Status* status, int rank, bool moving) const;
+  void add_traffic(Overlay& overlay, const telemetry::History& history);
+
+  topology::Topology topology_;
+  topology::Network network_;
+  std::vector<topology::DeviceId> workers_;
+  std::map<std::pair<int, int>, std::vector<Step>> routes_;
+};
+
+}  // namespace trainyard::ui

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The table of what differs between runs, and what came of them. Pure.
+#pragma once
+
+#include <QString>
+#include <QStringList>
+#include <vector>
+
+#include "ui/model/run_directory.h"
+
+namespace trainyard::ui {
+
+struct ComparisonRow {
+  QString what;        // a path of the experiment, or a figure of the result
+  QStringList values;  // one a run; "–" where there is none
+  bool result = false;
+};
+
+// First the settings that are not the same in all, then the results. One run alone has results only.
+std::vector<ComparisonRow> compare_runs(const std::vector<RunEntry>& runs);
+
+}  // namespace trainyard::ui

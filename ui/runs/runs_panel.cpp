@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/runs/runs_panel.h"
+
+#include <QApplication>
+#include <QFile>
+#include <QHeaderView>
+#include <QLabel>
+#include <QLineEdit>
+#include <QMenu>
+#include <QMessageBox>
+#include <QPointer>
+#include <QSplitter>
+#include <QTableWidget>
+#include <QThreadPool>
+#include <QTreeWidget>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "ui/runs/run_comparison.h"
+#include "ui/theme/theme.h"
+
+namespace trainyard::ui {
+namespace {
+
+enum Column { kName, kStarted, kStrategy, kRanks, kAccuracy, kState };
+constexpr int kDirectory = Qt::UserRole;
+
+}  // namespace
+
+RunsPanel::RunsPanel(const QString& runs_directory, QWidget* parent) : QWidget(parent), runs_directory_(runs_directory) {
+  build();
+  soon_.setSingleShot(true);
+  soon_.setInterval(200);
+  now_and_then_.setInterval(5000);
+  connect(&soon_, &QTimer::timeout, this, &RunsPanel::refresh);
+  connect(&now_and_then_, &QTimer::timeout, this, &RunsPanel::refresh);
+  connect(&watcher_, &QFileSystemWatcher::directoryChanged, this, [this] { soon_.start(); });
+  connect(&Theme::instance(), &Theme::changed, this, &RunsPanel::show_entries);
+  now_and_then_.start();
+  refresh();
+}
+
+void RunsPanel::build() {
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  auto* splitter = new QSplitter(Qt::Vertical, this);
+  column->addWidget(splitter);
+  empty_ = new QLabel(tr("No runs yet. Press Run: every run is kept here, and opens again with the same charts."), this);
+  empty_->setWordWrap(true);
+  empty_->setAlignment(Qt::AlignCenter);
+  empty_->setContentsMargins(2 * kGrid, 2 * kGrid, 2 * kGrid, 2 * kGrid);
+  column->insertWidget(0, empty_);
+  list_ = new QTreeWidget(splitter);
+  list_->setRootIsDecorated(false);
+  list_->setUniformRowHeights(true);
+  list_->setHeaderLabels({tr("Run"), tr("Started"), tr("Strategy"), tr("Ranks"), tr("Held-out accuracy"), tr("State")});
+  list_->setAccessibleName(tr("Runs"));
+  list_->setToolTip(tr("Tick runs to lay them over each other on the charts; double click opens one"));
+  list_->setContextMenuPolicy(Qt::CustomContextMenu);
+  list_->setEditTriggers(QAbstractItemView::EditKeyPressed);
+  table_ = new QTableWidget(splitter);
+  table_->setAccessibleName(tr("What differs between the ticked runs"));
+  table_->setEditTriggers(QAbstractItemView::NoEditTriggers);
+  table_->verticalHeader()->hide();
+  connect(list_, &QTreeWidget::itemChanged, this, &RunsPanel::item_changed);
+  connect(list_, &QTreeWidget::itemDoubleClicked, this, [this](QTreeWidgetItem* item) { emit open_requested(item->data(kName, kDirectory).toString()); });
+  connect(list_, &QTreeWidget::customContextMenuRequested, this, &RunsPanel::show_menu);
+  compare();
+}
+
+// One reading at a time; what changes meanwhile is read right after.
+void RunsPanel::refresh() {
+  again_ = reading_;
+  if (reading_) return;
+  reading_ = true;
+  if (watcher_.directories().isEmpty() && QFile::exists(runs_directory_)) watcher_.addPath(runs_directory_);
+  QThreadPool::globalInstance()->start([panel = QPointer<RunsPanel>(this), runs = runs_directory_] {
+    auto entries = std::make_shared<std::vector<RunEntry>>();
+    for (const QString& directory : run_directories(runs)) entries->push_back(read_run(directory));
+    QMetaObject::invokeMethod(qApp, [panel, entries] {
+      if (!panel) return;
+      panel->reading_ = false;
+      panel->entries_ = std::move(*entries);
+      panel->show_entries();
+      emit panel->refreshed();
+      if (panel->again_) panel->refresh();
+    });
+  });
+}
+
+const RunEntry* RunsPanel::find(const QString& directory) const {
+  const auto at = std::ranges::find(entries_, directory, &RunEntry::directory);
+  return at == entries_.end() ? nullptr : &*at;
+}
+
+void RunsPanel::fill(QTreeWidgetItem& item, const RunEntry& entry) const {
+  const int colour = static_cast<int>(ticked_.indexOf(entry.directory));
+  item.setText(kName, entry.name);
+  item.setText(kStarted, entry.started);
+  item.setText(kStrategy, entry.strategy);
+  item.setText(kRanks, entry.ranks > 0 ? QString::number(entry.ranks) : "–");
+  item.setText(kAccuracy, entry.accuracy ? QString::number(*entry.accuracy * 100, 'f', 2) + " %" : "–");
+  item.setText(kState, live_.contains(entry.directory) ? tr("running") : entry.state);
+  item.setTextAlignment(kRanks, Qt::AlignRight | Qt::AlignVCenter);
+  item.setTextAlignment(kAccuracy, Qt::AlignRight | Qt::AlignVCenter);
+  item.setData(kName, kDirectory, entry.directory);
+  item.setToolTip(kName, entry.directory);
+  item.setFlags(item.flags() | Qt::ItemIsUserCheckable | Qt::ItemIsEditable);
+  item.setCheckState(kName, colour >= 0 ? Qt::Checked : Qt::Unchecked);
+  item.setForeground(kName, colour >= 0 ? QBrush(Theme::instance().series_colour(colour)) : QBrush());
+}
+
+void RunsPanel::show_entries() {
+  if (list_->viewport()->findChild<QLineEdit*>()) return;  // a label is being typed
+  const QSignalBlocker quiet(list_);
+  const QString current = list_->currentItem() ? list_->currentItem()->data(kName, kDirectory).toString() : QString();
+  list_->clear();
+  for (const RunEntry& entry : entries_) {
+    auto* item = new QTreeWidgetItem(list_);
+    fill(*item, entry);
+    if (entry.directory == current) list_->setCurrentItem(item);
+  }
+  for (const int column : {kName, kStarted, kStrategy, kRanks, kAccuracy}) list_->resizeColumnToContents(column);
+  empty_->setVisible(entries_.empty());
+  QStringList present = ticked_;
+  present.removeIf([this](const QString& directory) { return find(directory) == nullptr; });
+  if (present != ticked_) {
+    ticked_ = present;
+    emit ticked_changed(ticked_);
+  }
+  compare();
+}
+
+QStringList RunsPanel::ticked() const { return ticked_; }
+
+void RunsPanel::set_ticked(const QString& directory, bool ticked) {
+  if (ticked == ticked_.contains(directory)) return;
+  if (ticked) ticked_ << directory;
+  else ticked_.removeAll(directory);
+  show_entries();
+  emit ticked_changed(ticked_);
+}
+
+void RunsPanel::set_live(const QStringList& directories) {
+  if (live_ == directories) return;
+  live_ = directories;
+  refresh();
+}
+
+void RunsPanel::item_changed(QTreeWidgetItem* item, int column) {
+  if (column != kName) return;
+  const QString directory = item->data(kName, kDirectory).toString();
+  const RunEntry* entry = find(directory);
+  if (entry && item->text(kName) != entry->name) return rename(directory, item->text(kName));
+  // Not from within the view's own signal: the list is built anew.
+  QMetaObject::invokeMethod(
+      this, [this, directory, on = item->checkState(kName) == Qt::Checked] { set_ticked(directory, on); }, Qt::QueuedConnection);
+}
+
+void RunsPanel::rename(const QString& directory, const QString& label) {
+  const auto saved = set_run_label(directory, label);
+  if (!saved) QMessageBox::warning(this, tr("Rename run"), QString::fromStdString(base::to_string(saved.error())));
+  soon_.start();
+}
+
+void RunsPanel::show_menu(const QPoint& at) {
+  QTreeWidgetItem* item = list_->itemAt(at);
+  if (!item) return;
+  const QString directory = item->data(kName, kDirectory).toString();
+  QMenu menu(this);
+  menu.addAction(tr("Open"), this, [this, directory] { emit open_requested(directory); });
+  menu.addAction(tr("Rename"), this, [this, item] { list_->editItem(item, kName); });
+  QAction* remove = menu.addAction(tr("Move to trash…"), this, [this, directory] { ask_delete(directory); });
+  remove->setEnabled(!live_.contains(directory));
+  menu.exec(list_->viewport()->mapToGlobal(at));
+}
+
+void RunsPanel::ask_delete(const QString& directory) {
+  const RunEntry* entry = find(directory);
+  if (!entry) return;
+  const auto answer = QMessageBox::question(this, tr("Move run to trash"), tr("Move “%1” of %2 to the trash?").arg(entry->name, entry->started),
+                                            QMessageBox::Yes | QMessageBox::Cancel, QMessageBox::Cancel);
+  if (answer != QMessageBox::Yes) return;
+  if (!QFile::moveToTrash(directory))
+    QMessageBox::warning(this, tr("Move run to trash"), tr("%1 could not be moved to the trash. Check that its folder can be written.").arg(directory));
+  soon_.start();
+}
+
+void RunsPanel::compare() {
+  std::vector<RunEntry> runs;
+  for (const QString& directory : ticked_)
+    if (const RunEntry* entry = find(directory)) runs.push_back(*entry);
+  const auto rows = compare_runs(runs);
+  table_->setVisible(!rows.empty());
+  table_->setRowCount(static_cast<int>(rows.size()));
+  table_->setColumnCount(static_cast<int>(runs.size()) + 1);
+  QStringList headings{tr("What differs")};
+  for (const RunEntry& run : runs) headings << run.name + "\n" + run.started;
+  table_->setHorizontalHeaderLabels(headings);
+  for (int row = 0; row < table_->rowCount(); ++row) {
+    const ComparisonRow& one = rows[static_cast<std::size_t>(row)];
+    table_->setItem(row, 0, new QTableWidgetItem(one.what));
+    for (int run = 0; run < one.values.size(); ++run) table_->setItem(row, run + 1, new QTableWidgetItem(one.values[run]));
+    QFont font = Theme::instance().font(1, one.result);
+    table_->item(row, 0)->setFont(font);
+  }
+  table_->resizeColumnsToContents();
+  table_->resizeRowsToContents();
+}
+
+}  // namespace trainyard::ui

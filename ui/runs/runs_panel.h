@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The runs that stand on disk: tick some to lay them over each other on the charts, and see what differs between them.
+#pragma once
+
+#include <QFileSystemWatcher>
+#include <QStringList>
+#include <QTimer>
+#include <QWidget>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "ui/model/run_directory.h"
+
+class QLabel;
+class QTableWidget;
+class QTreeWidget;
+class QTreeWidgetItem;
+
+namespace trainyard::ui {
+
+class RunsPanel : public QWidget {
+  Q_OBJECT
+ public:
+  explicit RunsPanel(const QString& runs_directory, QWidget* parent = nullptr);
+
+  void refresh();              // reads on a thread of the pool; the list follows
+  QStringList ticked() const;  // directories, in order of ticking: the place is the run's colour
+  void set_ticked(const QString& directory, bool ticked);
+  void set_live(const QStringList& directories);  // shown as running, and never deleted
+  const std::vector<RunEntry>& entries() const { return entries_; }
+  void rename(const QString& directory, const QString& label);
+
+ signals:
+  void ticked_changed(const QStringList& directories);
+  void open_requested(const QString& directory);
+  void refreshed();
+
+ private:
+  void build();
+  void show_entries();
+  void fill(QTreeWidgetItem& item, const RunEntry& entry) const;
+  void item_changed(QTreeWidgetItem* item, int column);
+  void show_menu(const QPoint& at);
+  void ask_delete(const QString& directory);
+  void compare();
+  const RunEntry* find(const QString& directory) const;
+
+  QString runs_directory_;
+  std::vector<RunEntry> entries_;
+  QStringList ticked_, live_;
+  bool reading_ = false, again_ = false;
+  QFileSystemWatcher watcher_;
+  QTimer soon_, now_and_then_;
+  QTreeWidget* list_;
+  QTableWidget* table_;
+  QLabel* empty_;
+};
+
+}  // namespace trainyard::ui

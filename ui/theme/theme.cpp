@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/theme/theme.h"
+
+#include <QApplication>
+#include <QStyleFactory>
+#include <algorithm>
+#include <array>
+
+namespace trainyard::ui {
+namespace {
+
+const Colours kLight{.window = "#f2f3f5",
+                     .canvas = "#fafbfc",
+                     .card = "#ffffff",
+                     .tile = "#f4f6f8",
+                     .border = "#c9cfd7",
+                     .grid = "#dde1e6",
+                     .link = "#8792a0",
+                     .text = "#1b222a",
+                     .dim = "#5a6572",
+                     .accent = "#4353c9",
+                     .on_accent = "#ffffff",
+                     .selection = "#e6e9fb",
+                     .ok = "#1a7f4b",
+                     .warning = "#9a6200",
+                     .error = "#c0322b"};
+
+const Colours kDark{.window = "#22262c",
+                    .canvas = "#1a1d22",
+                    .card = "#2a2f37",
+                    .tile = "#333a44",
+                    .border = "#495260",
+                    .grid = "#2f353e",
+                    .link = "#7d8998",
+                    .text = "#e7ebf0",
+                    .dim = "#a6b0bd",
+                    .accent = "#93a0ff",
+                    .on_accent = "#14171c",
+                    .selection = "#343b61",
+                    .ok = "#58c98d",
+                    .warning = "#f0b95a",
+                    .error = "#ff8078"};
+
+// After Okabe and Ito (2008), darkened for white and lightened for black grounds; yellow gave way to brown, grey is absent.
+const std::array<QColor, 8> kLightSeries{"#0068a8", "#d55e00", "#00805c", "#b0478f", "#b07a00", "#2e94cf", "#8b2f3a", "#5e7a12"};
+const std::array<QColor, 8> kDarkSeries{"#52aef0", "#ff8b45", "#2fc898", "#e88cc6", "#f0c04c", "#9bdcff", "#f08a92", "#b3d15c"};
+
+const std::array<QList<qreal>, 6> kDashes{{{}, {6, 3}, {1.5, 2.5}, {6, 2.5, 1.5, 2.5}, {10, 3}, {6, 2, 1.5, 2, 1.5, 2}}};
+
+QColor mix(const QColor& a, const QColor& b, double share_of_b) {
+  const auto channel = [&](float x, float y) { return static_cast<float>(x + (y - x) * share_of_b); };
+  return QColor::fromRgbF(channel(a.redF(), b.redF()), channel(a.greenF(), b.greenF()), channel(a.blueF(), b.blueF()));
+}
+
+void set_disabled(QPalette& palette, const Colours& c) {
+  const QColor faint = mix(c.dim, c.window, 0.45);
+  for (const auto role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText, QPalette::PlaceholderText})
+    palette.setColor(QPalette::Disabled, role, faint);
+  palette.setColor(QPalette::Disabled, QPalette::Highlight, c.border);
+}
+
+QPalette palette_of(const Colours& c, bool dark) {
+  QPalette p;
+  const std::pair<QPalette::ColorRole, QColor> roles[] = {{QPalette::Window, c.window},
+                                                          {QPalette::WindowText, c.text},
+                                                          {QPalette::Base, dark ? c.canvas : c.card},
+                                                          {QPalette::AlternateBase, c.tile},
+                                                          {QPalette::ToolTipBase, c.card},
+                                                          {QPalette::ToolTipText, c.text},
+                                                          {QPalette::Text, c.text},
+                                                          {QPalette::PlaceholderText, c.dim},
+                                                          {QPalette::Button, dark ? c.card : c.window},
+                                                          {QPalette::ButtonText, c.text},
+                                                          {QPalette::BrightText, c.error},
+                                                          {QPalette::Light, mix(c.window, Qt::white, dark ? 0.12 : 0.8)},
+                                                          {QPalette::Midlight, mix(c.window, Qt::white, dark ? 0.06 : 0.4)},
+                                                          {QPalette::Mid, c.border},
+                                                          {QPalette::Dark, mix(c.border, Qt::black, dark ? 0.4 : 0.2)},
+                                                          {QPalette::Shadow, mix(c.border, Qt::black, 0.6)},
+                                                          {QPalette::Highlight, c.accent},
+                                                          {QPalette::HighlightedText, c.on_accent},
+                                                          {QPalette::Link, c.accent},
+                                                          {QPalette::LinkVisited, c.accent}};
+  for (const auto& [role, colour] : roles) p.setColor(role, colour);
+  set_disabled(p, c);
+  return p;
+}
+
+}  // namespace
+
+Theme::Theme() : base_font_(QApplication::font()) {
+  if (base_font_.pointSizeF() < 9.5) base_font_.setPointSizeF(9.5);
+}
+
+Theme& Theme::instance() {
+  static Theme theme;
+  return theme;
+}
+
+void Theme::apply(Kind kind, double scale) {
+  kind_ = kind;
+  scale_ = std::clamp(scale, 1.0, 3.0);
+  QApplication::setStyle(QStyleFactory::create("Fusion"));
+  QApplication::setPalette(palette_of(colours(), dark()));
+  QApplication::setFont(font());
+  emit changed();
+}
+
+void Theme::set_reduced_motion(bool reduced) {
+  if (reduced == reduced_motion_) return;
+  reduced_motion_ = reduced;
+  emit changed();
+}
+
+const Colours& Theme::colours() const { return dark() ? kDark : kLight; }
+
+int Theme::pixels(double at_scale_one) const { return qRound(at_scale_one * scale_); }
+
+QColor Theme::series_colour(int index) const {
+  const auto& series = dark() ? kDarkSeries : kLightSeries;
+  return series[static_cast<std::size_t>(std::max(index, 0)) % series.size()];
+}
+
+QPen Theme::series_pen(int index, double width) const {
+  QPen pen(series_colour(index), width, Qt::SolidLine, Qt::FlatCap, Qt::RoundJoin);
+  const auto& dashes = kDashes[static_cast<std::size_t>(std::max(index, 0)) / 4 % kDashes.size()];
+  if (!dashes.isEmpty()) pen.setDashPattern(dashes);
+  return pen;
+}
+
+QFont Theme::font(double relative_size, bool strong) const {
+  QFont font = base_font_;
+  font.setPointSizeF(base_font_.pointSizeF() * scale_ * relative_size);
+  if (strong) font.setWeight(QFont::DemiBold);
+  return font;
+}
+
+}  // namespace trainyard::ui

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/theme/tinted_label.h"
+
+#include "ui/theme/theme.h"
+
+namespace trainyard::ui {
+
+TintedLabel::TintedLabel(Tint tint, QWidget* parent, double relative_size, bool strong)
+    : QLabel(parent), tint_(tint), relative_size_(relative_size), strong_(strong) {
+  connect(&Theme::instance(), &Theme::changed, this, &TintedLabel::follow_theme);
+  follow_theme();
+}
+
+void TintedLabel::set_tint(Tint tint) {
+  if (tint == tint_) return;
+  tint_ = tint;
+  follow_theme();
+}
+
+void TintedLabel::follow_theme() {
+  const Colours& c = Theme::instance().colours();
+  const QColor colours[] = {c.text, c.dim, c.ok, c.warning, c.error};
+  QPalette tinted = palette();
+  tinted.setColor(QPalette::WindowText, colours[static_cast<int>(tint_)]);
+  setPalette(tinted);
+  setFont(Theme::instance().font(relative_size_, strong_));
+}
+
+TintedLabel* paragraph(Tint tint, QWidget* parent, const QString& text) {
+  auto* label = new TintedLabel(tint, parent);
+  label->setTextFormat(Qt::PlainText);
+  label->setWordWrap(true);
+  label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  label->setText(text);
+  return label;
+}
+
+}  // namespace trainyard::ui

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A label in one of the theme's colours and sizes, which follows the theme by itself.
+#pragma once
+
+#include <QLabel>
+
+namespace trainyard::ui {
+
+enum class Tint { text, dim, ok, warning, error };
+
+class TintedLabel : public QLabel {
+  Q_OBJECT
+ public:
+  explicit TintedLabel(Tint tint, QWidget* parent = nullptr, double relative_size = 1, bool strong = false);
+  void set_tint(Tint tint);
+  Tint tint() const { return tint_; }
+
+ private:
+  void follow_theme();
+  Tint tint_;
+  double relative_size_;
+  bool strong_;
+};
+
+// Plain text over as many lines as it needs, which can be selected and copied.
+TintedLabel* paragraph(Tint tint, QWidget* parent, const QString& text = {});
+
+}  // namespace trainyard::ui

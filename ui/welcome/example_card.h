@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// An example on the welcome page: a small drawing, what it shows, and "Open and run". One whose files are missing says which
+// to get and where to put them, and offers drawn digits instead.
+#pragma once
+
+#include <QFrame>
+#include <optional>
+
+#include "core/experiment/document.h"
+#include "ui/theme/tinted_label.h"
+
+class QPushButton;
+
+namespace trainyard::ui {
+
+struct Example {
+  QString file;
+  experiment::Experiment experiment;
+  std::optional<base::Problem> missing;  // of its data files
+};
+// Nothing when the file cannot be read.
+std::optional<Example> read_example(const QString& file);
+
+class ExampleCard : public QFrame {
+  Q_OBJECT
+ public:
+  explicit ExampleCard(Example example, QWidget* parent = nullptr);
+  const Example& example() const { return example_; }
+  QPushButton& run_button() { return *run_; }
+  QPushButton& open_button() { return *open_; }
+
+ signals:
+  void run_requested(const experiment::Experiment& experiment, const QString& file);  // empty file: changed, so a new document
+  void open_requested(const QString& file);
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
+ private:
+  void build();
+  void run();
+  Example example_;
+  QPushButton *run_, *open_;
+};
+
+}  // namespace trainyard::ui

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/welcome/welcome_page.h"
+
+#include <QDir>
+#include <QFileInfo>
+#include <QGridLayout>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "ui/theme/icons.h"
+#include "ui/theme/theme.h"
+
+namespace trainyard::ui {
+namespace {
+
+// From the simplest on.
+constexpr const char* kExamples[] = {"one_device_digits.json", "four_devices_mirrored_digits.json", "four_devices_mirrored_mnist.json"};
+constexpr int kCardWidth = 288;
+constexpr int kMostRecent = 6;
+
+TintedLabel* heading(const QString& text, QWidget* parent) {
+  auto* label = new TintedLabel(Tint::text, parent, 1.15, true);
+  label->setText(text);
+  return label;
+}
+
+}  // namespace
+
+WelcomePage::WelcomePage(const QString& examples_directory, RecentFiles& recent, QWidget* parent) : QWidget(parent), recent_(recent) {
+  auto* area = new QScrollArea(this);
+  area->setFrameShape(QFrame::NoFrame);
+  area->setWidgetResizable(true);
+  area->setWidget(build_content());
+  auto* whole = new QVBoxLayout(this);
+  whole->setContentsMargins(0, 0, 0, 0);
+  whole->addWidget(area);
+  fill_examples(examples_directory);
+  fill_recent();
+  connect(&recent, &RecentFiles::changed, this, &WelcomePage::fill_recent);
+  connect(&Theme::instance(), &Theme::changed, this, &WelcomePage::arrange);
+}
+
+QWidget* WelcomePage::build_content() {
+  auto* content = new QWidget(this);
+  auto* column = new QVBoxLayout(content);
+  column->setContentsMargins(4 * kGrid, 4 * kGrid, 4 * kGrid, 4 * kGrid);
+  column->setSpacing(2 * kGrid);
+  auto* title = new TintedLabel(Tint::text, content, 1.8, true);
+  title->setText("Trainyard");
+  column->addWidget(title);
+  column->addWidget(paragraph(Tint::dim, content,
+                              tr("Draw machines, pick a model and a strategy, press Run: real processes train it, and you watch every gradient and byte.")));
+  column->addSpacing(kGrid);
+  column->addWidget(heading(tr("Start with an example"), content));
+  column->addWidget(no_examples_ =
+                        paragraph(Tint::dim, content, tr("The examples that come with Trainyard were not found. Make a new experiment, or open one.")));
+  examples_ = new QGridLayout;
+  examples_->setSpacing(2 * kGrid);
+  column->addLayout(examples_);
+  column->addSpacing(kGrid);
+  column->addWidget(build_start());
+  column->addStretch(1);
+  return content;
+}
+
+// New, open and the files opened lately.
+QWidget* WelcomePage::build_start() {
+  auto* start = new QWidget(this);
+  auto* column = new QVBoxLayout(start);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->addWidget(heading(tr("Your experiments"), start));
+  auto* row = new QHBoxLayout;
+  auto* fresh = new QPushButton(icon("new"), tr("New experiment"), start);
+  auto* open = new QPushButton(icon("open"), tr("Open ..."), start);
+  row->addWidget(fresh);
+  row->addWidget(open);
+  row->addStretch(1);
+  column->addLayout(row);
+  recents_ = new QVBoxLayout;
+  recents_->setSpacing(2);
+  column->addLayout(recents_);
+  connect(fresh, &QPushButton::clicked, this, &WelcomePage::new_requested);
+  connect(open, &QPushButton::clicked, this, &WelcomePage::open_dialog_requested);
+  return start;
+}
+
+void WelcomePage::fill_examples(const QString& directory) {
+  for (const char* name : kExamples) {
+    auto example = read_example(QDir(directory).filePath(name));
+    if (!example) continue;
+    auto* card = cards_.emplace_back(new ExampleCard(std::move(*example), this));
+    connect(card, &ExampleCard::run_requested, this, &WelcomePage::run_requested);
+    connect(card, &ExampleCard::open_requested, this, &WelcomePage::open_requested);
+  }
+  no_examples_->setVisible(cards_.empty());
+  arrange();
+}
+
+void WelcomePage::fill_recent() {
+  while (QLayoutItem* item = recents_->takeAt(0)) {
+    if (item->widget()) item->widget()->deleteLater();
+    delete item;
+  }
+  for (const QString& file : recent_.files().mid(0, kMostRecent)) {
+    const QFileInfo info(file);
+    auto* button = new QPushButton(info.fileName() + "    " + QDir::toNativeSeparators(info.absolutePath()), this);
+    button->setFlat(true);
+    button->setStyleSheet("QPushButton { text-align: left; padding: 4px; }");
+    button->setEnabled(info.exists());
+    button->setToolTip(info.exists() ? file : tr("%1 is not there any more").arg(file));
+    connect(button, &QPushButton::clicked, this, [this, file] { emit open_requested(file); });
+    recents_->addWidget(button, 0, Qt::AlignLeft);
+  }
+}
+
+// As many cards a row as fit.
+void WelcomePage::arrange() {
+  if (cards_.empty()) return;
+  const int width = Theme::instance().pixels(kCardWidth), room = this->width() - 8 * kGrid;
+  const int columns = std::clamp(room / (width + 2 * kGrid), 1, static_cast<int>(cards_.size()));
+  for (ExampleCard* card : cards_) examples_->removeWidget(card);
+  for (int column = 0; column <= static_cast<int>(cards_.size()); ++column) examples_->setColumnStretch(column, column == columns ? 1 : 0);
+  for (int i = 0; i < static_cast<int>(cards_.size()); ++i) {
+    ExampleCard* card = cards_[static_cast<std::size_t>(i)];
+    card->setFixedWidth(std::min(width, std::max(room, width / 2)));
+    examples_->addWidget(card, i / columns, i % columns);
+  }
+}
+
+void WelcomePage::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  arrange();
+}
+
+}  // namespace trainyard::ui

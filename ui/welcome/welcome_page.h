@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The first thing one sees: three examples, then the files opened lately, open and new.
+#pragma once
+
+#include <QWidget>
+#include <vector>
+
+#include "ui/model/recent.h"
+#include "ui/welcome/example_card.h"
+
+class QGridLayout;
+class QVBoxLayout;
+
+namespace trainyard::ui {
+
+class WelcomePage : public QWidget {
+  Q_OBJECT
+ public:
+  WelcomePage(const QString& examples_directory, RecentFiles& recent, QWidget* parent = nullptr);
+  const std::vector<ExampleCard*>& cards() const { return cards_; }
+
+ signals:
+  void run_requested(const experiment::Experiment& experiment, const QString& file);
+  void open_requested(const QString& file);
+  void open_dialog_requested();
+  void new_requested();
+
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
+ private:
+  QWidget* build_content();
+  QWidget* build_start();
+  void fill_examples(const QString& directory);
+  void fill_recent();
+  void arrange();
+
+  RecentFiles& recent_;
+  std::vector<ExampleCard*> cards_;
+  QGridLayout* examples_ = nullptr;
+  QVBoxLayout* recents_ = nullptr;
+  QWidget* no_examples_ = nullptr;
+};
+
+}  // namespace trainyard::ui

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/workspace.h"
+
+#include <QAction>
+#include <QDockWidget>
+#include <QMainWindow>
+#include <QMenu>
+#include <QToolBar>
+
+#include "ui/theme/theme.h"
+
+namespace trainyard::ui {
+namespace {
+
+constexpr auto kState = "window/state", kGeometry = "window/geometry";
+constexpr int kStateVersion = 1;  // another arrangement of docks: forget the old one
+
+Qt::DockWidgetArea area_of(Workspace::Area area) {
+  return area == Workspace::Area::left ? Qt::LeftDockWidgetArea : area == Workspace::Area::right ? Qt::RightDockWidgetArea : Qt::BottomDockWidgetArea;
+}
+
+}  // namespace
+
+Workspace::Workspace(QMainWindow& window, QSettings& settings) : QObject(&window), window_(window), settings_(settings) {
+  window.setDockNestingEnabled(true);
+  window.setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
+  window.setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
+  make_perspectives();
+}
+
+void Workspace::add(const QString& name, const QString& title, Area area, QWidget* content) {
+  auto* dock = docks_[name] = new QDockWidget(title, &window_);
+  order_ << name;
+  dock->setObjectName(name);
+  dock->setWidget(content);
+  dock->setProperty("area", static_cast<int>(area));
+  window_.addDockWidget(area_of(area), dock);
+}
+
+void Workspace::raise(const QString& name) {
+  dock(name).show();
+  dock(name).raise();
+}
+
+void Workspace::set_title(const QString& name, const QString& title) { dock(name).setWindowTitle(title); }
+
+void Workspace::fill_menu(QMenu& menu) {
+  int number = 1;
+  for (const QString& name : order_) {
+    QAction* action = dock(name).toggleViewAction();
+    action->setShortcut(QKeySequence(QString("Ctrl+Alt+%1").arg(number++)));
+    menu.addAction(action);
+  }
+  menu.addSeparator();
+  menu.addAction(tr("&Reset layout"), QKeySequence("Ctrl+Alt+0"), this, &Workspace::reset);
+}
+
+void Workspace::make_perspectives() {
+  const std::tuple<Perspective, QString, QString> all[] = {
+      {Perspective::build, tr("&Build"), tr("Room for the drawing and its settings")},
+      {Perspective::run, tr("&Watch"), tr("The drawing and its charts, live")},
+      {Perspective::compare, tr("&Compare"), tr("Runs laid over each other, and what differs between them")}};
+  for (const auto& [perspective, text, tip] : all) {
+    auto* action = new QAction(text, this);
+    const QKeySequence keys(QString("Alt+%1").arg(perspectives_.size() + 1));
+    action->setShortcut(keys);
+    action->setToolTip(tip + " (" + keys.toString(QKeySequence::NativeText) + ")");
+    action->setStatusTip(tip);
+    connect(action, &QAction::triggered, this, [this, perspective = perspective] { set_perspective(perspective); });
+    perspectives_ << action;
+  }
+}
+
+void Workspace::fill_toolbar(QToolBar& bar) { bar.addActions(perspectives_); }
+void Workspace::fill_perspectives(QMenu& menu) { menu.addActions(perspectives_); }
+
+void Workspace::set_perspective(Perspective perspective) {
+  const bool build = perspective == Perspective::build, compare = perspective == Perspective::compare;
+  const int height = window_.height(), width = window_.width();
+  for (const char* name : {"palette", "drawing"}) dock(name).setVisible(build);
+  dock("inspector").setVisible(!compare);
+  dock("inspector").raise();
+  raise(build ? "problems" : compare ? "runs" : "charts");
+  if (compare) {  // side by side: the list, and the charts it fills
+    window_.splitDockWidget(&dock("runs"), &dock("charts"), Qt::Horizontal);
+    raise("charts");
+    window_.resizeDocks({&dock("runs"), &dock("charts")}, {width * 2 / 5, width * 3 / 5}, Qt::Horizontal);
+  } else {
+    window_.tabifyDockWidget(&dock("runs"), &dock("charts"));
+    raise(build ? "problems" : "charts");
+  }
+  window_.resizeDocks({&dock("charts")}, {height * (build ? 30 : compare ? 65 : 50) / 100}, Qt::Vertical);
+}
+
+void Workspace::reset() {
+  const int width = Theme::instance().pixels(360), narrow = Theme::instance().pixels(208);
+  QDockWidget* first_bottom = nullptr;
+  for (const QString& name : order_) {
+    QDockWidget& one = dock(name);
+    const auto area = static_cast<Area>(one.property("area").toInt());
+    one.setFloating(false);
+    window_.removeDockWidget(&one);
+    window_.addDockWidget(area_of(area), &one);
+    one.show();
+    if (area != Area::bottom) continue;
+    if (first_bottom) window_.tabifyDockWidget(first_bottom, &one);
+    else first_bottom = &one;
+  }
+  raise("charts");
+  window_.resizeDocks({&dock("palette"), &dock("inspector")}, {narrow, width}, Qt::Horizontal);
+  window_.resizeDocks({&dock("charts")}, {window_.height() * 42 / 100}, Qt::Vertical);
+  window_.resizeDocks({&dock("palette"), &dock("drawing")}, {3, 2}, Qt::Vertical);
+}
+
+void Workspace::restore() {
+  if (!window_.restoreGeometry(settings_.value(kGeometry).toByteArray())) window_.resize(1440, 900);
+  reset();
+  window_.restoreState(settings_.value(kState).toByteArray(), kStateVersion);
+}
+
+void Workspace::set_bare(bool bare) {
+  if (bare == !kept_.isEmpty()) return;
+  for (QAction* action : perspectives_) action->setEnabled(!bare);
+  if (bare) {
+    kept_ = window_.saveState(kStateVersion);
+    for (const auto& [name, one] : docks_) one->hide();
+  } else {
+    window_.restoreState(std::exchange(kept_, {}), kStateVersion);
+  }
+}
+
+void Workspace::save() {
+  settings_.setValue(kGeometry, window_.saveGeometry());
+  settings_.setValue(kState, kept_.isEmpty() ? window_.saveState(kStateVersion) : kept_);
+}
+
+}  // namespace trainyard::ui
