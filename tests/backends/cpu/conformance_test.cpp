@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "backends/cpu/cpu.h"
+#include "tests/conformance/compute_gradients.h"
+
+namespace trainyard::conformance {
+
+// oneDNN keeps the arguments of a call in a hash table.
+constexpr long kDnnlArguments = 8;
+
+INSTANTIATE_TEST_SUITE_P(cpu, ComputeConformance,
+                         testing::Values(Backend{"one_core", [] { return std::move(*cpu::make(1)); }, kDnnlArguments},
+                                         Backend{"two_cores", [] { return std::move(*cpu::make(2)); }, kDnnlArguments}));
+
+}  // namespace trainyard::conformance

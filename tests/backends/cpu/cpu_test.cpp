@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "backends/cpu/cpu.h"
+
+#include <gmock/gmock.h>
+
+#include <cstring>
+#include <thread>
+
+#include "backends/cpu/kernels.h"
+#include "tests/conformance/compute_cases.h"
+
+namespace trainyard::cpu {
+namespace {
+
+using compute::DType;
+using compute::Tensor;
+using conformance::Case;
+using conformance::run;
+using conformance::Sizes;
+using conformance::Values;
+
+constexpr Sizes kSeveralBlocks = {300, 8, 200};
+
+void expect_same_bits(const Case& found, const Case& expected, const std::string& what) {
+  for (std::size_t r = 0; r < found.results.size(); ++r) {
+    const Tensor &a = found.results[r].second, &b = expected.results[r].second;
+    EXPECT_EQ(std::memcmp(a.data, b.data, static_cast<std::size_t>(a.bytes())), 0) << what << " " << found.results[r].first;
+  }
+}
+
+TEST(cpu, says_what_it_runs_on) {
+  EXPECT_THAT((*make(1))->name(), testing::MatchesRegex("cpu \\(oneDNN .*, 1 core\\)"));
+  EXPECT_THAT((*make(2))->name(), testing::HasSubstr("2 cores"));
+}
+
+TEST(cpu, needs_a_core) {
+  const auto none = make(0);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().where, "device.cores");
+}
+
+TEST(cpu, updates_and_norms_have_the_same_bits_for_any_number_of_cores) {
+  for (const auto& named : conformance::all_cases()) {
+    const bool product = named.name.starts_with("linear");  // oneDNN's own cut of the work is not ours to promise
+    if (product) continue;
+    Values one, three;
+    const Case a = named.make(one, DType::fp32, kSeveralBlocks), b = named.make(three, DType::fp32, kSeveralBlocks);
+    run(**make(1), a.op);
+    run(**make(3), b.op);
+    expect_same_bits(b, a, named.name);
+  }
+}
+
+TEST(cpu, a_kernel_runs_in_another_thread_than_the_one_that_prepared_it) {
+  for (const auto& named : conformance::all_cases()) {
+    Values here, there;
+    const Case a = named.make(here, DType::fp32, {64, 300, 200}), b = named.make(there, DType::fp32, {64, 300, 200});
+    const auto device = *make(1);
+    run(*device, a.op);
+    const auto kernel = *device->prepare(b.op);
+    std::thread([&] { kernel->enqueue(*device->make_queue()); }).join();
+    expect_same_bits(b, a, named.name);
+  }
+}
+
+TEST(cpu, queues_of_many_threads_do_not_disturb_each_other) {
+  const auto device = *make(1);
+  Values expected_values;
+  const Case expected = conformance::linear_forward(expected_values, DType::fp32, {64, 300, 200}, compute::Activation::relu);
+  run(*device, expected.op);
+  std::vector<Values> values(4);
+  std::vector<Case> cases;
+  std::vector<std::unique_ptr<compute::Kernel>> kernels;
+  for (Values& own : values) {
+    cases.push_back(conformance::linear_forward(own, DType::fp32, {64, 300, 200}, compute::Activation::relu));
+    kernels.push_back(*device->prepare(cases.back().op));
+  }
+  std::vector<std::thread> threads;
+  for (auto& kernel : kernels)
+    threads.emplace_back([&] {
+      const auto queue = device->make_queue();
+      for (int i = 0; i < 20; ++i) kernel->enqueue(*queue);
+    });
+  for (auto& thread : threads) thread.join();
+  for (const Case& found : cases) expect_same_bits(found, expected, "linear_forward");
+}
+
+// Every level of CPU that this one can play, with its name.
+template <class T>
+std::vector<std::pair<const char*, const Kernels<T>*>> levels() {
+  std::vector<std::pair<const char*, const Kernels<T>*>> found = {{"v1", &kernels_v1<T>()}};
+  if (&kernels<T>() != &kernels_v1<T>()) found.emplace_back("v3", &kernels_v3<T>());
+  if (&kernels<T>() == &kernels_v4<T>()) found.emplace_back("v4", &kernels_v4<T>());
+  return found;
+}
+
+template <class T>
+void expect_levels_agree(DType dtype) {
+  constexpr std::int64_t count = 1003;
+  std::vector<Tensor> results;
+  Values values;
+  for (const auto& [name, level] : levels<T>()) {
+    Values inputs;
+    const Tensor p = inputs.uniform(dtype, {count}), g = inputs.uniform(dtype, {count}), m = inputs.uniform(dtype, {count});
+    const Tensor v = inputs.uniform(dtype, {count}, 0.1, 1), statistics = values.zeros(DType::fp64, {3});
+    const Tensor columns = values.zeros(dtype, {59});
+    level->sgd({p.as<T>(), g.as<T>(), m.as<T>(), 0.1, 0.5, 0.9, 0.01}, 0, count, statistics.as<double>());
+    level->adam({p.as<T>(), g.as<T>(), m.as<T>(), v.as<T>(), 0.1, 0.5, 0.9, 0.999, 1e-8, 0.01, 0.1, 0.001, false}, 0, count, statistics.as<double>());
+    level->relu_backward(m.as<T>(), g.as<T>(), 0, count);
+    level->tanh_backward(m.as<T>(), g.as<T>(), 0, count);
+    level->squared_norm(p.as<T>(), 0, count, statistics.as<double>());
+    level->column_sums(p.as<T>(), 17, 59, 0, 59, columns.as<T>());
+    const std::byte* sources[] = {p.data, m.data, v.data};
+    const Tensor sum = values.zeros(dtype, {count}), gradient = values.zeros(dtype, {count});
+    level->sum(sum.as<T>(), sources, 3, count);
+    std::memcpy(gradient.data, g.data, static_cast<std::size_t>(g.bytes()));
+    const std::vector<Tensor> these = {sum, gradient, statistics, columns};
+    if (results.empty()) results = these;
+    for (std::size_t r = 0; r < these.size(); ++r) conformance::expect_near(these[r], results[r], conformance::tolerance(dtype), name);
+  }
+}
+
+TEST(kernels, every_level_of_cpu_computes_the_same) {
+  expect_levels_agree<float>(DType::fp32);
+  expect_levels_agree<double>(DType::fp64);
+}
+
+}  // namespace
+}  // namespace trainyard::cpu

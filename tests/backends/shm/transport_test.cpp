@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "backends/shm/transport.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "backends/shm/layout.h"
+#include "core/comm/mailbox_block.h"
+#include "core/comm/memory_map.h"
+#include "tests/conformance/transport_conformance.h"
+#include "tests/conformance/transport_faults.h"
+
+namespace trainyard::conformance {
+namespace {
+
+class File {
+ public:
+  explicit File(int fd) : fd_(fd) {}
+  ~File() { ::close(fd_); }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  int fd() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+std::shared_ptr<File> make_file(int ranks, std::size_t arena_bytes, int channels) {
+  const auto fd = shm::create(std::vector<std::size_t>(static_cast<std::size_t>(ranks), arena_bytes), channels);
+  EXPECT_TRUE(fd) << to_string(fd.error());
+  return std::make_shared<File>(fd.value_or(-1));
+}
+
+Backend shm_backend() {
+  const auto prepare = [](const Shape& shape) -> Opener {
+    return [file = make_file(shape.ranks, shape.arena_bytes, shape.channels)](int rank) { return shm::open(file->fd(), rank); };
+  };
+  return {"shm", prepare, true, true, {}};
+}
+
+INSTANTIATE_TEST_SUITE_P(shm, TransportConformance, testing::Values(shm_backend()));
+INSTANTIATE_TEST_SUITE_P(shm, TransportFaults, testing::Values(shm_backend()));
+
+TEST(ShmTransport, long_bytes_outside_the_arena_are_refused_with_advice) {
+  const auto file = make_file(2, 4096, 1);
+  const auto end = shm::open(file->fd(), 0);
+  ASSERT_TRUE(good(end));
+  const std::vector<std::byte> outside(shm::kMaximumStagedBytes + 1);
+  const auto posted = (*end)->post(1, 0, tag_of(0), outside);
+  ASSERT_FALSE(posted);
+  EXPECT_NE(posted.error().advice.find("arena"), std::string::npos);
+  EXPECT_TRUE(good((*end)->post(1, 0, tag_of(0), std::span(outside).first(shm::kMaximumStagedBytes))));
+}
+
+TEST(ShmTransport, the_coordinator_aborts_sleeping_processes) {
+  const auto file = make_file(2, 4096, 1);
+  Processes ranks(2, [&](int rank, const Processes::Ready& ready) -> std::string {
+    const auto end = shm::open(file->fd(), rank);
+    if (!end) return to_string(end.error());
+    ready();
+    const auto message = comm::await_expected(**end, 1 - rank, 0, {tag_of(0), 0}, patient);
+    return !message && message.error().what == "the run was stopped" ? "" : "the reason did not come";
+  });
+  ASSERT_TRUE(ranks.wait_until_ready(2));
+  ASSERT_TRUE(good(shm::abort_all(file->fd(), {base::ProblemCode::cancelled, "coordinator", "the run was stopped", "", ""})));
+  for (int rank = 0; rank < 2; ++rank) EXPECT_TRUE(ranks.ended_well(rank)) << rank;
+}
+
+TEST(ShmTransport, a_rank_is_opened_once) {
+  const auto file = make_file(2, 4096, 1);
+  const auto first = shm::open(file->fd(), 0);
+  ASSERT_TRUE(good(first));
+  EXPECT_FALSE(shm::open(file->fd(), 0));
+  EXPECT_FALSE(shm::open(file->fd(), 2));
+  EXPECT_FALSE(shm::open(file->fd(), -1));
+}
+
+TEST(ShmTransport, files_that_are_not_ours_are_refused) {
+  EXPECT_FALSE(shm::open(-1, 0));
+  const File empty(::memfd_create("empty", 0)), zeros(::memfd_create("zeros", 0)), unsealed(::memfd_create("unsealed", 0));
+  EXPECT_FALSE(shm::open(empty.fd(), 0));
+  ASSERT_EQ(::ftruncate(zeros.fd(), 1 << 20), 0);
+  EXPECT_FALSE(shm::open(zeros.fd(), 0));
+  ASSERT_TRUE(good(shm::write_header(unsealed.fd(), {4096, 4096}, 1)));
+  EXPECT_FALSE(shm::open(unsealed.fd(), 0)) << "too short for its header";
+  ASSERT_EQ(::ftruncate(unsealed.fd(), static_cast<off_t>(shm::lay_out({4096, 4096}, 1)->bytes)), 0);
+  EXPECT_FALSE(shm::open(unsealed.fd(), 0)) << "could shrink under a reader";
+  EXPECT_FALSE(shm::abort_all(zeros.fd(), {}));
+}
+
+TEST(ShmTransport, impossible_shapes_are_refused) {
+  EXPECT_FALSE(shm::create({}, 1));
+  EXPECT_FALSE(shm::create({4096}, 0));
+  EXPECT_FALSE(shm::create({4096}, shm::kMaximumChannels + 1));
+  EXPECT_FALSE(shm::create({SIZE_MAX}, 1));
+}
+
+TEST(ShmTransport, the_file_can_neither_grow_nor_shrink) {
+  const auto file = make_file(1, 4096, 1);
+  EXPECT_NE(::ftruncate(file->fd(), 0), 0);
+  EXPECT_NE(::ftruncate(file->fd(), off_t{1} << 30), 0);
+}
+
+// Rank 1 with a peer whose words in shared memory are written by hand.
+class LyingPeer : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto end = shm::open(file_->fd(), 1);
+    auto map = comm::MemoryMap::of_file(file_->fd(), layout_.bytes);
+    ASSERT_TRUE(end && map);
+    end_ = std::move(*end);
+    map_ = std::move(*map);
+  }
+  comm::Lane& lane(int from, int to) { return comm::MailboxBlock(map_.bytes().subspan(layout_.block_offset, layout_.block_bytes), 2, 1).lane(from, to, 0); }
+  void post(const comm::Descriptor& descriptor) {
+    lane(0, 1).slots[0] = descriptor;
+    lane(0, 1).posted = 1;
+  }
+
+  std::shared_ptr<File> file_ = make_file(2, 4096, 1);
+  shm::Layout layout_ = *shm::lay_out({4096, 4096}, 1);
+  comm::MemoryMap map_;
+  std::unique_ptr<Transport> end_;
+};
+
+TEST_F(LyingPeer, bytes_outside_its_arena_are_never_read) {
+  for (const auto& [place, bytes] :
+       {std::pair<std::uint64_t, std::uint64_t>(0, 4097), {4096, 1}, {4097, 1}, {UINT64_MAX, 2}, {2, UINT64_MAX}, {1ull << 40, 1}}) {
+    post({tag_of(0), 0, place, bytes});
+    EXPECT_FALSE(end_->receive(0, 0)) << place << " " << bytes;
+  }
+  post({tag_of(0), 0, 4095, 1});
+  EXPECT_TRUE(good(end_->receive(0, 0)));
+}
+
+TEST_F(LyingPeer, staged_bytes_beyond_the_slot_are_never_read) {
+  post({tag_of(0), 1, 0, shm::kMaximumStagedBytes + 1});
+  EXPECT_FALSE(end_->receive(0, 0));
+}
+
+TEST_F(LyingPeer, counters_that_cannot_be_are_a_problem) {
+  lane(0, 1).posted = 1000;
+  EXPECT_FALSE(end_->receive(0, 0));
+  lane(1, 0).consumed = 1;
+  EXPECT_FALSE(end_->consumed(0, 0));
+}
+
+}  // namespace
+}  // namespace trainyard::conformance

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "backends/zmq/transport.h"
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "tests/conformance/transport_conformance.h"
+#include "tests/conformance/transport_faults.h"
+
+namespace trainyard::conformance {
+namespace {
+
+class Directory {
+ public:
+  Directory() {
+    std::string pattern = "/tmp/trainyard-zmq-XXXXXX";
+    path_ = ::mkdtemp(pattern.data());
+  }
+  ~Directory() { std::filesystem::remove_all(path_); }
+  Directory(const Directory&) = delete;
+  Directory& operator=(const Directory&) = delete;
+  std::string endpoint(int rank) const { return "ipc://" + path_ + "/" + std::to_string(rank); }
+
+ private:
+  std::string path_;
+};
+
+base::Result<std::unique_ptr<zmq::Transport>> open_known(const Directory& directory, int rank, int ranks, const zmq::TransportOptions& options) {
+  std::vector<std::string> endpoints;
+  for (int peer = 0; peer < ranks; ++peer) endpoints.push_back(directory.endpoint(peer));
+  auto bound = zmq::bind(rank, ranks, 1, directory.endpoint(rank), options);
+  if (!bound) return base::fail(bound.error());
+  return (*bound)->connect(endpoints);
+}
+
+Backend zmq_backend() {
+  const auto prepare = [](const Shape& shape) -> Opener {
+    zmq::TransportOptions options;
+    options.channels = shape.channels;
+    return [directory = std::make_shared<Directory>(), ranks = shape.ranks, options](int rank) { return open_known(*directory, rank, ranks, options); };
+  };
+  const auto connected = [](Transport& end) { return dynamic_cast<zmq::Transport&>(end).connected(); };
+  return {"zmq", prepare, false, true, connected};
+}
+
+INSTANTIATE_TEST_SUITE_P(zmq, TransportConformance, testing::Values(zmq_backend()));
+INSTANTIATE_TEST_SUITE_P(zmq, TransportFaults, testing::Values(zmq_backend()));
+
+// Two ranks over TCP, on ports that the system chose.
+std::vector<std::unique_ptr<zmq::Transport>> tcp_pair(const zmq::TransportOptions& options = {}) {
+  std::vector<std::unique_ptr<zmq::Bound>> bound;
+  std::vector<std::string> endpoints;
+  for (int rank = 0; rank < 2; ++rank) {
+    auto one = zmq::bind(rank, 2, 1, "tcp://127.0.0.1:*", options);
+    EXPECT_TRUE(one) << to_string(one.error());
+    bound.push_back(std::move(*one));
+    endpoints.push_back(bound.back()->endpoint());
+  }
+  std::vector<std::unique_ptr<zmq::Transport>> ends;
+  for (const auto& one : bound) ends.push_back(std::move(*one->connect(endpoints)));
+  return ends;
+}
+
+TEST(ZmqTransport, ranks_meet_over_tcp_on_ports_that_the_system_chose) {
+  const auto ends = tcp_pair();
+  std::vector<std::byte> memory(100'000);
+  fill(memory, 5);
+  pass(*ends[0], *ends[1], 0, 0, memory);
+  pass(*ends[1], *ends[0], 7, 0, memory);
+}
+
+TEST(ZmqTransport, endpoints_that_listen_everywhere_or_cannot_be_are_refused) {
+  for (const std::string endpoint :
+       {"tcp://*:*", "tcp://0.0.0.0:5555", "tcp://[::]:1", "tcp://:5555", "tcp://127.0.0.1", "udp://127.0.0.1:5", "", "ipc://", "inproc://x", "tcp://"})
+    EXPECT_FALSE(zmq::bind(0, 1, 1, endpoint)) << endpoint;
+  EXPECT_FALSE(zmq::bind(0, 1, 1, "ipc:///tmp/" + std::string(108, 'x')));
+  EXPECT_FALSE(zmq::bind(0, 1, 1, "ipc:///no/such/directory/socket"));
+  EXPECT_FALSE(zmq::bind(2, 2, 1, "tcp://127.0.0.1:*"));
+}
+
+TEST(ZmqTransport, a_port_in_use_is_said) {
+  const auto first = zmq::bind(0, 1, 1, "tcp://127.0.0.1:*");
+  ASSERT_TRUE(good(first));
+  const auto second = zmq::bind(0, 1, 1, (*first)->endpoint());
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, base::ProblemCode::unavailable);
+  EXPECT_NE(second.error().what.find("in use"), std::string::npos) << to_string(second.error());
+}
+
+TEST(ZmqTransport, a_peer_that_never_comes_is_named) {
+  const Directory directory;
+  zmq::TransportOptions options;
+  options.connect_limit = milliseconds(100);
+  const auto end = open_known(directory, 0, 2, options);
+  ASSERT_TRUE(good(end));
+  EXPECT_EQ((*end)->post(1, 0, tag_of(0), {}), false) << "nothing is queued for who is not there";
+  const auto message = comm::await_expected(**end, 1, 0, {tag_of(0), 0}, patient);
+  ASSERT_FALSE(message);
+  EXPECT_NE(message.error().what.find("rank 1 cannot be reached"), std::string::npos) << to_string(message.error());
+}
+
+TEST(ZmqTransport, posts_that_no_peer_would_take_are_refused) {
+  zmq::TransportOptions options;
+  options.maximum_payload_bytes = 1000;
+  const auto ends = tcp_pair(options);
+  const std::vector<std::byte> long_one(1001);
+  EXPECT_FALSE(ends[0]->post(1, 0, tag_of(0), long_one));
+  EXPECT_FALSE(ends[0]->post(1, 0, {2, 0, 0}, {})) << "of another generation";
+  pass(*ends[0], *ends[1], 0, 0, std::span(long_one).first(1000));
+}
+
+TEST(ZmqTransport, unread_bytes_are_bounded_by_the_window) {
+  zmq::TransportOptions options;
+  options.window_bytes = 1000;
+  const auto ends = tcp_pair(options);
+  const std::vector<std::byte> memory(600);
+  ASSERT_TRUE(good(comm::await_post(*ends[0], 1, 0, tag_of(0), memory, patient)));
+  EXPECT_EQ(ends[0]->post(1, 0, tag_of(1), memory), false);
+  ASSERT_TRUE(good(comm::await_expected(*ends[1], 0, 0, {tag_of(0), 600}, patient)));
+  ASSERT_TRUE(good(ends[1]->release(0, 0)));
+  EXPECT_TRUE(good(comm::await_post(*ends[0], 1, 0, tag_of(1), memory, patient)));
+}
+
+}  // namespace
+}  // namespace trainyard::conformance

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What telemetry costs: an event written into the ring while another thread drains it, alone and with the two readings of the clock
+// that an op takes; and how fast a recording is written and read back.
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <thread>
+
+#include "core/base/clock.h"
+#include "core/telemetry/event_ring.h"
+#include "core/telemetry/recording.h"
+
+namespace {
+
+using namespace trainyard;
+using telemetry::Event;
+
+constexpr int kBursts = 2'000;
+constexpr int kEventsPerBurst = 4'096;  // a few steps' worth; the ring holds eight of them
+
+double nanoseconds_each(std::int64_t begin, int count) { return static_cast<double>(base::now_nanoseconds() - begin) / count; }
+
+// Drains the ring as the shipping thread of a rank does, until told to stop.
+class Drain {
+ public:
+  explicit Drain(telemetry::EventRing& ring) : thread_([this, &ring] { run(ring); }) {}
+  ~Drain() {
+    stop_.store(true);
+    thread_.join();
+  }
+  Drain(const Drain&) = delete;
+  Drain& operator=(const Drain&) = delete;
+  std::int64_t events() const { return events_.load(); }
+
+ private:
+  void run(telemetry::EventRing& ring) {
+    std::vector<Event> batch;
+    while (!stop_.load()) {
+      batch.clear();
+      events_ += static_cast<std::int64_t>(ring.read(batch));
+      if (batch.empty()) std::this_thread::yield();
+    }
+  }
+
+  std::atomic<bool> stop_{false};
+  std::atomic<std::int64_t> events_{0};
+  std::thread thread_;
+};
+
+// The time of an event in each burst, sorted. Bursts start on a ring that is empty, so that none is dropped: a dropped event would be
+// a cheaper one.
+template <class Write>
+std::vector<double> measure(Write write) {
+  telemetry::EventRing ring;
+  std::vector<double> times;
+  const Drain drain(ring);
+  for (int burst = 0; burst < kBursts; ++burst) {
+    const std::int64_t begin = base::now_nanoseconds();
+    for (int i = 0; i < kEventsPerBurst; ++i) write(ring, i);
+    times.push_back(nanoseconds_each(begin, kEventsPerBurst));
+    while (drain.events() + static_cast<std::int64_t>(ring.dropped()) < std::int64_t{burst + 1} * kEventsPerBurst) std::this_thread::yield();
+  }
+  if (ring.dropped() > 0) std::printf("dropped %llu events\n", static_cast<unsigned long long>(ring.dropped()));
+  std::sort(times.begin(), times.end());
+  return times;
+}
+
+void print(const char* what, const std::vector<double>& times) {
+  double total = 0;
+  for (const double time : times) total += time;
+  std::printf("%-44s median %6.1f  p95 %6.1f  mean %6.1f ns\n", what, times[times.size() / 2], times[times.size() * 95 / 100],
+              total / static_cast<double>(times.size()));
+}
+
+void bench_ring() {
+  Event event;
+  print("write an event", measure([&](telemetry::EventRing& ring, int i) {
+          event.step = i;
+          ring.write(event);
+        }));
+  print("read the clock twice and write an event", measure([&](telemetry::EventRing& ring, int i) {
+          event.step = i;
+          event.begin_ns = event.ready_ns = base::now_nanoseconds();
+          event.end_ns = base::now_nanoseconds();
+          ring.write(event);
+        }));
+}
+
+base::Result<void> write_recording(const std::filesystem::path& path, int frames, const std::vector<Event>& batch) {
+  auto writer = telemetry::RecordingWriter::create(path, {{"ranks", 1}});
+  if (!writer) return base::fail(writer.error());
+  for (int i = 0; i < frames; ++i)
+    if (auto appended = writer->append_events(0, batch); !appended) return appended;
+  return writer->flush();
+}
+
+base::Result<std::size_t> count_events(const std::filesystem::path& path) {
+  auto reader = telemetry::RecordingReader::open(path);
+  if (!reader) return base::fail(reader.error());
+  std::size_t events = 0;
+  for (;;) {
+    const auto frame = reader->next();
+    if (!frame) return base::fail(frame.error());
+    if (!*frame) return events;
+    if ((*frame)->type == telemetry::FrameType::events) events += telemetry::events_of(**frame)->size();
+  }
+}
+
+bool bench_recording() {
+  constexpr int kFrames = 2'000, kEventsPerFrame = 1'000;
+  const std::filesystem::path path = std::filesystem::temp_directory_path() / ("trainyard-bench-" + std::to_string(::getpid()) + ".try");
+  const std::int64_t begin = base::now_nanoseconds();
+  const auto written = write_recording(path, kFrames, std::vector<Event>(kEventsPerFrame));
+  const double write_ns = nanoseconds_each(begin, kFrames * kEventsPerFrame);
+  const std::int64_t read_begin = base::now_nanoseconds();
+  const auto read = count_events(path);
+  const double read_ns = nanoseconds_each(read_begin, kFrames * kEventsPerFrame);
+  std::filesystem::remove(path);
+  if (!written || !read || *read != std::size_t{kFrames} * kEventsPerFrame) return false;
+  std::printf("%-44s %6.1f million events a second\n%-44s %6.1f million events a second\n", "write a recording", 1e3 / write_ns, "read a recording",
+              1e3 / read_ns);
+  return true;
+}
+
+}  // namespace
+
+int main() {
+  bench_ring();
+  return bench_recording() ? 0 : 1;
+}

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The training figures, as ratios against PyTorch where it is there: step time alone and with two ranks, time to the first
+step, held-out accuracy on MNIST. Pairs are interleaved, because machines are noisy; the median of the ratios counts.
+
+    packaging/setup --bench && tests/bench/training.py [--repeat 5] [--mnist DIRECTORY]
+"""
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CLI = ROOT / "build/release/bin/trainyard-cli"
+EXAMPLES = ROOT / "resources/experiments"
+PEER = ROOT / "tests/bench/peers/torch_mlp_step.py"
+LAYERS = [{"kind": "linear", "units": 512}, {"kind": "relu"}, {"kind": "linear", "units": 512}, {"kind": "relu"}, {"kind": "linear"}]
+BIG_MLP = "model.layers=" + json.dumps(LAYERS)
+
+
+def run(example, *settings):
+    command = [CLI, "run", EXAMPLES / example, "--json"]
+    for setting in settings:
+        command += ["--set", setting]
+    with tempfile.TemporaryDirectory() as home:
+        done = subprocess.run(command, env={**os.environ, "XDG_DATA_HOME": home}, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))} failed:\n{done.stderr}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def devices(count):
+    return [f"topology.hosts[0].devices[{i}].role=idle" for i in range(count, 4)]
+
+
+def our_step(ranks):
+    settings = [BIG_MLP, "training.batch_per_rank=128", "training.steps=300", "data.held_out_samples=0", *devices(ranks)]
+    return 1e3 * run("four_devices_mirrored_digits.json", *settings)["step_seconds"]["median"]
+
+
+def torch_step(ranks):
+    done = subprocess.run(["/usr/bin/python3", PEER, "--ranks", str(ranks)], capture_output=True, text=True, check=False)
+    return float(done.stdout) if done.returncode == 0 else None
+
+
+def compare(name, ours, peers, repeat, wanted):
+    mine, others = [], []
+    for _ in range(repeat):
+        mine.append(ours())
+        others.append(peers())
+    if None in others:
+        return print(f"{name:44} {statistics.median(mine):9.2f} ms   PyTorch is not here: packaging/setup --bench")
+    ratio = statistics.median(a / b for a, b in zip(mine, others))
+    print(f"{name:44} {statistics.median(mine):9.2f} ms {statistics.median(others):9.2f} ms   ratio {ratio:5.2f}   wanted <= {wanted:.2f}")
+
+
+def first_step(repeat):
+    seconds = [run("four_devices_mirrored_digits.json", "training.steps=20")["first_step_seconds"] for _ in range(repeat)]
+    print(f"{'Run pressed to first step, 4 ranks':44} {1e3 * statistics.median(seconds):9.0f} ms {'':12}   worst {1e3 * max(seconds):5.0f} ms   wanted <= 500 ms")
+
+
+def mnist(directory):
+    images, labels = directory / "t10k-images-idx3-ubyte.gz", directory / "t10k-labels-idx1-ubyte.gz"
+    if not images.exists():
+        return print(f"MNIST is not in {directory}: skipped")
+    result = run("four_devices_mirrored_mnist.json", f"data.images={images}", f"data.labels={labels}")
+    print(f"{'MNIST, 8,000 to train, 10 epochs, 4 ranks':44} {100 * result['held_out_accuracy']:9.2f} %  {'':12}   steps {result['steps']}   wanted >= 95 %")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--mnist", type=pathlib.Path, default=pathlib.Path(os.environ.get("TRAINYARD_TEST_DATA", ROOT.parent / "shared/data")) / "mnist")
+    arguments = parser.parse_args()
+    print(f"{'figure':44} {'Trainyard':>12} {'PyTorch':>12}")
+    compare("MLP 784-512-512-10, batch 128, 1 rank", lambda: our_step(1), lambda: torch_step(1), arguments.repeat, 4.3 / 4.6)
+    compare("the same, 2 ranks of 128 (DDP over Gloo)", lambda: our_step(2), lambda: torch_step(2), arguments.repeat, 5.0 / 9.5)
+    first_step(arguments.repeat)
+    mnist(arguments.mnist)
+
+
+if __name__ == "__main__":
+    main()

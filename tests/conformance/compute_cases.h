@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Every op on made-up tensors: what goes in, and which tensors come out.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "tests/conformance/compute_values.h"
+
+namespace trainyard::conformance {
+
+struct Sizes {
+  std::int64_t batch, inputs, outputs;
+};
+
+// Odd, tiny, empty, and around the widths of vectors and blocks.
+inline const std::vector<Sizes> kSizes = {{1, 1, 1},    {0, 7, 5},   {0, 1, 1},     {1, 784, 10},  {2, 3, 1},      {3, 1, 4},
+                                          {5, 8, 8},    {7, 17, 33}, {16, 64, 64},  {31, 63, 65},  {33, 5, 100},   {64, 1, 31},
+                                          {65, 257, 3}, {100, 9, 1}, {127, 31, 47}, {128, 96, 80}, {129, 130, 131}};
+
+struct Case {
+  compute::Op op;
+  std::vector<std::pair<const char*, Tensor>> results;
+};
+
+// The same case each time it is called with a Values of the same seed.
+using MakeCase = std::function<Case(Values&, DType, const Sizes&)>;
+
+inline Case linear_forward(Values& values, DType dtype, const Sizes& s, compute::Activation activation) {
+  const Tensor output = values.uniform(dtype, {s.batch, s.outputs});
+  return {compute::LinearForward{values.uniform(dtype, {s.batch, s.inputs}), values.uniform(dtype, {s.outputs, s.inputs}), values.uniform(dtype, {s.outputs}),
+                                 output, activation},
+          {{"output", output}}};
+}
+
+inline Case activation_backward(Values& values, DType dtype, const Sizes& s, compute::Activation activation) {
+  const Tensor gradient = values.uniform(dtype, {s.batch, s.outputs});
+  return {compute::ActivationBackward{values.uniform(dtype, {s.batch, s.outputs}), gradient, activation}, {{"gradient", gradient}}};
+}
+
+inline Case linear_backward_input(Values& values, DType dtype, const Sizes& s) {
+  const Tensor result = values.uniform(dtype, {s.batch, s.inputs});
+  return {compute::LinearBackwardInput{values.uniform(dtype, {s.batch, s.outputs}), values.uniform(dtype, {s.outputs, s.inputs}), result},
+          {{"input_gradient", result}}};
+}
+
+inline Case linear_backward_weight(Values& values, DType dtype, const Sizes& s) {
+  const Tensor weight = values.uniform(dtype, {s.outputs, s.inputs}), bias = values.uniform(dtype, {s.outputs}), norm = values.scalar(-1);
+  return {compute::LinearBackwardWeight{values.uniform(dtype, {s.batch, s.inputs}), values.uniform(dtype, {s.batch, s.outputs}), weight, bias, norm},
+          {{"weight_gradient", weight}, {"bias_gradient", bias}, {"squared_norm", norm}}};
+}
+
+inline Case softmax_cross_entropy(Values& values, DType dtype, const Sizes& s, bool with_gradient) {
+  const Tensor metrics = values.uniform(DType::fp64, {2});
+  const Tensor gradient = with_gradient ? values.uniform(dtype, {s.batch, s.outputs}) : Tensor{};
+  Case made{compute::SoftmaxCrossEntropy{values.uniform(dtype, {s.batch, s.outputs}, -20, 20), values.labels(s.batch, s.outputs), gradient, metrics, 0.25},
+            {{"metrics", metrics}}};
+  if (with_gradient) made.results.emplace_back("gradient", gradient);
+  return made;
+}
+
+inline Case squared_norm(Values& values, DType dtype, const Sizes& s) {
+  const Tensor norm = values.scalar(-1);
+  return {compute::SquaredNorm{values.uniform(dtype, {s.batch, s.outputs}), norm}, {{"output", norm}}};
+}
+
+inline Case clip_factor(Values& values, DType, const Sizes& s) {
+  const Tensor factor = values.scalar(-1);
+  return {compute::ClipFactor{values.uniform(DType::fp64, {s.inputs}, 0, 3), factor, 0.7}, {{"factor", factor}}};
+}
+
+inline Case zero(Values& values, DType dtype, const Sizes& s) {
+  const Tensor output = values.uniform(dtype, {s.batch, s.outputs});
+  return {compute::Zero{output}, {{"output", output}}};
+}
+
+inline compute::UpdateInputs update_inputs(Values& values, DType dtype, const Sizes& s, bool with_factor) {
+  const Shape shape{s.batch * s.outputs};  // the largest is more than one block of the cpu backend
+  return {values.uniform(dtype, shape), values.uniform(dtype, shape), values.scalar(0.1), with_factor ? values.scalar(0.3) : Tensor{},
+          values.uniform(DType::fp64, {3})};
+}
+
+inline Case sgd_update(Values& values, DType dtype, const Sizes& s, double momentum) {
+  const auto common = update_inputs(values, dtype, s, momentum != 0);
+  const Tensor moment = momentum != 0 ? values.uniform(dtype, common.parameters.shape) : Tensor{};
+  Case made{compute::SgdUpdate{common, moment, momentum, 0.01}, {{"parameters", common.parameters}, {"statistics", common.statistics}}};
+  if (momentum != 0) made.results.emplace_back("moment", moment);
+  return made;
+}
+
+inline Case adam_update(Values& values, DType dtype, const Sizes& s, bool decoupled) {
+  const auto common = update_inputs(values, dtype, s, decoupled);
+  const Tensor first = values.uniform(dtype, common.parameters.shape), second = values.uniform(dtype, common.parameters.shape, 0.1, 1);
+  return {compute::AdamUpdate{common, first, second, values.scalar(3), 0.9, 0.999, 1e-8, 0.01, decoupled},
+          {{"parameters", common.parameters}, {"first_moment", first}, {"second_moment", second}, {"statistics", common.statistics}}};
+}
+
+struct NamedCase {
+  std::string name;
+  MakeCase make;
+};
+
+inline std::vector<NamedCase> all_cases() {
+  using compute::Activation;
+  const auto with = [](auto make, auto last) { return [=](Values& values, DType dtype, const Sizes& sizes) { return make(values, dtype, sizes, last); }; };
+  return {{"linear_forward", with(linear_forward, Activation::none)},
+          {"linear_forward_relu", with(linear_forward, Activation::relu)},
+          {"linear_forward_tanh", with(linear_forward, Activation::tanh)},
+          {"activation_backward_none", with(activation_backward, Activation::none)},
+          {"activation_backward_relu", with(activation_backward, Activation::relu)},
+          {"activation_backward_tanh", with(activation_backward, Activation::tanh)},
+          {"linear_backward_input", linear_backward_input},
+          {"linear_backward_weight", linear_backward_weight},
+          {"softmax_cross_entropy", with(softmax_cross_entropy, true)},
+          {"softmax_cross_entropy_without_gradient", with(softmax_cross_entropy, false)},
+          {"squared_norm", squared_norm},
+          {"clip_factor", clip_factor},
+          {"zero", zero},
+          {"sgd", with(sgd_update, 0.0)},
+          {"sgd_with_momentum", with(sgd_update, 0.9)},
+          {"adam", with(adam_update, false)},
+          {"adam_decoupled", with(adam_update, true)}};
+}
+
+}  // namespace trainyard::conformance

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What every Compute must do. A backend joins in a file of its own:
+//
+//   #include "tests/conformance/compute_gradients.h"
+//   INSTANTIATE_TEST_SUITE_P(mine, ComputeConformance, testing::Values(Backend{"mine", [] { return mine::make(); }}));
+#pragma once
+
+#include <cstring>
+#include <functional>
+#include <limits>
+
+#include "core/compute/reference/reference.h"
+#include "core/compute/validate.h"
+#include "tests/conformance/compute_cases.h"
+#include "tests/conformance/count_allocations.h"
+
+namespace trainyard::conformance {
+
+struct Backend {
+  std::string name;
+  std::function<std::unique_ptr<compute::Compute>()> make;
+  long library_allocations = 0;  // that a library below is known to make for one op; ours make none
+};
+
+class ComputeConformance : public testing::TestWithParam<Backend> {
+ protected:
+  std::unique_ptr<compute::Compute> device_ = GetParam().make();
+  std::unique_ptr<compute::Compute> reference_ = compute::reference::make();
+};
+
+inline void PrintTo(const Backend& backend, std::ostream* out) { *out << backend.name; }
+
+inline void compare(compute::Compute& device, compute::Compute& reference, const NamedCase& named, DType dtype, const Sizes& sizes) {
+  SCOPED_TRACE(named.name + " of " + std::string(base::name_of(dtype)) + ", batch " + std::to_string(sizes.batch) + ", inputs " + std::to_string(sizes.inputs) +
+               ", outputs " + std::to_string(sizes.outputs));
+  Values mine, its;
+  const Case found = named.make(mine, dtype, sizes), expected = named.make(its, dtype, sizes);
+  run(device, found.op);
+  run(reference, expected.op);
+  for (std::size_t r = 0; r < found.results.size(); ++r)
+    expect_near(found.results[r].second, expected.results[r].second, tolerance(dtype), found.results[r].first);
+}
+
+TEST_P(ComputeConformance, every_op_equals_the_reference_for_every_size) {
+  for (const DType dtype : {DType::fp32, DType::fp64})
+    for (const Sizes& sizes : kSizes)
+      for (const NamedCase& named : all_cases()) compare(*device_, *reference_, named, dtype, sizes);
+}
+
+TEST_P(ComputeConformance, an_op_run_again_gives_the_same_bits_wherever_its_tensors_lie) {
+  for (const NamedCase& named : all_cases()) {
+    Values first, shifted(1, 8);
+    const Case a = named.make(first, DType::fp32, {31, 63, 65}), b = named.make(shifted, DType::fp32, {31, 63, 65});
+    run(*device_, a.op);
+    run(*device_, b.op);
+    for (std::size_t r = 0; r < a.results.size(); ++r)
+      EXPECT_EQ(std::memcmp(a.results[r].second.data, b.results[r].second.data, static_cast<std::size_t>(a.results[r].second.bytes())), 0)
+          << named.name << " " << a.results[r].first;
+  }
+}
+
+TEST_P(ComputeConformance, enqueue_allocates_nothing) {
+  const auto queue = device_->make_queue();
+  for (const DType dtype : {DType::fp32, DType::fp64})
+    for (const NamedCase& named : all_cases()) {
+      Values values;
+      const Case made = named.make(values, dtype, {33, 40, 24});
+      auto kernel = device_->prepare(made.op);
+      ASSERT_TRUE(kernel) << base::to_string(kernel.error());
+      (*kernel)->enqueue(*queue);  // a queue may set up once
+      const long before = allocations;
+      for (int i = 0; i < 10; ++i) (*kernel)->enqueue(*queue);
+      EXPECT_LE(allocations - before, 10 * GetParam().library_allocations) << named.name;
+    }
+}
+
+TEST_P(ComputeConformance, no_samples_give_a_weight_gradient_of_zero) {
+  Values values;
+  const Case made = linear_backward_weight(values, DType::fp32, {0, 6, 4});
+  run(*device_, made.op);
+  for (const auto& [name, result] : made.results)
+    for (std::int64_t i = 0; i < result.elements(); ++i) EXPECT_EQ(element(result, i), 0) << name;
+}
+
+TEST_P(ComputeConformance, of_equal_logits_the_first_is_the_guess) {
+  Values values;
+  const Tensor logits = values.zeros(DType::fp32, {3, 4}), labels = values.zeros(DType::int32, {3}), metrics = values.zeros(DType::fp64, {2});
+  set_element(labels, 1, 1);
+  run(*device_, compute::SoftmaxCrossEntropy{logits, labels, {}, metrics, 1});
+  EXPECT_NEAR(element(metrics, 0), 3 * std::log(4.0), 1e-6);
+  EXPECT_EQ(element(metrics, 1), 2);
+}
+
+TEST_P(ComputeConformance, a_loss_stays_finite_where_exponentials_overflow) {
+  Values values;
+  const Tensor logits = values.zeros(DType::fp32, {1, 2}), labels = values.zeros(DType::int32, {1}), metrics = values.zeros(DType::fp64, {2});
+  set_element(logits, 1, 10000);
+  run(*device_, compute::SoftmaxCrossEntropy{logits, labels, {}, metrics, 1});
+  EXPECT_DOUBLE_EQ(element(metrics, 0), 10000);
+}
+
+TEST_P(ComputeConformance, a_label_that_is_no_class_makes_the_loss_nan) {
+  for (const double label : {-1.0, 2.0}) {
+    Values values;
+    const Tensor logits = values.zeros(DType::fp32, {1, 2}), labels = values.zeros(DType::int32, {1}), metrics = values.zeros(DType::fp64, {2});
+    set_element(labels, 0, label);
+    run(*device_, compute::SoftmaxCrossEntropy{logits, labels, values.zeros(DType::fp32, {1, 2}), metrics, 1});
+    EXPECT_TRUE(std::isnan(element(metrics, 0))) << label;
+  }
+}
+
+TEST_P(ComputeConformance, a_gradient_under_the_maximum_is_not_clipped) {
+  Values values;
+  const Tensor squared = values.zeros(DType::fp64, {2}), factor = values.scalar(-1);
+  set_element(squared, 0, 9);
+  set_element(squared, 1, 16);
+  run(*device_, compute::ClipFactor{squared, factor, 5.5});
+  EXPECT_EQ(element(factor, 0), 1);
+  run(*device_, compute::ClipFactor{squared, factor, 1});
+  EXPECT_DOUBLE_EQ(element(factor, 0), 1 / (5 + 1e-6));
+}
+
+template <class T>
+void expect_sum(compute::Compute& device, DType dtype, std::size_t count, std::int64_t elements) {
+  Values values;
+  std::vector<Tensor> tensors;
+  for (std::size_t s = 0; s < count; ++s) tensors.push_back(values.uniform(dtype, {elements}, -1e3, 1e3));
+  std::vector<T> expected(tensors[0].as<T>(), tensors[0].as<T>() + elements);
+  for (std::size_t s = 1; s < count; ++s)
+    for (std::int64_t i = 0; i < elements; ++i) expected[static_cast<std::size_t>(i)] += tensors[s].as<T>()[i];
+  std::vector<const std::byte*> sources;
+  for (const Tensor& tensor : tensors) sources.push_back(tensor.data);
+  device.sum(dtype, tensors[count - 1].data, sources, elements);  // into the last source, as a collective may
+  for (std::int64_t i = 0; i < elements; ++i) ASSERT_EQ(tensors[count - 1].as<T>()[i], expected[static_cast<std::size_t>(i)]) << i;
+}
+
+TEST_P(ComputeConformance, sum_adds_in_the_order_given_to_the_last_bit) {
+  for (const std::size_t count : {1U, 2U, 3U, 8U})
+    for (const std::int64_t elements : {0, 1, 7, 8, 9, 100, 4097}) {
+      expect_sum<float>(*device_, DType::fp32, count, elements);
+      expect_sum<double>(*device_, DType::fp64, count, elements);
+      expect_sum<std::int32_t>(*device_, DType::int32, count, elements);
+    }
+}
+
+TEST_P(ComputeConformance, load_converts_and_copy_copies) {
+  Values values;
+  const std::vector<float> source = {0, 1, 2.5F, -3};
+  for (const DType dtype : {DType::fp32, DType::fp64, DType::int32}) {
+    const Tensor loaded = values.zeros(dtype, {4}), copied = values.zeros(dtype, {4});
+    device_->load(loaded, source);
+    device_->copy(copied.data, loaded.data, loaded.bytes());
+    for (std::int64_t i = 0; i < 4; ++i)
+      EXPECT_EQ(element(copied, i), dtype == DType::int32 ? std::trunc(source[static_cast<std::size_t>(i)]) : source[static_cast<std::size_t>(i)]);
+  }
+}
+
+TEST_P(ComputeConformance, what_does_not_fit_is_refused_by_name) {
+  Values values;
+  auto made = linear_forward(values, DType::fp32, {4, 3, 2}, compute::Activation::none);
+  std::get<compute::LinearForward>(made.op).weight.shape = {2, 5};
+  const auto kernel = device_->prepare(made.op);
+  ASSERT_FALSE(kernel);
+  EXPECT_EQ(kernel.error().where, "linear_forward");
+  EXPECT_NE(kernel.error().what.find("weight is fp32 [2, 5]"), std::string::npos) << kernel.error().what;
+  EXPECT_EQ(kernel.error().accepted, "fp32 [2, 3]");
+}
+
+TEST_P(ComputeConformance, a_queue_reaches_its_marks_in_order) {
+  const auto queue = device_->make_queue();
+  const auto first = queue->record(), second = queue->record();
+  EXPECT_LT(first, second);
+  while (!queue->reached(second)) {
+  }
+  EXPECT_TRUE(queue->reached(first));
+}
+
+}  // namespace trainyard::conformance

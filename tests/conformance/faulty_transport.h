@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A transport that does one wrong thing: it drops, repeats or shortens the k-th message that it is given. Whoever runs on it
+// must notice.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "core/comm/transport.h"
+
+namespace trainyard::conformance {
+
+enum class Fault { drop, repeat, shorten };
+
+class FaultyTransport final : public comm::Transport {
+ public:
+  // `at` counts the messages posted by this rank, to all peers, from 0.
+  FaultyTransport(std::unique_ptr<comm::Transport> inner, Fault fault, std::uint64_t at) : inner_(std::move(inner)), fault_(fault), at_(at) {}
+
+  int rank() const override { return inner_->rank(); }
+  int ranks() const override { return inner_->ranks(); }
+  std::span<std::byte> arena() override { return inner_->arena(); }
+
+  base::Result<bool> post(int peer, int channel, comm::Tag tag, std::span<const std::byte> bytes) override {
+    if (count_ != at_) return counted(inner_->post(peer, channel, tag, bytes), peer, channel);
+    if (fault_ == Fault::shorten) return counted(inner_->post(peer, channel, tag, bytes.first(bytes.size() / 2)), peer, channel);
+    if (fault_ == Fault::drop) return drop(peer, channel);
+    return repeat(peer, channel, tag, bytes);
+  }
+
+  // The sender sees the counts of a transport without fault.
+  base::Result<std::uint64_t> consumed(int peer, int channel) override {
+    const auto inner = inner_->consumed(peer, channel);
+    if (!inner || faulty_lane_ != std::pair(peer, channel) || *inner < faulty_index_) return inner;
+    if (fault_ == Fault::drop) return *inner + 1;
+    return *inner > faulty_index_ + 1 ? *inner - 1 : *inner;
+  }
+
+  base::Result<std::optional<comm::Message>> receive(int peer, int channel) override { return inner_->receive(peer, channel); }
+  base::Result<void> release(int peer, int channel) override { return inner_->release(peer, channel); }
+  bool wait(std::chrono::microseconds limit) override { return inner_->wait(limit); }
+  void wake() override { inner_->wake(); }
+  void abort(const base::Problem& reason) override { inner_->abort(reason); }
+  base::Result<void> state() const override { return inner_->state(); }
+  comm::Traffic traffic(int peer) const override { return inner_->traffic(peer); }
+
+ private:
+  base::Result<bool> counted(base::Result<bool> posted, int peer, int channel) {
+    if (posted && *posted) ++count_, ++posted_[{peer, channel}];
+    return posted;
+  }
+  base::Result<bool> drop(int peer, int channel) {
+    ++count_;
+    mark(peer, channel);
+    return true;
+  }
+  // When the channel has no room for the second copy, the fault waits for a message that has room for two.
+  base::Result<bool> repeat(int peer, int channel, comm::Tag tag, std::span<const std::byte> bytes) {
+    const auto first = inner_->post(peer, channel, tag, bytes);
+    if (!first || !*first) return first;
+    const auto second = inner_->post(peer, channel, tag, bytes);
+    if (second && *second) mark(peer, channel);
+    else ++at_;
+    return counted(true, peer, channel);
+  }
+  void mark(int peer, int channel) {
+    faulty_lane_ = {peer, channel};
+    faulty_index_ = posted_[{peer, channel}];
+  }
+
+  std::unique_ptr<comm::Transport> inner_;
+  Fault fault_;
+  std::uint64_t at_;
+  std::uint64_t count_ = 0;
+  std::map<std::pair<int, int>, std::uint64_t> posted_;  // by lane
+  std::pair<int, int> faulty_lane_{-1, -1};
+  std::uint64_t faulty_index_ = 0;
+};
+
+}  // namespace trainyard::conformance

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Two parts made one: ranks 0 and 1 on one host, 2 and 3 on another, each pair of hosts joined by a second group.
+#include "core/comm/routed_transport.h"
+
+#include "backends/inproc/transport.h"
+#include "tests/conformance/transport_conformance.h"
+#include "tests/conformance/transport_faults.h"
+
+namespace trainyard::conformance {
+namespace {
+
+using Ends = std::vector<std::unique_ptr<Transport>>;
+
+int host_of(int rank) { return rank / 2; }
+
+base::Result<std::unique_ptr<Transport>> join(Ends& near, Ends& far, int rank) {
+  std::vector<int> route;
+  for (int peer = 0; peer < static_cast<int>(near.size()); ++peer) route.push_back(host_of(peer) == host_of(rank) ? 0 : 1);
+  Ends parts;
+  parts.push_back(std::move(near[static_cast<std::size_t>(rank)]));
+  parts.push_back(std::move(far[static_cast<std::size_t>(rank)]));
+  return comm::RoutedTransport::make(std::move(parts), std::move(route));
+}
+
+Backend routed_backend() {
+  const auto prepare = [](const Shape& shape) -> Opener {
+    const auto group = [&] { return std::make_shared<Ends>(std::move(*inproc::make(shape.ranks, shape.arena_bytes, {shape.channels}))); };
+    return [near = group(), far = group()](int rank) { return join(*near, *far, rank); };
+  };
+  return {"routed", prepare, true, false, {}};
+}
+
+INSTANTIATE_TEST_SUITE_P(routed, TransportConformance, testing::Values(routed_backend()));
+INSTANTIATE_TEST_SUITE_P(routed, TransportFaults, testing::Values(routed_backend()));
+
+TEST(RoutedTransport, each_peer_is_reached_by_its_own_part) {
+  Ends near = std::move(*inproc::make(4, 4096)), far = std::move(*inproc::make(4, 4096));
+  const auto end = join(near, far, 0);
+  ASSERT_TRUE(good(end));
+  for (int peer = 1; peer < 4; ++peer) ASSERT_TRUE(good((*end)->post(peer, 0, tag_of(peer), {})));
+  for (std::size_t peer = 1; peer < 4; ++peer) {
+    EXPECT_EQ((*near[peer]->receive(0, 0)).has_value(), peer == 1) << peer;
+    EXPECT_EQ((*far[peer]->receive(0, 0)).has_value(), peer != 1) << peer;
+  }
+  EXPECT_EQ((*end)->traffic(2).sent_messages, 1u);
+}
+
+TEST(RoutedTransport, an_abort_in_one_part_reaches_the_peers_of_the_other) {
+  Ends near = std::move(*inproc::make(4, 4096)), far = std::move(*inproc::make(4, 4096));
+  const auto end = join(near, far, 0);
+  ASSERT_TRUE(good(end));
+  far[3]->abort({base::ProblemCode::failed, "rank 3", "broke", "", ""});
+  for (int i = 0; i < 3; ++i) (*end)->wait(milliseconds(1));
+  ASSERT_FALSE((*end)->state());
+  ASSERT_FALSE(near[1]->state());
+  EXPECT_EQ(near[1]->state().error().what, "broke");
+}
+
+TEST(RoutedTransport, parts_that_do_not_fit_are_refused) {
+  const auto part = [](int ranks, std::size_t rank) { return std::move((*inproc::make(ranks, 0))[rank]); };
+  const auto make = [](std::unique_ptr<Transport> first, std::unique_ptr<Transport> second, std::vector<int> route) {
+    Ends parts;
+    parts.push_back(std::move(first));
+    parts.push_back(std::move(second));
+    return comm::RoutedTransport::make(std::move(parts), std::move(route)).has_value();
+  };
+  EXPECT_FALSE(comm::RoutedTransport::make({}, {}));
+  EXPECT_FALSE(make(part(2, 0), part(2, 1), {0, 1}));
+  EXPECT_FALSE(make(part(2, 0), part(3, 0), {0, 1}));
+  EXPECT_FALSE(make(part(2, 0), part(2, 0), {0}));
+  EXPECT_FALSE(make(part(2, 0), part(2, 0), {0, 2}));
+  EXPECT_TRUE(make(part(2, 0), part(2, 0), {0, 1}));
+}
+
+}  // namespace
+}  // namespace trainyard::conformance

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A whole run in one process, for tests: the coordinator and each rank a thread, queues for control, memory for data, the
+// reference for compute. A test may put its own pieces between them.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <future>
+#include <memory>
+#include <thread>
+
+#include "backends/inproc/control.h"
+#include "backends/inproc/transport.h"
+#include "core/base/clock.h"
+#include "core/compute/reference/reference.h"
+#include "core/session/coordinator.h"
+#include "core/session/run_directory.h"
+
+namespace trainyard::conformance {
+
+// What a test puts in. Each is called on the thread of that rank.
+struct SessionPieces {
+  using Killed = std::shared_ptr<const std::atomic<bool>>;
+  std::function<session::Connect(int rank, session::Connect)> connect;
+  std::function<std::unique_ptr<compute::Compute>(int rank, std::unique_ptr<compute::Compute>, Killed)> compute;
+  std::function<std::unique_ptr<comm::Transport>(int rank, std::unique_ptr<comm::Transport>)> transport;
+};
+
+class SessionThread final : public session::RankHandle {
+ public:
+  SessionThread(session::RankIdentity identity, const SessionPieces& pieces, session::Connect connect, std::unique_ptr<comm::Transport> end)
+      : thread_([this, identity = std::move(identity), &pieces, connect = std::move(connect), end = std::move(end)]() mutable {
+          static_cast<void>(session::run_rank(identity, services(identity.rank, pieces, connect, end)));
+          over_ = true;
+        }) {}
+  ~SessionThread() override {
+    *killed_ = true;
+    thread_.join();
+  }
+  std::optional<std::string> ended() override { return over_ ? std::optional<std::string>("its end") : std::nullopt; }
+  bool killed() override { return false; }
+  std::int64_t process() const override { return ::getpid(); }
+  void kill() override { *killed_ = true; }
+
+ private:
+  class Plane final : public session::DataPlane {
+   public:
+    explicit Plane(std::unique_ptr<comm::Transport> end) : end_(std::move(end)) {}
+    std::string endpoint() const override { return ""; }
+    base::Result<std::unique_ptr<comm::Transport>> connect(const std::vector<std::string>&) override { return std::move(end_); }
+
+   private:
+    std::unique_ptr<comm::Transport> end_;
+  };
+
+  session::RankServices services(int rank, const SessionPieces& pieces, const session::Connect& connect, std::unique_ptr<comm::Transport>& end) {
+    session::RankServices services;
+    services.connect = pieces.connect ? pieces.connect(rank, connect) : connect;
+    services.make_compute = [this, rank, &pieces](const topology::Device&) -> base::Result<std::unique_ptr<compute::Compute>> {
+      auto plain = compute::reference::make();
+      return pieces.compute ? pieces.compute(rank, std::move(plain), killed_) : std::move(plain);
+    };
+    services.make_data_plane = [rank, &pieces, &end](const session::DataPlaneRequest&) -> base::Result<std::unique_ptr<session::DataPlane>> {
+      return std::make_unique<Plane>(pieces.transport ? pieces.transport(rank, std::move(end)) : std::move(end));
+    };
+    return services;
+  }
+
+  std::shared_ptr<std::atomic<bool>> killed_ = std::make_shared<std::atomic<bool>>(false);
+  std::atomic<bool> over_{false};
+  std::thread thread_;
+};
+
+// A small experiment of `ranks` devices: a few hundred blobs, a perceptron.
+inline experiment::Experiment session_experiment(int ranks, std::int64_t steps) {
+  experiment::Experiment e;
+  e.name = "Session";
+  topology::Host host;
+  host.name = "alpha";
+  for (int r = 0; r < ranks; ++r) {
+    topology::Device device;
+    device.name = "cpu" + std::to_string(r);
+    host.devices.push_back(device);
+  }
+  e.topology.hosts = {host};
+  e.data.kind = data::DataKind::blobs;
+  e.data.train_samples = 240;
+  e.data.held_out_samples = 40;
+  e.model.layers = {{model::LayerKind::linear, 12}, {model::LayerKind::relu, 0}, {model::LayerKind::linear, 0}};
+  e.strategy.kind = ranks == 1 ? experiment::StrategyKind::one_device : experiment::StrategyKind::mirrored;
+  e.strategy.bucket_bytes = 1000;
+  e.training.batch_per_rank = 24 / ranks;
+  e.training.steps = steps;
+  e.training.optimizer.learning_rate = 0.02;
+  e.run.transport = experiment::TransportKind::inproc;
+  e.run.record_ops = false;
+  return e;
+}
+
+// Runs from construction on; the coordinator has a thread.
+class SessionRun {
+ public:
+  explicit SessionRun(const experiment::Experiment& e, SessionPieces pieces = {}, double silent_seconds = 30)
+      : pieces_(std::move(pieces)), directory_(scratch()), server_(hub_.server()) {
+    session::CoordinatorParts parts;
+    parts.given = e;
+    parts.resolved = experiment::resolve(e, ".").value();
+    parts.run_directory = session::make_run_directory(directory_, e.name).value();
+    parts.server = server_.get();
+    parts.launch = [this](const session::LaunchRequest& request) { return launch(request); };
+    parts.interrupts = [this] { return interrupts_.load(); };
+    parts.started_ns = base::now_nanoseconds();
+    parts.silent_seconds = silent_seconds;
+    outcome_ = std::async(std::launch::async, [parts = std::move(parts)]() mutable { return session::coordinate(std::move(parts)); });
+  }
+  ~SessionRun() {
+    interrupts_ = 2;
+    if (outcome_.valid()) outcome_.wait();
+    std::filesystem::remove_all(directory_);
+  }
+  SessionRun(const SessionRun&) = delete;
+  SessionRun& operator=(const SessionRun&) = delete;
+
+  std::unique_ptr<session::ControlClient> client() { return hub_.connect()("").value(); }
+  void interrupt() { ++interrupts_; }
+  const std::filesystem::path& directory() const { return directory_; }
+
+  // The end of the run; a test that waits here too long has failed.
+  session::CoordinatorResult result(std::chrono::seconds limit = std::chrono::seconds(60)) {
+    if (outcome_.wait_for(limit) != std::future_status::ready) {
+      ADD_FAILURE() << "the run does not end";
+      interrupts_ = 2;
+    }
+    return outcome_.get().value();
+  }
+
+ private:
+  static std::filesystem::path scratch() {
+    static std::atomic<int> runs{0};
+    return std::filesystem::temp_directory_path() / ("trainyard_session_" + std::to_string(::getpid()) + "_" + std::to_string(runs++));
+  }
+
+  base::Result<std::vector<std::unique_ptr<session::RankHandle>>> launch(const session::LaunchRequest& request) {
+    auto ends = inproc::make(static_cast<int>(request.ranks.size()), request.shared_bytes[0]);
+    if (!ends) return base::fail(ends.error());
+    std::vector<std::unique_ptr<session::RankHandle>> handles;
+    for (std::size_t r = 0; r < request.ranks.size(); ++r)
+      handles.push_back(std::make_unique<SessionThread>(request.ranks[r], pieces_, hub_.connect(), std::move((*ends)[r])));
+    return handles;
+  }
+
+  SessionPieces pieces_;
+  std::filesystem::path directory_;
+  inproc::ControlHub hub_;
+  std::unique_ptr<session::ControlServer> server_;
+  std::atomic<int> interrupts_{0};
+  std::future<base::Result<session::CoordinatorResult>> outcome_;
+};
+
+}  // namespace trainyard::conformance

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Coordinator and ranks together, without a process or a socket: what a run tells, and how it is steered.
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "core/base/hash.h"
+#include "core/session/checkpoint.h"
+#include "tests/conformance/session_run.h"
+#include "tests/conformance/session_viewer.h"
+
+namespace trainyard::conformance {
+namespace {
+
+using session::Command;
+using session::RunState;
+using session::Status;
+using testing::HasSubstr;
+
+constexpr std::int64_t kEndless = 10'000'000;
+
+std::string state_of(const session::CoordinatorResult& outcome) {
+  return std::string(base::name_of(outcome.state)) + (outcome.problem ? ": " + base::to_string(*outcome.problem) : "");
+}
+
+TEST(Session, a_run_completes_and_says_what_came_out) {
+  SessionRun run(session_experiment(3, 40));
+  const auto outcome = run.result();
+  ASSERT_FALSE(outcome.problem) << base::to_string(*outcome.problem);
+  EXPECT_EQ(outcome.state, RunState::finished);
+  const base::Json& r = outcome.result;
+  EXPECT_EQ(r["type"], "result");
+  EXPECT_EQ(r["status"], "completed");
+  EXPECT_EQ(r["steps"], 40);
+  EXPECT_EQ(r["samples"], 40 * 24);
+  EXPECT_GT(r["wall_seconds"], 0.0);
+  EXPECT_GT(r["first_step_seconds"], 0.0);
+  EXPECT_LE(r["first_step_seconds"], r["wall_seconds"]);
+  EXPECT_GT(r["samples_per_second"], 0.0);
+  EXPECT_LE(r["step_seconds"]["median"], r["step_seconds"]["p95"]);
+  EXPECT_GT(r["train_loss"], 0.0);
+  EXPECT_GT(r["held_out_accuracy"], 0.5);
+  EXPECT_EQ(r["staleness"]["max"], 0);
+  EXPECT_EQ(r["run_directory"], std::filesystem::absolute(run.directory()).string());
+  EXPECT_FALSE(r.contains("problem"));
+}
+
+TEST(Session, every_rank_reports_the_same_weights_and_what_it_sent) {
+  SessionRun run(session_experiment(3, 12));
+  const base::Json r = run.result().result;
+  std::set<std::string> weights;
+  std::int64_t sent = 0, received = 0;
+  for (const base::Json& rank : r["ranks"]) {
+    EXPECT_EQ(rank["role"], "worker");
+    EXPECT_GT(rank["peak_memory_bytes"], 0);
+    weights.insert(rank["parameters_xxh64"].get<std::string>());
+    sent += rank["sent_bytes"].get<std::int64_t>();
+    received += rank["received_bytes"].get<std::int64_t>();
+  }
+  EXPECT_EQ(r["ranks"].size(), 3u);
+  EXPECT_EQ(weights.size(), 1u);
+  EXPECT_GT(sent, 0);
+  EXPECT_EQ(sent, received);
+  EXPECT_EQ(r["wire_bytes"]["payload"], sent);
+}
+
+TEST(Session, one_rank_needs_no_peer) {
+  SessionRun run(session_experiment(1, 10));
+  const auto outcome = run.result();
+  EXPECT_EQ(state_of(outcome), "finished");
+  EXPECT_EQ(outcome.result["wire_bytes"]["payload"], 0);
+}
+
+TEST(Session, the_run_directory_holds_the_whole_story) {
+  SessionRun run(session_experiment(2, 30));
+  const auto outcome = run.result();
+  for (const char* file : {"experiment.json", "resolved.json", "plan.txt", "run.log", "result.json", "recording.try", "checkpoint/manifest.json"})
+    EXPECT_TRUE(std::filesystem::exists(run.directory() / file)) << file;
+  EXPECT_FALSE(std::filesystem::exists(run.directory() / "control")) << "it says that the run lives";
+  const auto history = telemetry::History::load(run.directory());
+  ASSERT_TRUE(history);
+  EXPECT_EQ(history->damage(), "");
+  EXPECT_EQ(history->train_loss().size(), 30u);
+  EXPECT_EQ(history->result(), outcome.result);
+  EXPECT_EQ(history->ranks(), 2);
+}
+
+TEST(Session, pause_stops_all_ranks_at_one_step_and_resume_goes_on) {
+  SessionRun run(session_experiment(2, kEndless));
+  Viewer viewer(run.client());
+  viewer.wait_for_step(3);
+  viewer.ask(Command::pause);
+  const Status paused = viewer.wait_for(RunState::paused);
+  for (const auto& rank : paused.ranks) EXPECT_EQ(rank.step, paused.horizon) << "rank " << rank.rank;
+  for (const auto& rank : paused.ranks) EXPECT_EQ(rank.state, "paused");
+  viewer.ask(Command::resume);
+  viewer.wait_for_step(paused.step + 5);
+}
+
+TEST(Session, a_single_step_is_one_step) {
+  SessionRun run(session_experiment(2, kEndless));
+  Viewer viewer(run.client());
+  viewer.wait_for_step(1);
+  viewer.ask(Command::pause);
+  const std::int64_t at = viewer.wait_for(RunState::paused).step;
+  for (int i = 1; i <= 3; ++i) {
+    viewer.ask(Command::single_step);
+    const Status after = viewer.wait_until([&](const Status& s) { return s.state == RunState::paused && s.step > at + i - 1; });
+    EXPECT_EQ(after.step, at + i);
+    EXPECT_EQ(after.horizon, at + i);
+  }
+}
+
+TEST(Session, a_command_that_is_repeated_or_late_is_carried_out_once) {
+  SessionRun run(session_experiment(2, kEndless));
+  Viewer viewer(run.client());
+  viewer.wait_for_step(1);
+  viewer.ask(Command::pause);
+  const std::uint64_t pause = viewer.last_id();
+  const std::int64_t at = viewer.wait_for(RunState::paused).step;
+  viewer.ask(Command::single_step);
+  const std::uint64_t single = viewer.last_id();
+  for (int i = 0; i < 5; ++i) viewer.send({single, Command::single_step, 0});
+  viewer.wait_until([&](const Status& s) { return s.state == RunState::paused && s.step == at + 1; });
+  viewer.ask(Command::resume);
+  viewer.send({pause, Command::pause, 0});  // an old one arrives again
+  viewer.wait_for_step(at + 20);
+  EXPECT_EQ(viewer.ask().state, RunState::running);
+}
+
+TEST(Session, viewers_count_their_commands_each_for_itself) {
+  SessionRun run(session_experiment(2, kEndless));
+  Viewer first(run.client()), second(run.client());
+  first.wait_for_step(1);
+  for (int i = 0; i < 50; ++i) first.ask();
+  second.ask(Command::pause);  // its first id, long used by the other
+  first.wait_for(RunState::paused);
+}
+
+TEST(Session, stop_ends_in_order_with_the_steps_done) {
+  SessionRun run(session_experiment(2, kEndless));
+  Viewer viewer(run.client());
+  viewer.wait_for_step(5);
+  viewer.ask(Command::stop);
+  const auto outcome = run.result();
+  EXPECT_EQ(state_of(outcome), "finished");
+  EXPECT_GE(outcome.result["steps"], 5);
+  EXPECT_LT(outcome.result["steps"], kEndless);
+  EXPECT_EQ(outcome.result["ranks"][0]["parameters_xxh64"], outcome.result["ranks"][1]["parameters_xxh64"]);
+  EXPECT_TRUE(std::filesystem::exists(run.directory() / "checkpoint" / "manifest.json"));
+}
+
+TEST(Session, stop_while_paused_ends_too) {
+  SessionRun run(session_experiment(2, kEndless));
+  Viewer viewer(run.client());
+  viewer.wait_for_step(1);
+  viewer.ask(Command::pause);
+  viewer.wait_for(RunState::paused);
+  viewer.ask(Command::stop);
+  EXPECT_EQ(state_of(run.result()), "finished");
+}
+
+TEST(Session, the_pace_dial_holds_steps_back) {
+  SessionRun run(session_experiment(2, kEndless));
+  Viewer viewer(run.client());
+  viewer.wait_for_step(1);
+  const Status set = viewer.ask(Command::set_pace, 0.05);
+  EXPECT_DOUBLE_EQ(set.seconds_per_step, 0.05);
+  const std::int64_t from = viewer.wait_until([](const Status&s) { return s.step >= s.horizon - 1; }).step, begun = base::now_nanoseconds();
+  const std::int64_t to = viewer.wait_for_step(from + 10).step;
+  EXPECT_GE(base::seconds(base::now_nanoseconds() - begun), 0.05 * static_cast<double>(to - from - 2));
+  viewer.ask(Command::set_pace, 0);
+  viewer.wait_for_step(to + 100);
+}
+
+TEST(Session, an_interrupt_stops_in_order_and_counts_as_cancelled) {
+  SessionRun run(session_experiment(2, kEndless));
+  Viewer viewer(run.client());
+  viewer.wait_for_step(5);
+  run.interrupt();
+  const auto outcome = run.result();
+  EXPECT_EQ(state_of(outcome), "cancelled: the run was cancelled");
+  EXPECT_EQ(outcome.result["status"], "cancelled");
+  EXPECT_TRUE(outcome.result["ranks"][0]["parameters_xxh64"].is_string()) << "what was trained is kept";
+}
+
+TEST(Session, a_second_interrupt_stops_at_once) {
+  SessionRun run(session_experiment(2, kEndless));
+  Viewer viewer(run.client());
+  viewer.wait_for_step(5);
+  run.interrupt();
+  run.interrupt();
+  EXPECT_EQ(state_of(run.result()), "cancelled: the run was cancelled");
+}
+
+TEST(Session, the_checkpoint_holds_the_weights_that_the_result_names) {
+  SessionRun run(session_experiment(2, 20));
+  const auto outcome = run.result();
+  const auto resolved = experiment::resolve(session_experiment(2, 20), ".").value();
+  std::vector<float> weights(static_cast<std::size_t>(resolved.model.elements));
+  const compute::Tensor parameters{base::DType::fp32, {resolved.model.elements}, reinterpret_cast<std::byte*>(weights.data())};
+  const auto info = session::read_checkpoint(run.directory() / "checkpoint", resolved.model, parameters);
+  ASSERT_TRUE(info) << base::to_string(info.error());
+  EXPECT_EQ(info->step, 20);
+  EXPECT_EQ(base::hex(base::xxh64(std::as_bytes(std::span(weights)))), outcome.result["ranks"][0]["parameters_xxh64"]);
+}
+
+}  // namespace
+}  // namespace trainyard::conformance

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Trains an experiment with ranks as threads, for tests: what each rank ends with, what it sent, what it said.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "core/compute/compute.h"
+#include "core/experiment/resolve.h"
+#include "core/plan/text.h"
+#include "core/run/interpreter.h"
+#include "core/session/recipe.h"
+#include "core/strategy/strategy.h"
+
+namespace trainyard::tests {
+
+struct RankOutcome {
+  std::string problem;  // empty: it finished
+  std::vector<double> parameters, gradients;
+  std::vector<comm::Traffic> traffic;  // by peer
+  std::vector<telemetry::Event> events;
+};
+
+using MakeCompute = std::function<std::unique_ptr<compute::Compute>()>;
+using MakeTransports = std::function<std::vector<std::unique_ptr<comm::Transport>>(int ranks, std::size_t arena_bytes)>;
+
+inline std::vector<double> values_of(const compute::Tensor& tensor) {
+  std::vector<double> values(static_cast<std::size_t>(tensor.elements()));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = tensor.dtype == base::DType::fp64 ? tensor.as<double>()[i] : static_cast<double>(tensor.as<float>()[i]);
+  return values;
+}
+
+inline RankOutcome train_rank(const experiment::Resolved& resolved, const plan::Plan& plan, int rank, compute::Compute& compute, comm::Transport* transport) {
+  RankOutcome outcome;
+  const plan::RankPlan rank_plan = plan.rank_plan(rank);
+  const run::Layout layout = run::layout(rank_plan);
+  std::vector<std::byte> memory(static_cast<std::size_t>(layout.private_bytes + run::kAlignment));
+  void* start = memory.data();
+  std::size_t space = memory.size();
+  std::align(run::kAlignment, static_cast<std::size_t>(layout.private_bytes), start, space);
+  const std::span<std::byte> shared = transport != nullptr ? transport->arena() : std::span<std::byte>{};
+  const run::Recipe recipe = session::recipe(resolved);
+  const auto bound = run::bind(rank_plan, plan.groups, resolved.model, recipe, compute,
+                               {static_cast<std::byte*>(start), static_cast<std::size_t>(layout.private_bytes)}, shared);
+  if (!bound) return outcome.problem = base::to_string(bound.error()), outcome;
+  model::initialise(resolved.model, resolved.document.training.seed, bound->parameters);
+  const auto dataset = data::open(resolved.document.data, "");
+  if (!dataset) return outcome.problem = base::to_string(dataset.error()), outcome;
+
+  run::Gate gate;
+  gate.open(resolved.steps, true);
+  run::Whereabouts whereabouts;
+  telemetry::EventRing events(1 << 18);
+  run::InterpreterParts parts{
+      &rank_plan,
+      plan.schedule,
+      &*bound,
+      &resolved.model,
+      &recipe,
+      &compute,
+      transport,
+      *dataset,
+      data::Sampler(resolved.document.training.seed, resolved.data.train_samples, resolved.document.training.batch_per_rank, resolved.world()),
+      resolved.world(),
+      1,
+      &events,
+      true,
+      &gate,
+      &whereabouts};
+  run::Interpreter interpreter(parts);
+  const auto steps = interpreter.run();
+  if (!steps) {
+    outcome.problem = base::to_string(steps.error());
+    if (transport != nullptr) transport->abort(steps.error());
+  }
+  outcome.parameters = values_of(bound->parameters);
+  for (std::size_t b = 0; b < rank_plan.buffers.size(); ++b)
+    if (rank_plan.buffers[b].name == "grads") {
+      const auto& place = layout.buffers[b];
+      outcome.gradients = values_of(
+          {rank_plan.buffers[b].dtype, {rank_plan.buffers[b].elements}, (place.shared ? shared.data() : static_cast<std::byte*>(start)) + place.offset});
+    }
+  for (int peer = 0; transport != nullptr && peer < transport->ranks(); ++peer)
+    outcome.traffic.push_back(peer == rank ? comm::Traffic{} : transport->traffic(peer));
+  events.read(outcome.events, 1 << 18);
+  return outcome;
+}
+
+// One thread a rank; a rank alone has no transport.
+inline std::vector<RankOutcome> train(const experiment::Resolved& resolved, const MakeCompute& make_compute, const MakeTransports& make_transports) {
+  const auto plan = strategy::make_plan(resolved).value();
+  const int ranks = resolved.world();
+  std::vector<RankOutcome> outcomes(static_cast<std::size_t>(ranks));
+  std::vector<std::unique_ptr<comm::Transport>> transports(static_cast<std::size_t>(ranks));
+  if (ranks > 1) transports = make_transports(ranks, static_cast<std::size_t>(run::layout(plan.rank_plan(0)).shared_bytes));
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < ranks; ++rank)
+    threads.emplace_back([&, rank] {
+      const auto compute = make_compute();
+      outcomes[static_cast<std::size_t>(rank)] = train_rank(resolved, plan, rank, *compute, transports[static_cast<std::size_t>(rank)].get());
+    });
+  for (std::thread& thread : threads) thread.join();
+  return outcomes;
+}
+
+// Relative distance in the L2 norm over all elements.
+inline double distance(const std::vector<double>& a, const std::vector<double>& b) {
+  double difference = 0, norm = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    difference += (a[i] - b[i]) * (a[i] - b[i]);
+    norm += b[i] * b[i];
+  }
+  return std::sqrt(difference / norm);
+}
+
+}  // namespace trainyard::tests

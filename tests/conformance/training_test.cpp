@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The promise of every synchronous strategy: n ranks equal one device on the same global batch.
+#include "tests/conformance/training.h"
+
+#include <gtest/gtest.h>
+
+#include "backends/inproc/transport.h"
+#include "core/compute/reference/reference.h"
+
+namespace trainyard::tests {
+namespace {
+
+using collective::Algorithm;
+
+std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes).value(); }
+
+// `ranks` devices, one global batch whatever their number.
+experiment::Experiment small(int ranks, std::int64_t global_batch) {
+  experiment::Experiment e;
+  topology::Host host;
+  host.name = "host";
+  for (int r = 0; r < ranks; ++r) {
+    topology::Device device;
+    device.name = "cpu" + std::to_string(r);
+    host.devices.push_back(device);
+  }
+  e.topology.hosts = {host};
+  e.data.kind = data::DataKind::blobs;
+  e.data.features = 7;
+  e.data.classes = 5;
+  e.data.train_samples = 250;
+  e.data.held_out_samples = 53;
+  e.model.layers = {
+      {model::LayerKind::linear, 19}, {model::LayerKind::tanh, 0}, {model::LayerKind::linear, 13}, {model::LayerKind::relu, 0}, {model::LayerKind::linear, 0}};
+  e.strategy.bucket_bytes = 600;
+  e.training.batch_per_rank = global_batch / ranks;
+  e.training.steps = 100;
+  e.training.precision = experiment::Precision::fp64;
+  e.training.optimizer.learning_rate = 0.05;
+  return e;
+}
+
+std::vector<RankOutcome> trained(const experiment::Experiment& e) { return train(experiment::resolve(e, ".").value(), compute::reference::make, in_process); }
+
+struct Case {
+  int ranks;
+  Algorithm algorithm;
+  experiment::OptimizerKind optimizer;
+  double clip;
+};
+
+class Equality : public testing::TestWithParam<Case> {};
+
+// 24 samples a step leave a tail of 10 in an epoch of 250: fewer than the ranks in some cases.
+TEST_P(Equality, hundred_fp64_steps_equal_one_device) {
+  const Case& c = GetParam();
+  experiment::Experiment alone = small(1, 24);
+  alone.training.optimizer.kind = c.optimizer;
+  alone.training.clip_norm = c.clip;
+  alone.strategy.kind = experiment::StrategyKind::one_device;
+  experiment::Experiment many = small(c.ranks, 24);
+  many.training.optimizer.kind = c.optimizer;
+  many.training.clip_norm = c.clip;
+  many.strategy.algorithm = c.algorithm;
+
+  const auto one = trained(alone);
+  const auto ranks = trained(many);
+  ASSERT_EQ(one[0].problem, "");
+  for (const RankOutcome& rank : ranks) {
+    ASSERT_EQ(rank.problem, "");
+    EXPECT_LE(distance(rank.parameters, one[0].parameters), 1e-10);
+    EXPECT_EQ(rank.parameters, ranks[0].parameters);  // bit-identical
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Strategies, Equality,
+    testing::Values(Case{2, Algorithm::ring, experiment::OptimizerKind::sgd, 0}, Case{3, Algorithm::ring, experiment::OptimizerKind::adam, 0},
+                    Case{4, Algorithm::ring, experiment::OptimizerKind::sgd, 0.5}, Case{8, Algorithm::ring, experiment::OptimizerKind::adamw, 0},
+                    Case{2, Algorithm::direct, experiment::OptimizerKind::adam, 0.5}, Case{3, Algorithm::direct, experiment::OptimizerKind::sgd, 0},
+                    Case{4, Algorithm::direct, experiment::OptimizerKind::adamw, 0}, Case{12, Algorithm::direct, experiment::OptimizerKind::sgd, 0}));
+
+TEST(Training, one_fp32_step_gives_the_gradients_of_one_device) {
+  experiment::Experiment alone = small(1, 24), many = small(4, 24);
+  for (auto* e : {&alone, &many}) {
+    e->training.precision = experiment::Precision::fp32;
+    e->training.steps = 1;
+    e->data.held_out_samples = 0;  // an evaluation would reuse the memory of the gradients
+  }
+  alone.strategy.kind = experiment::StrategyKind::one_device;
+  const auto one = trained(alone), ranks = trained(many);
+  for (const RankOutcome& rank : ranks) EXPECT_LE(distance(rank.gradients, one[0].gradients), 1e-5);
+}
+
+// Payload bytes of one run, from the counters of the transport.
+TEST(Training, wire_bytes_follow_the_formula_at_both_ends) {
+  for (const Algorithm algorithm : {Algorithm::ring, Algorithm::direct})
+    for (int n = 2; n <= 8; ++n) {
+      experiment::Experiment e = small(n, 24 / n * n);
+      e.training.steps = 3;
+      e.strategy.algorithm = algorithm;
+      e.strategy.bucket_bytes = 1e9;  // one bucket: S = the whole gradient
+      const auto ranks = trained(e);
+      const auto elements = static_cast<std::int64_t>(ranks[0].gradients.size());
+      for (int r = 0; r < n; ++r) {
+        ASSERT_EQ(ranks[static_cast<std::size_t>(r)].problem, "");
+        const auto chunk = [&](int c) { return 8 * collective::part(elements, n, c % n).second; };
+        const std::int64_t expected =
+            algorithm == Algorithm::ring ? 2 * 8 * elements - chunk(r + 1) - chunk(r + 2) : 8 * elements - chunk(r) + (n - 1) * chunk(r);
+        std::int64_t sent = 0;
+        for (int peer = 0; peer < n; ++peer) {
+          const comm::Traffic& out = ranks[static_cast<std::size_t>(r)].traffic[static_cast<std::size_t>(peer)];
+          const comm::Traffic& in = ranks[static_cast<std::size_t>(peer)].traffic[static_cast<std::size_t>(r)];
+          sent += static_cast<std::int64_t>(out.sent_payload_bytes);
+          EXPECT_EQ(out.sent_payload_bytes, in.received_payload_bytes);
+        }
+        EXPECT_EQ(sent, 3 * expected) << base::name_of(algorithm) << " n=" << n << " rank " << r;
+      }
+    }
+}
+
+}  // namespace
+}  // namespace trainyard::tests

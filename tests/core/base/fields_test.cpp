@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/base/fields.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <cstdint>
+
+namespace trainyard::base {
+namespace {
+
+enum class Shape { ring, tree };
+
+struct Wheel {
+  std::string name = "w";
+  double radius = 0.5;
+  bool operator==(const Wheel&) const = default;
+};
+
+struct Cart {
+  bool covered = false;
+  std::int64_t load = 10;
+  int seats = 2;
+  double speed = 1.5;
+  std::string label = "cart";
+  Shape shape = Shape::ring;
+  Wheel spare;
+  std::vector<Wheel> wheels;
+  std::vector<std::int64_t> sizes;
+  bool operator==(const Cart&) const = default;
+};
+
+}  // namespace
+
+template <>
+struct Names<Shape> {
+  static constexpr std::pair<Shape, std::string_view> table[] = {{Shape::ring, "ring"}, {Shape::tree, "tree"}};
+};
+
+template <>
+struct Fields<Wheel> {
+  static constexpr std::string_view title = "Wheel";
+  static auto table() { return std::tuple{field("name", &Wheel::name, "", {1, 8}, "Its name"), field("radius", &Wheel::radius, "m", {0.1, 2}, "Its size")}; }
+};
+
+template <>
+struct Fields<Cart> {
+  static constexpr std::string_view title = "Cart";
+  static auto table() {
+    return std::tuple{field("covered", &Cart::covered, "", {}, "Has a roof"),
+                      field("load", &Cart::load, "kg", {0, 1000}, "What it carries"),
+                      field("seats", &Cart::seats, "", {}, "Places", [](const Cart& cart) { return cart.covered; }),
+                      field("speed", &Cart::speed, "m/s", {}, "How fast"),
+                      field("label", &Cart::label, "", {}, "Written on it"),
+                      field("shape", &Cart::shape, "", {}, "How the wheels stand"),
+                      field("spare", &Cart::spare, "", {}, "One more wheel"),
+                      field("wheels", &Cart::wheels, "", {0, 4}, "The wheels"),
+                      field("sizes", &Cart::sizes, "", {}, "Sizes of boxes")};
+  }
+};
+
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+Json json(std::string_view text) { return parse_json(text, "test").value(); }
+
+Problems problems_of(std::string_view text) {
+  Cart cart;
+  Problems problems;
+  read_document(json(text), cart, "", problems);
+  return problems;
+}
+
+auto at(const std::string& where, const std::string& what) { return AllOf(Field(&Problem::where, where), Field(&Problem::what, HasSubstr(what))); }
+
+RC_GTEST_PROP(Fields, a_document_survives_the_round_trip_through_text, ()) {
+  Cart cart;
+  cart.covered = *rc::gen::arbitrary<bool>();
+  cart.load = *rc::gen::inRange<std::int64_t>(0, 1001);
+  cart.seats = *rc::gen::arbitrary<int>();
+  cart.speed = *rc::gen::arbitrary<double>();
+  cart.label = *rc::gen::container<std::string>(rc::gen::inRange<char>(1, 127));
+  cart.shape = *rc::gen::element(Shape::ring, Shape::tree);
+  cart.wheels.resize(*rc::gen::inRange<std::size_t>(0, 5));
+  cart.sizes = *rc::gen::container<std::vector<std::int64_t>>(rc::gen::inRange<std::int64_t>(-(std::int64_t{1} << 61), std::int64_t{1} << 61));
+  Cart read;
+  Problems problems;
+  read_document(json(write_document(cart).dump()), read, "", problems);
+  RC_ASSERT(problems.empty());
+  RC_ASSERT(read == cart);
+}
+
+TEST(Fields, are_written_in_the_order_of_the_table) { EXPECT_EQ(write_document(Wheel{}).dump(), R"({"name":"w","radius":0.5})"); }
+
+TEST(Fields, what_is_absent_keeps_its_value) {
+  Cart cart;
+  cart.load = 7;
+  cart.label = "mine";
+  Problems problems;
+  read_document(json(R"({"speed": 3})"), cart, "", problems);
+  EXPECT_THAT(problems, IsEmpty());
+  EXPECT_EQ(cart.load, 7);
+  EXPECT_EQ(cart.label, "mine");
+  EXPECT_EQ(cart.speed, 3);
+}
+
+TEST(Fields, an_unknown_key_is_refused_with_the_nearest_known_one) {
+  const Problems problems = problems_of(R"({"sped": 1, "spare": {"zzzzzz": 1}})");
+  ASSERT_THAT(problems, ElementsAre(at("spare.zzzzzz", "unknown key"), at("sped", "unknown key")));
+  EXPECT_EQ(problems[0].accepted, "name, radius");
+  EXPECT_EQ(problems[0].advice, "Remove it.");
+  EXPECT_EQ(problems[1].advice, "Did you mean \"speed\"?");
+}
+
+TEST(Fields, an_unknown_word_is_refused_with_the_accepted_ones) {
+  const Problems problems = problems_of(R"({"shape": "rang"})");
+  ASSERT_THAT(problems, ElementsAre(at("shape", "unknown value: the text \"rang\"")));
+  EXPECT_EQ(problems[0].accepted, "ring, tree");
+  EXPECT_EQ(problems[0].advice, "Did you mean \"ring\"?");
+}
+
+TEST(Fields, all_problems_are_reported_at_once_with_their_places) {
+  EXPECT_THAT(problems_of(R"({"covered": 1, "load": -1, "speed": "fast", "label": 3, "shape": null, "spare": [],
+                              "wheels": [{"radius": 1}, {"radius": 9, "name": ""}, 4], "sizes": {}})"),
+              ElementsAre(at("covered", "expected true or false, found the number 1"), at("load", "the number -1 is out of range"),
+                          at("speed", "expected a number, found the text \"fast\""), at("label", "expected a text, found the number 3"),
+                          at("shape", "unknown value: null"), at("spare", "expected an object, found a list"), at("wheels[1].name", "has 0 characters"),
+                          at("wheels[1].radius", "the number 9 is out of range"), at("wheels[2]", "expected an object, found the number 4"),
+                          at("sizes", "expected a list, found an object")));
+}
+
+TEST(Fields, ranges_are_inclusive_and_said_in_words) {
+  EXPECT_THAT(problems_of(R"({"load": 0, "spare": {"radius": 2}, "label": ""})"), IsEmpty());
+  EXPECT_THAT(problems_of(R"({"load": 1000})"), IsEmpty());
+  const Problems problems = problems_of(R"({"load": 1001})");
+  ASSERT_THAT(problems, ElementsAre(at("load", "the number 1001 is out of range")));
+  EXPECT_EQ(problems[0].accepted, "0 to 1000");
+}
+
+TEST(Fields, a_list_that_is_too_long_is_refused) {
+  EXPECT_THAT(problems_of(R"({"wheels": [{}, {}, {}, {}]})"), IsEmpty());
+  EXPECT_THAT(problems_of(R"({"wheels": [{}, {}, {}, {}, {}]})"), ElementsAre(at("wheels", "has 5 entries")));
+}
+
+TEST(Fields, numbers_that_the_member_cannot_hold_are_refused) {
+  EXPECT_THAT(problems_of(R"({"seats": 3000000000})"), ElementsAre(at("seats", "out of range")));
+  EXPECT_THAT(problems_of(R"({"seats": -3000000000})"), ElementsAre(at("seats", "out of range")));
+  EXPECT_THAT(problems_of(R"({"seats": 2147483647})"), IsEmpty());
+  EXPECT_THAT(problems_of(R"({"sizes": [18446744073709551615, 9223372036854775808]})"),
+              ElementsAre(at("sizes[0]", "out of range"), at("sizes[1]", "out of range")));
+  EXPECT_THAT(problems_of(R"({"sizes": [123456789012345678901234567890]})"), ElementsAre(at("sizes[0]", "expected a whole number")));
+  EXPECT_THAT(problems_of(R"({"load": 1.5})"), ElementsAre(at("load", "expected a whole number, found the number 1.5")));
+}
+
+TEST(Fields, lengths_are_counted_in_characters_not_bytes) {
+  EXPECT_THAT(problems_of(R"({"spare": {"name": "äöüäöüäö"}})"), IsEmpty());
+  EXPECT_THAT(problems_of(R"({"spare": {"name": "äöüäöüäöü"}})"), ElementsAre(at("spare.name", "has 9 characters")));
+}
+
+TEST(Fields, a_problem_quotes_a_long_text_cut_between_characters) {
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += "ä";
+  for (const char* start : {"", "x"}) {
+    const Problems problems = problems_of("{\"load\": \"" + (start + text) + "\", \"" + (start + text) + "\": 1}");
+    ASSERT_EQ(problems.size(), 2u);
+    EXPECT_LT(problems[0].what.size(), 120u);
+    EXPECT_LT(problems[1].where.size(), 120u);
+    EXPECT_NO_THROW(Json(problems[0].what + problems[1].where).dump());  // refuses text that is not UTF-8
+  }
+}
+
+TEST(Fields, a_description_says_what_a_form_needs) {
+  Cart cart;
+  const auto fields = describe(cart);
+  ASSERT_EQ(fields.size(), 9u);
+  EXPECT_EQ(fields[1].name, "load");
+  EXPECT_EQ(fields[1].kind, FieldKind::integer);
+  EXPECT_EQ(fields[1].unit, "kg");
+  EXPECT_EQ(fields[1].default_value, 10);
+  EXPECT_FALSE(fields[2].used);
+  EXPECT_THAT(fields[5].choices, ElementsAre("ring", "tree"));
+  EXPECT_EQ(fields[6].fields.at(1).name, "radius");
+  EXPECT_EQ(fields[7].element, FieldKind::document);
+  EXPECT_EQ(fields[7].fields.size(), 2u);
+  EXPECT_EQ(fields[8].element, FieldKind::integer);
+  cart.covered = true;
+  EXPECT_TRUE(describe(cart)[2].used);
+}
+
+TEST(Fields, a_schema_follows_from_the_table) {
+  const Json schema = json_schema(describe(Cart{}), "Cart");
+  EXPECT_EQ(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
+  EXPECT_EQ(schema["title"], "Cart");
+  EXPECT_EQ(schema["additionalProperties"], false);
+  const Json& properties = schema["properties"];
+  EXPECT_EQ(properties["load"], json(R"({"type": "integer", "description": "What it carries [kg]", "default": 10, "minimum": 0, "maximum": 1000})"));
+  EXPECT_EQ(properties["shape"]["enum"], json(R"(["ring", "tree"])"));
+  EXPECT_EQ(properties["wheels"]["maxItems"], 4);
+  EXPECT_EQ(properties["wheels"]["items"]["properties"]["radius"]["type"], "number");
+  EXPECT_EQ(properties["sizes"]["items"]["type"], "integer");
+}
+
+TEST(Paths, name_a_place_that_can_be_read_and_set) {
+  Json document = json(R"({"a": {"b": [1, {"c": 2}]}})");
+  EXPECT_EQ(value_at(document, "a.b[1].c").value(), 2);
+  ASSERT_TRUE(set_value_at(document, "a.b[1].c", 5));
+  ASSERT_TRUE(set_value_at(document, "a.new.leaf", true));
+  EXPECT_EQ(document, json(R"({"a": {"b": [1, {"c": 5}], "new": {"leaf": true}}})"));
+}
+
+TEST(Paths, a_place_that_is_not_there_is_a_problem_and_changes_nothing) {
+  const Json before = json(R"({"a": {"b": [1]}, "t": "text"})");
+  for (const char* path : {"a.b[1]", "a.b.c", "a[0]", "t.x", "t[0]", "fresh.list[0]", "fresh.a.b[3].c", "a.b[18446744073709551615]"}) {
+    Json document = before;
+    EXPECT_FALSE(value_at(document, path)) << path;
+    EXPECT_FALSE(set_value_at(document, path, 1)) << path;
+    EXPECT_EQ(document, before) << path;
+  }
+}
+
+TEST(Paths, that_cannot_be_read_are_refused) {
+  Json document = json(R"({"a": {"b": [[1]]}})");
+  for (const char* path :
+       {"", ".", ".a", "a.", "a..b", "a.b[", "a.b[]", "a.b[x]", "a.b[-1]", "a.b[ 0]", "a.b[0", "a.b[0]c", "a.b[0]]", "a.[0]", "a.b[99999999999999999999]"}) {
+    EXPECT_FALSE(value_at(document, path)) << path;
+    EXPECT_FALSE(set_value_at(document, path, 1)) << path;
+  }
+  EXPECT_EQ(value_at(document, "a.b[0][0]").value(), 1);
+}
+
+TEST(Paths, deeper_than_any_document_are_refused) {
+  Json document = Json::object();
+  std::string path = "a";
+  for (int i = 0; i < 100'000; ++i) path += ".a";
+  EXPECT_FALSE(set_value_at(document, path, 1));
+  EXPECT_TRUE(document.empty());
+}
+
+TEST(ParseJson, a_syntax_error_names_file_line_and_column) {
+  const auto parsed = parse_json("{\n  \"a\": 1,\n  \"b\": ?\n}", "run.json");
+  ASSERT_FALSE(parsed);
+  EXPECT_EQ(parsed.error().where, "run.json");
+  EXPECT_EQ(parsed.error().code, ProblemCode::bad_input);
+  EXPECT_THAT(parsed.error().what, HasSubstr("line 3, column 8"));
+}
+
+TEST(ParseJson, an_empty_or_a_cut_off_text_says_where_it_ends) {
+  EXPECT_THAT(parse_json("", "f").error().what, HasSubstr("line 1, column 1"));
+  EXPECT_THAT(parse_json("{\"a\": [1,", "f").error().what, HasSubstr("line 1, column 10"));
+}
+
+TEST(ParseJson, what_is_not_strict_json_is_refused) {
+  for (const char* text : {"{} {}", "{'a': 1}", "[1,]", "// note\n{}", "NaN", "[01]", "\"\xff\"", "{\"a\": 1e999}", "{\"a\": 1, \"a\": 2}"})
+    EXPECT_FALSE(parse_json(text, "f")) << text;
+}
+
+TEST(ParseJson, a_key_given_twice_is_named) {
+  EXPECT_THAT(parse_json(R"({"x": {"a": 1, "a": 2}})", "f").error().what, HasSubstr("the key \"a\" is given twice"));
+}
+
+TEST(ParseJson, one_key_may_stand_in_several_objects) { EXPECT_TRUE(parse_json(R"([{"a": {"a": 1}, "b": {"a": 2}}, {"a": 3}])", "f")); }
+
+TEST(ParseJson, an_object_with_too_many_keys_is_refused_quickly) {
+  std::string text = "{";
+  for (int i = 0; i < 500'000; ++i) text += "\"" + std::to_string(i) + "\":0,";
+  EXPECT_THAT(parse_json(text + "\"end\":0}", "f").error().what, HasSubstr("more than 10000 keys"));
+}
+
+TEST(ParseJson, nesting_beyond_64_levels_is_refused) {
+  const auto nested = [](std::size_t depth) { return parse_json(std::string(depth, '[') + std::string(depth, ']'), "f"); };
+  EXPECT_TRUE(nested(64));
+  EXPECT_FALSE(nested(65));
+  EXPECT_THAT(nested(1'000'000).error().what, HasSubstr("deeper than 64 levels"));
+}
+
+TEST(ParseJson, more_than_64_mebibytes_are_refused_unread) {
+  EXPECT_THAT(parse_json(std::string((64u << 20) + 1, ' '), "f").error().what, HasSubstr("64 MiB"));
+}
+
+}  // namespace
+}  // namespace trainyard::base

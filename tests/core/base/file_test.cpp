@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/base/file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+
+namespace trainyard::base {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+class Files : public ::testing::Test {
+ protected:
+  void SetUp() override { fs::create_directories(directory_); }
+  void TearDown() override { fs::remove_all(directory_); }
+
+  std::string content(const std::string& name) const {
+    std::ifstream in(directory_ / name, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+
+  std::size_t entries() const { return static_cast<std::size_t>(std::distance(fs::directory_iterator(directory_), fs::directory_iterator{})); }
+
+  fs::path directory_ = fs::temp_directory_path() / ("trainyard-files-" + std::to_string(::getpid()));
+};
+
+// Files may grow to `bytes` while this lives: what a full disk does to write().
+class SmallDisk {
+ public:
+  explicit SmallDisk(rlim_t bytes) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    handler_ = std::signal(SIGXFSZ, SIG_IGN);
+  }
+  ~SmallDisk() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+  SmallDisk(const SmallDisk&) = delete;
+  SmallDisk& operator=(const SmallDisk&) = delete;
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int) = nullptr;
+};
+
+TEST_F(Files, what_is_written_is_read_back) {
+  const std::string bytes("zero \0 and all", 14);
+  ASSERT_TRUE(write_file_atomically(directory_ / "a", bytes));
+  EXPECT_EQ(read_file(directory_ / "a", 100).value(), bytes);
+  ASSERT_TRUE(write_file_atomically(directory_ / "a", ""));
+  EXPECT_EQ(read_file(directory_ / "a", 100).value(), "");
+  EXPECT_EQ(entries(), 1u);
+}
+
+TEST_F(Files, a_relative_name_is_written_in_the_working_directory) {
+  const fs::path before = fs::current_path();
+  fs::current_path(directory_);
+  EXPECT_TRUE(write_file_atomically("plain", "x"));
+  fs::current_path(before);
+  EXPECT_EQ(content("plain"), "x");
+}
+
+TEST_F(Files, a_disk_that_fills_up_leaves_the_old_content_and_nothing_else) {
+  ASSERT_TRUE(write_file_atomically(directory_ / "a", "old"));
+  {
+    const SmallDisk disk(1000);
+    const auto written = write_file_atomically(directory_ / "a", std::string(5000, 'x'));
+    ASSERT_FALSE(written);
+    EXPECT_THAT(to_string(written.error()), HasSubstr("the old one is untouched"));
+  }
+  EXPECT_EQ(content("a"), "old");
+  EXPECT_EQ(entries(), 1u);
+}
+
+TEST_F(Files, a_directory_that_takes_no_files_is_a_problem_that_names_the_file) {
+  const auto written = write_file_atomically("/proc/trainyard.json", "x");
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().where, "/proc/trainyard.json");
+  EXPECT_FALSE(write_file_atomically(directory_ / "missing" / "a", "x"));
+}
+
+TEST_F(Files, a_read_only_directory_keeps_the_old_content) {
+  ASSERT_TRUE(write_file_atomically(directory_ / "a", "old"));
+  fs::permissions(directory_, fs::perms::owner_read | fs::perms::owner_exec);
+  const bool root = ::geteuid() == 0;  // who may write anywhere, so somebody else tries
+  ASSERT_EQ(root ? ::seteuid(65534) : 0, 0);
+  const auto written = write_file_atomically(directory_ / "a", "new");
+  ASSERT_EQ(root ? ::seteuid(0) : 0, 0);
+  fs::permissions(directory_, fs::perms::owner_all);
+  EXPECT_FALSE(written);
+  EXPECT_EQ(content("a"), "old");
+}
+
+TEST_F(Files, a_directory_in_the_place_of_the_file_is_a_problem_and_leaves_no_temporary) {
+  fs::create_directories(directory_ / "a" / "full");
+  EXPECT_FALSE(write_file_atomically(directory_ / "a", "x"));
+  EXPECT_EQ(entries(), 1u);
+}
+
+TEST_F(Files, permissions_of_the_old_file_are_kept) {
+  ASSERT_TRUE(write_file_atomically(directory_ / "a", "old"));
+  fs::permissions(directory_ / "a", fs::perms::owner_read | fs::perms::owner_write);
+  ASSERT_TRUE(write_file_atomically(directory_ / "a", "new"));
+  EXPECT_EQ(fs::status(directory_ / "a").permissions(), fs::perms::owner_read | fs::perms::owner_write);
+}
+
+TEST_F(Files, writing_through_a_link_changes_the_file_it_points_to) {
+  ASSERT_TRUE(write_file_atomically(directory_ / "real", "old"));
+  fs::create_symlink("real", directory_ / "link");
+  ASSERT_TRUE(write_file_atomically(directory_ / "link", "new"));
+  EXPECT_TRUE(fs::is_symlink(directory_ / "link"));
+  EXPECT_EQ(content("real"), "new");
+}
+
+TEST_F(Files, a_file_over_the_bound_is_refused_and_one_at_the_bound_is_read) {
+  ASSERT_TRUE(write_file_atomically(directory_ / "a", "12345"));
+  EXPECT_TRUE(read_file(directory_ / "a", 5));
+  const auto read = read_file(directory_ / "a", 4);
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, ProblemCode::bad_input);
+  EXPECT_THAT(to_string(read.error()), HasSubstr("is 5 bytes long (accepted: at most 4 bytes)"));
+}
+
+TEST_F(Files, a_file_of_the_kernel_that_claims_no_size_is_read_whole) {
+  EXPECT_THAT(read_file("/proc/self/status", 1 << 20).value(), HasSubstr("VmSize"));
+  EXPECT_FALSE(read_file("/proc/self/status", 10));
+}
+
+TEST_F(Files, what_is_missing_or_no_file_is_a_problem) {
+  EXPECT_THAT(to_string(read_file(directory_ / "none", 5).error()), HasSubstr("No such file"));
+  EXPECT_THAT(to_string(read_file(directory_, 5).error()), HasSubstr("not a regular file"));
+  EXPECT_FALSE(read_file("/dev/zero", 5));
+}
+
+TEST_F(Files, a_pipe_without_a_writer_is_refused_at_once) {
+  ASSERT_EQ(::mkfifo((directory_ / "pipe").c_str(), 0600), 0);
+  EXPECT_THAT(to_string(read_file(directory_ / "pipe", 5).error()), HasSubstr("not a regular file"));
+}
+
+}  // namespace
+}  // namespace trainyard::base

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/base/result.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+namespace trainyard::base {
+namespace {
+
+TEST(Problem, reads_as_place_finding_choices_and_advice) {
+  EXPECT_EQ(to_string(Problem{ProblemCode::bad_input, "run.steps", "-1 is out of range", "at least 1", "Set it."}),
+            "run.steps: -1 is out of range (accepted: at least 1). Set it.");
+  EXPECT_EQ(to_string(Problem{ProblemCode::failed, "", "it broke", "", ""}), "it broke");
+}
+
+TEST(Problem, a_list_prints_one_a_line) {
+  EXPECT_EQ(to_string(Problems{{ProblemCode::failed, "a", "b", "", ""}, {ProblemCode::failed, "c", "d", "", ""}}), "a: b\nc: d\n");
+}
+
+TEST(Problem, a_failed_system_call_says_why) {
+  const Problem problem = system_problem("/x", "cannot open the file", ENOENT);
+  EXPECT_EQ(problem.code, ProblemCode::failed);
+  EXPECT_EQ(to_string(problem), "/x: cannot open the file: No such file or directory");
+}
+
+TEST(Problem, every_code_has_its_own_name) {
+  EXPECT_EQ(name(ProblemCode::bad_usage), "bad_usage");
+  EXPECT_EQ(name(ProblemCode::bad_input), "bad_input");
+  EXPECT_EQ(name(ProblemCode::unavailable), "unavailable");
+  EXPECT_EQ(name(ProblemCode::refused), "refused");
+  EXPECT_EQ(name(ProblemCode::failed), "failed");
+  EXPECT_EQ(name(ProblemCode::cancelled), "cancelled");
+}
+
+TEST(Result, carries_a_value_or_a_problem) {
+  const Result<int> good = 3;
+  const Result<int> bad = fail({ProblemCode::refused, "here", "no", "", ""});
+  EXPECT_EQ(good.value(), 3);
+  ASSERT_FALSE(bad);
+  EXPECT_EQ(bad.error().code, ProblemCode::refused);
+}
+
+}  // namespace
+}  // namespace trainyard::base

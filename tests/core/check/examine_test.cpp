@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Plans of real strategies are proved, whatever the model, the ranks and the buckets.
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "core/check/check.h"
+#include "core/strategy/strategy.h"
+#include "tests/core/strategy/experiments.h"
+
+namespace trainyard::check {
+namespace {
+
+using strategy::resolved;
+
+experiment::Experiment any_experiment() {
+  const int ranks = *rc::gen::inRange(1, 9);
+  experiment::Experiment e = strategy::small(ranks);
+  e.model.layers.clear();
+  for (int layer = *rc::gen::inRange(0, 5); layer > 0; --layer) {
+    e.model.layers.push_back({model::LayerKind::linear, *rc::gen::inRange<std::int64_t>(1, 30)});
+    if (*rc::gen::arbitrary<bool>()) e.model.layers.push_back({*rc::gen::element(model::LayerKind::relu, model::LayerKind::tanh), 0});
+  }
+  e.model.layers.push_back({model::LayerKind::linear, 0});
+  e.training.batch_per_rank = *rc::gen::inRange<std::int64_t>(1, 20);
+  e.data.train_samples = *rc::gen::inRange<std::int64_t>(ranks * e.training.batch_per_rank, 400);
+  e.data.held_out_samples = *rc::gen::inRange<std::int64_t>(0, 60);
+  e.strategy.bucket_bytes = *rc::gen::inRange<std::int64_t>(1, 8000);
+  e.strategy.algorithm = *rc::gen::element(collective::Algorithm::ring, collective::Algorithm::direct);
+  e.training.precision = *rc::gen::element(experiment::Precision::fp32, experiment::Precision::fp64);
+  e.training.optimizer.kind = *rc::gen::element(experiment::OptimizerKind::sgd, experiment::OptimizerKind::adam, experiment::OptimizerKind::adamw);
+  e.training.clip_norm = *rc::gen::element(0.0, 1.0);
+  return e;
+}
+
+RC_GTEST_PROP(Examine, proves_every_plan_that_a_strategy_makes, ()) {
+  const auto e = resolved(any_experiment());
+  RC_LOG() << "ranks " << e.world() << ", tail " << e.tail_samples;
+  RC_ASSERT(base::to_string(check(strategy::make_plan(e).value())) == "");
+  RC_ASSERT(base::to_string(check(strategy::coarse_plan(e).value())) == "");
+}
+
+TEST(Examine, proves_one_device) {
+  auto e = strategy::small(1);
+  e.strategy.kind = experiment::StrategyKind::one_device;
+  const Report report = examine(strategy::make_plan(resolved(e)).value());
+  EXPECT_EQ(base::to_string(report.problems()), "");
+  EXPECT_TRUE(report.grid.empty());
+  for (const ProgramTraffic& program : report.traffic) EXPECT_TRUE(program.sent.empty()) << program.program;
+}
+
+TEST(Examine, counts_bytes_and_rounds_by_program) {
+  auto e = strategy::small(3);
+  e.strategy.bucket_bytes = 1e9;
+  const auto r = resolved(e);
+  const Report report = examine(strategy::make_plan(r).value());
+  ASSERT_EQ(report.traffic.front().program, "train");
+  const ProgramTraffic& train = report.traffic.front();
+  const std::int64_t elements = r.model.elements;  // 6x8 + 4x7 + 5x5 = 101
+  ASSERT_EQ(elements, 101);
+  EXPECT_EQ(train.rounds, 4);
+  EXPECT_EQ(train.sent,
+            (std::vector<Sent>{{0, 1, 4 * (2 * elements - 34 - 33), 4}, {1, 2, 4 * (2 * elements - 33 - 34), 4}, {2, 0, 4 * (2 * elements - 34 - 34), 4}}));
+  EXPECT_EQ(train.bytes_from(2), 4 * (2 * elements - 68));
+}
+
+TEST(Examine, measures_memory_between_the_lasting_buffers_and_the_sum_of_all) {
+  const auto r = resolved(strategy::small(2));
+  const plan::Plan plan = strategy::make_plan(r).value();
+  const Report report = examine(plan);
+  ASSERT_EQ(report.memory.size(), 2u);
+  std::int64_t all = 0;
+  for (const plan::Buffer& buffer : plan.rank_plan(0).buffers) all += buffer.bytes();
+  const Memory& memory = report.memory[0];
+  EXPECT_EQ(memory.buffers, all);
+  EXPECT_EQ(memory.shared, 4 * r.model.elements);
+  EXPECT_LT(memory.peak, memory.buffers);
+  EXPECT_GT(memory.peak, 3 * 4 * r.model.elements);  // parameters, gradients, momentum
+}
+
+}  // namespace
+}  // namespace trainyard::check

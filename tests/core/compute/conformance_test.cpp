@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "tests/conformance/compute_gradients.h"
+
+namespace trainyard::conformance {
+
+INSTANTIATE_TEST_SUITE_P(reference, ComputeConformance, testing::Values(Backend{"reference", [] { return compute::reference::make(); }}));
+
+}  // namespace trainyard::conformance

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <gmock/gmock.h>
+
+#include "tests/core/data/files.h"
+
+namespace trainyard::data {
+namespace {
+
+using base::ProblemCode;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class Csv : public testing::Test {
+ protected:
+  Csv() {
+    spec_.kind = DataKind::csv;
+    spec_.file = "table.csv";
+    spec_.train_samples = 0, spec_.held_out_samples = 0;
+  }
+  base::Result<std::shared_ptr<const Dataset>> open_text(const std::string& text) {
+    folder_.write("table.csv", text);
+    return open(spec_, folder_.path());
+  }
+  std::string problem(const std::string& text) {
+    const auto opened = open_text(text);
+    return opened ? "no problem" : base::to_string(opened.error());
+  }
+  // Labels in the order of the (distinct, rising) first feature.
+  std::vector<std::int32_t> labels(const std::string& text) {
+    const auto set = open_text(text);
+    if (!set) return {};
+    const auto samples = read_all(**set, Split::train);
+    const auto width = static_cast<std::size_t>((*set)->summary().features());
+    std::vector<std::pair<float, std::int32_t>> pairs;
+    for (std::size_t i = 0; i < samples.labels.size(); ++i) pairs.emplace_back(samples.features[i * width], samples.labels[i]);
+    std::sort(pairs.begin(), pairs.end());
+    std::vector<std::int32_t> sorted;
+    for (const auto& pair : pairs) sorted.push_back(pair.second);
+    return sorted;
+  }
+
+  Folder folder_;
+  DataSpec spec_;
+};
+
+TEST_F(Csv, the_last_column_is_the_label_unless_one_is_named) {
+  const auto set = open_text("x,y,kind\n1,2,a\n3,4,b\n");
+  ASSERT_TRUE(set) << base::to_string(set.error());
+  EXPECT_THAT((*set)->summary().sample_shape, ElementsAre(2));
+  EXPECT_EQ((*set)->summary().classes, 2);
+  spec_.label_column = "kind";
+  EXPECT_THAT(labels("kind,x\nb,1\na,2\n"), ElementsAre(1, 0));
+}
+
+TEST_F(Csv, text_labels_become_classes_in_alphabetical_order) { EXPECT_THAT(labels("x,kind\n1,pear\n2,apple\n3,fig\n4,apple\n"), ElementsAre(2, 0, 1, 0)); }
+
+TEST_F(Csv, whole_number_labels_become_classes_in_numerical_order) { EXPECT_THAT(labels("x,kind\n1,10\n2,9\n3,-1\n4,10\n"), ElementsAre(2, 1, 0, 2)); }
+
+TEST_F(Csv, quotes_blank_lines_line_ends_blanks_and_byte_order_mark_are_read) {
+  EXPECT_THAT(labels("\xEF\xBB\xBF\"x\", kind \r\n\"1\",\"a, \"\"b\"\"\nc\"\r\n\r\n 2 , z\n+3,\"a, \"\"b\"\"\nc\""), ElementsAre(0, 1, 0));
+}
+
+TEST_F(Csv, packed_files_are_read) { EXPECT_THAT(labels(gzip("x,kind\n1,b\n2,a\n")), ElementsAre(1, 0)); }
+
+TEST_F(Csv, features_are_standardised_over_the_samples_that_train) {
+  spec_.held_out_samples = 20;
+  std::string text = "x,constant,kind\n";
+  for (int i = 0; i < 100; ++i) text += std::to_string(1000 + i * i) + ",5," + std::to_string(i % 2) + "\n";
+  const auto set = open_text(text).value();
+  const auto samples = read_all(*set, Split::train);
+  std::vector<float> x;
+  for (std::size_t i = 0; i < samples.labels.size(); ++i) {
+    x.push_back(samples.features[2 * i]);
+    EXPECT_EQ(samples.features[2 * i + 1], 0) << "a constant column";
+  }
+  EXPECT_NEAR(mean_and_deviation(x).first, 0, 1e-5);
+  EXPECT_NEAR(mean_and_deviation(x).second, 1, 1e-5);
+  EXPECT_EQ(set->summary().held_out_samples, 20);
+}
+
+TEST_F(Csv, inspect_agrees_with_open) {
+  spec_.held_out_samples = 1;
+  const auto set = open_text("x,kind\n1,a\n2,b\n3,c\n").value();
+  const auto summary = inspect(spec_, folder_.path()).value();
+  EXPECT_EQ(summary.train_samples, 2);
+  EXPECT_EQ(summary.classes, set->summary().classes);
+}
+
+TEST_F(Csv, a_bad_number_names_line_and_column) {
+  EXPECT_THAT(problem("x,y,kind\n1,2,a\n\n3,4oz,b\n"),
+              AllOf(HasSubstr("table.csv, line 4"), HasSubstr("column \"y\" holds \"4oz\""), HasSubstr("a finite number")));
+  for (const char* bad : {"", "nan", "inf", "1e39", "1e999", "0x10", "+-5", "1 2", "--1"})
+    EXPECT_THAT(problem(std::string("x,kind\n") + bad + ",a\n2,b\n"), HasSubstr("line 2")) << bad;
+}
+
+TEST_F(Csv, the_line_is_right_after_a_quoted_line_break) { EXPECT_THAT(problem("x,kind\n1,\"a\nb\"\nbad,c\n"), HasSubstr("line 4")); }
+
+TEST_F(Csv, what_does_not_print_is_shown_as_hexadecimal) { EXPECT_THAT(problem(std::string("x,kind\n\xff\0,a\n2,b\n", 15)), HasSubstr("\"\\xff\\x00\"")); }
+
+TEST_F(Csv, ragged_lines_are_a_problem) {
+  EXPECT_THAT(problem("x,y,kind\n1,2,a\n3,b\n"), AllOf(HasSubstr("line 3"), HasSubstr("has 2 fields"), HasSubstr("3, as in the header")));
+  EXPECT_THAT(problem("x,kind\n1,a,\n"), HasSubstr("has 3 fields"));
+}
+
+TEST_F(Csv, broken_quotes_are_a_problem) {
+  EXPECT_THAT(problem("x,kind\n1,\"a\n2,b\n"), AllOf(HasSubstr("line 2"), HasSubstr("does not end")));
+  EXPECT_THAT(problem("x,kind\n1,\"a\"b\n"), HasSubstr("text follows the closing quote"));
+}
+
+TEST_F(Csv, empty_files_and_single_classes_are_problems) {
+  EXPECT_THAT(problem(""), HasSubstr("empty"));
+  EXPECT_THAT(problem("\n\r\n"), HasSubstr("empty"));
+  EXPECT_THAT(problem("x,kind\n"), HasSubstr("no samples"));
+  EXPECT_THAT(problem("kind\na\nb\n"), HasSubstr("names one column"));
+  EXPECT_THAT(problem("x,kind\n1,a\n2,a\n"), HasSubstr("every sample has the label \"a\""));
+  EXPECT_THAT(problem("x,kind\n1,a\n2,\n"), HasSubstr("the label is empty"));
+}
+
+TEST_F(Csv, a_label_column_must_be_there_once) {
+  spec_.label_column = "sort";
+  EXPECT_THAT(problem("x,kind\n1,a\n"), AllOf(HasSubstr("no column is named \"sort\""), HasSubstr("\"x\", \"kind\"")));
+  EXPECT_THAT(problem("sort,sort,x\na,a,1\n"), HasSubstr("two columns are named"));
+}
+
+TEST_F(Csv, a_column_of_measurements_is_not_taken_for_the_label) {
+  std::string text = "kind,x\n";
+  for (int i = 0; i < 200; ++i) text += "1," + std::to_string(i) + ".5\n";
+  spec_.label_column = "x";
+  EXPECT_THAT(problem(text), AllOf(HasSubstr("more than 100 different labels"), HasSubstr("data.label_column")));
+}
+
+TEST_F(Csv, a_missing_file_is_named_and_another_set_offered) {
+  spec_.file = "nowhere.csv";
+  const auto found = open(spec_, folder_.path()).error();
+  EXPECT_EQ(found.code, ProblemCode::unavailable);
+  EXPECT_THAT(base::to_string(found), AllOf(HasSubstr((folder_.path() / "nowhere.csv").string()), HasSubstr("blobs")));
+  spec_.file = "";
+  EXPECT_EQ(open(spec_, folder_.path()).error().where, "data.file");
+}
+
+}  // namespace
+}  // namespace trainyard::data

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "tests/core/data/files.h"
+
+namespace trainyard::data {
+namespace {
+
+using base::ProblemCode;
+using testing::AllOf;
+using testing::HasSubstr;
+
+// Ten images of 2 x 3: all pixels of image i are 20 i, its label is i modulo 3.
+constexpr std::int64_t kImages = 10, kPixels = 6;
+
+std::string pixels() {
+  std::string bytes;
+  for (int i = 0; i < kImages; ++i) bytes += std::string(kPixels, static_cast<char>(20 * i));
+  return bytes;
+}
+
+std::string label_bytes() {
+  std::string bytes;
+  for (int i = 0; i < kImages; ++i) bytes += static_cast<char>(i % 3);
+  return bytes;
+}
+
+std::string good_images() { return idx({kImages, 2, 3}, pixels()); }
+std::string good_labels() { return idx({kImages}, label_bytes()); }
+
+class Idx : public testing::Test {
+ protected:
+  Idx() {
+    spec_.kind = DataKind::idx;
+    spec_.images = "images", spec_.labels = "labels";
+    spec_.train_samples = 0, spec_.held_out_samples = 4;
+    write(good_images(), good_labels());
+  }
+  void write(const std::string& images, const std::string& labels) { folder_.write("images", images), folder_.write("labels", labels); }
+  base::Problem problem() { return open(spec_, folder_.path()).error(); }
+  std::string text() {
+    const auto opened = open(spec_, folder_.path());
+    return opened ? "no problem" : base::to_string(opened.error());
+  }
+
+  Folder folder_;
+  DataSpec spec_;
+};
+
+TEST_F(Idx, plain_files_are_read) {
+  const auto set = open(spec_, folder_.path());
+  ASSERT_TRUE(set) << base::to_string(set.error());
+  EXPECT_EQ((*set)->summary().sample_shape, (std::vector<std::int64_t>{2, 3}));
+  EXPECT_EQ((*set)->summary().classes, 3);
+  EXPECT_EQ((*set)->summary().train_samples, 6);
+  EXPECT_EQ((*set)->summary().held_out_samples, 4);
+}
+
+// The pixel tells the image: standardising keeps their order, so sorting the values of both splits numbers the images.
+TEST_F(Idx, every_image_is_in_one_split_with_its_own_label) {
+  const auto set = open(spec_, folder_.path()).value();
+  std::vector<std::pair<float, std::int32_t>> seen;
+  for (const Split split : {Split::train, Split::held_out}) {
+    const auto samples = read_all(*set, split);
+    for (std::size_t i = 0; i < samples.labels.size(); ++i) {
+      for (std::size_t p = 1; p < kPixels; ++p) EXPECT_EQ(samples.features[i * kPixels + p], samples.features[i * kPixels]);
+      seen.emplace_back(samples.features[i * kPixels], samples.labels[i]);
+    }
+  }
+  std::sort(seen.begin(), seen.end());
+  ASSERT_EQ(std::ssize(seen), kImages);
+  for (std::size_t i = 0; i < seen.size(); ++i) EXPECT_EQ(seen[i].second, static_cast<std::int32_t>(i % 3));
+  for (std::size_t i = 1; i < seen.size(); ++i) EXPECT_LT(seen[i - 1].first, seen[i].first);
+}
+
+TEST_F(Idx, pixels_are_standardised_over_the_images_that_train) {
+  const auto [mean, deviation] = mean_and_deviation(read_all(*open(spec_, folder_.path()).value(), Split::train).features);
+  EXPECT_NEAR(mean, 0, 1e-6);
+  EXPECT_NEAR(deviation, 1, 1e-6);
+}
+
+TEST_F(Idx, packed_files_read_the_same_whatever_their_name) {
+  const auto plain = read_all(*open(spec_, folder_.path()).value(), Split::train);
+  write(gzip(good_images()), gzip(good_labels().substr(0, 3)) + gzip(good_labels().substr(3)));
+  const auto set = open(spec_, folder_.path());
+  ASSERT_TRUE(set) << base::to_string(set.error());
+  EXPECT_EQ(read_all(**set, Split::train).features, plain.features);
+  EXPECT_EQ(read_all(**set, Split::train).labels, plain.labels);
+}
+
+TEST_F(Idx, the_split_follows_the_seed) {
+  const auto first = read_all(*open(spec_, folder_.path()).value(), Split::held_out).features;
+  EXPECT_EQ(read_all(*open(spec_, folder_.path()).value(), Split::held_out).features, first);
+  std::set<std::vector<float>> seen;
+  for (spec_.seed = 1; spec_.seed < 6; ++spec_.seed) seen.insert(read_all(*open(spec_, folder_.path()).value(), Split::held_out).features);
+  EXPECT_GT(seen.size(), 2u);
+}
+
+TEST_F(Idx, inspect_tells_the_same_without_the_pixels) {
+  write(good_images().substr(0, 16) + std::string(kImages * kPixels, 'x'), good_labels());
+  const auto summary = inspect(spec_, folder_.path());
+  ASSERT_TRUE(summary) << base::to_string(summary.error());
+  EXPECT_EQ(summary->sample_shape, (std::vector<std::int64_t>{2, 3}));
+  EXPECT_EQ(summary->train_samples, 6);
+  EXPECT_EQ(summary->classes, 3);
+}
+
+TEST_F(Idx, a_missing_file_says_what_to_get_where_to_put_it_and_offers_digits) {
+  spec_.images = "mnist/train-images-idx3-ubyte.gz";
+  const auto found = problem();
+  EXPECT_EQ(found.code, ProblemCode::unavailable);
+  EXPECT_EQ(found.where, (folder_.path() / "mnist/train-images-idx3-ubyte.gz").string());
+  EXPECT_THAT(found.advice, AllOf(HasSubstr("train-images-idx3-ubyte.gz"), HasSubstr("t10k-labels-idx1-ubyte.gz"),
+                                  HasSubstr((folder_.path() / "mnist").string()), HasSubstr("digits")));
+  EXPECT_EQ(inspect(spec_, folder_.path()).error(), found);
+}
+
+TEST_F(Idx, no_name_a_folder_and_an_empty_file_are_problems) {
+  spec_.images = "";
+  EXPECT_EQ(problem().where, "data.images");
+  spec_.images = ".";
+  EXPECT_THAT(text(), HasSubstr("not a regular file"));
+  spec_.images = "images";
+  write("", good_labels());
+  EXPECT_THAT(text(), AllOf(HasSubstr((folder_.path() / "images").string()), HasSubstr("empty")));
+}
+
+TEST_F(Idx, every_truncation_is_a_problem) {
+  for (const bool packed : {false, true}) {
+    const std::string images = packed ? gzip(good_images()) : good_images(), labels = packed ? gzip(good_labels()) : good_labels();
+    for (std::size_t length = 0; length < images.size(); ++length) {
+      write(images.substr(0, length), labels);
+      EXPECT_FALSE(open(spec_, folder_.path())) << length << " bytes of the images";
+    }
+    for (std::size_t length = 0; length < labels.size(); ++length) {
+      write(images, labels.substr(0, length));
+      EXPECT_FALSE(open(spec_, folder_.path())) << length << " bytes of the labels";
+    }
+  }
+  write(gzip(good_images()).substr(0, 40), gzip(good_labels()));
+  EXPECT_THAT(text(), HasSubstr("truncated"));
+}
+
+TEST_F(Idx, a_wrong_magic_says_what_was_found_and_what_is_accepted) {
+  write("PK\x03\x04 not idx at all", good_labels());
+  EXPECT_THAT(text(), AllOf(HasSubstr("50 4b 03 04"), HasSubstr("00 00 08 02")));
+  write(good_labels(), good_images());
+  EXPECT_THAT(text(), HasSubstr("swapped"));
+  write(std::string("\0\0\x0d\x03", 4) + good_images().substr(4), good_labels());  // floats
+  EXPECT_EQ(problem().code, ProblemCode::bad_input);
+}
+
+TEST_F(Idx, a_lying_header_is_refused_before_memory_is_taken) {
+  write(idx({0xffffffff, 0xffffffff, 0xffffffff}, pixels()), good_labels());
+  EXPECT_THAT(text(), HasSubstr("header claims"));
+  write(idx({100'000'000, 8, 8}, pixels()), good_labels());
+  EXPECT_THAT(text(), HasSubstr("too small to hold them"));
+  write(gzip(idx({1'000'000'000, 2, 3}, pixels())), good_labels());
+  EXPECT_THAT(text(), HasSubstr("too small to hold them"));
+  write(idx({0, 2, 3}, ""), good_labels());
+  EXPECT_THAT(text(), HasSubstr("extent of 0"));
+}
+
+TEST_F(Idx, a_packed_header_may_not_claim_more_than_unpacks) {
+  write(gzip(idx({kImages + 1, 2, 3}, pixels())), gzip(idx({kImages + 1}, label_bytes() + '\1')));
+  EXPECT_THAT(text(), HasSubstr("ends within its elements"));
+}
+
+TEST_F(Idx, bytes_after_the_end_are_a_problem) {
+  write(good_images() + "x", good_labels());
+  EXPECT_THAT(text(), HasSubstr("bytes follow the 60 elements"));
+  write(gzip(good_images()) + "garbage", good_labels());
+  EXPECT_THAT(text(), HasSubstr("bytes follow the end of the gzip data"));
+  write(gzip(good_images() + std::string(5'000'000, '\0')), good_labels());  // a small bomb: not unpacked beyond the claim
+  EXPECT_THAT(text(), HasSubstr("bytes follow the 60 elements"));
+}
+
+TEST_F(Idx, damaged_gzip_is_a_problem) {
+  std::string packed = gzip(good_images());
+  packed[packed.size() - 6] = static_cast<char>(packed[packed.size() - 6] ^ 1);  // in the checksum
+  write(packed, good_labels());
+  EXPECT_THAT(text(), AllOf(HasSubstr("damaged"), HasSubstr("incorrect data check")));
+}
+
+TEST_F(Idx, labels_must_match_the_images_and_be_in_range) {
+  write(good_images(), idx({kImages - 1}, label_bytes().substr(1)));
+  EXPECT_THAT(text(), AllOf(HasSubstr("9 labels"), HasSubstr("10 images")));
+  write(good_images(), idx({kImages}, label_bytes().substr(1) + '\xc8'));
+  EXPECT_THAT(text(), AllOf(HasSubstr("label 200 of sample 9"), HasSubstr("0 to 99")));
+  write(good_images(), idx({kImages}, std::string(kImages, '\0')));
+  EXPECT_THAT(text(), HasSubstr("all labels are 0"));
+}
+
+TEST_F(Idx, asking_for_more_samples_than_the_file_has_is_a_problem) {
+  spec_.train_samples = 7;
+  EXPECT_THAT(text(), AllOf(HasSubstr("data.train_samples"), HasSubstr("images holds 10")));
+  EXPECT_EQ(inspect(spec_, folder_.path()).error(), problem());
+  spec_.train_samples = 0, spec_.held_out_samples = 11;
+  EXPECT_THAT(text(), HasSubstr("data.held_out_samples"));
+  spec_.held_out_samples = 10;
+  EXPECT_THAT(text(), HasSubstr("no sample is left to train on"));
+}
+
+}  // namespace
+}  // namespace trainyard::data

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/data/input_pipeline.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "tests/core/data/files.h"
+
+namespace {
+
+std::atomic<std::int64_t> allocations{0};
+
+void* counted(std::size_t size) {
+  ++allocations;
+  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
+  throw std::bad_alloc();
+}
+
+}  // namespace
+
+// The whole test program counts what it allocates, on every thread.
+void* operator new(std::size_t size) { return counted(size); }
+void* operator new[](std::size_t size) { return counted(size); }
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace trainyard::data {
+namespace {
+
+std::shared_ptr<const Dataset> digits(std::int64_t samples) {
+  DataSpec spec;
+  spec.train_samples = samples;
+  return open(spec, "").value();
+}
+
+TEST(InputPipeline, gives_the_batches_of_its_rank_in_order) {
+  const auto set = digits(100);
+  Sampler sampler(1, 100, 8, 3);
+  for (std::int64_t rank = 0; rank < 3; ++rank) {
+    InputPipeline pipeline(set, sampler, rank, 2, 13);
+    for (std::int64_t step = 2; step < 13; ++step) {
+      const Batch& batch = pipeline.wait_next();
+      const auto indices = sampler.indices(step, rank);
+      const auto expected = read(*set, Split::train, {indices.begin(), indices.end()});
+      EXPECT_EQ(batch.step, step);
+      EXPECT_EQ(batch.samples, std::ssize(indices));
+      EXPECT_EQ(batch.labels, expected.labels);
+      EXPECT_EQ(batch.features, expected.features);
+      pipeline.release();
+    }
+    EXPECT_EQ(pipeline.try_next(), nullptr);
+  }
+}
+
+TEST(InputPipeline, gives_the_same_batch_until_it_is_released) {
+  InputPipeline pipeline(digits(50), Sampler(1, 50, 5, 1), 0, 0, 20, 3);
+  const Batch* first = &pipeline.wait_next();
+  EXPECT_EQ(pipeline.try_next(), first);
+  EXPECT_EQ(&pipeline.wait_next(), first);
+  EXPECT_EQ(first->step, 0);
+  pipeline.release();
+  EXPECT_EQ(pipeline.wait_next().step, 1);
+}
+
+// Counts the batches that were asked of it.
+class Counting : public Dataset {
+ public:
+  const DataSummary& summary() const override { return summary_; }
+  void fill(Split, std::span<const std::int64_t>, std::span<float>, std::span<std::int32_t>) const override {
+    ++asked;
+    asked.notify_all();
+  }
+  mutable std::atomic<int> asked{0};
+
+ private:
+  DataSummary summary_{{4}, 2, 100, 0};
+};
+
+TEST(InputPipeline, works_ahead_by_its_depth_and_no_further) {
+  const auto set = std::make_shared<Counting>();
+  InputPipeline pipeline(set, Sampler(1, 100, 5, 1), 0, 0, 20, 3);
+  for (int asked = set->asked; asked < 3; asked = set->asked) set->asked.wait(asked);
+  EXPECT_EQ(pipeline.wait_next().step, 0);
+  EXPECT_EQ(set->asked, 3) << "a fourth batch needs a slot that is in use";
+  pipeline.release();
+  set->asked.wait(3);
+  EXPECT_EQ(set->asked, 4);
+}
+
+TEST(InputPipeline, allocates_nothing_once_its_slots_are_full) {
+  const auto set = digits(64);
+  InputPipeline pipeline(set, Sampler(1, 64, 8, 1), 0, 0, 80);
+  for (int step = 0; step < 5; ++step) pipeline.wait_next(), pipeline.release();
+  const std::int64_t before = allocations;
+  for (int step = 5; step < 80; ++step) pipeline.wait_next(), pipeline.release();
+  EXPECT_EQ(allocations - before, 0);
+}
+
+TEST(InputPipeline, can_be_destroyed_at_any_moment) {
+  const auto set = digits(300);
+  for (int round = 0; round < 300; ++round) {
+    InputPipeline pipeline(set, Sampler(1, 300, 16, 2), round % 2, 0, 1000, 1 + round % 3);
+    for (int taken = 0; taken < round % 5; ++taken) {
+      pipeline.wait_next();
+      if (taken + 1 < round % 5 || round % 2 == 0) pipeline.release();
+    }
+  }
+}
+
+TEST(InputPipeline, with_no_steps_is_empty) {
+  InputPipeline pipeline(digits(10), Sampler(1, 10, 5, 1), 0, 7, 7);
+  EXPECT_EQ(pipeline.try_next(), nullptr);
+}
+
+}  // namespace
+}  // namespace trainyard::data

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Every example in resources/experiments loads, means something, and is written as our own writer writes it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "core/experiment/resolve.h"
+#include "tests/core/experiment/golden.h"
+
+namespace trainyard::experiment {
+namespace {
+
+using base::Problem;
+using base::ProblemCode;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::Field;
+using ::testing::StartsWith;
+
+const std::filesystem::path kExamples = in_tree("resources/experiments");
+
+std::vector<std::filesystem::path> examples() {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(kExamples))
+    if (entry.path().extension() == ".json") files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+class Example : public ::testing::TestWithParam<std::filesystem::path> {
+ protected:
+  Experiment loaded() const {
+    auto experiment = load(GetParam());
+    EXPECT_TRUE(experiment.has_value()) << base::to_string(experiment.error());
+    return experiment.value_or(Experiment{});
+  }
+};
+
+TEST_P(Example, is_written_as_the_software_writes_it) { expect_golden(GetParam(), to_json(loaded()).dump(2) + "\n"); }
+
+TEST_P(Example, means_something) {
+  EXPECT_THAT(validate(loaded(), kExamples), Each(AllOf(Field(&Problem::code, ProblemCode::unavailable), Field(&Problem::where, StartsWith("data.")))));
+}
+
+TEST_P(Example, has_a_name_notes_and_a_place_for_everything) {
+  const Experiment experiment = loaded();
+  EXPECT_FALSE(experiment.name.empty());
+  EXPECT_FALSE(experiment.notes.empty());
+  std::set<std::pair<double, double>> places;
+  for (const auto& host : experiment.topology.hosts) places.emplace(host.x, host.y);
+  for (const auto& node : experiment.topology.switches) places.emplace(node.x, node.y);
+  EXPECT_EQ(places.size(), experiment.topology.hosts.size() + experiment.topology.switches.size());
+}
+
+INSTANTIATE_TEST_SUITE_P(Resources, Example, ::testing::ValuesIn(examples()), [](const auto& file) { return file.param.stem().string(); });
+
+TEST(Examples, one_device_and_four_take_the_same_global_batch) {
+  const auto resolved = [](const char* name) { return resolve(load(kExamples / name).value(), kExamples).value(); };
+  const Resolved one = resolved("one_device_digits.json"), four = resolved("four_devices_mirrored_digits.json");
+  EXPECT_EQ(one.global_batch, four.global_batch);
+  EXPECT_EQ(one.steps, four.steps);
+  EXPECT_EQ(one.document.model, four.document.model);
+  EXPECT_EQ(one.document.data, four.document.data);
+}
+
+TEST(Examples, mnist_says_which_file_to_get) {
+  const auto problems = validate(load(kExamples / "four_devices_mirrored_mnist.json").value(), "/nowhere");
+  EXPECT_THAT(problems, Contains(AllOf(Field(&Problem::where, "data.images"), Field(&Problem::code, ProblemCode::unavailable))));
+}
+
+}  // namespace
+}  // namespace trainyard::experiment

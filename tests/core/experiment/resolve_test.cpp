@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/experiment/resolve.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "tests/core/experiment/samples.h"
+
+namespace trainyard::experiment {
+namespace {
+
+using base::Json;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Resolved resolved(const Experiment& experiment) {
+  auto result = resolve(experiment, "/nowhere");
+  if (!result) throw std::runtime_error(base::to_string(result.error()));
+  return *result;
+}
+
+std::string error_of(const Json& json) {
+  const auto read = resolved_from_json(json);
+  return read ? "" : base::to_string(read.error());
+}
+
+RC_GTEST_PROP(Resolve, what_is_sent_says_everything_again, ()) {
+  const Resolved sent = resolved(any_experiment());
+  const auto received = resolved_from_json(base::parse_json(to_json(sent).dump(), "").value());
+  RC_ASSERT(received.has_value());
+  RC_ASSERT(received->document == sent.document);
+  RC_ASSERT(to_json(*received).dump() == to_json(sent).dump());
+  RC_ASSERT(received->ranks == sent.ranks);
+  RC_ASSERT(received->hosts == sent.hosts);
+  RC_ASSERT(received->model.elements == sent.model.elements);
+  RC_ASSERT(received->steps == sent.steps);
+  RC_ASSERT(received->tail_samples == sent.tail_samples);
+  RC_ASSERT(received->global_batch == sent.global_batch);
+}
+
+RC_GTEST_PROP(Resolve, done_twice_changes_nothing, ()) {
+  const Resolved once = resolved(any_experiment());
+  RC_ASSERT(resolved(once.document).document == once.document);
+}
+
+RC_GTEST_PROP(Resolve, the_steps_of_an_epoch_hold_every_sample_once, ()) {
+  const Resolved r = resolved(any_experiment());
+  RC_ASSERT(r.full_steps_per_epoch * r.global_batch + r.tail_samples == r.data.train_samples);
+  RC_ASSERT(r.tail_samples < r.global_batch);
+  RC_ASSERT(r.steps_per_epoch == r.full_steps_per_epoch + (r.tail_samples > 0 ? 1 : 0));
+  RC_ASSERT(r.full_steps_per_epoch >= 1);
+}
+
+TEST(Resolve, counts_batches_and_steps) {
+  Experiment experiment = small(1, 4);
+  experiment.data.train_samples = 1000;
+  experiment.training.batch_per_rank = 32;
+  experiment.training.epochs = 3;
+  const Resolved r = resolved(experiment);
+  EXPECT_EQ(r.world(), 4);
+  EXPECT_EQ(r.global_batch, 128);
+  EXPECT_EQ(r.full_steps_per_epoch, 7);
+  EXPECT_EQ(r.tail_samples, 104);
+  EXPECT_EQ(r.steps_per_epoch, 8);
+  EXPECT_EQ(r.steps, 24);
+}
+
+TEST(Resolve, steps_win_over_epochs) {
+  Experiment experiment = small();
+  experiment.training.steps = 5;
+  EXPECT_EQ(resolved(experiment).steps, 5);
+}
+
+TEST(Resolve, ranks_are_the_workers_in_drawing_order) {
+  Experiment experiment = small(2, 2);
+  experiment.topology.hosts[0].devices[1].role = topology::Role::idle;
+  const Resolved r = resolved(experiment);
+  EXPECT_THAT(r.ranks, ElementsAre(topology::DeviceId(0), topology::DeviceId(2), topology::DeviceId(3)));
+  EXPECT_THAT(r.hosts, ElementsAre(0, 1, 1));
+}
+
+TEST(Resolve, leaves_nothing_automatic) {
+  Experiment experiment = small();
+  experiment.data.kind = data::DataKind::blobs;
+  experiment.data.classes = 4;
+  const Experiment document = resolved(experiment).document;
+  EXPECT_EQ(document.model.layers.back().units, 4);
+  EXPECT_EQ(document.training.steps, 5 * 125);
+  EXPECT_EQ(document.run.evaluate_every_steps, 125);
+}
+
+TEST(Resolve, the_transport_follows_the_hosts) {
+  const auto transport = [](int hosts, int devices) { return resolved(small(hosts, devices)).document.run.transport; };
+  EXPECT_EQ(transport(1, 1), TransportKind::shm);
+  EXPECT_EQ(transport(1, 4), TransportKind::shm);
+  EXPECT_EQ(transport(4, 1), TransportKind::zmq);
+  EXPECT_EQ(transport(2, 2), TransportKind::automatic);
+  Experiment asked = small(1, 2);
+  asked.run.transport = TransportKind::zmq;
+  EXPECT_EQ(resolved(asked).document.run.transport, TransportKind::zmq);
+}
+
+TEST(Resolve, fails_with_the_first_problem_of_validate) {
+  Experiment experiment = small();
+  experiment.training.epochs = 0;
+  const auto result = resolve(experiment, "/nowhere");
+  ASSERT_FALSE(result.has_value());
+  EXPECT_EQ(result.error(), validate(experiment, "/nowhere").front());
+}
+
+TEST(Resolve, more_steps_than_a_document_can_say_are_a_problem) {
+  Experiment experiment = small(1, 1);
+  experiment.training.epochs = 1'000'000;
+  experiment.training.batch_per_rank = 1;
+  experiment.data.train_samples = 100'000'000;
+  const auto result = resolve(experiment, "/nowhere");
+  ASSERT_FALSE(result.has_value());
+  EXPECT_EQ(result.error().where, "training.steps");
+}
+
+TEST(Received, damage_is_told_and_never_fatal) {
+  const Json good = to_json(resolved(small()));
+  const auto broken = [&](const std::string& path, Json value) {
+    Json json = good;
+    EXPECT_TRUE(base::set_value_at(json, path, std::move(value)).has_value());
+    return error_of(json);
+  };
+  EXPECT_EQ(error_of(good), "");
+  EXPECT_THAT(error_of(Json::array()), HasSubstr("is not a resolved experiment"));
+  EXPECT_THAT(error_of({{"document", good["document"]}}), HasSubstr("is not a resolved experiment"));
+  EXPECT_THAT(broken("document.version", 2), HasSubstr("this software reads version 1"));
+  EXPECT_THAT(broken("document.topology.hosts[0].devices", Json::array()), HasSubstr("no device has the role worker"));
+  EXPECT_THAT(broken("document.training.batch_per_rank", 5000), HasSubstr("are more than the 8,000 training samples"));
+  EXPECT_THAT(broken("document.model.layers[2].units", 9), HasSubstr("the data has 10 classes"));
+  EXPECT_THAT(broken("data.classes", -1), HasSubstr("data.classes: the number -1 is out of range"));
+  EXPECT_THAT(broken("data.sample_shape", {28, 0}), HasSubstr("data.sample_shape"));
+  EXPECT_THAT(broken("data.sample_shape", {1'000'000'000'000, 1'000'000'000'000}), HasSubstr("data.sample_shape"));
+  EXPECT_THAT(broken("data.sample_shape", "x"), HasSubstr("expected a list"));
+}
+
+TEST(Received, asks_no_file) {
+  Experiment experiment = small();
+  experiment.data.kind = data::DataKind::idx;
+  experiment.data.images = "/nowhere/images";
+  experiment.data.labels = "/nowhere/labels";
+  const Json sent{{"document", to_json(experiment)},
+                  {"data", {{"sample_shape", {28, 28}}, {"classes", 10}, {"train_samples", 6000}, {"held_out_samples", 1000}}}};
+  const auto received = resolved_from_json(sent);
+  ASSERT_TRUE(received.has_value()) << base::to_string(received.error());
+  EXPECT_EQ(received->document.data.train_samples, 6000);
+  EXPECT_EQ(received->model.features, 784);
+}
+
+}  // namespace
+}  // namespace trainyard::experiment

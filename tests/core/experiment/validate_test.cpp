@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+#include <unistd.h>
+
+#include <limits>
+
+#include "core/experiment/document.h"
+#include "tests/core/experiment/samples.h"
+
+namespace trainyard::experiment {
+namespace {
+
+using base::Problem;
+using base::ProblemCode;
+using base::Problems;
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+Problems problems_of(const Experiment& experiment) { return validate(experiment, "/nowhere"); }
+
+// The change has exactly one effect: this problem.
+template <class Change>
+void expect_problem(Change change, const std::string& where, const std::string& what, int hosts = 2, int devices = 2) {
+  Experiment experiment = small(hosts, devices);
+  change(experiment);
+  const Problems problems = problems_of(experiment);
+  ASSERT_EQ(problems.size(), 1u) << base::to_string(problems);
+  EXPECT_EQ(problems[0].where, where);
+  EXPECT_THAT(problems[0].what, HasSubstr(what));
+  EXPECT_FALSE(problems[0].accepted.empty());
+}
+
+RC_GTEST_PROP(Validate, what_is_right_has_no_problem, ()) {
+  const Problems problems = problems_of(any_experiment());
+  RC_LOG(base::to_string(problems));
+  RC_ASSERT(problems.empty());
+}
+
+TEST(Validate, a_drawing_without_workers_has_nothing_to_run_on) {
+  expect_problem(
+      [](Experiment& e) {
+        for (auto& host : e.topology.hosts) host.devices.clear();
+      },
+      "topology.hosts", "no device has the role worker");
+  expect_problem(
+      [](Experiment& e) {
+        for (auto& host : e.topology.hosts)
+          for (auto& device : host.devices) device.role = topology::Role::idle;
+      },
+      "topology.hosts", "no device has the role worker");
+  expect_problem([](Experiment& e) { e.topology = {}; }, "topology.hosts", "no device has the role worker");
+}
+
+TEST(Validate, names_are_unique_over_the_drawing) {
+  expect_problem([](Experiment& e) { e.topology.hosts[1].devices[1].name = "host0.cpu0"; }, "topology.hosts[1].devices[1].name",
+                 "is taken by topology.hosts[0].devices[0]");
+  expect_problem([](Experiment& e) { e.topology.switches.push_back({"switch", 1, 1}); }, "topology.switches[1].name", "is taken by topology.switches[0]");
+}
+
+TEST(Validate, an_empty_name_is_told_once) {
+  expect_problem([](Experiment& e) { e.topology.hosts[0].devices[0].name = ""; }, "topology.hosts[0].devices[0].name", "0 characters");
+}
+
+TEST(Validate, links_need_two_ends) {
+  expect_problem([](Experiment& e) { e.topology.links[0].to = "gone"; }, "topology.links[0].to", "nothing is named \"gone\"");
+  expect_problem([](Experiment& e) { e.topology.links[0].to = "host0"; }, "topology.links[0]", "to itself");
+  expect_problem([](Experiment& e) { e.topology.links.push_back({"host0.cpu0", "host1.cpu0", 1e9, 0}); }, "topology.links[2]", "not on its host");
+}
+
+TEST(Validate, cycles_and_parallel_links_are_legal) {
+  Experiment experiment = small(3, 1);
+  for (const auto& [from, to] : {std::pair{"host0", "host1"}, {"host1", "host2"}, {"host2", "host0"}, {"host0", "host1"}})
+    experiment.topology.links.push_back({from, to, 1e9, 1e-6});
+  EXPECT_THAT(problems_of(experiment), IsEmpty());
+}
+
+TEST(Validate, a_worker_without_a_route_is_told_at_its_host) {
+  expect_problem([](Experiment& e) { e.topology.links.pop_back(); }, "topology.hosts[2]", "no route from host0.cpu0 to host2.cpu0", 3, 2);
+}
+
+TEST(Validate, an_idle_device_may_be_out_of_reach) {
+  Experiment experiment = small(2, 1);
+  experiment.topology.links.clear();
+  experiment.topology.hosts[1].devices[0].role = topology::Role::idle;
+  EXPECT_THAT(problems_of(experiment), IsEmpty());
+}
+
+TEST(Validate, one_device_holds_one_worker) {
+  const auto one_device = [](Experiment& e) { e.strategy.kind = StrategyKind::one_device; };
+  expect_problem(one_device, "strategy.kind", "one_device uses one device, but 4 devices have the role worker");
+  Experiment fits = small(1, 1);
+  one_device(fits);
+  EXPECT_THAT(problems_of(fits), IsEmpty());
+}
+
+TEST(Validate, mirrored_holds_one_worker_or_many) {
+  for (const int devices : {1, 2, 16}) EXPECT_THAT(problems_of(small(1, devices)), IsEmpty()) << devices;
+}
+
+TEST(Validate, another_machine_is_not_available) {
+  expect_problem([](Experiment& e) { e.topology.hosts[1].address = "node7.example.org"; }, "topology.hosts[1].address",
+                 "this version starts ranks on this machine only");
+  Experiment experiment = small();
+  experiment.topology.hosts[0].address = "node7.example.org";
+  EXPECT_EQ(problems_of(experiment).front().code, ProblemCode::unavailable);
+}
+
+TEST(Validate, this_machine_goes_by_many_names) {
+  char name[256] = {};
+  ASSERT_EQ(::gethostname(name, sizeof name - 1), 0);
+  for (const std::string address : {"", "localhost", "127.0.0.1", "::1", static_cast<const char*>(name)}) {
+    Experiment experiment = small();
+    experiment.topology.hosts[0].address = address;
+    EXPECT_THAT(problems_of(experiment), IsEmpty()) << address;
+  }
+}
+
+TEST(Validate, an_accelerator_needs_emulation) {
+  expect_problem([](Experiment& e) { e.topology.hosts[0].devices[1].kind = topology::DeviceKind::gpu, e.run.emulate = false; },
+                 "topology.hosts[0].devices[1].kind", "run.emulate is off");
+  Experiment idle = small(2, 2);
+  idle.run.emulate = false;
+  idle.topology.hosts[0].devices[1].kind = topology::DeviceKind::tpu;
+  idle.topology.hosts[0].devices[1].role = topology::Role::idle;
+  EXPECT_THAT(problems_of(idle), IsEmpty());
+}
+
+TEST(Validate, a_global_batch_is_at_least_the_ranks_and_at_most_the_samples) {
+  expect_problem([](Experiment& e) { e.data.train_samples = 3; }, "data.train_samples", "a global batch smaller than the ranks");
+  expect_problem(
+      [](Experiment& e) {
+        e.data.train_samples = 100;
+        e.training.batch_per_rank = 26;
+      },
+      "training.batch_per_rank", "26 samples on each of 4 ranks are more than the 100 training samples");
+  Experiment just_fits = small(2, 2);
+  just_fits.data.train_samples = 100;
+  just_fits.training.batch_per_rank = 25;
+  EXPECT_THAT(problems_of(just_fits), IsEmpty());
+}
+
+TEST(Validate, the_model_must_fit_the_data) {
+  expect_problem([](Experiment& e) { e.model.layers.back().units = 7; }, "model.layers[2]", "has 7 units, but the data has 10 classes");
+  expect_problem([](Experiment& e) { e.model.layers[0].units = 0; }, "model.layers[0]", "needs units");
+  expect_problem([](Experiment& e) { e.model.layers.pop_back(); }, "model.layers[1]", "the last layer must be linear");
+  expect_problem([](Experiment& e) { e.model.layers.clear(); }, "model.layers", "0 entries");
+}
+
+TEST(Validate, a_missing_data_file_is_told_at_its_field) {
+  Experiment experiment = small();
+  experiment.data.kind = data::DataKind::idx;
+  experiment.data.images = "images.gz";
+  experiment.data.labels = "labels.gz";
+  const Problems problems = problems_of(experiment);
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].where, "data.images");
+  EXPECT_EQ(problems[0].code, ProblemCode::unavailable);
+  EXPECT_THAT(problems[0].what, HasSubstr("/nowhere/images.gz"));
+  experiment.data.kind = data::DataKind::csv;
+  experiment.data.file = "table.csv";
+  EXPECT_THAT(problems_of(experiment), ElementsAre(Field(&Problem::where, "data.file")));
+}
+
+TEST(Validate, a_value_that_no_file_could_hold_is_told_too) {
+  expect_problem([](Experiment& e) { e.training.batch_per_rank = -5; }, "training.batch_per_rank", "out of range");
+  expect_problem([](Experiment& e) { e.training.batch_per_rank = std::numeric_limits<std::int64_t>::max(); }, "training.batch_per_rank", "out of range");
+  expect_problem([](Experiment& e) { e.training.optimizer.learning_rate = std::numeric_limits<double>::quiet_NaN(); }, "training.optimizer.learning_rate", "");
+}
+
+TEST(Validate, tells_the_problems_of_all_parts_at_once) {
+  Experiment experiment = small(2, 2);
+  experiment.topology.links[0].to = "gone";
+  experiment.strategy.kind = StrategyKind::one_device;
+  experiment.model.layers.pop_back();
+  experiment.training.epochs = 0;
+  experiment.data.train_samples = 1;
+  const auto at = [](const char* where) { return Field(&Problem::where, where); };
+  EXPECT_THAT(problems_of(experiment),
+              UnorderedElementsAre(at("topology.links[0].to"), at("strategy.kind"), at("model.layers[1]"), at("training.epochs"), at("data.train_samples")));
+}
+
+}  // namespace
+}  // namespace trainyard::experiment

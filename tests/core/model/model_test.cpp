@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/model/model.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+namespace trainyard::model {
+namespace {
+
+using base::Problem;
+using compute::Activation;
+using compute::DType;
+using compute::Op;
+using compute::Shape;
+using compute::Tensor;
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+ModelSpec layers(std::vector<LayerSpec> list) { return {std::move(list)}; }
+const ModelSpec kSmall = layers({{LayerKind::linear, 3}, {LayerKind::relu, 0}, {LayerKind::linear, 5}, {LayerKind::tanh, 0}, {LayerKind::linear, 0}});
+
+template <class T>
+Tensor tensor(std::vector<T>& values, Shape shape) {
+  return {sizeof(T) == 8 ? DType::fp64 : DType::fp32, shape, reinterpret_cast<std::byte*>(values.data())};
+}
+
+template <class T>
+std::vector<T> initial(const Model& model, std::int64_t seed) {
+  std::vector<T> values(static_cast<std::size_t>(model.elements));
+  initialise(model, seed, tensor(values, {model.elements}));
+  return values;
+}
+
+TEST(Build, a_segment_is_a_linear_layer_with_its_activation) {
+  const Model model = build(kSmall, 4, 2).value();
+  ASSERT_EQ(model.segments.size(), 3u);
+  EXPECT_EQ(model.segments[0].name, "0 linear 4-3 relu");
+  EXPECT_EQ(model.segments[1].name, "2 linear 3-5 tanh");
+  EXPECT_EQ(model.segments[2].name, "4 linear 5-2");
+  EXPECT_EQ(model.segments[1].activation, Activation::tanh);
+  EXPECT_EQ(model.segments[2].activation, Activation::none);
+}
+
+TEST(Build, parameters_lie_one_after_another_without_gaps) {
+  const Model model = build(kSmall, 4, 2).value();
+  std::int64_t next = 0;
+  for (const Parameter& parameter : model.parameters) {
+    EXPECT_EQ(parameter.offset, next) << parameter.name;
+    next += parameter.shape.elements();
+  }
+  EXPECT_EQ(model.elements, next);
+  EXPECT_EQ(next, (4 * 3 + 3) + (3 * 5 + 5) + (5 * 2 + 2));
+  EXPECT_EQ(model.parameters[2].name, "2.weight");
+  EXPECT_EQ(model.parameters[2].shape, (Shape{5, 3}));
+  EXPECT_EQ(model.parameters[3].offset, model.segments[1].bias_offset());
+}
+
+TEST(Build, units_of_the_last_layer_follow_the_classes) {
+  EXPECT_EQ(build(kSmall, 4, 7)->segments.back().outputs, 7);
+  EXPECT_EQ(build(layers({{LayerKind::linear, 7}}), 4, 7)->segments.back().outputs, 7);
+}
+
+TEST(Build, fails_with_the_first_problem) { EXPECT_EQ(build(layers({}), 4, 2).error().where, "model.layers"); }
+
+TEST(Build, counts_a_multiply_and_an_add_for_each_weight) {
+  const Segment segment = build(layers({{LayerKind::linear, 10}}), 784, 10)->segments[0];
+  EXPECT_EQ(segment.forward_flops(), 2 * 784 * 10 + 20);
+  EXPECT_EQ(segment.backward_input_flops(), 2 * 784 * 10);
+}
+
+struct Bad {
+  const char* name;
+  std::vector<LayerSpec> layers;
+  const char* where;
+  const char* what;
+};
+
+class BadModel : public ::testing::TestWithParam<Bad> {};
+
+TEST_P(BadModel, is_told_at_its_layer) {
+  const base::Problems problems = validate(layers(GetParam().layers), 10, "model");
+  ASSERT_EQ(problems.size(), 1u) << base::to_string(problems);
+  EXPECT_EQ(problems[0].where, GetParam().where);
+  EXPECT_THAT(problems[0].what, HasSubstr(GetParam().what));
+}
+
+constexpr auto kLinear = LayerKind::linear;
+constexpr auto kRelu = LayerKind::relu;
+INSTANTIATE_TEST_SUITE_P(
+    Models, BadModel,
+    ::testing::Values(Bad{"empty", {}, "model.layers", "no layers"},
+                      Bad{"starts_with_activation", {{kRelu, 0}, {kLinear, 0}}, "model.layers[0]", "must follow a linear layer"},
+                      Bad{"two_activations", {{kLinear, 4}, {kRelu, 0}, {kRelu, 0}, {kLinear, 0}}, "model.layers[2]", "must follow a linear layer"},
+                      Bad{"ends_with_activation", {{kLinear, 10}, {kRelu, 0}}, "model.layers[1]", "the last layer must be linear"},
+                      Bad{"no_units", {{kLinear, 0}, {kRelu, 0}, {kLinear, 0}}, "model.layers[0]", "needs units"},
+                      Bad{"wrong_classes", {{kLinear, 9}}, "model.layers[0]", "9 units, but the data has 10 classes"}),
+    [](const auto& row) { return std::string(row.param.name); });
+
+TEST(Validate, without_data_the_units_of_the_last_layer_are_free) { EXPECT_THAT(validate(layers({{kLinear, 9}}), 0, "model"), IsEmpty()); }
+
+TEST(Validate, tells_all_problems) { EXPECT_EQ(validate(layers({{kRelu, 0}, {kLinear, 0}, {kLinear, 3}}), 10, "model").size(), 3u); }
+
+RC_GTEST_PROP(Initialise, equal_seeds_give_equal_weights_in_both_precisions, ()) {
+  const Model model = build(kSmall, *rc::gen::inRange(1, 50), *rc::gen::inRange(2, 20)).value();
+  const auto seed = *rc::gen::inRange<std::int64_t>(0, std::int64_t{1} << 52);
+  const auto fine = initial<double>(model, seed);
+  const auto coarse = initial<float>(model, seed);
+  RC_ASSERT(initial<double>(model, seed) == fine);
+  for (std::size_t i = 0; i < fine.size(); ++i) RC_ASSERT(static_cast<float>(fine[i]) == coarse[i]);
+}
+
+TEST(Initialise, another_seed_gives_other_weights) {
+  const Model model = build(kSmall, 4, 2).value();
+  EXPECT_NE(initial<double>(model, 1), initial<double>(model, 2));
+}
+
+// A parameter's numbers depend on its place in the list, not on the sizes of the others.
+TEST(Initialise, a_layer_keeps_its_weights_when_a_later_one_changes) {
+  const Model narrow = build(layers({{kLinear, 8}, {kRelu, 0}, {kLinear, 0}}), 4, 2).value(),
+              wide = build(layers({{kLinear, 8}, {kRelu, 0}, {kLinear, 0}}), 4, 9).value();
+  const auto a = initial<double>(narrow, 1), b = initial<double>(wide, 1);
+  EXPECT_TRUE(std::equal(a.begin(), a.begin() + narrow.segments[0].elements, b.begin()));
+}
+
+// Uniform in +-1/sqrt(100) = +-0.1: mean 0 and variance 0.1^2 / 3, with the error of 100,000 draws.
+TEST(Initialise, weights_are_uniform_in_one_over_the_root_of_the_inputs) {
+  const Model model = build(layers({{kLinear, 1000}}), 100, 1000).value();
+  const auto values = initial<double>(model, 3);
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  EXPECT_GE(*least, -0.1);
+  EXPECT_LT(*most, 0.1);
+  EXPECT_LT(*least, -0.0999);
+  EXPECT_GT(*most, 0.0999);
+  const double count = static_cast<double>(values.size()), mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
+  const double variance = std::inner_product(values.begin(), values.end(), values.begin(), 0.0) / count - mean * mean;
+  EXPECT_NEAR(mean, 0, 1e-3);
+  EXPECT_NEAR(variance, 0.01 / 3, 5e-5);
+}
+
+TEST(Initialise, tensors_do_not_repeat_each_other) {
+  const Model model = build(layers({{kLinear, 64}, {kRelu, 0}, {kLinear, 64}}), 64, 64).value();
+  const auto values = initial<double>(model, 1);
+  EXPECT_FALSE(std::equal(values.begin(), values.begin() + 64, values.begin() + model.parameters[2].offset));
+}
+
+// Two samples through the middle segment of the small model.
+class Ops : public ::testing::Test {
+ protected:
+  Model model = build(kSmall, 4, 2).value();
+  Segment& segment = model.segments[1];
+  std::vector<float> parameters = std::vector<float>(static_cast<std::size_t>(model.elements)), gradients = parameters;
+  std::vector<float> input = std::vector<float>(6), output = std::vector<float>(10), input_gradient = input, output_gradient = output;
+  std::vector<double> norm = std::vector<double>(1);
+  SegmentTensors tensors{tensor(input, {2, 3}),
+                         tensor(output, {2, 5}),
+                         tensor(input_gradient, {2, 3}),
+                         tensor(output_gradient, {2, 5}),
+                         tensor(parameters, {model.elements}),
+                         tensor(gradients, {model.elements}),
+                         tensor(norm, {1})};
+
+  template <class T>
+  static const T& as(const Op& op) {
+    EXPECT_TRUE(std::holds_alternative<T>(op));
+    return std::get<T>(op);
+  }
+  static bool same(const Tensor& a, const Tensor& b) { return a.dtype == b.dtype && a.shape == b.shape && a.data == b.data; }
+  void expect_part(const Tensor& part, std::vector<float>& flat, std::int64_t offset, Shape shape) {
+    EXPECT_EQ(part.as<float>(), flat.data() + offset);
+    EXPECT_EQ(part.shape, shape);
+  }
+};
+
+TEST_F(Ops, forward_is_one_linear_op_with_its_activation) {
+  const auto ops = forward(segment, tensors);
+  ASSERT_EQ(ops.size(), 1u);
+  const auto& op = as<compute::LinearForward>(ops[0]);
+  expect_part(op.weight, parameters, 15, {5, 3});
+  expect_part(op.bias, parameters, 30, {5});
+  EXPECT_TRUE(same(op.input, tensors.input));
+  EXPECT_TRUE(same(op.output, tensors.output));
+  EXPECT_EQ(op.activation, Activation::tanh);
+}
+
+TEST_F(Ops, backward_input_undoes_the_activation_first) {
+  const auto ops = backward_input(segment, tensors);
+  ASSERT_EQ(ops.size(), 2u);
+  const auto& activation = as<compute::ActivationBackward>(ops[0]);
+  EXPECT_TRUE(same(activation.output, tensors.output));
+  EXPECT_TRUE(same(activation.gradient, tensors.output_gradient));
+  EXPECT_EQ(activation.activation, Activation::tanh);
+  const auto& linear = as<compute::LinearBackwardInput>(ops[1]);
+  expect_part(linear.weight, parameters, 15, {5, 3});
+  EXPECT_TRUE(same(linear.input_gradient, tensors.input_gradient));
+}
+
+TEST_F(Ops, the_first_segment_wants_no_gradient_at_its_input) {
+  tensors.input_gradient = {};
+  const auto ops = backward_input(segment, tensors);
+  ASSERT_EQ(ops.size(), 1u);
+  as<compute::ActivationBackward>(ops[0]);
+}
+
+TEST_F(Ops, a_segment_without_activation_has_nothing_to_undo) {
+  segment.activation = Activation::none;
+  const auto ops = backward_input(segment, tensors);
+  ASSERT_EQ(ops.size(), 1u);
+  as<compute::LinearBackwardInput>(ops[0]);
+}
+
+TEST_F(Ops, backward_weight_writes_the_segments_own_gradients_and_norm) {
+  const auto ops = backward_weight(segment, tensors);
+  ASSERT_EQ(ops.size(), 1u);
+  const auto& op = as<compute::LinearBackwardWeight>(ops[0]);
+  expect_part(op.weight_gradient, gradients, 15, {5, 3});
+  expect_part(op.bias_gradient, gradients, 30, {5});
+  EXPECT_TRUE(same(op.output_gradient, tensors.output_gradient));
+  EXPECT_TRUE(same(op.squared_norm, tensors.squared_norm));
+}
+
+}  // namespace
+}  // namespace trainyard::model

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Random plans: every kind of op, every optional part. They need not make sense. Call inside a property.
+#pragma once
+
+#include <rapidcheck.h>
+
+#include "core/plan/text.h"
+
+namespace trainyard::plan {
+
+inline std::int64_t any_size() { return *rc::gen::oneOf(rc::gen::inRange<std::int64_t>(0, 100), rc::gen::inRange<std::int64_t>(0, std::int64_t{1} << 53)); }
+inline std::int32_t any_id() { return *rc::gen::element(-1, -1, 0, 1, 17, 2147483647); }
+inline int any_count(int most) { return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0, most + 1)); }
+
+// Words with a number, so that they differ; some with the marks that the grammar uses itself.
+inline std::string any_name(std::size_t number) {
+  return *rc::gen::element<std::string>("n", "end", "a:b", "x@-", "rank", "-", ">r", "é", "0") + std::to_string(number);
+}
+
+inline Access any_access(const RankPlan& rank) {
+  Access access;
+  access.buffer = BufferId(*rc::gen::inRange<std::size_t>(0, rank.buffers.size()));
+  const std::int64_t elements = rank.buffers[access.buffer.index()].elements;
+  if (*rc::gen::arbitrary<bool>()) return {access.buffer, 0, elements};
+  access.first = *rc::gen::inRange<std::int64_t>(0, elements + 1);
+  access.count = *rc::gen::inRange<std::int64_t>(0, elements - access.first + 1);
+  return access;
+}
+
+inline Dependency any_dependency(const RankPlan& rank) {
+  return {LaneId(*rc::gen::inRange<std::size_t>(0, rank.lanes.size())), *rc::gen::element(-1, 0, 1, 5, 2147483647), *rc::gen::element(0, 0, 1, 2, 9)};
+}
+
+inline Op any_op(const RankPlan& rank) {
+  Op op;
+  op.kind = static_cast<OpKind>(any_count(static_cast<int>(OpKind::reduce_many)));
+  op.lane = LaneId(*rc::gen::inRange<std::size_t>(0, rank.lanes.size()));
+  for (std::int32_t* field : {&op.segment, &op.micro, &op.bucket, &op.round, &op.chunk, &op.peer, &op.group}) *field = any_id();
+  if (!rank.buffers.empty()) {
+    for (int n = any_count(3); n > 0; --n) op.reads.push_back(any_access(rank));
+    for (int n = any_count(3); n > 0; --n) op.writes.push_back(any_access(rank));
+  }
+  for (int n = any_count(3); n > 0; --n) op.after.push_back(any_dependency(rank));
+  if (*rc::gen::arbitrary<bool>()) op.flops = any_size();
+  return op;
+}
+
+inline RankPlan any_rank(std::int32_t number) {
+  RankPlan rank{number, {}, {}, {}};
+  for (int n = 1 + any_count(4); n > 0; --n)
+    rank.lanes.push_back({any_name(rank.lanes.size()), static_cast<LaneKind>(any_count(static_cast<int>(LaneKind::recv))), any_id()});
+  for (int n = any_count(4); n > 0; --n)
+    rank.buffers.push_back(
+        {any_name(rank.buffers.size()), *rc::gen::element(base::DType::fp32, base::DType::fp64, base::DType::int32), any_size(), *rc::gen::arbitrary<bool>()});
+  for (int p = any_count(3); p > 0; --p) {
+    rank.programs.push_back({any_name(rank.programs.size()), any_size(), any_size(), *rc::gen::element<std::int64_t>(1, 1, 0, 12), {}});
+    for (int n = any_count(6); n > 0; --n) rank.programs.back().ops.push_back(any_op(rank));
+  }
+  return rank;
+}
+
+inline Plan any_plan() {
+  std::vector<Group> groups(static_cast<std::size_t>(any_count(2)));
+  for (Group& group : groups)
+    for (int n = any_count(4); n > 0; --n) group.ranks.push_back(*rc::gen::inRange(0, 100));
+  const Schedule schedule{any_size(), any_size(), *rc::gen::arbitrary<bool>(), *rc::gen::element<std::int64_t>(0, 0, 7)};
+  std::vector<RankPlan> ranks;
+  for (int n = any_count(3); n > 0; --n) ranks.push_back(any_rank(static_cast<std::int32_t>(ranks.size())));
+  return from_ranks(groups, schedule, ranks);
+}
+
+}  // namespace trainyard::plan

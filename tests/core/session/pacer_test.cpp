@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/session/pacer.h"
+
+#include <gtest/gtest.h>
+
+namespace trainyard::session {
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+TEST(Pacer, grants_two_steps_before_it_knows_how_long_they_take) {
+  Pacer pacer(100, 0);
+  const auto grant = pacer.grant(0);
+  ASSERT_TRUE(grant);
+  EXPECT_EQ(grant->step, 2);
+  EXPECT_FALSE(grant->last);
+  EXPECT_FALSE(pacer.grant(1));  // nothing new to say
+}
+
+TEST(Pacer, grants_a_quarter_second_ahead_of_the_slowest) {
+  Pacer pacer(100'000, 0);
+  pacer.grant(0);
+  pacer.step_took(0.001);
+  pacer.at_step(10);
+  EXPECT_EQ(pacer.grant(0)->step, 10 + 250);
+}
+
+TEST(Pacer, the_last_step_is_said_to_be_the_last) {
+  Pacer pacer(2, 0);
+  EXPECT_TRUE(pacer.grant(0)->last);
+}
+
+TEST(Pacer, a_pause_withholds_grants_and_single_steps_give_one_each) {
+  Pacer pacer(1000, 0);
+  pacer.grant(0);
+  pacer.pause();
+  EXPECT_FALSE(pacer.grant(kSecond));
+  EXPECT_FALSE(pacer.at_horizon());
+  pacer.at_step(2);
+  EXPECT_TRUE(pacer.at_horizon());
+  pacer.single_step();
+  EXPECT_EQ(pacer.grant(kSecond)->step, 3);
+  EXPECT_FALSE(pacer.grant(2 * kSecond));
+  pacer.single_step();
+  EXPECT_FALSE(pacer.grant(2 * kSecond));  // the step before is still under way
+  pacer.at_step(3);
+  EXPECT_EQ(pacer.grant(2 * kSecond)->step, 4);
+  pacer.resume();
+  pacer.at_step(4);
+  EXPECT_GT(pacer.grant(3 * kSecond)->step, 5);
+}
+
+TEST(Pacer, the_pace_dial_gives_one_step_a_period) {
+  Pacer pacer(1000, 0.5);
+  EXPECT_EQ(pacer.grant(0)->step, 1);
+  pacer.at_step(1);
+  EXPECT_FALSE(pacer.grant(kSecond / 4));
+  EXPECT_EQ(pacer.grant(kSecond / 2)->step, 2);
+  pacer.set_pace(0);
+  pacer.step_took(0.01);
+  pacer.at_step(2);
+  EXPECT_EQ(pacer.grant(kSecond)->step, 2 + 25);
+}
+
+TEST(Pacer, a_stop_makes_what_is_granted_the_end_for_all_ranks) {
+  Pacer pacer(1000, 0);
+  pacer.grant(0);
+  pacer.stop();
+  const auto grant = pacer.grant(1);
+  ASSERT_TRUE(grant);
+  EXPECT_EQ(grant->step, 2);
+  EXPECT_TRUE(grant->last);
+  EXPECT_FALSE(pacer.grant(2));
+}
+
+}  // namespace
+}  // namespace trainyard::session

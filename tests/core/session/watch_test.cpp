@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/session/watch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace trainyard::session {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr std::int64_t kFar = 1000;  // a horizon that nobody reaches
+
+// A watch over three ranks, looked at ten times a second as the coordinator does, so that it sees no gap of its own.
+class WatchTest : public testing::Test {
+ protected:
+  void SetUp() override { watch_.start(0); }
+
+  void beat(int rank, std::uint64_t ops_done, int waits_for = -1, std::int64_t step = 5) {
+    watch_.heard({rank, step, ops_done, "RED.b0.t1.c2<r1", waits_for}, now_);
+  }
+
+  // Lets `seconds` pass while `heartbeat` is called at every look; the problem, if one is found.
+  std::optional<base::Problem> pass(double seconds, const std::function<void()>& heartbeat, std::int64_t horizon = kFar) {
+    for (int i = 0; i < static_cast<int>(seconds * 10); ++i) {
+      now_ += kSecond / 10;
+      heartbeat();
+      if (auto problem = watch_.judge(horizon, now_)) return problem;
+    }
+    return std::nullopt;
+  }
+
+  Watch watch_{{"rank 0 (a)", "rank 1 (b)", "rank 2 (c)"}, {3, 20, 0.5}};
+  std::int64_t now_ = 0;
+};
+
+TEST_F(WatchTest, all_is_well_while_ops_are_done) {
+  std::uint64_t ops = 0;
+  EXPECT_FALSE(pass(60, [&] {
+    ++ops;
+    for (int r = 0; r < 3; ++r) beat(r, ops);
+  }));
+}
+
+TEST_F(WatchTest, a_rank_without_heartbeats_is_named_with_its_op) {
+  std::uint64_t ops = 0;
+  beat(2, 1);
+  const auto problem = pass(10, [&] {
+    ++ops;
+    beat(0, ops);
+    beat(1, ops);
+  });
+  ASSERT_TRUE(problem);
+  EXPECT_EQ(problem->where, "rank 2 (c)");
+  EXPECT_THAT(problem->what, HasSubstr("RED.b0.t1.c2<r1"));
+  EXPECT_LE(now_, 4 * kSecond);
+}
+
+TEST_F(WatchTest, the_end_of_the_chain_of_waiting_is_to_blame_for_a_hang) {
+  const auto problem = pass(30, [&] {
+    beat(0, 7, 2);
+    beat(1, 7);  // waits for nobody, and does nothing
+    beat(2, 7, 1);
+  });
+  ASSERT_TRUE(problem);
+  EXPECT_EQ(problem->where, "rank 1 (b)");
+  EXPECT_THAT(problem->what, HasSubstr("hung"));
+}
+
+TEST_F(WatchTest, standing_at_the_horizon_is_no_hang) {
+  EXPECT_FALSE(pass(
+      60,
+      [&] {
+        for (int r = 0; r < 3; ++r) beat(r, 7);
+      },
+      5));
+}
+
+TEST_F(WatchTest, its_own_sleep_is_forgiven) {
+  for (int r = 0; r < 3; ++r) beat(r, 1);
+  EXPECT_FALSE(watch_.judge(kFar, kSecond / 10));
+  EXPECT_FALSE(watch_.judge(kFar, 100 * kSecond));  // the machine slept
+}
+
+TEST_F(WatchTest, a_rank_that_finished_need_not_answer) {
+  watch_.done(2);
+  std::uint64_t ops = 0;
+  EXPECT_FALSE(pass(30, [&] {
+    ++ops;
+    beat(0, ops);
+    beat(1, ops);
+  }));
+}
+
+TEST_F(WatchTest, a_death_says_how_and_where) {
+  beat(1, 3, 0);
+  const base::Problem problem = watch_.died(1, "signal 9 (Killed)");
+  EXPECT_EQ(problem.where, "rank 1 (b)");
+  EXPECT_THAT(problem.what, HasSubstr("signal 9 (Killed) at step 5 in op RED.b0.t1.c2<r1, waiting for rank 0"));
+}
+
+}  // namespace
+}  // namespace trainyard::session

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/sim/links.h"
+
+#include <gmock/gmock.h>
+
+#include <random>
+
+#include "tests/core/sim/plans.h"
+
+namespace trainyard::sim {
+namespace {
+
+using testing::ElementsAre;
+
+// Two links of 1 Gbit/s and 250 Mbit/s in a row: a - b - c. Edges: buses of a, b and c, then the links.
+topology::Network chain() {
+  topology::Topology drawing;
+  for (const char* name : {"a", "b", "c"}) drawing.hosts.push_back({.name = name, .address = "", .devices = {{.name = std::string(name) + "0"}}});
+  drawing.links = {{"a", "b", 1e9, 0}, {"b", "c", 250e6, 0}};
+  return topology::Network(drawing);
+}
+const Way kWide = 6, kNarrow = 8, kWideBack = 7;
+
+constexpr Picoseconds kMicrosecond = 1'000'000;
+
+// The times at which transfers end, by number.
+std::vector<std::pair<int, Picoseconds>> ends(Links& links) {
+  std::vector<std::pair<int, Picoseconds>> all;
+  Picoseconds now = 0;
+  while ((now = links.next_end(now)) < Links::kNever)
+    for (const int transfer : links.take_ended(now)) all.emplace_back(transfer, now);
+  return all;
+}
+
+TEST(links, a_transfer_alone_has_the_narrowest_bandwidth) {
+  Links links(chain());
+  const std::vector<Way> path{kWide, kNarrow};
+  links.start(0, path, 1000, 0);
+  EXPECT_THAT(ends(links), ElementsAre(std::pair(0, 32 * kMicrosecond)));
+}
+
+TEST(links, what_a_narrow_link_cannot_use_goes_to_the_others) {
+  Links links(chain());
+  const std::vector<Way> both{kWide, kNarrow}, wide{kWide};
+  links.start(0, both, 1000, 0);  // held to 250 Mbit/s by the narrow link
+  links.start(1, wide, 3000, 0);  // so 750 Mbit/s are left
+  EXPECT_THAT(ends(links), ElementsAre(std::pair(0, 32 * kMicrosecond), std::pair(1, 32 * kMicrosecond)));
+}
+
+TEST(links, rates_change_when_a_transfer_starts_and_when_one_ends) {
+  Links links(chain());
+  const std::vector<Way> wide{kWide};
+  links.start(0, wide, 2000, 0);  // 16 us alone
+  ASSERT_EQ(links.next_end(0), 16 * kMicrosecond);
+  links.start(1, wide, 500, 8 * kMicrosecond);  // 1000 B of the first are left, at half the rate while the second crosses: 8 us
+  ASSERT_EQ(links.next_end(8 * kMicrosecond), 16 * kMicrosecond);
+  EXPECT_THAT(links.take_ended(16 * kMicrosecond), ElementsAre(1));
+  EXPECT_EQ(links.next_end(16 * kMicrosecond), 20 * kMicrosecond);
+  EXPECT_THAT(links.take_ended(20 * kMicrosecond), ElementsAre(0));
+  EXPECT_EQ(links.next_end(20 * kMicrosecond), Links::kNever);
+  EXPECT_EQ(links.bytes(kWide), 2500);
+  EXPECT_EQ(links.busy(kWide), 20 * kMicrosecond);
+}
+
+TEST(links, the_way_back_is_free) {
+  Links links(chain());
+  const std::vector<Way> there{kWide}, back{kWideBack};
+  links.start(0, there, 1000, 0);
+  links.start(1, back, 1000, 0);
+  EXPECT_THAT(ends(links), ElementsAre(std::pair(0, 8 * kMicrosecond), std::pair(1, 8 * kMicrosecond)));
+}
+
+TEST(links, nothing_takes_no_time) {
+  Links links(chain());
+  const std::vector<Way> wide{kWide};
+  links.start(0, wide, 0, 5);
+  EXPECT_EQ(links.next_end(5), 5);
+  EXPECT_THAT(links.take_ended(5), ElementsAre(0));
+  EXPECT_EQ(links.busy(kWide), 0);
+}
+
+TEST(links, numbers_may_be_used_again) {
+  Links links(chain());
+  const std::vector<Way> wide{kWide};
+  links.start(0, wide, 1000, 0);
+  ASSERT_EQ(links.next_end(0), 8 * kMicrosecond);
+  ASSERT_THAT(links.take_ended(8 * kMicrosecond), ElementsAre(0));
+  links.start(0, wide, 1000, 8 * kMicrosecond);
+  EXPECT_EQ(links.next_end(8 * kMicrosecond), 16 * kMicrosecond);
+}
+
+TEST(links, no_way_carries_more_than_its_bandwidth) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 50; ++round) {
+    const topology::Network network(star({.hosts = 6}));
+    Links links(network);
+    const auto workers = network.workers();
+    std::vector<std::vector<Way>> paths;
+    for (int i = 0; i < 40; ++i) {
+      const std::size_t from = random() % 6, to = (from + 1 + random() % 5) % 6;
+      std::vector<Way> path;
+      const auto route = network.route(workers[from], workers[to]);
+      for (const topology::Hop& hop : route->hops) path.push_back(way(hop));
+      paths.push_back(path);
+    }
+    for (int i = 0; i < 40; ++i) links.start(i, paths[static_cast<std::size_t>(i)], 1 + static_cast<std::int64_t>(random() % 100'000), 0);
+    const Picoseconds end = ends(links).back().second;
+    for (Way w = 0; w < links.ways(); ++w) {
+      const double needs = static_cast<double>(links.bytes(w)) * 8 / network.edges()[static_cast<std::size_t>(w / 2)].bandwidth_bits_per_second;
+      EXPECT_LE(needs, seconds(links.busy(w)) * (1 + 1e-9));
+      EXPECT_LE(links.busy(w), end);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace trainyard::sim

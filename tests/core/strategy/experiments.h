@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Small resolved experiments for tests of plans.
+#pragma once
+
+#include "core/experiment/resolve.h"
+
+namespace trainyard::strategy {
+
+// `ranks` devices of one host; 7 features, 5 classes, hidden layers of 6 and 4 units. 250 samples.
+inline experiment::Experiment small(int ranks) {
+  experiment::Experiment e;
+  topology::Host host;
+  host.name = "host";
+  for (int r = 0; r < ranks; ++r) {
+    topology::Device device;
+    device.name = "cpu" + std::to_string(r);
+    host.devices.push_back(device);
+  }
+  e.topology.hosts = {host};
+  e.data.kind = data::DataKind::blobs;
+  e.data.features = 7;
+  e.data.classes = 5;
+  e.data.train_samples = 250;
+  e.data.held_out_samples = 53;
+  e.model.layers = {
+      {model::LayerKind::linear, 6}, {model::LayerKind::tanh, 0}, {model::LayerKind::linear, 4}, {model::LayerKind::relu, 0}, {model::LayerKind::linear, 0}};
+  e.strategy.bucket_bytes = 150;
+  e.training.batch_per_rank = 8;
+  e.training.epochs = 2;
+  return e;
+}
+
+inline experiment::Resolved resolved(const experiment::Experiment& e) { return experiment::resolve(e, ".").value(); }
+
+}  // namespace trainyard::strategy

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Plans of small experiments, in tests/golden, to be read like code. They must parse back as they are.
+#include "tests/core/experiment/golden.h"
+
+#include <gtest/gtest.h>
+
+#include "core/plan/text.h"
+#include "core/strategy/strategy.h"
+#include "tests/core/strategy/experiments.h"
+
+namespace trainyard::strategy {
+namespace {
+
+void expect_golden_plan(const std::string& name, const experiment::Experiment& e) {
+  const plan::Plan plan = make_plan(resolved(e)).value();
+  const std::string text = plan::to_text(plan);
+  expect_golden(in_tree("tests/golden/" + name + ".plan"), text);
+  const auto read = plan::parse(text);
+  ASSERT_TRUE(read) << base::to_string(read.error());
+  EXPECT_EQ(plan::to_text(*read), text);
+  EXPECT_EQ(plan::hash(*read), plan::hash(plan));
+}
+
+// Two layers; full steps only.
+experiment::Experiment tiny(int ranks) {
+  auto e = small(ranks);
+  e.model.layers = {{model::LayerKind::linear, 6}, {model::LayerKind::relu, 0}, {model::LayerKind::linear, 0}};
+  e.data.train_samples = 8 * ranks * 4;
+  e.data.held_out_samples = 8 * ranks;
+  return e;
+}
+
+TEST(Golden, one_device) {
+  auto e = tiny(1);
+  e.strategy.kind = experiment::StrategyKind::one_device;
+  expect_golden_plan("one_device", e);
+}
+
+TEST(Golden, mirrored_ring_of_three) { expect_golden_plan("mirrored_ring_3", tiny(3)); }
+
+TEST(Golden, mirrored_direct_of_three) {
+  auto e = tiny(3);
+  e.strategy.algorithm = collective::Algorithm::direct;
+  expect_golden_plan("mirrored_direct_3", e);
+}
+
+// A tail of two samples for three ranks, one of them without any; evaluation in unequal parts; Adam in fp64.
+TEST(Golden, mirrored_ring_of_three_with_tail_and_clipping) {
+  auto e = tiny(3);
+  e.data.train_samples += 2;
+  e.data.held_out_samples = 53;
+  e.training.clip_norm = 1;
+  e.training.precision = experiment::Precision::fp64;
+  e.training.optimizer.kind = experiment::OptimizerKind::adam;
+  expect_golden_plan("mirrored_ring_3_tail_clip", e);
+}
+
+}  // namespace
+}  // namespace trainyard::strategy

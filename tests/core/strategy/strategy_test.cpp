@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/strategy/strategy.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/plan/frontier.h"
+#include "core/plan/text.h"
+#include "core/strategy/replica.h"
+#include "tests/core/strategy/experiments.h"
+
+namespace trainyard::strategy {
+namespace {
+
+using plan::OpKind;
+
+std::string tokens(const plan::RankPlan& rank, const std::string& program, plan::LaneKind lane) {
+  std::string text;
+  for (const plan::Op& op : rank.programs[static_cast<std::size_t>(rank.program(program))].ops)
+    if (rank.lanes[op.lane.index()].kind == lane) text += (text.empty() ? "" : " ") + plan::token(op);
+  return text;
+}
+
+TEST(Strategy, buckets_run_from_the_last_layer_to_the_first_and_never_cut_one) {
+  const auto r = resolved(small(2));  // segments of 48, 28 and 25 elements
+  const auto list = buckets(r.model, 150, base::DType::fp32);
+  ASSERT_EQ(list.size(), 2u);
+  EXPECT_EQ(std::tuple(list[0].first_segment, list[0].last_segment, list[0].first, list[0].count), std::tuple(1, 2, 48, 53));
+  EXPECT_EQ(std::tuple(list[1].first_segment, list[1].last_segment, list[1].first, list[1].count), std::tuple(0, 0, 0, 48));
+  EXPECT_EQ(buckets(r.model, 1, base::DType::fp32).size(), 3u);
+  EXPECT_EQ(buckets(r.model, 1'000'000, base::DType::fp32).size(), 1u);
+  EXPECT_EQ(buckets(r.model, 150, base::DType::fp64).size(), 3u);  // the same bytes hold half as many
+}
+
+TEST(Strategy, one_device_computes_and_sends_nothing) {
+  auto e = small(1);
+  e.strategy.kind = experiment::StrategyKind::one_device;
+  const plan::RankPlan rank = make_plan(resolved(e)).value().rank_plan(0);
+  EXPECT_EQ(tokens(rank, "train", plan::LaneKind::compute),
+            "RATE F.s0.m0 F.s1.m0 F.s2.m0 LOSS.m0 B.s2.m0 W.s2.m0 B.s1.m0 W.s1.m0 B.s0.m0 W.s0.m0 UPD.s2 UPD.s1 UPD.s0");
+  EXPECT_EQ(rank.lanes.size(), 2u);
+  for (const plan::Buffer& buffer : rank.buffers) EXPECT_FALSE(buffer.shared) << buffer.name;
+}
+
+TEST(Strategy, one_device_refuses_more_ranks) {
+  auto e = resolved(small(2));
+  e.document.strategy.kind = experiment::StrategyKind::one_device;
+  EXPECT_EQ(make_plan(e).error().where, "strategy.kind");
+}
+
+TEST(Strategy, mirrored_on_one_rank_is_the_plan_of_one_device) {
+  auto e = small(1);
+  const auto mirrored_plan = make_plan(resolved(e)).value();
+  e.strategy.kind = experiment::StrategyKind::one_device;
+  EXPECT_EQ(plan::to_text(mirrored_plan), plan::to_text(make_plan(resolved(e)).value()));
+}
+
+TEST(Strategy, mirrored_computes_as_one_device_and_sums_buckets_as_they_come) {
+  const plan::RankPlan rank = coarse_plan(resolved(small(3))).value().rank_plan(1);
+  EXPECT_EQ(tokens(rank, "train", plan::LaneKind::compute),
+            "RATE F.s0.m0 F.s1.m0 F.s2.m0 LOSS.m0 B.s2.m0 W.s2.m0 B.s1.m0 W.s1.m0 B.s0.m0 W.s0.m0 UPD.s2 UPD.s1 UPD.s0");
+  EXPECT_EQ(tokens(rank, "train", plan::LaneKind::comm), "AR.b0 AR.b1");
+  EXPECT_EQ(tokens(rank, "evaluate", plan::LaneKind::compute), "F.s0.m0 F.s1.m0 F.s2.m0 LOSS.m0");
+  EXPECT_EQ(tokens(rank, "evaluate", plan::LaneKind::comm), "");
+}
+
+TEST(Strategy, every_op_of_compute_is_the_same_on_all_ranks) {
+  const plan::Plan plan = coarse_plan(resolved(small(4))).value();
+  const int train = plan.rank_plan(0).program("train");
+  for (std::int32_t rank = 1; rank < 4; ++rank)
+    EXPECT_EQ(plan.rank_plan(rank).programs[static_cast<std::size_t>(train)], plan.rank_plan(0).programs[static_cast<std::size_t>(train)]);
+}
+
+TEST(Strategy, a_rank_without_samples_in_the_tail_fills_its_gradient_with_zeros) {
+  auto e = small(4);
+  e.data.train_samples = 4 * 8 * 5 + 2;
+  const plan::Plan plan = coarse_plan(resolved(e)).value();
+  EXPECT_EQ(tokens(plan.rank_plan(1), "tail", plan::LaneKind::compute),
+            "RATE F.s0.m0 F.s1.m0 F.s2.m0 LOSS.m0 B.s2.m0 W.s2.m0 B.s1.m0 W.s1.m0 B.s0.m0 W.s0.m0 UPD.s2 UPD.s1 UPD.s0");
+  EXPECT_EQ(tokens(plan.rank_plan(2), "tail", plan::LaneKind::compute), "RATE ZERO.s2 ZERO.s1 ZERO.s0 UPD.s2 UPD.s1 UPD.s0");
+  EXPECT_EQ(tokens(plan.rank_plan(2), "tail", plan::LaneKind::comm), "AR.b0 AR.b1");
+}
+
+TEST(Strategy, clipping_waits_for_the_norms_of_the_whole_gradient) {
+  auto e = small(2);
+  e.training.clip_norm = 1;
+  const plan::RankPlan rank = coarse_plan(resolved(e)).value().rank_plan(0);
+  EXPECT_EQ(tokens(rank, "train", plan::LaneKind::compute),
+            "RATE F.s0.m0 F.s1.m0 F.s2.m0 LOSS.m0 B.s2.m0 W.s2.m0 B.s1.m0 W.s1.m0 B.s0.m0 W.s0.m0 NORM.s2 NORM.s1 NORM.s0 CLIP UPD.s2 UPD.s1 UPD.s0");
+}
+
+TEST(Strategy, the_schedule_names_a_tail_at_the_end_of_every_epoch) {
+  const plan::Schedule schedule = make_plan(resolved(small(3))).value().schedule;  // 250 = 10 x 24 + 10
+  EXPECT_EQ(schedule.steps, 22);
+  for (std::int64_t step = 0; step < 22; ++step) EXPECT_EQ(schedule.program(step), step % 11 == 10 ? "tail" : "train") << step;
+  EXPECT_TRUE(schedule.evaluates_after(10) && schedule.evaluates_after(21));
+  EXPECT_FALSE(schedule.evaluates_after(9));
+}
+
+TEST(Strategy, the_plan_is_the_same_wherever_it_is_made) {
+  const auto r = resolved(small(3));
+  EXPECT_EQ(plan::hash(make_plan(r).value()), plan::hash(make_plan(resolved(small(3))).value()));
+  auto other = small(3);
+  other.strategy.algorithm = collective::Algorithm::direct;
+  EXPECT_NE(plan::hash(make_plan(r).value()), plan::hash(make_plan(resolved(other)).value()));
+}
+
+// Runs a frontier by hand: starts whatever may start, but nothing named in `held`.
+struct Driver {
+  plan::RankPlan rank;
+  plan::Frontier frontier;
+  explicit Driver(plan::RankPlan r) : rank(std::move(r)), frontier(rank) { frontier.admit(rank.program("train"), 0); }
+
+  std::vector<std::string> run_without(const std::vector<std::string>& held) {
+    std::vector<std::string> done;
+    for (bool any = true; any;) {
+      any = false;
+      for (std::size_t l = 0; l < rank.lanes.size(); ++l)
+        if (const auto ready = frontier.next(plan::LaneId(l))) {
+          const std::string token = plan::token(rank.programs[static_cast<std::size_t>(ready->program)].ops[static_cast<std::size_t>(ready->op)]);
+          if (std::find(held.begin(), held.end(), token) != held.end()) continue;
+          frontier.start(plan::LaneId(l));
+          frontier.finish(plan::LaneId(l), *ready);
+          done.push_back(token);
+          any = true;
+        }
+    }
+    return done;
+  }
+};
+bool holds(const std::vector<std::string>& list, const std::string& token) { return std::find(list.begin(), list.end(), token) != list.end(); }
+
+TEST(Strategy, reduction_overlaps_the_backward_pass_of_earlier_layers) {
+  Driver driver(coarse_plan(resolved(small(2))).value().rank_plan(0));
+  const auto done = driver.run_without({"B.s0.m0"});
+  EXPECT_TRUE(holds(done, "AR.b0"));
+  EXPECT_FALSE(holds(done, "AR.b1") || holds(done, "UPD.s2"));
+}
+
+TEST(Strategy, updates_start_before_later_buckets_are_reduced) {
+  Driver driver(coarse_plan(resolved(small(2))).value().rank_plan(0));
+  const auto done = driver.run_without({"AR.b1"});
+  EXPECT_TRUE(holds(done, "UPD.s2") && holds(done, "UPD.s1"));
+  EXPECT_FALSE(holds(done, "UPD.s0"));
+}
+
+}  // namespace
+}  // namespace trainyard::strategy

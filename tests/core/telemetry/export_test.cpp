@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <sstream>
+
+#include "core/telemetry/export_csv.h"
+#include "core/telemetry/export_trace.h"
+#include "tests/core/telemetry/support.h"
+
+namespace trainyard::telemetry {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(ExportCsv, writes_one_line_for_each_logged_number_and_the_figures_over_all_ranks) {
+  History history;
+  take_json(history, FrameType::header, -1, small_header(2));
+  take_events(history, 0, {metric(Metric::loss_sum, 0, 0.1, 0), metric(Metric::samples, 0, 2, 0.25)});
+  take_events(history, 1, {metric(Metric::loss_sum, 0, 0.3, 0), metric(Metric::samples, 0, 2, 0.5), metric(Metric::sent_payload_bytes, 0, 1e15, 0.5, 7)});
+  std::ostringstream out;
+  ASSERT_TRUE(export_csv(history, out));
+  EXPECT_EQ(out.str(),
+            "metric,rank,index,step,seconds,value\n"
+            "loss_sum,0,0,0,0,0.1\n"
+            "loss_sum,1,0,0,0,0.3\n"
+            "samples,0,0,0,0.25,2\n"
+            "samples,1,0,0,0.5,2\n"
+            "sent_payload_bytes,1,7,0,0.5,1e+15\n"
+            "train_loss,-1,0,0,0.5,0.1\n");
+}
+
+TEST(ExportCsv, a_full_disk_is_a_problem) {
+  std::ofstream full("/dev/full");
+  EXPECT_FALSE(export_csv(History(), full));
+}
+
+const std::vector<OpNames> kNames = {{{{"train", {{"F.s0", "compute"}, {"SEND.c1>\"r1\"", "send.g0"}}}}}};
+
+base::Json exported(const std::filesystem::path& run_directory, const std::vector<OpNames>& names) {
+  std::ostringstream out;
+  const auto written = export_trace(run_directory, names, out);
+  EXPECT_TRUE(written) << base::to_string(written.error());
+  const auto json = base::parse_json(out.str(), "trace");
+  EXPECT_TRUE(json) << base::to_string(json.error());
+  return json->at("traceEvents");
+}
+
+void record(const std::filesystem::path& path, int rank, const std::vector<Event>& events) {
+  auto writer = RecordingWriter::create(path, small_header());
+  ASSERT_TRUE(writer);
+  ASSERT_TRUE(writer->append_events(rank, events));
+  ASSERT_TRUE(writer->close());
+}
+
+TEST(ExportTrace, an_op_is_a_slice_on_the_lane_of_its_rank) {
+  const TemporaryDirectory directory;
+  record(directory.recording(), 0, {op(0, 0, 3, 1'000'001, 1'000'001, 3'500'002, 64), metric(Metric::samples, 0, 1, 0)});
+  const base::Json trace = exported(directory.path(), kNames);
+  ASSERT_EQ(trace.size(), 3u);
+  EXPECT_EQ(trace[0], base::Json::parse(R"({"ph":"M","name":"process_name","pid":0,"tid":0,"args":{"name":"rank 0"}})"));
+  EXPECT_EQ(trace[1], base::Json::parse(R"({"ph":"M","name":"thread_name","pid":0,"tid":0,"args":{"name":"compute"}})"));
+  EXPECT_EQ(trace[2], base::Json::parse(R"({"ph":"X","name":"F.s0","cat":"op","pid":0,"tid":0,"ts":1000.001,"dur":2500.001,
+                                            "args":{"step":3,"bytes":64.0,"program":"train"}})"));
+}
+
+TEST(ExportTrace, waiting_for_a_peer_is_a_slice_of_its_own) {
+  const TemporaryDirectory directory;
+  record(directory.recording(), 0, {op(0, 1, 0, 1000, 5000, 6000, 8)});
+  const base::Json trace = exported(directory.path(), kNames);
+  ASSERT_EQ(trace.size(), 4u);
+  EXPECT_EQ(trace[2]["name"], "wait");
+  EXPECT_EQ(trace[2]["ts"], 1);
+  EXPECT_EQ(trace[2]["dur"], 4);
+  EXPECT_EQ(trace[3]["name"], "SEND.c1>\"r1\"");
+  EXPECT_EQ(trace[3]["ts"], 5);
+  EXPECT_EQ(trace[3]["dur"], 1);
+}
+
+TEST(ExportTrace, each_lane_and_rank_is_named_once) {
+  const TemporaryDirectory directory;
+  record(directory.recording(), 0, {op(0, 0, 0, 0, 0, 1), op(0, 1, 0, 1, 1, 2), op(0, 0, 1, 2, 2, 3), op(0, 1, 1, 3, 3, 4)});
+  int names = 0;
+  for (const auto& entry : exported(directory.path(), kNames)) names += entry["ph"] == "M" ? 1 : 0;
+  EXPECT_EQ(names, 3);
+}
+
+TEST(ExportTrace, ops_without_a_name_are_shown_by_their_numbers) {
+  const TemporaryDirectory directory;
+  record(directory.recording(), 5, {op(2, 11, 0, 0, 0, 1, std::nan(""))});
+  const base::Json trace = exported(directory.path(), kNames);
+  EXPECT_EQ(trace[1]["args"]["name"], "unnamed");
+  EXPECT_EQ(trace[2]["name"], "op 2.11");
+  EXPECT_EQ(trace[2]["pid"], 5);
+}
+
+TEST(ExportTrace, a_run_without_ops_is_an_empty_trace) {
+  const TemporaryDirectory directory;
+  record(directory.recording(), 0, {});
+  EXPECT_TRUE(exported(directory.path(), {}).empty());
+}
+
+TEST(ExportTrace, after_damage_the_json_is_still_valid) {
+  const TemporaryDirectory directory;
+  const Event event = op(0, 0, 0, 0, 0, 1);
+  const std::string_view payload(reinterpret_cast<const char*>(&event), sizeof event);
+  write_bytes(directory.recording(), frame_bytes(1, -1, R"({"schema":1})") + frame_bytes(3, 0, payload) + "this is no frame at all");
+  std::ostringstream out;
+  const auto written = export_trace(directory.path(), kNames, out);
+  ASSERT_FALSE(written);
+  EXPECT_THAT(written.error().what, HasSubstr("no frame begins here"));
+  const auto json = base::parse_json(out.str(), "trace");
+  ASSERT_TRUE(json);
+  EXPECT_EQ(json->at("traceEvents").size(), 3u);
+}
+
+TEST(ExportTrace, a_full_disk_is_a_problem) {
+  const TemporaryDirectory directory;
+  record(directory.recording(), 0, {op(0, 0, 0, 0, 0, 1)});
+  std::ofstream full("/dev/full");
+  EXPECT_FALSE(export_trace(directory.path(), kNames, full));
+}
+
+}  // namespace
+}  // namespace trainyard::telemetry

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/telemetry/history.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/core/telemetry/support.h"
+
+namespace trainyard::telemetry {
+namespace {
+
+using testing::HasSubstr;
+
+History history_of(int ranks) {
+  History history;
+  take_json(history, FrameType::header, -1, small_header(ranks));
+  return history;
+}
+
+std::vector<Event> report(int step, double loss_sum, double correct, double samples, double at_seconds) {
+  return {metric(Metric::loss_sum, step, loss_sum, at_seconds), metric(Metric::correct, step, correct, at_seconds),
+          metric(Metric::samples, step, samples, at_seconds)};
+}
+
+TEST(History, reads_a_recording_with_a_frame_of_every_kind) {
+  const TemporaryDirectory directory;
+  write_small_recording(directory.recording());
+  const auto history = History::load(directory.path());
+  ASSERT_TRUE(history) << base::to_string(history.error());
+  EXPECT_EQ(history->damage(), "");
+  EXPECT_EQ(history->ranks(), 2);
+  EXPECT_EQ(history->segments(), (std::vector<std::string>{"linear1", "linear2"}));
+  EXPECT_EQ(history->header().at("run"), "r1");
+  EXPECT_EQ(history->state().at("state"), "finished");
+  EXPECT_EQ(history->result().at("status"), "completed");
+  EXPECT_EQ(history->plan_text(0), "program train\n");
+  EXPECT_EQ(history->plan_text(1), "");
+  ASSERT_EQ(history->log().size(), 1u);
+  EXPECT_EQ(history->log()[0].text, "ready");
+  EXPECT_EQ(history->log()[0].rank, 1);
+  ASSERT_EQ(history->train_loss().size(), 1u);
+  EXPECT_DOUBLE_EQ(history->train_loss()[0].value, 1.5);
+}
+
+TEST(History, keeps_series_by_metric_rank_and_index_as_logged) {
+  History history = history_of(2);
+  take_events(history, 1, {metric(Metric::local_gradient_norm, 0, 0.5, 10, 3), metric(Metric::local_gradient_norm, 2, 0.25, 10.5, 3)});
+  const Series* series = history.find({Metric::local_gradient_norm, 1, 3});
+  ASSERT_NE(series, nullptr);
+  EXPECT_EQ(series->steps, (std::vector<std::int32_t>{0, 2}));
+  EXPECT_EQ(series->seconds, (std::vector<double>{0, 0.5}));
+  EXPECT_EQ(series->values, (std::vector<double>{0.5, 0.25}));
+  EXPECT_EQ(history.find({Metric::local_gradient_norm, 0, 3}), nullptr);
+}
+
+TEST(History, seconds_count_from_the_first_thing_that_was_timed) {
+  History history = history_of(1);
+  take_json(history, FrameType::state, -1, {{"state", "running"}, {"time_ns", 1'000'000'000}});
+  take_json(history, FrameType::log, 0, {{"level", "info"}, {"time_ns", 1'500'000'000}, {"text", "hello"}});
+  take_events(history, 0, {op(0, 4, 7, 3'000'000'000, 3'500'000'000, 4'000'000'000, 256)});
+  EXPECT_DOUBLE_EQ(history.log()[0].seconds, 0.5);
+  ASSERT_EQ(history.ops().size(), 1u);
+  const OpRecord& record = history.ops()[0];
+  EXPECT_DOUBLE_EQ(record.begin, 2);
+  EXPECT_DOUBLE_EQ(record.ready, 2.5);
+  EXPECT_DOUBLE_EQ(record.end, 3);
+  EXPECT_EQ(record.op, 4);
+  EXPECT_EQ(record.step, 7);
+  EXPECT_EQ(record.bytes, 256);
+}
+
+TEST(History, a_loss_is_weighted_by_samples_over_all_ranks) {
+  History history = history_of(2);
+  take_events(history, 0, report(0, 30, 5, 10, 1));
+  EXPECT_TRUE(history.train_loss().empty()) << "rank 1 has not reported";
+  take_events(history, 1, report(0, 2, 1, 2, 3));
+  ASSERT_EQ(history.train_loss().size(), 1u);
+  EXPECT_DOUBLE_EQ(history.train_loss()[0].value, 32.0 / 12);
+  EXPECT_DOUBLE_EQ(history.train_loss()[0].seconds, 2);
+  ASSERT_EQ(history.train_accuracy().size(), 1u);
+  EXPECT_DOUBLE_EQ(history.train_accuracy()[0].value, 0.5);
+}
+
+TEST(History, a_rank_that_runs_ahead_waits_for_the_others) {
+  History history = history_of(2);
+  for (int step = 0; step < 3; ++step) take_events(history, 0, report(step, step, 0, 1, step));
+  for (int step = 0; step < 3; ++step) take_events(history, 1, report(step, step, 0, 1, step));
+  ASSERT_EQ(history.train_loss().size(), 3u);
+  for (int step = 0; step < 3; ++step) {
+    EXPECT_EQ(history.train_loss()[static_cast<std::size_t>(step)].step, step);
+    EXPECT_DOUBLE_EQ(history.train_loss()[static_cast<std::size_t>(step)].value, step);
+  }
+}
+
+TEST(History, a_step_that_lost_a_report_has_no_value_and_the_next_one_has) {
+  History history = history_of(2);
+  take_events(history, 0, report(0, 1, 1, 1, 0));
+  take_events(history, 1, {metric(Metric::correct, 0, 1, 0), metric(Metric::samples, 0, 1, 0)});  // its loss was dropped
+  EXPECT_TRUE(history.train_loss().empty());
+  EXPECT_EQ(history.train_accuracy().size(), 1u);
+  take_events(history, 0, report(1, 1, 1, 1, 1));  // rank 1 lost all of step 1
+  take_events(history, 0, report(2, 4, 1, 1, 2));
+  take_events(history, 1, report(2, 2, 1, 1, 2));
+  ASSERT_EQ(history.train_loss().size(), 1u);
+  EXPECT_EQ(history.train_loss()[0].step, 2);
+  EXPECT_DOUBLE_EQ(history.train_loss()[0].value, 3);
+}
+
+TEST(History, held_out_figures_are_gathered_apart) {
+  History history = history_of(1);
+  take_events(history, 0, {metric(Metric::held_out_loss_sum, 9, 5, 0), metric(Metric::held_out_correct, 9, 8, 0), metric(Metric::held_out_samples, 9, 10, 0)});
+  EXPECT_TRUE(history.train_loss().empty());
+  ASSERT_EQ(history.held_out_loss().size(), 1u);
+  EXPECT_EQ(history.held_out_loss()[0].step, 9);
+  EXPECT_DOUBLE_EQ(history.held_out_loss()[0].value, 0.5);
+  EXPECT_DOUBLE_EQ(history.held_out_accuracy()[0].value, 0.8);
+}
+
+TEST(History, keeps_the_last_ops_and_counts_those_it_forgot) {
+  History history = history_of(1);
+  const std::size_t written = History::kept_ops * 2;
+  std::vector<Event> block(1000);
+  for (std::size_t i = 0; i < written; i += block.size()) {
+    for (std::size_t j = 0; j < block.size(); ++j) block[j] = op(0, 0, static_cast<int>(i + j), 0, 0, 0);
+    take_events(history, 0, block);
+  }
+  EXPECT_GE(history.ops().size(), History::kept_ops);
+  EXPECT_LE(history.ops().size(), History::kept_ops + History::kept_ops / 4);
+  EXPECT_EQ(history.forgotten_ops() + history.ops().size(), written);
+  EXPECT_EQ(history.ops().front().step, static_cast<int>(history.forgotten_ops()));
+  EXPECT_EQ(history.ops().back().step, static_cast<int>(written - 1));
+}
+
+TEST(History, a_torn_tail_is_told_and_the_rest_is_there) {
+  const TemporaryDirectory directory;
+  write_small_recording(directory.recording());
+  const std::string bytes = file_bytes(directory.recording());
+  write_bytes(directory.recording(), bytes.substr(0, bytes.size() - 3));
+  const auto history = History::load(directory.path());
+  ASSERT_TRUE(history);
+  EXPECT_THAT(history->damage(), HasSubstr("ends inside a frame"));
+  EXPECT_EQ(history->result().at("status"), "completed");
+}
+
+TEST(History, damage_is_told_and_what_came_before_it_stands) {
+  const TemporaryDirectory directory;
+  write_bytes(directory.recording(), frame_bytes(1, -1, R"({"schema":1,"ranks":1})") + frame_bytes(2, 0, "plan") + "what is this, then?!");
+  const auto history = History::load(directory.path());
+  ASSERT_TRUE(history);
+  EXPECT_THAT(history->damage(), HasSubstr("no frame begins here"));
+  EXPECT_EQ(history->plan_text(0), "plan");
+}
+
+TEST(History, no_recording_is_a_problem) {
+  const TemporaryDirectory directory;
+  EXPECT_FALSE(History::load(directory.path()));
+}
+
+TEST(History, refuses_frames_that_make_no_sense) {
+  History history;
+  const auto take = [&](FrameType type, std::string_view payload) { return history.take({type, 0, std::as_bytes(std::span(payload))}).has_value(); };
+  for (const char* header : {"{}", "[]", R"({"ranks":0})", R"({"ranks":1e30})", R"({"ranks":99999999999})", R"({"ranks":"2"})"})
+    EXPECT_FALSE(take(FrameType::header, header)) << header;
+  EXPECT_FALSE(take(FrameType::state, "7"));
+  EXPECT_FALSE(take(FrameType::log, "no json"));
+  EXPECT_FALSE(take(FrameType::events, "not 48 bytes"));
+  EXPECT_FALSE(take(FrameType::events, std::string(48, '\xEE')));
+  EXPECT_TRUE(history.header().is_null());
+  EXPECT_TRUE(history.states().empty());
+}
+
+TEST(History, passes_over_frames_and_metrics_of_later_versions) {
+  History history = history_of(1);
+  EXPECT_TRUE(history.take({FrameType{99}, 0, {}}));
+  Event unknown = metric(Metric::loss_sum, 0, 1, 0);
+  unknown.subject = 999;
+  take_events(history, 0, {unknown});
+  EXPECT_TRUE(history.series().empty());
+}
+
+}  // namespace
+}  // namespace trainyard::telemetry

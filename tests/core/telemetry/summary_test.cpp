@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/telemetry/summary.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/core/telemetry/support.h"
+
+namespace trainyard::telemetry {
+namespace {
+
+// Steps of one rank, back to back from `begin` on: `samples` each.
+std::vector<Event> steps(double begin, const std::vector<double>& seconds, double samples) {
+  std::vector<Event> events;
+  double now = begin;
+  for (std::size_t i = 0; i < seconds.size(); ++i) {
+    now += seconds[i];
+    events.push_back(metric(Metric::loss_sum, static_cast<int>(i), samples * 2, now));
+    events.push_back(metric(Metric::samples, static_cast<int>(i), samples, now));
+    events.push_back(metric(Metric::step_seconds, static_cast<int>(i), seconds[i], now));
+  }
+  return events;
+}
+
+History history_of(const std::vector<std::vector<Event>>& by_rank) {
+  History history;
+  take_json(history, FrameType::header, -1, small_header(static_cast<int>(by_rank.size())));
+  for (std::size_t rank = 0; rank < by_rank.size(); ++rank) take_events(history, static_cast<int>(rank), by_rank[rank]);
+  return history;
+}
+
+TEST(Summary, of_nothing_is_zero_and_absent) {
+  const Summary summary = summarize(History());
+  EXPECT_EQ(summary.steps, 0);
+  EXPECT_EQ(summary.samples, 0);
+  EXPECT_EQ(summary.wall_seconds, 0);
+  EXPECT_FALSE(summary.step_seconds);
+  EXPECT_FALSE(summary.train_loss);
+  EXPECT_FALSE(summary.held_out_accuracy);
+  EXPECT_TRUE(summary.ranks.empty());
+}
+
+TEST(Summary, a_step_takes_as_long_as_its_slowest_rank) {
+  const Summary summary = summarize(history_of({steps(1, {0.5, 0.25, 0.25}, 10), steps(1, {0.25, 0.5, 0.25}, 10)}));
+  ASSERT_TRUE(summary.step_seconds);
+  EXPECT_EQ(summary.steps, 3);
+  EXPECT_DOUBLE_EQ(summary.step_seconds->median, 0.5);
+  EXPECT_DOUBLE_EQ(summary.step_seconds->p95, 0.5);
+  EXPECT_EQ(summary.samples, 60);
+  EXPECT_DOUBLE_EQ(summary.wall_seconds, 1);
+  EXPECT_DOUBLE_EQ(summary.samples_per_second, 60);
+  EXPECT_DOUBLE_EQ(*summary.train_loss, 2);
+}
+
+TEST(Summary, a_step_that_some_rank_has_not_finished_does_not_count) {
+  const Summary summary = summarize(history_of({steps(0, {0.25, 0.25}, 1), steps(0, {0.5}, 1)}));
+  EXPECT_EQ(summary.steps, 1);
+  EXPECT_DOUBLE_EQ(summary.step_seconds->median, 0.5);
+}
+
+TEST(Summary, quantiles_are_of_logged_times) {
+  std::vector<double> hundred;
+  for (int i = 100; i > 0; --i) hundred.push_back(i);
+  const Summary of_hundred = summarize(history_of({steps(0, hundred, 1)}));
+  EXPECT_DOUBLE_EQ(of_hundred.step_seconds->median, 50.5);
+  EXPECT_DOUBLE_EQ(of_hundred.step_seconds->p95, 95);
+  const Summary of_one = summarize(history_of({steps(0, {3}, 1)}));
+  EXPECT_DOUBLE_EQ(of_one.step_seconds->median, 3);
+  EXPECT_DOUBLE_EQ(of_one.step_seconds->p95, 3);
+  const Summary of_21 = summarize(history_of({steps(0, std::vector(hundred.begin() + 79, hundred.end()), 1)}));
+  EXPECT_DOUBLE_EQ(of_21.step_seconds->median, 11);
+  EXPECT_DOUBLE_EQ(of_21.step_seconds->p95, 20);
+}
+
+TEST(Summary, time_between_steps_is_in_the_wall_time_but_not_in_the_rate) {
+  History history = history_of({steps(0, {0.5}, 4)});
+  take_events(history, 0, {metric(Metric::samples, 1, 4, 2.5), metric(Metric::step_seconds, 1, 0.5, 2.5)});  // 1.5 s of a held-out pass
+  const Summary summary = summarize(history);
+  EXPECT_DOUBLE_EQ(summary.wall_seconds, 2.5);
+  EXPECT_DOUBLE_EQ(summary.samples_per_second, 8);
+}
+
+TEST(Summary, byte_totals_are_the_last_counters_over_all_peers) {
+  History history = history_of({{}, {}});
+  take_events(
+      history, 0,
+      {metric(Metric::sent_payload_bytes, 0, 100, 0, 1), metric(Metric::sent_payload_bytes, 1, 200, 1, 1), metric(Metric::sent_payload_bytes, 1, 50, 1, 2),
+       metric(Metric::sent_header_bytes, 1, 8, 1, 1), metric(Metric::received_payload_bytes, 1, 70, 1, 1), metric(Metric::received_header_bytes, 1, 9, 1, 1),
+       metric(Metric::dropped_events, 1, 3, 1)});
+  take_events(history, 1, {metric(Metric::memory_bytes, 0, 4096, 0), metric(Metric::memory_bytes, 1, 1024, 1)});
+  const Summary summary = summarize(history);
+  ASSERT_EQ(summary.ranks.size(), 2u);
+  EXPECT_EQ(summary.ranks[0].sent_payload_bytes, 250);
+  EXPECT_EQ(summary.ranks[0].sent_header_bytes, 8);
+  EXPECT_EQ(summary.ranks[0].received_payload_bytes, 70);
+  EXPECT_EQ(summary.ranks[0].received_header_bytes, 9);
+  EXPECT_EQ(summary.ranks[0].dropped_events, 3);
+  EXPECT_EQ(summary.ranks[1].sent_payload_bytes, 0);
+  EXPECT_EQ(summary.ranks[1].peak_memory_bytes, 4096);
+}
+
+TEST(Summary, the_last_held_out_figures_stand) {
+  History history = history_of({{}});
+  for (const auto& [step, correct] : {std::pair{9, 5.0}, {19, 9.0}})
+    take_events(history, 0,
+                {metric(Metric::held_out_loss_sum, step, 10 - correct, 0), metric(Metric::held_out_correct, step, correct, 0),
+                 metric(Metric::held_out_samples, step, 10, 0)});
+  const Summary summary = summarize(history);
+  EXPECT_DOUBLE_EQ(*summary.held_out_accuracy, 0.9);
+  EXPECT_DOUBLE_EQ(*summary.held_out_loss, 0.1);
+}
+
+}  // namespace
+}  // namespace trainyard::telemetry

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/topology/topology.h"
+
+#include <gmock/gmock.h>
+
+namespace trainyard::topology {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+Host host(std::string name, std::initializer_list<std::string> devices) {
+  Host made;
+  made.name = std::move(name);
+  for (const std::string& device : devices) made.devices.push_back({.name = device});
+  return made;
+}
+
+Link link(std::string from, std::string to) { return {.from = std::move(from), .to = std::move(to)}; }
+
+std::vector<std::string> places(const base::Problems& problems) {
+  std::vector<std::string> wheres;
+  for (const auto& problem : problems) wheres.push_back(problem.where);
+  return wheres;
+}
+
+TEST(topology, a_sound_drawing_has_no_problems) {
+  const Topology drawing{{host("a", {"a0", "a1"}), host("b", {"b0"})}, {{.name = "s"}}, {link("a", "s"), link("b", "s"), link("a0", "a1")}};
+  EXPECT_THAT(validate(drawing, "topology"), IsEmpty());
+}
+
+TEST(topology, nothing_drawn_is_no_problem_of_the_drawing) { EXPECT_THAT(validate({}, "topology"), IsEmpty()); }
+
+TEST(topology, every_problem_is_found_at_once) {
+  const Topology drawing{
+      {host("a", {"a0", "a0"}), host("", {"b0"})}, {{.name = "a"}}, {link("a", "nowhere"), link("a", "a"), link("a0", "b0"), link("a0", "a")}};
+  EXPECT_THAT(places(validate(drawing, "topology")), ElementsAre("topology.hosts[0].devices[1].name", "topology.hosts[1].name", "topology.switches[0].name",
+                                                                 "topology.links[0].to", "topology.links[1]", "topology.links[2]", "topology.links[3]"));
+}
+
+TEST(topology, a_taken_name_says_who_has_it) {
+  const auto problems = validate({{host("a", {"x"}), host("b", {"x"})}, {}, {}}, "topology");
+  ASSERT_EQ(problems.size(), 1U);
+  EXPECT_EQ(problems[0].what, "the name \"x\" is taken by topology.hosts[0].devices[0]");
+}
+
+TEST(topology, both_ends_of_a_link_are_looked_at) {
+  EXPECT_THAT(places(validate({{host("a", {})}, {}, {link("p", "q")}}, "t")), ElementsAre("t.links[0].from", "t.links[0].to"));
+}
+
+TEST(topology, a_device_is_linked_within_its_host_only) {
+  const Topology drawing{{host("a", {"a0"}), host("b", {"b0"})}, {{.name = "s"}}, {link("a0", "s"), link("b", "a0")}};
+  EXPECT_THAT(places(validate(drawing, "t")), ElementsAre("t.links[0]", "t.links[1]"));
+}
+
+TEST(topology, a_document_reads_back_what_was_written) {
+  Topology drawing{{host("a", {"a0", "a1"})}, {{.name = "s", .x = 3, .y = -2}}, {link("a", "s")}};
+  drawing.hosts[0].devices[1].kind = DeviceKind::tpu;
+  drawing.hosts[0].devices[1].role = Role::idle;
+  Topology read;
+  base::Problems problems;
+  base::read_document(base::write_document(drawing), read, "topology", problems);
+  EXPECT_THAT(problems, IsEmpty());
+  EXPECT_EQ(read, drawing);
+}
+
+}  // namespace
+}  // namespace trainyard::topology

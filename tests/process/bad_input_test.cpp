@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Bad input, one row a kind: `run` refuses it with exit code 2, says where and what, and makes no run.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "run_program.h"
+#include "tests/core/data/files.h"
+
+namespace trainyard::process {
+namespace {
+
+using base::Json;
+using data::gzip;
+using data::idx;
+using testing::HasSubstr;
+
+const std::string kFour = example("four_devices_mirrored_digits"), kOne = example("one_device_digits");
+
+using Arguments = std::vector<std::string>;
+using Make = std::function<Arguments(const Scratch& scratch)>;
+
+struct Bad {
+  const char* name;
+  Make arguments;                 // after "run"
+  std::vector<std::string> told;  // all of it
+  bool found_by_rank = false;     // only reading the samples shows it
+  int exit_code = 2;
+};
+
+void PrintTo(const Bad& row, std::ostream* out) { *out << row.name; }
+
+Make text(const std::string& document) {
+  return [document](const Scratch& scratch) { return Arguments{scratch.write("e.json", document)}; };
+}
+
+Make edited(const std::function<void(Json&)>& edit) {
+  return [edit](const Scratch& scratch) {
+    Json document = Json::parse(read(kFour));
+    edit(document);
+    return Arguments{scratch.write("e.json", document.dump())};
+  };
+}
+
+Make set(const std::string& experiment, const std::vector<std::string>& overrides) {
+  return [=](const Scratch&) {
+    Arguments arguments{experiment};
+    for (const std::string& value : overrides) arguments.insert(arguments.end(), {"--set", value});
+    return arguments;
+  };
+}
+
+// The example on files: `images` and `labels` with these bytes.
+Make on_idx(const std::string& images_name, const std::string& images, const std::string& labels) {
+  return [=](const Scratch& scratch) {
+    scratch.write(images_name, images);
+    scratch.write("labels", labels);
+    return Arguments{kOne,
+                     "--data-directory",
+                     (scratch / "").string(),
+                     "--set",
+                     "data.kind=idx",
+                     "--set",
+                     "data.images=" + images_name,
+                     "--set",
+                     "data.labels=labels",
+                     "--set",
+                     "data.train_samples=2",
+                     "--set",
+                     "data.held_out_samples=1",
+                     "--set",
+                     "training.batch_per_rank=1"};
+  };
+}
+
+Make on_csv(const std::string& content) {
+  return [=](const Scratch& scratch) {
+    scratch.write("table.csv", content);
+    return Arguments{kOne,
+                     "--data-directory",
+                     (scratch / "").string(),
+                     "--set",
+                     "data.kind=csv",
+                     "--set",
+                     "data.file=table.csv",
+                     "--set",
+                     "data.label_column=kind",
+                     "--set",
+                     "data.train_samples=2",
+                     "--set",
+                     "data.held_out_samples=1",
+                     "--set",
+                     "training.batch_per_rank=1"};
+  };
+}
+
+const std::string kThreeImages = idx({3, 2, 2}, std::string(12, '\x40')), kThreeLabels = idx({3}, std::string("\0\1\0", 3));
+
+std::vector<Bad> documents() {
+  return {
+      {"no_such_file", [](const Scratch& scratch) { return Arguments{(scratch / "none.json").string()}; }, {"none.json", "No such file"}},
+      {"a_directory", [](const Scratch& scratch) { return Arguments{(scratch / "").string()}; }, {"trainyard-cli-"}},
+      {"empty", text(""), {"e.json", "not JSON at line 1, column 1"}},
+      {"syntax_error", text("{\"version\": 1,\n  \"name\" \"x\"}"), {"e.json", "not JSON at line 2"}},
+      {"unknown_key", edited([](Json& e) { e["training"]["learning_rate"] = 0.1; }), {"e.json", "training.learning_rate", "unknown key"}},
+      {"wrong_type",
+       edited([](Json& e) { e["training"]["batch_per_rank"] = "many"; }),
+       {"e.json", "training.batch_per_rank", "expected a whole number, found the text"}},
+      {"huge_number", edited([](Json& e) { e["training"]["batch_per_rank"] = 1e300; }), {"training.batch_per_rank"}},
+      {"number_beyond_all", text("{\"version\": 1, \"training\": {\"clip_norm\": 1e400}}"), {"e.json", "not acceptable JSON"}},
+      {"not_a_number", edited([](Json& e) { e["training"]["optimizer"]["learning_rate"] = nullptr; }), {"training.optimizer.learning_rate", "null"}},
+      {"newer_version", edited([](Json& e) { e["version"] = 2; }), {"version", "this software reads version 1"}, false, 4},
+      {"unknown_strategy", edited([](Json& e) { e["strategy"]["kind"] = "mirored"; }), {"strategy.kind", "mirrored"}},
+      {"set_without_value", set(kFour, {"training.steps"}), {"training.steps"}},
+      {"set_unknown", set(kFour, {"training.stepps=3"}), {"training.stepps", "unknown key"}},
+  };
+}
+
+std::vector<Bad> meanings() {
+  return {
+      {"no_hosts", edited([](Json& e) { e["topology"]["hosts"] = Json::array(); }), {"topology.hosts"}},
+      {"zero_workers", edited([](Json& e) { e["topology"]["hosts"][0]["devices"] = Json::array(); }), {"topology", "work"}},
+      {"dangling_link",
+       edited([](Json& e) {
+         e["topology"]["links"] = Json::array({{{"from", "host0"}, {"to", "nowhere"}}});
+       }),
+       {"topology.links[0].to", "nowhere"}},
+      {"link_to_itself",
+       edited([](Json& e) {
+         e["topology"]["links"] = Json::array({{{"from", "host0"}, {"to", "host0"}}});
+       }),
+       {"topology.links[0]"}},
+      {"duplicate_names", edited([](Json& e) { e["topology"]["hosts"][0]["devices"][1]["name"] = "cpu0"; }), {"topology.hosts[0].devices[1].name", "cpu0"}},
+      {"unreachable_device",
+       edited([](Json& e) {
+         Json island = e["topology"]["hosts"][0];
+         island["name"] = "island";
+         island["devices"] = Json::array({island["devices"][0]});
+         island["devices"][0]["name"] = "cpu9";
+         e["topology"]["hosts"].push_back(island);
+       }),
+       {"no route", "cpu9"}},
+      {"another_machine", edited([](Json& e) { e["topology"]["hosts"][0]["address"] = "example.org"; }), {"topology.hosts[0].address", "example.org"}},
+      {"one_device_with_four", edited([](Json& e) { e["strategy"]["kind"] = "one_device"; }), {"strategy.kind", "4"}},
+      {"batch_smaller_than_the_ranks", set(kFour, {"data.train_samples=3"}), {"data.train_samples", "a global batch smaller than the ranks"}},
+      {"no_layers", edited([](Json& e) { e["model"]["layers"] = Json::array(); }), {"model.layers"}},
+      {"absent_gpu",
+       edited([](Json& e) {
+         e["topology"]["hosts"][0]["devices"][2]["kind"] = "gpu";
+         e["run"]["emulate"] = false;
+       }),
+       {"topology.hosts[0].devices[2]", "gpu"}},
+  };
+}
+
+std::vector<Bad> files() {
+  std::string lying = gzip(kThreeImages);
+  lying[lying.size() - 1] = '\x7f';  // the length that gzip promises
+  return {
+      {"missing_images", set(kOne, {"data.kind=idx", "data.images=none", "data.labels=nothing"}), {"data.images", "none", "the file is not there"}},
+      {"empty_idx", on_idx("images", "", kThreeLabels), {"data.images"}},
+      {"truncated_header", on_idx("images", kThreeImages.substr(0, 9), kThreeLabels), {"data.images"}},
+      {"truncated_idx", on_idx("images", kThreeImages.substr(0, kThreeImages.size() - 1), kThreeLabels), {"images", "truncated"}, true},
+      {"wrong_magic", on_idx("images", "PK\3\4" + kThreeImages, kThreeLabels), {"data.images", "50 4b 03 04"}},
+      {"lying_header", on_idx("images", idx({2'000'000'000, 4'000'000'000, 4'000'000'000}, "x"), kThreeLabels), {"data.images"}},
+      {"too_few_labels", on_idx("images", kThreeImages, idx({2}, std::string("\0\1", 2))), {"data.labels", "2"}},
+      {"truncated_gzip", on_idx("images.gz", gzip(kThreeImages).substr(0, 20), kThreeLabels), {"data.images", "images.gz"}},
+      {"garbage_gzip", on_idx("images.gz", "\x1f\x8b" + std::string(40, '\x55'), kThreeLabels), {"data.images", "images.gz"}},
+      {"lying_gzip", on_idx("images.gz", lying, kThreeLabels), {"images.gz", "gzip"}, true},
+      {"empty_csv", on_csv(""), {"data.file", "table.csv"}},
+      {"ragged_csv", on_csv("a,b,kind\n1,2,x\n3,y\n5,6,x\n"), {"data.file", "line 3"}},
+      {"text_in_csv", on_csv("a,b,kind\n1,2,x\n3,four,y\n5,6,x\n"), {"data.file", "line 3", "four"}},
+      {"csv_without_the_column", on_csv("a,b,c\n1,2,x\n3,4,y\n5,6,x\n"), {"table.csv, line 1", "kind"}},
+      {"binary_csv", on_csv(std::string("\0\1\2\xff\xfe\n\n\0", 8)), {"data."}},
+  };
+}
+
+class BadInput : public testing::TestWithParam<Bad> {};
+
+TEST_P(BadInput, is_refused_in_words) {
+  const Home home;
+  Arguments arguments{"run", "--json"};
+  for (const std::string& argument : GetParam().arguments(home.scratch())) arguments.push_back(argument);
+  const Ran ran = cli(arguments);
+  EXPECT_EQ(ran.exit_code, GetParam().exit_code) << ran.out;
+  EXPECT_THAT(ran.err, HasSubstr("error: "));
+  for (const std::string& word : GetParam().told) EXPECT_THAT(ran.err, HasSubstr(word));
+  const Json result = ran.result();
+  EXPECT_EQ(result.value("status", ""), GetParam().found_by_rank ? "failed" : "refused");
+  if (GetParam().found_by_rank) return;
+  EXPECT_FALSE(result["problems"].empty());
+  EXPECT_FALSE(std::filesystem::exists(home.runs()));
+}
+
+std::string name_of(const testing::TestParamInfo<Bad>& row) { return row.param.name; }
+
+INSTANTIATE_TEST_SUITE_P(Documents, BadInput, testing::ValuesIn(documents()), name_of);
+INSTANTIATE_TEST_SUITE_P(Meanings, BadInput, testing::ValuesIn(meanings()), name_of);
+INSTANTIATE_TEST_SUITE_P(Files, BadInput, testing::ValuesIn(files()), name_of);
+
+}  // namespace
+}  // namespace trainyard::process

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The verbs that take an experiment and run nothing: plan, check, simulate, validate.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli_program.h"
+
+namespace trainyard::process {
+namespace {
+
+using testing::Each;
+using testing::HasSubstr;
+using testing::IsSupersetOf;
+
+const std::string kMirrored = example("four_devices_mirrored_digits");
+
+TEST(CliUsage, no_verb_an_unknown_verb_and_an_unknown_option_exit_with_2) {
+  EXPECT_EQ(cli({}).exit_code, 2);
+  EXPECT_EQ(cli({"frobnicate"}).exit_code, 2);
+  EXPECT_EQ(cli({"validate", kMirrored, "--frobnicate"}).exit_code, 2);
+  EXPECT_EQ(cli({"validate"}).exit_code, 2);
+  EXPECT_EQ(cli({"list", "everything"}).exit_code, 2);
+}
+
+TEST(CliUsage, every_verb_has_help_with_examples) {
+  for (const char* verb : {"run", "plan", "check", "simulate", "validate", "replay", "export", "list", "bench", "doctor", "completion"}) {
+    const Ran help = cli({verb, "--help"});
+    EXPECT_EQ(help.exit_code, 0) << verb;
+    EXPECT_THAT(help.out, HasSubstr(std::string("trainyard-cli ") + verb)) << verb;
+    EXPECT_THAT(help.out, HasSubstr("Example")) << verb;
+    EXPECT_EQ(help.err, "") << verb;
+  }
+}
+
+TEST(CliUsage, help_names_every_verb_but_the_hidden_one) {
+  const Ran help = cli({"--help"});
+  EXPECT_EQ(help.exit_code, 0);
+  EXPECT_THAT(help.out, HasSubstr("simulate"));
+  EXPECT_THAT(help.out, testing::Not(HasSubstr("bench-rank")));
+}
+
+TEST(CliValidate, says_in_one_line_what_a_good_experiment_is) {
+  const Ran ran = cli({"validate", kMirrored});
+  EXPECT_EQ(ran.exit_code, 0);
+  EXPECT_THAT(ran.out, testing::MatchesRegex("ok: [^\n]*4 ranks, mirrored, 235,146 parameters, global batch 128, 2,500 steps\n"));
+  EXPECT_EQ(ran.err, "");
+}
+
+TEST(CliValidate, says_all_problems_at_once_with_their_fields) {
+  const Ran ran = cli({"validate", kMirrored, "--set", "data.noise=11", "--set", "training.optimizer.momentum=2", "--json"});
+  EXPECT_EQ(ran.exit_code, 2);
+  const base::Json problems = ran.result().at("problems");
+  ASSERT_EQ(problems.size(), 2u) << problems;
+  EXPECT_THAT(ran.out, HasSubstr("data.noise"));
+  EXPECT_THAT(ran.out, HasSubstr("training.optimizer.momentum"));
+  for (const base::Json& problem : problems) EXPECT_THAT(keys(problem), testing::ElementsAre("code", "where", "what", "accepted", "advice"));
+  EXPECT_THAT(ran.err, HasSubstr("error: "));
+}
+
+TEST(CliValidate, refuses_files_that_are_missing_broken_or_no_experiment) {
+  const Scratch scratch;
+  EXPECT_EQ(cli({"validate", scratch / "nowhere.json"}).exit_code, 2);
+  const Ran broken = cli({"validate", scratch.write("broken.json", "{\n  \"version\": 1,\n  oops\n}\n")});
+  EXPECT_EQ(broken.exit_code, 2);
+  EXPECT_THAT(broken.err, HasSubstr("broken.json"));
+  EXPECT_THAT(broken.err, HasSubstr("line 3"));
+  EXPECT_EQ(cli({"validate", scratch.write("list.json", "[1, 2]")}).exit_code, 2);
+  EXPECT_EQ(cli({"validate", scratch.write("empty.json", "")}).exit_code, 2);
+}
+
+TEST(CliSet, refuses_a_path_that_is_none_and_a_setting_without_a_value) {
+  const Ran unknown = cli({"plan", kMirrored, "--set", "training.batch_per_rnk=8"});
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("batch_per_rnk"));
+  EXPECT_EQ(cli({"plan", kMirrored, "--set", "training.batch_per_rank"}).exit_code, 2);
+}
+
+TEST(CliPlan, prints_one_line_an_op_and_with_expand_the_sends) {
+  const Ran coarse = cli({"plan", kMirrored}), expanded = cli({"plan", kMirrored, "--expand"});
+  EXPECT_EQ(coarse.exit_code, 0);
+  EXPECT_TRUE(coarse.out.starts_with("plan 1\n"));
+  EXPECT_THAT(coarse.out, HasSubstr("AR.b0 @comm.g0"));
+  EXPECT_THAT(expanded.out, HasSubstr("SEND.b0.t0"));
+  EXPECT_THAT(expanded.out, testing::Not(HasSubstr("AR.b0")));
+}
+
+TEST(CliPlan, prints_one_rank_or_a_grid_of_all) {
+  const Ran one = cli({"plan", kMirrored, "--rank", "2"});
+  EXPECT_TRUE(one.out.starts_with("rank 2\n")) << one.out;
+  EXPECT_THAT(one.out, testing::Not(HasSubstr("rank 3")));
+  const Ran grid = cli({"plan", kMirrored, "--grid"});
+  EXPECT_THAT(grid.out, HasSubstr("program train"));
+  EXPECT_THAT(grid.out, HasSubstr("r3 compute"));
+  EXPECT_EQ(cli({"plan", kMirrored, "--rank", "4"}).exit_code, 2);
+}
+
+TEST(CliPlan, json_has_a_line_a_rank_and_the_same_hash_as_check) {
+  const Ran plan = cli({"plan", kMirrored, "--expand", "--json"});
+  const auto lines = plan.lines();
+  ASSERT_EQ(lines.size(), 5u);
+  EXPECT_THAT(keys(lines[0]), testing::ElementsAre("type", "rank", "lanes", "buffers", "programs"));
+  const base::Json& op = lines[0]["programs"][0]["ops"][0];
+  EXPECT_EQ(op["token"], "LOAD.m0");
+  EXPECT_THAT(keys(op), IsSupersetOf({"token", "lane", "reads", "writes", "after", "flops"}));
+  EXPECT_EQ(plan.result()["hash"], cli({"check", kMirrored, "--json"}).result()["hash"]);
+}
+
+TEST(CliCheck, proves_the_examples_and_counts_the_bytes_of_the_ring) {
+  const Ran ran = cli({"check", kMirrored, "--json"});
+  EXPECT_EQ(ran.exit_code, 0);
+  const base::Json result = ran.result();
+  ASSERT_EQ(result["ranks"].size(), 4u);
+  std::int64_t bytes = 0;
+  for (const base::Json& rank : result["ranks"]) {
+    EXPECT_THAT(keys(rank), testing::ElementsAre("rank", "sent_bytes", "buffer_bytes", "shared_bytes", "peak_memory_bytes"));
+    bytes += rank["sent_bytes"].get<std::int64_t>();
+  }
+  EXPECT_EQ(bytes, 2 * 3 * 235'146 * 4);  // 2 (n - 1) times the gradient, over all ranks
+  EXPECT_EQ(cli({"check", example("one_device_digits")}).exit_code, 0);
+  EXPECT_EQ(cli({"check", example("four_hosts_ring_digits"), "--set", "strategy.algorithm=direct"}).exit_code, 0);
+}
+
+TEST(CliSimulate, gives_the_figures_of_the_contract_and_a_verdict) {
+  const Ran ran = cli({"simulate", kMirrored, "--json"});
+  EXPECT_EQ(ran.exit_code, 0);
+  const base::Json result = ran.result();
+  EXPECT_THAT(keys(result), IsSupersetOf({"step_seconds", "bubble_fraction", "wire_bytes", "ranks", "fingerprint", "one_device", "verdict"}));
+  EXPECT_GT(result["step_seconds"].get<double>(), 0);
+  EXPECT_EQ(result["wire_bytes"], 2 * 3 * 235'146 * 4);
+  EXPECT_EQ(result["ranks"].size(), 4u);
+  EXPECT_GT(result["ranks"][0]["peak_memory_bytes"].get<std::int64_t>(), 0);
+  EXPECT_GT(result["one_device"]["step_seconds"].get<double>(), 0);
+}
+
+TEST(CliSimulate, is_the_same_every_time_and_another_where_the_drawing_is_another) {
+  const auto fingerprint = [](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{"simulate", kMirrored, "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return cli(arguments).result()["fingerprint"].get<std::string>();
+  };
+  EXPECT_EQ(fingerprint({}), fingerprint({}));
+  EXPECT_NE(fingerprint({}), fingerprint({"--set", "topology.hosts[0].bus_bandwidth_bits_per_second=1e9"}));
+}
+
+TEST(CliSimulate, says_when_one_device_would_be_faster) {
+  const base::Json result = cli({"simulate", kMirrored, "--set", "topology.hosts[0].bus_bandwidth_bits_per_second=1e8", "--json"}).result();
+  EXPECT_LT(result["one_device"]["speedup"].get<double>(), 1);
+  EXPECT_THAT(result["verdict"].get<std::string>(), HasSubstr("one device would be"));
+  EXPECT_TRUE(cli({"simulate", example("one_device_digits"), "--json"}).result()["verdict"].is_null());
+}
+
+}  // namespace
+}  // namespace trainyard::process

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// trainyard-cli as a process, and what tests of it share.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/base/json.h"
+
+namespace trainyard::process {
+
+struct Ran {
+  int exit_code = -1;  // 128 + signal when one ended it
+  std::string out, err;
+  std::vector<base::Json> lines() const;  // of standard output, as NDJSON; fails the test where a line is none
+  base::Json result() const;              // the last line; fails the test when its type is not "result"
+};
+
+// Runs build/.../bin/trainyard-cli to its end. The examples of the source tree are those it lists.
+Ran cli(const std::vector<std::string>& arguments);
+Ran shell(const std::string& script);  // bash -c, with $CLI naming the program
+
+std::string example(const std::string& name);  // path of resources/experiments/NAME.json
+
+// A directory of the test's own, gone with it.
+class Scratch {
+ public:
+  Scratch();
+  ~Scratch();
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
+  std::string write(const std::string& name, const std::string& content) const;  // the path
+
+ private:
+  std::filesystem::path path_;
+};
+
+std::string read(const std::filesystem::path& path);
+std::vector<std::string> keys(const base::Json& object);
+
+}  // namespace trainyard::process

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The verbs that read a run: replay and export. The run is real, made once.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "cli_program.h"
+#include "core/telemetry/recording.h"
+
+namespace trainyard::process {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class CliRecording : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    scratch_ = new Scratch;
+    run_ = *scratch_ / "run";
+    finished_ = cli({"run", example("four_devices_mirrored_digits"), "--set", "data.train_samples=640", "--set", "data.held_out_samples=64", "--steps", "8",
+                     "--out", run_, "--json"});
+    ASSERT_EQ(finished_.exit_code, 0) << finished_.err;
+  }
+  static void TearDownTestSuite() {
+    delete scratch_;
+    scratch_ = nullptr;
+  }
+
+  // A copy of the run whose recording lost its last bytes.
+  static std::string torn(const std::string& name, std::size_t lost) {
+    const fs::path copy = *scratch_ / name;
+    fs::create_directories(copy);
+    const std::string whole = read(fs::path(run_) / telemetry::kRecordingFile);
+    scratch_->write(name + "/" + telemetry::kRecordingFile, whole.substr(0, whole.size() - lost));
+    return copy;
+  }
+
+  static std::size_t count(const std::vector<base::Json>& lines, const std::string& type) {
+    return static_cast<std::size_t>(std::count_if(lines.begin(), lines.end(), [&](const base::Json& line) { return line["type"] == type; }));
+  }
+
+  static Scratch* scratch_;
+  static std::string run_;
+  static Ran finished_;
+};
+Scratch* CliRecording::scratch_ = nullptr;
+std::string CliRecording::run_;
+Ran CliRecording::finished_;
+
+TEST_F(CliRecording, replay_ends_with_the_result_of_the_run) { EXPECT_EQ(cli({"replay", run_, "--json"}).result(), finished_.result()); }
+
+TEST_F(CliRecording, replay_tells_states_steps_and_log_in_order_of_time) {
+  const auto lines = cli({"replay", run_, "--every", "1", "--json"}).lines();
+  EXPECT_EQ(count(lines, "step"), 8u);
+  EXPECT_GE(count(lines, "state"), 2u);
+  EXPECT_GE(count(lines, "evaluation"), 1u);
+  EXPECT_GE(count(lines, "log"), 1u);
+  for (std::size_t i = 1; i + 1 < lines.size(); ++i) EXPECT_LE(lines[i - 1]["seconds"].get<double>(), lines[i]["seconds"].get<double>());
+}
+
+TEST_F(CliRecording, replay_for_people_names_the_experiment_and_how_it_ended) {
+  const Ran ran = cli({"replay", run_, "--every", "4"});
+  EXPECT_EQ(ran.exit_code, 0);
+  EXPECT_TRUE(ran.out.starts_with("Four devices, mirrored, digits: 4 ranks, recorded ")) << ran.out;
+  EXPECT_THAT(ran.out, HasSubstr("step 8  loss "));
+  EXPECT_THAT(ran.out, HasSubstr("completed after 8 steps"));
+}
+
+TEST_F(CliRecording, replay_of_a_torn_recording_tells_what_is_there_and_warns) {
+  const Ran ran = cli({"replay", torn("torn", read(fs::path(run_) / telemetry::kRecordingFile).size() / 2), "--json"});
+  EXPECT_EQ(ran.exit_code, 0);
+  EXPECT_THAT(ran.err, HasSubstr("warning: "));
+  EXPECT_EQ(ran.result()["status"], "unfinished");
+  EXPECT_NE(ran.result()["damage"], "");
+  EXPECT_GE(count(ran.lines(), "state"), 1u);
+}
+
+TEST_F(CliRecording, replay_and_export_refuse_what_is_no_run) {
+  const Scratch scratch;
+  scratch.write(telemetry::kRecordingFile, "this is not a recording, but long enough to have been one");
+  for (const std::string& directory : {std::string(scratch / "nowhere"), std::string(scratch / ""), std::string("/dev/null")}) {
+    EXPECT_EQ(cli({"replay", directory}).exit_code, 2) << directory;
+    const Ran ran = cli({"export", directory, "--format", "csv", "--out", scratch / "out.csv", "--json"});
+    EXPECT_EQ(ran.exit_code, 2) << directory;
+    EXPECT_THAT(ran.err, HasSubstr("error: ")) << directory;
+    EXPECT_FALSE(fs::exists(scratch / "out.csv"));
+  }
+}
+
+TEST_F(CliRecording, export_csv_has_every_logged_step) {
+  const std::string file = *scratch_ / "run.csv";
+  const Ran ran = cli({"export", run_, "--format", "csv", "--out", file, "--json"});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  const std::string text = read(file);
+  EXPECT_EQ(ran.result()["bytes"], text.size());
+  EXPECT_TRUE(text.starts_with("metric,rank,index,step,seconds,value"));
+  for (int step = 0; step < 8; ++step) EXPECT_THAT(text, HasSubstr("\ntrain_loss,-1,0," + std::to_string(step) + ","));
+}
+
+TEST_F(CliRecording, export_trace_names_the_ops_as_the_plan_does) {
+  const std::string file = *scratch_ / "run.trace.json";
+  const Ran ran = cli({"export", run_, "--format", "trace", "--out", file});
+  EXPECT_EQ(ran.exit_code, 0);
+  EXPECT_EQ(ran.err, "wrote " + file + "\n");
+  const base::Json trace = base::Json::parse(read(file), nullptr, false);
+  ASSERT_TRUE(trace.is_object());
+  std::size_t loads = 0;
+  for (const base::Json& event : trace["traceEvents"]) loads += event["name"] == "LOAD.m0" && event["args"].value("program", "") == "train" ? 1 : 0;
+  EXPECT_EQ(loads, 4u * 8u);
+}
+
+TEST_F(CliRecording, export_of_a_torn_recording_writes_what_is_there_and_warns) {
+  const std::string directory = torn("torn_for_export", read(fs::path(run_) / telemetry::kRecordingFile).size() / 3);
+  for (const std::string format : {"csv", "trace"}) {
+    const Ran ran = cli({"export", directory, "--format", format, "--out", *scratch_ / ("torn." + format), "--json"});
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr("warning: "));
+    EXPECT_NE(ran.result()["damage"], "");
+    EXPECT_GT(ran.result()["bytes"].get<std::int64_t>(), 100);
+  }
+  EXPECT_TRUE(base::Json::parse(read(*scratch_ / "torn.trace"), nullptr, false).is_object());
+}
+
+TEST_F(CliRecording, export_keeps_the_old_file_and_leaves_none_beside_it_when_it_cannot_write) {
+  const fs::path directory = *scratch_ / "taken";
+  fs::create_directories(directory / "inside");  // a directory that is not empty cannot be replaced
+  const Ran ran = cli({"export", run_, "--format", "csv", "--out", directory});
+  EXPECT_NE(ran.exit_code, 0);
+  EXPECT_THAT(ran.err, HasSubstr("taken"));
+  EXPECT_TRUE(fs::is_directory(directory / "inside"));
+  EXPECT_FALSE(fs::exists(directory.string() + ".partial"));
+  EXPECT_NE(cli({"export", run_, "--format", "csv", "--out", "/proc/nowhere/run.csv"}).exit_code, 0);
+}
+
+TEST_F(CliRecording, export_knows_only_formats_that_are_there) { EXPECT_EQ(cli({"export", run_, "--format", "tensorboard", "--out", "x"}).exit_code, 2); }
+
+}  // namespace
+}  // namespace trainyard::process

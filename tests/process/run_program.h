@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// `trainyard-cli run` in the background, and what tests do to it: wait, look at its ranks, send signals.
+#pragma once
+
+#include <csignal>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli_program.h"
+#include "core/session/process.h"
+
+namespace trainyard::process {
+
+// Where a test's runs and sockets go, by XDG_DATA_HOME and XDG_RUNTIME_DIR of this process; the old values come back.
+class Home {
+ public:
+  Home();
+  ~Home();
+  Home(const Home&) = delete;
+  Home& operator=(const Home&) = delete;
+
+  std::filesystem::path runs() const { return scratch_ / "data" / "trainyard" / "runs"; }
+  std::filesystem::path sockets() const { return scratch_ / "run" / "trainyard"; }
+  std::filesystem::path operator/(const std::string& name) const { return scratch_ / name; }
+  const Scratch& scratch() const { return scratch_; }
+
+ private:
+  Scratch scratch_;
+  std::optional<std::string> data_, runtime_;
+};
+
+// Arguments of a short run of `example`, on few samples, with --json.
+std::vector<std::string> short_run(const std::string& experiment, int steps, const std::vector<std::string>& overrides = {});
+// Of one that goes on until it is stopped.
+std::vector<std::string> endless_run(const std::string& experiment, const std::vector<std::string>& overrides = {});
+
+struct RankProcess {
+  int rank = -1;
+  pid_t pid = -1;
+};
+
+class RunProgram {
+ public:
+  // `before` is shell that runs in the process before it becomes the program: limits, for instance.
+  RunProgram(const Home& home, const std::vector<std::string>& arguments, const std::string& before = "");
+  ~RunProgram();
+  RunProgram(const RunProgram&) = delete;
+  RunProgram& operator=(const RunProgram&) = delete;
+
+  pid_t pid() const { return process_.pid(); }
+  void signal(int number) { process_.kill(number); }
+
+  // False, and the test fails, when it does not come to that within a minute.
+  bool wait_for_step(std::int64_t step);
+  std::vector<RankProcess> ranks() const;  // those that live, by rank
+  std::filesystem::path run_directory() const;
+
+  Ran wait();  // its end, within two minutes
+
+ private:
+  std::int64_t last_step() const;
+
+  std::filesystem::path home_runs_;
+  std::string out_, err_;
+  session::Process process_;
+};
+
+bool lives(pid_t pid);  // a zombie does not
+bool wait_until_gone(pid_t pid, double seconds);
+std::int64_t now_ns();
+
+}  // namespace trainyard::process

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Experiments run for real, by the programs themselves.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include "core/experiment/resolve.h"
+#include "core/session/checkpoint.h"
+#include "core/telemetry/history.h"
+#include "run_program.h"
+
+namespace trainyard::process {
+namespace {
+
+using base::Json;
+using testing::HasSubstr;
+
+const std::string kOne = example("one_device_digits"), kFour = example("four_devices_mirrored_digits");
+
+Json completed(const std::vector<std::string>& arguments) {
+  const Ran ran = cli(arguments);
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  const Json result = ran.result();
+  EXPECT_EQ(result.value("status", ""), "completed") << result;
+  return result;
+}
+
+std::set<std::string> weights(const Json& result) {
+  std::set<std::string> names;
+  for (const Json& rank : result["ranks"]) names.insert(rank["parameters_xxh64"].get<std::string>());
+  return names;
+}
+
+std::vector<double> trained_weights(const Json& result) {
+  const std::filesystem::path directory = result["run_directory"].get<std::string>();
+  const auto resolved = experiment::resolved_from_json(Json::parse(read(directory / "resolved.json"))).value();
+  std::vector<double> values(static_cast<std::size_t>(resolved.model.elements));
+  const auto info = session::read_checkpoint(directory / "checkpoint", resolved.model,
+                                             {base::DType::fp64, {resolved.model.elements}, reinterpret_cast<std::byte*>(values.data())});
+  EXPECT_TRUE(info) << (info ? "" : base::to_string(info.error()));
+  return values;
+}
+
+double distance(const std::vector<double>& a, const std::vector<double>& b) {
+  double difference = 0, norm = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) difference += (a[i] - b[i]) * (a[i] - b[i]), norm += b[i] * b[i];
+  return std::sqrt(difference / norm);
+}
+
+// The four devices of the example on two hosts, a cable between them.
+std::string two_hosts(const Scratch& scratch) {
+  Json e = Json::parse(read(kFour));
+  Json& hosts = e["topology"]["hosts"];
+  Json second = hosts[0];
+  second["name"] = "host1";
+  second["devices"] = Json::array({hosts[0]["devices"][2], hosts[0]["devices"][3]});
+  hosts[0]["devices"] = Json::array({hosts[0]["devices"][0], hosts[0]["devices"][1]});
+  hosts.push_back(second);
+  e["topology"]["links"] = Json::array({{{"from", "host0"}, {"to", "host1"}}});
+  return scratch.write("two_hosts.json", e.dump());
+}
+
+TEST(Run, every_transport_trains_the_same_weights_on_every_rank) {
+  const Home home;
+  std::set<std::string> all;
+  for (const char* transport : {"shm", "zmq", "inproc"}) {
+    const auto names = weights(completed(short_run(kFour, 25, {std::string("run.transport=") + transport})));
+    EXPECT_EQ(names.size(), 1u) << transport;
+    all.insert(names.begin(), names.end());
+  }
+  const auto mixed = weights(completed(short_run(two_hosts(home.scratch()), 25)));
+  EXPECT_EQ(mixed.size(), 1u);
+  all.insert(mixed.begin(), mixed.end());
+  EXPECT_EQ(all.size(), 1u) << "the path of the bytes must not change them";
+}
+
+TEST(Run, the_direct_algorithm_trains_equal_replicas_too) {
+  const Home home;
+  EXPECT_EQ(weights(completed(short_run(kFour, 25, {"strategy.algorithm=direct"}))).size(), 1u);
+}
+
+TEST(Run, four_ranks_equal_one_device_on_the_same_global_batch) {
+  const Home home;
+  const Json one = completed(short_run(kOne, 20, {"training.precision=fp64", "training.batch_per_rank=128"}));
+  const Json four = completed(short_run(kFour, 20, {"training.precision=fp64", "training.batch_per_rank=32"}));
+  EXPECT_LE(distance(trained_weights(four), trained_weights(one)), 1e-10);
+  EXPECT_EQ(one["samples"], four["samples"]);
+  EXPECT_NEAR(one["train_loss"].get<double>(), four["train_loss"].get<double>(), 1e-9);
+  EXPECT_EQ(one["wire_bytes"]["payload"], 0);
+}
+
+TEST(Run, payload_bytes_follow_the_formula_whatever_carries_them) {
+  const Home home;
+  constexpr std::int64_t n = 4, steps = 7, gradient = 4 * 235'146;
+  for (const char* transport : {"shm", "zmq"}) {
+    const Json ring = completed(short_run(kFour, steps, {std::string("run.transport=") + transport}));
+    EXPECT_EQ(ring["wire_bytes"]["payload"], steps * 2 * (n - 1) * gradient) << transport;
+    EXPECT_GT(ring["wire_bytes"]["header"], 0) << transport;
+    std::int64_t sent = 0, received = 0;
+    for (const Json& rank : ring["ranks"]) sent += rank["sent_bytes"].get<std::int64_t>(), received += rank["received_bytes"].get<std::int64_t>();
+    EXPECT_EQ(sent, received) << transport;
+  }
+}
+
+TEST(Run, leaves_a_whole_run_directory_and_no_sockets) {
+  const Home home;
+  const std::filesystem::path out = home / "the run";
+  auto arguments = short_run(kFour, 30, {"strategy.bucket_bytes=100000"});
+  arguments.insert(arguments.end(), {"--out", out.string()});
+  const Json result = completed(arguments);
+  EXPECT_EQ(result["run_directory"], out.string());
+  for (const char* file : {"experiment.json", "resolved.json", "plan.txt", "run.log", "result.json", "recording.try", "checkpoint/manifest.json",
+                           "logs/rank-0.log", "logs/rank-3.log"})
+    EXPECT_TRUE(std::filesystem::exists(out / file)) << file;
+  EXPECT_FALSE(std::filesystem::exists(out / "control"));
+  EXPECT_TRUE(std::filesystem::is_empty(home.sockets()));
+  EXPECT_EQ(Json::parse(read(out / "result.json")), result);
+  EXPECT_EQ(Json::parse(read(out / "experiment.json"))["strategy"]["bucket_bytes"], 100000);
+  EXPECT_THAT(read(out / "run.log"), HasSubstr("rank 3 (cpu3 on host0)"));
+}
+
+TEST(Run, the_recording_has_the_loss_of_every_step) {
+  const Home home;
+  const Json result = completed(short_run(kFour, 30));
+  const auto history = telemetry::History::load(result["run_directory"].get<std::string>());
+  ASSERT_TRUE(history) << base::to_string(history.error());
+  EXPECT_EQ(history->damage(), "");
+  EXPECT_EQ(history->ranks(), 4);
+  EXPECT_EQ(history->result(), result);
+  ASSERT_EQ(history->train_loss().size(), 30u);
+  for (std::int32_t step = 0; step < 30; ++step) EXPECT_EQ(history->train_loss()[static_cast<std::size_t>(step)].step, step);
+  EXPECT_EQ(history->train_loss().back().value, result["train_loss"].get<double>());
+}
+
+TEST(Run, the_checkpoint_is_of_the_last_step) {
+  const Home home;
+  const Json result = completed(short_run(kOne, 9, {"training.precision=fp64"}));
+  const Json manifest = Json::parse(read(result["run_directory"].get<std::string>() + "/checkpoint/manifest.json"));
+  EXPECT_EQ(manifest["step"], 9);
+  EXPECT_GT(distance(trained_weights(result), std::vector<double>(235'146, 1.0)), 0.0);
+}
+
+TEST(Run, prints_lines_for_people_without_json) {
+  const Home home;
+  auto arguments = short_run(kOne, 5);
+  arguments.erase(std::find(arguments.begin(), arguments.end(), "--json"));
+  const Ran ran = cli(arguments);
+  EXPECT_EQ(ran.exit_code, 0);
+  EXPECT_THAT(ran.out, HasSubstr("completed after 5 steps"));
+  EXPECT_THAT(ran.out, HasSubstr("run directory"));
+}
+
+TEST(Run, an_interrupt_stops_in_order_and_keeps_the_result) {
+  const Home home;
+  RunProgram run(home, endless_run(kFour));
+  ASSERT_TRUE(run.wait_for_step(5));
+  run.signal(SIGINT);
+  const Ran ran = run.wait();
+  EXPECT_EQ(ran.exit_code, 130) << ran.err;
+  const Json result = ran.result();
+  EXPECT_EQ(result["status"], "cancelled");
+  EXPECT_EQ(weights(result).size(), 1u);
+  const auto history = telemetry::History::load(result["run_directory"].get<std::string>());
+  ASSERT_TRUE(history);
+  EXPECT_EQ(history->damage(), "");
+  EXPECT_EQ(history->result(), result);
+  EXPECT_EQ(static_cast<std::int64_t>(history->train_loss().size()), result["steps"].get<std::int64_t>());
+  EXPECT_TRUE(std::filesystem::is_empty(home.sockets()));
+}
+
+TEST(Run, a_second_interrupt_stops_at_once) {
+  const Home home;
+  RunProgram run(home, endless_run(kFour, {"run.seconds_per_step=30"}));
+  ASSERT_TRUE(run.wait_for_step(0));
+  const auto ranks = run.ranks();
+  run.signal(SIGINT);
+  run.signal(SIGTERM);
+  EXPECT_EQ(run.wait().exit_code, 130);
+  for (const RankProcess& rank : ranks) EXPECT_TRUE(wait_until_gone(rank.pid, 5)) << rank.rank;
+}
+
+}  // namespace
+}  // namespace trainyard::process

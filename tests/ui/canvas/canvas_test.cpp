@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The canvas as a person uses it: real mouse events and keys on a shown view, and what the document says afterwards.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <QApplication>
+#include <QClipboard>
+#include <QDropEvent>
+#include <QLineEdit>
+#include <QMimeData>
+#include <QtTest/QTest>
+
+#include "ui/canvas/actions.h"
+#include "ui/canvas/topology_tree.h"
+#include "ui/model/clipboard.h"
+#include "ui/theme/theme.h"
+
+namespace trainyard::ui {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+class Canvas : public ::testing::Test {
+ protected:
+  Canvas() : view_(document_, selection_), actions_(document_, selection_, view_) {
+    Theme::instance().apply(Theme::Kind::light);
+    QGuiApplication::clipboard()->clear();
+    view_.resize(1200, 800);
+    view_.show();
+    view_.activateWindow();
+    view_.setFocus();
+    EXPECT_TRUE(QTest::qWaitForWindowActive(&view_)) << "shortcuts need an active window";
+  }
+
+  const topology::Topology& drawn() const { return document_.experiment().topology; }
+  std::vector<std::string> names() const {
+    const auto all = all_names(drawn());
+    return {all.begin(), all.end()};
+  }
+  void act(const char* name) { actions_.action(name)->trigger(); }
+  QPoint pixel(QPointF scene) const { return view_.mapFromScene(scene); }
+  QPoint pixel(const std::string& name) { return pixel(view_.topology_scene().layout().rect_of(name).center()); }
+  QPoint corner(const std::string& name) { return pixel(view_.topology_scene().layout().rect_of(name).topLeft() + QPointF(6, 6)); }
+
+  void click(QPoint at, Qt::KeyboardModifiers modifiers = {}) { QTest::mouseClick(view_.viewport(), Qt::LeftButton, modifiers, at); }
+  void move_to(QPoint at) {
+    QMouseEvent event(QEvent::MouseMove, at, view_.viewport()->mapToGlobal(at), pressed_ ? Qt::LeftButton : Qt::NoButton,
+                      pressed_ ? Qt::LeftButton : Qt::NoButton, {});
+    QApplication::sendEvent(view_.viewport(), &event);
+  }
+  void press(QPoint at) {
+    QTest::mousePress(view_.viewport(), Qt::LeftButton, {}, at);
+    pressed_ = true;
+  }
+  void release(QPoint at) {
+    QTest::mouseRelease(view_.viewport(), Qt::LeftButton, {}, at);
+    pressed_ = false;
+  }
+  void drag(QPoint from, QPoint to) {
+    press(from);
+    for (int step = 1; step <= 10; ++step) move_to(from + (to - from) * step / 10);
+    release(to);
+  }
+  void key(int key, Qt::KeyboardModifiers modifiers = {}) { QTest::keyClick(&view_, static_cast<Qt::Key>(key), modifiers); }
+  void drop(PartKind kind, QPoint at) {
+    const auto data = to_mime(kind);
+    QDragEnterEvent enter(at, Qt::CopyAction, data.get(), Qt::LeftButton, {});
+    QApplication::sendEvent(view_.viewport(), &enter);
+    ASSERT_TRUE(enter.isAccepted());
+    QDropEvent event(at, Qt::CopyAction, data.get(), Qt::LeftButton, {});
+    QApplication::sendEvent(view_.viewport(), &event);
+  }
+  // Two hosts, two devices on the first and one on the second, far apart.
+  void draw_two_hosts() {
+    drop(PartKind::cpu, {200, 200});
+    drop(PartKind::cpu, pixel("host1"));
+    drop(PartKind::gpu, {900, 200});
+  }
+
+  Document document_;
+  Selection selection_;
+  TopologyView view_;
+  CanvasActions actions_;
+  bool pressed_ = false;
+};
+
+TEST_F(Canvas, a_device_dropped_on_nothing_brings_a_host_and_one_dropped_on_a_host_joins_it) {
+  draw_two_hosts();
+  EXPECT_THAT(names(), ElementsAre("cpu1", "cpu2", "gpu1", "host1", "host2"));
+  EXPECT_EQ(drawn().hosts[0].devices.size(), 2u);
+  EXPECT_THAT(selection_.picked().names, ElementsAre("gpu1"));
+}
+
+TEST_F(Canvas, a_topology_is_drawn_undone_to_the_start_and_redone_to_the_same) {
+  draw_two_hosts();
+  drop(PartKind::network_switch, {600, 600});
+  click(corner("host1"));
+  act("connect_tool");
+  drag(corner("host1"), pixel("switch1"));
+  drag(corner("host2"), pixel("switch1"));
+  key(Qt::Key_Escape);
+  ASSERT_EQ(drawn().links.size(), 2u);
+  drag(corner("host1"), corner("host1") + QPoint(40, 80));
+  act("arrange");
+  const topology::Topology end = drawn();
+  QUndoStack& undo = document_.undo_stack();
+  const int steps = undo.count();
+  EXPECT_EQ(steps, 8) << "three devices, a switch, two links, a move, an arrangement: one step each";
+  while (undo.canUndo()) undo.undo();
+  EXPECT_EQ(drawn(), topology::Topology{});
+  EXPECT_FALSE(document_.dirty());
+  while (undo.canRedo()) undo.redo();
+  EXPECT_EQ(drawn(), end);
+  EXPECT_TRUE(document_.dirty());
+}
+
+TEST_F(Canvas, a_link_is_pulled_from_the_port_that_shows_under_the_mouse) {
+  draw_two_hosts();
+  const QRectF host = view_.topology_scene().layout().rect_of("host1");
+  move_to(corner("host1"));
+  drag(pixel(QPointF(host.right(), host.center().y())), corner("host2"));
+  ASSERT_EQ(drawn().links.size(), 1u);
+  EXPECT_EQ(drawn().links[0].from, "host1");
+  EXPECT_EQ(drawn().links[0].to, "host2");
+  EXPECT_TRUE(selection_.contains(LinkName{"host1", "host2"}));
+}
+
+TEST_F(Canvas, devices_of_two_hosts_are_linked_by_their_hosts_and_only_once) {
+  draw_two_hosts();
+  act("connect_tool");
+  drag(pixel("cpu1"), pixel("gpu1"));
+  ASSERT_EQ(drawn().links.size(), 1u);
+  EXPECT_EQ(drawn().links[0].from, "host1");
+  QString said;
+  QObject::connect(&view_, &TopologyView::message, [&](const QString& text) { said = text; });
+  drag(corner("host2"), corner("host1"));
+  EXPECT_EQ(drawn().links.size(), 1u);
+  EXPECT_TRUE(said.contains("linked already")) << said.toStdString();
+}
+
+TEST_F(Canvas, a_drag_is_one_step_of_undo_and_ends_on_the_grid) {
+  draw_two_hosts();
+  const topology::Topology before = drawn();
+  const int steps = document_.undo_stack().count();
+  drag(corner("host1"), corner("host1") + QPoint(83, 45));
+  EXPECT_EQ(document_.undo_stack().count(), steps + 1);
+  EXPECT_EQ(drawn().hosts[0].x, before.hosts[0].x + 80);
+  EXPECT_EQ(std::fmod(drawn().hosts[0].y, 8), 0);
+  drag(corner("host1"), corner("host1") + QPoint(16, 0));
+  EXPECT_EQ(document_.undo_stack().count(), steps + 2) << "two drags are two steps";
+  document_.undo_stack().undo();
+  document_.undo_stack().undo();
+  EXPECT_EQ(drawn(), before);
+}
+
+TEST_F(Canvas, escape_takes_a_drag_back_and_leaves_nothing_to_undo) {
+  draw_two_hosts();
+  const topology::Topology before = drawn();
+  const int steps = document_.undo_stack().count();
+  press(corner("host1"));
+  move_to(corner("host1") + QPoint(100, 100));
+  EXPECT_NE(drawn(), before);
+  key(Qt::Key_Escape);
+  EXPECT_EQ(drawn(), before);
+  EXPECT_EQ(document_.undo_stack().count(), steps);
+  release({500, 500});
+}
+
+TEST_F(Canvas, a_rubber_band_selects_and_what_is_selected_moves_together) {
+  draw_two_hosts();
+  drag({20, 20}, {1150, 500});
+  EXPECT_THAT(selection_.picked().names, UnorderedElementsAre("host1", "host2"));
+  const topology::Topology before = drawn();
+  drag(corner("host2"), corner("host2") + QPoint(0, 64));
+  EXPECT_EQ(drawn().hosts[0].y, before.hosts[0].y + 64);
+  EXPECT_EQ(drawn().hosts[1].y, before.hosts[1].y + 64);
+}
+
+TEST_F(Canvas, control_click_adds_to_the_selection_and_takes_out) {
+  draw_two_hosts();
+  click(corner("host1"));
+  click(corner("host2"), Qt::ControlModifier);
+  EXPECT_THAT(selection_.picked().names, UnorderedElementsAre("host1", "host2"));
+  click(corner("host1"), Qt::ControlModifier);
+  EXPECT_THAT(selection_.picked().names, ElementsAre("host2"));
+  click({600, 700});
+  EXPECT_TRUE(selection_.picked().empty());
+}
+
+TEST_F(Canvas, deleting_a_host_takes_its_links_and_undo_brings_back_what_can_be_edited_again) {
+  draw_two_hosts();
+  act("connect_tool");
+  drag(corner("host1"), corner("host2"));
+  act("select_tool");
+  click(corner("host1"));
+  act("delete");
+  EXPECT_THAT(names(), ElementsAre("gpu1", "host2"));
+  EXPECT_THAT(drawn().links, IsEmpty());
+  EXPECT_TRUE(selection_.picked().empty());
+  view_.viewport()->repaint();
+  document_.undo_stack().undo();
+  view_.viewport()->repaint();
+  drag(corner("host1"), corner("host1") + QPoint(0, 160));  // a stale item would move nothing, or crash
+  EXPECT_EQ(view_.topology_scene().layout().rect_of("host1").top(), drawn().hosts[0].y);
+  EXPECT_EQ(drawn().links.size(), 1u);
+}
+
+TEST_F(Canvas, a_name_is_edited_in_place_and_its_links_follow) {
+  draw_two_hosts();
+  act("connect_tool");
+  drag(corner("host1"), corner("host2"));
+  act("select_tool");
+  click(corner("host1"));
+  key(Qt::Key_F2);
+  auto* editor = view_.viewport()->findChild<QLineEdit*>("name_editor");
+  ASSERT_NE(editor, nullptr);
+  editor->setText("host2");
+  QTest::keyClick(editor, Qt::Key_Return);
+  EXPECT_TRUE(editor->isVisible()) << "a name that is taken is refused, and stays to be mended";
+  editor->setText("left");
+  QTest::keyClick(editor, Qt::Key_Return);
+  EXPECT_EQ(drawn().hosts[0].name, "left");
+  EXPECT_EQ(drawn().links[0].from, "left");
+  EXPECT_THAT(selection_.picked().names, ElementsAre("left"));
+}
+
+TEST_F(Canvas, copies_get_free_names_and_keep_the_links_among_them) {
+  draw_two_hosts();
+  act("connect_tool");
+  drag(corner("host1"), corner("host2"));
+  act("select_tool");
+  act("select_all");
+  act("copy");
+  act("paste");
+  EXPECT_EQ(drawn().hosts.size(), 4u);
+  EXPECT_EQ(drawn().links.size(), 2u);
+  EXPECT_THAT(base::to_string(topology::validate(drawn(), "topology")), "");
+  EXPECT_EQ(selection_.picked().size(), 3u) << "two hosts and their link";
+  act("duplicate");
+  EXPECT_EQ(drawn().hosts.size(), 6u);
+  act("cut");
+  EXPECT_EQ(drawn().hosts.size(), 4u);
+  act("paste");
+  EXPECT_EQ(drawn().hosts.size(), 6u);
+}
+
+TEST_F(Canvas, a_copied_device_joins_the_selected_host) {
+  draw_two_hosts();
+  click(pixel("cpu1"));
+  act("copy");
+  click(corner("host2"));
+  act("paste");
+  ASSERT_EQ(drawn().hosts[1].devices.size(), 2u);
+  EXPECT_EQ(drawn().hosts[1].devices[1].name, "cpu3");
+}
+
+TEST_F(Canvas, foreign_bytes_on_the_clipboard_change_nothing) {
+  auto* data = new QMimeData;
+  data->setData(kTopologyMime, "{\"version\": 1, \"topology\": {\"hosts\": [{\"nme\": 3}]}}");
+  QGuiApplication::clipboard()->setMimeData(data);
+  act("paste");
+  EXPECT_EQ(drawn(), topology::Topology{});
+}
+
+TEST_F(Canvas, a_device_carried_to_another_host_belongs_there) {
+  draw_two_hosts();
+  drag(pixel("cpu1"), corner("host2"));
+  EXPECT_EQ(drawn().hosts[0].devices.size(), 1u);
+  EXPECT_EQ(host_of(drawn(), "cpu1")->name, "host2");
+}
+
+TEST_F(Canvas, everything_goes_by_keyboard_alone) {
+  key(Qt::Key_1, Qt::ControlModifier);
+  key(Qt::Key_1, Qt::ControlModifier);  // joins the host of the first
+  key(Qt::Key_5, Qt::ControlModifier);
+  ASSERT_THAT(names(), ElementsAre("cpu1", "cpu2", "host1", "switch1"));
+  key(Qt::Key_Home);
+  EXPECT_THAT(selection_.picked().names, ElementsAre("host1"));
+  const Place before{drawn().hosts[0].x, drawn().hosts[0].y};
+  const int steps = document_.undo_stack().count();
+  for (int i = 0; i < 3; ++i) key(Qt::Key_Right, Qt::ControlModifier);
+  EXPECT_EQ(drawn().hosts[0].x, before.x + 24);
+  EXPECT_EQ(document_.undo_stack().count(), steps + 1);
+  key(Qt::Key_Tab);
+  EXPECT_THAT(selection_.picked().names, ElementsAre("cpu1"));
+  key(Qt::Key_Right, Qt::ControlModifier);
+  EXPECT_EQ(drawn().hosts[0].devices[1].name, "cpu1") << "ranks follow the order of drawing";
+  key(Qt::Key_End);
+  EXPECT_THAT(selection_.picked().names, ElementsAre("switch1"));
+  key(Qt::Key_Delete);
+  EXPECT_THAT(names(), ElementsAre("cpu1", "cpu2", "host1"));
+  key(Qt::Key_A, Qt::ControlModifier);
+  key(Qt::Key_Escape);
+  EXPECT_TRUE(selection_.picked().empty());
+}
+
+TEST_F(Canvas, what_is_focused_is_said_to_a_screen_reader) {
+  draw_two_hosts();
+  EXPECT_EQ(view_.accessibleDescription().toStdString(), "gpu1: gpu, rank 2, on host2. 1 core, 16 GB.");
+}
+
+TEST_F(Canvas, zoom_keeps_the_point_under_the_mouse_and_fit_shows_everything) {
+  draw_two_hosts();
+  const QPoint at(300, 300);
+  const QPointF before = view_.mapToScene(at);
+  QWheelEvent wheel(at, view_.mapToGlobal(at), {}, {0, 480}, Qt::NoButton, Qt::ControlModifier, Qt::NoScrollPhase, false);
+  QApplication::sendEvent(view_.viewport(), &wheel);
+  EXPECT_GT(view_.zoom(), 1.5);
+  EXPECT_LT(QLineF(view_.mapToScene(at), before).length(), 2);
+  act("zoom_fit");
+  EXPECT_TRUE(QRectF(view_.viewport()->rect()).contains(view_.mapFromScene(view_.topology_scene().layout().bounds).boundingRect()));
+  EXPECT_LE(view_.zoom(), 1);
+}
+
+TEST_F(Canvas, the_drawing_grows_with_the_projector_scale) {
+  draw_two_hosts();
+  act("zoom_actual");
+  const int before = view_.mapFromScene(QRectF(0, 0, 100, 100)).boundingRect().width();
+  Theme::instance().apply(Theme::Kind::dark, 2);
+  EXPECT_NEAR(view_.mapFromScene(QRectF(0, 0, 100, 100)).boundingRect().width(), 2 * before, 3);
+  EXPECT_NEAR(view_.zoom(), 1, 1e-9);
+  Theme::instance().apply(Theme::Kind::light);
+}
+
+TEST_F(Canvas, a_live_run_neither_stops_editing_nor_is_touched_by_it) {
+  draw_two_hosts();
+  Overlay overlay;
+  overlay.devices["cpu1"] = {.rank = 0, .state = "training", .step = 12, .utilisation = 0.5, .emulated = true};
+  view_.set_overlay(overlay);
+  const QImage before = view_.grab().toImage();
+  click(pixel("cpu2"));
+  act("delete");
+  EXPECT_EQ(find_device(drawn(), "cpu2"), nullptr);
+  document_.undo_stack().undo();
+  EXPECT_TRUE(view_.topology_scene().live());
+  view_.clear_overlay();
+  EXPECT_NE(view_.grab().toImage(), before) << "the overlay was drawn";
+}
+
+TEST_F(Canvas, the_tree_shows_the_same_and_shares_the_selection) {
+  TopologyTree tree(document_, selection_);
+  draw_two_hosts();
+  QAbstractItemModel* items = tree.model();
+  ASSERT_EQ(items->rowCount(), 2);
+  const QModelIndex cpu2 = items->index(1, 0, items->index(0, 0));
+  EXPECT_EQ(cpu2.data().toString().toStdString(), "cpu2");
+  tree.selectionModel()->select(cpu2, QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
+  EXPECT_THAT(selection_.picked().names, ElementsAre("cpu2"));
+  click(corner("host2"));
+  EXPECT_EQ(tree.selectionModel()->selectedRows().value(0).data().toString().toStdString(), "host2");
+  EXPECT_TRUE(items->setData(cpu2, "second"));
+  EXPECT_NE(find_device(drawn(), "second"), nullptr);
+  EXPECT_FALSE(items->setData(cpu2, "host1"));
+}
+
+}  // namespace
+}  // namespace trainyard::ui

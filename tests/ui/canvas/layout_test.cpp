@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/canvas/layout.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <sstream>
+
+#include "ui/canvas/arrange.h"
+#include "ui/canvas/navigation.h"
+
+namespace trainyard::ui {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::UnorderedElementsAre;
+
+// "host a 0 0 cpu cpu", "switch s 0 0", "link a s 1e10": one a line; devices are named a.0, a.1, ...
+topology::Topology drawing(const std::string& text) {
+  topology::Topology topology;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string what, name, kind;
+    words >> what >> name;
+    if (what == "link") {
+      topology::Link link;
+      link.from = name;
+      words >> link.to >> link.bandwidth_bits_per_second;
+      topology.links.push_back(link);
+    } else if (what == "switch") {
+      topology::Switch one{name, 0, 0};
+      words >> one.x >> one.y;
+      topology.switches.push_back(one);
+    } else if (what == "host") {
+      topology::Host host;
+      host.name = name;
+      words >> host.x >> host.y;
+      while (words >> kind) host.devices.emplace_back().name = name + "." + std::to_string(host.devices.size());
+      topology.hosts.push_back(host);
+    }
+  }
+  return topology;
+}
+
+// "a 0 0 176 144", and tiles behind their host.
+std::string printed(const Layout& layout) {
+  std::ostringstream out;
+  const auto print = [&](const std::string& name, const QRectF& r) {
+    out << name << ' ' << r.x() << ' ' << r.y() << ' ' << r.width() << ' ' << r.height() << '\n';
+  };
+  for (const NodeBox& node : layout.nodes) {
+    print(node.name, node.rect);
+    for (const TileBox& tile : node.tiles) print("  " + tile.name, tile.rect);
+  }
+  return out.str();
+}
+
+TEST(CanvasLayout, devices_stand_in_a_grid_on_their_host) {
+  EXPECT_EQ(printed(lay_out(drawing("host a 0 0 cpu\nhost b 400 80 cpu cpu cpu\nhost c 0 400\nswitch s 16 600"))),
+            "a 0 0 176 144\n"
+            "  a.0 16 40 144 80\n"
+            "b 400 80 336 256\n"
+            "  b.0 416 120 144 80\n"
+            "  b.1 576 120 144 80\n"
+            "  b.2 416 216 144 80\n"
+            "c 0 400 176 144\n"
+            "s 16 600 128 64\n");
+}
+
+TEST(CanvasLayout, tiles_never_overlap_and_stay_on_their_card) {
+  for (std::size_t devices = 1; devices <= 64; ++devices) {
+    std::string text = "host a 8 16";
+    for (std::size_t i = 0; i < devices; ++i) text += " gpu";
+    const NodeBox node = lay_out(drawing(text)).nodes[0];
+    for (std::size_t i = 0; i < devices; ++i) {
+      EXPECT_TRUE(node.rect.contains(node.tiles[i].rect)) << devices;
+      EXPECT_FALSE(node.bus.intersects(node.tiles[i].rect)) << devices;
+      for (std::size_t j = 0; j < i; ++j) EXPECT_FALSE(node.tiles[i].rect.intersects(node.tiles[j].rect)) << devices;
+    }
+  }
+}
+
+TEST(CanvasLayout, a_link_runs_from_border_to_border_and_grows_with_the_logarithm_of_its_bandwidth) {
+  const Layout layout = lay_out(drawing("host a 0 0 cpu\nswitch s 400 40\nlink a s 1e10"));
+  ASSERT_EQ(layout.links.size(), 1u);
+  EXPECT_EQ(layout.links[0].path.pointAtPercent(0), QPointF(176, 72));
+  EXPECT_EQ(layout.links[0].path.pointAtPercent(1), QPointF(400, 72));
+  EXPECT_DOUBLE_EQ(link_width(1e10), link_width(1e9) + 1);
+  EXPECT_GE(link_width(0), 1);
+}
+
+TEST(CanvasLayout, dangling_links_are_not_drawn_and_parallel_ones_do_not_hide_each_other) {
+  const Layout layout = lay_out(drawing("host a 0 0 cpu\nhost b 400 0 cpu\nlink a b 1e9\nlink b a 1e9\nlink a nothing 1e9"));
+  ASSERT_EQ(layout.links.size(), 2u);
+  EXPECT_GT(std::fabs(layout.links[0].middle.y() - layout.links[1].middle.y()), 8);
+}
+
+TEST(CanvasLayout, the_uppermost_thing_is_hit) {
+  const Layout layout = lay_out(drawing("host a 0 0 cpu\nhost b 400 0 cpu\nlink a b 1e9"));
+  EXPECT_EQ(part_at(layout, {20, 50}), (Part{Part::Kind::device, "a.0", {}}));
+  EXPECT_EQ(part_at(layout, {4, 4}), (Part{Part::Kind::host, "a", {}}));
+  EXPECT_EQ(part_at(layout, {300, 74}), (Part{Part::Kind::link, {}, {"a", "b"}}));
+  EXPECT_FALSE(part_at(layout, {300, 200}));
+}
+
+TEST(CanvasLayout, a_rubber_band_takes_the_nodes_it_touches_and_the_links_between_them) {
+  const Layout layout = lay_out(drawing("host a 0 0 cpu\nhost b 400 0 cpu\nhost c 2000 0\nlink a b 1e9\nlink b c 1e9"));
+  const Picked picked = within(layout, QRectF(-10, -10, 500, 50));
+  EXPECT_THAT(picked.names, UnorderedElementsAre("a", "b"));
+  EXPECT_THAT(picked.links, ElementsAre(LinkName{"a", "b"}));
+}
+
+TEST(CanvasArrangement, nothing_overlaps_whatever_the_drawing) {
+  for (const int hosts : {1, 2, 3, 4, 7, 25}) {
+    std::string text = "switch s 0 0\nswitch t 0 0\nswitch spine 0 0\nlink s spine 1e9\nlink t spine 1e9\n";
+    for (int h = 0; h < hosts; ++h)
+      text += "host h" + std::to_string(h) + " 0 0 cpu cpu cpu\nlink h" + std::to_string(h) + (h % 3 == 0 ? " t" : " s") + " 1e9\n";
+    topology::Topology topology = drawing(text + "host alone 0 0\nhost other 0 0 cpu");
+    arrange(topology);
+    const Layout layout = lay_out(topology);
+    for (const NodeBox& a : layout.nodes)
+      for (const NodeBox& b : layout.nodes)
+        EXPECT_TRUE(a.name == b.name || !a.rect.intersects(b.rect)) << hosts << ": " << a.name << " and " << b.name << "\n" << printed(layout);
+  }
+}
+
+TEST(CanvasArrangement, two_hosts_stand_left_and_right_of_their_switch_on_straight_links) {
+  topology::Topology topology = drawing("host a 0 0 cpu cpu\nhost b 0 0 cpu cpu\nswitch s 0 0\nlink a s 1e9\nlink b s 1e9");
+  arrange(topology);
+  const Layout layout = lay_out(topology);
+  EXPECT_LT(layout.rect_of("a").right(), layout.rect_of("s").left());
+  EXPECT_LT(layout.rect_of("s").right(), layout.rect_of("b").left());
+  EXPECT_EQ(layout.rect_of("a").center().y(), layout.rect_of("s").center().y());
+}
+
+TEST(CanvasArrangement, aligned_things_share_an_edge_and_distributed_ones_their_gaps) {
+  topology::Topology topology = drawing("host a 0 0 cpu\nhost b 304 40 cpu\nhost c 800 96 cpu");
+  align(topology, {"a", "b", "c"}, Edge::bottom);
+  for (const topology::Host& host : topology.hosts) EXPECT_EQ(host.y, 96);
+  distribute(topology, {"a", "b", "c"}, Qt::Horizontal);
+  EXPECT_EQ(topology.hosts[1].x, 400);
+  const topology::Topology before = topology;
+  align(topology, {"a"}, Edge::left);
+  distribute(topology, {"a", "b"}, Qt::Vertical);
+  EXPECT_EQ(topology, before);
+}
+
+TEST(CanvasNavigation, tab_visits_everything_once_in_reading_order) {
+  const Layout layout = lay_out(drawing("host a 0 0 cpu cpu\nswitch s 400 0\nlink a s 1e9"));
+  std::string visited;
+  Part at;
+  for (int i = 0; i < 6; ++i) at = next_part(layout, at, 1), visited += at.name + (at.kind == Part::Kind::link ? "link " : " ");
+  EXPECT_EQ(visited, "a a.0 a.1 s link a ");
+  EXPECT_EQ(next_part(layout, {}, -1).kind, Part::Kind::link);
+}
+
+TEST(CanvasNavigation, arrows_lead_to_the_nearest_of_a_kind) {
+  const Layout layout = lay_out(drawing("host a 0 0 cpu cpu cpu\nhost b 600 0 cpu\nhost c 0 600 cpu"));
+  const auto go = [&](const Part& from, QPointF way) { return nearest_part(layout, from, way).name; };
+  EXPECT_EQ(go({Part::Kind::device, "a.0", {}}, {1, 0}), "a.1");
+  EXPECT_EQ(go({Part::Kind::device, "a.0", {}}, {0, 1}), "a.2");
+  EXPECT_EQ(go({Part::Kind::host, "a", {}}, {1, 0}), "b");
+  EXPECT_EQ(go({Part::Kind::host, "a", {}}, {0, 1}), "c");
+  EXPECT_EQ(go({Part::Kind::host, "a", {}}, {-1, 0}), "a");
+}
+
+}  // namespace
+}  // namespace trainyard::ui

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/charts/plot_view.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <QSignalSpy>
+#include <QTemporaryDir>
+#include <QTest>
+#include <QToolButton>
+#include <cmath>
+#include <limits>
+
+#include "core/base/file.h"
+#include "ui/charts/plot_export.h"
+#include "ui/charts/plot_legend.h"
+#include "ui/theme/theme.h"
+
+namespace trainyard::ui {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+std::vector<SeriesPoint> points_of(const std::vector<double>& values, double first_step = 0) {
+  std::vector<SeriesPoint> points;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double step = first_step + static_cast<double>(i);
+    points.push_back({step, step * 128, step * 0.01, values[i]});
+  }
+  return points;
+}
+
+class PlotViewTest : public testing::Test {
+ protected:
+  PlotViewTest() {
+    plot_.resize(640, 400);
+    plot_.show();
+    plot_.put_series("a", {.label = "a"});
+  }
+  void add(const std::vector<double>& values, double first_step = 0) { plot_.append("a", points_of(values, first_step)); }
+  std::string all_badges() const { return plot_.badges().join(" | ").toStdString(); }
+  const DrawnSeries& drawn(std::size_t index = 0) { return plot_.canvas().lines().series().at(index); }
+  PlotView plot_;
+};
+
+TEST_F(PlotViewTest, says_what_to_do_while_there_is_no_point) {
+  plot_.refresh();
+  EXPECT_THAT(plot_.overlay().empty.toStdString(), HasSubstr("press Run"));
+  add({1, 2});
+  plot_.refresh();
+  EXPECT_EQ(plot_.overlay().empty, "");
+}
+
+TEST_F(PlotViewTest, shows_the_last_point_left_of_the_frame) {
+  for (const int count : {2, 11, 100, 101, 4999}) {
+    plot_.clear_series();
+    plot_.put_series("a", {.label = "a"});
+    add(std::vector<double>(static_cast<std::size_t>(count), 1.0));
+    plot_.refresh();
+    EXPECT_GT(plot_.shown().x.high, count - 1) << count;
+    EXPECT_LT(plot_.shown().at(count - 1, 1, Side::left).x(), plot_.canvas().plot_area().right() - 2) << count;
+  }
+}
+
+TEST_F(PlotViewTest, scales_y_to_what_is_visible) {
+  std::vector<double> values(1000, 1.0);
+  values[10] = 500;
+  values[990] = 0.25;
+  add(values);
+  plot_.refresh();
+  EXPECT_GE(plot_.shown().y[0].high, 500);
+  plot_.zoom_at({1, 0}, 0.1, false);  // the last tenth
+  plot_.refresh();
+  EXPECT_LT(plot_.shown().y[0].high, 2);
+  EXPECT_LE(plot_.shown().y[0].low, 0.25);
+  plot_.home();
+  plot_.refresh();
+  EXPECT_GE(plot_.shown().y[0].high, 500);
+}
+
+TEST_F(PlotViewTest, wears_a_badge_when_it_thins_and_only_then) {
+  add(std::vector<double>(500, 1.0));
+  plot_.refresh();
+  EXPECT_THAT(all_badges(), Not(HasSubstr("thinned")));
+  add(std::vector<double>(50'000, 1.0), 500);
+  plot_.refresh();
+  EXPECT_THAT(all_badges(), HasSubstr("thinned, min/max kept"));
+  EXPECT_LE(drawn().lines.size(), 2 * 640u + 2);
+}
+
+TEST_F(PlotViewTest, a_log_scale_survives_zero_negative_nan_and_infinity_and_counts_them) {
+  add({1, 10, 0, -3, kNaN, std::numeric_limits<double>::infinity(), 100, 1000});
+  plot_.set_log(true);
+  plot_.refresh();
+  EXPECT_EQ(drawn().lines.size(), 2u);  // 1-10 and 100-1000
+  EXPECT_EQ(plot_.shown().y[0].low, 0);
+  EXPECT_EQ(plot_.shown().y[0].high, 3);
+  EXPECT_THAT(all_badges(), HasSubstr("2 values ≤ 0 not drawn"));
+  EXPECT_THAT(all_badges(), HasSubstr("2 NaN or Inf not drawn"));
+}
+
+TEST_F(PlotViewTest, a_point_without_neighbours_is_a_dot) {
+  plot_.append("a", points_of({1, 2}));
+  plot_.append("a", points_of({5}, 7));
+  plot_.refresh();
+  EXPECT_EQ(drawn().lines.size(), 1u);
+  EXPECT_EQ(drawn().dots.size(), 1u);
+}
+
+TEST_F(PlotViewTest, reads_out_logged_points_only) {
+  plot_.append("a", points_of({1, 2}));
+  plot_.append("a", points_of({9}, 100));
+  plot_.refresh();
+  emit plot_.canvas().hovered(0.4);  // about step 40: nothing was logged there
+  const double x = *plot_.overlay().x;
+  EXPECT_NEAR(x, plot_.shown().at(1, 1, Side::left).x(), 1e-9);
+  ASSERT_EQ(plot_.overlay().rows.size(), 1u);
+  EXPECT_EQ(plot_.overlay().rows[0].text.toStdString(), "a: 2");
+  emit plot_.canvas().hovered(std::nullopt);
+  EXPECT_FALSE(plot_.overlay().x);
+}
+
+TEST_F(PlotViewTest, a_group_shares_its_crosshair_and_a_chart_without_a_point_there_reads_nothing) {
+  CrosshairGroup group;
+  PlotView other;
+  other.resize(640, 400);
+  other.show();
+  other.put_series("b", {.label = "b"});
+  other.append("b", points_of(std::vector<double>(50, 4.0), 0));
+  other.append("b", points_of({7}, 1000));
+  add(std::vector<double>(1001, 3.0));
+  for (PlotView* plot : {&plot_, &other}) {
+    plot->set_crosshair_group(&group);
+    plot->refresh();
+  }
+  emit plot_.canvas().hovered(0.5);
+  ASSERT_TRUE(other.overlay().x);
+  EXPECT_EQ(plot_.overlay().rows.size(), 1u);
+  EXPECT_TRUE(other.overlay().rows.empty());
+}
+
+TEST_F(PlotViewTest, smoothing_keeps_the_raw_line) {
+  add({1, 0, 1, 0, 1});
+  plot_.set_smoothing(0.9);
+  plot_.refresh();
+  ASSERT_EQ(plot_.canvas().lines().series().size(), 2u);
+  EXPECT_EQ(drawn(0).lines.size(), 4u);
+  EXPECT_LT(drawn(0).pen.color().alpha(), 255);
+  EXPECT_EQ(drawn(1).lines.size(), 4u);
+  EXPECT_EQ(drawn(1).pen.color().alpha(), 255);
+  plot_.set_smoothing(0);
+  plot_.refresh();
+  EXPECT_EQ(plot_.canvas().lines().series().size(), 1u);
+}
+
+TEST_F(PlotViewTest, frozen_it_stands_still_and_goes_on_recording) {
+  add({1, 2, 3});
+  plot_.refresh();
+  const double high = plot_.shown().x.high;
+  plot_.set_frozen(true);
+  add(std::vector<double>(1000, 5.0), 3);
+  plot_.refresh();
+  EXPECT_EQ(plot_.shown().x.high, high);
+  EXPECT_THAT(all_badges(), HasSubstr("frozen"));
+  EXPECT_EQ(plot_.model().find("a")->points.size(), 1003u);
+  plot_.set_frozen(false);
+  plot_.refresh();
+  EXPECT_GT(plot_.shown().x.high, 1000);
+  EXPECT_THAT(all_badges(), Not(HasSubstr("frozen")));
+}
+
+TEST_F(PlotViewTest, draws_many_additions_in_one_frame_by_itself) {
+  plot_.refresh();
+  for (int i = 0; i < 100; ++i) add({1.0 * i}, i);
+  EXPECT_TRUE(plot_.canvas().lines().series().at(0).lines.empty());
+  EXPECT_TRUE(QTest::qWaitFor([&] { return drawn().lines.size() == 99; }));
+}
+
+TEST_F(PlotViewTest, a_box_zooms_and_a_double_click_or_home_goes_back) {
+  add(std::vector<double>(100, 1.0));
+  plot_.refresh();
+  const Span home = plot_.shown().x;
+  const QRectF area = plot_.canvas().plot_area();
+  QWidget* port = plot_.canvas().viewport();
+  QTest::mousePress(port, Qt::LeftButton, {}, (area.topLeft() + QPointF(area.width() * 0.25, 10)).toPoint());
+  QTest::mouseMove(port, (area.topLeft() + QPointF(area.width() * 0.5, 100)).toPoint());
+  QTest::mouseRelease(port, Qt::LeftButton, {}, (area.topLeft() + QPointF(area.width() * 0.5, 100)).toPoint());
+  plot_.refresh();
+  EXPECT_NEAR(plot_.shown().x.low, home.low + 0.25 * home.width(), 0.5);
+  EXPECT_NEAR(plot_.shown().x.high, home.low + 0.5 * home.width(), 0.5);
+  QTest::keyClick(&plot_.canvas(), Qt::Key_Home);
+  plot_.refresh();
+  EXPECT_EQ(plot_.shown().x.high, home.high);
+}
+
+TEST_F(PlotViewTest, the_legend_hides_a_line_by_mouse_or_key) {
+  plot_.put_series("b", {.label = "b", .colour = 1});
+  add({1, 2});
+  plot_.append("b", points_of({100, 200}));
+  plot_.refresh();
+  EXPECT_GE(plot_.shown().y[0].high, 200);
+  QToolButton* button = plot_.legend().button("b");
+  ASSERT_TRUE(button);
+  EXPECT_NE(button->focusPolicy() & Qt::TabFocus, 0);
+  QTest::keyClick(button, Qt::Key_Space);
+  plot_.refresh();
+  EXPECT_LT(plot_.shown().y[0].high, 5);
+  EXPECT_EQ(plot_.canvas().lines().series().size(), 1u);
+}
+
+TEST_F(PlotViewTest, exports_every_point_as_csv_whatever_is_shown) {
+  std::vector<double> values;
+  for (int i = 0; i < 20'000; ++i) values.push_back(std::sin(i) / 3);
+  values[5] = kNaN;
+  add(values);
+  plot_.set_series_visible("a", false);
+  plot_.zoom_at({0.5, 0.5}, 0.1, false);
+  const std::string csv = csv_of(plot_.model());
+  EXPECT_EQ(std::ranges::count(csv, '\n'), 20'001);
+  char last[64];
+  std::snprintf(last, sizeof last, "\"a\",19999,%.17g,%.17g,%.17g\n", 19999.0 * 128, 19999 * 0.01, values.back());
+  EXPECT_TRUE(csv.ends_with(last));
+  EXPECT_THAT(csv, HasSubstr(",nan\n"));
+}
+
+TEST_F(PlotViewTest, writes_pictures_and_refuses_other_suffixes) {
+  add({1, 3, 2});
+  plot_.set_title("Loss");
+  QTemporaryDir directory;
+  ASSERT_TRUE(save_plot(plot_, directory.filePath("a.png")));
+  EXPECT_EQ(QImage(directory.filePath("a.png")).width(), 2 * plot_.width());
+  ASSERT_TRUE(save_plot(plot_, directory.filePath("a.svg")));
+  EXPECT_THAT(*base::read_file(directory.filePath("a.svg").toStdString(), 1 << 22), HasSubstr("<svg"));
+  EXPECT_FALSE(save_plot(plot_, directory.filePath("a.bmp")));
+}
+
+TEST_F(PlotViewTest, follows_the_theme) {
+  plot_.put_series("a", {.label = "a", .colour = 1});
+  add({1, 2});
+  Theme::instance().apply(Theme::Kind::dark);
+  plot_.refresh();
+  const QColor dark = drawn().pen.color();
+  EXPECT_EQ(dark, Theme::instance().series_colour(1));
+  Theme::instance().apply(Theme::Kind::light);
+  plot_.refresh();
+  EXPECT_NE(drawn().pen.color(), dark);
+}
+
+TEST(PlotScale, ticks_are_round_distinct_and_within_the_range) {
+  for (const Span range : {Span{0, 1}, Span{-3, 12'345}, Span{0.99991, 0.99993}, Span{0, 3e9}, Span{1e-9, 4e-9}}) {
+    const auto ticks = linear_ticks(range, 6, 1);
+    ASSERT_GE(ticks.size(), 2u);
+    QStringList labels;
+    for (const Tick& tick : ticks) {
+      EXPECT_GE(tick.at, range.low - 1e-6 * range.width());
+      EXPECT_LE(tick.at, range.high + 1e-6 * range.width());
+      labels << tick.label;
+    }
+    EXPECT_EQ(labels.removeDuplicates(), 0) << labels.join(" ").toStdString();
+  }
+  EXPECT_GE(log_ticks({-0.2, 0.1}, 6, 1).size(), 2u);
+}
+
+TEST(PlotScale, units_take_prefixes_where_they_have_them) {
+  EXPECT_EQ(axis_unit("B/s", 2.5e9).text, "GB/s");
+  EXPECT_EQ(axis_unit("s", 0.004).text, "ms");
+  EXPECT_EQ(axis_unit("samples/s", 1e6).text, "samples/s");
+}
+
+TEST(PlotPainter, clips_lines_to_the_area) {
+  const QRectF area(0, 0, 10, 10);
+  EXPECT_FALSE(clipped({{-5, 20}, {15, 30}}, area));
+  EXPECT_EQ(*clipped({{-5, 5}, {15, 5}}, area), QLineF(0, 5, 10, 5));
+  EXPECT_EQ(*clipped({{1, 1}, {2, 2}}, area), QLineF(1, 1, 2, 2));
+}
+
+}  // namespace
+}  // namespace trainyard::ui

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/charts/run_lines.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/ui/charts/synthetic_run.h"
+
+namespace trainyard::ui {
+namespace {
+
+telemetry::History history_of(const test::SyntheticRun& run, int steps) {
+  QTemporaryDir directory;
+  run.record(directory.path().toStdString(), steps);
+  return *telemetry::History::load(directory.path().toStdString());
+}
+
+std::vector<SeriesPoint> points_of(const telemetry::History& history, const LineSpec& spec) {
+  SampleCounter samples;
+  samples.update(history);
+  return LineReader(spec).read(history, samples);
+}
+
+const LineSpec& line(const std::vector<LineSpec>& lines, const QString& id) {
+  const auto at = std::ranges::find(lines, id, &LineSpec::id);
+  EXPECT_NE(at, lines.end()) << id.toStdString();
+  return *at;
+}
+
+TEST(RunLines, loss_is_that_of_all_ranks_at_every_step_and_held_out_is_markers) {
+  const auto history = history_of({}, 500);
+  const auto lines = lines_of(ChartKind::loss, history, {}, {});
+  const auto train = points_of(history, line(lines, "train"));
+  ASSERT_EQ(train.size(), 500u);
+  EXPECT_NEAR(train[40].value, test::SyntheticRun::loss(40), 1e-12);
+  EXPECT_EQ(train[40].samples, 41 * 128);
+  EXPECT_EQ(points_of(history, line(lines, "held_out")).size(), 2u);
+  EXPECT_EQ(line(lines, "held_out").style.joining, Joining::never);
+}
+
+TEST(RunLines, the_rate_of_a_rank_is_the_growth_of_its_total_over_time) {
+  const test::SyntheticRun run;
+  const auto history = history_of(run, 100);
+  const auto lines = lines_of(ChartKind::rank_bytes, history, {}, {});
+  const auto points = points_of(history, line(lines, "sent2"));
+  ASSERT_EQ(points.size(), 99u);  // the first sample starts the meter
+  for (const SeriesPoint& point : points) EXPECT_NEAR(point.value, test::SyntheticRun::kBytesPerStep / run.seconds_per_step, 1);
+  EXPECT_EQ(lines_of(ChartKind::link_bytes, history, {}, {}).size(), 4u);  // of a ring of four
+}
+
+TEST(RunLines, gradient_norms_are_local_of_each_rank_and_reduced) {
+  const auto history = history_of({}, 10);
+  const auto lines = lines_of(ChartKind::gradient_norm, history, {}, {.segment = 1});
+  ASSERT_EQ(lines.size(), 5u);
+  EXPECT_FALSE(line(lines, "reduced1").style.pale);
+  EXPECT_TRUE(line(lines, "local3").style.pale);
+  EXPECT_EQ(line(lines, "local3").style.dashed, true);
+  EXPECT_NEAR(points_of(history, line(lines, "reduced1"))[4].value, 2 * (0.3 + test::SyntheticRun::loss(4)), 1e-12);
+  EXPECT_EQ(lines_of(ChartKind::gradient_norm, history, {}, {.segment = -1}).size(), 3u);
+}
+
+TEST(RunLines, throughput_is_the_samples_of_a_step_over_the_time_of_its_slowest_rank) {
+  const auto history = history_of({}, 20);
+  const auto points = points_of(history, lines_of(ChartKind::samples_rate, history, {}, {}).at(0));
+  ASSERT_EQ(points.size(), 20u);
+  double slowest = 0;
+  for (int rank = 0; rank < 4; ++rank) slowest = std::max(slowest, history.find({telemetry::Metric::step_seconds, rank, 0})->values[7]);
+  EXPECT_NEAR(points[7].value, 128 / slowest, 1e-9);
+}
+
+TEST(RunLines, step_time_is_split_for_the_mean_the_slowest_or_one_rank) {
+  const auto history = history_of({}, 5);
+  const auto at_step_3 = [&](int of) {
+    const auto lines = lines_of(ChartKind::step_time, history, {}, {.step_time_of = of});
+    EXPECT_EQ(lines.size(), 5u);
+    return points_of(history, lines.front())[3].value;
+  };
+  EXPECT_GT(at_step_3(LineChoice::kSlowest), at_step_3(LineChoice::kMean));
+  EXPECT_EQ(at_step_3(2), history.find({telemetry::Metric::compute_seconds, 2, 0})->values[3]);
+}
+
+TEST(RunLines, runs_laid_over_each_other_have_one_colour_each) {
+  const auto history = history_of({}, 5);
+  for (const ChartKind kind : kChartKinds)
+    for (const LineSpec& one : lines_of(kind, history, RunLook{"second", 1}, {})) {
+      EXPECT_EQ(one.style.colour, 1);
+      EXPECT_TRUE(one.style.label.startsWith("second"));
+    }
+}
+
+TEST(RunLines, one_device_without_links_has_no_lines_of_traffic) {
+  const auto history = history_of({.ranks = 1}, 5);
+  EXPECT_TRUE(lines_of(ChartKind::rank_bytes, history, {}, {}).empty());
+  EXPECT_TRUE(lines_of(ChartKind::link_bytes, history, {}, {}).empty());
+}
+
+TEST(LineReader, gives_each_point_once_while_the_history_grows) {
+  const test::SyntheticRun run{.ranks = 2};
+  QTemporaryDir directory;
+  auto writer = run.create(directory.path().toStdString());
+  auto reader = std::move(*telemetry::RecordingReader::open(directory.filePath(telemetry::kRecordingFile).toStdString()));
+  telemetry::History history;
+  const auto read_all = [&] {
+    for (auto frame = reader.next(); frame && *frame; frame = reader.next()) ASSERT_TRUE(history.take(**frame));
+  };
+  ASSERT_TRUE(run.append(writer, 0, 3));
+  read_all();
+  SampleCounter samples;
+  LineReader rate(lines_of(ChartKind::samples_rate, history, {}, {}).at(0));
+  EXPECT_EQ(rate.read(history, samples).size(), 3u);
+  EXPECT_TRUE(rate.read(history, samples).empty());
+  ASSERT_TRUE(run.append(writer, 3, 10));
+  read_all();
+  EXPECT_EQ(rate.read(history, samples).size(), 7u);
+}
+
+}  // namespace
+}  // namespace trainyard::ui

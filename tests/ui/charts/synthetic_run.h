@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Recordings for tests: what a run of some ranks would have written, with values that can be told in advance.
+#pragma once
+
+#include <QTemporaryDir>
+#include <cmath>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/telemetry/recording.h"
+
+namespace trainyard::test {
+
+using telemetry::Event;
+using telemetry::Metric;
+
+struct SyntheticRun {
+  int ranks = 4;
+  std::vector<std::string> segments{"0 linear 784-512 relu", "1 linear 512-512 relu", "2 linear 512-10"};
+  double seconds_per_step = 0.005;
+
+  base::Json header() const {
+    base::Json segment_names = base::Json::array();
+    for (const auto& name : segments) segment_names.push_back(name);
+    return {{"run", "synthetic"},
+            {"ranks", ranks},
+            {"segments", segment_names},
+            {"experiment", {{"name", "four devices"}, {"strategy", {{"kind", "mirrored"}}}, {"training", {{"batch_per_rank", 32}}}}}};
+  }
+
+  static double loss(int step) { return 0.08 + 2.2 * std::exp(-step / 160.0) + 0.05 * std::sin(step * 12.9898) * std::exp(-step / 900.0); }
+  static constexpr double kBytesPerStep = 1.5e6;
+
+  // All that a rank reports of one step, in the order of a rank.
+  std::vector<Event> step(int rank, int at) const {
+    std::vector<Event> events;
+    const double noise = std::sin(at * 78.233 + rank);
+    const auto metric = [&](Metric kind, double value, int index = 0) {
+      Event event;
+      event.begin_ns = event.ready_ns = event.end_ns = static_cast<std::int64_t>((at + 1) * seconds_per_step * 1e9) + rank * 1000;
+      event.value = value;
+      event.step = at;
+      event.subject = static_cast<std::uint16_t>(kind);
+      event.index = static_cast<std::uint16_t>(index);
+      events.push_back(event);
+    };
+    metric(Metric::loss_sum, 32 * loss(at));
+    metric(Metric::correct, std::floor(32 * (1 - loss(at) / 2.6)));
+    metric(Metric::samples, 32);
+    metric(Metric::learning_rate, 0.1 * 0.5 * (1 + std::cos(at / 1000.0)));
+    for (int segment = 0; segment < static_cast<int>(segments.size()); ++segment) {
+      const double norm = (1 + segment) * (0.3 + loss(at));
+      metric(Metric::local_gradient_norm, norm * (1.3 + 0.2 * noise), segment);
+      metric(Metric::reduced_gradient_norm, norm, segment);
+      metric(Metric::update_ratio, 1e-3 * norm, segment);
+    }
+    const double step_seconds = seconds_per_step * (1 + 0.08 * noise);
+    metric(Metric::step_seconds, step_seconds);
+    metric(Metric::compute_seconds, 0.7 * step_seconds);
+    metric(Metric::transfer_seconds, 0.18 * step_seconds);
+    metric(Metric::wait_seconds, 0.1 * step_seconds);
+    metric(Metric::input_seconds, 0.01 * step_seconds);
+    metric(Metric::memory_bytes, 9e7 + 1e6 * rank + 1e3 * at);
+    if (ranks > 1) {
+      metric(Metric::sent_payload_bytes, kBytesPerStep * (at + 1), (rank + 1) % ranks);
+      metric(Metric::received_payload_bytes, kBytesPerStep * (at + 1), (rank + ranks - 1) % ranks);
+    }
+    if (at % 250 == 249) {
+      metric(Metric::held_out_loss_sum, 500 * (loss(at) + 0.05));
+      metric(Metric::held_out_correct, std::floor(500 * (0.99 - loss(at) / 2.6)));
+      metric(Metric::held_out_samples, 500);
+    }
+    return events;
+  }
+
+  base::Result<void> append(telemetry::RecordingWriter& writer, int begin, int end) const {
+    for (int at = begin; at < end; ++at)
+      for (int rank = 0; rank < ranks; ++rank)
+        if (auto done = writer.append_events(rank, step(rank, at)); !done) return done;
+    return writer.flush();
+  }
+
+  telemetry::RecordingWriter create(const std::filesystem::path& directory) const {
+    std::filesystem::create_directories(directory);
+    return std::move(*telemetry::RecordingWriter::create(directory / telemetry::kRecordingFile, header()));
+  }
+
+  // A whole run that ended well.
+  void record(const std::filesystem::path& directory, int steps, double accuracy = 0.97) const {
+    auto writer = create(directory);
+    static_cast<void>(append(writer, 0, steps));
+    static_cast<void>(
+        writer.append_json(telemetry::FrameType::result, -1, {{"type", "result"}, {"status", "completed"}, {"steps", steps}, {"held_out_accuracy", accuracy}}));
+    static_cast<void>(writer.close());
+  }
+};
+
+}  // namespace trainyard::test

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/inspector/inspector.h"
+
+#include <gtest/gtest.h>
+
+#include <QApplication>
+#include <QCheckBox>
+#include <QComboBox>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QSignalSpy>
+#include <QTest>
+#include <QToolButton>
+
+#include "ui/model/topology_edit.h"
+
+namespace trainyard::ui {
+namespace {
+
+experiment::Experiment sample() {
+  experiment::Experiment experiment;
+  experiment.name = "sample";
+  topology::Host host{.name = "host0", .address = {}, .devices = {}};
+  for (const char* name : {"cpu0", "cpu1"}) host.devices.push_back({.name = name});
+  experiment.topology.hosts.push_back(host);
+  return experiment;
+}
+
+class InspectorTest : public testing::Test {
+ protected:
+  InspectorTest() {
+    document_.reset(sample());
+    inspector_.resize(360, 900);
+    inspector_.show();
+    QApplication::setActiveWindow(&inspector_);
+    EXPECT_TRUE(QTest::qWaitForWindowActive(&inspector_));
+  }
+  template <class Widget>
+  static Widget* inner(FieldEditor* editor) {
+    return qobject_cast<Widget*>(editor->focusProxy());
+  }
+  static void type(FieldEditor* editor, const QString& text) {
+    auto* box = editor->focusProxy();
+    box->setFocus();
+    QTest::keyClick(box, Qt::Key_A, Qt::ControlModifier);
+    QTest::keyClicks(box, text);
+  }
+  static QString shown(FieldEditor* editor) { return editor->findChild<QLineEdit*>()->text(); }
+  void wait_for_problems(int count) {
+    ASSERT_TRUE(QTest::qWaitFor([&] { return static_cast<int>(document_.problems().size()) == count; })) << base::to_string(document_.problems());
+  }
+  const experiment::Experiment& now() const { return document_.experiment(); }
+
+  Document document_;
+  Selection selection_;
+  Inspector inspector_{document_, selection_};
+};
+
+TEST_F(InspectorTest, a_whole_number_is_typed_as_one_command_and_undone) {
+  FieldEditor* batch = inspector_.form("training").editor("batch_per_rank");
+  type(batch, "256");
+  EXPECT_EQ(now().training.batch_per_rank, 256);
+  EXPECT_EQ(document_.undo_stack().count(), 1);
+  document_.undo_stack().undo();
+  EXPECT_EQ(now().training.batch_per_rank, 32);
+  EXPECT_EQ(shown(batch), "32 samples");
+}
+
+TEST_F(InspectorTest, a_number_takes_units_and_prefixes) {
+  type(inspector_.form("strategy").editor("bucket_bytes"), "2.5 MB");
+  EXPECT_EQ(now().strategy.bucket_bytes, 2'500'000);
+}
+
+TEST_F(InspectorTest, a_fraction_steps_by_one_two_five) {
+  FieldEditor* rate = inspector_.form("training").editor("optimizer.learning_rate");
+  rate->setFocus();
+  QTest::keyClick(rate->focusProxy(), Qt::Key_Up);
+  EXPECT_DOUBLE_EQ(now().training.optimizer.learning_rate, 0.2);
+  QTest::keyClick(rate->focusProxy(), Qt::Key_Down);
+  QTest::keyClick(rate->focusProxy(), Qt::Key_Down);
+  EXPECT_DOUBLE_EQ(now().training.optimizer.learning_rate, 0.05);
+}
+
+TEST_F(InspectorTest, a_choice_is_taken_by_keyboard) {
+  auto* kind = inner<QComboBox>(inspector_.form("strategy").editor("kind"));
+  kind->setFocus();
+  QTest::keyClick(kind, Qt::Key_Up);
+  EXPECT_EQ(now().strategy.kind, experiment::StrategyKind::one_device);
+  document_.undo_stack().undo();
+  EXPECT_EQ(kind->currentData().toString(), "mirrored");
+}
+
+TEST_F(InspectorTest, a_switch_is_toggled) {
+  auto* emulate = inner<QCheckBox>(inspector_.form("run").editor("emulate"));
+  QTest::keyClick(emulate, Qt::Key_Space);
+  EXPECT_FALSE(now().run.emulate);
+  document_.undo_stack().undo();
+  EXPECT_TRUE(emulate->isChecked());
+}
+
+TEST_F(InspectorTest, a_text_is_typed_and_undone) {
+  type(inspector_.form("").editor("name"), "mine");
+  EXPECT_EQ(now().name, "mine");
+  document_.undo_stack().undo();
+  EXPECT_EQ(now().name, "sample");
+}
+
+TEST_F(InspectorTest, fields_that_do_not_matter_are_hidden) {
+  FieldForm& training = inspector_.form("training");
+  EXPECT_TRUE(training.field_shown("optimizer.momentum"));
+  EXPECT_FALSE(training.field_shown("optimizer.beta1"));
+  document_.set_value("training.optimizer.kind", "adamw");
+  EXPECT_FALSE(training.field_shown("optimizer.momentum"));
+  EXPECT_FALSE(training.editor("optimizer.momentum")->isVisibleTo(&inspector_));
+  EXPECT_TRUE(training.editor("optimizer.beta1")->isVisibleTo(&inspector_));
+  document_.set_value("data.kind", "idx");
+  EXPECT_TRUE(inspector_.form("data").field_shown("images"));
+  EXPECT_FALSE(inspector_.form("data").field_shown("noise"));
+}
+
+TEST_F(InspectorTest, a_problem_of_meaning_appears_at_its_field_and_goes) {
+  FieldForm& strategy = inspector_.form("strategy");
+  document_.set_value("strategy.kind", "one_device");
+  wait_for_problems(1);
+  EXPECT_TRUE(strategy.problem_text("kind").contains("2 devices have the role worker")) << strategy.problem_text("kind").toStdString();
+  EXPECT_TRUE(strategy.editor("kind")->focusProxy()->accessibleDescription().contains("2 devices"));
+  document_.undo_stack().undo();
+  wait_for_problems(0);
+  EXPECT_EQ(strategy.problem_text("kind"), "");
+}
+
+TEST_F(InspectorTest, a_refused_value_stays_in_sight_with_its_reason_until_it_is_left) {
+  FieldForm& training = inspector_.form("training");
+  FieldEditor* batch = training.editor("batch_per_rank");
+  type(batch, "0");
+  EXPECT_EQ(now().training.batch_per_rank, 32) << "the document holds no such value";
+  EXPECT_EQ(shown(batch), "0");
+  EXPECT_NE(training.problem_text("batch_per_rank"), "");
+  document_.set_value("name", "changed elsewhere");
+  EXPECT_EQ(shown(batch), "0") << "what is being typed stays";
+  training.editor("epochs")->setFocus();
+  EXPECT_EQ(shown(batch), "32 samples");
+  EXPECT_EQ(training.problem_text("batch_per_rank"), "");
+}
+
+TEST_F(InspectorTest, what_is_no_number_is_said_so) {
+  FieldForm& training = inspector_.form("training");
+  type(training.editor("batch_per_rank"), "many");
+  EXPECT_EQ(training.problem_text("batch_per_rank"), "not a whole number");
+  EXPECT_EQ(document_.undo_stack().count(), 0);
+}
+
+TEST_F(InspectorTest, the_focus_stays_while_the_document_changes_elsewhere) {
+  FieldEditor* batch = inspector_.form("training").editor("batch_per_rank");
+  type(batch, "6");
+  document_.edit("add", [](experiment::Experiment& e) { add_device(e.topology, "host0", topology::DeviceKind::gpu); });
+  EXPECT_TRUE(batch->focusProxy()->hasFocus());
+  QTest::keyClicks(batch->focusProxy(), "4");
+  EXPECT_EQ(now().training.batch_per_rank, 64);
+}
+
+TEST_F(InspectorTest, a_field_is_reset_to_its_default) {
+  FieldForm& training = inspector_.form("training");
+  document_.set_value("training.batch_per_rank", 7);
+  const auto buttons = training.findChildren<QToolButton*>();
+  QToolButton* reset = nullptr;
+  for (QToolButton* button : buttons)
+    if (button->accessibleName().startsWith("Batch per rank") && button->isVisibleTo(&training)) reset = button;
+  ASSERT_NE(reset, nullptr);
+  EXPECT_TRUE(reset->toolTip().contains("32 samples"));
+  reset->click();
+  EXPECT_EQ(now().training.batch_per_rank, 32);
+  EXPECT_FALSE(reset->isVisibleTo(&training));
+}
+
+TEST_F(InspectorTest, the_global_batch_stands_beside_the_batch) {
+  document_.set_value("training.batch_per_rank", 50);
+  bool found = false;
+  for (const QLabel* label : inspector_.form("training").findChildren<QLabel*>())
+    found |= label->text().contains("100 samples") && label->isVisibleTo(&inspector_);
+  EXPECT_TRUE(found);
+}
+
+TEST_F(InspectorTest, a_selected_device_shows_its_fields_and_is_renamed_with_its_links) {
+  document_.edit("link", [](experiment::Experiment& e) { e.topology.links.push_back({.from = "cpu0", .to = "cpu1"}); });
+  selection_.set({{"cpu0"}, {}});
+  EXPECT_FALSE(inspector_.shows_experiment());
+  const int before = document_.undo_stack().count();
+  type(inspector_.item_form().editor("name"), "fast");
+  EXPECT_EQ(now().topology.hosts[0].devices[0].name, "fast");
+  EXPECT_EQ(now().topology.links[0].from, "fast");
+  EXPECT_TRUE(selection_.contains("fast"));
+  EXPECT_TRUE(inspector_.item_form().editor("name")->focusProxy()->hasFocus());
+  EXPECT_EQ(document_.undo_stack().count(), before + 1);
+}
+
+TEST_F(InspectorTest, a_name_that_is_taken_is_refused_at_the_field) {
+  selection_.set({{"cpu0"}, {}});
+  type(inspector_.item_form().editor("name"), "cpu1");
+  EXPECT_NE(inspector_.item_form().problem_text("name"), "");
+}
+
+TEST_F(InspectorTest, several_devices_are_edited_together_as_one_command) {
+  selection_.set({{"cpu0", "cpu1"}, {}});
+  type(inspector_.item_form().editor("cores"), "3");
+  for (const topology::Device& device : now().topology.hosts[0].devices) EXPECT_EQ(device.cores, 3);
+  EXPECT_EQ(inspector_.item_form().editor("name"), nullptr) << "names are unique";
+  document_.undo_stack().undo();
+  for (const topology::Device& device : now().topology.hosts[0].devices) EXPECT_EQ(device.cores, 1);
+}
+
+TEST_F(InspectorTest, things_of_several_kinds_have_nothing_to_edit_together) {
+  selection_.set({{"cpu0", "host0"}, {}});
+  EXPECT_FALSE(inspector_.item_form().isVisibleTo(&inspector_));
+}
+
+TEST_F(InspectorTest, a_problem_of_a_device_appears_at_its_field) {
+  document_.edit("gpu", [](experiment::Experiment& e) {
+    e.topology.hosts[0].devices[1].kind = topology::DeviceKind::gpu;
+    e.run.emulate = false;
+  });
+  wait_for_problems(1);
+  inspector_.go_to("topology.hosts[0].devices[1].kind");
+  EXPECT_TRUE(selection_.contains("cpu1"));
+  EXPECT_TRUE(inspector_.item_form().problem_text("kind").contains("emulat"));
+  EXPECT_TRUE(inspector_.item_form().editor("kind")->focusProxy()->hasFocus());
+}
+
+TEST_F(InspectorTest, going_to_a_nested_field_gives_it_the_focus) {
+  inspector_.go_to("training.optimizer.learning_rate");
+  EXPECT_TRUE(inspector_.form("training").editor("optimizer.learning_rate")->focusProxy()->hasFocus());
+}
+
+TEST_F(InspectorTest, layers_are_added_moved_and_removed) {
+  LayerList& layers = inspector_.layers();
+  ASSERT_EQ(layers.count(), 3);
+  layers.findChild<QPushButton*>("add_layer")->click();
+  ASSERT_EQ(layers.count(), 5);
+  EXPECT_EQ(now().model.layers[2], (model::LayerSpec{model::LayerKind::linear, 128}));
+  EXPECT_EQ(now().model.layers[3].kind, model::LayerKind::relu);
+  EXPECT_EQ(document_.undo_stack().count(), 1);
+  layers.focus_layer(3);
+  QTest::keyClick(QApplication::focusWidget(), Qt::Key_Up, Qt::AltModifier);
+  EXPECT_EQ(now().model.layers[2].kind, model::LayerKind::relu);
+  QTest::keyClick(QApplication::focusWidget(), Qt::Key_Delete, Qt::AltModifier);
+  EXPECT_EQ(now().model.layers.size(), 4u);
+  EXPECT_EQ(now().model.layers[2].kind, model::LayerKind::linear) << "the moved one went";
+  while (document_.undo_stack().canUndo()) document_.undo_stack().undo();
+  EXPECT_EQ(layers.count(), 3);
+}
+
+TEST_F(InspectorTest, the_units_of_a_layer_are_typed_and_hidden_where_unused) {
+  LayerList& layers = inspector_.layers();
+  type(layers.editor(0, "units"), "64");
+  EXPECT_EQ(now().model.layers[0].units, 64);
+  EXPECT_FALSE(layers.editor(1, "units")->isVisibleTo(&inspector_)) << "a relu has none";
+}
+
+TEST_F(InspectorTest, a_problem_of_a_layer_appears_below_it) {
+  document_.set_value("model.layers[2].units", 7);
+  wait_for_problems(1);
+  EXPECT_NE(inspector_.layers().problem_text(2), "");
+  EXPECT_EQ(inspector_.layers().problem_text(0), "");
+}
+
+TEST_F(InspectorTest, the_cost_line_follows_the_experiment) {
+  QSignalSpy settled(&inspector_.cost(), &CostLine::settled);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return inspector_.cost().cost_text().startsWith("2 ranks"); }));
+  EXPECT_TRUE(inspector_.cost().cost_text().contains("101,770 parameters")) << inspector_.cost().cost_text().toStdString();
+  EXPECT_TRUE(inspector_.cost().cost_text().contains("407 kB sent a step a rank")) << inspector_.cost().cost_text().toStdString();
+  ASSERT_TRUE(settled.size() > 0 || settled.wait());
+  EXPECT_TRUE(inspector_.cost().verdict_text().startsWith("As drawn: ")) << inspector_.cost().verdict_text().toStdString();
+  document_.edit("none", [](experiment::Experiment& e) { e.topology.hosts.clear(); });
+  ASSERT_TRUE(QTest::qWaitFor([&] { return inspector_.cost().cost_text().startsWith("Not ready"); }));
+  EXPECT_EQ(inspector_.cost().verdict_text(), "");
+}
+
+}  // namespace
+}  // namespace trainyard::ui

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/inspector/quantity.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <cmath>
+
+namespace trainyard::ui {
+namespace {
+
+TEST(Quantity, numbers_are_shown_with_the_prefix_of_their_size) {
+  EXPECT_EQ(format_quantity(4e9, "B"), "4 GB");
+  EXPECT_EQ(format_quantity(50e-6, "s"), "50 µs");
+  EXPECT_EQ(format_quantity(10e9, "bit/s"), "10 Gbit/s");
+  EXPECT_EQ(format_quantity(1'234'567, "B"), "1.234567 MB");
+  EXPECT_EQ(format_quantity(0, "B"), "0 B");
+  EXPECT_EQ(format_quantity(128, "samples"), "128 samples");
+  EXPECT_EQ(format_quantity(0.1, ""), "0.1");
+}
+
+TEST(Quantity, what_people_type_is_understood) {
+  EXPECT_EQ(parse_quantity("4GB", "B"), 4e9);
+  EXPECT_EQ(parse_quantity(" 2.5 M ", "B"), 2.5e6);
+  EXPECT_EQ(parse_quantity("50 us", "s"), 50e-6);
+  EXPECT_EQ(parse_quantity("1e3", "steps"), 1000);
+  EXPECT_EQ(parse_quantity("8,000 samples", "samples"), 8000);
+  EXPECT_EQ(parse_quantity("10 Gbit/s", "bit/s"), 10e9);
+}
+
+TEST(Quantity, what_cannot_be_read_is_refused) {
+  for (const char* text : {"", "fast", "1 2", "3 xB", "1e999", "--1", "4 seconds"}) EXPECT_FALSE(parse_quantity(text, "B")) << text;
+  EXPECT_FALSE(parse_quantity("4 k", "samples")) << "counts take no prefix";
+}
+
+TEST(Quantity, rounds_go_by_one_two_five) {
+  EXPECT_DOUBLE_EQ(next_round(0.1, true), 0.2);
+  EXPECT_DOUBLE_EQ(next_round(0.1, false), 0.05);
+  EXPECT_DOUBLE_EQ(next_round(3, true), 5);
+  EXPECT_DOUBLE_EQ(next_round(3, false), 2);
+  EXPECT_DOUBLE_EQ(next_round(0, true), 1e-6);
+  EXPECT_DOUBLE_EQ(next_round(1e-6, false), 0);
+}
+
+RC_GTEST_PROP(Quantity, what_is_shown_reads_back_exactly, ()) {
+  const double value = std::ldexp(static_cast<double>(*rc::gen::inRange<std::int64_t>(1, 1LL << 52)), *rc::gen::inRange(-80, 0));
+  const char* unit = *rc::gen::element("B", "s", "bit/s", "", "steps");
+  const auto read = parse_quantity(format_quantity(value, unit), unit);
+  RC_ASSERT(read.has_value());
+  RC_ASSERT(*read == value);
+}
+
+}  // namespace
+}  // namespace trainyard::ui

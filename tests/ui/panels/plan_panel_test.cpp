@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/panels/plan_panel.h"
+
+#include <gtest/gtest.h>
+
+#include <QPlainTextEdit>
+#include <QSignalSpy>
+#include <QTest>
+
+namespace trainyard::ui {
+namespace {
+
+class PlanPanelTest : public testing::Test {
+ protected:
+  PlanPanelTest() {
+    experiment::Experiment experiment;
+    topology::Host host{.name = "host0", .address = {}, .devices = {}};
+    for (const char* name : {"cpu0", "cpu1"}) host.devices.push_back({.name = name});
+    experiment.topology.hosts.push_back(host);
+    document_.reset(experiment);
+    panel_.resize(800, 400);
+    panel_.show();
+    EXPECT_TRUE(shows("AR.b0"));
+  }
+  bool shows(const QString& text) {
+    return QTest::qWaitFor([&] { return panel_.view().toPlainText().contains(text); });
+  }
+  Document document_;
+  PlanPanel panel_{document_};
+};
+
+TEST_F(PlanPanelTest, shows_the_grid_first_and_the_text_of_a_rank_when_asked) {
+  panel_.set_grid(false);
+  EXPECT_TRUE(shows("rank 0"));
+  panel_.set_rank(1);
+  EXPECT_TRUE(shows("rank 1"));
+}
+
+TEST_F(PlanPanelTest, an_expanded_plan_shows_the_sends_of_its_chunks) {
+  EXPECT_FALSE(panel_.view().toPlainText().contains("SEND."));
+  panel_.set_expanded(true);
+  EXPECT_TRUE(shows("SEND.b0.t0"));
+}
+
+TEST_F(PlanPanelTest, follows_the_document) {
+  document_.set_value("strategy.kind", "one_device");
+  EXPECT_TRUE(shows("There is no plan yet")) << "one device, but two are drawn";
+  document_.undo_stack().undo();
+  EXPECT_TRUE(shows("AR.b0"));
+}
+
+TEST_F(PlanPanelTest, a_click_on_an_op_marks_it_everywhere) {
+  panel_.set_grid(false);
+  ASSERT_TRUE(shows("program train"));
+  panel_.view().setFocus();
+  QTextCursor cursor = panel_.view().document()->find("F.s0.m0");
+  cursor.setPosition(cursor.selectionStart() + 2);
+  QTest::mouseClick(panel_.view().viewport(), Qt::LeftButton, {}, panel_.view().cursorRect(cursor).center());
+  panel_.view().setTextCursor(cursor);
+  EXPECT_EQ(panel_.marked(), "F.s0.m0");
+  EXPECT_FALSE(panel_.view().extraSelections().isEmpty());
+}
+
+}  // namespace
+}  // namespace trainyard::ui

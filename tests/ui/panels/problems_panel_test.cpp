@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/panels/problems_panel.h"
+
+#include <gtest/gtest.h>
+
+#include <QClipboard>
+#include <QGuiApplication>
+#include <QSignalSpy>
+#include <QTest>
+#include <QTreeWidget>
+
+namespace trainyard::ui {
+namespace {
+
+class ProblemsPanelTest : public testing::Test {
+ protected:
+  // Nothing drawn: no worker. And a layer list that cannot be.
+  ProblemsPanelTest() {
+    document_.set_value("model.layers[2].units", 7);
+    EXPECT_TRUE(QTest::qWaitFor([&] { return document_.problems().size() == 2; })) << base::to_string(document_.problems());
+  }
+  QTreeWidget& list() { return *panel_.findChild<QTreeWidget*>(); }
+  Document document_;
+  ProblemsPanel panel_{document_};
+};
+
+TEST_F(ProblemsPanelTest, every_problem_says_where_and_what_and_what_to_do) {
+  ASSERT_EQ(list().topLevelItemCount(), 2);
+  EXPECT_EQ(list().topLevelItem(0)->text(0), "topology.hosts");
+  EXPECT_TRUE(list().topLevelItem(0)->text(1).contains("no device"));
+  EXPECT_TRUE(list().topLevelItem(0)->text(2).contains("Draw a device"));
+}
+
+TEST_F(ProblemsPanelTest, activating_a_problem_names_its_field) {
+  QSignalSpy activated(&panel_, &ProblemsPanel::activated);
+  emit list().itemActivated(list().topLevelItem(1), 0);
+  ASSERT_EQ(activated.size(), 1);
+  EXPECT_TRUE(activated[0][0].toString().startsWith("model.layers[2]")) << activated[0][0].toString().toStdString();
+}
+
+TEST_F(ProblemsPanelTest, what_is_selected_is_copied_else_everything) {
+  EXPECT_EQ(panel_.text().count('\n'), 1);
+  list().topLevelItem(1)->setSelected(true);
+  QTest::keyClick(&list(), Qt::Key_C, Qt::ControlModifier);
+  EXPECT_FALSE(panel_.text().contains("topology.hosts"));
+  EXPECT_TRUE(panel_.text().contains("model.layers[2]"));
+}
+
+TEST_F(ProblemsPanelTest, counts_are_told_and_an_empty_list_says_so) {
+  QSignalSpy counted(&panel_, &ProblemsPanel::count_changed);
+  document_.undo_stack().undo();
+  ASSERT_TRUE(counted.wait());
+  EXPECT_EQ(counted.last()[0].toInt(), 1);
+  document_.edit("draw", [](experiment::Experiment& e) { e.topology.hosts.push_back({.name = "host0", .address = {}, .devices = {{.name = "cpu0"}}}); });
+  document_.set_value("strategy.kind", "one_device");
+  ASSERT_TRUE(QTest::qWaitFor([&] { return document_.problems().empty(); }));
+  EXPECT_TRUE(list().isHidden());
+}
+
+}  // namespace
+}  // namespace trainyard::ui

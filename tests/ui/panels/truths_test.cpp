@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/panels/truths.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <span>
+
+#include "core/experiment/document.h"
+#include "ui/panels/run_state_bar.h"
+
+namespace trainyard::ui {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+
+void take(telemetry::History& history, telemetry::FrameType type, const base::Json& json) {
+  const std::string text = json.dump();
+  ASSERT_TRUE(history.take({type, -1, std::as_bytes(std::span(text))}));
+}
+
+telemetry::History history_on(const std::vector<topology::Device>& devices) {
+  experiment::Experiment experiment;
+  experiment.topology.hosts.push_back({.name = "host0", .address = {}, .devices = devices});
+  telemetry::History history;
+  take(history, telemetry::FrameType::header,
+       {{"schema", 1}, {"ranks", devices.size()}, {"segments", base::Json::array()}, {"experiment", {{"document", experiment::to_json(experiment)}}}});
+  return history;
+}
+
+TEST(Truths, drawn_speeds_are_said_to_be_drawn) {
+  EXPECT_THAT(truths_of(history_on({{.name = "cpu0"}}), 4), ElementsAre(QString("speeds of devices and links: drawn, not imposed")));
+}
+
+TEST(Truths, emulated_devices_are_named_so) {
+  const auto truths = truths_of(history_on({{.name = "gpu0", .kind = topology::DeviceKind::gpu}, {.name = "cpu0"}}), 4);
+  EXPECT_THAT(truths, Contains(QString("EMULATED: 1 of 2 devices run on the CPU")));
+}
+
+TEST(Truths, ranks_that_share_cores_are_said_to) {
+  const auto history = history_on({{.name = "a"}, {.name = "b"}, {.name = "c"}});
+  EXPECT_THAT(truths_of(history, 2), Contains(QString("3 ranks share 2 cores: times include waiting for each other")));
+  EXPECT_EQ(truths_of(history, 3).size(), 1);
+}
+
+TEST(Truths, dropped_events_are_counted_over_ranks) {
+  auto history = history_on({{.name = "a"}, {.name = "b"}});
+  for (const int rank : {0, 1}) {
+    telemetry::Event event;
+    event.subject = static_cast<std::uint16_t>(telemetry::Metric::dropped_events);
+    event.value = 600;
+    ASSERT_TRUE(history.take({telemetry::FrameType::events, rank, std::as_bytes(std::span(&event, 1))}));
+  }
+  EXPECT_THAT(truths_of(history, 4), Contains(QString("1,200 events were dropped: details have gaps, totals do not")));
+}
+
+TEST(Truths, the_problem_of_a_run_is_read_from_its_result) {
+  auto history = history_on({{.name = "a"}});
+  EXPECT_FALSE(problem_of(history));
+  take(history, telemetry::FrameType::result,
+       {{"status", "failed"}, {"problem", {{"code", "failed"}, {"where", "rank 2"}, {"what", "died"}, {"accepted", ""}, {"advice", "look at its log"}}}});
+  ASSERT_TRUE(problem_of(history));
+  EXPECT_EQ(problem_of(history)->where, "rank 2");
+  EXPECT_EQ(problem_of(history)->advice, "look at its log");
+}
+
+TEST(Eta, is_reckoned_from_the_last_seconds) {
+  Eta eta;
+  EXPECT_FALSE(eta.left(100));
+  eta.note(0, 0);
+  EXPECT_FALSE(eta.left(100)) << "one point is no speed";
+  eta.note(1, 10);
+  EXPECT_DOUBLE_EQ(*eta.left(100), 9);
+  for (int second = 2; second <= 20; ++second) eta.note(second, 10 + second);
+  EXPECT_NEAR(*eta.left(100), 70, 1e-9) << "the fast start is forgotten";
+}
+
+}  // namespace
+}  // namespace trainyard::ui

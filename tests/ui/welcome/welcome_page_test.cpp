@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/welcome/welcome_page.h"
+
+#include <gtest/gtest.h>
+
+#include <QLabel>
+#include <QPushButton>
+#include <QSignalSpy>
+#include <QTemporaryDir>
+#include <QTest>
+#include <optional>
+
+namespace trainyard::ui {
+namespace {
+
+const QString kExamples = QString(TRAINYARD_SOURCE_DIR) + "/resources/experiments";
+
+class WelcomePageTest : public testing::Test {
+ protected:
+  WelcomePageTest() { page_.resize(1200, 800); }
+  static QString words(const QWidget& widget) {
+    QStringList texts;
+    for (const QLabel* label : widget.findChildren<QLabel*>()) texts << label->text();
+    return texts.join("\n");
+  }
+  QTemporaryDir directory_;
+  RecentFiles recent_{directory_.filePath("settings.ini")};
+  WelcomePage page_{kExamples, recent_};
+};
+
+TEST_F(WelcomePageTest, three_examples_come_first) {
+  ASSERT_EQ(page_.cards().size(), 3u);
+  EXPECT_TRUE(words(*page_.cards()[0]).contains("One device"));
+  EXPECT_TRUE(words(*page_.cards()[1]).contains("Four devices, mirrored, digits"));
+  EXPECT_TRUE(words(*page_.cards()[2]).contains("MNIST"));
+}
+
+TEST_F(WelcomePageTest, one_click_opens_and_runs) {
+  std::optional<QString> file;
+  QObject::connect(&page_, &WelcomePage::run_requested, [&](const experiment::Experiment&, const QString& asked) { file = asked; });
+  page_.cards()[1]->run_button().click();
+  ASSERT_TRUE(file);
+  EXPECT_TRUE(file->endsWith("four_devices_mirrored_digits.json"));
+}
+
+TEST_F(WelcomePageTest, an_example_can_be_opened_without_running) {
+  QSignalSpy opened(&page_, &WelcomePage::open_requested);
+  page_.cards()[0]->open_button().click();
+  ASSERT_EQ(opened.size(), 1);
+}
+
+TEST_F(WelcomePageTest, files_that_are_missing_are_named_and_digits_offered) {
+  auto example = read_example(kExamples + "/four_devices_mirrored_mnist.json");
+  ASSERT_TRUE(example);
+  ASSERT_TRUE(QFile::copy(kExamples + "/four_devices_mirrored_mnist.json", directory_.filePath("mnist.json")));  // no data beside it
+  example = read_example(directory_.filePath("mnist.json"));
+  ASSERT_TRUE(example && example->missing);
+  ExampleCard card(*example);
+  EXPECT_TRUE(words(card).contains("train-images-idx3-ubyte"));
+  EXPECT_TRUE(words(card).contains("data/mnist")) << words(card).toStdString();
+  std::optional<experiment::Experiment> run;
+  QObject::connect(&card, &ExampleCard::run_requested, [&](const experiment::Experiment& asked, const QString& file) {
+    run = asked;
+    EXPECT_EQ(file, "") << "it is not that file any more";
+  });
+  card.run_button().click();
+  ASSERT_TRUE(run);
+  EXPECT_EQ(run->data.kind, data::DataKind::digits);
+  EXPECT_TRUE(experiment::validate(*run, directory_.path().toStdString()).empty());
+}
+
+TEST_F(WelcomePageTest, recent_files_are_listed_and_open) {
+  QFile file(directory_.filePath("mine.json"));
+  ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+  recent_.add(file.fileName());
+  QSignalSpy opened(&page_, &WelcomePage::open_requested);
+  for (QPushButton* button : page_.findChildren<QPushButton*>())
+    if (button->text().contains("mine.json")) button->click();
+  ASSERT_EQ(opened.size(), 1);
+  EXPECT_EQ(opened[0][0].toString(), file.fileName());
+}
+
+TEST_F(WelcomePageTest, without_examples_it_says_what_to_do) {
+  const WelcomePage page("/nowhere", recent_);
+  EXPECT_TRUE(page.cards().empty());
+  EXPECT_TRUE(words(page).contains("not found"));
+}
+
+}  // namespace
+}  // namespace trainyard::ui
