@@ -2,8 +2,25 @@
 // trainyard-cli: everything the workbench does, without a window.
 #include "app/cli/verbs.h"
 
+namespace {
+
+using namespace trainyard;
+
+// A first word that is no verb is said to be that; CLI11 would only ask for one.
+bool is_verb(const CLI::App& program, const std::string& word) {
+  return !program.get_subcommands([&](const CLI::App* verb) { return verb->get_name() == word; }).empty();
+}
+
+base::Problem unknown_verb(const CLI::App& program, const std::string& word) {
+  const auto shown = [](const CLI::App* verb) { return !verb->get_group().empty(); };
+  std::string verbs;
+  for (const CLI::App* verb : program.get_subcommands(shown)) verbs += (verbs.empty() ? "" : ", ") + verb->get_name();
+  return {base::ProblemCode::bad_usage, "trainyard-cli", "\"" + word + "\" is no verb", verbs, "trainyard-cli --help shows examples"};
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
-  using namespace trainyard;
   CLI::App program{"Trainyard: draw a topology, pick a strategy, train for real.", "trainyard-cli"};
   program.set_version_flag("--version", TRAINYARD_VERSION);
   program.require_subcommand(1);
@@ -17,6 +34,7 @@ int main(int argc, char** argv) {
   for (const auto add : {cli::add_run, cli::add_plan, cli::add_check, cli::add_simulate, cli::add_validate, cli::add_replay, cli::add_export, cli::add_list,
                          cli::add_bench, cli::add_doctor, cli::add_completion})
     add(program, exit_code);
+  if (argc > 1 && *argv[1] != '\0' && *argv[1] != '-' && !is_verb(program, argv[1])) return cli::complain({unknown_verb(program, argv[1])}, false);
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -25,15 +25,6 @@ Result<sim::Outcome> simulate(const experiment::Resolved& resolved, std::int64_t
   return sim::simulate(*plan, topology::Network(resolved.document.topology), options);
 }
 
-// The same training on the device of rank 0 alone: the same global batch, so that both learn the same.
-experiment::Resolved on_one_device(experiment::Resolved experiment) {
-  experiment.document.strategy.kind = experiment::StrategyKind::one_device;
-  experiment.document.training.batch_per_rank = experiment.global_batch;
-  experiment.ranks.resize(1);
-  experiment.hosts.resize(1);
-  return experiment;
-}
-
 struct Comparison {
   double one_device_step_seconds = 0;
   sim::Verdict verdict;
@@ -41,7 +32,7 @@ struct Comparison {
 
 std::optional<Comparison> compare(const experiment::Resolved& resolved, const sim::Outcome& outcome, std::int64_t steps) {
   if (resolved.world() == 1) return std::nullopt;
-  const auto other = simulate(on_one_device(resolved), steps);
+  const auto other = simulate(experiment::on_one_device(resolved), steps);
   if (!other) return std::nullopt;
   return Comparison{other->median_step_seconds, sim::judge(outcome, *other)};
 }

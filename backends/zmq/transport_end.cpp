@@ -176,7 +176,7 @@ void End::tell_abort() {
   const auto text = comm::to_bytes(state().error());
   for (int peer = 0; peer < ranks(); ++peer) {
     Peer& told = peer_at(peer);
-    if (told.link == nullptr || told.told_abort) continue;
+    if (told.link == nullptr || told.left || told.told_abort) continue;
     FrameHeader head = header(FrameKind::abort, peer);
     head.payload_bytes = text.size();
     told.told_abort = told.link->send_copy(head, text);

@@ -84,6 +84,7 @@ class End final : public Transport {
   void accept(const FrameHeader& header, ::zmq::message_t payload);
   void accept_data(const FrameHeader& header, ::zmq::message_t payload);
   void accept_consumed(const FrameHeader& header);
+  void accept_abort(Peer& from, const base::Problem& reason);
   void reject() { rejected_.add(1); }
   void acknowledge(int peer, int channel);
   void watch_links();
@@ -109,7 +110,7 @@ class End final : public Transport {
   comm::Counter rejected_;
 
   std::atomic<bool> aborted_{false};
-  std::atomic<bool> telling_{false};  // the abort is ours to tell
+  std::atomic<bool> telling_{false};  // the abort is to be told to peers
   mutable std::mutex reason_mutex_;
   base::Problem reason_;
 };

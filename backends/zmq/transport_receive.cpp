@@ -83,7 +83,7 @@ void End::accept(const FrameHeader& header, ::zmq::message_t payload) {
   switch (header.kind) {
     case FrameKind::data: return accept_data(header, std::move(payload));
     case FrameKind::consumed: return accept_consumed(header);
-    case FrameKind::abort: return void(set_reason(comm::problem_from_bytes({static_cast<const std::byte*>(payload.data()), payload.size()})));
+    case FrameKind::abort: return accept_abort(peer, comm::problem_from_bytes({static_cast<const std::byte*>(payload.data()), payload.size()}));
     case FrameKind::leave: peer.left = true;
   }
 }
@@ -105,6 +105,12 @@ void End::accept_consumed(const FrameHeader& header) {
   Peer& peer = peers_[header.from];
   if (!peer.out[header.channel].set_consumed(header.sequence)) return reject();
   peer.in[header.channel].counters.header_bytes.add(frame_header_bytes);
+}
+
+// Told on, so that whoever sees this rank leave has heard why first: the frames of one peer keep their order.
+void End::accept_abort(Peer& from, const base::Problem& reason) {
+  from.told_abort = true;
+  abort(reason);
 }
 
 void End::watch_links() {

@@ -105,6 +105,14 @@ base::Result<Resolved> resolve(const Experiment& experiment, const std::filesyst
   return derive(placed, *findings.data);
 }
 
+Resolved on_one_device(Resolved resolved) {
+  resolved.document.strategy.kind = StrategyKind::one_device;
+  resolved.document.training.batch_per_rank = resolved.global_batch;
+  resolved.ranks.resize(1);
+  resolved.hosts.resize(1);
+  return resolved;
+}
+
 Json to_json(const Resolved& resolved) { return {{"document", to_json(resolved.document)}, {"data", base::write_document(resolved.data)}}; }
 
 base::Result<Resolved> resolved_from_json(const Json& json) {

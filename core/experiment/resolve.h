@@ -30,6 +30,9 @@ struct Resolved {
 // Fails with the first problem that `validate` finds.
 base::Result<Resolved> resolve(const Experiment& experiment, const std::filesystem::path& directory);
 
+// The same training on the device of rank 0 alone: the same global batch, so that both learn the same.
+Resolved on_one_device(Resolved resolved);
+
 // As the coordinator sends it: the document plus the data summary, so that ranks agree without looking again.
 base::Json to_json(const Resolved& resolved);
 base::Result<Resolved> resolved_from_json(const base::Json& json);

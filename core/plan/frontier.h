@@ -5,6 +5,9 @@
 // Programs are admitted one after another as instances. Each lane works through the instances in order and may run ahead
 // into the next one as far as dependencies allow. Threads: a lane is used by one thread; different lanes may be used by
 // different threads; `admit` is called by one thread.
+//
+// An instance is forgotten `window` admissions later, so a dependency may reach at most window - 2 steps back (`check` says
+// so), and a lane that has nothing to run in an instance passes it only when `next` is asked of it: ask every lane.
 #pragma once
 
 #include <array>

@@ -11,19 +11,10 @@ namespace {
 
 constexpr std::int64_t kSteps = 3;  // the first fills the pipeline
 
-// The same training on one device: the same global batch, so that both learn the same.
-experiment::Resolved on_one_device(experiment::Resolved experiment) {
-  experiment.document.strategy.kind = experiment::StrategyKind::one_device;
-  experiment.document.training.batch_per_rank = experiment.global_batch;
-  experiment.ranks.resize(1);
-  experiment.hosts.resize(1);
-  return experiment;
-}
-
 }  // namespace
 
 base::Result<QString> verdict_of(const experiment::Resolved& experiment, const plan::Plan& expanded) {
-  const auto alone = strategy::make_plan(on_one_device(experiment));
+  const auto alone = strategy::make_plan(experiment::on_one_device(experiment));
   if (!alone) return base::fail(alone.error());
   sim::Options options;
   options.steps = kSteps;

@@ -80,6 +80,16 @@ TEST(Resolve, ranks_are_the_workers_in_drawing_order) {
   EXPECT_THAT(r.hosts, ElementsAre(0, 1, 1));
 }
 
+TEST(Resolve, one_device_learns_from_the_same_global_batch) {
+  const Resolved drawn = resolved(small(2, 2)), alone = on_one_device(drawn);
+  ASSERT_GT(drawn.world(), 1);
+  EXPECT_EQ(alone.world(), 1);
+  EXPECT_EQ(alone.ranks.front(), drawn.ranks.front());
+  EXPECT_EQ(alone.document.training.batch_per_rank, drawn.document.training.batch_per_rank * drawn.world());
+  EXPECT_EQ(alone.global_batch, drawn.global_batch);
+  EXPECT_EQ(alone.steps, drawn.steps);
+}
+
 TEST(Resolve, leaves_nothing_automatic) {
   Experiment experiment = small();
   experiment.data.kind = data::DataKind::blobs;
