@@ -9,22 +9,10 @@
 #include <atomic>
 #include <cerrno>
 
+#include "core/base/descriptor.h"
+
 namespace trainyard::base {
 namespace {
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 bool write_all(int fd, std::string_view content) {
   while (!content.empty()) {
@@ -102,10 +90,13 @@ Result<void> write_file_atomically(const std::filesystem::path& name, std::strin
     ::unlink(temporary.c_str());
     return fail(system_problem(path.string(), "cannot put the new file in place; the old one is untouched", reason));
   }
-  const auto parent = path.parent_path().empty() ? std::filesystem::path(".") : path.parent_path();
-  const Descriptor directory(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (directory.get() >= 0) ::fsync(directory.get());
+  sync_directory(path.parent_path());
   return {};
+}
+
+void sync_directory(const std::filesystem::path& directory) {
+  const Descriptor file(::open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (file.is_open()) ::fsync(file.get());
 }
 
 }  // namespace trainyard::base

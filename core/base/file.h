@@ -17,4 +17,7 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t max
 // content is there, whole. Permissions are kept, and a link stays a link. A full disk or a read-only directory is a Problem and leaves the old content.
 Result<void> write_file_atomically(const std::filesystem::path& name, std::string_view content);
 
+// Brings names that were made or removed in it to disk, as far as the file system can.
+void sync_directory(const std::filesystem::path& directory);
+
 }  // namespace trainyard::base

@@ -19,7 +19,8 @@ inline constexpr int kRecordingSchema = 1;
 inline constexpr const char* kRecordingFile = "recording.try";  // in the run directory
 
 enum class FrameType : std::uint32_t {
-  header = 1,   // JSON, the first frame: schema, software, created (UTC), run, experiment (resolved), ranks (how many), segments (names), generation
+  header = 1,   // JSON, the first frame: schema, software, started_unix_seconds, run, experiment (resolved), plan_hash, ranks (how many), segments (names),
+                // generation
   plan = 2,     // text of one rank's plan, expanded: op events refer to its programs and ops by number
   events = 3,   // Event[]
   log = 4,      // JSON: level, time_ns, text

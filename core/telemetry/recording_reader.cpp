@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "core/telemetry/descriptor.h"
+#include "core/base/descriptor.h"
 #include "core/telemetry/frame.h"
 #include "core/telemetry/recording.h"
 
@@ -48,7 +48,7 @@ base::Result<void> check_header(const Frame& frame, const std::string& where) {
 
 // The buffer holds the file from `cursor` on: bytes [begin, end) of `buffer` are those not yet given out.
 struct RecordingReader::State {
-  State(std::filesystem::path where, Descriptor descriptor) : path(std::move(where)), file(std::move(descriptor)) {}
+  State(std::filesystem::path where, base::Descriptor descriptor) : path(std::move(where)), file(std::move(descriptor)) {}
 
   base::Result<std::optional<Frame>> peek();
   base::Result<bool> fill(std::size_t needed);
@@ -58,7 +58,7 @@ struct RecordingReader::State {
   base::Problem located(base::Problem problem) const;
 
   std::filesystem::path path;
-  Descriptor file;
+  base::Descriptor file;
   std::vector<std::byte> buffer;
   std::size_t begin = 0, end = 0;
   std::uint64_t cursor = 0;  // offset in the file of buffer[begin]
@@ -129,7 +129,7 @@ RecordingReader& RecordingReader::operator=(RecordingReader&&) noexcept = defaul
 RecordingReader::~RecordingReader() = default;
 
 base::Result<RecordingReader> RecordingReader::open(const std::filesystem::path& path) {
-  Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));  // a pipe of that name must not hang
+  base::Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));  // a pipe of that name must not hang
   if (!file.is_open()) return base::fail(base::system_problem(path.string(), "cannot open the recording", errno));
   struct stat status {};
   if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "core/base/descriptor.h"
 #include "core/base/hash.h"
-#include "core/telemetry/descriptor.h"
 #include "core/telemetry/frame.h"
 #include "core/telemetry/recording.h"
 
@@ -25,7 +25,7 @@ std::span<const std::byte> bytes_of(const T& value) {
 }  // namespace
 
 struct RecordingWriter::State {
-  State(std::filesystem::path where, Descriptor descriptor) : path(std::move(where)), file(std::move(descriptor)) {}
+  State(std::filesystem::path where, base::Descriptor descriptor) : path(std::move(where)), file(std::move(descriptor)) {}
   ~State() { static_cast<void>(flush()); }  // no one is left to be told
 
   base::Result<void> append(FrameType type, int rank, std::span<const std::byte> payload);
@@ -37,7 +37,7 @@ struct RecordingWriter::State {
   void keep_whole_frames();
 
   std::filesystem::path path;
-  Descriptor file;
+  base::Descriptor file;
   std::vector<std::byte> buffer;   // whole frames that are not on disk
   std::uint64_t on_disk = 0;       // bytes handed to the file system
   std::vector<IndexEntry> frames;  // all of them, also those in the buffer
@@ -122,7 +122,7 @@ RecordingWriter& RecordingWriter::operator=(RecordingWriter&&) noexcept = defaul
 RecordingWriter::~RecordingWriter() = default;
 
 base::Result<RecordingWriter> RecordingWriter::create(const std::filesystem::path& path, base::Json header) {
-  Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  base::Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   if (!file.is_open()) return base::fail(base::system_problem(path.string(), "cannot make the recording", errno));
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return base::fail(base::system_problem(path.string(), "cannot make the recording", errno));

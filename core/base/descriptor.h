@@ -6,15 +6,17 @@
 
 #include <utility>
 
-namespace trainyard::telemetry {
+namespace trainyard::base {
 
 class Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {}
   ~Descriptor() { close(); }
   Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
 
   int get() const { return fd_; }
   bool is_open() const { return fd_ >= 0; }
@@ -26,4 +28,4 @@ class Descriptor {
   int fd_;
 };
 
-}  // namespace trainyard::telemetry
+}  // namespace trainyard::base
