@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/data_plane.h"
 
+#include <algorithm>
 #include <set>
 
 #include "backends/shm/transport.h"
@@ -70,8 +71,11 @@ base::Result<std::unique_ptr<session::DataPlane>> make_data_plane(const session:
   }
   std::unique_ptr<zmq::Bound> sockets;
   if (uses_sockets(*request.experiment)) {
-    auto bound =
-        zmq::bind(request.rank, request.experiment->world(), request.generation, "ipc://" + socket_directory + "/data-" + std::to_string(request.rank));
+    zmq::TransportOptions options;
+    options.run_key = request.run_key;
+    options.channels = std::max(1, request.channels);
+    auto bound = zmq::bind(request.rank, request.experiment->world(), request.generation, "ipc://" + socket_directory + "/data-" + std::to_string(request.rank),
+                           options);
     if (!bound) return base::fail(bound.error());
     sockets = std::move(*bound);
   }

@@ -38,6 +38,19 @@ std::string rank_program() {
   return (std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / "trainyard-rank").string();
 }
 
+// A device of several cores computes in OpenMP regions (oneDNN's, ours) and in OpenBLAS's own threads. Between two regions
+// their idle threads would spin, libgomp's for milliseconds, OpenBLAS's for 2^26 cycles: time that peers on the same cores
+// need to get to the all-reduce that all wait for. So they sleep at once.
+std::vector<std::string> thread_settings(std::int64_t cores) {
+  if (cores <= 1) return {};
+  return {"OMP_WAIT_POLICY=passive", "OPENBLAS_THREAD_TIMEOUT=4"};
+}
+
+std::int64_t cores_of(const experiment::Resolved& experiment, int rank) {
+  const topology::Network network(experiment.document.topology);
+  return network.device(experiment.ranks[static_cast<std::size_t>(rank)]).cores;
+}
+
 base::Result<std::unique_ptr<session::RankHandle>> start_process(const session::LaunchRequest& request, const session::RankIdentity& identity,
                                                                  int shared_memory) {
   constexpr int kSharedMemory = 3;  // its number in the child
@@ -45,6 +58,7 @@ base::Result<std::unique_ptr<session::RankHandle>> start_process(const session::
   options.program = rank_program();
   options.arguments = {"--rank", std::to_string(identity.rank), "--endpoint", identity.endpoint, "--parent", std::to_string(::getpid())};
   options.log_file = (request.run_directory / "logs" / ("rank-" + std::to_string(identity.rank) + ".log")).string();
+  options.environment = thread_settings(cores_of(*request.experiment, identity.rank));
   options.input = identity.token + "\n";
   if (shared_memory >= 0) {
     options.descriptors = {{shared_memory, kSharedMemory}};

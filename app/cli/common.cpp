@@ -32,7 +32,7 @@ int complain(const base::Problems& problems, bool json) {
         {{"code", base::name(problem.code)}, {"where", problem.where}, {"what", problem.what}, {"accepted", problem.accepted}, {"advice", problem.advice}});
     exit_code = std::max(exit_code, exit_code_of(problem));
   }
-  if (json) print_json({{"type", "result"}, {"status", "refused"}, {"problems", list}});
+  if (json) print_json({{"type", "result"}, {"status", exit_code == 130 ? "cancelled" : "refused"}, {"problems", list}});
   return exit_code;
 }
 

@@ -12,6 +12,7 @@
 #include "core/base/log.h"
 #include "core/base/units.h"
 #include "core/session/run_directory.h"
+#include "core/session/socket_directory.h"
 
 namespace trainyard::cli {
 namespace {
@@ -108,11 +109,10 @@ base::Result<session::CoordinatorResult> coordinate(const RunArguments& argument
                                                     std::int64_t started_ns) {
   const auto run_directory = session::make_run_directory(arguments.out, given.name);
   if (!run_directory) return base::fail(run_directory.error());
-  const auto sockets = session::make_socket_directory();
+  const auto sockets = session::SocketDirectory::make();
   if (!sockets) return base::fail(sockets.error());
-  auto server = zmq::serve("ipc://" + (*sockets / "control").string(), {run_directory->filename().string(), 1});
+  const auto server = zmq::serve("ipc://" + (sockets->path() / "control").string(), {run_directory->filename().string(), 1});
   if (!server) return base::fail(server.error());
-  catch_signals();
   ProgressLine progress;
   session::CoordinatorParts parts;
   parts.given = given;
@@ -127,14 +127,12 @@ base::Result<session::CoordinatorResult> coordinate(const RunArguments& argument
   parts.started_ns = started_ns;
   auto outcome = session::coordinate(std::move(parts));
   if (!arguments.json) progress.end();
-  server->reset();
-  std::error_code ignored;
-  std::filesystem::remove_all(*sockets, ignored);
   return outcome;
 }
 
 int run(const RunArguments& arguments) {
   const std::int64_t started_ns = base::now_nanoseconds();
+  catch_signals();
   base::set_log_name("coordinator");
   RunArguments effective = arguments;
   if (arguments.steps > 0) effective.overrides.push_back("training.steps=" + std::to_string(arguments.steps));
@@ -142,6 +140,7 @@ int run(const RunArguments& arguments) {
   if (!given) return complain(given.error(), arguments.json);
   auto resolved = load_resolved(effective);
   if (!resolved) return complain(resolved.error(), arguments.json);
+  if (interrupts > 0) return complain({{base::ProblemCode::cancelled, "", "cancelled before the run began", "", ""}}, arguments.json);
   const auto outcome = coordinate(effective, *given, std::move(*resolved), started_ns);
   if (!outcome) return complain({outcome.error()}, arguments.json) == 2 ? 2 : 3;
   if (arguments.json) print_json(outcome->result);

@@ -20,7 +20,7 @@ void serialize(Archive& ar, session::Hello& x) {
 
 template <class Archive>
 void serialize(Archive& ar, session::Assign& x) {
-  ar(x.resolved, x.generation, x.run_directory);
+  ar(x.resolved, x.generation, x.run_key, x.run_directory);
 }
 
 template <class Archive>

@@ -2,7 +2,9 @@
 #include "core/session/checkpoint.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
+#include <optional>
 
 #include "core/base/file.h"
 #include "core/base/hash.h"
@@ -19,7 +21,7 @@ using base::Result;
 using compute::Tensor;
 
 constexpr const char* manifest_name = "manifest.json";
-constexpr std::string_view model_prefix = "model-", unfinished_manifest = "manifest.json.new-";
+constexpr std::string_view step_prefix = "step-", model_prefix = "model-", unfinished_manifest = "manifest.json.new-";
 constexpr std::size_t most_manifest_bytes = std::size_t{1} << 16;
 constexpr std::int64_t most_header_bytes = std::int64_t{32} << 20;
 
@@ -30,13 +32,44 @@ Problem damaged(const fs::path& path, std::string what) {
 Problem other_model(const fs::path& path, std::string what) { return {ProblemCode::refused, path.string(), std::move(what), "a checkpoint of this model", ""}; }
 
 // The name holds the content's hash, so that a new file never takes the place of one that a manifest still names.
-std::string model_name(std::int64_t step, const std::string& xxh64) { return std::string(model_prefix) + std::to_string(step) + "-" + xxh64 + ".safetensors"; }
+std::string model_name(const std::string& xxh64) { return std::string(model_prefix) + xxh64 + ".safetensors"; }
+
+fs::path step_path(const fs::path& directory, std::int64_t step) { return directory / (std::string(step_prefix) + std::to_string(step)); }
+
+// N of a path .../step-N; nothing where it is none.
+std::optional<std::int64_t> step_of(const fs::path& path) {
+  const std::string name = path.filename();
+  if (!name.starts_with(step_prefix)) return std::nullopt;
+  std::int64_t step = -1;
+  const char* const end = name.data() + name.size();
+  const auto parsed = std::from_chars(name.data() + step_prefix.size(), end, step);
+  const bool whole = parsed.ec == std::errc{} && parsed.ptr == end && step >= 0 && step_path(path.parent_path(), step) == path;
+  return whole ? std::optional(step) : std::nullopt;
+}
+
+// Steps that have a directory, the last one first.
+std::vector<std::int64_t> steps_in(const fs::path& directory) {
+  std::error_code error;
+  std::vector<std::int64_t> steps;
+  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error))
+    if (const auto step = step_of(at->path())) steps.push_back(*step);
+  std::sort(steps.rbegin(), steps.rend());
+  return steps;
+}
 
 std::string text_of(CheckpointManifest manifest) {
   const auto dump = [&manifest] { return base::write_document(manifest).dump(2) + "\n"; };
   manifest.xxh64.clear();
   manifest.xxh64 = base::hex(base::xxh64(dump()));
   return dump();
+}
+
+CheckpointManifest manifest_of(const CheckpointInfo& info, const CheckpointFile& file) {
+  CheckpointManifest manifest;
+  manifest.step = info.step;
+  manifest.plan_hash = info.plan_hash;
+  manifest.files = {file};
+  return manifest;
 }
 
 NamedTensor named(const model::Parameter& parameter, const Tensor& all) {
@@ -54,8 +87,9 @@ Result<void> check_buffer(const fs::path& directory, const model::Model& model, 
 Result<void> make_directory(const fs::path& directory) {
   std::error_code error;
   fs::create_directories(directory, error);
-  if (!error) return {};
-  return base::fail(base::system_problem(directory.string(), "cannot make the directory", error.value()));
+  if (error) return base::fail(base::system_problem(directory.string(), "cannot make the directory", error.value()));
+  for (const fs::path& parent : {directory.parent_path(), directory.parent_path().parent_path()}) base::sync_directory(parent);
+  return {};
 }
 
 Result<CheckpointManifest> parse_manifest(const std::string& text, const fs::path& path) {
@@ -67,8 +101,9 @@ Result<CheckpointManifest> parse_manifest(const std::string& text, const fs::pat
   if (!problems.empty()) return base::fail(damaged(path, base::to_string(problems.front())));
   if (text != text_of(manifest)) return base::fail(damaged(path, "does not match its own checksum"));
   const CheckpointFile& file = manifest.files.front();
-  if (manifest.format != CheckpointManifest{}.format || file.name != model_name(manifest.step, file.xxh64) || file.name != fs::path(file.name).filename())
+  if (manifest.format != CheckpointManifest{}.format || file.name != model_name(file.xxh64) || file.name != fs::path(file.name).filename())
     return base::fail(damaged(path, "is no manifest of a checkpoint"));
+  if (step_of(path.parent_path()) != manifest.step) return base::fail(damaged(path, "is of step " + std::to_string(manifest.step)));
   return manifest;
 }
 
@@ -95,7 +130,6 @@ Result<void> write_model_file(const fs::path& path, const std::string& content, 
 }
 
 Result<void> write_manifest(const fs::path& path, const std::string& text) {
-  if (const auto ok = parse_manifest(text, path); !ok) return base::fail(ok.error());
   if (auto ok = base::write_file_atomically(path, text); !ok) return ok;
   if (const auto ok = read_manifest(path); !ok) return base::fail(ok.error());
   return {};
@@ -122,43 +156,56 @@ void copy(const std::vector<NamedTensor>& tensors, const model::Model& model, co
   }
 }
 
-// What an older checkpoint, or a writer that died, left behind. What cannot be removed stays; it does no harm.
-void prune(const fs::path& directory, const std::string& kept) {
+// What an older checkpoint of the same step, or a writer that died, left behind. What cannot be removed stays; it does no harm.
+void tidy(const fs::path& checkpoint, const std::string& kept) {
   std::error_code error;
   std::vector<fs::path> old;
-  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
+  for (fs::directory_iterator at(checkpoint, error), end; !error && at != end; at.increment(error)) {
     const std::string name = at->path().filename();
     if (name != kept && (name.starts_with(model_prefix) || name.starts_with(unfinished_manifest))) old.push_back(at->path());
   }
   for (const fs::path& path : old) fs::remove(path, error);
 }
 
-}  // namespace
+bool is_whole(const fs::path& checkpoint) {
+  const auto manifest = read_manifest(checkpoint / manifest_name);
+  return manifest && read_model_file(checkpoint / manifest->files.front().name, manifest->files.front());
+}
 
-Result<void> write_checkpoint(const fs::path& directory, const CheckpointInfo& info, const model::Model& model, const Tensor& parameters) {
-  if (auto ok = check_buffer(directory, model, parameters); !ok) return ok;
-  if (auto ok = make_directory(directory); !ok) return ok;
-  std::vector<NamedTensor> tensors;
-  for (const model::Parameter& parameter : model.parameters) tensors.push_back(named(parameter, parameters));
-  const std::string content = write_safetensors(tensors);
+// The manifest goes first: what a killed process leaves of an old checkpoint must not look like one.
+void remove_checkpoint(const fs::path& checkpoint) {
+  std::error_code error;
+  fs::remove(checkpoint / manifest_name, error);
+  fs::remove_all(checkpoint, error);
+}
+
+// All but `newest`, which was just verified, and the whole one before it.
+void prune(const fs::path& directory, std::int64_t newest) {
+  bool kept = false;
+  for (const std::int64_t step : steps_in(directory)) {
+    if (step == newest) continue;
+    const fs::path checkpoint = step_path(directory, step);
+    if (step < newest && !kept && is_whole(checkpoint)) kept = true;
+    else remove_checkpoint(checkpoint);
+  }
+}
+
+Result<void> write_one(const fs::path& checkpoint, const CheckpointInfo& info, const std::string& content) {
   const std::string hash = base::hex(base::xxh64(content));
-  const CheckpointFile file{model_name(info.step, hash), hash, static_cast<std::int64_t>(content.size())};
-  if (auto ok = write_model_file(directory / file.name, content, file); !ok) return ok;
-
-  CheckpointManifest manifest;
-  manifest.step = info.step;
-  manifest.plan_hash = info.plan_hash;
-  manifest.files = {file};
-  if (auto ok = write_manifest(directory / manifest_name, text_of(manifest)); !ok) return ok;
-  prune(directory, file.name);
+  const CheckpointFile file{model_name(hash), hash, static_cast<std::int64_t>(content.size())};
+  const std::string manifest = text_of(manifest_of(info, file));
+  if (const auto ok = parse_manifest(manifest, checkpoint / manifest_name); !ok) return base::fail(ok.error());
+  if (auto ok = make_directory(checkpoint); !ok) return ok;
+  if (auto ok = write_model_file(checkpoint / file.name, content, file); !ok) return ok;
+  if (auto ok = write_manifest(checkpoint / manifest_name, manifest); !ok) return ok;
+  tidy(checkpoint, file.name);
   return {};
 }
 
-Result<CheckpointInfo> read_checkpoint(const fs::path& directory, const model::Model& model, const Tensor& parameters) {
-  if (const auto ok = check_buffer(directory, model, parameters); !ok) return base::fail(ok.error());
-  const auto manifest = read_manifest(directory / manifest_name);
+Result<CheckpointInfo> read_one(const fs::path& checkpoint, const model::Model& model, const Tensor& parameters) {
+  const auto manifest = read_manifest(checkpoint / manifest_name);
   if (!manifest) return base::fail(manifest.error());
-  const fs::path path = directory / manifest->files.front().name;
+  const fs::path path = checkpoint / manifest->files.front().name;
   if (manifest->files.front().bytes > parameters.bytes() + most_header_bytes) return base::fail(other_model(path, "holds more than the model"));
   const auto content = read_model_file(path, manifest->files.front());
   if (!content) return base::fail(content.error());
@@ -167,6 +214,33 @@ Result<CheckpointInfo> read_checkpoint(const fs::path& directory, const model::M
   if (const auto ok = check_tensors(path, *tensors, model, parameters.dtype); !ok) return base::fail(ok.error());
   copy(*tensors, model, parameters);
   return CheckpointInfo{manifest->step, manifest->plan_hash};
+}
+
+}  // namespace
+
+Result<void> write_checkpoint(const fs::path& directory, const CheckpointInfo& info, const model::Model& model, const Tensor& parameters) {
+  if (auto ok = check_buffer(directory, model, parameters); !ok) return ok;
+  std::vector<NamedTensor> tensors;
+  for (const model::Parameter& parameter : model.parameters) tensors.push_back(named(parameter, parameters));
+  if (auto ok = write_one(step_path(directory, info.step), info, write_safetensors(tensors)); !ok) return ok;
+  prune(directory, info.step);
+  return {};
+}
+
+Result<LoadedCheckpoint> read_checkpoint(const fs::path& directory, const model::Model& model, const Tensor& parameters) {
+  if (const auto ok = check_buffer(directory, model, parameters); !ok) return base::fail(ok.error());
+  base::Problems passed_over;
+  for (const std::int64_t step : steps_in(directory)) {
+    const auto read = read_one(step_path(directory, step), model, parameters);
+    if (read) {
+      for (Problem& problem : passed_over) problem.advice = "The checkpoint of step " + std::to_string(step) + " is used instead.";
+      return LoadedCheckpoint{*read, std::move(passed_over)};
+    }
+    if (read.error().code == ProblemCode::refused) return base::fail(read.error());
+    passed_over.push_back(read.error());
+  }
+  if (!passed_over.empty()) return base::fail(passed_over.front());
+  return base::fail({ProblemCode::bad_input, directory.string(), "holds no checkpoint", "a directory with step-N/manifest.json in it", ""});
 }
 
 }  // namespace trainyard::session

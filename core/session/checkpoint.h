@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A checkpoint on disk: `model-STEP-XXH64.safetensors` (parameters by name, with shapes; format of huggingface/safetensors)
-// and `manifest.json`, written last, that names the file with its size and xxh64 and carries a checksum of itself. Without a
-// whole manifest there is no checkpoint. The model file of an older one goes only once the new one has been read back, so
-// at any moment, and after any failure to write, a whole checkpoint is there if one ever was.
+// Checkpoints on disk: a directory `step-N` each, with `model-XXH64.safetensors` (parameters by name, with shapes; format of
+// huggingface/safetensors) and `manifest.json`, written last, that names the file with its size and xxh64 and carries a
+// checksum of itself. Without a whole manifest there is no checkpoint. Two are kept: the newest and the whole one before it.
+// Older ones go only once the new one has been read back, so at any moment, and after any failure to write, a whole one is
+// there if one ever was; and when the newest is damaged later, the one before it is used.
 #pragma once
 
 #include <filesystem>
@@ -16,12 +17,18 @@ struct CheckpointInfo {
   std::string plan_hash;
 };
 
-// Replaces the checkpoint in `directory`, which is made where it is missing. One writer at a time.
+struct LoadedCheckpoint {
+  CheckpointInfo info;
+  base::Problems passed_over;  // newer ones that could not be used, and why
+};
+
+// Adds a checkpoint to those in `directory`, which is made where it is missing. Those of later steps are of a past that was
+// given up, and go too. One writer at a time.
 base::Result<void> write_checkpoint(const std::filesystem::path& directory, const CheckpointInfo& info, const model::Model& model,
                                     const compute::Tensor& parameters);
 
-// Verifies every checksum, name, shape and offset before it touches `parameters`. Damage is bad_input; a whole checkpoint of
-// another model or dtype is refused.
-base::Result<CheckpointInfo> read_checkpoint(const std::filesystem::path& directory, const model::Model& model, const compute::Tensor& parameters);
+// The newest whole one. Verifies every checksum, name, shape and offset before it touches `parameters`. Damage is passed
+// over, and bad_input where nothing is left; a whole checkpoint of another model or dtype is refused.
+base::Result<LoadedCheckpoint> read_checkpoint(const std::filesystem::path& directory, const model::Model& model, const compute::Tensor& parameters);
 
 }  // namespace trainyard::session

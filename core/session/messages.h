@@ -37,6 +37,7 @@ struct Hello {
 struct Assign {
   std::string resolved;  // JSON of the resolved experiment
   std::uint32_t generation = 0;
+  std::uint64_t run_key = 0;  // a random number of this run, by which ranks know each other's frames
   std::string run_directory;
 };
 

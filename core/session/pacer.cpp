@@ -6,7 +6,8 @@
 
 namespace trainyard::session {
 
-Pacer::Pacer(std::int64_t steps, double seconds_per_step) : steps_(steps), seconds_per_step_(seconds_per_step) {}
+Pacer::Pacer(std::int64_t steps, double seconds_per_step, std::int64_t evaluate_every_steps)
+    : steps_(steps), seconds_per_step_(seconds_per_step), evaluate_every_steps_(evaluate_every_steps) {}
 
 void Pacer::at_step(std::int64_t slowest) { slowest_ = std::max(slowest_, slowest); }
 
@@ -52,8 +53,14 @@ std::int64_t Pacer::wanted(std::int64_t now_ns) {
     next_paced_ns_ = now_ns + static_cast<std::int64_t>(seconds_per_step_ * 1e9);
     return horizon_ + 1;
   }
+  return std::max(horizon_, full_speed());
+}
+
+// An evaluation may take longer than many steps, and its time is not in theirs: whoever stops shall not wait for more than two.
+std::int64_t Pacer::full_speed() const {
   const double ahead = step_seconds_ > 0 ? std::ceil(seconds_ahead / step_seconds_) : 2;
-  return std::max(horizon_, slowest_ + static_cast<std::int64_t>(std::clamp(ahead, 2.0, 1e9)));
+  const std::int64_t step = slowest_ + static_cast<std::int64_t>(std::clamp(ahead, 2.0, 1e9));
+  return evaluate_every_steps_ > 0 ? std::min(step, (slowest_ / evaluate_every_steps_ + 2) * evaluate_every_steps_) : step;
 }
 
 }  // namespace trainyard::session

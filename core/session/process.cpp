@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 
 extern char** environ;
@@ -82,6 +83,16 @@ class SpawnPlan {
   posix_spawnattr_t attributes_{};
 };
 
+// What a person set stays as it is.
+std::vector<char*> environment_with(const std::vector<std::string>& additions) {
+  std::vector<char*> all;
+  for (char** at = environ; *at != nullptr; ++at) all.push_back(*at);
+  for (const std::string& addition : additions)
+    if (::getenv(addition.substr(0, addition.find('=')).c_str()) == nullptr) all.push_back(const_cast<char*>(addition.c_str()));
+  all.push_back(nullptr);
+  return all;
+}
+
 std::string in_words(int status) {
   if (WIFSIGNALED(status)) return "signal " + std::to_string(WTERMSIG(status)) + " (" + strsignal(WTERMSIG(status)) + ")";
   return "exit status " + std::to_string(WEXITSTATUS(status));
@@ -96,8 +107,9 @@ base::Result<Process> Process::start(const ProcessOptions& options) {
   const Input input(options.input);
   if (!input.ready()) return base::fail(base::system_problem(options.program, "cannot hand over its input", errno));
   const SpawnPlan plan(options, input.read_end());
+  const std::vector<char*> environment = environment_with(options.environment);
   pid_t pid = -1;
-  if (const int error = posix_spawn(&pid, options.program.c_str(), plan.actions(), plan.attributes(), arguments.data(), environ); error != 0)
+  if (const int error = posix_spawn(&pid, options.program.c_str(), plan.actions(), plan.attributes(), arguments.data(), environment.data()); error != 0)
     return base::fail(base::system_problem(options.program, "cannot start this program", error));
   return Process(pid);
 }

@@ -80,22 +80,22 @@ class Rank {
   Result<void> run() {
     auto client = services_.connect(identity_.endpoint);
     if (client) client_ = std::move(*client);
-    const auto trained = client ? prepare_and_train() : base::fail(client.error());
+    auto trained = client ? prepare_and_train() : base::fail(client.error());
     if (!trained) report(trained.error());
     return trained;
   }
 
  private:
   Result<void> prepare_and_train() {
-    if (const auto ok = client_->send(Hello{identity_.rank, identity_.token, TRAINYARD_VERSION, ::getpid()}); !ok) return ok;
+    if (auto ok = client_->send(Hello{identity_.rank, identity_.token, TRAINYARD_VERSION, ::getpid()}); !ok) return ok;
     const auto assignment = await<Assign>(*client_, identity_.rank);
     if (!assignment) return base::fail(assignment.error());
     p_.assignment = *assignment;
-    if (const auto ok = start_heart(); !ok) return ok;
-    if (const auto ok = prepare(); !ok) return ok;
+    if (auto ok = start_heart(); !ok) return ok;
+    if (auto ok = prepare(); !ok) return ok;
     say("info", "ready on " + p_.compute->name() + ", arenas of " + base::format_bytes(static_cast<double>(p_.layout.private_bytes)) + " and " +
                     base::format_bytes(static_cast<double>(p_.layout.shared_bytes)) + " shared");
-    if (const auto ok = client_->send(Planned{identity_.rank, p_.plan_hash, p_.data_plane ? p_.data_plane->endpoint() : ""}); !ok) return ok;
+    if (auto ok = client_->send(Planned{identity_.rank, p_.plan_hash, p_.data_plane ? p_.data_plane->endpoint() : ""}); !ok) return ok;
     const auto start = await<Start>(*client_, identity_.rank);
     if (!start) return base::fail(start.error());
     if (start->plan_hash != p_.plan_hash)
@@ -128,10 +128,11 @@ class Rank {
     p_.rank_plan = p_.plan.rank_plan(identity_.rank);
     heart_->follow(p_.rank_plan);
     p_.layout = run::layout(p_.rank_plan);
-    if (const auto ok = prepare_device(); !ok) return ok;
+    if (auto ok = prepare_device(); !ok) return ok;
     if (p_.resolved.world() == 1) return {};
-    auto plane = services_.make_data_plane(
-        {&p_.resolved, identity_.rank, p_.assignment.generation, static_cast<std::size_t>(p_.layout.shared_bytes), p_.assignment.run_directory});
+    auto plane =
+        services_.make_data_plane({&p_.resolved, identity_.rank, p_.assignment.generation, p_.assignment.run_key, static_cast<int>(p_.plan.groups.size()),
+                                   static_cast<std::size_t>(p_.layout.shared_bytes), p_.assignment.run_directory});
     if (!plane) return base::fail(plane.error());
     p_.data_plane = std::move(*plane);
     return {};
@@ -175,8 +176,8 @@ class Rank {
                                   data::Sampler(document.training.seed, p_.resolved.data.train_samples, document.training.batch_per_rank, p_.resolved.world()),
                                   p_.resolved.world(), p_.assignment.generation, &events, document.run.record_ops, &gate, &whereabouts});
     auto steps = interpreter.run();
-    if (!steps && transport_) transport_->abort(steps.error());
     if (steps) steps = save(*steps, bound);
+    if (!steps && transport_) transport_->abort(steps.error());  // peers shall know why this one leaves
     client_ = link.close();
     failed_step_ = whereabouts.step.load();
     if (const auto reason = link.abort_reason()) return base::fail(*reason);
@@ -187,7 +188,9 @@ class Rank {
   // While the line is open still: however long a disk takes, the coordinator hears that this rank lives.
   Result<std::int64_t> save(std::int64_t steps, const run::BoundPlan& bound) {
     if (identity_.rank != 0) return steps;
-    return write_checkpoint(p_.assignment.run_directory + "/checkpoint", {steps, p_.plan_hash}, p_.resolved.model, bound.parameters).map([&] { return steps; });
+    return write_checkpoint(p_.assignment.run_directory + "/checkpoints", {steps, p_.plan_hash}, p_.resolved.model, bound.parameters).map([&] {
+      return steps;
+    });
   }
 
   Result<void> finish(std::int64_t steps, const run::BoundPlan& bound, std::int64_t first_step_done_ns) {

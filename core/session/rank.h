@@ -36,6 +36,8 @@ struct DataPlaneRequest {
   const experiment::Resolved* experiment = nullptr;
   int rank = 0;
   std::uint32_t generation = 0;
+  std::uint64_t run_key = 0;     // frames of other runs do not have it
+  int channels = 1;              // groups of the plan
   std::size_t shared_bytes = 0;  // of the arena that peers read in place
   std::string run_directory;
 };

@@ -9,8 +9,9 @@ namespace trainyard::session {
 namespace {
 
 constexpr std::chrono::milliseconds kShipPeriod{10};
-constexpr std::int64_t kLease = 10'000'000'000;  // ns without a word from the coordinator
-constexpr std::int64_t kOwnGap = 1'000'000'000;  // a pause of our own longer than this is not the coordinator's silence
+constexpr std::int64_t kLease = 10'000'000'000;      // ns without a word from the coordinator
+constexpr std::int64_t kOwnGap = 1'000'000'000;      // a pause of our own longer than this is not the coordinator's silence
+constexpr std::int64_t kCloseLimit = 2'000'000'000;  // ns for the last events to leave
 constexpr std::size_t kBatch = 16'384;
 
 }  // namespace
@@ -25,7 +26,9 @@ RankLink::~RankLink() { close(); }
 std::unique_ptr<ControlClient> RankLink::close() {
   stop_.store(true);
   if (thread_.joinable()) thread_.join();
-  if (client_) ship_events();
+  // A coordinator that is behind gets some time to catch up; one that has sent an abort waits for nothing.
+  const std::int64_t end = base::now_nanoseconds() + (abort_reason() ? 0 : kCloseLimit);
+  while (client_ && !ship_events() && base::now_nanoseconds() < end) std::this_thread::sleep_for(kShipPeriod);
   return std::move(client_);
 }
 
@@ -49,7 +52,7 @@ void RankLink::serve() {
     if (now - heard > kLease)
       return stop_everything({base::ProblemCode::failed, "rank " + std::to_string(parts_.rank), "has not heard from the coordinator for 10 s", "",
                               "The coordinator has ended or hangs; start the run again."});
-    ship_events();
+    static_cast<void>(ship_events());
   }
 }
 
@@ -67,15 +70,19 @@ void RankLink::stop_everything(const base::Problem& reason) {
   if (parts_.transport != nullptr) parts_.transport->abort(reason);
 }
 
-// Events first, then how far the rank is: whoever knows of a step has its numbers.
-void RankLink::ship_events() {
-  do {
-    batch_.clear();
-    parts_.events->read(batch_, kBatch);
-    if (!batch_.empty() && !client_->send(Events{parts_.rank, parts_.events->dropped() + lost_events_, batch_})) lost_events_ += batch_.size();
-  } while (batch_.size() == kBatch);
+// Events first, then how far the rank is: whoever knows of a step has its numbers. False: the line does not take more now.
+// The batch is kept then, and goes before anything newer; meanwhile the ring fills, and counts what it has to drop.
+bool RankLink::ship_events() {
+  for (bool full = true; full; batch_.clear()) {
+    if (batch_.empty()) parts_.events->read(batch_, kBatch);
+    full = batch_.size() == kBatch;
+    if (!batch_.empty() && !client_->send(Events{parts_.rank, parts_.events->dropped(), batch_})) return false;
+  }
   const Progress progress = parts_.heart->progress();
-  if (progress.step != reported_step_ && client_->send(progress)) reported_step_ = progress.step;
+  if (progress.step == reported_step_) return true;
+  if (!client_->send(progress)) return false;
+  reported_step_ = progress.step;
+  return true;
 }
 
 }  // namespace trainyard::session

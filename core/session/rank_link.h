@@ -42,7 +42,7 @@ class RankLink {
   void serve();
   void take(const Message& message);
   void stop_everything(const base::Problem& reason);
-  void ship_events();
+  bool ship_events();
 
   RankLinkParts parts_;
   std::unique_ptr<ControlClient> client_;
@@ -50,8 +50,7 @@ class RankLink {
   mutable std::mutex mutex_;
   std::optional<base::Problem> abort_reason_;
   std::int64_t reported_step_ = -1;
-  std::vector<telemetry::Event> batch_;
-  std::uint64_t lost_events_ = 0;  // that the coordinator did not take
+  std::vector<telemetry::Event> batch_;  // on its way
   std::thread thread_;
 };
 

@@ -95,7 +95,7 @@ base::Result<fs::path> make_socket_directory() {
 }
 
 base::Result<fs::path> make_run_directory(const fs::path& directory, const std::string& experiment_name) {
-  const auto path = directory.empty() ? fresh_directory(experiment_name) : make_directories(directory).map([&] { return directory; });
+  auto path = directory.empty() ? fresh_directory(experiment_name) : make_directories(directory).map([&] { return directory; });
   if (!path) return path;
   std::error_code error;
   if (fs::exists(*path / telemetry::kRecordingFile, error))

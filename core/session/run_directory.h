@@ -4,7 +4,7 @@
 //   experiment.json   as it was given           recording.try  everything that happened (core/telemetry/recording.h)
 //   resolved.json     as it was run             logs/          what each rank's process printed
 //   plan.txt          the plan of every rank    run.log        what coordinator and ranks said, in one
-//   control           endpoint, while it lives  checkpoint/    the final weights
+//   control           endpoint, while it lives  checkpoints/   step-N/: the weights (checkpoint.h)
 //   result.json       the result line
 #pragma once
 

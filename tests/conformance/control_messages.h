@@ -39,7 +39,7 @@ inline session::Status sample_status() {
 inline std::vector<session::Message> sample_messages() {
   using namespace session;
   return {Hello{},        Hello{3, "secret", "0.1.0", 1'234'567},
-          Assign{},       Assign{std::string(300'000, '{'), 4, "/runs/1"},
+          Assign{},       Assign{std::string(300'000, '{'), 4, ~std::uint64_t{7}, "/runs/1"},
           Planned{},      Planned{1, "0123456789abcdef", "ipc:///tmp/x"},
           Start{},        Start{std::vector<std::string>(5'000, "tcp://127.0.0.1:5555"), "00"},
           Horizon{},      Horizon{std::int64_t{1} << 40, true},
@@ -66,7 +66,7 @@ class Words {
   }
   void add(const base::Problem& x) { all(x.code, x.where, x.what, x.accepted, x.advice); }
   void add(const session::Hello& x) { all(x.rank, x.token, x.software, x.process); }
-  void add(const session::Assign& x) { all(x.resolved, x.generation, x.run_directory); }
+  void add(const session::Assign& x) { all(x.resolved, x.generation, x.run_key, x.run_directory); }
   void add(const session::Planned& x) { all(x.rank, x.plan_hash, x.endpoint); }
   void add(const session::Start& x) { all(x.endpoints, x.plan_hash); }
   void add(const session::Horizon& x) { all(x.step, x.last); }

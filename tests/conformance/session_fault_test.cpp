@@ -100,6 +100,28 @@ TEST(SessionFaults, another_version_is_refused_with_a_table_of_who_has_what) {
   EXPECT_THAT(problem.what, HasSubstr("rank 2 (cpu2 on alpha)"));
 }
 
+TEST(SessionFaults, the_table_waits_for_ranks_that_have_not_said_what_they_have) {
+  SessionRun run(session_experiment(3, kEndless), tampered(1, [](Message& message) {
+                   if (auto* hello = std::get_if<session::Hello>(&message)) hello->software = "0.0.7-other";
+                   return true;
+                 }));
+  EXPECT_THAT(problem_of(run.result()).what, testing::Not(HasSubstr("(not said)")));
+}
+
+TEST(SessionFaults, events_that_a_rank_had_to_drop_are_in_the_recording) {
+  SessionRun run(session_experiment(2, 20), tampered(1, [](Message& message) {
+                   if (auto* events = std::get_if<session::Events>(&message)) events->dropped = 7;
+                   return true;
+                 }));
+  EXPECT_EQ(run.result().state, RunState::finished);
+  const auto history = telemetry::History::load(run.directory());
+  ASSERT_TRUE(history);
+  const auto* dropped = history->find({telemetry::Metric::dropped_events, 1, 0});
+  ASSERT_NE(dropped, nullptr);
+  EXPECT_EQ(dropped->values, std::vector<double>{7}) << "told once, not with every batch";
+  EXPECT_EQ(history->find({telemetry::Metric::dropped_events, 0, 0}), nullptr);
+}
+
 TEST(SessionFaults, another_plan_is_refused_with_a_table_of_who_has_what) {
   SessionRun run(session_experiment(3, kEndless), tampered(2, [](Message& message) {
                    if (auto* planned = std::get_if<session::Planned>(&message)) planned->plan_hash = "0123456789abcdef";

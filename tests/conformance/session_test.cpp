@@ -74,7 +74,7 @@ TEST(Session, one_rank_needs_no_peer) {
 TEST(Session, the_run_directory_holds_the_whole_story) {
   SessionRun run(session_experiment(2, 30));
   const auto outcome = run.result();
-  for (const char* file : {"experiment.json", "resolved.json", "plan.txt", "run.log", "result.json", "recording.try", "checkpoint/manifest.json"})
+  for (const char* file : {"experiment.json", "resolved.json", "plan.txt", "run.log", "result.json", "recording.try", "checkpoints/step-30/manifest.json"})
     EXPECT_TRUE(std::filesystem::exists(run.directory() / file)) << file;
   EXPECT_FALSE(std::filesystem::exists(run.directory() / "control")) << "it says that the run lives";
   const auto history = telemetry::History::load(run.directory());
@@ -147,7 +147,7 @@ TEST(Session, stop_ends_in_order_with_the_steps_done) {
   EXPECT_GE(outcome.result["steps"], 5);
   EXPECT_LT(outcome.result["steps"], kEndless);
   EXPECT_EQ(outcome.result["ranks"][0]["parameters_xxh64"], outcome.result["ranks"][1]["parameters_xxh64"]);
-  EXPECT_TRUE(std::filesystem::exists(run.directory() / "checkpoint" / "manifest.json"));
+  EXPECT_TRUE(std::filesystem::exists(run.directory() / "checkpoints" / ("step-" + outcome.result["steps"].dump()) / "manifest.json"));
 }
 
 TEST(Session, stop_while_paused_ends_too) {
@@ -199,9 +199,9 @@ TEST(Session, the_checkpoint_holds_the_weights_that_the_result_names) {
   const auto resolved = experiment::resolve(session_experiment(2, 20), ".").value();
   std::vector<float> weights(static_cast<std::size_t>(resolved.model.elements));
   const compute::Tensor parameters{base::DType::fp32, {resolved.model.elements}, reinterpret_cast<std::byte*>(weights.data())};
-  const auto info = session::read_checkpoint(run.directory() / "checkpoint", resolved.model, parameters);
+  const auto info = session::read_checkpoint(run.directory() / "checkpoints", resolved.model, parameters);
   ASSERT_TRUE(info) << base::to_string(info.error());
-  EXPECT_EQ(info->step, 20);
+  EXPECT_EQ(info->info.step, 20);
   EXPECT_EQ(base::hex(base::xxh64(std::as_bytes(std::span(weights)))), outcome.result["ranks"][0]["parameters_xxh64"]);
 }
 

@@ -114,7 +114,7 @@ TEST(ControlCodec, values_outside_their_enumeration_are_refused) {
 }
 
 TEST(ControlCodec, a_message_over_the_limit_is_refused_by_both_ends) {
-  const Message message = Assign{std::string(1'000, 'x'), 0, ""};
+  const Message message = Assign{std::string(1'000, 'x'), 0, 0, ""};
   const std::string frame = *encode_message(header, message);
   EXPECT_TRUE(encode_message(header, message, frame.size()));
   EXPECT_TRUE(decode_message(bytes_of(frame), frame.size()));

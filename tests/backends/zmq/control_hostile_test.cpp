@@ -154,7 +154,7 @@ TEST_F(HostileControl, a_frame_over_the_limit_costs_only_its_sender_the_connecti
   must(client->send(step(5)));
   EXPECT_EQ(step_of(must(server_->receive(patience)).value().message), 5);
   EXPECT_EQ(server_->malformed(), 0U);
-  EXPECT_FALSE(client->send(session::Assign{std::string(maximum_control_bytes, 'x'), 0, ""}));
+  EXPECT_FALSE(client->send(session::Assign{std::string(maximum_control_bytes, 'x'), 0, 0, ""}));
 }
 
 TEST_F(HostileControl, a_claim_of_gigabytes_is_dropped_and_counted) {

@@ -25,6 +25,16 @@ TEST(Pacer, grants_a_quarter_second_ahead_of_the_slowest) {
   EXPECT_EQ(pacer.grant(0)->step, 10 + 250);
 }
 
+TEST(Pacer, grants_at_most_two_evaluations_however_short_the_steps_are) {
+  Pacer pacer(100'000, 0, 20);
+  pacer.step_took(0.001);
+  for (const auto& [slowest, granted] : {std::pair<std::int64_t, std::int64_t>{0, 40}, {19, 40}, {20, 60}, {59, 80}}) {
+    pacer.at_step(slowest);
+    static_cast<void>(pacer.grant(0));
+    EXPECT_EQ(pacer.horizon(), granted) << slowest;
+  }
+}
+
 TEST(Pacer, the_last_step_is_said_to_be_the_last) {
   Pacer pacer(2, 0);
   EXPECT_TRUE(pacer.grant(0)->last);

@@ -47,6 +47,18 @@ TEST(Process, reads_its_input_and_writes_its_log) {
   std::filesystem::remove(log);
 }
 
+TEST(Process, its_environment_is_ours_and_what_is_added_where_ours_says_nothing) {
+  const std::string log = scratch("process_test_environment");
+  ::setenv("TRAINYARD_TEST_OURS", "ours", 1);
+  auto process = Process::start(
+      {"/bin/sh", {"-c", "echo $TRAINYARD_TEST_OURS $TRAINYARD_TEST_ADDED"}, log, {}, "", {"TRAINYARD_TEST_OURS=no", "TRAINYARD_TEST_ADDED=added"}});
+  ::unsetenv("TRAINYARD_TEST_OURS");
+  ASSERT_TRUE(process);
+  wait_for_end(*process);
+  EXPECT_EQ(base::read_file(log, 1000).value(), "ours added\n");
+  std::filesystem::remove(log);
+}
+
 TEST(Process, keeps_only_the_descriptors_that_are_named) {
   const std::string log = scratch("process_test_descriptors");
   const int extra = ::dup(2);

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// One run as the coordinator sees it: how it starts is in coordinator_start.cpp, the loop and its ends in coordinator.cpp, what it
+// is told in coordinator_messages.cpp.
+#pragma once
+
+#include <map>
+
+#include "core/session/journal.h"
+#include "core/session/pacer.h"
+#include "core/session/seat.h"
+#include "core/session/watch.h"
+
+namespace trainyard::session {
+
+class Coordination {
+ public:
+  explicit Coordination(CoordinatorParts parts);
+  base::Result<CoordinatorResult> run();
+
+ private:
+  base::Result<void> open();
+  base::Json header() const;
+  base::Result<void> launch();
+
+  // The loop. Each looks at one thing, and may end the run.
+  void tick();
+  void receive_all();
+  void look_at_processes(std::int64_t now);
+  void look_at_interrupts();
+  void look_for_disagreement(std::int64_t now);
+  void look_for_life(std::int64_t now);
+  void look_at_journal();
+  void steer(std::int64_t now);
+  void housekeeping(std::int64_t now);
+
+  // What ranks tell.
+  RankSeat* seat_of(const PeerId& peer, std::int32_t rank);  // null: the peer is not that rank
+  void take(const PeerId& from, const Hello& hello);
+  void take(const PeerId& from, const Planned& planned);
+  void take(const PeerId& from, const Progress& progress);
+  void take(const PeerId& from, const Events& events);
+  void take(const PeerId& from, const Log& log);
+  void take(const PeerId& from, const Failed& failed);
+  void take(const PeerId& from, const Finished& finished);
+  void take(const PeerId& from, const Ask& ask);  // of a viewer
+  template <class Other>                          // messages that have no business here
+  void take(const PeerId&, const Other&) {}
+  void refuse(const PeerId& stranger, const Hello& hello);
+  void start_training();
+  void carry_out(const Ask& ask);
+  void stop();
+  Status status(std::uint64_t answers) const;
+  std::string rank_state(const RankSeat& seat, const Progress& last) const;
+
+  // Ends.
+  bool training() const { return !ended_ && state_ != RunState::starting; }
+  bool over() const;
+  void finish();
+  void end(RunState state, std::optional<base::Problem> problem);
+  void kill_the_rest();
+  base::Result<CoordinatorResult> close();
+  base::Json result(std::int64_t now) const;
+  void cannot_record(const base::Problem& problem);
+
+  void set_state(RunState state);
+  std::int64_t slowest_step() const;
+  void say(const std::string& level, const std::string& text, int rank = -1);
+  void broadcast(const Message& message);
+
+  CoordinatorParts p_;
+  plan::Plan plan_;
+  std::string plan_hash_;
+  std::uint64_t run_key_;  // frames of other runs on the data plane do not have it
+  std::optional<Journal> journal_;
+  Pacer pacer_;
+  Watch watch_;
+  Seats seats_;
+  std::map<PeerId, std::int32_t> peers_;
+  std::map<PeerId, std::uint64_t> asked_;
+  Horizon last_grant_;
+  RunState state_ = RunState::starting;
+  std::optional<base::Problem> problem_;
+  bool ended_ = false, cancelling_ = false, recording_failed_ = false;
+  std::int64_t strangers_ = 0;
+  std::int64_t begun_ns_ = 0, disagreed_ns_ = 0, flushed_ns_ = 0, observed_ns_ = 0, spoke_ns_ = 0, kill_ns_ = 0;
+};
+
+}  // namespace trainyard::session

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What ranks and viewers tell the coordinator, and what it answers.
+#include <algorithm>
+
+#include "core/base/clock.h"
+#include "core/session/coordination.h"
+
+namespace trainyard::session {
+namespace {
+
+using base::ProblemCode;
+
+// What a rank says it has; never empty, for that means that it has not said.
+std::string said(const std::string& text) { return text.empty() ? "(none)" : text; }
+
+telemetry::Event dropped(std::uint64_t total, std::int64_t step, std::int64_t now) {
+  telemetry::Event event;
+  event.begin_ns = event.ready_ns = event.end_ns = now;
+  event.value = static_cast<double>(total);
+  event.step = static_cast<std::int32_t>(step);
+  event.subject = static_cast<std::uint16_t>(telemetry::Metric::dropped_events);
+  return event;
+}
+
+}  // namespace
+
+RankSeat* Coordination::seat_of(const PeerId& peer, std::int32_t rank) {
+  const auto known = peers_.find(peer);
+  return known != peers_.end() && known->second == rank ? &seats_[static_cast<std::size_t>(rank)] : nullptr;
+}
+
+void Coordination::take(const PeerId& from, const Hello& hello) {
+  if (hello.rank < 0 || static_cast<std::size_t>(hello.rank) >= seats_.size()) return;
+  RankSeat& seat = seats_[static_cast<std::size_t>(hello.rank)];
+  if (hello.token != seat.identity.token) return refuse(from, hello);
+  peers_[from] = hello.rank;
+  if (!seat.peer.empty()) return;  // the connection of its heartbeats
+  seat.peer = from;
+  if (ended_ && problem_) return p_.server->send(from, Abort{*problem_});
+  seat.software = said(hello.software);
+  if (hello.process > 0) seat.process = hello.process;
+  if (seat.software == TRAINYARD_VERSION) p_.server->send(from, Assign{experiment::to_json(p_.resolved).dump(), 1, run_key_, p_.run_directory.string()});
+}
+
+void Coordination::refuse(const PeerId& stranger, const Hello& hello) {
+  const std::string name = "rank " + std::to_string(hello.rank);
+  p_.server->send(stranger,
+                  Abort{{ProblemCode::refused, name, "was not started by this coordinator", "", "Ranks are started by: trainyard-cli run EXPERIMENT"}});
+  if (strangers_++ == 0) say("warning", "refused a stranger that called itself " + name);
+}
+
+void Coordination::take(const PeerId& from, const Planned& planned) {
+  RankSeat* seat = seat_of(from, planned.rank);
+  if (seat == nullptr || seat->planned || ended_) return;
+  seat->planned = true;
+  seat->plan_hash = said(planned.plan_hash);
+  seat->endpoint = planned.endpoint;
+  const auto agrees = [&](const RankSeat& s) { return s.planned && s.plan_hash == plan_hash_; };
+  if (std::all_of(seats_.begin(), seats_.end(), agrees)) start_training();
+}
+
+void Coordination::start_training() {
+  Start start{{}, plan_hash_};
+  for (const RankSeat& seat : seats_) start.endpoints.push_back(seat.endpoint);
+  broadcast(start);
+  const std::int64_t now = base::now_nanoseconds();
+  watch_.start(now);
+  set_state(RunState::running);
+  steer(now);
+}
+
+void Coordination::take(const PeerId& from, const Progress& progress) {
+  if (seat_of(from, progress.rank) != nullptr) watch_.heard(progress, base::now_nanoseconds());
+}
+
+void Coordination::take(const PeerId& from, const Events& events) {
+  RankSeat* seat = seat_of(from, events.rank);
+  if (seat == nullptr || events.events.empty()) return;
+  journal_->events(events.rank, events.events);
+  for (const telemetry::Event& event : events.events)
+    if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(telemetry::Metric::step_seconds))
+      pacer_.step_took(event.value);
+  if (events.dropped <= seat->dropped_events) return;
+  seat->dropped_events = events.dropped;
+  const telemetry::Event event = dropped(events.dropped, events.events.back().step, base::now_nanoseconds());
+  journal_->events(events.rank, std::span(&event, 1));
+}
+
+void Coordination::take(const PeerId& from, const Log& log) {
+  if (const RankSeat* seat = seat_of(from, log.rank)) journal_->log({log.level, log.text, log.rank, seat->name, log.time_ns});
+}
+
+void Coordination::take(const PeerId& from, const Failed& failed) {
+  RankSeat* seat = seat_of(from, failed.rank);
+  if (seat == nullptr) return;
+  seat->reported_end = true;
+  if (problem_ && failed.problem == *problem_) return;  // it only repeats what it was told
+  say("error", base::to_string(failed.problem), failed.rank);
+  look_at_processes(base::now_nanoseconds());  // a peer's death is the better explanation
+  if (!ended_) end(RunState::failed, failed.problem);
+}
+
+void Coordination::take(const PeerId& from, const Finished& finished) {
+  RankSeat* seat = seat_of(from, finished.rank);
+  if (seat == nullptr) return;
+  seat->finished = finished;
+  watch_.done(finished.rank);
+}
+
+// Viewers ----------------------------------------------------------------------------------------------------------
+
+void Coordination::take(const PeerId& from, const Ask& ask) {
+  std::uint64_t& last = asked_[from];
+  if (ask.id > last) {
+    last = ask.id;
+    carry_out(ask);
+  }
+  p_.server->send(from, status(ask.id));
+}
+
+void Coordination::carry_out(const Ask& ask) {
+  if (ask.command == Command::ask || !training()) return;
+  switch (ask.command) {
+    case Command::pause: pacer_.pause(), set_state(RunState::pausing); break;
+    case Command::resume: pacer_.resume(), set_state(RunState::running); break;
+    case Command::single_step: pacer_.single_step(), set_state(RunState::pausing); break;
+    case Command::stop: stop(); break;
+    case Command::set_pace: pacer_.set_pace(ask.seconds_per_step), set_state(state_); break;
+    case Command::ask: break;
+  }
+}
+
+void Coordination::stop() {
+  pacer_.stop();
+  set_state(RunState::stopping);
+}
+
+Status Coordination::status(std::uint64_t answers) const {
+  Status status{answers, state_, 0, p_.resolved.steps, pacer_.horizon(), pacer_.seconds_per_step(), {}, problem_, p_.run_directory.string()};
+  status.step = p_.resolved.steps;
+  for (const RankSeat& seat : seats_) {
+    const Progress& last = watch_.last(seat.identity.rank);
+    const std::int64_t step = seat.finished ? seat.finished->steps : last.step;
+    status.step = std::min(status.step, step);
+    status.ranks.push_back({seat.identity.rank, rank_state(seat, last), step, last.op, last.waits_for, seat.process});
+  }
+  return status;
+}
+
+std::string Coordination::rank_state(const RankSeat& seat, const Progress& last) const {
+  if (seat.finished) return "finished";
+  if (seat.reported_end) return "lost";
+  if (state_ == RunState::starting) return "starting";
+  if (last.step >= pacer_.horizon() && pacer_.pausing()) return "paused";
+  return last.waits_for >= 0 ? "waiting" : "running";
+}
+
+}  // namespace trainyard::session

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// From the resolved experiment to started ranks.
+#include <ctime>
+#include <random>
+
+#include "core/base/clock.h"
+#include "core/base/file.h"
+#include "core/base/hash.h"
+#include "core/plan/text.h"
+#include "core/run/layout.h"
+#include "core/session/coordination.h"
+#include "core/strategy/strategy.h"
+
+namespace trainyard::session {
+namespace {
+
+using base::Json;
+using base::Result;
+
+std::uint64_t random_number() {
+  std::random_device device;
+  return (std::uint64_t{device()} << 32) | device();
+}
+
+}  // namespace
+
+Coordination::Coordination(CoordinatorParts parts)
+    : p_(std::move(parts)),
+      run_key_(random_number()),
+      pacer_(p_.resolved.steps, p_.resolved.document.run.seconds_per_step, p_.resolved.document.run.evaluate_every_steps),
+      watch_(rank_names(p_.resolved), {p_.silent_seconds, p_.resolved.document.run.hang_seconds}) {}
+
+Result<void> Coordination::open() {
+  auto plan = strategy::make_plan(p_.resolved);
+  if (!plan) return base::fail(plan.error());
+  plan_ = std::move(*plan);
+  plan_hash_ = plan::hash(plan_);
+  for (const auto& [name, text] : {std::pair<const char*, std::string>{"experiment.json", experiment::to_json(p_.given).dump(2) + "\n"},
+                                   {"resolved.json", experiment::to_json(p_.resolved).dump(2) + "\n"},
+                                   {"plan.txt", plan::to_text(plan_)}})
+    if (auto written = base::write_file_atomically(p_.run_directory / name, text); !written) return written;
+  auto journal = Journal::open(p_.run_directory, header(), plan_, p_.started_ns);
+  if (!journal) return base::fail(journal.error());
+  journal_.emplace(std::move(*journal));
+  set_state(RunState::starting);
+  return base::write_file_atomically(p_.run_directory / "control", p_.server->endpoint() + "\n");
+}
+
+Json Coordination::header() const {
+  Json segments = Json::array();
+  for (const model::Segment& segment : p_.resolved.model.segments) segments.push_back(segment.name);
+  return {{"schema", telemetry::kRecordingSchema},
+          {"software", TRAINYARD_VERSION},
+          {"run", p_.run_directory.filename().string()},
+          {"ranks", p_.resolved.world()},
+          {"segments", segments},
+          {"generation", 1},
+          {"plan_hash", plan_hash_},
+          {"started_unix_seconds", std::time(nullptr)},
+          {"experiment", experiment::to_json(p_.resolved)}};
+}
+
+Result<void> Coordination::launch() {
+  const auto names = rank_names(p_.resolved);
+  LaunchRequest request;
+  for (int r = 0; r < p_.resolved.world(); ++r) {
+    RankSeat seat;
+    seat.identity = {r, base::hex(random_number()), p_.server->endpoint()};
+    seat.name = names[static_cast<std::size_t>(r)];
+    request.ranks.push_back(seat.identity);
+    request.shared_bytes.push_back(static_cast<std::size_t>(run::layout(plan_.rank_plan(r)).shared_bytes));
+    seats_.push_back(std::move(seat));
+  }
+  request.experiment = &p_.resolved;
+  request.channels = static_cast<int>(plan_.groups.size());
+  request.run_directory = p_.run_directory;
+  auto handles = p_.launch(request);
+  if (!handles) return base::fail(handles.error());
+  say("info", "started " + std::to_string(seats_.size()) + (seats_.size() == 1 ? " rank" : " ranks") + ", plan " + plan_hash_);
+  for (std::size_t r = 0; r < seats_.size(); ++r) {
+    seats_[r].handle = std::move((*handles)[r]);
+    seats_[r].process = seats_[r].handle->process();
+  }
+  begun_ns_ = base::now_nanoseconds();
+  return {};
+}
+
+}  // namespace trainyard::session

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the coordinator knows of each rank, and what it says when they do not agree.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/session/coordinator.h"
+
+namespace trainyard::session {
+
+struct RankSeat {
+  RankIdentity identity;
+  std::string name;  // "rank 2 (cpu2 on alpha)"
+  std::unique_ptr<RankHandle> handle;
+  PeerId peer;                                // empty until it said hello
+  std::string software, endpoint, plan_hash;  // empty until said
+  std::int64_t process = 0;
+  std::uint64_t dropped_events = 0;
+  bool planned = false, reported_end = false;
+  std::int64_t ended_ns = 0;  // when its end was seen
+  int looks_after_end = 0;    // times that was asked what has come since
+  std::optional<Finished> finished;
+};
+using Seats = std::vector<RankSeat>;
+
+// By rank: as a person knows them.
+std::vector<std::string> rank_names(const experiment::Resolved& experiment);
+
+// Whether any rank has said another `value` than `expected`; and whether all have said theirs.
+bool any_differs(const Seats& seats, std::string RankSeat::*value, const std::string& expected);
+bool all_said(const Seats& seats, std::string RankSeat::*value);
+
+// With a table of who has what. `of`: "plan" or "software".
+base::Problem disagreement(const Seats& seats, const std::string& of, std::string RankSeat::*value, const std::string& expected);
+
+// Replicas that trained the same samples must end with the same bits. Every rank has finished.
+std::optional<base::Problem> different_weights(const Seats& seats);
+
+base::Problem not_started(const Seats& seats, double seconds);
+
+}  // namespace trainyard::session

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The directory of a run's sockets, for as long as this process lives. It goes with its owner, and also when this process is
+// killed: a small child of it does nothing but wait for that.
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+
+#include "core/base/descriptor.h"
+#include "core/base/result.h"
+
+namespace trainyard::session {
+
+class SocketDirectory {
+ public:
+  // Forks: before this process has threads. Where no child can be had, what a killed process leaves goes at the next start.
+  static base::Result<SocketDirectory> make();
+  ~SocketDirectory();
+  SocketDirectory(SocketDirectory&& other) noexcept;
+  SocketDirectory(const SocketDirectory&) = delete;
+  SocketDirectory& operator=(const SocketDirectory&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  explicit SocketDirectory(std::filesystem::path path);
+
+  std::filesystem::path path_;  // empty: moved from
+  base::Descriptor alive_{-1};  // the end of a pipe that closes with this process
+  pid_t child_ = -1;
+};
+
+}  // namespace trainyard::session
