@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <fstream>
 #include <sstream>
-#include <thread>
 
+#include "backends/zmq/control.h"
 #include "core/base/clock.h"
 
 namespace trainyard::process {
@@ -47,13 +47,6 @@ int rank_of(pid_t pid) {
   for (std::string word; std::getline(line, word, '\0'); next = word == "--rank")
     if (next) return std::stoi(word);
   return -1;
-}
-
-template <class Done>
-bool wait_until(double seconds, const Done& done) {
-  for (const std::int64_t end = now_ns() + static_cast<std::int64_t>(seconds * 1e9); now_ns() < end; std::this_thread::sleep_for(std::chrono::milliseconds(10)))
-    if (done()) return true;
-  return done();
 }
 
 }  // namespace
@@ -134,6 +127,13 @@ fs::path RunProgram::run_directory() const {
   for (const auto& entry : fs::directory_iterator(home_runs_, error)) return entry.path();
   return {};
 }
+
+std::string RunProgram::endpoint() const {
+  const std::string line = read(run_directory() / "control");
+  return line.substr(0, line.find('\n'));
+}
+
+std::unique_ptr<session::ControlClient> RunProgram::client() const { return zmq::connect(endpoint()).value(); }
 
 Ran RunProgram::wait() {
   const bool over = wait_until(120, [&] { return process_.ended().has_value(); });

@@ -2,12 +2,15 @@
 // `trainyard-cli run` in the background, and what tests do to it: wait, look at its ranks, send signals.
 #pragma once
 
+#include <chrono>
 #include <csignal>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "cli_program.h"
+#include "core/session/control.h"
 #include "core/session/process.h"
 
 namespace trainyard::process {
@@ -53,8 +56,10 @@ class RunProgram {
 
   // False, and the test fails, when it does not come to that within a minute.
   bool wait_for_step(std::int64_t step);
-  std::vector<RankProcess> ranks() const;  // those that live, by rank
-  std::filesystem::path run_directory() const;
+  std::vector<RankProcess> ranks() const;                  // those that live, by rank
+  std::filesystem::path run_directory() const;             // of the only run in its home
+  std::string endpoint() const;                            // of its control socket
+  std::unique_ptr<session::ControlClient> client() const;  // of a viewer
 
   Ran wait();  // its end, within two minutes
 
@@ -69,5 +74,12 @@ class RunProgram {
 bool lives(pid_t pid);  // a zombie does not
 bool wait_until_gone(pid_t pid, double seconds);
 std::int64_t now_ns();
+
+template <class Done>
+bool wait_until(double seconds, const Done& done) {
+  for (const std::int64_t end = now_ns() + static_cast<std::int64_t>(seconds * 1e9); now_ns() < end; std::this_thread::sleep_for(std::chrono::milliseconds(10)))
+    if (done()) return true;
+  return done();
+}
 
 }  // namespace trainyard::process

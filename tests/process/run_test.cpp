@@ -37,7 +37,7 @@ std::vector<double> trained_weights(const Json& result) {
   const std::filesystem::path directory = result["run_directory"].get<std::string>();
   const auto resolved = experiment::resolved_from_json(Json::parse(read(directory / "resolved.json"))).value();
   std::vector<double> values(static_cast<std::size_t>(resolved.model.elements));
-  const auto info = session::read_checkpoint(directory / "checkpoint", resolved.model,
+  const auto info = session::read_checkpoint(directory / "checkpoints", resolved.model,
                                              {base::DType::fp64, {resolved.model.elements}, reinterpret_cast<std::byte*>(values.data())});
   EXPECT_TRUE(info) << (info ? "" : base::to_string(info.error()));
   return values;
@@ -111,7 +111,7 @@ TEST(Run, leaves_a_whole_run_directory_and_no_sockets) {
   arguments.insert(arguments.end(), {"--out", out.string()});
   const Json result = completed(arguments);
   EXPECT_EQ(result["run_directory"], out.string());
-  for (const char* file : {"experiment.json", "resolved.json", "plan.txt", "run.log", "result.json", "recording.try", "checkpoint/manifest.json",
+  for (const char* file : {"experiment.json", "resolved.json", "plan.txt", "run.log", "result.json", "recording.try", "checkpoints/step-30/manifest.json",
                            "logs/rank-0.log", "logs/rank-3.log"})
     EXPECT_TRUE(std::filesystem::exists(out / file)) << file;
   EXPECT_FALSE(std::filesystem::exists(out / "control"));
@@ -137,7 +137,7 @@ TEST(Run, the_recording_has_the_loss_of_every_step) {
 TEST(Run, the_checkpoint_is_of_the_last_step) {
   const Home home;
   const Json result = completed(short_run(kOne, 9, {"training.precision=fp64"}));
-  const Json manifest = Json::parse(read(result["run_directory"].get<std::string>() + "/checkpoint/manifest.json"));
+  const Json manifest = Json::parse(read(result["run_directory"].get<std::string>() + "/checkpoints/step-9/manifest.json"));
   EXPECT_EQ(manifest["step"], 9);
   EXPECT_GT(distance(trained_weights(result), std::vector<double>(235'146, 1.0)), 0.0);
 }
@@ -150,35 +150,6 @@ TEST(Run, prints_lines_for_people_without_json) {
   EXPECT_EQ(ran.exit_code, 0);
   EXPECT_THAT(ran.out, HasSubstr("completed after 5 steps"));
   EXPECT_THAT(ran.out, HasSubstr("run directory"));
-}
-
-TEST(Run, an_interrupt_stops_in_order_and_keeps_the_result) {
-  const Home home;
-  RunProgram run(home, endless_run(kFour));
-  ASSERT_TRUE(run.wait_for_step(5));
-  run.signal(SIGINT);
-  const Ran ran = run.wait();
-  EXPECT_EQ(ran.exit_code, 130) << ran.err;
-  const Json result = ran.result();
-  EXPECT_EQ(result["status"], "cancelled");
-  EXPECT_EQ(weights(result).size(), 1u);
-  const auto history = telemetry::History::load(result["run_directory"].get<std::string>());
-  ASSERT_TRUE(history);
-  EXPECT_EQ(history->damage(), "");
-  EXPECT_EQ(history->result(), result);
-  EXPECT_EQ(static_cast<std::int64_t>(history->train_loss().size()), result["steps"].get<std::int64_t>());
-  EXPECT_TRUE(std::filesystem::is_empty(home.sockets()));
-}
-
-TEST(Run, a_second_interrupt_stops_at_once) {
-  const Home home;
-  RunProgram run(home, endless_run(kFour, {"run.seconds_per_step=30"}));
-  ASSERT_TRUE(run.wait_for_step(0));
-  const auto ranks = run.ranks();
-  run.signal(SIGINT);
-  run.signal(SIGTERM);
-  EXPECT_EQ(run.wait().exit_code, 130);
-  for (const RankProcess& rank : ranks) EXPECT_TRUE(wait_until_gone(rank.pid, 5)) << rank.rank;
 }
 
 }  // namespace

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Coordinators that die, pause, or are not alone.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "core/telemetry/history.h"
+#include "run_program.h"
+
+namespace trainyard::process {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kFour = example("four_devices_mirrored_digits");
+
+// What ranks share has no name: nothing can be left of it.
+std::size_t shared_memory_files() {
+  std::size_t count = 0;
+  for (const auto& entry : fs::directory_iterator("/dev/shm")) count += entry.path().filename().string().find("trainyard") != std::string::npos ? 1 : 0;
+  return count;
+}
+
+class KilledCoordinator : public testing::TestWithParam<const char*> {};
+
+TEST_P(KilledCoordinator, leaves_no_process_no_socket_no_shared_memory_and_its_recording) {
+  const Home home;
+  RunProgram run(home, endless_run(kFour, {std::string("run.transport=") + GetParam()}));
+  ASSERT_TRUE(run.wait_for_step(5));
+  const auto ranks = run.ranks();
+  ASSERT_EQ(ranks.size(), 4u);
+  EXPECT_FALSE(fs::is_empty(home.sockets()));
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // the recording goes to disk every 50 ms
+  run.signal(SIGKILL);
+  EXPECT_EQ(run.wait().exit_code, 128 + SIGKILL);
+  for (const RankProcess& rank : ranks) EXPECT_TRUE(wait_until_gone(rank.pid, 5)) << "rank " << rank.rank << " was left";
+  EXPECT_TRUE(wait_until(5, [&] { return fs::is_empty(home.sockets()); })) << "sockets were left";
+  EXPECT_EQ(shared_memory_files(), 0u);
+  const auto history = telemetry::History::load(fs::directory_iterator(home.runs())->path());
+  ASSERT_TRUE(history) << base::to_string(history.error());
+  EXPECT_GE(history->train_loss().size(), 5u) << "what was recorded stays";
+}
+
+INSTANTIATE_TEST_SUITE_P(Faults, KilledCoordinator, testing::Values("shm", "zmq"));
+
+// A stopped process hears no request to leave.
+TEST(Faults, a_killed_coordinator_leaves_no_rank_even_if_that_was_stopped) {
+  const Home home;
+  RunProgram run(home, endless_run(kFour));
+  ASSERT_TRUE(run.wait_for_step(5));
+  const auto ranks = run.ranks();
+  ASSERT_EQ(ranks.size(), 4u);
+  ::kill(ranks[1].pid, SIGSTOP);
+  run.signal(SIGKILL);
+  EXPECT_EQ(run.wait().exit_code, 128 + SIGKILL);
+  for (const RankProcess& rank : ranks) EXPECT_TRUE(wait_until_gone(rank.pid, 5)) << "rank " << rank.rank << " was left";
+}
+
+TEST(Faults, a_coordinator_that_is_killed_while_it_starts_leaves_nothing) {
+  for (int trial = 0; trial < 10; ++trial) {
+    const Home home;
+    RunProgram run(home, endless_run(kFour));
+    std::this_thread::sleep_for(std::chrono::milliseconds(40 * trial));
+    const auto ranks = run.ranks();
+    run.signal(SIGKILL);
+    EXPECT_EQ(run.wait().exit_code, 128 + SIGKILL);
+    for (const RankProcess& rank : ranks) EXPECT_TRUE(wait_until_gone(rank.pid, 5)) << "rank " << rank.rank << " was left";
+    EXPECT_TRUE(wait_until(5, [&] { return !fs::exists(home.sockets()) || fs::is_empty(home.sockets()); })) << trial;
+  }
+}
+
+TEST(Faults, what_an_older_run_left_of_its_sockets_goes_at_the_next_start) {
+  const Home home;
+  const fs::path left = home.sockets() / "run-999999999-abcdef";
+  fs::create_directories(left);
+  EXPECT_EQ(cli(short_run(kFour, 2)).exit_code, 0);
+  EXPECT_TRUE(fs::is_empty(home.sockets()));
+}
+
+TEST(Faults, a_coordinator_that_pauses_blames_nobody) {
+  const Home home;
+  RunProgram run(home, endless_run(kFour));
+  ASSERT_TRUE(run.wait_for_step(5));
+  run.signal(SIGSTOP);
+  std::this_thread::sleep_for(std::chrono::seconds(4));
+  run.signal(SIGCONT);
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  run.signal(SIGINT);
+  const Ran ran = run.wait();
+  EXPECT_EQ(ran.exit_code, 130) << ran.err;
+}
+
+TEST(Faults, two_coordinators_at_once_do_not_disturb_each_other) {
+  const Home home;
+  RunProgram first(home, short_run(kFour, 60)), second(home, short_run(kFour, 60));
+  const Ran one = first.wait(), two = second.wait();
+  EXPECT_EQ(one.exit_code, 0) << one.err;
+  EXPECT_EQ(two.exit_code, 0) << two.err;
+  const auto a = one.result(), b = two.result();
+  EXPECT_NE(a["run_directory"], b["run_directory"]);
+  EXPECT_EQ(a["ranks"][0]["parameters_xxh64"], b["ranks"][3]["parameters_xxh64"]);
+}
+
+TEST(Faults, a_reader_of_the_output_that_goes_away_does_not_end_the_run) {
+  const Home home;
+  const fs::path out = home / "run";
+  auto arguments = short_run(kFour, 400);
+  arguments.insert(arguments.end(), {"--out", out.string()});
+  RunProgram run(home, arguments, "exec > >(head -n 1 > /dev/null);");
+  EXPECT_EQ(run.wait().exit_code, 0);
+  EXPECT_EQ(base::Json::parse(read(out / "result.json"))["status"], "completed");
+}
+
+}  // namespace
+}  // namespace trainyard::process

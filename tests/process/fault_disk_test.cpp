@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Disks that are full, and directories that may not be written.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <linux/capability.h>
+#include <sys/prctl.h>
+
+#include "core/telemetry/history.h"
+#include "run_program.h"
+
+namespace trainyard::process {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::AnyOf;
+using testing::HasSubstr;
+
+const std::string kFour = example("four_devices_mirrored_digits");
+
+// From now on permissions bind the programs that this test starts, also where it is root.
+void obey_permissions() {
+  for (const int above : {CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH}) ::prctl(PR_CAPBSET_DROP, above, 0, 0, 0);
+}
+
+void make_read_only(const fs::path& directory) { fs::permissions(directory, fs::perms::owner_read | fs::perms::owner_exec); }
+
+std::vector<std::string> into(std::vector<std::string> arguments, const fs::path& directory) {
+  arguments.insert(arguments.end(), {"--out", directory.string()});
+  return arguments;
+}
+
+void expect_whole_recording(const fs::path& run_directory) {
+  const auto history = telemetry::History::load(run_directory);
+  ASSERT_TRUE(history) << base::to_string(history.error());
+  EXPECT_EQ(history->damage(), "");
+  EXPECT_GE(history->train_loss().size(), 10u);
+}
+
+// As a disk quota says it. (In memory shared by processes, too, so ranks are threads here.)
+TEST(Disk, a_recording_that_cannot_grow_ends_the_run_and_keeps_what_was_recorded) {
+  const Home home;
+  RunProgram run(home, endless_run(kFour, {"run.transport=inproc"}), "ulimit -f 2000;");  // KiB a file
+  const Ran ran = run.wait();
+  EXPECT_EQ(ran.exit_code, 3);
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("recording.try"), HasSubstr("File too large"), HasSubstr("Free space")));
+  expect_whole_recording(run.run_directory());
+}
+
+TEST(Disk, that_is_full_ends_the_run_and_keeps_what_was_recorded) {
+  const Home home;
+  if (shell("unshare --mount true").exit_code != 0) GTEST_SKIP() << "only root may mount a small disk";
+  const std::string disk = home / "disk", kept = home / "kept";
+  std::string run = "mkdir -p " + disk + " " + kept + " && mount -t tmpfs -o size=1500k none " + disk + " && $CLI";
+  for (const std::string& argument : into(endless_run(kFour), disk + "/run")) run += " '" + argument + "'";
+  const Ran ran = shell("unshare --mount bash -c \"" + run + "; code=\\$?; cp -r " + disk + "/run " + kept + "; exit \\$code\"");
+  EXPECT_EQ(ran.exit_code, 3) << ran.err;
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("No space left on device"), HasSubstr("Free space")));
+  expect_whole_recording(kept + "/run");
+}
+
+TEST(Disk, that_fills_up_during_the_checkpoint_says_so) {
+  const Home home;
+  RunProgram run(home, short_run(kFour, 3, {"run.transport=zmq"}), "ulimit -f 300;");  // the weights need 919 KiB
+  const Ran ran = run.wait();
+  EXPECT_EQ(ran.exit_code, 3);
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("checkpoint"), HasSubstr("File too large")));
+}
+
+TEST(Disk, a_run_directory_that_becomes_read_only_fails_the_run_by_its_name) {
+  obey_permissions();
+  const Home home;
+  const fs::path out = home / "run";
+  RunProgram run(home, into(endless_run(kFour), out));
+  ASSERT_TRUE(run.wait_for_step(20));
+  make_read_only(out);
+  run.signal(SIGINT);
+  const Ran ran = run.wait();
+  fs::permissions(out, fs::perms::owner_all);
+  EXPECT_EQ(ran.exit_code, 3);
+  EXPECT_THAT(ran.err, AllOf(HasSubstr((out / "checkpoints").string()), HasSubstr("Permission denied")));
+  EXPECT_EQ(ran.result()["status"], "failed");
+  expect_whole_recording(out);
+}
+
+TEST(Disk, a_result_that_cannot_be_written_is_no_success) {
+  obey_permissions();
+  const Home home;
+  const fs::path out = home / "run";
+  fs::create_directories(out / "result.json");  // nothing can take the place of a directory
+  const Ran ran = cli(into(short_run(kFour, 3), out));
+  EXPECT_EQ(ran.exit_code, 3);
+  EXPECT_THAT(ran.err, HasSubstr((out / "result.json").string()));
+  EXPECT_EQ(ran.result()["status"], "failed");
+}
+
+TEST(Disk, a_home_that_is_read_only_is_said_before_anything_starts) {
+  obey_permissions();
+  const Home home;
+  make_read_only(fs::path(home / ""));
+  const Ran ran = cli(short_run(kFour, 3));
+  fs::permissions(fs::path(home / ""), fs::perms::owner_all);
+  EXPECT_THAT(ran.exit_code, AnyOf(2, 3));
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("cannot make this directory"), HasSubstr("Permission denied")));
+}
+
+struct Place {
+  const char* name;
+  std::function<fs::path(const Home&)> out;
+  const char* told;
+};
+
+class BadPlace : public testing::TestWithParam<Place> {};
+
+TEST_P(BadPlace, for_a_run_is_refused) {
+  obey_permissions();
+  const Home home;
+  const Ran ran = cli(into(short_run(kFour, 3), GetParam().out(home)));
+  EXPECT_THAT(ran.exit_code, AnyOf(2, 3)) << ran.err;
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("error: "), HasSubstr(GetParam().told)));
+}
+
+fs::path file_in(const Home& home, const std::string& name) { return home.scratch().write(name, "text"); }
+
+fs::path read_only_in(const Home& home) {
+  fs::create_directories(home / "locked");
+  make_read_only(home / "locked");
+  return home / "locked";
+}
+
+fs::path old_run_in(const Home& home) {
+  fs::create_directories(home / "old");
+  return file_in(home, "old/recording.try").parent_path();
+}
+
+INSTANTIATE_TEST_SUITE_P(Disk, BadPlace,
+                         testing::Values(Place{"a_file", [](const Home& home) { return file_in(home, "file"); }, "cannot make this directory"},
+                                         Place{"below_a_file", [](const Home& home) { return file_in(home, "file") / "run"; }, "cannot make this directory"},
+                                         Place{"read_only", read_only_in, "Permission denied"},
+                                         Place{"below_a_read_only_one", [](const Home& home) { return read_only_in(home) / "run"; }, "Permission denied"},
+                                         Place{"holds_a_run", old_run_in, "holds a run already"}),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+TEST(Disk, a_directory_for_sockets_that_is_too_deep_is_told) {
+  const Home home;
+  ::setenv("XDG_RUNTIME_DIR", (home / std::string(90, 'd')).c_str(), 1);
+  const Ran ran = cli(short_run(kFour, 2));
+  EXPECT_THAT(ran.exit_code, AnyOf(2, 3));
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("bytes long"), HasSubstr("up to 107 bytes"), HasSubstr("XDG_RUNTIME_DIR")));
+}
+
+}  // namespace
+}  // namespace trainyard::process

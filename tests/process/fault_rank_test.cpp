@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Ranks that die, stand still or hang: the run ends by itself within five seconds, names the rank, its step and its op, and
+// leaves nothing.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
+#include <thread>
+
+#include "core/base/clock.h"
+#include "run_program.h"
+
+namespace trainyard::process {
+namespace {
+
+using testing::AllOf;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+
+const std::string kFour = example("four_devices_mirrored_digits");
+
+std::string named(int rank) { return "rank " + std::to_string(rank) + " (cpu" + std::to_string(rank) + " on host0)"; }
+
+std::string on(const std::string& transport) { return "run.transport=" + transport; }
+
+// The end of a run of four in which `harm` is done to one of them, in the midst of training.
+template <class Harm>
+Ran end_after(const Home& home, int rank, const std::vector<std::string>& overrides, double limit_seconds, const Harm& harm) {
+  RunProgram run(home, endless_run(kFour, overrides));
+  if (!run.wait_for_step(5)) return {};
+  const auto ranks = run.ranks();
+  EXPECT_EQ(ranks.size(), 4u);
+  if (ranks.size() != 4) return {};
+  const std::int64_t begin = now_ns();
+  harm(ranks[static_cast<std::size_t>(rank)].pid);
+  const Ran ran = run.wait();
+  EXPECT_LE(base::seconds(now_ns() - begin), limit_seconds);
+  for (const RankProcess& left : ranks) EXPECT_TRUE(wait_until_gone(left.pid, 5)) << "rank " << left.rank << " was left";
+  EXPECT_TRUE(std::filesystem::is_empty(home.sockets()));
+  EXPECT_EQ(ran.exit_code, 3);
+  EXPECT_EQ(ran.result()["status"], "failed");
+  EXPECT_EQ(ran.result()["problem"]["where"], named(rank)) << ran.err;
+  return ran;
+}
+
+using RankAndTransport = std::tuple<int, const char*>;
+std::string name_of(const testing::TestParamInfo<RankAndTransport>& row) {
+  return std::string(std::get<1>(row.param)) + "_rank_" + std::to_string(std::get<0>(row.param));
+}
+
+class EachRank : public testing::TestWithParam<RankAndTransport> {};
+
+TEST_P(EachRank, that_is_killed_is_named_with_step_and_op) {
+  const auto& [rank, transport] = GetParam();
+  const Home home;
+  const Ran ran = end_after(home, rank, {on(transport)}, 5, [](pid_t pid) { ::kill(pid, SIGKILL); });
+  EXPECT_THAT(ran.err, ContainsRegex("ended by signal 9 \\(Killed\\) at step [0-9]+ in op [A-Z]+"));
+}
+
+TEST_P(EachRank, that_stands_still_is_named_with_step_and_op) {
+  const auto& [rank, transport] = GetParam();
+  const Home home;
+  const Ran ran = end_after(home, rank, {on(transport)}, 5, [](pid_t pid) { ::kill(pid, SIGSTOP); });
+  EXPECT_THAT(ran.err, ContainsRegex("does not answer any more; it was last seen at step [0-9]+ in op [A-Z]+"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Faults, EachRank, testing::Combine(testing::Range(0, 4), testing::Values("shm", "zmq")), name_of);
+
+// Holds the main thread of a process, and no other, until the process ends. False: it may not.
+bool hold_main_thread(pid_t pid, std::thread& holder) {
+  std::atomic<int> held{-1};
+  holder = std::thread([pid, &held] {
+    const bool can = ::ptrace(PTRACE_SEIZE, pid, nullptr, nullptr) == 0 && ::ptrace(PTRACE_INTERRUPT, pid, nullptr, nullptr) == 0;
+    int status = 0;
+    const bool stopped = can && ::waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status);
+    held = stopped ? 1 : 0;
+    while (stopped && ::waitpid(pid, &status, __WALL) == pid && !WIFEXITED(status) && !WIFSIGNALED(status)) {
+    }
+  });
+  while (held < 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return held == 1;
+}
+
+class EachTransport : public testing::TestWithParam<const char*> {};
+
+// Its heart beats on: only that nothing is done any more gives it away.
+TEST_P(EachTransport, names_a_rank_that_hangs) {
+  const Home home;
+  std::thread holder;
+  bool held = false;
+  const Ran ran = end_after(home, 2, {on(GetParam()), "run.hang_seconds=2"}, 5, [&](pid_t pid) {
+    held = hold_main_thread(pid, holder);
+    if (!held) ::kill(pid, SIGKILL);
+  });
+  holder.join();
+  if (!held) GTEST_SKIP() << "no process may hold another here";
+  EXPECT_THAT(ran.err, ContainsRegex("has hung: nothing was done for 2 s; it is at step [0-9]+ in op [A-Z]+"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Faults, EachTransport, testing::Values("shm", "zmq"));
+
+TEST(Faults, a_rank_that_pauses_for_a_moment_is_not_dead) {
+  const Home home;
+  RunProgram run(home, endless_run(kFour));
+  ASSERT_TRUE(run.wait_for_step(5));
+  const auto ranks = run.ranks();
+  ASSERT_EQ(ranks.size(), 4u);
+  for (int i = 0; i < 2; ++i) {
+    ::kill(ranks[1].pid, SIGSTOP);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1000));
+    ::kill(ranks[1].pid, SIGCONT);
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  }
+  run.signal(SIGINT);
+  const Ran ran = run.wait();
+  EXPECT_EQ(ran.exit_code, 130) << ran.err;
+}
+
+// Twice as many busy loops as cores, and four times as many ranks: slow, but nobody is dead.
+TEST(Faults, ranks_that_starve_are_not_dead) {
+  const Home home;
+  base::Json e = base::Json::parse(read(kFour));
+  auto& devices = e["topology"]["hosts"][0]["devices"];
+  for (int r = 4; r < 8; ++r) devices.push_back(devices[0]), devices.back()["name"] = "cpu" + std::to_string(r);
+  const std::string eight = home.scratch().write("eight.json", e.dump());
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> load;
+  for (unsigned i = 0; i < 2 * std::thread::hardware_concurrency(); ++i)
+    load.emplace_back([&stop] {
+      while (!stop) {
+      }
+    });
+  RunProgram run(home, endless_run(eight));
+  const bool began = run.wait_for_step(1);
+  if (began) std::this_thread::sleep_for(std::chrono::seconds(6));
+  run.signal(SIGINT);
+  const Ran ran = run.wait();
+  stop = true;
+  for (std::thread& thread : load) thread.join();
+  EXPECT_EQ(ran.exit_code, 130) << ran.err;
+}
+
+}  // namespace
+}  // namespace trainyard::process

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Ctrl-C, in every phase of a run: it stops in order, with exit code 130, and leaves nothing.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <thread>
+
+#include "core/base/clock.h"
+#include "core/experiment/resolve.h"
+#include "core/session/checkpoint.h"
+#include "core/telemetry/history.h"
+#include "run_program.h"
+#include "tests/conformance/session_viewer.h"
+
+namespace trainyard::process {
+namespace {
+
+namespace fs = std::filesystem;
+using base::Json;
+using conformance::Viewer;
+using session::Status;
+
+const std::string kFour = example("four_devices_mirrored_digits");
+
+std::set<std::string> weights(const Json& result) {
+  std::set<std::string> names;
+  for (const Json& rank : result["ranks"]) names.insert(rank["parameters_xxh64"].get<std::string>());
+  return names;
+}
+
+// The step of the checkpoint that loads; -1: none does.
+std::int64_t checkpoint_step(const fs::path& run_directory) {
+  const auto resolved = experiment::resolved_from_json(Json::parse(read(run_directory / "resolved.json"))).value();
+  std::vector<float> values(static_cast<std::size_t>(resolved.model.elements));
+  const auto loaded = session::read_checkpoint(run_directory / "checkpoints", resolved.model,
+                                               {base::DType::fp32, {resolved.model.elements}, reinterpret_cast<std::byte*>(values.data())});
+  EXPECT_TRUE(!loaded || loaded->passed_over.empty());
+  return loaded ? loaded->info.step : -1;
+}
+
+// Stopped in order: the result is kept, and all agree on it.
+void expect_clean_end(const Home& home, RunProgram& run) {
+  const std::int64_t begin = now_ns();
+  const Ran ran = run.wait();
+  EXPECT_LE(base::seconds(now_ns() - begin), 10);
+  EXPECT_EQ(ran.exit_code, 130) << ran.err;
+  const Json result = ran.result();
+  EXPECT_EQ(result["status"], "cancelled");
+  EXPECT_EQ(weights(result).size(), 1u);
+  const fs::path directory = result["run_directory"].get<std::string>();
+  EXPECT_EQ(checkpoint_step(directory), result["steps"].get<std::int64_t>());
+  const auto history = telemetry::History::load(directory);
+  ASSERT_TRUE(history);
+  EXPECT_EQ(history->damage(), "");
+  EXPECT_EQ(history->result(), result);
+  EXPECT_EQ(static_cast<std::int64_t>(history->train_loss().size()), result["steps"].get<std::int64_t>());
+  EXPECT_TRUE(fs::is_empty(home.sockets()));
+  EXPECT_TRUE(run.ranks().empty());
+}
+
+TEST(Interrupt, while_it_starts_leaves_nothing_at_whatever_moment) {
+  for (int trial = 0; trial < 25; ++trial) {
+    const Home home;
+    RunProgram run(home, endless_run(kFour, {trial % 2 == 0 ? "run.transport=shm" : "run.transport=zmq"}));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20 * trial));
+    const auto ranks = run.ranks();
+    const std::int64_t begin = now_ns();
+    run.signal(SIGINT);
+    const Ran ran = run.wait();
+    EXPECT_LE(base::seconds(now_ns() - begin), 10) << trial;
+    EXPECT_EQ(ran.exit_code, 130) << trial << ": " << ran.err;
+    if (!ran.out.empty()) {
+      EXPECT_EQ(ran.result()["status"], "cancelled") << trial;
+    }
+    for (const RankProcess& rank : ranks) EXPECT_FALSE(lives(rank.pid)) << trial;
+    EXPECT_TRUE(!fs::exists(home.sockets()) || fs::is_empty(home.sockets())) << trial;
+  }
+}
+
+TEST(Interrupt, while_it_trains_keeps_the_result) {
+  const Home home;
+  RunProgram run(home, endless_run(kFour));
+  ASSERT_TRUE(run.wait_for_step(5));
+  run.signal(SIGINT);
+  expect_clean_end(home, run);
+}
+
+TEST(Interrupt, by_any_signal_that_asks_to_end_is_the_same) {
+  for (const int signal : {SIGTERM, SIGHUP}) {
+    const Home home;
+    RunProgram run(home, endless_run(kFour));
+    ASSERT_TRUE(run.wait_for_step(5));
+    run.signal(signal);
+    expect_clean_end(home, run);
+  }
+}
+
+TEST(Interrupt, while_it_is_paused_keeps_the_result) {
+  const Home home;
+  RunProgram run(home, endless_run(kFour));
+  ASSERT_TRUE(run.wait_for_step(5));
+  Viewer viewer(run.client());
+  viewer.ask(session::Command::pause);
+  viewer.wait_for(session::RunState::paused);
+  run.signal(SIGINT);
+  expect_clean_end(home, run);
+}
+
+// Steps of a few milliseconds, evaluations of many: a step that lasts is one that is being evaluated.
+bool wait_for_evaluation(Viewer& viewer) {
+  for (int i = 0; i < 500; ++i) {
+    const Status before = viewer.ask();
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    const Status after = viewer.ask();
+    if (before.step > 1 && before.step == after.step && !after.ranks[0].op.empty()) return true;
+  }
+  return false;
+}
+
+TEST(Interrupt, while_it_evaluates_keeps_the_result) {
+  const Home home;
+  RunProgram run(home, endless_run(kFour, {"data.held_out_samples=20000", "run.evaluate_every_steps=2"}));
+  ASSERT_TRUE(run.wait_for_step(1));
+  Viewer viewer(run.client());
+  ASSERT_TRUE(wait_for_evaluation(viewer));
+  run.signal(SIGINT);
+  expect_clean_end(home, run);
+}
+
+// A model whose weights take a while to get to the disk.
+std::string wide_model(const Home& home) {
+  Json e = Json::parse(read(example("one_device_digits")));
+  e["model"]["layers"] = Json::array({{{"kind", "linear"}, {"units", 4096}}, {{"kind", "relu"}}, {{"kind", "linear"}, {"units", 4096}}, {{"kind", "linear"}}});
+  return home.scratch().write("wide.json", e.dump());
+}
+
+bool wait_for_checkpoint_to_begin(const RunProgram& run) {
+  return wait_until(60, [&] { return fs::exists(run.run_directory() / "checkpoints"); });
+}
+
+TEST(Interrupt, while_it_writes_the_checkpoint_keeps_the_result) {
+  const Home home;
+  RunProgram run(home, short_run(wide_model(home), 2, {"training.batch_per_rank=8"}));
+  ASSERT_TRUE(wait_for_checkpoint_to_begin(run));
+  run.signal(SIGINT);
+  expect_clean_end(home, run);
+}
+
+TEST(Interrupt, a_second_one_while_it_writes_the_checkpoint_leaves_a_whole_one_or_none) {
+  const Home home;
+  RunProgram run(home, short_run(wide_model(home), 2, {"training.batch_per_rank=8"}));
+  ASSERT_TRUE(wait_for_checkpoint_to_begin(run));
+  const auto ranks = run.ranks();
+  run.signal(SIGINT);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  run.signal(SIGINT);
+  EXPECT_EQ(run.wait().exit_code, 130);
+  for (const RankProcess& rank : ranks) EXPECT_TRUE(wait_until_gone(rank.pid, 5)) << rank.rank;
+  EXPECT_THAT(checkpoint_step(run.run_directory()), testing::AnyOf(-1, 2));
+  EXPECT_TRUE(fs::is_empty(home.sockets()));
+}
+
+TEST(Interrupt, a_second_one_stops_at_once) {
+  const Home home;
+  RunProgram run(home, endless_run(kFour, {"run.seconds_per_step=30"}));
+  ASSERT_TRUE(run.wait_for_step(0));
+  const auto ranks = run.ranks();
+  run.signal(SIGINT);
+  run.signal(SIGTERM);
+  EXPECT_EQ(run.wait().exit_code, 130);
+  for (const RankProcess& rank : ranks) EXPECT_TRUE(wait_until_gone(rank.pid, 5)) << rank.rank;
+}
+
+}  // namespace
+}  // namespace trainyard::process
