@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// bench allreduce: what is measured, and one rank's part in it.
+// bench allreduce: what is measured, by one rank and by all.
 #pragma once
 
 #include <cstdint>
@@ -41,6 +41,10 @@ std::int64_t bench_arena_bytes(const BenchJob& job);
 // One rank's part: the all-reduce once, verified against the sum that must come out, then warm, then timed, ranks meeting
 // before every repeat. The memory is the transport's arena, or own memory where that has none. Failure aborts the transport.
 base::Result<BenchTimes> bench_rank(const BenchJob& job, comm::Transport& transport);
+
+using BenchAllTimes = std::vector<BenchTimes>;  // by rank
+// All ranks' parts, in processes or threads of their own. The first to fail ends the others.
+base::Result<BenchAllTimes> measure_allreduce(const BenchJob& job);
 
 base::Json to_json(const BenchTimes& times);
 base::Result<BenchTimes> bench_times(const base::Json& json);

@@ -22,6 +22,7 @@ void add_replay(CLI::App& program, int& exit_code);
 void add_export(CLI::App& program, int& exit_code);
 void add_list(CLI::App& program, int& exit_code);
 void add_bench(CLI::App& program, int& exit_code);
+void add_bench_rank(CLI::App& program, int& exit_code);  // hidden: one process of a bench
 void add_doctor(CLI::App& program, int& exit_code);
 void add_completion(CLI::App& program, int& exit_code);
 

@@ -147,7 +147,7 @@ bool protect_peers(std::span<std::byte> memory, const Layout& layout, int rank) 
 Result<int> create(const std::vector<std::size_t>& arena_bytes, int channels) {
   const auto layout = lay_out(arena_bytes, channels);
   if (!layout) return base::fail(layout.error());
-  const auto fd = make_file(*layout);
+  auto fd = make_file(*layout);
   if (!fd) return fd;
   if (auto ok = fill_file(*fd, *layout, arena_bytes); !ok) {
     ::close(*fd);

@@ -128,12 +128,12 @@ base::Result<void> Interpreter::State::train_steps(std::int64_t& step) {
     parts.whereabouts->step.store(step, std::memory_order_relaxed);
     while (admitted <= step + 1 && may_admit(admitted, step) && frontier.admit(parts.plan->program(parts.schedule.program(admitted)), admitted)) ++admitted;
     if (admitted == step) return {};
-    if (const auto ok = complete(frontier.admitted() - (admitted - step)); !ok) return ok;
+    if (auto ok = complete(frontier.admitted() - (admitted - step)); !ok) return ok;
     const std::int64_t now = base::now_nanoseconds();
     meter.step_done(step, now, bound_program(parts.plan->program(parts.schedule.program(step))), parts.recipe->learning_rate(step));
     if (parts.whereabouts->first_step_done_ns.load(std::memory_order_relaxed) == 0) parts.whereabouts->first_step_done_ns.store(now, std::memory_order_relaxed);
     if (parts.schedule.evaluates_after(step))
-      if (const auto ok = evaluate(step); !ok) return ok;
+      if (auto ok = evaluate(step); !ok) return ok;
   }
   return {};
 }
@@ -154,7 +154,7 @@ base::Result<void> Interpreter::State::evaluate(std::int64_t step) {
     for (std::int64_t i = 0; i < bound_program(program).repeats; ++i) {
       while (!frontier.admit(program, step))
         if (const auto ok = progress(); !ok) return base::fail(ok.error());
-      if (const auto ok = complete(frontier.admitted() - 1); !ok) return ok;
+      if (auto ok = complete(frontier.admitted() - 1); !ok) return ok;
     }
   }
   evaluating = false;
@@ -167,13 +167,13 @@ base::Result<void> Interpreter::State::complete(std::int64_t instance) {
     const auto moved = progress();
     if (!moved) return base::fail(moved.error());
     if (!*moved)
-      if (const auto ok = idle(); !ok) return ok;
+      if (auto ok = idle(); !ok) return ok;
   }
   return {};
 }
 
 base::Result<bool> Interpreter::State::progress() {
-  const auto moved = move_transfers();
+  auto moved = move_transfers();
   if (!moved) return moved;
   const bool loaded = run_input();
   return run_compute() || loaded || *moved;

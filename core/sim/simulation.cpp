@@ -26,7 +26,7 @@ base::Result<void> Simulation::add_rank(int number, const plan::Schedule& schedu
   auto model = model_rank(plan, plan_, device, picoseconds(options.launch_seconds));
   if (!model) return base::fail(model.error());
   const auto shared = std::make_shared<const RankModel>(std::move(*model));
-  if (const auto ok = ask_paths(*shared); !ok) return ok;
+  if (auto ok = ask_paths(*shared); !ok) return ok;
   auto script = Script::make(*shared, schedule, steps);
   if (!script) return base::fail(script.error());
   ranks_.push_back(std::make_unique<VirtualRank>(plan, shared, std::move(*script), options.lanes_per_thread, world_));
@@ -58,7 +58,7 @@ base::Result<void> Simulation::loop() {
                          "Draw faster devices and links, or simulate fewer steps."});
     const Moment moment = world_.agenda.top();
     world_.agenda.pop();
-    if (const auto ok = handle(moment); !ok) return ok;
+    if (auto ok = handle(moment); !ok) return ok;
   }
 }
 
@@ -89,7 +89,7 @@ base::Result<void> Simulation::handle(const Moment& moment) {
 }
 
 base::Result<void> Simulation::go_on(int number) {
-  const auto ok = rank(number).go_on(now_);
+  auto ok = rank(number).go_on(now_);
   for (const int message : world_.wire.take_posted()) {
     rank(number).crossing(true, now_);
     rank(world_.wire.message(message).to).crossing(true, now_);

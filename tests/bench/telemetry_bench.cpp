@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What telemetry costs: an event written into the ring while another thread drains it, alone and with the two readings of the clock
-// that an op takes; and how fast a recording is written and read back.
+// that an op takes; a training step with and without it; and how fast a recording is written and read back.
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstdio>
 #include <thread>
 
+#include "backends/cpu/cpu.h"
 #include "core/base/clock.h"
 #include "core/telemetry/event_ring.h"
 #include "core/telemetry/recording.h"
+#include "tests/conformance/training.h"
+#include "tests/drawings.h"
 
 namespace {
 
@@ -18,6 +22,7 @@ using namespace trainyard;
 using telemetry::Event;
 
 constexpr int kBursts = 2'000;
+constexpr int kPairs = 30, kStepsOfPair = 150;
 constexpr int kEventsPerBurst = 4'096;  // a few steps' worth; the ring holds eight of them
 
 double nanoseconds_each(std::int64_t begin, int count) { return static_cast<double>(base::now_nanoseconds() - begin) / count; }
@@ -88,6 +93,52 @@ void bench_ring() {
         }));
 }
 
+// One device, the MLP 784-512-512-10 on drawn digits, batches of 128.
+experiment::Experiment one_device() {
+  experiment::Experiment made;
+  made.topology.hosts = {tests::drawn_host("host0", 1)};
+  made.data.train_samples = 2'000;
+  made.data.held_out_samples = 0;
+  made.model.layers = {{model::LayerKind::linear, 512},
+                       {model::LayerKind::relu, 0},
+                       {model::LayerKind::linear, 512},
+                       {model::LayerKind::relu, 0},
+                       {model::LayerKind::linear, 0}};
+  made.strategy.kind = experiment::StrategyKind::one_device;
+  made.training.batch_per_rank = 128;
+  made.training.steps = kStepsOfPair;
+  return made;
+}
+
+double run_seconds(const experiment::Resolved& resolved, const plan::Plan& plan, compute::Compute& compute, tests::Telemetry telemetry) {
+  const tests::RankOutcome outcome = tests::train_rank(resolved, plan, 0, compute, nullptr, telemetry);
+  if (!outcome.problem.empty()) std::printf("%s\n", outcome.problem.c_str());
+  return outcome.seconds;
+}
+
+// Pairs in turn, each in the other order than the one before; 95 % interval of the mean by Student's t.
+void bench_step() {
+  constexpr double kStudent29 = 2.045;
+  const auto resolved = experiment::resolve(one_device(), ".").value();
+  const auto plan = strategy::make_plan(resolved).value();
+  const auto compute = cpu::make().value();
+  double sum = 0, squares = 0, seconds = 0;
+  for (int pair = 0; pair < kPairs; ++pair) {
+    double on = 0, off = 0;
+    for (const bool first : {true, false}) {
+      const bool is_on = first == (pair % 2 == 0);
+      (is_on ? on : off) = run_seconds(resolved, plan, *compute, is_on ? tests::Telemetry::on : tests::Telemetry::off);
+    }
+    const double percent = 100 * (on / off - 1);
+    sum += percent;
+    squares += percent * percent;
+    seconds += off;
+  }
+  const double mean = sum / kPairs, deviation = std::sqrt((squares - kPairs * mean * mean) / (kPairs - 1));
+  std::printf("%-44s mean %+6.2f %% of a step of %.2f ms, 95 %% interval +-%.2f %%, %d pairs (to reach: <= 1 %%)\n", "a step with telemetry on against off",
+              mean, 1e3 * seconds / kPairs / kStepsOfPair, kStudent29 * deviation / std::sqrt(double{kPairs}), kPairs);
+}
+
 base::Result<void> write_recording(const std::filesystem::path& path, int frames, const std::vector<Event>& batch) {
   auto writer = telemetry::RecordingWriter::create(path, {{"ranks", 1}});
   if (!writer) return base::fail(writer.error());
@@ -128,5 +179,6 @@ bool bench_recording() {
 
 int main() {
   bench_ring();
+  bench_step();
   return bench_recording() ? 0 : 1;
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The training figures, as ratios against PyTorch where it is there: step time alone and with two ranks, time to the first
-step, held-out accuracy on MNIST. Pairs are interleaved, because machines are noisy; the median of the ratios counts.
+step, what telemetry costs, held-out accuracy on MNIST. Pairs are interleaved, because machines are noisy; the median of the ratios counts.
 
-    packaging/setup --bench && tests/bench/training.py [--repeat 5] [--mnist DIRECTORY]
+    packaging/setup --bench && tests/bench/training.py [--repeat 5] [--pairs 30] [--mnist DIRECTORY]
 """
 import argparse
 import json
@@ -18,6 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 CLI = ROOT / "build/release/bin/trainyard-cli"
 EXAMPLES = ROOT / "resources/experiments"
 PEER = ROOT / "tests/bench/peers/torch_mlp_step.py"
+STUDENT_95 = {5: 2.776, 10: 2.262, 20: 2.093, 30: 2.045}  # by the number of pairs
 LAYERS = [{"kind": "linear", "units": 512}, {"kind": "relu"}, {"kind": "linear", "units": 512}, {"kind": "relu"}, {"kind": "linear"}]
 BIG_MLP = "model.layers=" + json.dumps(LAYERS)
 
@@ -58,6 +59,20 @@ def compare(name, ours, peers, repeat, wanted):
     print(f"{name:44} {statistics.median(mine):9.2f} ms {statistics.median(others):9.2f} ms   ratio {ratio:5.2f}   wanted <= {wanted:.2f}")
 
 
+def telemetry(pairs):
+    """Median step of a whole rank, its process shipping all op events to the coordinator, against one that records none."""
+    settings = [BIG_MLP, "training.batch_per_rank=128", "training.steps=300", "data.held_out_samples=0", *devices(1)]
+    percents = []
+    for pair in range(pairs):
+        times = {}
+        for on in (True, False) if pair % 2 else (False, True):
+            result = run("four_devices_mirrored_digits.json", *settings, f"run.record_ops={str(on).lower()}")
+            times[on] = result["step_seconds"]["median"]
+        percents.append(100 * (times[True] / times[False] - 1))
+    margin = STUDENT_95[pairs] * statistics.stdev(percents) / pairs**0.5
+    print(f"{'op events on against off, whole rank':44} {statistics.mean(percents):+9.2f} % +-{margin:.2f} % ({pairs} pairs, 95 % interval)   wanted <= 1 %")
+
+
 def first_step(repeat):
     seconds = [run("four_devices_mirrored_digits.json", "training.steps=20")["first_step_seconds"] for _ in range(repeat)]
     print(f"{'Run pressed to first step, 4 ranks':44} {1e3 * statistics.median(seconds):9.0f} ms {'':12}   worst {1e3 * max(seconds):5.0f} ms   wanted <= 500 ms")
@@ -74,12 +89,14 @@ def mnist(directory):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--pairs", type=int, default=30, choices=STUDENT_95, help="of the telemetry figure")
     parser.add_argument("--mnist", type=pathlib.Path, default=pathlib.Path(os.environ.get("TRAINYARD_TEST_DATA", ROOT.parent / "shared/data")) / "mnist")
     arguments = parser.parse_args()
     print(f"{'figure':44} {'Trainyard':>12} {'PyTorch':>12}")
     compare("MLP 784-512-512-10, batch 128, 1 rank", lambda: our_step(1), lambda: torch_step(1), arguments.repeat, 4.3 / 4.6)
     compare("the same, 2 ranks of 128 (DDP over Gloo)", lambda: our_step(2), lambda: torch_step(2), arguments.repeat, 5.0 / 9.5)
     first_step(arguments.repeat)
+    telemetry(arguments.pairs)
     mnist(arguments.mnist)
 
 

@@ -18,6 +18,7 @@
 #include "core/compute/reference/reference.h"
 #include "core/session/coordinator.h"
 #include "core/session/run_directory.h"
+#include "tests/drawings.h"
 
 namespace trainyard::conformance {
 
@@ -78,14 +79,7 @@ class SessionThread final : public session::RankHandle {
 inline experiment::Experiment session_experiment(int ranks, std::int64_t steps) {
   experiment::Experiment e;
   e.name = "Session";
-  topology::Host host;
-  host.name = "alpha";
-  for (int r = 0; r < ranks; ++r) {
-    topology::Device device;
-    device.name = "cpu" + std::to_string(r);
-    host.devices.push_back(device);
-  }
-  e.topology.hosts = {host};
+  e.topology.hosts = {tests::drawn_host("alpha", ranks)};
   e.data.kind = data::DataKind::blobs;
   e.data.train_samples = 240;
   e.data.held_out_samples = 40;

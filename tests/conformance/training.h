@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/base/clock.h"
 #include "core/compute/compute.h"
 #include "core/experiment/resolve.h"
 #include "core/plan/text.h"
@@ -21,7 +22,10 @@ struct RankOutcome {
   std::vector<double> parameters, gradients;
   std::vector<comm::Traffic> traffic;  // by peer
   std::vector<telemetry::Event> events;
+  double seconds = 0;  // of all steps
 };
+
+enum class Telemetry { on, off };
 
 using MakeCompute = std::function<std::unique_ptr<compute::Compute>()>;
 using MakeTransports = std::function<std::vector<std::unique_ptr<comm::Transport>>(int ranks, std::size_t arena_bytes)>;
@@ -33,7 +37,8 @@ inline std::vector<double> values_of(const compute::Tensor& tensor) {
   return values;
 }
 
-inline RankOutcome train_rank(const experiment::Resolved& resolved, const plan::Plan& plan, int rank, compute::Compute& compute, comm::Transport* transport) {
+inline RankOutcome train_rank(const experiment::Resolved& resolved, const plan::Plan& plan, int rank, compute::Compute& compute, comm::Transport* transport,
+                              Telemetry telemetry = Telemetry::on) {
   RankOutcome outcome;
   const plan::RankPlan rank_plan = plan.rank_plan(rank);
   const run::Layout layout = run::layout(rank_plan);
@@ -66,12 +71,14 @@ inline RankOutcome train_rank(const experiment::Resolved& resolved, const plan::
       data::Sampler(resolved.document.training.seed, resolved.data.train_samples, resolved.document.training.batch_per_rank, resolved.world()),
       resolved.world(),
       1,
-      &events,
+      telemetry == Telemetry::on ? &events : nullptr,
       true,
       &gate,
       &whereabouts};
   run::Interpreter interpreter(parts);
+  const std::int64_t begin = base::now_nanoseconds();
   const auto steps = interpreter.run();
+  outcome.seconds = static_cast<double>(base::now_nanoseconds() - begin) * 1e-9;
   if (!steps) {
     outcome.problem = base::to_string(steps.error());
     if (transport != nullptr) transport->abort(steps.error());

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "tests/backends/zmq/tcp_pair.h"
 #include "tests/conformance/transport_conformance.h"
 #include "tests/conformance/transport_faults.h"
 
@@ -45,21 +46,6 @@ Backend zmq_backend() {
 
 INSTANTIATE_TEST_SUITE_P(zmq, TransportConformance, testing::Values(zmq_backend()));
 INSTANTIATE_TEST_SUITE_P(zmq, TransportFaults, testing::Values(zmq_backend()));
-
-// Two ranks over TCP, on ports that the system chose.
-std::vector<std::unique_ptr<zmq::Transport>> tcp_pair(const zmq::TransportOptions& options = {}) {
-  std::vector<std::unique_ptr<zmq::Bound>> bound;
-  std::vector<std::string> endpoints;
-  for (int rank = 0; rank < 2; ++rank) {
-    auto one = zmq::bind(rank, 2, 1, "tcp://127.0.0.1:*", options);
-    EXPECT_TRUE(one) << to_string(one.error());
-    bound.push_back(std::move(*one));
-    endpoints.push_back(bound.back()->endpoint());
-  }
-  std::vector<std::unique_ptr<zmq::Transport>> ends;
-  for (const auto& one : bound) ends.push_back(std::move(*one->connect(endpoints)));
-  return ends;
-}
 
 TEST(ZmqTransport, ranks_meet_over_tcp_on_ports_that_the_system_chose) {
   const auto ends = tcp_pair();

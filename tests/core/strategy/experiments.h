@@ -3,20 +3,14 @@
 #pragma once
 
 #include "core/experiment/resolve.h"
+#include "tests/drawings.h"
 
 namespace trainyard::strategy {
 
 // `ranks` devices of one host; 7 features, 5 classes, hidden layers of 6 and 4 units. 250 samples.
 inline experiment::Experiment small(int ranks) {
   experiment::Experiment e;
-  topology::Host host;
-  host.name = "host";
-  for (int r = 0; r < ranks; ++r) {
-    topology::Device device;
-    device.name = "cpu" + std::to_string(r);
-    host.devices.push_back(device);
-  }
-  e.topology.hosts = {host};
+  e.topology.hosts = {tests::drawn_host("host", ranks)};
   e.data.kind = data::DataKind::blobs;
   e.data.features = 7;
   e.data.classes = 5;

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The ranks of a bench: processes of this program, or threads for inproc; their times gathered.
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <future>
+#include <thread>
+
+#include "app/cli/bench_allreduce.h"
+#include "app/cli/verbs.h"
+#include "backends/inproc/transport.h"
+#include "backends/shm/transport.h"
+#include "backends/zmq/transport.h"
+#include "core/base/file.h"
+#include "core/session/process.h"
+#include "core/session/run_directory.h"
+
+namespace trainyard::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using base::Problem;
+using base::ProblemCode;
+using base::Result;
+
+constexpr int kSharedMemory = 3;  // number of the memfd in a rank's process
+constexpr std::size_t kMostReport = std::size_t{256} << 20;
+
+std::string socket_of(const fs::path& directory, std::int64_t rank) { return "ipc://" + (directory / ("bench-" + std::to_string(rank))).string(); }
+
+// One rank, in its own process -----------------------------------------------------------------------------------------
+
+struct RankArguments {
+  std::string job;  // JSON
+  int rank = 0;
+  std::string sockets;
+  std::int64_t parent = 0;
+};
+
+Result<std::unique_ptr<comm::Transport>> open_sockets(const BenchJob& job, const RankArguments& arguments) {
+  zmq::TransportOptions options;
+  options.channels = kBenchChannels;
+  auto bound = zmq::bind(arguments.rank, static_cast<int>(job.ranks), 1, socket_of(arguments.sockets, arguments.rank), options);
+  if (!bound) return base::fail(bound.error());
+  std::vector<std::string> endpoints;
+  for (std::int64_t rank = 0; rank < job.ranks; ++rank) endpoints.push_back(socket_of(arguments.sockets, rank));
+  auto connected = (*bound)->connect(endpoints);
+  if (!connected) return base::fail(connected.error());
+  return std::unique_ptr<comm::Transport>(std::move(*connected));
+}
+
+Result<BenchTimes> measure_in_process(const RankArguments& arguments) {
+  const auto json = base::parse_json(arguments.job, "--job");
+  if (!json) return base::fail(json.error());
+  BenchJob job;
+  base::Problems problems;
+  base::read_document(*json, job, "", problems);
+  if (!problems.empty()) return base::fail(problems.front());
+  auto transport = job.transport == BenchTransport::shm ? shm::open(kSharedMemory, arguments.rank) : open_sockets(job, arguments);
+  if (!transport) return base::fail(transport.error());
+  return bench_rank(job, **transport);
+}
+
+// What the starter reads is the last line.
+int run_rank(const RankArguments& arguments) {
+  if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != static_cast<pid_t>(arguments.parent)) return 3;
+  const auto times = measure_in_process(arguments);
+  if (!times) return complain({times.error()}, false);
+  print_json(to_json(*times));
+  return 0;
+}
+
+// All ranks ------------------------------------------------------------------------------------------------------------
+
+// A directory for sockets and reports, gone at the end.
+class ScratchDirectory {
+ public:
+  explicit ScratchDirectory(fs::path path) : path_(std::move(path)) {}
+  ~ScratchDirectory() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  ScratchDirectory(const ScratchDirectory&) = delete;
+  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
+  fs::path report(std::size_t rank) const { return path_ / ("report-" + std::to_string(rank)); }
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+Result<std::vector<session::Process>> start_ranks(const BenchJob& job, const ScratchDirectory& scratch, int shared_memory) {
+  std::vector<session::Process> processes;
+  std::error_code error;
+  const std::string self = fs::read_symlink("/proc/self/exe", error).string();
+  for (std::size_t rank = 0; rank < static_cast<std::size_t>(job.ranks); ++rank) {
+    session::ProcessOptions options;
+    options.program = self;
+    options.arguments = {"bench-rank",
+                         "--job",
+                         base::write_document(job).dump(),
+                         "--rank",
+                         std::to_string(rank),
+                         "--sockets",
+                         scratch.path().string(),
+                         "--parent",
+                         std::to_string(::getpid())};
+    options.log_file = scratch.report(rank).string();
+    if (shared_memory >= 0) options.descriptors = {{shared_memory, kSharedMemory}};
+    auto process = session::Process::start(options);
+    if (!process) return base::fail(process.error());
+    processes.push_back(std::move(*process));
+  }
+  return processes;
+}
+
+std::string last_line(const std::string& text) {
+  const std::size_t end = text.find_last_not_of('\n');
+  if (end == std::string::npos) return "";
+  const std::size_t before = text.rfind('\n', end);
+  return text.substr(before == std::string::npos ? 0 : before + 1, end - (before == std::string::npos ? 0 : before + 1) + 1);
+}
+
+Result<BenchTimes> read_report(const ScratchDirectory& scratch, std::size_t rank, const session::Process& process, const std::string& how) {
+  const auto report = base::read_file(scratch.report(rank), kMostReport);
+  if (!report) return base::fail(report.error());
+  if (!process.ended_well()) return base::fail({ProblemCode::failed, "rank " + std::to_string(rank), "ended with " + how + ": " + last_line(*report), "", ""});
+  return base::parse_json(last_line(*report), "the report of rank " + std::to_string(rank)).and_then(bench_times);
+}
+
+// Waits for all. The first to fail ends the others, which would wait for it.
+Result<BenchAllTimes> gather(const ScratchDirectory& scratch, std::vector<session::Process>& processes) {
+  BenchAllTimes all(processes.size());
+  std::vector<bool> over(processes.size(), false);
+  for (std::size_t left = processes.size(); left > 0; std::this_thread::sleep_for(std::chrono::milliseconds(2))) {
+    for (std::size_t rank = 0; rank < processes.size(); ++rank) {
+      if (over[rank]) continue;
+      const auto how = processes[rank].ended();
+      if (!how) continue;
+      auto times = read_report(scratch, rank, processes[rank], *how);
+      if (!times) return base::fail(times.error());
+      all[rank] = std::move(*times);
+      over[rank] = true;
+      --left;
+    }
+  }
+  return all;
+}
+
+Result<BenchAllTimes> measure_processes(const BenchJob& job) {
+  const auto directory = session::make_socket_directory();
+  if (!directory) return base::fail(directory.error());
+  const ScratchDirectory scratch(*directory);
+  int shared_memory = -1;
+  if (job.transport == BenchTransport::shm) {
+    const auto created =
+        shm::create(std::vector<std::size_t>(static_cast<std::size_t>(job.ranks), static_cast<std::size_t>(bench_arena_bytes(job))), kBenchChannels);
+    if (!created) return base::fail(created.error());
+    shared_memory = *created;
+  }
+  auto processes = start_ranks(job, scratch, shared_memory);
+  if (shared_memory >= 0) ::close(shared_memory);
+  if (!processes) return base::fail(processes.error());
+  return gather(scratch, *processes);
+}
+
+Result<BenchAllTimes> measure_threads(const BenchJob& job) {
+  auto ends = inproc::make(static_cast<int>(job.ranks), static_cast<std::size_t>(bench_arena_bytes(job)), {kBenchChannels});
+  if (!ends) return base::fail(ends.error());
+  std::vector<std::future<Result<BenchTimes>>> ranks;
+  for (auto& end : *ends) ranks.push_back(std::async(std::launch::async, [&job, transport = end.get()] { return bench_rank(job, *transport); }));
+  BenchAllTimes all;
+  std::optional<Problem> problem;
+  for (auto& rank : ranks) {
+    auto times = rank.get();
+    if (times) all.push_back(std::move(*times));
+    else if (!problem) problem = times.error();
+  }
+  if (problem) return base::fail(*problem);
+  return all;
+}
+
+}  // namespace
+
+Result<BenchAllTimes> measure_allreduce(const BenchJob& job) { return job.transport == BenchTransport::inproc ? measure_threads(job) : measure_processes(job); }
+
+// Started by `bench` itself.
+void add_bench_rank(CLI::App& program, int& exit_code) {
+  auto arguments = std::make_shared<RankArguments>();
+  CLI::App* verb = program.add_subcommand("bench-rank", "One rank of a bench")->group("");
+  verb->add_option("--job", arguments->job)->required();
+  verb->add_option("--rank", arguments->rank)->required();
+  verb->add_option("--sockets", arguments->sockets)->required();
+  verb->add_option("--parent", arguments->parent)->required();
+  verb->callback([arguments, &exit_code] { exit_code = run_rank(*arguments); });
+}
+
+}  // namespace trainyard::cli

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/zmq/transport.h"
+
+namespace trainyard::conformance {
+
+// Two ranks over TCP, on ports that the system chose.
+inline std::vector<std::unique_ptr<zmq::Transport>> tcp_pair(const zmq::TransportOptions& options = {}) {
+  std::vector<std::unique_ptr<zmq::Bound>> bound;
+  std::vector<std::string> endpoints;
+  for (int rank = 0; rank < 2; ++rank) {
+    auto one = zmq::bind(rank, 2, 1, "tcp://127.0.0.1:*", options);
+    EXPECT_TRUE(one) << to_string(one.error());
+    bound.push_back(std::move(*one));
+    endpoints.push_back(bound.back()->endpoint());
+  }
+  std::vector<std::unique_ptr<zmq::Transport>> ends;
+  for (const auto& one : bound) ends.push_back(std::move(*one->connect(endpoints)));
+  return ends;
+}
+
+}  // namespace trainyard::conformance
