@@ -2,27 +2,17 @@
 #include "ui/charts/chart_grid.h"
 
 #include <QApplication>
-#include <QDrag>
-#include <QDropEvent>
 #include <QMenu>
-#include <QMimeData>
 #include <QMouseEvent>
+#include <QScrollArea>
 #include <algorithm>
+#include <limits>
 
 #include "ui/charts/flow_layout.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {
-namespace {
-
-constexpr auto kMime = "application/x-trainyard-chart";
-
-}  // namespace
-
-ChartGrid::ChartGrid(QWidget* parent) : QWidget(parent), layout_(new FlowLayout(this, kGrid)) {
-  setAcceptDrops(true);
-  fit();
-}
+ChartGrid::ChartGrid(QWidget* parent) : QWidget(parent), target_(QRubberBand::Rectangle, this), layout_(new FlowLayout(this, kGrid)) { fit(); }
 
 PlotView* ChartGrid::add(const QString& name) {
   auto* plot = new PlotView(this);
@@ -93,7 +83,7 @@ void ChartGrid::arrange(const QStringList& names) {
 
 // The grid is as high as its cards need at this width; a scroll area shows it.
 void ChartGrid::fit() {
-  layout_->set_least_width(fontMetrics().height() * 24);
+  layout_->set_least_width(fontMetrics().height() * 20);
   setMinimumHeight(layout_->heightForWidth(width()));
   updateGeometry();
 }
@@ -109,27 +99,38 @@ void ChartGrid::changeEvent(QEvent* event) {
 }
 
 bool ChartGrid::eventFilter(QObject* watched, QEvent* event) {
-  const auto* mouse = event->type() == QEvent::MouseMove ? static_cast<QMouseEvent*>(event) : nullptr;
-  if (!mouse || !(mouse->buttons() & Qt::LeftButton)) return QWidget::eventFilter(watched, event);
-  const QString name = watched->property("chart").toString();
-  auto* drag = new QDrag(this);
-  auto* mime = new QMimeData;
-  mime->setData(kMime, name.toUtf8());
-  drag->setMimeData(mime);
-  drag->setPixmap(cards_[static_cast<std::size_t>(index_of(name))].plot->grab().scaledToWidth(160, Qt::SmoothTransformation));
-  drag->exec(Qt::MoveAction);
+  const auto type = event->type();
+  if (type != QEvent::MouseButtonPress && type != QEvent::MouseMove && type != QEvent::MouseButtonRelease) return QWidget::eventFilter(watched, event);
+  const auto* mouse = static_cast<QMouseEvent*>(event);
+  const QPoint at = mapFromGlobal(mouse->globalPosition().toPoint());
+  if (type == QEvent::MouseButtonPress && mouse->button() == Qt::LeftButton) pressed_ = at;
+  if (type == QEvent::MouseMove && mouse->buttons() & Qt::LeftButton) drag_to(at);
+  if (type == QEvent::MouseButtonRelease && mouse->button() == Qt::LeftButton && target_.isVisible()) {
+    target_.hide();
+    move(watched->property("chart").toString(), place_at(at));
+  }
   return true;
 }
 
-void ChartGrid::dragEnterEvent(QDragEnterEvent* event) {
-  if (event->mimeData()->hasFormat(kMime)) event->acceptProposedAction();
+// Marks the card whose place would be taken.
+void ChartGrid::drag_to(QPoint at) {
+  if (!target_.isVisible() && (at - pressed_).manhattanLength() < QApplication::startDragDistance()) return;
+  target_.setGeometry(cards_[static_cast<std::size_t>(place_at(at))].plot->geometry());
+  target_.show();
+  target_.raise();
+  for (QWidget* above = parentWidget(); above; above = above->parentWidget())
+    if (auto* area = qobject_cast<QScrollArea*>(above)) area->ensureVisible(at.x(), at.y(), 0, fontMetrics().height() * 2);
 }
 
-void ChartGrid::dropEvent(QDropEvent* event) {
-  const auto under = std::ranges::find_if(cards_, [&](const Card& card) { return card.shown && card.plot->geometry().contains(event->position().toPoint()); });
-  const auto to = under == cards_.end() ? static_cast<std::ptrdiff_t>(cards_.size()) - 1 : under - cards_.begin();
-  move(QString::fromUtf8(event->mimeData()->data(kMime)), static_cast<int>(to));
-  event->acceptProposedAction();
+// Of the card that is nearest.
+int ChartGrid::place_at(QPoint at) const {
+  int best = 0, least = std::numeric_limits<int>::max();
+  for (std::size_t i = 0; i < cards_.size(); ++i) {
+    if (!cards_[i].shown) continue;
+    const int far = (cards_[i].plot->geometry().center() - at).manhattanLength();
+    if (far < least) least = far, best = static_cast<int>(i);
+  }
+  return best;
 }
 
 }  // namespace trainyard::ui

@@ -2,6 +2,7 @@
 // Charts as cards in a grid: as many a row as fit. A card is dragged by its title, or moved and hidden from its menu.
 #pragma once
 
+#include <QRubberBand>
 #include <QStringList>
 #include <QWidget>
 #include <vector>
@@ -30,8 +31,6 @@ class ChartGrid : public QWidget {
 
  protected:
   bool eventFilter(QObject* watched, QEvent* event) override;
-  void dragEnterEvent(QDragEnterEvent* event) override;
-  void dropEvent(QDropEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
   void changeEvent(QEvent* event) override;
 
@@ -44,6 +43,10 @@ class ChartGrid : public QWidget {
   int index_of(const QString& name) const;
   void move_by(const QString& name, int by);
   void fit();
+  void drag_to(QPoint at);
+  int place_at(QPoint at) const;
+  QRubberBand target_;  // where a dragged card would go
+  QPoint pressed_;
   FlowLayout* layout_;
   std::vector<Card> cards_;
 };

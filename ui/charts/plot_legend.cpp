@@ -7,6 +7,7 @@
 
 #include "ui/charts/flow_layout.h"
 #include "ui/charts/plot_painter.h"
+#include "ui/theme/theme.h"
 
 namespace trainyard::ui {
 
@@ -23,6 +24,11 @@ QPixmap line_sample(const SeriesStyle& style, QSize size, double ratio) {
     painter.setPen(Qt::NoPen);
     painter.setBrush(pen.color());
     painter.drawPolygon(QPolygonF({middle + QPointF(0, -r), middle + QPointF(r, 0), middle + QPointF(0, r), middle + QPointF(-r, 0)}));
+  } else if (style.stacked) {
+    const QRectF block(0, size.height() * 0.2, size.width(), size.height() * 0.6);
+    painter.fillRect(block, area_colour(style, Theme::instance().colours().card));
+    painter.setPen(pen);
+    painter.drawLine(block.topLeft(), block.topRight());
   } else {
     painter.setPen(pen);
     painter.drawLine(QPointF(0, middle.y()), QPointF(size.width(), middle.y()));
@@ -73,15 +79,24 @@ void PlotLegend::show_series(const std::vector<std::unique_ptr<PlotSeries>>& ser
     const QSignalBlocker quiet(entry);
     entry->setIconSize({line * 3 / 2, line});
     entry->setIcon(line_sample(one->style, entry->iconSize(), devicePixelRatioF()));
-    entry->setText(one->style.label);
+    entry->setText(" " + one->style.label);
     entry->setChecked(one->visible);
-    QFont font = entry->font();
+    QFont font = this->font();  // a button with a style sheet does not follow by itself
     font.setStrikeOut(!one->visible);
     entry->setFont(font);
     entry->show();
   }
+  set_order(series);
   setVisible(series.size() > 1);
   updateGeometry();
+}
+
+void PlotLegend::set_order(const std::vector<std::unique_ptr<PlotSeries>>& series) {
+  for (std::size_t to = 0; to < series.size(); ++to) {
+    const auto at = std::ranges::find(buttons_, series[to]->id, &std::pair<QString, QToolButton*>::first);
+    layout_->move(static_cast<int>(at - buttons_.begin()), static_cast<int>(to));
+    std::rotate(buttons_.begin() + static_cast<std::ptrdiff_t>(to), at, at + 1);
+  }
 }
 
 // Rows wrap, so the height follows from the width that the plot has.

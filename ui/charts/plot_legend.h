@@ -29,6 +29,7 @@ class PlotLegend : public QWidget {
 
  private:
   QToolButton* make_button(const QString& id);
+  void set_order(const std::vector<std::unique_ptr<PlotSeries>>& series);
   FlowLayout* layout_;
   std::vector<std::pair<QString, QToolButton*>> buttons_;
 };

@@ -13,19 +13,43 @@ PlotSeries* PlotModel::find(const QString& id) {
 
 PlotSeries& PlotModel::put(const QString& id, const SeriesStyle& style) {
   PlotSeries* series = find(id);
-  if (!series)
-    series = series_.emplace_back(std::make_unique<PlotSeries>(PlotSeries{id, style, PointSeries(style.joining), PointSeries(), Smoother(smoothing_)})).get();
+  if (!series) {
+    series = series_.emplace_back(std::make_unique<PlotSeries>()).get();
+    series->id = id;
+    series->points = series->smoothed = series->tops = series->smooth_tops = PointSeries(style.joining);
+    series->smoother = series->top_smoother = Smoother(smoothing_);
+  }
   if (series->style.joining != style.joining) {
     PointSeries points(style.joining);
     for (std::size_t i = 0; i < series->points.size(); ++i) points.append(series->points.at(i));
     series->points = std::move(points);
   }
+  const bool restacks = style.stacked || series->style.stacked;
   series->style = style;
+  if (restacks) restack();
   return *series;
 }
 
 void PlotModel::remove(const QString& id) {
   std::erase_if(series_, [&](const auto& series) { return series->id == id; });
+  restack();
+}
+
+void PlotModel::set_visible(const QString& id, bool visible) {
+  PlotSeries* series = find(id);
+  if (!series || series->visible == visible) return;
+  series->visible = visible;
+  if (series->style.stacked) restack();
+}
+
+void PlotModel::order(const QStringList& ids) {
+  const auto place = [&](const auto& series) {
+    const auto at = ids.indexOf(series->id);
+    return at < 0 ? ids.size() : at;
+  };
+  if (std::ranges::is_sorted(series_, {}, place)) return;
+  std::ranges::stable_sort(series_, {}, place);
+  restack();
 }
 
 void PlotModel::append(const QString& id, std::span<const SeriesPoint> points) {
@@ -42,6 +66,7 @@ void PlotModel::set_smoothing(double weight) {
     series->smoothed = PointSeries(series->style.joining);
     smooth(*series);
   }
+  restack();
 }
 
 // Markers are measurements that stand alone, and are not smoothed.
@@ -52,6 +77,53 @@ void PlotModel::smooth(PlotSeries& series) const {
     point.value = series.smoother.next(point.value);
     series.smoothed.append(point);
   }
+}
+
+// From the start: other parts stand below than did before.
+void PlotModel::restack() {
+  for (const auto& series : series_) {
+    series->tops = PointSeries(series->style.joining);
+    series->smooth_tops = PointSeries(series->style.joining);
+    series->top_smoother = Smoother(smoothing_);
+    series->stacked_points = series->below_points = 0;
+  }
+}
+
+void PlotModel::stack() {
+  const PlotSeries* below = nullptr;
+  for (const auto& series : series_) {
+    if (!series->visible || !series->style.stacked) continue;
+    stack_on(*series, below);
+    below = series.get();
+  }
+}
+
+// A step that the part below has not reached yet waits; one that it never reported is a gap.
+void PlotModel::stack_on(PlotSeries& series, const PlotSeries* below) const {
+  for (std::size_t& i = series.stacked_points; i < series.points.size(); ++i) {
+    SeriesPoint point = series.points.at(i);
+    if (below) {
+      std::size_t& j = series.below_points;
+      while (j < below->tops.size() && below->tops.x(XAxis::step, j) < point.step) ++j;
+      if (j == below->tops.size()) {
+        if (below->stacked_points == 0 || below->points.x(XAxis::step, below->stacked_points - 1) < point.step) return;
+        continue;
+      }
+      if (below->tops.x(XAxis::step, j) > point.step) continue;
+      point.value += below->tops.value(j);
+    }
+    series.tops.append(point);
+    if (smoothing_ <= 0) continue;
+    point.value = series.top_smoother.next(point.value);
+    series.smooth_tops.append(point);
+  }
+}
+
+std::optional<std::pair<double, int>> PlotModel::stack_sum(double step) const {
+  std::pair<double, int> sum{std::nan(""), 0};
+  for (const auto& series : series_)
+    if (series->visible && series->style.stacked) sum = {top_at(*series, step), sum.second + 1};
+  return std::isnan(sum.first) ? std::nullopt : std::optional(sum);
 }
 
 bool PlotModel::empty() const {
@@ -72,11 +144,12 @@ std::optional<Span> PlotModel::y_extent(XAxis axis, Span x, Side side, bool log)
   std::optional<Span> all;
   for (const auto& series : series_) {
     if (!series->visible || series->style.side != side) continue;
-    const PointSeries& points = series->points;
+    const bool stacked = series->style.stacked && !log;
+    const PointSeries& points = stacked ? series->tops : series->points;
     const std::size_t begin = points.first_at_or_after(axis, x.low), end = points.first_at_or_after(axis, std::nextafter(x.high, HUGE_VAL));
     const Extremes extremes = points.drawable(log).extremes(begin, end);
     if (!extremes.any) continue;
-    const Span own{points.value(extremes.least), points.value(extremes.greatest)};
+    const Span own{stacked ? std::min(0.0, points.value(extremes.least)) : points.value(extremes.least), points.value(extremes.greatest)};
     all = all ? Span{std::min(all->low, own.low), std::max(all->high, own.high)} : own;
   }
   return all;
@@ -85,8 +158,19 @@ std::optional<Span> PlotModel::y_extent(XAxis axis, Span x, Side side, bool log)
 std::size_t PlotModel::skipped(bool log) const {
   std::size_t count = 0;
   for (const auto& series : series_)
-    if (series->visible) count += series->points.drawable(log).skipped();
+    if (series->visible) count += series->points.drawable(log).skipped().size();
   return count;
+}
+
+std::vector<double> PlotModel::gaps(const PlotSeries& series, XAxis axis, Span x, int pixels, bool log) const {
+  std::vector<double> found;
+  const PointSeries& points = series.points;
+  const std::vector<std::uint32_t>& skipped = points.drawable(log).skipped();
+  const double pixel = x.width() / std::max(pixels, 1);
+  const auto first_from = [&](double from) { return std::ranges::lower_bound(skipped, from, {}, [&](std::uint32_t index) { return points.x(axis, index); }); };
+  for (auto at = first_from(x.low); at != skipped.end() && points.x(axis, *at) <= x.high; at = std::max(at + 1, first_from(found.back() + pixel)))
+    found.push_back(points.x(axis, *at));
+  return found;
 }
 
 bool PlotModel::uses(Side side) const {
@@ -103,13 +187,19 @@ std::optional<double> PlotModel::nearest_x(XAxis axis, double x) const {
   return nearest;
 }
 
-std::vector<Reading> PlotModel::readings(XAxis axis, double x, double tolerance) const {
+double PlotModel::top_at(const PlotSeries& series, double step) {
+  const std::size_t at = series.tops.first_at_or_after(XAxis::step, step);
+  return at < series.tops.size() && series.tops.x(XAxis::step, at) == step ? series.tops.value(at) : std::nan("");
+}
+
+std::vector<Reading> PlotModel::readings(XAxis axis, double x, double tolerance, bool log) const {
   std::vector<Reading> readings;
   for (const auto& series : series_) {
     if (!series->visible || series->points.empty()) continue;
     const std::size_t index = series->points.nearest(axis, x);
     if (std::abs(series->points.x(axis, index) - x) > tolerance) continue;
-    Reading reading{series->style.label, series->style.colour, series->points.at(index), {}, series->style.side};
+    Reading reading{series->style.label, series->style.colour, series->points.at(index), {}, series->style.side, series->points.value(index)};
+    if (series->style.stacked && !log) reading.drawn = top_at(*series, reading.point.step);
     if (index < series->smoothed.size()) reading.smoothed = series->smoothed.value(index);
     readings.push_back(std::move(reading));
   }

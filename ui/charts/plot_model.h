@@ -3,6 +3,7 @@
 #pragma once
 
 #include <QString>
+#include <QStringList>
 #include <memory>
 #include <optional>
 #include <span>
@@ -20,7 +21,8 @@ struct SeriesStyle {
   int colour = 0;                // of the theme's series: the number of the rank or run, the same in every view
   std::optional<bool> dashed{};  // nothing: the dashes that tell colours apart when they repeat
   Side side = Side::left;
-  bool pale = false;  // stands behind the others
+  bool pale = false;     // stands behind the others
+  bool stacked = false;  // a part of a sum: on a linear scale it stands, as an area, on the stacked series before it
   Joining joining = Joining::next_step;
 };
 
@@ -31,6 +33,12 @@ struct PlotSeries {
   PointSeries smoothed;  // as long as `points` after `smooth`; empty without smoothing
   Smoother smoother{0};
   bool visible = true;
+
+  // Of a stacked one: the sums up to and with this part, of the steps that every part below has reported too; and their
+  // smoothed line.
+  PointSeries tops, smooth_tops;
+  Smoother top_smoother{0};
+  std::size_t stacked_points = 0, below_points = 0;  // of `points` and of the part below, as far as the sums go
 };
 
 // One line of a read-out: a point that was logged.
@@ -40,6 +48,7 @@ struct Reading {
   SeriesPoint point;
   std::optional<double> smoothed;
   Side side = Side::left;
+  double drawn = 0;  // where it is drawn: the value, or the top of its part of a stack; NaN when it is not drawn
 };
 
 class PlotModel {
@@ -47,6 +56,8 @@ class PlotModel {
   // Adds a series, or restyles the one of that id; points stay unless the joining differs.
   PlotSeries& put(const QString& id, const SeriesStyle& style);
   void remove(const QString& id);
+  void set_visible(const QString& id, bool visible);
+  void order(const QStringList& ids);  // the series of the list come first, in its order
   void clear() { series_.clear(); }
   PlotSeries* find(const QString& id);
   const PlotSeries* find(const QString& id) const { return const_cast<PlotModel*>(this)->find(id); }
@@ -54,6 +65,7 @@ class PlotModel {
 
   void append(const QString& id, std::span<const SeriesPoint> points);  // an id that is not there is ignored
   void set_smoothing(double weight);                                    // 0: off
+  void stack();                                                         // brings the sums of stacked series up to date
   double smoothing() const { return smoothing_; }
   bool empty() const;  // no visible series has a point
 
@@ -62,13 +74,20 @@ class PlotModel {
   std::optional<Span> y_extent(XAxis axis, Span x, Side side, bool log) const;
   std::size_t skipped(bool log) const;  // points of visible series that cannot be drawn on such a scale
   bool uses(Side side) const;           // a visible series is drawn on that side
+  // Where values lie that cannot be drawn, and lines are broken: x values, at most one of a pixel.
+  std::vector<double> gaps(const PlotSeries& series, XAxis axis, Span x, int pixels, bool log) const;
+  // The sum of the stack at `step`, and of how many parts; nothing where no sum is known.
+  std::optional<std::pair<double, int>> stack_sum(double step) const;
 
   std::optional<double> nearest_x(XAxis axis, double x) const;  // of a logged point of a visible series
   // Of every visible series the logged point nearest to x, if it is no farther than `tolerance`.
-  std::vector<Reading> readings(XAxis axis, double x, double tolerance) const;
+  std::vector<Reading> readings(XAxis axis, double x, double tolerance, bool log) const;
 
  private:
   void smooth(PlotSeries& series) const;
+  static double top_at(const PlotSeries& series, double step);
+  void restack();
+  void stack_on(PlotSeries& series, const PlotSeries* below) const;
 
   std::vector<std::unique_ptr<PlotSeries>> series_;
   double smoothing_ = 0;

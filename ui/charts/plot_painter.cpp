@@ -58,6 +58,22 @@ std::optional<QLineF> clipped(const QLineF& line, const QRectF& area) {
   return QLineF(line.pointAt(from), line.pointAt(to));
 }
 
+QColor area_colour(const SeriesStyle& style, const QColor& background) {
+  return mixed(background, Theme::instance().series_colour(style.colour), Theme::instance().dark() ? 0.4 : 0.3);
+}
+
+namespace {
+
+// Lines that touch, from zero to zero.
+void add_to_area(DrawnSeries& drawn, const PlotMap& map, Side side, QPointF at, bool joined) {
+  const double zero = std::min(map.at(map.x.low, 0, side).y(), map.area.bottom() + 1);
+  if (joined && !drawn.areas.empty()) drawn.areas.back().insert(drawn.areas.back().size() - 1, at);
+  else drawn.areas.push_back(QPolygonF({QPointF(at.x(), zero), at, QPointF(at.x(), zero)}));
+  drawn.areas.back().back().setX(at.x());
+}
+
+}  // namespace
+
 bool draw_points(const PointSeries& points, const PlotMap& map, Side side, int pixels, DrawnSeries& drawn) {
   const Thinned thinned = thin(points, map.axis, map.x, pixels, map.log);
   drawn.lines.reserve(thinned.points.size());
@@ -65,6 +81,7 @@ bool draw_points(const PointSeries& points, const PlotMap& map, Side side, int p
   for (std::size_t i = 0; i < thinned.points.size(); ++i) {
     const DrawnPoint& point = thinned.points[i];
     const QPointF at = map.at(points.x(map.axis, point.index), points.value(point.index), side);
+    if (drawn.fill.isValid()) add_to_area(drawn, map, side, at, point.joined);
     if (point.joined)
       if (const auto line = clipped({before, at}, map.area)) drawn.lines.push_back(*line);
     const bool joined_on = i + 1 < thinned.points.size() && thinned.points[i + 1].joined;
@@ -81,10 +98,22 @@ void PlotLines::show(const QRectF& area, std::vector<DrawnSeries> series) {
   update();
 }
 
+// In the colour of the line that is broken there.
+void PlotLines::paint_gaps(QPainter& painter, const DrawnSeries& drawn) const {
+  QColor colour = drawn.pen.color();
+  colour.setAlpha(255);
+  const double width = std::max(2.0, std::round(drawn.dot_size / 2)), height = std::round(3 * drawn.dot_size);
+  for (const double x : drawn.gaps) painter.fillRect(QRectF(std::round(x - width / 2), std::round(area_.bottom() - height), width, height), colour);
+}
+
 void PlotLines::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
   painter->setClipRect(area_);
   painter->setRenderHint(QPainter::Antialiasing);
   for (const DrawnSeries& drawn : series_) {
+    painter->setPen(Qt::NoPen);
+    painter->setBrush(drawn.fill);
+    for (const QPolygonF& area : drawn.areas) painter->drawPolygon(area);
+    paint_gaps(*painter, drawn);
     painter->setPen(drawn.pen);
     painter->drawLines(drawn.lines.data(), static_cast<int>(drawn.lines.size()));
     painter->setPen(Qt::NoPen);

@@ -42,13 +42,18 @@ struct PlotMap {
 struct DrawnSeries {
   QPen pen;
   std::vector<QLineF> lines;
-  std::vector<QPointF> dots;  // points that no line reaches
+  std::vector<QPointF> dots;     // points that no line reaches
+  std::vector<QPolygonF> areas;  // between a line and zero, when it is `filled`
+  std::vector<double> gaps;      // where values are that the scale cannot show: marked at the foot
+  QColor fill;
   double dot_size = 3;
   bool diamonds = false;
 };
 
-// `pixels`: as `thin` takes it. Says whether points were left out.
+// `pixels`: as `thin` takes it. Says whether points were left out. Areas are made when `drawn.fill` is a colour.
 bool draw_points(const PointSeries& points, const PlotMap& map, Side side, int pixels, DrawnSeries& drawn);
+// Under the top of a part of a stack; opaque, for what lies below is painted over it.
+QColor area_colour(const SeriesStyle& style, const QColor& background);
 
 // The part of a line that lies in `area`, if any does.
 std::optional<QLineF> clipped(const QLineF& line, const QRectF& area);
@@ -62,6 +67,7 @@ class PlotLines : public QGraphicsItem {
   void paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) override;
 
  private:
+  void paint_gaps(QPainter& painter, const DrawnSeries& drawn) const;
   QRectF area_;
   std::vector<DrawnSeries> series_;
 };

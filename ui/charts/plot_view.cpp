@@ -6,6 +6,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 
 #include "ui/charts/plot_legend.h"
 #include "ui/theme/theme.h"
@@ -76,6 +77,12 @@ void PlotView::remove_series(const QString& id) {
   schedule();
 }
 
+void PlotView::order_series(const QStringList& ids) {
+  model_.order(ids);
+  legend_stale_ = true;
+  schedule();
+}
+
 void PlotView::clear_series() {
   model_.clear();
   legend_stale_ = true;
@@ -89,9 +96,7 @@ void PlotView::append(const QString& id, std::span<const SeriesPoint> points) {
 }
 
 void PlotView::set_series_visible(const QString& id, bool visible) {
-  PlotSeries* series = model_.find(id);
-  if (!series) return;
-  series->visible = visible;
+  model_.set_visible(id, visible);
   legend_stale_ = true;
   schedule();
 }
@@ -168,6 +173,7 @@ void PlotView::refresh() {
 }
 
 void PlotView::draw(int pixels) {
+  model_.stack();
   choose_spans();
   show_axes();
   map_.area = canvas_->plot_area();
@@ -205,25 +211,30 @@ void PlotView::show_axes() {
 }
 
 void PlotView::draw_one(const PlotSeries& series, int pixels, std::vector<DrawnSeries>& out, bool& thinned) const {
-  const bool smooth = !series.smoothed.empty();
-  const auto add = [&](const PointSeries& points, bool pale, double width) {
+  const bool stacked = series.style.stacked && !map_.log, smooth = !series.smoothed.empty();
+  const auto add = [&](const PointSeries& points, bool pale, double width, bool filled) {
     DrawnSeries drawn;
+    if (filled) drawn.fill = area_colour(series.style, style_.background);
     drawn.pen = series_pen(series.style, width, pale);
     drawn.diamonds = points.joining() == Joining::never;
     drawn.dot_size = width * (drawn.diamonds ? 5 : 2);
     thinned |= draw_points(points, map_, series.style.side, pixels, drawn);
     out.push_back(std::move(drawn));
   };
-  add(series.points, smooth || series.style.pale, smooth ? 1 : style_.line_width);
-  if (smooth) add(series.smoothed, series.style.pale, style_.line_width * 1.2);
+  if (smooth && stacked) add(series.smooth_tops, false, style_.line_width * 1.2, true);
+  add(stacked ? series.tops : series.points, smooth || series.style.pale, smooth ? 1 : style_.line_width, stacked && !smooth);
+  for (const double x : model_.gaps(series, map_.axis, map_.x, pixels, map_.log)) out.back().gaps.push_back(map_.at(x, 1, Side::left).x());
+  if (smooth && !stacked) add(series.smoothed, series.style.pale, style_.line_width * 1.2, false);
 }
 
 bool PlotView::draw_lines(int pixels) {
   std::vector<DrawnSeries> drawn;
   bool thinned = false;
+  for (const auto& series : model_.series() | std::views::reverse)  // what is below is painted over what stands on it
+    if (series->visible && series->style.stacked) draw_one(*series, pixels, drawn, thinned);
   for (const bool pale : {true, false})
     for (const auto& series : model_.series())
-      if (series->visible && series->style.pale == pale) draw_one(*series, pixels, drawn, thinned);
+      if (series->visible && !series->style.stacked && series->style.pale == pale) draw_one(*series, pixels, drawn, thinned);
   canvas_->lines().show(map_.area, std::move(drawn));
   return thinned;
 }
@@ -247,7 +258,7 @@ QWidget* PlotView::drag_handle() { return heading_; }
 
 QSize PlotView::sizeHint() const {
   const int line = fontMetrics().height();
-  return {line * 26, line * 15 + legend_->sizeHint().height()};
+  return {line * 22, line * 13 + legend_->sizeHint().height()};
 }
 
 void PlotView::restyle() {

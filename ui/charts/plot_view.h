@@ -31,6 +31,7 @@ class PlotView : public QWidget {
 
   void put_series(const QString& id, const SeriesStyle& style);
   void remove_series(const QString& id);
+  void order_series(const QStringList& ids);  // lines of the list come first, in its order, in the legend too
   void clear_series();
   void append(const QString& id, std::span<const SeriesPoint> points);
   void set_series_visible(const QString& id, bool visible);

@@ -34,8 +34,7 @@ void PlotView::build_header() {
   log_button_->setCheckable(true);
   connect(log_button_, &QToolButton::toggled, this, &PlotView::set_log);
   menu_button_ = small_button(this, QStringLiteral("⋮"), tr("Chart menu"));
-  menu_button_->setPopupMode(QToolButton::InstantPopup);
-  menu_button_->setStyleSheet("QToolButton::menu-indicator { image: none; }");
+  connect(menu_button_, &QToolButton::clicked, this, [this] { menu_->popup(menu_button_->mapToGlobal(menu_button_->rect().bottomLeft())); });
   row->addWidget(heading_, 1);
   row->addWidget(log_button_);
   row->addWidget(menu_button_);
@@ -45,7 +44,6 @@ void PlotView::build_header() {
 
 void PlotView::build_menu() {
   menu_ = new QMenu(this);
-  menu_button_->setMenu(menu_);
   menu_->addAction(tr("Show everything (Home)"), this, &PlotView::home);
   menu_->addSeparator();
   for (const QString& kind : {QStringLiteral("PNG"), QStringLiteral("SVG"), QStringLiteral("CSV")})

@@ -21,6 +21,7 @@ QStringList PlotView::current_badges() const {
   if (bad > 0) badges << tr("%L1 NaN or Inf not drawn").arg(bad);
   if (map_.log)
     if (const std::size_t low = model_.skipped(true) - bad; low > 0) badges << tr("%L1 values ≤ 0 not drawn").arg(low);
+  if (map_.log && std::ranges::any_of(model_.series(), [](const auto& series) { return series->style.stacked; })) badges << tr("log: parts are not stacked");
   return badges;
 }
 
@@ -40,7 +41,7 @@ void PlotView::read_at(double x, PlotOverlay::Content& content) const {
   const AxisUnit unit = x_axis_unit(map_.axis, map_.x.width());
   content.heading = unit.text + " " + number_text(x / unit.factor);
   const double tolerance = 6 * map_.x.width() / std::max(map_.area.width(), 1.0);
-  const auto readings = model_.readings(map_.axis, x, tolerance);
+  const auto readings = model_.readings(map_.axis, x, tolerance, map_.log);
   for (const Reading& reading : readings) {
     const double value = reading.point.value;
     const QColor colour = Theme::instance().series_colour(reading.colour);
@@ -50,9 +51,13 @@ void PlotView::read_at(double x, PlotOverlay::Content& content) const {
     if (reading.smoothed) text += tr(" (smoothed %1)").arg(number_text(*reading.smoothed / shown.factor));
     if (const double own = reading.point.on(map_.axis); own != x) text += tr(" at %1").arg(number_text(own / unit.factor));
     if (content.rows.size() < kReadingRows) content.rows.push_back({colour, text});
-    const bool drawable = std::isfinite(value) && (!map_.log || value > 0);
-    const QPointF at = drawable ? map_.at(reading.point.on(map_.axis), value, reading.side) : QPointF(-1, -1);
+    const bool drawable = std::isfinite(reading.drawn) && (!map_.log || value > 0);
+    const QPointF at = drawable ? map_.at(reading.point.on(map_.axis), reading.drawn, reading.side) : QPointF(-1, -1);
     if (map_.area.contains(at)) content.points.emplace_back(at, colour);
+  }
+  if (const auto sum = readings.empty() ? std::nullopt : model_.stack_sum(readings.front().point.step); sum && sum->second > 1) {
+    const AxisUnit shown = axis_unit(unit_, std::abs(sum->first));
+    content.rows.push_back({style_.text, tr("together: %1 %2").arg(number_text(sum->first / shown.factor), shown.text).trimmed()});
   }
   if (readings.size() > kReadingRows) content.rows.push_back({style_.muted, tr("and %1 more").arg(readings.size() - kReadingRows)});
 }

@@ -12,6 +12,7 @@
 #include <algorithm>
 
 #include "ui/charts/flow_layout.h"
+#include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {
@@ -39,7 +40,7 @@ QSlider* smoothing_slider(QWidget* parent, FlowLayout& row) {
   auto* text = new QLabel(RunCharts::tr("S&moothing"), pair);
   auto* slider = new QSlider(Qt::Horizontal, pair);
   slider->setRange(0, 99);
-  slider->setFixedWidth(parent->fontMetrics().height() * 7);
+  slider->setFixedWidth(parent->fontMetrics().height() * 6);
   slider->setAccessibleName(RunCharts::tr("Smoothing"));
   slider->setToolTip(RunCharts::tr("Weight of the moving average; the raw line stays, pale"));
   text->setBuddy(slider);
@@ -89,29 +90,25 @@ void RunCharts::build_bar() {
   auto* row = new FlowLayout(bar, kGrid / 2);
   row->setContentsMargins(kGrid, kGrid / 2, kGrid, 0);
   static_cast<QVBoxLayout*>(layout())->addWidget(bar);
-  freeze_ = new QAction(tr("&Freeze charts"), this);
+  freeze_ = new QAction(icon("freeze"), tr("&Freeze charts"), this);
   freeze_->setCheckable(true);
   freeze_->setToolTip(tr("The charts stand still; training and recording go on"));
-  auto* freeze = new QToolButton(bar);
-  freeze->setDefaultAction(freeze_);
-  row->addWidget(freeze);
   connect(freeze_, &QAction::toggled, this, &RunCharts::set_frozen);
   axis_ = labelled_combo(bar, *row, tr("&x axis"));
   refill(*axis_, {{tr("step"), 0}, {tr("samples"), 1}, {tr("wall time"), 2}}, 0);
   connect(axis_, &QComboBox::currentIndexChanged, this, [this](int index) { set_x_axis(static_cast<XAxis>(index)); });
   smoothing_ = smoothing_slider(bar, *row);
   connect(smoothing_, &QSlider::valueChanged, this, [this](int percent) { set_smoothing(percent / 100.0); });
-  segment_ = labelled_combo(bar, *row, tr("&Gradient norm of"));
+  segment_ = labelled_combo(bar, *row, tr("&Gradients of"));
   step_time_ = labelled_combo(bar, *row, tr("S&tep time of"));
   const auto chosen = [this] { set_choice({segment_->currentData().toInt(), step_time_->currentData().toInt()}); };
   connect(segment_, &QComboBox::currentIndexChanged, this, chosen);
   connect(step_time_, &QComboBox::currentIndexChanged, this, chosen);
   auto* charts = new QToolButton(bar);
-  charts->setText(tr("Charts"));
+  charts->setText(tr("Charts ▾"));
   charts->setToolTip(tr("Show or hide charts"));
-  charts->setPopupMode(QToolButton::InstantPopup);
   charts_menu_ = new QMenu(charts);
-  charts->setMenu(charts_menu_);
+  connect(charts, &QToolButton::clicked, this, [this, charts] { charts_menu_->popup(charts->mapToGlobal(charts->rect().bottomLeft())); });
   connect(charts_menu_, &QMenu::aboutToShow, this, &RunCharts::fill_chart_menu);
   row->addWidget(charts);
 }
@@ -179,17 +176,28 @@ void RunCharts::plan_lines(Shown& shown) {
 
 void RunCharts::plan_chart(Shown& shown, ChartKind kind) {
   auto& readers = shown.readers[kind];
+  QStringList& order = shown.order[kind];
+  order.clear();
   for (const LineSpec& spec : lines_of(kind, shown.run->history(), look_of(shown), choice_)) {
+    const QString id = shown.prefix + spec.id;
+    order << id;
     const auto old = readers.find(spec.id);
-    const bool same = old != readers.end() && old->second.spec().source == spec.source && old->second.spec().divisor == spec.divisor;
-    if (same) continue;
-    if (old != readers.end()) {
-      plots_[kind]->remove_series(shown.prefix + spec.id);
+    const bool other = old != readers.end() && !old->second.reads_as(spec);
+    if (other) {
+      plots_[kind]->remove_series(id);
       readers.erase(old);
     }
-    plots_[kind]->put_series(shown.prefix + spec.id, spec.style);
-    readers.emplace(spec.id, LineReader(spec));
+    plots_[kind]->put_series(id, spec.style);
+    readers.try_emplace(spec.id, spec);
   }
+  order_lines(kind);
+}
+
+// Run by run, and within a run as planned, whichever reported first.
+void RunCharts::order_lines(ChartKind kind) {
+  QStringList all;
+  for (const auto& shown : runs_) all << shown->order[kind];
+  plots_[kind]->order_series(all);
 }
 
 void RunCharts::offer_choices() {
@@ -207,7 +215,14 @@ void RunCharts::offer_choices() {
 void RunCharts::set_choice(const LineChoice& choice) {
   if (choice == choice_) return;
   choice_ = choice;
-  reset_lines();
+  for (const ChartKind kind : {ChartKind::gradient_norm, ChartKind::update_ratio, ChartKind::step_time}) {
+    plots_[kind]->clear_series();
+    for (const auto& shown : runs_) shown->readers[kind].clear();
+  }
+  for (const auto& shown : runs_) {
+    shown->known_series = 0;
+    if (shown->run) update_run(*shown);
+  }
 }
 
 void RunCharts::set_badges(const QStringList& badges) {

@@ -52,6 +52,7 @@ class RunCharts : public QWidget {
     SampleCounter samples;
     std::size_t known_series = 0;
     std::map<ChartKind, std::map<QString, LineReader>> readers;
+    std::map<ChartKind, QStringList> order;  // of lines, as planned
   };
 
   void build_bar();
@@ -60,6 +61,7 @@ class RunCharts : public QWidget {
   void update_run(Shown& shown);
   void plan_lines(Shown& shown);
   void plan_chart(Shown& shown, ChartKind kind);
+  void order_lines(ChartKind kind);
   void offer_choices();
   std::optional<RunLook> look_of(const Shown& shown) const;
 

@@ -100,15 +100,13 @@ class Lines {
 
   void step_time() {
     if (!alone()) return void(add("step", tr("slowest rank"), 0, {keys_of(history_, Metric::step_seconds), Over::greatest}));
-    const std::pair<Metric, QString> parts[] = {{Metric::compute_seconds, tr("compute")},
-                                                {Metric::wait_seconds, tr("wait")},
-                                                {Metric::transfer_seconds, tr("transfer")},
-                                                {Metric::input_seconds, tr("input")},
-                                                {Metric::step_seconds, tr("whole step")}};
-    int colour = 0;
-    for (const auto& [metric, label] : parts) {
-      LineSpec* line = add(label, label, colour++, times(metric));
-      if (line && metric == Metric::step_seconds) line->style.pale = true;
+    const QString labels[] = {tr("compute"), tr("wait"), tr("transfer"), tr("input"), tr("overhead")};  // as StepPart
+    if (keys_of(history_, Metric::step_seconds).empty()) return;
+    for (std::size_t part = 0; part < kStepParts; ++part) {
+      LineSpec& line = lines_.emplace_back(LineSpec{QString("part%1").arg(part), {labels[part], static_cast<int>(part)}, {}, {}});
+      line.style.dashed = false;
+      line.style.stacked = true;
+      line.split = StepSplit{static_cast<StepPart>(part), choice_.step_time_of};
     }
   }
 
@@ -127,10 +125,6 @@ class Lines {
     auto keys = keys_of(history_, metric, {}, index);
     if (keys.size() > 1) keys.resize(1);
     return {keys};
-  }
-  Source times(Metric metric) const {
-    if (choice_.step_time_of >= 0) return {keys_of(history_, metric, choice_.step_time_of)};
-    return {keys_of(history_, metric), choice_.step_time_of == LineChoice::kSlowest ? Over::greatest : Over::mean};
   }
   int segments() const {
     int last = static_cast<int>(history_.segments().size()) - 1;

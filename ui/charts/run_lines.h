@@ -42,14 +42,24 @@ struct Source {
   bool operator==(const Source&) const = default;
 };
 
+// The time of a step, in parts whose sum it is. Overhead: what the loop of a rank takes besides.
+enum class StepPart { compute, wait, transfer, input, overhead };
+inline constexpr std::size_t kStepParts = 5;
+struct StepSplit {
+  StepPart part{};
+  int of = LineChoice::kMean;  // the mean of the ranks, the rank whose step took longest, or one rank
+  bool operator==(const StepSplit&) const = default;
+};
+
 using StepValues = const std::vector<telemetry::StepValue>& (telemetry::History::*)() const;
 
 struct LineSpec {
   QString id;  // within its run
   SeriesStyle style;
   Source source;
-  Source divisor;                 // when it has keys: the line is source / divisor
-  StepValues gathered = nullptr;  // instead of a source: values that the history has put together
+  Source divisor;                    // when it has keys: the line is source / divisor
+  StepValues gathered = nullptr;     // instead of a source: values that the history has put together
+  std::optional<StepSplit> split{};  // instead of a source: a part of the time of a step
 };
 
 // `run`: how the run is told apart from others on the same charts; nothing when it is alone, and ranks are shown one by one.
@@ -88,10 +98,30 @@ class SourceReader {
   StepGather gather_;
 };
 
+// One part of the time of each step, of steps whose every part every rank that is asked about has reported.
+class SplitReader {
+ public:
+  explicit SplitReader(const StepSplit& split) : split_(split) {}
+  void read(const telemetry::History& history, std::vector<SeriesPoint>& out);
+
+ private:
+  struct Open {  // a step that some rank has not reported yet
+    double seconds = 0, longest = -1, value = 0;
+    int reports = 0;
+  };
+  void read_rank(const telemetry::History& history, int rank, int ranks, std::vector<SeriesPoint>& out);
+  void add(double step, double seconds, double whole, double part, int ranks, std::vector<SeriesPoint>& out);
+
+  StepSplit split_;
+  std::map<std::pair<int, telemetry::Metric>, std::size_t> next_;
+  std::map<double, Open> open_;  // by step
+};
+
 class LineReader {
  public:
   explicit LineReader(const LineSpec& spec);
-  const LineSpec& spec() const { return spec_; }
+  // Whether lines of that kind have the same points, whatever they look like.
+  bool reads_as(const LineSpec& spec) const;
   // The points since the last call.
   std::vector<SeriesPoint> read(const telemetry::History& history, const SampleCounter& samples);
 
@@ -101,6 +131,7 @@ class LineReader {
 
   LineSpec spec_;
   SourceReader source_, divisor_;
+  SplitReader split_;
   std::size_t next_gathered_ = 0;
   std::deque<SeriesPoint> dividends_, divisors_;  // not yet matched, by step
 };

@@ -10,6 +10,12 @@ using telemetry::History;
 using telemetry::Metric;
 using telemetry::Series;
 
+namespace {
+
+constexpr Metric kPartMetrics[] = {Metric::compute_seconds, Metric::wait_seconds, Metric::transfer_seconds, Metric::input_seconds};  // as StepPart
+
+}  // namespace
+
 void SampleCounter::update(const History& history) {
   if (history.ranks() == 0) return;
   if (!gather_) gather_.emplace(history.ranks(), Over::sum);
@@ -48,7 +54,46 @@ void SourceReader::read(const History& history, std::vector<SeriesPoint>& out) {
   }
 }
 
-LineReader::LineReader(const LineSpec& spec) : spec_(spec), source_(spec.source), divisor_(spec.divisor) {}
+void SplitReader::read(const History& history, std::vector<SeriesPoint>& out) {
+  if (split_.of >= 0) return read_rank(history, split_.of, 1, out);
+  for (int rank = 0; rank < history.ranks(); ++rank) read_rank(history, rank, history.ranks(), out);
+}
+
+// A rank reports the whole step first, then its parts. A step of which a report was lost is left out.
+void SplitReader::read_rank(const History& history, int rank, int ranks, std::vector<SeriesPoint>& out) {
+  const Series* whole = history.find({Metric::step_seconds, rank, 0});
+  for (std::size_t& i = next_[{rank, Metric::step_seconds}]; whole && i < whole->values.size(); ++i) {
+    double parts[kStepParts] = {}, rest = whole->values[i];
+    bool lost = false;
+    for (std::size_t p = 0; p < std::size(kPartMetrics); ++p) {
+      const Series* series = history.find({kPartMetrics[p], rank, 0});
+      std::size_t& j = next_[{rank, kPartMetrics[p]}];
+      while (series && j < series->steps.size() && series->steps[j] < whole->steps[i]) ++j;
+      if (!series || j == series->steps.size()) return;  // it is still to come
+      lost = lost || series->steps[j] != whole->steps[i];
+      rest -= parts[p] = series->values[j];
+    }
+    parts[static_cast<std::size_t>(StepPart::overhead)] = std::max(rest, 0.0);
+    if (!lost) add(whole->steps[i], whole->seconds[i], whole->values[i], parts[static_cast<std::size_t>(split_.part)], ranks, out);
+  }
+}
+
+void SplitReader::add(double step, double seconds, double whole, double part, int ranks, std::vector<SeriesPoint>& out) {
+  Open& open = open_[step];
+  open.seconds = std::max(open.seconds, seconds);
+  if (split_.of != LineChoice::kSlowest) open.value += part / ranks;
+  else if (whole > open.longest) open.value = part;
+  open.longest = std::max(open.longest, whole);
+  if (++open.reports < ranks) return;
+  out.push_back({step, 0, open.seconds, open.value});
+  open_.erase(open_.begin(), std::next(open_.find(step)));  // earlier steps will not be finished any more
+}
+
+LineReader::LineReader(const LineSpec& spec) : spec_(spec), source_(spec.source), divisor_(spec.divisor), split_(spec.split.value_or(StepSplit{})) {}
+
+bool LineReader::reads_as(const LineSpec& spec) const {
+  return spec_.source == spec.source && spec_.divisor == spec.divisor && spec_.gathered == spec.gathered && spec_.split == spec.split;
+}
 
 void LineReader::read_gathered(const History& history, std::vector<SeriesPoint>& out) {
   const auto& values = (history.*spec_.gathered)();
@@ -81,6 +126,7 @@ void LineReader::divide(const History& history, std::vector<SeriesPoint>& points
 std::vector<SeriesPoint> LineReader::read(const History& history, const SampleCounter& samples) {
   std::vector<SeriesPoint> points;
   if (spec_.gathered) read_gathered(history, points);
+  else if (spec_.split) split_.read(history, points);
   else source_.read(history, points);
   if (!spec_.divisor.keys.empty()) divide(history, points);
   for (SeriesPoint& point : points) point.samples = samples.at(point.step);

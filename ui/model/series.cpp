@@ -14,7 +14,7 @@ bool DrawableValues::drawable(std::size_t index) const {
 void DrawableValues::append(double value, bool joined_to_previous) {
   values_.push_back(value);
   const bool fits = drawable(values_.size() - 1);
-  if (!fits) ++skipped_;
+  if (!fits) skipped_.push_back(static_cast<std::uint32_t>(values_.size() - 1));
   const bool breaks = !fits || !joined_to_previous || broken_;
   broken_ = !fits;
   breaks_.push_back((breaks_.empty() ? 0 : breaks_.back()) + (breaks ? 1 : 0));

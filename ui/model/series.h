@@ -42,7 +42,7 @@ class DrawableValues {
   Extremes extremes(std::size_t begin, std::size_t end) const;
   // Whether the line may run from one drawable point to a later one: nothing between them broke it.
   bool joined(std::size_t from, std::size_t to) const { return breaks_[from] == breaks_[to]; }
-  std::size_t skipped() const { return skipped_; }  // values that cannot be drawn
+  const std::vector<std::uint32_t>& skipped() const { return skipped_; }  // the indices of values that cannot be drawn
 
  private:
   static constexpr std::size_t kFan = 16;
@@ -53,7 +53,7 @@ class DrawableValues {
 
   bool positive_only_;
   bool broken_ = false;  // the next drawable point starts a new line
-  std::size_t skipped_ = 0;
+  std::vector<std::uint32_t> skipped_;
   std::vector<double> values_;
   std::vector<std::uint32_t> breaks_;          // breaks up to and with this point
   std::vector<std::vector<Extremes>> levels_;  // [l][i]: of the kFan^(l+1) values from i kFan^(l+1)

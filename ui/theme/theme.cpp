@@ -2,9 +2,10 @@
 #include "ui/theme/theme.h"
 
 #include <QApplication>
-#include <QStyleFactory>
+#include <QProxyStyle>
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace trainyard::ui {
 namespace {
@@ -47,13 +48,8 @@ const std::array<QColor, 8> kDarkSeries{"#52aef0", "#ff8b45", "#2fc898", "#e88cc
 
 const std::array<QList<qreal>, 6> kDashes{{{}, {6, 3}, {1.5, 2.5}, {6, 2.5, 1.5, 2.5}, {10, 3}, {6, 2, 1.5, 2, 1.5, 2}}};
 
-QColor mix(const QColor& a, const QColor& b, double share_of_b) {
-  const auto channel = [&](float x, float y) { return static_cast<float>(x + (y - x) * share_of_b); };
-  return QColor::fromRgbF(channel(a.redF(), b.redF()), channel(a.greenF(), b.greenF()), channel(a.blueF(), b.blueF()));
-}
-
 void set_disabled(QPalette& palette, const Colours& c) {
-  const QColor faint = mix(c.dim, c.window, 0.45);
+  const QColor faint = mixed(c.dim, c.window, 0.45);
   for (const auto role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText, QPalette::PlaceholderText})
     palette.setColor(QPalette::Disabled, role, faint);
   palette.setColor(QPalette::Disabled, QPalette::Highlight, c.border);
@@ -69,14 +65,14 @@ QPalette palette_of(const Colours& c, bool dark) {
                                                           {QPalette::ToolTipText, c.text},
                                                           {QPalette::Text, c.text},
                                                           {QPalette::PlaceholderText, c.dim},
-                                                          {QPalette::Button, dark ? c.card : c.window},
+                                                          {QPalette::Button, dark ? c.tile : c.window},
                                                           {QPalette::ButtonText, c.text},
                                                           {QPalette::BrightText, c.error},
-                                                          {QPalette::Light, mix(c.window, Qt::white, dark ? 0.12 : 0.8)},
-                                                          {QPalette::Midlight, mix(c.window, Qt::white, dark ? 0.06 : 0.4)},
+                                                          {QPalette::Light, mixed(c.window, Qt::white, dark ? 0.12 : 0.8)},
+                                                          {QPalette::Midlight, mixed(c.window, Qt::white, dark ? 0.06 : 0.4)},
                                                           {QPalette::Mid, c.border},
-                                                          {QPalette::Dark, mix(c.border, Qt::black, dark ? 0.4 : 0.2)},
-                                                          {QPalette::Shadow, mix(c.border, Qt::black, 0.6)},
+                                                          {QPalette::Dark, mixed(c.border, Qt::black, dark ? 0.4 : 0.2)},
+                                                          {QPalette::Shadow, mixed(c.border, Qt::black, 0.6)},
                                                           {QPalette::Highlight, c.accent},
                                                           {QPalette::HighlightedText, c.on_accent},
                                                           {QPalette::Link, c.accent},
@@ -86,7 +82,40 @@ QPalette palette_of(const Colours& c, bool dark) {
   return p;
 }
 
+// Fusion's own sizes follow the screen, not the font: those that carry icons and marks grow with it here.
+class ScaledStyle : public QProxyStyle {
+ public:
+  explicit ScaledStyle(double scale) : QProxyStyle("Fusion"), scale_(scale) {}
+  int pixelMetric(PixelMetric metric, const QStyleOption* option, const QWidget* widget) const override {
+    const int size = QProxyStyle::pixelMetric(metric, option, widget);
+    switch (metric) {
+      case PM_SmallIconSize:
+      case PM_ButtonIconSize:
+      case PM_TabBarIconSize:
+      case PM_TitleBarButtonIconSize:
+      case PM_IndicatorWidth:
+      case PM_IndicatorHeight:
+      case PM_ScrollBarExtent:
+      case PM_SliderLength:
+      case PM_SliderThickness:
+      case PM_SliderControlThickness:
+      case PM_MenuButtonIndicator:
+      case PM_ToolBarExtensionExtent:
+      case PM_TreeViewIndentation: return qRound(size * (metric == PM_ScrollBarExtent ? std::sqrt(scale_) : scale_));
+      default: return size;
+    }
+  }
+
+ private:
+  double scale_;
+};
+
 }  // namespace
+
+QColor mixed(const QColor& a, const QColor& b, double share_of_b) {
+  const auto channel = [&](float x, float y) { return static_cast<float>(x + (y - x) * share_of_b); };
+  return QColor::fromRgbF(channel(a.redF(), b.redF()), channel(a.greenF(), b.greenF()), channel(a.blueF(), b.blueF()));
+}
 
 Theme::Theme() : base_font_(QApplication::font()) {
   if (base_font_.pointSizeF() < 9.5) base_font_.setPointSizeF(9.5);
@@ -100,7 +129,7 @@ Theme& Theme::instance() {
 void Theme::apply(Kind kind, double scale) {
   kind_ = kind;
   scale_ = std::clamp(scale, 1.0, 3.0);
-  QApplication::setStyle(QStyleFactory::create("Fusion"));
+  QApplication::setStyle(new ScaledStyle(scale_));
   QApplication::setPalette(palette_of(colours(), dark()));
   QApplication::setFont(font());
   emit changed();

@@ -31,6 +31,8 @@ struct Colours {
   QColor ok, warning, error;
 };
 
+QColor mixed(const QColor& a, const QColor& b, double share_of_b);
+
 class Theme : public QObject {
   Q_OBJECT
  public:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/theme/tinted_label.h"
 
+#include <QPainter>
+
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {
@@ -15,6 +17,22 @@ void TintedLabel::set_tint(Tint tint) {
   if (tint == tint_) return;
   tint_ = tint;
   follow_theme();
+}
+
+void TintedLabel::set_elided() {
+  elided_ = true;
+  setTextFormat(Qt::PlainText);
+  setSizePolicy(QSizePolicy::Maximum, QSizePolicy::Preferred);
+}
+
+QSize TintedLabel::minimumSizeHint() const { return elided_ ? QSize(fontMetrics().averageCharWidth() * 4, fontMetrics().height()) : QLabel::minimumSizeHint(); }
+
+void TintedLabel::paintEvent(QPaintEvent* event) {
+  if (!elided_) return QLabel::paintEvent(event);
+  const QString shown = fontMetrics().elidedText(text(), Qt::ElideRight, width());
+  setToolTip(shown == text() ? QString() : text());
+  QPainter painter(this);
+  painter.drawText(rect(), static_cast<int>(alignment()), shown);
 }
 
 void TintedLabel::follow_theme() {

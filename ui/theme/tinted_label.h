@@ -14,9 +14,16 @@ class TintedLabel : public QLabel {
   explicit TintedLabel(Tint tint, QWidget* parent = nullptr, double relative_size = 1, bool strong = false);
   void set_tint(Tint tint);
   Tint tint() const { return tint_; }
+  void set_elided();  // one line, of any width: what does not fit ends in "…", and is shown whole as the tool tip
+
+  QSize minimumSizeHint() const override;
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
 
  private:
   void follow_theme();
+  bool elided_ = false;
   Tint tint_;
   double relative_size_;
   bool strong_;

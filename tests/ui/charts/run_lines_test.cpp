@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "tests/ui/charts/synthetic_run.h"
 
@@ -69,15 +70,61 @@ TEST(RunLines, throughput_is_the_samples_of_a_step_over_the_time_of_its_slowest_
   EXPECT_NEAR(points[7].value, 128 / slowest, 1e-9);
 }
 
-TEST(RunLines, step_time_is_split_for_the_mean_the_slowest_or_one_rank) {
+// compute, wait, transfer, input and overhead of one step.
+std::vector<double> split_at(const telemetry::History& history, int of, std::size_t step) {
+  std::vector<double> parts;
+  for (const LineSpec& part : lines_of(ChartKind::step_time, history, {}, {.step_time_of = of})) {
+    EXPECT_TRUE(part.style.stacked);
+    parts.push_back(points_of(history, part).at(step).value);
+  }
+  return parts;
+}
+
+double seconds_of(const telemetry::History& history, telemetry::Metric metric, int rank, std::size_t step) {
+  return history.find({metric, rank, 0})->values[step];
+}
+
+TEST(RunLines, the_parts_of_a_step_of_one_rank_add_up_to_it) {
   const auto history = history_of({}, 5);
-  const auto at_step_3 = [&](int of) {
-    const auto lines = lines_of(ChartKind::step_time, history, {}, {.step_time_of = of});
-    EXPECT_EQ(lines.size(), 5u);
-    return points_of(history, lines.front())[3].value;
+  const auto parts = split_at(history, 2, 3);
+  ASSERT_EQ(parts.size(), 5u);
+  EXPECT_EQ(parts[0], seconds_of(history, telemetry::Metric::compute_seconds, 2, 3));
+  EXPECT_EQ(parts[3], seconds_of(history, telemetry::Metric::input_seconds, 2, 3));
+  EXPECT_NEAR(std::accumulate(parts.begin(), parts.end(), 0.0), seconds_of(history, telemetry::Metric::step_seconds, 2, 3), 1e-12);
+}
+
+TEST(RunLines, the_parts_of_the_mean_and_of_the_slowest_rank_add_up_to_its_step) {
+  const auto history = history_of({}, 5);
+  double mean = 0, slowest = 0;
+  for (int rank = 0; rank < 4; ++rank) {
+    const double seconds = seconds_of(history, telemetry::Metric::step_seconds, rank, 3);
+    mean += seconds / 4;
+    slowest = std::max(slowest, seconds);
+  }
+  const auto sum = [&](int of) {
+    const auto parts = split_at(history, of, 3);
+    return std::accumulate(parts.begin(), parts.end(), 0.0);
   };
-  EXPECT_GT(at_step_3(LineChoice::kSlowest), at_step_3(LineChoice::kMean));
-  EXPECT_EQ(at_step_3(2), history.find({telemetry::Metric::compute_seconds, 2, 0})->values[3]);
+  EXPECT_NEAR(sum(LineChoice::kMean), mean, 1e-12);
+  EXPECT_NEAR(sum(LineChoice::kSlowest), slowest, 1e-12);
+}
+
+TEST(RunLines, a_step_whose_part_was_lost_is_a_gap_and_not_a_wrong_sum) {
+  const test::SyntheticRun run{.ranks = 1};
+  QTemporaryDir directory;
+  {
+    auto writer = run.create(directory.path().toStdString());
+    for (int step = 0; step < 4; ++step) {
+      auto events = run.step(0, step);
+      if (step == 2) std::erase_if(events, [](const telemetry::Event& event) { return event.subject == static_cast<int>(telemetry::Metric::wait_seconds); });
+      ASSERT_TRUE(writer.append_events(0, events));
+    }
+    ASSERT_TRUE(writer.close());
+  }
+  const auto history = *telemetry::History::load(directory.path().toStdString());
+  const auto points = points_of(history, lines_of(ChartKind::step_time, history, {}, {}).at(0));
+  ASSERT_EQ(points.size(), 3u);
+  EXPECT_EQ(points[2].step, 3);
 }
 
 TEST(RunLines, runs_laid_over_each_other_have_one_colour_each) {

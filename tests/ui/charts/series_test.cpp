@@ -108,7 +108,7 @@ TEST(Thinning, a_value_that_cannot_be_drawn_breaks_the_line_and_is_counted) {
   EXPECT_FALSE(points[1].joined);
   EXPECT_FALSE(points[2].joined);
   EXPECT_TRUE(points[3].joined);
-  EXPECT_EQ(series.drawable(false).skipped(), 2u);
+  EXPECT_EQ(series.drawable(false).skipped().size(), 2u);
 }
 
 TEST(Thinning, a_log_scale_leaves_out_zero_and_negative_values_and_keeps_the_rest) {
@@ -116,7 +116,7 @@ TEST(Thinning, a_log_scale_leaves_out_zero_and_negative_values_and_keeps_the_res
   const auto points = thin(series, XAxis::step, {0, 6}, 100, true).points;
   ASSERT_EQ(points.size(), 3u);
   EXPECT_EQ(points[2].index, 6u);
-  EXPECT_EQ(series.drawable(true).skipped(), 4u);
+  EXPECT_EQ(series.drawable(true).skipped().size(), 4u);
   const Extremes extremes = series.drawable(true).extremes(0, 7);
   EXPECT_EQ(series.value(extremes.least), 0.1);
   EXPECT_EQ(series.value(extremes.greatest), 10);

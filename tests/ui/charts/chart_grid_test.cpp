@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/charts/chart_grid.h"
+
+#include <gtest/gtest.h>
+
+#include <QMenu>
+#include <QSignalSpy>
+#include <QTest>
+
+namespace trainyard::ui {
+namespace {
+
+class ChartGridTest : public testing::Test {
+ protected:
+  ChartGridTest() {
+    for (const char* name : {"loss", "accuracy", "memory", "rate"}) plots_[name] = grid_.add(name);
+    grid_.resize(1600, 900);
+    grid_.show();
+    EXPECT_TRUE(QTest::qWaitFor([&] { return plots_["rate"]->y() > 0 || plots_["rate"]->x() > 0; }));
+  }
+  void send(QEvent::Type type, const QString& handle, QPoint at, Qt::MouseButtons held) {
+    QWidget* widget = plots_[handle]->drag_handle();
+    QMouseEvent event(type, widget->mapFromGlobal(grid_.mapToGlobal(at)), grid_.mapToGlobal(at), Qt::LeftButton, held, {});
+    QApplication::sendEvent(widget, &event);
+  }
+  void drag(const QString& name, QPoint to) {
+    QWidget* handle = plots_[name]->drag_handle();
+    const QPoint from = handle->mapTo(&grid_, handle->rect().center());
+    send(QEvent::MouseButtonPress, name, from, Qt::LeftButton);
+    for (int part = 1; part <= 8; ++part) send(QEvent::MouseMove, name, from + (to - from) * part / 8, Qt::LeftButton);
+    send(QEvent::MouseButtonRelease, name, to, Qt::NoButton);
+  }
+  QPoint middle(const QString& name) { return plots_[name]->geometry().center(); }
+  std::string order() const { return grid_.arrangement().join(" ").toStdString(); }
+
+  ChartGrid grid_;
+  std::map<QString, PlotView*> plots_;
+};
+
+TEST_F(ChartGridTest, a_chart_dragged_by_its_title_takes_the_place_of_the_one_it_is_dropped_on) {
+  QSignalSpy changed(&grid_, &ChartGrid::arrangement_changed);
+  drag("rate", middle("loss"));
+  EXPECT_EQ(order(), "rate loss accuracy memory");
+  EXPECT_EQ(changed.size(), 1);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return plots_["rate"]->pos() == QPoint(0, 0); }));
+  drag("rate", middle("memory"));
+  EXPECT_EQ(order(), "loss accuracy memory rate");
+  EXPECT_TRUE(QTest::qWaitFor([&] { return plots_["loss"]->pos() == QPoint(0, 0); }));
+}
+
+TEST_F(ChartGridTest, a_click_on_a_title_moves_nothing) {
+  QTest::mouseClick(plots_["memory"]->drag_handle(), Qt::LeftButton);
+  EXPECT_EQ(order(), "loss accuracy memory rate");
+}
+
+TEST_F(ChartGridTest, charts_move_and_hide_by_their_menu_too_and_an_arrangement_is_kept) {
+  const auto act = [&](const QString& name, const QString& text) {
+    for (QAction* action : plots_[name]->menu().actions())
+      if (action->text() == text) return action->trigger();
+    FAIL() << text.toStdString();
+  };
+  act("memory", "Move earlier");
+  act("loss", "Hide");
+  EXPECT_EQ(order(), "-loss memory accuracy rate");
+  EXPECT_FALSE(plots_["loss"]->isVisible());
+  ChartGrid other;
+  for (const char* name : {"loss", "accuracy", "memory", "rate"}) other.add(name);
+  other.arrange(grid_.arrangement() << "unknown");
+  EXPECT_EQ(other.arrangement(), grid_.arrangement());
+}
+
+}  // namespace
+}  // namespace trainyard::ui
