@@ -4,6 +4,13 @@
 #include <QCommandLineParser>
 #include <QTextStream>
 #include <QTimer>
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
 
 #include "app/paths.h"
 #include "backends/zmq/control.h"
@@ -47,6 +54,53 @@ void add_options(QCommandLineParser& parser) {
   parser.addOption({"settings", "Use this settings file instead of the user's.", "FILE"});
 }
 
+void name_program() {
+  QCoreApplication::setOrganizationName("trainyard");
+  QCoreApplication::setApplicationName("trainyard");
+  QCoreApplication::setApplicationVersion(TRAINYARD_VERSION);
+}
+
+// Words only: for these no display is opened.
+bool asks_for_words(int argc, char** argv) {
+  const std::set<std::string_view> words{"-h", "--help", "--help-all", "-v", "--version"};
+  return std::any_of(argv + 1, argv + argc, [&](const char* argument) { return words.contains(argument); });
+}
+
+int say_words(int argc, char** argv) {
+  const QCoreApplication application(argc, argv);
+  name_program();
+  QCommandLineParser parser;
+  add_options(parser);
+  parser.process(application);  // leaves, once it has said them
+  return 0;
+}
+
+// Without a display Qt would abort, with words for programmers. What it says before that is held back.
+std::string held_back;
+
+void say_no_display(QtMsgType type, const QMessageLogContext&, const QString& text) {
+  if (type != QtFatalMsg) return void(held_back += text.toStdString() + "\n");
+  const char* display = std::getenv("DISPLAY");
+  std::fprintf(
+      stderr,
+      "error: the workbench needs a display, and %s%s.\nWithout one, train in the terminal:  trainyard-cli run EXPERIMENT.json  (see trainyard-cli --help)\n"
+      "Over SSH, ssh -X brings the window to your screen. Recordings can be opened later, here or there.\n",
+      display ? "none answers at " : "DISPLAY is not set", display ? display : "");
+  std::_Exit(2);
+}
+
+std::unique_ptr<QApplication> open_display(int& argc, char** argv) {
+  const auto before = qInstallMessageHandler(say_no_display);
+  auto application = std::make_unique<QApplication>(argc, argv);
+  qInstallMessageHandler(before);
+  std::fputs(held_back.c_str(), stderr);
+  name_program();
+  QApplication::setApplicationDisplayName("Trainyard");
+  QApplication::setDesktopFileName("trainyard");
+  QApplication::setWindowIcon(ui::icon("trainyard"));
+  return application;
+}
+
 void resize(ui::MainWindow& window, const QString& size) {
   const QStringList parts = size.split('x');
   if (parts.size() == 2) window.resize(parts[0].toInt(), parts[1].toInt());
@@ -56,16 +110,11 @@ void resize(ui::MainWindow& window, const QString& size) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  QApplication application(argc, argv);
-  QApplication::setOrganizationName("trainyard");
-  QApplication::setApplicationName("trainyard");
-  QApplication::setApplicationDisplayName("Trainyard");
-  QApplication::setApplicationVersion(TRAINYARD_VERSION);
-  QApplication::setDesktopFileName("trainyard");
-  QApplication::setWindowIcon(ui::icon("trainyard"));
+  if (asks_for_words(argc, argv)) return say_words(argc, argv);
+  const auto application = open_display(argc, argv);
   QCommandLineParser parser;
   add_options(parser);
-  parser.process(application);
+  parser.process(*application);
 
   ui::Setup setup;
   setup.services = services();
