@@ -85,6 +85,7 @@ void Appearance::add_scales(QMenu& menu) {
   for (const int percent : kPercents) {
     QAction* action = scales->addAction(QString("%1 %").arg(percent), this, [show, percent] { show(percent); });
     action->setData(percent);
+    action->setShortcut(QKeySequence(QString("Ctrl+Alt+Shift+%1").arg(scales->actions().size())));
     action->setCheckable(true);
     action->setChecked(qRound(now * 100) == percent);
     group->addAction(action);

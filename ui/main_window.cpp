@@ -20,6 +20,7 @@ namespace trainyard::ui {
 namespace {
 
 constexpr int kStopPatienceMilliseconds = 8000;
+constexpr auto kCharts = "charts/arrangement";
 
 QString settings_path(const Setup& setup) { return setup.settings_file.isEmpty() ? QSettings().fileName() : setup.settings_file; }
 
@@ -51,6 +52,8 @@ MainWindow::MainWindow(Setup setup)
   connect_welcome();
   connect_runs();
   workspace_->restore();
+  charts_->grid().arrange(settings_.value(kCharts).toStringList());
+  connect(&charts_->grid(), &ChartGrid::arrangement_changed, this, [this] { settings_.setValue(kCharts, charts_->grid().arrangement()); });
   show_welcome(true);
   update_title();
 }
@@ -69,10 +72,8 @@ bool MainWindow::open(const QString& path) {
   return true;
 }
 
-// On an untouched document the run's own drawing is shown with it.
 void MainWindow::open_run(const QString& directory) {
-  if (document_.file().isEmpty() && !document_.dirty() && document_.experiment().topology.hosts.empty())
-    if (const auto ran = experiment::load(QDir(directory).filePath(kExperimentFile).toStdString())) document_.reset(*ran);
+  drawing_wanted_ = true;
   show_welcome(false);
   workspace_->raise("charts");
   runs_.open(directory);
@@ -82,6 +83,7 @@ void MainWindow::open_run(const QString& directory) {
 bool MainWindow::start_run() {
   if (runs_.live()) return false;
   show_welcome(false);
+  if (!document_.has_devices()) return invite_to_draw(), false;
   const base::Problems problems = experiment::validate(document_.experiment(), document_.directory().toStdString());
   if (!problems.empty()) {
     workspace_->raise("problems");
@@ -90,12 +92,19 @@ bool MainWindow::start_run() {
     return false;
   }
   errors_->hide();
+  drawing_wanted_ = false;
   if (const auto started = runs_.start(document_.experiment(), document_.directory()); !started) {
     errors_->show_problem(tr("The run could not start"), started.error());
     return false;
   }
   workspace_->raise("charts");
   return true;
+}
+
+void MainWindow::invite_to_draw() {
+  errors_->show_text(Banner::Kind::information, tr("There is nothing to train on yet"),
+                     tr("Drag a device from the palette to the canvas, or press Ctrl+1 there. It brings its host with it."));
+  errors_->offer(tr("Place a CPU"), [this] { canvas_->place_in_middle(PartKind::cpu); });
 }
 
 void MainWindow::update_title() {
@@ -120,6 +129,7 @@ void MainWindow::go_to(const QString& path) {
 void MainWindow::run_changed() {
   Run* run = runs_.current();
   problem_said_ = false;
+  drawing_fits_ = true;
   overlay_.reset();
   canvas_->clear_overlay();
   controls_.set_run(run);
@@ -152,14 +162,34 @@ void MainWindow::run_ended() {
   if (closing_) close();
 }
 
+// An opened run comes with its drawing: in place of an untouched document at once, else when a person says so.
+void MainWindow::show_drawing_of_run() {
+  drawing_wanted_ = false;
+  const auto recorded = recorded_experiment(runs_.current()->history());
+  match_drawing();
+  if (!recorded || drawing_fits_) return;
+  const auto open = [this, experiment = *recorded] { files_.open_as_new(experiment); };
+  if (document_.file().isEmpty() && !document_.dirty() && !document_.has_devices()) return open();
+  offers_->show_text(Banner::Kind::information, tr("This run trained another drawing than the one on the canvas"), tr("Its charts, log and result are below."));
+  offers_->offer(tr("Show its drawing"), open);
+}
+
+// What was measured is never shown on another drawing. Edits since then do not make it another: names tell things apart.
+void MainWindow::match_drawing() {
+  if (!runs_.current()) return;
+  drawing_fits_ = all_names(recorded_topology(runs_.current()->history())) == all_names(document_.experiment().topology);
+  if (!drawing_fits_) canvas_->clear_overlay();
+}
+
 // Of the run that is shown: canvas and truths, a few times a second; only what was measured.
 void MainWindow::show_live_state() {
   const Run* run = runs_.current();
   if (!run) return;
   const telemetry::History& history = run->history();
+  if (drawing_wanted_ && history.ranks() > 0) show_drawing_of_run();
   if (!overlay_ && history.ranks() > 0) overlay_.emplace(recorded_topology(history));
   const session::Status* status = run->status() ? &*run->status() : nullptr;
-  if (overlay_ && status) canvas_->set_overlay(overlay_->overlay(history, status, run->live() && status->state == session::RunState::running));
+  if (overlay_ && status && drawing_fits_) canvas_->set_overlay(overlay_->overlay(history, status, run->live() && status->state == session::RunState::running));
   QStringList truths;
   for (const Run* shown : runs_.shown())
     for (const QString& truth : truths_of(shown->history(), cores_of_this_machine()))
@@ -225,6 +255,11 @@ void MainWindow::closeEvent(QCloseEvent* event) {
   if (!may_close()) return event->ignore();
   workspace_->save();
   event->accept();
+}
+
+void MainWindow::resizeEvent(QResizeEvent* event) {
+  QMainWindow::resizeEvent(event);
+  fit_toolbar();
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {

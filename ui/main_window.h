@@ -70,6 +70,7 @@ class MainWindow : public QMainWindow {
   void closeEvent(QCloseEvent* event) override;
   void dragEnterEvent(QDragEnterEvent* event) override;
   void dropEvent(QDropEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
   void build_centre();
@@ -80,9 +81,11 @@ class MainWindow : public QMainWindow {
   void build_view_menu();
   void build_help_menu();
   void build_toolbar();
+  void fit_toolbar();
   void connect_document();
   void connect_welcome();
   void connect_runs();
+  void invite_to_draw();
   void update_title();
   void show_problem_count(int count);
   void show_problems(const QString& title, const base::Problems& problems);
@@ -91,6 +94,8 @@ class MainWindow : public QMainWindow {
   void run_updated();
   void run_ended();
   void show_live_state();
+  void show_drawing_of_run();
+  void match_drawing();
   void open_run(const QString& directory);
   void open_run_by_dialog();
   void offer_recovery();
@@ -123,7 +128,7 @@ class MainWindow : public QMainWindow {
   RunsPanel* runs_panel_ = nullptr;
   std::optional<RunOverlay> overlay_;
   QTimer live_;  // refreshes canvas and truths while a run is shown
-  bool problem_said_ = false, closing_ = false;
+  bool problem_said_ = false, closing_ = false, drawing_wanted_ = false, drawing_fits_ = true;
 };
 
 }  // namespace trainyard::ui

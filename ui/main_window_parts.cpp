@@ -65,7 +65,7 @@ void MainWindow::build_file_menu() {
   menu.addAction(icon("runs"), tr("Open r&un ..."), QKeySequence("Ctrl+Shift+O"), this, &MainWindow::open_run_by_dialog);
   menu.addAction(icon("home"), tr("&Welcome page"), QKeySequence("Ctrl+Shift+W"), this, [this] { show_welcome(true); });
   menu.addSeparator();
-  menu.addAction(tr("&Quit"), QKeySequence::Quit, this, &QWidget::close);
+  menu.addAction(tr("&Quit"), QKeySequence("Ctrl+Q"), this, &QWidget::close);
 }
 
 void MainWindow::build_edit_menus() {
@@ -107,7 +107,7 @@ void MainWindow::build_view_menu() {
 void MainWindow::build_help_menu() {
   QMenu& menu = *menuBar()->addMenu(tr("&Help"));
   menu.addAction(tr("&Keyboard shortcuts"), QKeySequence("F1"), this, [this] { show_shortcuts(*this); });
-  menu.addAction(tr("&About Trainyard"), this, [this] { show_about(*this); });
+  menu.addAction(tr("&About Trainyard"), QKeySequence("Shift+F1"), this, [this] { show_about(*this); });
 }
 
 void MainWindow::build_toolbar() {
@@ -122,14 +122,23 @@ void MainWindow::build_toolbar() {
   bar.addSeparator();
   controls_.fill_toolbar(bar);
   bar.addAction(charts_->freeze_action());
-  for (QAction* action : {&controls_.run_action(), &controls_.pause_action(), &controls_.step_action(), &controls_.stop_action(), charts_->freeze_action()})
-    qobject_cast<QToolButton*>(bar.widgetForAction(action))->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
-  const auto fit = [&bar] {
-    const int size = Theme::instance().pixels(20);
-    bar.setIconSize({size, size});
+  fit_toolbar();
+  connect(&Theme::instance(), &Theme::changed, this, &MainWindow::fit_toolbar);
+}
+
+// With words where they fit; nothing that steers a run may hide at the end of the bar.
+void MainWindow::fit_toolbar() {
+  auto* bar = findChild<QToolBar*>("toolbar");
+  if (!bar) return;
+  const int size = Theme::instance().pixels(20);
+  bar->setIconSize({size, size});
+  const auto show_words = [&](std::initializer_list<QAction*> actions, Qt::ToolButtonStyle style) {
+    for (QAction* action : actions) qobject_cast<QToolButton*>(bar->widgetForAction(action))->setToolButtonStyle(style);
   };
-  fit();
-  connect(&Theme::instance(), &Theme::changed, this, fit);
+  QAction *run = &controls_.run_action(), *pause = &controls_.pause_action(), *step = &controls_.step_action(), *stop = &controls_.stop_action();
+  show_words({run, pause, step, stop, charts_->freeze_action()}, Qt::ToolButtonTextBesideIcon);
+  if (bar->sizeHint().width() > width()) show_words({charts_->freeze_action(), step}, Qt::ToolButtonIconOnly);
+  if (bar->sizeHint().width() > width()) show_words({pause, stop}, Qt::ToolButtonIconOnly);
 }
 
 void MainWindow::connect_document() {
@@ -139,6 +148,7 @@ void MainWindow::connect_document() {
   connect(&files_, &FileActions::opened, this, [this] {
     errors_->hide();
     selection_.clear();
+    match_drawing();
     show_welcome(false);
     canvas_->zoom_to_fit();
   });

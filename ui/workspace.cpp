@@ -93,6 +93,13 @@ void Workspace::set_perspective(Perspective perspective) {
 }
 
 void Workspace::reset() {
+  const bool bare = !kept_.isEmpty();
+  kept_.clear();
+  lay_out();
+  if (bare) set_bare(true);
+}
+
+void Workspace::lay_out() {
   const int width = Theme::instance().pixels(360), narrow = Theme::instance().pixels(208);
   QDockWidget* first_bottom = nullptr;
   for (const QString& name : order_) {

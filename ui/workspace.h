@@ -39,6 +39,7 @@ class Workspace : public QObject {
 
  private:
   void make_perspectives();
+  void lay_out();
   QMainWindow& window_;
   QSettings& settings_;
   std::map<QString, QDockWidget*> docks_;

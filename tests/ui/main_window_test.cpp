@@ -144,9 +144,24 @@ TEST_F(MainWindowTest, something_else_that_is_dropped_is_refused) {
 }
 
 TEST_F(MainWindowTest, run_with_problems_says_them_and_leads_to_the_first) {
-  EXPECT_FALSE(window_->start_run()) << "nothing is drawn";
+  window_->canvas().place_in_middle(PartKind::cpu);
+  window_->document().set_value("topology.hosts[0].devices[0].role", "idle");
+  EXPECT_FALSE(window_->start_run());
   EXPECT_TRUE(window_->errors().text().contains("no device has the role worker"));
   EXPECT_EQ(window_->runs().current(), nullptr);
+}
+
+TEST_F(MainWindowTest, an_empty_canvas_says_what_to_do_and_scolds_nobody) {
+  ASSERT_TRUE(window_->files().new_document());
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !window_->document().problems().empty(); })) << "it cannot run, and the document knows";
+  EXPECT_TRUE(window_->document().shown_problems().empty());
+  EXPECT_EQ(window_->workspace().dock("problems").windowTitle(), "Problems");
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window_->inspector().cost().cost_text().contains("Place a device"); }));
+  EXPECT_FALSE(window_->start_run());
+  EXPECT_TRUE(window_->errors().text().contains("Drag a device from the palette"));
+  window_->errors().findChild<QPushButton*>()->click();
+  EXPECT_TRUE(window_->document().has_devices());
+  EXPECT_TRUE(window_->errors().isHidden());
 }
 
 TEST_F(MainWindowTest, a_program_that_is_missing_is_said_so) {
@@ -160,8 +175,9 @@ TEST_F(MainWindowTest, every_action_of_the_menus_has_a_shortcut_of_its_own) {
   const std::function<void(const QMenu&)> visit = [&](const QMenu& menu) {
     for (const QAction* action : menu.actions()) {
       if (action->menu()) {
-        visit(*action->menu());
-      } else if (!action->isSeparator() && !action->shortcut().isEmpty()) {
+        if (action->text() != "Open &recent") visit(*action->menu());
+      } else if (!action->isSeparator()) {
+        EXPECT_FALSE(action->shortcut().isEmpty()) << action->text().toStdString();
         EXPECT_TRUE(seen.insert(action->shortcut().toString()).second) << action->text().toStdString() << " " << action->shortcut().toString().toStdString();
       }
     }
@@ -174,6 +190,22 @@ TEST_F(MainWindowTest, the_welcome_page_has_the_window_for_itself) {
   EXPECT_FALSE(window_->workspace().dock("inspector").isVisible());
   window_->show_welcome(false);
   EXPECT_TRUE(window_->workspace().dock("inspector").isVisible());
+}
+
+TEST_F(MainWindowTest, resetting_the_layout_leaves_the_welcome_page_the_window) {
+  window_->workspace().reset();
+  for (const char* dock : {"inspector", "palette", "charts", "runs"}) EXPECT_FALSE(window_->workspace().dock(dock).isVisible()) << dock;
+  window_->show_welcome(false);
+  EXPECT_TRUE(window_->workspace().dock("charts").isVisible());
+}
+
+TEST_F(MainWindowTest, the_arrangement_of_the_charts_is_kept) {
+  window_->charts().grid().move("memory", 0);
+  window_->charts().grid().set_shown("accuracy", false);
+  const QStringList arranged = window_->charts().grid().arrangement();
+  ASSERT_TRUE(window_->close());
+  window_ = make();
+  EXPECT_EQ(window_->charts().grid().arrangement(), arranged);
 }
 
 TEST_F(MainWindowTest, panels_are_hidden_and_come_back_where_they_were) {

@@ -36,6 +36,7 @@ CostLine::CostLine(Document& document, QWidget* parent)
 }
 
 void CostLine::reckon() {
+  if (!document_.has_devices()) return invite();
   QThreadPool::globalInstance()->start(
       [line = QPointer<CostLine>(this), version = ++version_, experiment = document_.experiment(), directory = document_.directory().toStdString()] {
         const auto post = [&](auto show) {
@@ -50,6 +51,15 @@ void CostLine::reckon() {
         const QString verdict = plan ? verdict_of(*resolved, *plan).value_or(QString()) : QString();
         post([version, verdict](CostLine& known) { known.show_verdict(version, verdict); });
       });
+}
+
+void CostLine::invite() {
+  ++version_;
+  cost_->set_tint(Tint::dim);
+  cost_->setText(tr("Place a device, and this line says what training on the drawing would cost."));
+  cost_->setToolTip({});
+  verdict_->hide();
+  emit settled();
 }
 
 void CostLine::show_cost(int version, const base::Result<Cost>& cost) {

@@ -24,6 +24,7 @@ class CostLine : public QWidget {
 
  private:
   void reckon();
+  void invite();
   void show_cost(int version, const base::Result<Cost>& cost);
   void show_verdict(int version, const QString& verdict);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/inspector/field_form.h"
 
+#include <QEvent>
 #include <QGridLayout>
 #include <QToolButton>
 #include <algorithm>
@@ -14,6 +15,8 @@ namespace {
 using base::FieldDescription;
 using base::FieldKind;
 using base::Json;
+
+constexpr int kLabelWidth = 14 * kGrid;
 
 enum Column { label_column, editor_column, reset_column };
 
@@ -53,6 +56,15 @@ FieldForm::FieldForm(FormHints hints, QWidget* parent) : QWidget(parent), hints_
   grid_->setHorizontalSpacing(kGrid);
   grid_->setVerticalSpacing(kGrid / 2);
   grid_->setColumnStretch(editor_column, 1);
+  align_labels();
+}
+
+// Editors of forms below each other stand in one column.
+void FieldForm::align_labels() { grid_->setColumnMinimumWidth(label_column, Theme::instance().pixels(kLabelWidth)); }
+
+void FieldForm::changeEvent(QEvent* event) {
+  QWidget::changeEvent(event);
+  if (event->type() == QEvent::FontChange) align_labels();
 }
 
 FieldForm::~FieldForm() = default;
@@ -77,12 +89,14 @@ void FieldForm::rebuild(const std::vector<FieldDescription>& fields) {
   rows_.clear();
   qDeleteAll(findChildren<QWidget*>(Qt::FindDirectChildrenOnly));
   int line = 0;
-  for (const FieldDescription& field : fields) {
-    if (field.kind == FieldKind::list || hints_.hidden.contains(QString::fromStdString(field.name))) continue;
-    if (field.kind == FieldKind::document) add_child(field, line);
-    else add_row(field, line);
-    line += 3;
-  }
+  for (const bool document : {false, true})  // documents last: a field below one would look like one of its own
+    for (const FieldDescription& field : fields) {
+      if (field.kind == FieldKind::list || (field.kind == FieldKind::document) != document) continue;
+      if (hints_.hidden.contains(QString::fromStdString(field.name))) continue;
+      if (document) add_child(field, line);
+      else add_row(field, line);
+      line += 3;
+    }
 }
 
 void FieldForm::add_row(const FieldDescription& field, int line) {

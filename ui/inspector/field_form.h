@@ -44,8 +44,12 @@ class FieldForm : public QWidget {
  signals:
   void edited(const QString& path, const base::Json& value);
 
+ protected:
+  void changeEvent(QEvent* event) override;
+
  private:
   struct Row;
+  void align_labels();
   void rebuild(const std::vector<base::FieldDescription>& fields);
   void add_row(const base::FieldDescription& field, int line);
   void add_child(const base::FieldDescription& field, int line);

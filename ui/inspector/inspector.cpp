@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/inspector/inspector.h"
 
+#include <QEvent>
 #include <QPushButton>
 #include <QRegularExpression>
 #include <QScopedValueRollback>
 #include <QScrollArea>
 #include <QStackedWidget>
+#include <QStyle>
 #include <QVBoxLayout>
 
 #include "core/base/units.h"
@@ -35,8 +37,23 @@ FormHints hints_of(const QString& section) {
   return {};
 }
 
+// Never narrower than what it shows.
+class Column : public QScrollArea {
+ public:
+  using QScrollArea::QScrollArea;
+  QSize minimumSizeHint() const override {
+    return {widget()->minimumSizeHint().width() + style()->pixelMetric(QStyle::PM_ScrollBarExtent), QScrollArea::minimumSizeHint().height()};
+  }
+
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override {
+    if (watched == widget() && event->type() == QEvent::LayoutRequest) updateGeometry();
+    return QScrollArea::eventFilter(watched, event);
+  }
+};
+
 QScrollArea* scrolled(QWidget* content, QWidget* parent) {
-  auto* area = new QScrollArea(parent);
+  auto* area = new Column(parent);
   area->setWidget(content);
   area->setWidgetResizable(true);
   area->setFrameShape(QFrame::NoFrame);
@@ -95,6 +112,7 @@ QWidget* Inspector::build_model() {
   auto* both = new QWidget(this);
   auto* column = new QVBoxLayout(both);
   column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
   column->addWidget(add_form("model", {}));
   column->addWidget(layers_ = new LayerList(both));
   connect_layers();

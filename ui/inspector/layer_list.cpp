@@ -45,6 +45,7 @@ LayerList::LayerList(QWidget* parent) : QWidget(parent), column_(new QVBoxLayout
   add->setToolTip(tr("Adds a hidden layer before the last one: linear, then relu"));
   column_->addWidget(add, 0, Qt::AlignLeft);
   connect(add, &QPushButton::clicked, this, &LayerList::append);
+  connect(&Theme::instance(), &Theme::changed, this, [this] { show_layers(Layers(layers_)); });
 }
 
 LayerList::~LayerList() = default;
@@ -72,12 +73,14 @@ void LayerList::add_row() {
   places->setSpacing(kGrid / 2);
   row.number = new TintedLabel(Tint::dim, line);
   row.number->setText(QString::number(layer));
-  row.number->setMinimumWidth(fontMetrics().horizontalAdvance("00"));
   places->addWidget(row.number);
   for (const base::FieldDescription& field : base::describe(model::LayerSpec{})) {
     FieldEditor* editor = make_editor(field, {.file = false, .directory = {}, .zero_text = tr("one a class")}, line);
     const QString name = QString::fromStdString(field.name);
     editor->setToolTip(QString::fromStdString(field.help));
+    QSizePolicy policy = editor->sizePolicy();
+    policy.setRetainSizeWhenHidden(true);  // editors of all layers stand in columns
+    editor->setSizePolicy(policy);
     editor->focusProxy()->installEventFilter(this);
     editor->focusProxy()->setAccessibleName(tr("Layer %1: %2").arg(layer).arg(label_of(field)));
     places->addWidget(editor, 1);
@@ -130,6 +133,7 @@ void LayerList::show_layers(const Layers& layers) {
 void LayerList::fill(Row& row, int layer) {
   const model::LayerSpec& spec = layers_[static_cast<std::size_t>(layer)];
   const Json values = base::write_document(spec);
+  row.number->setMinimumWidth(row.number->fontMetrics().horizontalAdvance("00"));
   for (const base::FieldDescription& field : base::describe(spec)) {
     FieldEditor* editor = row.editors.at(QString::fromStdString(field.name));
     editor->set_value(values[field.name]);

@@ -3,6 +3,7 @@
 
 #include <QDir>
 #include <QFileInfo>
+#include <algorithm>
 #include <filesystem>
 
 #include "core/base/fields.h"
@@ -52,6 +53,16 @@ QString Document::directory() const { return file_.isEmpty() ? QDir::currentPath
 QString Document::title() const {
   if (!file_.isEmpty()) return QFileInfo(file_).fileName();
   return experiment_->name.empty() ? tr("Untitled") : QString::fromStdString(experiment_->name);
+}
+
+bool Document::has_devices() const {
+  return std::ranges::any_of(experiment_->topology.hosts, [](const topology::Host& host) { return !host.devices.empty(); });
+}
+
+base::Problems Document::shown_problems() const {
+  base::Problems shown = problems_;
+  if (!has_devices()) std::erase_if(shown, [](const base::Problem& problem) { return problem.where == "topology.hosts"; });
+  return shown;
 }
 
 void Document::edit(const QString& text, const std::function<void(experiment::Experiment&)>& change, const QString& merge_key) {

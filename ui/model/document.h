@@ -21,6 +21,9 @@ class Document : public QObject {
 
   const experiment::Experiment& experiment() const { return *experiment_; }
   const base::Problems& problems() const { return problems_; }  // of `validate`, refreshed shortly after a change
+  bool has_devices() const;
+  // Those worth showing: who has drawn no device yet knows that none trains.
+  base::Problems shown_problems() const;
   QUndoStack& undo_stack() { return undo_; }
   QString file() const { return file_; }  // empty: never saved
   QString directory() const;              // where relative data paths start

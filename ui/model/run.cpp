@@ -15,7 +15,8 @@ namespace trainyard::ui {
 namespace {
 
 constexpr int kFrameMilliseconds = 33;
-constexpr qint64 kTakeNanoseconds = 5'000'000;  // of a frame, for reading history
+constexpr int kBreathMilliseconds = 2;           // between two takings, while more is waiting
+constexpr qint64 kTakeNanoseconds = 12'000'000;  // for reading history, at a time
 
 }  // namespace
 
@@ -41,7 +42,7 @@ bool Run::State::take_frames() {
     any = true;
     if (!history.take({frame->type, frame->rank, frame->payload})) damaged = true;
   }
-  timer.start();
+  timer.start(kBreathMilliseconds);
   return any;
 }
 
@@ -50,7 +51,6 @@ Run::Run(const Services& services, const QString& directory, std::int64_t proces
   state_->name = run_name(directory);
   state_->was_live = process >= 0;
   state_->timer.setSingleShot(true);
-  state_->timer.setInterval(kFrameMilliseconds);
   connect(&state_->timer, &QTimer::timeout, this, &Run::take_news);
   state_->io = std::make_unique<RunIo>(RunIo::Target{directory.toStdString(), services.connect, process}, [this] { wake(); });
 }
@@ -82,7 +82,7 @@ void Run::wake() {
   QMetaObject::invokeMethod(
       this,
       [this] {
-        if (!state_->timer.isActive()) state_->timer.start();
+        if (!state_->timer.isActive()) state_->timer.start(kFrameMilliseconds);
       },
       Qt::QueuedConnection);
 }
@@ -101,12 +101,10 @@ void Run::take_news() {
   if (state.damaged) emit trouble(tr("A part of the recording could not be understood and is left out."));
   state.damaged = false;
   const bool all = !reading && !state.timer.isActive();
-  if (news || all != state.complete || live != state.was_live) {
-    state.complete = all;
-    emit updated();
-  }
-  const bool over = state.was_live && !live && all;
+  const bool changed = news || all != state.complete || live != state.was_live, over = state.was_live && !live && all;
+  state.complete = all;
   state.was_live = live || (state.was_live && !all);
+  if (changed) emit updated();
   if (over) emit ended();
 }
 

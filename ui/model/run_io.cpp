@@ -47,6 +47,7 @@ void RunIo::loop() {
   }
   live_ = false;
   if (!stop_) wake_();
+  client_.reset();  // here, for it may take a while when nobody answers
 }
 
 // A dead process that nobody has collected yet ("Z") is dead.
@@ -80,7 +81,7 @@ void RunIo::fail_start() {
 // Says whether there was anything to do.
 bool RunIo::read_frames() {
   bool any = false;
-  for (;;) {
+  while (!stop_) {
     {
       const std::lock_guard lock(mutex_);
       if (queued_bytes_ > kQueueBytes) break;

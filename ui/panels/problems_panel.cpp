@@ -31,7 +31,7 @@ QString advice_of(const base::Problem& problem) {
 ProblemsPanel::ProblemsPanel(Document& document, QWidget* parent) : QWidget(parent), document_(document), list_(new QTreeWidget(this)) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
-  empty_ = paragraph(Tint::dim, this, tr("No problems. Press Run."));
+  empty_ = paragraph(Tint::dim, this);
   empty_->setAlignment(Qt::AlignCenter);
   empty_->setContentsMargins(2 * kGrid, 2 * kGrid, 2 * kGrid, 2 * kGrid);
   column->addWidget(empty_);
@@ -50,27 +50,32 @@ ProblemsPanel::ProblemsPanel(Document& document, QWidget* parent) : QWidget(pare
   connect(list_, &QTreeWidget::itemActivated, this, [this](QTreeWidgetItem* item) { emit activated(item->text(where_column)); });
   connect(list_, &QTreeWidget::customContextMenuRequested, this, &ProblemsPanel::show_menu);
   connect(&document, &Document::problems_changed, this, &ProblemsPanel::refresh);
+  connect(&document, &Document::changed, this, [this] {
+    if (shown_.empty()) refresh();  // what to do next may be another thing
+  });
   refresh();
 }
 
 void ProblemsPanel::refresh() {
-  const base::Problems& problems = document_.problems();
+  shown_ = document_.shown_problems();
   list_->clear();
-  for (const base::Problem& problem : problems) {
+  for (const base::Problem& problem : shown_) {
     auto* item = new QTreeWidgetItem(list_, {QString::fromStdString(problem.where), QString::fromStdString(problem.what), advice_of(problem)});
     item->setIcon(where_column, icon("error"));
     for (int column = 0; column < list_->columnCount(); ++column) item->setToolTip(column, item->text(column));
   }
-  list_->setVisible(!problems.empty());
-  empty_->setVisible(problems.empty());
-  emit count_changed(static_cast<int>(problems.size()));
+  empty_->setText(document_.has_devices() ? tr("No problems. Press Run.")
+                                          : tr("Nothing is drawn to train on yet. Drag a device from the palette to the canvas, or press Ctrl+1 there."));
+  list_->setVisible(!shown_.empty());
+  empty_->setVisible(shown_.empty());
+  emit count_changed(static_cast<int>(shown_.size()));
 }
 
 QString ProblemsPanel::text() const {
   QStringList lines;
   const bool all = list_->selectedItems().isEmpty();
   for (int row = 0; row < list_->topLevelItemCount(); ++row)
-    if (all || list_->topLevelItem(row)->isSelected()) lines << QString::fromStdString(base::to_string(document_.problems()[static_cast<std::size_t>(row)]));
+    if (all || list_->topLevelItem(row)->isSelected()) lines << QString::fromStdString(base::to_string(shown_[static_cast<std::size_t>(row)]));
   return lines.join("\n");
 }
 

@@ -29,6 +29,7 @@ class ProblemsPanel : public QWidget {
   void copy() const;
   void show_menu(const QPoint& at);
   Document& document_;
+  base::Problems shown_;
   QTreeWidget* list_;
   QLabel* empty_;
 };

@@ -61,10 +61,12 @@ RunStateBar::RunStateBar(QWidget* parent)
   progress_->setMaximumHeight(kGrid);
   progress_->setMinimumWidth(kGrid * 8);
   progress_->setRange(0, 1000);
-  name_->setTextFormat(Qt::PlainText);
+  progress_->setMaximumWidth(kGrid * 40);
+  for (TintedLabel* label : {name_, figures_}) label->set_elided();
   row->addWidget(name_);
   row->addWidget(state_);
-  row->addWidget(progress_, 1);
+  row->addWidget(progress_);
+  row->addStretch(1);
   row->addWidget(figures_);
   clock_.start();
   hide();

@@ -45,6 +45,13 @@ topology::Topology recorded_topology(const telemetry::History& history) {
   return problems.empty() ? topology : topology::Topology();
 }
 
+std::optional<experiment::Experiment> recorded_experiment(const telemetry::History& history) {
+  const auto json = base::value_at(history.header(), "experiment.document");
+  if (!json) return {};
+  const auto read = experiment::from_json(*json);
+  return read ? std::optional(*read) : std::nullopt;
+}
+
 QStringList truths_of(const telemetry::History& history, int cores) {
   QStringList truths;
   const std::vector<Device> workers = workers_of(recorded_topology(history));

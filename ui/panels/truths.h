@@ -6,13 +6,16 @@
 #include <QStringList>
 #include <optional>
 
+#include "core/experiment/document.h"
 #include "core/telemetry/history.h"
-#include "core/topology/topology.h"
 
 namespace trainyard::ui {
 
 // The drawing that the run was started on, as its recording holds it; empty when that is not known (yet).
 topology::Topology recorded_topology(const telemetry::History& history);
+
+// The experiment as it was resolved and run; nothing when the recording does not hold it.
+std::optional<experiment::Experiment> recorded_experiment(const telemetry::History& history);
 
 // `cores`: of the machine that ran it.
 QStringList truths_of(const telemetry::History& history, int cores);

@@ -30,6 +30,7 @@ class RunsPanel : public QWidget {
   void set_live(const QStringList& directories);  // shown as running, and never deleted
   const std::vector<RunEntry>& entries() const { return entries_; }
   void rename(const QString& directory, const QString& label);
+  void ask_delete(const QString& directory);  // and, if so, move it to the trash
 
  signals:
   void ticked_changed(const QStringList& directories);
@@ -42,7 +43,6 @@ class RunsPanel : public QWidget {
   void fill(QTreeWidgetItem& item, const RunEntry& entry) const;
   void item_changed(QTreeWidgetItem* item, int column);
   void show_menu(const QPoint& at);
-  void ask_delete(const QString& directory);
   void compare();
   const RunEntry* find(const QString& directory) const;
 

@@ -51,8 +51,7 @@ void ExampleCard::build() {
   title->setWordWrap(true);
   column->addWidget(title);
   const base::Problem* missing = example_.missing ? &*example_.missing : nullptr;
-  if (!missing)
-    column->addWidget(paragraph(Tint::dim, this, QString::fromStdString(example_.experiment.notes)));
+  if (!missing) column->addWidget(paragraph(Tint::dim, this, QString::fromStdString(example_.experiment.notes)));
   else
     column->addWidget(paragraph(Tint::warning, this,
                                 tr("Its files are not there yet. %1").arg(QString::fromStdString(missing->advice.empty() ? missing->what : missing->advice))));

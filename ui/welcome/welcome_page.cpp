@@ -40,6 +40,7 @@ WelcomePage::WelcomePage(const QString& examples_directory, RecentFiles& recent,
   fill_recent();
   connect(&recent, &RecentFiles::changed, this, &WelcomePage::fill_recent);
   connect(&Theme::instance(), &Theme::changed, this, &WelcomePage::arrange);
+  connect(&Theme::instance(), &Theme::changed, this, &WelcomePage::fill_recent);
 }
 
 QWidget* WelcomePage::build_content() {
@@ -107,6 +108,7 @@ void WelcomePage::fill_recent() {
     const QFileInfo info(file);
     auto* button = new QPushButton(info.fileName() + "    " + QDir::toNativeSeparators(info.absolutePath()), this);
     button->setFlat(true);
+    button->setFont(font());
     button->setStyleSheet("QPushButton { text-align: left; padding: 4px; }");
     button->setEnabled(info.exists());
     button->setToolTip(info.exists() ? file : tr("%1 is not there any more").arg(file));

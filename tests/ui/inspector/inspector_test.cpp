@@ -270,9 +270,11 @@ TEST_F(InspectorTest, the_cost_line_follows_the_experiment) {
   EXPECT_TRUE(inspector_.cost().cost_text().contains("407 kB sent a step a rank")) << inspector_.cost().cost_text().toStdString();
   ASSERT_TRUE(settled.size() > 0 || settled.wait());
   EXPECT_TRUE(inspector_.cost().verdict_text().startsWith("As drawn: ")) << inspector_.cost().verdict_text().toStdString();
-  document_.edit("none", [](experiment::Experiment& e) { e.topology.hosts.clear(); });
+  document_.set_value("model.layers[2].units", 7);
   ASSERT_TRUE(QTest::qWaitFor([&] { return inspector_.cost().cost_text().startsWith("Not ready"); }));
   EXPECT_EQ(inspector_.cost().verdict_text(), "");
+  document_.edit("none", [](experiment::Experiment& e) { e.topology.hosts.clear(); });
+  ASSERT_TRUE(QTest::qWaitFor([&] { return inspector_.cost().cost_text().startsWith("Place a device"); }));
 }
 
 }  // namespace

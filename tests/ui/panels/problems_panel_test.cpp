@@ -14,8 +14,16 @@ namespace {
 
 class ProblemsPanelTest : public testing::Test {
  protected:
-  // Nothing drawn: no worker. And a layer list that cannot be.
+  // A device that does not work: no worker. And a layer list that cannot be.
   ProblemsPanelTest() {
+    document_.edit("draw", [](experiment::Experiment& e) {
+      topology::Device device;
+      device.name = "cpu1";
+      device.role = topology::Role::idle;
+      topology::Host& host = e.topology.hosts.emplace_back();
+      host.name = "host1";
+      host.devices.push_back(device);
+    });
     document_.set_value("model.layers[2].units", 7);
     EXPECT_TRUE(QTest::qWaitFor([&] { return document_.problems().size() == 2; })) << base::to_string(document_.problems());
   }
