@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The main job, end to end: draw a topology with mouse and keys, choose a strategy, press Run, and watch real processes train.
+#include <gmock/gmock.h>
+
+#include <QFile>
+#include <QTest>
+#include <cmath>
+
+#include "core/experiment/document.h"
+#include "tests/ui/real_window.h"
+
+namespace trainyard::ui::test {
+namespace {
+
+using session::RunState;
+using testing::ElementsAre;
+
+class DrawAndRun : public RealWindow {
+ protected:
+  const topology::Topology& drawn() { return window_->document().experiment().topology; }
+
+  // Two hosts of one device each, and a link between them.
+  void draw() {
+    press("New");
+    drag_part(PartKind::host, {300, 200});
+    drag_part(PartKind::cpu, pixel("host1"));
+    drag_part(PartKind::cpu, {700, 200});  // brings its host
+    rename("host1", "left");
+    rename("host2", "right");
+    key(Qt::Key_C);
+    drag(pixel("left", {6, 6}), pixel("right", {6, 6}));
+    key(Qt::Key_Escape);
+    key(Qt::Key_Escape);
+  }
+
+  void configure(const QString& steps) {
+    choose("strategy", "algorithm", "direct");
+    type("training", "steps", steps);
+    type("training", "batch_per_rank", "16");
+    ASSERT_TRUE(wait([&] { return window_->document().problems().empty(); })) << base::to_string(window_->document().problems());
+  }
+
+  void run() {
+    press("Run");
+    ASSERT_TRUE(wait([&] { return state() == RunState::running || points(ChartKind::loss, "train") > 0; })) << window_->errors().text().toStdString();
+  }
+
+  // What was logged: finite, each step once and in order, and none left out.
+  void expect_every_step(const PlotSeries& line, std::size_t at_least) {
+    ASSERT_GE(line.points.size(), at_least);
+    for (std::size_t i = 0; i < line.points.size(); ++i) {
+      ASSERT_EQ(line.points.at(i).step, static_cast<double>(i)) << line.id.toStdString();
+      ASSERT_TRUE(std::isfinite(line.points.value(i))) << line.id.toStdString();
+    }
+  }
+};
+
+TEST_F(DrawAndRun, a_topology_is_drawn_run_paused_stepped_resumed_and_stopped) {
+  draw();
+  ASSERT_EQ(drawn().hosts.size(), 2u);
+  EXPECT_EQ(drawn().hosts[0].name, "left");
+  EXPECT_EQ(drawn().hosts[1].devices.size(), 1u);
+  ASSERT_EQ(drawn().links.size(), 1u);
+  configure("100000");
+  EXPECT_EQ(window_->document().experiment().strategy.algorithm, collective::Algorithm::direct);
+  run();
+
+  ASSERT_TRUE(wait([&] { return points(ChartKind::loss, "train") > 20 && points(ChartKind::rank_bytes, "received1") > 2; }));
+  expect_every_step(*series(ChartKind::loss, "train"), 20);
+  for (const char* id : {"sent0", "sent1", "received0", "received1"}) {
+    const PlotSeries* bytes = series(ChartKind::rank_bytes, id);
+    ASSERT_TRUE(bytes) << id;
+    EXPECT_GT(bytes->points.value(bytes->points.size() - 1), 0) << id;
+  }
+  EXPECT_TRUE(series(ChartKind::link_bytes, "0to1") && series(ChartKind::link_bytes, "1to0"));
+  EXPECT_TRUE(series(ChartKind::gradient_norm, "local1") && series(ChartKind::gradient_norm, "reduced0"));
+
+  ASSERT_TRUE(wait([&] { return window_->controls().pause_action().isEnabled(); }));
+  press(window_->controls().pause_action());
+  ASSERT_TRUE(wait([&] { return state() == RunState::paused; }));
+  const std::int64_t paused = step();
+  ASSERT_TRUE(wait([&] { return points(ChartKind::loss, "train") == static_cast<std::size_t>(paused); })) << "all of it is on the charts";
+  for (int once = 1; once <= 3; ++once) {
+    press(window_->controls().step_action());
+    ASSERT_TRUE(wait([&] { return state() == RunState::paused && step() == paused + once; }));
+    ASSERT_TRUE(wait([&] { return points(ChartKind::loss, "train") == static_cast<std::size_t>(paused + once); }));
+  }
+  press(window_->controls().pause_action());  // which now resumes
+  ASSERT_TRUE(wait([&] { return step() > paused + 20; }));
+  press(window_->controls().stop_action());
+  ASSERT_TRUE(wait([&] { return !window_->runs().live(); }));
+  EXPECT_FALSE(window_->runs().current()->history().result().is_null());
+  expect_every_step(*series(ChartKind::loss, "train"), static_cast<std::size_t>(paused) + 20);
+  EXPECT_TRUE(window_->controls().run_action().isEnabled());
+}
+
+TEST_F(DrawAndRun, undo_goes_to_the_start_and_back_while_a_run_goes_on_untouched) {
+  draw();
+  configure("100000");
+  file_ = directory_.filePath("drawn.json");
+  press("Save");
+  ASSERT_FALSE(window_->isWindowModified());
+  run();
+  const experiment::Experiment whole = window_->document().experiment();
+  QUndoStack& undo = window_->document().undo_stack();
+  const int edits = undo.count();
+  EXPECT_GE(edits, 8);
+  for (int i = 0; i < edits; ++i) press("Undo");
+  EXPECT_EQ(window_->document().experiment(), experiment::Experiment{});
+  EXPECT_TRUE(window_->isWindowModified());
+  const std::int64_t before = window_->runs().current()->status() ? step() : 0;
+  ASSERT_TRUE(wait([&] { return state() == RunState::running && step() > before; })) << "the run is not the document's";
+  for (int i = 0; i < edits; ++i) press("Redo");
+  EXPECT_EQ(window_->document().experiment(), whole);
+  EXPECT_FALSE(window_->isWindowModified()) << "back at what was saved";
+}
+
+TEST_F(DrawAndRun, what_was_drawn_is_saved_opens_the_same_and_its_finished_run_too) {
+  draw();
+  configure("60");
+  file_ = directory_.filePath("drawn.json");
+  QTest::keyClick(window_.get(), Qt::Key_S, Qt::ControlModifier);
+  const experiment::Experiment saved = window_->document().experiment();
+  EXPECT_EQ(experiment::load(file_.toStdString()).value(), saved);
+  run();
+  ASSERT_TRUE(wait([&] { return !window_->runs().live(); }));
+  const ui::Run& ran = *window_->runs().current();
+  ASSERT_EQ(ran.history().result().value("status", ""), "completed") << window_->errors().text().toStdString();
+  expect_every_step(*series(ChartKind::loss, "train"), 60);
+  EXPECT_EQ(points(ChartKind::loss, "train"), 60u);
+  EXPECT_GE(points(ChartKind::accuracy, "held_out"), 1u);
+
+  const auto first = std::move(window_);  // keeps its charts, to compare
+  const QString directory = ran.directory();
+  window_ = make_window();
+  ASSERT_TRUE(window_->open(directory));
+  ASSERT_TRUE(wait([&] { return window_->runs().current()->complete(); }));
+  for (const ChartKind kind : kChartKinds) {
+    const auto &before = first->charts().plot(kind).model().series(), &after = window_->charts().plot(kind).model().series();
+    ASSERT_EQ(before.size(), after.size()) << chart_title(kind).name;
+    for (std::size_t line = 0; line < before.size(); ++line) {
+      EXPECT_EQ(before[line]->id, after[line]->id);
+      ASSERT_EQ(before[line]->points.size(), after[line]->points.size()) << chart_title(kind).name << before[line]->id.toStdString();
+      for (std::size_t i = 0; i < before[line]->points.size(); ++i) ASSERT_EQ(before[line]->points.value(i), after[line]->points.value(i));
+    }
+  }
+  EXPECT_TRUE(wait([&] { return all_names(drawn()) == all_names(saved.topology); })) << "the run brings its drawing";
+  EXPECT_FALSE(window_->isWindowModified());
+  EXPECT_TRUE(window_->files().open(file_));
+  EXPECT_EQ(window_->document().experiment(), saved);
+}
+
+TEST_F(DrawAndRun, freezing_the_charts_stops_neither_training_nor_recording) {
+  draw();
+  configure("100000");
+  run();
+  ASSERT_TRUE(wait([&] { return points(ChartKind::loss, "train") > 10; }));
+  press(*window_->charts().freeze_action());
+  const PlotView& loss = window_->charts().plot(ChartKind::loss);
+  const double shown = loss.shown().x.high;
+  const std::size_t logged = points(ChartKind::loss, "train");
+  ASSERT_TRUE(wait([&] { return points(ChartKind::loss, "train") > logged + 100; }));
+  EXPECT_EQ(loss.shown().x.high, shown);
+  EXPECT_TRUE(loss.badges().join(" ").contains("frozen"));
+  press(*window_->charts().freeze_action());
+  ASSERT_TRUE(wait([&] { return loss.shown().x.high > static_cast<double>(logged); }));
+}
+
+TEST_F(DrawAndRun, closing_while_training_asks_and_stop_closes_when_it_has_ended) {
+  draw();
+  configure("100000");
+  run();
+  ASSERT_TRUE(wait([&] { return state() == RunState::running; }));
+  EXPECT_FALSE(window_->close());
+  EXPECT_EQ(asked_, 1);
+  EXPECT_TRUE(window_->runs().live());
+  closing_ = LiveRunAnswer::stop;
+  EXPECT_FALSE(window_->close()) << "not before it has ended";
+  ASSERT_TRUE(wait([&] { return !window_->isVisible(); }));
+  EXPECT_FALSE(window_->runs().live());
+}
+
+}  // namespace
+}  // namespace trainyard::ui::test
