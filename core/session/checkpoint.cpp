@@ -20,10 +20,10 @@ using base::ProblemCode;
 using base::Result;
 using compute::Tensor;
 
-constexpr const char* manifest_name = "manifest.json";
-constexpr std::string_view step_prefix = "step-", model_prefix = "model-", unfinished_manifest = "manifest.json.new-";
-constexpr std::size_t most_manifest_bytes = std::size_t{1} << 16;
-constexpr std::int64_t most_header_bytes = std::int64_t{32} << 20;
+constexpr const char* kManifestName = "manifest.json";
+constexpr std::string_view kStepPrefix = "step-", kModelPrefix = "model-", kUnfinishedManifest = "manifest.json.new-";
+constexpr std::size_t kMostManifestBytes = std::size_t{1} << 16;
+constexpr std::int64_t kMostHeaderBytes = std::int64_t{32} << 20;
 
 Problem damaged(const fs::path& path, std::string what) {
   return {ProblemCode::bad_input, path.string(), std::move(what), "a whole checkpoint", "Use another checkpoint; this one is damaged."};
@@ -32,17 +32,17 @@ Problem damaged(const fs::path& path, std::string what) {
 Problem other_model(const fs::path& path, std::string what) { return {ProblemCode::refused, path.string(), std::move(what), "a checkpoint of this model", ""}; }
 
 // The name holds the content's hash, so that a new file never takes the place of one that a manifest still names.
-std::string model_name(const std::string& xxh64) { return std::string(model_prefix) + xxh64 + ".safetensors"; }
+std::string model_name(const std::string& xxh64) { return std::string(kModelPrefix) + xxh64 + ".safetensors"; }
 
-fs::path step_path(const fs::path& directory, std::int64_t step) { return directory / (std::string(step_prefix) + std::to_string(step)); }
+fs::path step_path(const fs::path& directory, std::int64_t step) { return directory / (std::string(kStepPrefix) + std::to_string(step)); }
 
 // N of a path .../step-N; nothing where it is none.
 std::optional<std::int64_t> step_of(const fs::path& path) {
   const std::string name = path.filename();
-  if (!name.starts_with(step_prefix)) return std::nullopt;
+  if (!name.starts_with(kStepPrefix)) return std::nullopt;
   std::int64_t step = -1;
   const char* const end = name.data() + name.size();
-  const auto parsed = std::from_chars(name.data() + step_prefix.size(), end, step);
+  const auto parsed = std::from_chars(name.data() + kStepPrefix.size(), end, step);
   const bool whole = parsed.ec == std::errc{} && parsed.ptr == end && step >= 0 && step_path(path.parent_path(), step) == path;
   return whole ? std::optional(step) : std::nullopt;
 }
@@ -108,7 +108,7 @@ Result<CheckpointManifest> parse_manifest(const std::string& text, const fs::pat
 }
 
 Result<CheckpointManifest> read_manifest(const fs::path& path) {
-  return base::read_file(path, most_manifest_bytes).and_then([&](const std::string& text) { return parse_manifest(text, path); });
+  return base::read_file(path, kMostManifestBytes).and_then([&](const std::string& text) { return parse_manifest(text, path); });
 }
 
 Result<std::string> read_model_file(const fs::path& path, const CheckpointFile& file) {
@@ -162,20 +162,20 @@ void tidy(const fs::path& checkpoint, const std::string& kept) {
   std::vector<fs::path> old;
   for (fs::directory_iterator at(checkpoint, error), end; !error && at != end; at.increment(error)) {
     const std::string name = at->path().filename();
-    if (name != kept && (name.starts_with(model_prefix) || name.starts_with(unfinished_manifest))) old.push_back(at->path());
+    if (name != kept && (name.starts_with(kModelPrefix) || name.starts_with(kUnfinishedManifest))) old.push_back(at->path());
   }
   for (const fs::path& path : old) fs::remove(path, error);
 }
 
 bool is_whole(const fs::path& checkpoint) {
-  const auto manifest = read_manifest(checkpoint / manifest_name);
+  const auto manifest = read_manifest(checkpoint / kManifestName);
   return manifest && read_model_file(checkpoint / manifest->files.front().name, manifest->files.front());
 }
 
 // The manifest goes first: what a killed process leaves of an old checkpoint must not look like one.
 void remove_checkpoint(const fs::path& checkpoint) {
   std::error_code error;
-  fs::remove(checkpoint / manifest_name, error);
+  fs::remove(checkpoint / kManifestName, error);
   fs::remove_all(checkpoint, error);
 }
 
@@ -194,19 +194,19 @@ Result<void> write_one(const fs::path& checkpoint, const CheckpointInfo& info, c
   const std::string hash = base::hex(base::xxh64(content));
   const CheckpointFile file{model_name(hash), hash, static_cast<std::int64_t>(content.size())};
   const std::string manifest = text_of(manifest_of(info, file));
-  if (const auto ok = parse_manifest(manifest, checkpoint / manifest_name); !ok) return base::fail(ok.error());
+  if (const auto ok = parse_manifest(manifest, checkpoint / kManifestName); !ok) return base::fail(ok.error());
   if (auto ok = make_directory(checkpoint); !ok) return ok;
   if (auto ok = write_model_file(checkpoint / file.name, content, file); !ok) return ok;
-  if (auto ok = write_manifest(checkpoint / manifest_name, manifest); !ok) return ok;
+  if (auto ok = write_manifest(checkpoint / kManifestName, manifest); !ok) return ok;
   tidy(checkpoint, file.name);
   return {};
 }
 
 Result<CheckpointInfo> read_one(const fs::path& checkpoint, const model::Model& model, const Tensor& parameters) {
-  const auto manifest = read_manifest(checkpoint / manifest_name);
+  const auto manifest = read_manifest(checkpoint / kManifestName);
   if (!manifest) return base::fail(manifest.error());
   const fs::path path = checkpoint / manifest->files.front().name;
-  if (manifest->files.front().bytes > parameters.bytes() + most_header_bytes) return base::fail(other_model(path, "holds more than the model"));
+  if (manifest->files.front().bytes > parameters.bytes() + kMostHeaderBytes) return base::fail(other_model(path, "holds more than the model"));
   const auto content = read_model_file(path, manifest->files.front());
   if (!content) return base::fail(content.error());
   const auto tensors = read_safetensors(*content, path.string());

@@ -26,6 +26,7 @@ class Coordination {
   void tick();
   void receive_all();
   void look_at_processes(std::int64_t now);
+  void look_at_reports(std::int64_t now);
   void look_at_interrupts();
   void look_for_disagreement(std::int64_t now);
   void look_for_life(std::int64_t now);
@@ -80,6 +81,8 @@ class Coordination {
   Horizon last_grant_;
   RunState state_ = RunState::starting;
   std::optional<base::Problem> problem_;
+  std::optional<base::Problem> reported_;  // the first failure that a rank told of
+  Settling reported_since_;
   bool ended_ = false, cancelling_ = false, recording_failed_ = false;
   std::int64_t strangers_ = 0;
   std::int64_t begun_ns_ = 0, disagreed_ns_ = 0, flushed_ns_ = 0, observed_ns_ = 0, spoke_ns_ = 0, kill_ns_ = 0;

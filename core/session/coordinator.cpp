@@ -25,8 +25,6 @@ constexpr std::int64_t kStartLimit = 60 * kSecond;
 constexpr std::int64_t kTableTime = kSecond;     // for the other ranks to say what they have, once one has something else
 constexpr std::int64_t kEndLimit = 5 * kSecond;  // for ranks to leave once they have finished
 constexpr std::int64_t kAbortLimit = kSecond;    // for ranks to leave once told to
-constexpr int kSettleLooks = 20;
-constexpr std::int64_t kSettleTime = 3 * kSecond / 10;  // a rank's own last word may still be on its way
 
 Problem cancelled() { return {ProblemCode::cancelled, "", "the run was cancelled", "", ""}; }
 
@@ -45,6 +43,7 @@ void Coordination::tick() {
   receive_all();
   const std::int64_t now = base::now_nanoseconds();
   look_at_processes(now);
+  look_at_reports(now);
   look_at_interrupts();
   look_for_disagreement(now);
   if (!ended_ && state_ == RunState::starting && now - begun_ns_ > kStartLimit) end(RunState::failed, not_started(seats_, base::seconds(kStartLimit)));
@@ -69,13 +68,16 @@ void Coordination::look_at_processes(std::int64_t now) {
     if (seat.reported_end || !seat.handle) continue;
     const auto how = seat.handle->ended();
     if (!how || seat.finished) continue;
-    if (seat.ended_ns == 0) seat.ended_ns = now;
-    // What it said before it left may still be on its way: that says more than its exit status. Time alone does not tell: on a
-    // busy machine this process may not have read what has long come.
-    if (!seat.handle->killed() && (++seat.looks_after_end < kSettleLooks || now - seat.ended_ns < kSettleTime)) continue;
+    // What it said before it left says more than its exit status.
+    if (!seat.handle->killed() && !seat.end.over(now)) continue;
     seat.reported_end = true;
     if (!ended_) end(RunState::failed, watch_.died(seat.identity.rank, *how));
   }
+}
+
+// A rank may have seen that a peer is gone before its death can be seen here; the death is the better explanation.
+void Coordination::look_at_reports(std::int64_t now) {
+  if (reported_ && !ended_ && reported_since_.over(now)) end(RunState::failed, *reported_);
 }
 
 void Coordination::look_at_interrupts() {

@@ -96,8 +96,7 @@ void Coordination::take(const PeerId& from, const Failed& failed) {
   seat->reported_end = true;
   if (problem_ && failed.problem == *problem_) return;  // it only repeats what it was told
   say("error", base::to_string(failed.problem), failed.rank);
-  look_at_processes(base::now_nanoseconds());  // a peer's death is the better explanation
-  if (!ended_) end(RunState::failed, failed.problem);
+  if (!reported_) reported_ = failed.problem;
 }
 
 void Coordination::take(const PeerId& from, const Finished& finished) {

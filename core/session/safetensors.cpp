@@ -17,9 +17,9 @@ using compute::Shape;
 
 static_assert(std::endian::native == std::endian::little, "tensors are written as they lie in memory");
 
-constexpr std::size_t length_bytes = 8;
-constexpr std::size_t most_header_bytes = std::size_t{16} << 20;
-constexpr const char* metadata = "__metadata__";
+constexpr std::size_t kLengthBytes = 8;
+constexpr std::size_t kMostHeaderBytes = std::size_t{16} << 20;
+constexpr const char* kMetadata = "__metadata__";
 
 struct Entry {
   NamedTensor tensor;
@@ -89,7 +89,7 @@ bool is_metadata(const Json& value) {
 Result<std::vector<Entry>> read_entries(const Json& header, std::string_view data, const std::string& where) {
   std::vector<Entry> entries;
   for (const auto& [name, value] : header.items()) {
-    if (name == metadata && is_metadata(value)) continue;
+    if (name == kMetadata && is_metadata(value)) continue;
     auto entry = read_entry(name, value, data, where);
     if (!entry) return base::fail(entry.error());
     entries.push_back(std::move(*entry));
@@ -122,7 +122,7 @@ std::string write_safetensors(std::span<const NamedTensor> tensors) {
     at = end;
   }
   std::string text = header.dump();
-  text.resize((text.size() + length_bytes - 1) / length_bytes * length_bytes, ' ');  // so that the data is aligned
+  text.resize((text.size() + kLengthBytes - 1) / kLengthBytes * kLengthBytes, ' ');  // so that the data is aligned
   const std::uint64_t length = text.size();
   std::string file(reinterpret_cast<const char*>(&length), sizeof length);
   file.reserve(sizeof length + text.size() + at);
@@ -133,10 +133,10 @@ std::string write_safetensors(std::span<const NamedTensor> tensors) {
 
 Result<std::vector<NamedTensor>> read_safetensors(std::string_view file, const std::string& where) {
   std::uint64_t length = 0;
-  if (file.size() < length_bytes) return base::fail(bad(where, "is shorter than 8 bytes"));
-  std::memcpy(&length, file.data(), length_bytes);
-  file.remove_prefix(length_bytes);
-  if (length > file.size() || length > most_header_bytes) return base::fail(bad(where, "claims a header of " + std::to_string(length) + " bytes"));
+  if (file.size() < kLengthBytes) return base::fail(bad(where, "is shorter than 8 bytes"));
+  std::memcpy(&length, file.data(), kLengthBytes);
+  file.remove_prefix(kLengthBytes);
+  if (length > file.size() || length > kMostHeaderBytes) return base::fail(bad(where, "claims a header of " + std::to_string(length) + " bytes"));
   const std::string_view text = file.substr(0, length), data = file.substr(length);
   if (!text.starts_with('{')) return base::fail(bad(where, "has a header that is no JSON object"));
   return base::parse_json(text, where + ", header")

@@ -11,6 +11,22 @@
 
 namespace trainyard::session {
 
+// A moment for what is still on its way, counted from the first question. Time alone does not tell that it is over: on a busy
+// machine this process may not have read what has long come.
+class Settling {
+ public:
+  bool over(std::int64_t now_ns) {
+    if (since_ns_ == 0) since_ns_ = now_ns;
+    return ++looks_ > kLooks && now_ns - since_ns_ > kNanoseconds;
+  }
+
+ private:
+  static constexpr int kLooks = 20;
+  static constexpr std::int64_t kNanoseconds = 300'000'000;
+  std::int64_t since_ns_ = 0;
+  int looks_ = 0;
+};
+
 struct RankSeat {
   RankIdentity identity;
   std::string name;  // "rank 2 (cpu2 on alpha)"
@@ -20,8 +36,7 @@ struct RankSeat {
   std::int64_t process = 0;
   std::uint64_t dropped_events = 0;
   bool planned = false, reported_end = false;
-  std::int64_t ended_ns = 0;  // when its end was seen
-  int looks_after_end = 0;    // times that was asked what has come since
+  Settling end;  // since its end was seen
   std::optional<Finished> finished;
 };
 using Seats = std::vector<RankSeat>;

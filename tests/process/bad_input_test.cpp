@@ -103,6 +103,8 @@ std::vector<Bad> documents() {
       {"a_directory", [](const Scratch& scratch) { return Arguments{(scratch / "").string()}; }, {"trainyard-cli-"}},
       {"empty", text(""), {"e.json", "not JSON at line 1, column 1"}},
       {"syntax_error", text("{\"version\": 1,\n  \"name\" \"x\"}"), {"e.json", "not JSON at line 2"}},
+      {"no_object", text("[1, 2]"), {"e.json"}},
+      {"nested_without_end", text(std::string(200'000, '[')), {"e.json"}},
       {"unknown_key", edited([](Json& e) { e["training"]["learning_rate"] = 0.1; }), {"e.json", "training.learning_rate", "unknown key"}},
       {"wrong_type",
        edited([](Json& e) { e["training"]["batch_per_rank"] = "many"; }),
@@ -131,6 +133,18 @@ std::vector<Bad> meanings() {
          e["topology"]["links"] = Json::array({{{"from", "host0"}, {"to", "host0"}}});
        }),
        {"topology.links[0]"}},
+      {"links_in_a_circle_that_reach_nobody",
+       edited([](Json& e) {
+         Json island = e["topology"]["hosts"][0];
+         island["name"] = "island";
+         island["devices"] = Json::array({island["devices"][0]});
+         island["devices"][0]["name"] = "cpu9";
+         e["topology"]["hosts"].push_back(island);
+         for (const char* name : {"sw0", "sw1", "sw2"}) e["topology"]["switches"].push_back({{"name", name}});
+         for (const auto& [from, to] : {std::pair("sw0", "sw1"), std::pair("sw1", "sw2"), std::pair("sw2", "sw0"), std::pair("host0", "sw0")})
+           e["topology"]["links"].push_back({{"from", from}, {"to", to}});
+       }),
+       {"no route", "cpu9"}},
       {"duplicate_names", edited([](Json& e) { e["topology"]["hosts"][0]["devices"][1]["name"] = "cpu0"; }), {"topology.hosts[0].devices[1].name", "cpu0"}},
       {"unreachable_device",
        edited([](Json& e) {
@@ -166,9 +180,11 @@ std::vector<Bad> files() {
       {"lying_header", on_idx("images", idx({2'000'000'000, 4'000'000'000, 4'000'000'000}, "x"), kThreeLabels), {"data.images"}},
       {"too_few_labels", on_idx("images", kThreeImages, idx({2}, std::string("\0\1", 2))), {"data.labels", "2"}},
       {"truncated_gzip", on_idx("images.gz", gzip(kThreeImages).substr(0, 20), kThreeLabels), {"data.images", "images.gz"}},
+      {"empty_gzip", on_idx("images.gz", "", kThreeLabels), {"data.images", "images.gz"}},
       {"garbage_gzip", on_idx("images.gz", "\x1f\x8b" + std::string(40, '\x55'), kThreeLabels), {"data.images", "images.gz"}},
       {"lying_gzip", on_idx("images.gz", lying, kThreeLabels), {"images.gz", "gzip"}, true},
       {"empty_csv", on_csv(""), {"data.file", "table.csv"}},
+      {"truncated_csv", on_csv("a,b,kind\n1,2,x\n3,4,y\n5,\"6"), {"data.file", "line 4"}},
       {"ragged_csv", on_csv("a,b,kind\n1,2,x\n3,y\n5,6,x\n"), {"data.file", "line 3"}},
       {"text_in_csv", on_csv("a,b,kind\n1,2,x\n3,four,y\n5,6,x\n"), {"data.file", "line 3", "four"}},
       {"csv_without_the_column", on_csv("a,b,c\n1,2,x\n3,4,y\n5,6,x\n"), {"table.csv, line 1", "kind"}},
@@ -191,6 +207,22 @@ TEST_P(BadInput, is_refused_in_words) {
   if (GetParam().found_by_rank) return;
   EXPECT_FALSE(result["problems"].empty());
   EXPECT_FALSE(std::filesystem::exists(home.runs()));
+}
+
+// Not every circle is bad: cables may be laid in a ring.
+TEST(GoodInput, may_have_switches_in_a_ring) {
+  const Home home;
+  const Ran ran = cli({"validate", edited([](Json& e) {
+                         Json second = e["topology"]["hosts"][0];
+                         second["name"] = "host1";
+                         for (int d = 0; d < 4; ++d) second["devices"][d]["name"] = "gpu" + std::to_string(d);
+                         e["topology"]["hosts"].push_back(second);
+                         for (const char* name : {"sw0", "sw1", "sw2"}) e["topology"]["switches"].push_back({{"name", name}});
+                         for (const auto& [from, to] :
+                              {std::pair("sw0", "sw1"), std::pair("sw1", "sw2"), std::pair("sw2", "sw0"), std::pair("host0", "sw0"), std::pair("host1", "sw1")})
+                           e["topology"]["links"].push_back({{"from", from}, {"to", to}});
+                       })(home.scratch())[0]});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
 }
 
 std::string name_of(const testing::TestParamInfo<Bad>& row) { return row.param.name; }
