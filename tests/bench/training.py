@@ -15,16 +15,16 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-CLI = ROOT / "build/release/bin/trainyard-cli"
 EXAMPLES = ROOT / "resources/experiments"
 PEER = ROOT / "tests/bench/peers/torch_mlp_step.py"
 STUDENT_95 = {5: 2.776, 10: 2.262, 20: 2.093, 30: 2.045}  # by the number of pairs
+BIN = ROOT / "build/release/bin"
 LAYERS = [{"kind": "linear", "units": 512}, {"kind": "relu"}, {"kind": "linear", "units": 512}, {"kind": "relu"}, {"kind": "linear"}]
 BIG_MLP = "model.layers=" + json.dumps(LAYERS)
 
 
 def run(example, *settings):
-    command = [CLI, "run", EXAMPLES / example, "--json"]
+    command = [BIN / "trainyard-cli", "run", EXAMPLES / example, "--json"]
     for setting in settings:
         command += ["--set", setting]
     with tempfile.TemporaryDirectory() as home:
@@ -87,11 +87,14 @@ def mnist(directory):
 
 
 def main():
+    global BIN
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--pairs", type=int, default=30, choices=STUDENT_95, help="of the telemetry figure")
+    parser.add_argument("--bin", type=pathlib.Path, default=BIN, help="where trainyard-cli is")
     parser.add_argument("--mnist", type=pathlib.Path, default=pathlib.Path(os.environ.get("TRAINYARD_TEST_DATA", ROOT.parent / "shared/data")) / "mnist")
     arguments = parser.parse_args()
+    BIN = arguments.bin
     print(f"{'figure':44} {'Trainyard':>12} {'PyTorch':>12}")
     compare("MLP 784-512-512-10, batch 128, 1 rank", lambda: our_step(1), lambda: torch_step(1), arguments.repeat, 4.3 / 4.6)
     compare("the same, 2 ranks of 128 (DDP over Gloo)", lambda: our_step(2), lambda: torch_step(2), arguments.repeat, 5.0 / 9.5)
