@@ -16,7 +16,7 @@ fs::path if_there(const fs::path& directory) {
 // A build lies in build/PRESET/bin of its source tree.
 fs::path in_source_tree(fs::path at) {
   for (; at.has_relative_path(); at = at.parent_path())
-    if (const fs::path found = if_there(at / "resources" / "experiments"); !found.empty()) return found;
+    if (fs::path found = if_there(at / "resources" / "experiments"); !found.empty()) return found;
   return {};
 }
 
@@ -32,7 +32,7 @@ fs::path examples_directory() {
   if (const char* resources = std::getenv("TRAINYARD_RESOURCES"); resources != nullptr && *resources != '\0')
     return if_there(fs::path(resources) / "experiments");
   const fs::path programs = program_directory();
-  if (const fs::path installed = if_there(programs.parent_path() / "share" / "trainyard" / "experiments"); !installed.empty()) return installed;
+  if (fs::path installed = if_there(programs.parent_path() / "share" / "trainyard" / "experiments"); !installed.empty()) return installed;
   return in_source_tree(programs);
 }
 

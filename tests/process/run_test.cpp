@@ -142,6 +142,28 @@ TEST(Run, the_checkpoint_is_of_the_last_step) {
   EXPECT_GT(distance(trained_weights(result), std::vector<double>(235'146, 1.0)), 0.0);
 }
 
+TEST(Run, ranks_of_several_cores_do_not_spin_and_what_a_person_set_holds) {
+  const Home home;
+  Json e = Json::parse(read(kFour));
+  e["topology"]["hosts"][0]["devices"][1]["cores"] = 2;
+  const std::string mixed = home.scratch().write("mixed.json", e.dump());
+  const auto policies = [&](const std::string& before) {
+    RunProgram run(home, endless_run(mixed), before);
+    EXPECT_TRUE(run.wait_for_step(1));
+    std::vector<std::string> found;
+    for (const RankProcess& rank : run.ranks()) {
+      const std::string environment = read("/proc/" + std::to_string(rank.pid) + "/environ");
+      const std::size_t at = environment.find("OMP_WAIT_POLICY=");
+      found.emplace_back(at == std::string::npos ? "" : environment.substr(at + 16).c_str());
+    }
+    run.signal(SIGINT);
+    EXPECT_EQ(run.wait().exit_code, 130);
+    return found;
+  };
+  EXPECT_EQ(policies("unset OMP_WAIT_POLICY;"), (std::vector<std::string>{"", "passive", "", ""}));
+  EXPECT_EQ(policies("export OMP_WAIT_POLICY=active;"), (std::vector<std::string>(4, "active")));
+}
+
 TEST(Run, prints_lines_for_people_without_json) {
   const Home home;
   auto arguments = short_run(kOne, 5);
