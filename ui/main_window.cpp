@@ -155,6 +155,7 @@ void MainWindow::run_updated() {
 }
 
 void MainWindow::run_ended() {
+  canvas_->clear_overlay();
   show_live_state();
   runs_panel_->set_live({});
   runs_panel_->refresh();
@@ -189,7 +190,7 @@ void MainWindow::show_live_state() {
   if (drawing_wanted_ && history.ranks() > 0) show_drawing_of_run();
   if (!overlay_ && history.ranks() > 0) overlay_.emplace(recorded_topology(history));
   const session::Status* status = run->status() ? &*run->status() : nullptr;
-  if (overlay_ && status && drawing_fits_) canvas_->set_overlay(overlay_->overlay(history, status, run->live() && status->state == session::RunState::running));
+  if (overlay_ && status && drawing_fits_ && run->live()) canvas_->set_overlay(overlay_->overlay(history, status, status->state == session::RunState::running));
   QStringList truths;
   for (const Run* shown : runs_.shown())
     for (const QString& truth : truths_of(shown->history(), cores_of_this_machine()))

@@ -137,8 +137,14 @@ void MainWindow::fit_toolbar() {
   };
   QAction *run = &controls_.run_action(), *pause = &controls_.pause_action(), *step = &controls_.step_action(), *stop = &controls_.stop_action();
   show_words({run, pause, step, stop, charts_->freeze_action()}, Qt::ToolButtonTextBesideIcon);
+  auto* steady = qobject_cast<QToolButton*>(bar->widgetForAction(pause));  // its words change, and what is beside it must not move
+  const auto words = [&](const QString& text) { return steady->fontMetrics().horizontalAdvance(text); };
+  steady->setMinimumWidth(0);
+  steady->setMinimumWidth(steady->sizeHint().width() + std::max(0, words(tr("Resume training")) - words(QString(pause->text()).remove('&'))));
   if (bar->sizeHint().width() > width()) show_words({charts_->freeze_action(), step}, Qt::ToolButtonIconOnly);
-  if (bar->sizeHint().width() > width()) show_words({pause, stop}, Qt::ToolButtonIconOnly);
+  if (bar->sizeHint().width() <= width()) return;
+  steady->setMinimumWidth(0);
+  show_words({pause, stop}, Qt::ToolButtonIconOnly);
 }
 
 void MainWindow::connect_document() {

@@ -80,15 +80,9 @@ void Workspace::set_perspective(Perspective perspective) {
   for (const char* name : {"palette", "drawing"}) dock(name).setVisible(build);
   dock("inspector").setVisible(!compare);
   dock("inspector").raise();
-  raise(build ? "problems" : compare ? "runs" : "charts");
-  if (compare) {  // side by side: the list, and the charts it fills
-    window_.splitDockWidget(&dock("runs"), &dock("charts"), Qt::Horizontal);
-    raise("charts");
-    window_.resizeDocks({&dock("runs"), &dock("charts")}, {width * 2 / 5, width * 3 / 5}, Qt::Horizontal);
-  } else {
-    window_.tabifyDockWidget(&dock("runs"), &dock("charts"));
-    raise(build ? "problems" : "charts");
-  }
+  lay_out_bottom(compare);
+  raise(compare ? "runs" : build ? "problems" : "charts");
+  if (compare) window_.resizeDocks({&dock("runs"), &dock("charts")}, {width * 2 / 5, width * 3 / 5}, Qt::Horizontal);
   window_.resizeDocks({&dock("charts")}, {height * (build ? 30 : compare ? 65 : 50) / 100}, Qt::Vertical);
 }
 
@@ -101,22 +95,39 @@ void Workspace::reset() {
 
 void Workspace::lay_out() {
   const int width = Theme::instance().pixels(360), narrow = Theme::instance().pixels(208);
-  QDockWidget* first_bottom = nullptr;
   for (const QString& name : order_) {
-    QDockWidget& one = dock(name);
-    const auto area = static_cast<Area>(one.property("area").toInt());
-    one.setFloating(false);
-    window_.removeDockWidget(&one);
-    window_.addDockWidget(area_of(area), &one);
-    one.show();
-    if (area != Area::bottom) continue;
-    if (first_bottom) window_.tabifyDockWidget(first_bottom, &one);
-    else first_bottom = &one;
+    if (area(name) == Area::bottom) continue;
+    put(name, Qt::Vertical);
+    dock(name).show();
   }
+  lay_out_bottom(false);
   raise("charts");
   window_.resizeDocks({&dock("palette"), &dock("inspector")}, {narrow, width}, Qt::Horizontal);
   window_.resizeDocks({&dock("charts")}, {window_.height() * 42 / 100}, Qt::Vertical);
   window_.resizeDocks({&dock("palette"), &dock("drawing")}, {3, 2}, Qt::Vertical);
+}
+
+Workspace::Area Workspace::area(const QString& name) const { return static_cast<Area>(dock(name).property("area").toInt()); }
+
+// Where it belongs, beside what is there already.
+void Workspace::put(const QString& name, Qt::Orientation orientation) {
+  QDockWidget& one = dock(name);
+  one.setFloating(false);
+  window_.removeDockWidget(&one);
+  window_.addDockWidget(area_of(area(name)), &one, orientation);
+}
+
+// Tabs in their order; the charts stand apart from the others when runs are compared, for the list of runs fills them.
+void Workspace::lay_out_bottom(bool charts_apart) {
+  QDockWidget* first = nullptr;
+  for (const QString& name : order_) {
+    if (area(name) != Area::bottom || (charts_apart && name == "charts")) continue;
+    put(name, Qt::Horizontal);
+    dock(name).show();
+    if (first) window_.tabifyDockWidget(first, &dock(name));
+    else first = &dock(name);
+  }
+  if (charts_apart) put("charts", Qt::Horizontal), dock("charts").show();
 }
 
 void Workspace::restore() {

@@ -40,6 +40,9 @@ class Workspace : public QObject {
  private:
   void make_perspectives();
   void lay_out();
+  void lay_out_bottom(bool charts_apart);
+  void put(const QString& name, Qt::Orientation orientation);
+  Area area(const QString& name) const;
   QMainWindow& window_;
   QSettings& settings_;
   std::map<QString, QDockWidget*> docks_;

@@ -5,9 +5,11 @@
 #include <QFile>
 #include <QTest>
 #include <cmath>
+#include <cstdio>
 
 #include "core/experiment/document.h"
 #include "tests/ui/real_window.h"
+#include "tests/ui/stall_meter.h"
 
 namespace trainyard::ui::test {
 namespace {
@@ -164,6 +166,51 @@ TEST_F(DrawAndRun, freezing_the_charts_stops_neither_training_nor_recording) {
   EXPECT_TRUE(loss.badges().join(" ").contains("frozen"));
   press(*window_->charts().freeze_action());
   ASSERT_TRUE(wait([&] { return loss.shown().x.high > static_cast<double>(logged); }));
+}
+
+TEST_F(DrawAndRun, nothing_blocks_the_window_while_a_run_is_live) {
+  ASSERT_TRUE(window_->open(TRAINYARD_SOURCE_DIR "/resources/experiments/four_devices_mirrored_digits.json"));
+  type("training", "steps", "100000");
+  run();
+  ASSERT_TRUE(wait([&] { return points(ChartKind::loss, "train") > 100; }));
+  const StallMeter meter;
+  const auto watch = [&](const char* what, const std::function<void()>& act, std::size_t more) {
+    const std::size_t from = points(ChartKind::loss, "train");
+    act();
+    ASSERT_TRUE(wait([&] { return points(ChartKind::loss, "train") > from + more; })) << what;
+  };
+  watch(
+      "charts alone", [] {}, 300);
+  watch(
+      "all panels in turn",
+      [&] {
+        for (const char* name : {"plan", "log", "problems", "runs", "charts"}) window_->workspace().raise(name);
+      },
+      100);
+  watch(
+      "editing",
+      [&] {
+        type("training", "batch_per_rank", "48");
+        key(Qt::Key_2, Qt::ControlModifier);
+      },
+      100);
+  watch(
+      "saving",
+      [&] {
+        file_ = directory_.filePath("meanwhile.json");
+        window_->files().save_as();
+      },
+      100);
+  watch(
+      "looking back",
+      [&] {
+        window_->charts().plot(ChartKind::loss).zoom_at({1, 0.5}, 0.5, false);
+      },
+      100);
+  EXPECT_GT(meter.events(), 500);
+  RecordProperty("longest_stall_milliseconds", std::to_string(meter.longest_milliseconds()));
+  std::printf("longest stall: %.1f ms in %d events\n", meter.longest_milliseconds(), meter.events());
+  EXPECT_LE(meter.slow().size(), 1) << meter.slow().join(", ").toStdString() << "; one is forgiven to the machine: what blocks, blocks again";
 }
 
 TEST_F(DrawAndRun, closing_while_training_asks_and_stop_closes_when_it_has_ended) {

@@ -226,6 +226,11 @@ TEST_F(MainWindowTest, perspectives_arrange_the_panels) {
   EXPECT_FALSE(window_->workspace().dock("inspector").isVisible());
   EXPECT_TRUE(window_->workspace().dock("runs").isVisible());
   EXPECT_TRUE(window_->workspace().dock("charts").isVisible());
+  const auto left_of = [&](const char* a, const char* b) {
+    const QRect first = window_->workspace().dock(a).geometry(), second = window_->workspace().dock(b).geometry();
+    return first.right() < second.left() && !window_->workspace().dock(a).visibleRegion().isEmpty();
+  };
+  EXPECT_TRUE(QTest::qWaitFor([&] { return left_of("runs", "charts"); })) << "side by side";
   window_->workspace().set_perspective(Workspace::Perspective::build);
   EXPECT_TRUE(window_->workspace().dock("palette").isVisible());
   EXPECT_TRUE(window_->workspace().dock("inspector").isVisible());

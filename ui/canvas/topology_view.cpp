@@ -83,6 +83,7 @@ double TopologyView::zoom() const { return transform().m11() / scale_; }
 
 // The scene point under `keep` stays where it is.
 void TopologyView::set_zoom(double zoom, QPoint keep) {
+  fits_ = false;
   const QPointF fixed = mapToScene(keep);
   const double factor = std::clamp(zoom, kSmallestZoom, kLargestZoom) * scale_;
   setTransform(QTransform::fromScale(factor, factor));
@@ -101,6 +102,7 @@ void TopologyView::zoom_to_fit() {
   if (scene_.layout().bounds.isNull()) return zoom_actual();
   set_zoom(std::min({1.0, room.width() / bounds.width(), room.height() / bounds.height()}), viewport()->rect().center());
   centerOn(bounds.center());
+  fits_ = true;
 }
 
 QPointF TopologyView::middle() const { return mapToScene(viewport()->rect().center()); }
@@ -214,11 +216,14 @@ void TopologyView::dropEvent(QDropEvent* event) {
   event->acceptProposedAction();
 }
 
+// A drawing that was seen whole stays so; else the middle stays.
 void TopologyView::resizeEvent(QResizeEvent* event) {
+  const QRectF before = mapToScene(QRect(QPoint(), event->oldSize())).boundingRect(), bounds = scene_.layout().bounds;
   QGraphicsView::resizeEvent(event);
-  if (fitted_ || !isVisible()) return;
+  if (!isVisible()) return;
+  if (!fitted_ || (before.contains(bounds) && (fits_ || !mapToScene(viewport()->rect()).boundingRect().contains(bounds)))) zoom_to_fit();
+  else centerOn(before.center());
   fitted_ = true;
-  zoom_to_fit();
 }
 
 void TopologyView::showEvent(QShowEvent* event) {

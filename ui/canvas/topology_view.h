@@ -85,7 +85,9 @@ class TopologyView : public QGraphicsView {
   std::function<void(QMenu&, const Part&)> fill_menu_;
   QPoint pan_from_;
   double scale_ = 1;  // of the theme, when it was last applied
-  bool panning_ = false, space_ = false, fitted_ = false;
+  bool panning_ = false, space_ = false;
+  bool fitted_ = false;  // since it was first shown
+  bool fits_ = false;    // zoomed to fit, and not otherwise since
 };
 
 }  // namespace trainyard::ui

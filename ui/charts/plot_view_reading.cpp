@@ -15,7 +15,7 @@ constexpr std::size_t kReadingRows = 12;
 
 QStringList PlotView::current_badges() const {
   QStringList badges;
-  if (frozen_) badges << tr("frozen, still recording");
+  if (frozen_) badges << tr("frozen");
   if (thinned_) badges << tr("thinned, min/max kept");
   const std::size_t bad = model_.skipped(false);
   if (bad > 0) badges << tr("%L1 NaN or Inf not drawn").arg(bad);

@@ -53,11 +53,12 @@ class Lines {
     add_gathered("held_out", tr("held out"), 1, held_out, true);
   }
 
-  // One line a rank when the run is alone, else one of all ranks.
-  void per_rank(Metric metric, Over over) {
-    if (!alone()) return void(add("all", "", 0, {keys_of(history_, metric), over, false}));
-    for (int rank = 0; rank < history_.ranks(); ++rank)
-      add(QString("rank%1").arg(rank), rank_name(rank), rank, {keys_of(history_, metric, rank), Over::sum, false});
+  // Sampled now and then, by each rank at steps of its own: so not summed over ranks.
+  void memory() {
+    const int ranks = alone() ? history_.ranks() : std::min(history_.ranks(), 1);
+    for (int rank = 0; rank < ranks; ++rank)
+      if (LineSpec* line = add(QString("rank%1").arg(rank), rank_name(rank), rank, {keys_of(history_, Metric::memory_bytes, rank)}))
+        line->style.joining = Joining::always;
   }
 
   void gradient_norms() {
@@ -168,7 +169,7 @@ std::vector<LineSpec> lines_of(ChartKind kind, const History& history, const std
     case ChartKind::step_time: lines.step_time(); break;
     case ChartKind::samples_rate: lines.samples_rate(); break;
     case ChartKind::learning_rate: lines.learning_rate(); break;
-    case ChartKind::memory: lines.per_rank(Metric::memory_bytes, Over::sum); break;
+    case ChartKind::memory: lines.memory(); break;
   }
   return lines.take();
 }

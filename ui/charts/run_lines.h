@@ -16,8 +16,9 @@
 namespace trainyard::ui {
 
 enum class ChartKind { loss, accuracy, gradient_norm, update_ratio, rank_bytes, link_bytes, step_time, samples_rate, learning_rate, memory };
-inline constexpr ChartKind kChartKinds[] = {ChartKind::loss,          ChartKind::accuracy,   ChartKind::gradient_norm, ChartKind::update_ratio,
-                                            ChartKind::rank_bytes,    ChartKind::link_bytes, ChartKind::step_time,     ChartKind::samples_rate,
+// In the order of the cards, until a person arranges them.
+inline constexpr ChartKind kChartKinds[] = {ChartKind::loss,          ChartKind::accuracy,   ChartKind::gradient_norm, ChartKind::step_time,
+                                            ChartKind::rank_bytes,    ChartKind::link_bytes, ChartKind::update_ratio,  ChartKind::samples_rate,
                                             ChartKind::learning_rate, ChartKind::memory};
 
 struct ChartTitle {

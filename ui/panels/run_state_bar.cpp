@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/fields.h"
 #include "core/base/units.h"
 #include "ui/theme/theme.h"
 
@@ -32,6 +33,14 @@ QString figures_of(const telemetry::History& history) {
   if (!history.train_loss().empty()) figures << RunStateBar::tr("loss %1").arg(history.train_loss().back().value, 0, 'f', 4);
   if (!history.held_out_accuracy().empty()) figures << RunStateBar::tr("held-out accuracy %1 %").arg(100 * history.held_out_accuracy().back().value, 0, 'f', 2);
   return figures.join("   ");
+}
+
+QString seconds_of(const base::Json& result) { return QString::fromStdString(base::format_seconds(result.value("wall_seconds", 0.0))); }
+
+// Of the experiment as it was resolved; 0 when that is not known.
+std::int64_t planned_steps(const telemetry::History& history) {
+  const auto steps = base::value_at(history.header(), "experiment.document.training.steps");
+  return steps && steps->is_number_integer() ? steps->get<std::int64_t>() : 0;
 }
 
 }  // namespace
@@ -113,10 +122,15 @@ void RunStateBar::show_old() {
     state_->set_tint(Tint::dim);
     return state_->setText(run_->live() ? tr("Starting ...") : run_->complete() ? tr("Ended without a result") : tr("Reading ..."));
   }
+  const std::int64_t steps = result.value("steps", std::int64_t{0}), planned = planned_steps(run_->history());
   const QString status = QString::fromStdString(result.value("status", "?"));
+  const bool stopped = status == "completed" && steps < planned;
+  if (stopped) {
+    state_->set_tint(Tint::text);
+    return state_->setText(tr("stopped after %1 of %2 steps in %3").arg(count(steps), count(planned), seconds_of(result)));
+  }
   state_->set_tint(status == "completed" ? Tint::ok : status == "failed" ? Tint::error : Tint::text);
-  const QString seconds = QString::fromStdString(base::format_seconds(result.value("wall_seconds", 0.0)));
-  state_->setText(tr("%1 after %2 steps in %3").arg(status, count(result.value("steps", std::int64_t{0})), seconds));
+  state_->setText(tr("%1 after %2 steps in %3").arg(status, count(steps), seconds_of(result)));
 }
 
 }  // namespace trainyard::ui

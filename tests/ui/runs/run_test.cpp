@@ -206,8 +206,8 @@ TEST_F(RunTest, charts_lay_runs_over_each_other_and_let_go_of_a_deleted_one) {
   ASSERT_TRUE(QTest::qWaitFor([&] { return first->complete() && second->complete(); }));
   const PlotModel& memory = charts.plot(ChartKind::memory).model();
   ASSERT_EQ(memory.series().size(), 2u);  // in order of arrival
-  EXPECT_EQ(memory.find("1/all")->style.colour, 0);
-  EXPECT_EQ(memory.find("2/all")->style.colour, 1);
+  EXPECT_EQ(memory.find("1/rank0")->style.colour, 0);
+  EXPECT_EQ(memory.find("2/rank0")->style.colour, 1);
   second.reset();
   EXPECT_EQ(charts.plot(ChartKind::memory).model().series().size(), 4u);  // alone again: rank by rank
 }
