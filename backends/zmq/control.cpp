@@ -69,9 +69,12 @@ bool take_parts(::zmq::socket_t& socket, std::span<::zmq::message_t> parts, bool
 
 // Waits until `socket` may have a message or `end` (ns) has come. Whether it has one; false also after a signal.
 Result<bool> wait(::zmq::socket_t& socket, std::int64_t end, const std::string& endpoint) {
-  const std::int64_t left = std::max<std::int64_t>(0, end - base::now_nanoseconds());
   zmq_pollitem_t item{socket.handle(), 0, ZMQ_POLLIN, 0};
-  const int ready = zmq_poll(&item, 1, static_cast<long>((left + 999'999) / 1'000'000));
+  int ready = 0;
+  do {  // its clock is coarse: it may give up half a millisecond early
+    const std::int64_t left = std::max<std::int64_t>(0, end - base::now_nanoseconds());
+    ready = zmq_poll(&item, 1, static_cast<long>((left + 999'999) / 1'000'000));
+  } while (ready == 0 && base::now_nanoseconds() < end);
   if (ready < 0 && zmq_errno() != EINTR) return base::fail(problem(endpoint, "cannot wait for messages", zmq_errno()));
   return ready > 0;
 }

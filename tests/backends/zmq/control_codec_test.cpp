@@ -82,9 +82,9 @@ TEST(ControlCodec, types_and_versions_that_are_not_known_are_refused) {
   EXPECT_THAT(refusal(frame_around(std::variant_size_v<Message> + 1, "")), HasSubstr("type 14"));
   EXPECT_THAT(refusal(frame_around(0xffff, "")), HasSubstr("type 65535"));
   std::string frame = *encode_message(header, Horizon{});
-  frame[4] = 2;
+  frame[4] = control_version + 1;
   seal(frame);
-  EXPECT_THAT(refusal(frame), HasSubstr("version 2"));
+  EXPECT_THAT(refusal(frame), HasSubstr("version " + std::to_string(control_version + 1)));
 }
 
 TEST(ControlCodec, a_claim_of_more_elements_than_there_are_bytes_is_refused_before_memory_is_taken) {
