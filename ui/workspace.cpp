@@ -5,6 +5,7 @@
 #include <QDockWidget>
 #include <QMainWindow>
 #include <QMenu>
+#include <QTabBar>
 #include <QToolBar>
 
 #include "ui/theme/theme.h"
@@ -109,6 +110,17 @@ void Workspace::lay_out() {
 
 Workspace::Area Workspace::area(const QString& name) const { return static_cast<Area>(dock(name).property("area").toInt()); }
 
+// Qt leaves bars without tabs standing, and paints their base line, when docks are tabbed anew before it has laid them out.
+void Workspace::hide_stray_bars() {
+  QMetaObject::invokeMethod(
+      this,
+      [this] {
+        for (QTabBar* bar : window_.findChildren<QTabBar*>(QString(), Qt::FindDirectChildrenOnly))
+          if (bar->count() == 0) bar->hide();
+      },
+      Qt::QueuedConnection);
+}
+
 // Where it belongs, beside what is there already.
 void Workspace::put(const QString& name, Qt::Orientation orientation) {
   QDockWidget& one = dock(name);
@@ -128,6 +140,7 @@ void Workspace::lay_out_bottom(bool charts_apart) {
     else first = &dock(name);
   }
   if (charts_apart) put("charts", Qt::Horizontal), dock("charts").show();
+  hide_stray_bars();
 }
 
 void Workspace::restore() {
@@ -145,6 +158,7 @@ void Workspace::set_bare(bool bare) {
   } else {
     window_.restoreState(std::exchange(kept_, {}), kStateVersion);
   }
+  hide_stray_bars();
 }
 
 void Workspace::save() {

@@ -41,6 +41,7 @@ class Workspace : public QObject {
   void make_perspectives();
   void lay_out();
   void lay_out_bottom(bool charts_apart);
+  void hide_stray_bars();
   void put(const QString& name, Qt::Orientation orientation);
   Area area(const QString& name) const;
   QMainWindow& window_;

@@ -13,6 +13,7 @@
 #include <QMenuBar>
 #include <QMimeData>
 #include <QPushButton>
+#include <QTabBar>
 #include <QTemporaryDir>
 #include <QTest>
 #include <set>
@@ -197,6 +198,29 @@ TEST_F(MainWindowTest, resetting_the_layout_leaves_the_welcome_page_the_window) 
   for (const char* dock : {"inspector", "palette", "charts", "runs"}) EXPECT_FALSE(window_->workspace().dock(dock).isVisible()) << dock;
   window_->show_welcome(false);
   EXPECT_TRUE(window_->workspace().dock("charts").isVisible());
+}
+
+TEST_F(MainWindowTest, no_layout_leaves_a_stray_bar_of_tabs) {
+  const auto stray = [&] {
+    QStringList bars;
+    for (const QTabBar* bar : window_->findChildren<QTabBar*>(QString(), Qt::FindDirectChildrenOnly))
+      if (bar->isVisible() && bar->count() != 5 && bar->geometry().intersects(window_->rect()))
+        bars << QString("%1 tabs at %2").arg(bar->count()).arg(bar->y());
+    return bars.join(", ").toStdString();
+  };
+  window_->workspace().reset();
+  window_->resize(1600, 1000);
+  ASSERT_TRUE(window_->open(example("four_devices_mirrored_digits.json")));
+  for (int round = 0; round < 3; ++round) {
+    window_->workspace().reset();
+    QCoreApplication::processEvents();
+    EXPECT_EQ(stray(), "");
+    window_->show_welcome(round == 1);
+    QCoreApplication::processEvents();
+  }
+  window_->show_welcome(false);
+  QCoreApplication::processEvents();
+  EXPECT_EQ(stray(), "");
 }
 
 TEST_F(MainWindowTest, the_arrangement_of_the_charts_is_kept) {
