@@ -16,6 +16,7 @@ namespace {
 
 constexpr int kFrameMilliseconds = 50;
 constexpr int kUnthinned = 1 << 30;
+constexpr double kPixelsADash = 3;  // dashes of a line that turns more often would look like bursts that are not there
 
 Span part(Span span, double from, double to) { return {span.low + from * span.width(), span.low + to * span.width()}; }
 
@@ -218,7 +219,9 @@ void PlotView::draw_one(const PlotSeries& series, int pixels, std::vector<DrawnS
     drawn.pen = series_pen(series.style, width, pale);
     drawn.diamonds = points.joining() == Joining::never;
     drawn.dot_size = width * (drawn.diamonds ? 5 : 2);
-    thinned |= draw_points(points, map_, series.style.side, pixels, drawn);
+    const bool dense = draw_points(points, map_, series.style.side, pixels, drawn);
+    thinned |= dense;
+    if (dense || static_cast<double>(drawn.lines.size()) > map_.area.width() / kPixelsADash) drawn.pen.setStyle(Qt::SolidLine);
     out.push_back(std::move(drawn));
   };
   if (smooth && stacked) add(series.smooth_tops, false, style_.line_width * 1.2, true);

@@ -164,6 +164,18 @@ TEST_F(PlotViewTest, a_group_shares_its_crosshair_and_a_chart_without_a_point_th
   EXPECT_TRUE(other.overlay().rows.empty());
 }
 
+TEST_F(PlotViewTest, a_dashed_line_is_solid_where_it_is_so_dense_that_dashes_would_look_like_bursts) {
+  plot_.put_series("a", {.label = "a", .dashed = true});
+  std::vector<double> values;
+  for (int i = 0; i < 3000; ++i) values.push_back(i % 2);
+  add(values);
+  plot_.refresh();
+  EXPECT_EQ(drawn().pen.style(), Qt::SolidLine);
+  plot_.zoom_at({0, 0}, 0.01, false);
+  plot_.refresh();
+  EXPECT_EQ(drawn().pen.style(), Qt::CustomDashLine);
+}
+
 TEST_F(PlotViewTest, smoothing_keeps_the_raw_line) {
   add({1, 0, 1, 0, 1});
   plot_.set_smoothing(0.9);
