@@ -42,6 +42,7 @@ struct PlotMap {
 struct DrawnSeries {
   QPen pen;
   std::vector<QLineF> lines;
+  std::vector<QRect> columns;    // where points are denser than pixels: what the lines cover of each column, from left to right
   std::vector<QPointF> dots;     // points that no line reaches
   std::vector<QPolygonF> areas;  // between a line and zero, when it is `filled`
   std::vector<double> gaps;      // where values are that the scale cannot show: marked at the foot
@@ -68,6 +69,7 @@ class PlotLines : public QGraphicsItem {
 
  private:
   void paint_gaps(QPainter& painter, const DrawnSeries& drawn) const;
+  void paint_columns(QPainter& painter, const DrawnSeries& drawn) const;
   QRectF area_;
   std::vector<DrawnSeries> series_;
 };

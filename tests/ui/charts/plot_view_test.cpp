@@ -88,7 +88,25 @@ TEST_F(PlotViewTest, wears_a_badge_when_it_thins_and_only_then) {
   add(std::vector<double>(50'000, 1.0), 500);
   plot_.refresh();
   EXPECT_THAT(all_badges(), HasSubstr("thinned, min/max kept"));
-  EXPECT_LE(drawn().lines.size(), 2 * 640u + 2);
+  EXPECT_LE(drawn().lines.size() + drawn().columns.size(), 640u);
+  EXPECT_GT(drawn().columns.size(), 300u);
+}
+
+// What a column shows may begin in the one before it: two neighbours hold a whole span of thinned points.
+TEST_F(PlotViewTest, dense_lines_cover_every_column_from_the_least_to_the_greatest_value) {
+  std::vector<double> saw(50'000);
+  for (std::size_t i = 0; i < saw.size(); ++i) saw[i] = static_cast<double>(i % 10);
+  add(saw);
+  plot_.refresh();
+  const double low = plot_.shown().at(0, 0, Side::left).y(), high = plot_.shown().at(0, 9, Side::left).y();
+  const auto& columns = drawn().columns;
+  ASSERT_GT(columns.size(), 300u);
+  for (std::size_t i = 1; i + 2 < columns.size(); ++i) {
+    const QRect both = columns[i] | columns[i + 1];
+    EXPECT_EQ(both.width(), 2);
+    EXPECT_NEAR(both.top(), high, 2);
+    EXPECT_NEAR(both.bottom(), low, 2);
+  }
 }
 
 TEST_F(PlotViewTest, a_log_scale_survives_zero_negative_nan_and_infinity_and_counts_them) {
