@@ -11,10 +11,9 @@ constexpr double kAround = 9;  // selection, focus and tags reach over the edge
 QRectF wider(const QRectF& rect) { return rect.adjusted(-kAround, -kAround, kAround, kAround); }
 
 // Labels are left out where the line is too short to carry one and still be seen, unless it is asked about.
-bool wants_label(const LinkShape& shape, const LinkLook& look) {
+bool wants_label(const LinkShape& shape, const LinkLook& look, QSizeF label) {
   if (look.marks.selected || look.marks.hovered) return true;
   if (shape.within_host) return false;
-  const QSizeF label = link_label_rect(shape, look).size();
   const QPointF along = shape.path.pointAtPercent(1) - shape.path.pointAtPercent(0);
   return std::fabs(along.x()) > label.width() + 24 || std::fabs(along.y()) > label.height() + 24;
 }
@@ -79,16 +78,16 @@ void LinkItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget
 }
 
 void LinkLabelItem::set(const LinkShape& shape, const LinkLook& look) {
-  setVisible(wants_label(shape, look));
-  if (shape.path == shape_.path && look == look_) return;
+  if (shape.path == shape_.path && shape.within_host == shape_.within_host && look == look_) return;
   prepareGeometryChange();
-  shape_ = shape, look_ = look;
+  shape_ = shape, look_ = look, rect_ = link_label_rect(shape, look);
+  setVisible(wants_label(shape, look, rect_.size()));
   update();
 }
-QRectF LinkLabelItem::boundingRect() const { return link_label_rect(shape_, look_).adjusted(-1, -1, 1, 1); }
+QRectF LinkLabelItem::boundingRect() const { return rect_.adjusted(-1, -1, 1, 1); }
 void LinkLabelItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
   painter->setRenderHint(QPainter::Antialiasing);
-  paint_link_label(*painter, shape_, look_);
+  paint_link_label(*painter, look_, rect_);
 }
 
 }  // namespace trainyard::ui

@@ -73,6 +73,7 @@ class LinkLabelItem : public QGraphicsItem {
  private:
   LinkShape shape_;
   LinkLook look_;
+  QRectF rect_;  // of the label: measuring text takes its time, and the scene asks often
 };
 
 }  // namespace trainyard::ui

@@ -38,11 +38,22 @@ void write(QPainter& painter, const QRectF& where, Qt::Alignment align, const QS
 bool far(const QPainter& painter) { return kSmallSize * scale_of(painter) < kSmallestReadable; }
 double far_size(const QPainter& painter, double room) { return std::min(kFarSize / scale_of(painter), room); }
 
+// No corners to round in a few pixels: whole rectangles, the fast way.
+void far_box(QPainter& painter, const QRectF& rect, const QColor& inside, const QPen& edge) {
+  painter.setRenderHint(QPainter::Antialiasing, false);
+  painter.fillRect(rect, edge.color());
+  const double width = edge.widthF();
+  painter.fillRect(rect.adjusted(width, width, -width, -width), inside);
+  painter.setRenderHint(QPainter::Antialiasing);
+}
+
 void box(QPainter& painter, const QRectF& rect, double radius, const QColor& fill, const Marks& marks, Qt::PenStyle line = Qt::SolidLine) {
   const double width = (marks.selected ? 2 : 1) / std::min(scale_of(painter), 1.0);  // never thinner than a pixel
   const QPen pen(marks.selected ? colours().accent : marks.hovered ? colours().dim : colours().border, width, line);
+  const QColor inside = marks.selected ? colours().selection : fill;
+  if (far(painter) && line == Qt::SolidLine) return far_box(painter, rect, inside, pen);
   painter.setPen(pen);
-  painter.setBrush(marks.selected ? colours().selection : fill);
+  painter.setBrush(inside);
   const double inset = pen.widthF() / 2;
   painter.drawRoundedRect(rect.adjusted(inset, inset, -inset, -inset), radius, radius);
 }
@@ -64,6 +75,7 @@ void paint_utilisation(QPainter& painter, const QRectF& rect, double utilisation
   filled.setTop(filled.bottom() - filled.height() * std::min(utilisation, 1.0));
   QColor wash = colour;
   wash.setAlphaF(Theme::instance().dark() ? 0.22f : 0.20f);
+  if (far(painter)) return painter.fillRect(filled, wash);
   painter.save();
   QPainterPath clip;
   clip.addRoundedRect(rect.adjusted(1, 1, -1, -1), 5, 5);
@@ -109,13 +121,14 @@ void paint_tile_state(QPainter& painter, const QRectF& row, const TileLook& look
 
 QString rate(double bytes_per_second) { return words(base::with_unit(bytes_per_second, "B/s")); }
 
-// Dashes that travel; their speed and width follow the logarithm of the rate.
+// Dashes that travel; their speed and width follow the logarithm of the rate. From afar they are as long on the screen as near.
 void paint_flow(QPainter& painter, const QPainterPath& path, double bytes_per_second, bool forward, double clock_seconds) {
   if (!(bytes_per_second > 0)) return;
-  const double size = std::clamp(std::log10(bytes_per_second) - 2, 0.5, 8.0), width = 1 + 0.4 * size;
+  const double afar = 1 / std::min(scale_of(painter), 1.0), dash = 8 * afar;
+  const double size = std::clamp(std::log10(bytes_per_second) - 2, 0.5, 8.0), width = std::max(1 + 0.4 * size, afar);
   QPen pen(colours().accent, width, Qt::CustomDashLine, Qt::FlatCap);
-  pen.setDashPattern({8 / width, 8 / width});
-  pen.setDashOffset((forward ? -1 : 1) * std::fmod(clock_seconds * 16 * size, 16) / width);
+  pen.setDashPattern({dash / width, dash / width});
+  pen.setDashOffset((forward ? -1 : 1) * std::fmod(clock_seconds * 2 * dash * size, 2 * dash) / width);
   painter.strokePath(path, pen);
 }
 
@@ -209,9 +222,8 @@ QRectF link_label_rect(const LinkShape& shape, const LinkLook& look) {
   return {shape.middle - QPointF(size.width() / 2, size.height() / 2), size};
 }
 
-void paint_link_label(QPainter& painter, const LinkShape& shape, const LinkLook& look) {
+void paint_link_label(QPainter& painter, const LinkLook& look, const QRectF& rect) {
   if (kSmallSize * scale_of(painter) < kSmallestReadable) return;
-  const QRectF rect = link_label_rect(shape, look);
   painter.setPen(QPen(look.marks.selected ? colours().accent : colours().border, 1));
   painter.setBrush(colours().canvas);
   painter.drawRoundedRect(rect, 4, 4);

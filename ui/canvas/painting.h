@@ -51,8 +51,8 @@ void paint_tile(QPainter& painter, const QRectF& rect, const TileLook& look);
 void paint_host(QPainter& painter, const QRectF& rect, const QRectF& bus, const HostLook& look, double clock_seconds);
 void paint_switch(QPainter& painter, const QRectF& rect, const SwitchLook& look);
 void paint_link(QPainter& painter, const LinkShape& shape, const LinkLook& look, double clock_seconds);
-void paint_link_label(QPainter& painter, const LinkShape& shape, const LinkLook& look);
 QRectF link_label_rect(const LinkShape& shape, const LinkLook& look);
+void paint_link_label(QPainter& painter, const LinkLook& look, const QRectF& rect);
 
 double scale_of(const QPainter& painter);
 

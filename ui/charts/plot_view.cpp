@@ -167,6 +167,7 @@ void PlotView::schedule() {
 }
 
 void PlotView::refresh() {
+  timer_.stop();
   if (legend_stale_) legend_->show_series(model_.series());
   legend_stale_ = false;
   if (frozen_) return show_overlay();
