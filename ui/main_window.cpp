@@ -211,7 +211,7 @@ void MainWindow::offer_what_was_left() {
     if (live.isEmpty() || runs_.live()) return;
     const QString first = live.first();
     const QString more = live.size() > 1 ? tr(" %1 more live too: see Runs.").arg(live.size() - 1) : QString();
-    offers_->show_text(Banner::Kind::information, tr("A run is still training: %1").arg(run_name(first)),
+    offers_->show_text(Banner::Kind::information, tr("A run is still alive: %1").arg(run_name(first)),
                        tr("It was left running, or its window was lost.") + more);
     offers_->offer(tr("Attach"), [this, first] { open_run(first); });
     runs_panel_->set_live(live);

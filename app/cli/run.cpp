@@ -2,6 +2,7 @@
 // run: trains an experiment for real. This process is the coordinator.
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 
@@ -95,6 +96,8 @@ void print_summary(const base::Json& r) {
                 base::format_seconds(step["p95"].get<double>()).c_str());
   std::printf("  sent                %s of payload, %s of headers\n", base::format_bytes(r["wire_bytes"]["payload"].get<double>()).c_str(),
               base::format_bytes(r["wire_bytes"]["header"].get<double>()).c_str());
+  const auto emulated = std::count_if(r["ranks"].begin(), r["ranks"].end(), [](const base::Json& rank) { return rank.value("emulated", false); });
+  if (emulated > 0) std::printf("  EMULATED            %td of %zu devices ran on the CPU\n", emulated, r["ranks"].size());
   std::printf("  run directory       %s\n", r["run_directory"].get<std::string>().c_str());
 }
 
@@ -142,7 +145,7 @@ int run(const RunArguments& arguments) {
   if (!resolved) return complain(resolved.error(), arguments.json);
   if (interrupts > 0) return complain({{base::ProblemCode::cancelled, "", "cancelled before the run began", "", ""}}, arguments.json);
   const auto outcome = coordinate(effective, *given, std::move(*resolved), started_ns);
-  if (!outcome) return complain({outcome.error()}, arguments.json) == 2 ? 2 : 3;
+  if (!outcome) return complain({outcome.error()}, arguments.json);
   if (arguments.json) print_json(outcome->result);
   else print_summary(outcome->result);
   if (outcome->problem) std::fprintf(stderr, "error: %s\n", base::to_string(*outcome->problem).c_str());
@@ -155,7 +158,7 @@ void add_run(CLI::App& program, int& exit_code) {
   auto arguments = std::make_shared<RunArguments>();
   CLI::App* verb = program.add_subcommand("run", "Train an experiment for real");
   arguments->add_to(*verb);
-  verb->add_option("--steps", arguments->steps, "Stop after this many steps")->check(CLI::PositiveNumber);
+  verb->add_option("--steps", arguments->steps, "Stop after this many steps")->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}));
   verb->add_option("--out", arguments->out, "Directory of the run (default: a new one under ~/.local/share/trainyard/runs)")->type_name("DIR");
   verb->footer(
       "Examples:\n  trainyard-cli run resources/experiments/one_device_digits.json\n  trainyard-cli run e.json --set strategy.algorithm=direct --steps 200 "

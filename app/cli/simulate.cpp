@@ -98,7 +98,8 @@ void add_simulate(CLI::App& program, int& exit_code) {
   auto arguments = std::make_shared<SimulateArguments>();
   CLI::App* verb = program.add_subcommand("simulate", "Run an experiment on a virtual clock, from the drawn speeds");
   arguments->add_to(*verb);
-  verb->add_option("--steps", arguments->steps, "Simulate so many steps; the rest is predicted from them (default: 20)")->check(CLI::PositiveNumber);
+  verb->add_option("--steps", arguments->steps, "Simulate so many steps; the rest is predicted from them (default: 20)")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}));
   verb->footer(
       "Examples:\n"
       "  trainyard-cli simulate resources/experiments/four_hosts_ring_digits.json\n"

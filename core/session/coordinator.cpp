@@ -187,9 +187,11 @@ Result<CoordinatorResult> Coordination::close() {
 }
 
 Json Coordination::result(std::int64_t now) const {
-  RunFacts facts{state_, problem_, base::seconds(now - p_.started_ns), p_.started_ns, {}, p_.run_directory};
+  RunFacts facts{state_, problem_, base::seconds(now - p_.started_ns), p_.started_ns, {}, p_.run_directory, {}};
   for (const RankSeat& seat : seats_) facts.finished.push_back(seat.finished);
   facts.finished.resize(static_cast<std::size_t>(p_.resolved.world()));
+  const topology::Network network(p_.resolved.document.topology);
+  for (const topology::DeviceId device : p_.resolved.ranks) facts.emulated.push_back(network.device(device).kind != topology::DeviceKind::cpu);
   return run_result(facts, journal_->history());
 }
 

@@ -71,6 +71,15 @@ void sweep(const fs::path& sockets) {
   }
 }
 
+// Nothing is written among files of somebody else. What the workbench puts down for the run that it starts may be there.
+std::string use_of(const fs::path& directory) {
+  std::error_code error;
+  if (fs::exists(directory / telemetry::kRecordingFile, error)) return "holds a run already";
+  for (const auto& entry : fs::directory_iterator(directory, error))
+    if (const auto name = entry.path().filename(); name != "experiment.json" && name != "console.log") return "holds " + name.string() + ": it is not empty";
+  return "";
+}
+
 }  // namespace
 
 fs::path default_runs_directory() {
@@ -97,9 +106,8 @@ base::Result<fs::path> make_socket_directory() {
 base::Result<fs::path> make_run_directory(const fs::path& directory, const std::string& experiment_name) {
   auto path = directory.empty() ? fresh_directory(experiment_name) : make_directories(directory).map([&] { return directory; });
   if (!path) return path;
-  std::error_code error;
-  if (fs::exists(*path / telemetry::kRecordingFile, error))
-    return base::fail({ProblemCode::bad_input, path->string(), "holds a run already", "a new or empty directory", "Choose another --out, or remove that run."});
+  if (const std::string in_use = use_of(*path); !in_use.empty())
+    return base::fail({ProblemCode::bad_input, path->string(), in_use, "a new or empty directory", "Choose another --out."});
   if (const auto made = make_directories(*path / "logs"); !made) return base::fail(made.error());
   return fs::absolute(*path);
 }

@@ -58,13 +58,14 @@ Json rank_json(const telemetry::RankSummary& heard, const std::optional<Finished
 }
 
 Json wire_bytes(const RunFacts& facts, const telemetry::Summary& summary) {
-  double payload = 0, header = 0;
+  std::int64_t payload = 0, header = 0;
   for (std::size_t r = 0; r < summary.ranks.size(); ++r) {
     const auto& finished = facts.finished[r];
-    payload += finished ? static_cast<double>(totals(*finished).sent_payload_bytes) : summary.ranks[r].sent_payload_bytes;
-    header += finished ? static_cast<double>(totals(*finished).sent_header_bytes) : summary.ranks[r].sent_header_bytes;
+    const telemetry::RankSummary& heard = summary.ranks[r];
+    payload += static_cast<std::int64_t>(finished ? totals(*finished).sent_payload_bytes : static_cast<std::uint64_t>(heard.sent_payload_bytes));
+    header += static_cast<std::int64_t>(finished ? totals(*finished).sent_header_bytes : static_cast<std::uint64_t>(heard.sent_header_bytes));
   }
-  return {{"payload", static_cast<std::int64_t>(payload)}, {"header", static_cast<std::int64_t>(header)}};
+  return {{"payload", payload}, {"header", header}};
 }
 
 }  // namespace
@@ -89,7 +90,10 @@ Json run_result(const RunFacts& facts, const telemetry::History& history) {
   json["wire_bytes"] = wire_bytes(facts, summary);
   json["staleness"] = {{"mean", 0}, {"p95", 0}, {"max", 0}};  // synchronous: every gradient is of the version it is applied to
   json["ranks"] = Json::array();
-  for (std::size_t r = 0; r < summary.ranks.size(); ++r) json["ranks"].push_back(rank_json(summary.ranks[r], facts.finished[r]));
+  for (std::size_t r = 0; r < summary.ranks.size(); ++r) {
+    json["ranks"].push_back(rank_json(summary.ranks[r], facts.finished[r]));
+    json["ranks"].back()["emulated"] = static_cast<bool>(facts.emulated[r]);
+  }
   json["run_directory"] = facts.run_directory.string();
   if (facts.problem) json["problem"] = to_json(*facts.problem);
   return json;

@@ -115,7 +115,6 @@ class StepWriter {
     op.segment = s;
     program_.ops.push_back(std::move(op));
     if (lane == kCompute) ++compute_ops_;
-    if (lane == kComm) ++comm_ops_;
     return program_.ops.back();
   }
 
@@ -220,7 +219,7 @@ class StepWriter {
   const RankPlan& rank_;
   const Buffers& b_;
   Program& program_;
-  std::int32_t compute_ops_ = 0, comm_ops_ = 0;
+  std::int32_t compute_ops_ = 0;
   std::int32_t input_free_ = 0;  // compute ops after which nothing reads the input any more
   bool first_of_bucket_ = false;
 };

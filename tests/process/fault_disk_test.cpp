@@ -120,7 +120,10 @@ TEST_P(BadPlace, for_a_run_is_refused) {
   EXPECT_THAT(ran.err, AllOf(HasSubstr("error: "), HasSubstr(GetParam().told)));
 }
 
-fs::path file_in(const Home& home, const std::string& name) { return home.scratch().write(name, "text"); }
+fs::path file_in(const Home& home, const std::string& name) {
+  fs::create_directories((home / name).parent_path());
+  return home.scratch().write(name, "text");
+}
 
 fs::path read_only_in(const Home& home) {
   fs::create_directories(home / "locked");
@@ -138,7 +141,9 @@ INSTANTIATE_TEST_SUITE_P(Disk, BadPlace,
                                          Place{"below_a_file", [](const Home& home) { return file_in(home, "file") / "run"; }, "cannot make this directory"},
                                          Place{"read_only", read_only_in, "Permission denied"},
                                          Place{"below_a_read_only_one", [](const Home& home) { return read_only_in(home) / "run"; }, "Permission denied"},
-                                         Place{"holds_a_run", old_run_in, "holds a run already"}),
+                                         Place{"holds_a_run", old_run_in, "holds a run already"},
+                                         Place{"holds_other_files", [](const Home& home) { return file_in(home, "papers/thesis.tex").parent_path(); },
+                                               "holds thesis.tex"}),
                          [](const auto& row) { return std::string(row.param.name); });
 
 TEST(Disk, a_directory_for_sockets_that_is_too_deep_is_told) {

@@ -134,6 +134,13 @@ TEST(Run, the_recording_has_the_loss_of_every_step) {
   EXPECT_EQ(history->train_loss().back().value, result["train_loss"].get<double>());
 }
 
+TEST(Run, the_result_says_which_devices_were_emulated) {
+  const Home home;
+  const Json result = completed(short_run(kFour, 3, {"topology.hosts[0].devices[2].kind=gpu"}));
+  for (const Json& rank : result["ranks"]) EXPECT_EQ(rank["emulated"], rank["rank"] == 2) << rank;
+  EXPECT_THAT(cli({"run", kFour, "--steps", "2", "--set", "topology.hosts[0].devices[2].kind=tpu"}).out, HasSubstr("EMULATED            1 of 4 devices"));
+}
+
 TEST(Run, the_checkpoint_is_of_the_last_step) {
   const Home home;
   const Json result = completed(short_run(kOne, 9, {"training.precision=fp64"}));

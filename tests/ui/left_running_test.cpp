@@ -58,7 +58,7 @@ TEST_F(LeftRunning, a_killed_workbench_leaves_its_run_and_the_next_attaches_with
   clock.start();
   window_->offer_what_was_left();
   ASSERT_TRUE(wait([&] { return window_->offers().isVisible(); }));
-  EXPECT_TRUE(window_->offers().text().contains("still training")) << window_->offers().text().toStdString();
+  EXPECT_TRUE(window_->offers().text().contains("still alive")) << window_->offers().text().toStdString();
   const std::size_t known = seen->history().train_loss().size();
   QTest::mouseClick(window_->offers().findChild<QPushButton*>(), Qt::LeftButton);
   ASSERT_TRUE(wait([&] { return state() == session::RunState::running && points(ChartKind::loss, "train") >= known; }));

@@ -64,7 +64,7 @@ PlotCanvas::PlotCanvas(QWidget* parent) : QChartView(parent), chart_(new QChart)
 void PlotCanvas::apply_style(const PlotStyle& style) {
   chart_->setBackgroundBrush(style.background);
   chart_->setBackgroundPen(Qt::NoPen);
-  chart_->setMargins(QMargins(0, static_cast<int>(badge_strip(style)), QFontMetrics(style.font).averageCharWidth(), 0));
+  chart_->setMargins(QMargins(0, static_cast<int>(badge_strip(style)), 3 * QFontMetrics(style.font).averageCharWidth(), 0));
   setBackgroundBrush(style.background);
   for (QCategoryAxis* axis : {x_, left_, right_}) style_axis(*axis, style);
 }

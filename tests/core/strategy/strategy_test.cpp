@@ -5,9 +5,11 @@
 
 #include <algorithm>
 
+#include "core/experiment/document.h"
 #include "core/plan/frontier.h"
 #include "core/plan/text.h"
 #include "core/strategy/replica.h"
+#include "tests/core/experiment/golden.h"
 #include "tests/core/strategy/experiments.h"
 
 namespace trainyard::strategy {
@@ -136,6 +138,15 @@ TEST(Strategy, reduction_overlaps_the_backward_pass_of_earlier_layers) {
   const auto done = driver.run_without({"B.s0.m0"});
   EXPECT_TRUE(holds(done, "AR.b0"));
   EXPECT_FALSE(holds(done, "AR.b1") || holds(done, "UPD.s2"));
+}
+
+TEST(Strategy, reduction_overlaps_the_backward_pass_in_the_examples_that_say_so) {
+  for (const char* name : {"four_devices_mirrored_digits", "four_hosts_ring_digits"}) {
+    const auto example = experiment::load(in_tree(std::string("resources/experiments/") + name + ".json"));
+    ASSERT_TRUE(example) << name;
+    Driver driver(coarse_plan(resolved(*example)).value().rank_plan(0));
+    EXPECT_TRUE(holds(driver.run_without({"B.s0.m0"}), "AR.b0")) << name;
+  }
 }
 
 TEST(Strategy, updates_start_before_later_buckets_are_reduced) {
