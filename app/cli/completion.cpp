@@ -106,7 +106,7 @@ void add_completion(CLI::App& program, int& exit_code) {
       "Examples:\n"
       "  source <(trainyard-cli completion bash)\n"
       "  trainyard-cli completion bash > ~/.local/share/bash-completion/completions/trainyard-cli");
-  verb->callback([&program, &exit_code] {
+  verb->callback([&program, &exit_code, shell] {  // the option keeps only a reference to it
     const std::string text = script(program);
     std::fwrite(text.data(), 1, text.size(), stdout);
     exit_code = 0;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,7 +12,7 @@
 
 namespace trainyard::conformance {
 
-// Two ranks over TCP, on ports that the system chose.
+// Two ranks over TCP, on ports that the system chose, connected with each other.
 inline std::vector<std::unique_ptr<zmq::Transport>> tcp_pair(const zmq::TransportOptions& options = {}) {
   std::vector<std::unique_ptr<zmq::Bound>> bound;
   std::vector<std::string> endpoints;
@@ -23,6 +24,8 @@ inline std::vector<std::unique_ptr<zmq::Transport>> tcp_pair(const zmq::Transpor
   }
   std::vector<std::unique_ptr<zmq::Transport>> ends;
   for (const auto& one : bound) ends.push_back(std::move(*one->connect(endpoints)));
+  for (const auto& end : ends)
+    for (int looks = 0; !end->connected() && looks < 20'000; ++looks) end->wait(std::chrono::milliseconds(1));
   return ends;
 }
 
