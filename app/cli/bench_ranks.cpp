@@ -14,7 +14,7 @@
 #include "backends/zmq/transport.h"
 #include "core/base/file.h"
 #include "core/session/process.h"
-#include "core/session/run_directory.h"
+#include "core/session/socket_directory.h"
 
 namespace trainyard::cli {
 namespace {
@@ -73,24 +73,10 @@ int run_rank(const RankArguments& arguments) {
 
 // All ranks ------------------------------------------------------------------------------------------------------------
 
-// A directory for sockets and reports, gone at the end.
-class ScratchDirectory {
- public:
-  explicit ScratchDirectory(fs::path path) : path_(std::move(path)) {}
-  ~ScratchDirectory() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  ScratchDirectory(const ScratchDirectory&) = delete;
-  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
-  fs::path report(std::size_t rank) const { return path_ / ("report-" + std::to_string(rank)); }
-  const fs::path& path() const { return path_; }
+// Beside the sockets: it goes with them.
+fs::path report_of(const session::SocketDirectory& scratch, std::size_t rank) { return scratch.path() / ("report-" + std::to_string(rank)); }
 
- private:
-  fs::path path_;
-};
-
-Result<std::vector<session::Process>> start_ranks(const BenchJob& job, const ScratchDirectory& scratch, int shared_memory) {
+Result<std::vector<session::Process>> start_ranks(const BenchJob& job, const session::SocketDirectory& scratch, int shared_memory) {
   std::vector<session::Process> processes;
   std::error_code error;
   const std::string self = fs::read_symlink("/proc/self/exe", error).string();
@@ -106,7 +92,7 @@ Result<std::vector<session::Process>> start_ranks(const BenchJob& job, const Scr
                          scratch.path().string(),
                          "--parent",
                          std::to_string(::getpid())};
-    options.log_file = scratch.report(rank).string();
+    options.log_file = report_of(scratch, rank).string();
     if (shared_memory >= 0) options.descriptors = {{shared_memory, kSharedMemory}};
     auto process = session::Process::start(options);
     if (!process) return base::fail(process.error());
@@ -122,15 +108,15 @@ std::string last_line(const std::string& text) {
   return text.substr(before == std::string::npos ? 0 : before + 1, end - (before == std::string::npos ? 0 : before + 1) + 1);
 }
 
-Result<BenchTimes> read_report(const ScratchDirectory& scratch, std::size_t rank, const session::Process& process, const std::string& how) {
-  const auto report = base::read_file(scratch.report(rank), kMostReport);
+Result<BenchTimes> read_report(const session::SocketDirectory& scratch, std::size_t rank, const session::Process& process, const std::string& how) {
+  const auto report = base::read_file(report_of(scratch, rank), kMostReport);
   if (!report) return base::fail(report.error());
   if (!process.ended_well()) return base::fail({ProblemCode::failed, "rank " + std::to_string(rank), "ended with " + how + ": " + last_line(*report), "", ""});
   return base::parse_json(last_line(*report), "the report of rank " + std::to_string(rank)).and_then(bench_times);
 }
 
 // Waits for all. The first to fail ends the others, which would wait for it.
-Result<BenchAllTimes> gather(const ScratchDirectory& scratch, std::vector<session::Process>& processes) {
+Result<BenchAllTimes> gather(const session::SocketDirectory& scratch, std::vector<session::Process>& processes) {
   BenchAllTimes all(processes.size());
   std::vector<bool> over(processes.size(), false);
   for (std::size_t left = processes.size(); left > 0; std::this_thread::sleep_for(std::chrono::milliseconds(2))) {
@@ -149,9 +135,8 @@ Result<BenchAllTimes> gather(const ScratchDirectory& scratch, std::vector<sessio
 }
 
 Result<BenchAllTimes> measure_processes(const BenchJob& job) {
-  const auto directory = session::make_socket_directory();
-  if (!directory) return base::fail(directory.error());
-  const ScratchDirectory scratch(*directory);
+  const auto scratch = session::SocketDirectory::make();
+  if (!scratch) return base::fail(scratch.error());
   int shared_memory = -1;
   if (job.transport == BenchTransport::shm) {
     const auto created =
@@ -159,10 +144,10 @@ Result<BenchAllTimes> measure_processes(const BenchJob& job) {
     if (!created) return base::fail(created.error());
     shared_memory = *created;
   }
-  auto processes = start_ranks(job, scratch, shared_memory);
+  auto processes = start_ranks(job, *scratch, shared_memory);
   if (shared_memory >= 0) ::close(shared_memory);
   if (!processes) return base::fail(processes.error());
-  return gather(scratch, *processes);
+  return gather(*scratch, *processes);
 }
 
 Result<BenchAllTimes> measure_threads(const BenchJob& job) {

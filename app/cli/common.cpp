@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "app/cli/verbs.h"
+#include "core/session/run_result.h"
 
 namespace trainyard::cli {
 
@@ -28,8 +29,7 @@ int complain(const base::Problems& problems, bool json) {
   base::Json list = base::Json::array();
   for (const base::Problem& problem : problems) {
     std::fprintf(stderr, "error: %s\n", base::to_string(problem).c_str());
-    list.push_back(
-        {{"code", base::name(problem.code)}, {"where", problem.where}, {"what", problem.what}, {"accepted", problem.accepted}, {"advice", problem.advice}});
+    list.push_back(session::to_json(problem));
     exit_code = std::max(exit_code, exit_code_of(problem));
   }
   if (json) print_json({{"type", "result"}, {"status", exit_code == 130 ? "cancelled" : "refused"}, {"problems", list}});
@@ -54,12 +54,14 @@ base::Result<std::filesystem::path> ExperimentArguments::directory() const {
 experiment::Checked<experiment::Experiment> load(const ExperimentArguments& arguments) { return experiment::load(arguments.file, arguments.overrides); }
 
 experiment::Checked<experiment::Resolved> load_resolved(const ExperimentArguments& arguments) {
-  const auto experiment = load(arguments);
-  if (!experiment) return tl::unexpected(experiment.error());
+  return load(arguments).and_then([&](const experiment::Experiment& given) { return resolve(given, arguments); });
+}
+
+experiment::Checked<experiment::Resolved> resolve(const experiment::Experiment& given, const ExperimentArguments& arguments) {
   const auto directory = arguments.directory();
   if (!directory) return tl::unexpected(base::Problems{directory.error()});
-  if (auto problems = experiment::validate(*experiment, *directory); !problems.empty()) return tl::unexpected(std::move(problems));
-  auto resolved = experiment::resolve(*experiment, *directory);
+  if (auto problems = experiment::validate(given, *directory); !problems.empty()) return tl::unexpected(std::move(problems));
+  auto resolved = experiment::resolve(given, *directory);
   if (!resolved) return tl::unexpected(base::Problems{resolved.error()});
   return std::move(*resolved);
 }

@@ -141,7 +141,7 @@ int run(const RunArguments& arguments) {
   if (arguments.steps > 0) effective.overrides.push_back("training.steps=" + std::to_string(arguments.steps));
   const auto given = load(effective);
   if (!given) return complain(given.error(), arguments.json);
-  auto resolved = load_resolved(effective);
+  auto resolved = resolve(*given, effective);
   if (!resolved) return complain(resolved.error(), arguments.json);
   if (interrupts > 0) return complain({{base::ProblemCode::cancelled, "", "cancelled before the run began", "", ""}}, arguments.json);
   const auto outcome = coordinate(effective, *given, std::move(*resolved), started_ns);

@@ -44,8 +44,9 @@ struct ExperimentArguments {
   base::Result<std::filesystem::path> directory() const;
 };
 
-// The file read, overridden and judged; all problems at once.
+// The file read and overridden; what was read judged and resolved; both. All problems at once.
 experiment::Checked<experiment::Experiment> load(const ExperimentArguments& arguments);
+experiment::Checked<experiment::Resolved> resolve(const experiment::Experiment& given, const ExperimentArguments& arguments);
 experiment::Checked<experiment::Resolved> load_resolved(const ExperimentArguments& arguments);
 
 // The recording in a run directory; whatever keeps it from being read is bad input. Damage is warned of on standard error.

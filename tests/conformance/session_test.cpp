@@ -134,7 +134,8 @@ TEST(Session, viewers_count_their_commands_each_for_itself) {
   first.wait_for_step(1);
   for (int i = 0; i < 50; ++i) first.ask();
   second.ask(Command::pause);  // its first id, long used by the other
-  first.wait_for(RunState::paused);
+  EXPECT_LT(second.last_id(), first.last_id());
+  EXPECT_EQ(first.wait_for(RunState::paused).state, RunState::paused);
 }
 
 TEST(Session, stop_ends_in_order_with_the_steps_done) {

@@ -43,6 +43,15 @@ Make edited(const std::function<void(Json&)>& edit) {
   };
 }
 
+// A host that nothing is linked to.
+void add_island(Json& e) {
+  Json island = e["topology"]["hosts"][0];
+  island["name"] = "island";
+  island["devices"] = Json::array({island["devices"][0]});
+  island["devices"][0]["name"] = "cpu9";
+  e["topology"]["hosts"].push_back(island);
+}
+
 Make set(const std::string& experiment, const std::vector<std::string>& overrides) {
   return [=](const Scratch&) {
     Arguments arguments{experiment};
@@ -135,26 +144,14 @@ std::vector<Bad> meanings() {
        {"topology.links[0]"}},
       {"links_in_a_circle_that_reach_nobody",
        edited([](Json& e) {
-         Json island = e["topology"]["hosts"][0];
-         island["name"] = "island";
-         island["devices"] = Json::array({island["devices"][0]});
-         island["devices"][0]["name"] = "cpu9";
-         e["topology"]["hosts"].push_back(island);
+         add_island(e);
          for (const char* name : {"sw0", "sw1", "sw2"}) e["topology"]["switches"].push_back({{"name", name}});
          for (const auto& [from, to] : {std::pair("sw0", "sw1"), std::pair("sw1", "sw2"), std::pair("sw2", "sw0"), std::pair("host0", "sw0")})
            e["topology"]["links"].push_back({{"from", from}, {"to", to}});
        }),
        {"no route", "cpu9"}},
       {"duplicate_names", edited([](Json& e) { e["topology"]["hosts"][0]["devices"][1]["name"] = "cpu0"; }), {"topology.hosts[0].devices[1].name", "cpu0"}},
-      {"unreachable_device",
-       edited([](Json& e) {
-         Json island = e["topology"]["hosts"][0];
-         island["name"] = "island";
-         island["devices"] = Json::array({island["devices"][0]});
-         island["devices"][0]["name"] = "cpu9";
-         e["topology"]["hosts"].push_back(island);
-       }),
-       {"no route", "cpu9"}},
+      {"unreachable_device", edited(add_island), {"no route", "cpu9"}},
       {"another_machine", edited([](Json& e) { e["topology"]["hosts"][0]["address"] = "example.org"; }), {"topology.hosts[0].address", "example.org"}},
       {"one_device_with_four", edited([](Json& e) { e["strategy"]["kind"] = "one_device"; }), {"strategy.kind", "4"}},
       {"batch_smaller_than_the_ranks", set(kFour, {"data.train_samples=3"}), {"data.train_samples", "a global batch smaller than the ranks"}},

@@ -53,6 +53,11 @@ TEST(ZmqTransport, ranks_meet_over_tcp_on_ports_that_the_system_chose) {
   fill(memory, 5);
   pass(*ends[0], *ends[1], 0, 0, memory);
   pass(*ends[1], *ends[0], 7, 0, memory);
+  for (int rank = 0; rank < 2; ++rank) {
+    const comm::Traffic traffic = ends[static_cast<std::size_t>(rank)]->traffic(1 - rank);
+    EXPECT_EQ(traffic.sent_payload_bytes, memory.size());
+    EXPECT_EQ(traffic.received_payload_bytes, memory.size());
+  }
 }
 
 TEST(ZmqTransport, endpoints_that_listen_everywhere_or_cannot_be_are_refused) {

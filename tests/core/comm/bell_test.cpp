@@ -12,7 +12,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 // Two threads ring each other in turn; with a ring lost, one would sleep for its whole limit and the test for an hour.
-void play_ping_pong(Patience patience) {
+void expect_no_ring_is_lost(Patience patience) {
   Bell ping, pong;
   constexpr std::uint32_t rounds = 5000;
   std::thread answering([&] {
@@ -29,8 +29,8 @@ void play_ping_pong(Patience patience) {
   EXPECT_EQ(ping.sleepers, 0u);
 }
 
-TEST(Bell, no_ring_is_lost_when_spinning) { play_ping_pong({std::chrono::microseconds(40), 50}); }
-TEST(Bell, no_ring_is_lost_when_sleeping_at_once) { play_ping_pong({}); }
+TEST(Bell, no_ring_is_lost_when_spinning) { expect_no_ring_is_lost({std::chrono::microseconds(40), 50}); }
+TEST(Bell, no_ring_is_lost_when_sleeping_at_once) { expect_no_ring_is_lost({}); }
 
 TEST(Bell, a_wait_without_a_ring_ends_at_its_limit) {
   Bell bell;

@@ -106,7 +106,7 @@ TEST(InputPipeline, can_be_destroyed_at_any_moment) {
   for (int round = 0; round < 300; ++round) {
     InputPipeline pipeline(set, Sampler(1, 300, 16, 2), round % 2, 0, 1000, 1 + round % 3);
     for (int taken = 0; taken < round % 5; ++taken) {
-      pipeline.wait_next();
+      EXPECT_EQ(pipeline.wait_next().step, taken);
       if (taken + 1 < round % 5 || round % 2 == 0) pipeline.release();
     }
   }
