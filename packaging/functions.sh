@@ -29,7 +29,10 @@ jobs_at_once() { awk -v cores="$(nproc)" '/^MemAvailable/ { fit = int($2 / 10485
 build() {
   local preset=$1 log=$root/build/$1-configure.log launcher=()
   shift
-  command -v ccache >/dev/null && launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+  if command -v ccache >/dev/null; then  # what one checkout compiled serves the next
+    launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+    export CCACHE_BASEDIR="$root" CCACHE_NOHASHDIR=1
+  fi
   mkdir -p "$root/build"
   (cd "$root" && cmake --preset "$preset" "${launcher[@]}") >"$log" 2>&1 || {
     cat "$log" >&2
