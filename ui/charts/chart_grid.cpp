@@ -81,6 +81,11 @@ void ChartGrid::arrange(const QStringList& names) {
   }
 }
 
+void ChartGrid::set_page(int height) {
+  layout_->set_page(height);
+  fit();
+}
+
 // The grid is as high as its cards need at this width; a scroll area shows it.
 void ChartGrid::fit() {
   layout_->set_least_width(fontMetrics().height() * 20);
@@ -91,6 +96,12 @@ void ChartGrid::fit() {
 void ChartGrid::resizeEvent(QResizeEvent* event) {
   QWidget::resizeEvent(event);
   fit();
+}
+
+// A legend has come, or needs another row.
+bool ChartGrid::event(QEvent* event) {
+  if (event->type() == QEvent::LayoutRequest) setMinimumHeight(layout_->heightForWidth(width()));
+  return QWidget::event(event);
 }
 
 void ChartGrid::changeEvent(QEvent* event) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Charts as cards in a grid: as many a row as fit. A card is dragged by its title, or moved and hidden from its menu.
+// Charts as cards in a grid: as many a row as fit, and as many rows as fill the page that a scroll area shows. A card is dragged by its title, or moved and
+// hidden from its menu.
 #pragma once
 
 #include <QRubberBand>
@@ -25,11 +26,13 @@ class ChartGrid : public QWidget {
   // Names in order; a hidden one begins with "-". For settings; unknown names are passed over.
   QStringList arrangement() const;
   void arrange(const QStringList& names);
+  void set_page(int height);  // of what is seen at once; 0: nothing scrolls
 
  signals:
   void arrangement_changed();
 
  protected:
+  bool event(QEvent* event) override;
   bool eventFilter(QObject* watched, QEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
   void changeEvent(QEvent* event) override;

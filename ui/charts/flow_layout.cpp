@@ -19,7 +19,14 @@ void FlowLayout::move(int from, int to) {
 }
 
 void FlowLayout::set_least_width(int width) {
+  if (width == least_width_) return;  // to invalidate asks for a layout, which may ask for this
   least_width_ = width;
+  invalidate();
+}
+
+void FlowLayout::set_page(int height) {
+  if (height == page_) return;
+  page_ = height;
   invalidate();
 }
 
@@ -52,25 +59,36 @@ void FlowLayout::place(const QList<QLayoutItem*>& row, int left, int top, int wi
   }
 }
 
-int FlowLayout::arrange(const QRect& outer, bool placing) const {
-  const QRect inside = outer.marginsRemoved(contentsMargins());
-  QList<QLayoutItem*> row;
-  int used = 0, height = 0, y = inside.y();
-  const auto finish = [&] {
-    if (placing) place(row, inside.x(), y, inside.width(), height);
-    y += height + spacing();
-    row.clear();
-    used = height = 0;
-  };
+QList<FlowLayout::Row> FlowLayout::rows_in(int width) const {
+  QList<Row> rows;
+  int used = 0;
   for (QLayoutItem* item : items_) {
     if (item->isEmpty()) continue;
-    const QSize size = size_of(*item, inside.width());
-    if (!row.isEmpty() && used + size.width() > inside.width()) finish();
-    row << item;
+    const QSize size = size_of(*item, width);
+    if (rows.isEmpty() || used + size.width() > width) rows.append(Row{}), used = 0;
+    rows.last().items << item;
+    rows.last().height = std::max(rows.last().height, size.height());
     used += size.width() + spacing();
-    height = std::max(height, size.height());
   }
-  if (!row.isEmpty()) finish();
+  return rows;
+}
+
+void FlowLayout::fill_page(QList<Row>& rows) const {
+  if (page_ <= 0 || rows.isEmpty()) return;
+  const int needed = std::ranges::max(rows, {}, &Row::height).height;
+  const int count = std::clamp((page_ + spacing()) / (needed + spacing()), 1, static_cast<int>(rows.size()));
+  for (Row& row : rows) row.height = std::max(needed, (page_ + spacing()) / count - spacing());
+}
+
+int FlowLayout::arrange(const QRect& outer, bool placing) const {
+  const QRect inside = outer.marginsRemoved(contentsMargins());
+  QList<Row> rows = rows_in(inside.width());
+  fill_page(rows);
+  int y = inside.y();
+  for (const Row& row : rows) {
+    if (placing) place(row.items, inside.x(), y, inside.width(), row.height);
+    y += row.height + spacing();
+  }
   return std::max(0, y - spacing() - inside.y()) + contentsMargins().top() + contentsMargins().bottom();
 }
 

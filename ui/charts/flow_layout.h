@@ -19,6 +19,8 @@ class FlowLayout : public QLayout {
   QLayoutItem* takeAt(int index) override { return index >= 0 && index < items_.size() ? items_.takeAt(index) : nullptr; }
   void move(int from, int to);
   void set_least_width(int width);
+  // Rows are as high as whole rows fill a page of this height; 0: as high as they need. A row is never less than it needs.
+  void set_page(int height);
 
   Qt::Orientations expandingDirections() const override { return {}; }
   bool hasHeightForWidth() const override { return true; }
@@ -28,11 +30,17 @@ class FlowLayout : public QLayout {
   void setGeometry(const QRect& rectangle) override;
 
  private:
+  struct Row {
+    QList<QLayoutItem*> items;
+    int height = 0;
+  };
+  QList<Row> rows_in(int width) const;
+  void fill_page(QList<Row>& rows) const;
   int arrange(const QRect& outer, bool placing) const;  // gives the height
   QSize size_of(const QLayoutItem& item, int width) const;
   void place(const QList<QLayoutItem*>& row, int left, int top, int width, int height) const;
   QList<QLayoutItem*> items_;
-  int least_width_;
+  int least_width_, page_ = 0;
 };
 
 }  // namespace trainyard::ui

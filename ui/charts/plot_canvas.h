@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The chart itself: axes and grid by Qt Charts, lines and overlay by plot_painter, and the gestures, told as fractions of
+// The chart itself: axes and grid by Qt Charts, lines by plot_lines, overlay by plot_painter, and the gestures, told as fractions of
 // the plot area (0,0 at the lower left) so that both y axes follow alike.
 #pragma once
 
@@ -8,6 +8,7 @@
 #include <QtCharts/QChartView>
 #include <optional>
 
+#include "ui/charts/plot_lines.h"
 #include "ui/charts/plot_painter.h"
 #include "ui/charts/plot_scale.h"
 

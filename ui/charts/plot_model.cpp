@@ -18,11 +18,13 @@ PlotSeries& PlotModel::put(const QString& id, const SeriesStyle& style) {
     series->id = id;
     series->points = series->smoothed = series->tops = series->smooth_tops = PointSeries(style.joining);
     series->smoother = series->top_smoother = Smoother(smoothing_);
+    series->revision = ++revisions_;
   }
   if (series->style.joining != style.joining) {
     PointSeries points(style.joining);
     for (std::size_t i = 0; i < series->points.size(); ++i) points.append(series->points.at(i));
     series->points = std::move(points);
+    series->revision = ++revisions_;
   }
   const bool restacks = style.stacked || series->style.stacked;
   series->style = style;
@@ -86,6 +88,7 @@ void PlotModel::restack() {
     series->smooth_tops = PointSeries(series->style.joining);
     series->top_smoother = Smoother(smoothing_);
     series->stacked_points = series->below_points = 0;
+    series->revision = ++revisions_;
   }
 }
 

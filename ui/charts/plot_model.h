@@ -33,6 +33,7 @@ struct PlotSeries {
   PointSeries smoothed;  // as long as `points` after `smooth`; empty without smoothing
   Smoother smoother{0};
   bool visible = true;
+  std::uint64_t revision = 0;  // another one when points, sums or the smoothed line are others than before, and not only more
 
   // Of a stacked one: the sums up to and with this part, of the steps that every part below has reported too; and their
   // smoothed line.
@@ -91,6 +92,7 @@ class PlotModel {
 
   std::vector<std::unique_ptr<PlotSeries>> series_;
   double smoothing_ = 0;
+  std::uint64_t revisions_ = 0;
 };
 
 }  // namespace trainyard::ui

@@ -4,9 +4,7 @@
 #include <QEvent>
 #include <QLabel>
 #include <QVBoxLayout>
-#include <algorithm>
 #include <cmath>
-#include <ranges>
 
 #include "ui/charts/plot_legend.h"
 #include "ui/theme/theme.h"
@@ -15,8 +13,6 @@ namespace trainyard::ui {
 namespace {
 
 constexpr int kFrameMilliseconds = 50;
-constexpr int kUnthinned = 1 << 30;
-constexpr double kPixelsADash = 3;  // dashes of a line that turns more often would look like bursts that are not there
 
 Span part(Span span, double from, double to) { return {span.low + from * span.width(), span.low + to * span.width()}; }
 
@@ -74,6 +70,7 @@ void PlotView::put_series(const QString& id, const SeriesStyle& style) {
 
 void PlotView::remove_series(const QString& id) {
   model_.remove(id);
+  drawings_.clear();
   legend_stale_ = true;
   schedule();
 }
@@ -86,6 +83,7 @@ void PlotView::order_series(const QStringList& ids) {
 
 void PlotView::clear_series() {
   model_.clear();
+  drawings_.clear();
   legend_stale_ = true;
   home();
 }
@@ -174,95 +172,11 @@ void PlotView::refresh() {
   draw(static_cast<int>(canvas_->plot_area().width()));
 }
 
-void PlotView::draw(int pixels) {
-  model_.stack();
-  choose_spans();
-  show_axes();
-  map_.area = canvas_->plot_area();
-  thinned_ = draw_lines(pixels);
-  show_overlay();
-}
-
-void PlotView::choose_spans() {
-  const auto extent = model_.x_extent(map_.axis);
-  const double least = map_.axis == XAxis::step ? 10 : 1;
-  map_.x = zoom_x_ ? *zoom_x_ : x_range(extent.value_or(Span{0, least}), least);
-  map_.y[0] = side_span(Side::left);
-  map_.y[1] = side_span(Side::right);
-}
-
-Span PlotView::side_span(Side side) const {
-  if (const auto& zoom = zoom_y_[side == Side::left ? 0 : 1]) return *zoom;
-  const auto extent = model_.y_extent(map_.axis, map_.x, side, map_.log);
-  if (map_.log) return extent ? log_range(*extent) : Span{-1, 0};
-  return extent ? value_range(*extent) : Span{0, 1};
-}
-
-void PlotView::show_axes() {
-  const auto vertical = [&](Side side, const QString& unit) {
-    const Span span = map_.y[side == Side::left ? 0 : 1];
-    const double greatest = map_.log ? std::pow(10, (span.low + span.high) / 2) : std::max(std::abs(span.low), std::abs(span.high));
-    const AxisUnit shown = axis_unit(unit, greatest);
-    const auto ticks = map_.log ? log_ticks(span, canvas_->ticks_up(), shown.factor) : linear_ticks(span, canvas_->ticks_up(), shown.factor);
-    return AxisState{span, ticks, shown.text, true};
-  };
-  const AxisUnit across = x_axis_unit(map_.axis, map_.x.width());
-  AxisState right = vertical(Side::right, right_unit_);
-  right.visible = model_.uses(Side::right);
-  canvas_->show_axes({map_.x, linear_ticks(map_.x, canvas_->ticks_across(), across.factor), across.text, true}, vertical(Side::left, unit_), right);
-}
-
-void PlotView::draw_one(const PlotSeries& series, int pixels, std::vector<DrawnSeries>& out, bool& thinned) const {
-  const bool stacked = series.style.stacked && !map_.log, smooth = !series.smoothed.empty();
-  const auto add = [&](const PointSeries& points, bool pale, double width, bool filled) {
-    DrawnSeries drawn;
-    if (filled) drawn.fill = area_colour(series.style, style_.background);
-    drawn.pen = series_pen(series.style, width, pale);
-    drawn.diamonds = points.joining() == Joining::never;
-    drawn.dot_size = width * (drawn.diamonds ? 5 : 2);
-    const bool dense = draw_points(points, map_, series.style.side, pixels, drawn);
-    thinned |= dense;
-    if (dense || static_cast<double>(drawn.lines.size()) > map_.area.width() / kPixelsADash) drawn.pen.setStyle(Qt::SolidLine);
-    out.push_back(std::move(drawn));
-  };
-  if (smooth && stacked) add(series.smooth_tops, false, style_.line_width * 1.2, true);
-  add(stacked ? series.tops : series.points, smooth || series.style.pale, smooth ? 1 : style_.line_width, stacked && !smooth);
-  for (const double x : model_.gaps(series, map_.axis, map_.x, pixels, map_.log)) out.back().gaps.push_back(map_.at(x, 1, Side::left).x());
-  if (smooth && !stacked) add(series.smoothed, series.style.pale, style_.line_width * 1.2, false);
-}
-
-bool PlotView::draw_lines(int pixels) {
-  std::vector<DrawnSeries> drawn;
-  bool thinned = false;
-  for (const auto& series : model_.series() | std::views::reverse)  // what is below is painted over what stands on it
-    if (series->visible && series->style.stacked) draw_one(*series, pixels, drawn, thinned);
-  for (const bool pale : {true, false})
-    for (const auto& series : model_.series())
-      if (series->visible && !series->style.stacked && series->style.pale == pale) draw_one(*series, pixels, drawn, thinned);
-  canvas_->lines().show(map_.area, std::move(drawn));
-  return thinned;
-}
-
-void PlotView::render_full(QPainter& painter, const QRectF& target) {
-  draw(kUnthinned);
-  const qreal line = QFontMetricsF(font()).height() * 1.5;
-  painter.fillRect(target, style_.background);
-  painter.setPen(style_.text);
-  painter.setFont(heading_->font());
-  painter.drawText(QRectF(target.left() + 8, target.top(), target.width() - 16, line), Qt::AlignLeft | Qt::AlignVCenter, title_);
-  const QRectF below = target.adjusted(0, line, 0, legend_->isVisible() ? -legend_->height() : 0);
-  canvas_->render_chart(painter, below);
-  painter.translate(target.left() + 8, below.bottom());
-  if (legend_->isVisible()) legend_->render(&painter, {}, {}, QWidget::DrawChildren);
-  painter.resetTransform();
-  refresh();
-}
-
 QWidget* PlotView::drag_handle() { return heading_; }
 
 QSize PlotView::sizeHint() const {
   const int line = fontMetrics().height();
-  return {line * 22, line * 13 + legend_->sizeHint().height()};
+  return {line * 22, line * 11 + (legend_->isHidden() ? 0 : legend_->sizeHint().height())};
 }
 
 void PlotView::restyle() {

@@ -6,6 +6,7 @@
 
 #include <QTimer>
 #include <QWidget>
+#include <map>
 
 #include "ui/charts/crosshair_group.h"
 #include "ui/charts/plot_canvas.h"
@@ -81,8 +82,8 @@ class PlotView : public QWidget {
   void choose_spans();
   Span side_span(Side side) const;
   void show_axes();
-  bool draw_lines(int pixels);
-  void draw_one(const PlotSeries& series, int pixels, std::vector<DrawnSeries>& out, bool& thinned) const;
+  void draw_lines(int pixels);
+  void draw_one(const PlotSeries& series, int pixels, std::vector<DrawnSeries>& out);
   void show_overlay();
   void read_at(double x, PlotOverlay::Content& content) const;
   QStringList current_badges() const;
@@ -94,6 +95,7 @@ class PlotView : public QWidget {
   PlotModel model_;
   PlotStyle style_;
   PlotMap map_;
+  std::map<const PointSeries*, LineDrawing> drawings_;  // of the model's
   std::optional<Span> zoom_x_, zoom_y_[2];
   bool frozen_ = false, thinned_ = false, legend_stale_ = true;
   CrosshairGroup own_group_;

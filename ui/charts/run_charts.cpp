@@ -3,77 +3,43 @@
 
 #include <QAction>
 #include <QComboBox>
-#include <QLabel>
-#include <QMenu>
 #include <QScrollArea>
 #include <QSlider>
-#include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "ui/charts/flow_layout.h"
-#include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {
 namespace {
 
-QComboBox* labelled_combo(QWidget* parent, FlowLayout& row, const QString& label) {
-  auto* pair = new QWidget(parent);
-  auto* line = new QHBoxLayout(pair);
-  line->setContentsMargins(0, 0, kGrid, 0);
-  auto* text = new QLabel(label, pair);
-  auto* combo = new QComboBox(pair);
-  combo->setSizeAdjustPolicy(QComboBox::AdjustToContents);
-  combo->setAccessibleName(label);
-  text->setBuddy(combo);
-  line->addWidget(text);
-  line->addWidget(combo);
-  row.addWidget(pair);
-  return combo;
-}
+// Tells the charts how high a page of them is.
+class ChartScroll : public QScrollArea {
+ public:
+  ChartScroll(ChartGrid& grid, QWidget* parent) : QScrollArea(parent), grid_(grid) {
+    setWidget(&grid);
+    setWidgetResizable(true);
+    setFrameShape(QFrame::NoFrame);
+  }
 
-QSlider* smoothing_slider(QWidget* parent, FlowLayout& row) {
-  auto* pair = new QWidget(parent);
-  auto* line = new QHBoxLayout(pair);
-  line->setContentsMargins(0, 0, kGrid, 0);
-  auto* text = new QLabel(RunCharts::tr("S&moothing"), pair);
-  auto* slider = new QSlider(Qt::Horizontal, pair);
-  slider->setRange(0, 99);
-  slider->setFixedWidth(parent->fontMetrics().height() * 6);
-  slider->setAccessibleName(RunCharts::tr("Smoothing"));
-  slider->setToolTip(RunCharts::tr("Weight of the moving average; the raw line stays, pale"));
-  text->setBuddy(slider);
-  line->addWidget(text);
-  line->addWidget(slider);
-  row.addWidget(pair);
-  return slider;
-}
+ protected:
+  void resizeEvent(QResizeEvent* event) override {
+    QScrollArea::resizeEvent(event);
+    grid_.set_page(viewport()->height());
+  }
 
-void refill(QComboBox& combo, const std::vector<std::pair<QString, int>>& items, int current) {
-  const QSignalBlocker quiet(&combo);
-  combo.clear();
-  for (const auto& [text, value] : items) combo.addItem(text, value);
-  combo.setCurrentIndex(std::max(0, combo.findData(current)));
-}
+ private:
+  ChartGrid& grid_;
+};
 
 }  // namespace
 
 RunCharts::RunCharts(QWidget* parent) : QWidget(parent), grid_(new ChartGrid) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(kGrid / 2);
   build_bar();
-  badges_ = new QLabel(this);
-  badges_->setWordWrap(true);
-  badges_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  badges_->setContentsMargins(kGrid, 0, kGrid, 0);
-  badges_->hide();
-  column->addWidget(badges_);
-  auto* scroll = new QScrollArea(this);
-  scroll->setWidget(grid_);
-  scroll->setWidgetResizable(true);
-  scroll->setFrameShape(QFrame::NoFrame);
-  column->addWidget(scroll, 1);
+  column->addWidget(new ChartScroll(*grid_, this), 1);
   for (const ChartKind kind : kChartKinds) {
     const ChartTitle title = chart_title(kind);
     PlotView* plot = plots_[kind] = grid_->add(title.name);
@@ -84,44 +50,6 @@ RunCharts::RunCharts(QWidget* parent) : QWidget(parent), grid_(new ChartGrid) {
 }
 
 RunCharts::~RunCharts() = default;
-
-void RunCharts::build_bar() {
-  auto* bar = new QWidget(this);
-  auto* row = new FlowLayout(bar, kGrid / 2);
-  row->setContentsMargins(kGrid, kGrid / 2, kGrid, 0);
-  static_cast<QVBoxLayout*>(layout())->addWidget(bar);
-  freeze_ = new QAction(icon("freeze"), tr("&Freeze charts"), this);
-  freeze_->setCheckable(true);
-  freeze_->setToolTip(tr("The charts stand still; training and recording go on"));
-  connect(freeze_, &QAction::toggled, this, &RunCharts::set_frozen);
-  axis_ = labelled_combo(bar, *row, tr("&x axis"));
-  refill(*axis_, {{tr("step"), 0}, {tr("samples"), 1}, {tr("wall time"), 2}}, 0);
-  connect(axis_, &QComboBox::currentIndexChanged, this, [this](int index) { set_x_axis(static_cast<XAxis>(index)); });
-  smoothing_ = smoothing_slider(bar, *row);
-  connect(smoothing_, &QSlider::valueChanged, this, [this](int percent) { set_smoothing(percent / 100.0); });
-  segment_ = labelled_combo(bar, *row, tr("&Gradients of"));
-  step_time_ = labelled_combo(bar, *row, tr("S&tep time of"));
-  const auto chosen = [this] { set_choice({segment_->currentData().toInt(), step_time_->currentData().toInt()}); };
-  connect(segment_, &QComboBox::currentIndexChanged, this, chosen);
-  connect(step_time_, &QComboBox::currentIndexChanged, this, chosen);
-  auto* charts = new QToolButton(bar);
-  charts->setText(tr("Charts ▾"));
-  charts->setToolTip(tr("Show or hide charts"));
-  charts_menu_ = new QMenu(charts);
-  connect(charts, &QToolButton::clicked, this, [this, charts] { charts_menu_->popup(charts->mapToGlobal(charts->rect().bottomLeft())); });
-  connect(charts_menu_, &QMenu::aboutToShow, this, &RunCharts::fill_chart_menu);
-  row->addWidget(charts);
-}
-
-void RunCharts::fill_chart_menu() {
-  charts_menu_->clear();
-  for (const ChartKind kind : kChartKinds) {
-    const ChartTitle title = chart_title(kind);
-    QAction* action = charts_menu_->addAction(title.title, this, [this, name = QString(title.name)](bool on) { grid_->set_shown(name, on); });
-    action->setCheckable(true);
-    action->setChecked(grid_->shown(title.name));
-  }
-}
 
 void RunCharts::set_runs(const std::vector<Run*>& runs) {
   for (const auto& shown : runs_)
@@ -200,18 +128,6 @@ void RunCharts::order_lines(ChartKind kind) {
   plots_[kind]->order_series(all);
 }
 
-void RunCharts::offer_choices() {
-  const telemetry::History* history = runs_.empty() || !runs_.front()->run ? nullptr : &runs_.front()->run->history();
-  std::vector<std::pair<QString, int>> segments, ranks{{tr("mean of ranks"), LineChoice::kMean}, {tr("slowest rank"), LineChoice::kSlowest}};
-  for (std::size_t i = 0; history && i < history->segments().size(); ++i)
-    segments.emplace_back(QString::fromStdString(history->segments()[i]), static_cast<int>(i));
-  if (segments.empty()) segments.emplace_back(tr("segment 0"), 0);
-  segments.emplace_back(tr("all segments"), -1);
-  for (int rank = 0; history && rank < history->ranks(); ++rank) ranks.emplace_back(tr("rank %1").arg(rank), rank);
-  refill(*segment_, segments, choice_.segment);
-  refill(*step_time_, ranks, choice_.step_time_of);
-}
-
 void RunCharts::set_choice(const LineChoice& choice) {
   if (choice == choice_) return;
   choice_ = choice;
@@ -223,14 +139,6 @@ void RunCharts::set_choice(const LineChoice& choice) {
     shown->known_series = 0;
     if (shown->run) update_run(*shown);
   }
-}
-
-void RunCharts::set_badges(const QStringList& badges) {
-  const Colours& colours = Theme::instance().colours();
-  QStringList spans;
-  for (const QString& badge : badges) spans << QString("<span style='color:%1'>● %2</span>").arg(colours.warning.name(), badge.toHtmlEscaped());
-  badges_->setText(spans.join("&nbsp;&nbsp; "));
-  badges_->setVisible(!badges.isEmpty());
 }
 
 void RunCharts::set_frozen(bool frozen) {

@@ -15,11 +15,13 @@
 
 class QAction;
 class QComboBox;
-class QLabel;
 class QMenu;
 class QSlider;
 
 namespace trainyard::ui {
+
+class FlowLayout;
+class TintedLabel;
 
 class RunCharts : public QWidget {
   Q_OBJECT
@@ -56,6 +58,8 @@ class RunCharts : public QWidget {
   };
 
   void build_bar();
+  void build_choices(QWidget& bar);
+  void build_menu_button(QWidget& bar);
   void fill_chart_menu();
   void reset_lines();
   void update_run(Shown& shown);
@@ -74,7 +78,8 @@ class RunCharts : public QWidget {
   QComboBox *axis_, *segment_, *step_time_;
   QSlider* smoothing_;
   QMenu* charts_menu_;
-  QLabel* badges_;
+  FlowLayout* bar_;
+  std::vector<TintedLabel*> badges_;  // at the end of the bar
 };
 
 }  // namespace trainyard::ui

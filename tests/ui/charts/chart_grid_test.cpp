@@ -6,6 +6,7 @@
 #include <QMenu>
 #include <QSignalSpy>
 #include <QTest>
+#include <cstdlib>
 
 namespace trainyard::ui {
 namespace {
@@ -51,6 +52,19 @@ TEST_F(ChartGridTest, a_chart_dragged_by_its_title_takes_the_place_of_the_one_it
 TEST_F(ChartGridTest, a_click_on_a_title_moves_nothing) {
   QTest::mouseClick(plots_["memory"]->drag_handle(), Qt::LeftButton);
   EXPECT_EQ(order(), "loss accuracy memory rate");
+}
+
+TEST_F(ChartGridTest, a_page_shows_whole_rows_and_is_full) {
+  for (const int page : {300, 500, 700}) {
+    grid_.set_page(page);
+    grid_.resize(700, std::max(page, grid_.minimumHeight()));  // two columns
+    const auto full = [&] {
+      const int height = plots_["loss"]->height(), rows = page / height;
+      return plots_["memory"]->x() == 0 && rows >= 1 && std::abs(page - rows * (height + 8)) <= 8;  // 8: between rows
+    };
+    EXPECT_TRUE(QTest::qWaitFor(full)) << page << " shows charts of " << plots_["loss"]->height();
+    EXPECT_GE(plots_["loss"]->height(), plots_["loss"]->sizeHint().height());
+  }
 }
 
 TEST_F(ChartGridTest, charts_move_and_hide_by_their_menu_too_and_an_arrangement_is_kept) {

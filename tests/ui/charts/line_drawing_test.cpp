@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A live line is drawn piece by piece: it must be the very line that is drawn at once, and cost no more than its end.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <QApplication>
+#include <QScreen>
+#include <QTest>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "ui/charts/plot_view.h"
+
+namespace trainyard::ui {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+// Noise with gaps between steps and values that cannot be drawn, now and then.
+std::vector<SeriesPoint> ragged(int count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<double> noise;
+  std::vector<SeriesPoint> points;
+  for (int step = 0; static_cast<int>(points.size()) < count; ++step) {
+    if (random() % 50 == 0) ++step;
+    const double value = random() % 40 == 0 ? kNaN : std::exp(-step / 1000.0) + 0.3 * noise(random);
+    points.push_back({1.0 * step, 32.0 * step, 0.01 * step, value});
+  }
+  return points;
+}
+
+PlotMap map_of(double steps) { return {{40, 20, 300, 200}, XAxis::step, {0, steps}, {{-1, 2}, {-1, 2}}, false}; }
+
+void expect_same(const DrawnSeries& a, const DrawnSeries& b) {
+  EXPECT_EQ(a.lines, b.lines);
+  EXPECT_EQ(a.columns, b.columns);
+  EXPECT_EQ(a.dots, b.dots);
+  EXPECT_EQ(a.areas, b.areas);
+}
+
+struct Growth {
+  int points, at_once;
+  bool filled;
+};
+
+class GrowingLine : public testing::TestWithParam<Growth> {};
+
+TEST_P(GrowingLine, is_the_line_that_is_drawn_at_once) {
+  const Growth& growth = GetParam();
+  const auto all = ragged(growth.points, 7);
+  const PlotMap map = map_of(growth.points * 1.05);
+  DrawnSeries look;
+  look.pen = QPen(Qt::red, 2);
+  if (growth.filled) look.fill = Qt::blue;
+  PointSeries series;
+  LineDrawing growing;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    series.append(all[i]);
+    if (i % static_cast<std::size_t>(growth.at_once) != 0) continue;
+    const DrawnSeries drawn = growing.draw(series, 1, map, Side::left, 300, look);
+    LineDrawing fresh;
+    expect_same(drawn, fresh.draw(series, 1, map, Side::left, 300, look));
+    ASSERT_FALSE(testing::Test::HasFailure()) << "after " << i + 1 << " points";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(all, GrowingLine, testing::Values(Growth{500, 1, false}, Growth{500, 1, true}, Growth{3000, 7, false}, Growth{20'000, 997, true}));
+
+TEST(LineDrawing, begins_anew_when_the_points_are_others) {
+  PointSeries series;
+  for (const SeriesPoint& point : ragged(5000, 1)) series.append(point);
+  LineDrawing drawing, fresh;
+  drawing.draw(series, 1, map_of(5000), Side::left, 300, {});
+  series = PointSeries();
+  for (const SeriesPoint& point : ragged(5000, 2)) series.append(point);
+  expect_same(drawing.draw(series, 2, map_of(5000), Side::left, 300, {}), fresh.draw(series, 2, map_of(5000), Side::left, 300, {}));
+}
+
+TEST(Thinner, keeps_all_but_the_last_bucket_of_a_line_that_grows) {
+  PointSeries series;
+  for (const SeriesPoint& point : ragged(50'000, 3)) series.append(point);
+  Thinner thinner;
+  const std::size_t points = thinner.update(series, XAxis::step, {0, 60'000}, 300, false).points.size();
+  EXPECT_EQ(thinner.kept(), 0u);
+  series.append({60'000, 0, 0, 1});
+  thinner.update(series, XAxis::step, {0, 60'000}, 300, false);
+  EXPECT_GE(thinner.kept(), points - 3);
+  thinner.update(series, XAxis::step, {0, 60'000}, 301, false);
+  EXPECT_EQ(thinner.kept(), 0u) << "asked otherwise";
+}
+
+class LivePlot : public testing::Test {
+ protected:
+  void make(PlotView& plot, bool stacked = false) {
+    plot.resize(640, 400);
+    plot.show();
+    for (int i = 0; i < 3; ++i) plot.put_series(QString::number(i), {.label = QString::number(i), .colour = i, .stacked = stacked});
+  }
+  // Points of all series from `begin` on.
+  void add(PlotView& plot, std::size_t begin, std::size_t end) {
+    for (int i = 0; i < 3; ++i) plot.append(QString::number(i), std::span(points_[static_cast<std::size_t>(i)]).subspan(begin, end - begin));
+    plot.refresh();
+  }
+  // What stands on the screen, painted in as many pieces as it was.
+  static QImage lines_of(PlotView& plot) {
+    for (int round = 0; round < 3; ++round) {  // labels of axes move the area, and it is drawn once more
+      QCoreApplication::processEvents();
+      plot.refresh();
+    }
+    QCoreApplication::processEvents();
+    const QRect area = plot.canvas().plot_area().toAlignedRect().translated(plot.canvas().pos());
+    const QImage whole = plot.screen()->grabWindow(plot.winId()).toImage();
+    EXPECT_FALSE(whole.isNull());
+    return whole.copy(area);
+  }
+  const std::vector<std::vector<SeriesPoint>> points_{ragged(6000, 1), ragged(6000, 2), ragged(6000, 3)};
+};
+
+// What is painted in pieces, frame by frame, is the picture that is painted at once.
+TEST_F(LivePlot, looks_the_same_as_one_that_was_drawn_at_once) {
+  for (const bool stacked : {false, true}) {
+    PlotView live;
+    make(live, stacked);
+    std::size_t shown = 0;
+    for (const std::size_t next : {1u, 5u, 60u, 61u, 300u, 1500u, 1501u, 1502u, 5200u, 5201u, 5208u, 5216u}) {
+      add(live, std::exchange(shown, next), next);
+      const QImage pieces = lines_of(live);
+      PlotView fresh;
+      make(fresh, stacked);
+      add(fresh, 0, next);
+      ASSERT_EQ(pieces, lines_of(fresh)) << next << (stacked ? " stacked" : "");
+    }
+  }
+}
+
+TEST_F(LivePlot, paints_only_where_something_changed) {
+  std::vector<DrawnSeries> before(1), after;
+  before[0].pen = QPen(Qt::red, 2);
+  for (int x = 0; x < 200; ++x) before[0].columns.emplace_back(x, 50, 1, 20);
+  const QRectF area(0, 0, 300, 100);
+  after = before;
+  EXPECT_TRUE(difference(before, after, area).isEmpty());
+  after[0].columns.back() = QRect(199, 40, 1, 30);
+  after[0].columns.emplace_back(200, 50, 1, 20);
+  const QRectF stale = difference(before, after, area);
+  EXPECT_GT(stale.left(), 185);
+  EXPECT_LE(stale.left(), 199);
+  EXPECT_GE(stale.right(), 201);
+  EXPECT_LT(stale.right(), 215);
+  after[0].pen = QPen(Qt::blue, 2);
+  EXPECT_EQ(difference(before, after, area), area);
+}
+
+}  // namespace
+}  // namespace trainyard::ui

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// How a plot comes to its axes and lines, and its whole picture for an export.
+#include <QLabel>
+#include <algorithm>
+#include <cmath>
+#include <ranges>
+
+#include "ui/charts/plot_legend.h"
+#include "ui/charts/plot_view.h"
+
+namespace trainyard::ui {
+namespace {
+
+constexpr int kUnthinned = 1 << 30;
+constexpr double kPixelsADash = 3;  // dashes of a line that turns more often would look like bursts that are not there
+
+}  // namespace
+
+void PlotView::draw(int pixels) {
+  model_.stack();
+  choose_spans();
+  show_axes();
+  map_.area = canvas_->plot_area();
+  draw_lines(pixels);
+  show_overlay();
+}
+
+void PlotView::choose_spans() {
+  const auto extent = model_.x_extent(map_.axis);
+  const double least = map_.axis == XAxis::step ? 10 : 1;
+  map_.x = zoom_x_ ? *zoom_x_ : x_range(extent.value_or(Span{0, least}), least);
+  map_.y[0] = side_span(Side::left);
+  map_.y[1] = side_span(Side::right);
+}
+
+Span PlotView::side_span(Side side) const {
+  if (const auto& zoom = zoom_y_[side == Side::left ? 0 : 1]) return *zoom;
+  const auto extent = model_.y_extent(map_.axis, map_.x, side, map_.log);
+  if (map_.log) return extent ? log_range(*extent) : Span{-1, 0};
+  return extent ? value_range(*extent) : Span{0, 1};
+}
+
+void PlotView::show_axes() {
+  const auto vertical = [&](Side side, const QString& unit) {
+    const Span span = map_.y[side == Side::left ? 0 : 1];
+    const double greatest = map_.log ? std::pow(10, (span.low + span.high) / 2) : std::max(std::abs(span.low), std::abs(span.high));
+    const AxisUnit shown = axis_unit(unit, greatest);
+    const auto ticks = map_.log ? log_ticks(span, canvas_->ticks_up(), shown.factor) : linear_ticks(span, canvas_->ticks_up(), shown.factor);
+    return AxisState{span, ticks, shown.text, true};
+  };
+  const AxisUnit across = x_axis_unit(map_.axis, map_.x.width());
+  AxisState right = vertical(Side::right, right_unit_);
+  right.visible = model_.uses(Side::right);
+  canvas_->show_axes({map_.x, linear_ticks(map_.x, canvas_->ticks_across(), across.factor), across.text, true}, vertical(Side::left, unit_), right);
+}
+
+void PlotView::draw_one(const PlotSeries& series, int pixels, std::vector<DrawnSeries>& out) {
+  const bool stacked = series.style.stacked && !map_.log, smooth = !series.smoothed.empty();
+  const auto add = [&](const PointSeries& points, bool pale, double width, bool filled) {
+    DrawnSeries look;
+    if (filled) look.fill = area_colour(series.style, style_.background);
+    look.pen = series_pen(series.style, width, pale);
+    look.diamonds = points.joining() == Joining::never;
+    look.dot_size = width * (look.diamonds ? 5 : 2);
+    LineDrawing& drawing = drawings_[&points];
+    out.push_back(drawing.draw(points, series.revision, map_, series.style.side, pixels, look));
+    thinned_ |= drawing.thinned();
+    if (drawing.thinned() || static_cast<double>(out.back().lines.size()) > map_.area.width() / kPixelsADash) out.back().pen.setStyle(Qt::SolidLine);
+  };
+  if (smooth && stacked) add(series.smooth_tops, false, style_.line_width * 1.2, true);
+  add(stacked ? series.tops : series.points, smooth || series.style.pale, smooth ? 1 : style_.line_width, stacked && !smooth);
+  for (const double x : model_.gaps(series, map_.axis, map_.x, pixels, map_.log)) out.back().gaps.push_back(map_.at(x, 1, Side::left).x());
+  if (smooth && !stacked) add(series.smoothed, series.style.pale, style_.line_width * 1.2, false);
+}
+
+void PlotView::draw_lines(int pixels) {
+  std::vector<DrawnSeries> drawn;
+  thinned_ = false;
+  for (const auto& series : model_.series() | std::views::reverse)  // what is below is painted over what stands on it
+    if (series->visible && series->style.stacked) draw_one(*series, pixels, drawn);
+  for (const bool pale : {true, false})
+    for (const auto& series : model_.series())
+      if (series->visible && !series->style.stacked && series->style.pale == pale) draw_one(*series, pixels, drawn);
+  canvas_->lines().show(map_.area, std::move(drawn));
+}
+
+void PlotView::render_full(QPainter& painter, const QRectF& target) {
+  draw(kUnthinned);
+  const qreal line = QFontMetricsF(font()).height() * 1.5;
+  painter.fillRect(target, style_.background);
+  painter.setPen(style_.text);
+  painter.setFont(heading_->font());
+  painter.drawText(QRectF(target.left() + 8, target.top(), target.width() - 16, line), Qt::AlignLeft | Qt::AlignVCenter, title_);
+  const QRectF below = target.adjusted(0, line, 0, legend_->isVisible() ? -legend_->height() : 0);
+  canvas_->render_chart(painter, below);
+  painter.translate(target.left() + 8, below.bottom());
+  if (legend_->isVisible()) legend_->render(&painter, {}, {}, QWidget::DrawChildren);
+  painter.resetTransform();
+  refresh();
+}
+
+}  // namespace trainyard::ui
