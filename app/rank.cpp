@@ -58,6 +58,8 @@ int main(int argc, char** argv) {
   services.make_data_plane = [&](const session::DataPlaneRequest& request) {
     return app::make_data_plane(request, shared_memory, socket_directory(identity.endpoint));
   };
+  base::log_info("process " + std::to_string(::getpid()) + ", software " TRAINYARD_VERSION);  // killed, it can say no more
   const auto done = session::run_rank(identity, services);
+  if (done) base::log_info("ended in order");
   return done ? 0 : exit_code(done.error());
 }

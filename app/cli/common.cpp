@@ -24,6 +24,12 @@ void print_json(const base::Json& line) {
   std::fflush(stdout);
 }
 
+namespace {
+
+const char* status_word(int exit_code) { return exit_code == 130 ? "cancelled" : exit_code == 3 ? "failed" : "refused"; }
+
+}  // namespace
+
 int complain(const base::Problems& problems, bool json) {
   int exit_code = 0;
   base::Json list = base::Json::array();
@@ -32,7 +38,7 @@ int complain(const base::Problems& problems, bool json) {
     list.push_back(session::to_json(problem));
     exit_code = std::max(exit_code, exit_code_of(problem));
   }
-  if (json) print_json({{"type", "result"}, {"status", exit_code == 130 ? "cancelled" : "refused"}, {"problems", list}});
+  if (json) print_json({{"type", "result"}, {"status", status_word(exit_code)}, {"problems", list}});
   return exit_code;
 }
 

@@ -15,6 +15,7 @@
 #include "app/paths.h"
 #include "backends/cpu/cpu.h"
 #include "backends/shm/transport.h"
+#include "core/base/machine.h"
 #include "core/base/units.h"
 #include "core/session/run_directory.h"
 
@@ -53,12 +54,6 @@ std::string proc_value(const char* file, const std::string& key) {
   return "";
 }
 
-int usable_cores() {
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  return ::sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
-}
-
 Finding system_finding() {
   utsname names{};
   ::uname(&names);
@@ -67,7 +62,7 @@ Finding system_finding() {
 
 Finding processor() {
   const std::string model = proc_value("/proc/cpuinfo", "model name");
-  const int cores = usable_cores();
+  const int cores = base::usable_cores();
   return {"processor", Verdict::good,
           (model.empty() ? "unknown model" : model) + ", " + std::to_string(cores) + (cores == 1 ? " core usable" : " cores usable"), ""};
 }

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // trainyard-cli: everything the workbench does, without a window.
+#include <poll.h>
+#include <unistd.h>
+
+#include <cstdio>
+
 #include "app/cli/verbs.h"
 
 namespace {
@@ -16,6 +21,13 @@ base::Problem unknown_verb(const CLI::App& program, const std::string& word) {
   std::string verbs;
   for (const CLI::App* verb : program.get_subcommands(shown)) verbs += (verbs.empty() ? "" : ", ") + verb->get_name();
   return {base::ProblemCode::bad_usage, "trainyard-cli", "\"" + word + "\" is no verb", verbs, "trainyard-cli --help shows examples"};
+}
+
+// False behind a redirection to a full disk: what was asked for did not arrive. A reader that went away wanted no more.
+bool output_arrived() {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return true;
+  pollfd output{STDOUT_FILENO, POLLOUT, 0};
+  return ::poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
 }
 
 }  // namespace
@@ -40,5 +52,6 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return program.exit(error) == 0 ? 0 : 2;
   }
+  if (!output_arrived()) return cli::complain({{base::ProblemCode::failed, "standard output", "could not be written", "", "Is the disk full?"}}, false);
   return exit_code;
 }

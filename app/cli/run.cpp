@@ -11,7 +11,9 @@
 #include "backends/zmq/control.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/base/machine.h"
 #include "core/base/units.h"
+#include "core/experiment/placement.h"
 #include "core/session/run_directory.h"
 #include "core/session/socket_directory.h"
 
@@ -33,6 +35,8 @@ void catch_signals() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
   for (const int signal : {SIGPIPE, SIGXFSZ}) ::signal(signal, SIG_IGN);
 }
+
+constexpr std::int64_t kSimulatedSteps = 20;
 
 // One line on standard error that follows the run; where that is no terminal, a line every few seconds.
 class ProgressLine {
@@ -84,6 +88,15 @@ std::string number(const base::Json& value, const char* format) {
   return text;
 }
 
+// "; simulated from the drawn speeds: 2 ms, measured / simulated 2.3"
+std::string against_simulated(const base::Json& r) {
+  const base::Json& simulated = r["simulated_step_seconds"];
+  if (!simulated.is_number()) return "";
+  const double seconds = simulated.get<double>();
+  return "; simulated from the drawn speeds: " + base::format_seconds(seconds) + ", measured / simulated " +
+         number(r["step_seconds"]["median"].get<double>() / seconds, "%.2f");
+}
+
 void print_summary(const base::Json& r) {
   const base::Json& step = r["step_seconds"];
   std::printf("%s after %s steps in %s\n", r["status"].get<std::string>().c_str(), base::format_count(r["steps"].get<std::int64_t>()).c_str(),
@@ -92,8 +105,8 @@ void print_summary(const base::Json& r) {
   std::printf("  held-out accuracy   %s %%\n", r["held_out_accuracy"].is_number() ? number(100 * r["held_out_accuracy"].get<double>(), "%.2f").c_str() : "-");
   std::printf("  samples per second  %s\n", number(r["samples_per_second"], "%.0f").c_str());
   if (step.is_object())
-    std::printf("  step                %s median, %s p95\n", base::format_seconds(step["median"].get<double>()).c_str(),
-                base::format_seconds(step["p95"].get<double>()).c_str());
+    std::printf("  step                %s median, %s p95%s\n", base::format_seconds(step["median"].get<double>()).c_str(),
+                base::format_seconds(step["p95"].get<double>()).c_str(), against_simulated(r).c_str());
   std::printf("  sent                %s of payload, %s of headers\n", base::format_bytes(r["wire_bytes"]["payload"].get<double>()).c_str(),
               base::format_bytes(r["wire_bytes"]["header"].get<double>()).c_str());
   const auto emulated = std::count_if(r["ranks"].begin(), r["ranks"].end(), [](const base::Json& rank) { return rank.value("emulated", false); });
@@ -102,7 +115,7 @@ void print_summary(const base::Json& r) {
 }
 
 int exit_code_of(const session::CoordinatorResult& outcome) {
-  if (outcome.state == session::RunState::finished) return 0;
+  if (session::ended_well(outcome.state)) return 0;
   if (!outcome.problem) return 3;
   // What only a rank could not get is a failure of the run; input that only a rank could find bad is bad input still.
   return outcome.problem->code == base::ProblemCode::unavailable ? 3 : cli::exit_code_of(*outcome.problem);
@@ -110,15 +123,19 @@ int exit_code_of(const session::CoordinatorResult& outcome) {
 
 base::Result<session::CoordinatorResult> coordinate(const RunArguments& arguments, const experiment::Experiment& given, experiment::Resolved resolved,
                                                     std::int64_t started_ns) {
-  const auto run_directory = session::make_run_directory(arguments.out, given.name);
-  if (!run_directory) return base::fail(run_directory.error());
   const auto sockets = session::SocketDirectory::make();
   if (!sockets) return base::fail(sockets.error());
+  const auto run_directory = session::make_run_directory(arguments.out, given.name);
+  if (!run_directory) return base::fail(run_directory.error());
   const auto server = zmq::serve("ipc://" + (sockets->path() / "control").string(), {run_directory->filename().string(), 1});
   if (!server) return base::fail(server.error());
   ProgressLine progress;
   session::CoordinatorParts parts;
   parts.given = given;
+  parts.simulated_step_seconds = [resolved]() -> std::optional<double> {
+    const auto outcome = simulate(resolved, kSimulatedSteps);
+    return outcome ? std::optional(outcome->median_step_seconds) : std::nullopt;
+  };
   parts.resolved = std::move(resolved);
   parts.run_directory = *run_directory;
   parts.server = server->get();
@@ -144,6 +161,8 @@ int run(const RunArguments& arguments) {
   auto resolved = resolve(*given, effective);
   if (!resolved) return complain(resolved.error(), arguments.json);
   if (interrupts > 0) return complain({{base::ProblemCode::cancelled, "", "cancelled before the run began", "", ""}}, arguments.json);
+  if (const auto shared = experiment::shared_cores(resolved->document.topology, base::usable_cores()); shared && !arguments.json)
+    std::fprintf(stderr, "note: %s\n", shared->c_str());
   const auto outcome = coordinate(effective, *given, std::move(*resolved), started_ns);
   if (!outcome) return complain({outcome.error()}, arguments.json);
   if (arguments.json) print_json(outcome->result);

@@ -3,27 +3,29 @@
 #include <cstdio>
 
 #include "app/cli/verbs.h"
+#include "core/base/machine.h"
 #include "core/base/units.h"
+#include "core/experiment/placement.h"
 #include "core/sim/verdict.h"
 #include "core/strategy/strategy.h"
 
 namespace trainyard::cli {
-namespace {
 
-using base::Json;
-using base::Result;
-
-struct SimulateArguments : ExperimentArguments {
-  std::int64_t steps = 20;
-};
-
-Result<sim::Outcome> simulate(const experiment::Resolved& resolved, std::int64_t steps) {
+base::Result<sim::Outcome> simulate(const experiment::Resolved& resolved, std::int64_t steps) {
   const auto plan = strategy::make_plan(resolved);
   if (!plan) return base::fail(plan.error());
   sim::Options options;
   options.steps = steps;
   return sim::simulate(*plan, topology::Network(resolved.document.topology), options);
 }
+
+namespace {
+
+using base::Json;
+
+struct SimulateArguments : ExperimentArguments {
+  std::int64_t steps = 20;
+};
 
 struct Comparison {
   double one_device_step_seconds = 0;
@@ -64,7 +66,7 @@ Json result_json(const sim::Outcome& o, const std::optional<Comparison>& c) {
   return json;
 }
 
-void print(const sim::Outcome& o, const std::optional<Comparison>& c) {
+void print(const experiment::Resolved& resolved, const sim::Outcome& o, const std::optional<Comparison>& c) {
   std::printf("step %s, on a virtual clock from the drawn speeds: %s\n", base::format_seconds(o.median_step_seconds).c_str(), o.explain.c_str());
   std::printf("  idle                %.1f %% of all ranks' time\n", 100 * o.bubble_fraction);
   std::printf("  on the wires        %s a step\n", base::format_bytes(static_cast<double>(o.step_wire_bytes())).c_str());
@@ -77,7 +79,9 @@ void print(const sim::Outcome& o, const std::optional<Comparison>& c) {
   }
   std::printf("  whole run           %s, %s samples/s\n", base::format_seconds(o.predicted_seconds).c_str(),
               base::format_count(static_cast<std::int64_t>(o.predicted_samples_per_second)).c_str());
-  if (c) std::printf("  verdict             %s\n", c->verdict.sentence.c_str());
+  if (c) std::printf("  verdict             as drawn, %s\n", c->verdict.sentence.c_str());
+  if (const auto shared = experiment::shared_cores(resolved.document.topology, base::usable_cores()))
+    std::printf("  on this machine     %s\n", shared->c_str());
   std::printf("  fingerprint         %s\n", o.fingerprint.c_str());
 }
 
@@ -88,7 +92,7 @@ int run(const SimulateArguments& arguments) {
   if (!outcome) return complain({outcome.error()}, arguments.json);
   const auto said = compare(*resolved, *outcome, arguments.steps);
   if (arguments.json) print_json(result_json(*outcome, said));
-  else print(*outcome, said);
+  else print(*resolved, *outcome, said);
   return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "core/base/json.h"
 #include "core/base/result.h"
 #include "core/experiment/resolve.h"
+#include "core/sim/simulator.h"
 #include "core/telemetry/history.h"
 
 namespace trainyard::cli {
@@ -48,6 +49,9 @@ struct ExperimentArguments {
 experiment::Checked<experiment::Experiment> load(const ExperimentArguments& arguments);
 experiment::Checked<experiment::Resolved> resolve(const experiment::Experiment& given, const ExperimentArguments& arguments);
 experiment::Checked<experiment::Resolved> load_resolved(const ExperimentArguments& arguments);
+
+// On a virtual clock, by the drawn speeds: so many of its steps.
+base::Result<sim::Outcome> simulate(const experiment::Resolved& resolved, std::int64_t steps);
 
 // The recording in a run directory; whatever keeps it from being read is bad input. Damage is warned of on standard error.
 base::Result<telemetry::History> load_history(const std::string& run_directory);

@@ -155,6 +155,13 @@ Json* step_into(Json& parent, const Step& step) {
   return parent.is_array() && index < parent.size() ? &parent[index] : nullptr;
 }
 
+// 1e6 is as whole as 1000000, as JSON Schema has it; above 2^53 a double no longer tells neighbours apart.
+bool is_whole(const Json& value) {
+  if (!value.is_number_float()) return value.is_number_integer();
+  const double number = value.get<double>();
+  return std::abs(number) <= 9007199254740992.0 && std::trunc(number) == number;
+}
+
 }  // namespace
 
 namespace detail {
@@ -198,7 +205,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
 }
 
 bool check_number(const Json& value, bool whole, const Range& range, const std::string& path, Problems& problems) {
-  if (!value.is_number() || (whole && !value.is_number_integer())) {
+  if (!value.is_number() || (whole && !is_whole(value))) {
     report(problems, path, std::string("expected a ") + (whole ? "whole number" : "number") + ", found " + found(value), range_text(range));
     return false;
   }

@@ -9,10 +9,10 @@
 #include <algorithm>
 #include <climits>
 #include <ctime>
-#include <thread>
 #include <utility>
 
 #include "core/base/clock.h"
+#include "core/base/machine.h"
 
 namespace trainyard::comm {
 namespace {
@@ -66,12 +66,6 @@ bool sleep(Bell& bell, std::uint32_t seen, std::int64_t end) {
   return rung_since(bell, seen);
 }
 
-int usable_cores() {
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  return ::sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : static_cast<int>(std::thread::hardware_concurrency());
-}
-
 struct Heard {
   std::uint64_t listener = 0;
   std::uint32_t rings = 0;
@@ -94,7 +88,7 @@ void ring(Bell& bell) {
 }
 
 Patience patience(int ranks_on_this_host) {
-  if (usable_cores() >= ranks_on_this_host) return {std::chrono::microseconds(40), 50};
+  if (base::usable_cores() >= ranks_on_this_host) return {std::chrono::microseconds(40), 50};
   return {std::chrono::nanoseconds(500), 20};
 }
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <set>
 
+#include "core/base/units.h"
 #include "core/topology/network.h"
 
 namespace trainyard::experiment {
@@ -70,13 +71,26 @@ Problem not_emulated(const Device& device, const std::string& path) {
           "Set run.emulate to true, or make it a cpu."};
 }
 
+template <class Figure>
+std::int64_t sum_over_workers(const Topology& topology, Figure figure) {
+  std::int64_t sum = 0;
+  for (const topology::Host& host : topology.hosts)
+    for (const Device& device : host.devices)
+      if (device.role == Role::worker) sum += figure(device);
+  return sum;
+}
+
 }  // namespace
 
 std::int64_t count_workers(const Topology& topology) {
-  std::int64_t workers = 0;
-  for (const topology::Host& host : topology.hosts)
-    workers += std::count_if(host.devices.begin(), host.devices.end(), [](const Device& device) { return device.role == Role::worker; });
-  return workers;
+  return sum_over_workers(topology, [](const Device&) { return 1; });
+}
+
+std::optional<std::string> shared_cores(const Topology& topology, int usable) {
+  const std::int64_t ranks = count_workers(topology), wanted = sum_over_workers(topology, [](const Device&device) { return device.cores; });
+  if (ranks < 2 || wanted <= usable) return std::nullopt;
+  return base::format_count(ranks) + " ranks share " + base::format_count(usable) + (usable == 1 ? " core" : " cores") +
+         ": times include waiting for each other";
 }
 
 Problems placement_problems(const Experiment& experiment) {

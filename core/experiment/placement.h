@@ -2,11 +2,18 @@
 // Whether the drawing can hold the ranks that the strategy wants.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "core/experiment/experiment.h"
 
 namespace trainyard::experiment {
 
 std::int64_t count_workers(const topology::Topology& topology);
+
+// What to say beside every time that is measured when the ranks want more cores than the `usable` ones of the machine that
+// runs them: "4 ranks share 2 cores: times include waiting for each other". Nothing when each has its own.
+std::optional<std::string> shared_cores(const topology::Topology& topology, int usable);
 
 // No worker at all, workers without a route between them, a strategy for another number of devices.
 base::Problems placement_problems(const Experiment& experiment);

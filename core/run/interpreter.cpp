@@ -6,6 +6,7 @@
 
 #include "core/base/clock.h"
 #include "core/plan/text.h"
+#include "core/run/held_out.h"
 #include "core/run/step_meter.h"
 #include "core/run/transfers.h"
 
@@ -19,35 +20,6 @@ using plan::OpKind;
 
 constexpr std::chrono::microseconds kWaitSlice{2000};  // the abort word is looked at between slices
 constexpr std::chrono::microseconds kInputSlice{100};
-
-// Feeds evaluation: the rank's share of the held-out samples, batch by batch, filled when asked for.
-class HeldOut {
- public:
-  HeldOut(std::shared_ptr<const data::Dataset> dataset, int ranks, int rank) : dataset_(std::move(dataset)) {
-    std::tie(first_, count_) = data::slice(dataset_->summary().held_out_samples, ranks, rank);
-  }
-
-  void rewind() { next_ = first_; }
-  void load(compute::Compute& compute, const BoundProgram& program) {
-    const std::int64_t samples = program.samples;
-    indices_.resize(static_cast<std::size_t>(samples));
-    for (std::size_t i = 0; i < indices_.size(); ++i) indices_[i] = next_ + static_cast<std::int64_t>(i);
-    features_.resize(static_cast<std::size_t>(samples * dataset_->summary().features()));
-    labels_.resize(static_cast<std::size_t>(samples));
-    dataset_->fill(data::Split::held_out, indices_, features_, labels_);
-    compute.load(program.input, features_);
-    compute.copy(program.labels.data, reinterpret_cast<const std::byte*>(labels_.data()), samples * 4);
-    next_ += samples;
-  }
-  std::int64_t count() const { return count_; }
-
- private:
-  std::shared_ptr<const data::Dataset> dataset_;
-  std::int64_t first_ = 0, count_ = 0, next_ = 0;
-  std::vector<std::int64_t> indices_;
-  std::vector<float> features_;
-  std::vector<std::int32_t> labels_;
-};
 
 }  // namespace
 

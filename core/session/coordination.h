@@ -81,6 +81,7 @@ class Coordination {
   Horizon last_grant_;
   RunState state_ = RunState::starting;
   std::optional<base::Problem> problem_;
+  std::optional<double> simulated_step_seconds_;
   std::optional<base::Problem> reported_;  // the first failure that a rank told of
   Settling reported_since_;
   bool ended_ = false, cancelling_ = false, recording_failed_ = false;

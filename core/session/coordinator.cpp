@@ -154,7 +154,7 @@ bool Coordination::over() const {
 void Coordination::finish() {
   if (auto problem = different_weights(seats_)) return end(RunState::failed, std::move(problem));
   if (cancelling_) return end(RunState::cancelled, cancelled());
-  end(RunState::finished, std::nullopt);
+  end(pacer_.horizon() < p_.resolved.steps ? RunState::stopped : RunState::finished, std::nullopt);
 }
 
 void Coordination::end(RunState state, std::optional<Problem> problem) {
@@ -163,8 +163,8 @@ void Coordination::end(RunState state, std::optional<Problem> problem) {
   problem_ = std::move(problem);
   if (problem_ && state != RunState::cancelled) say("error", base::to_string(*problem_));
   set_state(state);
-  if (state != RunState::finished && problem_) broadcast(Abort{*problem_});
-  kill_ns_ = base::now_nanoseconds() + (state == RunState::finished ? kEndLimit : kAbortLimit);
+  if (!ended_well(state) && problem_) broadcast(Abort{*problem_});
+  kill_ns_ = base::now_nanoseconds() + (ended_well(state) ? kEndLimit : kAbortLimit);
 }
 
 void Coordination::kill_the_rest() {
@@ -176,6 +176,7 @@ Result<CoordinatorResult> Coordination::close() {
   const std::int64_t now = base::now_nanoseconds();
   if (const auto strange = p_.server->malformed(); strange > 0)
     say("warning", std::to_string(strange) + " control messages were not ours or could not be read; they were dropped");
+  if (ended_well(state_) && p_.simulated_step_seconds) simulated_step_seconds_ = p_.simulated_step_seconds();
   journal_->result(result(now));
   journal_->close();
   look_at_journal();
@@ -187,7 +188,7 @@ Result<CoordinatorResult> Coordination::close() {
 }
 
 Json Coordination::result(std::int64_t now) const {
-  RunFacts facts{state_, problem_, base::seconds(now - p_.started_ns), p_.started_ns, {}, p_.run_directory, {}};
+  RunFacts facts{state_, problem_, base::seconds(now - p_.started_ns), p_.started_ns, {}, p_.run_directory, {}, simulated_step_seconds_};
   for (const RankSeat& seat : seats_) facts.finished.push_back(seat.finished);
   facts.finished.resize(static_cast<std::size_t>(p_.resolved.world()));
   const topology::Network network(p_.resolved.document.topology);
@@ -202,8 +203,8 @@ void Coordination::cannot_record(const Problem& problem) {
   Problem said = problem;
   said.advice = "Free space, or make the run directory writable, and run again; what was recorded until now can be opened.";
   if (!ended_) return end(RunState::failed, said);
-  if (state_ != RunState::finished) return;  // what ended it is the better explanation
-  state_ = RunState::failed;                 // trained, but its last words are not on disk
+  if (!ended_well(state_)) return;  // what ended it is the better explanation
+  state_ = RunState::failed;        // trained, but its last words are not on disk
   problem_ = said;
 }
 

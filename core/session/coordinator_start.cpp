@@ -6,6 +6,7 @@
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/hash.h"
+#include "core/base/machine.h"
 #include "core/plan/text.h"
 #include "core/run/layout.h"
 #include "core/session/coordination.h"
@@ -57,6 +58,7 @@ Json Coordination::header() const {
           {"generation", 1},
           {"plan_hash", plan_hash_},
           {"started_unix_seconds", std::time(nullptr)},
+          {"cores", base::usable_cores()},
           {"experiment", experiment::to_json(p_.resolved)}};
 }
 

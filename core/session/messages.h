@@ -113,7 +113,10 @@ struct Ask {
   double seconds_per_step = 0;  // of set_pace
 };
 
-enum class RunState : std::uint8_t { starting, running, pausing, paused, stopping, finished, failed, cancelled };
+// From `finished` on it is over. `stopped`: ended in order before its last step, as it was told to.
+enum class RunState : std::uint8_t { starting, running, pausing, paused, stopping, finished, stopped, failed, cancelled };
+
+constexpr bool ended_well(RunState state) { return state == RunState::finished || state == RunState::stopped; }
 
 struct RankStatus {
   std::int32_t rank = -1;
@@ -141,7 +144,7 @@ using Message = std::variant<Hello, Assign, Planned, Start, Horizon, Progress, E
 template <>
 struct trainyard::base::Names<trainyard::session::RunState> {
   using S = trainyard::session::RunState;
-  static constexpr std::pair<S, std::string_view> table[] = {{S::starting, "starting"}, {S::running, "running"},    {S::pausing, "pausing"},
-                                                             {S::paused, "paused"},     {S::stopping, "stopping"},  {S::finished, "finished"},
-                                                             {S::failed, "failed"},     {S::cancelled, "cancelled"}};
+  static constexpr std::pair<S, std::string_view> table[] = {{S::starting, "starting"}, {S::running, "running"},   {S::pausing, "pausing"},
+                                                             {S::paused, "paused"},     {S::stopping, "stopping"}, {S::finished, "finished"},
+                                                             {S::stopped, "stopped"},   {S::failed, "failed"},     {S::cancelled, "cancelled"}};
 };

@@ -15,6 +15,9 @@
 namespace trainyard::session {
 namespace {
 
+constexpr std::size_t kLongestSocketPath = 107;  // sockaddr_un holds 108 bytes, the last one a zero
+constexpr std::size_t kLongestSocketName = 16;   // "/control", "/rank-4095"
+
 namespace fs = std::filesystem;
 using base::ProblemCode;
 
@@ -99,6 +102,9 @@ base::Result<fs::path> make_socket_directory() {
   ::chmod(base_directory.c_str(), 0700);
   sweep(base_directory);
   std::string name = (base_directory / ("run-" + std::to_string(::getpid()) + "-XXXXXX")).string();
+  if (name.size() + kLongestSocketName > kLongestSocketPath)
+    return base::fail({ProblemCode::bad_input, base_directory.string(), "its path is " + std::to_string(base_directory.string().size()) + " bytes long",
+                       "sockets below it have paths of up to 107 bytes", "Set XDG_RUNTIME_DIR to a directory with a shorter path."});
   if (::mkdtemp(name.data()) == nullptr) return base::fail(base::system_problem(base_directory.string(), "cannot make a directory for sockets", errno));
   return fs::path(name);
 }

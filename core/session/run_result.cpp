@@ -84,6 +84,7 @@ Json run_result(const RunFacts& facts, const telemetry::History& history) {
   json["first_step_seconds"] = first_step_seconds(facts);
   json["samples_per_second"] = summary.samples_per_second;
   json["step_seconds"] = summary.step_seconds ? Json{{"median", summary.step_seconds->median}, {"p95", summary.step_seconds->p95}} : Json();
+  json["simulated_step_seconds"] = or_null(facts.simulated_step_seconds);
   json["train_loss"] = or_null(summary.train_loss);
   json["held_out_loss"] = or_null(summary.held_out_loss);
   json["held_out_accuracy"] = or_null(summary.held_out_accuracy);

@@ -18,7 +18,8 @@ struct RunFacts {
   std::int64_t started_ns = 0;                    // CLOCK_MONOTONIC
   std::vector<std::optional<Finished>> finished;  // by rank
   std::filesystem::path run_directory;
-  std::vector<bool> emulated;  // by rank: its device is not the one that was drawn
+  std::vector<bool> emulated;                    // by rank: its device is not the one that was drawn
+  std::optional<double> simulated_step_seconds;  // median, by the drawn speeds
 };
 
 base::Json run_result(const RunFacts& facts, const telemetry::History& history);

@@ -6,11 +6,7 @@
 #include <cstdlib>
 #include <new>
 
-namespace trainyard::conformance {
-
-inline thread_local long allocations = 0;
-
-}  // namespace trainyard::conformance
+#include "tests/conformance/allocations.h"
 
 __attribute__((noinline)) void* operator new(std::size_t bytes) {
   ++trainyard::conformance::allocations;

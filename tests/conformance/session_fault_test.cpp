@@ -151,7 +151,7 @@ TEST(SessionFaults, a_stranger_changes_nothing) {
   EXPECT_LT(viewer.wait_for_step(5).step, kEndless / 2);
   viewer.ask(session::Command::stop);
   const auto outcome = run.result();
-  EXPECT_EQ(outcome.state, RunState::finished) << outcome.result.dump();
+  EXPECT_EQ(outcome.state, RunState::stopped) << outcome.result.dump();
   EXPECT_NE(outcome.result["ranks"][0]["parameters_xxh64"], "feed");
 }
 

@@ -144,7 +144,8 @@ TEST(Session, stop_ends_in_order_with_the_steps_done) {
   viewer.wait_for_step(5);
   viewer.ask(Command::stop);
   const auto outcome = run.result();
-  EXPECT_EQ(state_of(outcome), "finished");
+  EXPECT_EQ(state_of(outcome), "stopped");
+  EXPECT_EQ(outcome.result["status"], "stopped");
   EXPECT_GE(outcome.result["steps"], 5);
   EXPECT_LT(outcome.result["steps"], kEndless);
   EXPECT_EQ(outcome.result["ranks"][0]["parameters_xxh64"], outcome.result["ranks"][1]["parameters_xxh64"]);
@@ -158,7 +159,7 @@ TEST(Session, stop_while_paused_ends_too) {
   viewer.ask(Command::pause);
   viewer.wait_for(RunState::paused);
   viewer.ask(Command::stop);
-  EXPECT_EQ(state_of(run.result()), "finished");
+  EXPECT_EQ(state_of(run.result()), "stopped");
 }
 
 TEST(Session, the_pace_dial_holds_steps_back) {

@@ -2,8 +2,11 @@
 // Trains an experiment with ranks as threads, for tests: what each rank ends with, what it sent, what it said.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <thread>
 #include <vector>
 
@@ -14,6 +17,7 @@
 #include "core/run/interpreter.h"
 #include "core/session/recipe.h"
 #include "core/strategy/strategy.h"
+#include "tests/conformance/allocations.h"
 
 namespace trainyard::tests {
 
@@ -22,7 +26,8 @@ struct RankOutcome {
   std::vector<double> parameters, gradients;
   std::vector<comm::Traffic> traffic;  // by peer
   std::vector<telemetry::Event> events;
-  double seconds = 0;  // of all steps
+  double seconds = 0;    // of all steps
+  long allocations = 0;  // while they ran, in the rank's thread; where the program counts them
 };
 
 enum class Telemetry { on, off };
@@ -77,7 +82,9 @@ inline RankOutcome train_rank(const experiment::Resolved& resolved, const plan::
       &whereabouts};
   run::Interpreter interpreter(parts);
   const std::int64_t begin = base::now_nanoseconds();
+  const long allocated = conformance::allocations;
   const auto steps = interpreter.run();
+  outcome.allocations = conformance::allocations - allocated;
   outcome.seconds = static_cast<double>(base::now_nanoseconds() - begin) * 1e-9;
   if (!steps) {
     outcome.problem = base::to_string(steps.error());
@@ -113,14 +120,13 @@ inline std::vector<RankOutcome> train(const experiment::Resolved& resolved, cons
   return outcomes;
 }
 
+inline double norm(const std::vector<double>& values) { return std::sqrt(std::inner_product(values.begin(), values.end(), values.begin(), 0.0)); }
+
 // Relative distance in the L2 norm over all elements.
 inline double distance(const std::vector<double>& a, const std::vector<double>& b) {
-  double difference = 0, norm = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    difference += (a[i] - b[i]) * (a[i] - b[i]);
-    norm += b[i] * b[i];
-  }
-  return std::sqrt(difference / norm);
+  std::vector<double> difference(a.size());
+  std::transform(a.begin(), a.end(), b.begin(), difference.begin(), std::minus<>());
+  return norm(difference) / norm(b);
 }
 
 }  // namespace trainyard::tests

@@ -6,6 +6,8 @@
 
 #include "backends/inproc/transport.h"
 #include "core/compute/reference/reference.h"
+#include "core/experiment/fields.h"
+#include "tests/conformance/count_allocations.h"
 #include "tests/drawings.h"
 
 namespace trainyard::tests {
@@ -43,6 +45,10 @@ struct Case {
   double clip;
 };
 
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << c.ranks << " ranks, " << base::name_of(c.algorithm) << ", " << base::name_of(c.optimizer) << (c.clip > 0 ? ", clipped" : "");
+}
+
 class Equality : public testing::TestWithParam<Case> {};
 
 // 24 samples a step leave a tail of 10 in an epoch of 250: fewer than the ranks in some cases.
@@ -74,16 +80,37 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{2, Algorithm::direct, experiment::OptimizerKind::adam, 0.5}, Case{3, Algorithm::direct, experiment::OptimizerKind::sgd, 0},
                     Case{4, Algorithm::direct, experiment::OptimizerKind::adamw, 0}, Case{12, Algorithm::direct, experiment::OptimizerKind::sgd, 0}));
 
-TEST(Training, one_fp32_step_gives_the_gradients_of_one_device) {
-  experiment::Experiment alone = small(1, 24), many = small(4, 24);
+TEST_P(Equality, one_fp32_step_gives_the_gradients_of_one_device) {
+  experiment::Experiment alone = small(1, 24), many = small(GetParam().ranks, 24);
   for (auto* e : {&alone, &many}) {
     e->training.precision = experiment::Precision::fp32;
     e->training.steps = 1;
     e->data.held_out_samples = 0;  // an evaluation would reuse the memory of the gradients
   }
   alone.strategy.kind = experiment::StrategyKind::one_device;
+  many.strategy.algorithm = GetParam().algorithm;
   const auto one = trained(alone), ranks = trained(many);
-  for (const RankOutcome& rank : ranks) EXPECT_LE(distance(rank.gradients, one[0].gradients), 1e-5);
+  for (const RankOutcome& rank : ranks) {
+    ASSERT_EQ(rank.problem, "");
+    EXPECT_GT(norm(rank.gradients), 0);
+    EXPECT_LE(distance(rank.gradients, one[0].gradients), 1e-5);
+    EXPECT_EQ(rank.gradients, ranks[0].gradients);
+  }
+}
+
+// What a loop allocates grows with its steps: ten times the steps, evaluations among them, must take no more.
+TEST_P(Equality, more_steps_allocate_nothing_more) {
+  const auto allocations = [](std::int64_t steps) {
+    experiment::Experiment e = small(GetParam().ranks, 24);
+    e.strategy.algorithm = GetParam().algorithm;
+    e.training.steps = steps;
+    std::vector<long> of_ranks;
+    for (const RankOutcome& rank : trained(e)) of_ranks.push_back(rank.allocations);
+    return of_ranks;
+  };
+  const std::vector<long> few = allocations(22), many = allocations(220);  // two epochs, 20
+  EXPECT_GT(few[0], 0) << "nothing is counted";
+  EXPECT_EQ(few, many);
 }
 
 // Payload bytes of one run, from the counters of the transport.
@@ -98,7 +125,7 @@ TEST(Training, wire_bytes_follow_the_formula_at_both_ends) {
       const auto elements = static_cast<std::int64_t>(ranks[0].gradients.size());
       for (int r = 0; r < n; ++r) {
         ASSERT_EQ(ranks[static_cast<std::size_t>(r)].problem, "");
-        const auto chunk = [&](int c) { return 8 * collective::part(elements, n, c % n).second; };
+        const auto chunk = [&](int c) { return 8 * (elements / n + (c % n < elements % n ? 1 : 0)); };
         const std::int64_t expected =
             algorithm == Algorithm::ring ? 2 * 8 * elements - chunk(r + 1) - chunk(r + 2) : 8 * elements - chunk(r) + (n - 1) * chunk(r);
         std::int64_t sent = 0;

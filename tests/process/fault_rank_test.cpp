@@ -56,6 +56,8 @@ TEST_P(EachRank, that_is_killed_is_named_with_step_and_op) {
   const Home home;
   const Ran ran = end_after(home, rank, {on(transport)}, 5, [](pid_t pid) { ::kill(pid, SIGKILL); });
   EXPECT_THAT(ran.err, ContainsRegex("ended by signal 9 \\(Killed\\) at step [0-9]+ in op [A-Z]+"));
+  const std::filesystem::path logs = ran.result()["run_directory"].get<std::string>() + "/logs";
+  EXPECT_THAT(read(logs / ("rank-" + std::to_string(rank) + ".log")), ContainsRegex("process [0-9]+, software")) << "the message sends one there";
 }
 
 TEST_P(EachRank, that_stands_still_is_named_with_step_and_op) {

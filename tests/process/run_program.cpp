@@ -64,7 +64,7 @@ bool wait_until_gone(pid_t pid, double seconds) {
 
 Home::Home()
     : data_(exchange_environment("XDG_DATA_HOME", (scratch_ / "data").string())),
-      runtime_(exchange_environment("XDG_RUNTIME_DIR", (scratch_ / "run").string())) {}
+      runtime_(exchange_environment("XDG_RUNTIME_DIR", (scratch_ / "runtime").string())) {}
 
 Home::~Home() {
   exchange_environment("XDG_DATA_HOME", data_);

@@ -24,7 +24,7 @@ class Home {
   Home& operator=(const Home&) = delete;
 
   std::filesystem::path runs() const { return scratch_ / "data" / "trainyard" / "runs"; }
-  std::filesystem::path sockets() const { return scratch_ / "run" / "trainyard"; }
+  std::filesystem::path sockets() const { return scratch_ / "runtime" / "trainyard"; }
   std::filesystem::path operator/(const std::string& name) const { return scratch_ / name; }
   const Scratch& scratch() const { return scratch_; }
 

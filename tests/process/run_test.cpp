@@ -91,17 +91,26 @@ TEST(Run, four_ranks_equal_one_device_on_the_same_global_batch) {
   EXPECT_EQ(one["wire_bytes"]["payload"], 0);
 }
 
-TEST(Run, payload_bytes_follow_the_formula_whatever_carries_them) {
+// In one bucket, so that the chunks are those of the whole gradient.
+TEST(Run, payload_bytes_of_every_rank_follow_the_formula_whatever_carries_them) {
   const Home home;
-  constexpr std::int64_t n = 4, steps = 7, gradient = 4 * 235'146;
-  for (const char* transport : {"shm", "zmq"}) {
-    const Json ring = completed(short_run(kFour, steps, {std::string("run.transport=") + transport}));
-    EXPECT_EQ(ring["wire_bytes"]["payload"], steps * 2 * (n - 1) * gradient) << transport;
-    EXPECT_GT(ring["wire_bytes"]["header"], 0) << transport;
-    std::int64_t sent = 0, received = 0;
-    for (const Json& rank : ring["ranks"]) sent += rank["sent_bytes"].get<std::int64_t>(), received += rank["received_bytes"].get<std::int64_t>();
-    EXPECT_EQ(sent, received) << transport;
-  }
+  constexpr std::int64_t n = 4, steps = 7, elements = 235'146;
+  const auto chunk = [](std::int64_t c) { return 4 * (elements / n + (c % n < elements % n ? 1 : 0)); };
+  const auto ring = [&](std::int64_t r) { return 2 * 4 * elements - chunk(r + 1) - chunk(r + 2); };
+  const auto direct = [&](std::int64_t r) { return 4 * elements - chunk(r) + (n - 1) * chunk(r); };
+  for (const std::string transport : {"shm", "zmq"})
+    for (const std::string algorithm : {"ring", "direct"}) {
+      const Json result = completed(short_run(kFour, steps, {"run.transport=" + transport, "strategy.algorithm=" + algorithm, "strategy.bucket_bytes=1e9"}));
+      EXPECT_EQ(result["wire_bytes"]["payload"], steps * 2 * (n - 1) * 4 * elements) << transport << algorithm;
+      EXPECT_GT(result["wire_bytes"]["header"], 0) << transport << algorithm;
+      std::int64_t received = 0;
+      for (std::int64_t r = 0; r < n; ++r) {
+        const Json& rank = result["ranks"][static_cast<std::size_t>(r)];
+        EXPECT_EQ(rank["sent_bytes"], steps * (algorithm == "ring" ? ring(r) : direct(r))) << transport << algorithm << r;
+        received += rank["received_bytes"].get<std::int64_t>();
+      }
+      EXPECT_EQ(received, result["wire_bytes"]["payload"]) << transport << algorithm;
+    }
 }
 
 TEST(Run, leaves_a_whole_run_directory_and_no_sockets) {
@@ -139,6 +148,20 @@ TEST(Run, the_result_says_which_devices_were_emulated) {
   const Json result = completed(short_run(kFour, 3, {"topology.hosts[0].devices[2].kind=gpu"}));
   for (const Json& rank : result["ranks"]) EXPECT_EQ(rank["emulated"], rank["rank"] == 2) << rank;
   EXPECT_THAT(cli({"run", kFour, "--steps", "2", "--set", "topology.hosts[0].devices[2].kind=tpu"}).out, HasSubstr("EMULATED            1 of 4 devices"));
+}
+
+TEST(Run, the_simulated_step_stands_beside_the_measured_one) {
+  const Home home;
+  const Json result = completed(short_run(kFour, 5)), simulated = cli({"simulate", kFour, "--json"}).result();
+  EXPECT_EQ(result["simulated_step_seconds"], simulated["step_seconds"]);
+  EXPECT_THAT(cli({"run", kFour, "--steps", "2"}).out, HasSubstr("simulated from the drawn speeds: "));
+}
+
+TEST(Run, ranks_that_share_cores_are_said_to_before_the_figures) {
+  const Home home;
+  const Ran crowded = shell("exec taskset -c 0 \"$CLI\" run " + kFour + " --steps 2");
+  EXPECT_THAT(crowded.err, HasSubstr("note: 4 ranks share 1 core: times include waiting for each other"));
+  EXPECT_THAT(cli({"run", kOne, "--steps", "2"}).err, testing::Not(HasSubstr("share")));
 }
 
 TEST(Run, the_checkpoint_is_of_the_last_step) {

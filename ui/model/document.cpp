@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/model/document.h"
 
+#include <QCoreApplication>
 #include <QDir>
 #include <QFileInfo>
+#include <QPointer>
+#include <QThreadPool>
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "core/base/fields.h"
 
@@ -119,10 +123,23 @@ void Document::apply(Snapshot experiment) {
   if (renamed) emit file_changed();
 }
 
+// On a thread of the pool, because data files are looked into; one at a time, and once more when the document changed meanwhile.
 void Document::validate() {
-  base::Problems problems = experiment::validate(*experiment_, path_of(directory()));
+  if (validating_) return void(again_ = true);
+  validating_ = true;
+  QThreadPool::globalInstance()->start([document = QPointer<Document>(this), experiment = experiment_, directory = path_of(directory())] {
+    auto problems = experiment::validate(*experiment, directory);
+    QMetaObject::invokeMethod(qApp, [document, experiment, problems = std::move(problems)] {
+      if (document) document->validated(experiment, problems);
+    });
+  });
+}
+
+void Document::validated(const Snapshot& experiment, const base::Problems& problems) {
+  validating_ = false;
+  if (std::exchange(again_, false) || experiment != experiment_) return validate();
   if (problems == problems_) return;
-  problems_ = std::move(problems);
+  problems_ = problems;
   emit problems_changed();
 }
 

@@ -20,7 +20,7 @@ class Document : public QObject {
   explicit Document(QObject* parent = nullptr);
 
   const experiment::Experiment& experiment() const { return *experiment_; }
-  const base::Problems& problems() const { return problems_; }  // of `validate`, refreshed shortly after a change
+  const base::Problems& problems() const { return problems_; }  // of `validate`, refreshed shortly after a change, off this thread
   bool has_devices() const;
   // Those worth showing: who has drawn no device yet knows that none trains.
   base::Problems shown_problems() const;
@@ -52,12 +52,14 @@ class Document : public QObject {
   using Snapshot = std::shared_ptr<const experiment::Experiment>;
   void apply(Snapshot experiment);
   void validate();
+  void validated(const Snapshot& experiment, const base::Problems& problems);
 
   Snapshot experiment_;
   base::Problems problems_;
   QUndoStack undo_;
   QString file_;
   QTimer validation_;
+  bool validating_ = false, again_ = false;  // on another thread; and then once more
 };
 
 }  // namespace trainyard::ui

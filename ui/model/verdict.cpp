@@ -3,6 +3,8 @@
 
 #include <QCoreApplication>
 
+#include "core/base/machine.h"
+#include "core/experiment/placement.h"
 #include "core/sim/verdict.h"
 #include "core/strategy/strategy.h"
 
@@ -18,8 +20,12 @@ base::Result<QString> verdict_of(const experiment::Resolved& experiment, const p
   if (!alone) return base::fail(alone.error());
   sim::Options options;
   options.steps = kSteps;
-  return sim::judge(expanded, *alone, topology::Network(experiment.document.topology), options).map([](const sim::Verdict& verdict) {
-    return QCoreApplication::translate("verdict", "As drawn: %1.").arg(QString::fromStdString(verdict.sentence));
+  const topology::Topology& drawn = experiment.document.topology;
+  return sim::judge(expanded, *alone, topology::Network(drawn), options).map([&](const sim::Verdict& verdict) {
+    const QString as_drawn = QCoreApplication::translate("verdict", "As drawn: %1.").arg(QString::fromStdString(verdict.sentence));
+    const auto shared = experiment::shared_cores(drawn, base::usable_cores());
+    if (!shared) return as_drawn;
+    return as_drawn + " " + QCoreApplication::translate("verdict", "On this machine %1.").arg(QString::fromStdString(*shared));
   });
 }
 

@@ -16,6 +16,8 @@ namespace {
 using session::RunState;
 
 constexpr double kEtaWindowSeconds = 5;
+constexpr int kNameCharacters = 12;  // of the run's name, that stay in any case
+const QString kApart = QStringLiteral("   ");
 
 QString count(std::int64_t number) { return QString::fromStdString(base::format_count(number)); }
 
@@ -28,11 +30,11 @@ QString word(RunState state) {
 Tint tint_of(RunState state) { return state == RunState::failed ? Tint::error : state == RunState::finished ? Tint::ok : Tint::text; }
 
 // The last loss and accuracy over all ranks.
-QString figures_of(const telemetry::History& history) {
+QStringList figures_of(const telemetry::History& history) {
   QStringList figures;
   if (!history.train_loss().empty()) figures << RunStateBar::tr("loss %1").arg(history.train_loss().back().value, 0, 'f', 4);
   if (!history.held_out_accuracy().empty()) figures << RunStateBar::tr("held-out accuracy %1 %").arg(100 * history.held_out_accuracy().back().value, 0, 'f', 2);
-  return figures.join("   ");
+  return figures;
 }
 
 QString seconds_of(const base::Json& result) { return QString::fromStdString(base::format_seconds(result.value("wall_seconds", 0.0))); }
@@ -59,8 +61,8 @@ std::optional<double> Eta::left(std::int64_t steps) const {
 RunStateBar::RunStateBar(QWidget* parent)
     : QWidget(parent),
       name_(new TintedLabel(Tint::text, this, 1, true)),
-      state_(new TintedLabel(Tint::text, this)),
-      figures_(new TintedLabel(Tint::dim, this)),
+      state_label_(new TintedLabel(Tint::text, this)),
+      figures_label_(new TintedLabel(Tint::dim, this)),
       progress_(new QProgressBar(this)) {
   auto* row = new QHBoxLayout(this);
   row->setContentsMargins(kGrid, kGrid / 2, kGrid, kGrid / 2);
@@ -68,15 +70,14 @@ RunStateBar::RunStateBar(QWidget* parent)
   progress_->setTextVisible(false);
   progress_->setAccessibleName(tr("Progress of the run"));
   progress_->setMaximumHeight(kGrid);
-  progress_->setMinimumWidth(kGrid * 8);
   progress_->setRange(0, 1000);
-  progress_->setMaximumWidth(kGrid * 40);
-  for (TintedLabel* label : {name_, figures_}) label->set_elided();
+  for (TintedLabel* label : {name_, state_label_, figures_label_}) label->set_elided();
   row->addWidget(name_);
-  row->addWidget(state_);
+  row->addWidget(state_label_);
   row->addWidget(progress_);
   row->addStretch(1);
-  row->addWidget(figures_);
+  row->addWidget(figures_label_);
+  connect(&Theme::instance(), &Theme::changed, this, &RunStateBar::fit, Qt::QueuedConnection);  // its labels first
   clock_.start();
   hide();
 }
@@ -95,42 +96,70 @@ void RunStateBar::set_run(Run* run) {
 
 void RunStateBar::refresh() {
   name_->setText(run_->name());
-  figures_->setText(figures_of(run_->history()));
+  figures_ = figures_of(run_->history());
   if (run_->live() && run_->status()) show_live(*run_->status());
   else show_old();
+  fit();
 }
 
 void RunStateBar::show_live(const session::Status& status) {
-  QString text = word(status.state);
-  if (status.state != RunState::starting) text += tr("   step %1 of %2").arg(count(status.step), count(status.steps));
+  QStringList words{word(status.state)};
+  if (status.state != RunState::starting) words << tr("step %1 of %2").arg(count(status.step), count(status.steps));
   if (status.state == RunState::running) {
     eta_.note(static_cast<double>(clock_.elapsed()) / 1000, status.step);
-    if (const auto left = eta_.left(status.steps)) text += tr("   %1 left").arg(QString::fromStdString(base::format_seconds(std::max(1.0, std::round(*left)))));
+    if (const auto left = eta_.left(status.steps)) words << tr("%1 left").arg(QString::fromStdString(base::format_seconds(std::max(1.0, std::round(*left)))));
   } else {
     eta_.clear();
   }
-  state_->set_tint(tint_of(status.state));
-  state_->setText(text);
+  set_state(tint_of(status.state), words, kApart);
   progress_->setVisible(true);
   progress_->setValue(status.steps > 0 ? static_cast<int>(1000 * status.step / status.steps) : 0);
+}
+
+void RunStateBar::set_state(Tint tint, const QStringList& words, const QString& separator) {
+  state_label_->set_tint(tint);
+  state_ = words;
+  separator_ = separator;
+}
+
+int RunStateBar::room_for(const QStringList& state, const QStringList& figures) const {
+  const auto advance = [](const QLabel* label, const QString& text) { return label->fontMetrics().horizontalAdvance(text) + 2; };
+  const int progress = progress_->isHidden() ? 0 : progress_width(state) + layout()->spacing();
+  const QMargins margins = layout()->contentsMargins();
+  return margins.left() + margins.right() + 3 * layout()->spacing() + progress + advance(state_label_, state.join(separator_)) +
+         advance(figures_label_, figures.join(kApart));
+}
+
+int RunStateBar::progress_width(const QStringList& state) { return state.size() > 1 ? 15 * kGrid : 5 * kGrid; }
+
+// The name has what the others leave.
+void RunStateBar::fit() {
+  QStringList state = state_, figures = figures_;
+  const int least_name = std::min(name_->sizeHint().width(), name_->fontMetrics().averageCharWidth() * kNameCharacters);
+  while (room_for(state, figures) + least_name > width() && (!figures.isEmpty() || state.size() > 1)) (figures.isEmpty() ? state : figures).removeLast();
+  state_label_->setText(state.join(separator_));
+  figures_label_->setText(figures.join(kApart));
+  setToolTip(state == state_ && figures == figures_ ? QString() : state_text() + "\n" + figures_.join("\n"));
+  progress_->setFixedWidth(progress_width(state));
+  name_->setMaximumWidth(std::max(0, width() - room_for(state, figures)));
+}
+
+void RunStateBar::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  fit();
 }
 
 void RunStateBar::show_old() {
   const base::Json& result = run_->history().result();
   progress_->setVisible(false);
   if (!result.is_object()) {
-    state_->set_tint(Tint::dim);
-    return state_->setText(run_->live() ? tr("Starting ...") : run_->complete() ? tr("Ended without a result") : tr("Reading ..."));
+    const QString text = run_->live() ? tr("Starting ...") : run_->complete() ? tr("Ended without a result") : tr("Reading ...");
+    return set_state(Tint::dim, {text}, kApart);
   }
   const std::int64_t steps = result.value("steps", std::int64_t{0}), planned = planned_steps(run_->history());
   const QString status = QString::fromStdString(result.value("status", "?"));
-  const bool stopped = status == "completed" && steps < planned;
-  if (stopped) {
-    state_->set_tint(Tint::text);
-    return state_->setText(tr("stopped after %1 of %2 steps in %3").arg(count(steps), count(planned), seconds_of(result)));
-  }
-  state_->set_tint(status == "completed" ? Tint::ok : status == "failed" ? Tint::error : Tint::text);
-  state_->setText(tr("%1 after %2 steps in %3").arg(status, count(steps), seconds_of(result)));
+  const QString done = status == "stopped" ? tr("after %1 of %2 steps").arg(count(steps), count(planned)) : tr("after %1 steps").arg(count(steps));
+  set_state(status == "completed" ? Tint::ok : status == "failed" ? Tint::error : Tint::text, {status, done, tr("in %1").arg(seconds_of(result))}, " ");
 }
 
 }  // namespace trainyard::ui

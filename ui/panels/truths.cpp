@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/panels/truths.h"
 
-#include <sched.h>
-
 #include <QCoreApplication>
 
+#include "core/base/machine.h"
 #include "core/base/units.h"
+#include "core/experiment/placement.h"
 
 namespace trainyard::ui {
 namespace {
@@ -15,12 +15,36 @@ using topology::Device;
 
 QString text(const char* source) { return QCoreApplication::translate("truths", source); }
 
-std::vector<Device> workers_of(const topology::Topology& topology) {
-  std::vector<Device> workers;
+// Devices of workers that are not what was drawn, of how many.
+struct Emulated {
+  int devices = 0, of = 0;
+};
+
+Emulated count_emulated(const topology::Topology& topology) {
+  Emulated count;
   for (const topology::Host& host : topology.hosts)
-    for (const Device& device : host.devices)
-      if (device.role == topology::Role::worker) workers.push_back(device);
-  return workers;
+    for (const Device& device : host.devices) {
+      if (device.role != topology::Role::worker) continue;
+      ++count.of;
+      count.devices += device.kind != topology::DeviceKind::cpu ? 1 : 0;
+    }
+  return count;
+}
+
+// Of the machine that ran it; of this one where the recording does not say.
+int cores_of(const telemetry::History& history) {
+  const auto said = history.header().find("cores");
+  return said != history.header().end() && said->is_number_integer() ? said->get<int>() : base::usable_cores();
+}
+
+QString seconds(double value) { return QString::fromStdString(base::format_seconds(value)); }
+
+// Of the median step: what the drawn speeds said, and what the clock said.
+std::optional<QString> difference(const base::Json& result) {
+  if (!result.is_object()) return {};
+  const auto simulated = base::value_at(result, "simulated_step_seconds"), measured = base::value_at(result, "step_seconds.median");
+  if (!simulated || !measured || !simulated->is_number() || !measured->is_number()) return {};
+  return text("a step: %1 simulated, %2 measured").arg(seconds(simulated->get<double>()), seconds(measured->get<double>()));
 }
 
 std::string text_at(const Json& json, const char* key) {
@@ -52,28 +76,18 @@ std::optional<experiment::Experiment> recorded_experiment(const telemetry::Histo
   return read ? std::optional(*read) : std::nullopt;
 }
 
-QStringList truths_of(const telemetry::History& history, int cores) {
+QStringList truths_of(const telemetry::History& history) {
   QStringList truths;
-  const std::vector<Device> workers = workers_of(recorded_topology(history));
-  std::int64_t wanted = 0, emulated = 0;
-  for (const Device& device : workers) {
-    wanted += device.cores;
-    emulated += device.kind != topology::DeviceKind::cpu ? 1 : 0;
-  }
-  const int ranks = static_cast<int>(workers.size());
-  if (emulated > 0) truths << text("EMULATED: %1 of %2 devices run on the CPU").arg(emulated).arg(ranks);
-  if (ranks > 0) truths << text("speeds of devices and links: drawn, not imposed");
-  if (ranks > 1 && wanted > cores) truths << text("%1 ranks share %2 cores: times include waiting for each other").arg(ranks).arg(cores);
+  const topology::Topology topology = recorded_topology(history);
+  const Emulated emulated = count_emulated(topology);
+  if (emulated.devices > 0) truths << text("EMULATED: %1 of %2 devices run on the CPU").arg(emulated.devices).arg(emulated.of);
+  if (emulated.of > 0) truths << text("speeds of devices and links: drawn, not imposed");
+  if (const auto steps = difference(history.result())) truths << *steps;
+  if (const auto shared = experiment::shared_cores(topology, cores_of(history))) truths << QString::fromStdString(*shared);
   if (const std::int64_t dropped = dropped_events(history); dropped > 0)
     truths << text("%1 events were dropped: details have gaps, totals do not").arg(QString::fromStdString(base::format_count(dropped)));
   if (!history.damage().empty()) truths << QString::fromStdString(history.damage());
   return truths;
-}
-
-int cores_of_this_machine() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  return ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
 std::optional<base::Problem> problem_of(const telemetry::History& history) {

@@ -17,10 +17,7 @@ topology::Topology recorded_topology(const telemetry::History& history);
 // The experiment as it was resolved and run; nothing when the recording does not hold it.
 std::optional<experiment::Experiment> recorded_experiment(const telemetry::History& history);
 
-// `cores`: of the machine that ran it.
-QStringList truths_of(const telemetry::History& history, int cores);
-
-int cores_of_this_machine();  // that this process may use
+QStringList truths_of(const telemetry::History& history);
 
 // What went wrong, as the result or the last state of the run says; nothing when nothing did.
 std::optional<base::Problem> problem_of(const telemetry::History& history);

@@ -158,6 +158,11 @@ TEST(Fields, numbers_that_the_member_cannot_hold_are_refused) {
   EXPECT_THAT(problems_of(R"({"load": 1.5})"), ElementsAre(at("load", "expected a whole number, found the number 1.5")));
 }
 
+TEST(Fields, a_whole_number_may_be_written_with_an_exponent_or_a_point) {
+  EXPECT_THAT(problems_of(R"({"seats": 2e3, "sizes": [4.0, 9007199254740992.0]})"), IsEmpty());
+  EXPECT_THAT(problems_of(R"({"sizes": [9007199254740994.0]})"), ElementsAre(at("sizes[0]", "expected a whole number")));
+}
+
 TEST(Fields, lengths_are_counted_in_characters_not_bytes) {
   EXPECT_THAT(problems_of(R"({"spare": {"name": "äöüäöüäö"}})"), IsEmpty());
   EXPECT_THAT(problems_of(R"({"spare": {"name": "äöüäöüäöü"}})"), ElementsAre(at("spare.name", "has 9 characters")));

@@ -20,28 +20,38 @@ void take(telemetry::History& history, telemetry::FrameType type, const base::Js
   ASSERT_TRUE(history.take({type, -1, std::as_bytes(std::span(text))}));
 }
 
-telemetry::History history_on(const std::vector<topology::Device>& devices) {
+telemetry::History history_on(const std::vector<topology::Device>& devices, int cores = 4) {
   experiment::Experiment experiment;
   experiment.topology.hosts.push_back({.name = "host0", .address = {}, .devices = devices});
   telemetry::History history;
   take(history, telemetry::FrameType::header,
-       {{"schema", 1}, {"ranks", devices.size()}, {"segments", base::Json::array()}, {"experiment", {{"document", experiment::to_json(experiment)}}}});
+       {{"schema", 1},
+        {"cores", cores},
+        {"ranks", devices.size()},
+        {"segments", base::Json::array()},
+        {"experiment", {{"document", experiment::to_json(experiment)}}}});
   return history;
 }
 
 TEST(Truths, drawn_speeds_are_said_to_be_drawn) {
-  EXPECT_THAT(truths_of(history_on({{.name = "cpu0"}}), 4), ElementsAre(QString("speeds of devices and links: drawn, not imposed")));
+  EXPECT_THAT(truths_of(history_on({{.name = "cpu0"}})), ElementsAre(QString("speeds of devices and links: drawn, not imposed")));
 }
 
 TEST(Truths, emulated_devices_are_named_so) {
-  const auto truths = truths_of(history_on({{.name = "gpu0", .kind = topology::DeviceKind::gpu}, {.name = "cpu0"}}), 4);
+  const auto truths = truths_of(history_on({{.name = "gpu0", .kind = topology::DeviceKind::gpu}, {.name = "cpu0"}}));
   EXPECT_THAT(truths, Contains(QString("EMULATED: 1 of 2 devices run on the CPU")));
 }
 
 TEST(Truths, ranks_that_share_cores_are_said_to) {
-  const auto history = history_on({{.name = "a"}, {.name = "b"}, {.name = "c"}});
-  EXPECT_THAT(truths_of(history, 2), Contains(QString("3 ranks share 2 cores: times include waiting for each other")));
-  EXPECT_EQ(truths_of(history, 3).size(), 1);
+  const std::vector<topology::Device> devices{{.name = "a"}, {.name = "b"}, {.name = "c"}};
+  EXPECT_THAT(truths_of(history_on(devices, 2)), Contains(QString("3 ranks share 2 cores: times include waiting for each other")));
+  EXPECT_EQ(truths_of(history_on(devices, 3)).size(), 1);
+}
+
+TEST(Truths, the_simulated_step_stands_beside_the_measured_one) {
+  auto history = history_on({{.name = "a"}});
+  take(history, telemetry::FrameType::result, {{"step_seconds", {{"median", 0.005}}}, {"simulated_step_seconds", 0.002}});
+  EXPECT_THAT(truths_of(history), Contains(QString("a step: 2 ms simulated, 5 ms measured")));
 }
 
 TEST(Truths, dropped_events_are_counted_over_ranks) {
@@ -52,7 +62,7 @@ TEST(Truths, dropped_events_are_counted_over_ranks) {
     event.value = 600;
     ASSERT_TRUE(history.take({telemetry::FrameType::events, rank, std::as_bytes(std::span(&event, 1))}));
   }
-  EXPECT_THAT(truths_of(history, 4), Contains(QString("1,200 events were dropped: details have gaps, totals do not")));
+  EXPECT_THAT(truths_of(history), Contains(QString("1,200 events were dropped: details have gaps, totals do not")));
 }
 
 TEST(Truths, the_problem_of_a_run_is_read_from_its_result) {
