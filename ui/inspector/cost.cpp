@@ -7,12 +7,12 @@
 #include "core/base/units.h"
 #include "core/collective/expand.h"
 #include "core/run/layout.h"
+#include "ui/model/counted.h"
 
 namespace trainyard::ui {
 namespace {
 
 QString text(const char* source) { return QCoreApplication::translate("cost", source); }
-QString count(std::int64_t number) { return QString::fromStdString(base::format_count(number)); }
 QString bytes(std::int64_t number) { return QString::fromStdString(base::format_bytes(static_cast<double>(number))); }
 
 }  // namespace
@@ -30,9 +30,10 @@ Cost cost_of(const experiment::Resolved& experiment, const plan::Plan& expanded)
 }
 
 QString cost_line(const Cost& cost) {
-  const QString ranks = cost.ranks == 1 ? text("1 rank") : text("%1 ranks").arg(count(cost.ranks));
   const QString sent = cost.ranks == 1 ? text("nothing sent") : text("%1 sent a step a rank").arg(bytes(cost.sent_bytes));
-  return text("%1, %2 parameters, %3, %4 of memory a rank, %5 steps").arg(ranks, count(cost.parameters), sent, bytes(cost.memory_bytes), count(cost.steps));
+  return text("%1, %2, %3, %4 of memory a rank, %5")
+      .arg(counted(cost.ranks, text("ranks")), counted(cost.parameters, text("parameters")), sent, bytes(cost.memory_bytes),
+           counted(cost.steps, text("steps")));
 }
 
 }  // namespace trainyard::ui

@@ -5,6 +5,9 @@
 
 #include <QTimer>
 #include <QWidget>
+#include <atomic>
+#include <memory>
+#include <optional>
 
 #include "ui/inspector/cost.h"
 #include "ui/model/document.h"
@@ -30,7 +33,9 @@ class CostLine : public QWidget {
 
   Document& document_;
   QTimer soon_;
+  std::optional<experiment::Experiment> reckoned_;  // the newest, wherever its things stand
   int version_ = 0;
+  std::shared_ptr<std::atomic<int>> newest_ = std::make_shared<std::atomic<int>>(0);  // the same, for the threads
   TintedLabel *cost_, *verdict_;
 };
 

@@ -9,13 +9,12 @@
 #include <QHBoxLayout>
 #include <QLineEdit>
 #include <QPlainTextEdit>
-#include <QRegularExpression>
 #include <QToolButton>
 #include <QWheelEvent>
 #include <cmath>
 
+#include "ui/inspector/field_words.h"
 #include "ui/inspector/number_box.h"
-#include "ui/inspector/quantity.h"
 #include "ui/theme/icons.h"
 
 namespace trainyard::ui {
@@ -26,14 +25,6 @@ using base::FieldKind;
 using base::Json;
 
 constexpr double kManyCharacters = 5000;  // texts that may be longer get several lines
-constexpr qsizetype kLongestZeroText = 20;
-
-// Help says what 0 means where it means something else: "...; 0: never".
-QString zero_text(const FieldDescription& field) {
-  static const QRegularExpression zero("\\b0: ([^;.,]+)");
-  const QString text = zero.match(QString::fromStdString(field.help)).captured(1).trimmed();
-  return text.size() <= kLongestZeroText ? text : QString();
-}
 
 QString unit_of(const FieldDescription& field) { return QString::fromStdString(field.unit); }
 
@@ -166,13 +157,18 @@ void FieldEditor::adopt(QWidget* editor) {
 }
 
 void FieldEditor::set_value(const Json& value) {
-  if (!held_ && value != value_) reset_value(value);
+  if (value != value_) reset_value(value);
 }
 
 void FieldEditor::reset_value(const Json& value) {
   held_ = false;
   value_ = value;
   show_value(value_);
+}
+
+void FieldEditor::hold(const Json& value) {
+  held_ = true;
+  value_ = value;
 }
 
 void FieldEditor::take(const Json& value) {
@@ -193,7 +189,7 @@ FieldEditor* make_editor(const FieldDescription& field, const EditorStyle& style
   switch (field.kind) {
     case FieldKind::boolean: return new CheckEditor(parent);
     case FieldKind::integer:
-    case FieldKind::number: return new NumberEditor(field, style.zero_text.isEmpty() ? zero_text(field) : style.zero_text, parent);
+    case FieldKind::number: return new NumberEditor(field, style.zero_text, parent);
     case FieldKind::choice: return new ChoiceEditor(field, parent);
     case FieldKind::text:
     case FieldKind::document:
@@ -202,38 +198,6 @@ FieldEditor* make_editor(const FieldDescription& field, const EditorStyle& style
   if (style.file) return new FileEditor(style.directory, parent);
   if (field.range.high > kManyCharacters && std::isfinite(field.range.high)) return new LongTextEditor(parent);
   return new TextEditor(parent);
-}
-
-QString readable(const std::string& name) { return QString::fromStdString(name).replace('_', ' '); }
-
-// The unit stands beside the number, so the name need not repeat it.
-QString label_of(const FieldDescription& field) {
-  static const std::pair<const char*, const char*> kUnitWords[] = {
-      {"B", "_bytes"}, {"B/s", "_bytes_per_second"}, {"bit/s", "_bits_per_second"}, {"s", "_seconds"}, {"steps", "_steps"}};
-  QString name = QString::fromStdString(field.name);
-  for (const auto& [unit, words] : kUnitWords)
-    if (field.unit == unit && name.endsWith(words)) name.chop(static_cast<qsizetype>(std::string_view(words).size()));
-  name.replace('_', ' ');
-  if (!name.isEmpty()) name[0] = name[0].toUpper();
-  return name;
-}
-
-QString problem_line(const base::Problem& problem) {
-  QString text = QString::fromStdString(problem.what);
-  if (!problem.accepted.empty()) text += FieldEditor::tr(" (accepted: %1)").arg(QString::fromStdString(problem.accepted));
-  return problem.advice.empty() ? text : text + ". " + QString::fromStdString(problem.advice);
-}
-
-QString text_of_value(const FieldDescription& field, const Json& value) {
-  if (value.is_boolean()) return value.get<bool>() ? FieldEditor::tr("on") : FieldEditor::tr("off");
-  if (value.is_number()) {
-    const QString zero = value.get<double>() == 0 ? zero_text(field) : QString();
-    return zero.isEmpty() ? format_quantity(value.get<double>(), unit_of(field)) : zero;
-  }
-  if (!value.is_string()) return {};
-  const std::string text = value.get<std::string>();
-  if (field.kind == FieldKind::choice) return readable(text);
-  return text.empty() ? FieldEditor::tr("empty") : QString::fromStdString(text);
 }
 
 }  // namespace trainyard::ui

@@ -11,11 +11,11 @@ namespace trainyard::ui {
 class FieldEditor : public QWidget {
   Q_OBJECT
  public:
-  // Text and caret stay when the value is the one that is shown already.
+  // Text and caret stay when the value is the one that is shown already, or held for.
   void set_value(const base::Json& value);
   void reset_value(const base::Json& value);  // shows it afresh, whatever was typed
-  // What was typed was not taken: the text stays until the editor is left, and then shows the value again.
-  void hold() { held_ = true; }
+  // What was typed was not taken: the text stays until the editor is left, or the value is another one than this.
+  void hold(const base::Json& value);
   bool held() const { return held_; }
 
  signals:
@@ -38,14 +38,9 @@ class FieldEditor : public QWidget {
 struct EditorStyle {
   bool file = false;  // a text that names a file: with a button to choose one
   QString directory;  // where relative names start
-  QString zero_text;  // shown for 0; empty: as the help says
+  QString zero_text;  // shown for 0; empty: the number
 };
 // Of every kind but documents and lists.
 FieldEditor* make_editor(const base::FieldDescription& field, const EditorStyle& style, QWidget* parent);
-
-QString readable(const std::string& name);                                            // "one_device" -> "one device"
-QString label_of(const base::FieldDescription& field);                                // "bucket_bytes" in B -> "Bucket"
-QString problem_line(const base::Problem& problem);                                   // what is wrong and what to do, without where
-QString text_of_value(const base::FieldDescription& field, const base::Json& value);  // as the editor would show it
 
 }  // namespace trainyard::ui

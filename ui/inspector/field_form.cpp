@@ -6,6 +6,7 @@
 #include <QToolButton>
 #include <algorithm>
 
+#include "ui/inspector/field_words.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 
@@ -26,12 +27,6 @@ bool same_shape(const std::vector<FieldDescription>& a, const std::vector<FieldD
   });
 }
 
-QString help_of(const FieldDescription& field) {
-  QString text = "<p>" + QString::fromStdString(field.help).toHtmlEscaped() + ".</p>";
-  if (!field.unit.empty()) text += "<p>" + FieldForm::tr("Unit: %1").arg(QString::fromStdString(field.unit).toHtmlEscaped()) + "</p>";
-  return text + "<p>" + FieldForm::tr("Default: %1").arg(text_of_value(field, field.default_value).toHtmlEscaped()) + "</p>";
-}
-
 QString first_name(const QString& path) { return path.section('.', 0, 0).section('[', 0, 0); }
 QString rest_of(const QString& path) { return path.section('.', 1); }
 
@@ -47,6 +42,7 @@ struct FieldForm::Row {
   QToolButton* reset = nullptr;
   FieldForm* child = nullptr;
   QString found, refused;  // what is wrong: of the document's value, and of what was typed
+  QString zero;            // the text for 0
 
   std::vector<QWidget*> widgets() const { return child ? std::vector<QWidget*>{label, child} : std::vector<QWidget*>{label, editor, reset}; }
 };
@@ -106,14 +102,15 @@ void FieldForm::add_row(const FieldDescription& field, int line) {
   row.label = new TintedLabel(Tint::dim, this);
   row.label->setText(label_of(field));
   row.label->setAlignment(Qt::AlignLeft | Qt::AlignVCenter);
-  row.editor = make_editor(field, {hints_.files.contains(row.name), directory_, {}}, this);
+  row.zero = hints_.zero_texts.value(row.name, zero_text(field));
+  row.editor = make_editor(field, {hints_.files.contains(row.name), directory_, row.zero}, this);
   row.editor->setObjectName(row.name);
   row.label->setBuddy(row.editor);
   row.reset = new QToolButton(this);
   row.reset->setIcon(icon("undo"));
   row.reset->setAutoRaise(true);
   grid_->setColumnMinimumWidth(reset_column, row.reset->sizeHint().width());  // editors do not move when it comes and goes
-  for (QWidget* widget : {static_cast<QWidget*>(row.label), static_cast<QWidget*>(row.editor)}) widget->setToolTip(help_of(field));
+  for (QWidget* widget : {static_cast<QWidget*>(row.label), static_cast<QWidget*>(row.editor)}) widget->setToolTip(help_of(field, row.zero));
   grid_->addWidget(row.label, line, label_column);
   grid_->addWidget(row.editor, line, editor_column);
   grid_->addWidget(row.reset, line, reset_column);
@@ -146,7 +143,6 @@ void FieldForm::add_child(const FieldDescription& field, int line) {
 void FieldForm::connect_row(Row& row) {
   const auto edit = [this, &row](const Json& value) {
     row.refused.clear();
-    row.value = value;
     emit edited(row.name, value);
     show_problem(row);
   };
@@ -171,7 +167,8 @@ void FieldForm::update_row(Row& row, const FieldDescription& field, const Json& 
   if (row.child) return row.child->show_fields(field.fields, value);
   row.value = value;
   row.editor->set_value(value);
-  const QString reset = tr("Reset to the default: %1").arg(text_of_value(field, field.default_value));
+  if (!row.editor->held()) row.refused.clear();
+  const QString reset = tr("Reset to the default: %1").arg(text_of_value(field, field.default_value, row.zero));
   row.reset->setVisible(field.used && value != field.default_value);
   row.reset->setToolTip(reset);
   row.reset->setAccessibleName(label_of(field) + ": " + reset);
@@ -216,7 +213,7 @@ void FieldForm::refuse(const QString& path, const QString& why) {
   if (row == nullptr) return;
   if (row->child) return row->child->refuse(rest_of(path), why);
   row->refused = why;
-  row->editor->hold();
+  row->editor->hold(row->value);
   show_problem(*row);
 }
 

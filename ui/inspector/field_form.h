@@ -3,6 +3,7 @@
 // matter are hidden. Paths are relative to the form's document ("optimizer.kind"); lists are not shown.
 #pragma once
 
+#include <QMap>
 #include <QStringList>
 #include <QWidget>
 #include <map>
@@ -18,8 +19,9 @@ class QToolButton;
 namespace trainyard::ui {
 
 struct FormHints {
-  QStringList hidden;  // names of fields that are not for this form
-  QStringList files;   // names of texts that name files
+  QStringList hidden = {};                 // names of fields that are not for this form
+  QStringList files = {};                  // names of texts that name files
+  QMap<QString, QString> zero_texts = {};  // by name: what 0 means, where its help does not say
 };
 
 class FieldForm : public QWidget {

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/inspector/inspector.h"
 
-#include <QEvent>
 #include <QPushButton>
 #include <QRegularExpression>
 #include <QScopedValueRollback>
 #include <QScrollArea>
 #include <QStackedWidget>
-#include <QStyle>
 #include <QVBoxLayout>
 
-#include "core/base/units.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/placement.h"
+#include "ui/inspector/column.h"
+#include "ui/inspector/field_words.h"
 #include "ui/inspector/section.h"
+#include "ui/model/counted.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 
@@ -32,33 +32,10 @@ constexpr SectionSpec kSections[] = {
     {"training", QT_TR_NOOP("Training"), "training"}, {"run", QT_TR_NOOP("Run"), "run"},       {"", QT_TR_NOOP("About"), "info"}};
 
 FormHints hints_of(const QString& section) {
-  if (section == "data") return {{}, {"images", "labels", "file"}};
-  if (section.isEmpty()) return {{"version", "topology", "model", "data", "strategy", "training", "run"}, {}};
+  if (section == "data") return {.files = {"images", "labels", "file"}};
+  if (section == "training") return {.zero_texts = {{"steps", Inspector::tr("no limit")}}};
+  if (section.isEmpty()) return {.hidden = {"version", "topology", "model", "data", "strategy", "training", "run"}};
   return {};
-}
-
-// Never narrower than what it shows.
-class Column : public QScrollArea {
- public:
-  using QScrollArea::QScrollArea;
-  QSize minimumSizeHint() const override {
-    return {widget()->minimumSizeHint().width() + style()->pixelMetric(QStyle::PM_ScrollBarExtent), QScrollArea::minimumSizeHint().height()};
-  }
-
- protected:
-  bool eventFilter(QObject* watched, QEvent* event) override {
-    if (watched == widget() && event->type() == QEvent::LayoutRequest) updateGeometry();
-    return QScrollArea::eventFilter(watched, event);
-  }
-};
-
-QScrollArea* scrolled(QWidget* content, QWidget* parent) {
-  auto* area = new Column(parent);
-  area->setWidget(content);
-  area->setWidgetResizable(true);
-  area->setFrameShape(QFrame::NoFrame);
-  area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  return area;
 }
 
 QString text_of(const base::Problems& problems) {
@@ -75,10 +52,10 @@ Inspector::Inspector(Document& document, Selection& selection, QWidget* parent)
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
-  column->addWidget(cost_);
+  column->addWidget(new Head(cost_, this));
   column->addWidget(pages_, 1);
-  pages_->addWidget(scrolled(build_experiment(), pages_));
-  pages_->addWidget(scrolled(build_item(), pages_));
+  pages_->addWidget(new Column(build_experiment(), pages_));
+  pages_->addWidget(new Column(build_item(), pages_));
   connect(&document, &Document::changed, this, &Inspector::refresh);
   connect(&document, &Document::file_changed, this, &Inspector::refresh);
   connect(&document, &Document::problems_changed, this, &Inspector::show_problems);
@@ -163,8 +140,8 @@ void Inspector::edit_item(const QString& field, const Json& value) {
     refused = set_field(document_, target_, field, value, picked);
     selection_.set(picked);
   }
+  if (!refused.empty()) return item_form_->refuse(field, text_of(refused));  // nothing has changed
   refresh();
-  if (!refused.empty()) item_form_->refuse(field, text_of(refused));
 }
 
 void Inspector::refresh() {
@@ -189,9 +166,8 @@ void Inspector::refresh_experiment() {
   }
   layers_->show_layers(experiment.model.layers);
   const std::int64_t ranks = experiment::count_workers(experiment.topology);
-  const QString batch = QString::fromStdString(base::format_count(ranks * experiment.training.batch_per_rank));
-  const QString over = ranks == 1 ? tr("1 rank") : tr("%1 ranks").arg(QString::fromStdString(base::format_count(ranks)));
-  forms_.at("training")->set_note("batch_per_rank", ranks < 1 ? QString() : tr("Global batch: %1 samples over %2").arg(batch, over));
+  const QString batch = counted(ranks * experiment.training.batch_per_rank, tr("samples")), over = counted(ranks, tr("ranks"));
+  forms_.at("training")->set_note("batch_per_rank", ranks < 1 ? QString() : tr("Global batch: %1 over %2").arg(batch, over));
 }
 
 void Inspector::refresh_item() {

@@ -6,8 +6,10 @@
 #include <QKeyEvent>
 #include <QPushButton>
 #include <QToolButton>
+#include <algorithm>
 #include <map>
 
+#include "ui/inspector/field_words.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 
@@ -139,6 +141,8 @@ void LayerList::fill(Row& row, int layer) {
     editor->set_value(values[field.name]);
     editor->setVisible(field.used);
   }
+  if (std::ranges::none_of(row.editors, [](const auto& entry) { return entry.second->held(); })) row.refused.clear();
+  row.show_problem();
   row.up->setEnabled(layer > 0);
   row.down->setEnabled(layer + 1 < count());
   row.remove->setEnabled(count() > 1);
@@ -167,7 +171,7 @@ void LayerList::refuse(int layer, const QString& why) {
   Row& row = *rows_[static_cast<std::size_t>(layer)];
   row.refused = why;
   for (const auto& [name, editor] : row.editors)
-    if (editor->focusProxy()->hasFocus()) editor->hold();
+    if (editor->focusProxy()->hasFocus()) editor->hold(base::write_document(layers_[static_cast<std::size_t>(layer)])[name.toStdString()]);
   row.show_problem();
 }
 

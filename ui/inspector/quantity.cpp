@@ -7,6 +7,8 @@
 #include <array>
 #include <cmath>
 
+#include "ui/model/counted.h"
+
 namespace trainyard::ui {
 namespace {
 
@@ -39,7 +41,7 @@ std::optional<int> exponent_of(const QString& symbol) {
 bool takes_prefix(const QString& unit) { return QStringList{"B", "B/s", "bit/s", "flop/s", "s"}.contains(unit); }
 
 QString format_quantity(double value, const QString& unit) {
-  const QString tail = unit.isEmpty() ? QString() : " " + unit;
+  const QString tail = unit.isEmpty() ? QString() : " " + (value == 1 ? singular(unit) : unit);
   if (!takes_prefix(unit) || value == 0 || !std::isfinite(value)) return plain(value) + tail;
   for (const Prefix& prefix : kPrefixes) {
     if (std::fabs(value) < 0.9995 * std::pow(10.0, prefix.exponent)) continue;
@@ -50,13 +52,19 @@ QString format_quantity(double value, const QString& unit) {
   return plain(value) + tail;
 }
 
+QString shown_quantity(double value, const QString& unit) {
+  const bool count = !takes_prefix(unit) && !unit.isEmpty() && value == std::floor(value) && std::fabs(value) < 1e15;
+  return count ? counted(static_cast<std::int64_t>(value), unit) : format_quantity(value, unit);
+}
+
 std::optional<double> parse_quantity(const QString& text, const QString& unit) {
   static const QRegularExpression form(R"(^\s*([+-]?(?:\d[\d,]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*?)\s*$)");
   const auto match = form.match(text);
   if (!match.hasMatch()) return {};
   const QString number = match.captured(1).remove(',');
   QString rest = match.captured(2);
-  if (!unit.isEmpty() && rest.endsWith(unit)) rest.chop(unit.size());
+  for (const QString& name : {unit, singular(unit)})
+    if (!name.isEmpty() && rest.endsWith(name)) rest.chop(name.size());
   const auto exponent = exponent_of(rest.trimmed());
   if (!exponent || (*exponent != 0 && !takes_prefix(unit))) return {};
   const double value = scaled(number, *exponent);

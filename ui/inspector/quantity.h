@@ -10,7 +10,8 @@ namespace trainyard::ui {
 bool takes_prefix(const QString& unit);  // B, B/s, bit/s, flop/s, s: shown with an SI prefix
 
 QString format_quantity(double value, const QString& unit);
-// The unit, and for those above a prefix (u for µ), may follow the number; nothing when it cannot be read.
+QString shown_quantity(double value, const QString& unit);  // for reading alone: counts are grouped, "8,000 samples"
+// The unit, in the singular too, and for those above a prefix (u for µ), may follow the number; nothing when it cannot be read.
 std::optional<double> parse_quantity(const QString& text, const QString& unit);
 
 // The next number of ... 0.1, 0.2, 0.5, 1, 2, 5, 10 ... above or below; below 1e-6 comes 0.

@@ -5,6 +5,7 @@
 #include <QRegularExpression>
 #include <set>
 
+#include "ui/model/counted.h"
 #include "ui/model/topology_edit.h"
 
 namespace trainyard::ui {
@@ -23,31 +24,33 @@ class Gathering {
     for (std::size_t h = 0; h < topology.hosts.size(); ++h) {
       const topology::Host& host = topology.hosts[h];
       const QString path = QString("topology.hosts[%1]").arg(h);
-      take(host.name, host, path, "Host");
-      for (std::size_t d = 0; d < host.devices.size(); ++d) take(host.devices[d].name, host.devices[d], path + QString(".devices[%1]").arg(d), "Device");
+      take(host.name, host, path, "Host", "hosts");
+      for (std::size_t d = 0; d < host.devices.size(); ++d)
+        take(host.devices[d].name, host.devices[d], path + QString(".devices[%1]").arg(d), "Device", "devices");
     }
     for (std::size_t s = 0; s < topology.switches.size(); ++s)
-      take(topology.switches[s].name, topology.switches[s], QString("topology.switches[%1]").arg(s), "Switch");
+      take(topology.switches[s].name, topology.switches[s], QString("topology.switches[%1]").arg(s), "Switch", "switches");
     for (std::size_t l = 0; l < topology.links.size(); ++l) take_link(topology.links[l], QString("topology.links[%1]").arg(l));
   }
 
   Target finish() {
     if (kinds_.size() > 1) target_ = {text("%1 things").arg(picked_.size()), {}, {}, {}, {}, {}};
-    else if (target_.paths.size() > 1) target_.title = text("%1 of kind %2").arg(target_.paths.size()).arg(target_.kind);
+    else if (target_.paths.size() > 1) target_.title = counted(target_.paths.size(), text(things_));
     return std::move(target_);
   }
 
  private:
   template <class Thing>
-  void take(const std::string& name, const Thing& thing, const QString& path, const char* kind) {
-    if (picked_.names.contains(name)) add(QString::fromStdString(name), thing, path, kind);
+  void take(const std::string& name, const Thing& thing, const QString& path, const char* kind, const char* plural) {
+    if (picked_.names.contains(name)) add(QString::fromStdString(name), thing, path, kind, plural);
   }
   void take_link(const topology::Link& link, const QString& path) {
-    if (picked_.links.contains({link.from, link.to})) add(QString::fromStdString(link.from + " – " + link.to), link, path, "Link");
+    if (picked_.links.contains({link.from, link.to})) add(QString::fromStdString(link.from + " – " + link.to), link, path, "Link", "links");
   }
   template <class Thing>
-  void add(const QString& title, const Thing& thing, const QString& path, const char* kind) {
+  void add(const QString& title, const Thing& thing, const QString& path, const char* kind, const char* plural) {
     kinds_.insert(kind);
+    things_ = plural;
     const Json values = base::write_document(thing);
     target_.paths << path;
     if (target_.paths.size() == 1) {
@@ -65,6 +68,7 @@ class Gathering {
   const Picked& picked_;
   Target target_;
   std::set<std::string> kinds_;
+  const char* things_ = "";
 };
 
 base::Problems rename_one(Document& document, Picked& picked, const std::string& name, const std::string& to) {

@@ -56,6 +56,12 @@ std::set<std::string> all_names(const Topology& topology) {
   return names;
 }
 
+Topology without_places(Topology topology) {
+  for (Host& host : topology.hosts) host.x = host.y = 0;
+  for (Switch& one : topology.switches) one.x = one.y = 0;
+  return topology;
+}
+
 std::string free_name(const std::set<std::string>& taken, const std::string& like) {
   std::string stem = like.substr(0, like.find_last_not_of("0123456789") + 1);
   if (stem.empty()) stem = "device";

@@ -20,6 +20,7 @@ Place snapped(Place place, double grid = 8);
 
 // Looking up.
 std::set<std::string> all_names(const topology::Topology& topology);
+topology::Topology without_places(topology::Topology topology);                      // what is drawn, wherever it stands
 std::string free_name(const std::set<std::string>& taken, const std::string& like);  // "gpu2" -> the first free "gpuN"
 topology::Host* find_host(topology::Topology& topology, const std::string& name);
 topology::Switch* find_switch(topology::Topology& topology, const std::string& name);

@@ -17,12 +17,6 @@ bool same_rows(const Topology& a, const Topology& b) {
   return std::ranges::equal(a.hosts, b.hosts, {}, devices, devices) && a.switches.size() == b.switches.size() && a.links.size() == b.links.size();
 }
 
-Topology without_places(Topology topology) {
-  for (topology::Host& host : topology.hosts) host.x = host.y = 0;
-  for (topology::Switch& one : topology.switches) one.x = one.y = 0;
-  return topology;
-}
-
 }  // namespace
 
 // What a row shows; exactly one of the pointers is set.

@@ -4,6 +4,7 @@
 #include <QObject>
 
 #include "core/base/units.h"
+#include "ui/model/counted.h"
 #include "ui/model/topology_edit.h"
 
 namespace trainyard::ui {
@@ -13,8 +14,7 @@ QString words(const std::string& text) { return QString::fromStdString(text); }
 QString words(topology::DeviceKind kind) { return words(std::string(base::name_of(kind))); }
 
 QString device_figures(const topology::Device& device) {
-  const QString cores = device.cores == 1 ? QObject::tr("1 core") : QObject::tr("%1 cores").arg(device.cores);
-  return cores + ", " + words(base::format_bytes(static_cast<double>(device.memory_bytes)));
+  return counted(device.cores, QObject::tr("cores")) + ", " + words(base::format_bytes(static_cast<double>(device.memory_bytes)));
 }
 
 QString speed_words(double bandwidth_bits_per_second, double latency_seconds) {

@@ -1,75 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/inspector/inspector.h"
 
-#include <gtest/gtest.h>
-
-#include <QApplication>
 #include <QCheckBox>
 #include <QComboBox>
-#include <QLineEdit>
 #include <QPushButton>
-#include <QSignalSpy>
-#include <QTest>
 #include <QToolButton>
 
+#include "tests/ui/inspector/inspector_fixture.h"
 #include "ui/model/topology_edit.h"
 
 namespace trainyard::ui {
 namespace {
-
-experiment::Experiment sample() {
-  experiment::Experiment experiment;
-  experiment.name = "sample";
-  topology::Host host{.name = "host0", .address = {}, .devices = {}};
-  for (const char* name : {"cpu0", "cpu1"}) host.devices.push_back({.name = name});
-  experiment.topology.hosts.push_back(host);
-  return experiment;
-}
-
-class InspectorTest : public testing::Test {
- protected:
-  InspectorTest() {
-    document_.reset(sample());
-    inspector_.resize(360, 900);
-    inspector_.show();
-    QApplication::setActiveWindow(&inspector_);
-    EXPECT_TRUE(QTest::qWaitForWindowActive(&inspector_));
-  }
-  template <class Widget>
-  static Widget* inner(FieldEditor* editor) {
-    return qobject_cast<Widget*>(editor->focusProxy());
-  }
-  static void type(FieldEditor* editor, const QString& text) {
-    auto* box = editor->focusProxy();
-    box->setFocus();
-    QTest::keyClick(box, Qt::Key_A, Qt::ControlModifier);
-    QTest::keyClicks(box, text);
-  }
-  static QString shown(FieldEditor* editor) { return editor->findChild<QLineEdit*>()->text(); }
-  void wait_for_problems(int count) {
-    ASSERT_TRUE(QTest::qWaitFor([&] { return static_cast<int>(document_.problems().size()) == count; })) << base::to_string(document_.problems());
-  }
-  const experiment::Experiment& now() const { return document_.experiment(); }
-
-  Document document_;
-  Selection selection_;
-  Inspector inspector_{document_, selection_};
-};
-
-TEST_F(InspectorTest, a_whole_number_is_typed_as_one_command_and_undone) {
-  FieldEditor* batch = inspector_.form("training").editor("batch_per_rank");
-  type(batch, "256");
-  EXPECT_EQ(now().training.batch_per_rank, 256);
-  EXPECT_EQ(document_.undo_stack().count(), 1);
-  document_.undo_stack().undo();
-  EXPECT_EQ(now().training.batch_per_rank, 32);
-  EXPECT_EQ(shown(batch), "32 samples");
-}
-
-TEST_F(InspectorTest, a_number_takes_units_and_prefixes) {
-  type(inspector_.form("strategy").editor("bucket_bytes"), "2.5 MB");
-  EXPECT_EQ(now().strategy.bucket_bytes, 2'500'000);
-}
 
 TEST_F(InspectorTest, a_fraction_steps_by_one_two_five) {
   FieldEditor* rate = inspector_.form("training").editor("optimizer.learning_rate");
@@ -129,36 +70,6 @@ TEST_F(InspectorTest, a_problem_of_meaning_appears_at_its_field_and_goes) {
   EXPECT_EQ(strategy.problem_text("kind"), "");
 }
 
-TEST_F(InspectorTest, a_refused_value_stays_in_sight_with_its_reason_until_it_is_left) {
-  FieldForm& training = inspector_.form("training");
-  FieldEditor* batch = training.editor("batch_per_rank");
-  type(batch, "0");
-  EXPECT_EQ(now().training.batch_per_rank, 32) << "the document holds no such value";
-  EXPECT_EQ(shown(batch), "0");
-  EXPECT_NE(training.problem_text("batch_per_rank"), "");
-  document_.set_value("name", "changed elsewhere");
-  EXPECT_EQ(shown(batch), "0") << "what is being typed stays";
-  training.editor("epochs")->setFocus();
-  EXPECT_EQ(shown(batch), "32 samples");
-  EXPECT_EQ(training.problem_text("batch_per_rank"), "");
-}
-
-TEST_F(InspectorTest, what_is_no_number_is_said_so) {
-  FieldForm& training = inspector_.form("training");
-  type(training.editor("batch_per_rank"), "many");
-  EXPECT_EQ(training.problem_text("batch_per_rank"), "not a whole number");
-  EXPECT_EQ(document_.undo_stack().count(), 0);
-}
-
-TEST_F(InspectorTest, the_focus_stays_while_the_document_changes_elsewhere) {
-  FieldEditor* batch = inspector_.form("training").editor("batch_per_rank");
-  type(batch, "6");
-  document_.edit("add", [](experiment::Experiment& e) { add_device(e.topology, "host0", topology::DeviceKind::gpu); });
-  EXPECT_TRUE(batch->focusProxy()->hasFocus());
-  QTest::keyClicks(batch->focusProxy(), "4");
-  EXPECT_EQ(now().training.batch_per_rank, 64);
-}
-
 TEST_F(InspectorTest, a_field_is_reset_to_its_default) {
   FieldForm& training = inspector_.form("training");
   document_.set_value("training.batch_per_rank", 7);
@@ -192,12 +103,6 @@ TEST_F(InspectorTest, a_selected_device_shows_its_fields_and_is_renamed_with_its
   EXPECT_TRUE(selection_.contains("fast"));
   EXPECT_TRUE(inspector_.item_form().editor("name")->focusProxy()->hasFocus());
   EXPECT_EQ(document_.undo_stack().count(), before + 1);
-}
-
-TEST_F(InspectorTest, a_name_that_is_taken_is_refused_at_the_field) {
-  selection_.set({{"cpu0"}, {}});
-  type(inspector_.item_form().editor("name"), "cpu1");
-  EXPECT_NE(inspector_.item_form().problem_text("name"), "");
 }
 
 TEST_F(InspectorTest, several_devices_are_edited_together_as_one_command) {
@@ -261,20 +166,6 @@ TEST_F(InspectorTest, a_problem_of_a_layer_appears_below_it) {
   wait_for_problems(1);
   EXPECT_NE(inspector_.layers().problem_text(2), "");
   EXPECT_EQ(inspector_.layers().problem_text(0), "");
-}
-
-TEST_F(InspectorTest, the_cost_line_follows_the_experiment) {
-  QSignalSpy settled(&inspector_.cost(), &CostLine::settled);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return inspector_.cost().cost_text().startsWith("2 ranks"); }));
-  EXPECT_TRUE(inspector_.cost().cost_text().contains("101,770 parameters")) << inspector_.cost().cost_text().toStdString();
-  EXPECT_TRUE(inspector_.cost().cost_text().contains("407 kB sent a step a rank")) << inspector_.cost().cost_text().toStdString();
-  ASSERT_TRUE(settled.size() > 0 || settled.wait());
-  EXPECT_TRUE(inspector_.cost().verdict_text().startsWith("As drawn: ")) << inspector_.cost().verdict_text().toStdString();
-  document_.set_value("model.layers[2].units", 7);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return inspector_.cost().cost_text().startsWith("Not ready"); }));
-  EXPECT_EQ(inspector_.cost().verdict_text(), "");
-  document_.edit("none", [](experiment::Experiment& e) { e.topology.hosts.clear(); });
-  ASSERT_TRUE(QTest::qWaitFor([&] { return inspector_.cost().cost_text().startsWith("Place a device"); }));
 }
 
 }  // namespace

@@ -19,6 +19,21 @@ TEST(Quantity, numbers_are_shown_with_the_prefix_of_their_size) {
   EXPECT_EQ(format_quantity(0.1, ""), "0.1");
 }
 
+TEST(Quantity, one_thing_is_said_in_the_singular_and_reads_back) {
+  EXPECT_EQ(format_quantity(1, "samples"), "1 sample");
+  EXPECT_EQ(format_quantity(1, "s"), "1 s");
+  EXPECT_EQ(parse_quantity("1 sample", "samples"), 1);
+  EXPECT_EQ(parse_quantity("1 class", "classes"), 1);
+}
+
+TEST(Quantity, counts_are_grouped_where_they_are_only_read) {
+  EXPECT_EQ(shown_quantity(8000, "samples"), "8,000 samples");
+  EXPECT_EQ(shown_quantity(1, "epochs"), "1 epoch");
+  EXPECT_EQ(format_quantity(8000, "samples"), "8000 samples") << "what is typed has no commas";
+  EXPECT_EQ(shown_quantity(4e9, "B"), "4 GB");
+  EXPECT_EQ(shown_quantity(0.5, "steps"), "0.5 steps");
+}
+
 TEST(Quantity, what_people_type_is_understood) {
   EXPECT_EQ(parse_quantity("4GB", "B"), 4e9);
   EXPECT_EQ(parse_quantity(" 2.5 M ", "B"), 2.5e6);

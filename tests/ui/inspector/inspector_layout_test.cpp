@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The inspector where room is short and letters are large: nothing is cut off and nothing overlaps; what is too long scrolls.
+#include <gtest/gtest.h>
+
+#include <QLabel>
+#include <QScrollArea>
+#include <QScrollBar>
+#include <QTest>
+
+#include "tests/drawings.h"
+#include "ui/inspector/inspector.h"
+#include "ui/theme/theme.h"
+
+namespace trainyard::ui {
+namespace {
+
+constexpr int kSettle = 50;  // milliseconds; heights follow widths by events
+
+class InspectorLayout : public testing::TestWithParam<double> {
+ protected:
+  InspectorLayout() {
+    Theme::instance().apply(Theme::Kind::light, GetParam());
+    experiment::Experiment experiment;
+    experiment.topology.hosts.push_back(tests::drawn_host("a host with a rather long name", 2));
+    experiment.topology.hosts.push_back(tests::drawn_host("other", 2, 2));
+    experiment.topology.links.push_back({"a host with a rather long name", "other"});
+    document_.reset(experiment);
+  }
+  ~InspectorLayout() override { Theme::instance().apply(Theme::Kind::light); }
+
+  // As narrow as it may be, and as low as above the charts of a window of 900 x 600.
+  void show(const QString& cost = "4 ranks") {
+    inspector_.show();
+    ASSERT_TRUE(QTest::qWaitForWindowExposed(&inspector_));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return inspector_.cost().cost_text().startsWith(cost) && inspector_.cost().verdict_text() != "Simulating ..."; }));
+    inspector_.resize(inspector_.minimumSizeHint().width(), 280);
+    QTest::qWait(kSettle);
+  }
+
+  static void expect_whole(const QLabel& label) {
+    const QSize needed = label.wordWrap() ? QSize(0, label.heightForWidth(label.width())) : label.sizeHint();
+    EXPECT_GE(label.width(), needed.width()) << label.text().toStdString();
+    EXPECT_GE(label.height(), needed.height()) << label.text().toStdString();
+    EXPECT_TRUE(label.parentWidget()->rect().contains(label.geometry())) << label.text().toStdString();
+  }
+  static void expect_apart(const QWidget& parent) {
+    QList<QWidget*> shown;
+    for (QWidget* child : parent.findChildren<QWidget*>(QString(), Qt::FindDirectChildrenOnly))
+      if (child->isVisible() && !child->isWindow()) shown << child;
+    for (int i = 0; i < shown.size(); ++i)
+      for (int j = 0; j < i; ++j)
+        EXPECT_FALSE(shown[i]->geometry().intersects(shown[j]->geometry()))
+            << shown[i]->objectName().toStdString() << " and " << shown[j]->objectName().toStdString();
+  }
+  void expect_good() {
+    int labels = 0;
+    for (const QLabel* label : inspector_.findChildren<QLabel*>())
+      if (label->isVisible() && !label->text().isEmpty()) expect_whole(*label), ++labels;
+    EXPECT_GT(labels, 5);
+    for (const QWidget* parent : inspector_.findChildren<FieldForm*>()) expect_apart(*parent);
+    for (const QScrollArea* area : inspector_.findChildren<QScrollArea*>()) {
+      if (!area->isVisible()) continue;
+      EXPECT_LE(area->widget()->width(), area->viewport()->width()) << "nothing hides at the right";
+      EXPECT_EQ(area->verticalScrollBar()->maximum() > 0, area->widget()->height() > area->viewport()->height()) << "what is too long scrolls";
+      EXPECT_GE(area->viewport()->height(), area->fontMetrics().height()) << "and a line of it is seen";
+    }
+    EXPECT_LE(inspector_.minimumSizeHint().width(), 600) << "the canvas needs the rest of 900 pixels";
+  }
+
+  Document document_;
+  Selection selection_;
+  Inspector inspector_{document_, selection_};
+};
+
+INSTANTIATE_TEST_SUITE_P(Scale, InspectorLayout, testing::Values(1.0, 2.0), [](const auto& scale) { return scale.param > 1 ? "large" : "usual"; });
+
+TEST_P(InspectorLayout, the_experiment_is_shown_whole) {
+  show();
+  expect_good();
+}
+
+TEST_P(InspectorLayout, problems_are_shown_whole) {
+  document_.set_value("strategy.kind", "one_device");
+  document_.set_value("model.layers[2].units", 7);
+  show("Not ready");
+  ASSERT_TRUE(QTest::qWaitFor([&] { return document_.problems().size() > 1; }));
+  QTest::qWait(kSettle);
+  expect_good();
+}
+
+TEST_P(InspectorLayout, a_device_a_host_and_a_link_are_shown_whole) {
+  show();
+  for (const Picked& picked :
+       {Picked{{"cpu1"}, {}}, Picked{{"a host with a rather long name"}, {}}, Picked{{}, {{"a host with a rather long name", "other"}}}}) {
+    selection_.set(picked);
+    QTest::qWait(kSettle);
+    for (const QLabel* label : inspector_.findChildren<QLabel*>())
+      if (label->isVisible() && !label->text().isEmpty()) expect_whole(*label);
+    expect_apart(inspector_.item_form());
+  }
+}
+
+}  // namespace
+}  // namespace trainyard::ui

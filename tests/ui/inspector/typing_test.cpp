@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What becomes of what is typed: taken, refused, undone.
+#include "tests/ui/inspector/inspector_fixture.h"
+#include "ui/model/topology_edit.h"
+
+namespace trainyard::ui {
+namespace {
+
+TEST_F(InspectorTest, a_whole_number_is_typed_as_one_command_and_undone) {
+  FieldEditor* batch = inspector_.form("training").editor("batch_per_rank");
+  type(batch, "256");
+  EXPECT_EQ(now().training.batch_per_rank, 256);
+  EXPECT_EQ(document_.undo_stack().count(), 1);
+  document_.undo_stack().undo();
+  EXPECT_EQ(now().training.batch_per_rank, 32);
+  EXPECT_EQ(shown(batch), "32 samples");
+}
+
+TEST_F(InspectorTest, a_number_takes_units_and_prefixes) {
+  type(inspector_.form("strategy").editor("bucket_bytes"), "2.5 MB");
+  EXPECT_EQ(now().strategy.bucket_bytes, 2'500'000);
+}
+
+TEST_F(InspectorTest, a_refused_value_stays_in_sight_with_its_reason_until_it_is_left) {
+  FieldForm& training = inspector_.form("training");
+  FieldEditor* batch = training.editor("batch_per_rank");
+  type(batch, "0");
+  EXPECT_EQ(now().training.batch_per_rank, 32) << "the document holds no such value";
+  EXPECT_EQ(shown(batch), "0");
+  EXPECT_NE(training.problem_text("batch_per_rank"), "");
+  document_.set_value("name", "changed elsewhere");
+  EXPECT_EQ(shown(batch), "0") << "what is being typed stays";
+  training.editor("epochs")->setFocus();
+  EXPECT_EQ(shown(batch), "32 samples");
+  EXPECT_EQ(training.problem_text("batch_per_rank"), "");
+}
+
+TEST_F(InspectorTest, a_refused_value_gives_way_to_the_documents_when_it_is_left_and_nothing_else_happened) {
+  FieldForm& training = inspector_.form("training");
+  type(training.editor("batch_per_rank"), "0");
+  training.editor("epochs")->setFocus();
+  EXPECT_EQ(shown(training.editor("batch_per_rank")), "32 samples");
+  EXPECT_EQ(training.problem_text("batch_per_rank"), "");
+}
+
+TEST_F(InspectorTest, undo_of_a_field_shows_its_value_whatever_was_typed_there_and_refused) {
+  FieldForm& training = inspector_.form("training");
+  FieldEditor* batch = training.editor("batch_per_rank");
+  type(batch, "64");
+  QTest::keyClicks(batch->focusProxy(), "x");
+  ASSERT_EQ(training.problem_text("batch_per_rank"), "not a whole number");
+  document_.undo_stack().undo();
+  EXPECT_EQ(shown(batch), "32 samples");
+  EXPECT_EQ(training.problem_text("batch_per_rank"), "");
+  type(inspector_.layers().editor(0, "units"), "64");
+  QTest::keyClicks(inspector_.layers().editor(0, "units")->focusProxy(), "x");
+  ASSERT_NE(inspector_.layers().problem_text(0), "");
+  document_.undo_stack().undo();
+  EXPECT_EQ(shown(inspector_.layers().editor(0, "units")), "128 units");
+  EXPECT_EQ(inspector_.layers().problem_text(0), "");
+}
+
+TEST_F(InspectorTest, a_refused_value_of_a_device_stays_in_sight) {
+  selection_.set({{"cpu0"}, {}});
+  FieldEditor* cores = inspector_.item_form().editor("cores");
+  type(cores, "0");
+  EXPECT_EQ(shown(cores), "0");
+  EXPECT_NE(inspector_.item_form().problem_text("cores"), "");
+  inspector_.item_form().editor("name")->setFocus();
+  EXPECT_EQ(shown(cores), "1 core");
+}
+
+TEST_F(InspectorTest, zero_steps_are_no_limit_and_counts_are_grouped_where_they_are_only_read) {
+  FieldForm& training = inspector_.form("training");
+  EXPECT_EQ(shown(training.editor("steps")), "no limit");
+  EXPECT_TRUE(training.editor("steps")->toolTip().contains("Default: no limit"));
+  EXPECT_TRUE(inspector_.form("data").editor("train_samples")->toolTip().contains("Default: 8,000 samples"));
+  EXPECT_EQ(shown(inspector_.form("data").editor("train_samples")), "8000 samples");
+}
+
+TEST_F(InspectorTest, what_is_no_number_is_said_so) {
+  FieldForm& training = inspector_.form("training");
+  type(training.editor("batch_per_rank"), "many");
+  EXPECT_EQ(training.problem_text("batch_per_rank"), "not a whole number");
+  EXPECT_EQ(document_.undo_stack().count(), 0);
+}
+
+TEST_F(InspectorTest, the_focus_stays_while_the_document_changes_elsewhere) {
+  FieldEditor* batch = inspector_.form("training").editor("batch_per_rank");
+  type(batch, "6");
+  document_.edit("add", [](experiment::Experiment& e) { add_device(e.topology, "host0", topology::DeviceKind::gpu); });
+  EXPECT_TRUE(batch->focusProxy()->hasFocus());
+  QTest::keyClicks(batch->focusProxy(), "4");
+  EXPECT_EQ(now().training.batch_per_rank, 64);
+}
+
+TEST_F(InspectorTest, a_name_that_is_taken_is_refused_at_the_field) {
+  selection_.set({{"cpu0"}, {}});
+  type(inspector_.item_form().editor("name"), "cpu1");
+  EXPECT_NE(inspector_.item_form().problem_text("name"), "");
+}
+
+}  // namespace
+}  // namespace trainyard::ui

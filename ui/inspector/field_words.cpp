@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/inspector/field_words.h"
+
+#include <QCoreApplication>
+#include <QRegularExpression>
+
+#include "ui/inspector/quantity.h"
+
+namespace trainyard::ui {
+namespace {
+
+using base::FieldDescription;
+using base::Json;
+
+constexpr qsizetype kLongestZeroText = 20;
+
+QString text(const char* source) { return QCoreApplication::translate("field", source); }
+QString words(const std::string& string) { return QString::fromStdString(string); }
+
+}  // namespace
+
+QString readable(const std::string& name) { return words(name).replace('_', ' '); }
+
+// The unit stands beside the number, so the name need not repeat it.
+QString label_of(const FieldDescription& field) {
+  static const std::pair<const char*, const char*> kUnitWords[] = {
+      {"B", "_bytes"}, {"B/s", "_bytes_per_second"}, {"bit/s", "_bits_per_second"}, {"s", "_seconds"}, {"steps", "_steps"}};
+  QString name = words(field.name);
+  for (const auto& [unit, ending] : kUnitWords)
+    if (field.unit == unit && name.endsWith(ending)) name.chop(static_cast<qsizetype>(std::string_view(ending).size()));
+  name.replace('_', ' ');
+  if (!name.isEmpty()) name[0] = name[0].toUpper();
+  return name;
+}
+
+// Help says it: "...; 0: never".
+QString zero_text(const FieldDescription& field) {
+  static const QRegularExpression zero("\\b0: ([^;.,]+)");
+  const QString said = zero.match(words(field.help)).captured(1).trimmed();
+  return said.size() <= kLongestZeroText ? said : QString();
+}
+
+QString problem_line(const base::Problem& problem) {
+  QString line = words(problem.what);
+  if (!problem.accepted.empty()) line += text(" (accepted: %1)").arg(words(problem.accepted));
+  return problem.advice.empty() ? line : line + ". " + words(problem.advice);
+}
+
+QString text_of_value(const FieldDescription& field, const Json& value, const QString& zero) {
+  if (value.is_boolean()) return value.get<bool>() ? text("on") : text("off");
+  if (value.is_number()) return value.get<double>() == 0 && !zero.isEmpty() ? zero : shown_quantity(value.get<double>(), words(field.unit));
+  if (!value.is_string()) return {};
+  const std::string string = value.get<std::string>();
+  if (field.kind == base::FieldKind::choice) return readable(string);
+  return string.empty() ? text("empty") : words(string);
+}
+
+QString help_of(const FieldDescription& field, const QString& zero) {
+  QString help = "<p>" + words(field.help).toHtmlEscaped() + ".</p>";
+  if (!field.unit.empty()) help += "<p>" + text("Unit: %1").arg(words(field.unit).toHtmlEscaped()) + "</p>";
+  return help + "<p>" + text("Default: %1").arg(text_of_value(field, field.default_value, zero).toHtmlEscaped()) + "</p>";
+}
+
+}  // namespace trainyard::ui

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/model/counted.h"
+
+#include "core/base/units.h"
+
+namespace trainyard::ui {
+
+QString grouped(std::int64_t number) { return QString::fromStdString(base::format_count(number)); }
+
+QString counted(std::int64_t number, const QString& things) { return grouped(number) + " " + (number == 1 ? singular(things) : things); }
+
+QString singular(const QString& things) {
+  if (things.size() < 3 || things.contains('/') || !things.endsWith('s')) return things;
+  const bool hissing = things.endsWith("sses") || things.endsWith("ches");  // classes, switches
+  return things.chopped(hissing ? 2 : 1);
+}
+
+}  // namespace trainyard::ui

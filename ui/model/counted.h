@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Numbers of things in words: "1 rank", "1,234 ranks".
+#pragma once
+
+#include <QString>
+#include <cstdint>
+
+namespace trainyard::ui {
+
+QString grouped(std::int64_t number);                         // "1,234,567": to be read; what is typed has no commas
+QString counted(std::int64_t number, const QString& things);  // "steps" -> "1 step", "0 steps", "1,234 steps"
+QString singular(const QString& things);                      // "steps" -> "step"; symbols of units ("s", "B/s") stay
+
+}  // namespace trainyard::ui
