@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/run_overlay.h"
 
+#include <QCoreApplication>
+#include <QRegularExpression>
 #include <algorithm>
 #include <set>
+
+#include "ui/panels/truths.h"
 
 namespace trainyard::ui {
 namespace {
@@ -43,6 +47,29 @@ double utilisation_of(const telemetry::History& history, int rank) {
   return seconds > 0 ? std::clamp(recent_sum(*compute, points) / seconds, 0.0, 1.0) : -1;
 }
 
+QString text(const char* source) { return QCoreApplication::translate("overlay", source); }
+
+// The ranks that a problem is about, by its place: "rank 2 (cpu2 on alpha)"; several where they did not start.
+std::set<int> ranks_in(const std::optional<base::Problem>& problem) {
+  static const QRegularExpression form("\\brank (\\d+)");
+  std::set<int> ranks;
+  auto found = form.globalMatch(problem ? QString::fromStdString(problem->where) : QString());
+  while (found.hasNext()) ranks.insert(found.next().captured(1).toInt());
+  return ranks;
+}
+
+// The coordinator tells it sooner than the recording, if it still answers.
+std::set<int> failed_ranks(const telemetry::History& history, const session::Status* status) {
+  return ranks_in(status && status->problem ? status->problem : problem_of(history));
+}
+
+// Those that were told to stop are lost too, but are not what failed.
+void mark(DeviceOverlay& device, const std::set<int>& failed) {
+  device.failed = failed.empty() ? device.state == "lost" : failed.contains(device.rank);
+  if (!failed.empty() && device.failed) device.state = text("failed");
+  else if (!failed.empty() && device.state == "lost") device.state = text("stopped");
+}
+
 void add(LinkOverlay& link, double rate, bool forward) { (forward ? link.bytes_per_second_forward : link.bytes_per_second_backward) += rate; }
 
 }  // namespace
@@ -80,7 +107,7 @@ DeviceOverlay RunOverlay::device(const telemetry::History& history, const sessio
 }
 
 void RunOverlay::add_traffic(Overlay& overlay, const telemetry::History& history) {
-  const int ranks = std::min(history.ranks(), static_cast<int>(workers_.size()));
+  const int ranks = this->ranks(history);
   for (const Metric metric : {Metric::sent_payload_bytes, Metric::sent_header_bytes})
     for (auto at = history.series().lower_bound({metric, 0, 0}); at != history.series().end() && at->first.metric == metric; ++at) {
       const auto& [key, series] = *at;
@@ -93,11 +120,21 @@ void RunOverlay::add_traffic(Overlay& overlay, const telemetry::History& history
     }
 }
 
+int RunOverlay::ranks(const telemetry::History& history) const { return std::min(history.ranks(), static_cast<int>(workers_.size())); }
+
+Overlay RunOverlay::failures(const telemetry::History& history) const {
+  Overlay overlay;
+  overlay.ended = true;
+  const std::set<int> failed = failed_ranks(history, nullptr);
+  for (int rank = 0; rank < ranks(history); ++rank)
+    if (failed.contains(rank)) mark(overlay.devices[name_of(rank)] = device(history, nullptr, rank, false), failed);
+  return overlay;
+}
+
 Overlay RunOverlay::overlay(const telemetry::History& history, const session::Status* status, bool moving) {
   Overlay overlay;
-  const int ranks = std::min(history.ranks(), static_cast<int>(workers_.size()));
-  for (int rank = 0; rank < ranks; ++rank)
-    overlay.devices[network_.device(workers_[static_cast<std::size_t>(rank)]).name] = device(history, status, rank, moving);
+  const std::set<int> failed = failed_ranks(history, status);
+  for (int rank = 0; rank < ranks(history); ++rank) mark(overlay.devices[name_of(rank)] = device(history, status, rank, moving), failed);
   if (moving) add_traffic(overlay, history);
   return overlay;
 }

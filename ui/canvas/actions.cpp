@@ -12,8 +12,6 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr double kPasteStep = 3 * 8;
-
 std::size_t nodes_in(const topology::Topology& topology, const std::set<std::string>& names) {
   const auto in = [&](const auto& thing) { return names.contains(thing.name); };
   return static_cast<std::size_t>(std::ranges::count_if(topology.hosts, in) + std::ranges::count_if(topology.switches, in));
@@ -60,7 +58,7 @@ void CanvasActions::add_edits() {
   add("copy", "copy", tr("&Copy"), QKeySequence::Copy, [this] { copy(); });
   add("paste", "paste", tr("&Paste"), QKeySequence::Paste, [this] { paste(); });
   add("duplicate", "duplicate", tr("D&uplicate"), QKeySequence("Ctrl+D"),
-      [this] { add_fragment(tr("Duplicate"), copy_of(document_.experiment().topology, selection_.picked()), 1); });
+      [this] { add_fragment(tr("Duplicate"), copy_of(document_.experiment().topology, selection_.picked())); });
   add("delete", "delete", tr("&Delete"), QKeySequence::Delete, [this] { remove(tr("Delete")); });
   add("select_all", "select", tr("Select &all"), QKeySequence::SelectAll, [this] { selection_.set(everything(document_.experiment().topology)); });
   add("rename", "rename", tr("&Rename"), QKeySequence("F2"), [this] { view_.rename_current(); });
@@ -164,23 +162,33 @@ void CanvasActions::copy() {
   const Fragment fragment = copy_of(document_.experiment().topology, selection_.picked());
   if (fragment.empty()) return;
   QGuiApplication::clipboard()->setMimeData(to_mime(fragment).release());
-  pasted_ = 0;
 }
 
 void CanvasActions::paste() {
-  if (const auto fragment = from_mime(QGuiApplication::clipboard()->mimeData())) add_fragment(tr("Paste"), *fragment, ++pasted_);
+  if (const auto fragment = from_mime(QGuiApplication::clipboard()->mimeData())) add_fragment(tr("Paste"), *fragment);
 }
 
-void CanvasActions::add_fragment(const QString& text, const Fragment& fragment, int times) {
+// A new host in the middle of what is seen, or beside what stands there.
+std::string CanvasActions::add_home(topology::Topology& topology, std::size_t devices) const {
+  const Place middle = snapped({view_.middle().x(), view_.middle().y()});
+  topology::Topology alone;
+  topology::Host& room = alone.hosts.emplace_back();
+  room.x = middle.x, room.y = middle.y;
+  room.devices.resize(devices);
+  const Place by = free_offset(topology, alone);
+  return add_host(topology, {middle.x + by.x, middle.y + by.y});
+}
+
+void CanvasActions::add_fragment(const QString& text, const Fragment& fragment) {
   if (fragment.empty()) return;
   Picked added;
   change(text, [&](topology::Topology& t) {
     std::string home = home_of(t, selection_.picked());
-    Place by{kPasteStep * times, kPasteStep * times};
-    if (!fragment.devices.empty() && home.empty()) home = add_host(t, snapped({view_.middle().x(), view_.middle().y()}));
-    added = ui::paste(t, fragment, by, home);
+    if (!fragment.devices.empty() && home.empty()) home = add_home(t, fragment.devices.size());
+    added = ui::paste(t, fragment, free_offset(t, fragment.topology), home);
   });
   selection_.set(added);
+  view_.reveal(added);
 }
 
 void CanvasActions::remove(const QString& text) {

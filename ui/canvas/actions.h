@@ -40,7 +40,8 @@ class CanvasActions : public QObject {
 
   void copy();
   void paste();
-  void add_fragment(const QString& text, const Fragment& fragment, int times);
+  void add_fragment(const QString& text, const Fragment& fragment);
+  std::string add_home(topology::Topology& topology, std::size_t devices) const;
   void remove(const QString& text);
   void toggle_idle();
   void change(const QString& text, const std::function<void(topology::Topology&)>& change);
@@ -49,7 +50,6 @@ class CanvasActions : public QObject {
   Selection& selection_;
   TopologyView& view_;
   std::map<QString, QAction*> actions_;
-  int pasted_ = 0;  // times since the last copy: each paste lands a little further
 };
 
 }  // namespace trainyard::ui

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <span>
+#include <vector>
 
 namespace trainyard::ui {
 namespace {
@@ -14,6 +15,7 @@ using topology::Switch;
 using topology::Topology;
 
 constexpr double kHostGap = 96, kSwitchGap = 112, kBesideSwitch = 192, kBlockGap = 160;
+constexpr double kCopyGap = 48;
 constexpr double kAspect = 1.5;  // of a block: about a window's
 
 // A host or switch: a place that can be set, with its size.
@@ -125,6 +127,23 @@ std::map<std::string, Nodes> hosts_by_switch(Topology& topology) {
   return groups;
 }
 
+bool is_free(const Layout& layout, const QRectF& room) {
+  const QRectF around = room.adjusted(-kCopyGap / 2, -kCopyGap / 2, kCopyGap / 2, kCopyGap / 2);
+  return std::ranges::none_of(layout.nodes, [&](const NodeBox& node) { return node.rect.intersects(around); }) &&
+         std::ranges::none_of(layout.links, [&](const LinkShape& link) { return link.path.intersects(room); });
+}
+
+// Places `far` rooms away, to the right and below: straight ones first.
+std::vector<std::pair<int, int>> ring(int far) {
+  std::vector<std::pair<int, int>> places{{far, 0}};
+  for (int aside = 0; aside < far; ++aside) {
+    if (aside > 0) places.emplace_back(far, aside);
+    places.emplace_back(aside, far);
+  }
+  if (far > 0) places.emplace_back(far, far);
+  return places;
+}
+
 }  // namespace
 
 void align(Topology& topology, const std::set<std::string>& names, Edge edge) {
@@ -150,6 +169,16 @@ void distribute(Topology& topology, const std::set<std::string>& names, Qt::Orie
     across ? one.put(at, *one.y) : one.put(*one.x, at);
     at += extent(one) + gap;
   }
+}
+
+Place free_offset(const Topology& into, const Topology& copy) {
+  const QRectF box = lay_out(copy).bounds;
+  if (box.isNull()) return {};
+  const Layout layout = lay_out(into);
+  const Place step = snapped({box.width() + kCopyGap, box.height() + kCopyGap});
+  for (int far = 0;; ++far)  // the drawing ends somewhere
+    for (const auto& [right, down] : ring(far))
+      if (const Place by{right * step.x, down * step.y}; is_free(layout, box.translated(by.x, by.y))) return by;
 }
 
 void arrange(Topology& topology) {

@@ -18,4 +18,8 @@ void distribute(topology::Topology& topology, const std::set<std::string>& names
 // without a switch in a grid below.
 void arrange(topology::Topology& topology);
 
+// How far a copy must be moved to cover nothing, neither card nor link: not at all where its place is free, else to the next
+// free place beside it, below it, or further on. Steps of the grid.
+Place free_offset(const topology::Topology& into, const topology::Topology& copy);
+
 }  // namespace trainyard::ui

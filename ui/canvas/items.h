@@ -10,7 +10,7 @@ namespace trainyard::ui {
 
 class TileItem : public QGraphicsItem {
  public:
-  explicit TileItem(QGraphicsItem* host) : QGraphicsItem(host) { setCacheMode(DeviceCoordinateCache); }
+  explicit TileItem(QGraphicsItem* host) : QGraphicsItem(host) {}
   void set(QPointF place, const TileLook& look);
   const TileLook& look() const { return look_; }
   QRectF boundingRect() const override;
@@ -22,7 +22,7 @@ class TileItem : public QGraphicsItem {
 
 class HostItem : public QGraphicsItem {
  public:
-  explicit HostItem(const double& clock_seconds) : clock_seconds_(clock_seconds) { setCacheMode(DeviceCoordinateCache); }
+  explicit HostItem(const double& clock_seconds) : clock_seconds_(clock_seconds) {}
   void set(const NodeBox& box, const HostLook& look);
   const HostLook& look() const { return look_; }
   void advance_flow();
@@ -37,7 +37,6 @@ class HostItem : public QGraphicsItem {
 
 class SwitchItem : public QGraphicsItem {
  public:
-  SwitchItem() { setCacheMode(DeviceCoordinateCache); }
   void set(QPointF place, const SwitchLook& look);
   const SwitchLook& look() const { return look_; }
   QRectF boundingRect() const override;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ui/model/counted.h"
 #include "ui/model/topology_words.h"
 
 namespace trainyard::ui {
@@ -17,7 +18,7 @@ QString describe_link(const topology::Topology& topology, const LinkName& name) 
 }
 
 QString describe_host(const topology::Host& host) {
-  const QString devices = host.devices.size() == 1 ? QObject::tr("1 device") : QObject::tr("%1 devices").arg(host.devices.size());
+  const QString devices = counted(static_cast<std::int64_t>(host.devices.size()), QObject::tr("devices"));
   return QObject::tr("%1: host with %2, %3.").arg(words(host.name), devices, address_words(host));
 }
 

@@ -13,10 +13,11 @@ namespace trainyard::ui {
 
 struct DeviceOverlay {
   int rank = 0;
-  QString state;  // "training", "waiting", ...
+  QString state;  // "training", "waiting", "failed", ...
   qint64 step = 0;
   double utilisation = -1;  // 0..1; negative: not measured
   bool emulated = false;
+  bool failed = false;  // its rank died, failed or hung, which ended the run
 
   bool operator==(const DeviceOverlay&) const = default;
 };
@@ -34,6 +35,7 @@ struct Overlay {
   std::map<LinkName, LinkOverlay> links;
   std::map<std::string, LinkOverlay> buses;  // by host
   bool speeds_imposed = false;               // else labels say that drawn speeds are not
+  bool ended = false;                        // the run is over: this is what is left to say of it
 
   bool operator==(const Overlay&) const = default;
 };

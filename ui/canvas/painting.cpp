@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/canvas/painting.h"
 
-#include <QFontMetricsF>
 #include <algorithm>
 #include <cmath>
 
 #include "core/base/units.h"
+#include "ui/canvas/flow.h"
+#include "ui/canvas/writing.h"
+#include "ui/model/counted.h"
 #include "ui/model/topology_words.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
@@ -14,32 +16,18 @@ namespace trainyard::ui {
 namespace {
 
 constexpr double kNameSize = 13, kSmallSize = 11, kTinySize = 9;  // pixels at 100 %
-constexpr double kSmallestReadable = 5, kFarSize = 10;            // pixels on the screen
+constexpr double kSmallestReadable = 5, kFarSize = 10;            // pixels on the screen, times the theme's scale
 
 const Colours& colours() { return Theme::instance().colours(); }
 
-QFont font(double pixels, bool strong = false) {
-  QFont f = Theme::instance().font();
-  f.setPixelSize(static_cast<int>(pixels));
-  f.setWeight(strong ? QFont::DemiBold : QFont::Normal);
-  f.setHintingPreference(QFont::PreferNoHinting);  // widths stay the same at every zoom
-  return f;
-}
-
-void write(QPainter& painter, const QRectF& where, Qt::Alignment align, const QString& text, double size, const QColor& colour, bool strong = false) {
-  if (size * scale_of(painter) < kSmallestReadable || where.width() <= 0) return;
-  const QFont f = font(size, strong);
-  painter.setFont(f);
-  painter.setPen(colour);
-  painter.drawText(where, static_cast<int>(align | Qt::AlignVCenter | Qt::TextSingleLine), QFontMetricsF(f).elidedText(text, Qt::ElideMiddle, where.width()));
-}
-
 // From afar names and ranks grow with the distance, as far as there is room for them.
-bool far(const QPainter& painter) { return kSmallSize * scale_of(painter) < kSmallestReadable; }
-double far_size(const QPainter& painter, double room) { return std::min(kFarSize / scale_of(painter), room); }
+bool far(const QPainter& painter) { return kSmallSize * scale_of(painter) < std::min(kSmallestReadable * Theme::instance().scale(), kSmallSize); }
+double far_size(const QPainter& painter, double room) { return std::min(kFarSize * Theme::instance().scale() / scale_of(painter), room); }
 
-// No corners to round in a few pixels: whole rectangles, the fast way.
-void far_box(QPainter& painter, const QRectF& rect, const QColor& inside, const QPen& edge) {
+bool tiny(const QPainter& painter) { return is_tiny(scale_of(painter)); }
+
+// Whole rectangles, the fast way.
+void tiny_box(QPainter& painter, const QRectF& rect, const QColor& inside, const QPen& edge) {
   painter.setRenderHint(QPainter::Antialiasing, false);
   painter.fillRect(rect, edge.color());
   const double width = edge.widthF();
@@ -47,25 +35,28 @@ void far_box(QPainter& painter, const QRectF& rect, const QColor& inside, const 
   painter.setRenderHint(QPainter::Antialiasing);
 }
 
-void box(QPainter& painter, const QRectF& rect, double radius, const QColor& fill, const Marks& marks, Qt::PenStyle line = Qt::SolidLine) {
-  const double width = (marks.selected ? 2 : 1) / std::min(scale_of(painter), 1.0);  // never thinner than a pixel
-  const QPen pen(marks.selected ? colours().accent : marks.hovered ? colours().dim : colours().border, width, line);
-  const QColor inside = marks.selected ? colours().selection : fill;
-  if (far(painter) && line == Qt::SolidLine) return far_box(painter, rect, inside, pen);
+void box(QPainter& painter, const QRectF& rect, double radius, const QColor& inside, const QPen& pen) {
+  if (tiny(painter) && pen.style() == Qt::SolidLine) return tiny_box(painter, rect, inside, pen);
   painter.setPen(pen);
   painter.setBrush(inside);
   const double inset = pen.widthF() / 2;
   painter.drawRoundedRect(rect.adjusted(inset, inset, -inset, -inset), radius, radius);
 }
 
+void box(QPainter& painter, const QRectF& rect, double radius, const QColor& fill, const Marks& marks, Qt::PenStyle line = Qt::SolidLine) {
+  const double width = (marks.selected ? 2 : 1) / std::min(scale_of(painter), 1.0);  // never thinner than a pixel
+  const QPen pen(marks.selected ? colours().accent : marks.hovered ? colours().dim : colours().border, width, line);
+  box(painter, rect, radius, marks.selected ? colours().selection : fill, pen);
+}
+
 // A small rounded label; returns its rectangle.
-QRectF pill(QPainter& painter, QPointF right_centre, const QString& text, const QColor& fill, const QColor& ink, double size = kSmallSize) {
-  const double width = QFontMetricsF(font(size, true)).horizontalAdvance(text) + 12;
+QRectF pill(QPainter& painter, QPointF right_centre, const QString& text, const QColor& fill, const QColor& ink) {
+  const double width = width_of(text, kSmallSize, true) + 12;
   const QRectF rect(right_centre.x() - width, right_centre.y() - 9, width, 18);
   painter.setPen(Qt::NoPen);
   painter.setBrush(fill);
   painter.drawRoundedRect(rect, 9, 9);
-  write(painter, rect, Qt::AlignHCenter, text, size, ink, true);
+  write(painter, rect, Qt::AlignHCenter, text, kSmallSize, ink, true);
   return rect;
 }
 
@@ -75,7 +66,7 @@ void paint_utilisation(QPainter& painter, const QRectF& rect, double utilisation
   filled.setTop(filled.bottom() - filled.height() * std::min(utilisation, 1.0));
   QColor wash = colour;
   wash.setAlphaF(Theme::instance().dark() ? 0.22f : 0.20f);
-  if (far(painter)) return painter.fillRect(filled, wash);
+  if (tiny(painter)) return painter.fillRect(filled, wash);
   painter.save();
   QPainterPath clip;
   clip.addRoundedRect(rect.adjusted(1, 1, -1, -1), 5, 5);
@@ -84,8 +75,13 @@ void paint_utilisation(QPainter& painter, const QRectF& rect, double utilisation
   painter.restore();
 }
 
+// What ended the run stands out at any distance.
+void paint_failed(QPainter& painter, const QRectF& tile, bool selected) {
+  const QColor inside = selected ? colours().selection : mixed(colours().tile, colours().error, 0.15);
+  box(painter, tile, 6, inside, QPen(colours().error, 2 / std::min(scale_of(painter), 1.0)));
+}
+
 void paint_emulated(QPainter& painter, const QRectF& tile) {
-  if (kTinySize * scale_of(painter) < kSmallestReadable) return;
   const QRectF tag(tile.center().x() - 34, tile.bottom() - 7, 68, 14);
   painter.setPen(QPen(colours().warning, 1));
   painter.setBrush(colours().card);
@@ -96,7 +92,7 @@ void paint_emulated(QPainter& painter, const QRectF& tile) {
 void paint_tile_header(QPainter& painter, const QRectF& inner, const TileLook& look) {
   const QRectF row(inner.left(), inner.top(), inner.width(), 20);
   double right = row.right();
-  const std::optional<int> rank = look.live ? std::optional(look.live->rank) : look.rank;
+  const std::optional<int> rank = look.shown_rank();
   if (rank) {
     const QColor ink = Theme::instance().dark() ? QColor("#14171c") : QColor("#ffffff");
     right = pill(painter, {row.right(), row.center().y()}, QString::number(*rank), Theme::instance().series_colour(*rank), ink).left() - 4;
@@ -107,46 +103,36 @@ void paint_tile_header(QPainter& painter, const QRectF& inner, const TileLook& l
 }
 
 void paint_far_tile(QPainter& painter, const QRectF& rect, const TileLook& look) {
-  const std::optional<int> rank = look.live ? std::optional(look.live->rank) : look.rank;
+  const std::optional<int> rank = look.shown_rank();
   if (!rank) return;
   painter.fillRect(QRectF(rect.left() + 1, rect.top() + 8, 12, rect.height() - 16), Theme::instance().series_colour(*rank));
-  write(painter, rect.adjusted(16, 0, -4, 0), Qt::AlignHCenter, QString::number(*rank), far_size(painter, 48), colours().text, true);
+  const QString mark = QString::number(*rank) + (look.failed() ? " !" : "");
+  write(painter, rect.adjusted(16, 0, -4, 0), Qt::AlignHCenter, mark, far_size(painter, 48), look.failed() ? colours().error : colours().text, true);
 }
 
+// "running  step 12", or "running  100,000" where there is no room for the word.
 void paint_tile_state(QPainter& painter, const QRectF& row, const TileLook& look) {
   if (!look.live) return write(painter, row, Qt::AlignLeft, words(std::string(base::name_of(look.device.role))), kSmallSize, colours().dim);
-  write(painter, row, Qt::AlignLeft, look.live->state, kSmallSize, colours().text);
-  write(painter, row, Qt::AlignRight, QObject::tr("step %1").arg(words(base::format_count(look.live->step))), kSmallSize, colours().text);
+  const double state = width_of(look.live->state, kSmallSize, look.failed()) + 6;
+  QString step = QObject::tr("step %1").arg(grouped(look.live->step));
+  if (state + width_of(step, kSmallSize, false) > row.width()) step = grouped(look.live->step);
+  const QColor ink = look.failed() ? colours().error : colours().text;
+  write(painter, row, Qt::AlignRight, step, kSmallSize, colours().text);
+  write(painter, row, Qt::AlignLeft, look.live->state, kSmallSize, ink, look.failed());
 }
 
 QString rate(double bytes_per_second) { return words(base::with_unit(bytes_per_second, "B/s")); }
 
-// Dashes that travel; their speed and width follow the logarithm of the rate. From afar they are as long on the screen as near.
-void paint_flow(QPainter& painter, const QPainterPath& path, double bytes_per_second, bool forward, double clock_seconds) {
-  if (!(bytes_per_second > 0)) return;
-  const double afar = 1 / std::min(scale_of(painter), 1.0), dash = 8 * afar;
-  const double size = std::clamp(std::log10(bytes_per_second) - 2, 0.5, 8.0), width = std::max(1 + 0.4 * size, afar);
-  QPen pen(colours().accent, width, Qt::CustomDashLine, Qt::FlatCap);
-  pen.setDashPattern({dash / width, dash / width});
-  pen.setDashOffset((forward ? -1 : 1) * std::fmod(clock_seconds * 2 * dash * size, 2 * dash) / width);
-  painter.strokePath(path, pen);
-}
-
-QPointF aside(const QPainterPath& path, double distance) {
-  const QLineF along(path.pointAtPercent(0), path.pointAtPercent(1));
-  return along.length() > 0 ? QPointF(-along.dy(), along.dx()) / along.length() * distance : QPointF();
-}
-
 void paint_bus(QPainter& painter, const QRectF& bus, const HostLook& look, double clock_seconds) {
   QPainterPath line(QPointF(bus.left(), bus.top() + 12));
   line.lineTo(bus.right(), bus.top() + 12);
-  painter.strokePath(line, QPen(colours().border, link_width(look.host.bus_bandwidth_bits_per_second), Qt::SolidLine, Qt::RoundCap));
+  stroke(painter, line, QPen(colours().border, link_width(look.host.bus_bandwidth_bits_per_second), Qt::SolidLine, Qt::FlatCap));
   const QString drawn = QObject::tr("bus") + " " + speed_words(look.host.bus_bandwidth_bits_per_second, look.host.bus_latency_seconds);
   const QRectF row(bus.left(), bus.top() + 17, bus.width(), 20);
   if (!look.live) return write(painter, row, Qt::AlignLeft, drawn, kSmallSize, colours().dim);
   paint_flow(painter, line, look.live->total(), true, clock_seconds);
   write(painter, row, Qt::AlignLeft, rate(look.live->total()), kSmallSize, colours().text, true);
-  const double used = QFontMetricsF(font(kSmallSize, true)).horizontalAdvance(rate(look.live->total())) + 12;
+  const double used = width_of(rate(look.live->total()), kSmallSize, true) + 12;
   if (!look.speeds_imposed) write(painter, row.adjusted(used, 0, 0, 0), Qt::AlignRight, QObject::tr("speed drawn, not imposed"), kSmallSize, colours().dim);
 }
 
@@ -162,11 +148,12 @@ QStringList label_of(const LinkLook& look) {
 
 }  // namespace
 
-double scale_of(const QPainter& painter) { return std::sqrt(std::fabs(painter.worldTransform().determinant())); }
+bool is_tiny(double scale) { return kSmallSize * scale < kSmallestReadable; }
 
 void paint_tile(QPainter& painter, const QRectF& rect, const TileLook& look) {
   const bool emulated = look.live && look.live->emulated, idle = look.device.role == topology::Role::idle && !look.live;
-  box(painter, rect, 6, idle ? colours().card : colours().tile, look.marks, emulated || idle ? Qt::DashLine : Qt::SolidLine);
+  if (look.failed()) paint_failed(painter, rect, look.marks.selected);
+  else box(painter, rect, 6, idle ? colours().card : colours().tile, look.marks, emulated || idle ? Qt::DashLine : Qt::SolidLine);
   if (look.live) paint_utilisation(painter, rect, look.live->utilisation, Theme::instance().series_colour(look.live->rank));
   if (far(painter)) return paint_far_tile(painter, rect, look);
   const QRectF inner = rect.adjusted(10, 8, -10, -8);
@@ -185,7 +172,7 @@ void paint_host(QPainter& painter, const QRectF& rect, const QRectF& bus, const 
   const QRectF header(rect.left() + 16, rect.top() + 8, rect.width() - 32, 24);
   paint_icon(painter, "host", QRectF(header.left(), header.top() + 4, 16, 16), colours().text);
   const QString name = words(look.host.name), address = address_words(look.host);
-  const double name_width = std::min(QFontMetricsF(font(kNameSize, true)).horizontalAdvance(name) + 2, header.width() - 22);
+  const double name_width = std::min(width_of(name, kNameSize, true) + 2, header.width() - 22);
   write(painter, QRectF(header.left() + 22, header.top(), name_width, header.height()), Qt::AlignLeft, name, kNameSize, colours().text, true);
   write(painter, header.adjusted(22 + name_width + 8, 0, 0, 0), Qt::AlignRight, address, kSmallSize, colours().dim);
   if (look.host.devices.empty())
@@ -202,8 +189,9 @@ void paint_switch(QPainter& painter, const QRectF& rect, const SwitchLook& look)
 void paint_link(QPainter& painter, const LinkShape& shape, const LinkLook& look, double clock_seconds) {
   const QColor colour = look.marks.selected ? colours().accent : look.marks.hovered ? colours().dim : colours().link;
   painter.setBrush(Qt::NoBrush);
-  if (look.marks.selected) painter.strokePath(shape.path, QPen(colours().selection, shape.width + 6, Qt::SolidLine, Qt::RoundCap));
-  painter.strokePath(shape.path, QPen(colour, shape.width, Qt::SolidLine, Qt::RoundCap));
+  const Qt::PenCapStyle cap = shape.within_host ? Qt::RoundCap : Qt::FlatCap;  // the others end under their cards
+  if (look.marks.selected) stroke(painter, shape.path, QPen(colours().selection, shape.width + 6, Qt::SolidLine, cap));
+  stroke(painter, shape.path, QPen(colour, shape.width, Qt::SolidLine, cap));
   if (!look.live) return;
   const double away = shape.within_host ? 2 : shape.width / 2 + 3;
   for (const bool forward : {true, false}) {
@@ -217,13 +205,13 @@ void paint_link(QPainter& painter, const LinkShape& shape, const LinkLook& look,
 QRectF link_label_rect(const LinkShape& shape, const LinkLook& look) {
   const QStringList lines = label_of(look);
   double width = 0;
-  for (const QString& line : lines) width = std::max(width, QFontMetricsF(font(kSmallSize, look.live.has_value())).horizontalAdvance(line));
+  for (const QString& line : lines) width = std::max(width, width_of(line, kSmallSize, look.live.has_value()));
   const QSizeF size(width + 16, 15.0 * static_cast<double>(lines.size()) + 6);
   return {shape.middle - QPointF(size.width() / 2, size.height() / 2), size};
 }
 
 void paint_link_label(QPainter& painter, const LinkLook& look, const QRectF& rect) {
-  if (kSmallSize * scale_of(painter) < kSmallestReadable) return;
+  if (far(painter)) return;
   painter.setPen(QPen(look.marks.selected ? colours().accent : colours().border, 1));
   painter.setBrush(colours().canvas);
   painter.drawRoundedRect(rect, 4, 4);

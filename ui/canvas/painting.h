@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // How the things of a drawing look. Plain functions of values: the items only call them. Detail follows the scale of the
-// painter: text that would be too small to read is left out.
+// painter: where text would be too small to read (the larger the theme's scale, the sooner) only names and ranks are left,
+// and grow.
 #pragma once
 
 #include <QPainter>
@@ -21,6 +22,8 @@ struct TileLook {
   std::optional<int> rank;
   std::optional<DeviceOverlay> live;
   Marks marks;
+  bool failed() const { return live && live->failed; }
+  std::optional<int> shown_rank() const { return live ? std::optional(live->rank) : rank; }
   bool operator==(const TileLook&) const = default;
 };
 
@@ -46,6 +49,9 @@ struct LinkLook {
   bool operator==(const LinkLook&) const = default;
 };
 
+// From so far away that boxes have no corners to round, and no line is wider than a pixel.
+bool is_tiny(double scale);
+
 // `clock_seconds` moves the flow along links; it stands still under reduced motion.
 void paint_tile(QPainter& painter, const QRectF& rect, const TileLook& look);
 void paint_host(QPainter& painter, const QRectF& rect, const QRectF& bus, const HostLook& look, double clock_seconds);
@@ -53,7 +59,5 @@ void paint_switch(QPainter& painter, const QRectF& rect, const SwitchLook& look)
 void paint_link(QPainter& painter, const LinkShape& shape, const LinkLook& look, double clock_seconds);
 QRectF link_label_rect(const LinkShape& shape, const LinkLook& look);
 void paint_link_label(QPainter& painter, const LinkLook& look, const QRectF& rect);
-
-double scale_of(const QPainter& painter);
 
 }  // namespace trainyard::ui

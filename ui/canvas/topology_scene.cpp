@@ -46,6 +46,7 @@ TopologyScene::TopologyScene(Document& document, Selection& selection, QObject* 
 void TopologyScene::document_changed() {
   const topology::Topology& topology = document_.experiment().topology;
   layout_ = lay_out(topology);
+  if (overlay_ && overlay_->ended && without_places(topology) != ended_on_) overlay_.reset();
   if (layout_.rect_of(current_).isNull()) set_current({});
   if (layout_.rect_of(hovered_).isNull()) hovered_ = {};
   sync();
@@ -56,6 +57,23 @@ void TopologyScene::document_changed() {
 void TopologyScene::theme_changed() {
   for (QGraphicsItem* item : items()) item->update();
   start_or_stop_clock();
+}
+
+void TopologyScene::set_scale(double scale) {
+  const auto caching = is_tiny(scale) ? QGraphicsItem::NoCache : QGraphicsItem::DeviceCoordinateCache;
+  if (caching == caching_) return;
+  caching_ = caching;
+  const auto set = [caching](const auto& items) {
+    for (const auto& [name, item] : items) item->setCacheMode(caching);
+  };
+  set(hosts_), set(tiles_), set(switches_);
+}
+
+template <class Item, class... Arguments>
+Item* TopologyScene::make_node(const Arguments&... arguments) const {
+  auto* item = new Item(arguments...);
+  item->setCacheMode(caching_);
+  return item;
 }
 
 void TopologyScene::set_hovered(const Part& part) {
@@ -73,6 +91,7 @@ void TopologyScene::set_current(const Part& part) {
 void TopologyScene::set_overlay(const Overlay& overlay) {
   if (overlay_ == overlay) return;
   overlay_ = overlay;
+  if (overlay.ended) ended_on_ = without_places(document_.experiment().topology);
   sync();
   start_or_stop_clock();
 }
@@ -103,7 +122,7 @@ void TopologyScene::sync() {
 void TopologyScene::sync_hosts() {
   for (const topology::Host& host : document_.experiment().topology.hosts) {
     HostItem*& item = hosts_[host.name];
-    if (!item) addItem(item = new HostItem(clock_seconds_));
+    if (!item) addItem(item = make_node<HostItem>(clock_seconds_));
     HostLook look{.host = host,
                   .live = {},
                   .running = live(),
@@ -124,7 +143,7 @@ void TopologyScene::sync_tiles() {
     for (std::size_t d = 0; d < host.devices.size(); ++d) {
       const topology::Device& device = host.devices[d];
       TileItem*& item = tiles_[device.name];
-      if (!item) item = new TileItem(hosts_[host.name]);
+      if (!item) item = make_node<TileItem>(hosts_[host.name]);
       if (item->parentItem() != hosts_[host.name]) item->setParentItem(hosts_[host.name]);
       TileLook look{.device = device, .rank = {}, .live = {}, .marks = marks_of({Part::Kind::device, device.name, {}})};
       if (device.role == topology::Role::worker) look.rank = rank++;
@@ -137,7 +156,7 @@ void TopologyScene::sync_tiles() {
 void TopologyScene::sync_switches() {
   for (const topology::Switch& one : document_.experiment().topology.switches) {
     SwitchItem*& item = switches_[one.name];
-    if (!item) addItem(item = new SwitchItem);
+    if (!item) addItem(item = make_node<SwitchItem>());
     item->set({one.x, one.y}, {one.name, marks_of({Part::Kind::network_switch, one.name, {}})});
   }
 }

@@ -25,9 +25,14 @@ class TopologyScene : public QGraphicsScene {
   const Part& current() const { return current_; }  // has the keyboard focus
   void set_current(const Part& part);
 
-  void set_overlay(const Overlay& overlay);  // of a live run; cheap when little has changed
+  // Of a live run; cheap when little has changed. That of a run that ended goes when another thing is drawn.
+  void set_overlay(const Overlay& overlay);
   void clear_overlay();
-  bool live() const { return overlay_.has_value(); }
+  const std::optional<Overlay>& overlay() const { return overlay_; }
+  bool live() const { return overlay_ && !overlay_->ended; }
+
+  // Pictures of nodes are kept between paintings, except at scales where painting them anew is faster.
+  void set_scale(double scale);
 
  signals:
   void layout_changed();
@@ -41,6 +46,8 @@ class TopologyScene : public QGraphicsScene {
   void sync_tiles();
   void sync_switches();
   void sync_links();
+  template <class Item, class... Arguments>
+  Item* make_node(const Arguments&... arguments) const;
   void start_or_stop_clock();
   void tick();
   Marks marks_of(const Part& part) const;
@@ -49,7 +56,9 @@ class TopologyScene : public QGraphicsScene {
   Selection& selection_;
   Layout layout_;
   std::optional<Overlay> overlay_;
+  topology::Topology ended_on_;  // the drawing that an ended overlay is of
   Part hovered_, current_;
+  QGraphicsItem::CacheMode caching_ = QGraphicsItem::DeviceCoordinateCache;
   std::map<std::string, HostItem*> hosts_;
   std::map<std::string, TileItem*> tiles_;  // children of their host
   std::map<std::string, SwitchItem*> switches_;

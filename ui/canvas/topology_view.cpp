@@ -3,7 +3,6 @@
 
 #include <QContextMenuEvent>
 #include <QMenu>
-#include <QScrollBar>
 #include <algorithm>
 #include <cmath>
 
@@ -14,26 +13,9 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr double kSmallestZoom = 0.05, kLargestZoom = 4, kZoomStep = 1.25;
 constexpr double kDotDistance = 3 * kGrid;
 
 QString text(const std::string& s) { return QString::fromStdString(s); }
-
-std::optional<topology::DeviceKind> device_kind(PartKind kind) {
-  switch (kind) {
-    case PartKind::cpu: return topology::DeviceKind::cpu;
-    case PartKind::gpu: return topology::DeviceKind::gpu;
-    case PartKind::tpu: return topology::DeviceKind::tpu;
-    default: return std::nullopt;
-  }
-}
-
-// A host for what hangs on one: itself, or a device's.
-std::string host_under(const topology::Topology& topology, const Part& part) {
-  if (part.kind == Part::Kind::host) return part.name;
-  const topology::Host* host = part.kind == Part::Kind::device ? host_of(topology, part.name) : nullptr;
-  return host ? host->name : "";
-}
 
 }  // namespace
 
@@ -53,10 +35,11 @@ TopologyView::TopologyView(Document& document, Selection& selection, QWidget* pa
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   setTransformationAnchor(NoAnchor);
-  setViewportUpdateMode(SmartViewportUpdate);
+  setViewportUpdateMode(BoundingRectViewportUpdate);  // one rectangle: a clip of hundreds costs more than what it saves
   setOptimizationFlag(DontSavePainterState);
   setOptimizationFlag(DontAdjustForAntialiasing);
   connect(&scene_, &TopologyScene::layout_changed, this, &TopologyView::grow_scene);
+  connect(&scene_, &TopologyScene::layout_changed, this, &TopologyView::describe_current);
   connect(&scene_, &TopologyScene::current_changed, this, &TopologyView::current_changed);
   connect(&Theme::instance(), &Theme::changed, this, &TopologyView::theme_changed);
   theme_changed();
@@ -67,8 +50,10 @@ TopologyView::~TopologyView() = default;
 
 void TopologyView::theme_changed() {
   const double before = zoom();
+  const bool fits = fits_;
   scale_ = Theme::instance().scale();
   set_zoom(before, viewport()->rect().center());
+  if (fits) zoom_to_fit();
   viewport()->update();
 }
 
@@ -77,66 +62,6 @@ void TopologyView::set_tool(Tool tool) {
   tool_ = tool;
   viewport()->setCursor(tool == Tool::connect ? Qt::CrossCursor : Qt::ArrowCursor);
   emit tool_changed();
-}
-
-double TopologyView::zoom() const { return transform().m11() / scale_; }
-
-// The scene point under `keep` stays where it is.
-void TopologyView::set_zoom(double zoom, QPoint keep) {
-  fits_ = false;
-  const QPointF fixed = mapToScene(keep);
-  const double factor = std::clamp(zoom, kSmallestZoom, kLargestZoom) * scale_;
-  setTransform(QTransform::fromScale(factor, factor));
-  const QPoint off = mapFromScene(fixed) - keep;
-  horizontalScrollBar()->setValue(horizontalScrollBar()->value() + off.x());
-  verticalScrollBar()->setValue(verticalScrollBar()->value() + off.y());
-  emit zoom_changed(this->zoom());
-}
-
-void TopologyView::zoom_by(double factor) { set_zoom(zoom() * factor, viewport()->rect().center()); }
-void TopologyView::zoom_actual() { set_zoom(1, viewport()->rect().center()); }
-
-void TopologyView::zoom_to_fit() {
-  const QRectF bounds = scene_.layout().bounds.adjusted(-32, -32, 32, 32);
-  const QSizeF room = QSizeF(viewport()->size()) / scale_;
-  if (scene_.layout().bounds.isNull()) return zoom_actual();
-  set_zoom(std::min({1.0, room.width() / bounds.width(), room.height() / bounds.height()}), viewport()->rect().center());
-  centerOn(bounds.center());
-  fits_ = true;
-}
-
-QPointF TopologyView::middle() const { return mapToScene(viewport()->rect().center()); }
-
-// The canvas has no end: there is always room around the drawing. It never shrinks under the user's hand.
-void TopologyView::grow_scene() {
-  setSceneRect(sceneRect().united(scene_.layout().bounds.adjusted(-4000, -4000, 4000, 4000)));
-  viewport()->update();
-}
-
-void TopologyView::place(PartKind kind, QPointF at) {
-  const auto device = device_kind(kind);
-  const std::string host = host_under(document_.experiment().topology, part_at(scene_.layout(), at, 0));
-  const QSizeF size = kind == PartKind::network_switch ? switch_size() : host_size(device ? 1 : 0);
-  const Place corner = snapped({at.x() - size.width() / 2, at.y() - size.height() / 2});
-  Part added{kind == PartKind::host ? Part::Kind::host : device ? Part::Kind::device : Part::Kind::network_switch, {}, {}};
-  document_.edit(tr("Place %1")
-                     .arg(kind == PartKind::host ? tr("host")
-                          : device               ? text(std::string(base::name_of(*device)))
-                                                 : tr("switch")),
-                 [&](experiment::Experiment& e) {
-                   if (device) added.name = add_device(e.topology, host.empty() ? add_host(e.topology, corner) : host, *device);
-                   else added.name = kind == PartKind::host ? add_host(e.topology, corner) : add_switch(e.topology, corner);
-                 });
-  go_to(added);
-}
-
-void TopologyView::place_in_middle(PartKind kind) {
-  const std::string host = host_under(document_.experiment().topology, scene_.current());
-  if (device_kind(kind) && !host.empty()) return place(kind, scene_.layout().rect_of(host).topLeft() + QPointF(4, 4));
-  QPointF at = middle();  // the first free place to the right: new things must not hide each other
-  for (QRectF room(at - QPointF(88, 72), QSizeF(176, 144)); !within(scene_.layout(), room).names.empty(); room.moveCenter(at)) at += QPointF(208, 0);
-  place(kind, at);
-  ensureVisible(scene_.layout().rect_of(scene_.current()), 24, 24);
 }
 
 void TopologyView::rename_current() {
@@ -166,10 +91,16 @@ void TopologyView::go_to(const Part& part, bool extend) {
 }
 
 void TopologyView::current_changed() {
+  describe_current();
+  viewport()->update();
+}
+
+// It may be another thing, or have another role or name than before.
+void TopologyView::describe_current() {
   const QString description = describe(document_.experiment().topology, scene_.current());
+  if (description == accessibleDescription()) return;
   setAccessibleDescription(description);  // screen readers speak it
   emit message(description);
-  viewport()->update();
 }
 
 void TopologyView::escape() {
@@ -196,54 +127,16 @@ void TopologyView::contextMenuEvent(QContextMenuEvent* event) {
   if (!menu.isEmpty()) menu.exec(at);
 }
 
-void TopologyView::dragEnterEvent(QDragEnterEvent* event) {
-  if (part_of_mime(event->mimeData())) event->acceptProposedAction();
-  else event->ignore();  // files are for the window
-}
-
-void TopologyView::dragMoveEvent(QDragMoveEvent* event) {
-  if (!part_of_mime(event->mimeData())) return event->ignore();
-  const std::string host = host_under(document_.experiment().topology, part_at(scene_.layout(), mapToScene(event->position().toPoint()), 0));
-  scene_.set_hovered(host.empty() ? Part{} : Part{Part::Kind::host, host, {}});
-  event->acceptProposedAction();
-}
-
-void TopologyView::dropEvent(QDropEvent* event) {
-  const auto kind = part_of_mime(event->mimeData());
-  if (!kind) return event->ignore();
-  place(*kind, mapToScene(event->position().toPoint()));
-  setFocus();
-  event->acceptProposedAction();
-}
-
-// A drawing that was seen whole stays so; else the middle stays.
-void TopologyView::resizeEvent(QResizeEvent* event) {
-  const QRectF before = mapToScene(QRect(QPoint(), event->oldSize())).boundingRect(), bounds = scene_.layout().bounds;
-  QGraphicsView::resizeEvent(event);
-  if (!isVisible()) return;
-  if (!fitted_ || (before.contains(bounds) && (fits_ || !mapToScene(viewport()->rect()).boundingRect().contains(bounds)))) zoom_to_fit();
-  else centerOn(before.center());
-  fitted_ = true;
-}
-
-void TopologyView::showEvent(QShowEvent* event) {
-  QGraphicsView::showEvent(event);
-  if (!fitted_) zoom_to_fit();
-  fitted_ = true;
-}
-
 void TopologyView::drawBackground(QPainter* painter, const QRectF& rect) {
   const Colours& c = Theme::instance().colours();
   painter->fillRect(rect, c.canvas);
   if (transform().m11() < 0.5) return;
-  painter->setRenderHint(QPainter::Antialiasing, false);
-  QPen pen(c.grid, 2);
-  pen.setCosmetic(true);
-  painter->setPen(pen);
-  QList<QPointF> dots;
+  const QTransform to_pixels = painter->worldTransform();
+  painter->resetTransform();
   for (double y = std::floor(rect.top() / kDotDistance) * kDotDistance; y <= rect.bottom(); y += kDotDistance)
-    for (double x = std::floor(rect.left() / kDotDistance) * kDotDistance; x <= rect.right(); x += kDotDistance) dots.append({x, y});
-  painter->drawPoints(dots.data(), static_cast<int>(dots.size()));
+    for (double x = std::floor(rect.left() / kDotDistance) * kDotDistance; x <= rect.right(); x += kDotDistance)
+      painter->fillRect(QRect(to_pixels.map(QPointF(x, y)).toPoint(), QSize(2, 2)).translated(-1, -1), c.grid);
+  painter->setWorldTransform(to_pixels);
 }
 
 void TopologyView::drawForeground(QPainter* painter, const QRectF&) {
@@ -261,20 +154,26 @@ void TopologyView::drawForeground(QPainter* painter, const QRectF&) {
   else paint_ports(*painter, scene_.layout(), scene_.hovered());
 }
 
+// In the middle, over as many lines as it takes.
 void TopologyView::paint_empty(QPainter& painter) const {
+  constexpr int kLines = Qt::AlignHCenter | Qt::TextWordWrap;
+  const Theme& theme = Theme::instance();
+  const QString title = tr("Draw what should train");
+  const QString hint =
+      tr("Drag a device from the palette to here, or press Ctrl+1 to place a CPU.\nA device brings its host with it; more devices join by "
+         "dropping them on that host.");
+  const QRectF room = QRectF(viewport()->rect()).adjusted(2 * kGrid, kGrid, -2 * kGrid, -kGrid);
+  const QRectF large = QFontMetricsF(theme.font(1.5, true)).boundingRect(room, kLines, title);
+  const QRectF small = QFontMetricsF(theme.font()).boundingRect(room, kLines, hint);
+  const double top = std::max(room.top(), room.center().y() - (large.height() + kGrid + small.height()) / 2);
   painter.save();
   painter.resetTransform();
-  const Theme& theme = Theme::instance();
-  const QRectF area(viewport()->rect());
-  const QPointF middle = area.center();
   painter.setFont(theme.font(1.5, true));
   painter.setPen(theme.colours().text);
-  painter.drawText(QRectF(area.left(), middle.y() - theme.pixels(48), area.width(), theme.pixels(40)), Qt::AlignCenter, tr("Draw what should train"));
+  painter.drawText(QRectF(room.left(), top, room.width(), large.height()), kLines, title);
   painter.setFont(theme.font());
   painter.setPen(theme.colours().dim);
-  painter.drawText(QRectF(area.left() + 16, middle.y() - theme.pixels(4), area.width() - 32, theme.pixels(80)), Qt::AlignHCenter | Qt::TextWordWrap,
-                   tr("Drag a device from the palette to here, or press Ctrl+1 to place a CPU.\nA device brings its host with it; more devices join by "
-                      "dropping them on that host."));
+  painter.drawText(QRectF(room.left(), top + large.height() + kGrid, room.width(), small.height()), kLines, hint);
   painter.restore();
 }
 

@@ -30,7 +30,8 @@ class TopologyView : public QGraphicsView {
   double zoom() const;          // 1 is 100 %: one scene pixel is one pixel, times the theme's scale
   void zoom_by(double factor);  // about the middle
   void zoom_actual();
-  void zoom_to_fit();  // never above 100 %
+  void zoom_to_fit();  // never above 100 %; under a projector's scale never so small that a reader at 100 % could not read it
+  void reveal(const Picked& picked);
 
   void place(PartKind kind, QPointF at);  // a device joins the host there, or brings a new one
   void place_in_middle(PartKind kind);    // a device joins the selected host
@@ -70,9 +71,12 @@ class TopologyView : public QGraphicsView {
   bool go_by_key(const QKeyEvent& event);
   void move_by_key(QPointF direction);
   void set_zoom(double zoom, QPoint keep);
+  double fitting_zoom(QSizeF drawing) const;
+  QRectF seen() const;
   void grow_scene();
   void escape();
   void current_changed();
+  void describe_current();
   void theme_changed();
   void paint_empty(QPainter& painter) const;
 
@@ -88,6 +92,7 @@ class TopologyView : public QGraphicsView {
   bool panning_ = false, space_ = false;
   bool fitted_ = false;  // since it was first shown
   bool fits_ = false;    // zoomed to fit, and not otherwise since
+  QPointF fit_middle_;   // of what was seen then
 };
 
 }  // namespace trainyard::ui

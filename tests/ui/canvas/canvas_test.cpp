@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The canvas as a person uses it: real mouse events and keys on a shown view, and what the document says afterwards.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include <QApplication>
-#include <QClipboard>
-#include <QDropEvent>
 #include <QLineEdit>
-#include <QMimeData>
-#include <QtTest/QTest>
+#include <cmath>
 
-#include "ui/canvas/actions.h"
-#include "ui/canvas/topology_tree.h"
-#include "ui/model/clipboard.h"
-#include "ui/theme/theme.h"
+#include "tests/ui/canvas/canvas_fixture.h"
 
 namespace trainyard::ui {
 namespace {
@@ -21,70 +13,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
-
-class Canvas : public ::testing::Test {
- protected:
-  Canvas() : view_(document_, selection_), actions_(document_, selection_, view_) {
-    Theme::instance().apply(Theme::Kind::light);
-    QGuiApplication::clipboard()->clear();
-    view_.resize(1200, 800);
-    view_.show();
-    view_.activateWindow();
-    view_.setFocus();
-    EXPECT_TRUE(QTest::qWaitForWindowActive(&view_)) << "shortcuts need an active window";
-  }
-
-  const topology::Topology& drawn() const { return document_.experiment().topology; }
-  std::vector<std::string> names() const {
-    const auto all = all_names(drawn());
-    return {all.begin(), all.end()};
-  }
-  void act(const char* name) { actions_.action(name)->trigger(); }
-  QPoint pixel(QPointF scene) const { return view_.mapFromScene(scene); }
-  QPoint pixel(const std::string& name) { return pixel(view_.topology_scene().layout().rect_of(name).center()); }
-  QPoint corner(const std::string& name) { return pixel(view_.topology_scene().layout().rect_of(name).topLeft() + QPointF(6, 6)); }
-
-  void click(QPoint at, Qt::KeyboardModifiers modifiers = {}) { QTest::mouseClick(view_.viewport(), Qt::LeftButton, modifiers, at); }
-  void move_to(QPoint at) {
-    QMouseEvent event(QEvent::MouseMove, at, view_.viewport()->mapToGlobal(at), pressed_ ? Qt::LeftButton : Qt::NoButton,
-                      pressed_ ? Qt::LeftButton : Qt::NoButton, {});
-    QApplication::sendEvent(view_.viewport(), &event);
-  }
-  void press(QPoint at) {
-    QTest::mousePress(view_.viewport(), Qt::LeftButton, {}, at);
-    pressed_ = true;
-  }
-  void release(QPoint at) {
-    QTest::mouseRelease(view_.viewport(), Qt::LeftButton, {}, at);
-    pressed_ = false;
-  }
-  void drag(QPoint from, QPoint to) {
-    press(from);
-    for (int step = 1; step <= 10; ++step) move_to(from + (to - from) * step / 10);
-    release(to);
-  }
-  void key(int key, Qt::KeyboardModifiers modifiers = {}) { QTest::keyClick(&view_, static_cast<Qt::Key>(key), modifiers); }
-  void drop(PartKind kind, QPoint at) {
-    const auto data = to_mime(kind);
-    QDragEnterEvent enter(at, Qt::CopyAction, data.get(), Qt::LeftButton, {});
-    QApplication::sendEvent(view_.viewport(), &enter);
-    ASSERT_TRUE(enter.isAccepted());
-    QDropEvent event(at, Qt::CopyAction, data.get(), Qt::LeftButton, {});
-    QApplication::sendEvent(view_.viewport(), &event);
-  }
-  // Two hosts, two devices on the first and one on the second, far apart.
-  void draw_two_hosts() {
-    drop(PartKind::cpu, {200, 200});
-    drop(PartKind::cpu, pixel("host1"));
-    drop(PartKind::gpu, {900, 200});
-  }
-
-  Document document_;
-  Selection selection_;
-  TopologyView view_;
-  CanvasActions actions_;
-  bool pressed_ = false;
-};
 
 TEST_F(Canvas, a_device_dropped_on_nothing_brings_a_host_and_one_dropped_on_a_host_joins_it) {
   draw_two_hosts();
@@ -226,44 +154,6 @@ TEST_F(Canvas, a_name_is_edited_in_place_and_its_links_follow) {
   EXPECT_THAT(selection_.picked().names, ElementsAre("left"));
 }
 
-TEST_F(Canvas, copies_get_free_names_and_keep_the_links_among_them) {
-  draw_two_hosts();
-  act("connect_tool");
-  drag(corner("host1"), corner("host2"));
-  act("select_tool");
-  act("select_all");
-  act("copy");
-  act("paste");
-  EXPECT_EQ(drawn().hosts.size(), 4u);
-  EXPECT_EQ(drawn().links.size(), 2u);
-  EXPECT_THAT(base::to_string(topology::validate(drawn(), "topology")), "");
-  EXPECT_EQ(selection_.picked().size(), 3u) << "two hosts and their link";
-  act("duplicate");
-  EXPECT_EQ(drawn().hosts.size(), 6u);
-  act("cut");
-  EXPECT_EQ(drawn().hosts.size(), 4u);
-  act("paste");
-  EXPECT_EQ(drawn().hosts.size(), 6u);
-}
-
-TEST_F(Canvas, a_copied_device_joins_the_selected_host) {
-  draw_two_hosts();
-  click(pixel("cpu1"));
-  act("copy");
-  click(corner("host2"));
-  act("paste");
-  ASSERT_EQ(drawn().hosts[1].devices.size(), 2u);
-  EXPECT_EQ(drawn().hosts[1].devices[1].name, "cpu3");
-}
-
-TEST_F(Canvas, foreign_bytes_on_the_clipboard_change_nothing) {
-  auto* data = new QMimeData;
-  data->setData(kTopologyMime, "{\"version\": 1, \"topology\": {\"hosts\": [{\"nme\": 3}]}}");
-  QGuiApplication::clipboard()->setMimeData(data);
-  act("paste");
-  EXPECT_EQ(drawn(), topology::Topology{});
-}
-
 TEST_F(Canvas, a_device_carried_to_another_host_belongs_there) {
   draw_two_hosts();
   drag(pixel("cpu1"), corner("host2"));
@@ -294,65 +184,6 @@ TEST_F(Canvas, everything_goes_by_keyboard_alone) {
   key(Qt::Key_A, Qt::ControlModifier);
   key(Qt::Key_Escape);
   EXPECT_TRUE(selection_.picked().empty());
-}
-
-TEST_F(Canvas, what_is_focused_is_said_to_a_screen_reader) {
-  draw_two_hosts();
-  EXPECT_EQ(view_.accessibleDescription().toStdString(), "gpu1: gpu, rank 2, on host2. 1 core, 16 GB.");
-}
-
-TEST_F(Canvas, zoom_keeps_the_point_under_the_mouse_and_fit_shows_everything) {
-  draw_two_hosts();
-  const QPoint at(300, 300);
-  const QPointF before = view_.mapToScene(at);
-  QWheelEvent wheel(at, view_.mapToGlobal(at), {}, {0, 480}, Qt::NoButton, Qt::ControlModifier, Qt::NoScrollPhase, false);
-  QApplication::sendEvent(view_.viewport(), &wheel);
-  EXPECT_GT(view_.zoom(), 1.5);
-  EXPECT_LT(QLineF(view_.mapToScene(at), before).length(), 2);
-  act("zoom_fit");
-  EXPECT_TRUE(QRectF(view_.viewport()->rect()).contains(view_.mapFromScene(view_.topology_scene().layout().bounds).boundingRect()));
-  EXPECT_LE(view_.zoom(), 1);
-}
-
-TEST_F(Canvas, the_drawing_grows_with_the_projector_scale) {
-  draw_two_hosts();
-  act("zoom_actual");
-  const int before = view_.mapFromScene(QRectF(0, 0, 100, 100)).boundingRect().width();
-  Theme::instance().apply(Theme::Kind::dark, 2);
-  EXPECT_NEAR(view_.mapFromScene(QRectF(0, 0, 100, 100)).boundingRect().width(), 2 * before, 3);
-  EXPECT_NEAR(view_.zoom(), 1, 1e-9);
-  Theme::instance().apply(Theme::Kind::light);
-}
-
-TEST_F(Canvas, a_live_run_neither_stops_editing_nor_is_touched_by_it) {
-  draw_two_hosts();
-  Overlay overlay;
-  overlay.devices["cpu1"] = {.rank = 0, .state = "training", .step = 12, .utilisation = 0.5, .emulated = true};
-  view_.set_overlay(overlay);
-  const QImage before = view_.grab().toImage();
-  click(pixel("cpu2"));
-  act("delete");
-  EXPECT_EQ(find_device(drawn(), "cpu2"), nullptr);
-  document_.undo_stack().undo();
-  EXPECT_TRUE(view_.topology_scene().live());
-  view_.clear_overlay();
-  EXPECT_NE(view_.grab().toImage(), before) << "the overlay was drawn";
-}
-
-TEST_F(Canvas, the_tree_shows_the_same_and_shares_the_selection) {
-  TopologyTree tree(document_, selection_);
-  draw_two_hosts();
-  QAbstractItemModel* items = tree.model();
-  ASSERT_EQ(items->rowCount(), 2);
-  const QModelIndex cpu2 = items->index(1, 0, items->index(0, 0));
-  EXPECT_EQ(cpu2.data().toString().toStdString(), "cpu2");
-  tree.selectionModel()->select(cpu2, QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
-  EXPECT_THAT(selection_.picked().names, ElementsAre("cpu2"));
-  click(corner("host2"));
-  EXPECT_EQ(tree.selectionModel()->selectedRows().value(0).data().toString().toStdString(), "host2");
-  EXPECT_TRUE(items->setData(cpu2, "second"));
-  EXPECT_NE(find_device(drawn(), "second"), nullptr);
-  EXPECT_FALSE(items->setData(cpu2, "host1"));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "ui/canvas/arrange.h"
 #include "ui/canvas/navigation.h"
+#include "ui/canvas/writing.h"
 
 namespace trainyard::ui {
 namespace {
@@ -147,6 +148,19 @@ TEST(CanvasArrangement, aligned_things_share_an_edge_and_distributed_ones_their_
   EXPECT_EQ(topology, before);
 }
 
+TEST(CanvasArrangement, a_copy_is_put_beside_else_below_and_on_no_link) {
+  const topology::Topology copy = drawing("host a 0 0 cpu");  // 176 x 144
+  const auto offset = [&](const std::string& text) {
+    const Place by = free_offset(drawing(text), copy);
+    return std::pair(by.x, by.y);
+  };
+  EXPECT_EQ(offset("host b 400 400 cpu"), std::pair(0.0, 0.0)) << "its place is free";
+  EXPECT_EQ(offset("host a 0 0 cpu"), std::pair(224.0, 0.0));
+  EXPECT_EQ(offset("host a 0 0 cpu\nhost b 300 0 cpu"), std::pair(0.0, 192.0));
+  EXPECT_EQ(offset("host a 0 0 cpu\nhost b 600 0 cpu\nlink a b 1e9"), std::pair(0.0, 192.0)) << "the link would be hidden";
+  EXPECT_EQ(offset("host a 0 0 cpu\nhost b 224 0 cpu\nhost c 0 192 cpu"), std::pair(224.0, 192.0));
+}
+
 TEST(CanvasNavigation, tab_visits_everything_once_in_reading_order) {
   const Layout layout = lay_out(drawing("host a 0 0 cpu cpu\nswitch s 400 0\nlink a s 1e9"));
   std::string visited;
@@ -154,6 +168,13 @@ TEST(CanvasNavigation, tab_visits_everything_once_in_reading_order) {
   for (int i = 0; i < 6; ++i) at = next_part(layout, at, 1), visited += at.name + (at.kind == Part::Kind::link ? "link " : " ");
   EXPECT_EQ(visited, "a a.0 a.1 s link a ");
   EXPECT_EQ(next_part(layout, {}, -1).kind, Part::Kind::link);
+}
+
+TEST(CanvasWriting, what_a_device_says_of_itself_has_room_on_its_tile) {
+  const double inner = tile_size().width() - 20;
+  for (const char* state : {"starting", "running", "waiting", "paused", "finished", "failed", "stopped"})
+    EXPECT_LE(width_of(state, 11, true) + 6 + width_of("1,234,567", 11, false), inner) << state;
+  EXPECT_LE(width_of("128 cores, 512 GB", 11, false), inner);
 }
 
 TEST(CanvasNavigation, arrows_lead_to_the_nearest_of_a_kind) {

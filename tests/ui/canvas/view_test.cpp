@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What is seen of the drawing: zoom, a projector, a live run, the tree beside it.
+#include <gmock/gmock.h>
+
+#include "tests/ui/canvas/canvas_fixture.h"
+#include "ui/canvas/topology_tree.h"
+
+namespace trainyard::ui {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST_F(Canvas, what_is_focused_is_said_to_a_screen_reader) {
+  draw_two_hosts();
+  EXPECT_EQ(view_.accessibleDescription().toStdString(), "gpu1: gpu, rank 2, on host2. 1 core, 16 GB.");
+  QString said;
+  QObject::connect(&view_, &TopologyView::message, [&](const QString& text) { said = text; });
+  act("toggle_idle");
+  EXPECT_EQ(said.toStdString(), "gpu1: gpu, idle, on host2. 1 core, 16 GB.");
+  document_.undo_stack().undo();
+  EXPECT_TRUE(said.contains("rank 2")) << "what is said follows the drawing";
+}
+
+TEST_F(Canvas, zoom_keeps_the_point_under_the_mouse_and_fit_shows_everything) {
+  draw_two_hosts();
+  const QPoint at(300, 300);
+  const QPointF before = view_.mapToScene(at);
+  QWheelEvent wheel(at, view_.mapToGlobal(at), {}, {0, 480}, Qt::NoButton, Qt::ControlModifier, Qt::NoScrollPhase, false);
+  QApplication::sendEvent(view_.viewport(), &wheel);
+  EXPECT_GT(view_.zoom(), 1.5);
+  EXPECT_LT(QLineF(view_.mapToScene(at), before).length(), 2);
+  act("zoom_fit");
+  EXPECT_TRUE(QRectF(view_.viewport()->rect()).contains(view_.mapFromScene(view_.topology_scene().layout().bounds).boundingRect()));
+  EXPECT_LE(view_.zoom(), 1);
+}
+
+TEST_F(Canvas, the_drawing_grows_with_the_projector_scale) {
+  draw_two_hosts();
+  act("zoom_actual");
+  const int before = view_.mapFromScene(QRectF(0, 0, 100, 100)).boundingRect().width();
+  Theme::instance().apply(Theme::Kind::dark, 2);
+  EXPECT_NEAR(view_.mapFromScene(QRectF(0, 0, 100, 100)).boundingRect().width(), 2 * before, 3);
+  EXPECT_NEAR(view_.zoom(), 1, 1e-9);
+  Theme::instance().apply(Theme::Kind::light);
+}
+
+TEST_F(Canvas, fit_shows_everything_readably_under_a_projector_as_long_as_that_hides_little) {
+  draw_two_hosts();
+  Theme::instance().apply(Theme::Kind::light, 2);
+  view_.resize(1000, 500);
+  act("zoom_fit");
+  const QRectF bounds = view_.topology_scene().layout().bounds;
+  EXPECT_GE(view_.transform().m11(), 1) << "text as large as at 100 % without a projector";
+  EXPECT_TRUE(view_.viewport()->rect().contains(view_.mapFromScene(bounds.topLeft()))) << "what does not fit begins where reading begins";
+  view_.resize(700, 500);
+  EXPECT_NEAR(view_.transform().m11(), 1, 1e-9);
+  EXPECT_FALSE(view_.viewport()->rect().contains(view_.mapFromScene(bounds).boundingRect()));
+  view_.resize(2400, 1600);
+  EXPECT_TRUE(view_.viewport()->rect().contains(view_.mapFromScene(bounds).boundingRect())) << "it stays fitted";
+  EXPECT_GT(view_.transform().m11(), 1.5);
+  view_.resize(300, 300);
+  EXPECT_TRUE(view_.viewport()->rect().contains(view_.mapFromScene(bounds).boundingRect())) << "of a large drawing an overview is worth more";
+  EXPECT_LT(view_.transform().m11(), 0.5);
+  Theme::instance().apply(Theme::Kind::light);
+}
+
+TEST_F(Canvas, a_failed_device_is_marked_near_and_far_until_something_else_is_drawn_or_another_run_is_shown) {
+  draw_two_hosts();
+  Overlay failed;
+  failed.ended = true;
+  failed.devices["cpu1"] = {.rank = 0, .state = "failed", .step = 12, .utilisation = -1, .emulated = false, .failed = true};
+  for (const auto kind : {Theme::Kind::dark, Theme::Kind::light}) {
+    Theme::instance().apply(kind);
+    const QColor error = Theme::instance().colours().error;
+    for (const char* zoom : {"zoom_actual", "zoom_out"}) {
+      for (int i = 0; i < (zoom == std::string("zoom_out") ? 6 : 1); ++i) act(zoom);
+      view_.clear_overlay();
+      EXPECT_EQ(pixels_of(error, "cpu1"), 0);
+      view_.set_overlay(failed);
+      EXPECT_GT(pixels_of(error, "cpu1"), 40) << zoom;
+      EXPECT_EQ(pixels_of(error, "cpu2"), 0) << zoom;
+    }
+  }
+  EXPECT_FALSE(view_.topology_scene().live()) << "nothing of a run goes on";
+  const QColor error = Theme::instance().colours().error;
+  document_.set_value("training.epochs", 3);
+  document_.edit("move", [](experiment::Experiment& e) { e.topology.hosts[0].x += 80; });
+  click(corner("host2"));
+  EXPECT_GT(pixels_of(error, "cpu1"), 40) << "the drawing is the same";
+  click(corner("host1"));
+  act("place_cpu");
+  EXPECT_EQ(pixels_of(error, "cpu1"), 0) << "it is another drawing";
+  view_.set_overlay(failed);
+  EXPECT_GT(pixels_of(error, "cpu1"), 40);
+  Overlay next;
+  next.devices["cpu1"] = {.rank = 0, .state = "running", .step = 0};
+  view_.set_overlay(next);
+  EXPECT_EQ(pixels_of(error, "cpu1"), 0) << "another run";
+}
+
+TEST_F(Canvas, a_live_run_neither_stops_editing_nor_is_touched_by_it) {
+  draw_two_hosts();
+  Overlay overlay;
+  overlay.devices["cpu1"] = {.rank = 0, .state = "training", .step = 12, .utilisation = 0.5, .emulated = true};
+  view_.set_overlay(overlay);
+  const QImage before = view_.grab().toImage();
+  click(pixel("cpu2"));
+  act("delete");
+  EXPECT_EQ(find_device(drawn(), "cpu2"), nullptr);
+  document_.undo_stack().undo();
+  EXPECT_TRUE(view_.topology_scene().live());
+  view_.clear_overlay();
+  EXPECT_NE(view_.grab().toImage(), before) << "the overlay was drawn";
+}
+
+TEST_F(Canvas, the_tree_shows_the_same_and_shares_the_selection) {
+  TopologyTree tree(document_, selection_);
+  draw_two_hosts();
+  QAbstractItemModel* items = tree.model();
+  ASSERT_EQ(items->rowCount(), 2);
+  const QModelIndex cpu2 = items->index(1, 0, items->index(0, 0));
+  EXPECT_EQ(cpu2.data().toString().toStdString(), "cpu2");
+  tree.selectionModel()->select(cpu2, QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
+  EXPECT_THAT(selection_.picked().names, ElementsAre("cpu2"));
+  click(corner("host2"));
+  EXPECT_EQ(tree.selectionModel()->selectedRows().value(0).data().toString().toStdString(), "host2");
+  EXPECT_TRUE(items->setData(cpu2, "second"));
+  EXPECT_NE(find_device(drawn(), "second"), nullptr);
+  EXPECT_FALSE(items->setData(cpu2, "host1"));
+}
+
+}  // namespace
+}  // namespace trainyard::ui

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What a run says of its ranks, on the drawing.
+#include "ui/run_overlay.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <span>
+
+#include "core/experiment/document.h"
+#include "tests/drawings.h"
+
+namespace trainyard::ui {
+namespace {
+
+using base::Json;
+using telemetry::FrameType;
+using testing::ElementsAre;
+
+class RunOverlayTest : public testing::Test {
+ protected:
+  RunOverlayTest() {
+    experiment_.topology.hosts.push_back(tests::drawn_host("host0", 3));
+    take(FrameType::header, {{"schema", 1}, {"ranks", 3}, {"segments", Json::array()}, {"experiment", {{"document", experiment::to_json(experiment_)}}}});
+    for (int rank = 0; rank < 3; ++rank) status_.ranks.push_back({rank, "running", 7, "F.s0", -1, 1});
+    status_.state = session::RunState::running;
+  }
+  void take(FrameType type, const Json& json) {
+    const std::string text = json.dump();
+    EXPECT_TRUE(history_.take({type, -1, std::as_bytes(std::span(text))}));
+  }
+  void record_problem(const std::string& where) {
+    take(FrameType::state, {{"state", "failed"}, {"time_ns", 1}, {"problem", {{"code", "failed"}, {"where", where}, {"what", "ended by signal 9"}}}});
+  }
+  static std::vector<std::string> failed(const Overlay& overlay) {
+    std::vector<std::string> names;
+    for (const auto& [name, device] : overlay.devices)
+      if (device.failed) names.push_back(name);
+    return names;
+  }
+
+  experiment::Experiment experiment_;
+  telemetry::History history_;
+  session::Status status_;
+  RunOverlay overlay_{tests_topology()};
+
+ private:
+  static topology::Topology tests_topology() { return {{tests::drawn_host("host0", 3)}, {}, {}}; }
+};
+
+TEST_F(RunOverlayTest, nothing_is_marked_while_all_is_well) {
+  const Overlay overlay = overlay_.overlay(history_, &status_, true);
+  EXPECT_THAT(failed(overlay), ElementsAre());
+  EXPECT_EQ(overlay.devices.at("cpu1").state, "running");
+  EXPECT_FALSE(overlay.ended);
+}
+
+TEST_F(RunOverlayTest, the_rank_that_the_problem_names_failed_and_those_told_to_stop_did_not) {
+  status_.ranks[1].state = status_.ranks[2].state = "lost";
+  status_.problem = base::Problem{base::ProblemCode::failed, "rank 1 (cpu1 on host0)", "ended by signal 9, waiting for rank 2", "", ""};
+  const Overlay overlay = overlay_.overlay(history_, &status_, false);
+  EXPECT_THAT(failed(overlay), ElementsAre("cpu1"));
+  EXPECT_EQ(overlay.devices.at("cpu1").state, "failed");
+  EXPECT_EQ(overlay.devices.at("cpu1").step, 7);
+  EXPECT_EQ(overlay.devices.at("cpu2").state, "stopped");
+}
+
+TEST_F(RunOverlayTest, a_rank_that_is_lost_is_marked_before_it_is_known_why) {
+  status_.ranks[2].state = "lost";
+  EXPECT_THAT(failed(overlay_.overlay(history_, &status_, true)), ElementsAre("cpu2"));
+}
+
+TEST_F(RunOverlayTest, what_is_left_of_a_run_are_the_devices_that_ended_it) {
+  EXPECT_TRUE(overlay_.failures(history_).devices.empty());
+  record_problem("rank 0 (cpu0 on host0), rank 2 (cpu2 on host0)");
+  const Overlay overlay = overlay_.failures(history_);
+  EXPECT_TRUE(overlay.ended);
+  EXPECT_EQ(overlay.devices.size(), 2u);
+  EXPECT_THAT(failed(overlay), ElementsAre("cpu0", "cpu2"));
+}
+
+TEST_F(RunOverlayTest, a_problem_of_no_rank_marks_none) {
+  record_problem("/runs/a/recording.try");
+  EXPECT_THAT(failed(overlay_.failures(history_)), ElementsAre());
+}
+
+}  // namespace
+}  // namespace trainyard::ui

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What of the drawing is seen, and how large.
+#include <QLineF>
+#include <QScrollBar>
+#include <algorithm>
+
+#include "ui/canvas/topology_view.h"
+#include "ui/theme/theme.h"
+
+namespace trainyard::ui {
+namespace {
+
+constexpr double kSmallestZoom = 0.05, kLargestZoom = 4;
+constexpr double kMargin = 4 * kGrid;
+
+}  // namespace
+
+double TopologyView::zoom() const { return transform().m11() / scale_; }
+
+// The scene point under `keep` stays where it is.
+void TopologyView::set_zoom(double zoom, QPoint keep) {
+  fits_ = false;
+  const QPointF fixed = mapToScene(keep);
+  const double factor = std::clamp(zoom, kSmallestZoom, kLargestZoom) * scale_;
+  setTransform(QTransform::fromScale(factor, factor));
+  scene_.set_scale(factor);
+  const QPoint off = mapFromScene(fixed) - keep;
+  horizontalScrollBar()->setValue(horizontalScrollBar()->value() + off.x());
+  verticalScrollBar()->setValue(verticalScrollBar()->value() + off.y());
+  emit zoom_changed(this->zoom());
+}
+
+void TopologyView::zoom_by(double factor) { set_zoom(zoom() * factor, viewport()->rect().center()); }
+void TopologyView::zoom_actual() { set_zoom(1, viewport()->rect().center()); }
+
+// The whole drawing. Under a projector's scale its text is at least as large as it would be at 100 % without one, as long as
+// that hides less than half of the drawing; of larger ones the look from afar shows more.
+double TopologyView::fitting_zoom(QSizeF drawing) const {
+  const QSizeF room = QSizeF(viewport()->size()) / scale_;
+  const double whole = std::min({1.0, room.width() / drawing.width(), room.height() / drawing.height()});
+  const double readable = scale_ > 1 ? 1 / scale_ : 0;
+  return whole < readable && whole > readable / 2 ? readable : whole;
+}
+
+// What has no room begins at its upper left, where reading begins.
+void TopologyView::zoom_to_fit() {
+  if (scene_.layout().bounds.isNull()) return zoom_actual();
+  const QRectF bounds = scene_.layout().bounds.adjusted(-kMargin, -kMargin, kMargin, kMargin);
+  set_zoom(fitting_zoom(bounds.size()), viewport()->rect().center());
+  const QSizeF seen = (QSizeF(viewport()->size()) / transform().m11()).boundedTo(bounds.size());
+  fit_middle_ = bounds.topLeft() + QPointF(seen.width() / 2, seen.height() / 2);
+  centerOn(fit_middle_);
+  fits_ = true;
+}
+
+QPointF TopologyView::middle() const { return mapToScene(viewport()->rect().center()); }
+
+// The canvas has no end: there is always room around the drawing. It never shrinks under the user's hand.
+void TopologyView::grow_scene() {
+  setSceneRect(sceneRect().united(scene_.layout().bounds.adjusted(-4000, -4000, 4000, 4000)));
+  viewport()->update();
+}
+
+void TopologyView::reveal(const Picked& picked) {
+  QRectF area;
+  for (const std::string& name : picked.names) area |= scene_.layout().rect_of(name);
+  if (area.isNull() || seen().contains(area)) return;
+  if (fits_) zoom_to_fit();
+  else ensureVisible(area, 3 * kGrid, 3 * kGrid);
+}
+
+QRectF TopologyView::seen() const { return mapToScene(viewport()->rect()).boundingRect(); }
+
+// What was zoomed to fit, or was seen whole, stays so; else the middle stays.
+void TopologyView::resizeEvent(QResizeEvent* event) {
+  const QRectF before = mapToScene(QRect(QPoint(), event->oldSize())).boundingRect(), bounds = scene_.layout().bounds;
+  QGraphicsView::resizeEvent(event);
+  if (!isVisible()) return;
+  const bool untouched = fits_ && QLineF(before.center(), fit_middle_).length() * transform().m11() < 3;
+  if (!fitted_ || untouched || (before.contains(bounds) && (fits_ || !seen().contains(bounds)))) zoom_to_fit();
+  else centerOn(before.center());
+  fitted_ = true;
+}
+
+void TopologyView::showEvent(QShowEvent* event) {
+  QGraphicsView::showEvent(event);
+  if (!fitted_) zoom_to_fit();
+  fitted_ = true;
+}
+
+}  // namespace trainyard::ui
