@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/welcome/example_card.h"
 
+#include <QDir>
 #include <QFileInfo>
 #include <QHBoxLayout>
 #include <QPainter>
 #include <QPushButton>
 #include <QVBoxLayout>
+#include <map>
 
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
@@ -19,6 +21,17 @@ experiment::Experiment on_digits(experiment::Experiment experiment) {
   experiment.data = data::DataSpec{};
   experiment.name += " (drawn digits)";
   return experiment;
+}
+
+// By the folder they belong into.
+std::map<QString, QStringList> files_of(const data::DataSpec& data, const QString& directory) {
+  std::map<QString, QStringList> files;
+  for (const std::string* name : {&data.images, &data.labels, &data.file}) {
+    const QFileInfo file(QDir(directory), QString::fromStdString(*name));
+    const bool wanted = (name == &data.file) == (data.kind == data::DataKind::csv);
+    if (wanted && !name->empty()) files[QDir::toNativeSeparators(QDir::cleanPath(file.absolutePath()))] << file.fileName();
+  }
+  return files;
 }
 
 }  // namespace
@@ -50,11 +63,9 @@ void ExampleCard::build() {
   title->setText(QString::fromStdString(example_.experiment.name));
   title->setWordWrap(true);
   column->addWidget(title);
-  const base::Problem* missing = example_.missing ? &*example_.missing : nullptr;
-  if (!missing) column->addWidget(paragraph(Tint::dim, this, QString::fromStdString(example_.experiment.notes)));
-  else
-    column->addWidget(paragraph(Tint::warning, this,
-                                tr("Its files are not there yet. %1").arg(QString::fromStdString(missing->advice.empty() ? missing->what : missing->advice))));
+  const bool missing = example_.missing.has_value();
+  if (missing) add_missing(*column, *example_.missing);
+  else column->addWidget(paragraph(Tint::dim, this, QString::fromStdString(example_.experiment.notes)));
   column->addStretch(1);
   run_->setIcon(icon("run"));
   run_->setText(missing ? tr("Run with drawn digits") : tr("Open and run"));
@@ -65,6 +76,23 @@ void ExampleCard::build() {
   row->addWidget(open_);
   row->addStretch(1);
   column->addLayout(row);
+}
+
+// One line of what is wrong, and below it what to do. Where to get the files is said in full by the tool tip.
+void ExampleCard::add_missing(QVBoxLayout& column, const base::Problem& missing) {
+  const QString what = QString::fromStdString(missing.what), advice = QString::fromStdString(missing.advice);
+  const bool absent = missing.code == base::ProblemCode::unavailable && !QFileInfo::exists(QString::fromStdString(missing.where));
+  column.addWidget(paragraph(Tint::warning, this, absent ? tr("Its data files are not here yet.") : tr("Its data files cannot be read.")));
+  const auto say = [&](const QString& text) {
+    TintedLabel* line = paragraph(Tint::text, this, text);
+    line->setToolTip("<p>" + advice.toHtmlEscaped() + "</p>");
+    column.addWidget(line);
+  };
+  if (!absent) return say(advice.isEmpty() ? what : what + ". " + advice);
+  for (const auto& [folder, names] : files_of(example_.experiment.data, QFileInfo(example_.file).absolutePath())) {
+    say(tr("Put %1 into").arg(names.join(tr(" and "))));
+    say(folder);
+  }
 }
 
 void ExampleCard::run() {

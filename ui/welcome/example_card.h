@@ -10,6 +10,7 @@
 #include "ui/theme/tinted_label.h"
 
 class QPushButton;
+class QVBoxLayout;
 
 namespace trainyard::ui {
 
@@ -38,6 +39,7 @@ class ExampleCard : public QFrame {
 
  private:
   void build();
+  void add_missing(QVBoxLayout& column, const base::Problem& missing);
   void run();
   Example example_;
   QPushButton *run_, *open_;

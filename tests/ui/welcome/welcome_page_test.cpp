@@ -10,6 +10,8 @@
 #include <QTest>
 #include <optional>
 
+#include "ui/theme/theme.h"
+
 namespace trainyard::ui {
 namespace {
 
@@ -58,6 +60,12 @@ TEST_F(WelcomePageTest, files_that_are_missing_are_named_and_digits_offered) {
   ExampleCard card(*example);
   EXPECT_TRUE(words(card).contains("train-images-idx3-ubyte"));
   EXPECT_TRUE(words(card).contains("data/mnist")) << words(card).toStdString();
+  QStringList warnings;
+  for (const TintedLabel* label : card.findChildren<TintedLabel*>())
+    if (label->tint() == Tint::warning) warnings << label->text();
+  ASSERT_EQ(warnings.size(), 1) << "one line says that something is missing; what to do is read in peace";
+  EXPECT_LE(warnings[0].size(), 40);
+  EXPECT_TRUE(card.run_button().text().contains("digits"));
   std::optional<experiment::Experiment> run;
   QObject::connect(&card, &ExampleCard::run_requested, [&](const experiment::Experiment& asked, const QString& file) {
     run = asked;
@@ -67,6 +75,23 @@ TEST_F(WelcomePageTest, files_that_are_missing_are_named_and_digits_offered) {
   ASSERT_TRUE(run);
   EXPECT_EQ(run->data.kind, data::DataKind::digits);
   EXPECT_TRUE(experiment::validate(*run, directory_.path().toStdString()).empty());
+}
+
+TEST_F(WelcomePageTest, a_card_is_as_wide_as_its_words_need_at_any_scale) {
+  for (const double scale : {1.0, 2.0}) {
+    Theme::instance().apply(Theme::Kind::light, scale);
+    page_.resize(900, 600);
+    page_.show();
+    ASSERT_TRUE(QTest::qWaitForWindowExposed(&page_));
+    QTest::qWait(1);
+    for (const ExampleCard* card : page_.cards())
+      for (const QLabel* label : card->findChildren<QLabel*>()) {
+        EXPECT_TRUE(card->rect().contains(label->geometry())) << label->text().toStdString();
+        EXPECT_GE(label->width(), label->minimumSizeHint().width()) << label->text().toStdString();
+        EXPECT_GE(label->height(), label->heightForWidth(label->width())) << label->text().toStdString();
+      }
+  }
+  Theme::instance().apply(Theme::Kind::light);
 }
 
 TEST_F(WelcomePageTest, recent_files_are_listed_and_open) {
