@@ -49,12 +49,13 @@ void Appearance::reduce_motion(bool reduced) {
   apply();
 }
 
+// Keys in two strokes: window managers take Ctrl+Alt for themselves.
 void Appearance::fill_menu(QMenu& menu) {
   add_kinds(menu);
   menu.addSeparator();
   add_scales(menu);
   QAction* motion = menu.addAction(tr("&Reduced motion"), this, &Appearance::reduce_motion);
-  motion->setShortcut(QKeySequence("Ctrl+Alt+M"));
+  motion->setShortcut(QKeySequence("Ctrl+K, M"));
   motion->setCheckable(true);
   motion->setChecked(settings_.value(kMotion, false).toBool());
   motion->setStatusTip(tr("Nothing moves by itself"));
@@ -64,7 +65,7 @@ void Appearance::add_kinds(QMenu& menu) {
   auto* group = new QActionGroup(this);
   const int now = settings_.value(kKind, 0).toInt();
   const std::tuple<Choice, QString, const char*> kinds[] = {
-      {Choice::system, tr("As the &system"), "Ctrl+Alt+S"}, {Choice::light, tr("&Light"), "Ctrl+Alt+L"}, {Choice::dark, tr("&Dark"), "Ctrl+Alt+D"}};
+      {Choice::system, tr("As the &system"), "Ctrl+K, S"}, {Choice::light, tr("&Light"), "Ctrl+K, L"}, {Choice::dark, tr("&Dark"), "Ctrl+K, D"}};
   for (const auto& [choice, text, keys] : kinds) {
     QAction* action = menu.addAction(text, this, [this, choice = choice] { choose(choice); });
     action->setShortcut(QKeySequence(keys));
@@ -85,7 +86,7 @@ void Appearance::add_scales(QMenu& menu) {
   for (const int percent : kPercents) {
     QAction* action = scales->addAction(QString("%1 %").arg(percent), this, [show, percent] { show(percent); });
     action->setData(percent);
-    action->setShortcut(QKeySequence(QString("Ctrl+Alt+Shift+%1").arg(scales->actions().size())));
+    action->setShortcut(QKeySequence(QString("Ctrl+K, %1").arg(scales->actions().size())));
     action->setCheckable(true);
     action->setChecked(qRound(now * 100) == percent);
     group->addAction(action);
@@ -96,8 +97,8 @@ void Appearance::add_scales(QMenu& menu) {
     return *std::clamp(at + way, std::begin(kPercents), std::end(kPercents) - 1);
   };
   scales->addSeparator();
-  scales->addAction(tr("&Larger"), QKeySequence("Ctrl+Alt++"), this, [show, next] { show(next(1)); });
-  scales->addAction(tr("&Smaller"), QKeySequence("Ctrl+Alt+-"), this, [show, next] { show(next(-1)); });
+  scales->addAction(tr("&Larger"), QKeySequence("Ctrl+K, +"), this, [show, next] { show(next(1)); });
+  scales->addAction(tr("&Smaller"), QKeySequence("Ctrl+K, -"), this, [show, next] { show(next(-1)); });
 }
 
 }  // namespace trainyard::ui

@@ -28,6 +28,7 @@
 #include "ui/workspace.h"
 
 class QStackedWidget;
+class QToolBar;
 
 namespace trainyard::ui {
 
@@ -67,6 +68,7 @@ class MainWindow : public QMainWindow {
   void show_welcome(bool shown);
 
  protected:
+  void changeEvent(QEvent* event) override;
   void closeEvent(QCloseEvent* event) override;
   void dragEnterEvent(QDragEnterEvent* event) override;
   void dropEvent(QDropEvent* event) override;
@@ -80,8 +82,9 @@ class MainWindow : public QMainWindow {
   void build_run_menu();
   void build_view_menu();
   void build_help_menu();
-  void build_toolbar();
-  void fit_toolbar();
+  void build_toolbars();
+  void fit_toolbars();
+  void spare_words(int actions);
   void connect_document();
   void connect_welcome();
   void connect_runs();
@@ -92,6 +95,8 @@ class MainWindow : public QMainWindow {
   void go_to(const QString& path);
   void run_changed();
   void run_updated();
+  void run_in_trouble(const QString& text);
+  void offer_log(std::optional<int> rank);
   void run_ended();
   void show_live_state();
   void show_drawing_of_run();
@@ -117,6 +122,7 @@ class MainWindow : public QMainWindow {
   QStackedWidget* centre_ = nullptr;
   TopologyView* canvas_ = nullptr;
   CanvasActions* canvas_actions_ = nullptr;
+  QToolBar *tools_ = nullptr, *run_tools_ = nullptr;
   WelcomePage* welcome_ = nullptr;
   Banner *errors_ = nullptr, *offers_ = nullptr;
   RunStateBar* state_bar_ = nullptr;

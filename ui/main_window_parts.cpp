@@ -55,7 +55,7 @@ void MainWindow::build_docks() {
   build_run_menu();
   build_view_menu();
   build_help_menu();
-  build_toolbar();
+  build_toolbars();
 }
 
 void MainWindow::build_file_menu() {
@@ -110,46 +110,66 @@ void MainWindow::build_help_menu() {
   menu.addAction(tr("&About Trainyard"), QKeySequence("Shift+F1"), this, [this] { show_about(*this); });
 }
 
-void MainWindow::build_toolbar() {
-  QToolBar& bar = *addToolBar(tr("Toolbar"));
-  bar.setObjectName("toolbar");
-  bar.setMovable(false);
-  files_.fill_toolbar(bar);
-  bar.addSeparator();
-  for (const char* name : {"undo", "redo"}) bar.addAction(findChild<QAction*>(name));
-  bar.addSeparator();
-  workspace_->fill_toolbar(bar);
-  bar.addSeparator();
-  controls_.fill_toolbar(bar);
-  bar.addAction(charts_->freeze_action());
-  fit_toolbar();
-  connect(&Theme::instance(), &Theme::changed, this, &MainWindow::fit_toolbar);
+void MainWindow::build_toolbars() {
+  const auto make = [this](const char* name, const QString& title) {
+    QToolBar* bar = addToolBar(title);
+    bar->setObjectName(name);
+    bar->setMovable(false);
+    return bar;
+  };
+  tools_ = make("tools", tr("Tools"));
+  files_.fill_toolbar(*tools_);
+  tools_->addSeparator();
+  for (const char* name : {"undo", "redo"}) tools_->addAction(findChild<QAction*>(name));
+  tools_->addSeparator();
+  workspace_->fill_toolbar(*tools_);
+  tools_->addSeparator();
+  run_tools_ = make("run_tools", tr("Run"));
+  controls_.fill_toolbar(*run_tools_);
+  run_tools_->addAction(charts_->freeze_action());
+  fit_toolbars();
 }
 
-// With words where they fit; nothing that steers a run may hide at the end of the bar.
-void MainWindow::fit_toolbar() {
-  auto* bar = findChild<QToolBar*>("toolbar");
-  if (!bar) return;
-  const int size = Theme::instance().pixels(20);
-  bar->setIconSize({size, size});
-  const auto show_words = [&](std::initializer_list<QAction*> actions, Qt::ToolButtonStyle style) {
-    for (QAction* action : actions) qobject_cast<QToolButton*>(bar->widgetForAction(action))->setToolButtonStyle(style);
-  };
+// The first so many actions that can do without words show but their icons.
+void MainWindow::spare_words(int actions) {
   QAction *run = &controls_.run_action(), *pause = &controls_.pause_action(), *step = &controls_.step_action(), *stop = &controls_.stop_action();
-  show_words({run, pause, step, stop, charts_->freeze_action()}, Qt::ToolButtonTextBesideIcon);
-  auto* steady = qobject_cast<QToolButton*>(bar->widgetForAction(pause));  // its words change, and what is beside it must not move
+  for (QAction* action : {charts_->freeze_action(), step, stop, pause, run}) {
+    auto* button = qobject_cast<QToolButton*>(run_tools_->widgetForAction(action));
+    button->setToolButtonStyle(actions-- > 0 ? Qt::ToolButtonIconOnly : Qt::ToolButtonTextBesideIcon);
+    button->setMinimumWidth(0);
+  }
+  for (const QToolBar* bar : {tools_, run_tools_}) bar->layout()->invalidate();   // a bar that is not seen keeps its old size
+  auto* steady = qobject_cast<QToolButton*>(run_tools_->widgetForAction(pause));  // its words change, and what is beside it must not move
+  if (steady->toolButtonStyle() == Qt::ToolButtonIconOnly) return;
   const auto words = [&](const QString& text) { return steady->fontMetrics().horizontalAdvance(text); };
-  steady->setMinimumWidth(0);
   steady->setMinimumWidth(steady->sizeHint().width() + std::max(0, words(tr("Resume training")) - words(QString(pause->text()).remove('&'))));
-  if (bar->sizeHint().width() > width()) show_words({charts_->freeze_action(), step}, Qt::ToolButtonIconOnly);
-  if (bar->sizeHint().width() <= width()) return;
-  steady->setMinimumWidth(0);
-  show_words({pause, stop}, Qt::ToolButtonIconOnly);
+}
+
+// In one line if it fits, with words where they fit; nothing that steers a run may hide at the end of a bar.
+void MainWindow::fit_toolbars() {
+  if (!run_tools_) return;
+  const int size = Theme::instance().pixels(20);
+  for (QToolBar* bar : {tools_, run_tools_}) bar->setIconSize({size, size});
+  constexpr int kSpared[] = {0, 2, 4};
+  bool two_lines = false, fits = false;
+  for (const bool two : {false, true})
+    for (const int spared : kSpared) {
+      if (fits) break;
+      spare_words(spared);
+      const int first = tools_->sizeHint().width(), second = run_tools_->sizeHint().width();
+      fits = (two ? std::max(first, second) : first + second) <= width();
+      two_lines = two;
+    }
+  if (!fits) spare_words(5);
+  if (toolBarBreak(run_tools_) == two_lines) return;
+  if (two_lines) insertToolBarBreak(run_tools_);
+  else removeToolBarBreak(run_tools_);
 }
 
 void MainWindow::connect_document() {
   connect(&document_, &Document::file_changed, this, &MainWindow::update_title);
   connect(&document_, &Document::changed, this, &MainWindow::update_title);
+  for (const auto signal : {&Document::changed, &Document::problems_changed}) connect(&document_, signal, errors_, &Banner::look_again);
   connect(&files_, &FileActions::failed, this, &MainWindow::show_problems);
   connect(&files_, &FileActions::opened, this, [this] {
     errors_->hide();
@@ -181,7 +201,7 @@ void MainWindow::connect_runs() {
   connect(&runs_, &RunSession::current_changed, this, &MainWindow::run_changed);
   connect(&runs_, &RunSession::shown_changed, this, [this] { charts_->set_runs(runs_.shown()); });
   connect(&runs_, &RunSession::ended, this, &MainWindow::run_ended);
-  connect(&runs_, &RunSession::trouble, this, [this](const QString& text) { errors_->show_text(Banner::Kind::error, tr("The run is in trouble"), text); });
+  connect(&runs_, &RunSession::trouble, this, &MainWindow::run_in_trouble);
   connect(runs_panel_, &RunsPanel::ticked_changed, &runs_, &RunSession::set_ticked);
   connect(runs_panel_, &RunsPanel::open_requested, this, &MainWindow::open_run);
 }

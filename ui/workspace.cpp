@@ -14,7 +14,7 @@ namespace trainyard::ui {
 namespace {
 
 constexpr auto kState = "window/state", kGeometry = "window/geometry";
-constexpr int kStateVersion = 1;  // another arrangement of docks: forget the old one
+constexpr int kStateVersion = 2;  // another arrangement of docks: forget the old one
 
 Qt::DockWidgetArea area_of(Workspace::Area area) {
   return area == Workspace::Area::left ? Qt::LeftDockWidgetArea : area == Workspace::Area::right ? Qt::RightDockWidgetArea : Qt::BottomDockWidgetArea;
@@ -25,7 +25,6 @@ Qt::DockWidgetArea area_of(Workspace::Area area) {
 Workspace::Workspace(QMainWindow& window, QSettings& settings) : QObject(&window), window_(window), settings_(settings) {
   window.setDockNestingEnabled(true);
   window.setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
-  window.setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
   make_perspectives();
 }
 
@@ -49,21 +48,20 @@ void Workspace::fill_menu(QMenu& menu) {
   int number = 1;
   for (const QString& name : order_) {
     QAction* action = dock(name).toggleViewAction();
-    action->setShortcut(QKeySequence(QString("Ctrl+Alt+%1").arg(number++)));
+    action->setShortcut(QKeySequence(QString("Alt+%1").arg(number++)));
     menu.addAction(action);
   }
   menu.addSeparator();
-  menu.addAction(tr("&Reset layout"), QKeySequence("Ctrl+Alt+0"), this, &Workspace::reset);
+  menu.addAction(tr("&Reset layout"), QKeySequence("Alt+0"), this, &Workspace::reset);
 }
 
 void Workspace::make_perspectives() {
-  const std::tuple<Perspective, QString, QString> all[] = {
-      {Perspective::build, tr("&Build"), tr("Room for the drawing and its settings")},
-      {Perspective::run, tr("&Watch"), tr("The drawing and its charts, live")},
-      {Perspective::compare, tr("&Compare"), tr("Runs laid over each other, and what differs between them")}};
-  for (const auto& [perspective, text, tip] : all) {
+  const std::tuple<Perspective, QString, QKeySequence, QString> all[] = {
+      {Perspective::build, tr("&Build"), QKeySequence("F8"), tr("Room for the drawing and its settings")},
+      {Perspective::run, tr("&Watch"), QKeySequence("F9"), tr("The drawing and its charts, live")},
+      {Perspective::compare, tr("&Compare"), QKeySequence("F12"), tr("Runs laid over each other, and what differs between them")}};
+  for (const auto& [perspective, text, keys, tip] : all) {
     auto* action = new QAction(text, this);
-    const QKeySequence keys(QString("Alt+%1").arg(perspectives_.size() + 1));
     action->setShortcut(keys);
     action->setToolTip(tip + " (" + keys.toString(QKeySequence::NativeText) + ")");
     action->setStatusTip(tip);

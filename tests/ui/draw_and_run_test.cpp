@@ -17,6 +17,8 @@ namespace {
 using session::RunState;
 using testing::ElementsAre;
 
+constexpr double kForgivenMilliseconds = 250;  // once, to a machine that does something else
+
 class DrawAndRun : public RealWindow {
  protected:
   const topology::Topology& drawn() { return window_->document().experiment().topology; }
@@ -146,7 +148,7 @@ TEST_F(DrawAndRun, what_was_drawn_is_saved_opens_the_same_and_its_finished_run_t
       for (std::size_t i = 0; i < before[line]->points.size(); ++i) ASSERT_EQ(before[line]->points.value(i), after[line]->points.value(i));
     }
   }
-  EXPECT_TRUE(wait([&] { return all_names(drawn()) == all_names(saved.topology); })) << "the run brings its drawing";
+  EXPECT_TRUE(wait([&] { return window_->document().experiment() == saved; })) << "the run brings its experiment, as it was given";
   EXPECT_FALSE(window_->isWindowModified());
   EXPECT_TRUE(window_->files().open(file_));
   EXPECT_EQ(window_->document().experiment(), saved);
@@ -211,6 +213,7 @@ TEST_F(DrawAndRun, nothing_blocks_the_window_while_a_run_is_live) {
   RecordProperty("longest_stall_milliseconds", std::to_string(meter.longest_milliseconds()));
   std::printf("longest stall: %.1f ms in %d events\n", meter.longest_milliseconds(), meter.events());
   EXPECT_LE(meter.slow().size(), 1) << meter.slow().join(", ").toStdString() << "; one is forgiven to the machine: what blocks, blocks again";
+  EXPECT_LE(meter.longest_milliseconds(), kForgivenMilliseconds) << meter.slow().join(", ").toStdString();
 }
 
 TEST_F(DrawAndRun, closing_while_training_asks_and_stop_closes_when_it_has_ended) {

@@ -66,6 +66,8 @@ TEST_F(LeftRunning, a_killed_workbench_leaves_its_run_and_the_next_attaches_with
 
   const PointSeries& loss = series(ChartKind::loss, "train")->points;
   for (std::size_t i = 0; i < loss.size(); ++i) ASSERT_EQ(loss.at(i).step, static_cast<double>(i)) << "nothing is missing";
+  const auto given = *experiment::load(directory_.filePath("long.json").toStdString());
+  EXPECT_TRUE(wait([&] { return window_->document().experiment() == given; })) << "as given, not as resolved";
   EXPECT_FALSE(window_->controls().run_action().isEnabled()) << "a run is live";
   EXPECT_TRUE(window_->controls().pause_action().isEnabled());
   press(window_->controls().stop_action());

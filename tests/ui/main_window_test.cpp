@@ -1,56 +1,22 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The window as a person uses it, with answers instead of dialogs. No run is started here.
-#include "ui/main_window.h"
-
-#include <gtest/gtest.h>
-
 #include <QApplication>
 #include <QComboBox>
 #include <QDir>
 #include <QDockWidget>
 #include <QDragEnterEvent>
 #include <QFile>
-#include <QMenuBar>
 #include <QMimeData>
 #include <QPushButton>
-#include <QTabBar>
-#include <QTemporaryDir>
 #include <QTest>
-#include <set>
 
-#include "ui/theme/theme.h"
+#include "tests/ui/answered_window.h"
+#include "tests/ui/charts/synthetic_run.h"
 
 namespace trainyard::ui {
 namespace {
 
-const QString kExamples = QString(TRAINYARD_SOURCE_DIR) + "/resources/experiments";
-
-class MainWindowTest : public testing::Test {
- protected:
-  MainWindowTest() { window_ = make(); }
-  ~MainWindowTest() override { Theme::instance().apply(Theme::Kind::light); }
-
-  std::unique_ptr<MainWindow> make() {
-    ui::Setup setup;
-    setup.services = {{}, "/nowhere/trainyard-cli", directory_.filePath("runs"), kExamples};
-    setup.settings_file = directory_.filePath("settings.ini");
-    setup.recovery = directory_.filePath("recovery");
-    setup.questions = Questions{[this](const QString&) { return ++asked_, save_answer_; }, [](const QString&) { return LiveRunAnswer::cancel; },
-                                [this] { return file_; }, [this](const QString&) { return file_; }, [](const QString&) { return QString(); }};
-    auto window = std::make_unique<MainWindow>(setup);
-    window->resize(1440, 900);
-    window->show();
-    return window;
-  }
-  void change() { window_->document().set_value("training.batch_per_rank", 77); }
-  QString example(const char* name) { return kExamples + "/" + name; }
-
-  QTemporaryDir directory_;
-  SaveAnswer save_answer_ = SaveAnswer::cancel;
-  int asked_ = 0;
-  QString file_;
-  std::unique_ptr<MainWindow> window_;
-};
+using MainWindowTest = test::AnsweredWindow;
 
 TEST_F(MainWindowTest, starts_with_the_welcome_page_and_no_run) {
   EXPECT_TRUE(window_->shows_welcome());
@@ -165,100 +131,50 @@ TEST_F(MainWindowTest, an_empty_canvas_says_what_to_do_and_scolds_nobody) {
   EXPECT_TRUE(window_->errors().isHidden());
 }
 
+TEST_F(MainWindowTest, what_was_said_of_an_empty_canvas_goes_when_a_device_is_drawn) {
+  ASSERT_TRUE(window_->files().new_document());
+  EXPECT_FALSE(window_->start_run());
+  ASSERT_FALSE(window_->errors().isHidden());
+  window_->canvas().place_in_middle(PartKind::host);
+  EXPECT_FALSE(window_->errors().isHidden()) << "a host alone trains nothing";
+  window_->canvas().place_in_middle(PartKind::cpu);
+  EXPECT_TRUE(window_->errors().isHidden());
+}
+
+TEST_F(MainWindowTest, a_failed_run_leads_to_the_log_of_the_rank_that_failed) {
+  const QString directory = directory_.filePath("runs/2026-01-01_00-00-00_failed");
+  base::Json header = trainyard::test::SyntheticRun{.ranks = 2}.header();
+  header["experiment"] = {{"document", experiment::to_json(*experiment::load(example("four_devices_mirrored_digits.json").toStdString()))}};
+  ASSERT_TRUE(QDir().mkpath(directory));
+  auto writer = *telemetry::RecordingWriter::create(directory.toStdString() + "/" + telemetry::kRecordingFile, header);
+  for (const int rank : {0, 1}) {
+    const base::Json line{{"level", "info"}, {"time_ns", 1}, {"text", "rank " + std::to_string(rank) + " is ready"}};
+    ASSERT_TRUE(writer.append_json(telemetry::FrameType::log, rank, line));
+  }
+  const base::Json problem{{"code", "failed"}, {"where", "rank 1 (cpu1 on host0)"}, {"what", "ended by signal 9"}, {"accepted", ""}, {"advice", "see its log"}};
+  ASSERT_TRUE(writer.append_json(telemetry::FrameType::result, -1, {{"status", "failed"}, {"problem", problem}}));
+  ASSERT_TRUE(writer.close());
+  ASSERT_TRUE(window_->open(directory));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window_->errors().text().contains("see its log"); }));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window_->document().has_devices(); })) << "the run brings its drawing";
+  EXPECT_FALSE(window_->errors().isHidden()) << "which hides nothing that was said of the run";
+  auto* show = window_->errors().findChild<QPushButton*>();
+  ASSERT_EQ(show->text(), "Show log");
+  show->click();
+  EXPECT_FALSE(window_->errors().isHidden()) << "it is read beside the log";
+  EXPECT_TRUE(QTest::qWaitFor([&] { return !window_->log().visibleRegion().isEmpty(); }));
+  EXPECT_EQ(window_->log().text(), "0.000\trank 1\tinfo\trank 1 is ready");
+}
+
 TEST_F(MainWindowTest, a_program_that_is_missing_is_said_so) {
   ASSERT_TRUE(window_->open(example("one_device_digits.json")));
   EXPECT_FALSE(window_->start_run());
   EXPECT_TRUE(window_->errors().text().contains("trainyard-cli")) << window_->errors().text().toStdString();
 }
 
-TEST_F(MainWindowTest, every_action_of_the_menus_has_a_shortcut_of_its_own) {
-  std::set<QString> seen;
-  const std::function<void(const QMenu&)> visit = [&](const QMenu& menu) {
-    for (const QAction* action : menu.actions()) {
-      if (action->menu()) {
-        if (action->text() != "Open &recent") visit(*action->menu());
-      } else if (!action->isSeparator()) {
-        EXPECT_FALSE(action->shortcut().isEmpty()) << action->text().toStdString();
-        EXPECT_TRUE(seen.insert(action->shortcut().toString()).second) << action->text().toStdString() << " " << action->shortcut().toString().toStdString();
-      }
-    }
-  };
-  for (const QAction* action : window_->menuBar()->actions()) visit(*action->menu());
-  EXPECT_GT(seen.size(), 40u);
-}
+// Charts that are seen whole.
 
-TEST_F(MainWindowTest, the_welcome_page_has_the_window_for_itself) {
-  EXPECT_FALSE(window_->workspace().dock("inspector").isVisible());
-  window_->show_welcome(false);
-  EXPECT_TRUE(window_->workspace().dock("inspector").isVisible());
-}
-
-TEST_F(MainWindowTest, resetting_the_layout_leaves_the_welcome_page_the_window) {
-  window_->workspace().reset();
-  for (const char* dock : {"inspector", "palette", "charts", "runs"}) EXPECT_FALSE(window_->workspace().dock(dock).isVisible()) << dock;
-  window_->show_welcome(false);
-  EXPECT_TRUE(window_->workspace().dock("charts").isVisible());
-}
-
-TEST_F(MainWindowTest, no_layout_leaves_a_stray_bar_of_tabs) {
-  const auto stray = [&] {
-    QStringList bars;
-    for (const QTabBar* bar : window_->findChildren<QTabBar*>(QString(), Qt::FindDirectChildrenOnly))
-      if (bar->isVisible() && bar->count() != 5 && bar->geometry().intersects(window_->rect()))
-        bars << QString("%1 tabs at %2").arg(bar->count()).arg(bar->y());
-    return bars.join(", ").toStdString();
-  };
-  window_->workspace().reset();
-  window_->resize(1600, 1000);
-  ASSERT_TRUE(window_->open(example("four_devices_mirrored_digits.json")));
-  for (int round = 0; round < 3; ++round) {
-    window_->workspace().reset();
-    QCoreApplication::processEvents();
-    EXPECT_EQ(stray(), "");
-    window_->show_welcome(round == 1);
-    QCoreApplication::processEvents();
-  }
-  window_->show_welcome(false);
-  QCoreApplication::processEvents();
-  EXPECT_EQ(stray(), "");
-}
-
-TEST_F(MainWindowTest, the_arrangement_of_the_charts_is_kept) {
-  window_->charts().grid().move("memory", 0);
-  window_->charts().grid().set_shown("accuracy", false);
-  const QStringList arranged = window_->charts().grid().arrangement();
-  ASSERT_TRUE(window_->close());
-  window_ = make();
-  EXPECT_EQ(window_->charts().grid().arrangement(), arranged);
-}
-
-TEST_F(MainWindowTest, panels_are_hidden_and_come_back_where_they_were) {
-  window_->show_welcome(false);
-  window_->workspace().dock("palette").hide();
-  ASSERT_TRUE(window_->close());
-  window_ = make();
-  window_->show_welcome(false);
-  EXPECT_TRUE(window_->workspace().dock("inspector").isVisible());
-  EXPECT_FALSE(window_->workspace().dock("palette").isVisible());
-  window_->workspace().reset();
-  EXPECT_TRUE(window_->workspace().dock("palette").isVisible());
-}
-
-TEST_F(MainWindowTest, perspectives_arrange_the_panels) {
-  window_->show_welcome(false);
-  window_->workspace().set_perspective(Workspace::Perspective::compare);
-  EXPECT_FALSE(window_->workspace().dock("inspector").isVisible());
-  EXPECT_TRUE(window_->workspace().dock("runs").isVisible());
-  EXPECT_TRUE(window_->workspace().dock("charts").isVisible());
-  const auto left_of = [&](const char* a, const char* b) {
-    const QRect first = window_->workspace().dock(a).geometry(), second = window_->workspace().dock(b).geometry();
-    return first.right() < second.left() && !window_->workspace().dock(a).visibleRegion().isEmpty();
-  };
-  EXPECT_TRUE(QTest::qWaitFor([&] { return left_of("runs", "charts"); })) << "side by side";
-  window_->workspace().set_perspective(Workspace::Perspective::build);
-  EXPECT_TRUE(window_->workspace().dock("palette").isVisible());
-  EXPECT_TRUE(window_->workspace().dock("inspector").isVisible());
-}
+// The text of a label that is wider than the label.
 
 TEST_F(MainWindowTest, selecting_on_the_canvas_shows_it_in_the_inspector) {
   ASSERT_TRUE(window_->open(example("four_devices_mirrored_digits.json")));

@@ -52,14 +52,17 @@ std::unique_ptr<MainWindow> RealWindow::make_window() {
 bool RealWindow::wait(const std::function<bool()>& condition) { return QTest::qWaitFor(condition, kPatience); }
 
 void RealWindow::press(QAction& action) {
-  auto* button = qobject_cast<QToolButton*>(window_->findChild<QToolBar*>("toolbar")->widgetForAction(&action));
+  QToolButton* button = nullptr;
+  for (const QToolBar* bar : window_->findChildren<QToolBar*>())
+    if (QWidget* found = bar->widgetForAction(&action)) button = qobject_cast<QToolButton*>(found);
   ASSERT_TRUE(button && button->isVisible() && button->isEnabled()) << action.text().toStdString();
   QTest::mouseClick(button, Qt::LeftButton);
 }
 
 void RealWindow::press(const char* text) {
-  for (QAction* action : window_->findChild<QToolBar*>("toolbar")->actions())
-    if (action->text().remove('&').startsWith(text)) return press(*action);
+  for (const QToolBar* bar : window_->findChildren<QToolBar*>())
+    for (QAction* action : bar->actions())
+      if (action->text().remove('&').startsWith(text)) return press(*action);
   FAIL() << "no button " << text;
 }
 

@@ -77,7 +77,8 @@ void FlowLayout::fill_page(QList<Row>& rows) const {
   if (page_ <= 0 || rows.isEmpty()) return;
   const int needed = std::ranges::max(rows, {}, &Row::height).height;
   const int count = std::clamp((page_ + spacing()) / (needed + spacing()), 1, static_cast<int>(rows.size()));
-  for (Row& row : rows) row.height = std::max(needed, (page_ + spacing()) / count - spacing());
+  const int least = count == 1 ? needed * 6 / 10 : needed;  // one row is rather pressed than cut
+  for (Row& row : rows) row.height = std::max(least, (page_ + spacing()) / count - spacing());
 }
 
 int FlowLayout::arrange(const QRect& outer, bool placing) const {

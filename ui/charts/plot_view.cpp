@@ -176,7 +176,7 @@ QWidget* PlotView::drag_handle() { return heading_; }
 
 QSize PlotView::sizeHint() const {
   const int line = fontMetrics().height();
-  return {line * 22, line * 11 + (legend_->isHidden() ? 0 : legend_->sizeHint().height())};
+  return {line * 22, line * 13 + (legend_->isHidden() ? 0 : legend_->sizeHint().height())};
 }
 
 void PlotView::restyle() {

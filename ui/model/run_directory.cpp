@@ -8,6 +8,7 @@
 
 #include "core/base/file.h"
 #include "core/telemetry/recording.h"
+#include "ui/model/topology_edit.h"
 
 namespace trainyard::ui {
 namespace {
@@ -124,8 +125,17 @@ base::Result<QString> make_run_directory(const QString& runs_directory, const QS
   return base::fail({base::ProblemCode::failed, runs_directory.toStdString(), "has no free name for a run", "", "Move old runs away"});
 }
 
-std::string console_tail(const std::filesystem::path& directory, int lines) {
-  const auto text = base::read_file(directory / kConsoleFile, kMaximumText);
+experiment::Experiment given_experiment(const QString& directory, const experiment::Experiment& resolved) {
+  auto given = experiment::load(QDir(directory).filePath(kExperimentFile).toStdString());
+  if (!given || all_names(given->topology) != all_names(resolved.topology)) return resolved;
+  given->data.images = resolved.data.images;
+  given->data.labels = resolved.data.labels;
+  given->data.file = resolved.data.file;
+  return *given;
+}
+
+std::optional<std::string> printed_tail(const std::filesystem::path& directory, int rank, int lines) {
+  const auto text = base::read_file(rank < 0 ? directory / kConsoleFile : directory / "logs" / ("rank-" + std::to_string(rank) + ".log"), kMaximumText);
   if (!text) return {};
   std::string_view rest(*text);
   while (rest.ends_with('\n')) rest.remove_suffix(1);
@@ -133,5 +143,7 @@ std::string console_tail(const std::filesystem::path& directory, int lines) {
   for (; lines > 0 && begin != std::string_view::npos && begin > 0; --lines) begin = rest.rfind('\n', begin - 1);
   return std::string(begin == std::string_view::npos || begin == 0 ? rest : rest.substr(begin + 1));
 }
+
+std::string console_tail(const std::filesystem::path& directory, int lines) { return printed_tail(directory, -1, lines).value_or(""); }
 
 }  // namespace trainyard::ui

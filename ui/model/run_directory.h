@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "core/base/json.h"
+#include "core/experiment/document.h"
 
 namespace trainyard::ui {
 
@@ -36,7 +37,13 @@ base::Result<void> set_run_label(const QString& directory, const QString& label)
 // A new directory below `runs_directory`, named by time and `name`.
 base::Result<QString> make_run_directory(const QString& runs_directory, const QString& name);
 
+// The experiment as a person gave it to the run, for another run; its data paths, which were relative to a file that may be
+// anywhere, are those of `resolved`, absolute. `resolved` itself where the directory holds no experiment, or that of another drawing.
+experiment::Experiment given_experiment(const QString& directory, const experiment::Experiment& resolved);
+
 // The last lines that the coordinator printed.
 std::string console_tail(const std::filesystem::path& directory, int lines);
+// Of what a rank's process printed; nothing when there is no such file. The coordinator is rank -1.
+std::optional<std::string> printed_tail(const std::filesystem::path& directory, int rank, int lines);
 
 }  // namespace trainyard::ui

@@ -14,6 +14,8 @@
 namespace trainyard::ui {
 namespace {
 
+constexpr int kLines = 4;  // of the text; the rest is shown when asked for
+
 QToolButton* tool(QWidget* parent, const QString& icon_name, const QString& text) {
   auto* button = new QToolButton(parent);
   button->setIcon(icon(icon_name));
@@ -29,38 +31,78 @@ Banner::Banner(QWidget* parent)
     : QFrame(parent),
       title_(new TintedLabel(Tint::text, this, 1, true)),
       text_(paragraph(Tint::text, this)),
+      words_(new QBoxLayout(QBoxLayout::TopToBottom)),
       act_(new QPushButton(this)),
-      copy_(tool(this, "copy", tr("Copy"))) {
-  auto* row = new QHBoxLayout(this);
-  row->setContentsMargins(2 * kGrid, kGrid, kGrid, kGrid);
-  auto* words = new QVBoxLayout;
-  words->setSpacing(2);
-  title_->setTextFormat(Qt::PlainText);
-  title_->setWordWrap(true);
-  words->addWidget(title_);
-  words->addWidget(text_);
-  row->addLayout(words, 1);
-  row->addWidget(act_, 0, Qt::AlignTop);
-  row->addWidget(copy_, 0, Qt::AlignTop);
-  QToolButton* close = tool(this, "close", tr("Close this message"));
-  row->addWidget(close, 0, Qt::AlignTop);
+      more_(new QToolButton(this)),
+      copy_(tool(this, "copy", tr("Copy"))),
+      close_(tool(this, "close", tr("Close this message"))) {
+  build();
+  connect(more_, &QToolButton::toggled, this, &Banner::show_lines);
   connect(copy_, &QToolButton::clicked, this, [this] { QGuiApplication::clipboard()->setText(text()); });
-  connect(close, &QToolButton::clicked, this, [this] { hide(), emit closed(); });
-  connect(&Theme::instance(), &Theme::changed, this, qOverload<>(&QWidget::update));
+  connect(close_, &QToolButton::clicked, this, [this] { hide(), emit closed(); });
+  connect(&Theme::instance(), &Theme::changed, this, &Banner::fit, Qt::QueuedConnection);  // its labels first
   hide();
+}
+
+void Banner::build() {
+  auto* row = new QHBoxLayout(this);
+  row->setContentsMargins(2 * kGrid, kGrid / 2, kGrid, kGrid / 2);
+  title_->setTextFormat(Qt::PlainText);
+  title_->setMinimumWidth(1);  // it wraps when the window shrinks
+  more_->setText(tr("More"));
+  more_->setCheckable(true);
+  more_->setAutoRaise(true);
+  words_->addWidget(title_);
+  words_->addWidget(text_, 1);
+  row->addLayout(words_, 1);
+  for (QWidget* button : {static_cast<QWidget*>(more_), static_cast<QWidget*>(act_), static_cast<QWidget*>(copy_), static_cast<QWidget*>(close_)})
+    row->addWidget(button, 0, Qt::AlignTop);
 }
 
 void Banner::show_text(Kind kind, const QString& title, const QString& text) {
   kind_ = kind;
+  over_ = {};
   title_->set_tint(kind == Kind::error ? Tint::error : kind == Kind::warning ? Tint::warning : Tint::text);
   title_->setText(title);
-  text_->setText(text.trimmed());
-  text_->setVisible(!text.trimmed().isEmpty());
+  whole_ = text.trimmed();
+  more_->setVisible(whole_.count('\n') >= kLines);
+  more_->setChecked(false);
+  show_lines(false);
+  text_->setVisible(!whole_.isEmpty());
   act_->hide();
   setAccessibleName(title);
   setAccessibleDescription(text);
+  fit();
   show();
   update();
+}
+
+void Banner::show_lines(bool all) {
+  const QStringList lines = whole_.split('\n');
+  text_->setText(all || lines.size() <= kLines ? whole_ : lines.first(kLines).join('\n') + " …");
+}
+
+bool Banner::in_one_line() const { return words_->direction() == QBoxLayout::LeftToRight; }
+
+// Title and text side by side where they fit.
+void Banner::fit() {
+  int room = width() - 5 * kGrid;
+  for (const QWidget* button : {static_cast<QWidget*>(more_), static_cast<QWidget*>(act_), static_cast<QWidget*>(copy_), static_cast<QWidget*>(close_)})
+    if (!button->isHidden()) room -= button->sizeHint().width() + kGrid;
+  const int needed = title_->fontMetrics().horizontalAdvance(title_->text()) + 2 * kGrid + text_->fontMetrics().horizontalAdvance(whole_);
+  const bool one_line = needed <= room && !whole_.contains('\n');
+  title_->setWordWrap(!one_line);
+  words_->setSpacing(one_line ? 2 * kGrid : 2);
+  words_->setDirection(one_line ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom);
+}
+
+void Banner::resizeEvent(QResizeEvent* event) {
+  QFrame::resizeEvent(event);
+  fit();
+}
+
+void Banner::look_again() {
+  if (over_ && over_()) hide();
 }
 
 void Banner::show_problem(const QString& title, const base::Problem& problem) {
@@ -71,14 +113,18 @@ void Banner::show_problem(const QString& title, const base::Problem& problem) {
   show_text(Kind::error, title, text);
 }
 
-void Banner::offer(const QString& label, const std::function<void()>& act) {
+void Banner::offer(const QString& label, const std::function<void()>& act, Pressed pressed) {
   act_->setText(label);
   act_->show();
   act_->disconnect();
-  connect(act_, &QPushButton::clicked, this, [this, act] { hide(), act(); });
+  connect(act_, &QPushButton::clicked, this, [this, act, pressed] {
+    if (pressed == Pressed::closes) hide();
+    act();
+  });
+  fit();
 }
 
-QString Banner::text() const { return title_->text() + (text_->text().isEmpty() ? QString() : "\n" + text_->text()); }
+QString Banner::text() const { return title_->text() + (whole_.isEmpty() ? QString() : "\n" + whole_); }
 
 void Banner::paintEvent(QPaintEvent*) {
   const Colours& c = Theme::instance().colours();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A strip above the canvas for what a person must know now: an error with what to do next, or an offer. Stays until it is
-// closed; its text can be copied.
+// A strip above the canvas for what a person must know now: an error with what to do next, or an offer. One line where that
+// holds it, and never more than a few until a person asks for the rest. Stays until it is closed; its text can be copied.
 #pragma once
 
 #include <QFrame>
@@ -9,6 +9,7 @@
 #include "core/base/result.h"
 #include "ui/theme/tinted_label.h"
 
+class QBoxLayout;
 class QPushButton;
 class QToolButton;
 
@@ -18,25 +19,37 @@ class Banner : public QFrame {
   Q_OBJECT
  public:
   enum class Kind { information, warning, error };
+  enum class Pressed { closes, stays };
 
   explicit Banner(QWidget* parent = nullptr);
   void show_text(Kind kind, const QString& title, const QString& text);
   void show_problem(const QString& title, const base::Problem& problem);  // where, what, what to do
-  // What can be done about it, as a button; until the next text. Pressing it closes the banner.
-  void offer(const QString& label, const std::function<void()>& act);
-  QString text() const;
+  // What can be done about it, as a button; until the next text.
+  void offer(const QString& label, const std::function<void()>& act, Pressed pressed = Pressed::closes);
+  // It closes by itself when it is looked at again and `over` holds; until the next text.
+  void stays_until(std::function<bool()> over) { over_ = std::move(over); }
+  void look_again();
+  QString text() const;  // all of it
+  bool in_one_line() const;
 
  signals:
   void closed();
 
  protected:
   void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
+  void build();
+  void show_lines(bool all);
+  void fit();
   Kind kind_ = Kind::information;
+  QString whole_;  // the text
+  std::function<bool()> over_;
   TintedLabel *title_, *text_;
+  QBoxLayout* words_;
   QPushButton* act_;
-  QToolButton* copy_;
+  QToolButton *more_, *copy_, *close_;
 };
 
 }  // namespace trainyard::ui

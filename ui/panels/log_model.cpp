@@ -2,12 +2,21 @@
 #include "ui/panels/log_model.h"
 
 #include <QBrush>
+#include <QRegularExpression>
 
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {
 
 QString who(int rank) { return rank < 0 ? LogModel::tr("coordinator") : LogModel::tr("rank %1").arg(rank); }
+
+std::optional<int> rank_in(const QString& where) {
+  static const QRegularExpression named(QStringLiteral(R"(\brank (\d+))"));
+  auto matches = named.globalMatch(where);
+  if (!matches.hasNext()) return {};
+  const int rank = matches.next().captured(1).toInt();
+  return matches.hasNext() ? std::nullopt : std::optional(rank);
+}
 
 void LogModel::set_run(Run* run) {
   beginResetModel();

@@ -4,6 +4,7 @@
 
 #include <QAbstractTableModel>
 #include <QPointer>
+#include <optional>
 
 #include "ui/model/run.h"
 
@@ -29,6 +30,7 @@ class LogModel : public QAbstractTableModel {
   int rows_ = 0;  // that views know of
 };
 
-QString who(int rank);  // "rank 2"; "coordinator" below 0
+QString who(int rank);                             // "rank 2"; "coordinator" below 0
+std::optional<int> rank_in(const QString& where);  // 2 of "rank 2 (cpu2 on host0)"; nothing where no rank, or several, are named
 
 }  // namespace trainyard::ui

@@ -14,6 +14,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "ui/model/run_directory.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 #include "ui/theme/tinted_label.h"
@@ -22,6 +23,8 @@ namespace trainyard::ui {
 namespace {
 
 const QStringList kLevels{"debug", "info", "warning", "error"};
+constexpr int kInfo = 1;
+constexpr int kPrintedLines = 12;
 
 }  // namespace
 
@@ -46,11 +49,11 @@ LogPanel::LogPanel(QWidget* parent) : QWidget(parent) {
   column->setSpacing(0);
   build_bar();
   build_table();
-  empty_ = paragraph(Tint::dim, this, tr("Nothing yet. What the coordinator and the ranks say is gathered here while a run lives."));
-  empty_->setAlignment(Qt::AlignCenter);
-  empty_->setContentsMargins(2 * kGrid, 2 * kGrid, 2 * kGrid, 2 * kGrid);
-  column->addWidget(empty_);
+  note_ = paragraph(Tint::dim, this);
+  note_->setContentsMargins(2 * kGrid, kGrid, 2 * kGrid, kGrid);
+  column->addWidget(note_);
   column->addWidget(table_, 1);
+  column->addStretch();
   set_run(nullptr);
 }
 
@@ -63,7 +66,7 @@ void LogPanel::build_bar() {
   level_ = new QComboBox(bar);
   level_->setAccessibleName(tr("Least level that is shown"));
   for (const QString& level : kLevels) level_->addItem(level == kLevels.last() ? tr("errors only") : tr("%1 and above").arg(level));
-  level_->setCurrentIndex(1);
+  level_->setCurrentIndex(kInfo);
   find_ = new QLineEdit(bar);
   find_->setPlaceholderText(tr("Filter by text"));
   find_->setAccessibleName(tr("Filter by text"));
@@ -123,26 +126,59 @@ void LogPanel::set_run(Run* run) {
   offer_ranks();
   if (!run) return;
   connect(run, &Run::updated, this, &LogPanel::offer_ranks);
+  connect(run, &Run::ended, this, &LogPanel::show_note);
   connect(run, &QObject::destroyed, this, [this] { set_run(nullptr); });
 }
 
 void LogPanel::offer_ranks() {
-  const bool any = model_.rowCount() > 0;
-  table_->setVisible(any);
-  empty_->setVisible(!any);
   const int ranks = run_ ? run_->history().ranks() : 0;
-  if (ranks == ranks_) return;
-  ranks_ = ranks;
-  const QSignalBlocker quiet(rank_);
-  rank_->clear();
-  rank_->addItem(tr("everybody"), LogFilter::kEverybody);
-  for (int rank = -1; rank < ranks; ++rank) rank_->addItem(who(rank), rank);
+  if (ranks != ranks_) {
+    ranks_ = ranks;
+    const QSignalBlocker quiet(rank_);
+    const QVariant chosen = rank_->currentData();
+    rank_->clear();
+    rank_->addItem(tr("everybody"), LogFilter::kEverybody);
+    for (int rank = -1; rank < ranks; ++rank) rank_->addItem(who(rank), rank);
+    rank_->setCurrentIndex(std::max(0, rank_->findData(chosen)));
+    filter();
+  } else if (table_->isHidden() != (filter_.rowCount() == 0)) {
+    show_note();
+  }
+}
+
+void LogPanel::show_lines_of(std::optional<int> rank) {
+  find_->clear();
+  level_->setCurrentIndex(rank ? 0 : kInfo);
+  rank_->setCurrentIndex(std::max(0, rank_->findData(rank.value_or(LogFilter::kEverybody))));
   filter();
 }
 
 void LogPanel::filter() {
   filter_.set(rank_->currentData().toInt(), level_->currentIndex(), find_->text());
+  show_note();
   follow();
+}
+
+QString LogPanel::note() const { return note_->isHidden() ? QString() : note_->text(); }
+
+void LogPanel::show_note() {
+  const int rank = rank_->currentData().toInt();
+  QStringList said;
+  if (model_.rowCount() == 0) said << tr("Nothing yet. What the coordinator and the ranks say is gathered here while a run lives.");
+  else if (filter_.rowCount() == 0 && (level_->currentIndex() > 0 || !find_->text().isEmpty())) said << tr("No line passes the filter.");
+  else if (filter_.rowCount() == 0) said << tr("Nothing was logged by %1.").arg(who(rank));
+  if (rank != LogFilter::kEverybody && run_) said << printed(rank);
+  said.removeAll(QString());
+  note_->setText(said.join("\n"));
+  note_->setVisible(!said.isEmpty());
+  table_->setVisible(filter_.rowCount() > 0);
+}
+
+// What a process prints besides its log lines: its last words when it dies.
+QString LogPanel::printed(int rank) const {
+  const auto tail = printed_tail(run_->directory().toStdString(), rank, kPrintedLines);
+  if (!tail) return {};
+  return tail->empty() ? tr("Its process printed nothing.") : tr("Its process printed:\n%1").arg(QString::fromStdString(*tail));
 }
 
 void LogPanel::follow() {

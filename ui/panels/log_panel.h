@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The log of the run, of all ranks in one, by rank, level and text. It follows the tail until one scrolls up.
+// The log of the run, of all ranks in one, by rank, level and text. It follows the tail until one scrolls up. Of one rank it
+// also shows what its process printed, or says that it printed nothing.
 #pragma once
 
 #include <QSortFilterProxyModel>
@@ -34,7 +35,9 @@ class LogPanel : public QWidget {
  public:
   explicit LogPanel(QWidget* parent = nullptr);
   void set_run(Run* run);
-  QString text() const;  // of the selected lines, else of all that are shown
+  void show_lines_of(std::optional<int> rank);  // all of them; nothing: of everybody
+  QString text() const;                         // of the selected lines, else of all that are shown
+  QString note() const;                         // beside the lines; "" when there is nothing to say
   QTableView& table() { return *table_; }
 
  protected:
@@ -45,6 +48,8 @@ class LogPanel : public QWidget {
   void build_table();
   void offer_ranks();
   void filter();
+  void show_note();
+  QString printed(int rank) const;
   void follow();
   void copy() const;
 
@@ -56,7 +61,7 @@ class LogPanel : public QWidget {
   QLineEdit* find_;
   QCheckBox* follow_;
   QTableView* table_;
-  QLabel* empty_;
+  QLabel* note_;
 };
 
 }  // namespace trainyard::ui

@@ -97,7 +97,8 @@ void RunStateBar::set_run(Run* run) {
 void RunStateBar::refresh() {
   name_->setText(run_->name());
   figures_ = figures_of(run_->history());
-  if (run_->live() && run_->status()) show_live(*run_->status());
+  training_ = run_->live() && run_->status();
+  if (training_) show_live(*run_->status());
   else show_old();
   fit();
 }
@@ -112,7 +113,6 @@ void RunStateBar::show_live(const session::Status& status) {
     eta_.clear();
   }
   set_state(tint_of(status.state), words, kApart);
-  progress_->setVisible(true);
   progress_->setValue(status.steps > 0 ? static_cast<int>(1000 * status.step / status.steps) : 0);
 }
 
@@ -122,26 +122,35 @@ void RunStateBar::set_state(Tint tint, const QStringList& words, const QString& 
   separator_ = separator;
 }
 
-int RunStateBar::room_for(const QStringList& state, const QStringList& figures) const {
-  const auto advance = [](const QLabel* label, const QString& text) { return label->fontMetrics().horizontalAdvance(text) + 2; };
-  const int progress = progress_->isHidden() ? 0 : progress_width(state) + layout()->spacing();
+int RunStateBar::room_for(const QStringList& state, const QStringList& figures, int progress) const {
   const QMargins margins = layout()->contentsMargins();
-  return margins.left() + margins.right() + 3 * layout()->spacing() + progress + advance(state_label_, state.join(separator_)) +
-         advance(figures_label_, figures.join(kApart));
+  int room = margins.left() + margins.right();
+  const auto add = [&](int width) { room += width > 0 ? width + layout()->spacing() : 0; };
+  const auto advance = [](const QLabel* label, const QString& text) { return text.isEmpty() ? 0 : label->fontMetrics().horizontalAdvance(text) + 2; };
+  add(advance(state_label_, state.join(separator_)));
+  add(advance(figures_label_, figures.join(kApart)));
+  add(progress);
+  return room;
 }
-
-int RunStateBar::progress_width(const QStringList& state) { return state.size() > 1 ? 15 * kGrid : 5 * kGrid; }
 
 // The name has what the others leave.
 void RunStateBar::fit() {
   QStringList state = state_, figures = figures_;
+  int progress = training_ ? 15 * kGrid : 0;
   const int least_name = std::min(name_->sizeHint().width(), name_->fontMetrics().averageCharWidth() * kNameCharacters);
-  while (room_for(state, figures) + least_name > width() && (!figures.isEmpty() || state.size() > 1)) (figures.isEmpty() ? state : figures).removeLast();
+  const auto fits = [&] { return room_for(state, figures, progress) + least_name <= width(); };
+  while (!fits() && !figures.isEmpty()) figures.removeLast();
+  while (!fits() && state.size() > 1) state.removeLast();
+  if (!fits()) progress = 0;
   state_label_->setText(state.join(separator_));
   figures_label_->setText(figures.join(kApart));
+  figures_label_->setVisible(!figures.isEmpty());
+  progress_->setVisible(progress > 0);
+  progress_->setFixedWidth(std::max(1, progress));
   setToolTip(state == state_ && figures == figures_ ? QString() : state_text() + "\n" + figures_.join("\n"));
-  progress_->setFixedWidth(progress_width(state));
-  name_->setMaximumWidth(std::max(0, width() - room_for(state, figures)));
+  const int left = width() - room_for(state, figures, progress);
+  name_->setVisible(left >= name_->minimumSizeHint().width());
+  name_->setMaximumWidth(std::max(1, left));
 }
 
 void RunStateBar::resizeEvent(QResizeEvent* event) {
@@ -151,7 +160,6 @@ void RunStateBar::resizeEvent(QResizeEvent* event) {
 
 void RunStateBar::show_old() {
   const base::Json& result = run_->history().result();
-  progress_->setVisible(false);
   if (!result.is_object()) {
     const QString text = run_->live() ? tr("Starting ...") : run_->complete() ? tr("Ended without a result") : tr("Reading ...");
     return set_state(Tint::dim, {text}, kApart);

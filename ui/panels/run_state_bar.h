@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How the run goes, in one line: state, step, progress, time left; and the truths that belong to its figures.
+// How the run goes, in one line: state, step, progress, time left, loss. Where they have no room the last words go first, and the
+// state itself never.
 #pragma once
 
 #include <QElapsedTimer>
@@ -29,18 +30,28 @@ class RunStateBar : public QWidget {
   Q_OBJECT
  public:
   explicit RunStateBar(QWidget* parent = nullptr);
-  void set_run(Run* run);  // null: hides
-  QString state_text() const { return state_->text(); }
+  void set_run(Run* run);                                         // null: hides
+  QString state_text() const { return state_.join(separator_); }  // all of it
+  QString shown_state() const { return state_label_->text(); }
+
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
   void refresh();
+  void set_state(Tint tint, const QStringList& words, const QString& separator);
+  void fit();
+  int room_for(const QStringList& state, const QStringList& figures, int progress) const;
   void show_live(const session::Status& status);
   void show_old();
 
   QPointer<Run> run_;
   QElapsedTimer clock_;
   Eta eta_;
-  TintedLabel *name_, *state_, *figures_;
+  QStringList state_, figures_;  // what matters most first
+  QString separator_;
+  bool training_ = false;
+  TintedLabel *name_, *state_label_, *figures_label_;
   QProgressBar* progress_;
 };
 

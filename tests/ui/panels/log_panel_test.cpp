@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <QComboBox>
+#include <QDir>
+#include <QFile>
 #include <QLineEdit>
 #include <QTableView>
 #include <QTest>
@@ -31,10 +33,16 @@ class LogPanelTest : public testing::Test {
     panel_.set_run(run_.get());
   }
   int rows() { return panel_.table().model()->rowCount(); }
+  void print(int rank, const char* text) {
+    QDir(directory_.path()).mkpath("logs");
+    QFile file(directory_.filePath(QString("logs/rank-%1.log").arg(rank)));
+    ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+    file.write(text);
+  }
   QComboBox& combo(int index) { return *panel_.findChildren<QComboBox*>()[index]; }
 
   QTemporaryDir directory_;
-  test::SyntheticRun synthetic_{.ranks = 2};
+  test::SyntheticRun synthetic_{.ranks = 3};
   std::unique_ptr<ui::Run> run_;
   LogPanel panel_;
 };
@@ -57,6 +65,33 @@ TEST_F(LogPanelTest, lines_are_filtered_by_who_spoke) {
 TEST_F(LogPanelTest, lines_are_found_by_text) {
   panel_.findChild<QLineEdit*>()->setText("FELL");
   EXPECT_EQ(rows(), 1);
+}
+
+TEST_F(LogPanelTest, the_lines_of_one_rank_are_shown_whole_with_what_its_process_printed) {
+  panel_.findChild<QLineEdit*>()->setText("nothing has this");
+  print(0, "terminate called\nKilled\n");
+  panel_.show_lines_of(0);
+  EXPECT_EQ(rows(), 2) << "its debug line too";
+  EXPECT_EQ(panel_.note(), "Its process printed:\nterminate called\nKilled");
+  panel_.show_lines_of({});
+  EXPECT_EQ(rows(), 3);
+  EXPECT_EQ(panel_.note(), "");
+}
+
+TEST_F(LogPanelTest, a_rank_that_said_nothing_is_told_to_have_said_nothing) {
+  print(2, "");
+  panel_.show_lines_of(2);
+  EXPECT_EQ(rows(), 0);
+  EXPECT_EQ(panel_.note(), "Nothing was logged by rank 2.\nIts process printed nothing.");
+  panel_.findChild<QLineEdit*>()->setText("x");
+  EXPECT_TRUE(panel_.note().startsWith("No line passes the filter."));
+}
+
+TEST(RankIn, is_the_only_one_that_is_named) {
+  EXPECT_EQ(rank_in("rank 2 (cpu2 on host0)"), 2);
+  EXPECT_EQ(rank_in("rank 13"), 13);
+  EXPECT_EQ(rank_in("final weights"), std::nullopt);
+  EXPECT_EQ(rank_in("rank 0 (cpu0 on host0), rank 1 (cpu1 on host0)"), std::nullopt);
 }
 
 TEST_F(LogPanelTest, a_run_that_goes_leaves_nothing_behind) {

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The window with answers instead of dialogs, and settings, runs and unsaved work of its own.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <QTemporaryDir>
+#include <memory>
+
+#include "ui/main_window.h"
+#include "ui/theme/theme.h"
+
+namespace trainyard::ui::test {
+
+inline const QString kExamples = QString(TRAINYARD_SOURCE_DIR) + "/resources/experiments";
+
+// No run is started in it.
+class AnsweredWindow : public testing::Test {
+ protected:
+  AnsweredWindow() { window_ = make(); }
+  ~AnsweredWindow() override { Theme::instance().apply(Theme::Kind::light); }
+
+  std::unique_ptr<MainWindow> make() {
+    ui::Setup setup;
+    setup.services = {{}, "/nowhere/trainyard-cli", directory_.filePath("runs"), kExamples};
+    setup.settings_file = directory_.filePath("settings.ini");
+    setup.recovery = directory_.filePath("recovery");
+    setup.questions = Questions{[this](const QString&) { return ++asked_, save_answer_; }, [](const QString&) { return LiveRunAnswer::cancel; },
+                                [this] { return file_; }, [this](const QString&) { return file_; }, [](const QString&) { return QString(); }};
+    auto window = std::make_unique<MainWindow>(setup);
+    window->resize(1440, 900);
+    window->show();
+    return window;
+  }
+  void change() { window_->document().set_value("training.batch_per_rank", 77); }
+  QString example(const char* name) { return kExamples + "/" + name; }
+
+  QTemporaryDir directory_;
+  SaveAnswer save_answer_ = SaveAnswer::cancel;
+  int asked_ = 0;
+  QString file_;
+  std::unique_ptr<MainWindow> window_;
+};
+
+}  // namespace trainyard::ui::test

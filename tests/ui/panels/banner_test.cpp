@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/panels/banner.h"
+
+#include <gtest/gtest.h>
+
+#include <QClipboard>
+#include <QGuiApplication>
+#include <QPushButton>
+#include <QTest>
+#include <QToolButton>
+
+namespace trainyard::ui {
+namespace {
+
+class BannerTest : public testing::Test {
+ protected:
+  BannerTest() { banner_.resize(1000, 40); }
+  int height_for(int width) {
+    banner_.resize(width, 40);
+    QCoreApplication::processEvents();  // a layout that is asked for
+    return banner_.heightForWidth(width);
+  }
+  QToolButton& button(const char* text) {
+    for (QToolButton* one : banner_.findChildren<QToolButton*>())
+      if (one->text() == text || one->accessibleName() == text) return *one;
+    throw std::runtime_error(text);
+  }
+  Banner banner_;
+};
+
+TEST_F(BannerTest, is_one_line_where_there_is_room_for_it) {
+  banner_.show_text(Banner::Kind::information, "A run is still alive", "It was left running.");
+  banner_.offer("Attach", [] {});
+  EXPECT_TRUE(banner_.in_one_line());
+  const int one_line = height_for(1000);
+  EXPECT_LT(one_line, 3 * banner_.fontMetrics().height());
+  EXPECT_GT(height_for(260), one_line);
+  EXPECT_FALSE(banner_.in_one_line());
+  height_for(1000);
+  EXPECT_TRUE(banner_.in_one_line());
+}
+
+TEST_F(BannerTest, shows_few_lines_until_a_person_asks_for_the_rest_and_copies_all) {
+  QStringList lines;
+  for (int i = 1; i <= 30; ++i) lines << QString("line %1").arg(i);
+  banner_.show_text(Banner::Kind::error, "The run failed", lines.join("\n"));
+  const int few = height_for(1000);
+  EXPECT_LT(few, 9 * banner_.fontMetrics().height());
+  button("Copy").click();
+  EXPECT_TRUE(QGuiApplication::clipboard()->text().endsWith("line 30"));
+  button("More").click();
+  EXPECT_GT(height_for(1000), 25 * banner_.fontMetrics().height());
+  banner_.show_text(Banner::Kind::error, "The run failed", "once");
+  EXPECT_TRUE(button("More").isHidden());
+}
+
+TEST_F(BannerTest, an_offer_closes_it_or_leaves_it_as_it_says) {
+  int pressed = 0;
+  banner_.show_text(Banner::Kind::error, "The run failed", "See its log.");
+  banner_.offer(
+      "Show log", [&] { ++pressed; }, Banner::Pressed::stays);
+  banner_.findChild<QPushButton*>()->click();
+  EXPECT_FALSE(banner_.isHidden()) << "one reads it beside the log";
+  banner_.offer("Attach", [&] { ++pressed; });
+  banner_.findChild<QPushButton*>()->click();
+  EXPECT_TRUE(banner_.isHidden());
+  EXPECT_EQ(pressed, 2);
+}
+
+TEST_F(BannerTest, goes_by_itself_when_what_it_says_is_over) {
+  bool over = false;
+  banner_.show_text(Banner::Kind::information, "There is nothing to train on yet", "");
+  banner_.stays_until([&] { return over; });
+  banner_.look_again();
+  EXPECT_FALSE(banner_.isHidden());
+  over = true;
+  banner_.look_again();
+  EXPECT_TRUE(banner_.isHidden());
+  banner_.show_text(Banner::Kind::error, "Another thing", "");
+  banner_.look_again();
+  EXPECT_FALSE(banner_.isHidden()) << "that was said of the text before";
+}
+
+}  // namespace
+}  // namespace trainyard::ui

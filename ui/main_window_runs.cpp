@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the window does about runs: opens them, shows them on the drawing, tells how they end.
+#include <QApplication>
+
+#include "ui/live_runs.h"
+#include "ui/main_window.h"
+#include "ui/model/run_directory.h"
+#include "ui/panels/truths.h"
+
+namespace trainyard::ui {
+
+void MainWindow::open_run(const QString& directory) {
+  drawing_wanted_ = true;
+  show_welcome(false);
+  workspace_->raise("charts");
+  runs_.open(directory);
+}
+
+void MainWindow::open_run_by_dialog() {
+  const QString directory = questions_.run_to_open(setup_.services.runs_directory);
+  if (!directory.isEmpty()) open(directory);
+}
+
+void MainWindow::offer_what_was_left() {
+  offer_recovery();
+  find_live_runs_later(setup_.services, this, [this](const QStringList& live) {
+    if (live.isEmpty() || runs_.live()) return;
+    const QString first = live.first();
+    const QString more = live.size() > 1 ? tr(" %1 more live too: see Runs.").arg(live.size() - 1) : QString();
+    offers_->show_text(Banner::Kind::information, tr("A run is still alive: %1").arg(run_name(first)),
+                       tr("It was left running, or its window was lost.") + more);
+    offers_->offer(tr("Attach"), [this, first] { open_run(first); });
+    runs_panel_->set_live(live);
+  });
+}
+
+void MainWindow::run_changed() {
+  Run* run = runs_.current();
+  problem_said_ = false;
+  drawing_fits_ = true;
+  overlay_.reset();
+  canvas_->clear_overlay();
+  controls_.set_run(run);
+  state_bar_->set_run(run);
+  log_->set_run(run);
+  if (!run) return;
+  connect(run, &Run::updated, this, &MainWindow::run_updated);
+  live_.start();
+  runs_panel_->refresh();
+}
+
+// A failure is told at once, in full; the rest is shown by the clock.
+void MainWindow::run_updated() {
+  if (problem_said_) return;
+  const Run& run = *runs_.current();
+  std::optional<base::Problem> problem = problem_of(run.history());
+  if (run.status() && run.status()->problem) problem = run.status()->problem;
+  if (!problem) return;
+  problem_said_ = true;
+  if (problem->code == base::ProblemCode::cancelled)
+    return errors_->show_text(Banner::Kind::information, tr("The run was stopped"), tr("What it recorded until then is kept."));
+  errors_->show_problem(tr("The run failed"), *problem);
+  offer_log(rank_in(QString::fromStdString(problem->where)));
+}
+
+void MainWindow::run_in_trouble(const QString& text) {
+  errors_->show_text(Banner::Kind::error, tr("The run is in trouble"), text);
+  offer_log({});
+}
+
+// Of that rank; else of everybody.
+void MainWindow::offer_log(std::optional<int> rank) {
+  const auto show = [this, rank] {
+    workspace_->raise("log");
+    log_->show_lines_of(rank);
+  };
+  errors_->offer(tr("Show log"), show, Banner::Pressed::stays);
+}
+
+void MainWindow::run_ended() {
+  canvas_->clear_overlay();
+  show_live_state();
+  runs_panel_->set_live({});
+  runs_panel_->refresh();
+  QApplication::alert(this);
+  if (closing_) close();
+}
+
+// An opened run comes with its experiment: in place of an untouched document at once, else when a person says so.
+void MainWindow::show_drawing_of_run() {
+  drawing_wanted_ = false;
+  const auto recorded = recorded_experiment(runs_.current()->history());
+  match_drawing();
+  if (!recorded || drawing_fits_) return;
+  const auto open = [this, experiment = given_experiment(runs_.current()->directory(), *recorded)] {
+    if (!files_.open_as_new(experiment)) return;
+    problem_said_ = false;  // another document hides what was said of the one before
+    run_updated();
+  };
+  if (document_.file().isEmpty() && !document_.dirty() && !document_.has_devices()) return open();
+  offers_->show_text(Banner::Kind::information, tr("This run trained another drawing than the one on the canvas"), tr("Its charts, log and result are below."));
+  offers_->offer(tr("Show its drawing"), open);
+}
+
+// What was measured is never shown on another drawing. Edits since then do not make it another: names tell things apart.
+void MainWindow::match_drawing() {
+  if (!runs_.current()) return;
+  drawing_fits_ = all_names(recorded_topology(runs_.current()->history())) == all_names(document_.experiment().topology);
+  if (!drawing_fits_) canvas_->clear_overlay();
+}
+
+// Of the run that is shown: canvas and truths, a few times a second; only what was measured.
+void MainWindow::show_live_state() {
+  const Run* run = runs_.current();
+  if (!run) return;
+  const telemetry::History& history = run->history();
+  if (drawing_wanted_ && history.ranks() > 0) show_drawing_of_run();
+  if (!overlay_ && history.ranks() > 0) overlay_.emplace(recorded_topology(history));
+  const session::Status* status = run->status() ? &*run->status() : nullptr;
+  if (overlay_ && status && drawing_fits_ && run->live()) canvas_->set_overlay(overlay_->overlay(history, status, status->state == session::RunState::running));
+  QStringList truths;
+  for (const Run* shown : runs_.shown())
+    for (const QString& truth : truths_of(shown->history()))
+      if (!truths.contains(truth)) truths << truth;
+  charts_->set_badges(truths);
+  runs_panel_->set_live(run->live() ? QStringList{run->directory()} : QStringList());
+  if (run->complete() && !run->live()) live_.stop();
+}
+
+}  // namespace trainyard::ui
