@@ -14,6 +14,7 @@ struct ComparisonRow {
   QString what;        // a path of the experiment, or a figure of the result
   QStringList values;  // one a run; "–" where there is none
   bool result = false;
+  QString help{};  // what a figure is, and how it is reckoned
 };
 
 // First the settings that are not the same in all, then the results. One run alone has results only.

@@ -10,13 +10,12 @@
 #include <QMessageBox>
 #include <QPointer>
 #include <QSplitter>
-#include <QTableWidget>
 #include <QThreadPool>
 #include <QTreeWidget>
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "ui/runs/run_comparison.h"
+#include "ui/runs/comparison_table.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {
@@ -24,6 +23,7 @@ namespace {
 
 enum Column { kName, kStarted, kStrategy, kRanks, kAccuracy, kState };
 constexpr int kDirectory = Qt::UserRole;
+constexpr int kNameCharacters = 10;  // that are seen in any case
 
 }  // namespace
 
@@ -50,22 +50,29 @@ void RunsPanel::build() {
   empty_->setAlignment(Qt::AlignCenter);
   empty_->setContentsMargins(2 * kGrid, 2 * kGrid, 2 * kGrid, 2 * kGrid);
   column->insertWidget(0, empty_);
-  list_ = new QTreeWidget(splitter);
-  list_->setRootIsDecorated(false);
-  list_->setUniformRowHeights(true);
-  list_->setHeaderLabels({tr("Run"), tr("Started"), tr("Strategy"), tr("Ranks"), tr("Held-out accuracy"), tr("State")});
-  list_->setAccessibleName(tr("Runs"));
-  list_->setToolTip(tr("Tick runs to lay them over each other on the charts; double click opens one"));
-  list_->setContextMenuPolicy(Qt::CustomContextMenu);
-  list_->setEditTriggers(QAbstractItemView::EditKeyPressed);
-  table_ = new QTableWidget(splitter);
-  table_->setAccessibleName(tr("What differs between the ticked runs"));
-  table_->setEditTriggers(QAbstractItemView::NoEditTriggers);
-  table_->verticalHeader()->hide();
+  build_list(splitter);
+  table_ = new ComparisonTable(splitter);
   connect(list_, &QTreeWidget::itemChanged, this, &RunsPanel::item_changed);
   connect(list_, &QTreeWidget::itemDoubleClicked, this, [this](QTreeWidgetItem* item) { emit open_requested(item->data(kName, kDirectory).toString()); });
   connect(list_, &QTreeWidget::customContextMenuRequested, this, &RunsPanel::show_menu);
   compare();
+}
+
+// The name has what the other columns leave; its middle goes first, for names begin alike and end differently.
+void RunsPanel::build_list(QWidget* parent) {
+  list_ = new QTreeWidget(parent);
+  list_->setRootIsDecorated(false);
+  list_->setUniformRowHeights(true);
+  list_->setHeaderLabels({tr("Run"), tr("Started"), tr("Strategy"), tr("Ranks"), tr("Accuracy"), tr("State")});
+  list_->headerItem()->setToolTip(kAccuracy, tr("On samples that are not trained on, at the end of the run"));
+  list_->setAccessibleName(tr("Runs"));
+  list_->setToolTip(tr("Tick runs to lay them over each other on the charts; double click opens one"));
+  list_->setTextElideMode(Qt::ElideMiddle);
+  list_->setContextMenuPolicy(Qt::CustomContextMenu);
+  list_->setEditTriggers(QAbstractItemView::EditKeyPressed);
+  list_->header()->setStretchLastSection(false);
+  list_->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
+  list_->header()->setSectionResizeMode(kName, QHeaderView::Stretch);
 }
 
 // One reading at a time; what changes meanwhile is read right after.
@@ -104,7 +111,8 @@ void RunsPanel::fill(QTreeWidgetItem& item, const RunEntry& entry) const {
   item.setTextAlignment(kRanks, Qt::AlignRight | Qt::AlignVCenter);
   item.setTextAlignment(kAccuracy, Qt::AlignRight | Qt::AlignVCenter);
   item.setData(kName, kDirectory, entry.directory);
-  item.setToolTip(kName, entry.directory);
+  for (int column = 0; column < item.columnCount(); ++column) item.setToolTip(column, item.text(column));
+  item.setToolTip(kName, entry.name + "\n" + entry.directory);
   item.setFlags(item.flags() | Qt::ItemIsUserCheckable | Qt::ItemIsEditable);
   item.setCheckState(kName, colour >= 0 ? Qt::Checked : Qt::Unchecked);
   item.setForeground(kName, colour >= 0 ? QBrush(Theme::instance().series_colour(colour)) : QBrush());
@@ -120,7 +128,7 @@ void RunsPanel::show_entries() {
     fill(*item, entry);
     if (entry.directory == current) list_->setCurrentItem(item);
   }
-  for (const int column : {kName, kStarted, kStrategy, kRanks, kAccuracy}) list_->resizeColumnToContents(column);
+  list_->header()->setMinimumSectionSize(list_->fontMetrics().averageCharWidth() * kNameCharacters);
   empty_->setVisible(entries_.empty());
   QStringList present = ticked_;
   present.removeIf([this](const QString& directory) { return find(directory) == nullptr; });
@@ -190,22 +198,7 @@ void RunsPanel::compare() {
   std::vector<RunEntry> runs;
   for (const QString& directory : ticked_)
     if (const RunEntry* entry = find(directory)) runs.push_back(*entry);
-  const auto rows = compare_runs(runs);
-  table_->setVisible(!rows.empty());
-  table_->setRowCount(static_cast<int>(rows.size()));
-  table_->setColumnCount(static_cast<int>(runs.size()) + 1);
-  QStringList headings{tr("What differs")};
-  for (const RunEntry& run : runs) headings << run.name + "\n" + run.started;
-  table_->setHorizontalHeaderLabels(headings);
-  for (int row = 0; row < table_->rowCount(); ++row) {
-    const ComparisonRow& one = rows[static_cast<std::size_t>(row)];
-    table_->setItem(row, 0, new QTableWidgetItem(one.what));
-    for (int run = 0; run < one.values.size(); ++run) table_->setItem(row, run + 1, new QTableWidgetItem(one.values[run]));
-    QFont font = Theme::instance().font(1, one.result);
-    table_->item(row, 0)->setFont(font);
-  }
-  table_->resizeColumnsToContents();
-  table_->resizeRowsToContents();
+  table_->show_runs(runs);
 }
 
 }  // namespace trainyard::ui

@@ -13,11 +13,12 @@
 #include "ui/model/run_directory.h"
 
 class QLabel;
-class QTableWidget;
 class QTreeWidget;
 class QTreeWidgetItem;
 
 namespace trainyard::ui {
+
+class ComparisonTable;
 
 class RunsPanel : public QWidget {
   Q_OBJECT
@@ -39,6 +40,7 @@ class RunsPanel : public QWidget {
 
  private:
   void build();
+  void build_list(QWidget* parent);
   void show_entries();
   void fill(QTreeWidgetItem& item, const RunEntry& entry) const;
   void item_changed(QTreeWidgetItem* item, int column);
@@ -53,7 +55,7 @@ class RunsPanel : public QWidget {
   QFileSystemWatcher watcher_;
   QTimer soon_, now_and_then_;
   QTreeWidget* list_;
-  QTableWidget* table_;
+  ComparisonTable* table_;
   QLabel* empty_;
 };
 

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <QHeaderView>
 #include <QSignalSpy>
+#include <QTableWidget>
 #include <QTest>
 #include <QTreeWidget>
 #include <algorithm>
@@ -66,6 +68,42 @@ TEST_F(RunsPanelTest, a_label_replaces_the_name) {
   EXPECT_TRUE(run_name(a).startsWith("warm-up 200"));
 }
 
+TEST_F(RunsPanelTest, every_column_is_whole_beside_a_long_name) {
+  const QString a = add("2026-01-01_10-00-00_a", 2, 0.5);
+  RunsPanel panel(runs_.path());
+  panel.resize(560, 300);
+  panel.show();
+  ASSERT_TRUE(read(panel, 1));
+  panel.rename(a, "a name that is far too long for any column, and tells only at its end that this was the fourth");
+  ASSERT_TRUE(QTest::qWaitFor([&] { return panel.entries()[0].name.endsWith("fourth"); }));
+  const auto* list = panel.findChild<QTreeWidget*>();
+  const QHeaderView& header = *list->header();
+  EXPECT_EQ(list->textElideMode(), Qt::ElideMiddle);
+  EXPECT_TRUE(list->topLevelItem(0)->toolTip(0).contains("fourth"));
+  for (int column = 1; column < header.count(); ++column) {
+    EXPECT_GE(header.sectionSize(column), list->fontMetrics().horizontalAdvance(list->topLevelItem(0)->text(column))) << column;
+    EXPECT_LE(header.sectionViewportPosition(column) + header.sectionSize(column), list->viewport()->width()) << column << " is cut";
+  }
+}
+
+TEST_F(RunsPanelTest, comparing_shows_each_run_s_name_and_time_and_explains_figures) {
+  const QString a = add("2026-01-01_10-00-00_a", 2, 0.5), b = add("2026-01-02_10-00-00_b", 4, 0.97);
+  RunsPanel panel(runs_.path());
+  ASSERT_TRUE(read(panel, 2));
+  panel.rename(a, "a name that is far too long for a heading, and tells only at its end that this was the fourth");
+  ASSERT_TRUE(QTest::qWaitFor([&] { return panel.entries()[1].name.endsWith("fourth"); }));
+  panel.set_ticked(a, true);
+  panel.set_ticked(b, true);
+  const auto* table = panel.findChild<QTableWidget*>();
+  ASSERT_FALSE(table->isHidden());
+  const QTableWidgetItem& heading = *table->horizontalHeaderItem(1);
+  EXPECT_TRUE(heading.text().contains("…") && heading.text().contains("fourth\n2026-01-01 10:00:00")) << heading.text().toStdString();
+  EXPECT_TRUE(heading.toolTip().startsWith("a name that is far too long for a heading, and"));
+  for (int column = 1; column <= 2; ++column)
+    for (const QString& line : table->horizontalHeaderItem(column)->text().split('\n'))
+      EXPECT_LE(table->horizontalHeader()->fontMetrics().horizontalAdvance(line), table->columnWidth(column)) << line.toStdString();
+}
+
 TEST_F(RunsPanelTest, a_run_without_a_recording_is_listed_by_its_experiment) {
   const QString directory = runs_.filePath("2026-01-03_10-00-00_c");
   QDir().mkpath(directory);
@@ -77,6 +115,16 @@ TEST_F(RunsPanelTest, a_run_without_a_recording_is_listed_by_its_experiment) {
   ASSERT_TRUE(read(panel, 1));
   EXPECT_EQ(panel.entries()[0].name, "cut short");
   EXPECT_EQ(panel.entries()[0].state, "no result");
+}
+
+TEST(RunComparison, says_of_each_figure_how_it_is_reckoned) {
+  RunEntry run;
+  run.result = {{"samples_per_second", 1000.0}, {"step_seconds", {{"median", 0.004}}}};
+  const auto rows = compare_runs({run});
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[1].what, "samples/s");
+  EXPECT_TRUE(rows[1].help.contains("its samples / the sum of its step times"));
+  EXPECT_TRUE(rows[2].help.contains("slowest rank"));
 }
 
 TEST(RunComparison, shows_only_settings_that_differ_and_then_results) {

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/runs/comparison_table.h"
+
+#include <QHeaderView>
+#include <algorithm>
+
+#include "ui/runs/run_comparison.h"
+#include "ui/theme/theme.h"
+
+namespace trainyard::ui {
+namespace {
+
+constexpr int kCharacters = 26;  // of a column, at most
+
+QTableWidgetItem* cell(const QString& text, const QString& help = {}) {
+  auto* item = new QTableWidgetItem(text);
+  item->setToolTip(help.isEmpty() ? text : help);
+  return item;
+}
+
+}  // namespace
+
+ComparisonTable::ComparisonTable(QWidget* parent) : QTableWidget(parent) {
+  setAccessibleName(tr("What differs between the ticked runs"));
+  setEditTriggers(QAbstractItemView::NoEditTriggers);
+  setTextElideMode(Qt::ElideMiddle);
+  setWordWrap(false);
+  verticalHeader()->hide();
+  horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+}
+
+void ComparisonTable::show_runs(const std::vector<RunEntry>& runs) {
+  setVisible(!runs.empty());
+  setColumnCount(static_cast<int>(runs.size()) + 1);
+  fill(runs);
+  head(runs);
+  fit();
+}
+
+void ComparisonTable::fill(const std::vector<RunEntry>& runs) {
+  const auto rows = compare_runs(runs);
+  setRowCount(static_cast<int>(rows.size()));
+  for (int row = 0; row < rowCount(); ++row) {
+    const ComparisonRow& one = rows[static_cast<std::size_t>(row)];
+    setItem(row, 0, cell(one.what, one.help));
+    item(row, 0)->setFont(Theme::instance().font(1, one.result));
+    for (int run = 0; run < one.values.size(); ++run) setItem(row, run + 1, cell(one.values[run], one.help));
+  }
+}
+
+// By name and time, in the colour of the run's lines. Names begin alike and end differently: their middle goes first.
+void ComparisonTable::head(const std::vector<RunEntry>& runs) {
+  const QFontMetrics metrics = horizontalHeader()->fontMetrics();
+  setHorizontalHeaderItem(0, cell(tr("What differs")));
+  for (int run = 0; run < static_cast<int>(runs.size()); ++run) {
+    const RunEntry& entry = runs[static_cast<std::size_t>(run)];
+    const QString name = metrics.elidedText(entry.name, Qt::ElideMiddle, metrics.averageCharWidth() * kCharacters);
+    setHorizontalHeaderItem(run + 1, cell(name + "\n" + entry.started, entry.name + "\n" + entry.directory));
+    horizontalHeaderItem(run + 1)->setForeground(Theme::instance().series_colour(run));
+  }
+}
+
+// As wide as what is in it; a list of layers is cut.
+void ComparisonTable::fit() {
+  const int most = fontMetrics().averageCharWidth() * (kCharacters + 4);
+  resizeColumnsToContents();
+  for (int column = 0; column < columnCount(); ++column) setColumnWidth(column, std::min(columnWidth(column), most));
+  resizeRowsToContents();
+}
+
+}  // namespace trainyard::ui
