@@ -13,7 +13,9 @@
 #include <string_view>
 
 #include "app/paths.h"
+#include "app/workbench_options.h"
 #include "backends/zmq/control.h"
+#include "core/experiment/document.h"
 #include "core/session/run_directory.h"
 #include "ui/main_window.h"
 #include "ui/theme/icons.h"
@@ -21,8 +23,6 @@
 namespace {
 
 using namespace trainyard;
-
-constexpr int kSettleMilliseconds = 1500;  // before a picture is taken: charts and cost line are drawn by then
 
 QString text(const std::filesystem::path& path) { return QString::fromStdString(path.string()); }
 
@@ -37,21 +37,6 @@ void take_picture(ui::MainWindow& window, const QString& file, int wait) {
     if (!saved) QTextStream(stderr) << "error: " << file << " cannot be written\n";
     QCoreApplication::exit(saved ? 0 : 3);
   });
-}
-
-void add_options(QCommandLineParser& parser) {
-  parser.setApplicationDescription(
-      "Trainyard: a workbench for distributed training.\n\nExamples:\n  trainyard\n  trainyard resources/experiments/four_devices_mirrored_digits.json\n  "
-      "trainyard --run-directory ~/.local/share/trainyard/runs/2026-11-21_14-03-12_four-devices");
-  parser.addHelpOption();
-  parser.addVersionOption();
-  parser.addPositionalArgument("experiment", "Experiment to open (JSON)", "[experiment]");
-  parser.addOption({"run-directory", "Open a run, live or old, with all its views.", "DIR"});
-  parser.addOption({"run", "Start training the experiment at once."});
-  parser.addOption({"screenshot", "Save a picture of the window and leave.", "FILE.png"});
-  parser.addOption({"size", "Size of the window.", "WIDTHxHEIGHT"});
-  parser.addOption({"wait", "With --screenshot: wait so long before the picture.", "MILLISECONDS", QString::number(kSettleMilliseconds)});
-  parser.addOption({"settings", "Use this settings file instead of the user's.", "FILE"});
 }
 
 void name_program() {
@@ -70,7 +55,7 @@ int say_words(int argc, char** argv) {
   const QCoreApplication application(argc, argv);
   name_program();
   QCommandLineParser parser;
-  add_options(parser);
+  app::describe(parser);
   parser.process(application);  // leaves, once it has said them
   return 0;
 }
@@ -101,32 +86,51 @@ std::unique_ptr<QApplication> open_display(int& argc, char** argv) {
   return application;
 }
 
-void resize(ui::MainWindow& window, const QString& size) {
-  const QStringList parts = size.split('x');
-  if (parts.size() == 2) window.resize(parts[0].toInt(), parts[1].toInt());
-  window.workspace().reset();
+int refuse(const std::string& why, int exit_code) {
+  std::fprintf(stderr, "error: %s\n", why.c_str());
+  return exit_code;
+}
+
+QStringList given(int argc, char** argv) {
+  QStringList arguments;
+  for (int i = 0; i < argc; ++i) arguments << QString::fromLocal8Bit(argv[i]);
+  return arguments;
+}
+
+bool may_run(const ui::Document& document) { return experiment::validate(document.experiment(), document.directory().toStdString()).empty(); }
+
+// What was asked for, as far as it can be had: 0, or the exit code of what could not.
+int carry_out(ui::MainWindow& window, const app::WorkbenchOptions& options) {
+  if (options.size) {
+    window.resize(*options.size);
+    window.workspace().reset();
+  }
+  if (!options.experiment.isEmpty() && !window.open(options.experiment)) return refuse(window.errors().text().toStdString(), 2);
+  if (!options.run_directory.isEmpty()) window.open(options.run_directory);
+  if (options.run && !window.start_run()) return refuse(window.errors().text().toStdString(), may_run(window.document()) ? 3 : 2);
+  return 0;
+}
+
+// A window stays open whatever went wrong, and says it; a program that only takes a picture ends with it.
+int work(const app::WorkbenchOptions& options) {
+  ui::Setup setup;
+  setup.services = services();
+  setup.settings_file = options.settings;
+  ui::MainWindow window(setup);
+  window.show();
+  const int failed = carry_out(window, options);
+  if (options.screenshot.isEmpty()) window.offer_what_was_left();
+  else if (failed != 0) return failed;
+  else take_picture(window, options.screenshot, options.wait_milliseconds);
+  return QApplication::exec();
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   if (asks_for_words(argc, argv)) return say_words(argc, argv);
+  const auto options = trainyard::app::read_options(given(argc, argv));
+  if (!options) return refuse(trainyard::base::to_string(options.error()), 2);
   const auto application = open_display(argc, argv);
-  QCommandLineParser parser;
-  add_options(parser);
-  parser.process(*application);
-
-  ui::Setup setup;
-  setup.services = services();
-  setup.settings_file = parser.value("settings");
-  ui::MainWindow window(setup);
-  window.show();
-  if (parser.isSet("size")) resize(window, parser.value("size"));
-  const QStringList files = parser.positionalArguments();
-  if (!files.isEmpty() && !window.open(files.first())) QTextStream(stderr) << "error: " << window.errors().text() << "\n";
-  if (parser.isSet("run-directory")) window.open(parser.value("run-directory"));
-  if (parser.isSet("run")) window.start_run();
-  if (parser.isSet("screenshot")) take_picture(window, parser.value("screenshot"), parser.value("wait").toInt());
-  else window.offer_what_was_left();
-  return QApplication::exec();
+  return work(*options);
 }

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/workbench_options.h"
+
+#include <QDir>
+#include <QFileInfo>
+#include <QRegularExpression>
+#include <QSet>
+
+#include "core/telemetry/recording.h"
+
+namespace trainyard::app {
+namespace {
+
+constexpr int kSettleMilliseconds = 1500;  // before a picture is taken: charts and cost line are drawn by then
+constexpr int kLongestWaitMilliseconds = 3'600'000;
+constexpr int kLeastSide = 100, kGreatestSide = 16'384;  // pixels
+
+base::Problem bad(const QString& where, const QString& what, const QString& accepted, const QString& advice = {}) {
+  return {base::ProblemCode::bad_usage, where.toStdString(), what.toStdString(), accepted.toStdString(), advice.toStdString()};
+}
+
+// Those that take a value of their own; the others stand alone.
+QStringList without_options_of_qt(const QStringList& arguments) {
+  static const QSet<QString> with_value{"platform", "platformpluginpath", "platformtheme", "plugin", "qwindowgeometry", "geometry", "qwindowicon",
+                                        "icon",     "qwindowtitle",       "title",         "style",  "stylesheet",      "display",  "session"};
+  static const QSet<QString> alone{"reverse", "widgetcount", "nograb", "dograb"};
+  QStringList left;
+  for (int i = 0; i < arguments.size(); ++i) {
+    const QString name = arguments[i].startsWith('-') ? QString(arguments[i]).remove(QRegularExpression("^--?|=.*$")) : QString();
+    if (arguments[i] == "--") return left + arguments.mid(i);
+    if (with_value.contains(name)) i += arguments[i].contains('=') ? 0 : 1;
+    else if (!alone.contains(name)) left << arguments[i];
+  }
+  return left;
+}
+
+base::Result<QSize> read_size(const QString& text) {
+  static const QRegularExpression form(R"(^(\d{1,5})x(\d{1,5})$)");
+  const auto match = form.match(text);
+  const QSize size(match.captured(1).toInt(), match.captured(2).toInt());
+  const auto fits = [](int side) { return side >= kLeastSide && side <= kGreatestSide; };
+  if (match.hasMatch() && fits(size.width()) && fits(size.height())) return size;
+  return base::fail(bad("--size", QString("cannot be \"%1\"").arg(text),
+                        QString("WIDTHxHEIGHT in pixels, each from %1 to %2, as in 1600x1000").arg(kLeastSide).arg(kGreatestSide)));
+}
+
+base::Result<int> read_wait(const QString& text) {
+  bool whole = false;
+  const int milliseconds = text.toInt(&whole);
+  if (whole && milliseconds >= 0 && milliseconds <= kLongestWaitMilliseconds) return milliseconds;
+  return base::fail(bad("--wait", QString("cannot be \"%1\"").arg(text), QString("whole milliseconds from 0 to %1").arg(kLongestWaitMilliseconds)));
+}
+
+bool holds_run(const QDir& directory) { return directory.exists(telemetry::kRecordingFile) || directory.exists("experiment.json"); }
+
+// An experiment that can be read but not understood opens a window that says so; what is not there opens none.
+std::optional<base::Problem> missing(const WorkbenchOptions& options) {
+  for (const QString& path : {options.experiment, options.run_directory}) {
+    if (path.isEmpty()) continue;
+    if (!QFileInfo::exists(path)) return bad(path, "is not there", "");
+    if (QFileInfo(path).isDir() && !holds_run(path)) return bad(path, "is a directory, and holds no run", "");
+  }
+  if (!options.run_directory.isEmpty() && !QFileInfo(options.run_directory).isDir()) return bad(options.run_directory, "is no directory", "");
+  return {};
+}
+
+// What excludes each other, or goes with something else.
+std::optional<base::Problem> contradiction(const QCommandLineParser& parser, const WorkbenchOptions& options) {
+  const QStringList files = parser.positionalArguments();
+  if (files.size() > 1) return bad(files.mid(1).join(" "), "is one too many", "one experiment", "Put a name with blanks in quotes");
+  if (options.run && !options.run_directory.isEmpty()) return bad("--run", "does not go with --run-directory", "one of them");
+  if (options.run && (options.experiment.isEmpty() || QFileInfo(options.experiment).isDir()))
+    return bad("--run", "needs an experiment", "trainyard --run EXPERIMENT.json");
+  if (parser.isSet("wait") && options.screenshot.isEmpty())
+    return bad("--wait", "says when to take a picture, and none is asked for", "--screenshot FILE.png beside it");
+  if (!options.screenshot.isEmpty() && !options.screenshot.endsWith(".png", Qt::CaseInsensitive))
+    return bad("--screenshot", QString("cannot be \"%1\"").arg(options.screenshot), "a name that ends in .png");
+  return {};
+}
+
+}  // namespace
+
+void describe(QCommandLineParser& parser) {
+  parser.setApplicationDescription(
+      "Trainyard: a workbench for distributed training.\n\nExamples:\n  trainyard\n  trainyard resources/experiments/four_devices_mirrored_digits.json\n  "
+      "trainyard --run-directory ~/.local/share/trainyard/runs/2026-11-21_14-03-12_four-devices\n\n"
+      "Exit codes: 0 done, 2 bad usage or bad input, 3 failed.");
+  parser.addHelpOption();
+  parser.addVersionOption();
+  parser.addPositionalArgument("experiment", "Experiment to open (JSON)", "[experiment]");
+  parser.addOption({"run-directory", "Open a run, live or old, with all its views.", "DIR"});
+  parser.addOption({"run", "Start training the experiment at once."});
+  parser.addOption({"screenshot", "Save a picture of the window and leave.", "FILE.png"});
+  parser.addOption({"size", "Size of the window.", "WIDTHxHEIGHT"});
+  parser.addOption({"wait", "With --screenshot: wait so long before the picture.", "MILLISECONDS", QString::number(kSettleMilliseconds)});
+  parser.addOption({"settings", "Use this settings file instead of the user's.", "FILE"});
+}
+
+base::Result<WorkbenchOptions> read_options(const QStringList& arguments) {
+  QCommandLineParser parser;
+  describe(parser);
+  if (!parser.parse(without_options_of_qt(arguments)))
+    return base::fail(bad("", parser.errorText().remove(QRegularExpression("\\.$")), "", "See trainyard --help"));
+  WorkbenchOptions options;
+  options.experiment = parser.positionalArguments().value(0);
+  options.run_directory = parser.value("run-directory");
+  options.screenshot = parser.value("screenshot");
+  options.settings = parser.value("settings");
+  options.run = parser.isSet("run");
+  const auto wait = read_wait(parser.value("wait"));
+  if (!wait) return base::fail(wait.error());
+  options.wait_milliseconds = *wait;
+  if (parser.isSet("size")) {
+    const auto size = read_size(parser.value("size"));
+    if (!size) return base::fail(size.error());
+    options.size = *size;
+  }
+  if (auto problem = contradiction(parser, options)) return base::fail(*problem);
+  if (auto problem = missing(options)) return base::fail(*problem);
+  return options;
+}
+
+}  // namespace trainyard::app
