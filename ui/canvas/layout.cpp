@@ -40,12 +40,30 @@ QPointF border_point(const QRectF& rect, QPointF to) {
   return rect.center() + d * share;
 }
 
-QPainterPath line_between(const QRectF& from, const QRectF& to, double aside) {
-  QLineF centre(from.center(), to.center());
+// The same of a switch, whose ends are half circles.
+QPointF round_border_point(const QRectF& rect, QPointF to) {
+  const QLineF way(rect.center(), to);
+  if (way.length() == 0) return to;
+  const double radius = rect.height() / 2, straight = rect.width() / 2 - radius;  // half of it
+  const double across = std::fabs(way.dx()) / way.length(), along = std::fabs(way.dy()) / way.length();
+  double reach = along > 0 ? radius / along : INFINITY;
+  if (reach * across > straight) reach = straight * across + std::sqrt(radius * radius - straight * straight * along * along);
+  return way.pointAt(std::min(reach / way.length(), 1.0));
+}
+
+struct End {
+  QRectF rect;
+  Part::Kind kind;
+};
+
+QPointF border_of(const End& end, QPointF to) { return end.kind == Part::Kind::network_switch ? round_border_point(end.rect, to) : border_point(end.rect, to); }
+
+QPainterPath line_between(const End& from, const End& to, double aside) {
+  QLineF centre(from.rect.center(), to.rect.center());
   if (centre.length() > 0) centre.translate(QPointF(-centre.dy(), centre.dx()) / centre.length() * aside);
-  const QPointF shift = centre.p1() - from.center();
-  QPainterPath path(border_point(from, to.center()) + shift);
-  path.lineTo(border_point(to, from.center()) + shift);
+  const QPointF shift = centre.p1() - from.rect.center();
+  QPainterPath path(border_of(from, to.rect.center()) + shift);
+  path.lineTo(border_of(to, from.rect.center()) + shift);
   return path;
 }
 
@@ -60,29 +78,29 @@ QPainterPath bow_between(const QRectF& from, const QRectF& to) {
   return path;
 }
 
-using Rects = std::map<std::string, std::pair<QRectF, bool>>;  // and whether it is a device
+using Ends = std::map<std::string, End>;
 
-Rects rects_of(const std::vector<NodeBox>& nodes) {
-  Rects rects;
+Ends ends_of(const std::vector<NodeBox>& nodes) {
+  Ends ends;
   for (const NodeBox& node : nodes) {
-    rects.try_emplace(node.name, node.rect, false);
-    for (const TileBox& tile : node.tiles) rects.try_emplace(tile.name, tile.rect, true);
+    ends.try_emplace(node.name, End{node.rect, node.kind});
+    for (const TileBox& tile : node.tiles) ends.try_emplace(tile.name, End{tile.rect, Part::Kind::device});
   }
-  return rects;
+  return ends;
 }
 
 // Dangling links, which a file may hold, are not drawn.
-std::vector<LinkShape> links_of(const topology::Topology& topology, const Rects& rects) {
+std::vector<LinkShape> links_of(const topology::Topology& topology, const Ends& ends) {
   std::vector<LinkShape> shapes;
   std::map<std::pair<std::string, std::string>, int> parallel;
   for (const topology::Link& link : topology.links) {
-    const auto from = rects.find(link.from), to = rects.find(link.to);
-    if (from == rects.end() || to == rects.end() || from == to) continue;
+    const auto from = ends.find(link.from), to = ends.find(link.to);
+    if (from == ends.end() || to == ends.end() || from == to) continue;
     const int before = parallel[std::minmax(link.from, link.to)]++;
-    const auto& [a, a_is_device] = from->second;
-    const auto& [b, b_is_device] = to->second;
-    const QPainterPath path = a_is_device && b_is_device ? bow_between(a, b) : line_between(a, b, kBetweenParallelLinks * before);
-    shapes.push_back({{link.from, link.to}, path, path.pointAtPercent(0.5), link_width(link.bandwidth_bits_per_second), a_is_device && b_is_device});
+    const End &a = from->second, &b = to->second;
+    const bool within = a.kind == Part::Kind::device && b.kind == Part::Kind::device;
+    const QPainterPath path = within ? bow_between(a.rect, b.rect) : line_between(a, b, kBetweenParallelLinks * before);
+    shapes.push_back({{link.from, link.to}, path, path.pointAtPercent(0.5), link_width(link.bandwidth_bits_per_second), within});
   }
   return shapes;
 }
@@ -117,7 +135,7 @@ Layout lay_out(const topology::Topology& topology) {
   for (const topology::Host& host : topology.hosts) layout.nodes.push_back(box_of(host));
   for (const topology::Switch& one : topology.switches)
     layout.nodes.push_back({Part::Kind::network_switch, one.name, QRectF(QPointF(one.x, one.y), switch_size()), {}, {}});
-  layout.links = links_of(topology, rects_of(layout.nodes));
+  layout.links = links_of(topology, ends_of(layout.nodes));
   for (const NodeBox& node : layout.nodes) layout.bounds |= node.rect;
   return layout;
 }

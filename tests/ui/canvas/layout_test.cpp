@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 
@@ -90,6 +91,16 @@ TEST(CanvasLayout, a_link_runs_from_border_to_border_and_grows_with_the_logarith
   EXPECT_EQ(layout.links[0].path.pointAtPercent(1), QPointF(400, 72));
   EXPECT_DOUBLE_EQ(link_width(1e10), link_width(1e9) + 1);
   EXPECT_GE(link_width(0), 1);
+}
+
+TEST(CanvasLayout, a_link_touches_its_switch_wherever_it_comes_from) {
+  for (int degrees = 0; degrees < 360; degrees += 15) {
+    const double x = 1000 * std::cos(degrees * M_PI / 180), y = 1000 * std::sin(degrees * M_PI / 180);
+    const Layout layout = lay_out(drawing("host a " + std::to_string(x) + " " + std::to_string(y) + " cpu\nswitch s 24 40\nlink a s 1e9"));
+    const QPointF end = layout.links[0].path.pointAtPercent(1), middle(24 + 64, 40 + 32);  // a pill of 128 x 64
+    const QPointF nearest(std::clamp(end.x(), middle.x() - 32, middle.x() + 32), middle.y());
+    EXPECT_NEAR(QLineF(nearest, end).length(), 32, 1e-6) << degrees;
+  }
 }
 
 TEST(CanvasLayout, dangling_links_are_not_drawn_and_parallel_ones_do_not_hide_each_other) {
