@@ -96,6 +96,7 @@ void MainWindow::show_drawing_of_run() {
     if (!files_.open_as_new(experiment)) return;
     problem_said_ = false;  // another document hides what was said of the one before
     run_updated();
+    show_live_state();
   };
   if (document_.file().isEmpty() && !document_.dirty() && !document_.has_devices()) return open();
   offers_->show_text(Banner::Kind::information, tr("This run trained another drawing than the one on the canvas"), tr("Its charts, log and result are below."));
@@ -117,6 +118,8 @@ void MainWindow::show_live_state() {
   if (drawing_wanted_ && history.ranks() > 0) show_drawing_of_run();
   if (!overlay_ && history.ranks() > 0) overlay_.emplace(recorded_topology(history));
   const session::Status* status = run->status() ? &*run->status() : nullptr;
+  const bool over = run->complete() && !run->live();
+  if (overlay_ && drawing_fits_ && over) canvas_->set_overlay(overlay_->failures(history));
   if (overlay_ && status && drawing_fits_ && run->live()) canvas_->set_overlay(overlay_->overlay(history, status, status->state == session::RunState::running));
   QStringList truths;
   for (const Run* shown : runs_.shown())
@@ -124,7 +127,7 @@ void MainWindow::show_live_state() {
       if (!truths.contains(truth)) truths << truth;
   charts_->set_badges(truths);
   runs_panel_->set_live(run->live() ? QStringList{run->directory()} : QStringList());
-  if (run->complete() && !run->live()) live_.stop();
+  if (over) live_.stop();
 }
 
 }  // namespace trainyard::ui

@@ -158,6 +158,11 @@ TEST_F(MainWindowTest, a_failed_run_leads_to_the_log_of_the_rank_that_failed) {
   ASSERT_TRUE(QTest::qWaitFor([&] { return window_->errors().text().contains("see its log"); }));
   ASSERT_TRUE(QTest::qWaitFor([&] { return window_->document().has_devices(); })) << "the run brings its drawing";
   EXPECT_FALSE(window_->errors().isHidden()) << "which hides nothing that was said of the run";
+  const auto marked = [&] {
+    const auto& overlay = window_->canvas().topology_scene().overlay();
+    return overlay && overlay->devices.contains("cpu1") && overlay->devices.at("cpu1").failed;
+  };
+  EXPECT_TRUE(QTest::qWaitFor(marked)) << "the device that failed is marked on the drawing";
   auto* show = window_->errors().findChild<QPushButton*>();
   ASSERT_EQ(show->text(), "Show log");
   show->click();

@@ -73,11 +73,11 @@ QList<FlowLayout::Row> FlowLayout::rows_in(int width) const {
   return rows;
 }
 
+// Rows are rather pressed a little than cut, or left far too high.
 void FlowLayout::fill_page(QList<Row>& rows) const {
   if (page_ <= 0 || rows.isEmpty()) return;
-  const int needed = std::ranges::max(rows, {}, &Row::height).height;
-  const int count = std::clamp((page_ + spacing()) / (needed + spacing()), 1, static_cast<int>(rows.size()));
-  const int least = count == 1 ? needed * 6 / 10 : needed;  // one row is rather pressed than cut
+  const int wanted = std::ranges::max(rows, {}, &Row::height).height, least = wanted * 6 / 10, enough = wanted * 3 / 4;
+  const int count = std::clamp((page_ + spacing()) / (enough + spacing()), 1, static_cast<int>(rows.size()));
   for (Row& row : rows) row.height = std::max(least, (page_ + spacing()) / count - spacing());
 }
 

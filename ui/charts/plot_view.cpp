@@ -4,6 +4,7 @@
 #include <QEvent>
 #include <QLabel>
 #include <QVBoxLayout>
+#include <algorithm>
 #include <cmath>
 
 #include "ui/charts/plot_legend.h"
@@ -174,9 +175,10 @@ void PlotView::refresh() {
 
 QWidget* PlotView::drag_handle() { return heading_; }
 
+// With room for a legend of two rows before there is one: a chart does not jump when a run begins.
 QSize PlotView::sizeHint() const {
   const int line = fontMetrics().height();
-  return {line * 22, line * 13 + (legend_->isHidden() ? 0 : legend_->sizeHint().height())};
+  return {line * 22, line * 13 + std::max(line * 3, legend_->sizeHint().height())};
 }
 
 void PlotView::restyle() {
