@@ -105,7 +105,7 @@ TEST(ControlCodec, a_list_longer_than_any_run_has_ranks_is_refused_both_ways) {
 TEST(ControlCodec, values_outside_their_enumeration_are_refused) {
   EXPECT_EQ(refusal_of_body<Ask>(raw(std::uint64_t{1}) + '\5' + raw(1.0)), "");
   EXPECT_THAT(refusal_of_body<Ask>(raw(std::uint64_t{1}) + '\6' + raw(1.0)), HasSubstr("enumeration"));
-  EXPECT_THAT(refusal_of_body<Status>(raw(std::uint64_t{1}) + '\10' + std::string(100, '\0')), HasSubstr("enumeration"));
+  EXPECT_THAT(refusal_of_body<Status>(raw(std::uint64_t{1}) + '\11' + std::string(100, '\0')), HasSubstr("enumeration"));
   EXPECT_THAT(refusal_of_body<Abort>('\6' + std::string(32, '\0')), HasSubstr("enumeration"));
   EXPECT_THAT(refusal_of_body<Horizon>(raw(std::int64_t{1}) + '\2'), HasSubstr("truth value"));
   Events events{0, 0, conformance::sample_events(2)};
