@@ -2,7 +2,7 @@
 // trainyard: the workbench.
 #include <QApplication>
 #include <QCommandLineParser>
-#include <QTextStream>
+#include <QEventLoop>
 #include <QTimer>
 #include <algorithm>
 #include <cstdio>
@@ -28,15 +28,6 @@ QString text(const std::filesystem::path& path) { return QString::fromStdString(
 
 ui::Services services() {
   return {zmq::connect, text(app::program_directory() / "trainyard-cli"), text(session::default_runs_directory()), text(app::examples_directory())};
-}
-
-// The window as it looks once everything is drawn, as a picture; for the README and for tests.
-void take_picture(ui::MainWindow& window, const QString& file, int wait) {
-  QTimer::singleShot(wait, &window, [&window, file] {
-    const bool saved = window.grab().save(file);
-    if (!saved) QTextStream(stderr) << "error: " << file << " cannot be written\n";
-    QCoreApplication::exit(saved ? 0 : 3);
-  });
 }
 
 void name_program() {
@@ -111,6 +102,17 @@ int carry_out(ui::MainWindow& window, const app::WorkbenchOptions& options) {
   return 0;
 }
 
+// The window as it looks once everything is drawn, as a picture; for the README and for tests.
+int take_picture(ui::MainWindow& window, const app::WorkbenchOptions& options) {
+  QEventLoop meanwhile;
+  QTimer::singleShot(options.wait_milliseconds, &meanwhile, SLOT(quit()));
+  meanwhile.exec();
+  const ui::Run* run = window.runs().current();
+  if (!options.run_directory.isEmpty() && (!run || run->history().ranks() == 0)) return refuse(window.errors().text().toStdString(), 2);
+  if (!window.grab().save(options.screenshot)) return refuse(options.screenshot.toStdString() + " cannot be written", 3);
+  return 0;
+}
+
 // A window stays open whatever went wrong, and says it; a program that only takes a picture ends with it.
 int work(const app::WorkbenchOptions& options) {
   ui::Setup setup;
@@ -119,9 +121,8 @@ int work(const app::WorkbenchOptions& options) {
   ui::MainWindow window(setup);
   window.show();
   const int failed = carry_out(window, options);
-  if (options.screenshot.isEmpty()) window.offer_what_was_left();
-  else if (failed != 0) return failed;
-  else take_picture(window, options.screenshot, options.wait_milliseconds);
+  if (!options.screenshot.isEmpty()) return failed != 0 ? failed : take_picture(window, options);
+  window.offer_what_was_left();
   return QApplication::exec();
 }
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Counts what operator new is asked for in this thread. Replaces operator new, so one file of a program includes it; not inlined, or
-// GCC pairs the free inside one with the new outside the other.
+// GCC pairs the free inside one with the new outside the other. Nothing is counted under a sanitizer, which has an operator new of its own.
 #pragma once
 
 #include <cstdlib>
 #include <new>
 
 #include "tests/conformance/allocations.h"
+
+#ifndef TRAINYARD_SANITIZED
 
 __attribute__((noinline)) void* operator new(std::size_t bytes) {
   ++trainyard::conformance::allocations;
@@ -15,3 +17,5 @@ __attribute__((noinline)) void* operator new(std::size_t bytes) {
 }
 __attribute__((noinline)) void operator delete(void* memory) noexcept { std::free(memory); }
 __attribute__((noinline)) void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+#endif

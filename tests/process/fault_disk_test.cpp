@@ -86,7 +86,7 @@ TEST(Disk, a_result_that_cannot_be_written_is_no_success) {
   obey_permissions();
   const Home home;
   const fs::path out = home / "run";
-  RunProgram run(home, into(short_run(kFour, 100), out));
+  RunProgram run(home, into(short_run(kFour, 500), out));
   ASSERT_TRUE(wait_until(30, [&] { return fs::exists(out / "logs"); }));
   fs::create_directories(out / "result.json");  // nothing can take the place of a directory
   const Ran ran = run.wait();

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <QObject>
-#include <compare>
 #include <set>
 #include <string>
+#include <tuple>
 
 #include "core/topology/topology.h"
 
@@ -14,7 +14,8 @@ namespace trainyard::ui {
 // A link by its ends, as the document has them.
 struct LinkName {
   std::string from, to;
-  auto operator<=>(const LinkName&) const = default;
+  bool operator==(const LinkName&) const = default;
+  bool operator<(const LinkName& other) const { return std::tie(from, to) < std::tie(other.from, other.to); }
 };
 
 struct Picked {
