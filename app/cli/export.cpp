@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // export: the numbers of a run as CSV, or its ops as a trace for Perfetto. Writes beside the file first, so that a failure
 // leaves what was there.
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <fstream>
@@ -51,25 +53,36 @@ base::Result<void> write(const ExportArguments& arguments, const History& histor
   return written;
 }
 
+base::Result<void> write_into(const fs::path& file, const ExportArguments& arguments, const History& history) {
+  std::ofstream out(file, std::ios::binary | std::ios::trunc);
+  if (!out) return base::fail(base::system_problem(arguments.out, "cannot be written", errno));
+  const auto written = write(arguments, history, out);
+  out.close();
+  if (!written || out) return written;
+  return base::fail({base::ProblemCode::failed, arguments.out, "cannot be written to the end", "", "Free space on that disk, or write elsewhere"});
+}
+
+// A device or a pipe: nothing may take its place.
+bool is_special(const fs::path& file) {
+  std::error_code ignored;
+  const fs::file_status status = fs::status(file, ignored);
+  return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
+}
+
+// Whole or not at all, behind whatever link leads there.
 base::Result<void> write_file(const ExportArguments& arguments, const History& history) {
-  const fs::path partial = arguments.out + ".partial";
+  if (is_special(arguments.out)) return write_into(arguments.out, arguments, history);
   std::error_code error;
-  {
-    std::ofstream out(partial, std::ios::binary | std::ios::trunc);
-    if (!out) return base::fail(base::system_problem(arguments.out, "cannot be written", errno));
-    const auto written = write(arguments, history, out);
-    out.close();
-    if (!written || !out) {
-      fs::remove(partial, error);
-      return written ? base::fail({base::ProblemCode::failed, arguments.out, "cannot be written to the end", "", "Free space on that disk, or write elsewhere"})
-                     : written;
-    }
+  fs::path file = fs::weakly_canonical(arguments.out, error);
+  if (error) file = arguments.out;
+  const fs::path partial = file.string() + ".partial-" + std::to_string(::getpid());
+  auto written = write_into(partial, arguments, history);
+  if (written) {
+    fs::rename(partial, file, error);
+    if (error) written = base::fail(base::system_problem(arguments.out, "cannot be written", error.value()));
   }
-  fs::rename(partial, arguments.out, error);
-  if (!error) return {};
-  const base::Problem problem = base::system_problem(arguments.out, "cannot be written", error.value());
-  fs::remove(partial, error);
-  return base::fail(problem);
+  if (!written) fs::remove(partial, error);
+  return written;
 }
 
 int run(const ExportArguments& arguments) {
@@ -77,7 +90,7 @@ int run(const ExportArguments& arguments) {
   if (!history) return complain({history.error()}, arguments.json);
   if (const auto written = write_file(arguments, *history); !written) return complain({written.error()}, arguments.json);
   std::error_code error;
-  const auto bytes = fs::file_size(arguments.out, error);
+  const auto bytes = fs::file_size(arguments.out, error);  // a device has none
   base::Json result{{"type", "result"}, {"status", "completed"}, {"format", arguments.format}, {"file", arguments.out}, {"bytes", error ? 0 : bytes}};
   if (!history->damage().empty()) result["damage"] = history->damage();
   if (arguments.json) print_json(result);

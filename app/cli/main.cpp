@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <iostream>
 
 #include "app/cli/verbs.h"
 
@@ -50,7 +51,8 @@ int main(int argc, char** argv) {
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return program.exit(error) == 0 ? 0 : 2;
+    exit_code = program.exit(error) == 0 ? 0 : 2;
+    std::cout.flush();
   }
   if (!output_arrived()) return cli::complain({{base::ProblemCode::failed, "standard output", "could not be written", "", "Is the disk full?"}}, false);
   return exit_code;

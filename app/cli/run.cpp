@@ -36,7 +36,8 @@ void catch_signals() {
   for (const int signal : {SIGPIPE, SIGXFSZ}) ::signal(signal, SIG_IGN);
 }
 
-constexpr std::int64_t kSimulatedSteps = 20;
+constexpr std::int64_t kSimulatedSteps = 3;  // the first fills the pipeline
+constexpr int kMostSimulatedRanks = 64;      // who asked for a run shall not wait for a simulation
 
 // One line on standard error that follows the run; where that is no terminal, a line every few seconds.
 class ProgressLine {
@@ -133,6 +134,7 @@ base::Result<session::CoordinatorResult> coordinate(const RunArguments& argument
   session::CoordinatorParts parts;
   parts.given = given;
   parts.simulated_step_seconds = [resolved]() -> std::optional<double> {
+    if (resolved.world() > kMostSimulatedRanks) return std::nullopt;
     const auto outcome = simulate(resolved, kSimulatedSteps);
     return outcome ? std::optional(outcome->median_step_seconds) : std::nullopt;
   };

@@ -130,8 +130,22 @@ TEST_F(CliRecording, export_keeps_the_old_file_and_leaves_none_beside_it_when_it
   EXPECT_NE(ran.exit_code, 0);
   EXPECT_THAT(ran.err, HasSubstr("taken"));
   EXPECT_TRUE(fs::is_directory(directory / "inside"));
-  EXPECT_FALSE(fs::exists(directory.string() + ".partial"));
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory.parent_path()))
+    EXPECT_EQ(entry.path().string().find(".partial"), std::string::npos) << entry.path();
   EXPECT_NE(cli({"export", run_, "--format", "csv", "--out", "/proc/nowhere/run.csv"}).exit_code, 0);
+}
+
+TEST_F(CliRecording, export_writes_behind_a_link_and_into_a_pipe_and_puts_nothing_in_their_place) {
+  const fs::path link = *scratch_ / "link.csv", file = *scratch_ / "behind.csv", pipe = *scratch_ / "pipe";
+  scratch_->write("behind.csv", "old");
+  fs::create_symlink(file, link);
+  ASSERT_EQ(cli({"export", run_, "--format", "csv", "--out", link}).exit_code, 0);
+  EXPECT_TRUE(fs::is_symlink(link));
+  EXPECT_TRUE(read(file).starts_with("metric,rank"));
+  const Ran ran = shell("mkfifo " + pipe.string() + " && cat " + pipe.string() + " & sleep 0.1; \"$CLI\" export " + run_ + " --format csv --out " +
+                        pipe.string() + "; wait");
+  EXPECT_TRUE(fs::is_fifo(pipe));
+  EXPECT_EQ(ran.out, read(file));
 }
 
 TEST_F(CliRecording, export_knows_only_formats_that_are_there) { EXPECT_EQ(cli({"export", run_, "--format", "tensorboard", "--out", "x"}).exit_code, 2); }

@@ -160,7 +160,7 @@ TEST(Disk, a_directory_for_sockets_that_is_too_deep_is_told) {
 }
 
 TEST(Disk, standard_output_that_is_full_is_a_failure) {
-  for (const std::string verb : {"list strategies", "list strategies --json", "doctor"}) {
+  for (const std::string verb : {"list strategies", "list strategies --json", "doctor", "--help", "--version"}) {
     const Ran ran = shell("exec \"$CLI\" " + verb + " >/dev/full");
     EXPECT_EQ(ran.exit_code, 3) << verb;
     EXPECT_THAT(ran.err, HasSubstr("standard output: could not be written")) << verb;

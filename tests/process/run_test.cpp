@@ -152,7 +152,7 @@ TEST(Run, the_result_says_which_devices_were_emulated) {
 
 TEST(Run, the_simulated_step_stands_beside_the_measured_one) {
   const Home home;
-  const Json result = completed(short_run(kFour, 5)), simulated = cli({"simulate", kFour, "--json"}).result();
+  const Json result = completed(short_run(kFour, 5)), simulated = cli({"simulate", kFour, "--steps", "3", "--json"}).result();
   EXPECT_EQ(result["simulated_step_seconds"], simulated["step_seconds"]);
   EXPECT_THAT(cli({"run", kFour, "--steps", "2"}).out, HasSubstr("simulated from the drawn speeds: "));
 }

@@ -177,10 +177,6 @@ TEST_F(MainWindowTest, a_program_that_is_missing_is_said_so) {
   EXPECT_TRUE(window_->errors().text().contains("trainyard-cli")) << window_->errors().text().toStdString();
 }
 
-// Charts that are seen whole.
-
-// The text of a label that is wider than the label.
-
 TEST_F(MainWindowTest, selecting_on_the_canvas_shows_it_in_the_inspector) {
   ASSERT_TRUE(window_->open(example("four_devices_mirrored_digits.json")));
   window_->selection().set({{"cpu2"}, {}});

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <QObject>
+#include <compare>
 #include <set>
 #include <string>
-#include <tuple>
 
 #include "core/topology/topology.h"
 
@@ -14,8 +14,7 @@ namespace trainyard::ui {
 // A link by its ends, as the document has them.
 struct LinkName {
   std::string from, to;
-  bool operator==(const LinkName&) const = default;
-  bool operator<(const LinkName& other) const { return std::tie(from, to) < std::tie(other.from, other.to); }
+  auto operator<=>(const LinkName&) const = default;  // NOLINT(modernize-use-nullptr): there is none, clang-tidy 14 thinks so
 };
 
 struct Picked {

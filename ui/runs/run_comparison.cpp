@@ -48,7 +48,7 @@ std::vector<Figure> figures_of_a_run() {
   return {{tr("held-out accuracy"), "held_out_accuracy", "%", tr("Of the samples that are not trained on, at the last measurement.")},
           {tr("train loss"), "train_loss", "", tr("Of the last step, over the samples of all ranks.")},
           {tr("steps"), "steps", "", tr("That every rank has finished.")},
-          {tr("wall time"), "wall_seconds", "s", tr("From the begin of the first step to the end of the last, with pauses and held-out passes.")},
+          {tr("wall time"), "wall_seconds", "s", tr("From Run pressed to the end: starting the processes, pauses and held-out passes included.")},
           {tr("samples/s"), "samples_per_second", "",
            tr("Sum over ranks of: its samples / the sum of its step times.\nStep times include waiting for other ranks, and slow steps count in full; held-out "
               "passes and pauses do not. So it is less than samples a step / median step where some steps are slow.")},
