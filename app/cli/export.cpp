@@ -56,7 +56,7 @@ base::Result<void> write(const ExportArguments& arguments, const History& histor
 base::Result<void> write_into(const fs::path& file, const ExportArguments& arguments, const History& history) {
   std::ofstream out(file, std::ios::binary | std::ios::trunc);
   if (!out) return base::fail(base::system_problem(arguments.out, "cannot be written", errno));
-  const auto written = write(arguments, history, out);
+  auto written = write(arguments, history, out);
   out.close();
   if (!written || out) return written;
   return base::fail({base::ProblemCode::failed, arguments.out, "cannot be written to the end", "", "Free space on that disk, or write elsewhere"});
