@@ -60,7 +60,8 @@ void MainWindow::run_updated() {
   if (problem->code == base::ProblemCode::cancelled)
     return errors_->show_text(Banner::Kind::information, tr("The run was stopped"), tr("What it recorded until then is kept."));
   errors_->show_problem(tr("The run failed"), *problem);
-  offer_log(rank_in(QString::fromStdString(problem->where)));
+  const std::set<int> ranks = ranks_in(QString::fromStdString(problem->where));
+  offer_log(ranks.size() == 1 ? std::optional(*ranks.begin()) : std::nullopt);
 }
 
 void MainWindow::run_in_trouble(const QString& text) {

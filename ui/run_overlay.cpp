@@ -2,10 +2,10 @@
 #include "ui/run_overlay.h"
 
 #include <QCoreApplication>
-#include <QRegularExpression>
 #include <algorithm>
 #include <set>
 
+#include "ui/panels/log_model.h"
 #include "ui/panels/truths.h"
 
 namespace trainyard::ui {
@@ -49,18 +49,10 @@ double utilisation_of(const telemetry::History& history, int rank) {
 
 QString text(const char* source) { return QCoreApplication::translate("overlay", source); }
 
-// The ranks that a problem is about, by its place: "rank 2 (cpu2 on alpha)"; several where they did not start.
-std::set<int> ranks_in(const std::optional<base::Problem>& problem) {
-  static const QRegularExpression form("\\brank (\\d+)");
-  std::set<int> ranks;
-  auto found = form.globalMatch(problem ? QString::fromStdString(problem->where) : QString());
-  while (found.hasNext()) ranks.insert(found.next().captured(1).toInt());
-  return ranks;
-}
-
-// The coordinator tells it sooner than the recording, if it still answers.
+// Several where they did not start. The coordinator tells it sooner than the recording, if it still answers.
 std::set<int> failed_ranks(const telemetry::History& history, const session::Status* status) {
-  return ranks_in(status && status->problem ? status->problem : problem_of(history));
+  const auto problem = status && status->problem ? status->problem : problem_of(history);
+  return problem ? ranks_in(QString::fromStdString(problem->where)) : std::set<int>();
 }
 
 // Those that were told to stop are lost too, but are not what failed.

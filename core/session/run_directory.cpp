@@ -2,6 +2,7 @@
 #include "core/session/run_directory.h"
 
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <array>
@@ -15,8 +16,8 @@
 namespace trainyard::session {
 namespace {
 
-constexpr std::size_t kLongestSocketPath = 107;  // sockaddr_un holds 108 bytes, the last one a zero
-constexpr std::size_t kLongestSocketName = 16;   // "/control", "/rank-4095"
+constexpr std::size_t kLongestSocketPath = sizeof(sockaddr_un::sun_path) - 1;  // the last one is a zero
+constexpr std::size_t kLongestSocketName = 16;                                 // "/control", "/rank-4095"
 
 namespace fs = std::filesystem;
 using base::ProblemCode;
@@ -104,7 +105,8 @@ base::Result<fs::path> make_socket_directory() {
   std::string name = (base_directory / ("run-" + std::to_string(::getpid()) + "-XXXXXX")).string();
   if (name.size() + kLongestSocketName > kLongestSocketPath)
     return base::fail({ProblemCode::bad_input, base_directory.string(), "its path is " + std::to_string(base_directory.string().size()) + " bytes long",
-                       "sockets below it have paths of up to 107 bytes", "Set XDG_RUNTIME_DIR to a directory with a shorter path."});
+                       "sockets below it have paths of up to " + std::to_string(kLongestSocketPath) + " bytes",
+                       "Set XDG_RUNTIME_DIR to a directory with a shorter path."});
   if (::mkdtemp(name.data()) == nullptr) return base::fail(base::system_problem(base_directory.string(), "cannot make a directory for sockets", errno));
   return fs::path(name);
 }

@@ -17,12 +17,12 @@ namespace trainyard::session {
 
 std::filesystem::path default_runs_directory();  // $XDG_DATA_HOME/trainyard/runs, else ~/.local/share/trainyard/runs
 
-// $XDG_RUNTIME_DIR/trainyard/run-PID-ID, else below /tmp/trainyard-UID: mode 0700, for sockets; short, since a socket's path
-// must stay under 108 bytes. Sweeps away those of dead processes. The caller removes it at the end.
+// $XDG_RUNTIME_DIR/trainyard/run-PID-ID, else below /tmp/trainyard-UID: mode 0700, for sockets; refused where their paths would
+// be too long for one (108 bytes). Sweeps away those of dead processes. The caller removes it at the end.
 base::Result<std::filesystem::path> make_socket_directory();
 
 // `directory`, or a new one named after time and experiment under the default; with logs/ in it. A directory that holds
-// a recording already is refused.
+// a run or other files already is refused.
 base::Result<std::filesystem::path> make_run_directory(const std::filesystem::path& directory, const std::string& experiment_name);
 
 }  // namespace trainyard::session

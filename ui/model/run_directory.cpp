@@ -5,6 +5,7 @@
 #include <QDir>
 #include <QRegularExpression>
 #include <algorithm>
+#include <fstream>
 
 #include "core/base/file.h"
 #include "core/telemetry/recording.h"
@@ -15,6 +16,7 @@ namespace {
 
 constexpr auto kTimeInName = "yyyy-MM-dd_HH-mm-ss";
 constexpr std::size_t kMaximumText = 16u << 20;
+constexpr std::streamoff kMostPrinted = 64 << 10;  // bytes
 
 QString text_at(const base::Json& json, const char* key) {
   if (!json.is_object()) return {};
@@ -73,6 +75,20 @@ void fill_from_recording(RunEntry& entry) {
   entry.ranks = static_cast<int>(number_at(glance->header, "ranks").value_or(0));
   entry.accuracy = number_at(entry.result, "held_out_accuracy");
   if (const QString status = text_at(entry.result, "status"); !status.isEmpty()) entry.state = status;
+}
+
+// However long the file is: a person waits for it.
+std::optional<std::string> end_of(const std::filesystem::path& file) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(file, ignored)) return {};  // a pipe without a writer must not hold us
+  std::ifstream in(file, std::ios::binary | std::ios::ate);
+  if (!in) return {};
+  const std::streamoff size = in.tellg(), begin = std::max<std::streamoff>(0, size - kMostPrinted);
+  std::string text(static_cast<std::size_t>(size - begin), '\0');
+  in.seekg(begin);
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  return text;
 }
 
 }  // namespace
@@ -135,7 +151,7 @@ experiment::Experiment given_experiment(const QString& directory, const experime
 }
 
 std::optional<std::string> printed_tail(const std::filesystem::path& directory, int rank, int lines) {
-  const auto text = base::read_file(rank < 0 ? directory / kConsoleFile : directory / "logs" / ("rank-" + std::to_string(rank) + ".log"), kMaximumText);
+  const auto text = end_of(rank < 0 ? directory / kConsoleFile : directory / "logs" / ("rank-" + std::to_string(rank) + ".log"));
   if (!text) return {};
   std::string_view rest(*text);
   while (rest.ends_with('\n')) rest.remove_suffix(1);

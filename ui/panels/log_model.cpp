@@ -10,12 +10,11 @@ namespace trainyard::ui {
 
 QString who(int rank) { return rank < 0 ? LogModel::tr("coordinator") : LogModel::tr("rank %1").arg(rank); }
 
-std::optional<int> rank_in(const QString& where) {
+std::set<int> ranks_in(const QString& where) {
   static const QRegularExpression named(QStringLiteral(R"(\brank (\d+))"));
-  auto matches = named.globalMatch(where);
-  if (!matches.hasNext()) return {};
-  const int rank = matches.next().captured(1).toInt();
-  return matches.hasNext() ? std::nullopt : std::optional(rank);
+  std::set<int> ranks;
+  for (auto found = named.globalMatch(where); found.hasNext();) ranks.insert(found.next().captured(1).toInt());
+  return ranks;
 }
 
 void LogModel::set_run(Run* run) {

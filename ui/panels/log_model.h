@@ -4,7 +4,7 @@
 
 #include <QAbstractTableModel>
 #include <QPointer>
-#include <optional>
+#include <set>
 
 #include "ui/model/run.h"
 
@@ -30,7 +30,7 @@ class LogModel : public QAbstractTableModel {
   int rows_ = 0;  // that views know of
 };
 
-QString who(int rank);                             // "rank 2"; "coordinator" below 0
-std::optional<int> rank_in(const QString& where);  // 2 of "rank 2 (cpu2 on host0)"; nothing where no rank, or several, are named
+QString who(int rank);                         // "rank 2"; "coordinator" below 0
+std::set<int> ranks_in(const QString& where);  // that the place of a problem names: 2 of "rank 2 (cpu2 on host0)"
 
 }  // namespace trainyard::ui

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "core/experiment/placement.h"
 #include "tests/core/experiment/samples.h"
 
 namespace trainyard::experiment {
@@ -51,18 +50,6 @@ RC_GTEST_PROP(Resolve, the_steps_of_an_epoch_hold_every_sample_once, ()) {
   RC_ASSERT(r.tail_samples < r.global_batch);
   RC_ASSERT(r.steps_per_epoch == r.full_steps_per_epoch + (r.tail_samples > 0 ? 1 : 0));
   RC_ASSERT(r.full_steps_per_epoch >= 1);
-}
-
-TEST(Placement, ranks_that_share_cores_are_counted_by_the_cores_they_want) {
-  topology::Topology topology = small(1, 4).topology;
-  EXPECT_EQ(shared_cores(topology, 4), std::nullopt);
-  EXPECT_EQ(shared_cores(topology, 2), "4 ranks share 2 cores: times include waiting for each other");
-  topology.hosts[0].devices[0].cores = 5;
-  EXPECT_EQ(shared_cores(topology, 7), "4 ranks share 7 cores: times include waiting for each other");
-  topology.hosts[0].devices[0].role = topology::Role::idle;
-  EXPECT_EQ(shared_cores(topology, 3), std::nullopt);
-  topology.hosts[0].devices[1].role = topology.hosts[0].devices[2].role = topology::Role::idle;
-  EXPECT_EQ(shared_cores(topology, 0), std::nullopt) << "one rank shares with nobody";
 }
 
 TEST(Resolve, counts_batches_and_steps) {

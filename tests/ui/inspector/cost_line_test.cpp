@@ -30,14 +30,18 @@ TEST_F(InspectorTest, undo_and_redo_take_what_is_said_with_them) {
 
 TEST_F(InspectorTest, a_verdict_is_never_shown_beside_the_cost_of_another_experiment) {
   CostLine& cost = inspector_.cost();
-  ASSERT_TRUE(QTest::qWaitFor([&] { return cost.verdict_text().startsWith("As drawn: "); }));
-  QString verdict;
-  document_.set_value("model.layers[0].units", 256);
-  ASSERT_TRUE(QTest::qWaitFor([&] {
-    if (cost.cost_text().contains("203,530 parameters") && verdict.isEmpty()) verdict = cost.verdict_text();
-    return !verdict.isEmpty();
-  }));
-  EXPECT_TRUE(verdict == "Simulating ..." || verdict.startsWith("As drawn: ")) << verdict.toStdString();
+  const auto judged = [&] { return cost.verdict_text().startsWith("As drawn: "); };
+  ASSERT_TRUE(QTest::qWaitFor(judged));
+  const QString old = cost.verdict_text();
+  document_.edit("slow", [](experiment::Experiment& e) {  // so that the verdict must be another
+    e.model.layers[0].units = 256;
+    for (topology::Host& host : e.topology.hosts) host.bus_bandwidth_bits_per_second = 1e6;
+    for (topology::Link& link : e.topology.links) link.bandwidth_bits_per_second = 1e6;
+  });
+  ASSERT_TRUE(QTest::qWaitFor([&] { return cost.cost_text().contains("203,530 parameters"); }));
+  EXPECT_NE(cost.verdict_text(), old);
+  ASSERT_TRUE(QTest::qWaitFor(judged));
+  EXPECT_NE(cost.verdict_text(), old);
   QSignalSpy settled(&cost, &CostLine::settled);
   document_.edit("move", [](experiment::Experiment& e) { e.topology.hosts[0].x += 80; });
   EXPECT_FALSE(settled.wait(600)) << "a drag costs nothing";

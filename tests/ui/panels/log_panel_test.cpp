@@ -87,11 +87,11 @@ TEST_F(LogPanelTest, a_rank_that_said_nothing_is_told_to_have_said_nothing) {
   EXPECT_TRUE(panel_.note().startsWith("No line passes the filter."));
 }
 
-TEST(RankIn, is_the_only_one_that_is_named) {
-  EXPECT_EQ(rank_in("rank 2 (cpu2 on host0)"), 2);
-  EXPECT_EQ(rank_in("rank 13"), 13);
-  EXPECT_EQ(rank_in("final weights"), std::nullopt);
-  EXPECT_EQ(rank_in("rank 0 (cpu0 on host0), rank 1 (cpu1 on host0)"), std::nullopt);
+TEST(RanksIn, are_those_that_the_place_of_a_problem_names) {
+  EXPECT_EQ(ranks_in("rank 2 (cpu2 on host0)"), std::set{2});
+  EXPECT_EQ(ranks_in("rank 13"), std::set{13});
+  EXPECT_EQ(ranks_in("final weights"), std::set<int>{});
+  EXPECT_EQ(ranks_in("rank 0 (cpu0 on host0), rank 1 (cpu1 on host0)"), (std::set{0, 1}));
 }
 
 TEST_F(LogPanelTest, a_run_that_goes_leaves_nothing_behind) {
