@@ -40,7 +40,6 @@ std::string time_and_name(const std::string& experiment_name) {
   std::tm local{};
   ::localtime_r(&now, &local);
   std::strftime(text.data(), text.size(), "%Y-%m-%d_%H-%M-%S", &local);
-  std::string name = text.data();
   std::string slug;
   for (const char c : experiment_name.substr(0, 60)) {
     const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0;
@@ -48,19 +47,7 @@ std::string time_and_name(const std::string& experiment_name) {
     else if (!slug.empty() && slug.back() != '-') slug += '-';
   }
   while (!slug.empty() && slug.back() == '-') slug.pop_back();
-  return slug.empty() ? name : name + "_" + slug;
-}
-
-base::Result<fs::path> fresh_directory(const std::string& experiment_name) {
-  const fs::path runs = default_runs_directory();
-  if (const auto made = make_directories(runs); !made) return base::fail(made.error());
-  const std::string name = time_and_name(experiment_name);
-  for (int copy = 1; copy < 1000; ++copy) {
-    const fs::path path = runs / (copy == 1 ? name : name + "-" + std::to_string(copy));
-    if (::mkdir(path.c_str(), 0755) == 0) return path;
-    if (errno != EEXIST) return base::fail(base::system_problem(path.string(), "cannot make a directory for the run", errno));
-  }
-  return base::fail({ProblemCode::failed, runs.string(), "has no free name for a run", "", "Remove old runs."});
+  return std::string(text.data()) + "_" + (slug.empty() ? "untitled" : slug);
 }
 
 // Removes what killed coordinators left: their process number is in the name.
@@ -111,8 +98,20 @@ base::Result<fs::path> make_socket_directory() {
   return fs::path(name);
 }
 
+base::Result<fs::path> make_new_run_directory(const fs::path& runs, const std::string& experiment_name) {
+  if (const auto made = make_directories(runs); !made) return base::fail(made.error());
+  const std::string name = time_and_name(experiment_name);
+  for (int copy = 1; copy < 1000; ++copy) {
+    const fs::path path = runs / (copy == 1 ? name : name + "-" + std::to_string(copy));
+    if (::mkdir(path.c_str(), 0755) == 0) return path;
+    if (errno != EEXIST) return base::fail(base::system_problem(path.string(), "cannot make a directory for the run", errno));
+  }
+  return base::fail({ProblemCode::failed, runs.string(), "has no free name for a run", "", "Remove old runs."});
+}
+
 base::Result<fs::path> make_run_directory(const fs::path& directory, const std::string& experiment_name) {
-  auto path = directory.empty() ? fresh_directory(experiment_name) : make_directories(directory).map([&] { return directory; });
+  auto path =
+      directory.empty() ? make_new_run_directory(default_runs_directory(), experiment_name) : make_directories(directory).map([&] { return directory; });
   if (!path) return path;
   if (const std::string in_use = use_of(*path); !in_use.empty())
     return base::fail({ProblemCode::bad_input, path->string(), in_use, "a new or empty directory", "Choose another --out."});

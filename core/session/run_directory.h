@@ -25,4 +25,7 @@ base::Result<std::filesystem::path> make_socket_directory();
 // a run or other files already is refused.
 base::Result<std::filesystem::path> make_run_directory(const std::filesystem::path& directory, const std::string& experiment_name);
 
+// Makes a new directory below `runs`: "2026-11-21_14-03-12_four-devices", "2026-11-21_14-03-12_untitled" where there is no name.
+base::Result<std::filesystem::path> make_new_run_directory(const std::filesystem::path& runs, const std::string& experiment_name);
+
 }  // namespace trainyard::session

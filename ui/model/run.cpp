@@ -8,6 +8,7 @@
 
 #include "core/base/fields.h"
 #include "core/experiment/document.h"
+#include "core/session/run_directory.h"
 #include "ui/model/run_directory.h"
 #include "ui/model/run_io.h"
 
@@ -60,21 +61,22 @@ Run::~Run() { state_->io.reset(); }
 std::unique_ptr<Run> Run::open(const Services& services, const QString& directory) { return std::unique_ptr<Run>(new Run(services, directory, -1)); }
 
 base::Result<std::unique_ptr<Run>> Run::start(const Services& services, const experiment::Experiment& experiment, const QString& data_directory) {
-  const auto directory = make_run_directory(services.runs_directory, QString::fromStdString(experiment.name));
-  if (!directory) return base::fail(directory.error());
-  const QString document = QDir(*directory).filePath(kExperimentFile);
+  const auto made = session::make_new_run_directory(services.runs_directory.toStdString(), experiment.name);
+  if (!made) return base::fail(made.error());
+  const QString directory = QString::fromStdString(made->string());
+  const QString document = QDir(directory).filePath(kExperimentFile);
   if (const auto saved = experiment::save(experiment, document.toStdString()); !saved) return base::fail(saved.error());
   QProcess process;
   process.setProgram(services.command_line_program);
-  process.setArguments({"run", document, "--out", *directory, "--data-directory", data_directory});
-  process.setStandardOutputFile(QDir(*directory).filePath(kConsoleFile), QIODevice::Append);
-  process.setStandardErrorFile(QDir(*directory).filePath(kConsoleFile), QIODevice::Append);
+  process.setArguments({"run", document, "--out", directory, "--data-directory", data_directory});
+  process.setStandardOutputFile(QDir(directory).filePath(kConsoleFile), QIODevice::Append);
+  process.setStandardErrorFile(QDir(directory).filePath(kConsoleFile), QIODevice::Append);
   process.setStandardInputFile(QProcess::nullDevice());
   qint64 id = -1;
   if (!process.startDetached(&id))  // in a session of its own: it outlives the workbench
     return base::fail({base::ProblemCode::unavailable, services.command_line_program.toStdString(), "cannot be started: " + process.errorString().toStdString(),
                        "", "Check that it is installed beside the workbench"});
-  return std::unique_ptr<Run>(new Run(services, *directory, id));
+  return std::unique_ptr<Run>(new Run(services, directory, id));
 }
 
 // On the I/O thread.

@@ -3,7 +3,7 @@
 
 #include <QDateTime>
 #include <QDir>
-#include <QRegularExpression>
+#include <QObject>
 #include <algorithm>
 #include <fstream>
 
@@ -15,6 +15,7 @@ namespace trainyard::ui {
 namespace {
 
 constexpr auto kTimeInName = "yyyy-MM-dd_HH-mm-ss";
+constexpr int kTimeCharacters = 19;
 constexpr std::size_t kMaximumText = 16u << 20;
 constexpr std::streamoff kMostPrinted = 64 << 10;  // bytes
 
@@ -39,16 +40,18 @@ std::optional<double> number_at(const base::Json& json, const char* key) {
   return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
 }
 
-QString slug(const QString& name) {
-  QString text = name.toLower();
-  text.replace(QRegularExpression("[^a-z0-9]+"), "-");
-  return text.left(40).remove(QRegularExpression("^-+|-+$"));
-}
+QDateTime time_in_name(const QString& directory) { return QDateTime::fromString(QFileInfo(directory).fileName().left(kTimeCharacters), kTimeInName); }
 
 QString time_of(const QString& directory) {
-  const QFileInfo info(directory);
-  const QDateTime named = QDateTime::fromString(info.fileName().left(19), kTimeInName);
-  return (named.isValid() ? named : info.lastModified()).toString("yyyy-MM-dd HH:mm:ss");
+  const QDateTime named = time_in_name(directory);
+  return (named.isValid() ? named : QFileInfo(directory).lastModified()).toString("yyyy-MM-dd HH:mm:ss");
+}
+
+// What the directory is called besides its time, which is told apart from the name.
+QString name_in_name(const QString& directory) {
+  const QString whole = QFileInfo(directory).fileName();
+  const QString name = time_in_name(directory).isValid() ? whole.mid(kTimeCharacters + 1) : whole;
+  return name.isEmpty() || name.startsWith("untitled") ? QObject::tr("Untitled") : name;
 }
 
 QString label_of(const QString& directory) {
@@ -64,7 +67,7 @@ base::Json saved_experiment(const QString& directory) {
 QString shown_name(const QString& directory, const base::Json& experiment) {
   for (const QString& name : {label_of(directory), text_at(experiment, "name")})
     if (!name.isEmpty()) return name;
-  return QFileInfo(directory).fileName();
+  return name_in_name(directory);
 }
 
 void fill_from_recording(RunEntry& entry) {
@@ -112,9 +115,11 @@ RunEntry read_run(const QString& directory) {
                  .ranks = 0,
                  .accuracy = {},
                  .experiment = {},
-                 .result = {}};
+                 .result = {},
+                 .given = {}};
   fill_from_recording(entry);
   if (!entry.experiment.is_object()) entry.experiment = saved_experiment(directory);
+  if (const auto resolved = experiment::from_json(entry.experiment)) entry.given = experiment::to_json(given_experiment(directory, *resolved));
   entry.name = shown_name(directory, entry.experiment);
   entry.strategy = text_at(child(entry.experiment, "strategy"), "kind");
   return entry;
@@ -127,18 +132,6 @@ QString run_name(const QString& directory, const base::Json& recorded) {
 
 base::Result<void> set_run_label(const QString& directory, const QString& label) {
   return base::write_file_atomically(QDir(directory).filePath(kLabelFile).toStdString(), label.trimmed().toStdString());
-}
-
-base::Result<QString> make_run_directory(const QString& runs_directory, const QString& name) {
-  const QString stem = QDateTime::currentDateTime().toString(kTimeInName) + (slug(name).isEmpty() ? "" : "_" + slug(name));
-  for (int copy = 0; copy < 1000; ++copy) {
-    const QString directory = QDir(runs_directory).filePath(copy == 0 ? stem : stem + "-" + QString::number(copy + 1));
-    std::error_code error;
-    std::filesystem::create_directories(runs_directory.toStdString(), error);
-    if (std::filesystem::create_directory(directory.toStdString(), error)) return directory;
-    if (error) return base::fail(base::system_problem(directory.toStdString(), "cannot make a directory for the run", error.value()));
-  }
-  return base::fail({base::ProblemCode::failed, runs_directory.toStdString(), "has no free name for a run", "", "Move old runs away"});
 }
 
 experiment::Experiment given_experiment(const QString& directory, const experiment::Experiment& resolved) {

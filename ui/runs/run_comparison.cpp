@@ -2,10 +2,14 @@
 #include "ui/runs/run_comparison.h"
 
 #include <QCoreApplication>
+#include <algorithm>
+#include <set>
 
 #include "core/base/fields.h"
 #include "core/base/units.h"
+#include "core/experiment/document.h"
 #include "core/telemetry/compare.h"
+#include "ui/model/essence.h"
 
 namespace trainyard::ui {
 namespace {
@@ -26,15 +30,79 @@ QString figure(const base::Json& result, const std::string& path, const QString&
   return QString::number(number, 'g', 5) + (unit.isEmpty() ? "" : " " + unit);
 }
 
-void add_settings(const std::vector<RunEntry>& runs, std::vector<ComparisonRow>& rows) {
-  std::vector<base::Json> documents;
-  for (const RunEntry& run : runs) documents.push_back(run.experiment);
-  for (const auto& difference : telemetry::differences(documents)) {
-    ComparisonRow row{QString::fromStdString(difference.path), {}, false, {}};
-    for (const auto& value : difference.values) row.values << (value ? shown(*value) : kNone);
-    rows.push_back(row);
-  }
+// Without what nobody would call a difference; as it stands where it cannot be read.
+base::Json essential(const base::Json& document) {
+  const auto read = experiment::from_json(document);
+  return read ? experiment::to_json(essence(*read)) : document;
 }
+
+// A layer, a device, a link: what it is called, else its ends, else what it says.
+QString told(const base::Json& part) {
+  if (!part.is_object()) return shown(part);
+  if (part.contains("name")) return shown(part["name"]);
+  if (part.contains("from") && part.contains("to")) return shown(part["from"]) + " – " + shown(part["to"]);
+  QStringList words;
+  for (const base::Json& value : part)
+    if (value.is_primitive() && value != 0) words << shown(value);
+  return words.join(" ");
+}
+
+using Documents = std::vector<base::Json>;
+
+// The settings that differ between runs, by path.
+class Settings {
+ public:
+  explicit Settings(const std::vector<RunEntry>& runs) {
+    for (const RunEntry& run : runs) {
+      resolved_.push_back(essential(run.experiment));
+      given_.push_back(essential(run.given.is_object() ? run.given : run.experiment));
+    }
+  }
+  std::vector<ComparisonRow> rows() {
+    for (const auto& difference : telemetry::differences(resolved_))
+      if (!derived(difference.path) && !is_list(difference)) add(difference);
+    return std::move(rows_);
+  }
+
+ private:
+  // What was left open follows from other settings. Not so data: what a file holds is its own.
+  bool derived(const std::string& path) const {
+    if (path.starts_with("data.")) return false;
+    const auto by_steps = [](const base::Json& given) { return base::value_at(given, "training.steps").value_or(0) != 0; };
+    if (path == "training.epochs") return std::ranges::any_of(given_, by_steps);
+    const auto value = [&](const base::Json& given) { return base::value_at(given, path).value_or(base::Json()); };
+    return std::ranges::all_of(given_, [&](const base::Json& given) { return value(given) == value(given_.front()); });
+  }
+
+  // That one is empty is said by the parts that others have.
+  static bool is_list(const telemetry::Difference& difference) {
+    return std::ranges::any_of(difference.values, [](const auto& value) { return value && value->is_structured(); });
+  }
+
+  // The whole part, where a run has none there: a device more is one difference, and not one in each of its figures.
+  std::string place_of(const std::string& path) const {
+    for (std::size_t end = path.find(']'); end != std::string::npos; end = path.find(']', end + 1)) {
+      const std::string part = path.substr(0, end + 1);
+      if (!std::ranges::all_of(resolved_, [&](const base::Json& document) { return base::value_at(document, part).has_value(); })) return part;
+    }
+    return path;
+  }
+
+  void add(const telemetry::Difference& difference) {
+    const std::string place = place_of(difference.path);
+    if (!told_.insert(place).second) return;
+    ComparisonRow row{QString::fromStdString(place), {}, false, {}};
+    for (const base::Json& document : resolved_) {
+      const auto value = base::value_at(document, place);
+      row.values << (value ? told(*value) : kNone);
+    }
+    rows_.push_back(row);
+  }
+
+  Documents resolved_, given_;
+  std::set<std::string> told_;
+  std::vector<ComparisonRow> rows_;
+};
 
 struct Figure {
   QString name;
@@ -73,7 +141,7 @@ void add_results(const std::vector<RunEntry>& runs, std::vector<ComparisonRow>& 
 std::vector<ComparisonRow> compare_runs(const std::vector<RunEntry>& runs) {
   std::vector<ComparisonRow> rows;
   if (runs.empty()) return rows;
-  if (runs.size() > 1) add_settings(runs, rows);
+  if (runs.size() > 1) rows = Settings(runs).rows();
   add_results(runs, rows);
   return rows;
 }

@@ -19,14 +19,12 @@ struct SyntheticRun {
   int ranks = 4;
   std::vector<std::string> segments{"0 linear 784-512 relu", "1 linear 512-512 relu", "2 linear 512-10"};
   double seconds_per_step = 0.005;
+  base::Json experiment{{"name", "four devices"}, {"strategy", {{"kind", "mirrored"}}}, {"training", {{"batch_per_rank", 32}}}};  // as the header holds it
 
   base::Json header() const {
     base::Json segment_names = base::Json::array();
     for (const auto& name : segments) segment_names.push_back(name);
-    return {{"run", "synthetic"},
-            {"ranks", ranks},
-            {"segments", segment_names},
-            {"experiment", {{"name", "four devices"}, {"strategy", {{"kind", "mirrored"}}}, {"training", {{"batch_per_rank", 32}}}}}};
+    return {{"run", "synthetic"}, {"ranks", ranks}, {"segments", segment_names}, {"experiment", experiment}};
   }
 
   static double loss(int step) { return 0.08 + 2.2 * std::exp(-step / 160.0) + 0.05 * std::sin(step * 12.9898) * std::exp(-step / 900.0); }

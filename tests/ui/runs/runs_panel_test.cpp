@@ -10,6 +10,8 @@
 #include <QTreeWidget>
 #include <algorithm>
 
+#include "core/experiment/resolve.h"
+#include "tests/drawings.h"
 #include "tests/ui/charts/synthetic_run.h"
 #include "ui/runs/run_comparison.h"
 
@@ -66,6 +68,17 @@ TEST_F(RunsPanelTest, a_label_replaces_the_name) {
   panel.rename(a, "warm-up 200");
   ASSERT_TRUE(QTest::qWaitFor([&] { return panel.entries()[0].name == "warm-up 200"; }));
   EXPECT_TRUE(run_name(a).startsWith("warm-up 200"));
+}
+
+TEST_F(RunsPanelTest, a_run_without_a_name_is_untitled_and_named_by_time_once) {
+  const test::SyntheticRun unnamed{.ranks = 1, .experiment = base::Json::object()};
+  for (const char* name : {"2026-01-01_10-00-00_untitled", "2026-01-02_10-00-00"}) unnamed.record(runs_.filePath(name).toStdString(), 3);
+  RunsPanel panel(runs_.path());
+  ASSERT_TRUE(read(panel, 2));
+  for (const RunEntry& entry : panel.entries()) {
+    EXPECT_EQ(entry.name, "Untitled");
+    EXPECT_EQ(run_name(entry.directory), "Untitled 10:00:00");
+  }
 }
 
 TEST_F(RunsPanelTest, every_column_is_whole_beside_a_long_name) {
@@ -125,6 +138,74 @@ TEST(RunComparison, says_of_each_figure_how_it_is_reckoned) {
   EXPECT_EQ(rows[1].what, "samples/s");
   EXPECT_TRUE(rows[1].help.contains("its samples / the sum of its step times"));
   EXPECT_TRUE(rows[2].help.contains("slowest rank"));
+}
+
+class ComparedSettings : public testing::Test {
+ protected:
+  ComparedSettings() {
+    given_.topology.hosts.push_back(tests::drawn_host("host0", 2));
+    given_.run.transport = experiment::TransportKind::automatic;
+  }
+  static RunEntry ran(const experiment::Experiment& given) {
+    RunEntry run;
+    run.given = experiment::to_json(given);
+    run.experiment = experiment::to_json(experiment::resolve(given, "/")->document);
+    return run;
+  }
+  // "path: value value", one a line.
+  static std::string differing(const experiment::Experiment& a, const experiment::Experiment& b) {
+    QString text;
+    for (const ComparisonRow& row : compare_runs({ran(a), ran(b)}))
+      if (!row.result) text += row.what + ": " + row.values.join(" | ") + "\n";
+    return text.toStdString();
+  }
+  experiment::Experiment given_;
+};
+
+TEST_F(ComparedSettings, names_notes_places_and_unused_values_are_no_difference) {
+  experiment::Experiment other = given_;
+  other.name = "renamed";
+  other.notes = "why";
+  other.topology.hosts[0].x = 480;
+  other.training.optimizer.beta1 = 0.5;  // of Adam, which is not chosen
+  other.data.images = "left/from/before.gz";
+  EXPECT_EQ(differing(given_, other), "");
+}
+
+TEST_F(ComparedSettings, what_follows_from_another_setting_is_not_listed_beside_it) {
+  experiment::Experiment other = given_;
+  other.training.batch_per_rank = 64;  // so there are other steps, and other evaluations
+  EXPECT_EQ(differing(given_, other), "training.batch_per_rank: 32 | 64\n");
+  other = given_;
+  other.training.epochs = 7;
+  EXPECT_EQ(differing(given_, other), "training.epochs: 5 | 7\n");
+}
+
+TEST_F(ComparedSettings, steps_that_were_given_are_listed_and_epochs_beside_them_are_not) {
+  experiment::Experiment other = given_;
+  other.training.steps = 100;
+  other.training.epochs = 7;
+  EXPECT_EQ(differing(given_, other), "training.steps: 625 | 100\n");
+}
+
+TEST_F(ComparedSettings, a_device_or_layer_more_is_one_difference) {
+  experiment::Experiment other = given_;
+  other.topology.hosts[0] = tests::drawn_host("host0", 3);
+  other.model.layers.insert(other.model.layers.begin(), {{model::LayerKind::linear, 64}, {model::LayerKind::relu, 0}});
+  other.training.batch_per_rank = 16;
+  EXPECT_EQ(differing(given_, other),
+            "model.layers[0].units: 128 | 64\n"
+            "model.layers[2].units: 10 | 128\n"
+            "training.batch_per_rank: 32 | 16\n"
+            "topology.hosts[0].devices[2]: – | cpu2\n"
+            "model.layers[3]: – | relu\n"
+            "model.layers[4]: – | linear 10\n");
+}
+
+TEST_F(ComparedSettings, the_first_link_of_a_drawing_is_one_difference) {
+  experiment::Experiment other = given_;
+  other.topology.links.push_back({"cpu0", "cpu1"});
+  EXPECT_EQ(differing(given_, other), "topology.links[0]: – | cpu0 – cpu1\n");
 }
 
 TEST(RunComparison, shows_only_settings_that_differ_and_then_results) {
