@@ -12,7 +12,7 @@ constexpr int kNamedAtMost = 4;  // ranks in the message about a deadlock
 
 base::Result<std::unique_ptr<Simulation>> Simulation::run(const plan::Plan& plan, const plan::Schedule& schedule, std::int64_t steps,
                                                           const topology::Network& network, const Options& options, Tape::Listener listener) {
-  std::unique_ptr<Simulation> simulation(new Simulation(plan, network, std::move(listener)));
+  std::unique_ptr<Simulation> simulation(new Simulation(plan, network, options.stop, std::move(listener)));
   for (int rank = 0; rank < plan.ranks; ++rank)
     if (const auto added = simulation->add_rank(rank, schedule, steps, options); !added) return base::fail(added.error());
   if (const auto ok = simulation->loop(); !ok) return base::fail(ok.error());
@@ -21,6 +21,7 @@ base::Result<std::unique_ptr<Simulation>> Simulation::run(const plan::Plan& plan
 
 // The plan of a rank is made here, cut down, and dropped.
 base::Result<void> Simulation::add_rank(int number, const plan::Schedule& schedule, std::int64_t steps, const Options& options) {
+  if (auto ok = check_wanted(); !ok) return ok;
   const plan::RankPlan plan = plan_.rank_plan(number);
   const topology::Device& device = network_.device(network_.workers()[static_cast<std::size_t>(number)]);
   auto model = model_rank(plan, plan_, device, picoseconds(options.launch_seconds));
@@ -45,6 +46,7 @@ base::Result<void> Simulation::ask_paths(const RankModel& model) {
 
 base::Result<void> Simulation::loop() {
   while (true) {
+    if (auto ok = check_wanted(); !ok) return ok;
     const Picoseconds next = world_.agenda.empty() ? Links::kNever : world_.agenda.top().time;
     if (next > now_) {
       if (const Picoseconds sent = world_.wire.next_end(now_); sent < Links::kNever && sent <= next) {
@@ -60,6 +62,11 @@ base::Result<void> Simulation::loop() {
     world_.agenda.pop();
     if (auto ok = handle(moment); !ok) return ok;
   }
+}
+
+base::Result<void> Simulation::check_wanted() const {
+  if (!stop_.stop_requested()) return {};
+  return base::fail({base::ProblemCode::cancelled, "", "the simulation was given up", "", ""});
 }
 
 void Simulation::send_on(Picoseconds now) {

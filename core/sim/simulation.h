@@ -19,12 +19,13 @@ class Simulation {
   Picoseconds now() const { return now_; }
 
  private:
-  Simulation(const plan::Plan& plan, const topology::Network& network, Tape::Listener listener)
-      : plan_(plan), network_(network), world_{Wire(network, plan.ranks), {}, Tape(std::move(listener)), {}, 0} {}
+  Simulation(const plan::Plan& plan, const topology::Network& network, std::stop_token stop, Tape::Listener listener)
+      : plan_(plan), network_(network), stop_(std::move(stop)), world_{Wire(network, plan.ranks), {}, Tape(std::move(listener)), {}, 0} {}
 
   base::Result<void> add_rank(int rank, const plan::Schedule& schedule, std::int64_t steps, const Options& options);
   base::Result<void> ask_paths(const RankModel& model);
   base::Result<void> loop();
+  base::Result<void> check_wanted() const;
   base::Result<void> go_on(int rank);
   void send_on(Picoseconds now);
   base::Result<void> handle(const Moment& moment);
@@ -34,6 +35,7 @@ class Simulation {
 
   const plan::Plan& plan_;
   const topology::Network& network_;
+  std::stop_token stop_;
   World world_;
   std::vector<std::unique_ptr<VirtualRank>> ranks_;
   Picoseconds now_ = 0;

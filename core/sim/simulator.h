@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,7 @@ struct Options {
   // sent_ and received_payload_bytes; virtual nanoseconds from 0, each rank's in order of time. An event's `ready` is when the last of the
   // peers had sent. While a rank is idle, it transfers when bytes are on their way to or from it, else it waits.
   std::function<void(int rank, const telemetry::Event&)> on_event;
+  std::stop_token stop;  // asked for when nobody waits for the outcome any more: ends soon, with a Problem that says cancelled
 };
 
 struct WireBytes {
@@ -103,7 +105,7 @@ struct Outcome {
 };
 
 // Rank r runs on the network's r-th worker. Problems: a plan that is not expanded, more ranks than workers, no route, messages
-// that do not match, ranks that wait for each other for ever (named, with their ops), a virtual time of more than 46 days.
+// that do not match, ranks that wait for each other for ever (named, with their ops), a virtual time of more than 46 days; cancelled.
 base::Result<Outcome> simulate(const plan::Plan& expanded_plan, const topology::Network& network, const Options& options = {});
 
 }  // namespace trainyard::sim

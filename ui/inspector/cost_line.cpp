@@ -3,7 +3,6 @@
 
 #include <QApplication>
 #include <QPointer>
-#include <QThreadPool>
 #include <QVBoxLayout>
 
 #include "core/strategy/strategy.h"
@@ -18,6 +17,35 @@ constexpr int kReckonAfterMilliseconds = 200;
 
 }  // namespace
 
+// What is reckoned aside, and for whom.
+struct CostLine::Reckoning {
+  QPointer<CostLine> line;
+  std::stop_token stop;
+  experiment::Experiment experiment;
+  std::string directory;
+
+  void run() const;
+
+ private:
+  // In the thread of the line, unless it was given up meanwhile.
+  template <class Show>
+  void post(Show show) const {
+    QMetaObject::invokeMethod(qApp, [to = line, given_up = stop, show] {
+      if (to && !given_up.stop_requested()) show(*to);
+    });
+  }
+};
+
+void CostLine::Reckoning::run() const {
+  const auto resolved = experiment::resolve(experiment, directory);
+  const auto plan = resolved.and_then([](const experiment::Resolved& known) { return strategy::make_plan(known); });
+  if (stop.stop_requested()) return;
+  const auto cost = plan.map([&](const plan::Plan& known) { return cost_of(*resolved, known); });
+  post([cost](CostLine& to) { to.show_cost(cost); });
+  const QString verdict = plan ? verdict_of(*resolved, *plan, stop).value_or(QString()) : QString();
+  post([verdict](CostLine& to) { to.show_verdict(verdict); });
+}
+
 CostLine::CostLine(Document& document, QWidget* parent)
     : QWidget(parent), document_(document), cost_(paragraph(Tint::text, this)), verdict_(paragraph(Tint::dim, this)) {
   auto* column = new QVBoxLayout(this);
@@ -28,38 +56,41 @@ CostLine::CostLine(Document& document, QWidget* parent)
   cost_->setAccessibleName(tr("What the plan costs"));
   verdict_->setAccessibleName(tr("What the simulator says"));
   verdict_->hide();
+  pool_.setMaxThreadCount(1);
   soon_.setSingleShot(true);
   soon_.setInterval(kReckonAfterMilliseconds);
   connect(&soon_, &QTimer::timeout, this, &CostLine::reckon);
-  connect(&document, &Document::changed, this, [this] { soon_.start(); });
-  connect(&document, &Document::file_changed, this, [this] { reckoned_.reset(), soon_.start(); });  // data files may be found elsewhere
+  for (const auto signal : {&Document::changed, &Document::file_changed}) connect(&document, signal, this, &CostLine::follow);
   soon_.start();
 }
 
-// What is still being reckoned of an older experiment gives way.
-void CostLine::reckon() {
+CostLine::~CostLine() { give_up(); }
+
+// A drag changes nothing here.
+experiment::Experiment CostLine::drawn() const {
   experiment::Experiment now = document_.experiment();
-  now.topology = without_places(std::move(now.topology));  // a drag changes nothing here
-  if (reckoned_ == now) return;
-  reckoned_ = std::move(now);
-  const int version = *newest_ = ++version_;
+  now.topology = without_places(std::move(now.topology));
+  return now;
+}
+
+void CostLine::follow() {
+  if (reckoned_ && (directory_ != document_.directory() || *reckoned_ != drawn())) give_up();
+  soon_.start();
+}
+
+void CostLine::give_up() {
+  stop_.request_stop();
+  stop_ = std::stop_source();
+  pool_.clear();
+  reckoned_.reset();
+}
+
+void CostLine::reckon() {
+  if (reckoned_) return;  // and nothing but places changed since
+  reckoned_ = drawn();
+  directory_ = document_.directory();
   if (!document_.has_devices()) return invite();
-  QThreadPool::globalInstance()->start(
-      [line = QPointer<CostLine>(this), version, newest = newest_, experiment = *reckoned_, directory = document_.directory().toStdString()] {
-        if (*newest != version) return;
-        const auto post = [&](auto show) {
-          QMetaObject::invokeMethod(qApp, [line, show] {
-            if (line) show(*line);
-          });
-        };
-        const auto resolved = experiment::resolve(experiment, directory);
-        const auto plan = resolved.and_then([](const experiment::Resolved& known) { return strategy::make_plan(known); });
-        const auto cost = plan.map([&](const plan::Plan& known) { return cost_of(*resolved, known); });
-        post([version, cost](CostLine& known) { known.show_cost(version, cost); });
-        if (*newest != version) return;
-        const QString verdict = plan ? verdict_of(*resolved, *plan).value_or(QString()) : QString();
-        post([version, verdict](CostLine& known) { known.show_verdict(version, verdict); });
-      });
+  pool_.start([reckoning = Reckoning{this, stop_.get_token(), *reckoned_, directory_.toStdString()}] { reckoning.run(); });
 }
 
 void CostLine::invite() {
@@ -71,8 +102,7 @@ void CostLine::invite() {
   emit settled();
 }
 
-void CostLine::show_cost(int version, const base::Result<Cost>& cost) {
-  if (version != version_) return;
+void CostLine::show_cost(const base::Result<Cost>& cost) {
   cost_->set_tint(cost ? Tint::text : Tint::warning);
   cost_->setText(cost ? cost_line(*cost) : tr("Not ready to run: %1").arg(QString::fromStdString(cost.error().what)));
   cost_->setToolTip(cost ? tr("From the plan itself, before anything runs. Memory: parameters, gradients, optimizer and activations.") : QString());
@@ -80,8 +110,7 @@ void CostLine::show_cost(int version, const base::Result<Cost>& cost) {
   verdict_->setVisible(cost.has_value());
 }
 
-void CostLine::show_verdict(int version, const QString& verdict) {
-  if (version != version_) return;
+void CostLine::show_verdict(const QString& verdict) {
   verdict_->setText(verdict);
   verdict_->setVisible(!verdict.isEmpty());
   emit settled();

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The live line above the inspector: what the plan costs before it runs, and what the simulator makes of it. Reckoned on a
-// thread of the pool, shortly after the last change; the newest experiment wins.
+// thread of its own, shortly after the last change; what is reckoned of an older experiment is given up at once.
 #pragma once
 
+#include <QThreadPool>
 #include <QTimer>
 #include <QWidget>
-#include <atomic>
-#include <memory>
 #include <optional>
+#include <stop_token>
 
 #include "ui/inspector/cost.h"
 #include "ui/model/document.h"
@@ -19,6 +19,7 @@ class CostLine : public QWidget {
   Q_OBJECT
  public:
   explicit CostLine(Document& document, QWidget* parent = nullptr);
+  ~CostLine() override;
   QString cost_text() const { return cost_->text(); }
   QString verdict_text() const { return verdict_->isHidden() ? QString() : verdict_->text(); }
 
@@ -26,17 +27,22 @@ class CostLine : public QWidget {
   void settled();  // of the newest experiment everything is known
 
  private:
+  struct Reckoning;
+  experiment::Experiment drawn() const;
+  void follow();
   void reckon();
+  void give_up();
   void invite();
-  void show_cost(int version, const base::Result<Cost>& cost);
-  void show_verdict(int version, const QString& verdict);
+  void show_cost(const base::Result<Cost>& cost);
+  void show_verdict(const QString& verdict);
 
   Document& document_;
   QTimer soon_;
-  std::optional<experiment::Experiment> reckoned_;  // the newest, wherever its things stand
-  int version_ = 0;
-  std::shared_ptr<std::atomic<int>> newest_ = std::make_shared<std::atomic<int>>(0);  // the same, for the threads
+  std::optional<experiment::Experiment> reckoned_;  // or being reckoned, wherever its things stand
+  QString directory_;                               // where its data files are looked for
+  std::stop_source stop_;                           // of all that
   TintedLabel *cost_, *verdict_;
+  QThreadPool pool_;  // of one thread: a long simulation keeps nobody else waiting
 };
 
 }  // namespace trainyard::ui

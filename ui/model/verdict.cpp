@@ -15,11 +15,12 @@ constexpr std::int64_t kSteps = 3;  // the first fills the pipeline
 
 }  // namespace
 
-base::Result<QString> verdict_of(const experiment::Resolved& experiment, const plan::Plan& expanded) {
+base::Result<QString> verdict_of(const experiment::Resolved& experiment, const plan::Plan& expanded, std::stop_token stop) {
   const auto alone = strategy::make_plan(experiment::on_one_device(experiment));
   if (!alone) return base::fail(alone.error());
   sim::Options options;
   options.steps = kSteps;
+  options.stop = std::move(stop);
   const topology::Topology& drawn = experiment.document.topology;
   return sim::judge(expanded, *alone, topology::Network(drawn), options).map([&](const sim::Verdict& verdict) {
     const QString as_drawn = QCoreApplication::translate("verdict", "As drawn: %1.").arg(QString::fromStdString(verdict.sentence));

@@ -3,13 +3,15 @@
 #pragma once
 
 #include <QString>
+#include <stop_token>
 
 #include "core/experiment/resolve.h"
 #include "core/plan/plan.h"
 
 namespace trainyard::ui {
 
-// "As drawn: one device would be 1.8x faster here, because ..." `expanded` is the experiment's plan. May take a while: not for the GUI thread.
-base::Result<QString> verdict_of(const experiment::Resolved& experiment, const plan::Plan& expanded);
+// "As drawn: one device would be 1.8x faster here, because ..." `expanded` is the experiment's plan. May take long: not for the GUI thread, and
+// cancelled soon once `stop` asks for it.
+base::Result<QString> verdict_of(const experiment::Resolved& experiment, const plan::Plan& expanded, std::stop_token stop = {});
 
 }  // namespace trainyard::ui

@@ -14,8 +14,6 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr int kSettle = 50;  // milliseconds; heights follow widths by events
-
 class InspectorLayout : public testing::TestWithParam<double> {
  protected:
   InspectorLayout() {
@@ -34,7 +32,17 @@ class InspectorLayout : public testing::TestWithParam<double> {
     ASSERT_TRUE(QTest::qWaitForWindowExposed(&inspector_));
     ASSERT_TRUE(QTest::qWaitFor([&] { return inspector_.cost().cost_text().startsWith(cost) && inspector_.cost().verdict_text() != "Simulating ..."; }));
     inspector_.resize(inspector_.minimumSizeHint().width(), 280);
-    QTest::qWait(kSettle);
+    settle();
+  }
+  // Heights follow widths by events: until none moves anything any more.
+  void settle() {
+    QList<QRect> before, now;
+    const auto still = [&] {
+      before = std::exchange(now, {});
+      for (const QWidget* one : inspector_.findChildren<QWidget*>()) now << one->geometry();
+      return now == before;
+    };
+    ASSERT_TRUE(QTest::qWaitFor(still));
   }
 
   static void expect_whole(const QLabel& label) {
@@ -84,7 +92,7 @@ TEST_P(InspectorLayout, problems_are_shown_whole) {
   document_.set_value("model.layers[2].units", 7);
   show("Not ready");
   ASSERT_TRUE(QTest::qWaitFor([&] { return document_.problems().size() > 1; }));
-  QTest::qWait(kSettle);
+  settle();
   expect_good();
 }
 
@@ -93,7 +101,7 @@ TEST_P(InspectorLayout, a_device_a_host_and_a_link_are_shown_whole) {
   for (const Picked& picked :
        {Picked{{"cpu1"}, {}}, Picked{{"a host with a rather long name"}, {}}, Picked{{}, {{"a host with a rather long name", "other"}}}}) {
     selection_.set(picked);
-    QTest::qWait(kSettle);
+    settle();
     for (const QLabel* label : inspector_.findChildren<QLabel*>())
       if (label->isVisible() && !label->text().isEmpty()) expect_whole(*label);
     expect_apart(inspector_.item_form());

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A simulation that nobody waits for any more, of a drawing so large that its end is far. Times are of this thread's processor.
+#include <gtest/gtest.h>
+
+#include <ctime>
+
+#include "core/sim/verdict.h"
+#include "tests/core/sim/plans.h"
+
+namespace trainyard::sim {
+namespace {
+
+constexpr int kRanks = 200;
+constexpr double kSoon = 0.1;  // seconds
+
+double processor_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+// Asks for the end at its event number `at`, and looks at the clock.
+struct Impatience {
+  int at = 0, events = 0;
+  double asked = 0;
+  std::stop_source stop{};
+
+  Options options() {
+    Options options;
+    options.stop = stop.get_token();
+    options.on_event = [this](int, const telemetry::Event&) {
+      if (++events == at) give_up();
+    };
+    return options;
+  }
+  void give_up() {
+    asked = processor_seconds();
+    stop.request_stop();
+  }
+};
+
+class Stop : public testing::TestWithParam<collective::Algorithm> {
+ protected:
+  const plan::Plan plan_ = replica({.ranks = kRanks, .segments = 4, .elements = 100'000, .schedule = {20, 20, false, 0}, .algorithm = GetParam()});
+  const topology::Network network_{star({.hosts = kRanks})};
+};
+
+TEST_P(Stop, a_simulation_ends_soon_wherever_it_is) {
+  for (const int at : {1, 5000}) {
+    Impatience impatience{.at = at};
+    const auto outcome = simulate(plan_, network_, impatience.options());
+    EXPECT_LT(processor_seconds() - impatience.asked, kSoon) << "after event " << at;
+    ASSERT_FALSE(outcome) << "it had not ended before event " << at;
+    EXPECT_EQ(outcome.error().code, base::ProblemCode::cancelled);
+    EXPECT_LE(impatience.events, at + kRanks);
+  }
+}
+
+TEST_P(Stop, one_that_was_given_up_before_does_not_begin) {
+  Impatience impatience;
+  impatience.give_up();
+  const auto verdict = judge(plan_, replica({.ranks = 1}), network_, impatience.options());
+  EXPECT_LT(processor_seconds() - impatience.asked, kSoon);
+  ASSERT_FALSE(verdict);
+  EXPECT_EQ(verdict.error().code, base::ProblemCode::cancelled);
+  EXPECT_EQ(impatience.events, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(all, Stop, testing::Values(collective::Algorithm::ring, collective::Algorithm::direct),
+                         [](const auto& row) { return row.param == collective::Algorithm::ring ? "ring" : "direct"; });
+
+}  // namespace
+}  // namespace trainyard::sim
