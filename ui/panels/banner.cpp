@@ -6,6 +6,7 @@
 #include <QHBoxLayout>
 #include <QPainter>
 #include <QPushButton>
+#include <QTextLayout>
 #include <QToolButton>
 
 #include "ui/theme/icons.h"
@@ -14,7 +15,7 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr int kLines = 4;  // of the text; the rest is shown when asked for
+constexpr int kLines = 4;  // of the text, as they are shown; the rest is shown when asked for
 
 QToolButton* tool(QWidget* parent, const QString& icon_name, const QString& text) {
   auto* button = new QToolButton(parent);
@@ -23,6 +24,27 @@ QToolButton* tool(QWidget* parent, const QString& icon_name, const QString& text
   button->setAccessibleName(text);
   button->setAutoRaise(true);
   return button;
+}
+
+// The lines that a label of this width wraps a text into.
+QStringList wrapped(const QString& text, const QFont& font, int width) {
+  QStringList lines;
+  for (const QString& paragraph : text.split('\n')) {
+    QTextLayout layout(paragraph, font);
+    layout.beginLayout();
+    for (QTextLine line = layout.createLine(); line.isValid(); line = layout.createLine()) {
+      line.setLineWidth(width);
+      lines << paragraph.mid(line.textStart(), line.textLength());
+    }
+    layout.endLayout();
+  }
+  return lines;
+}
+
+// The first of them, which end in "…".
+QString beginning(const QStringList& lines, const QFontMetrics& metrics, int width) {
+  const QString last = metrics.elidedText(lines[kLines - 1].trimmed() + " …", Qt::ElideRight, width);
+  return lines.first(kLines - 1).join('\n') + '\n' + last;
 }
 
 }  // namespace
@@ -37,7 +59,7 @@ Banner::Banner(QWidget* parent)
       copy_(tool(this, "copy", tr("Copy"))),
       close_(tool(this, "close", tr("Close this message"))) {
   build();
-  connect(more_, &QToolButton::toggled, this, &Banner::show_lines);
+  connect(more_, &QToolButton::toggled, this, &Banner::fit);
   connect(copy_, &QToolButton::clicked, this, [this] { QGuiApplication::clipboard()->setText(text()); });
   connect(close_, &QToolButton::clicked, this, [this] { hide(), emit closed(); });
   connect(&Theme::instance(), &Theme::changed, this, &Banner::fit, Qt::QueuedConnection);  // its labels first
@@ -65,9 +87,7 @@ void Banner::show_text(Kind kind, const QString& title, const QString& text) {
   title_->set_tint(kind == Kind::error ? Tint::error : kind == Kind::warning ? Tint::warning : Tint::text);
   title_->setText(title);
   whole_ = text.trimmed();
-  more_->setVisible(whole_.count('\n') >= kLines);
   more_->setChecked(false);
-  show_lines(false);
   text_->setVisible(!whole_.isEmpty());
   act_->hide();
   setAccessibleName(title);
@@ -77,23 +97,34 @@ void Banner::show_text(Kind kind, const QString& title, const QString& text) {
   update();
 }
 
-void Banner::show_lines(bool all) {
-  const QStringList lines = whole_.split('\n');
-  text_->setText(all || lines.size() <= kLines ? whole_ : lines.first(kLines).join('\n') + " …");
-}
-
 bool Banner::in_one_line() const { return words_->direction() == QBoxLayout::LeftToRight; }
+
+// For title and text, beside the buttons.
+int Banner::room(bool with_more) const {
+  const QMargins margins = layout()->contentsMargins();
+  int room = width() - margins.left() - margins.right();
+  for (const QWidget* button : {static_cast<QWidget*>(more_), static_cast<QWidget*>(act_), static_cast<QWidget*>(copy_), static_cast<QWidget*>(close_)})
+    if (button == more_ ? with_more : !button->isHidden()) room -= button->sizeHint().width() + layout()->spacing();
+  return room;
+}
 
 // Title and text side by side where they fit.
 void Banner::fit() {
-  int room = width() - 5 * kGrid;
-  for (const QWidget* button : {static_cast<QWidget*>(more_), static_cast<QWidget*>(act_), static_cast<QWidget*>(copy_), static_cast<QWidget*>(close_)})
-    if (!button->isHidden()) room -= button->sizeHint().width() + kGrid;
   const int needed = title_->fontMetrics().horizontalAdvance(title_->text()) + 2 * kGrid + text_->fontMetrics().horizontalAdvance(whole_);
-  const bool one_line = needed <= room && !whole_.contains('\n');
+  const bool one_line = needed + kGrid < room(false) && !whole_.contains('\n');
   title_->setWordWrap(!one_line);
   words_->setSpacing(one_line ? 2 * kGrid : 2);
   words_->setDirection(one_line ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom);
+  fit_text();
+}
+
+// What is long is cut where it would wrap into too many lines.
+void Banner::fit_text() {
+  const bool is_long = !in_one_line() && wrapped(whole_, text_->font(), room(false)).size() > kLines;
+  more_->setVisible(is_long);
+  const QStringList lines = is_long && !more_->isChecked() ? wrapped(whole_, text_->font(), room(true)) : QStringList();
+  const QString shown = lines.size() > kLines ? beginning(lines, text_->fontMetrics(), room(true)) : whole_;
+  if (shown != text_->text()) text_->setText(shown);
 }
 
 void Banner::resizeEvent(QResizeEvent* event) {

@@ -41,8 +41,9 @@ class Banner : public QFrame {
 
  private:
   void build();
-  void show_lines(bool all);
+  int room(bool with_more) const;
   void fit();
+  void fit_text();
   Kind kind_ = Kind::information;
   QString whole_;  // the text
   std::function<bool()> over_;

@@ -16,7 +16,8 @@ namespace {
 using session::RunState;
 
 constexpr double kEtaWindowSeconds = 5;
-constexpr int kNameCharacters = 12;  // of the run's name, that stay in any case
+constexpr int kNameCharacters = 12;                                // of the run's name, that stay in any case
+constexpr int kProgress = 15 * kGrid, kShortProgress = 5 * kGrid;  // its width
 const QString kApart = QStringLiteral("   ");
 
 QString count(std::int64_t number) { return QString::fromStdString(base::format_count(number)); }
@@ -136,12 +137,13 @@ int RunStateBar::room_for(const QStringList& state, const QStringList& figures, 
 // The name has what the others leave.
 void RunStateBar::fit() {
   QStringList state = state_, figures = figures_;
-  int progress = training_ ? 15 * kGrid : 0;
+  int progress = training_ ? kProgress : 0;
   const int least_name = std::min(name_->sizeHint().width(), name_->fontMetrics().averageCharWidth() * kNameCharacters);
   const auto fits = [&] { return room_for(state, figures, progress) + least_name <= width(); };
+  if (!fits()) progress = std::min(progress, kShortProgress);
+  if (!fits()) progress = 0;
   while (!fits() && !figures.isEmpty()) figures.removeLast();
   while (!fits() && state.size() > 1) state.removeLast();
-  if (!fits()) progress = 0;
   state_label_->setText(state.join(separator_));
   figures_label_->setText(figures.join(kApart));
   figures_label_->setVisible(!figures.isEmpty());

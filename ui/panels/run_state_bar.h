@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How the run goes, in one line: state, step, progress, time left, loss. Where they have no room the last words go first, and the
-// state itself never.
+// How the run goes, in one line: state, step, progress, time left, loss. Where they have no room the progress shrinks and goes first, for
+// the words say it too, then the last words, and the state itself never.
 #pragma once
 
 #include <QElapsedTimer>

@@ -5,6 +5,7 @@
 
 #include <QClipboard>
 #include <QGuiApplication>
+#include <QLabel>
 #include <QPushButton>
 #include <QTest>
 #include <QToolButton>
@@ -25,6 +26,7 @@ class BannerTest : public testing::Test {
       if (one->text() == text || one->accessibleName() == text) return *one;
     throw std::runtime_error(text);
   }
+  const QLabel& shown_text() const { return *banner_.findChildren<QLabel*>().at(1); }  // after the title
   Banner banner_;
 };
 
@@ -52,6 +54,27 @@ TEST_F(BannerTest, shows_few_lines_until_a_person_asks_for_the_rest_and_copies_a
   EXPECT_GT(height_for(1000), 25 * banner_.fontMetrics().height());
   banner_.show_text(Banner::Kind::error, "The run failed", "once");
   EXPECT_TRUE(button("More").isHidden());
+}
+
+TEST_F(BannerTest, counts_the_lines_that_a_long_text_wraps_into) {
+  QStringList words;
+  for (int i = 1; i <= 120; ++i) words << QString("word%1").arg(i);
+  for (const QString& text : {words.join(" "), "rank 3: " + words.join(" ") + "\nWhat to do: " + words.join(" "), "one\ntwo\n" + words.join(" ")}) {
+    banner_.show_text(Banner::Kind::error, "The run failed", text);
+    for (const int width : {500, 640, 781, 1000}) {
+      height_for(width);
+      const QLabel& shown = shown_text();
+      EXPECT_FALSE(button("More").isHidden()) << width;
+      EXPECT_TRUE(shown.text().endsWith("…")) << width;
+      EXPECT_LT(shown.heightForWidth(shown.width()), 5 * shown.fontMetrics().lineSpacing()) << width;
+      EXPECT_GT(shown.heightForWidth(shown.width()), 3 * shown.fontMetrics().lineSpacing()) << width << ": no more is hidden than must be";
+    }
+    button("More").click();
+    height_for(640);
+    EXPECT_EQ(shown_text().text(), text);
+  }
+  height_for(30000);
+  EXPECT_TRUE(button("More").isHidden()) << "it has room";
 }
 
 TEST_F(BannerTest, an_offer_closes_it_or_leaves_it_as_it_says) {
