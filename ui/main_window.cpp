@@ -87,7 +87,7 @@ bool MainWindow::start_run() {
     return false;
   }
   errors_->hide();
-  drawing_wanted_ = false;
+  experiment_wanted_ = false;
   if (const auto started = runs_.start(document_.experiment(), document_.directory()); !started) {
     errors_->show_problem(tr("The run could not start"), started.error());
     return false;

@@ -99,7 +99,8 @@ class MainWindow : public QMainWindow {
   void offer_log(std::optional<int> rank);
   void run_ended();
   void show_live_state();
-  void show_drawing_of_run();
+  void show_experiment_of_run();
+  bool trains_as_run() const;  // the document, as the run that is shown
   void match_drawing();
   void open_run(const QString& directory);
   void open_run_by_dialog();
@@ -134,7 +135,7 @@ class MainWindow : public QMainWindow {
   RunsPanel* runs_panel_ = nullptr;
   std::optional<RunOverlay> overlay_;
   QTimer live_;  // refreshes canvas and truths while a run is shown
-  bool problem_said_ = false, closing_ = false, drawing_wanted_ = false, drawing_fits_ = true;
+  bool problem_said_ = false, closing_ = false, experiment_wanted_ = false, drawing_fits_ = true;
 };
 
 }  // namespace trainyard::ui

@@ -173,6 +173,7 @@ void MainWindow::connect_document() {
   connect(&files_, &FileActions::failed, this, &MainWindow::show_problems);
   connect(&files_, &FileActions::opened, this, [this] {
     errors_->hide();
+    offers_->look_again();
     selection_.clear();
     match_drawing();
     show_welcome(false);

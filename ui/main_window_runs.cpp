@@ -4,16 +4,19 @@
 
 #include "ui/live_runs.h"
 #include "ui/main_window.h"
+#include "ui/model/recorded.h"
 #include "ui/model/run_directory.h"
+#include "ui/model/topology_edit.h"
 #include "ui/panels/truths.h"
 
 namespace trainyard::ui {
 
 void MainWindow::open_run(const QString& directory) {
-  drawing_wanted_ = true;
+  experiment_wanted_ = true;
   show_welcome(false);
   workspace_->raise("charts");
   runs_.open(directory);
+  live_.start();  // also where it is open already
 }
 
 void MainWindow::open_run_by_dialog() {
@@ -44,6 +47,7 @@ void MainWindow::run_changed() {
   state_bar_->set_run(run);
   log_->set_run(run);
   if (!run) return;
+  offers_->look_again();
   connect(run, &Run::updated, this, &MainWindow::run_updated);
   live_.start();
   runs_panel_->refresh();
@@ -87,24 +91,29 @@ void MainWindow::run_ended() {
   if (closing_) close();
 }
 
-// An opened run comes with its experiment: in place of an untouched document at once, else when a person says so.
-void MainWindow::show_drawing_of_run() {
-  drawing_wanted_ = false;
-  const auto recorded = recorded_experiment(runs_.current()->history());
+// An opened run comes with its experiment: at once in place of a document that has no file and holds nothing unsaved, else when
+// a person says so. Beside charts of another experiment no document stands without a word.
+void MainWindow::show_experiment_of_run() {
+  experiment_wanted_ = false;
+  const telemetry::History& history = runs_.current()->history();
+  const auto recorded = recorded_experiment(history);
   match_drawing();
-  if (!recorded || drawing_fits_) return;
+  if (!recorded || trains_as_run()) return;
   const auto open = [this, experiment = given_experiment(runs_.current()->directory(), *recorded)] {
     if (!files_.open_as_new(experiment)) return;
     problem_said_ = false;  // another document hides what was said of the one before
     run_updated();
     show_live_state();
   };
-  if (document_.file().isEmpty() && !document_.dirty() && !document_.has_devices()) return open();
-  offers_->show_text(Banner::Kind::information, tr("This run trained another drawing than the one on the canvas"), tr("Its charts, log and result are below."));
-  offers_->offer(tr("Show its drawing"), open);
+  if (document_.file().isEmpty() && !document_.dirty()) return open();
+  offers_->show_text(Banner::Kind::information, tr("This run trained another experiment"), tr("The canvas keeps yours."));
+  offers_->offer(tr("Show its experiment"), open);
+  offers_->stays_until([this, directory = runs_.current()->directory()] { return runs_.current()->directory() != directory || trains_as_run(); });
 }
 
-// What was measured is never shown on another drawing. Edits since then do not make it another: names tell things apart.
+bool MainWindow::trains_as_run() const { return trains_as_recorded(document_.experiment(), document_.directory().toStdString(), runs_.current()->history()); }
+
+// What was measured is never shown on a drawing of other things. Edits since then do not make it one: names tell things apart.
 void MainWindow::match_drawing() {
   if (!runs_.current()) return;
   drawing_fits_ = all_names(recorded_topology(runs_.current()->history())) == all_names(document_.experiment().topology);
@@ -116,12 +125,14 @@ void MainWindow::show_live_state() {
   const Run* run = runs_.current();
   if (!run) return;
   const telemetry::History& history = run->history();
-  if (drawing_wanted_ && history.ranks() > 0) show_drawing_of_run();
+  if (experiment_wanted_ && history.ranks() > 0) show_experiment_of_run();
   if (!overlay_ && history.ranks() > 0) overlay_.emplace(recorded_topology(history));
   const session::Status* status = run->status() ? &*run->status() : nullptr;
   const bool over = run->complete() && !run->live();
-  if (overlay_ && drawing_fits_ && over) canvas_->set_overlay(overlay_->failures(history));
-  if (overlay_ && status && drawing_fits_ && run->live()) canvas_->set_overlay(overlay_->overlay(history, status, status->state == session::RunState::running));
+  const topology::Topology& drawing = document_.experiment().topology;
+  if (overlay_ && drawing_fits_ && over) canvas_->set_overlay(overlay_->on(drawing, overlay_->failures(history)));
+  if (overlay_ && status && drawing_fits_ && run->live())
+    canvas_->set_overlay(overlay_->on(drawing, overlay_->overlay(history, status, status->state == session::RunState::running)));
   QStringList truths;
   for (const Run* shown : runs_.shown())
     for (const QString& truth : truths_of(shown->history()))

@@ -66,27 +66,13 @@ void add(LinkOverlay& link, double rate, bool forward) { (forward ? link.bytes_p
 
 }  // namespace
 
-RunOverlay::RunOverlay(const topology::Topology& topology) : topology_(topology), network_(topology_), workers_(network_.workers()) {}
-
-const std::vector<RunOverlay::Step>& RunOverlay::route(int from, int to) {
-  const auto [at, fresh] = routes_.try_emplace({from, to});
-  if (!fresh) return at->second;
-  const auto found = network_.route(workers_[static_cast<std::size_t>(from)], workers_[static_cast<std::size_t>(to)]);
-  if (!found) return at->second;
-  std::set<std::string> crossed;  // a bus is entered and left, but crossed once
-  for (const topology::Hop& hop : found->hops) {
-    const topology::Edge& edge = network_.edges()[hop.edge.index()];
-    if (edge.link >= 0) at->second.push_back({LinkName{edge.from, edge.to}, {}, hop.forward});
-    else if (crossed.insert(edge.to).second) at->second.push_back({std::nullopt, edge.to, true});  // from device to its host
-  }
-  return at->second;
-}
+RunOverlay::RunOverlay(const topology::Topology& topology) : traffic_(topology) {}
 
 DeviceOverlay RunOverlay::device(const telemetry::History& history, const session::Status* status, int rank, bool moving) const {
-  const topology::DeviceId id = workers_[static_cast<std::size_t>(rank)];
+  const topology::Device& drawn = drawn_device(rank);
   DeviceOverlay device;
   device.rank = rank;
-  device.emulated = network_.device(id).kind != topology::DeviceKind::cpu;
+  device.emulated = drawn.kind != topology::DeviceKind::cpu;
   if (const Series* steps = history.find({Metric::step_seconds, rank, 0}); steps && !steps->steps.empty()) device.step = steps->steps.back() + 1;
   if (moving) device.utilisation = utilisation_of(history, rank);
   if (status == nullptr) return device;
@@ -99,20 +85,16 @@ DeviceOverlay RunOverlay::device(const telemetry::History& history, const sessio
 }
 
 void RunOverlay::add_traffic(Overlay& overlay, const telemetry::History& history) {
-  const int ranks = this->ranks(history);
-  for (const Metric metric : {Metric::sent_payload_bytes, Metric::sent_header_bytes})
-    for (auto at = history.series().lower_bound({metric, 0, 0}); at != history.series().end() && at->first.metric == metric; ++at) {
-      const auto& [key, series] = *at;
-      if (key.rank >= ranks || key.index >= ranks || key.rank == key.index) continue;
-      const double rate = rate_of(&series);
-      for (const Step& step : rate > 0 ? route(key.rank, key.index) : std::vector<Step>()) {
-        if (step.link) add(overlay.links[*step.link], rate, step.forward);
-        else add(overlay.buses[step.host], rate, true);
-      }
+  traffic_.visit(history, [&](const telemetry::SeriesKey& sent, const std::vector<Crossing>& route) {
+    const double rate = rate_of(history.find(sent));
+    for (const Crossing& one : rate > 0 ? route : std::vector<Crossing>()) {
+      if (one.link) add(overlay.links[*one.link], rate, one.forward);
+      else add(overlay.buses[one.host], rate, true);
     }
+  });
 }
 
-int RunOverlay::ranks(const telemetry::History& history) const { return std::min(history.ranks(), static_cast<int>(workers_.size())); }
+int RunOverlay::ranks(const telemetry::History& history) const { return std::min(history.ranks(), static_cast<int>(traffic_.workers().size())); }
 
 Overlay RunOverlay::failures(const telemetry::History& history) const {
   Overlay overlay;
@@ -129,6 +111,17 @@ Overlay RunOverlay::overlay(const telemetry::History& history, const session::St
   for (int rank = 0; rank < ranks(history); ++rank) mark(overlay.devices[name_of(rank)] = device(history, status, rank, moving), failed);
   if (moving) add_traffic(overlay, history);
   return overlay;
+}
+
+Overlay RunOverlay::on(const topology::Topology& drawing, Overlay measured) const {
+  std::map<std::string, DeviceOverlay> kept;
+  for (const topology::Host& host : drawing.hosts)
+    for (const topology::Device& device : host.devices)
+      if (const auto at = measured.devices.find(device.name);
+          at != measured.devices.end() && drawn_device(at->second.rank).kind == device.kind && device.role == topology::Role::worker)
+        kept.insert(*at);
+  measured.devices = std::move(kept);
+  return measured;
 }
 
 }  // namespace trainyard::ui

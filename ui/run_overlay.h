@@ -3,14 +3,10 @@
 // bytes of those pairs of ranks whose route crosses it. Devices whose rank died, failed or hung are marked.
 #pragma once
 
-#include <map>
-#include <optional>
-#include <vector>
-
 #include "core/session/messages.h"
 #include "core/telemetry/history.h"
-#include "core/topology/network.h"
 #include "ui/canvas/overlay.h"
+#include "ui/model/link_traffic.h"
 
 namespace trainyard::ui {
 
@@ -21,22 +17,17 @@ class RunOverlay {
   Overlay overlay(const telemetry::History& history, const session::Status* status, bool moving);
   Overlay failures(const telemetry::History& history) const;  // of a run that is over: the devices that ended it, if any
 
+  // What is true on a drawing that is another one by now: not of a device that is of another kind or idle there. Names tell the rest.
+  Overlay on(const topology::Topology& drawing, Overlay measured) const;
+
  private:
-  struct Step {
-    std::optional<LinkName> link;  // else the bus of `host`
-    std::string host;
-    bool forward = true;
-  };
-  const std::vector<Step>& route(int from, int to);
   DeviceOverlay device(const telemetry::History& history, const session::Status* status, int rank, bool moving) const;
-  const std::string& name_of(int rank) const { return network_.device(workers_[static_cast<std::size_t>(rank)]).name; }
+  const topology::Device& drawn_device(int rank) const { return traffic_.network().device(traffic_.workers()[static_cast<std::size_t>(rank)]); }
+  const std::string& name_of(int rank) const { return drawn_device(rank).name; }
   int ranks(const telemetry::History& history) const;
   void add_traffic(Overlay& overlay, const telemetry::History& history);
 
-  topology::Topology topology_;
-  topology::Network network_;
-  std::vector<topology::DeviceId> workers_;
-  std::map<std::pair<int, int>, std::vector<Step>> routes_;
+  LinkTraffic traffic_;
 };
 
 }  // namespace trainyard::ui

@@ -97,12 +97,15 @@ base::Result<data::DataSummary> read_summary(const Json& json) {
 
 }  // namespace
 
+Experiment located(Experiment experiment, const std::filesystem::path& directory) {
+  for (std::string* path : {&experiment.data.images, &experiment.data.labels, &experiment.data.file}) make_absolute(*path, directory);
+  return experiment;
+}
+
 base::Result<Resolved> resolve(const Experiment& experiment, const std::filesystem::path& directory) {
   const Findings findings = examine(experiment, directory);
   if (!findings.problems.empty()) return base::fail(findings.problems.front());
-  Experiment placed = experiment;
-  for (std::string* path : {&placed.data.images, &placed.data.labels, &placed.data.file}) make_absolute(*path, directory);
-  return derive(placed, *findings.data);
+  return derive(located(experiment, directory), *findings.data);
 }
 
 Resolved on_one_device(Resolved resolved) {

@@ -27,6 +27,9 @@ struct Resolved {
   int world() const { return static_cast<int>(ranks.size()); }
 };
 
+// With its data paths absolute; relative ones start at `directory`.
+Experiment located(Experiment experiment, const std::filesystem::path& directory);
+
 // Fails with the first problem that `validate` finds.
 base::Result<Resolved> resolve(const Experiment& experiment, const std::filesystem::path& directory);
 

@@ -76,7 +76,7 @@ TEST_F(DrawAndRun, a_topology_is_drawn_run_paused_stepped_resumed_and_stopped) {
     ASSERT_TRUE(bytes) << id;
     EXPECT_GT(bytes->points.value(bytes->points.size() - 1), 0) << id;
   }
-  EXPECT_TRUE(series(ChartKind::link_bytes, "0to1") && series(ChartKind::link_bytes, "1to0"));
+  EXPECT_TRUE(series(ChartKind::link_bytes, "left to right") && series(ChartKind::link_bytes, "right to left"));
   EXPECT_TRUE(series(ChartKind::gradient_norm, "local1") && series(ChartKind::gradient_norm, "reduced0"));
 
   ASSERT_TRUE(wait([&] { return window_->controls().pause_action().isEnabled(); }));

@@ -16,6 +16,9 @@ namespace {
 using base::Json;
 using telemetry::FrameType;
 using testing::ElementsAre;
+using testing::Field;
+using testing::Key;
+using testing::Pair;
 
 class RunOverlayTest : public testing::Test {
  protected:
@@ -77,6 +80,31 @@ TEST_F(RunOverlayTest, what_is_left_of_a_run_are_the_devices_that_ended_it) {
   EXPECT_TRUE(overlay.ended);
   EXPECT_EQ(overlay.devices.size(), 2u);
   EXPECT_THAT(failed(overlay), ElementsAre("cpu0", "cpu2"));
+}
+
+TEST_F(RunOverlayTest, a_device_is_not_marked_where_the_drawing_would_make_it_another) {
+  topology::Topology drawing = experiment_.topology;
+  const Overlay measured = overlay_.overlay(history_, &status_, true);
+  EXPECT_EQ(overlay_.on(drawing, measured), measured);
+  drawing.hosts[0].devices[0].kind = topology::DeviceKind::gpu;
+  EXPECT_THAT(overlay_.on(drawing, measured).devices, ElementsAre(Key("cpu1"), Key("cpu2")));
+  drawing.hosts[0].devices[1].role = topology::Role::idle;
+  EXPECT_THAT(overlay_.on(drawing, measured).devices, ElementsAre(Pair("cpu2", Field(&DeviceOverlay::rank, 2)))) << "as it was measured";
+}
+
+TEST_F(RunOverlayTest, a_bus_carries_what_ranks_sent_over_it) {
+  for (int step = 0; step < 3; ++step)
+    for (const int rank : {0, 1}) {
+      telemetry::Event sent;
+      sent.begin_ns = step * 100'000'000;
+      sent.value = 5e6 * step;
+      sent.step = step;
+      sent.subject = static_cast<std::uint16_t>(telemetry::Metric::sent_payload_bytes);
+      sent.index = static_cast<std::uint16_t>(rank + 1);
+      ASSERT_TRUE(history_.take({FrameType::events, rank, std::as_bytes(std::span(&sent, 1))}));
+    }
+  const Overlay overlay = overlay_.overlay(history_, &status_, true);
+  EXPECT_NEAR(overlay.buses.at("host0").total(), 2 * 5e6 / 0.1, 1);
 }
 
 TEST_F(RunOverlayTest, a_problem_of_no_rank_marks_none) {

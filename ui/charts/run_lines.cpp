@@ -4,6 +4,8 @@
 #include <QCoreApplication>
 #include <algorithm>
 
+#include "ui/charts/link_lines.h"
+
 namespace trainyard::ui {
 namespace {
 
@@ -35,7 +37,7 @@ class Lines {
   bool alone() const { return !run_; }
 
   LineSpec* add(const QString& id, const QString& label, int colour, Source source) {
-    if (source.keys.empty()) return nullptr;
+    if (source.empty()) return nullptr;
     SeriesStyle style{run_ ? (label.isEmpty() ? run_->name : run_->name + " · " + label) : label, run_ ? run_->colour : colour};
     if (source.rate) style.joining = Joining::always;
     lines_.push_back({id, style, std::move(source), {}});
@@ -92,11 +94,13 @@ class Lines {
   }
 
   void link_bytes() {
-    const auto keys = keys_of(history_, Metric::sent_payload_bytes);
-    if (!alone()) return void(add("greatest", tr("busiest link"), 0, {keys, Over::greatest, true}));
-    int colour = 0;
-    for (const SeriesKey& key : keys)
-      add(QString("%1to%2").arg(key.rank).arg(key.index), QString("%1 → %2").arg(key.rank).arg(key.index), colour++, {{key}, Over::sum, true});
+    const std::vector<LinkLine> links = link_lines(history_);
+    Source all{{}, Over::greatest, true, {}};
+    for (const LinkLine& one : links) all.parts.push_back({one.sent, Over::sum, true, {}});
+    if (!alone()) return void(add("greatest", tr("busiest link"), 0, all));
+    for (std::size_t i = 0; i < links.size(); ++i)
+      if (LineSpec* line = add(links[i].id, links[i].label, links[i].colour, all.parts[i]); line && links[i].backward)
+        line->style.dashed = line->style.pale = true;
   }
 
   void step_time() {

@@ -37,9 +37,11 @@ struct LineChoice {
 
 // Metric series of a history, put together: each value, or the rate of each total; over the sources at each step.
 struct Source {
-  std::vector<telemetry::SeriesKey> keys;  // none: there is no such source
+  std::vector<telemetry::SeriesKey> keys;
   Over over = Over::sum;
   bool rate = false;
+  std::vector<Source> parts{};                                  // instead of keys
+  bool empty() const { return keys.empty() && parts.empty(); }  // there is no such source
   bool operator==(const Source&) const = default;
 };
 
@@ -94,8 +96,10 @@ class SourceReader {
     std::size_t next = 0;
     RateMeter meter;
   };
+  void gather(const SeriesPoint& point, std::vector<SeriesPoint>& out);
   bool rate_;
   std::vector<Cursor> cursors_;
+  std::vector<SourceReader> parts_;
   StepGather gather_;
 };
 

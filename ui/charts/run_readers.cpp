@@ -38,8 +38,13 @@ double SampleCounter::at(double step) const {
   return totals_[index] + (step - steps_[index]) * totals_[index] / (steps_[index] + 1);
 }
 
-SourceReader::SourceReader(const Source& source) : rate_(source.rate), gather_(static_cast<int>(source.keys.size()), source.over) {
+SourceReader::SourceReader(const Source& source)
+    : rate_(source.rate), parts_(source.parts.begin(), source.parts.end()), gather_(static_cast<int>(source.keys.size() + source.parts.size()), source.over) {
   for (const auto& key : source.keys) cursors_.push_back({key, 0, {}});
+}
+
+void SourceReader::gather(const SeriesPoint& point, std::vector<SeriesPoint>& out) {
+  if (const auto done = gather_.add(point)) out.push_back(*done);
 }
 
 void SourceReader::read(const History& history, std::vector<SeriesPoint>& out) {
@@ -48,9 +53,13 @@ void SourceReader::read(const History& history, std::vector<SeriesPoint>& out) {
     for (; series && cursor.next < series->values.size(); ++cursor.next) {
       const std::size_t i = cursor.next;
       const auto value = rate_ ? cursor.meter.next(series->seconds[i], series->values[i]) : series->values[i];
-      if (!value) continue;
-      if (const auto done = gather_.add({static_cast<double>(series->steps[i]), 0, series->seconds[i], *value})) out.push_back(*done);
+      if (value) gather({static_cast<double>(series->steps[i]), 0, series->seconds[i], *value}, out);
     }
+  }
+  for (SourceReader& part : parts_) {
+    std::vector<SeriesPoint> points;
+    part.read(history, points);
+    for (const SeriesPoint& point : points) gather(point, out);
   }
 }
 

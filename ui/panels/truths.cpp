@@ -6,6 +6,7 @@
 #include "core/base/machine.h"
 #include "core/base/units.h"
 #include "core/experiment/placement.h"
+#include "ui/model/recorded.h"
 
 namespace trainyard::ui {
 namespace {
@@ -61,20 +62,6 @@ std::int64_t dropped_events(const telemetry::History& history) {
 }
 
 }  // namespace
-
-topology::Topology recorded_topology(const telemetry::History& history) {
-  topology::Topology topology;
-  base::Problems problems;
-  if (const auto json = base::value_at(history.header(), "experiment.document.topology")) base::read_document(*json, topology, "", problems);
-  return problems.empty() ? topology : topology::Topology();
-}
-
-std::optional<experiment::Experiment> recorded_experiment(const telemetry::History& history) {
-  const auto json = base::value_at(history.header(), "experiment.document");
-  if (!json) return {};
-  const auto read = experiment::from_json(*json);
-  return read ? std::optional(*read) : std::nullopt;
-}
 
 QStringList truths_of(const telemetry::History& history) {
   QStringList truths;

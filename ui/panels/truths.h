@@ -6,16 +6,10 @@
 #include <QStringList>
 #include <optional>
 
-#include "core/experiment/document.h"
+#include "core/base/result.h"
 #include "core/telemetry/history.h"
 
 namespace trainyard::ui {
-
-// The drawing that the run was started on, as its recording holds it; empty when that is not known (yet).
-topology::Topology recorded_topology(const telemetry::History& history);
-
-// The experiment as it was resolved and run; nothing when the recording does not hold it.
-std::optional<experiment::Experiment> recorded_experiment(const telemetry::History& history);
 
 QStringList truths_of(const telemetry::History& history);
 

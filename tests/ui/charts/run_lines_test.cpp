@@ -5,11 +5,17 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
+#include "core/experiment/document.h"
+#include "core/topology/network.h"
+#include "tests/drawings.h"
 #include "tests/ui/charts/synthetic_run.h"
 
 namespace trainyard::ui {
 namespace {
+
+const double kRate = test::SyntheticRun::kBytesPerStep / test::SyntheticRun{}.seconds_per_step;  // of a rank, B/s
 
 telemetry::History history_of(const test::SyntheticRun& run, int steps) {
   QTemporaryDir directory;
@@ -47,7 +53,78 @@ TEST(RunLines, the_rate_of_a_rank_is_the_growth_of_its_total_over_time) {
   const auto points = points_of(history, line(lines, "sent2"));
   ASSERT_EQ(points.size(), 99u);  // the first sample starts the meter
   for (const SeriesPoint& point : points) EXPECT_NEAR(point.value, test::SyntheticRun::kBytesPerStep / run.seconds_per_step, 1);
-  EXPECT_EQ(lines_of(ChartKind::link_bytes, history, {}, {}).size(), 4u);  // of a ring of four
+}
+
+// A ring of as many ranks as there are workers drawn, each sending to the next.
+telemetry::History ring_on(const topology::Topology& topology, experiment::TransportKind transport = experiment::TransportKind::automatic) {
+  experiment::Experiment experiment;
+  experiment.topology = topology;
+  experiment.run.transport = transport;
+  const int ranks = static_cast<int>(topology::Network(topology).workers().size());
+  return history_of({.ranks = ranks, .experiment = {{"document", experiment::to_json(experiment)}}}, 20);
+}
+
+// Of all ranks together: bytes a second, once for each link and bus that they cross.
+double sent_times_hops(const topology::Topology& topology) {
+  const topology::Network network(topology);
+  const auto workers = network.workers();
+  double crossings = 0;
+  for (std::size_t rank = 0; rank < workers.size(); ++rank) {
+    std::set<std::string> buses;
+    const topology::Route route = network.route(workers[rank], workers[(rank + 1) % workers.size()]).value();
+    for (const topology::Hop& hop : route.hops) {
+      const topology::Edge& edge = network.edges()[hop.edge.index()];
+      if (edge.link >= 0) ++crossings;
+      else buses.insert(edge.to);
+    }
+    crossings += static_cast<double>(buses.size());
+  }
+  return crossings * kRate;
+}
+
+QStringList labels(const std::vector<LineSpec>& lines) {
+  QStringList all;
+  for (const LineSpec& one : lines) all << one.style.label;
+  return all;
+}
+
+topology::Topology two_hosts_of_two() {
+  topology::Topology topology{{tests::drawn_host("left", 2), tests::drawn_host("right", 2, 2)}, {topology::Switch{"switch"}}, {}};
+  topology.links = {topology::Link{"left", "switch"}, topology::Link{"switch", "right"}};
+  return topology;
+}
+
+TEST(RunLines, the_traffic_of_links_is_that_of_each_drawn_link_each_way) {
+  const auto history = ring_on(experiment::load(TRAINYARD_SOURCE_DIR "/resources/experiments/four_hosts_ring_digits.json")->topology);
+  const auto lines = lines_of(ChartKind::link_bytes, history, {}, {});
+  EXPECT_EQ(labels(lines), QStringList({"host0 → switch", "switch → host0", "host1 → switch", "switch → host1", "host2 → switch", "switch → host2",
+                                        "host3 → switch", "switch → host3"}));
+  for (const LineSpec& one : lines) EXPECT_NEAR(points_of(history, one).back().value, kRate, 1) << one.id.toStdString();
+  EXPECT_EQ(lines[0].style.colour, lines[1].style.colour);
+  EXPECT_NE(lines[0].style.dashed, lines[1].style.dashed);
+}
+
+TEST(RunLines, all_that_links_and_buses_carry_is_what_ranks_sent_times_the_hops) {
+  const topology::Topology topology = two_hosts_of_two();
+  const auto history = ring_on(topology);
+  const auto lines = lines_of(ChartKind::link_bytes, history, {}, {});
+  EXPECT_EQ(labels(lines), QStringList({"left → switch", "switch → left", "switch → right", "right → switch", "left bus", "right bus"}));
+  double total = 0;
+  for (const LineSpec& one : lines) total += points_of(history, one).back().value;
+  EXPECT_NEAR(total, sent_times_hops(topology), 10);
+  EXPECT_NEAR(points_of(history, line(lines, "bus left")).back().value, 3 * kRate, 3) << "of 0 to 1 within, 1 to 2 out, 3 to 0 in";
+  const auto busiest = lines_of(ChartKind::link_bytes, history, RunLook{"run", 0}, {});
+  ASSERT_EQ(busiest.size(), 1u);
+  EXPECT_NEAR(points_of(history, busiest[0]).back().value, 3 * kRate, 3) << "the busiest, not the busiest pair of ranks";
+}
+
+TEST(RunLines, ranks_of_one_host_cross_its_bus_and_the_line_says_over_what) {
+  const topology::Topology topology{{tests::drawn_host("host0", 3)}, {}, {}};
+  const auto said = [&](experiment::TransportKind transport) { return labels(lines_of(ChartKind::link_bytes, ring_on(topology, transport), {}, {})); };
+  EXPECT_EQ(said(experiment::TransportKind::shm), QStringList("host0 bus (shared memory)"));
+  EXPECT_EQ(said(experiment::TransportKind::zmq), QStringList("host0 bus (local sockets)"));
+  const auto history = ring_on(topology);
+  EXPECT_NEAR(points_of(history, lines_of(ChartKind::link_bytes, history, {}, {}).at(0)).back().value, 3 * kRate, 3);
 }
 
 TEST(RunLines, gradient_norms_are_local_of_each_rank_and_reduced) {

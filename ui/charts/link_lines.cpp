@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/charts/link_lines.h"
+
+#include <QCoreApplication>
+#include <algorithm>
+#include <set>
+
+#include "ui/model/link_traffic.h"
+#include "ui/model/recorded.h"
+
+namespace trainyard::ui {
+namespace {
+
+using experiment::TransportKind;
+
+QString tr(const char* text) { return QCoreApplication::translate("charts", text); }
+
+// How bytes get from rank to rank of one host; nothing where that is not known.
+QString medium(TransportKind transport) {
+  switch (transport) {
+    case TransportKind::automatic:
+    case TransportKind::shm: return tr("shared memory");
+    case TransportKind::inproc: return tr("within one process");
+    case TransportKind::zmq: return tr("local sockets");
+  }
+  return {};
+}
+
+class Gatherer {
+ public:
+  Gatherer(const telemetry::History& history, const topology::Topology& topology) : traffic_(topology) {
+    traffic_.visit(history, [this](const telemetry::SeriesKey& sent, const std::vector<Crossing>& route) {
+      for (const Crossing& one : route) {
+        crossed_[one].push_back(sent);
+        if (!one.link && traffic_.on_one_host(sent.rank, sent.index)) inner_.insert(one.host);
+      }
+    });
+  }
+
+  std::vector<LinkLine> lines(TransportKind transport) {
+    for (const topology::Link& link : traffic_.topology().links) add_link(LinkName{link.from, link.to});
+    for (const topology::Host& host : traffic_.topology().hosts)
+      if (inner_.contains(host.name)) add_bus(host.name, transport);
+    return std::move(lines_);
+  }
+
+ private:
+  void add_link(const LinkName& name) {
+    const QString from = QString::fromStdString(name.from), to = QString::fromStdString(name.to);
+    const std::size_t before = lines_.size();
+    add({name, {}, true}, {from + " to " + to, from + " → " + to, colours_, false});
+    add({name, {}, false}, {to + " to " + from, to + " → " + from, colours_, true});
+    if (lines_.size() > before) ++colours_;
+  }
+
+  // Its medium only where all of it stays on the host.
+  void add_bus(const std::string& host, TransportKind transport) {
+    const Crossing bus{std::nullopt, host, true};
+    const auto stays = [this](const telemetry::SeriesKey& sent) { return traffic_.on_one_host(sent.rank, sent.index); };
+    const QString name = tr("%1 bus").arg(QString::fromStdString(host));
+    const bool all_stay = std::ranges::all_of(crossed_.at(bus), stays);
+    add(bus, {"bus " + QString::fromStdString(host), all_stay ? tr("%1 (%2)").arg(name, medium(transport)) : name, colours_++, false});
+  }
+
+  void add(const Crossing& crossing, LinkLine line) {
+    const auto at = crossed_.find(crossing);
+    if (at == crossed_.end()) return;
+    line.sent = std::move(at->second);
+    crossed_.erase(at);  // links that are drawn twice are told apart by nobody
+    lines_.push_back(std::move(line));
+  }
+
+  LinkTraffic traffic_;
+  std::map<Crossing, std::vector<telemetry::SeriesKey>> crossed_;
+  std::set<std::string> inner_;  // hosts whose ranks talk to each other
+  std::vector<LinkLine> lines_;
+  int colours_ = 0;
+};
+
+}  // namespace
+
+std::vector<LinkLine> link_lines(const telemetry::History& history) {
+  const auto recorded = recorded_experiment(history);
+  return recorded ? Gatherer(history, recorded->topology).lines(recorded->run.transport) : std::vector<LinkLine>();
+}
+
+}  // namespace trainyard::ui

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/model/recorded.h"
+
+#include "core/experiment/resolve.h"
+#include "ui/model/essence.h"
+
+namespace trainyard::ui {
+namespace {
+
+// How a run is watched changes nothing that it learns.
+experiment::Experiment unwatched(experiment::Experiment experiment) {
+  const experiment::RunSpec defaults;
+  experiment.run.seconds_per_step = defaults.seconds_per_step;
+  experiment.run.record_ops = defaults.record_ops;
+  experiment.run.hang_seconds = defaults.hang_seconds;
+  experiment.training.epochs = 0;  // once resolved, the steps say it all
+  return essence(std::move(experiment));
+}
+
+}  // namespace
+
+topology::Topology recorded_topology(const telemetry::History& history) {
+  topology::Topology topology;
+  base::Problems problems;
+  if (const auto json = base::value_at(history.header(), "experiment.document.topology")) base::read_document(*json, topology, "", problems);
+  return problems.empty() ? topology : topology::Topology();
+}
+
+std::optional<experiment::Experiment> recorded_experiment(const telemetry::History& history) {
+  const auto json = base::value_at(history.header(), "experiment.document");
+  if (!json) return {};
+  const auto read = experiment::from_json(*json);
+  return read ? std::optional(*read) : std::nullopt;
+}
+
+// Both as resolved on the same data, so that a value counts, and not whether it was given or left open.
+bool trains_as_recorded(const experiment::Experiment& experiment, const std::filesystem::path& directory, const telemetry::History& history) {
+  const auto recorded = recorded_experiment(history);
+  const auto data = base::value_at(history.header(), "experiment.data");
+  if (!recorded || !data) return false;
+  const auto ours = experiment::resolved_from_json({{"document", experiment::to_json(experiment::located(experiment, directory))}, {"data", *data}});
+  return ours && unwatched(ours->document) == unwatched(*recorded);
+}
+
+}  // namespace trainyard::ui

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The experiment that a run trained, as its recording holds it.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "core/experiment/experiment.h"
+#include "core/telemetry/history.h"
+
+namespace trainyard::ui {
+
+// The drawing that the run was started on; empty when that is not known (yet).
+topology::Topology recorded_topology(const telemetry::History& history);
+
+// The experiment as it was resolved and run; nothing when the recording does not hold it.
+std::optional<experiment::Experiment> recorded_experiment(const telemetry::History& history);
+
+// Whether `experiment`, with data paths that start at `directory`, would train what the run trained: on the same drawing, wherever its
+// parts stand, and by the same values, given or resolved. Pace, recording and what only people read are not looked at.
+bool trains_as_recorded(const experiment::Experiment& experiment, const std::filesystem::path& directory, const telemetry::History& history);
+
+}  // namespace trainyard::ui
