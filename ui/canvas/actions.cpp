@@ -185,7 +185,10 @@ void CanvasActions::add_fragment(const QString& text, const Fragment& fragment) 
   change(text, [&](topology::Topology& t) {
     std::string home = home_of(t, selection_.picked());
     if (!fragment.devices.empty() && home.empty()) home = add_home(t, fragment.devices.size());
-    added = ui::paste(t, fragment, free_offset(t, fragment.topology), home);
+    make_room(t, home, fragment.devices.size());
+    topology::Topology grown = t;
+    if (topology::Host* host = find_host(grown, home)) host->devices.resize(host->devices.size() + fragment.devices.size());
+    added = ui::paste(t, fragment, free_offset(grown, fragment.topology), home);
   });
   selection_.set(added);
   view_.reveal(added);

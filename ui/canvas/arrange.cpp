@@ -16,6 +16,7 @@ using topology::Topology;
 
 constexpr double kHostGap = 96, kSwitchGap = 112, kBesideSwitch = 192, kBlockGap = 160;
 constexpr double kCopyGap = 48;
+constexpr double kGridStep = 8;
 constexpr double kAspect = 1.5;  // of a block: about a window's
 
 // A host or switch: a place that can be set, with its size.
@@ -144,6 +145,31 @@ std::vector<std::pair<int, int>> ring(int far) {
   return places;
 }
 
+bool covers_any(const QRectF& room, const std::vector<QRectF>& cards) {
+  return std::ranges::any_of(cards, [&](const QRectF& card) { return card.intersects(room); });
+}
+
+// What leads from a span to just before and just behind another, in steps of the grid; and not at all.
+void add_shifts(std::vector<double>& shifts, double low, double high, double other_low, double other_high) {
+  shifts.push_back(std::floor((other_low - kCopyGap / 2 - high) / kGridStep) * kGridStep);
+  shifts.push_back(std::ceil((other_high + kCopyGap / 2 - low) / kGridStep) * kGridStep);
+}
+
+// The shortest way to where a room covers no card and keeps its distance from all.
+QPointF way_out(const QRectF& room, const std::vector<QRectF>& cards) {
+  std::vector<double> across{0}, down{0};
+  for (const QRectF& card : cards) {
+    add_shifts(across, room.left(), room.right(), card.left(), card.right());
+    add_shifts(down, room.top(), room.bottom(), card.top(), card.bottom());
+  }
+  std::vector<QPointF> ways;
+  for (const double x : across)
+    for (const double y : down) ways.emplace_back(x, y);
+  std::ranges::stable_sort(ways, {}, [](QPointF way) { return QPointF::dotProduct(way, way); });
+  const QRectF around = room.adjusted(-kCopyGap / 2, -kCopyGap / 2, kCopyGap / 2, kCopyGap / 2);
+  return *std::ranges::find_if(ways, [&](QPointF way) { return !covers_any(around.translated(way), cards); });  // beyond the last card is one
+}
+
 }  // namespace
 
 void align(Topology& topology, const std::set<std::string>& names, Edge edge) {
@@ -179,6 +205,19 @@ Place free_offset(const Topology& into, const Topology& copy) {
   for (int far = 0;; ++far)  // the drawing ends somewhere
     for (const auto& [right, down] : ring(far))
       if (const Place by{right * step.x, down * step.y}; is_free(layout, box.translated(by.x, by.y))) return by;
+}
+
+void make_room(Topology& topology, const std::string& name, std::size_t devices) {
+  Host* host = find_host(topology, name);
+  if (!host) return;
+  const QPointF corner(host->x, host->y);
+  const QRectF now(corner, host_size(host->devices.size())), room(corner, host_size(host->devices.size() + devices));
+  std::vector<QRectF> others;
+  for (const NodeBox& other : lay_out(topology).nodes)
+    if (other.name != name && !other.rect.intersects(now)) others.push_back(other.rect);
+  if (!covers_any(room, others)) return;
+  const QPointF by = way_out(room, others);
+  host->x += by.x(), host->y += by.y();
 }
 
 void arrange(Topology& topology) {

@@ -6,6 +6,7 @@
 #include <QStyleHints>
 #include <algorithm>
 
+#include "ui/canvas/arrange.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {
@@ -76,6 +77,7 @@ class CarryDevice : public Gesture {
     if (lonely || under(at).kind == Part::Kind::network_switch) return;
     workplace_.document.edit(QObject::tr("Move %1").arg(text(device_)), [&](experiment::Experiment& e) {
       const QPointF corner = at - QPointF(tile_size().width() / 2 + 16, tile_size().height() / 2 + 40);
+      make_room(e.topology, target, 1);
       move_to_host(e.topology, device_, target.empty() ? add_host(e.topology, snapped({corner.x(), corner.y()})) : target);
     });
   }

@@ -2,6 +2,7 @@
 // How things come onto the canvas: by a drop, or by a key into the middle.
 #include <QDropEvent>
 
+#include "ui/canvas/arrange.h"
 #include "ui/canvas/topology_view.h"
 
 namespace trainyard::ui {
@@ -36,6 +37,7 @@ void TopologyView::place(PartKind kind, QPointF at) {
                           : device               ? QString::fromStdString(std::string(base::name_of(*device)))
                                                  : tr("switch")),
                  [&](experiment::Experiment& e) {
+                   make_room(e.topology, host, 1);
                    if (device) added.name = add_device(e.topology, host.empty() ? add_host(e.topology, corner) : host, *device);
                    else added.name = kind == PartKind::host ? add_host(e.topology, corner) : add_switch(e.topology, corner);
                  });

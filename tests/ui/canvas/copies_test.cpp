@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "tests/drawings.h"
 #include "tests/ui/canvas/canvas_fixture.h"
 #include "ui/model/clipboard.h"
 
@@ -55,6 +56,94 @@ TEST_F(Canvas, copies_stand_on_the_grid_where_they_cover_nothing_however_often_a
   act("paste");
   EXPECT_EQ(drawn().hosts.size(), 9u) << "without a host it brings one";
   expect_nothing_overlaps();
+}
+
+// Hosts in rows and columns, so near each other that a card that grows would cover its neighbours.
+struct Crowd {
+  int columns, rows, devices;
+  double gap;
+};
+
+experiment::Experiment drawn_crowd(const Crowd& crowd) {
+  experiment::Experiment experiment;
+  const QSizeF size = host_size(static_cast<std::size_t>(crowd.devices));
+  for (int i = 0; i < crowd.columns * crowd.rows; ++i) {
+    topology::Host host = tests::drawn_host("host" + std::to_string(i), crowd.devices, i * crowd.devices);
+    host.x = i % crowd.columns * (size.width() + crowd.gap), host.y = i / crowd.columns * (size.height() + crowd.gap);
+    experiment.topology.hosts.push_back(host);
+  }
+  experiment.topology.switches.push_back({"hub", crowd.columns * (size.width() + crowd.gap), 0});
+  return experiment;
+}
+
+class CrowdedCanvas : public Canvas, public testing::WithParamInterface<Crowd> {
+ protected:
+  CrowdedCanvas() { document_.reset(drawn_crowd(GetParam())); }
+  std::vector<Place> places() const {
+    std::vector<Place> all;
+    for (const topology::Host& host : drawn().hosts) all.push_back({host.x, host.y});
+    return all;
+  }
+  // Steps of the grid, and no more than one host.
+  void expect_one_moved_at_most(const std::vector<Place>& before) const {
+    int moved = 0;
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      const double x = places()[i].x - before[i].x, y = places()[i].y - before[i].y;
+      moved += x != 0 || y != 0 ? 1 : 0;
+      EXPECT_EQ(std::fmod(x, 8), 0);
+      EXPECT_EQ(std::fmod(y, 8), 0);
+    }
+    EXPECT_LE(moved, 1);
+  }
+};
+
+TEST_P(CrowdedCanvas, a_host_that_grows_by_a_copied_device_covers_no_other) {
+  const std::size_t hosts = drawn().hosts.size();
+  for (std::size_t host = 0; host < hosts; ++host)
+    for (int time = 0; time < 3; ++time) {
+      const std::vector<Place> before = places();
+      selection_.set({.names = {drawn().hosts[host].devices[0].name}, .links = {}});
+      act("duplicate");
+      expect_one_moved_at_most(before);
+      expect_nothing_overlaps();
+    }
+  EXPECT_EQ(drawn().hosts[0].devices.size(), static_cast<std::size_t>(GetParam().devices) + 3);
+  while (document_.undo_stack().canUndo()) document_.undo_stack().undo();
+  EXPECT_EQ(drawn(), drawn_crowd(GetParam()).topology);
+}
+
+TEST_P(CrowdedCanvas, hosts_copied_with_devices_stand_clear_of_the_host_that_these_join) {
+  const std::vector<Place> before = places();
+  selection_.set({.names = {"cpu0", drawn().hosts[1].devices[0].name, drawn().hosts.back().name}, .links = {}});
+  act("duplicate");
+  EXPECT_EQ(drawn().hosts.size(), before.size() + 1);
+  EXPECT_EQ(drawn().hosts[0].devices.size(), static_cast<std::size_t>(GetParam().devices) + 2);
+  expect_one_moved_at_most(before);
+  expect_nothing_overlaps();
+}
+
+TEST_P(CrowdedCanvas, a_dropped_device_makes_no_host_cover_another) {
+  for (const PartKind kind : {PartKind::cpu, PartKind::gpu, PartKind::tpu}) {
+    view_.place(kind, view_.topology_scene().layout().rect_of("host0").center());
+    expect_nothing_overlaps();
+  }
+  EXPECT_EQ(drawn().hosts[0].devices.size(), static_cast<std::size_t>(GetParam().devices) + 3);
+}
+
+INSTANTIATE_TEST_SUITE_P(all, CrowdedCanvas, testing::Values(Crowd{3, 1, 1, 8}, Crowd{1, 3, 2, 24}, Crowd{3, 3, 1, 8}, Crowd{3, 3, 4, 48}, Crowd{2, 4, 2, 96}),
+                         [](const auto& row) {
+                           return std::to_string(row.param.columns) + "_by_" + std::to_string(row.param.rows) + "_of_" + std::to_string(row.param.devices) +
+                                  "_devices";
+                         });
+
+TEST_F(Canvas, a_host_that_has_room_to_grow_stays) {
+  document_.reset(drawn_crowd({2, 2, 1, 400}));
+  const topology::Topology before = drawn();
+  selection_.set({.names = {"cpu0"}, .links = {}});
+  act("duplicate");
+  EXPECT_EQ(drawn().hosts[0].devices.size(), 2u);
+  EXPECT_EQ(drawn().hosts[0].x, before.hosts[0].x);
+  EXPECT_EQ(drawn().hosts[0].y, before.hosts[0].y);
 }
 
 TEST_F(Canvas, what_was_cut_comes_back_to_its_place) {
