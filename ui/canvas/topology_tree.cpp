@@ -5,10 +5,16 @@
 #include <QItemSelectionModel>
 #include <QKeyEvent>
 #include <QScopedValueRollback>
+#include <algorithm>
 
 #include "ui/model/topology_edit.h"
 
 namespace trainyard::ui {
+namespace {
+
+constexpr int kNameShare = 60;  // percent, at least, of what the kind leaves
+
+}  // namespace
 
 TopologyTree::TopologyTree(Document& document, Selection& selection, QWidget* parent)
     : QTreeView(parent), document_(document), selection_(selection), items_(document) {
@@ -18,17 +24,42 @@ TopologyTree::TopologyTree(Document& document, Selection& selection, QWidget* pa
   setFrameShape(NoFrame);
   setSelectionMode(ExtendedSelection);
   setEditTriggers(EditKeyPressed | SelectedClicked);
-  header()->setSectionResizeMode(QHeaderView::ResizeToContents);
+  setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  header()->setSectionResizeMode(QHeaderView::Fixed);
+  header()->setMinimumSectionSize(1);
+  header()->setStretchLastSection(false);
   expandAll();
   const auto refilled = [this] {
     expandAll();
     show_selection();
+    fit_columns();
   };
   connect(&items_, &QAbstractItemModel::modelReset, this, refilled);
+  connect(&items_, &QAbstractItemModel::dataChanged, this, &TopologyTree::fit_columns);
   connect(&items_, &TopologyItems::refused, this, &TopologyTree::message);
   connect(&selection, &Selection::selection_changed, this, &TopologyTree::show_selection);
   connect(selectionModel(), &QItemSelectionModel::selectionChanged, this, &TopologyTree::take_selection);
   show_selection();
+}
+
+// The kind is whole; the name has what it needs, but leaves the details a part of the rest.
+void TopologyTree::fit_columns() {
+  const auto wanted = [this](int column) { return std::max(sizeHintForColumn(column), header()->sectionSizeHint(column)); };
+  const int kind = wanted(TopologyItems::kind_column), rest = std::max(0, viewport()->width() - kind);
+  const int name = std::min(wanted(TopologyItems::name_column), std::max(rest - wanted(TopologyItems::details_column), rest * kNameShare / 100));
+  header()->resizeSection(TopologyItems::name_column, name);
+  header()->resizeSection(TopologyItems::kind_column, kind);
+  header()->resizeSection(TopologyItems::details_column, rest - name);
+}
+
+void TopologyTree::resizeEvent(QResizeEvent* event) {
+  QTreeView::resizeEvent(event);
+  fit_columns();
+}
+
+void TopologyTree::changeEvent(QEvent* event) {
+  QTreeView::changeEvent(event);
+  if (event->type() == QEvent::FontChange || event->type() == QEvent::StyleChange) fit_columns();
 }
 
 void TopologyTree::show_selection() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The drawing as a tree of names, kinds and details, with the selection of the canvas: the way in for screen readers.
+// The drawing as a tree of names, kinds and details, with the selection of the canvas: the way in for screen readers. Columns share what
+// width there is: what does not fit ends in "…", and its tool tip says all.
 #pragma once
 
 #include <QTreeView>
@@ -18,8 +19,11 @@ class TopologyTree : public QTreeView {
 
  protected:
   void keyPressEvent(QKeyEvent* event) override;  // Delete
+  void resizeEvent(QResizeEvent* event) override;
+  void changeEvent(QEvent* event) override;
 
  private:
+  void fit_columns();
   void show_selection();
   void take_selection();
 

@@ -90,6 +90,7 @@ QVariant TopologyItems::data(const QModelIndex& index, int role) const {
   if (!index.isValid()) return {};
   const Row row = row_at(index);
   if (role == Qt::AccessibleTextRole) return QString("%1, %2 %3").arg(row.name(), row.kind(), row.details(shown_)).trimmed();
+  if (role == Qt::ToolTipRole) return QString("%1 (%2)\n%3").arg(row.name(), row.kind(), row.details(shown_)).trimmed();  // cells may be cut
   if (role != Qt::DisplayRole && role != Qt::EditRole) return {};
   return index.column() == name_column ? row.name() : index.column() == kind_column ? row.kind() : row.details(shown_);
 }
