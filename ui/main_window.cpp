@@ -92,7 +92,7 @@ bool MainWindow::start_run() {
     errors_->show_problem(tr("The run could not start"), started.error());
     return false;
   }
-  workspace_->raise("charts");
+  workspace_->show_charts();
   return true;
 }
 
@@ -167,13 +167,13 @@ void MainWindow::closeEvent(QCloseEvent* event) {
 
 void MainWindow::resizeEvent(QResizeEvent* event) {
   QMainWindow::resizeEvent(event);
-  fit_toolbars();
+  fit();
 }
 
 // A new font comes to the parts of the window only after it came to the window.
 void MainWindow::changeEvent(QEvent* event) {
   QMainWindow::changeEvent(event);
-  if (event->type() == QEvent::FontChange) QMetaObject::invokeMethod(this, &MainWindow::fit_toolbars, Qt::QueuedConnection);
+  if (event->type() == QEvent::FontChange) QMetaObject::invokeMethod(this, &MainWindow::fit, Qt::QueuedConnection);
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {

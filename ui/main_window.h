@@ -83,6 +83,7 @@ class MainWindow : public QMainWindow {
   void build_view_menu();
   void build_help_menu();
   void build_toolbars();
+  void fit();
   void fit_toolbars();
   void spare_words(int actions);
   void connect_document();

@@ -33,6 +33,7 @@ void MainWindow::build_centre() {
   column->addWidget(state_bar_ = new RunStateBar(whole));
   centre_->addWidget(welcome_ = new WelcomePage(setup_.services.examples_directory, recent_, centre_));
   centre_->addWidget(canvas_ = new TopologyView(document_, selection_, centre_));
+  welcome_->setMinimumHeight(kGrid);  // it scrolls, and must not keep the canvas high
   canvas_actions_ = new CanvasActions(document_, selection_, *canvas_, this);
   setCentralWidget(whole);
 }
@@ -143,6 +144,13 @@ void MainWindow::spare_words(int actions) {
   if (steady->toolButtonStyle() == Qt::ToolButtonIconOnly) return;
   const auto words = [&](const QString& text) { return steady->fontMetrics().horizontalAdvance(text); };
   steady->setMinimumWidth(steady->sizeHint().width() + std::max(0, words(tr("Resume training")) - words(QString(pause->text()).remove('&'))));
+}
+
+// Letters that are large for the window leave no room for a chart; who watches a run is given it.
+void MainWindow::fit() {
+  if (!run_tools_) return;
+  if (workspace_->fit() && runs_.current()) QMetaObject::invokeMethod(workspace_, &Workspace::show_charts, Qt::QueuedConnection);
+  fit_toolbars();
 }
 
 // In one line if it fits, with words where they fit; nothing that steers a run may hide at the end of a bar.

@@ -14,7 +14,7 @@ namespace trainyard::ui {
 void MainWindow::open_run(const QString& directory) {
   experiment_wanted_ = true;
   show_welcome(false);
-  workspace_->raise("charts");
+  workspace_->show_charts();
   runs_.open(directory);
   live_.start();  // also where it is open already
 }

@@ -7,6 +7,7 @@
 #include <QMenu>
 #include <QTabBar>
 #include <QToolBar>
+#include <algorithm>
 
 #include "ui/theme/theme.h"
 
@@ -15,6 +16,7 @@ namespace {
 
 constexpr auto kState = "window/state", kGeometry = "window/geometry";
 constexpr int kStateVersion = 2;  // another arrangement of docks: forget the old one
+constexpr int kShort = 480;       // pixels at a scale of 1
 
 Qt::DockWidgetArea area_of(Workspace::Area area) {
   return area == Workspace::Area::left ? Qt::LeftDockWidgetArea : area == Workspace::Area::right ? Qt::RightDockWidgetArea : Qt::BottomDockWidgetArea;
@@ -40,6 +42,37 @@ void Workspace::add(const QString& name, const QString& title, Area area, QWidge
 void Workspace::raise(const QString& name) {
   dock(name).show();
   dock(name).raise();
+}
+
+void Workspace::show_charts() {
+  if (is_short()) set_perspective(Perspective::run);
+  else raise("charts");
+}
+
+bool Workspace::is_short() const { return window_.height() < Theme::instance().pixels(kShort); }
+
+// So many percent of the window, but rather what shows a chart whole. The bar of tabs is above the dock.
+int Workspace::charts_height(int percent) const {
+  const QDockWidget& charts = dock("charts");
+  return std::max(window_.height() * percent / 100, charts.widget()->sizeHint().height() + 3 * charts.fontMetrics().height());
+}
+
+bool Workspace::fit() {
+  spare_titles();
+  const bool became_short = is_short() && !was_short_;
+  was_short_ = is_short();
+  return became_short && !dock("charts").widget()->visibleRegion().isEmpty();
+}
+
+// A dock among tabs says its name there; where height is scarce it says it there only.
+void Workspace::spare_titles() {
+  for (const auto& [name, one] : docks_) {
+    const bool spared = is_short() && area(name) == Area::bottom && !one->isFloating() && !window_.tabifiedDockWidgets(one).isEmpty();
+    if (spared == (one->titleBarWidget() != nullptr)) continue;
+    QWidget* before = one->titleBarWidget();
+    one->setTitleBarWidget(spared ? new QWidget(one) : nullptr);
+    delete before;
+  }
 }
 
 void Workspace::set_title(const QString& name, const QString& title) { dock(name).setWindowTitle(title); }
@@ -77,12 +110,12 @@ void Workspace::set_perspective(Perspective perspective) {
   const bool build = perspective == Perspective::build, compare = perspective == Perspective::compare;
   const int height = window_.height(), width = window_.width();
   for (const char* name : {"palette", "drawing"}) dock(name).setVisible(build);
-  dock("inspector").setVisible(!compare);
+  dock("inspector").setVisible(build || (!compare && !is_short()));
   dock("inspector").raise();
   lay_out_bottom(compare);
   raise(compare ? "runs" : build ? "problems" : "charts");
   if (compare) window_.resizeDocks({&dock("runs"), &dock("charts")}, {width * 2 / 5, width * 3 / 5}, Qt::Horizontal);
-  window_.resizeDocks({&dock("charts")}, {height * (build ? 30 : compare ? 65 : 50) / 100}, Qt::Vertical);
+  window_.resizeDocks({&dock("charts")}, {build ? height * 30 / 100 : charts_height(compare ? 65 : 50)}, Qt::Vertical);
 }
 
 void Workspace::reset() {
@@ -102,7 +135,7 @@ void Workspace::lay_out() {
   lay_out_bottom(false);
   raise("charts");
   window_.resizeDocks({&dock("palette"), &dock("inspector")}, {narrow, width}, Qt::Horizontal);
-  window_.resizeDocks({&dock("charts")}, {window_.height() * 42 / 100}, Qt::Vertical);
+  window_.resizeDocks({&dock("charts")}, {charts_height(42)}, Qt::Vertical);
   window_.resizeDocks({&dock("palette"), &dock("drawing")}, {3, 2}, Qt::Vertical);
 }
 
@@ -138,6 +171,7 @@ void Workspace::lay_out_bottom(bool charts_apart) {
     else first = &dock(name);
   }
   if (charts_apart) put("charts", Qt::Horizontal), dock("charts").show();
+  spare_titles();
   hide_stray_bars();
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The docks around the canvas: where they are, which are shown, and the perspectives that arrange them for a purpose. Kept in
-// the settings.
+// the settings. A window that is short for its letters spares what it can, so that a chart has room.
 #pragma once
 
 #include <QObject>
@@ -26,6 +26,7 @@ class Workspace : public QObject {
   void add(const QString& name, const QString& title, Area area, QWidget* content);
   QDockWidget& dock(const QString& name) const { return *docks_.at(name); }
   void raise(const QString& name);  // shows it, in front of its neighbours
+  void show_charts();               // where the window is short, with the docks that leave them room
   void set_title(const QString& name, const QString& title);
 
   void fill_menu(QMenu& menu);       // a switch for every dock, and "Reset layout"
@@ -36,8 +37,12 @@ class Workspace : public QObject {
   void restore();  // as it was left, else as it comes
   void save();
   void set_bare(bool bare);  // no docks, until it is over: for the welcome page
+  bool fit();                // to the window and its letters; says whether that became short, with charts in sight
 
  private:
+  bool is_short() const;
+  void spare_titles();
+  int charts_height(int percent) const;
   void make_perspectives();
   void lay_out();
   void lay_out_bottom(bool charts_apart);
@@ -50,6 +55,7 @@ class Workspace : public QObject {
   QStringList order_;
   QByteArray kept_;  // the state to come back to, while bare
   QList<QAction*> perspectives_;
+  bool was_short_ = false;
 };
 
 }  // namespace trainyard::ui

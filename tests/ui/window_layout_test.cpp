@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // How the window is laid out, at first, small and in large type; and its keys.
+#include <QComboBox>
 #include <QDockWidget>
 #include <QLabel>
 #include <QMenuBar>
@@ -7,6 +8,7 @@
 #include <QTest>
 #include <QToolBar>
 #include <QToolButton>
+#include <algorithm>
 #include <set>
 
 #include "tests/ui/answered_window.h"
@@ -116,6 +118,41 @@ TEST_F(WindowLayout, perspectives_arrange_the_panels) {
   EXPECT_TRUE(window_->workspace().dock("inspector").isVisible());
 }
 
+// Columns without a mark at the left and at the right of what a widget shows.
+std::pair<int, int> blank_columns(QWidget& widget) {
+  const QImage seen = widget.grab().toImage();
+  const auto blank = [&](int x) {
+    for (int y = 0; y < seen.height(); ++y)
+      if (seen.pixel(x, y) != seen.pixel(0, 0)) return false;
+    return true;
+  };
+  std::pair<int, int> columns{0, 0};
+  while (columns.first < seen.width() && blank(columns.first)) ++columns.first;
+  while (columns.second < seen.width() && blank(seen.width() - 1 - columns.second)) ++columns.second;
+  return columns;
+}
+
+TEST_F(WindowLayout, pausing_and_resuming_share_a_place_on_the_toolbar_that_neither_jumps_nor_has_a_hole) {
+  window_->resize(1600, 1000);
+  window_->show_welcome(false);
+  QCoreApplication::processEvents();
+  QAction &pause = window_->controls().pause_action(), &step = window_->controls().step_action();
+  QWidget *button = nullptr, *next = nullptr;
+  for (const QToolBar* bar : window_->findChildren<QToolBar*>())
+    if (QWidget* found = bar->widgetForAction(&pause)) button = found, next = bar->widgetForAction(&step);
+  ASSERT_TRUE(button && next);
+  const QRect place = button->geometry(), place_of_next = next->geometry();
+  for (const char* text : {"&Pause training", "&Resume training", "&Pause training"}) {
+    pause.setText(text);
+    QCoreApplication::processEvents();
+    const auto [left, right] = blank_columns(*button);
+    EXPECT_LT(left, button->width() / 4) << text;
+    EXPECT_NEAR(left, right, 8) << text << ": an icon has margins of its own";
+    EXPECT_EQ(button->geometry(), place) << text;
+    EXPECT_EQ(next->geometry(), place_of_next) << text;
+  }
+}
+
 // Charts that are seen whole.
 int whole_charts(MainWindow& window) {
   int whole = 0;
@@ -185,13 +222,73 @@ TEST_P(SmallWindow, holds_what_steers_and_tells_a_run) {
   }
 }
 
+// The plot areas of charts that are seen whole, in lines of text.
+std::vector<double> whole_plots(MainWindow& window) {
+  std::vector<double> lines;
+  for (const ChartKind kind : kChartKinds) {
+    const PlotView& plot = window.charts().plot(kind);
+    if (plot.visibleRegion().boundingRect() == plot.rect())
+      lines.push_back(window.charts().plot(kind).canvas().plot_area().height() / plot.fontMetrics().height());
+  }
+  return lines;
+}
+
+TEST_P(SmallWindow, shows_a_chart_whole_and_readable_to_who_watches_a_run) {
+  show_run();
+  const auto readable = [&] { return !whole_plots(*window_).empty() && std::ranges::max(whole_plots(*window_)) > 2; };
+  EXPECT_TRUE(QTest::qWaitFor(readable)) << "as the letters grow";
+  window_->workspace().set_perspective(Workspace::Perspective::build);
+  QCoreApplication::processEvents();
+  window_->workspace().set_perspective(Workspace::Perspective::run);
+  EXPECT_TRUE(QTest::qWaitFor(readable)) << "in the perspective for it";
+  EXPECT_EQ(window_->size(), std::get<0>(GetParam())) << "the window does not grow for it";
+  EXPECT_GE(window_->canvas().height(), 2 * window_->fontMetrics().height()) << "the drawing stays in sight";
+  window_->workspace().reset();
+  ASSERT_TRUE(window_->open(window_->runs().current()->directory()));
+  EXPECT_TRUE(QTest::qWaitFor(readable)) << "when a run is opened";
+}
+
+TEST_P(SmallWindow, shows_what_the_charts_can_be_told_when_it_is_asked_for) {
+  show_run();
+  window_->workspace().set_perspective(Workspace::Perspective::run);
+  const auto choice = [&]() -> const QWidget* {
+    for (const QComboBox* one : window_->charts().findChildren<QComboBox*>())
+      if (one->accessibleName().contains("axis")) return one;
+    return nullptr;
+  };
+  QToolButton* asks = nullptr;
+  for (QToolButton* one : window_->charts().findChildren<QToolButton*>())
+    if (one->text() == "Choices") asks = one;
+  ASSERT_TRUE(asks && choice());
+  ASSERT_TRUE(QTest::qWaitFor([&] { return asks->isVisible() != choice()->isVisible(); }));
+  if (!asks->isVisible()) return;  // there is room
+  asks->click();
+  EXPECT_TRUE(QTest::qWaitFor([&] { return choice()->isVisible() && !choice()->visibleRegion().isEmpty(); }));
+  asks->click();
+  EXPECT_TRUE(QTest::qWaitFor([&] { return asks->isVisible() != choice()->isVisible(); }));
+}
+
+// Only the tab says its name, and the dock gets its title back with the room.
+TEST_P(SmallWindow, spares_the_titles_of_docks_that_are_tabs_where_it_is_short) {
+  show_run();
+  const auto& [size, scale] = GetParam();
+  const bool is_short = size.height() < 480 * scale;
+  EXPECT_EQ(window_->workspace().dock("log").titleBarWidget() != nullptr, is_short);
+  EXPECT_EQ(window_->workspace().dock("palette").titleBarWidget(), nullptr);
+  window_->resize(1600, 1000);
+  Theme::instance().apply(Theme::Kind::light);
+  EXPECT_TRUE(QTest::qWaitFor([&] { return window_->workspace().dock("log").titleBarWidget() == nullptr; }));
+}
+
 std::string name_of(const testing::TestParamInfo<std::tuple<QSize, double>>& row) {
   const auto& [size, scale] = row.param;
   return "of_" + std::to_string(size.width()) + "_at_" + std::to_string(static_cast<int>(100 * scale));
 }
 
 INSTANTIATE_TEST_SUITE_P(all, SmallWindow,
-                         testing::Values(std::tuple(QSize(900, 600), 1.0), std::tuple(QSize(1600, 1000), 2.0), std::tuple(QSize(900, 600), 2.0)), name_of);
+                         testing::Values(std::tuple(QSize(900, 600), 1.0), std::tuple(QSize(1600, 1000), 2.0), std::tuple(QSize(1280, 800), 2.0),
+                                         std::tuple(QSize(900, 600), 2.0)),
+                         name_of);
 
 }  // namespace
 }  // namespace trainyard::ui

@@ -48,6 +48,9 @@ TopologyView::TopologyView(Document& document, Selection& selection, QWidget* pa
 
 TopologyView::~TopologyView() = default;
 
+// A strip, where charts need the room.
+QSize TopologyView::minimumSizeHint() const { return {6 * fontMetrics().height(), 2 * fontMetrics().height()}; }
+
 void TopologyView::theme_changed() {
   const double before = zoom();
   const bool fits = fits_;

@@ -38,6 +38,7 @@ class TopologyView : public QGraphicsView {
   void rename_current();                  // in place
   void set_context_menu(std::function<void(QMenu&, const Part&)> fill) { fill_menu_ = std::move(fill); }
   QPointF middle() const;  // of what is visible, in the scene
+  QSize minimumSizeHint() const override;
 
  signals:
   void zoom_changed(double zoom);

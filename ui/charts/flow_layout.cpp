@@ -73,12 +73,23 @@ QList<FlowLayout::Row> FlowLayout::rows_in(int width) const {
   return rows;
 }
 
-// Rows are rather pressed a little than cut, or left far too high.
+// Rows are rather pressed a little than cut, or left far too high; a page that is low shows one.
 void FlowLayout::fill_page(QList<Row>& rows) const {
   if (page_ <= 0 || rows.isEmpty()) return;
-  const int wanted = std::ranges::max(rows, {}, &Row::height).height, least = wanted * 6 / 10, enough = wanted * 3 / 4;
+  const int wanted = std::ranges::max(rows, {}, &Row::height).height, enough = wanted * 3 / 4;
+  const int least = std::max(minimumSize().height(), std::min(page_, wanted * 6 / 10));
   const int count = std::clamp((page_ + spacing()) / (enough + spacing()), 1, static_cast<int>(rows.size()));
   for (Row& row : rows) row.height = std::max(least, (page_ + spacing()) / count - spacing());
+}
+
+int FlowLayout::height_of(const QList<QSize>& sizes, int width, int spacing) {
+  int height = 0, used = 0, row = 0;
+  for (const QSize& size : sizes) {
+    if (used > 0 && used + size.width() > width) height += row + spacing, used = row = 0;
+    used += size.width() + spacing;
+    row = std::max(row, size.height());
+  }
+  return height + row;
 }
 
 int FlowLayout::arrange(const QRect& outer, bool placing) const {

@@ -19,12 +19,13 @@ class FlowLayout : public QLayout {
   QLayoutItem* takeAt(int index) override { return index >= 0 && index < items_.size() ? items_.takeAt(index) : nullptr; }
   void move(int from, int to);
   void set_least_width(int width);
-  // Rows are as high as whole rows fill a page of this height; 0: as high as they need.
+  // Rows are as high as whole rows fill a page of this height, but not lower than their widgets can be; 0: as high as they need.
   void set_page(int height);
 
   Qt::Orientations expandingDirections() const override { return {}; }
   bool hasHeightForWidth() const override { return true; }
   int heightForWidth(int width) const override { return arrange(QRect(0, 0, width, 0), false); }
+  static int height_of(const QList<QSize>& sizes, int width, int spacing);  // of widgets of these sizes in rows
   QSize minimumSize() const override;
   QSize sizeHint() const override { return minimumSize(); }
   void setGeometry(const QRect& rectangle) override;

@@ -96,7 +96,7 @@ int PlotCanvas::ticks_across() const {
 
 int PlotCanvas::ticks_up() const {
   const double label = QFontMetricsF(left_->labelsFont()).height() * 2.2;
-  return std::clamp(static_cast<int>(plot_area().height() / label), 1, 8);
+  return std::clamp(static_cast<int>(plot_area().height() / label), 2, 8);
 }
 
 void PlotCanvas::render_chart(QPainter& painter, const QRectF& target) { scene()->render(&painter, target, sceneRect()); }

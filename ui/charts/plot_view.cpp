@@ -181,6 +181,11 @@ QSize PlotView::sizeHint() const {
   return {line * 22, line * 13 + std::max(line * 3, legend_->sizeHint().height())};
 }
 
+QSize PlotView::minimumSizeHint() const {
+  const int line = fontMetrics().height();
+  return {line * 12, line * 15 / 2};
+}
+
 void PlotView::restyle() {
   style_ = plot_style(font());
   QPalette ground = palette();

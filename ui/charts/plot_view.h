@@ -64,6 +64,7 @@ class PlotView : public QWidget {
   void render_full(QPainter& painter, const QRectF& target);
 
   QSize sizeHint() const override;
+  QSize minimumSizeHint() const override;  // that can still be read
 
  signals:
   void log_changed(bool log);

@@ -12,6 +12,7 @@ namespace trainyard::ui {
 namespace {
 
 constexpr int kUnthinned = 1 << 30;
+constexpr int kTitledLines = 6;     // lines of text that a chart is high at least, to spare one for the name of its x axis
 constexpr double kPixelsADash = 3;  // dashes of a line that turns more often would look like bursts that are not there
 
 }  // namespace
@@ -51,7 +52,8 @@ void PlotView::show_axes() {
   const AxisUnit across = x_axis_unit(map_.axis, map_.x.width());
   AxisState right = vertical(Side::right, right_unit_);
   right.visible = model_.uses(Side::right);
-  canvas_->show_axes({map_.x, linear_ticks(map_.x, canvas_->ticks_across(), across.factor), across.text, true}, vertical(Side::left, unit_), right);
+  const QString title = canvas_->height() < kTitledLines * fontMetrics().height() ? QString() : across.text;
+  canvas_->show_axes({map_.x, linear_ticks(map_.x, canvas_->ticks_across(), across.factor), title, true}, vertical(Side::left, unit_), right);
 }
 
 void PlotView::draw_one(const PlotSeries& series, int pixels, std::vector<DrawnSeries>& out) {

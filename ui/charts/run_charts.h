@@ -17,6 +17,7 @@ class QAction;
 class QComboBox;
 class QMenu;
 class QSlider;
+class QToolButton;
 
 namespace trainyard::ui {
 
@@ -41,10 +42,14 @@ class RunCharts : public QWidget {
 
   PlotView& plot(ChartKind kind) const { return *plots_.at(kind); }
   ChartGrid& grid() { return *grid_; }
+  QSize sizeHint() const override;                    // that shows a chart whole
   QAction* freeze_action() const { return freeze_; }  // checkable "Freeze charts", for menus
 
  signals:
   void frozen_changed(bool frozen);
+
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
   // A run on the charts, with what has been read of it.
@@ -59,8 +64,11 @@ class RunCharts : public QWidget {
 
   void build_bar();
   void build_choices(QWidget& bar);
-  void build_menu_button(QWidget& bar);
+  void build_menu_buttons(QWidget& bar);
   void fill_chart_menu();
+  void fit_bar();
+  bool leaves_chart(const QList<int>& badges) const;
+  void show_badges(const QStringList& badges);
   void reset_lines();
   void update_run(Shown& shown);
   void plan_lines(Shown& shown);
@@ -79,7 +87,11 @@ class RunCharts : public QWidget {
   QSlider* smoothing_;
   QMenu* charts_menu_;
   FlowLayout* bar_;
-  std::vector<TintedLabel*> badges_;  // at the end of the bar
+  std::vector<QWidget*> choices_;  // on the bar
+  QToolButton* choices_button_;    // shows them, where they would take the room of a chart
+  QToolButton* charts_button_;
+  QStringList badges_;
+  std::vector<TintedLabel*> badge_labels_;  // at the end of the bar
 };
 
 }  // namespace trainyard::ui

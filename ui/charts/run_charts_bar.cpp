@@ -18,6 +18,10 @@
 namespace trainyard::ui {
 namespace {
 
+constexpr int kBadgeCharacters = 16;  // that are seen of badges that share a line
+
+const QString kBullet = QStringLiteral("● ");
+
 QComboBox* labelled_combo(QWidget* parent, FlowLayout& row, const QString& label) {
   auto* pair = new QWidget(parent);
   auto* line = new QHBoxLayout(pair);
@@ -40,7 +44,6 @@ QSlider* smoothing_slider(QWidget* parent, FlowLayout& row) {
   auto* text = new QLabel(RunCharts::tr("S&moothing"), pair);
   auto* slider = new QSlider(Qt::Horizontal, pair);
   slider->setRange(0, 99);
-  slider->setFixedWidth(parent->fontMetrics().height() * 6);
   slider->setAccessibleName(RunCharts::tr("Smoothing"));
   slider->setToolTip(RunCharts::tr("Weight of the moving average; the raw line stays, pale"));
   text->setBuddy(slider);
@@ -68,8 +71,10 @@ void RunCharts::build_bar() {
   freeze_->setCheckable(true);
   freeze_->setToolTip(tr("The charts stand still; training and recording go on"));
   connect(freeze_, &QAction::toggled, this, &RunCharts::set_frozen);
+  build_menu_buttons(*bar);
   build_choices(*bar);
-  build_menu_button(*bar);
+  connect(choices_button_, &QToolButton::toggled, this, &RunCharts::fit_bar);
+  connect(&Theme::instance(), &Theme::changed, this, &RunCharts::fit_bar, Qt::QueuedConnection);  // its parts first
 }
 
 void RunCharts::build_choices(QWidget& bar) {
@@ -80,19 +85,22 @@ void RunCharts::build_choices(QWidget& bar) {
   connect(smoothing_, &QSlider::valueChanged, this, [this](int percent) { set_smoothing(percent / 100.0); });
   segment_ = labelled_combo(&bar, *bar_, tr("&Gradients of"));
   step_time_ = labelled_combo(&bar, *bar_, tr("S&tep time of"));
+  choices_ = {axis_->parentWidget(), smoothing_->parentWidget(), segment_->parentWidget(), step_time_->parentWidget()};
   const auto chosen = [this] { set_choice({segment_->currentData().toInt(), step_time_->currentData().toInt()}); };
   connect(segment_, &QComboBox::currentIndexChanged, this, chosen);
   connect(step_time_, &QComboBox::currentIndexChanged, this, chosen);
 }
 
-void RunCharts::build_menu_button(QWidget& bar) {
-  auto* charts = new QToolButton(&bar);
-  charts->setText(tr("Charts ▾"));
-  charts->setToolTip(tr("Show or hide charts"));
-  charts_menu_ = new QMenu(charts);
-  connect(charts, &QToolButton::clicked, this, [this, charts] { charts_menu_->popup(charts->mapToGlobal(charts->rect().bottomLeft())); });
+void RunCharts::build_menu_buttons(QWidget& bar) {
+  for (QToolButton** button : {&charts_button_, &choices_button_}) bar_->addWidget(*button = new QToolButton(&bar));
+  charts_button_->setText(tr("Charts ▾"));
+  charts_button_->setToolTip(tr("Show or hide charts"));
+  charts_menu_ = new QMenu(charts_button_);
+  connect(charts_button_, &QToolButton::clicked, this, [this] { charts_menu_->popup(charts_button_->mapToGlobal(charts_button_->rect().bottomLeft())); });
   connect(charts_menu_, &QMenu::aboutToShow, this, &RunCharts::fill_chart_menu);
-  bar_->addWidget(charts);
+  choices_button_->setText(tr("Choices"));
+  choices_button_->setCheckable(true);
+  choices_button_->setToolTip(tr("Show what the charts can be told: x axis, smoothing, which gradients and times"));
 }
 
 void RunCharts::fill_chart_menu() {
@@ -117,18 +125,56 @@ void RunCharts::offer_choices() {
   refill(*step_time_, ranks, choice_.step_time_of);
 }
 
-// Beside the choices where there is room, each whole, else in rows below.
 void RunCharts::set_badges(const QStringList& badges) {
+  if (badges == badges_) return;
+  badges_ = badges;
+  fit_bar();
+}
+
+// Whether the bar with all choices, and below or beside them badges of these widths, leaves a chart.
+bool RunCharts::leaves_chart(const QList<int>& badges) const {
+  QList<QSize> sizes{charts_button_->sizeHint()};
+  for (const QWidget* choice : choices_) sizes << choice->sizeHint();
+  for (const int badge : badges) sizes << QSize(badge, fontMetrics().height());
+  const int bar = FlowLayout::height_of(sizes, width() - 2 * kGrid, bar_->spacing()) + kGrid;
+  return height() - bar - layout()->spacing() >= plots_.begin()->second->minimumSizeHint().height();
+}
+
+QSize RunCharts::sizeHint() const {
+  const QSize chart = plots_.begin()->second->minimumSizeHint();
+  return {chart.width(), chart.height() + charts_button_->sizeHint().height() + bar_->contentsMargins().top() + layout()->spacing()};
+}
+
+// Where the bar would take the room of a chart the badges share a line, and then the choices come only when they are asked for.
+void RunCharts::fit_bar() {
+  smoothing_->setFixedWidth(fontMetrics().height() * 6);
+  QList<int> widths;
+  for (const QString& badge : badges_) widths << fontMetrics().horizontalAdvance(kBullet + badge) + kGrid;
+  const bool sharing = !leaves_chart(widths), tight = !leaves_chart(badges_.isEmpty() ? QList<int>() : QList{width()});
+  choices_button_->setVisible(tight);
+  for (QWidget* choice : choices_) choice->setVisible(!tight || choices_button_->isChecked());
+  show_badges(sharing && badges_.size() > 1 ? QStringList(badges_.join("  " + kBullet)) : badges_);
+  const int buttons = charts_button_->sizeHint().width() + choices_button_->sizeHint().width() + 2 * kGrid + 2 * bar_->spacing();
+  const int left = std::max(width() - buttons, kBadgeCharacters * fontMetrics().averageCharWidth());
+  for (TintedLabel* label : badge_labels_) label->setMaximumWidth(tight ? left : QWIDGETSIZE_MAX);
+}
+
+// Beside the choices where there is room, else in rows below.
+void RunCharts::show_badges(const QStringList& badges) {
   const auto count = static_cast<std::size_t>(badges.size());
-  for (; badges_.size() > count; badges_.pop_back()) delete badges_.back();
-  while (badges_.size() < count) {
-    badges_.push_back(new TintedLabel(Tint::warning, bar_->parentWidget()));
-    badges_.back()->set_elided();
-    badges_.back()->setContentsMargins(kGrid / 2, 0, kGrid / 2, 0);
-    bar_->addWidget(badges_.back());
+  for (; badge_labels_.size() > count; badge_labels_.pop_back()) delete badge_labels_.back();
+  while (badge_labels_.size() < count) {
+    badge_labels_.push_back(new TintedLabel(Tint::warning, bar_->parentWidget()));
+    badge_labels_.back()->set_elided();
+    badge_labels_.back()->setContentsMargins(kGrid / 2, 0, kGrid / 2, 0);
+    bar_->addWidget(badge_labels_.back());
   }
-  for (std::size_t i = 0; i < count; ++i)
-    if (const QString text = "● " + badges[static_cast<int>(i)]; text != badges_[i]->text()) badges_[i]->setText(text);
+  for (std::size_t i = 0; i < count; ++i) badge_labels_[i]->setText(kBullet + badges[static_cast<int>(i)]);
+}
+
+void RunCharts::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  fit_bar();
 }
 
 }  // namespace trainyard::ui

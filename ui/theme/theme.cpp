@@ -3,6 +3,7 @@
 
 #include <QApplication>
 #include <QProxyStyle>
+#include <QStyleOptionToolButton>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -105,8 +106,19 @@ class ScaledStyle : public QProxyStyle {
       default: return size;
     }
   }
+  // A button that is wider than its icon and words, for they change, has them in its middle.
+  void drawControl(ControlElement element, const QStyleOption* option, QPainter* painter, const QWidget* widget) const override {
+    const auto* button = qstyleoption_cast<const QStyleOptionToolButton*>(option);
+    if (element != CE_ToolButtonLabel || !button || button->toolButtonStyle != Qt::ToolButtonTextBesideIcon || button->icon.isNull())
+      return QProxyStyle::drawControl(element, option, painter, widget);
+    QStyleOptionToolButton inner = *button;
+    const int content = button->iconSize.width() + kIconGap + button->fontMetrics.size(Qt::TextShowMnemonic, button->text).width();
+    inner.rect.setLeft(inner.rect.left() + std::max(0, (button->rect.width() - content) / 2));
+    QProxyStyle::drawControl(element, &inner, painter, widget);
+  }
 
  private:
+  static constexpr int kIconGap = 4;  // of Qt's styles
   double scale_;
 };
 
