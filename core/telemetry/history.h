@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -67,8 +68,8 @@ class History {
   int ranks() const { return ranks_; }
   const std::vector<std::string>& segments() const { return segments_; }
   const std::map<SeriesKey, Series>& series() const { return series_; }
-  const Series* find(const SeriesKey& key) const;  // null when nothing was logged
-  const std::vector<LogLine>& log() const { return log_; }
+  const Series* find(const SeriesKey& key) const;          // null when nothing was logged
+  const std::deque<LogLine>& log() const { return log_; }  // grows without being moved, however long
   const std::vector<base::Json>& states() const { return states_; }
   const std::string& plan_text(int rank) const;  // "" when not recorded
 
@@ -119,7 +120,7 @@ class History {
   std::optional<std::int64_t> first_ns_;
   std::vector<std::string> segments_;
   std::map<SeriesKey, Series> series_;
-  std::vector<LogLine> log_;
+  std::deque<LogLine> log_;
   std::vector<base::Json> states_;
   std::vector<OpRecord> ops_;
   std::uint64_t forgotten_ops_ = 0;

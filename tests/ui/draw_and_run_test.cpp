@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The main job, end to end: draw a topology with mouse and keys, choose a strategy, press Run, and watch real processes train.
-#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include <QFile>
 #include <QTest>
@@ -15,9 +15,10 @@ namespace trainyard::ui::test {
 namespace {
 
 using session::RunState;
-using testing::ElementsAre;
 
-constexpr double kForgivenMilliseconds = 1000;  // once, to a machine that does something else
+// Milliseconds: once to processors that others keep busy, and a few times to a disk that others write to.
+constexpr double kForgivenWork = 100, kForgivenSleep = 1000;
+constexpr int kForgivenSleeps = 3;  // of thousands of events
 
 class DrawAndRun : public RealWindow {
  protected:
@@ -210,10 +211,14 @@ TEST_F(DrawAndRun, nothing_blocks_the_window_while_a_run_is_live) {
       },
       100);
   EXPECT_GT(meter.events(), 500);
-  RecordProperty("longest_stall_milliseconds", std::to_string(meter.longest_milliseconds()));
-  std::printf("longest stall: %.1f ms in %d events\n", meter.longest_milliseconds(), meter.events());
-  EXPECT_LE(meter.slow().size(), 1) << meter.slow().join(", ").toStdString() << "; one is forgiven to the machine: what blocks, blocks again";
-  EXPECT_LE(meter.longest_milliseconds(), kForgivenMilliseconds) << meter.slow().join(", ").toStdString();
+  RecordProperty("longest_work_milliseconds", std::to_string(meter.longest_work()));
+  RecordProperty("longest_sleep_milliseconds", std::to_string(meter.longest_sleep()));
+  std::printf("of %d events: longest work %.1f ms, longest sleep %.1f ms %s\n", meter.events(), meter.longest_work(), meter.longest_sleep(),
+              meter.long_sleeps().join(", ").constData());
+  EXPECT_LE(meter.long_work().size(), 1) << meter.long_work().join(", ").toStdString() << "; one may find all caches taken by others";
+  EXPECT_LE(meter.longest_work(), kForgivenWork) << meter.long_work().join(", ").toStdString();
+  EXPECT_LE(meter.long_sleeps().size(), kForgivenSleeps) << meter.long_sleeps().join(", ").toStdString() << "; few are forgiven: what blocks, blocks again";
+  EXPECT_LE(meter.longest_sleep(), kForgivenSleep) << meter.long_sleeps().join(", ").toStdString();
 }
 
 TEST_F(DrawAndRun, closing_while_training_asks_and_stop_closes_when_it_has_ended) {

@@ -87,7 +87,7 @@ void PlotLegend::show_series(const std::vector<std::unique_ptr<PlotSeries>>& ser
     entry->show();
   }
   set_order(series);
-  setVisible(series.size() > 1);
+  setVisible(series.size() > 1 || (series.size() == 1 && !series.front()->style.label.isEmpty()));  // the title may not say it
   updateGeometry();
 }
 

@@ -2,11 +2,22 @@
 #include "ui/panels/log_model.h"
 
 #include <QBrush>
+#include <QElapsedTimer>
 #include <QRegularExpression>
 
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {
+namespace {
+
+constexpr std::size_t kLinesAtOnce = 64;
+constexpr qint64 kLookNanoseconds = 8'000'000;
+constexpr int kBreathMilliseconds = 2;
+constexpr int kShownCharacters = 400;  // of a line: more take long to paint, and no window is that wide
+
+QString beginning(const QString& text) { return text.size() <= kShownCharacters ? text : text.left(kShownCharacters) + "…"; }
+
+}  // namespace
 
 QString who(int rank) { return rank < 0 ? LogModel::tr("coordinator") : LogModel::tr("rank %1").arg(rank); }
 
@@ -17,26 +28,62 @@ std::set<int> ranks_in(const QString& where) {
   return ranks;
 }
 
+bool LogFilter::passes(const telemetry::LogLine& line) const {
+  if (rank != kEverybody && line.rank != rank) return false;
+  const auto level = kLogLevels.indexOf(QLatin1String(line.level.data(), static_cast<qsizetype>(line.level.size())));
+  return (level < 0 || level >= least_level) && (text.isEmpty() || QString::fromStdString(line.text).contains(text, Qt::CaseInsensitive));
+}
+
+LogModel::LogModel(QObject* parent) : QAbstractTableModel(parent) {
+  again_.setSingleShot(true);
+  connect(&again_, &QTimer::timeout, this, &LogModel::look);
+}
+
 void LogModel::set_run(Run* run) {
-  beginResetModel();
   if (run_) run_->disconnect(this);
   run_ = run;
-  rows_ = run ? static_cast<int>(run->history().log().size()) : 0;
-  endResetModel();
+  restart();
   if (!run) return;
-  connect(run, &Run::updated, this, &LogModel::grow);
+  connect(run, &Run::updated, this, &LogModel::look);
   connect(run, &QObject::destroyed, this, [this] { set_run(nullptr); });
 }
 
-void LogModel::grow() {
-  const int rows = static_cast<int>(run_->history().log().size());
-  if (rows == rows_) return;
-  beginInsertRows({}, rows_, rows - 1);
-  rows_ = rows;
-  endInsertRows();
+void LogModel::set_filter(const LogFilter& filter) {
+  if (filter == filter_) return;
+  filter_ = filter;
+  restart();
 }
 
-int LogModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : rows_; }
+void LogModel::restart() {
+  beginResetModel();
+  shown_.clear();
+  looked_ = 0;
+  endResetModel();
+  look();
+}
+
+// For a few milliseconds; the rest after other events.
+void LogModel::look() {
+  if (!looking()) return;
+  QElapsedTimer clock;
+  clock.start();
+  const auto& log = run_->history().log();
+  std::vector<std::uint32_t> passed;
+  for (; looked_ < log.size(); ++looked_) {
+    if (looked_ % kLinesAtOnce == 0 && clock.nsecsElapsed() > kLookNanoseconds) break;
+    if (filter_.passes(log[looked_])) passed.push_back(static_cast<std::uint32_t>(looked_));
+  }
+  if (!passed.empty()) {
+    const int before = static_cast<int>(shown_.size());
+    beginInsertRows({}, before, before + static_cast<int>(passed.size()) - 1);
+    shown_.insert(shown_.end(), passed.begin(), passed.end());
+    endInsertRows();
+  }
+  if (looking()) again_.start(kBreathMilliseconds);
+  else emit looked_through();
+}
+
+int LogModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(shown_.size()); }
 int LogModel::columnCount(const QModelIndex&) const { return column_count; }
 
 QVariant LogModel::data(const QModelIndex& index, int role) const {
@@ -52,7 +99,7 @@ QVariant LogModel::data(const QModelIndex& index, int role) const {
     case time_column: return QString::number(log.seconds, 'f', 3);
     case rank_column: return who(log.rank);
     case level_column: return QString::fromStdString(log.level);
-    default: return QString::fromStdString(log.text);
+    default: return beginning(QString::fromStdString(log.text));
   }
 }
 

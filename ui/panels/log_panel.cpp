@@ -14,6 +14,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "ui/model/counted.h"
 #include "ui/model/run_directory.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
@@ -22,26 +23,10 @@
 namespace trainyard::ui {
 namespace {
 
-const QStringList kLevels{"debug", "info", "warning", "error"};
 constexpr int kInfo = 1;
-constexpr int kPrintedLines = 12;
+constexpr int kPrintedLines = 12, kPrintedCharacters = 500;  // of each line
 
 }  // namespace
-
-void LogFilter::set(int rank, int least_level, const QString& text) {
-  rank_ = rank;
-  least_level_ = least_level;
-  text_ = text;
-  invalidateFilter();
-}
-
-bool LogFilter::filterAcceptsRow(int row, const QModelIndex&) const {
-  const telemetry::LogLine& line = static_cast<const LogModel*>(sourceModel())->line(row);
-  const QString level = QString::fromStdString(line.level);
-  const bool known = kLevels.contains(level);  // an unknown level is never hidden
-  return (rank_ == kEverybody || line.rank == rank_) && (!known || kLevels.indexOf(level) >= least_level_) &&
-         (text_.isEmpty() || QString::fromStdString(line.text).contains(text_, Qt::CaseInsensitive));
-}
 
 LogPanel::LogPanel(QWidget* parent) : QWidget(parent) {
   auto* column = new QVBoxLayout(this);
@@ -65,7 +50,7 @@ void LogPanel::build_bar() {
   rank_->setAccessibleName(tr("Whose lines are shown"));
   level_ = new QComboBox(bar);
   level_->setAccessibleName(tr("Least level that is shown"));
-  for (const QString& level : kLevels) level_->addItem(level == kLevels.last() ? tr("errors only") : tr("%1 and above").arg(level));
+  for (const QString& level : kLogLevels) level_->addItem(level == kLogLevels.last() ? tr("errors only") : tr("%1 and above").arg(level));
   level_->setCurrentIndex(kInfo);
   find_ = new QLineEdit(bar);
   find_->setPlaceholderText(tr("Filter by text"));
@@ -76,7 +61,7 @@ void LogPanel::build_bar() {
   follow_->setChecked(true);
   auto* copy_button = new QToolButton(bar);
   copy_button->setIcon(icon("copy"));
-  copy_button->setToolTip(tr("Copy the selected lines, else all that are shown"));
+  copy_button->setToolTip(tr("Copy the selected lines, else all that are shown; of more than %1 the newest").arg(grouped(kMostCopied)));
   copy_button->setAccessibleName(tr("Copy"));
   for (QWidget* widget : {static_cast<QWidget*>(rank_), static_cast<QWidget*>(level_)}) row->addWidget(widget);
   row->addWidget(find_, 1);
@@ -92,8 +77,7 @@ void LogPanel::build_bar() {
 
 void LogPanel::build_table() {
   table_ = new QTableView(this);
-  filter_.setSourceModel(&model_);
-  table_->setModel(&filter_);
+  table_->setModel(&model_);
   table_->setAccessibleName(tr("Log"));
   table_->setFrameShape(QFrame::NoFrame);
   table_->setShowGrid(false);
@@ -109,7 +93,12 @@ void LogPanel::build_table() {
   };
   fit();
   connect(&Theme::instance(), &Theme::changed, this, fit);
-  connect(&filter_, &QAbstractItemModel::rowsInserted, this, &LogPanel::follow);
+  const auto show_if_hidden = [this] {
+    if (table_->isHidden()) show_note();
+  };
+  connect(&model_, &LogModel::looked_through, this, show_if_hidden);
+  connect(&model_, &QAbstractItemModel::rowsInserted, this, show_if_hidden);
+  connect(&model_, &QAbstractItemModel::rowsInserted, this, &LogPanel::follow);
   // Who scrolls up wants to read; back at the end it follows again.
   connect(table_->verticalScrollBar(), &QScrollBar::actionTriggered, this, [this] {
     const QScrollBar& bar = *table_->verticalScrollBar();
@@ -141,7 +130,7 @@ void LogPanel::offer_ranks() {
     for (int rank = -1; rank < ranks; ++rank) rank_->addItem(who(rank), rank);
     rank_->setCurrentIndex(std::max(0, rank_->findData(chosen)));
     filter();
-  } else if (table_->isHidden() != (filter_.rowCount() == 0)) {
+  } else if (table_->isHidden() != (model_.rowCount() == 0)) {
     show_note();
   }
 }
@@ -154,7 +143,7 @@ void LogPanel::show_lines_of(std::optional<int> rank) {
 }
 
 void LogPanel::filter() {
-  filter_.set(rank_->currentData().toInt(), level_->currentIndex(), find_->text());
+  model_.set_filter({rank_->currentData().toInt(), level_->currentIndex(), find_->text()});
   show_note();
   follow();
 }
@@ -164,37 +153,56 @@ QString LogPanel::note() const { return note_->isHidden() ? QString() : note_->t
 void LogPanel::show_note() {
   const int rank = rank_->currentData().toInt();
   QStringList said;
-  if (model_.rowCount() == 0) said << tr("Nothing yet. What the coordinator and the ranks say is gathered here while a run lives.");
-  else if (filter_.rowCount() == 0 && (level_->currentIndex() > 0 || !find_->text().isEmpty())) said << tr("No line passes the filter.");
-  else if (filter_.rowCount() == 0) said << tr("Nothing was logged by %1.").arg(who(rank));
+  const bool filtered = level_->currentIndex() > 0 || !find_->text().isEmpty(), none = model_.rowCount() == 0;
+  if (model_.lines() == 0) said << tr("Nothing yet. What the coordinator and the ranks say is gathered here while a run lives.");
+  else if (none && model_.looking()) said << tr("Looking through %1 ...").arg(counted(static_cast<qint64>(model_.lines()), tr("lines")));
+  else if (none && filtered) said << tr("No line passes the filter.");
+  else if (none) said << tr("Nothing was logged by %1.").arg(who(rank));
   if (rank != LogFilter::kEverybody && run_) said << printed(rank);
   said.removeAll(QString());
   note_->setText(said.join("\n"));
   note_->setVisible(!said.isEmpty());
-  table_->setVisible(filter_.rowCount() > 0);
+  table_->setVisible(!none);
 }
 
 // What a process prints besides its log lines: its last words when it dies.
 QString LogPanel::printed(int rank) const {
   const auto tail = printed_tail(run_->directory().toStdString(), rank, kPrintedLines);
   if (!tail) return {};
-  return tail->empty() ? tr("Its process printed nothing.") : tr("Its process printed:\n%1").arg(QString::fromStdString(*tail));
+  if (tail->empty()) return tr("Its process printed nothing.");
+  QStringList lines = QString::fromStdString(*tail).split('\n');
+  for (QString& line : lines)
+    if (line.size() > kPrintedCharacters) line = line.left(kPrintedCharacters) + "…";
+  return tr("Its process printed:\n%1").arg(lines.join('\n'));
 }
 
 void LogPanel::follow() {
   if (follow_->isChecked()) table_->scrollToBottom();
 }
 
-QString LogPanel::text() const {
+// In order; of a wide selection no more than can be copied at once, and one.
+QList<int> LogPanel::chosen_rows() const {
+  const auto add = [](QList<int>& rows, int first, int last) {
+    for (int row = std::max(first, last - kMostCopied); row <= last; ++row) rows << row;
+  };
   QList<int> rows;
-  for (const QModelIndex& index : table_->selectionModel()->selectedRows()) rows << index.row();
-  if (rows.isEmpty())
-    for (int row = 0; row < filter_.rowCount(); ++row) rows << row;
+  for (const QItemSelectionRange& range : table_->selectionModel()->selection()) add(rows, range.top(), range.bottom());
+  if (rows.isEmpty()) add(rows, 0, model_.rowCount() - 1);
   std::ranges::sort(rows);
+  return rows;
+}
+
+QString LogPanel::text() const {
+  QList<int> rows = chosen_rows();
   QStringList lines;
+  if (rows.size() > kMostCopied) {
+    rows = rows.last(kMostCopied);
+    lines << tr("(only the newest %1)").arg(counted(kMostCopied, tr("lines")));
+  }
   for (const int row : rows) {
     QStringList cells;
-    for (int column = 0; column < LogModel::column_count; ++column) cells << filter_.index(row, column).data().toString();
+    for (const int column : {LogModel::time_column, LogModel::rank_column, LogModel::level_column}) cells << model_.index(row, column).data().toString();
+    cells << QString::fromStdString(model_.line(row).text);  // all of it
     lines << cells.join("\t");
   }
   return lines.join("\n");

@@ -3,7 +3,6 @@
 // also shows what its process printed, or says that it printed nothing.
 #pragma once
 
-#include <QSortFilterProxyModel>
 #include <QWidget>
 
 #include "ui/panels/log_model.h"
@@ -16,28 +15,16 @@ class QTableView;
 
 namespace trainyard::ui {
 
-class LogFilter : public QSortFilterProxyModel {
- public:
-  using QSortFilterProxyModel::QSortFilterProxyModel;
-  static constexpr int kEverybody = -2;
-  void set(int rank, int least_level, const QString& text);
-
- protected:
-  bool filterAcceptsRow(int row, const QModelIndex& parent) const override;
-
- private:
-  int rank_ = kEverybody, least_level_ = 0;
-  QString text_;
-};
-
 class LogPanel : public QWidget {
   Q_OBJECT
  public:
   explicit LogPanel(QWidget* parent = nullptr);
   void set_run(Run* run);
   void show_lines_of(std::optional<int> rank);  // all of them; nothing: of everybody
-  QString text() const;                         // of the selected lines, else of all that are shown
-  QString note() const;                         // beside the lines; "" when there is nothing to say
+  // Of the selected lines, else of all that are shown; of very many only the newest, and it says so.
+  static constexpr int kMostCopied = 10'000;
+  QString text() const;
+  QString note() const;  // beside the lines; "" when there is nothing to say
   QTableView& table() { return *table_; }
 
  protected:
@@ -51,10 +38,10 @@ class LogPanel : public QWidget {
   void show_note();
   QString printed(int rank) const;
   void follow();
+  QList<int> chosen_rows() const;
   void copy() const;
 
   LogModel model_;
-  LogFilter filter_;
   Run* run_ = nullptr;
   int ranks_ = -1;
   QComboBox *rank_, *level_;

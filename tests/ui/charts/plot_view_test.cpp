@@ -248,6 +248,15 @@ TEST_F(PlotViewTest, a_box_zooms_and_a_double_click_or_home_goes_back) {
   EXPECT_EQ(plot_.shown().x.high, home.high);
 }
 
+TEST_F(PlotViewTest, a_line_alone_is_named_if_it_has_a_name) {
+  PlotView named, nameless;
+  named.put_series("bus", {.label = "host0 bus (shared memory)"});
+  nameless.put_series("loss", {});
+  for (PlotView* plot : {&named, &nameless}) plot->refresh();
+  EXPECT_FALSE(named.legend().isHidden());
+  EXPECT_TRUE(nameless.legend().isHidden());
+}
+
 TEST_F(PlotViewTest, the_legend_hides_a_line_by_mouse_or_key) {
   plot_.put_series("b", {.label = "b", .colour = 1});
   add({1, 2});
