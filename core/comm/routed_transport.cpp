@@ -20,6 +20,12 @@ Result<std::unique_ptr<Transport>> RoutedTransport::make(std::vector<std::unique
   return std::unique_ptr<Transport>(new RoutedTransport(std::move(parts), std::move(route)));
 }
 
+// First the parts that may still be sending from the arena of another.
+RoutedTransport::~RoutedTransport() {
+  for (auto& part : parts_)
+    if (part->arena().empty()) part.reset();
+}
+
 std::span<std::byte> RoutedTransport::arena() {
   for (const auto& part : parts_)
     if (!part->arena().empty()) return part->arena();

@@ -15,6 +15,7 @@ class RoutedTransport final : public Transport {
   // (the own entry is not used). Every part that any peer uses to abort is watched: an abort of one aborts the others.
   static base::Result<std::unique_ptr<Transport>> make(std::vector<std::unique_ptr<Transport>> parts, std::vector<int> route);
 
+  ~RoutedTransport() override;
   int rank() const override { return parts_.front()->rank(); }
   int ranks() const override { return parts_.front()->ranks(); }
   std::span<std::byte> arena() override;  // that of the first part that has one

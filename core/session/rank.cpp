@@ -34,11 +34,14 @@ struct Release {
 using Memory = std::unique_ptr<std::byte, Release>;
 
 // Zero: where the moments of an optimizer begin. The pages are here then, too, before the first step wants them.
-Memory allocate(std::int64_t bytes) {
+Result<Memory> allocate(std::int64_t bytes, const std::string& where) {
   constexpr std::int64_t page = 4096;
   const auto rounded = static_cast<std::size_t>(std::max<std::int64_t>(page, (bytes + page - 1) / page * page));
   Memory memory(static_cast<std::byte*>(std::aligned_alloc(page, rounded)));
-  if (memory) std::memset(memory.get(), 0, rounded);
+  if (!memory)
+    return base::fail(
+        {ProblemCode::unavailable, where, "cannot allocate " + std::to_string(bytes) + " bytes", "", "Use a smaller batch or model, or more memory."});
+  std::memset(memory.get(), 0, rounded);
   return memory;
 }
 
@@ -146,24 +149,28 @@ class Rank {
     auto dataset = data::open(p_.resolved.document.data, "");
     if (!dataset) return base::fail(dataset.error());
     p_.dataset = std::move(*dataset);
-    p_.memory = allocate(p_.layout.private_bytes);
-    if (!p_.memory)
-      return base::fail({ProblemCode::unavailable, where(), "cannot allocate " + std::to_string(p_.layout.private_bytes) + " bytes", "",
-                         "Use a smaller batch or model, or more memory."});
-    return {};
+    return allocate(p_.layout.private_bytes, where()).map([&](Memory memory) { p_.memory = std::move(memory); });
   }
 
   Result<void> train() {
     const run::Recipe recipe = session::recipe(p_.resolved);
-    const std::span<std::byte> arena = transport_ ? transport_->arena() : std::span<std::byte>{};
-    Memory local;  // for the shared part where the transport has no arena
-    if (static_cast<std::int64_t>(arena.size()) < p_.layout.shared_bytes) local = allocate(p_.layout.shared_bytes);
-    const std::span<std::byte> shared = local ? std::span(local.get(), static_cast<std::size_t>(p_.layout.shared_bytes)) : arena;
+    const auto shared = shared_memory();
+    if (!shared) return base::fail(shared.error());
     const auto bound = run::bind(p_.rank_plan, p_.plan.groups, p_.resolved.model, recipe, *p_.compute,
-                                 {p_.memory.get(), static_cast<std::size_t>(p_.layout.private_bytes)}, shared);
+                                 {p_.memory.get(), static_cast<std::size_t>(p_.layout.private_bytes)}, *shared);
     if (!bound) return base::fail(bound.error());
     model::initialise(p_.resolved.model, p_.resolved.document.training.seed, bound->parameters);
     return interpret(recipe, *bound);
+  }
+
+  // What peers read: the arena of the transport where it has one, else memory that is posted from.
+  Result<std::span<std::byte>> shared_memory() {
+    const auto bytes = static_cast<std::size_t>(p_.layout.shared_bytes);
+    if (const auto arena = transport_ ? transport_->arena() : std::span<std::byte>{}; arena.size() >= bytes) return arena;
+    return allocate(p_.layout.shared_bytes, where()).map([&](Memory memory) {
+      posted_from_ = std::move(memory);
+      return std::span(posted_from_.get(), bytes);
+    });
   }
 
   Result<void> interpret(const run::Recipe& recipe, const run::BoundPlan& bound) {
@@ -226,6 +233,7 @@ class Rank {
   std::unique_ptr<ControlClient> client_;
   Prepared p_;
   std::optional<Heart> heart_;  // follows the plan in `p_`
+  Memory posted_from_;          // outlives the transport, which sends what nobody waited for until it is gone
   std::unique_ptr<comm::Transport> transport_;
   std::int64_t failed_step_ = 0;
 };

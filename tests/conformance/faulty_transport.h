@@ -7,43 +7,31 @@
 #include <memory>
 #include <utility>
 
-#include "core/comm/transport.h"
+#include "tests/conformance/wrapped_transport.h"
 
 namespace trainyard::conformance {
 
 enum class Fault { drop, repeat, shorten };
 
-class FaultyTransport final : public comm::Transport {
+class FaultyTransport final : public WrappedTransport {
  public:
   // `at` counts the messages posted by this rank, to all peers, from 0.
-  FaultyTransport(std::unique_ptr<comm::Transport> inner, Fault fault, std::uint64_t at) : inner_(std::move(inner)), fault_(fault), at_(at) {}
-
-  int rank() const override { return inner_->rank(); }
-  int ranks() const override { return inner_->ranks(); }
-  std::span<std::byte> arena() override { return inner_->arena(); }
+  FaultyTransport(std::unique_ptr<comm::Transport> inner, Fault fault, std::uint64_t at) : WrappedTransport(std::move(inner)), fault_(fault), at_(at) {}
 
   base::Result<bool> post(int peer, int channel, comm::Tag tag, std::span<const std::byte> bytes) override {
-    if (count_ != at_) return counted(inner_->post(peer, channel, tag, bytes), peer, channel);
-    if (fault_ == Fault::shorten) return counted(inner_->post(peer, channel, tag, bytes.first(bytes.size() / 2)), peer, channel);
+    if (count_ != at_) return counted(inner().post(peer, channel, tag, bytes), peer, channel);
+    if (fault_ == Fault::shorten) return counted(inner().post(peer, channel, tag, bytes.first(bytes.size() / 2)), peer, channel);
     if (fault_ == Fault::drop) return drop(peer, channel);
     return repeat(peer, channel, tag, bytes);
   }
 
   // The sender sees the counts of a transport without fault.
   base::Result<std::uint64_t> consumed(int peer, int channel) override {
-    const auto inner = inner_->consumed(peer, channel);
-    if (!inner || faulty_lane_ != std::pair(peer, channel) || *inner < faulty_index_) return inner;
-    if (fault_ == Fault::drop) return *inner + 1;
-    return *inner > faulty_index_ + 1 ? *inner - 1 : *inner;
+    const auto count = inner().consumed(peer, channel);
+    if (!count || faulty_lane_ != std::pair(peer, channel) || *count < faulty_index_) return count;
+    if (fault_ == Fault::drop) return *count + 1;
+    return *count > faulty_index_ + 1 ? *count - 1 : *count;
   }
-
-  base::Result<std::optional<comm::Message>> receive(int peer, int channel) override { return inner_->receive(peer, channel); }
-  base::Result<void> release(int peer, int channel) override { return inner_->release(peer, channel); }
-  bool wait(std::chrono::microseconds limit) override { return inner_->wait(limit); }
-  void wake() override { inner_->wake(); }
-  void abort(const base::Problem& reason) override { inner_->abort(reason); }
-  base::Result<void> state() const override { return inner_->state(); }
-  comm::Traffic traffic(int peer) const override { return inner_->traffic(peer); }
 
  private:
   base::Result<bool> counted(base::Result<bool> posted, int peer, int channel) {
@@ -57,9 +45,9 @@ class FaultyTransport final : public comm::Transport {
   }
   // When the channel has no room for the second copy, the fault waits for a message that has room for two.
   base::Result<bool> repeat(int peer, int channel, comm::Tag tag, std::span<const std::byte> bytes) {
-    const auto first = inner_->post(peer, channel, tag, bytes);
+    const auto first = inner().post(peer, channel, tag, bytes);
     if (!first || !*first) return first;
-    const auto second = inner_->post(peer, channel, tag, bytes);
+    const auto second = inner().post(peer, channel, tag, bytes);
     if (second && *second) mark(peer, channel);
     else ++at_;
     return counted(true, peer, channel);
@@ -69,7 +57,6 @@ class FaultyTransport final : public comm::Transport {
     faulty_index_ = posted_[{peer, channel}];
   }
 
-  std::unique_ptr<comm::Transport> inner_;
   Fault fault_;
   std::uint64_t at_;
   std::uint64_t count_ = 0;

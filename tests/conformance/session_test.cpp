@@ -8,6 +8,7 @@
 #include "core/session/checkpoint.h"
 #include "tests/conformance/session_run.h"
 #include "tests/conformance/session_viewer.h"
+#include "tests/conformance/wrapped_transport.h"
 
 namespace trainyard::conformance {
 namespace {
@@ -62,6 +63,15 @@ TEST(Session, every_rank_reports_the_same_weights_and_what_it_sent) {
   EXPECT_GT(sent, 0);
   EXPECT_EQ(sent, received);
   EXPECT_EQ(r["wire_bytes"]["payload"], sent);
+}
+
+// Under AddressSanitizer this reads freed memory when what a rank posted from goes before its transport.
+TEST(Session, a_transport_may_send_until_it_is_gone) {
+  SessionPieces pieces;
+  pieces.transport = [](int, std::unique_ptr<comm::Transport> end) { return std::make_unique<LateTransport>(std::move(end)); };
+  SessionRun run(session_experiment(3, 5), std::move(pieces));
+  const auto outcome = run.result();
+  EXPECT_EQ(outcome.state, RunState::finished) << state_of(outcome);
 }
 
 TEST(Session, one_rank_needs_no_peer) {

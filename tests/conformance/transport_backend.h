@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -52,6 +53,13 @@ inline std::unique_ptr<Transport> opened(const Opener& opener, int rank) {
   return end ? std::move(*end) : nullptr;
 }
 
+// Memory that a rank may post from: its arena where there is one, else `own` of the same size.
+inline std::span<std::byte> postable(Transport& end, std::vector<std::byte>& own, std::size_t bytes) {
+  if (end.arena().size() >= bytes) return end.arena().first(bytes);
+  own.resize(bytes);
+  return own;
+}
+
 // All ends in one thread, and what keeps them reachable.
 class Group {
  public:
@@ -60,6 +68,9 @@ class Group {
     if (backend.connected) connect(backend);
   }
   std::unique_ptr<Transport>& operator[](std::size_t rank) { return ends_[rank]; }
+
+  // What was posted and not consumed may still be on its way when a test is over: this memory outlives the ends.
+  std::span<std::byte> postable(Transport& end, std::size_t bytes) { return conformance::postable(end, memory_.emplace_back(), bytes); }
 
  private:
   // One thread has all ends here, so it must give each of them its turn.
@@ -70,6 +81,7 @@ class Group {
   }
 
   Opener opener_;
+  std::deque<std::vector<std::byte>> memory_;
   std::vector<std::unique_ptr<Transport>> ends_;
 };
 
@@ -82,13 +94,6 @@ inline void in_threads(const Backend& backend, const Shape& shape, const std::fu
       if (const auto end = opened(opener, rank)) body(*end);
     });
   for (std::thread& thread : threads) thread.join();
-}
-
-// Memory that a rank may post from: its arena where there is one, else `own` of the same size.
-inline std::span<std::byte> postable(Transport& end, std::vector<std::byte>& own, std::size_t bytes) {
-  if (end.arena().size() >= bytes) return end.arena().first(bytes);
-  own.resize(bytes);
-  return own;
 }
 
 // Bytes that tell their place and seed.

@@ -33,8 +33,7 @@ TEST_P(TransportConformance, messages_keep_their_order) {
 TEST_P(TransportConformance, every_size_arrives_whole) {
   const std::size_t largest = std::size_t{3} << 20;
   Group ends(GetParam(), {2, 2, largest});
-  std::vector<std::byte> own;
-  const auto memory = postable(*ends[0], own, largest);
+  const auto memory = ends.postable(*ends[0], largest);
   int op = 0;
   for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{7}, std::size_t{64}, std::size_t{65}, std::size_t{4095}, std::size_t{8192},
                                  std::size_t{8193}, std::size_t{65537}, std::size_t{1000003}, largest}) {
@@ -48,8 +47,7 @@ TEST_P(TransportConformance, every_size_arrives_whole) {
 TEST_P(TransportConformance, a_quarter_of_a_gibibyte_arrives_whole) {
   const std::size_t size = std::size_t{256} << 20;
   Group ends(GetParam(), {2, 1, size});
-  std::vector<std::byte> own;
-  const auto memory = postable(*ends[0], own, size);
+  const auto memory = ends.postable(*ends[0], size);
   for (std::size_t i = 0; i < size; i += 4096) fill(memory.subspan(i, 16), static_cast<unsigned>(i >> 12));
   pass(*ends[0], *ends[1], 0, 0, memory);
   EXPECT_TRUE(good(comm::await_consumed(*ends[0], 1, 0, 1, patient)));
@@ -87,8 +85,7 @@ TEST_P(TransportConformance, eight_ranks_all_talk_with_all) {
 
 TEST_P(TransportConformance, a_full_channel_says_so_holds_up_no_other_and_takes_more_later) {
   Group ends(GetParam(), {2, 2, 4096});
-  std::vector<std::byte> own;
-  const auto memory = postable(*ends[0], own, 64);
+  const auto memory = ends.postable(*ends[0], 64);
   int posted = 0;
   for (; posted < 100'000; ++posted) {
     const auto room = ends[0]->post(1, 0, tag_of(posted), memory);
@@ -140,8 +137,7 @@ TEST_P(TransportConformance, bytes_outside_the_arena_are_carried_too) {
 
 TEST_P(TransportConformance, both_ends_count_the_same_bytes) {
   Group ends(GetParam(), {});
-  std::vector<std::byte> own;
-  const auto memory = postable(*ends[0], own, 1000);
+  const auto memory = ends.postable(*ends[0], 1000);
   for (int op = 0; op < 5; ++op) pass(*ends[0], *ends[1], op % 2, op, memory.first(static_cast<std::size_t>(op) * 100));
   ASSERT_TRUE(good(comm::await_consumed(*ends[0], 1, 0, 3, patient)));
   ASSERT_TRUE(good(comm::await_consumed(*ends[0], 1, 1, 2, patient)));
@@ -198,8 +194,7 @@ TEST_P(TransportConformance, an_abort_wakes_sleepers_and_the_first_reason_stays)
 
 TEST_P(TransportConformance, what_was_posted_before_leaving_still_arrives_and_asking_for_more_names_who_left) {
   Group ends(GetParam(), {});
-  std::vector<std::byte> own;
-  const auto memory = postable(*ends[0], own, 5000);
+  const auto memory = ends.postable(*ends[0], 5000);
   fill(memory, 3);
   ASSERT_TRUE(good(comm::await_post(*ends[0], 1, 0, tag_of(0), memory, patient)));
   std::thread leaver([&] { ends[0].reset(); });

@@ -13,8 +13,7 @@ class TransportFaults : public testing::TestWithParam<Backend> {
   base::Result<void> send_three(Fault fault, std::uint64_t at) {
     Group ends(GetParam(), {});
     FaultyTransport sender(std::move(ends[0]), fault, at);
-    std::vector<std::byte> own;
-    const auto memory = postable(sender, own, 100);
+    const auto memory = ends.postable(sender, 100);
     for (int op = 0; op < 3; ++op)
       if (auto ok = comm::await_post(sender, 1, 0, tag_of(op), memory, patient); !ok) return ok;
     for (int op = 0; op < 3; ++op) {

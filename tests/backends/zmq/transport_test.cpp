@@ -101,10 +101,10 @@ TEST(ZmqTransport, posts_that_no_peer_would_take_are_refused) {
 }
 
 TEST(ZmqTransport, unread_bytes_are_bounded_by_the_window) {
+  const std::vector<std::byte> memory(600);  // outlives the ends: the last post may still be on its way
   zmq::TransportOptions options;
   options.window_bytes = 1000;
   const auto ends = tcp_pair(options);
-  const std::vector<std::byte> memory(600);
   ASSERT_TRUE(good(comm::await_post(*ends[0], 1, 0, tag_of(0), memory, patient)));
   EXPECT_EQ(ends[0]->post(1, 0, tag_of(1), memory), false);
   ASSERT_TRUE(good(comm::await_expected(*ends[1], 0, 0, {tag_of(0), 600}, patient)));
