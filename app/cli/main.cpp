@@ -3,8 +3,10 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
+#include <string_view>
 
 #include "app/cli/verbs.h"
 
@@ -22,6 +24,23 @@ base::Problem unknown_verb(const CLI::App& program, const std::string& word) {
   std::string verbs;
   for (const CLI::App* verb : program.get_subcommands(shown)) verbs += (verbs.empty() ? "" : ", ") + verb->get_name();
   return {base::ProblemCode::bad_usage, "trainyard-cli", "\"" + word + "\" is no verb", verbs, "trainyard-cli --help shows examples"};
+}
+
+// What the program was asked for, as far as it was understood: "trainyard-cli run".
+std::string asked_for(const CLI::App& program) {
+  std::string words = program.get_name();
+  for (const CLI::App* verb : program.get_subcommands()) words += " " + verb->get_name();
+  return words;
+}
+
+base::Problem misused(const CLI::App& program, const CLI::ParseError& error) {
+  const std::string words = asked_for(program);
+  return {base::ProblemCode::bad_usage, words, error.what(), "", words + " --help shows what it takes"};
+}
+
+// Whether the result is to be NDJSON, asked before (and even if nothing else of) the command line is understood.
+bool wants_json(int argc, char** argv) {
+  return std::any_of(argv, argv + argc, [](const char* word) { return std::string_view(word) == "--json"; });
 }
 
 // False behind a redirection to a full disk: what was asked for did not arrive. A reader that went away wanted no more.
@@ -43,15 +62,17 @@ int main(int argc, char** argv) {
       "  trainyard-cli run experiment.json --set training.batch_per_rank=64 --steps 100 --json\n"
       "  trainyard-cli plan experiment.json --expand\n"
       "Exit codes: 0 done; 2 bad usage or bad input; 3 the run failed; 4 refused; 130 cancelled.");
+  const bool json = wants_json(argc, argv);
   int exit_code = 0;
   for (const auto add : {cli::add_run, cli::add_plan, cli::add_check, cli::add_simulate, cli::add_validate, cli::add_replay, cli::add_export, cli::add_list,
                          cli::add_bench, cli::add_doctor, cli::add_completion})
     add(program, exit_code);
-  if (argc > 1 && *argv[1] != '\0' && *argv[1] != '-' && !is_verb(program, argv[1])) return cli::complain({unknown_verb(program, argv[1])}, false);
+  if (argc > 1 && *argv[1] != '\0' && *argv[1] != '-' && !is_verb(program, argv[1])) return cli::complain({unknown_verb(program, argv[1])}, json);
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    exit_code = program.exit(error) == 0 ? 0 : 2;
+    const bool answered = error.get_exit_code() == 0;  // --help or --version
+    exit_code = answered ? program.exit(error) : cli::complain({misused(program, error)}, json);
     std::cout.flush();
   }
   if (!output_arrived()) return cli::complain({{base::ProblemCode::failed, "standard output", "could not be written", "", "Is the disk full?"}}, false);

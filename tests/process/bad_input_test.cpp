@@ -206,6 +206,25 @@ TEST_P(BadInput, is_refused_in_words) {
   EXPECT_FALSE(std::filesystem::exists(home.runs()));
 }
 
+// Even where the command line is not understood, the last line is the result.
+TEST(BadUsage, ends_with_a_result_too) {
+  const std::vector<std::pair<Arguments, std::string>> lines = {
+      {{"--json"}, "trainyard-cli"},
+      {{"dance", "--json"}, "\"dance\" is no verb"},
+      {{"run", "--json"}, "experiment is required"},
+      {{"run", kOne, "--steps", "many", "--json"}, "trainyard-cli run: "},
+      {{"validate", kOne, "--json", "--fast"}, "trainyard-cli validate: "},
+      {{"bench", "allreduce", "--ranks", "0", "--json"}, "trainyard-cli bench: --ranks"},
+  };
+  for (const auto& [arguments, told] : lines) {
+    const Ran ran = cli(arguments);
+    EXPECT_EQ(ran.exit_code, 2) << told;
+    EXPECT_THAT(ran.err, HasSubstr(told));
+    EXPECT_EQ(ran.result().value("status", ""), "refused") << told;
+    EXPECT_FALSE(ran.result()["problems"].empty()) << told;
+  }
+}
+
 // Not every circle is bad: cables may be laid in a ring.
 TEST(GoodInput, may_have_switches_in_a_ring) {
   const Home home;
