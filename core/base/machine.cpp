@@ -4,15 +4,57 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cmath>
+#include <fstream>
 #include <thread>
 
 namespace trainyard::base {
+namespace {
 
-int usable_cores() {
+int cores_of_affinity() {
   cpu_set_t cores;
   CPU_ZERO(&cores);
   if (::sched_getaffinity(0, sizeof cores, &cores) == 0) return CPU_COUNT(&cores);
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+// In the unified hierarchy, "0::/GROUP"; empty where there is none.
+std::string group_of_this_process() {
+  std::ifstream file("/proc/self/cgroup");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("0::/")) return line.substr(3);
+  return "";
+}
+
+// Of one group alone; 0 where none is set.
+double quota_here(const std::filesystem::path& group) {
+  std::ifstream file(group / "cpu.max");
+  double quota = 0, period = 0;  // microseconds; "max" is no number
+  return file >> quota >> period && quota > 0 && period > 0 ? quota / period : 0;
+}
+
+int count_usable_cores() {
+  const double quota = quota_cores("/sys/fs/cgroup", group_of_this_process());
+  const int cores = cores_of_affinity();
+  return quota > 0 ? std::clamp(static_cast<int>(std::ceil(quota)), 1, cores) : cores;
+}
+
+}  // namespace
+
+double quota_cores(const std::filesystem::path& root, const std::string& group) {
+  double least = 0;
+  const auto regard = [&least](double quota) {
+    if (quota > 0) least = least > 0 ? std::min(least, quota) : quota;
+  };
+  std::filesystem::path here = root;  // in a container, itself a group of the host's
+  regard(quota_here(here));
+  for (const auto& name : std::filesystem::path(group).relative_path()) regard(quota_here(here /= name));
+  return least;
+}
+
+int usable_cores() {
+  static const int cores = count_usable_cores();
+  return cores;
 }
 
 }  // namespace trainyard::base
