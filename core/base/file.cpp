@@ -47,6 +47,12 @@ std::filesystem::path behind_links(const std::filesystem::path& path) {
   return error ? path : target;
 }
 
+// A directory, a device, a pipe: never to be replaced by a file.
+bool is_something_else(const std::filesystem::path& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
+}
+
 std::string temporary_beside(const std::filesystem::path& path) {
   static std::atomic<unsigned> count{0};
   return path.string() + ".new-" + std::to_string(::getpid()) + "-" + std::to_string(count++);
@@ -74,6 +80,7 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t max
 
 Result<void> write_file_atomically(const std::filesystem::path& name, std::string_view content) {
   const std::filesystem::path path = behind_links(name);
+  if (is_something_else(path)) return fail({ProblemCode::bad_input, path.string(), "is not a regular file", "", "choose another name"});
   const std::string temporary = temporary_beside(path);
   {
     const Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));

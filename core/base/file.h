@@ -14,7 +14,8 @@ namespace trainyard::base {
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t maximum_bytes);
 
 // Writes beside `path`, fsyncs, renames over it and fsyncs the directory: after a crash either the old or the new
-// content is there, whole. Permissions are kept, and a link stays a link. A full disk or a read-only directory is a Problem and leaves the old content.
+// content is there, whole. Permissions are kept, and a link stays a link. A full disk or a read-only directory is a Problem and leaves the
+// old content; so is a name that belongs to no regular file (a directory, a device, a pipe).
 Result<void> write_file_atomically(const std::filesystem::path& name, std::string_view content);
 
 // Brings names that were made or removed in it to disk, as far as the file system can.

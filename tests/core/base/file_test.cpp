@@ -106,6 +106,18 @@ TEST_F(Files, a_directory_in_the_place_of_the_file_is_a_problem_and_leaves_no_te
   EXPECT_EQ(entries(), 1u);
 }
 
+TEST_F(Files, what_is_no_regular_file_is_never_replaced) {
+  ASSERT_EQ(::mkfifo((directory_ / "pipe").c_str(), 0600), 0);
+  fs::create_symlink("pipe", directory_ / "link");
+  for (const char* name : {"pipe", "link"}) {
+    const auto written = write_file_atomically(directory_ / name, "x");
+    ASSERT_FALSE(written);
+    EXPECT_THAT(to_string(written.error()), HasSubstr("is not a regular file"));
+  }
+  EXPECT_TRUE(fs::is_fifo(directory_ / "pipe"));
+  EXPECT_EQ(entries(), 2u);
+}
+
 TEST_F(Files, permissions_of_the_old_file_are_kept) {
   ASSERT_TRUE(write_file_atomically(directory_ / "a", "old"));
   fs::permissions(directory_ / "a", fs::perms::owner_read | fs::perms::owner_write);
