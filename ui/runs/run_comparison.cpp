@@ -82,7 +82,7 @@ class Settings {
   // The whole part, where a run has none there: a device more is one difference, and not one in each of its figures.
   std::string place_of(const std::string& path) const {
     for (std::size_t end = path.find(']'); end != std::string::npos; end = path.find(']', end + 1)) {
-      const std::string part = path.substr(0, end + 1);
+      std::string part = path.substr(0, end + 1);
       if (!std::ranges::all_of(resolved_, [&](const base::Json& document) { return base::value_at(document, part).has_value(); })) return part;
     }
     return path;
