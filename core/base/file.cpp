@@ -80,7 +80,7 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t max
 
 Result<void> write_file_atomically(const std::filesystem::path& name, std::string_view content) {
   const std::filesystem::path path = behind_links(name);
-  if (is_something_else(path)) return fail({ProblemCode::bad_input, path.string(), "is not a regular file", "", "choose another name"});
+  if (is_something_else(path)) return fail({ProblemCode::failed, path.string(), "is not a regular file, and is not replaced", "", "Choose another name."});
   const std::string temporary = temporary_beside(path);
   {
     const Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
