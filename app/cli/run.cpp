@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 
@@ -16,6 +17,7 @@
 #include "core/experiment/placement.h"
 #include "core/session/run_directory.h"
 #include "core/session/socket_directory.h"
+#include "core/telemetry/summary.h"
 
 namespace trainyard::cli {
 namespace {
@@ -39,6 +41,13 @@ void catch_signals() {
 constexpr std::int64_t kSimulatedSteps = 3;  // the first fills the pipeline
 constexpr int kMostSimulatedRanks = 64;      // who asked for a run shall not wait for a simulation
 
+std::string number(double value, const char* format) {
+  if (!std::isfinite(value)) return "not a number";
+  char text[64];
+  std::snprintf(text, sizeof text, format, value);
+  return text;
+}
+
 // One line on standard error that follows the run; where that is no terminal, a line every few seconds.
 class ProgressLine {
  public:
@@ -58,15 +67,8 @@ class ProgressLine {
  private:
   static std::string line(const session::Status& status, const telemetry::History& history) {
     std::string text = std::string(base::name_of(status.state)) + "  step " + base::format_count(status.step) + " of " + base::format_count(status.steps);
-    char number[64];
-    if (!history.train_loss().empty()) {
-      std::snprintf(number, sizeof number, "  loss %.4f", history.train_loss().back().value);
-      text += number;
-    }
-    if (!history.held_out_accuracy().empty()) {
-      std::snprintf(number, sizeof number, "  held-out accuracy %.2f %%", 100 * history.held_out_accuracy().back().value);
-      text += number;
-    }
+    if (!history.train_loss().empty()) text += "  loss " + number(history.train_loss().back().value, "%.4f");
+    if (!history.held_out_accuracy().empty()) text += "  held-out accuracy " + number(100 * history.held_out_accuracy().back().value, "%.2f %%");
     return text;
   }
 
@@ -84,9 +86,7 @@ void print_status(const session::Status& status, const telemetry::History& histo
 
 std::string number(const base::Json& value, const char* format) {
   if (!value.is_number()) return "-";
-  char text[64];
-  std::snprintf(text, sizeof text, format, value.get<double>());
-  return text;
+  return number(value.get<double>(), format);
 }
 
 // "; simulated from the drawn speeds: 2 ms, measured / simulated 2.3"
@@ -169,6 +169,8 @@ int run(const RunArguments& arguments) {
   if (!outcome) return complain({outcome.error()}, arguments.json);
   if (arguments.json) print_json(outcome->result);
   else print_summary(outcome->result);
+  if (const auto step = outcome->result.find("diverged_step"); step != outcome->result.end())
+    std::fprintf(stderr, "warning: %s\n", telemetry::divergence(step->get<std::int64_t>()).c_str());
   if (outcome->problem) std::fprintf(stderr, "error: %s\n", base::to_string(*outcome->problem).c_str());
   return exit_code_of(*outcome);
 }

@@ -43,7 +43,7 @@ struct CoordinatorParts {
   Launch launch;
   std::function<int()> interrupts;                                                       // Ctrl-Cs so far: the first stops in order, the second at once
   std::function<void(const Status& status, const telemetry::History& history)> observe;  // a few times a second
-  std::int64_t started_ns = 0;                                                           // when Run was pressed (CLOCK_MONOTONIC)
+  std::int64_t started_ns = 0;                                                           // when the program that coordinates began (CLOCK_MONOTONIC)
   std::function<std::optional<double>()> simulated_step_seconds;                         // by the drawn speeds; asked once, when training is over
   double silent_seconds = 3;
 };

@@ -86,6 +86,7 @@ Json run_result(const RunFacts& facts, const telemetry::History& history) {
   json["step_seconds"] = summary.step_seconds ? Json{{"median", summary.step_seconds->median}, {"p95", summary.step_seconds->p95}} : Json();
   json["simulated_step_seconds"] = or_null(facts.simulated_step_seconds);
   json["train_loss"] = or_null(summary.train_loss);
+  if (summary.diverged_step) json["diverged_step"] = *summary.diverged_step;
   json["held_out_loss"] = or_null(summary.held_out_loss);
   json["held_out_accuracy"] = or_null(summary.held_out_accuracy);
   json["wire_bytes"] = wire_bytes(facts, summary);

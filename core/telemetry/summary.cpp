@@ -2,8 +2,11 @@
 #include "core/telemetry/summary.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
+
+#include "core/base/units.h"
 
 namespace trainyard::telemetry {
 namespace {
@@ -95,6 +98,16 @@ std::optional<double> last(const std::vector<StepValue>& values) { return values
 
 }  // namespace
 
+std::optional<std::int64_t> diverged_step(const History& history) {
+  const auto& losses = history.train_loss();
+  const auto first = std::ranges::find_if(losses, [](const StepValue& loss) { return !std::isfinite(loss.value); });
+  return first == losses.end() ? std::nullopt : std::optional<std::int64_t>(first->step);
+}
+
+std::string divergence(std::int64_t step) {
+  return "training diverged: from step " + base::format_count(step) + " on the loss is not a finite number. Lower the learning rate, or clip gradients.";
+}
+
 Summary summarize(const History& history) {
   Summary summary;
   const auto times = slowest_of_each_step(history);
@@ -103,6 +116,7 @@ Summary summarize(const History& history) {
   summary.wall_seconds = wall_seconds(history);
   summary.samples_per_second = samples_per_second(history);
   summary.train_loss = last(history.train_loss());
+  summary.diverged_step = diverged_step(history);
   summary.held_out_loss = last(history.held_out_loss());
   summary.held_out_accuracy = last(history.held_out_accuracy());
   for (int rank = 0; rank < history.ranks(); ++rank) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/telemetry/history.h"
@@ -26,17 +27,22 @@ struct StepSeconds {
 };
 
 struct Summary {
-  std::int64_t steps = 0;                   // that every rank has finished
-  double samples = 0;                       // over all ranks
-  double wall_seconds = 0;                  // from the begin of the first step to the end of the last, on any rank
-  double samples_per_second = 0;            // of each rank over its own step time, added up: held-out passes and pauses do not count
-  std::optional<StepSeconds> step_seconds;  // of a step's slowest rank; nothing when no step was finished
-  std::optional<double> train_loss;         // of the last step, over all ranks
-  std::optional<double> held_out_loss;      // the last
-  std::optional<double> held_out_accuracy;  // the last
-  std::vector<RankSummary> ranks;           // by rank
+  std::int64_t steps = 0;                     // that every rank has finished
+  double samples = 0;                         // over all ranks
+  double wall_seconds = 0;                    // from the begin of the first step to the end of the last, on any rank
+  double samples_per_second = 0;              // of each rank over its own step time, added up: held-out passes and pauses do not count
+  std::optional<StepSeconds> step_seconds;    // of a step's slowest rank; nothing when no step was finished
+  std::optional<double> train_loss;           // of the last step, over all ranks
+  std::optional<std::int64_t> diverged_step;  // the first whose training loss is infinite or not a number
+  std::optional<double> held_out_loss;        // the last
+  std::optional<double> held_out_accuracy;    // the last
+  std::vector<RankSummary> ranks;             // by rank
 };
 
 Summary summarize(const History& history);
+
+// The first step whose training loss over all ranks is infinite or not a number; and what to say of it, in one sentence.
+std::optional<std::int64_t> diverged_step(const History& history);
+std::string divergence(std::int64_t step);
 
 }  // namespace trainyard::telemetry

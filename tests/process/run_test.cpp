@@ -15,6 +15,7 @@ namespace trainyard::process {
 namespace {
 
 using base::Json;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 
 const std::string kOne = example("one_device_digits"), kFour = example("four_devices_mirrored_digits");
@@ -155,6 +156,15 @@ TEST(Run, the_simulated_step_stands_beside_the_measured_one) {
   const Json result = completed(short_run(kFour, 5)), simulated = cli({"simulate", kFour, "--steps", "3", "--json"}).result();
   EXPECT_EQ(result["simulated_step_seconds"], simulated["step_seconds"]);
   EXPECT_THAT(cli({"run", kFour, "--steps", "2"}).out, HasSubstr("simulated from the drawn speeds: "));
+}
+
+TEST(Run, that_diverges_is_said_to) {
+  const Home home;
+  const Ran ran = cli({"run", kOne, "--steps", "20", "--set", "training.optimizer.learning_rate=1e6", "--set", "training.clip_norm=0"});
+  EXPECT_EQ(ran.exit_code, 0) << "it did what it was told";
+  EXPECT_THAT(ran.err, ContainsRegex("warning: training diverged: from step [0-9]+ on the loss is not a finite number"));
+  EXPECT_THAT(ran.out, HasSubstr("train loss          not a number"));
+  EXPECT_THAT(ran.err + ran.out, testing::Not(HasSubstr("nan")));
 }
 
 TEST(Run, ranks_that_share_cores_are_said_to_before_the_figures) {

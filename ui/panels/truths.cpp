@@ -6,6 +6,7 @@
 #include "core/base/machine.h"
 #include "core/base/units.h"
 #include "core/experiment/placement.h"
+#include "core/telemetry/summary.h"
 #include "ui/model/recorded.h"
 
 namespace trainyard::ui {
@@ -71,6 +72,7 @@ QStringList truths_of(const telemetry::History& history) {
   if (emulated.of > 0) truths << text("speeds of devices and links: drawn, not imposed");
   if (const auto steps = difference(history.result())) truths << *steps;
   if (const auto shared = experiment::shared_cores(topology, cores_of(history))) truths << QString::fromStdString(*shared);
+  if (const auto step = telemetry::diverged_step(history)) truths << QString::fromStdString(telemetry::divergence(*step));
   if (const std::int64_t dropped = dropped_events(history); dropped > 0)
     truths << text("%1 events were dropped: details have gaps, totals do not").arg(QString::fromStdString(base::format_count(dropped)));
   if (!history.damage().empty()) truths << QString::fromStdString(history.damage());

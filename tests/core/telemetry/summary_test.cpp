@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "tests/core/telemetry/support.h"
 
 namespace trainyard::telemetry {
@@ -49,6 +51,15 @@ TEST(Summary, a_step_takes_as_long_as_its_slowest_rank) {
   EXPECT_DOUBLE_EQ(summary.wall_seconds, 1);
   EXPECT_DOUBLE_EQ(summary.samples_per_second, 60);
   EXPECT_DOUBLE_EQ(*summary.train_loss, 2);
+}
+
+TEST(Summary, the_step_from_which_on_the_loss_is_no_number_is_told) {
+  std::vector<Event> events = steps(0, {0.25, 0.25, 0.25}, 10);
+  EXPECT_FALSE(summarize(history_of({events})).diverged_step);
+  events[3] = metric(Metric::loss_sum, 1, std::numeric_limits<double>::quiet_NaN(), 0.5);
+  EXPECT_EQ(summarize(history_of({events})).diverged_step, 1);
+  events[0] = metric(Metric::loss_sum, 0, std::numeric_limits<double>::infinity(), 0.25);
+  EXPECT_EQ(summarize(history_of({events})).diverged_step, 0);
 }
 
 TEST(Summary, a_step_that_some_rank_has_not_finished_does_not_count) {
