@@ -1,22 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/canvas/items.h"
 
-#include <cmath>
-
 namespace trainyard::ui {
 namespace {
 
 constexpr double kAround = 9;  // selection, focus and tags reach over the edge
 
 QRectF wider(const QRectF& rect) { return rect.adjusted(-kAround, -kAround, kAround, kAround); }
-
-// Labels are left out where the line is too short to carry one and still be seen, unless it is asked about.
-bool wants_label(const LinkShape& shape, const LinkLook& look, QSizeF label) {
-  if (look.marks.selected || look.marks.hovered) return true;
-  if (shape.within_host) return false;
-  const QPointF along = shape.path.pointAtPercent(1) - shape.path.pointAtPercent(0);
-  return std::fabs(along.x()) > label.width() + 24 || std::fabs(along.y()) > label.height() + 24;
-}
 
 }  // namespace
 
@@ -80,14 +70,14 @@ void LinkItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget
 void LinkLabelItem::set(const LinkShape& shape, const LinkLook& look) {
   if (shape.path == shape_.path && shape.within_host == shape_.within_host && look == look_) return;
   prepareGeometryChange();
-  shape_ = shape, look_ = look, rect_ = link_label_rect(shape, look);
-  setVisible(wants_label(shape, look, rect_.size()));
+  shape_ = shape, look_ = look, label_ = link_label(shape, look);
+  setVisible(!label_.lines.isEmpty());
   update();
 }
-QRectF LinkLabelItem::boundingRect() const { return rect_.adjusted(-1, -1, 1, 1); }
+QRectF LinkLabelItem::boundingRect() const { return label_.rect.adjusted(-1, -1, 1, 1); }
 void LinkLabelItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
   painter->setRenderHint(QPainter::Antialiasing);
-  paint_link_label(*painter, look_, rect_);
+  paint_link_label(*painter, label_, look_.marks.selected);
 }
 
 }  // namespace trainyard::ui

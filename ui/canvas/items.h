@@ -4,7 +4,7 @@
 
 #include <QGraphicsItem>
 
-#include "ui/canvas/painting.h"
+#include "ui/canvas/link_label.h"
 
 namespace trainyard::ui {
 
@@ -66,13 +66,14 @@ class LinkLabelItem : public QGraphicsItem {
  public:
   LinkLabelItem() { setZValue(1); }
   void set(const LinkShape& shape, const LinkLook& look);
+  const LinkLabel& label() const { return label_; }
   QRectF boundingRect() const override;
   void paint(QPainter* painter, const QStyleOptionGraphicsItem* option, QWidget* widget) override;
 
  private:
   LinkShape shape_;
   LinkLook look_;
-  QRectF rect_;  // of the label: measuring text takes its time, and the scene asks often
+  LinkLabel label_;  // kept: measuring text takes its time, and the scene asks often
 };
 
 }  // namespace trainyard::ui

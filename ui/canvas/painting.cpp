@@ -15,13 +15,13 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr double kNameSize = 13, kSmallSize = 11, kTinySize = 9;  // pixels at 100 %
-constexpr double kSmallestReadable = 5, kFarSize = 10;            // pixels on the screen, times the theme's scale
+constexpr double kNameSize = 13, kTinySize = 9;         // pixels at 100 %
+constexpr double kSmallestReadable = 5, kFarSize = 10;  // pixels on the screen, times the theme's scale
 
 const Colours& colours() { return Theme::instance().colours(); }
 
-// From afar names and ranks grow with the distance, as far as there is room for them.
-bool far(const QPainter& painter) { return kSmallSize * scale_of(painter) < std::min(kSmallestReadable * Theme::instance().scale(), kSmallSize); }
+bool far(const QPainter& painter) { return is_far(scale_of(painter)); }
+// Names and ranks grow with the distance, as far as there is room for them.
 double far_size(const QPainter& painter, double room) { return std::min(kFarSize * Theme::instance().scale() / scale_of(painter), room); }
 
 bool tiny(const QPainter& painter) { return is_tiny(scale_of(painter)); }
@@ -121,8 +121,6 @@ void paint_tile_state(QPainter& painter, const QRectF& row, const TileLook& look
   write(painter, row, Qt::AlignLeft, look.live->state, kSmallSize, ink, look.failed());
 }
 
-QString rate(double bytes_per_second) { return words(base::with_unit(bytes_per_second, "B/s")); }
-
 void paint_bus(QPainter& painter, const QRectF& bus, const HostLook& look, double clock_seconds) {
   QPainterPath line(QPointF(bus.left(), bus.top() + 12));
   line.lineTo(bus.right(), bus.top() + 12);
@@ -136,18 +134,11 @@ void paint_bus(QPainter& painter, const QRectF& bus, const HostLook& look, doubl
   if (!look.speeds_imposed) write(painter, row.adjusted(used, 0, 0, 0), Qt::AlignRight, QObject::tr("speed drawn, not imposed"), kSmallSize, colours().dim);
 }
 
-// Up to three lines.
-QStringList label_of(const LinkLook& look) {
-  const QString drawn = speed_words(look.link.bandwidth_bits_per_second, look.link.latency_seconds);
-  QStringList lines;
-  if (look.live) lines << rate(look.live->total());
-  lines << drawn;
-  if (look.running && !look.speeds_imposed) lines << QObject::tr("drawn, not imposed");
-  return lines;
-}
-
 }  // namespace
 
+QString rate(double bytes_per_second) { return words(base::with_unit(bytes_per_second, "B/s")); }
+
+bool is_far(double scale) { return kSmallSize * scale < std::min(kSmallestReadable * Theme::instance().scale(), kSmallSize); }
 bool is_tiny(double scale) { return kSmallSize * scale < kSmallestReadable; }
 
 void paint_tile(QPainter& painter, const QRectF& rect, const TileLook& look) {
@@ -199,27 +190,6 @@ void paint_link(QPainter& painter, const LinkShape& shape, const LinkLook& look,
     painter.translate(aside(shape.path, forward ? -away : away));
     paint_flow(painter, shape.path, forward ? look.live->bytes_per_second_forward : look.live->bytes_per_second_backward, forward, clock_seconds);
     painter.restore();
-  }
-}
-
-QRectF link_label_rect(const LinkShape& shape, const LinkLook& look) {
-  const QStringList lines = label_of(look);
-  double width = 0;
-  for (const QString& line : lines) width = std::max(width, width_of(line, kSmallSize, look.live.has_value()));
-  const QSizeF size(width + 16, 15.0 * static_cast<double>(lines.size()) + 6);
-  return {shape.middle - QPointF(size.width() / 2, size.height() / 2), size};
-}
-
-void paint_link_label(QPainter& painter, const LinkLook& look, const QRectF& rect) {
-  if (far(painter)) return;
-  painter.setPen(QPen(look.marks.selected ? colours().accent : colours().border, 1));
-  painter.setBrush(colours().canvas);
-  painter.drawRoundedRect(rect, 4, 4);
-  const QStringList lines = label_of(look);
-  for (int i = 0; i < lines.size(); ++i) {
-    const bool measured = look.live && i == 0;
-    write(painter, QRectF(rect.left(), rect.top() + 3 + 15 * i, rect.width(), 15), Qt::AlignHCenter, lines[i], kSmallSize,
-          measured ? colours().text : colours().dim, measured);
   }
 }
 

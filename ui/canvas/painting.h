@@ -49,6 +49,12 @@ struct LinkLook {
   bool operator==(const LinkLook&) const = default;
 };
 
+constexpr double kSmallSize = 11;  // of text: pixels at 100 %
+
+QString rate(double bytes_per_second);  // "203 MB/s"
+
+// From where small text cannot be read, and is left out.
+bool is_far(double scale);
 // From so far away that boxes have no corners to round, and no line is wider than a pixel.
 bool is_tiny(double scale);
 
@@ -57,7 +63,5 @@ void paint_tile(QPainter& painter, const QRectF& rect, const TileLook& look);
 void paint_host(QPainter& painter, const QRectF& rect, const QRectF& bus, const HostLook& look, double clock_seconds);
 void paint_switch(QPainter& painter, const QRectF& rect, const SwitchLook& look);
 void paint_link(QPainter& painter, const LinkShape& shape, const LinkLook& look, double clock_seconds);
-QRectF link_label_rect(const LinkShape& shape, const LinkLook& look);
-void paint_link_label(QPainter& painter, const LinkLook& look, const QRectF& rect);
 
 }  // namespace trainyard::ui

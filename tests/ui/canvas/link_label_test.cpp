@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What stands on links, at rest and while bytes flow.
+#include "ui/canvas/link_label.h"
+
+#include <gmock/gmock.h>
+
+#include "core/experiment/document.h"
+#include "tests/ui/canvas/canvas_fixture.h"
+
+namespace trainyard::ui {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
+
+class LinkLabels : public Canvas {
+ protected:
+  LinkLabels() { document_.reset(*experiment::load(TRAINYARD_SOURCE_DIR "/resources/experiments/four_hosts_ring_digits.json")); }
+  void flow(double bytes_per_second) {
+    Overlay overlay;
+    for (const topology::Link& link : drawn().links) overlay.links[{link.from, link.to}] = {bytes_per_second / 4, bytes_per_second * 3 / 4};
+    view_.set_overlay(overlay);
+  }
+  std::vector<LinkLabel> seen() {
+    std::vector<LinkLabel> labels;
+    for (QGraphicsItem* item : view_.topology_scene().items())
+      if (const auto* label = dynamic_cast<LinkLabelItem*>(item); label && label->isVisible()) labels.push_back(label->label());
+    return labels;
+  }
+  bool covers_a_card(const LinkLabel& label) {
+    return std::ranges::any_of(view_.topology_scene().layout().nodes, [&](const NodeBox& node) { return node.rect.intersects(label.rect); });
+  }
+};
+
+TEST_F(LinkLabels, each_link_shows_its_bytes_each_second_while_they_flow) {
+  EXPECT_THAT(seen(), SizeIs(4));
+  for (const QSize room : {QSize(560, 400), QSize(880, 600)}) {  // the canvas in a window of 1280 x 800, and of 1600 x 1000
+    view_.resize(room);
+    act("zoom_fit");
+    EXPECT_FALSE(is_far(view_.transform().m11()));
+    for (const double rate : {203e6, 7.0, 1.23e9, 999.6e3}) {
+      flow(rate);
+      ASSERT_THAT(seen(), SizeIs(4)) << rate;
+      for (const LinkLabel& label : seen()) {
+        EXPECT_THAT(label.lines, ElementsAre(ui::rate(rate), QString("both ways")));
+        EXPECT_TRUE(label.measured);
+        EXPECT_FALSE(covers_a_card(label)) << rate;
+      }
+    }
+  }
+}
+
+TEST_F(LinkLabels, what_is_shown_is_painted) {
+  flow(203e6);
+  act("zoom_actual");
+  const QRectF where = seen().at(0).rect.adjusted(4, 3, -4, -18);
+  const QImage image = view_.viewport()->grab(view_.mapFromScene(where).boundingRect()).toImage();
+  int ink = 0;
+  for (int y = 0; y < image.height(); ++y)
+    for (int x = 0; x < image.width(); ++x) ink += image.pixelColor(x, y).lightness() < 128 ? 1 : 0;
+  EXPECT_GT(ink, 40);
+}
+
+TEST_F(LinkLabels, a_longer_line_says_the_drawn_speed_too_and_so_does_one_that_is_asked_about) {
+  LinkLook look{.link = drawn().links[0], .live = LinkOverlay{203e6, 0}, .running = true, .speeds_imposed = false, .marks = {}};
+  const LinkShape& shape = view_.topology_scene().layout().links[0];
+  EXPECT_THAT(link_label(shape, look).lines, SizeIs(2));
+  look.marks.hovered = true;
+  const QStringList whole{"203 MB/s both ways", "1 Gbit/s, 50 µs", "drawn, not imposed"};
+  EXPECT_EQ(link_label(shape, look).lines, whole);
+  look.marks.hovered = false;
+  document_.edit("apart", [](experiment::Experiment& e) { e.topology.hosts[0].x -= 160; });
+  EXPECT_EQ(link_label(view_.topology_scene().layout().links[0], look).lines, whole);
+}
+
+TEST_F(LinkLabels, a_line_shorter_than_the_words_shows_none) {
+  document_.edit("near", [](experiment::Experiment& e) { e.topology.hosts[0].x = 72, e.topology.hosts[0].y = 8; });
+  flow(203e6);
+  EXPECT_THAT(seen(), SizeIs(3));
+}
+
+}  // namespace
+}  // namespace trainyard::ui

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/canvas/link_label.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ui/canvas/writing.h"
+#include "ui/model/topology_words.h"
+#include "ui/theme/theme.h"
+
+namespace trainyard::ui {
+namespace {
+
+constexpr double kLine = 15, kSeenOfLine = 24;
+
+QString both_ways() { return QObject::tr("both ways"); }
+
+// Up to three lines.
+QStringList everything(const LinkLook& look) {
+  QStringList lines;
+  if (look.live) lines << rate(look.live->total()) + " " + both_ways();
+  lines << speed_words(look.link.bandwidth_bits_per_second, look.link.latency_seconds);
+  if (look.running && !look.speeds_imposed) lines << QObject::tr("drawn, not imposed");
+  return lines;
+}
+
+LinkLabel label_with(const QStringList& lines, const LinkShape& shape, const LinkLook& look) {
+  double width = 0;
+  for (const QString& line : lines) width = std::max(width, width_of(line, kSmallSize, look.live.has_value()));
+  const QSizeF size(width + 16, kLine * static_cast<double>(lines.size()) + 6);
+  return {lines, look.live.has_value(), QRectF(shape.middle - QPointF(size.width() / 2, size.height() / 2), size)};
+}
+
+QPointF along(const LinkShape& shape) { return shape.path.pointAtPercent(1) - shape.path.pointAtPercent(0); }
+
+bool leaves_line_in_sight(const LinkShape& shape, const QRectF& label) {
+  return std::fabs(along(shape).x()) > label.width() + kSeenOfLine || std::fabs(along(shape).y()) > label.height() + kSeenOfLine;
+}
+
+}  // namespace
+
+LinkLabel link_label(const LinkShape& shape, const LinkLook& look) {
+  const LinkLabel whole = label_with(everything(look), shape, look);
+  if (look.marks.selected || look.marks.hovered) return whole;
+  if (shape.within_host) return {};
+  if (leaves_line_in_sight(shape, whole.rect)) return whole;
+  if (!look.live || !(look.live->total() > 0)) return {};
+  const LinkLabel traffic = label_with({rate(look.live->total()), both_ways()}, shape, look);
+  return std::hypot(along(shape).x(), along(shape).y()) > traffic.rect.width() ? traffic : LinkLabel();
+}
+
+void paint_link_label(QPainter& painter, const LinkLabel& label, bool selected) {
+  if (is_far(scale_of(painter))) return;
+  const Colours& colours = Theme::instance().colours();
+  painter.setPen(QPen(selected ? colours.accent : colours.border, 1));
+  painter.setBrush(colours.canvas);
+  painter.drawRoundedRect(label.rect, 4, 4);
+  for (int i = 0; i < label.lines.size(); ++i) {
+    const bool measured = label.measured && i == 0;
+    write(painter, QRectF(label.rect.left(), label.rect.top() + 3 + kLine * i, label.rect.width(), kLine), Qt::AlignHCenter, label.lines[i], kSmallSize,
+          measured ? colours.text : colours.dim, measured);
+  }
+}
+
+}  // namespace trainyard::ui
