@@ -33,13 +33,11 @@ void TopologyView::set_zoom(double zoom, QPoint keep) {
 void TopologyView::zoom_by(double factor) { set_zoom(zoom() * factor, viewport()->rect().center()); }
 void TopologyView::zoom_actual() { set_zoom(1, viewport()->rect().center()); }
 
-// The whole drawing. Under a projector's scale its text is at least as large as it would be at 100 % without one, as long as
-// that hides less than half of the drawing; of larger ones the look from afar shows more.
+// The whole drawing, under any scale of the theme: what gets too small to be read grows by itself, or is left out. Only the smallest zoom
+// keeps a drawing from fitting: one twenty times as large as what is seen of it at 100 %.
 double TopologyView::fitting_zoom(QSizeF drawing) const {
   const QSizeF room = QSizeF(viewport()->size()) / scale_;
-  const double whole = std::min({1.0, room.width() / drawing.width(), room.height() / drawing.height()});
-  const double readable = scale_ > 1 ? 1 / scale_ : 0;
-  return whole < readable && whole > readable / 2 ? readable : whole;
+  return std::min({1.0, room.width() / drawing.width(), room.height() / drawing.height()});
 }
 
 // What has no room begins at its upper left, where reading begins.
