@@ -155,6 +155,11 @@ void add_shifts(std::vector<double>& shifts, double low, double high, double oth
   shifts.push_back(std::ceil((other_high + kCopyGap / 2 - low) / kGridStep) * kGridStep);
 }
 
+void each_once(std::vector<double>& shifts) {
+  std::ranges::sort(shifts);
+  shifts.erase(std::ranges::unique(shifts).begin(), shifts.end());
+}
+
 // The shortest way to where a room covers no card and keeps its distance from all.
 QPointF way_out(const QRectF& room, const std::vector<QRectF>& cards) {
   std::vector<double> across{0}, down{0};
@@ -162,6 +167,7 @@ QPointF way_out(const QRectF& room, const std::vector<QRectF>& cards) {
     add_shifts(across, room.left(), room.right(), card.left(), card.right());
     add_shifts(down, room.top(), room.bottom(), card.top(), card.bottom());
   }
+  each_once(across), each_once(down);  // cards in rows and columns share them
   std::vector<QPointF> ways;
   for (const double x : across)
     for (const double y : down) ways.emplace_back(x, y);
@@ -205,6 +211,15 @@ Place free_offset(const Topology& into, const Topology& copy) {
   for (int far = 0;; ++far)  // the drawing ends somewhere
     for (const auto& [right, down] : ring(far))
       if (const Place by{right * step.x, down * step.y}; is_free(layout, box.translated(by.x, by.y))) return by;
+}
+
+Place uncovered(const Topology& topology, Place corner, QSizeF size) {
+  const QRectF room(QPointF(corner.x, corner.y), size);
+  std::vector<QRectF> cards;
+  for (const NodeBox& node : lay_out(topology).nodes) cards.push_back(node.rect);
+  if (!covers_any(room, cards)) return corner;
+  const QPointF by = way_out(room, cards);
+  return {corner.x + by.x(), corner.y + by.y()};
 }
 
 void make_room(Topology& topology, const std::string& name, std::size_t devices) {

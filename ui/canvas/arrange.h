@@ -22,6 +22,9 @@ void arrange(topology::Topology& topology);
 // free place beside it, below it, or further on. Steps of the grid.
 Place free_offset(const topology::Topology& into, const topology::Topology& copy);
 
+// Where a new card stands that is wanted at `corner`: there, or as near as may be where it covers none. Steps of the grid from there.
+Place uncovered(const topology::Topology& topology, Place corner, QSizeF size);
+
 // For a host that is about to hold so many devices more: it moves, as little as may be, to where its larger card covers no other that it
 // does not cover now. Steps of the grid.
 void make_room(topology::Topology& topology, const std::string& host, std::size_t devices);

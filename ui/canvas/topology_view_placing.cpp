@@ -30,15 +30,17 @@ void TopologyView::place(PartKind kind, QPointF at) {
   const auto device = device_kind(kind);
   const std::string host = host_under(document_.experiment().topology, part_at(scene_.layout(), at, 0));
   const QSizeF size = kind == PartKind::network_switch ? switch_size() : host_size(device ? 1 : 0);
-  const Place corner = snapped({at.x() - size.width() / 2, at.y() - size.height() / 2});
+  const bool joins = device && !host.empty();
+  const Place wanted = snapped({at.x() - size.width() / 2, at.y() - size.height() / 2});
+  const Place corner = joins ? wanted : uncovered(document_.experiment().topology, wanted, size);
   Part added{kind == PartKind::host ? Part::Kind::host : device ? Part::Kind::device : Part::Kind::network_switch, {}, {}};
   document_.edit(tr("Place %1")
                      .arg(kind == PartKind::host ? tr("host")
                           : device               ? QString::fromStdString(std::string(base::name_of(*device)))
                                                  : tr("switch")),
                  [&](experiment::Experiment& e) {
-                   make_room(e.topology, host, 1);
-                   if (device) added.name = add_device(e.topology, host.empty() ? add_host(e.topology, corner) : host, *device);
+                   if (joins) make_room(e.topology, host, 1);
+                   if (device) added.name = add_device(e.topology, joins ? host : add_host(e.topology, corner), *device);
                    else added.name = kind == PartKind::host ? add_host(e.topology, corner) : add_switch(e.topology, corner);
                  });
   go_to(added);

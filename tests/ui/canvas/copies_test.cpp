@@ -130,6 +130,20 @@ TEST_P(CrowdedCanvas, a_dropped_device_makes_no_host_cover_another) {
   EXPECT_EQ(drawn().hosts[0].devices.size(), static_cast<std::size_t>(GetParam().devices) + 3);
 }
 
+// Its middle is on nothing, its card would be.
+TEST_P(CrowdedCanvas, what_is_dropped_beside_a_host_covers_none) {
+  for (const PartKind kind : {PartKind::cpu, PartKind::host, PartKind::network_switch}) {
+    const std::vector<Place> before = places();
+    const QRectF host = view_.topology_scene().layout().rect_of("host0");
+    view_.place(kind, host.topLeft() - QPointF(4, 4));
+    view_.place(kind, host.topRight() + QPointF(4, -4));
+    expect_nothing_overlaps();
+    for (std::size_t i = 0; i < before.size(); ++i) EXPECT_TRUE(before[i].x == places()[i].x && before[i].y == places()[i].y) << "what stands there stays";
+  }
+  EXPECT_EQ(drawn().switches.size(), 3u);
+  EXPECT_EQ(drawn().hosts.size(), static_cast<std::size_t>(GetParam().columns * GetParam().rows) + 4);
+}
+
 INSTANTIATE_TEST_SUITE_P(all, CrowdedCanvas, testing::Values(Crowd{3, 1, 1, 8}, Crowd{1, 3, 2, 24}, Crowd{3, 3, 1, 8}, Crowd{3, 3, 4, 48}, Crowd{2, 4, 2, 96}),
                          [](const auto& row) {
                            return std::to_string(row.param.columns) + "_by_" + std::to_string(row.param.rows) + "_of_" + std::to_string(row.param.devices) +
@@ -144,6 +158,14 @@ TEST_F(Canvas, a_host_that_has_room_to_grow_stays) {
   EXPECT_EQ(drawn().hosts[0].devices.size(), 2u);
   EXPECT_EQ(drawn().hosts[0].x, before.hosts[0].x);
   EXPECT_EQ(drawn().hosts[0].y, before.hosts[0].y);
+}
+
+TEST_F(Canvas, what_is_dropped_where_it_covers_nothing_stays_there) {
+  document_.reset(drawn_crowd({2, 2, 1, 400}));
+  const QRectF host = view_.topology_scene().layout().rect_of("host0");
+  view_.place(PartKind::gpu, QPointF(host.right() + 96, host.center().y()));  // eight pixels away
+  EXPECT_EQ(drawn().hosts.back().x, host.right() + 8);
+  EXPECT_EQ(drawn().hosts.back().y, host.y());
 }
 
 TEST_F(Canvas, what_was_cut_comes_back_to_its_place) {
