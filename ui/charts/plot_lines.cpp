@@ -97,12 +97,12 @@ void paint_areas(QPainter& painter, const DrawnSeries& drawn, Span x) {
   for (const QPolygonF& area : drawn.areas) painter.drawPolygon(within(area, x));
 }
 
-// In the colour of the line that is broken there.
+// In the colour of the line that is broken there. Where it is for long they stay marks, low and apart: a bar would look like values.
 void paint_gaps(QPainter& painter, const DrawnSeries& drawn, Span x, double foot) {
   QColor colour = drawn.pen.color();
   colour.setAlpha(255);
-  const double width = std::max(2.0, std::round(drawn.dot_size / 2)), height = std::round(3 * drawn.dot_size);
-  for (const double at : within(drawn.gaps, x)) painter.fillRect(QRectF(std::round(at - width / 2), std::round(foot - height), width, height), colour);
+  const double width = 2, apart = 2 * width, height = std::round(std::max(5.0, 3 * drawn.pen.widthF()));
+  for (const double at : within(drawn.gaps, x)) painter.fillRect(QRectF(std::floor(at / apart) * apart, std::round(foot - height), width, height), colour);
 }
 
 void paint_columns(QPainter& painter, const DrawnSeries& drawn, Span x) {

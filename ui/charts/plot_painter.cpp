@@ -95,30 +95,50 @@ void PlotOverlay::paint_crosshair(QPainter& painter) const {
   if (!content_.rows.empty()) paint_reading(painter);
 }
 
+namespace {
+
+// Of the lines of a read-out.
+struct ReadingMeasures {
+  explicit ReadingMeasures(const QFont& font) : line(QFontMetricsF(font).height()), pad(line * 0.4), mark(line * 0.6) {}
+  double line, pad, mark;
+};
+
+}  // namespace
+
+ReadingLayout lay_out_reading(const PlotOverlay::Content& content, const QRectF& area, const QFont& font) {
+  const QFontMetricsF metrics(font);
+  const ReadingMeasures m(font);
+  const double before = m.mark + m.pad;
+  double width = metrics.horizontalAdvance(content.heading);
+  for (const PlotOverlay::Row& row : content.rows) width = std::max(width, metrics.horizontalAdvance(row.text) + before);
+  width = std::min(width, area.width() - 2 * m.pad);
+  const QSizeF size(width + 2 * m.pad, m.line * static_cast<double>(content.rows.size() + 1) + 2 * m.pad);
+  const bool right = *content.x + 12 + size.width() < area.right();
+  const double left = right ? *content.x + 12 : std::max(area.left(), *content.x - 12 - size.width());
+  const double top = std::max(area.top(), std::min(area.top() + m.line * 1.6, area.bottom() - size.height()));
+  QStringList rows;
+  for (const PlotOverlay::Row& row : content.rows) rows << metrics.elidedText(row.text, Qt::ElideLeft, std::ceil(width - before));
+  return {QRectF(QPointF(left, top), size), rows};
+}
+
 void PlotOverlay::paint_reading(QPainter& painter) const {
   const QFont font = scaled(style_.font, 0.9);
-  const QFontMetricsF metrics(font);
-  const double line = metrics.height(), pad = line * 0.4, mark = line * 0.6;
-  double width = metrics.horizontalAdvance(content_.heading);
-  for (const Row& row : content_.rows) width = std::max(width, metrics.horizontalAdvance(row.text) + mark + pad);
-  const QSizeF size(width + 2 * pad, line * static_cast<double>(content_.rows.size() + 1) + 2 * pad);
-  const bool right = *content_.x + 12 + size.width() < area_.right();
-  const double left = right ? *content_.x + 12 : std::max(area_.left(), *content_.x - 12 - size.width());
-  const QRectF box(QPointF(left, std::max(area_.top(), std::min(area_.top() + line * 1.6, area_.bottom() - size.height()))), size);
+  const auto [line, pad, mark] = ReadingMeasures(font);
+  const ReadingLayout reading = lay_out_reading(content_, area_, font);
   QColor back = style_.background;
   back.setAlpha(235);
   painter.setBrush(back);
   painter.setPen(QPen(style_.grid, 1));
-  painter.drawRoundedRect(box, 4, 4);
+  painter.drawRoundedRect(reading.box, 4, 4);
   painter.setFont(font);
-  QRectF at(box.left() + pad, box.top() + pad, width, line);
+  QRectF at(reading.box.left() + pad, reading.box.top() + pad, reading.box.width() - 2 * pad, line);
   painter.setPen(style_.muted);
   painter.drawText(at, Qt::AlignLeft | Qt::AlignVCenter, content_.heading);
-  for (const Row& row : content_.rows) {
+  for (std::size_t i = 0; i < content_.rows.size(); ++i) {
     at.translate(0, line);
-    painter.fillRect(QRectF(at.left(), at.center().y() - mark / 4, mark, mark / 2), row.colour);
+    painter.fillRect(QRectF(at.left(), at.center().y() - mark / 4, mark, mark / 2), content_.rows[i].colour);
     painter.setPen(style_.text);
-    painter.drawText(at.adjusted(mark + pad, 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter, row.text);
+    painter.drawText(at.adjusted(mark + pad, 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter, reading.rows[static_cast<int>(i)]);
   }
   painter.setFont(style_.font);
 }

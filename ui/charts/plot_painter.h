@@ -66,4 +66,12 @@ class PlotOverlay : public QGraphicsItem {
   Content content_;
 };
 
+// Where the read-out at the crosshair stands, and what its rows say there. It is as wide as the plot at most: what is too long
+// loses the begin of its label, for the end tells apart, and no number.
+struct ReadingLayout {
+  QRectF box;
+  QStringList rows;
+};
+ReadingLayout lay_out_reading(const PlotOverlay::Content& content, const QRectF& area, const QFont& font);
+
 }  // namespace trainyard::ui

@@ -10,6 +10,7 @@ namespace trainyard::ui {
 namespace {
 
 constexpr double kFlat = 1e-5;
+constexpr int kSurelyTwo = 8;  // so many intervals asked for are never more than half the range each
 
 // Digits grouped as 12,000, with just the decimals that the interval needs.
 QString tick_label(double value, double interval) {
@@ -23,6 +24,18 @@ QString tick_label(double value, double interval) {
 QString log_label(double value) {
   if (value >= 1e-3 && value < 1e5) return QLocale::c().toString(value, 'g', 6);
   return QString::number(value, 'e', 0).replace("e-0", "e-").replace("e+0", "e").replace("e+", "e");
+}
+
+// Each so many decades, from `range` of decimal logarithms; `fine`: and 2 and 5 between them.
+std::vector<Tick> decade_ticks(Span range, double shift, int every, bool fine) {
+  std::vector<Tick> ticks;
+  for (double decade = std::floor(range.low); decade <= range.high + 1e-6; decade += every)
+    for (const double digit : {1.0, 2.0, 5.0}) {
+      if (digit > 1 && !fine) break;
+      const double at = decade + std::log10(digit);
+      if (at >= range.low - 1e-6 && at <= range.high + 1e-6) ticks.push_back({at + shift, log_label(digit * std::pow(10, decade))});
+    }
+  return ticks;
 }
 
 }  // namespace
@@ -71,10 +84,14 @@ Span x_range(Span data, double least_width) {
 }
 
 std::vector<Tick> linear_ticks(Span range, int about, double factor) {
-  const double interval = nice_interval(range.width() / factor, about), low = range.low / factor, high = range.high / factor;
+  const double low = range.low / factor, high = range.high / factor;
   std::vector<Tick> ticks;
-  for (double k = std::ceil(low / interval - 1e-6); k * interval <= high + interval * 1e-6; ++k)
-    ticks.push_back({k * interval * factor, tick_label(k * interval, interval)});
+  do {
+    ticks.clear();
+    const double interval = nice_interval(high - low, about);
+    for (double k = std::ceil(low / interval - 1e-6); k * interval <= high + interval * 1e-6; ++k)
+      ticks.push_back({k * interval * factor, tick_label(k * interval, interval)});
+  } while (ticks.size() < 2 && ++about <= kSurelyTwo);
   return ticks;
 }
 
@@ -87,16 +104,11 @@ std::vector<Tick> log_ticks(Span range, int about, double factor) {
       if (tick.at > 0) ticks.push_back({std::log10(tick.at) + shift, tick.label});
     return ticks;
   }
-  const double every = std::max(1.0, std::ceil((high - low) / std::max(about, 1)));
+  const int every = std::max(1, static_cast<int>(std::ceil((high - low) / std::max(about, 1))));
   const bool fine = (high - low) * 3 <= about + 1;
-  std::vector<Tick> ticks;
-  for (double decade = std::floor(low); decade <= high + 1e-6; decade += every)
-    for (const double digit : {1.0, 2.0, 5.0}) {
-      if (digit > 1 && !fine) break;
-      const double at = decade + std::log10(digit);
-      if (at >= low - 1e-6 && at <= high + 1e-6) ticks.push_back({at + shift, log_label(digit * std::pow(10, decade))});
-    }
-  return ticks;
+  std::vector<Tick> ticks = decade_ticks({low, high}, shift, every, fine);
+  for (int closer = every - 1; ticks.size() < 2 && closer > 0; --closer) ticks = decade_ticks({low, high}, shift, closer, fine);
+  return ticks.size() < 2 ? decade_ticks({low, high}, shift, 1, true) : ticks;
 }
 
 QString number_text(double value) {

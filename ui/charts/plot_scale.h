@@ -32,6 +32,7 @@ Span value_range(Span data);
 Span log_range(Span data);                    // whole decades; data above 0; decimal logarithms
 Span x_range(Span data, double least_width);  // the last point is never under the frame
 
+// About as many as asked for, and two at least: one says nothing of the scale.
 std::vector<Tick> linear_ticks(Span range, int about, double factor);
 std::vector<Tick> log_ticks(Span range, int about, double factor);
 

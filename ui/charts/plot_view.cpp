@@ -59,6 +59,7 @@ void PlotView::set_title(const QString& title, const QString& unit, const QStrin
 }
 
 void PlotView::set_empty_text(const QString& text) {
+  if (text == empty_text_) return;
   empty_text_ = text;
   schedule();
 }

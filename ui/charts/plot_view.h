@@ -28,7 +28,7 @@ class PlotView : public QWidget {
   // `unit` as in "B/s"; the axis shows it with a prefix. `right_unit` is that of the series of the right side.
   void set_title(const QString& title, const QString& unit = {}, const QString& right_unit = {});
   QString title() const { return title_; }
-  void set_empty_text(const QString& text);  // what to do next when there is no point yet
+  void set_empty_text(const QString& text);  // why there is no point, or what to do next
 
   void put_series(const QString& id, const SeriesStyle& style);
   void remove_series(const QString& id);

@@ -79,6 +79,7 @@ void RunCharts::reset_lines() {
     shown->known_series = 0;
     if (shown->run) update_run(*shown);
   }
+  say_why_empty();
 }
 
 std::optional<RunLook> RunCharts::look_of(const Shown& shown) const {
@@ -93,6 +94,19 @@ void RunCharts::update_run(Shown& shown) {
   shown.samples.update(history);
   for (auto& [kind, readers] : shown.readers)
     for (auto& [id, reader] : readers) plots_[kind]->append(shown.prefix + id, reader.read(history, shown.samples));
+  say_why_empty();
+}
+
+// In a chart without points.
+void RunCharts::say_why_empty() {
+  const auto all = [this](const auto& holds) { return std::ranges::all_of(runs_, [&](const auto& one) { return one->run && holds(*one->run); }); };
+  const bool silent = all([](const Run&run) { return run.history().ranks() == 1; }), over = all([](const Run&run) { return run.complete(); });
+  const QString none = runs_.size() > 1 ? tr("These runs recorded none") : tr("This run recorded none");
+  const QString text = runs_.empty() ? tr("No points yet: press Run") : over ? none : tr("Waiting for the first points");
+  for (const auto& [kind, plot] : plots_) {
+    const bool traffic = kind == ChartKind::rank_bytes || kind == ChartKind::link_bytes;
+    plot->set_empty_text(traffic && silent && !runs_.empty() ? tr("One rank sends nothing") : text);
+  }
 }
 
 // New metrics have appeared: lines that are the same as before go on where they were.

@@ -70,6 +70,7 @@ class RunCharts : public QWidget {
   bool leaves_chart(const QList<int>& badges) const;
   void show_badges(const QStringList& badges);
   void reset_lines();
+  void say_why_empty();
   void update_run(Shown& shown);
   void plan_lines(Shown& shown);
   void plan_chart(Shown& shown, ChartKind kind);

@@ -154,7 +154,7 @@ ChartTitle chart_title(ChartKind kind) {
     case ChartKind::rank_bytes: return {"rank_bytes", tr("Traffic of ranks"), "B/s"};
     case ChartKind::link_bytes: return {"link_bytes", tr("Traffic of links"), "B/s"};
     case ChartKind::step_time: return {"step_time", tr("Step time"), "s"};
-    case ChartKind::samples_rate: return {"samples_rate", tr("Throughput"), tr("samples/s")};
+    case ChartKind::samples_rate: return {"samples_rate", tr("Throughput within steps"), tr("samples/s")};
     case ChartKind::learning_rate: return {"learning_rate", tr("Learning rate"), ""};
     case ChartKind::memory: return {"memory", tr("Memory of ranks"), "B"};
   }

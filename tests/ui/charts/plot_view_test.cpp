@@ -4,10 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <QApplication>
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
 #include <QToolButton>
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -130,8 +132,24 @@ TEST_F(PlotViewTest, a_log_scale_marks_at_its_foot_where_values_are_missing) {
   for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(drawn().gaps[i], plot_.shown().at(2.0 + static_cast<double>(i), 1, Side::left).x(), 1e-9);
   const QRectF area = plot_.canvas().plot_area();
   const QImage picture = plot_.canvas().grab().toImage();
-  const QPoint mark = (QPointF(std::round(drawn().gaps[0] - 1), std::round(area.bottom()) - 4) * picture.devicePixelRatio()).toPoint();
+  const QPoint mark = (QPointF(std::floor(drawn().gaps[0] / 4) * 4, std::round(area.bottom()) - 4) * picture.devicePixelRatio()).toPoint();
   EXPECT_EQ(picture.pixelColor(mark).rgb(), drawn().pen.color().rgb());
+}
+
+TEST_F(PlotViewTest, values_that_are_missing_for_long_are_a_low_row_of_marks_and_no_bar) {
+  add({1, 1, 1});
+  add(std::vector<double>(2000, kNaN), 3);
+  plot_.refresh();
+  const double foot = std::round(plot_.canvas().plot_area().bottom());
+  const QImage picture = plot_.canvas().grab().toImage();
+  int marked = 0, high = 0, looked_at = 0;
+  const auto is_mark = [&](double x, double up) {
+    return picture.pixelColor((QPointF(x, foot - up) * picture.devicePixelRatio()).toPoint()).rgb() == drawn().pen.color().rgb();
+  };
+  for (double x = std::ceil(drawn().gaps[10]); x < drawn().gaps.back() - 10; ++x, ++looked_at) marked += is_mark(x, 3), high += is_mark(x, 8);
+  ASSERT_GT(looked_at, 300);
+  EXPECT_NEAR(marked, looked_at / 2, 4);
+  EXPECT_EQ(high, 0);
 }
 
 TEST_F(PlotViewTest, marks_of_a_million_missing_values_are_at_most_one_a_pixel) {
@@ -406,10 +424,41 @@ TEST(PlotScale, ticks_are_round_distinct_and_within_the_range) {
   EXPECT_GE(log_ticks({-0.2, 0.1}, 6, 1).size(), 2u);
 }
 
+TEST(PlotScale, an_axis_has_two_ticks_within_its_range_however_few_are_asked_for) {
+  const auto expect_two = [](const std::vector<Tick>& ticks, Span range, const char* kind) {
+    const auto within = std::ranges::count_if(ticks, [&](const Tick& tick) { return tick.at >= range.low - 1e-6 && tick.at <= range.high + 1e-6; });
+    EXPECT_GE(within, 2) << kind << " " << range.low << " to " << range.high;
+  };
+  for (const int about : {1, 2, 3})
+    for (int from = -30; from < 30; ++from)
+      for (int width = 1; width < 90; ++width) {
+        const Span range{from * 0.173, from * 0.173 + width * 0.0917};
+        expect_two(linear_ticks(range, about, 1), range, "linear");
+        expect_two(linear_ticks(range, about, 1e-3), range, "linear, in thousandths");
+        expect_two(log_ticks(range, about, 1), range, "logarithmic");
+      }
+}
+
 TEST(PlotScale, units_take_prefixes_where_they_have_them) {
   EXPECT_EQ(axis_unit("B/s", 2.5e9).text, "GB/s");
   EXPECT_EQ(axis_unit("s", 0.004).text, "ms");
   EXPECT_EQ(axis_unit("samples/s", 1e6).text, "samples/s");
+}
+
+TEST(PlotPainter, a_reading_stays_within_the_plot_and_keeps_its_numbers) {
+  const QFont font = QApplication::font();
+  const QRectF area(40, 20, 220, 200);
+  PlotOverlay::Content content;
+  content.heading = "step 12";
+  content.rows = {{Qt::red, "a run with a long name, at night 10:00:00 · held out: 0.12345"}, {Qt::blue, "b: 7"}};
+  for (const double x : {41.0, 150.0, 259.0}) {
+    content.x = x;
+    const ReadingLayout reading = lay_out_reading(content, area, font);
+    EXPECT_TRUE(area.contains(reading.box)) << x;
+    EXPECT_LT(QFontMetricsF(font).horizontalAdvance(reading.rows[0]), reading.box.width());
+    EXPECT_TRUE(reading.rows[0].startsWith("…") && reading.rows[0].endsWith("held out: 0.12345")) << reading.rows[0].toStdString();
+    EXPECT_EQ(reading.rows[1], "b: 7");
+  }
 }
 
 TEST(PlotPainter, clips_lines_to_the_area) {

@@ -145,6 +145,7 @@ TEST(RunLines, throughput_is_the_samples_of_a_step_over_the_time_of_its_slowest_
   double slowest = 0;
   for (int rank = 0; rank < 4; ++rank) slowest = std::max(slowest, history.find({telemetry::Metric::step_seconds, rank, 0})->values[7]);
   EXPECT_NEAR(points[7].value, 128 / slowest, 1e-9);
+  EXPECT_EQ(chart_title(ChartKind::samples_rate).title, "Throughput within steps") << "what a pace holds between steps is not in it";
 }
 
 // compute, wait, transfer, input and overhead of one step.

@@ -198,6 +198,34 @@ TEST_F(RunTest, charts_follow_a_run_rank_by_rank_and_freeze_without_stopping_it)
   EXPECT_LT(charts.plot(ChartKind::loss).shown().x.high, 100);
 }
 
+TEST_F(RunTest, a_chart_without_points_says_why) {
+  RunCharts charts;
+  charts.resize(900, 700);
+  charts.show();
+  const auto said = [&](ChartKind kind) {
+    charts.plot(kind).refresh();
+    return charts.plot(kind).overlay().empty.toStdString();
+  };
+  EXPECT_EQ(said(ChartKind::rank_bytes), "No points yet: press Run");
+  listen();
+  const test::SyntheticRun alone{.ranks = 1, .segments = {}};
+  auto writer = alone.create(directory().toStdString());
+  ASSERT_TRUE(writer.flush());
+  const auto run = open();
+  charts.set_runs({run.get()});
+  EXPECT_EQ(said(ChartKind::rank_bytes), "Waiting for the first points");
+  ASSERT_TRUE(alone.append(writer, 0, 5));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return run->live() && run->history().train_loss().size() == 5; }));
+  EXPECT_EQ(said(ChartKind::loss), "");
+  EXPECT_EQ(said(ChartKind::rank_bytes), "One rank sends nothing");
+  EXPECT_EQ(said(ChartKind::link_bytes), "One rank sends nothing");
+  EXPECT_EQ(said(ChartKind::gradient_norm), "Waiting for the first points");
+  ASSERT_TRUE(writer.append_json(telemetry::FrameType::result, -1, {{"status", "completed"}}));
+  ASSERT_TRUE(writer.close());
+  ASSERT_TRUE(QTest::qWaitFor([&] { return run->complete(); }));
+  EXPECT_EQ(said(ChartKind::gradient_norm), "This run recorded none");
+}
+
 TEST_F(RunTest, charts_lay_runs_over_each_other_and_let_go_of_a_deleted_one) {
   synthetic_.record(directory().toStdString(), 50);
   auto first = open(), second = open();
