@@ -90,6 +90,13 @@ QStringList given(int argc, char** argv) {
 
 bool may_run(const ui::Document& document) { return experiment::validate(document.experiment(), document.directory().toStdString()).empty(); }
 
+// The data are looked at first, which may take a while.
+bool starts_run(ui::MainWindow& window) {
+  window.start_run();
+  while (window.run_wanted()) QApplication::processEvents(QEventLoop::WaitForMoreEvents);
+  return window.errors().isHidden();
+}
+
 // What was asked for, as far as it can be had: 0, or the exit code of what could not.
 int carry_out(ui::MainWindow& window, const app::WorkbenchOptions& options) {
   if (options.size) {
@@ -98,7 +105,7 @@ int carry_out(ui::MainWindow& window, const app::WorkbenchOptions& options) {
   }
   if (!options.experiment.isEmpty() && !window.open(options.experiment)) return refuse(window.errors().text().toStdString(), 2);
   if (!options.run_directory.isEmpty()) window.open(options.run_directory);
-  if (options.run && !window.start_run()) return refuse(window.errors().text().toStdString(), may_run(window.document()) ? 3 : 2);
+  if (options.run && !starts_run(window)) return refuse(window.errors().text().toStdString(), may_run(window.document()) ? 3 : 2);
   return 0;
 }
 

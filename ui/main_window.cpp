@@ -73,27 +73,34 @@ bool MainWindow::open(const QString& path) {
   return true;
 }
 
-// What stands in the document is run, saved or not. Problems are looked at afresh: the last judgement may be of another state.
-bool MainWindow::start_run() {
-  if (runs_.live()) return false;
+// What stands in the document is run, saved or not. It is judged afresh, for files may be others by now; large ones take a while.
+void MainWindow::start_run() {
+  if (runs_.live() || run_wanted_) return;
   show_welcome(false);
-  if (!document_.has_devices()) return invite_to_draw(), false;
-  const base::Problems problems = experiment::validate(document_.experiment(), document_.directory().toStdString());
-  if (!problems.empty()) {
-    workspace_->raise("problems");
-    show_problems(tr("This experiment cannot run yet"), problems);
-    errors_->offer(tr("Show where"), [this, where = QString::fromStdString(problems.front().where)] { go_to(where); });
-    errors_->stays_until([this] { return document_.problems().empty(); });
-    return false;
-  }
+  if (!document_.has_devices()) return invite_to_draw();
+  run_wanted_ = true;
+  controls_.set_startable(false);
+  statusBar()->showMessage(tr("Looking at the experiment and its data ..."));
+  document_.judge();
+}
+
+void MainWindow::start_wanted_run() {
+  if (!std::exchange(run_wanted_, false) || isHidden()) return;  // it was closed meanwhile
+  controls_.set_startable(true);
+  statusBar()->clearMessage();
+  if (!document_.problems().empty()) return refuse_to_run();
   errors_->hide();
   experiment_wanted_ = false;
-  if (const auto started = runs_.start(document_.experiment(), document_.directory()); !started) {
-    errors_->show_problem(tr("The run could not start"), started.error());
-    return false;
-  }
+  if (const auto started = runs_.start(document_.experiment(), document_.directory()); !started)
+    return errors_->show_problem(tr("The run could not start"), started.error());
   workspace_->show_charts();
-  return true;
+}
+
+void MainWindow::refuse_to_run() {
+  workspace_->raise("problems");
+  show_problems(tr("This experiment cannot run yet"), document_.problems());
+  errors_->offer(tr("Show where"), [this, where = QString::fromStdString(document_.problems().front().where)] { go_to(where); });
+  errors_->stays_until([this] { return document_.problems().empty(); });
 }
 
 void MainWindow::invite_to_draw() {

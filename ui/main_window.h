@@ -45,9 +45,10 @@ class MainWindow : public QMainWindow {
   explicit MainWindow(Setup setup);
   ~MainWindow() override;
 
-  bool open(const QString& path);  // an experiment, or the directory of a run; starts nothing
-  bool start_run();                // of the document
-  void offer_what_was_left();      // runs that live, work that a crash left; shortly after the start
+  bool open(const QString& path);                  // an experiment, or the directory of a run; starts nothing
+  void start_run();                                // of the document, as soon as it was looked at; or its problems are said
+  bool run_wanted() const { return run_wanted_; }  // and not decided yet
+  void offer_what_was_left();                      // runs that live, work that a crash left; shortly after the start
 
   Document& document() { return document_; }
   Selection& selection() { return selection_; }
@@ -90,6 +91,8 @@ class MainWindow : public QMainWindow {
   void connect_welcome();
   void connect_runs();
   void invite_to_draw();
+  void start_wanted_run();
+  void refuse_to_run();
   void update_title();
   void show_problem_count(int count);
   void show_problems(const QString& title, const base::Problems& problems);
@@ -136,7 +139,7 @@ class MainWindow : public QMainWindow {
   RunsPanel* runs_panel_ = nullptr;
   std::optional<RunOverlay> overlay_;
   QTimer live_;  // refreshes canvas and truths while a run is shown
-  bool problem_said_ = false, closing_ = false, experiment_wanted_ = false, drawing_fits_ = true;
+  bool problem_said_ = false, closing_ = false, experiment_wanted_ = false, run_wanted_ = false, drawing_fits_ = true;
 };
 
 }  // namespace trainyard::ui

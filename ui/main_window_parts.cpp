@@ -178,6 +178,7 @@ void MainWindow::connect_document() {
   connect(&document_, &Document::file_changed, this, &MainWindow::update_title);
   connect(&document_, &Document::changed, this, &MainWindow::update_title);
   for (const auto signal : {&Document::changed, &Document::problems_changed}) connect(&document_, signal, errors_, &Banner::look_again);
+  connect(&document_, &Document::judged, this, &MainWindow::start_wanted_run);
   connect(&files_, &FileActions::failed, this, &MainWindow::show_problems);
   connect(&files_, &FileActions::opened, this, [this] {
     errors_->hide();

@@ -123,6 +123,11 @@ void Document::apply(Snapshot experiment) {
   if (renamed) emit file_changed();
 }
 
+void Document::judge() {
+  validation_.stop();
+  validate();
+}
+
 // On a thread of the pool, because data files are looked into; one at a time, and once more when the document changed meanwhile.
 void Document::validate() {
   if (validating_) return void(again_ = true);
@@ -138,9 +143,10 @@ void Document::validate() {
 void Document::validated(const Snapshot& experiment, const base::Problems& problems) {
   validating_ = false;
   if (std::exchange(again_, false) || experiment != experiment_) return validate();
-  if (problems == problems_) return;
+  const bool others = problems != problems_;
   problems_ = problems;
-  emit problems_changed();
+  if (others) emit problems_changed();
+  emit judged();
 }
 
 }  // namespace trainyard::ui

@@ -20,7 +20,8 @@ class Document : public QObject {
   explicit Document(QObject* parent = nullptr);
 
   const experiment::Experiment& experiment() const { return *experiment_; }
-  const base::Problems& problems() const { return problems_; }  // of `validate`, refreshed shortly after a change, off this thread
+  const base::Problems& problems() const { return problems_; }  // of experiment::validate, refreshed shortly after a change, off this thread
+  void judge();                                                 // afresh, for data files may be others by now; then `judged`
   bool has_devices() const;
   // Those worth showing: who has drawn no device yet knows that none trains.
   base::Problems shown_problems() const;
@@ -44,6 +45,7 @@ class Document : public QObject {
  signals:
   void changed();  // the experiment is another; coalesce before drawing
   void problems_changed();
+  void judged();        // `problems` are of what stands now, whether they are others or not
   void file_changed();  // file, title or dirty
 
  private:
