@@ -38,13 +38,18 @@ double recent_sum(const Series& series, std::size_t points) {
   return sum;
 }
 
-// Compute time as a share of the step, over the last second; negative when it is not known.
+// Compute time as a share of the time from step to step, what a rank is held included, over the last second; negative when it is not known.
 double utilisation_of(const telemetry::History& history, int rank) {
-  const Series *step = history.find({Metric::step_seconds, rank, 0}), *compute = history.find({Metric::compute_seconds, rank, 0});
-  if (step == nullptr || compute == nullptr || step->values.empty()) return -1;
-  const std::size_t points = step->values.size() - window_begin(*step);
-  const double seconds = recent_sum(*step, points);
-  return seconds > 0 ? std::clamp(recent_sum(*compute, points) / seconds, 0.0, 1.0) : -1;
+  const Series* compute = history.find({Metric::compute_seconds, rank, 0});
+  if (compute == nullptr || compute->values.size() < 2) return -1;
+  const std::size_t first = window_begin(*compute);  // the step that ends there began before
+  const double seconds = compute->seconds.back() - compute->seconds[first];
+  return seconds > 0 ? std::clamp(recent_sum(*compute, compute->values.size() - 1 - first) / seconds, 0.0, 1.0) : -1;
+}
+
+// The pace dial lets it go no further yet. A pause is told by the rank's own state.
+bool held(const session::Status& status, const session::RankStatus& rank) {
+  return status.seconds_per_step > 0 && rank.state == "running" && rank.step >= status.horizon && rank.step < status.steps;
 }
 
 QString text(const char* source) { return QCoreApplication::translate("overlay", source); }
@@ -78,7 +83,7 @@ DeviceOverlay RunOverlay::device(const telemetry::History& history, const sessio
   if (status == nullptr) return device;
   for (const session::RankStatus& one : status->ranks)
     if (one.rank == rank) {
-      device.state = QString::fromStdString(one.state);
+      device.state = held(*status, one) ? text("held") : QString::fromStdString(one.state);
       device.step = one.step;
     }
   return device;

@@ -35,6 +35,15 @@ class RunOverlayTest : public testing::Test {
   void record_problem(const std::string& where) {
     take(FrameType::state, {{"state", "failed"}, {"time_ns", 1}, {"problem", {{"code", "failed"}, {"where", where}, {"what", "ended by signal 9"}}}});
   }
+  void record(telemetry::Metric metric, int rank, int step, std::int64_t time_ns, double value, int index = 0) {
+    telemetry::Event event;
+    event.begin_ns = time_ns;
+    event.value = value;
+    event.step = step;
+    event.subject = static_cast<std::uint16_t>(metric);
+    event.index = static_cast<std::uint16_t>(index);
+    EXPECT_TRUE(history_.take({FrameType::events, rank, std::as_bytes(std::span(&event, 1))}));
+  }
   static std::vector<std::string> failed(const Overlay& overlay) {
     std::vector<std::string> names;
     for (const auto& [name, device] : overlay.devices)
@@ -94,17 +103,40 @@ TEST_F(RunOverlayTest, a_device_is_not_marked_where_the_drawing_would_make_it_an
 
 TEST_F(RunOverlayTest, a_bus_carries_what_ranks_sent_over_it) {
   for (int step = 0; step < 3; ++step)
-    for (const int rank : {0, 1}) {
-      telemetry::Event sent;
-      sent.begin_ns = step * 100'000'000;
-      sent.value = 5e6 * step;
-      sent.step = step;
-      sent.subject = static_cast<std::uint16_t>(telemetry::Metric::sent_payload_bytes);
-      sent.index = static_cast<std::uint16_t>(rank + 1);
-      ASSERT_TRUE(history_.take({FrameType::events, rank, std::as_bytes(std::span(&sent, 1))}));
-    }
+    for (const int rank : {0, 1}) record(telemetry::Metric::sent_payload_bytes, rank, step, step * 100'000'000, 5e6 * step, rank + 1);
   const Overlay overlay = overlay_.overlay(history_, &status_, true);
   EXPECT_NEAR(overlay.buses.at("host0").total(), 2 * 5e6 / 0.1, 1);
+}
+
+TEST_F(RunOverlayTest, a_device_is_busy_for_its_share_of_the_time_from_step_to_step_however_long_it_is_held) {
+  for (const int rank : {0, 1}) record(telemetry::Metric::step_seconds, rank, 0, 0, 0.02), record(telemetry::Metric::compute_seconds, rank, 0, 0, 0.01);
+  EXPECT_LT(overlay_.overlay(history_, &status_, true).devices.at("cpu0").utilisation, 0) << "not known from one step";
+  for (int step = 1; step < 6; ++step) {
+    record(telemetry::Metric::step_seconds, 0, step, step * 500'000'000LL, 0.02);
+    record(telemetry::Metric::compute_seconds, 0, step, step * 500'000'000LL, 0.01);
+    record(telemetry::Metric::step_seconds, 1, step, step * 20'000'000LL, 0.02);
+    record(telemetry::Metric::compute_seconds, 1, step, step * 20'000'000LL, 0.01);
+  }
+  const Overlay overlay = overlay_.overlay(history_, &status_, true);
+  EXPECT_NEAR(overlay.devices.at("cpu0").utilisation, 0.01 / 0.5, 1e-9);
+  EXPECT_NEAR(overlay.devices.at("cpu1").utilisation, 0.01 / 0.02, 1e-9);
+  EXPECT_LT(overlay_.overlay(history_, &status_, false).devices.at("cpu0").utilisation, 0) << "it stands still";
+}
+
+TEST_F(RunOverlayTest, a_rank_is_held_where_the_pace_dial_lets_it_go_no_further) {
+  status_.steps = 100, status_.horizon = 7;
+  const auto states = [&] {
+    std::vector<std::string> all;
+    for (const auto& [name, device] : overlay_.overlay(history_, &status_, true).devices) all.push_back(device.state.toStdString());
+    return all;
+  };
+  EXPECT_THAT(states(), ElementsAre("running", "running", "running")) << "at full speed no rank waits for a grant";
+  status_.seconds_per_step = 2;
+  status_.ranks[1].step = 6;
+  status_.ranks[2].state = "paused";
+  EXPECT_THAT(states(), ElementsAre("held", "running", "paused"));
+  status_.steps = 7;
+  EXPECT_THAT(states(), ElementsAre("running", "running", "paused")) << "after the last step nothing is held";
 }
 
 TEST_F(RunOverlayTest, a_problem_of_no_rank_marks_none) {
