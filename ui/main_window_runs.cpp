@@ -8,6 +8,7 @@
 #include "ui/model/run_directory.h"
 #include "ui/model/topology_edit.h"
 #include "ui/panels/truths.h"
+#include "ui/runs/run_comparison.h"
 
 namespace trainyard::ui {
 
@@ -50,7 +51,7 @@ void MainWindow::run_changed() {
   offers_->look_again();
   connect(run, &Run::updated, this, &MainWindow::run_updated);
   live_.start();
-  runs_panel_->refresh();
+  runs_panel_->set_current(run->directory());
 }
 
 // A failure is told at once, in full; the rest is shown by the clock.
@@ -100,14 +101,18 @@ void MainWindow::show_experiment_of_run() {
   match_drawing();
   if (!recorded || trains_as_run()) return;
   const auto open = [this, experiment = given_experiment(runs_.current()->directory(), *recorded)] {
-    if (!files_.open_as_new(experiment)) return;
+    if (!files_.open_as_new(experiment)) return false;
     problem_said_ = false;  // another document hides what was said of the one before
     run_updated();
     show_live_state();
+    return true;
   };
-  if (document_.file().isEmpty() && !document_.dirty()) return open();
+  if (document_.file().isEmpty() && !document_.dirty()) return void(open());
   offers_->show_text(Banner::Kind::information, tr("This run trained another experiment"), tr("The canvas keeps yours."));
-  offers_->offer(tr("Show its experiment"), open);
+  const auto carry_out = [this, open] {
+    if (open()) offers_->hide();
+  };
+  offers_->offer(tr("Show its experiment"), carry_out, Banner::Pressed::stays);  // where a person cancels
   offers_->stays_until([this, directory = runs_.current()->directory()] { return runs_.current()->directory() != directory || trains_as_run(); });
 }
 
@@ -133,11 +138,9 @@ void MainWindow::show_live_state() {
   if (overlay_ && drawing_fits_ && over) canvas_->set_overlay(overlay_->on(drawing, overlay_->failures(history)));
   if (overlay_ && status && drawing_fits_ && run->live())
     canvas_->set_overlay(overlay_->on(drawing, overlay_->overlay(history, status, status->state == session::RunState::running)));
-  QStringList truths;
-  for (const Run* shown : runs_.shown())
-    for (const QString& truth : truths_of(shown->history()))
-      if (!truths.contains(truth)) truths << truth;
-  charts_->set_badges(truths);
+  std::vector<RunTruths> truths;
+  for (const Run* shown : runs_.shown()) truths.push_back({shown->name(), truths_of(shown->history())});
+  charts_->set_badges(told_apart(truths));
   runs_panel_->set_live(run->live() ? QStringList{run->directory()} : QStringList());
   if (over) live_.stop();
 }

@@ -13,7 +13,7 @@ std::vector<Run*> RunSession::shown() const {
     if (current_ && current_->directory() == directory) runs.push_back(current_.get());
     else if (other != others_.end()) runs.push_back(other->second.get());
   }
-  if (current_ && !ticked_.contains(current_->directory())) runs.push_back(current_.get());
+  if (runs.empty() && current_) runs.push_back(current_.get());
   return runs;
 }
 

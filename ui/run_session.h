@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The runs that the window shows: the current one, which controls, canvas and log follow, and those ticked to be laid over
-// it on the charts.
+// The runs that the window shows: the current one, which controls, canvas and log follow, and those ticked to be laid over each
+// other on the charts.
 #pragma once
 
 #include <QObject>
@@ -21,7 +21,7 @@ class RunSession : public QObject {
 
   Run* current() const { return current_.get(); }
   bool live() const { return current_ && current_->live(); }
-  std::vector<Run*> shown() const;  // the ticked ones in order, and the current one
+  std::vector<Run*> shown() const;  // on the charts: the ticked ones in order; the current one where none is
 
   base::Result<void> start(const experiment::Experiment& experiment, const QString& data_directory);
   void open(const QString& directory);  // becomes the current one; live if it lives

@@ -146,4 +146,15 @@ std::vector<ComparisonRow> compare_runs(const std::vector<RunEntry>& runs) {
   return rows;
 }
 
+QStringList told_apart(const std::vector<RunTruths>& runs) {
+  QStringList told;
+  for (const RunTruths& one : runs)
+    for (const QString& truth : one.truths) {
+      const bool of_all = std::ranges::all_of(runs, [&](const RunTruths& other) { return other.truths.contains(truth); });
+      const QString text = of_all ? truth : one.run + ": " + truth;
+      if (!told.contains(text)) told << text;
+    }
+  return told;
+}
+
 }  // namespace trainyard::ui

@@ -21,4 +21,12 @@ struct ComparisonRow {
 // not what only people read. Then the results. One run alone has results only.
 std::vector<ComparisonRow> compare_runs(const std::vector<RunEntry>& runs);
 
+// What must be said beside the figures of a run.
+struct RunTruths {
+  QString run;
+  QStringList truths;
+};
+// Of runs on the same charts: once what holds of all, with the run's name before it what does not.
+QStringList told_apart(const std::vector<RunTruths>& runs);
+
 }  // namespace trainyard::ui

@@ -14,6 +14,7 @@
 #include <QTreeWidget>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <utility>
 
 #include "ui/runs/comparison_table.h"
 #include "ui/theme/theme.h"
@@ -81,9 +82,11 @@ void RunsPanel::refresh() {
   if (reading_) return;
   reading_ = true;
   if (watcher_.directories().isEmpty() && QFile::exists(runs_directory_)) watcher_.addPath(runs_directory_);
-  QThreadPool::globalInstance()->start([panel = QPointer<RunsPanel>(this), runs = runs_directory_] {
+  QThreadPool::globalInstance()->start([panel = QPointer<RunsPanel>(this), runs = runs_directory_, current = current_] {
     auto entries = std::make_shared<std::vector<RunEntry>>();
-    for (const QString& directory : run_directories(runs)) entries->push_back(read_run(directory));
+    QStringList directories = run_directories(runs);
+    if (QFile::exists(current) && !directories.contains(current)) directories << current;
+    for (const QString& directory : directories) entries->push_back(read_run(directory));
     QMetaObject::invokeMethod(qApp, [panel, entries] {
       if (!panel) return;
       panel->reading_ = false;
@@ -130,23 +133,50 @@ void RunsPanel::show_entries() {
   }
   list_->header()->setMinimumSectionSize(list_->fontMetrics().averageCharWidth() * kNameCharacters);
   empty_->setVisible(entries_.empty());
-  QStringList present = ticked_;
-  present.removeIf([this](const QString& directory) { return find(directory) == nullptr; });
-  if (present != ticked_) {
-    ticked_ = present;
-    emit ticked_changed(ticked_);
-  }
+  forget_gone();
   compare();
+}
+
+// One that has just begun may not have been read yet.
+void RunsPanel::forget_gone() {
+  QStringList present = ticked_;
+  present.removeIf([this](const QString& directory) { return directory != current_ && find(directory) == nullptr; });
+  if (present == ticked_) return;
+  ticked_ = present;
+  emit ticked_changed(ticked_);
 }
 
 QStringList RunsPanel::ticked() const { return ticked_; }
 
 void RunsPanel::set_ticked(const QString& directory, bool ticked) {
   if (ticked == ticked_.contains(directory)) return;
-  if (ticked) ticked_ << directory;
-  else ticked_.removeAll(directory);
+  QStringList wanted = ticked_;
+  const bool along = ticked && wanted.isEmpty() && !current_.isEmpty() && directory != current_;
+  if (along) wanted << current_;
+  if (ticked) wanted << directory;
+  else wanted.removeAll(directory);
+  ticked_along_ = along || (ticked_along_ && directory != current_);
+  set_ticks(wanted);
+}
+
+void RunsPanel::set_ticks(const QStringList& directories) {
+  if (directories == ticked_) return;
+  ticked_ = directories;
   show_entries();
   emit ticked_changed(ticked_);
+}
+
+// In the place of the one before it: the others keep their colours.
+void RunsPanel::set_current(const QString& directory) {
+  const QString before = std::exchange(current_, directory);
+  refresh();
+  if (directory == before) return;
+  QStringList wanted = ticked_;
+  const qsizetype place = ticked_along_ ? wanted.indexOf(before) : wanted.size();
+  if (ticked_along_) wanted.removeAll(before);
+  ticked_along_ = !wanted.isEmpty() && !wanted.contains(directory);
+  if (ticked_along_) wanted.insert(place, directory);
+  set_ticks(wanted);
 }
 
 void RunsPanel::set_live(const QStringList& directories) {

@@ -28,6 +28,8 @@ class RunsPanel : public QWidget {
   void refresh();              // reads on a thread of the pool; the list follows
   QStringList ticked() const;  // directories, in order of ticking: the place is the run's colour
   void set_ticked(const QString& directory, bool ticked);
+  // The run that the window shows: listed wherever it stands, and ticked along with others, so that the ticks are what the charts show.
+  void set_current(const QString& directory);
   void set_live(const QStringList& directories);  // shown as running, and never deleted
   const std::vector<RunEntry>& entries() const { return entries_; }
   void rename(const QString& directory, const QString& label);
@@ -45,12 +47,16 @@ class RunsPanel : public QWidget {
   void fill(QTreeWidgetItem& item, const RunEntry& entry) const;
   void item_changed(QTreeWidgetItem* item, int column);
   void show_menu(const QPoint& at);
+  void forget_gone();
+  void set_ticks(const QStringList& directories);
   void compare();
   const RunEntry* find(const QString& directory) const;
 
   QString runs_directory_;
   std::vector<RunEntry> entries_;
   QStringList ticked_, live_;
+  QString current_;
+  bool ticked_along_ = false;  // the current one, by no person: its tick goes over to the next
   bool reading_ = false, again_ = false;
   QFileSystemWatcher watcher_;
   QTimer soon_, now_and_then_;

@@ -61,6 +61,40 @@ TEST_F(RunsPanelTest, ticks_are_told_in_order_and_fall_with_their_run) {
   EXPECT_EQ(panel.ticked(), QStringList({b}));
 }
 
+TEST_F(RunsPanelTest, the_current_run_is_ticked_along_with_others_and_hands_its_place_to_the_next) {
+  const QString a = add("2026-01-01_10-00-00_a", 2, 0.5), b = add("2026-01-02_10-00-00_b", 4, 0.97), c = add("2026-01-03_10-00-00_c", 4, 0.97);
+  RunsPanel panel(runs_.path());
+  panel.set_current(a);
+  ASSERT_TRUE(read(panel, 3));
+  EXPECT_TRUE(panel.ticked().isEmpty()) << "alone it needs no tick";
+  panel.set_ticked(b, true);
+  EXPECT_EQ(panel.ticked(), QStringList({a, b}));
+  EXPECT_EQ(panel.findChild<QTableWidget*>()->columnCount(), 3) << "what differs is of both";
+  panel.set_current(c);
+  EXPECT_EQ(panel.ticked(), QStringList({c, b})) << "the other keeps its colour";
+  panel.set_ticked(c, false);
+  panel.set_current(a);
+  EXPECT_EQ(panel.ticked(), QStringList({b, a}));
+  panel.set_ticked(b, false);
+  panel.set_current(c);
+  EXPECT_TRUE(panel.ticked().isEmpty()) << "nobody ticked what is left";
+}
+
+TEST_F(RunsPanelTest, a_current_run_from_elsewhere_is_listed_and_one_that_has_just_begun_keeps_its_tick) {
+  const QString a = add("2026-01-01_10-00-00_a", 2, 0.5);
+  const QTemporaryDir elsewhere;
+  const QString other = elsewhere.filePath("b"), begun = runs_.filePath("2026-01-02_10-00-00_c");
+  test::SyntheticRun{}.record(other.toStdString(), 3);
+  RunsPanel panel(runs_.path());
+  panel.set_current(other);
+  ASSERT_TRUE(read(panel, 2));
+  EXPECT_EQ(panel.entries()[1].directory, other);
+  panel.set_ticked(a, true);
+  panel.set_current(begun);  // its directory is not there yet
+  ASSERT_TRUE(read(panel, 1));
+  EXPECT_EQ(panel.ticked(), QStringList({begun, a}));
+}
+
 TEST_F(RunsPanelTest, a_label_replaces_the_name) {
   const QString a = add("2026-01-01_10-00-00_a", 2, 0.5);
   RunsPanel panel(runs_.path());
@@ -128,6 +162,12 @@ TEST_F(RunsPanelTest, a_run_without_a_recording_is_listed_by_its_experiment) {
   ASSERT_TRUE(read(panel, 1));
   EXPECT_EQ(panel.entries()[0].name, "cut short");
   EXPECT_EQ(panel.entries()[0].state, "no result");
+}
+
+TEST(RunComparison, truths_of_one_run_bear_its_name_and_those_of_all_stand_once) {
+  const QString drawn = "speeds: drawn", emulated = "EMULATED", slow = "a step: 2 ms simulated, 5 ms measured";
+  EXPECT_EQ(told_apart({{"left", {emulated, drawn}}}), QStringList({emulated, drawn}));
+  EXPECT_EQ(told_apart({{"left", {emulated, drawn}}, {"right", {drawn, slow}}}), QStringList({"left: " + emulated, drawn, "right: " + slow}));
 }
 
 TEST(RunComparison, says_of_each_figure_how_it_is_reckoned) {
