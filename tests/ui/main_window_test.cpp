@@ -245,9 +245,48 @@ TEST_F(OpenedRun, an_offer_goes_when_another_run_is_opened_or_the_document_is_it
   EXPECT_TRUE(window_->offers().isHidden());
 }
 
+TEST_F(OpenedRun, is_still_offered_when_a_person_cancels) {
+  ASSERT_TRUE(window_->open(example("four_devices_mirrored_digits.json")));
+  change();
+  ASSERT_TRUE(open_whole(run_of("four_devices_mirrored_mnist.json")));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window_->offers().isVisible(); }));
+  auto* show = window_->offers().findChild<QPushButton*>();
+  show->click();
+  EXPECT_EQ(asked_, 1);
+  EXPECT_EQ(document().training.batch_per_rank, 77);
+  EXPECT_TRUE(window_->offers().isVisible());
+  save_answer_ = SaveAnswer::discard;
+  show->click();
+  EXPECT_EQ(document().data.kind, data::DataKind::idx);
+  EXPECT_TRUE(window_->offers().isHidden());
+}
+
+TEST_F(OpenedRun, is_on_the_charts_as_the_ticks_in_the_list_say) {
+  const QString first = run_of("four_devices_mirrored_digits.json"), second = run_of("four_devices_mirrored_mnist.json");
+  const QString third = run_of("four_hosts_ring_digits.json");
+  const auto on_charts = [&] {
+    QStringList directories;
+    for (const auto* run : window_->runs().shown()) directories << run->directory();
+    return directories;
+  };
+  RunsPanel& panel = window_->runs_panel();
+  ASSERT_TRUE(open_whole(first));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return panel.entries().size() == 3; }));
+  EXPECT_EQ(on_charts(), QStringList(first));
+  panel.set_ticked(second, true);
+  EXPECT_EQ(panel.ticked(), QStringList({first, second}));
+  EXPECT_EQ(on_charts(), panel.ticked());
+  ASSERT_TRUE(open_whole(third));
+  EXPECT_EQ(panel.ticked(), QStringList({third, second}));
+  EXPECT_EQ(on_charts(), panel.ticked());
+  panel.set_ticked(third, false);
+  EXPECT_EQ(on_charts(), QStringList(second)) << "what nobody ticks is not among what is ticked";
+}
+
 TEST_F(MainWindowTest, a_program_that_is_missing_is_said_so) {
   ASSERT_TRUE(window_->open(example("one_device_digits.json")));
-  EXPECT_FALSE(window_->start_run());
+  window_->start_run();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window_->errors().isVisible(); }));
   EXPECT_TRUE(window_->errors().text().contains("trainyard-cli")) << window_->errors().text().toStdString();
 }
 
