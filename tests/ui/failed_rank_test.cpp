@@ -27,7 +27,7 @@ TEST_F(FailedRank, the_device_of_a_killed_rank_is_marked_until_the_next_run) {
   EXPECT_TRUE(failed());
   EXPECT_EQ(canvas().topology_scene().overlay()->devices.size(), 1u) << "the others were told to stop";
   press("Run");
-  ASSERT_TRUE(wait([&] { return state() == session::RunState::running; }));
+  ASSERT_TRUE(wait([&] { return window_->runs().live() && state() == session::RunState::running; }));
   EXPECT_FALSE(failed());
 }
 

@@ -27,6 +27,6 @@ Place uncovered(const topology::Topology& topology, Place corner, QSizeF size);
 
 // For a host that is about to hold so many devices more: it moves, as little as may be, to where its larger card covers no other that it
 // does not cover now. Steps of the grid.
-void make_room(topology::Topology& topology, const std::string& host, std::size_t devices);
+void make_room(topology::Topology& topology, const std::string& name, std::size_t devices);
 
 }  // namespace trainyard::ui

@@ -40,12 +40,12 @@ bool leaves_line_in_sight(const LinkShape& shape, const QRectF& label) {
 }  // namespace
 
 LinkLabel link_label(const LinkShape& shape, const LinkLook& look) {
-  const LinkLabel whole = label_with(everything(look), shape, look);
+  LinkLabel whole = label_with(everything(look), shape, look);
   if (look.marks.selected || look.marks.hovered) return whole;
   if (shape.within_host) return {};
   if (leaves_line_in_sight(shape, whole.rect)) return whole;
   if (!look.live || !(look.live->total() > 0)) return {};
-  const LinkLabel traffic = label_with({rate(look.live->total()), both_ways()}, shape, look);
+  LinkLabel traffic = label_with({rate(look.live->total()), both_ways()}, shape, look);
   return std::hypot(along(shape).x(), along(shape).y()) > traffic.rect.width() ? traffic : LinkLabel();
 }
 

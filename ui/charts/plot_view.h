@@ -46,9 +46,9 @@ class PlotView : public QWidget {
   bool frozen() const { return frozen_; }
   void set_crosshair_group(CrosshairGroup* group);
 
-  // Views. `fractions` are of the plot area, from the lower left.
+  // Views. Box and fractions are of the plot area, from the lower left.
   void home();
-  void zoom_to(const QRectF& fractions);
+  void zoom_to(const QRectF& box);
   void zoom_at(const QPointF& fraction, double factor, bool vertical);
   void pan(const QPointF& by);
   const PlotMap& shown() const { return map_; }  // as of the last frame
