@@ -23,7 +23,6 @@ namespace trainyard::experiment {
 namespace {
 
 using base::Json;
-using base::Problem;
 using base::ProblemCode;
 using base::Problems;
 
