@@ -52,8 +52,8 @@ class Transport {
   // Memory that peers can read in place; empty where there is none. Bytes posted from elsewhere are carried all the same.
   virtual std::span<std::byte> arena() = 0;
 
-  // Offers bytes to `peer`, which are not copied: they stay as they are until they are consumed or this end is gone. False: the channel
-  // is full (back-pressure), try again after `wait`. A zero-length message is a message.
+  // Offers bytes to `peer`. They may be read where they lie, so they must stay as they are until they are consumed or this end is gone.
+  // False: the channel is full (back-pressure), try again after `wait`. A zero-length message is a message.
   virtual base::Result<bool> post(int peer, int channel, Tag tag, std::span<const std::byte> bytes) = 0;
   // How many messages to `peer` have been consumed there, in order, since the start.
   virtual base::Result<std::uint64_t> consumed(int peer, int channel) = 0;

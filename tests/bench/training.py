@@ -78,7 +78,7 @@ def telemetry(pairs):
 
 def first_step(repeat):
     seconds = [run("four_devices_mirrored_digits.json", "training.steps=20")["first_step_seconds"] for _ in range(repeat)]
-    print(f"{'Run pressed to first step, 4 ranks':44} {1e3 * statistics.median(seconds):9.0f} ms {'':12}   worst {1e3 * max(seconds):5.0f} ms   wanted <= 500 ms")
+    print(f"{'trainyard-cli run to first step, 4 ranks':44} {1e3 * statistics.median(seconds):9.0f} ms {'':12}   worst {1e3 * max(seconds):5.0f} ms   wanted <= 500 ms")
 
 
 def mnist(directory):
