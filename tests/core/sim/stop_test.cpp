@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A simulation that nobody waits for any more, of a drawing so large that its end is far. Times are of this thread's processor.
+// A simulation that nobody waits for any more, of a drawing so large that its end is far.
 #include <gtest/gtest.h>
 
 #include <ctime>
@@ -10,9 +10,9 @@
 namespace trainyard::sim {
 namespace {
 
-constexpr int kRanks = 200;
-constexpr double kSoon = 0.1;  // seconds
+constexpr int kRanks = 100;
 
+// Of this thread: what else the machine does is not counted.
 double processor_seconds() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -22,7 +22,7 @@ double processor_seconds() {
 // Asks for the end at its event number `at`, and looks at the clock.
 struct Impatience {
   int at = 0, events = 0;
-  double asked = 0;
+  double began = processor_seconds(), asked = 0;
   std::stop_source stop{};
 
   Options options() {
@@ -37,6 +37,8 @@ struct Impatience {
     asked = processor_seconds();
     stop.request_stop();
   }
+  double patient() const { return asked - began; }
+  double impatient() const { return processor_seconds() - asked; }
 };
 
 class Stop : public testing::TestWithParam<collective::Algorithm> {
@@ -45,11 +47,12 @@ class Stop : public testing::TestWithParam<collective::Algorithm> {
   const topology::Network network_{star({.hosts = kRanks})};
 };
 
+// Soon: in a part of the time that it took to make the ranks.
 TEST_P(Stop, a_simulation_ends_soon_wherever_it_is) {
   for (const int at : {1, 5000}) {
     Impatience impatience{.at = at};
     const auto outcome = simulate(plan_, network_, impatience.options());
-    EXPECT_LT(processor_seconds() - impatience.asked, kSoon) << "after event " << at;
+    EXPECT_LT(impatience.impatient(), 0.5 * impatience.patient()) << "after event " << at;
     ASSERT_FALSE(outcome) << "it had not ended before event " << at;
     EXPECT_EQ(outcome.error().code, base::ProblemCode::cancelled);
     EXPECT_LE(impatience.events, at + kRanks);
@@ -57,10 +60,11 @@ TEST_P(Stop, a_simulation_ends_soon_wherever_it_is) {
 }
 
 TEST_P(Stop, one_that_was_given_up_before_does_not_begin) {
-  Impatience impatience;
+  Impatience late{.at = 1}, impatience;
+  ASSERT_FALSE(simulate(plan_, network_, late.options()));
   impatience.give_up();
   const auto verdict = judge(plan_, replica({.ranks = 1}), network_, impatience.options());
-  EXPECT_LT(processor_seconds() - impatience.asked, kSoon);
+  EXPECT_LT(impatience.impatient(), 0.5 * late.patient());
   ASSERT_FALSE(verdict);
   EXPECT_EQ(verdict.error().code, base::ProblemCode::cancelled);
   EXPECT_EQ(impatience.events, 0);
