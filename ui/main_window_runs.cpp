@@ -4,6 +4,7 @@
 
 #include "ui/live_runs.h"
 #include "ui/main_window.h"
+#include "ui/model/failure.h"
 #include "ui/model/recorded.h"
 #include "ui/model/run_directory.h"
 #include "ui/model/topology_edit.h"
@@ -65,7 +66,7 @@ void MainWindow::run_updated() {
   if (problem->code == base::ProblemCode::cancelled)
     return errors_->show_text(Banner::Kind::information, tr("The run was stopped"), tr("What it recorded until then is kept."));
   errors_->show_problem(tr("The run failed"), *problem);
-  const std::set<int> ranks = ranks_in(QString::fromStdString(problem->where));
+  const std::set<int> ranks = ranks_of(*problem);
   offer_log(ranks.size() == 1 ? std::optional(*ranks.begin()) : std::nullopt);
 }
 
@@ -121,7 +122,7 @@ bool MainWindow::trains_as_run() const { return trains_as_recorded(document_.exp
 // What was measured is never shown on a drawing of other things. Edits since then do not make it one: names tell things apart.
 void MainWindow::match_drawing() {
   if (!runs_.current()) return;
-  drawing_fits_ = all_names(recorded_topology(runs_.current()->history())) == all_names(document_.experiment().topology);
+  drawing_fits_ = all_names(runs_.current()->drawing()) == all_names(document_.experiment().topology);
   if (!drawing_fits_) canvas_->clear_overlay();
 }
 
@@ -131,7 +132,7 @@ void MainWindow::show_live_state() {
   if (!run) return;
   const telemetry::History& history = run->history();
   if (experiment_wanted_ && history.ranks() > 0) show_experiment_of_run();
-  if (!overlay_ && history.ranks() > 0) overlay_.emplace(recorded_topology(history));
+  if (!overlay_ && history.ranks() > 0) overlay_.emplace(run->drawing());
   const session::Status* status = run->status() ? &*run->status() : nullptr;
   const bool over = run->complete() && !run->live();
   const topology::Topology& drawing = document_.experiment().topology;
@@ -139,7 +140,7 @@ void MainWindow::show_live_state() {
   if (overlay_ && status && drawing_fits_ && run->live())
     canvas_->set_overlay(overlay_->on(drawing, overlay_->overlay(history, status, status->state == session::RunState::running)));
   std::vector<RunTruths> truths;
-  for (const Run* shown : runs_.shown()) truths.push_back({shown->name(), truths_of(shown->history())});
+  for (const Run* shown : runs_.shown()) truths.push_back({shown->name(), truths_of(shown->history(), shown->drawing())});
   charts_->set_badges(told_apart(truths));
   runs_panel_->set_live(run->live() ? QStringList{run->directory()} : QStringList());
   if (over) live_.stop();

@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "ui/panels/log_model.h"
-#include "ui/panels/truths.h"
+#include "ui/model/failure.h"
 
 namespace trainyard::ui {
 namespace {
@@ -57,7 +56,7 @@ QString text(const char* source) { return QCoreApplication::translate("overlay",
 // Several where they did not start. The coordinator tells it sooner than the recording, if it still answers.
 std::set<int> failed_ranks(const telemetry::History& history, const session::Status* status) {
   const auto problem = status && status->problem ? status->problem : problem_of(history);
-  return problem ? ranks_in(QString::fromStdString(problem->where)) : std::set<int>();
+  return problem ? ranks_of(*problem) : std::set<int>();
 }
 
 // Those that were told to stop are lost too, but are not what failed.

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "app/cli/verbs.h"
+#include "core/base/file.h"
 #include "core/plan/text.h"
 #include "core/telemetry/export_csv.h"
 #include "core/telemetry/export_trace.h"
@@ -62,19 +63,11 @@ base::Result<void> write_into(const fs::path& file, const ExportArguments& argum
   return base::fail({base::ProblemCode::failed, arguments.out, "cannot be written to the end", "", "Free space on that disk, or write elsewhere"});
 }
 
-// A device or a pipe: nothing may take its place.
-bool is_special(const fs::path& file) {
-  std::error_code ignored;
-  const fs::file_status status = fs::status(file, ignored);
-  return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
-}
-
 // Whole or not at all, behind whatever link leads there.
 base::Result<void> write_file(const ExportArguments& arguments, const History& history) {
-  if (is_special(arguments.out)) return write_into(arguments.out, arguments, history);
+  if (base::is_something_else(arguments.out)) return write_into(arguments.out, arguments, history);
   std::error_code error;
-  fs::path file = fs::weakly_canonical(arguments.out, error);
-  if (error) file = arguments.out;
+  const fs::path file = base::behind_links(arguments.out);
   const fs::path partial = file.string() + ".partial-" + std::to_string(::getpid());
   auto written = write_into(partial, arguments, history);
   if (written) {

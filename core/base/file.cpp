@@ -39,20 +39,6 @@ bool read_up_to(int fd, std::string& content, std::size_t most) {
   return true;
 }
 
-// A link is kept, and what it points to is written.
-std::filesystem::path behind_links(const std::filesystem::path& path) {
-  std::error_code error;
-  if (!std::filesystem::is_symlink(path, error)) return path;
-  const auto target = std::filesystem::weakly_canonical(path, error);
-  return error ? path : target;
-}
-
-// A directory, a device, a pipe: never to be replaced by a file.
-bool is_something_else(const std::filesystem::path& path) {
-  struct stat status {};
-  return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
-}
-
 std::string temporary_beside(const std::filesystem::path& path) {
   static std::atomic<unsigned> count{0};
   return path.string() + ".new-" + std::to_string(::getpid()) + "-" + std::to_string(count++);
@@ -76,6 +62,18 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t max
   if (content.size() <= maximum_bytes) return content;
   const auto size = std::max(content.size(), static_cast<std::size_t>(status.st_size));
   return fail({ProblemCode::bad_input, path.string(), "is " + std::to_string(size) + " bytes long", "at most " + std::to_string(maximum_bytes) + " bytes", ""});
+}
+
+std::filesystem::path behind_links(const std::filesystem::path& path) {
+  std::error_code error;
+  if (!std::filesystem::is_symlink(path, error)) return path;
+  const auto target = std::filesystem::weakly_canonical(path, error);
+  return error ? path : target;
+}
+
+bool is_something_else(const std::filesystem::path& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
 }
 
 Result<void> write_file_atomically(const std::filesystem::path& name, std::string_view content) {

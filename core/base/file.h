@@ -13,6 +13,12 @@ namespace trainyard::base {
 
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t maximum_bytes);
 
+// A link is kept, and what it points to is written: that path, or `path` itself when it is no link.
+std::filesystem::path behind_links(const std::filesystem::path& path);
+
+// A directory, a device, a pipe: never to be replaced by a file.
+bool is_something_else(const std::filesystem::path& path);
+
 // Writes beside `path`, fsyncs, renames over it and fsyncs the directory: after a crash either the old or the new
 // content is there, whole. Permissions are kept, and a link stays a link. A full disk or a read-only directory is a Problem and leaves the
 // old content; so is a name that belongs to no regular file (a directory, a device, a pipe).

@@ -5,6 +5,26 @@
 #include <algorithm>
 
 namespace trainyard::ui {
+namespace {
+
+struct Wrapped {
+  int count = 0, height = 0;
+};
+
+// Things of these sizes in rows; one that is too wide stands alone.
+QList<Wrapped> wrapped(const QList<QSize>& sizes, int width, int spacing) {
+  QList<Wrapped> rows;
+  int used = 0;
+  for (const QSize& size : sizes) {
+    if (rows.isEmpty() || used + size.width() > width) rows.append(Wrapped{}), used = 0;
+    ++rows.last().count;
+    rows.last().height = std::max(rows.last().height, size.height());
+    used += size.width() + spacing;
+  }
+  return rows;
+}
+
+}  // namespace
 
 FlowLayout::FlowLayout(QWidget* parent, int spacing, int least_width) : QLayout(parent), least_width_(least_width) {
   setContentsMargins(0, 0, 0, 0);
@@ -60,15 +80,15 @@ void FlowLayout::place(const QList<QLayoutItem*>& row, int left, int top, int wi
 }
 
 QList<FlowLayout::Row> FlowLayout::rows_in(int width) const {
+  QList<QLayoutItem*> shown;
+  QList<QSize> sizes;
+  for (QLayoutItem* item : items_)
+    if (!item->isEmpty()) shown << item, sizes << size_of(*item, width);
   QList<Row> rows;
-  int used = 0;
-  for (QLayoutItem* item : items_) {
-    if (item->isEmpty()) continue;
-    const QSize size = size_of(*item, width);
-    if (rows.isEmpty() || used + size.width() > width) rows.append(Row{}), used = 0;
-    rows.last().items << item;
-    rows.last().height = std::max(rows.last().height, size.height());
-    used += size.width() + spacing();
+  qsizetype first = 0;
+  for (const Wrapped& row : wrapped(sizes, width, spacing())) {
+    rows.append({shown.mid(first, row.count), row.height});
+    first += row.count;
   }
   return rows;
 }
@@ -83,13 +103,9 @@ void FlowLayout::fill_page(QList<Row>& rows) const {
 }
 
 int FlowLayout::height_of(const QList<QSize>& sizes, int width, int spacing) {
-  int height = 0, used = 0, row = 0;
-  for (const QSize& size : sizes) {
-    if (used > 0 && used + size.width() > width) height += row + spacing, used = row = 0;
-    used += size.width() + spacing;
-    row = std::max(row, size.height());
-  }
-  return height + row;
+  int height = 0;
+  for (const Wrapped& row : wrapped(sizes, width, spacing)) height += (height > 0 ? spacing : 0) + row.height;
+  return height;
 }
 
 int FlowLayout::arrange(const QRect& outer, bool placing) const {

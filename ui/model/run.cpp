@@ -9,6 +9,7 @@
 #include "core/base/fields.h"
 #include "core/experiment/document.h"
 #include "core/session/run_directory.h"
+#include "ui/model/recorded.h"
 #include "ui/model/run_directory.h"
 #include "ui/model/run_io.h"
 
@@ -24,6 +25,7 @@ constexpr qint64 kTakeNanoseconds = 12'000'000;  // for reading history, at a ti
 struct Run::State {
   QString directory, name;
   telemetry::History history;
+  topology::Topology drawing;
   std::optional<session::Status> status;
   bool was_live = false, complete = false, damaged = false;
   QTimer timer;
@@ -94,7 +96,10 @@ void Run::take_news() {
   const bool reading = state.io->reading(), live = state.io->live();  // first: what was read before they fell is then taken below
   const bool named = state.history.ranks() > 0;
   bool news = state.take_frames();
-  if (!named && state.history.ranks() > 0) state.name = run_name(state.directory, base::value_at(state.history.header(), "experiment").value_or(base::Json()));
+  if (!named && state.history.ranks() > 0) {
+    state.name = run_name(state.directory, base::value_at(state.history.header(), "experiment").value_or(base::Json()));
+    state.drawing = recorded_topology(state.history);
+  }
   if (auto status = state.io->take_status()) {
     state.status = std::move(status);
     news = true;
@@ -112,6 +117,7 @@ void Run::take_news() {
 
 const telemetry::History& Run::history() const { return state_->history; }
 const std::optional<session::Status>& Run::status() const { return state_->status; }
+const topology::Topology& Run::drawing() const { return state_->drawing; }
 bool Run::live() const { return state_->was_live; }
 bool Run::complete() const { return state_->complete; }
 QString Run::directory() const { return state_->directory; }

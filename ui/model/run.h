@@ -35,6 +35,7 @@ class Run : public QObject {
 
   const telemetry::History& history() const;             // grows on the GUI thread only, between two `updated`
   const std::optional<session::Status>& status() const;  // the last word of the coordinator; nothing for an old run
+  const topology::Topology& drawing() const;             // that it was started on; empty while that is not known
   bool live() const;
   bool complete() const;  // all that was recorded has been read, and no more will come
   QString directory() const;

@@ -3,7 +3,6 @@
 
 #include <QBrush>
 #include <QElapsedTimer>
-#include <QRegularExpression>
 
 #include "ui/theme/theme.h"
 
@@ -20,13 +19,6 @@ QString beginning(const QString& text) { return text.size() <= kShownCharacters 
 }  // namespace
 
 QString who(int rank) { return rank < 0 ? LogModel::tr("coordinator") : LogModel::tr("rank %1").arg(rank); }
-
-std::set<int> ranks_in(const QString& where) {
-  static const QRegularExpression named(QStringLiteral(R"(\brank (\d+))"));
-  std::set<int> ranks;
-  for (auto found = named.globalMatch(where); found.hasNext();) ranks.insert(found.next().captured(1).toInt());
-  return ranks;
-}
 
 bool LogFilter::passes(const telemetry::LogLine& line) const {
   if (rank != kEverybody && line.rank != rank) return false;

@@ -7,7 +7,6 @@
 #include <QPointer>
 #include <QStringList>
 #include <QTimer>
-#include <set>
 #include <vector>
 
 #include "ui/model/run.h"
@@ -56,7 +55,6 @@ class LogModel : public QAbstractTableModel {
   QTimer again_;
 };
 
-QString who(int rank);                         // "rank 2"; "coordinator" below 0
-std::set<int> ranks_in(const QString& where);  // that the place of a problem names: 2 of "rank 2 (cpu2 on host0)"
+QString who(int rank);  // "rank 2"; "coordinator" below 0
 
 }  // namespace trainyard::ui

@@ -7,12 +7,10 @@
 #include "core/base/units.h"
 #include "core/experiment/placement.h"
 #include "core/telemetry/summary.h"
-#include "ui/model/recorded.h"
 
 namespace trainyard::ui {
 namespace {
 
-using base::Json;
 using topology::Device;
 
 QString text(const char* source) { return QCoreApplication::translate("truths", source); }
@@ -49,11 +47,6 @@ std::optional<QString> difference(const base::Json& result) {
   return text("a step: %1 simulated, %2 measured").arg(seconds(simulated->get<double>()), seconds(measured->get<double>()));
 }
 
-std::string text_at(const Json& json, const char* key) {
-  const auto at = json.find(key);
-  return at != json.end() && at->is_string() ? at->get<std::string>() : "";
-}
-
 // Every rank's last word on the events that it could not ship.
 std::int64_t dropped_events(const telemetry::History& history) {
   double dropped = 0;
@@ -64,9 +57,8 @@ std::int64_t dropped_events(const telemetry::History& history) {
 
 }  // namespace
 
-QStringList truths_of(const telemetry::History& history) {
+QStringList truths_of(const telemetry::History& history, const topology::Topology& topology) {
   QStringList truths;
-  const topology::Topology topology = recorded_topology(history);
   const Emulated emulated = count_emulated(topology);
   if (emulated.devices > 0) truths << text("EMULATED: %1 of %2 devices run on the CPU").arg(emulated.devices).arg(emulated.of);
   if (emulated.of > 0) truths << text("speeds of devices and links: drawn, not imposed");
@@ -77,17 +69,6 @@ QStringList truths_of(const telemetry::History& history) {
     truths << text("%1 events were dropped: details have gaps, totals do not").arg(QString::fromStdString(base::format_count(dropped)));
   if (!history.damage().empty()) truths << QString::fromStdString(history.damage());
   return truths;
-}
-
-std::optional<base::Problem> problem_of(const telemetry::History& history) {
-  for (const Json* json : {&history.result(), &history.state()}) {
-    if (!json->is_object() || !json->contains("problem") || !(*json)["problem"].is_object()) continue;
-    const Json& said = (*json)["problem"];
-    base::Problem problem{base::ProblemCode::failed, text_at(said, "where"), text_at(said, "what"), text_at(said, "accepted"), text_at(said, "advice")};
-    if (text_at(said, "code") == base::name(base::ProblemCode::cancelled)) problem.code = base::ProblemCode::cancelled;
-    return problem;
-  }
-  return {};
 }
 
 }  // namespace trainyard::ui

@@ -4,16 +4,13 @@
 #pragma once
 
 #include <QStringList>
-#include <optional>
 
-#include "core/base/result.h"
 #include "core/telemetry/history.h"
+#include "core/topology/topology.h"
 
 namespace trainyard::ui {
 
-QStringList truths_of(const telemetry::History& history);
-
-// What went wrong, as the result or the last state of the run says; nothing when nothing did.
-std::optional<base::Problem> problem_of(const telemetry::History& history);
+// `topology`: the drawing that the run was started on.
+QStringList truths_of(const telemetry::History& history, const topology::Topology& topology);
 
 }  // namespace trainyard::ui

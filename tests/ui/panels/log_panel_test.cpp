@@ -142,13 +142,6 @@ TEST_F(LongLog, keeps_nobody_waiting) {
   EXPECT_LE(meter_.long_sleeps().size(), 1) << meter_.long_sleeps().join(", ").toStdString() << "; one is forgiven to a disk";
 }
 
-TEST(RanksIn, are_those_that_the_place_of_a_problem_names) {
-  EXPECT_EQ(ranks_in("rank 2 (cpu2 on host0)"), std::set{2});
-  EXPECT_EQ(ranks_in("rank 13"), std::set{13});
-  EXPECT_EQ(ranks_in("final weights"), std::set<int>{});
-  EXPECT_EQ(ranks_in("rank 0 (cpu0 on host0), rank 1 (cpu1 on host0)"), (std::set{0, 1}));
-}
-
 TEST_F(LogPanelTest, a_run_that_goes_leaves_nothing_behind) {
   run_.reset();
   EXPECT_EQ(rows(), 0);
