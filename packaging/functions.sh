@@ -23,7 +23,7 @@ phase() {
 elapsed() { awk -v from="$1" -v to="$EPOCHREALTIME" 'BEGIN { s = to - from; if (s < 60) printf "%.1f s", s; else printf "%d min %d s", s / 60, s % 60 }'; }
 
 # Compilers at once: one a core, but no more than the memory holds at about 1 GiB each.
-jobs_at_once() { awk -v cores="$(nproc)" '/^MemAvailable/ { fit = int($2 / 1048576); n = cores < fit ? cores : fit; print n > 1 ? n : 1 }' /proc/meminfo; }
+jobs_at_once() { awk -v cores="$(nproc)" '/^MemAvailable/ { fit = int($2 / 1048576); n = cores < fit ? cores : fit; print (n > 1 ? n : 1) }' /proc/meminfo; }
 
 # build PRESET [TARGET...]: configures and builds it in build/PRESET; what is up to date stays.
 build() {
