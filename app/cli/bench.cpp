@@ -86,7 +86,9 @@ void add_allreduce(CLI::App& bench, int& exit_code) {
   BenchJob& job = arguments->job;
   CLI::App* verb = bench.add_subcommand("allreduce", "Time an all-reduce between real ranks of this machine");
   verb->add_option("--ranks", job.ranks, "Ranks that take part")->required()->check(CLI::Range(1, 256));
-  verb->add_option("--bytes", job.bytes, "Size of the fp32 buffer that is summed")->required()->check(CLI::Range(std::int64_t{4}, std::int64_t{1} << 40));
+  verb->add_option("--bytes", job.bytes, "Size of the buffer that is summed: fp32 numbers, as many as fit whole")
+      ->required()
+      ->check(CLI::Range(std::int64_t{4}, std::int64_t{1} << 40));
   verb->add_option("--bucket-bytes", job.bucket_bytes, "Reduce the buffer in buckets of this size (default: as one)")->check(CLI::PositiveNumber);
   add_choice(*verb, "--algorithm", job.algorithm, "All-reduce algorithm");
   add_choice(*verb, "--transport", job.transport, "How bytes travel: shared memory, sockets, or threads of one process");

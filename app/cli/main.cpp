@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
+#include <new>
 #include <string_view>
 
 #include "app/cli/verbs.h"
@@ -74,6 +75,8 @@ int main(int argc, char** argv) {
     const bool answered = error.get_exit_code() == 0;  // --help or --version
     exit_code = answered ? program.exit(error) : cli::complain({misused(program, error)}, json);
     std::cout.flush();
+  } catch (const std::bad_alloc&) {
+    exit_code = cli::complain({base::out_of_memory(asked_for(program))}, json);
   }
   if (!output_arrived()) return cli::complain({{base::ProblemCode::failed, "standard output", "could not be written", "", "Is the disk full?"}}, false);
   return exit_code;

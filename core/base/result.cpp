@@ -34,4 +34,8 @@ Problem system_problem(std::string where, std::string what, int error_number) {
   return {ProblemCode::failed, std::move(where), std::move(what) + ": " + std::strerror(error_number), "", ""};
 }
 
+Problem out_of_memory(std::string where) {
+  return {ProblemCode::unavailable, std::move(where), "ran out of memory", "", "Use a smaller batch, model or data set, or more memory."};
+}
+
 }  // namespace trainyard::base

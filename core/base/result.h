@@ -45,4 +45,7 @@ inline tl::unexpected<Problem> fail(Problem problem) { return tl::unexpected<Pro
 // A failed system call, in words: `what` says what was tried, errno says why.
 Problem system_problem(std::string where, std::string what, int error_number);
 
+// What std::bad_alloc says, for where it ends: at the main of a program and of a rank.
+Problem out_of_memory(std::string where);
+
 }  // namespace trainyard::base

@@ -39,8 +39,8 @@ Result<Memory> allocate(std::int64_t bytes, const std::string& where) {
   const auto rounded = static_cast<std::size_t>(std::max<std::int64_t>(page, (bytes + page - 1) / page * page));
   Memory memory(static_cast<std::byte*>(std::aligned_alloc(page, rounded)));
   if (!memory)
-    return base::fail(
-        {ProblemCode::unavailable, where, "cannot allocate " + std::to_string(bytes) + " bytes", "", "Use a smaller batch or model, or more memory."});
+    return base::fail({ProblemCode::unavailable, where, "cannot allocate " + base::format_bytes(static_cast<double>(bytes)), "",
+                       "Use a smaller batch or model, or more memory."});
   std::memset(memory.get(), 0, rounded);
   return memory;
 }
@@ -83,12 +83,20 @@ class Rank {
   Result<void> run() {
     auto client = services_.connect(identity_.endpoint);
     if (client) client_ = std::move(*client);
-    auto trained = client ? prepare_and_train() : base::fail(client.error());
+    auto trained = client ? prepare_and_train_in_memory() : base::fail(client.error());
     if (!trained) report(trained.error());
     return trained;
   }
 
  private:
+  Result<void> prepare_and_train_in_memory() {
+    try {
+      return prepare_and_train();
+    } catch (const std::bad_alloc&) {
+      return base::fail(base::out_of_memory(where()));
+    }
+  }
+
   Result<void> prepare_and_train() {
     if (auto ok = client_->send(Hello{identity_.rank, identity_.token, TRAINYARD_VERSION, ::getpid()}); !ok) return ok;
     const auto assignment = await<Assign>(*client_, identity_.rank);

@@ -199,6 +199,19 @@ TEST(SessionFaults, a_kernel_that_never_returns_is_named_with_its_rank) {
   EXPECT_THAT(problem.what, HasSubstr("in op UPD"));
 }
 
+TEST(SessionFaults, a_rank_that_has_no_memory_says_so) {
+  SessionPieces pieces;
+  pieces.compute = [](int rank, std::unique_ptr<compute::Compute> plain, const SessionPieces::Killed&) {
+    if (rank == 1) throw std::bad_alloc();
+    return plain;
+  };
+  SessionRun run(session_experiment(3, kEndless), std::move(pieces));
+  const base::Problem problem = problem_of(run.result());
+  EXPECT_EQ(problem.code, ProblemCode::unavailable);
+  EXPECT_THAT(problem.where, HasSubstr("rank 1"));
+  EXPECT_EQ(problem.what, "ran out of memory");
+}
+
 TEST(SessionFaults, a_rank_without_a_heartbeat_is_named) {
   SessionRun run(session_experiment(2, kEndless), tampered(1, [](Message& message) { return !std::holds_alternative<session::Progress>(message); }), 3);
   const base::Problem problem = problem_of(run.result());
