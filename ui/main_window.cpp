@@ -99,14 +99,20 @@ void MainWindow::start_wanted_run() {
 void MainWindow::refuse_to_run() {
   workspace_->raise("problems");
   show_problems(tr("This experiment cannot run yet"), document_.problems());
-  errors_->offer(tr("Show where"), [this, where = QString::fromStdString(document_.problems().front().where)] { go_to(where); });
+  errors_->offer(tr("Show where"), [this, where = QString::fromStdString(document_.problems().front().where)] {
+    go_to(where);
+    return true;
+  });
   errors_->stays_until([this] { return document_.problems().empty(); });
 }
 
 void MainWindow::invite_to_draw() {
   errors_->show_text(Banner::Kind::information, tr("There is nothing to train on yet"),
                      tr("Drag a device from the palette to the canvas, or press Ctrl+1 there. It brings its host with it."));
-  errors_->offer(tr("Place a CPU"), [this] { canvas_->place_in_middle(PartKind::cpu); });
+  errors_->offer(tr("Place a CPU"), [this] {
+    canvas_->place_in_middle(PartKind::cpu);
+    return true;
+  });
   errors_->stays_until([this] { return document_.has_devices(); });
 }
 
@@ -140,9 +146,10 @@ void MainWindow::offer_recovery() {
   offers_->show_text(Banner::Kind::warning, tr("Unsaved work was found: %1").arg(name.isEmpty() ? tr("an experiment that was never saved") : name),
                      tr("Trainyard did not end in peace. The copy is of %1.").arg(QLocale().toString(newest.saved, QLocale::ShortFormat)));
   offers_->offer(tr("Recover"), [this, newest] {
-    if (!files_.may_discard()) return;
+    if (!files_.may_discard()) return false;
     autosave_.recover(newest);
     show_welcome(false);
+    return true;
   });
 }
 

@@ -34,7 +34,10 @@ void MainWindow::offer_what_was_left() {
     const QString more = live.size() > 1 ? tr(" %1 more live too: see Runs.").arg(live.size() - 1) : QString();
     offers_->show_text(Banner::Kind::information, tr("A run is still alive: %1").arg(run_name(first)),
                        tr("It was left running, or its window was lost.") + more);
-    offers_->offer(tr("Attach"), [this, first] { open_run(first); });
+    offers_->offer(tr("Attach"), [this, first] {
+      open_run(first);
+      return true;
+    });
     runs_panel_->set_live(live);
   });
 }
@@ -80,8 +83,9 @@ void MainWindow::offer_log(std::optional<int> rank) {
   const auto show = [this, rank] {
     workspace_->raise("log");
     log_->show_lines_of(rank);
+    return false;  // one reads it beside the log
   };
-  errors_->offer(tr("Show log"), show, Banner::Pressed::stays);
+  errors_->offer(tr("Show log"), show);
 }
 
 void MainWindow::run_ended() {
@@ -110,10 +114,7 @@ void MainWindow::show_experiment_of_run() {
   };
   if (document_.file().isEmpty() && !document_.dirty()) return void(open());
   offers_->show_text(Banner::Kind::information, tr("This run trained another experiment"), tr("The canvas keeps yours."));
-  const auto carry_out = [this, open] {
-    if (open()) offers_->hide();
-  };
-  offers_->offer(tr("Show its experiment"), carry_out, Banner::Pressed::stays);  // where a person cancels
+  offers_->offer(tr("Show its experiment"), open);
   offers_->stays_until([this, directory = runs_.current()->directory()] { return runs_.current()->directory() != directory || trains_as_run(); });
 }
 

@@ -83,6 +83,7 @@ void Banner::build() {
 
 void Banner::show_text(Kind kind, const QString& title, const QString& text) {
   kind_ = kind;
+  ++texts_;
   over_ = {};
   title_->set_tint(kind == Kind::error ? Tint::error : kind == Kind::warning ? Tint::warning : Tint::text);
   title_->setText(title);
@@ -144,13 +145,12 @@ void Banner::show_problem(const QString& title, const base::Problem& problem) {
   show_text(Kind::error, title, text);
 }
 
-void Banner::offer(const QString& label, const std::function<void()>& act, Pressed pressed) {
+void Banner::offer(const QString& label, const std::function<bool()>& act) {
   act_->setText(label);
   act_->show();
   act_->disconnect();
-  connect(act_, &QPushButton::clicked, this, [this, act, pressed] {
-    if (pressed == Pressed::closes) hide();
-    act();
+  connect(act_, &QPushButton::clicked, this, [this, act, said = texts_] {
+    if (act() && said == texts_) hide();
   });
   fit();
 }

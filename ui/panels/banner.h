@@ -19,13 +19,13 @@ class Banner : public QFrame {
   Q_OBJECT
  public:
   enum class Kind { information, warning, error };
-  enum class Pressed { closes, stays };
 
   explicit Banner(QWidget* parent = nullptr);
   void show_text(Kind kind, const QString& title, const QString& text);
   void show_problem(const QString& title, const base::Problem& problem);  // where, what, what to do
-  // What can be done about it, as a button; until the next text.
-  void offer(const QString& label, const std::function<void()>& act, Pressed pressed = Pressed::closes);
+  // What can be done about it, as a button; until the next text. The banner closes when `act` says that all is done, unless that showed
+  // another text.
+  void offer(const QString& label, const std::function<bool()>& act);
   // It closes by itself when it is looked at again and `over` holds; until the next text.
   void stays_until(std::function<bool()> over) { over_ = std::move(over); }
   void look_again();
@@ -46,6 +46,7 @@ class Banner : public QFrame {
   void fit_text();
   Kind kind_ = Kind::information;
   QString whole_;  // the text
+  unsigned texts_ = 0;
   std::function<bool()> over_;
   TintedLabel *title_, *text_;
   QBoxLayout* words_;

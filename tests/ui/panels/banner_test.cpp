@@ -32,7 +32,7 @@ class BannerTest : public testing::Test {
 
 TEST_F(BannerTest, is_one_line_where_there_is_room_for_it) {
   banner_.show_text(Banner::Kind::information, "A run is still alive", "It was left running.");
-  banner_.offer("Attach", [] {});
+  banner_.offer("Attach", [] { return true; });
   EXPECT_TRUE(banner_.in_one_line());
   const int one_line = height_for(1000);
   EXPECT_LT(one_line, 3 * banner_.fontMetrics().height());
@@ -77,17 +77,25 @@ TEST_F(BannerTest, counts_the_lines_that_a_long_text_wraps_into) {
   EXPECT_TRUE(button("More").isHidden()) << "it has room";
 }
 
-TEST_F(BannerTest, an_offer_closes_it_or_leaves_it_as_it_says) {
-  int pressed = 0;
-  banner_.show_text(Banner::Kind::error, "The run failed", "See its log.");
-  banner_.offer(
-      "Show log", [&] { ++pressed; }, Banner::Pressed::stays);
+TEST_F(BannerTest, an_offer_closes_it_when_it_is_carried_out) {
+  bool done = false;
+  banner_.show_text(Banner::Kind::warning, "Unsaved work was found", "");
+  banner_.offer("Recover", [&] { return done; });
   banner_.findChild<QPushButton*>()->click();
-  EXPECT_FALSE(banner_.isHidden()) << "one reads it beside the log";
-  banner_.offer("Attach", [&] { ++pressed; });
+  EXPECT_FALSE(banner_.isHidden()) << "a person thought better of it";
+  done = true;
   banner_.findChild<QPushButton*>()->click();
   EXPECT_TRUE(banner_.isHidden());
-  EXPECT_EQ(pressed, 2);
+}
+
+TEST_F(BannerTest, an_offer_does_not_close_what_it_says_itself) {
+  banner_.show_text(Banner::Kind::information, "A run is still alive", "");
+  banner_.offer("Attach", [&] {
+    banner_.show_text(Banner::Kind::information, "This run trained another experiment", "");
+    return true;
+  });
+  banner_.findChild<QPushButton*>()->click();
+  EXPECT_FALSE(banner_.isHidden());
 }
 
 TEST_F(BannerTest, goes_by_itself_when_what_it_says_is_over) {
