@@ -157,7 +157,7 @@ void add_shifts(std::vector<double>& shifts, double low, double high, double oth
 
 void each_once(std::vector<double>& shifts) {
   std::ranges::sort(shifts);
-  shifts.erase(std::ranges::unique(shifts).begin(), shifts.end());
+  shifts.erase(std::unique(shifts.begin(), shifts.end()), shifts.end());
 }
 
 // The shortest way to where a room covers no card and keeps its distance from all.
