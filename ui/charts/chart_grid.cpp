@@ -98,12 +98,6 @@ void ChartGrid::resizeEvent(QResizeEvent* event) {
   fit();
 }
 
-// A legend has come, or needs another row.
-bool ChartGrid::event(QEvent* event) {
-  if (event->type() == QEvent::LayoutRequest) setMinimumHeight(layout_->heightForWidth(width()));
-  return QWidget::event(event);
-}
-
 void ChartGrid::changeEvent(QEvent* event) {
   QWidget::changeEvent(event);
   if (event->type() == QEvent::FontChange) fit();

@@ -32,7 +32,6 @@ class ChartGrid : public QWidget {
   void arrangement_changed();
 
  protected:
-  bool event(QEvent* event) override;
   bool eventFilter(QObject* watched, QEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
   void changeEvent(QEvent* event) override;

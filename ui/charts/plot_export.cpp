@@ -17,10 +17,10 @@ std::string quoted(const QString& text) { return '"' + QString(text).replace('"'
 
 std::string png_of(PlotView& view) {
   constexpr double kRatio = 2;  // for print and projector
-  QImage image(view.size() * kRatio, QImage::Format_ARGB32_Premultiplied);
+  QImage image(view.full_size() * kRatio, QImage::Format_ARGB32_Premultiplied);
   image.setDevicePixelRatio(kRatio);
   QPainter painter(&image);
-  view.render_full(painter, view.rect());
+  view.render_full(painter, QRectF(QPointF(), view.full_size()));
   painter.end();
   QByteArray bytes;
   QBuffer buffer(&bytes);
@@ -34,11 +34,11 @@ std::string svg_of(PlotView& view) {
   QBuffer buffer(&bytes);
   QSvgGenerator generator;
   generator.setOutputDevice(&buffer);
-  generator.setSize(view.size());
-  generator.setViewBox(view.rect());
+  generator.setSize(view.full_size());
+  generator.setViewBox(QRect(QPoint(), view.full_size()));
   generator.setTitle(view.title());
   QPainter painter(&generator);
-  view.render_full(painter, view.rect());
+  view.render_full(painter, QRectF(QPointF(), view.full_size()));
   painter.end();
   return bytes.toStdString();
 }

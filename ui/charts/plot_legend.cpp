@@ -36,10 +36,16 @@ QPixmap line_sample(const SeriesStyle& style, QSize size, double ratio) {
   return picture;
 }
 
-PlotLegend::PlotLegend(QWidget* parent) : QWidget(parent), layout_(new FlowLayout(this, 2)) {
-  QSizePolicy policy(QSizePolicy::Expanding, QSizePolicy::Fixed);
-  setSizePolicy(policy);
+PlotLegend::PlotLegend(QWidget* parent) : QScrollArea(parent), page_(new QWidget(this)), layout_(new FlowLayout(page_, 2)) {
+  setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
   setAccessibleName(tr("Legend"));
+  setFrameShape(QFrame::NoFrame);
+  setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  setFocusPolicy(Qt::NoFocus);  // its buttons have it
+  setWidgetResizable(true);
+  setWidget(page_);
+  page_->setAutoFillBackground(false);  // the card's shows
+  viewport()->setAutoFillBackground(false);
 }
 
 QToolButton* PlotLegend::button(const QString& id) const {
@@ -48,7 +54,7 @@ QToolButton* PlotLegend::button(const QString& id) const {
 }
 
 QToolButton* PlotLegend::make_button(const QString& id) {
-  auto* button = new QToolButton(this);
+  auto* button = new QToolButton(page_);
   button->setCheckable(true);
   button->setAutoRaise(true);
   button->setFocusPolicy(Qt::TabFocus);
@@ -99,11 +105,25 @@ void PlotLegend::set_order(const std::vector<std::unique_ptr<PlotSeries>>& serie
   }
 }
 
+void PlotLegend::set_most(int height) {
+  if (height == most_) return;
+  most_ = height;
+  updateGeometry();
+}
+
 // Rows wrap, so the height follows from the width that the plot has.
-QSize PlotLegend::sizeHint() const { return {100, layout_->heightForWidth(std::max(width(), 100))}; }
+int PlotLegend::full_height() const { return layout_->heightForWidth(std::max(width(), 100)); }
+QSize PlotLegend::sizeHint() const { return {100, std::min(full_height(), std::max(most_, layout_->minimumSize().height()))}; }
+
+void PlotLegend::render_full(QPainter& painter) {
+  const QSize shown = page_->size();
+  page_->resize(width(), full_height());
+  page_->render(&painter, {}, {}, QWidget::DrawChildren);
+  page_->resize(shown);
+}
 
 void PlotLegend::resizeEvent(QResizeEvent* event) {
-  QWidget::resizeEvent(event);
+  QScrollArea::resizeEvent(event);
   if (event->size().width() != event->oldSize().width()) updateGeometry();
 }
 

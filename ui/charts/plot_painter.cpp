@@ -97,6 +97,8 @@ void PlotOverlay::paint_crosshair(QPainter& painter) const {
 
 namespace {
 
+constexpr double kReadingScale = 0.9;  // of the font
+
 // Of the lines of a read-out.
 struct ReadingMeasures {
   explicit ReadingMeasures(const QFont& font) : line(QFontMetricsF(font).height()), pad(line * 0.4), mark(line * 0.6) {}
@@ -121,8 +123,13 @@ ReadingLayout lay_out_reading(const PlotOverlay::Content& content, const QRectF&
   return {QRectF(QPointF(left, top), size), rows};
 }
 
+std::size_t reading_rows(const QRectF& area, const QFont& font) {
+  const ReadingMeasures m(scaled(font, kReadingScale));
+  return static_cast<std::size_t>(std::max(2.0, (area.height() - 2 * m.pad) / m.line - 1));
+}
+
 void PlotOverlay::paint_reading(QPainter& painter) const {
-  const QFont font = scaled(style_.font, 0.9);
+  const QFont font = scaled(style_.font, kReadingScale);
   const auto [line, pad, mark] = ReadingMeasures(font);
   const ReadingLayout reading = lay_out_reading(content_, area_, font);
   QColor back = style_.background;

@@ -73,5 +73,6 @@ struct ReadingLayout {
   QStringList rows;
 };
 ReadingLayout lay_out_reading(const PlotOverlay::Content& content, const QRectF& area, const QFont& font);
+std::size_t reading_rows(const QRectF& area, const QFont& font);  // that fit below the heading; at least 2
 
 }  // namespace trainyard::ui

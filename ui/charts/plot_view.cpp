@@ -14,6 +14,7 @@ namespace trainyard::ui {
 namespace {
 
 constexpr int kFrameMilliseconds = 50;
+constexpr int kLegendPart = 4;  // of the height is the legend's at most
 
 Span part(Span span, double from, double to) { return {span.low + from * span.width(), span.low + to * span.width()}; }
 
@@ -176,10 +177,10 @@ void PlotView::refresh() {
 
 QWidget* PlotView::drag_handle() { return heading_; }
 
-// With room for a legend of two rows before there is one: a chart does not jump when a run begins.
+// With room for a legend of two rows, there or not: a chart does not jump when a run begins.
 QSize PlotView::sizeHint() const {
   const int line = fontMetrics().height();
-  return {line * 22, line * 13 + std::max(line * 3, legend_->sizeHint().height())};
+  return {line * 22, line * 16};
 }
 
 QSize PlotView::minimumSizeHint() const {
@@ -203,6 +204,11 @@ void PlotView::restyle() {
 void PlotView::changeEvent(QEvent* event) {
   QWidget::changeEvent(event);
   if (event->type() == QEvent::FontChange) restyle();
+}
+
+void PlotView::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  legend_->set_most(height() / kLegendPart);
 }
 
 void PlotView::showEvent(QShowEvent* event) {

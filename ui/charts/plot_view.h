@@ -60,8 +60,9 @@ class PlotView : public QWidget {
   QWidget* drag_handle();           // the title
 
   void refresh();  // draws now, unless frozen; else the timer does
-  // Draws title, chart and legend with every point, nothing thinned: for exports.
+  // Draws title, chart and the whole legend with every point, nothing thinned: for exports.
   void render_full(QPainter& painter, const QRectF& target);
+  QSize full_size() const;  // for a picture whose chart is as large as on screen
 
   QSize sizeHint() const override;
   QSize minimumSizeHint() const override;  // that can still be read
@@ -71,6 +72,7 @@ class PlotView : public QWidget {
 
  protected:
   void changeEvent(QEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
   void showEvent(QShowEvent* event) override;
 
  private:
@@ -87,6 +89,8 @@ class PlotView : public QWidget {
   void draw_one(const PlotSeries& series, int pixels, std::vector<DrawnSeries>& out);
   void show_overlay();
   void read_at(double x, PlotOverlay::Content& content) const;
+  QString text_of(const Reading& reading, double x) const;
+  std::optional<QString> sum_of(const std::vector<Reading>& readings) const;
   QStringList current_badges() const;
   void hover(std::optional<double> fraction);
   void walk(int points);

@@ -86,6 +86,8 @@ void PlotView::draw_lines(int pixels) {
   canvas_->lines().show(map_.area, std::move(drawn));
 }
 
+QSize PlotView::full_size() const { return size() + QSize(0, legend_->isVisible() ? legend_->full_height() - legend_->height() : 0); }
+
 void PlotView::render_full(QPainter& painter, const QRectF& target) {
   draw(kUnthinned);
   const qreal line = QFontMetricsF(font()).height() * 1.5;
@@ -93,10 +95,10 @@ void PlotView::render_full(QPainter& painter, const QRectF& target) {
   painter.setPen(style_.text);
   painter.setFont(heading_->font());
   painter.drawText(QRectF(target.left() + 8, target.top(), target.width() - 16, line), Qt::AlignLeft | Qt::AlignVCenter, title_);
-  const QRectF below = target.adjusted(0, line, 0, legend_->isVisible() ? -legend_->height() : 0);
+  const QRectF below = target.adjusted(0, line, 0, legend_->isVisible() ? -legend_->full_height() : 0);
   canvas_->render_chart(painter, below);
   painter.translate(target.left() + 8, below.bottom());
-  if (legend_->isVisible()) legend_->render(&painter, {}, {}, QWidget::DrawChildren);
+  if (legend_->isVisible()) legend_->render_full(painter);
   painter.resetTransform();
   refresh();
 }

@@ -35,6 +35,23 @@ void PlotView::show_overlay() {
   canvas_->overlay().show(map_.area, style_, std::move(content));
 }
 
+QString PlotView::text_of(const Reading& reading, double x) const {
+  const QString own_unit = reading.side == Side::left ? unit_ : right_unit_;
+  const AxisUnit shown = axis_unit(own_unit, std::abs(reading.point.value));
+  QString text = tr("%1: %2 %3").arg(reading.label, number_text(reading.point.value / shown.factor), own_unit.contains(' ') ? QString() : shown.text).trimmed();
+  if (reading.smoothed) text += tr(" (smoothed %1)").arg(number_text(*reading.smoothed / shown.factor));
+  if (const double own = reading.point.on(map_.axis); own != x) text += tr(" at %1").arg(number_text(own / x_axis_unit(map_.axis, map_.x.width()).factor));
+  return text;
+}
+
+// Of the stack, when that has several parts.
+std::optional<QString> PlotView::sum_of(const std::vector<Reading>& readings) const {
+  const auto sum = readings.empty() ? std::nullopt : model_.stack_sum(readings.front().point.step);
+  if (!sum || sum->second <= 1) return {};
+  const AxisUnit shown = axis_unit(unit_, std::abs(sum->first));
+  return tr("together: %1 %2").arg(number_text(sum->first / shown.factor), shown.text).trimmed();
+}
+
 void PlotView::read_at(double x, PlotOverlay::Content& content) const {
   if (x < map_.x.low || x > map_.x.high) return;
   content.x = map_.at(x, 1, Side::left).x();
@@ -42,24 +59,19 @@ void PlotView::read_at(double x, PlotOverlay::Content& content) const {
   content.heading = unit.text + " " + number_text(x / unit.factor);
   const double tolerance = 6 * map_.x.width() / std::max(map_.area.width(), 1.0);
   const auto readings = model_.readings(map_.axis, x, tolerance, map_.log);
-  for (const Reading& reading : readings) {
-    const double value = reading.point.value;
+  const auto sum = sum_of(readings);
+  const std::size_t room = std::min(kReadingRows, reading_rows(map_.area, style_.font)) - (sum ? 1 : 0);
+  const std::size_t shown = readings.size() <= room ? readings.size() : std::max<std::size_t>(room, 2) - 1;  // one says how many more
+  for (std::size_t i = 0; i < readings.size(); ++i) {
+    const Reading& reading = readings[i];
     const QColor colour = Theme::instance().series_colour(reading.colour);
-    const QString own_unit = reading.side == Side::left ? unit_ : right_unit_;
-    const AxisUnit shown = axis_unit(own_unit, std::abs(value));
-    QString text = tr("%1: %2 %3").arg(reading.label, number_text(value / shown.factor), own_unit.contains(' ') ? QString() : shown.text).trimmed();
-    if (reading.smoothed) text += tr(" (smoothed %1)").arg(number_text(*reading.smoothed / shown.factor));
-    if (const double own = reading.point.on(map_.axis); own != x) text += tr(" at %1").arg(number_text(own / unit.factor));
-    if (content.rows.size() < kReadingRows) content.rows.push_back({colour, text});
-    const bool drawable = std::isfinite(reading.drawn) && (!map_.log || value > 0);
+    if (i < shown) content.rows.push_back({colour, text_of(reading, x)});
+    const bool drawable = std::isfinite(reading.drawn) && (!map_.log || reading.point.value > 0);
     const QPointF at = drawable ? map_.at(reading.point.on(map_.axis), reading.drawn, reading.side) : QPointF(-1, -1);
     if (map_.area.contains(at)) content.points.emplace_back(at, colour);
   }
-  if (const auto sum = readings.empty() ? std::nullopt : model_.stack_sum(readings.front().point.step); sum && sum->second > 1) {
-    const AxisUnit shown = axis_unit(unit_, std::abs(sum->first));
-    content.rows.push_back({style_.text, tr("together: %1 %2").arg(number_text(sum->first / shown.factor), shown.text).trimmed()});
-  }
-  if (readings.size() > kReadingRows) content.rows.push_back({style_.muted, tr("and %1 more").arg(readings.size() - kReadingRows)});
+  if (sum) content.rows.push_back({style_.text, *sum});
+  if (shown < readings.size()) content.rows.push_back({style_.muted, tr("and %1 more").arg(readings.size() - shown)});
 }
 
 // The crosshair stands at logged points only.

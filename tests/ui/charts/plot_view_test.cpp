@@ -371,6 +371,40 @@ TEST_F(PlotViewTest, lines_stand_in_the_legend_in_the_order_asked_for_whichever_
   EXPECT_LT(plot_.legend().button("b")->x(), plot_.legend().button("c")->x());
 }
 
+TEST_F(PlotViewTest, a_reading_of_many_lines_stays_within_the_plot) {
+  for (const int height : {400, 200}) {
+    plot_.resize(640, height);
+    for (int i = 0; i < 40; ++i) {
+      plot_.put_series(QString::number(i), {.label = QString("rank %1").arg(i)});
+      plot_.append(QString::number(i), points_of({1, 2}));
+    }
+    plot_.refresh();
+    ASSERT_TRUE(QTest::qWaitFor([&] { return plot_.canvas().plot_area() == plot_.shown().area; }));
+    emit plot_.canvas().hovered(0.5);
+    const auto& rows = plot_.overlay().rows;
+    ASSERT_GE(rows.size(), 2u) << height;
+    EXPECT_TRUE(rows.back().text.startsWith("and ")) << rows.back().text.toStdString();
+    QFont font = plot_.font();
+    font.setPointSizeF(font.pointSizeF() * 0.9);
+    const ReadingLayout reading = lay_out_reading(plot_.overlay(), plot_.shown().area, font);
+    EXPECT_LE(reading.box.bottom(), plot_.shown().area.bottom() + 1) << height;
+  }
+}
+
+TEST_F(PlotViewTest, a_legend_of_many_lines_scrolls_and_a_picture_shows_it_whole) {
+  for (int i = 0; i < 40; ++i) plot_.put_series(QString::number(i), {.label = QString("run of the morning, rank %1").arg(i)});
+  plot_.refresh();
+  PlotLegend& legend = plot_.legend();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return legend.full_height() > plot_.height() && legend.height() <= plot_.height() / 4; }));
+  EXPECT_GE(plot_.canvas().height(), plot_.height() / 2);
+  QToolButton* last = legend.button("39");
+  EXPECT_TRUE(last->visibleRegion().isEmpty());
+  legend.button("38")->setFocus();
+  QTest::keyClick(legend.button("38"), Qt::Key_Tab);
+  EXPECT_FALSE(last->visibleRegion().isEmpty()) << "the legend follows the keyboard";
+  EXPECT_EQ(plot_.full_size().height(), plot_.height() + legend.full_height() - legend.height());
+}
+
 TEST_F(PlotViewTest, exports_every_point_as_csv_whatever_is_shown) {
   std::vector<double> values;
   for (int i = 0; i < 20'000; ++i) values.push_back(std::sin(i) / 3);
