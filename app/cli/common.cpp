@@ -51,9 +51,8 @@ void ExperimentArguments::add_to(CLI::App& verb) {
 
 base::Result<std::filesystem::path> ExperimentArguments::directory() const {
   std::error_code error;
-  const auto base_path =
-      std::filesystem::absolute(data_directory.empty() ? std::filesystem::path(file).parent_path() : std::filesystem::path(data_directory), error);
-  if (error) return base::fail(base::system_problem(data_directory, "cannot find this directory", error.value()));
+  const auto base_path = data_directory.empty() ? std::filesystem::absolute(file, error).parent_path() : std::filesystem::absolute(data_directory, error);
+  if (error) return base::fail(base::system_problem(data_directory.empty() ? file : data_directory, "cannot find its directory", error.value()));
   return base_path;
 }
 

@@ -70,6 +70,16 @@ TEST(CliValidate, refuses_files_that_are_missing_broken_or_no_experiment) {
   EXPECT_EQ(cli({"validate", scratch.write("empty.json", "")}).exit_code, 2);
 }
 
+// As a person names it who stands beside it.
+TEST(CliFile, is_found_by_its_bare_name) {
+  const Scratch scratch;
+  scratch.write("my.json", read(example("one_device_digits")));
+  for (const std::string verb : {"validate", "check", "plan", "simulate", "run --steps 1 --out out"}) {
+    const Ran ran = shell("cd '" + (scratch / "").string() + "' && exec \"$CLI\" " + verb + " my.json");
+    EXPECT_EQ(ran.exit_code, 0) << verb << ": " << ran.err;
+  }
+}
+
 TEST(CliSet, refuses_a_path_that_is_none_and_a_setting_without_a_value) {
   const Ran unknown = cli({"plan", kMirrored, "--set", "training.batch_per_rnk=8"});
   EXPECT_EQ(unknown.exit_code, 2);
