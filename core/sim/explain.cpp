@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Which term bounds a step. Each is the least time that a step can take, however well the rest overlaps with it.
+#include <cctype>
+
 #include "core/base/units.h"
 #include "core/sim/outcome.h"
 
@@ -61,23 +63,37 @@ Bound latency_bound(const Simulation& simulation, std::string_view program) {
   return bound;
 }
 
-std::string device_sentence(const Bound& bound, const Outcome& outcome, const Network& network) {
+// "Compute" and "cpu2 is busy for 461 us".
+struct Words {
+  std::string what, how;
+};
+
+Words device_words(const Bound& bound, const Outcome& outcome, const Network& network) {
   const RankUse& use = outcome.ranks[static_cast<std::size_t>(bound.rank)];
   const std::string device = network.device(network.workers()[static_cast<std::size_t>(bound.rank)]).name;
   const double most = std::max({use.compute_seconds, use.input_seconds, use.adding_seconds});
   const std::string what = most == use.compute_seconds ? "Compute" : most == use.input_seconds ? "Loading the batch" : "Adding up what arrives";
-  return what + " bounds the step: " + device + " is busy for " + base::format_seconds(bound.seconds);
+  return {what, device + " is busy for " + base::format_seconds(bound.seconds)};
 }
 
-std::string edge_sentence(const Bound& bound, const Network& network) {
+Words edge_words(const Bound& bound, const Network& network) {
   std::string name = edge_name(network, bound.edge);
   name.front() = 'T';
-  return name + " bounds the step: " + base::format_bytes(static_cast<double>(bound.bytes)) + " over " +
-         base::with_unit(bound.bandwidth_bits_per_second, "bit/s") + " take " + base::format_seconds(bound.seconds);
+  return {name, base::format_bytes(static_cast<double>(bound.bytes)) + " over " + base::with_unit(bound.bandwidth_bits_per_second, "bit/s") + " take " +
+                    base::format_seconds(bound.seconds)};
 }
 
-std::string latency_sentence(const Bound& bound) {
-  return "Latency bounds the step: " + base::format_count(bound.rounds) + " rounds of messages, one after another, take " + base::format_seconds(bound.seconds);
+Words latency_words(const Bound& bound) {
+  return {"Latency", base::format_count(bound.rounds) + " rounds of messages, one after another, take " + base::format_seconds(bound.seconds)};
+}
+
+Words words(const Bound& bound, const Outcome& outcome, const Network& network) {
+  switch (bound.kind) {
+    case BoundKind::device: return device_words(bound, outcome, network);
+    case BoundKind::edge: return edge_words(bound, network);
+    case BoundKind::latency: return latency_words(bound);
+  }
+  return {};
 }
 
 }  // namespace
@@ -98,12 +114,14 @@ std::vector<Bound> bounds(const Simulation& simulation, const Outcome& outcome, 
   return all;
 }
 
+// What takes less than half of a step does not bound it: the parts follow one another.
 std::string explain(const Outcome& outcome, const Network& network) {
   const Bound& bound = outcome.bounds.front();
-  const std::string sentence = bound.kind == BoundKind::device ? device_sentence(bound, outcome, network)
-                               : bound.kind == BoundKind::edge ? edge_sentence(bound, network)
-                                                               : latency_sentence(bound);
-  return sentence + " of " + base::format_seconds(outcome.median_step_seconds) + ".";
+  const std::string step = base::format_seconds(outcome.median_step_seconds);
+  auto [what, how] = words(bound, outcome, network);
+  if (bound.seconds >= outcome.median_step_seconds / 2) return what + " bounds the step: " + how + " of " + step + ".";
+  what.front() = static_cast<char>(std::tolower(what.front()));
+  return "Nothing alone bounds the step of " + step + ": its parts follow one another. The longest is " + what + ": " + how + ".";
 }
 
 }  // namespace trainyard::sim

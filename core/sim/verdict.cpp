@@ -43,21 +43,37 @@ double slowest_adding(const Outcome& outcome) {
   return slowest;
 }
 
-// What distributing costs, in its largest term.
-std::string cost(const Outcome& plan) {
+// A part of what distributing costs: "moves 610 kB over 1 Gbit/s links" as `does`, "moving ..." as `doing`.
+struct Part {
+  double seconds;
+  std::string does, doing;
+};
+
+Part wire_part(const Bound& wire) {
+  if (wire.kind == BoundKind::latency) {
+    const std::string what = base::format_count(wire.rounds) + " messages one after another";
+    return {wire.seconds, "sends " + what, "sending " + what};
+  }
+  const std::string bandwidth = base::with_unit(wire.bandwidth_bits_per_second, "bit/s");
+  const std::string what = base::format_bytes(static_cast<double>(wire.bytes)) + (wire.bus ? " over the bus of " + bandwidth : " over " + bandwidth + " links");
+  return {wire.seconds, "moves " + what, "moving " + what};
+}
+
+// Transfer, latency and adding may follow one another, so that none alone costs what was saved.
+Part largest_part(const Outcome& plan) {
+  const Part adding{slowest_adding(plan), "adds up what arrives", "adding up what arrives"};
   const auto wire = std::find_if(plan.bounds.begin(), plan.bounds.end(), [](const Bound& bound) { return bound.kind != BoundKind::device; });
-  const double adding = slowest_adding(plan);
-  if (wire == plan.bounds.end() || adding > wire->seconds) return "each step spends " + base::format_seconds(adding) + " adding up what arrives";
-  const std::string takes = base::format_seconds(wire->seconds);
-  if (wire->kind == BoundKind::latency) return "each step sends " + base::format_count(wire->rounds) + " messages one after another, " + takes + " of latency";
-  const std::string bandwidth = base::with_unit(wire->bandwidth_bits_per_second, "bit/s");
-  return "each step moves " + base::format_bytes(static_cast<double>(wire->bytes)) +
-         (wire->bus ? " over the bus of " + bandwidth : " over " + bandwidth + " links") + ", " + takes;
+  return wire == plan.bounds.end() || adding.seconds > wire->seconds ? adding : wire_part(*wire);
 }
 
 std::string because(const Outcome& plan, const Outcome& one_device) {
-  const double saved = slowest_compute(one_device) - slowest_compute(plan);
-  return ", because " + cost(plan) + ", against " + (saved > 0 ? base::format_seconds(saved) : std::string("no time")) + " of compute saved";
+  const double saved = slowest_compute(one_device) - slowest_compute(plan), spent = plan.median_step_seconds - slowest_compute(plan);
+  const Part part = largest_part(plan);
+  const std::string takes = base::format_seconds(part.seconds);
+  const std::string cost = part.seconds * kAsFast > saved
+                               ? "each step " + part.does + ", " + takes
+                               : "each step spends " + base::format_seconds(spent) + " on more than computing, " + takes + " of it " + part.doing;
+  return ", because " + cost + ", against " + (saved > 0 ? base::format_seconds(saved) : std::string("no time")) + " of compute saved";
 }
 
 std::string sentence(const Verdict& verdict, const Outcome& plan, const Outcome& one_device) {

@@ -197,6 +197,14 @@ TEST(simulator, says_that_latency_bounds_the_step) {
   EXPECT_THAT(outcome.explain, HasSubstr("Latency bounds the step: 6 rounds of messages, one after another, take 6 ms of 6"));
 }
 
+// Each of six rounds: 1 ms of transfer, then 1 ms of latency.
+TEST(simulator, says_that_nothing_alone_bounds_a_step_whose_parts_follow_one_another) {
+  const topology::Topology drawing = star({.hosts = 4, .bandwidth_bits_per_second = 32e6, .latency_seconds = 1e-3});
+  const Outcome outcome = simulated(all_reduce(4, 4000, Algorithm::ring), drawing).outcome;
+  EXPECT_THAT(outcome.explain, HasSubstr("Nothing alone bounds the step of 12"));
+  EXPECT_THAT(outcome.explain, HasSubstr("The longest is "));
+}
+
 TEST(simulator, peak_memory_is_that_of_the_layout) {
   const Outcome outcome = simulated(replica({.ranks = 2, .segments = 2, .elements = 1000}), star({})).outcome;
   EXPECT_EQ(outcome.ranks[0].peak_memory_bytes, 64 + 8000 + 8000);

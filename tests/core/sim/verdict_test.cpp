@@ -49,13 +49,20 @@ TEST(verdict, one_device_that_is_faster_because_links_are_slow) {
 TEST(verdict, one_device_that_is_faster_because_of_latency) {
   const Verdict verdict = judge(four_devices(8e-3, 1e-3, {.kind = BoundKind::latency, .seconds = 6e-3, .rank = 0, .rounds = 6}), one_device(4e-3));
   EXPECT_EQ(verdict.sentence,
-            "one device would be 2.0x faster here, because each step sends 6 messages one after another, 6 ms of latency, against 3 ms of compute saved");
+            "one device would be 2.0x faster here, because each step sends 6 messages one after another, 6 ms, against 3 ms of compute saved");
 }
 
 TEST(verdict, one_device_that_is_faster_because_adding_takes_long) {
   Outcome plan = four_devices(8e-3, 1e-3, link(1000, 1e12));
   plan.ranks[2].adding_seconds = 5e-3;
-  EXPECT_THAT(judge(plan, one_device(4e-3)).sentence, HasSubstr("because each step spends 5 ms adding up what arrives, against 3 ms of compute saved"));
+  EXPECT_THAT(judge(plan, one_device(4e-3)).sentence, HasSubstr("because each step adds up what arrives, 5 ms, against 3 ms of compute saved"));
+}
+
+TEST(verdict, parts_that_cost_more_only_together_are_added_up) {
+  const Outcome plan = four_devices(2.17e-3, 0.5e-3, link(1'000'000, 10e9));  // 1.67 ms beside computing, 0.8 of it on the link
+  EXPECT_EQ(judge(plan, one_device(1.5e-3)).sentence,
+            "one device would be 1.4x faster here, because each step spends 1.67 ms on more than computing, 800 µs of it moving 1 MB over 10 Gbit/s links, "
+            "against 1 ms of compute saved");
 }
 
 TEST(verdict, a_difference_that_a_prediction_cannot_tell_is_none) {
