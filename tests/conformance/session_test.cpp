@@ -2,6 +2,8 @@
 // Coordinator and ranks together, without a process or a socket: what a run tells, and how it is steered.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "core/base/hash.h"
@@ -63,6 +65,62 @@ TEST(Session, every_rank_reports_the_same_weights_and_what_it_sent) {
   EXPECT_GT(sent, 0);
   EXPECT_EQ(sent, received);
   EXPECT_EQ(r["wire_bytes"]["payload"], sent);
+}
+
+// What one rank recorded, step by step.
+std::vector<double> recorded(const telemetry::History& history, telemetry::Metric metric, int rank, int index = 0) {
+  const auto* series = history.find({metric, rank, index});
+  return series == nullptr ? std::vector<double>{} : series->values;
+}
+
+void expect_near(const std::vector<double>& values, const std::vector<double>& expected, const std::string& what) {
+  ASSERT_EQ(values.size(), expected.size()) << what;
+  for (std::size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(values[i], expected[i], 1e-4 * std::abs(expected[i])) << what << " of step " << i;
+}
+
+// On the same global batch: what is measured of the mean gradient is what one device measures of its own.
+TEST(Session, what_ranks_measure_of_the_gradient_is_what_one_device_measures) {
+  using telemetry::Metric;
+  SessionRun one(session_experiment(1, 20)), three(session_experiment(3, 20));
+  ASSERT_EQ(state_of(one.result()), "finished");
+  ASSERT_EQ(state_of(three.result()), "finished");
+  const auto alone = telemetry::History::load(one.directory()), together = telemetry::History::load(three.directory());
+  ASSERT_TRUE(alone && together);
+  for (const int segment : {0, 1}) {
+    const auto reduced = recorded(*alone, Metric::reduced_gradient_norm, 0, segment), ratio = recorded(*alone, Metric::update_ratio, 0, segment);
+    ASSERT_EQ(reduced.size(), 20u);
+    expect_near(recorded(*alone, Metric::local_gradient_norm, 0, segment), reduced, "local norm, to which nobody adds,");
+    std::vector<double> mean_of_local(20);
+    for (int rank = 0; rank < 3; ++rank) {
+      expect_near(recorded(*together, Metric::reduced_gradient_norm, rank, segment), reduced, "reduced norm of rank " + std::to_string(rank));
+      expect_near(recorded(*together, Metric::update_ratio, rank, segment), ratio, "update ratio of rank " + std::to_string(rank));
+      const auto local = recorded(*together, Metric::local_gradient_norm, rank, segment);
+      ASSERT_EQ(local.size(), 20u);
+      for (std::size_t i = 0; i < 20; ++i) mean_of_local[i] += local[i] / 3;
+    }
+    for (std::size_t i = 0; i < 20; ++i) EXPECT_GT(mean_of_local[i], reduced[i] * (1 - 1e-6)) << "a norm of a mean is no more than the mean of norms";
+  }
+}
+
+TEST(Session, the_parts_of_a_step_are_the_step) {
+  using telemetry::Metric;
+  SessionRun run(session_experiment(3, 20));
+  ASSERT_EQ(state_of(run.result()), "finished");
+  const auto history = telemetry::History::load(run.directory());
+  ASSERT_TRUE(history);
+  for (int rank = 0; rank < 3; ++rank) {
+    const auto step = recorded(*history, Metric::step_seconds, rank);
+    ASSERT_EQ(step.size(), 20u);
+    std::vector<double> parts(20);
+    for (const Metric part : {Metric::compute_seconds, Metric::transfer_seconds, Metric::wait_seconds, Metric::input_seconds}) {
+      const auto values = recorded(*history, part, rank);
+      ASSERT_EQ(values.size(), 20u);
+      for (std::size_t i = 0; i < 20; ++i) parts[i] += values[i];
+    }
+    for (std::size_t i = 0; i < 20; ++i) EXPECT_LE(parts[i], step[i] + 1e-9) << "step " << i << ": what is left is overhead of the loop";
+    EXPECT_GT(recorded(*history, Metric::memory_bytes, rank).front(), 1e6);
+    EXPECT_GT(std::ranges::max(recorded(*history, Metric::compute_seconds, rank)), 0);
+  }
 }
 
 // Under AddressSanitizer this reads freed memory when what a rank posted from goes before its transport.

@@ -41,6 +41,7 @@ Ran end_after(const Home& home, int rank, const std::vector<std::string>& overri
   EXPECT_EQ(ran.exit_code, 3);
   EXPECT_EQ(ran.result()["status"], "failed");
   EXPECT_EQ(ran.result()["problem"]["where"], named(rank)) << ran.err;
+  EXPECT_THAT(ran.result()["problem"]["advice"].get<std::string>(), HasSubstr("see its log")) << "what to do";
   return ran;
 }
 

@@ -34,14 +34,19 @@ std::set<std::string> weights(const Json& result) {
   return names;
 }
 
+template <class Number>
+std::vector<double> read_weights(const std::filesystem::path& run_directory, const model::Model& model, base::DType dtype) {
+  std::vector<Number> values(static_cast<std::size_t>(model.elements));
+  const auto info = session::read_checkpoint(run_directory / "checkpoints", model, {dtype, {model.elements}, reinterpret_cast<std::byte*>(values.data())});
+  EXPECT_TRUE(info) << (info ? "" : base::to_string(info.error()));
+  return {values.begin(), values.end()};
+}
+
 std::vector<double> trained_weights(const Json& result) {
   const std::filesystem::path directory = result["run_directory"].get<std::string>();
   const auto resolved = experiment::resolved_from_json(Json::parse(read(directory / "resolved.json"))).value();
-  std::vector<double> values(static_cast<std::size_t>(resolved.model.elements));
-  const auto info = session::read_checkpoint(directory / "checkpoints", resolved.model,
-                                             {base::DType::fp64, {resolved.model.elements}, reinterpret_cast<std::byte*>(values.data())});
-  EXPECT_TRUE(info) << (info ? "" : base::to_string(info.error()));
-  return values;
+  return resolved.document.training.precision == experiment::Precision::fp64 ? read_weights<double>(directory, resolved.model, base::DType::fp64)
+                                                                             : read_weights<float>(directory, resolved.model, base::DType::fp32);
 }
 
 double distance(const std::vector<double>& a, const std::vector<double>& b) {
@@ -84,24 +89,56 @@ TEST(Run, the_direct_algorithm_trains_equal_replicas_too) {
 
 TEST(Run, four_ranks_equal_one_device_on_the_same_global_batch) {
   const Home home;
-  const Json one = completed(short_run(kOne, 20, {"training.precision=fp64", "training.batch_per_rank=128"}));
-  const Json four = completed(short_run(kFour, 20, {"training.precision=fp64", "training.batch_per_rank=32"}));
+  const Json one = completed(short_run(kOne, 100, {"training.precision=fp64", "training.batch_per_rank=128"}));
+  const Json four = completed(short_run(kFour, 100, {"training.precision=fp64", "training.batch_per_rank=32"}));
   EXPECT_LE(distance(trained_weights(four), trained_weights(one)), 1e-10);
   EXPECT_EQ(one["samples"], four["samples"]);
   EXPECT_NEAR(one["train_loss"].get<double>(), four["train_loss"].get<double>(), 1e-9);
   EXPECT_EQ(one["wire_bytes"]["payload"], 0);
 }
 
-// In one bucket, so that the chunks are those of the whole gradient.
-TEST(Run, payload_bytes_of_every_rank_follow_the_formula_whatever_carries_them) {
+// A step of plain descent at the rate 1 is the gradient, and one at the rate 0 leaves what it began with.
+TEST(Run, gradients_of_four_ranks_equal_those_of_one_device_in_single_precision_too) {
   const Home home;
-  constexpr std::int64_t n = 4, steps = 7, elements = 235'146;
-  const auto chunk = [](std::int64_t c) { return 4 * (elements / n + (c % n < elements % n ? 1 : 0)); };
+  const auto after_a_step = [](const std::string& experiment, int batch, double rate) {
+    return trained_weights(completed(
+        short_run(experiment, 1,
+                  {"training.precision=fp32", "training.optimizer.kind=sgd", "training.optimizer.momentum=0", "training.optimizer.weight_decay=0",
+                   "training.clip_norm=0", "training.optimizer.learning_rate=" + std::to_string(rate), "training.batch_per_rank=" + std::to_string(batch)})));
+  };
+  const auto gradient = [&](const std::string& experiment, int batch) {
+    std::vector<double> values = after_a_step(experiment, batch, 1);
+    const std::vector<double> begin = after_a_step(experiment, batch, 0);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] -= begin[i];
+    return values;
+  };
+  EXPECT_LE(distance(gradient(kFour, 32), gradient(kOne, 128)), 1e-5);
+}
+
+// The devices of the example, `n` of them.
+std::string drawing_of(const Scratch& scratch, std::int64_t n) {
+  Json e = Json::parse(read(kFour));
+  Json& devices = e["topology"]["hosts"][0]["devices"];
+  const Json pattern = devices[0];
+  devices = Json::array();
+  for (std::int64_t r = 0; r < n; ++r) devices.push_back(pattern), devices.back()["name"] = "cpu" + std::to_string(r);
+  return scratch.write("drawing.json", e.dump());
+}
+
+// In one bucket, so that the chunks are those of the whole gradient.
+class WireBytes : public testing::TestWithParam<std::int64_t> {};
+
+TEST_P(WireBytes, of_every_rank_follow_the_formula_whatever_carries_them) {
+  const Home home;
+  const std::int64_t n = GetParam(), steps = 3, elements = 235'146;
+  const std::string drawing = drawing_of(home.scratch(), n);
+  const auto chunk = [&](std::int64_t c) { return 4 * (elements / n + (c % n < elements % n ? 1 : 0)); };
   const auto ring = [&](std::int64_t r) { return 2 * 4 * elements - chunk(r + 1) - chunk(r + 2); };
   const auto direct = [&](std::int64_t r) { return 4 * elements - chunk(r) + (n - 1) * chunk(r); };
   for (const std::string transport : {"shm", "zmq"})
     for (const std::string algorithm : {"ring", "direct"}) {
-      const Json result = completed(short_run(kFour, steps, {"run.transport=" + transport, "strategy.algorithm=" + algorithm, "strategy.bucket_bytes=1e9"}));
+      const Json result = completed(
+          short_run(drawing, static_cast<int>(steps), {"run.transport=" + transport, "strategy.algorithm=" + algorithm, "strategy.bucket_bytes=1e9"}));
       EXPECT_EQ(result["wire_bytes"]["payload"], steps * 2 * (n - 1) * 4 * elements) << transport << algorithm;
       EXPECT_GT(result["wire_bytes"]["header"], 0) << transport << algorithm;
       std::int64_t received = 0;
@@ -113,6 +150,8 @@ TEST(Run, payload_bytes_of_every_rank_follow_the_formula_whatever_carries_them) 
       EXPECT_EQ(received, result["wire_bytes"]["payload"]) << transport << algorithm;
     }
 }
+
+INSTANTIATE_TEST_SUITE_P(Run, WireBytes, testing::Range<std::int64_t>(2, 9));
 
 TEST(Run, leaves_a_whole_run_directory_and_no_sockets) {
   const Home home;
