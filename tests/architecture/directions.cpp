@@ -97,16 +97,10 @@ std::string library_problem(const std::string& file, const std::string& target) 
   return "";
 }
 
-// A script without an extension starts with #!.
-bool is_script(const fs::path& file) {
-  std::ifstream in(file);
-  std::string start(2, '\0');
-  return in.read(start.data(), 2) && start == "#!";
-}
-
+// Documents, golden plans and pictures have no room for a remark.
 bool wants_tag(const fs::path& file) {
-  static const Folders extensions{".cmake", ".sh", ".py", ".qss"};
-  return is_source(file) || file.filename() == "CMakeLists.txt" || extensions.contains(file.extension()) || is_script(file);
+  static const Folders bare{".json", ".plan", ".png"};
+  return !bare.contains(file.extension()) && !file.string().ends_with('~');
 }
 
 bool has_tag(const fs::path& file) {
@@ -212,10 +206,14 @@ Findings check_namespaces(const fs::path& root) {
 }
 
 Findings check_tags(const fs::path& root) {
+  std::vector<std::string> files;
+  for (const char* top : {"app", "core", "backends", "ui", "tests", "packaging", "resources", ".ci"})
+    std::ranges::copy(files_under(root, top), std::back_inserter(files));
+  for (const char* file : {"CMakeLists.txt", "README.md", ".gitignore", ".clang-format", ".clang-tidy"})
+    if (fs::exists(root / file)) files.emplace_back(file);
   Findings findings;
-  for (const char* top : {"app", "core", "backends", "ui", "tests", "packaging", ".ci"})
-    for (const std::string& file : files_under(root, top))
-      if (wants_tag(root / file) && !has_tag(root / file)) findings.push_back(finding(file, 1, "no SPDX-License-Identifier in the first three lines"));
+  for (const std::string& file : files)
+    if (wants_tag(root / file) && !has_tag(root / file)) findings.push_back(finding(file, 1, "no SPDX-License-Identifier in the first three lines"));
   return findings;
 }
 

@@ -72,11 +72,11 @@ std::vector<double> measure(Write write) {
   return times;
 }
 
-void print(const char* what, const std::vector<double>& times) {
+void print(const char* what, const std::vector<double>& times, const char* wanted) {
   double total = 0;
   for (const double time : times) total += time;
-  std::printf("%-44s median %6.1f  p95 %6.1f  mean %6.1f ns\n", what, times[times.size() / 2], times[times.size() * 95 / 100],
-              total / static_cast<double>(times.size()));
+  std::printf("%-44s median %6.1f  p95 %6.1f  mean %6.1f ns%s\n", what, times[times.size() / 2], times[times.size() * 95 / 100],
+              total / static_cast<double>(times.size()), wanted);
 }
 
 void bench_ring() {
@@ -84,13 +84,15 @@ void bench_ring() {
   print("write an event", measure([&](telemetry::EventRing& ring, int i) {
           event.step = i;
           ring.write(event);
-        }));
+        }),
+        "");
   print("read the clock twice and write an event", measure([&](telemetry::EventRing& ring, int i) {
           event.step = i;
           event.begin_ns = event.ready_ns = base::now_nanoseconds();
           event.end_ns = base::now_nanoseconds();
           ring.write(event);
-        }));
+        }),
+        " (to reach: <= 50 ns)");
 }
 
 // One device, the MLP 784-512-512-10 on drawn digits, batches of 128.
