@@ -22,7 +22,10 @@ Section::Section(const QString& title, const QString& icon_name, QWidget* conten
   heading_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
   heading_->setToolTip(tr("Fold %1").arg(title));
   // Only the text says that it is open; a pressed look would shout.
-  heading_->setStyleSheet("QToolButton { border: none; text-align: left; padding: 4px 0; } QToolButton:focus { text-decoration: underline; }");
+  set_sheet(heading_, [](const Colours& c) {
+    return QString("QToolButton { border: none; text-align: left; padding: 4px 0; color: %1; } QToolButton:focus { text-decoration: underline; }")
+        .arg(c.text.name());
+  });
   column->addWidget(heading_);
   column->addWidget(content);
   connect(heading_, &QToolButton::toggled, content, &QWidget::setVisible);

@@ -4,6 +4,7 @@
 #include <QApplication>
 #include <QProxyStyle>
 #include <QStyleOptionToolButton>
+#include <QWidget>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -83,6 +84,9 @@ QPalette palette_of(const Colours& c, bool dark) {
   return p;
 }
 
+double linear(double channel) { return channel <= 0.03928 ? channel / 12.92 : std::pow((channel + 0.055) / 1.055, 2.4); }
+double luminance(const QColor& c) { return 0.2126 * linear(c.redF()) + 0.7152 * linear(c.greenF()) + 0.0722 * linear(c.blueF()); }
+
 // Fusion's own sizes follow the screen, not the font: those that carry icons and marks grow with it here.
 class ScaledStyle : public QProxyStyle {
  public:
@@ -127,6 +131,17 @@ class ScaledStyle : public QProxyStyle {
 QColor mixed(const QColor& a, const QColor& b, double share_of_b) {
   const auto channel = [&](float x, float y) { return static_cast<float>(x + (y - x) * share_of_b); };
   return QColor::fromRgbF(channel(a.redF(), b.redF()), channel(a.greenF(), b.greenF()), channel(a.blueF(), b.blueF()));
+}
+
+double contrast(const QColor& a, const QColor& b) {
+  const auto [darker, lighter] = std::minmax({luminance(a), luminance(b)});
+  return (lighter + 0.05) / (darker + 0.05);
+}
+
+void set_sheet(QWidget* widget, const std::function<QString(const Colours&)>& sheet) {
+  const auto apply = [widget, sheet] { widget->setStyleSheet(sheet(Theme::instance().colours())); };
+  QObject::connect(&Theme::instance(), &Theme::changed, widget, apply);
+  apply();
 }
 
 Theme::Theme() : base_font_(QApplication::font()) {

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The inspector in both looks.
+#include <QToolButton>
+
+#include "tests/ui/inspector/inspector_fixture.h"
+#include "tests/ui/pictures.h"
+#include "ui/inspector/section.h"
+
+namespace trainyard::ui {
+namespace {
+
+class InspectorLook : public InspectorTest {
+ protected:
+  ~InspectorLook() override { Theme::instance().apply(Theme::Kind::light); }
+
+  // Right of its icon, which is drawn in the theme's colour anyway.
+  static QImage words_of(Section& section) {
+    const auto* heading = section.findChild<QToolButton*>(QString(), Qt::FindDirectChildrenOnly);
+    return section.grab(heading->geometry().adjusted(heading->iconSize().width() + kGrid, 0, 0, 0)).toImage();
+  }
+};
+
+TEST_F(InspectorLook, headings_can_be_read_after_every_change_of_it) {
+  const auto sections = inspector_.findChildren<Section*>();
+  ASSERT_EQ(sections.size(), 6);
+  for (const auto kind : {Theme::Kind::dark, Theme::Kind::light, Theme::Kind::dark}) {
+    Theme::instance().apply(kind);
+    QCoreApplication::processEvents();
+    for (Section* section : sections) EXPECT_GE(test::text_contrast(words_of(*section)), test::kReadable) << Theme::instance().dark();
+  }
+}
+
+TEST_F(InspectorLook, headings_of_one_that_starts_dark_can_be_read_when_it_becomes_light) {
+  Theme::instance().apply(Theme::Kind::dark);
+  Inspector late(document_, selection_);
+  late.show();
+  ASSERT_TRUE(QTest::qWaitForWindowExposed(&late));
+  Theme::instance().apply(Theme::Kind::light);
+  QCoreApplication::processEvents();
+  for (Section* section : late.findChildren<Section*>()) EXPECT_GE(test::text_contrast(words_of(*section)), test::kReadable);
+}
+
+}  // namespace
+}  // namespace trainyard::ui
