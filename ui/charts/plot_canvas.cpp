@@ -157,9 +157,11 @@ void PlotCanvas::leaveEvent(QEvent* event) {
   QChartView::leaveEvent(event);
 }
 
+// A plain wheel is for what the chart stands on: many charts scroll.
 void PlotCanvas::wheelEvent(QWheelEvent* event) {
+  if (!(event->modifiers() & Qt::ControlModifier)) return event->ignore();
   const int turn = event->angleDelta().y() != 0 ? event->angleDelta().y() : event->angleDelta().x();
-  emit wheeled(fraction(event->position()), std::pow(1.0015, -turn), event->modifiers() & Qt::ControlModifier);
+  emit wheeled(fraction(event->position()), std::pow(1.0015, -turn), event->modifiers() & Qt::ShiftModifier);
   event->accept();
 }
 

@@ -17,22 +17,7 @@ QPixmap line_sample(const SeriesStyle& style, QSize size, double ratio) {
   picture.fill(Qt::transparent);
   QPainter painter(&picture);
   painter.setRenderHint(QPainter::Antialiasing);
-  const QPen pen = series_pen(style, std::max(2.0, size.height() / 7.0), style.pale);
-  const QPointF middle(size.width() / 2.0, size.height() / 2.0);
-  if (style.joining == Joining::never) {
-    const double r = size.height() * 0.3;
-    painter.setPen(Qt::NoPen);
-    painter.setBrush(pen.color());
-    painter.drawPolygon(QPolygonF({middle + QPointF(0, -r), middle + QPointF(r, 0), middle + QPointF(0, r), middle + QPointF(-r, 0)}));
-  } else if (style.stacked) {
-    const QRectF block(0, size.height() * 0.2, size.width(), size.height() * 0.6);
-    painter.fillRect(block, area_colour(style, Theme::instance().colours().card));
-    painter.setPen(pen);
-    painter.drawLine(block.topLeft(), block.topRight());
-  } else {
-    painter.setPen(pen);
-    painter.drawLine(QPointF(0, middle.y()), QPointF(size.width(), middle.y()));
-  }
+  paint_sample(painter, style, QRectF(QPointF(), QSizeF(size)));
   return picture;
 }
 
@@ -58,9 +43,12 @@ QToolButton* PlotLegend::make_button(const QString& id) {
   button->setCheckable(true);
   button->setAutoRaise(true);
   button->setFocusPolicy(Qt::TabFocus);
-  button->setStyleSheet(
-      "QToolButton { border: 1px solid transparent; padding: 1px 3px; background: none; }"
-      "QToolButton:hover, QToolButton:focus { border-color: palette(highlight); border-radius: 3px; }");
+  set_sheet(button, [](const Colours& c) {
+    return QString(
+               "QToolButton { border: 1px solid transparent; padding: 1px 3px; background: none; color: %1; }"
+               "QToolButton:hover, QToolButton:focus { border-color: %2; border-radius: 3px; }")
+        .arg(c.text.name(), c.accent.name());
+  });
   button->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
   button->setToolTip(tr("Show or hide this line"));
   connect(button, &QToolButton::toggled, this, [this, id](bool on) { emit toggled(id, on); });

@@ -201,7 +201,7 @@ std::vector<Reading> PlotModel::readings(XAxis axis, double x, double tolerance,
     if (!series->visible || series->points.empty()) continue;
     const std::size_t index = series->points.nearest(axis, x);
     if (std::abs(series->points.x(axis, index) - x) > tolerance) continue;
-    Reading reading{series->style.label, series->style.colour, series->points.at(index), {}, series->style.side, series->points.value(index)};
+    Reading reading{series->style, series->points.at(index), {}, series->points.value(index)};
     if (series->style.stacked && !log) reading.drawn = top_at(*series, reading.point.step);
     if (index < series->smoothed.size()) reading.smoothed = series->smoothed.value(index);
     readings.push_back(std::move(reading));

@@ -16,14 +16,17 @@ namespace trainyard::ui {
 
 enum class Side { left, right };
 
+inline constexpr int kTextColour = -1;  // of what belongs to all ranks, and so has no rank's colour
+
 struct SeriesStyle {
   QString label;
-  int colour = 0;                // of the theme's series: the number of the rank or run, the same in every view
+  int colour = 0;                // of the theme's series: the number of the rank or run, the same in every view; or kTextColour
   std::optional<bool> dashed{};  // nothing: the dashes that tell colours apart when they repeat
   Side side = Side::left;
   bool pale = false;     // stands behind the others
   bool stacked = false;  // a part of a sum: on a linear scale it stands, as an area, on the stacked series before it
   Joining joining = Joining::next_step;
+  bool operator==(const SeriesStyle&) const = default;
 };
 
 struct PlotSeries {
@@ -44,11 +47,9 @@ struct PlotSeries {
 
 // One line of a read-out: a point that was logged.
 struct Reading {
-  QString label;
-  int colour = 0;
+  SeriesStyle style;
   SeriesPoint point;
   std::optional<double> smoothed;
-  Side side = Side::left;
   double drawn = 0;  // where it is drawn: the value, or the top of its part of a stack; NaN when it is not drawn
 };
 

@@ -16,12 +16,32 @@ PlotStyle plot_style(const QFont& font) {
   return {colours.card, colours.text, colours.dim, colours.grid, colours.accent, colours.warning, font, std::max(1.5, QFontMetricsF(font).height() / 10)};
 }
 
-QPen series_pen(const SeriesStyle& style, double width, bool pale) {
+QColor colour_of(const SeriesStyle& style) {
   const Theme& theme = Theme::instance();
-  QPen pen = style.dashed ? QPen(theme.series_colour(style.colour), width) : theme.series_pen(style.colour, width);
+  return style.colour == kTextColour ? theme.colours().text : theme.series_colour(style.colour);
+}
+
+namespace {
+
+constexpr double kSeen = 3;  // the contrast that WCAG 2.1 asks for of what is drawn
+
+double paleness() { return Theme::instance().dark() ? 0.5 : 0.42; }
+
+QColor paled(QColor colour) {
+  const QColor& ground = Theme::instance().colours().card;
+  double share = paleness();
+  while (share < 1 && contrast(mixed(ground, colour, share), ground) < kSeen) share += 0.02;
+  colour.setAlphaF(static_cast<float>(std::min(share, 1.0)));
+  return colour;
+}
+
+}  // namespace
+
+QPen series_pen(const SeriesStyle& style, double width, bool raw) {
+  QPen pen = style.dashed ? QPen(colour_of(style), width) : Theme::instance().series_pen(style.colour, width);
   if (style.dashed == true) pen.setDashPattern({4, 3});
-  QColor colour = pen.color();
-  if (pale) colour.setAlphaF(theme.dark() ? 0.5F : 0.42F);
+  QColor colour = style.pale ? paled(colour_of(style)) : colour_of(style);
+  if (raw) colour.setAlphaF(static_cast<float>(paleness()));
   pen.setColor(colour);
   pen.setCapStyle(pen.style() == Qt::SolidLine ? Qt::SquareCap : Qt::FlatCap);
   return pen;
@@ -34,8 +54,25 @@ QFont scaled(QFont font, double factor) {
 
 double badge_strip(const PlotStyle& style) { return QFontMetricsF(scaled(style.font, 0.82)).height() * 1.35 + 5; }
 
-QColor area_colour(const SeriesStyle& style, const QColor& background) {
-  return mixed(background, Theme::instance().series_colour(style.colour), Theme::instance().dark() ? 0.4 : 0.3);
+QColor area_colour(const SeriesStyle& style, const QColor& background) { return mixed(background, colour_of(style), Theme::instance().dark() ? 0.4 : 0.3); }
+
+void paint_sample(QPainter& painter, const SeriesStyle& style, const QRectF& box) {
+  const QPen pen = series_pen(style, std::max(2.0, box.height() / 7.0));
+  const QPointF middle = box.center();
+  if (style.joining == Joining::never) {
+    const double r = box.height() * 0.3;
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(pen.color());
+    painter.drawPolygon(QPolygonF({middle + QPointF(0, -r), middle + QPointF(r, 0), middle + QPointF(0, r), middle + QPointF(-r, 0)}));
+  } else if (style.stacked) {
+    const QRectF block = box.adjusted(0, box.height() * 0.2, 0, -box.height() * 0.2);
+    painter.fillRect(block, area_colour(style, Theme::instance().colours().card));
+    painter.setPen(pen);
+    painter.drawLine(block.topLeft(), block.topRight());
+  } else {
+    painter.setPen(pen);
+    painter.drawLine(QPointF(box.left(), middle.y()), QPointF(box.right(), middle.y()));
+  }
 }
 
 void PlotOverlay::show(const QRectF& area, const PlotStyle& style, Content content) {
@@ -101,7 +138,7 @@ constexpr double kReadingScale = 0.9;  // of the font
 
 // Of the lines of a read-out.
 struct ReadingMeasures {
-  explicit ReadingMeasures(const QFont& font) : line(QFontMetricsF(font).height()), pad(line * 0.4), mark(line * 0.6) {}
+  explicit ReadingMeasures(const QFont& font) : line(QFontMetricsF(font).height()), pad(line * 0.4), mark(line * 1.4) {}
   double line, pad, mark;
 };
 
@@ -143,7 +180,7 @@ void PlotOverlay::paint_reading(QPainter& painter) const {
   painter.drawText(at, Qt::AlignLeft | Qt::AlignVCenter, content_.heading);
   for (std::size_t i = 0; i < content_.rows.size(); ++i) {
     at.translate(0, line);
-    painter.fillRect(QRectF(at.left(), at.center().y() - mark / 4, mark, mark / 2), content_.rows[i].colour);
+    if (content_.rows[i].style) paint_sample(painter, *content_.rows[i].style, QRectF(at.left(), at.top(), mark, line));
     painter.setPen(style_.text);
     painter.drawText(at.adjusted(mark + pad, 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter, reading.rows[static_cast<int>(i)]);
   }

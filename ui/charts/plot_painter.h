@@ -22,8 +22,12 @@ struct PlotStyle {
 };
 PlotStyle plot_style(const QFont& font);
 
-// The pen of a series; a pale one stands behind the others.
-QPen series_pen(const SeriesStyle& style, double width, bool pale);
+QColor colour_of(const SeriesStyle& style);
+// The pen of a series. A pale one stands behind the others, but can be seen: its contrast with the card is 3 at least. `raw`: behind
+// its own smoothed line, and paler.
+QPen series_pen(const SeriesStyle& style, double width, bool raw = false);
+// A piece of its line, as it is drawn: for legend and read-out.
+void paint_sample(QPainter& painter, const SeriesStyle& style, const QRectF& box);
 QFont scaled(QFont font, double factor);
 
 // Height of the strip above the plot area that badges stand in, so that they never cover a line.
@@ -36,7 +40,7 @@ QColor area_colour(const SeriesStyle& style, const QColor& background);
 class PlotOverlay : public QGraphicsItem {
  public:
   struct Row {
-    QColor colour;
+    std::optional<SeriesStyle> style;  // of the line that it tells of, if it tells of one
     QString text;
     bool operator==(const Row&) const = default;
   };

@@ -147,12 +147,13 @@ void PlotView::zoom_to(const QRectF& box) {
 
 void PlotView::zoom_at(const QPointF& fraction, double factor, bool vertical) {
   const double at = vertical ? fraction.y() : fraction.x();
-  const auto zoomed = [&](Span span) { return part(span, at - at * factor, at + (1 - at) * factor); };
-  if (vertical) {
-    for (int side : {0, 1}) zoom_y_[side] = zoomed(map_.y[side]);
-  } else if (const Span wanted = zoomed(map_.x); wanted.width() > 1e-9 * (1 + std::abs(wanted.low))) {
-    zoom_x_ = wanted;
-  }
+  const auto zoom = [&](std::optional<Span>& view, Span shown) {
+    const Span wanted = part(shown, at - at * factor, at + (1 - at) * factor);
+    if (wanted.width() > 1e-9 * (1 + std::abs(wanted.low))) view = wanted;
+  };
+  if (!vertical) zoom(zoom_x_, map_.x);
+  for (int side : {0, 1})
+    if (vertical) zoom(zoom_y_[side], map_.y[side]);
   schedule();
 }
 

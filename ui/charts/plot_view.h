@@ -46,7 +46,7 @@ class PlotView : public QWidget {
   bool frozen() const { return frozen_; }
   void set_crosshair_group(CrosshairGroup* group);
 
-  // Views. Box and fractions are of the plot area, from the lower left.
+  // Views, never of more than home shows. Box and fractions are of the plot area, from the lower left.
   void home();
   void zoom_to(const QRectF& box);
   void zoom_at(const QPointF& fraction, double factor, bool vertical);
@@ -83,7 +83,7 @@ class PlotView : public QWidget {
   void schedule();
   void draw(int pixels);
   void choose_spans();
-  Span side_span(Side side) const;
+  Span side_span(Side side, Span x) const;
   void show_axes();
   void draw_lines(int pixels);
   void draw_one(const PlotSeries& series, int pixels, std::vector<DrawnSeries>& out);

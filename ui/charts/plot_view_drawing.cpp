@@ -3,6 +3,7 @@
 #include <QLabel>
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <ranges>
 
 #include "ui/charts/plot_legend.h"
@@ -14,6 +15,13 @@ namespace {
 constexpr int kUnthinned = 1 << 30;
 constexpr int kTitledLines = 6;     // lines of text that a chart is high at least, to spare one for the name of its x axis
 constexpr double kPixelsADash = 3;  // dashes of a line that turns more often would look like bursts that are not there
+
+// The view, moved and narrowed so that it lies in `home`; nothing where it is all of that.
+std::optional<Span> kept_within(std::optional<Span> view, Span home) {
+  if (!view || view->width() >= home.width()) return {};
+  const double low = std::clamp(view->low, home.low, std::max(home.low, home.high - view->width()));
+  return Span{low, low + view->width()};
+}
 
 }  // namespace
 
@@ -29,14 +37,19 @@ void PlotView::draw(int pixels) {
 void PlotView::choose_spans() {
   const auto extent = model_.x_extent(map_.axis);
   const double least = map_.axis == XAxis::step ? 10 : 1;
-  map_.x = zoom_x_ ? *zoom_x_ : x_range(extent.value_or(Span{0, least}), least);
-  map_.y[0] = side_span(Side::left);
-  map_.y[1] = side_span(Side::right);
+  const Span home = x_range(extent.value_or(Span{0, least}), least);
+  zoom_x_ = kept_within(zoom_x_, home);
+  map_.x = zoom_x_.value_or(home);
+  for (const Side side : {Side::left, Side::right}) {
+    const std::size_t at = side == Side::left ? 0 : 1;
+    if (zoom_y_[at]) zoom_y_[at] = kept_within(zoom_y_[at], side_span(side, home));
+    map_.y[at] = zoom_y_[at] ? *zoom_y_[at] : side_span(side, map_.x);
+  }
 }
 
-Span PlotView::side_span(Side side) const {
-  if (const auto& zoom = zoom_y_[side == Side::left ? 0 : 1]) return *zoom;
-  const auto extent = model_.y_extent(map_.axis, map_.x, side, map_.log);
+// All that there is within `x`.
+Span PlotView::side_span(Side side, Span x) const {
+  const auto extent = model_.y_extent(map_.axis, x, side, map_.log);
   if (map_.log) return extent ? log_range(*extent) : Span{-1, 0};
   return extent ? value_range(*extent) : Span{0, 1};
 }
@@ -58,10 +71,10 @@ void PlotView::show_axes() {
 
 void PlotView::draw_one(const PlotSeries& series, int pixels, std::vector<DrawnSeries>& out) {
   const bool stacked = series.style.stacked && !map_.log, smooth = !series.smoothed.empty();
-  const auto add = [&](const PointSeries& points, bool pale, double width, bool filled) {
+  const auto add = [&](const PointSeries& points, bool raw, double width, bool filled) {
     DrawnSeries look;
     if (filled) look.fill = area_colour(series.style, style_.background);
-    look.pen = series_pen(series.style, width, pale);
+    look.pen = series_pen(series.style, width, raw);
     look.diamonds = points.joining() == Joining::never;
     look.dot_size = width * (look.diamonds ? 5 : 2);
     LineDrawing& drawing = drawings_[&points];
@@ -70,9 +83,9 @@ void PlotView::draw_one(const PlotSeries& series, int pixels, std::vector<DrawnS
     if (drawing.thinned() || static_cast<double>(out.back().lines.size()) > map_.area.width() / kPixelsADash) out.back().pen.setStyle(Qt::SolidLine);
   };
   if (smooth && stacked) add(series.smooth_tops, false, style_.line_width * 1.2, true);
-  add(stacked ? series.tops : series.points, smooth || series.style.pale, smooth ? 1 : style_.line_width, stacked && !smooth);
+  add(stacked ? series.tops : series.points, smooth, smooth ? 1 : style_.line_width, stacked && !smooth);
   for (const double x : model_.gaps(series, map_.axis, map_.x, pixels, map_.log)) out.back().gaps.push_back(map_.at(x, 1, Side::left).x());
-  if (smooth && !stacked) add(series.smoothed, series.style.pale, style_.line_width * 1.2, false);
+  if (smooth && !stacked) add(series.smoothed, false, style_.line_width * 1.2, false);
 }
 
 void PlotView::draw_lines(int pixels) {

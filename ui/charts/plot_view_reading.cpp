@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "ui/charts/plot_view.h"
-#include "ui/theme/theme.h"
 
 namespace trainyard::ui {
 namespace {
@@ -36,9 +35,10 @@ void PlotView::show_overlay() {
 }
 
 QString PlotView::text_of(const Reading& reading, double x) const {
-  const QString own_unit = reading.side == Side::left ? unit_ : right_unit_;
+  const QString own_unit = reading.style.side == Side::left ? unit_ : right_unit_;
   const AxisUnit shown = axis_unit(own_unit, std::abs(reading.point.value));
-  QString text = tr("%1: %2 %3").arg(reading.label, number_text(reading.point.value / shown.factor), own_unit.contains(' ') ? QString() : shown.text).trimmed();
+  QString text =
+      tr("%1: %2 %3").arg(reading.style.label, number_text(reading.point.value / shown.factor), own_unit.contains(' ') ? QString() : shown.text).trimmed();
   if (reading.smoothed) text += tr(" (smoothed %1)").arg(number_text(*reading.smoothed / shown.factor));
   if (const double own = reading.point.on(map_.axis); own != x) text += tr(" at %1").arg(number_text(own / x_axis_unit(map_.axis, map_.x.width()).factor));
   return text;
@@ -64,14 +64,13 @@ void PlotView::read_at(double x, PlotOverlay::Content& content) const {
   const std::size_t shown = readings.size() <= room ? readings.size() : std::max<std::size_t>(room, 2) - 1;  // one says how many more
   for (std::size_t i = 0; i < readings.size(); ++i) {
     const Reading& reading = readings[i];
-    const QColor colour = Theme::instance().series_colour(reading.colour);
-    if (i < shown) content.rows.push_back({colour, text_of(reading, x)});
+    if (i < shown) content.rows.push_back({reading.style, text_of(reading, x)});
     const bool drawable = std::isfinite(reading.drawn) && (!map_.log || reading.point.value > 0);
-    const QPointF at = drawable ? map_.at(reading.point.on(map_.axis), reading.drawn, reading.side) : QPointF(-1, -1);
-    if (map_.area.contains(at)) content.points.emplace_back(at, colour);
+    const QPointF at = drawable ? map_.at(reading.point.on(map_.axis), reading.drawn, reading.style.side) : QPointF(-1, -1);
+    if (map_.area.contains(at)) content.points.emplace_back(at, colour_of(reading.style));
   }
-  if (sum) content.rows.push_back({style_.text, *sum});
-  if (shown < readings.size()) content.rows.push_back({style_.muted, tr("and %1 more").arg(readings.size() - shown)});
+  if (sum) content.rows.push_back({{}, *sum});
+  if (shown < readings.size()) content.rows.push_back({{}, tr("and %1 more").arg(readings.size() - shown)});
 }
 
 // The crosshair stands at logged points only.

@@ -67,7 +67,7 @@ class Lines {
     const bool all = choice_.segment < 0;
     for (int segment = all ? 0 : choice_.segment; segment < (all ? segments() : choice_.segment + 1); ++segment) {
       const QString name = all ? segment_name(history_, segment) : tr("reduced");
-      LineSpec* line = add(QString("reduced%1").arg(segment), name, all ? segment : kReducedColour, first_rank(Metric::reduced_gradient_norm, segment));
+      LineSpec* line = add(QString("reduced%1").arg(segment), name, all ? segment : kTextColour, first_rank(Metric::reduced_gradient_norm, segment));
       if (line && !all) line->style.dashed = false;
     }
     if (!alone() || all) return;
@@ -123,8 +123,6 @@ class Lines {
   void learning_rate() { add("rate", alone() ? tr("learning rate") : "", 0, first_rank(Metric::learning_rate, 0)); }
 
  private:
-  static constexpr int kReducedColour = 4;  // so that it is not that of ranks 0 to 3
-
   // What is equal on all ranks is read from the first that reports it.
   Source first_rank(Metric metric, int index) const {
     auto keys = keys_of(history_, metric, {}, index);
@@ -151,8 +149,8 @@ ChartTitle chart_title(ChartKind kind) {
     case ChartKind::accuracy: return {"accuracy", tr("Accuracy"), ""};
     case ChartKind::gradient_norm: return {"gradient_norm", tr("Gradient norm"), tr("L2 norm")};
     case ChartKind::update_ratio: return {"update_ratio", tr("Update ratio"), tr("|new − old| / |new|")};
-    case ChartKind::rank_bytes: return {"rank_bytes", tr("Traffic of ranks"), "B/s"};
-    case ChartKind::link_bytes: return {"link_bytes", tr("Traffic of links"), "B/s"};
+    case ChartKind::rank_bytes: return {"rank_bytes", tr("Traffic of ranks within steps"), "B/s"};
+    case ChartKind::link_bytes: return {"link_bytes", tr("Traffic of links within steps"), "B/s"};
     case ChartKind::step_time: return {"step_time", tr("Step time"), "s"};
     case ChartKind::samples_rate: return {"samples_rate", tr("Throughput within steps"), tr("samples/s")};
     case ChartKind::learning_rate: return {"learning_rate", tr("Learning rate"), ""};

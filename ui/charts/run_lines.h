@@ -35,7 +35,8 @@ struct LineChoice {
   bool operator==(const LineChoice&) const = default;
 };
 
-// Metric series of a history, put together: each value, or the rate of each total; over the sources at each step.
+// Metric series of a history, put together: each value, or the growth of each total by the time that its rank spent within steps;
+// over the sources at each step.
 struct Source {
   std::vector<telemetry::SeriesKey> keys;
   Over over = Over::sum;
@@ -84,6 +85,19 @@ class SampleCounter {
   std::vector<double> steps_, totals_;
 };
 
+// The time that a rank has spent within steps: no pace, no pause and no measuring between them is in it.
+class StepClock {
+ public:
+  // To the end of `step`; steps never fall. Whether the time of every step since the last one is known.
+  bool advance(const telemetry::History& history, int rank, int step);
+  double seconds() const { return seconds_; }
+
+ private:
+  std::size_t read_ = 0;
+  int step_ = -1;
+  double seconds_ = 0;
+};
+
 // Points of a source, as they become known.
 class SourceReader {
  public:
@@ -95,7 +109,9 @@ class SourceReader {
     telemetry::SeriesKey key;
     std::size_t next = 0;
     RateMeter meter;
+    StepClock clock;
   };
+  static std::optional<double> rate(const telemetry::History& history, Cursor& cursor, int step, double total);
   void gather(const SeriesPoint& point, std::vector<SeriesPoint>& out);
   bool rate_;
   std::vector<Cursor> cursors_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // From a history's columns to the points of lines, each read once, by cursor.
 #include <algorithm>
+#include <utility>
 
 #include "ui/charts/run_lines.h"
 
@@ -38,13 +39,26 @@ double SampleCounter::at(double step) const {
   return totals_[index] + (step - steps_[index]) * totals_[index] / (steps_[index] + 1);
 }
 
+bool StepClock::advance(const History& history, int rank, int step) {
+  const Series* series = history.find({Metric::step_seconds, rank, 0});
+  const std::size_t before = read_;
+  for (; series && read_ < series->steps.size() && series->steps[read_] <= step; ++read_) seconds_ += series->values[read_];
+  return static_cast<int>(read_ - before) == step - std::exchange(step_, step);
+}
+
 SourceReader::SourceReader(const Source& source)
     : rate_(source.rate), parts_(source.parts.begin(), source.parts.end()), gather_(static_cast<int>(source.keys.size() + source.parts.size()), source.over) {
-  for (const auto& key : source.keys) cursors_.push_back({key, 0, {}});
+  for (const auto& key : source.keys) cursors_.push_back({key, 0, {}, {}});
 }
 
 void SourceReader::gather(const SeriesPoint& point, std::vector<SeriesPoint>& out) {
   if (const auto done = gather_.add(point)) out.push_back(*done);
+}
+
+// Bytes that moved while a step's time was lost are in no rate.
+std::optional<double> SourceReader::rate(const History& history, Cursor& cursor, int step, double total) {
+  if (!cursor.clock.advance(history, cursor.key.rank, step)) cursor.meter = {};
+  return cursor.meter.next(cursor.clock.seconds(), total);
 }
 
 void SourceReader::read(const History& history, std::vector<SeriesPoint>& out) {
@@ -52,7 +66,7 @@ void SourceReader::read(const History& history, std::vector<SeriesPoint>& out) {
     const Series* series = history.find(cursor.key);
     for (; series && cursor.next < series->values.size(); ++cursor.next) {
       const std::size_t i = cursor.next;
-      const auto value = rate_ ? cursor.meter.next(series->seconds[i], series->values[i]) : series->values[i];
+      const auto value = rate_ ? rate(history, cursor, series->steps[i], series->values[i]) : series->values[i];
       if (value) gather({static_cast<double>(series->steps[i]), 0, series->seconds[i], *value}, out);
     }
   }

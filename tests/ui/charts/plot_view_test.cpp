@@ -5,15 +5,19 @@
 #include <gtest/gtest.h>
 
 #include <QApplication>
+#include <QPainter>
+#include <QScrollBar>
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
 #include <QToolButton>
+#include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "core/base/file.h"
+#include "tests/ui/pictures.h"
 #include "ui/charts/plot_export.h"
 #include "ui/charts/plot_legend.h"
 #include "ui/theme/theme.h"
@@ -266,6 +270,60 @@ TEST_F(PlotViewTest, a_box_zooms_and_a_double_click_or_home_goes_back) {
   EXPECT_EQ(plot_.shown().x.high, home.high);
 }
 
+void turn_wheel(PlotView& plot, int by, Qt::KeyboardModifiers keys) {
+  const QPointF at = plot.canvas().plot_area().center();
+  QWheelEvent wheel(at, plot.canvas().viewport()->mapToGlobal(at), {}, {0, by}, Qt::NoButton, keys, Qt::NoScrollPhase, false);
+  QApplication::sendEvent(plot.canvas().viewport(), &wheel);
+  plot.refresh();
+}
+
+TEST_F(PlotViewTest, the_wheel_zooms_with_ctrl_only_and_never_beyond_what_home_shows) {
+  add(std::vector<double>(100, 1.0));
+  plot_.refresh();
+  const PlotMap home = plot_.shown();
+  turn_wheel(plot_, 480, {});
+  EXPECT_EQ(plot_.shown(), home);
+  turn_wheel(plot_, 480, Qt::ControlModifier);
+  EXPECT_LT(plot_.shown().x.width(), home.x.width() * 0.6);
+  EXPECT_EQ(plot_.shown().y[0], home.y[0]);
+  for (int i = 0; i < 20; ++i) turn_wheel(plot_, -480, Qt::ControlModifier);
+  EXPECT_EQ(plot_.shown().x, home.x);
+  turn_wheel(plot_, 480, Qt::ControlModifier | Qt::ShiftModifier);
+  EXPECT_LT(plot_.shown().y[0].width(), home.y[0].width() * 0.6);
+  EXPECT_EQ(plot_.shown().x, home.x);
+  for (int i = 0; i < 20; ++i) turn_wheel(plot_, -480, Qt::ControlModifier | Qt::ShiftModifier);
+  EXPECT_EQ(plot_.shown().y[0], home.y[0]);
+}
+
+TEST_F(PlotViewTest, a_view_is_moved_to_the_ends_of_what_home_shows_and_no_farther) {
+  add(std::vector<double>(100, 1.0));
+  plot_.refresh();
+  const PlotMap home = plot_.shown();
+  for (int i = 0; i < 30; ++i) QTest::keyClick(&plot_.canvas(), Qt::Key_Left, Qt::ShiftModifier);
+  EXPECT_EQ(plot_.shown().x, home.x) << "there is nothing else to see";
+  plot_.zoom_at({0.5, 0.5}, 0.25, false);
+  plot_.zoom_at({0.5, 0.5}, 0.25, true);
+  plot_.refresh();
+  const double width = plot_.shown().x.width();
+  for (int i = 0; i < 100; ++i) QTest::keyClick(&plot_.canvas(), Qt::Key_Left, Qt::ShiftModifier);
+  EXPECT_EQ(plot_.shown().x.low, home.x.low);
+  EXPECT_NEAR(plot_.shown().x.width(), width, 1e-9);
+  for (int i = 0; i < 100; ++i) plot_.pan({0.3, 0.3});
+  EXPECT_NEAR(plot_.shown().x.high, home.x.high, 1e-9);
+  EXPECT_NEAR(plot_.shown().y[0].high, home.y[0].high, 1e-9);
+  EXPECT_NEAR(plot_.shown().x.width(), width, 1e-9);
+}
+
+TEST_F(PlotViewTest, zoomed_out_again_it_follows_a_run) {
+  add(std::vector<double>(100, 1.0));
+  plot_.refresh();
+  turn_wheel(plot_, 480, Qt::ControlModifier);
+  for (int i = 0; i < 5; ++i) turn_wheel(plot_, -480, Qt::ControlModifier);
+  add(std::vector<double>(100, 1.0), 100);
+  plot_.refresh();
+  EXPECT_GE(plot_.shown().x.high, 199);
+}
+
 TEST_F(PlotViewTest, a_line_alone_is_named_if_it_has_a_name) {
   PlotView named, nameless;
   named.put_series("bus", {.label = "host0 bus (shared memory)"});
@@ -395,13 +453,15 @@ TEST_F(PlotViewTest, a_legend_of_many_lines_scrolls_and_a_picture_shows_it_whole
   for (int i = 0; i < 40; ++i) plot_.put_series(QString::number(i), {.label = QString("run of the morning, rank %1").arg(i)});
   plot_.refresh();
   PlotLegend& legend = plot_.legend();
-  ASSERT_TRUE(QTest::qWaitFor([&] { return legend.full_height() > plot_.height() && legend.height() <= plot_.height() / 4; }));
+  const auto hidden = [&] { return legend.full_height() - legend.height(); };
+  ASSERT_TRUE(QTest::qWaitFor([&] { return hidden() > plot_.height() / 2 && legend.verticalScrollBar()->maximum() >= hidden(); }));
+  EXPECT_LE(legend.height(), plot_.height() / 4);
   EXPECT_GE(plot_.canvas().height(), plot_.height() / 2);
   QToolButton* last = legend.button("39");
   EXPECT_TRUE(last->visibleRegion().isEmpty());
   legend.button("38")->setFocus();
   QTest::keyClick(legend.button("38"), Qt::Key_Tab);
-  EXPECT_FALSE(last->visibleRegion().isEmpty()) << "the legend follows the keyboard";
+  EXPECT_TRUE(QTest::qWaitFor([&] { return !last->visibleRegion().isEmpty(); })) << "the legend follows the keyboard";
   EXPECT_EQ(plot_.full_size().height(), plot_.height() + legend.full_height() - legend.height());
 }
 
@@ -429,6 +489,20 @@ TEST_F(PlotViewTest, writes_pictures_and_refuses_other_suffixes) {
   ASSERT_TRUE(save_plot(plot_, directory.filePath("a.svg")));
   EXPECT_THAT(*base::read_file(directory.filePath("a.svg").toStdString(), 1 << 22), HasSubstr("<svg"));
   EXPECT_FALSE(save_plot(plot_, directory.filePath("a.bmp")));
+}
+
+TEST_F(PlotViewTest, the_legend_can_be_read_after_every_change_of_the_look) {
+  plot_.put_series("b", {.label = "another line", .colour = 1});
+  plot_.refresh();
+  for (const auto kind : {Theme::Kind::dark, Theme::Kind::light, Theme::Kind::dark, Theme::Kind::light}) {
+    Theme::instance().apply(kind);
+    QCoreApplication::processEvents();
+    plot_.refresh();
+    const QToolButton* button = plot_.legend().button("b");
+    const QPoint words = button->mapTo(&plot_, QPoint(button->iconSize().width() + 8, 3));
+    const QImage picture = plot_.grab(QRect(words, QSize(button->width() - button->iconSize().width() - 12, button->height() - 6))).toImage();
+    EXPECT_GE(test::text_contrast(picture), test::kReadable) << Theme::instance().dark();
+  }
 }
 
 TEST_F(PlotViewTest, follows_the_theme) {
@@ -484,7 +558,7 @@ TEST(PlotPainter, a_reading_stays_within_the_plot_and_keeps_its_numbers) {
   const QRectF area(40, 20, 220, 200);
   PlotOverlay::Content content;
   content.heading = "step 12";
-  content.rows = {{Qt::red, "a run with a long name, at night 10:00:00 · held out: 0.12345"}, {Qt::blue, "b: 7"}};
+  content.rows = {{SeriesStyle{}, "a run with a long name, at night 10:00:00 · held out: 0.12345"}, {SeriesStyle{}, "b: 7"}};
   for (const double x : {41.0, 150.0, 259.0}) {
     content.x = x;
     const ReadingLayout reading = lay_out_reading(content, area, font);
@@ -493,6 +567,47 @@ TEST(PlotPainter, a_reading_stays_within_the_plot_and_keeps_its_numbers) {
     EXPECT_TRUE(reading.rows[0].startsWith("…") && reading.rows[0].endsWith("held out: 0.12345")) << reading.rows[0].toStdString();
     EXPECT_EQ(reading.rows[1], "b: 7");
   }
+}
+
+TEST(PlotPainter, lines_behind_others_are_paler_and_can_be_seen_in_both_looks) {
+  for (const auto kind : {Theme::Kind::dark, Theme::Kind::light}) {
+    Theme::instance().apply(kind);
+    const QColor card = Theme::instance().colours().card;
+    for (int colour = 0; colour < 8; ++colour) {
+      const QColor pale = series_pen({.label = {}, .colour = colour, .dashed = true, .pale = true}, 1.5).color();
+      EXPECT_GE(contrast(mixed(card, pale, pale.alphaF()), card), 2.95) << colour;  // to the next of 255 shades
+      EXPECT_LT(pale.alpha(), 255) << colour;
+      EXPECT_LT(series_pen({.label = {}, .colour = colour}, 1.5, true).color().alpha(), pale.alpha() + 1) << "behind its own smoothed line";
+    }
+  }
+}
+
+TEST(PlotPainter, a_sample_shows_how_a_line_is_drawn) {
+  const auto columns = [](const SeriesStyle& style) {  // that are painted
+    QImage picture(40, 20, QImage::Format_ARGB32_Premultiplied);
+    picture.fill(Qt::transparent);
+    QPainter painter(&picture);
+    paint_sample(painter, style, picture.rect());
+    painter.end();
+    int painted = 0;
+    for (int x = 0; x < picture.width(); ++x) painted += picture.pixelColor(x, 10).alpha() > 0 || picture.pixelColor(x, 9).alpha() > 0;
+    return painted;
+  };
+  EXPECT_EQ(columns({}), 40);
+  EXPECT_LT(columns({.label = {}, .dashed = true}), 30) << "there are gaps";
+  EXPECT_LT(columns({.label = {}, .joining = Joining::never}), 15) << "a mark";
+}
+
+TEST_F(PlotViewTest, a_reading_shows_each_line_as_it_is_drawn) {
+  plot_.put_series("b", {.label = "b", .dashed = true, .pale = true});
+  add({1, 2});
+  plot_.append("b", points_of({3, 4}));
+  plot_.refresh();
+  emit plot_.canvas().hovered(0.0);
+  const auto& rows = plot_.overlay().rows;
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].style, plot_.model().find("a")->style);
+  EXPECT_EQ(rows[1].style, plot_.model().find("b")->style);
 }
 
 TEST(PlotPainter, clips_lines_to_the_area) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <set>
 
@@ -11,6 +12,8 @@
 #include "core/topology/network.h"
 #include "tests/drawings.h"
 #include "tests/ui/charts/synthetic_run.h"
+#include "ui/charts/plot_painter.h"
+#include "ui/theme/theme.h"
 
 namespace trainyard::ui {
 namespace {
@@ -46,13 +49,54 @@ TEST(RunLines, loss_is_that_of_all_ranks_at_every_step_and_held_out_is_markers) 
   EXPECT_EQ(line(lines, "held_out").style.joining, Joining::never);
 }
 
-TEST(RunLines, the_rate_of_a_rank_is_the_growth_of_its_total_over_time) {
-  const test::SyntheticRun run;
-  const auto history = history_of(run, 100);
+// What a rank reports of each step, from a step on `pause` seconds later than the one before; and without what `lost` names.
+using Lost = std::function<bool(const telemetry::Event&)>;
+telemetry::History paused_history(const test::SyntheticRun& run, int steps, int from, double pause, const Lost& lost = {}) {
+  QTemporaryDir directory;
+  auto writer = run.create(directory.path().toStdString());
+  for (int step = 0; step < steps; ++step)
+    for (int rank = 0; rank < run.ranks; ++rank) {
+      auto events = run.step(rank, step);
+      if (lost) std::erase_if(events, lost);
+      for (telemetry::Event& event : events)
+        if (step >= from) event.begin_ns = event.ready_ns = event.end_ns += static_cast<std::int64_t>(pause * 1e9);
+      EXPECT_TRUE(writer.append_events(rank, events));
+    }
+  EXPECT_TRUE(writer.close());
+  return *telemetry::History::load(directory.path().toStdString());
+}
+
+double seconds_of(const telemetry::History& history, telemetry::Metric metric, int rank, std::size_t step) {
+  return history.find({metric, rank, 0})->values[step];
+}
+
+TEST(RunLines, the_rate_of_a_rank_is_the_growth_of_its_total_over_its_time_within_steps_whatever_pause_lies_between) {
+  const auto history = paused_history({}, 100, 60, 30);
   const auto lines = lines_of(ChartKind::rank_bytes, history, {}, {});
   const auto points = points_of(history, line(lines, "sent2"));
   ASSERT_EQ(points.size(), 99u);  // the first sample starts the meter
-  for (const SeriesPoint& point : points) EXPECT_NEAR(point.value, test::SyntheticRun::kBytesPerStep / run.seconds_per_step, 1);
+  EXPECT_GT(points[59].seconds - points[58].seconds, 30);
+  for (const SeriesPoint& point : points) {
+    const double within = seconds_of(history, telemetry::Metric::step_seconds, 2, static_cast<std::size_t>(point.step));
+    EXPECT_NEAR(point.value, test::SyntheticRun::kBytesPerStep / within, 1) << point.step;
+  }
+  for (const ChartKind kind : {ChartKind::rank_bytes, ChartKind::link_bytes}) EXPECT_TRUE(chart_title(kind).title.endsWith("within steps"));
+}
+
+TEST(RunLines, bytes_of_a_step_whose_time_was_lost_are_in_no_rate) {
+  const auto lost = [](const telemetry::Event& event) { return event.step == 5 && event.subject == static_cast<int>(telemetry::Metric::step_seconds); };
+  const auto history = paused_history({.ranks = 2, .jitter = 0}, 10, 10, 0, lost);
+  const auto points = points_of(history, line(lines_of(ChartKind::rank_bytes, history, {}, {}), "sent1"));
+  ASSERT_EQ(points.size(), 8u) << "neither the first nor the one without a time";
+  for (const SeriesPoint& point : points) EXPECT_NEAR(point.value, kRate, 1) << point.step;
+}
+
+TEST(RunLines, bytes_of_a_step_that_were_not_told_count_with_the_next_over_the_time_of_both) {
+  const auto lost = [](const telemetry::Event& event) { return event.step == 5 && event.subject == static_cast<int>(telemetry::Metric::sent_payload_bytes); };
+  const auto history = paused_history({.ranks = 2, .jitter = 0}, 10, 10, 0, lost);
+  const auto points = points_of(history, line(lines_of(ChartKind::rank_bytes, history, {}, {}), "sent1"));
+  ASSERT_EQ(points.size(), 8u);
+  for (const SeriesPoint& point : points) EXPECT_NEAR(point.value, kRate, 1) << point.step;
 }
 
 // A ring of as many ranks as there are workers drawn, each sending to the next.
@@ -61,7 +105,7 @@ telemetry::History ring_on(const topology::Topology& topology, experiment::Trans
   experiment.topology = topology;
   experiment.run.transport = transport;
   const int ranks = static_cast<int>(topology::Network(topology).workers().size());
-  return history_of({.ranks = ranks, .experiment = {{"document", experiment::to_json(experiment)}}}, 20);
+  return history_of({.ranks = ranks, .jitter = 0, .experiment = {{"document", experiment::to_json(experiment)}}}, 20);
 }
 
 // Of all ranks together: bytes a second, once for each link and bus that they cross.
@@ -138,6 +182,14 @@ TEST(RunLines, gradient_norms_are_local_of_each_rank_and_reduced) {
   EXPECT_EQ(lines_of(ChartKind::gradient_norm, history, {}, {.segment = -1}).size(), 3u);
 }
 
+TEST(RunLines, what_is_reduced_has_the_colour_of_no_rank) {
+  const auto history = history_of({.ranks = 8}, 3);
+  const auto lines = lines_of(ChartKind::gradient_norm, history, {}, {.segment = 0});
+  ASSERT_EQ(lines.size(), 9u);
+  for (const LineSpec& one : lines) EXPECT_EQ(one.id == "reduced0", one.style.colour == kTextColour) << one.id.toStdString();
+  for (int rank = 0; rank < 8; ++rank) EXPECT_NE(colour_of(line(lines, "reduced0").style), Theme::instance().series_colour(rank));
+}
+
 TEST(RunLines, throughput_is_the_samples_of_a_step_over_the_time_of_its_slowest_rank) {
   const auto history = history_of({}, 20);
   const auto points = points_of(history, lines_of(ChartKind::samples_rate, history, {}, {}).at(0));
@@ -156,10 +208,6 @@ std::vector<double> split_at(const telemetry::History& history, int of, std::siz
     parts.push_back(points_of(history, part).at(step).value);
   }
   return parts;
-}
-
-double seconds_of(const telemetry::History& history, telemetry::Metric metric, int rank, std::size_t step) {
-  return history.find({metric, rank, 0})->values[step];
 }
 
 TEST(RunLines, the_parts_of_a_step_of_one_rank_add_up_to_it) {

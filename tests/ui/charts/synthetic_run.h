@@ -19,6 +19,7 @@ struct SyntheticRun {
   int ranks = 4;
   std::vector<std::string> segments{"0 linear 784-512 relu", "1 linear 512-512 relu", "2 linear 512-10"};
   double seconds_per_step = 0.005;
+  double jitter = 0.08;                                                                                                           // of the time within steps
   base::Json experiment{{"name", "four devices"}, {"strategy", {{"kind", "mirrored"}}}, {"training", {{"batch_per_rank", 32}}}};  // as the header holds it
 
   base::Json header() const {
@@ -53,7 +54,7 @@ struct SyntheticRun {
       metric(Metric::reduced_gradient_norm, norm, segment);
       metric(Metric::update_ratio, 1e-3 * norm, segment);
     }
-    const double step_seconds = seconds_per_step * (1 + 0.08 * noise);
+    const double step_seconds = seconds_per_step * (1 + jitter * noise);
     metric(Metric::step_seconds, step_seconds);
     metric(Metric::compute_seconds, 0.7 * step_seconds);
     metric(Metric::transfer_seconds, 0.18 * step_seconds);
