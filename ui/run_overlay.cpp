@@ -73,10 +73,8 @@ void add(LinkOverlay& link, double rate, bool forward) { (forward ? link.bytes_p
 RunOverlay::RunOverlay(const topology::Topology& topology) : traffic_(topology) {}
 
 DeviceOverlay RunOverlay::device(const telemetry::History& history, const session::Status* status, int rank, bool moving) const {
-  const topology::Device& drawn = drawn_device(rank);
   DeviceOverlay device;
   device.rank = rank;
-  device.emulated = drawn.kind != topology::DeviceKind::cpu;
   if (const Series* steps = history.find({Metric::step_seconds, rank, 0}); steps && !steps->steps.empty()) device.step = steps->steps.back() + 1;
   if (moving) device.utilisation = utilisation_of(history, rank);
   if (status == nullptr) return device;

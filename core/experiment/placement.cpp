@@ -86,6 +86,8 @@ std::int64_t count_workers(const Topology& topology) {
   return sum_over_workers(topology, [](const Device&) { return 1; });
 }
 
+bool is_emulated(const Device& device) { return device.role == Role::worker && device.kind != topology::DeviceKind::cpu; }
+
 std::optional<std::string> shared_cores(const Topology& topology, int usable) {
   const std::int64_t ranks = count_workers(topology), wanted = sum_over_workers(topology, [](const Device&device) { return device.cores; });
   if (ranks < 2 || wanted <= usable) return std::nullopt;
@@ -110,8 +112,7 @@ Problems start_problems(const Experiment& experiment) {
     if (!is_this_machine(host.address)) problems.push_back(other_machine(host, host_path(h)));
     for (std::size_t d = 0; d < host.devices.size(); ++d) {
       const Device& device = host.devices[d];
-      if (device.role == Role::worker && device.kind != topology::DeviceKind::cpu && !experiment.run.emulate)
-        problems.push_back(not_emulated(device, host_path(h) + ".devices[" + std::to_string(d) + "]"));
+      if (is_emulated(device) && !experiment.run.emulate) problems.push_back(not_emulated(device, host_path(h) + ".devices[" + std::to_string(d) + "]"));
     }
   }
   return problems;

@@ -11,6 +11,10 @@ namespace trainyard::experiment {
 
 std::int64_t count_workers(const topology::Topology& topology);
 
+// Whether a rank on it runs emulated, if `run.emulate` lets it: a worker that is drawn as another thing than a cpu, which is what this
+// version computes on.
+bool is_emulated(const topology::Device& device);
+
 // What to say beside every time that is measured when the ranks want more cores than the `usable` ones of the machine that
 // runs them: "4 ranks share 2 cores: times include waiting for each other". Nothing when each has its own.
 std::optional<std::string> shared_cores(const topology::Topology& topology, int usable);

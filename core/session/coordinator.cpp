@@ -5,6 +5,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/file.h"
+#include "core/experiment/placement.h"
 #include "core/session/coordination.h"
 #include "core/session/run_result.h"
 
@@ -192,7 +193,7 @@ Json Coordination::result(std::int64_t now) const {
   for (const RankSeat& seat : seats_) facts.finished.push_back(seat.finished);
   facts.finished.resize(static_cast<std::size_t>(p_.resolved.world()));
   const topology::Network network(p_.resolved.document.topology);
-  for (const topology::DeviceId device : p_.resolved.ranks) facts.emulated.push_back(network.device(device).kind != topology::DeviceKind::cpu);
+  for (const topology::DeviceId device : p_.resolved.ranks) facts.emulated.push_back(experiment::is_emulated(network.device(device)));
   return run_result(facts, journal_->history());
 }
 

@@ -16,8 +16,7 @@ struct DeviceOverlay {
   QString state;  // "training", "waiting", "failed", ...
   qint64 step = 0;
   double utilisation = -1;  // 0..1; negative: not measured
-  bool emulated = false;
-  bool failed = false;  // its rank died, failed or hung, which ended the run
+  bool failed = false;      // its rank died, failed or hung, which ended the run
 
   bool operator==(const DeviceOverlay&) const = default;
 };

@@ -142,16 +142,16 @@ bool is_far(double scale) { return kSmallSize * scale < std::min(kSmallestReadab
 bool is_tiny(double scale) { return kSmallSize * scale < kSmallestReadable; }
 
 void paint_tile(QPainter& painter, const QRectF& rect, const TileLook& look) {
-  const bool emulated = look.live && look.live->emulated, idle = look.device.role == topology::Role::idle && !look.live;
+  const bool idle = look.device.role == topology::Role::idle && !look.live;
   if (look.failed()) paint_failed(painter, rect, look.marks.selected);
-  else box(painter, rect, 6, idle ? colours().card : colours().tile, look.marks, emulated || idle ? Qt::DashLine : Qt::SolidLine);
+  else box(painter, rect, 6, idle ? colours().card : colours().tile, look.marks, look.emulated || idle ? Qt::DashLine : Qt::SolidLine);
   if (look.live) paint_utilisation(painter, rect, look.live->utilisation, Theme::instance().series_colour(look.live->rank));
   if (far(painter)) return paint_far_tile(painter, rect, look);
   const QRectF inner = rect.adjusted(10, 8, -10, -8);
   paint_tile_header(painter, inner, look);
   write(painter, QRectF(inner.left(), inner.top() + 26, inner.width(), 16), Qt::AlignLeft, device_figures(look.device), kSmallSize, colours().dim);
   paint_tile_state(painter, QRectF(inner.left(), inner.top() + 44, inner.width(), 16), look);
-  if (emulated) paint_emulated(painter, rect);
+  if (look.emulated) paint_emulated(painter, rect);
 }
 
 void paint_host(QPainter& painter, const QRectF& rect, const QRectF& bus, const HostLook& look, double clock_seconds) {

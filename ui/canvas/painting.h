@@ -21,6 +21,7 @@ struct TileLook {
   topology::Device device;
   std::optional<int> rank;
   std::optional<DeviceOverlay> live;
+  bool emulated = false;  // its rank runs, or would run, on a CPU
   Marks marks;
   bool failed() const { return live && live->failed; }
   std::optional<int> shown_rank() const { return live ? std::optional(live->rank) : rank; }

@@ -4,6 +4,7 @@
 #include <QGraphicsView>
 #include <algorithm>
 
+#include "core/experiment/placement.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {
@@ -137,6 +138,7 @@ void TopologyScene::sync_hosts() {
 
 void TopologyScene::sync_tiles() {
   const topology::Topology& topology = document_.experiment().topology;
+  const bool may_emulate = document_.experiment().run.emulate;  // else it is a problem, which is said as one
   int rank = 0;
   for (std::size_t h = 0; h < topology.hosts.size(); ++h) {
     const topology::Host& host = topology.hosts[h];
@@ -145,9 +147,10 @@ void TopologyScene::sync_tiles() {
       TileItem*& item = tiles_[device.name];
       if (!item) item = make_node<TileItem>(hosts_[host.name]);
       if (item->parentItem() != hosts_[host.name]) item->setParentItem(hosts_[host.name]);
-      TileLook look{.device = device, .rank = {}, .live = {}, .marks = marks_of({Part::Kind::device, device.name, {}})};
+      TileLook look{.device = device, .rank = {}, .live = {}, .emulated = false, .marks = marks_of({Part::Kind::device, device.name, {}})};
       if (device.role == topology::Role::worker) look.rank = rank++;
       if (overlay_) look.live = value_at(overlay_->devices, device.name);
+      look.emulated = experiment::is_emulated(device) && (may_emulate || look.live);
       item->set(layout_.nodes[h].tiles[d].rect.topLeft() - layout_.nodes[h].rect.topLeft(), look);
     }
   }

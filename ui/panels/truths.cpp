@@ -26,7 +26,7 @@ Emulated count_emulated(const topology::Topology& topology) {
     for (const Device& device : host.devices) {
       if (device.role != topology::Role::worker) continue;
       ++count.of;
-      count.devices += device.kind != topology::DeviceKind::cpu ? 1 : 0;
+      count.devices += experiment::is_emulated(device) ? 1 : 0;
     }
   return count;
 }

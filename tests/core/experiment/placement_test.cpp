@@ -20,5 +20,13 @@ TEST(Placement, ranks_that_share_cores_are_counted_by_the_cores_they_want) {
   EXPECT_EQ(shared_cores(topology, 0), std::nullopt) << "one rank shares with nobody";
 }
 
+TEST(Placement, a_worker_that_is_drawn_as_an_accelerator_is_emulated) {
+  using enum topology::DeviceKind;
+  EXPECT_FALSE(is_emulated({.name = "a", .kind = cpu}));
+  EXPECT_TRUE(is_emulated({.name = "a", .kind = gpu}));
+  EXPECT_TRUE(is_emulated({.name = "a", .kind = tpu}));
+  EXPECT_FALSE(is_emulated({.name = "a", .kind = gpu, .role = topology::Role::idle})) << "nothing runs there";
+}
+
 }  // namespace
 }  // namespace trainyard::experiment

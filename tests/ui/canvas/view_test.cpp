@@ -64,7 +64,7 @@ TEST_F(Canvas, a_failed_device_is_marked_near_and_far_until_something_else_is_dr
   draw_two_hosts();
   Overlay failed;
   failed.ended = true;
-  failed.devices["cpu1"] = {.rank = 0, .state = "failed", .step = 12, .utilisation = -1, .emulated = false, .failed = true};
+  failed.devices["cpu1"] = {.rank = 0, .state = "failed", .step = 12, .utilisation = -1, .failed = true};
   for (const auto kind : {Theme::Kind::dark, Theme::Kind::light}) {
     Theme::instance().apply(kind);
     const QColor error = Theme::instance().colours().error;
@@ -94,10 +94,31 @@ TEST_F(Canvas, a_failed_device_is_marked_near_and_far_until_something_else_is_dr
   EXPECT_EQ(pixels_of(error, "cpu1"), 0) << "another run";
 }
 
+TEST_F(Canvas, a_device_that_is_not_what_it_is_drawn_as_says_so_before_during_and_after_a_run) {
+  draw_two_hosts();
+  act("zoom_actual");
+  const auto badge = [&](const char* name) { return pixels_of(Theme::instance().colours().warning, name); };
+  click(corner("host1"));
+  EXPECT_GT(badge("gpu1"), 40) << "before any run";
+  EXPECT_EQ(badge("cpu1"), 0);
+  Overlay overlay;
+  overlay.devices["gpu1"] = {.rank = 2, .state = "running", .step = 12};
+  view_.set_overlay(overlay);
+  EXPECT_GT(badge("gpu1"), 40);
+  view_.set_overlay({.devices = {}, .links = {}, .buses = {}, .ended = true});
+  EXPECT_GT(badge("gpu1"), 40) << "its figures are still on the charts";
+  view_.clear_overlay();
+  document_.set_value("run.emulate", false);
+  EXPECT_EQ(badge("gpu1"), 0) << "it may not, and cannot run";
+  document_.set_value("run.emulate", true);
+  document_.set_value("topology.hosts[1].devices[0].role", "idle");
+  EXPECT_EQ(badge("gpu1"), 0) << "nothing runs there";
+}
+
 TEST_F(Canvas, a_live_run_neither_stops_editing_nor_is_touched_by_it) {
   draw_two_hosts();
   Overlay overlay;
-  overlay.devices["cpu1"] = {.rank = 0, .state = "training", .step = 12, .utilisation = 0.5, .emulated = true};
+  overlay.devices["cpu1"] = {.rank = 0, .state = "training", .step = 12, .utilisation = 0.5};
   view_.set_overlay(overlay);
   const QImage before = view_.grab().toImage();
   click(pixel("cpu2"));
