@@ -59,11 +59,13 @@ void TopologyView::grow_scene() {
   viewport()->update();
 }
 
+// What is larger than the view is seen with the whole drawing.
 void TopologyView::reveal(const Picked& picked) {
   QRectF area;
   for (const std::string& name : picked.names) area |= scene_.layout().rect_of(name);
   if (area.isNull() || seen().contains(area)) return;
-  if (fits_) zoom_to_fit();
+  const QSizeF room = seen().size() - QSizeF(6 * kGrid, 6 * kGrid) / transform().m11();
+  if (fits_ || area.width() > room.width() || area.height() > room.height()) zoom_to_fit();
   else ensureVisible(area, 3 * kGrid, 3 * kGrid);
 }
 

@@ -58,6 +58,18 @@ TEST_F(Canvas, copies_stand_on_the_grid_where_they_cover_nothing_however_often_a
   expect_nothing_overlaps();
 }
 
+TEST_F(Canvas, a_copy_of_everything_is_seen_whole_where_the_view_shows_but_a_part_of_it) {
+  draw_two_hosts();
+  view_.resize(700, 500);
+  act("zoom_actual");
+  act("zoom_in");
+  act("select_all");
+  act("duplicate");
+  ASSERT_EQ(drawn().hosts.size(), 4u);
+  for (const std::string& copy : selection_.picked().names)
+    EXPECT_TRUE(view_.viewport()->rect().contains(view_.mapFromScene(view_.topology_scene().layout().rect_of(copy)).boundingRect())) << copy;
+}
+
 // Hosts in rows and columns, so near each other that a card that grows would cover its neighbours.
 struct Crowd {
   int columns, rows, devices;
