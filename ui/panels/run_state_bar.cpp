@@ -18,7 +18,7 @@ using session::RunState;
 constexpr double kEtaWindowSeconds = 5;
 constexpr int kNameCharacters = 12;                                // of the run's name, that stay in any case
 constexpr int kProgress = 15 * kGrid, kShortProgress = 5 * kGrid;  // its width
-const QString kApart = QStringLiteral("   ");
+const QString kApart = QStringLiteral("   "), kNearer = QStringLiteral("  ");
 
 QString count(std::int64_t number) { return QString::fromStdString(base::format_count(number)); }
 
@@ -36,6 +36,12 @@ QStringList figures_of(const telemetry::History& history) {
   if (!history.train_loss().empty()) figures << RunStateBar::tr("loss %1").arg(history.train_loss().back().value, 0, 'f', 4);
   if (!history.held_out_accuracy().empty()) figures << RunStateBar::tr("held-out accuracy %1 %").arg(100 * history.held_out_accuracy().back().value, 0, 'f', 2);
   return figures;
+}
+
+// "40 s", "2 min", "3 h"
+QString in_brief(double seconds) {
+  if (seconds < 59.5) return RunStateBar::tr("%1 s").arg(std::max(1.0, std::round(seconds)));
+  return seconds < 3570 ? RunStateBar::tr("%1 min").arg(std::round(seconds / 60)) : RunStateBar::tr("%1 h").arg(std::round(seconds / 3600));
 }
 
 QString seconds_of(const base::Json& result) { return QString::fromStdString(base::format_seconds(result.value("wall_seconds", 0.0))); }
@@ -105,30 +111,37 @@ void RunStateBar::refresh() {
 }
 
 void RunStateBar::show_live(const session::Status& status) {
-  QStringList words{word(status.state)};
-  if (status.state != RunState::starting) words << tr("step %1 of %2").arg(count(status.step), count(status.steps));
+  QStringList words{word(status.state)}, brief = words;
+  if (status.state != RunState::starting) {
+    words << tr("step %1 of %2").arg(count(status.step), count(status.steps));
+    brief << tr("%1/%2").arg(count(status.step), count(status.steps));
+  }
   if (status.state == RunState::running) {
     eta_.note(static_cast<double>(clock_.elapsed()) / 1000, status.step);
-    if (const auto left = eta_.left(status.steps)) words << tr("%1 left").arg(QString::fromStdString(base::format_seconds(std::max(1.0, std::round(*left)))));
+    if (const auto left = eta_.left(status.steps)) {
+      words << tr("%1 left").arg(QString::fromStdString(base::format_seconds(std::max(1.0, std::round(*left)))));
+      brief << tr("%1 left").arg(in_brief(*left));
+    }
   } else {
     eta_.clear();
   }
-  set_state(tint_of(status.state), words, kApart);
+  set_state(tint_of(status.state), words, brief, kApart);
   progress_->setValue(status.steps > 0 ? static_cast<int>(1000 * status.step / status.steps) : 0);
 }
 
-void RunStateBar::set_state(Tint tint, const QStringList& words, const QString& separator) {
+void RunStateBar::set_state(Tint tint, const QStringList& words, const QStringList& brief, const QString& separator) {
   state_label_->set_tint(tint);
   state_ = words;
+  brief_ = brief;
   separator_ = separator;
 }
 
-int RunStateBar::room_for(const QStringList& state, const QStringList& figures, int progress) const {
+int RunStateBar::room_for(const QString& state, const QStringList& figures, int progress) const {
   const QMargins margins = layout()->contentsMargins();
   int room = margins.left() + margins.right();
   const auto add = [&](int width) { room += width > 0 ? width + layout()->spacing() : 0; };
   const auto advance = [](const QLabel* label, const QString& text) { return text.isEmpty() ? 0 : label->fontMetrics().horizontalAdvance(text) + 2; };
-  add(advance(state_label_, state.join(separator_)));
+  add(advance(state_label_, state));
   add(advance(figures_label_, figures.join(kApart)));
   add(progress);
   return room;
@@ -137,21 +150,25 @@ int RunStateBar::room_for(const QStringList& state, const QStringList& figures, 
 // The name has what the others leave.
 void RunStateBar::fit() {
   QStringList state = state_, figures = figures_;
+  QString separator = separator_;
   int progress = training_ ? kProgress : 0;
-  const int least_name = std::min(name_->sizeHint().width(), name_->fontMetrics().averageCharWidth() * kNameCharacters);
-  const auto fits = [&] { return room_for(state, figures, progress) + least_name <= width(); };
+  int name = std::min(name_->sizeHint().width(), name_->fontMetrics().averageCharWidth() * kNameCharacters);
+  const auto fits = [&] { return room_for(state.join(separator), figures, progress) + name <= width(); };
   if (!fits()) progress = std::min(progress, kShortProgress);
+  if (!fits()) name = -layout()->spacing();  // which is spared too
+  while (!fits() && figures.size() > 1) figures.removeLast();
+  if (!fits() && training_) state = brief_, separator = kNearer;
   if (!fits()) progress = 0;
-  while (!fits() && !figures.isEmpty()) figures.removeLast();
+  if (!fits()) figures.clear();
   while (!fits() && state.size() > 1) state.removeLast();
-  state_label_->setText(state.join(separator_));
+  state_label_->setText(state.join(separator));
   figures_label_->setText(figures.join(kApart));
   figures_label_->setVisible(!figures.isEmpty());
   progress_->setVisible(progress > 0);
   progress_->setFixedWidth(std::max(1, progress));
   setToolTip(state == state_ && figures == figures_ ? QString() : state_text() + "\n" + figures_.join("\n"));
-  const int left = width() - room_for(state, figures, progress);
-  name_->setVisible(left >= name_->minimumSizeHint().width());
+  const int left = width() - room_for(state.join(separator), figures, progress);
+  name_->setVisible(name > 0);
   name_->setMaximumWidth(std::max(1, left));
 }
 
@@ -164,12 +181,12 @@ void RunStateBar::show_old() {
   const base::Json& result = run_->history().result();
   if (!result.is_object()) {
     const QString text = run_->live() ? tr("Starting ...") : run_->complete() ? tr("Ended without a result") : tr("Reading ...");
-    return set_state(Tint::dim, {text}, kApart);
+    return set_state(Tint::dim, {text}, {}, kApart);
   }
   const std::int64_t steps = result.value("steps", std::int64_t{0}), planned = planned_steps(run_->history());
   const QString status = QString::fromStdString(result.value("status", "?"));
   const QString done = status == "stopped" ? tr("after %1 of %2 steps").arg(count(steps), count(planned)) : tr("after %1 steps").arg(count(steps));
-  set_state(status == "completed" ? Tint::ok : status == "failed" ? Tint::error : Tint::text, {status, done, tr("in %1").arg(seconds_of(result))}, " ");
+  set_state(status == "completed" ? Tint::ok : status == "failed" ? Tint::error : Tint::text, {status, done, tr("in %1").arg(seconds_of(result))}, {}, " ");
 }
 
 }  // namespace trainyard::ui

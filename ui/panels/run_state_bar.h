@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How the run goes, in one line: state, step, progress, time left, loss. Where they have no room the progress shrinks and goes first, for
-// the words say it too, then the last words, and the state itself never.
+// How the run goes, in one line: state, step, progress, time left, loss. Where they have no room the long words go first - the run's name,
+// the accuracy, "step" - then the bar, for the words say it too, then the loss and the last words, and the state itself never.
 #pragma once
 
 #include <QElapsedTimer>
@@ -39,16 +39,16 @@ class RunStateBar : public QWidget {
 
  private:
   void refresh();
-  void set_state(Tint tint, const QStringList& words, const QString& separator);
+  void set_state(Tint tint, const QStringList& words, const QStringList& brief, const QString& separator);
   void fit();
-  int room_for(const QStringList& state, const QStringList& figures, int progress) const;
+  int room_for(const QString& state, const QStringList& figures, int progress) const;
   void show_live(const session::Status& status);
   void show_old();
 
   QPointer<Run> run_;
   QElapsedTimer clock_;
   Eta eta_;
-  QStringList state_, figures_;  // what matters most first
+  QStringList state_, brief_, figures_;  // what matters most first; brief: the state while it trains, in fewer letters
   QString separator_;
   bool training_ = false;
   TintedLabel *name_, *state_label_, *figures_label_;

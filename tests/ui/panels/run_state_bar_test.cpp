@@ -3,39 +3,17 @@
 
 #include <gtest/gtest.h>
 
-#include <QFile>
+#include <QLayout>
 #include <QProgressBar>
 #include <QTemporaryDir>
 #include <QTest>
-#include <deque>
 
+#include "tests/ui/answering_coordinator.h"
 #include "tests/ui/charts/synthetic_run.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {
 namespace {
-
-// Answers whatever it is asked: step 123 of 1,000.
-class Answerer : public session::ControlClient {
- public:
-  base::Result<std::optional<session::Message>> receive(std::chrono::milliseconds) override {
-    if (asked_.empty()) return std::nullopt;
-    session::Status status;
-    status.answers = asked_.front();
-    status.state = session::RunState::running;
-    status.step = 123;
-    status.steps = 1000;
-    asked_.pop_front();
-    return session::Message(status);
-  }
-  base::Result<void> send(const session::Message& message) override {
-    asked_.push_back(std::get<session::Ask>(message).id);
-    return {};
-  }
-
- private:
-  std::deque<std::uint64_t> asked_;
-};
 
 class RunStateBarTest : public testing::TestWithParam<double> {
  protected:
@@ -43,24 +21,28 @@ class RunStateBarTest : public testing::TestWithParam<double> {
     Theme::instance().apply(Theme::Kind::light, GetParam());
     const trainyard::test::SyntheticRun synthetic;
     auto writer = synthetic.create(directory_.path().toStdString());
-    EXPECT_TRUE(synthetic.append(writer, 0, 123));
-    QFile control(directory_.filePath("control"));
-    EXPECT_TRUE(control.open(QIODevice::WriteOnly) && control.write("anywhere") > 0);
-    control.close();
-    run_ = ui::Run::open({[](const std::string&) { return std::make_unique<Answerer>(); }, {}, {}, {}}, directory_.path());
+    EXPECT_TRUE(synthetic.append(writer, 0, 260));
+    EXPECT_TRUE(test::give_coordinator(directory_.path()));
+    run_ = ui::Run::open({test::connect_to_answering, {}, {}, {}}, directory_.path());
     bar_.set_run(run_.get());
     bar_.show();
-    EXPECT_TRUE(QTest::qWaitFor([&] { return run_->live() && bar_.state_text().contains("step 123") && !run_->history().train_loss().empty(); }));
+    EXPECT_TRUE(QTest::qWaitFor([&] { return run_->live() && bar_.state_text().contains(" left") && !run_->history().held_out_accuracy().empty(); }));
   }
   ~RunStateBarTest() override { Theme::instance().apply(Theme::Kind::light); }
 
   void show(int width) {
     bar_.resize(width, bar_.sizeHint().height());
     QCoreApplication::processEvents();
+    bar_.layout()->activate();  // news may have come meanwhile
   }
   int progress() const {
     const auto* bar = bar_.findChild<QProgressBar*>();
     return bar->isVisible() ? bar->width() : 0;
+  }
+  bool shows_name() const {
+    for (const QLabel* label : bar_.findChildren<QLabel*>())
+      if (label->isVisible() && label->text() == run_->name()) return true;
+    return false;
   }
   // All figures that are said, in one label.
   QString figures() const {
@@ -74,29 +56,32 @@ class RunStateBarTest : public testing::TestWithParam<double> {
   RunStateBar bar_;
 };
 
-TEST_P(RunStateBarTest, shows_the_words_before_the_progress) {
+TEST_P(RunStateBarTest, long_words_give_way_before_progress_time_left_and_loss) {
   const int whole = static_cast<int>(1400 * GetParam());
   show(whole);
   const int at_most = progress();
   EXPECT_EQ(bar_.shown_state(), bar_.state_text());
+  EXPECT_TRUE(figures().contains("accuracy"));
   EXPECT_GT(at_most, 100);
-  int shorter = 0, gone = 0, without_step = 0;
+  bool shrank = false, accurate = true, nameless = false;
   for (int width = whole; width >= 60; width -= 10) {
     show(width);
-    shorter = std::max(shorter, progress() > 0 && progress() < at_most ? width : 0);
-    gone = std::max(gone, progress() == 0 ? width : 0);
-    if (bar_.shown_state() != bar_.state_text() || figures().isEmpty()) {
-      EXPECT_EQ(progress(), 0) << width;
-    }
-    if (!bar_.shown_state().contains("step 123 of 1,000")) {
-      without_step = std::max(without_step, width);
-      EXPECT_EQ(figures(), "") << width;
-    }
-    EXPECT_TRUE(bar_.shown_state().startsWith("Running")) << width;
+    const QString state = bar_.shown_state();
+    EXPECT_TRUE(state.startsWith("Running")) << width;
+    shrank = shrank || (progress() > 0 && progress() < at_most);
+    nameless = nameless || !shows_name();
+    accurate = figures().contains("accuracy");
+    EXPECT_TRUE(accurate || nameless) << width << ": what is long and known goes first";
+    EXPECT_TRUE(state == bar_.state_text() || (nameless && !accurate)) << width << ": then words are cut short";
+    EXPECT_TRUE(progress() > 0 || !state.contains("step")) << width << ": then the bar goes";
+    EXPECT_TRUE(!figures().isEmpty() || progress() == 0) << width << ": then the loss";
+    EXPECT_TRUE(state.contains(" left") || figures().isEmpty()) << width << ": then the time left";
+    EXPECT_TRUE(state.contains("1,000") || !state.contains(" left")) << width;
   }
-  EXPECT_GT(shorter, gone) << "it shrinks before it goes";
-  EXPECT_GT(gone, without_step);
-  EXPECT_LT(without_step, 450 * GetParam()) << "the step is said in a window of 900, in large type too";
+  EXPECT_TRUE(shrank) << "the bar, before it goes";
+  show(static_cast<int>(324 * GetParam()));
+  EXPECT_TRUE(bar_.shown_state().contains("1,000") && bar_.shown_state().contains(" left")) << bar_.shown_state().toStdString();
+  EXPECT_FALSE(figures().isEmpty()) << "all that matters, between the panels of a window of 900";
 }
 
 TEST_P(RunStateBarTest, nothing_that_it_says_is_cut) {

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A live run without a process: a coordinator that answers whatever it is asked.
+#pragma once
+
+#include <QDir>
+#include <QFile>
+#include <deque>
+
+#include "core/session/control.h"
+#include "ui/model/run_directory.h"
+
+namespace trainyard::ui::test {
+
+// From step 123 of 1,000 on, and one further with every answer.
+class AnsweringCoordinator : public session::ControlClient {
+ public:
+  base::Result<std::optional<session::Message>> receive(std::chrono::milliseconds) override {
+    if (asked_.empty()) return std::nullopt;
+    session::Status status;
+    status.answers = asked_.front();
+    status.state = session::RunState::running;
+    status.step = ++step_;
+    status.steps = 1000;
+    asked_.pop_front();
+    return session::Message(status);
+  }
+  base::Result<void> send(const session::Message& message) override {
+    asked_.push_back(std::get<session::Ask>(message).id);
+    return {};
+  }
+
+ private:
+  std::deque<std::uint64_t> asked_;
+  std::int64_t step_ = 122;
+};
+
+inline base::Result<std::unique_ptr<session::ControlClient>> connect_to_answering(const std::string&) { return std::make_unique<AnsweringCoordinator>(); }
+
+// The run in this directory is said to have a coordinator.
+inline bool give_coordinator(const QString& directory) {
+  QFile control(QDir(directory).filePath(kControlFile));
+  return control.open(QIODevice::WriteOnly) && control.write("anywhere") > 0;
+}
+
+}  // namespace trainyard::ui::test
