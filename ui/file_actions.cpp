@@ -11,8 +11,8 @@
 
 namespace trainyard::ui {
 
-FileActions::FileActions(Document& document, RecentFiles& recent, const Questions& questions, QObject* parent)
-    : QObject(parent), document_(document), recent_(recent), questions_(questions) {
+FileActions::FileActions(Document& document, RecentFiles& recent, const Questions& questions, const QString& examples, QObject* parent)
+    : QObject(parent), document_(document), recent_(recent), questions_(questions), examples_(examples.isEmpty() ? QString() : QDir(examples).canonicalPath()) {
   new_ = add("new", tr("&New"), QKeySequence::New, &FileActions::new_document);
   open_ = add("open", tr("&Open ..."), QKeySequence::Open, &FileActions::open_by_dialog);
   save_ = add("save", tr("&Save"), QKeySequence::Save, &FileActions::save);
@@ -77,15 +77,17 @@ bool FileActions::open_as_new(const experiment::Experiment& experiment) {
 // Opening a file never starts a run.
 bool FileActions::open(const QString& file) {
   if (!may_discard()) return false;
-  if (const auto loaded = document_.load(file); !loaded) {
+  if (const auto loaded = is_example(file) ? document_.load_as_new(file) : document_.load(file); !loaded) {
     recent_.remove(QFileInfo(file).absoluteFilePath());
     emit failed(tr("\"%1\" cannot be opened").arg(QFileInfo(file).fileName()), loaded.error());
     return false;
   }
-  recent_.add(document_.file());
+  if (!document_.file().isEmpty()) recent_.add(document_.file());
   emit opened();
   return true;
 }
+
+bool FileActions::is_example(const QString& file) const { return !examples_.isEmpty() && QFileInfo(file).canonicalPath() == examples_; }
 
 bool FileActions::open_by_dialog() {
   const QString file = questions_.file_to_open();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// New, open, save, save as and the files opened lately, as actions; nothing unsaved is lost without a question.
+// New, open, save, save as and the files opened lately, as actions; nothing unsaved is lost without a question. Examples are opened
+// as new documents, so that they stay as they came.
 #pragma once
 
 #include <QAction>
@@ -17,7 +18,8 @@ namespace trainyard::ui {
 class FileActions : public QObject {
   Q_OBJECT
  public:
-  FileActions(Document& document, RecentFiles& recent, const Questions& questions, QObject* parent = nullptr);
+  // `examples`: the directory of those that come with Trainyard.
+  FileActions(Document& document, RecentFiles& recent, const Questions& questions, const QString& examples, QObject* parent = nullptr);
 
   void fill_menu(QMenu& menu);
   void fill_toolbar(QToolBar& bar) const;
@@ -37,12 +39,14 @@ class FileActions : public QObject {
 
  private:
   QAction* add(const QString& icon, const QString& text, const QKeySequence& keys, bool (FileActions::*act)());
+  bool is_example(const QString& file) const;
   bool save_to(const QString& file);
   void fill_recent(QMenu& menu);
 
   Document& document_;
   RecentFiles& recent_;
   const Questions& questions_;
+  QString examples_;
   QAction *new_, *open_, *save_, *save_as_;
 };
 

@@ -7,6 +7,7 @@
 #include <QFileInfo>
 #include <QLocale>
 #include <QMimeData>
+#include <QShortcut>
 #include <QStackedWidget>
 #include <QStatusBar>
 #include <algorithm>
@@ -40,7 +41,7 @@ MainWindow::MainWindow(Setup setup)
       autosave_(document_, setup_.recovery),
       appearance_(settings_),
       runs_(setup_.services),
-      files_(document_, recent_, questions_),
+      files_(document_, recent_, questions_, setup_.services.examples_directory),
       controls_(document_),
       workspace_(new Workspace(*this, settings_)) {
   setWindowIcon(icon("trainyard"));
@@ -63,6 +64,7 @@ MainWindow::~MainWindow() { live_.stop(); }
 bool MainWindow::shows_welcome() const { return centre_->currentWidget() == welcome_; }
 void MainWindow::show_welcome(bool shown) {
   centre_->setCurrentIndex(shown ? 0 : 1);
+  leave_welcome_->setEnabled(shown);
   workspace_->set_bare(shown);
   fit_toolbars();
 }
@@ -71,6 +73,18 @@ bool MainWindow::open(const QString& path) {
   if (!QFileInfo(path).isDir()) return files_.open(path);
   open_run(QFileInfo(path).absoluteFilePath());
   return true;
+}
+
+void MainWindow::document_opened() {
+  errors_->hide();
+  offers_->look_again();
+  selection_.clear();
+  match_drawing();
+  experiment_wanted_ = false;  // this one is, instead
+  opened_beside_run_ = runs_.current() != nullptr;
+  if (opened_beside_run_) live_.start();
+  show_welcome(false);
+  canvas_->zoom_to_fit();
 }
 
 // What stands in the document is run, saved or not. It is judged afresh, for files may be others by now; large ones take a while.

@@ -27,6 +27,7 @@
 #include "ui/welcome/welcome_page.h"
 #include "ui/workspace.h"
 
+class QShortcut;
 class QStackedWidget;
 class QToolBar;
 
@@ -102,8 +103,12 @@ class MainWindow : public QMainWindow {
   void run_in_trouble(const QString& text);
   void offer_log(std::optional<int> rank);
   void run_ended();
+  void run_broke_off();
   void show_live_state();
   void show_experiment_of_run();
+  bool open_experiment_of_run();
+  void tell_of_another_experiment();
+  void document_opened();
   bool trains_as_run() const;  // the document, as the run that is shown
   void match_drawing();
   void open_run(const QString& directory);
@@ -125,6 +130,7 @@ class MainWindow : public QMainWindow {
   RunControls controls_;
   Workspace* workspace_;
   QStackedWidget* centre_ = nullptr;
+  QShortcut* leave_welcome_ = nullptr;
   TopologyView* canvas_ = nullptr;
   CanvasActions* canvas_actions_ = nullptr;
   QToolBar *tools_ = nullptr, *run_tools_ = nullptr;
@@ -139,7 +145,9 @@ class MainWindow : public QMainWindow {
   RunsPanel* runs_panel_ = nullptr;
   std::optional<RunOverlay> overlay_;
   QTimer live_;  // refreshes canvas and truths while a run is shown
-  bool problem_said_ = false, closing_ = false, experiment_wanted_ = false, run_wanted_ = false, drawing_fits_ = true;
+  bool problem_said_ = false, closing_ = false, run_wanted_ = false, drawing_fits_ = true;
+  bool experiment_wanted_ = false;  // of the run that was opened
+  bool opened_beside_run_ = false;  // a document, and it was not looked at yet whether the run trained it
 };
 
 }  // namespace trainyard::ui

@@ -3,6 +3,7 @@
 #include <QDockWidget>
 #include <QFileInfo>
 #include <QMenuBar>
+#include <QShortcut>
 #include <QStackedWidget>
 #include <QStatusBar>
 #include <QToolBar>
@@ -64,7 +65,7 @@ void MainWindow::build_file_menu() {
   files_.fill_menu(menu);
   menu.addSeparator();
   menu.addAction(icon("runs"), tr("Open r&un ..."), QKeySequence("Ctrl+Shift+O"), this, &MainWindow::open_run_by_dialog);
-  menu.addAction(icon("home"), tr("&Welcome page"), QKeySequence("Ctrl+Shift+W"), this, [this] { show_welcome(true); });
+  menu.addAction(icon("home"), tr("&Welcome page"), QKeySequence("Ctrl+Shift+W"), this, [this] { show_welcome(!shows_welcome()); });
   menu.addSeparator();
   menu.addAction(tr("&Quit"), QKeySequence("Ctrl+Q"), this, &QWidget::close);
 }
@@ -180,14 +181,7 @@ void MainWindow::connect_document() {
   for (const auto signal : {&Document::changed, &Document::problems_changed}) connect(&document_, signal, errors_, &Banner::look_again);
   connect(&document_, &Document::judged, this, &MainWindow::start_wanted_run);
   connect(&files_, &FileActions::failed, this, &MainWindow::show_problems);
-  connect(&files_, &FileActions::opened, this, [this] {
-    errors_->hide();
-    offers_->look_again();
-    selection_.clear();
-    match_drawing();
-    show_welcome(false);
-    canvas_->zoom_to_fit();
-  });
+  connect(&files_, &FileActions::opened, this, &MainWindow::document_opened);
   connect(problems_, &ProblemsPanel::activated, this, &MainWindow::go_to);
   connect(problems_, &ProblemsPanel::count_changed, this, &MainWindow::show_problem_count);
   connect(canvas_, &TopologyView::message, this, [this](const QString& text) { statusBar()->showMessage(text, 5000); });
@@ -196,6 +190,8 @@ void MainWindow::connect_document() {
 }
 
 void MainWindow::connect_welcome() {
+  leave_welcome_ = new QShortcut(QKeySequence(Qt::Key_Escape), this, [this] { show_welcome(false); });
+  connect(workspace_, &Workspace::wanted, this, [this] { show_welcome(false); });
   connect(welcome_, &WelcomePage::open_requested, &files_, &FileActions::open);
   connect(welcome_, &WelcomePage::open_dialog_requested, &files_, &FileActions::open_by_dialog);
   connect(welcome_, &WelcomePage::new_requested, &files_, &FileActions::new_document);

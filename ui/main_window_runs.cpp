@@ -4,6 +4,7 @@
 
 #include "ui/live_runs.h"
 #include "ui/main_window.h"
+#include "ui/model/counted.h"
 #include "ui/model/failure.h"
 #include "ui/model/recorded.h"
 #include "ui/model/run_directory.h"
@@ -46,6 +47,7 @@ void MainWindow::run_changed() {
   Run* run = runs_.current();
   problem_said_ = false;
   drawing_fits_ = true;
+  opened_beside_run_ = false;
   overlay_.reset();
   canvas_->clear_overlay();
   controls_.set_run(run);
@@ -88,7 +90,23 @@ void MainWindow::offer_log(std::optional<int> rank) {
   errors_->offer(tr("Show log"), show);
 }
 
+// The coordinator is gone, and left no result.
+void MainWindow::run_broke_off() {
+  const Run& run = *runs_.current();
+  const auto& losses = run.history().train_loss();
+  const QString steps = counted(losses.empty() ? 0 : losses.back().step + 1, tr("steps"));
+  const QString said = QString::fromStdString(last_words(run.directory().toStdString()));
+  const QString how = said.isEmpty() ? tr("The coordinating program ended without a word (killed?) after %1.").arg(steps)
+                                     : tr("The coordinating program ended after %1, without a result.").arg(steps);
+  const QString kept = tr("What was recorded is kept. Run again.");
+  errors_->show_text(Banner::Kind::error, tr("The run broke off"),
+                     said.isEmpty() ? how + " " + kept : how + " " + kept + "\n" + tr("It said last: %1").arg(said));
+  offer_log({});
+}
+
 void MainWindow::run_ended() {
+  const telemetry::History& history = runs_.current()->history();
+  if (!problem_said_ && history.ranks() > 0 && !history.result().is_object()) run_broke_off();
   canvas_->clear_overlay();
   show_live_state();
   runs_panel_->set_live({});
@@ -98,23 +116,29 @@ void MainWindow::run_ended() {
 }
 
 // An opened run comes with its experiment: at once in place of a document that has no file and holds nothing unsaved, else when
-// a person says so. Beside charts of another experiment no document stands without a word.
+// a person says so.
 void MainWindow::show_experiment_of_run() {
   experiment_wanted_ = false;
-  const telemetry::History& history = runs_.current()->history();
-  const auto recorded = recorded_experiment(history);
   match_drawing();
-  if (!recorded || trains_as_run()) return;
-  const auto open = [this, experiment = given_experiment(runs_.current()->directory(), *recorded)] {
-    if (!files_.open_as_new(experiment)) return false;
-    problem_said_ = false;  // another document hides what was said of the one before
-    run_updated();
-    show_live_state();
-    return true;
-  };
-  if (document_.file().isEmpty() && !document_.dirty()) return void(open());
+  if (document_.file().isEmpty() && !document_.dirty() && !trains_as_run()) open_experiment_of_run();
+  else tell_of_another_experiment();
+}
+
+bool MainWindow::open_experiment_of_run() {
+  const auto recorded = recorded_experiment(runs_.current()->history());
+  if (!recorded || !files_.open_as_new(given_experiment(runs_.current()->directory(), *recorded))) return false;
+  problem_said_ = false;  // another document hides what was said of the one before
+  run_updated();
+  show_live_state();
+  return true;
+}
+
+// Beside charts of another experiment no document stands without a word.
+void MainWindow::tell_of_another_experiment() {
+  opened_beside_run_ = false;
+  if (!recorded_experiment(runs_.current()->history()) || trains_as_run()) return;
   offers_->show_text(Banner::Kind::information, tr("This run trained another experiment"), tr("The canvas keeps yours."));
-  offers_->offer(tr("Show its experiment"), open);
+  offers_->offer(tr("Show its experiment"), [this] { return open_experiment_of_run(); });
   offers_->stays_until([this, directory = runs_.current()->directory()] { return runs_.current()->directory() != directory || trains_as_run(); });
 }
 
@@ -132,8 +156,10 @@ void MainWindow::show_live_state() {
   const Run* run = runs_.current();
   if (!run) return;
   const telemetry::History& history = run->history();
-  if (experiment_wanted_ && history.ranks() > 0) show_experiment_of_run();
-  if (!overlay_ && history.ranks() > 0) overlay_.emplace(run->drawing());
+  const bool known = history.ranks() > 0;
+  if (known && experiment_wanted_) show_experiment_of_run();
+  if (known && opened_beside_run_ && !run_wanted_) tell_of_another_experiment();
+  if (!overlay_ && known) overlay_.emplace(run->drawing());
   const session::Status* status = run->status() ? &*run->status() : nullptr;
   const bool over = run->complete() && !run->live();
   const topology::Topology& drawing = document_.experiment().topology;
@@ -144,7 +170,8 @@ void MainWindow::show_live_state() {
   for (const Run* shown : runs_.shown()) truths.push_back({shown->name(), truths_of(shown->history(), shown->drawing())});
   charts_->set_badges(told_apart(truths));
   runs_panel_->set_live(run->live() ? QStringList{run->directory()} : QStringList());
-  if (over) live_.stop();
+  welcome_->set_live_run(run->live() ? run->name() : QString());
+  if (over && !(known && opened_beside_run_)) live_.stop();
 }
 
 }  // namespace trainyard::ui

@@ -39,7 +39,13 @@ void Workspace::add(const QString& name, const QString& title, Area area, QWidge
   window_.addDockWidget(area_of(area), dock);
 }
 
+// Whoever made it bare hears it, and gives way at once.
+void Workspace::leave_bare() {
+  if (!kept_.isEmpty()) emit wanted();
+}
+
 void Workspace::raise(const QString& name) {
+  leave_bare();
   dock(name).show();
   dock(name).raise();
 }
@@ -107,6 +113,7 @@ void Workspace::fill_toolbar(QToolBar& bar) { bar.addActions(perspectives_); }
 void Workspace::fill_perspectives(QMenu& menu) { menu.addActions(perspectives_); }
 
 void Workspace::set_perspective(Perspective perspective) {
+  leave_bare();
   const bool build = perspective == Perspective::build, compare = perspective == Perspective::compare;
   const int height = window_.height(), width = window_.width();
   for (const char* name : {"palette", "drawing"}) dock(name).setVisible(build);
@@ -183,7 +190,6 @@ void Workspace::restore() {
 
 void Workspace::set_bare(bool bare) {
   if (bare == !kept_.isEmpty()) return;
-  for (QAction* action : perspectives_) action->setEnabled(!bare);
   if (bare) {
     kept_ = window_.saveState(kStateVersion);
     for (const auto& [name, one] : docks_) one->hide();

@@ -39,7 +39,11 @@ class Workspace : public QObject {
   void set_bare(bool bare);  // no docks, until it is over: for the welcome page
   bool fit();                // to the window and its letters; says whether that became short, with charts in sight
 
+ signals:
+  void wanted();  // while bare: a dock is to be raised, or a perspective to be taken
+
  private:
+  void leave_bare();
   bool is_short() const;
   void spare_titles();
   int charts_height(int percent) const;

@@ -7,6 +7,7 @@
 #include <QTemporaryDir>
 #include <memory>
 
+#include "tests/ui/answering_coordinator.h"
 #include "ui/main_window.h"
 #include "ui/theme/theme.h"
 
@@ -14,19 +15,23 @@ namespace trainyard::ui::test {
 
 inline const QString kExamples = QString(TRAINYARD_SOURCE_DIR) + "/resources/experiments";
 
-// No run is started in it.
+// No run is started in it; one is live where its directory was given a coordinator.
 class AnsweredWindow : public testing::Test {
  protected:
   AnsweredWindow() { window_ = make(); }
   ~AnsweredWindow() override { Theme::instance().apply(Theme::Kind::light); }
 
-  std::unique_ptr<MainWindow> make() {
+  ui::Setup setup() {
     ui::Setup setup;
-    setup.services = {{}, "/nowhere/trainyard-cli", directory_.filePath("runs"), kExamples};
+    setup.services = {connect_to_answering, "/nowhere/trainyard-cli", directory_.filePath("runs"), kExamples};
     setup.settings_file = directory_.filePath("settings.ini");
     setup.recovery = directory_.filePath("recovery");
     setup.questions = Questions{[this](const QString&) { return ++asked_, save_answer_; }, [](const QString&) { return LiveRunAnswer::cancel; },
                                 [this] { return file_; }, [this](const QString&) { return file_; }, [](const QString&) { return QString(); }};
+    return setup;
+  }
+  std::unique_ptr<MainWindow> make() { return make(setup()); }
+  static std::unique_ptr<MainWindow> make(const ui::Setup& setup) {
     auto window = std::make_unique<MainWindow>(setup);
     window->resize(1440, 900);
     window->show();

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A rank that dies is marked on the drawing, and stays so until another run.
+// A rank that dies is marked on the drawing, and stays so until another run; a coordinator that dies is told of.
 #include <signal.h>
 
+#include <QFile>
+#include <QPushButton>
 #include <QTest>
 
 #include "tests/ui/real_window.h"
+#include "ui/model/counted.h"
 
 namespace trainyard::ui::test {
 namespace {
@@ -29,6 +32,37 @@ TEST_F(FailedRank, the_device_of_a_killed_rank_is_marked_until_the_next_run) {
   press("Run");
   ASSERT_TRUE(wait([&] { return window_->runs().live() && state() == session::RunState::running; }));
   EXPECT_FALSE(failed());
+}
+
+// The coordinator starts the ranks itself.
+pid_t parent_of(std::int64_t process) {
+  QFile status(QString("/proc/%1/status").arg(process));
+  if (!status.open(QIODevice::ReadOnly)) return 0;
+  for (const QByteArray& line : status.readAll().split('\n'))
+    if (line.startsWith("PPid:")) return line.mid(5).trimmed().toInt();
+  return 0;
+}
+
+TEST_F(FailedRank, a_coordinator_that_is_killed_is_said_to_be_with_the_steps_that_are_kept) {
+  ASSERT_TRUE(window_->open(TRAINYARD_SOURCE_DIR "/resources/experiments/four_devices_mirrored_digits.json"));
+  type("training", "steps", "100000");
+  press("Run");
+  ASSERT_TRUE(wait([&] { return state() == session::RunState::running && step() > 5; }));
+  const pid_t coordinator = parent_of(window_->runs().current()->status()->ranks[0].process);
+  ASSERT_GT(coordinator, 1);
+  ASSERT_NE(coordinator, ::getpid());
+  ASSERT_EQ(::kill(coordinator, SIGKILL), 0);
+  ASSERT_TRUE(wait([&] { return !window_->runs().live(); }));
+  const QString said = window_->errors().text();
+  EXPECT_TRUE(said.startsWith("The run broke off")) << said.toStdString();
+  const QString steps = counted(static_cast<std::int64_t>(window_->runs().current()->history().train_loss().size()), "steps");
+  EXPECT_TRUE(said.contains("ended without a word (killed?) after " + steps + ". What was recorded is kept. Run again.")) << said.toStdString();
+  EXPECT_FALSE(said.contains("step ") || said.contains("starting")) << "how far it was is said once";
+  auto* show = window_->errors().findChild<QPushButton*>();
+  ASSERT_EQ(show->text(), "Show log");
+  show->click();
+  EXPECT_TRUE(wait([&] { return !window_->log().visibleRegion().isEmpty(); }));
+  EXPECT_TRUE(window_->controls().run_action().isEnabled());
 }
 
 }  // namespace

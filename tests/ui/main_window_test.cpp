@@ -11,7 +11,7 @@
 #include <QStatusBar>
 #include <QTest>
 
-#include "core/experiment/resolve.h"
+#include "core/experiment/document.h"
 #include "tests/ui/answered_window.h"
 #include "tests/ui/charts/synthetic_run.h"
 #include "tests/ui/stall_meter.h"
@@ -30,7 +30,7 @@ TEST_F(MainWindowTest, starts_with_the_welcome_page_and_no_run) {
 TEST_F(MainWindowTest, opening_an_example_shows_it_and_runs_nothing) {
   ASSERT_TRUE(window_->open(example("four_devices_mirrored_digits.json")));
   EXPECT_FALSE(window_->shows_welcome());
-  EXPECT_TRUE(window_->windowTitle().startsWith("four_devices_mirrored_digits.json[*] — Trainyard"));
+  EXPECT_TRUE(window_->windowTitle().startsWith("Four devices, mirrored, digits[*] — Trainyard")) << window_->windowTitle().toStdString();
   EXPECT_FALSE(window_->isWindowModified());
   EXPECT_EQ(window_->runs().current(), nullptr);
 }
@@ -200,117 +200,6 @@ TEST_F(MainWindowTest, a_failed_run_leads_to_the_log_of_the_rank_that_failed) {
   EXPECT_FALSE(window_->errors().isHidden()) << "it is read beside the log";
   EXPECT_TRUE(QTest::qWaitFor([&] { return !window_->log().visibleRegion().isEmpty(); }));
   EXPECT_EQ(window_->log().text(), "0.000\trank 1\tinfo\trank 1 is ready");
-}
-
-class OpenedRun : public MainWindowTest {
- protected:
-  // A run of an example, as it leaves its directory; MNIST needs no file for it.
-  QString run_of(const char* name) {
-    const auto given = *experiment::load(example(name).toStdString());
-    const base::Json data{{"sample_shape", {28, 28}}, {"classes", 10}, {"train_samples", 8000}, {"held_out_samples", 2000}};
-    const auto resolved =
-        experiment::resolved_from_json({{"document", experiment::to_json(experiment::located(given, test::kExamples.toStdString()))}, {"data", data}});
-    const QString directory = directory_.filePath("runs/2026-01-01_00-00-00_" + QString(name).left(30));
-    trainyard::test::SyntheticRun{.experiment = experiment::to_json(*resolved)}.record(directory.toStdString(), 20);
-    EXPECT_TRUE(experiment::save(given, (directory + "/experiment.json").toStdString()));
-    return directory;
-  }
-  bool open_whole(const QString& directory) {
-    return window_->open(directory) &&
-           QTest::qWaitFor([&] { return window_->runs().current()->directory() == directory && window_->runs().current()->complete(); });
-  }
-  void after_a_look() { QTest::qWait(500); }  // the window looks at the run a few times a second
-  const experiment::Experiment& document() { return window_->document().experiment(); }
-  experiment::Experiment mnist_ = *experiment::load(example("four_devices_mirrored_mnist.json").toStdString());
-};
-
-TEST_F(OpenedRun, of_another_experiment_on_a_drawing_of_the_same_names_is_said_to_be_and_offers_it) {
-  ASSERT_TRUE(window_->open(example("four_devices_mirrored_digits.json")));
-  change();
-  const experiment::Experiment mine = document();
-  ASSERT_TRUE(open_whole(run_of("four_devices_mirrored_mnist.json")));
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window_->offers().isVisible(); })) << "digits on the canvas, beside charts of MNIST";
-  EXPECT_TRUE(window_->offers().text().startsWith("This run trained another experiment")) << window_->offers().text().toStdString();
-  EXPECT_TRUE(window_->offers().in_one_line());
-  EXPECT_EQ(document(), mine) << "unsaved work stays";
-  EXPECT_TRUE(window_->isWindowModified());
-  auto* show = window_->offers().findChild<QPushButton*>();
-  ASSERT_EQ(show->text(), "Show its experiment");
-  save_answer_ = SaveAnswer::discard;
-  show->click();
-  EXPECT_EQ(asked_, 1);
-  EXPECT_EQ(document().data.kind, data::DataKind::idx);
-  EXPECT_EQ(document().training, mnist_.training) << "as it was given";
-  EXPECT_TRUE(window_->offers().isHidden());
-}
-
-TEST_F(OpenedRun, of_what_is_on_the_canvas_says_nothing_wherever_its_parts_stand) {
-  ASSERT_TRUE(window_->open(example("four_devices_mirrored_digits.json")));
-  window_->document().edit("Move", [](experiment::Experiment& moved) { moved.topology.hosts[0].x += 96; });
-  ASSERT_TRUE(open_whole(run_of("four_devices_mirrored_digits.json")));
-  after_a_look();
-  EXPECT_TRUE(window_->offers().isHidden()) << window_->offers().text().toStdString();
-  EXPECT_EQ(document().topology.hosts[0].x, 96);
-}
-
-TEST_F(OpenedRun, takes_the_place_of_what_the_run_before_it_brought) {
-  ASSERT_TRUE(open_whole(run_of("four_devices_mirrored_digits.json")));
-  ASSERT_TRUE(QTest::qWaitFor([&] { return document().data.kind == data::DataKind::digits && document().topology.hosts.size() == 1; }));
-  ASSERT_TRUE(open_whole(run_of("four_devices_mirrored_mnist.json")));
-  EXPECT_TRUE(QTest::qWaitFor([&] { return document().data.kind == data::DataKind::idx; })) << "nothing of it would be lost";
-  EXPECT_TRUE(window_->offers().isHidden());
-  EXPECT_EQ(asked_, 0);
-}
-
-TEST_F(OpenedRun, an_offer_goes_when_another_run_is_opened_or_the_document_is_its_own) {
-  ASSERT_TRUE(window_->open(example("four_devices_mirrored_digits.json")));
-  ASSERT_TRUE(open_whole(run_of("four_devices_mirrored_mnist.json")));
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window_->offers().isVisible(); }));
-  ASSERT_TRUE(open_whole(run_of("four_devices_mirrored_digits.json")));
-  after_a_look();
-  EXPECT_TRUE(window_->offers().isHidden()) << "it is the run of what is drawn";
-  ASSERT_TRUE(open_whole(run_of("four_hosts_ring_digits.json")));
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window_->offers().isVisible(); }));
-  ASSERT_TRUE(window_->open(example("four_hosts_ring_digits.json")));
-  EXPECT_TRUE(window_->offers().isHidden());
-}
-
-TEST_F(OpenedRun, is_still_offered_when_a_person_cancels) {
-  ASSERT_TRUE(window_->open(example("four_devices_mirrored_digits.json")));
-  change();
-  ASSERT_TRUE(open_whole(run_of("four_devices_mirrored_mnist.json")));
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window_->offers().isVisible(); }));
-  auto* show = window_->offers().findChild<QPushButton*>();
-  show->click();
-  EXPECT_EQ(asked_, 1);
-  EXPECT_EQ(document().training.batch_per_rank, 77);
-  EXPECT_TRUE(window_->offers().isVisible());
-  save_answer_ = SaveAnswer::discard;
-  show->click();
-  EXPECT_EQ(document().data.kind, data::DataKind::idx);
-  EXPECT_TRUE(window_->offers().isHidden());
-}
-
-TEST_F(OpenedRun, is_on_the_charts_as_the_ticks_in_the_list_say) {
-  const QString first = run_of("four_devices_mirrored_digits.json"), second = run_of("four_devices_mirrored_mnist.json");
-  const QString third = run_of("four_hosts_ring_digits.json");
-  const auto on_charts = [&] {
-    QStringList directories;
-    for (const auto* run : window_->runs().shown()) directories << run->directory();
-    return directories;
-  };
-  RunsPanel& panel = window_->runs_panel();
-  ASSERT_TRUE(open_whole(first));
-  ASSERT_TRUE(QTest::qWaitFor([&] { return panel.entries().size() == 3; }));
-  EXPECT_EQ(on_charts(), QStringList(first));
-  panel.set_ticked(second, true);
-  EXPECT_EQ(panel.ticked(), QStringList({first, second}));
-  EXPECT_EQ(on_charts(), panel.ticked());
-  ASSERT_TRUE(open_whole(third));
-  EXPECT_EQ(panel.ticked(), QStringList({third, second}));
-  EXPECT_EQ(on_charts(), panel.ticked());
-  panel.set_ticked(third, false);
-  EXPECT_EQ(on_charts(), QStringList(second)) << "what nobody ticks is not among what is ticked";
 }
 
 TEST_F(MainWindowTest, a_program_that_is_missing_is_said_so) {

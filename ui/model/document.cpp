@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/base/fields.h"
+#include "core/experiment/resolve.h"
 
 namespace trainyard::ui {
 namespace {
@@ -101,6 +102,12 @@ void Document::restore(experiment::Experiment experiment, const QString& file) {
 experiment::Checked<experiment::Experiment> Document::load(const QString& file) {
   auto loaded = experiment::load(path_of(file));
   if (loaded) reset(*loaded, file);
+  return loaded;
+}
+
+experiment::Checked<experiment::Experiment> Document::load_as_new(const QString& file) {
+  auto loaded = experiment::load(path_of(file));
+  if (loaded) reset(experiment::located(*loaded, path_of(QFileInfo(file).absolutePath())));
   return loaded;
 }
 

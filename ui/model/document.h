@@ -37,10 +37,11 @@ class Document : public QObject {
   // One value by its path, as JSON ("training.batch_per_rank"); refused values are returned and change nothing.
   base::Problems set_value(const QString& path, const base::Json& value);
 
-  void reset(experiment::Experiment experiment, const QString& file = {});    // a new or another document; clears undo
-  void restore(experiment::Experiment experiment, const QString& file = {});  // the same, with changes that no file holds yet
-  experiment::Checked<experiment::Experiment> load(const QString& file);      // and `reset` to it, if it can be read
-  base::Result<void> save(const QString& file);                               // atomic; marks the undo stack clean
+  void reset(experiment::Experiment experiment, const QString& file = {});       // a new or another document; clears undo
+  void restore(experiment::Experiment experiment, const QString& file = {});     // the same, with changes that no file holds yet
+  experiment::Checked<experiment::Experiment> load(const QString& file);         // and `reset` to it, if it can be read
+  experiment::Checked<experiment::Experiment> load_as_new(const QString& file);  // the same, of no file; data is still found where it was
+  base::Result<void> save(const QString& file);                                  // atomic; marks the undo stack clean
 
  signals:
   void changed();  // the experiment is another; coalesce before drawing

@@ -4,6 +4,7 @@
 #include <QDateTime>
 #include <QDir>
 #include <QObject>
+#include <QRegularExpression>
 #include <algorithm>
 #include <fstream>
 
@@ -18,6 +19,7 @@ constexpr auto kTimeInName = "yyyy-MM-dd_HH-mm-ss";
 constexpr int kTimeCharacters = 19;
 constexpr std::size_t kMaximumText = 16u << 20;
 constexpr std::streamoff kMostPrinted = 64 << 10;  // bytes
+constexpr int kLastLines = 12;
 
 QString text_at(const base::Json& json, const char* key) {
   if (!json.is_object()) return {};
@@ -153,6 +155,11 @@ std::optional<std::string> printed_tail(const std::filesystem::path& directory, 
   return std::string(begin == std::string_view::npos || begin == 0 ? rest : rest.substr(begin + 1));
 }
 
-std::string console_tail(const std::filesystem::path& directory, int lines) { return printed_tail(directory, -1, lines).value_or(""); }
+std::string last_words(const std::filesystem::path& directory) {
+  static const QRegularExpression progress(QStringLiteral(R"(^\w+  step [\d,]+ of [\d,]+)"));
+  const QStringList lines = QString::fromStdString(printed_tail(directory, -1, kLastLines).value_or("")).split('\n', Qt::SkipEmptyParts);
+  const auto told = std::find_if(lines.rbegin(), lines.rend(), [](const QString& line) { return progress.match(line).hasMatch(); });
+  return lines.mid(static_cast<int>(lines.rend() - told)).join('\n').toStdString();
+}
 
 }  // namespace trainyard::ui

@@ -39,8 +39,8 @@ base::Result<void> set_run_label(const QString& directory, const QString& label)
 // anywhere, are those of `resolved`, absolute. `resolved` itself where the directory holds no experiment, or that of another drawing.
 experiment::Experiment given_experiment(const QString& directory, const experiment::Experiment& resolved);
 
-// The last lines that the coordinator printed.
-std::string console_tail(const std::filesystem::path& directory, int lines);
+// What the coordinator printed last, after it had told how far it was; empty: nothing.
+std::string last_words(const std::filesystem::path& directory);
 // Of what a rank's process printed; nothing when there is no such file. The coordinator is rank -1.
 std::optional<std::string> printed_tail(const std::filesystem::path& directory, int rank, int lines);
 

@@ -74,7 +74,7 @@ bool RunIo::open_recording() {
 }
 
 void RunIo::fail_start() {
-  const std::string said = console_tail(target_.directory, 12);
+  const std::string said = last_words(target_.directory);
   trouble("The run ended before it began to record." + (said.empty() ? " It said nothing." : "\n" + said));
 }
 
@@ -179,7 +179,6 @@ void RunIo::receive_all() {
 
 void RunIo::take_answer(const session::Status& status) {
   last_answer_ = Clock::now();
-  answered_ = true;
   live_ = status.state < session::RunState::finished;
   {
     const std::lock_guard lock(mutex_);
@@ -200,7 +199,6 @@ void RunIo::check_end() {
   if (!finished_ && someone) return;
   if (const std::size_t torn = reader_->unfinished_bytes(); torn > 0 && !finished_)
     trouble("The recording ends in the middle of a frame; its last " + std::to_string(torn) + " bytes are lost.");
-  else if (!finished_ && (answered_ || target_.process >= 0)) trouble("The run ended without a result.\n" + console_tail(target_.directory, 12));
   reading_ = false;
 }
 

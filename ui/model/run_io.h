@@ -69,7 +69,7 @@ class RunIo {
   std::optional<telemetry::RecordingReader> reader_;
   std::unique_ptr<session::ControlClient> client_;
   Clock::time_point started_, last_sent_{}, last_answer_;
-  bool answered_ = false, finished_ = false, read_to_end_ = false;
+  bool finished_ = false, read_to_end_ = false;
 
   mutable std::mutex mutex_;  // guards the four below
   std::deque<OwnedFrame> frames_;

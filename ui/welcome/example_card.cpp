@@ -69,7 +69,7 @@ void ExampleCard::build() {
   column->addStretch(1);
   run_->setIcon(icon("run"));
   run_->setText(missing ? tr("Run with drawn digits") : tr("Open and run"));
-  run_->setToolTip(missing ? tr("The same drawing and model, on digits that need no file") : tr("Opens the example and trains it at once"));
+  keep_from_running({});
   open_->setToolTip(tr("Opens the example; nothing runs"));
   auto* row = new QHBoxLayout;
   row->addWidget(run_);
@@ -93,6 +93,15 @@ void ExampleCard::add_missing(QVBoxLayout& column, const base::Problem& missing)
     say(tr("Put %1 into").arg(names.join(tr(" and "))));
     say(folder);
   }
+}
+
+QString ExampleCard::run_tip() const {
+  return example_.missing ? tr("The same drawing and model, on digits that need no file") : tr("Opens the example and trains it at once");
+}
+
+void ExampleCard::keep_from_running(const QString& why) {
+  run_->setEnabled(why.isEmpty());
+  run_->setToolTip(why.isEmpty() ? run_tip() : why);
 }
 
 void ExampleCard::run() {

@@ -29,6 +29,7 @@ class ExampleCard : public QFrame {
   const Example& example() const { return example_; }
   QPushButton& run_button() { return *run_; }
   QPushButton& open_button() { return *open_; }
+  void keep_from_running(const QString& why);  // empty: nothing does
 
  signals:
   void run_requested(const experiment::Experiment& experiment, const QString& file);  // empty file: changed, so a new document
@@ -41,6 +42,7 @@ class ExampleCard : public QFrame {
   void build();
   void add_missing(QVBoxLayout& column, const base::Problem& missing);
   void run();
+  QString run_tip() const;
   Example example_;
   QPushButton *run_, *open_;
 };

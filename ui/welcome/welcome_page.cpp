@@ -55,6 +55,8 @@ QWidget* WelcomePage::build_content() {
                               tr("Draw machines, pick a model and a strategy, press Run: real processes train it, and you watch every gradient and byte.")));
   column->addSpacing(kGrid);
   column->addWidget(heading(tr("Start with an example"), content));
+  column->addWidget(live_run_ = paragraph(Tint::warning, content));
+  live_run_->hide();
   column->addWidget(no_examples_ =
                         paragraph(Tint::dim, content, tr("The examples that come with Trainyard were not found. Make a new experiment, or open one.")));
   examples_ = new QGridLayout;
@@ -99,6 +101,14 @@ void WelcomePage::fill_examples(const QString& directory) {
   arrange();
 }
 
+void WelcomePage::set_live_run(const QString& name) {
+  const QString why = name.isEmpty() ? QString() : tr("%1 is still training: stop it before you run an example. It goes on while you open one.").arg(name);
+  if (why == live_run_->text()) return;
+  live_run_->setText(why);
+  live_run_->setVisible(!why.isEmpty());
+  for (ExampleCard* card : cards_) card->keep_from_running(why);
+}
+
 void WelcomePage::fill_recent() {
   while (QLayoutItem* item = recents_->takeAt(0)) {
     if (item->widget()) item->widget()->deleteLater();
@@ -109,7 +119,9 @@ void WelcomePage::fill_recent() {
     auto* button = new QPushButton(info.fileName() + "    " + QDir::toNativeSeparators(info.absolutePath()), this);
     button->setFlat(true);
     button->setFont(font());
-    button->setStyleSheet("QPushButton { text-align: left; padding: 4px; }");
+    set_sheet(button, [](const Colours& c) {
+      return QString("QPushButton { text-align: left; padding: 4px; color: %1; } QPushButton:disabled { color: %2; }").arg(c.text.name(), c.dim.name());
+    });
     button->setEnabled(info.exists());
     button->setToolTip(info.exists() ? file : tr("%1 is not there any more").arg(file));
     connect(button, &QPushButton::clicked, this, [this, file] { emit open_requested(file); });

@@ -9,6 +9,7 @@
 #include "ui/welcome/example_card.h"
 
 class QGridLayout;
+class QLabel;
 class QVBoxLayout;
 
 namespace trainyard::ui {
@@ -18,6 +19,7 @@ class WelcomePage : public QWidget {
  public:
   WelcomePage(const QString& examples_directory, RecentFiles& recent, QWidget* parent = nullptr);
   const std::vector<ExampleCard*>& cards() const { return cards_; }
+  void set_live_run(const QString& name);  // which keeps examples from running, and it is said why; empty: none
 
  signals:
   void run_requested(const experiment::Experiment& experiment, const QString& file);
@@ -40,6 +42,7 @@ class WelcomePage : public QWidget {
   QGridLayout* examples_ = nullptr;
   QVBoxLayout* recents_ = nullptr;
   QWidget* no_examples_ = nullptr;
+  QLabel* live_run_ = nullptr;
 };
 
 }  // namespace trainyard::ui

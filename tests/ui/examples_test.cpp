@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The examples that come with Trainyard stay as they came, whatever is done with them.
+#include <QAction>
+#include <QFile>
+#include <QPushButton>
+#include <QTest>
+
+#include "tests/ui/answered_window.h"
+
+namespace trainyard::ui {
+namespace {
+
+// The window's examples are copies: a test that fails shall not harm those of the tree.
+class Examples : public test::AnsweredWindow {
+ protected:
+  Examples() {
+    QDir().mkpath(examples());
+    for (const QFileInfo& file : QDir(test::kExamples).entryInfoList({"*.json"}, QDir::Files)) QFile::copy(file.filePath(), path(file.fileName()));
+    ui::Setup setup = this->setup();
+    setup.services.examples_directory = examples();
+    window_ = make(setup);
+  }
+  QString examples() const { return directory_.filePath("experiments"); }
+  QString path(const QString& name) const { return examples() + "/" + name; }
+  static QByteArray bytes(const QString& file) {
+    QFile in(file);
+    return in.open(QIODevice::ReadOnly) ? in.readAll() : QByteArray();
+  }
+};
+
+TEST_F(Examples, one_that_is_opened_in_any_way_is_changed_and_saved_elsewhere) {
+  const QString four = path("four_devices_mirrored_digits.json");
+  const QByteArray before = bytes(four);
+  ASSERT_FALSE(before.isEmpty());
+  const auto by_card = [&] { return window_->welcome().cards().at(1)->open_button().click(), true; };
+  const auto by_command_line = [&] { return window_->open(four); };
+  const auto by_another_path = [&] { return window_->open(examples() + "/../experiments/four_devices_mirrored_digits.json"); };
+  int way = 0;
+  for (const std::function<bool()>& open : {std::function<bool()>(by_card), std::function<bool()>(by_command_line), std::function<bool()>(by_another_path)}) {
+    save_answer_ = SaveAnswer::discard;
+    ASSERT_TRUE(open());
+    EXPECT_EQ(window_->document().file(), "") << way;
+    EXPECT_EQ(window_->document().title(), "Four devices, mirrored, digits");
+    EXPECT_FALSE(window_->isWindowModified()) << "nothing of it would be lost";
+    change();
+    file_ = directory_.filePath(QString("mine%1.json").arg(++way));
+    EXPECT_TRUE(window_->files().save());
+    EXPECT_EQ(window_->document().file(), file_) << "it was asked where";
+    EXPECT_EQ(bytes(four), before);
+    EXPECT_EQ(experiment::load(file_.toStdString())->training.batch_per_rank, 77);
+  }
+}
+
+TEST_F(Examples, are_not_among_the_files_that_were_opened_lately) {
+  ASSERT_TRUE(window_->open(path("one_device_digits.json")));
+  EXPECT_TRUE(RecentFiles(directory_.filePath("settings.ini")).files().isEmpty());
+  file_ = directory_.filePath("mine.json");
+  ASSERT_TRUE(window_->files().save());
+  EXPECT_EQ(RecentFiles(directory_.filePath("settings.ini")).files(), QStringList(file_));
+}
+
+TEST_F(Examples, files_beside_one_are_found_although_it_is_a_new_document) {
+  ASSERT_TRUE(window_->open(path("four_devices_mirrored_mnist.json")));
+  const auto given = *experiment::load(path("four_devices_mirrored_mnist.json").toStdString());
+  const data::DataSpec& data = window_->document().experiment().data;
+  ASSERT_FALSE(QFileInfo(QString::fromStdString(given.data.images)).isAbsolute());
+  EXPECT_EQ(QString::fromStdString(data.images), QDir::cleanPath(path(QString::fromStdString(given.data.images))));
+  EXPECT_EQ(QString::fromStdString(data.labels), QDir::cleanPath(path(QString::fromStdString(given.data.labels))));
+}
+
+}  // namespace
+}  // namespace trainyard::ui

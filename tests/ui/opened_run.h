@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The window, and runs of the examples that it may open.
+#pragma once
+
+#include <QTest>
+
+#include "core/experiment/resolve.h"
+#include "tests/ui/answered_window.h"
+#include "tests/ui/charts/synthetic_run.h"
+
+namespace trainyard::ui::test {
+
+class OpenedRun : public AnsweredWindow {
+ protected:
+  // A run of an example, as it leaves its directory; MNIST needs no file for it.
+  QString run_of(const char* name) { return run_of(name, false); }
+  // One that goes on as long as the window stands.
+  QString live_run_of(const char* name) { return run_of(name, true); }
+  QString run_of(const char* name, bool live) {
+    const auto given = *experiment::load(example(name).toStdString());
+    const base::Json data{{"sample_shape", {28, 28}}, {"classes", 10}, {"train_samples", 8000}, {"held_out_samples", 2000}};
+    const auto resolved =
+        experiment::resolved_from_json({{"document", experiment::to_json(experiment::located(given, kExamples.toStdString()))}, {"data", data}});
+    const QString directory = directory_.filePath("runs/2026-01-01_00-00-00_" + QString(name).left(30));
+    const trainyard::test::SyntheticRun synthetic{.experiment = experiment::to_json(*resolved)};
+    if (live) {
+      auto writer = synthetic.create(directory.toStdString());
+      EXPECT_TRUE(synthetic.append(writer, 0, 20) && give_coordinator(directory));
+    } else {
+      synthetic.record(directory.toStdString(), 20);
+    }
+    EXPECT_TRUE(experiment::save(given, (directory + "/experiment.json").toStdString()));
+    return directory;
+  }
+  bool open_whole(const QString& directory) {
+    return window_->open(directory) &&
+           QTest::qWaitFor([&] { return window_->runs().current()->directory() == directory && window_->runs().current()->complete(); });
+  }
+  bool open_live(const QString& directory) {
+    return window_->open(directory) && QTest::qWaitFor([&] { return window_->runs().live() && window_->runs().current()->history().ranks() > 0; });
+  }
+  void after_a_look() { QTest::qWait(500); }  // the window looks at the run a few times a second
+  const experiment::Experiment& document() { return window_->document().experiment(); }
+  experiment::Experiment mnist_ = *experiment::load(example("four_devices_mirrored_mnist.json").toStdString());
+};
+
+}  // namespace trainyard::ui::test
