@@ -21,18 +21,6 @@ QString words(const std::string& string) { return QString::fromStdString(string)
 
 QString readable(const std::string& name) { return words(name).replace('_', ' '); }
 
-// The unit stands beside the number, so the name need not repeat it.
-QString label_of(const FieldDescription& field) {
-  static const std::pair<const char*, const char*> kUnitWords[] = {
-      {"B", "_bytes"}, {"B/s", "_bytes_per_second"}, {"bit/s", "_bits_per_second"}, {"s", "_seconds"}, {"steps", "_steps"}};
-  QString name = words(field.name);
-  for (const auto& [unit, ending] : kUnitWords)
-    if (field.unit == unit && name.endsWith(ending)) name.chop(static_cast<qsizetype>(std::string_view(ending).size()));
-  name.replace('_', ' ');
-  if (!name.isEmpty()) name[0] = name[0].toUpper();
-  return name;
-}
-
 // Help says it: "...; 0: never".
 QString zero_text(const FieldDescription& field) {
   static const QRegularExpression zero("\\b0: ([^;.,]+)");

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A field in words: its label, its help, its value, and what is wrong with it.
+// A field in words: its help, its value, and what is wrong with it; its label is the model's.
 #pragma once
 
 #include <QString>
 
 #include "core/base/fields.h"
+#include "ui/model/place_words.h"
 
 namespace trainyard::ui {
 
 QString readable(const std::string& name);               // "one_device" -> "one device"
-QString label_of(const base::FieldDescription& field);   // "bucket_bytes" in B -> "Bucket"
 QString zero_text(const base::FieldDescription& field);  // what 0 means where it means something else; else empty
 QString problem_line(const base::Problem& problem);      // what is wrong and what to do, without where
 // `zero`: the text for 0, where it has one.

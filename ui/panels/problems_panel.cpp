@@ -10,6 +10,7 @@
 #include <QTreeWidget>
 #include <QVBoxLayout>
 
+#include "ui/model/place_words.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 #include "ui/theme/tinted_label.h"
@@ -25,6 +26,8 @@ QString advice_of(const base::Problem& problem) {
   if (!problem.accepted.empty()) parts << ProblemsPanel::tr("Accepted: %1").arg(QString::fromStdString(problem.accepted));
   return parts.join(" ");
 }
+
+QString path_of(const QTreeWidgetItem& item) { return item.data(where_column, Qt::UserRole).toString(); }
 
 }  // namespace
 
@@ -47,7 +50,7 @@ ProblemsPanel::ProblemsPanel(Document& document, QWidget* parent) : QWidget(pare
   list_->header()->setSectionResizeMode(what_column, QHeaderView::Stretch);
   list_->header()->setSectionResizeMode(advice_column, QHeaderView::Stretch);
   list_->header()->setStretchLastSection(false);
-  connect(list_, &QTreeWidget::itemActivated, this, [this](QTreeWidgetItem* item) { emit activated(item->text(where_column)); });
+  connect(list_, &QTreeWidget::itemActivated, this, [this](QTreeWidgetItem* item) { emit activated(path_of(*item)); });
   connect(list_, &QTreeWidget::customContextMenuRequested, this, &ProblemsPanel::show_menu);
   connect(&document, &Document::problems_changed, this, &ProblemsPanel::refresh);
   connect(&document, &Document::changed, this, [this] {
@@ -60,7 +63,10 @@ void ProblemsPanel::refresh() {
   shown_ = document_.shown_problems();
   list_->clear();
   for (const base::Problem& problem : shown_) {
-    auto* item = new QTreeWidgetItem(list_, {QString::fromStdString(problem.where), QString::fromStdString(problem.what), advice_of(problem)});
+    const QString path = QString::fromStdString(problem.where);
+    const base::Problem told = in_words(document_.experiment(), problem);
+    auto* item = new QTreeWidgetItem(list_, {place_words(document_.experiment(), path), QString::fromStdString(told.what), advice_of(told)});
+    item->setData(where_column, Qt::UserRole, path);
     item->setIcon(where_column, icon("error"));
     for (int column = 0; column < list_->columnCount(); ++column) item->setToolTip(column, item->text(column));
   }
@@ -88,7 +94,7 @@ void ProblemsPanel::keyPressEvent(QKeyEvent* event) {
 
 void ProblemsPanel::show_menu(const QPoint& at) {
   QMenu menu(this);
-  if (QTreeWidgetItem* item = list_->itemAt(at)) menu.addAction(tr("Go to it"), this, [this, item] { emit activated(item->text(where_column)); });
+  if (QTreeWidgetItem* item = list_->itemAt(at)) menu.addAction(tr("Go to it"), this, [this, item] { emit activated(path_of(*item)); });
   menu.addAction(icon("copy"), tr("Copy"), this, &ProblemsPanel::copy);
   menu.exec(list_->viewport()->mapToGlobal(at));
 }

@@ -34,7 +34,8 @@ class ProblemsPanelTest : public testing::Test {
 
 TEST_F(ProblemsPanelTest, every_problem_says_where_and_what_and_what_to_do) {
   ASSERT_EQ(list().topLevelItemCount(), 2);
-  EXPECT_EQ(list().topLevelItem(0)->text(0), "topology.hosts");
+  EXPECT_EQ(list().topLevelItem(0)->text(0), "Drawing: Hosts");
+  EXPECT_EQ(list().topLevelItem(1)->text(0).left(14), "Model: Layer 2");
   EXPECT_TRUE(list().topLevelItem(0)->text(1).contains("no device"));
   EXPECT_TRUE(list().topLevelItem(0)->text(2).contains("Draw a device"));
 }
@@ -44,6 +45,20 @@ TEST_F(ProblemsPanelTest, activating_a_problem_names_its_field) {
   emit list().itemActivated(list().topLevelItem(1), 0);
   ASSERT_EQ(activated.size(), 1);
   EXPECT_TRUE(activated[0][0].toString().startsWith("model.layers[2]")) << activated[0][0].toString().toStdString();
+}
+
+TEST_F(ProblemsPanelTest, a_problem_of_a_thing_names_it_and_its_fields_as_a_person_sees_them) {
+  document_.edit("draw", [](experiment::Experiment& e) {
+    e = {};
+    e.topology.hosts = {{.name = "host0", .address = {}, .devices = {{.name = "gpu0", .kind = topology::DeviceKind::gpu}}}};
+    e.strategy.kind = experiment::StrategyKind::one_device;
+    e.run.emulate = false;
+  });
+  ASSERT_TRUE(QTest::qWaitFor([&] { return document_.problems().size() == 1; })) << base::to_string(document_.problems());
+  const QTreeWidgetItem& item = *list().topLevelItem(0);
+  EXPECT_EQ(item.text(0), "gpu0 on host0: Kind");
+  EXPECT_TRUE(item.text(1).contains("\"Run: Emulate\" is off")) << item.text(1).toStdString();
+  EXPECT_TRUE(item.text(2).startsWith("Set \"Run: Emulate\" to true")) << item.text(2).toStdString();
 }
 
 TEST_F(ProblemsPanelTest, what_is_selected_is_copied_else_everything) {

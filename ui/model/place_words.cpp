@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/model/place_words.h"
+
+#include <QCoreApplication>
+#include <QRegularExpression>
+#include <algorithm>
+#include <vector>
+
+#include "core/experiment/fields.h"
+#include "ui/model/counted.h"
+
+namespace trainyard::ui {
+namespace {
+
+using base::FieldDescription;
+
+// Names that say nothing without their help.
+constexpr std::pair<const char*, const char*> kPlainLabels[] = {{"topology", QT_TRANSLATE_NOOP("field", "Drawing")},
+                                                                {"hang_seconds", QT_TRANSLATE_NOOP("field", "Hung after")},
+                                                                {"record_ops", QT_TRANSLATE_NOOP("field", "Record every op")}};
+
+QString text(const char* source) { return QCoreApplication::translate("field", source); }
+QString words(const std::string& string) { return QString::fromStdString(string); }
+
+// The thing on the drawing that a path leads into; `place`: its list, its index, and that of a device on a host.
+QString thing_at(const topology::Topology& topology, const QRegularExpressionMatch& place) {
+  const QString list = place.captured(1), device = place.captured(3);
+  const std::size_t index = place.captured(2).toULongLong(), on_host = device.toULongLong();
+  if (list == "links" && index < topology.links.size()) return words(topology.links[index].from + " – " + topology.links[index].to);
+  if (list == "switches" && index < topology.switches.size()) return words(topology.switches[index].name);
+  if (list != "hosts" || index >= topology.hosts.size()) return {};
+  const topology::Host& host = topology.hosts[index];
+  if (device.isEmpty()) return words(host.name);
+  return on_host < host.devices.size() ? text("%1 on %2").arg(words(host.devices[on_host].name), words(host.name)) : QString();
+}
+
+// "layers[2]" is the third layer, and the forms count from 0: "Layer 2".
+QString step_words(const FieldDescription& field, const QString& step) {
+  static const QRegularExpression element(R"(\[(\d+)\]$)");
+  const auto match = element.match(step);
+  return match.hasMatch() ? singular(label_of(field)) + " " + match.captured(1) : label_of(field);
+}
+
+// Labels of the fields along a path, as far as `fields` know them; nothing where they do not.
+QStringList labels_along(std::vector<FieldDescription> fields, const QStringList& steps) {
+  QStringList labels;
+  for (const QString& step : steps) {
+    const auto at = std::ranges::find(fields, step.section('[', 0, 0).toStdString(), &FieldDescription::name);
+    if (at == fields.end()) return {};
+    labels << step_words(*at, step);
+    fields = std::vector<FieldDescription>(at->fields);
+  }
+  return labels;
+}
+
+}  // namespace
+
+// The unit stands beside the number, so the name need not repeat it.
+QString label_of(const FieldDescription& field) {
+  static const std::pair<const char*, const char*> kUnitWords[] = {
+      {"B", "_bytes"}, {"B/s", "_bytes_per_second"}, {"bit/s", "_bits_per_second"}, {"s", "_seconds"}, {"steps", "_steps"}};
+  for (const auto& [name, label] : kPlainLabels)
+    if (field.name == name) return text(label);
+  QString name = QString::fromStdString(field.name);
+  for (const auto& [unit, ending] : kUnitWords)
+    if (field.unit == unit && name.endsWith(ending)) name.chop(static_cast<qsizetype>(std::string_view(ending).size()));
+  name.replace('_', ' ');
+  if (!name.isEmpty()) name[0] = name[0].toUpper();
+  return name;
+}
+
+QString place_words(const experiment::Experiment& experiment, const QString& path) {
+  static const QRegularExpression form(R"(^topology\.(hosts|switches|links)\[(\d+)\](?:\.devices\[(\d+)\])?)");
+  const QStringList labels = labels_along(base::describe(experiment), path.split('.'));
+  if (labels.isEmpty()) return path;
+  const auto place = form.match(path);
+  const QString thing = thing_at(experiment.topology, place);
+  if (thing.isEmpty()) return labels.join(": ");
+  return (QStringList(thing) << labels.mid(place.captured(3).isEmpty() ? 2 : 3)).join(": ");
+}
+
+base::Problem in_words(const experiment::Experiment& experiment, base::Problem problem) {
+  static const QRegularExpression path(R"(\b(?:topology|model|data|strategy|training|run)(?:\.[a-z_0-9]+(?:\[\d+\])?)+)");
+  for (std::string* said : {&problem.what, &problem.accepted, &problem.advice}) {
+    QString put;
+    qsizetype end = 0;
+    const QString given = words(*said);
+    for (auto found = path.globalMatch(given); found.hasNext();) {
+      const auto match = found.next();
+      const QString place = place_words(experiment, match.captured());
+      put += given.mid(end, match.capturedStart() - end) + (place == match.captured() ? place : '"' + place + '"');
+      end = match.capturedEnd();
+    }
+    *said = (put + given.mid(end)).toStdString();
+  }
+  return problem;
+}
+
+base::Problems all_in_words(const experiment::Experiment& experiment, base::Problems problems) {
+  for (base::Problem& problem : problems) {
+    problem = in_words(experiment, problem);
+    problem.where = place_words(experiment, words(problem.where)).toStdString();
+  }
+  return problems;
+}
+
+}  // namespace trainyard::ui
