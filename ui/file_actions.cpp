@@ -7,6 +7,7 @@
 #include <QRegularExpression>
 #include <QToolBar>
 
+#include "ui/model/place_words.h"
 #include "ui/theme/icons.h"
 
 namespace trainyard::ui {
@@ -97,6 +98,7 @@ bool FileActions::open_by_dialog() {
 bool FileActions::save() { return document_.file().isEmpty() ? save_as() : save_to(document_.file()); }
 
 bool FileActions::save_as() {
+  if (document_.refused()) return save_to(document_.title());  // which says so before a file is chosen
   QString name = document_.title();
   name.replace(QRegularExpression(R"([/\\:*?"<>|]+)"), "_");
   if (!name.endsWith(".json")) name += ".json";
@@ -106,7 +108,7 @@ bool FileActions::save_as() {
 
 bool FileActions::save_to(const QString& file) {
   if (const auto saved = document_.save(file); !saved) {
-    emit failed(tr("\"%1\" cannot be saved").arg(QFileInfo(file).fileName()), {saved.error()});
+    emit failed(tr("\"%1\" cannot be saved").arg(QFileInfo(file).fileName()), all_in_words(document_.experiment(), {saved.error()}));
     return false;
   }
   recent_.add(document_.file());

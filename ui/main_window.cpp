@@ -12,6 +12,7 @@
 #include <QStatusBar>
 #include <algorithm>
 
+#include "ui/model/place_words.h"
 #include "ui/theme/icons.h"
 
 namespace trainyard::ui {
@@ -112,7 +113,7 @@ void MainWindow::start_wanted_run() {
 
 void MainWindow::refuse_to_run() {
   workspace_->raise("problems");
-  show_problems(tr("This experiment cannot run yet"), document_.problems());
+  show_problems(tr("This experiment cannot run yet"), all_in_words(document_.experiment(), document_.problems()));
   errors_->offer(tr("Show where"), [this, where = QString::fromStdString(document_.problems().front().where)] {
     go_to(where);
     return true;

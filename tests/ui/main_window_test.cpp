@@ -6,6 +6,7 @@
 #include <QDockWidget>
 #include <QDragEnterEvent>
 #include <QFile>
+#include <QLineEdit>
 #include <QMimeData>
 #include <QPushButton>
 #include <QStatusBar>
@@ -120,6 +121,28 @@ TEST_F(MainWindowTest, run_with_problems_says_them_and_leads_to_the_first) {
   ASSERT_TRUE(QTest::qWaitFor([&] { return window_->errors().isVisible(); }));
   EXPECT_TRUE(window_->errors().text().contains("no device has the role worker"));
   EXPECT_EQ(window_->runs().current(), nullptr);
+}
+
+TEST_F(MainWindowTest, neither_run_nor_save_takes_an_old_value_for_a_text_that_was_refused) {
+  ASSERT_TRUE(window_->open(example("one_device_digits.json")));
+  FieldEditor* batch = window_->inspector().form("training").editor("batch_per_rank");
+  auto* text = batch->findChild<QLineEdit*>();
+  QApplication::setActiveWindow(window_.get());
+  batch->setFocus();
+  QTest::keyClick(batch->focusProxy(), Qt::Key_A, Qt::ControlModifier);
+  QTest::keyClicks(batch->focusProxy(), "0");
+  window_->start_run();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window_->errors().isVisible(); }));
+  EXPECT_TRUE(window_->errors().text().startsWith("This experiment cannot run yet")) << window_->errors().text().toStdString();
+  EXPECT_TRUE(window_->errors().text().contains("Training: Batch per rank")) << window_->errors().text().toStdString();
+  EXPECT_EQ(window_->runs().current(), nullptr);
+  EXPECT_EQ(text->text(), "0");
+  EXPECT_TRUE(batch->focusProxy()->hasFocus());
+  file_ = directory_.filePath("mine.json");
+  EXPECT_FALSE(window_->files().save_as());
+  EXPECT_TRUE(window_->errors().text().contains("cannot be saved"));
+  EXPECT_FALSE(QFile::exists(file_));
+  EXPECT_EQ(text->text(), "0") << "what was typed is still there";
 }
 
 // The lines of a table are many, and the last one is wrong.

@@ -26,6 +26,9 @@ using base::Json;
 
 constexpr double kManyCharacters = 5000;  // texts that may be longer get several lines
 
+// A menu or another window has the focus for a while: it comes back, and so nothing is left.
+bool comes_back(Qt::FocusReason reason) { return reason == Qt::PopupFocusReason || reason == Qt::MenuBarFocusReason || reason == Qt::ActiveWindowFocusReason; }
+
 QString unit_of(const FieldDescription& field) { return QString::fromStdString(field.unit); }
 
 class NumberEditor : public FieldEditor {
@@ -178,7 +181,7 @@ void FieldEditor::take(const Json& value) {
 }
 
 bool FieldEditor::eventFilter(QObject* watched, QEvent* event) {
-  if (event->type() == QEvent::FocusOut && static_cast<QFocusEvent*>(event)->reason() != Qt::PopupFocusReason) {
+  if (event->type() == QEvent::FocusOut && !comes_back(static_cast<QFocusEvent*>(event)->reason())) {
     held_ = false;
     emit left();
   }

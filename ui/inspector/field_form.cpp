@@ -6,6 +6,7 @@
 #include <QToolButton>
 #include <algorithm>
 
+#include "ui/inspector/field_row.h"
 #include "ui/inspector/field_words.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
@@ -27,25 +28,7 @@ bool same_shape(const std::vector<FieldDescription>& a, const std::vector<FieldD
   });
 }
 
-QString first_name(const QString& path) { return path.section('.', 0, 0).section('[', 0, 0); }
-QString rest_of(const QString& path) { return path.section('.', 1); }
-
 }  // namespace
-
-// One field. A document is a heading and a form of its own, and has no editor.
-struct FieldForm::Row {
-  QString name;
-  FieldDescription field;
-  Json value;
-  TintedLabel *label = nullptr, *note = nullptr, *problem = nullptr;
-  FieldEditor* editor = nullptr;
-  QToolButton* reset = nullptr;
-  FieldForm* child = nullptr;
-  QString found, refused;  // what is wrong: of the document's value, and of what was typed
-  QString zero;            // the text for 0
-
-  std::vector<QWidget*> widgets() const { return child ? std::vector<QWidget*>{label, child} : std::vector<QWidget*>{label, editor, reset}; }
-};
 
 FieldForm::FieldForm(FormHints hints, QWidget* parent) : QWidget(parent), hints_(std::move(hints)), grid_(new QGridLayout(this)) {
   grid_->setContentsMargins(0, 0, 0, 0);
@@ -138,6 +121,7 @@ void FieldForm::add_child(const FieldDescription& field, int line) {
   grid_->addWidget(row.label, line, label_column, 1, 3);
   grid_->addWidget(row.child, line + 1, label_column, 1, 3);
   connect(row.child, &FieldForm::edited, this, [this, name = row.name](const QString& path, const Json& value) { emit edited(name + "." + path, value); });
+  connect(row.child, &FieldForm::refused_changed, this, &FieldForm::refused_changed);
 }
 
 void FieldForm::connect_row(Row& row) {
@@ -145,6 +129,7 @@ void FieldForm::connect_row(Row& row) {
     row.refused.clear();
     emit edited(row.name, value);
     show_problem(row);
+    emit refused_changed();
   };
   connect(row.editor, &FieldEditor::edited, this, edit);
   connect(row.reset, &QToolButton::clicked, this, [this, &row, edit] {
@@ -154,96 +139,9 @@ void FieldForm::connect_row(Row& row) {
   });
   connect(row.editor, &FieldEditor::unreadable, this, [this, &row](const QString& why) { refuse(row.name, why); });
   connect(row.editor, &FieldEditor::left, this, [this, &row] {
-    row.refused.clear();
     row.editor->reset_value(row.value);
-    show_problem(row);
+    set_refused(row, {});
   });
-}
-
-void FieldForm::update_row(Row& row, const FieldDescription& field, const Json& value) {
-  for (QWidget* widget : row.widgets())
-    if (widget != row.reset) widget->setVisible(field.used);
-  row.field.used = field.used;
-  if (row.child) return row.child->show_fields(field.fields, value);
-  row.value = value;
-  row.editor->set_value(value);
-  if (!row.editor->held()) row.refused.clear();
-  const QString reset = tr("Reset to the default: %1").arg(text_of_value(field, field.default_value, row.zero));
-  row.reset->setVisible(field.used && value != field.default_value);
-  row.reset->setToolTip(reset);
-  row.reset->setAccessibleName(label_of(field) + ": " + reset);
-  row.editor->focusProxy()->setAccessibleName(label_of(field));
-  row.note->setVisible(field.used && !row.note->text().isEmpty());
-  show_problem(row);
-}
-
-void FieldForm::show_problem(Row& row) {
-  if (row.child) return;
-  const QString& text = row.refused.isEmpty() ? row.found : row.refused;
-  row.problem->setText(text);
-  row.problem->setVisible(row.field.used && !text.isEmpty());
-  row.editor->focusProxy()->setAccessibleDescription(text.isEmpty() ? QString::fromStdString(row.field.help) : tr("Problem: %1").arg(text));
-}
-
-void FieldForm::show_problems(const base::Problems& problems, const QStringList& paths) {
-  for (const auto& row : rows_) {
-    QStringList places;
-    for (const QString& path : paths) places << (path.isEmpty() ? row->name : path + "." + row->name);
-    if (row->child) {
-      row->child->show_problems(problems, places);
-      continue;
-    }
-    QStringList texts;
-    for (const base::Problem& problem : problems)
-      if (places.contains(QString::fromStdString(problem.where))) texts << problem_line(problem);
-    row->found = texts.join("\n");
-    show_problem(*row);
-  }
-}
-
-void FieldForm::set_note(const QString& field, const QString& text) {
-  Row* row = find(field);
-  if (row == nullptr || row->child) return;
-  row->note->setText(text);
-  row->note->setVisible(row->field.used && !text.isEmpty());
-}
-
-void FieldForm::refuse(const QString& path, const QString& why) {
-  Row* row = find(path);
-  if (row == nullptr) return;
-  if (row->child) return row->child->refuse(rest_of(path), why);
-  row->refused = why;
-  row->editor->hold(row->value);
-  show_problem(*row);
-}
-
-FieldForm::Row* FieldForm::find(const QString& path) const {
-  const auto at = std::ranges::find(rows_, first_name(path), [](const auto& row) { return row->name; });
-  return at == rows_.end() ? nullptr : at->get();
-}
-
-FieldEditor* FieldForm::editor(const QString& path) const {
-  const Row* row = find(path);
-  return row == nullptr ? nullptr : row->child ? row->child->editor(rest_of(path)) : row->editor;
-}
-
-QString FieldForm::problem_text(const QString& path) const {
-  const Row* row = find(path);
-  if (row == nullptr) return {};
-  return row->child ? row->child->problem_text(rest_of(path)) : row->problem->isHidden() ? QString() : row->problem->text();
-}
-
-bool FieldForm::field_shown(const QString& path) const {
-  const Row* row = find(path);
-  return row != nullptr && row->field.used && (!row->child || rest_of(path).isEmpty() || row->child->field_shown(rest_of(path)));
-}
-
-bool FieldForm::focus_field(const QString& path) {
-  Row* row = path.isEmpty() && !rows_.empty() ? rows_.front().get() : find(path);
-  if (row == nullptr) return false;
-  if (row->child) return row->child->focus_field(rest_of(path));
-  row->editor->setFocus(Qt::ShortcutFocusReason);
-  return true;
 }
 
 }  // namespace trainyard::ui

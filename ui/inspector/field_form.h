@@ -8,6 +8,7 @@
 #include <QWidget>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "ui/inspector/field_editor.h"
@@ -22,6 +23,12 @@ struct FormHints {
   QStringList hidden = {};                 // names of fields that are not for this form
   QStringList files = {};                  // names of texts that name files
   QMap<QString, QString> zero_texts = {};  // by name: what 0 means, where its help does not say
+  QStringList without_default = {};        // names of fields whose default nobody would go back to
+};
+
+// Typed, not taken, and still in sight.
+struct RefusedText {
+  QString path, why;  // of its field
 };
 
 class FieldForm : public QWidget {
@@ -38,13 +45,15 @@ class FieldForm : public QWidget {
   void set_note(const QString& field, const QString& text);  // beside the value, for what follows from it; empty: none
   // An edit was not taken: says why at the field, and keeps the text until it is left.
   void refuse(const QString& path, const QString& why);
-  bool focus_field(const QString& path);  // the nearest field to it
+  std::optional<RefusedText> refused() const;  // that stands so, if any does
+  bool focus_field(const QString& path);       // the nearest field to it
   FieldEditor* editor(const QString& path) const;
   QString problem_text(const QString& path) const;
   bool field_shown(const QString& path) const;
 
  signals:
   void edited(const QString& path, const base::Json& value);
+  void refused_changed();
 
  protected:
   void changeEvent(QEvent* event) override;
@@ -59,6 +68,8 @@ class FieldForm : public QWidget {
   void connect_row(Row& row);
   void update_row(Row& row, const base::FieldDescription& field, const base::Json& value);
   void show_problem(Row& row);
+  void set_refused(Row& row, const QString& why);
+  bool can_reset(const base::FieldDescription& field) const;
   Row* find(const QString& path) const;  // the row of the first name of the path
 
   FormHints hints_;

@@ -14,6 +14,7 @@
 #include "ui/inspector/field_words.h"
 #include "ui/inspector/section.h"
 #include "ui/model/counted.h"
+#include "ui/model/place_words.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 
@@ -81,6 +82,7 @@ QWidget* Inspector::build_experiment() {
 FieldForm* Inspector::add_form(const QString& section, const FormHints& hints) {
   auto* form = forms_[section] = new FieldForm(hints, this);
   connect(form, &FieldForm::edited, this, [this, section](const QString& path, const Json& value) { edit(section, path, value); });
+  connect(form, &FieldForm::refused_changed, this, &Inspector::tell_refused);
   return form;
 }
 
@@ -101,6 +103,7 @@ void Inspector::connect_layers() {
     const base::Problems refused = document_.set_value(QString("model.layers[%1].%2").arg(layer).arg(field), value);
     if (!refused.empty()) layers_->refuse(layer, text_of(refused));
   });
+  connect(layers_, &LayerList::refused_changed, this, &Inspector::tell_refused);
   connect(layers_, &LayerList::layers_edited, this, [this](const QString& what, const Layers& layers) {
     document_.edit(what, [&](experiment::Experiment& experiment) { experiment.model.layers = layers; });
   });
@@ -121,9 +124,10 @@ QWidget* Inspector::build_item() {
   item_title_->setWordWrap(true);
   column->addWidget(item_hint_ = paragraph(Tint::dim, page));
   column->addSpacing(kGrid);
-  column->addWidget(item_form_ = new FieldForm({}, page));
+  column->addWidget(item_form_ = new FieldForm({.without_default = {"x", "y"}}, page));  // a place is where a thing was put
   column->addStretch(1);
   connect(item_form_, &FieldForm::edited, this, &Inspector::edit_item);
+  connect(item_form_, &FieldForm::refused_changed, this, &Inspector::tell_refused);
   return page;
 }
 
@@ -151,8 +155,22 @@ void Inspector::refresh() {
   if (item) refresh_item();
   refresh_experiment();
   pages_->setCurrentIndex(item ? 1 : 0);
+  tell_refused();
   show_problems();
 }
+
+std::optional<base::Problem> Inspector::refused() const {
+  const auto problem = [](const QString& where, const QString& why) {
+    return base::Problem{base::ProblemCode::bad_input, where.toStdString(), why.toStdString(), "", "Type what is accepted, or leave the field to keep its value."};
+  };
+  for (const auto& [name, form] : forms_)
+    if (const auto text = form->refused()) return problem(name.isEmpty() ? text->path : name + "." + text->path, text->why);
+  if (const auto text = layers_->refused()) return problem(QString("model.layers[%1]").arg(text->first), text->second);
+  const auto text = target_.paths.isEmpty() ? std::nullopt : item_form_->refused();
+  return text ? std::optional(problem(target_.paths.first() + "." + text->path, text->why)) : std::nullopt;
+}
+
+void Inspector::tell_refused() { document_.set_refused(refused()); }
 
 void Inspector::refresh_experiment() {
   const experiment::Experiment& experiment = document_.experiment();
@@ -189,9 +207,11 @@ void Inspector::refresh_item() {
 }
 
 void Inspector::show_problems() {
-  for (const auto& [name, form] : forms_) form->show_problems(document_.problems(), {name});
-  layers_->show_problems(document_.problems(), "model.layers");
-  if (!target_.title.isEmpty()) item_form_->show_problems(document_.problems(), target_.paths);
+  base::Problems told;
+  for (const base::Problem& problem : document_.problems()) told.push_back(in_words(document_.experiment(), problem));
+  for (const auto& [name, form] : forms_) form->show_problems(told, {name});
+  layers_->show_problems(told, "model.layers");
+  if (!target_.title.isEmpty()) item_form_->show_problems(told, target_.paths);
 }
 
 void Inspector::go_to(const QString& path) {

@@ -28,6 +28,8 @@ class Inspector : public QWidget {
   LayerList& layers() { return *layers_; }
   CostLine& cost() { return *cost_; }
   bool shows_experiment() const;
+  // The text that was typed and not taken, while it stands: a problem of the document too.
+  std::optional<base::Problem> refused() const;
 
  private:
   QWidget* build_experiment();
@@ -39,6 +41,7 @@ class Inspector : public QWidget {
   void refresh_experiment();
   void refresh_item();
   void show_problems();
+  void tell_refused();
   void edit(const QString& section, const QString& path, const base::Json& value);
   void edit_item(const QString& field, const base::Json& value);
 

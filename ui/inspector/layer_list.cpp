@@ -105,14 +105,14 @@ void LayerList::connect_row(Row& row, int layer) {
       row.refused.clear();
       emit value_edited(layer, field, value);
       row.show_problem();
+      emit refused_changed();
     });
     connect(editor, &FieldEditor::unreadable, this, [this, layer](const QString& why) { refuse(layer, why); });
     connect(editor, &FieldEditor::left, this, [this, &row, layer] {
-      row.refused.clear();
       fill(row, layer);
       for (const auto& [left_name, left] : row.editors)
         left->reset_value(base::write_document(layers_[static_cast<std::size_t>(layer)])[left_name.toStdString()]);
-      row.show_problem();
+      set_refused(row, {});
     });
   }
   connect(row.up, &QToolButton::clicked, this, [this, layer] { move(layer, -1); });
@@ -141,7 +141,7 @@ void LayerList::fill(Row& row, int layer) {
     editor->set_value(values[field.name]);
     editor->setVisible(field.used);
   }
-  if (std::ranges::none_of(row.editors, [](const auto& entry) { return entry.second->held(); })) row.refused.clear();
+  if (std::ranges::none_of(row.editors, [](const auto& entry) { return entry.second->held(); })) set_refused(row, {});
   row.show_problem();
   row.up->setEnabled(layer > 0);
   row.down->setEnabled(layer + 1 < count());
@@ -169,10 +169,22 @@ void LayerList::show_problems(const base::Problems& problems, const QString& pat
 
 void LayerList::refuse(int layer, const QString& why) {
   Row& row = *rows_[static_cast<std::size_t>(layer)];
-  row.refused = why;
   for (const auto& [name, editor] : row.editors)
     if (editor->focusProxy()->hasFocus()) editor->hold(base::write_document(layers_[static_cast<std::size_t>(layer)])[name.toStdString()]);
+  set_refused(row, why);
+}
+
+void LayerList::set_refused(Row& row, const QString& why) {
+  if (why == row.refused) return;
+  row.refused = why;
   row.show_problem();
+  emit refused_changed();
+}
+
+std::optional<std::pair<int, QString>> LayerList::refused() const {
+  for (int layer = 0; layer < count(); ++layer)
+    if (const QString& why = rows_[static_cast<std::size_t>(layer)]->refused; !why.isEmpty()) return std::pair(layer, why);
+  return {};
 }
 
 void LayerList::move(int layer, int by) {

@@ -5,6 +5,7 @@
 
 #include <QWidget>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/model/model_spec.h"
@@ -27,6 +28,7 @@ class LayerList : public QWidget {
   void show_layers(const Layers& layers);
   void show_problems(const base::Problems& problems, const QString& path);  // of the list: "model.layers"
   void refuse(int layer, const QString& why);
+  std::optional<std::pair<int, QString>> refused() const;  // the layer whose text stands so, and why
   void focus_layer(int layer);
   int count() const { return static_cast<int>(rows_.size()); }
   FieldEditor* editor(int layer, const QString& field) const;
@@ -35,6 +37,7 @@ class LayerList : public QWidget {
  signals:
   void value_edited(int layer, const QString& field, const base::Json& value);
   void layers_edited(const QString& what, const Layers& layers);  // added, removed, moved
+  void refused_changed();
 
  protected:
   bool eventFilter(QObject* watched, QEvent* event) override;
@@ -44,6 +47,7 @@ class LayerList : public QWidget {
   void add_row();
   void fill(Row& row, int layer);
   void connect_row(Row& row, int layer);
+  void set_refused(Row& row, const QString& why);
   QToolButton* add_button(QWidget& line, const QString& icon, const QString& text);
   void move(int layer, int by);
   void remove(int layer);

@@ -112,6 +112,7 @@ experiment::Checked<experiment::Experiment> Document::load_as_new(const QString&
 }
 
 base::Result<void> Document::save(const QString& file) {
+  if (refused_) return base::fail(*refused_);  // the file would hold another value than the one that is seen
   auto saved = experiment::save(*experiment_, path_of(file));
   if (!saved) return saved;
   const bool moved = QFileInfo(file).absolutePath() != directory();
@@ -150,10 +151,23 @@ void Document::validate() {
 void Document::validated(const Snapshot& experiment, const base::Problems& problems) {
   validating_ = false;
   if (std::exchange(again_, false) || experiment != experiment_) return validate();
-  const bool others = problems != problems_;
-  problems_ = problems;
-  if (others) emit problems_changed();
+  found_ = problems;
+  gather_problems();
   emit judged();
+}
+
+void Document::set_refused(const std::optional<base::Problem>& typed) {
+  if (typed == refused_) return;
+  refused_ = typed;
+  gather_problems();
+}
+
+void Document::gather_problems() {
+  base::Problems all = refused_ ? base::Problems{*refused_} : base::Problems{};
+  all.insert(all.end(), found_.begin(), found_.end());
+  if (all == problems_) return;
+  problems_ = std::move(all);
+  emit problems_changed();
 }
 
 }  // namespace trainyard::ui

@@ -9,6 +9,7 @@
 #include <QUndoStack>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "core/experiment/document.h"
 
@@ -22,6 +23,9 @@ class Document : public QObject {
   const experiment::Experiment& experiment() const { return *experiment_; }
   const base::Problems& problems() const { return problems_; }  // of experiment::validate, refreshed shortly after a change, off this thread
   void judge();                                                 // afresh, for data files may be others by now; then `judged`
+  // What was typed somewhere and is not taken: while it stands it is a problem too, and nothing is saved without it.
+  void set_refused(const std::optional<base::Problem>& typed);
+  const std::optional<base::Problem>& refused() const { return refused_; }
   bool has_devices() const;
   // Those worth showing: who has drawn no device yet knows that none trains.
   base::Problems shown_problems() const;
@@ -41,7 +45,7 @@ class Document : public QObject {
   void restore(experiment::Experiment experiment, const QString& file = {});     // the same, with changes that no file holds yet
   experiment::Checked<experiment::Experiment> load(const QString& file);         // and `reset` to it, if it can be read
   experiment::Checked<experiment::Experiment> load_as_new(const QString& file);  // the same, of no file; data is still found where it was
-  base::Result<void> save(const QString& file);                                  // atomic; marks the undo stack clean
+  base::Result<void> save(const QString& file);                                  // atomic; marks the undo stack clean; not while text is refused
 
  signals:
   void changed();  // the experiment is another; coalesce before drawing
@@ -56,9 +60,11 @@ class Document : public QObject {
   void apply(Snapshot experiment);
   void validate();
   void validated(const Snapshot& experiment, const base::Problems& problems);
+  void gather_problems();
 
   Snapshot experiment_;
-  base::Problems problems_;
+  base::Problems found_, problems_;
+  std::optional<base::Problem> refused_;
   QUndoStack undo_;
   QString file_;
   QTimer validation_;

@@ -84,6 +84,31 @@ TEST_F(InspectorTest, a_field_is_reset_to_its_default) {
   EXPECT_FALSE(reset->isVisibleTo(&training));
 }
 
+// The reset buttons that are shown, by the labels of their fields.
+QStringList resets_of(const FieldForm& form) {
+  QStringList labels;
+  for (const QToolButton* button : form.findChildren<QToolButton*>())
+    if (button->toolTip().startsWith("Reset") && !button->isHidden()) labels << button->accessibleName().section(':', 0, 0);
+  return labels;
+}
+
+TEST_F(InspectorTest, what_must_be_given_and_where_a_thing_was_put_have_no_default_to_go_back_to) {
+  document_.edit("draw", [](experiment::Experiment& e) {
+    e.topology.links.push_back({.from = "cpu0", .to = "cpu1", .latency_seconds = 1});
+    e.topology.hosts[0].x = e.topology.hosts[0].y = 96;
+    e.topology.hosts[0].address = "10.0.0.1";
+    e.topology.hosts[0].devices[0].cores = 3;
+  });
+  const auto resets = [&](const Picked& picked) {
+    selection_.set(picked);
+    return resets_of(inspector_.item_form());
+  };
+  EXPECT_EQ(resets({{"cpu0"}, {}}), QStringList("Cores"));
+  EXPECT_EQ(resets({{"host0"}, {}}), QStringList("Address"));
+  EXPECT_EQ(resets({{}, {{"cpu0", "cpu1"}}}), QStringList("Latency"));
+  EXPECT_EQ(resets_of(inspector_.form("")), QStringList("Name")) << "an experiment need have none";
+}
+
 TEST_F(InspectorTest, the_global_batch_stands_beside_the_batch) {
   document_.set_value("training.batch_per_rank", 50);
   bool found = false;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What becomes of what is typed: taken, refused, undone.
+#include <QFile>
+#include <QTemporaryDir>
+
 #include "tests/ui/inspector/inspector_fixture.h"
 #include "ui/model/topology_edit.h"
 
@@ -68,6 +71,61 @@ TEST_F(InspectorTest, a_refused_value_of_a_device_stays_in_sight) {
   EXPECT_NE(inspector_.item_form().problem_text("cores"), "");
   inspector_.item_form().editor("name")->setFocus();
   EXPECT_EQ(shown(cores), "1 core");
+}
+
+TEST_F(InspectorTest, a_refused_text_is_a_problem_of_the_document_while_it_stands_and_keeps_it_from_being_saved) {
+  QTemporaryDir directory;
+  const QString file = directory.filePath("mine.json");
+  FieldEditor* batch = inspector_.form("training").editor("batch_per_rank");
+  wait_for_problems(0);
+  type(batch, "0");
+  ASSERT_EQ(document_.problems().size(), 1u);
+  EXPECT_EQ(document_.problems()[0].where, "training.batch_per_rank");
+  const auto saved = document_.save(file);
+  ASSERT_FALSE(saved);
+  EXPECT_EQ(saved.error(), document_.problems()[0]);
+  EXPECT_FALSE(QFile::exists(file));
+  EXPECT_EQ(shown(batch), "0") << "and the text stands";
+  type(batch, "16");
+  EXPECT_TRUE(document_.problems().empty());
+  EXPECT_TRUE(document_.save(file));
+}
+
+TEST_F(InspectorTest, a_refused_text_is_a_problem_wherever_it_stands_until_it_is_left) {
+  const auto refused_at = [&](FieldEditor* editor, const QString& text) {
+    type(editor, text);
+    const std::string where = document_.refused() ? document_.refused()->where : "";
+    inspector_.setFocus();  // leaves it
+    EXPECT_FALSE(document_.refused()) << where;
+    return where;
+  };
+  FieldForm& training = inspector_.form("training");
+  EXPECT_EQ(refused_at(training.editor("batch_per_rank"), "many"), "training.batch_per_rank");
+  EXPECT_EQ(refused_at(training.editor("optimizer.learning_rate"), "-1"), "training.optimizer.learning_rate");
+  EXPECT_EQ(refused_at(inspector_.layers().editor(0, "units"), "x"), "model.layers[0]");
+  selection_.set({{"cpu1"}, {}});
+  EXPECT_EQ(refused_at(inspector_.item_form().editor("cores"), "0"), "topology.hosts[0].devices[1].cores");
+}
+
+TEST_F(InspectorTest, a_refused_text_stays_while_a_menu_or_another_window_has_the_focus) {
+  FieldEditor* batch = inspector_.form("training").editor("batch_per_rank");
+  type(batch, "0");
+  for (const auto reason : {Qt::PopupFocusReason, Qt::MenuBarFocusReason, Qt::ActiveWindowFocusReason}) {
+    QFocusEvent away(QEvent::FocusOut, reason);
+    QApplication::sendEvent(batch->focusProxy(), &away);
+    EXPECT_TRUE(document_.refused());
+    EXPECT_EQ(shown(batch), "0");
+  }
+}
+
+TEST_F(InspectorTest, undo_takes_a_refused_text_from_the_problems_too) {
+  FieldEditor* batch = inspector_.form("training").editor("batch_per_rank");
+  type(batch, "64");
+  QTest::keyClicks(batch->focusProxy(), "x");
+  ASSERT_TRUE(document_.refused());
+  document_.undo_stack().undo();
+  EXPECT_FALSE(document_.refused());
+  EXPECT_EQ(inspector_.form("training").problem_text("batch_per_rank"), "");
 }
 
 TEST_F(InspectorTest, zero_steps_are_no_limit_and_counts_are_grouped_where_they_are_only_read) {

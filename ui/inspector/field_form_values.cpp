@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the rows of a form show: values, what is wrong with them, and what was typed and refused.
+#include <algorithm>
+
+#include "ui/inspector/field_row.h"
+#include "ui/inspector/field_words.h"
+
+namespace trainyard::ui {
+namespace {
+
+using base::FieldDescription;
+using base::Json;
+
+// A field that must be given starts with what its own check refuses.
+bool default_is_taken(const FieldDescription& field) {
+  const Json& value = field.default_value;
+  const double size = value.is_number() ? value.get<double>() : value.is_string() ? static_cast<double>(value.get_ref<const std::string&>().size()) : 0;
+  return size >= field.range.low && size <= field.range.high;
+}
+
+QString first_name(const QString& path) { return path.section('.', 0, 0).section('[', 0, 0); }
+QString rest_of(const QString& path) { return path.section('.', 1); }
+
+}  // namespace
+
+void FieldForm::update_row(Row& row, const FieldDescription& field, const Json& value) {
+  for (QWidget* widget : row.widgets())
+    if (widget != row.reset) widget->setVisible(field.used);
+  row.field.used = field.used;
+  if (row.child) return row.child->show_fields(field.fields, value);
+  row.value = value;
+  row.editor->set_value(value);
+  if (!row.editor->held()) set_refused(row, {});
+  const QString reset = tr("Reset to the default: %1").arg(text_of_value(field, field.default_value, row.zero));
+  row.reset->setVisible(field.used && value != field.default_value && can_reset(field));
+  row.reset->setToolTip(reset);
+  row.reset->setAccessibleName(label_of(field) + ": " + reset);
+  row.editor->focusProxy()->setAccessibleName(label_of(field));
+  row.note->setVisible(field.used && !row.note->text().isEmpty());
+  show_problem(row);
+}
+
+bool FieldForm::can_reset(const FieldDescription& field) const {
+  return default_is_taken(field) && !hints_.without_default.contains(QString::fromStdString(field.name));
+}
+
+void FieldForm::set_refused(Row& row, const QString& why) {
+  if (why == row.refused) return;
+  row.refused = why;
+  show_problem(row);
+  emit refused_changed();
+}
+
+void FieldForm::show_problem(Row& row) {
+  if (row.child) return;
+  const QString& text = row.refused.isEmpty() ? row.found : row.refused;
+  row.problem->setText(text);
+  row.problem->setVisible(row.field.used && !text.isEmpty());
+  row.editor->focusProxy()->setAccessibleDescription(text.isEmpty() ? QString::fromStdString(row.field.help) : tr("Problem: %1").arg(text));
+}
+
+void FieldForm::show_problems(const base::Problems& problems, const QStringList& paths) {
+  for (const auto& row : rows_) {
+    QStringList places;
+    for (const QString& path : paths) places << (path.isEmpty() ? row->name : path + "." + row->name);
+    if (row->child) {
+      row->child->show_problems(problems, places);
+      continue;
+    }
+    QStringList texts;
+    for (const base::Problem& problem : problems)
+      if (places.contains(QString::fromStdString(problem.where))) texts << problem_line(problem);
+    row->found = texts.join("\n");
+    show_problem(*row);
+  }
+}
+
+void FieldForm::set_note(const QString& field, const QString& text) {
+  Row* row = find(field);
+  if (row == nullptr || row->child) return;
+  row->note->setText(text);
+  row->note->setVisible(row->field.used && !text.isEmpty());
+}
+
+void FieldForm::refuse(const QString& path, const QString& why) {
+  Row* row = find(path);
+  if (row == nullptr) return;
+  if (row->child) return row->child->refuse(rest_of(path), why);
+  row->editor->hold(row->value);
+  set_refused(*row, why);
+}
+
+std::optional<RefusedText> FieldForm::refused() const {
+  for (const auto& row : rows_) {
+    auto inner = row->child ? row->child->refused() : std::nullopt;
+    if (!inner && row->refused.isEmpty()) continue;
+    return inner ? RefusedText{row->name + "." + inner->path, inner->why} : RefusedText{row->name, row->refused};
+  }
+  return {};
+}
+
+FieldForm::Row* FieldForm::find(const QString& path) const {
+  const auto at = std::ranges::find(rows_, first_name(path), [](const auto& row) { return row->name; });
+  return at == rows_.end() ? nullptr : at->get();
+}
+
+FieldEditor* FieldForm::editor(const QString& path) const {
+  const Row* row = find(path);
+  return row == nullptr ? nullptr : row->child ? row->child->editor(rest_of(path)) : row->editor;
+}
+
+QString FieldForm::problem_text(const QString& path) const {
+  const Row* row = find(path);
+  if (row == nullptr) return {};
+  return row->child ? row->child->problem_text(rest_of(path)) : row->problem->isHidden() ? QString() : row->problem->text();
+}
+
+bool FieldForm::field_shown(const QString& path) const {
+  const Row* row = find(path);
+  return row != nullptr && row->field.used && (!row->child || rest_of(path).isEmpty() || row->child->field_shown(rest_of(path)));
+}
+
+bool FieldForm::focus_field(const QString& path) {
+  Row* row = path.isEmpty() && !rows_.empty() ? rows_.front().get() : find(path);
+  if (row == nullptr) return false;
+  if (row->child) return row->child->focus_field(rest_of(path));
+  row->editor->setFocus(Qt::ShortcutFocusReason);
+  return true;
+}
+
+}  // namespace trainyard::ui
