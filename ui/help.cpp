@@ -11,6 +11,8 @@
 #include <QTextBrowser>
 #include <QTreeWidget>
 #include <QVBoxLayout>
+#include <initializer_list>
+#include <utility>
 
 #include "ui/theme/theme.h"
 
@@ -25,6 +27,12 @@ void add_actions(QTreeWidgetItem& parent, const QMenu& menu) {
     else if (!action->shortcut().isEmpty())
       new QTreeWidgetItem(&parent, {QString(action->text()).remove('&'), action->shortcut().toString(QKeySequence::NativeText)});
   }
+}
+
+using Gesture = std::pair<const char*, const char*>;  // what it does, and how
+void add_gestures(QTreeWidget& list, const QString& where, std::initializer_list<Gesture> gestures) {
+  auto* group = new QTreeWidgetItem(&list, {where});
+  for (const auto& [what, keys] : gestures) new QTreeWidgetItem(group, {tr(what), tr(keys)});
 }
 
 void show(QDialog& dialog, QWidget* content, const QSize& size) {
@@ -62,10 +70,14 @@ void show_shortcuts(QMainWindow& window) {
     auto* group = new QTreeWidgetItem(list, {QString(action->text()).remove('&')});
     add_actions(*group, *action->menu());
   }
-  auto* canvas = new QTreeWidgetItem(list, {tr("On the canvas")});
-  for (const auto& [what, keys] :
-       {std::pair{"Go to the next thing", "Tab, arrows"}, {"Move what is selected", "Ctrl+arrows"}, {"Select nothing", "Esc"}, {"Pan", "Space and drag"}})
-    new QTreeWidgetItem(canvas, {tr(what), tr(keys)});
+  add_gestures(*list, tr("On the canvas"),
+               {{"Go to the next thing", "Tab, arrows"}, {"Move what is selected", "Ctrl+arrows"}, {"Select nothing", "Esc"}, {"Pan", "Space and drag"}});
+  add_gestures(*list, tr("On a chart"),
+               {{"Read the next point", "Arrows"},
+                {"Zoom", "Drag, Ctrl+wheel, +, -"},
+                {"Zoom the values", "Ctrl+Shift+wheel"},
+                {"Pan", "Shift and drag, Shift+arrows"},
+                {"Show everything", "Home, double click"}});
   list->expandAll();
   list->header()->setSectionResizeMode(0, QHeaderView::Stretch);
   show(dialog, list, {480, 560});

@@ -4,9 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <QApplication>
 #include <QFile>
+#include <QScrollArea>
+#include <QScrollBar>
 #include <QSignalSpy>
 #include <QTest>
+#include <QWheelEvent>
 #include <deque>
 #include <filesystem>
 #include <fstream>
@@ -196,6 +200,24 @@ TEST_F(RunTest, charts_follow_a_run_rank_by_rank_and_freeze_without_stopping_it)
   ASSERT_TRUE(QTest::qWaitFor([&] { return loss()->points.size() == 300; }));
   EXPECT_EQ(charts.plot(ChartKind::loss).model().find("1/held_out")->points.size(), 1u);
   EXPECT_LT(charts.plot(ChartKind::loss).shown().x.high, 100);
+}
+
+TEST(RunCharts, scroll_by_the_wheel_where_there_are_more_than_fit) {
+  RunCharts charts;
+  charts.resize(700, 400);
+  charts.show();
+  const auto* area = charts.findChild<QScrollArea*>(QString(), Qt::FindDirectChildrenOnly);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return area->verticalScrollBar()->maximum() > 100; }));
+  QWidget* port = charts.plot(ChartKind::loss).canvas().viewport();
+  const QPointF at = port->rect().center();
+  const auto turn = [&](Qt::KeyboardModifiers keys) {
+    QWheelEvent wheel(at, port->mapToGlobal(at), {}, {0, -120}, Qt::NoButton, keys, Qt::NoScrollPhase, false);
+    QSpontaneKeyEvent::setSpontaneous(&wheel);  // as from a hand: only those go on to what is around
+    qApp->notify(port, &wheel);
+    return area->verticalScrollBar()->value();
+  };
+  EXPECT_EQ(turn(Qt::ControlModifier), 0) << "that zooms";
+  EXPECT_GT(turn({}), 0);
 }
 
 TEST_F(RunTest, a_chart_without_points_says_why) {

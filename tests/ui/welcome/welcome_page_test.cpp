@@ -8,8 +8,10 @@
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
+#include <algorithm>
 #include <optional>
 
+#include "tests/ui/pictures.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {
@@ -35,6 +37,20 @@ TEST_F(WelcomePageTest, three_examples_come_first) {
   EXPECT_TRUE(words(*page_.cards()[0]).contains("One device"));
   EXPECT_TRUE(words(*page_.cards()[1]).contains("Four devices, mirrored, digits"));
   EXPECT_TRUE(words(*page_.cards()[2]).contains("MNIST"));
+}
+
+TEST_F(WelcomePageTest, files_opened_lately_can_be_read_after_every_change_of_the_look) {
+  recent_.add(kExamples + "/one_device_digits.json");
+  page_.show();
+  ASSERT_TRUE(QTest::qWaitForWindowExposed(&page_));
+  const auto buttons = page_.findChildren<QPushButton*>();
+  const auto lately = std::ranges::find_if(buttons, [](const QPushButton* button) { return button->text().startsWith("one_device_digits.json"); });
+  ASSERT_NE(lately, buttons.end());
+  for (const auto kind : {Theme::Kind::dark, Theme::Kind::light}) {
+    Theme::instance().apply(kind);
+    QCoreApplication::processEvents();
+    EXPECT_GE(test::text_contrast((*lately)->parentWidget()->grab((*lately)->geometry()).toImage()), test::kReadable) << Theme::instance().dark();
+  }
 }
 
 TEST_F(WelcomePageTest, one_click_opens_and_runs) {
