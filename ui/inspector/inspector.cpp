@@ -161,7 +161,8 @@ void Inspector::refresh() {
 
 std::optional<base::Problem> Inspector::refused() const {
   const auto problem = [](const QString& where, const QString& why) {
-    return base::Problem{base::ProblemCode::bad_input, where.toStdString(), why.toStdString(), "", "Type what is accepted, or leave the field to keep its value."};
+    return base::Problem{base::ProblemCode::bad_input, where.toStdString(), why.toStdString(), "",
+                         "Type what is accepted, or leave the field to keep its value."};
   };
   for (const auto& [name, form] : forms_)
     if (const auto text = form->refused()) return problem(name.isEmpty() ? text->path : name + "." + text->path, text->why);

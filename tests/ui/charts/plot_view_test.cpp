@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <QApplication>
-#include <QPainter>
 #include <QScrollBar>
 #include <QSignalSpy>
 #include <QTemporaryDir>
@@ -553,51 +552,6 @@ TEST(PlotScale, units_take_prefixes_where_they_have_them) {
   EXPECT_EQ(axis_unit("samples/s", 1e6).text, "samples/s");
 }
 
-TEST(PlotPainter, a_reading_stays_within_the_plot_and_keeps_its_numbers) {
-  const QFont font = QApplication::font();
-  const QRectF area(40, 20, 220, 200);
-  PlotOverlay::Content content;
-  content.heading = "step 12";
-  content.rows = {{SeriesStyle{}, "a run with a long name, at night 10:00:00 · held out: 0.12345"}, {SeriesStyle{}, "b: 7"}};
-  for (const double x : {41.0, 150.0, 259.0}) {
-    content.x = x;
-    const ReadingLayout reading = lay_out_reading(content, area, font);
-    EXPECT_TRUE(area.contains(reading.box)) << x;
-    EXPECT_LT(QFontMetricsF(font).horizontalAdvance(reading.rows[0]), reading.box.width());
-    EXPECT_TRUE(reading.rows[0].startsWith("…") && reading.rows[0].endsWith("held out: 0.12345")) << reading.rows[0].toStdString();
-    EXPECT_EQ(reading.rows[1], "b: 7");
-  }
-}
-
-TEST(PlotPainter, lines_behind_others_are_paler_and_can_be_seen_in_both_looks) {
-  for (const auto kind : {Theme::Kind::dark, Theme::Kind::light}) {
-    Theme::instance().apply(kind);
-    const QColor card = Theme::instance().colours().card;
-    for (int colour = 0; colour < 8; ++colour) {
-      const QColor pale = series_pen({.label = {}, .colour = colour, .dashed = true, .pale = true}, 1.5).color();
-      EXPECT_GE(contrast(mixed(card, pale, pale.alphaF()), card), 2.95) << colour;  // to the next of 255 shades
-      EXPECT_LT(pale.alpha(), 255) << colour;
-      EXPECT_LT(series_pen({.label = {}, .colour = colour}, 1.5, true).color().alpha(), pale.alpha() + 1) << "behind its own smoothed line";
-    }
-  }
-}
-
-TEST(PlotPainter, a_sample_shows_how_a_line_is_drawn) {
-  const auto columns = [](const SeriesStyle& style) {  // that are painted
-    QImage picture(40, 20, QImage::Format_ARGB32_Premultiplied);
-    picture.fill(Qt::transparent);
-    QPainter painter(&picture);
-    paint_sample(painter, style, picture.rect());
-    painter.end();
-    int painted = 0;
-    for (int x = 0; x < picture.width(); ++x) painted += picture.pixelColor(x, 10).alpha() > 0 || picture.pixelColor(x, 9).alpha() > 0;
-    return painted;
-  };
-  EXPECT_EQ(columns({}), 40);
-  EXPECT_LT(columns({.label = {}, .dashed = true}), 30) << "there are gaps";
-  EXPECT_LT(columns({.label = {}, .joining = Joining::never}), 15) << "a mark";
-}
-
 TEST_F(PlotViewTest, a_reading_shows_each_line_as_it_is_drawn) {
   plot_.put_series("b", {.label = "b", .dashed = true, .pale = true});
   add({1, 2});
@@ -608,13 +562,6 @@ TEST_F(PlotViewTest, a_reading_shows_each_line_as_it_is_drawn) {
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[0].style, plot_.model().find("a")->style);
   EXPECT_EQ(rows[1].style, plot_.model().find("b")->style);
-}
-
-TEST(PlotPainter, clips_lines_to_the_area) {
-  const QRectF area(0, 0, 10, 10);
-  EXPECT_FALSE(clipped({{-5, 20}, {15, 30}}, area));
-  EXPECT_EQ(*clipped({{-5, 5}, {15, 5}}, area), QLineF(0, 5, 10, 5));
-  EXPECT_EQ(*clipped({{1, 1}, {2, 2}}, area), QLineF(1, 1, 2, 2));
 }
 
 }  // namespace
