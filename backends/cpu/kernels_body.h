@@ -33,13 +33,13 @@ struct Whole {
   }
 };
 
-// Fewer than eight: the other lanes are 0 and stay away from memory.
+// Fewer than eight: the other lanes are 0 and stay away from memory. Copied, as above: what a socket received may lie at any address.
 struct Part {
   std::int64_t count;
   template <class T>
   Lanes<T> load(const T* from) const {
     Lanes<T> lanes{};
-    for (std::int64_t i = 0; i < count; ++i) lanes[i] = from[i];
+    __builtin_memcpy(&lanes, from, static_cast<std::size_t>(count) * sizeof(T));
     return lanes;
   }
   template <class T>
