@@ -18,6 +18,7 @@
 #include "core/base/machine.h"
 #include "core/base/units.h"
 #include "core/session/run_directory.h"
+#include "core/session/socket_directory.h"
 
 namespace trainyard::cli {
 namespace {
@@ -103,11 +104,9 @@ Finding process_descriptors() {
 }
 
 Finding runtime_directory() {
-  const auto directory = session::make_socket_directory();
+  const auto directory = session::SocketDirectory::make();
   if (!directory) return {"runtime_directory", Verdict::bad, base::to_string(directory.error()), "Set XDG_RUNTIME_DIR to a directory of yours."};
-  std::error_code ignored;
-  fs::remove_all(*directory, ignored);
-  return {"runtime_directory", Verdict::good, "sockets go below " + directory->parent_path().string(), ""};
+  return {"runtime_directory", Verdict::good, "sockets go below " + directory->path().parent_path().string(), ""};
 }
 
 // The directory itself, or the nearest one above it that is there.

@@ -2,12 +2,10 @@
 #include "core/session/run_directory.h"
 
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <array>
 #include <cctype>
-#include <csignal>
 #include <cstdlib>
 #include <ctime>
 
@@ -15,9 +13,6 @@
 
 namespace trainyard::session {
 namespace {
-
-constexpr std::size_t kLongestSocketPath = sizeof(sockaddr_un::sun_path) - 1;  // the last one is a zero
-constexpr std::size_t kLongestSocketName = 16;                                 // "/control", "/rank-4095"
 
 namespace fs = std::filesystem;
 using base::ProblemCode;
@@ -50,18 +45,6 @@ std::string time_and_name(const std::string& experiment_name) {
   return std::string(text.data()) + "_" + (slug.empty() ? "untitled" : slug);
 }
 
-// Removes what killed coordinators left: their process number is in the name.
-void sweep(const fs::path& sockets) {
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(sockets, error)) {
-    const std::string name = entry.path().filename().string();
-    if (!name.starts_with("run-")) continue;
-    const long process = std::strtol(name.c_str() + 4, nullptr, 10);
-    std::error_code ignored;
-    if (process > 0 && ::kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH) fs::remove_all(entry.path(), ignored);
-  }
-}
-
 // Nothing is written among files of somebody else. What the workbench puts down for the run that it starts may be there.
 std::string use_of(const fs::path& directory) {
   std::error_code error;
@@ -79,23 +62,16 @@ fs::path default_runs_directory() {
   return fs::path(home != nullptr ? home : "/tmp") / ".local" / "share" / "trainyard" / "runs";
 }
 
-base::Result<fs::path> make_socket_directory() {
+base::Result<fs::path> make_runtime_directory() {
   const char* runtime = environment("XDG_RUNTIME_DIR");
-  const fs::path base_directory = runtime != nullptr ? fs::path(runtime) / "trainyard" : fs::path("/tmp/trainyard-" + std::to_string(::getuid()));
-  if (const auto made = make_directories(base_directory); !made) return base::fail(made.error());
+  const fs::path directory = runtime != nullptr ? fs::path(runtime) / "trainyard" : fs::path("/tmp/trainyard-" + std::to_string(::getuid()));
+  if (const auto made = make_directories(directory); !made) return base::fail(made.error());
   struct stat status {};
-  if (::stat(base_directory.c_str(), &status) != 0 || status.st_uid != ::getuid())
-    return base::fail({ProblemCode::unavailable, base_directory.string(), "belongs to another user", "a directory of your own",
+  if (::stat(directory.c_str(), &status) != 0 || status.st_uid != ::getuid())
+    return base::fail({ProblemCode::unavailable, directory.string(), "belongs to another user", "a directory of your own",
                        "Set XDG_RUNTIME_DIR to a directory of your own."});
-  ::chmod(base_directory.c_str(), 0700);
-  sweep(base_directory);
-  std::string name = (base_directory / ("run-" + std::to_string(::getpid()) + "-XXXXXX")).string();
-  if (name.size() + kLongestSocketName > kLongestSocketPath)
-    return base::fail({ProblemCode::bad_input, base_directory.string(), "its path is " + std::to_string(base_directory.string().size()) + " bytes long",
-                       "sockets below it have paths of up to " + std::to_string(kLongestSocketPath) + " bytes",
-                       "Set XDG_RUNTIME_DIR to a directory with a shorter path."});
-  if (::mkdtemp(name.data()) == nullptr) return base::fail(base::system_problem(base_directory.string(), "cannot make a directory for sockets", errno));
-  return fs::path(name);
+  ::chmod(directory.c_str(), 0700);
+  return directory;
 }
 
 base::Result<fs::path> make_new_run_directory(const fs::path& runs, const std::string& experiment_name) {

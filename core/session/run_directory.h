@@ -17,9 +17,9 @@ namespace trainyard::session {
 
 std::filesystem::path default_runs_directory();  // $XDG_DATA_HOME/trainyard/runs, else ~/.local/share/trainyard/runs
 
-// $XDG_RUNTIME_DIR/trainyard/run-PID-ID, else below /tmp/trainyard-UID: mode 0700, for sockets; refused where their paths would
-// be too long for one (108 bytes). Sweeps away those of dead processes. The caller removes it at the end.
-base::Result<std::filesystem::path> make_socket_directory();
+// $XDG_RUNTIME_DIR/trainyard, else /tmp/trainyard-UID, mode 0700: where runs keep their sockets (socket_directory.h). Refused where it
+// belongs to another user.
+base::Result<std::filesystem::path> make_runtime_directory();
 
 // `directory`, or a new one named after time and experiment under the default; with logs/ in it. A directory that holds
 // a run or other files already is refused.

@@ -3,19 +3,28 @@
 
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
+#include <random>
 
+#include "core/base/hash.h"
 #include "core/session/run_directory.h"
 
 namespace trainyard::session {
 namespace {
 
 namespace fs = std::filesystem;
+using base::ProblemCode;
+
+constexpr std::size_t kLongestSocketPath = sizeof(sockaddr_un::sun_path) - 1;  // the last one is a zero
+constexpr std::size_t kLongestSocketName = 16;                                 // "/control", "/rank-4095"
 
 // Keeps nothing of its parent but the pipe, and hears no signal that is meant for it: Ctrl-C in a terminal, or its closing.
 void leave_parent(int pipe) {
@@ -28,24 +37,60 @@ void leave_parent(int pipe) {
   ::close_range(static_cast<unsigned>(pipe) + 1, ~0U, 0);
 }
 
+// Ranks end with their coordinator, but a moment later: until then they may still make sockets.
+void remove_whole(const fs::path& directory) {
+  std::error_code error;
+  for (int i = 0; i < 1000 && fs::exists(directory, error); ++i) {
+    fs::remove_all(directory, error);
+    if (error) ::usleep(10'000);
+  }
+}
+
 [[noreturn]] void remove_after_parent(int pipe, const fs::path& directory) {
   leave_parent(pipe);
   char nothing = 0;
   while (::read(pipe, &nothing, 1) < 0 && errno == EINTR) {
   }
-  std::error_code ignored;
-  fs::remove_all(directory, ignored);
+  remove_whole(directory);
   ::_exit(0);
+}
+
+// Removes what killed coordinators left: their process number is in the name.
+void sweep(const fs::path& sockets) {
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(sockets, error)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with("run-")) continue;
+    const long process = std::strtol(name.c_str() + 4, nullptr, 10);
+    std::error_code ignored;
+    if (process > 0 && ::kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH) fs::remove_all(entry.path(), ignored);
+  }
+}
+
+base::Result<fs::path> new_path(const fs::path& sockets) {
+  std::random_device entropy;
+  const fs::path path = sockets / ("run-" + std::to_string(::getpid()) + "-" + base::hex(entropy()).substr(10));
+  if (path.string().size() + kLongestSocketName > kLongestSocketPath)
+    return base::fail({ProblemCode::bad_input, sockets.string(), "its path is " + std::to_string(sockets.string().size()) + " bytes long",
+                       "sockets below it have paths of up to " + std::to_string(kLongestSocketPath) + " bytes",
+                       "Set XDG_RUNTIME_DIR to a directory with a shorter path."});
+  return path;
 }
 
 }  // namespace
 
 base::Result<SocketDirectory> SocketDirectory::make() {
-  auto path = make_socket_directory();
+  const auto sockets = make_runtime_directory();
+  if (!sockets) return base::fail(sockets.error());
+  sweep(*sockets);
+  auto path = new_path(*sockets);
   if (!path) return base::fail(path.error());
-  return SocketDirectory(std::move(*path));
+  SocketDirectory made(std::move(*path));
+  if (::mkdir(made.path().c_str(), 0700) != 0) return base::fail(base::system_problem(sockets->string(), "cannot make a directory for sockets", errno));
+  return made;
 }
 
+// The child is there before the directory: at no moment does a kill leave it.
 SocketDirectory::SocketDirectory(fs::path path) : path_(std::move(path)) {
   std::array<int, 2> ends{-1, -1};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return;

@@ -51,23 +51,66 @@ TEST_F(SocketDirectoryTest, is_ours_alone_and_goes_with_its_owner) {
   EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "no child is left";
 }
 
-TEST_F(SocketDirectoryTest, goes_when_its_process_is_killed) {
+// Forks. The child makes a directory, calls `then` and waits to be killed.
+template <class Then>
+pid_t start_owner(const Then& then) {
   std::array<int, 2> ends{};
-  ASSERT_EQ(::pipe(ends.data()), 0);
+  EXPECT_EQ(::pipe(ends.data()), 0);
   const pid_t owner = ::fork();
   if (owner == 0) {
     const auto directory = SocketDirectory::make();
-    std::ofstream(directory->path() / "socket") << "x";
+    then(directory->path());
     if (::write(ends[1], "ready", 5) != 5) ::_exit(1);
     for (;;) ::pause();
   }
   std::array<char, 5> ready{};
-  ASSERT_EQ(::read(ends[0], ready.data(), ready.size()), 5);
+  EXPECT_EQ(::read(ends[0], ready.data(), ready.size()), 5);
+  for (const int end : ends) ::close(end);
+  return owner;
+}
+
+void kill_and_reap(pid_t process) {
+  ::kill(process, SIGKILL);
+  ::waitpid(process, nullptr, 0);
+}
+
+TEST_F(SocketDirectoryTest, goes_when_its_process_is_killed) {
+  const pid_t owner = start_owner([](const fs::path& path) { std::ofstream(path / "socket") << "x"; });
   const fs::path path = fs::directory_iterator(root_ / "trainyard")->path();
   ASSERT_TRUE(fs::exists(path / "socket"));
-  ::kill(owner, SIGKILL);
-  ::waitpid(owner, nullptr, 0);
+  kill_and_reap(owner);
   EXPECT_TRUE(is_gone(path));
+}
+
+// Ranks end a moment after their coordinator.
+TEST_F(SocketDirectoryTest, goes_although_others_still_make_sockets_in_it) {
+  const pid_t owner = start_owner([](const fs::path&) {});
+  const fs::path path = fs::directory_iterator(root_ / "trainyard")->path();
+  const pid_t rank = ::fork();
+  if (rank == 0)
+    for (int i = 0;; i = (i + 1) % 1000) std::ofstream(path / ("socket" + std::to_string(i))) << "x";
+  for (int i = 0; i < 500 && !fs::exists(path / "socket100"); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  kill_and_reap(owner);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  kill_and_reap(rank);
+  EXPECT_TRUE(is_gone(path));
+}
+
+// At no moment does a kill leave anything behind.
+TEST_F(SocketDirectoryTest, goes_whenever_its_process_is_killed) {
+  const fs::path sockets = root_ / "trainyard";
+  for (int trial = 0; trial < 100; ++trial) {
+    const pid_t owner = ::fork();
+    if (owner == 0) {
+      const auto directory = SocketDirectory::make();
+      for (;;) ::pause();
+    }
+    ::usleep(static_cast<useconds_t>(trial * 20));
+    kill_and_reap(owner);
+    const auto is_empty = [&] { return !fs::exists(sockets) || fs::is_empty(sockets); };
+    for (int i = 0; i < 500 && !is_empty(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    ASSERT_TRUE(is_empty()) << "killed after " << trial * 20 << " us";
+  }
 }
 
 }  // namespace
