@@ -3,7 +3,8 @@
 // ops, from the first on, are known to be complete. The start of an op knows
 //   what the ends of the ops knew that it depends on, and the ends of its lane before it, its own round excepted;
 //   for a receive, what the start of its send knew: it touches nothing before that.
-// The end of an op knows what its start knew; that of a send also what the end of its receive knew. Two ops of a rank race
+// The end of an op knows what its start knew; that of a send also what the end of its receive knew; that of an all-reduce what
+// the starts of all members knew, but not that it has ended on any other: each ends by itself. Two ops of a rank race
 // when they touch one element, one of them writes, and the start of the later one in the rehearsal does not know the end of
 // the other. A send reads its span from start to end, since the peer reads it in place. Peers touch nothing else, so only ops
 // of one rank are compared.
@@ -208,7 +209,7 @@ class Races {
     Clock clock = posted ? clocks_[number(at)].start(at.sequence) : start_clock(at);
     for (const At& source : run_.sources_of(event)) join(clock, clocks_[number(source)].start(source.sequence));
     if (!posted) touch(at, clock);
-    if (round_start(at) == at.sequence) clock[number(at)] = static_cast<std::int32_t>(at.sequence + 1);
+    if (!posted && round_start(at) == at.sequence) clock[number(at)] = static_cast<std::int32_t>(at.sequence + 1);
     for (const At& source : run_.sources_of(event)) finish(source, clock);
     finish(at, std::move(clock));
   }

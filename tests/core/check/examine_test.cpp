@@ -3,37 +3,15 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "core/check/check.h"
-#include "core/strategy/strategy.h"
-#include "tests/core/strategy/experiments.h"
+#include "tests/core/check/any_sound_plan.h"
 
 namespace trainyard::check {
 namespace {
 
 using strategy::resolved;
 
-experiment::Experiment any_experiment() {
-  const int ranks = *rc::gen::inRange(1, 9);
-  experiment::Experiment e = strategy::small(ranks);
-  e.model.layers.clear();
-  for (int layer = *rc::gen::inRange(0, 5); layer > 0; --layer) {
-    e.model.layers.push_back({model::LayerKind::linear, *rc::gen::inRange<std::int64_t>(1, 30)});
-    if (*rc::gen::arbitrary<bool>()) e.model.layers.push_back({*rc::gen::element(model::LayerKind::relu, model::LayerKind::tanh), 0});
-  }
-  e.model.layers.push_back({model::LayerKind::linear, 0});
-  e.training.batch_per_rank = *rc::gen::inRange<std::int64_t>(1, 20);
-  e.data.train_samples = *rc::gen::inRange<std::int64_t>(ranks * e.training.batch_per_rank, 400);
-  e.data.held_out_samples = *rc::gen::inRange<std::int64_t>(0, 60);
-  e.strategy.bucket_bytes = *rc::gen::inRange<std::int64_t>(1, 8000);
-  e.strategy.algorithm = *rc::gen::element(collective::Algorithm::ring, collective::Algorithm::direct);
-  e.training.precision = *rc::gen::element(experiment::Precision::fp32, experiment::Precision::fp64);
-  e.training.optimizer.kind = *rc::gen::element(experiment::OptimizerKind::sgd, experiment::OptimizerKind::adam, experiment::OptimizerKind::adamw);
-  e.training.clip_norm = *rc::gen::element(0.0, 1.0);
-  return e;
-}
-
 RC_GTEST_PROP(Examine, proves_every_plan_that_a_strategy_makes, ()) {
-  const auto e = resolved(any_experiment());
+  const auto e = resolved(any_experiment(*rc::gen::inRange(1, 9)));
   RC_LOG() << "ranks " << e.world() << ", tail " << e.tail_samples;
   RC_ASSERT(base::to_string(check(strategy::make_plan(e).value())) == "");
   RC_ASSERT(base::to_string(check(strategy::coarse_plan(e).value())) == "");

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Random plans that make sense: those of strategies for random experiments, and random graphs of ops. Call inside a property.
+#pragma once
+
+#include "tests/core/check/any_graph.h"
+
+namespace trainyard::check {
+
+inline collective::Algorithm any_algorithm() { return *rc::gen::element(collective::Algorithm::ring, collective::Algorithm::direct); }
+
+inline experiment::Experiment any_experiment(int ranks) {
+  experiment::Experiment e = strategy::small(ranks);
+  e.model.layers.clear();
+  for (int layer = *rc::gen::inRange(0, 5); layer > 0; --layer) {
+    e.model.layers.push_back({model::LayerKind::linear, *rc::gen::inRange<std::int64_t>(1, 30)});
+    if (any_bool()) e.model.layers.push_back({*rc::gen::element(model::LayerKind::relu, model::LayerKind::tanh), 0});
+  }
+  e.model.layers.push_back({model::LayerKind::linear, 0});
+  e.training.batch_per_rank = *rc::gen::inRange<std::int64_t>(1, 20);
+  e.data.train_samples = *rc::gen::inRange<std::int64_t>(ranks * e.training.batch_per_rank, 400);
+  e.data.held_out_samples = *rc::gen::inRange<std::int64_t>(0, 60);
+  e.strategy.bucket_bytes = *rc::gen::inRange<std::int64_t>(1, 8000);
+  e.strategy.algorithm = any_algorithm();
+  e.training.precision = *rc::gen::element(experiment::Precision::fp32, experiment::Precision::fp64);
+  e.training.optimizer.kind = *rc::gen::element(experiment::OptimizerKind::sgd, experiment::OptimizerKind::adam, experiment::OptimizerKind::adamw);
+  e.training.clip_norm = *rc::gen::element(0.0, 1.0);
+  return e;
+}
+
+// Coarse, of two to five ranks.
+inline Victim any_victim() {
+  const int ranks = 2 + plan::any_count(3);
+  if (any_bool()) return Victim(any_graph(ranks, Programs::all));
+  return Victim(strategy::coarse_plan(strategy::resolved(any_experiment(ranks))).value());
+}
+
+}  // namespace trainyard::check
