@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "backends/shm/process.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
-#include <fstream>
+#include <charconv>
+#include <cstdio>
 #include <optional>
-#include <sstream>
-#include <string>
+#include <string_view>
 
 namespace trainyard::shm {
 namespace {
@@ -18,19 +21,34 @@ struct Status {
   std::int64_t start = 0;
 };
 
-// The command's name, field 2, may hold spaces and brackets: fields are counted from its last closing bracket.
-std::optional<Status> read_status(std::int64_t id) {
-  std::ifstream file("/proc/" + std::to_string(id) + "/stat");
-  std::string text;
-  if (!std::getline(file, text)) return std::nullopt;
-  std::istringstream rest(text.substr(text.rfind(')') + 1));
+// The words after the command's name, field 2, which may hold spaces and brackets: fields are counted from its last closing bracket.
+std::optional<Status> parse(std::string_view text) {
+  const std::size_t bracket = text.rfind(')');
+  if (bracket == std::string_view::npos) return std::nullopt;
+  text.remove_prefix(bracket + 1);
   Status status;
-  rest >> status.state;
-  std::string skipped;
-  for (int field = 4; field < 22; ++field) rest >> skipped;
-  rest >> status.start;
-  if (!rest) return std::nullopt;
+  for (int field = 3; field <= 22; ++field) {
+    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+    if (text.empty()) return std::nullopt;
+    const std::string_view word = text.substr(0, text.find(' '));
+    if (field == 3) status.state = word.front();
+    if (field == 22 && std::from_chars(word.data(), word.data() + word.size(), status.start).ec != std::errc{}) return std::nullopt;
+    text.remove_prefix(word.size());
+  }
   return status;
+}
+
+// While a rank waits for its peers: nothing is allocated.
+std::optional<Status> read_status(std::int64_t id) {
+  std::array<char, 32> path;
+  std::snprintf(path.data(), path.size(), "/proc/%lld/stat", static_cast<long long>(id));
+  const int file = ::open(path.data(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return std::nullopt;
+  std::array<char, 1024> text;
+  const auto bytes = ::read(file, text.data(), text.size());
+  ::close(file);
+  if (bytes <= 0) return std::nullopt;
+  return parse({text.data(), static_cast<std::size_t>(bytes)});
 }
 
 }  // namespace

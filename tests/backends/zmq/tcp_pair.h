@@ -12,12 +12,12 @@
 
 namespace trainyard::conformance {
 
-// Two ranks over TCP, on ports that the system chose, connected with each other.
-inline std::vector<std::unique_ptr<zmq::Transport>> tcp_pair(const zmq::TransportOptions& options = {}) {
+// Ranks over TCP, on ports that the system chose, connected with each other.
+inline std::vector<std::unique_ptr<zmq::Transport>> tcp_ends(int ranks, const zmq::TransportOptions& options = {}) {
   std::vector<std::unique_ptr<zmq::Bound>> bound;
   std::vector<std::string> endpoints;
-  for (int rank = 0; rank < 2; ++rank) {
-    auto one = zmq::bind(rank, 2, 1, "tcp://127.0.0.1:*", options);
+  for (int rank = 0; rank < ranks; ++rank) {
+    auto one = zmq::bind(rank, ranks, 1, "tcp://127.0.0.1:*", options);
     EXPECT_TRUE(one) << to_string(one.error());
     bound.push_back(std::move(*one));
     endpoints.push_back(bound.back()->endpoint());
@@ -28,5 +28,6 @@ inline std::vector<std::unique_ptr<zmq::Transport>> tcp_pair(const zmq::Transpor
     for (int looks = 0; !end->connected() && looks < 20'000; ++looks) end->wait(std::chrono::milliseconds(1));
   return ends;
 }
+inline std::vector<std::unique_ptr<zmq::Transport>> tcp_pair(const zmq::TransportOptions& options = {}) { return tcp_ends(2, options); }
 
 }  // namespace trainyard::conformance

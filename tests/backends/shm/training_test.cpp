@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "backends/shm/transport.h"
+#include "tests/conformance/small_training.h"
+
+namespace trainyard::tests {
+namespace {
+
+std::vector<std::unique_ptr<comm::Transport>> over_shared_memory(int ranks, std::size_t arena_bytes) {
+  const int file = shm::create(std::vector<std::size_t>(static_cast<std::size_t>(ranks), arena_bytes), 8).value();
+  std::vector<std::unique_ptr<comm::Transport>> ends;
+  for (int rank = 0; rank < ranks; ++rank) ends.push_back(std::move(shm::open(file, rank).value()));
+  ::close(file);
+  return ends;
+}
+
+TEST(ShmTraining, more_steps_allocate_nothing_more) {
+  for (const auto algorithm : {collective::Algorithm::ring, collective::Algorithm::direct})
+    for (const int ranks : {2, 4}) {
+      experiment::Experiment e = small(ranks, 24);
+      e.strategy.algorithm = algorithm;
+      EXPECT_THAT(allocated_by_more_steps(e, over_shared_memory), testing::Each(0)) << ranks << " ranks, " << base::name_of(algorithm);
+    }
+}
+
+}  // namespace
+}  // namespace trainyard::tests

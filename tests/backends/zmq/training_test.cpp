@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "tests/backends/zmq/tcp_pair.h"
+#include "tests/conformance/count_allocations.h"
+#include "tests/conformance/small_training.h"
+#include "tests/conformance/wrapped_transport.h"
+
+namespace trainyard::tests {
+namespace {
+
+// Sockets have no arena: the gradients lie in memory that outlives them, as what was posted last may still be on its way.
+struct alignas(run::kAlignment) Line {
+  std::byte bytes[run::kAlignment];
+};
+using Lines = std::vector<Line>;
+
+class WithMemory final : public conformance::WrappedTransport {
+ public:
+  WithMemory(std::unique_ptr<comm::Transport> inner, std::span<std::byte> memory) : WrappedTransport(std::move(inner)), memory_(memory) {}
+  std::span<std::byte> arena() override { return memory_; }
+
+ private:
+  std::span<std::byte> memory_;
+};
+
+// A socket that takes up a connection may allocate, at a moment of its own; a loop that did would do so in each of 198 steps more.
+TEST(ZmqTraining, more_steps_allocate_nothing_more) {
+  for (const auto algorithm : {collective::Algorithm::ring, collective::Algorithm::direct}) {
+    std::deque<Lines> memory;
+    const auto over_sockets = [&](int ranks, std::size_t arena_bytes) {
+      std::vector<std::unique_ptr<comm::Transport>> ends;
+      for (auto& end : conformance::tcp_ends(ranks)) {
+        Lines& lines = memory.emplace_back(arena_bytes / sizeof(Line) + 1);
+        ends.push_back(std::make_unique<WithMemory>(std::move(end), std::as_writable_bytes(std::span(lines)).first(arena_bytes)));
+      }
+      return ends;
+    };
+    experiment::Experiment e = small(3, 24);
+    e.strategy.algorithm = algorithm;
+    EXPECT_THAT(allocated_by_more_steps(e, over_sockets), testing::Each(testing::Lt(100))) << base::name_of(algorithm);
+  }
+}
+
+}  // namespace
+}  // namespace trainyard::tests
