@@ -221,7 +221,9 @@ Result<std::unique_ptr<session::ControlServer>> serve(const std::string& endpoin
   try {
     return std::make_unique<Server>(endpoint, options);
   } catch (const ::zmq::error_t& error) {
-    return base::fail(problem(endpoint, "cannot serve there", error.num()));
+    Problem taken = problem(endpoint, "cannot serve there", error.num());
+    taken.advice = "Choose another endpoint, or end what listens there.";
+    return base::fail(taken);
   }
 }
 

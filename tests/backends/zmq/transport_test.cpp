@@ -76,6 +76,8 @@ TEST(ZmqTransport, a_port_in_use_is_said) {
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, base::ProblemCode::unavailable);
   EXPECT_NE(second.error().what.find("in use"), std::string::npos) << to_string(second.error());
+  EXPECT_EQ(second.error().where, "endpoint \"" + (*first)->endpoint() + "\"");
+  EXPECT_NE(second.error().advice.find("another address or port"), std::string::npos);
 }
 
 TEST(ZmqTransport, a_peer_that_never_comes_is_named) {
