@@ -1,0 +1,202 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The scripts of packaging/ and .ci/, among programs that stand in for apt's and only write down how they were called: no network, no
+# root, nothing installed. Says what failed, and exits 1 when anything did.
+set -euo pipefail
+export LC_ALL=C
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+work=$(cd "$(mktemp -d)" && pwd -P)
+trap 'rm -rf "$work"' EXIT
+failed=0
+
+# expect WHAT COMMAND...: the command succeeds.
+expect() {
+  local what=$1
+  shift
+  if ! "$@"; then
+    echo "FAILED: $what"
+    failed=$((failed + 1))
+  fi
+}
+holds() { grep -qF -- "$2" "$work/$1"; }          # FILE TEXT
+lacks() { ! holds "$@"; }
+is_empty() { [ ! -s "$work/$1" ]; }
+is() { [ "$1" = "$2" ] || { echo "found: $1" && false; }; }
+
+# The stand-ins: all that the scripts can call is in $work/bin.
+tool() {
+  printf '#!%s\n%s\n' "$BASH" "$2" >"$work/bin/$1"
+  chmod +x "$work/bin/$1"
+}
+mkdir "$work/bin"
+for program in bash awk cat cut dirname env find grep nproc sed wc; do ln -s "$(command -v "$program")" "$work/bin/$program"; done
+tool dpkg-query "cat '$work/installed'"
+tool apt-cache "cat '$work/known'"
+tool apt-get "echo \"apt-get \$*\" >>'$work/calls'; [ \"\$1\" = update ] || [ ! -e '$work/broken' ]"
+tool id "cat '$work/id'"
+with_sudo() { tool sudo "echo \"sudo \$*\" >>'$work/calls'; exec \"\$@\""; }
+
+packages() { awk -v wanted="$1" '$1 ~ "^(" wanted ")$" { print $2 }' "$root/packaging/packages.txt"; }
+packages 'always|check|bench' >"$work/known"
+
+# installed [WITHOUT...]: everything that is needed to build is there, except these.
+installed() {
+  local package
+  packages always | while read -r package; do
+    if [[ " $* " != *" $package "* ]]; then echo "$package installed"; fi
+  done >"$work/installed"
+}
+
+# setup ARGUMENT...: leaves its exit status in $status, what it printed in out and err, whom it called in calls.
+setup() {
+  status=0
+  : >"$work/calls"
+  PATH=$work/bin "$root/packaging/setup" "$@" >"$work/out" 2>"$work/err" || status=$?
+}
+asked_for() { sed -n 's/^apt-get install //p' "$work/calls" | tr ' ' '\n' | { grep -Fx -f "$work/known" || true; } | xargs; }
+
+echo 0 >"$work/id"
+
+every_script_parses() {
+  local script
+  for script in packaging/setup packaging/run packaging/test packaging/functions.sh .ci/run; do
+    expect "$script parses" bash -n "$root/$script"
+    expect "$script names its licence" grep -q 'SPDX-License-Identifier: GPL-3.0-or-later' "$root/$script"
+  done
+}
+
+help_says_what_can_be_asked_for() {
+  installed
+  setup --help
+  expect "help succeeds" is "$status" 0
+  expect "help shows the usage" holds out 'usage: packaging/setup [--check] [--bench]'
+  expect "help explains --bench" holds out '--bench  the peers'
+}
+
+an_unknown_option_is_bad_usage() {
+  installed ninja-build
+  setup --everything
+  expect "an unknown option exits with 2" is "$status" 2
+  expect "an unknown option shows the usage" holds err 'usage: packaging/setup'
+  expect "an unknown option installs nothing" is_empty calls
+}
+
+nothing_missing_is_silent() {
+  installed
+  setup
+  expect "nothing missing succeeds" is "$status" 0
+  expect "nothing missing prints nothing" is_empty out
+  expect "nothing missing complains of nothing" is_empty err
+  expect "nothing missing calls nobody" is_empty calls
+}
+
+what_is_missing_is_said_and_installed() {
+  installed ninja-build zlib1g-dev
+  setup
+  expect "what is missing is installed" is "$status" 0
+  expect "just what is missing is asked for" is "$(asked_for)" "ninja-build zlib1g-dev"
+  expect "it says why" grep -qE 'ninja-build +runs the build' "$work/out"
+  expect "it does not speak of what is there" lacks out cppzmq-dev
+  expect "root needs no sudo" lacks calls sudo
+}
+
+a_package_that_was_removed_is_missing() {
+  installed cmake
+  echo "cmake config-files" >>"$work/installed"
+  setup
+  expect "what is only configured is not installed" is "$(asked_for)" cmake
+}
+
+options_add_packages() {
+  installed
+  setup --check --bench
+  expect "--check and --bench ask for theirs" is "$(asked_for)" "$(packages 'check|bench' | xargs)"
+}
+
+who_is_not_root_uses_sudo() {
+  installed cmake
+  echo 1000 >"$work/id"
+  setup
+  expect "without sudo it fails" is "$status" 1
+  expect "without sudo it says what to type" holds err 'as root, run: apt-get install cmake'
+  expect "without sudo it calls nobody" is_empty calls
+  with_sudo
+  setup
+  expect "with sudo it succeeds" is "$status" 0
+  expect "with sudo it becomes root" holds calls 'sudo env DEBIAN_FRONTEND=noninteractive apt-get install'
+  rm "$work/bin/sudo"
+  echo 0 >"$work/id"
+}
+
+an_installation_that_fails_is_said() {
+  installed cmake
+  touch "$work/broken"
+  setup
+  rm "$work/broken"
+  expect "it exits with 1" is "$status" 1
+  expect "it says what to look at" holds err 'apt-get could not install them'
+}
+
+compilers_at_once_are_some_and_no_more_than_cores() {
+  local jobs
+  mkdir "$work/empty"
+  jobs=$(cd "$work/empty" && source "$root/packaging/functions.sh" && jobs_at_once)
+  expect "jobs_at_once is one or more: $jobs" [ "$jobs" -ge 1 ]
+  expect "jobs_at_once is no more than cores: $jobs" [ "$jobs" -le "$(nproc)" ]
+  expect "jobs_at_once leaves no file" is "$(ls "$work/empty")" ""
+}
+
+a_phase_passes_on_how_it_ended() {
+  local status=0
+  (source "$root/packaging/functions.sh" && phase "work" bash -c 'exit 7') >"$work/out" || status=$?
+  expect "phase gives the exit status" is "$status" 7
+  expect "phase says that it failed" holds out 'FAILED (7)'
+  (source "$root/packaging/functions.sh" && phase "work" true) >"$work/out"
+  expect "phase says how long it took" grep -qE '^== work: [0-9]+\.[0-9] s$' "$work/out"
+}
+
+an_experiment_that_cannot_be_read_is_said_first() {
+  local status=0
+  "$root/packaging/run" "$work/none.json" >"$work/out" 2>"$work/err" || status=$?
+  expect "run exits with 1" is "$status" 1
+  expect "run names the file" holds err "run: cannot read $work/none.json"
+  expect "run does nothing before" is_empty out
+}
+
+ci_names_the_failed_tests_and_the_lines_that_say_why() {
+  source /dev/stdin <<<"$(sed -n '/^what_failed() {/,/^}/p' "$root/.ci/run")"
+  cat >"$work/tests.xml" <<'XML'
+	<testcase name="Ring.is_round" status="run">
+		<system-out>said: no Failure here</system-out>
+	</testcase>
+	<testcase name="Ring.is_closed" status="fail">
+		<system-out>chatter
+ring_test.cpp:7: Failure
+Expected: 1 &lt; 0
+</system-out>
+	</testcase>
+XML
+  what_failed "$work/tests.xml" "$work/none.xml" >"$work/out"
+  expect "it names the failed test" grep -qx '   Ring.is_closed' "$work/out"
+  expect "it says why" holds out 'Expected: 1 < 0'
+  expect "it begins with the error" lacks out chatter
+  expect "it leaves out what passed" lacks out is_round
+  expect "it says when there are no results" holds out "no results: $work/none.xml"
+}
+
+every_script_parses
+help_says_what_can_be_asked_for
+an_unknown_option_is_bad_usage
+nothing_missing_is_silent
+what_is_missing_is_said_and_installed
+a_package_that_was_removed_is_missing
+options_add_packages
+who_is_not_root_uses_sudo
+an_installation_that_fails_is_said
+compilers_at_once_are_some_and_no_more_than_cores
+a_phase_passes_on_how_it_ended
+an_experiment_that_cannot_be_read_is_said_first
+ci_names_the_failed_tests_and_the_lines_that_say_why
+
+[ "$failed" -eq 0 ]
