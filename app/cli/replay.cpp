@@ -46,7 +46,7 @@ Moment measured(const char* type, const StepValue& loss, const StepValue* accura
   const std::string prefix = held_out ? "held_out_" : "train_";
   Moment moment{loss.seconds, {{"type", type}, {"seconds", loss.seconds}, {"step", loss.step}, {prefix + "loss", loss.value}}, ""};
   if (accuracy != nullptr) moment.json[prefix + "accuracy"] = accuracy->value;
-  moment.text = "step " + base::format_count(loss.step + 1) + (held_out ? "  held out: loss " : "  loss ") + formatted("%.4f", loss.value);
+  moment.text = "step " + base::format_count(loss.step) + (held_out ? "  held out: loss " : "  loss ") + formatted("%.4f", loss.value);
   if (accuracy != nullptr) moment.text += formatted("  accuracy %.2f %%", 100 * accuracy->value);
   return moment;
 }
@@ -177,7 +177,7 @@ void add_replay(CLI::App& program, int& exit_code) {
       "Examples:\n"
       "  trainyard-cli replay ~/.local/share/trainyard/runs/2025-01-31_12-00-00_digits\n"
       "  trainyard-cli replay RUN_DIRECTORY --every 1 --json\n"
-      "A recording that ends early (power lost, still running) is told up to there.");
+      "Steps are numbered from 0, as in charts and exports. A recording that ends early (power lost, still running) is told up to there.");
   verb->callback([arguments, &exit_code] { exit_code = run(*arguments); });
 }
 

@@ -66,7 +66,7 @@ class ProgressLine {
 
  private:
   static std::string line(const session::Status& status, const telemetry::History& history) {
-    std::string text = std::string(base::name_of(status.state)) + "  step " + base::format_count(status.step) + " of " + base::format_count(status.steps);
+    std::string text = std::string(base::name_of(status.state)) + "  " + base::format_count(status.step) + " of " + base::format_count(status.steps) + " steps";
     if (!history.train_loss().empty()) text += "  loss " + number(history.train_loss().back().value, "%.4f");
     if (!history.held_out_accuracy().empty()) text += "  held-out accuracy " + number(100 * history.held_out_accuracy().back().value, "%.2f %%");
     return text;

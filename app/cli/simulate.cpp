@@ -72,7 +72,7 @@ void print(const experiment::Resolved& resolved, const sim::Outcome& o, const st
   std::printf("  on the wires        %s a step\n", base::format_bytes(static_cast<double>(o.step_wire_bytes())).c_str());
   for (std::size_t rank = 0; rank < o.ranks.size(); ++rank) {
     const sim::RankUse& use = o.ranks[rank];
-    std::printf("  rank %-3zu            %s compute, %s adding, %s crossing, %s waiting; %s of memory\n", rank,
+    std::printf("  rank %-3zu            %s compute, %s adding, %s crossing, %s waiting; %s of buffers\n", rank,
                 base::format_seconds(use.compute_seconds).c_str(), base::format_seconds(use.adding_seconds).c_str(),
                 base::format_seconds(use.crossing_seconds).c_str(), base::format_seconds(use.waiting_seconds).c_str(),
                 base::format_bytes(static_cast<double>(use.peak_memory_bytes)).c_str());

@@ -64,7 +64,7 @@ TEST_F(CliRecording, replay_for_people_names_the_experiment_and_how_it_ended) {
   const Ran ran = cli({"replay", run_, "--every", "4"});
   EXPECT_EQ(ran.exit_code, 0);
   EXPECT_TRUE(ran.out.starts_with("Four devices, mirrored, digits: 4 ranks, recorded ")) << ran.out;
-  EXPECT_THAT(ran.out, HasSubstr("step 8  loss "));
+  EXPECT_THAT(ran.out, HasSubstr("step 7  loss "));
   EXPECT_THAT(ran.out, HasSubstr("completed after 8 steps"));
 }
 

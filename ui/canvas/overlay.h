@@ -13,8 +13,8 @@ namespace trainyard::ui {
 
 struct DeviceOverlay {
   int rank = 0;
-  QString state;  // "training", "waiting", "failed", ...
-  qint64 step = 0;
+  QString state;            // "training", "waiting", "failed", ...
+  qint64 step = 0;          // how many are done
   double utilisation = -1;  // 0..1; negative: not measured
   bool failed = false;      // its rank died, failed or hung, which ended the run
 

@@ -110,14 +110,14 @@ void paint_far_tile(QPainter& painter, const QRectF& rect, const TileLook& look)
   write(painter, rect.adjusted(16, 0, -4, 0), Qt::AlignHCenter, mark, far_size(painter, 48), look.failed() ? colours().error : colours().text, true);
 }
 
-// "running  step 12", or "running  100,000" where there is no room for the word.
+// "running  12 steps", or "running  100,000" where there is no room for the word.
 void paint_tile_state(QPainter& painter, const QRectF& row, const TileLook& look) {
   if (!look.live) return write(painter, row, Qt::AlignLeft, words(std::string(base::name_of(look.device.role))), kSmallSize, colours().dim);
   const double state = width_of(look.live->state, kSmallSize, look.failed()) + 6;
-  QString step = QObject::tr("step %1").arg(grouped(look.live->step));
-  if (state + width_of(step, kSmallSize, false) > row.width()) step = grouped(look.live->step);
+  QString steps = counted(look.live->step, QObject::tr("steps"));
+  if (state + width_of(steps, kSmallSize, false) > row.width()) steps = grouped(look.live->step);
   const QColor ink = look.failed() ? colours().error : colours().text;
-  write(painter, row, Qt::AlignRight, step, kSmallSize, colours().text);
+  write(painter, row, Qt::AlignRight, steps, kSmallSize, colours().text);
   write(painter, row, Qt::AlignLeft, look.live->state, kSmallSize, ink, look.failed());
 }
 

@@ -80,6 +80,7 @@ void RunCharts::build_bar() {
 void RunCharts::build_choices(QWidget& bar) {
   axis_ = labelled_combo(&bar, *bar_, tr("&x axis"));
   refill(*axis_, {{tr("step"), 0}, {tr("samples"), 1}, {tr("wall time"), 2}}, 0);
+  axis_->setToolTip(tr("Steps are numbered from 0, here and in exports"));
   connect(axis_, &QComboBox::currentIndexChanged, this, [this](int index) { set_x_axis(static_cast<XAxis>(index)); });
   smoothing_ = smoothing_slider(&bar, *bar_);
   connect(smoothing_, &QSlider::valueChanged, this, [this](int percent) { set_smoothing(percent / 100.0); });

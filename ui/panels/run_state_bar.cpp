@@ -113,7 +113,7 @@ void RunStateBar::refresh() {
 void RunStateBar::show_live(const session::Status& status) {
   QStringList words{word(status.state)}, brief = words;
   if (status.state != RunState::starting) {
-    words << tr("step %1 of %2").arg(count(status.step), count(status.steps));
+    words << tr("%1 of %2 steps").arg(count(status.step), count(status.steps));
     brief << tr("%1/%2").arg(count(status.step), count(status.steps));
   }
   if (status.state == RunState::running) {
