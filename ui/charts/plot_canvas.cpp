@@ -11,6 +11,10 @@
 namespace trainyard::ui {
 namespace {
 
+// Of Qt Charts: an axis has at most this part of the chart, and 10 pixels around its labels and its title; 4 more, for heights are rounded.
+constexpr double kAxisPortion = 0.4;
+constexpr int kAxisPadding = 14;
+
 QCategoryAxis* add_axis(QChart& chart, Qt::Alignment side) {
   auto* axis = new QCategoryAxis;
   axis->setLabelsPosition(QCategoryAxis::AxisLabelsPositionOnValue);
@@ -97,6 +101,14 @@ int PlotCanvas::ticks_across() const {
 int PlotCanvas::ticks_up() const {
   const double label = QFontMetricsF(left_->labelsFont()).height() * 2.2;
   return std::clamp(static_cast<int>(plot_area().height() / label), 2, 8);
+}
+
+bool PlotCanvas::x_title_fits(const QString& title) const {
+  const QFontMetricsF labels(x_->labelsFont()), words(x_->titleFont());
+  const QMargins margins = chart_->margins();
+  const double room = kAxisPortion * (height() - margins.top() - margins.bottom());
+  const bool too_wide = !plot_area().isEmpty() && words.horizontalAdvance(title) >= plot_area().width();
+  return !too_wide && labels.lineSpacing() + words.lineSpacing() + kAxisPadding <= room;
 }
 
 void PlotCanvas::render_chart(QPainter& painter, const QRectF& target) { scene()->render(&painter, target, sceneRect()); }

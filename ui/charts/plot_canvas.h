@@ -32,6 +32,7 @@ class PlotCanvas : public QChartView {
   QRectF plot_area() const { return chart_->plotArea(); }
   int ticks_across() const;  // how many tick labels fit
   int ticks_up() const;
+  bool x_title_fits(const QString& title) const;  // else it is better left out: Qt Charts would show dots in its place
   PlotLines& lines() { return *lines_; }
   PlotOverlay& overlay() { return *overlay_; }
   QRectF band() const { return band_; }  // of the box being drawn, in pixels

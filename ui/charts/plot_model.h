@@ -16,11 +16,12 @@ namespace trainyard::ui {
 
 enum class Side { left, right };
 
-inline constexpr int kTextColour = -1;  // of what belongs to all ranks, and so has no rank's colour
+inline constexpr int kTextColour = -1;                                     // of what belongs to all ranks, and so has no rank's colour
+constexpr int colour_of_part(int part) { return kTextColour - 1 - part; }  // of the theme's parts, which are no rank's either; and back
 
 struct SeriesStyle {
   QString label;
-  int colour = 0;                // of the theme's series: the number of the rank or run, the same in every view; or kTextColour
+  int colour = 0;                // of the theme's series: the number of the rank or run, the same in every view; or one of the above
   std::optional<bool> dashed{};  // nothing: the dashes that tell colours apart when they repeat
   Side side = Side::left;
   bool pale = false;     // stands behind the others

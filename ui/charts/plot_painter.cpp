@@ -18,7 +18,8 @@ PlotStyle plot_style(const QFont& font) {
 
 QColor colour_of(const SeriesStyle& style) {
   const Theme& theme = Theme::instance();
-  return style.colour == kTextColour ? theme.colours().text : theme.series_colour(style.colour);
+  if (style.colour >= 0) return theme.series_colour(style.colour);
+  return style.colour == kTextColour ? theme.colours().text : theme.part_colour(colour_of_part(style.colour));
 }
 
 namespace {

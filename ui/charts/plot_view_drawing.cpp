@@ -13,7 +13,6 @@ namespace trainyard::ui {
 namespace {
 
 constexpr int kUnthinned = 1 << 30;
-constexpr int kTitledLines = 6;     // lines of text that a chart is high at least, to spare one for the name of its x axis
 constexpr double kPixelsADash = 3;  // dashes of a line that turns more often would look like bursts that are not there
 
 // The view, moved and narrowed so that it lies in `home`; nothing where it is all of that.
@@ -65,7 +64,7 @@ void PlotView::show_axes() {
   const AxisUnit across = x_axis_unit(map_.axis, map_.x.width());
   AxisState right = vertical(Side::right, right_unit_);
   right.visible = model_.uses(Side::right);
-  const QString title = canvas_->height() < kTitledLines * fontMetrics().height() ? QString() : across.text;
+  const QString title = canvas_->x_title_fits(across.text) ? across.text : QString();
   canvas_->show_axes({map_.x, linear_ticks(map_.x, canvas_->ticks_across(), across.factor), title, true}, vertical(Side::left, unit_), right);
 }
 

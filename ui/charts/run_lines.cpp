@@ -108,7 +108,7 @@ class Lines {
     const QString labels[] = {tr("compute"), tr("wait"), tr("transfer"), tr("input"), tr("overhead")};  // as StepPart
     if (keys_of(history_, Metric::step_seconds).empty()) return;
     for (std::size_t part = 0; part < kStepParts; ++part) {
-      LineSpec& line = lines_.emplace_back(LineSpec{QString("part%1").arg(part), {labels[part], static_cast<int>(part)}, {}, {}});
+      LineSpec& line = lines_.emplace_back(LineSpec{QString("part%1").arg(part), {labels[part], colour_of_part(static_cast<int>(part))}, {}, {}});
       line.style.dashed = false;
       line.style.stacked = true;
       line.split = StepSplit{static_cast<StepPart>(part), choice_.step_time_of};
@@ -154,7 +154,7 @@ ChartTitle chart_title(ChartKind kind) {
     case ChartKind::step_time: return {"step_time", tr("Step time"), "s"};
     case ChartKind::samples_rate: return {"samples_rate", tr("Throughput within steps"), tr("samples/s")};
     case ChartKind::learning_rate: return {"learning_rate", tr("Learning rate"), ""};
-    case ChartKind::memory: return {"memory", tr("Memory of ranks"), "B"};
+    case ChartKind::memory: return {"memory", tr("Resident memory of ranks"), "B"};
   }
   return {"", "", ""};
 }

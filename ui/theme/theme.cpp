@@ -48,6 +48,10 @@ const Colours kDark{.window = "#22262c",
 const std::array<QColor, 8> kLightSeries{"#0068a8", "#d55e00", "#00805c", "#b0478f", "#b07a00", "#2e94cf", "#8b2f3a", "#5e7a12"};
 const std::array<QColor, 8> kDarkSeries{"#52aef0", "#ff8b45", "#2fc898", "#e88cc6", "#f0c04c", "#9bdcff", "#f08a92", "#b3d15c"};
 
+// Far from all of them and from each other (a CIE76 distance of 20 at least), neighbours also to eyes that see no red or no green.
+const std::array<QColor, 5> kLightParts{"#7028b0", "#e5276a", "#149da8", "#8f5320", "#1d2456"};
+const std::array<QColor, 5> kDarkParts{"#a878ff", "#ff5c8f", "#5ff0ea", "#bd8259", "#fff08a"};
+
 const std::array<QList<qreal>, 6> kDashes{{{}, {6, 3}, {1.5, 2.5}, {6, 2.5, 1.5, 2.5}, {10, 3}, {6, 2, 1.5, 2, 1.5, 2}}};
 
 void set_disabled(QPalette& palette, const Colours& c) {
@@ -175,6 +179,11 @@ int Theme::pixels(double at_scale_one) const { return qRound(at_scale_one * scal
 QColor Theme::series_colour(int index) const {
   const auto& series = dark() ? kDarkSeries : kLightSeries;
   return series[static_cast<std::size_t>(std::max(index, 0)) % series.size()];
+}
+
+QColor Theme::part_colour(int index) const {
+  const auto& parts = dark() ? kDarkParts : kLightParts;
+  return parts[static_cast<std::size_t>(std::max(index, 0)) % parts.size()];
 }
 
 QPen Theme::series_pen(int index, double width) const {

@@ -63,6 +63,8 @@ class Theme : public QObject {
   // eight the colours repeat; with the dash pattern 24 lines can be told apart.
   QColor series_colour(int index) const;
   QPen series_pen(int index, double width = 1.5) const;  // the colour with its dash pattern
+  // The colour of a part of a whole, such as the waiting in a step: none of a rank or run, and no other part's. After five they repeat.
+  QColor part_colour(int index) const;
 
   QFont font(double relative_size = 1, bool strong = false) const;  // of the application, times `relative_size`
 

@@ -12,8 +12,6 @@
 #include "core/topology/network.h"
 #include "tests/drawings.h"
 #include "tests/ui/charts/synthetic_run.h"
-#include "ui/charts/plot_painter.h"
-#include "ui/theme/theme.h"
 
 namespace trainyard::ui {
 namespace {
@@ -182,14 +180,6 @@ TEST(RunLines, gradient_norms_are_local_of_each_rank_and_reduced) {
   EXPECT_EQ(lines_of(ChartKind::gradient_norm, history, {}, {.segment = -1}).size(), 3u);
 }
 
-TEST(RunLines, what_is_reduced_has_the_colour_of_no_rank) {
-  const auto history = history_of({.ranks = 8}, 3);
-  const auto lines = lines_of(ChartKind::gradient_norm, history, {}, {.segment = 0});
-  ASSERT_EQ(lines.size(), 9u);
-  for (const LineSpec& one : lines) EXPECT_EQ(one.id == "reduced0", one.style.colour == kTextColour) << one.id.toStdString();
-  for (int rank = 0; rank < 8; ++rank) EXPECT_NE(colour_of(line(lines, "reduced0").style), Theme::instance().series_colour(rank));
-}
-
 TEST(RunLines, throughput_is_the_samples_of_a_step_over_the_time_of_its_slowest_rank) {
   const auto history = history_of({}, 20);
   const auto points = points_of(history, lines_of(ChartKind::samples_rate, history, {}, {}).at(0));
@@ -251,15 +241,6 @@ TEST(RunLines, a_step_whose_part_was_lost_is_a_gap_and_not_a_wrong_sum) {
   const auto points = points_of(history, lines_of(ChartKind::step_time, history, {}, {}).at(0));
   ASSERT_EQ(points.size(), 3u);
   EXPECT_EQ(points[2].step, 3);
-}
-
-TEST(RunLines, runs_laid_over_each_other_have_one_colour_each) {
-  const auto history = history_of({}, 5);
-  for (const ChartKind kind : kChartKinds)
-    for (const LineSpec& one : lines_of(kind, history, RunLook{"second", 1}, {})) {
-      EXPECT_EQ(one.style.colour, 1);
-      EXPECT_TRUE(one.style.label.startsWith("second"));
-    }
 }
 
 TEST(RunLines, one_device_without_links_has_no_lines_of_traffic) {

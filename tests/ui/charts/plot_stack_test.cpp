@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Parts that stand on each other.
+#include "tests/ui/charts/plot_view_fixture.h"
+
+namespace trainyard::ui {
+namespace {
+
+using testing::HasSubstr;
+
+class StackTest : public PlotViewTest {
+ protected:
+  StackTest() {
+    plot_.clear_series();
+    for (const char* id : {"low", "middle", "high"}) plot_.put_series(id, {.label = id, .stacked = true});
+  }
+  void add_to(const char* id, const std::vector<double>& values, double first_step = 0) { plot_.append(id, points_of(values, first_step)); }
+  double top(const char* id, std::size_t point) { return plot_.model().find(id)->tops.value(point); }
+};
+
+TEST_F(StackTest, parts_stand_on_each_other_and_the_uppermost_line_is_their_sum) {
+  add_to("low", {1, 2, 3});
+  add_to("middle", {10, 10, 10});
+  add_to("high", {100, 0, 100});
+  plot_.refresh();
+  EXPECT_EQ(top("low", 2), 3);
+  EXPECT_EQ(top("middle", 2), 13);
+  EXPECT_EQ(top("high", 2), 113);
+  EXPECT_EQ(plot_.shown().y[0].low, 0) << "areas start at zero";
+  EXPECT_GE(plot_.shown().y[0].high, 113);
+  ASSERT_EQ(plot_.canvas().lines().series().size(), 3u);
+  EXPECT_EQ(drawn(0).areas.size(), 1u);
+  EXPECT_NEAR(drawn(0).lines.back().y2(), plot_.shown().at(2, 113, Side::left).y(), 1e-9) << "painted first: the parts below cover its foot";
+}
+
+TEST_F(StackTest, a_part_waits_for_those_below_and_what_they_never_reported_is_a_gap) {
+  add_to("high", {100, 100, 100, 100});
+  add_to("middle", {10, 10, 10, 10});
+  plot_.refresh();
+  EXPECT_TRUE(plot_.model().find("high")->tops.empty());
+  add_to("low", {1, 1});
+  add_to("low", {1}, 3);
+  plot_.refresh();
+  const PointSeries& tops = plot_.model().find("high")->tops;
+  ASSERT_EQ(tops.size(), 3u);
+  EXPECT_EQ(tops.at(2).step, 3);
+  EXPECT_EQ(drawn(0).lines.size(), 1u) << "no line over step 2";
+}
+
+TEST_F(StackTest, a_hidden_part_leaves_the_sum_of_the_others) {
+  for (const char* id : {"low", "middle", "high"}) add_to(id, {1, 1});
+  plot_.set_series_visible("middle", false);
+  plot_.refresh();
+  EXPECT_EQ(top("high", 1), 2);
+  plot_.set_series_visible("middle", true);
+  plot_.refresh();
+  EXPECT_EQ(top("high", 1), 3);
+}
+
+TEST_F(StackTest, reads_each_part_and_their_sum) {
+  add_to("low", {1, 2});
+  add_to("middle", {10, 20});
+  add_to("high", {100, 200});
+  plot_.refresh();
+  emit plot_.canvas().hovered(0.1);
+  QStringList rows;
+  for (const auto& row : plot_.overlay().rows) rows << row.text;
+  EXPECT_EQ(rows, QStringList({"low: 2", "middle: 20", "high: 200", "together: 222"})) << rows.join(" | ").toStdString();
+  ASSERT_EQ(plot_.overlay().points.size(), 3u);
+  EXPECT_NEAR(plot_.overlay().points[2].first.y(), plot_.shown().at(1, 222, Side::left).y(), 1e-9);
+}
+
+TEST_F(StackTest, on_a_log_scale_parts_are_lines_of_their_own_and_a_badge_says_so) {
+  add_to("low", {1, 1});
+  add_to("middle", {100, 100});
+  plot_.set_log(true);
+  plot_.refresh();
+  EXPECT_THAT(all_badges(), HasSubstr("not stacked"));
+  EXPECT_TRUE(drawn(0).areas.empty());
+  EXPECT_EQ(plot_.shown().y[0].high, 2);
+}
+
+}  // namespace
+}  // namespace trainyard::ui
