@@ -31,11 +31,14 @@ class FileActions : public QObject {
   bool open_by_dialog();
   bool save();
   bool save_as();
-  bool may_discard();  // asks when there are unsaved changes
+  bool may_discard();                   // asks when there are unsaved changes
+  int saves() const { return saves_; }  // that worked
 
  signals:
   void opened();  // another document is there
-  void failed(const QString& title, const base::Problems& problems);
+  void saved();
+  void failed(const QString& title, const base::Problems& problems);  // to open one
+  void not_saved(const QString& title, const base::Problems& problems);
 
  private:
   QAction* add(const QString& icon, const QString& text, const QKeySequence& keys, bool (FileActions::*act)());
@@ -47,6 +50,7 @@ class FileActions : public QObject {
   RecentFiles& recent_;
   const Questions& questions_;
   QString examples_;
+  int saves_ = 0;
   QAction *new_, *open_, *save_, *save_as_;
 };
 

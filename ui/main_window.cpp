@@ -12,7 +12,6 @@
 #include <QStatusBar>
 #include <algorithm>
 
-#include "ui/model/place_words.h"
 #include "ui/theme/icons.h"
 
 namespace trainyard::ui {
@@ -113,12 +112,20 @@ void MainWindow::start_wanted_run() {
 
 void MainWindow::refuse_to_run() {
   workspace_->raise("problems");
-  show_problems(tr("This experiment cannot run yet"), all_in_words(document_.experiment(), document_.problems()));
+  base::Problems told;
+  for (const ToldProblem& problem : document_.told_problems()) told.push_back(problem.told);
+  show_problems(tr("This experiment cannot run yet"), told);
   errors_->offer(tr("Show where"), [this, where = QString::fromStdString(document_.problems().front().where)] {
     go_to(where);
     return true;
   });
   errors_->stays_until([this] { return document_.problems().empty(); });
+}
+
+// True until saving works.
+void MainWindow::tell_not_saved(const QString& title, const base::Problems& problems) {
+  show_problems(title, problems);
+  errors_->stays_until([this, before = files_.saves()] { return files_.saves() > before; });
 }
 
 void MainWindow::invite_to_draw() {

@@ -94,6 +94,7 @@ class MainWindow : public QMainWindow {
   void invite_to_draw();
   void start_wanted_run();
   void refuse_to_run();
+  void tell_not_saved(const QString& title, const base::Problems& problems);
   void update_title();
   void show_problem_count(int count);
   void show_problems(const QString& title, const base::Problems& problems);

@@ -181,6 +181,8 @@ void MainWindow::connect_document() {
   for (const auto signal : {&Document::changed, &Document::problems_changed}) connect(&document_, signal, errors_, &Banner::look_again);
   connect(&document_, &Document::judged, this, &MainWindow::start_wanted_run);
   connect(&files_, &FileActions::failed, this, &MainWindow::show_problems);
+  connect(&files_, &FileActions::not_saved, this, &MainWindow::tell_not_saved);
+  connect(&files_, &FileActions::saved, errors_, &Banner::look_again);
   connect(&files_, &FileActions::opened, this, &MainWindow::document_opened);
   connect(problems_, &ProblemsPanel::activated, this, &MainWindow::go_to);
   connect(problems_, &ProblemsPanel::count_changed, this, &MainWindow::show_problem_count);

@@ -44,47 +44,6 @@ TEST_F(MainWindowTest, a_change_marks_the_title_and_undo_clears_it) {
   EXPECT_FALSE(window_->isWindowModified());
 }
 
-TEST_F(MainWindowTest, save_as_writes_a_file_that_opens_again) {
-  ASSERT_TRUE(window_->open(example("one_device_digits.json")));
-  change();
-  file_ = directory_.filePath("mine.json");
-  EXPECT_TRUE(window_->files().save_as());
-  EXPECT_FALSE(window_->isWindowModified());
-  EXPECT_TRUE(window_->windowTitle().startsWith("mine.json"));
-  ASSERT_TRUE(window_->files().new_document());
-  ASSERT_TRUE(window_->open(file_));
-  EXPECT_EQ(window_->document().experiment().training.batch_per_rank, 77);
-}
-
-TEST_F(MainWindowTest, a_file_that_cannot_be_saved_is_said_with_what_to_do) {
-  change();
-  file_ = "/proc/nothing/mine.json";
-  EXPECT_FALSE(window_->files().save());
-  EXPECT_TRUE(window_->errors().isVisible());
-  EXPECT_TRUE(window_->errors().text().contains("cannot be saved"));
-  EXPECT_TRUE(window_->isWindowModified());
-}
-
-TEST_F(MainWindowTest, unsaved_changes_are_asked_about_before_another_document) {
-  change();
-  EXPECT_FALSE(window_->files().new_document());
-  EXPECT_EQ(asked_, 1);
-  EXPECT_EQ(window_->document().experiment().training.batch_per_rank, 77);
-  save_answer_ = SaveAnswer::discard;
-  EXPECT_TRUE(window_->files().new_document());
-  EXPECT_EQ(window_->document().experiment().training.batch_per_rank, 32);
-}
-
-TEST_F(MainWindowTest, closing_asks_and_cancel_keeps_the_window) {
-  change();
-  EXPECT_FALSE(window_->close());
-  EXPECT_TRUE(window_->isVisible());
-  save_answer_ = SaveAnswer::save;
-  file_ = directory_.filePath("kept.json");
-  EXPECT_TRUE(window_->close());
-  EXPECT_TRUE(QFile::exists(file_));
-}
-
 TEST_F(MainWindowTest, a_bad_file_is_an_error_that_names_it_and_changes_nothing) {
   QFile bad(directory_.filePath("bad.json"));
   ASSERT_TRUE(bad.open(QIODevice::WriteOnly));

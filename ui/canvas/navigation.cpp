@@ -17,6 +17,12 @@ QString describe_link(const topology::Topology& topology, const LinkName& name) 
   return QObject::tr("Link from %1 to %2: %3.").arg(words(link->from), words(link->to), speed_words(link->bandwidth_bits_per_second, link->latency_seconds));
 }
 
+QString describe_device(const topology::Topology& topology, const topology::Device& device, bool emulated) {
+  const QString host = words(host_of(topology, device.name)->name);
+  return QObject::tr("%1: %2, %3, on %4. %5.")
+      .arg(words(device.name), kind_words(device.kind, emulated), role_words(topology, device), host, device_figures(device));
+}
+
 QString describe_host(const topology::Host& host) {
   const QString devices = counted(static_cast<std::int64_t>(host.devices.size()), QObject::tr("devices"));
   return QObject::tr("%1: host with %2, %3.").arg(words(host.name), devices, address_words(host));
@@ -57,11 +63,9 @@ Part nearest_part(const Layout& layout, const Part& from, QPointF direction) {
   return best;
 }
 
-QString describe(const topology::Topology& topology, const Part& part) {
+QString describe(const topology::Topology& topology, const Part& part, bool emulated) {
   if (part.kind == Part::Kind::link) return describe_link(topology, part.link);
-  if (const topology::Device* device = find_device(topology, part.name))
-    return QObject::tr("%1: %2, %3, on %4. %5.")
-        .arg(words(device->name), words(device->kind), role_words(topology, *device), words(host_of(topology, device->name)->name), device_figures(*device));
+  if (const topology::Device* device = find_device(topology, part.name)) return describe_device(topology, *device, emulated);
   if (const topology::Host* host = find_host(topology, part.name)) return describe_host(*host);
   return part ? QObject::tr("%1: switch.").arg(words(part.name)) : QString();
 }

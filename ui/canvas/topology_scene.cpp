@@ -136,9 +136,14 @@ void TopologyScene::sync_hosts() {
   }
 }
 
+// Where it may not be emulated it is a problem, which is said as one.
+bool TopologyScene::is_marked_emulated(const topology::Device& device) const {
+  const bool runs = overlay_ && overlay_->devices.contains(device.name);
+  return experiment::is_emulated(device) && (document_.experiment().run.emulate || runs);
+}
+
 void TopologyScene::sync_tiles() {
   const topology::Topology& topology = document_.experiment().topology;
-  const bool may_emulate = document_.experiment().run.emulate;  // else it is a problem, which is said as one
   int rank = 0;
   for (std::size_t h = 0; h < topology.hosts.size(); ++h) {
     const topology::Host& host = topology.hosts[h];
@@ -150,7 +155,7 @@ void TopologyScene::sync_tiles() {
       TileLook look{.device = device, .rank = {}, .live = {}, .emulated = false, .marks = marks_of({Part::Kind::device, device.name, {}})};
       if (device.role == topology::Role::worker) look.rank = rank++;
       if (overlay_) look.live = value_at(overlay_->devices, device.name);
-      look.emulated = experiment::is_emulated(device) && (may_emulate || look.live);
+      look.emulated = is_marked_emulated(device);
       item->set(layout_.nodes[h].tiles[d].rect.topLeft() - layout_.nodes[h].rect.topLeft(), look);
     }
   }

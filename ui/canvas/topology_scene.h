@@ -30,6 +30,7 @@ class TopologyScene : public QGraphicsScene {
   void clear_overlay();
   const std::optional<Overlay>& overlay() const { return overlay_; }
   bool live() const { return overlay_ && !overlay_->ended; }
+  bool is_marked_emulated(const topology::Device& device) const;  // its rank runs, or would run, on a CPU: tile and description say so
 
   // Pictures of nodes are kept between paintings, except at scales where painting them anew is faster.
   void set_scale(double scale);

@@ -98,9 +98,21 @@ void TopologyView::current_changed() {
   viewport()->update();
 }
 
-// It may be another thing, or have another role or name than before.
+void TopologyView::set_overlay(const Overlay& overlay) {
+  scene_.set_overlay(overlay);
+  describe_current();
+}
+
+void TopologyView::clear_overlay() {
+  scene_.clear_overlay();
+  describe_current();
+}
+
+// It may be another thing, or have another role or name than before, or run as something else.
 void TopologyView::describe_current() {
-  const QString description = describe(document_.experiment().topology, scene_.current());
+  const topology::Topology& topology = document_.experiment().topology;
+  const topology::Device* device = find_device(topology, scene_.current().name);
+  const QString description = describe(topology, scene_.current(), device && scene_.is_marked_emulated(*device));
   if (description == accessibleDescription()) return;
   setAccessibleDescription(description);  // screen readers speak it
   emit message(description);

@@ -22,8 +22,8 @@ class TopologyView : public QGraphicsView {
   ~TopologyView() override;
 
   TopologyScene& topology_scene() { return scene_; }
-  void set_overlay(const Overlay& overlay) { scene_.set_overlay(overlay); }
-  void clear_overlay() { scene_.clear_overlay(); }
+  void set_overlay(const Overlay& overlay);
+  void clear_overlay();
 
   Tool tool() const { return tool_; }
   void set_tool(Tool tool);
@@ -58,6 +58,7 @@ class TopologyView : public QGraphicsView {
   void contextMenuEvent(QContextMenuEvent* event) override;
   void dragEnterEvent(QDragEnterEvent* event) override;
   void dragMoveEvent(QDragMoveEvent* event) override;
+  void dragLeaveEvent(QDragLeaveEvent* event) override;
   void dropEvent(QDropEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
   void showEvent(QShowEvent* event) override;

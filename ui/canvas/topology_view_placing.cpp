@@ -61,10 +61,19 @@ void TopologyView::dragEnterEvent(QDragEnterEvent* event) {
 }
 
 void TopologyView::dragMoveEvent(QDragMoveEvent* event) {
-  if (!part_of_mime(event->mimeData())) return event->ignore();
-  const std::string host = host_under(document_.experiment().topology, part_at(scene_.layout(), mapToScene(event->position().toPoint()), 0));
+  const auto kind = part_of_mime(event->mimeData());
+  if (!kind) return event->ignore();
+  const Part under = device_kind(*kind) ? part_at(scene_.layout(), mapToScene(event->position().toPoint()), 0) : Part{};
+  const std::string host = host_under(document_.experiment().topology, under);
   scene_.set_hovered(host.empty() ? Part{} : Part{Part::Kind::host, host, {}});
   event->acceptProposedAction();
+}
+
+// The host that was shown as the one to join is not.
+void TopologyView::dragLeaveEvent(QDragLeaveEvent* event) {
+  scene_.set_hovered({});
+  event->accept();
+  viewport()->update();
 }
 
 void TopologyView::dropEvent(QDropEvent* event) {

@@ -138,10 +138,7 @@ void FieldForm::connect_row(Row& row) {
     edit(row.field.default_value);
   });
   connect(row.editor, &FieldEditor::unreadable, this, [this, &row](const QString& why) { refuse(row.name, why); });
-  connect(row.editor, &FieldEditor::left, this, [this, &row] {
-    row.editor->reset_value(row.value);
-    set_refused(row, {});
-  });
+  connect(row.editor, &FieldEditor::left, this, [this, &row] { show_afresh(row); });
 }
 
 }  // namespace trainyard::ui

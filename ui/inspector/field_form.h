@@ -46,6 +46,7 @@ class FieldForm : public QWidget {
   // An edit was not taken: says why at the field, and keeps the text until it is left.
   void refuse(const QString& path, const QString& why);
   std::optional<RefusedText> refused() const;  // that stands so, if any does
+  void forget_refused();                       // the values are shown instead
   bool focus_field(const QString& path);       // the nearest field to it
   FieldEditor* editor(const QString& path) const;
   QString problem_text(const QString& path) const;
@@ -69,6 +70,7 @@ class FieldForm : public QWidget {
   void update_row(Row& row, const base::FieldDescription& field, const base::Json& value);
   void show_problem(Row& row);
   void set_refused(Row& row, const QString& why);
+  void show_afresh(Row& row);
   bool can_reset(const base::FieldDescription& field) const;
   Row* find(const QString& path) const;  // the row of the first name of the path
 

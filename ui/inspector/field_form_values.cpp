@@ -51,6 +51,19 @@ void FieldForm::set_refused(Row& row, const QString& why) {
   emit refused_changed();
 }
 
+// The value, whatever was typed.
+void FieldForm::show_afresh(Row& row) {
+  row.editor->reset_value(row.value);
+  set_refused(row, {});
+}
+
+void FieldForm::forget_refused() {
+  for (const auto& row : rows_) {
+    if (row->child) row->child->forget_refused();
+    else if (!row->refused.isEmpty()) show_afresh(*row);
+  }
+}
+
 void FieldForm::show_problem(Row& row) {
   if (row.child) return;
   const QString& text = row.refused.isEmpty() ? row.found : row.refused;

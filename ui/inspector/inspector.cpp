@@ -14,7 +14,6 @@
 #include "ui/inspector/field_words.h"
 #include "ui/inspector/section.h"
 #include "ui/model/counted.h"
-#include "ui/model/place_words.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 
@@ -60,6 +59,7 @@ Inspector::Inspector(Document& document, Selection& selection, QWidget* parent)
   connect(&document, &Document::changed, this, &Inspector::refresh);
   connect(&document, &Document::file_changed, this, &Inspector::refresh);
   connect(&document, &Document::problems_changed, this, &Inspector::show_problems);
+  connect(&document, &Document::about_to_be_reset, this, &Inspector::forget_refused);
   connect(&selection, &Selection::selection_changed, this, &Inspector::refresh);
   refresh();
 }
@@ -173,6 +173,12 @@ std::optional<base::Problem> Inspector::refused() const {
 
 void Inspector::tell_refused() { document_.set_refused(refused()); }
 
+void Inspector::forget_refused() {
+  for (const auto& [name, form] : forms_) form->forget_refused();
+  layers_->forget_refused();
+  item_form_->forget_refused();
+}
+
 void Inspector::refresh_experiment() {
   const experiment::Experiment& experiment = document_.experiment();
   const auto fields = base::describe(experiment);
@@ -209,7 +215,7 @@ void Inspector::refresh_item() {
 
 void Inspector::show_problems() {
   base::Problems told;
-  for (const base::Problem& problem : document_.problems()) told.push_back(in_words(document_.experiment(), problem));
+  for (const auto& [found, words] : document_.told_problems()) told.emplace_back(words).where = found.where;  // forms know paths
   for (const auto& [name, form] : forms_) form->show_problems(told, {name});
   layers_->show_problems(told, "model.layers");
   if (!target_.title.isEmpty()) item_form_->show_problems(told, target_.paths);

@@ -108,12 +108,7 @@ void LayerList::connect_row(Row& row, int layer) {
       emit refused_changed();
     });
     connect(editor, &FieldEditor::unreadable, this, [this, layer](const QString& why) { refuse(layer, why); });
-    connect(editor, &FieldEditor::left, this, [this, &row, layer] {
-      fill(row, layer);
-      for (const auto& [left_name, left] : row.editors)
-        left->reset_value(base::write_document(layers_[static_cast<std::size_t>(layer)])[left_name.toStdString()]);
-      set_refused(row, {});
-    });
+    connect(editor, &FieldEditor::left, this, [this, &row, layer] { show_afresh(row, layer); });
   }
   connect(row.up, &QToolButton::clicked, this, [this, layer] { move(layer, -1); });
   connect(row.down, &QToolButton::clicked, this, [this, layer] { move(layer, 1); });
@@ -185,6 +180,19 @@ std::optional<std::pair<int, QString>> LayerList::refused() const {
   for (int layer = 0; layer < count(); ++layer)
     if (const QString& why = rows_[static_cast<std::size_t>(layer)]->refused; !why.isEmpty()) return std::pair(layer, why);
   return {};
+}
+
+// The layer as it is, whatever was typed.
+void LayerList::show_afresh(Row& row, int layer) {
+  fill(row, layer);
+  const Json values = base::write_document(layers_[static_cast<std::size_t>(layer)]);
+  for (const auto& [name, editor] : row.editors) editor->reset_value(values[name.toStdString()]);
+  set_refused(row, {});
+}
+
+void LayerList::forget_refused() {
+  for (int layer = 0; layer < count(); ++layer)
+    if (Row& row = *rows_[static_cast<std::size_t>(layer)]; !row.refused.isEmpty()) show_afresh(row, layer);
 }
 
 void LayerList::move(int layer, int by) {

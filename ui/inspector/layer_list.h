@@ -29,6 +29,7 @@ class LayerList : public QWidget {
   void show_problems(const base::Problems& problems, const QString& path);  // of the list: "model.layers"
   void refuse(int layer, const QString& why);
   std::optional<std::pair<int, QString>> refused() const;  // the layer whose text stands so, and why
+  void forget_refused();                                   // the layers are shown as they are
   void focus_layer(int layer);
   int count() const { return static_cast<int>(rows_.size()); }
   FieldEditor* editor(int layer, const QString& field) const;
@@ -48,6 +49,7 @@ class LayerList : public QWidget {
   void fill(Row& row, int layer);
   void connect_row(Row& row, int layer);
   void set_refused(Row& row, const QString& why);
+  void show_afresh(Row& row, int layer);
   QToolButton* add_button(QWidget& line, const QString& icon, const QString& text);
   void move(int layer, int by);
   void remove(int layer);

@@ -64,9 +64,9 @@ bool Document::has_devices() const {
   return std::ranges::any_of(experiment_->topology.hosts, [](const topology::Host& host) { return !host.devices.empty(); });
 }
 
-base::Problems Document::shown_problems() const {
-  base::Problems shown = problems_;
-  if (!has_devices()) std::erase_if(shown, [](const base::Problem& problem) { return problem.where == "topology.hosts"; });
+ToldProblems Document::shown_problems() const {
+  ToldProblems shown = told_;
+  if (!has_devices()) std::erase_if(shown, [](const ToldProblem& problem) { return problem.found.where == "topology.hosts"; });
   return shown;
 }
 
@@ -87,6 +87,8 @@ base::Problems Document::set_value(const QString& path, const base::Json& value)
 }
 
 void Document::reset(experiment::Experiment experiment, const QString& file) {
+  emit about_to_be_reset();
+  set_refused({});
   undo_.clear();
   file_ = file.isEmpty() ? QString() : QFileInfo(file).absoluteFilePath();
   apply(std::make_shared<const experiment::Experiment>(std::move(experiment)));
@@ -136,19 +138,19 @@ void Document::judge() {
   validate();
 }
 
-// On a thread of the pool, because data files are looked into; one at a time, and once more when the document changed meanwhile.
+// On a thread of the pool, because data files are looked into, and words take their time; one at a time, and once more when the document changed meanwhile.
 void Document::validate() {
   if (validating_) return void(again_ = true);
   validating_ = true;
   QThreadPool::globalInstance()->start([document = QPointer<Document>(this), experiment = experiment_, directory = path_of(directory())] {
-    auto problems = experiment::validate(*experiment, directory);
+    auto problems = in_words(*experiment, experiment::validate(*experiment, directory));
     QMetaObject::invokeMethod(qApp, [document, experiment, problems = std::move(problems)] {
       if (document) document->validated(experiment, problems);
     });
   });
 }
 
-void Document::validated(const Snapshot& experiment, const base::Problems& problems) {
+void Document::validated(const Snapshot& experiment, const ToldProblems& problems) {
   validating_ = false;
   if (std::exchange(again_, false) || experiment != experiment_) return validate();
   found_ = problems;
@@ -163,10 +165,12 @@ void Document::set_refused(const std::optional<base::Problem>& typed) {
 }
 
 void Document::gather_problems() {
-  base::Problems all = refused_ ? base::Problems{*refused_} : base::Problems{};
+  ToldProblems all = refused_ ? in_words(*experiment_, {*refused_}) : ToldProblems();
   all.insert(all.end(), found_.begin(), found_.end());
-  if (all == problems_) return;
-  problems_ = std::move(all);
+  if (all == told_) return;
+  told_ = std::move(all);
+  problems_.clear();
+  for (const ToldProblem& problem : told_) problems_.push_back(problem.found);
   emit problems_changed();
 }
 

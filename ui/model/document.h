@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "core/experiment/document.h"
+#include "ui/model/place_words.h"
 
 namespace trainyard::ui {
 
@@ -22,13 +23,14 @@ class Document : public QObject {
 
   const experiment::Experiment& experiment() const { return *experiment_; }
   const base::Problems& problems() const { return problems_; }  // of experiment::validate, refreshed shortly after a change, off this thread
+  const ToldProblems& told_problems() const { return told_; }   // the same, one for one, put into words there too
   void judge();                                                 // afresh, for data files may be others by now; then `judged`
   // What was typed somewhere and is not taken: while it stands it is a problem too, and nothing is saved without it.
   void set_refused(const std::optional<base::Problem>& typed);
   const std::optional<base::Problem>& refused() const { return refused_; }
   bool has_devices() const;
   // Those worth showing: who has drawn no device yet knows that none trains.
-  base::Problems shown_problems() const;
+  ToldProblems shown_problems() const;
   QUndoStack& undo_stack() { return undo_; }
   QString file() const { return file_; }  // empty: never saved
   QString directory() const;              // where relative data paths start
@@ -48,10 +50,11 @@ class Document : public QObject {
   base::Result<void> save(const QString& file);                                  // atomic; marks the undo stack clean; not while text is refused
 
  signals:
-  void changed();  // the experiment is another; coalesce before drawing
-  void problems_changed();
-  void judged();        // `problems` are of what stands now, whether they are others or not
-  void file_changed();  // file, title or dirty
+  void changed();            // the experiment is another; coalesce before drawing
+  void about_to_be_reset();  // another document takes its place: what was typed and is not taken goes with this one
+  void problems_changed();   // or the words for them
+  void judged();             // `problems` are of what stands now, whether they are others or not
+  void file_changed();       // file, title or dirty
 
  private:
   friend class EditCommand;
@@ -59,11 +62,12 @@ class Document : public QObject {
   using Snapshot = std::shared_ptr<const experiment::Experiment>;
   void apply(Snapshot experiment);
   void validate();
-  void validated(const Snapshot& experiment, const base::Problems& problems);
+  void validated(const Snapshot& experiment, const ToldProblems& problems);
   void gather_problems();
 
   Snapshot experiment_;
-  base::Problems found_, problems_;
+  ToldProblems found_, told_;  // of the experiment; those that stand: what is refused is told first
+  base::Problems problems_;    // the same as `told_`
   std::optional<base::Problem> refused_;
   QUndoStack undo_;
   QString file_;

@@ -42,15 +42,58 @@ QString step_words(const FieldDescription& field, const QString& step) {
 }
 
 // Labels of the fields along a path, as far as `fields` know them; nothing where they do not.
-QStringList labels_along(std::vector<FieldDescription> fields, const QStringList& steps) {
+QStringList labels_along(const std::vector<FieldDescription>& fields, const QStringList& steps) {
   QStringList labels;
+  const std::vector<FieldDescription>* level = &fields;
   for (const QString& step : steps) {
-    const auto at = std::ranges::find(fields, step.section('[', 0, 0).toStdString(), &FieldDescription::name);
-    if (at == fields.end()) return {};
+    const auto at = std::ranges::find(*level, step.section('[', 0, 0).toStdString(), &FieldDescription::name);
+    if (at == level->end()) return {};
     labels << step_words(*at, step);
-    fields = std::vector<FieldDescription>(at->fields);
+    level = &at->fields;
   }
   return labels;
+}
+
+// Knows the places of one experiment.
+class Teller {
+ public:
+  explicit Teller(const experiment::Experiment& experiment) : topology_(experiment.topology), fields_(base::describe(experiment)) {}
+
+  ToldProblem tell(const base::Problem& found) const {
+    return {found, {found.code, place(words(found.where)).toStdString(), sentence(found.what), sentence(found.accepted), sentence(found.advice)}};
+  }
+
+ private:
+  QString place(const QString& path) const;
+  std::string sentence(const std::string& said) const;
+
+  const topology::Topology& topology_;
+  std::vector<FieldDescription> fields_;
+};
+
+QString Teller::place(const QString& path) const {
+  static const QRegularExpression form(R"(^topology\.(hosts|switches|links)\[(\d+)\](?:\.devices\[(\d+)\])?)");
+  const QStringList labels = labels_along(fields_, path.split('.'));
+  if (labels.isEmpty()) return path;
+  const auto match = form.match(path);
+  const QString thing = thing_at(topology_, match);
+  if (thing.isEmpty()) return labels.join(": ");
+  return (QStringList(thing) << labels.mid(match.captured(3).isEmpty() ? 2 : 3)).join(": ");
+}
+
+// With the places that it names in quotes.
+std::string Teller::sentence(const std::string& said) const {
+  static const QRegularExpression path(R"(\b(?:topology|model|data|strategy|training|run)(?:\.[a-z_0-9]+(?:\[\d+\])?)+)");
+  QString put;
+  qsizetype end = 0;
+  const QString given = words(said);
+  for (auto found = path.globalMatch(given); found.hasNext();) {
+    const auto match = found.next();
+    const QString told = place(match.captured());
+    put += given.mid(end, match.capturedStart() - end) + (told == match.captured() ? told : '"' + told + '"');
+    end = match.capturedEnd();
+  }
+  return (put + given.mid(end)).toStdString();
 }
 
 }  // namespace
@@ -69,39 +112,12 @@ QString label_of(const FieldDescription& field) {
   return name;
 }
 
-QString place_words(const experiment::Experiment& experiment, const QString& path) {
-  static const QRegularExpression form(R"(^topology\.(hosts|switches|links)\[(\d+)\](?:\.devices\[(\d+)\])?)");
-  const QStringList labels = labels_along(base::describe(experiment), path.split('.'));
-  if (labels.isEmpty()) return path;
-  const auto place = form.match(path);
-  const QString thing = thing_at(experiment.topology, place);
-  if (thing.isEmpty()) return labels.join(": ");
-  return (QStringList(thing) << labels.mid(place.captured(3).isEmpty() ? 2 : 3)).join(": ");
-}
-
-base::Problem in_words(const experiment::Experiment& experiment, base::Problem problem) {
-  static const QRegularExpression path(R"(\b(?:topology|model|data|strategy|training|run)(?:\.[a-z_0-9]+(?:\[\d+\])?)+)");
-  for (std::string* said : {&problem.what, &problem.accepted, &problem.advice}) {
-    QString put;
-    qsizetype end = 0;
-    const QString given = words(*said);
-    for (auto found = path.globalMatch(given); found.hasNext();) {
-      const auto match = found.next();
-      const QString place = place_words(experiment, match.captured());
-      put += given.mid(end, match.capturedStart() - end) + (place == match.captured() ? place : '"' + place + '"');
-      end = match.capturedEnd();
-    }
-    *said = (put + given.mid(end)).toStdString();
-  }
-  return problem;
-}
-
-base::Problems all_in_words(const experiment::Experiment& experiment, base::Problems problems) {
-  for (base::Problem& problem : problems) {
-    problem = in_words(experiment, problem);
-    problem.where = place_words(experiment, words(problem.where)).toStdString();
-  }
-  return problems;
+ToldProblems in_words(const experiment::Experiment& experiment, const base::Problems& problems) {
+  if (problems.empty()) return {};
+  const Teller teller(experiment);
+  ToldProblems all;
+  for (const base::Problem& problem : problems) all.push_back(teller.tell(problem));
+  return all;
 }
 
 }  // namespace trainyard::ui

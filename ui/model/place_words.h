@@ -3,6 +3,7 @@
 #pragma once
 
 #include <QString>
+#include <vector>
 
 #include "core/experiment/experiment.h"
 
@@ -10,11 +11,16 @@ namespace trainyard::ui {
 
 QString label_of(const base::FieldDescription& field);  // "bucket_bytes" in B -> "Bucket"
 
-// "topology.hosts[0].devices[1].kind" -> "gpu1 on host0: Kind"; "training.optimizer.momentum" -> "Training: Optimizer: Momentum".
+// A problem as it was found, with places as paths, and as it is told to a person, with places as the forms and the drawing name them:
+// "topology.hosts[0].devices[1].kind" is "gpu1 on host0: Kind", "training.optimizer.momentum" is "Training: Optimizer: Momentum".
 // What is no place of the experiment stays as it is.
-QString place_words(const experiment::Experiment& experiment, const QString& path);
-// A problem whose texts name places so; where it is stays a path.
-base::Problem in_words(const experiment::Experiment& experiment, base::Problem problem);
-base::Problems all_in_words(const experiment::Experiment& experiment, base::Problems problems);  // the same, and where they are in words too
+struct ToldProblem {
+  base::Problem found, told;
+  bool operator==(const ToldProblem&) const = default;
+};
+using ToldProblems = std::vector<ToldProblem>;
+
+// Of this experiment, which is described for it, but once for all of them. On any thread.
+ToldProblems in_words(const experiment::Experiment& experiment, const base::Problems& problems);
 
 }  // namespace trainyard::ui

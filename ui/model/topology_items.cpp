@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/experiment/placement.h"
 #include "ui/model/topology_edit.h"
 #include "ui/model/topology_words.h"
 
@@ -86,11 +87,16 @@ TopologyItems::Row TopologyItems::row_at(const QModelIndex& index) const {
   return {.link = &shown_.links[row - shown_.switches.size()]};
 }
 
+// With what the tile of a device is marked with.
+QString TopologyItems::told_kind(const Row& row) const {
+  return row.device ? kind_words(row.device->kind, experiment::is_emulated(*row.device) && document_.experiment().run.emulate) : row.kind();
+}
+
 QVariant TopologyItems::data(const QModelIndex& index, int role) const {
   if (!index.isValid()) return {};
   const Row row = row_at(index);
-  if (role == Qt::AccessibleTextRole) return QString("%1, %2 %3").arg(row.name(), row.kind(), row.details(shown_)).trimmed();
-  if (role == Qt::ToolTipRole) return QString("%1 (%2)\n%3").arg(row.name(), row.kind(), row.details(shown_)).trimmed();  // cells may be cut
+  if (role == Qt::AccessibleTextRole) return QString("%1, %2 %3").arg(row.name(), told_kind(row), row.details(shown_)).trimmed();
+  if (role == Qt::ToolTipRole) return QString("%1 (%2)\n%3").arg(row.name(), told_kind(row), row.details(shown_)).trimmed();  // cells may be cut
   if (role != Qt::DisplayRole && role != Qt::EditRole) return {};
   return index.column() == name_column ? row.name() : index.column() == kind_column ? row.kind() : row.details(shown_);
 }

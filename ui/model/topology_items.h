@@ -34,6 +34,7 @@ class TopologyItems : public QAbstractItemModel {
  private:
   struct Row;
   Row row_at(const QModelIndex& index) const;
+  QString told_kind(const Row& row) const;
   void refresh();
 
   Document& document_;

@@ -13,6 +13,8 @@ QString words(const std::string& text) { return QString::fromStdString(text); }
 
 QString words(topology::DeviceKind kind) { return words(std::string(base::name_of(kind))); }
 
+QString kind_words(topology::DeviceKind kind, bool emulated) { return emulated ? QObject::tr("emulated %1").arg(words(kind)) : words(kind); }
+
 QString device_figures(const topology::Device& device) {
   return counted(device.cores, QObject::tr("cores")) + ", " + words(base::format_bytes(static_cast<double>(device.memory_bytes)));
 }

@@ -10,6 +10,7 @@ namespace trainyard::ui {
 
 QString words(const std::string& text);
 QString words(topology::DeviceKind kind);                                                // "gpu"
+QString kind_words(topology::DeviceKind kind, bool emulated);                            // "emulated gpu"
 QString device_figures(const topology::Device& device);                                  // "1 core, 16 GB"
 QString speed_words(double bandwidth_bits_per_second, double latency_seconds);           // "10 Gbit/s, 50 µs"
 QString address_words(const topology::Host& host);                                       // "this machine"

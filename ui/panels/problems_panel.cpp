@@ -10,7 +10,6 @@
 #include <QTreeWidget>
 #include <QVBoxLayout>
 
-#include "ui/model/place_words.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 #include "ui/theme/tinted_label.h"
@@ -62,11 +61,9 @@ ProblemsPanel::ProblemsPanel(Document& document, QWidget* parent) : QWidget(pare
 void ProblemsPanel::refresh() {
   shown_ = document_.shown_problems();
   list_->clear();
-  for (const base::Problem& problem : shown_) {
-    const QString path = QString::fromStdString(problem.where);
-    const base::Problem told = in_words(document_.experiment(), problem);
-    auto* item = new QTreeWidgetItem(list_, {place_words(document_.experiment(), path), QString::fromStdString(told.what), advice_of(told)});
-    item->setData(where_column, Qt::UserRole, path);
+  for (const auto& [found, told] : shown_) {
+    auto* item = new QTreeWidgetItem(list_, {QString::fromStdString(told.where), QString::fromStdString(told.what), advice_of(told)});
+    item->setData(where_column, Qt::UserRole, QString::fromStdString(found.where));
     item->setIcon(where_column, icon("error"));
     for (int column = 0; column < list_->columnCount(); ++column) item->setToolTip(column, item->text(column));
   }
@@ -81,7 +78,7 @@ QString ProblemsPanel::text() const {
   QStringList lines;
   const bool all = list_->selectedItems().isEmpty();
   for (int row = 0; row < list_->topLevelItemCount(); ++row)
-    if (all || list_->topLevelItem(row)->isSelected()) lines << QString::fromStdString(base::to_string(shown_[static_cast<std::size_t>(row)]));
+    if (all || list_->topLevelItem(row)->isSelected()) lines << QString::fromStdString(base::to_string(shown_[static_cast<std::size_t>(row)].found));
   return lines.join("\n");
 }
 

@@ -29,7 +29,7 @@ class ProblemsPanel : public QWidget {
   void copy() const;
   void show_menu(const QPoint& at);
   Document& document_;
-  base::Problems shown_;
+  ToldProblems shown_;
   QTreeWidget* list_;
   QLabel* empty_;
 };

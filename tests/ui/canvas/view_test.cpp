@@ -12,13 +12,42 @@ using ::testing::ElementsAre;
 
 TEST_F(Canvas, what_is_focused_is_said_to_a_screen_reader) {
   draw_two_hosts();
-  EXPECT_EQ(view_.accessibleDescription().toStdString(), "gpu1: gpu, rank 2, on host2. 1 core, 16 GB.");
+  EXPECT_EQ(view_.accessibleDescription().toStdString(), "gpu1: emulated gpu, rank 2, on host2. 1 core, 16 GB.");
   QString said;
   QObject::connect(&view_, &TopologyView::message, [&](const QString& text) { said = text; });
   act("toggle_idle");
   EXPECT_EQ(said.toStdString(), "gpu1: gpu, idle, on host2. 1 core, 16 GB.");
   document_.undo_stack().undo();
   EXPECT_TRUE(said.contains("rank 2")) << "what is said follows the drawing";
+}
+
+TEST_F(Canvas, a_screen_reader_is_told_that_a_device_is_emulated_exactly_where_its_tile_is_marked) {
+  draw_two_hosts();
+  const auto told = [&] { return view_.accessibleDescription().contains("emulated"); };
+  EXPECT_TRUE(told());
+  document_.set_value("run.emulate", false);
+  EXPECT_FALSE(told()) << "it may not, and cannot run";
+  Overlay overlay;
+  overlay.devices["gpu1"] = {.rank = 2, .state = "running", .step = 12};
+  view_.set_overlay(overlay);
+  EXPECT_TRUE(told()) << "it runs so";
+  view_.clear_overlay();
+  EXPECT_FALSE(told());
+  document_.set_value("run.emulate", true);
+  EXPECT_TRUE(told());
+  click(pixel("cpu1"));
+  EXPECT_FALSE(told());
+}
+
+TEST_F(Canvas, the_tree_tells_a_screen_reader_that_a_device_is_emulated) {
+  TopologyTree tree(document_, selection_);
+  draw_two_hosts();
+  const QAbstractItemModel* items = tree.model();
+  const auto told = [&](int host) { return items->index(0, 0, items->index(host, 0)).data(Qt::AccessibleTextRole).toString().toStdString(); };
+  EXPECT_TRUE(told(0).starts_with("cpu1, cpu rank 0")) << told(0);
+  EXPECT_TRUE(told(1).starts_with("gpu1, emulated gpu rank 2")) << told(1);
+  document_.set_value("run.emulate", false);
+  EXPECT_TRUE(told(1).starts_with("gpu1, gpu rank 2")) << told(1);
 }
 
 TEST_F(Canvas, zoom_keeps_the_point_under_the_mouse_and_fit_shows_everything) {

@@ -128,6 +128,26 @@ TEST_F(InspectorTest, undo_takes_a_refused_text_from_the_problems_too) {
   EXPECT_EQ(inspector_.form("training").problem_text("batch_per_rank"), "");
 }
 
+TEST_F(InspectorTest, a_refused_text_goes_with_its_document_though_the_next_one_holds_the_same_value) {
+  const auto expect_gone = [&](FieldEditor* editor, const QString& text) {
+    const QString before = shown(editor);
+    type(editor, text);
+    ASSERT_TRUE(document_.refused());
+    document_.reset(sample());
+    EXPECT_FALSE(document_.refused()) << text.toStdString();
+    EXPECT_EQ(shown(editor), before);
+  };
+  FieldForm& training = inspector_.form("training");
+  expect_gone(training.editor("batch_per_rank"), "many");
+  EXPECT_EQ(training.problem_text("batch_per_rank"), "");
+  expect_gone(training.editor("optimizer.learning_rate"), "-1");
+  expect_gone(inspector_.layers().editor(0, "units"), "x");
+  EXPECT_EQ(inspector_.layers().problem_text(0), "");
+  selection_.set({{"cpu1"}, {}});
+  expect_gone(inspector_.item_form().editor("cores"), "0");
+  EXPECT_EQ(inspector_.item_form().problem_text("cores"), "");
+}
+
 TEST_F(InspectorTest, zero_steps_are_no_limit_and_counts_are_grouped_where_they_are_only_read) {
   FieldForm& training = inspector_.form("training");
   EXPECT_EQ(shown(training.editor("steps")), "no limit");

@@ -8,6 +8,7 @@
 #include <QTemporaryDir>
 #include <QtTest/QSignalSpy>
 #include <QtTest/QTest>
+#include <algorithm>
 
 #include "ui/model/autosave.h"
 #include "ui/model/recent.h"
@@ -95,6 +96,40 @@ TEST(Document, problems_follow_an_edit) {
   ASSERT_TRUE(QTest::qWaitFor([&] { return !document.problems().empty(); }));
   document.undo_stack().undo();
   EXPECT_TRUE(QTest::qWaitFor([&] { return document.problems().empty(); })) << base::to_string(document.problems());
+}
+
+experiment::Experiment with_a_gpu(const std::string& host) {
+  experiment::Experiment experiment;
+  experiment.topology.hosts = {{.name = host, .address = {}, .devices = {{.name = "gpu0", .kind = topology::DeviceKind::gpu}}}};
+  experiment.strategy.kind = experiment::StrategyKind::one_device;
+  return experiment;
+}
+
+TEST(Document, the_words_for_a_problem_are_those_of_the_drawing_that_has_it_and_follow_a_new_name) {
+  Document document;
+  QSignalSpy spy(&document, &Document::problems_changed);
+  const auto where = [&] { return document.told_problems().empty() ? "" : document.told_problems().front().told.where; };
+  document.reset(with_a_gpu("left"));
+  document.set_value("run.emulate", false);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return where() == "gpu0 on left: Kind"; })) << base::to_string(document.problems());
+  const base::Problems before = document.problems();
+  spy.clear();
+  document.edit("rename", [](experiment::Experiment& e) { e.topology.hosts[0].name = "right"; });
+  EXPECT_EQ(where(), "gpu0 on left: Kind") << "told once, and not whenever it is read";
+  ASSERT_TRUE(QTest::qWaitFor([&] { return where() == "gpu0 on right: Kind"; })) << where();
+  EXPECT_EQ(document.problems(), before) << "only the words are others";
+  EXPECT_EQ(spy.size(), 1) << "and who shows them hears of it";
+}
+
+TEST(Document, another_one_takes_no_refused_text_over) {
+  Document document;
+  const base::Problem typed{base::ProblemCode::bad_input, "training.batch_per_rank", "not a whole number", "", ""};
+  document.set_refused(typed);
+  ASSERT_EQ(document.problems(), base::Problems{typed});
+  EXPECT_EQ(document.told_problems().front().told.where, "Training: Batch per rank");
+  document.reset({});
+  EXPECT_FALSE(document.refused());
+  EXPECT_EQ(std::ranges::count(document.problems(), typed), 0);
 }
 
 TEST_F(Files, saving_marks_clean_and_undo_past_it_marks_dirty) {

@@ -14,8 +14,10 @@ experiment::Experiment drawn() {
   return experiment;
 }
 
+// Where a problem at that path is told to be.
+std::string said(const char* path) { return in_words(drawn(), {{base::ProblemCode::bad_input, path, "", "", ""}}).at(0).told.where; }
+
 TEST(PlaceWords, name_fields_as_the_forms_do_and_things_by_their_names) {
-  const auto said = [](const char* path) { return place_words(drawn(), path).toStdString(); };
   EXPECT_EQ(said("training.optimizer.learning_rate"), "Training: Optimizer: Learning rate");
   EXPECT_EQ(said("run.hang_seconds"), "Run: Hung after");
   EXPECT_EQ(said("model.layers[2].units"), "Model: Layer 2: Units");
@@ -26,20 +28,18 @@ TEST(PlaceWords, name_fields_as_the_forms_do_and_things_by_their_names) {
   EXPECT_EQ(said("topology.links"), "Drawing: Links");
 }
 
-TEST(PlaceWords, tell_where_a_problem_is) {
-  EXPECT_EQ(all_in_words(drawn(), {{base::ProblemCode::bad_input, "topology.hosts[0].x", "far", "", ""}})[0].where, "left: X");
-}
-
 TEST(PlaceWords, what_is_no_place_stays) {
-  for (const char* path : {"", "rank 1 (cpu1 on host0)", "data.csv", "/tmp/training.json"}) EXPECT_EQ(place_words(drawn(), path), path);
-  EXPECT_EQ(place_words(drawn(), "topology.hosts[7].name"), "Drawing: Host 7: Name");
+  for (const char* path : {"", "rank 1 (cpu1 on host0)", "data.csv", "/tmp/training.json"}) EXPECT_EQ(said(path), path);
+  EXPECT_EQ(said("topology.hosts[7].name"), "Drawing: Host 7: Name");
 }
 
-TEST(PlaceWords, are_told_within_the_texts_of_a_problem) {
-  const base::Problem told =
-      in_words(drawn(), {base::ProblemCode::bad_input, "run.emulate", "run.emulate is off", "training.steps", "Raise run.hang_seconds; see data.csv."});
-  EXPECT_EQ(told, (base::Problem{base::ProblemCode::bad_input, "run.emulate", "\"Run: Emulate\" is off", "\"Training: Steps\"",
-                                 "Raise \"Run: Hung after\"; see data.csv."}));
+TEST(PlaceWords, are_told_within_the_texts_of_a_problem_too_beside_what_was_found) {
+  const base::Problem found{base::ProblemCode::bad_input, "run.emulate", "run.emulate is off", "training.steps", "Raise run.hang_seconds; see data.csv."};
+  const ToldProblems all = in_words(drawn(), {found, found});
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[1].found, found);
+  EXPECT_EQ(all[1].told, (base::Problem{base::ProblemCode::bad_input, "Run: Emulate", "\"Run: Emulate\" is off", "\"Training: Steps\"",
+                                        "Raise \"Run: Hung after\"; see data.csv."}));
 }
 
 }  // namespace

@@ -61,6 +61,19 @@ TEST_F(ProblemsPanelTest, a_problem_of_a_thing_names_it_and_its_fields_as_a_pers
   EXPECT_TRUE(item.text(2).startsWith("Set \"Run: Emulate\" to true")) << item.text(2).toStdString();
 }
 
+TEST_F(ProblemsPanelTest, a_thing_that_is_named_anew_has_its_new_name_in_a_problem_that_stays) {
+  document_.edit("draw", [](experiment::Experiment& e) {
+    e = {};
+    e.topology.hosts = {{.name = "host0", .address = {}, .devices = {{.name = "gpu0", .kind = topology::DeviceKind::gpu}}}};
+    e.strategy.kind = experiment::StrategyKind::one_device;
+    e.run.emulate = false;
+  });
+  const auto where = [&] { return list().topLevelItemCount() == 1 ? list().topLevelItem(0)->text(0) : QString(); };
+  ASSERT_TRUE(QTest::qWaitFor([&] { return where() == "gpu0 on host0: Kind"; })) << where().toStdString();
+  document_.edit("rename", [](experiment::Experiment& e) { e.topology.hosts[0].name = "left"; });
+  EXPECT_TRUE(QTest::qWaitFor([&] { return where() == "gpu0 on left: Kind"; })) << where().toStdString();
+}
+
 TEST_F(ProblemsPanelTest, what_is_selected_is_copied_else_everything) {
   EXPECT_EQ(panel_.text().count('\n'), 1);
   list().topLevelItem(1)->setSelected(true);

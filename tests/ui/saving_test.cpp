@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What becomes of unsaved work, with answers instead of dialogs.
+#include <QFile>
+#include <QSignalSpy>
+
+#include "tests/ui/answered_window.h"
+
+namespace trainyard::ui {
+namespace {
+
+using Saving = test::AnsweredWindow;
+
+TEST_F(Saving, save_as_writes_a_file_that_opens_again) {
+  ASSERT_TRUE(window_->open(example("one_device_digits.json")));
+  change();
+  file_ = directory_.filePath("mine.json");
+  EXPECT_TRUE(window_->files().save_as());
+  EXPECT_FALSE(window_->isWindowModified());
+  EXPECT_TRUE(window_->windowTitle().startsWith("mine.json"));
+  ASSERT_TRUE(window_->files().new_document());
+  ASSERT_TRUE(window_->open(file_));
+  EXPECT_EQ(window_->document().experiment().training.batch_per_rank, 77);
+}
+
+TEST_F(Saving, a_file_that_cannot_be_saved_is_said_with_what_to_do) {
+  change();
+  file_ = "/proc/nothing/mine.json";
+  EXPECT_FALSE(window_->files().save());
+  EXPECT_TRUE(window_->errors().isVisible());
+  EXPECT_TRUE(window_->errors().text().contains("cannot be saved"));
+  EXPECT_TRUE(window_->isWindowModified());
+}
+
+TEST_F(Saving, what_was_said_of_a_save_that_failed_goes_when_one_works_and_not_before) {
+  const auto said = [&] { return window_->errors().isVisible() && window_->errors().text().contains("cannot be saved"); };
+  change();
+  file_ = "/proc/nothing/mine.json";
+  EXPECT_FALSE(window_->files().save());
+  ASSERT_TRUE(said());
+  window_->document().set_value("training.epochs", 3);
+  window_->document().judge();
+  ASSERT_TRUE(QSignalSpy(&window_->document(), &Document::judged).wait());
+  EXPECT_FALSE(window_->files().save());
+  EXPECT_TRUE(said()) << "it is still so";
+  file_ = directory_.filePath("mine.json");
+  EXPECT_TRUE(window_->files().save());
+  EXPECT_TRUE(window_->errors().isHidden());
+}
+
+TEST_F(Saving, leaves_what_was_said_of_other_things) {
+  file_ = directory_.filePath("mine.json");
+  ASSERT_FALSE(window_->open(directory_.filePath("missing.json")));
+  change();
+  EXPECT_TRUE(window_->files().save());
+  EXPECT_FALSE(window_->errors().isHidden());
+}
+
+TEST_F(Saving, unsaved_changes_are_asked_about_before_another_document) {
+  change();
+  EXPECT_FALSE(window_->files().new_document());
+  EXPECT_EQ(asked_, 1);
+  EXPECT_EQ(window_->document().experiment().training.batch_per_rank, 77);
+  save_answer_ = SaveAnswer::discard;
+  EXPECT_TRUE(window_->files().new_document());
+  EXPECT_EQ(window_->document().experiment().training.batch_per_rank, 32);
+}
+
+TEST_F(Saving, closing_asks_and_cancel_keeps_the_window) {
+  change();
+  EXPECT_FALSE(window_->close());
+  EXPECT_TRUE(window_->isVisible());
+  save_answer_ = SaveAnswer::save;
+  file_ = directory_.filePath("kept.json");
+  EXPECT_TRUE(window_->close());
+  EXPECT_TRUE(QFile::exists(file_));
+}
+
+}  // namespace
+}  // namespace trainyard::ui
