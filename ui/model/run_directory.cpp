@@ -156,7 +156,7 @@ std::optional<std::string> printed_tail(const std::filesystem::path& directory, 
 }
 
 std::string last_words(const std::filesystem::path& directory) {
-  static const QRegularExpression progress(QStringLiteral(R"(^\w+  step [\d,]+ of [\d,]+)"));
+  static const QRegularExpression progress(QStringLiteral(R"(^\w+  (step )?[\d,]+ of [\d,]+)"));
   const QStringList lines = QString::fromStdString(printed_tail(directory, -1, kLastLines).value_or("")).split('\n', Qt::SkipEmptyParts);
   const auto told = std::find_if(lines.rbegin(), lines.rend(), [](const QString& line) { return progress.match(line).hasMatch(); });
   return lines.mid(static_cast<int>(lines.rend() - told)).join('\n').toStdString();
