@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <future>
 #include <memory>
+#include <stdexcept>
+#include <string>
 #include <thread>
 
 #include "backends/inproc/control.h"
@@ -133,8 +135,9 @@ class SessionRun {
 
  private:
   static std::filesystem::path scratch() {
-    static std::atomic<int> runs{0};
-    return std::filesystem::temp_directory_path() / ("trainyard_session_" + std::to_string(::getpid()) + "_" + std::to_string(runs++));
+    std::string name = (std::filesystem::temp_directory_path() / "trainyard_session_XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp");
+    return name;
   }
 
   base::Result<std::vector<std::unique_ptr<session::RankHandle>>> launch(const session::LaunchRequest& request) {

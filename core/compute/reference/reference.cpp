@@ -42,11 +42,19 @@ class ReferenceKernel final : public Kernel {
   Op op_;
 };
 
+// At any address: what a socket received lies where it came.
+template <class T>
+T load(const std::byte* source, std::int64_t element) {
+  T value;
+  std::memcpy(&value, source + element * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
+  return value;
+}
+
 template <class T>
 void sum_elements(T* destination, std::span<const std::byte* const> sources, std::int64_t elements) {
   for (std::int64_t i = 0; i < elements; ++i) {
-    T sum = reinterpret_cast<const T*>(sources[0])[i];
-    for (std::size_t s = 1; s < sources.size(); ++s) sum += reinterpret_cast<const T*>(sources[s])[i];
+    T sum = load<T>(sources[0], i);
+    for (std::size_t s = 1; s < sources.size(); ++s) sum += load<T>(sources[s], i);
     destination[i] = sum;
   }
 }
