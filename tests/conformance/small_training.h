@@ -6,19 +6,13 @@
 
 #include "core/compute/reference/reference.h"
 #include "tests/conformance/training.h"
-#include "tests/drawings.h"
+#include "tests/core/strategy/experiments.h"
 
 namespace trainyard::tests {
 
-// `ranks` devices, one global batch whatever their number.
+// That of the tests of plans, with wider layers. `ranks` devices, one global batch whatever their number.
 inline experiment::Experiment small(int ranks, std::int64_t global_batch) {
-  experiment::Experiment e;
-  e.topology.hosts = {drawn_host("host", ranks)};
-  e.data.kind = data::DataKind::blobs;
-  e.data.features = 7;
-  e.data.classes = 5;
-  e.data.train_samples = 250;
-  e.data.held_out_samples = 53;
+  experiment::Experiment e = strategy::small(ranks);
   e.model.layers = {
       {model::LayerKind::linear, 19}, {model::LayerKind::tanh, 0}, {model::LayerKind::linear, 13}, {model::LayerKind::relu, 0}, {model::LayerKind::linear, 0}};
   e.strategy.bucket_bytes = 600;

@@ -25,17 +25,22 @@ inline std::optional<Place> any_place(Victim& victim, const OpTest& fits) {
 }
 inline plan::Op& op_at(Victim& victim, const Place& place) { return victim.train(place.rank)[place.op]; }
 
+// Swaps an op with the next of the rank's ops that are alike; false where it is the last of them.
+inline bool swap_with_next(Victim& victim, const Place& place, const OpTest& alike) {
+  const auto line = victim.find(place.rank, alike);
+  const auto next = std::upper_bound(line.begin(), line.end(), place.op);
+  if (next == line.end()) return false;
+  std::swap(op_at(victim, place), victim.train(place.rank)[*next]);
+  return true;
+}
+
 // Messages that do not meet -------------------------------------------------------------------------------------------
 
 inline bool two_sends_swapped(Victim& victim) {
   const auto place = any_place(victim, sends);
   if (!place) return false;
   const plan::Op first = op_at(victim, *place);
-  const auto others = victim.find(place->rank, [&](const plan::Op& op) { return sends(op) && op.group == first.group && op.peer == first.peer; });
-  const auto here = static_cast<std::size_t>(std::find(others.begin(), others.end(), place->op) - others.begin());
-  if (here + 1 == others.size()) return false;
-  std::swap(victim.train(place->rank)[place->op], victim.train(place->rank)[others[here + 1]]);
-  return true;
+  return swap_with_next(victim, *place, [&](const plan::Op& op) { return sends(op) && op.group == first.group && op.peer == first.peer; });
 }
 
 inline bool a_send_to_the_wrong_peer(Victim& victim) {
@@ -150,11 +155,7 @@ inline bool buckets_in_another_order_on_one_rank(Victim& victim) {
   const auto place = any_place(victim, is_all_reduce);
   if (!place) return false;
   const std::int32_t group = op_at(victim, *place).group;
-  const auto line = victim.find(place->rank, [&](const plan::Op& op) { return is_all_reduce(op) && op.group == group; });
-  const auto here = static_cast<std::size_t>(std::find(line.begin(), line.end(), place->op) - line.begin());
-  if (here + 1 == line.size()) return false;
-  std::swap(victim.train(place->rank)[place->op], victim.train(place->rank)[line[here + 1]]);
-  return true;
+  return swap_with_next(victim, *place, [&](const plan::Op& op) { return is_all_reduce(op) && op.group == group; });
 }
 
 }  // namespace trainyard::check
