@@ -5,20 +5,14 @@
 #include <QFile>
 #include <QTest>
 #include <cmath>
-#include <cstdio>
 
 #include "core/experiment/document.h"
 #include "tests/ui/real_window.h"
-#include "tests/ui/stall_meter.h"
 
 namespace trainyard::ui::test {
 namespace {
 
 using session::RunState;
-
-// Milliseconds: once to processors that others keep busy, and a few times to a disk that others write to.
-constexpr double kForgivenWork = 100, kForgivenSleep = 1000;
-constexpr int kForgivenSleeps = 3;  // of thousands of events
 
 class DrawAndRun : public RealWindow {
  protected:
@@ -169,56 +163,6 @@ TEST_F(DrawAndRun, freezing_the_charts_stops_neither_training_nor_recording) {
   EXPECT_TRUE(loss.badges().join(" ").contains("frozen"));
   press(*window_->charts().freeze_action());
   ASSERT_TRUE(wait([&] { return loss.shown().x.high > static_cast<double>(logged); }));
-}
-
-TEST_F(DrawAndRun, nothing_blocks_the_window_while_a_run_is_live) {
-  ASSERT_TRUE(window_->open(TRAINYARD_SOURCE_DIR "/resources/experiments/four_devices_mirrored_digits.json"));
-  type("training", "steps", "100000");
-  run();
-  ASSERT_TRUE(wait([&] { return points(ChartKind::loss, "train") > 100; }));
-  const StallMeter meter;
-  const auto watch = [&](const char* what, const std::function<void()>& act, std::size_t more) {
-    const std::size_t from = points(ChartKind::loss, "train");
-    act();
-    ASSERT_TRUE(wait([&] { return points(ChartKind::loss, "train") > from + more; })) << what;
-  };
-  watch(
-      "charts alone", [] {}, 300);
-  watch(
-      "all panels in turn",
-      [&] {
-        for (const char* name : {"plan", "log", "problems", "runs", "charts"}) window_->workspace().raise(name);
-      },
-      100);
-  watch(
-      "editing",
-      [&] {
-        type("training", "batch_per_rank", "48");
-        key(Qt::Key_2, Qt::ControlModifier);
-      },
-      100);
-  watch(
-      "saving",
-      [&] {
-        file_ = directory_.filePath("meanwhile.json");
-        window_->files().save_as();
-      },
-      100);
-  watch(
-      "looking back",
-      [&] {
-        window_->charts().plot(ChartKind::loss).zoom_at({1, 0.5}, 0.5, false);
-      },
-      100);
-  EXPECT_GT(meter.events(), 500);
-  RecordProperty("longest_work_milliseconds", std::to_string(meter.longest_work()));
-  RecordProperty("longest_sleep_milliseconds", std::to_string(meter.longest_sleep()));
-  std::printf("of %d events: longest work %.1f ms, longest sleep %.1f ms %s\n", meter.events(), meter.longest_work(), meter.longest_sleep(),
-              meter.long_sleeps().join(", ").constData());
-  EXPECT_LE(meter.long_work().size(), 1) << meter.long_work().join(", ").toStdString() << "; one may find all caches taken by others";
-  EXPECT_LE(meter.longest_work(), kForgivenWork) << meter.long_work().join(", ").toStdString();
-  EXPECT_LE(meter.long_sleeps().size(), kForgivenSleeps) << meter.long_sleeps().join(", ").toStdString() << "; few are forgiven: what blocks, blocks again";
-  EXPECT_LE(meter.longest_sleep(), kForgivenSleep) << meter.long_sleeps().join(", ").toStdString();
 }
 
 TEST_F(DrawAndRun, closing_while_training_asks_and_stop_closes_when_it_has_ended) {

@@ -61,7 +61,7 @@ void LogPanel::build_bar() {
   follow_->setChecked(true);
   auto* copy_button = new QToolButton(bar);
   copy_button->setIcon(icon("copy"));
-  copy_button->setToolTip(tr("Copy the selected lines, else all that are shown; of more than %1 the newest").arg(grouped(kMostCopied)));
+  copy_button->setToolTip(tr("Copy the selected lines, else all that are shown; of very many the newest"));
   copy_button->setAccessibleName(tr("Copy"));
   for (QWidget* widget : {static_cast<QWidget*>(rank_), static_cast<QWidget*>(level_)}) row->addWidget(widget);
   row->addWidget(find_, 1);
@@ -193,19 +193,22 @@ QList<int> LogPanel::chosen_rows() const {
 }
 
 QString LogPanel::text() const {
-  QList<int> rows = chosen_rows();
-  QStringList lines;
-  if (rows.size() > kMostCopied) {
-    rows = rows.last(kMostCopied);
-    lines << tr("(only the newest %1)").arg(counted(kMostCopied, tr("lines")));
+  const QList<int> rows = chosen_rows();
+  QStringList newest;
+  qsizetype characters = 0;
+  for (auto row = rows.rbegin(); row != rows.rend() && newest.size() < kMostCopied && characters < kMostCopiedCharacters; ++row) {
+    newest << copied(*row);
+    characters += newest.last().size();
   }
-  for (const int row : rows) {
-    QStringList cells;
-    for (const int column : {LogModel::time_column, LogModel::rank_column, LogModel::level_column}) cells << model_.index(row, column).data().toString();
-    cells << QString::fromStdString(model_.line(row).text);  // all of it
-    lines << cells.join("\t");
-  }
-  return lines.join("\n");
+  if (newest.size() < rows.size()) newest << tr("(only the newest %1)").arg(counted(newest.size(), tr("lines")));
+  std::ranges::reverse(newest);
+  return newest.join("\n");
+}
+
+QString LogPanel::copied(int row) const {
+  QStringList cells;
+  for (const int column : {LogModel::time_column, LogModel::rank_column, LogModel::level_column}) cells << model_.index(row, column).data().toString();
+  return (cells << QString::fromStdString(model_.line(row).text)).join("\t");  // all of it
 }
 
 void LogPanel::copy() const { QGuiApplication::clipboard()->setText(text()); }

@@ -22,7 +22,7 @@ class LogPanel : public QWidget {
   void set_run(Run* run);
   void show_lines_of(std::optional<int> rank);  // all of them; nothing: of everybody
   // Of the selected lines, else of all that are shown; of very many only the newest, and it says so.
-  static constexpr int kMostCopied = 10'000;
+  static constexpr int kMostCopied = 10'000, kMostCopiedCharacters = 4'000'000;
   QString text() const;
   QString note() const;  // beside the lines; "" when there is nothing to say
   QTableView& table() { return *table_; }
@@ -39,6 +39,7 @@ class LogPanel : public QWidget {
   QString printed(int rank) const;
   void follow();
   QList<int> chosen_rows() const;
+  QString copied(int row) const;
   void copy() const;
 
   LogModel model_;
