@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/check/buckets.h"
 #include "core/check/expressions.h"
 #include "core/check/proofs.h"
 
@@ -16,50 +17,20 @@ using plan::Access;
 using plan::Op;
 using plan::OpKind;
 
-const Access& span_of(const Op& op) { return op.kind == OpKind::send ? op.reads.front() : op.writes.front(); }
 bool uses_sum(OpKind kind) { return kind == OpKind::update || kind == OpKind::norm; }
-
-// A bucket on all members of its group, cut where any op of any member starts or ends: within a cell all is alike.
-struct Bucket {
-  std::int32_t group = 0, number = 0;
-  struct Home {  // on one rank
-    plan::BufferId buffer;
-    std::int64_t first = 0, end = 0;
-    std::vector<int> cells;  // expressions
-  };
-  std::map<std::int32_t, Home> homes;  // by rank
-  std::vector<std::int64_t> cuts;      // elements from the bucket's start
-
-  std::size_t cell(std::int64_t element) const { return static_cast<std::size_t>(std::lower_bound(cuts.begin(), cuts.end(), element) - cuts.begin()); }
-};
-
-struct Overlap {
-  Bucket* bucket;
-  Bucket::Home* home;
-  std::size_t first, last;  // cells
-};
 
 // One program of all ranks.
 class Execution {
  public:
   Execution(const Scope& scope, std::string program, Findings& findings)
-      : scope_(scope), program_(std::move(program)), findings_(findings), expressions_(scope.ranks.size()) {
-    for (const plan::RankPlan& rank : scope.ranks)
-      if (const plan::Program* p = program_of(rank)) find_buckets(rank, *p);
-    for (const plan::RankPlan& rank : scope.ranks)
-      if (const plan::Program* p = program_of(rank)) cut(rank, *p);
-    for (auto& [key, bucket] : buckets_) {
-      std::sort(bucket.cuts.begin(), bucket.cuts.end());
-      bucket.cuts.erase(std::unique(bucket.cuts.begin(), bucket.cuts.end()), bucket.cuts.end());
+      : scope_(scope), program_(std::move(program)), findings_(findings), expressions_(scope.ranks.size()), buckets_(buckets_of(scope, program_)) {
+    for (auto& [key, bucket] : buckets_)
       for (auto& [rank, home] : bucket.homes) home.cells.assign(bucket.cuts.size(), expressions_.leaf(rank));
-    }
   }
 
   bool sensible() {
-    for (const auto& [key, bucket] : buckets_)
-      for (const std::int32_t member : scope_.groups[static_cast<std::size_t>(bucket.group)].ranks)
-        if (!same_length(bucket, member)) return false;
-    return groups_used();
+    const auto flaw = first_flaw(scope_, program_, buckets_);
+    return !flaw || report(flaw->rank, -1, flaw->what);
   }
 
   // What an event of this program means. False: a finding was made, and what follows would be noise.
@@ -78,50 +49,6 @@ class Execution {
   }
 
  private:
-  const plan::Program* program_of(const plan::RankPlan& rank) const {
-    const int number = rank.program(program_);
-    return number < 0 ? nullptr : &rank.programs[static_cast<std::size_t>(number)];
-  }
-
-  void find_buckets(const plan::RankPlan& rank, const plan::Program& program) {
-    for (const Op& op : program.ops) {
-      if (!plan::communicates(op.kind)) continue;
-      const Access& span = span_of(op);
-      Bucket& bucket = buckets_[{op.group, op.bucket}];
-      bucket.group = op.group;
-      bucket.number = op.bucket;
-      const auto [home, added] = bucket.homes.try_emplace(rank.rank, Bucket::Home{span.buffer, span.first, span.first + span.count, {}});
-      if (added || span.count == 0) continue;
-      home->second.first = std::min(home->second.first, span.first);
-      home->second.end = std::max(home->second.end, span.first + span.count);
-    }
-  }
-
-  void cut(const plan::RankPlan& rank, const plan::Program& program) {
-    for (const Op& op : program.ops)
-      for (const auto* accesses : {&op.reads, &op.writes})
-        for (const Access& access : *accesses)
-          for (auto& [key, bucket] : buckets_) {
-            const auto home = bucket.homes.find(rank.rank);
-            if (home == bucket.homes.end() || home->second.buffer != access.buffer) continue;
-            const Bucket::Home& h = home->second;
-            const std::int64_t first = std::clamp(access.first, h.first, h.end), end = std::clamp(access.first + access.count, h.first, h.end);
-            bucket.cuts.insert(bucket.cuts.end(), {first - h.first, end - h.first});
-          }
-  }
-
-  std::vector<Overlap> overlaps(std::int32_t rank, const Access& access) {
-    std::vector<Overlap> list;
-    for (auto& [key, bucket] : buckets_) {
-      const auto at = bucket.homes.find(rank);
-      if (at == bucket.homes.end() || at->second.buffer != access.buffer) continue;
-      Bucket::Home& home = at->second;
-      const std::int64_t first = std::clamp(access.first, home.first, home.end), end = std::clamp(access.first + access.count, home.first, home.end);
-      if (first < end) list.push_back({&bucket, &home, bucket.cell(first - home.first), bucket.cell(end - home.first)});
-    }
-    return list;
-  }
-
   bool report(const At& at, const std::string& what, std::string advice) {
     findings_.add(Proof::meaning, at, what, "the sum over all members, each once, added alike on all ranks", std::move(advice));
     return false;
@@ -131,36 +58,11 @@ class Execution {
     return false;
   }
 
-  bool same_length(const Bucket& bucket, std::int32_t member) {
-    const auto& [first_rank, first] = *bucket.homes.begin();
-    const auto at = bucket.homes.find(member);
-    const std::string name = "bucket " + std::to_string(bucket.number);
-    if (at == bucket.homes.end()) return report(member, -1, "takes no part in " + name + " of its group");
-    const std::int64_t length = at->second.end - at->second.first, expected = first.end - first.first;
-    return length == expected ||
-           report(member, -1,
-                  name + " has " + std::to_string(length) + " elements here and " + std::to_string(expected) + " on rank " + std::to_string(first_rank));
-  }
-
-  // Where parameters are updated, every group of a rank that has others in it has its part.
-  bool groups_used() {
-    for (const plan::RankPlan& rank : scope_.ranks) {
-      const plan::Program* program = program_of(rank);
-      if (program == nullptr || std::none_of(program->ops.begin(), program->ops.end(), [](const Op& op) { return op.kind == OpKind::update; })) continue;
-      for (std::size_t g = 0; g < scope_.groups.size(); ++g) {
-        const bool used = std::any_of(buckets_.begin(), buckets_.end(), [&](const auto& entry) { return entry.first.first == static_cast<std::int32_t>(g); });
-        if (scope_.groups[g].ranks.size() > 1 && scope_.groups[g].position(rank.rank) >= 0 && !used)
-          return report(rank.rank, -1, "updates parameters, but group " + std::to_string(g) + " sums nothing");
-      }
-    }
-    return true;
-  }
-
   bool local(const At& at, const Op& op) {
     for (const Access& access : op.reads)
       if (uses_sum(op.kind) && !reads_sum(at, access)) return false;
     for (const Access& access : op.writes)
-      for (const Overlap& o : overlaps(at.rank, access))
+      for (const Overlap& o : overlaps(buckets_, at.rank, access))
         std::fill(o.home->cells.begin() + static_cast<std::ptrdiff_t>(o.first), o.home->cells.begin() + static_cast<std::ptrdiff_t>(o.last),
                   expressions_.leaf(at.rank));
     return true;
@@ -168,16 +70,13 @@ class Execution {
 
   bool reads_sum(const At& at, const Access& access) {
     std::int64_t covered = 0;
-    for (const Overlap& o : overlaps(at.rank, access)) {
+    for (const Overlap& o : overlaps(buckets_, at.rank, access)) {
       covered += o.bucket->cuts[o.last] - o.bucket->cuts[o.first];
       for (std::size_t c = o.first; c < o.last; ++c)
         if (!complete(*o.bucket, o.home->cells[c]))
           return report(at, "reads " + partial(*o.bucket, o.home->cells[c]), "Let it wait for the all-reduce of its bucket.");
     }
-    const bool reduced = std::any_of(buckets_.begin(), buckets_.end(), [&](const auto& entry) {
-      const auto home = entry.second.homes.find(at.rank);
-      return home != entry.second.homes.end() && home->second.buffer == access.buffer;
-    });
+    const bool reduced = std::any_of(buckets_.begin(), buckets_.end(), [&](auto& entry) { return entry.second.home_in(at.rank, access.buffer) != nullptr; });
     return !reduced || covered == access.count ||
            report(at,
                   "reads " + range_text(scope_.rank(at.rank), access) + ", of which " + std::to_string(access.count - covered) + " elements are in no bucket",
@@ -248,7 +147,8 @@ class Execution {
     return true;
   }
   int last_op(std::int32_t rank, const Bucket& bucket) const {
-    const auto& ops = program_of(scope_.rank(rank))->ops;
+    const plan::RankPlan& whole = scope_.rank(rank);
+    const auto& ops = whole.programs[static_cast<std::size_t>(whole.program(program_))].ops;
     const auto at = std::find_if(ops.rbegin(), ops.rend(),
                                  [&](const Op& op) { return plan::communicates(op.kind) && op.group == bucket.group && op.bucket == bucket.number; });
     return static_cast<int>(ops.rend() - at) - 1;
@@ -258,7 +158,7 @@ class Execution {
   std::string program_;
   Findings& findings_;
   Expressions expressions_;
-  std::map<std::pair<std::int32_t, std::int32_t>, Bucket> buckets_;  // by group and number
+  Buckets buckets_;
 };
 
 // The number of the first instance of a program on each rank; -1: none.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Races, by vector clocks over the lanes of all ranks (Fidge 1988, Mattern 1989). A clock says of each lane how many of its
-// ops, from the first on, are known to be complete. The start of an op knows
+// Races, by vector clocks over the lanes of all ranks. The start of an op knows
 //   what the ends of the ops knew that it depends on, and the ends of its lane before it, its own round excepted;
 //   for a receive, what the start of its send knew: it touches nothing before that.
 // The end of an op knows what its start knew; that of a send also what the end of its receive knew; that of an all-reduce what
@@ -10,10 +9,11 @@
 // of one rank are compared.
 #include <algorithm>
 #include <cstdlib>
-#include <deque>
 #include <set>
 #include <tuple>
 
+#include "core/check/cells.h"
+#include "core/check/clocks.h"
 #include "core/check/proofs.h"
 
 namespace trainyard::check {
@@ -24,109 +24,6 @@ using plan::Access;
 using plan::Dependency;
 using plan::Op;
 using plan::RankPlan;
-
-using Clock = std::vector<std::int32_t>;
-
-void join(Clock& clock, const Clock& other) {
-  for (std::size_t i = 0; i < clock.size(); ++i) clock[i] = std::max(clock[i], other[i]);
-}
-
-// A rank's buffers, cut where any access starts or ends: within a cell all accesses are alike.
-struct Cell {
-  std::int32_t write_lane = -1;
-  std::int64_t write = -1;          // sequence of the last write
-  std::vector<std::int64_t> reads;  // by lane: sequence of the last read since; -1: none
-};
-struct Span {
-  std::size_t buffer, first, last;  // cells [first, last)
-};
-struct OpSpans {
-  std::vector<Span> reads, writes;
-};
-
-class Cells {
- public:
-  explicit Cells(const RankPlan& rank) : cuts_(rank.buffers.size()), cells_(rank.buffers.size()), spans_(rank.programs.size()) {
-    for_each_access(rank, [&](const Access& access) {
-      cuts_[access.buffer.index()].insert(cuts_[access.buffer.index()].end(), {access.first, access.first + access.count});
-    });
-    for (std::size_t b = 0; b < cuts_.size(); ++b) {
-      std::sort(cuts_[b].begin(), cuts_[b].end());
-      cuts_[b].erase(std::unique(cuts_[b].begin(), cuts_[b].end()), cuts_[b].end());
-      cells_[b].assign(cuts_[b].size(), Cell{-1, -1, std::vector<std::int64_t>(rank.lanes.size(), -1)});
-    }
-    for (std::size_t p = 0; p < rank.programs.size(); ++p)
-      for (const Op& op : rank.programs[p].ops) spans_[p].push_back({spans(op.reads), spans(op.writes)});
-  }
-
-  const OpSpans& of(int program, int op) const { return spans_[static_cast<std::size_t>(program)][static_cast<std::size_t>(op)]; }
-  Cell& cell(std::size_t buffer, std::size_t number) { return cells_[buffer][number]; }
-  Access range(std::size_t buffer, std::size_t number) const {
-    return {plan::BufferId(buffer), cuts_[buffer][number], cuts_[buffer][number + 1] - cuts_[buffer][number]};
-  }
-
- private:
-  template <class Visit>
-  static void for_each_access(const RankPlan& rank, Visit visit) {
-    for (const plan::Program& program : rank.programs)
-      for (const Op& op : program.ops) {
-        for (const Access& access : op.reads) visit(access);
-        for (const Access& access : op.writes) visit(access);
-      }
-  }
-  std::vector<Span> spans(const std::vector<Access>& accesses) const {
-    std::vector<Span> list;
-    for (const Access& access : accesses) {
-      const auto& cuts = cuts_[access.buffer.index()];
-      const auto number = [&](std::int64_t element) { return static_cast<std::size_t>(std::lower_bound(cuts.begin(), cuts.end(), element) - cuts.begin()); };
-      list.push_back({access.buffer.index(), number(access.first), number(access.first + access.count)});
-    }
-    return list;
-  }
-
-  std::vector<std::vector<std::int64_t>> cuts_;  // by buffer
-  std::vector<std::vector<Cell>> cells_;         // by buffer
-  std::vector<std::vector<OpSpans>> spans_;      // by program, by op
-};
-
-// What is known of one lane's ops, as far back as anybody may still ask.
-class LaneClocks {
- public:
-  explicit LaneClocks(std::size_t lanes) { complete_.emplace_back(lanes, 0); }
-
-  // What is known once the first `count` ops are complete.
-  const Clock& after(std::int64_t count) const { return complete_[static_cast<std::size_t>(count - first_)]; }
-  Clock& start(std::int64_t sequence) { return pending(sequence).clock; }
-
-  void finish(std::int64_t sequence, Clock clock, std::size_t lane) {
-    pending(sequence) = {std::move(clock), true};
-    while (!pending_.empty() && pending_.front().finished) {
-      Clock next = complete_.back();
-      join(next, pending_.front().clock);
-      next[lane] = static_cast<std::int32_t>(++closed_);
-      complete_.push_back(std::move(next));
-      pending_.pop_front();
-    }
-  }
-  void forget_before(std::int64_t count) {
-    for (; first_ < std::min(count, closed_); ++first_) complete_.pop_front();
-  }
-
- private:
-  struct Pending {
-    Clock clock;  // of its start, later of its end
-    bool finished = false;
-  };
-  Pending& pending(std::int64_t sequence) {
-    const auto at = static_cast<std::size_t>(sequence - closed_);
-    if (pending_.size() <= at) pending_.resize(at + 1);
-    return pending_[at];
-  }
-
-  std::deque<Clock> complete_;   // by count, from first_
-  std::deque<Pending> pending_;  // by sequence, from closed_
-  std::int64_t first_ = 0, closed_ = 0;
-};
 
 struct RankState {
   explicit RankState(const RankPlan& rank) : cells(rank) {}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/check/buckets.h"
+
+#include <algorithm>
+
+namespace trainyard::check {
+namespace {
+
+using plan::Access;
+using plan::Op;
+using plan::OpKind;
+
+const plan::Program* program_of(const plan::RankPlan& rank, const std::string& program) {
+  const int number = rank.program(program);
+  return number < 0 ? nullptr : &rank.programs[static_cast<std::size_t>(number)];
+}
+
+void add_homes(Buckets& buckets, std::int32_t rank, const plan::Program& program) {
+  for (const Op& op : program.ops) {
+    if (!plan::communicates(op.kind)) continue;
+    const Access& span = span_of(op);
+    Bucket& bucket = buckets[{op.group, op.bucket}];
+    bucket.group = op.group;
+    bucket.number = op.bucket;
+    const auto [home, added] = bucket.homes.try_emplace(rank, Bucket::Home{span.buffer, span.first, span.first + span.count, {}});
+    if (added || span.count == 0) continue;
+    home->second.first = std::min(home->second.first, span.first);
+    home->second.end = std::max(home->second.end, span.first + span.count);
+  }
+}
+
+void cut(Buckets& buckets, std::int32_t rank, const Access& access) {
+  for (auto& [key, bucket] : buckets)
+    if (const Bucket::Home* home = bucket.home_in(rank, access.buffer))
+      bucket.cuts.insert(bucket.cuts.end(), {home->offset(access.first), home->offset(access.first + access.count)});
+}
+
+void cut(Buckets& buckets, std::int32_t rank, const plan::Program& program) {
+  for (const Op& op : program.ops)
+    for (const auto* accesses : {&op.reads, &op.writes})
+      for (const Access& access : *accesses) cut(buckets, rank, access);
+}
+
+std::optional<Flaw> flaw_of_member(const Bucket& bucket, std::int32_t member) {
+  const auto& [first_rank, first] = *bucket.homes.begin();
+  const auto at = bucket.homes.find(member);
+  const std::string name = "bucket " + std::to_string(bucket.number);
+  if (at == bucket.homes.end()) return Flaw{member, "takes no part in " + name + " of its group"};
+  const std::int64_t length = at->second.length(), expected = first.length();
+  if (length == expected) return std::nullopt;
+  return Flaw{member, name + " has " + std::to_string(length) + " elements here and " + std::to_string(expected) + " on rank " + std::to_string(first_rank)};
+}
+
+bool updates(const plan::RankPlan& rank, const std::string& program) {
+  const plan::Program* p = program_of(rank, program);
+  return p != nullptr && std::any_of(p->ops.begin(), p->ops.end(), [](const Op& op) { return op.kind == OpKind::update; });
+}
+
+std::optional<Flaw> flaw_of_groups(const Scope& scope, std::int32_t rank, const Buckets& buckets) {
+  for (std::size_t g = 0; g < scope.groups.size(); ++g) {
+    const bool used = std::any_of(buckets.begin(), buckets.end(), [&](const auto& entry) { return entry.first.first == static_cast<std::int32_t>(g); });
+    if (scope.groups[g].ranks.size() > 1 && scope.groups[g].position(rank) >= 0 && !used)
+      return Flaw{rank, "updates parameters, but group " + std::to_string(g) + " sums nothing"};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::int64_t Bucket::Home::offset(std::int64_t element) const { return std::clamp(element, first, end) - first; }
+
+std::size_t Bucket::cell(std::int64_t offset) const { return static_cast<std::size_t>(std::lower_bound(cuts.begin(), cuts.end(), offset) - cuts.begin()); }
+
+Bucket::Home* Bucket::home_in(std::int32_t rank, plan::BufferId buffer) {
+  const auto at = homes.find(rank);
+  return at == homes.end() || at->second.buffer != buffer ? nullptr : &at->second;
+}
+
+const Access& span_of(const Op& op) { return op.kind == OpKind::send ? op.reads.front() : op.writes.front(); }
+
+Buckets buckets_of(const Scope& scope, const std::string& program) {
+  Buckets buckets;
+  for (const plan::RankPlan& rank : scope.ranks)
+    if (const plan::Program* p = program_of(rank, program)) add_homes(buckets, rank.rank, *p);
+  for (const plan::RankPlan& rank : scope.ranks)
+    if (const plan::Program* p = program_of(rank, program)) cut(buckets, rank.rank, *p);
+  for (auto& [key, bucket] : buckets) {
+    std::sort(bucket.cuts.begin(), bucket.cuts.end());
+    bucket.cuts.erase(std::unique(bucket.cuts.begin(), bucket.cuts.end()), bucket.cuts.end());
+  }
+  return buckets;
+}
+
+std::vector<Overlap> overlaps(Buckets& buckets, std::int32_t rank, const Access& access) {
+  std::vector<Overlap> list;
+  for (auto& [key, bucket] : buckets) {
+    Bucket::Home* home = bucket.home_in(rank, access.buffer);
+    if (home == nullptr) continue;
+    const std::int64_t first = home->offset(access.first), end = home->offset(access.first + access.count);
+    if (first < end) list.push_back({&bucket, home, bucket.cell(first), bucket.cell(end)});
+  }
+  return list;
+}
+
+std::optional<Flaw> first_flaw(const Scope& scope, const std::string& program, const Buckets& buckets) {
+  for (const auto& [key, bucket] : buckets)
+    for (const std::int32_t member : scope.groups[static_cast<std::size_t>(bucket.group)].ranks)
+      if (auto flaw = flaw_of_member(bucket, member)) return flaw;
+  for (const plan::RankPlan& rank : scope.ranks) {
+    if (!updates(rank, program)) continue;
+    if (auto flaw = flaw_of_groups(scope, rank.rank, buckets)) return flaw;
+  }
+  return std::nullopt;
+}
+
+}  // namespace trainyard::check

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The buckets of one program: where each lies on the ranks of its group, cut into cells that the proof of the meaning fills.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/check/proofs.h"
+
+namespace trainyard::check {
+
+// A bucket on all members of its group, cut where any op of any member starts or ends: within a cell all is alike.
+struct Bucket {
+  std::int32_t group = 0, number = 0;
+  struct Home {  // on one rank
+    plan::BufferId buffer;
+    std::int64_t first = 0, end = 0;
+    std::vector<int> cells;  // expressions
+
+    std::int64_t length() const { return end - first; }
+    std::int64_t offset(std::int64_t element) const;  // from the bucket's start, clamped to it
+  };
+  std::map<std::int32_t, Home> homes;  // by rank
+  std::vector<std::int64_t> cuts;      // elements from the bucket's start
+
+  std::size_t cell(std::int64_t offset) const;              // the one that starts there
+  Home* home_in(std::int32_t rank, plan::BufferId buffer);  // null: the rank has none, or in another buffer
+};
+using Buckets = std::map<std::pair<std::int32_t, std::int32_t>, Bucket>;  // by group and number
+
+const plan::Access& span_of(const plan::Op& op);  // of one that communicates: what it sends or changes of its bucket
+
+Buckets buckets_of(const Scope& scope, const std::string& program);  // cells are yet to be filled
+
+// The part of an access that is in a bucket.
+struct Overlap {
+  Bucket* bucket;
+  Bucket::Home* home;
+  std::size_t first, last;  // cells
+};
+std::vector<Overlap> overlaps(Buckets& buckets, std::int32_t rank, const plan::Access& access);
+
+// Why no sum can come of them; nothing: every member of a group has its buckets, in one length, and where parameters are
+// updated, every group of a rank that has others in it has its part.
+struct Flaw {
+  std::int32_t rank;
+  std::string what;
+};
+std::optional<Flaw> first_flaw(const Scope& scope, const std::string& program, const Buckets& buckets);
+
+}  // namespace trainyard::check

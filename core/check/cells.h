@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A rank's buffers, cut where any access starts or ends: within a cell all accesses are alike.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/plan/plan.h"
+
+namespace trainyard::check {
+
+struct Cell {
+  std::int32_t write_lane = -1;
+  std::int64_t write = -1;          // sequence of the last write
+  std::vector<std::int64_t> reads;  // by lane: sequence of the last read since; -1: none
+};
+struct Span {
+  std::size_t buffer, first, last;  // cells [first, last)
+};
+struct OpSpans {
+  std::vector<Span> reads, writes;
+};
+
+class Cells {
+ public:
+  explicit Cells(const plan::RankPlan& rank);
+
+  const OpSpans& of(int program, int op) const { return spans_[static_cast<std::size_t>(program)][static_cast<std::size_t>(op)]; }
+  Cell& cell(std::size_t buffer, std::size_t number) { return cells_[buffer][number]; }
+  plan::Access range(std::size_t buffer, std::size_t number) const;  // the elements of a cell
+
+ private:
+  std::vector<Span> spans(const std::vector<plan::Access>& accesses) const;
+
+  std::vector<std::vector<std::int64_t>> cuts_;  // by buffer
+  std::vector<std::vector<Cell>> cells_;         // by buffer
+  std::vector<std::vector<OpSpans>> spans_;      // by program, by op
+};
+
+}  // namespace trainyard::check
