@@ -2,20 +2,15 @@
 #include "core/base/fields.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <numeric>
-#include <set>
-#include <stdexcept>
-#include <variant>
+
+#include "core/base/shortened.h"
 
 namespace trainyard::base {
 namespace {
 
-constexpr std::size_t kMaximumDepth = 64;
-constexpr std::size_t kMaximumBytes = 64u << 20;
-constexpr std::size_t kMaximumKeys = 10'000;  // of one object: they are searched one by one
-constexpr std::size_t kLongestName = 64;      // longer words are not compared with the known ones
+constexpr std::size_t kLongestName = 64;  // longer words are not compared with the known ones
 
 std::string number_text(double value) {
   if (std::fabs(value) < 1e15 && value == std::floor(value)) return std::to_string(static_cast<std::int64_t>(value));
@@ -33,13 +28,11 @@ std::string range_text(const Range& range) {
   return "any";
 }
 
-bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }  // UTF-8
-
-std::string shortened(const std::string& text) {
-  if (text.size() <= 60) return text;
-  std::size_t end = 57;
-  while (end > 0 && continues_character(text[end])) --end;
-  return text.substr(0, end) + "...";
+// 1e6 is as whole as 1000000, as JSON Schema has it; above 2^53 a double no longer tells neighbours apart.
+bool is_whole(const Json& value) {
+  if (!value.is_number_float()) return value.is_number_integer();
+  const double number = value.get<double>();
+  return std::abs(number) <= 9007199254740992.0 && std::trunc(number) == number;
 }
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -55,13 +48,6 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
     }
   }
   return row.back();
-}
-
-std::string line_and_column(std::string_view text, std::size_t byte) {
-  const std::string_view before = text.substr(0, std::min(byte > 0 ? byte - 1 : 0, text.size()));
-  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
-  const auto start = before.rfind('\n');
-  return "line " + std::to_string(line) + ", column " + std::to_string(before.size() - (start == std::string_view::npos ? 0 : start + 1) + 1);
 }
 
 Json schema_of_kind(FieldKind kind, const FieldDescription& d) {
@@ -84,82 +70,6 @@ void add_bounds(Json& schema, const FieldDescription& d) {
   const auto bound = [&](double value) { return d.kind == FieldKind::number ? Json(value) : Json(static_cast<std::int64_t>(value)); };
   if (std::isfinite(d.range.low)) schema[low] = bound(d.range.low);
   if (std::isfinite(d.range.high)) schema[high] = bound(d.range.high);
-}
-
-// What strict parsing leaves open: depth, the number of keys, and keys given twice.
-class Bounds {
- public:
-  void follow(Json::parse_event_t event, const Json& parsed) {
-    switch (event) {
-      case Json::parse_event_t::object_start:
-      case Json::parse_event_t::array_start: return open();
-      case Json::parse_event_t::object_end:
-      case Json::parse_event_t::array_end: return keys_.pop_back();
-      case Json::parse_event_t::key: return add_key(parsed.get_ref<const std::string&>());
-      case Json::parse_event_t::value: return;
-    }
-  }
-
- private:
-  void open() {
-    if (keys_.size() == kMaximumDepth) throw std::length_error("nested deeper than " + std::to_string(kMaximumDepth) + " levels");
-    keys_.emplace_back();
-  }
-
-  void add_key(const std::string& key) {
-    if (!keys_.back().insert(key).second) throw std::invalid_argument("the key \"" + shortened(key) + "\" is given twice in one object");
-    if (keys_.back().size() > kMaximumKeys) throw std::length_error("an object with more than " + std::to_string(kMaximumKeys) + " keys");
-  }
-
-  std::vector<std::set<std::string>> keys_;  // of the objects that are open; an array has none
-};
-
-using Step = std::variant<std::string, std::size_t>;
-
-Problem bad_path(const std::string& path, std::string what) {
-  return {ProblemCode::bad_input, path, std::move(what), "a path such as training.batch_per_rank or topology.hosts[0].name", ""};
-}
-
-Result<std::vector<Step>> split_path(const std::string& path) {
-  std::vector<Step> steps;
-  std::size_t at = 0;
-  while (at < path.size()) {
-    if (steps.size() == kMaximumDepth) return fail(bad_path(path.substr(0, 40) + "...", "the path is longer than any document is deep"));
-    if (path[at] == '[') {
-      std::size_t index = 0;
-      const auto [end, error] = std::from_chars(path.data() + at + 1, path.data() + path.size(), index);
-      if (error != std::errc{} || end == path.data() + path.size() || *end != ']') return fail(bad_path(path, "cannot read this path"));
-      steps.emplace_back(index);
-      at = static_cast<std::size_t>(end - path.data()) + 1;
-    } else {
-      if (at > 0 && path[at] != '.') return fail(bad_path(path, "cannot read this path"));
-      if (at > 0) ++at;
-      const std::size_t end = std::min(path.find_first_of(".[", at), path.size());
-      if (end == at) return fail(bad_path(path, "cannot read this path"));
-      steps.emplace_back(path.substr(at, end - at));
-      at = end;
-    }
-  }
-  if (steps.empty()) return fail(bad_path(path, "the path is empty"));
-  return steps;
-}
-
-// The place `step` names in `parent`, or null.
-Json* step_into(Json& parent, const Step& step) {
-  if (const auto* key = std::get_if<std::string>(&step)) {
-    if (!parent.is_object()) return nullptr;
-    const auto at = parent.find(*key);
-    return at == parent.end() ? nullptr : &*at;
-  }
-  const std::size_t index = std::get<std::size_t>(step);
-  return parent.is_array() && index < parent.size() ? &parent[index] : nullptr;
-}
-
-// 1e6 is as whole as 1000000, as JSON Schema has it; above 2^53 a double no longer tells neighbours apart.
-bool is_whole(const Json& value) {
-  if (!value.is_number_float()) return value.is_number_integer();
-  const double number = value.get<double>();
-  return std::abs(number) <= 9007199254740992.0 && std::trunc(number) == number;
 }
 
 }  // namespace
@@ -233,23 +143,6 @@ void check_keys(const Json& object, const std::vector<std::string>& known, const
 
 }  // namespace detail
 
-Result<Json> parse_json(std::string_view text, const std::string& where) {
-  const auto bad = [&](std::string what) {
-    return fail({ProblemCode::bad_input, where, std::move(what), "one JSON document", "Mend the file there, or start from an example."});
-  };
-  if (text.size() > kMaximumBytes) return bad("is larger than 64 MiB");
-  Bounds bounds;
-  try {
-    return Json::parse(text, [&](int, Json::parse_event_t event, const Json& parsed) { return bounds.follow(event, parsed), true; });
-  } catch (const Json::parse_error& error) {
-    std::string reason = error.what();
-    if (const auto colon = reason.rfind("; "); colon != std::string::npos) reason = reason.substr(colon + 2);
-    return bad("not JSON at " + line_and_column(text, error.byte) + ": " + reason);
-  } catch (const std::exception& error) {
-    return bad(std::string("not acceptable JSON: ") + error.what());
-  }
-}
-
 Json json_schema(const std::vector<FieldDescription>& fields, std::string_view title) {
   Json schema = {{"type", "object"}};
   if (!title.empty()) schema = {{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", title}, {"type", "object"}};
@@ -263,30 +156,6 @@ Json json_schema(const std::vector<FieldDescription>& fields, std::string_view t
     properties[d.name] = std::move(property);
   }
   return schema;
-}
-
-Result<Json> value_at(const Json& document, const std::string& path) {
-  const auto steps = split_path(path);
-  if (!steps) return fail(steps.error());
-  Json* at = const_cast<Json*>(&document);
-  for (const Step& step : *steps)
-    if (at = step_into(*at, step); at == nullptr) return fail(bad_path(path, "there is no such place in the document"));
-  return *at;
-}
-
-Result<void> set_value_at(Json& document, const std::string& path, Json value) {
-  const auto steps = split_path(path);
-  if (!steps) return fail(steps.error());
-  Json changed = document;
-  Json* at = &changed;
-  for (std::size_t i = 0; i < steps->size(); ++i) {
-    const auto* key = std::get_if<std::string>(&(*steps)[i]);
-    if (key != nullptr && at->is_object() && !at->contains(*key)) (*at)[*key] = i + 1 < steps->size() ? Json::object() : Json();
-    if (at = step_into(*at, (*steps)[i]); at == nullptr) return fail(bad_path(path, "there is no such place in the document"));
-  }
-  *at = std::move(value);
-  document = std::move(changed);
-  return {};
 }
 
 }  // namespace trainyard::base

@@ -2,85 +2,25 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "core/plan/parse_token.h"
+#include "core/plan/parse_words.h"
 
 namespace trainyard::plan {
 namespace {
 
-struct Word {
-  std::string_view text;
-  std::size_t column = 1;
-};
-
-// Reads line by line. Every reader returns false after the first problem, which stays.
-class Parser {
+// Reads line by line, by the grammar in text.h.
+class Parser : private WordReader {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  using WordReader::WordReader;
 
   base::Result<Plan> run() {
     const bool read = next_line() && head() && schedule_line() && body();
-    if (!read) return base::fail(problem_);
+    if (!read) return base::fail(problem());
     return from_ranks(std::move(groups_), schedule_, std::move(ranks_));
   }
 
  private:
   using Numbers = std::unordered_map<std::string_view, std::int32_t>;  // by name
 
-  bool fail(const Word& at, std::string what, std::string accepted) {
-    problem_ = {base::ProblemCode::bad_input, "line " + std::to_string(line_) + ", column " + std::to_string(at.column), std::move(what), std::move(accepted),
-                ""};
-    return false;
-  }
-  bool fail_word(const Word& at, std::string accepted) {
-    const std::string found = at.text.empty() ? "the line ends" : "found \"" + std::string(at.text.substr(0, kMostQuoted)) + "\"";
-    return fail(at, found, std::move(accepted));
-  }
-
-  // The next line that says something, cut into words.
-  bool next_line() {
-    words_.clear();
-    used_ = 0;
-    while (words_.empty() && at_ < text_.size()) {
-      const std::size_t end = std::min(text_.find('\n', at_), text_.size());
-      cut(text_.substr(at_, end - at_));
-      at_ = end + 1;
-      ++line_;
-    }
-    return true;
-  }
-  void cut(std::string_view line) {
-    for (std::size_t i = line.find_first_not_of(' '); i < line.size(); i = line.find_first_not_of(' ', i)) {
-      const std::size_t end = std::min(line.find(' ', i), line.size());
-      words_.push_back({line.substr(i, end - i), i + 1});
-      i = end;
-    }
-    end_ = {{}, line.size() + 1};
-  }
-
-  bool more() const { return used_ < words_.size(); }
-  const Word& peek() const { return more() ? words_[used_] : end_; }
-  Word take() { return more() ? words_[used_++] : end_; }
-  bool take_if(std::string_view text) {
-    if (peek().text != text) return false;
-    ++used_;
-    return true;
-  }
-  bool expect(std::string_view text) { return take_if(text) || fail_word(peek(), std::string(text)); }
-  bool ended() { return !more() || fail_word(peek(), "the end of the line"); }
-
-  template <class Integer>
-  bool number(const Word& at, std::string_view text, Integer& value) {
-    const std::int64_t most = std::min<std::int64_t>(kMostNumber, std::numeric_limits<Integer>::max());
-    const auto found = number_of(text, most);
-    if (!found) return fail_word(at, "a number from 0 to " + std::to_string(most));
-    value = static_cast<Integer>(*found);
-    return true;
-  }
-  template <class Integer>
-  bool number(Integer& value) {
-    const Word at = take();
-    return number(at, at.text, value);
-  }
   bool group_number(std::int32_t& value) {
     const Word at = take();
     if (!at.text.starts_with('g')) return fail_word(at, "a group, as g0");
@@ -92,7 +32,7 @@ class Parser {
     const Word at = take();
     if (!is_name(at.text)) return fail_word(at, "a name");
     if (!known.emplace(at.text, static_cast<std::int32_t>(known.size())).second)
-      return fail(at, "the name \"" + std::string(at.text.substr(0, kMostQuoted)) + "\" is taken", "names that differ");
+      return fail(at, "the name " + quoted(at.text) + " is taken", "names that differ");
     name = at.text;
     return true;
   }
@@ -128,7 +68,7 @@ class Parser {
   }
 
   RankPlan& rank() { return ranks_.back(); }
-  bool before_programs() { return rank().programs.empty() || fail(words_.front(), "a program of the rank came before", "lanes and buffers first"); }
+  bool before_programs() { return rank().programs.empty() || fail(first(), "a program of the rank came before", "lanes and buffers first"); }
 
   bool group_line() {
     const Word at = take();
@@ -189,9 +129,7 @@ class Parser {
   bool op_line() {
     const Word at = take();
     TokenOutcome read = read_token(at.text);
-    if (!read.op)
-      return fail({at.text, at.column + read.at}, "\"" + std::string(at.text.substr(0, kMostQuoted)) + "\" is no op: " + std::string(read.what),
-                  "an op, as F.s0.m0");
+    if (!read.op) return fail({at.text, at.column + read.at}, quoted(at.text) + " is no op: " + std::string(read.what), "an op, as F.s0.m0");
     Op& op = *read.op;
     if (!lane(op.lane)) return false;
     if (take_if("group") && !group_number(op.group)) return false;
@@ -255,11 +193,6 @@ class Parser {
     return lane_named(at, at.text.substr(0, colon), dependency.lane);
   }
 
-  std::string_view text_;
-  std::size_t at_ = 0, line_ = 0, used_ = 0;
-  std::vector<Word> words_;
-  Word end_;
-  base::Problem problem_;
   Schedule schedule_;
   std::vector<Group> groups_;
   std::vector<RankPlan> ranks_;

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/base/json.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <stdexcept>
+#include <utility>
+#include <variant>
+
+#include "core/base/fields.h"
+#include "core/base/shortened.h"
+
+namespace trainyard::base {
+namespace {
+
+constexpr std::size_t kMaximumDepth = 64;
+constexpr std::size_t kMaximumBytes = 64u << 20;
+constexpr std::size_t kMaximumKeys = 10'000;  // of one object: they are searched one by one
+
+std::string line_and_column(std::string_view text, std::size_t byte) {
+  const std::string_view before = text.substr(0, std::min(byte > 0 ? byte - 1 : 0, text.size()));
+  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  const auto start = before.rfind('\n');
+  return "line " + std::to_string(line) + ", column " + std::to_string(before.size() - (start == std::string_view::npos ? 0 : start + 1) + 1);
+}
+
+// What strict parsing leaves open: depth, the number of keys, and keys given twice.
+class Bounds {
+ public:
+  void follow(Json::parse_event_t event, const Json& parsed) {
+    switch (event) {
+      case Json::parse_event_t::object_start:
+      case Json::parse_event_t::array_start: return open();
+      case Json::parse_event_t::object_end:
+      case Json::parse_event_t::array_end: return keys_.pop_back();
+      case Json::parse_event_t::key: return add_key(parsed.get_ref<const std::string&>());
+      case Json::parse_event_t::value: return;
+    }
+  }
+
+ private:
+  void open() {
+    if (keys_.size() == kMaximumDepth) throw std::length_error("nested deeper than " + std::to_string(kMaximumDepth) + " levels");
+    keys_.emplace_back();
+  }
+
+  void add_key(const std::string& key) {
+    if (!keys_.back().insert(key).second) throw std::invalid_argument("the key \"" + shortened(key) + "\" is given twice in one object");
+    if (keys_.back().size() > kMaximumKeys) throw std::length_error("an object with more than " + std::to_string(kMaximumKeys) + " keys");
+  }
+
+  std::vector<std::set<std::string>> keys_;  // of the objects that are open; an array has none
+};
+
+Problem bad_path(const std::string& path, std::string what) {
+  return {ProblemCode::bad_input, path, std::move(what), "a path such as training.batch_per_rank or topology.hosts[0].name", ""};
+}
+
+using Step = std::variant<std::string, std::size_t>;  // a key or an index
+
+// Reads "[0]" at `at` and goes on behind it; false where the path does not go on so.
+bool take_index(const std::string& path, std::size_t& at, std::vector<Step>& steps) {
+  const char* const path_end = path.data() + path.size();
+  std::size_t index = 0;
+  const auto [end, error] = std::from_chars(path.data() + at + 1, path_end, index);
+  if (error != std::errc{} || end == path_end || *end != ']') return false;
+  steps.emplace_back(index);
+  at = static_cast<std::size_t>(end - path.data()) + 1;
+  return true;
+}
+
+// The same with "name", or ".name" where it is not the first.
+bool take_key(const std::string& path, std::size_t& at, std::vector<Step>& steps) {
+  if (at > 0 && path[at] != '.') return false;
+  const std::size_t start = at > 0 ? at + 1 : 0;
+  at = std::min(path.find_first_of(".[", start), path.size());
+  if (at == start) return false;
+  steps.emplace_back(path.substr(start, at - start));
+  return true;
+}
+
+Result<std::vector<Step>> split_path(const std::string& path) {
+  std::vector<Step> steps;
+  for (std::size_t at = 0; at < path.size();) {
+    if (steps.size() == kMaximumDepth) return fail(bad_path(path.substr(0, 40) + "...", "the path is longer than any document is deep"));
+    const bool taken = path[at] == '[' ? take_index(path, at, steps) : take_key(path, at, steps);
+    if (!taken) return fail(bad_path(path, "cannot read this path"));
+  }
+  if (steps.empty()) return fail(bad_path(path, "the path is empty"));
+  return steps;
+}
+
+// The place `step` names in `parent`, or null.
+Json* step_into(Json& parent, const Step& step) {
+  if (const auto* key = std::get_if<std::string>(&step)) {
+    if (!parent.is_object()) return nullptr;
+    const auto at = parent.find(*key);
+    return at == parent.end() ? nullptr : &*at;
+  }
+  const std::size_t index = std::get<std::size_t>(step);
+  return parent.is_array() && index < parent.size() ? &parent[index] : nullptr;
+}
+
+}  // namespace
+
+Result<Json> parse_json(std::string_view text, const std::string& where) {
+  const auto bad = [&](std::string what) {
+    return fail({ProblemCode::bad_input, where, std::move(what), "one JSON document", "Mend the file there, or start from an example."});
+  };
+  if (text.size() > kMaximumBytes) return bad("is larger than 64 MiB");
+  Bounds bounds;
+  try {
+    return Json::parse(text, [&](int, Json::parse_event_t event, const Json& parsed) { return bounds.follow(event, parsed), true; });
+  } catch (const Json::parse_error& error) {
+    std::string reason = error.what();
+    if (const auto colon = reason.rfind("; "); colon != std::string::npos) reason = reason.substr(colon + 2);
+    return bad("not JSON at " + line_and_column(text, error.byte) + ": " + reason);
+  } catch (const std::exception& error) {
+    return bad(std::string("not acceptable JSON: ") + error.what());
+  }
+}
+
+Result<Json> value_at(const Json& document, const std::string& path) {
+  const auto steps = split_path(path);
+  if (!steps) return fail(steps.error());
+  Json* at = const_cast<Json*>(&document);
+  for (const Step& step : *steps)
+    if (at = step_into(*at, step); at == nullptr) return fail(bad_path(path, "there is no such place in the document"));
+  return *at;
+}
+
+Result<void> set_value_at(Json& document, const std::string& path, Json value) {
+  const auto steps = split_path(path);
+  if (!steps) return fail(steps.error());
+  Json changed = document;
+  Json* at = &changed;
+  for (std::size_t i = 0; i < steps->size(); ++i) {
+    const auto* key = std::get_if<std::string>(&(*steps)[i]);
+    if (key != nullptr && at->is_object() && !at->contains(*key)) (*at)[*key] = i + 1 < steps->size() ? Json::object() : Json();
+    if (at = step_into(*at, (*steps)[i]); at == nullptr) return fail(bad_path(path, "there is no such place in the document"));
+  }
+  *at = std::move(value);
+  document = std::move(changed);
+  return {};
+}
+
+}  // namespace trainyard::base

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Text that a document holds, short enough for a message.
+#pragma once
+
+#include <string>
+
+namespace trainyard::base {
+
+inline bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }  // UTF-8
+
+// At most 60 bytes. What is longer ends in "...", after a whole character.
+inline std::string shortened(const std::string& text) {
+  if (text.size() <= 60) return text;
+  std::size_t end = 57;
+  while (end > 0 && continues_character(text[end])) --end;
+  return text.substr(0, end) + "...";
+}
+
+}  // namespace trainyard::base

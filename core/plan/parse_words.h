@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Reads a plan's text word by word. Every reader returns false after the first problem, which stays.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "core/plan/parse_token.h"
+
+namespace trainyard::plan {
+
+struct Word {
+  std::string_view text;
+  std::size_t column = 1;
+};
+
+std::string quoted(std::string_view text);  // as an error repeats it
+
+class WordReader {
+ public:
+  explicit WordReader(std::string_view text) : text_(text) {}
+
+  bool next_line();  // that says something; after the last there are no words
+  bool more() const { return used_ < words_.size(); }
+  const Word& first() const { return words_.front(); }  // of the line
+  const Word& peek() const { return more() ? words_[used_] : end_; }
+  Word take() { return more() ? words_[used_++] : end_; }
+  bool take_if(std::string_view text);
+  bool expect(std::string_view text) { return take_if(text) || fail_word(peek(), std::string(text)); }
+  bool ended() { return !more() || fail_word(peek(), "the end of the line"); }
+
+  template <class Integer>
+  bool number(Integer& value) {
+    const Word at = take();
+    return number(at, at.text, value);
+  }
+  template <class Integer>
+  bool number(const Word& at, std::string_view text, Integer& value) {  // `text`: the part of the word that is a number
+    const std::int64_t most = std::min<std::int64_t>(kMostNumber, std::numeric_limits<Integer>::max());
+    const auto found = number_of(text, most);
+    if (!found) return fail_word(at, "a number from 0 to " + std::to_string(most));
+    value = static_cast<Integer>(*found);
+    return true;
+  }
+
+  bool fail(const Word& at, std::string what, std::string accepted);
+  bool fail_word(const Word& at, std::string accepted);
+  const base::Problem& problem() const { return problem_; }
+
+ private:
+  void cut(std::string_view line);
+
+  std::string_view text_;
+  std::size_t at_ = 0, line_ = 0, used_ = 0;
+  std::vector<Word> words_;
+  Word end_;
+  base::Problem problem_;
+};
+
+}  // namespace trainyard::plan

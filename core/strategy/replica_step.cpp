@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/strategy/replica_step.h"
+
+namespace trainyard::strategy {
+namespace {
+
+using plan::Access;
+using plan::Dependency;
+using plan::LaneId;
+using plan::Op;
+using plan::OpKind;
+
+const LaneId kInput{0}, kCompute{1}, kComm{2};
+
+class StepWriter {
+ public:
+  StepWriter(const Replica& replica, std::int64_t samples) : r_(replica), b_(replica.buffers), model_(replica.resolved.model), samples_(samples) {}
+
+  std::vector<Op> train() {
+    const bool empty = samples_ == 0;
+    load();
+    add(OpKind::rate, kCompute).writes = {b_.rate};
+    if (!empty) forward_and_loss(true);
+    for_each_segment([&](int s, std::int32_t bucket) {
+      empty ? zero(s, bucket) : backward(s, bucket);
+      if (r_.group >= 0 && s == span_of(bucket).first_segment) all_reduce(bucket);
+    });
+    const std::int32_t input_free = empty ? 0 : compute_ops_;  // compute ops after which nothing reads the input any more
+    if (b_.factor.buffer.valid()) clip();
+    for_each_segment([&](int s, std::int32_t bucket) { update(s, bucket); });
+    ops_.front().after = {{kCompute, input_free, 1}};
+    return std::move(ops_);
+  }
+
+  std::vector<Op> evaluate() {
+    load();
+    ops_.front().after = {{kCompute, Dependency::end, 1}};
+    forward_and_loss(false);
+    return std::move(ops_);
+  }
+
+ private:
+  const model::Segment& segment(int s) const { return model_.segments[static_cast<std::size_t>(s)]; }
+  const Bucket& span_of(std::int32_t number) const { return r_.buckets[static_cast<std::size_t>(number)]; }
+  int last() const { return static_cast<int>(model_.segments.size()) - 1; }
+
+  Access rows(const Access& buffer, std::int64_t width) const { return {buffer.buffer, 0, samples_ * width}; }
+  Access segment_of(const Access& flat, int s) const { return {flat.buffer, segment(s).first, segment(s).elements}; }
+  Access activation(int s) const { return s < 0 ? rows(b_.input, model_.features) : rows(b_.activations[static_cast<std::size_t>(s)], segment(s).outputs); }
+  Access gradient(int s) const { return rows(b_.activation_gradients[static_cast<std::size_t>(s)], segment(s).outputs); }
+
+  // From the last segment to the first, as their gradients come: `visit(segment, number of its bucket)`.
+  template <class Visit>
+  void for_each_segment(Visit visit) {
+    for (std::size_t i = 0; i < r_.buckets.size(); ++i)
+      for (int s = r_.buckets[i].last_segment; s >= r_.buckets[i].first_segment; --s) visit(s, static_cast<std::int32_t>(i));
+  }
+
+  Op& add(OpKind kind, LaneId lane, int s = -1) {
+    Op op;
+    op.kind = kind;
+    op.lane = lane;
+    op.segment = s;
+    ops_.push_back(std::move(op));
+    if (lane == kCompute) ++compute_ops_;
+    return ops_.back();
+  }
+
+  void load() {
+    Op& op = add(OpKind::load, kInput);
+    op.micro = 0;
+    op.writes = {activation(-1), rows(b_.labels, 1)};
+  }
+
+  void forward_and_loss(bool with_gradient) {
+    for (int s = 0; s <= last(); ++s) {
+      Op& op = add(OpKind::forward, kCompute, s);
+      op.micro = 0;
+      op.reads = {activation(s - 1), segment_of(b_.parameters, s)};
+      op.writes = {activation(s)};
+      op.flops = samples_ * segment(s).forward_flops();
+      if (s == 0) op.after = {{kInput, 1, 0}};
+    }
+    Op& op = add(OpKind::loss, kCompute);
+    op.micro = 0;
+    op.reads = {activation(last()), rows(b_.labels, 1)};
+    op.writes = {b_.metrics};
+    if (with_gradient) op.writes.insert(op.writes.begin(), gradient(last()));
+    op.flops = samples_ * 5 * model_.classes;
+  }
+
+  // A bucket's gradients may be overwritten once its last reduction is over on both sides.
+  void after_last_reduction(Op& op, std::int32_t bucket) {
+    if (r_.group >= 0 && op.segment == span_of(bucket).last_segment) op.after.push_back({kComm, bucket + 1, 1});
+  }
+
+  void backward(int s, std::int32_t bucket) {
+    if (s > 0 || segment(s).activation != compute::Activation::none) backward_input(s);
+    Op& op = add(OpKind::backward_weight, kCompute, s);
+    op.micro = 0;
+    op.reads = {activation(s - 1), gradient(s)};
+    op.writes = {segment_of(b_.gradients, s), {b_.local_norms.buffer, s, 1}};
+    op.flops = samples_ * segment(s).backward_weight_flops();
+    after_last_reduction(op, bucket);
+  }
+
+  void backward_input(int s) {
+    Op& op = add(OpKind::backward_input, kCompute, s);
+    op.micro = 0;
+    op.reads = {activation(s), gradient(s)};
+    if (segment(s).activation != compute::Activation::none) op.writes.push_back(gradient(s));
+    if (s > 0) {
+      op.reads.push_back(segment_of(b_.parameters, s));
+      op.writes.push_back(gradient(s - 1));
+    }
+    op.flops = samples_ * (s > 0 ? segment(s).backward_input_flops() : segment(s).outputs);
+  }
+
+  void zero(int s, std::int32_t bucket) {
+    Op& op = add(OpKind::zero, kCompute, s);
+    op.writes = {segment_of(b_.gradients, s), {b_.local_norms.buffer, s, 1}};
+    if (s == last()) op.writes.push_back(b_.metrics);
+    after_last_reduction(op, bucket);
+  }
+
+  void all_reduce(std::int32_t bucket) {
+    Op& op = add(OpKind::all_reduce, kComm);
+    op.bucket = bucket;
+    op.group = r_.group;
+    op.reads = op.writes = {{b_.gradients.buffer, span_of(bucket).first, span_of(bucket).count}};
+    op.after = {{kCompute, compute_ops_, 0}};
+  }
+
+  void after_reduction(Op& op, std::int32_t bucket) {
+    if (r_.group >= 0) op.after = {{kComm, bucket + 1, 0}};
+  }
+
+  void clip() {
+    for_each_segment([&](int s, std::int32_t bucket) {
+      Op& op = add(OpKind::norm, kCompute, s);
+      op.reads = {segment_of(b_.gradients, s)};
+      op.writes = {{b_.reduced_norms.buffer, s, 1}};
+      op.flops = 2 * segment(s).elements;
+      after_reduction(op, bucket);
+    });
+    Op& op = add(OpKind::clip, kCompute);
+    op.reads = {b_.reduced_norms};
+    op.writes = {b_.factor};
+  }
+
+  void update(int s, std::int32_t bucket) {
+    Op& op = add(OpKind::update, kCompute, s);
+    op.reads = {segment_of(b_.gradients, s), b_.rate, segment_of(b_.parameters, s)};
+    op.writes = {segment_of(b_.parameters, s), {b_.statistics.buffer, 3 * s, 3}};
+    for (const Access& moment : b_.moments) {
+      op.reads.push_back(segment_of(moment, s));
+      op.writes.push_back(segment_of(moment, s));
+    }
+    if (b_.factor.buffer.valid()) op.reads.push_back(b_.factor);
+    op.flops = segment(s).elements * (b_.moments.size() == 2 ? 16 : 6);
+    after_reduction(op, bucket);
+  }
+
+  const Replica& r_;
+  const ReplicaBuffers& b_;
+  const model::Model& model_;
+  std::int64_t samples_;
+  std::vector<Op> ops_;
+  std::int32_t compute_ops_ = 0;
+};
+
+}  // namespace
+
+std::vector<Op> train(const Replica& replica, std::int64_t samples) { return StepWriter(replica, samples).train(); }
+std::vector<Op> evaluate(const Replica& replica, std::int64_t samples) { return StepWriter(replica, samples).evaluate(); }
+
+}  // namespace trainyard::strategy

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The ops of a replica's programs: one step of training, one of evaluation.
+#pragma once
+
+#include <vector>
+
+#include "core/strategy/replica.h"
+
+namespace trainyard::strategy {
+
+// Whole buffers. Those of clipping are invalid where nothing is clipped.
+struct ReplicaBuffers {
+  plan::Access parameters, gradients, input, labels, metrics, local_norms, reduced_norms, factor, statistics, rate;
+  std::vector<plan::Access> moments, activations, activation_gradients;  // the latter two by segment
+};
+
+// What all programs of a rank have in common. Its lanes are input, compute and, with a group, comm, in this order.
+struct Replica {
+  const experiment::Resolved& resolved;
+  const std::vector<Bucket>& buckets;
+  std::int32_t group = -1;  // that sums every bucket; -1: none
+  ReplicaBuffers buffers;
+};
+
+std::vector<plan::Op> train(const Replica& replica, std::int64_t samples);
+std::vector<plan::Op> evaluate(const Replica& replica, std::int64_t samples);
+
+}  // namespace trainyard::strategy
