@@ -2,6 +2,8 @@
 // bench allreduce: times the product's own all-reduce between real ranks: processes, or threads for inproc.
 #include <algorithm>
 #include <cstdio>
+#include <string>
+#include <vector>
 
 #include "app/cli/bench_allreduce.h"
 #include "app/cli/verbs.h"
@@ -57,59 +59,63 @@ void print(const base::Json& r) {
   std::printf("  sent by rank 0       %s\n", base::format_bytes(r["wire_bytes_per_rank"][0].get<double>()).c_str());
 }
 
-int run(const BenchJob& job, bool json) {
+struct BenchArguments {
+  BenchJob job;
+  std::string algorithm{base::name_of(job.algorithm)}, transport{base::name_of(job.transport)}, engine = "own";
+  bool json = false;
+};
+
+// The word is one of its names: that was checked when the command line was read.
+template <class Enum>
+Enum named(const std::string& word) {
+  Enum value{};
+  for (const auto& [candidate, name] : base::Names<Enum>::table)
+    if (name == word) value = candidate;
+  return value;
+}
+
+int run(const BenchArguments& arguments) {
+  BenchJob job = arguments.job;
+  job.algorithm = named<collective::Algorithm>(arguments.algorithm);
+  job.transport = named<BenchTransport>(arguments.transport);
   const auto all = measure_allreduce(job);
-  if (!all) return complain({all.error()}, json);
-  if (json) print_json(result(job, *all));
+  if (!all) return complain({all.error()}, arguments.json);
+  if (arguments.json) print_json(result(job, *all));
   else print(result(job, *all));
   return 0;
 }
 
 template <class Enum>
-CLI::Option* add_choice(CLI::App& verb, const std::string& name, Enum& value, const std::string& help) {
-  std::map<std::string, Enum> names;
-  for (const auto& [candidate, word] : base::Names<Enum>::table) names.emplace(word, candidate);
-  return verb
-      .add_option_function<std::string>(
-          name, [&value, names](const std::string& word) { value = names.at(word); }, help + " (default: " + std::string(base::name_of(value)) + ")")
-      ->check(CLI::IsMember(base::all_names<Enum>()));
+void add_choice(Verb& verb, const std::string& name, std::string& word, const std::string& help) {
+  verb.option(name, word, help + " (default: " + word + ")").one_of(base::all_names<Enum>());
 }
 
-struct BenchArguments {
-  BenchJob job;
-  std::string engine = "own";
-  bool json = false;
-};
-
-void add_allreduce(CLI::App& bench, int& exit_code) {
-  auto arguments = std::make_shared<BenchArguments>();
-  BenchJob& job = arguments->job;
-  CLI::App* verb = bench.add_subcommand("allreduce", "Time an all-reduce between real ranks of this machine");
-  verb->add_option("--ranks", job.ranks, "Ranks that take part")->required()->check(CLI::Range(1, 256));
-  verb->add_option("--bytes", job.bytes, "Size of the buffer that is summed: fp32 numbers, as many as fit whole")
-      ->required()
-      ->check(CLI::Range(std::int64_t{4}, std::int64_t{1} << 40));
-  verb->add_option("--bucket-bytes", job.bucket_bytes, "Reduce the buffer in buckets of this size (default: as one)")->check(CLI::PositiveNumber);
-  add_choice(*verb, "--algorithm", job.algorithm, "All-reduce algorithm");
-  add_choice(*verb, "--transport", job.transport, "How bytes travel: shared memory, sockets, or threads of one process");
-  verb->add_option("--engine", arguments->engine, "Whose collectives: Trainyard's own")->check(CLI::IsMember({"own"}));
-  verb->add_option("--repeat", job.repeat, "Timed repeats (default: 20)")->check(CLI::Range(1, 1'000'000));
-  verb->add_flag("--json", arguments->json, "Print NDJSON on standard output; the last line is the result");
-  verb->footer(
+void add_allreduce(Verb& bench) {
+  Verb verb = bench.add_verb("allreduce", "Time an all-reduce between real ranks of this machine");
+  BenchArguments& arguments = verb.on_run(run);
+  BenchJob& job = arguments.job;
+  verb.option("--ranks", job.ranks, "Ranks that take part").required().range(1, 256);
+  verb.option("--bytes", job.bytes, "Size of the buffer that is summed: fp32 numbers, as many as fit whole").required().range(4, std::int64_t{1} << 40);
+  verb.option("--bucket-bytes", job.bucket_bytes, "Reduce the buffer in buckets of this size (default: as one)").positive();
+  add_choice<collective::Algorithm>(verb, "--algorithm", arguments.algorithm, "All-reduce algorithm");
+  add_choice<BenchTransport>(verb, "--transport", arguments.transport, "How bytes travel: shared memory, sockets, or threads of one process");
+  verb.option("--engine", arguments.engine, "Whose collectives: Trainyard's own").one_of({"own"});
+  verb.option("--repeat", job.repeat, "Timed repeats (default: 20)").range(1, 1'000'000);
+  verb.json_flag(arguments.json);
+  verb.examples(
       "Examples:\n"
       "  trainyard-cli bench allreduce --ranks 2 --bytes 67108864\n"
       "  trainyard-cli bench allreduce --ranks 4 --bytes 1000000 --algorithm direct --transport zmq --json");
-  verb->callback([arguments, &exit_code] { exit_code = run(arguments->job, arguments->json); });
 }
 
 }  // namespace
 
-void add_bench(CLI::App& program, int& exit_code) {
-  CLI::App* verb = program.add_subcommand("bench", "Measure this machine with the product's own code");
-  verb->require_subcommand(1);
-  verb->footer("Examples:\n  trainyard-cli bench allreduce --ranks 2 --bytes 67108864 --repeat 50");
-  add_allreduce(*verb, exit_code);
-  add_bench_rank(program, exit_code);
+void add_bench(Verb& program) {
+  Verb verb = program.add_verb("bench", "Measure this machine with the product's own code");
+  verb.require_verb();
+  verb.examples("Examples:\n  trainyard-cli bench allreduce --ranks 2 --bytes 67108864 --repeat 50");
+  add_allreduce(verb);
+  add_bench_rank(program);
 }
 
 }  // namespace trainyard::cli

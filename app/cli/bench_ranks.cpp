@@ -5,6 +5,8 @@
 
 #include <csignal>
 #include <future>
+#include <memory>
+#include <optional>
 #include <thread>
 
 #include "app/cli/bench_allreduce.h"
@@ -171,14 +173,14 @@ Result<BenchAllTimes> measure_threads(const BenchJob& job) {
 Result<BenchAllTimes> measure_allreduce(const BenchJob& job) { return job.transport == BenchTransport::inproc ? measure_threads(job) : measure_processes(job); }
 
 // Started by `bench` itself.
-void add_bench_rank(CLI::App& program, int& exit_code) {
-  auto arguments = std::make_shared<RankArguments>();
-  CLI::App* verb = program.add_subcommand("bench-rank", "One rank of a bench")->group("");
-  verb->add_option("--job", arguments->job)->required();
-  verb->add_option("--rank", arguments->rank)->required();
-  verb->add_option("--sockets", arguments->sockets)->required();
-  verb->add_option("--parent", arguments->parent)->required();
-  verb->callback([arguments, &exit_code] { exit_code = run_rank(*arguments); });
+void add_bench_rank(Verb& program) {
+  Verb verb = program.add_verb("bench-rank", "One rank of a bench");
+  verb.hide();
+  RankArguments& arguments = verb.on_run(run_rank);
+  verb.option("--job", arguments.job).required();
+  verb.option("--rank", arguments.rank).required();
+  verb.option("--sockets", arguments.sockets).required();
+  verb.option("--parent", arguments.parent).required();
 }
 
 }  // namespace trainyard::cli

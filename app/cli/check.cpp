@@ -82,15 +82,14 @@ int run(const ExperimentArguments& arguments) {
 
 }  // namespace
 
-void add_check(CLI::App& program, int& exit_code) {
-  auto arguments = std::make_shared<ExperimentArguments>();
-  CLI::App* verb = program.add_subcommand("check", "Prove a plan: no deadlock, no race, the right sum; say its bytes and memory");
-  arguments->add_to(*verb);
-  verb->footer(
+void add_check(Verb& program) {
+  Verb verb = program.add_verb("check", "Prove a plan: no deadlock, no race, the right sum; say its bytes and memory");
+  ExperimentArguments& arguments = verb.on_run(run);
+  arguments.add_to(verb);
+  verb.examples(
       "Examples:\n"
       "  trainyard-cli check resources/experiments/four_devices_mirrored_digits.json\n"
       "  trainyard-cli check experiment.json --set strategy.algorithm=direct --json");
-  verb->callback([arguments, &exit_code] { exit_code = run(*arguments); });
 }
 
 }  // namespace trainyard::cli

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
 #include <cstdio>
 
 #include "app/cli/verbs.h"
@@ -42,11 +43,11 @@ int complain(const base::Problems& problems, bool json) {
   return exit_code;
 }
 
-void ExperimentArguments::add_to(CLI::App& verb) {
-  verb.add_option("experiment", file, "Experiment file (JSON)")->required()->type_name("FILE");
-  verb.add_option("--set", overrides, "Override a value of the experiment: PATH=VALUE; may be repeated")->type_name("PATH=VALUE")->expected(1)->take_all();
-  verb.add_option("--data-directory", data_directory, "Where relative data paths start (default: beside the experiment)")->type_name("DIR");
-  verb.add_flag("--json", json, "Print NDJSON on standard output; the last line is the result");
+void ExperimentArguments::add_to(Verb& verb) {
+  verb.option("experiment", file, "Experiment file (JSON)").required().type_name("FILE");
+  verb.option("--set", overrides, "Override a value of the experiment: PATH=VALUE; may be repeated").type_name("PATH=VALUE");
+  verb.option("--data-directory", data_directory, "Where relative data paths start (default: beside the experiment)").type_name("DIR");
+  verb.json_flag(json);
 }
 
 base::Result<std::filesystem::path> ExperimentArguments::directory() const {

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // completion: a bash script that completes verbs, options, their values and files. It is made from the verbs as they are.
+#include <CLI/CLI.hpp>
 #include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "app/cli/verbs.h"
 
@@ -96,21 +100,28 @@ std::string script(const CLI::App& program) {
          "complete -F _trainyard_cli trainyard-cli\n";
 }
 
+struct CompletionArguments {
+  const CLI::App* program = nullptr;
+  std::string shell = "bash";
+};
+
+int run(const CompletionArguments& arguments) {
+  const std::string text = script(*arguments.program);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return 0;
+}
+
 }  // namespace
 
-void add_completion(CLI::App& program, int& exit_code) {
-  auto shell = std::make_shared<std::string>("bash");
-  CLI::App* verb = program.add_subcommand("completion", "Print a script that completes this command line in a shell");
-  verb->add_option("shell", *shell, "Which shell")->check(CLI::IsMember({"bash"}));
-  verb->footer(
+void add_completion(Verb& program) {
+  Verb verb = program.add_verb("completion", "Print a script that completes this command line in a shell");
+  CompletionArguments& arguments = verb.on_run(run);
+  arguments.program = &program.app();
+  verb.option("shell", arguments.shell, "Which shell").one_of({"bash"});
+  verb.examples(
       "Examples:\n"
       "  source <(trainyard-cli completion bash)\n"
       "  trainyard-cli completion bash > ~/.local/share/bash-completion/completions/trainyard-cli");
-  verb->callback([&program, &exit_code, shell] {  // the option keeps only a reference to it
-    const std::string text = script(program);
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    exit_code = 0;
-  });
 }
 
 }  // namespace trainyard::cli

@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <zmq.hpp>
@@ -165,30 +167,33 @@ void print(const Finding& finding) {
   std::printf(finding.advice.empty() ? "\n" : ". %s\n", finding.advice.c_str());
 }
 
-int run(bool json) {
+struct DoctorArguments {
+  bool json = false;
+};
+
+int run(const DoctorArguments& arguments) {
   bool usable = true;
   for (const Finding& finding : findings()) {
     usable = usable && finding.verdict != Verdict::bad;
-    if (json) print_json({{"type", "finding"}, {"name", finding.name}, {"verdict", word(finding.verdict)}, {"what", finding.what}, {"advice", finding.advice}});
+    if (arguments.json)
+      print_json({{"type", "finding"}, {"name", finding.name}, {"verdict", word(finding.verdict)}, {"what", finding.what}, {"advice", finding.advice}});
     else print(finding);
   }
-  if (json) print_json({{"type", "result"}, {"status", usable ? "completed" : "failed"}, {"version", TRAINYARD_VERSION}, {"usable", usable}});
+  if (arguments.json) print_json({{"type", "result"}, {"status", usable ? "completed" : "failed"}, {"version", TRAINYARD_VERSION}, {"usable", usable}});
   else std::printf("%s\n", usable ? "This machine can run experiments." : "This machine lacks what is marked bad.");
   return usable ? 0 : 3;
 }
 
 }  // namespace
 
-void add_doctor(CLI::App& program, int& exit_code) {
-  auto json = std::make_shared<bool>(false);
-  CLI::App* verb = program.add_subcommand("doctor", "Say what this machine has and lacks");
-  verb->add_flag("--json", *json, "Print NDJSON on standard output; the last line is the result");
-  verb->footer(
+void add_doctor(Verb& program) {
+  Verb verb = program.add_verb("doctor", "Say what this machine has and lacks");
+  verb.json_flag(verb.on_run(run).json);
+  verb.examples(
       "Examples:\n"
       "  trainyard-cli doctor\n"
       "  trainyard-cli doctor --json\n"
       "Exit codes: 0 experiments can run here; 3 something that is needed is bad.");
-  verb->callback([json, &exit_code] { exit_code = run(*json); });
 }
 
 }  // namespace trainyard::cli

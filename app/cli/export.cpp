@@ -93,20 +93,17 @@ int run(const ExportArguments& arguments) {
 
 }  // namespace
 
-void add_export(CLI::App& program, int& exit_code) {
-  auto arguments = std::make_shared<ExportArguments>();
-  CLI::App* verb = program.add_subcommand("export", "Write a run as CSV, or as a trace for Perfetto and Chrome");
-  verb->add_option("run_directory", arguments->directory, "Directory of the run")->required()->type_name("DIR");
-  verb->add_option("--format", arguments->format, "csv: every logged number; trace: every op, for ui.perfetto.dev")
-      ->required()
-      ->check(CLI::IsMember({"csv", "trace"}));
-  verb->add_option("--out", arguments->out, "File to write")->required()->type_name("FILE");
-  verb->add_flag("--json", arguments->json, "Print NDJSON on standard output; the last line is the result");
-  verb->footer(
+void add_export(Verb& program) {
+  Verb verb = program.add_verb("export", "Write a run as CSV, or as a trace for Perfetto and Chrome");
+  ExportArguments& arguments = verb.on_run(run);
+  verb.option("run_directory", arguments.directory, "Directory of the run").required().type_name("DIR");
+  verb.option("--format", arguments.format, "csv: every logged number; trace: every op, for ui.perfetto.dev").required().one_of({"csv", "trace"});
+  verb.option("--out", arguments.out, "File to write").required().type_name("FILE");
+  verb.json_flag(arguments.json);
+  verb.examples(
       "Examples:\n"
       "  trainyard-cli export RUN_DIRECTORY --format csv --out run.csv\n"
       "  trainyard-cli export RUN_DIRECTORY --format trace --out run.trace.json   (open it in ui.perfetto.dev)");
-  verb->callback([arguments, &exit_code] { exit_code = run(*arguments); });
 }
 
 }  // namespace trainyard::cli

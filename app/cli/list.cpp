@@ -99,29 +99,32 @@ void print_json_items(const char* kind, const std::vector<Item>& items) {
   print_json({{"type", "result"}, {"status", "completed"}, {"kind", kind}, {"names", names}});
 }
 
-int run(const std::string& wanted, bool json) {
-  const Kind& kind = *std::find_if(std::begin(kKinds), std::end(kKinds), [&](const Kind& k) { return wanted == k.name; });
+struct ListArguments {
+  std::string kind;
+  bool json = false;
+};
+
+int run(const ListArguments& arguments) {
+  const Kind& kind = *std::find_if(std::begin(kKinds), std::end(kKinds), [&](const Kind& k) { return arguments.kind == k.name; });
   const std::vector<Item> items = kind.items();
-  if (json) print_json_items(kind.name, items);
+  if (arguments.json) print_json_items(kind.name, items);
   else print_items(items);
   return 0;
 }
 
 }  // namespace
 
-void add_list(CLI::App& program, int& exit_code) {
-  auto kind = std::make_shared<std::string>();
-  auto json = std::make_shared<bool>(false);
+void add_list(Verb& program) {
   std::vector<std::string> kinds;
   for (const Kind& k : kKinds) kinds.emplace_back(k.name);
-  CLI::App* verb = program.add_subcommand("list", "List what can be chosen: strategies, algorithms, models, data sets, examples");
-  verb->add_option("kind", *kind, "What to list")->required()->check(CLI::IsMember(kinds));
-  verb->add_flag("--json", *json, "Print NDJSON on standard output; the last line is the result");
-  verb->footer(
+  Verb verb = program.add_verb("list", "List what can be chosen: strategies, algorithms, models, data sets, examples");
+  ListArguments& arguments = verb.on_run(run);
+  verb.option("kind", arguments.kind, "What to list").required().one_of(kinds);
+  verb.json_flag(arguments.json);
+  verb.examples(
       "Examples:\n"
       "  trainyard-cli list strategies\n"
       "  trainyard-cli list examples --json");
-  verb->callback([kind, json, &exit_code] { exit_code = run(*kind, *json); });
 }
 
 }  // namespace trainyard::cli

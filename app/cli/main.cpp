@@ -3,10 +3,12 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
 #include <new>
+#include <string>
 #include <string_view>
 
 #include "app/cli/verbs.h"
@@ -65,9 +67,10 @@ int main(int argc, char** argv) {
       "Exit codes: 0 done; 2 bad usage or bad input; 3 the run failed; 4 refused; 130 cancelled.");
   const bool json = wants_json(argc, argv);
   int exit_code = 0;
+  cli::Verb outermost(program, exit_code);
   for (const auto add : {cli::add_run, cli::add_plan, cli::add_check, cli::add_simulate, cli::add_validate, cli::add_replay, cli::add_export, cli::add_list,
                          cli::add_bench, cli::add_doctor, cli::add_completion})
-    add(program, exit_code);
+    add(outermost);
   if (argc > 1 && *argv[1] != '\0' && *argv[1] != '-' && !is_verb(program, argv[1])) return cli::complain({unknown_verb(program, argv[1])}, json);
   try {
     program.parse(argc, argv);

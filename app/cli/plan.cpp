@@ -94,19 +94,18 @@ int run(const PlanArguments& arguments) {
 
 }  // namespace
 
-void add_plan(CLI::App& program, int& exit_code) {
-  auto arguments = std::make_shared<PlanArguments>();
-  CLI::App* verb = program.add_subcommand("plan", "Print what every rank will do: one line an op");
-  arguments->add_to(*verb);
-  verb->add_flag("--expand", arguments->expand, "Show all-reduces as the sends and receives of their algorithm, as ranks run them");
-  CLI::Option* rank = verb->add_option("--rank", arguments->rank, "Only this rank")->check(CLI::NonNegativeNumber);
-  verb->add_flag("--grid", arguments->grid, "Show programs as a grid of ranks and time instead")->excludes(rank);
-  verb->footer(
+void add_plan(Verb& program) {
+  Verb verb = program.add_verb("plan", "Print what every rank will do: one line an op");
+  PlanArguments& arguments = verb.on_run(run);
+  arguments.add_to(verb);
+  verb.flag("--expand", arguments.expand, "Show all-reduces as the sends and receives of their algorithm, as ranks run them");
+  const Option rank = verb.option("--rank", arguments.rank, "Only this rank").not_negative();
+  verb.flag("--grid", arguments.grid, "Show programs as a grid of ranks and time instead").excludes(rank);
+  verb.examples(
       "Examples:\n"
       "  trainyard-cli plan resources/experiments/four_devices_mirrored_digits.json --grid\n"
       "  trainyard-cli plan experiment.json --expand --rank 0\n"
       "  trainyard-cli plan experiment.json --set strategy.algorithm=direct --expand --json");
-  verb->callback([arguments, &exit_code] { exit_code = run(*arguments); });
 }
 
 }  // namespace trainyard::cli

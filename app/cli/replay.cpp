@@ -167,18 +167,17 @@ int run(const ReplayArguments& arguments) {
 
 }  // namespace
 
-void add_replay(CLI::App& program, int& exit_code) {
-  auto arguments = std::make_shared<ReplayArguments>();
-  CLI::App* verb = program.add_subcommand("replay", "Print what happened in a run, from its recording");
-  verb->add_option("run_directory", arguments->directory, "Directory of the run")->required()->type_name("DIR");
-  verb->add_option("--every", arguments->every, "Print the loss every so many steps (default: about twenty lines)")->check(CLI::PositiveNumber);
-  verb->add_flag("--json", arguments->json, "Print NDJSON on standard output; the last line is the result");
-  verb->footer(
+void add_replay(Verb& program) {
+  Verb verb = program.add_verb("replay", "Print what happened in a run, from its recording");
+  ReplayArguments& arguments = verb.on_run(run);
+  verb.option("run_directory", arguments.directory, "Directory of the run").required().type_name("DIR");
+  verb.option("--every", arguments.every, "Print the loss every so many steps (default: about twenty lines)").positive();
+  verb.json_flag(arguments.json);
+  verb.examples(
       "Examples:\n"
       "  trainyard-cli replay ~/.local/share/trainyard/runs/2025-01-31_12-00-00_digits\n"
       "  trainyard-cli replay RUN_DIRECTORY --every 1 --json\n"
       "Steps are numbered from 0, as in charts and exports. A recording that ends early (power lost, still running) is told up to there.");
-  verb->callback([arguments, &exit_code] { exit_code = run(*arguments); });
 }
 
 }  // namespace trainyard::cli

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstdio>
+#include <optional>
 
 #include "app/cli/verbs.h"
 #include "app/launch.h"
@@ -177,16 +178,15 @@ int run(const RunArguments& arguments) {
 
 }  // namespace
 
-void add_run(CLI::App& program, int& exit_code) {
-  auto arguments = std::make_shared<RunArguments>();
-  CLI::App* verb = program.add_subcommand("run", "Train an experiment for real");
-  arguments->add_to(*verb);
-  verb->add_option("--steps", arguments->steps, "Stop after this many steps")->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}));
-  verb->add_option("--out", arguments->out, "Directory of the run (default: a new one under ~/.local/share/trainyard/runs)")->type_name("DIR");
-  verb->footer(
+void add_run(Verb& program) {
+  Verb verb = program.add_verb("run", "Train an experiment for real");
+  RunArguments& arguments = verb.on_run(run);
+  arguments.add_to(verb);
+  verb.option("--steps", arguments.steps, "Stop after this many steps").range(1, 1'000'000'000);
+  verb.option("--out", arguments.out, "Directory of the run (default: a new one under ~/.local/share/trainyard/runs)").type_name("DIR");
+  verb.examples(
       "Examples:\n  trainyard-cli run resources/experiments/one_device_digits.json\n  trainyard-cli run e.json --set strategy.algorithm=direct --steps 200 "
       "--json\nCtrl-C stops in order and keeps the result; a second Ctrl-C stops at once.");
-  verb->callback([arguments, &exit_code] { exit_code = run(*arguments); });
 }
 
 }  // namespace trainyard::cli

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // simulate: the run on a virtual clock, from the drawn speeds, and whether one device would have been faster.
 #include <cstdio>
+#include <optional>
 
 #include "app/cli/verbs.h"
 #include "core/base/machine.h"
@@ -98,17 +99,15 @@ int run(const SimulateArguments& arguments) {
 
 }  // namespace
 
-void add_simulate(CLI::App& program, int& exit_code) {
-  auto arguments = std::make_shared<SimulateArguments>();
-  CLI::App* verb = program.add_subcommand("simulate", "Run an experiment on a virtual clock, from the drawn speeds");
-  arguments->add_to(*verb);
-  verb->add_option("--steps", arguments->steps, "Simulate so many steps; the rest is predicted from them (default: 20)")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}));
-  verb->footer(
+void add_simulate(Verb& program) {
+  Verb verb = program.add_verb("simulate", "Run an experiment on a virtual clock, from the drawn speeds");
+  SimulateArguments& arguments = verb.on_run(run);
+  arguments.add_to(verb);
+  verb.option("--steps", arguments.steps, "Simulate so many steps; the rest is predicted from them (default: 20)").range(1, 1'000'000'000);
+  verb.examples(
       "Examples:\n"
       "  trainyard-cli simulate resources/experiments/four_hosts_ring_digits.json\n"
       "  trainyard-cli simulate experiment.json --set training.batch_per_rank=512 --json");
-  verb->callback([arguments, &exit_code] { exit_code = run(*arguments); });
 }
 
 }  // namespace trainyard::cli

@@ -34,16 +34,15 @@ int run(const ExperimentArguments& arguments) {
 
 }  // namespace
 
-void add_validate(CLI::App& program, int& exit_code) {
-  auto arguments = std::make_shared<ExperimentArguments>();
-  CLI::App* verb = program.add_subcommand("validate", "Say everything that is wrong with an experiment");
-  arguments->add_to(*verb);
-  verb->footer(
+void add_validate(Verb& program) {
+  Verb verb = program.add_verb("validate", "Say everything that is wrong with an experiment");
+  ExperimentArguments& arguments = verb.on_run(run);
+  arguments.add_to(verb);
+  verb.examples(
       "Examples:\n"
       "  trainyard-cli validate experiment.json\n"
       "  trainyard-cli validate experiment.json --set training.batch_per_rank=256 --json\n"
       "Exit codes: 0 it can run; 2 it cannot, and every problem was said.");
-  verb->callback([arguments, &exit_code] { exit_code = run(*arguments); });
 }
 
 }  // namespace trainyard::cli

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The verbs of trainyard-cli. Each adds itself to the program and, when it is the one asked for, sets the exit code.
+// The verbs of trainyard-cli. Each adds itself to the program.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
+#include "app/cli/options.h"
 #include "core/base/json.h"
 #include "core/base/result.h"
 #include "core/experiment/resolve.h"
@@ -14,18 +16,18 @@
 
 namespace trainyard::cli {
 
-void add_run(CLI::App& program, int& exit_code);
-void add_plan(CLI::App& program, int& exit_code);
-void add_check(CLI::App& program, int& exit_code);
-void add_simulate(CLI::App& program, int& exit_code);
-void add_validate(CLI::App& program, int& exit_code);
-void add_replay(CLI::App& program, int& exit_code);
-void add_export(CLI::App& program, int& exit_code);
-void add_list(CLI::App& program, int& exit_code);
-void add_bench(CLI::App& program, int& exit_code);
-void add_bench_rank(CLI::App& program, int& exit_code);  // hidden: one process of a bench
-void add_doctor(CLI::App& program, int& exit_code);
-void add_completion(CLI::App& program, int& exit_code);
+void add_run(Verb& program);
+void add_plan(Verb& program);
+void add_check(Verb& program);
+void add_simulate(Verb& program);
+void add_validate(Verb& program);
+void add_replay(Verb& program);
+void add_export(Verb& program);
+void add_list(Verb& program);
+void add_bench(Verb& program);
+void add_bench_rank(Verb& program);  // hidden: one process of a bench
+void add_doctor(Verb& program);
+void add_completion(Verb& program);
 
 // Exit codes of the contract: 0 done; 2 bad usage or bad input; 3 the run failed; 4 refused; 130 cancelled.
 int exit_code_of(const base::Problem& problem);
@@ -40,7 +42,7 @@ struct ExperimentArguments {
   std::vector<std::string> overrides;
   bool json = false;
 
-  void add_to(CLI::App& verb);
+  void add_to(Verb& verb);
   std::string data_directory;  // where relative data paths start; empty: beside the file
   base::Result<std::filesystem::path> directory() const;
 };
