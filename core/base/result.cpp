@@ -1,9 +1,54 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/base/result.h"
 
+#include <algorithm>
+#include <cerrno>
 #include <cstring>
+#include <iterator>
 
 namespace trainyard::base {
+namespace {
+
+constexpr const char* kUseLessMemory = "Use a smaller batch, model or data set, or more memory.";
+
+// Whatever was tried: the system's reason says what helps.
+struct Remedy {
+  int error_number;
+  const char* advice;
+};
+
+constexpr Remedy kRemedies[] = {
+    {ENOSPC, "Free space there, or choose a place on another disk."},
+    {EDQUOT, "Free space within your quota there, or choose a place on another disk."},
+    {EFBIG, "Raise the limit on the size of a file (ulimit -f), or choose a place on another disk."},
+    {EROFS, "Choose a place on another disk: this one is read-only."},
+    {EIO, "Choose a place on another disk, and look at this one: the kernel's log (dmesg) says more."},
+    {EACCES, "Change its permissions (chmod), or choose another place."},
+    {EPERM, "Change its permissions or owner (chmod, chown), or choose another place."},
+    {ENOENT, "Check the path: something on it is not there."},
+    {ENOTDIR, "Check the path: a file stands where a directory should."},
+    {EISDIR, "Choose another name: a directory has this one."},
+    {EEXIST, "Choose another name, or move away what has this one."},
+    {ENOTEMPTY, "Choose another name, or move away what has this one."},
+    {ENAMETOOLONG, "Choose a shorter name or path."},
+    {ELOOP, "Check the links on the path: they lead in a circle."},
+    {EBUSY, "Wait until nobody else uses it, and try again."},
+    {ETXTBSY, "Wait until nobody else uses it, and try again."},
+    {EMFILE, "Close what is open besides, or raise the limit on open files (ulimit -n)."},
+    {ENFILE, "Close other programs: they hold all the files that this machine can have open."},
+    {EAGAIN, "Close other programs, or raise the limit on processes (ulimit -u), and try again."},
+    {ENOMEM, kUseLessMemory},
+    {ENOEXEC, "Build or install it again: it is no program for this machine."},
+    {EADDRINUSE, "Choose another address or port, or end what listens there."},
+    {EADDRNOTAVAIL, "Choose an address of this machine."},
+};
+
+const char* advice_on(int error_number) {
+  const auto* known = std::find_if(std::begin(kRemedies), std::end(kRemedies), [=](const Remedy& remedy) { return remedy.error_number == error_number; });
+  return known != std::end(kRemedies) ? known->advice : "Put right what the system says, and try again.";
+}
+
+}  // namespace
 
 std::string_view name(ProblemCode code) {
   switch (code) {
@@ -31,11 +76,9 @@ std::string to_string(const Problems& problems) {
 }
 
 Problem system_problem(std::string where, std::string what, int error_number) {
-  return {ProblemCode::failed, std::move(where), std::move(what) + ": " + std::strerror(error_number), "", ""};
+  return {ProblemCode::failed, std::move(where), std::move(what) + ": " + std::strerror(error_number), "", advice_on(error_number)};
 }
 
-Problem out_of_memory(std::string where) {
-  return {ProblemCode::unavailable, std::move(where), "ran out of memory", "", "Use a smaller batch, model or data set, or more memory."};
-}
+Problem out_of_memory(std::string where) { return {ProblemCode::unavailable, std::move(where), "ran out of memory", "", kUseLessMemory}; }
 
 }  // namespace trainyard::base

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/plan/text.h"
 #include "core/run/bound_plan.h"
+#include "core/run/op_numbers.h"
 
 namespace trainyard::run {
 namespace {
@@ -24,6 +25,7 @@ class Binder {
         shared_(shared_arena) {}
 
   base::Result<BoundPlan> run() {
+    if (auto ok = check_op_numbers(plan_); !ok) return base::fail(ok.error());
     if (static_cast<std::int64_t>(private_.size()) < layout_.private_bytes || static_cast<std::int64_t>(shared_.size()) < layout_.shared_bytes)
       return base::fail({base::ProblemCode::failed, "rank " + std::to_string(plan_.rank), "the arenas are smaller than the plan needs", "", ""});
     BoundPlan bound;

@@ -69,7 +69,8 @@ Result<Wanted> await(ControlClient& client, int rank) {
     if (const auto* wanted = std::get_if<Wanted>(&**received)) return *wanted;
     if (const auto* abort = std::get_if<Abort>(&**received)) return base::fail(abort->reason);
   }
-  return base::fail({ProblemCode::failed, "rank " + std::to_string(rank), "the coordinator did not answer for 60 s", "", ""});
+  return base::fail({ProblemCode::failed, "rank " + std::to_string(rank), "the coordinator did not answer for 60 s", "",
+                     "See run.log in the run directory, and run again when this machine has less to do."});
 }
 
 Result<experiment::Resolved> read_experiment(const std::string& text) {

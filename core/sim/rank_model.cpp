@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/sim/rank_model.h"
 
-#include <limits>
-
 #include "core/plan/text.h"
 #include "core/run/layout.h"
+#include "core/run/op_numbers.h"
 
 namespace trainyard::sim {
 namespace {
@@ -65,10 +64,10 @@ int RankModel::program(std::string_view name) const {
 }
 
 base::Result<RankModel> model_rank(const plan::RankPlan& rank, const plan::Plan& plan, const topology::Device& device, Picoseconds launch) {
+  if (auto ok = run::check_op_numbers(rank); !ok) return base::fail(ok.error());
   const run::Layout layout = run::layout(rank);
   RankModel model{rank.rank, rank.lanes, {}, {}, layout.private_bytes + layout.shared_bytes};
   for (const plan::Program& program : rank.programs) {
-    if (program.ops.size() > std::numeric_limits<std::uint16_t>::max()) return base::fail(refusal(rank, program, "has more than 65,535 ops", ""));
     model.program_numbers[program.name] = static_cast<int>(model.programs.size());
     ProgramModel& made = model.programs.emplace_back(ProgramModel{program.repeats, !program.name.starts_with("evaluate"), {}});
     for (const Op& op : program.ops) {

@@ -37,7 +37,7 @@ struct LogLine {
   std::string level, text;
 };
 
-// An op that ran, as the timeline shows it. Seconds as in a series.
+// An op that ran. Seconds as in a series.
 struct OpRecord {
   int rank = 0, step = 0, program = 0, op = 0;
   double begin = 0, ready = 0, end = 0;

@@ -30,13 +30,18 @@ std::vector<T> copy_as(std::span<const std::byte> bytes) {
   return values;
 }
 
+// A file that is no recording of ours, and cannot be mended.
+base::Problem unreadable(const std::string& where, std::string what) {
+  return {base::ProblemCode::bad_input, where, std::move(what), "a recording as a run wrote it", "Choose the directory of another run."};
+}
+
 base::Result<void> check_header(const Frame& frame, const std::string& where) {
-  if (frame.type != FrameType::header) return base::fail({base::ProblemCode::bad_input, where, "the recording does not begin with its header", "", ""});
+  if (frame.type != FrameType::header) return base::fail(unreadable(where, "the recording does not begin with its header"));
   const auto header = json_of(frame);
-  if (!header) return base::fail(header.error());
+  if (!header) return base::fail(unreadable(where, "the header of the recording is " + header.error().what));
   const auto schema = header->is_object() ? header->find("schema") : header->end();
   if (schema == header->end() || !schema->is_number_integer() || *schema < 1)
-    return base::fail({base::ProblemCode::bad_input, where, "the header of the recording does not say its schema", "", ""});
+    return base::fail(unreadable(where, "the header of the recording does not say its schema"));
   if (*schema > kRecordingSchema)
     return base::fail({base::ProblemCode::refused, where, "the recording has schema " + schema->dump() + ", which is newer than this program",
                        "schema 1 to " + std::to_string(kRecordingSchema),
@@ -132,11 +137,10 @@ base::Result<RecordingReader> RecordingReader::open(const std::filesystem::path&
   base::Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));  // a pipe of that name must not hang
   if (!file.is_open()) return base::fail(base::system_problem(path.string(), "cannot open the recording", errno));
   struct stat status {};
-  if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))
-    return base::fail({base::ProblemCode::bad_input, path.string(), "is not a regular file", "", ""});
+  if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return base::fail(unreadable(path.string(), "is not a regular file"));
   auto state = std::make_unique<State>(path, std::move(file));
   const auto first = state->peek();
-  if (!first) return base::fail({base::ProblemCode::bad_input, path.string(), "is not a recording: " + first.error().what, "", ""});
+  if (!first) return base::fail(unreadable(path.string(), "is not a recording: " + first.error().what));
   if (!*first)
     return base::fail(
         {base::ProblemCode::bad_input, path.string(), "the recording ends before its header does", "", "If its run is just starting, try again in a moment"});

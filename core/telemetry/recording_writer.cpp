@@ -85,7 +85,6 @@ base::Result<void> RecordingWriter::State::flush() {
 
 base::Result<void> RecordingWriter::State::fail_for_good(const char* what, int error_number) {
   failure = base::system_problem(path.string(), what, error_number);
-  failure->advice = "Free space on that disk, or record elsewhere";
   return base::fail(*failure);
 }
 

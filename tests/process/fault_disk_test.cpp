@@ -63,7 +63,7 @@ TEST(Disk, that_fills_up_during_the_checkpoint_says_so) {
   RunProgram run(home, short_run(kFour, 3, {"run.transport=zmq"}), "ulimit -f 300;");  // the weights need 919 KiB
   const Ran ran = run.wait();
   EXPECT_EQ(ran.exit_code, 3);
-  EXPECT_THAT(ran.err, AllOf(HasSubstr("checkpoint"), HasSubstr("File too large")));
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("checkpoint"), HasSubstr("File too large"), HasSubstr("ulimit -f")));
 }
 
 TEST(Disk, a_run_directory_that_becomes_read_only_fails_the_run_by_its_name) {
@@ -77,7 +77,7 @@ TEST(Disk, a_run_directory_that_becomes_read_only_fails_the_run_by_its_name) {
   const Ran ran = run.wait();
   fs::permissions(out, fs::perms::owner_all);
   EXPECT_EQ(ran.exit_code, 3);
-  EXPECT_THAT(ran.err, AllOf(HasSubstr((out / "checkpoints").string()), HasSubstr("Permission denied")));
+  EXPECT_THAT(ran.err, AllOf(HasSubstr((out / "checkpoints").string()), HasSubstr("Permission denied"), HasSubstr("Change its permissions")));
   EXPECT_EQ(ran.result()["status"], "failed");
   expect_whole_recording(out);
 }
@@ -102,7 +102,7 @@ TEST(Disk, a_home_that_is_read_only_is_said_before_anything_starts) {
   const Ran ran = cli(short_run(kFour, 3));
   fs::permissions(fs::path(home / ""), fs::perms::owner_all);
   EXPECT_EQ(ran.exit_code, 3);
-  EXPECT_THAT(ran.err, AllOf(HasSubstr("cannot make this directory"), HasSubstr("Permission denied")));
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("cannot make this directory"), HasSubstr("Permission denied"), HasSubstr("Change its permissions")));
 }
 
 struct Place {

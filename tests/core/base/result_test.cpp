@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/base/result.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cerrno>
 
 namespace trainyard::base {
 namespace {
+
+using testing::HasSubstr;
 
 TEST(Problem, reads_as_place_finding_choices_and_advice) {
   EXPECT_EQ(to_string(Problem{ProblemCode::bad_input, "run.steps", "-1 is out of range", "at least 1", "Set it."}),
@@ -21,7 +24,20 @@ TEST(Problem, a_list_prints_one_a_line) {
 TEST(Problem, a_failed_system_call_says_why) {
   const Problem problem = system_problem("/x", "cannot open the file", ENOENT);
   EXPECT_EQ(problem.code, ProblemCode::failed);
-  EXPECT_EQ(to_string(problem), "/x: cannot open the file: No such file or directory");
+  EXPECT_EQ(to_string(problem), "/x: cannot open the file: No such file or directory. Check the path: something on it is not there.");
+}
+
+TEST(Problem, a_failed_system_call_says_what_to_do) {
+  const auto advice = [](int error_number) { return system_problem("/x", "cannot write here", error_number).advice; };
+  EXPECT_THAT(advice(ENOSPC), HasSubstr("Free space"));
+  EXPECT_THAT(advice(EDQUOT), HasSubstr("quota"));
+  EXPECT_THAT(advice(EFBIG), HasSubstr("ulimit -f"));
+  EXPECT_THAT(advice(EROFS), HasSubstr("read-only"));
+  for (const int denied : {EACCES, EPERM}) EXPECT_THAT(advice(denied), HasSubstr("permissions"));
+  EXPECT_THAT(advice(ENOTDIR), HasSubstr("a file stands where a directory should"));
+  EXPECT_THAT(advice(EMFILE), HasSubstr("ulimit -n"));
+  EXPECT_EQ(advice(ENOMEM), out_of_memory("").advice);
+  EXPECT_NE(advice(EXDEV), "") << "which has no advice of its own";
 }
 
 TEST(Problem, every_code_has_its_own_name) {

@@ -2,6 +2,7 @@
 // Plans and drawings that cannot be simulated: each is a Problem that says which rank and op.
 #include <gmock/gmock.h>
 
+#include "core/run/op_numbers.h"
 #include "tests/core/sim/plans.h"
 
 namespace trainyard::sim {
@@ -57,6 +58,14 @@ TEST(simulator_problem, peers_and_groups_that_are_none_are_refused) {
     EXPECT_THAT(problem(changed(plan, 0, [=](plan::RankPlan& rank) { rank.programs[0].ops[0].peer = peer; })), HasSubstr("no other rank of the plan")) << peer;
   for (const int group : {-1, 1})
     EXPECT_THAT(problem(changed(plan, 0, [=](plan::RankPlan& rank) { rank.programs[0].ops[0].group = group; })), HasSubstr("has no group")) << group;
+}
+
+TEST(simulator_problem, more_ops_than_an_event_can_number_are_refused) {
+  const plan::Plan plan = changed(replica({.ranks = 1}), 0, [](plan::RankPlan& rank) {
+    const plan::Op load = rank.programs[0].ops.front();
+    rank.programs[0].ops.assign(run::kMostOps + 1, load);
+  });
+  EXPECT_THAT(problem(plan), HasSubstr("rank 0, program train: has 65,537 ops, more than an event can number (accepted: up to 65,536 ops)"));
 }
 
 TEST(simulator_problem, a_rank_without_the_program_of_a_step_is_a_problem) {

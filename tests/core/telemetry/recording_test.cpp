@@ -193,21 +193,23 @@ TEST(Recording, a_payload_over_the_limit_is_not_written) {
   EXPECT_EQ(read_all(directory.recording()).frames.size(), 3u);
 }
 
+auto refused(const char* what) { return testing::AllOf(HasSubstr(what), HasSubstr("Choose the directory of another run")); }
+
 TEST(Recording, refuses_what_is_not_a_recording) {
   const TemporaryDirectory directory;
-  EXPECT_THAT(error_of_open(directory.recording()), HasSubstr("cannot open the recording: No such file"));
-  EXPECT_THAT(error_of_open(directory.path()), HasSubstr("not a regular file"));
+  EXPECT_THAT(error_of_open(directory.recording()), testing::AllOf(HasSubstr("cannot open the recording: No such file"), HasSubstr("Check the path")));
+  EXPECT_THAT(error_of_open(directory.path()), refused("not a regular file"));
   write_bytes(directory.recording(), "");
   EXPECT_THAT(error_of_open(directory.recording()), HasSubstr("ends before its header"));
   write_bytes(directory.recording(), "PK\x03\x04, which is a zip file and not one of ours");
-  EXPECT_THAT(error_of_open(directory.recording()), HasSubstr("is not a recording"));
+  EXPECT_THAT(error_of_open(directory.recording()), refused("is not a recording"));
   write_bytes(directory.recording(), frame_bytes(3, 0, ""));
-  EXPECT_THAT(error_of_open(directory.recording()), HasSubstr("does not begin with its header"));
+  EXPECT_THAT(error_of_open(directory.recording()), refused("does not begin with its header"));
   write_bytes(directory.recording(), frame_bytes(1, -1, "{"));
-  EXPECT_THAT(error_of_open(directory.recording()), HasSubstr("not JSON"));
+  EXPECT_THAT(error_of_open(directory.recording()), refused("not JSON"));
   for (const char* header : {"[1]", "{}", R"({"schema":"1"})", R"({"schema":0})"}) {
     write_bytes(directory.recording(), frame_bytes(1, -1, header));
-    EXPECT_THAT(error_of_open(directory.recording()), HasSubstr("does not say its schema")) << header;
+    EXPECT_THAT(error_of_open(directory.recording()), refused("does not say its schema")) << header;
   }
 }
 
@@ -239,7 +241,7 @@ TEST(Recording, a_directory_that_cannot_be_written_is_a_problem) {
 TEST(Recording, a_full_disk_is_a_problem) {
   const auto writer = RecordingWriter::create("/dev/full", small_header());
   ASSERT_FALSE(writer);
-  EXPECT_THAT(base::to_string(writer.error()), HasSubstr("No space left on device"));
+  EXPECT_THAT(base::to_string(writer.error()), testing::AllOf(HasSubstr("No space left on device"), HasSubstr("Free space")));
 }
 
 // No file may grow beyond some bytes while it lives.
@@ -273,7 +275,7 @@ TEST(Recording, a_disk_that_fills_up_leaves_whole_frames_and_stays_a_problem) {
     const FileSizeLimit limit(5000);
     const auto flushed = writer->flush();
     ASSERT_FALSE(flushed);
-    EXPECT_THAT(base::to_string(flushed.error()), HasSubstr("cannot write the recording"));
+    EXPECT_THAT(base::to_string(flushed.error()), testing::AllOf(HasSubstr("cannot write the recording"), HasSubstr("ulimit -f")));
   }
   EXPECT_FALSE(writer->append(FrameType::samples, 0, {}));
   EXPECT_FALSE(writer->flush());
