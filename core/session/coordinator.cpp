@@ -85,10 +85,9 @@ void Coordination::look_at_interrupts() {
   const int interrupts = p_.interrupts ? p_.interrupts() : 0;
   if (interrupts >= 1 && !cancelling_) {
     cancelling_ = true;
-    if (state_ == RunState::starting) end(RunState::cancelled, cancelled());
-    else stop();
+    stop();
   }
-  if (interrupts >= 2 && !ended_) end(RunState::cancelled, cancelled());
+  if (interrupts >= 2) end(RunState::cancelled, cancelled());
 }
 
 // The others have a moment to say what they have, so that the table says who is alone.
@@ -150,6 +149,13 @@ void Coordination::housekeeping(std::int64_t now) {
 
 bool Coordination::over() const {
   return ended_ && std::all_of(seats_.begin(), seats_.end(), [](const RankSeat& seat) { return !seat.handle || seat.handle->ended(); });
+}
+
+void Coordination::stop() {
+  if (ended_) return;
+  if (state_ == RunState::starting) return end(RunState::cancelled, cancelled());
+  pacer_.stop();
+  set_state(RunState::stopping);
 }
 
 void Coordination::finish() {

@@ -65,7 +65,7 @@ void Coordination::start_training() {
   broadcast(start);
   const std::int64_t now = base::now_nanoseconds();
   watch_.start(now);
-  set_state(RunState::running);
+  set_state(steered());
   steer(now);
 }
 
@@ -117,21 +117,18 @@ void Coordination::take(const PeerId& from, const Ask& ask) {
   p_.server->send(from, status(ask.id));
 }
 
+// What is asked while ranks still start holds from their first step on; a stop ends it at once. Nothing takes a stop back.
 void Coordination::carry_out(const Ask& ask) {
-  if (ask.command == Command::ask || !training()) return;
+  if (ended_ || pacer_.stopping()) return;
   switch (ask.command) {
-    case Command::pause: pacer_.pause(), set_state(RunState::pausing); break;
-    case Command::resume: pacer_.resume(), set_state(RunState::running); break;
-    case Command::single_step: pacer_.single_step(), set_state(RunState::pausing); break;
-    case Command::stop: stop(); break;
-    case Command::set_pace: pacer_.set_pace(ask.seconds_per_step), set_state(state_); break;
-    case Command::ask: break;
+    case Command::ask: return;
+    case Command::pause: pacer_.pause(); break;
+    case Command::resume: pacer_.resume(); break;
+    case Command::single_step: pacer_.single_step(); break;
+    case Command::stop: return stop();
+    case Command::set_pace: pacer_.set_pace(ask.seconds_per_step); break;
   }
-}
-
-void Coordination::stop() {
-  pacer_.stop();
-  set_state(RunState::stopping);
+  if (training()) set_state(ask.command == Command::set_pace ? state_ : steered());
 }
 
 Status Coordination::status(std::uint64_t answers) const {

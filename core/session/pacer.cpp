@@ -21,8 +21,8 @@ void Pacer::resume() {
 }
 
 void Pacer::single_step() {
-  if (paused_) ++single_steps_;
   paused_ = true;
+  ++single_steps_;
 }
 
 void Pacer::stop() { stopping_ = true; }

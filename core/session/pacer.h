@@ -22,7 +22,7 @@ class Pacer {
 
   void pause();
   void resume();
-  void single_step();  // pauses first when it runs
+  void single_step();  // one beyond what is granted, and no further: what runs is paused
   void stop();         // no step beyond what is granted
   void set_pace(double seconds_per_step);
 

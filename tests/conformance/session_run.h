@@ -96,6 +96,11 @@ inline experiment::Experiment session_experiment(int ranks, std::int64_t steps) 
   return e;
 }
 
+// "stopped", or "failed: " and why.
+inline std::string state_of(const session::CoordinatorResult& outcome) {
+  return std::string(base::name_of(outcome.state)) + (outcome.problem ? ": " + base::to_string(*outcome.problem) : "");
+}
+
 // Runs from construction on; the coordinator has a thread.
 class SessionRun {
  public:

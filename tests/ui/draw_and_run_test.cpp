@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The main job, end to end: draw a topology with mouse and keys, choose a strategy, press Run, and watch real processes train.
 #include <gtest/gtest.h>
+#include <signal.h>
 
+#include <QComboBox>
+#include <QDir>
 #include <QFile>
 #include <QTest>
+#include <cerrno>
 #include <cmath>
 
 #include "core/experiment/document.h"
@@ -42,6 +46,30 @@ class DrawAndRun : public RealWindow {
   void run() {
     press("Run");
     ASSERT_TRUE(wait([&] { return state() == RunState::running || points(ChartKind::loss, "train") > 0; })) << window_->errors().text().toStdString();
+  }
+
+  // Run is pressed, and whoever asks something now is ahead of the coordinator.
+  void begin_to_run() {
+    press("Run");
+    ASSERT_TRUE(wait([&] { return window_->runs().live(); })) << window_->errors().text().toStdString();
+  }
+
+  // No process of it, no socket, and the next may come.
+  void expect_nothing_left() {
+    const auto& status = window_->runs().current()->status();
+    ASSERT_TRUE(status);
+    EXPECT_EQ(status->ranks.size(), 2u);
+    for (const session::RankStatus& rank : status->ranks)
+      EXPECT_TRUE(rank.process > 0 && ::kill(static_cast<pid_t>(rank.process), 0) != 0 && errno == ESRCH) << "rank " << rank.rank;
+    const QDir sockets(directory_.filePath("trainyard"));
+    EXPECT_TRUE(wait([&] { return sockets.entryList({"run-*"}, QDir::AllEntries | QDir::Hidden | QDir::System).isEmpty(); }));
+    EXPECT_TRUE(window_->controls().run_action().isEnabled());
+  }
+
+  // Asked before a rank had joined, or as soon as they trained; who knows.
+  void expect_ended_early() {
+    const std::string status = window_->runs().current()->history().result().value("status", "");
+    EXPECT_TRUE(status == "cancelled" || status == "stopped") << status;
   }
 
   // What was logged: finite, each step once and in order, and none left out.
@@ -163,6 +191,39 @@ TEST_F(DrawAndRun, freezing_the_charts_stops_neither_training_nor_recording) {
   EXPECT_TRUE(loss.badges().join(" ").contains("frozen"));
   press(*window_->charts().freeze_action());
   ASSERT_TRUE(wait([&] { return loss.shown().x.high > static_cast<double>(logged); }));
+}
+
+TEST_F(DrawAndRun, stop_at_once_ends_the_run_that_starts) {
+  draw();
+  configure("100000");
+  begin_to_run();
+  press(window_->controls().stop_action());
+  ASSERT_TRUE(wait([&] { return !window_->runs().live(); }));
+  expect_ended_early();
+  expect_nothing_left();
+}
+
+TEST_F(DrawAndRun, a_pace_that_is_chosen_while_the_run_starts_is_its_pace) {
+  draw();
+  configure("100000");
+  begin_to_run();
+  QTest::keyClick(window_->controls().pace(), Qt::Key_Home);
+  EXPECT_EQ(window_->controls().pace()->currentText(), "1 step/s");
+  ASSERT_TRUE(wait([&] { return state() == RunState::running && window_->runs().current()->status()->seconds_per_step == 1; }));
+  EXPECT_EQ(window_->controls().pace()->currentText(), "1 step/s");
+}
+
+TEST_F(DrawAndRun, closing_at_once_with_stop_ends_the_run_that_starts) {
+  draw();
+  configure("100000");
+  begin_to_run();
+  closing_ = LiveRunAnswer::stop;
+  EXPECT_FALSE(window_->close()) << "not before it has ended";
+  EXPECT_EQ(asked_, 1);
+  ASSERT_TRUE(wait([&] { return !window_->runs().live(); }));
+  EXPECT_TRUE(wait([&] { return !window_->isVisible(); }));
+  expect_ended_early();
+  expect_nothing_left();
 }
 
 TEST_F(DrawAndRun, closing_while_training_asks_and_stop_closes_when_it_has_ended) {

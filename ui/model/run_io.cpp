@@ -46,7 +46,8 @@ void RunIo::loop() {
     if (!busy) std::this_thread::sleep_for(kIdle);
   }
   live_ = false;
-  if (!stop_) wake_();
+  if (stop_) interrupt_if_told_to_stop();
+  else wake_();
   client_.reset();  // here, for it may take a while when nobody answers
 }
 
@@ -58,6 +59,12 @@ bool RunIo::process_alive() const {
   std::getline(stat, line);
   const std::size_t name_end = line.rfind(')');
   return name_end == std::string::npos || name_end + 2 >= line.size() || line[name_end + 2] != 'Z';
+}
+
+void RunIo::interrupt_if_told_to_stop() {
+  const std::lock_guard lock(mutex_);
+  const bool told = std::ranges::any_of(commands_, [](const session::Ask& ask) { return ask.command == session::Command::stop; });
+  if (told && reading_ && process_alive()) ::kill(static_cast<pid_t>(target_.process), SIGTERM);
 }
 
 bool RunIo::open_recording() {

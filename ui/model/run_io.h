@@ -45,7 +45,8 @@ class RunIo {
   std::vector<std::string> take_troubles();
   bool live() const { return live_; }
   bool reading() const { return reading_; }  // more may come
-  // Repeated, always with the same id, until it is answered; then the next one is sent.
+  // Repeated, always with the same id, until it is answered; then the next one is sent. A stop that nobody has answered when this
+  // goes, since the coordinator just started does not listen yet, interrupts it as Ctrl-C does.
   void command(session::Command command, double seconds_per_step = 0);
 
  private:
@@ -60,6 +61,7 @@ class RunIo {
   void receive_all();
   void take_answer(const session::Status& status);
   void check_end();
+  void interrupt_if_told_to_stop();
   bool process_alive() const;
   void fail_start();
   void trouble(std::string text);

@@ -79,13 +79,14 @@ void RunControls::set_run(Run* run) {
 void RunControls::refresh() {
   const std::optional<session::Status> status = live() ? run_shown_->status() : std::nullopt;
   const bool paused = is_paused(status), training = status && (paused || status->state == RunState::running);
+  const bool starting = live() && (!status || status->state == RunState::starting);  // what is asked meanwhile waits for its coordinator
   run_->setEnabled(!live() && startable_);
   pause_->setEnabled(training);
   pause_->setText(paused ? tr("&Resume training") : tr("&Pause training"));
   pause_->setIcon(icon(paused ? "resume" : "pause"));
   step_->setEnabled(training);
-  stop_->setEnabled(training || (status && status->state == RunState::starting));
-  if (pace_) show_pace(status ? status->seconds_per_step : document_.experiment().run.seconds_per_step);
+  stop_->setEnabled(training || starting);
+  if (pace_ && (status || !live())) show_pace(status ? status->seconds_per_step : document_.experiment().run.seconds_per_step);
 }
 
 void RunControls::show_pace(double seconds_per_step) {

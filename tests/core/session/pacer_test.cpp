@@ -60,6 +60,18 @@ TEST(Pacer, a_pause_withholds_grants_and_single_steps_give_one_each) {
   EXPECT_GT(pacer.grant(3 * kSecond)->step, 5);
 }
 
+TEST(Pacer, a_single_step_of_what_trains_is_the_one_beyond_what_is_granted) {
+  Pacer pacer(1000, 0);
+  pacer.grant(0);
+  pacer.single_step();
+  EXPECT_TRUE(pacer.pausing());
+  EXPECT_FALSE(pacer.grant(kSecond)) << "it is still on its way there";
+  pacer.at_step(2);
+  EXPECT_EQ(pacer.grant(kSecond).value_or(Horizon{}).step, 3);
+  pacer.at_step(3);
+  EXPECT_FALSE(pacer.grant(2 * kSecond));
+}
+
 TEST(Pacer, the_pace_dial_gives_one_step_a_period) {
   Pacer pacer(1000, 0.5);
   EXPECT_EQ(pacer.grant(0)->step, 1);

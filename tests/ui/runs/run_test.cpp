@@ -177,6 +177,21 @@ TEST_F(RunTest, a_program_that_dies_before_it_records_says_its_last_words) {
   EXPECT_TRUE(QFile::exists((*run)->directory() + "/" + kExperimentFile));
 }
 
+TEST_F(RunTest, one_that_was_told_to_stop_does_not_train_on_when_the_window_goes_before_it_listens) {
+  const QString program = directory_.filePath("cli"), ready = directory_.filePath("ready"), interrupted = directory_.filePath("interrupted");
+  std::ofstream(program.toStdString()) << "#!/bin/sh\ntrap 'touch " << interrupted.toStdString() << "; exit' TERM\ntouch " << ready.toStdString()
+                                       << "\nwhile true; do sleep 0.05; done\n";
+  QFile::setPermissions(program, QFile::ReadOwner | QFile::ExeOwner | QFile::WriteOwner);
+  services_.command_line_program = program;
+  services_.runs_directory = directory_.filePath("runs");
+  auto run = ui::Run::start(services_, {}, directory());
+  ASSERT_TRUE(run) << base::to_string(run.error());
+  ASSERT_TRUE(QTest::qWaitFor([&] { return QFile::exists(ready); }));
+  (*run)->stop();
+  run->reset();
+  EXPECT_TRUE(QTest::qWaitFor([&] { return QFile::exists(interrupted); }));
+}
+
 TEST_F(RunTest, a_program_that_is_not_there_is_a_problem_at_once) {
   services_.command_line_program = directory_.filePath("nothing");
   services_.runs_directory = directory_.filePath("runs");
