@@ -179,18 +179,21 @@ bool MainWindow::may_close() {
   if (closing_ && runs_.live()) return true;  // it did not stop in time; it is left running
   if (!closing_ && !files_.may_discard()) return false;
   if (!runs_.live()) return true;
-  switch (questions_.close_while_running(runs_.current()->name())) {
+  switch (questions_.close_while_running(live_names().join(", "))) {
     case LiveRunAnswer::leave_running: return true;
-    case LiveRunAnswer::stop: stop_and_close(); break;
+    case LiveRunAnswer::stop:
+      if (!runs_.live()) return true;  // it ended while one was asked
+      stop_and_close();
+      break;
     case LiveRunAnswer::cancel: break;
   }
   return false;
 }
 
-// Closes when the run says that it has ended.
+// Closes when what lives says that it has ended.
 void MainWindow::stop_and_close() {
   closing_ = true;
-  runs_.current()->stop();
+  for (Run* run : runs_.live_runs()) run->stop();
   statusBar()->showMessage(tr("Stopping the run ..."));
   QTimer::singleShot(kStopPatienceMilliseconds, this, [this] { close(); });
 }

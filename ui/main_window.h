@@ -100,11 +100,15 @@ class MainWindow : public QMainWindow {
   void show_problems(const QString& title, const base::Problems& problems);
   void go_to(const QString& path);
   void run_changed();
-  void run_updated();
-  void run_in_trouble(const QString& text);
-  void offer_log(std::optional<int> rank);
-  void run_ended();
-  void run_broke_off();
+  void show_who_trains();
+  QStringList live_names() const;
+  QString called(const Run& run) const;
+  void run_updated(Run* run);
+  void tell_failure(const Run& run);
+  void run_in_trouble(Run* run, const QString& text);
+  void offer_log(const Run& run, std::optional<int> rank);
+  void run_ended(Run* run);
+  void run_broke_off(const Run& run);
   void show_live_state();
   void show_experiment_of_run();
   bool open_experiment_of_run();
@@ -145,8 +149,9 @@ class MainWindow : public QMainWindow {
   ProblemsPanel* problems_ = nullptr;
   RunsPanel* runs_panel_ = nullptr;
   std::optional<RunOverlay> overlay_;
-  QTimer live_;  // refreshes canvas and truths while a run is shown
-  bool problem_said_ = false, closing_ = false, run_wanted_ = false, drawing_fits_ = true;
+  QTimer live_;                // refreshes canvas and truths while a run is shown
+  QStringList failures_told_;  // of which runs, by directory
+  bool closing_ = false, run_wanted_ = false, drawing_fits_ = true;
   bool experiment_wanted_ = false;  // of the run that was opened
   bool opened_beside_run_ = false;  // a document, and it was not looked at yet whether the run trained it
 };

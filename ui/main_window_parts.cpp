@@ -208,6 +208,8 @@ void MainWindow::connect_runs() {
   connect(&controls_, &RunControls::run_requested, this, &MainWindow::start_run);
   connect(&runs_, &RunSession::current_changed, this, &MainWindow::run_changed);
   connect(&runs_, &RunSession::shown_changed, this, [this] { charts_->set_runs(runs_.shown()); });
+  connect(&runs_, &RunSession::live_changed, this, &MainWindow::show_who_trains);
+  connect(&runs_, &RunSession::updated, this, &MainWindow::run_updated);
   connect(&runs_, &RunSession::ended, this, &MainWindow::run_ended);
   connect(&runs_, &RunSession::trouble, this, &MainWindow::run_in_trouble);
   connect(runs_panel_, &RunsPanel::ticked_changed, &runs_, &RunSession::set_ticked);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What the window does about runs: opens them, shows them on the drawing, tells how they end.
 #include <QApplication>
+#include <QStatusBar>
 
 #include "ui/live_runs.h"
 #include "ui/main_window.h"
@@ -13,6 +14,11 @@
 #include "ui/runs/run_comparison.h"
 
 namespace trainyard::ui {
+namespace {
+
+constexpr int kNewsMilliseconds = 10'000;
+
+}  // namespace
 
 void MainWindow::open_run(const QString& directory) {
   experiment_wanted_ = true;
@@ -45,44 +51,64 @@ void MainWindow::offer_what_was_left() {
 
 void MainWindow::run_changed() {
   Run* run = runs_.current();
-  problem_said_ = false;
+  failures_told_.removeAll(run->directory());  // they are told beside what they are of
   drawing_fits_ = true;
   opened_beside_run_ = false;
   overlay_.reset();
   canvas_->clear_overlay();
-  controls_.set_run(run);
-  state_bar_->set_run(run);
+  show_who_trains();
   log_->set_run(run);
-  if (!run) return;
   offers_->look_again();
-  connect(run, &Run::updated, this, &MainWindow::run_updated);
   live_.start();
   runs_panel_->set_current(run->directory());
 }
 
-// A failure is told at once, in full; the rest is shown by the clock.
-void MainWindow::run_updated() {
-  if (problem_said_) return;
-  const Run& run = *runs_.current();
+// What steers a run, and the line that tells how it goes, are of the one that trains, whichever is looked at.
+void MainWindow::show_who_trains() {
+  controls_.set_run(runs_.commanded());
+  state_bar_->set_run(runs_.commanded());
+  QStringList directories;
+  for (const Run* run : runs_.live_runs()) directories << run->directory();
+  runs_panel_->set_live(directories);
+  welcome_->set_live_run(live_names().join(", "));
+}
+
+QStringList MainWindow::live_names() const {
+  QStringList names;
+  for (const Run* run : runs_.live_runs()) names << run->name();
+  return names;
+}
+
+// By name where another one is shown.
+QString MainWindow::called(const Run& run) const { return &run == runs_.current() ? tr("The run") : run.name(); }
+
+// A failure is told at once, in full, also of a run that trains while another is shown; the rest is shown by the clock.
+void MainWindow::run_updated(Run* run) {
+  if (run == runs_.current() || run->live()) tell_failure(*run);
+}
+
+void MainWindow::tell_failure(const Run& run) {
+  if (failures_told_.contains(run.directory())) return;
   std::optional<base::Problem> problem = problem_of(run.history());
   if (run.status() && run.status()->problem) problem = run.status()->problem;
   if (!problem) return;
-  problem_said_ = true;
+  failures_told_ << run.directory();
   if (problem->code == base::ProblemCode::cancelled)
-    return errors_->show_text(Banner::Kind::information, tr("The run was stopped"), tr("What it recorded until then is kept."));
-  errors_->show_problem(tr("The run failed"), *problem);
+    return errors_->show_text(Banner::Kind::information, tr("%1 was stopped").arg(called(run)), tr("What it recorded until then is kept."));
+  errors_->show_problem(tr("%1 failed").arg(called(run)), *problem);
   const std::set<int> ranks = ranks_of(*problem);
-  offer_log(ranks.size() == 1 ? std::optional(*ranks.begin()) : std::nullopt);
+  offer_log(run, ranks.size() == 1 ? std::optional(*ranks.begin()) : std::nullopt);
 }
 
-void MainWindow::run_in_trouble(const QString& text) {
-  errors_->show_text(Banner::Kind::error, tr("The run is in trouble"), text);
-  offer_log({});
+void MainWindow::run_in_trouble(Run* run, const QString& text) {
+  errors_->show_text(Banner::Kind::error, tr("%1 is in trouble").arg(called(*run)), text);
+  offer_log(*run, {});
 }
 
 // Of that rank; else of everybody.
-void MainWindow::offer_log(std::optional<int> rank) {
-  const auto show = [this, rank] {
+void MainWindow::offer_log(const Run& run, std::optional<int> rank) {
+  const auto show = [this, directory = run.directory(), rank] {
+    if (!runs_.current() || runs_.current()->directory() != directory) open_run(directory);
     workspace_->raise("log");
     log_->show_lines_of(rank);
     return false;  // one reads it beside the log
@@ -91,28 +117,28 @@ void MainWindow::offer_log(std::optional<int> rank) {
 }
 
 // The coordinator is gone, and left no result.
-void MainWindow::run_broke_off() {
-  const Run& run = *runs_.current();
+void MainWindow::run_broke_off(const Run& run) {
   const auto& losses = run.history().train_loss();
   const QString steps = counted(losses.empty() ? 0 : losses.back().step + 1, tr("steps"));
   const QString said = QString::fromStdString(last_words(run.directory().toStdString()));
   const QString how = said.isEmpty() ? tr("The coordinating program ended without a word (killed?) after %1.").arg(steps)
                                      : tr("The coordinating program ended after %1, without a result.").arg(steps);
   const QString kept = tr("What was recorded is kept. Run again.");
-  errors_->show_text(Banner::Kind::error, tr("The run broke off"),
+  errors_->show_text(Banner::Kind::error, tr("%1 broke off").arg(called(run)),
                      said.isEmpty() ? how + " " + kept : how + " " + kept + "\n" + tr("It said last: %1").arg(said));
-  offer_log({});
+  offer_log(run, {});
 }
 
-void MainWindow::run_ended() {
-  const telemetry::History& history = runs_.current()->history();
-  if (!problem_said_ && history.ranks() > 0 && !history.result().is_object()) run_broke_off();
-  canvas_->clear_overlay();
-  show_live_state();
-  runs_panel_->set_live({});
+void MainWindow::run_ended(Run* run) {
+  tell_failure(*run);
+  const telemetry::History& history = run->history();
+  const bool told = failures_told_.contains(run->directory()), shown = run == runs_.current();
+  if (!told && history.ranks() > 0 && !history.result().is_object()) run_broke_off(*run);
+  else if (!told && !shown) statusBar()->showMessage(tr("%1 has ended").arg(run->name()), kNewsMilliseconds);
+  if (shown) canvas_->clear_overlay(), show_live_state();
   runs_panel_->refresh();
   QApplication::alert(this);
-  if (closing_) close();
+  if (closing_ && !runs_.live()) close();
 }
 
 // An opened run comes with its experiment: at once in place of a document that has no file and holds nothing unsaved, else when
@@ -127,8 +153,8 @@ void MainWindow::show_experiment_of_run() {
 bool MainWindow::open_experiment_of_run() {
   const auto recorded = recorded_experiment(runs_.current()->history());
   if (!recorded || !files_.open_as_new(given_experiment(runs_.current()->directory(), *recorded))) return false;
-  problem_said_ = false;  // another document hides what was said of the one before
-  run_updated();
+  failures_told_.removeAll(runs_.current()->directory());  // another document hides what was said of the one before
+  tell_failure(*runs_.current());
   show_live_state();
   return true;
 }
@@ -169,8 +195,6 @@ void MainWindow::show_live_state() {
   std::vector<RunTruths> truths;
   for (const Run* shown : runs_.shown()) truths.push_back({shown->name(), truths_of(shown->history(), shown->drawing())});
   charts_->set_badges(told_apart(truths));
-  runs_panel_->set_live(run->live() ? QStringList{run->directory()} : QStringList());
-  welcome_->set_live_run(run->live() ? run->name() : QString());
   if (over && !(known && opened_beside_run_)) live_.stop();
 }
 

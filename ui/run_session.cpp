@@ -1,19 +1,29 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/run_session.h"
 
+#include <utility>
+
 namespace trainyard::ui {
 
 RunSession::RunSession(const Services& services, QObject* parent) : QObject(parent), services_(services) {}
 RunSession::~RunSession() = default;
 
+std::vector<Run*> RunSession::live_runs() const {
+  std::vector<Run*> runs;
+  for (const auto& [directory, run] : runs_)
+    if (run->live()) runs.push_back(run.get());
+  return runs;
+}
+
+Run* RunSession::commanded() const {
+  const std::vector<Run*> live = live_runs();
+  return live.empty() || (current_ && current_->live()) ? current_ : live.back();
+}
+
 std::vector<Run*> RunSession::shown() const {
   std::vector<Run*> runs;
-  for (const QString& directory : ticked_) {
-    const auto other = others_.find(directory);
-    if (current_ && current_->directory() == directory) runs.push_back(current_.get());
-    else if (other != others_.end()) runs.push_back(other->second.get());
-  }
-  if (runs.empty() && current_) runs.push_back(current_.get());
+  for (const QString& directory : ticked_) runs.push_back(runs_.at(directory).get());
+  if (runs.empty() && current_) runs.push_back(current_);
   return runs;
 }
 
@@ -24,32 +34,61 @@ base::Result<void> RunSession::start(const experiment::Experiment& experiment, c
   return {};
 }
 
+// One that lives goes on being read where it is. An old one is read afresh: nobody was told of its troubles while it was but ticked.
 void RunSession::open(const QString& directory) {
   if (current_ && current_->directory() == directory) return;
-  adopt(Run::open(services_, directory));
+  const auto known = runs_.find(directory);
+  if (known != runs_.end() && known->second->live()) show(*known->second);
+  else adopt(Run::open(services_, directory));
 }
 
 void RunSession::adopt(std::unique_ptr<Run> run) {
-  const std::unique_ptr<Run> before = std::exchange(current_, std::move(run));  // goes when views have let go of it
-  connect(current_.get(), &Run::trouble, this, &RunSession::trouble);
-  connect(current_.get(), &Run::ended, this, &RunSession::ended);
-  if (before && ticked_.contains(before->directory())) others_[before->directory()] = Run::open(services_, before->directory());
-  others_.erase(current_->directory());
+  const auto before = runs_.extract(run->directory());  // goes when views have let go of it
+  show(*keep(std::move(run)));
+}
+
+Run* RunSession::keep(std::unique_ptr<Run> run) {
+  Run* kept = run.get();
+  connect(kept, &Run::updated, this, [this, kept] {
+    tell_live();
+    emit updated(kept);
+  });
+  connect(kept, &Run::trouble, this, [this, kept](const QString& text) {
+    if (kept == current_ || kept->live()) emit trouble(kept, text);
+  });
+  connect(kept, &Run::ended, this, [this, kept] { emit ended(kept); });
+  runs_[kept->directory()] = std::move(run);
+  return kept;
+}
+
+void RunSession::show(Run& run) {
+  current_ = &run;
   emit current_changed();
   emit shown_changed();
+  let_go();
 }
 
 void RunSession::set_ticked(const QStringList& directories) {
   if (directories == ticked_) return;
   ticked_ = directories;
-  std::map<QString, std::unique_ptr<Run>> before = std::move(others_);
-  others_.clear();
-  for (const QString& directory : directories) {
-    if (current_ && current_->directory() == directory) continue;
-    const auto known = before.find(directory);
-    others_[directory] = known != before.end() ? std::move(known->second) : Run::open(services_, directory);
-  }
+  for (const QString& directory : directories)
+    if (!runs_.contains(directory)) keep(Run::open(services_, directory));
   emit shown_changed();
+  let_go();
+}
+
+// Of what is neither looked at nor lives.
+void RunSession::let_go() {
+  std::erase_if(runs_, [this](const auto& kept) { return kept.second.get() != current_ && !ticked_.contains(kept.first) && !kept.second->live(); });
+  tell_live();
+}
+
+void RunSession::tell_live() {
+  QStringList live;
+  for (const Run* run : live_runs()) live << run->directory();
+  if (live == live_) return;
+  live_ = live;
+  emit live_changed();
 }
 
 }  // namespace trainyard::ui

@@ -26,8 +26,9 @@ class AnsweredWindow : public testing::Test {
     setup.services = {connect_to_answering, "/nowhere/trainyard-cli", directory_.filePath("runs"), kExamples};
     setup.settings_file = directory_.filePath("settings.ini");
     setup.recovery = directory_.filePath("recovery");
-    setup.questions = Questions{[this](const QString&) { return ++asked_, save_answer_; }, [](const QString&) { return LiveRunAnswer::cancel; },
-                                [this] { return file_; }, [this](const QString&) { return file_; }, [](const QString&) { return QString(); }};
+    setup.questions =
+        Questions{[this](const QString&) { return ++asked_, save_answer_; }, [this](const QString& run) { return asked_about_ << run, LiveRunAnswer::cancel; },
+                  [this] { return file_; }, [this](const QString&) { return file_; }, [](const QString&) { return QString(); }};
     return setup;
   }
   std::unique_ptr<MainWindow> make() { return make(setup()); }
@@ -43,6 +44,7 @@ class AnsweredWindow : public testing::Test {
   QTemporaryDir directory_;
   SaveAnswer save_answer_ = SaveAnswer::cancel;
   int asked_ = 0;
+  QStringList asked_about_;  // what becomes of which run when the window closes
   QString file_;
   std::unique_ptr<MainWindow> window_;
 };

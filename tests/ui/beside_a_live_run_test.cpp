@@ -39,14 +39,20 @@ TEST_F(BesideALiveRun, an_example_is_not_run_and_it_is_said_why) {
   QPushButton& run = window_->welcome().cards().at(0)->run_button();
   EXPECT_TRUE(run.isEnabled());
   ASSERT_TRUE(open_live_run());
+  const QString words = window_->runs().current()->name() + " is still training";
   window_->show_welcome(true);
   ASSERT_TRUE(QTest::qWaitFor([&] { return !run.isEnabled(); }));
   EXPECT_TRUE(run.toolTip().contains("stop it before you run an example")) << run.toolTip().toStdString();
-  EXPECT_TRUE(said().contains(window_->runs().current()->name() + " is still training")) << said().toStdString();
+  EXPECT_TRUE(said().contains(words)) << said().toStdString();
   EXPECT_TRUE(window_->welcome().cards().at(0)->open_button().isEnabled());
   ASSERT_TRUE(open_whole(run_of("four_devices_mirrored_mnist.json")));
-  EXPECT_TRUE(QTest::qWaitFor([&] { return run.isEnabled(); })) << "another run is shown, and it has ended";
+  ASSERT_TRUE(QTest::qWaitFor([&] { return document().data.kind == data::DataKind::idx; }, 60'000));
   window_->show_welcome(true);
+  after_a_look();
+  EXPECT_FALSE(run.isEnabled()) << "another run is shown, and this one goes on";
+  EXPECT_TRUE(said().contains(words)) << said().toStdString();
+  ASSERT_TRUE(end_live("completed"));
+  EXPECT_TRUE(QTest::qWaitFor([&] { return run.isEnabled(); }, 60'000));
   EXPECT_FALSE(said().contains("still training"));
 }
 
@@ -86,7 +92,7 @@ TEST_F(BesideALiveRun, every_way_that_leads_to_the_welcome_page_leads_back) {
 
 TEST_F(BesideALiveRun, the_log_that_a_banner_offers_comes_in_place_of_the_welcome_page) {
   ASSERT_TRUE(open_live_run());
-  emit window_->runs().trouble("A part of it is lost.");
+  emit window_->runs().trouble(window_->runs().current(), "A part of it is lost.");
   window_->show_welcome(true);
   window_->errors().findChild<QPushButton*>()->click();
   EXPECT_FALSE(window_->shows_welcome());

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <QTest>
+#include <optional>
 
 #include "core/experiment/resolve.h"
 #include "tests/ui/answered_window.h"
@@ -14,7 +15,7 @@ class OpenedRun : public AnsweredWindow {
  protected:
   // A run of an example, as it leaves its directory; MNIST needs no file for it.
   QString run_of(const char* name) { return run_of(name, false); }
-  // One that goes on as long as the window stands.
+  // One that goes on as long as the window stands, or until it is ended. One at a time.
   QString live_run_of(const char* name) { return run_of(name, true); }
   QString run_of(const char* name, bool live) {
     const auto given = *experiment::load(example(name).toStdString());
@@ -24,13 +25,19 @@ class OpenedRun : public AnsweredWindow {
     const QString directory = directory_.filePath("runs/2026-01-01_00-00-00_" + QString(name).left(30));
     const trainyard::test::SyntheticRun synthetic{.experiment = experiment::to_json(*resolved)};
     if (live) {
-      auto writer = synthetic.create(directory.toStdString());
-      EXPECT_TRUE(synthetic.append(writer, 0, 20) && give_coordinator(directory));
+      live_run_.emplace(synthetic.create(directory.toStdString()));
+      EXPECT_TRUE(train_on(0, 20) && give_coordinator(directory));
     } else {
       synthetic.record(directory.toStdString(), 20);
     }
     EXPECT_TRUE(experiment::save(given, (directory + "/experiment.json").toStdString()));
     return directory;
+  }
+  bool train_on(int begin, int end) { return static_cast<bool>(trainyard::test::SyntheticRun{}.append(*live_run_, begin, end)); }
+  bool end_live(const char* status, const base::Json& more = base::Json::object()) {
+    base::Json result{{"type", "result"}, {"status", status}, {"steps", 20}};
+    result.update(more);
+    return live_run_->append_json(telemetry::FrameType::result, -1, result) && live_run_->close();
   }
   bool open_whole(const QString& directory) {
     return window_->open(directory) &&
@@ -39,9 +46,14 @@ class OpenedRun : public AnsweredWindow {
   bool open_live(const QString& directory) {
     return window_->open(directory) && QTest::qWaitFor([&] { return window_->runs().live() && window_->runs().current()->history().ranks() > 0; });
   }
+  std::size_t losses() {  // on the chart, of the run that is shown
+    const PlotSeries* line = window_->charts().plot(ChartKind::loss).model().find("1/train");
+    return line ? line->points.size() : 0;
+  }
   void after_a_look() { QTest::qWait(500); }  // the window looks at the run a few times a second
   const experiment::Experiment& document() { return window_->document().experiment(); }
   experiment::Experiment mnist_ = *experiment::load(example("four_devices_mirrored_mnist.json").toStdString());
+  std::optional<telemetry::RecordingWriter> live_run_;
 };
 
 }  // namespace trainyard::ui::test

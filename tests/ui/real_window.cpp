@@ -22,7 +22,7 @@ RealWindow::RealWindow() {
 
 RealWindow::~RealWindow() {
   if (!window_ || !window_->runs().live()) return;
-  window_->runs().current()->stop();
+  for (ui::Run* run : window_->runs().live_runs()) run->stop();
   wait([&] { return !window_->runs().live(); });
 }
 

@@ -103,6 +103,12 @@ const RunEntry* RunsPanel::find(const QString& directory) const {
   return at == entries_.end() ? nullptr : &*at;
 }
 
+QTreeWidgetItem* RunsPanel::item_of(const QString& directory) const {
+  for (int row = 0; row < list_->topLevelItemCount(); ++row)
+    if (QTreeWidgetItem* item = list_->topLevelItem(row); item->data(kName, kDirectory).toString() == directory) return item;
+  return nullptr;
+}
+
 void RunsPanel::fill(QTreeWidgetItem& item, const RunEntry& entry) const {
   const int colour = static_cast<int>(ticked_.indexOf(entry.directory));
   item.setText(kName, entry.name);
@@ -201,21 +207,26 @@ void RunsPanel::rename(const QString& directory, const QString& label) {
   soon_.start();
 }
 
+// While the menu stands the list may be built anew: what it offers is about a run, and never about a line.
 void RunsPanel::show_menu(const QPoint& at) {
-  QTreeWidgetItem* item = list_->itemAt(at);
+  const QTreeWidgetItem* item = list_->itemAt(at);
   if (!item) return;
   const QString directory = item->data(kName, kDirectory).toString();
   QMenu menu(this);
   menu.addAction(tr("Open"), this, [this, directory] { emit open_requested(directory); });
-  menu.addAction(tr("Rename"), this, [this, item] { list_->editItem(item, kName); });
+  menu.addAction(tr("Rename"), this, [this, directory] { edit_name(directory); });
   QAction* remove = menu.addAction(tr("Move to trash…"), this, [this, directory] { ask_delete(directory); });
   remove->setEnabled(!live_.contains(directory));
   menu.exec(list_->viewport()->mapToGlobal(at));
 }
 
+void RunsPanel::edit_name(const QString& directory) {
+  if (QTreeWidgetItem* item = item_of(directory)) list_->editItem(item, kName);
+}
+
 void RunsPanel::ask_delete(const QString& directory) {
   const RunEntry* entry = find(directory);
-  if (!entry) return;
+  if (!entry || live_.contains(directory)) return;
   const auto answer = QMessageBox::question(this, tr("Move run to trash"), tr("Move “%1” of %2 to the trash?").arg(entry->name, entry->started),
                                             QMessageBox::Yes | QMessageBox::Cancel, QMessageBox::Cancel);
   if (answer != QMessageBox::Yes) return;

@@ -47,10 +47,12 @@ class RunsPanel : public QWidget {
   void fill(QTreeWidgetItem& item, const RunEntry& entry) const;
   void item_changed(QTreeWidgetItem* item, int column);
   void show_menu(const QPoint& at);
+  void edit_name(const QString& directory);
   void forget_gone();
   void set_ticks(const QStringList& directories);
   void compare();
   const RunEntry* find(const QString& directory) const;
+  QTreeWidgetItem* item_of(const QString& directory) const;  // until the list is built anew
 
   QString runs_directory_;
   std::vector<RunEntry> entries_;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <QHeaderView>
+#include <QLineEdit>
 #include <QSignalSpy>
 #include <QTableWidget>
 #include <QTest>
@@ -13,6 +14,7 @@
 #include "core/experiment/resolve.h"
 #include "tests/drawings.h"
 #include "tests/ui/charts/synthetic_run.h"
+#include "tests/ui/runs_list.h"
 #include "ui/runs/run_comparison.h"
 
 namespace trainyard::ui {
@@ -102,6 +104,44 @@ TEST_F(RunsPanelTest, a_label_replaces_the_name) {
   panel.rename(a, "warm-up 200");
   ASSERT_TRUE(QTest::qWaitFor([&] { return panel.entries()[0].name == "warm-up 200"; }));
   EXPECT_TRUE(run_name(a).startsWith("warm-up 200"));
+}
+
+TEST_F(RunsPanelTest, a_name_is_edited_from_a_menu_that_stood_while_the_list_was_built_anew) {
+  for (const char* name : {"first", "second", "third"}) {
+    const base::Json experiment{{"name", name}, {"strategy", {{"kind", "mirrored"}}}};
+    test::SyntheticRun{.ranks = 1, .experiment = experiment}.record(runs_.filePath(QString("2026-01-01_10-00-00_") + name).toStdString(), 3);
+  }
+  const QString third = runs_.filePath("2026-01-01_10-00-00_third");
+  RunsPanel panel(runs_.path());
+  panel.resize(560, 300);
+  panel.show();
+  QSignalSpy refreshed(&panel, &RunsPanel::refreshed);
+  ASSERT_TRUE(QTest::qWaitForWindowExposed(&panel) && QTest::qWaitFor([&] { return !refreshed.isEmpty(); }, 60'000));
+  test::with_menu(panel, third, [&](QMenu& menu) {
+    refreshed.clear();
+    panel.refresh();
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !refreshed.isEmpty(); }, 60'000));
+    menu.setActiveAction(test::offered(menu, "Rename"));
+    QTest::keyClick(&menu, Qt::Key_Return);
+  });
+  const auto* name = panel.findChild<QTreeWidget*>()->viewport()->findChild<QLineEdit*>();
+  ASSERT_TRUE(name) << "it is the run that is renamed, whichever line it has by now";
+  EXPECT_EQ(name->text(), "third");
+}
+
+TEST_F(RunsPanelTest, one_that_is_gone_is_not_renamed_from_a_menu_that_still_stands) {
+  const QString a = add("2026-01-01_10-00-00_a", 2, 0.5), b = add("2026-01-02_10-00-00_b", 4, 0.97);
+  RunsPanel panel(runs_.path());
+  panel.resize(560, 300);
+  panel.show();
+  ASSERT_TRUE(QTest::qWaitForWindowExposed(&panel) && read(panel, 2));
+  test::with_menu(panel, b, [&](QMenu& menu) {
+    QDir(b).removeRecursively();
+    ASSERT_TRUE(read(panel, 1));
+    menu.setActiveAction(test::offered(menu, "Rename"));
+    QTest::keyClick(&menu, Qt::Key_Return);
+  });
+  EXPECT_FALSE(panel.findChild<QTreeWidget*>()->viewport()->findChild<QLineEdit*>());
 }
 
 TEST_F(RunsPanelTest, a_run_without_a_name_is_untitled_and_named_by_time_once) {
