@@ -3,6 +3,7 @@
 
 #include <QAction>
 #include <QComboBox>
+#include <QElapsedTimer>
 #include <QScrollArea>
 #include <QSlider>
 #include <QVBoxLayout>
@@ -12,6 +13,9 @@
 
 namespace trainyard::ui {
 namespace {
+
+constexpr qint64 kReadNanoseconds = 6'000'000;  // of histories, at a time
+constexpr int kBreathMilliseconds = 2;
 
 // Tells the charts how high a page of them is.
 class ChartScroll : public QScrollArea {
@@ -47,6 +51,8 @@ RunCharts::RunCharts(QWidget* parent) : QWidget(parent), grid_(new ChartGrid) {
     plot->set_crosshair_group(&crosshair_);
   }
   offer_choices();
+  again_.setSingleShot(true);
+  connect(&again_, &QTimer::timeout, this, &RunCharts::read_on);
 }
 
 RunCharts::~RunCharts() = default;
@@ -56,10 +62,10 @@ void RunCharts::set_runs(const std::vector<Run*>& runs) {
     if (shown->run) disconnect(shown->run, nullptr, this, nullptr);
   runs_.clear();
   for (Run* run : runs) {
-    Shown& shown = *runs_.emplace_back(std::make_unique<Shown>());
+    Shown& shown = *runs_.emplace_back(std::make_unique<Shown>(choice_));
     shown.run = run;
     shown.prefix = QString("%1/").arg(runs_.size());
-    connect(run, &Run::updated, this, [this, &shown] { update_run(shown); });
+    connect(run, &Run::updated, this, &RunCharts::read_on);
     connect(run, &QObject::destroyed, this, [this, run] {
       std::vector<Run*> left;
       for (const auto& one : runs_)
@@ -67,19 +73,9 @@ void RunCharts::set_runs(const std::vector<Run*>& runs) {
       set_runs(left);
     });
   }
-  reset_lines();
-}
-
-// Everything is read again from the histories: the lines are others.
-void RunCharts::reset_lines() {
   for (const auto& [kind, plot] : plots_) plot->clear_series();
   offer_choices();
-  for (const auto& shown : runs_) {
-    shown->readers.clear();
-    shown->known_series = 0;
-    if (shown->run) update_run(*shown);
-  }
-  say_why_empty();
+  read_on();
 }
 
 std::optional<RunLook> RunCharts::look_of(const Shown& shown) const {
@@ -88,19 +84,41 @@ std::optional<RunLook> RunCharts::look_of(const Shown& shown) const {
   return RunLook{shown.run->name(), static_cast<int>(at - runs_.begin())};
 }
 
-void RunCharts::update_run(Shown& shown) {
+// For a few milliseconds; the rest after other events. Lines take turns, so that all grow alike.
+void RunCharts::read_on() {
+  QElapsedTimer clock;
+  clock.start();
+  bool more = false;
+  do {
+    more = false;
+    for (const auto& shown : runs_)
+      if (shown->run) more = read_portion(*shown) || more;
+  } while (more && clock.nsecsElapsed() < kReadNanoseconds);
+  if (more) again_.start(kBreathMilliseconds);
+  else again_.stop();
+  say_why_empty();
+}
+
+// Says whether there is more to read. Runs that are laid over each other show no parts of steps.
+bool RunCharts::read_portion(Shown& shown) {
   const telemetry::History& history = shown.run->history();
   if (history.series().size() != shown.known_series) plan_lines(shown);
-  shown.samples.update(history);
+  bool more = shown.samples.read(history, shown.run->complete());
+  if (runs_.size() == 1) more = shown.split.read(history) || more;
   for (auto& [kind, readers] : shown.readers)
-    for (auto& [id, reader] : readers) plots_[kind]->append(shown.prefix + id, reader.read(history, shown.samples));
-  say_why_empty();
+    for (auto& [id, reader] : readers) {
+      std::vector<SeriesPoint> points;
+      more = reader.read(history, shown.samples, shown.split, points) || more;
+      plots_[kind]->append(shown.prefix + id, points);
+    }
+  return more;
 }
 
 // In a chart without points.
 void RunCharts::say_why_empty() {
   const auto all = [this](const auto& holds) { return std::ranges::all_of(runs_, [&](const auto& one) { return one->run && holds(*one->run); }); };
-  const bool silent = all([](const Run&run) { return run.history().ranks() == 1; }), over = all([](const Run&run) { return run.complete(); });
+  const bool silent = all([](const Run& run) { return run.history().ranks() == 1; });
+  const bool over = !reading() && all([](const Run& run) { return run.complete(); });
   const QString none = runs_.size() > 1 ? tr("These runs recorded none") : tr("This run recorded none");
   const QString text = runs_.empty() ? tr("No points yet: press Run") : over ? none : tr("Waiting for the first points");
   for (const auto& [kind, plot] : plots_) {
@@ -150,9 +168,10 @@ void RunCharts::set_choice(const LineChoice& choice) {
     for (const auto& shown : runs_) shown->readers[kind].clear();
   }
   for (const auto& shown : runs_) {
+    shown->split = StepSplit(choice_.step_time_of);
     shown->known_series = 0;
-    if (shown->run) update_run(*shown);
   }
+  read_on();
 }
 
 void RunCharts::set_frozen(bool frozen) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The live charts of one run, rank by rank, or of several runs laid over each other, each in its colour.
+// The live charts of one run, rank by rank, or of several runs laid over each other, each in its colour. Histories may be long: they are
+// read a few milliseconds at a time, and meanwhile lines grow from their start.
 #pragma once
 
 #include <QPointer>
 #include <QStringList>
+#include <QTimer>
 #include <QWidget>
 #include <map>
 #include <memory>
@@ -39,6 +41,7 @@ class RunCharts : public QWidget {
   void set_x_axis(XAxis axis);
   void set_smoothing(double weight);
   void set_choice(const LineChoice& choice);
+  bool reading() const { return again_.isActive(); }  // not all that the histories hold is on the charts
 
   PlotView& plot(ChartKind kind) const { return *plots_.at(kind); }
   ChartGrid& grid() { return *grid_; }
@@ -54,9 +57,11 @@ class RunCharts : public QWidget {
  private:
   // A run on the charts, with what has been read of it.
   struct Shown {
+    explicit Shown(const LineChoice& choice) : split(choice.step_time_of) {}
     QPointer<Run> run;
     QString prefix;
     SampleCounter samples;
+    StepSplit split;
     std::size_t known_series = 0;
     std::map<ChartKind, std::map<QString, LineReader>> readers;
     std::map<ChartKind, QStringList> order;  // of lines, as planned
@@ -69,9 +74,9 @@ class RunCharts : public QWidget {
   void fit_bar();
   bool leaves_chart(const QList<int>& badges) const;
   void show_badges(const QStringList& badges);
-  void reset_lines();
   void say_why_empty();
-  void update_run(Shown& shown);
+  void read_on();
+  bool read_portion(Shown& shown);
   void plan_lines(Shown& shown);
   void plan_chart(Shown& shown, ChartKind kind);
   void order_lines(ChartKind kind);
@@ -79,6 +84,7 @@ class RunCharts : public QWidget {
   std::optional<RunLook> look_of(const Shown& shown) const;
 
   std::vector<std::unique_ptr<Shown>> runs_;
+  QTimer again_;
   LineChoice choice_;
   CrosshairGroup crosshair_;
   std::map<ChartKind, PlotView*> plots_;

@@ -111,7 +111,7 @@ class Lines {
       LineSpec& line = lines_.emplace_back(LineSpec{QString("part%1").arg(part), {labels[part], colour_of_part(static_cast<int>(part))}, {}, {}});
       line.style.dashed = false;
       line.style.stacked = true;
-      line.split = StepSplit{static_cast<StepPart>(part), choice_.step_time_of};
+      line.part = static_cast<StepPart>(part);
     }
   }
 

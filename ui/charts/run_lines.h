@@ -3,6 +3,7 @@
 #pragma once
 
 #include <QString>
+#include <array>
 #include <deque>
 #include <functional>
 #include <map>
@@ -49,11 +50,6 @@ struct Source {
 // The time of a step, in parts whose sum it is. Overhead: what the loop of a rank takes besides.
 enum class StepPart { compute, wait, transfer, input, overhead };
 inline constexpr std::size_t kStepParts = 5;
-struct StepSplit {
-  StepPart part{};
-  int of = LineChoice::kMean;  // the mean of the ranks, the rank whose step took longest, or one rank
-  bool operator==(const StepSplit&) const = default;
-};
 
 using StepValues = const std::vector<telemetry::StepValue>& (telemetry::History::*)() const;
 
@@ -61,9 +57,9 @@ struct LineSpec {
   QString id;  // within its run
   SeriesStyle style;
   Source source;
-  Source divisor;                    // when it has keys: the line is source / divisor
-  StepValues gathered = nullptr;     // instead of a source: values that the history has put together
-  std::optional<StepSplit> split{};  // instead of a source: a part of the time of a step
+  Source divisor;                  // when it has keys: the line is source / divisor
+  StepValues gathered = nullptr;   // instead of a source: values that the history has put together
+  std::optional<StepPart> part{};  // instead of a source: of the time of a step
 };
 
 // `run`: how the run is told apart from others on the same charts; nothing when it is alone, and ranks are shown one by one.
@@ -73,16 +69,23 @@ struct RunLook {
 };
 std::vector<LineSpec> lines_of(ChartKind kind, const telemetry::History& history, const std::optional<RunLook>& run, const LineChoice& choice);
 
+// All reading of a history is by portions, of so many values of each series at most, for it may be long. What reads a portion says
+// whether there is more to read.
+inline constexpr std::size_t kValuesAtOnce = 64;
+
 // Samples that all ranks have trained on by a step, for the x axis; from what ranks reported.
 class SampleCounter {
  public:
-  void update(const telemetry::History& history);
+  bool read(const telemetry::History& history, bool over);  // over: no more will come
+  // Whether all ranks have reported the step, or never will.
+  bool knows(double step) const { return over_ || (!steps_.empty() && step <= steps_.back()); }
   double at(double step) const;
 
  private:
   std::map<int, std::size_t> read_;  // by rank
   std::optional<StepGather> gather_;
   std::vector<double> steps_, totals_;
+  bool over_ = false;
 };
 
 // The time that a rank has spent within steps: no pace, no pause and no measuring between them is in it.
@@ -102,7 +105,7 @@ class StepClock {
 class SourceReader {
  public:
   explicit SourceReader(const Source& source);
-  void read(const telemetry::History& history, std::vector<SeriesPoint>& out);
+  bool read(const telemetry::History& history, std::vector<SeriesPoint>& out);
 
  private:
   struct Cursor {
@@ -119,23 +122,31 @@ class SourceReader {
   StepGather gather_;
 };
 
-// One part of the time of each step, of steps whose every part every rank that is asked about has reported.
-class SplitReader {
+// The time of each step in its parts, of steps whose every part every rank that is asked about has reported. Read once for all lines.
+class StepSplit {
  public:
-  explicit SplitReader(const StepSplit& split) : split_(split) {}
-  void read(const telemetry::History& history, std::vector<SeriesPoint>& out);
+  explicit StepSplit(int of) : of_(of) {}  // as LineChoice::step_time_of
+  bool read(const telemetry::History& history);
+  const std::vector<telemetry::StepValue>& values(StepPart part) const { return values_[static_cast<std::size_t>(part)]; }
 
  private:
+  using Parts = std::array<double, kStepParts>;
+  struct Cursor {  // of a rank
+    std::size_t whole = 0;
+    std::array<std::size_t, kStepParts - 1> parts{};  // without overhead, which is the rest
+  };
   struct Open {  // a step that some rank has not reported yet
-    double seconds = 0, longest = -1, value = 0;
+    double seconds = 0, longest = -1;
+    Parts parts{};
     int reports = 0;
   };
-  void read_rank(const telemetry::History& history, int rank, int ranks, std::vector<SeriesPoint>& out);
-  void add(double step, double seconds, double whole, double part, int ranks, std::vector<SeriesPoint>& out);
+  bool read_rank(const telemetry::History& history, int rank, int ranks);
+  void add(const telemetry::StepValue& whole, const Parts& parts, int ranks);
 
-  StepSplit split_;
-  std::map<std::pair<int, telemetry::Metric>, std::size_t> next_;
-  std::map<double, Open> open_;  // by step
+  int of_;
+  std::map<int, Cursor> cursors_;      // by rank
+  std::map<std::int32_t, Open> open_;  // by step
+  std::array<std::vector<telemetry::StepValue>, kStepParts> values_;
 };
 
 class LineReader {
@@ -143,18 +154,18 @@ class LineReader {
   explicit LineReader(const LineSpec& spec);
   // Whether lines of that kind have the same points, whatever they look like.
   bool reads_as(const LineSpec& spec) const;
-  // The points since the last call.
-  std::vector<SeriesPoint> read(const telemetry::History& history, const SampleCounter& samples);
+  // Appends the next points, of steps whose samples are known. `samples` and `split` were read before it.
+  bool read(const telemetry::History& history, const SampleCounter& samples, const StepSplit& split, std::vector<SeriesPoint>& out);
 
  private:
-  void read_gathered(const telemetry::History& history, std::vector<SeriesPoint>& out);
-  void divide(const telemetry::History& history, std::vector<SeriesPoint>& points);
+  bool read_values(const std::vector<telemetry::StepValue>& values, std::vector<SeriesPoint>& out);
+  bool divide(const telemetry::History& history, std::vector<SeriesPoint>& points);
 
   LineSpec spec_;
   SourceReader source_, divisor_;
-  SplitReader split_;
-  std::size_t next_gathered_ = 0;
+  std::size_t next_value_ = 0;
   std::deque<SeriesPoint> dividends_, divisors_;  // not yet matched, by step
+  std::deque<SeriesPoint> held_back_;             // it is not known yet where they stand in samples
 };
 
 }  // namespace trainyard::ui

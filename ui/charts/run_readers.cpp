@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// From a history's columns to the points of lines, each read once, by cursor.
+// From a history's columns to the points of lines, each read once, by cursor, a portion at a time.
 #include <algorithm>
 #include <utility>
 
@@ -15,28 +15,31 @@ namespace {
 
 constexpr Metric kPartMetrics[] = {Metric::compute_seconds, Metric::wait_seconds, Metric::transfer_seconds, Metric::input_seconds};  // as StepPart
 
+std::size_t size_of(const Series* series) { return series ? series->values.size() : 0; }
+std::size_t end_of_portion(std::size_t next, std::size_t size) { return std::min(size, next + kValuesAtOnce); }
+
 }  // namespace
 
-void SampleCounter::update(const History& history) {
-  if (history.ranks() == 0) return;
-  if (!gather_) gather_.emplace(history.ranks(), Over::sum);
+bool SampleCounter::read(const History& history, bool over) {
+  if (!gather_ && history.ranks() > 0) gather_.emplace(history.ranks(), Over::sum);
+  bool more = false;
   for (int rank = 0; rank < history.ranks(); ++rank) {
     const Series* series = history.find({Metric::samples, rank, 0});
-    for (std::size_t& i = read_[rank]; series && i < series->values.size(); ++i)
+    std::size_t& i = read_[rank];
+    for (const std::size_t end = end_of_portion(i, size_of(series)); i < end; ++i)
       if (const auto done = gather_->add({static_cast<double>(series->steps[i]), 0, series->seconds[i], series->values[i]})) {
         steps_.push_back(done->step);
         totals_.push_back((totals_.empty() ? 0 : totals_.back()) + done->value);
       }
+    more = more || i < size_of(series);
   }
+  over_ = over && !more;
+  return more;
 }
 
-// A step beyond the last that all ranks reported goes on at the mean rate so far.
 double SampleCounter::at(double step) const {
-  if (steps_.empty()) return 0;
   const auto after = std::upper_bound(steps_.begin(), steps_.end(), step);
-  if (after == steps_.begin()) return 0;
-  const auto index = static_cast<std::size_t>(after - steps_.begin()) - 1;
-  return totals_[index] + (step - steps_[index]) * totals_[index] / (steps_[index] + 1);
+  return after == steps_.begin() ? 0 : totals_[static_cast<std::size_t>(after - steps_.begin()) - 1];
 }
 
 bool StepClock::advance(const History& history, int rank, int step) {
@@ -61,78 +64,88 @@ std::optional<double> SourceReader::rate(const History& history, Cursor& cursor,
   return cursor.meter.next(cursor.clock.seconds(), total);
 }
 
-void SourceReader::read(const History& history, std::vector<SeriesPoint>& out) {
+bool SourceReader::read(const History& history, std::vector<SeriesPoint>& out) {
+  bool more = false;
   for (Cursor& cursor : cursors_) {
     const Series* series = history.find(cursor.key);
-    for (; series && cursor.next < series->values.size(); ++cursor.next) {
+    for (const std::size_t end = end_of_portion(cursor.next, size_of(series)); cursor.next < end; ++cursor.next) {
       const std::size_t i = cursor.next;
       const auto value = rate_ ? rate(history, cursor, series->steps[i], series->values[i]) : series->values[i];
       if (value) gather({static_cast<double>(series->steps[i]), 0, series->seconds[i], *value}, out);
     }
+    more = more || cursor.next < size_of(series);
   }
   for (SourceReader& part : parts_) {
     std::vector<SeriesPoint> points;
-    part.read(history, points);
+    more = part.read(history, points) || more;
     for (const SeriesPoint& point : points) gather(point, out);
   }
+  return more;
 }
 
-void SplitReader::read(const History& history, std::vector<SeriesPoint>& out) {
-  if (split_.of >= 0) return read_rank(history, split_.of, 1, out);
-  for (int rank = 0; rank < history.ranks(); ++rank) read_rank(history, rank, history.ranks(), out);
+bool StepSplit::read(const History& history) {
+  if (of_ >= 0) return read_rank(history, of_, 1);
+  bool more = false;
+  for (int rank = 0; rank < history.ranks(); ++rank) more = read_rank(history, rank, history.ranks()) || more;
+  return more;
 }
 
 // A rank reports the whole step first, then its parts. A step of which a report was lost is left out.
-void SplitReader::read_rank(const History& history, int rank, int ranks, std::vector<SeriesPoint>& out) {
+bool StepSplit::read_rank(const History& history, int rank, int ranks) {
   const Series* whole = history.find({Metric::step_seconds, rank, 0});
-  for (std::size_t& i = next_[{rank, Metric::step_seconds}]; whole && i < whole->values.size(); ++i) {
-    double parts[kStepParts] = {}, rest = whole->values[i];
+  std::array<const Series*, kStepParts - 1> series{};
+  std::ranges::transform(kPartMetrics, series.begin(), [&](Metric metric) { return history.find({metric, rank, 0}); });
+  Cursor& at = cursors_[rank];
+  for (const std::size_t end = end_of_portion(at.whole, size_of(whole)); at.whole < end; ++at.whole) {
+    const telemetry::StepValue step{whole->steps[at.whole], whole->seconds[at.whole], whole->values[at.whole]};
+    Parts parts{};
+    double rest = step.value;
     bool lost = false;
-    for (std::size_t p = 0; p < std::size(kPartMetrics); ++p) {
-      const Series* series = history.find({kPartMetrics[p], rank, 0});
-      std::size_t& j = next_[{rank, kPartMetrics[p]}];
-      while (series && j < series->steps.size() && series->steps[j] < whole->steps[i]) ++j;
-      if (!series || j == series->steps.size()) return;  // it is still to come
-      lost = lost || series->steps[j] != whole->steps[i];
-      rest -= parts[p] = series->values[j];
+    for (std::size_t p = 0; p < series.size(); ++p) {
+      std::size_t& i = at.parts[p];
+      while (i < size_of(series[p]) && series[p]->steps[i] < step.step) ++i;
+      if (i == size_of(series[p])) return false;  // it is still to come
+      lost = lost || series[p]->steps[i] != step.step;
+      rest -= parts[p] = series[p]->values[i];
     }
     parts[static_cast<std::size_t>(StepPart::overhead)] = std::max(rest, 0.0);
-    if (!lost) add(whole->steps[i], whole->seconds[i], whole->values[i], parts[static_cast<std::size_t>(split_.part)], ranks, out);
+    if (!lost) add(step, parts, ranks);
   }
+  return at.whole < size_of(whole);
 }
 
-void SplitReader::add(double step, double seconds, double whole, double part, int ranks, std::vector<SeriesPoint>& out) {
-  Open& open = open_[step];
-  open.seconds = std::max(open.seconds, seconds);
-  if (split_.of != LineChoice::kSlowest) open.value += part / ranks;
-  else if (whole > open.longest) open.value = part;
-  open.longest = std::max(open.longest, whole);
+void StepSplit::add(const telemetry::StepValue& whole, const Parts& parts, int ranks) {
+  Open& open = open_[whole.step];
+  open.seconds = std::max(open.seconds, whole.seconds);
+  for (std::size_t p = 0; p < parts.size() && of_ != LineChoice::kSlowest; ++p) open.parts[p] += parts[p] / ranks;
+  if (of_ == LineChoice::kSlowest && whole.value > open.longest) open.parts = parts;
+  open.longest = std::max(open.longest, whole.value);
   if (++open.reports < ranks) return;
-  out.push_back({step, 0, open.seconds, open.value});
-  open_.erase(open_.begin(), std::next(open_.find(step)));  // earlier steps will not be finished any more
+  for (std::size_t p = 0; p < parts.size(); ++p) values_[p].push_back({whole.step, open.seconds, open.parts[p]});
+  open_.erase(open_.begin(), std::next(open_.find(whole.step)));  // earlier steps will not be finished any more
 }
 
-LineReader::LineReader(const LineSpec& spec) : spec_(spec), source_(spec.source), divisor_(spec.divisor), split_(spec.split.value_or(StepSplit{})) {}
+LineReader::LineReader(const LineSpec& spec) : spec_(spec), source_(spec.source), divisor_(spec.divisor) {}
 
 bool LineReader::reads_as(const LineSpec& spec) const {
-  return spec_.source == spec.source && spec_.divisor == spec.divisor && spec_.gathered == spec.gathered && spec_.split == spec.split;
+  return spec_.source == spec.source && spec_.divisor == spec.divisor && spec_.gathered == spec.gathered && spec_.part == spec.part;
 }
 
-void LineReader::read_gathered(const History& history, std::vector<SeriesPoint>& out) {
-  const auto& values = (history.*spec_.gathered)();
-  for (; next_gathered_ < values.size(); ++next_gathered_) {
-    const auto& value = values[next_gathered_];
+bool LineReader::read_values(const std::vector<telemetry::StepValue>& values, std::vector<SeriesPoint>& out) {
+  for (const std::size_t end = end_of_portion(next_value_, values.size()); next_value_ < end; ++next_value_) {
+    const telemetry::StepValue& value = values[next_value_];
     out.push_back({static_cast<double>(value.step), 0, value.seconds, value.value});
   }
+  return next_value_ < values.size();
 }
 
 // Points of both sources meet by step; what has no partner is left out.
-void LineReader::divide(const History& history, std::vector<SeriesPoint>& points) {
+bool LineReader::divide(const History& history, std::vector<SeriesPoint>& points) {
   dividends_.insert(dividends_.end(), points.begin(), points.end());
   points.clear();
-  std::vector<SeriesPoint> more;
-  divisor_.read(history, more);
-  divisors_.insert(divisors_.end(), more.begin(), more.end());
+  std::vector<SeriesPoint> below_points;
+  const bool more = divisor_.read(history, below_points);
+  divisors_.insert(divisors_.end(), below_points.begin(), below_points.end());
   while (!dividends_.empty() && !divisors_.empty()) {
     SeriesPoint& above = dividends_.front();
     const SeriesPoint& below = divisors_.front();
@@ -144,16 +157,21 @@ void LineReader::divide(const History& history, std::vector<SeriesPoint>& points
     if (drop_above) dividends_.pop_front();
     if (drop_below) divisors_.pop_front();
   }
+  return more;
 }
 
-std::vector<SeriesPoint> LineReader::read(const History& history, const SampleCounter& samples) {
+bool LineReader::read(const History& history, const SampleCounter& samples, const StepSplit& split, std::vector<SeriesPoint>& out) {
   std::vector<SeriesPoint> points;
-  if (spec_.gathered) read_gathered(history, points);
-  else if (spec_.split) split_.read(history, points);
-  else source_.read(history, points);
-  if (!spec_.divisor.keys.empty()) divide(history, points);
-  for (SeriesPoint& point : points) point.samples = samples.at(point.step);
-  return points;
+  bool more = spec_.gathered ? read_values((history.*spec_.gathered)(), points)
+              : spec_.part   ? read_values(split.values(*spec_.part), points)
+                             : source_.read(history, points);
+  if (!spec_.divisor.keys.empty()) more = divide(history, points) || more;
+  held_back_.insert(held_back_.end(), points.begin(), points.end());
+  for (; !held_back_.empty() && samples.knows(held_back_.front().step); held_back_.pop_front()) {
+    out.push_back(held_back_.front());
+    out.back().samples = samples.at(out.back().step);
+  }
+  return more;
 }
 
 }  // namespace trainyard::ui

@@ -2,6 +2,8 @@
 // What is measured of the workbench, painted by software.
 #pragma once
 
+#include <string>
+
 namespace trainyard::bench {
 
 struct LiveDrawing {
@@ -14,8 +16,15 @@ LiveDrawing live_drawing();
 // Milliseconds; a log of 100 MB, opened, filtered by rank, searched, shown whole again and copied.
 double long_log_stall();
 
-// Milliseconds; the whole window while four processes train: charts alone, every panel in turn, edits, a save, a zoom. Nothing is
-// measured, and 0 comes back, when they do not get as far as to train: it is said why.
-double live_window_stall();
+struct LiveWindow {
+  double first_step = 0;     // milliseconds from pressing Run until the last rank had done its first step, as the recording has it
+  double longest_stall = 0;  // milliseconds
+  std::string worst;         // what was done when the window stalled so long
+  std::string failed;        // what did not come about, and why; empty: all did. Else the figures say nothing
+};
+
+// The whole window, from its first layout on, while four processes train: Run, every panel in turn, an edit, a save, a zoom, what charts
+// can be told, a run of 20,000 steps ticked beside it, and opened.
+LiveWindow live_window();
 
 }  // namespace trainyard::bench

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QTemporaryDir>
-#include <cstdio>
+#include <algorithm>
+#include <functional>
+#include <optional>
 
 #include "backends/zmq/control.h"
+#include "core/base/clock.h"
+#include "core/experiment/document.h"
+#include "core/telemetry/recording.h"
 #include "tests/bench/workbench/figures.h"
 #include "tests/bench/workbench/stalls.h"
+#include "tests/ui/charts/synthetic_run.h"
 #include "ui/main_window.h"
 
 namespace trainyard::bench {
@@ -13,6 +19,9 @@ namespace {
 using namespace ui;
 
 constexpr qint64 kPatienceMilliseconds = 60'000;
+constexpr qint64 kPaintedMilliseconds = 200;  // charts are drawn 20 times a second
+constexpr int kRanks = 4, kLongSteps = 20'000;
+constexpr auto kExample = TRAINYARD_SOURCE_DIR "/resources/experiments/four_devices_mirrored_digits.json";
 
 Setup setup(const QTemporaryDir& directory) {
   for (const char* place : {"XDG_RUNTIME_DIR", "XDG_DATA_HOME", "XDG_CONFIG_HOME"}) qputenv(place, directory.path().toUtf8());
@@ -26,60 +35,141 @@ Setup setup(const QTemporaryDir& directory) {
   return made;
 }
 
-class LiveWindow {
- public:
-  LiveWindow() : window_(setup(directory_)) {
-    window_.resize(1600, 1000);
-    window_.show();
+// A run that ended some time ago; its directory.
+QString record_long_run(const QTemporaryDir& directory) {
+  const QString run = directory.filePath("trainyard/runs/2026-01-01_00-00-00_long");
+  const auto given = experiment::load(kExample);
+  test::SyntheticRun{.ranks = kRanks, .experiment = {{"document", experiment::to_json(*given)}}}.record(run.toStdString(), kLongSteps);
+  return run;
+}
+
+bool ends_first_step(const telemetry::Event& event) {
+  return event.kind == telemetry::EventKind::metric && telemetry::Metric{event.subject} == telemetry::Metric::step_seconds && event.step == 0;
+}
+
+// When the last rank had done its first step, by CLOCK_MONOTONIC; nothing where the recording does not say so of all.
+std::optional<std::int64_t> first_step_ns(const QString& run) {
+  auto reader = telemetry::RecordingReader::open((run + "/" + telemetry::kRecordingFile).toStdString());
+  if (!reader) return {};
+  int ranks = 0;
+  std::int64_t latest = 0;
+  for (auto frame = reader->next(); frame && *frame; frame = reader->next()) {
+    if ((*frame)->type != telemetry::FrameType::events) continue;
+    const auto events = telemetry::events_of(**frame).value_or(std::vector<telemetry::Event>());
+    for (const telemetry::Event& event : events)
+      if (ends_first_step(event)) ++ranks, latest = std::max(latest, event.end_ns);
   }
-  ~LiveWindow() {
-    if (window_.runs().live()) window_.runs().current()->stop();
-    until([&] { return !window_.runs().live(); });
+  return ranks == kRanks ? std::optional(latest) : std::nullopt;
+}
+
+using Condition = std::function<bool()>;
+
+class Workbench {
+ public:
+  Workbench() : long_run_(record_long_run(directory_)), window_(setup(directory_)) {}
+  ~Workbench() {
+    failed_.clear();
+    if (window_.runs().live()) stop();
   }
 
-  double watch() {
-    if (!train()) return std::printf("nothing trains: %s\n", qUtf8Printable(window_.errors().text())), 0;
-    stalls_ = {};
-    act(300, [] {});
-    for (const char* name : {"plan", "log", "problems", "runs", "charts"}) act(20, [&] { window_.workspace().raise(name); });
-    act(100, [&] { window_.document().edit("More at once", [](experiment::Experiment& e) { e.training.batch_per_rank = 48; }); });
-    act(100, [&] { window_.files().save_as(); });
-    act(100, [&] { window_.charts().plot(ChartKind::loss).zoom_at({1, 0.5}, 0.5, false); });
-    return stalls_.longest_milliseconds();
+  LiveWindow watch() {
+    act("the first layout", painted(), [&] { window_.resize(1600, 1000), window_.show(); });
+    train();
+    use();
+    compare();
+    open_long_run();
+    return {first_step_, stalls_.longest_milliseconds(), worst_, failed_};
   }
 
  private:
-  bool train() {
-    if (!window_.open(TRAINYARD_SOURCE_DIR "/resources/experiments/four_devices_mirrored_digits.json")) return false;
-    window_.document().edit("Train for long", [](experiment::Experiment& e) { e.training.steps = 100'000; });
-    window_.start_run();
-    return until([&] { return logged() > 100; });
+  void train() {
+    act("opening an experiment", painted(), [&] { window_.open(kExample); });
+    act("setting the steps", painted(), [&] { edit([](experiment::Experiment& e) { e.training.steps = 100'000; }); });
+    const std::int64_t pressed = base::now_nanoseconds();
+    act("pressing Run", grown(100), [&] { window_.start_run(); });
+    act("watching", grown(300), [] {});
+    if (!failed_.empty()) return;
+    const auto done = first_step_ns(window_.runs().current()->directory());
+    if (done) first_step_ = base::seconds(*done - pressed) * 1e3;
+    else failed_ = "the recording does not hold the first step of each rank";
   }
-  std::size_t logged() {
-    const PlotSeries* line = window_.charts().plot(ChartKind::loss).model().find("1/train");
-    return line ? line->points.size() : 0;
+
+  void use() {
+    for (const char* name : {"plan", "log", "problems", "runs", "charts"}) act(name, grown(20), [&] { window_.workspace().raise(name); });
+    act("an edit", grown(100), [&] { edit([](experiment::Experiment& e) { e.training.batch_per_rank = 48; }); });
+    act("saving", grown(100), [&] { window_.files().save_as(); });
+    act("zooming", grown(100), [&] { window_.charts().plot(ChartKind::loss).zoom_at(QPointF(1, 0.5), 0.5, false); });
+    choose();
   }
-  template <class Work>
-  void act(std::size_t steps, Work work) {
-    const std::size_t before = logged();
+
+  // Lines are read again. Of the run that is alone on the charts.
+  void choose() {
+    RunCharts& charts = window_.charts();
+    act("another choice of gradients", painted(), [&] { charts.set_choice({.segment = -1}); });
+    act("another choice of step time", painted(), [&] { charts.set_choice({.segment = -1, .step_time_of = LineChoice::kSlowest}); });
+    act("the first choices again", painted(), [&] { charts.set_choice({}); });
+  }
+
+  void compare() {
+    RunsPanel& panel = window_.runs_panel();
+    const auto listed = [&] { return std::ranges::count(panel.entries(), long_run_, &RunEntry::directory) == 1; };
+    act("listing runs", listed, [&] { panel.refresh(); });
+    act("ticking a long run", painted("2/train", kLongSteps), [&] { panel.set_ticked(long_run_, true); });
+    act("unticking it", painted("1/train", 1), [&] { panel.set_ticked(long_run_, false); });
+  }
+
+  void open_long_run() {
+    stop();
+    act("opening a long run", painted("1/train", kLongSteps), [&] { emit window_.runs_panel().open_requested(long_run_); });
+    choose();
+  }
+
+  void stop() {
+    const auto stopped = [&] { return !window_.runs().live(); };
+    act("stopping the run", stopped, [&] { window_.runs().current()->stop(); });
+  }
+
+  void edit(const std::function<void(experiment::Experiment&)>& change) { window_.document().edit("More", change); }
+
+  std::size_t points(const QString& line) {
+    const PlotSeries* series = window_.charts().plot(ChartKind::loss).model().find(line);
+    return series ? series->points.size() : 0;
+  }
+  // So many more steps were trained, and are on the charts.
+  Condition grown(std::size_t steps) {
+    return [this, wanted = points("1/train") + steps] { return points("1/train") >= wanted; };
+  }
+  // Nothing is left to be read, that line has so many points, and there was time to paint it all.
+  Condition painted(const QString& line = {}, std::size_t steps = 0) {
+    return [this, line, steps, since = QElapsedTimer()]() mutable {
+      if (!since.isValid() || window_.charts().reading() || points(line) < steps) since.start();
+      return since.hasExpired(kPaintedMilliseconds);
+    };
+  }
+
+  // What a person does, by `work`, and what it must lead to.
+  void act(const char* what, const Condition& done, const std::function<void()>& work) {
+    if (!failed_.empty()) return;
+    const double before = stalls_.longest_milliseconds();
     stalls_.timed(work);
-    until([&] { return logged() >= before + steps; });
-  }
-  template <class Condition>
-  bool until(Condition condition) {
     QElapsedTimer clock;
     clock.start();
-    while (!condition() && !clock.hasExpired(kPatienceMilliseconds)) stalls_.turn();
-    return condition();
+    bool is_done = done();
+    for (; !is_done && !clock.hasExpired(kPatienceMilliseconds); is_done = done()) stalls_.turn();
+    if (stalls_.longest_milliseconds() > before) worst_ = what;
+    if (!is_done) failed_ = std::string(what) + " led to nothing in a minute. The window says: " + window_.errors().text().toStdString();
   }
 
   QTemporaryDir directory_;
+  QString long_run_;
   MainWindow window_;
   Stalls stalls_;
+  double first_step_ = 0;
+  std::string worst_, failed_;
 };
 
 }  // namespace
 
-double live_window_stall() { return LiveWindow().watch(); }
+LiveWindow live_window() { return Workbench().watch(); }
 
 }  // namespace trainyard::bench

@@ -1,20 +1,29 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Frames a second of the workbench, and the longest time the GUI thread was away from its event loop. To reach: 30 frames a second,
-// no stall over 50 ms.
+// Frames a second of the workbench, the longest time the GUI thread was away from its event loop, and the time from pressing Run to the
+// first step. To reach: 30 frames a second, no stall over 50 ms, 500 ms.
 #include <QApplication>
 #include <QStandardPaths>
 #include <cstdio>
+#include <string>
 
 #include "tests/bench/workbench/figures.h"
 #include "ui/theme/theme.h"
 
 namespace {
 
-constexpr double kWantedRate = 30, kLongestStallMilliseconds = 50;
+constexpr double kWantedRate = 30, kLongestStallMilliseconds = 50, kFirstStepMilliseconds = 500;
 
 bool stall_passes(const char* where, double milliseconds) {
   std::printf("%-58s longest stall %5.1f ms   (to reach: < %.0f)\n", where, milliseconds, kLongestStallMilliseconds);
   return milliseconds < kLongestStallMilliseconds;
+}
+
+bool live_window_passes() {
+  const auto window = trainyard::bench::live_window();
+  if (!window.failed.empty()) return std::printf("the window while four processes train: FAILED: %s\n", window.failed.c_str()), false;
+  std::printf("%-58s  first step after %4.0f ms   (to reach: <= %.0f)\n", "Run pressed, four processes", window.first_step, kFirstStepMilliseconds);
+  const bool flows = stall_passes(("the window while they train; longest: " + window.worst).c_str(), window.longest_stall);
+  return flows && window.first_step <= kFirstStepMilliseconds;
 }
 
 }  // namespace
@@ -30,6 +39,6 @@ int main(int count, char** arguments) {
   bool passes = drawing.frames_per_second >= kWantedRate;
   passes &= stall_passes("the same", drawing.longest_stall);
   passes &= stall_passes("a log of 100 MB, opened, filtered, searched and copied", trainyard::bench::long_log_stall());
-  passes &= stall_passes("the window while four processes train", trainyard::bench::live_window_stall());
+  passes &= live_window_passes();
   return passes ? 0 : 1;
 }

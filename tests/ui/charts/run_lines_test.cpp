@@ -11,30 +11,12 @@
 #include "core/experiment/document.h"
 #include "core/topology/network.h"
 #include "tests/drawings.h"
-#include "tests/ui/charts/synthetic_run.h"
+#include "tests/ui/charts/line_reading.h"
 
 namespace trainyard::ui {
 namespace {
 
 const double kRate = test::SyntheticRun::kBytesPerStep / test::SyntheticRun{}.seconds_per_step;  // of a rank, B/s
-
-telemetry::History history_of(const test::SyntheticRun& run, int steps) {
-  QTemporaryDir directory;
-  run.record(directory.path().toStdString(), steps);
-  return *telemetry::History::load(directory.path().toStdString());
-}
-
-std::vector<SeriesPoint> points_of(const telemetry::History& history, const LineSpec& spec) {
-  SampleCounter samples;
-  samples.update(history);
-  return LineReader(spec).read(history, samples);
-}
-
-const LineSpec& line(const std::vector<LineSpec>& lines, const QString& id) {
-  const auto at = std::ranges::find(lines, id, &LineSpec::id);
-  EXPECT_NE(at, lines.end()) << id.toStdString();
-  return *at;
-}
 
 TEST(RunLines, loss_is_that_of_all_ranks_at_every_step_and_held_out_is_markers) {
   const auto history = history_of({}, 500);
@@ -195,7 +177,7 @@ std::vector<double> split_at(const telemetry::History& history, int of, std::siz
   std::vector<double> parts;
   for (const LineSpec& part : lines_of(ChartKind::step_time, history, {}, {.step_time_of = of})) {
     EXPECT_TRUE(part.style.stacked);
-    parts.push_back(points_of(history, part).at(step).value);
+    parts.push_back(points_of(history, part, of).at(step).value);
   }
   return parts;
 }
@@ -247,26 +229,6 @@ TEST(RunLines, one_device_without_links_has_no_lines_of_traffic) {
   const auto history = history_of({.ranks = 1}, 5);
   EXPECT_TRUE(lines_of(ChartKind::rank_bytes, history, {}, {}).empty());
   EXPECT_TRUE(lines_of(ChartKind::link_bytes, history, {}, {}).empty());
-}
-
-TEST(LineReader, gives_each_point_once_while_the_history_grows) {
-  const test::SyntheticRun run{.ranks = 2};
-  QTemporaryDir directory;
-  auto writer = run.create(directory.path().toStdString());
-  auto reader = std::move(*telemetry::RecordingReader::open(directory.filePath(telemetry::kRecordingFile).toStdString()));
-  telemetry::History history;
-  const auto read_all = [&] {
-    for (auto frame = reader.next(); frame && *frame; frame = reader.next()) ASSERT_TRUE(history.take(**frame));
-  };
-  ASSERT_TRUE(run.append(writer, 0, 3));
-  read_all();
-  SampleCounter samples;
-  LineReader rate(lines_of(ChartKind::samples_rate, history, {}, {}).at(0));
-  EXPECT_EQ(rate.read(history, samples).size(), 3u);
-  EXPECT_TRUE(rate.read(history, samples).empty());
-  ASSERT_TRUE(run.append(writer, 3, 10));
-  read_all();
-  EXPECT_EQ(rate.read(history, samples).size(), 7u);
 }
 
 }  // namespace

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/charts/run_charts.h"
+
+#include <gtest/gtest.h>
+
+#include <QTest>
+
+#include "tests/ui/charts/synthetic_run.h"
+
+namespace trainyard::ui {
+namespace {
+
+constexpr int kPatience = 60'000;  // milliseconds
+constexpr std::size_t kSteps = 1500;
+
+// Of one run on the charts: how many points a line has, which are those of its first steps.
+std::size_t steps_from_the_start(const RunCharts& charts, ChartKind kind, const QString& id) {
+  const PlotSeries* line = charts.plot(kind).model().find("1/" + id);
+  if (!line) return 0;
+  for (std::size_t i = 0; i < line->points.size(); ++i)
+    if (line->points.x(XAxis::step, i) != static_cast<double>(i)) return 0;
+  return line->points.size();
+}
+
+// While the rest is read no line has a hole, and no part of a step goes ahead of the others.
+void expect_whole_in_the_end(const RunCharts& charts) {
+  const auto read = [&] {
+    const std::size_t parts = steps_from_the_start(charts, ChartKind::step_time, "part0");
+    EXPECT_GE(parts, kValuesAtOnce);
+    EXPECT_EQ(steps_from_the_start(charts, ChartKind::step_time, "part4"), parts);
+    EXPECT_EQ(steps_from_the_start(charts, ChartKind::gradient_norm, "reduced0"), parts);
+    return !charts.reading() || testing::Test::HasFailure();
+  };
+  ASSERT_TRUE(QTest::qWaitFor(read, kPatience));
+  for (const char* id : {"part0", "part1", "part2", "part3", "part4"}) EXPECT_EQ(steps_from_the_start(charts, ChartKind::step_time, id), kSteps) << id;
+  EXPECT_EQ(steps_from_the_start(charts, ChartKind::gradient_norm, "reduced0"), kSteps);
+  EXPECT_EQ(steps_from_the_start(charts, ChartKind::loss, "train"), kSteps);
+}
+
+TEST(RunCharts, draw_a_long_run_from_its_start_while_the_rest_is_read_whatever_is_chosen) {
+  QTemporaryDir directory;
+  test::SyntheticRun{.ranks = 2}.record(directory.path().toStdString(), static_cast<int>(kSteps));
+  const auto run = ui::Run::open({}, directory.path());
+  ASSERT_TRUE(QTest::qWaitFor([&] { return run->complete(); }, kPatience));
+  RunCharts charts;
+  charts.set_runs({run.get()});
+  expect_whole_in_the_end(charts);
+  charts.set_choice({.segment = -1});
+  expect_whole_in_the_end(charts);
+  charts.set_choice({.segment = -1, .step_time_of = LineChoice::kSlowest});
+  expect_whole_in_the_end(charts);
+}
+
+}  // namespace
+}  // namespace trainyard::ui

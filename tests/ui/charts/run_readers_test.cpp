@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Of long histories, and of those that grow.
+#include <gtest/gtest.h>
+
+#include <utility>
+
+#include "tests/ui/charts/line_reading.h"
+
+namespace trainyard::ui {
+namespace {
+
+TEST(LineReader, reads_a_long_history_a_portion_at_a_time_and_leaves_nothing_out) {
+  constexpr int kSteps = 300;
+  const auto history = history_of({.ranks = 2}, kSteps);
+  for (const ChartKind kind : {ChartKind::loss, ChartKind::gradient_norm, ChartKind::step_time, ChartKind::samples_rate, ChartKind::memory}) {
+    const LineSpec spec = lines_of(kind, history, {}, {}).at(0);
+    LineReading reading(spec);
+    ASSERT_TRUE(reading.read(history, true)) << chart_title(kind).name;
+    EXPECT_EQ(reading.points().size(), kValuesAtOnce) << chart_title(kind).name;
+    while (reading.read(history, true)) continue;
+    ASSERT_EQ(reading.points().size(), std::size_t{kSteps}) << chart_title(kind).name;
+    for (int step = 0; step < kSteps; ++step) {
+      const SeriesPoint& point = reading.points()[static_cast<std::size_t>(step)];
+      ASSERT_EQ(point.step, step) << chart_title(kind).name;
+      ASSERT_EQ(point.samples, 64 * (step + 1)) << chart_title(kind).name;
+    }
+  }
+}
+
+TEST(StepSplit, gives_all_parts_of_a_step_from_one_reading) {
+  const auto history = history_of({.ranks = 2}, 100);
+  StepSplit split(LineChoice::kMean);
+  const auto expect_steps = [&](std::size_t steps) {
+    for (std::size_t part = 0; part < kStepParts; ++part) EXPECT_EQ(split.values(static_cast<StepPart>(part)).size(), steps) << part;
+  };
+  EXPECT_TRUE(split.read(history));
+  expect_steps(kValuesAtOnce);
+  EXPECT_FALSE(split.read(history));
+  expect_steps(100);
+}
+
+// A recording that is read while it is written.
+class GrowingHistory {
+ public:
+  explicit GrowingHistory(int ranks)
+      : run_(test::SyntheticRun{.ranks = ranks}),
+        writer_(run_.create(directory_.path().toStdString())),
+        reader_(std::move(*telemetry::RecordingReader::open(directory_.filePath(telemetry::kRecordingFile).toStdString()))) {}
+
+  // All that the rank reports of these steps.
+  void report(int rank, int begin, int end) {
+    for (int step = begin; step < end; ++step) EXPECT_TRUE(writer_.append_events(rank, run_.step(rank, step)));
+    EXPECT_TRUE(writer_.flush());
+    for (auto frame = reader_.next(); frame && *frame; frame = reader_.next()) EXPECT_TRUE(history_.take(**frame));
+  }
+  const telemetry::History& history() const { return history_; }
+
+ private:
+  test::SyntheticRun run_;
+  QTemporaryDir directory_;
+  telemetry::RecordingWriter writer_;
+  telemetry::RecordingReader reader_;
+  telemetry::History history_;
+};
+
+TEST(LineReader, gives_each_point_once_while_the_history_grows) {
+  GrowingHistory growing(2);
+  for (const int rank : {0, 1}) growing.report(rank, 0, 3);
+  LineReading rate(lines_of(ChartKind::samples_rate, growing.history(), {}, {}).at(0));
+  EXPECT_FALSE(rate.read(growing.history()));
+  EXPECT_EQ(rate.points().size(), 3u);
+  EXPECT_FALSE(rate.read(growing.history()));
+  EXPECT_EQ(rate.points().size(), 3u);
+  for (const int rank : {0, 1}) growing.report(rank, 3, 10);
+  EXPECT_FALSE(rate.read(growing.history()));
+  EXPECT_EQ(rate.points().size(), 10u);
+}
+
+// Where it stands in samples would be a guess until then.
+TEST(LineReader, holds_back_what_one_rank_reported_of_a_step_until_all_have_reported_it) {
+  GrowingHistory growing(2);
+  growing.report(0, 0, 3);
+  growing.report(1, 0, 1);
+  LineReading local(line(lines_of(ChartKind::gradient_norm, growing.history(), {}, {}), "local0"));
+  local.read(growing.history());
+  ASSERT_EQ(local.points().size(), 1u);
+  EXPECT_EQ(local.points()[0].samples, 64);
+  growing.report(1, 1, 2);
+  local.read(growing.history());
+  ASSERT_EQ(local.points().size(), 2u);
+  EXPECT_EQ(local.points()[1].samples, 128);
+}
+
+TEST(LineReader, shows_what_a_rank_reported_last_when_the_others_never_will_where_all_are_known_to_have_been) {
+  GrowingHistory growing(2);
+  growing.report(0, 0, 3);
+  growing.report(1, 0, 2);
+  LineReading local(line(lines_of(ChartKind::gradient_norm, growing.history(), {}, {}), "local0"));
+  local.read(growing.history(), true);
+  ASSERT_EQ(local.points().size(), 3u);
+  EXPECT_EQ(local.points()[2].step, 2);
+  EXPECT_EQ(local.points()[2].samples, 128);
+}
+
+}  // namespace
+}  // namespace trainyard::ui
