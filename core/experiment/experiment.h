@@ -81,7 +81,7 @@ struct RunSpec {
   std::int64_t evaluate_every_steps = 0;  // 0: once an epoch, and at the end
   double seconds_per_step = 0;            // the pace dial: at most one step in this time; 0: full speed
   bool emulate = true;                    // run a drawn gpu or tpu that this machine lacks on its CPU
-  bool record_ops = true;                 // op events for the timeline
+  bool record_ops = true;                 // op events: a begin and an end each
   double hang_seconds = 20;               // a rank without progress for so long has hung
 
   bool operator==(const RunSpec&) const = default;

@@ -33,6 +33,8 @@ struct RankOutcome {
 enum class Telemetry { on, off };
 
 using MakeCompute = std::function<std::unique_ptr<compute::Compute>()>;
+// Another set in the place of the experiment's, for one of the ranks.
+using DataOfRank = std::function<std::shared_ptr<const data::Dataset>(int rank, std::shared_ptr<const data::Dataset> of_experiment)>;
 using MakeTransports = std::function<std::vector<std::unique_ptr<comm::Transport>>(int ranks, std::size_t arena_bytes)>;
 
 inline std::vector<double> values_of(const compute::Tensor& tensor) {
@@ -43,7 +45,7 @@ inline std::vector<double> values_of(const compute::Tensor& tensor) {
 }
 
 inline RankOutcome train_rank(const experiment::Resolved& resolved, const plan::Plan& plan, int rank, compute::Compute& compute, comm::Transport* transport,
-                              Telemetry telemetry = Telemetry::on) {
+                              Telemetry telemetry = Telemetry::on, const DataOfRank& data_of = {}) {
   RankOutcome outcome;
   const plan::RankPlan rank_plan = plan.rank_plan(rank);
   const run::Layout layout = run::layout(rank_plan);
@@ -72,7 +74,7 @@ inline RankOutcome train_rank(const experiment::Resolved& resolved, const plan::
       &recipe,
       &compute,
       transport,
-      *dataset,
+      data_of ? data_of(rank, *dataset) : *dataset,
       data::Sampler(resolved.document.training.seed, resolved.data.train_samples, resolved.document.training.batch_per_rank, resolved.world()),
       resolved.world(),
       1,
@@ -104,7 +106,8 @@ inline RankOutcome train_rank(const experiment::Resolved& resolved, const plan::
 }
 
 // One thread a rank; a rank alone has no transport.
-inline std::vector<RankOutcome> train(const experiment::Resolved& resolved, const MakeCompute& make_compute, const MakeTransports& make_transports) {
+inline std::vector<RankOutcome> train(const experiment::Resolved& resolved, const MakeCompute& make_compute, const MakeTransports& make_transports,
+                                      const DataOfRank& data_of = {}) {
   const auto plan = strategy::make_plan(resolved).value();
   const int ranks = resolved.world();
   std::vector<RankOutcome> outcomes(static_cast<std::size_t>(ranks));
@@ -114,7 +117,8 @@ inline std::vector<RankOutcome> train(const experiment::Resolved& resolved, cons
   for (int rank = 0; rank < ranks; ++rank)
     threads.emplace_back([&, rank] {
       const auto compute = make_compute();
-      outcomes[static_cast<std::size_t>(rank)] = train_rank(resolved, plan, rank, *compute, transports[static_cast<std::size_t>(rank)].get());
+      outcomes[static_cast<std::size_t>(rank)] =
+          train_rank(resolved, plan, rank, *compute, transports[static_cast<std::size_t>(rank)].get(), Telemetry::on, data_of);
     });
   for (std::thread& thread : threads) thread.join();
   return outcomes;

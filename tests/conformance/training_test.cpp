@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 #include "backends/inproc/transport.h"
 #include "core/experiment/fields.h"
 #include "tests/conformance/count_allocations.h"
@@ -108,6 +111,41 @@ TEST(Training, wire_bytes_follow_the_formula_at_both_ends) {
         EXPECT_EQ(sent, 3 * expected) << base::name_of(algorithm) << " n=" << n << " rank " << r;
       }
     }
+}
+
+// Reads from a disk that is slow.
+class SlowData : public data::Dataset {
+ public:
+  explicit SlowData(std::shared_ptr<const data::Dataset> set) : set_(std::move(set)) {}
+  const data::DataSummary& summary() const override { return set_->summary(); }
+  void fill(data::Split split, std::span<const std::int64_t> indices, std::span<float> features, std::span<std::int32_t> labels) const override {
+    if (split == data::Split::train) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    set_->fill(split, indices, features, labels);
+  }
+
+ private:
+  std::shared_ptr<const data::Dataset> set_;
+};
+
+double seconds_of(const RankOutcome& rank, telemetry::Metric metric) {
+  double seconds = 0;
+  for (const telemetry::Event& event : rank.events)
+    if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(metric)) seconds += event.value;
+  return seconds;
+}
+
+TEST(Training, who_waits_for_data_is_told_from_who_waits_for_a_peer) {
+  using telemetry::Metric;
+  experiment::Experiment e = small(2, 24);
+  e.training.steps = 10;
+  const auto ranks = train(experiment::resolve(e, ".").value(), compute::reference::make, in_process, [](int rank, std::shared_ptr<const data::Dataset> set) {
+    return rank == 0 ? std::make_shared<const SlowData>(std::move(set)) : set;
+  });
+  for (const RankOutcome& rank : ranks) ASSERT_EQ(rank.problem, "");
+  for (const Metric other : {Metric::compute_seconds, Metric::transfer_seconds, Metric::wait_seconds})
+    EXPECT_GT(seconds_of(ranks[0], Metric::input_seconds), seconds_of(ranks[0], other)) << base::name_of(other);
+  for (const Metric other : {Metric::compute_seconds, Metric::transfer_seconds, Metric::input_seconds})
+    EXPECT_GT(seconds_of(ranks[1], Metric::wait_seconds), seconds_of(ranks[1], other)) << base::name_of(other);
 }
 
 }  // namespace

@@ -185,6 +185,33 @@ XML
   expect "it says when there are no results" holds out "no results: $work/none.xml"
 }
 
+# counted FILE COMMAND...: what .ci/run counts of a part whose command leaves its results in FILE: "PASSED FAILED".
+counted() (
+  source "$root/packaging/functions.sh"
+  source /dev/stdin <<<"$(sed -n '/^part() {/,/^}/p; /^check() {/,/^}/p; /^attribute() {/p; /^tests() {/,/^}/p' "$root/.ci/run")"
+  passed=0 failed=0 minutes=""
+  if [ "$1" = none ]; then check "part" "${@:2}" >"$work/out"; else tests "$1" "part" "${@:2}" >"$work/out"; fi
+  echo "$passed $failed"
+)
+
+# results TESTS FAILURES SKIPPED STATUS: what a ctest leaves, and how it ends.
+results() {
+  printf '<?xml version="1.0"?>\n<testsuite name="all"\n\ttests="%s"\n\tfailures="%s"\n\tdisabled="0"\n\tskipped="%s"\n\ttime="3"\n>\n' "$@" >"$work/results.xml"
+  return "$4"
+}
+
+ci_counts_what_the_results_say() {
+  local file=$work/results.xml
+  expect "what passed, without the skipped" is "$(counted "$file" results 10 0 1 0)" "9 0"
+  expect "what failed" is "$(counted "$file" results 10 2 1 8)" "7 2"
+  expect "a ctest that fails though no test did is one failure" is "$(counted "$file" results 10 0 0 1)" "9 1"
+  expect "no results are one failure" is "$(counted "$file" false)" "0 1"
+  results 10 0 0 0
+  expect "results of another run do not count" is "$(counted "$file" true)" "0 1"
+  expect "a part that is no ctest counts as one" is "$(counted none true)" "1 0"
+  expect "and as one failure" is "$(counted none false)" "0 1"
+}
+
 every_script_parses
 help_says_what_can_be_asked_for
 an_unknown_option_is_bad_usage
@@ -198,5 +225,6 @@ compilers_at_once_are_some_and_no_more_than_cores
 a_phase_passes_on_how_it_ended
 an_experiment_that_cannot_be_read_is_said_first
 ci_names_the_failed_tests_and_the_lines_that_say_why
+ci_counts_what_the_results_say
 
 [ "$failed" -eq 0 ]

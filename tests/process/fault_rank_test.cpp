@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Ranks that die, stand still or hang: the run ends by itself within five seconds, names the rank, its step and its op, and
-// leaves nothing.
+// Ranks that die, stand still or hang: the run ends by itself, soon, names the rank, its step and its op, and leaves nothing.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/ptrace.h>
@@ -26,7 +25,7 @@ std::string on(const std::string& transport) { return "run.transport=" + transpo
 
 // The end of a run of four in which `harm` is done to one of them, in the midst of training.
 template <class Harm>
-Ran end_after(const Home& home, int rank, const std::vector<std::string>& overrides, double limit_seconds, const Harm& harm) {
+Ran end_after(const Home& home, int rank, const std::vector<std::string>& overrides, const Harm& harm) {
   RunProgram run(home, endless_run(kFour, overrides));
   if (!run.wait_for_step(5)) return {};
   const auto ranks = run.ranks();
@@ -35,8 +34,8 @@ Ran end_after(const Home& home, int rank, const std::vector<std::string>& overri
   const std::int64_t begin = now_ns();
   harm(ranks[static_cast<std::size_t>(rank)].pid);
   const Ran ran = run.wait();
-  EXPECT_LE(base::seconds(now_ns() - begin), limit_seconds);
-  for (const RankProcess& left : ranks) EXPECT_TRUE(wait_until_gone(left.pid, 5)) << "rank " << left.rank << " was left";
+  EXPECT_LE(base::seconds(now_ns() - begin), patient);
+  for (const RankProcess& left : ranks) EXPECT_TRUE(wait_until_gone(left.pid, patient)) << "rank " << left.rank << " was left";
   EXPECT_TRUE(std::filesystem::is_empty(home.sockets()));
   EXPECT_EQ(ran.exit_code, 3);
   EXPECT_EQ(ran.result()["status"], "failed");
@@ -55,7 +54,7 @@ class EachRank : public testing::TestWithParam<RankAndTransport> {};
 TEST_P(EachRank, that_is_killed_is_named_with_step_and_op) {
   const auto& [rank, transport] = GetParam();
   const Home home;
-  const Ran ran = end_after(home, rank, {on(transport)}, 5, [](pid_t pid) { ::kill(pid, SIGKILL); });
+  const Ran ran = end_after(home, rank, {on(transport)}, [](pid_t pid) { ::kill(pid, SIGKILL); });
   EXPECT_THAT(ran.err, ContainsRegex("ended by signal 9 \\(Killed\\) at step [0-9]+ in op [A-Z]+"));
   const std::filesystem::path logs = ran.result()["run_directory"].get<std::string>() + "/logs";
   EXPECT_THAT(read(logs / ("rank-" + std::to_string(rank) + ".log")), ContainsRegex("process [0-9]+, software")) << "the message sends one there";
@@ -64,7 +63,7 @@ TEST_P(EachRank, that_is_killed_is_named_with_step_and_op) {
 TEST_P(EachRank, that_stands_still_is_named_with_step_and_op) {
   const auto& [rank, transport] = GetParam();
   const Home home;
-  const Ran ran = end_after(home, rank, {on(transport)}, 5, [](pid_t pid) { ::kill(pid, SIGSTOP); });
+  const Ran ran = end_after(home, rank, {on(transport)}, [](pid_t pid) { ::kill(pid, SIGSTOP); });
   EXPECT_THAT(ran.err, ContainsRegex("does not answer any more; it was last seen at step [0-9]+ in op [A-Z]+"));
 }
 
@@ -92,7 +91,7 @@ TEST_P(EachTransport, names_a_rank_that_hangs) {
   const Home home;
   std::thread holder;
   bool held = false;
-  const Ran ran = end_after(home, 2, {on(GetParam()), "run.hang_seconds=2"}, 5, [&](pid_t pid) {
+  const Ran ran = end_after(home, 2, {on(GetParam()), "run.hang_seconds=2"}, [&](pid_t pid) {
     held = hold_main_thread(pid, holder);
     if (!held) ::kill(pid, SIGKILL);
   });

@@ -15,6 +15,8 @@
 
 namespace trainyard::process {
 
+constexpr double patient = 30;  // seconds: far more than anything here takes once it was asked to end
+
 // Where a test's runs and sockets go, by XDG_DATA_HOME and XDG_RUNTIME_DIR of this process; the old values come back.
 class Home {
  public:

@@ -20,7 +20,7 @@ QStringList everything(const LinkLook& look) {
   QStringList lines;
   if (look.live) lines << rate(look.live->total()) + " " + both_ways();
   lines << speed_words(look.link.bandwidth_bits_per_second, look.link.latency_seconds);
-  if (look.running && !look.speeds_imposed) lines << QObject::tr("drawn, not imposed");
+  if (look.running) lines << QObject::tr("drawn, not imposed");
   return lines;
 }
 

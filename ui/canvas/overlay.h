@@ -33,7 +33,6 @@ struct Overlay {
   std::map<std::string, DeviceOverlay> devices;  // by name
   std::map<LinkName, LinkOverlay> links;
   std::map<std::string, LinkOverlay> buses;  // by host
-  bool speeds_imposed = false;               // else labels say that drawn speeds are not
   bool ended = false;                        // the run is over: this is what is left to say of it
 
   bool operator==(const Overlay&) const = default;

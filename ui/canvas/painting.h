@@ -31,7 +31,6 @@ struct TileLook {
 struct HostLook {
   topology::Host host;              // its devices are tiles of their own
   std::optional<LinkOverlay> live;  // of the bus
-  bool running = false, speeds_imposed = false;
   Marks marks;
   bool operator==(const HostLook&) const = default;
 };
@@ -45,7 +44,7 @@ struct SwitchLook {
 struct LinkLook {
   topology::Link link;
   std::optional<LinkOverlay> live;
-  bool running = false, speeds_imposed = false;
+  bool running = false;
   Marks marks;
   bool operator==(const LinkLook&) const = default;
 };

@@ -124,11 +124,7 @@ void TopologyScene::sync_hosts() {
   for (const topology::Host& host : document_.experiment().topology.hosts) {
     HostItem*& item = hosts_[host.name];
     if (!item) addItem(item = make_node<HostItem>(clock_seconds_));
-    HostLook look{.host = host,
-                  .live = {},
-                  .running = live(),
-                  .speeds_imposed = live() && overlay_->speeds_imposed,
-                  .marks = marks_of({Part::Kind::host, host.name, {}})};
+    HostLook look{.host = host, .live = {}, .marks = marks_of({Part::Kind::host, host.name, {}})};
     if (overlay_) look.live = value_at(overlay_->buses, host.name);
     look.host.x = look.host.y = 0;  // a moved card looks the same, and its picture is kept
     const auto box = std::ranges::find_if(layout_.nodes, [&](const NodeBox& node) { return node.kind == Part::Kind::host && node.name == host.name; });
@@ -181,8 +177,7 @@ void TopologyScene::sync_links() {
       items.emplace_back(new LinkItem(clock_seconds_), new LinkLabelItem);
       addItem(items[n].first), addItem(items[n].second);
     }
-    LinkLook look{
-        .link = link, .live = {}, .running = live(), .speeds_imposed = live() && overlay_->speeds_imposed, .marks = marks_of({Part::Kind::link, {}, name})};
+    LinkLook look{.link = link, .live = {}, .running = live(), .marks = marks_of({Part::Kind::link, {}, name})};
     if (overlay_) look.live = value_at(overlay_->links, name);
     items[n].first->set(*shape, look), items[n].second->set(*shape, look);
     ++shape;

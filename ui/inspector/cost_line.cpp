@@ -4,10 +4,10 @@
 #include <QApplication>
 #include <QPointer>
 #include <QVBoxLayout>
+#include <utility>
 
 #include "core/strategy/strategy.h"
 #include "ui/model/topology_edit.h"
-#include "ui/model/verdict.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {
@@ -23,6 +23,7 @@ struct CostLine::Reckoning {
   std::stop_token stop;
   experiment::Experiment experiment;
   std::string directory;
+  Judge judge;
 
   void run() const;
 
@@ -42,12 +43,12 @@ void CostLine::Reckoning::run() const {
   if (stop.stop_requested()) return;
   const auto cost = plan.map([&](const plan::Plan& known) { return cost_of(*resolved, known); });
   post([cost](CostLine& to) { to.show_cost(cost); });
-  const QString verdict = plan ? verdict_of(*resolved, *plan, stop).value_or(QString()) : QString();
+  const QString verdict = plan ? judge(*resolved, *plan, stop).value_or(QString()) : QString();
   post([verdict](CostLine& to) { to.show_verdict(verdict); });
 }
 
-CostLine::CostLine(Document& document, QWidget* parent)
-    : QWidget(parent), document_(document), cost_(paragraph(Tint::text, this)), verdict_(paragraph(Tint::dim, this)) {
+CostLine::CostLine(Document& document, QWidget* parent, Judge judge)
+    : QWidget(parent), document_(document), judge_(std::move(judge)), cost_(paragraph(Tint::text, this)), verdict_(paragraph(Tint::dim, this)) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(kGrid, kGrid, kGrid, kGrid);
   column->setSpacing(kGrid / 2);
@@ -90,7 +91,7 @@ void CostLine::reckon() {
   reckoned_ = drawn();
   directory_ = document_.directory();
   if (!document_.has_devices()) return invite();
-  pool_.start([reckoning = Reckoning{this, stop_.get_token(), *reckoned_, directory_.toStdString()}] { reckoning.run(); });
+  pool_.start([reckoning = Reckoning{this, stop_.get_token(), *reckoned_, directory_.toStdString(), judge_}] { reckoning.run(); });
 }
 
 void CostLine::invite() {

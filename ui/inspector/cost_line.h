@@ -6,19 +6,24 @@
 #include <QThreadPool>
 #include <QTimer>
 #include <QWidget>
+#include <functional>
 #include <optional>
 #include <stop_token>
 
 #include "ui/inspector/cost.h"
 #include "ui/model/document.h"
+#include "ui/model/verdict.h"
 #include "ui/theme/tinted_label.h"
 
 namespace trainyard::ui {
 
+// What is said of an experiment and its expanded plan. May take long; soon over once it is asked to stop.
+using Judge = std::function<base::Result<QString>(const experiment::Resolved&, const plan::Plan&, std::stop_token)>;
+
 class CostLine : public QWidget {
   Q_OBJECT
  public:
-  explicit CostLine(Document& document, QWidget* parent = nullptr);
+  explicit CostLine(Document& document, QWidget* parent = nullptr, Judge judge = verdict_of);
   ~CostLine() override;
   QString cost_text() const { return cost_->text(); }
   QString verdict_text() const { return verdict_->isHidden() ? QString() : verdict_->text(); }
@@ -37,12 +42,13 @@ class CostLine : public QWidget {
   void show_verdict(const QString& verdict);
 
   Document& document_;
-  QTimer soon_;
+  Judge judge_;
+  QTimer soon_{this};
   std::optional<experiment::Experiment> reckoned_;  // or being reckoned, wherever its things stand
   QString directory_;                               // where its data files are looked for
   std::stop_source stop_;                           // of all that
   TintedLabel *cost_, *verdict_;
-  QThreadPool pool_;  // of one thread: a long simulation keeps nobody else waiting
+  QThreadPool pool_{this};  // of one thread: a long simulation keeps nobody else waiting
 };
 
 }  // namespace trainyard::ui

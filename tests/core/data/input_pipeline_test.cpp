@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <new>
+#include <thread>
 
 #include "tests/core/data/files.h"
 
@@ -67,29 +69,36 @@ TEST(InputPipeline, gives_the_same_batch_until_it_is_released) {
   EXPECT_EQ(pipeline.wait_next().step, 1);
 }
 
-// Counts the batches that were asked of it.
+// Counts the batches that were asked of it, and how many more they ever were than those given back.
 class Counting : public Dataset {
  public:
   const DataSummary& summary() const override { return summary_; }
   void fill(Split, std::span<const std::int64_t>, std::span<float>, std::span<std::int32_t>) const override {
+    furthest = std::max<int>(furthest, asked + 1 - given_back);  // when it is asked, however late the test looks
     ++asked;
     asked.notify_all();
   }
-  mutable std::atomic<int> asked{0};
+  mutable std::atomic<int> asked{0}, furthest{0};
+  std::atomic<int> given_back{0};
 
  private:
   DataSummary summary_{{4}, 2, 100, 0};
 };
 
 TEST(InputPipeline, works_ahead_by_its_depth_and_no_further) {
+  constexpr int steps = 2000, depth = 3;  // so many that one too far shows in some
   const auto set = std::make_shared<Counting>();
-  InputPipeline pipeline(set, Sampler(1, 100, 5, 1), 0, 0, 20, 3);
-  for (int asked = set->asked; asked < 3; asked = set->asked) set->asked.wait(asked);
-  EXPECT_EQ(pipeline.wait_next().step, 0);
-  EXPECT_EQ(set->asked, 3) << "a fourth batch needs a slot that is in use";
-  pipeline.release();
-  set->asked.wait(3);
-  EXPECT_EQ(set->asked, 4);
+  InputPipeline pipeline(set, Sampler(1, 100, 5, 1), 0, 0, steps, depth);
+  for (int step = 0; step < steps; ++step) {
+    const int due = std::min(step + depth, steps);
+    for (int asked = set->asked; asked < due; asked = set->asked) set->asked.wait(asked);
+    std::this_thread::yield();  // a chance to go too far
+    EXPECT_EQ(pipeline.wait_next().step, step);
+    ++set->given_back;
+    pipeline.release();
+  }
+  EXPECT_EQ(set->asked, steps);
+  EXPECT_EQ(set->furthest, depth) << "one more needs a slot that is in use";
 }
 
 TEST(InputPipeline, allocates_nothing_once_its_slots_are_full) {

@@ -62,7 +62,7 @@ TEST_F(LinkLabels, what_is_shown_is_painted) {
 }
 
 TEST_F(LinkLabels, a_longer_line_says_the_drawn_speed_too_and_so_does_one_that_is_asked_about) {
-  LinkLook look{.link = drawn().links[0], .live = LinkOverlay{203e6, 0}, .running = true, .speeds_imposed = false, .marks = {}};
+  LinkLook look{.link = drawn().links[0], .live = LinkOverlay{203e6, 0}, .running = true, .marks = {}};
   const LinkShape& shape = view_.topology_scene().layout().links[0];
   EXPECT_THAT(link_label(shape, look).lines, SizeIs(2));
   look.marks.hovered = true;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/inspector/cost_line.h"
 
+#include <QDeadlineTimer>
 #include <QSignalSpy>
-#include <ctime>
+#include <QThread>
+#include <atomic>
+#include <memory>
 
 #include "tests/drawings.h"
 #include "tests/ui/inspector/inspector_fixture.h"
@@ -26,7 +29,39 @@ void draw_large(experiment::Experiment& experiment) {
   experiment.strategy.algorithm = collective::Algorithm::direct;
 }
 
-double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }  // of all threads
+// In the place of the simulator: two ranks are judged at once, others never, until it is told to give them up.
+class Judges {
+ public:
+  Judge judge() {
+    return [this](const experiment::Resolved&, const plan::Plan& plan, std::stop_token stop) -> base::Result<QString> {
+      ++begun;
+      if (plan.ranks == 2) return QString("As drawn: well.");
+      for (const QDeadlineTimer limit(20'000); !stop.stop_requested() && !limit.hasExpired();) QThread::msleep(1);
+      if (stop.stop_requested()) ++given_up;
+      return base::fail({base::ProblemCode::cancelled, "", "given up", "", ""});
+    };
+  }
+  std::atomic<int> begun{0}, given_up{0};
+};
+
+// A cost line of the small experiment, alone, with such judges.
+class JudgedLine : public testing::Test {
+ protected:
+  JudgedLine() { document_.reset(sample()); }
+  void draw_three() {
+    document_.edit("three", [](experiment::Experiment& e) { e.topology.hosts = {tests::drawn_host("host0", 3)}; });
+  }
+  bool waits_for_three() {
+    return QTest::qWaitFor([&] { return line_->cost_text().startsWith("3 ranks") && line_->verdict_text() == "Simulating ..."; });
+  }
+  bool says_verdict_of_two() {
+    return QTest::qWaitFor([&] { return line_->cost_text().startsWith("2 ranks") && line_->verdict_text() == "As drawn: well."; });
+  }
+
+  Document document_;
+  Judges judges_;
+  std::unique_ptr<CostLine> line_ = std::make_unique<CostLine>(document_, nullptr, judges_.judge());
+};
 
 TEST_F(InspectorTest, undo_and_redo_take_what_is_said_with_them) {
   CostLine& cost = inspector_.cost();
@@ -61,12 +96,16 @@ TEST_F(InspectorTest, a_verdict_is_never_shown_beside_the_cost_of_another_experi
   ASSERT_TRUE(QTest::qWaitFor(judged));
 }
 
-TEST_F(InspectorTest, a_drag_costs_nothing) {
-  CostLine& cost = inspector_.cost();
-  ASSERT_TRUE(QTest::qWaitFor([&] { return cost.verdict_text().startsWith("As drawn: "); }));
-  QSignalSpy settled(&cost, &CostLine::settled);
+TEST_F(JudgedLine, a_drag_costs_nothing) {
+  ASSERT_TRUE(says_verdict_of_two());
+  const auto* soon = line_->findChild<QTimer*>();
   document_.edit("move", [](experiment::Experiment& e) { e.topology.hosts[0].x += 80; });
-  EXPECT_FALSE(settled.wait(600));
+  ASSERT_TRUE(soon->isActive());
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !soon->isActive(); })) << "it has looked at what changed";
+  line_->findChild<QThreadPool*>()->waitForDone();
+  EXPECT_EQ(judges_.begun, 1);
+  document_.set_value("model.layers[0].units", 33);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return judges_.begun == 2; })) << "as it would had something changed";
 }
 
 // What is undone before anything was reckoned of it must not leave the line without an answer.
@@ -81,32 +120,27 @@ TEST_F(InspectorTest, an_edit_that_is_undone_at_once_is_judged_as_before) {
   EXPECT_TRUE(cost.verdict_text().startsWith("As drawn: "));
 }
 
-TEST_F(InspectorTest, typing_on_gives_up_the_verdict_of_a_large_drawing) {
-  CostLine& cost = inspector_.cost();
-  document_.edit("large", draw_large);
-  for (int units = 33; units < 36; ++units) {  // typed while it is being judged
-    ASSERT_TRUE(QTest::qWaitFor([&] { return cost.cost_text().startsWith("200 ranks") && cost.verdict_text() == "Simulating ..."; }));
-    const QString before = cost.cost_text();
-    document_.set_value("model.layers[0].units", units);
-    ASSERT_TRUE(QTest::qWaitFor([&] { return cost.cost_text() != before; })) << "the old one is in the way";
+TEST_F(JudgedLine, typing_on_gives_up_the_verdict_of_what_stood_there) {
+  draw_three();
+  for (int typed = 0; typed < 3; ++typed) {
+    ASSERT_TRUE(waits_for_three());
+    const QString before = line_->cost_text();
+    document_.set_value("model.layers[0].units", 33 + typed);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return line_->cost_text() != before; })) << "the old one is in the way";
+    EXPECT_EQ(judges_.given_up, typed + 1);
   }
-  document_.edit("small", [](experiment::Experiment& e) { e.topology = sample().topology; });
-  const double begin = processor_seconds();
-  ASSERT_TRUE(QTest::qWaitFor([&] { return cost.verdict_text().startsWith("As drawn: "); }));
-  EXPECT_TRUE(cost.cost_text().startsWith("2 ranks"));
-  EXPECT_LT(processor_seconds() - begin, 1) << "nothing is left of the large ones";
+  document_.edit("two", [](experiment::Experiment& e) { e.topology = sample().topology; });
+  ASSERT_TRUE(says_verdict_of_two());
+  EXPECT_EQ(judges_.given_up, 4) << "nothing is left of those of three";
+  EXPECT_EQ(judges_.begun, 5);
 }
 
-TEST(CostLine, that_goes_does_not_wait_for_its_verdict) {
-  Document document;
-  experiment::Experiment experiment = sample();
-  draw_large(experiment);
-  document.reset(experiment);
-  auto cost = std::make_unique<CostLine>(document);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return cost->cost_text().startsWith("200 ranks"); }));
-  const double begin = processor_seconds();
-  cost.reset();
-  EXPECT_LT(processor_seconds() - begin, 0.1);
+TEST_F(JudgedLine, that_goes_gives_up_its_verdict) {
+  draw_three();
+  ASSERT_TRUE(waits_for_three());
+  line_.reset();
+  EXPECT_EQ(judges_.begun, 1);
+  EXPECT_EQ(judges_.given_up, 1);
 }
 
 TEST_F(InspectorTest, the_cost_line_follows_the_experiment) {
