@@ -14,7 +14,7 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr qint64 kReadNanoseconds = 6'000'000;  // of histories, at a time
+constexpr qint64 kReadNanoseconds = 4'000'000;  // of histories, at a time
 constexpr int kBreathMilliseconds = 2;
 
 // Tells the charts how high a page of them is.

@@ -78,7 +78,7 @@ class Workbench {
     use();
     compare();
     open_long_run();
-    return {first_step_, stalls_.longest_milliseconds(), worst_, failed_};
+    return {first_step_, stalls_.longest_milliseconds(), stalls_.longest_on_the_wall(), worst_, failed_};
   }
 
  private:
