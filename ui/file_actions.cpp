@@ -11,6 +11,16 @@
 #include "ui/theme/icons.h"
 
 namespace trainyard::ui {
+namespace {
+
+// A document with a value that nobody wrote is not opened, so the file is mended where it is text.
+base::Problems with_advice(base::Problems problems) {
+  for (base::Problem& problem : problems)
+    if (problem.advice.empty()) problem.advice = FileActions::tr("Change it in a text editor, and open it again.").toStdString();
+  return problems;
+}
+
+}  // namespace
 
 FileActions::FileActions(Document& document, RecentFiles& recent, const Questions& questions, const QString& examples, QObject* parent)
     : QObject(parent), document_(document), recent_(recent), questions_(questions), examples_(examples.isEmpty() ? QString() : QDir(examples).canonicalPath()) {
@@ -80,7 +90,7 @@ bool FileActions::open(const QString& file) {
   if (!may_discard()) return false;
   if (const auto loaded = is_example(file) ? document_.load_as_new(file) : document_.load(file); !loaded) {
     recent_.remove(QFileInfo(file).absoluteFilePath());
-    emit failed(tr("\"%1\" cannot be opened").arg(QFileInfo(file).fileName()), loaded.error());
+    emit failed(tr("\"%1\" cannot be opened").arg(QFileInfo(file).fileName()), with_advice(loaded.error()));
     return false;
   }
   if (!document_.file().isEmpty()) recent_.add(document_.file());

@@ -122,10 +122,11 @@ void MainWindow::refuse_to_run() {
   errors_->stays_until([this] { return document_.problems().empty(); });
 }
 
-// True until saving works.
+// True until saving works, or what was typed and kept it from being saved is mended.
 void MainWindow::tell_not_saved(const QString& title, const base::Problems& problems) {
   show_problems(title, problems);
-  errors_->stays_until([this, before = files_.saves()] { return files_.saves() > before; });
+  errors_->stays_until(
+      [this, before = files_.saves(), typed = document_.refused().has_value()] { return files_.saves() > before || (typed && !document_.refused()); });
 }
 
 void MainWindow::invite_to_draw() {
@@ -166,7 +167,7 @@ void MainWindow::offer_recovery() {
   const Recovery& newest = left.front();
   const QString name = newest.file.isEmpty() ? QString::fromStdString(newest.experiment.name) : QFileInfo(newest.file).fileName();
   offers_->show_text(Banner::Kind::warning, tr("Unsaved work was found: %1").arg(name.isEmpty() ? tr("an experiment that was never saved") : name),
-                     tr("Trainyard did not end in peace. The copy is of %1.").arg(QLocale().toString(newest.saved, QLocale::ShortFormat)));
+                     tr("Trainyard was not closed properly. The copy is of %1.").arg(QLocale().toString(newest.saved, QLocale::ShortFormat)));
   offers_->offer(tr("Recover"), [this, newest] {
     if (!files_.may_discard()) return false;
     autosave_.recover(newest);

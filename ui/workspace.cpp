@@ -17,6 +17,7 @@ namespace {
 constexpr auto kState = "window/state", kGeometry = "window/geometry";
 constexpr int kStateVersion = 2;  // another arrangement of docks: forget the old one
 constexpr int kShort = 480;       // pixels at a scale of 1
+constexpr int kPlotLines = 10;    // of text, that a chart which is read has more than one which is only made out
 
 Qt::DockWidgetArea area_of(Workspace::Area area) {
   return area == Workspace::Area::left ? Qt::LeftDockWidgetArea : area == Workspace::Area::right ? Qt::RightDockWidgetArea : Qt::BottomDockWidgetArea;
@@ -57,10 +58,11 @@ void Workspace::show_charts() {
 
 bool Workspace::is_short() const { return window_.height() < Theme::instance().pixels(kShort); }
 
-// So many percent of the window, but rather what shows a chart whole. The bar of tabs is above the dock.
-int Workspace::charts_height(int percent) const {
+// So many percent of the window, but rather what shows a chart whole, and up to `most` percent what shows it well. The bar of tabs is above the dock.
+int Workspace::charts_height(int percent, int most) const {
   const QDockWidget& charts = dock("charts");
-  return std::max(window_.height() * percent / 100, charts.widget()->sizeHint().height() + 3 * charts.fontMetrics().height());
+  const int line = charts.fontMetrics().height(), whole = charts.widget()->sizeHint().height() + 3 * line;
+  return std::max({window_.height() * percent / 100, whole, std::min(whole + kPlotLines * line, window_.height() * most / 100)});
 }
 
 bool Workspace::fit() {
@@ -115,14 +117,15 @@ void Workspace::fill_perspectives(QMenu& menu) { menu.addActions(perspectives_);
 void Workspace::set_perspective(Perspective perspective) {
   leave_bare();
   const bool build = perspective == Perspective::build, compare = perspective == Perspective::compare;
-  const int height = window_.height(), width = window_.width();
+  const int width = window_.width();
   for (const char* name : {"palette", "drawing"}) dock(name).setVisible(build);
   dock("inspector").setVisible(build || (!compare && !is_short()));
   dock("inspector").raise();
   lay_out_bottom(compare);
   raise(compare ? "runs" : build ? "problems" : "charts");
   if (compare) window_.resizeDocks({&dock("runs"), &dock("charts")}, {width * 2 / 5, width * 3 / 5}, Qt::Horizontal);
-  window_.resizeDocks({&dock("charts")}, {build ? height * 30 / 100 : charts_height(compare ? 65 : 50)}, Qt::Vertical);
+  const int charts = build ? charts_height(30, 40) : compare ? charts_height(75, 75) : charts_height(50, 60);
+  window_.resizeDocks({&dock("charts")}, {charts}, Qt::Vertical);
 }
 
 void Workspace::reset() {
@@ -142,7 +145,7 @@ void Workspace::lay_out() {
   lay_out_bottom(false);
   raise("charts");
   window_.resizeDocks({&dock("palette"), &dock("inspector")}, {narrow, width}, Qt::Horizontal);
-  window_.resizeDocks({&dock("charts")}, {charts_height(42)}, Qt::Vertical);
+  window_.resizeDocks({&dock("charts")}, {charts_height(42, 60)}, Qt::Vertical);
   window_.resizeDocks({&dock("palette"), &dock("drawing")}, {3, 2}, Qt::Vertical);
 }
 

@@ -46,7 +46,7 @@ class Workspace : public QObject {
   void leave_bare();
   bool is_short() const;
   void spare_titles();
-  int charts_height(int percent) const;
+  int charts_height(int percent, int most) const;
   void make_perspectives();
   void lay_out();
   void lay_out_bottom(bool charts_apart);

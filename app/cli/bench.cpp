@@ -96,7 +96,7 @@ void add_allreduce(Verb& bench) {
   BenchJob& job = arguments.job;
   verb.option("--ranks", job.ranks, "Ranks that take part").required().range(1, 256);
   verb.option("--bytes", job.bytes, "Size of the buffer that is summed: fp32 numbers, as many as fit whole").required().range(4, std::int64_t{1} << 40);
-  verb.option("--bucket-bytes", job.bucket_bytes, "Reduce the buffer in buckets of this size (default: as one)").positive();
+  verb.option("--bucket-bytes", job.bucket_bytes, "Reduce the buffer in buckets of this size (default: as one)").range(1, std::int64_t{1} << 40);
   add_choice<collective::Algorithm>(verb, "--algorithm", arguments.algorithm, "All-reduce algorithm");
   add_choice<BenchTransport>(verb, "--transport", arguments.transport, "How bytes travel: shared memory, sockets, or threads of one process");
   verb.option("--engine", arguments.engine, "Whose collectives: Trainyard's own").one_of({"own"});

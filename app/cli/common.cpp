@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "app/cli/verbs.h"
+#include "core/experiment/findings.h"
 #include "core/session/run_result.h"
 
 namespace trainyard::cli {
@@ -57,7 +58,11 @@ base::Result<std::filesystem::path> ExperimentArguments::directory() const {
   return base_path;
 }
 
-experiment::Checked<experiment::Experiment> load(const ExperimentArguments& arguments) { return experiment::load(arguments.file, arguments.overrides); }
+experiment::Checked<experiment::Experiment> load(const ExperimentArguments& arguments) {
+  const auto directory = arguments.directory();
+  if (!directory) return tl::unexpected(base::Problems{directory.error()});
+  return experiment::load(arguments.file, arguments.overrides, *directory);
+}
 
 experiment::Checked<experiment::Resolved> load_resolved(const ExperimentArguments& arguments) {
   return load(arguments).and_then([&](const experiment::Experiment& given) { return resolve(given, arguments); });

@@ -8,8 +8,6 @@ namespace trainyard::cli {
 Option Option::required() { return Option(option_->required()); }
 Option Option::type_name(const std::string& name) { return Option(option_->type_name(name)); }
 Option Option::range(std::int64_t least, std::int64_t most) { return Option(option_->check(CLI::Range(least, most))); }
-Option Option::positive() { return Option(option_->check(CLI::PositiveNumber)); }
-Option Option::not_negative() { return Option(option_->check(CLI::NonNegativeNumber)); }
 Option Option::one_of(const std::vector<std::string>& words) { return Option(option_->check(CLI::IsMember(words))); }
 Option Option::excludes(const Option& other) { return Option(option_->excludes(other.option_)); }
 

@@ -23,8 +23,6 @@ class Option {
   Option required();
   Option type_name(const std::string& name);  // what help calls the value; a shell completes FILE and DIR
   Option range(std::int64_t least, std::int64_t most);
-  Option positive();
-  Option not_negative();
   Option one_of(const std::vector<std::string>& words);
   Option excludes(const Option& other);
 

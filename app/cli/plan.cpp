@@ -99,7 +99,7 @@ void add_plan(Verb& program) {
   PlanArguments& arguments = verb.on_run(run);
   arguments.add_to(verb);
   verb.flag("--expand", arguments.expand, "Show all-reduces as the sends and receives of their algorithm, as ranks run them");
-  const Option rank = verb.option("--rank", arguments.rank, "Only this rank").not_negative();
+  const Option rank = verb.option("--rank", arguments.rank, "Only this rank").range(0, 1'000'000);
   verb.flag("--grid", arguments.grid, "Show programs as a grid of ranks and time instead").excludes(rank);
   verb.examples(
       "Examples:\n"

@@ -120,13 +120,13 @@ Json unfinished(const History& history) {
 
 std::string number_text(const Json& json, const char* key, const char* format, double scale = 1) {
   const auto at = json.find(key);
-  return at != json.end() && at->is_number() ? formatted(format, scale * at->get<double>()) : "-";
+  return at != json.end() && at->is_number() ? formatted(format, scale * at->get<double>()) : "not measured";
 }
 
 void print_summary(const Json& result) {
-  std::printf("%s after %s steps: loss %s, held-out accuracy %s %%, %s samples/s\n", text_of(result, "status").c_str(),
+  std::printf("%s after %s steps: loss %s, held-out accuracy %s, %s samples/s\n", text_of(result, "status").c_str(),
               number_text(result, "steps", "%.0f").c_str(), number_text(result, "train_loss", "%.4f").c_str(),
-              number_text(result, "held_out_accuracy", "%.2f", 100).c_str(), number_text(result, "samples_per_second", "%.0f").c_str());
+              number_text(result, "held_out_accuracy", "%.2f %%", 100).c_str(), number_text(result, "samples_per_second", "%.0f").c_str());
 }
 
 std::string experiment_name(const Json& header) {
@@ -171,7 +171,7 @@ void add_replay(Verb& program) {
   Verb verb = program.add_verb("replay", "Print what happened in a run, from its recording");
   ReplayArguments& arguments = verb.on_run(run);
   verb.option("run_directory", arguments.directory, "Directory of the run").required().type_name("DIR");
-  verb.option("--every", arguments.every, "Print the loss every so many steps (default: about twenty lines)").positive();
+  verb.option("--every", arguments.every, "Print the loss every so many steps (default: about twenty lines)").range(1, 1'000'000'000);
   verb.json_flag(arguments.json);
   verb.examples(
       "Examples:\n"

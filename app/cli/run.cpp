@@ -104,7 +104,8 @@ void print_summary(const base::Json& r) {
   std::printf("%s after %s steps in %s\n", r["status"].get<std::string>().c_str(), base::format_count(r["steps"].get<std::int64_t>()).c_str(),
               base::format_seconds(r["wall_seconds"].get<double>()).c_str());
   std::printf("  train loss          %s\n", number(r["train_loss"], "%.4f").c_str());
-  std::printf("  held-out accuracy   %s %%\n", r["held_out_accuracy"].is_number() ? number(100 * r["held_out_accuracy"].get<double>(), "%.2f").c_str() : "-");
+  const auto& accuracy = r["held_out_accuracy"];
+  std::printf("  held-out accuracy   %s\n", accuracy.is_number() ? number(100 * accuracy.get<double>(), "%.2f %%").c_str() : "not measured");
   std::printf("  samples per second  %s\n", number(r["samples_per_second"], "%.0f").c_str());
   if (step.is_object())
     std::printf("  step                %s median, %s p95%s\n", base::format_seconds(step["median"].get<double>()).c_str(),

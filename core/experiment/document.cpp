@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/experiment/document.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "core/base/file.h"
 #include "core/experiment/fields.h"
+#include "core/experiment/findings.h"
 
 namespace trainyard::experiment {
 namespace {
@@ -44,6 +48,15 @@ Problems in_file(const std::filesystem::path& file, Problems problems) {
   return problems;
 }
 
+// And what is wrong besides, unless nobody can say what the document is.
+Problems with_those_of_meaning(Problems refused, const Json& written, const std::filesystem::path& directory) {
+  const auto is_of_version = [](const Problem& problem) { return problem.where == "version"; };
+  if (!written.is_object() || std::any_of(refused.begin(), refused.end(), is_of_version)) return refused;
+  Problems besides = problems_besides(refused, written, directory);
+  std::move(besides.begin(), besides.end(), std::back_inserter(refused));
+  return refused;
+}
+
 Problem unreadable(Problem problem) {
   problem.code = ProblemCode::bad_input;
   problem.advice = "Name an experiment file, such as one of resources/experiments.";
@@ -77,14 +90,16 @@ Checked<Experiment> from_json(const Json& json) {
   return experiment;
 }
 
-Checked<Experiment> load(const std::filesystem::path& file, const std::vector<std::string>& overrides) {
+Checked<Experiment> load(const std::filesystem::path& file, const std::vector<std::string>& overrides) { return load(file, overrides, file.parent_path()); }
+
+Checked<Experiment> load(const std::filesystem::path& file, const std::vector<std::string>& overrides, const std::filesystem::path& directory) {
   auto json = read_json(file);
   if (!json) return tl::unexpected(Problems{json.error()});
   Problems problems;
   for (const std::string& text : overrides)
     if (auto applied = apply_override(*json, text); !applied) problems.push_back(applied.error());
   if (!problems.empty()) return tl::unexpected(std::move(problems));
-  return from_json(*json).map_error([&](Problems found) { return in_file(file, std::move(found)); });
+  return from_json(*json).map_error([&](Problems found) { return in_file(file, with_those_of_meaning(std::move(found), *json, directory)); });
 }
 
 base::Result<void> save(const Experiment& experiment, const std::filesystem::path& file) {

@@ -65,9 +65,9 @@ Problems problems_of_meaning(const Experiment& experiment, const data::DataSumma
   return problems;
 }
 
-Findings examine(const Experiment& experiment, const std::filesystem::path& directory) {
+Findings examine(const Experiment& experiment, const std::filesystem::path& directory, bool data_as_written) {
   const auto data = data::inspect(experiment.data, directory);
-  Findings findings{problems_of_meaning(experiment, data ? &*data : nullptr), {}};
+  Findings findings{problems_of_meaning(experiment, data && data_as_written ? &*data : nullptr), {}};
   append(findings.problems, start_problems(experiment));
   if (data) findings.data = *data;
   else append(findings.problems, {at_field(data.error(), experiment.data, directory)});

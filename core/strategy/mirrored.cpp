@@ -10,8 +10,7 @@ base::Result<plan::Plan> mirrored(const experiment::Resolved& experiment) {
   if (experiment.world() < 1)
     return base::fail(
         {base::ProblemCode::bad_input, "topology.hosts", "no device has the role worker", "at least one worker", "Draw a device, or set a role to worker."});
-  const base::DType dtype = experiment.document.training.precision == experiment::Precision::fp64 ? base::DType::fp64 : base::DType::fp32;
-  const auto cuts = buckets(experiment.model, experiment.document.strategy.bucket_bytes, dtype);
+  const auto cuts = buckets(experiment);
   plan::Group everyone;
   everyone.ranks.resize(static_cast<std::size_t>(experiment.world()));
   std::iota(everyone.ranks.begin(), everyone.ranks.end(), 0);

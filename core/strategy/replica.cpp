@@ -48,14 +48,14 @@ ReplicaBuffers add_buffers(const experiment::Resolved& e, bool shared_gradients,
 
 }  // namespace
 
-std::vector<Bucket> buckets(const model::Model& model, std::int64_t bytes, base::DType dtype) {
+std::vector<Bucket> buckets(const experiment::Resolved& e) {
   std::vector<Bucket> list;
-  int last = static_cast<int>(model.segments.size()) - 1;
+  int last = static_cast<int>(e.model.segments.size()) - 1;
   std::int64_t count = 0;
   for (int s = last; s >= 0; --s) {
-    const model::Segment& segment = model.segments[static_cast<std::size_t>(s)];
+    const model::Segment& segment = e.model.segments[static_cast<std::size_t>(s)];
     count += segment.elements;
-    if (s > 0 && count * base::size_of(dtype) < bytes) continue;
+    if (s > 0 && count * base::size_of(dtype_of(e)) < e.document.strategy.bucket_bytes) continue;
     list.push_back({s, last, segment.first, count});
     last = s - 1;
     count = 0;

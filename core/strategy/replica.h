@@ -16,8 +16,8 @@ struct Bucket {
   std::int64_t first = 0, count = 0;  // elements of the flat gradient buffer
 };
 
-// Cuts the gradient into buckets of at least `bytes`, from the last segment to the first. A segment is never cut.
-std::vector<Bucket> buckets(const model::Model& model, std::int64_t bytes, base::DType dtype);
+// Cuts the gradient into buckets of at least strategy.bucket_bytes, from the last segment to the first. A segment is never cut.
+std::vector<Bucket> buckets(const experiment::Resolved& experiment);
 
 // The plan of one rank: programs train, and where needed tail, evaluate and evaluate_tail. `group` is the number of the
 // group that sums every bucket, -1 for none.

@@ -59,6 +59,28 @@ TEST(CliValidate, says_all_problems_at_once_with_their_fields) {
   EXPECT_THAT(ran.err, HasSubstr("error: "));
 }
 
+// A field that is refused hides nothing that is wrong elsewhere.
+TEST(CliValidate, says_what_is_wrong_with_fields_and_with_meaning_at_once_as_every_verb_does) {
+  for (const char* verb : {"validate", "check", "plan", "simulate", "run"}) {
+    const Ran ran = cli({verb, kMirrored, "--set", "training.optimizer.learning_rate=-1", "--set", "data.kind=csv", "--set", "strategy.kind=one_device",
+                         "--set", "training.batch_per_rank=100000", "--json"});
+    EXPECT_EQ(ran.exit_code, 2) << verb;
+    const base::Json problems = ran.result().at("problems");
+    std::vector<std::string> places;
+    for (const base::Json& problem : problems) places.push_back(problem.at("where").get<std::string>());
+    EXPECT_THAT(places, testing::ElementsAre(testing::EndsWith(": training.optimizer.learning_rate"), testing::EndsWith(": strategy.kind"),
+                                             testing::EndsWith(": data.file")))
+        << verb;
+  }
+}
+
+TEST(CliValidate, looks_for_data_where_it_is_told_to_beside_a_refused_field_too) {
+  const Ran ran = cli(
+      {"validate", kMirrored, "--data-directory", "/nowhere", "--set", "training.batch_per_rank=0", "--set", "data.kind=csv", "--set", "data.file=table.csv"});
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_THAT(ran.err, testing::AllOf(HasSubstr("training.batch_per_rank"), HasSubstr("/nowhere/table.csv")));
+}
+
 TEST(CliValidate, refuses_files_that_are_missing_broken_or_no_experiment) {
   const Scratch scratch;
   EXPECT_EQ(cli({"validate", scratch / "nowhere.json"}).exit_code, 2);

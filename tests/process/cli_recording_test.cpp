@@ -60,6 +60,12 @@ TEST_F(CliRecording, replay_tells_states_steps_and_log_in_order_of_time) {
   for (std::size_t i = 1; i + 1 < lines.size(); ++i) EXPECT_LE(lines[i - 1]["seconds"].get<double>(), lines[i]["seconds"].get<double>());
 }
 
+TEST_F(CliRecording, replay_says_which_distances_it_takes) {
+  const Ran ran = cli({"replay", run_, "--every", "0"});
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("1 to 1000000000"));
+}
+
 TEST_F(CliRecording, replay_for_people_names_the_experiment_and_how_it_ended) {
   const Ran ran = cli({"replay", run_, "--every", "4"});
   EXPECT_EQ(ran.exit_code, 0);

@@ -53,6 +53,22 @@ TEST_F(MainWindowTest, a_bad_file_is_an_error_that_names_it_and_changes_nothing)
   EXPECT_TRUE(window_->shows_welcome());
 }
 
+TEST_F(MainWindowTest, a_file_with_a_value_that_is_refused_is_not_opened_and_every_problem_says_what_to_do) {
+  experiment::Experiment broken = *experiment::load(example("four_devices_mirrored_digits.json").toStdString());
+  broken.training.batch_per_rank = 0;
+  const std::string file = directory_.filePath("broken.json").toStdString();
+  ASSERT_TRUE(experiment::save(broken, file));
+  EXPECT_FALSE(window_->open(QString::fromStdString(file)));
+  EXPECT_TRUE(window_->errors().text().contains("Change it in a text editor, and open it again.")) << window_->errors().text().toStdString();
+  broken.strategy.kind = experiment::StrategyKind::one_device;
+  ASSERT_TRUE(experiment::save(broken, file));
+  EXPECT_FALSE(window_->open(QString::fromStdString(file)));
+  const QString said = window_->errors().text();
+  EXPECT_TRUE(said.contains("training.batch_per_rank") && said.contains("Change it in a text editor, and open it again.")) << said.toStdString();
+  EXPECT_TRUE(said.contains("strategy.kind") && said.contains("use mirrored")) << said.toStdString();
+  EXPECT_TRUE(window_->shows_welcome());
+}
+
 TEST_F(MainWindowTest, a_dropped_experiment_opens) {
   QMimeData data;
   data.setUrls({QUrl::fromLocalFile(example("four_hosts_ring_digits.json"))});

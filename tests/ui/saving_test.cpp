@@ -47,6 +47,16 @@ TEST_F(Saving, what_was_said_of_a_save_that_failed_goes_when_one_works_and_not_b
   EXPECT_TRUE(window_->errors().isHidden());
 }
 
+TEST_F(Saving, what_was_said_of_a_refused_text_goes_when_that_is_mended) {
+  change();
+  window_->document().set_refused(base::Problem{base::ProblemCode::bad_input, "training.batch_per_rank", "0 is out of range", "", ""});
+  EXPECT_FALSE(window_->files().save());
+  ASSERT_TRUE(window_->errors().isVisible());
+  ASSERT_TRUE(window_->errors().text().contains("cannot be saved"));
+  window_->document().set_refused({});
+  EXPECT_TRUE(window_->errors().isHidden());
+}
+
 TEST_F(Saving, leaves_what_was_said_of_other_things) {
   file_ = directory_.filePath("mine.json");
   ASSERT_FALSE(window_->open(directory_.filePath("missing.json")));

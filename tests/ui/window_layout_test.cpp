@@ -118,6 +118,15 @@ TEST_F(WindowLayout, perspectives_arrange_the_panels) {
   EXPECT_TRUE(window_->workspace().dock("inspector").isVisible());
 }
 
+TEST_F(WindowLayout, charts_have_most_of_the_window_where_runs_are_compared) {
+  window_->resize(1600, 1000);
+  window_->show_welcome(false);
+  window_->workspace().set_perspective(Workspace::Perspective::compare);
+  const QDockWidget& charts = window_->workspace().dock("charts");
+  EXPECT_TRUE(QTest::qWaitFor([&] { return charts.height() > 700 && charts.width() > 900; })) << charts.width() << " x " << charts.height();
+  EXPECT_GE(window_->canvas().height(), 2 * window_->fontMetrics().height()) << "the drawing stays in sight";
+}
+
 // Columns without a mark at the left and at the right of what a widget shows.
 std::pair<int, int> blank_columns(QWidget& widget) {
   const QImage seen = widget.grab().toImage();
@@ -241,6 +250,8 @@ TEST_P(SmallWindow, shows_a_chart_whole_and_readable_to_who_watches_a_run) {
   QCoreApplication::processEvents();
   window_->workspace().set_perspective(Workspace::Perspective::run);
   EXPECT_TRUE(QTest::qWaitFor(readable)) << "in the perspective for it";
+  const QDockWidget& charts = window_->workspace().dock("charts");
+  EXPECT_TRUE(window_->height() < 1000 || charts.height() > 480) << charts.height() << ": large letters have more than half of a window that has room";
   EXPECT_EQ(window_->size(), std::get<0>(GetParam())) << "the window does not grow for it";
   EXPECT_GE(window_->canvas().height(), 2 * window_->fontMetrics().height()) << "the drawing stays in sight";
   window_->workspace().reset();

@@ -5,14 +5,28 @@
 #include <QItemSelectionModel>
 #include <QKeyEvent>
 #include <QScopedValueRollback>
+#include <QStyledItemDelegate>
 #include <algorithm>
 
 #include "ui/model/topology_edit.h"
+#include "ui/theme/icons.h"
 
 namespace trainyard::ui {
 namespace {
 
-constexpr int kNameShare = 60;  // percent, at least, of what the kind leaves
+// The kind of a thing is an icon before its name: as a word it would take the room of the details. Screen readers are told the word.
+class KindIcons : public QStyledItemDelegate {
+ public:
+  using QStyledItemDelegate::QStyledItemDelegate;
+
+ protected:
+  void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override {
+    QStyledItemDelegate::initStyleOption(option, index);
+    if (index.column() != TopologyItems::name_column) return;
+    option->features |= QStyleOptionViewItem::HasDecoration;
+    option->icon = icon(index.data(TopologyItems::kind_role).toString());
+  }
+};
 
 }  // namespace
 
@@ -21,6 +35,7 @@ TopologyTree::TopologyTree(Document& document, Selection& selection, QWidget* pa
   setObjectName("topology_tree");
   setAccessibleName(tr("Topology"));
   setModel(&items_);
+  setItemDelegate(new KindIcons(this));
   setFrameShape(NoFrame);
   setSelectionMode(ExtendedSelection);
   setEditTriggers(EditKeyPressed | SelectedClicked);
@@ -42,14 +57,13 @@ TopologyTree::TopologyTree(Document& document, Selection& selection, QWidget* pa
   show_selection();
 }
 
-// The kind is whole; the name has what it needs, but leaves the details a part of the rest.
+// The name has what it needs, but leaves the details half of the width where they need it.
 void TopologyTree::fit_columns() {
   const auto wanted = [this](int column) { return std::max(sizeHintForColumn(column), header()->sectionSizeHint(column)); };
-  const int kind = wanted(TopologyItems::kind_column), rest = std::max(0, viewport()->width() - kind);
-  const int name = std::min(wanted(TopologyItems::name_column), std::max(rest - wanted(TopologyItems::details_column), rest * kNameShare / 100));
+  const int whole = viewport()->width();
+  const int name = std::min(wanted(TopologyItems::name_column), std::max(whole - wanted(TopologyItems::details_column), (whole + 1) / 2));
   header()->resizeSection(TopologyItems::name_column, name);
-  header()->resizeSection(TopologyItems::kind_column, kind);
-  header()->resizeSection(TopologyItems::details_column, rest - name);
+  header()->resizeSection(TopologyItems::details_column, whole - name);
 }
 
 void TopologyTree::resizeEvent(QResizeEvent* event) {

@@ -93,13 +93,12 @@ QList<FlowLayout::Row> FlowLayout::rows_in(int width) const {
   return rows;
 }
 
-// Rows are rather pressed a little than cut, or left far too high; a page that is low shows one.
+// Fewer rows are shown rather than lower ones than their widgets want; a page that is lower itself shows one, pressed as far as it can be.
 void FlowLayout::fill_page(QList<Row>& rows) const {
   if (page_ <= 0 || rows.isEmpty()) return;
-  const int wanted = std::ranges::max(rows, {}, &Row::height).height, enough = wanted * 3 / 4;
-  const int least = std::max(minimumSize().height(), std::min(page_, wanted * 6 / 10));
-  const int count = std::clamp((page_ + spacing()) / (enough + spacing()), 1, static_cast<int>(rows.size()));
-  for (Row& row : rows) row.height = std::max(least, (page_ + spacing()) / count - spacing());
+  const int wanted = std::ranges::max(rows, {}, &Row::height).height;
+  const int count = std::clamp((page_ + spacing()) / (wanted + spacing()), 1, static_cast<int>(rows.size()));
+  for (Row& row : rows) row.height = std::max(minimumSize().height(), (page_ + spacing()) / count - spacing());
 }
 
 int FlowLayout::height_of(const QList<QSize>& sizes, int width, int spacing) {

@@ -19,7 +19,7 @@ class FlowLayout : public QLayout {
   QLayoutItem* takeAt(int index) override { return index >= 0 && index < items_.size() ? items_.takeAt(index) : nullptr; }
   void move(int from, int to);
   void set_least_width(int width);
-  // Rows are as high as whole rows fill a page of this height, but not lower than their widgets can be; 0: as high as they need.
+  // Rows are as high as whole rows fill a page of this height, and no lower than their widgets want where the page is not; 0: as high as they need.
   void set_page(int height);
 
   Qt::Orientations expandingDirections() const override { return {}; }

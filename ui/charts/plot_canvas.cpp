@@ -62,7 +62,12 @@ PlotCanvas::PlotCanvas(QWidget* parent) : QChartView(parent), chart_(new QChart)
   setMouseTracking(true);
   setFocusPolicy(Qt::StrongFocus);
   setMinimumSize(160, 90);
-  connect(chart_, &QChart::plotAreaChanged, this, &PlotCanvas::area_changed);
+  connect(chart_, &QChart::plotAreaChanged, this, &PlotCanvas::follow_area);
+}
+
+void PlotCanvas::follow_area(const QRectF& area) {
+  lines_->move_to(area);
+  emit area_changed();
 }
 
 void PlotCanvas::apply_style(const PlotStyle& style) {

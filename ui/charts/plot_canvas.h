@@ -39,7 +39,7 @@ class PlotCanvas : public QChartView {
   void render_chart(QPainter& painter, const QRectF& target);
 
  signals:
-  void area_changed();
+  void area_changed();  // the lines stand there already
   void boxed(const QRectF& fractions);
   void wheeled(const QPointF& fraction, double factor, bool vertical);
   void panned(const QPointF& by);
@@ -62,6 +62,7 @@ class PlotCanvas : public QChartView {
   QPointF fraction(const QPointF& at) const;
   void show_axis(QCategoryAxis& axis, AxisState& shown, const AxisState& wanted);
   void finish_box(const QPointF& at);
+  void follow_area(const QRectF& area);
 
   QChart* chart_;
   QCategoryAxis *x_, *left_, *right_;

@@ -139,22 +139,38 @@ QRectF difference(const std::vector<DrawnSeries>& old, const std::vector<DrawnSe
 PlotLines::PlotLines(QGraphicsItem* parent) : QGraphicsItem(parent) { setFlag(ItemUsesExtendedStyleOption); }
 
 void PlotLines::show(const QRectF& area, std::vector<DrawnSeries> series) {
-  const bool moved = area != area_;
+  const bool moved = area != made_for_ || area != now_;
   const QRectF stale = moved ? area : difference(series_, series, area);
   if (moved) prepareGeometryChange();
-  area_ = area;
+  made_for_ = now_ = area;
   series_ = std::move(series);
   if (!stale.isEmpty()) update(stale);
 }
 
+void PlotLines::move_to(const QRectF& area) {
+  if (area == now_) return;
+  prepareGeometryChange();
+  now_ = area;
+  update();
+}
+
+QTransform PlotLines::placing() const {
+  if (made_for_ == now_ || made_for_.isEmpty() || now_.isEmpty()) return {};
+  const double across = now_.width() / made_for_.width(), up = now_.height() / made_for_.height();
+  return {across, 0, 0, up, now_.left() - across * made_for_.left(), now_.top() - up * made_for_.top()};
+}
+
 void PlotLines::paint(QPainter* painter, const QStyleOptionGraphicsItem* option, QWidget*) {
-  painter->setClipRect(area_);
+  const QTransform to_now = placing();
+  const QRectF exposed = to_now.inverted().mapRect(option->exposedRect);
+  painter->setTransform(to_now, true);
+  painter->setClipRect(made_for_);
   painter->setRenderHint(QPainter::Antialiasing);
   for (const DrawnSeries& drawn : series_) {
     const double margin = drawn.pen.widthF() + drawn.dot_size + 1;  // what stands beside may reach in
-    const Span x{option->exposedRect.left() - margin, option->exposedRect.right() + margin};
+    const Span x{exposed.left() - margin, exposed.right() + margin};
     paint_areas(*painter, drawn, x);
-    paint_gaps(*painter, drawn, x, area_.bottom());
+    paint_gaps(*painter, drawn, x, made_for_.bottom());
     painter->setPen(drawn.pen);
     const auto lines = within(drawn.lines, x);
     painter->drawLines(lines.data(), static_cast<int>(lines.size()));

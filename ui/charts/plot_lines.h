@@ -6,6 +6,7 @@
 
 #include <QGraphicsItem>
 #include <QPen>
+#include <QTransform>
 #include <optional>
 #include <vector>
 
@@ -64,16 +65,19 @@ class LineDrawing {
   std::size_t next_ = 0;  // of the thinned points: the first that is not in `settled_`
 };
 
+// Stands where the plot area is now, whichever area its lines were made for: axes are laid out between two frames too.
 class PlotLines : public QGraphicsItem {
  public:
   explicit PlotLines(QGraphicsItem* parent);
   void show(const QRectF& area, std::vector<DrawnSeries> series);
+  void move_to(const QRectF& area);  // the lines stay as they were made
   const std::vector<DrawnSeries>& series() const { return series_; }
-  QRectF boundingRect() const override { return area_; }
+  QTransform placing() const;  // from the area that the lines were made for to that of now
+  QRectF boundingRect() const override { return now_; }
   void paint(QPainter* painter, const QStyleOptionGraphicsItem* option, QWidget*) override;
 
  private:
-  QRectF area_;
+  QRectF made_for_, now_;
   std::vector<DrawnSeries> series_;
 };
 

@@ -41,7 +41,7 @@ PlotView::PlotView(QWidget* parent) : QWidget(parent), canvas_(new PlotCanvas(th
 }
 
 void PlotView::connect_canvas() {
-  connect(canvas_, &PlotCanvas::area_changed, this, &PlotView::schedule);
+  connect(canvas_, &PlotCanvas::area_changed, this, &PlotView::follow_area);
   connect(canvas_, &PlotCanvas::boxed, this, &PlotView::zoom_to);
   connect(canvas_, &PlotCanvas::wheeled, this, &PlotView::zoom_at);
   connect(canvas_, &PlotCanvas::panned, this, &PlotView::pan);
@@ -165,6 +165,13 @@ void PlotView::pan(const QPointF& by) {
   refresh();
 }
 
+// What is read off stands with the axes at once; lines that are made for the area come with the next frame.
+void PlotView::follow_area() {
+  map_.area = canvas_->plot_area();
+  show_overlay();
+  schedule();
+}
+
 void PlotView::schedule() {
   if (!timer_.isActive() && isVisible()) timer_.start();
 }
@@ -179,10 +186,11 @@ void PlotView::refresh() {
 
 QWidget* PlotView::drag_handle() { return heading_; }
 
-// With room for a legend of two rows, there or not: a chart does not jump when a run begins.
+// A plot of about eight lines of text below a heading, above the words of its axis and the highest legend, whatever is there of them: a chart does not jump
+// when a run begins.
 QSize PlotView::sizeHint() const {
   const int line = fontMetrics().height();
-  return {line * 22, line * 16};
+  return {line * 22, line * 18};
 }
 
 QSize PlotView::minimumSizeHint() const {

@@ -51,7 +51,7 @@ class PlotView : public QWidget {
   void zoom_to(const QRectF& box);
   void zoom_at(const QPointF& fraction, double factor, bool vertical);
   void pan(const QPointF& by);
-  const PlotMap& shown() const { return map_; }  // as of the last frame
+  const PlotMap& shown() const { return map_; }  // as of the last frame, where the axes are now
   QStringList badges() const { return canvas_->overlay().content().badges; }
   const PlotOverlay::Content& overlay() const { return canvas_->overlay().content(); }
   PlotCanvas& canvas() { return *canvas_; }
@@ -80,6 +80,7 @@ class PlotView : public QWidget {
   void build_menu();
   void connect_canvas();
   void restyle();
+  void follow_area();
   void schedule();
   void draw(int pixels);
   void choose_spans();

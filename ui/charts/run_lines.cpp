@@ -148,7 +148,7 @@ ChartTitle chart_title(ChartKind kind) {
     case ChartKind::loss: return {"loss", tr("Loss"), ""};
     case ChartKind::accuracy: return {"accuracy", tr("Accuracy"), ""};
     case ChartKind::gradient_norm: return {"gradient_norm", tr("Gradient norm"), tr("L2 norm")};
-    case ChartKind::update_ratio: return {"update_ratio", tr("Update ratio"), tr("|new − old| / |new|")};
+    case ChartKind::update_ratio: return {"update_ratio", tr("Update ratio"), tr("|Δw| / |w|")};
     case ChartKind::rank_bytes: return {"rank_bytes", tr("Traffic of ranks within steps"), "B/s"};
     case ChartKind::link_bytes: return {"link_bytes", tr("Traffic of links within steps"), "B/s"};
     case ChartKind::step_time: return {"step_time", tr("Step time"), "s"};

@@ -30,7 +30,7 @@ Cost cost_of(const experiment::Resolved& experiment, const plan::Plan& expanded)
 }
 
 QString cost_line(const Cost& cost) {
-  const QString sent = cost.ranks == 1 ? text("nothing sent") : text("%1 sent a step a rank").arg(bytes(cost.sent_bytes));
+  const QString sent = cost.ranks == 1 ? text("nothing sent") : text("each rank sends %1 a step").arg(bytes(cost.sent_bytes));
   return text("%1, %2, %3, %4 of buffers a rank, %5")
       .arg(counted(cost.ranks, text("ranks")), counted(cost.parameters, text("parameters")), sent, bytes(cost.memory_bytes),
            counted(cost.steps, text("steps")));

@@ -62,6 +62,7 @@ CostLine::CostLine(Document& document, QWidget* parent, Judge judge)
   soon_.setInterval(kReckonAfterMilliseconds);
   connect(&soon_, &QTimer::timeout, this, &CostLine::reckon);
   for (const auto signal : {&Document::changed, &Document::file_changed}) connect(&document, signal, this, &CostLine::follow);
+  connect(&document, &Document::problems_changed, this, &CostLine::follow_refused);
   soon_.start();
 }
 
@@ -75,8 +76,12 @@ experiment::Experiment CostLine::drawn() const {
 }
 
 void CostLine::follow() {
-  if (reckoned_ && (directory_ != document_.directory() || *reckoned_ != drawn())) give_up();
+  if (reckoned_ && (document_.refused() || directory_ != document_.directory() || *reckoned_ != drawn())) give_up();
   soon_.start();
+}
+
+void CostLine::follow_refused() {
+  if (document_.refused() != refused_) follow();
 }
 
 void CostLine::give_up() {
@@ -88,6 +93,11 @@ void CostLine::give_up() {
 
 void CostLine::reckon() {
   if (reckoned_) return;  // and nothing but places changed since
+  refused_ = document_.refused();
+  if (refused_ && document_.has_devices()) {  // what stands there in sight is not what would be reckoned
+    show_cost(base::fail(*refused_));
+    return show_verdict({});
+  }
   reckoned_ = drawn();
   directory_ = document_.directory();
   if (!document_.has_devices()) return invite();

@@ -35,6 +35,7 @@ class CostLine : public QWidget {
   struct Reckoning;
   experiment::Experiment drawn() const;
   void follow();
+  void follow_refused();
   void reckon();
   void give_up();
   void invite();
@@ -46,6 +47,7 @@ class CostLine : public QWidget {
   QTimer soon_{this};
   std::optional<experiment::Experiment> reckoned_;  // or being reckoned, wherever its things stand
   QString directory_;                               // where its data files are looked for
+  std::optional<base::Problem> refused_;            // what was typed and not taken, when it was looked last
   std::stop_source stop_;                           // of all that
   TintedLabel *cost_, *verdict_;
   QThreadPool pool_{this};  // of one thread: a long simulation keeps nobody else waiting

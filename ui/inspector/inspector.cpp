@@ -171,7 +171,20 @@ std::optional<base::Problem> Inspector::refused() const {
   return text ? std::optional(problem(target_.paths.first() + "." + text->path, text->why)) : std::nullopt;
 }
 
-void Inspector::tell_refused() { document_.set_refused(refused()); }
+void Inspector::tell_refused() {
+  document_.set_refused(refused());
+  note_batch();
+}
+
+// Nothing beside a batch that was typed and is not taken: it would be said of another one.
+void Inspector::note_batch() {
+  FieldForm& training = *forms_.at("training");
+  const auto text = training.refused();
+  const std::int64_t ranks = experiment::count_workers(document_.experiment().topology);
+  if (ranks < 1 || (text && text->path == "batch_per_rank")) return training.set_note("batch_per_rank", {});
+  const QString batch = counted(ranks * document_.experiment().training.batch_per_rank, tr("samples"));
+  training.set_note("batch_per_rank", tr("Global batch: %1 over %2").arg(batch, counted(ranks, tr("ranks"))));
+}
 
 void Inspector::forget_refused() {
   for (const auto& [name, form] : forms_) form->forget_refused();
@@ -190,9 +203,6 @@ void Inspector::refresh_experiment() {
       if (name == QString::fromStdString(field.name)) form->show_fields(field.fields, values[field.name]);
   }
   layers_->show_layers(experiment.model.layers);
-  const std::int64_t ranks = experiment::count_workers(experiment.topology);
-  const QString batch = counted(ranks * experiment.training.batch_per_rank, tr("samples")), over = counted(ranks, tr("ranks"));
-  forms_.at("training")->set_note("batch_per_rank", ranks < 1 ? QString() : tr("Global batch: %1 over %2").arg(batch, over));
 }
 
 void Inspector::refresh_item() {

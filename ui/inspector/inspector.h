@@ -42,6 +42,7 @@ class Inspector : public QWidget {
   void refresh_item();
   void show_problems();
   void tell_refused();
+  void note_batch();
   void forget_refused();
   void edit(const QString& section, const QString& path, const base::Json& value);
   void edit_item(const QString& field, const base::Json& value);

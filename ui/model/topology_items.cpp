@@ -32,6 +32,7 @@ struct TopologyItems::Row {
     return words(host ? host->name : device ? device->name : one_switch->name);
   }
   QString kind() const { return host ? tr("host") : device ? words(device->kind) : one_switch ? tr("switch") : tr("link"); }
+  QString kind_in_files() const { return host ? QString("host") : device ? words(device->kind) : QString(one_switch ? "switch" : "link"); }
   QString details(const Topology& topology) const {
     if (host) return address_words(*host);
     if (one_switch) return {};
@@ -97,13 +98,14 @@ QVariant TopologyItems::data(const QModelIndex& index, int role) const {
   const Row row = row_at(index);
   if (role == Qt::AccessibleTextRole) return QString("%1, %2 %3").arg(row.name(), told_kind(row), row.details(shown_)).trimmed();
   if (role == Qt::ToolTipRole) return QString("%1 (%2)\n%3").arg(row.name(), told_kind(row), row.details(shown_)).trimmed();  // cells may be cut
+  if (role == kind_role) return row.kind_in_files();
   if (role != Qt::DisplayRole && role != Qt::EditRole) return {};
-  return index.column() == name_column ? row.name() : index.column() == kind_column ? row.kind() : row.details(shown_);
+  return index.column() == name_column ? row.name() : row.details(shown_);
 }
 
 QVariant TopologyItems::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal || role != Qt::DisplayRole) return {};
-  return section == name_column ? tr("Name") : section == kind_column ? tr("Kind") : tr("Details");
+  return section == name_column ? tr("Name") : tr("Details");
 }
 
 Qt::ItemFlags TopologyItems::flags(const QModelIndex& index) const {

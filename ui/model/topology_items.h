@@ -12,7 +12,8 @@ namespace trainyard::ui {
 class TopologyItems : public QAbstractItemModel {
   Q_OBJECT
  public:
-  enum Column { name_column, kind_column, details_column, column_count };
+  enum Column { name_column, details_column, column_count };
+  enum Role { kind_role = Qt::UserRole };  // a word of files: "gpu", "host", "switch", "link"
 
   explicit TopologyItems(Document& document, QObject* parent = nullptr);
 

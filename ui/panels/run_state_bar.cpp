@@ -16,7 +16,7 @@ namespace {
 using session::RunState;
 
 constexpr double kEtaWindowSeconds = 5;
-constexpr int kNameCharacters = 12;                                // of the run's name, that stay in any case
+constexpr int kNameCharacters = 12, kFewCharacters = 6;            // of the run's name, that stay beside the loss, and in any case
 constexpr int kProgress = 15 * kGrid, kShortProgress = 5 * kGrid;  // its width
 const QString kApart = QStringLiteral("   "), kNearer = QStringLiteral("  ");
 
@@ -54,15 +54,19 @@ std::int64_t planned_steps(const telemetry::History& history) {
 
 }  // namespace
 
-void Eta::note(double seconds, std::int64_t step) {
+void Eta::note(double seconds, std::int64_t step, double seconds_per_step) {
+  if (seconds_per_step != pace_) clear();
+  pace_ = seconds_per_step;
   notes_.emplace_back(seconds, step);
   while (notes_.size() > 2 && notes_[1].first < seconds - kEtaWindowSeconds) notes_.pop_front();
 }
 
 std::optional<double> Eta::left(std::int64_t steps) const {
-  if (notes_.size() < 2 || notes_.back().second <= notes_.front().second) return {};
-  const double a_step = (notes_.back().first - notes_.front().first) / static_cast<double>(notes_.back().second - notes_.front().second);
-  return a_step * static_cast<double>(steps - notes_.back().second);
+  if (notes_.empty()) return {};
+  const auto made = static_cast<double>(notes_.back().second - notes_.front().second);
+  if (made <= 0 && pace_ <= 0) return {};
+  const double measured = made > 0 ? (notes_.back().first - notes_.front().first) / made : 0;
+  return std::max(measured, pace_) * static_cast<double>(steps - notes_.back().second);
 }
 
 RunStateBar::RunStateBar(QWidget* parent)
@@ -117,7 +121,7 @@ void RunStateBar::show_live(const session::Status& status) {
     brief << tr("%1/%2").arg(count(status.step), count(status.steps));
   }
   if (status.state == RunState::running) {
-    eta_.note(static_cast<double>(clock_.elapsed()) / 1000, status.step);
+    eta_.note(static_cast<double>(clock_.elapsed()) / 1000, status.step, status.seconds_per_step);
     if (const auto left = eta_.left(status.steps)) {
       words << tr("%1 left").arg(QString::fromStdString(base::format_seconds(std::max(1.0, std::round(*left)))));
       brief << tr("%1 left").arg(in_brief(*left));
@@ -147,20 +151,22 @@ int RunStateBar::room_for(const QString& state, const QStringList& figures, int 
   return room;
 }
 
-// The name has what the others leave.
+// What matters least goes first; the name has what the others leave.
 void RunStateBar::fit() {
   QStringList state = state_, figures = figures_;
   QString separator = separator_;
   int progress = training_ ? kProgress : 0;
-  int name = std::min(name_->sizeHint().width(), name_->fontMetrics().averageCharWidth() * kNameCharacters);
+  const int letter = name_->fontMetrics().averageCharWidth();
+  int name = std::min(name_->sizeHint().width(), letter * kNameCharacters);
   const auto fits = [&] { return room_for(state.join(separator), figures, progress) + name <= width(); };
   if (!fits()) progress = std::min(progress, kShortProgress);
-  if (!fits()) name = -layout()->spacing();  // which is spared too
-  while (!fits() && figures.size() > 1) figures.removeLast();
-  if (!fits() && training_) state = brief_, separator = kNearer;
   if (!fits()) progress = 0;
-  if (!fits()) figures.clear();
-  while (!fits() && state.size() > 1) state.removeLast();
+  if (!fits() && !brief_.isEmpty()) state = brief_, separator = kNearer;
+  while (!fits() && !figures.isEmpty()) figures.removeLast();
+  if (!fits()) name = std::min(name, letter * kFewCharacters);
+  while (!fits() && state.size() > 2) state.removeLast();
+  if (!fits()) name = -layout()->spacing();  // which is spared too
+  if (!fits()) state = state.mid(0, 1);
   state_label_->setText(state.join(separator));
   figures_label_->setText(figures.join(kApart));
   figures_label_->setVisible(!figures.isEmpty());
@@ -186,7 +192,8 @@ void RunStateBar::show_old() {
   const std::int64_t steps = result.value("steps", std::int64_t{0}), planned = planned_steps(run_->history());
   const QString status = QString::fromStdString(result.value("status", "?"));
   const QString done = status == "stopped" ? tr("after %1 of %2 steps").arg(count(steps), count(planned)) : tr("after %1 steps").arg(count(steps));
-  set_state(status == "completed" ? Tint::ok : status == "failed" ? Tint::error : Tint::text, {status, done, tr("in %1").arg(seconds_of(result))}, {}, " ");
+  const Tint tint = status == "completed" ? Tint::ok : status == "failed" ? Tint::error : Tint::text;
+  set_state(tint, {status, done, tr("in %1").arg(seconds_of(result))}, {status, tr("%1 steps").arg(count(steps))}, " ");
 }
 
 }  // namespace trainyard::ui

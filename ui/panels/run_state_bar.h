@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How the run goes, in one line: state, step, progress, time left, loss. Where they have no room the long words go first - the run's name,
-// the accuracy, "step" - then the bar, for the words say it too, then the loss and the last words, and the state itself never.
+// How the run goes, in one line: state, step, progress, time left, loss. Where they have no room the bar goes first, for the words say it too, then
+// long words, the accuracy, the loss and the time left. Which run it is, its state and its steps stay while there is room for them.
 #pragma once
 
 #include <QElapsedTimer>
@@ -15,15 +15,16 @@ class QProgressBar;
 
 namespace trainyard::ui {
 
-// Seconds that are left, from the steps of the last seconds; nothing before there are any.
+// Seconds that are left, from the steps of the last seconds, and never less than their pace takes; nothing before either is known.
 class Eta {
  public:
-  void note(double seconds, std::int64_t step);
+  void note(double seconds, std::int64_t step, double seconds_per_step = 0);  // of the pace; another one makes older steps no measure
   std::optional<double> left(std::int64_t steps) const;
   void clear() { notes_.clear(); }
 
  private:
   std::deque<std::pair<double, std::int64_t>> notes_;
+  double pace_ = 0;
 };
 
 class RunStateBar : public QWidget {
@@ -48,7 +49,7 @@ class RunStateBar : public QWidget {
   QPointer<Run> run_;
   QElapsedTimer clock_;
   Eta eta_;
-  QStringList state_, brief_, figures_;  // what matters most first; brief: the state while it trains, in fewer letters
+  QStringList state_, brief_, figures_;  // what matters most first; brief: the state in fewer letters
   QString separator_;
   bool training_ = false;
   TintedLabel *name_, *state_label_, *figures_label_;

@@ -2,6 +2,7 @@
 #include "ui/runs/runs_panel.h"
 
 #include <QApplication>
+#include <QEvent>
 #include <QFile>
 #include <QHeaderView>
 #include <QLabel>
@@ -24,7 +25,7 @@ namespace {
 
 enum Column { kName, kStarted, kStrategy, kRanks, kAccuracy, kState };
 constexpr int kDirectory = Qt::UserRole;
-constexpr int kNameCharacters = 10;  // that are seen in any case
+constexpr int kNameCharacters = 12;  // that are seen in any case
 
 }  // namespace
 
@@ -59,7 +60,7 @@ void RunsPanel::build() {
   compare();
 }
 
-// The name has what the other columns leave; its middle goes first, for names begin alike and end differently.
+// The name has what the columns leave that stand beside it; its middle goes first, for names begin alike and end differently.
 void RunsPanel::build_list(QWidget* parent) {
   list_ = new QTreeWidget(parent);
   list_->setRootIsDecorated(false);
@@ -74,6 +75,23 @@ void RunsPanel::build_list(QWidget* parent) {
   list_->header()->setStretchLastSection(false);
   list_->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
   list_->header()->setSectionResizeMode(kName, QHeaderView::Stretch);
+  list_->viewport()->installEventFilter(this);
+}
+
+bool RunsPanel::eventFilter(QObject* watched, QEvent* event) {
+  if (event->type() == QEvent::Resize) fit_columns();
+  return QWidget::eventFilter(watched, event);
+}
+
+// What came of a run stands before how it was made: a column that would leave no name is not shown, and neither are those that matter less.
+void RunsPanel::fit_columns() {
+  QHeaderView& header = *list_->header();
+  int left = list_->viewport()->width() - list_->fontMetrics().averageCharWidth() * kNameCharacters;
+  for (const int column : {kState, kAccuracy, kStarted, kRanks, kStrategy}) {
+    header.setSectionHidden(column, false);  // which has no width
+    left -= std::max(header.sectionSizeHint(column), static_cast<const QAbstractItemView&>(*list_).sizeHintForColumn(column));
+    header.setSectionHidden(column, left < 0);
+  }
 }
 
 // One reading at a time; what changes meanwhile is read right after.
@@ -137,7 +155,7 @@ void RunsPanel::show_entries() {
     fill(*item, entry);
     if (entry.directory == current) list_->setCurrentItem(item);
   }
-  list_->header()->setMinimumSectionSize(list_->fontMetrics().averageCharWidth() * kNameCharacters);
+  fit_columns();
   empty_->setVisible(entries_.empty());
   forget_gone();
   compare();

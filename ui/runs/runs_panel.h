@@ -40,9 +40,13 @@ class RunsPanel : public QWidget {
   void open_requested(const QString& directory);
   void refreshed();
 
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
+
  private:
   void build();
   void build_list(QWidget* parent);
+  void fit_columns();
   void show_entries();
   void fill(QTreeWidgetItem& item, const RunEntry& entry) const;
   void item_changed(QTreeWidgetItem* item, int column);

@@ -6,6 +6,7 @@
 #include <QHBoxLayout>
 #include <QPainter>
 #include <QPushButton>
+#include <QRegularExpression>
 #include <QVBoxLayout>
 #include <map>
 
@@ -32,6 +33,12 @@ std::map<QString, QStringList> files_of(const data::DataSpec& data, const QStrin
     if (wanted && !name->empty()) files[QDir::toNativeSeparators(QDir::cleanPath(file.absolutePath()))] << file.fileName();
   }
   return files;
+}
+
+// The first one that is named; empty: none is.
+QString address_in(const QString& text) {
+  static const QRegularExpression address(R"(https?://[^\s,]+)");
+  return address.match(text).captured();
 }
 
 }  // namespace
@@ -78,7 +85,7 @@ void ExampleCard::build() {
   column->addLayout(row);
 }
 
-// One line of what is wrong, and below it what to do. Where to get the files is said in full by the tool tip.
+// One line of what is wrong, and below it what to do. The tool tip says it in full.
 void ExampleCard::add_missing(QVBoxLayout& column, const base::Problem& missing) {
   const QString what = QString::fromStdString(missing.what), advice = QString::fromStdString(missing.advice);
   const bool absent = missing.code == base::ProblemCode::unavailable && !QFileInfo::exists(QString::fromStdString(missing.where));
@@ -93,6 +100,7 @@ void ExampleCard::add_missing(QVBoxLayout& column, const base::Problem& missing)
     say(tr("Put %1 into").arg(names.join(tr(" and "))));
     say(folder);
   }
+  if (const QString address = address_in(advice); !address.isEmpty()) say(tr("Get them, for example, from %1 - packed files will do.").arg(address));
 }
 
 QString ExampleCard::run_tip() const {

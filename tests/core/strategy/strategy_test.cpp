@@ -24,15 +24,21 @@ std::string tokens(const plan::RankPlan& rank, const std::string& program, plan:
   return text;
 }
 
+std::vector<Bucket> buckets_of(double bytes, experiment::Precision precision = experiment::Precision::fp32) {
+  experiment::Experiment e = small(2);  // segments of 48, 28 and 25 elements
+  e.strategy.bucket_bytes = static_cast<decltype(e.strategy.bucket_bytes)>(bytes);
+  e.training.precision = precision;
+  return buckets(resolved(e));
+}
+
 TEST(Strategy, buckets_run_from_the_last_layer_to_the_first_and_never_cut_one) {
-  const auto r = resolved(small(2));  // segments of 48, 28 and 25 elements
-  const auto list = buckets(r.model, 150, base::DType::fp32);
+  const auto list = buckets_of(150);
   ASSERT_EQ(list.size(), 2u);
   EXPECT_EQ(std::tuple(list[0].first_segment, list[0].last_segment, list[0].first, list[0].count), std::tuple(1, 2, 48, 53));
   EXPECT_EQ(std::tuple(list[1].first_segment, list[1].last_segment, list[1].first, list[1].count), std::tuple(0, 0, 0, 48));
-  EXPECT_EQ(buckets(r.model, 1, base::DType::fp32).size(), 3u);
-  EXPECT_EQ(buckets(r.model, 1'000'000, base::DType::fp32).size(), 1u);
-  EXPECT_EQ(buckets(r.model, 150, base::DType::fp64).size(), 3u);  // the same bytes hold half as many
+  EXPECT_EQ(buckets_of(1).size(), 3u);
+  EXPECT_EQ(buckets_of(1e6).size(), 1u);
+  EXPECT_EQ(buckets_of(150, experiment::Precision::fp64).size(), 3u);  // the same bytes hold half as many
 }
 
 TEST(Strategy, one_device_computes_and_sends_nothing) {

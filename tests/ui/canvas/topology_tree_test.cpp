@@ -3,11 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <QAbstractItemDelegate>
 #include <QHeaderView>
 #include <QScrollBar>
+#include <QStyleOptionViewItem>
 #include <QTest>
+#include <algorithm>
 
 #include "tests/drawings.h"
+#include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {
@@ -49,7 +53,6 @@ TEST_F(TopologyTreeTest, columns_share_the_width_and_nothing_stands_beyond_it) {
     for (const int width : {150, 208, 300, 480}) {
       show(width * static_cast<int>(scale), scale);
       EXPECT_TRUE(QTest::qWaitFor([&] { return tree_.horizontalScrollBar()->maximum() == 0; })) << width;
-      EXPECT_GE(width_of(TopologyItems::kind_column), needed(TopologyItems::kind_column)) << width << ": a kind is a short word";
       EXPECT_GE(width_of(TopologyItems::name_column), std::min(needed(TopologyItems::name_column), width_of(TopologyItems::details_column))) << width;
       EXPECT_GT(width_of(TopologyItems::details_column), 0) << width;
     }
@@ -60,6 +63,27 @@ TEST_F(TopologyTreeTest, shows_all_whole_where_there_is_room) {
   for (int column = 0; column < TopologyItems::column_count; ++column) EXPECT_GE(width_of(column), needed(column)) << column;
   document_.edit("longer", [](experiment::Experiment& e) { e.topology.hosts[1].name = QString("long").repeated(15).toStdString(); });
   EXPECT_TRUE(QTest::qWaitFor([&] { return width_of(TopologyItems::name_column) >= needed(TopologyItems::name_column); }));
+}
+
+TEST_F(TopologyTreeTest, the_kind_of_a_thing_is_an_icon_before_its_name_and_a_word_for_screen_readers) {
+  for (const QModelIndex& cell : cells()) {
+    const QString kind = cell.data(TopologyItems::kind_role).toString();
+    EXPECT_TRUE(icon_names().contains(kind)) << kind.toStdString();
+    EXPECT_TRUE(cell.data(Qt::AccessibleTextRole).toString().contains(kind)) << kind.toStdString();
+    EXPECT_TRUE(cell.data(Qt::ToolTipRole).toString().contains(kind)) << kind.toStdString();
+    if (cell.column() != TopologyItems::name_column) continue;
+    QStyleOptionViewItem option;
+    option.decorationSize = {500, 16};  // as no name is
+    EXPECT_GE(tree_.itemDelegate()->sizeHint(option, cell).width(), 500) << kind.toStdString();
+  }
+}
+
+TEST_F(TopologyTreeTest, details_have_half_of_the_width_when_they_need_it) {
+  for (const int width : {208, 300}) {
+    show(width, 1);
+    const int details = width_of(TopologyItems::details_column);
+    EXPECT_GE(details, std::min(needed(TopologyItems::details_column), width_of(TopologyItems::name_column) - 1)) << width;
+  }
 }
 
 TEST_F(TopologyTreeTest, the_tool_tip_of_a_cell_says_all_of_its_row) {

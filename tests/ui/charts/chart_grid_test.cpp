@@ -8,6 +8,8 @@
 #include <QTest>
 #include <cstdlib>
 
+#include "ui/charts/plot_legend.h"
+
 namespace trainyard::ui {
 namespace {
 
@@ -64,6 +66,21 @@ TEST_F(ChartGridTest, a_page_shows_whole_rows_and_is_full) {
     };
     EXPECT_TRUE(QTest::qWaitFor(full)) << page << " shows charts of " << plots_["loss"]->height();
     EXPECT_GE(plots_["loss"]->height(), plots_["loss"]->sizeHint().height());
+  }
+}
+
+TEST_F(ChartGridTest, a_plot_under_a_long_legend_has_many_lines_of_text_for_its_height_on_every_page_that_has_room) {
+  PlotView& plot = *plots_["loss"];
+  for (int i = 0; i < 40; ++i) plot.put_series(QString::number(i), {.label = QString("run of the morning, rank %1").arg(i)});
+  plot.refresh();
+  const int line = grid_.fontMetrics().height();
+  for (const int lines : {18, 26, 35, 50}) {
+    const int page = lines * line;
+    grid_.set_page(page);
+    grid_.resize(45 * line, std::max(page, grid_.minimumHeight()));  // two columns
+    const auto readable = [&] { return plot.height() <= page && plot.canvas().plot_area().height() > 6 * line; };
+    EXPECT_TRUE(QTest::qWaitFor(readable)) << plot.canvas().plot_area().height() << " of " << plot.height() << " on a page of " << page;
+    EXPECT_LE(plot.legend().height(), plot.height() / 4);
   }
 }
 

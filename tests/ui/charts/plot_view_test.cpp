@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What a chart draws of its lines, and what it says beside them.
+#include <QImage>
 #include <QTest>
+#include <cstdlib>
 
 #include "tests/ui/charts/plot_view_fixture.h"
 #include "ui/theme/theme.h"
@@ -121,6 +123,36 @@ TEST_F(PlotViewTest, frozen_it_stands_still_and_goes_on_recording) {
   plot_.refresh();
   EXPECT_GT(plot_.shown().x.high, 1000);
   EXPECT_THAT(all_badges(), Not(HasSubstr("frozen")));
+}
+
+// Whether something of this colour is painted there, within two pixels up or down.
+bool is_painted(const QImage& image, const QPointF& at, const QColor& colour, const QColor& ground) {
+  const auto apart = [](const QColor& a, const QColor& b) {
+    return std::abs(a.red() - b.red()) + std::abs(a.green() - b.green()) + std::abs(a.blue() - b.blue());
+  };
+  for (int up = -2; up <= 2; ++up)
+    if (const QColor seen = image.pixelColor(at.toPoint() + QPoint(0, up)); apart(seen, colour) < apart(seen, ground)) return true;
+  return false;
+}
+
+// Frozen: no line is made anew.
+TEST_F(PlotViewTest, lines_stand_where_the_axes_are_though_these_moved_since_the_lines_were_made) {
+  add({1, 3.3});
+  plot_.refresh();
+  plot_.set_frozen(true);
+  const QRectF before = plot_.canvas().plot_area();
+  plot_.resize(900, 500);
+  const auto area = [&] { return plot_.canvas().plot_area(); };
+  ASSERT_TRUE(QTest::qWaitFor([&] { return area().width() > before.width() + 100 && area().height() > before.height() + 50; }));
+  EXPECT_TRUE(plot_.shown().area == area());
+  const QPointF placed = plot_.canvas().lines().placing().map(drawn().lines.back().p2()), there = plot_.shown().at(1, 3.3, Side::left);
+  EXPECT_NEAR(placed.x(), there.x(), 0.01);
+  EXPECT_NEAR(placed.y(), there.y(), 0.01);
+  const QPointF middle = plot_.shown().at(0.45, 1 + 0.45 * 2.3, Side::left);
+  EXPECT_TRUE(is_painted(plot_.canvas().grab().toImage(), middle, drawn().pen.color(), Theme::instance().colours().card));
+  plot_.set_frozen(false);
+  plot_.refresh();
+  EXPECT_TRUE(plot_.canvas().lines().placing().isIdentity());
 }
 
 TEST_F(PlotViewTest, draws_many_additions_in_one_frame_by_itself) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <QApplication>
+#include <QFontMetrics>
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -223,6 +225,14 @@ TEST(RunLines, a_step_whose_part_was_lost_is_a_gap_and_not_a_wrong_sum) {
   const auto points = points_of(history, lines_of(ChartKind::step_time, history, {}, {}).at(0));
   ASSERT_EQ(points.size(), 3u);
   EXPECT_EQ(points[2].step, 3);
+}
+
+TEST(RunLines, every_unit_is_short_enough_to_stand_whole_beside_a_low_plot) {
+  const QFontMetrics letters(QApplication::font());
+  for (const ChartKind kind : kChartKinds) {
+    const QString unit = chart_title(kind).unit;
+    EXPECT_LE(letters.horizontalAdvance(unit), 6 * letters.height()) << unit.toStdString();
+  }
 }
 
 TEST(RunLines, one_device_without_links_has_no_lines_of_traffic) {

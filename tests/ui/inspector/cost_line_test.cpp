@@ -2,8 +2,10 @@
 #include "ui/inspector/cost_line.h"
 
 #include <QDeadlineTimer>
+#include <QLabel>
 #include <QSignalSpy>
 #include <QThread>
+#include <algorithm>
 #include <atomic>
 #include <memory>
 
@@ -143,11 +145,27 @@ TEST_F(JudgedLine, that_goes_gives_up_its_verdict) {
   EXPECT_EQ(judges_.given_up, 1);
 }
 
+TEST_F(InspectorTest, a_text_that_is_refused_leaves_nothing_said_as_if_it_were_valid) {
+  CostLine& cost = inspector_.cost();
+  FieldForm& training = inspector_.form("training");
+  const auto batch_is_told = [&] {
+    return std::ranges::any_of(training.findChildren<QLabel*>(), [](const QLabel* label) { return label->text().startsWith("Global batch"); });
+  };
+  ASSERT_TRUE(QTest::qWaitFor([&] { return cost.verdict_text().startsWith("As drawn: "); }));
+  ASSERT_TRUE(batch_is_told());
+  type(training.editor("batch_per_rank"), "0");
+  EXPECT_FALSE(batch_is_told());
+  ASSERT_TRUE(QTest::qWaitFor([&] { return cost.cost_text().startsWith("Not ready") && cost.verdict_text().isEmpty(); })) << cost.cost_text().toStdString();
+  training.editor("epochs")->setFocus();  // the value of the document is back
+  EXPECT_TRUE(batch_is_told());
+  ASSERT_TRUE(QTest::qWaitFor([&] { return cost.cost_text().startsWith("2 ranks") && cost.verdict_text().startsWith("As drawn: "); }));
+}
+
 TEST_F(InspectorTest, the_cost_line_follows_the_experiment) {
   QSignalSpy settled(&inspector_.cost(), &CostLine::settled);
   ASSERT_TRUE(QTest::qWaitFor([&] { return inspector_.cost().cost_text().startsWith("2 ranks"); }));
   EXPECT_TRUE(inspector_.cost().cost_text().contains("101,770 parameters")) << inspector_.cost().cost_text().toStdString();
-  EXPECT_TRUE(inspector_.cost().cost_text().contains("407 kB sent a step a rank")) << inspector_.cost().cost_text().toStdString();
+  EXPECT_TRUE(inspector_.cost().cost_text().contains("each rank sends 407 kB a step")) << inspector_.cost().cost_text().toStdString();
   ASSERT_TRUE(settled.size() > 0 || settled.wait());
   EXPECT_TRUE(inspector_.cost().verdict_text().startsWith("As drawn: ")) << inspector_.cost().verdict_text().toStdString();
   document_.set_value("model.layers[2].units", 7);

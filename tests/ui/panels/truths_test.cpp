@@ -79,5 +79,20 @@ TEST(Eta, is_reckoned_from_the_last_seconds) {
   EXPECT_NEAR(*eta.left(100), 70, 1e-9) << "the fast start is forgotten";
 }
 
+TEST(Eta, is_never_less_than_the_pace_takes) {
+  Eta eta;
+  eta.note(0, 0);
+  eta.note(1, 100);
+  EXPECT_DOUBLE_EQ(*eta.left(1100), 10);
+  eta.note(1.1, 110, 0.5);
+  EXPECT_DOUBLE_EQ(*eta.left(1110), 500) << "as soon as the pace is another one";
+  eta.note(5.1, 120, 0.5);
+  EXPECT_DOUBLE_EQ(*eta.left(1120), 500) << "though some steps were granted before";
+  eta.note(25.1, 130, 0.5);
+  EXPECT_NEAR(*eta.left(1130), 2000, 1e-6) << "it may well be slower";
+  eta.note(25.2, 131);
+  EXPECT_FALSE(eta.left(1130)) << "at full speed nothing is known yet";
+}
+
 }  // namespace
 }  // namespace trainyard::ui

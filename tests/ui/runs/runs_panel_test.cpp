@@ -173,6 +173,29 @@ TEST_F(RunsPanelTest, every_column_is_whole_beside_a_long_name) {
   }
 }
 
+TEST_F(RunsPanelTest, columns_that_matter_least_give_way_to_the_name_and_none_is_cut_where_it_is_narrow) {
+  add("2026-01-01_10-00-00_a", 2, 0.5);
+  RunsPanel panel(runs_.path());
+  panel.resize(800, 300);
+  panel.show();
+  ASSERT_TRUE(QTest::qWaitForWindowExposed(&panel) && read(panel, 1));
+  const auto* list = panel.findChild<QTreeWidget*>();
+  const QHeaderView& header = *list->header();
+  const int name = 12 * list->fontMetrics().averageCharWidth();
+  const auto fits = [&] { return header.sectionSize(0) >= name && header.length() <= list->viewport()->width(); };
+  constexpr int kFirstToGo[] = {2, 3, 1, 4, 5};  // strategy, ranks, when it started, accuracy, state
+  EXPECT_EQ(header.hiddenSectionCount(), 0);
+  for (int width = 800; width >= 300; width -= 20) {
+    panel.resize(width, 300);
+    EXPECT_TRUE(QTest::qWaitFor(fits)) << width << ": a name of " << header.sectionSize(0) << " of " << header.length();
+    for (int i = 0; i < 5; ++i) EXPECT_EQ(header.isSectionHidden(kFirstToGo[i]), i < header.hiddenSectionCount()) << width << " " << i;
+  }
+  EXPECT_GT(header.hiddenSectionCount(), 0);
+  EXPECT_FALSE(header.isSectionHidden(5)) << "what came of it stays";
+  panel.resize(800, 300);
+  EXPECT_TRUE(QTest::qWaitFor([&] { return header.hiddenSectionCount() == 0; }));
+}
+
 TEST_F(RunsPanelTest, comparing_shows_each_run_s_name_and_time_and_explains_figures) {
   const QString a = add("2026-01-01_10-00-00_a", 2, 0.5), b = add("2026-01-02_10-00-00_b", 4, 0.97);
   RunsPanel panel(runs_.path());

@@ -5,6 +5,7 @@
 
 #include <QLabel>
 #include <QPushButton>
+#include <QRegularExpression>
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
@@ -76,6 +77,7 @@ TEST_F(WelcomePageTest, files_that_are_missing_are_named_and_digits_offered) {
   ExampleCard card(*example);
   EXPECT_TRUE(words(card).contains("train-images-idx3-ubyte"));
   EXPECT_TRUE(words(card).contains("data/mnist")) << words(card).toStdString();
+  EXPECT_TRUE(words(card).contains(QRegularExpression("from https://\\S+/mnist/ "))) << "where to get them: " << words(card).toStdString();
   QStringList warnings;
   for (const TintedLabel* label : card.findChildren<TintedLabel*>())
     if (label->tint() == Tint::warning) warnings << label->text();

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
+
+#include "core/experiment/fields.h"
+#include "core/experiment/findings.h"
+
+namespace trainyard::experiment {
+namespace {
+
+using base::Json;
+using base::Problem;
+using base::Problems;
+
+// At `place`, or in it.
+bool lies_in(const std::string& where, const std::string& place) {
+  return where.starts_with(place) && (where.size() == place.size() || where[place.size()] == '.' || where[place.size()] == '[');
+}
+
+// A key that is unknown may be meant for any field that is missing beside it.
+bool may_mean(const Problem& refused, const std::string& where, const Json& written) {
+  const std::size_t beside = refused.where.rfind('.') + 1;  // without a dot: 0, the document itself
+  if (refused.what != "unknown key" || !where.starts_with(refused.where.substr(0, beside))) return false;
+  return !base::value_at(written, where.substr(0, where.find_first_of(".[", beside)));
+}
+
+// Not a single value, but a list or an object: all that it held is missing.
+bool is_part(const std::string& where, const Json& kept) {
+  const auto value = base::value_at(kept, where);
+  return value && value->is_structured();
+}
+
+bool is_sample_count(const std::string& where) { return where == "data.train_samples" || where == "data.held_out_samples"; }
+bool tells_a_route(const std::string& where) { return where.starts_with("topology.hosts[") && where.ends_with("]"); }
+bool tells_a_link(const std::string& where) { return lies_in(where, "topology.links") || tells_a_route(where); }
+bool counts_workers(const std::string& where) {
+  return where == "topology.hosts" || where == "strategy.kind" || where == "training.batch_per_rank" || is_sample_count(where) || tells_a_route(where);
+}
+
+// Links lead to names, and roles make workers: without all of them nobody can say what is linked, or how many work.
+bool upsets_the_drawing(const std::string& refused, const std::string& where, const Json& kept) {
+  if (!lies_in(refused, "topology")) return false;
+  const bool part = is_part(refused, kept), may_hold_devices = refused == "topology" || lies_in(refused, "topology.hosts");
+  if ((part || refused.ends_with(".name")) && tells_a_link(where)) return true;
+  return may_hold_devices && (part || refused.ends_with(".role")) && counts_workers(where);
+}
+
+// Whether what is said at `where` may come of the default that stands where `refused` was found.
+bool comes_of(const Problem& refused, const std::string& where, const Json& written, const Json& kept) {
+  if (lies_in(where, refused.where) || may_mean(refused, where, written) || upsets_the_drawing(refused.where, where, kept)) return true;
+  if (lies_in(refused.where, "model")) return lies_in(where, "model");  // a layer is judged by those beside it
+  if (refused.where == "data.kind") return lies_in(where, "data");
+  return is_sample_count(refused.where) && is_sample_count(where);
+}
+
+}  // namespace
+
+Problems problems_besides(const Problems& refused, const Json& written, const std::filesystem::path& directory) {
+  Experiment read;
+  Problems again;
+  base::read_document(written, read, "", again);
+  const bool data_as_written = std::none_of(refused.begin(), refused.end(), [](const Problem& problem) { return lies_in(problem.where, "data"); });
+  Problems problems = examine(read, directory, data_as_written).problems;
+  std::erase_if(problems, [&, kept = to_json(read)](const Problem& problem) {
+    return std::any_of(refused.begin(), refused.end(), [&](const Problem& known) { return comes_of(known, problem.where, written, kept); });
+  });
+  return problems;
+}
+
+}  // namespace trainyard::experiment

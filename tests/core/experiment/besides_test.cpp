@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A file in which some fields are refused: what is wrong with the rest is told with them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "core/base/file.h"
+#include "core/experiment/document.h"
+#include "tests/core/experiment/samples.h"
+
+namespace trainyard::experiment {
+namespace {
+
+using base::Json;
+using ::testing::ElementsAre;
+
+class Besides : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    file_ = std::filesystem::temp_directory_path() / ("trainyard-besides-" + std::to_string(::getpid()) + ".json");
+    write(to_json(small(2, 1)));
+  }
+  void TearDown() override { std::filesystem::remove(file_); }
+
+  void write(const Json& document) { ASSERT_TRUE(base::write_file_atomically(file_, document.dump()).has_value()); }
+
+  // Of all problems, without the file.
+  std::vector<std::string> places(const std::vector<std::string>& overrides = {}) {
+    std::vector<std::string> found;
+    const auto loaded = load(file_, overrides);
+    if (loaded) return found;
+    for (const base::Problem& problem : loaded.error()) {
+      EXPECT_TRUE(problem.where.starts_with(file_.string() + ": ")) << problem.where;
+      found.push_back(problem.where.substr(file_.string().size() + 2));
+    }
+    return found;
+  }
+
+  std::filesystem::path file_;
+};
+
+TEST_F(Besides, fields_come_first_then_the_meaning_and_nothing_twice) {
+  Json document = to_json(small(2, 2));
+  document["training"]["batch_per_rank"] = 0;
+  document["training"]["precision"] = "fp23";
+  document["topology"]["links"][1]["to"] = "gone";
+  document["strategy"]["kind"] = "one_device";
+  write(document);
+  EXPECT_THAT(places(), ElementsAre("training.batch_per_rank", "training.precision", "topology.links[1].to", "strategy.kind"));
+}
+
+TEST_F(Besides, overrides_are_judged_alike) {
+  EXPECT_THAT(places({"training.batch_per_rank=0", "data.kind=csv", "topology.hosts[1].x=far"}),
+              ElementsAre("topology.hosts[1].x", "training.batch_per_rank", "data.file"));
+}
+
+TEST_F(Besides, nothing_is_said_that_comes_of_a_default_alone) {
+  EXPECT_THAT(places({"model.layers[1].kind=rellu"}), ElementsAre("model.layers[1].kind"));
+  EXPECT_THAT(places({"strategy.kind=[]", "data.seed=-1"}), ElementsAre("data.seed", "strategy.kind"));
+  EXPECT_THAT(places({"data.kind=cvs", "model.layers[2].units=3"}), ElementsAre("data.kind")) << "who knows how many classes there are";
+  EXPECT_THAT(places({"topology.hosts=7"}), ElementsAre("topology.hosts"));
+  EXPECT_THAT(places({"topology.hosts[0].devices=7"}), ElementsAre("topology.hosts[0].devices"));
+  EXPECT_THAT(places({"topology.hosts[0].name=" + std::string(65, 'n')}), ElementsAre("topology.hosts[0].name"));
+  EXPECT_THAT(places({"topology.links=7"}), ElementsAre("topology.links")) << "who knows what leads where";
+  EXPECT_THAT(places({"topology.hosts[1].devices[0].role=ilde", "strategy.kind=one_device"}), ElementsAre("topology.hosts[1].devices[0].role"));
+}
+
+TEST_F(Besides, a_key_that_is_unknown_may_be_meant_for_what_is_missing_beside_it) {
+  EXPECT_THAT(places({"colour=3", "strategy.kind=one_device"}), ElementsAre("colour", "strategy.kind"));
+  Json document = to_json(small(2, 1));
+  const Json drawing = document["topology"];
+  document.erase("topology");
+  document["topolgy"] = drawing;
+  write(document);
+  EXPECT_THAT(places(), ElementsAre("topolgy"));
+}
+
+TEST_F(Besides, a_document_of_no_known_version_is_judged_no_further) {
+  write(Json::parse(R"({"version": 0})"));
+  EXPECT_THAT(places(), ElementsAre("version"));
+  write(Json::parse(R"({"strategy": {"kind": "one_device"}})"));
+  EXPECT_THAT(places(), ElementsAre("version"));
+}
+
+}  // namespace
+}  // namespace trainyard::experiment
