@@ -30,10 +30,11 @@ Cost cost_of(const experiment::Resolved& experiment, const plan::Plan& expanded)
 }
 
 QString cost_line(const Cost& cost) {
-  const QString sent = cost.ranks == 1 ? text("nothing sent") : text("each rank sends %1 a step").arg(bytes(cost.sent_bytes));
-  return text("%1, %2, %3, %4 of buffers a rank, %5")
-      .arg(counted(cost.ranks, text("ranks")), counted(cost.parameters, text("parameters")), sent, bytes(cost.memory_bytes),
-           counted(cost.steps, text("steps")));
+  const QString held = bytes(cost.memory_bytes);
+  const QString of_rank =
+      cost.ranks == 1 ? text("nothing sent, %1 of buffers").arg(held) : text("a rank sends %1 a step, has %2 of buffers").arg(bytes(cost.sent_bytes), held);
+  return text("%1, %2, %3; %4")
+      .arg(counted(cost.ranks, text("ranks")), counted(cost.parameters, text("parameters")), counted(cost.steps, text("steps")), of_rank);
 }
 
 }  // namespace trainyard::ui

@@ -23,6 +23,6 @@ struct Cost {
 // Of an expanded plan. Ranks of one plan differ by a few elements; the first and the last are looked at.
 Cost cost_of(const experiment::Resolved& experiment, const plan::Plan& expanded);
 
-QString cost_line(const Cost& cost);  // "4 ranks, 235,146 parameters, each rank sends 1.41 MB a step, 4.2 MB of buffers a rank, 2,500 steps"
+QString cost_line(const Cost& cost);  // "4 ranks, 235,146 parameters, 2,500 steps; a rank sends 1.41 MB a step, has 4.2 MB of buffers"
 
 }  // namespace trainyard::ui
