@@ -54,12 +54,12 @@ bool comes_of(const Problem& refused, const std::string& where, const Json& writ
 
 }  // namespace
 
-Problems problems_besides(const Problems& refused, const Json& written, const std::filesystem::path& directory) {
+Problems problems_besides(const Problems& refused, const Json& written, const std::filesystem::path* directory) {
   Experiment read;
   Problems again;
   base::read_document(written, read, "", again);
   const bool data_as_written = std::none_of(refused.begin(), refused.end(), [](const Problem& problem) { return lies_in(problem.where, "data"); });
-  Problems problems = examine(read, directory, data_as_written).problems;
+  Problems problems = directory ? examine(read, *directory, data_as_written).problems : problems_of_meaning(read, nullptr);
   std::erase_if(problems, [&, kept = to_json(read)](const Problem& problem) {
     return std::any_of(refused.begin(), refused.end(), [&](const Problem& known) { return comes_of(known, problem.where, written, kept); });
   });

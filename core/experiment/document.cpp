@@ -49,7 +49,7 @@ Problems in_file(const std::filesystem::path& file, Problems problems) {
 }
 
 // And what is wrong besides, unless nobody can say what the document is.
-Problems with_those_of_meaning(Problems refused, const Json& written, const std::filesystem::path& directory) {
+Problems with_those_of_meaning(Problems refused, const Json& written, const std::filesystem::path* directory) {
   const auto is_of_version = [](const Problem& problem) { return problem.where == "version"; };
   if (!written.is_object() || std::any_of(refused.begin(), refused.end(), is_of_version)) return refused;
   Problems besides = problems_besides(refused, written, directory);
@@ -76,6 +76,17 @@ Json override_value(const std::string& text, const base::Result<Json>& current) 
   return parsed && (!wants_text || parsed->is_string()) ? *parsed : Json(text);
 }
 
+// A null `directory` asks neither data nor this machine.
+Checked<Experiment> load_judged(const std::filesystem::path& file, const std::vector<std::string>& overrides, const std::filesystem::path* directory) {
+  auto json = read_json(file);
+  if (!json) return tl::unexpected(Problems{json.error()});
+  Problems problems;
+  for (const std::string& text : overrides)
+    if (auto applied = apply_override(*json, text); !applied) problems.push_back(applied.error());
+  if (!problems.empty()) return tl::unexpected(std::move(problems));
+  return from_json(*json).map_error([&](Problems found) { return in_file(file, with_those_of_meaning(std::move(found), *json, directory)); });
+}
+
 }  // namespace
 
 Json to_json(const Experiment& experiment) { return base::write_document(experiment); }
@@ -90,16 +101,9 @@ Checked<Experiment> from_json(const Json& json) {
   return experiment;
 }
 
-Checked<Experiment> load(const std::filesystem::path& file, const std::vector<std::string>& overrides) { return load(file, overrides, file.parent_path()); }
-
+Checked<Experiment> load(const std::filesystem::path& file, const std::vector<std::string>& overrides) { return load_judged(file, overrides, nullptr); }
 Checked<Experiment> load(const std::filesystem::path& file, const std::vector<std::string>& overrides, const std::filesystem::path& directory) {
-  auto json = read_json(file);
-  if (!json) return tl::unexpected(Problems{json.error()});
-  Problems problems;
-  for (const std::string& text : overrides)
-    if (auto applied = apply_override(*json, text); !applied) problems.push_back(applied.error());
-  if (!problems.empty()) return tl::unexpected(std::move(problems));
-  return from_json(*json).map_error([&](Problems found) { return in_file(file, with_those_of_meaning(std::move(found), *json, directory)); });
+  return load_judged(file, overrides, &directory);
 }
 
 base::Result<void> save(const Experiment& experiment, const std::filesystem::path& file) {

@@ -21,10 +21,11 @@ Findings examine(const Experiment& experiment, const std::filesystem::path& dire
 base::Problems problems_of_meaning(const Experiment& experiment, const data::DataSummary* data);
 
 // Of a document that was read, but for the fields at which `refused` stands: what is wrong with the meaning of the rest. Those
-// fields hold their defaults, which nobody wrote, so nothing is said that comes of a default alone.
-base::Problems problems_besides(const base::Problems& refused, const base::Json& written, const std::filesystem::path& directory);
+// fields hold their defaults, which nobody wrote, so nothing is said that comes of a default alone. Asks the data in `directory`
+// and this machine, which may take long; where that is null, neither.
+base::Problems problems_besides(const base::Problems& refused, const base::Json& written, const std::filesystem::path* directory);
 
-// As the other `load`, with data that is looked for in `directory` instead of beside the file.
+// As the other `load`, which reads the file alone; when that cannot be an experiment, this one asks the data and this machine too.
 Checked<Experiment> load(const std::filesystem::path& file, const std::vector<std::string>& overrides, const std::filesystem::path& directory);
 
 }  // namespace trainyard::experiment

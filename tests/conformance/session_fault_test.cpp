@@ -16,8 +16,6 @@ using session::RunState;
 using testing::AnyOf;
 using testing::HasSubstr;
 
-constexpr std::int64_t kEndless = 10'000'000;
-
 // Passes messages on as a test wishes: it may change them, or hold them back.
 class Tampering final : public session::ControlClient {
  public:

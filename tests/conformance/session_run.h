@@ -24,6 +24,8 @@
 
 namespace trainyard::conformance {
 
+inline constexpr std::int64_t kEndless = 10'000'000;  // steps: more than any test waits for
+
 // What a test puts in. Each is called on the thread of that rank.
 struct SessionPieces {
   using Killed = std::shared_ptr<const std::atomic<bool>>;

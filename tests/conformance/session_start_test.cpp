@@ -12,8 +12,6 @@ using session::Command;
 using session::RunState;
 using session::Status;
 
-constexpr std::int64_t kEndless = 10'000'000;
-
 // Rank 1 stands outside, and has not said a word, until the door opens.
 class SessionStart : public testing::Test {
  protected:

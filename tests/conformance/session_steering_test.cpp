@@ -13,8 +13,6 @@ using session::Command;
 using session::RunState;
 using session::Status;
 
-constexpr std::int64_t kEndless = 10'000'000;
-
 TEST(Session, pause_stops_all_ranks_at_one_step_and_resume_goes_on) {
   SessionRun run(session_experiment(2, kEndless));
   Viewer viewer(run.client());

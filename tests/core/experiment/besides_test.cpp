@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "core/base/file.h"
-#include "core/experiment/document.h"
+#include "core/experiment/findings.h"
 #include "tests/core/experiment/samples.h"
 
 namespace trainyard::experiment {
@@ -27,7 +27,7 @@ class Besides : public ::testing::Test {
   // Of all problems, without the file.
   std::vector<std::string> places(const std::vector<std::string>& overrides = {}) {
     std::vector<std::string> found;
-    const auto loaded = load(file_, overrides);
+    const auto loaded = load(file_, overrides, file_.parent_path());
     if (loaded) return found;
     for (const base::Problem& problem : loaded.error()) {
       EXPECT_TRUE(problem.where.starts_with(file_.string() + ": ")) << problem.where;
@@ -52,6 +52,15 @@ TEST_F(Besides, fields_come_first_then_the_meaning_and_nothing_twice) {
 TEST_F(Besides, overrides_are_judged_alike) {
   EXPECT_THAT(places({"training.batch_per_rank=0", "data.kind=csv", "topology.hosts[1].x=far"}),
               ElementsAre("topology.hosts[1].x", "training.batch_per_rank", "data.file"));
+}
+
+// A window reads files on the thread that draws it.
+TEST_F(Besides, what_only_reads_the_file_tells_the_meaning_and_asks_no_data) {
+  const auto loaded = load(file_, {"training.batch_per_rank=0", "data.kind=csv", "data.file=none.csv", "topology.links[0].to=gone"});
+  ASSERT_FALSE(loaded);
+  const std::string all = base::to_string(loaded.error());
+  EXPECT_THAT(all, ::testing::AllOf(::testing::HasSubstr("training.batch_per_rank"), ::testing::HasSubstr("topology.links[0].to")));
+  EXPECT_THAT(all, ::testing::Not(::testing::HasSubstr("none.csv")));
 }
 
 TEST_F(Besides, nothing_is_said_that_comes_of_a_default_alone) {
