@@ -17,7 +17,7 @@ namespace trainyard::ui {
 namespace {
 
 constexpr int kFrameMilliseconds = 33;
-constexpr int kBreathMilliseconds = 2;           // between two takings, while more is waiting
+constexpr int kBreathMilliseconds = 2;          // between two takings, while more is waiting
 constexpr qint64 kTakeNanoseconds = 6'000'000;  // for reading history, at a time
 
 }  // namespace
