@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 #include "core/base/clock.h"
 #include "core/plan/text.h"
@@ -36,6 +37,7 @@ struct Interpreter::State {
   std::vector<LaneId> comm_lanes;
   bool evaluating = false;
   bool input_blocked = false;  // the input lane could go on if its batch were there
+  std::int64_t now_ns = 0;     // as last read: where one thing ends, the next begins
   double loss_sum = 0, correct = 0;
 
   explicit State(InterpreterParts p)
@@ -70,6 +72,7 @@ struct Interpreter::State {
   bool run_compute();
   void add_held_out();
   base::Result<void> idle();
+  std::int64_t lap();
   void finish(LaneId lane, const Frontier::Ready& ready, std::int64_t begin, std::int64_t peer_ready, std::int64_t end, std::int64_t bytes);
   void is_at(const Frontier::Ready& ready) const;
   base::Problem in_op(base::Problem problem) const;
@@ -98,12 +101,14 @@ base::Result<std::int64_t> Interpreter::State::run(std::int64_t first_step) {
 base::Result<void> Interpreter::State::train_steps(std::int64_t& step) {
   for (std::int64_t admitted = step; step < parts.schedule.steps; ++step) {
     parts.whereabouts->step.store(step, std::memory_order_relaxed);
+    lap();
     while (admitted <= step + 1 && may_admit(admitted, step) && frontier.admit(parts.plan->program(parts.schedule.program(admitted)), admitted)) ++admitted;
     if (admitted == step) return {};
     if (auto ok = complete(frontier.admitted() - (admitted - step)); !ok) return ok;
-    const std::int64_t now = base::now_nanoseconds();
-    meter.step_done(step, now, bound_program(parts.plan->program(parts.schedule.program(step))), parts.recipe->learning_rate(step));
-    if (parts.whereabouts->first_step_done_ns.load(std::memory_order_relaxed) == 0) parts.whereabouts->first_step_done_ns.store(now, std::memory_order_relaxed);
+    lap();
+    meter.step_done(step, now_ns, bound_program(parts.plan->program(parts.schedule.program(step))), parts.recipe->learning_rate(step));
+    if (parts.whereabouts->first_step_done_ns.load(std::memory_order_relaxed) == 0)
+      parts.whereabouts->first_step_done_ns.store(now_ns, std::memory_order_relaxed);
     if (parts.schedule.evaluates_after(step))
       if (auto ok = evaluate(step); !ok) return ok;
   }
@@ -164,8 +169,8 @@ base::Result<bool> Interpreter::State::move_transfers() {
   done.clear();
   const auto moved = transfers->poll(done, meter.times.transfer_ns);
   if (!moved) return is_at(transfers->failed().ready), moved;
-  const std::int64_t now = done.empty() ? 0 : base::now_nanoseconds();
-  for (const Transfer& transfer : done) finish(transfer.op->lane, transfer.ready, transfer.begin_ns, transfer.ready_ns, now, transfer.op->bytes);
+  if (*moved) lap();
+  for (const Transfer& transfer : done) finish(transfer.op->lane, transfer.ready, transfer.begin_ns, transfer.ready_ns, now_ns, transfer.op->bytes);
   return started || *moved;
 }
 
@@ -174,7 +179,6 @@ bool Interpreter::State::run_input() {
   const auto ready = frontier.next(input_lane);
   if (!ready) return false;
   const BoundProgram& program = bound_program(ready->program);
-  const std::int64_t begin = base::now_nanoseconds();
   if (evaluating) {
     held_out.load(*parts.compute, program);
   } else {
@@ -185,9 +189,9 @@ bool Interpreter::State::run_input() {
     pipeline->release();
   }
   frontier.start(input_lane);
-  const std::int64_t end = base::now_nanoseconds();
-  meter.times.input_ns += end - begin;
-  finish(input_lane, *ready, begin, begin, end, 0);
+  const std::int64_t begin = lap();
+  meter.times.input_ns += now_ns - begin;
+  finish(input_lane, *ready, begin, begin, now_ns, 0);
   return true;
 }
 
@@ -197,7 +201,6 @@ bool Interpreter::State::run_compute() {
   const BoundOp& op = bound(*ready);
   frontier.start(compute_lane);
   is_at(*ready);
-  const std::int64_t begin = base::now_nanoseconds();
   if (op.kind == OpKind::rate) {
     parts.bound->rate.as<double>()[0] = parts.recipe->learning_rate(ready->step);
     parts.bound->rate.as<double>()[1] = static_cast<double>(ready->step + 1);
@@ -205,11 +208,11 @@ bool Interpreter::State::run_compute() {
   for (const auto& kernel : op.kernels) kernel->enqueue(*queue);
   const std::uint64_t mark = queue->record();
   while (!queue->reached(mark)) std::this_thread::yield();
-  const std::int64_t end = base::now_nanoseconds();
-  meter.times.compute_ns += end - begin;
+  const std::int64_t begin = lap();
+  meter.times.compute_ns += now_ns - begin;
   if (!evaluating) meter.capture(op, ready->step);
   else if (op.kind == OpKind::loss) add_held_out();
-  finish(compute_lane, *ready, begin, begin, end, 0);
+  finish(compute_lane, *ready, begin, begin, now_ns, 0);
   return true;
 }
 
@@ -220,7 +223,6 @@ void Interpreter::State::add_held_out() {
 
 // Nothing can run: waits for a peer, or for the next batch, and books the time where it belongs.
 base::Result<void> Interpreter::State::idle() {
-  const std::int64_t begin = base::now_nanoseconds();
   const bool comm_waits = transfers && !transfers->empty();
   if (comm_waits) {
     parts.whereabouts->waits_for.store(transfers->waits_for(), std::memory_order_relaxed);
@@ -230,10 +232,14 @@ base::Result<void> Interpreter::State::idle() {
   } else if (input_blocked) {
     pipeline->wait_next();
   }
-  (comm_waits ? meter.times.wait_ns : meter.times.input_ns) += base::now_nanoseconds() - begin;
+  const std::int64_t begin = lap();
+  (comm_waits ? meter.times.wait_ns : meter.times.input_ns) += now_ns - begin;
   if (parts.gate->closed()) return base::fail({base::ProblemCode::cancelled, "rank " + std::to_string(parts.plan->rank), "was told to stop", "", ""});
   return {};
 }
+
+// Reads the clock, and returns what it showed before.
+std::int64_t Interpreter::State::lap() { return std::exchange(now_ns, base::now_nanoseconds()); }
 
 void Interpreter::State::finish(LaneId lane, const Frontier::Ready& ready, std::int64_t begin, std::int64_t peer_ready, std::int64_t end, std::int64_t bytes) {
   frontier.finish(lane, ready);

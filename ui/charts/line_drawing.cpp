@@ -64,7 +64,6 @@ class Pencil {
   QPointF draw_one(std::size_t i, QPointF before, DrawnSeries& drawn) const {
     const QPointF here = at(i);
     const bool joined = thinned_.points[i].joined;
-    if (drawn.fill.isValid()) add_to_area(drawn, here, joined);
     if (joined) add_line(drawn, {before, here});
     const bool joined_on = i + 1 < thinned_.points.size() && thinned_.points[i + 1].joined;
     if (!joined && !joined_on && map_.area.contains(here)) drawn.dots.push_back(here);
@@ -73,17 +72,17 @@ class Pencil {
 
   void add_line(DrawnSeries& drawn, const QLineF& whole) const {
     const auto line = clipped(whole, map_.area);
-    if (!line) return;
-    if (thinned_.thinned && line->dx() < 2) add_columns(drawn, *line);
-    else drawn.lines.push_back(*line);
+    if (line && thinned_.thinned && line->dx() < 2) return add_columns(drawn, *line);
+    if (line) drawn.lines.push_back(*line);
+    if (drawn.fill.isValid()) add_to_area(drawn, whole);  // also below a line that is out of sight
   }
 
   // Lines that touch, from zero to zero.
-  void add_to_area(DrawnSeries& drawn, QPointF here, bool joined) const {
-    const double zero = std::min(map_.at(map_.x.low, 0, side_).y(), map_.area.bottom() + 1);
-    if (joined && !drawn.areas.empty()) drawn.areas.back().insert(drawn.areas.back().size() - 1, here);
-    else drawn.areas.push_back(QPolygonF({QPointF(here.x(), zero), here, QPointF(here.x(), zero)}));
-    drawn.areas.back().back().setX(here.x());
+  static void add_to_area(DrawnSeries& drawn, const QLineF& line) {
+    const bool touches = !drawn.areas.empty() && drawn.areas.back().at(drawn.areas.back().size() - 2) == line.p1();
+    if (touches) drawn.areas.back().insert(drawn.areas.back().size() - 1, line.p2());
+    else drawn.areas.push_back(QPolygonF({QPointF(line.x1(), drawn.zero), line.p1(), line.p2(), QPointF(line.x2(), drawn.zero)}));
+    drawn.areas.back().back().setX(line.x2());
   }
 
   const PointSeries& points_;
@@ -101,6 +100,7 @@ DrawnSeries LineDrawing::draw(const PointSeries& points, std::uint64_t revision,
   const Drawn wanted{revision, map, side, pixels, look.pen.widthF(), look.fill.isValid(), thinned.thinned};
   if (wanted != drawn_ || thinner_.kept() == 0) next_ = 0, settled_ = look;
   drawn_ = wanted;
+  settled_.zero = std::min(map.at(map.x.low, 0, side).y(), map.area.bottom() + 1);
   const Pencil pencil(points, thinned, map, side);
   if (thinned.settled > next_ + 1) {
     pencil.draw(next_, thinned.settled - 1, settled_);

@@ -30,9 +30,10 @@ struct DrawnSeries {
   std::vector<QLineF> lines;
   std::vector<QRect> columns;    // where points are denser than pixels: what the lines cover of each column
   std::vector<QPointF> dots;     // points that no line reaches
-  std::vector<QPolygonF> areas;  // between a line and zero, when `fill` is a colour
+  std::vector<QPolygonF> areas;  // between lines and zero, when `fill` is a colour; columns are then filled too
   std::vector<double> gaps;      // where values are that the scale cannot show: marked at the foot
   QColor fill;
+  double zero = 0;  // where areas stand on
   double dot_size = 3;
   bool diamonds = false;
 };

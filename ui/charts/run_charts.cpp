@@ -9,13 +9,13 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "ui/model/turns.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {
 namespace {
 
-constexpr qint64 kReadNanoseconds = 4'000'000;  // of histories, at a time
-constexpr int kBreathMilliseconds = 2;
+constexpr qint64 kReadNanoseconds = 3'000'000;  // of histories, at a time
 
 // Tells the charts how high a page of them is.
 class ChartScroll : public QScrollArea {
@@ -51,8 +51,6 @@ RunCharts::RunCharts(QWidget* parent) : QWidget(parent), grid_(new ChartGrid) {
     plot->set_crosshair_group(&crosshair_);
   }
   offer_choices();
-  again_.setSingleShot(true);
-  connect(&again_, &QTimer::timeout, this, &RunCharts::read_on);
 }
 
 RunCharts::~RunCharts() = default;
@@ -65,7 +63,7 @@ void RunCharts::set_runs(const std::vector<Run*>& runs) {
     Shown& shown = *runs_.emplace_back(std::make_unique<Shown>(choice_));
     shown.run = run;
     shown.prefix = QString("%1/").arg(runs_.size());
-    connect(run, &Run::updated, this, &RunCharts::read_on);
+    connect(run, &Run::updated, this, &RunCharts::ask_to_read);
     connect(run, &QObject::destroyed, this, [this, run] {
       std::vector<Run*> left;
       for (const auto& one : runs_)
@@ -84,18 +82,20 @@ std::optional<RunLook> RunCharts::look_of(const Shown& shown) const {
   return RunLook{shown.run->name(), static_cast<int>(at - runs_.begin())};
 }
 
-// For a few milliseconds; the rest after other events. Lines take turns, so that all grow alike.
+void RunCharts::ask_to_read() {
+  Turns::instance().ask(this, [this] { read_on(); });
+}
+
+// For a few milliseconds; the rest in other turns. Lines are read alike, so that all grow together.
 void RunCharts::read_on() {
   QElapsedTimer clock;
   clock.start();
-  bool more = false;
   do {
-    more = false;
+    behind_ = false;
     for (const auto& shown : runs_)
-      if (shown->run) more = read_portion(*shown) || more;
-  } while (more && clock.nsecsElapsed() < kReadNanoseconds);
-  if (more) again_.start(kBreathMilliseconds);
-  else again_.stop();
+      if (shown->run) behind_ = read_portion(*shown) || behind_;
+  } while (behind_ && clock.nsecsElapsed() < kReadNanoseconds);
+  if (behind_) ask_to_read();
   say_why_empty();
 }
 

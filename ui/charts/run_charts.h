@@ -5,7 +5,6 @@
 
 #include <QPointer>
 #include <QStringList>
-#include <QTimer>
 #include <QWidget>
 #include <map>
 #include <memory>
@@ -41,7 +40,7 @@ class RunCharts : public QWidget {
   void set_x_axis(XAxis axis);
   void set_smoothing(double weight);
   void set_choice(const LineChoice& choice);
-  bool reading() const { return again_.isActive(); }  // not all that the histories hold is on the charts
+  bool reading() const { return behind_; }  // a portion did not reach the end of the histories
 
   PlotView& plot(ChartKind kind) const { return *plots_.at(kind); }
   ChartGrid& grid() { return *grid_; }
@@ -75,6 +74,7 @@ class RunCharts : public QWidget {
   bool leaves_chart(const QList<int>& badges) const;
   void show_badges(const QStringList& badges);
   void say_why_empty();
+  void ask_to_read();
   void read_on();
   bool read_portion(Shown& shown);
   void plan_lines(Shown& shown);
@@ -84,7 +84,7 @@ class RunCharts : public QWidget {
   std::optional<RunLook> look_of(const Shown& shown) const;
 
   std::vector<std::unique_ptr<Shown>> runs_;
-  QTimer again_;
+  bool behind_ = false;
   LineChoice choice_;
   CrosshairGroup crosshair_;
   std::map<ChartKind, PlotView*> plots_;

@@ -12,13 +12,13 @@
 #include "ui/model/recorded.h"
 #include "ui/model/run_directory.h"
 #include "ui/model/run_io.h"
+#include "ui/model/turns.h"
 
 namespace trainyard::ui {
 namespace {
 
 constexpr int kFrameMilliseconds = 33;
-constexpr int kBreathMilliseconds = 2;          // between two takings, while more is waiting
-constexpr qint64 kTakeNanoseconds = 6'000'000;  // for reading history, at a time
+constexpr qint64 kTakeNanoseconds = 4'000'000;  // for reading history, at a time
 
 }  // namespace
 
@@ -28,6 +28,7 @@ struct Run::State {
   topology::Topology drawing;
   std::optional<session::Status> status;
   bool was_live = false, complete = false, damaged = false;
+  bool more = false;  // frames wait that were not taken yet
   QTimer timer;
   std::unique_ptr<RunIo> io;  // last: its thread ends before the rest goes
 
@@ -39,13 +40,14 @@ bool Run::State::take_frames() {
   QElapsedTimer clock;
   clock.start();
   bool any = false;
+  more = false;
   while (clock.nsecsElapsed() < kTakeNanoseconds) {
     const auto frame = io->next_frame();
     if (!frame) return any;
     any = true;
     if (!history.take({frame->type, frame->rank, frame->payload})) damaged = true;
   }
-  timer.start(kBreathMilliseconds);
+  more = true;
   return any;
 }
 
@@ -54,7 +56,7 @@ Run::Run(const Services& services, const QString& directory, std::int64_t proces
   state_->name = run_name(directory);
   state_->was_live = process >= 0;
   state_->timer.setSingleShot(true);
-  connect(&state_->timer, &QTimer::timeout, this, &Run::take_news);
+  connect(&state_->timer, &QTimer::timeout, this, &Run::ask_for_news);
   state_->io = std::make_unique<RunIo>(RunIo::Target{directory.toStdString(), services.connect, process}, [this] { wake(); });
 }
 
@@ -86,9 +88,13 @@ void Run::wake() {
   QMetaObject::invokeMethod(
       this,
       [this] {
-        if (!state_->timer.isActive()) state_->timer.start(kFrameMilliseconds);
+        if (!state_->timer.isActive() && !Turns::instance().waits(this)) state_->timer.start(kFrameMilliseconds);
       },
       Qt::QueuedConnection);
+}
+
+void Run::ask_for_news() {
+  Turns::instance().ask(this, [this] { take_news(); });
 }
 
 void Run::take_news() {
@@ -107,7 +113,8 @@ void Run::take_news() {
   for (const std::string& text : state.io->take_troubles()) emit trouble(QString::fromStdString(text));
   if (state.damaged) emit trouble(tr("A part of the recording could not be understood and is left out."));
   state.damaged = false;
-  const bool all = !reading && !state.timer.isActive();
+  if (state.more) ask_for_news();
+  const bool all = !reading && !state.more;
   const bool changed = news || all != state.complete || live != state.was_live, over = state.was_live && !live && all;
   state.complete = all;
   state.was_live = live || (state.was_live && !all);

@@ -56,6 +56,7 @@ class Run : public QObject {
   struct State;
   Run(const Services& services, const QString& directory, std::int64_t process);
   void wake();
+  void ask_for_news();
   void take_news();
   void command(session::Command command, double seconds_per_step = 0);
   std::unique_ptr<State> state_;

@@ -4,14 +4,14 @@
 #include <QBrush>
 #include <QElapsedTimer>
 
+#include "ui/model/turns.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {
 namespace {
 
 constexpr std::size_t kLinesAtOnce = 64;
-constexpr qint64 kLookNanoseconds = 8'000'000;
-constexpr int kBreathMilliseconds = 2;
+constexpr qint64 kLookNanoseconds = 6'000'000;
 constexpr int kShownCharacters = 400;  // of a line: more take long to paint, and no window is that wide
 
 QString beginning(const QString& text) { return text.size() <= kShownCharacters ? text : text.left(kShownCharacters) + "…"; }
@@ -26,10 +26,7 @@ bool LogFilter::passes(const telemetry::LogLine& line) const {
   return (level < 0 || level >= least_level) && (text.isEmpty() || QString::fromStdString(line.text).contains(text, Qt::CaseInsensitive));
 }
 
-LogModel::LogModel(QObject* parent) : QAbstractTableModel(parent) {
-  again_.setSingleShot(true);
-  connect(&again_, &QTimer::timeout, this, &LogModel::look);
-}
+LogModel::LogModel(QObject* parent) : QAbstractTableModel(parent) {}
 
 void LogModel::set_run(Run* run) {
   if (run_) run_->disconnect(this);
@@ -54,7 +51,7 @@ void LogModel::restart() {
   look();
 }
 
-// For a few milliseconds; the rest after other events.
+// For a few milliseconds; the rest in other turns.
 void LogModel::look() {
   if (!looking()) return;
   QElapsedTimer clock;
@@ -71,7 +68,7 @@ void LogModel::look() {
     shown_.insert(shown_.end(), passed.begin(), passed.end());
     endInsertRows();
   }
-  if (looking()) again_.start(kBreathMilliseconds);
+  if (looking()) Turns::instance().ask(this, [this] { look(); });
   else emit looked_through();
 }
 

@@ -6,7 +6,6 @@
 #include <QAbstractTableModel>
 #include <QPointer>
 #include <QStringList>
-#include <QTimer>
 #include <vector>
 
 #include "ui/model/run.h"
@@ -52,7 +51,6 @@ class LogModel : public QAbstractTableModel {
   LogFilter filter_;
   std::vector<std::uint32_t> shown_;  // numbers of lines
   std::size_t looked_ = 0;            // lines
-  QTimer again_;
 };
 
 QString who(int rank);  // "rank 2"; "coordinator" below 0

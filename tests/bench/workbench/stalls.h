@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How long the GUI thread was away from its event loop: as the clock on the wall has it, less the time that the thread was ready to run
-// and another process had the processor (Linux' schedstat). What others take is not what the window does; it is told beside.
+// How long the GUI thread was away from its event loop: as the clock on the wall has it, less the time that others had the processor:
+// another process (Linux' schedstat), or another guest of the machine (stolen time, in ticks of 10 ms). What others take is not what the
+// window does; it is told beside.
 #pragma once
 
-#include <fcntl.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <QApplication>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <string>
 
 namespace trainyard::bench {
 
@@ -17,11 +21,12 @@ class Stalls {
  public:
   template <class Work>
   void timed(Work work) {
-    const Times before = now();
+    const int processor = ::sched_getcpu();
+    const Times before = now(processor);
     work();
-    const Times after = now();
+    const Times after = now(processor);
     wall_ = std::max(wall_, after.wall - before.wall);
-    own_ = std::max(own_, after.wall - before.wall - (after.queued - before.queued));
+    own_ = std::max(own_, after.wall - before.wall - (after.others - before.others));
   }
   // One turn of the event loop: all that waits for the thread by now.
   void turn() {
@@ -32,15 +37,29 @@ class Stalls {
 
  private:
   struct Times {
-    double wall = 0, queued = 0;  // milliseconds
+    double wall = 0, others = 0;  // milliseconds
   };
-  static Times now() {
-    static const int statistics = ::open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-    char text[128] = {};
-    long long ran = 0, queued = 0;
-    if (::pread(statistics, text, sizeof text - 1, 0) <= 0 || std::sscanf(text, "%lld %lld", &ran, &queued) != 2) queued = 0;
+  static Times now(int processor) {
     const std::chrono::duration<double, std::milli> wall = std::chrono::steady_clock::now().time_since_epoch();
-    return {wall.count(), static_cast<double>(queued) * 1e-6};
+    return {wall.count(), queued() + stolen(processor)};
+  }
+
+  // What a file of the system says now.
+  static std::string read(const char* file) {
+    std::ifstream stream(file);
+    return {std::istreambuf_iterator<char>(stream), {}};
+  }
+  static double queued() {
+    long long ran = 0, queued = 0;
+    const bool told = std::sscanf(read("/proc/thread-self/schedstat").c_str(), "%lld %lld", &ran, &queued) == 2;
+    return told ? static_cast<double>(queued) * 1e-6 : 0;
+  }
+  static double stolen(int processor) {
+    const std::string all = read("/proc/stat"), name = "cpu" + std::to_string(processor) + " ";
+    const std::size_t at = all.find(name);
+    long long ticks = 0;
+    const bool told = at != std::string::npos && std::sscanf(all.c_str() + at + name.size(), "%*d %*d %*d %*d %*d %*d %*d %lld", &ticks) == 1;
+    return told ? 1e3 * static_cast<double>(ticks) / static_cast<double>(::sysconf(_SC_CLK_TCK)) : 0;
   }
 
   double wall_ = 0, own_ = 0;

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <QApplication>
+#include <QGraphicsScene>
+#include <QPainter>
 #include <QScreen>
 #include <QTest>
 #include <cmath>
@@ -132,6 +134,49 @@ TEST_F(LivePlot, looks_the_same_as_one_that_was_drawn_at_once) {
       ASSERT_EQ(pieces, lines_of(fresh)) << next << (stacked ? " stacked" : "");
     }
   }
+}
+
+// Dense lines are columns: what is below them is filled, and both go where the axes went.
+TEST(PlotLines, columns_and_what_they_fill_stand_where_the_axes_are) {
+  DrawnSeries dense;
+  dense.pen = QPen(Qt::red, 2);
+  dense.fill = Qt::green;
+  dense.zero = 90;
+  for (int x = 20; x < 60; ++x) dense.columns.emplace_back(x, 40, 1, 10);
+  QGraphicsScene scene(0, 0, 400, 200);
+  auto* lines = new PlotLines(nullptr);
+  scene.addItem(lines);
+  lines->show({0, 0, 100, 100}, {dense});
+  for (const auto& [area, scale] : {std::pair(QRectF(0, 0, 100, 100), 1), std::pair(QRectF(0, 0, 200, 200), 2)}) {
+    lines->move_to(area);
+    QImage image(400, 200, QImage::Format_RGB32);
+    image.fill(Qt::white);
+    QPainter painter(&image);
+    scene.render(&painter, QRectF(), scene.sceneRect());
+    painter.end();
+    const auto at = [&](int x, int y) { return image.pixelColor(x * scale, y * scale); };
+    for (int x = 21; x < 59; ++x) {
+      EXPECT_EQ(at(x, 38), QColor(Qt::white)) << x;
+      EXPECT_EQ(at(x, 45), QColor(Qt::red)) << x;
+      EXPECT_EQ(at(x, 70), QColor(Qt::green)) << x;
+      EXPECT_EQ(at(x, 93), QColor(Qt::white)) << x;
+    }
+    EXPECT_EQ(at(10, 70), QColor(Qt::white));
+    EXPECT_EQ(at(70, 70), QColor(Qt::white));
+  }
+}
+
+// A line above what is shown has its area in sight.
+TEST(LineDrawing, fills_what_is_below_a_line_that_is_out_of_sight) {
+  PointSeries series;
+  for (int step = 0; step < 20'000; ++step) series.append({1.0 * step, 0, 0, 5});
+  DrawnSeries look;
+  look.fill = Qt::green;
+  LineDrawing drawing;
+  const DrawnSeries drawn = drawing.draw(series, 1, map_of(20'000), Side::left, 300, look);
+  EXPECT_TRUE(drawn.columns.empty());
+  ASSERT_EQ(drawn.areas.size(), 1u);
+  EXPECT_TRUE(drawn.areas[0].containsPoint(QPointF(190, 100), Qt::OddEvenFill));
 }
 
 TEST_F(LivePlot, paints_only_where_something_changed) {

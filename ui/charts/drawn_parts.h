@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Where each kind of part of a drawn series begins and ends, from left to right.
+#pragma once
+
+#include <QLineF>
+#include <QRect>
+
+namespace trainyard::ui {
+
+inline double left(const QLineF& line) { return line.x1(); }
+inline double right(const QLineF& line) { return line.x2(); }
+inline double left(const QRect& column) { return column.left(); }
+inline double right(const QRect& column) { return column.left() + 1; }
+inline double left(const QPointF& point) { return point.x(); }
+inline double right(const QPointF& point) { return point.x(); }
+inline double left(double x) { return x; }
+inline double right(double x) { return x; }
+
+}  // namespace trainyard::ui

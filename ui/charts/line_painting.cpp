@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/charts/line_painting.h"
+
+#include <QPaintEngine>
+#include <QPainter>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
+
+#include "ui/charts/drawn_parts.h"
+
+namespace trainyard::ui {
+namespace {
+
+// Qt hands a fill of 96 spans or more to other threads and waits for them: for tall lines, 30 to 90 microseconds each, and more beside
+// processes that train. What is painted in bands of so many rows stays below, with three spans a row.
+constexpr double kBandRows = 30;
+
+// In the coordinates of lines.
+double band_height(const QPainter& painter) {
+  if (painter.paintEngine()->type() != QPaintEngine::Raster) return std::numeric_limits<double>::infinity();
+  return kBandRows / std::max(std::abs(painter.deviceTransform().m22()), 1e-3);
+}
+
+QRectF grown(const QRectF& part, double margin) { return part.adjusted(-margin, -margin, margin, margin); }
+
+Span span_across(const QRectF& part) { return {part.left(), part.right()}; }
+
+// The parts that reach into `x`.
+template <class Part>
+std::span<const Part> within(const std::vector<Part>& parts, Span x) {
+  const auto begin = std::partition_point(parts.begin(), parts.end(), [&](const Part& part) { return right(part) < x.low; });
+  const auto end = std::partition_point(begin, parts.end(), [&](const Part& part) { return left(part) <= x.high; });
+  return {begin, end};
+}
+
+// Cut off to the left and to the right of `x`, at corners.
+QPolygonF within(const QPolygonF& area, Span x) {
+  const auto first = area.begin() + 1, last = area.end() - 1;  // the others are its feet
+  auto begin = std::partition_point(first, last, [&](const QPointF& corner) { return corner.x() < x.low; });
+  auto end = std::partition_point(begin, last, [&](const QPointF& corner) { return corner.x() <= x.high; });
+  if (begin != first) --begin;
+  if (end != last) ++end;
+  QPolygonF part;
+  if (begin == end) return part;
+  part.reserve(end - begin + 2);
+  part << QPointF(begin->x(), area.front().y());
+  std::copy(begin, end, std::back_inserter(part));
+  part << QPointF(part.back().x(), area.front().y());
+  return part;
+}
+
+// Whole pixels: rectangles that Qt had to scale would take a hundred times as long.
+void paint_rects(QPainter& painter, std::vector<QRect> rects, const QColor& colour, const Ground& ground) {
+  if (rects.empty()) return;
+  if (!ground.lines.isIdentity())
+    for (QRect& rect : rects) rect = ground.lines.mapRect(QRectF(rect)).toRect();
+  painter.save();
+  painter.setTransform(ground.own);
+  painter.setRenderHint(QPainter::Antialiasing, false);
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(colour);
+  painter.drawRects(rects.data(), static_cast<int>(rects.size()));
+  painter.restore();
+}
+
+std::vector<QRect> columns_within(const DrawnSeries& drawn, const QRectF& part) {
+  std::vector<QRect> columns;
+  for (const QRect& column : within(drawn.columns, span_across(part)))
+    if (column.top() <= part.bottom() && column.bottom() + 1 >= part.top()) columns.push_back(column);
+  return columns;
+}
+
+// From the columns of the line down to zero.
+std::vector<QRect> filled_within(const DrawnSeries& drawn, const QRectF& part) {
+  std::vector<QRect> filled;
+  const int zero = static_cast<int>(std::lround(drawn.zero));
+  for (const QRect& column : within(drawn.columns, span_across(part)))
+    if (column.bottom() < part.bottom() && zero >= part.top()) filled.emplace_back(column.bottomLeft() + QPoint(0, 1), QPoint(column.right(), zero));
+  return filled;
+}
+
+void paint_areas(QPainter& painter, const DrawnSeries& drawn, const QRectF& part, const Ground& ground) {
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(drawn.fill);
+  for (const QPolygonF& area : drawn.areas) painter.drawPolygon(within(area, span_across(part)));
+  paint_rects(painter, filled_within(drawn, part), drawn.fill, ground);
+}
+
+std::vector<QLineF> lines_within(const DrawnSeries& drawn, const QRectF& part) {
+  std::vector<QLineF> lines;
+  for (const QLineF& line : within(drawn.lines, span_across(part)))
+    if (std::min(line.y1(), line.y2()) <= part.bottom() && std::max(line.y1(), line.y2()) >= part.top()) lines.push_back(line);
+  return lines;
+}
+
+void paint_lines(QPainter& painter, const DrawnSeries& drawn, const QRectF& exposed, double margin, const Ground& ground) {
+  painter.save();
+  const double height = band_height(painter);
+  for (double top = exposed.top(); top < exposed.bottom(); top += height) {
+    const QRectF band(exposed.left(), top, exposed.width(), std::min(height, exposed.bottom() - top));
+    const QRectF part = grown(band, margin);
+    painter.setClipRect(band);
+    painter.setPen(drawn.pen);
+    const auto lines = lines_within(drawn, part);
+    painter.drawLines(lines.data(), static_cast<int>(lines.size()));
+    paint_rects(painter, columns_within(drawn, part), drawn.pen.color(), ground);
+  }
+  painter.restore();
+}
+
+// In the colour of the line that is broken there. Where it is for long they stay marks, low and apart: a bar would look like values.
+void paint_gaps(QPainter& painter, const DrawnSeries& drawn, Span x, double foot) {
+  QColor colour = drawn.pen.color();
+  colour.setAlpha(255);
+  const double width = 2, apart = 2 * width, height = std::round(std::max(5.0, 3 * drawn.pen.widthF()));
+  for (const double at : within(drawn.gaps, x)) painter.fillRect(QRectF(std::floor(at / apart) * apart, std::round(foot - height), width, height), colour);
+}
+
+void paint_dots(QPainter& painter, const DrawnSeries& drawn, Span x) {
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(drawn.pen.color());
+  const double r = drawn.dot_size / 2;
+  for (const QPointF& dot : within(drawn.dots, x)) {
+    if (drawn.diamonds) painter.drawPolygon(QPolygonF({dot + QPointF(0, -r), dot + QPointF(r, 0), dot + QPointF(0, r), dot + QPointF(-r, 0)}));
+    else painter.drawEllipse(dot, r, r);
+  }
+}
+
+}  // namespace
+
+void paint_series(QPainter& painter, const DrawnSeries& drawn, const QRectF& exposed, double foot, const Ground& ground) {
+  const double margin = drawn.pen.widthF() + drawn.dot_size + 1;  // what stands beside may reach in
+  const QRectF part = grown(exposed, margin);
+  if (drawn.fill.isValid()) paint_areas(painter, drawn, part, ground);
+  paint_gaps(painter, drawn, span_across(part), foot);
+  paint_lines(painter, drawn, exposed, margin, ground);
+  paint_dots(painter, drawn, span_across(part));
+}
+
+}  // namespace trainyard::ui
