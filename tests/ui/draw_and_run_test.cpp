@@ -115,7 +115,7 @@ TEST_F(DrawAndRun, a_topology_is_drawn_run_paused_stepped_resumed_and_stopped) {
   press(window_->controls().pause_action());  // which now resumes
   ASSERT_TRUE(wait([&] { return step() > paused + 20; }));
   press(window_->controls().stop_action());
-  ASSERT_TRUE(wait([&] { return !window_->runs().live(); }));
+  ASSERT_TRUE(wait([&] { return !window_->runs().live() && !window_->charts().reading(); }));
   EXPECT_FALSE(window_->runs().current()->history().result().is_null());
   expect_every_step(*series(ChartKind::loss, "train"), static_cast<std::size_t>(paused) + 20);
   EXPECT_TRUE(window_->controls().run_action().isEnabled());
@@ -150,7 +150,7 @@ TEST_F(DrawAndRun, what_was_drawn_is_saved_opens_the_same_and_its_finished_run_t
   const experiment::Experiment saved = window_->document().experiment();
   EXPECT_EQ(experiment::load(file_.toStdString()).value(), saved);
   run();
-  ASSERT_TRUE(wait([&] { return !window_->runs().live(); }));
+  ASSERT_TRUE(wait([&] { return !window_->runs().live() && !window_->charts().reading(); }));
   const ui::Run& ran = *window_->runs().current();
   ASSERT_EQ(ran.history().result().value("status", ""), "completed") << window_->errors().text().toStdString();
   expect_every_step(*series(ChartKind::loss, "train"), 60);
@@ -161,7 +161,7 @@ TEST_F(DrawAndRun, what_was_drawn_is_saved_opens_the_same_and_its_finished_run_t
   const QString directory = ran.directory();
   window_ = make_window();
   ASSERT_TRUE(window_->open(directory));
-  ASSERT_TRUE(wait([&] { return window_->runs().current()->complete(); }));
+  ASSERT_TRUE(wait([&] { return window_->runs().current()->complete() && !window_->charts().reading(); }));
   for (const ChartKind kind : kChartKinds) {
     const auto &before = first->charts().plot(kind).model().series(), &after = window_->charts().plot(kind).model().series();
     ASSERT_EQ(before.size(), after.size()) << chart_title(kind).name;

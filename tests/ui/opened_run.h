@@ -40,8 +40,9 @@ class OpenedRun : public AnsweredWindow {
     return live_run_->append_json(telemetry::FrameType::result, -1, result) && live_run_->close();
   }
   bool open_whole(const QString& directory) {
-    return window_->open(directory) &&
-           QTest::qWaitFor([&] { return window_->runs().current()->directory() == directory && window_->runs().current()->complete(); });
+    return window_->open(directory) && QTest::qWaitFor([&] {
+             return window_->runs().current()->directory() == directory && window_->runs().current()->complete() && !window_->charts().reading();
+           });
   }
   bool open_live(const QString& directory) {
     return window_->open(directory) && QTest::qWaitFor([&] { return window_->runs().live() && window_->runs().current()->history().ranks() > 0; });

@@ -202,7 +202,7 @@ class SmallWindow : public WindowLayout, public testing::WithParamInterface<std:
     const QString directory = directory_.filePath("runs/2026-01-01_00-00-00_long");
     trainyard::test::SyntheticRun().record(directory.toStdString(), 300);
     ASSERT_TRUE(window_->open(directory));
-    ASSERT_TRUE(QTest::qWaitFor([&] { return window_->runs().current()->complete(); }));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return window_->runs().current()->complete() && !window_->charts().reading(); }));
     Theme::instance().apply(Theme::Kind::light, scale);
     window_->resize(size);
     for (int round = 0; round < 3; ++round) QCoreApplication::processEvents();

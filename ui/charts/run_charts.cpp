@@ -82,6 +82,8 @@ std::optional<RunLook> RunCharts::look_of(const Shown& shown) const {
   return RunLook{shown.run->name(), static_cast<int>(at - runs_.begin())};
 }
 
+bool RunCharts::reading() const { return Turns::instance().waits(this); }
+
 void RunCharts::ask_to_read() {
   Turns::instance().ask(this, [this] { read_on(); });
 }
@@ -90,12 +92,13 @@ void RunCharts::ask_to_read() {
 void RunCharts::read_on() {
   QElapsedTimer clock;
   clock.start();
+  bool more = false;
   do {
-    behind_ = false;
+    more = false;
     for (const auto& shown : runs_)
-      if (shown->run) behind_ = read_portion(*shown) || behind_;
-  } while (behind_ && clock.nsecsElapsed() < kReadNanoseconds);
-  if (behind_) ask_to_read();
+      if (shown->run) more = read_portion(*shown) || more;
+  } while (more && clock.nsecsElapsed() < kReadNanoseconds);
+  if (more) ask_to_read();
   say_why_empty();
 }
 

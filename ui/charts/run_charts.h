@@ -40,7 +40,7 @@ class RunCharts : public QWidget {
   void set_x_axis(XAxis axis);
   void set_smoothing(double weight);
   void set_choice(const LineChoice& choice);
-  bool reading() const { return behind_; }  // a portion did not reach the end of the histories
+  bool reading() const;  // not all that the histories hold is on the charts
 
   PlotView& plot(ChartKind kind) const { return *plots_.at(kind); }
   ChartGrid& grid() { return *grid_; }
@@ -84,7 +84,6 @@ class RunCharts : public QWidget {
   std::optional<RunLook> look_of(const Shown& shown) const;
 
   std::vector<std::unique_ptr<Shown>> runs_;
-  bool behind_ = false;
   LineChoice choice_;
   CrosshairGroup crosshair_;
   std::map<ChartKind, PlotView*> plots_;

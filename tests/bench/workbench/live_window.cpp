@@ -105,9 +105,10 @@ class Workbench {
   // Lines are read again. Of the run that is alone on the charts.
   void choose() {
     RunCharts& charts = window_.charts();
-    act("another choice of gradients", painted(), [&] { charts.set_choice({.segment = -1}); });
-    act("another choice of step time", painted(), [&] { charts.set_choice({.segment = -1, .step_time_of = LineChoice::kSlowest}); });
-    act("the first choices again", painted(), [&] { charts.set_choice({}); });
+    const std::size_t steps = points("1/train");
+    act("another choice of gradients", painted("1/train", steps), [&] { charts.set_choice({.segment = -1}); });
+    act("another choice of step time", painted("1/train", steps), [&] { charts.set_choice({.segment = -1, .step_time_of = LineChoice::kSlowest}); });
+    act("the first choices again", painted("1/train", steps), [&] { charts.set_choice({}); });
   }
 
   void compare() {
@@ -139,10 +140,10 @@ class Workbench {
   Condition grown(std::size_t steps) {
     return [this, wanted = points("1/train") + steps] { return points("1/train") >= wanted; };
   }
-  // Nothing is left to be read, that line has so many points, and there was time to paint it all.
+  // That line has so many points, as the others then have, and there was time to paint it all.
   Condition painted(const QString& line = {}, std::size_t steps = 0) {
     return [this, line, steps, since = QElapsedTimer()]() mutable {
-      if (!since.isValid() || window_.charts().reading() || points(line) < steps) since.start();
+      if (!since.isValid() || points(line) < steps) since.start();
       return since.hasExpired(kPaintedMilliseconds);
     };
   }

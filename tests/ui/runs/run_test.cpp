@@ -252,14 +252,14 @@ TEST_F(RunTest, a_chart_without_points_says_why) {
   charts.set_runs({run.get()});
   EXPECT_EQ(said(ChartKind::rank_bytes), "Waiting for the first points");
   ASSERT_TRUE(alone.append(writer, 0, 5));
-  ASSERT_TRUE(QTest::qWaitFor([&] { return run->live() && run->history().train_loss().size() == 5; }));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return run->live() && run->history().train_loss().size() == 5 && !charts.reading(); }));
   EXPECT_EQ(said(ChartKind::loss), "");
   EXPECT_EQ(said(ChartKind::rank_bytes), "One rank sends nothing");
   EXPECT_EQ(said(ChartKind::link_bytes), "One rank sends nothing");
   EXPECT_EQ(said(ChartKind::gradient_norm), "Waiting for the first points");
   ASSERT_TRUE(writer.append_json(telemetry::FrameType::result, -1, {{"status", "completed"}}));
   ASSERT_TRUE(writer.close());
-  ASSERT_TRUE(QTest::qWaitFor([&] { return run->complete(); }));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return run->complete() && !charts.reading(); }));
   EXPECT_EQ(said(ChartKind::gradient_norm), "This run recorded none");
 }
 
@@ -268,7 +268,7 @@ TEST_F(RunTest, charts_lay_runs_over_each_other_and_let_go_of_a_deleted_one) {
   auto first = open(), second = open();
   RunCharts charts;
   charts.set_runs({first.get(), second.get()});
-  ASSERT_TRUE(QTest::qWaitFor([&] { return first->complete() && second->complete(); }));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return first->complete() && second->complete() && !charts.reading(); }));
   const PlotModel& memory = charts.plot(ChartKind::memory).model();
   ASSERT_EQ(memory.series().size(), 2u);  // in order of arrival
   EXPECT_EQ(memory.find("1/rank0")->style.colour, 0);
