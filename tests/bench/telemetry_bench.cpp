@@ -24,7 +24,7 @@ using telemetry::Event;
 
 constexpr int kBursts = 2'000;
 constexpr std::chrono::microseconds kDrainPeriod{200};
-constexpr int kPairs = 30, kTriesOfPair = 5, kStepsOfTry = 40;
+constexpr int kPairs = 30, kTriesOfPair = 25, kStepsOfTry = 8;
 constexpr int kEventsPerBurst = 4'096;  // a few steps' worth; the ring holds eight of them
 
 double nanoseconds_each(std::int64_t begin, int count) { return static_cast<double>(base::now_nanoseconds() - begin) / count; }
