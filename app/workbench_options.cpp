@@ -78,17 +78,23 @@ std::optional<base::Problem> contradiction(const QCommandLineParser& parser, con
   return {};
 }
 
+// A directory that stands where an experiment may is that of a run.
+void take_run(WorkbenchOptions& options) {
+  if (options.run_directory.isEmpty() && QFileInfo(options.experiment).isDir()) options.experiment.swap(options.run_directory);
+}
+
 }  // namespace
 
 void describe(QCommandLineParser& parser) {
   parser.setApplicationDescription(
       "Trainyard: a workbench for distributed training.\n\nExamples:\n  trainyard\n  trainyard resources/experiments/four_devices_mirrored_digits.json\n  "
-      "trainyard --run-directory ~/.local/share/trainyard/runs/2026-11-21_14-03-12_four-devices\n\n"
+      "trainyard ~/.local/share/trainyard/runs/2026-11-21_14-03-12_four-devices\n\n"
+      "Theme (light, dark) and size of type: in the window, menu View, Look. Both are kept.\n\n"
       "Exit codes: 0 done, 2 bad usage or bad input, 3 failed.");
   parser.addHelpOption();
   parser.addVersionOption();
-  parser.addPositionalArgument("experiment", "Experiment to open (JSON)", "[experiment]");
-  parser.addOption({"run-directory", "Open a run, live or old, with all its views.", "DIR"});
+  parser.addPositionalArgument("experiment", "Experiment to open (JSON), or the directory of a run.", "[experiment]");
+  parser.addOption({"run-directory", "Open a run, live or old, with all its views; also beside an experiment.", "DIR"});
   parser.addOption({"run", "Start training the experiment at once."});
   parser.addOption({"screenshot", "Save a picture of the window and leave.", "FILE.png"});
   parser.addOption({"size", "Size of the window.", "WIDTHxHEIGHT"});
@@ -117,6 +123,7 @@ base::Result<WorkbenchOptions> read_options(const QStringList& arguments) {
   }
   if (auto problem = contradiction(parser, options)) return base::fail(*problem);
   if (auto problem = missing(options)) return base::fail(*problem);
+  take_run(options);
   return options;
 }
 

@@ -194,7 +194,7 @@ void MainWindow::show_live_state() {
     canvas_->set_overlay(overlay_->on(drawing, overlay_->overlay(history, status, status->state == session::RunState::running)));
   std::vector<RunTruths> truths;
   for (const Run* shown : runs_.shown()) truths.push_back({shown->name(), truths_of(shown->history(), shown->drawing())});
-  charts_->set_badges(told_apart(truths));
+  charts_->set_badges(told_apart(truths) + told_behind(status && !over ? status->step : 0, charts_->steps()));
   if (over && !(known && opened_beside_run_)) live_.stop();
 }
 

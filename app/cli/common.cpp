@@ -4,7 +4,9 @@
 
 #include "app/cli/verbs.h"
 #include "core/experiment/findings.h"
+#include "core/session/run_directory.h"
 #include "core/session/run_result.h"
+#include "core/telemetry/recording.h"
 
 namespace trainyard::cli {
 
@@ -77,7 +79,30 @@ experiment::Checked<experiment::Resolved> resolve(const experiment::Experiment& 
   return std::move(*resolved);
 }
 
+namespace {
+
+// Why it is no run, where a glance at the directory tells; empty where only reading it does.
+std::string why_no_run(const std::filesystem::path& directory) {
+  using std::filesystem::file_type;
+  std::error_code error;
+  const auto type_of = [&](const std::filesystem::path& path) { return std::filesystem::status(path, error).type(); };
+  const file_type type = type_of(directory);
+  if (type == file_type::not_found) return "is not there";
+  if (type == file_type::none || type == file_type::unknown) return "";
+  if (type != file_type::directory) return "is no directory, and so no run";
+  const bool holds_recording = type_of(directory / telemetry::kRecordingFile) != file_type::not_found;
+  return holds_recording ? "" : std::string("is no run directory: there is no ") + telemetry::kRecordingFile + " in it";
+}
+
+base::Problem no_run(const std::string& directory, const std::string& why) {
+  return {base::ProblemCode::bad_input, directory, why, "a directory that trainyard-cli run or the workbench made",
+          "Runs are in " + session::default_runs_directory().string() + ", unless --out put them elsewhere"};
+}
+
+}  // namespace
+
 base::Result<telemetry::History> load_history(const std::string& run_directory) {
+  if (const std::string why = why_no_run(run_directory); !why.empty()) return base::fail(no_run(run_directory, why));
   auto history = telemetry::History::load(run_directory);
   if (!history) {
     base::Problem problem = history.error();

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <iostream>
 #include <new>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,28 +18,38 @@ namespace {
 
 using namespace trainyard;
 
-// A first word that is no verb is said to be that; CLI11 would only ask for one.
-bool is_verb(const CLI::App& program, const std::string& word) {
-  return !program.get_subcommands([&](const CLI::App* verb) { return verb->get_name() == word; }).empty();
+// What a person types to ask for it: "trainyard-cli bench allreduce".
+std::string words_of(const CLI::App& verb) {
+  const CLI::App* outer = verb.get_parent();
+  return outer == nullptr ? verb.get_name() : words_of(*outer) + " " + verb.get_name();
 }
 
-base::Problem unknown_verb(const CLI::App& program, const std::string& word) {
-  const auto shown = [](const CLI::App* verb) { return !verb->get_group().empty(); };
+// Its own verbs but the hidden ones; empty: it has none.
+std::string verbs_of(const CLI::App& verb) {
+  const auto shown = [](const CLI::App* inner) { return !inner->get_group().empty(); };
   std::string verbs;
-  for (const CLI::App* verb : program.get_subcommands(shown)) verbs += (verbs.empty() ? "" : ", ") + verb->get_name();
-  return {base::ProblemCode::bad_usage, "trainyard-cli", "\"" + word + "\" is no verb", verbs, "trainyard-cli --help shows examples"};
+  for (const CLI::App* inner : verb.get_subcommands(shown)) verbs += (verbs.empty() ? "" : ", ") + inner->get_name();
+  return verbs;
 }
 
-// What the program was asked for, as far as it was understood: "trainyard-cli run".
-std::string asked_for(const CLI::App& program) {
-  std::string words = program.get_name();
-  for (const CLI::App* verb : program.get_subcommands()) words += " " + verb->get_name();
-  return words;
+// The first words name verbs, each of the one before. A word that is none is said to be that; CLI11 would only ask for one.
+std::optional<base::Problem> unknown_verb(const CLI::App& outer, char** words) {
+  const std::string word = *words == nullptr ? "" : *words, verbs = verbs_of(outer);
+  if (verbs.empty() || word.empty() || word.front() == '-') return {};
+  const auto named = outer.get_subcommands([&](const CLI::App* verb) { return verb->get_name() == word; });
+  if (!named.empty()) return unknown_verb(*named.front(), words + 1);
+  return base::Problem{base::ProblemCode::bad_usage, words_of(outer), "\"" + word + "\" is no verb", verbs, words_of(outer) + " --help shows examples"};
+}
+
+// The innermost verb, as far as the command line was understood.
+const CLI::App& asked_for(const CLI::App& outer) {
+  const auto verbs = outer.get_subcommands();
+  return verbs.empty() ? outer : asked_for(*verbs.back());
 }
 
 base::Problem misused(const CLI::App& program, const CLI::ParseError& error) {
-  const std::string words = asked_for(program);
-  return {base::ProblemCode::bad_usage, words, error.what(), "", words + " --help shows what it takes"};
+  const CLI::App& verb = asked_for(program);
+  return {base::ProblemCode::bad_usage, words_of(verb), error.what(), verbs_of(verb), words_of(verb) + " --help shows what it takes"};
 }
 
 // Whether the result is to be NDJSON, asked before (and even if nothing else of) the command line is understood.
@@ -71,7 +82,7 @@ int main(int argc, char** argv) {
   for (const auto add : {cli::add_run, cli::add_plan, cli::add_check, cli::add_simulate, cli::add_validate, cli::add_replay, cli::add_export, cli::add_list,
                          cli::add_bench, cli::add_doctor, cli::add_completion})
     add(outermost);
-  if (argc > 1 && *argv[1] != '\0' && *argv[1] != '-' && !is_verb(program, argv[1])) return cli::complain({unknown_verb(program, argv[1])}, json);
+  if (const auto problem = unknown_verb(program, argv + 1)) return cli::complain({*problem}, json);
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -79,7 +90,7 @@ int main(int argc, char** argv) {
     exit_code = answered ? program.exit(error) : cli::complain({misused(program, error)}, json);
     std::cout.flush();
   } catch (const std::bad_alloc&) {
-    exit_code = cli::complain({base::out_of_memory(asked_for(program))}, json);
+    exit_code = cli::complain({base::out_of_memory(words_of(asked_for(program)))}, json);
   }
   if (!output_arrived()) return cli::complain({{base::ProblemCode::failed, "standard output", "could not be written", "", "Is the disk full?"}}, false);
   return exit_code;

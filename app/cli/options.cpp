@@ -4,10 +4,23 @@
 #include <CLI/CLI.hpp>
 
 namespace trainyard::cli {
+namespace {
+
+// CLI11 says of what is no number, too, that it is not in range. Without a name, so that help says nothing of it.
+CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
+  const std::string accepted = std::to_string(least) + " to " + std::to_string(most);
+  const auto judge = [accepted](const std::string& text) {
+    const bool whole = CLI::TypeValidator<std::int64_t>()(text).empty();
+    return whole ? std::string() : "\"" + text + "\" is no whole number (accepted: " + accepted + ")";
+  };
+  return {judge, ""};
+}
+
+}  // namespace
 
 Option Option::required() { return Option(option_->required()); }
 Option Option::type_name(const std::string& name) { return Option(option_->type_name(name)); }
-Option Option::range(std::int64_t least, std::int64_t most) { return Option(option_->check(CLI::Range(least, most))); }
+Option Option::range(std::int64_t least, std::int64_t most) { return Option(option_->check(whole_number(least, most))->check(CLI::Range(least, most))); }
 Option Option::one_of(const std::vector<std::string>& words) { return Option(option_->check(CLI::IsMember(words))); }
 Option Option::excludes(const Option& other) { return Option(option_->excludes(other.option_)); }
 

@@ -78,6 +78,8 @@ void print_grids(const plan::Plan& plan) {
 }
 
 int run(const PlanArguments& arguments) {
+  if (arguments.grid && arguments.json)
+    return complain({{base::ProblemCode::bad_usage, "--grid", "does not go with --json", "one of them", "A grid is for people to read"}}, true);
   const auto resolved = load_resolved(arguments);
   if (!resolved) return complain(resolved.error(), arguments.json);
   const auto plan = arguments.expand ? strategy::make_plan(*resolved) : strategy::coarse_plan(*resolved);
@@ -100,7 +102,7 @@ void add_plan(Verb& program) {
   arguments.add_to(verb);
   verb.flag("--expand", arguments.expand, "Show all-reduces as the sends and receives of their algorithm, as ranks run them");
   const Option rank = verb.option("--rank", arguments.rank, "Only this rank").range(0, 1'000'000);
-  verb.flag("--grid", arguments.grid, "Show programs as a grid of ranks and time instead").excludes(rank);
+  verb.flag("--grid", arguments.grid, "Show programs as a grid of ranks and time instead; not with --json").excludes(rank);
   verb.examples(
       "Examples:\n"
       "  trainyard-cli plan resources/experiments/four_devices_mirrored_digits.json --grid\n"

@@ -68,7 +68,8 @@ Json result_json(const sim::Outcome& o, const std::optional<Comparison>& c) {
 }
 
 void print(const experiment::Resolved& resolved, const sim::Outcome& o, const std::optional<Comparison>& c) {
-  std::printf("step %s, on a virtual clock from the drawn speeds: %s\n", base::format_seconds(o.median_step_seconds).c_str(), o.explain.c_str());
+  std::printf("step %s, on a virtual clock from the drawn speeds\n", base::format_seconds(o.median_step_seconds).c_str());
+  std::printf("  why                 %s\n", o.explain.c_str());
   std::printf("  idle                %.1f %% of all ranks' time\n", 100 * o.bubble_fraction);
   std::printf("  on the wires        %s a step\n", base::format_bytes(static_cast<double>(o.step_wire_bytes())).c_str());
   for (std::size_t rank = 0; rank < o.ranks.size(); ++rank) {

@@ -63,9 +63,16 @@ Problem unreadable(Problem problem) {
   return problem;
 }
 
+// As `touch` makes it, or an editor that wrote a line end.
+Problem empty_file(const std::filesystem::path& file) {
+  return {ProblemCode::bad_input, file.string(), "the file is empty", "an experiment, as JSON",
+          "Start from a copy of one of resources/experiments, or draw one in the workbench and save it."};
+}
+
 base::Result<Json> read_json(const std::filesystem::path& file) {
   auto text = base::read_file(file, kMaximumBytes);
   if (!text) return base::fail(unreadable(text.error()));
+  if (text->find_first_not_of(" \t\r\n") == std::string::npos) return base::fail(empty_file(file));
   return base::parse_json(*text, file.string());
 }
 

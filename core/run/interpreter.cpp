@@ -230,6 +230,7 @@ base::Result<void> Interpreter::State::idle() {
     parts.transport->wait(input_blocked ? kInputSlice : kWaitSlice);
     parts.whereabouts->waits_for.store(-1, std::memory_order_relaxed);
   } else if (input_blocked) {
+    is_at(*frontier.next(input_lane));
     pipeline->wait_next();
   }
   const std::int64_t begin = lap();

@@ -21,7 +21,7 @@ namespace trainyard::run {
 struct Whereabouts {
   std::atomic<std::int64_t> step{0};
   std::atomic<std::uint64_t> ops_done{0};
-  std::atomic<std::int32_t> program{-1}, op{-1};  // the op it is in or waits for; -1: at the gate
+  std::atomic<std::int32_t> program{-1}, op{-1};  // the op it is in or waits for; -1: at the gate, or on the way there
   std::atomic<std::int32_t> waits_for{-1};        // a peer
   std::atomic<std::int64_t> first_step_done_ns{0};
 };

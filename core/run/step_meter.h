@@ -12,7 +12,8 @@
 
 namespace trainyard::run {
 
-// Nanoseconds of one step, by what the rank's thread did. The rest of the step is the loop itself.
+// Nanoseconds of one step, by what the rank's thread did, each from the end of what came before. The rest of the step is
+// what it took to say all this.
 struct StepTimes {
   std::int64_t begin_ns = 0;
   std::int64_t compute_ns = 0, transfer_ns = 0, wait_ns = 0, input_ns = 0;

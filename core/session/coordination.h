@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // One run as the coordinator sees it: how it starts is in coordinator_start.cpp, the loop and its ends in coordinator.cpp, what it
-// is told in coordinator_messages.cpp.
+// is told, and says, in coordinator_messages.cpp.
 #pragma once
 
 #include <map>
@@ -81,6 +81,7 @@ class Coordination {
   std::map<PeerId, std::uint64_t> asked_;
   Horizon last_grant_;
   RunState state_ = RunState::starting;
+  RunState logged_ = RunState::starting;  // as the log says last
   std::optional<base::Problem> problem_;
   std::optional<double> simulated_step_seconds_;
   std::optional<base::Problem> reported_;  // the first failure that a rank told of

@@ -5,6 +5,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/file.h"
+#include "core/base/units.h"
 #include "core/experiment/placement.h"
 #include "core/session/coordination.h"
 #include "core/session/run_result.h"
@@ -123,7 +124,10 @@ void Coordination::steer(std::int64_t now) {
   std::int64_t slowest = p_.resolved.steps;
   for (const RankSeat& seat : seats_)
     if (!seat.finished) slowest = std::min(slowest, watch_.last(seat.identity.rank).step);
+  const bool stepping = pacer_.stepping();
   pacer_.at_step(slowest);
+  if (stepping && !pacer_.stepping())
+    say("info", "single step done: " + base::format_count(pacer_.horizon()) + " of " + base::format_count(p_.resolved.steps) + " steps");
   const auto grant = pacer_.grant(now);
   if (grant || now - spoke_ns_ > kKeepAlive) {
     spoke_ns_ = now;
@@ -213,36 +217,6 @@ void Coordination::cannot_record(const Problem& problem) {
   if (!ended_well(state_)) return;  // what ended it is the better explanation
   state_ = RunState::failed;        // trained, but its last words are not on disk
   problem_ = said;
-}
-
-// Telling ----------------------------------------------------------------------------------------------------------
-
-void Coordination::set_state(RunState state) {
-  if (state != state_) say("info", std::string(base::name_of(state)));
-  state_ = state;
-  Json json{{"state", base::name_of(state)},
-            {"time_ns", base::now_nanoseconds()},
-            {"step", slowest_step()},
-            {"horizon", pacer_.horizon()},
-            {"seconds_per_step", pacer_.seconds_per_step()}};
-  if (problem_) json["problem"] = to_json(*problem_);
-  journal_->state(json);
-}
-
-std::int64_t Coordination::slowest_step() const {
-  std::int64_t slowest = p_.resolved.steps;
-  for (const RankSeat& seat : seats_) slowest = std::min(slowest, watch_.last(seat.identity.rank).step);
-  return seats_.empty() ? 0 : slowest;
-}
-
-void Coordination::say(const std::string& level, const std::string& text, int rank) {
-  const std::string name = rank < 0 ? "coordinator" : seats_[static_cast<std::size_t>(rank)].name;
-  journal_->log({level, text, rank, name, base::now_nanoseconds()});
-}
-
-void Coordination::broadcast(const Message& message) {
-  for (const RankSeat& seat : seats_)
-    if (!seat.peer.empty() && !seat.finished) p_.server->send(seat.peer, message);
 }
 
 Result<CoordinatorResult> coordinate(CoordinatorParts parts) { return Coordination(std::move(parts)).run(); }

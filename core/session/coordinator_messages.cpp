@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What ranks and viewers tell the coordinator, and what it answers.
+// What ranks and viewers tell the coordinator, what it answers, and what it says of itself.
 #include <algorithm>
 
 #include "core/base/clock.h"
 #include "core/session/coordination.h"
+#include "core/session/run_result.h"
 
 namespace trainyard::session {
 namespace {
@@ -149,6 +150,40 @@ std::string Coordination::rank_state(const RankSeat& seat, const Progress& last)
   if (state_ == RunState::starting) return "starting";
   if (last.step >= pacer_.horizon() && pacer_.pausing()) return "paused";
   return last.waits_for >= 0 ? "waiting" : "running";
+}
+
+// Telling ----------------------------------------------------------------------------------------------------------
+
+// A single step leaves a pause only to come back to it: nobody has paused anew.
+void Coordination::set_state(RunState state) {
+  if (state != logged_ && !(logged_ == RunState::paused && state == RunState::pausing)) {
+    say("info", std::string(base::name_of(state)));
+    logged_ = state;
+  }
+  state_ = state;
+  base::Json json{{"state", base::name_of(state)},
+                  {"time_ns", base::now_nanoseconds()},
+                  {"step", slowest_step()},
+                  {"horizon", pacer_.horizon()},
+                  {"seconds_per_step", pacer_.seconds_per_step()}};
+  if (problem_) json["problem"] = to_json(*problem_);
+  journal_->state(json);
+}
+
+std::int64_t Coordination::slowest_step() const {
+  std::int64_t slowest = p_.resolved.steps;
+  for (const RankSeat& seat : seats_) slowest = std::min(slowest, watch_.last(seat.identity.rank).step);
+  return seats_.empty() ? 0 : slowest;
+}
+
+void Coordination::say(const std::string& level, const std::string& text, int rank) {
+  const std::string name = rank < 0 ? "coordinator" : seats_[static_cast<std::size_t>(rank)].name;
+  journal_->log({level, text, rank, name, base::now_nanoseconds()});
+}
+
+void Coordination::broadcast(const Message& message) {
+  for (const RankSeat& seat : seats_)
+    if (!seat.peer.empty() && !seat.finished) p_.server->send(seat.peer, message);
 }
 
 }  // namespace trainyard::session

@@ -26,7 +26,7 @@ class Journal {
   // Makes the files in `directory`. The header and the plan of every rank come first. `started_ns`: from when run.log counts.
   static base::Result<Journal> open(const std::filesystem::path& directory, const base::Json& header, const plan::Plan& plan, std::int64_t started_ns);
 
-  void log(const LogEntry& entry);
+  void log(const LogEntry& entry);  // as they arrive: those of two ranks may overtake each other, and their times say so
   void state(const base::Json& state);
   // Metrics go into the history as well; ops only into the recording, for there are too many of them.
   void events(int rank, std::span<const telemetry::Event> events);

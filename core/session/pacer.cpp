@@ -46,7 +46,7 @@ std::int64_t Pacer::wanted(std::int64_t now_ns) {
   if (paused_) {
     if (single_steps_ == 0 || !at_horizon()) return horizon_;
     --single_steps_;
-    return horizon_ + 1;
+    return stepped_to_ = horizon_ + 1;
   }
   if (seconds_per_step_ > 0) {
     if (!at_horizon() || now_ns < next_paced_ns_) return horizon_;

@@ -33,6 +33,7 @@ class Pacer {
   double seconds_per_step() const { return seconds_per_step_; }
   bool pausing() const { return paused_; }
   bool stopping() const { return stopping_; }
+  bool stepping() const { return paused_ && horizon_ == stepped_to_ && !at_horizon(); }  // a single step is under way
   bool at_horizon() const { return slowest_ >= horizon_; }
 
   static constexpr double seconds_ahead = 0.25;
@@ -48,7 +49,8 @@ class Pacer {
   std::int64_t slowest_ = 0, horizon_ = 0;
   std::int64_t next_paced_ns_ = 0;
   bool paused_ = false, stopping_ = false, said_last_ = false;
-  int single_steps_ = 0;
+  int single_steps_ = 0;          // not granted yet
+  std::int64_t stepped_to_ = -1;  // the horizon of the last single step
 };
 
 }  // namespace trainyard::session

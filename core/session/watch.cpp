@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/base/units.h"
+#include "core/plan/text.h"
 
 namespace trainyard::session {
 namespace {
@@ -84,7 +85,7 @@ Problem Watch::hung() const {
   const int rank = culprit();
   return {ProblemCode::failed, names_[static_cast<std::size_t>(rank)],
           "has hung: nothing was done for " + base::format_seconds(limits_.hang_seconds) + "; it is " + place(rank), "",
-          "If one op may take so long, raise run.hang_seconds; else see its log."};
+          "If that may take so long, raise run.hang_seconds; else see its log."};
 }
 
 Problem Watch::died(int rank, const std::string& how) const {
@@ -96,6 +97,8 @@ std::string Watch::place(int rank) const {
   const Progress& last = ranks_[static_cast<std::size_t>(rank)].last;
   std::string text = "at step " + std::to_string(last.step);
   if (!last.op.empty()) text += " in op " + last.op;
+  else if (last.ops_done == 0) text += ", before its first op";
+  if (last.op.starts_with(plan::word(plan::OpKind::load))) text += ", waiting for its samples";
   if (last.waits_for >= 0) text += ", waiting for rank " + std::to_string(last.waits_for);
   return text;
 }

@@ -22,8 +22,8 @@ enum class Metric : std::uint16_t {
   local_gradient_norm = 5,    // [segment] of this rank's own gradient, before reduction, as a mean over its own samples
   reduced_gradient_norm = 6,  // [segment] after reduction
   update_ratio = 7,           // [segment] |new - old| / |new|
-  step_seconds = 8,           // wall time of the step; = compute + transfer + wait + input + overhead of the loop
-  compute_seconds = 9,        // in compute ops
+  step_seconds = 8,           // wall time of the step; = compute + transfer + wait + input + overhead
+  compute_seconds = 9,        // in compute ops, and on the way to them
   transfer_seconds = 10,      // moving or reducing bytes whose peer was ready, not hidden by compute
   wait_seconds = 11,          // nothing could run: a peer was not ready
   input_seconds = 12,         // bringing in the batch, or waiting for it with nothing else to run

@@ -110,7 +110,7 @@ def main():
     arguments = parser.parse_args()
     BIN = arguments.bin
     print(f"{'figure':44} {'Trainyard':>12} {'PyTorch':>12}")
-    compare("MLP 784-512-512-10, batch 128, 1 rank", lambda: our_step(1), lambda: torch_step(1), arguments.repeat, 4.3 / 4.6)
+    compare("MLP 784-512-512-10, 128 in memory, 1 rank", lambda: our_step(1), lambda: torch_step(1), arguments.repeat, 4.3 / 4.6)
     compare("the same, 2 ranks of 128 (DDP over Gloo)", lambda: our_step(2), lambda: torch_step(2), arguments.repeat, 5.0 / 9.5)
     first_step(arguments.repeat)
     telemetry(arguments.pairs)

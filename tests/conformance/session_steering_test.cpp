@@ -2,6 +2,7 @@
 // Coordinator and ranks together, without a process or a socket: how a run that trains is steered.
 #include <gmock/gmock.h>
 
+#include "core/base/units.h"
 #include "tests/conformance/session_run.h"
 #include "tests/conformance/session_viewer.h"
 #include "tests/conformance/wrapped_transport.h"
@@ -37,6 +38,28 @@ TEST(Session, a_single_step_is_one_step) {
     EXPECT_EQ(after.step, at + i);
     EXPECT_EQ(after.horizon, at + i);
   }
+}
+
+TEST(Session, single_steps_are_logged_as_such_and_not_as_pauses) {
+  SessionRun run(session_experiment(2, kEndless));
+  Viewer viewer(run.client());
+  viewer.wait_for_step(1);
+  viewer.ask(Command::pause);
+  const std::int64_t at = viewer.wait_for(RunState::paused).step;
+  for (const std::int64_t step : {at + 1, at + 2}) {
+    viewer.ask(Command::single_step);
+    viewer.wait_until([&](const Status& s) { return s.state == RunState::paused && s.step == step; });
+  }
+  viewer.ask(Command::stop);
+  EXPECT_EQ(state_of(run.result()), "stopped");
+  const auto history = telemetry::History::load(run.directory());
+  ASSERT_TRUE(history);
+  std::vector<std::string> said;
+  for (const telemetry::LogLine& line : history->log())
+    if (line.rank < 0) said.push_back(line.text);
+  const auto done = [](std::int64_t steps) { return "single step done: " + base::format_count(steps) + " of " + base::format_count(kEndless) + " steps"; };
+  EXPECT_THAT(said,
+              testing::ElementsAre(testing::StartsWith("started 2 ranks"), "running", "pausing", "paused", done(at + 1), done(at + 2), "stopping", "stopped"));
 }
 
 TEST(Session, a_single_step_while_it_trains_is_the_one_beyond_what_was_granted) {

@@ -45,7 +45,7 @@ inline std::vector<double> values_of(const compute::Tensor& tensor) {
 }
 
 inline RankOutcome train_rank(const experiment::Resolved& resolved, const plan::Plan& plan, int rank, compute::Compute& compute, comm::Transport* transport,
-                              Telemetry telemetry = Telemetry::on, const DataOfRank& data_of = {}) {
+                              Telemetry telemetry = Telemetry::on, const DataOfRank& data_of = {}, run::Whereabouts* seen = nullptr) {
   RankOutcome outcome;
   const plan::RankPlan rank_plan = plan.rank_plan(rank);
   const run::Layout layout = run::layout(rank_plan);
@@ -81,7 +81,7 @@ inline RankOutcome train_rank(const experiment::Resolved& resolved, const plan::
       telemetry == Telemetry::on ? &events : nullptr,
       true,
       &gate,
-      &whereabouts};
+      seen != nullptr ? seen : &whereabouts};
   run::Interpreter interpreter(parts);
   const std::int64_t begin = base::now_nanoseconds();
   const long allocated = conformance::allocations;

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <future>
+#include <optional>
 #include <thread>
 
 #include "backends/inproc/transport.h"
@@ -146,6 +148,45 @@ TEST(Training, who_waits_for_data_is_told_from_who_waits_for_a_peer) {
     EXPECT_GT(seconds_of(ranks[0], Metric::input_seconds), seconds_of(ranks[0], other)) << base::name_of(other);
   for (const Metric other : {Metric::compute_seconds, Metric::transfer_seconds, Metric::input_seconds})
     EXPECT_GT(seconds_of(ranks[1], Metric::wait_seconds), seconds_of(ranks[1], other)) << base::name_of(other);
+}
+
+// Has no samples until it is told to.
+class LateData : public data::Dataset {
+ public:
+  LateData(std::shared_ptr<const data::Dataset> set, std::shared_future<void> told) : set_(std::move(set)), told_(std::move(told)) {}
+  const data::DataSummary& summary() const override { return set_->summary(); }
+  void fill(data::Split split, std::span<const std::int64_t> indices, std::span<float> features, std::span<std::int32_t> labels) const override {
+    told_.wait();
+    set_->fill(split, indices, features, labels);
+  }
+
+ private:
+  std::shared_ptr<const data::Dataset> set_;
+  std::shared_future<void> told_;
+};
+
+TEST(Training, a_rank_that_waits_for_its_samples_is_in_the_op_that_loads_them) {
+  experiment::Experiment e = small(1, 24);
+  e.strategy.kind = experiment::StrategyKind::one_device;
+  const auto resolved = experiment::resolve(e, ".").value();
+  const plan::Plan made = strategy::make_plan(resolved).value();
+  const plan::RankPlan program_of_rank = made.rank_plan(0);
+  const auto device = compute::reference::make();
+  std::promise<void> go;
+  const auto late = [told = go.get_future().share()](int, std::shared_ptr<const data::Dataset> set) {
+    return std::make_shared<const LateData>(std::move(set), told);
+  };
+  run::Whereabouts at;
+  auto outcome = std::async(std::launch::async, [&] { return train_rank(resolved, made, 0, *device, nullptr, Telemetry::on, late, &at); });
+  const auto kind = [&]() -> std::optional<plan::OpKind> {
+    const int program = at.program.load(), op = at.op.load();
+    if (program < 0 || op < 0) return std::nullopt;
+    return program_of_rank.programs[static_cast<std::size_t>(program)].ops[static_cast<std::size_t>(op)].kind;
+  };
+  for (int i = 0; i < 3000 && kind() != plan::OpKind::load; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(kind(), plan::OpKind::load);
+  go.set_value();
+  EXPECT_EQ(outcome.get().problem, "");
 }
 
 }  // namespace

@@ -110,7 +110,8 @@ std::vector<Bad> documents() {
   return {
       {"no_such_file", [](const Scratch& scratch) { return Arguments{(scratch / "none.json").string()}; }, {"none.json", "No such file"}},
       {"a_directory", [](const Scratch& scratch) { return Arguments{(scratch / "").string()}; }, {"trainyard-cli-"}},
-      {"empty", text(""), {"e.json", "not JSON at line 1, column 1"}},
+      {"empty", text(""), {"e.json: the file is empty", "Start from a copy of one of resources/experiments"}},
+      {"blank", text(" \r\n\t\n"), {"e.json: the file is empty"}},
       {"syntax_error", text("{\"version\": 1,\n  \"name\" \"x\"}"), {"e.json", "not JSON at line 2"}},
       {"no_object", text("[1, 2]"), {"e.json"}},
       {"nested_without_end", text(std::string(200'000, '[')), {"e.json"}},
@@ -212,9 +213,9 @@ TEST(BadUsage, ends_with_a_result_too) {
       {{"--json"}, "trainyard-cli"},
       {{"dance", "--json"}, "\"dance\" is no verb"},
       {{"run", "--json"}, "experiment is required"},
-      {{"run", kOne, "--steps", "many", "--json"}, "trainyard-cli run: "},
+      {{"run", kOne, "--steps", "many", "--json"}, "trainyard-cli run: --steps: \"many\" is no whole number (accepted: 1 to 1000000000)"},
       {{"validate", kOne, "--json", "--fast"}, "trainyard-cli validate: "},
-      {{"bench", "allreduce", "--ranks", "0", "--json"}, "trainyard-cli bench: --ranks"},
+      {{"bench", "allreduce", "--ranks", "0", "--json"}, "trainyard-cli bench allreduce: --ranks"},
   };
   for (const auto& [arguments, told] : lines) {
     const Ran ran = cli(arguments);

@@ -24,6 +24,13 @@ TEST(CliUsage, no_verb_an_unknown_verb_and_an_unknown_option_exit_with_2) {
   EXPECT_EQ(cli({"list", "everything"}).exit_code, 2);
 }
 
+TEST(CliUsage, what_is_no_whole_number_is_told_apart_from_what_is_out_of_range) {
+  for (const std::string text : {"abc", "1.5", ""})
+    EXPECT_THAT(cli({"run", kMirrored, "--steps", text}).err, HasSubstr("--steps: \"" + text + "\" is no whole number (accepted: 1 to 1000000000)"));
+  for (const std::string text : {"0", "99999999999999999999"})
+    EXPECT_THAT(cli({"run", kMirrored, "--steps", text}).err, HasSubstr(text + " not in range 1 to 1000000000"));
+}
+
 TEST(CliUsage, every_verb_has_help_with_examples) {
   for (const char* verb : {"run", "plan", "check", "simulate", "validate", "replay", "export", "list", "bench", "doctor", "completion"}) {
     const Ran help = cli({verb, "--help"});
@@ -128,6 +135,13 @@ TEST(CliPlan, prints_one_rank_or_a_grid_of_all) {
   EXPECT_EQ(cli({"plan", kMirrored, "--rank", "4"}).exit_code, 2);
 }
 
+TEST(CliPlan, a_grid_is_no_json_and_says_so) {
+  const Ran ran = cli({"plan", kMirrored, "--grid", "--json"});
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("--grid: does not go with --json"));
+  EXPECT_EQ(ran.result()["status"], "refused");
+}
+
 TEST(CliPlan, json_has_a_line_a_rank_and_the_same_hash_as_check) {
   const Ran plan = cli({"plan", kMirrored, "--expand", "--json"});
   const auto lines = plan.lines();
@@ -174,6 +188,12 @@ TEST(CliSimulate, is_the_same_every_time_and_another_where_the_drawing_is_anothe
   };
   EXPECT_EQ(fingerprint({}), fingerprint({}));
   EXPECT_NE(fingerprint({}), fingerprint({"--set", "topology.hosts[0].bus_bandwidth_bits_per_second=1e9"}));
+}
+
+TEST(CliSimulate, for_people_says_in_a_line_of_its_own_what_bounds_the_step) {
+  const Ran ran = cli({"simulate", example("one_device_digits")});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr(" from the drawn speeds\n  why                 Compute bounds the step: "));
 }
 
 TEST(CliSimulate, says_when_one_device_would_be_faster) {

@@ -116,6 +116,12 @@ TEST(CliBenchUsage, refuses_no_ranks_and_unknown_names) {
   EXPECT_EQ(cli({"bench", "allreduce", "--ranks", "2", "--bytes", "4", "--engine", "nccl"}).exit_code, 2);
 }
 
+TEST(CliBenchUsage, names_what_can_be_measured_and_the_help_that_has_its_options) {
+  EXPECT_THAT(cli({"bench", "dance"}).err, HasSubstr("trainyard-cli bench: \"dance\" is no verb (accepted: allreduce). trainyard-cli bench --help"));
+  EXPECT_THAT(cli({"bench"}).err, HasSubstr("trainyard-cli bench: A subcommand is required (accepted: allreduce)"));
+  EXPECT_THAT(cli({"bench", "allreduce"}).err, HasSubstr("trainyard-cli bench allreduce --help shows what it takes"));
+}
+
 TEST(CliBenchUsage, buckets_move_the_same_bytes) {
   const base::Json result = cli({"bench", "allreduce", "--ranks", "2", "--bytes", "65536", "--bucket-bytes", "4096", "--repeat", "2", "--json"}).result();
   EXPECT_EQ(result["wire_bytes_per_rank"], (base::Json{65536, 65536}));

@@ -95,6 +95,18 @@ TEST_F(CliRecording, replay_and_export_refuse_what_is_no_run) {
   }
 }
 
+TEST_F(CliRecording, what_is_no_run_is_told_with_what_makes_one) {
+  const Scratch scratch;
+  const std::string empty = scratch / "", nowhere = scratch / "nowhere", file = scratch.write("file", "");
+  const std::pair<std::string, std::string> told[] = {
+      {empty, ": is no run directory: there is no recording.try in it"}, {nowhere, ": is not there"}, {file, ": is no directory, and so no run"}};
+  for (const auto& [directory, what] : told) {
+    const Ran ran = cli({"replay", directory});
+    EXPECT_EQ(ran.exit_code, 2) << directory;
+    EXPECT_THAT(ran.err, testing::AllOf(HasSubstr(directory + what + " (accepted: a directory that trainyard-cli run"), HasSubstr("Runs are in /")));
+  }
+}
+
 TEST_F(CliRecording, export_csv_has_every_logged_step) {
   const std::string file = *scratch_ / "run.csv";
   const Ran ran = cli({"export", run_, "--format", "csv", "--out", file, "--json"});

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <QDir>
 #include <QFile>
 #include <QImage>
 #include <QProcess>
@@ -18,7 +19,7 @@ const QString kExample = TRAINYARD_SOURCE_DIR "/resources/experiments/one_device
 
 struct Ended {
   int exit_code = -1;
-  std::string said;
+  std::string said, printed;  // on standard error; on standard output
 };
 
 class CommandLine : public testing::Test {
@@ -34,7 +35,7 @@ class CommandLine : public testing::Test {
     program.start(TRAINYARD_BIN_DIR "/trainyard", QStringList{"--settings", directory_.filePath("settings.ini")} + arguments);
     EXPECT_TRUE(program.waitForFinished(60'000)) << arguments.join(" ").toStdString();
     EXPECT_EQ(program.exitStatus(), QProcess::NormalExit);
-    return {program.exitCode(), program.readAllStandardError().toStdString()};
+    return {program.exitCode(), program.readAllStandardError().toStdString(), program.readAllStandardOutput().toStdString()};
   }
   QString write(const char* name, const char* text) {
     QFile file(directory_.filePath(name));
@@ -83,6 +84,12 @@ const Bad kBad[] = {{"option", {"--sice", "900x600"}, "sice"},
 
 INSTANTIATE_TEST_SUITE_P(all, BadUsage, testing::ValuesIn(kBad), [](const auto& row) { return row.param.name; });
 
+TEST_F(CommandLine, help_says_that_a_run_may_be_opened_and_where_the_look_is_set) {
+  const Ended ended = run({"--help"}, "");
+  EXPECT_EQ(ended.exit_code, 0) << ended.said;
+  EXPECT_THAT(ended.printed, testing::AllOf(HasSubstr("or the directory of a run"), HasSubstr("menu View, Look")));
+}
+
 TEST_F(CommandLine, a_picture_is_taken_in_the_size_that_was_asked_for) {
   const Ended ended = run({kExample, "--screenshot", picture(), "--wait", "200", "--size", "1100x700"});
   EXPECT_EQ(ended.exit_code, 0) << ended.said;
@@ -94,6 +101,15 @@ TEST_F(CommandLine, no_picture_is_taken_of_an_experiment_that_cannot_be_read) {
   EXPECT_EQ(ended.exit_code, 2);
   EXPECT_THAT(ended.said, HasSubstr("trainig"));
   EXPECT_FALSE(QFile::exists(picture()));
+}
+
+TEST_F(CommandLine, no_picture_is_taken_of_a_run_that_cannot_be_read_however_it_was_named) {
+  ASSERT_TRUE(QDir(directory_.path()).mkdir("run"));
+  write("run/recording.try", "this is not a recording, but long enough to have been one");
+  for (const QStringList& named : {QStringList{directory_.filePath("run")}, QStringList{"--run-directory", directory_.filePath("run")}}) {
+    EXPECT_EQ(run(named + QStringList{"--screenshot", picture(), "--wait", "0"}).exit_code, 2) << named.join(" ").toStdString();
+    EXPECT_FALSE(QFile::exists(picture()));
+  }
 }
 
 TEST_F(CommandLine, no_picture_is_taken_of_a_run_that_cannot_start) {

@@ -13,12 +13,10 @@ namespace {
 
 constexpr double kLine = 15, kSeenOfLine = 24;
 
-QString both_ways() { return QObject::tr("both ways"); }
-
 // Up to three lines.
 QStringList everything(const LinkLook& look) {
   QStringList lines;
-  if (look.live) lines << rate(look.live->total()) + " " + both_ways();
+  if (look.live) lines << QObject::tr("%1, sum of both ways").arg(rate(look.live->total()));
   lines << speed_words(look.link.bandwidth_bits_per_second, look.link.latency_seconds);
   if (look.running) lines << QObject::tr("drawn, not imposed");
   return lines;
@@ -26,7 +24,7 @@ QStringList everything(const LinkLook& look) {
 
 LinkLabel label_with(const QStringList& lines, const LinkShape& shape, const LinkLook& look) {
   double width = 0;
-  for (const QString& line : lines) width = std::max(width, width_of(line, kSmallSize, look.live.has_value()));
+  for (int i = 0; i < lines.size(); ++i) width = std::max(width, width_of(lines[i], kSmallSize, look.live && i == 0));
   const QSizeF size(width + 16, kLine * static_cast<double>(lines.size()) + 6);
   return {lines, look.live.has_value(), QRectF(shape.middle - QPointF(size.width() / 2, size.height() / 2), size)};
 }
@@ -45,7 +43,7 @@ LinkLabel link_label(const LinkShape& shape, const LinkLook& look) {
   if (shape.within_host) return {};
   if (leaves_line_in_sight(shape, whole.rect)) return whole;
   if (!look.live || !(look.live->total() > 0)) return {};
-  LinkLabel traffic = label_with({rate(look.live->total()), both_ways()}, shape, look);
+  LinkLabel traffic = label_with({rate(look.live->total()), QObject::tr("two-way sum")}, shape, look);
   return std::hypot(along(shape).x(), along(shape).y()) > traffic.rect.width() ? traffic : LinkLabel();
 }
 

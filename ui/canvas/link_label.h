@@ -10,7 +10,7 @@ namespace trainyard::ui {
 
 struct LinkLabel {
   QStringList lines;      // none: the link goes without
-  bool measured = false;  // the first line is: the bytes of both ways, each second
+  bool measured = false;  // the first line is: the bytes of both ways together, each second
   QRectF rect;
 };
 

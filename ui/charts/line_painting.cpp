@@ -5,7 +5,6 @@
 #include <QPainter>
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <span>
 
 #include "ui/charts/drawn_parts.h"
@@ -17,11 +16,24 @@ namespace {
 // processes that train. What is painted in bands of so many rows stays below, with three spans a row.
 constexpr double kBandRows = 30;
 
-// In the coordinates of lines.
-double band_height(const QPainter& painter) {
-  if (painter.paintEngine()->type() != QPaintEngine::Raster) return std::numeric_limits<double>::infinity();
-  return kBandRows / std::max(std::abs(painter.deviceTransform().m22()), 1e-3);
+// From one edge of a band to the next there are whole rows of the device, however it is scaled. Dashes go on over all of a line: so
+// those, which are few, are painted as a whole.
+std::vector<QRectF> bands(const QPainter& painter, const QRectF& exposed, const QPen& pen) {
+  if (painter.paintEngine()->type() != QPaintEngine::Raster || pen.style() != Qt::SolidLine) return {exposed};
+  const QTransform to_device = painter.deviceTransform();
+  const double rows = std::max(to_device.m22(), 1e-3), first = std::floor(to_device.m22() * exposed.top() + to_device.dy());
+  std::vector<QRectF> cut;
+  double top = exposed.top();
+  for (int i = 1; top < exposed.bottom(); ++i) {
+    const double bottom = std::min((first + i * kBandRows - to_device.dy()) / rows, exposed.bottom());
+    cut.emplace_back(exposed.left(), top, exposed.width(), bottom - top);
+    top = bottom;
+  }
+  return cut;
 }
+
+// SVG knows no clip: there, what is beyond is cut off.
+bool clips(const QPainter& painter) { return painter.paintEngine()->type() != QPaintEngine::SVG; }
 
 QRectF grown(const QRectF& part, double margin) { return part.adjusted(-margin, -margin, margin, margin); }
 
@@ -81,10 +93,13 @@ std::vector<QRect> filled_within(const DrawnSeries& drawn, const QRectF& part) {
   return filled;
 }
 
-void paint_areas(QPainter& painter, const DrawnSeries& drawn, const QRectF& part, const Ground& ground) {
+void paint_areas(QPainter& painter, const DrawnSeries& drawn, const QRectF& exposed, const QRectF& part, const Ground& ground) {
   painter.setPen(Qt::NoPen);
   painter.setBrush(drawn.fill);
-  for (const QPolygonF& area : drawn.areas) painter.drawPolygon(within(area, span_across(part)));
+  for (const QPolygonF& area : drawn.areas) {
+    const QPolygonF reaching = within(area, span_across(part));
+    painter.drawPolygon(clips(painter) ? reaching : reaching.intersected(QPolygonF(exposed)));
+  }
   paint_rects(painter, filled_within(drawn, part), drawn.fill, ground);
 }
 
@@ -97,9 +112,7 @@ std::vector<QLineF> lines_within(const DrawnSeries& drawn, const QRectF& part) {
 
 void paint_lines(QPainter& painter, const DrawnSeries& drawn, const QRectF& exposed, double margin, const Ground& ground) {
   painter.save();
-  const double height = band_height(painter);
-  for (double top = exposed.top(); top < exposed.bottom(); top += height) {
-    const QRectF band(exposed.left(), top, exposed.width(), std::min(height, exposed.bottom() - top));
+  for (const QRectF& band : bands(painter, exposed, drawn.pen)) {
     const QRectF part = grown(band, margin);
     painter.setClipRect(band);
     painter.setPen(drawn.pen);
@@ -133,7 +146,7 @@ void paint_dots(QPainter& painter, const DrawnSeries& drawn, Span x) {
 void paint_series(QPainter& painter, const DrawnSeries& drawn, const QRectF& exposed, double foot, const Ground& ground) {
   const double margin = drawn.pen.widthF() + drawn.dot_size + 1;  // what stands beside may reach in
   const QRectF part = grown(exposed, margin);
-  if (drawn.fill.isValid()) paint_areas(painter, drawn, part, ground);
+  if (drawn.fill.isValid()) paint_areas(painter, drawn, exposed, part, ground);
   paint_gaps(painter, drawn, span_across(part), foot);
   paint_lines(painter, drawn, exposed, margin, ground);
   paint_dots(painter, drawn, span_across(part));

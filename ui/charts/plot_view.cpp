@@ -31,7 +31,7 @@ PlotView::PlotView(QWidget* parent) : QWidget(parent), canvas_(new PlotCanvas(th
   set_empty_text(tr("No points yet: press Run"));
   timer_.setSingleShot(true);
   timer_.setInterval(kFrameMilliseconds);
-  connect(&timer_, &QTimer::timeout, this, [this] { Turns::instance().ask(this, [this] { refresh(); }); });
+  connect(&timer_, &QTimer::timeout, this, [this] { Turns::instance().ask(this, Work::drawing, [this] { refresh(); }); });
   connect(legend_, &PlotLegend::toggled, this, &PlotView::set_series_visible);
   connect_canvas();
   set_crosshair_group(&own_group_);

@@ -78,14 +78,29 @@ void RunCharts::set_runs(const std::vector<Run*>& runs) {
 
 std::optional<RunLook> RunCharts::look_of(const Shown& shown) const {
   if (runs_.size() < 2) return {};
-  const auto at = std::ranges::find_if(runs_, [&](const auto& one) { return one.get() == &shown; });
-  return RunLook{shown.run->name(), static_cast<int>(at - runs_.begin())};
+  const auto at = static_cast<int>(std::ranges::find_if(runs_, [&](const auto& one) { return one.get() == &shown; }) - runs_.begin());
+  return RunLook{names_[at], at};
+}
+
+// A run learns its name from its recording: lines that were planned before are planned anew.
+void RunCharts::name_runs() {
+  QStringList names;
+  for (const auto& shown : runs_) names << (shown->run ? shown->run->name() : QString());
+  names = what_tells_apart(names);
+  if (names == names_) return;
+  names_ = names;
+  for (const auto& shown : runs_) shown->known_series = 0;
 }
 
 bool RunCharts::reading() const { return Turns::instance().waits(this); }
 
+std::int64_t RunCharts::steps() const {
+  const PlotSeries* line = plots_.at(ChartKind::loss)->model().find("1/train");
+  return line && line->points.size() > 0 ? static_cast<std::int64_t>(line->points.at(line->points.size() - 1).step) + 1 : 0;
+}
+
 void RunCharts::ask_to_read() {
-  Turns::instance().ask(this, [this] { read_on(); });
+  Turns::instance().ask(this, Work::reading, [this] { read_on(); });
 }
 
 // For a few milliseconds; the rest in other turns. Lines are read alike, so that all grow together.
@@ -93,6 +108,7 @@ void RunCharts::read_on() {
   QElapsedTimer clock;
   clock.start();
   bool more = false;
+  name_runs();
   do {
     more = false;
     for (const auto& shown : runs_)

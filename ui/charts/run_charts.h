@@ -40,7 +40,8 @@ class RunCharts : public QWidget {
   void set_x_axis(XAxis axis);
   void set_smoothing(double weight);
   void set_choice(const LineChoice& choice);
-  bool reading() const;  // not all that the histories hold is on the charts
+  bool reading() const;        // not all that the histories hold is on the charts
+  std::int64_t steps() const;  // of the first run, that are on the charts
 
   PlotView& plot(ChartKind kind) const { return *plots_.at(kind); }
   ChartGrid& grid() { return *grid_; }
@@ -76,6 +77,7 @@ class RunCharts : public QWidget {
   void say_why_empty();
   void ask_to_read();
   void read_on();
+  void name_runs();
   bool read_portion(Shown& shown);
   void plan_lines(Shown& shown);
   void plan_chart(Shown& shown, ChartKind kind);
@@ -84,6 +86,7 @@ class RunCharts : public QWidget {
   std::optional<RunLook> look_of(const Shown& shown) const;
 
   std::vector<std::unique_ptr<Shown>> runs_;
+  QStringList names_;  // of those, as legends have them
   LineChoice choice_;
   CrosshairGroup crosshair_;
   std::map<ChartKind, PlotView*> plots_;

@@ -5,9 +5,14 @@
 #include <algorithm>
 
 #include "ui/charts/link_lines.h"
+#include "ui/model/counted.h"
 
 namespace trainyard::ui {
 namespace {
+
+// What nobody sees on a chart needs no words.
+constexpr std::int64_t kStepsBehind = 200;
+constexpr double kPartBehind = 0.05;
 
 using telemetry::History;
 using telemetry::Metric;
@@ -157,6 +162,28 @@ ChartTitle chart_title(ChartKind kind) {
     case ChartKind::memory: return {"memory", tr("Resident memory of ranks"), "B"};
   }
   return {"", "", ""};
+}
+
+QStringList told_behind(std::int64_t step, std::int64_t charted) {
+  const std::int64_t behind = step - charted;
+  if (behind < kStepsBehind || static_cast<double>(behind) < kPartBehind * static_cast<double>(step)) return {};
+  return {QCoreApplication::translate("RunCharts", "charts are %1 behind the run, and catch up")
+              .arg(counted(behind, QCoreApplication::translate("RunCharts", "steps")))};
+}
+
+QStringList what_tells_apart(const QStringList& names) {
+  QList<QStringList> words;
+  for (const QString& name : names) words << name.split(' ');
+  const auto drop_first = [&] {
+    for (QStringList& of_one : words) of_one.removeFirst();
+  };
+  const auto common = [&] {
+    return std::ranges::all_of(words, [&](const QStringList& of_one) { return of_one.size() > 1 && of_one.first() == words.first().first(); });
+  };
+  while (!words.isEmpty() && common()) drop_first();
+  QStringList left;
+  for (const QStringList& of_one : words) left << of_one.join(' ');
+  return left;
 }
 
 std::vector<LineSpec> lines_of(ChartKind kind, const History& history, const std::optional<RunLook>& run, const LineChoice& choice) {

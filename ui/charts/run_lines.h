@@ -62,6 +62,12 @@ struct LineSpec {
   std::optional<StepPart> part{};  // instead of a source: of the time of a step
 };
 
+// Of charts that do not keep up with a run that is at `step`; empty where they do.
+QStringList told_behind(std::int64_t step, std::int64_t charted);
+
+// Legends are narrow: of names that begin with the same words, what comes after these; of each at least its last word.
+QStringList what_tells_apart(const QStringList& names);
+
 // `run`: how the run is told apart from others on the same charts; nothing when it is alone, and ranks are shown one by one.
 struct RunLook {
   QString name;

@@ -20,8 +20,19 @@ constexpr std::array<Prefix, 9> kPrefixes{{{"P", 15}, {"T", 12}, {"G", 9}, {"M",
 
 QString shortest(double value) { return QString::number(value, 'g', QLocale::FloatingPointShortest); }
 
-// Whole numbers without an exponent, as far as they are exact.
-QString plain(double value) { return value == std::floor(value) && std::fabs(value) < 1e15 ? QString::number(value, 'f', 0) : shortest(value); }
+bool is_exactly_whole(double value) { return value == std::floor(value) && std::fabs(value) < 1e15; }
+
+// Whole numbers without an exponent, as far as they are exact; grouped where they have a unit: a seed or a place counts nothing.
+QString plain(double value, const QString& unit) {
+  if (!is_exactly_whole(value)) return shortest(value);
+  return unit.isEmpty() ? QString::number(value, 'f', 0) : grouped(static_cast<std::int64_t>(value));
+}
+
+// People group as they like while they type a count, which has no fraction. Elsewhere a comma may be meant for a point.
+bool commas_group(const QString& number, const QString& unit) {
+  static const QRegularExpression misplaced(R"(,(?!\d{3}(?!\d)))");
+  return (!unit.isEmpty() && !takes_prefix(unit)) || !number.contains(misplaced);
+}
 
 // "50" times 10^-6, rounded once.
 double scaled(const QString& number, int exponent) {
@@ -42,25 +53,20 @@ bool takes_prefix(const QString& unit) { return QStringList{"B", "B/s", "bit/s",
 
 QString format_quantity(double value, const QString& unit) {
   const QString tail = unit.isEmpty() ? QString() : " " + (value == 1 ? singular(unit) : unit);
-  if (!takes_prefix(unit) || value == 0 || !std::isfinite(value)) return plain(value) + tail;
+  if (!takes_prefix(unit) || value == 0 || !std::isfinite(value)) return plain(value, unit) + tail;
   for (const Prefix& prefix : kPrefixes) {
     if (std::fabs(value) < 0.9995 * std::pow(10.0, prefix.exponent)) continue;
     const QString number = QString::number(value / std::pow(10.0, prefix.exponent), 'g', 12);
     if (scaled(number, prefix.exponent) == value) return number + " " + QString::fromUtf8(prefix.symbol) + unit;
     break;
   }
-  return plain(value) + tail;
-}
-
-QString shown_quantity(double value, const QString& unit) {
-  const bool count = !takes_prefix(unit) && !unit.isEmpty() && value == std::floor(value) && std::fabs(value) < 1e15;
-  return count ? counted(static_cast<std::int64_t>(value), unit) : format_quantity(value, unit);
+  return plain(value, unit) + tail;
 }
 
 std::optional<double> parse_quantity(const QString& text, const QString& unit) {
   static const QRegularExpression form(R"(^\s*([+-]?(?:\d[\d,]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*?)\s*$)");
   const auto match = form.match(text);
-  if (!match.hasMatch()) return {};
+  if (!match.hasMatch() || !commas_group(match.captured(1), unit)) return {};
   const QString number = match.captured(1).remove(',');
   QString rest = match.captured(2);
   for (const QString& name : {unit, singular(unit)})

@@ -7,7 +7,7 @@
 
 namespace trainyard::ui {
 
-QString grouped(std::int64_t number);                         // "1,234,567": to be read; what is typed has no commas
+QString grouped(std::int64_t number);                         // "1,234,567"
 QString counted(std::int64_t number, const QString& things);  // "steps" -> "1 step", "0 steps", "1,234 steps"
 QString singular(const QString& things);                      // "steps" -> "step"; symbols of units ("s", "B/s") stay
 

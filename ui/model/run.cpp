@@ -94,7 +94,7 @@ void Run::wake() {
 }
 
 void Run::ask_for_news() {
-  Turns::instance().ask(this, [this] { take_news(); });
+  Turns::instance().ask(this, Work::reading, [this] { take_news(); });
 }
 
 void Run::take_news() {

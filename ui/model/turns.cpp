@@ -8,6 +8,7 @@ namespace trainyard::ui {
 namespace {
 
 constexpr int kBreathMilliseconds = 1;
+constexpr int kReadingsADrawing = 3;  // while both wait
 
 }  // namespace
 
@@ -23,19 +24,27 @@ Turns::Turns() {
 }
 
 bool Turns::waits(const QObject* owner) const {
-  return std::ranges::any_of(waiting_, [&](const Waiting& one) { return one.owner == owner; });
+  const auto is_owner = [&](const Waiting& one) { return one.owner == owner; };
+  return std::ranges::any_of(reading_, is_owner) || std::ranges::any_of(drawing_, is_owner);
 }
 
-void Turns::ask(QObject* owner, std::function<void()> piece) {
-  if (!waits(owner)) waiting_.push_back({owner, std::move(piece)});
+void Turns::ask(QObject* owner, Work work, std::function<void()> piece) {
+  if (!waits(owner)) (work == Work::reading ? reading_ : drawing_).push_back({owner, std::move(piece)});
   if (!turn_.isActive()) turn_.start();
 }
 
+std::deque<Turns::Waiting>& Turns::next_queue() {
+  const bool draws = reading_.empty() || (!drawing_.empty() && readings_ >= kReadingsADrawing);
+  readings_ = draws ? 0 : readings_ + 1;
+  return draws ? drawing_ : reading_;
+}
+
 void Turns::run_next() {
-  while (!waiting_.empty() && !waiting_.front().owner) waiting_.pop_front();
-  if (waiting_.empty()) return;
-  const Waiting next = std::move(waiting_.front());
-  waiting_.pop_front();
+  for (auto* queue : {&reading_, &drawing_}) std::erase_if(*queue, [](const Waiting& one) { return !one.owner; });
+  auto& queue = next_queue();
+  if (queue.empty()) return;
+  const Waiting next = std::move(queue.front());
+  queue.pop_front();
   turn_.start();
   next.piece();
 }

@@ -26,7 +26,7 @@ base::Result<QString> verdict_of(const experiment::Resolved& experiment, const p
     const QString as_drawn = QCoreApplication::translate("verdict", "As drawn: %1.").arg(QString::fromStdString(verdict.sentence));
     const auto shared = experiment::shared_cores(drawn, base::usable_cores());
     if (!shared) return as_drawn;
-    return as_drawn + " " + QCoreApplication::translate("verdict", "On this machine %1.").arg(QString::fromStdString(*shared));
+    return as_drawn + " " + QCoreApplication::translate("verdict", "In a real run on this machine, %1.").arg(QString::fromStdString(*shared));
   });
 }
 

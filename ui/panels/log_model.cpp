@@ -3,6 +3,7 @@
 
 #include <QBrush>
 #include <QElapsedTimer>
+#include <algorithm>
 
 #include "ui/model/turns.h"
 #include "ui/theme/theme.h"
@@ -62,14 +63,24 @@ void LogModel::look() {
     if (looked_ % kLinesAtOnce == 0 && clock.nsecsElapsed() > kLookNanoseconds) break;
     if (filter_.passes(log[looked_])) passed.push_back(static_cast<std::uint32_t>(looked_));
   }
-  if (!passed.empty()) {
-    const int before = static_cast<int>(shown_.size());
-    beginInsertRows({}, before, before + static_cast<int>(passed.size()) - 1);
-    shown_.insert(shown_.end(), passed.begin(), passed.end());
-    endInsertRows();
-  }
-  if (looking()) Turns::instance().ask(this, [this] { look(); });
+  show(std::move(passed));
+  if (looking()) Turns::instance().ask(this, Work::reading, [this] { look(); });
   else emit looked_through();
+}
+
+// Nearly always all of them go to the end, as one piece; only the ranks' first words, said at the same moment, overtake each other.
+void LogModel::show(std::vector<std::uint32_t> passed) {
+  const auto seconds = [&log = run_->history().log()](std::uint32_t number) { return log[number].seconds; };
+  if (!std::ranges::is_sorted(passed, {}, seconds)) std::ranges::stable_sort(passed, {}, seconds);
+  for (auto first = passed.begin(); first != passed.end();) {
+    const auto next = std::ranges::upper_bound(shown_, seconds(*first), {}, seconds);
+    const auto last = next == shown_.end() ? passed.end() : std::ranges::lower_bound(first, passed.end(), seconds(*next), {}, seconds);
+    const int row = static_cast<int>(next - shown_.begin());
+    beginInsertRows({}, row, row + static_cast<int>(last - first) - 1);
+    shown_.insert(next, first, last);
+    endInsertRows();
+    first = last;
+  }
 }
 
 int LogModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(shown_.size()); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The log lines of a run that pass a filter, as a table which grows at its end. A log may have millions of lines: they are looked
-// through a few milliseconds at a time, oldest first.
+// The log lines of a run that pass a filter, as a table in order of time: a line that arrives late goes where it belongs. A log may
+// have millions of lines: they are looked through a few milliseconds at a time, in order of arrival.
 #pragma once
 
 #include <QAbstractTableModel>
@@ -46,10 +46,11 @@ class LogModel : public QAbstractTableModel {
  private:
   void restart();
   void look();
+  void show(std::vector<std::uint32_t> passed);
 
   QPointer<Run> run_;
   LogFilter filter_;
-  std::vector<std::uint32_t> shown_;  // numbers of lines
+  std::vector<std::uint32_t> shown_;  // numbers of lines, by their time
   std::size_t looked_ = 0;            // lines
 };
 

@@ -2,32 +2,21 @@
 #include "ui/runs/runs_panel.h"
 
 #include <QApplication>
-#include <QEvent>
 #include <QFile>
-#include <QHeaderView>
 #include <QLabel>
-#include <QLineEdit>
-#include <QMenu>
 #include <QMessageBox>
 #include <QPointer>
 #include <QSplitter>
 #include <QThreadPool>
-#include <QTreeWidget>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <utility>
 
 #include "ui/runs/comparison_table.h"
+#include "ui/runs/run_list.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {
-namespace {
-
-enum Column { kName, kStarted, kStrategy, kRanks, kAccuracy, kState };
-constexpr int kDirectory = Qt::UserRole;
-constexpr int kNameCharacters = 12;  // that are seen in any case
-
-}  // namespace
 
 RunsPanel::RunsPanel(const QString& runs_directory, QWidget* parent) : QWidget(parent), runs_directory_(runs_directory) {
   build();
@@ -52,46 +41,13 @@ void RunsPanel::build() {
   empty_->setAlignment(Qt::AlignCenter);
   empty_->setContentsMargins(2 * kGrid, 2 * kGrid, 2 * kGrid, 2 * kGrid);
   column->insertWidget(0, empty_);
-  build_list(splitter);
+  list_ = new RunList(splitter);
   table_ = new ComparisonTable(splitter);
-  connect(list_, &QTreeWidget::itemChanged, this, &RunsPanel::item_changed);
-  connect(list_, &QTreeWidget::itemDoubleClicked, this, [this](QTreeWidgetItem* item) { emit open_requested(item->data(kName, kDirectory).toString()); });
-  connect(list_, &QTreeWidget::customContextMenuRequested, this, &RunsPanel::show_menu);
+  connect(list_, &RunList::open_requested, this, &RunsPanel::open_requested);
+  connect(list_, &RunList::tick_requested, this, &RunsPanel::set_ticked);
+  connect(list_, &RunList::rename_requested, this, &RunsPanel::rename);
+  connect(list_, &RunList::delete_requested, this, &RunsPanel::ask_delete);
   compare();
-}
-
-// The name has what the columns leave that stand beside it; its middle goes first, for names begin alike and end differently.
-void RunsPanel::build_list(QWidget* parent) {
-  list_ = new QTreeWidget(parent);
-  list_->setRootIsDecorated(false);
-  list_->setUniformRowHeights(true);
-  list_->setHeaderLabels({tr("Run"), tr("Started"), tr("Strategy"), tr("Ranks"), tr("Accuracy"), tr("State")});
-  list_->headerItem()->setToolTip(kAccuracy, tr("On samples that are not trained on, at the end of the run"));
-  list_->setAccessibleName(tr("Runs"));
-  list_->setToolTip(tr("Tick runs to lay them over each other on the charts; double click opens one"));
-  list_->setTextElideMode(Qt::ElideMiddle);
-  list_->setContextMenuPolicy(Qt::CustomContextMenu);
-  list_->setEditTriggers(QAbstractItemView::EditKeyPressed);
-  list_->header()->setStretchLastSection(false);
-  list_->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
-  list_->header()->setSectionResizeMode(kName, QHeaderView::Stretch);
-  list_->viewport()->installEventFilter(this);
-}
-
-bool RunsPanel::eventFilter(QObject* watched, QEvent* event) {
-  if (event->type() == QEvent::Resize) fit_columns();
-  return QWidget::eventFilter(watched, event);
-}
-
-// What came of a run stands before how it was made: a column that would leave no name is not shown, and neither are those that matter less.
-void RunsPanel::fit_columns() {
-  QHeaderView& header = *list_->header();
-  int left = list_->viewport()->width() - list_->fontMetrics().averageCharWidth() * kNameCharacters;
-  for (const int column : {kState, kAccuracy, kStarted, kRanks, kStrategy}) {
-    header.setSectionHidden(column, false);  // which has no width
-    left -= std::max(header.sectionSizeHint(column), static_cast<const QAbstractItemView&>(*list_).sizeHintForColumn(column));
-    header.setSectionHidden(column, left < 0);
-  }
 }
 
 // One reading at a time; what changes meanwhile is read right after.
@@ -121,41 +77,9 @@ const RunEntry* RunsPanel::find(const QString& directory) const {
   return at == entries_.end() ? nullptr : &*at;
 }
 
-QTreeWidgetItem* RunsPanel::item_of(const QString& directory) const {
-  for (int row = 0; row < list_->topLevelItemCount(); ++row)
-    if (QTreeWidgetItem* item = list_->topLevelItem(row); item->data(kName, kDirectory).toString() == directory) return item;
-  return nullptr;
-}
-
-void RunsPanel::fill(QTreeWidgetItem& item, const RunEntry& entry) const {
-  const int colour = static_cast<int>(ticked_.indexOf(entry.directory));
-  item.setText(kName, entry.name);
-  item.setText(kStarted, entry.started);
-  item.setText(kStrategy, entry.strategy);
-  item.setText(kRanks, entry.ranks > 0 ? QString::number(entry.ranks) : "–");
-  item.setText(kAccuracy, entry.accuracy ? QString::number(*entry.accuracy * 100, 'f', 2) + " %" : "–");
-  item.setText(kState, live_.contains(entry.directory) ? tr("running") : entry.state);
-  item.setTextAlignment(kRanks, Qt::AlignRight | Qt::AlignVCenter);
-  item.setTextAlignment(kAccuracy, Qt::AlignRight | Qt::AlignVCenter);
-  item.setData(kName, kDirectory, entry.directory);
-  for (int column = 0; column < item.columnCount(); ++column) item.setToolTip(column, item.text(column));
-  item.setToolTip(kName, entry.name + "\n" + entry.directory);
-  item.setFlags(item.flags() | Qt::ItemIsUserCheckable | Qt::ItemIsEditable);
-  item.setCheckState(kName, colour >= 0 ? Qt::Checked : Qt::Unchecked);
-  item.setForeground(kName, colour >= 0 ? QBrush(Theme::instance().series_colour(colour)) : QBrush());
-}
-
 void RunsPanel::show_entries() {
-  if (list_->viewport()->findChild<QLineEdit*>()) return;  // a label is being typed
-  const QSignalBlocker quiet(list_);
-  const QString current = list_->currentItem() ? list_->currentItem()->data(kName, kDirectory).toString() : QString();
-  list_->clear();
-  for (const RunEntry& entry : entries_) {
-    auto* item = new QTreeWidgetItem(list_);
-    fill(*item, entry);
-    if (entry.directory == current) list_->setCurrentItem(item);
-  }
-  fit_columns();
+  if (list_->is_typed_in()) return;
+  list_->show_runs(entries_, ticked_);
   empty_->setVisible(entries_.empty());
   forget_gone();
   compare();
@@ -206,40 +130,14 @@ void RunsPanel::set_current(const QString& directory) {
 void RunsPanel::set_live(const QStringList& directories) {
   if (live_ == directories) return;
   live_ = directories;
+  list_->set_live(live_);
   refresh();
-}
-
-void RunsPanel::item_changed(QTreeWidgetItem* item, int column) {
-  if (column != kName) return;
-  const QString directory = item->data(kName, kDirectory).toString();
-  const RunEntry* entry = find(directory);
-  if (entry && item->text(kName) != entry->name) return rename(directory, item->text(kName));
-  // Not from within the view's own signal: the list is built anew.
-  QMetaObject::invokeMethod(
-      this, [this, directory, on = item->checkState(kName) == Qt::Checked] { set_ticked(directory, on); }, Qt::QueuedConnection);
 }
 
 void RunsPanel::rename(const QString& directory, const QString& label) {
   const auto saved = set_run_label(directory, label);
   if (!saved) QMessageBox::warning(this, tr("Rename run"), QString::fromStdString(base::to_string(saved.error())));
   soon_.start();
-}
-
-// While the menu stands the list may be built anew: what it offers is about a run, and never about a line.
-void RunsPanel::show_menu(const QPoint& at) {
-  const QTreeWidgetItem* item = list_->itemAt(at);
-  if (!item) return;
-  const QString directory = item->data(kName, kDirectory).toString();
-  QMenu menu(this);
-  menu.addAction(tr("Open"), this, [this, directory] { emit open_requested(directory); });
-  menu.addAction(tr("Rename"), this, [this, directory] { edit_name(directory); });
-  QAction* remove = menu.addAction(tr("Move to trash…"), this, [this, directory] { ask_delete(directory); });
-  remove->setEnabled(!live_.contains(directory));
-  menu.exec(list_->viewport()->mapToGlobal(at));
-}
-
-void RunsPanel::edit_name(const QString& directory) {
-  if (QTreeWidgetItem* item = item_of(directory)) list_->editItem(item, kName);
 }
 
 void RunsPanel::ask_delete(const QString& directory) {

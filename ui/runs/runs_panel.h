@@ -13,12 +13,11 @@
 #include "ui/model/run_directory.h"
 
 class QLabel;
-class QTreeWidget;
-class QTreeWidgetItem;
 
 namespace trainyard::ui {
 
 class ComparisonTable;
+class RunList;
 
 class RunsPanel : public QWidget {
   Q_OBJECT
@@ -40,23 +39,13 @@ class RunsPanel : public QWidget {
   void open_requested(const QString& directory);
   void refreshed();
 
- protected:
-  bool eventFilter(QObject* watched, QEvent* event) override;
-
  private:
   void build();
-  void build_list(QWidget* parent);
-  void fit_columns();
   void show_entries();
-  void fill(QTreeWidgetItem& item, const RunEntry& entry) const;
-  void item_changed(QTreeWidgetItem* item, int column);
-  void show_menu(const QPoint& at);
-  void edit_name(const QString& directory);
   void forget_gone();
   void set_ticks(const QStringList& directories);
   void compare();
   const RunEntry* find(const QString& directory) const;
-  QTreeWidgetItem* item_of(const QString& directory) const;  // until the list is built anew
 
   QString runs_directory_;
   std::vector<RunEntry> entries_;
@@ -66,7 +55,7 @@ class RunsPanel : public QWidget {
   bool reading_ = false, again_ = false;
   QFileSystemWatcher watcher_;
   QTimer soon_, now_and_then_;
-  QTreeWidget* list_;
+  RunList* list_;
   ComparisonTable* table_;
   QLabel* empty_;
 };

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/theme/icons.h"
 
-#include <QDir>
 #include <QFile>
 #include <QHash>
 #include <QIconEngine>
 #include <QPainter>
 #include <QPixmapCache>
 #include <QSvgRenderer>
+#include <algorithm>
 
 #include "ui/theme/theme.h"
 
@@ -71,11 +71,6 @@ void paint_icon(QPainter& painter, const QString& name, const QRectF& where, con
   painter.setRenderHint(QPainter::SmoothPixmapTransform);
   painter.drawPixmap(where, render(name, size, colour), QRectF(QPointF(), size));
   painter.restore();
-}
-
-QStringList icon_names() {
-  source_of("new");
-  return QDir(":/icons").entryList({"*.svg"}, QDir::Files, QDir::Name).replaceInStrings(".svg", "");
 }
 
 }  // namespace trainyard::ui

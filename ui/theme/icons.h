@@ -6,7 +6,6 @@
 #include <QIcon>
 #include <QPixmap>
 #include <QString>
-#include <QStringList>
 
 class QPainter;
 class QRectF;
@@ -18,7 +17,5 @@ QIcon icon(const QString& name);
 
 // The same in a colour of the caller's, for custom painting.
 void paint_icon(QPainter& painter, const QString& name, const QRectF& where, const QColor& colour);
-
-QStringList icon_names();
 
 }  // namespace trainyard::ui

@@ -105,10 +105,11 @@ class Workbench {
   // Lines are read again. Of the run that is alone on the charts.
   void choose() {
     RunCharts& charts = window_.charts();
-    const std::size_t steps = points("1/train");
-    act("another choice of gradients", painted("1/train", steps), [&] { charts.set_choice({.segment = -1}); });
-    act("another choice of step time", painted("1/train", steps), [&] { charts.set_choice({.segment = -1, .step_time_of = LineChoice::kSlowest}); });
-    act("the first choices again", painted("1/train", steps), [&] { charts.set_choice({}); });
+    const std::size_t steps = points("1/train");  // as many as the others then have
+    act("another choice of gradients", painted("1/reduced0", steps, ChartKind::gradient_norm), [&] { charts.set_choice({.segment = -1}); });
+    act("another choice of step time", painted("1/part0", steps, ChartKind::step_time),
+        [&] { charts.set_choice({.segment = -1, .step_time_of = LineChoice::kSlowest}); });
+    act("the first choices again", painted("1/part0", steps, ChartKind::step_time), [&] { charts.set_choice({}); });
   }
 
   void compare() {
@@ -132,8 +133,8 @@ class Workbench {
 
   void edit(const std::function<void(experiment::Experiment&)>& change) { window_.document().edit("More", change); }
 
-  std::size_t points(const QString& line) {
-    const PlotSeries* series = window_.charts().plot(ChartKind::loss).model().find(line);
+  std::size_t points(const QString& line, ChartKind chart = ChartKind::loss) {
+    const PlotSeries* series = window_.charts().plot(chart).model().find(line);
     return series ? series->points.size() : 0;
   }
   // So many more steps were trained, and are on the charts.
@@ -141,9 +142,9 @@ class Workbench {
     return [this, wanted = points("1/train") + steps] { return points("1/train") >= wanted; };
   }
   // That line has so many points, as the others then have, and there was time to paint it all.
-  Condition painted(const QString& line = {}, std::size_t steps = 0) {
-    return [this, line, steps, since = QElapsedTimer()]() mutable {
-      if (!since.isValid() || points(line) < steps) since.start();
+  Condition painted(const QString& line = {}, std::size_t steps = 0, ChartKind chart = ChartKind::loss) {
+    return [this, line, steps, chart, since = QElapsedTimer()]() mutable {
+      if (!since.isValid() || points(line, chart) < steps) since.start();
       return since.hasExpired(kPaintedMilliseconds);
     };
   }

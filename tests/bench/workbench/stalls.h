@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // How long the GUI thread was away from its event loop: as the clock on the wall has it, less the time that others had the processor:
-// another process (Linux' schedstat), or another guest of the machine (stolen time, in ticks of 10 ms). What others take is not what the
-// window does; it is told beside.
+// another process (Linux' schedstat), or another guest of the machine (stolen time). What others take is not what the window does; it is
+// told beside. Stolen time comes in ticks of 10 ms, of which the first may have begun before: it is not counted.
 #pragma once
 
+#include <fcntl.h>
 #include <sched.h>
 #include <unistd.h>
 
 #include <QApplication>
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
-#include <fstream>
-#include <iterator>
+#include <cstring>
 #include <string>
 
 namespace trainyard::bench {
@@ -25,8 +26,9 @@ class Stalls {
     const Times before = now(processor);
     work();
     const Times after = now(processor);
-    wall_ = std::max(wall_, after.wall - before.wall);
-    own_ = std::max(own_, after.wall - before.wall - (after.others - before.others));
+    const double wall = after.wall - before.wall, stolen = std::max(after.stolen - before.stolen - kTick, 0.0);
+    wall_ = std::max(wall_, wall);
+    own_ = std::max(own_, wall - (after.queued - before.queued) - stolen);
   }
   // One turn of the event loop: all that waits for the thread by now.
   void turn() {
@@ -36,30 +38,36 @@ class Stalls {
   double longest_on_the_wall() const { return wall_; }
 
  private:
+  static constexpr double kTick = 10;
+
   struct Times {
-    double wall = 0, others = 0;  // milliseconds
+    double wall = 0, queued = 0, stolen = 0;  // milliseconds
   };
   static Times now(int processor) {
     const std::chrono::duration<double, std::milli> wall = std::chrono::steady_clock::now().time_since_epoch();
-    return {wall.count(), queued() + stolen(processor)};
+    return {wall.count(), queued(), stolen(processor)};
   }
 
-  // What a file of the system says now.
-  static std::string read(const char* file) {
-    std::ifstream stream(file);
-    return {std::istreambuf_iterator<char>(stream), {}};
-  }
   static double queued() {
+    static const int file = ::open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
     long long ran = 0, queued = 0;
-    const bool told = std::sscanf(read("/proc/thread-self/schedstat").c_str(), "%lld %lld", &ran, &queued) == 2;
+    const bool told = std::sscanf(beginning_of(file).data(), "%lld %lld", &ran, &queued) == 2;
     return told ? static_cast<double>(queued) * 1e-6 : 0;
   }
   static double stolen(int processor) {
-    const std::string all = read("/proc/stat"), name = "cpu" + std::to_string(processor) + " ";
-    const std::size_t at = all.find(name);
+    static const int file = ::open("/proc/stat", O_RDONLY | O_CLOEXEC);
+    const auto text = beginning_of(file);
+    const std::string name = "cpu" + std::to_string(processor) + " ";
+    const char* line = std::strstr(text.data(), name.c_str());
     long long ticks = 0;
-    const bool told = at != std::string::npos && std::sscanf(all.c_str() + at + name.size(), "%*d %*d %*d %*d %*d %*d %*d %lld", &ticks) == 1;
-    return told ? 1e3 * static_cast<double>(ticks) / static_cast<double>(::sysconf(_SC_CLK_TCK)) : 0;
+    const bool told = line && std::sscanf(line + name.size(), "%*d %*d %*d %*d %*d %*d %*d %lld", &ticks) == 1;
+    return told ? kTick * static_cast<double>(ticks) : 0;
+  }
+  // What a file of the system says now.
+  static std::array<char, 4096> beginning_of(int file) {
+    std::array<char, 4096> text{};
+    if (::pread(file, text.data(), text.size() - 1, 0) <= 0) text.front() = '\0';
+    return text;
   }
 
   double wall_ = 0, own_ = 0;

@@ -72,6 +72,19 @@ TEST(Pacer, a_single_step_of_what_trains_is_the_one_beyond_what_is_granted) {
   EXPECT_FALSE(pacer.grant(2 * kSecond));
 }
 
+TEST(Pacer, a_single_step_is_under_way_from_its_grant_until_it_is_done) {
+  Pacer pacer(1000, 0);
+  pacer.grant(0);
+  pacer.single_step();
+  EXPECT_FALSE(pacer.grant(kSecond));
+  EXPECT_FALSE(pacer.stepping()) << "it is still on its way there";
+  pacer.at_step(2);
+  ASSERT_TRUE(pacer.grant(kSecond));
+  EXPECT_TRUE(pacer.stepping());
+  pacer.at_step(3);
+  EXPECT_FALSE(pacer.stepping());
+}
+
 TEST(Pacer, the_pace_dial_gives_one_step_a_period) {
   Pacer pacer(1000, 0.5);
   EXPECT_EQ(pacer.grant(0)->step, 1);

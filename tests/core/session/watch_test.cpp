@@ -68,6 +68,17 @@ TEST_F(WatchTest, the_end_of_the_chain_of_waiting_is_to_blame_for_a_hang) {
   EXPECT_THAT(problem->what, HasSubstr("hung"));
 }
 
+TEST_F(WatchTest, a_hang_before_the_first_op_and_one_for_want_of_samples_are_told_apart) {
+  const auto hung_at = [&](std::uint64_t ops_done, const char* op) {
+    const auto problem = pass(30, [&] {
+      for (int r = 0; r < 3; ++r) watch_.heard({r, 0, ops_done, op, -1}, now_);
+    });
+    return problem ? problem->what : "";
+  };
+  EXPECT_THAT(hung_at(0, ""), testing::EndsWith("it is at step 0, before its first op"));
+  EXPECT_THAT(hung_at(1, "LOAD.m0"), testing::EndsWith("it is at step 0 in op LOAD.m0, waiting for its samples"));
+}
+
 TEST_F(WatchTest, standing_at_the_horizon_is_no_hang) {
   EXPECT_FALSE(pass(
       60,

@@ -32,7 +32,7 @@ class LinkLabels : public Canvas {
   }
 };
 
-TEST_F(LinkLabels, each_link_shows_its_bytes_each_second_while_they_flow) {
+TEST_F(LinkLabels, each_link_shows_its_bytes_each_second_while_they_flow_and_says_that_they_are_of_both_ways_together) {
   EXPECT_THAT(seen(), SizeIs(4));
   for (const QSize room : {QSize(560, 400), QSize(880, 600)}) {  // the canvas in a window of 1280 x 800, and of 1600 x 1000
     view_.resize(room);
@@ -42,7 +42,7 @@ TEST_F(LinkLabels, each_link_shows_its_bytes_each_second_while_they_flow) {
       flow(rate);
       ASSERT_THAT(seen(), SizeIs(4)) << rate;
       for (const LinkLabel& label : seen()) {
-        EXPECT_THAT(label.lines, ElementsAre(ui::rate(rate), QString("both ways")));
+        EXPECT_THAT(label.lines, ElementsAre(ui::rate(rate), QString("two-way sum")));
         EXPECT_TRUE(label.measured);
         EXPECT_FALSE(covers_a_card(label)) << rate;
       }
@@ -66,7 +66,7 @@ TEST_F(LinkLabels, a_longer_line_says_the_drawn_speed_too_and_so_does_one_that_i
   const LinkShape& shape = view_.topology_scene().layout().links[0];
   EXPECT_THAT(link_label(shape, look).lines, SizeIs(2));
   look.marks.hovered = true;
-  const QStringList whole{"203 MB/s both ways", "1 Gbit/s, 50 µs", "drawn, not imposed"};
+  const QStringList whole{"203 MB/s, sum of both ways", "1 Gbit/s, 50 µs", "drawn, not imposed"};
   EXPECT_EQ(link_label(shape, look).lines, whole);
   look.marks.hovered = false;
   document_.edit("apart", [](experiment::Experiment& e) { e.topology.hosts[0].x -= 160; });

@@ -5,6 +5,9 @@
 
 #include <QAbstractItemDelegate>
 #include <QHeaderView>
+#include <QIcon>
+#include <QImage>
+#include <QPixmap>
 #include <QScrollBar>
 #include <QStyleOptionViewItem>
 #include <QTest>
@@ -16,6 +19,13 @@
 
 namespace trainyard::ui {
 namespace {
+
+bool is_drawn(const QIcon& drawn) {
+  const QPixmap pixmap = drawn.pixmap(16, 16);
+  QImage blank(pixmap.size(), QImage::Format_ARGB32_Premultiplied);
+  blank.fill(Qt::transparent);
+  return pixmap.toImage().convertToFormat(blank.format()) != blank;
+}
 
 class TopologyTreeTest : public testing::Test {
  protected:
@@ -68,7 +78,7 @@ TEST_F(TopologyTreeTest, shows_all_whole_where_there_is_room) {
 TEST_F(TopologyTreeTest, the_kind_of_a_thing_is_an_icon_before_its_name_and_a_word_for_screen_readers) {
   for (const QModelIndex& cell : cells()) {
     const QString kind = cell.data(TopologyItems::kind_role).toString();
-    EXPECT_TRUE(icon_names().contains(kind)) << kind.toStdString();
+    EXPECT_TRUE(is_drawn(icon(kind))) << kind.toStdString();
     EXPECT_TRUE(cell.data(Qt::AccessibleTextRole).toString().contains(kind)) << kind.toStdString();
     EXPECT_TRUE(cell.data(Qt::ToolTipRole).toString().contains(kind)) << kind.toStdString();
     if (cell.column() != TopologyItems::name_column) continue;

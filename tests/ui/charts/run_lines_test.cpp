@@ -130,6 +130,22 @@ TEST(RunLines, the_traffic_of_links_is_that_of_each_drawn_link_each_way) {
   EXPECT_NE(lines[0].style.dashed, lines[1].style.dashed);
 }
 
+TEST(RunLines, charts_that_fall_behind_say_so) {
+  EXPECT_EQ(told_behind(31'861, 12'400), QStringList("charts are 19,461 steps behind the run, and catch up"));
+  EXPECT_EQ(told_behind(31'861, 31'000), QStringList()) << "nobody sees that";
+  EXPECT_EQ(told_behind(120, 0), QStringList());
+  EXPECT_EQ(told_behind(0, 500), QStringList()) << "an old run";
+}
+
+TEST(RunLines, names_of_runs_are_what_tells_them_apart) {
+  EXPECT_EQ(what_tells_apart({"Four devices 10:26:22", "Four devices 10:26:19"}), QStringList({"10:26:22", "10:26:19"}));
+  EXPECT_EQ(what_tells_apart({"Four devices, ring 10:26:22", "Four devices, tree 10:26:22"}), QStringList({"ring 10:26:22", "tree 10:26:22"}));
+  EXPECT_EQ(what_tells_apart({"one", "two 1"}), QStringList({"one", "two 1"}));
+  EXPECT_EQ(what_tells_apart({"same 1", "same 1", "same"}), QStringList({"same 1", "same 1", "same"}));
+  EXPECT_EQ(what_tells_apart({"same 1", "same 1"}), QStringList({"1", "1"}));
+  EXPECT_EQ(what_tells_apart({}), QStringList());
+}
+
 TEST(RunLines, all_that_links_and_buses_carry_is_what_ranks_sent_times_the_hops) {
   const topology::Topology topology = two_hosts_of_two();
   const auto history = ring_on(topology);

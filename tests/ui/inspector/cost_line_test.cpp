@@ -161,6 +161,15 @@ TEST_F(InspectorTest, a_text_that_is_refused_leaves_nothing_said_as_if_it_were_v
   ASSERT_TRUE(QTest::qWaitFor([&] { return cost.cost_text().startsWith("2 ranks") && cost.verdict_text().startsWith("As drawn: "); }));
 }
 
+TEST_F(InspectorTest, shared_cores_are_told_of_a_real_run_and_not_of_what_is_simulated) {
+  document_.edit("greedy", [](experiment::Experiment& e) {
+    for (topology::Device& device : e.topology.hosts[0].devices) device.cores = 4096;  // more than any machine has
+  });
+  const auto said = [&] { return inspector_.cost().verdict_text(); };
+  ASSERT_TRUE(QTest::qWaitFor([&] { return said().contains(" 2 ranks share "); })) << said().toStdString();
+  EXPECT_TRUE(said().contains(". In a real run on this machine, 2 ranks share ")) << said().toStdString();
+}
+
 TEST_F(InspectorTest, the_cost_line_follows_the_experiment) {
   QSignalSpy settled(&inspector_.cost(), &CostLine::settled);
   ASSERT_TRUE(QTest::qWaitFor([&] { return inspector_.cost().cost_text().startsWith("2 ranks"); }));

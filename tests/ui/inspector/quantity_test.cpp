@@ -26,12 +26,22 @@ TEST(Quantity, one_thing_is_said_in_the_singular_and_reads_back) {
   EXPECT_EQ(parse_quantity("1 class", "classes"), 1);
 }
 
-TEST(Quantity, counts_are_grouped_where_they_are_only_read) {
-  EXPECT_EQ(shown_quantity(8000, "samples"), "8,000 samples");
-  EXPECT_EQ(shown_quantity(1, "epochs"), "1 epoch");
-  EXPECT_EQ(format_quantity(8000, "samples"), "8000 samples") << "what is typed has no commas";
-  EXPECT_EQ(shown_quantity(4e9, "B"), "4 GB");
-  EXPECT_EQ(shown_quantity(0.5, "steps"), "0.5 steps");
+TEST(Quantity, counts_are_grouped) {
+  EXPECT_EQ(format_quantity(8000, "samples"), "8,000 samples");
+  EXPECT_EQ(format_quantity(1'234'567, "steps"), "1,234,567 steps");
+  EXPECT_EQ(format_quantity(999, "steps"), "999 steps");
+  EXPECT_EQ(format_quantity(0.5, "steps"), "0.5 steps");
+  EXPECT_EQ(format_quantity(1'234'567'890'123, "B"), "1,234,567,890,123 B");
+  EXPECT_EQ(format_quantity(20261122, ""), "20261122") << "a seed counts nothing";
+}
+
+TEST(Quantity, commas_are_taken_where_they_group_and_while_a_count_is_being_typed) {
+  EXPECT_EQ(parse_quantity("1,234,567 B", "B"), 1'234'567);
+  EXPECT_EQ(parse_quantity("1234567 B", "B"), 1'234'567);
+  EXPECT_EQ(parse_quantity("8,00 samples", "samples"), 800);
+  EXPECT_EQ(parse_quantity("8,0000 samples", "samples"), 80000);
+  for (const char* text : {"0,5", "2,5 ", "1,23,456", "1,2345"})
+    for (const char* unit : {"", "B", "s"}) EXPECT_FALSE(parse_quantity(text, unit)) << text << " " << unit;
 }
 
 TEST(Quantity, what_people_type_is_understood) {

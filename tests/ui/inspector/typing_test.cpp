@@ -148,12 +148,37 @@ TEST_F(InspectorTest, a_refused_text_goes_with_its_document_though_the_next_one_
   EXPECT_EQ(inspector_.item_form().problem_text("cores"), "");
 }
 
-TEST_F(InspectorTest, zero_steps_are_no_limit_and_counts_are_grouped_where_they_are_only_read) {
+TEST_F(InspectorTest, zero_steps_are_no_limit) {
   FieldForm& training = inspector_.form("training");
   EXPECT_EQ(shown(training.editor("steps")), "no limit");
   EXPECT_TRUE(training.editor("steps")->toolTip().contains("Default: no limit"));
-  EXPECT_TRUE(inspector_.form("data").editor("train_samples")->toolTip().contains("Default: 8,000 samples"));
-  EXPECT_EQ(shown(inspector_.form("data").editor("train_samples")), "8000 samples");
+}
+
+TEST_F(InspectorTest, counts_are_grouped_and_typed_with_commas_or_without) {
+  FieldEditor* samples = inspector_.form("data").editor("train_samples");
+  EXPECT_TRUE(samples->toolTip().contains("Default: 8,000 samples"));
+  EXPECT_EQ(shown(samples), "8,000 samples");
+  for (const char* text : {"12000", "12,000", "12000 samples"}) {
+    type(samples, text);
+    EXPECT_EQ(now().data.train_samples, 12'000) << text;
+    inspector_.setFocus();  // leaves it
+    EXPECT_EQ(shown(samples), "12,000 samples") << text;
+  }
+}
+
+TEST_F(InspectorTest, a_digit_is_put_into_a_grouped_number) {
+  FieldEditor* samples = inspector_.form("data").editor("train_samples");
+  samples->focusProxy()->setFocus();
+  samples->findChild<QLineEdit*>()->setCursorPosition(5);  // behind the digits
+  for (const std::int64_t left : {800, 80}) {
+    QTest::keyClick(samples->focusProxy(), Qt::Key_Backspace);
+    EXPECT_EQ(now().data.train_samples, left);
+  }
+  QTest::keyClicks(samples->focusProxy(), "5");
+  EXPECT_EQ(now().data.train_samples, 805);
+  EXPECT_EQ(shown(samples), "8,05 samples") << "text and caret stay while one types";
+  inspector_.setFocus();
+  EXPECT_EQ(shown(samples), "805 samples");
 }
 
 TEST_F(InspectorTest, what_is_no_number_is_said_so) {

@@ -19,8 +19,8 @@ class TurnsTest : public testing::Test {
   TurnsTest() {
     for (auto& owner : owners_) owner = std::make_unique<QObject>();
   }
-  void ask(std::size_t owner, int piece) {
-    Turns::instance().ask(owners_[owner].get(), [this, piece] { done_.push_back(piece); });
+  void ask(std::size_t owner, int piece, Work work = Work::reading) {
+    Turns::instance().ask(owners_[owner].get(), work, [this, piece] { done_.push_back(piece); });
   }
   // Until so many pieces are done; never two in one turn of the event loop.
   const std::vector<int>& watch(std::size_t count) {
@@ -52,12 +52,31 @@ TEST_F(TurnsTest, passes_over_who_is_gone) {
 }
 
 TEST_F(TurnsTest, who_has_more_to_do_asks_again_and_comes_after_the_others) {
-  Turns::instance().ask(owners_[0].get(), [this] {
+  Turns::instance().ask(owners_[0].get(), Work::reading, [this] {
     done_.push_back(0);
     ask(0, 10);
   });
   ask(1, 1);
   EXPECT_THAT(watch(3), ElementsAre(0, 1, 10));
+}
+
+// A run that is read asks again and again; what is drawn meanwhile comes now and then.
+TEST_F(TurnsTest, reading_has_most_turns_while_charts_wait) {
+  for (const int owner : {0, 1}) ask(static_cast<std::size_t>(owner), owner, Work::drawing);
+  for (const int owner : {2, 3}) ask(static_cast<std::size_t>(owner), owner);
+  EXPECT_THAT(watch(2), ElementsAre(2, 3));
+  for (const int owner : {2, 3}) ask(static_cast<std::size_t>(owner), owner);
+  EXPECT_THAT(watch(6), ElementsAre(2, 3, 2, 0, 3, 1));
+}
+
+TEST_F(TurnsTest, a_piece_may_end_its_owner_and_another_that_waits) {
+  Turns::instance().ask(owners_[0].get(), Work::reading, [this] {
+    done_.push_back(0);
+    owners_[0].reset();
+    owners_[1].reset();
+  });
+  for (const int owner : {1, 2}) ask(static_cast<std::size_t>(owner), owner);
+  EXPECT_THAT(watch(2), ElementsAre(0, 2));
 }
 
 }  // namespace

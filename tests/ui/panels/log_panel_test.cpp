@@ -88,16 +88,16 @@ TEST_F(LogPanelTest, a_rank_that_said_nothing_is_told_to_have_said_nothing) {
   EXPECT_TRUE(panel_.note().startsWith("No line passes the filter."));
 }
 
-// 16 MB in 8,000 lines of four ranks in turn, and more that one of them printed.
+// 16 MB in 8,000 lines of four ranks in turn, one of which arrived late, and more that one of them printed.
 class LongLog : public testing::Test {
  protected:
-  static constexpr int kPatience = 240'000, kLines = 8000, kRanks = 4;
+  static constexpr int kPatience = 240'000, kLines = 8000, kRanks = 4, kLate = 5000;
 
   LongLog() {
     auto writer = trainyard::test::SyntheticRun{.ranks = kRanks}.create(directory_.path().toStdString());
     const std::string filler(1950, 'x');
     for (int line = 0; line < kLines; ++line) {
-      const base::Json said{{"level", "info"}, {"time_ns", 1000 * line}, {"text", filler + " line " + std::to_string(line) + "."}};
+      const base::Json said{{"level", "info"}, {"time_ns", line == kLate ? 10'500 : 1000 * line}, {"text", filler + " line " + std::to_string(line) + "."}};
       EXPECT_TRUE(writer.append_json(telemetry::FrameType::log, line % kRanks, said));
     }
     EXPECT_TRUE(writer.close());
@@ -134,6 +134,15 @@ TEST_F(LongLog, is_looked_through_in_portions_between_other_events) {
   EXPECT_LT(rows(), kLines);
   ASSERT_TRUE(shows(kLines));
   EXPECT_GT(portions, 1);
+}
+
+TEST_F(LongLog, a_line_that_arrived_late_stands_where_its_time_is) {
+  run_ = ui::Run::open({}, directory_.path());
+  panel_.set_run(run_.get());
+  ASSERT_TRUE(shows(kLines));
+  const auto said = [&](int row) { return panel_.table().model()->index(row, LogModel::text_column).data(Qt::ToolTipRole).toString(); };
+  for (const auto& [row, line] : {std::pair{10, 10}, {11, kLate}, {12, 11}, {kLate, kLate - 1}, {kLate + 1, kLate + 1}})
+    EXPECT_TRUE(said(row).endsWith(QString(" line %1.").arg(line))) << "row " << row << ": " << said(row).right(12).toStdString();
 }
 
 TEST_F(LongLog, is_copied_as_far_as_a_clipboard_may_hold_it) {
