@@ -167,8 +167,7 @@ ChartTitle chart_title(ChartKind kind) {
 QStringList told_behind(std::int64_t step, std::int64_t charted) {
   const std::int64_t behind = step - charted;
   if (behind < kStepsBehind || static_cast<double>(behind) < kPartBehind * static_cast<double>(step)) return {};
-  return {QCoreApplication::translate("RunCharts", "charts are %1 behind the run, and catch up")
-              .arg(counted(behind, QCoreApplication::translate("RunCharts", "steps")))};
+  return {tr("charts are %1 behind the run, and catch up").arg(counted(behind, tr("steps")))};
 }
 
 QStringList what_tells_apart(const QStringList& names) {
