@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Interpreter and simulator run a plan by one rule and say the same of it: all but the times.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "backends/inproc/transport.h"
+#include "core/sim/simulator.h"
+#include "tests/conformance/small_training.h"
+
+namespace trainyard::tests {
+namespace {
+
+using collective::Algorithm;
+using telemetry::Event;
+using telemetry::EventKind;
+using telemetry::Metric;
+using Events = std::vector<std::vector<Event>>;  // by rank
+
+std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes).value(); }
+
+Events real(const experiment::Resolved& resolved) {
+  Events events;
+  for (RankOutcome& rank : train(resolved, compute::reference::make, in_process)) {
+    EXPECT_EQ(rank.problem, "");
+    events.push_back(std::move(rank.events));
+  }
+  return events;
+}
+
+Events simulated(const experiment::Resolved& resolved) {
+  Events events(static_cast<std::size_t>(resolved.world()));
+  sim::Options options;
+  options.steps = resolved.steps;
+  options.on_event = [&](int rank, const Event& event) { events[static_cast<std::size_t>(rank)].push_back(event); };
+  const auto outcome = sim::simulate(strategy::make_plan(resolved).value(), topology::Network(resolved.document.topology), options);
+  EXPECT_TRUE(outcome) << base::to_string(outcome.error());
+  return events;
+}
+
+// Step, program, op and payload bytes of each op that a rank ran.
+auto ops_of(const std::vector<Event>& events) {
+  std::vector<std::tuple<int, int, int, double>> ops;
+  for (const Event& event : events)
+    if (event.kind == EventKind::op) ops.emplace_back(event.step, event.index, event.subject, event.value);
+  std::ranges::sort(ops);
+  return ops;
+}
+
+// By step and peer: what a rank had sent by then.
+auto sent_by(const std::vector<Event>& events) {
+  std::map<std::pair<int, int>, double> sent;
+  for (const Event& event : events)
+    if (event.kind == EventKind::metric && Metric{event.subject} == Metric::sent_payload_bytes) sent[{event.step, event.index}] = event.value;
+  return sent;
+}
+
+class SimulatedEvents : public testing::TestWithParam<std::tuple<int, Algorithm>> {};
+
+// An epoch and a little more: full steps, the short one, an evaluation.
+TEST_P(SimulatedEvents, are_those_of_ranks_that_train) {
+  const auto [ranks, algorithm] = GetParam();
+  experiment::Experiment e = small(ranks, 24);
+  e.training.steps = 13;
+  e.strategy.algorithm = algorithm;
+  if (ranks == 1) e.strategy.kind = experiment::StrategyKind::one_device;
+  const auto resolved = experiment::resolve(e, ".").value();
+  const Events ran = real(resolved), foreseen = simulated(resolved);
+  ASSERT_EQ(ran.size(), foreseen.size());
+  for (std::size_t rank = 0; rank < ran.size(); ++rank) {
+    EXPECT_GT(ops_of(ran[rank]).size(), 13u * 8);
+    EXPECT_EQ(ops_of(ran[rank]), ops_of(foreseen[rank])) << "rank " << rank;
+    EXPECT_EQ(sent_by(ran[rank]), sent_by(foreseen[rank])) << "rank " << rank;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Plans, SimulatedEvents, testing::Combine(testing::Values(1, 2, 3, 4), testing::Values(Algorithm::ring, Algorithm::direct)));
+
+}  // namespace
+}  // namespace trainyard::tests
