@@ -2,6 +2,9 @@
 // A chart as files.
 #include "ui/charts/plot_export.h"
 
+#include <QImage>
+#include <QPainter>
+#include <QSvgRenderer>
 #include <QTemporaryDir>
 #include <algorithm>
 #include <cmath>
@@ -38,6 +41,42 @@ TEST_F(PlotViewTest, writes_pictures_and_refuses_other_suffixes) {
   ASSERT_TRUE(save_plot(plot_, directory.filePath("a.svg")));
   EXPECT_THAT(*base::read_file(directory.filePath("a.svg").toStdString(), 1 << 22), HasSubstr("<svg"));
   EXPECT_FALSE(save_plot(plot_, directory.filePath("a.bmp")));
+}
+
+// The rows that hold a colour, of a picture as high as the chart.
+std::pair<int, int> rows_of(const QImage& picture, const QColor& colour) {
+  std::pair<int, int> rows{picture.height(), -1};
+  for (int y = 0; y < picture.height(); ++y)
+    for (int x = 0; x < picture.width(); ++x)
+      if (picture.pixelColor(x, y).rgb() == colour.rgb()) rows = {std::min(rows.first, y), y};
+  return rows;
+}
+
+QImage picture_of_svg(const QString& file, QSize size) {
+  QImage image(size, QImage::Format_RGB32);
+  image.fill(Qt::white);
+  QPainter painter(&image);
+  QSvgRenderer(file).render(&painter);
+  painter.end();
+  return image;
+}
+
+// SVG has no clip in Qt: what is beyond the axes is not written.
+TEST_F(PlotViewTest, an_svg_of_a_zoomed_area_ends_where_the_picture_of_it_does) {
+  plot_.clear_series();
+  plot_.put_series("a", {.label = "", .stacked = true});
+  add(std::vector<double>(20, 100.0));
+  plot_.refresh();
+  plot_.zoom_to(QRectF(0.2, 0.2, 0.5, 0.3));
+  plot_.refresh();
+  QTemporaryDir directory;
+  for (const char* name : {"a.png", "a.svg"}) ASSERT_TRUE(save_plot(plot_, directory.filePath(name)));
+  const QImage png = QImage(directory.filePath("a.png")).scaled(plot_.size()), svg = picture_of_svg(directory.filePath("a.svg"), plot_.size());
+  const auto [top, bottom] = rows_of(png, drawn().fill);
+  ASSERT_LT(top, bottom) << "the area is in sight";
+  const auto [svg_top, svg_bottom] = rows_of(svg, drawn().fill);
+  EXPECT_NEAR(svg_top, top, 2);
+  EXPECT_NEAR(svg_bottom, bottom, 2);
 }
 
 }  // namespace
