@@ -164,6 +164,34 @@ an_experiment_that_cannot_be_read_is_said_first() {
   expect "run does nothing before" is_empty out
 }
 
+# run_in_house [NAME=VALUE...]: packaging/run of another checkout, whose programs only say how they were called, in that environment.
+run_in_house() {
+  local house=$work/house program
+  mkdir -p "$house/packaging" "$house/build/release/bin" "$house/resources/experiments"
+  cp "$root"/packaging/{run,functions.sh} "$house/packaging"
+  cp "$root/resources/experiments/four_devices_mirrored_digits.json" "$house/resources/experiments"
+  for program in packaging/setup build/release/bin/trainyard build/release/bin/trainyard-cli; do
+    printf '#!%s\necho "${0##*/} $*"\n' "$BASH" >"$house/$program"
+    chmod +x "$house/$program"
+  done
+  tool cmake "echo \"cmake \$*\""
+  for program in mkdir realpath basename; do ln -sf "$(command -v "$program")" "$work/bin/$program"; done
+  env -i PATH="$work/bin" "$@" "$house/packaging/run" >"$work/out" 2>"$work/err"
+}
+
+run_opens_the_workbench_or_trains_in_the_terminal() {
+  local example=$work/house/resources/experiments/four_devices_mirrored_digits.json
+  expect "run succeeds without a display" run_in_house
+  expect "it looks for what is missing first" is "$(sed -n 1p "$work/out" | xargs)" setup
+  expect "it builds" grep -q '^cmake --build --preset release .*trainyard-cli' "$work/out"
+  expect "it says that there is no display" holds out 'no display (DISPLAY and WAYLAND_DISPLAY are unset)'
+  expect "it trains in the terminal" is "$(sed -n '$p' "$work/out")" "trainyard-cli run $example"
+  for display in DISPLAY=:0 WAYLAND_DISPLAY=wayland-0; do
+    expect "run succeeds with $display" run_in_house "$display"
+    expect "it opens the workbench with $display" is "$(sed -n '$p' "$work/out")" "trainyard $example"
+  done
+}
+
 ci_names_the_failed_tests_and_the_lines_that_say_why() {
   source /dev/stdin <<<"$(sed -n '/^what_failed() {/,/^}/p' "$root/.ci/run")"
   cat >"$work/tests.xml" <<'XML'
@@ -224,6 +252,7 @@ an_installation_that_fails_is_said
 compilers_at_once_are_some_and_no_more_than_cores
 a_phase_passes_on_how_it_ended
 an_experiment_that_cannot_be_read_is_said_first
+run_opens_the_workbench_or_trains_in_the_terminal
 ci_names_the_failed_tests_and_the_lines_that_say_why
 ci_counts_what_the_results_say
 
