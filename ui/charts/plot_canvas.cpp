@@ -116,7 +116,11 @@ bool PlotCanvas::x_title_fits(const QString& title) const {
   return !too_wide && labels.lineSpacing() + words.lineSpacing() + kAxisPadding <= room;
 }
 
-void PlotCanvas::render_chart(QPainter& painter, const QRectF& target) { scene()->render(&painter, target, sceneRect()); }
+// Axes that changed are laid out with the next events: here they are at once.
+void PlotCanvas::render_chart(QPainter& painter, const QRectF& target) {
+  chart_->layout()->activate();
+  scene()->render(&painter, target, sceneRect());
+}
 
 QPointF PlotCanvas::fraction(const QPointF& at) const {
   const QRectF area = plot_area();

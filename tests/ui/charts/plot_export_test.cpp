@@ -38,6 +38,7 @@ TEST_F(PlotViewTest, writes_pictures_and_refuses_other_suffixes) {
   QTemporaryDir directory;
   ASSERT_TRUE(save_plot(plot_, directory.filePath("a.png")));
   EXPECT_EQ(QImage(directory.filePath("a.png")).width(), 2 * plot_.width());
+  EXPECT_GT(plot_.canvas().plot_area().left(), QFontMetricsF(plot_.font()).horizontalAdvance("3.0")) << "room for labels, before any event";
   ASSERT_TRUE(save_plot(plot_, directory.filePath("a.svg")));
   EXPECT_THAT(*base::read_file(directory.filePath("a.svg").toStdString(), 1 << 22), HasSubstr("<svg"));
   EXPECT_FALSE(save_plot(plot_, directory.filePath("a.bmp")));
