@@ -109,13 +109,19 @@ int carry_out(ui::MainWindow& window, const app::WorkbenchOptions& options) {
   return 0;
 }
 
+// Whether a recording can be read is known once it begins to be, or was looked through.
+bool has_run(ui::MainWindow& window) {
+  const ui::Run* run = window.runs().current();
+  while (run && run->history().ranks() == 0 && !run->complete()) QApplication::processEvents(QEventLoop::WaitForMoreEvents);
+  return run && run->history().ranks() > 0;
+}
+
 // The window as it looks once everything is drawn, as a picture; for the README and for tests.
 int take_picture(ui::MainWindow& window, const app::WorkbenchOptions& options) {
   QEventLoop meanwhile;
   QTimer::singleShot(options.wait_milliseconds, &meanwhile, SLOT(quit()));
   meanwhile.exec();
-  const ui::Run* run = window.runs().current();
-  if (!options.run_directory.isEmpty() && (!run || run->history().ranks() == 0)) return refuse(window.errors().text().toStdString(), 2);
+  if (!options.run_directory.isEmpty() && !has_run(window)) return refuse(window.errors().text().toStdString(), 2);
   if (!window.grab().save(options.screenshot)) return refuse(options.screenshot.toStdString() + " cannot be written", 3);
   return 0;
 }

@@ -107,7 +107,9 @@ TEST_F(CommandLine, no_picture_is_taken_of_a_run_that_cannot_be_read_however_it_
   ASSERT_TRUE(QDir(directory_.path()).mkdir("run"));
   write("run/recording.try", "this is not a recording, but long enough to have been one");
   for (const QStringList& named : {QStringList{directory_.filePath("run")}, QStringList{"--run-directory", directory_.filePath("run")}}) {
-    EXPECT_EQ(run(named + QStringList{"--screenshot", picture(), "--wait", "0"}).exit_code, 2) << named.join(" ").toStdString();
+    const Ended ended = run(named + QStringList{"--screenshot", picture(), "--wait", "0"});
+    EXPECT_EQ(ended.exit_code, 2) << named.join(" ").toStdString();
+    EXPECT_THAT(ended.said, HasSubstr("recording.try")) << "and why";
     EXPECT_FALSE(QFile::exists(picture()));
   }
 }
