@@ -26,12 +26,17 @@ TEST(Session, pause_stops_all_ranks_at_one_step_and_resume_goes_on) {
   viewer.wait_for_step(paused.step + 5);
 }
 
+// A run that trains; the step at which it then stands.
+std::int64_t pause(Viewer& viewer) {
+  viewer.wait_for_step(1);
+  viewer.ask(Command::pause);
+  return viewer.wait_for(RunState::paused).step;
+}
+
 TEST(Session, a_single_step_is_one_step) {
   SessionRun run(session_experiment(2, kEndless));
   Viewer viewer(run.client());
-  viewer.wait_for_step(1);
-  viewer.ask(Command::pause);
-  const std::int64_t at = viewer.wait_for(RunState::paused).step;
+  const std::int64_t at = pause(viewer);
   for (int i = 1; i <= 3; ++i) {
     viewer.ask(Command::single_step);
     const Status after = viewer.wait_until([&](const Status& s) { return s.state == RunState::paused && s.step > at + i - 1; });
@@ -43,9 +48,7 @@ TEST(Session, a_single_step_is_one_step) {
 TEST(Session, single_steps_are_logged_as_such_and_not_as_pauses) {
   SessionRun run(session_experiment(2, kEndless));
   Viewer viewer(run.client());
-  viewer.wait_for_step(1);
-  viewer.ask(Command::pause);
-  const std::int64_t at = viewer.wait_for(RunState::paused).step;
+  const std::int64_t at = pause(viewer);
   for (const std::int64_t step : {at + 1, at + 2}) {
     viewer.ask(Command::single_step);
     viewer.wait_until([&](const Status& s) { return s.state == RunState::paused && s.step == step; });
