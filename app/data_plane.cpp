@@ -7,6 +7,8 @@
 #include "backends/shm/transport.h"
 #include "backends/zmq/transport.h"
 #include "core/comm/routed_transport.h"
+#include "core/comm/shaped_transport.h"
+#include "core/experiment/imposed.h"
 
 namespace trainyard::app {
 namespace {
@@ -21,12 +23,20 @@ bool uses_sockets(const experiment::Resolved& e) {
 
 class Plane final : public session::DataPlane {
  public:
-  Plane(const session::DataPlaneRequest& request, std::unique_ptr<comm::Transport> shared, std::unique_ptr<zmq::Bound> sockets)
-      : hosts_(request.experiment->hosts), rank_(request.rank), shared_(std::move(shared)), sockets_(std::move(sockets)) {}
+  Plane(const session::DataPlaneRequest& request, std::unique_ptr<comm::Transport> shared, std::unique_ptr<zmq::Bound> sockets,
+        std::shared_ptr<comm::ShapedLinks> links)
+      : hosts_(request.experiment->hosts), rank_(request.rank), shared_(std::move(shared)), sockets_(std::move(sockets)), links_(std::move(links)) {}
 
   std::string endpoint() const override { return sockets_ ? sockets_->endpoint() : ""; }
 
   base::Result<std::unique_ptr<comm::Transport>> connect(const std::vector<std::string>& endpoints) override {
+    auto joined = join(endpoints);
+    if (!joined || !links_) return joined;
+    return comm::ShapedTransport::make(std::move(*joined), links_);
+  }
+
+ private:
+  base::Result<std::unique_ptr<comm::Transport>> join(const std::vector<std::string>& endpoints) {
     if (!sockets_) return std::move(shared_);
     auto connected = sockets_->connect(served_by_sockets(endpoints));
     if (!connected) return base::fail(connected.error());
@@ -39,7 +49,6 @@ class Plane final : public session::DataPlane {
     return comm::RoutedTransport::make(std::move(parts), std::move(route));
   }
 
- private:
   // Peers of the own host are met in shared memory, where there is any.
   std::vector<std::string> served_by_sockets(std::vector<std::string> endpoints) const {
     for (std::size_t peer = 0; shared_ && peer < endpoints.size(); ++peer)
@@ -51,7 +60,16 @@ class Plane final : public session::DataPlane {
   int rank_;
   std::unique_ptr<comm::Transport> shared_;
   std::unique_ptr<zmq::Bound> sockets_;
+  std::shared_ptr<comm::ShapedLinks> links_;  // null: not imposed
 };
+
+base::Result<std::unique_ptr<zmq::Bound>> bind_socket(const session::DataPlaneRequest& request, const std::string& socket_directory) {
+  zmq::TransportOptions options;
+  options.run_key = request.run_key;
+  options.channels = std::max(1, request.channels);
+  return zmq::bind(request.rank, request.experiment->world(), request.generation, "ipc://" + socket_directory + "/data-" + std::to_string(request.rank),
+                   options);
+}
 
 }  // namespace
 
@@ -61,25 +79,31 @@ bool uses_shared_memory(const experiment::Resolved& e) {
   return e.world() > 1 && (kind == TransportKind::shm || (kind == TransportKind::automatic && neighbours));
 }
 
-base::Result<std::unique_ptr<session::DataPlane>> make_data_plane(const session::DataPlaneRequest& request, int shared_memory,
+bool imposes_links(const experiment::Resolved& e) { return e.world() > 1 && e.document.run.links == experiment::LinkSpeed::imposed; }
+
+base::Result<comm::DrawnLinks> imposed_links(const experiment::Resolved& e) { return comm::drawn_links(topology::Network(experiment::as_imposed(e.document))); }
+
+base::Result<std::unique_ptr<session::DataPlane>> make_data_plane(const session::DataPlaneRequest& request, const Inherited& inherited,
                                                                   const std::string& socket_directory) {
+  std::shared_ptr<comm::ShapedLinks> links;
+  if (imposes_links(*request.experiment)) {
+    auto opened = comm::ShapedLinks::open(inherited.shaped_links);
+    if (!opened) return base::fail(opened.error());
+    links = std::move(*opened);
+  }
   std::unique_ptr<comm::Transport> shared;
   if (uses_shared_memory(*request.experiment)) {
-    auto opened = shm::open(shared_memory, request.rank);
+    auto opened = shm::open(inherited.shared_memory, request.rank, links ? std::optional(comm::kBriefPatience) : std::nullopt);
     if (!opened) return base::fail(opened.error());
     shared = std::move(*opened);
   }
   std::unique_ptr<zmq::Bound> sockets;
   if (uses_sockets(*request.experiment)) {
-    zmq::TransportOptions options;
-    options.run_key = request.run_key;
-    options.channels = std::max(1, request.channels);
-    auto bound = zmq::bind(request.rank, request.experiment->world(), request.generation, "ipc://" + socket_directory + "/data-" + std::to_string(request.rank),
-                           options);
+    auto bound = bind_socket(request, socket_directory);
     if (!bound) return base::fail(bound.error());
     sockets = std::move(*bound);
   }
-  return std::make_unique<Plane>(request, std::move(shared), std::move(sockets));
+  return std::make_unique<Plane>(request, std::move(shared), std::move(sockets), std::move(links));
 }
 
 }  // namespace trainyard::app

@@ -11,9 +11,11 @@
 
 #include "app/data_plane.h"
 #include "app/devices.h"
+#include "app/drawn_times.h"
 #include "backends/inproc/transport.h"
 #include "backends/shm/transport.h"
 #include "backends/zmq/control.h"
+#include "core/comm/shaped_transport.h"
 #include "core/session/process.h"
 
 namespace trainyard::app {
@@ -52,43 +54,68 @@ std::int64_t cores_of(const experiment::Resolved& experiment, int rank) {
   return network.device(experiment.ranks[static_cast<std::size_t>(rank)]).cores;
 }
 
+// Files that the ranks inherit. Closed here once they have them.
+class InheritedFiles {
+ public:
+  InheritedFiles() = default;
+  ~InheritedFiles() {
+    for (const int file : {files_.shared_memory, files_.shaped_links})
+      if (file >= 0) ::close(file);
+  }
+  InheritedFiles(const InheritedFiles&) = delete;
+  InheritedFiles& operator=(const InheritedFiles&) = delete;
+
+  base::Result<void> make(const session::LaunchRequest& request) {
+    const int channels = std::max(1, request.channels);
+    if (uses_shared_memory(*request.experiment)) {
+      const auto created = shm::create(request.shared_bytes, channels);
+      if (!created) return base::fail(created.error());
+      files_.shared_memory = *created;
+    }
+    if (!imposes_links(*request.experiment)) return {};
+    return imposed_links(*request.experiment)
+        .and_then([&](const comm::DrawnLinks& drawn) { return comm::create_shaped_links(drawn, channels); })
+        .map([&](int created) { files_.shaped_links = created; });
+  }
+
+  void pass_on(session::ProcessOptions& options) const {
+    pass_on(options, "--shared-memory", files_.shared_memory, 3);
+    pass_on(options, "--shaped-links", files_.shaped_links, 4);
+  }
+
+ private:
+  static void pass_on(session::ProcessOptions& options, const char* argument, int file, int number_in_child) {
+    if (file < 0) return;
+    options.descriptors.emplace_back(file, number_in_child);
+    options.arguments.insert(options.arguments.end(), {argument, std::to_string(number_in_child)});
+  }
+
+  Inherited files_;
+};
+
 base::Result<std::unique_ptr<session::RankHandle>> start_process(const session::LaunchRequest& request, const session::RankIdentity& identity,
-                                                                 int shared_memory) {
-  constexpr int kSharedMemory = 3;  // its number in the child
+                                                                 const InheritedFiles& files) {
   session::ProcessOptions options;
   options.program = rank_program();
   options.arguments = {"--rank", std::to_string(identity.rank), "--endpoint", identity.endpoint, "--parent", std::to_string(::getpid())};
   options.log_file = (request.run_directory / "logs" / ("rank-" + std::to_string(identity.rank) + ".log")).string();
   options.environment = thread_settings(cores_of(*request.experiment, identity.rank));
   options.input = identity.token + "\n";
-  if (shared_memory >= 0) {
-    options.descriptors = {{shared_memory, kSharedMemory}};
-    options.arguments.insert(options.arguments.end(), {"--shared-memory", std::to_string(kSharedMemory)});
-  }
+  files.pass_on(options);
   auto process = session::Process::start(options);
   if (!process) return base::fail(process.error());
   return std::make_unique<ProcessRank>(std::move(*process));
 }
 
 base::Result<Handles> launch_processes(const session::LaunchRequest& request) {
-  int shared_memory = -1;
-  if (uses_shared_memory(*request.experiment)) {
-    const auto created = shm::create(request.shared_bytes, std::max(1, request.channels));
-    if (!created) return base::fail(created.error());
-    shared_memory = *created;
-  }
+  InheritedFiles files;
+  if (auto ok = files.make(request); !ok) return base::fail(ok.error());
   Handles handles;
-  base::Result<Handles> result = Handles{};
   for (const session::RankIdentity& identity : request.ranks) {
-    auto handle = start_process(request, identity, shared_memory);
-    if (!handle) {
-      result = base::fail(handle.error());
-      break;
-    }
+    auto handle = start_process(request, identity, files);
+    if (!handle) return base::fail(handle.error());
     handles.push_back(std::move(*handle));
   }
-  if (shared_memory >= 0) ::close(shared_memory);  // the ranks have it now
-  if (!result) return result;
   return handles;
 }
 
@@ -110,6 +137,7 @@ class ThreadRank final : public session::RankHandle {
       session::RankServices services;
       services.connect = zmq::connect;
       services.make_compute = make_compute;
+      services.drawn_op_times = drawn_op_times;
       services.make_data_plane = [&](const session::DataPlaneRequest&) -> base::Result<std::unique_ptr<session::DataPlane>> {
         return std::make_unique<ThreadPlane>(std::move(end));
       };
@@ -133,9 +161,32 @@ class ThreadRank final : public session::RankHandle {
   std::thread thread_;
 };
 
-base::Result<Handles> launch_threads(const session::LaunchRequest& request) {
+using Ends = std::vector<std::unique_ptr<comm::Transport>>;
+
+base::Result<Ends> shaped(Ends ends, const session::LaunchRequest& request) {
+  auto links =
+      imposed_links(*request.experiment).and_then([](const comm::DrawnLinks& drawn) { return comm::ShapedLinks::make(drawn, inproc::Options{}.channels); });
+  if (!links) return base::fail(links.error());
+  for (auto& end : ends) {
+    auto made = comm::ShapedTransport::make(std::move(end), *links);
+    if (!made) return base::fail(made.error());
+    end = std::move(*made);
+  }
+  return ends;
+}
+
+base::Result<Ends> make_ends(const session::LaunchRequest& request) {
+  const bool imposed = imposes_links(*request.experiment);
   const std::size_t most = *std::max_element(request.shared_bytes.begin(), request.shared_bytes.end());
-  auto ends = inproc::make(static_cast<int>(request.ranks.size()), most);
+  inproc::Options options;
+  if (imposed) options.patience = comm::kBriefPatience;
+  auto ends = inproc::make(static_cast<int>(request.ranks.size()), most, options);
+  if (!ends || !imposed) return ends;
+  return shaped(std::move(*ends), request);
+}
+
+base::Result<Handles> launch_threads(const session::LaunchRequest& request) {
+  auto ends = make_ends(request);
   if (!ends) return base::fail(ends.error());
   Handles handles;
   for (std::size_t r = 0; r < request.ranks.size(); ++r) handles.push_back(std::make_unique<ThreadRank>(request.ranks[r], std::move((*ends)[r])));

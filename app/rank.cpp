@@ -10,6 +10,7 @@
 
 #include "app/data_plane.h"
 #include "app/devices.h"
+#include "app/drawn_times.h"
 #include "backends/zmq/control.h"
 #include "core/base/log.h"
 
@@ -40,12 +41,13 @@ int not_a_child(pid_t parent) {
 int main(int argc, char** argv) {
   CLI::App program{"One rank of a Trainyard run. Started by trainyard-cli, not by hand.", "trainyard-rank"};
   session::RankIdentity identity;
-  int shared_memory = -1;
+  app::Inherited inherited;
   pid_t parent = 0;
   program.add_option("--rank", identity.rank, "Number of this rank")->required();
   program.add_option("--endpoint", identity.endpoint, "Control endpoint of the coordinator")->required();
   program.add_option("--parent", parent, "Process number of the coordinator")->required();
-  program.add_option("--shared-memory", shared_memory, "Descriptor of the shared memory");
+  program.add_option("--shared-memory", inherited.shared_memory, "Descriptor of the shared memory");
+  program.add_option("--shaped-links", inherited.shaped_links, "Descriptor of the drawn links that are imposed");
   CLI11_PARSE(program, argc, argv);
   if (!end_with_parent(parent)) return not_a_child(parent);
   for (const int signal : {SIGPIPE, SIGXFSZ}) ::signal(signal, SIG_IGN);  // an error to report, not the end
@@ -55,8 +57,9 @@ int main(int argc, char** argv) {
   session::RankServices services;
   services.connect = zmq::connect;
   services.make_compute = app::make_compute;
+  services.drawn_op_times = app::drawn_op_times;
   services.make_data_plane = [&](const session::DataPlaneRequest& request) {
-    return app::make_data_plane(request, shared_memory, socket_directory(identity.endpoint));
+    return app::make_data_plane(request, inherited, socket_directory(identity.endpoint));
   };
   base::log_info("process " + std::to_string(::getpid()) + ", software " TRAINYARD_VERSION);  // killed, it can say no more
   const auto done = session::run_rank(identity, services);

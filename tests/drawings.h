@@ -20,4 +20,14 @@ inline topology::Host drawn_host(const std::string& name, int devices, int first
   return host;
 }
 
+// `hosts` with `devices` each; where there are several, around a switch.
+inline topology::Topology drawn_hosts(int hosts, int devices) {
+  topology::Topology drawing;
+  for (int h = 0; h < hosts; ++h) drawing.hosts.push_back(drawn_host("host" + std::to_string(h), devices, h * devices));
+  if (hosts < 2) return drawing;
+  drawing.switches.push_back({"switch", 0, 0});
+  for (const topology::Host& host : drawing.hosts) drawing.links.push_back({host.name, "switch"});
+  return drawing;
+}
+
 }  // namespace trainyard::tests

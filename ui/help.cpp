@@ -78,6 +78,23 @@ void show_shortcuts(QMainWindow& window) {
                 {"Zoom the values", "Ctrl+Shift+wheel"},
                 {"Pan", "Shift and drag, Shift+arrows"},
                 {"Show everything", "Home, double click"}});
+  add_gestures(*list, tr("In the stepper"),
+               {{"A step back, a step", "Left, Right"},
+                {"A round back, a round", "Page Up, Page Down"},
+                {"To the start, to the end", "Home, End"},
+                {"Play, stop", "Space, Esc"},
+                {"Select a rank, a chunk", "Up, Down, Ctrl+Left, Ctrl+Right"},
+                {"Type a number, at the start", "F2, double click"}});
+  add_gestures(*list, tr("On the timeline"),
+               {{"Go from op to op, from lane to lane", "Arrows"},
+                {"Go to the first or the last op of a lane", "Home, End"},
+                {"Show the selected op in the plan", "Enter"},
+                {"Select nothing", "Esc"},
+                {"Zoom", "Drag, Ctrl+wheel, +, -"},
+                {"Pan", "Shift and drag, Shift+wheel, Shift+arrows"},
+                {"Choose a step", "Click on its number"},
+                {"Show everything", "0, Ctrl+Home, double click"},
+                {"Follow the run, or let go", "F"}});
   list->expandAll();
   list->header()->setSectionResizeMode(0, QHeaderView::Stretch);
   show(dialog, list, {480, 560});

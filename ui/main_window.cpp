@@ -52,6 +52,7 @@ MainWindow::MainWindow(Setup setup)
   connect_document();
   connect_welcome();
   connect_runs();
+  connect_stepper();
   workspace_->restore();
   charts_->grid().arrange(settings_.value(kCharts).toStringList());
   connect(&charts_->grid(), &ChartGrid::arrangement_changed, this, [this] { settings_.setValue(kCharts, charts_->grid().arrangement()); });

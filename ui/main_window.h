@@ -24,6 +24,8 @@
 #include "ui/run_overlay.h"
 #include "ui/run_session.h"
 #include "ui/runs/runs_panel.h"
+#include "ui/stepper/stepper_panel.h"
+#include "ui/timeline/timeline_panel.h"
 #include "ui/welcome/welcome_page.h"
 #include "ui/workspace.h"
 
@@ -60,6 +62,8 @@ class MainWindow : public QMainWindow {
   RunCharts& charts() { return *charts_; }
   RunControls& controls() { return controls_; }
   PlanPanel& plan() { return *plan_; }
+  TimelinePanel& timeline() { return *timeline_; }
+  StepperPanel& stepper() { return *stepper_; }
   LogPanel& log() { return *log_; }
   RunsPanel& runs_panel() { return *runs_panel_; }
   Workspace& workspace() { return *workspace_; }
@@ -91,6 +95,7 @@ class MainWindow : public QMainWindow {
   void connect_document();
   void connect_welcome();
   void connect_runs();
+  void connect_stepper();
   void invite_to_draw();
   void start_wanted_run();
   void refuse_to_run();
@@ -109,6 +114,7 @@ class MainWindow : public QMainWindow {
   void offer_log(const Run& run, std::optional<int> rank);
   void run_ended(Run* run);
   void run_broke_off(const Run& run);
+  void offer_to_slow(QMenu& menu, const Part& part);
   void show_live_state();
   void show_experiment_of_run();
   bool open_experiment_of_run();
@@ -116,6 +122,7 @@ class MainWindow : public QMainWindow {
   void document_opened();
   bool trains_as_run() const;  // the document, as the run that is shown
   void match_drawing();
+  void show_in_plan(int rank, const QString& program, const QString& token, bool raise);
   void open_run(const QString& directory);
   void open_run_by_dialog();
   void offer_recovery();
@@ -144,7 +151,9 @@ class MainWindow : public QMainWindow {
   RunStateBar* state_bar_ = nullptr;
   Inspector* inspector_ = nullptr;
   RunCharts* charts_ = nullptr;
+  TimelinePanel* timeline_ = nullptr;
   PlanPanel* plan_ = nullptr;
+  StepperPanel* stepper_ = nullptr;
   LogPanel* log_ = nullptr;
   ProblemsPanel* problems_ = nullptr;
   RunsPanel* runs_panel_ = nullptr;

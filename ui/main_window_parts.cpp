@@ -13,6 +13,7 @@
 #include "ui/canvas/topology_tree.h"
 #include "ui/help.h"
 #include "ui/main_window.h"
+#include "ui/model/recorded.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 
@@ -36,6 +37,7 @@ void MainWindow::build_centre() {
   centre_->addWidget(canvas_ = new TopologyView(document_, selection_, centre_));
   welcome_->setMinimumHeight(kGrid);  // it scrolls, and must not keep the canvas high
   canvas_actions_ = new CanvasActions(document_, selection_, *canvas_, this);
+  canvas_->add_to_context_menu([this](QMenu& menu, const Part& part) { offer_to_slow(menu, part); });
   setCentralWidget(whole);
 }
 
@@ -47,8 +49,12 @@ void MainWindow::build_docks() {
   workspace_->add("palette", tr("Palette"), Workspace::Area::left, palette_list);
   workspace_->add("drawing", tr("Drawing"), Workspace::Area::left, tree);
   workspace_->add("inspector", tr("Inspector"), Workspace::Area::right, inspector_ = new Inspector(document_, selection_, this));
+  connect(inspector_, &Inspector::picture_wanted, canvas_, &TopologyView::show_logical);
+  inspector_->set_recorded_shards([this] { return runs_.current() && trains_as_run() ? recorded_shards(runs_.current()->history()) : data::ShardTable(); });
   workspace_->add("charts", tr("Charts"), Workspace::Area::bottom, charts_ = new RunCharts(this));
+  workspace_->add("timeline", tr("Timeline"), Workspace::Area::bottom, timeline_ = new TimelinePanel(this));
   workspace_->add("plan", tr("Plan"), Workspace::Area::bottom, plan_ = new PlanPanel(document_, this));
+  workspace_->add("stepper", tr("Stepper"), Workspace::Area::bottom, stepper_ = new StepperPanel(document_, this));
   workspace_->add("log", tr("Log"), Workspace::Area::bottom, log_ = new LogPanel(this));
   workspace_->add("problems", tr("Problems"), Workspace::Area::bottom, problems_ = new ProblemsPanel(document_, this));
   workspace_->add("runs", tr("Runs"), Workspace::Area::bottom, runs_panel_ = new RunsPanel(setup_.services.runs_directory, this));
@@ -212,8 +218,17 @@ void MainWindow::connect_runs() {
   connect(&runs_, &RunSession::updated, this, &MainWindow::run_updated);
   connect(&runs_, &RunSession::ended, this, &MainWindow::run_ended);
   connect(&runs_, &RunSession::trouble, this, &MainWindow::run_in_trouble);
+  connect(charts_, &RunCharts::frozen_changed, timeline_, &TimelinePanel::set_frozen);
+  connect(timeline_, &TimelinePanel::op_selected, this, &MainWindow::show_in_plan);
   connect(runs_panel_, &RunsPanel::ticked_changed, &runs_, &RunSession::set_ticked);
   connect(runs_panel_, &RunsPanel::open_requested, this, &MainWindow::open_run);
+}
+
+// What is stepped through is shown on the canvas while it is looked at, and never beside the bytes of a run that just began.
+void MainWindow::connect_stepper() {
+  connect(stepper_, &StepperPanel::transit_changed, &canvas_->topology_scene(), &TopologyScene::set_transit);
+  connect(&workspace_->dock("stepper"), &QDockWidget::visibilityChanged, stepper_, &StepperPanel::set_seen);
+  connect(&runs_, &RunSession::live_changed, stepper_, &StepperPanel::leave_canvas);
 }
 
 }  // namespace trainyard::ui

@@ -12,6 +12,7 @@
 #include "ui/model/topology_edit.h"
 #include "ui/panels/truths.h"
 #include "ui/runs/run_comparison.h"
+#include "ui/slow_menu.h"
 
 namespace trainyard::ui {
 namespace {
@@ -58,6 +59,8 @@ void MainWindow::run_changed() {
   canvas_->clear_overlay();
   show_who_trains();
   log_->set_run(run);
+  timeline_->set_run(run);
+  stepper_->set_run(run);
   offers_->look_again();
   live_.start();
   runs_panel_->set_current(run->directory());
@@ -177,6 +180,30 @@ void MainWindow::match_drawing() {
   if (!drawing_fits_) canvas_->clear_overlay();
 }
 
+// A device on which a rank of the shown run trains.
+void MainWindow::offer_to_slow(QMenu& menu, const Part& part) {
+  Run* run = runs_.current();
+  const auto& overlay = canvas_->topology_scene().overlay();
+  if (part.kind != Part::Kind::device || !run || !run->live() || !run->status() || !overlay) return;
+  const auto device = overlay->devices.find(part.name);
+  if (device == overlay->devices.end()) return;
+  for (const session::RankStatus& rank : run->status()->ranks)
+    if (rank.rank == device->second.rank)
+      add_slow_menu(menu, {rank.rank, rank.slow_down, rank.jitter}, [this](const session::Slow& slow) {
+        if (Run* shown = runs_.current()) shown->slow(slow);
+      });
+}
+
+// The plan beside is that of the document: it is gone to where the run trained it.
+void MainWindow::show_in_plan(int rank, const QString& program, const QString& token, bool raise) {
+  if (!runs_.current() || !trains_as_run()) {
+    if (raise) statusBar()->showMessage(tr("This run trained another experiment than the one on the canvas, whose plan is beside."), kNewsMilliseconds);
+    return;
+  }
+  plan_->show_op(rank, program, token);
+  if (raise) workspace_->raise("plan");
+}
+
 // Of the run that is shown: canvas and truths, a few times a second; only what was measured.
 void MainWindow::show_live_state() {
   const Run* run = runs_.current();
@@ -195,6 +222,7 @@ void MainWindow::show_live_state() {
   std::vector<RunTruths> truths;
   for (const Run* shown : runs_.shown()) truths.push_back({shown->name(), truths_of(shown->history(), shown->drawing())});
   charts_->set_badges(told_apart(truths) + told_behind(status && !over ? status->step : 0, charts_->steps()));
+  timeline_->set_badges(truths_of(history, run->drawing()));
   if (over && !(known && opened_beside_run_)) live_.stop();
 }
 

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <set>
 
+#include "core/experiment/imposed.h"
 #include "ui/model/failure.h"
+#include "ui/model/recorded.h"
 
 namespace trainyard::ui {
 namespace {
@@ -109,6 +111,7 @@ Overlay RunOverlay::failures(const telemetry::History& history) const {
 
 Overlay RunOverlay::overlay(const telemetry::History& history, const session::Status* status, bool moving) {
   Overlay overlay;
+  overlay.link_speeds = QString::fromStdString(experiment::link_speeds_said(recorded_run(history)));
   const std::set<int> failed = failed_ranks(history, status);
   for (int rank = 0; rank < ranks(history); ++rank) mark(overlay.devices[name_of(rank)] = device(history, status, rank, moving), failed);
   if (moving) add_traffic(overlay, history);

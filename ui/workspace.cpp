@@ -15,7 +15,8 @@ namespace trainyard::ui {
 namespace {
 
 constexpr auto kState = "window/state", kGeometry = "window/geometry";
-constexpr int kStateVersion = 2;  // another arrangement of docks: forget the old one
+constexpr int kStateVersion = 4;  // another arrangement of docks: forget the old one
+constexpr int kNumberKeys = 9;    // that show panels; the tenth and so on have Shift besides
 constexpr int kShort = 480;       // pixels at a scale of 1
 constexpr int kPlotLines = 10;    // of text, that a chart which is read has more than one which is only made out
 
@@ -89,7 +90,8 @@ void Workspace::fill_menu(QMenu& menu) {
   int number = 1;
   for (const QString& name : order_) {
     QAction* action = dock(name).toggleViewAction();
-    action->setShortcut(QKeySequence(QString("Alt+%1").arg(number++)));
+    action->setShortcut(QKeySequence(QString(number <= kNumberKeys ? "Alt+%1" : "Alt+Shift+%1").arg((number - 1) % kNumberKeys + 1)));
+    ++number;
     menu.addAction(action);
   }
   menu.addSeparator();

@@ -8,6 +8,7 @@
 #include "app/cli/bench_allreduce.h"
 #include "app/cli/verbs.h"
 #include "core/base/units.h"
+#include "core/collective/cost.h"
 
 namespace trainyard::cli {
 namespace {
@@ -74,14 +75,35 @@ Enum named(const std::string& word) {
   return value;
 }
 
+// Ranks of this machine, as a host is drawn first.
+collective::Choice choose(const BenchJob& job) {
+  topology::Topology drawing;
+  drawing.hosts.emplace_back();
+  drawing.hosts[0].devices.resize(static_cast<std::size_t>(job.ranks));
+  for (std::size_t d = 0; d < drawing.hosts[0].devices.size(); ++d) drawing.hosts[0].devices[d].name = "cpu" + std::to_string(d);
+  const topology::Network network(drawing);
+  const std::int64_t elements = job.bucket_bytes > 0 ? std::min(job.bucket_bytes / 4, job.elements()) : job.elements();
+  return collective::choose(job.segment_bytes,
+                            {std::max<std::int64_t>(1, elements), 4, network.workers(), std::vector<int>(static_cast<std::size_t>(job.ranks), 0)}, network)
+      .value();
+}
+
 int run(const BenchArguments& arguments) {
   BenchJob job = arguments.job;
   job.algorithm = named<collective::Algorithm>(arguments.algorithm);
   job.transport = named<BenchTransport>(arguments.transport);
+  std::string reason;
+  if (job.algorithm == collective::Algorithm::automatic) {
+    const collective::Choice choice = choose(job);
+    job.algorithm = choice.algorithm;
+    reason = choice.reason;
+  }
   const auto all = measure_allreduce(job);
   if (!all) return complain({all.error()}, arguments.json);
-  if (arguments.json) print_json(result(job, *all));
-  else print(result(job, *all));
+  base::Json measured = result(job, *all);
+  if (!reason.empty()) measured["chosen_because"] = reason;
+  if (arguments.json) print_json(measured);
+  else print(measured);
   return 0;
 }
 
@@ -97,6 +119,7 @@ void add_allreduce(Verb& bench) {
   verb.option("--ranks", job.ranks, "Ranks that take part").required().range(1, 256);
   verb.option("--bytes", job.bytes, "Size of the buffer that is summed: fp32 numbers, as many as fit whole").required().range(4, std::int64_t{1} << 40);
   verb.option("--bucket-bytes", job.bucket_bytes, "Reduce the buffer in buckets of this size (default: as one)").range(1, std::int64_t{1} << 40);
+  verb.option("--segment-bytes", job.segment_bytes, "Cut larger buckets into segments of this size (default: never)").range(1, std::int64_t{1} << 40);
   add_choice<collective::Algorithm>(verb, "--algorithm", arguments.algorithm, "All-reduce algorithm");
   add_choice<BenchTransport>(verb, "--transport", arguments.transport, "How bytes travel: shared memory, sockets, or threads of one process");
   verb.option("--engine", arguments.engine, "Whose collectives: Trainyard's own").one_of({"own"});

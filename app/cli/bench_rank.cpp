@@ -118,8 +118,11 @@ class BenchRank {
     if (!compute) return base::fail(compute.error());
     compute_ = std::move(*compute);
     const std::vector<plan::Group> groups{all_ranks(job_)};
-    plan_ = collective::expand(coarse_plan(job_, transport_.rank()), groups, job_.algorithm);
-    auto bound = run::bind(plan_, groups, {}, {}, *compute_, {}, memory());
+    collective::Method method(job_.algorithm);
+    method.segment_bytes = job_.segment_bytes;
+    plan_ = collective::expand(coarse_plan(job_, transport_.rank()), groups, method);
+    private_memory_.resize(static_cast<std::size_t>(run::layout(plan_).private_bytes));
+    auto bound = run::bind(plan_, groups, {}, {}, *compute_, private_memory_, memory());
     if (!bound) return base::fail(bound.error());
     bound_ = std::move(*bound);
     return {};
@@ -184,6 +187,7 @@ class BenchRank {
   comm::Transport& transport_;
   Meeting meeting_;
   std::unique_ptr<compute::Compute> compute_;
+  std::vector<std::byte> private_memory_;  // of what no peer reads
   std::unique_ptr<std::byte, Release> own_memory_;
   plan::RankPlan plan_;
   run::BoundPlan bound_;

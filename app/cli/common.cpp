@@ -79,6 +79,18 @@ experiment::Checked<experiment::Resolved> resolve(const experiment::Experiment& 
   return std::move(*resolved);
 }
 
+std::string chosen_algorithm(const experiment::Resolved& resolved) { return resolved.algorithm_reason.empty() ? "" : "auto is " + resolved.algorithm_reason; }
+
+void add_chosen_algorithm(base::Json& result, const experiment::Resolved& resolved) {
+  if (resolved.algorithm_reason.empty()) return;
+  result["algorithm"] = base::name_of(resolved.document.strategy.algorithm);
+  result["algorithm_reason"] = resolved.algorithm_reason;
+}
+
+void print_shards(const data::ShardTable& shards) {
+  for (std::size_t rank = 0; rank < shards.size(); ++rank) std::printf("  rank %-3zu            %s\n", rank, data::shard_in_words(shards[rank]).c_str());
+}
+
 namespace {
 
 // Why it is no run, where a glance at the directory tells; empty where only reading it does.

@@ -21,17 +21,14 @@ const char* help(experiment::StrategyKind kind) {
   switch (kind) {
     case experiment::StrategyKind::one_device: return "Everything on one device; nothing is sent";
     case experiment::StrategyKind::mirrored: return "A replica on every device; gradients are all-reduced in buckets while the backward pass goes on";
+    case experiment::StrategyKind::ddp:
+      return "As torch DDP: rank 0 broadcasts its parameters once, then gradients are all-reduced in buckets, last layers first";
+    case experiment::StrategyKind::multi_worker_mirrored: return "Mirrored over several hosts, in lock-step";
   }
   return "";
 }
 
-const char* help(collective::Algorithm algorithm) {
-  switch (algorithm) {
-    case collective::Algorithm::ring: return "Reduce-scatter around a ring, then all-gather around it: least bytes, 2(n-1) rounds";
-    case collective::Algorithm::direct: return "Every rank owns a share: pairwise reduce-scatter, then all-gather: least bytes, 2 rounds, all links at once";
-  }
-  return "";
-}
+std::string help(collective::Algorithm algorithm) { return std::string(collective::description(algorithm)); }
 
 const char* help(data::DataKind kind) {
   switch (kind) {
@@ -51,11 +48,12 @@ std::vector<Item> named() {
   return items;
 }
 
-// There is one kind of model; its layers are named in its help.
+// A model is a list of layers; what it is called follows from those in it.
 std::vector<Item> models() {
   std::string layers;
   for (const std::string& name : base::all_names<model::LayerKind>()) layers += (layers.empty() ? "" : ", ") + name;
-  return {{"mlp", "A multi-layer perceptron: a list of layers (" + layers + ") and a softmax cross-entropy loss", ""}};
+  return {{"mlp", "A multi-layer perceptron: a list of layers (linear, relu, tanh, ...) and a softmax cross-entropy loss", ""},
+          {"cnn", "A convolutional network, for data of images: a list of layers (" + layers + ") and the same loss", ""}};
 }
 
 Item example(const fs::path& file) {

@@ -61,14 +61,20 @@ Json result_json(const plan::Plan& plan, bool expanded) {
   Json json{{"type", "result"}, {"status", "completed"}, {"ranks", plan.ranks}, {"expanded", expanded}, {"hash", plan::hash(plan)}, {"groups", Json::array()}};
   for (const plan::Group& group : plan.groups) json["groups"].push_back(group.ranks);
   const plan::Schedule& s = plan.schedule;
-  json["schedule"] = {{"steps", s.steps}, {"full_steps_per_epoch", s.full_steps_per_epoch}, {"tail", s.tail}, {"evaluate_every_steps", s.evaluate_every_steps}};
+  json["schedule"] = {{"steps", s.steps},
+                      {"full_steps_per_epoch", s.full_steps_per_epoch},
+                      {"tail", !s.tails.empty()},
+                      {"tail_steps", s.tails},
+                      {"evaluate_every_steps", s.evaluate_every_steps}};
   return json;
 }
 
-void print_json_plan(const PlanArguments& arguments, const plan::Plan& plan) {
+void print_json_plan(const PlanArguments& arguments, const experiment::Resolved& resolved, const plan::Plan& plan) {
   for (int rank = 0; rank < plan.ranks; ++rank)
     if (arguments.rank < 0 || rank == arguments.rank) print_json(rank_json(plan.rank_plan(rank)));
-  print_json(result_json(plan, arguments.expand));
+  Json result = result_json(plan, arguments.expand);
+  add_chosen_algorithm(result, resolved);
+  print_json(result);
 }
 
 void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
@@ -88,8 +94,10 @@ int run(const PlanArguments& arguments) {
     return complain(
         {{base::ProblemCode::bad_usage, "--rank", "the plan has no rank " + std::to_string(arguments.rank), "0 to " + std::to_string(plan->ranks - 1), ""}},
         arguments.json);
-  if (arguments.json) print_json_plan(arguments, *plan);
-  else if (arguments.grid) print_grids(*plan);
+  if (arguments.json) return print_json_plan(arguments, *resolved, *plan), 0;
+  // The text of a plan parses back: beside it, not in it.
+  if (const std::string chosen = chosen_algorithm(*resolved); !chosen.empty()) std::fprintf(stderr, "note: %s\n", chosen.c_str());
+  if (arguments.grid) print_grids(*plan);
   else print(arguments.rank < 0 ? plan::to_text(*plan) : plan::to_text(plan->rank_plan(arguments.rank)));
   return 0;
 }

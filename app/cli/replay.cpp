@@ -150,12 +150,19 @@ void print_title(const History& history) {
               when(history.header()).c_str(), text_of(history.header(), "software").c_str());
 }
 
+// Who owned which samples, where ranks did.
+void print_recorded_shards(const Json& header) {
+  const auto resolved = base::value_at(header, "experiment"), kind = base::value_at(header, "experiment.document.data.sharding.kind");
+  if (!resolved || !kind || *kind == "iid") return;
+  print_shards(experiment::shards_of(*resolved));
+}
+
 int run(const ReplayArguments& arguments) {
   const auto history = load_history(arguments.directory);
   if (!history) return complain({history.error()}, arguments.json);
   Json result = history->result().is_object() ? history->result() : unfinished(*history);
   if (!history->damage().empty()) result["damage"] = history->damage();
-  if (!arguments.json) print_title(*history);
+  if (!arguments.json) print_title(*history), print_recorded_shards(history->header());
   for (const Moment& moment : tell(*history, arguments.every)) {
     if (arguments.json) print_json(moment.json);
     else std::printf("%10s  %s\n", base::format_seconds(moment.seconds).c_str(), moment.text.c_str());

@@ -15,6 +15,7 @@
 #include "core/base/log.h"
 #include "core/base/machine.h"
 #include "core/base/units.h"
+#include "core/experiment/imposed.h"
 #include "core/experiment/placement.h"
 #include "core/session/run_directory.h"
 #include "core/session/socket_directory.h"
@@ -99,7 +100,7 @@ std::string against_simulated(const base::Json& r) {
          number(r["step_seconds"]["median"].get<double>() / seconds, "%.2f");
 }
 
-void print_summary(const base::Json& r) {
+void print_summary(const base::Json& r, const experiment::RunSpec& run) {
   const base::Json& step = r["step_seconds"];
   std::printf("%s after %s steps in %s\n", r["status"].get<std::string>().c_str(), base::format_count(r["steps"].get<std::int64_t>()).c_str(),
               base::format_seconds(r["wall_seconds"].get<double>()).c_str());
@@ -114,6 +115,9 @@ void print_summary(const base::Json& r) {
               base::format_bytes(r["wire_bytes"]["header"].get<double>()).c_str());
   const auto emulated = std::count_if(r["ranks"].begin(), r["ranks"].end(), [](const base::Json& rank) { return rank.value("emulated", false); });
   if (emulated > 0) std::printf("  EMULATED            %td of %zu devices ran on the CPU\n", emulated, r["ranks"].size());
+  std::printf("  note                %s\n", experiment::speeds_said(run).c_str());
+  if (const double late = r.value("slower_than_drawn_seconds", 0.0); late > 0)
+    std::printf("  slower than drawn   by %s of compute: this machine is not as fast as the drawn devices\n", base::format_seconds(late).c_str());
   std::printf("  run directory       %s\n", r["run_directory"].get<std::string>().c_str());
 }
 
@@ -167,10 +171,11 @@ int run(const RunArguments& arguments) {
   if (interrupts > 0) return complain({{base::ProblemCode::cancelled, "", "cancelled before the run began", "", ""}}, arguments.json);
   if (const auto shared = experiment::shared_cores(resolved->document.topology, base::usable_cores()); shared && !arguments.json)
     std::fprintf(stderr, "note: %s\n", shared->c_str());
+  if (const auto unlike = experiment::unlike_one_device(resolved->document); unlike && !arguments.json) std::fprintf(stderr, "note: %s\n", unlike->c_str());
   const auto outcome = coordinate(effective, *given, std::move(*resolved), started_ns);
   if (!outcome) return complain({outcome.error()}, arguments.json);
   if (arguments.json) print_json(outcome->result);
-  else print_summary(outcome->result);
+  else print_summary(outcome->result, given->run);
   if (const auto step = outcome->result.find("diverged_step"); step != outcome->result.end())
     std::fprintf(stderr, "warning: %s\n", telemetry::divergence(step->get<std::int64_t>()).c_str());
   if (outcome->problem) std::fprintf(stderr, "error: %s\n", base::to_string(*outcome->problem).c_str());

@@ -6,6 +6,7 @@
 #include "app/cli/verbs.h"
 #include "core/base/machine.h"
 #include "core/base/units.h"
+#include "core/experiment/imposed.h"
 #include "core/experiment/placement.h"
 #include "core/sim/verdict.h"
 #include "core/strategy/strategy.h"
@@ -17,7 +18,7 @@ base::Result<sim::Outcome> simulate(const experiment::Resolved& resolved, std::i
   if (!plan) return base::fail(plan.error());
   sim::Options options;
   options.steps = steps;
-  return sim::simulate(*plan, topology::Network(resolved.document.topology), options);
+  return sim::simulate(*plan, topology::Network(experiment::as_imposed(resolved.document)), options);
 }
 
 namespace {
@@ -82,6 +83,9 @@ void print(const experiment::Resolved& resolved, const sim::Outcome& o, const st
   std::printf("  whole run           %s, %s samples/s\n", base::format_seconds(o.predicted_seconds).c_str(),
               base::format_count(static_cast<std::int64_t>(o.predicted_samples_per_second)).c_str());
   if (c) std::printf("  verdict             as drawn, %s\n", c->verdict.sentence.c_str());
+  if (const auto unlike = experiment::unlike_one_device(resolved.document)) std::printf("  shards              %s\n", unlike->c_str());
+  if (const experiment::RunSpec& run = resolved.document.run; run.links == experiment::LinkSpeed::imposed)
+    std::printf("  links               %s\n", experiment::link_speeds_said(run).c_str());
   if (const auto shared = experiment::shared_cores(resolved.document.topology, base::usable_cores()))
     std::printf("  on this machine     %s\n", shared->c_str());
   std::printf("  fingerprint         %s\n", o.fingerprint.c_str());

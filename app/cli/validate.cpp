@@ -5,6 +5,7 @@
 #include "app/cli/verbs.h"
 #include "core/base/units.h"
 #include "core/experiment/fields.h"
+#include "core/experiment/placement.h"
 
 namespace trainyard::cli {
 namespace {
@@ -17,18 +18,31 @@ std::string summary(const experiment::Resolved& resolved) {
          count(resolved.global_batch) + ", " + count(resolved.steps) + " steps";
 }
 
+void print(const experiment::Resolved& resolved) {
+  std::printf("ok: %s\n", summary(resolved).c_str());
+  if (const std::string chosen = chosen_algorithm(resolved); !chosen.empty()) std::printf("note: %s\n", chosen.c_str());
+  const auto unlike = experiment::unlike_one_device(resolved.document);
+  if (!unlike) return;
+  std::printf("note: %s\n", unlike->c_str());
+  print_shards(resolved.shards);
+}
+
 int run(const ExperimentArguments& arguments) {
   const auto resolved = load_resolved(arguments);
   if (!resolved) return complain(resolved.error(), arguments.json);
-  if (!arguments.json) return std::printf("ok: %s\n", summary(*resolved).c_str()), 0;
-  print_json({{"type", "result"},
-              {"status", "completed"},
-              {"name", resolved->document.name},
-              {"ranks", resolved->world()},
-              {"strategy", base::name_of(resolved->document.strategy.kind)},
-              {"parameters", resolved->model.elements},
-              {"global_batch", resolved->global_batch},
-              {"steps", resolved->steps}});
+  if (!arguments.json) return print(*resolved), 0;
+  base::Json result{{"type", "result"},
+                    {"status", "completed"},
+                    {"name", resolved->document.name},
+                    {"ranks", resolved->world()},
+                    {"strategy", base::name_of(resolved->document.strategy.kind)},
+                    {"parameters", resolved->model.elements},
+                    {"global_batch", resolved->global_batch},
+                    {"steps", resolved->steps},
+                    {"sharding", base::name_of(resolved->document.data.sharding.kind)},
+                    {"samples_by_rank_and_class", resolved->shards}};
+  add_chosen_algorithm(result, *resolved);
+  print_json(result);
   return 0;
 }
 

@@ -52,8 +52,15 @@ experiment::Checked<experiment::Experiment> load(const ExperimentArguments& argu
 experiment::Checked<experiment::Resolved> resolve(const experiment::Experiment& given, const ExperimentArguments& arguments);
 experiment::Checked<experiment::Resolved> load_resolved(const ExperimentArguments& arguments);
 
+// What `auto` is, and why: "auto is direct: 1.2 ms ..."; empty where the document names an algorithm.
+std::string chosen_algorithm(const experiment::Resolved& resolved);
+void add_chosen_algorithm(base::Json& result, const experiment::Resolved& resolved);  // the same, where it does not
+
 // On a virtual clock, by the drawn speeds: so many of its steps.
 base::Result<sim::Outcome> simulate(const experiment::Resolved& resolved, std::int64_t steps);
+
+// A line a rank.
+void print_shards(const data::ShardTable& shards);
 
 // The recording in a run directory; whatever keeps it from being read is bad input. Damage is warned of on standard error.
 base::Result<telemetry::History> load_history(const std::string& run_directory);

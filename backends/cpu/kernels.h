@@ -28,6 +28,24 @@ struct AdamArguments {
   bool decoupled;
 };
 
+// Images [samples, height, width, channels] and what a window makes of them, [samples, out_height, out_width, channels].
+template <class T>
+struct PoolArguments {
+  const T *input, *output;  // backward reads the output
+  T* result;                // forward: the output; backward: the input's gradient
+  const T* output_gradient;
+  std::int64_t height, width, channels, out_height, out_width, kernel, stride, padding;
+};
+
+// A matrix of rows of `columns` channels, and numbers by channel.
+template <class T>
+struct ChannelArguments {
+  const T *values, *gradient;
+  T* result;
+  std::int64_t columns;
+  const T *mean, *scale, *shift, *slope;
+};
+
 // Ranges are [begin, end); sums are carried in fp64 and added to what is there.
 template <class T>
 struct Kernels {
@@ -39,6 +57,25 @@ struct Kernels {
   // sums[c] = the sum over rows of matrix[r, c], for c in [begin, end); rows are `columns` apart.
   void (*column_sums)(const T* matrix, std::int64_t rows, std::int64_t columns, std::int64_t begin, std::int64_t end, T* sums);
   void (*sum)(T* destination, const std::byte* const* sources, std::size_t count, std::int64_t elements);
+  void (*relu)(T* values, std::int64_t begin, std::int64_t end);
+
+  // Of samples [begin, end).
+  void (*max_pool)(const PoolArguments<T>&, std::int64_t begin, std::int64_t end);
+  void (*average_pool)(const PoolArguments<T>&, std::int64_t begin, std::int64_t end);
+  void (*max_pool_backward)(const PoolArguments<T>&, std::int64_t begin, std::int64_t end);
+  void (*average_pool_backward)(const PoolArguments<T>&, std::int64_t begin, std::int64_t end);
+
+  // Of rows [begin, end). sums [2, columns] += {values, values^2}, or += {gradient (values - mean) scale, gradient}.
+  void (*channel_moments)(const ChannelArguments<T>&, std::int64_t begin, std::int64_t end, double* sums);
+  void (*channel_products)(const ChannelArguments<T>&, std::int64_t begin, std::int64_t end, double* sums);
+  // result = (values - mean) scale + shift
+  void (*normalise)(const ChannelArguments<T>&, std::int64_t begin, std::int64_t end);
+  // result = scale (gradient - shift - (values - mean) slope)
+  void (*normalise_backward)(const ChannelArguments<T>&, std::int64_t begin, std::int64_t end);
+
+  // One sample: result = values scale, or 0 where the element's word of Philox4x32-10 (key, {element / 4, sample, purpose}) is below `threshold`.
+  void (*dropout)(const T* values, T* result, std::int64_t elements, std::uint64_t key, std::uint32_t sample, std::uint32_t purpose, std::uint64_t threshold,
+                  T scale);
 };
 
 template <class T>

@@ -196,7 +196,12 @@ void sum(T* destination, const std::byte* const* sources, std::size_t count, std
 }
 
 template <class T>
-constexpr Kernels<T> kTable = {sgd<T>, adam<T>, squared_norm<T>, relu_backward<T>, tanh_backward<T>, column_sums<T>, sum<T>};
+void relu(T* values, std::int64_t begin, std::int64_t end) {
+  for_lanes(begin, end, [&](std::int64_t i, auto piece) {
+    const Lanes<T> v = piece.template load<T>(values + i);
+    piece.template store<T>(values + i, v <= T{0} ? Lanes<T>{} : v);  // what is not a number stays so
+  });
+}
 
 }  // namespace
 }  // namespace trainyard::cpu

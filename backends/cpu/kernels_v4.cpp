@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Compiled for x86-64-v4.
-#include "backends/cpu/kernels_body.h"
+#include "backends/cpu/kernels_table.h"
 
 namespace trainyard::cpu {
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "backends/cpu/kernels.h"
+#include "backends/cpu/norm.h"
 #include "backends/cpu/prepare.h"
 #include "backends/cpu/product.h"
 #include "backends/cpu/threads.h"
@@ -9,7 +10,6 @@ namespace {
 
 using compute::DType;
 using compute::Queue;
-using compute::Tensor;
 
 PreparedKernel prepare_product_kernel(const ProductSpec& spec, const Device& device) {
   auto product = prepare_product(spec, device.engine, device.cores);
@@ -18,38 +18,15 @@ PreparedKernel prepare_product_kernel(const ProductSpec& spec, const Device& dev
 }
 
 template <class T>
-void sum_columns(const Tensor& matrix, const Tensor& sums, int cores) {
-  constexpr std::int64_t block_columns = 256;
-  const std::int64_t rows = matrix.shape[0], columns = matrix.shape[1];
-  for_blocks(cores, columns, block_columns,
-             [&](std::int64_t begin, std::int64_t end, std::int64_t) { kernels<T>().column_sums(matrix.as<T>(), rows, columns, begin, end, sums.as<T>()); });
-}
-
-// Adds its squares up while the tensor is warm.
-template <class T>
-class TensorNorm {
- public:
-  TensorNorm(const Tensor& tensor, int cores) : tensor_(tensor), sums_(cores, tensor.elements()) {}
-  double operator()() {
-    double norm = 0;
-    sums_([&](std::int64_t begin, std::int64_t end, double* sum) { kernels<T>().squared_norm(tensor_.as<T>(), begin, end, sum); }, &norm);
-    return norm;
-  }
-
- private:
-  Tensor tensor_;
-  BlockSums<1> sums_;
-};
-
-template <class T>
 PreparedKernel prepare_backward_weight(const compute::LinearBackwardWeight& op, const Device& device) {
   auto product = prepare_product({{op.output_gradient, true}, {op.input, false}, op.weight_gradient, {}}, device.engine, device.cores);
   if (!product) return base::fail(product.error());
-  auto run = [op, cores = device.cores, product = std::move(*product), weight_norm = TensorNorm<T>(op.weight_gradient, device.cores),
-              bias_norm = TensorNorm<T>(op.bias_gradient, device.cores)](Queue& queue) mutable {
+  auto run = [op, cores = device.cores, product = std::move(*product),
+              norm = GradientNorm<T>(op.weight_gradient, op.bias_gradient, op.squared_norm, device.cores)](Queue& queue) mutable {
+    const compute::Shape& shape = op.output_gradient.shape;
     product->run(static_cast<CpuQueue&>(queue));
-    sum_columns<T>(op.output_gradient, op.bias_gradient, cores);
-    if (!op.squared_norm.empty()) *op.squared_norm.template as<double>() = weight_norm() + bias_norm();
+    sum_columns(op.output_gradient.template as<T>(), shape[0], shape[1], op.bias_gradient.template as<T>(), cores);
+    norm();
   };
   return make_kernel(std::move(run));
 }

@@ -62,7 +62,7 @@ Result<std::vector<std::unique_ptr<comm::Transport>>> make(int ranks, std::size_
   const auto block = comm::MailboxBlock::format((*shared)->block.bytes(), ranks, options.channels);
   std::vector<std::unique_ptr<comm::Transport>> ends;
   for (int rank = 0; rank < ranks; ++rank) {
-    auto mailbox = comm::Mailbox::open(block, rank, comm::patience(ranks), 0, 0);
+    auto mailbox = comm::Mailbox::open(block, rank, options.patience.value_or(comm::patience(ranks)), 0, 0);
     if (!mailbox) return base::fail(mailbox.error());
     ends.push_back(std::make_unique<Transport>(std::move(*mailbox), *shared));
   }

@@ -3,14 +3,17 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "core/comm/bell.h"
 #include "core/comm/transport.h"
 
 namespace trainyard::inproc {
 
 struct Options {
-  int channels = 8;  // 0 .. channels - 1
+  int channels = 8;                             // 0 .. channels - 1
+  std::optional<comm::Patience> patience = {};  // of waits; absent: as many ranks on this machine need
 };
 
 // The ends of ranks 0 .. ranks - 1. What they share lives until the last end is destroyed, arenas included.

@@ -156,14 +156,14 @@ Result<int> create(const std::vector<std::size_t>& arena_bytes, int channels) {
   return fd;
 }
 
-Result<std::unique_ptr<comm::Transport>> open(int fd, int rank) {
+Result<std::unique_ptr<comm::Transport>> open(int fd, int rank, std::optional<comm::Patience> patience) {
   auto layout = read_layout(fd);
   if (!layout) return base::fail(layout.error());
   auto map = MemoryMap::of_file(fd, layout->bytes);
   if (!map) return base::fail(map.error());
   const MailboxBlock block = block_in(*map, *layout);
   const ProcessIdentity process = this_process();
-  auto mailbox = comm::Mailbox::open(block, rank, comm::patience(layout->ranks), process.id, process.start);
+  auto mailbox = comm::Mailbox::open(block, rank, patience.value_or(comm::patience(layout->ranks)), process.id, process.start);
   if (!mailbox) return base::fail(mailbox.error());
   if (!protect_peers(map->bytes(), *layout, rank)) return base::fail(cannot("cannot protect the arenas of peers"));
   return std::make_unique<Transport>(std::move(*mailbox), block, std::move(*map), std::move(*layout));

@@ -11,8 +11,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "core/comm/bell.h"
 #include "core/comm/transport.h"
 
 namespace trainyard::shm {
@@ -25,8 +27,9 @@ constexpr int kMaximumChannels = 64;
 // on with posix_spawn_file_actions_adddup2 or by clearing the flag. The caller closes it.
 base::Result<int> create(const std::vector<std::size_t>& arena_bytes, int channels);
 
-// This process as `rank`. Once a rank; `fd` may be closed afterwards. A file that `create` did not make is a Problem.
-base::Result<std::unique_ptr<comm::Transport>> open(int fd, int rank);
+// This process as `rank`. Once a rank; `fd` may be closed afterwards. A file that `create` did not make is a Problem. `patience`
+// of waits; absent: as many ranks on this machine need.
+base::Result<std::unique_ptr<comm::Transport>> open(int fd, int rank, std::optional<comm::Patience> patience = {});
 
 // For the coordinator, which is no rank: every rank sees `reason` at once.
 base::Result<void> abort_all(int fd, const base::Problem& reason);

@@ -74,15 +74,20 @@ void serialize(Archive& ar, session::Abort& x) {
 }
 
 template <class Archive>
+void serialize(Archive& ar, session::Slow& x) {
+  ar(x.rank, x.slow_down, x.jitter);
+}
+
+template <class Archive>
 void serialize(Archive& ar, session::Ask& x) {
   ar(x.id);
-  in_range(ar, x.command, session::Command::set_pace);
-  ar(x.seconds_per_step);
+  in_range(ar, x.command, session::Command::slow);
+  ar(x.seconds_per_step, x.slow);
 }
 
 template <class Archive>
 void serialize(Archive& ar, session::RankStatus& x) {
-  ar(x.rank, x.state, x.step, x.op, x.waits_for, x.process);
+  ar(x.rank, x.state, x.step, x.op, x.waits_for, x.process, x.slow_down, x.jitter);
 }
 
 template <class Archive>

@@ -10,7 +10,18 @@
 namespace trainyard::base {
 
 // What the numbers are for. Two purposes never share a stream. Append only: values are part of what a seed means.
-enum class Purpose : std::uint32_t { initialise = 1, permute = 2, generate = 3, label = 4, noise = 5, split = 6, simulate = 7 };
+enum class Purpose : std::uint32_t {
+  initialise = 1,
+  permute = 2,
+  generate = 3,
+  label = 4,
+  noise = 5,
+  split = 6,
+  simulate = 7,
+  shard = 8,
+  straggler = 9,
+  dropout = 10
+};
 
 class Random {
  public:

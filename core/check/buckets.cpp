@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/collective/algorithm.h"
+
 namespace trainyard::check {
 namespace {
 
@@ -15,18 +17,39 @@ const plan::Program* program_of(const plan::RankPlan& rank, const std::string& p
   return number < 0 ? nullptr : &rank.programs[static_cast<std::size_t>(number)];
 }
 
+void add_home(Bucket& bucket, std::int32_t rank, const Access& span) {
+  const auto [home, added] = bucket.homes.try_emplace(rank, Bucket::Home{span.buffer, span.first, span.first + span.count, {}});
+  if (added || span.count == 0) return;
+  home->second.first = std::min(home->second.first, span.first);
+  home->second.end = std::max(home->second.end, span.first + span.count);
+}
+
+Bucket& bucket_of(Buckets& buckets, std::int32_t group, std::int32_t number) {
+  Bucket& bucket = buckets[{group, number}];
+  bucket.group = group;
+  bucket.number = number;
+  return bucket;
+}
+
 void add_homes(Buckets& buckets, std::int32_t rank, const plan::Program& program) {
+  for (const plan::Wanted& wanted : program.wanted) {
+    Bucket& bucket = bucket_of(buckets, wanted.group, wanted.bucket);
+    bucket.wanted = wanted.kind, bucket.root = wanted.root;
+    add_home(bucket, rank, wanted.span);
+  }
   for (const Op& op : program.ops) {
     if (!plan::communicates(op.kind)) continue;
-    const Access& span = span_of(op);
-    Bucket& bucket = buckets[{op.group, op.bucket}];
-    bucket.group = op.group;
-    bucket.number = op.bucket;
-    const auto [home, added] = bucket.homes.try_emplace(rank, Bucket::Home{span.buffer, span.first, span.first + span.count, {}});
-    if (added || span.count == 0) continue;
-    home->second.first = std::min(home->second.first, span.first);
-    home->second.end = std::max(home->second.end, span.first + span.count);
+    Bucket& bucket = bucket_of(buckets, op.group, op.bucket);
+    if (plan::coarse(op.kind)) bucket.wanted = op.kind, bucket.root = op.peer;
+    add_home(bucket, rank, span_of(op));
   }
+}
+
+// Where the chunks begin that members share out.
+void cut_shares(Bucket& bucket, std::size_t members) {
+  const std::int64_t length = bucket.homes.begin()->second.length();
+  for (std::size_t p = 0; p <= members; ++p)
+    bucket.cuts.push_back(p == members ? length : collective::part(length, static_cast<int>(members), static_cast<int>(p)).first);
 }
 
 void cut(Buckets& buckets, std::int32_t rank, const Access& access) {
@@ -76,7 +99,7 @@ Bucket::Home* Bucket::home_in(std::int32_t rank, plan::BufferId buffer) {
   return at == homes.end() || at->second.buffer != buffer ? nullptr : &at->second;
 }
 
-const Access& span_of(const Op& op) { return op.kind == OpKind::send ? op.reads.front() : op.writes.front(); }
+const Access& span_of(const Op& op) { return op.kind == OpKind::send || op.kind == OpKind::reduce_many ? op.reads.front() : op.writes.front(); }
 
 Buckets buckets_of(const Scope& scope, const std::string& program) {
   Buckets buckets;
@@ -85,6 +108,7 @@ Buckets buckets_of(const Scope& scope, const std::string& program) {
   for (const plan::RankPlan& rank : scope.ranks)
     if (const plan::Program* p = program_of(rank, program)) cut(buckets, rank.rank, *p);
   for (auto& [key, bucket] : buckets) {
+    cut_shares(bucket, scope.groups[static_cast<std::size_t>(bucket.group)].ranks.size());
     std::sort(bucket.cuts.begin(), bucket.cuts.end());
     bucket.cuts.erase(std::unique(bucket.cuts.begin(), bucket.cuts.end()), bucket.cuts.end());
   }

@@ -17,6 +17,8 @@ namespace trainyard::check {
 // A bucket on all members of its group, cut where any op of any member starts or ends: within a cell all is alike.
 struct Bucket {
   std::int32_t group = 0, number = 0;
+  plan::OpKind wanted = plan::OpKind::all_reduce;  // the collective
+  std::int32_t root = -1;
   struct Home {  // on one rank
     plan::BufferId buffer;
     std::int64_t first = 0, end = 0;
@@ -33,7 +35,7 @@ struct Bucket {
 };
 using Buckets = std::map<std::pair<std::int32_t, std::int32_t>, Bucket>;  // by group and number
 
-const plan::Access& span_of(const plan::Op& op);  // of one that communicates: what it sends or changes of its bucket
+const plan::Access& span_of(const plan::Op& op);  // of one that communicates: what it sends, sums or changes of its bucket
 
 Buckets buckets_of(const Scope& scope, const std::string& program);  // cells are yet to be filled
 

@@ -8,7 +8,7 @@
 namespace trainyard::check {
 namespace {
 
-// Instances that show every pair of programs that can follow each other, and three full steps in a row. Evaluation runs each
+// The start, then instances that show every pair of programs that can follow each other, and three like steps in a row. Evaluation runs each
 // of its programs at most twice; a rank may have nothing to evaluate, but trains as often as all.
 std::vector<int> instances(const plan::RankPlan& rank, const plan::Schedule& schedule, bool evaluates) {
   std::vector<int> list;
@@ -16,14 +16,19 @@ std::vector<int> instances(const plan::RankPlan& rank, const plan::Schedule& sch
     const int program = rank.program(name);
     if (program >= 0) list.insert(list.end(), static_cast<std::size_t>(times), program);
   };
-  const std::string_view full = schedule.full_steps_per_epoch > 0 || !schedule.tail ? "train" : "tail";
-  run(full, 3);
-  if (schedule.tail) run("tail", 1);
+  run("start", 1);
+  const auto run_tails = [&] {
+    for (std::size_t t = 0; t < schedule.tails.size(); ++t) run(plan::Schedule::tail_name(t), schedule.tails[t] > 1 ? 3 : 1);
+  };
+  const bool tail = !schedule.tails.empty();
+  const std::string_view first = schedule.full_steps_per_epoch > 0 || !tail ? "train" : "tail";
+  run(first, 3);
+  run_tails();
   const int evaluate = rank.program("evaluate");
   if (evaluate >= 0) run("evaluate", rank.programs[static_cast<std::size_t>(evaluate)].repeats > 1 ? 2 : 1);
   run("evaluate_tail", 1);
-  if (schedule.tail || evaluates) run(full, 2);
-  if (schedule.tail) run("tail", 1), run(full, 1);
+  if (tail || evaluates) run(first, 2);
+  if (tail) run_tails(), run(first, 1);
   return list;
 }
 

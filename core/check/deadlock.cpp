@@ -95,9 +95,9 @@ class Chain {
 
   std::string peer_reason(const At& at) {
     const Op& op = scope_.op(at);
-    const LaneKind wanted = op.kind == OpKind::all_reduce ? LaneKind::comm : op.kind == OpKind::send ? LaneKind::recv : LaneKind::send;
-    const std::string verb = op.kind == OpKind::all_reduce ? " to join" : op.kind == OpKind::send ? " to receive" : " to send";
-    const std::int32_t peer = op.peer >= 0 ? op.peer : absent(at, wanted);
+    const LaneKind wanted = plan::coarse(op.kind) ? LaneKind::comm : op.kind == OpKind::send ? LaneKind::recv : LaneKind::send;
+    const std::string verb = plan::coarse(op.kind) ? " to join" : op.kind == OpKind::send ? " to receive" : " to send";
+    const std::int32_t peer = op.peer >= 0 && !plan::coarse(op.kind) ? op.peer : absent(at, wanted);
     const At there = lane_head(peer, op.group, wanted);
     if (there.lane < 0 || !exists(there)) return nobody("rank " + std::to_string(peer) + verb + ", which it never does");
     return go(there, "rank " + std::to_string(peer) + verb);
@@ -113,14 +113,15 @@ class Chain {
   // A member whose part of the op has not started.
   std::int32_t absent(const At& at, LaneKind kind) const {
     const Op& op = scope_.op(at);
-    for (const std::int32_t member : scope_.groups[static_cast<std::size_t>(op.group)].ranks)
+    for (const std::int32_t member :
+         op.kind == OpKind::reduce_many ? plan::summands(op, scope_.groups) : scope_.groups[static_cast<std::size_t>(op.group)].ranks)
       if (member != at.rank && !under_way(member, at, kind)) return member;
     return at.rank;
   }
   bool under_way(std::int32_t member, const At& at, LaneKind kind) const {
     for (At there = lane_head(member, scope_.op(at).group, kind); there.lane >= 0 && exists(there) && run_.place(there).begin >= 0; ++there.sequence) {
       const Op& op = scope_.op(there);
-      if (run_.place(there).end < 0 && (op.kind == OpKind::all_reduce || op.peer == at.rank)) return true;
+      if (run_.place(there).end < 0 && (plan::coarse(op.kind) || op.peer == at.rank)) return true;
     }
     return false;
   }

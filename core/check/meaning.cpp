@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Meaning, by symbolic execution. A rank's own ops write its contribution, a leaf, into the spans of its buckets; receives
-// replace or add what the sender holds. In the end every element of a bucket is a tree that holds every member exactly once,
-// equal on all members, and an update or norm reads nothing else of a buffer that is reduced.
+// replace or add what the sender holds. In the end every element of a bucket is what its collective is to make of it: after an
+// all-reduce a tree that holds every member exactly once, equal on all members. An update or norm reads nothing else of a
+// buffer that is reduced. A leaf says whose values these are, not of which step.
 #include <algorithm>
+#include <map>
 #include <set>
+#include <tuple>
 
 #include "core/check/buckets.h"
 #include "core/check/expressions.h"
 #include "core/check/proofs.h"
+#include "core/collective/algorithm.h"
 
 namespace trainyard::check {
 namespace {
@@ -38,14 +42,13 @@ class Execution {
     const Op& op = scope_.op(event.at);
     if (!event.completes) return true;
     if (!plan::communicates(op.kind)) return local(event.at, op);
-    if (op.kind == OpKind::all_reduce) return reduce_all(event);
-    return receive(event, op);
+    return plan::coarse(op.kind) ? whole(event) : receive(event, op);
   }
 
   void finish() {
     for (const auto& [key, bucket] : buckets_)
       for (const auto& [rank, home] : bucket.homes)
-        if (!as_it_should(bucket, rank, home)) return;
+        if (!as_it_should(bucket, rank)) return;
   }
 
  private:
@@ -73,8 +76,8 @@ class Execution {
     for (const Overlap& o : overlaps(buckets_, at.rank, access)) {
       covered += o.bucket->cuts[o.last] - o.bucket->cuts[o.first];
       for (std::size_t c = o.first; c < o.last; ++c)
-        if (!complete(*o.bucket, o.home->cells[c]))
-          return report(at, "reads " + partial(*o.bucket, o.home->cells[c]), "Let it wait for the all-reduce of its bucket.");
+        if (!has_in_the_end(*o.bucket, at.rank, c) || !settled(*o.bucket, at.rank, c))
+          return report(at, "reads " + unsettled(*o.bucket, at.rank, c), "Let it wait for the collective of its bucket, and read only what that gives it.");
     }
     const bool reduced = std::any_of(buckets_.begin(), buckets_.end(), [&](auto& entry) { return entry.second.home_in(at.rank, access.buffer) != nullptr; });
     return !reduced || covered == access.count ||
@@ -83,12 +86,18 @@ class Execution {
                   "Cover the whole gradient with buckets.");
   }
 
-  bool complete(const Bucket& bucket, int expression) const {
-    return expressions_.holds_exactly(expression, scope_.groups[static_cast<std::size_t>(bucket.group)].ranks);
+  const std::vector<std::int32_t>& members(const Bucket& bucket) const { return scope_.groups[static_cast<std::size_t>(bucket.group)].ranks; }
+
+  // Whether a rank holds what the collective of the bucket is to give it.
+  bool settled(const Bucket& bucket, std::int32_t rank, std::size_t cell) const {
+    const int value = held(bucket, rank, cell);
+    return reduces(bucket.wanted) ? expressions_.holds_exactly(value, members(bucket)) : value == held(bucket, source_of(bucket, cell), cell);
   }
-  std::string partial(const Bucket& bucket, int expression) const {
-    return "elements of bucket " + std::to_string(bucket.number) + " that hold " + std::to_string(expressions_.count(expression)) + " of " +
-           std::to_string(scope_.groups[static_cast<std::size_t>(bucket.group)].ranks.size()) + " members";
+  std::string unsettled(const Bucket& bucket, std::int32_t rank, std::size_t cell) const {
+    const std::string number = std::to_string(bucket.number);
+    if (!reduces(bucket.wanted)) return "other elements of bucket " + number + " than rank " + std::to_string(source_of(bucket, cell)) + " has";
+    return "elements of bucket " + number + " that hold " + std::to_string(expressions_.count(held(bucket, rank, cell))) + " of " +
+           std::to_string(members(bucket).size()) + " members";
   }
 
   bool receive(const plan::Rehearsal::Event& event, const Op& op) {
@@ -104,45 +113,92 @@ class Execution {
                           " of rank " + std::to_string(source.rank) + ", to " + std::to_string(first),
                       "Give the chunk one range at both ends.");
     }
+    Bucket::Home& home = bucket.homes.at(at.rank);
+    const bool puts_aside = op.writes.front().buffer != home.buffer;
     for (std::size_t c = bucket.cell(first), last = bucket.cell(first + span.count); c < last; ++c) {
       const auto value = received(event, op, bucket, c);
+      if (!value && op.kind == OpKind::copy)
+        return report(at, "takes what was not put aside for these elements", "Copy what the sum wrote, and where it belongs.");
       if (!value) return report(at, "adds a contribution that is in the sum already", "Send and add every chunk once.");
-      bucket.homes.at(at.rank).cells[c] = *value;
+      if (puts_aside) aside_[beside(at.rank, op.writes.front(), bucket.cuts[c] - first)] = {&bucket, c, *value};
+      else home.cells[c] = *value;
     }
     return true;
   }
 
   std::optional<int> received(const plan::Rehearsal::Event& event, const Op& op, const Bucket& bucket, std::size_t cell) {
-    const auto held = [&](std::int32_t rank) { return bucket.homes.at(rank).cells[cell]; };
-    if (op.kind == OpKind::reduce_many) return sum_over(bucket, cell);
-    const int incoming = held(scope_.run.sources_of(event).front().rank);
-    return op.kind == OpKind::recv ? std::optional(incoming) : expressions_.add(held(event.at.rank), incoming);
+    if (op.kind == OpKind::copy) return taken_back(event.at.rank, op, bucket, cell);
+    if (op.kind == OpKind::reduce_many) return sum_over(bucket, plan::summands(op, scope_.groups), cell);
+    const int incoming = held(bucket, scope_.run.sources_of(event).front().rank, cell);
+    return op.kind == OpKind::recv ? std::optional(incoming) : expressions_.add(held(bucket, event.at.rank, cell), incoming);
   }
 
-  std::optional<int> sum_over(const Bucket& bucket, std::size_t cell) {
+  // A sum that was put aside: of which cell, and where it lies, by rank, buffer and element.
+  struct Aside {
+    const Bucket* bucket = nullptr;
+    std::size_t cell = 0;
+    int value = 0;
+  };
+  using Place = std::tuple<std::int32_t, std::int32_t, std::int64_t>;
+  static Place beside(std::int32_t rank, const Access& span, std::int64_t offset) { return {rank, span.buffer.value, span.first + offset}; }
+  std::optional<int> taken_back(std::int32_t rank, const Op& op, const Bucket& bucket, std::size_t cell) const {
+    const std::int64_t offset = bucket.cuts[cell] - (op.writes.front().first - bucket.homes.at(rank).first);
+    const auto at = aside_.find(beside(rank, op.reads.front(), offset));
+    return at == aside_.end() || at->second.bucket != &bucket || at->second.cell != cell ? std::nullopt : std::optional(at->second.value);
+  }
+
+  static int held(const Bucket& bucket, std::int32_t rank, std::size_t cell) { return bucket.homes.at(rank).cells[cell]; }
+
+  std::optional<int> sum_over(const Bucket& bucket, const std::vector<std::int32_t>& ranks, std::size_t cell) {
     std::vector<int> summands;
-    for (const std::int32_t member : scope_.groups[static_cast<std::size_t>(bucket.group)].ranks) summands.push_back(bucket.homes.at(member).cells[cell]);
+    summands.reserve(ranks.size());
+    for (const std::int32_t rank : ranks) summands.push_back(held(bucket, rank, cell));
     return expressions_.sum(summands);
   }
 
-  bool reduce_all(const plan::Rehearsal::Event& event) {
-    const Op& op = scope_.op(event.at);
-    Bucket& bucket = buckets_.at({op.group, op.bucket});
+  // A collective in one: what every member is to have then, it has.
+  bool whole(const plan::Rehearsal::Event& event) {
+    Bucket& bucket = buckets_.at({scope_.op(event.at).group, scope_.op(event.at).bucket});
     for (std::size_t c = 0; c + 1 < bucket.cuts.size(); ++c) {
-      const auto sum = sum_over(bucket, c);
+      const auto sum = reduces(bucket.wanted) ? sum_over(bucket, members(bucket), c) : held(bucket, source_of(bucket, c), c);
       if (!sum) return report(event.at, "adds a contribution that is in the sum already", "Reduce every bucket once.");
-      for (auto& [rank, home] : bucket.homes) home.cells[c] = *sum;
+      for (auto& [rank, home] : bucket.homes)
+        if (has_in_the_end(bucket, rank, c)) home.cells[c] = *sum;
     }
     return true;
   }
 
-  bool as_it_should(const Bucket& bucket, std::int32_t rank, const Bucket::Home& home) {
-    const auto& [first_rank, first] = *bucket.homes.begin();
+  static bool reduces(OpKind wanted) { return wanted == OpKind::all_reduce || wanted == OpKind::reduce_scatter || wanted == OpKind::reduce; }
+
+  // The member whose chunk a cell is in.
+  std::int32_t owner(const Bucket& bucket, std::size_t cell) const {
+    const auto& ranks = members(bucket);
+    const std::int64_t length = bucket.homes.begin()->second.length();
+    for (std::size_t p = 0; p + 1 < ranks.size(); ++p)
+      if (bucket.cuts[cell] < collective::part(length, static_cast<int>(ranks.size()), static_cast<int>(p) + 1).first) return ranks[p];
+    return ranks.back();
+  }
+  // Where nothing is summed: the member that has a cell from the beginning.
+  std::int32_t source_of(const Bucket& bucket, std::size_t cell) const {
+    return bucket.wanted == OpKind::broadcast || bucket.wanted == OpKind::scatter ? bucket.root : owner(bucket, cell);
+  }
+  bool has_in_the_end(const Bucket& bucket, std::int32_t rank, std::size_t cell) const {
+    switch (bucket.wanted) {
+      case OpKind::reduce:
+      case OpKind::gather: return rank == bucket.root;
+      case OpKind::reduce_scatter:
+      case OpKind::scatter: return rank == owner(bucket, cell);
+      default: return true;
+    }
+  }
+
+  bool as_it_should(const Bucket& bucket, std::int32_t rank) {
+    const std::int32_t first = bucket.homes.begin()->first;
     for (std::size_t c = 0; c + 1 < bucket.cuts.size(); ++c) {
-      if (!complete(bucket, home.cells[c])) return report(rank, last_op(rank, bucket), "ends with " + partial(bucket, home.cells[c]));
-      if (home.cells[c] != first.cells[c])
-        return report(rank, last_op(rank, bucket),
-                      "adds up bucket " + std::to_string(bucket.number) + " in another order than rank " + std::to_string(first_rank));
+      if (!has_in_the_end(bucket, rank, c)) continue;
+      if (!settled(bucket, rank, c)) return report(rank, last_op(rank, bucket), "ends with " + unsettled(bucket, rank, c));
+      if (bucket.wanted == OpKind::all_reduce && held(bucket, rank, c) != held(bucket, first, c))
+        return report(rank, last_op(rank, bucket), "adds up bucket " + std::to_string(bucket.number) + " in another order than rank " + std::to_string(first));
     }
     return true;
   }
@@ -159,6 +215,7 @@ class Execution {
   Findings& findings_;
   Expressions expressions_;
   Buckets buckets_;
+  std::map<Place, Aside> aside_;
 };
 
 // The number of the first instance of a program on each rank; -1: none.

@@ -2,7 +2,7 @@
 // Races, by vector clocks over the lanes of all ranks. The start of an op knows
 //   what the ends of the ops knew that it depends on, and the ends of its lane before it, its own round excepted;
 //   for a receive, what the start of its send knew: it touches nothing before that.
-// The end of an op knows what its start knew; that of a send also what the end of its receive knew; that of an all-reduce what
+// The end of an op knows what its start knew; that of a send also what the end of its receive knew; that of a collective what
 // the starts of all members knew, but not that it has ended on any other: each ends by itself. Two ops of a rank race
 // when they touch one element, one of them writes, and the start of the later one in the rehearsal does not know the end of
 // the other. A send reads its span from start to end, since the peer reads it in place. Peers touch nothing else, so only ops
@@ -102,7 +102,7 @@ class Races {
 
   void complete(const plan::Rehearsal::Event& event) {
     const At& at = event.at;
-    const bool posted = scope_.op(at).kind == plan::OpKind::all_reduce;
+    const bool posted = plan::coarse(scope_.op(at).kind);
     Clock clock = posted ? clocks_[number(at)].start(at.sequence) : start_clock(at);
     for (const At& source : run_.sources_of(event)) join(clock, clocks_[number(source)].start(source.sequence));
     if (!posted) touch(at, clock);

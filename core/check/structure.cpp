@@ -22,12 +22,13 @@ constexpr std::int32_t kMostStepsBack = plan::Frontier::window - 2;
 
 LaneKind lane_of(OpKind kind) {
   if (kind == OpKind::load) return LaneKind::input;
-  if (kind == OpKind::all_reduce) return LaneKind::comm;
+  if (plan::coarse(kind)) return LaneKind::comm;
   if (kind == OpKind::send) return LaneKind::send;
-  return plan::reads_peers(kind) ? LaneKind::recv : LaneKind::compute;
+  return plan::communicates(kind) ? LaneKind::recv : LaneKind::compute;
 }
 
 bool has_peer(OpKind kind) { return kind == OpKind::send || kind == OpKind::recv || kind == OpKind::recv_reduce; }
+bool has_root(OpKind kind) { return kind == OpKind::broadcast || kind == OpKind::reduce || kind == OpKind::scatter || kind == OpKind::gather; }
 
 bool has_segment(OpKind kind) {
   return kind == OpKind::forward || kind == OpKind::backward_input || kind == OpKind::backward_weight || kind == OpKind::zero || kind == OpKind::norm ||
@@ -99,6 +100,7 @@ class Inspector {
     if (program.samples < 0 || program.global_samples < program.samples)
       report(std::to_string(program.samples) + " of " + std::to_string(program.global_samples) + " samples", "0 to all");
     if (program.repeats < 1) report("repeats " + std::to_string(program.repeats) + " times", "1 or more");
+    for (const plan::Wanted& wanted : program.wanted) inspect(wanted);
     total_ = ops_by_lane(program);
     seen_.assign(rank_.lanes.size(), 0);
     for (std::size_t i = 0; i < program.ops.size(); ++i) {
@@ -120,6 +122,15 @@ class Inspector {
     if (has_segment(op.kind) && op.segment < 0) report("names no segment", "a segment");
     plan::communicates(op.kind) ? inspect_transfer(op, lane) : inspect_local(op);
     ++seen_[op.lane.index()];
+  }
+
+  void inspect(const plan::Wanted& wanted) {
+    if (wanted.group < 0 || static_cast<std::size_t>(wanted.group) >= scope_.groups.size())
+      return report("what is wanted of bucket " + std::to_string(wanted.bucket) + " names group " + std::to_string(wanted.group), below(scope_.groups.size()));
+    const plan::Group& group = scope_.groups[static_cast<std::size_t>(wanted.group)];
+    if (group.position(spot_.rank) < 0 || (has_root(wanted.kind) && group.position(wanted.root) < 0))
+      report("what is wanted of bucket " + std::to_string(wanted.bucket) + " is for no members", "members of group " + std::to_string(wanted.group));
+    inspect(wanted.span);
   }
 
   void inspect(const Access& access) {
@@ -152,13 +163,31 @@ class Inspector {
     const plan::Group& group = scope_.groups[static_cast<std::size_t>(op.group)];
     if (has_peer(op.kind) && (group.position(op.peer) < 0 || op.peer == spot_.rank))
       report("rank " + std::to_string(op.peer) + " is no peer", "another member of group " + std::to_string(op.group));
-    if (!has_peer(op.kind) && op.peer >= 0) report("names a peer", "the whole group");
+    if (has_root(op.kind) && group.position(op.peer) < 0)
+      report("rank " + std::to_string(op.peer) + " is no root", "a member of group " + std::to_string(op.group));
+    if (!has_peer(op.kind) && !has_root(op.kind) && op.peer >= 0) report("names a peer", "the whole group");
+    inspect_summands(op, group);
     if (op.bucket < 0) report("names no bucket", "a bucket");
+    inspect_spans(op);
+  }
+
+  void inspect_summands(const Op& op, const plan::Group& group) {
+    if (op.summands.empty()) return;
+    const std::set<std::int32_t> distinct(op.summands.begin(), op.summands.end());
+    const bool members = std::all_of(op.summands.begin(), op.summands.end(), [&](std::int32_t rank) { return group.position(rank) >= 0; });
+    if (!members || distinct.size() != op.summands.size() || !distinct.contains(spot_.rank))
+      report("adds up ranks that repeat, are no members, or leave itself out", "members of group " + std::to_string(op.group) + ", itself included");
+  }
+
+  void inspect_spans(const Op& op) {
     const std::size_t reads = op.kind == OpKind::recv ? 0 : 1, writes = op.kind == OpKind::send ? 0 : 1;
     if (op.reads.size() != reads || op.writes.size() != writes)
       return report("reads " + std::to_string(op.reads.size()) + " and writes " + std::to_string(op.writes.size()) + " spans",
                     std::to_string(reads) + " and " + std::to_string(writes));
-    if (reads + writes == 2 && !(op.reads == op.writes)) report("adds up into another span than it reads", "one span");
+    if (reads + writes < 2 || op.reads == op.writes) return;
+    const bool may_move = op.kind == OpKind::copy || op.kind == OpKind::reduce_many;  // aside, and back
+    if (!may_move || op.reads.front().buffer == op.writes.front().buffer || op.reads.front().count != op.writes.front().count)
+      report("adds up into another span than it reads", may_move ? "one span, or one as long in another buffer" : "one span");
   }
 
   void inspect_local(const Op& op) {
@@ -187,14 +216,15 @@ void inspect_groups(const Scope& scope, Findings& findings) {
 // Every rank has the programs of the schedule, and their samples add up.
 void inspect_schedule(const Scope& scope, Findings& findings) {
   const plan::Schedule& schedule = scope.schedule;
-  for (const std::string_view name : {"train", "tail"}) {
-    if (name == "tail" ? !schedule.tail : schedule.full_steps_per_epoch == 0) continue;
+  std::vector<std::string> names;
+  if (schedule.full_steps_per_epoch > 0) names.emplace_back("train");
+  for (std::size_t t = 0; t < schedule.tails.size(); ++t) names.push_back(plan::Schedule::tail_name(t));
+  for (const std::string& name : names) {
     std::int64_t samples = 0, global = -1;
     for (std::size_t r = 0; r < scope.ranks.size(); ++r) {
       const int number = scope.ranks[r].program(name);
       if (number < 0)
-        return findings.add(Proof::structure, Spot{static_cast<std::int32_t>(r), "", -1}, "has no program " + std::string(name) + ", which the schedule names",
-                            "", "");
+        return findings.add(Proof::structure, Spot{static_cast<std::int32_t>(r), "", -1}, "has no program " + name + ", which the schedule names", "", "");
       const plan::Program& program = scope.ranks[r].programs[static_cast<std::size_t>(number)];
       samples += program.samples;
       if (global < 0) global = program.global_samples;
@@ -203,8 +233,7 @@ void inspect_schedule(const Scope& scope, Findings& findings) {
                      "counts " + std::to_string(program.global_samples) + " samples over all ranks, rank 0 " + std::to_string(global), "one number", "");
     }
     if (global >= 0 && samples != global)
-      findings.add(Proof::structure, Spot{}, "the samples of program " + std::string(name) + " add up to " + std::to_string(samples), std::to_string(global),
-                   "");
+      findings.add(Proof::structure, Spot{}, "the samples of program " + name + " add up to " + std::to_string(samples), std::to_string(global), "");
   }
 }
 

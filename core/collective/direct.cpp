@@ -2,21 +2,35 @@
 // Direct all-reduce: member p owns chunk p. In the first round everybody sends each owner its chunk and adds up the own one
 // in order of position; in the second every owner sends the sum to all. Rounds: 2. Member p sends S - c[p] and then
 // (n - 1) c[p].
-#include "core/collective/algorithm.h"
+#include "core/collective/circle.h"
 
 namespace trainyard::collective {
 
-Rounds direct(int members, int position) {
-  if (members == 1) return {};
-  Round scatter, gather;
-  for (int peer = 0; peer < members; ++peer) {
-    if (peer == position) continue;
-    scatter.push_back({StepKind::send, peer, peer});
-    gather.push_back({StepKind::send, peer, position});
-    gather.push_back({StepKind::recv, peer, peer});
+Rounds direct_reduce_scatter(const Circle& c) {
+  if (c.size() == 1) return {};
+  Round round;
+  for (int i = 0; i < c.size(); ++i)
+    if (i != c.self) round.push_back({StepKind::send, c.at(i), c.chunk(i), c.width});
+  round.push_back({StepKind::reduce_many, -1, c.chunk(c.self), c.width, c.members});
+  return {round};
+}
+
+Rounds direct_all_gather(const Circle& c) {
+  if (c.size() == 1) return {};
+  Round round;
+  for (int i = 0; i < c.size(); ++i) {
+    if (i == c.self) continue;
+    round.push_back({StepKind::send, c.at(i), c.chunk(c.self), c.width});
+    round.push_back({StepKind::recv, c.at(i), c.chunk(i), c.width});
   }
-  scatter.push_back({StepKind::reduce_many, -1, position});
-  return {scatter, gather};
+  return {round};
+}
+
+Rounds direct(const Formation& formation, int position) {
+  const Circle circle = everyone(formation, position);
+  Rounds rounds = direct_reduce_scatter(circle);
+  append(rounds, direct_all_gather(circle));
+  return rounds;
 }
 
 }  // namespace trainyard::collective

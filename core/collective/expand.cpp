@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace trainyard::collective {
 namespace {
@@ -28,7 +29,9 @@ OpKind kind_of(StepKind kind) {
     case StepKind::send: return OpKind::send;
     case StepKind::recv: return OpKind::recv;
     case StepKind::recv_reduce: return OpKind::recv_reduce;
-    case StepKind::reduce_many: return OpKind::reduce_many;
+    case StepKind::reduce_many:
+    case StepKind::sum_aside: return OpKind::reduce_many;
+    case StepKind::put_back: return OpKind::copy;
   }
   return OpKind::send;
 }
@@ -42,6 +45,40 @@ void add_dependency(std::vector<Dependency>& after, Dependency added) {
     }
   after.push_back(added);
 }
+
+// A collective of one bucket: what its steps mean in ranks and elements.
+struct Job {
+  const Op& whole;
+  const plan::Group& group;
+  Rounds rounds;  // of one segment
+  int chunks = 1, segments = 1;
+
+  int last_round() const { return rounds.empty() ? 0 : static_cast<int>(rounds.size()) + segments - 1; }
+  std::int32_t rank(int position) const { return group.ranks[static_cast<std::size_t>(position)]; }
+
+  // Elements of a step from the start of the bucket.
+  std::pair<std::int64_t, std::int64_t> span(const Step& step, int segment) const {
+    const auto [begin, length] = part(whole.writes.front().count, segments, segment);
+    const auto [first, count] = collective::span(step, length, chunks);
+    return {begin + first, count};
+  }
+};
+
+Job job_of(const Op& op, const RankPlan& rank, const std::vector<plan::Group>& groups, const Method& method) {
+  const plan::Group& group = groups[static_cast<std::size_t>(op.group)];
+  const Collective collective = *collective_of(op.kind);
+  const Formation formation = formation_of(group, method.hosts);
+  const int root = op.peer < 0 ? 0 : group.position(op.peer);
+  Job job{op, group, program(collective, method.algorithm, formation, group.position(rank.rank), root), chunks(collective, method.algorithm, formation)};
+  const Access& bucket = op.writes.front();
+  const auto element_bytes = static_cast<int>(base::size_of(rank.buffers[bucket.buffer.index()].dtype));
+  if (!shares_out(collective)) job.segments = segments(bucket.count, element_bytes, method.segment_bytes);
+  return job;
+}
+
+std::size_t chunk_index(const Op& op, int beside) { return static_cast<std::size_t>(op.chunk) + static_cast<std::size_t>(beside); }
+
+Program empty(const Program& program) { return {program.name, program.samples, program.global_samples, program.repeats, {}, {}}; }
 
 // The lanes of a rank after expansion: a comm lane's number becomes the send lane's, its receive lane is appended.
 struct Lanes {
@@ -63,34 +100,31 @@ struct Lanes {
 // Expands one program of one rank.
 class Expansion {
  public:
-  Expansion(const RankPlan& coarse, const Program& program, const std::vector<plan::Group>& groups, Algorithm algorithm, const Lanes& lanes)
-      : coarse_(coarse),
-        groups_(groups),
-        algorithm_(algorithm),
-        lanes_(lanes),
-        count_(lanes.lanes.size()),
-        result_{program.name, program.samples, program.global_samples, program.repeats, {}} {
+  Expansion(RankPlan& expanded, const RankPlan& coarse, const Program& program, const std::vector<plan::Group>& groups, const Method& method,
+            const Lanes& lanes)
+      : expanded_(expanded), coarse_(coarse), groups_(groups), method_(method), lanes_(lanes), count_(lanes.lanes.size()), result_(empty(program)) {
     for (const Op& op : program.ops) {
-      if (op.kind == OpKind::all_reduce) reduced_[op.lane.value].push_back({0, 0, op.writes});
+      if (collective_of(op.kind)) reduced_[op.lane.value].push_back({0, 0, op.writes});
       at_.push_back(&op);
     }
   }
 
   Program run() {
-    for (const Op* op : at_) op->kind == OpKind::all_reduce ? add_all_reduce(*op) : add_plain(*op);
+    for (const Op* op : at_) collective_of(op->kind) ? add_collective(*op) : add_plain(*op);
     for (std::size_t i = 0; i < result_.ops.size(); ++i) map_dependencies(result_.ops[i]);
     return std::move(result_);
   }
 
  private:
-  struct Reduced {  // where an all-reduce of a comm lane ended, and what it wrote
+  struct Reduced {  // where a collective of a comm lane ended, and what it wrote
     std::int32_t sends = 0, receives = 0;
     std::vector<Access> writes;
   };
   struct Touch {
     LaneId lane;
-    std::int32_t done;  // sequence at which the op is complete
-    bool writes;
+    int round = 0;
+    std::int32_t done = 0;  // sequence at which the op is complete
+    bool changes = false;
   };
 
   std::int32_t push(Op op) {
@@ -101,47 +135,74 @@ class Expansion {
 
   void add_plain(const Op& op) { push(op); }
 
-  void add_all_reduce(const Op& op) {
-    const plan::Group& group = groups_[static_cast<std::size_t>(op.group)];
-    const int members = static_cast<int>(group.ranks.size());
-    const Rounds rounds = all_reduce(algorithm_, members, group.position(coarse_.rank));
-    touched_.assign(static_cast<std::size_t>(chunks(algorithm_, members)), {});
-    for (std::size_t t = 0; t < rounds.size(); ++t)
-      for (const Step& step : rounds[t]) add_step(op, group, step, static_cast<std::int32_t>(t));
+  void add_collective(const Op& op) {
+    const Job job = job_of(op, coarse_, groups_, method_);
+    if (op.kind != OpKind::all_reduce) result_.wanted.push_back({op.kind, op.group, op.bucket, op.peer, op.writes.front()});
+    touched_.assign(static_cast<std::size_t>(job.chunks) * static_cast<std::size_t>(job.segments), {});
+    for (int round = 0; round < job.last_round(); ++round)
+      for (int segment = std::max(0, round - static_cast<int>(job.rounds.size()) + 1); segment <= std::min(round, job.segments - 1); ++segment)
+        for (const Step& step : job.rounds[static_cast<std::size_t>(round - segment)]) add_step(job, step, round, segment);
     Reduced& reduced = reduced_[op.lane.value][seen_[op.lane.value]++];
     reduced.sends = count_[op.lane.index()];
     reduced.receives = count_[lanes_.receive_of.at(op.lane.value).index()];
   }
 
-  void add_step(const Op& whole, const plan::Group& group, const Step& step, std::int32_t round) {
+  void add_step(const Job& job, const Step& step, int round, int segment) {
     Op op;
     op.kind = kind_of(step.kind);
     const bool sends = op.kind == OpKind::send;
-    op.lane = sends ? whole.lane : lanes_.receive_of.at(whole.lane.value);
-    op.bucket = whole.bucket;
-    op.group = whole.group;
+    op.lane = sends ? job.whole.lane : lanes_.receive_of.at(job.whole.lane.value);
+    op.bucket = job.whole.bucket;
+    op.group = job.whole.group;
     op.round = round;
-    op.chunk = step.chunk;
-    op.peer = step.peer < 0 ? -1 : group.ranks[static_cast<std::size_t>(step.peer)];
-    const Access bucket = whole.writes.front();
-    const auto [first, count] = part(bucket.count, static_cast<int>(touched_.size()), step.chunk);
-    const Access chunk{bucket.buffer, bucket.first + first, count};
-    if (op.kind != OpKind::recv) op.reads = {chunk};
-    if (!sends) op.writes = {chunk};
-    if (op.kind == OpKind::recv_reduce) op.flops = count;
-    if (op.kind == OpKind::reduce_many) op.flops = count * (static_cast<std::int64_t>(group.ranks.size()) - 1);
-    order_after_touches(whole, op);
-    auto& touches = touched_[static_cast<std::size_t>(step.chunk)];
-    const LaneId lane = op.lane;
-    touches.push_back({lane, push(std::move(op)), !sends});
+    op.chunk = segment * job.chunks + step.chunk;
+    op.chunks = step.chunks;
+    op.peer = step.peer < 0 ? -1 : job.rank(step.peer);
+    if (step.summands.size() < job.group.ranks.size())
+      for (const int position : step.summands) op.summands.push_back(job.rank(position));
+    set_accesses(job, step, segment, op);
+    if (op.kind == OpKind::recv_reduce) op.flops = op.writes.front().count;
+    if (op.kind == OpKind::reduce_many) op.flops = op.writes.front().count * (static_cast<std::int64_t>(step.summands.size()) - 1);
+    const bool changes = op.kind != OpKind::send && step.kind != StepKind::sum_aside;
+    order_after_touches(job.whole, op, changes);
+    const Touch touch{op.lane, round, count_[op.lane.index()] + 1, changes};
+    for (int c = 0; c < op.chunks; ++c) touched_[chunk_index(op, c)].push_back(touch);
+    push(std::move(op));
   }
 
-  // The first to touch a chunk comes after what the all-reduce came after; later ones after those they conflict with.
-  void order_after_touches(const Op& whole, Op& op) {
-    const auto& touches = touched_[static_cast<std::size_t>(op.chunk)];
-    if (touches.empty()) coarse_after_[result_.ops.size()] = &whole.after;
-    for (const Touch& touch : touches)
-      if (touch.lane != op.lane && (touch.writes || !op.writes.empty())) add_dependency(op.after, {touch.lane, touch.done, 0});
+  void set_accesses(const Job& job, const Step& step, int segment, Op& op) {
+    const Access bucket = job.whole.writes.front();
+    const auto [first, count] = job.span(step, segment);
+    const Access chunk{bucket.buffer, bucket.first + first, count};
+    const bool aside = step.kind == StepKind::sum_aside || step.kind == StepKind::put_back;
+    const Access beside = aside ? Access{aside_for(job), first, count} : Access{};
+    if (op.kind != OpKind::recv) op.reads = {step.kind == StepKind::put_back ? beside : chunk};
+    if (op.kind != OpKind::send) op.writes = {step.kind == StepKind::sum_aside ? beside : chunk};
+  }
+
+  // The buffer for sums that are put aside: one a group, as long as its longest bucket.
+  plan::BufferId aside_for(const Job& job) {
+    const std::string name = "aside.g" + std::to_string(job.whole.group);
+    const Access& bucket = job.whole.writes.front();
+    if (!expanded_.buffer(name).valid()) expanded_.buffers.push_back({name, coarse_.buffers[bucket.buffer.index()].dtype, 0, false});
+    const plan::BufferId id = expanded_.buffer(name);
+    std::int64_t& elements = expanded_.buffers[id.index()].elements;
+    elements = std::max(elements, bucket.count);
+    return id;
+  }
+
+  // The first to touch a chunk, and those of its round beside it, come after what the collective came after; later ones after
+  // those they conflict with.
+  void order_after_touches(const Op& whole, Op& op, bool changes) {
+    for (int c = 0; c < op.chunks; ++c) {
+      bool ordered = false;
+      for (const Touch& touch : touched_[chunk_index(op, c)]) {
+        const bool conflicts = touch.lane != op.lane && (touch.changes || changes);
+        if (conflicts) add_dependency(op.after, {touch.lane, touch.done, 0});
+        ordered = ordered || conflicts || (touch.lane == op.lane && touch.round != op.round);
+      }
+      if (!ordered) coarse_after_[result_.ops.size()] = &whole.after;
+    }
   }
 
   // Coarse dependencies on a comm lane become ones on its two lanes.
@@ -159,7 +220,7 @@ class Expansion {
     const auto& all = reduced_[dependency.lane.value];
     const bool to_end = dependency.sequence == Dependency::end;
     const std::size_t covered = to_end ? all.size() : std::min(all.size(), static_cast<std::size_t>(dependency.sequence));
-    bool overwrites = false;
+    bool overwrites = to_end && dependency.steps_back > 0 && overwrites_any(op, dependency.lane);
     for (std::size_t i = 0; i < covered; ++i) overwrites = overwrites || any_overlap(op.writes, all[i].writes);
     const Reduced last = covered > 0 ? all[covered - 1] : Reduced{};
     const LaneId receive = lanes_.receive_of.at(dependency.lane.value);
@@ -167,31 +228,59 @@ class Expansion {
     if (overwrites) add_dependency(op.after, {dependency.lane, to_end ? Dependency::end : last.sends, dependency.steps_back});
   }
 
+  // An earlier instance may be one of another program.
+  bool overwrites_any(const Op& op, LaneId comm) const {
+    for (const Program& program : coarse_.programs)
+      for (const Op& other : program.ops)
+        if (other.lane == comm && any_overlap(op.writes, other.writes)) return true;
+    return false;
+  }
+
+  RankPlan& expanded_;  // gets the buffers that an algorithm needs
   const RankPlan& coarse_;
   const std::vector<plan::Group>& groups_;
-  Algorithm algorithm_;
+  const Method& method_;
   const Lanes& lanes_;
   std::vector<const Op*> at_;
   std::vector<std::int32_t> count_;                                     // ops so far, by lane
   std::map<std::int32_t, std::vector<Reduced>> reduced_;                // by comm lane
-  std::map<std::int32_t, std::size_t> seen_;                            // all-reduces so far, by comm lane
-  std::vector<std::vector<Touch>> touched_;                             // by chunk, of the current all-reduce
-  std::map<std::size_t, const std::vector<Dependency>*> coarse_after_;  // by new op: dependencies of its all-reduce
+  std::map<std::int32_t, std::size_t> seen_;                            // collectives so far, by comm lane
+  std::vector<std::vector<Touch>> touched_;                             // by chunk, of the current collective
+  std::map<std::size_t, const std::vector<Dependency>*> coarse_after_;  // by new op: dependencies of its collective
   Program result_;
 };
 
 }  // namespace
 
-RankPlan expand(const RankPlan& coarse, const std::vector<plan::Group>& groups, Algorithm algorithm) {
+RankPlan expand(const RankPlan& coarse, const std::vector<plan::Group>& groups, const Method& method) {
   const Lanes lanes(coarse.lanes);
   RankPlan expanded{coarse.rank, lanes.lanes, coarse.buffers, {}};
-  for (const Program& program : coarse.programs) expanded.programs.push_back(Expansion(coarse, program, groups, algorithm, lanes).run());
+  for (const Program& program : coarse.programs) expanded.programs.push_back(Expansion(expanded, coarse, program, groups, method, lanes).run());
   return expanded;
 }
 
-plan::Plan expand(const plan::Plan& coarse, Algorithm algorithm) {
+plan::Plan expand(const plan::Plan& coarse, const Method& method) {
   return {coarse.ranks, coarse.groups, coarse.schedule,
-          [rank_plan = coarse.rank_plan, groups = coarse.groups, algorithm](std::int32_t rank) { return expand(rank_plan(rank), groups, algorithm); }};
+          [rank_plan = coarse.rank_plan, groups = coarse.groups, method](std::int32_t rank) { return expand(rank_plan(rank), groups, method); }};
+}
+
+Formation formation_of(const plan::Group& group, const std::vector<int>& hosts) {
+  std::vector<int> host_of;
+  for (const std::int32_t rank : group.ranks) host_of.push_back(hosts.empty() ? 0 : hosts[static_cast<std::size_t>(rank)]);
+  return formation(host_of);
+}
+
+std::optional<Collective> collective_of(OpKind kind) {
+  switch (kind) {
+    case OpKind::all_reduce: return Collective::all_reduce;
+    case OpKind::reduce_scatter: return Collective::reduce_scatter;
+    case OpKind::all_gather: return Collective::all_gather;
+    case OpKind::broadcast: return Collective::broadcast;
+    case OpKind::reduce: return Collective::reduce;
+    case OpKind::scatter: return Collective::scatter;
+    case OpKind::gather: return Collective::gather;
+    default: return std::nullopt;
+  }
 }
 
 std::int64_t sent_bytes(const RankPlan& expanded, const Program& program) {

@@ -1,19 +1,31 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Ring all-reduce (Patarasuk and Yuan 2009). Members stand in a ring and pass chunks to the next. In round t of the
-// reduce-scatter, member p sends chunk p - t and adds the chunk p - t - 1 that arrives; after n - 1 rounds it owns the sum
-// of chunk p + 1. The all-gather passes the sums on once around. Rounds: 2 (n - 1). Member p sends every chunk twice but
-// two once: p + 1 in the reduce-scatter and p + 2 in the all-gather, so 2 S - c[p + 1] - c[p + 2].
-#include "core/collective/algorithm.h"
+// reduce-scatter, member p sends chunk p - t - 1 and adds the chunk p - t - 2 that arrives; after n - 1 rounds it owns the sum
+// of chunk p. The all-gather passes the sums on once around. Rounds: 2 (n - 1). Member p sends every chunk twice but two
+// once: its own p in the reduce-scatter and p + 1 in the all-gather, so 2 S - c[p] - c[p + 1].
+#include "core/collective/circle.h"
 
 namespace trainyard::collective {
 
-Rounds ring(int members, int position) {
-  const auto wrap = [&](int i) { return ((i % members) + members) % members; };
-  const int next = wrap(position + 1), previous = wrap(position - 1);
+Rounds ring_reduce_scatter(const Circle& c) {
   Rounds rounds;
-  for (int t = 0; t < members - 1; ++t)
-    rounds.push_back({{StepKind::send, next, wrap(position - t)}, {StepKind::recv_reduce, previous, wrap(position - t - 1)}});
-  for (int t = 0; t < members - 1; ++t) rounds.push_back({{StepKind::send, next, wrap(position + 1 - t)}, {StepKind::recv, previous, wrap(position - t)}});
+  for (int t = 0; t < c.size() - 1; ++t)
+    rounds.push_back(
+        {{StepKind::send, c.at(c.self + 1), c.chunk(c.self - t - 1), c.width}, {StepKind::recv_reduce, c.at(c.self - 1), c.chunk(c.self - t - 2), c.width}});
+  return rounds;
+}
+
+Rounds ring_all_gather(const Circle& c) {
+  Rounds rounds;
+  for (int t = 0; t < c.size() - 1; ++t)
+    rounds.push_back({{StepKind::send, c.at(c.self + 1), c.chunk(c.self - t), c.width}, {StepKind::recv, c.at(c.self - 1), c.chunk(c.self - t - 1), c.width}});
+  return rounds;
+}
+
+Rounds ring(const Formation& formation, int position) {
+  const Circle circle = everyone(formation, position);
+  Rounds rounds = ring_reduce_scatter(circle);
+  append(rounds, ring_all_gather(circle));
   return rounds;
 }
 

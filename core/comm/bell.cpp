@@ -88,7 +88,8 @@ void ring(Bell& bell) {
 }
 
 Patience patience(int ranks_on_this_host) {
-  if (base::usable_cores() >= ranks_on_this_host) return {std::chrono::microseconds(40), 50};
+  // Ranks in step seldom wait for more than a millisecond, which is about as many yields; a sleep costs its waking each time.
+  if (base::usable_cores() >= ranks_on_this_host) return {std::chrono::microseconds(40), 2000};
   return {std::chrono::nanoseconds(500), 20};
 }
 

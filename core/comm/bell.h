@@ -24,6 +24,8 @@ struct Patience {
   int yields = 0;
 };
 Patience patience(int ranks_on_this_host);
+// Of ranks that wait for drawn links, which takes long: asleep at once.
+inline constexpr Patience kBriefPatience{std::chrono::microseconds(5), 0};
 
 // Waits until the bell was rung after it showed `seen`, or until `limit` has passed. True: it was rung.
 bool wait_for_ring(Bell& bell, std::uint32_t seen, Patience patience, std::chrono::microseconds limit);

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a device can be asked to do, as data. Shapes: B samples, I inputs, O outputs, P parameters, C classes. Floating
-// tensors of one op share one dtype (fp32 or fp64) unless said otherwise; statistics are fp64 always. B may be 0 (a rank
-// without samples in a tail step): sums over samples are then 0. An optional tensor is left out by leaving it empty.
+// What a device can be asked to do, as data. Shapes: B samples, I inputs, O outputs, P parameters, C classes or channels, H
+// rows and W columns of an image. Floating tensors of one op share one dtype (fp32 or fp64) unless said otherwise; statistics
+// are fp64 always. B may be 0 (a rank without samples in a tail step): sums over samples are then 0. An optional tensor is left
+// out by leaving it empty.
+//
+// Images lie [B,H,W,C], channels last: so oneDNN convolves as fast as in layouts of its own (see backends/cpu/convolution.h),
+// and all else is a matter of rows of C channels. To flatten an image is then only to call it [B, H W C].
 #pragma once
 
 #include <variant>
@@ -33,6 +37,118 @@ struct LinearBackwardInput {
 // squared_norm (fp64 [1], may be empty) = sum of squares of both, while they are warm in the cache.
 struct LinearBackwardWeight {
   Tensor input, output_gradient, weight_gradient, bias_gradient, squared_norm;
+};
+
+// A square window that slides over an image, in pixels. The image is `padding` wider on every side; from H rows come
+// `outputs(H)`. Outside the image an input is 0, but never a maximum.
+struct Window {
+  std::int64_t kernel = 1, stride = 1, padding = 0;
+
+  constexpr std::int64_t outputs(std::int64_t inputs) const { return (inputs + 2 * padding - kernel) / stride + 1; }
+  constexpr bool operator==(const Window&) const = default;
+};
+
+// output[b,y,x,o] = activation(bias[o] + sum over i, r, s of weight[o,i,r,s] input[b, y stride + r - padding, x stride + s - padding, i])
+// input [B,H,W,I], weight [O,I,K,K], bias [O], output [B,H',W',O]      (torch.nn.Conv2d)
+struct Conv2dForward {
+  Tensor input, weight, bias, output;
+  Window window;
+  Activation activation = Activation::none;
+};
+
+// The gradient at the input of the above, from the one before the activation.
+struct Conv2dBackwardInput {
+  Tensor output_gradient, weight, input_gradient;  // [B,H',W',O], [O,I,K,K], [B,H,W,I]
+  Window window;
+};
+
+// Those of weight and bias; both overwritten. squared_norm as of LinearBackwardWeight.
+struct Conv2dBackwardWeight {
+  Tensor input, output_gradient, weight_gradient, bias_gradient, squared_norm;
+  Window window;
+};
+
+enum class Pooling : std::uint8_t { maximum, average };
+
+// The largest of each window, or the sum of each window over K K, channel by channel: [B,H,W,C] -> [B,H',W',C]. The padding is
+// at most half the kernel.
+struct PoolForward {
+  Tensor input, output;
+  Window window;
+  Pooling pooling = Pooling::maximum;
+};
+
+// Of a maximum, the gradient goes to the first input of the window, row by row, that equals it. `input` and `output` are read
+// for a maximum only, and else may be empty.
+struct PoolBackward {
+  Tensor input, output, output_gradient, input_gradient;
+  Window window;
+  Pooling pooling = Pooling::maximum;
+};
+
+// Batch normalisation (Ioffe and Szegedy 2015), channel by channel, the last extent of the input being C; N = all others
+// together. It comes in parts, so that what is summed over samples can be summed over ranks between them.
+//
+// sums (fp64 [2C+1]) = {sum of x by channel, sum of x^2 by channel, N}
+struct BatchNormSums {
+  Tensor input, sums;
+};
+
+// mean m and variance v (over N) follow from the sums; output = activation(weight (x - m) / sqrt(v + epsilon) + bias). Where there is
+// a `running` [2,C] of means and variances: running += momentum ({m, v N / (N - 1)} - running); of N = 1 the variance counts as it is.
+struct BatchNormForward {
+  Tensor input, weight, bias, sums, running, output;  // [..,C], [C], [C], fp64 [2C+1], [2,C], [..,C]
+  double epsilon = 1e-5, momentum = 0.1;
+  Activation activation = Activation::none;
+};
+
+// The same with the running means and variances in the place of the batch's.
+struct BatchNormEvaluate {
+  Tensor input, weight, bias, running, output;
+  double epsilon = 1e-5;
+  Activation activation = Activation::none;
+};
+
+// weight_gradient = sum of g xhat, bias_gradient = sum of g, where g is the gradient before the activation and xhat = (x - m) / sqrt(v +
+// epsilon); the same in fp64 in gradient_sums [2C]. squared_norm as of LinearBackwardWeight.
+struct BatchNormBackwardWeight {
+  Tensor input, output_gradient, sums, weight_gradient, bias_gradient, gradient_sums, squared_norm;
+  double epsilon = 1e-5;
+};
+
+// input_gradient = weight / sqrt(v + epsilon) (g - (sum of g + xhat sum of g xhat) / N)
+struct BatchNormBackwardInput {
+  Tensor input, output_gradient, weight, sums, gradient_sums, input_gradient;
+  double epsilon = 1e-5;
+};
+
+// output = input / (1 - probability) where it is kept, else 0; forward of values, and backward of gradients. What is kept depends on the
+// element's place in its sample, the sample's number in the data set, the step and the seed: with key = bits(step) of
+// Random(seed, dropout, layer), element e is dropped if word e mod 4 of block(e / 4) of Random(key, dropout, sample) is below
+// 2^32 probability. So one device and n ranks drop the same. Srivastava et al. 2014, scaled in training.
+struct Dropout {
+  Tensor input, output;
+  Tensor samples;  // int32 [B]
+  Tensor step;     // fp64 [1]
+  std::uint64_t seed = 0;
+  std::uint32_t layer = 0;
+  double probability = 0.5;  // [0, 1)
+};
+
+// output = activation(left + right), all of one shape.
+struct Add {
+  Tensor left, right, output;
+  Activation activation = Activation::none;
+};
+
+// output += input
+struct Accumulate {
+  Tensor input, output;
+};
+
+// output = input
+struct Copy {
+  Tensor input, output;
 };
 
 // loss_i = log sum_c exp(logit_ic) - logit_i,label ; gradient_ic = scale (softmax_ic - [c = label_i]); an empty gradient
@@ -84,7 +200,8 @@ struct AdamUpdate {
   bool decoupled = false;
 };
 
-using Op = std::variant<LinearForward, ActivationBackward, LinearBackwardInput, LinearBackwardWeight, SoftmaxCrossEntropy, SquaredNorm, ClipFactor, Zero,
-                        SgdUpdate, AdamUpdate>;
+using Op = std::variant<LinearForward, ActivationBackward, LinearBackwardInput, LinearBackwardWeight, Conv2dForward, Conv2dBackwardInput, Conv2dBackwardWeight,
+                        PoolForward, PoolBackward, BatchNormSums, BatchNormForward, BatchNormEvaluate, BatchNormBackwardWeight, BatchNormBackwardInput, Dropout,
+                        Add, Accumulate, Copy, SoftmaxCrossEntropy, SquaredNorm, ClipFactor, Zero, SgdUpdate, AdamUpdate>;
 
 }  // namespace trainyard::compute

@@ -1,76 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/compute/validate.h"
 
-#include <optional>
-#include <string>
+#include "core/compute/op_check.h"
 
 namespace trainyard::compute {
 namespace {
 
-std::string to_text(DType dtype, const Shape& shape) {
-  std::string text = std::string(base::name_of(dtype)) + " [";
-  for (int i = 0; i < shape.dimensions; ++i) text += (i > 0 ? ", " : "") + std::to_string(shape[i]);
-  return text + "]";
-}
-
-std::string to_text(const Tensor& tensor) { return to_text(tensor.dtype, tensor.shape); }
-
-bool is_floating(DType dtype) { return dtype == DType::fp32 || dtype == DType::fp64; }
-
-bool has_negative_extent(const Shape& shape) {
-  for (int i = 0; i < shape.dimensions; ++i)
-    if (shape[i] < 0) return true;
-  return false;
-}
-
-// Keeps the first thing that does not fit.
-class Check {
- public:
-  explicit Check(std::string_view op) : op_(op) {}
-
-  Check& is(std::string_view tensor, const Tensor& found, DType dtype, const Shape& shape) {
-    const bool fits = found.dtype == dtype && found.shape == shape;
-    require(fits, tensor, "is " + to_text(found), to_text(dtype, shape));
-    return addressed(tensor, found);
-  }
-
-  Check& is_or_empty(std::string_view tensor, const Tensor& found, DType dtype, const Shape& shape) {
-    return found.empty() ? *this : is(tensor, found, dtype, shape);
-  }
-
-  Check& floating(std::string_view tensor, const Tensor& found) {
-    require(is_floating(found.dtype) && !has_negative_extent(found.shape), tensor, "is " + to_text(found), "fp32 or fp64, extents of 0 or more");
-    return addressed(tensor, found);
-  }
-
-  Check& matrix(std::string_view tensor, const Tensor& found) {
-    require(found.shape.dimensions == 2 && found.shape[1] >= 1, tensor, "is " + to_text(found), "two dimensions, at least one column");
-    return floating(tensor, found);
-  }
-
-  Check& require(bool fits, std::string_view part, const std::string& what, const std::string& accepted) {
-    if (!fits && !problem_) problem_ = base::Problem{base::ProblemCode::bad_input, std::string(op_), std::string(part) + " " + what, accepted, ""};
-    return *this;
-  }
-
-  base::Result<void> result() const {
-    if (problem_) return base::fail(*problem_);
-    return {};
-  }
-
- private:
-  Check& addressed(std::string_view tensor, const Tensor& found) {
-    return require(found.data != nullptr || found.elements() == 0, tensor, "has no address", "memory for " + to_text(found));
-  }
-
-  std::string_view op_;
-  std::optional<base::Problem> problem_;
-};
-
-// One overload an op: its name, and what it asks of its tensors.
+// One pair an op, as in op_check.h.
 
 std::string_view name_of_op(const LinearForward&) { return "linear_forward"; }
-void check(const LinearForward& op, Check& check) {
+void check(const LinearForward& op, OpCheck& check) {
   const std::int64_t batch = op.input.shape[0], inputs = op.input.shape[1], outputs = op.weight.shape[0];
   const DType dtype = op.input.dtype;
   check.matrix("input", op.input).matrix("weight", op.weight).is("weight", op.weight, dtype, {outputs, inputs});
@@ -78,10 +17,10 @@ void check(const LinearForward& op, Check& check) {
 }
 
 std::string_view name_of_op(const ActivationBackward&) { return "activation_backward"; }
-void check(const ActivationBackward& op, Check& check) { check.floating("output", op.output).is("gradient", op.gradient, op.output.dtype, op.output.shape); }
+void check(const ActivationBackward& op, OpCheck& check) { check.floating("output", op.output).is("gradient", op.gradient, op.output.dtype, op.output.shape); }
 
 std::string_view name_of_op(const LinearBackwardInput&) { return "linear_backward_input"; }
-void check(const LinearBackwardInput& op, Check& check) {
+void check(const LinearBackwardInput& op, OpCheck& check) {
   const std::int64_t batch = op.output_gradient.shape[0], outputs = op.output_gradient.shape[1], inputs = op.weight.shape[1];
   const DType dtype = op.output_gradient.dtype;
   check.matrix("output_gradient", op.output_gradient).matrix("weight", op.weight);
@@ -89,7 +28,7 @@ void check(const LinearBackwardInput& op, Check& check) {
 }
 
 std::string_view name_of_op(const LinearBackwardWeight&) { return "linear_backward_weight"; }
-void check(const LinearBackwardWeight& op, Check& check) {
+void check(const LinearBackwardWeight& op, OpCheck& check) {
   const std::int64_t batch = op.input.shape[0], inputs = op.input.shape[1], outputs = op.output_gradient.shape[1];
   const DType dtype = op.input.dtype;
   check.matrix("input", op.input).matrix("output_gradient", op.output_gradient).is("output_gradient", op.output_gradient, dtype, {batch, outputs});
@@ -98,31 +37,31 @@ void check(const LinearBackwardWeight& op, Check& check) {
 }
 
 std::string_view name_of_op(const SoftmaxCrossEntropy&) { return "softmax_cross_entropy"; }
-void check(const SoftmaxCrossEntropy& op, Check& check) {
+void check(const SoftmaxCrossEntropy& op, OpCheck& check) {
   check.matrix("logits", op.logits).is("labels", op.labels, DType::int32, {op.logits.shape[0]});
   check.is_or_empty("gradient", op.gradient, op.logits.dtype, op.logits.shape).is("metrics", op.metrics, DType::fp64, {2});
 }
 
 std::string_view name_of_op(const SquaredNorm&) { return "squared_norm"; }
-void check(const SquaredNorm& op, Check& check) { check.floating("input", op.input).is("output", op.output, DType::fp64, {1}); }
+void check(const SquaredNorm& op, OpCheck& check) { check.floating("input", op.input).is("output", op.output, DType::fp64, {1}); }
 
 std::string_view name_of_op(const ClipFactor&) { return "clip_factor"; }
-void check(const ClipFactor& op, Check& check) {
+void check(const ClipFactor& op, OpCheck& check) {
   check.is("squared_norms", op.squared_norms, DType::fp64, {op.squared_norms.elements()}).is("factor", op.factor, DType::fp64, {1});
   check.require(op.maximum > 0, "maximum", "is " + std::to_string(op.maximum), "a norm above 0");
 }
 
 std::string_view name_of_op(const Zero&) { return "zero"; }
-void check(const Zero& op, Check& check) { check.is("output", op.output, op.output.dtype, op.output.shape); }
+void check(const Zero& op, OpCheck& check) { check.is("output", op.output, op.output.dtype, op.output.shape); }
 
-void check_common(const UpdateInputs& common, Check& check) {
+void check_common(const UpdateInputs& common, OpCheck& check) {
   check.floating("parameters", common.parameters).is("gradient", common.gradient, common.parameters.dtype, common.parameters.shape);
   check.is("learning_rate", common.learning_rate, DType::fp64, {1}).is_or_empty("factor", common.factor, DType::fp64, {1});
   check.is("statistics", common.statistics, DType::fp64, {3});
 }
 
 std::string_view name_of_op(const SgdUpdate&) { return "sgd_update"; }
-void check(const SgdUpdate& op, Check& check) {
+void check(const SgdUpdate& op, OpCheck& check) {
   const Tensor& parameters = op.common.parameters;
   check_common(op.common, check);
   check.require(op.momentum >= 0, "momentum", "is " + std::to_string(op.momentum), "0 or more");
@@ -130,7 +69,7 @@ void check(const SgdUpdate& op, Check& check) {
 }
 
 std::string_view name_of_op(const AdamUpdate&) { return "adam_update"; }
-void check(const AdamUpdate& op, Check& check) {
+void check(const AdamUpdate& op, OpCheck& check) {
   const Tensor& parameters = op.common.parameters;
   check_common(op.common, check);
   check.is("first_moment", op.first_moment, parameters.dtype, parameters.shape).is("second_moment", op.second_moment, parameters.dtype, parameters.shape);
@@ -146,7 +85,7 @@ std::string_view name(const Op& op) {
 }
 
 base::Result<void> validate(const Op& op) {
-  Check all(name(op));
+  OpCheck all(name(op));
   std::visit([&](const auto& one) { check(one, all); }, op);
   return all.result();
 }

@@ -205,7 +205,7 @@ Problem with_advice(Problem problem) {
 
 }  // namespace
 
-Result<std::shared_ptr<const Dataset>> open_csv(const DataSpec& spec, const std::filesystem::path& directory) {
+Result<std::shared_ptr<const StoredSet>> open_csv(const DataSpec& spec, const std::filesystem::path& directory) {
   if (spec.file.empty()) return fail({ProblemCode::bad_input, "data.file", "no file is named", "the path of a CSV file", ""});
   const auto path = (directory / spec.file).lexically_normal();
   auto table = read_table(spec, path).map_error(with_advice);

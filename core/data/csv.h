@@ -6,12 +6,12 @@
 
 #include <memory>
 
-#include "core/data/dataset.h"
+#include "core/data/stored.h"
 
 namespace trainyard::data {
 
 // Classes are numbered in the order of their labels: by value when all are whole numbers, else by text. Each feature is
 // shifted and scaled to zero mean and unit variance over the samples that train.
-base::Result<std::shared_ptr<const Dataset>> open_csv(const DataSpec& spec, const std::filesystem::path& directory);
+base::Result<std::shared_ptr<const StoredSet>> open_csv(const DataSpec& spec, const std::filesystem::path& directory);
 
 }  // namespace trainyard::data

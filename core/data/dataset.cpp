@@ -41,12 +41,24 @@ std::shared_ptr<const Dataset> make_generated(const DataSpec& spec) {
   }
 }
 
+Survey survey_generated(const DataSpec& spec) {
+  Survey survey{summarise_generated(spec), {}};
+  for (std::int64_t i = 0; i < spec.train_samples; ++i) survey.labels.classes.push_back(static_cast<std::int32_t>(i % survey.summary.classes));
+  return survey;
+}
+
 }  // namespace
 
 std::int64_t DataSummary::features() const {
   std::int64_t product = 1;
   for (const std::int64_t extent : sample_shape) product *= extent;
   return product;
+}
+
+std::optional<ImageShape> DataSummary::image() const {
+  const bool deep = sample_shape.size() == 3;
+  if (sample_shape.size() != 2 && !deep) return std::nullopt;
+  return ImageShape{deep ? sample_shape[2] : 1, sample_shape[0], sample_shape[1]};
 }
 
 DataSummary summarise_generated(const DataSpec& spec) {
@@ -57,6 +69,12 @@ base::Result<DataSummary> inspect(const DataSpec& spec, const std::filesystem::p
   if (spec.kind == DataKind::idx) return inspect_idx(spec, directory);
   if (spec.kind == DataKind::csv) return open_csv(spec, directory).map([](const auto& set) { return set->summary(); });
   return check_generated(spec).map([&] { return summarise_generated(spec); });
+}
+
+base::Result<Survey> survey(const DataSpec& spec, const std::filesystem::path& directory) {
+  if (spec.kind == DataKind::idx) return survey_idx(spec, directory);
+  if (spec.kind == DataKind::csv) return open_csv(spec, directory).map([](const auto& set) { return Survey{set->summary(), set->training_labels()}; });
+  return check_generated(spec).map([&] { return survey_generated(spec); });
 }
 
 base::Result<std::shared_ptr<const Dataset>> open(const DataSpec& spec, const std::filesystem::path& directory) {

@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "core/base/fields.h"
+#include "core/data/sharding.h"
 
 namespace trainyard::data {
 
@@ -34,8 +36,16 @@ struct DataSpec {
   std::string labels;                    // idx
   std::string file;                      // csv
   std::string label_column;              // csv: its name in the header line; empty: the last column
+  ShardingSpec sharding;
 
   bool operator==(const DataSpec&) const = default;
+};
+
+// Samples that are images lie row by row, the channels of a pixel side by side.
+struct ImageShape {
+  std::int64_t channels = 0, height = 0, width = 0;
+
+  bool operator==(const ImageShape&) const = default;
 };
 
 // What a set holds, known without its samples: of IDX files from the headers and the labels; a CSV file is scanned.
@@ -46,6 +56,19 @@ struct DataSummary {
   std::int64_t held_out_samples = 0;
 
   std::int64_t features() const;  // product of sample_shape
+  // Of samples of two extents, height and width, or of three, the last one channels; of others there is none.
+  std::optional<ImageShape> image() const;
+};
+
+// The samples to train on, by index.
+struct TrainingLabels {
+  std::vector<std::int32_t> classes;
+  std::vector<std::int64_t> rows;  // where the file has each; empty: in order
+};
+
+struct Survey {
+  DataSummary summary;
+  TrainingLabels labels;
 };
 
 enum class Split { train, held_out };
@@ -63,6 +86,7 @@ class Dataset {
 // `directory` is where relative paths start. A missing, truncated or lying file is a Problem naming the file, what was
 // found, and where the data can be had.
 base::Result<DataSummary> inspect(const DataSpec& spec, const std::filesystem::path& directory);
+base::Result<Survey> survey(const DataSpec& spec, const std::filesystem::path& directory);  // reads no more than `inspect`
 base::Result<std::shared_ptr<const Dataset>> open(const DataSpec& spec, const std::filesystem::path& directory);
 
 }  // namespace trainyard::data
@@ -95,6 +119,7 @@ struct trainyard::base::Fields<trainyard::data::DataSpec> {
         field("labels", &Spec::labels, "", {0, 4096}, "IDX file of the labels", [](const Spec& s) { return s.kind == Kind::idx; }),
         field("file", &Spec::file, "", {0, 4096}, "CSV file with a header line", [](const Spec& s) { return s.kind == Kind::csv; }),
         field("label_column", &Spec::label_column, "", {0, 256}, "Name of the column that holds the class; empty: the last",
-              [](const Spec& s) { return s.kind == Kind::csv; })};
+              [](const Spec& s) { return s.kind == Kind::csv; }),
+        field("sharding", &Spec::sharding, "", {}, "Which rank trains on which samples")};
   }
 };

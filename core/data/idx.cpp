@@ -202,6 +202,14 @@ Result<DataSummary> inspect_idx(const DataSpec& spec, const std::filesystem::pat
   return open_pair(spec, directory).map([](const Pair& pair) { return pair.summary; });
 }
 
+Result<Survey> survey_idx(const DataSpec& spec, const std::filesystem::path& directory) {
+  return open_pair(spec, directory).and_then([&](const Pair& pair) {
+    return FileSplit::make(spec, pair.images.extents[0], spec.images).map([&](const FileSplit& split) {
+      return Survey{pair.summary, training_labels(split, pair.labels.values)};
+    });
+  });
+}
+
 Result<std::shared_ptr<const Dataset>> open_idx(const DataSpec& spec, const std::filesystem::path& directory) {
   auto pair = open_pair(spec, directory);
   if (!pair) return fail(pair.error());

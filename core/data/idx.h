@@ -17,5 +17,6 @@ base::Result<std::shared_ptr<const Dataset>> open_idx(const DataSpec& spec, cons
 
 // Reads the header of the images and the whole, small file of labels.
 base::Result<DataSummary> inspect_idx(const DataSpec& spec, const std::filesystem::path& directory);
+base::Result<Survey> survey_idx(const DataSpec& spec, const std::filesystem::path& directory);
 
 }  // namespace trainyard::data

@@ -69,6 +69,7 @@ void InputPipeline::fill(std::int64_t step, Batch& batch) {
   batch.samples = static_cast<std::int64_t>(indices.size());
   batch.features.resize(indices.size() * static_cast<std::size_t>(dataset_->summary().features()));
   batch.labels.resize(indices.size());
+  batch.numbers.assign(indices.begin(), indices.end());
   dataset_->fill(Split::train, indices, batch.features, batch.labels);
 }
 

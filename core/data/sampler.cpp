@@ -1,35 +1,39 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/data/sampler.h"
+
 #include <algorithm>
 
-#include "core/data/input_pipeline.h"
 #include "core/data/permutation.h"
 
 namespace trainyard::data {
 
-std::pair<std::int64_t, std::int64_t> slice(std::int64_t samples, std::int64_t ranks, std::int64_t rank) {
-  const std::int64_t share = samples / ranks, longer = samples % ranks;  // the first `longer` ranks take one more
-  return {rank * share + std::min(rank, longer), share + (rank < longer ? 1 : 0)};
+Sampler::Sampler(std::int64_t seed, Shares shares, std::vector<std::int32_t> owners)
+    : seed_(seed), shares_(std::move(shares)), owners_(std::move(owners)), order_(static_cast<std::size_t>(shares_.epoch_samples())) {
+  if (owners_.empty()) return;
+  starts_.assign(static_cast<std::size_t>(shares_.ranks()) + 1, 0);
+  for (const std::int32_t owner : owners_) ++starts_[static_cast<std::size_t>(owner) + 1];
+  for (std::size_t rank = 1; rank < starts_.size(); ++rank) starts_[rank] += starts_[rank - 1];
+  places_.resize(starts_.size());
+  permutation_.resize(order_.size());
 }
 
-Sampler::Sampler(std::int64_t seed, std::int64_t samples, std::int64_t batch_per_rank, std::int64_t ranks)
-    : seed_(seed), samples_(samples), batch_(batch_per_rank * ranks), ranks_(ranks), permutation_(static_cast<std::size_t>(samples)) {}
-
-std::int64_t Sampler::full_steps_per_epoch() const { return samples_ / batch_; }
-
-std::int64_t Sampler::steps_per_epoch() const { return (samples_ + batch_ - 1) / batch_; }
-
-std::int64_t Sampler::global_samples(std::int64_t step) const { return std::min(batch_, samples_ - step % steps_per_epoch() * batch_); }
-
-std::int64_t Sampler::samples(std::int64_t step, std::int64_t rank) const { return slice(global_samples(step), ranks_, rank).second; }
-
 std::span<const std::int64_t> Sampler::indices(std::int64_t step, std::int64_t rank) {
-  if (const std::int64_t epoch = step / steps_per_epoch(); epoch != epoch_) {
-    permute(permutation_, base::Random(static_cast<std::uint64_t>(seed_), base::Purpose::permute, static_cast<std::uint32_t>(epoch)));
-    epoch_ = epoch;
+  if (const std::int64_t epoch = step / shares_.steps_per_epoch(); epoch != epoch_) deal(epoch);
+  const std::int64_t start = (owners_.empty() ? 0 : starts_[static_cast<std::size_t>(rank)]) + shares_.first(step, rank);
+  return std::span<const std::int64_t>(order_).subspan(static_cast<std::size_t>(start), static_cast<std::size_t>(shares_.samples(step, rank)));
+}
+
+// One permutation of all samples, whoever owns them: a rank meets its own in the order in which one device would.
+void Sampler::deal(std::int64_t epoch) {
+  epoch_ = epoch;
+  const base::Random random(static_cast<std::uint64_t>(seed_), base::Purpose::permute, static_cast<std::uint32_t>(epoch));
+  if (owners_.empty()) return permute(order_, random);
+  permute(permutation_, random);
+  std::copy(starts_.begin(), starts_.end(), places_.begin());
+  for (const std::int64_t index : permutation_) {
+    const auto owner = static_cast<std::size_t>(owners_[static_cast<std::size_t>(index)]);
+    order_[static_cast<std::size_t>(places_[owner]++)] = index;
   }
-  const auto [first, count] = slice(global_samples(step), ranks_, rank);
-  const std::int64_t start = step % steps_per_epoch() * batch_ + first;
-  return std::span(permutation_).subspan(static_cast<std::size_t>(start), static_cast<std::size_t>(count));
 }
 
 }  // namespace trainyard::data

@@ -40,6 +40,13 @@ Result<FileSplit> FileSplit::make(const DataSpec& spec, std::int64_t samples, co
   });
 }
 
+TrainingLabels training_labels(const FileSplit& split, std::span<const std::int32_t> labels) {
+  const auto rows = split.rows(Split::train);
+  TrainingLabels training{{}, {rows.begin(), rows.end()}};
+  for (const std::int64_t row : rows) training.classes.push_back(labels[static_cast<std::size_t>(row)]);
+  return training;
+}
+
 StoredSet::StoredSet(DataSummary summary, FileSplit split, std::vector<std::int32_t> labels)
     : summary_(std::move(summary)), split_(std::move(split)), labels_(std::move(labels)) {}
 

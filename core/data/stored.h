@@ -14,6 +14,7 @@ class FileSplit {
   // `file` is named when it has too few samples for the spec.
   static base::Result<FileSplit> make(const DataSpec& spec, std::int64_t samples, const std::filesystem::path& file);
 
+  // By index.
   std::span<const std::int64_t> rows(Split split) const { return split == Split::train ? std::span(order_).first(train_) : std::span(order_).last(held_out_); }
 
  private:
@@ -24,12 +25,16 @@ class FileSplit {
 // {to train on, held out} of a file of `samples`.
 base::Result<std::pair<std::int64_t, std::int64_t>> split_sizes(const DataSpec& spec, std::int64_t samples, const std::filesystem::path& file);
 
+// Of the file's labels, those of the samples to train on.
+TrainingLabels training_labels(const FileSplit& split, std::span<const std::int32_t> labels);
+
 class StoredSet : public Dataset {
  public:
   // labels[row] and the features that `copy_row` writes are those of the file's sample `row`.
   StoredSet(DataSummary summary, FileSplit split, std::vector<std::int32_t> labels);
 
   const DataSummary& summary() const override { return summary_; }
+  TrainingLabels training_labels() const { return data::training_labels(split_, labels_); }
   void fill(Split split, std::span<const std::int64_t> indices, std::span<float> features, std::span<std::int32_t> labels) const override;
 
  private:

@@ -14,14 +14,17 @@ namespace trainyard::experiment {
 inline constexpr int kVersion = 1;
 
 enum class StrategyKind {
-  one_device,  // everything on one device, no communication
-  mirrored,    // a replica on every device, gradients all-reduced in buckets while the backward pass goes on
+  one_device,             // everything on one device, no communication
+  mirrored,               // a replica on every device, gradients all-reduced in buckets while the backward pass goes on
+  multi_worker_mirrored,  // the same over several hosts, in lock-step
+  ddp,                    // as mirrored, after rank 0 has broadcast its parameters once
 };
 
 struct StrategySpec {
   StrategyKind kind = StrategyKind::mirrored;
   collective::Algorithm algorithm = collective::Algorithm::ring;
   std::int64_t bucket_bytes = 1'000'000;
+  std::int64_t segment_bytes = 0;  // 0: a bucket is reduced in one
 
   bool operator==(const StrategySpec&) const = default;
 };
@@ -76,8 +79,21 @@ enum class TransportKind {
   zmq,        // ranks are processes; every byte goes over sockets
 };
 
+enum class LinkSpeed {
+  drawn_only,  // bytes travel as fast as this machine moves them
+  imposed,     // each way of a link, busses of hosts too, passes no more than its drawn bandwidth, after its drawn latency
+};
+
+enum class DeviceSpeed {
+  drawn_only,  // a device computes as fast as this machine does
+  paced,       // its compute ops take at least the time that the simulator says of the drawn device
+};
+
 struct RunSpec {
   TransportKind transport = TransportKind::automatic;
+  LinkSpeed links = LinkSpeed::drawn_only;
+  double link_scale = 1;  // of imposed links: bandwidth times this, latency divided by it
+  DeviceSpeed devices = DeviceSpeed::drawn_only;
   std::int64_t evaluate_every_steps = 0;  // 0: once an epoch, and at the end
   double seconds_per_step = 0;            // the pace dial: at most one step in this time; 0: full speed
   bool emulate = true;                    // run a drawn gpu or tpu that this machine lacks on its CPU

@@ -9,7 +9,8 @@ namespace trainyard::base {
 template <>
 struct Names<experiment::StrategyKind> {
   using K = experiment::StrategyKind;
-  static constexpr std::pair<K, std::string_view> table[] = {{K::one_device, "one_device"}, {K::mirrored, "mirrored"}};
+  static constexpr std::pair<K, std::string_view> table[] = {
+      {K::one_device, "one_device"}, {K::mirrored, "mirrored"}, {K::multi_worker_mirrored, "multi_worker_mirrored"}, {K::ddp, "ddp"}};
 };
 template <>
 struct Names<experiment::OptimizerKind> {
@@ -31,17 +32,29 @@ struct Names<experiment::TransportKind> {
   using K = experiment::TransportKind;
   static constexpr std::pair<K, std::string_view> table[] = {{K::automatic, "auto"}, {K::inproc, "inproc"}, {K::shm, "shm"}, {K::zmq, "zmq"}};
 };
+template <>
+struct Names<experiment::LinkSpeed> {
+  using K = experiment::LinkSpeed;
+  static constexpr std::pair<K, std::string_view> table[] = {{K::drawn_only, "drawn_only"}, {K::imposed, "imposed"}};
+};
+template <>
+struct Names<experiment::DeviceSpeed> {
+  using K = experiment::DeviceSpeed;
+  static constexpr std::pair<K, std::string_view> table[] = {{K::drawn_only, "drawn_only"}, {K::paced, "paced"}};
+};
 
 template <>
 struct Fields<experiment::StrategySpec> {
   using S = experiment::StrategySpec;
   static constexpr std::string_view title = "Strategy";
-  static constexpr bool reduces(const S& s) { return s.kind == experiment::StrategyKind::mirrored; }
+  static constexpr bool reduces(const S& s) { return s.kind != experiment::StrategyKind::one_device; }
   static auto table() {
     return std::tuple{
         field("kind", &S::kind, "", {}, "How the work is spread over the devices"),
-        field("algorithm", &S::algorithm, "", {}, "How gradients are all-reduced", reduces),
-        field("bucket_bytes", &S::bucket_bytes, "B", {1, 1e12}, "Gradients are reduced in buckets of about this size, last layers first", reduces)};
+        field("algorithm", &S::algorithm, "", {}, "How gradients are all-reduced; auto: by what costs least on this drawing", reduces),
+        field("bucket_bytes", &S::bucket_bytes, "B", {1, 1e12}, "Gradients are reduced in buckets of about this size, last layers first", reduces),
+        field("segment_bytes", &S::segment_bytes, "B", {0, 1e12},
+              "A larger bucket is reduced in segments of this size, 256 at most, so that one is added up while the next crosses; 0: never", reduces)};
   }
 };
 template <>
@@ -94,9 +107,13 @@ template <>
 struct Fields<experiment::RunSpec> {
   using R = experiment::RunSpec;
   static constexpr std::string_view title = "Run";
+  static constexpr bool imposes_links(const R& r) { return r.links == experiment::LinkSpeed::imposed; }
   static auto table() {
     return std::tuple{
         field("transport", &R::transport, "", {}, "How bytes travel between ranks; auto: shared memory within a host, sockets between hosts"),
+        field("links", &R::links, "", {}, "Whether the drawn bandwidth and latency of links and busses hold in a real run, or are only drawn"),
+        field("link_scale", &R::link_scale, "", {1e-6, 1e6}, "Speed of imposed links relative to the drawn one; 0.1: ten times slower", imposes_links),
+        field("devices", &R::devices, "", {}, "paced: compute takes at least the time that the simulator says of the drawn device"),
         field("evaluate_every_steps", &R::evaluate_every_steps, "steps", {0, 1e12}, "Measure held-out accuracy every so many steps; 0: once an epoch"),
         field("seconds_per_step", &R::seconds_per_step, "s", {0, 3600}, "Pace: take at least this long a step; 0: full speed"),
         field("emulate", &R::emulate, "", {}, "Run a drawn gpu or tpu that this machine lacks on its CPU, labelled EMULATED"),

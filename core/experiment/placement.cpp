@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/base/units.h"
+#include "core/collective/algorithm.h"
 #include "core/topology/network.h"
 
 namespace trainyard::experiment {
@@ -28,6 +29,13 @@ Problem no_workers() {
   return {ProblemCode::bad_input, "topology.hosts", "no device has the role worker", "at least one worker", "Draw a device, or set the role of one to worker."};
 }
 
+// By rank.
+std::vector<int> hosts_of(const Network& network) {
+  std::vector<int> hosts;
+  for (const DeviceId worker : network.workers()) hosts.push_back(network.host_index(worker));
+  return hosts;
+}
+
 // Links lead both ways and the devices of a host share its bus: it is enough to look from the first worker to one worker
 // of every other host.
 void check_routes(const Network& network, Problems& problems) {
@@ -43,10 +51,30 @@ void check_routes(const Network& network, Problems& problems) {
   }
 }
 
-void check_strategy(StrategyKind kind, std::int64_t workers, Problems& problems) {
-  if (kind != StrategyKind::one_device || workers < 2) return;
+void check_one_device(std::int64_t workers, Problems& problems) {
+  if (workers < 2) return;
   problems.push_back({ProblemCode::bad_input, "strategy.kind", "one_device uses one device, but " + std::to_string(workers) + " devices have the role worker",
                       "one worker", "Set the role of the others to idle, or use mirrored."});
+}
+
+void check_several_hosts(const Network& network, Problems& problems) {
+  const std::vector<int> hosts = hosts_of(network);
+  if (std::set<int>(hosts.begin(), hosts.end()).size() > 1) return;
+  problems.push_back({ProblemCode::bad_input, "strategy.kind", "multi_worker_mirrored is for several hosts, but all workers are on one",
+                      "workers on two hosts or more", "Draw another host with a worker, or use mirrored."});
+}
+
+void check_algorithm(collective::Algorithm algorithm, const Network& network, Problems& problems) {
+  if (algorithm == collective::Algorithm::automatic || collective::fits(algorithm, collective::formation(hosts_of(network)))) return;
+  problems.push_back({ProblemCode::bad_input, "strategy.algorithm", std::string(base::name_of(algorithm)) + " asks for equally many workers on every host",
+                      "hosts with equally many workers", "Set the role of some to idle, or use leader_hierarchical."});
+}
+
+// Of a drawing that is sound and has workers.
+void check_network(const StrategySpec& strategy, const Network& network, Problems& problems) {
+  check_routes(network, problems);
+  if (strategy.kind == StrategyKind::multi_worker_mirrored) check_several_hosts(network, problems);
+  if (strategy.kind != StrategyKind::one_device) check_algorithm(strategy.algorithm, network, problems);
 }
 
 std::string this_machine() {
@@ -95,13 +123,25 @@ std::optional<std::string> shared_cores(const Topology& topology, int usable) {
          ": times include waiting for each other";
 }
 
+std::optional<std::string> unlike_one_device(const Experiment& experiment) {
+  if (count_workers(experiment.topology) < 2) return std::nullopt;
+  const data::ShardingSpec& sharding = experiment.data.sharding;
+  const auto& layers = experiment.model.layers;
+  const bool normalises = std::any_of(layers.begin(), layers.end(), [](const model::LayerSpec& layer) { return layer.kind == model::LayerKind::batch_norm; });
+  std::string why;
+  if (data::owns_samples(sharding)) why = "every rank trains on samples of its own (" + std::string(base::name_of(sharding.kind)) + " sharding)";
+  if (normalises) why += (why.empty() ? "" : ", and ") + std::string("batch_norm normalises by the samples of each rank, whose running statistics differ");
+  if (why.empty()) return std::nullopt;
+  return why + ": this is not the training of one device on the same global batch";
+}
+
 Problems placement_problems(const Experiment& experiment) {
   Problems problems = topology::validate(experiment.topology, "topology");
   const bool drawn_well = problems.empty();
   const std::int64_t workers = count_workers(experiment.topology);
   if (workers == 0) problems.push_back(no_workers());
-  if (drawn_well && workers > 0) check_routes(Network(experiment.topology), problems);
-  check_strategy(experiment.strategy.kind, workers, problems);
+  if (drawn_well && workers > 0) check_network(experiment.strategy, Network(experiment.topology), problems);
+  if (experiment.strategy.kind == StrategyKind::one_device) check_one_device(workers, problems);
   return problems;
 }
 

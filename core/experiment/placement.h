@@ -19,6 +19,10 @@ bool is_emulated(const topology::Device& device);
 // runs them: "4 ranks share 2 cores: times include waiting for each other". Nothing when each has its own.
 std::optional<std::string> shared_cores(const topology::Topology& topology, int usable);
 
+// What to say beside the figures of a training that is outside the promise that n ranks equal one device: where several ranks own
+// samples. Nothing elsewhere.
+std::optional<std::string> unlike_one_device(const Experiment& experiment);
+
 // No worker at all, workers without a route between them, a strategy for another number of devices.
 base::Problems placement_problems(const Experiment& experiment);
 

@@ -2,9 +2,15 @@
 #include "core/experiment/resolve.h"
 
 #include <algorithm>
+#include <numeric>
+#include <optional>
 #include <set>
 
+#include "core/base/units.h"
+#include "core/experiment/buckets.h"
 #include "core/experiment/findings.h"
+#include "core/experiment/imposed.h"
+#include "core/experiment/placement.h"
 
 // What travels of a summary.
 template <>
@@ -44,12 +50,25 @@ void place_ranks(Resolved& resolved) {
 
 void count_steps(Resolved& resolved) {
   const TrainingSpec& training = resolved.document.training;
-  const std::int64_t samples = resolved.data.train_samples;
-  resolved.global_batch = training.batch_per_rank * resolved.world();
-  resolved.full_steps_per_epoch = samples / resolved.global_batch;
-  resolved.tail_samples = samples % resolved.global_batch;
-  resolved.steps_per_epoch = resolved.full_steps_per_epoch + (resolved.tail_samples > 0 ? 1 : 0);
+  const data::Shares shares = resolved.shares();
+  resolved.global_batch = shares.global_samples(0);
+  resolved.full_steps_per_epoch = shares.stretches().front().steps;
+  resolved.tail_samples = resolved.data.train_samples - resolved.full_steps_per_epoch * resolved.global_batch;
+  resolved.steps_per_epoch = shares.steps_per_epoch();
   resolved.steps = training.steps > 0 ? training.steps : training.epochs * resolved.steps_per_epoch;
+}
+
+// By the cost of the largest bucket on the drawn links.
+base::Result<void> choose_algorithm(Resolved& resolved) {
+  StrategySpec& strategy = resolved.document.strategy;
+  if (strategy.algorithm != collective::Algorithm::automatic) return {};
+  strategy.algorithm = collective::Algorithm::ring;
+  if (resolved.world() < 2) return {};
+  const auto choice = collective::choose(strategy.segment_bytes, largest_reduction(resolved), topology::Network(as_imposed(resolved.document)));
+  if (!choice) return base::fail(choice.error());
+  strategy.algorithm = choice->algorithm;
+  resolved.algorithm_reason = choice->reason;
+  return {};
 }
 
 void fill_automatic_values(Resolved& resolved) {
@@ -63,12 +82,17 @@ void fill_automatic_values(Resolved& resolved) {
 }
 
 // Of an experiment without problems; pure, and done again on its own document it changes nothing.
-base::Result<Resolved> derive(const Experiment& experiment, const data::DataSummary& data) {
-  return model::build(experiment.model, data.features(), data.classes).and_then([&](model::Model built) -> base::Result<Resolved> {
-    Resolved resolved{experiment, data, std::move(built), {}, {}};
+base::Result<Resolved> derive(const Experiment& experiment, const data::DataSummary& data, const data::ShardTable& shards) {
+  return model::build(experiment.model, sample_shape(data), data.classes).and_then([&](model::Model built) -> base::Result<Resolved> {
+    Resolved resolved;
+    resolved.document = experiment;
+    resolved.data = data;
+    resolved.model = std::move(built);
+    resolved.shards = shards;
     place_ranks(resolved);
     count_steps(resolved);
     fill_automatic_values(resolved);
+    if (const auto chosen = choose_algorithm(resolved); !chosen) return base::fail(chosen.error());
     if (auto whole = from_json(to_json(resolved.document)); !whole) return base::fail(whole.error().front());
     return resolved;
   });
@@ -94,6 +118,39 @@ base::Result<data::DataSummary> read_summary(const Json& json) {
   return data;
 }
 
+base::Problem other_shards(const data::DataSummary& data, std::int64_t ranks) {
+  return {ProblemCode::bad_input, "shards", "are not the samples of each rank and class",
+          base::format_count(ranks) + " lists of " + base::format_count(data.classes) + " numbers, together " + base::format_count(data.train_samples), ""};
+}
+
+// Samples of each class of one rank, each at most all.
+std::optional<std::vector<std::int64_t>> read_counts(const Json& json, const data::DataSummary& data) {
+  if (!json.is_array() || static_cast<std::int64_t>(json.size()) != data.classes) return std::nullopt;
+  std::vector<std::int64_t> counts;
+  for (const Json& count : json) {
+    if (!count.is_number_integer() || count.get<std::int64_t>() < 0 || count.get<std::int64_t>() > data.train_samples) return std::nullopt;
+    counts.push_back(count.get<std::int64_t>());
+  }
+  return counts;
+}
+
+base::Result<data::ShardTable> read_shards(const Json& json, const Experiment& document, const data::DataSummary& data) {
+  const std::int64_t ranks = count_workers(document.topology);
+  data::ShardTable table;
+  const bool owns = data::owns_samples(document.data.sharding);
+  if (json.is_array() && json.empty() && !owns) return table;
+  if (!json.is_array() || static_cast<std::int64_t>(json.size()) != ranks) return base::fail(other_shards(data, ranks));
+  for (const Json& rank : json) {
+    auto counts = read_counts(rank, data);
+    if (!counts) return base::fail(other_shards(data, ranks));
+    table.push_back(std::move(*counts));
+  }
+  const auto sizes = data::samples_by_rank(table);
+  if (std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}) != data.train_samples) return base::fail(other_shards(data, ranks));
+  if (const Problems problems = shard_problems(document, table); !problems.empty()) return base::fail(problems.front());
+  return table;
+}
+
 }  // namespace
 
 Experiment located(Experiment experiment, const std::filesystem::path& directory) {
@@ -104,28 +161,61 @@ Experiment located(Experiment experiment, const std::filesystem::path& directory
 base::Result<Resolved> resolve(const Experiment& experiment, const std::filesystem::path& directory) {
   const Findings findings = examine(experiment, directory);
   if (!findings.problems.empty()) return base::fail(findings.problems.front());
-  return derive(located(experiment, directory), *findings.data);
+  return derive(located(experiment, directory), *findings.data, findings.shards);
+}
+
+data::Shares Resolved::shares() const {
+  const std::int64_t batch = document.training.batch_per_rank;
+  if (!data::owns_samples(document.data.sharding)) return data::Shares::even(data.train_samples, batch, world());
+  return data::Shares::owned(data::samples_by_rank(shards), batch);
+}
+
+base::Result<data::Sampler> sampler(const Resolved& resolved) {
+  const std::int64_t seed = resolved.document.training.seed;
+  const data::DataSpec& spec = resolved.document.data;
+  if (!data::owns_samples(spec.sharding)) return data::Sampler(seed, resolved.shares(), {});
+  return data::survey(spec, "")
+      .and_then([&](const data::Survey& survey) { return data::owners(spec.sharding, resolved.shards, survey.labels); })
+      .map([&](std::vector<std::int32_t> owners) { return data::Sampler(seed, resolved.shares(), std::move(owners)); });
 }
 
 Resolved on_one_device(Resolved resolved) {
   resolved.document.strategy.kind = StrategyKind::one_device;
   resolved.document.training.batch_per_rank = resolved.global_batch;
+  resolved.document.data.sharding = {};
+  resolved.shards.clear();
   resolved.ranks.resize(1);
   resolved.hosts.resize(1);
+  count_steps(resolved);
   return resolved;
 }
 
-Json to_json(const Resolved& resolved) { return {{"document", to_json(resolved.document)}, {"data", base::write_document(resolved.data)}}; }
+Json to_json(const Resolved& resolved) {
+  Json json{{"document", to_json(resolved.document)}, {"data", base::write_document(resolved.data)}};
+  if (!resolved.shards.empty()) json["shards"] = resolved.shards;
+  return json;
+}
+
+data::ShardTable shards_of(const Json& resolved) {
+  const auto document = base::value_at(resolved, "document"), data = base::value_at(resolved, "data"), shards = base::value_at(resolved, "shards");
+  if (!document || !data || !shards) return {};
+  const auto known = from_json(*document);
+  const auto summary = read_summary(*data);
+  if (!known || !summary) return {};
+  return read_shards(*shards, *known, *summary).value_or(data::ShardTable{});
+}
 
 base::Result<Resolved> resolved_from_json(const Json& json) {
-  if (!json.is_object() || json.size() != 2 || !json.contains("document") || !json.contains("data"))
-    return base::fail({ProblemCode::bad_input, "", "is not a resolved experiment", "{\"document\": {...}, \"data\": {...}}", ""});
+  if (!json.is_object() || !json.contains("document") || !json.contains("data") || json.size() != (json.contains("shards") ? 3 : 2))
+    return base::fail({ProblemCode::bad_input, "", "is not a resolved experiment", "{\"document\": {...}, \"data\": {...}, \"shards\": [...]}", ""});
   const auto document = from_json(json["document"]);
   if (!document) return base::fail(document.error().front());
   const auto data = read_summary(json["data"]);
   if (!data) return base::fail(data.error());
   if (const Problems problems = problems_of_meaning(*document, &*data); !problems.empty()) return base::fail(problems.front());
-  return derive(*document, *data);
+  const auto shards = read_shards(json.value("shards", Json::array()), *document, *data);
+  if (!shards) return base::fail(shards.error());
+  return derive(*document, *data, *shards);
 }
 
 }  // namespace trainyard::experiment

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <vector>
 
+#include "core/data/sampler.h"
+#include "core/data/shards.h"
 #include "core/experiment/document.h"
 #include "core/model/model.h"
 #include "core/topology/network.h"
@@ -19,12 +21,18 @@ struct Resolved {
   model::Model model;
   std::vector<topology::DeviceId> ranks;  // rank -> device of the drawing
   std::vector<int> hosts;                 // rank -> index of its host
-  std::int64_t global_batch = 0;          // samples of a full step over all ranks
-  std::int64_t steps_per_epoch = 0, full_steps_per_epoch = 0;
-  std::int64_t tail_samples = 0;  // of the short last step of an epoch; 0: none
-  std::int64_t steps = 0;         // of the whole run
+  std::int64_t global_batch = 0;          // samples of an epoch's first step over all ranks; no other has more
+  std::int64_t steps_per_epoch = 0;
+  std::int64_t full_steps_per_epoch = 0;  // as large as the first
+  std::int64_t tail_samples = 0;          // of the shorter steps that end an epoch, together; 0: there are none
+  std::int64_t steps = 0;                 // of the whole run
+  // Samples to train on by rank and class: those that each rank owns, or of iid sharding those that the first epoch deals to it. Counted
+  // by the coordinator. Empty where iid samples are too many to be worth counting, and in what was recorded before there was a choice.
+  data::ShardTable shards;
+  std::string algorithm_reason = {};  // why `auto` became the algorithm that it did, in one line; empty where the user named one, or nothing is reduced
 
   int world() const { return static_cast<int>(ranks.size()); }
+  data::Shares shares() const;
 };
 
 // With its data paths absolute; relative ones start at `directory`.
@@ -33,12 +41,17 @@ Experiment located(Experiment experiment, const std::filesystem::path& directory
 // Fails with the first problem that `validate` finds.
 base::Result<Resolved> resolve(const Experiment& experiment, const std::filesystem::path& directory);
 
-// The same training on the device of rank 0 alone: the same global batch, so that both learn the same.
+// The same training on the device of rank 0 alone: the same global batch, so that with iid sharding both learn the same.
 Resolved on_one_device(Resolved resolved);
 
-// As the coordinator sends it: the document plus the data summary, so that ranks agree without looking again.
+// Which samples each step takes. Reads the labels where ranks own samples; a Problem where those are others than were counted.
+base::Result<data::Sampler> sampler(const Resolved& resolved);
+
+// As the coordinator sends it: the document, the data summary and the shards, so that ranks agree without looking again.
 base::Json to_json(const Resolved& resolved);
 base::Result<Resolved> resolved_from_json(const base::Json& json);
+// Of a resolved experiment as it was recorded, whatever software wrote it: its shards; empty where it says none that can be read.
+data::ShardTable shards_of(const base::Json& resolved);
 
 // Learning rate of `step` (from 0) of `steps`. Warm-up: lr (step + 1) / warmup_steps while step < warmup_steps, times the
 // schedule. Cosine: Loshchilov and Hutter 2017, over the steps after the warm-up.

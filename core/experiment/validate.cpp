@@ -55,21 +55,71 @@ Problem at_field(Problem problem, const data::DataSpec& spec, const std::filesys
   return problem;
 }
 
+// Labels of so many samples are a quick look and little memory. Of more, only those are looked at that say who owns what.
+constexpr std::int64_t kCountedAtMost = 2'000'000;
+
+// Without labels where they are not needed.
+base::Result<data::Survey> looked_at(const data::DataSpec& spec, const std::filesystem::path& directory) {
+  if (data::owns_samples(spec.sharding) || spec.train_samples <= kCountedAtMost) return data::survey(spec, directory);
+  return data::inspect(spec, directory).map([](const data::DataSummary& summary) { return data::Survey{summary, {}}; });
+}
+
+// Not by a parameter that is out of range, nor among ranks that are not there.
+bool may_be_dealt(const Problems& problems) {
+  return std::none_of(problems.begin(), problems.end(), [](const Problem& problem) {
+    return problem.where.starts_with("data") || problem.where.starts_with("topology") || problem.where.starts_with("training");
+  });
+}
+
+data::ShardTable count_shards(const Experiment& experiment, const data::Survey& survey) {
+  const std::int64_t classes = survey.summary.classes, ranks = count_workers(experiment.topology);
+  if (data::owns_samples(experiment.data.sharding)) return data::count_shards(experiment.data.sharding, survey.labels, classes, ranks);
+  if (survey.summary.train_samples > kCountedAtMost) return {};
+  return data::count_first_epoch(experiment.training.seed, experiment.training.batch_per_rank, survey.labels, classes, ranks);
+}
+
+std::string ranks_in_words(const std::vector<std::size_t>& ranks) {
+  const std::string first = "rank " + std::to_string(ranks.front());
+  return ranks.size() == 1 ? first : first + " and " + format_count(std::ssize(ranks) - 1) + (ranks.size() == 2 ? " other" : " others");
+}
+
 }  // namespace
+
+Problems shard_problems(const Experiment& experiment, const data::ShardTable& shards) {
+  const data::ShardingSpec& sharding = experiment.data.sharding;
+  const auto sizes = data::samples_by_rank(shards);
+  std::vector<std::size_t> without;
+  for (std::size_t rank = 0; rank < sizes.size(); ++rank)
+    if (sizes[rank] == 0) without.push_back(rank);
+  if (without.empty() || !data::owns_samples(sharding)) return {};
+  const bool by_label = sharding.kind == data::ShardingKind::label_skew;
+  return {{ProblemCode::bad_input, by_label ? "data.sharding.alpha" : "data.sharding.size_ratio",
+           ranks_in_words(without) + " would own no sample, and have nothing to train on", "shards of at least 1 sample",
+           by_label ? "Raise alpha, take another seed, or fewer workers." : "Lower it, take more samples, or fewer workers."}};
+}
+
+model::Shape sample_shape(const data::DataSummary& data) {
+  if (const auto image = data.image()) return {image->height, image->width, image->channels};
+  return {data.features()};
+}
 
 Problems problems_of_meaning(const Experiment& experiment, const data::DataSummary* data) {
   Problems problems = form_problems(experiment);
   append(problems, placement_problems(experiment));
-  append(problems, model::validate(experiment.model, data != nullptr ? data->classes : 0, "model"));
+  append(problems, model::validate(experiment.model, data != nullptr ? sample_shape(*data) : model::Shape{}, data != nullptr ? data->classes : 0, "model"));
   if (data != nullptr) append(problems, batch_problems(experiment.training.batch_per_rank, count_workers(experiment.topology), data->train_samples));
   return problems;
 }
 
 Findings examine(const Experiment& experiment, const std::filesystem::path& directory, bool data_as_written) {
-  const auto data = data::inspect(experiment.data, directory);
-  Findings findings{problems_of_meaning(experiment, data && data_as_written ? &*data : nullptr), {}};
+  const auto data = looked_at(experiment.data, directory);
+  Findings findings{problems_of_meaning(experiment, data && data_as_written ? &data->summary : nullptr), {}, {}};
+  if (data && data_as_written && may_be_dealt(findings.problems)) {
+    findings.shards = count_shards(experiment, *data);
+    append(findings.problems, shard_problems(experiment, findings.shards));
+  }
   append(findings.problems, start_problems(experiment));
-  if (data) findings.data = *data;
+  if (data) findings.data = data->summary;
   else append(findings.problems, {at_field(data.error(), experiment.data, directory)});
   return findings;
 }

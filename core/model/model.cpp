@@ -1,114 +1,160 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/model/model.h"
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/base/random.h"
+#include "core/model/layers.h"
 
 namespace trainyard::model {
 namespace {
 
-using base::Problem;
-using base::ProblemCode;
 using compute::Tensor;
 
-bool is_linear(const LayerSpec& layer) { return layer.kind == LayerKind::linear; }
+compute::Activation activation_of(LayerKind kind) { return kind == LayerKind::relu ? compute::Activation::relu : compute::Activation::tanh; }
 
-compute::Activation activation_of(LayerKind kind) {
-  return kind == LayerKind::relu ? compute::Activation::relu : kind == LayerKind::tanh ? compute::Activation::tanh : compute::Activation::none;
+std::string between(std::int64_t inputs, std::int64_t outputs) { return " " + std::to_string(inputs) + "-" + std::to_string(outputs); }
+std::string square(std::int64_t side) { return " " + std::to_string(side) + "x" + std::to_string(side); }
+
+std::string shortened(double number) {
+  std::string text = std::to_string(number);
+  while (text.ends_with('0')) text.pop_back();
+  return text.ends_with('.') ? text + "0" : text;
 }
 
-Tensor part(const Tensor& flat, std::int64_t offset, compute::Shape shape) {
-  if (flat.empty()) return {};
-  return {flat.dtype, shape, flat.data + offset * compute::size_of(flat.dtype)};
+// What its name says beside its place and kind.
+std::string details(const Segment& s, const LayerSpec& layer) {
+  switch (s.kind) {
+    case LayerKind::linear: return between(s.inputs, s.outputs);
+    case LayerKind::conv2d: return between(s.input_shape[2], s.output_shape[2]) + square(s.window.kernel);
+    case LayerKind::max_pool:
+    case LayerKind::average_pool: return square(s.window.kernel);
+    case LayerKind::batch_norm: return " " + std::to_string(s.channels());
+    case LayerKind::dropout: return " " + shortened(s.probability);
+    case LayerKind::add: return " " + std::to_string(s.layer - static_cast<int>(layer.back));
+    default: return "";
+  }
 }
 
-Tensor weight(const Segment& s, const Tensor& flat) { return part(flat, s.first, {s.outputs, s.inputs}); }
-Tensor bias(const Segment& s, const Tensor& flat) { return part(flat, s.bias_offset(), {s.outputs}); }
+class Builder {
+ public:
+  Builder(const ModelSpec& spec, const Shape& sample, std::int64_t classes) : spec_(spec), sample_(sample), classes_(classes) {}
 
-void add_segment(Model& model, std::size_t layer, std::int64_t inputs, std::int64_t outputs) {
-  const int index = static_cast<int>(model.segments.size());
-  Segment segment{std::to_string(layer) + " linear " + std::to_string(inputs) + "-" + std::to_string(outputs),
-                  inputs,
-                  outputs,
-                  compute::Activation::none,
-                  model.elements,
-                  inputs * outputs + outputs};
-  model.parameters.push_back({std::to_string(layer) + ".weight", {outputs, inputs}, segment.first, index});
-  model.parameters.push_back({std::to_string(layer) + ".bias", {outputs}, segment.bias_offset(), index});
-  model.elements += segment.elements;
-  model.segments.push_back(std::move(segment));
+  base::Result<Model> build() {
+    if (const auto problems = validate(spec_, sample_, classes_, "model"); !problems.empty()) return base::fail(problems.front());
+    std::optional<base::Problem> none;
+    shapes_ = shapes(spec_, sample_, classes_, "model", none);
+    model_.features = sample_.elements();
+    model_.classes = classes_;
+    for (std::size_t i = 0; i < spec_.layers.size(); ++i) add_layer(i);
+    mark_accumulation();
+    return std::move(model_);
+  }
+
+ private:
+  void add_layer(std::size_t i) {
+    const LayerSpec& layer = spec_.layers[i];
+    if (is_activation(layer)) {
+      model_.segments.back().activation = activation_of(layer.kind);
+      model_.segments.back().name += " " + std::string(base::name_of(layer.kind));
+    } else if (layer.kind != LayerKind::flatten) {
+      add_segment(i);
+    }
+    segment_of_layer_.push_back(static_cast<int>(model_.segments.size()) - 1);
+  }
+
+  void add_segment(std::size_t i) {
+    const LayerSpec& layer = spec_.layers[i];
+    Segment s;
+    s.kind = layer.kind;
+    s.layer = static_cast<int>(i);
+    s.input_shape = i == 0 ? sample_ : shapes_[i - 1];
+    s.inputs = s.input_shape.elements();
+    if (is_linear(layer)) s.input_shape = {s.inputs};
+    s.output_shape = shapes_[i];
+    s.outputs = s.output_shape.elements();
+    if (has_window(layer)) s.window = window_of(layer);
+    s.momentum = layer.momentum;
+    s.probability = layer.probability;
+    if (layer.kind == LayerKind::add) s.addend = segment_of_layer_[i - static_cast<std::size_t>(layer.back)];
+    s.name = std::to_string(i) + " " + std::string(base::name_of(layer.kind)) + details(s, layer);
+    if (s.weight_shape().dimensions > 0) add_parameters(s);
+    if (s.kind == LayerKind::batch_norm) add_state(s);
+    model_.segments.push_back(std::move(s));
+  }
+
+  void add_parameters(Segment& s) {
+    const int index = static_cast<int>(model_.segments.size());
+    s.first = model_.elements;
+    s.elements = s.weight_shape().elements() + s.channels();
+    model_.parameters.push_back({std::to_string(s.layer) + ".weight", s.weight_shape(), s.first, index});
+    model_.parameters.push_back({std::to_string(s.layer) + ".bias", {s.channels()}, s.bias_offset(), index});
+    model_.elements += s.elements;
+  }
+
+  void add_state(Segment& s) {
+    const int index = static_cast<int>(model_.segments.size());
+    s.running = model_.state_elements;
+    model_.state.push_back({std::to_string(s.layer) + ".running_mean", {s.channels()}, s.running, index});
+    model_.state.push_back({std::to_string(s.layer) + ".running_var", {s.channels()}, s.running + s.channels(), index});
+    model_.state_elements += 2 * s.channels();
+  }
+
+  // Gradients come from the last segment to the first; of those that take a value the last one writes its gradient, the others add.
+  void mark_accumulation() {
+    std::vector<char> written(model_.segments.size());
+    for (std::size_t s = model_.segments.size(); s-- > 0;) {
+      Segment& segment = model_.segments[s];
+      if (s > 0) segment.accumulates = std::exchange(written[s - 1], 1) != 0;
+      if (segment.addend >= 0) segment.addend_accumulates = std::exchange(written[static_cast<std::size_t>(segment.addend)], 1) != 0;
+    }
+  }
+
+  const ModelSpec& spec_;
+  const Shape& sample_;
+  std::int64_t classes_;
+  std::vector<Shape> shapes_;
+  std::vector<int> segment_of_layer_;
+  Model model_;
+};
+
+template <class Number>
+void store(const Tensor& flat, std::int64_t offset, std::int64_t elements, Number number) {
+  for (std::int64_t i = 0; i < elements; ++i) {
+    if (flat.dtype == compute::DType::fp64) flat.as<double>()[offset + i] = number(i);
+    else flat.as<float>()[offset + i] = static_cast<float>(number(i));
+  }
+}
+
+void initialise_parameter(const Model& model, std::int64_t seed, std::size_t index, const Tensor& parameters) {
+  const Parameter& parameter = model.parameters[index];
+  const Segment& segment = model.segments[static_cast<std::size_t>(parameter.segment)];
+  const std::int64_t elements = parameter.shape.elements();
+  if (segment.kind == LayerKind::batch_norm)
+    return store(parameters, parameter.offset, elements, [scale = parameter.offset == segment.first](std::int64_t) { return scale ? 1.0 : 0.0; });
+  const base::Random random(static_cast<std::uint64_t>(seed), base::Purpose::initialise, static_cast<std::uint32_t>(index));
+  const double bound = 1.0 / std::sqrt(static_cast<double>(segment.inputs_of_output()));
+  store(parameters, parameter.offset, elements, [&](std::int64_t i) { return random.uniform(static_cast<std::uint64_t>(i), -bound, bound); });
 }
 
 }  // namespace
 
-base::Problems validate(const ModelSpec& spec, std::int64_t classes, const std::string& path) {
-  base::Problems problems;
-  const auto report = [&](std::size_t layer, std::string what, std::string accepted, std::string advice) {
-    problems.push_back({ProblemCode::bad_input, path + ".layers[" + std::to_string(layer) + "]", std::move(what), std::move(accepted), std::move(advice)});
-  };
-  if (spec.layers.empty()) {
-    problems.push_back({ProblemCode::bad_input, path + ".layers", "the model has no layers", "at least one linear layer", "Add a linear layer."});
-    return problems;
-  }
-  for (std::size_t i = 0; i < spec.layers.size(); ++i)
-    if (!is_linear(spec.layers[i]) && (i == 0 || !is_linear(spec.layers[i - 1])))
-      report(i, "an activation must follow a linear layer", "linear, then relu or tanh", "Put a linear layer before it.");
-  const std::size_t last = spec.layers.size() - 1;
-  const LayerSpec& output = spec.layers[last];
-  if (!is_linear(output)) return report(last, "the last layer must be linear", "linear", "Add a linear layer at the end."), problems;
-  if (output.units != 0 && classes > 0 && output.units != classes)
-    report(last, "the last layer has " + std::to_string(output.units) + " units, but the data has " + std::to_string(classes) + " classes",
-           std::to_string(classes), "Use 0 units: as many as there are classes.");
-  for (std::size_t i = 0; i < last; ++i)
-    if (is_linear(spec.layers[i]) && spec.layers[i].units == 0) report(i, "a hidden linear layer needs units", "at least 1", "");
-  return problems;
+base::Result<Model> build(const ModelSpec& spec, const Shape& sample, std::int64_t classes) { return Builder(spec, sample, classes).build(); }
+
+bool Model::drops() const {
+  return std::any_of(segments.begin(), segments.end(), [](const Segment& segment) { return segment.kind == LayerKind::dropout; });
 }
 
-base::Result<Model> build(const ModelSpec& spec, std::int64_t features, std::int64_t classes) {
-  if (const auto problems = validate(spec, classes, "model"); !problems.empty()) return base::fail(problems.front());
-  Model model{features, classes, {}, {}, 0};
-  std::int64_t inputs = features;
-  for (std::size_t i = 0; i < spec.layers.size(); ++i) {
-    const LayerSpec& layer = spec.layers[i];
-    if (is_linear(layer)) {
-      const std::int64_t outputs = layer.units == 0 ? classes : layer.units;
-      add_segment(model, i, inputs, outputs);
-      inputs = outputs;
-    } else {
-      model.segments.back().activation = activation_of(layer.kind);
-      model.segments.back().name += " " + std::string(base::name_of(layer.kind));
-    }
-  }
-  return model;
+int Model::first_with_parameters() const {
+  return static_cast<int>(std::find_if(segments.begin(), segments.end(), [](const Segment& segment) { return segment.elements > 0; }) - segments.begin());
 }
 
-void initialise(const Model& model, std::int64_t seed, const Tensor& parameters) {
-  for (std::size_t p = 0; p < model.parameters.size(); ++p) {
-    const Parameter& parameter = model.parameters[p];
-    const base::Random random(static_cast<std::uint64_t>(seed), base::Purpose::initialise, static_cast<std::uint32_t>(p));
-    const double bound = 1.0 / std::sqrt(static_cast<double>(model.segments[static_cast<std::size_t>(parameter.segment)].inputs));
-    for (std::int64_t i = 0; i < parameter.shape.elements(); ++i) {
-      const double value = random.uniform(static_cast<std::uint64_t>(i), -bound, bound);
-      if (parameters.dtype == compute::DType::fp64) parameters.as<double>()[parameter.offset + i] = value;
-      else parameters.as<float>()[parameter.offset + i] = static_cast<float>(value);
-    }
-  }
-}
-
-std::vector<compute::Op> forward(const Segment& s, const SegmentTensors& t) {
-  return {compute::LinearForward{t.input, weight(s, t.parameters), bias(s, t.parameters), t.output, s.activation}};
-}
-
-std::vector<compute::Op> backward_input(const Segment& s, const SegmentTensors& t) {
-  std::vector<compute::Op> ops;
-  if (s.activation != compute::Activation::none) ops.emplace_back(compute::ActivationBackward{t.output, t.output_gradient, s.activation});
-  if (!t.input_gradient.empty()) ops.emplace_back(compute::LinearBackwardInput{t.output_gradient, weight(s, t.parameters), t.input_gradient});
-  return ops;
-}
-
-std::vector<compute::Op> backward_weight(const Segment& s, const SegmentTensors& t) {
-  return {compute::LinearBackwardWeight{t.input, t.output_gradient, weight(s, t.gradients), bias(s, t.gradients), t.squared_norm}};
+void initialise(const Model& model, std::int64_t seed, const Tensor& parameters, const Tensor& state) {
+  for (std::size_t p = 0; p < model.parameters.size() && !parameters.empty(); ++p) initialise_parameter(model, seed, p, parameters);
+  for (std::size_t p = 0; p < model.state.size() && !state.empty(); ++p)
+    store(state, model.state[p].offset, model.state[p].shape.elements(), [variance = p % 2 == 1](std::int64_t) { return variance ? 1.0 : 0.0; });
 }
 
 }  // namespace trainyard::model

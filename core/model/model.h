@@ -11,56 +11,68 @@
 
 namespace trainyard::model {
 
-// A named tensor in the flat parameter buffer; offset and size in elements.
+using compute::Shape;
+
+// A named tensor in a flat buffer; offset and size in elements.
 struct Parameter {
   std::string name;  // "0.weight"
-  compute::Shape shape;
+  Shape shape;
   std::int64_t offset = 0;
   int segment = 0;
 };
 
-// The finest run of layers that the plan speaks of: a linear layer and the activation that follows it.
+// The finest run of layers that the plan speaks of: a layer and the activation that follows it. Only some have parameters. Flatten is
+// no segment: it says of the same numbers that they are a row.
 struct Segment {
-  std::string name;  // "0 linear 784-512 relu"
-  std::int64_t inputs = 0, outputs = 0;
+  std::string name;                      // "0 linear 784-512 relu"
+  std::int64_t inputs = 0, outputs = 0;  // numbers of one sample
   compute::Activation activation = compute::Activation::none;
-  std::int64_t first = 0, elements = 0;  // its parameters in the flat buffer: weight [outputs, inputs], then bias [outputs]
+  std::int64_t first = 0, elements = 0;  // its parameters in the flat buffer: weight, then bias
+  LayerKind kind = LayerKind::linear;
+  int layer = 0;                    // its place in the list
+  Shape input_shape, output_shape;  // of one sample: {features} or {height, width, channels}
+  compute::Window window;           // of conv2d and pools
+  double momentum = 0;              // of batch_norm
+  double probability = 0;           // of dropout
+  int addend = -1;                  // of add: the segment whose output it adds to that of the one before it
+  std::int64_t running = 0;         // of batch_norm: where its running means and variances [2, channels] begin in the flat state
+  // Whether the gradient at its input, or at its addend, has a part there when its own comes, from a later sum.
+  bool accumulates = false, addend_accumulates = false;
 
-  std::int64_t bias_offset() const { return first + inputs * outputs; }
-  // Floating-point operations of one sample: a multiply and an add for each weight; biases and activations one each.
-  std::int64_t forward_flops() const { return 2 * inputs * outputs + 2 * outputs; }
-  std::int64_t backward_input_flops() const { return 2 * inputs * outputs; }
-  std::int64_t backward_weight_flops() const { return 2 * inputs * outputs + 2 * outputs; }
+  std::int64_t channels() const { return output_shape[output_shape.dimensions - 1]; }
+  Shape weight_shape() const;
+  std::int64_t bias_offset() const { return first + weight_shape().elements(); }
+  std::int64_t inputs_of_output() const;  // how many numbers one output is a weighted sum of
+
+  // Floating-point operations of one sample: a multiply and an add for each weight and place; all else one each for what it does to an
+  // element.
+  std::int64_t forward_flops() const;
+  std::int64_t backward_input_flops() const;
+  std::int64_t backward_weight_flops() const;
 };
 
 struct Model {
   std::int64_t features = 0, classes = 0;
   std::vector<Segment> segments;
   std::vector<Parameter> parameters;
-  std::int64_t elements = 0;  // of the flat parameter buffer
+  std::int64_t elements = 0;        // of the flat parameter buffer
+  std::vector<Parameter> state;     // what training keeps besides: running means and variances
+  std::int64_t state_elements = 0;  // of its flat buffer
+
+  bool drops() const;                 // whether a segment is dropout
+  int first_with_parameters() const;  // no gradient is wanted before it
 };
 
-// Problems of the layer list (paths start at `path`), or the model. Rules: the first layer is linear, an activation follows
-// a linear layer, the last layer is linear with as many units as there are classes.
-base::Problems validate(const ModelSpec& spec, std::int64_t classes, const std::string& path);
-base::Result<Model> build(const ModelSpec& spec, std::int64_t features, std::int64_t classes);
+// Problems of the layer list (paths start at `path`), or the model. `sample` is the shape of a sample, {features} or {height, width,
+// channels}, without dimensions where it is not known; then, as for `classes` of 0, nothing is said that depends on it. Rules: an
+// activation follows a linear layer, a convolution, a batch normalisation or a sum; convolutions and pools take images; a
+// window fits the image; a sum adds equal shapes; the last layer is linear with as many units as there are classes.
+base::Problems validate(const ModelSpec& spec, const Shape& sample, std::int64_t classes, const std::string& path);
+base::Result<Model> build(const ModelSpec& spec, const Shape& sample, std::int64_t classes);
+inline base::Result<Model> build(const ModelSpec& spec, std::int64_t features, std::int64_t classes) { return build(spec, Shape{features}, classes); }
 
-// Weights and biases uniform in +-1/sqrt(inputs) (the default of torch.nn.Linear), equal for every rank count and dtype
-// up to rounding.
-void initialise(const Model& model, std::int64_t seed, const compute::Tensor& parameters);
-
-// Where a segment finds its tensors when `samples` samples pass. Gradients may be empty where they are not wanted.
-struct SegmentTensors {
-  compute::Tensor input, output;                    // [B, inputs], [B, outputs]
-  compute::Tensor input_gradient, output_gradient;  // as above
-  compute::Tensor parameters, gradients;            // the flat buffers, whole
-  compute::Tensor squared_norm;                     // fp64 [1]: of the segment's own gradient
-};
-
-std::vector<compute::Op> forward(const Segment& segment, const SegmentTensors& tensors);
-// Turns the gradient at the segment's output into the one before its activation, in place, and, if `input_gradient` is
-// there, into the gradient at its input.
-std::vector<compute::Op> backward_input(const Segment& segment, const SegmentTensors& tensors);
-std::vector<compute::Op> backward_weight(const Segment& segment, const SegmentTensors& tensors);
+// Weights and biases uniform in +-1/sqrt(inputs of an output) (the default of torch.nn.Linear and Conv2d); of batch normalisation 1
+// and 0. Equal for every rank count and dtype up to rounding. `state` (may be empty): means 0, variances 1.
+void initialise(const Model& model, std::int64_t seed, const compute::Tensor& parameters, const compute::Tensor& state = {});
 
 }  // namespace trainyard::model

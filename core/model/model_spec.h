@@ -8,11 +8,29 @@
 
 namespace trainyard::model {
 
-enum class LayerKind { linear, relu, tanh };
+enum class LayerKind {
+  linear,
+  relu,
+  tanh,
+  conv2d,        // a window slides over an image; see compute::Conv2dForward
+  max_pool,      // the largest of each window, channel by channel
+  average_pool,  // the mean of each window
+  batch_norm,    // each channel at mean 0 and deviation 1 over the rank's samples, then scaled and shifted
+  dropout,       // drops elements while training
+  flatten,       // an image as a row of features; nothing is copied
+  add,           // a residual sum: adds the output of an earlier layer
+};
 
 struct LayerSpec {
   LayerKind kind = LayerKind::linear;
-  std::int64_t units = 0;  // linear: outputs; 0: as many as there are classes
+  std::int64_t units = 0;      // linear: outputs; 0: as many as there are classes
+  std::int64_t channels = 32;  // conv2d: of the image that comes out
+  std::int64_t kernel = 3;     // conv2d and pools: the window is kernel x kernel pixels
+  std::int64_t stride = 0;     // conv2d and pools; 0: 1 for conv2d, the kernel for pools
+  std::int64_t padding = 0;    // conv2d and pools: pixels around the image
+  double momentum = 0.1;       // batch_norm
+  double probability = 0.5;    // dropout
+  std::int64_t back = 2;       // add: layers back to the one whose output is added
 
   bool operator==(const LayerSpec&) const = default;
 };
@@ -28,16 +46,41 @@ struct ModelSpec {
 template <>
 struct trainyard::base::Names<trainyard::model::LayerKind> {
   using K = trainyard::model::LayerKind;
-  static constexpr std::pair<K, std::string_view> table[] = {{K::linear, "linear"}, {K::relu, "relu"}, {K::tanh, "tanh"}};
+  static constexpr std::pair<K, std::string_view> table[] = {{K::linear, "linear"},
+                                                             {K::relu, "relu"},
+                                                             {K::tanh, "tanh"},
+                                                             {K::conv2d, "conv2d"},
+                                                             {K::max_pool, "max_pool"},
+                                                             {K::average_pool, "average_pool"},
+                                                             {K::batch_norm, "batch_norm"},
+                                                             {K::dropout, "dropout"},
+                                                             {K::flatten, "flatten"},
+                                                             {K::add, "add"}};
 };
 template <>
 struct trainyard::base::Fields<trainyard::model::LayerSpec> {
   using L = trainyard::model::LayerSpec;
+  using K = trainyard::model::LayerKind;
   static constexpr std::string_view title = "Layer";
+  static constexpr bool has_window(const L& l) { return l.kind == K::conv2d || l.kind == K::max_pool || l.kind == K::average_pool; }
   static auto table() {
-    return std::tuple{field("kind", &L::kind, "", {}, "What the layer computes"),
-                      field("units", &L::units, "units", {0, 1 << 20}, "Outputs of a linear layer; 0: as many as there are classes",
-                            [](const L& l) { return l.kind == trainyard::model::LayerKind::linear; })};
+    return std::tuple{
+        field("kind", &L::kind, "", {}, "What the layer computes"),
+        field("units", &L::units, "units", {0, 1 << 20}, "Outputs of a linear layer; 0: as many as there are classes",
+              [](const L& l) { return l.kind == K::linear; }),
+        field("channels", &L::channels, "channels", {1, 1 << 16}, "Channels of the image that a convolution makes",
+              [](const L& l) { return l.kind == K::conv2d; }),
+        field("kernel", &L::kernel, "pixels", {1, 256}, "Side of the window that slides over the image", has_window),
+        field("stride", &L::stride, "pixels", {0, 256}, "How far the window moves; 0: automatic, one pixel for a convolution and the kernel for a pool",
+              has_window),
+        field("padding", &L::padding, "pixels", {0, 255}, "Pixels of 0 around the image; a maximum passes them over", has_window),
+        field("momentum", &L::momentum, "", {0, 1},
+              "Share of the newest batch in the running statistics, which evaluation uses. In training each rank normalises by its own samples, so "
+              "with this layer several ranks do not quite equal one device",
+              [](const L& l) { return l.kind == K::batch_norm; }),
+        field("probability", &L::probability, "", {0, 0.999}, "Share of the elements that is dropped in training; the same ones whatever the ranks",
+              [](const L& l) { return l.kind == K::dropout; }),
+        field("back", &L::back, "layers", {2, 1000}, "Layers back to the one whose output is added", [](const L& l) { return l.kind == K::add; })};
   }
 };
 template <>

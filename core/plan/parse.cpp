@@ -45,9 +45,17 @@ class Parser : private WordReader {
 
   bool schedule_line() {
     if (!expect("schedule") || !expect("steps") || !number(schedule_.steps) || !expect("full") || !number(schedule_.full_steps_per_epoch)) return false;
-    schedule_.tail = take_if("tail");
+    if (take_if("tail") && !tails()) return false;
     if (take_if("evaluate") && !number(schedule_.evaluate_every_steps)) return false;
     return ended() && next_line();
+  }
+
+  // Without a number: one step of one program.
+  bool tails() {
+    while (more() && peek().text != "evaluate")
+      if (!number(schedule_.tails.emplace_back())) return false;
+    if (schedule_.tails.empty()) schedule_.tails = {1};
+    return true;
   }
 
   bool body() {
@@ -64,6 +72,7 @@ class Parser : private WordReader {
     if (take_if("buffer")) return before_programs() && buffer_line();
     if (take_if("program")) return program_line();
     if (rank().programs.empty()) return fail_word(peek(), "lane, buffer, program, rank");
+    if (take_if("bucket")) return wanted_line();
     return op_line();
   }
 
@@ -126,11 +135,29 @@ class Parser : private WordReader {
     return true;
   }
 
-  bool op_line() {
+  bool op_token(Op& op) {
     const Word at = take();
     TokenOutcome read = read_token(at.text);
     if (!read.op) return fail({at.text, at.column + read.at}, quoted(at.text) + " is no op: " + std::string(read.what), "an op, as F.s0.m0");
-    Op& op = *read.op;
+    op = std::move(*read.op);
+    return true;
+  }
+
+  bool wanted_line() {
+    if (!rank().programs.back().ops.empty()) return fail(first(), "an op of the program came before", "what is wanted of buckets first");
+    const Word at = peek();
+    Op op;
+    if (!op_token(op)) return false;
+    if (!coarse(op.kind)) return fail(at, quoted(at.text) + " is no collective", "a collective, as BCAST.b0<r0");
+    Access span;
+    if (!expect("group") || !group_number(op.group) || !expect("writes") || !access(span)) return false;
+    rank().programs.back().wanted.push_back({op.kind, op.group, op.bucket, op.peer, span});
+    return true;
+  }
+
+  bool op_line() {
+    Op op;
+    if (!op_token(op)) return false;
     if (!lane(op.lane)) return false;
     if (take_if("group") && !group_number(op.group)) return false;
     if (!accesses("reads", op.reads) || !accesses("writes", op.writes)) return false;

@@ -20,6 +20,24 @@ std::optional<std::int32_t> take_field(std::string_view& rest, std::string_view 
   return static_cast<std::int32_t>(*value);
 }
 
+// "-5" after the first chunk: the last one.
+bool take_last_chunk(std::string_view& rest, Op& op) {
+  if (op.chunk < 0 || !rest.starts_with("-")) return true;
+  const auto last = take_field(rest, "-");
+  if (!last || *last <= op.chunk) return false;
+  op.chunks = *last - op.chunk + 1;
+  return true;
+}
+
+bool take_summands(std::string_view& rest, Op& op) {
+  for (std::string_view prefix = "<r"; rest.starts_with(prefix); prefix = ",r") {
+    const auto rank = take_field(rest, prefix);
+    if (!rank) return false;
+    op.summands.push_back(*rank);
+  }
+  return true;
+}
+
 }  // namespace
 
 std::optional<std::int64_t> number_of(std::string_view text, std::int64_t most) {
@@ -33,19 +51,28 @@ TokenOutcome read_token(std::string_view text) {
   std::string_view rest = text;
   const auto is_capital = [](char c) { return c >= 'A' && c <= 'Z'; };
   const auto letters = static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_capital) - text.begin());
-  const auto kind = kind_of(text.substr(0, letters), OpKind::reduce_many);
+  const auto kind = kind_of(text.substr(0, letters), OpKind::copy);
   if (!kind) return {std::nullopt, 0, "no kind of op begins so"};
   rest.remove_prefix(letters);
   Op op;
   op.kind = *kind;
-  const std::pair<std::string_view, std::int32_t*> fields[] = {{".s", &op.segment}, {".m", &op.micro}, {".b", &op.bucket},
-                                                               {".t", &op.round},   {".c", &op.chunk}, {op.kind == OpKind::send ? ">r" : "<r", &op.peer}};
+  const auto failed = [&](std::string_view what) { return TokenOutcome{std::nullopt, text.size() - rest.size(), what}; };
+  const std::pair<std::string_view, std::int32_t*> fields[] = {
+      {".s", &op.segment}, {".m", &op.micro}, {".b", &op.bucket}, {".t", &op.round}, {".c", &op.chunk}};
   for (const auto& [prefix, value] : fields) {
     const auto found = take_field(rest, prefix);
-    if (!found) return {std::nullopt, text.size() - rest.size(), "a number should follow"};
+    if (!found) return failed("a number should follow");
     *value = *found;
   }
-  if (!rest.empty()) return {std::nullopt, text.size() - rest.size(), "the token should end here"};
+  if (!take_last_chunk(rest, op)) return failed("a later chunk should follow");
+  if (op.kind == OpKind::reduce_many) {
+    if (!take_summands(rest, op)) return failed("a number should follow");
+  } else {
+    const auto peer = take_field(rest, sends_away(op.kind) ? ">r" : "<r");
+    if (!peer) return failed("a number should follow");
+    op.peer = *peer;
+  }
+  if (!rest.empty()) return failed("the token should end here");
   return {op, 0, {}};
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 
 namespace trainyard::plan {
 namespace {
@@ -23,9 +24,22 @@ int Group::position(std::int32_t rank) const {
   return at == ranks.end() ? -1 : static_cast<int>(at - ranks.begin());
 }
 
-std::string_view Schedule::program(std::int64_t step) const {
-  const std::int64_t epoch_steps = full_steps_per_epoch + (tail ? 1 : 0);
-  return tail && step % epoch_steps == full_steps_per_epoch ? "tail" : "train";
+Purpose purpose(std::string_view program) {
+  if (program == "start") return Purpose::start;
+  return program.starts_with("evaluate") ? Purpose::evaluation : Purpose::training;
+}
+
+std::string Schedule::tail_name(std::size_t number) { return number == 0 ? "tail" : "tail" + std::to_string(number + 1); }
+
+std::int64_t Schedule::steps_per_epoch() const { return std::accumulate(tails.begin(), tails.end(), full_steps_per_epoch); }
+
+std::string Schedule::program(std::int64_t step) const {
+  if (steps_per_epoch() == full_steps_per_epoch) return "train";
+  std::int64_t left = step % steps_per_epoch() - full_steps_per_epoch;
+  if (left < 0) return "train";
+  std::size_t number = 0;
+  while (left >= tails[number]) left -= tails[number++];
+  return tail_name(number);
 }
 
 bool Schedule::evaluates_after(std::int64_t step) const { return evaluate_every_steps > 0 && ((step + 1) % evaluate_every_steps == 0 || step + 1 == steps); }
@@ -35,7 +49,13 @@ Plan from_ranks(std::vector<Group> groups, Schedule schedule, std::vector<RankPl
   return {static_cast<std::int32_t>(all->size()), std::move(groups), schedule, [all](std::int32_t rank) { return (*all)[static_cast<std::size_t>(rank)]; }};
 }
 
+bool coarse(OpKind kind) { return kind >= OpKind::all_reduce && kind <= OpKind::gather; }
 bool reads_peers(OpKind kind) { return kind == OpKind::recv || kind == OpKind::recv_reduce || kind == OpKind::reduce_many; }
-bool communicates(OpKind kind) { return kind == OpKind::all_reduce || kind == OpKind::send || reads_peers(kind); }
+bool sends_away(OpKind kind) { return kind == OpKind::send || kind == OpKind::reduce || kind == OpKind::gather; }
+bool communicates(OpKind kind) { return coarse(kind) || kind == OpKind::send || reads_peers(kind) || kind == OpKind::copy; }
+
+const std::vector<std::int32_t>& summands(const Op& op, const std::vector<Group>& groups) {
+  return op.summands.empty() ? groups[static_cast<std::size_t>(op.group)].ranks : op.summands;
+}
 
 }  // namespace trainyard::plan

@@ -29,14 +29,21 @@ enum class OpKind : std::uint8_t {
   backward_input,   // B.s2.m0
   backward_weight,  // W.s2.m0        and the segment's local squared norm
   zero,             // ZERO.s2        a segment's gradient where a rank has no samples: fills what it writes with zeros
-  all_reduce,       // AR.b1          coarse: sums a bucket over its group
+  all_reduce,       // AR.b1          coarse, as the next six: all members have the sum of a bucket
+  reduce_scatter,   // RS.b1          each has its chunk of the sum
+  all_gather,       // AG.b1          all have the chunks of all
+  broadcast,        // BCAST.b1<r0    all have what one has
+  reduce,           // REDUCE.b1>r0   one has the sum
+  scatter,          // SCATTER.b1<r0  each has its chunk of what one has
+  gather,           // GATHER.b1>r0   one has the chunks of all
   norm,             // NORM.s2        squared norm of a segment's reduced gradient
   clip,             // CLIP           the factor that brings the whole gradient under the limit
   update,           // UPD.s2         the optimizer, on one segment
   send,             // SEND.b1.t0.c3>r1   bucket, round, chunk, to
-  recv,             // RECV.b1.t0.c3<r1   replaces the chunk
+  recv,             // RECV.b1.t0.c3-5<r1 replaces the chunks
   recv_reduce,      // RED.b1.t0.c3<r1    adds to the chunk
-  reduce_many,      // SUM.b1.t0.c3       sum over all of the group, in order of position
+  reduce_many,      // SUM.b1.t0.c3<r0,r2 sum over these ranks, the own one included, in this order; of nobody named: over all of the group, by position
+  copy,             // COPY.b1.t1.c0      puts a sum that reduce_many put aside where it belongs
 };
 
 // Elements [first, first + count) of a buffer.
@@ -61,6 +68,8 @@ struct Op {
   LaneId lane;
   // What the token names; -1 where the kind has none.
   std::int32_t segment = -1, micro = -1, bucket = -1, round = -1, chunk = -1, peer = -1, group = -1;
+  std::int32_t chunks = 1;             // from `chunk` on, where there is one
+  std::vector<std::int32_t> summands;  // of reduce_many, where it is not all of the group
   std::vector<Access> reads, writes;
   std::vector<Dependency> after;
   std::int64_t flops = 0;
@@ -86,12 +95,22 @@ struct Buffer {
   std::int64_t bytes() const { return elements * base::size_of(dtype); }
 };
 
+// What is wanted of a bucket whose collective was expanded to chunks. All have the sum, where nothing is said.
+struct Wanted {
+  OpKind kind = OpKind::all_reduce;  // coarse
+  std::int32_t group = -1, bucket = -1;
+  std::int32_t root = -1;  // a rank
+  Access span;             // the bucket
+  bool operator==(const Wanted&) const = default;
+};
+
 struct Program {
-  std::string name;                 // "train", "tail", "evaluate", "evaluate_tail"
+  std::string name;                 // "start", "train", "tail", "tail2", ..., "evaluate", "evaluate_tail"
   std::int64_t samples = 0;         // of this rank
   std::int64_t global_samples = 0;  // over all ranks
   std::int64_t repeats = 1;         // evaluate: runs in a row
   std::vector<Op> ops;
+  std::vector<Wanted> wanted = {};  // by bucket, where it is not that all have the sum
   bool operator==(const Program&) const = default;
 };
 
@@ -112,15 +131,21 @@ struct Group {
   int position(std::int32_t rank) const;  // -1: not a member
 };
 
+// What a program is for, by its name. "start" runs once, before the first step.
+enum class Purpose { start, training, evaluation };
+Purpose purpose(std::string_view program);
+
 // Which program a step runs. A step is one optimizer step; evaluation runs between steps.
 struct Schedule {
   std::int64_t steps = 0;
-  std::int64_t full_steps_per_epoch = 0;
-  bool tail = false;                      // an epoch ends with a short step, program "tail"
+  std::int64_t full_steps_per_epoch = 0;  // an epoch begins with so many of program "train"
+  std::vector<std::int64_t> tails;        // and goes on with so many of "tail", of "tail2", ..., in which the ranks take fewer samples
   std::int64_t evaluate_every_steps = 0;  // 0: never; also after the last step
   bool operator==(const Schedule&) const = default;
 
-  std::string_view program(std::int64_t step) const;
+  static std::string tail_name(std::size_t number);  // of tails[number]
+  std::int64_t steps_per_epoch() const;
+  std::string program(std::int64_t step) const;
   bool evaluates_after(std::int64_t step) const;
 };
 
@@ -134,8 +159,13 @@ struct Plan {
 // A plan whose ranks are all there, as text parses to.
 Plan from_ranks(std::vector<Group> groups, Schedule schedule, std::vector<RankPlan> ranks);
 
-// How a kind is bound to comm: has a peer or a whole group, and so waits for others.
+// How a kind is bound to comm: works on a bucket of a group, mostly together with others.
 bool communicates(OpKind kind);
+bool coarse(OpKind kind);       // a whole collective
 bool reads_peers(OpKind kind);  // recv, recv_reduce, reduce_many
+bool sends_away(OpKind kind);   // names its peer as a receiver: send, reduce, gather
+
+// The ranks that a reduce_many adds up, itself included, in order.
+const std::vector<std::int32_t>& summands(const Op& op, const std::vector<Group>& groups);
 
 }  // namespace trainyard::plan

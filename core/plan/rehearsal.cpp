@@ -17,7 +17,7 @@ struct Channel {
   std::size_t matched = 0;
 };
 
-// A receive or an all_reduce that still waits for some of its peers.
+// A receive or a coarse op that still waits for some of its peers.
 struct Waiting {
   At at;
   std::size_t missing = 0;
@@ -92,14 +92,10 @@ class Run {
 
   void start(const At& at, const Op& op) {
     result_.place(at).begin = result_.ticks;
-    switch (op.kind) {
-      case OpKind::send: return start_send(at, op);
-      case OpKind::all_reduce: return start_all_reduce(at, op);
-      case OpKind::recv:
-      case OpKind::recv_reduce:
-      case OpKind::reduce_many: return start_receive(at, op);
-      default: complete({at, 0, {}});
-    }
+    if (op.kind == OpKind::send) return start_send(at, op);
+    if (coarse(op.kind)) return start_coarse(at, op);
+    if (reads_peers(op.kind)) return start_receive(at, op);
+    complete({at, 0, {}});
   }
 
   void start_send(const At& at, const Op& op) {
@@ -110,7 +106,7 @@ class Run {
 
   void start_receive(const At& at, const Op& op) {
     const std::vector<std::int32_t> one{op.peer};
-    const auto& members = op.kind == OpKind::reduce_many ? groups_[static_cast<std::size_t>(op.group)].ranks : one;
+    const auto& members = op.kind == OpKind::reduce_many ? summands(op, groups_) : one;
     std::vector<std::int32_t> peers;
     for (const std::int32_t member : members)
       if (member != at.rank) peers.push_back(member);
@@ -141,7 +137,7 @@ class Run {
     waiting_.erase(waiting);
   }
 
-  void start_all_reduce(const At& at, const Op& op) {
+  void start_coarse(const At& at, const Op& op) {
     result_.events.push_back({at, false, 0, 0});
     auto& rounds = meetings_[op.group];
     const std::size_t number = met_[(static_cast<std::uint64_t>(op.group) << 32) | static_cast<std::uint32_t>(at.rank)]++;
@@ -184,7 +180,7 @@ class Run {
   std::unordered_map<std::uint64_t, Channel> channels_;
   std::unordered_map<std::uint64_t, Waiting> waiting_;
   std::unordered_map<std::int32_t, std::vector<std::vector<At>>> meetings_;  // by group, by number: who is there
-  std::unordered_map<std::uint64_t, std::size_t> met_;                       // by group and rank: all_reduces so far
+  std::unordered_map<std::uint64_t, std::size_t> met_;                       // by group and rank: coarse ops so far
   std::vector<At> finishing_;
   std::size_t left_ = 0;
   Rehearsal result_;

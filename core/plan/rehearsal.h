@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // All ranks of a plan run together, without work or bytes: every rank's frontier, in ticks, each op as soon as it may. Under
 // zero capacity: a send completes with the receive that matches it, and not before. The k-th send from a to b in a group
-// matches the k-th receive at b from a (a reduce_many receives from every other member), the k-th all_reduce of a member
+// matches the k-th receive at b from a (a reduce_many receives from all whose chunks it adds), the k-th coarse op of a member
 // those of the others. Nothing in a plan chooses, so what is matched, and whether all comes to an end, does not depend on
 // the speed of anything.
 #pragma once
@@ -24,12 +24,12 @@ struct Rehearsal {
     std::int32_t rank = -1, lane = -1;
     std::int64_t sequence = 0;  // on the lane, since the start
   };
-  // In an order that respects every dependency and every match. Sends and all_reduces have two events: started, then
+  // In an order that respects every dependency and every match. Sends and coarse ops have two events: started, then
   // completed as one of the sources of the event that completes them. All other ops have one.
   struct Event {
     At at;
     bool completes = true;
-    std::uint32_t first_source = 0, source_count = 0;  // what it consumes: sends, or the all_reduces of the other members
+    std::uint32_t first_source = 0, source_count = 0;  // what it consumes: sends, or the coarse ops of the other members
   };
 
   std::vector<std::vector<int>> instances;                   // by rank: the programs in order

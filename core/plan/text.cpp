@@ -34,9 +34,26 @@ std::string op_line(const RankPlan& plan, const Op& op) {
   return line + "\n";
 }
 
+Op coarse_op(const Wanted& wanted) {
+  Op op;
+  op.kind = wanted.kind;
+  op.bucket = wanted.bucket;
+  op.peer = wanted.root;
+  return op;
+}
+
+// A tail of one step, as even shares have it, is the word alone.
+std::string tails_text(const Schedule& schedule) {
+  if (schedule.tails.empty()) return "";
+  std::string text = " tail";
+  for (const std::int64_t steps : schedule.tails)
+    if (schedule.tails.size() > 1 || steps != 1) text += " " + std::to_string(steps);
+  return text;
+}
+
 std::string header_text(const Plan& plan) {
   const Schedule& s = plan.schedule;
-  std::string text = "plan 1\nschedule steps " + std::to_string(s.steps) + " full " + std::to_string(s.full_steps_per_epoch) + (s.tail ? " tail" : "");
+  std::string text = "plan 1\nschedule steps " + std::to_string(s.steps) + " full " + std::to_string(s.full_steps_per_epoch) + tails_text(s);
   if (s.evaluate_every_steps > 0) text += " evaluate " + std::to_string(s.evaluate_every_steps);
   text += "\n";
   for (std::size_t g = 0; g < plan.groups.size(); ++g) {
@@ -59,6 +76,12 @@ std::string_view word(OpKind kind) {
     case OpKind::backward_weight: return "W";
     case OpKind::zero: return "ZERO";
     case OpKind::all_reduce: return "AR";
+    case OpKind::reduce_scatter: return "RS";
+    case OpKind::all_gather: return "AG";
+    case OpKind::broadcast: return "BCAST";
+    case OpKind::reduce: return "REDUCE";
+    case OpKind::scatter: return "SCATTER";
+    case OpKind::gather: return "GATHER";
     case OpKind::norm: return "NORM";
     case OpKind::clip: return "CLIP";
     case OpKind::update: return "UPD";
@@ -66,6 +89,7 @@ std::string_view word(OpKind kind) {
     case OpKind::recv: return "RECV";
     case OpKind::recv_reduce: return "RED";
     case OpKind::reduce_many: return "SUM";
+    case OpKind::copy: return "COPY";
   }
   return "?";
 }
@@ -88,7 +112,9 @@ std::string token(const Op& op) {
   append_field(text, ".b", op.bucket);
   append_field(text, ".t", op.round);
   append_field(text, ".c", op.chunk);
-  append_field(text, op.kind == OpKind::send ? ">r" : "<r", op.peer);
+  if (op.chunk >= 0 && op.chunks > 1) text += "-" + std::to_string(op.chunk + op.chunks - 1);
+  append_field(text, sends_away(op.kind) ? ">r" : "<r", op.peer);
+  for (std::size_t i = 0; i < op.summands.size(); ++i) text += (i == 0 ? "<r" : ",r") + std::to_string(op.summands[i]);
   return text;
 }
 
@@ -104,6 +130,8 @@ std::string to_text(const RankPlan& plan) {
   for (const Program& program : plan.programs) {
     text += "program " + program.name + " samples " + std::to_string(program.samples) + " of " + std::to_string(program.global_samples);
     text += program.repeats != 1 ? " repeats " + std::to_string(program.repeats) + "\n" : "\n";
+    for (const Wanted& wanted : program.wanted)
+      text += "bucket " + token(coarse_op(wanted)) + " group g" + std::to_string(wanted.group) + " writes " + access_text(plan, wanted.span) + "\n";
     for (const Op& op : program.ops) text += op_line(plan, op);
   }
   return text;

@@ -19,17 +19,19 @@
 // Groups and ranks are numbered from 0 in the order of their lines.
 //
 //   plan     = "plan 1" schedule {group} {rank}
-//   schedule = "schedule steps" N "full" N ["tail"] ["evaluate" N]
+//   schedule = "schedule steps" N "full" N ["tail" {N}] ["evaluate" N]    steps of train, tail, tail2, ...; "tail" alone: one
 //   group    = "group g"N":" {N}                            ranks by position
 //   rank     = "rank" N {lane | buffer} {program}
 //   lane     = "lane" NAME ("input" | "compute" | "comm" | "send" | "recv") ["g"N]
 //   buffer   = "buffer" NAME ("fp32" | "fp64" | "int32") N ["shared"]      elements
-//   program  = "program" NAME "samples" N "of" N ["repeats" N] {op}
+//   program  = "program" NAME "samples" N "of" N ["repeats" N] {wanted} {op}
+//   wanted   = "bucket" TOKEN "group g"N "writes" access    of an expanded collective, as BCAST.b0<r0
 //   op       = TOKEN "@"NAME ["group g"N] ["reads" {access}] ["writes" {access}] ["flops" N] ["after" {after}]
 //   access   = NAME ["["N":"N"]"]                           elements [first, end); without a range: the whole buffer
 //   after    = NAME":"(N | "end") ["@-"N]                   sequence on a lane, instances back
-//   TOKEN    = KIND[".s"N][".m"N][".b"N][".t"N][".c"N][(">r" | "<r")N]     segment, micro-batch, bucket, round, chunk; peer:
-//                                                           > for SEND, < for all others
+//   TOKEN    = KIND[".s"N][".m"N][".b"N][".t"N][".c"N["-"N]][(">r" | "<r")N{",r"N}]     segment, micro-batch, bucket, round,
+//                                                           first and last chunk; peer: > for SEND, REDUCE and GATHER, < for all
+//                                                           others; SUM may name several
 //
 // and as a rank x time grid for people.
 #pragma once

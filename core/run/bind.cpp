@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
+
+#include "core/model/segment_ops.h"
 #include "core/plan/text.h"
 #include "core/run/bound_plan.h"
 #include "core/run/op_numbers.h"
@@ -34,6 +37,7 @@ class Binder {
     bound.local_norms = named("local_norms");
     bound.statistics = named("statistics");
     bound.rate = named("rate");
+    bound.state = named("running");
     for (const plan::Program& program : plan_.programs) {
       auto one = bind_program(program);
       if (!one) return base::fail(one.error());
@@ -45,9 +49,11 @@ class Binder {
  private:
   base::Result<BoundProgram> bind_program(const plan::Program& program) {
     program_ = &program;
-    BoundProgram bound{program.samples, program.global_samples, program.repeats, {}, {}, {}};
+    trains_ = std::any_of(program.ops.begin(), program.ops.end(), [](const Op& op) { return op.kind == OpKind::backward_weight; });
+    BoundProgram bound{program.samples, program.global_samples, program.repeats, {}, {}, {}, {}};
     bound.input = rows("input", model_.features);
     bound.labels = flat("labels", program.samples);
+    bound.sample_numbers = flat("sample_numbers", program.samples);
     for (const Op& op : program.ops) {
       auto one = bind_op(op);
       if (!one) {
@@ -76,23 +82,27 @@ class Binder {
 
   void bind_transfer(const Op& op, BoundOp& bound) {
     const Access span = op.kind == OpKind::send ? op.reads.front() : op.writes.front();
-    const plan::Group& group = groups_[static_cast<std::size_t>(op.group)];
     bound.channel = op.group;
     bound.dtype = plan_.buffers[span.buffer.index()].dtype;
     bound.elements = span.count;
     bound.bytes = span.count * base::size_of(bound.dtype);
     bound.data = address(span.buffer) + span.first * base::size_of(bound.dtype);
+    bound.own = op.kind == OpKind::reduce_many || op.kind == OpKind::copy
+                    ? address(op.reads.front().buffer) + op.reads.front().first * base::size_of(bound.dtype)
+                    : bound.data;
     // Order alone already pairs messages; the number only catches mistakes.
     bound.transfer = (static_cast<std::uint32_t>(op.bucket) * 1'000'003u + static_cast<std::uint32_t>(op.round)) * 4099u + static_cast<std::uint32_t>(op.chunk);
+    if (op.kind == OpKind::copy) return;
     if (op.kind != OpKind::reduce_many) return bound.peers.push_back(op.peer);
-    bound.own_position = group.position(plan_.rank);
-    for (const std::int32_t rank : group.ranks)
-      if (rank != plan_.rank) bound.peers.push_back(rank);
+    for (const std::int32_t rank : plan::summands(op, groups_)) {
+      if (rank == plan_.rank) bound.own_position = static_cast<int>(bound.peers.size());
+      else bound.peers.push_back(rank);
+    }
   }
 
   std::vector<compute::Op> compute_ops(const Op& op) {
     switch (op.kind) {
-      case OpKind::forward: return model::forward(segment(op), tensors(op));
+      case OpKind::forward: return trains_ ? model::forward(segment(op), tensors(op)) : model::evaluate(segment(op), tensors(op));
       case OpKind::loss: return {loss(op)};
       case OpKind::backward_input: return model::backward_input(segment(op), tensors(op));
       case OpKind::backward_weight: return model::backward_weight(segment(op), tensors(op));
@@ -135,11 +145,25 @@ class Binder {
     t.input = s == 0 ? rows("input", model_.features) : activation(s - 1);
     t.output = activation(s);
     t.output_gradient = gradient(s);
-    if (s > 0) t.input_gradient = gradient(s - 1);
+    if (s > model_.first_with_parameters()) t.input_gradient = gradient(s - 1);
     t.parameters = named("params");
     t.gradients = named("grads");
     t.squared_norm = sub(named("local_norms"), s, 1);
+    add_tensors_of_kind(segment(op), s, t);
     return t;
+  }
+
+  void add_tensors_of_kind(const model::Segment& segment, int s, model::SegmentTensors& t) {
+    const std::string number = std::to_string(s);
+    if (segment.addend >= 0) t.addend = activation(segment.addend);
+    if (segment.addend >= model_.first_with_parameters()) t.addend_gradient = gradient(segment.addend);
+    t.partial = rows("partial.s" + number, segment.inputs);
+    t.sums = named("sums.s" + number);
+    t.gradient_sums = named("gradient_sums.s" + number);
+    t.state = named("running");
+    t.sample_numbers = flat("sample_numbers", program_->samples);
+    t.step = sub(named("rate"), 1, 1);
+    t.seed = static_cast<std::uint64_t>(recipe_.seed);
   }
 
   const model::Segment& segment(const Op& op) const { return model_.segments[static_cast<std::size_t>(op.segment)]; }
@@ -177,6 +201,7 @@ class Binder {
   const Layout layout_;
   std::span<std::byte> private_, shared_;
   const plan::Program* program_ = nullptr;
+  bool trains_ = false;  // the program
 };
 
 }  // namespace

@@ -19,6 +19,7 @@ struct Recipe {
   std::function<compute::Op(const compute::UpdateInputs& common, std::span<const compute::Tensor> moments, const compute::Tensor& step)> update;
   std::function<double(std::int64_t step)> learning_rate;
   double clip_norm = 0;
+  std::int64_t seed = 0;  // of what is dropped
 };
 
 struct BoundOp {
@@ -28,23 +29,29 @@ struct BoundOp {
   std::vector<std::unique_ptr<compute::Kernel>> kernels;  // compute ops
   // Sends and receives.
   int channel = 0;
-  std::vector<int> peers;      // of reduce_many all other members, by position
-  int own_position = -1;       // of reduce_many: where this rank's chunk stands in the sum
-  std::uint32_t transfer = 0;  // the same number at both ends
-  std::byte* data = nullptr;
+  std::vector<int> peers;          // of reduce_many all whose chunks it adds but itself, in that order
+  int own_position = -1;           // of reduce_many: where this rank's chunk stands in the sum
+  std::uint32_t transfer = 0;      // the same number at both ends
+  std::byte* data = nullptr;       // what is sent or written
+  const std::byte* own = nullptr;  // what the rank itself adds or copies; mostly `data`
   std::int64_t bytes = 0, elements = 0;
   base::DType dtype = base::DType::fp32;
+
+  // Payload that crosses to or from peers.
+  std::int64_t bytes_moved() const { return bytes * static_cast<std::int64_t>(peers.size()); }
 };
 
 struct BoundProgram {
   std::int64_t samples = 0, global_samples = 0, repeats = 1;
   std::vector<BoundOp> ops;
-  compute::Tensor input, labels;  // of this program's samples
+  compute::Tensor input, labels;   // of this program's samples
+  compute::Tensor sample_numbers;  // in the data set; empty where nothing asks for them
 };
 
 struct BoundPlan {
   std::vector<BoundProgram> programs;
   compute::Tensor parameters, metrics, local_norms, statistics, rate;
+  compute::Tensor state;  // what training keeps besides parameters (model::Model::state); may be empty
 };
 
 // Arenas must be as large as `layout` says, zero at first (the optimizer's state begins so) and stay alive. A kernel that cannot be prepared is a Problem that

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <tuple>
 
-#include "core/data/input_pipeline.h"
+#include "core/data/shares.h"
 
 namespace trainyard::run {
 

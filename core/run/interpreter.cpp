@@ -21,6 +21,8 @@ using plan::OpKind;
 
 constexpr std::chrono::microseconds kWaitSlice{2000};  // the abort word is looked at between slices
 constexpr std::chrono::microseconds kInputSlice{100};
+constexpr std::int64_t kAwakeBefore = 60'000;      // nanoseconds: a sleeper gets up that late, as a rule
+constexpr std::int64_t kLongestSleep = 2'000'000;  // nanoseconds: then it looks whether it was told to stop
 
 }  // namespace
 
@@ -62,6 +64,7 @@ struct Interpreter::State {
   const BoundProgram& bound_program(int program) const { return parts.bound->programs[static_cast<std::size_t>(program)]; }
 
   base::Result<std::int64_t> run(std::int64_t first_step);
+  base::Result<void> start(std::int64_t first_step);
   base::Result<void> train_steps(std::int64_t& step);
   bool may_admit(std::int64_t next, std::int64_t step) const;
   base::Result<void> evaluate(std::int64_t step);
@@ -70,10 +73,12 @@ struct Interpreter::State {
   base::Result<bool> move_transfers();
   bool run_input();
   bool run_compute();
+  std::int64_t hold_back(const Frontier::Ready& ready, std::int64_t begin_ns);
   void add_held_out();
   base::Result<void> idle();
   std::int64_t lap();
-  void finish(LaneId lane, const Frontier::Ready& ready, std::int64_t begin, std::int64_t peer_ready, std::int64_t end, std::int64_t bytes);
+  void finish(LaneId lane, const Frontier::Ready& ready, std::int64_t begin, std::int64_t peer_ready, std::int64_t end, std::int64_t bytes,
+              std::int64_t imposed_ns = 0);
   void is_at(const Frontier::Ready& ready) const;
   base::Problem in_op(base::Problem problem) const;
 };
@@ -91,10 +96,20 @@ base::Result<std::int64_t> Interpreter::State::run(std::int64_t first_step) {
     if (answer == Gate::Answer::finish) break;
     if (answer == Gate::Answer::closed)
       return base::fail({base::ProblemCode::cancelled, "rank " + std::to_string(parts.plan->rank), "was told to stop", "", ""});
+    if (const auto ok = start(step); !ok) return base::fail(in_op(ok.error()));
     meter.times = {base::now_nanoseconds()};
     if (const auto ok = train_steps(step); !ok) return base::fail(in_op(ok.error()));
   }
   return step;
+}
+
+// What a plan does before its first step: once, whole, and in no step's time.
+base::Result<void> Interpreter::State::start(std::int64_t first_step) {
+  const int program = parts.plan->program("start");
+  if (program < 0 || frontier.admitted() > 0) return {};
+  lap();
+  frontier.admit(program, first_step);
+  return complete(0);
 }
 
 // Runs steps as long as the gate admits them without waiting.
@@ -170,7 +185,7 @@ base::Result<bool> Interpreter::State::move_transfers() {
   const auto moved = transfers->poll(done, meter.times.transfer_ns);
   if (!moved) return is_at(transfers->failed().ready), moved;
   if (*moved) lap();
-  for (const Transfer& transfer : done) finish(transfer.op->lane, transfer.ready, transfer.begin_ns, transfer.ready_ns, now_ns, transfer.op->bytes);
+  for (const Transfer& transfer : done) finish(transfer.op->lane, transfer.ready, transfer.begin_ns, transfer.ready_ns, now_ns, transfer.op->bytes_moved());
   return started || *moved;
 }
 
@@ -186,6 +201,8 @@ bool Interpreter::State::run_input() {
     if (batch == nullptr) return input_blocked = true, false;
     parts.compute->load(program.input, std::span(batch->features).first(static_cast<std::size_t>(program.input.elements())));
     parts.compute->copy(program.labels.data, reinterpret_cast<const std::byte*>(batch->labels.data()), program.samples * 4);
+    if (!program.sample_numbers.empty())
+      parts.compute->copy(program.sample_numbers.data, reinterpret_cast<const std::byte*>(batch->numbers.data()), program.samples * 4);
     pipeline->release();
   }
   frontier.start(input_lane);
@@ -208,12 +225,27 @@ bool Interpreter::State::run_compute() {
   for (const auto& kernel : op.kernels) kernel->enqueue(*queue);
   const std::uint64_t mark = queue->record();
   while (!queue->reached(mark)) std::this_thread::yield();
-  const std::int64_t begin = lap();
+  const std::int64_t begin = lap(), imposed = hold_back(*ready, begin);
   meter.times.compute_ns += now_ns - begin;
   if (!evaluating) meter.capture(op, ready->step);
   else if (op.kind == OpKind::loss) add_held_out();
-  finish(compute_lane, *ready, begin, begin, now_ns, 0);
+  finish(compute_lane, *ready, begin, begin, now_ns, 0, imposed);
   return true;
+}
+
+// Waits until the op that began at `begin_ns` has taken as long as it shall; how long that was, in nanoseconds.
+std::int64_t Interpreter::State::hold_back(const Frontier::Ready& ready, std::int64_t begin_ns) {
+  if (parts.slowness == nullptr || !parts.slowness->active()) return 0;
+  const std::int64_t done_ns = now_ns, real_ns = done_ns - begin_ns;
+  const std::int64_t shall_end_ns = begin_ns + parts.slowness->shall_take(ready.program, ready.op, ready.step, real_ns);
+  for (std::int64_t left_ns = shall_end_ns - done_ns; left_ns > 0 && !parts.gate->closed(); left_ns = shall_end_ns - base::now_nanoseconds()) {
+    if (left_ns > 2 * kAwakeBefore) std::this_thread::sleep_for(std::chrono::nanoseconds(std::min(left_ns - kAwakeBefore, kLongestSleep)));
+    else std::this_thread::yield();
+    parts.whereabouts->ops_done.fetch_add(1, std::memory_order_relaxed);  // slow as it is, it does not hang
+  }
+  lap();
+  meter.held_back(parts.slowness->factor(ready.step), now_ns - done_ns, parts.slowness->late_by(ready.program, ready.op, ready.step, real_ns));
+  return now_ns - done_ns;
 }
 
 void Interpreter::State::add_held_out() {
@@ -242,10 +274,11 @@ base::Result<void> Interpreter::State::idle() {
 // Reads the clock, and returns what it showed before.
 std::int64_t Interpreter::State::lap() { return std::exchange(now_ns, base::now_nanoseconds()); }
 
-void Interpreter::State::finish(LaneId lane, const Frontier::Ready& ready, std::int64_t begin, std::int64_t peer_ready, std::int64_t end, std::int64_t bytes) {
+void Interpreter::State::finish(LaneId lane, const Frontier::Ready& ready, std::int64_t begin, std::int64_t peer_ready, std::int64_t end, std::int64_t bytes,
+                                std::int64_t imposed_ns) {
   frontier.finish(lane, ready);
   parts.whereabouts->ops_done.fetch_add(1, std::memory_order_relaxed);
-  if (parts.record_ops && parts.events != nullptr) meter.op_event(ready.program, ready.op, ready.step, begin, peer_ready, end, bytes);
+  if (parts.record_ops && parts.events != nullptr) meter.op_event(ready.program, ready.op, ready.step, begin, peer_ready, end, bytes, imposed_ns);
 }
 
 void Interpreter::State::is_at(const Frontier::Ready& ready) const {

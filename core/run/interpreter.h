@@ -13,6 +13,7 @@
 #include "core/plan/frontier.h"
 #include "core/run/bound_plan.h"
 #include "core/run/gate.h"
+#include "core/run/slowness.h"
 #include "core/telemetry/event_ring.h"
 
 namespace trainyard::run {
@@ -42,6 +43,7 @@ struct InterpreterParts {
   bool record_ops = true;
   Gate* gate = nullptr;
   Whereabouts* whereabouts = nullptr;
+  const Slowness* slowness = nullptr;  // null: ops take what they take
 };
 
 class Interpreter {

@@ -55,9 +55,33 @@ void StepMeter::capture(const BoundOp& op, std::int64_t step) {
   }
 }
 
-void StepMeter::op_event(int program, int op, std::int64_t step, std::int64_t begin_ns, std::int64_t ready_ns, std::int64_t end_ns, std::int64_t bytes) {
-  events_->write({begin_ns, ready_ns, end_ns, static_cast<double>(bytes), static_cast<std::int32_t>(step), static_cast<std::uint16_t>(op),
-                  static_cast<std::uint16_t>(program), EventKind::op});
+void StepMeter::op_event(int program, int op, std::int64_t step, std::int64_t begin_ns, std::int64_t ready_ns, std::int64_t end_ns, std::int64_t bytes,
+                         std::int64_t imposed_ns) {
+  events_->write({begin_ns,
+                  ready_ns,
+                  end_ns,
+                  static_cast<double>(bytes),
+                  static_cast<std::int32_t>(step),
+                  static_cast<std::uint16_t>(op),
+                  static_cast<std::uint16_t>(program),
+                  EventKind::op,
+                  {},
+                  static_cast<float>(base::seconds(imposed_ns))});
+}
+
+void StepMeter::held_back(double factor, std::int64_t imposed_ns, std::int64_t late_ns) {
+  holds_back_ = true;
+  factor_ = factor;
+  times.imposed_ns += imposed_ns;
+  late_ns_ += late_ns;
+}
+
+// From the first op that was held back on, also where nothing is any more: a chart shall show its end.
+void StepMeter::imposed_metrics(std::int64_t step) {
+  if (!holds_back_) return;
+  metric(Metric::imposed_seconds, step, base::seconds(times.imposed_ns));
+  metric(Metric::slow_down, step, times.imposed_ns > 0 ? factor_ : 1);
+  if (late_ns_ > 0) metric(Metric::slower_than_drawn_seconds, step, base::seconds(late_ns_));
 }
 
 void StepMeter::metric(Metric metric, std::int64_t step, double value, int index) {
@@ -77,6 +101,7 @@ void StepMeter::step_done(std::int64_t step, std::int64_t end_ns, const BoundPro
     metric(Metric::transfer_seconds, step, base::seconds(times.transfer_ns));
     metric(Metric::wait_seconds, step, base::seconds(times.wait_ns));
     metric(Metric::input_seconds, step, base::seconds(times.input_ns));
+    imposed_metrics(step);
     gradient_metrics(step, program);
     traffic_metrics(step);
     if (end_ns - memory_sampled_ns_ >= kMemoryPeriod) {
@@ -91,6 +116,7 @@ void StepMeter::step_done(std::int64_t step, std::int64_t end_ns, const BoundPro
 void StepMeter::gradient_metrics(std::int64_t step, const BoundProgram& program) {
   const double own = program.samples > 0 ? static_cast<double>(program.global_samples) / static_cast<double>(program.samples) : 0.0;
   for (std::size_t s = 0; s < model_.segments.size(); ++s) {
+    if (model_.segments[s].elements == 0) continue;  // nothing to learn
     const double* statistics = captured(step).statistics.data() + 3 * s;
     const int index = static_cast<int>(s);
     metric(Metric::local_gradient_norm, step, std::sqrt(captured(step).local_norms[s]) * own, index);

@@ -17,6 +17,7 @@ namespace trainyard::run {
 struct StepTimes {
   std::int64_t begin_ns = 0;
   std::int64_t compute_ns = 0, transfer_ns = 0, wait_ns = 0, input_ns = 0;
+  std::int64_t imposed_ns = 0;  // of compute_ns: waited, because ops were to take longer than they did
 };
 
 class StepMeter {
@@ -26,7 +27,10 @@ class StepMeter {
 
   StepTimes times;
 
-  void op_event(int program, int op, std::int64_t step, std::int64_t begin_ns, std::int64_t ready_ns, std::int64_t end_ns, std::int64_t bytes);
+  void op_event(int program, int op, std::int64_t step, std::int64_t begin_ns, std::int64_t ready_ns, std::int64_t end_ns, std::int64_t bytes,
+                std::int64_t imposed_ns = 0);
+  // A compute op was held back to take `factor` times its time, or that of the drawn device, than which it took longer by `late_ns`.
+  void held_back(double factor, std::int64_t imposed_ns, std::int64_t late_ns);
   // Keeps what a compute op left behind, before the next step's can overwrite it.
   void capture(const BoundOp& op, std::int64_t step);
   // After a training step is complete: all of its metrics. Resets `times` to begin at `end_ns`.
@@ -37,6 +41,7 @@ class StepMeter {
  private:
   void metric(telemetry::Metric metric, std::int64_t step, double value, int index = 0);
   void gradient_metrics(std::int64_t step, const BoundProgram& program);
+  void imposed_metrics(std::int64_t step);
   void traffic_metrics(std::int64_t step);
 
   struct Captured {
@@ -50,6 +55,9 @@ class StepMeter {
   const model::Model& model_;
   const BoundPlan& bound_;
   std::array<Captured, 2> captured_;
+  bool holds_back_ = false;  // it was done once
+  double factor_ = 1;
+  std::int64_t late_ns_ = 0;
   std::int64_t now_ns_ = 0;
   std::int64_t memory_sampled_ns_ = 0;
 };

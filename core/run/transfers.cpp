@@ -22,17 +22,18 @@ void Transfers::start(const BoundOp& op, const plan::Frontier::Ready& ready) {
   under_way_.push_back({&op, ready, now, now, false, 0});
 }
 
-int Transfers::waits_for() const { return under_way_.empty() ? -1 : under_way_.front().op->peers.front(); }
+int Transfers::waits_for() const { return under_way_.empty() || under_way_.front().op->peers.empty() ? -1 : under_way_.front().op->peers.front(); }
 
-std::uint64_t& Transfers::posted(int peer, int channel) {
+Transfers::Line& Transfers::line(int peer, int channel) {
   const auto c = static_cast<std::size_t>(channel);
-  if (posted_.size() <= c) posted_.resize(c + 1, std::vector<std::uint64_t>(static_cast<std::size_t>(transport_.ranks()), 0));
-  return posted_[c][static_cast<std::size_t>(peer)];
+  if (lines_.size() <= c) lines_.resize(c + 1, std::vector<Line>(static_cast<std::size_t>(transport_.ranks())));
+  return lines_[c][static_cast<std::size_t>(peer)];
 }
 
 base::Result<bool> Transfers::poll(std::vector<Transfer>& done, std::int64_t& busy_ns) {
   bool moved = false;
   std::size_t kept = 0;
+  ++pass_;
   for (std::size_t i = 0; i < under_way_.size(); ++i) {
     const bool was_posted = under_way_[i].posted;
     const auto complete = advance(under_way_[i], busy_ns);
@@ -52,19 +53,22 @@ base::Result<bool> Transfers::advance(Transfer& transfer, std::int64_t& busy_ns)
 base::Result<bool> Transfers::advance_send(Transfer& transfer) {
   const BoundOp& op = *transfer.op;
   const int peer = op.peers.front();
+  Line& to_peer = line(peer, op.channel);
   if (!transfer.posted) {
+    if (to_peer.send_held_up == pass_) return false;
     const comm::Tag tag{generation_, static_cast<std::uint32_t>(transfer.ready.step), op.transfer};
     const auto accepted = transport_.post(peer, op.channel, tag, {op.data, static_cast<std::size_t>(op.bytes)});
     if (!accepted) return base::fail(accepted.error());
-    if (!*accepted) return false;
+    if (!*accepted) return to_peer.send_held_up = pass_, false;
     transfer.posted = true;
-    transfer.ticket = ++posted(peer, op.channel);
+    transfer.ticket = ++to_peer.posted;
   }
   return transport_.consumed(peer, op.channel).map([&](std::uint64_t consumed) { return consumed >= transfer.ticket; });
 }
 
 base::Result<bool> Transfers::arrived(const Transfer& transfer, int peer, const std::byte*& bytes) {
   const BoundOp& op = *transfer.op;
+  if (line(peer, op.channel).receive_held_up == pass_) return false;
   const comm::Tag tag{generation_, static_cast<std::uint32_t>(transfer.ready.step), op.transfer};
   const auto message = comm::receive_expected(transport_, peer, op.channel, {tag, static_cast<std::size_t>(op.bytes)});
   if (!message) return base::fail(message.error());
@@ -74,19 +78,26 @@ base::Result<bool> Transfers::arrived(const Transfer& transfer, int peer, const 
 }
 
 base::Result<bool> Transfers::advance_receive(Transfer& transfer, std::int64_t& busy_ns) {
+  auto complete = receive(transfer, busy_ns);
+  if (complete && !*complete)
+    for (const int peer : transfer.op->peers) line(peer, transfer.op->channel).receive_held_up = pass_;
+  return complete;
+}
+
+base::Result<bool> Transfers::receive(Transfer& transfer, std::int64_t& busy_ns) {
   const BoundOp& op = *transfer.op;
   sources_.clear();
-  const bool sums = op.kind != OpKind::recv;
-  if (op.kind == OpKind::recv_reduce) sources_.push_back(op.data);
+  const bool sums = op.kind != OpKind::recv && op.kind != OpKind::copy;
+  if (op.kind == OpKind::recv_reduce || op.kind == OpKind::copy) sources_.push_back(op.own);
   for (std::size_t i = 0; i < op.peers.size(); ++i) {
-    if (op.kind == OpKind::reduce_many && static_cast<int>(i) == op.own_position) sources_.push_back(op.data);
+    if (op.kind == OpKind::reduce_many && static_cast<int>(i) == op.own_position) sources_.push_back(op.own);
     const std::byte* bytes = nullptr;
     const auto here = arrived(transfer, op.peers[i], bytes);
     if (!here) return base::fail(here.error());
     if (!*here) return false;
     sources_.push_back(bytes);
   }
-  if (op.kind == OpKind::reduce_many && op.own_position == static_cast<int>(op.peers.size())) sources_.push_back(op.data);
+  if (op.kind == OpKind::reduce_many && op.own_position == static_cast<int>(op.peers.size())) sources_.push_back(op.own);
   transfer.ready_ns = base::now_nanoseconds();
   if (sums) compute_.sum(op.dtype, op.data, sources_, op.elements);
   else compute_.copy(op.data, sources_.front(), op.bytes);

@@ -39,8 +39,14 @@ class Transfers {
   base::Result<bool> advance(Transfer& transfer, std::int64_t& busy_ns);
   base::Result<bool> advance_send(Transfer& transfer);
   base::Result<bool> advance_receive(Transfer& transfer, std::int64_t& busy_ns);
+  base::Result<bool> receive(Transfer& transfer, std::int64_t& busy_ns);
   base::Result<bool> arrived(const Transfer& transfer, int peer, const std::byte*& bytes);
-  std::uint64_t& posted(int peer, int channel);
+  // Messages between two ranks on one channel keep their order: a transfer waits while an older one has its turn.
+  struct Line {
+    std::uint64_t posted = 0;                             // messages so far
+    std::uint64_t send_held_up = 0, receive_held_up = 0;  // the pass of `poll` in which an older transfer could not go on
+  };
+  Line& line(int peer, int channel);
 
   comm::Transport& transport_;
   compute::Compute& compute_;
@@ -48,7 +54,8 @@ class Transfers {
   std::vector<Transfer> under_way_;
   std::size_t failed_ = 0;
   std::vector<const std::byte*> sources_;
-  std::vector<std::vector<std::uint64_t>> posted_;  // by channel, by peer: messages so far
+  std::vector<std::vector<Line>> lines_;  // by channel, by peer
+  std::uint64_t pass_ = 0;                // of `poll`
 };
 
 }  // namespace trainyard::run

@@ -2,6 +2,7 @@
 #include "core/session/checkpoint.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstring>
 #include <optional>
@@ -78,10 +79,29 @@ NamedTensor named(const model::Parameter& parameter, const Tensor& all) {
   return {parameter.name, all.dtype, parameter.shape, bytes};
 }
 
-Result<void> check_buffer(const fs::path& directory, const model::Model& model, const Tensor& parameters) {
-  if (parameters.dtype != base::DType::int32 && parameters.elements() == model.elements && (parameters.data != nullptr || model.elements == 0)) return {};
+// The flat buffers with what lies in each.
+struct Part {
+  const std::vector<model::Parameter>& entries;
+  std::int64_t elements;
+  const Tensor& flat;
+};
+
+std::array<Part, 2> parts(const model::Model& model, const CheckpointTensors& tensors) {
+  return {Part{model.parameters, model.elements, tensors.parameters}, Part{model.state, model.state_elements, tensors.state}};
+}
+
+Result<void> check_buffer(const fs::path& directory, const Part& part) {
+  const Tensor& flat = part.flat;
+  if (part.elements == 0 && flat.empty()) return {};
+  if (flat.dtype != base::DType::int32 && flat.elements() == part.elements && flat.data != nullptr) return {};
   return base::fail({ProblemCode::bad_usage, directory.string(), "the parameter buffer does not fit the model",
-                     std::to_string(model.elements) + " floating-point elements", ""});
+                     std::to_string(part.elements) + " floating-point elements", ""});
+}
+
+Result<void> check_buffers(const fs::path& directory, const model::Model& model, const CheckpointTensors& tensors) {
+  for (const Part& part : parts(model, tensors))
+    if (auto ok = check_buffer(directory, part); !ok) return ok;
+  return {};
 }
 
 Result<void> make_directory(const fs::path& directory) {
@@ -135,24 +155,30 @@ Result<void> write_manifest(const fs::path& path, const std::string& text) {
   return {};
 }
 
-// Whether the tensors are the model's parameters, neither more nor fewer; order does not matter.
-Result<void> check_tensors(const fs::path& path, const std::vector<NamedTensor>& tensors, const model::Model& model, base::DType dtype) {
-  if (tensors.size() != model.parameters.size())
-    return base::fail(other_model(path, "has " + std::to_string(tensors.size()) + " tensors, the model " + std::to_string(model.parameters.size())));
-  for (const model::Parameter& parameter : model.parameters) {
+Result<void> check_part(const fs::path& path, const std::vector<NamedTensor>& tensors, const Part& part) {
+  for (const model::Parameter& parameter : part.entries) {
     const auto same = [&](const NamedTensor& tensor) { return tensor.name == parameter.name; };
     const auto tensor = std::find_if(tensors.begin(), tensors.end(), same);
     if (tensor == tensors.end()) return base::fail(other_model(path, "has no tensor \"" + parameter.name + "\""));
     if (tensor->shape != parameter.shape) return base::fail(other_model(path, "has another shape for \"" + parameter.name + "\""));
-    if (tensor->dtype != dtype) return base::fail(other_model(path, "has another dtype for \"" + parameter.name + "\""));
+    if (tensor->dtype != part.flat.dtype) return base::fail(other_model(path, "has another dtype for \"" + parameter.name + "\""));
   }
   return {};
 }
 
-void copy(const std::vector<NamedTensor>& tensors, const model::Model& model, const Tensor& parameters) {
-  for (const model::Parameter& parameter : model.parameters) {
+// Whether the tensors are those of the model, neither more nor fewer; order does not matter.
+Result<void> check_tensors(const fs::path& path, const std::vector<NamedTensor>& tensors, const model::Model& model, const CheckpointTensors& wanted) {
+  const std::size_t count = model.parameters.size() + model.state.size();
+  if (tensors.size() != count) return base::fail(other_model(path, "has " + std::to_string(tensors.size()) + " tensors, the model " + std::to_string(count)));
+  for (const Part& part : parts(model, wanted))
+    if (auto ok = check_part(path, tensors, part); !ok) return ok;
+  return {};
+}
+
+void copy(const std::vector<NamedTensor>& tensors, const Part& part) {
+  for (const model::Parameter& parameter : part.entries) {
     const auto tensor = std::find_if(tensors.begin(), tensors.end(), [&](const NamedTensor& candidate) { return candidate.name == parameter.name; });
-    if (!tensor->data.empty()) std::memcpy(parameters.data + parameter.offset * base::size_of(parameters.dtype), tensor->data.data(), tensor->data.size());
+    if (!tensor->data.empty()) std::memcpy(part.flat.data + parameter.offset * base::size_of(part.flat.dtype), tensor->data.data(), tensor->data.size());
   }
 }
 
@@ -202,36 +228,38 @@ Result<void> write_one(const fs::path& checkpoint, const CheckpointInfo& info, c
   return {};
 }
 
-Result<CheckpointInfo> read_one(const fs::path& checkpoint, const model::Model& model, const Tensor& parameters) {
+Result<CheckpointInfo> read_one(const fs::path& checkpoint, const model::Model& model, const CheckpointTensors& wanted) {
   const auto manifest = read_manifest(checkpoint / kManifestName);
   if (!manifest) return base::fail(manifest.error());
   const fs::path path = checkpoint / manifest->files.front().name;
-  if (manifest->files.front().bytes > parameters.bytes() + kMostHeaderBytes) return base::fail(other_model(path, "holds more than the model"));
+  const std::int64_t most_bytes = wanted.parameters.bytes() + wanted.state.bytes() + kMostHeaderBytes;
+  if (manifest->files.front().bytes > most_bytes) return base::fail(other_model(path, "holds more than the model"));
   const auto content = read_model_file(path, manifest->files.front());
   if (!content) return base::fail(content.error());
   const auto tensors = read_safetensors(*content, path.string());
   if (!tensors) return base::fail(tensors.error());
-  if (const auto ok = check_tensors(path, *tensors, model, parameters.dtype); !ok) return base::fail(ok.error());
-  copy(*tensors, model, parameters);
+  if (const auto ok = check_tensors(path, *tensors, model, wanted); !ok) return base::fail(ok.error());
+  for (const Part& part : parts(model, wanted)) copy(*tensors, part);
   return CheckpointInfo{manifest->step, manifest->plan_hash};
 }
 
 }  // namespace
 
-Result<void> write_checkpoint(const fs::path& directory, const CheckpointInfo& info, const model::Model& model, const Tensor& parameters) {
-  if (auto ok = check_buffer(directory, model, parameters); !ok) return ok;
-  std::vector<NamedTensor> tensors;
-  for (const model::Parameter& parameter : model.parameters) tensors.push_back(named(parameter, parameters));
-  if (auto ok = write_one(step_path(directory, info.step), info, write_safetensors(tensors)); !ok) return ok;
+Result<void> write_checkpoint(const fs::path& directory, const CheckpointInfo& info, const model::Model& model, const CheckpointTensors& tensors) {
+  if (auto ok = check_buffers(directory, model, tensors); !ok) return ok;
+  std::vector<NamedTensor> list;
+  for (const Part& part : parts(model, tensors))
+    for (const model::Parameter& entry : part.entries) list.push_back(named(entry, part.flat));
+  if (auto ok = write_one(step_path(directory, info.step), info, write_safetensors(list)); !ok) return ok;
   prune(directory, info.step);
   return {};
 }
 
-Result<LoadedCheckpoint> read_checkpoint(const fs::path& directory, const model::Model& model, const Tensor& parameters) {
-  if (const auto ok = check_buffer(directory, model, parameters); !ok) return base::fail(ok.error());
+Result<LoadedCheckpoint> read_checkpoint(const fs::path& directory, const model::Model& model, const CheckpointTensors& tensors) {
+  if (const auto ok = check_buffers(directory, model, tensors); !ok) return base::fail(ok.error());
   base::Problems passed_over;
   for (const std::int64_t step : steps_in(directory)) {
-    const auto read = read_one(step_path(directory, step), model, parameters);
+    const auto read = read_one(step_path(directory, step), model, tensors);
     if (read) {
       for (Problem& problem : passed_over) problem.advice = "The checkpoint of step " + std::to_string(step) + " is used instead.";
       return LoadedCheckpoint{*read, std::move(passed_over)};

@@ -49,6 +49,7 @@ class Coordination {
   void refuse(const PeerId& stranger, const Hello& hello);
   void start_training();
   void carry_out(const Ask& ask);
+  void slow(const Slow& asked);
   void stop();  // in order; at once where nothing trains yet
   RunState steered() const { return pacer_.pausing() ? RunState::pausing : RunState::running; }
   Status status(std::uint64_t answers) const;

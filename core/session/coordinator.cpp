@@ -199,7 +199,17 @@ Result<CoordinatorResult> Coordination::close() {
 }
 
 Json Coordination::result(std::int64_t now) const {
-  RunFacts facts{state_, problem_, base::seconds(now - p_.started_ns), p_.started_ns, {}, p_.run_directory, {}, simulated_step_seconds_};
+  RunFacts facts{state_,
+                 problem_,
+                 base::seconds(now - p_.started_ns),
+                 p_.started_ns,
+                 {},
+                 p_.run_directory,
+                 {},
+                 simulated_step_seconds_,
+                 p_.resolved.document.data.sharding.kind,
+                 p_.resolved.shards,
+                 p_.resolved.document.run};
   for (const RankSeat& seat : seats_) facts.finished.push_back(seat.finished);
   facts.finished.resize(static_cast<std::size_t>(p_.resolved.world()));
   const topology::Network network(p_.resolved.document.topology);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/clock.h"
+#include "core/experiment/imposed.h"
 #include "core/session/coordination.h"
 #include "core/session/run_result.h"
 
@@ -64,6 +65,8 @@ void Coordination::start_training() {
   Start start{{}, plan_hash_};
   for (const RankSeat& seat : seats_) start.endpoints.push_back(seat.endpoint);
   broadcast(start);
+  for (const RankSeat& seat : seats_)
+    if (seat.slow_asked) p_.server->send(seat.peer, Slow{seat.identity.rank, seat.slow_down, seat.jitter});
   const std::int64_t now = base::now_nanoseconds();
   watch_.start(now);
   set_state(steered());
@@ -128,8 +131,21 @@ void Coordination::carry_out(const Ask& ask) {
     case Command::single_step: pacer_.single_step(); break;
     case Command::stop: return stop();
     case Command::set_pace: pacer_.set_pace(ask.seconds_per_step); break;
+    case Command::slow: return slow(ask.slow);
   }
   if (training()) set_state(ask.command == Command::set_pace ? state_ : steered());
+}
+
+// Told to the rank, and to whoever reads the recording. Ranks that start yet are told when they train.
+void Coordination::slow(const Slow& asked) {
+  if (asked.rank < 0 || static_cast<std::size_t>(asked.rank) >= seats_.size()) return;
+  if (!(asked.slow_down >= 1 && asked.slow_down <= 1000 && asked.jitter >= 0 && asked.jitter <= 10)) return;
+  RankSeat& seat = seats_[static_cast<std::size_t>(asked.rank)];
+  seat.slow_down = asked.slow_down;
+  seat.jitter = asked.jitter;
+  seat.slow_asked = true;
+  if (training() && !seat.peer.empty()) p_.server->send(seat.peer, asked);
+  say("info", experiment::slowness_said(asked.slow_down, asked.jitter), asked.rank);
 }
 
 Status Coordination::status(std::uint64_t answers) const {
@@ -139,7 +155,7 @@ Status Coordination::status(std::uint64_t answers) const {
     const Progress& last = watch_.last(seat.identity.rank);
     const std::int64_t step = seat.finished ? seat.finished->steps : last.step;
     status.step = std::min(status.step, step);
-    status.ranks.push_back({seat.identity.rank, rank_state(seat, last), step, last.op, last.waits_for, seat.process});
+    status.ranks.push_back({seat.identity.rank, rank_state(seat, last), step, last.op, last.waits_for, seat.process, seat.slow_down, seat.jitter});
   }
   return status;
 }

@@ -7,6 +7,7 @@
 #include "core/base/file.h"
 #include "core/base/hash.h"
 #include "core/base/machine.h"
+#include "core/experiment/imposed.h"
 #include "core/plan/text.h"
 #include "core/run/layout.h"
 #include "core/session/coordination.h"
@@ -29,7 +30,7 @@ Coordination::Coordination(CoordinatorParts parts)
     : p_(std::move(parts)),
       run_key_(random_number()),
       pacer_(p_.resolved.steps, p_.resolved.document.run.seconds_per_step, p_.resolved.document.run.evaluate_every_steps),
-      watch_(rank_names(p_.resolved), {p_.silent_seconds, p_.resolved.document.run.hang_seconds}) {}
+      watch_(rank_names(p_.resolved), {p_.silent_seconds, p_.resolved.document.run.hang_seconds + experiment::longest_silence_seconds(p_.resolved)}) {}
 
 Result<void> Coordination::open() {
   auto plan = strategy::make_plan(p_.resolved);
@@ -64,11 +65,15 @@ Json Coordination::header() const {
 
 Result<void> Coordination::launch() {
   const auto names = rank_names(p_.resolved);
+  const topology::Network network(p_.resolved.document.topology);
   LaunchRequest request;
   for (int r = 0; r < p_.resolved.world(); ++r) {
     RankSeat seat;
     seat.identity = {r, base::hex(random_number()), p_.server->endpoint()};
     seat.name = names[static_cast<std::size_t>(r)];
+    const topology::Device& device = network.device(p_.resolved.ranks[static_cast<std::size_t>(r)]);
+    seat.slow_down = device.slow_down;
+    seat.jitter = device.jitter;
     request.ranks.push_back(seat.identity);
     request.shared_bytes.push_back(static_cast<std::size_t>(run::layout(plan_.rank_plan(r)).shared_bytes));
     seats_.push_back(std::move(seat));

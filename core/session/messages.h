@@ -8,7 +8,7 @@
 //   Planned           -->                  refuses versions and plan hashes that differ
 //                     <--         Start    (once every rank has planned)
 //   Progress, Events, Log -->
-//                     <--         Horizon
+//                     <--         Horizon, Slow
 //                                          <--                      Ask (a command or a question)
 //                                 Status   -->
 //   Finished | Failed -->
@@ -104,13 +104,20 @@ struct Abort {
   base::Problem reason;
 };
 
-enum class Command : std::uint8_t { ask, pause, resume, single_step, stop, set_pace };
+// From now on this rank computes so many times slower, and each step up to the fraction `jitter` slower still.
+struct Slow {
+  std::int32_t rank = -1;
+  double slow_down = 1, jitter = 0;
+};
+
+enum class Command : std::uint8_t { ask, pause, resume, single_step, stop, set_pace, slow };
 
 // From a viewer. A repeated `id` is answered again but not carried out again.
 struct Ask {
   std::uint64_t id = 0;
   Command command = Command::ask;
   double seconds_per_step = 0;  // of set_pace
+  Slow slow = {};               // of slow
 };
 
 // From `finished` on it is over. `stopped`: ended in order before its last step, as it was told to.
@@ -125,6 +132,7 @@ struct RankStatus {
   std::string op;
   std::int32_t waits_for = -1;
   std::int64_t process = 0;
+  double slow_down = 1, jitter = 0;  // as drawn, or as asked last
 };
 
 struct Status {
@@ -137,7 +145,7 @@ struct Status {
   std::string run_directory;
 };
 
-using Message = std::variant<Hello, Assign, Planned, Start, Horizon, Progress, Events, Log, Failed, Finished, Abort, Ask, Status>;
+using Message = std::variant<Hello, Assign, Planned, Start, Horizon, Progress, Events, Log, Failed, Finished, Abort, Ask, Status, Slow>;
 
 }  // namespace trainyard::session
 

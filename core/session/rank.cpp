@@ -55,6 +55,7 @@ struct Prepared {
   run::Layout layout;
   std::unique_ptr<compute::Compute> compute;
   std::shared_ptr<const data::Dataset> dataset;
+  std::optional<data::Sampler> sampler;
   std::unique_ptr<DataPlane> data_plane;  // null: a rank alone
   Memory memory;
 };
@@ -152,13 +153,29 @@ class Rank {
 
   Result<void> prepare_device() {
     const topology::Network network(p_.resolved.document.topology);
-    auto compute = services_.make_compute(network.device(p_.resolved.ranks[static_cast<std::size_t>(identity_.rank)]));
+    const topology::Device& device = network.device(p_.resolved.ranks[static_cast<std::size_t>(identity_.rank)]);
+    auto compute = services_.make_compute(device);
     if (!compute) return base::fail(compute.error());
     p_.compute = std::move(*compute);
+    if (auto ok = prepare_slowness(device); !ok) return ok;
     auto dataset = data::open(p_.resolved.document.data, "");
     if (!dataset) return base::fail(dataset.error());
     p_.dataset = std::move(*dataset);
+    auto sampler = experiment::sampler(p_.resolved);
+    if (!sampler) return base::fail(sampler.error());
+    p_.sampler = std::move(*sampler);
     return allocate(p_.layout.private_bytes, where()).map([&](Memory memory) { p_.memory = std::move(memory); });
+  }
+
+  Result<void> prepare_slowness(const topology::Device& device) {
+    run::OpTimes drawn;
+    if (p_.resolved.document.run.devices == experiment::DeviceSpeed::paced) {
+      auto times = services_.drawn_op_times(p_.rank_plan, p_.plan, device);
+      if (!times) return base::fail(times.error());
+      drawn = std::move(*times);
+    }
+    slowness_.emplace(p_.resolved.document.training.seed, identity_.rank, device.slow_down, device.jitter, std::move(drawn));
+    return {};
   }
 
   Result<void> train() {
@@ -168,7 +185,7 @@ class Rank {
     const auto bound = run::bind(p_.rank_plan, p_.plan.groups, p_.resolved.model, recipe, *p_.compute,
                                  {p_.memory.get(), static_cast<std::size_t>(p_.layout.private_bytes)}, *shared);
     if (!bound) return base::fail(bound.error());
-    model::initialise(p_.resolved.model, p_.resolved.document.training.seed, bound->parameters);
+    model::initialise(p_.resolved.model, p_.resolved.document.training.seed, initialises(p_.rank_plan) ? bound->parameters : compute::Tensor{}, bound->state);
     return interpret(recipe, *bound);
   }
 
@@ -186,11 +203,10 @@ class Rank {
     run::Gate gate;
     run::Whereabouts& whereabouts = heart_->whereabouts();
     telemetry::EventRing events;
-    RankLink link({identity_.rank, &gate, &*heart_, &events, transport_.get()}, std::move(client_));
-    const experiment::Experiment& document = p_.resolved.document;
+    RankLink link({identity_.rank, &gate, &*heart_, &events, transport_.get(), &*slowness_}, std::move(client_));
     run::Interpreter interpreter({&p_.rank_plan, p_.plan.schedule, &bound, &p_.resolved.model, &recipe, p_.compute.get(), transport_.get(), p_.dataset,
-                                  data::Sampler(document.training.seed, p_.resolved.data.train_samples, document.training.batch_per_rank, p_.resolved.world()),
-                                  p_.resolved.world(), p_.assignment.generation, &events, document.run.record_ops, &gate, &whereabouts});
+                                  std::move(*p_.sampler), p_.resolved.world(), p_.assignment.generation, &events, p_.resolved.document.run.record_ops, &gate,
+                                  &whereabouts, &*slowness_});
     auto steps = interpreter.run();
     if (steps) steps = save(*steps, bound);
     if (!steps && transport_) transport_->abort(steps.error());  // peers shall know why this one leaves
@@ -204,7 +220,7 @@ class Rank {
   // While the line is open still: however long a disk takes, the coordinator hears that this rank lives.
   Result<std::int64_t> save(std::int64_t steps, const run::BoundPlan& bound) {
     if (identity_.rank != 0) return steps;
-    return write_checkpoint(p_.assignment.run_directory + "/checkpoints", {steps, p_.plan_hash}, p_.resolved.model, bound.parameters).map([&] {
+    return write_checkpoint(p_.assignment.run_directory + "/checkpoints", {steps, p_.plan_hash}, p_.resolved.model, {bound.parameters, bound.state}).map([&] {
       return steps;
     });
   }
@@ -241,6 +257,7 @@ class Rank {
   const RankServices& services_;
   std::unique_ptr<ControlClient> client_;
   Prepared p_;
+  std::optional<run::Slowness> slowness_;
   std::optional<Heart> heart_;  // follows the plan in `p_`
   Memory posted_from_;          // outlives the transport, which sends what nobody waited for until it is gone
   std::unique_ptr<comm::Transport> transport_;

@@ -14,6 +14,8 @@
 #include "core/comm/transport.h"
 #include "core/compute/compute.h"
 #include "core/experiment/resolve.h"
+#include "core/plan/plan.h"
+#include "core/run/slowness.h"
 #include "core/session/control.h"
 
 namespace trainyard::session {
@@ -46,6 +48,8 @@ struct DataPlaneRequest {
 struct RankServices {
   Connect connect;
   std::function<base::Result<std::unique_ptr<compute::Compute>>(const topology::Device& device)> make_compute;
+  // How long ops would take on the drawn device; asked of a run that is paced to it.
+  std::function<base::Result<run::OpTimes>(const plan::RankPlan& rank, const plan::Plan& plan, const topology::Device& device)> drawn_op_times;
   std::function<base::Result<std::unique_ptr<DataPlane>>(const DataPlaneRequest& request)> make_data_plane;
 };
 

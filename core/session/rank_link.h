@@ -13,6 +13,7 @@
 
 #include "core/comm/transport.h"
 #include "core/run/gate.h"
+#include "core/run/slowness.h"
 #include "core/session/heart.h"
 #include "core/telemetry/event_ring.h"
 
@@ -24,6 +25,7 @@ struct RankLinkParts {
   const Heart* heart = nullptr;  // knows where the rank is
   telemetry::EventRing* events = nullptr;
   comm::Transport* transport = nullptr;  // null: a rank alone
+  run::Slowness* slowness = nullptr;     // null: it is never slowed down
 };
 
 class RankLink {

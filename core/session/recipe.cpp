@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/recipe.h"
 
+#include <algorithm>
+
 namespace trainyard::session {
 namespace {
 
@@ -22,11 +24,19 @@ run::Recipe recipe(const experiment::Resolved& experiment) {
   const experiment::OptimizerSpec optimizer = training.optimizer;
   run::Recipe recipe;
   recipe.clip_norm = training.clip_norm;
+  recipe.seed = training.seed;
   recipe.learning_rate = [training, steps = experiment.steps](std::int64_t step) { return experiment::learning_rate(training, step, steps); };
   recipe.update = [optimizer](const compute::UpdateInputs& common, Moments moments, const Tensor& step) {
     return optimizer.kind == experiment::OptimizerKind::sgd ? sgd(optimizer, common, moments) : adam(optimizer, common, moments, step);
   };
   return recipe;
+}
+
+bool initialises(const plan::RankPlan& rank) {
+  const int start = rank.program("start");
+  if (start < 0) return true;
+  const auto& wanted = rank.programs[static_cast<std::size_t>(start)].wanted;
+  return std::none_of(wanted.begin(), wanted.end(), [&](const plan::Wanted& w) { return w.kind == plan::OpKind::broadcast && w.root != rank.rank; });
 }
 
 }  // namespace trainyard::session

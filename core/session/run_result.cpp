@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/base/clock.h"
+#include "core/experiment/fields.h"
 #include "core/telemetry/summary.h"
 
 namespace trainyard::session {
@@ -68,6 +69,15 @@ Json wire_bytes(const RunFacts& facts, const telemetry::Summary& summary) {
   return {{"payload", payload}, {"header", header}};
 }
 
+// By how much, of the rank where it is most, paced ops took longer than they would on the drawn device.
+double slower_than_drawn_seconds(const telemetry::History& history) {
+  double most = 0;
+  for (int rank = 0; rank < history.ranks(); ++rank)
+    if (const auto* late = history.find({telemetry::Metric::slower_than_drawn_seconds, rank, 0}); late && !late->values.empty())
+      most = std::max(most, late->values.back());
+  return most;
+}
+
 }  // namespace
 
 Json to_json(const base::Problem& problem) {
@@ -85,16 +95,22 @@ Json run_result(const RunFacts& facts, const telemetry::History& history) {
   json["samples_per_second"] = summary.samples_per_second;
   json["step_seconds"] = summary.step_seconds ? Json{{"median", summary.step_seconds->median}, {"p95", summary.step_seconds->p95}} : Json();
   json["simulated_step_seconds"] = or_null(facts.simulated_step_seconds);
+  json["links"] = base::name_of(facts.run.links);
+  if (facts.run.links == experiment::LinkSpeed::imposed) json["link_scale"] = facts.run.link_scale;
+  json["devices"] = base::name_of(facts.run.devices);
+  if (facts.run.devices == experiment::DeviceSpeed::paced) json["slower_than_drawn_seconds"] = slower_than_drawn_seconds(history);
   json["train_loss"] = or_null(summary.train_loss);
   if (summary.diverged_step) json["diverged_step"] = *summary.diverged_step;
   json["held_out_loss"] = or_null(summary.held_out_loss);
   json["held_out_accuracy"] = or_null(summary.held_out_accuracy);
   json["wire_bytes"] = wire_bytes(facts, summary);
   json["staleness"] = {{"mean", 0}, {"p95", 0}, {"max", 0}};  // synchronous: every gradient is of the version it is applied to
+  json["sharding"] = base::name_of(facts.sharding);
   json["ranks"] = Json::array();
   for (std::size_t r = 0; r < summary.ranks.size(); ++r) {
     json["ranks"].push_back(rank_json(summary.ranks[r], facts.finished[r]));
     json["ranks"].back()["emulated"] = static_cast<bool>(facts.emulated[r]);
+    if (r < facts.shards.size()) json["ranks"].back()["samples_by_class"] = facts.shards[r];
   }
   json["run_directory"] = facts.run_directory.string();
   if (facts.problem) json["problem"] = to_json(*facts.problem);

@@ -6,6 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "core/data/shards.h"
+#include "core/experiment/experiment.h"
 #include "core/session/messages.h"
 #include "core/telemetry/history.h"
 
@@ -20,6 +22,9 @@ struct RunFacts {
   std::filesystem::path run_directory;
   std::vector<bool> emulated;                    // by rank: its device is not the one that was drawn
   std::optional<double> simulated_step_seconds;  // median, by the drawn speeds
+  data::ShardingKind sharding = data::ShardingKind::iid;
+  data::ShardTable shards;  // as in experiment::Resolved
+  experiment::RunSpec run;  // what of the drawn speeds was imposed
 };
 
 base::Json run_result(const RunFacts& facts, const telemetry::History& history);

@@ -35,6 +35,8 @@ struct RankSeat {
   std::string software, endpoint, plan_hash;  // empty until said
   std::int64_t process = 0;
   std::uint64_t dropped_events = 0;
+  double slow_down = 1, jitter = 0;  // as drawn, or as asked last
+  bool slow_asked = false;
   bool planned = false, reported_end = false;
   Settling end;  // since its end was seen
   std::optional<Finished> finished;

@@ -66,11 +66,12 @@ Outcome measure(const Simulation& simulation, const plan::Schedule& schedule, co
   for (std::int64_t step = 0; step < outcome.steps; ++step) {
     const double took = world.step_seconds[static_cast<std::size_t>(step)];
     if (schedule.program(step) == "train") full.push_back(took);
-    else outcome.tail_seconds = took;
+    else if (step < schedule.steps_per_epoch()) outcome.tail_seconds += took;
   }
   outcome.median_step_seconds = median(full.empty() ? world.step_seconds : full);
   outcome.first_step_seconds = world.step_seconds.front();
   outcome.evaluation_seconds = world.evaluation_seconds;
+  outcome.start_seconds = world.start_seconds;
   outcome.simulated_seconds = seconds(simulation.now());
   outcome.wire = wire_bytes(world.wire, ranks);
   outcome.edges = edge_uses(world.wire, simulation.now());

@@ -19,9 +19,10 @@ std::int64_t bytes_of(const std::vector<plan::Access>& accesses, const plan::Ran
 
 std::vector<int> peers_of(const Op& op, const plan::RankPlan& rank, const plan::Plan& plan) {
   if (!plan::communicates(op.kind)) return {};
+  if (op.kind == OpKind::copy) return {};
   if (op.kind != OpKind::reduce_many) return {op.peer};
   std::vector<int> others;
-  for (const int member : plan.groups[static_cast<std::size_t>(op.group)].ranks)
+  for (const int member : plan::summands(op, plan.groups))
     if (member != rank.rank) others.push_back(member);
   return others;
 }
@@ -31,7 +32,10 @@ Picoseconds time_of(const Op& op, const OpModel& model, const plan::RankPlan& ra
   const std::int64_t arrived = model.bytes * static_cast<std::int64_t>(model.peers.size());
   const auto moved = static_cast<double>(bytes_of(op.reads, rank) + bytes_of(op.writes, rank) + arrived);
   const double busy = std::max(static_cast<double>(op.flops) / device.peak_flops, moved / device.memory_bandwidth_bytes_per_second);
-  return picoseconds(busy) + (plan::communicates(op.kind) ? 0 : launch);
+  if (plan::communicates(op.kind)) return picoseconds(busy);
+  const Picoseconds unslowed = picoseconds(busy) + launch;
+  const double mean_factor = device.slow_down * (1 + device.jitter / 2);
+  return mean_factor == 1 || op.kind == OpKind::load ? unslowed : picoseconds(seconds(unslowed) * mean_factor);
 }
 
 OpModel model_op(const Op& op, const plan::RankPlan& rank, const plan::Plan& plan, const topology::Device& device, Picoseconds launch) {
@@ -47,7 +51,7 @@ base::Problem refusal(const plan::RankPlan& rank, const plan::Program& program, 
 
 base::Result<void> check(const Op& op, const plan::RankPlan& rank, const plan::Program& program, const plan::Plan& plan) {
   if (!plan::communicates(op.kind)) return {};
-  if (op.kind == OpKind::all_reduce) return base::fail(refusal(rank, program, plan::token(op) + " is a whole all-reduce", "Expand the plan to chunks first."));
+  if (plan::coarse(op.kind)) return base::fail(refusal(rank, program, plan::token(op) + " is a whole collective", "Expand the plan to chunks first."));
   if (op.group < 0 || static_cast<std::size_t>(op.group) >= plan.groups.size())
     return base::fail(refusal(rank, program, plan::token(op) + " has no group", ""));
   for (const int peer : peers_of(op, rank, plan))
@@ -69,7 +73,7 @@ base::Result<RankModel> model_rank(const plan::RankPlan& rank, const plan::Plan&
   RankModel model{rank.rank, rank.lanes, {}, {}, layout.private_bytes + layout.shared_bytes};
   for (const plan::Program& program : rank.programs) {
     model.program_numbers[program.name] = static_cast<int>(model.programs.size());
-    ProgramModel& made = model.programs.emplace_back(ProgramModel{program.repeats, !program.name.starts_with("evaluate"), {}});
+    ProgramModel& made = model.programs.emplace_back(ProgramModel{program.repeats, plan::purpose(program.name), {}});
     for (const Op& op : program.ops) {
       if (const auto fits = check(op, rank, program, plan); !fits) return base::fail(fits.error());
       made.ops.push_back(model_op(op, rank, plan, device, launch));

@@ -3,7 +3,8 @@
 //
 // An op takes the longer of its arithmetic, flops / peak speed, and its memory traffic, the bytes it reads and writes / memory
 // bandwidth: the roofline (Williams, Waterman and Patterson 2009). Input and compute ops also take the launch cost. A receive
-// reads what arrived and reads and writes its chunk; a send keeps the device for no time.
+// reads what arrived and reads and writes its chunk; a send keeps the device for no time. Compute ops
+// of a straggler take its slow-down times longer, and the mean of its jitter.
 #pragma once
 
 #include <map>
@@ -28,7 +29,7 @@ struct OpModel {
 
 struct ProgramModel {
   std::int64_t repeats = 1;
-  bool trains = true;
+  plan::Purpose purpose = plan::Purpose::training;
   std::vector<OpModel> ops;
 };
 

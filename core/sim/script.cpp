@@ -12,6 +12,7 @@ base::Result<Script> Script::make(const RankModel& model, const plan::Schedule& 
 
 void Script::look_ahead() {
   if (!ahead_.empty() || next_step_ == steps_) return;
+  if (const int start = model_->program("start"); start >= 0 && next_step_ == 0) ahead_.push_back({start, 0, plan::Purpose::start});
   ahead_.push_back({model_->program(schedule_.program(next_step_)), next_step_});
   if (schedule_.evaluates_after(next_step_)) add_evaluation(next_step_);
   ++next_step_;
@@ -21,7 +22,8 @@ void Script::add_evaluation(std::int64_t step) {
   const std::size_t before = ahead_.size();
   for (const char* name : {"evaluate", "evaluate_tail"})
     if (const int program = model_->program(name); program >= 0)
-      ahead_.insert(ahead_.end(), static_cast<std::size_t>(model_->programs[static_cast<std::size_t>(program)].repeats), Part{program, step, true});
+      ahead_.insert(ahead_.end(), static_cast<std::size_t>(model_->programs[static_cast<std::size_t>(program)].repeats),
+                    Part{program, step, plan::Purpose::evaluation});
   if (ahead_.size() > before) ahead_.back().ends_evaluation = true;
 }
 
@@ -29,7 +31,7 @@ bool Script::admit(plan::Frontier& frontier) {
   bool any = false;
   for (look_ahead(); !ahead_.empty(); look_ahead()) {
     const bool alone = open_.empty();
-    const bool follows_a_step = open_.size() == 1 && !open_.front().evaluates && !ahead_.front().evaluates;
+    const bool follows_a_step = open_.size() == 1 && open_.front().purpose == plan::Purpose::training && ahead_.front().purpose == plan::Purpose::training;
     if (!alone && !follows_a_step) break;
     if (!frontier.admit(ahead_.front().program, ahead_.front().step)) break;
     open_.push_back(ahead_.front());

@@ -14,7 +14,7 @@ namespace trainyard::sim {
 struct Part {
   int program = 0;
   std::int64_t step = 0;
-  bool evaluates = false;
+  plan::Purpose purpose = plan::Purpose::training;
   bool ends_evaluation = false;
   std::int64_t instance = 0;  // of the frontier, once admitted
 };

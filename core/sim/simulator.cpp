@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/sim/simulator.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "core/sim/outcome.h"
@@ -10,32 +11,61 @@ namespace {
 
 using plan::Schedule;
 
+// Of the whole run.
 struct Counts {
-  std::int64_t full = 0, tails = 0, evaluations = 0;
+  std::int64_t full = 0, evaluations = 0;
+  std::vector<std::int64_t> tails;  // steps of each
 };
 
 Counts count(const Schedule& schedule) {
-  const std::int64_t tails = schedule.tail ? schedule.steps / (schedule.full_steps_per_epoch + 1) : 0;
-  const std::int64_t every = schedule.evaluate_every_steps;
-  return {schedule.steps - tails, tails, every > 0 ? (schedule.steps + every - 1) / every : 0};
+  const std::int64_t epoch = schedule.steps_per_epoch(), every = schedule.evaluate_every_steps;
+  Counts counts{schedule.steps, every > 0 ? (schedule.steps + every - 1) / every : 0, {}};
+  std::int64_t begin = schedule.full_steps_per_epoch;  // within an epoch
+  for (const std::int64_t steps : schedule.tails) {
+    counts.tails.push_back(schedule.steps / epoch * steps + std::clamp<std::int64_t>(schedule.steps % epoch - begin, 0, steps));
+    counts.full -= counts.tails.back();
+    begin += steps;
+  }
+  return counts;
 }
 
-// What a training step, a tail and an evaluation move, all ranks together.
+// What the start, a full step, a step of each tail and an evaluation move, all ranks together.
 struct Moved {
-  std::int64_t step = 0, tail = 0, evaluation = 0;
+  std::int64_t start = 0, step = 0, evaluation = 0;
+  std::vector<std::int64_t> tails;
 };
 
 void take(Moved& moved, const Sent& sent, const Schedule& schedule) {
-  for (std::size_t step = 0; step < sent.by_step.size(); ++step)
-    (schedule.program(static_cast<std::int64_t>(step)) == "train" ? moved.step : moved.tail) = sent.by_step[step];
+  moved.start = sent.start;
+  moved.tails.resize(schedule.tails.size());
+  for (std::size_t step = 0; step < sent.by_step.size(); ++step) {
+    const std::string program = schedule.program(static_cast<std::int64_t>(step));
+    if (program == "train") moved.step = sent.by_step[step];
+    for (std::size_t t = 0; t < moved.tails.size(); ++t)
+      if (program == Schedule::tail_name(t)) moved.tails[t] = sent.by_step[step];
+  }
   if (sent.first_evaluation > 0) moved.evaluation = sent.first_evaluation;
 }
 
-// A step, the tail, and the evaluation after it.
+// A step of each program, and the evaluation after them.
 Schedule short_epoch(const Schedule& schedule) {
-  const std::int64_t full = schedule.tail ? std::min<std::int64_t>(schedule.full_steps_per_epoch, 1) : 1;
-  const std::int64_t steps = full + (schedule.tail ? 1 : 0);
-  return {steps, full, schedule.tail, schedule.evaluate_every_steps > 0 ? steps : 0};
+  const std::int64_t full = schedule.tails.empty() ? 1 : std::min<std::int64_t>(schedule.full_steps_per_epoch, 1);
+  const std::vector<std::int64_t> tails(schedule.tails.size(), 1);
+  const std::int64_t steps = full + std::ssize(tails);
+  return {steps, full, tails, schedule.evaluate_every_steps > 0 ? steps : 0};
+}
+
+// Of all tails of an epoch, from the steps of the short one. A step that others follow has some of their work in it, and the last step has
+// that much less: so tails of one step take what the short epoch takes more than its full step.
+double tail_seconds(const std::vector<double>& step_seconds, const Schedule& schedule, double median_step_seconds) {
+  const std::size_t full = step_seconds.size() - schedule.tails.size();
+  const double full_seconds = full == 1 ? median_step_seconds : 0, work_of_next = full == 1 ? step_seconds.front() - median_step_seconds : 0;
+  double seconds = std::accumulate(step_seconds.begin(), step_seconds.end(), -full_seconds);
+  for (std::size_t t = 0; t < schedule.tails.size(); ++t) {
+    const bool last = t + 1 == schedule.tails.size();
+    seconds += static_cast<double>(schedule.tails[t] - 1) * (step_seconds[full + t] + (last ? work_of_next : 0));
+  }
+  return seconds;
 }
 
 // What simulating the first steps alone does not tell: the tail, and the evaluation.
@@ -44,21 +74,56 @@ base::Result<void> add_short_epoch(Outcome& outcome, Moved& moved, const plan::P
   const auto rest = Simulation::run(plan, schedule, schedule.steps, network, options, {});
   if (!rest) return base::fail(rest.error());
   const World& world = (*rest)->world();
-  // A step that others follow has some of their work in it, so the tail is what the epoch takes more than its full step.
-  const double both = std::accumulate(world.step_seconds.begin(), world.step_seconds.end(), 0.0);
-  if (schedule.tail) outcome.tail_seconds = both - static_cast<double>(schedule.full_steps_per_epoch) * outcome.median_step_seconds;
+  if (!schedule.tails.empty()) outcome.tail_seconds = tail_seconds(world.step_seconds, plan.schedule, outcome.median_step_seconds);
   outcome.evaluation_seconds = world.evaluation_seconds;
   take(moved, world.wire.sent(), schedule);
   return {};
 }
 
-void predict(Outcome& outcome, const Moved& moved, const Schedule& schedule, std::int64_t step_samples) {
+// Time and samples, and so their quotient, of steps that are not all alike.
+struct Work {
+  double seconds = 0, samples = 0;
+};
+
+double samples_of(const plan::RankPlan& rank, const std::string& program) {
+  return static_cast<double>(rank.programs[static_cast<std::size_t>(rank.program(program))].global_samples);
+}
+
+Work work_of_run(const Outcome& outcome, const Schedule& schedule, const plan::RankPlan& rank) {
+  Work work;
+  for (std::int64_t step = 0; step < outcome.steps; ++step) {
+    work.seconds += outcome.step_seconds[static_cast<std::size_t>(step)];
+    work.samples += samples_of(rank, schedule.program(step));
+  }
+  return work;
+}
+
+Work work_of_epoch(const Outcome& outcome, const Schedule& schedule, const plan::RankPlan& rank) {
+  const auto full = static_cast<double>(schedule.full_steps_per_epoch);
+  Work work{full * outcome.median_step_seconds + outcome.tail_seconds, full > 0 ? full * samples_of(rank, "train") : 0};
+  for (std::size_t t = 0; t < schedule.tails.size(); ++t) work.samples += static_cast<double>(schedule.tails[t]) * samples_of(rank, Schedule::tail_name(t));
+  return work;
+}
+
+// Where ranks run out of samples one after another, full steps alone would promise too much.
+double full_batch_seconds(const Outcome& outcome, const Schedule& schedule, const plan::RankPlan& rank) {
+  if (schedule.tails.size() < 2) return outcome.median_step_seconds;
+  const bool all = outcome.steps == schedule.steps;
+  const Work work = all ? work_of_run(outcome, schedule, rank) : work_of_epoch(outcome, schedule, rank);
+  return work.samples > 0 ? work.seconds * samples_of(rank, schedule.program(0)) / work.samples : outcome.median_step_seconds;
+}
+
+void predict(Outcome& outcome, const Moved& moved, const Schedule& schedule, const plan::RankPlan& rank) {
   const Counts counts = count(schedule);
-  const double all_like_these = static_cast<double>(counts.full) * outcome.median_step_seconds + static_cast<double>(counts.tails) * outcome.tail_seconds +
-                                static_cast<double>(counts.evaluations) * outcome.evaluation_seconds;
+  const std::int64_t tail_steps = schedule.steps - counts.full, of_epoch = schedule.steps_per_epoch() - schedule.full_steps_per_epoch;
+  const double epochs_of_tails = of_epoch > 0 ? static_cast<double>(tail_steps) / static_cast<double>(of_epoch) : 0;
+  const double all_like_these = outcome.start_seconds + static_cast<double>(counts.full) * outcome.median_step_seconds +
+                                epochs_of_tails * outcome.tail_seconds + static_cast<double>(counts.evaluations) * outcome.evaluation_seconds;
   outcome.predicted_seconds = outcome.steps == schedule.steps ? outcome.simulated_seconds : all_like_these;
-  outcome.predicted_samples_per_second = outcome.median_step_seconds > 0 ? static_cast<double>(step_samples) / outcome.median_step_seconds : 0;
-  outcome.predicted_wire_bytes = counts.full * moved.step + counts.tails * moved.tail + counts.evaluations * moved.evaluation;
+  outcome.full_batch_seconds = full_batch_seconds(outcome, schedule, rank);
+  outcome.predicted_samples_per_second = outcome.full_batch_seconds > 0 ? samples_of(rank, schedule.program(0)) / outcome.full_batch_seconds : 0;
+  outcome.predicted_wire_bytes = std::inner_product(counts.tails.begin(), counts.tails.end(), moved.tails.begin(),
+                                                    moved.start + counts.full * moved.step + counts.evaluations * moved.evaluation);
 }
 
 base::Result<void> check(const plan::Plan& plan, const topology::Network& network, const Options& options) {
@@ -82,10 +147,9 @@ base::Result<Outcome> simulate(const plan::Plan& plan, const topology::Network& 
   Outcome outcome = measure(**simulation, plan.schedule, network, options.lanes_per_thread);
   Moved moved;
   take(moved, (*simulation)->world().wire.sent(), plan.schedule);
-  if (const bool more = plan.schedule.tail || plan.schedule.evaluate_every_steps > 0; more && steps < plan.schedule.steps)
+  if (const bool more = !plan.schedule.tails.empty() || plan.schedule.evaluate_every_steps > 0; more && steps < plan.schedule.steps)
     if (const auto ok = add_short_epoch(outcome, moved, plan, network, options); !ok) return base::fail(ok.error());
-  const plan::RankPlan first = plan.rank_plan(0);
-  predict(outcome, moved, plan.schedule, first.programs[static_cast<std::size_t>(first.program(plan.schedule.program(0)))].global_samples);
+  predict(outcome, moved, plan.schedule, plan.rank_plan(0));
   return outcome;
 }
 

@@ -86,8 +86,9 @@ struct Outcome {
   std::vector<double> step_seconds;  // by step, of the slowest rank
   double median_step_seconds = 0;    // of the full steps
   double first_step_seconds = 0;
-  double tail_seconds = 0;        // the short last step of an epoch; 0: there is none
+  double tail_seconds = 0;        // the shorter steps that end an epoch, together; 0: there is none
   double evaluation_seconds = 0;  // one evaluation; 0: there is none
+  double start_seconds = 0;       // before the first step
   double simulated_seconds = 0;   // all of it
   std::vector<WireBytes> wire;    // pairs that talk, by from and to
   std::vector<EdgeUse> edges;     // ways that were used
@@ -98,7 +99,8 @@ struct Outcome {
   std::string fingerprint;     // 16 hex digits: xxh64 over all events in order
   // Of the whole run, from the above.
   double predicted_seconds = 0;
-  double predicted_samples_per_second = 0;  // of full steps
+  double full_batch_seconds = 0;            // for as many samples as a full step has: the median, or where an epoch has several tails, their mean over it
+  double predicted_samples_per_second = 0;  // by that
   std::int64_t predicted_wire_bytes = 0;    // payload, all ranks
 
   std::int64_t step_wire_bytes() const;  // payload of a full step, all ranks

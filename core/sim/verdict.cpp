@@ -66,7 +66,13 @@ Part largest_part(const Outcome& plan) {
   return wire == plan.bounds.end() || adding.seconds > wire->seconds ? adding : wire_part(*wire);
 }
 
+// Some ranks, well before the epoch ends: what that costs is no matter of links.
+bool runs_out(const Outcome& plan) { return plan.full_batch_seconds > kAsFast * plan.median_step_seconds; }
+
 std::string because(const Outcome& plan, const Outcome& one_device) {
+  if (runs_out(plan))
+    return ", because ranks run out of samples: a global batch takes " + base::format_seconds(plan.median_step_seconds) + " while all have some, " +
+           base::format_seconds(plan.full_batch_seconds) + " over an epoch";
   const double saved = slowest_compute(one_device) - slowest_compute(plan), spent = plan.median_step_seconds - slowest_compute(plan);
   const Part part = largest_part(plan);
   const std::string takes = base::format_seconds(part.seconds);
@@ -89,7 +95,7 @@ std::string sentence(const Verdict& verdict, const Outcome& plan, const Outcome&
 }  // namespace
 
 Verdict judge(const Outcome& plan, const Outcome& one_device) {
-  Verdict verdict{static_cast<int>(plan.ranks.size()), one_device.median_step_seconds / plan.median_step_seconds, ""};
+  Verdict verdict{static_cast<int>(plan.ranks.size()), one_device.full_batch_seconds / plan.full_batch_seconds, ""};
   verdict.sentence = sentence(verdict, plan, one_device);
   return verdict;
 }

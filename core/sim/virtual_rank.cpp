@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/sim/virtual_rank.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace trainyard::sim {
@@ -9,6 +10,16 @@ using plan::LaneId;
 using plan::LaneKind;
 using plan::OpKind;
 using telemetry::Metric;
+
+namespace {
+
+// An older receive has its turn first on each of its channels.
+bool turn_of_another(const OpModel& older, const OpModel& own) {
+  const auto waits_for = [&](int peer) { return std::find(older.peers.begin(), older.peers.end(), peer) != older.peers.end(); };
+  return older.kind != OpKind::send && older.channel == own.channel && std::any_of(own.peers.begin(), own.peers.end(), waits_for);
+}
+
+}  // namespace
 
 VirtualRank::VirtualRank(const plan::RankPlan& plan, std::shared_ptr<const RankModel> model, Script script, LanesPerThread lanes_per_thread, World& world)
     : model_(std::move(model)), script_(std::move(script)), world_(world), frontier_(plan) {
@@ -102,7 +113,7 @@ base::Result<void> VirtualRank::poll(std::size_t number, Picoseconds now) {
       if (poll_send(work, now, engine)) engine.done.push_back(work);
       else engine.under_way[engine.kept++] = work;
     } else {
-      const auto here = arrived(work);
+      const auto here = arrived(engine, work);
       if (!here) return base::fail(here.error());
       if (*here) {
         work_on(number, work, Activity::adding, now);
@@ -120,7 +131,7 @@ base::Result<void> VirtualRank::poll(std::size_t number, Picoseconds now) {
 
 bool VirtualRank::poll_send(Work& work, Picoseconds now, Engine& engine) {
   if (work.message < 0) {
-    work.message = world_.wire.send(rank(), *work.op, work.ready.step, model_->programs[static_cast<std::size_t>(work.ready.program)].trains, now);
+    work.message = world_.wire.send(rank(), *work.op, work.ready.step, model_->programs[static_cast<std::size_t>(work.ready.program)].purpose, now);
     engine.moved = true;
   }
   if (!world_.wire.message(work.message).consumed) return false;
@@ -130,8 +141,10 @@ bool VirtualRank::poll_send(Work& work, Picoseconds now, Engine& engine) {
 }
 
 // Whether the messages of a receive are all here; they must be the ones that it expects.
-base::Result<bool> VirtualRank::arrived(Work& work) const {
+base::Result<bool> VirtualRank::arrived(const Engine& engine, Work& work) const {
   const OpModel& own = *work.op;
+  for (std::size_t i = 0; i < engine.kept; ++i)
+    if (turn_of_another(*engine.under_way[i].op, own)) return false;
   Picoseconds ready = work.begin;
   for (const int peer : own.peers) {
     const int number = world_.wire.oldest(rank(), peer, own.channel);
@@ -187,7 +200,8 @@ void VirtualRank::end_busy(std::size_t number, Picoseconds now) {
 
 void VirtualRank::finish(const Work& work, Picoseconds end) {
   frontier_.finish(work.op->lane, work.ready);
-  world_.tape.op(rank(), work.ready.program, work.ready.op, work.ready.step, work.begin, work.peer_ready, end, work.op->bytes);
+  world_.tape.op(rank(), work.ready.program, work.ready.op, work.ready.step, work.begin, work.peer_ready, end,
+                 work.op->bytes * static_cast<std::int64_t>(work.op->peers.size()));
 }
 
 // Closes the parts that are complete and opens the next; true when any was.
@@ -202,16 +216,18 @@ bool VirtualRank::turn_pages(Picoseconds now) {
 }
 
 void VirtualRank::end_part(const Part& part, Picoseconds now) {
-  if (part.evaluates && !part.ends_evaluation) return;
+  if (part.purpose == plan::Purpose::evaluation && !part.ends_evaluation) return;
   const Times times = account_.take(now);
-  if (part.evaluates) {
+  if (part.purpose == plan::Purpose::evaluation) {
     if (!std::exchange(evaluated_, true)) world_.evaluation_seconds = std::max(world_.evaluation_seconds, seconds(now - part_began_));
-  } else {
+  } else if (part.purpose == plan::Purpose::training) {
     for (std::size_t a = 0; a < kActivities; ++a) training_times_[a] += times[a];
     write_metrics(part.step, times, now);
     if (const auto step = static_cast<std::size_t>(part.step); world_.step_seconds.size() <= step) world_.step_seconds.resize(step + 1);
     double& slowest = world_.step_seconds[static_cast<std::size_t>(part.step)];
     slowest = std::max(slowest, seconds(now - part_began_));
+  } else {
+    world_.start_seconds = std::max(world_.start_seconds, seconds(now));
   }
   part_began_ = now;
 }

@@ -23,6 +23,7 @@ struct World {
   Tape tape;
   std::vector<double> step_seconds;  // by step, of the slowest rank so far
   double evaluation_seconds = 0;     // the longest first evaluation so far
+  double start_seconds = 0;          // of the last rank to come to the first step
 };
 
 class VirtualRank {
@@ -31,7 +32,7 @@ class VirtualRank {
 
   void wake(Picoseconds now);                 // it shall go on, once all that happens at this time has happened
   base::Result<void> go_on(Picoseconds now);  // until every engine works or waits
-  void end_busy(std::size_t engine, Picoseconds now);
+  void end_busy(std::size_t number, Picoseconds now);
   void crossing(bool begins, Picoseconds now) { begins ? account_.start(Activity::crossing, now) : account_.stop(Activity::crossing, now); }
   // Senders of what this rank consumed since the last call.
   std::vector<int> take_heard() { return std::exchange(heard_, {}); }
@@ -70,13 +71,13 @@ class VirtualRank {
   void add_engines(LanesPerThread lanes_per_thread);
   void give_lane(Engine& engine, std::size_t lane);
   base::Result<bool> run(std::size_t engine, Picoseconds now);
-  base::Result<void> run_stage(std::size_t engine, Picoseconds now);
+  base::Result<void> run_stage(std::size_t number, Picoseconds now);
   void start_transfers(Engine& engine, Picoseconds now);
-  base::Result<void> poll(std::size_t engine, Picoseconds now);
+  base::Result<void> poll(std::size_t number, Picoseconds now);
   bool poll_send(Work& work, Picoseconds now, Engine& engine);
-  base::Result<bool> arrived(Work& work) const;
+  base::Result<bool> arrived(const Engine& engine, Work& work) const;
   void try_lane(plan::LaneId lane, Activity activity, std::size_t engine, Picoseconds now);
-  void work_on(std::size_t engine, const Work& work, Activity activity, Picoseconds now);
+  void work_on(std::size_t number, const Work& work, Activity activity, Picoseconds now);
   void finish(const Work& work, Picoseconds end);
   bool turn_pages(Picoseconds now);
   void end_part(const Part& part, Picoseconds now);

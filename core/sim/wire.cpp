@@ -29,20 +29,21 @@ int Wire::take_number() {
   return number;
 }
 
-int Wire::send(int from, const OpModel& op, std::int64_t step, bool trains, Picoseconds now) {
+int Wire::send(int from, const OpModel& op, std::int64_t step, plan::Purpose purpose, Picoseconds now) {
   const int number = take_number(), to = op.peers.front();
   at(number) = {from, to, &op, step, now};
   lanes_[{to, from, op.channel}].push_back(number);
   const Path& path = paths_.at({from, to});
   links_.start(number, path.ways, op.bytes, now);
-  count(at(number), path, trains);
+  count(at(number), path, purpose);
   posted_.push_back(number);
   return number;
 }
 
-void Wire::count(const Message& message, const Path& path, bool trains) {
+void Wire::count(const Message& message, const Path& path, plan::Purpose purpose) {
   const std::int64_t bytes = message.op->bytes;
-  if (!trains) {
+  if (purpose == plan::Purpose::start) return void(sent_.start += bytes);
+  if (purpose == plan::Purpose::evaluation) {
     if (evaluated_step_ < 0) evaluated_step_ = message.step;
     if (evaluated_step_ == message.step) sent_.first_evaluation += bytes;
     return;

@@ -38,6 +38,7 @@ struct Sent {
   std::vector<std::int64_t> first_step_ways;               // by way
   std::vector<std::int64_t> by_step;                       // in training
   std::int64_t first_evaluation = 0;
+  std::int64_t start = 0;  // before the first step
 };
 
 class Wire {
@@ -47,8 +48,8 @@ class Wire {
   // The path between two ranks. A Problem when there is no route.
   base::Result<const Path*> path(int from, int to);
 
-  // Starts a message of a training step, or of the evaluation after it, on a path that was asked for before; its number.
-  int send(int from, const OpModel& op, std::int64_t step, bool trains, Picoseconds now);
+  // Starts a message of a training step, of the start before it or the evaluation after it, on a path that was asked for before; its number.
+  int send(int from, const OpModel& op, std::int64_t step, plan::Purpose purpose, Picoseconds now);
   std::vector<int> take_posted() { return std::exchange(posted_, {}); }  // started since the last call
   Picoseconds next_end(Picoseconds now) { return links_.next_end(now); }
   std::vector<int> take_sent(Picoseconds now) { return links_.take_ended(now); }  // messages whose last bit left by `now`: they arrive a latency later
@@ -69,7 +70,7 @@ class Wire {
   Message& at(int number) { return messages_[static_cast<std::size_t>(number)]; }
   const Message& at(int number) const { return messages_[static_cast<std::size_t>(number)]; }
   int take_number();
-  void count(const Message& message, const Path& path, bool trains);
+  void count(const Message& message, const Path& path, plan::Purpose purpose);
 
   const topology::Network& network_;
   std::vector<topology::DeviceId> workers_;

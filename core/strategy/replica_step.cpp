@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/strategy/replica_step.h"
 
+#include <utility>
+
 namespace trainyard::strategy {
 namespace {
 
@@ -9,6 +11,7 @@ using plan::Dependency;
 using plan::LaneId;
 using plan::Op;
 using plan::OpKind;
+using Kind = model::LayerKind;
 
 const LaneId kInput{0}, kCompute{1}, kComm{2};
 
@@ -20,22 +23,26 @@ class StepWriter {
     const bool empty = samples_ == 0;
     load();
     add(OpKind::rate, kCompute).writes = {b_.rate};
-    if (!empty) forward_and_loss(true);
+    if (!empty) forward_and_loss();
     for_each_segment([&](int s, std::int32_t bucket) {
-      empty ? zero(s, bucket) : backward(s, bucket);
+      if (!empty) backward(s, bucket);
+      else if (has_parameters(s)) zero(s, bucket);
       if (r_.group >= 0 && s == span_of(bucket).first_segment) all_reduce(bucket);
     });
     const std::int32_t input_free = empty ? 0 : compute_ops_;  // compute ops after which nothing reads the input any more
     if (b_.factor.buffer.valid()) clip();
-    for_each_segment([&](int s, std::int32_t bucket) { update(s, bucket); });
+    for_each_segment([&](int s, std::int32_t bucket) {
+      if (has_parameters(s)) update(s, bucket);
+    });
     ops_.front().after = {{kCompute, input_free, 1}};
     return std::move(ops_);
   }
 
   std::vector<Op> evaluate() {
+    trains_ = false;
     load();
     ops_.front().after = {{kCompute, Dependency::end, 1}};
-    forward_and_loss(false);
+    forward_and_loss();
     return std::move(ops_);
   }
 
@@ -43,6 +50,12 @@ class StepWriter {
   const model::Segment& segment(int s) const { return model_.segments[static_cast<std::size_t>(s)]; }
   const Bucket& span_of(std::int32_t number) const { return r_.buckets[static_cast<std::size_t>(number)]; }
   int last() const { return static_cast<int>(model_.segments.size()) - 1; }
+  int first() const { return model_.first_with_parameters(); }  // no gradient is wanted before it
+  bool is(int s, Kind kind) const { return segment(s).kind == kind; }
+  bool has_parameters(int s) const { return segment(s).elements > 0; }
+  bool activates(int s) const { return segment(s).activation != compute::Activation::none; }
+  bool reads_output(int s) const { return is(s, Kind::linear) || is(s, Kind::max_pool) || (activates(s) && !is(s, Kind::batch_norm)); }
+  static const Access& of(const std::vector<Access>& by_segment, int s) { return by_segment[static_cast<std::size_t>(s)]; }
 
   Access rows(const Access& buffer, std::int64_t width) const { return {buffer.buffer, 0, samples_ * width}; }
   Access segment_of(const Access& flat, int s) const { return {flat.buffer, segment(s).first, segment(s).elements}; }
@@ -70,50 +83,104 @@ class StepWriter {
     Op& op = add(OpKind::load, kInput);
     op.micro = 0;
     op.writes = {activation(-1), rows(b_.labels, 1)};
+    if (trains_ && b_.sample_numbers.buffer.valid()) op.writes.push_back(rows(b_.sample_numbers, 1));
   }
 
-  void forward_and_loss(bool with_gradient) {
-    for (int s = 0; s <= last(); ++s) {
-      Op& op = add(OpKind::forward, kCompute, s);
-      op.micro = 0;
-      op.reads = {activation(s - 1), segment_of(b_.parameters, s)};
-      op.writes = {activation(s)};
-      op.flops = samples_ * segment(s).forward_flops();
-      if (s == 0) op.after = {{kInput, 1, 0}};
-    }
+  void forward_and_loss() {
+    for (int s = 0; s <= last(); ++s) forward(s);
     Op& op = add(OpKind::loss, kCompute);
     op.micro = 0;
     op.reads = {activation(last()), rows(b_.labels, 1)};
     op.writes = {b_.metrics};
-    if (with_gradient) op.writes.insert(op.writes.begin(), gradient(last()));
+    if (trains_) op.writes.insert(op.writes.begin(), gradient(last()));
     op.flops = samples_ * 5 * model_.classes;
   }
 
-  // A bucket's gradients may be overwritten once its last reduction is over on both sides.
-  void after_last_reduction(Op& op, std::int32_t bucket) {
-    if (r_.group >= 0 && op.segment == span_of(bucket).last_segment) op.after.push_back({kComm, bucket + 1, 1});
+  void forward(int s) {
+    Op& op = add(OpKind::forward, kCompute, s);
+    op.micro = 0;
+    op.reads = {activation(s - 1)};
+    if (has_parameters(s)) op.reads.push_back(segment_of(b_.parameters, s));
+    if (segment(s).addend >= 0) op.reads.push_back(activation(segment(s).addend));
+    op.writes = {activation(s)};
+    if (is(s, Kind::batch_norm)) with_running(op);
+    if (trains_ && is(s, Kind::dropout)) with_numbers(op);
+    op.flops = samples_ * segment(s).forward_flops();
+    if (s == 0) op.after = {{kInput, 1, 0}};
   }
 
+  // In training running statistics follow those of the batch, in evaluation they take their place.
+  void with_running(Op& op) {
+    const Access running{b_.running.buffer, segment(op.segment).running, 2 * segment(op.segment).channels()};
+    op.reads.push_back(running);
+    if (!trains_) return;
+    op.writes.push_back(running);
+    op.writes.push_back(of(b_.sums, op.segment));
+  }
+
+  // What is dropped follows from the samples and the step.
+  void with_numbers(Op& op) {
+    op.reads.push_back(rows(b_.sample_numbers, 1));
+    op.reads.push_back({b_.rate.buffer, 1, 1});
+  }
+
+  // A bucket's gradients may be overwritten once its last reduction is over on both sides: the first op that does so waits.
+  void after_last_reduction(Op& op, std::int32_t bucket) {
+    if (r_.group >= 0 && std::exchange(overwritten_, bucket) != bucket) op.after.push_back({kComm, bucket + 1, 1});
+  }
+
+  // A batch normalisation's gradient at its input follows from the sums that make its weight's.
   void backward(int s, std::int32_t bucket) {
-    if (s > 0 || segment(s).activation != compute::Activation::none) backward_input(s);
+    if (is(s, Kind::batch_norm)) {
+      backward_weight(s, bucket);
+      if (s > first()) backward_input(s);
+      return;
+    }
+    if (s > first() || (s == first() && activates(s))) backward_input(s);
+    if (has_parameters(s)) backward_weight(s, bucket);
+  }
+
+  void backward_weight(int s, std::int32_t bucket) {
     Op& op = add(OpKind::backward_weight, kCompute, s);
     op.micro = 0;
     op.reads = {activation(s - 1), gradient(s)};
     op.writes = {segment_of(b_.gradients, s), {b_.local_norms.buffer, s, 1}};
+    if (is(s, Kind::batch_norm)) normalised_backward_weight(op);
     op.flops = samples_ * segment(s).backward_weight_flops();
     after_last_reduction(op, bucket);
+  }
+
+  void normalised_backward_weight(Op& op) {
+    const int s = op.segment;
+    op.reads.push_back(of(b_.sums, s));
+    op.writes.push_back(of(b_.gradient_sums, s));
+    if (!activates(s)) return;
+    op.reads.push_back(activation(s));
+    op.writes.push_back(gradient(s));
   }
 
   void backward_input(int s) {
     Op& op = add(OpKind::backward_input, kCompute, s);
     op.micro = 0;
-    op.reads = {activation(s), gradient(s)};
-    if (segment(s).activation != compute::Activation::none) op.writes.push_back(gradient(s));
-    if (s > 0) {
-      op.reads.push_back(segment_of(b_.parameters, s));
-      op.writes.push_back(gradient(s - 1));
+    if (reads_output(s)) op.reads.push_back(activation(s));
+    op.reads.push_back(gradient(s));
+    if (activates(s) && !is(s, Kind::batch_norm)) op.writes.push_back(gradient(s));
+    if (s > first()) {
+      if (has_parameters(s)) op.reads.push_back(segment_of(b_.parameters, s));
+      if (is(s, Kind::batch_norm) || is(s, Kind::max_pool)) op.reads.push_back(activation(s - 1));
+      if (is(s, Kind::batch_norm)) op.reads.insert(op.reads.end(), {of(b_.sums, s), of(b_.gradient_sums, s)});
+      if (is(s, Kind::dropout)) with_numbers(op);
+      if (of(b_.partial_gradients, s).buffer.valid()) op.writes.push_back(rows(of(b_.partial_gradients, s), segment(s).inputs));
+      give(op, s - 1, segment(s).accumulates);
     }
-    op.flops = samples_ * (s > 0 ? segment(s).backward_input_flops() : segment(s).outputs);
+    if (segment(s).addend >= first()) give(op, segment(s).addend, segment(s).addend_accumulates);
+    op.flops = samples_ * (s > first() ? segment(s).backward_input_flops() : segment(s).outputs);
+  }
+
+  // Writes the gradient at a segment's output, or adds to it.
+  void give(Op& op, int to, bool accumulates) {
+    if (accumulates) op.reads.push_back(gradient(to));
+    op.writes.push_back(gradient(to));
   }
 
   void zero(int s, std::int32_t bucket) {
@@ -137,6 +204,7 @@ class StepWriter {
 
   void clip() {
     for_each_segment([&](int s, std::int32_t bucket) {
+      if (!has_parameters(s)) return;
       Op& op = add(OpKind::norm, kCompute, s);
       op.reads = {segment_of(b_.gradients, s)};
       op.writes = {{b_.reduced_norms.buffer, s, 1}};
@@ -167,6 +235,8 @@ class StepWriter {
   std::int64_t samples_;
   std::vector<Op> ops_;
   std::int32_t compute_ops_ = 0;
+  std::int32_t overwritten_ = -1;  // the bucket whose gradients were last written
+  bool trains_ = true;
 };
 
 }  // namespace

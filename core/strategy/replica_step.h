@@ -11,7 +11,9 @@ namespace trainyard::strategy {
 // Whole buffers. Those of clipping are invalid where nothing is clipped.
 struct ReplicaBuffers {
   plan::Access parameters, gradients, input, labels, metrics, local_norms, reduced_norms, factor, statistics, rate;
-  std::vector<plan::Access> moments, activations, activation_gradients;  // the latter two by segment
+  plan::Access running, sample_numbers;                                  // of batch normalisation and of dropout; invalid without
+  std::vector<plan::Access> moments, activations, activation_gradients;  // the latter two by segment, as are:
+  std::vector<plan::Access> partial_gradients, sums, gradient_sums;      // invalid where a segment has none
 };
 
 // What all programs of a rank have in common. Its lanes are input, compute and, with a group, comm, in this order.

@@ -9,12 +9,17 @@ base::Result<plan::Plan> coarse_plan(const experiment::Resolved& experiment) {
   switch (experiment.document.strategy.kind) {
     case experiment::StrategyKind::one_device: return one_device(experiment);
     case experiment::StrategyKind::mirrored: return mirrored(experiment);
+    case experiment::StrategyKind::ddp: return ddp(experiment);
+    case experiment::StrategyKind::multi_worker_mirrored: return multi_worker_mirrored(experiment);
   }
   return base::fail({base::ProblemCode::bad_input, "strategy.kind", "unknown strategy", "", ""});
 }
 
 base::Result<plan::Plan> make_plan(const experiment::Resolved& experiment) {
-  return coarse_plan(experiment).map([&](const plan::Plan& coarse) { return collective::expand(coarse, experiment.document.strategy.algorithm); });
+  collective::Method method(experiment.document.strategy.algorithm);
+  method.segment_bytes = experiment.document.strategy.segment_bytes;
+  method.hosts = experiment.hosts;
+  return coarse_plan(experiment).map([&](const plan::Plan& coarse) { return collective::expand(coarse, method); });
 }
 
 }  // namespace trainyard::strategy

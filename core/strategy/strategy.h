@@ -17,6 +17,15 @@ base::Result<plan::Plan> one_device(const experiment::Resolved& experiment);
 // torch DDP, Li et al. 2020). Coarse: one AllReduce op a bucket.
 base::Result<plan::Plan> mirrored(const experiment::Resolved& experiment);
 
+// torch.nn.parallel.DistributedDataParallel (Li et al. 2020): rank 0 broadcasts its parameters once, before the first step; then as
+// mirrored, with the buckets in one fixed order, last layers first. Running statistics of batch normalisation stay each rank's own,
+// where torch broadcasts them at every forward pass; gradients are reduced at every step (no `no_sync`).
+base::Result<plan::Plan> ddp(const experiment::Resolved& experiment);
+
+// Mirrored over workers on several hosts, which go in lock-step (tf.distribute.MultiWorkerMirroredStrategy): the same plan; how the
+// hosts are joined is the all-reduce algorithm's. Refuses a single host.
+base::Result<plan::Plan> multi_worker_mirrored(const experiment::Resolved& experiment);
+
 // The strategy that the experiment names, coarse; and expanded to chunks by its all-reduce algorithm, as ranks run it.
 base::Result<plan::Plan> coarse_plan(const experiment::Resolved& experiment);
 base::Result<plan::Plan> make_plan(const experiment::Resolved& experiment);

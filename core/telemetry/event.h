@@ -36,6 +36,10 @@ enum class Metric : std::uint16_t {
   held_out_correct = 19,
   held_out_samples = 20,
   dropped_events = 21,  // total of events that this rank could not ship
+  // Only of a rank that is slowed down or paced to its drawn speed.
+  imposed_seconds = 22,            // of the step's compute_seconds: waited, because ops were to take longer than they did
+  slow_down = 23,                  // the factor of the step, jitter included
+  slower_than_drawn_seconds = 24,  // total since the start by which paced ops took longer than they would on the drawn device
 };
 
 struct Event {
@@ -47,7 +51,8 @@ struct Event {
   std::uint16_t subject = 0;  // op: its number in the program; metric: a Metric
   std::uint16_t index = 0;    // op: the program's number in the rank's plan; metric: segment or peer
   EventKind kind = EventKind::metric;
-  std::uint8_t reserved[7] = {};
+  std::uint8_t reserved[3] = {};
+  float imposed_seconds = 0;  // op: of the time before its end, waited because it was to take longer than it did
 };
 static_assert(sizeof(Event) == 48 && std::is_trivially_copyable_v<Event>);
 
@@ -76,5 +81,8 @@ struct trainyard::base::Names<trainyard::telemetry::Metric> {
                                                              {M::held_out_loss_sum, "held_out_loss_sum"},
                                                              {M::held_out_correct, "held_out_correct"},
                                                              {M::held_out_samples, "held_out_samples"},
-                                                             {M::dropped_events, "dropped_events"}};
+                                                             {M::dropped_events, "dropped_events"},
+                                                             {M::imposed_seconds, "imposed_seconds"},
+                                                             {M::slow_down, "slow_down"},
+                                                             {M::slower_than_drawn_seconds, "slower_than_drawn_seconds"}};
 };

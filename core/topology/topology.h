@@ -24,6 +24,8 @@ struct Device {
   std::int64_t memory_bytes = 4'000'000'000;
   double peak_flops = 50e9;  // flop/s, fp32
   double memory_bandwidth_bytes_per_second = 20e9;
+  double slow_down = 1;  // a straggler: its compute takes so many times longer
+  double jitter = 0;     // and each step up to this fraction longer still, at random
 
   bool operator==(const Device&) const = default;
 };
@@ -90,7 +92,9 @@ struct trainyard::base::Fields<trainyard::topology::Device> {
         field("cores", &D::cores, "cores", {1, 4096}, "CPU cores a rank may use here"),
         field("memory_bytes", &D::memory_bytes, "B", {1e6, 1e15}, "Memory of the device"),
         field("peak_flops", &D::peak_flops, "flop/s", {1e3, 1e18}, "Peak fp32 speed, used to predict"),
-        field("memory_bandwidth_bytes_per_second", &D::memory_bandwidth_bytes_per_second, "B/s", {1e3, 1e16}, "Memory bandwidth, used to predict")};
+        field("memory_bandwidth_bytes_per_second", &D::memory_bandwidth_bytes_per_second, "B/s", {1e3, 1e16}, "Memory bandwidth, used to predict"),
+        field("slow_down", &D::slow_down, "", {1, 1000}, "A straggler: compute takes so many times longer; 1: not slowed"),
+        field("jitter", &D::jitter, "", {0, 10}, "Each step's compute takes up to this fraction longer still, at random")};
   }
 };
 template <>

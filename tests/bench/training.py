@@ -18,7 +18,7 @@ import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "resources/experiments"
-PEER = ROOT / "tests/bench/peers/torch_mlp_step.py"
+PEER = ROOT / "tests/bench/peers/torch_step.py"
 TRIES_OF_PAIR = 3
 STUDENT_95 = {5: 2.776, 10: 2.262, 20: 2.093, 30: 2.045}  # by the number of pairs
 BIN = ROOT / "build/release/bin"
@@ -52,8 +52,13 @@ class PeerFailed(Exception):
     """What the peer said."""
 
 
-def torch_step(ranks):
-    done = subprocess.run(["/usr/bin/python3", PEER, "--ranks", str(ranks)], capture_output=True, text=True, check=False)
+def our_cnn_step(ranks):
+    settings = ["training.batch_per_rank=64", "training.steps=200", "data.train_samples=1024", "data.held_out_samples=0", BUCKET, *devices(ranks)]
+    return 1e3 * run("four_devices_mirrored_cnn_digits.json", *settings)["step_seconds"]["median"]
+
+
+def torch_step(ranks, model="mlp", batch=128):
+    done = subprocess.run(["/usr/bin/python3", PEER, "--ranks", str(ranks), "--model", model, "--batch", str(batch)], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise PeerFailed(done.stderr.strip() or f"it ended with {done.returncode} and said nothing")
     return float(done.stdout)
@@ -112,6 +117,9 @@ def main():
     print(f"{'figure':44} {'Trainyard':>12} {'PyTorch':>12}")
     compare("MLP 784-512-512-10, 128 in memory, 1 rank", lambda: our_step(1), lambda: torch_step(1), arguments.repeat, 4.3 / 4.6)
     compare("the same, 2 ranks of 128 (DDP over Gloo)", lambda: our_step(2), lambda: torch_step(2), arguments.repeat, 5.0 / 9.5)
+    compare("CNN 1-32-64, 64 in memory, 1 rank", lambda: our_cnn_step(1), lambda: torch_step(1, "cnn", 64), arguments.repeat, 1 / 2.2)
+    compare("the same against channels_last", lambda: our_cnn_step(1), lambda: torch_step(1, "cnn_channels_last", 64), arguments.repeat, 1 / 1.4)
+    compare("CNN, 2 ranks of 64 (DDP over Gloo)", lambda: our_cnn_step(2), lambda: torch_step(2, "cnn", 64), arguments.repeat, 1 / 2.2)
     first_step(arguments.repeat)
     telemetry(arguments.pairs)
     mnist(arguments.mnist)

@@ -1,30 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Every op on made-up tensors: what goes in, and which tensors come out.
+// Every op on made-up tensors.
 #pragma once
 
-#include <functional>
-#include <string>
-
-#include "tests/conformance/compute_values.h"
+#include "tests/conformance/compute_image_cases.h"
 
 namespace trainyard::conformance {
-
-struct Sizes {
-  std::int64_t batch, inputs, outputs;
-};
 
 // Odd, tiny, empty, and around the widths of vectors and blocks.
 inline const std::vector<Sizes> kSizes = {{1, 1, 1},    {0, 7, 5},   {0, 1, 1},     {1, 784, 10},  {2, 3, 1},      {3, 1, 4},
                                           {5, 8, 8},    {7, 17, 33}, {16, 64, 64},  {31, 63, 65},  {33, 5, 100},   {64, 1, 31},
                                           {65, 257, 3}, {100, 9, 1}, {127, 31, 47}, {128, 96, 80}, {129, 130, 131}};
-
-struct Case {
-  compute::Op op;
-  std::vector<std::pair<const char*, Tensor>> results;
-};
-
-// The same case each time it is called with a Values of the same seed.
-using MakeCase = std::function<Case(Values&, DType, const Sizes&)>;
 
 inline Case linear_forward(Values& values, DType dtype, const Sizes& s, compute::Activation activation) {
   const Tensor output = values.uniform(dtype, {s.batch, s.outputs});
@@ -95,31 +80,44 @@ inline Case adam_update(Values& values, DType dtype, const Sizes& s, bool decoup
           {{"parameters", common.parameters}, {"first_moment", first}, {"second_moment", second}, {"statistics", common.statistics}}};
 }
 
-struct NamedCase {
-  std::string name;
-  MakeCase make;
-};
-
 inline std::vector<NamedCase> all_cases() {
   using compute::Activation;
   const auto with = [](auto make, auto last) { return [=](Values& values, DType dtype, const Sizes& sizes) { return make(values, dtype, sizes, last); }; };
-  return {{"linear_forward", with(linear_forward, Activation::none)},
-          {"linear_forward_relu", with(linear_forward, Activation::relu)},
-          {"linear_forward_tanh", with(linear_forward, Activation::tanh)},
-          {"activation_backward_none", with(activation_backward, Activation::none)},
-          {"activation_backward_relu", with(activation_backward, Activation::relu)},
-          {"activation_backward_tanh", with(activation_backward, Activation::tanh)},
-          {"linear_backward_input", linear_backward_input},
-          {"linear_backward_weight", linear_backward_weight},
-          {"softmax_cross_entropy", with(softmax_cross_entropy, true)},
-          {"softmax_cross_entropy_without_gradient", with(softmax_cross_entropy, false)},
-          {"squared_norm", squared_norm},
-          {"clip_factor", clip_factor},
-          {"zero", zero},
-          {"sgd", with(sgd_update, 0.0)},
-          {"sgd_with_momentum", with(sgd_update, 0.9)},
-          {"adam", with(adam_update, false)},
-          {"adam_decoupled", with(adam_update, true)}};
+  std::vector<NamedCase> cases = {{"linear_forward", with(linear_forward, Activation::none)},
+                                  {"linear_forward_relu", with(linear_forward, Activation::relu)},
+                                  {"linear_forward_tanh", with(linear_forward, Activation::tanh)},
+                                  {"activation_backward_none", with(activation_backward, Activation::none)},
+                                  {"activation_backward_relu", with(activation_backward, Activation::relu)},
+                                  {"activation_backward_tanh", with(activation_backward, Activation::tanh)},
+                                  {"linear_backward_input", linear_backward_input},
+                                  {"linear_backward_weight", linear_backward_weight},
+                                  {"softmax_cross_entropy", with(softmax_cross_entropy, true)},
+                                  {"softmax_cross_entropy_without_gradient", with(softmax_cross_entropy, false)},
+                                  {"squared_norm", squared_norm},
+                                  {"clip_factor", clip_factor},
+                                  {"zero", zero},
+                                  {"sgd", with(sgd_update, 0.0)},
+                                  {"sgd_with_momentum", with(sgd_update, 0.9)},
+                                  {"adam", with(adam_update, false)},
+                                  {"adam_decoupled", with(adam_update, true)},
+                                  {"batch_norm_sums_of_features",
+                                   [](Values& values, DType dtype, const Sizes& s) {
+                                     return batch_norm_sums(values, dtype, {s.batch, s.outputs});
+                                   }},
+                                  {"batch_norm_of_features",
+                                   [](Values& values, DType dtype, const Sizes& s) {
+                                     return batch_norm_forward(values, dtype, {s.batch, s.outputs}, Activation::relu);
+                                   }},
+                                  {"batch_norm_backward_of_features",
+                                   [](Values& values, DType dtype, const Sizes& s) {
+                                     return batch_norm_backward_input(values, dtype, {s.batch, s.outputs});
+                                   }},
+                                  {"dropout_of_features", [](Values& values, DType dtype, const Sizes& s) {
+                                     return dropout(values, dtype, {s.batch, s.inputs});
+                                   }}};
+  for (const NamedImageCase& image : image_cases())
+    cases.push_back({image.name, [make = image.make](Values& values, DType dtype, const Sizes& s) { return make(values, dtype, image_of(s)); }});
+  return cases;
 }
 
 }  // namespace trainyard::conformance

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What every Compute must do. A backend joins in a file of its own:
 //
-//   #include "tests/conformance/compute_gradients.h"
+// XX
 //   INSTANTIATE_TEST_SUITE_P(mine, ComputeConformance, testing::Values(Backend{"mine", [] { return mine::make(); }}));
 #pragma once
 
@@ -30,9 +30,20 @@ class ComputeConformance : public testing::TestWithParam<Backend> {
 
 inline void PrintTo(const Backend& backend, std::ostream* out) { *out << backend.name; }
 
-inline void compare(compute::Compute& device, compute::Compute& reference, const NamedCase& named, DType dtype, const Sizes& sizes) {
-  SCOPED_TRACE(named.name + " of " + std::string(base::name_of(dtype)) + ", batch " + std::to_string(sizes.batch) + ", inputs " + std::to_string(sizes.inputs) +
-               ", outputs " + std::to_string(sizes.outputs));
+inline std::string to_text(const Sizes& s) {
+  return "batch " + std::to_string(s.batch) + ", inputs " + std::to_string(s.inputs) + ", outputs " + std::to_string(s.outputs);
+}
+
+inline std::string to_text(const ImageSizes& s) {
+  std::string text = "image";
+  for (const std::int64_t number : {s.batch, s.height, s.width, s.channels, s.outputs, s.window.kernel, s.window.stride, s.window.padding})
+    text += " " + std::to_string(number);
+  return text;
+}
+
+template <class AnyCase, class AnySizes>
+void compare(compute::Compute& device, compute::Compute& reference, const AnyCase& named, DType dtype, const AnySizes& sizes) {
+  SCOPED_TRACE(named.name + " of " + std::string(base::name_of(dtype)) + ", " + to_text(sizes));
   Values mine, its;
   const Case found = named.make(mine, dtype, sizes), expected = named.make(its, dtype, sizes);
   run(device, found.op);

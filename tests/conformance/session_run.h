@@ -32,6 +32,7 @@ struct SessionPieces {
   std::function<session::Connect(int rank, session::Connect)> connect;
   std::function<std::unique_ptr<compute::Compute>(int rank, std::unique_ptr<compute::Compute>, Killed)> compute;
   std::function<std::unique_ptr<comm::Transport>(int rank, std::unique_ptr<comm::Transport>)> transport;
+  decltype(session::RankServices::drawn_op_times) drawn_op_times;
 };
 
 class SessionThread final : public session::RankHandle {
@@ -68,6 +69,7 @@ class SessionThread final : public session::RankHandle {
       auto plain = compute::reference::make();
       return pieces.compute ? pieces.compute(rank, std::move(plain), killed_) : std::move(plain);
     };
+    services.drawn_op_times = pieces.drawn_op_times;
     services.make_data_plane = [rank, &pieces, &end](const session::DataPlaneRequest&) -> base::Result<std::unique_ptr<session::DataPlane>> {
       return std::make_unique<Plane>(pieces.transport ? pieces.transport(rank, std::move(end)) : std::move(end));
     };

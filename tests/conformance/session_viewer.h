@@ -49,6 +49,7 @@ class Viewer {
   }
 
   std::uint64_t last_id() const { return id_; }
+  std::uint64_t next_id() { return ++id_; }
 
  private:
   std::unique_ptr<session::ControlClient> client_;

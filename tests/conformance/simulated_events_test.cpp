@@ -10,6 +10,7 @@
 #include "backends/inproc/transport.h"
 #include "core/sim/simulator.h"
 #include "tests/conformance/small_training.h"
+#include "tests/core/collective/one_bucket.h"
 
 namespace trainyard::tests {
 namespace {
@@ -58,14 +59,15 @@ auto sent_by(const std::vector<Event>& events) {
   return sent;
 }
 
-class SimulatedEvents : public testing::TestWithParam<std::tuple<int, Algorithm>> {};
+class SimulatedEvents : public testing::TestWithParam<std::tuple<int, Algorithm, std::int64_t>> {};
 
 // An epoch and a little more: full steps, the short one, an evaluation.
 TEST_P(SimulatedEvents, are_those_of_ranks_that_train) {
-  const auto [ranks, algorithm] = GetParam();
+  const auto [ranks, algorithm, segment_bytes] = GetParam();
   experiment::Experiment e = small(ranks, 24);
   e.training.steps = 13;
   e.strategy.algorithm = algorithm;
+  e.strategy.segment_bytes = segment_bytes;
   if (ranks == 1) e.strategy.kind = experiment::StrategyKind::one_device;
   const auto resolved = experiment::resolve(e, ".").value();
   const Events ran = real(resolved), foreseen = simulated(resolved);
@@ -77,7 +79,20 @@ TEST_P(SimulatedEvents, are_those_of_ranks_that_train) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Plans, SimulatedEvents, testing::Combine(testing::Values(1, 2, 3, 4), testing::Values(Algorithm::ring, Algorithm::direct)));
+TEST(SimulatedStart, is_that_of_ranks_that_train) {
+  experiment::Experiment e = small(3, 24);
+  e.training.steps = 3;
+  e.strategy.kind = experiment::StrategyKind::ddp;
+  const auto resolved = experiment::resolve(e, ".").value();
+  const Events ran = real(resolved), foreseen = simulated(resolved);
+  for (std::size_t rank = 0; rank < ran.size(); ++rank) {
+    EXPECT_EQ(ops_of(ran[rank]), ops_of(foreseen[rank])) << "rank " << rank;
+    EXPECT_EQ(sent_by(ran[rank]), sent_by(foreseen[rank])) << "rank " << rank;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Plans, SimulatedEvents,
+                         testing::Combine(testing::Values(1, 2, 3, 4), testing::ValuesIn(collective::kAlgorithms), testing::Values(0, 200)));
 
 }  // namespace
 }  // namespace trainyard::tests

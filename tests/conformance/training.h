@@ -58,30 +58,31 @@ inline RankOutcome train_rank(const experiment::Resolved& resolved, const plan::
   const auto bound = run::bind(rank_plan, plan.groups, resolved.model, recipe, compute,
                                {static_cast<std::byte*>(start), static_cast<std::size_t>(layout.private_bytes)}, shared);
   if (!bound) return outcome.problem = base::to_string(bound.error()), outcome;
-  model::initialise(resolved.model, resolved.document.training.seed, bound->parameters);
+  model::initialise(resolved.model, resolved.document.training.seed, session::initialises(rank_plan) ? bound->parameters : compute::Tensor{}, bound->state);
   const auto dataset = data::open(resolved.document.data, "");
   if (!dataset) return outcome.problem = base::to_string(dataset.error()), outcome;
+  auto sampler = experiment::sampler(resolved);
+  if (!sampler) return outcome.problem = base::to_string(sampler.error()), outcome;
 
   run::Gate gate;
   gate.open(resolved.steps, true);
   run::Whereabouts whereabouts;
   telemetry::EventRing events(1 << 18);
-  run::InterpreterParts parts{
-      &rank_plan,
-      plan.schedule,
-      &*bound,
-      &resolved.model,
-      &recipe,
-      &compute,
-      transport,
-      data_of ? data_of(rank, *dataset) : *dataset,
-      data::Sampler(resolved.document.training.seed, resolved.data.train_samples, resolved.document.training.batch_per_rank, resolved.world()),
-      resolved.world(),
-      1,
-      telemetry == Telemetry::on ? &events : nullptr,
-      true,
-      &gate,
-      seen != nullptr ? seen : &whereabouts};
+  run::InterpreterParts parts{&rank_plan,
+                              plan.schedule,
+                              &*bound,
+                              &resolved.model,
+                              &recipe,
+                              &compute,
+                              transport,
+                              data_of ? data_of(rank, *dataset) : *dataset,
+                              std::move(*sampler),
+                              resolved.world(),
+                              1,
+                              telemetry == Telemetry::on ? &events : nullptr,
+                              true,
+                              &gate,
+                              seen != nullptr ? seen : &whereabouts};
   run::Interpreter interpreter(parts);
   const std::int64_t begin = base::now_nanoseconds();
   const long allocated = conformance::allocations;

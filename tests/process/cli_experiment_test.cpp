@@ -55,6 +55,16 @@ TEST(CliValidate, says_in_one_line_what_a_good_experiment_is) {
   EXPECT_EQ(ran.err, "");
 }
 
+TEST(CliValidate, says_what_auto_is_and_why) {
+  const Ran ran = cli({"validate", kMirrored, "--set", "strategy.algorithm=auto"});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_THAT(ran.out, testing::ContainsRegex("\nnote: auto is [a-z_]+: [^\n]* for a bucket of [^\n]* on this drawing; the next best, [^\n]*\n"));
+  const base::Json result = cli({"validate", kMirrored, "--set", "strategy.algorithm=auto", "--json"}).result();
+  EXPECT_THAT(ran.out, HasSubstr("auto is " + result.at("algorithm_reason").get<std::string>()));
+  EXPECT_THAT(result.at("algorithm_reason").get<std::string>(), testing::StartsWith(result.at("algorithm").get<std::string>() + ": "));
+  EXPECT_FALSE(cli({"validate", kMirrored, "--set", "strategy.algorithm=star", "--json"}).result().contains("algorithm_reason")) << "a user named it";
+}
+
 TEST(CliValidate, says_all_problems_at_once_with_their_fields) {
   const Ran ran = cli({"validate", kMirrored, "--set", "data.noise=11", "--set", "training.optimizer.momentum=2", "--json"});
   EXPECT_EQ(ran.exit_code, 2);
@@ -114,6 +124,16 @@ TEST(CliSet, refuses_a_path_that_is_none_and_a_setting_without_a_value) {
   EXPECT_EQ(unknown.exit_code, 2);
   EXPECT_THAT(unknown.err, HasSubstr("batch_per_rnk"));
   EXPECT_EQ(cli({"plan", kMirrored, "--set", "training.batch_per_rank"}).exit_code, 2);
+}
+
+TEST(CliPlan, says_beside_the_plan_what_auto_is_and_why) {
+  const Ran chosen = cli({"plan", kMirrored, "--set", "strategy.algorithm=auto", "--expand"});
+  EXPECT_THAT(chosen.err, testing::ContainsRegex("^note: auto is [a-z_]+: "));
+  const base::Json result = cli({"plan", kMirrored, "--set", "strategy.algorithm=auto", "--json"}).result();
+  EXPECT_THAT(chosen.err, HasSubstr(result.at("algorithm_reason").get<std::string>()));
+  const Ran named = cli({"plan", kMirrored, "--set", "strategy.algorithm=" + result.at("algorithm").get<std::string>(), "--expand"});
+  EXPECT_EQ(named.out, chosen.out) << "it is that plan";
+  EXPECT_EQ(named.err, "");
 }
 
 TEST(CliPlan, prints_one_line_an_op_and_with_expand_the_sends) {

@@ -103,11 +103,21 @@ TEST_P(CliBench, measures_a_verified_sum_and_counts_its_bytes) {
   std::int64_t sent = 0;
   for (const base::Json& one : result["wire_bytes_per_rank"]) sent += one.get<std::int64_t>();
   EXPECT_EQ(result["wire_bytes_per_rank"].size(), static_cast<std::size_t>(ranks));
-  EXPECT_EQ(sent, 2 * (ranks - 1) * bytes);
+  EXPECT_EQ(sent, (algorithm == "all_to_all" ? ranks : 2) * (ranks - 1) * bytes);
 }
 
-INSTANTIATE_TEST_SUITE_P(all, CliBench, testing::Combine(testing::Values("shm", "zmq", "inproc"), testing::Values("ring", "direct"), testing::Values(1, 2, 3)),
+INSTANTIATE_TEST_SUITE_P(all, CliBench,
+                         testing::Combine(testing::Values("shm", "zmq", "inproc"), testing::Values("ring", "direct", "all_to_all", "binary_tree"),
+                                          testing::Values(1, 2, 3)),
                          [](const auto& one) { return std::get<0>(one.param) + "_" + std::get<1>(one.param) + "_" + std::to_string(std::get<2>(one.param)); });
+
+TEST(CliBenchAuto, says_what_it_chose_and_why) {
+  const Ran ran = cli({"bench", "allreduce", "--ranks", "3", "--bytes", "40000", "--algorithm", "auto", "--segment-bytes", "10000", "--repeat", "3", "--json"});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const std::string chosen = ran.result()["algorithm"];
+  EXPECT_NE(chosen, "auto");
+  EXPECT_THAT(ran.result()["chosen_because"].get<std::string>(), testing::StartsWith(chosen + ": "));
+}
 
 TEST(CliBenchUsage, refuses_no_ranks_and_unknown_names) {
   EXPECT_EQ(cli({"bench"}).exit_code, 2);

@@ -34,7 +34,7 @@ std::int64_t checkpoint_step(const fs::path& run_directory) {
   const auto resolved = experiment::resolved_from_json(Json::parse(read(run_directory / "resolved.json"))).value();
   std::vector<float> values(static_cast<std::size_t>(resolved.model.elements));
   const auto loaded = session::read_checkpoint(run_directory / "checkpoints", resolved.model,
-                                               {base::DType::fp32, {resolved.model.elements}, reinterpret_cast<std::byte*>(values.data())});
+                                               compute::Tensor{base::DType::fp32, {resolved.model.elements}, reinterpret_cast<std::byte*>(values.data())});
   EXPECT_TRUE(!loaded || loaded->passed_over.empty());
   return loaded ? loaded->info.step : -1;
 }
@@ -109,9 +109,9 @@ TEST(Interrupt, while_it_is_paused_keeps_the_result) {
 
 // Steps of a few milliseconds, evaluations of many: a step that lasts is one that is being evaluated.
 bool wait_for_evaluation(Viewer& viewer) {
-  for (int i = 0; i < 500; ++i) {
+  for (int i = 0; i < 2000; ++i) {
     const Status before = viewer.ask();
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    std::this_thread::sleep_for(std::chrono::milliseconds(25));
     const Status after = viewer.ask();
     if (before.step > 1 && before.step == after.step && !after.ranks[0].op.empty()) return true;
   }

@@ -37,7 +37,8 @@ std::set<std::string> weights(const Json& result) {
 template <class Number>
 std::vector<double> read_weights(const std::filesystem::path& run_directory, const model::Model& model, base::DType dtype) {
   std::vector<Number> values(static_cast<std::size_t>(model.elements));
-  const auto info = session::read_checkpoint(run_directory / "checkpoints", model, {dtype, {model.elements}, reinterpret_cast<std::byte*>(values.data())});
+  const auto info =
+      session::read_checkpoint(run_directory / "checkpoints", model, compute::Tensor{dtype, {model.elements}, reinterpret_cast<std::byte*>(values.data())});
   EXPECT_TRUE(info) << (info ? "" : base::to_string(info.error()));
   return {values.begin(), values.end()};
 }
@@ -133,7 +134,7 @@ TEST_P(WireBytes, of_every_rank_follow_the_formula_whatever_carries_them) {
   const std::int64_t n = GetParam(), steps = 3, elements = 235'146;
   const std::string drawing = drawing_of(home.scratch(), n);
   const auto chunk = [&](std::int64_t c) { return 4 * (elements / n + (c % n < elements % n ? 1 : 0)); };
-  const auto ring = [&](std::int64_t r) { return 2 * 4 * elements - chunk(r + 1) - chunk(r + 2); };
+  const auto ring = [&](std::int64_t r) { return 2 * 4 * elements - chunk(r) - chunk(r + 1); };
   const auto direct = [&](std::int64_t r) { return 4 * elements - chunk(r) + (n - 1) * chunk(r); };
   for (const std::string transport : {"shm", "zmq"})
     for (const std::string algorithm : {"ring", "direct"}) {

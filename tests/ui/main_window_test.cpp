@@ -212,6 +212,19 @@ TEST_F(MainWindowTest, selecting_on_the_canvas_shows_it_in_the_inspector) {
   EXPECT_TRUE(window_->inspector().shows_experiment());
 }
 
+TEST_F(MainWindowTest, who_points_at_an_algorithm_sees_on_the_drawing_who_sends_to_whom) {
+  ASSERT_TRUE(window_->open(example("four_devices_mirrored_digits.json")));
+  AlgorithmTable& table = window_->inspector().algorithms().table();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !table.rows().empty(); }));
+  const LogicalItem& logical = window_->canvas().topology_scene().logical();
+  EXPECT_FALSE(logical.isVisible());
+  table.setFocus(Qt::TabFocusReason);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return logical.isVisible(); }));
+  EXPECT_FALSE(logical.arrows().empty());
+  window_->canvas().setFocus();
+  EXPECT_TRUE(QTest::qWaitFor([&] { return !logical.isVisible(); }));
+}
+
 TEST_F(MainWindowTest, the_pace_dial_sets_the_pace_of_the_next_run) {
   QComboBox* pace = window_->controls().pace();
   pace->setCurrentIndex(0);

@@ -60,6 +60,16 @@ class RunOverlayTest : public testing::Test {
   static topology::Topology tests_topology() { return {{tests::drawn_host("host0", 3)}, {}, {}}; }
 };
 
+TEST_F(RunOverlayTest, links_say_whether_their_drawn_speed_holds) {
+  EXPECT_EQ(overlay_.overlay(history_, &status_, true).link_speeds, "drawn, not imposed");
+  experiment_.run.links = experiment::LinkSpeed::imposed;
+  telemetry::History imposed;
+  const std::string header =
+      Json{{"schema", 1}, {"ranks", 3}, {"segments", Json::array()}, {"experiment", {{"document", experiment::to_json(experiment_)}}}}.dump();
+  ASSERT_TRUE(imposed.take({FrameType::header, -1, std::as_bytes(std::span(header))}));
+  EXPECT_EQ(overlay_.overlay(imposed, &status_, true).link_speeds, "imposed");
+}
+
 TEST_F(RunOverlayTest, nothing_is_marked_while_all_is_well) {
   const Overlay overlay = overlay_.overlay(history_, &status_, true);
   EXPECT_THAT(failed(overlay), ElementsAre());

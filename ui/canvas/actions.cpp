@@ -34,7 +34,7 @@ CanvasActions::CanvasActions(Document& document, Selection& selection, TopologyV
   add_places();
   add_arrangements();
   add_views();
-  view.set_context_menu([this](QMenu& menu, const Part& part) { fill_context_menu(menu, part); });
+  view.add_to_context_menu([this](QMenu& menu, const Part& part) { fill_context_menu(menu, part); });
   connect(&selection, &Selection::selection_changed, this, &CanvasActions::enable);
   connect(&document, &Document::changed, this, &CanvasActions::enable);
   connect(QGuiApplication::clipboard(), &QClipboard::dataChanged, this, &CanvasActions::enable);

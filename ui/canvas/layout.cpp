@@ -32,15 +32,7 @@ NodeBox box_of(const topology::Host& host) {
   return {Part::Kind::host, host.name, rect, bus, tiles_of(host)};
 }
 
-// Where the line from the middle of `rect` to `to` leaves the rectangle.
-QPointF border_point(const QRectF& rect, QPointF to) {
-  const QPointF d = to - rect.center();
-  const double by_x = d.x() == 0 ? INFINITY : rect.width() / 2 / std::fabs(d.x()), by_y = d.y() == 0 ? INFINITY : rect.height() / 2 / std::fabs(d.y());
-  const double share = std::min({by_x, by_y, 1.0});
-  return rect.center() + d * share;
-}
-
-// The same of a switch, whose ends are half circles.
+// As border_point, of a switch, whose ends are half circles.
 QPointF round_border_point(const QRectF& rect, QPointF to) {
   const QLineF way(rect.center(), to);
   if (way.length() == 0) return to;
@@ -106,6 +98,13 @@ std::vector<LinkShape> links_of(const topology::Topology& topology, const Ends& 
 }
 
 }  // namespace
+
+QPointF border_point(const QRectF& rect, QPointF to) {
+  const QPointF d = to - rect.center();
+  const double by_x = d.x() == 0 ? INFINITY : rect.width() / 2 / std::fabs(d.x()), by_y = d.y() == 0 ? INFINITY : rect.height() / 2 / std::fabs(d.y());
+  const double share = std::min({by_x, by_y, 1.0});
+  return rect.center() + d * share;
+}
 
 Picked picked_of(const Part& part) {
   if (!part) return {};

@@ -64,6 +64,8 @@ double link_width(double bandwidth_bits_per_second);  // 1 at 100 Mbit/s, one mo
 
 Layout lay_out(const topology::Topology& topology);
 
+QPointF border_point(const QRectF& rect, QPointF to);  // where the line from the middle of `rect` to `to` leaves the rectangle
+
 // The uppermost thing at a point; links count when within `tolerance`.
 Part part_at(const Layout& layout, QPointF point, double tolerance = 6);
 // Hosts and switches that touch `area`, and links between them.

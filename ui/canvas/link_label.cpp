@@ -18,7 +18,7 @@ QStringList everything(const LinkLook& look) {
   QStringList lines;
   if (look.live) lines << QObject::tr("%1, sum of both ways").arg(rate(look.live->total()));
   lines << speed_words(look.link.bandwidth_bits_per_second, look.link.latency_seconds);
-  if (look.running) lines << QObject::tr("drawn, not imposed");
+  if (!look.speeds.isEmpty()) lines << look.speeds;
   return lines;
 }
 

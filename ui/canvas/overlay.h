@@ -33,6 +33,7 @@ struct Overlay {
   std::map<std::string, DeviceOverlay> devices;  // by name
   std::map<LinkName, LinkOverlay> links;
   std::map<std::string, LinkOverlay> buses;  // by host
+  QString link_speeds = {};                  // what is true of the drawn ones in this run
   bool ended = false;                        // the run is over: this is what is left to say of it
 
   bool operator==(const Overlay&) const = default;

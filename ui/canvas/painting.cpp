@@ -131,7 +131,7 @@ void paint_bus(QPainter& painter, const QRectF& bus, const HostLook& look, doubl
   paint_flow(painter, line, look.live->total(), true, clock_seconds);
   write(painter, row, Qt::AlignLeft, rate(look.live->total()), kSmallSize, colours().text, true);
   const double used = width_of(rate(look.live->total()), kSmallSize, true) + 12;
-  write(painter, row.adjusted(used, 0, 0, 0), Qt::AlignRight, QObject::tr("speed drawn, not imposed"), kSmallSize, colours().dim);
+  write(painter, row.adjusted(used, 0, 0, 0), Qt::AlignRight, QObject::tr("speed %1").arg(look.speeds), kSmallSize, colours().dim);
 }
 
 }  // namespace

@@ -31,6 +31,7 @@ struct TileLook {
 struct HostLook {
   topology::Host host;              // its devices are tiles of their own
   std::optional<LinkOverlay> live;  // of the bus
+  QString speeds = {};              // beside what is live: what is true of the drawn speed
   Marks marks;
   bool operator==(const HostLook&) const = default;
 };
@@ -44,7 +45,7 @@ struct SwitchLook {
 struct LinkLook {
   topology::Link link;
   std::optional<LinkOverlay> live;
-  bool running = false;
+  QString speeds = {};  // while a run goes on: what is true of the drawn speed
   Marks marks;
   bool operator==(const LinkLook&) const = default;
 };

@@ -3,6 +3,7 @@
 
 #include <QGraphicsView>
 #include <algorithm>
+#include <utility>
 
 #include "core/experiment/placement.h"
 #include "ui/theme/theme.h"
@@ -11,6 +12,7 @@ namespace trainyard::ui {
 namespace {
 
 constexpr int kFrameMilliseconds = 33;
+constexpr double kTransitSeconds = 0.6;
 
 template <class Map>
 void remove_stale(Map& items, const std::set<std::string>& names) {
@@ -34,7 +36,9 @@ bool flows(const Overlay& overlay) {
 
 }  // namespace
 
-TopologyScene::TopologyScene(Document& document, Selection& selection, QObject* parent) : QGraphicsScene(parent), document_(document), selection_(selection) {
+TopologyScene::TopologyScene(Document& document, Selection& selection, QObject* parent)
+    : QGraphicsScene(parent), document_(document), selection_(selection), logical_(new LogicalItem) {
+  addItem(logical_);
   setItemIndexMethod(NoIndex);  // items move; an index would be rebuilt with every step
   clock_.setInterval(kFrameMilliseconds);
   connect(&clock_, &QTimer::timeout, this, &TopologyScene::tick);
@@ -51,6 +55,8 @@ void TopologyScene::document_changed() {
   if (layout_.rect_of(current_).isNull()) set_current({});
   if (layout_.rect_of(hovered_).isNull()) hovered_ = {};
   sync();
+  place_logical();
+  show_transit();
   selection_.set(still_there(selection_.picked(), topology));
   emit layout_changed();
 }
@@ -94,13 +100,55 @@ void TopologyScene::set_overlay(const Overlay& overlay) {
   overlay_ = overlay;
   if (overlay.ended) ended_on_ = without_places(document_.experiment().topology);
   sync();
+  show_logical();
   start_or_stop_clock();
 }
 
 void TopologyScene::clear_overlay() {
   overlay_.reset();
   sync();
+  show_logical();
   start_or_stop_clock();
+}
+
+void TopologyScene::set_logical(const LogicalPicture& picture) {
+  logical_picture_ = picture;
+  place_logical();
+}
+
+void TopologyScene::place_logical() {
+  logical_->set(logical_arrows(layout_, logical_picture_));
+  show_logical();
+}
+
+void TopologyScene::show_logical() { logical_->setVisible(!logical_->arrows().empty() && (logical_picture_.pointed || !live())); }
+
+void TopologyScene::set_transit(const std::optional<Transit>& transit) {
+  if (transit == transit_) return;
+  transit_ = transit;
+  transit_began_seconds_ = clock_seconds_;
+  show_transit();
+  start_or_stop_clock();
+}
+
+void TopologyScene::show_transit() {
+  const auto path = transit_ ? transit_path(layout_, *transit_) : std::nullopt;
+  if (!path) {
+    delete std::exchange(transit_item_, nullptr);
+    return;
+  }
+  if (!transit_item_) addItem(transit_item_ = new TransitItem);
+  transit_item_->set(*path, transit_->label);
+  transit_item_->set_progress(transit_moves() ? 0 : 1);
+}
+
+void TopologyScene::advance_transit() {
+  transit_item_->set_progress(transit_moves() ? (clock_seconds_ - transit_began_seconds_) / kTransitSeconds : 1);
+  start_or_stop_clock();
+}
+
+bool TopologyScene::transit_moves() const {
+  return transit_item_ && !Theme::instance().reduced_motion() && clock_seconds_ < transit_began_seconds_ + kTransitSeconds;
 }
 
 Marks TopologyScene::marks_of(const Part& part) const {
@@ -124,7 +172,7 @@ void TopologyScene::sync_hosts() {
   for (const topology::Host& host : document_.experiment().topology.hosts) {
     HostItem*& item = hosts_[host.name];
     if (!item) addItem(item = make_node<HostItem>(clock_seconds_));
-    HostLook look{.host = host, .live = {}, .marks = marks_of({Part::Kind::host, host.name, {}})};
+    HostLook look{.host = host, .live = {}, .speeds = overlay_ ? overlay_->link_speeds : QString(), .marks = marks_of({Part::Kind::host, host.name, {}})};
     if (overlay_) look.live = value_at(overlay_->buses, host.name);
     look.host.x = look.host.y = 0;  // a moved card looks the same, and its picture is kept
     const auto box = std::ranges::find_if(layout_.nodes, [&](const NodeBox& node) { return node.kind == Part::Kind::host && node.name == host.name; });
@@ -177,7 +225,7 @@ void TopologyScene::sync_links() {
       items.emplace_back(new LinkItem(clock_seconds_), new LinkLabelItem);
       addItem(items[n].first), addItem(items[n].second);
     }
-    LinkLook look{.link = link, .live = {}, .running = live(), .marks = marks_of({Part::Kind::link, {}, name})};
+    LinkLook look{.link = link, .live = {}, .speeds = live() ? overlay_->link_speeds : QString(), .marks = marks_of({Part::Kind::link, {}, name})};
     if (overlay_) look.live = value_at(overlay_->links, name);
     items[n].first->set(*shape, look), items[n].second->set(*shape, look);
     ++shape;
@@ -191,7 +239,7 @@ void TopologyScene::sync_links() {
 }
 
 void TopologyScene::start_or_stop_clock() {
-  const bool moving = overlay_ && flows(*overlay_) && !Theme::instance().reduced_motion();
+  const bool moving = transit_moves() || (overlay_ && flows(*overlay_) && !Theme::instance().reduced_motion());
   if (moving == clock_.isActive()) return;
   moving ? clock_.start() : clock_.stop();
   elapsed_.start();
@@ -199,6 +247,7 @@ void TopologyScene::start_or_stop_clock() {
 
 void TopologyScene::tick() {
   clock_seconds_ += static_cast<double>(elapsed_.restart()) / 1000;
+  if (transit_item_) advance_transit();
   if (std::ranges::none_of(views(), &QGraphicsView::isVisible)) return;
   for (const auto& [name, host] : hosts_) host->advance_flow();
   for (const auto& [name, items] : links_)

@@ -10,6 +10,8 @@
 #include <optional>
 
 #include "ui/canvas/items.h"
+#include "ui/canvas/logical_item.h"
+#include "ui/canvas/transit_item.h"
 #include "ui/model/document.h"
 
 namespace trainyard::ui {
@@ -30,6 +32,14 @@ class TopologyScene : public QGraphicsScene {
   void clear_overlay();
   const std::optional<Overlay>& overlay() const { return overlay_; }
   bool live() const { return overlay_ && !overlay_->ended; }
+
+  // Who sends to whom, above the drawing; without flows: nothing. What is but kept in sight gives way to what a live run measures.
+  void set_logical(const LogicalPicture& picture);
+  const LogicalItem& logical() const { return *logical_; }
+
+  // Of a collective that is stepped through; nothing: none. It goes where the drawing no longer has a part of its route.
+  void set_transit(const std::optional<Transit>& transit);
+  const TransitItem* transit() const { return transit_item_; }    // null where none is drawn
   bool is_marked_emulated(const topology::Device& device) const;  // its rank runs, or would run, on a CPU: tile and description say so
 
   // Pictures of nodes are kept between paintings, except at scales where painting them anew is faster.
@@ -47,8 +57,13 @@ class TopologyScene : public QGraphicsScene {
   void sync_tiles();
   void sync_switches();
   void sync_links();
+  void place_logical();
+  void show_logical();
   template <class Item, class... Arguments>
   Item* make_node(const Arguments&... arguments) const;
+  void show_transit();
+  void advance_transit();
+  bool transit_moves() const;
   void start_or_stop_clock();
   void tick();
   Marks marks_of(const Part& part) const;
@@ -58,12 +73,17 @@ class TopologyScene : public QGraphicsScene {
   Layout layout_;
   std::optional<Overlay> overlay_;
   topology::Topology ended_on_;  // the drawing that an ended overlay is of
+  std::optional<Transit> transit_;
+  TransitItem* transit_item_ = nullptr;
+  double transit_began_seconds_ = 0;
   Part hovered_, current_;
   QGraphicsItem::CacheMode caching_ = QGraphicsItem::DeviceCoordinateCache;
   std::map<std::string, HostItem*> hosts_;
   std::map<std::string, TileItem*> tiles_;  // children of their host
   std::map<std::string, SwitchItem*> switches_;
   std::map<LinkName, std::vector<std::pair<LinkItem*, LinkLabelItem*>>> links_;  // parallel links share a name
+  LogicalPicture logical_picture_;
+  LogicalItem* logical_;
   QTimer clock_;
   QElapsedTimer elapsed_;
   double clock_seconds_ = 0;

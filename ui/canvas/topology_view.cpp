@@ -137,7 +137,7 @@ void TopologyView::contextMenuEvent(QContextMenuEvent* event) {
   if (!by_key && !std::ranges::includes(selection_.picked().names, picked_of(part).names)) go_to(part);
   if (!by_key && (part.kind == Part::Kind::link || !part)) go_to(part);
   QMenu menu(this);
-  if (fill_menu_) fill_menu_(menu, part);
+  for (const auto& fill : fill_menu_) fill(menu, part);
   const QPoint at = by_key && part ? viewport()->mapToGlobal(mapFromScene(scene_.layout().rect_of(part).center())) : event->globalPos();
   if (!menu.isEmpty()) menu.exec(at);
 }

@@ -24,6 +24,7 @@ class TopologyView : public QGraphicsView {
   TopologyScene& topology_scene() { return scene_; }
   void set_overlay(const Overlay& overlay);
   void clear_overlay();
+  void show_logical(const LogicalPicture& picture) { scene_.set_logical(picture); }
 
   Tool tool() const { return tool_; }
   void set_tool(Tool tool);
@@ -36,7 +37,7 @@ class TopologyView : public QGraphicsView {
   void place(PartKind kind, QPointF at);  // a device joins the host there, or brings a new one
   void place_in_middle(PartKind kind);    // a device joins the selected host
   void rename_current();                  // in place
-  void set_context_menu(std::function<void(QMenu&, const Part&)> fill) { fill_menu_ = std::move(fill); }
+  void add_to_context_menu(std::function<void(QMenu&, const Part&)> fill) { fill_menu_.push_back(std::move(fill)); }
   QPointF middle() const;  // of what is visible, in the scene
   QSize minimumSizeHint() const override;
 
@@ -88,7 +89,7 @@ class TopologyView : public QGraphicsView {
   Workplace workplace_;
   Tool tool_ = Tool::select;
   std::unique_ptr<Gesture> gesture_;
-  std::function<void(QMenu&, const Part&)> fill_menu_;
+  std::vector<std::function<void(QMenu&, const Part&)>> fill_menu_;
   QPoint pan_from_;
   double scale_ = 1;  // of the theme, when it was last applied
   bool panning_ = false, space_ = false;

@@ -118,6 +118,9 @@ class Lines {
       line.style.stacked = true;
       line.part = static_cast<StepPart>(part);
     }
+    // Within compute: of the rank that was slowed down most.
+    if (LineSpec* line = add("imposed", tr("of compute imposed"), kTextColour, {keys_of(history_, Metric::imposed_seconds), Over::greatest}))
+      line->style.dashed = true;
   }
 
   void samples_rate() {

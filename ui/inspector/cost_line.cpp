@@ -28,6 +28,7 @@ struct CostLine::Reckoning {
   void run() const;
 
  private:
+  KnownOffers offers(const base::Result<experiment::Resolved>& resolved) const;
   // In the thread of the line, unless it was given up meanwhile.
   template <class Show>
   void post(Show show) const {
@@ -37,8 +38,19 @@ struct CostLine::Reckoning {
   }
 };
 
+// Of an algorithm that does not fit the drawing, all that can be chosen instead.
+KnownOffers CostLine::Reckoning::offers(const base::Result<experiment::Resolved>& resolved) const {
+  if (resolved || resolved.error().where != "strategy.algorithm") return known_offers(resolved, stop);
+  experiment::Experiment other = experiment;
+  other.strategy.algorithm = collective::Algorithm::automatic;
+  return known_offers(experiment::resolve(other, directory), stop);
+}
+
 void CostLine::Reckoning::run() const {
   const auto resolved = experiment::resolve(experiment, directory);
+  post([shards = resolved ? resolved->shards : data::ShardTable()](CostLine& to) { emit to.shards_known(shards); });
+  if (stop.stop_requested()) return;
+  post([known = offers(resolved)](CostLine& to) { emit to.algorithms_known(known); });
   const auto plan = resolved.and_then([](const experiment::Resolved& known) { return strategy::make_plan(known); });
   if (stop.stop_requested()) return;
   const auto cost = plan.map([&](const plan::Plan& known) { return cost_of(*resolved, known); });
@@ -94,14 +106,17 @@ void CostLine::give_up() {
 void CostLine::reckon() {
   if (reckoned_) return;  // and nothing but places changed since
   refused_ = document_.refused();
-  if (refused_ && document_.has_devices()) {  // what stands there in sight is not what would be reckoned
-    show_cost(base::fail(*refused_));
-    return show_verdict({});
-  }
+  if (refused_ && document_.has_devices()) return refuse(*refused_);  // what stands there in sight is not what would be reckoned
   reckoned_ = drawn();
   directory_ = document_.directory();
   if (!document_.has_devices()) return invite();
   pool_.start([reckoning = Reckoning{this, stop_.get_token(), *reckoned_, directory_.toStdString(), judge_}] { reckoning.run(); });
+}
+
+void CostLine::refuse(const base::Problem& problem) {
+  show_cost(base::fail(problem));
+  emit algorithms_known(known_offers(base::fail(problem)));
+  show_verdict({});
 }
 
 void CostLine::invite() {
@@ -110,6 +125,8 @@ void CostLine::invite() {
   cost_->setToolTip({});
   verdict_->clear();
   verdict_->hide();
+  emit shards_known({});
+  emit algorithms_known(nullptr);
   emit settled();
 }
 

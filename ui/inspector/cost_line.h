@@ -11,6 +11,7 @@
 #include <stop_token>
 
 #include "ui/inspector/cost.h"
+#include "ui/model/algorithm_offers.h"
 #include "ui/model/document.h"
 #include "ui/model/verdict.h"
 #include "ui/theme/tinted_label.h"
@@ -29,7 +30,9 @@ class CostLine : public QWidget {
   QString verdict_text() const { return verdict_->isHidden() ? QString() : verdict_->text(); }
 
  signals:
-  void settled();  // of the newest experiment everything is known
+  void shards_known(const data::ShardTable& shards);  // of the newest experiment; empty where they are not
+  void algorithms_known(const KnownOffers& offers);   // of the newest experiment; null where nothing is drawn
+  void settled();                                     // of the newest experiment everything is known
 
  private:
   struct Reckoning;
@@ -39,6 +42,7 @@ class CostLine : public QWidget {
   void reckon();
   void give_up();
   void invite();
+  void refuse(const base::Problem& problem);
   void show_cost(const base::Result<Cost>& cost);
   void show_verdict(const QString& verdict);
 

@@ -71,9 +71,8 @@ QWidget* Inspector::build_experiment() {
   auto* column = new QVBoxLayout(page);
   column->setContentsMargins(kGrid, kGrid, kGrid, kGrid);
   for (const SectionSpec& section : kSections) {
-    const bool model = QString(section.name) == "model";
-    QWidget* content = model ? build_model() : add_form(section.name, hints_of(section.name));
-    column->addWidget(new Section(tr(section.title), section.icon, content, page));
+    const QString name = section.name;
+    column->addWidget(new Section(tr(section.title), section.icon, build_content(name), page));
   }
   column->addStretch(1);
   return page;
@@ -86,6 +85,12 @@ FieldForm* Inspector::add_form(const QString& section, const FormHints& hints) {
   return form;
 }
 
+QWidget* Inspector::build_content(const QString& section) {
+  if (section == "strategy") return build_strategy();
+  if (section == "model") return build_model();
+  return section == "data" ? build_data() : add_form(section, hints_of(section));
+}
+
 // The fields of the model, and below them its layers.
 QWidget* Inspector::build_model() {
   auto* both = new QWidget(this);
@@ -96,6 +101,23 @@ QWidget* Inspector::build_model() {
   column->addWidget(layers_ = new LayerList(both));
   connect_layers();
   return both;
+}
+
+// The fields of the data, and below them what they give to each rank.
+QWidget* Inspector::build_data() {
+  auto* both = new QWidget(this);
+  auto* column = new QVBoxLayout(both);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  column->addWidget(add_form("data", hints_of("data")));
+  column->addWidget(shards_ = new ShardView(both));
+  connect(cost_, &CostLine::shards_known, this, &Inspector::show_shards);
+  return both;
+}
+
+void Inspector::show_shards(const data::ShardTable& reckoned) {
+  const bool ask = reckoned.empty() && recorded_shards_;
+  shards_->show_shards(document_.experiment(), ask ? recorded_shards_() : reckoned, ask ? ShardView::Source::recorded : ShardView::Source::reckoned);
 }
 
 void Inspector::connect_layers() {
@@ -203,6 +225,8 @@ void Inspector::refresh_experiment() {
       if (name == QString::fromStdString(field.name)) form->show_fields(field.fields, values[field.name]);
   }
   layers_->show_layers(experiment.model.layers);
+  algorithms_->set_asked(experiment.strategy.algorithm);
+  algorithms_->set_used(forms_.at("strategy")->field_shown("algorithm"));
 }
 
 void Inspector::refresh_item() {
@@ -239,8 +263,8 @@ void Inspector::go_to(const QString& path) {
     item_form_->focus_field(path.section('.', -1));
     return;
   }
-  static const QRegularExpression layer(R"(^model\.layers\[(\d+)\])");
-  if (const auto match = layer.match(path); match.hasMatch()) layers_->focus_layer(match.captured(1).toInt());
+  static const QRegularExpression layer(R"(^model\.layers\[(\d+)\]\.?(\w*))");
+  if (const auto match = layer.match(path); match.hasMatch()) layers_->focus_layer(match.captured(1).toInt(), match.captured(2));
   const QString section = path.section('.', 0, 0);
   if (forms_.contains(section)) forms_.at(section)->focus_field(path.section('.', 1));
   else forms_.at("")->focus_field(path);

@@ -4,10 +4,13 @@
 #pragma once
 
 #include <QWidget>
+#include <functional>
 
+#include "ui/inspector/algorithm_picker.h"
 #include "ui/inspector/cost_line.h"
 #include "ui/inspector/field_form.h"
 #include "ui/inspector/layer_list.h"
+#include "ui/inspector/shard_view.h"
 #include "ui/inspector/target.h"
 
 class QScrollArea;
@@ -27,22 +30,34 @@ class Inspector : public QWidget {
   FieldForm& item_form() { return *item_form_; }
   LayerList& layers() { return *layers_; }
   CostLine& cost() { return *cost_; }
+  AlgorithmPicker& algorithms() { return *algorithms_; }
+  const ShardView& shards() const { return *shards_; }
+  // Asked where the shards of the document cannot be reckoned, as its data is not there: those that a run of it recorded, or none.
+  void set_recorded_shards(std::function<data::ShardTable()> recorded) { recorded_shards_ = std::move(recorded); }
   bool shows_experiment() const;
   // The text that was typed and not taken, while it stands: a problem of the document too.
   std::optional<base::Problem> refused() const;
 
+ signals:
+  void picture_wanted(const LogicalPicture& picture);  // on the drawing; without flows: none
+
  private:
   QWidget* build_experiment();
+  QWidget* build_content(const QString& section);
+  QWidget* build_strategy();
   QWidget* build_item();
   FieldForm* add_form(const QString& section, const FormHints& hints);
   void connect_layers();
   QWidget* build_model();
+  QWidget* build_data();
+  void show_shards(const data::ShardTable& reckoned);
   void refresh();
   void refresh_experiment();
   void refresh_item();
   void show_problems();
   void tell_refused();
   void note_batch();
+  void note_algorithm();
   void forget_refused();
   void edit(const QString& section, const QString& path, const base::Json& value);
   void edit_item(const QString& field, const base::Json& value);
@@ -56,6 +71,9 @@ class Inspector : public QWidget {
   std::map<QString, FieldForm*> forms_;
   FieldForm* item_form_;
   LayerList* layers_;
+  ShardView* shards_;
+  AlgorithmPicker* algorithms_;
+  std::function<data::ShardTable()> recorded_shards_;
   TintedLabel *item_title_, *item_kind_, *item_hint_;
 };
 

@@ -2,12 +2,10 @@
 #include "ui/inspector/layer_list.h"
 
 #include <QApplication>
-#include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QPushButton>
-#include <QToolButton>
+#include <QVBoxLayout>
 #include <algorithm>
-#include <map>
 
 #include "ui/inspector/field_words.h"
 #include "ui/theme/icons.h"
@@ -21,21 +19,6 @@ using base::Json;
 constexpr std::int64_t kNewUnits = 128;
 
 }  // namespace
-
-struct LayerList::Row {
-  QWidget* whole = nullptr;
-  TintedLabel *number = nullptr, *problem = nullptr;
-  std::map<QString, FieldEditor*> editors;
-  QToolButton *up = nullptr, *down = nullptr, *remove = nullptr;
-  QString found, refused;
-
-  void show_problem() {
-    const QString& text = refused.isEmpty() ? found : refused;
-    problem->setText(text);
-    problem->setVisible(!text.isEmpty());
-    for (const auto& [name, editor] : editors) editor->focusProxy()->setAccessibleDescription(text);
-  }
-};
 
 LayerList::LayerList(QWidget* parent) : QWidget(parent), column_(new QVBoxLayout(this)), whole_problem_(paragraph(Tint::error, this)) {
   column_->setContentsMargins(0, 0, 0, 0);
@@ -52,54 +35,15 @@ LayerList::LayerList(QWidget* parent) : QWidget(parent), column_(new QVBoxLayout
 
 LayerList::~LayerList() = default;
 
-QToolButton* LayerList::add_button(QWidget& line, const QString& icon_name, const QString& text) {
-  auto* button = new QToolButton(&line);
-  button->setIcon(icon(icon_name));
-  button->setToolTip(text);
-  button->setAccessibleName(text);
-  button->setAutoRaise(true);
-  line.layout()->addWidget(button);
-  return button;
-}
-
 void LayerList::add_row() {
-  Row& row = *rows_.emplace_back(std::make_unique<Row>());
-  const int layer = count() - 1;
-  row.whole = new QWidget(this);
-  auto* both = new QVBoxLayout(row.whole);
-  both->setContentsMargins(0, 0, 0, 0);
-  both->setSpacing(2);
-  auto* line = new QWidget(row.whole);
-  auto* places = new QHBoxLayout(line);
-  places->setContentsMargins(0, 0, 0, 0);
-  places->setSpacing(kGrid / 2);
-  row.number = new TintedLabel(Tint::dim, line);
-  row.number->setText(QString::number(layer));
-  places->addWidget(row.number);
-  for (const base::FieldDescription& field : base::describe(model::LayerSpec{})) {
-    FieldEditor* editor = make_editor(field, {.file = false, .directory = {}, .zero_text = tr("one a class")}, line);
-    const QString name = QString::fromStdString(field.name);
-    editor->setToolTip(QString::fromStdString(field.help));
-    QSizePolicy policy = editor->sizePolicy();
-    policy.setRetainSizeWhenHidden(true);  // editors of all layers stand in columns
-    editor->setSizePolicy(policy);
-    editor->focusProxy()->installEventFilter(this);
-    editor->focusProxy()->setAccessibleName(tr("Layer %1: %2").arg(layer).arg(label_of(field)));
-    places->addWidget(editor, 1);
-    row.editors[name] = editor;
-  }
-  row.up = add_button(*line, "up", tr("Move up (Alt+Up)"));
-  row.down = add_button(*line, "down", tr("Move down (Alt+Down)"));
-  row.remove = add_button(*line, "remove", tr("Remove (Alt+Delete)"));
-  row.problem = paragraph(Tint::error, row.whole);
-  row.problem->hide();
-  both->addWidget(line);
-  both->addWidget(row.problem);
+  const int layer = count();
+  LayerRow& row = *rows_.emplace_back(std::make_unique<LayerRow>(layer, this));
+  for (const auto& [name, editor] : row.editors) editor->focusProxy()->installEventFilter(this);
   column_->insertWidget(layer, row.whole);
   connect_row(row, layer);
 }
 
-void LayerList::connect_row(Row& row, int layer) {
+void LayerList::connect_row(LayerRow& row, int layer) {
   for (const auto& [name, editor] : row.editors) {
     connect(editor, &FieldEditor::edited, this, [this, &row, layer, field = name](const Json& value) {
       row.refused.clear();
@@ -127,16 +71,9 @@ void LayerList::show_layers(const Layers& layers) {
   for (int layer = 0; layer < count(); ++layer) fill(*rows_[static_cast<std::size_t>(layer)], layer);
 }
 
-void LayerList::fill(Row& row, int layer) {
-  const model::LayerSpec& spec = layers_[static_cast<std::size_t>(layer)];
-  const Json values = base::write_document(spec);
-  row.number->setMinimumWidth(row.number->fontMetrics().horizontalAdvance("00"));
-  for (const base::FieldDescription& field : base::describe(spec)) {
-    FieldEditor* editor = row.editors.at(QString::fromStdString(field.name));
-    editor->set_value(values[field.name]);
-    editor->setVisible(field.used);
-  }
-  if (std::ranges::none_of(row.editors, [](const auto& entry) { return entry.second->held(); })) set_refused(row, {});
+void LayerList::fill(LayerRow& row, int layer) {
+  row.show_layer(layers_[static_cast<std::size_t>(layer)]);
+  if (!row.any_held()) set_refused(row, {});
   row.show_problem();
   row.up->setEnabled(layer > 0);
   row.down->setEnabled(layer + 1 < count());
@@ -163,13 +100,13 @@ void LayerList::show_problems(const base::Problems& problems, const QString& pat
 }
 
 void LayerList::refuse(int layer, const QString& why) {
-  Row& row = *rows_[static_cast<std::size_t>(layer)];
+  LayerRow& row = *rows_[static_cast<std::size_t>(layer)];
   for (const auto& [name, editor] : row.editors)
     if (editor->focusProxy()->hasFocus()) editor->hold(base::write_document(layers_[static_cast<std::size_t>(layer)])[name.toStdString()]);
   set_refused(row, why);
 }
 
-void LayerList::set_refused(Row& row, const QString& why) {
+void LayerList::set_refused(LayerRow& row, const QString& why) {
   if (why == row.refused) return;
   row.refused = why;
   row.show_problem();
@@ -183,7 +120,7 @@ std::optional<std::pair<int, QString>> LayerList::refused() const {
 }
 
 // The layer as it is, whatever was typed.
-void LayerList::show_afresh(Row& row, int layer) {
+void LayerList::show_afresh(LayerRow& row, int layer) {
   fill(row, layer);
   const Json values = base::write_document(layers_[static_cast<std::size_t>(layer)]);
   for (const auto& [name, editor] : row.editors) editor->reset_value(values[name.toStdString()]);
@@ -192,7 +129,7 @@ void LayerList::show_afresh(Row& row, int layer) {
 
 void LayerList::forget_refused() {
   for (int layer = 0; layer < count(); ++layer)
-    if (Row& row = *rows_[static_cast<std::size_t>(layer)]; !row.refused.isEmpty()) show_afresh(row, layer);
+    if (LayerRow& row = *rows_[static_cast<std::size_t>(layer)]; !row.refused.isEmpty()) show_afresh(row, layer);
 }
 
 void LayerList::move(int layer, int by) {
@@ -220,8 +157,12 @@ void LayerList::append() {
   focus_layer(count() - 3);
 }
 
-void LayerList::focus_layer(int layer) {
-  if (layer >= 0 && layer < count()) rows_[static_cast<std::size_t>(layer)]->editors.begin()->second->setFocus(Qt::OtherFocusReason);
+void LayerList::focus_layer(int layer, const QString& field) {
+  if (layer < 0 || layer >= count()) return;
+  const auto& editors = rows_[static_cast<std::size_t>(layer)]->editors;
+  const auto named = editors.find(field);
+  const bool there = named != editors.end() && named->second->isVisibleTo(this);
+  (there ? named->second : editors.at("kind"))->setFocus(Qt::OtherFocusReason);
 }
 
 int LayerList::focused_layer() const {

@@ -8,11 +8,8 @@
 #include <optional>
 #include <vector>
 
-#include "core/model/model_spec.h"
-#include "ui/inspector/field_editor.h"
-#include "ui/theme/tinted_label.h"
+#include "ui/inspector/layer_row.h"
 
-class QToolButton;
 class QVBoxLayout;
 
 namespace trainyard::ui {
@@ -28,9 +25,9 @@ class LayerList : public QWidget {
   void show_layers(const Layers& layers);
   void show_problems(const base::Problems& problems, const QString& path);  // of the list: "model.layers"
   void refuse(int layer, const QString& why);
-  std::optional<std::pair<int, QString>> refused() const;  // the layer whose text stands so, and why
-  void forget_refused();                                   // the layers are shown as they are
-  void focus_layer(int layer);
+  std::optional<std::pair<int, QString>> refused() const;      // the layer whose text stands so, and why
+  void forget_refused();                                       // the layers are shown as they are
+  void focus_layer(int layer, const QString& field = "kind");  // or its kind, where that field is not shown
   int count() const { return static_cast<int>(rows_.size()); }
   FieldEditor* editor(int layer, const QString& field) const;
   QString problem_text(int layer) const;
@@ -44,20 +41,18 @@ class LayerList : public QWidget {
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
-  struct Row;
   void add_row();
-  void fill(Row& row, int layer);
-  void connect_row(Row& row, int layer);
-  void set_refused(Row& row, const QString& why);
-  void show_afresh(Row& row, int layer);
-  QToolButton* add_button(QWidget& line, const QString& icon, const QString& text);
+  void fill(LayerRow& row, int layer);
+  void connect_row(LayerRow& row, int layer);
+  void set_refused(LayerRow& row, const QString& why);
+  void show_afresh(LayerRow& row, int layer);
   void move(int layer, int by);
   void remove(int layer);
   void append();
   int focused_layer() const;
 
   Layers layers_;
-  std::vector<std::unique_ptr<Row>> rows_;
+  std::vector<std::unique_ptr<LayerRow>> rows_;
   QVBoxLayout* column_;
   TintedLabel* whole_problem_;
 };

@@ -37,10 +37,9 @@ class LinkTraffic {
   const topology::Network& network() const { return network_; }
   const std::vector<topology::DeviceId>& workers() const { return workers_; }  // rank -> device
   bool on_one_host(int from, int to) const;
+  const std::vector<Crossing>& route(int from, int to);  // of ranks, in order; empty where there is none
 
  private:
-  const std::vector<Crossing>& route(int from, int to);
-
   topology::Topology topology_;
   topology::Network network_;
   std::vector<topology::DeviceId> workers_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/model/recorded.h"
 
+#include "core/experiment/fields.h"
 #include "core/experiment/resolve.h"
 #include "ui/model/essence.h"
 
@@ -26,6 +27,13 @@ topology::Topology recorded_topology(const telemetry::History& history) {
   return problems.empty() ? topology : topology::Topology();
 }
 
+experiment::RunSpec recorded_run(const telemetry::History& history) {
+  experiment::RunSpec run;
+  base::Problems problems;
+  if (const auto json = base::value_at(history.header(), "experiment.document.run")) base::read_document(*json, run, "", problems);
+  return problems.empty() ? run : experiment::RunSpec();
+}
+
 std::optional<experiment::Experiment> recorded_experiment(const telemetry::History& history) {
   const auto json = base::value_at(history.header(), "experiment.document");
   if (!json) return {};
@@ -33,12 +41,18 @@ std::optional<experiment::Experiment> recorded_experiment(const telemetry::Histo
   return read ? std::optional(*read) : std::nullopt;
 }
 
+data::ShardTable recorded_shards(const telemetry::History& history) {
+  const auto resolved = base::value_at(history.header(), "experiment");
+  return resolved ? experiment::shards_of(*resolved) : data::ShardTable();
+}
+
 // Both as resolved on the same data, so that a value counts, and not whether it was given or left open.
 bool trains_as_recorded(const experiment::Experiment& experiment, const std::filesystem::path& directory, const telemetry::History& history) {
   const auto recorded = recorded_experiment(history);
-  const auto data = base::value_at(history.header(), "experiment.data");
-  if (!recorded || !data) return false;
-  const auto ours = experiment::resolved_from_json({{"document", experiment::to_json(experiment::located(experiment, directory))}, {"data", *data}});
+  auto resolved = base::value_at(history.header(), "experiment");
+  if (!recorded || !resolved) return false;
+  (*resolved)["document"] = experiment::to_json(experiment::located(experiment, directory));
+  const auto ours = experiment::resolved_from_json(*resolved);
   return ours && unwatched(ours->document) == unwatched(*recorded);
 }
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "core/data/shards.h"
 #include "core/experiment/experiment.h"
 #include "core/telemetry/history.h"
 
@@ -13,8 +14,14 @@ namespace trainyard::ui {
 // The drawing that the run was started on; empty when that is not known (yet).
 topology::Topology recorded_topology(const telemetry::History& history);
 
+// How it was carried out: what of the drawn speeds was imposed; defaults where that is not known.
+experiment::RunSpec recorded_run(const telemetry::History& history);
+
 // The experiment as it was resolved and run; nothing when the recording does not hold it.
 std::optional<experiment::Experiment> recorded_experiment(const telemetry::History& history);
+
+// Its samples by rank and class; empty when the recording does not hold them.
+data::ShardTable recorded_shards(const telemetry::History& history);
 
 // Whether `experiment`, with data paths that start at `directory`, would train what the run trained: on the same drawing, wherever its
 // parts stand, and by the same values, given or resolved. Pace, recording and what only people read are not looked at.

@@ -25,6 +25,7 @@ constexpr qint64 kTakeNanoseconds = 4'000'000;  // for reading history, at a tim
 struct Run::State {
   QString directory, name;
   telemetry::History history;
+  SpanStore spans;
   topology::Topology drawing;
   std::optional<session::Status> status;
   bool was_live = false, complete = false, damaged = false;
@@ -46,6 +47,7 @@ bool Run::State::take_frames() {
     if (!frame) return any;
     any = true;
     if (!history.take({frame->type, frame->rank, frame->payload})) damaged = true;
+    spans.read(history);
   }
   more = true;
   return any;
@@ -123,6 +125,7 @@ void Run::take_news() {
 }
 
 const telemetry::History& Run::history() const { return state_->history; }
+const SpanStore& Run::spans() const { return state_->spans; }
 const std::optional<session::Status>& Run::status() const { return state_->status; }
 const topology::Topology& Run::drawing() const { return state_->drawing; }
 bool Run::live() const { return state_->was_live; }
@@ -130,11 +133,12 @@ bool Run::complete() const { return state_->complete; }
 QString Run::directory() const { return state_->directory; }
 QString Run::name() const { return state_->name; }
 
-void Run::command(session::Command command, double seconds_per_step) { state_->io->command(command, seconds_per_step); }
+void Run::command(session::Command command, double seconds_per_step) { state_->io->command({0, command, seconds_per_step}); }
 void Run::pause() { command(session::Command::pause); }
 void Run::resume() { command(session::Command::resume); }
 void Run::single_step() { command(session::Command::single_step); }
 void Run::stop() { command(session::Command::stop); }
 void Run::set_pace(double seconds_per_step) { command(session::Command::set_pace, seconds_per_step); }
+void Run::slow(const session::Slow& slow) { state_->io->command({0, session::Command::slow, 0, slow}); }
 
 }  // namespace trainyard::ui

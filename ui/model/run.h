@@ -11,6 +11,7 @@
 #include "core/experiment/experiment.h"
 #include "core/session/control.h"
 #include "core/telemetry/history.h"
+#include "ui/model/span_store.h"
 
 namespace trainyard::ui {
 
@@ -34,6 +35,7 @@ class Run : public QObject {
   ~Run() override;
 
   const telemetry::History& history() const;             // grows on the GUI thread only, between two `updated`
+  const SpanStore& spans() const;                        // of its ops; likewise
   const std::optional<session::Status>& status() const;  // the last word of the coordinator; nothing for an old run
   const topology::Topology& drawing() const;             // that it was started on; empty while that is not known
   bool live() const;
@@ -46,6 +48,7 @@ class Run : public QObject {
   void single_step();
   void stop();
   void set_pace(double seconds_per_step);
+  void slow(const session::Slow& slow);  // a rank down, or not any more
 
  signals:
   void updated();  // history or status grew; at most 30 times a second

@@ -143,9 +143,10 @@ void RunIo::trouble(std::string text) {
   troubles_.push_back(std::move(text));
 }
 
-void RunIo::command(session::Command command, double seconds_per_step) {
+void RunIo::command(session::Ask ask) {
   const std::lock_guard lock(mutex_);
-  commands_.push_back({++next_id_, command, seconds_per_step});
+  ask.id = ++next_id_;
+  commands_.push_back(ask);
 }
 
 void RunIo::talk() {

@@ -47,7 +47,7 @@ class RunIo {
   bool reading() const { return reading_; }  // more may come
   // Repeated, always with the same id, until it is answered; then the next one is sent. A stop that nobody has answered when this
   // goes, since the coordinator just started does not listen yet, interrupts it as Ctrl-C does.
-  void command(session::Command command, double seconds_per_step = 0);
+  void command(session::Ask ask);  // its id is given here
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -4,6 +4,7 @@
 #include <QCoreApplication>
 
 #include "core/base/machine.h"
+#include "core/experiment/imposed.h"
 #include "core/experiment/placement.h"
 #include "core/sim/verdict.h"
 #include "core/strategy/strategy.h"
@@ -22,8 +23,12 @@ base::Result<QString> verdict_of(const experiment::Resolved& experiment, const p
   options.steps = kSteps;
   options.stop = std::move(stop);
   const topology::Topology& drawn = experiment.document.topology;
-  return sim::judge(expanded, *alone, topology::Network(drawn), options).map([&](const sim::Verdict& verdict) {
-    const QString as_drawn = QCoreApplication::translate("verdict", "As drawn: %1.").arg(QString::fromStdString(verdict.sentence));
+  return sim::judge(expanded, *alone, topology::Network(experiment::as_imposed(experiment.document)), options).map([&](const sim::Verdict& verdict) {
+    const experiment::RunSpec& run = experiment.document.run;
+    const bool scaled = run.links == experiment::LinkSpeed::imposed && run.link_scale != 1;
+    const QString drawn_as = scaled ? QCoreApplication::translate("verdict", "With links %1").arg(QString::fromStdString(experiment::link_speeds_said(run)))
+                                    : QCoreApplication::translate("verdict", "As drawn");
+    const QString as_drawn = QStringLiteral("%1: %2.").arg(drawn_as, QString::fromStdString(verdict.sentence));
     const auto shared = experiment::shared_cores(drawn, base::usable_cores());
     if (!shared) return as_drawn;
     return as_drawn + " " + QCoreApplication::translate("verdict", "In a real run on this machine, %1.").arg(QString::fromStdString(*shared));

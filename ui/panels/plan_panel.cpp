@@ -14,6 +14,7 @@
 #include <QTextBlock>
 #include <QThreadPool>
 #include <QVBoxLayout>
+#include <utility>
 
 #include "core/plan/text.h"
 #include "core/strategy/strategy.h"
@@ -111,6 +112,15 @@ void PlanPanel::set_grid(bool grid) { form_->setCurrentIndex(grid ? 0 : 1); }
 void PlanPanel::set_expanded(bool expanded) { detail_->setCurrentIndex(expanded ? 1 : 0); }
 void PlanPanel::set_rank(int rank) { rank_->setCurrentIndex(rank); }
 
+void PlanPanel::show_op(int rank, const QString& program, const QString& token) {
+  wanted_ = Wanted{rank, program, token};
+  const QSignalBlocker quiet_form(form_), quiet_detail(detail_), quiet_rank(rank_);
+  set_grid(false);
+  set_expanded(true);
+  set_rank(rank);
+  ask();
+}
+
 void PlanPanel::showEvent(QShowEvent* event) {
   QWidget::showEvent(event);
   if (stale_) ask();
@@ -124,7 +134,7 @@ void PlanPanel::ask() {
   const bool grid = form_->currentIndex() == 0;
   for (QWidget* widget : {static_cast<QWidget*>(rank_), static_cast<QWidget*>(rank_label_)}) widget->setVisible(!grid);
   for (QWidget* widget : {static_cast<QWidget*>(program_), static_cast<QWidget*>(program_label_)}) widget->setVisible(grid);
-  const Asked asked{grid, detail_->currentIndex() == 1, std::max(0, rank_->currentIndex()), program_->currentText().toStdString()};
+  const Asked asked{grid, detail_->currentIndex() == 1, wanted_ ? wanted_->rank : std::max(0, rank_->currentIndex()), program_->currentText().toStdString()};
   QThreadPool::globalInstance()->start(
       [panel = QPointer<PlanPanel>(this), version = ++version_, experiment = document_.experiment(), directory = document_.directory().toStdString(), asked] {
         const Shown shown = make(experiment, directory, asked);
@@ -161,7 +171,25 @@ void PlanPanel::show_plan(int version, const Shown& shown) {
     view_->verticalScrollBar()->setValue(y);
     mark(marked_);
   }
+  if (wanted_ && !shown.failed) go_to_wanted();
   emit settled();
+}
+
+// Programs hold ops of the same name: it is the first after the line that begins its own.
+void PlanPanel::go_to_wanted() {
+  const Wanted wanted = *std::exchange(wanted_, std::nullopt);
+  const QSignalBlocker quiet(rank_);
+  set_rank(wanted.rank);
+  QTextBlock block = view_->document()->begin();
+  while (block.isValid() && !block.text().startsWith("program " + wanted.program + " ")) block = block.next();
+  while (block.isValid() && !block.text().startsWith(wanted.token + " ")) block = block.next();
+  mark(block.isValid() ? wanted.token : QString());
+  if (!block.isValid()) return;
+  QTextCursor line(block);
+  line.movePosition(QTextCursor::EndOfBlock, QTextCursor::KeepAnchor);
+  view_->setTextCursor(line);
+  view_->centerCursor();
+  view_->horizontalScrollBar()->setValue(0);
 }
 
 void PlanPanel::mark_at_cursor() {

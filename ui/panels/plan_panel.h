@@ -5,6 +5,7 @@
 
 #include <QTimer>
 #include <QWidget>
+#include <optional>
 
 #include "core/plan/plan.h"
 #include "ui/model/document.h"
@@ -24,6 +25,8 @@ class PlanPanel : public QWidget {
   void set_grid(bool grid);
   void set_expanded(bool expanded);
   void set_rank(int rank);
+  // Selects the line of an op in the expanded text of a rank; as soon as the panel is looked at.
+  void show_op(int rank, const QString& program, const QString& token);
   QString marked() const { return marked_; }
 
  signals:
@@ -38,6 +41,10 @@ class PlanPanel : public QWidget {
     int rank = 0;
     std::string program;
   };
+  struct Wanted {
+    int rank = 0;
+    QString program, token;
+  };
   struct Shown {
     QString text;
     int ranks = 0;
@@ -49,6 +56,7 @@ class PlanPanel : public QWidget {
   static Shown make(const experiment::Experiment& experiment, const std::string& directory, const Asked& asked);
   void ask();
   void show_plan(int version, const Shown& shown);
+  void go_to_wanted();
   void mark_at_cursor();
   void mark(const QString& token);
   void find(bool backwards);
@@ -57,6 +65,7 @@ class PlanPanel : public QWidget {
   QTimer soon_;
   int version_ = 0;
   bool stale_ = true;
+  std::optional<Wanted> wanted_;  // the op that is to be selected
   QString marked_;
   QComboBox *form_, *detail_, *rank_, *program_;
   QLabel *rank_label_, *program_label_;

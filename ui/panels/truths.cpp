@@ -2,11 +2,14 @@
 #include "ui/panels/truths.h"
 
 #include <QCoreApplication>
+#include <algorithm>
 
 #include "core/base/machine.h"
 #include "core/base/units.h"
+#include "core/experiment/imposed.h"
 #include "core/experiment/placement.h"
 #include "core/telemetry/summary.h"
+#include "ui/model/recorded.h"
 
 namespace trainyard::ui {
 namespace {
@@ -47,6 +50,16 @@ std::optional<QString> difference(const base::Json& result) {
   return text("a step: %1 simulated, %2 measured").arg(seconds(simulated->get<double>()), seconds(measured->get<double>()));
 }
 
+// Of the run, on its own drawing; what it trained is read only as far as it matters here.
+std::optional<QString> unlike_one_device(const telemetry::History& history, const topology::Topology& topology) {
+  experiment::Experiment trained;
+  trained.topology = topology;
+  base::Problems problems;
+  if (const auto json = base::value_at(history.header(), "experiment.document.data.sharding")) base::read_document(*json, trained.data.sharding, "", problems);
+  const auto said = problems.empty() ? experiment::unlike_one_device(trained) : std::nullopt;
+  return said ? std::optional(QString::fromStdString(*said)) : std::nullopt;
+}
+
 // Every rank's last word on the events that it could not ship.
 std::int64_t dropped_events(const telemetry::History& history) {
   double dropped = 0;
@@ -55,15 +68,41 @@ std::int64_t dropped_events(const telemetry::History& history) {
   return static_cast<std::int64_t>(dropped);
 }
 
+const double* last_of(const telemetry::History& history, telemetry::Metric metric, int rank) {
+  const auto* series = history.find({metric, rank, 0});
+  return series && !series->values.empty() ? &series->values.back() : nullptr;
+}
+
+// Ranks that are slower than they would be, as of their last step.
+QStringList slowed_down(const telemetry::History& history) {
+  QStringList ranks;
+  for (int rank = 0; rank < history.ranks(); ++rank)
+    if (const double* factor = last_of(history, telemetry::Metric::slow_down, rank); factor && *factor > 1)
+      ranks << text("rank %1 SLOWED DOWN %2 times").arg(rank).arg(*factor, 0, 'g', 3);
+  return ranks;
+}
+
+// Paced ranks that this machine cannot make as fast as they are drawn.
+std::optional<QString> slower_than_drawn(const telemetry::History& history) {
+  double most = 0;
+  for (int rank = 0; rank < history.ranks(); ++rank)
+    if (const double* late = last_of(history, telemetry::Metric::slower_than_drawn_seconds, rank)) most = std::max(most, *late);
+  if (most == 0) return {};
+  return text("this machine is slower than the drawn devices: by %1 so far").arg(seconds(most));
+}
+
 }  // namespace
 
 QStringList truths_of(const telemetry::History& history, const topology::Topology& topology) {
   QStringList truths;
   const Emulated emulated = count_emulated(topology);
   if (emulated.devices > 0) truths << text("EMULATED: %1 of %2 devices run on the CPU").arg(emulated.devices).arg(emulated.of);
-  if (emulated.of > 0) truths << text("speeds of devices and links: drawn, not imposed");
+  if (emulated.of > 0) truths << QString::fromStdString(experiment::speeds_said(recorded_run(history)));
+  truths << slowed_down(history);
+  if (const auto late = slower_than_drawn(history)) truths << *late;
   if (const auto steps = difference(history.result())) truths << *steps;
   if (const auto shared = experiment::shared_cores(topology, cores_of(history))) truths << QString::fromStdString(*shared);
+  if (const auto unlike = unlike_one_device(history, topology)) truths << *unlike;
   if (const auto step = telemetry::diverged_step(history)) truths << QString::fromStdString(telemetry::divergence(*step));
   if (const std::int64_t dropped = dropped_events(history); dropped > 0)
     truths << text("%1 events were dropped: details have gaps, totals do not").arg(QString::fromStdString(base::format_count(dropped)));

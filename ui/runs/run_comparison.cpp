@@ -36,15 +36,23 @@ base::Json essential(const base::Json& document) {
   return read ? experiment::to_json(essence(*read)) : document;
 }
 
+// What matters of a layer of its kind, as "linear 10".
+QString told_layer(const base::Json& part) {
+  model::LayerSpec layer;
+  base::Problems problems;
+  base::read_document(part, layer, "", problems);
+  QStringList words;
+  for (const base::FieldDescription& field : base::describe(layer))
+    if (field.used && part.contains(field.name) && part[field.name] != 0) words << shown(part[field.name]);
+  return words.join(" ");
+}
+
 // A layer, a device, a link: what it is called, else its ends, else what it says.
 QString told(const base::Json& part) {
   if (!part.is_object()) return shown(part);
   if (part.contains("name")) return shown(part["name"]);
   if (part.contains("from") && part.contains("to")) return shown(part["from"]) + " – " + shown(part["to"]);
-  QStringList words;
-  for (const base::Json& value : part)
-    if (value.is_primitive() && value != 0) words << shown(value);
-  return words.join(" ");
+  return told_layer(part);
 }
 
 using Documents = std::vector<base::Json>;

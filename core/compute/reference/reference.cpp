@@ -5,6 +5,8 @@
 #include <cstring>
 
 #include "core/compute/immediate_queue.h"
+#include "core/compute/reference/between.h"
+#include "core/compute/reference/image.h"
 #include "core/compute/reference/linear.h"
 #include "core/compute/reference/loss.h"
 #include "core/compute/reference/update.h"
@@ -14,12 +16,16 @@ namespace trainyard::compute::reference {
 namespace {
 
 // The tensor that says which dtype an op computes in.
-DType dtype_of(const LinearForward& op) { return op.input.dtype; }
+template <class OneOp>
+DType dtype_of(const OneOp& op) {
+  return op.input.dtype;
+}
 DType dtype_of(const ActivationBackward& op) { return op.output.dtype; }
 DType dtype_of(const LinearBackwardInput& op) { return op.weight.dtype; }
-DType dtype_of(const LinearBackwardWeight& op) { return op.input.dtype; }
+DType dtype_of(const PoolBackward& op) { return op.input_gradient.dtype; }
+DType dtype_of(const Conv2dBackwardInput& op) { return op.weight.dtype; }
+DType dtype_of(const Add& op) { return op.left.dtype; }
 DType dtype_of(const SoftmaxCrossEntropy& op) { return op.logits.dtype; }
-DType dtype_of(const SquaredNorm& op) { return op.input.dtype; }
 DType dtype_of(const SgdUpdate& op) { return op.common.parameters.dtype; }
 DType dtype_of(const AdamUpdate& op) { return op.common.parameters.dtype; }
 

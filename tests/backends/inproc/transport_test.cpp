@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "backends/inproc/transport.h"
 
+#include "tests/conformance/shaped_backend.h"
 #include "tests/conformance/transport_conformance.h"
 #include "tests/conformance/transport_faults.h"
 
@@ -18,7 +19,9 @@ Backend inproc_backend() {
 }
 
 INSTANTIATE_TEST_SUITE_P(inproc, TransportConformance, testing::Values(inproc_backend()));
+INSTANTIATE_TEST_SUITE_P(shaped_inproc, TransportConformance, testing::Values(shaped(inproc_backend())));
 INSTANTIATE_TEST_SUITE_P(inproc, TransportFaults, testing::Values(inproc_backend()));
+INSTANTIATE_TEST_SUITE_P(shaped_inproc, TransportFaults, testing::Values(shaped(inproc_backend())));
 
 TEST(InprocTransport, a_peer_sees_the_very_bytes_wherever_they_lie) {
   auto ends = inproc::make(2, 4096);

@@ -8,6 +8,7 @@
 #include "backends/shm/layout.h"
 #include "core/comm/mailbox_block.h"
 #include "core/comm/memory_map.h"
+#include "tests/conformance/shaped_backend.h"
 #include "tests/conformance/transport_conformance.h"
 #include "tests/conformance/transport_faults.h"
 
@@ -40,7 +41,9 @@ Backend shm_backend() {
 }
 
 INSTANTIATE_TEST_SUITE_P(shm, TransportConformance, testing::Values(shm_backend()));
+INSTANTIATE_TEST_SUITE_P(shaped_shm, TransportConformance, testing::Values(shaped(shm_backend())));
 INSTANTIATE_TEST_SUITE_P(shm, TransportFaults, testing::Values(shm_backend()));
+INSTANTIATE_TEST_SUITE_P(shaped_shm, TransportFaults, testing::Values(shaped(shm_backend())));
 
 TEST(ShmTransport, long_bytes_outside_the_arena_are_refused_with_advice) {
   const auto file = make_file(2, 4096, 1);

@@ -79,7 +79,7 @@ TEST(ControlCodec, bytes_after_the_body_are_refused) {
 
 TEST(ControlCodec, types_and_versions_that_are_not_known_are_refused) {
   EXPECT_THAT(refusal(frame_around(0, "")), HasSubstr("type 0"));
-  EXPECT_THAT(refusal(frame_around(std::variant_size_v<Message> + 1, "")), HasSubstr("type 14"));
+  EXPECT_THAT(refusal(frame_around(std::variant_size_v<Message> + 1, "")), HasSubstr("type 15"));
   EXPECT_THAT(refusal(frame_around(0xffff, "")), HasSubstr("type 65535"));
   std::string frame = *encode_message(header, Horizon{});
   frame[4] = control_version + 1;
@@ -103,8 +103,9 @@ TEST(ControlCodec, a_list_longer_than_any_run_has_ranks_is_refused_both_ways) {
 }
 
 TEST(ControlCodec, values_outside_their_enumeration_are_refused) {
-  EXPECT_EQ(refusal_of_body<Ask>(raw(std::uint64_t{1}) + '\5' + raw(1.0)), "");
-  EXPECT_THAT(refusal_of_body<Ask>(raw(std::uint64_t{1}) + '\6' + raw(1.0)), HasSubstr("enumeration"));
+  const std::string rest = raw(1.0) + raw(std::int32_t{0}) + raw(2.0) + raw(0.0);  // of an Ask
+  EXPECT_EQ(refusal_of_body<Ask>(raw(std::uint64_t{1}) + '\6' + rest), "");
+  EXPECT_THAT(refusal_of_body<Ask>(raw(std::uint64_t{1}) + '\7' + rest), HasSubstr("enumeration"));
   EXPECT_THAT(refusal_of_body<Status>(raw(std::uint64_t{1}) + '\11' + std::string(100, '\0')), HasSubstr("enumeration"));
   EXPECT_THAT(refusal_of_body<Abort>('\6' + std::string(32, '\0')), HasSubstr("enumeration"));
   EXPECT_THAT(refusal_of_body<Horizon>(raw(std::int64_t{1}) + '\2'), HasSubstr("truth value"));

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "tests/backends/zmq/tcp_pair.h"
+#include "tests/conformance/shaped_backend.h"
 #include "tests/conformance/transport_conformance.h"
 #include "tests/conformance/transport_faults.h"
 
@@ -45,7 +46,9 @@ Backend zmq_backend() {
 }
 
 INSTANTIATE_TEST_SUITE_P(zmq, TransportConformance, testing::Values(zmq_backend()));
+INSTANTIATE_TEST_SUITE_P(shaped_zmq, TransportConformance, testing::Values(shaped(zmq_backend())));
 INSTANTIATE_TEST_SUITE_P(zmq, TransportFaults, testing::Values(zmq_backend()));
+INSTANTIATE_TEST_SUITE_P(shaped_zmq, TransportFaults, testing::Values(shaped(zmq_backend())));
 
 TEST(ZmqTransport, ranks_meet_over_tcp_on_ports_that_the_system_chose) {
   const auto ends = tcp_pair();

@@ -16,6 +16,13 @@ LiveDrawing live_drawing();
 // Milliseconds; a log of 100 MB, opened, filtered by rank, searched, shown whole again and copied.
 double long_log_stall();
 
+struct TimelineFigure {
+  double frames_per_second = 0, longest_stall = 0;  // milliseconds
+};
+
+// The timeline of 64 ranks of 10,000 ops each: opened, and zoomed with all ranks in sight.
+TimelineFigure long_timeline();
+
 struct LiveWindow {
   double first_step = 0;     // milliseconds from pressing Run until the last rank had done its first step, as the recording has it
   double longest_stall = 0;  // milliseconds

@@ -95,7 +95,7 @@ class Workbench {
   }
 
   void use() {
-    for (const char* name : {"plan", "log", "problems", "runs", "charts"}) act(name, grown(20), [&] { window_.workspace().raise(name); });
+    for (const char* name : {"timeline", "plan", "log", "problems", "runs", "charts"}) act(name, grown(20), [&] { window_.workspace().raise(name); });
     act("an edit", grown(100), [&] { edit([](experiment::Experiment& e) { e.training.batch_per_rank = 48; }); });
     act("saving", grown(100), [&] { window_.files().save_as(); });
     act("zooming", grown(100), [&] { window_.charts().plot(ChartKind::loss).zoom_at(QPointF(1, 0.5), 0.5, false); });

@@ -27,7 +27,7 @@ struct AnyGraph {
   std::vector<Bucket> buckets;      // in the order in which all use them
   std::vector<std::int64_t> samples;
   base::DType dtype = base::DType::fp32;
-  plan::Schedule schedule{9, 3, false, 0};
+  plan::Schedule schedule{9, 3, {}, 0};
 
   explicit AnyGraph(int ranks) : samples(static_cast<std::size_t>(ranks)), dtype(*rc::gen::element(base::DType::fp32, base::DType::fp64)) {
     for (std::int64_t& of_rank : samples) of_rank = plan::any_count(5);
@@ -70,7 +70,7 @@ class AnyGraphRank {
     const std::int64_t mine = graph_.samples[static_cast<std::size_t>(plan_.rank)], all = graph_.all_samples();
     if (evaluates) add_evaluation(mine, all);
     plan_.programs.push_back({"train", mine, all, 1, ops_});
-    if (graph_.schedule.tail) plan_.programs.push_back({"tail", mine, all, 1, ops_});
+    for (std::size_t t = 0; t < graph_.schedule.tails.size(); ++t) plan_.programs.push_back({plan::Schedule::tail_name(t), mine, all, 1, ops_});
     return plan_;
   }
 
@@ -223,12 +223,13 @@ class AnyGraphRank {
 };
 
 enum class Programs { train, all };
+using Tails = std::vector<std::int64_t>;
 
 // `train`: no tail, no evaluation.
 inline plan::Plan any_graph(int ranks, Programs programs) {
   AnyGraph graph(ranks);
   const bool evaluates = programs == Programs::all && any_bool();
-  graph.schedule.tail = programs == Programs::all && any_bool();
+  if (programs == Programs::all) graph.schedule.tails = *rc::gen::element(Tails{}, Tails{1}, Tails{2, 1});
   if (evaluates) graph.schedule.evaluate_every_steps = 3;
   std::vector<plan::RankPlan> list;
   for (std::int32_t rank = 0; rank < ranks; ++rank) list.push_back(AnyGraphRank(graph, rank).make(evaluates && any_bool()));

@@ -194,8 +194,8 @@ TEST(Broken, a_dependency_that_matters_leaves_a_race_when_it_is_dropped) {
   const Victim ring = expanded(3, Algorithm::ring), direct = expanded(3, Algorithm::direct);
   expect_race(without(ring, 1, is("F.s0.m0"), LaneKind::input, 0), "F.s0.m0", "LOAD.m0");
   expect_race(without(ring, 0, is("LOAD.m0"), LaneKind::compute, 1), "LOAD.m0 of 1 step later", "F.s0.m0");
-  expect_race(without(ring, 2, is("SEND.b0.t0.c2>r0"), LaneKind::compute, 0), "SEND.b0.t0.c2>r0", "W.s2.m0");
-  expect_race(without(ring, 2, is("SEND.b0.t1.c1>r0"), LaneKind::recv, 0), "SEND.b0.t1.c1>r0", "RED.b0.t0.c1<r1");
+  expect_race(without(ring, 2, is("SEND.b0.t0.c1>r0"), LaneKind::compute, 0), "SEND.b0.t0.c1>r0", "W.s2.m0");
+  expect_race(without(ring, 2, is("SEND.b0.t1.c0>r0"), LaneKind::recv, 0), "SEND.b0.t1.c0>r0", "RED.b0.t0.c0<r1");
   expect_race(without(ring, 0, is("UPD.s2"), LaneKind::recv, 0), "UPD.s2", "while");
   expect_race(without(ring, 0, is("W.s0.m0"), LaneKind::send, 1), "W.s0.m0", "SEND.b1");
   expect_race(without(direct, 1, is("UPD.s2"), LaneKind::recv, 0), "UPD.s2", "while");
@@ -214,24 +214,35 @@ TEST(Broken, a_write_while_a_peer_reads_is_a_race) {
 
 TEST(Broken, a_circle_of_waiting_is_a_deadlock_that_names_every_op_on_it) {
   Victim victim = coarse(2).expanded(Algorithm::ring);
-  victim.op(0, "F.s0.m0").after.push_back({victim.op(0, "RED.b0.t0.c1<r1").lane, Dependency::end, 0});
+  victim.op(0, "F.s0.m0").after.push_back({victim.op(0, "RED.b0.t0.c0<r1").lane, Dependency::end, 0});
   const Report report = examine(victim.plan());
   ASSERT_EQ(failed(report), ProofSet{Proof::deadlock});
   const std::string what = report.findings[0].problem.what;
   EXPECT_THAT(what, HasSubstr("cycle"));
-  for (const char* token : {"rank 0 F.s0.m0", "rank 0 RED.b0.t0.c1<r1", "rank 1 SEND.b0.t0.c1>r0"})
+  for (const char* token : {"rank 0 F.s0.m0", "rank 0 RED.b0.t0.c0<r1", "rank 1 SEND.b0.t0.c0>r0"})
     EXPECT_THAT(what + report.findings[0].problem.where, HasSubstr(token));
 }
 
 TEST(Broken, a_plan_prints_its_grid_with_the_bad_cell_marked) {
   Victim victim = coarse(2, 1'000'000).expanded(Algorithm::ring);
-  victim.remove(1, victim.first(1, is("RECV.b0.t1.c1<r0")));
+  victim.remove(1, victim.first(1, is("RECV.b0.t1.c0<r0")));
   const base::Problems problems = check(victim.plan());
   ASSERT_FALSE(problems.empty());
-  EXPECT_THAT(problems[0].what, HasSubstr("meets SEND.b0.t1.c1>r1"));
-  EXPECT_THAT(problems[0].where, HasSubstr("rank 1, program train, op RED.b0.t0.c0<r0"));
-  EXPECT_THAT(problems[0].advice, HasSubstr(">RED.b0.t0.c0<r0<"));
+  EXPECT_THAT(problems[0].what, HasSubstr("meets SEND.b0.t1.c0>r1"));
+  EXPECT_THAT(problems[0].where, HasSubstr("rank 1, program train, op RED.b0.t0.c1<r0"));
+  EXPECT_THAT(problems[0].advice, HasSubstr(">RED.b0.t0.c1<r0<"));
   EXPECT_THAT(problems[0].advice, HasSubstr("r0 send.g0"));
+}
+
+TEST(Broken, a_copy_that_takes_other_elements_than_were_put_aside_has_another_meaning) {
+  for (const int shift : {-1, 1}) {
+    Victim victim = coarse(3).expanded(Algorithm::all_to_all);
+    Op& copy = victim.op(1, "COPY.b0.t1.c0");
+    victim.ranks[1].buffers[copy.reads[0].buffer.index()].elements += 1;
+    copy.reads[0].first += shift > 0 ? 1 : 0;
+    if (shift < 0) victim.op(1, "SUM.b0.t0.c0").writes[0].first += 1;
+    EXPECT_EQ(failed(victim), ProofSet{Proof::meaning}) << shift;
+  }
 }
 
 TEST(Broken, many_findings_of_one_kind_are_counted_not_listed) {

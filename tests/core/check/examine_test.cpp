@@ -37,8 +37,8 @@ TEST(Examine, counts_bytes_and_rounds_by_program) {
   ASSERT_EQ(elements, 101);
   EXPECT_EQ(train.rounds, 4);
   EXPECT_EQ(train.sent,
-            (std::vector<Sent>{{0, 1, 4 * (2 * elements - 34 - 33), 4}, {1, 2, 4 * (2 * elements - 33 - 34), 4}, {2, 0, 4 * (2 * elements - 34 - 34), 4}}));
-  EXPECT_EQ(train.bytes_from(2), 4 * (2 * elements - 68));
+            (std::vector<Sent>{{0, 1, 4 * (2 * elements - 34 - 34), 4}, {1, 2, 4 * (2 * elements - 34 - 33), 4}, {2, 0, 4 * (2 * elements - 33 - 34), 4}}));
+  EXPECT_EQ(train.bytes_from(0), 4 * (2 * elements - 68));
 }
 
 TEST(Examine, measures_memory_between_the_lasting_buffers_and_the_sum_of_all) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Ring and direct, as programs over symbolic chunks and as proved plans.
+// All-reduce algorithms, as programs over symbolic chunks and as proved plans.
 #include "core/collective/algorithm.h"
 
 #include <gtest/gtest.h>
@@ -10,21 +10,14 @@
 namespace trainyard::collective {
 namespace {
 
-constexpr std::int64_t kElementBytes = 4;
-
-std::int64_t chunk_bytes(std::int64_t elements, int members, int chunk) { return kElementBytes * part(elements, members, chunk % members).second; }
-
-// Of ORACLES, "All-reduce": ring 2 S - c[r + 1] - c[r + 2], direct S - c[r] + (n - 1) c[r].
-std::int64_t formula(Algorithm algorithm, std::int64_t elements, int n, int rank) {
-  const std::int64_t whole = kElementBytes * elements;
-  const auto c = [&](int chunk) { return chunk_bytes(elements, n, chunk); };
-  return algorithm == Algorithm::ring ? 2 * whole - c(rank + 1) - c(rank + 2) : whole - c(rank) + (n - 1) * c(rank);
-}
-
-void expect_proved(Algorithm algorithm, int members, std::int64_t elements) {
-  const check::Report report = check::examine(one_bucket_expanded(algorithm, members, elements));
-  EXPECT_EQ(base::to_string(report.problems()), "") << base::name_of(algorithm) << ", " << members << " members, " << elements << " elements";
-}
+class AllReduce : public testing::TestWithParam<Algorithm> {
+ protected:
+  void expect_proved(const Method& method, int members, std::int64_t elements) {
+    const check::Report report = check::examine(one_bucket_expanded(method, members, elements));
+    EXPECT_EQ(base::to_string(report.problems()), "") << members << " members, " << elements << " elements";
+  }
+};
+INSTANTIATE_TEST_SUITE_P(All, AllReduce, testing::ValuesIn(kAlgorithms), [](const auto& row) { return std::string(base::name_of(row.param)); });
 
 TEST(Algorithm, parts_cover_everything_once_and_differ_by_one_at_most) {
   for (const std::int64_t elements : {0, 1, 5, 6, 7, 100})
@@ -40,50 +33,110 @@ TEST(Algorithm, parts_cover_everything_once_and_differ_by_one_at_most) {
     }
 }
 
-TEST(Algorithm, one_member_has_nothing_to_do) {
-  EXPECT_TRUE(ring(1, 0).empty());
-  EXPECT_TRUE(direct(1, 0).empty());
+TEST(Algorithm, all_but_the_automatic_one_are_listed_here) { EXPECT_EQ(std::size(kAlgorithms) + 1, std::size(base::Names<Algorithm>::table)); }
+
+TEST_P(AllReduce, of_one_member_does_nothing) {
+  for (const Round& round : program(Collective::all_reduce, GetParam(), formation(1), 0, 0)) EXPECT_TRUE(round.empty());
 }
 
-TEST(Algorithm, ring_takes_2_n_minus_1_rounds_and_direct_two) {
-  for (int n = 2; n <= 9; ++n)
-    for (int position = 0; position < n; ++position) {
-      EXPECT_EQ(ring(n, position).size(), static_cast<std::size_t>(2 * (n - 1)));
-      EXPECT_EQ(direct(n, position).size(), 2u);
+TEST_P(AllReduce, has_as_many_rounds_for_every_member) {
+  for (int n = 1; n <= 17; ++n)
+    for (int position = 1; position < n; ++position)
+      EXPECT_EQ(program(Collective::all_reduce, GetParam(), formation(n), position, 0).size(),
+                program(Collective::all_reduce, GetParam(), formation(n), 0, 0).size());
+}
+
+TEST_P(AllReduce, is_proved_for_1_to_32_members_and_sizes_that_do_not_divide) {
+  for (int n = 1; n <= 32; ++n)
+    for (const std::int64_t elements : {0, 1, n - 1, n, 3 * n + 2}) expect_proved(GetParam(), n, elements);
+}
+
+TEST_P(AllReduce, is_proved_for_48_and_64_members) {
+  for (const int n : {48, 63, 64}) expect_proved(GetParam(), n, 1000);
+}
+
+TEST_P(AllReduce, is_proved_over_hosts) {
+  for (const auto& [hosts, devices] : {std::pair{2, 2}, {2, 3}, {3, 2}, {4, 2}, {3, 3}, {1, 5}, {5, 1}, {8, 4}})
+    for (const std::int64_t elements : {0, 1, 7, 101}) expect_proved(on_hosts(GetParam(), hosts, devices), hosts * devices, elements);
+}
+
+TEST_P(AllReduce, is_proved_over_hosts_that_differ_and_mingle) {
+  for (const std::vector<int>& hosts : {std::vector{0, 0, 0, 1}, {0, 1, 0, 1}, {2, 0, 1, 1, 0}, {0, 1, 1, 1, 1, 2}}) {
+    Method method(GetParam());
+    method.hosts = hosts;
+    const Formation stands = formation(hosts);
+    if (fits(GetParam(), stands)) expect_proved(method, stands.members, 23);
+    else EXPECT_EQ(GetParam(), Algorithm::sharded_hierarchical);
+  }
+}
+
+TEST_P(AllReduce, is_proved_in_segments) {
+  for (int n = 1; n <= 9; ++n)
+    for (const std::int64_t segment_bytes : {4, 36, 100, 399, 400, 4000}) {
+      Method method(GetParam());
+      method.segment_bytes = segment_bytes;
+      expect_proved(method, n, 100);
     }
 }
 
-TEST(Algorithm, ring_talks_to_its_neighbours_only) {
+TEST(Algorithm, there_are_never_more_segments_than_elements_nor_than_256) {
+  EXPECT_EQ(segments(100, 4, 0), 1);
+  EXPECT_EQ(segments(0, 4, 1), 1);
+  EXPECT_EQ(segments(100, 4, 400), 1);
+  EXPECT_EQ(segments(100, 4, 399), 2);
+  EXPECT_EQ(segments(7, 4, 1), 7);
+  EXPECT_EQ(segments(std::int64_t{1} << 40, 8, 1), 256);
+}
+
+TEST(Algorithm, segments_work_at_once) {
+  Method method(Algorithm::binary_tree);
+  const auto rounds = [&](std::int64_t segment_bytes) {
+    method.segment_bytes = segment_bytes;
+    return check::examine(one_bucket_expanded(method, 7, 100)).traffic.at(0).rounds;
+  };
+  EXPECT_EQ(rounds(400), 4);  // twice the height
+  EXPECT_EQ(rounds(100), 7);  // four segments, each a round behind the one before
+  EXPECT_EQ(rounds(40), 13);
+}
+
+TEST(Algorithm, ring_and_torus_talk_to_their_neighbours_only) {
   for (int position = 0; position < 5; ++position)
-    for (const Round& round : ring(5, position))
+    for (const Round& round : ring(formation(5), position))
       for (const Step& step : round) EXPECT_EQ(step.peer, (position + (step.kind == StepKind::send ? 1 : 4)) % 5);
-}
-
-TEST(Algorithm, is_proved_for_1_to_32_members_and_sizes_that_do_not_divide) {
-  for (const Algorithm algorithm : {Algorithm::ring, Algorithm::direct})
-    for (int n = 1; n <= 32; ++n)
-      for (const std::int64_t elements : {0, 1, n - 1, n, 3 * n + 2}) expect_proved(algorithm, n, elements);
-}
-
-TEST(Algorithm, is_proved_for_48_and_64_members) {
-  for (const Algorithm algorithm : {Algorithm::ring, Algorithm::direct})
-    for (const int n : {48, 64}) expect_proved(algorithm, n, 1000);
-}
-
-TEST(Algorithm, moves_the_optimal_number_of_bytes) {
-  for (const Algorithm algorithm : {Algorithm::ring, Algorithm::direct})
-    for (int n = 1; n <= 9; ++n)
-      for (const std::int64_t elements : {0, 1, n - 1, n, 100, 101, 9973}) {
-        const check::Report report = check::examine(one_bucket_expanded(algorithm, n, elements));
-        const check::ProgramTraffic& train = report.traffic.at(0);
-        std::int64_t total = 0;
-        for (int rank = 0; rank < n; ++rank) {
-          EXPECT_EQ(train.bytes_from(rank), formula(algorithm, elements, n, rank))
-              << base::name_of(algorithm) << ", n = " << n << ", rank " << rank << ", " << elements;
-          total += train.bytes_from(rank);
-        }
-        EXPECT_EQ(total, 2 * (n - 1) * kElementBytes * elements);
+  for (int position = 0; position < 12; ++position)
+    for (const Round& round : torus(formation({0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2}), position))
+      for (const Step& step : round) {
+        const int rows = std::abs(step.peer / 4 - position / 4), columns = std::abs(step.peer % 4 - position % 4);
+        EXPECT_TRUE((rows == 0 && (columns == 1 || columns == 3)) || (columns == 0 && (rows == 1 || rows == 2)));
       }
+}
+
+TEST(Algorithm, no_member_is_an_inner_node_of_both_trees_but_one_end_of_an_odd_group) {
+  for (int n = 2; n <= 32; ++n) {
+    int both = 0;
+    for (int position = 0; position < n; ++position) {
+      std::set<int> inner;
+      for (const Round& round : double_binary_tree(formation(n), position))
+        for (const Step& step : round)
+          if (step.kind == StepKind::reduce_many) inner.insert(step.chunk);
+      both += inner.size() == 2 ? 1 : 0;
+    }
+    EXPECT_LE(both, n % 2) << n;
+  }
+}
+
+TEST(Algorithm, only_sharded_hierarchical_asks_for_equal_hosts) {
+  for (const Algorithm algorithm : kAlgorithms) EXPECT_EQ(fits(algorithm, formation({0, 0, 1})), algorithm != Algorithm::sharded_hierarchical);
+}
+
+TEST(Formation, the_grid_is_nearest_to_a_square_or_has_a_host_in_a_row) {
+  const auto columns = [](int members) { return formation(members).columns; };
+  EXPECT_EQ(columns(1), 1);
+  EXPECT_EQ(columns(7), 7);
+  EXPECT_EQ(columns(12), 4);
+  EXPECT_EQ(columns(16), 4);
+  EXPECT_EQ(formation({0, 0, 1, 1, 2, 2}).columns, 2);
+  EXPECT_EQ(formation({0, 1, 0, 1, 0, 1}).columns, 3);  // hosts are no rows
 }
 
 }  // namespace

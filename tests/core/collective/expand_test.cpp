@@ -40,15 +40,15 @@ TEST(Expand, a_comm_lane_becomes_a_send_lane_and_a_receive_lane) {
 
 TEST(Expand, the_first_to_touch_a_chunk_waits_for_what_the_all_reduce_waited_for) {
   const plan::RankPlan rank = expanded("");
-  EXPECT_EQ(order_of(rank, "SEND.b0.t0.c0>r1"), "compute:1");
-  EXPECT_EQ(order_of(rank, "RED.b0.t0.c1<r1"), "compute:1");
-  EXPECT_EQ(order_of(rank, "SEND.b1.t0.c0>r1"), "compute:2");
+  EXPECT_EQ(order_of(rank, "SEND.b0.t0.c1>r1"), "compute:1");
+  EXPECT_EQ(order_of(rank, "RED.b0.t0.c0<r1"), "compute:1");
+  EXPECT_EQ(order_of(rank, "SEND.b1.t0.c1>r1"), "compute:2");
 }
 
 TEST(Expand, a_later_op_on_a_chunk_waits_for_those_it_conflicts_with) {
   const plan::RankPlan rank = expanded("");
-  EXPECT_EQ(order_of(rank, "SEND.b0.t1.c1>r1"), "recv.g0:1");  // sends what was summed
-  EXPECT_EQ(order_of(rank, "RECV.b0.t1.c0<r1"), "send.g0:1");  // overwrites what the peer reads
+  EXPECT_EQ(order_of(rank, "SEND.b0.t1.c0>r1"), "recv.g0:1");  // sends what was summed
+  EXPECT_EQ(order_of(rank, "RECV.b0.t1.c1<r1"), "send.g0:1");  // overwrites what the peer reads
   const plan::RankPlan direct = expanded("", Algorithm::direct);
   EXPECT_EQ(order_of(direct, "SEND.b0.t1.c0>r1"), "recv.g0:1");
   EXPECT_EQ(order_of(direct, "RECV.b0.t1.c1<r1"), "send.g0:1");

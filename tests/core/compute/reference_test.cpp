@@ -43,6 +43,61 @@ TEST(reference, a_linear_layer_multiplies_by_the_transposed_weight_and_adds_the_
   expect_values(output, {7.5, 0, 1.5, 0});
 }
 
+// A 3 x 3 image under a 2 x 2 window: [1 2 3; 4 5 6; 7 8 9] against [1 0; 0 -1] with bias 10.
+TEST(reference, a_convolution_slides_its_weight_over_the_image) {
+  Values values;
+  const Tensor input = shaped(vector_of(values, {1, 2, 3, 4, 5, 6, 7, 8, 9}), {1, 3, 3, 1}), weight = shaped(vector_of(values, {1, 0, 0, -1}), {1, 1, 2, 2});
+  const Tensor bias = vector_of(values, {10}), whole = values.zeros(DType::fp64, {1, 2, 2, 1}), padded = values.zeros(DType::fp64, {1, 2, 2, 1});
+  run(Conv2dForward{input, weight, bias, whole, {2, 1, 0}, Activation::none});
+  expect_values(whole, {6, 6, 6, 6});
+  run(Conv2dForward{input, weight, bias, padded, {2, 2, 1}, Activation::none});  // windows at -1 and 1
+  expect_values(padded, {10 - 1, 10 - 3, 10 - 7, 5 - 9 + 10});
+}
+
+TEST(reference, channels_lie_beside_each_other) {
+  Values values;
+  const Tensor input = shaped(vector_of(values, {1, 10, 2, 20}), {1, 1, 2, 2}), weight = shaped(vector_of(values, {1, 0.5}), {1, 2, 1, 1});
+  const Tensor output = values.zeros(DType::fp64, {1, 1, 2, 1});
+  run(Conv2dForward{input, weight, vector_of(values, {0}), output, {1, 1, 0}, Activation::none});
+  expect_values(output, {6, 12});
+}
+
+TEST(reference, pools_take_the_largest_or_the_mean) {
+  Values values;
+  const Tensor input = shaped(vector_of(values, {1, -2, 3, 4}), {1, 2, 2, 1}), output = values.zeros(DType::fp64, {1, 1, 1, 1});
+  run(PoolForward{input, output, {2, 2, 0}, Pooling::maximum});
+  expect_values(output, {4});
+  run(PoolForward{input, output, {2, 2, 0}, Pooling::average});
+  expect_values(output, {1.5});
+}
+
+// {0, 2} has mean 1 and variance 1; the unbiased one is 2.
+TEST(reference, batch_normalisation_follows_the_rule_of_torch) {
+  Values values;
+  const Tensor input = shaped(vector_of(values, {0, 2}), {2, 1}), sums = values.zeros(DType::fp64, {3}), running = shaped(vector_of(values, {0, 1}), {2, 1});
+  const Tensor weight = vector_of(values, {3}), bias = vector_of(values, {5}), output = values.zeros(DType::fp64, {2, 1});
+  run(BatchNormSums{input, sums});
+  expect_values(sums, {2, 4, 2});
+  run(BatchNormForward{input, weight, bias, sums, running, output, 1e-30, 0.1, Activation::none});
+  expect_values(output, {2, 8});
+  expect_values(running, {0.1, 1.1});
+  run(BatchNormEvaluate{input, weight, bias, running, output, 1e-30, Activation::none});
+  expect_values(output, {5 - 0.1 * 3 / std::sqrt(1.1), 5 + 1.9 * 3 / std::sqrt(1.1)});
+}
+
+TEST(reference, dropout_drops_its_share_and_scales_the_rest) {
+  Values values;
+  const Tensor input = values.uniform(DType::fp64, {100, 1000}, 1, 1), output = values.zeros(DType::fp64, {100, 1000});
+  run(Dropout{input, output, values.labels(100, 1'000'000), values.scalar(1), 1, 0, 0.2});
+  std::int64_t dropped = 0;
+  for (std::int64_t i = 0; i < output.elements(); ++i) {
+    const double kept = element(output, i);
+    ASSERT_TRUE(kept == 0 || std::abs(kept - 1.25) < 1e-14);
+    dropped += kept == 0 ? 1 : 0;
+  }
+  EXPECT_NEAR(static_cast<double>(dropped) / 1e5, 0.2, 0.005);  // four deviations
+}
+
 TEST(reference, softmax_cross_entropy_of_two_classes_is_the_logistic_loss) {
   Values values;
   const Tensor logits = shaped(vector_of(values, {0, 1}), {1, 2}), labels = values.zeros(DType::int32, {1}), gradient = values.zeros(DType::fp64, {1, 2});

@@ -20,6 +20,15 @@ TEST(validate, accepts_every_op_that_fits) {
     }
 }
 
+TEST(validate, accepts_every_op_on_images_that_fits) {
+  for (const auto& named : conformance::image_cases())
+    for (const auto& sizes : conformance::kImages) {
+      Values values;
+      const auto fits = validate(named.make(values, DType::fp32, sizes).op);
+      EXPECT_TRUE(fits) << named.name << ": " << base::to_string(fits.error());
+    }
+}
+
 // Breaks each tensor of an op in turn, by `breaks`; all must be refused.
 void expect_refused(const char* what, const std::function<void(Tensor&)>& breaks) {
   using conformance::sgd_update, conformance::softmax_cross_entropy, conformance::linear_backward_weight, conformance::adam_update;
@@ -50,6 +59,39 @@ void expect_refused(const char* what, const std::function<void(Tensor&)>& breaks
     breaks(op.*part);
     refused(op, "one of three");
   }
+  const conformance::ImageSizes image{2, 6, 5, 3, 4, {3, 1, 1}};
+  const auto convolution = std::get<Conv2dBackwardWeight>(conformance::conv2d_backward_weight(values, DType::fp32, image).op);
+  for (const auto part :
+       {&Conv2dBackwardWeight::input, &Conv2dBackwardWeight::output_gradient, &Conv2dBackwardWeight::weight_gradient, &Conv2dBackwardWeight::bias_gradient}) {
+    auto op = convolution;
+    breaks(op.*part);
+    refused(op, "one of four");
+  }
+  const auto pool = std::get<PoolBackward>(conformance::pool_backward(values, DType::fp32, image, Pooling::maximum).op);
+  for (const auto part : {&PoolBackward::input, &PoolBackward::output, &PoolBackward::output_gradient, &PoolBackward::input_gradient}) {
+    auto op = pool;
+    breaks(op.*part);
+    refused(op, "one of four");
+  }
+  const auto normal = std::get<BatchNormForward>(conformance::batch_norm_forward(values, DType::fp32, {4, 3}, Activation::none).op);
+  for (const auto part : {&BatchNormForward::input, &BatchNormForward::weight, &BatchNormForward::bias, &BatchNormForward::sums, &BatchNormForward::output}) {
+    auto op = normal;
+    breaks(op.*part);
+    refused(op, "one of five");
+  }
+  const auto back = std::get<BatchNormBackwardInput>(conformance::batch_norm_backward_input(values, DType::fp32, {4, 3}).op);
+  for (const auto part : {&BatchNormBackwardInput::input, &BatchNormBackwardInput::output_gradient, &BatchNormBackwardInput::weight,
+                          &BatchNormBackwardInput::sums, &BatchNormBackwardInput::gradient_sums, &BatchNormBackwardInput::input_gradient}) {
+    auto op = back;
+    breaks(op.*part);
+    refused(op, "one of six");
+  }
+  const auto dropped = std::get<Dropout>(conformance::dropout(values, DType::fp32, {4, 3}).op);
+  for (const auto part : {&Dropout::input, &Dropout::output, &Dropout::samples, &Dropout::step}) {
+    auto op = dropped;
+    breaks(op.*part);
+    refused(op, "one of four");
+  }
   const auto adam = std::get<AdamUpdate>(adam_update(values, DType::fp32, kSome, false).op);
   for (const auto part : {&AdamUpdate::first_moment, &AdamUpdate::second_moment, &AdamUpdate::step}) {
     auto op = adam;
@@ -68,7 +110,10 @@ TEST(validate, refuses_a_shape_that_is_one_too_long) {
 }
 
 TEST(validate, refuses_one_dimension_more) {
-  expect_refused("a dimension more", [](Tensor& tensor) { tensor.shape.extents[static_cast<std::size_t>(tensor.shape.dimensions++)] = 1; });
+  expect_refused("a dimension more", [](Tensor& tensor) {
+    if (tensor.shape.dimensions == 4) tensor.shape = {tensor.elements()};  // one more than four cannot be said
+    else tensor.shape.extents[static_cast<std::size_t>(tensor.shape.dimensions++)] = 1;
+  });
 }
 
 TEST(validate, refuses_another_dtype) {
@@ -94,6 +139,20 @@ TEST(validate, refuses_numbers_that_make_no_sense) {
   auto adam = std::get<AdamUpdate>(conformance::adam_update(values, DType::fp32, kSome, false).op);
   adam.beta2 = 1;
   EXPECT_FALSE(validate(adam));
+  auto dropped = std::get<Dropout>(conformance::dropout(values, DType::fp32, {4, 3}).op);
+  dropped.probability = 1;
+  EXPECT_FALSE(validate(dropped));
+}
+
+TEST(validate, refuses_a_window_that_the_image_cannot_hold) {
+  for (const Window& window : {Window{0, 1, 0}, Window{3, 0, 1}, Window{3, 1, -1}, Window{6, 1, 0}, Window{3, 1, 2}}) {
+    Values values;
+    auto pool = std::get<PoolForward>(conformance::pool_forward(values, DType::fp32, {2, 5, 5, 3, 4, {3, 1, 1}}, Pooling::maximum).op);
+    pool.window = window;
+    const auto fits = validate(pool);
+    ASSERT_FALSE(fits) << window.kernel << " " << window.stride << " " << window.padding;
+    EXPECT_EQ(fits.error().where, "pool_forward");
+  }
 }
 
 TEST(validate, needs_no_memory_for_no_samples) {

@@ -15,9 +15,13 @@ namespace {
 
 std::atomic<std::int64_t> allocations{0};
 
-void* counted(std::size_t size) {
+void* counted_or_none(std::size_t size) noexcept {
   ++allocations;
-  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
+  return std::malloc(size == 0 ? 1 : size);
+}
+
+void* counted(std::size_t size) {
+  if (void* memory = counted_or_none(size)) return memory;
   throw std::bad_alloc();
 }
 
@@ -26,6 +30,8 @@ void* counted(std::size_t size) {
 // The whole test program counts what it allocates, on every thread.
 void* operator new(std::size_t size) { return counted(size); }
 void* operator new[](std::size_t size) { return counted(size); }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return counted_or_none(size); }
+void* operator new[](std::size_t size, const std::nothrow_t&) noexcept { return counted_or_none(size); }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }

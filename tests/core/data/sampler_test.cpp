@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/data/sampler.h"
+
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
 #include <numeric>
-
-#include "core/data/input_pipeline.h"
 
 namespace trainyard::data {
 namespace {
@@ -21,7 +21,7 @@ Indices of_all_ranks(Sampler& sampler, std::int64_t step, std::int64_t ranks) {
   Indices all;
   for (std::int64_t rank = 0; rank < ranks; ++rank) {
     const auto part = of_rank(sampler, step, rank);
-    RC_ASSERT(std::ssize(part) == sampler.samples(step, rank));
+    RC_ASSERT(std::ssize(part) == sampler.shares().samples(step, rank));
     all.insert(all.end(), part.begin(), part.end());
   }
   return all;
@@ -32,10 +32,10 @@ RC_GTEST_PROP(Sampler, every_index_is_used_exactly_once_an_epoch, ()) {
   const auto epoch = *rc::gen::inRange<std::int64_t>(0, 4);
   Sampler sampler(5, samples, batch, ranks);
   Indices used, expected(static_cast<std::size_t>(samples));
-  for (std::int64_t step = 0; step < sampler.steps_per_epoch(); ++step) {
-    const auto part = of_all_ranks(sampler, epoch * sampler.steps_per_epoch() + step, ranks);
-    RC_ASSERT(std::ssize(part) == sampler.global_samples(step));
-    RC_ASSERT((std::ssize(part) == batch * ranks) == (step < sampler.full_steps_per_epoch()));
+  for (std::int64_t step = 0; step < sampler.shares().steps_per_epoch(); ++step) {
+    const auto part = of_all_ranks(sampler, epoch * sampler.shares().steps_per_epoch() + step, ranks);
+    RC_ASSERT(std::ssize(part) == sampler.shares().global_samples(step));
+    RC_ASSERT((std::ssize(part) == batch * ranks) == (step < samples / (batch * ranks)));
     used.insert(used.end(), part.begin(), part.end());
   }
   std::sort(used.begin(), used.end());
@@ -46,28 +46,16 @@ RC_GTEST_PROP(Sampler, every_index_is_used_exactly_once_an_epoch, ()) {
 RC_GTEST_PROP(Sampler, ranks_together_see_what_one_device_sees, ()) {
   const auto samples = *rc::gen::inRange<std::int64_t>(1, 400), batch = *rc::gen::inRange<std::int64_t>(1, 20), ranks = *rc::gen::inRange<std::int64_t>(1, 9);
   Sampler together(7, samples, batch, ranks), alone(7, samples, batch * ranks, 1);
-  RC_ASSERT(together.steps_per_epoch() == alone.steps_per_epoch());
-  for (std::int64_t step = 0; step < 2 * alone.steps_per_epoch() + 1; ++step) RC_ASSERT(of_all_ranks(together, step, ranks) == of_rank(alone, step, 0));
-}
-
-RC_GTEST_PROP(Slice, parts_differ_by_at_most_one_and_cover_all, ()) {
-  const auto samples = *rc::gen::inRange<std::int64_t>(0, 200), ranks = *rc::gen::inRange<std::int64_t>(1, 20);
-  std::int64_t next = 0;
-  for (std::int64_t rank = 0; rank < ranks; ++rank) {
-    const auto [first, count] = slice(samples, ranks, rank);
-    RC_ASSERT(first == next);
-    RC_ASSERT(count == samples / ranks || count == samples / ranks + 1);
-    next += count;
-  }
-  RC_ASSERT(next == samples);
+  RC_ASSERT(together.shares().steps_per_epoch() == alone.shares().steps_per_epoch());
+  for (std::int64_t step = 0; step < 2 * alone.shares().steps_per_epoch() + 1; ++step)
+    RC_ASSERT(of_all_ranks(together, step, ranks) == of_rank(alone, step, 0));
 }
 
 TEST(Sampler, a_tail_smaller_than_the_ranks_leaves_some_with_nothing) {
   Sampler sampler(1, 34, 8, 4);
-  EXPECT_EQ(sampler.steps_per_epoch(), 2);
-  EXPECT_EQ(sampler.full_steps_per_epoch(), 1);
-  EXPECT_EQ(sampler.global_samples(1), 2);
-  for (std::int64_t rank = 0; rank < 4; ++rank) EXPECT_EQ(sampler.samples(1, rank), rank < 2 ? 1 : 0);
+  EXPECT_EQ(sampler.shares().steps_per_epoch(), 2);
+  EXPECT_EQ(sampler.shares().global_samples(1), 2);
+  for (std::int64_t rank = 0; rank < 4; ++rank) EXPECT_EQ(sampler.shares().samples(1, rank), rank < 2 ? 1 : 0);
 }
 
 TEST(Sampler, epochs_and_seeds_have_orders_of_their_own) {

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <numeric>
+
 #include "tests/core/experiment/samples.h"
 
 namespace trainyard::experiment {
@@ -47,9 +49,19 @@ RC_GTEST_PROP(Resolve, done_twice_changes_nothing, ()) {
 RC_GTEST_PROP(Resolve, the_steps_of_an_epoch_hold_every_sample_once, ()) {
   const Resolved r = resolved(any_experiment());
   RC_ASSERT(r.full_steps_per_epoch * r.global_batch + r.tail_samples == r.data.train_samples);
-  RC_ASSERT(r.tail_samples < r.global_batch);
-  RC_ASSERT(r.steps_per_epoch == r.full_steps_per_epoch + (r.tail_samples > 0 ? 1 : 0));
+  if (!data::owns_samples(r.document.data.sharding)) {
+    RC_ASSERT(r.tail_samples < r.global_batch);
+    RC_ASSERT(r.steps_per_epoch == r.full_steps_per_epoch + (r.tail_samples > 0 ? 1 : 0));
+  }
   RC_ASSERT(r.full_steps_per_epoch >= 1);
+}
+
+RC_GTEST_PROP(Resolve, counts_every_sample_for_one_rank_and_class, ()) {
+  const Resolved r = resolved(any_experiment());
+  RC_ASSERT(std::ssize(r.shards) == r.world());
+  const auto sizes = data::samples_by_rank(r.shards);
+  RC_ASSERT(std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}) == r.data.train_samples);
+  for (const auto& of_rank : r.shards) RC_ASSERT(std::ssize(of_rank) == r.data.classes);
 }
 
 TEST(Resolve, counts_batches_and_steps) {
@@ -88,6 +100,41 @@ TEST(Resolve, one_device_learns_from_the_same_global_batch) {
   EXPECT_EQ(alone.document.training.batch_per_rank, drawn.document.training.batch_per_rank * drawn.world());
   EXPECT_EQ(alone.global_batch, drawn.global_batch);
   EXPECT_EQ(alone.steps, drawn.steps);
+}
+
+TEST(Resolve, the_largest_shard_sets_the_steps_of_an_epoch) {
+  Experiment experiment = small(1, 4);
+  experiment.data.train_samples = 1500;
+  experiment.data.sharding.kind = data::ShardingKind::size_skew;
+  experiment.data.sharding.size_ratio = 8;  // 800, 400, 200 and 100
+  experiment.training.batch_per_rank = 25;
+  const Resolved r = resolved(experiment);
+  EXPECT_EQ(r.global_batch, 100);
+  EXPECT_EQ(r.full_steps_per_epoch, 4);
+  EXPECT_EQ(r.tail_samples, 1100);
+  EXPECT_EQ(r.steps_per_epoch, 32);
+  EXPECT_EQ(r.steps, 5 * 32);
+  const Resolved alone = on_one_device(r);
+  EXPECT_EQ(alone.global_batch, 100);
+  EXPECT_EQ(alone.steps_per_epoch, 15);
+  EXPECT_FALSE(data::owns_samples(alone.document.data.sharding));
+}
+
+// The files are asked once more, by each rank, and must be as they were.
+TEST(Resolve, a_sampler_takes_what_was_counted) {
+  Experiment experiment = small(1, 3);
+  experiment.data.train_samples = 300;
+  experiment.data.sharding.kind = data::ShardingKind::label_skew;
+  Resolved r = resolved(experiment);
+  data::Sampler known = sampler(r).value();
+  for (std::int64_t rank = 0; rank < 3; ++rank) {
+    std::vector<std::int64_t> classes(10);
+    for (std::int64_t step = 0; step < r.steps_per_epoch; ++step)
+      for (const std::int64_t index : known.indices(step, rank)) ++classes[static_cast<std::size_t>(index % 10)];
+    EXPECT_EQ(classes, r.shards[static_cast<std::size_t>(rank)]);
+  }
+  --r.shards[0][4], ++r.shards[0][5];
+  EXPECT_EQ(sampler(r).error().code, base::ProblemCode::refused);
 }
 
 TEST(Resolve, leaves_nothing_automatic) {
@@ -147,6 +194,32 @@ TEST(Received, damage_is_told_and_never_fatal) {
   EXPECT_THAT(broken("data.sample_shape", {28, 0}), HasSubstr("data.sample_shape"));
   EXPECT_THAT(broken("data.sample_shape", {1'000'000'000'000, 1'000'000'000'000}), HasSubstr("data.sample_shape"));
   EXPECT_THAT(broken("data.sample_shape", "x"), HasSubstr("expected a list"));
+}
+
+TEST(Received, shards_must_be_those_of_its_ranks_and_classes) {
+  Experiment experiment = small(1, 2);
+  experiment.data.sharding.kind = data::ShardingKind::size_skew;
+  const Json good = to_json(resolved(experiment));
+  const auto with = [&](Json shards) {
+    Json json = good;
+    json["shards"] = std::move(shards);
+    return error_of(json);
+  };
+  EXPECT_EQ(error_of(good), "");
+  Json counts = good["shards"];
+  EXPECT_THAT(with(Json::array()), HasSubstr("shards: are not the samples of each rank and class"));
+  EXPECT_THAT(with({counts[0]}), HasSubstr("2 lists of 10 numbers, together 8,000"));
+  EXPECT_THAT(with({counts[0], "x"}), HasSubstr("shards"));
+  EXPECT_THAT(with({counts[0], counts[0]}), HasSubstr("shards"));
+  counts[1][3] = -5;
+  EXPECT_THAT(with(counts), HasSubstr("shards"));
+  counts[1][3] = 1e9;
+  EXPECT_THAT(with(counts), HasSubstr("shards"));
+  Json without = good;
+  without.erase("shards");
+  EXPECT_THAT(error_of(without), HasSubstr("shards"));
+  const Json one_class(std::vector<std::int64_t>{4000, 4000, 0, 0, 0, 0, 0, 0, 0, 0}), nothing(std::vector<std::int64_t>(10));
+  EXPECT_THAT(with({one_class, nothing}), HasSubstr("rank 1 would own no sample"));
 }
 
 TEST(Received, asks_no_file) {

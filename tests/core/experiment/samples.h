@@ -96,6 +96,8 @@ inline Experiment any_experiment() {
   experiment.data.features = *rc::gen::inRange<std::int64_t>(1, 4097);
   experiment.strategy.algorithm = *rc::gen::element(collective::Algorithm::ring, collective::Algorithm::direct);
   experiment.strategy.bucket_bytes = *rc::gen::inRange<std::int64_t>(1, 1'000'000'000'000);
+  experiment.data.sharding.kind = *rc::gen::element(data::ShardingKind::iid, data::ShardingKind::contiguous, data::ShardingKind::size_skew);
+  experiment.data.sharding.size_ratio = any_number(1, 1.5);  // the least shard of nine ranks and samples is one sample still
   experiment.training = any_training(experiment.data.train_samples / 9);
   experiment.run.transport = *rc::gen::element(TransportKind::automatic, TransportKind::inproc, TransportKind::shm, TransportKind::zmq);
   experiment.run.evaluate_every_steps = *rc::gen::element<std::int64_t>(0, 10);

@@ -7,6 +7,8 @@
 #include <limits>
 
 #include "core/experiment/document.h"
+#include "core/experiment/fields.h"
+#include "core/experiment/placement.h"
 #include "tests/core/experiment/samples.h"
 
 namespace trainyard::experiment {
@@ -102,6 +104,27 @@ TEST(Validate, mirrored_holds_one_worker_or_many) {
   for (const int devices : {1, 2, 16}) EXPECT_THAT(problems_of(small(1, devices)), IsEmpty()) << devices;
 }
 
+TEST(Validate, multi_worker_mirrored_asks_for_workers_on_several_hosts) {
+  const auto multi_worker = [](Experiment& e) { e.strategy.kind = StrategyKind::multi_worker_mirrored; };
+  Experiment one_host = small(1, 4), two_hosts = small(2, 2);
+  multi_worker(one_host);
+  multi_worker(two_hosts);
+  ASSERT_EQ(problems_of(one_host).size(), 1u);
+  EXPECT_EQ(problems_of(one_host)[0].where, "strategy.kind");
+  EXPECT_THAT(problems_of(two_hosts), IsEmpty());
+}
+
+TEST(Validate, sharded_hierarchical_asks_for_equally_many_workers_on_every_host) {
+  Experiment e = small(2, 2);
+  e.strategy.algorithm = collective::Algorithm::sharded_hierarchical;
+  EXPECT_THAT(problems_of(e), IsEmpty());
+  e.topology.hosts[1].devices[0].role = topology::Role::idle;
+  ASSERT_EQ(problems_of(e).size(), 1u);
+  EXPECT_EQ(problems_of(e)[0].where, "strategy.algorithm");
+  e.strategy.algorithm = collective::Algorithm::automatic;
+  EXPECT_THAT(problems_of(e), IsEmpty());
+}
+
 TEST(Validate, another_machine_is_not_available) {
   expect_problem([](Experiment& e) { e.topology.hosts[1].address = "node7.example.org"; }, "topology.hosts[1].address",
                  "this version starts ranks on this machine only");
@@ -142,6 +165,55 @@ TEST(Validate, a_global_batch_is_at_least_the_ranks_and_at_most_the_samples) {
   just_fits.data.train_samples = 100;
   just_fits.training.batch_per_rank = 25;
   EXPECT_THAT(problems_of(just_fits), IsEmpty());
+}
+
+TEST(Validate, every_rank_must_own_a_sample) {
+  expect_problem(
+      [](Experiment& e) {
+        e.data.sharding.kind = data::ShardingKind::label_skew;
+        e.data.sharding.alpha = 0.001;
+      },
+      "data.sharding.alpha", "would own no sample", 4, 4);
+  expect_problem(
+      [](Experiment& e) {
+        e.data.sharding.kind = data::ShardingKind::size_skew;
+        e.data.sharding.size_ratio = 1e6;
+      },
+      "data.sharding.size_ratio", "rank 3 would own no sample");
+}
+
+TEST(Validate, parameters_of_shardings_have_ranges) {
+  const auto with = [](double alpha, double size_ratio) {
+    return [=](Experiment& e) {
+      e.data.sharding.kind = data::ShardingKind::label_skew;
+      e.data.sharding.alpha = alpha;
+      e.data.sharding.size_ratio = size_ratio;
+    };
+  };
+  expect_problem(with(0, 2), "data.sharding.alpha", "out of range");
+  expect_problem(with(-1, 2), "data.sharding.alpha", "out of range");
+  expect_problem(with(std::numeric_limits<double>::quiet_NaN(), 2), "data.sharding.alpha", "");
+  expect_problem(with(1, 0.5), "data.sharding.size_ratio", "out of range");
+}
+
+TEST(Validate, shards_by_label_need_labels) {
+  Experiment experiment = small(2, 2);
+  experiment.data.sharding.kind = data::ShardingKind::label_skew;
+  experiment.data.kind = data::DataKind::idx;
+  experiment.data.images = "images";
+  EXPECT_THAT(problems_of(experiment), ElementsAre(Field(&Problem::where, "data.labels")));
+}
+
+TEST(Validate, only_shards_are_outside_the_promise_of_one_device) {
+  Experiment experiment = small(2, 2);
+  EXPECT_EQ(unlike_one_device(experiment), std::nullopt);
+  for (const auto kind : {data::ShardingKind::contiguous, data::ShardingKind::label_skew, data::ShardingKind::size_skew}) {
+    experiment.data.sharding.kind = kind;
+    experiment.topology = star(2, 2);
+    EXPECT_THAT(unlike_one_device(experiment).value_or(""), HasSubstr("not the training of one device")) << base::name_of(kind);
+    experiment.topology = star(1, 1);
+    EXPECT_EQ(unlike_one_device(experiment), std::nullopt) << "one rank owns all";
+  }
 }
 
 TEST(Validate, the_model_must_fit_the_data) {

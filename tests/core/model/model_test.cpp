@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/model/model.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <cmath>
 #include <numeric>
+
+#include "core/model/segment_ops.h"
 
 namespace trainyard::model {
 namespace {
@@ -84,7 +84,7 @@ struct Bad {
 class BadModel : public ::testing::TestWithParam<Bad> {};
 
 TEST_P(BadModel, is_told_at_its_layer) {
-  const base::Problems problems = validate(layers(GetParam().layers), 10, "model");
+  const base::Problems problems = validate(layers(GetParam().layers), {}, 10, "model");
   ASSERT_EQ(problems.size(), 1u) << base::to_string(problems);
   EXPECT_EQ(problems[0].where, GetParam().where);
   EXPECT_THAT(problems[0].what, HasSubstr(GetParam().what));
@@ -102,9 +102,9 @@ INSTANTIATE_TEST_SUITE_P(
                       Bad{"wrong_classes", {{kLinear, 9}}, "model.layers[0]", "9 units, but the data has 10 classes"}),
     [](const auto& row) { return std::string(row.param.name); });
 
-TEST(Validate, without_data_the_units_of_the_last_layer_are_free) { EXPECT_THAT(validate(layers({{kLinear, 9}}), 0, "model"), IsEmpty()); }
+TEST(Validate, without_data_the_units_of_the_last_layer_are_free) { EXPECT_THAT(validate(layers({{kLinear, 9}}), {}, 0, "model"), IsEmpty()); }
 
-TEST(Validate, tells_all_problems) { EXPECT_EQ(validate(layers({{kRelu, 0}, {kLinear, 0}, {kLinear, 3}}), 10, "model").size(), 3u); }
+TEST(Validate, tells_all_problems) { EXPECT_EQ(validate(layers({{kRelu, 0}, {kLinear, 0}, {kLinear, 3}}), {}, 10, "model").size(), 3u); }
 
 RC_GTEST_PROP(Initialise, equal_seeds_give_equal_weights_in_both_precisions, ()) {
   const Model model = build(kSmall, *rc::gen::inRange(1, 50), *rc::gen::inRange(2, 20)).value();

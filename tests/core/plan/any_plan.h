@@ -33,9 +33,14 @@ inline Dependency any_dependency(const RankPlan& rank) {
 
 inline Op any_op(const RankPlan& rank) {
   Op op;
-  op.kind = static_cast<OpKind>(any_count(static_cast<int>(OpKind::reduce_many)));
+  op.kind = static_cast<OpKind>(any_count(static_cast<int>(OpKind::copy)));
   op.lane = LaneId(*rc::gen::inRange<std::size_t>(0, rank.lanes.size()));
   for (std::int32_t* field : {&op.segment, &op.micro, &op.bucket, &op.round, &op.chunk, &op.peer, &op.group}) *field = any_id();
+  if (op.chunk >= 0 && op.chunk < 100) op.chunks = 1 + any_count(5);
+  if (op.kind == OpKind::reduce_many) {
+    op.peer = -1;
+    for (int n = any_count(3); n > 0; --n) op.summands.push_back(*rc::gen::inRange(0, 100));
+  }
   if (!rank.buffers.empty()) {
     for (int n = any_count(3); n > 0; --n) op.reads.push_back(any_access(rank));
     for (int n = any_count(3); n > 0; --n) op.writes.push_back(any_access(rank));
@@ -43,6 +48,11 @@ inline Op any_op(const RankPlan& rank) {
   for (int n = any_count(3); n > 0; --n) op.after.push_back(any_dependency(rank));
   if (*rc::gen::arbitrary<bool>()) op.flops = any_size();
   return op;
+}
+
+inline Wanted any_wanted(const RankPlan& rank) {
+  const int first = static_cast<int>(OpKind::all_reduce), last = static_cast<int>(OpKind::gather);
+  return {static_cast<OpKind>(first + any_count(last - first)), any_count(5), any_id(), any_id(), any_access(rank)};
 }
 
 inline RankPlan any_rank(std::int32_t number) {
@@ -53,7 +63,8 @@ inline RankPlan any_rank(std::int32_t number) {
     rank.buffers.push_back(
         {any_name(rank.buffers.size()), *rc::gen::element(base::DType::fp32, base::DType::fp64, base::DType::int32), any_size(), *rc::gen::arbitrary<bool>()});
   for (int p = any_count(3); p > 0; --p) {
-    rank.programs.push_back({any_name(rank.programs.size()), any_size(), any_size(), *rc::gen::element<std::int64_t>(1, 1, 0, 12), {}});
+    rank.programs.push_back({any_name(rank.programs.size()), any_size(), any_size(), *rc::gen::element<std::int64_t>(1, 1, 0, 12), {}, {}});
+    for (int n = rank.buffers.empty() ? 0 : any_count(2); n > 0; --n) rank.programs.back().wanted.push_back(any_wanted(rank));
     for (int n = any_count(6); n > 0; --n) rank.programs.back().ops.push_back(any_op(rank));
   }
   return rank;
@@ -63,7 +74,9 @@ inline Plan any_plan() {
   std::vector<Group> groups(static_cast<std::size_t>(any_count(2)));
   for (Group& group : groups)
     for (int n = any_count(4); n > 0; --n) group.ranks.push_back(*rc::gen::inRange(0, 100));
-  const Schedule schedule{any_size(), any_size(), *rc::gen::arbitrary<bool>(), *rc::gen::element<std::int64_t>(0, 0, 7)};
+  std::vector<std::int64_t> tails(static_cast<std::size_t>(any_count(3)));
+  for (std::int64_t& steps : tails) steps = any_size();
+  const Schedule schedule{any_size(), any_size(), tails, *rc::gen::element<std::int64_t>(0, 0, 7)};
   std::vector<RankPlan> ranks;
   for (int n = any_count(3); n > 0; --n) ranks.push_back(any_rank(static_cast<std::int32_t>(ranks.size())));
   return from_ranks(groups, schedule, ranks);

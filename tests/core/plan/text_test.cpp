@@ -66,6 +66,15 @@ TEST(Text, spaces_and_blank_lines_mean_nothing) {
   EXPECT_EQ(to_text(parse(text).value()), kSmall);
 }
 
+TEST(Text, tails_say_the_steps_of_each) {
+  const auto tails = [](const std::string& written) { return parse("plan 1\nschedule steps 9 full 3" + written + "\n").value().schedule.tails; };
+  EXPECT_EQ(tails(""), (std::vector<std::int64_t>{}));
+  EXPECT_EQ(tails(" tail"), (std::vector<std::int64_t>{1}));
+  EXPECT_EQ(tails(" tail 1 evaluate 4"), (std::vector<std::int64_t>{1}));
+  EXPECT_EQ(tails(" tail 2 1 5 evaluate 4"), (std::vector<std::int64_t>{2, 1, 5}));
+  EXPECT_FALSE(parse("plan 1\nschedule steps 9 full 3 tail two\n").has_value());
+}
+
 TEST(Text, the_hash_follows_every_part_of_the_plan) {
   const std::string before = hash(parse(kSmall).value());
   const std::pair<const char*, const char*> changes[] = {

@@ -95,6 +95,19 @@ TEST_F(Checkpoint, parameters_come_back_bit_for_bit_in_both_precisions) {
   EXPECT_EQ(read_checkpoint(directory_, model_, read.tensor())->info.plan_hash, "0123456789abcdef");
 }
 
+TEST_F(Checkpoint, running_statistics_come_back_with_the_parameters) {
+  model_ = *model::build({{{model::LayerKind::linear, 4}, {model::LayerKind::batch_norm, 0}, {model::LayerKind::linear, 3}}}, 6, 3);
+  std::vector<float> state{1, 2, 3, 4, 5, 6, 7, 8}, read_state(8);
+  const auto flat = [](std::vector<float>& values) { return compute::Tensor{DType::fp32, {8}, reinterpret_cast<std::byte*>(values.data())}; };
+  Parameters written = numbered(3), read(model_, DType::fp32);
+  ASSERT_TRUE(write_checkpoint(directory_, {3, "0123456789abcdef"}, model_, {written.tensor(), flat(state)}));
+  ASSERT_TRUE(read_checkpoint(directory_, model_, {read.tensor(), flat(read_state)}));
+  EXPECT_EQ(read, written);
+  EXPECT_EQ(read_state, state);
+  EXPECT_THAT(base::read_file(model_file(3), 1 << 20)->substr(0, 1000), HasSubstr("1.running_var"));
+  EXPECT_EQ(write_checkpoint(directory_, {4, ""}, model_, written.tensor()).error().code, ProblemCode::bad_usage) << "statistics must not be forgotten";
+}
+
 TEST_F(Checkpoint, the_model_file_holds_every_parameter_by_name_and_shape) {
   ASSERT_TRUE(write(1, numbered(1)));
   const std::string content = *base::read_file(model_file(), 1 << 20);

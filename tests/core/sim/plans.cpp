@@ -111,15 +111,15 @@ plan::Plan replica(const Replica& r) {
                                             {"grads", base::DType::fp32, r.segments * r.elements, true},
                                             {"params", base::DType::fp32, r.segments * r.elements, false}};
                             plan.programs.push_back(train(r, "train"));
-                            if (r.schedule.tail) plan.programs.push_back(train(r, "tail"));
+                            for (std::size_t t = 0; t < r.schedule.tails.size(); ++t) plan.programs.push_back(train(r, plan::Schedule::tail_name(t)));
                             if (r.evaluations > 0) plan.programs.push_back(evaluate(r));
                             return plan;
                           }};
-  return collective::expand(coarse, r.algorithm);
+  return collective::expand(coarse, r.method);
 }
 
 plan::Plan all_reduce(int ranks, std::int64_t elements, collective::Algorithm algorithm) {
-  const plan::Plan coarse{ranks, {everyone(ranks)}, {1, 1, false, 0}, [=](std::int32_t rank) {
+  const plan::Plan coarse{ranks, {everyone(ranks)}, {1, 1, {}, 0}, [=](std::int32_t rank) {
                             RankPlan plan{rank,
                                           {{"input", LaneKind::input, -1}, {"compute", LaneKind::compute, -1}, {"comm.g0", LaneKind::comm, 0}},
                                           {{"grads", base::DType::fp32, elements, true}},
@@ -132,7 +132,7 @@ plan::Plan all_reduce(int ranks, std::int64_t elements, collective::Algorithm al
 
 plan::Plan messages(int ranks, std::int64_t elements, const std::vector<std::pair<int, int>>& pairs) {
   return {
-      ranks, {everyone(ranks)}, {1, 1, false, 0}, [=](std::int32_t rank) {
+      ranks, {everyone(ranks)}, {1, 1, {}, 0}, [=](std::int32_t rank) {
         RankPlan plan{
             rank, {{"send.g0", LaneKind::send, 0}, {"recv.g0", LaneKind::recv, 0}}, {{"data", base::DType::fp32, elements, true}}, {{"train", 1, 1, 1, {}}}};
         for (const auto& [from, to] : pairs) {

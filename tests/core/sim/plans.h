@@ -28,9 +28,9 @@ struct Replica {
   int segments = 1;
   std::int64_t elements = 1000;  // of a segment's gradient
   std::int64_t flops = 1'000'000;
-  plan::Schedule schedule{1, 1, false, 0};
+  plan::Schedule schedule{1, 1, {}, 0};
   std::int64_t evaluations = 0;  // repeats of the program "evaluate"; 0: there is none
-  collective::Algorithm algorithm = collective::Algorithm::ring;
+  collective::Method method = collective::Algorithm::ring;
 };
 plan::Plan replica(const Replica& replica);
 

@@ -49,7 +49,7 @@ TEST(simulator_problem, messages_that_do_not_match_are_a_problem) {
 
 TEST(simulator_problem, a_plan_that_is_not_expanded_is_refused) {
   const plan::Plan plan = changed(messages(2, 10, {{0, 1}}), 1, [](plan::RankPlan& rank) { rank.programs[0].ops[0].kind = plan::OpKind::all_reduce; });
-  EXPECT_THAT(problem(plan), HasSubstr("is a whole all-reduce. Expand the plan to chunks first."));
+  EXPECT_THAT(problem(plan), HasSubstr("is a whole collective. Expand the plan to chunks first."));
 }
 
 TEST(simulator_problem, peers_and_groups_that_are_none_are_refused) {
@@ -83,7 +83,7 @@ TEST(simulator_problem, no_step_is_nothing_to_simulate) {
   Options none;
   none.steps = 0;
   EXPECT_THAT(problem(replica({}), star({}), none), HasSubstr("there is no step to simulate"));
-  EXPECT_THAT(problem(replica({.schedule = {0, 1, false, 0}})), HasSubstr("there is no step to simulate"));
+  EXPECT_THAT(problem(replica({.schedule = {0, 1, {}, 0}})), HasSubstr("there is no step to simulate"));
 }
 
 TEST(simulator_problem, speeds_that_never_end_are_a_problem) {

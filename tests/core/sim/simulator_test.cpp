@@ -91,7 +91,7 @@ TEST(simulator, direct_takes_two_rounds_of_all_chunks) {
 TEST(simulator, wire_bytes_are_those_of_the_plan) {
   for (const Algorithm algorithm : {Algorithm::ring, Algorithm::direct})
     for (const int n : {2, 3, 5, 8}) {
-      const plan::Plan plan = replica({.ranks = n, .segments = 2, .elements = 1003, .schedule = {3, 3, false, 0}, .algorithm = algorithm});
+      const plan::Plan plan = replica({.ranks = n, .segments = 2, .elements = 1003, .schedule = {3, 3, {}, 0}, .method = algorithm});
       const Outcome outcome = simulated(plan, star({.hosts = n})).outcome;
       std::map<int, std::int64_t> sent, all;
       for (const WireBytes& pair : outcome.wire) sent[pair.from] += pair.step_bytes, all[pair.from] += pair.bytes;
@@ -134,7 +134,7 @@ TEST(simulator, lanes_with_an_engine_each_hide_reduction_behind_the_backward_pas
 
 TEST(simulator, the_metrics_of_a_step_add_up_to_it) {
   const Simulated two =
-      simulated(replica({.ranks = 3, .segments = 3, .elements = 5000, .schedule = {4, 4, false, 0}}), star({.hosts = 3, .latency_seconds = 1e-4}));
+      simulated(replica({.ranks = 3, .segments = 3, .elements = 5000, .schedule = {4, 4, {}, 0}}), star({.hosts = 3, .latency_seconds = 1e-4}));
   std::map<std::pair<int, int>, double> rest;
   int steps = 0;
   for (const auto& [rank, event] : two.events) {
@@ -149,7 +149,7 @@ TEST(simulator, the_metrics_of_a_step_add_up_to_it) {
 }
 
 TEST(simulator, says_nothing_of_what_did_not_happen) {
-  for (const auto& [rank, event] : simulated(replica({.schedule = {2, 2, false, 0}}), star({})).events)
+  for (const auto& [rank, event] : simulated(replica({.schedule = {2, 2, {}, 0}}), star({})).events)
     if (event.kind == EventKind::metric) {
       EXPECT_THAT(static_cast<Metric>(event.subject),
                   testing::AnyOf(Metric::step_seconds, Metric::compute_seconds, Metric::transfer_seconds, Metric::wait_seconds, Metric::input_seconds,
@@ -158,7 +158,7 @@ TEST(simulator, says_nothing_of_what_did_not_happen) {
 }
 
 TEST(simulator, an_evaluation_runs_between_steps_and_is_no_part_of_them) {
-  Replica shape{.ranks = 1, .schedule = {4, 4, false, 2}, .evaluations = 5};
+  Replica shape{.ranks = 1, .schedule = {4, 4, {}, 2}, .evaluations = 5};
   const Outcome with = simulated(replica(shape), star({.hosts = 1})).outcome;
   shape.schedule.evaluate_every_steps = 0;
   const Outcome without = simulated(replica(shape), star({.hosts = 1})).outcome;
@@ -168,7 +168,7 @@ TEST(simulator, an_evaluation_runs_between_steps_and_is_no_part_of_them) {
 }
 
 TEST(simulator, predicts_the_rest_of_the_run_from_the_steps_it_simulates) {
-  const Replica shape{.ranks = 2, .schedule = {700, 9, true, 10}, .evaluations = 3};
+  const Replica shape{.ranks = 2, .schedule = {700, 9, {1}, 10}, .evaluations = 3};
   const plan::Plan plan = replica(shape);
   Options few, all;
   few.steps = 5;
@@ -182,6 +182,21 @@ TEST(simulator, predicts_the_rest_of_the_run_from_the_steps_it_simulates) {
   EXPECT_EQ(whole.predicted_seconds, whole.simulated_seconds);
   EXPECT_EQ(whole.predicted_wire_bytes, predicted.predicted_wire_bytes);
   EXPECT_NEAR(predicted.predicted_samples_per_second, 2 / predicted.median_step_seconds, 1e-6);
+}
+
+TEST(simulator, predicts_every_tail_of_an_epoch) {
+  const Replica shape{.ranks = 2, .schedule = {103, 4, {3, 1, 2}, 0}};  // ten epochs, and the first three steps
+  const plan::Plan plan = replica(shape);
+  Options few, all;
+  few.steps = 3;
+  all.steps = 103;
+  const Outcome predicted = simulated(plan, star({}), few).outcome, whole = simulated(plan, star({}), all).outcome;
+  EXPECT_NEAR(predicted.tail_seconds, 6 * predicted.median_step_seconds, 1e-2 * predicted.tail_seconds);
+  EXPECT_NEAR(whole.tail_seconds, predicted.tail_seconds, 1e-2 * predicted.tail_seconds);
+  EXPECT_NEAR(predicted.predicted_seconds, whole.simulated_seconds, 1e-2 * whole.simulated_seconds);
+  EXPECT_EQ(predicted.predicted_wire_bytes, whole.predicted_wire_bytes);
+  EXPECT_NEAR(whole.predicted_samples_per_second, 103 * 2 / whole.simulated_seconds, 1e-2 * whole.predicted_samples_per_second);
+  EXPECT_NEAR(predicted.predicted_samples_per_second, whole.predicted_samples_per_second, 1e-2 * whole.predicted_samples_per_second);
 }
 
 TEST(simulator, says_which_link_bounds_the_step) {

@@ -43,7 +43,7 @@ struct Impatience {
 
 class Stop : public testing::TestWithParam<collective::Algorithm> {
  protected:
-  const plan::Plan plan_ = replica({.ranks = kRanks, .segments = 4, .elements = 100'000, .schedule = {20, 20, false, 0}, .algorithm = GetParam()});
+  const plan::Plan plan_ = replica({.ranks = kRanks, .segments = 4, .elements = 100'000, .schedule = {20, 20, {}, 0}, .method = GetParam()});
   const topology::Network network_{star({.hosts = kRanks})};
 };
 

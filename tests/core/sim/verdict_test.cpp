@@ -15,7 +15,7 @@ using testing::StartsWith;
 // One device that computes for so long in a step.
 Outcome one_device(double compute_seconds) {
   Outcome outcome;
-  outcome.median_step_seconds = compute_seconds;
+  outcome.median_step_seconds = outcome.full_batch_seconds = compute_seconds;
   outcome.ranks = {{.peak_memory_bytes = 1'000'000, .memory_bytes = 4'000'000, .compute_seconds = compute_seconds}};
   outcome.bounds = {{.kind = BoundKind::device, .seconds = compute_seconds, .rank = 0}};
   return outcome;
@@ -23,7 +23,7 @@ Outcome one_device(double compute_seconds) {
 
 Outcome four_devices(double step_seconds, double compute_seconds, const Bound& wire) {
   Outcome outcome = one_device(compute_seconds);
-  outcome.median_step_seconds = step_seconds;
+  outcome.median_step_seconds = outcome.full_batch_seconds = step_seconds;
   outcome.ranks.assign(4, outcome.ranks.front());
   outcome.bounds.push_back(wire);
   return outcome;
@@ -38,6 +38,15 @@ TEST(verdict, four_devices_that_are_faster) {
   EXPECT_DOUBLE_EQ(verdict.speedup, 3.1);
   EXPECT_EQ(verdict.ranks, 4);
   EXPECT_EQ(verdict.sentence, "4 devices are 3.1x faster than one");
+}
+
+TEST(verdict, four_devices_of_which_most_run_out_of_samples) {
+  Outcome plan = four_devices(2e-3, 1.5e-3, link(1000, 1e9));
+  plan.full_batch_seconds = 6.1e-3;
+  const Verdict verdict = judge(plan, one_device(6.2e-3));
+  EXPECT_LT(verdict.speedup, 1.05);
+  EXPECT_EQ(verdict.sentence,
+            "4 devices are no faster than one, because ranks run out of samples: a global batch takes 2 ms while all have some, 6.1 ms over an epoch");
 }
 
 TEST(verdict, one_device_that_is_faster_because_links_are_slow) {

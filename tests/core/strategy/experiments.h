@@ -24,6 +24,31 @@ inline experiment::Experiment small(int ranks) {
   return e;
 }
 
+// Drawn digits of 28 x 28 through a convolution, a residual block and dropout; no batch normalisation.
+inline experiment::Experiment small_images(int ranks) {
+  using model::LayerKind;
+  experiment::Experiment e = small(ranks);
+  e.data.kind = data::DataKind::digits;
+  e.model.layers = {{.kind = LayerKind::conv2d, .channels = 3, .kernel = 5, .stride = 3},
+                    {LayerKind::relu, 0},
+                    {.kind = LayerKind::conv2d, .channels = 3, .padding = 1},
+                    {.kind = LayerKind::add, .back = 2},
+                    {LayerKind::tanh, 0},
+                    {.kind = LayerKind::max_pool, .kernel = 2},
+                    {.kind = LayerKind::dropout, .probability = 0.25},
+                    {LayerKind::flatten, 0},
+                    {LayerKind::linear, 0}};
+  return e;
+}
+
+// The same with a batch normalisation after the convolution of the block.
+inline experiment::Experiment small_normalised_images(int ranks) {
+  experiment::Experiment e = small_images(ranks);
+  e.model.layers.insert(e.model.layers.begin() + 3, {model::LayerKind::batch_norm, 0});
+  e.model.layers[4].back = 3;
+  return e;
+}
+
 inline experiment::Resolved resolved(const experiment::Experiment& e) { return experiment::resolve(e, ".").value(); }
 
 }  // namespace trainyard::strategy

@@ -44,6 +44,28 @@ TEST(Golden, mirrored_direct_of_three) {
   expect_golden_plan("mirrored_direct_3", e);
 }
 
+TEST(Golden, multi_worker_mirrored_sharded_over_two_hosts_of_two) {
+  auto e = tiny(4);
+  e.topology = tests::drawn_hosts(2, 2);
+  e.strategy.kind = experiment::StrategyKind::multi_worker_mirrored;
+  e.strategy.algorithm = collective::Algorithm::sharded_hierarchical;
+  expect_golden_plan("multi_worker_mirrored_sharded_2x2", e);
+}
+
+TEST(Golden, ddp_of_three) {
+  auto e = tiny(3);
+  e.strategy.kind = experiment::StrategyKind::ddp;
+  expect_golden_plan("ddp_ring_3", e);
+}
+
+TEST(Golden, mirrored_double_binary_tree_of_three_in_segments) {
+  auto e = tiny(3);
+  e.strategy.algorithm = collective::Algorithm::double_binary_tree;
+  e.strategy.bucket_bytes = 1e9;
+  e.strategy.segment_bytes = 200;
+  expect_golden_plan("mirrored_double_binary_tree_3_segments", e);
+}
+
 // A tail of two samples for three ranks, one of them without any; evaluation in unequal parts; Adam in fp64.
 TEST(Golden, mirrored_ring_of_three_with_tail_and_clipping) {
   auto e = tiny(3);
@@ -53,6 +75,24 @@ TEST(Golden, mirrored_ring_of_three_with_tail_and_clipping) {
   e.training.precision = experiment::Precision::fp64;
   e.training.optimizer.kind = experiment::OptimizerKind::adam;
   expect_golden_plan("mirrored_ring_3_tail_clip", e);
+}
+
+// Shards of 32, 16 and 8 samples: who has run out sends zeros, and the others' samples count more.
+TEST(Golden, mirrored_ring_of_three_with_unequal_shards) {
+  auto e = tiny(3);
+  e.data.train_samples = 56;
+  e.data.held_out_samples = 0;
+  e.data.sharding.kind = data::ShardingKind::size_skew;
+  expect_golden_plan("mirrored_ring_3_size_skew", e);
+}
+
+// A residual block with batch normalisation and dropout; two buckets, of which segments without parameters are no part.
+TEST(Golden, mirrored_ring_of_two_with_images) {
+  auto e = small_normalised_images(2);
+  e.data.train_samples = 8 * 2 * 4;
+  e.data.held_out_samples = 8 * 2;
+  e.strategy.bucket_bytes = 400;
+  expect_golden_plan("mirrored_ring_2_images", e);
 }
 
 }  // namespace

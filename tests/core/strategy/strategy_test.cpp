@@ -51,6 +51,51 @@ TEST(Strategy, one_device_computes_and_sends_nothing) {
   for (const plan::Buffer& buffer : rank.buffers) EXPECT_FALSE(buffer.shared) << buffer.name;
 }
 
+std::string trained(const experiment::Experiment& e) {
+  auto alone = e;
+  alone.strategy.kind = experiment::StrategyKind::one_device;
+  return tokens(make_plan(resolved(alone)).value().rank_plan(0), "train", plan::LaneKind::compute);
+}
+
+TEST(Strategy, only_segments_with_parameters_are_updated) {
+  EXPECT_EQ(trained(small_images(1)),
+            "RATE F.s0.m0 F.s1.m0 F.s2.m0 F.s3.m0 F.s4.m0 F.s5.m0 LOSS.m0 B.s5.m0 W.s5.m0 B.s4.m0 B.s3.m0 B.s2.m0 B.s1.m0 W.s1.m0 B.s0.m0 W.s0.m0 "
+            "UPD.s5 UPD.s1 UPD.s0");
+}
+
+TEST(Strategy, a_batch_normalisation_sums_before_it_hands_its_gradient_on) {
+  const std::string ops = trained(small_normalised_images(1));
+  EXPECT_NE(ops.find("B.s3.m0 W.s2.m0 B.s2.m0 B.s1.m0 W.s1.m0"), std::string::npos) << ops;
+}
+
+TEST(Strategy, no_gradient_is_computed_before_the_first_parameters) {
+  auto e = small_images(1);
+  e.model.layers = {{model::LayerKind::dropout, 0}, {.kind = model::LayerKind::max_pool, .kernel = 2}, {model::LayerKind::linear, 0}};
+  EXPECT_EQ(trained(e), "RATE F.s0.m0 F.s1.m0 F.s2.m0 LOSS.m0 W.s2.m0 UPD.s2");
+}
+
+TEST(Strategy, no_bucket_is_empty) {
+  auto e = small_images(2);
+  e.model.layers.insert(e.model.layers.begin(), {model::LayerKind::dropout, 0});
+  e.strategy.bucket_bytes = 1;
+  const auto list = buckets(resolved(e));
+  ASSERT_EQ(list.size(), 3u);
+  EXPECT_EQ(list.back().first_segment, 0);
+  for (const Bucket& bucket : list) EXPECT_GT(bucket.count, 0);
+}
+
+TEST(Strategy, evaluation_asks_for_neither_step_nor_samples) {
+  const plan::RankPlan rank = make_plan(resolved(small_normalised_images(2))).value().rank_plan(0);
+  const plan::Program& evaluate = rank.programs[static_cast<std::size_t>(rank.program("evaluate"))];
+  for (const plan::Op& op : evaluate.ops)
+    for (const auto* accesses : {&op.reads, &op.writes})
+      for (const plan::Access& access : *accesses) {
+        const std::string& name = rank.buffers[access.buffer.index()].name;
+        EXPECT_TRUE(name != "rate" && name != "sample_numbers" && !name.starts_with("sums")) << plan::token(op) << " " << name;
+        EXPECT_TRUE(name != "running" || accesses == &op.reads) << "evaluation changes what training keeps";
+      }
+}
+
 TEST(Strategy, one_device_refuses_more_ranks) {
   auto e = resolved(small(2));
   e.document.strategy.kind = experiment::StrategyKind::one_device;
@@ -104,6 +149,59 @@ TEST(Strategy, the_schedule_names_a_tail_at_the_end_of_every_epoch) {
   for (std::int64_t step = 0; step < 22; ++step) EXPECT_EQ(schedule.program(step), step % 11 == 10 ? "tail" : "train") << step;
   EXPECT_TRUE(schedule.evaluates_after(10) && schedule.evaluates_after(21));
   EXPECT_FALSE(schedule.evaluates_after(9));
+}
+
+// Shards of 143, 71 and 36 samples in batches of 8, and the largest sets the steps.
+experiment::Experiment skewed() {
+  auto e = small(3);
+  e.data.sharding.kind = data::ShardingKind::size_skew;
+  return e;
+}
+
+TEST(Strategy, each_stretch_of_an_epoch_of_unequal_shards_has_a_program) {
+  const auto r = resolved(skewed());
+  const plan::Plan plan = make_plan(r).value();
+  ASSERT_EQ(data::samples_by_rank(r.shards), (std::vector<std::int64_t>{143, 71, 36}));
+  EXPECT_EQ(plan.schedule.full_steps_per_epoch, 4);
+  EXPECT_EQ(plan.schedule.tails, (std::vector<std::int64_t>{1, 3, 1, 8, 1}));
+  EXPECT_EQ(plan.schedule.steps, 2 * 18);
+  const std::pair<const char*, std::vector<std::int64_t>> expected[] = {{"train", {8, 8, 8}}, {"tail", {8, 8, 4}},  {"tail2", {8, 8, 0}},
+                                                                        {"tail3", {8, 7, 0}}, {"tail4", {8, 0, 0}}, {"tail5", {7, 0, 0}}};
+  for (const auto& [name, samples] : expected)
+    for (std::int32_t rank = 0; rank < 3; ++rank) {
+      const plan::RankPlan of_rank = plan.rank_plan(rank);
+      const plan::Program& program = of_rank.programs.at(static_cast<std::size_t>(of_rank.program(name)));
+      EXPECT_EQ(program.samples, samples[static_cast<std::size_t>(rank)]) << name << " of rank " << rank;
+      EXPECT_EQ(program.global_samples, samples[0] + samples[1] + samples[2]) << name;
+    }
+}
+
+TEST(Strategy, a_step_runs_the_program_of_its_samples) {
+  const auto r = resolved(skewed());
+  const plan::Plan plan = make_plan(r).value();
+  const data::Shares shares = r.shares();
+  for (std::int64_t step = 0; step < r.steps; ++step)
+    for (std::int32_t rank = 0; rank < 3; ++rank) {
+      const plan::RankPlan of_rank = plan.rank_plan(rank);
+      const plan::Program& program = of_rank.programs.at(static_cast<std::size_t>(of_rank.program(plan.schedule.program(step))));
+      EXPECT_EQ(program.samples, shares.samples(step, rank)) << step;
+      EXPECT_EQ(program.global_samples, shares.global_samples(step)) << step;
+    }
+}
+
+TEST(Strategy, a_rank_that_has_run_out_sends_zeros) {
+  const plan::Plan plan = coarse_plan(resolved(skewed())).value();
+  EXPECT_EQ(tokens(plan.rank_plan(2), "tail2", plan::LaneKind::compute), "RATE ZERO.s2 ZERO.s1 ZERO.s0 UPD.s2 UPD.s1 UPD.s0");
+  EXPECT_EQ(tokens(plan.rank_plan(2), "tail2", plan::LaneKind::comm), "AR.b0 AR.b1");
+}
+
+TEST(Strategy, one_rank_that_owns_all_has_the_plan_of_iid) {
+  auto e = small(1);
+  const std::string iid = plan::to_text(make_plan(resolved(e)).value());
+  for (const auto kind : {data::ShardingKind::contiguous, data::ShardingKind::label_skew, data::ShardingKind::size_skew}) {
+    e.data.sharding.kind = kind;
+    EXPECT_EQ(plan::to_text(make_plan(resolved(e)).value()), iid) << base::name_of(kind);
+  }
 }
 
 TEST(Strategy, the_plan_is_the_same_wherever_it_is_made) {

@@ -62,11 +62,11 @@ TEST_F(LinkLabels, what_is_shown_is_painted) {
 }
 
 TEST_F(LinkLabels, a_longer_line_says_the_drawn_speed_too_and_so_does_one_that_is_asked_about) {
-  LinkLook look{.link = drawn().links[0], .live = LinkOverlay{203e6, 0}, .running = true, .marks = {}};
+  LinkLook look{.link = drawn().links[0], .live = LinkOverlay{203e6, 0}, .speeds = "imposed", .marks = {}};
   const LinkShape& shape = view_.topology_scene().layout().links[0];
   EXPECT_THAT(link_label(shape, look).lines, SizeIs(2));
   look.marks.hovered = true;
-  const QStringList whole{"203 MB/s, sum of both ways", "1 Gbit/s, 50 µs", "drawn, not imposed"};
+  const QStringList whole{"203 MB/s, sum of both ways", "1 Gbit/s, 50 µs", "imposed"};
   EXPECT_EQ(link_label(shape, look).lines, whole);
   look.marks.hovered = false;
   document_.edit("apart", [](experiment::Experiment& e) { e.topology.hosts[0].x -= 160; });

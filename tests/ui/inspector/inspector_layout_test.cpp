@@ -96,6 +96,20 @@ TEST_P(InspectorLayout, problems_are_shown_whole) {
   expect_good();
 }
 
+TEST_P(InspectorLayout, layers_of_images_and_their_problems_are_shown_whole) {
+  document_.edit("image layers", [](experiment::Experiment& e) {
+    e.model.layers.insert(e.model.layers.begin(), {{.kind = model::LayerKind::conv2d, .kernel = 29},
+                                                   {.kind = model::LayerKind::batch_norm},
+                                                   {.kind = model::LayerKind::average_pool},
+                                                   {.kind = model::LayerKind::dropout},
+                                                   {.kind = model::LayerKind::add}});
+  });
+  show("Not ready");
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !document_.problems().empty(); }));
+  settle();
+  expect_good();
+}
+
 TEST_P(InspectorLayout, a_device_a_host_and_a_link_are_shown_whole) {
   show();
   for (const Picked& picked :

@@ -186,6 +186,37 @@ TEST_F(InspectorTest, the_units_of_a_layer_are_typed_and_hidden_where_unused) {
   EXPECT_FALSE(layers.editor(1, "units")->isVisibleTo(&inspector_)) << "a relu has none";
 }
 
+TEST_F(InspectorTest, a_layer_shows_the_fields_of_its_kind) {
+  LayerList& layers = inspector_.layers();
+  document_.edit("image layers", [](experiment::Experiment& e) {
+    e.model.layers.insert(e.model.layers.begin(), {{model::LayerKind::conv2d}, {model::LayerKind::batch_norm}, {model::LayerKind::dropout}});
+  });
+  const auto shows = [&](int layer) {
+    QStringList names;
+    for (const char* name : {"kind", "units", "channels", "kernel", "stride", "padding", "momentum", "probability", "back"})
+      if (layers.editor(layer, name)->isVisibleTo(&inspector_)) names << name;
+    return names.join(" ");
+  };
+  EXPECT_EQ(shows(0), "kind channels kernel stride padding");
+  EXPECT_EQ(shows(1), "kind momentum");
+  EXPECT_EQ(shows(2), "kind probability");
+  EXPECT_TRUE(QTest::qWaitFor([&] { return shows(3) == "kind units"; })) << "a new row comes with the next turn";
+  EXPECT_EQ(shown(layers.editor(0, "stride")), "automatic");
+  type(layers.editor(0, "channels"), "8");
+  EXPECT_EQ(now().model.layers[0].channels, 8);
+  document_.set_value("model.layers[0].kind", "max_pool");
+  EXPECT_EQ(shows(0), "kind kernel stride padding");
+}
+
+TEST_F(InspectorTest, going_to_a_problem_of_a_window_gives_its_field_the_focus) {
+  document_.edit("a convolution",
+                 [](experiment::Experiment& e) { e.model.layers.insert(e.model.layers.begin(), {.kind = model::LayerKind::conv2d, .kernel = 29}); });
+  wait_for_problems(1);
+  EXPECT_TRUE(inspector_.layers().problem_text(0).contains("does not fit the image of 28 x 28"));
+  inspector_.go_to("model.layers[0].kernel");
+  EXPECT_TRUE(inspector_.layers().editor(0, "kernel")->focusProxy()->hasFocus());
+}
+
 TEST_F(InspectorTest, a_problem_of_a_layer_appears_below_it) {
   document_.set_value("model.layers[2].units", 7);
   wait_for_problems(1);

@@ -65,6 +65,17 @@ TEST_F(TrainsAsRecorded, not_with_any_other_value) {
   EXPECT_FALSE(after([](Experiment& e) { e.topology.hosts.clear(); }));
 }
 
+TEST_F(TrainsAsRecorded, the_shards_are_those_that_were_counted) {
+  digits_.data.sharding.kind = data::ShardingKind::label_skew;
+  run_ = run_of(digits_);
+  EXPECT_EQ(recorded_shards(run_), experiment::resolve(digits_, "/")->shards);
+  EXPECT_EQ(recorded_shards(run_).size(), 4u);
+  EXPECT_TRUE(after([](Experiment&) {}));
+  EXPECT_FALSE(after([](Experiment& e) { e.data.sharding.alpha = 3; }));
+  EXPECT_FALSE(after([](Experiment& e) { e.data.sharding = {}; }));
+  EXPECT_TRUE(recorded_shards({}).empty());
+}
+
 TEST_F(TrainsAsRecorded, files_are_the_same_by_their_place_and_not_by_how_they_were_named) {
   Experiment mnist = example("four_devices_mirrored_mnist");
   const base::Json data{{"sample_shape", {28, 28}}, {"classes", 10}, {"train_samples", 8000}, {"held_out_samples", 2000}};

@@ -61,5 +61,36 @@ TEST_F(PlanPanelTest, a_click_on_an_op_marks_it_everywhere) {
   EXPECT_FALSE(panel_.view().extraSelections().isEmpty());
 }
 
+TEST_F(PlanPanelTest, goes_to_the_line_of_an_op_in_the_expanded_text_of_its_rank) {
+  panel_.show_op(1, "train", "SEND.b0.t0.c0>r0");
+  ASSERT_TRUE(QTest::qWaitFor([&] { return panel_.view().textCursor().selectedText().startsWith("SEND.b0.t0.c0>r0 @send.g0"); }))
+      << panel_.view().toPlainText().toStdString();
+  EXPECT_TRUE(panel_.view().toPlainText().startsWith("rank 1"));
+  EXPECT_EQ(panel_.marked(), "SEND.b0.t0.c0>r0");
+}
+
+TEST_F(PlanPanelTest, goes_to_the_op_of_the_program_that_ran_where_several_have_it) {
+  panel_.show_op(0, "evaluate", "F.s0.m0");
+  ASSERT_TRUE(QTest::qWaitFor([&] { return panel_.view().textCursor().hasSelection(); }));
+  const QString before = panel_.view().toPlainText().left(panel_.view().textCursor().selectionStart());
+  EXPECT_TRUE(before.contains("program evaluate"));
+}
+
+TEST_F(PlanPanelTest, an_op_that_the_plan_does_not_have_is_not_marked) {
+  QSignalSpy settled(&panel_, &PlanPanel::settled);
+  panel_.show_op(0, "train", "F.s99.m0");
+  ASSERT_TRUE(QTest::qWaitFor([&] { return settled.size() > 0; }));
+  EXPECT_EQ(panel_.marked(), "");
+  EXPECT_FALSE(panel_.view().textCursor().hasSelection());
+}
+
+TEST_F(PlanPanelTest, an_op_that_was_asked_for_while_nobody_looked_is_gone_to_when_one_looks) {
+  panel_.hide();
+  panel_.show_op(1, "train", "F.s0.m0");
+  panel_.show();
+  EXPECT_TRUE(QTest::qWaitFor([&] { return panel_.view().textCursor().selectedText().startsWith("F.s0.m0 @compute"); }));
+  EXPECT_TRUE(panel_.view().toPlainText().startsWith("rank 1"));
+}
+
 }  // namespace
 }  // namespace trainyard::ui

@@ -134,10 +134,11 @@ TEST_F(RunTest, commands_are_repeated_until_answered_and_carried_out_once_in_ord
   run->pause();
   run->single_step();
   run->set_pace(0.5);
+  run->slow({0, 5, 0.5});
   run->resume();
   using enum session::Command;
-  ASSERT_TRUE(QTest::qWaitFor([&] { return coordinator_.carried_out().size() == 4 && coordinator_.asked() > 12; }));
-  EXPECT_THAT(coordinator_.carried_out(), testing::ElementsAre(pause, single_step, set_pace, resume));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return coordinator_.carried_out().size() == 5 && coordinator_.asked() > 12; }));
+  EXPECT_THAT(coordinator_.carried_out(), testing::ElementsAre(pause, single_step, set_pace, slow, resume));
 }
 
 TEST_F(RunTest, a_torn_recording_gives_what_is_whole_and_says_what_is_lost) {

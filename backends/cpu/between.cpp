@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What lies between layers: pooling, dropout, sums and copies.
+#include <cmath>
+#include <cstring>
+
+#include "backends/cpu/activation.h"
+#include "backends/cpu/prepare.h"
+#include "backends/cpu/threads.h"
+#include "core/base/random.h"
+
+namespace trainyard::cpu {
+namespace {
+
+using compute::Pooling;
+using compute::Queue;
+using compute::Tensor;
+
+template <class T>
+PoolArguments<T> pool_arguments(const Tensor& image, const Tensor& pooled, const compute::Window& window) {
+  return {.input = nullptr,
+          .output = nullptr,
+          .result = nullptr,
+          .output_gradient = nullptr,
+          .height = image.shape[1],
+          .width = image.shape[2],
+          .channels = image.shape[3],
+          .out_height = pooled.shape[1],
+          .out_width = pooled.shape[2],
+          .kernel = window.kernel,
+          .stride = window.stride,
+          .padding = window.padding};
+}
+
+template <class T>
+PreparedKernel prepare_pool(const compute::PoolForward& op, const Device& device) {
+  auto arguments = pool_arguments<T>(op.input, op.output, op.window);
+  arguments.input = op.input.as<T>();
+  arguments.result = op.output.as<T>();
+  const auto pool = op.pooling == Pooling::maximum ? kernels<T>().max_pool : kernels<T>().average_pool;
+  return make_kernel([arguments, pool, cores = device.cores, samples = op.input.shape[0]](Queue&) {
+    for_blocks(cores, samples, 1, [&](std::int64_t begin, std::int64_t end, std::int64_t) { pool(arguments, begin, end); });
+  });
+}
+
+template <class T>
+PreparedKernel prepare_pool_backward(const compute::PoolBackward& op, const Device& device) {
+  auto arguments = pool_arguments<T>(op.input_gradient, op.output_gradient, op.window);
+  arguments.input = op.input.as<T>();
+  arguments.output = op.output.as<T>();
+  arguments.output_gradient = op.output_gradient.as<T>();
+  arguments.result = op.input_gradient.as<T>();
+  const auto pool = op.pooling == Pooling::maximum ? kernels<T>().max_pool_backward : kernels<T>().average_pool_backward;
+  return make_kernel([arguments, pool, cores = device.cores, samples = op.input_gradient.shape[0]](Queue&) {
+    for_blocks(cores, samples, 1, [&](std::int64_t begin, std::int64_t end, std::int64_t) { pool(arguments, begin, end); });
+  });
+}
+
+template <class T>
+PreparedKernel prepare_dropout(const compute::Dropout& op, const Device& device) {
+  const std::int64_t samples = op.input.shape[0], width = samples > 0 ? op.input.elements() / samples : 0;
+  const auto threshold = static_cast<std::uint64_t>(std::ceil(op.probability * 0x1p32));
+  return make_kernel([=, cores = device.cores, scale = static_cast<T>(1 / (1 - op.probability))](Queue&) {
+    const auto step = static_cast<std::uint64_t>(*op.step.as<double>());
+    const std::uint64_t key = base::Random(op.seed, base::Purpose::dropout, op.layer).bits(step);
+    for_blocks(cores, samples, 1, [&](std::int64_t sample, std::int64_t, std::int64_t) {
+      const auto number = static_cast<std::uint32_t>(op.samples.as<std::int32_t>()[sample]);
+      kernels<T>().dropout(op.input.as<T>() + sample * width, op.output.as<T>() + sample * width, width, key, number,
+                           static_cast<std::uint32_t>(base::Purpose::dropout), threshold, scale);
+    });
+  });
+}
+
+template <class T>
+void sum_two(const T* left, const T* right, T* output, std::int64_t elements) {
+  const std::byte* sources[] = {reinterpret_cast<const std::byte*>(left), reinterpret_cast<const std::byte*>(right)};
+  kernels<T>().sum(output, sources, 2, elements);
+}
+
+template <class T>
+PreparedKernel prepare_sum(const compute::Add& op, const Device& device) {
+  return make_kernel([op, cores = device.cores](Queue&) {
+    for_blocks(cores, op.output.elements(), kBlockElements, [&](std::int64_t begin, std::int64_t end, std::int64_t) {
+      T* const output = op.output.as<T>() + begin;
+      sum_two(op.left.as<T>() + begin, op.right.as<T>() + begin, output, end - begin);
+      activate(op.activation, output, end - begin);
+    });
+  });
+}
+
+}  // namespace
+
+PreparedKernel prepare(const compute::PoolForward& op, const Device& device) {
+  return op.input.dtype == compute::DType::fp64 ? prepare_pool<double>(op, device) : prepare_pool<float>(op, device);
+}
+
+PreparedKernel prepare(const compute::PoolBackward& op, const Device& device) {
+  return op.input_gradient.dtype == compute::DType::fp64 ? prepare_pool_backward<double>(op, device) : prepare_pool_backward<float>(op, device);
+}
+
+PreparedKernel prepare(const compute::Dropout& op, const Device& device) {
+  return op.input.dtype == compute::DType::fp64 ? prepare_dropout<double>(op, device) : prepare_dropout<float>(op, device);
+}
+
+PreparedKernel prepare(const compute::Add& op, const Device& device) {
+  return op.left.dtype == compute::DType::fp64 ? prepare_sum<double>(op, device) : prepare_sum<float>(op, device);
+}
+
+PreparedKernel prepare(const compute::Accumulate& op, const Device& device) {
+  return prepare(compute::Add{op.output, op.input, op.output, compute::Activation::none}, device);
+}
+
+PreparedKernel prepare(const compute::Copy& op, const Device&) {
+  return make_kernel([op](Queue&) {
+    if (op.output.bytes() > 0) std::memcpy(op.output.data, op.input.data, static_cast<std::size_t>(op.output.bytes()));
+  });
+}
+
+}  // namespace trainyard::cpu

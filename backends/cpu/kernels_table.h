@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// All loops, for the CPU that the including file is compiled for.
+#pragma once
+
+#include "backends/cpu/kernels_body.h"
+#include "backends/cpu/kernels_channels.h"
+#include "backends/cpu/kernels_dropout.h"
+#include "backends/cpu/kernels_pool.h"
+
+namespace trainyard::cpu {
+namespace {
+
+template <class T>
+constexpr Kernels<T> kTable = {.sgd = sgd<T>,
+                               .adam = adam<T>,
+                               .squared_norm = squared_norm<T>,
+                               .relu_backward = relu_backward<T>,
+                               .tanh_backward = tanh_backward<T>,
+                               .column_sums = column_sums<T>,
+                               .sum = sum<T>,
+                               .relu = relu<T>,
+                               .max_pool = max_pool<T>,
+                               .average_pool = average_pool<T>,
+                               .max_pool_backward = max_pool_backward<T>,
+                               .average_pool_backward = average_pool_backward<T>,
+                               .channel_moments = channel_moments<T>,
+                               .channel_products = channel_products<T>,
+                               .normalise = normalise<T>,
+                               .normalise_backward = normalise_backward<T>,
+                               .dropout = dropout<T>};
+
+}  // namespace
+}  // namespace trainyard::cpu

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Sums over a tensor that several ops want.
+#pragma once
+
+#include "backends/cpu/kernels.h"
+#include "backends/cpu/threads.h"
+#include "core/compute/tensor.h"
+
+namespace trainyard::cpu {
+
+// Adds its squares up while the tensor is warm.
+template <class T>
+class TensorNorm {
+ public:
+  TensorNorm(const compute::Tensor& tensor, int cores) : tensor_(tensor), sums_(cores, tensor.elements()) {}
+  double operator()() {
+    double norm = 0;
+    sums_([&](std::int64_t begin, std::int64_t end, double* sum) { kernels<T>().squared_norm(tensor_.as<T>(), begin, end, sum); }, &norm);
+    return norm;
+  }
+
+ private:
+  compute::Tensor tensor_;
+  BlockSums<1> sums_;
+};
+
+// Of a weight's and a bias's gradient, where anybody wants it.
+template <class T>
+class GradientNorm {
+ public:
+  GradientNorm(const compute::Tensor& weight, const compute::Tensor& bias, const compute::Tensor& squared_norm, int cores)
+      : weight_(weight, cores), bias_(bias, cores), squared_norm_(squared_norm) {}
+  void operator()() {
+    if (!squared_norm_.empty()) *squared_norm_.as<double>() = weight_() + bias_();
+  }
+
+ private:
+  TensorNorm<T> weight_, bias_;
+  compute::Tensor squared_norm_;
+};
+
+// sums[column] of matrix [rows, columns].
+template <class T>
+void sum_columns(const T* matrix, std::int64_t rows, std::int64_t columns, T* sums, int cores) {
+  constexpr std::int64_t block_columns = 256;
+  for_blocks(cores, columns, block_columns,
+             [&](std::int64_t begin, std::int64_t end, std::int64_t) { kernels<T>().column_sums(matrix, rows, columns, begin, end, sums); });
+}
+
+}  // namespace trainyard::cpu

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A oneDNN primitive with its arguments laid out once; running it is one C call.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backends/cpu/queue.h"
+#include "backends/cpu/threads.h"
+#include "core/base/result.h"
+
+namespace trainyard::cpu {
+
+// What every primitive is prepared with: the library's own scratchpad would belong to the thread that prepared it.
+dnnl::primitive_attr user_scratchpad();
+
+class Primitive {
+ public:
+  // `what` it is: "matrix product", said when it fails.
+  template <class Description>
+  Primitive(dnnl::primitive primitive, const Description& description, const dnnl::engine& engine, int cores, std::string what)
+      : what_(std::move(what)), cores_(cores), primitive_(std::move(primitive)), scratch_(description.scratchpad_desc()), engine_(engine) {}
+
+  void bind(int argument, const dnnl::memory::desc& description, void* address);
+  void bind(int argument, dnnl::memory memory);
+  // After the last `bind`.
+  void run(CpuQueue& queue);
+
+ private:
+  std::string what_;
+  int cores_;
+  dnnl::primitive primitive_;
+  dnnl::memory::desc scratch_;
+  dnnl::engine engine_;
+  bool scratch_bound_ = false;
+  std::vector<dnnl::memory> memories_;
+  std::vector<dnnl_exec_arg_t> arguments_;
+};
+
+// A Problem where oneDNN refuses.
+template <class Prepare>
+auto prepare_with_dnnl(int cores, const char* what, const Prepare& prepare) -> base::Result<decltype(prepare())> {
+  try {
+    const ThreadBound bound(cores);
+    return prepare();
+  } catch (const dnnl::error& error) {
+    return base::fail({base::ProblemCode::unavailable, "oneDNN", std::string("cannot prepare a ") + what + ": " + error.what(), "", ""});
+  }
+}
+
+}  // namespace trainyard::cpu

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Broadcast and reduce: one chunk, S from or to every member but the root. Down or up a binomial tree: ceil(log2 n) rounds, in which
+// the root sends or receives as many times S. At once, for the algorithms that do everything at once: one round, (n - 1) S.
+#include "core/collective/tree.h"
+
+namespace trainyard::collective {
+namespace {
+
+Tree tree_from(Algorithm algorithm, int members, int root) {
+  const bool at_once = algorithm == Algorithm::star || algorithm == Algorithm::direct || algorithm == Algorithm::all_to_all;
+  return at_once ? star_tree(members, root) : binomial_tree(members, root);
+}
+
+}  // namespace
+
+Rounds broadcast(Algorithm algorithm, const Formation& formation, int position, int root) {
+  return down_tree(tree_from(algorithm, formation.members, root), position, 0);
+}
+
+Rounds reduce(Algorithm algorithm, const Formation& formation, int position, int root) {
+  return up_tree(tree_from(algorithm, formation.members, root), position, 0);
+}
+
+}  // namespace trainyard::collective

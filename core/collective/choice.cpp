@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
+
+#include "core/base/units.h"
+#include "core/collective/cost.h"
+
+namespace trainyard::collective {
+
+Choice choice(const std::vector<Offer>& offers, const Work& work) {
+  std::vector<const Offer*> by_cost;
+  for (const Offer& offer : offers)
+    if (offer.unfit.empty()) by_cost.push_back(&offer);
+  std::stable_sort(by_cost.begin(), by_cost.end(), [](const Offer* a, const Offer* b) { return a->cost.seconds < b->cost.seconds; });
+  const Offer &best = *by_cost[0], &second = *by_cost[1];
+  const auto name = [](const Offer& offer) { return std::string(base::name_of(offer.algorithm)); };
+  return {best.algorithm, name(best) + ": " + base::format_seconds(best.cost.seconds) + " for a bucket of " +
+                              base::format_bytes(static_cast<double>(work.bytes())) + " on this drawing; the next best, " + name(second) + ", " +
+                              base::format_seconds(second.cost.seconds)};
+}
+
+base::Result<Choice> choose(std::int64_t segment_bytes, const Work& work, const topology::Network& network) {
+  return offers(segment_bytes, work, network).map([&](const std::vector<Offer>& all) { return choice(all, work); });
+}
+
+}  // namespace trainyard::collective

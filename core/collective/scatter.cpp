@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Scatter and gather: between the root and each member its chunk, in one round. In all S - c[root].
+#include "core/collective/algorithm.h"
+
+namespace trainyard::collective {
+namespace {
+
+// What the root does with the chunk of each other, and each other with its own.
+Rounds between(const Formation& formation, int position, int root, StepKind at_root, StepKind at_others) {
+  if (formation.members == 1) return {};
+  if (position != root) return {{{at_others, root, position}}};
+  Round round;
+  for (int peer = 0; peer < formation.members; ++peer)
+    if (peer != root) round.push_back({at_root, peer, peer});
+  return {round};
+}
+
+}  // namespace
+
+Rounds scatter(const Formation& formation, int position, int root) { return between(formation, position, root, StepKind::send, StepKind::recv); }
+Rounds gather(const Formation& formation, int position, int root) { return between(formation, position, root, StepKind::recv, StepKind::send); }
+
+}  // namespace trainyard::collective

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/comm/link_shares.h"
+
+#include <algorithm>
+#include <cmath>
+#include <new>
+
+namespace trainyard::comm {
+namespace {
+
+constexpr Picoseconds kSecond = 1'000'000'000'000;
+constexpr Picoseconds kLongest = 4'000'000'000'000'000'000;  // 46 days: the sum of two still fits
+
+std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
+std::size_t count(std::int64_t n) { return static_cast<std::size_t>(n); }
+
+Picoseconds picoseconds(double seconds) {
+  const double whole = seconds * static_cast<double>(kSecond);
+  return whole >= static_cast<double>(kLongest) ? kLongest : std::llround(whole);
+}
+
+}  // namespace
+
+LinkShares::Offsets LinkShares::offsets(const Shape& shape) {
+  const std::size_t pairs = count(shape.ranks) * count(shape.ranks), lanes = pairs * count(shape.channels);
+  Offsets at{};
+  at.ways = aligned(sizeof(Shape));
+  at.routes = at.ways + aligned(count(shape.ways) * sizeof(WayState));
+  at.hops = at.routes + aligned(pairs * sizeof(RouteState));
+  at.lanes = at.hops + aligned(count(shape.hops) * sizeof(std::int32_t));
+  at.sending = at.lanes + aligned(lanes * sizeof(LaneState));
+  at.used = at.sending + aligned(lanes * sizeof(std::int32_t));
+  at.members = at.used + aligned(count(shape.ways) * sizeof(std::int32_t));
+  at.end = at.members + aligned(lanes * count(shape.longest) * sizeof(std::int32_t));
+  return at;
+}
+
+LinkShares::LinkShares(std::byte* memory) : memory_(memory) {
+  const Offsets at = offsets(shape());
+  ways_ = part<WayState>(at.ways);
+  routes_ = part<RouteState>(at.routes);
+  hops_ = part<std::int32_t>(at.hops);
+  lanes_ = part<LaneState>(at.lanes);
+  sending_ = part<std::int32_t>(at.sending);
+  used_ = part<std::int32_t>(at.used);
+  members_ = part<std::int32_t>(at.members);
+}
+
+LinkShares::Shape LinkShares::shape_of(const DrawnLinks& drawn, int channels) {
+  Shape shape;
+  shape.ranks = drawn.ranks;
+  shape.channels = channels;
+  shape.ways = static_cast<std::int32_t>(drawn.bits_per_second.size());
+  for (const DrawnRoute& route : drawn.routes) {
+    shape.hops += static_cast<std::int32_t>(route.ways.size());
+    shape.longest = std::max(shape.longest, static_cast<std::int32_t>(route.ways.size()));
+  }
+  return shape;
+}
+
+std::size_t LinkShares::bytes(const DrawnLinks& drawn, int channels) { return offsets(shape_of(drawn, channels)).end; }
+
+// Lanes are written when they are used: of memory that is reserved lazily no more is taken than that.
+LinkShares LinkShares::format(std::span<std::byte> memory, const DrawnLinks& drawn, int channels) {
+  new (memory.data()) Shape(shape_of(drawn, channels));
+  LinkShares shares(memory.data());
+  for (std::size_t way = 0; way < drawn.bits_per_second.size(); ++way)
+    shares.ways_[way].capacity = std::llround(drawn.bits_per_second[way] * static_cast<double>(kRateUnit));
+  std::int32_t hop = 0;
+  for (std::size_t pair = 0; pair < drawn.routes.size(); ++pair) {
+    const DrawnRoute& from = drawn.routes[pair];
+    RouteState& route = shares.routes_[pair];
+    route = {hop, static_cast<std::int32_t>(from.ways.size()), picoseconds(from.latency_seconds), std::numeric_limits<std::int64_t>::max()};
+    for (const Way way : from.ways) {
+      shares.hops_[hop++] = way;
+      route.narrowest = std::min(route.narrowest, shares.ways_[way].capacity);
+    }
+  }
+  return shares;
+}
+
+std::size_t LinkShares::bytes() const { return offsets(shape()).end; }
+int LinkShares::ranks() const { return shape().ranks; }
+int LinkShares::channels() const { return shape().channels; }
+
+LinkShares::LaneState& LinkShares::at(const LaneName& lane) const {
+  const int pair = lane.from * shape().ranks + lane.to;
+  LaneState& state = lanes_[pair * shape().channels + lane.channel];
+  state.route = pair;
+  return state;
+}
+
+std::span<const std::int32_t> LinkShares::path(const LaneState& lane) const {
+  const RouteState& route = routes_[lane.route];
+  return {hops_ + route.first, count(route.count)};
+}
+
+bool LinkShares::has_room(const LaneName& lane) const {
+  const LaneState& state = at(lane);
+  return state.posted - state.released < kLaneMessages;
+}
+
+void LinkShares::post(const LaneName& lane, std::uint64_t message_bytes, Picoseconds now) {
+  advance(now);
+  LaneState& state = at(lane);
+  const bool idle = state.posted == state.sent;
+  state.sizes[state.posted++ % kLaneMessages] = message_bytes;
+  if (!idle || !take_next(state, shape().now)) return;
+  sending_[shape().sending++] = static_cast<std::int32_t>(&state - lanes_);
+  share(shape().now);
+}
+
+// Begins to send the next message; one without bytes is sent at once. False: there is none.
+bool LinkShares::take_next(LaneState& lane, Picoseconds now) {
+  for (; lane.sent < lane.posted; ++lane.sent) {
+    const std::uint64_t bytes = lane.sizes[lane.sent % kLaneMessages];
+    lane.remaining = static_cast<Amount>(bytes) * 8 * kSecond * kRateUnit;
+    lane.rate = 0;
+    lane.since = now;
+    lane.ends = kNever;
+    if (bytes > 0) return true;
+    lane.sent_at[lane.sent % kLaneMessages] = now;
+  }
+  return false;
+}
+
+Picoseconds LinkShares::next_end() const {
+  Picoseconds first = kNever;
+  for (int i = 0; i < shape().sending; ++i) first = std::min(first, sending(i).ends);
+  return first;
+}
+
+void LinkShares::advance(Picoseconds now) {
+  for (Picoseconds end = next_end(); end <= now; end = next_end()) end_at(end);
+  shape().now = std::max(shape().now, now);
+}
+
+void LinkShares::end_at(Picoseconds time) {
+  int kept = 0;
+  for (int i = 0; i < shape().sending; ++i) {
+    LaneState& lane = sending(i);
+    bool goes_on = true;
+    if (lane.ends == time) {
+      lane.sent_at[lane.sent++ % kLaneMessages] = time;
+      goes_on = take_next(lane, time);
+    }
+    if (goes_on) sending_[kept++] = sending_[i];
+  }
+  shape().sending = kept;
+  share(time);
+}
+
+LinkShares::Sight LinkShares::oldest(const LaneName& name, Picoseconds now) {
+  advance(now);
+  now = shape().now;
+  const LaneState& lane = at(name);
+  if (lane.released == lane.posted) return {};
+  const RouteState& route = routes_[lane.route];
+  if (lane.released < lane.sent) {
+    const Picoseconds arrives = lane.sent_at[lane.released % kLaneMessages] + route.latency;
+    return {true, arrives <= now, arrives};
+  }
+  // It is the one being sent. Its rate changes at the next end of any, and it is never faster than if it were alone.
+  const Amount left = lane.remaining - static_cast<Amount>(lane.rate) * (now - lane.since);
+  const Amount alone = std::clamp<Amount>(left / route.narrowest, 0, kLongest);
+  return {true, false, std::max(next_end(), now + static_cast<Picoseconds>(alone)) + route.latency};
+}
+
+void LinkShares::share(Picoseconds now) {
+  const int used = collect_ways();
+  for (int settled = 0; settled < shape().sending;) {
+    std::int64_t rate = 0;
+    const WayState& way = ways_[narrowest(used, rate)];
+    for (int i = way.first; i < way.first + way.count; ++i) {
+      LaneState& lane = lanes_[members_[i]];
+      if (lane.open == 0) continue;
+      settle(lane, rate, now);
+      ++settled;
+    }
+  }
+}
+
+// The ways that the sending lanes cross, each with those lanes; how many ways.
+int LinkShares::collect_ways() {
+  int used = 0;
+  for (int i = 0; i < shape().sending; ++i)
+    for (const Way way : path(sending(i)))
+      if (ways_[way].sharers++ == 0) used_[used++] = way;
+  std::int32_t first = 0;
+  for (int u = 0; u < used; ++u) {
+    WayState& way = ways_[used_[u]];
+    way.left = way.capacity;
+    way.first = first;
+    way.count = 0;
+    first += way.sharers;
+  }
+  for (int i = 0; i < shape().sending; ++i) {
+    sending(i).open = 1;
+    for (const Way way : path(sending(i))) members_[ways_[way].first + ways_[way].count++] = sending_[i];
+  }
+  return used;
+}
+
+// Of equals the first by number: so do the links of the simulator.
+Way LinkShares::narrowest(int used, std::int64_t& rate) const {
+  Way found = -1;
+  for (int u = 0; u < used; ++u) {
+    const WayState& way = ways_[used_[u]];
+    if (way.sharers == 0) continue;
+    const std::int64_t offer = std::max<std::int64_t>(way.left / way.sharers, 1);
+    if (found >= 0 && (offer > rate || (offer == rate && used_[u] > found))) continue;
+    found = used_[u];
+    rate = offer;
+  }
+  return found;
+}
+
+void LinkShares::settle(LaneState& lane, std::int64_t rate, Picoseconds now) {
+  lane.open = 0;
+  set_rate(lane, rate, now);
+  for (const Way way : path(lane)) {
+    ways_[way].left -= rate;
+    --ways_[way].sharers;
+  }
+}
+
+void LinkShares::set_rate(LaneState& lane, std::int64_t rate, Picoseconds now) {
+  if (lane.rate == rate) return;
+  lane.remaining -= static_cast<Amount>(lane.rate) * (now - lane.since);
+  lane.since = now;
+  lane.rate = rate;
+  const Amount needs = (lane.remaining + rate - 1) / rate;
+  lane.ends = now + static_cast<Picoseconds>(std::clamp<Amount>(needs, 0, kLongest));
+}
+
+}  // namespace trainyard::comm

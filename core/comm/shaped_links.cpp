@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/comm/shaped_links.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <new>
+#include <string>
+#include <utility>
+
+namespace trainyard::comm {
+
+using base::Problem;
+using base::ProblemCode;
+using base::Result;
+
+struct alignas(64) ShapedLinks::Header {
+  static constexpr std::uint64_t kMagic = 0x6b6e696c64726179;  // "yardlink"
+  std::uint64_t magic = kMagic;
+  std::uint64_t bytes = 0;  // of the whole
+  std::int64_t origin_ns = 0;
+  pthread_mutex_t mutex;
+  std::int32_t holder = -1;  // the rank that has, or last had, the lock
+  std::int32_t broken_by = -1;
+};
+
+namespace {
+
+constexpr const char* kWhere = "shaped links";
+constexpr std::int64_t kUnknownAgainNanoseconds = 20'000;  // a sender posts first and tells the links after, at once
+
+constexpr time_t kLongestLock = 10;  // seconds: of a machine that is very busy
+
+int take_within(pthread_mutex_t& mutex, time_t seconds) {
+  timespec end{};
+  ::clock_gettime(CLOCK_MONOTONIC, &end);
+  end.tv_sec += seconds;
+  return ::pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &end);
+}
+
+Problem foreign(const std::string& what) {
+  return {ProblemCode::bad_input, kWhere, what, "the memfd that the launcher made", "Ranks are started by the coordinator, not by hand"};
+}
+
+Problem cannot(const char* what, int error) { return base::system_problem(kWhere, what, error); }
+
+// Shared by processes, and telling the next one when its holder died.
+int make_robust(pthread_mutex_t& mutex) {
+  pthread_mutexattr_t kind;
+  if (const int error = ::pthread_mutexattr_init(&kind)) return error;
+  int error = ::pthread_mutexattr_setpshared(&kind, PTHREAD_PROCESS_SHARED);
+  if (error == 0) error = ::pthread_mutexattr_setrobust(&kind, PTHREAD_MUTEX_ROBUST);
+  if (error == 0) error = ::pthread_mutex_init(&mutex, &kind);
+  ::pthread_mutexattr_destroy(&kind);
+  return error;
+}
+
+Result<void> check_shape(const DrawnLinks& drawn, int channels) {
+  if (drawn.ranks >= 1 && channels >= 1) return {};
+  return base::fail({ProblemCode::bad_usage, kWhere, "cannot have " + std::to_string(drawn.ranks) + " ranks and " + std::to_string(channels) + " channels",
+                     "1 or more of each", ""});
+}
+
+Result<int> make_file(std::size_t bytes) {
+  const int fd = ::memfd_create("trainyard-links", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (fd < 0) return base::fail(cannot("cannot make a memfd", errno));
+  if (::ftruncate(fd, static_cast<off_t>(bytes)) == 0 && ::fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0) return fd;
+  const Problem problem = cannot("cannot set its size and seal it", errno);
+  ::close(fd);
+  return base::fail(problem);
+}
+
+// A file that can shrink could take pages away from under a reader.
+Result<std::size_t> sealed_size(int fd) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) return base::fail(cannot("cannot look at the file", errno));
+  const int seals = ::fcntl(fd, F_GET_SEALS);
+  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) return base::fail(foreign("the file is not sealed"));
+  return static_cast<std::size_t>(status.st_size);
+}
+
+}  // namespace
+
+Result<void> ShapedLinks::format(std::span<std::byte> memory, const DrawnLinks& drawn, int channels, std::int64_t origin_ns) {
+  auto* header = new (memory.data()) Header;
+  header->bytes = memory.size();
+  header->origin_ns = origin_ns;
+  if (const int error = make_robust(header->mutex)) return base::fail(cannot("cannot make its lock", error));
+  LinkShares::format(memory.subspan(sizeof(Header)), drawn, channels);
+  return {};
+}
+
+Result<int> create_shaped_links(const DrawnLinks& drawn, int channels) {
+  if (auto ok = check_shape(drawn, channels); !ok) return base::fail(ok.error());
+  const std::size_t bytes = sizeof(ShapedLinks::Header) + LinkShares::bytes(drawn, channels);
+  auto fd = make_file(bytes);
+  if (!fd) return fd;
+  auto map = MemoryMap::of_file(*fd, bytes);
+  const Result<void> done = map ? ShapedLinks::format(map->bytes(), drawn, channels, base::now_nanoseconds()) : base::fail(map.error());
+  if (done) return fd;
+  ::close(*fd);
+  return base::fail(done.error());
+}
+
+Result<std::shared_ptr<ShapedLinks>> ShapedLinks::make(const DrawnLinks& drawn, int channels, Clock clock) {
+  if (auto ok = check_shape(drawn, channels); !ok) return base::fail(ok.error());
+  auto map = MemoryMap::anonymous(sizeof(Header) + LinkShares::bytes(drawn, channels));
+  if (!map) return base::fail(map.error());
+  if (auto ok = format(map->bytes(), drawn, channels, clock()); !ok) return base::fail(ok.error());
+  return std::shared_ptr<ShapedLinks>(new ShapedLinks(std::move(*map), std::move(clock)));
+}
+
+Result<std::shared_ptr<ShapedLinks>> ShapedLinks::open(int fd, Clock clock) {
+  const auto size = sealed_size(fd);
+  if (!size) return base::fail(size.error());
+  if (*size < sizeof(Header)) return base::fail(foreign("the file is too short"));
+  auto map = MemoryMap::of_file(fd, *size);
+  if (!map) return base::fail(map.error());
+  const auto* header = reinterpret_cast<const Header*>(map->bytes().data());
+  if (header->magic != Header::kMagic || header->bytes != *size) return base::fail(foreign("the file is not that of shaped links"));
+  return std::shared_ptr<ShapedLinks>(new ShapedLinks(std::move(*map), std::move(clock)));
+}
+
+ShapedLinks::ShapedLinks(MemoryMap memory, Clock clock)
+    : memory_(std::move(memory)),
+      header_(reinterpret_cast<Header*>(memory_.bytes().data())),
+      shares_(memory_.bytes().data() + sizeof(Header)),
+      clock_(std::move(clock)) {}
+
+bool ShapedLinks::holds(const LaneName& lane) const {
+  const auto among = [](int number, int count) { return number >= 0 && number < count; };
+  return among(lane.from, shares_.ranks()) && among(lane.to, shares_.ranks()) && lane.from != lane.to && among(lane.channel, shares_.channels());
+}
+
+Picoseconds ShapedLinks::now() const { return (clock_() - header_->origin_ns) * 1000; }
+
+Result<void> ShapedLinks::lock(int rank) {
+  int error = ::pthread_mutex_trylock(&header_->mutex);
+  if (error == EBUSY) error = take_within(header_->mutex, kLongestLock);
+  if (error == ETIMEDOUT)
+    return base::fail(
+        {ProblemCode::failed, "rank " + std::to_string(header_->holder), "it does not give the shared links back: it stands still", "", "See its log"});
+  if (error != 0 && error != EOWNERDEAD) return base::fail(cannot("cannot take its lock", error));
+  if (error == EOWNERDEAD) {
+    header_->broken_by = header_->holder;
+    ::pthread_mutex_consistent(&header_->mutex);
+  }
+  header_->holder = rank;
+  if (header_->broken_by < 0) return {};
+  const int who = header_->broken_by;
+  unlock();
+  return base::fail({ProblemCode::failed, "rank " + std::to_string(who), "its process ended while it looked at the shared links", "",
+                     "See its log; out-of-memory kills are in the system's journal"});
+}
+
+void ShapedLinks::unlock() { ::pthread_mutex_unlock(&header_->mutex); }
+
+Result<void> ShapedLinks::post(const LaneName& lane, std::size_t bytes) {
+  if (auto ok = lock(lane.from); !ok) return ok;
+  const bool room = shares_.has_room(lane);
+  if (room) shares_.post(lane, bytes, now());
+  unlock();
+  if (room) return {};
+  return base::fail({ProblemCode::failed, kWhere, "a channel holds more messages than links can", std::to_string(LinkShares::kLaneMessages), ""});
+}
+
+Result<ShapedLinks::Sight> ShapedLinks::oldest(const LaneName& lane) {
+  if (auto ok = lock(lane.to); !ok) return base::fail(ok.error());
+  const Picoseconds at = now();
+  const LinkShares::Sight sight = shares_.oldest(lane, at);
+  unlock();
+  if (!sight.posted) return Sight{false, at / 1000 + header_->origin_ns + kUnknownAgainNanoseconds};
+  return Sight{sight.arrived, (sight.look_again + 999) / 1000 + header_->origin_ns};
+}
+
+Result<void> ShapedLinks::release(const LaneName& lane) {
+  if (auto ok = lock(lane.to); !ok) return ok;
+  shares_.release(lane);
+  unlock();
+  return {};
+}
+
+}  // namespace trainyard::comm

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/comm/shaped_transport.h"
+
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace trainyard::comm {
+
+using base::Result;
+using std::chrono::microseconds;
+
+namespace {
+
+constexpr std::int64_t kAwakeBefore = 15'000;  // nanoseconds: longer than a sleeper needs to get up, as a rule
+
+// Its address tells threads apart.
+const void* this_thread() {
+  thread_local const char mark = 0;
+  return &mark;
+}
+
+// The kernel lets a sleeper sleep 50 microseconds longer unless told otherwise (prctl(2), PR_SET_TIMERSLACK).
+void sleep_exactly() {
+  thread_local const bool told = ::prctl(PR_SET_TIMERSLACK, 1'000UL, 0, 0, 0) == 0;
+  static_cast<void>(told);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Transport>> ShapedTransport::make(std::unique_ptr<Transport> inner, std::shared_ptr<ShapedLinks> links) {
+  if (links->ranks() != inner->ranks())
+    return base::fail({base::ProblemCode::bad_usage, "shaped transport", "its links are of " + std::to_string(links->ranks()) + " ranks",
+                       std::to_string(inner->ranks()) + " ranks", ""});
+  return std::unique_ptr<Transport>(new ShapedTransport(std::move(inner), std::move(links)));
+}
+
+ShapedTransport::ShapedTransport(std::unique_ptr<Transport> inner, std::shared_ptr<ShapedLinks> links)
+    : inner_(std::move(inner)),
+      links_(std::move(links)),
+      channels_(links_->channels()),
+      held_(static_cast<std::size_t>(links_->ranks()) * static_cast<std::size_t>(channels_)) {}
+
+// Lanes that the links do not have are for the transport within to judge.
+Result<bool> ShapedTransport::post(int peer, int channel, Tag tag, std::span<const std::byte> bytes) {
+  const auto posted = inner_->post(peer, channel, tag, bytes);
+  if (!posted || !*posted) return posted;
+  if (const auto told = links_->post({rank(), peer, channel}, bytes.size()); !told) return base::fail(told.error());
+  return true;
+}
+
+Result<std::optional<Message>> ShapedTransport::receive(int peer, int channel) {
+  auto message = inner_->receive(peer, channel);
+  if (!message || !*message) return message;
+  const auto seen = may_be_seen(peer, channel);
+  if (!seen) return base::fail(seen.error());
+  if (!*seen) return std::nullopt;
+  return message;
+}
+
+Result<bool> ShapedTransport::may_be_seen(int peer, int channel) {
+  Held& held = this->held(peer, channel);
+  if (held.seen) return true;
+  const std::int64_t until = held.until_ns.load(std::memory_order_relaxed);
+  if (until != kNothing && links_->now_ns() < until) return false;
+  const auto sight = links_->oldest({peer, rank(), channel});
+  if (!sight) return base::fail(sight.error());
+  held.seen = sight->arrived;
+  held.thread.store(this_thread(), std::memory_order_relaxed);
+  held.until_ns.store(sight->arrived ? kNothing : sight->look_again_ns, std::memory_order_relaxed);
+  return held.seen;
+}
+
+// The links first: when the sender hears of it, they have room.
+Result<void> ShapedTransport::release(int peer, int channel) {
+  if (!links_->holds({peer, rank(), channel})) return inner_->release(peer, channel);
+  if (auto ok = inner_->state(); !ok) return ok;
+  if (!std::exchange(held(peer, channel).seen, false))
+    return base::fail(
+        {base::ProblemCode::failed, "rank " + std::to_string(rank()), "rank " + std::to_string(peer) + " sent nothing that could be released", "", ""});
+  if (auto ok = links_->release({peer, rank(), channel}); !ok) return ok;
+  return inner_->release(peer, channel);
+}
+
+bool ShapedTransport::wait(microseconds limit) {
+  const std::int64_t due = first_due();
+  if (due == kNothing) return inner_->wait(limit);
+  sleep_exactly();
+  const std::int64_t now = links_->now_ns();
+  const std::int64_t until = std::min(due, now + limit.count() * 1000);
+  const microseconds asleep((until - kAwakeBefore - now) / 1000);
+  if (asleep.count() > 0 && inner_->wait(asleep)) return true;
+  while (links_->now_ns() < until)
+    if (inner_->wait(microseconds(0))) return true;
+  return forget_due(until);
+}
+
+std::int64_t ShapedTransport::first_due() const {
+  std::int64_t first = kNothing;
+  for (const Held& held : held_)
+    if (held.thread.load(std::memory_order_relaxed) == this_thread()) first = std::min(first, held.until_ns.load(std::memory_order_relaxed));
+  return first;
+}
+
+// Whoever was told once that a message is due looks at it, or does not want it now: it is not told again.
+bool ShapedTransport::forget_due(std::int64_t now_ns) {
+  bool any = false;
+  for (Held& held : held_) {
+    if (held.thread.load(std::memory_order_relaxed) != this_thread() || held.until_ns.load(std::memory_order_relaxed) > now_ns) continue;
+    held.until_ns.store(kNothing, std::memory_order_relaxed);
+    any = true;
+  }
+  return any;
+}
+
+}  // namespace trainyard::comm

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What `validate` asks of an op: keeps the first thing that does not fit.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+#include "core/compute/ops.h"
+
+namespace trainyard::compute {
+
+class OpCheck {
+ public:
+  explicit OpCheck(std::string_view op) : op_(op) {}
+
+  OpCheck& is(std::string_view tensor, const Tensor& found, DType dtype, const Shape& shape);
+  OpCheck& is_or_empty(std::string_view tensor, const Tensor& found, DType dtype, const Shape& shape);
+  OpCheck& floating(std::string_view tensor, const Tensor& found);
+  OpCheck& matrix(std::string_view tensor, const Tensor& found);    // [rows, columns], at least one column
+  OpCheck& image(std::string_view tensor, const Tensor& found);     // [B,H,W,C], only B may be 0
+  OpCheck& channels(std::string_view tensor, const Tensor& found);  // [..,C], two dimensions or more, C at least 1
+  OpCheck& require(bool fits, std::string_view part, const std::string& what, const std::string& accepted);
+
+  base::Result<void> result() const;
+
+ private:
+  OpCheck& addressed(std::string_view tensor, const Tensor& found);
+
+  std::string_view op_;
+  std::optional<base::Problem> problem_;
+};
+
+// One pair an op: its name, and what it asks of its tensors. Here those of images and what lies between layers.
+std::string_view name_of_op(const Conv2dForward& op);
+std::string_view name_of_op(const Conv2dBackwardInput& op);
+std::string_view name_of_op(const Conv2dBackwardWeight& op);
+std::string_view name_of_op(const PoolForward& op);
+std::string_view name_of_op(const PoolBackward& op);
+std::string_view name_of_op(const BatchNormSums& op);
+std::string_view name_of_op(const BatchNormForward& op);
+std::string_view name_of_op(const BatchNormEvaluate& op);
+std::string_view name_of_op(const BatchNormBackwardWeight& op);
+std::string_view name_of_op(const BatchNormBackwardInput& op);
+std::string_view name_of_op(const Dropout& op);
+std::string_view name_of_op(const Add& op);
+std::string_view name_of_op(const Accumulate& op);
+std::string_view name_of_op(const Copy& op);
+void check(const Conv2dForward& op, OpCheck& check);
+void check(const Conv2dBackwardInput& op, OpCheck& check);
+void check(const Conv2dBackwardWeight& op, OpCheck& check);
+void check(const PoolForward& op, OpCheck& check);
+void check(const PoolBackward& op, OpCheck& check);
+void check(const BatchNormSums& op, OpCheck& check);
+void check(const BatchNormForward& op, OpCheck& check);
+void check(const BatchNormEvaluate& op, OpCheck& check);
+void check(const BatchNormBackwardWeight& op, OpCheck& check);
+void check(const BatchNormBackwardInput& op, OpCheck& check);
+void check(const Dropout& op, OpCheck& check);
+void check(const Add& op, OpCheck& check);
+void check(const Accumulate& op, OpCheck& check);
+void check(const Copy& op, OpCheck& check);
+
+}  // namespace trainyard::compute

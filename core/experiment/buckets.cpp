@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/experiment/buckets.h"
+
+#include <algorithm>
+
+namespace trainyard::experiment {
+
+base::DType gradient_dtype(const Resolved& e) { return e.document.training.precision == Precision::fp64 ? base::DType::fp64 : base::DType::fp32; }
+
+std::vector<Bucket> buckets(const Resolved& e) {
+  std::vector<Bucket> list;
+  int last = static_cast<int>(e.model.segments.size()) - 1;
+  std::int64_t count = 0;
+  const int first = e.model.first_with_parameters();
+  for (int s = last; s >= 0; --s) {
+    const model::Segment& segment = e.model.segments[static_cast<std::size_t>(s)];
+    count += segment.elements;
+    const bool full = s > first && count * base::size_of(gradient_dtype(e)) >= e.document.strategy.bucket_bytes;
+    if (s > 0 && !full) continue;  // what lies before the first parameters goes with them: no bucket is empty
+    list.push_back({s, last, segment.first, count});
+    last = s - 1;
+    count = 0;
+  }
+  return list;
+}
+
+collective::Work largest_reduction(const Resolved& e) {
+  std::int64_t elements = 0;
+  for (const Bucket& bucket : buckets(e)) elements = std::max(elements, bucket.count);
+  return {elements, static_cast<int>(base::size_of(gradient_dtype(e))), e.ranks, e.hosts};
+}
+
+}  // namespace trainyard::experiment

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What is reduced as one, and what an all-reduce algorithm is judged by.
+#pragma once
+
+#include <vector>
+
+#include "core/collective/cost.h"
+#include "core/experiment/resolve.h"
+
+namespace trainyard::experiment {
+
+// Segments [first, last] in model order, reduced as one.
+struct Bucket {
+  int first_segment = 0, last_segment = 0;
+  std::int64_t first = 0, count = 0;  // elements of the flat gradient buffer
+};
+
+// Cuts the gradient into buckets of at least strategy.bucket_bytes, from the last segment to the first. A segment is never cut.
+std::vector<Bucket> buckets(const Resolved& experiment);
+
+base::DType gradient_dtype(const Resolved& experiment);
+
+// The largest bucket, over all ranks: by it `auto` chooses.
+collective::Work largest_reduction(const Resolved& experiment);
+
+}  // namespace trainyard::experiment

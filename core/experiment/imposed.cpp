@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/experiment/imposed.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+namespace trainyard::experiment {
+namespace {
+
+constexpr double kSlowest = 1, kFastest = 1e16;  // bit/s; beyond them no arithmetic of shares goes
+
+bool imposes_links(const RunSpec& run) { return run.links == LinkSpeed::imposed; }
+
+void scale_link(double& bandwidth_bits_per_second, double& latency_seconds, double scale) {
+  bandwidth_bits_per_second = std::clamp(bandwidth_bits_per_second * scale, kSlowest, kFastest);
+  latency_seconds /= scale;
+}
+
+std::string factor(double scale) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.6g", scale);
+  return text.data();
+}
+
+}  // namespace
+
+topology::Topology as_imposed(const Experiment& experiment) {
+  topology::Topology drawing = experiment.topology;
+  if (!imposes_links(experiment.run)) return drawing;
+  const double scale = experiment.run.link_scale;
+  for (topology::Host& host : drawing.hosts) scale_link(host.bus_bandwidth_bits_per_second, host.bus_latency_seconds, scale);
+  for (topology::Link& link : drawing.links) scale_link(link.bandwidth_bits_per_second, link.latency_seconds, scale);
+  return drawing;
+}
+
+double longest_silence_seconds(const Resolved& resolved) {
+  if (!imposes_links(resolved.document.run)) return 0;
+  double narrowest = kFastest, latencies = 0;
+  const auto crosses = [&](double bandwidth_bits_per_second, double latency_seconds) {
+    narrowest = std::min(narrowest, bandwidth_bits_per_second);
+    latencies += latency_seconds;
+  };
+  const topology::Topology drawing = as_imposed(resolved.document);
+  for (const topology::Host& host : drawing.hosts) crosses(host.bus_bandwidth_bits_per_second, host.bus_latency_seconds);
+  for (const topology::Link& link : drawing.links) crosses(link.bandwidth_bits_per_second, link.latency_seconds);
+  const double element_bits = resolved.document.training.precision == Precision::fp64 ? 64 : 32;
+  return static_cast<double>(resolved.model.elements) * element_bits * resolved.world() * resolved.world() / narrowest + latencies;
+}
+
+std::string link_speeds_said(const RunSpec& run) {
+  if (!imposes_links(run)) return "drawn, not imposed";
+  return run.link_scale == 1 ? "imposed" : "imposed at " + factor(run.link_scale) + " of drawn";
+}
+
+std::string slowness_said(double slow_down, double jitter) {
+  if (slow_down == 1 && jitter == 0) return "not slowed down";
+  return "slowed down " + factor(slow_down) + " times" + (jitter > 0 ? ", with a jitter of " + factor(jitter) : "");
+}
+
+std::string speeds_said(const RunSpec& run) {
+  const bool paced = run.devices == DeviceSpeed::paced;
+  if (!imposes_links(run) && !paced) return "speeds of devices and links: drawn, not imposed";
+  const std::string scaled = run.link_scale == 1 ? "" : " at " + factor(run.link_scale) + " of drawn";
+  const std::string links = imposes_links(run) ? "imposed" + scaled : "drawn, not imposed";
+  return "speeds of links: " + links + "; of devices: " + (paced ? "PACED to the drawn ones" : "drawn, not imposed");
+}
+
+}  // namespace trainyard::experiment

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/model/layers.h"
+
+#include <algorithm>
+
+namespace trainyard::model {
+namespace {
+
+using base::Problem;
+using base::ProblemCode;
+using MaybeProblem = std::optional<Problem>;
+
+Problem at(const std::string& where, std::string what, std::string accepted, std::string advice) {
+  return {ProblemCode::bad_input, where, std::move(what), std::move(accepted), std::move(advice)};
+}
+
+MaybeProblem window_problem(const LayerSpec& layer, const Shape& input, const std::string& where) {
+  const std::string kind(base::name_of(layer.kind));
+  if (input.dimensions != 3)
+    return at(where, kind + " takes images, but " + to_text(input) + " features come in", "height x width x channels",
+              "Put it before flatten and linear, or choose data that are images.");
+  const compute::Window window = window_of(layer);
+  if (is_pool(layer) && 2 * window.padding > window.kernel)
+    return at(where + ".padding", "a padding of " + std::to_string(window.padding) + " is more than half the kernel of " + std::to_string(window.kernel),
+              "0 to " + std::to_string(window.kernel / 2), "");
+  const std::int64_t largest = std::min(input[0], input[1]) + 2 * window.padding;
+  if (window.kernel > largest)
+    return at(where + ".kernel",
+              "a window of " + std::to_string(window.kernel) + " x " + std::to_string(window.kernel) + " does not fit the image of " + to_text(input) +
+                  " that comes in",
+              "1 to " + std::to_string(largest), "Lower the kernel, add padding, or pool less before it.");
+  return {};
+}
+
+MaybeProblem sum_problem(const Shape& input, const Shape& added, const std::string& where) {
+  if (input == added) return {};
+  return at(where + ".back", "adds " + to_text(added) + " to the " + to_text(input) + " that come in", "a layer of equal shape",
+            "Give the layers between them as many channels, stride 1, and padding that keeps the size.");
+}
+
+Shape slid(const LayerSpec& layer, const Shape& image) {
+  const compute::Window window = window_of(layer);
+  return {window.outputs(image[0]), window.outputs(image[1]), layer.kind == LayerKind::conv2d ? layer.channels : image[2]};
+}
+
+Shape output_shape(const LayerSpec& layer, const Shape& input, std::int64_t classes) {
+  if (has_window(layer)) return slid(layer, input);
+  if (is_linear(layer)) return {layer.units == 0 ? classes : layer.units};
+  if (layer.kind == LayerKind::flatten) return {input.elements()};
+  return input;
+}
+
+}  // namespace
+
+compute::Window window_of(const LayerSpec& layer) {
+  const std::int64_t stride = layer.stride > 0 ? layer.stride : is_pool(layer) ? layer.kernel : 1;
+  return {layer.kernel, stride, layer.padding};
+}
+
+std::string to_text(const Shape& sample) {
+  std::string text;
+  for (int i = 0; i < sample.dimensions; ++i) text += (i > 0 ? " x " : "") + std::to_string(sample[i]);
+  return text;
+}
+
+std::vector<Shape> shapes(const ModelSpec& spec, const Shape& sample, std::int64_t classes, const std::string& path, MaybeProblem& problem) {
+  std::vector<Shape> list;
+  for (std::size_t i = 0; i < spec.layers.size(); ++i) {
+    const LayerSpec& layer = spec.layers[i];
+    const Shape& input = i == 0 ? sample : list.back();
+    const std::string where = path + ".layers[" + std::to_string(i) + "]";
+    if (has_window(layer)) problem = window_problem(layer, input, where);
+    if (layer.kind == LayerKind::add) problem = sum_problem(input, list[i - static_cast<std::size_t>(layer.back)], where);
+    if (problem) return list;
+    list.push_back(output_shape(layer, input, classes));
+  }
+  return list;
+}
+
+}  // namespace trainyard::model

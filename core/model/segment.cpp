@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/model/model.h"
+
+namespace trainyard::model {
+namespace {
+
+std::int64_t square(std::int64_t side) { return side * side; }
+
+// Multiplies and adds of one sample through its weights, in either direction.
+std::int64_t products(const Segment& s) { return 2 * s.inputs_of_output() * s.outputs; }
+
+}  // namespace
+
+Shape Segment::weight_shape() const {
+  switch (kind) {
+    case LayerKind::linear: return {outputs, inputs};
+    case LayerKind::conv2d: return {output_shape[2], input_shape[2], window.kernel, window.kernel};
+    case LayerKind::batch_norm: return {channels()};
+    default: return {};
+  }
+}
+
+std::int64_t Segment::inputs_of_output() const {
+  if (kind == LayerKind::linear) return inputs;
+  return kind == LayerKind::conv2d ? input_shape[2] * square(window.kernel) : 1;
+}
+
+std::int64_t Segment::forward_flops() const {
+  switch (kind) {
+    case LayerKind::linear:
+    case LayerKind::conv2d: return products(*this) + 2 * outputs;
+    case LayerKind::max_pool:
+    case LayerKind::average_pool: return square(window.kernel) * outputs;
+    case LayerKind::batch_norm: return 7 * outputs;  // 3 for the sums, 3 to normalise, the activation
+    case LayerKind::add: return 2 * outputs;
+    default: return outputs;
+  }
+}
+
+std::int64_t Segment::backward_input_flops() const {
+  switch (kind) {
+    case LayerKind::linear:
+    case LayerKind::conv2d: return products(*this);
+    case LayerKind::max_pool:
+    case LayerKind::average_pool: return square(window.kernel) * outputs;
+    case LayerKind::batch_norm: return 5 * outputs;
+    case LayerKind::add: return 2 * outputs;
+    default: return outputs;
+  }
+}
+
+std::int64_t Segment::backward_weight_flops() const {
+  if (kind == LayerKind::batch_norm) return 6 * outputs;
+  return elements > 0 ? products(*this) + 2 * outputs : 0;
+}
+
+}  // namespace trainyard::model

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/model/segment_ops.h"
+
+namespace trainyard::model {
+namespace {
+
+using compute::Op;
+using compute::Pooling;
+using compute::Tensor;
+using Ops = std::vector<Op>;
+
+Tensor part(const Tensor& flat, std::int64_t offset, const Shape& shape) {
+  if (flat.empty()) return {};
+  return {flat.dtype, shape, flat.data + offset * compute::size_of(flat.dtype)};
+}
+
+Tensor weight(const Segment& s, const Tensor& flat) { return part(flat, s.first, s.weight_shape()); }
+Tensor bias(const Segment& s, const Tensor& flat) { return part(flat, s.bias_offset(), {s.channels()}); }
+Tensor running(const Segment& s, const SegmentTensors& t) { return part(t.state, s.running, {2, s.channels()}); }
+Pooling pooling(const Segment& s) { return s.kind == LayerKind::max_pool ? Pooling::maximum : Pooling::average; }
+
+// [B, numbers of a sample] as [B, extents of a sample].
+Tensor shaped(Tensor rows, const Shape& sample) {
+  const std::int64_t batch = rows.shape[0];
+  rows.shape.dimensions = sample.dimensions + 1;
+  rows.shape.extents[0] = batch;
+  for (int i = 0; i < sample.dimensions; ++i) rows.shape.extents[static_cast<std::size_t>(i) + 1] = sample[i];
+  return rows;
+}
+
+// Inputs and outputs, and their gradients, in their shapes.
+SegmentTensors in_shape(const Segment& s, SegmentTensors t) {
+  for (Tensor* tensor : {&t.input, &t.input_gradient, &t.partial})
+    if (!tensor->empty()) *tensor = shaped(*tensor, s.input_shape);
+  for (Tensor* tensor : {&t.output, &t.output_gradient, &t.addend, &t.addend_gradient})
+    if (!tensor->empty()) *tensor = shaped(*tensor, s.output_shape);
+  return t;
+}
+
+compute::Dropout dropout(const Segment& s, const SegmentTensors& t, const Tensor& from, const Tensor& to) {
+  return {from, to, t.sample_numbers, t.step, t.seed, static_cast<std::uint32_t>(s.layer), s.probability};
+}
+
+// What training and evaluation compute alike.
+Ops forward_alike(const Segment& s, const SegmentTensors& t) {
+  switch (s.kind) {
+    case LayerKind::linear: return {compute::LinearForward{t.input, weight(s, t.parameters), bias(s, t.parameters), t.output, s.activation}};
+    case LayerKind::conv2d: return {compute::Conv2dForward{t.input, weight(s, t.parameters), bias(s, t.parameters), t.output, s.window, s.activation}};
+    case LayerKind::max_pool:
+    case LayerKind::average_pool: return {compute::PoolForward{t.input, t.output, s.window, pooling(s)}};
+    case LayerKind::add: return {compute::Add{t.input, t.addend, t.output, s.activation}};
+    default: return {};
+  }
+}
+
+// Writes the gradient at the segment's input to `to`.
+Op input_gradient(const Segment& s, const SegmentTensors& t, const Tensor& to) {
+  switch (s.kind) {
+    case LayerKind::conv2d: return compute::Conv2dBackwardInput{t.output_gradient, weight(s, t.parameters), to, s.window};
+    case LayerKind::max_pool:
+    case LayerKind::average_pool: return compute::PoolBackward{t.input, t.output, t.output_gradient, to, s.window, pooling(s)};
+    case LayerKind::batch_norm: return compute::BatchNormBackwardInput{t.input, t.output_gradient, weight(s, t.parameters), t.sums, t.gradient_sums, to};
+    case LayerKind::dropout: return dropout(s, t, t.output_gradient, to);
+    default: return compute::LinearBackwardInput{t.output_gradient, weight(s, t.parameters), to};
+  }
+}
+
+// A sum hands its gradient to both.
+Op hand_on(const Tensor& gradient, const Tensor& to, bool accumulates) {
+  if (accumulates) return compute::Accumulate{gradient, to};
+  return compute::Copy{gradient, to};
+}
+
+void activation_backward(const Segment& s, const SegmentTensors& t, Ops& ops) {
+  if (s.activation != compute::Activation::none) ops.emplace_back(compute::ActivationBackward{t.output, t.output_gradient, s.activation});
+}
+
+}  // namespace
+
+Ops forward(const Segment& s, const SegmentTensors& tensors) {
+  const SegmentTensors t = in_shape(s, tensors);
+  if (s.kind == LayerKind::dropout) return {dropout(s, t, t.input, t.output)};
+  if (s.kind != LayerKind::batch_norm) return forward_alike(s, t);
+  const compute::BatchNormForward normalise{.input = t.input,
+                                            .weight = weight(s, t.parameters),
+                                            .bias = bias(s, t.parameters),
+                                            .sums = t.sums,
+                                            .running = running(s, t),
+                                            .output = t.output,
+                                            .momentum = s.momentum,
+                                            .activation = s.activation};
+  return {compute::BatchNormSums{t.input, t.sums}, normalise};
+}
+
+Ops evaluate(const Segment& s, const SegmentTensors& tensors) {
+  const SegmentTensors t = in_shape(s, tensors);
+  if (s.kind == LayerKind::dropout) return {compute::Copy{t.input, t.output}};
+  if (s.kind != LayerKind::batch_norm) return forward_alike(s, t);
+  return {compute::BatchNormEvaluate{.input = t.input,
+                                     .weight = weight(s, t.parameters),
+                                     .bias = bias(s, t.parameters),
+                                     .running = running(s, t),
+                                     .output = t.output,
+                                     .activation = s.activation}};
+}
+
+Ops backward_input(const Segment& s, const SegmentTensors& tensors) {
+  const SegmentTensors t = in_shape(s, tensors);
+  Ops ops;
+  if (s.kind != LayerKind::batch_norm) activation_backward(s, t, ops);
+  if (s.kind == LayerKind::add) {
+    if (!t.input_gradient.empty()) ops.push_back(hand_on(t.output_gradient, t.input_gradient, s.accumulates));
+    if (!t.addend_gradient.empty()) ops.push_back(hand_on(t.output_gradient, t.addend_gradient, s.addend_accumulates));
+  } else if (!t.input_gradient.empty()) {
+    ops.push_back(input_gradient(s, t, s.accumulates ? t.partial : t.input_gradient));
+    if (s.accumulates) ops.emplace_back(compute::Accumulate{t.partial, t.input_gradient});
+  }
+  return ops;
+}
+
+Ops backward_weight(const Segment& s, const SegmentTensors& tensors) {
+  const SegmentTensors t = in_shape(s, tensors);
+  const Tensor of_weight = weight(s, t.gradients), of_bias = bias(s, t.gradients);
+  if (s.kind == LayerKind::conv2d) return {compute::Conv2dBackwardWeight{t.input, t.output_gradient, of_weight, of_bias, t.squared_norm, s.window}};
+  if (s.kind != LayerKind::batch_norm) return {compute::LinearBackwardWeight{t.input, t.output_gradient, of_weight, of_bias, t.squared_norm}};
+  Ops ops;
+  activation_backward(s, t, ops);
+  ops.emplace_back(compute::BatchNormBackwardWeight{t.input, t.output_gradient, t.sums, of_weight, of_bias, t.gradient_sums, t.squared_norm});
+  return ops;
+}
+
+}  // namespace trainyard::model

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A segment as ops on Compute.
+#pragma once
+
+#include <vector>
+
+#include "core/model/model.h"
+
+namespace trainyard::model {
+
+// Where a segment finds its tensors when `samples` samples pass. Gradients may be empty where they are not wanted; what the
+// kind of segment has no use for is not looked at.
+struct SegmentTensors {
+  compute::Tensor input, output;                    // [B, inputs], [B, outputs]
+  compute::Tensor input_gradient, output_gradient;  // as above
+  compute::Tensor parameters, gradients;            // the flat buffers, whole
+  compute::Tensor squared_norm;                     // fp64 [1]: of the segment's own gradient
+  compute::Tensor addend{}, addend_gradient{};      // add
+  compute::Tensor partial{};                        // as the input: its gradient before it is added to what is there
+  compute::Tensor sums{}, gradient_sums{};          // batch_norm: fp64 [2C+1], [2C]
+  compute::Tensor state{};                          // the flat buffer, whole
+  compute::Tensor sample_numbers{}, step{};         // dropout: int32 [B], fp64 [1]
+  std::uint64_t seed = 0;                           // dropout
+};
+
+std::vector<compute::Op> forward(const Segment& segment, const SegmentTensors& tensors);
+// As it is used once trained: running statistics, and nothing is dropped.
+std::vector<compute::Op> evaluate(const Segment& segment, const SegmentTensors& tensors);
+// Turns the gradient at the segment's output into the one before its activation, in place, and, if `input_gradient` is
+// there, into the gradient at its input. Of a batch normalisation `backward_weight` goes first, and does the former.
+std::vector<compute::Op> backward_input(const Segment& segment, const SegmentTensors& tensors);
+std::vector<compute::Op> backward_weight(const Segment& segment, const SegmentTensors& tensors);
+
+}  // namespace trainyard::model

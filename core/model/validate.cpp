@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
+
+#include "core/model/layers.h"
+
+namespace trainyard::model {
+namespace {
+
+using base::ProblemCode;
+
+class Judge {
+ public:
+  Judge(const ModelSpec& spec, std::string path) : layers_(spec.layers), path_(std::move(path)) {}
+
+  void judge_layer(std::size_t i) {
+    const LayerSpec& layer = layers_[i];
+    if (is_activation(layer) && (i == 0 || !takes_activation(layers_[i - 1])))
+      report(i, "an activation must follow a linear layer, a convolution, a batch normalisation or a sum",
+             "linear, conv2d, batch_norm or add, then relu or tanh", "Put such a layer before it.");
+    if (is_linear(layer) && layer.units == 0 && i + 1 < layers_.size()) report(i, "a hidden linear layer needs units", "at least 1", "");
+    if (layer.kind == LayerKind::add) judge_sum(i, layer.back);
+  }
+
+  void judge_last(std::int64_t classes) {
+    const std::size_t last = layers_.size() - 1;
+    const LayerSpec& output = layers_[last];
+    if (!is_linear(output)) return report(last, "the last layer must be linear", "linear", "Add a linear layer at the end.");
+    if (output.units != 0 && classes > 0 && output.units != classes)
+      report(last, "the last layer has " + std::to_string(output.units) + " units, but the data has " + std::to_string(classes) + " classes",
+             std::to_string(classes), "Use 0 units: as many as there are classes.");
+  }
+
+  base::Problems problems;
+
+ private:
+  void judge_sum(std::size_t i, std::int64_t back) {
+    if (back > static_cast<std::int64_t>(i))
+      return report(i, "goes back before the first layer", i < 2 ? "nothing: it is too early" : "2 to " + std::to_string(i), "", ".back");
+    const std::size_t from = i - static_cast<std::size_t>(back);
+    if (all_flatten(0, from + 1)) return report(i, "adds the model's input, which no layer has made", "a later layer", "", ".back");
+    if (is_activation(layers_[from + 1]))
+      return report(i, "adds layer " + std::to_string(from) + ", whose activation is computed in place", std::to_string(back - 1) + ": the activation",
+                    "Add the activation, or put another layer between.", ".back");
+    if (all_flatten(from + 1, i)) report(i, "adds a layer to itself", "an earlier layer", "", ".back");
+  }
+
+  // Whether layers [first, end) only say that numbers are a row.
+  bool all_flatten(std::size_t first, std::size_t end) const {
+    return std::all_of(layers_.begin() + static_cast<std::ptrdiff_t>(first), layers_.begin() + static_cast<std::ptrdiff_t>(end),
+                       [](const LayerSpec& layer) { return layer.kind == LayerKind::flatten; });
+  }
+
+  void report(std::size_t layer, std::string what, std::string accepted, std::string advice, const char* field = "") {
+    problems.push_back(
+        {ProblemCode::bad_input, path_ + ".layers[" + std::to_string(layer) + "]" + field, std::move(what), std::move(accepted), std::move(advice)});
+  }
+
+  const std::vector<LayerSpec>& layers_;
+  std::string path_;
+};
+
+}  // namespace
+
+base::Problems validate(const ModelSpec& spec, const Shape& sample, std::int64_t classes, const std::string& path) {
+  if (spec.layers.empty()) return {{ProblemCode::bad_input, path + ".layers", "the model has no layers", "at least one linear layer", "Add a linear layer."}};
+  Judge judge(spec, path);
+  for (std::size_t i = 0; i < spec.layers.size(); ++i) judge.judge_layer(i);
+  judge.judge_last(classes);
+  if (!judge.problems.empty() || sample.dimensions == 0) return judge.problems;
+  std::optional<base::Problem> problem;
+  shapes(spec, sample, classes, path, problem);
+  if (problem) judge.problems.push_back(std::move(*problem));
+  return judge.problems;
+}
+
+}  // namespace trainyard::model

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <set>
+
+#include "core/strategy/strategy.h"
+
+namespace trainyard::strategy {
+
+base::Result<plan::Plan> multi_worker_mirrored(const experiment::Resolved& experiment) {
+  if (std::set<int>(experiment.hosts.begin(), experiment.hosts.end()).size() < 2)
+    return base::fail({base::ProblemCode::bad_input, "strategy.kind", "multi_worker_mirrored is for several hosts, but all workers are on one",
+                       "workers on two hosts or more", "Draw another host with a worker, or use mirrored."});
+  return mirrored(experiment);
+}
+
+}  // namespace trainyard::strategy

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Median milliseconds of a training step in PyTorch, of the MLP 784-512-512-10 or of the CNN of our example: alone on one thread, or as
+DDP ranks over Gloo."""
+import argparse
+import os
+import statistics
+import time
+
+import torch
+import torch.multiprocessing as multiprocessing
+from torch import nn
+
+
+def step_milliseconds(model, samples, steps):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+    loss = nn.CrossEntropyLoss()
+    labels = torch.randint(0, 10, (len(samples),))
+    times = []
+    for _ in range(steps):
+        begin = time.perf_counter()
+        optimizer.zero_grad()
+        loss(model(samples), labels).backward()
+        optimizer.step()
+        times.append(1e3 * (time.perf_counter() - begin))
+    return statistics.median(times[steps // 5:])
+
+
+def mlp(batch):
+    return nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10)), torch.randn(batch, 784)
+
+
+def cnn(batch):
+    model = nn.Sequential(nn.Conv2d(1, 32, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(32, 64, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
+                          nn.Linear(1600, 128), nn.ReLU(), nn.Linear(128, 10))
+    return model, torch.randn(batch, 1, 28, 28)
+
+
+def cnn_channels_last(batch):
+    model, samples = cnn(batch)
+    return model.to(memory_format=torch.channels_last), samples.to(memory_format=torch.channels_last)
+
+
+def prepared(model, batch):
+    torch.set_num_threads(1)
+    torch.manual_seed(1)
+    return {"mlp": mlp, "cnn": cnn, "cnn_channels_last": cnn_channels_last}[model](batch)
+
+
+def run_rank(rank, ranks, model, batch, steps):
+    os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
+    os.environ.setdefault("MASTER_PORT", "29511")
+    torch.distributed.init_process_group("gloo", rank=rank, world_size=ranks)
+    module, samples = prepared(model, batch)
+    median = step_milliseconds(nn.parallel.DistributedDataParallel(module), samples, steps)
+    if rank == 0:
+        print(f"{median:.4f}", flush=True)
+    torch.distributed.destroy_process_group()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--model", default="mlp", choices=["mlp", "cnn", "cnn_channels_last"])
+    parser.add_argument("--ranks", type=int, default=1)
+    parser.add_argument("--batch", type=int, default=128)
+    parser.add_argument("--steps", type=int, default=200)
+    arguments = parser.parse_args()
+    if arguments.ranks == 1:
+        print(f"{step_milliseconds(*prepared(arguments.model, arguments.batch), arguments.steps):.4f}")
+    else:
+        multiprocessing.spawn(run_rank, (arguments.ranks, arguments.model, arguments.batch, arguments.steps), nprocs=arguments.ranks)
+
+
+if __name__ == "__main__":
+    main()

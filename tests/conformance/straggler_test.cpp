@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Ranks that are slowed down, before a run and while it goes on. Bounds are lower ones: a busy machine is slower still.
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "core/telemetry/recording.h"
+#include "tests/conformance/session_run.h"
+#include "tests/conformance/session_viewer.h"
+
+namespace trainyard::conformance {
+namespace {
+
+using session::Command;
+using session::Slow;
+using session::Status;
+using telemetry::Metric;
+
+telemetry::History recorded(const session::CoordinatorResult& outcome) {
+  telemetry::History history;
+  auto reader = telemetry::RecordingReader::open(std::filesystem::path(outcome.result["run_directory"].get<std::string>()) / "recording.try").value();
+  for (auto frame = reader.next(); frame && *frame; frame = reader.next()) EXPECT_TRUE(history.take(**frame));
+  return history;
+}
+
+std::vector<double> values(const telemetry::History& history, Metric metric, int rank) {
+  const auto* series = history.find({metric, rank, 0});
+  return series ? series->values : std::vector<double>();
+}
+
+double sum(const std::vector<double>& numbers) { return std::accumulate(numbers.begin(), numbers.end(), 0.0); }
+
+TEST(Stragglers, a_drawn_straggler_computes_so_many_times_longer_learns_the_same_and_is_recorded_as_such) {
+  experiment::Experiment e = session_experiment(3, 40);
+  SessionRun plain(e);
+  e.topology.hosts[0].devices[1].slow_down = 8;
+  SessionRun slow(e);
+  const auto a = plain.result(), b = slow.result();
+  ASSERT_EQ(state_of(b), "finished");
+  EXPECT_EQ(a.result["ranks"][0]["parameters_xxh64"], b.result["ranks"][0]["parameters_xxh64"]);
+  const auto history = recorded(b);
+  const double compute = sum(values(history, Metric::compute_seconds, 1)), imposed = sum(values(history, Metric::imposed_seconds, 1));
+  EXPECT_GE(imposed, 0.87 * compute) << "seven of eight parts were imposed";
+  EXPECT_LT(imposed, compute);
+  EXPECT_THAT(values(history, Metric::slow_down, 1), testing::Each(8));
+  EXPECT_THAT(values(history, Metric::imposed_seconds, 0), testing::IsEmpty()) << "nobody slowed it down";
+  EXPECT_THAT(values(recorded(a), Metric::slow_down, 1), testing::IsEmpty());
+}
+
+TEST(Stragglers, a_rank_is_slowed_down_and_let_go_while_the_run_goes_on) {
+  SessionRun run(session_experiment(2, kEndless));
+  Viewer viewer(run.client());
+  viewer.wait_for_step(5);
+  const auto slow = [&](Slow how) { return viewer.send({viewer.next_id(), Command::slow, 0, how}); };
+  const Status told = slow({1, 20, 0});
+  EXPECT_EQ(told.ranks[1].slow_down, 20);
+  EXPECT_EQ(told.ranks[0].slow_down, 1);
+  viewer.wait_for_step(told.step + 60);
+  const Status freed = slow({1, 1, 0});
+  EXPECT_EQ(freed.ranks[1].slow_down, 1);
+  viewer.wait_for_step(freed.step + 200);
+  viewer.ask(Command::stop);
+  const auto outcome = run.result();
+  EXPECT_EQ(state_of(outcome), "stopped");
+  const auto history = recorded(outcome);
+  const auto factors = values(history, Metric::slow_down, 1);
+  EXPECT_THAT(factors, testing::Contains(20));
+  EXPECT_EQ(factors.back(), 1) << "its end is seen too";
+}
+
+TEST(Stragglers, what_cannot_be_asked_changes_nothing) {
+  SessionRun run(session_experiment(2, kEndless));
+  Viewer viewer(run.client());
+  viewer.wait_for_step(1);
+  for (const Slow& how : {Slow{1, 0.5, 0}, Slow{1, 1e9, 0}, Slow{1, 2, -1}, Slow{1, std::nan(""), 0}, Slow{7, 2, 0}, Slow{-1, 2, 0}}) {
+    const Status status = viewer.send({viewer.next_id(), Command::slow, 0, how});
+    for (const auto& rank : status.ranks) EXPECT_EQ(rank.slow_down, 1);
+  }
+  viewer.ask(Command::stop);
+  EXPECT_EQ(state_of(run.result()), "stopped");
+}
+
+TEST(Stragglers, a_stop_does_not_wait_for_a_rank_that_is_held_back) {
+  experiment::Experiment e = session_experiment(2, kEndless);
+  for (auto& device : e.topology.hosts[0].devices) device.slow_down = 1000, device.jitter = 10;
+  SessionRun run(e);
+  run.interrupt();
+  run.interrupt();
+  EXPECT_THAT(state_of(run.result()), testing::StartsWith("cancelled"));
+}
+
+TEST(Stragglers, ranks_that_are_paced_take_the_time_of_their_drawn_device) {
+  experiment::Experiment e = session_experiment(2, 10);
+  e.run.devices = experiment::DeviceSpeed::paced;
+  SessionPieces pieces;
+  pieces.drawn_op_times = [](const plan::RankPlan& rank, const plan::Plan&, const topology::Device&) -> base::Result<run::OpTimes> {
+    run::OpTimes times;
+    for (const plan::Program& program : rank.programs) times.nanoseconds.emplace_back(program.ops.size(), 2'000'000);
+    return times;
+  };
+  SessionRun run(e, pieces);
+  const auto outcome = run.result();
+  ASSERT_EQ(state_of(outcome), "finished");
+  EXPECT_EQ(outcome.result["devices"], "paced");
+  const auto history = recorded(outcome);
+  for (int rank = 0; rank < 2; ++rank) {
+    const auto compute = values(history, Metric::compute_seconds, rank);
+    ASSERT_EQ(compute.size(), 10u);
+    // Of all steps: what opens a step may be done while the one before still ends.
+    EXPECT_GE(sum(compute), 10 * 10 * 0.002) << "a step has at least ten compute ops";
+    EXPECT_GT(sum(values(history, Metric::imposed_seconds, rank)), 0);
+  }
+}
+
+}  // namespace
+}  // namespace trainyard::conformance

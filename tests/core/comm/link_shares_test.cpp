@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// On a virtual clock: exact figures, on any machine.
+#include "core/comm/link_shares.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "tests/core/comm/drawings.h"
+
+namespace trainyard::comm {
+namespace {
+
+constexpr Picoseconds kMicrosecond = 1'000'000, kMillisecond = 1'000'000'000;
+
+// Shares over memory of their own.
+class Shares {
+ public:
+  explicit Shares(const DrawnLinks& drawn, int channels = 2) : memory_(LinkShares::bytes(drawn, channels) / 64 + 1), shares_(format(drawn, channels)) {}
+  LinkShares* operator->() { return &shares_; }
+
+  // The time at which the oldest message of the lane has come, and takes it.
+  Picoseconds take(const LaneName& lane, Picoseconds from = 0) {
+    for (Picoseconds now = from;;) {
+      const LinkShares::Sight sight = shares_.oldest(lane, now);
+      EXPECT_TRUE(sight.posted);
+      if (!sight.posted) return -1;
+      if (sight.arrived) return shares_.release(lane), sight.look_again;
+      EXPECT_GT(sight.look_again, now);
+      now = sight.look_again;
+    }
+  }
+
+ private:
+  struct alignas(64) Line {
+    std::byte bytes[64];
+  };
+  LinkShares format(const DrawnLinks& drawn, int channels) {
+    return LinkShares::format({memory_.data()->bytes, memory_.size() * sizeof(Line)}, drawn, channels);
+  }
+  std::vector<Line> memory_;
+  LinkShares shares_;
+};
+
+TEST(LinkShares, a_message_alone_has_the_narrowest_bandwidth_and_arrives_a_latency_later) {
+  Shares shares(links_of(chain({{"a", "b", 1e9, 5e-6}, {"b", "c", 250e6, 7e-6}})));
+  shares->post({0, 2, 0}, 1000, 0);
+  EXPECT_EQ(shares.take({0, 2, 0}), (32 + 12) * kMicrosecond);
+}
+
+TEST(LinkShares, the_drawn_bandwidth_is_met_from_10_megabits_to_10_gigabits_with_messages_from_one_byte_to_64_mebibytes) {
+  for (const double bandwidth : {10e6, 100e6, 1e9, 10e9})
+    for (const std::uint64_t bytes : {1u, 1'000u, 65'536u, 1u << 20, 64u << 20}) {
+      Shares shares(links_of(chain({{"a", "b", bandwidth, 0}})));
+      Picoseconds last = 0;
+      for (int message = 0; message < 8; ++message) shares->post({0, 1, 0}, bytes, 0);
+      for (int message = 0; message < 8; ++message) last = shares.take({0, 1, 0});
+      EXPECT_NEAR(static_cast<double>(last), 8.0 * 8.0 * static_cast<double>(bytes) / bandwidth * 1e12, 8) << bandwidth << " bit/s, " << bytes << " B";
+    }
+}
+
+TEST(LinkShares, lanes_that_share_a_way_have_equal_shares_whatever_their_messages) {
+  Shares shares(links_of(one_host(3, 1e9, 0)));  // both lanes go into rank 2
+  shares->post({0, 2, 0}, 1'000'000, 0);
+  shares->post({1, 2, 0}, 1'000, 0);
+  EXPECT_EQ(shares.take({1, 2, 0}), 16 * kMicrosecond) << "a long message holds up a short one no longer than its share";
+  EXPECT_EQ(shares.take({0, 2, 0}), 8 * kMillisecond + 8 * kMicrosecond) << "and gets what the short one leaves";
+}
+
+TEST(LinkShares, what_a_narrow_link_cannot_use_goes_to_the_others) {
+  Shares shares(links_of(chain({{"a", "b", 1e9, 0}, {"b", "c", 250e6, 0}})));
+  shares->post({0, 2, 0}, 1000, 0);  // held to 250 Mbit/s by the second link
+  shares->post({0, 1, 0}, 3000, 0);  // so 750 Mbit/s of the first are left
+  EXPECT_EQ(shares.take({0, 2, 0}), 32 * kMicrosecond);
+  EXPECT_EQ(shares.take({0, 1, 0}), 32 * kMicrosecond);
+}
+
+TEST(LinkShares, the_way_back_is_free) {
+  Shares shares(links_of(chain({{"a", "b", 1e9, 0}})));
+  shares->post({0, 1, 0}, 1000, 0);
+  shares->post({1, 0, 0}, 1000, 0);
+  EXPECT_EQ(shares.take({0, 1, 0}), 8 * kMicrosecond);
+  EXPECT_EQ(shares.take({1, 0, 0}), 8 * kMicrosecond);
+}
+
+TEST(LinkShares, channels_of_one_route_share_it) {
+  Shares shares(links_of(chain({{"a", "b", 1e9, 0}})));
+  shares->post({0, 1, 0}, 1000, 0);
+  shares->post({0, 1, 1}, 1000, 0);
+  EXPECT_EQ(shares.take({0, 1, 0}), 16 * kMicrosecond);
+  EXPECT_EQ(shares.take({0, 1, 1}), 16 * kMicrosecond);
+}
+
+TEST(LinkShares, a_message_without_bytes_takes_the_latency_alone_and_waits_its_turn) {
+  Shares shares(links_of(chain({{"a", "b", 1e9, 3e-6}})));
+  shares->post({0, 1, 0}, 0, 0);
+  EXPECT_EQ(shares.take({0, 1, 0}), 3 * kMicrosecond);
+  shares->post({0, 1, 0}, 1000, 100 * kMicrosecond);
+  shares->post({0, 1, 0}, 0, 100 * kMicrosecond);
+  shares->post({0, 1, 0}, 1000, 100 * kMicrosecond);
+  for (const int after : {8, 8, 16}) EXPECT_EQ(shares.take({0, 1, 0}, 100 * kMicrosecond), (100 + after + 3) * kMicrosecond);
+}
+
+TEST(LinkShares, a_lane_says_when_it_is_full) {
+  Shares shares(links_of(chain({{"a", "b", 1e9, 0}})));
+  for (std::uint64_t message = 0; message < LinkShares::kLaneMessages; ++message) {
+    EXPECT_TRUE(shares->has_room({0, 1, 0}));
+    shares->post({0, 1, 0}, 1, 0);
+  }
+  EXPECT_FALSE(shares->has_room({0, 1, 0}));
+  EXPECT_TRUE(shares->has_room({0, 1, 1}));
+  shares.take({0, 1, 0});
+  EXPECT_TRUE(shares->has_room({0, 1, 0}));
+}
+
+TEST(LinkShares, nothing_that_was_not_posted_arrives) {
+  Shares shares(links_of(chain({{"a", "b", 1e9, 0}})));
+  EXPECT_FALSE(shares->oldest({0, 1, 0}, kMillisecond).posted);
+  shares->post({0, 1, 0}, 1, kMillisecond);
+  shares.take({0, 1, 0}, kMillisecond);
+  EXPECT_FALSE(shares->oldest({0, 1, 0}, 9 * kMillisecond).posted);
+}
+
+struct Posting {
+  Picoseconds at = 0;
+  LaneName lane;
+  std::uint64_t bytes = 0;
+};
+
+// No lane has more than it can hold.
+std::vector<Posting> any_postings(std::mt19937& random, int ranks, int count) {
+  std::vector<Posting> postings;
+  std::map<std::tuple<int, int, int>, int> used;
+  Picoseconds now = 0;
+  while (static_cast<int>(postings.size()) < count) {
+    const int from = static_cast<int>(random() % static_cast<unsigned>(ranks)), channel = static_cast<int>(random() % 2);
+    const int to = (from + 1 + static_cast<int>(random() % static_cast<unsigned>(ranks - 1))) % ranks;
+    if (used[{from, to, channel}]++ >= static_cast<int>(LinkShares::kLaneMessages)) continue;
+    postings.push_back({now += random() % (200 * kMicrosecond), {from, to, channel}, random() % 100'000});
+  }
+  return postings;
+}
+
+// When each posting arrives, in the order of postings. `looks`: others look at the links in between, at these odd times.
+std::vector<Picoseconds> arrivals(const topology::Topology& drawing, const std::vector<Posting>& postings, std::mt19937* looks) {
+  Shares shares(links_of(drawing));
+  for (const Posting& posting : postings) {
+    if (looks != nullptr) shares->advance(posting.at - static_cast<Picoseconds>((*looks)() % 1'000'000));
+    shares->post(posting.lane, posting.bytes, posting.at);
+  }
+  for (int i = 0; looks != nullptr && i < 50; ++i) shares->advance(postings.back().at + i * static_cast<Picoseconds>((*looks)() % (500 * kMicrosecond)));
+  std::vector<Picoseconds> all;
+  for (const Posting& posting : postings) all.push_back(shares.take(posting.lane, postings.back().at));
+  return all;
+}
+
+TEST(LinkShares, who_looks_when_and_how_late_changes_nothing) {
+  std::mt19937 random(5);
+  for (int round = 0; round < 30; ++round) {
+    const auto drawing = round % 2 == 0 ? one_host(4, 1e9, 1e-6) : chain({{"a", "b", 1e9, 1e-6}, {"b", "c", 3e8, 1e-6}, {"c", "d", 7e8, 1e-6}});
+    const auto postings = any_postings(random, 4, 60);
+    EXPECT_EQ(arrivals(drawing, postings, nullptr), arrivals(drawing, postings, &random));
+  }
+}
+
+// One way that all cross: as long as anything waits for it, it passes its whole bandwidth.
+TEST(LinkShares, a_link_that_anything_waits_for_is_never_idle) {
+  std::mt19937 random(6);
+  for (int round = 0; round < 30; ++round) {
+    auto postings = any_postings(random, 4, 40);
+    std::erase_if(postings, [](const Posting& posting) { return posting.lane.to != 3; });
+    for (Posting& posting : postings) posting.at = 0;
+    double bits = 0;
+    for (const Posting& posting : postings) bits += 8.0 * static_cast<double>(posting.bytes);
+    const auto all = arrivals(one_host(4, 1e9, 0), postings, nullptr);
+    EXPECT_NEAR(static_cast<double>(*std::max_element(all.begin(), all.end())), bits / 1e9 * 1e12, 1e3 * static_cast<double>(postings.size()));
+  }
+}
+
+}  // namespace
+}  // namespace trainyard::comm

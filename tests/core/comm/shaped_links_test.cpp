@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/comm/shaped_links.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "tests/conformance/processes.h"
+#include "tests/core/comm/drawings.h"
+
+namespace trainyard::comm {
+namespace {
+
+DrawnLinks two_ranks() { return links_of(chain({{"a", "b", 1e9, 5e-6}})); }
+
+class File {
+ public:
+  explicit File(int fd) : fd_(fd) {}
+  ~File() { ::close(fd_); }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  int fd() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+TEST(ShapedLinks, a_message_is_seen_when_the_clock_has_come_to_its_arrival_and_not_before) {
+  std::int64_t now = 1'000'000;
+  const auto links = ShapedLinks::make(two_ranks(), 1, [&] { return now; });
+  ASSERT_TRUE(links);
+  ASSERT_TRUE((*links)->post({0, 1, 0}, 1000));
+  const auto early = (*links)->oldest({0, 1, 0});
+  ASSERT_TRUE(early);
+  EXPECT_FALSE(early->arrived);
+  EXPECT_EQ(early->look_again_ns, 1'000'000 + 8'000 + 5'000);
+  now = early->look_again_ns - 1;
+  EXPECT_FALSE((*links)->oldest({0, 1, 0})->arrived);
+  now = early->look_again_ns;
+  EXPECT_TRUE((*links)->oldest({0, 1, 0})->arrived);
+}
+
+TEST(ShapedLinks, processes_share_what_one_of_them_posts) {
+  const auto fd = create_shaped_links(two_ranks(), 1);
+  ASSERT_TRUE(fd);
+  const File file(*fd);
+  conformance::Processes sender(1, [&](int, const auto&) -> std::string {
+    const auto links = ShapedLinks::open(file.fd());
+    return links && (*links)->post({0, 1, 0}, 1000) ? "" : "could not post";
+  });
+  ASSERT_TRUE(sender.ended_well(0));
+  const auto links = ShapedLinks::open(file.fd(), [] { return base::now_nanoseconds() + 1'000'000; });
+  ASSERT_TRUE(links);
+  EXPECT_TRUE((*links)->oldest({0, 1, 0})->arrived);
+}
+
+TEST(ShapedLinks, a_rank_that_dies_with_the_lock_is_named_to_all_others_and_nobody_hangs) {
+  const auto fd = create_shaped_links(two_ranks(), 1);
+  ASSERT_TRUE(fd);
+  const File file(*fd);
+  conformance::Processes ranks(1, [&](int, const auto&) -> std::string {
+    const auto links = ShapedLinks::open(file.fd(), []() -> std::int64_t { ::_exit(0); });  // the clock is read with the lock held
+    static_cast<void>((*links)->post({0, 1, 0}, 1));
+    return "it lived on";
+  });
+  ASSERT_TRUE(ranks.ended_well(0));
+  const auto links = ShapedLinks::open(file.fd());
+  ASSERT_TRUE(links);
+  for (int again = 0; again < 2; ++again) {
+    const auto sight = (*links)->oldest({0, 1, 0});
+    ASSERT_FALSE(sight);
+    EXPECT_EQ(sight.error().where, "rank 0");
+  }
+}
+
+TEST(ShapedLinks, threads_post_and_look_at_once_and_nothing_is_lost) {
+  const auto made = ShapedLinks::make(links_of(one_host(4, 1e15, 0)), 1);
+  ASSERT_TRUE(made);
+  ShapedLinks& links = **made;
+  constexpr int kMessages = 2000;
+  std::vector<std::thread> threads;
+  for (int from = 0; from < 2; ++from) {
+    const LaneName lane{from, from + 2, 0};
+    std::shared_ptr<std::atomic<int>> taken = std::make_shared<std::atomic<int>>(0);
+    threads.emplace_back([&links, lane, taken] {
+      for (int i = 0; i < kMessages; ++i) {
+        while (i - *taken >= static_cast<int>(LinkShares::kLaneMessages)) std::this_thread::yield();
+        EXPECT_TRUE(links.post(lane, 1));
+      }
+    });
+    threads.emplace_back([&links, lane, taken] {
+      while (*taken < kMessages)
+        if (links.oldest(lane)->arrived) {
+          EXPECT_TRUE(links.release(lane));
+          ++*taken;
+        } else {
+          std::this_thread::yield();
+        }
+      EXPECT_FALSE(links.oldest(lane)->arrived);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(ShapedLinks, files_that_are_not_ours_are_refused) {
+  EXPECT_FALSE(ShapedLinks::open(-1));
+  const File unsealed(::memfd_create("unsealed", 0)), zeros(::memfd_create("zeros", MFD_ALLOW_SEALING));
+  ASSERT_EQ(::ftruncate(unsealed.fd(), 1 << 20), 0);
+  ASSERT_EQ(::ftruncate(zeros.fd(), 1 << 20), 0);
+  ASSERT_EQ(::fcntl(zeros.fd(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
+  EXPECT_FALSE(ShapedLinks::open(unsealed.fd())) << "could shrink under a reader";
+  EXPECT_FALSE(ShapedLinks::open(zeros.fd()));
+}
+
+TEST(ShapedLinks, a_lane_that_holds_too_much_and_a_shape_that_cannot_be_are_problems) {
+  EXPECT_FALSE(create_shaped_links(two_ranks(), 0));
+  EXPECT_FALSE(ShapedLinks::make({}, 1));
+  const auto links = ShapedLinks::make(two_ranks(), 1);
+  for (std::uint64_t message = 0; message < LinkShares::kLaneMessages; ++message) EXPECT_TRUE((*links)->post({0, 1, 0}, 1));
+  EXPECT_FALSE((*links)->post({0, 1, 0}, 1));
+  for (const LaneName& lane : {LaneName{0, 0, 0}, LaneName{0, 2, 0}, LaneName{-1, 1, 0}, LaneName{0, 1, 1}, LaneName{0, 1, -1}})
+    EXPECT_FALSE((*links)->holds(lane)) << lane.from << " " << lane.to << " " << lane.channel;
+}
+
+}  // namespace
+}  // namespace trainyard::comm

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What is reduced as one, and the algorithm that is chosen by it.
+#include "core/experiment/buckets.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "core/experiment/imposed.h"
+#include "tests/core/experiment/samples.h"
+
+namespace trainyard::experiment {
+namespace {
+
+Resolved resolved(const Experiment& experiment) { return resolve(experiment, "/nowhere").value(); }
+
+RC_GTEST_PROP(Buckets, hold_every_element_of_the_gradient_once, ()) {
+  const Resolved r = resolved(any_experiment());
+  std::int64_t end = r.model.elements;
+  for (const Bucket& bucket : buckets(r)) {
+    RC_ASSERT(bucket.first + bucket.count == end);
+    end = bucket.first;
+  }
+  RC_ASSERT(end == 0);
+}
+
+RC_GTEST_PROP(Buckets, the_largest_is_what_an_algorithm_is_judged_by, ()) {
+  const Resolved r = resolved(any_experiment());
+  const collective::Work work = largest_reduction(r);
+  for (const Bucket& bucket : buckets(r)) RC_ASSERT(bucket.count <= work.elements);
+  RC_ASSERT(std::ranges::any_of(buckets(r), [&](const Bucket& bucket) { return bucket.count == work.elements; }));
+  RC_ASSERT(work.element_bytes == (r.document.training.precision == Precision::fp64 ? 8 : 4));
+  RC_ASSERT(static_cast<int>(work.devices.size()) == r.world());
+}
+
+TEST(Buckets, auto_is_what_costs_least_for_the_largest) {
+  for (const std::int64_t bytes : {1, 100'000, 100'000'000}) {
+    Experiment experiment = small(2, 3);
+    experiment.strategy.algorithm = collective::Algorithm::automatic;
+    experiment.strategy.bucket_bytes = bytes;
+    const Resolved r = resolved(experiment);
+    const auto choice = collective::choose(0, largest_reduction(r), topology::Network(as_imposed(experiment))).value();
+    EXPECT_EQ(r.document.strategy.algorithm, choice.algorithm);
+    EXPECT_EQ(r.algorithm_reason, choice.reason);
+  }
+}
+
+TEST(Buckets, no_reason_is_given_for_what_a_user_named_or_where_nothing_is_reduced) {
+  EXPECT_EQ(resolved(small(1, 2)).algorithm_reason, "");
+  Experiment alone = small(1, 1);
+  alone.strategy.algorithm = collective::Algorithm::automatic;
+  EXPECT_EQ(resolved(alone).algorithm_reason, "");
+}
+
+}  // namespace
+}  // namespace trainyard::experiment

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/experiment/imposed.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/core/experiment/samples.h"
+
+namespace trainyard::experiment {
+namespace {
+
+Experiment imposed(double scale) {
+  Experiment experiment = small(2, 2);
+  experiment.run.links = LinkSpeed::imposed;
+  experiment.run.link_scale = scale;
+  return experiment;
+}
+
+TEST(Imposed, nothing_changes_where_links_are_only_drawn) {
+  Experiment experiment = small(2, 2);
+  experiment.run.link_scale = 0.1;
+  EXPECT_EQ(as_imposed(experiment), experiment.topology);
+  EXPECT_EQ(as_imposed(imposed(1)), experiment.topology);
+}
+
+TEST(Imposed, a_scale_makes_links_and_busses_slower_in_all_they_do) {
+  const topology::Topology drawn = imposed(0.1).topology, scaled = as_imposed(imposed(0.1));
+  EXPECT_DOUBLE_EQ(scaled.links[1].bandwidth_bits_per_second, drawn.links[1].bandwidth_bits_per_second / 10);
+  EXPECT_DOUBLE_EQ(scaled.links[1].latency_seconds, drawn.links[1].latency_seconds * 10);
+  EXPECT_DOUBLE_EQ(scaled.hosts[1].bus_bandwidth_bits_per_second, drawn.hosts[1].bus_bandwidth_bits_per_second / 10);
+  EXPECT_DOUBLE_EQ(scaled.hosts[1].bus_latency_seconds, drawn.hosts[1].bus_latency_seconds * 10);
+}
+
+TEST(Imposed, what_is_said_is_what_is_done) {
+  EXPECT_EQ(speeds_said(small().run), "speeds of devices and links: drawn, not imposed");
+  EXPECT_EQ(speeds_said(imposed(1).run), "speeds of links: imposed; of devices: drawn, not imposed");
+  EXPECT_EQ(speeds_said(imposed(0.05).run), "speeds of links: imposed at 0.05 of drawn; of devices: drawn, not imposed");
+  EXPECT_EQ(link_speeds_said(small().run), "drawn, not imposed");
+  EXPECT_EQ(link_speeds_said(imposed(1).run), "imposed");
+  EXPECT_EQ(link_speeds_said(imposed(0.1).run), "imposed at 0.1 of drawn");
+}
+
+TEST(Imposed, pacing_and_slowness_have_words) {
+  RunSpec run;
+  run.devices = DeviceSpeed::paced;
+  EXPECT_EQ(speeds_said(run), "speeds of links: drawn, not imposed; of devices: PACED to the drawn ones");
+  EXPECT_EQ(slowness_said(1, 0), "not slowed down");
+  EXPECT_EQ(slowness_said(2.5, 0), "slowed down 2.5 times");
+  EXPECT_EQ(slowness_said(1, 0.2), "slowed down 1 times, with a jitter of 0.2");
+}
+
+TEST(Imposed, a_run_may_be_silent_for_as_long_as_its_slowest_link_takes) {
+  Experiment experiment = imposed(1);
+  for (topology::Link& link : experiment.topology.links) link.bandwidth_bits_per_second = 1e5, link.latency_seconds = 2;
+  for (topology::Host& host : experiment.topology.hosts) host.bus_latency_seconds = 0;
+  const Resolved resolved = resolve(experiment, ".").value();
+  const double bits = static_cast<double>(resolved.model.elements) * 32 * 4 * 4;  // of 4 ranks, for each of 4
+  EXPECT_DOUBLE_EQ(longest_silence_seconds(resolved), bits / 1e5 + 4);
+  experiment.run.links = LinkSpeed::drawn_only;
+  EXPECT_EQ(longest_silence_seconds(resolve(experiment, ".").value()), 0);
+}
+
+TEST(Imposed, an_impossible_scale_is_a_problem) {
+  for (const double scale : {0.0, -1.0, 1e7}) EXPECT_EQ(validate(imposed(scale), ".").size(), 1u) << scale;
+}
+
+}  // namespace
+}  // namespace trainyard::experiment

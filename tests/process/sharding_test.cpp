@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Ranks that own shards of the data, in real processes, and what the program says of it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <set>
+
+#include "run_program.h"
+
+namespace trainyard::process {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+const std::string kMirrored = example("four_devices_mirrored_digits");
+const std::vector<std::string> kSkewed{"--set", "data.sharding.kind=label_skew", "--set", "data.sharding.alpha=0.5", "--set", "data.train_samples=1000"};
+
+std::vector<std::string> with(std::vector<std::string> arguments, const std::vector<std::string>& more) {
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+std::int64_t sum_of(const base::Json& counts) {
+  return std::accumulate(counts.begin(), counts.end(), std::int64_t{0},
+                         [](std::int64_t sum, const base::Json& count) { return sum + count.get<std::int64_t>(); });
+}
+
+TEST(CliSharding, validate_says_who_owns_what_and_that_it_is_not_one_device) {
+  const Ran skewed = cli(with({"validate", kMirrored}, kSkewed));
+  EXPECT_EQ(skewed.exit_code, 0);
+  EXPECT_THAT(skewed.out, HasSubstr("note: every rank trains on samples of its own (label_skew sharding): this is not the training of one device"));
+  EXPECT_THAT(skewed.out, testing::ContainsRegex("rank 3 +[0-9,]+ samples, by class [0-9,]+, "));
+  EXPECT_THAT(cli({"validate", kMirrored}).out, Not(HasSubstr("note")));
+}
+
+TEST(CliSharding, validate_counts_every_sample_once) {
+  for (const char* kind : {"iid", "contiguous", "label_skew", "size_skew"}) {
+    const base::Json result =
+        cli({"validate", kMirrored, "--set", std::string("data.sharding.kind=") + kind, "--set", "data.train_samples=1003", "--json"}).result();
+    EXPECT_EQ(result.at("sharding"), kind);
+    std::int64_t all = 0;
+    for (const base::Json& rank : result.at("samples_by_rank_and_class")) all += sum_of(rank);
+    EXPECT_EQ(all, 1003) << kind;
+  }
+}
+
+TEST(CliSharding, a_rank_that_would_own_nothing_is_bad_input) {
+  const Ran ran = cli({"validate", kMirrored, "--set", "data.sharding.kind=size_skew", "--set", "data.sharding.size_ratio=1000000"});
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_THAT(ran.err, testing::AllOf(HasSubstr("data.sharding.size_ratio"), HasSubstr("rank 3 would own no sample")));
+}
+
+TEST(CliSharding, check_proves_the_plan_of_unequal_shards) {
+  const Ran ran = cli(with({"check", kMirrored}, kSkewed));
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("tail2"));
+}
+
+TEST(CliSharding, a_run_uses_every_sample_and_ends_with_equal_replicas) {
+  const Home home;
+  const std::string out = (home / "run").string();
+  const Ran ran = cli(with({"run", kMirrored, "--json", "--out", out, "--set", "training.epochs=2", "--set", "data.held_out_samples=100"}, kSkewed));
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const base::Json result = ran.result();
+  EXPECT_EQ(result.at("samples"), 2000);
+  EXPECT_EQ(result.at("sharding"), "label_skew");
+  std::set<std::string> replicas;
+  std::int64_t owned = 0;
+  for (const base::Json& rank : result.at("ranks")) {
+    replicas.insert(rank.at("parameters_xxh64").get<std::string>());
+    owned += sum_of(rank.at("samples_by_class"));
+  }
+  EXPECT_EQ(replicas.size(), 1u);
+  EXPECT_EQ(owned, 1000);
+  const base::Json first = result.at("ranks").at(0).at("samples_by_class");
+  EXPECT_THAT(cli({"replay", out}).out, HasSubstr("rank 0 "));
+  EXPECT_EQ(base::parse_json(read(std::filesystem::path(out) / "resolved.json"), "").value().at("shards").at(0), first) << "as it is recorded";
+}
+
+TEST(CliSharding, a_run_says_once_that_it_is_not_one_device) {
+  const Home home;
+  const Ran ran = cli(with({"run", kMirrored, "--out", (home / "run").string(), "--steps", "2"}, kSkewed));
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("note: every rank trains on samples of its own"));
+}
+
+}  // namespace
+}  // namespace trainyard::process

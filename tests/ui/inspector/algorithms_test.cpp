@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The algorithms beside each other, below the fields of the strategy: read, pointed at, and picked by mouse and keys.
+#include <QCheckBox>
+#include <QComboBox>
+#include <QLabel>
+#include <QSignalSpy>
+#include <algorithm>
+
+#include "core/base/units.h"
+#include "core/experiment/buckets.h"
+#include "tests/drawings.h"
+#include "tests/ui/inspector/inspector_fixture.h"
+#include "ui/theme/theme.h"
+
+namespace trainyard::ui {
+namespace {
+
+using collective::Algorithm;
+
+class Algorithms : public InspectorTest {
+ protected:
+  Algorithms() : pictures_(&inspector_, &Inspector::picture_wanted) { inspector_.resize(360, 1600); }
+
+  AlgorithmPicker& picker() { return inspector_.algorithms(); }
+  AlgorithmTable& table() { return picker().table(); }
+  void draw(const topology::Topology& drawing) {
+    document_.edit("draw", [&](experiment::Experiment& e) { e.topology = drawing; });
+  }
+  // And until the rows have their places.
+  void wait_for_ranks(int ranks) {
+    const auto laid_out = [&] { return !table().rows().empty() && table().viewport()->rect().contains(middle(table().rows().back().offer.algorithm)); };
+    ASSERT_TRUE(QTest::qWaitFor([&] { return picker().caption().endsWith(QString("over %1 ranks:").arg(ranks)) && laid_out(); }))
+        << picker().caption().toStdString();
+  }
+  int row_of(Algorithm algorithm) {
+    const auto& rows = table().rows();
+    return static_cast<int>(std::ranges::find(rows, algorithm, [](const AlgorithmRow& row) { return row.offer.algorithm; }) - rows.begin());
+  }
+  QModelIndex cell(Algorithm algorithm, int column) { return table().model()->index(row_of(algorithm), column); }
+  QString text(Algorithm algorithm, int column) { return cell(algorithm, column).data().toString(); }
+  QPoint middle(Algorithm algorithm) { return table().visualRect(cell(algorithm, AlgorithmModel::time_column)).center(); }
+  void hover(Algorithm algorithm) {
+    QMouseEvent move(QEvent::MouseMove, middle(algorithm), table().viewport()->mapToGlobal(middle(algorithm)), Qt::NoButton, Qt::NoButton, {});
+    QApplication::sendEvent(table().viewport(), &move);
+  }
+  void leave() {
+    QEvent leave(QEvent::Leave);
+    QApplication::sendEvent(table().viewport(), &leave);
+  }
+  void click(Algorithm algorithm) { QTest::mouseClick(table().viewport(), Qt::LeftButton, {}, middle(algorithm)); }
+  std::vector<Algorithm> chosen() {
+    std::vector<Algorithm> all;
+    for (const AlgorithmRow& row : table().rows())
+      if (row.chosen) all.push_back(row.offer.algorithm);
+    return all;
+  }
+  LogicalPicture picture() { return pictures_.empty() ? LogicalPicture() : pictures_.last().first().value<LogicalPicture>(); }
+  QString note() {
+    for (const QLabel* label : inspector_.form("strategy").findChildren<QLabel*>())
+      if (label->text().startsWith("Chosen: ") && label->isVisibleTo(&inspector_)) return label->text();
+    return {};
+  }
+
+  QSignalSpy pictures_;
+};
+
+TEST_F(Algorithms, every_row_says_what_the_cost_on_this_drawing_is) {
+  draw(tests::drawn_hosts(2, 2));
+  wait_for_ranks(4);
+  const auto resolved = experiment::resolve(now(), "").value();
+  const collective::Work work = experiment::largest_reduction(resolved);
+  const topology::Network network(now().topology);
+  ASSERT_EQ(table().rows().size(), std::size(base::Names<Algorithm>::table) - 1) << "all but auto";
+  for (const AlgorithmRow& row : table().rows()) {
+    const Algorithm algorithm = row.offer.algorithm;
+    const collective::Cost cost = collective::cost(algorithm, 0, work, network).value();
+    EXPECT_EQ(text(algorithm, AlgorithmModel::rounds_column), QString::number(cost.rounds));
+    EXPECT_EQ(text(algorithm, AlgorithmModel::busiest_column).toStdString(), base::format_bytes(static_cast<double>(cost.busiest_bytes)));
+    EXPECT_EQ(text(algorithm, AlgorithmModel::time_column).toStdString(), base::format_seconds(cost.seconds));
+    EXPECT_EQ(row.best, algorithm == collective::choose(0, work, network)->algorithm);
+  }
+  EXPECT_TRUE(picker().caption().contains(QString::fromStdString(base::format_bytes(static_cast<double>(work.bytes()))))) << picker().caption().toStdString();
+}
+
+TEST_F(Algorithms, a_click_sets_the_field_and_is_undone) {
+  wait_for_ranks(2);
+  EXPECT_EQ(chosen(), std::vector{Algorithm::ring});
+  click(Algorithm::star);
+  EXPECT_EQ(now().strategy.algorithm, Algorithm::star);
+  EXPECT_EQ(chosen(), std::vector{Algorithm::star}) << "at once";
+  EXPECT_EQ(inner<QComboBox>(inspector_.form("strategy").editor("algorithm"))->currentData().toString(), "star");
+  EXPECT_EQ(document_.undo_stack().count(), 1);
+  click(Algorithm::star);
+  EXPECT_EQ(document_.undo_stack().count(), 1) << "it is chosen already";
+  document_.undo_stack().undo();
+  EXPECT_EQ(now().strategy.algorithm, Algorithm::ring);
+  EXPECT_EQ(chosen(), std::vector{Algorithm::ring});
+}
+
+TEST_F(Algorithms, keys_go_from_row_to_row_and_pick) {
+  wait_for_ranks(2);
+  table().setFocus(Qt::TabFocusReason);
+  EXPECT_EQ(table().currentIndex().row(), row_of(Algorithm::ring)) << "it begins at what runs";
+  QTest::keyClick(&table(), Qt::Key_Down);
+  EXPECT_EQ(now().strategy.algorithm, Algorithm::ring) << "looking picks nothing";
+  QTest::keyClick(&table(), Qt::Key_Return);
+  EXPECT_EQ(now().strategy.algorithm, Algorithm::direct);
+  QTest::keyClick(&table(), Qt::Key_Down);
+  QTest::keyClick(&table(), Qt::Key_Space);
+  EXPECT_EQ(now().strategy.algorithm, Algorithm::halving_doubling);
+  QTest::keyClick(&table(), Qt::Key_Tab);
+  EXPECT_FALSE(table().hasFocus()) << "Tab leaves it";
+}
+
+TEST_F(Algorithms, auto_is_told_with_its_reason_below_its_field) {
+  wait_for_ranks(2);
+  EXPECT_EQ(note(), "");
+  document_.set_value("strategy.algorithm", "auto");
+  const auto resolved = experiment::resolve(now(), "").value();
+  EXPECT_EQ(note().toStdString(), "Chosen: " + resolved.algorithm_reason);
+  EXPECT_EQ(chosen(), std::vector{resolved.document.strategy.algorithm});
+  document_.undo_stack().undo();
+  EXPECT_EQ(note(), "");
+}
+
+TEST_F(Algorithms, what_does_not_fit_is_grey_says_why_and_is_not_picked) {
+  topology::Topology uneven = tests::drawn_hosts(2, 2);
+  uneven.hosts[1].devices.pop_back();
+  draw(uneven);
+  wait_for_ranks(3);
+  const QModelIndex unfit = cell(Algorithm::sharded_hierarchical, AlgorithmModel::name_column);
+  EXPECT_EQ(unfit.data(Qt::ForegroundRole).value<QColor>(), Theme::instance().colours().dim);
+  EXPECT_TRUE(unfit.data(Qt::ToolTipRole).toString().contains("equally many ranks on every host"));
+  EXPECT_TRUE(unfit.data(Qt::AccessibleTextRole).toString().contains("does not fit"));
+  click(Algorithm::sharded_hierarchical);
+  EXPECT_EQ(now().strategy.algorithm, Algorithm::ring);
+  EXPECT_TRUE(picker().detail().contains("equally many ranks on every host")) << "who points at it is told";
+  EXPECT_TRUE(picture().flows.empty());
+}
+
+// Who made the drawing uneven is not left without the others to choose from.
+TEST_F(Algorithms, where_the_chosen_one_does_not_fit_any_more_another_can_be_picked) {
+  draw(tests::drawn_hosts(2, 2));
+  wait_for_ranks(4);
+  click(Algorithm::sharded_hierarchical);
+  document_.edit("fewer", [](experiment::Experiment& e) { e.topology.hosts[1].devices.pop_back(); });
+  wait_for_ranks(3);
+  EXPECT_EQ(chosen(), std::vector{Algorithm::sharded_hierarchical});
+  wait_for_problems(1);
+  click(Algorithm::leader_hierarchical);
+  wait_for_problems(0);
+}
+
+TEST_F(Algorithms, a_row_that_is_hovered_or_has_the_focus_wants_its_picture) {
+  draw(tests::drawn_hosts(1, 4));
+  wait_for_ranks(4);
+  EXPECT_TRUE(picture().flows.empty());
+  hover(Algorithm::ring);
+  EXPECT_EQ(picture().flows.size(), 4u);
+  EXPECT_TRUE(picture().pointed);
+  EXPECT_TRUE(picker().detail().contains("4 arrows")) << table().hasFocus() << table().currentIndex().row() << " "
+                                                      << middle(Algorithm::sharded_hierarchical).y() << " " << table().viewport()->height() << " "
+                                                      << (QApplication::focusWidget() ? QApplication::focusWidget()->metaObject()->className() : "");
+  hover(Algorithm::all_to_all);
+  EXPECT_EQ(picture().flows.size(), 12u);
+  leave();
+  EXPECT_TRUE(picture().flows.empty());
+  table().setFocus(Qt::TabFocusReason);
+  EXPECT_EQ(picture().flows.size(), 4u);
+  QTest::keyClick(&table(), Qt::Key_Down);
+  EXPECT_EQ(picture().flows.size(), 12u) << "direct: all to all";
+  inspector_.form("strategy").focus_field("kind");
+  EXPECT_TRUE(picture().flows.empty());
+}
+
+TEST_F(Algorithms, the_chosen_one_is_kept_in_sight_where_that_is_wanted) {
+  draw(tests::drawn_hosts(1, 4));
+  wait_for_ranks(4);
+  QTest::keyClick(&picker().keep(), Qt::Key_Space);
+  EXPECT_EQ(picture().flows.size(), 4u);
+  EXPECT_FALSE(picture().pointed);
+  document_.set_value("strategy.algorithm", "star");
+  EXPECT_EQ(picture().flows.size(), 6u) << "to the centre and back";
+  hover(Algorithm::direct);
+  EXPECT_TRUE(picture().pointed);
+  leave();
+  EXPECT_EQ(picture().flows.size(), 6u);
+  draw(tests::drawn_hosts(1, 5));
+  EXPECT_TRUE(QTest::qWaitFor([&] { return picture().flows.size() == 8; })) << "it follows the drawing";
+  QTest::keyClick(&picker().keep(), Qt::Key_Space);
+  EXPECT_TRUE(picture().flows.empty());
+}
+
+TEST_F(Algorithms, one_rank_reduces_nothing) {
+  QTest::keyClick(&picker().keep(), Qt::Key_Space);
+  draw(tests::drawn_hosts(1, 1));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return picker().caption().startsWith("One rank: nothing is reduced"); })) << picker().caption().toStdString();
+  EXPECT_FALSE(table().isVisibleTo(&inspector_));
+  EXPECT_TRUE(picture().flows.empty());
+}
+
+TEST_F(Algorithms, without_devices_or_with_problems_it_says_what_to_do) {
+  draw({});
+  ASSERT_TRUE(QTest::qWaitFor([&] { return picker().caption().startsWith("Place devices"); })) << picker().caption().toStdString();
+  EXPECT_FALSE(table().isVisibleTo(&inspector_));
+  topology::Topology apart = tests::drawn_hosts(2, 1);
+  apart.links.clear();
+  draw(apart);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return picker().caption().contains("Draw a link between their hosts"); })) << picker().caption().toStdString();
+  draw(tests::drawn_hosts(2, 1));
+  wait_for_ranks(2);
+  type(inspector_.form("training").editor("batch_per_rank"), "0");
+  ASSERT_TRUE(QTest::qWaitFor([&] { return picker().caption().startsWith("The algorithms are compared as soon as this is mended"); }));
+}
+
+TEST_F(Algorithms, of_a_strategy_that_reduces_nothing_there_are_none) {
+  wait_for_ranks(2);
+  QTest::keyClick(&picker().keep(), Qt::Key_Space);
+  ASSERT_FALSE(picture().flows.empty());
+  document_.set_value("strategy.kind", "one_device");
+  EXPECT_FALSE(picker().isVisibleTo(&inspector_));
+  EXPECT_TRUE(picture().flows.empty());
+  document_.undo_stack().undo();
+  EXPECT_TRUE(picker().isVisibleTo(&inspector_));
+  EXPECT_FALSE(picture().flows.empty());
+}
+
+TEST_F(Algorithms, are_shown_whole_in_a_narrow_inspector_at_every_size_of_letters) {
+  for (const double scale : {1.0, 2.0}) {
+    Theme::instance().apply(Theme::Kind::dark, scale);
+    wait_for_ranks(2);
+    inspector_.resize(static_cast<int>(360 * scale), 1600);
+    const int last = table().model()->rowCount() - 1;
+    const auto in_sight = [&] {
+      return table().viewport()->rect().contains(table().visualRect(table().model()->index(last, AlgorithmModel::time_column)).adjusted(0, 0, -1, -1));
+    };
+    EXPECT_TRUE(QTest::qWaitFor(in_sight)) << scale;
+  }
+  Theme::instance().apply(Theme::Kind::light);
+}
+
+}  // namespace
+}  // namespace trainyard::ui

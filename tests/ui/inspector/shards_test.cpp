@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Who trains on what, below the fields of the data.
+#include <QImage>
+#include <map>
+#include <set>
+
+#include "tests/ui/inspector/inspector_fixture.h"
+#include "ui/theme/theme.h"
+
+namespace trainyard::ui {
+namespace {
+
+const data::ShardTable kShards{{4, 0, 1}, {0, 8, 2}};
+
+class Bars : public testing::Test {
+ protected:
+  Bars() {
+    bars_.show_shards(kShards);
+    bars_.resize(300, bars_.sizeHint().height());
+  }
+  ~Bars() override { Theme::instance().apply(Theme::Kind::light); }
+  ShardBars bars_;
+};
+
+TEST_F(Bars, are_as_high_as_the_samples_are_many_to_one_scale) {
+  EXPECT_NEAR(bars_.bar(0, 0).height() * 2, bars_.bar(1, 1).height(), 1e-9);
+  EXPECT_NEAR(bars_.bar(1, 2).height() * 4, bars_.bar(1, 1).height(), 1e-9);
+  EXPECT_TRUE(bars_.bar(0, 1).isEmpty());
+}
+
+TEST_F(Bars, one_sample_among_many_is_seen) {
+  bars_.show_shards({{1'000'000, 1}});
+  EXPECT_GE(bars_.bar(0, 1).height(), 1);
+}
+
+TEST_F(Bars, say_under_the_pointer_what_is_there) {
+  EXPECT_EQ(bars_.words_at(bars_.bar(1, 1).center()), "rank 1, class 1: 8 samples");
+  EXPECT_EQ(bars_.words_at({1, 1}), "");
+}
+
+TEST_F(Bars, say_all_numbers_to_who_cannot_see_them) {
+  EXPECT_EQ(bars_.accessibleName(), "Samples by rank and class");
+  EXPECT_EQ(bars_.accessibleDescription(), "rank 0: 5 samples, by class 4, 0, 1\nrank 1: 10 samples, by class 0, 8, 2");
+}
+
+TEST_F(Bars, are_in_the_colour_of_their_rank_in_both_themes) {
+  for (const Theme::Kind kind : {Theme::Kind::light, Theme::Kind::dark}) {
+    Theme::instance().apply(kind);
+    bars_.resize(300, bars_.sizeHint().height());
+    const QImage image = bars_.grab().toImage();
+    const auto colour_at = [&](const QPointF& place) { return image.pixelColor((place * image.devicePixelRatio()).toPoint()); };
+    EXPECT_EQ(colour_at(bars_.bar(0, 0).center()), Theme::instance().series_colour(0));
+    EXPECT_EQ(colour_at(bars_.bar(1, 1).center()), Theme::instance().series_colour(1));
+  }
+}
+
+TEST_F(Bars, of_a_hundred_classes_and_ranks_stay_apart_and_in_sight) {
+  bars_.show_shards(data::ShardTable(100, std::vector<std::int64_t>(100, 7)));
+  bars_.resize(300, bars_.sizeHint().height());
+  EXPECT_GT(bars_.bar(99, 0).top(), bars_.bar(98, 0).bottom());
+  EXPECT_LE(bars_.bar(99, 99).bottom(), bars_.height());
+  EXPECT_LE(bars_.bar(0, 99).right(), bars_.width());
+}
+
+class InspectorShards : public InspectorTest {
+ protected:
+  void set(const char* path, const base::Json& value) { ASSERT_TRUE(document_.set_value(path, value).empty()); }
+  bool wait_for(const std::function<bool()>& done) { return QTest::qWaitFor(done); }
+  const data::ShardTable& shards() { return inspector_.shards().bars().shards(); }
+};
+
+TEST_F(InspectorShards, iid_shows_what_the_first_epoch_deals) {
+  ASSERT_TRUE(wait_for([&] { return shards().size() == 2; }));
+  EXPECT_TRUE(inspector_.shards().caption().startsWith("Samples of each rank in the first epoch")) << inspector_.shards().caption().toStdString();
+  EXPECT_FALSE(inspector_.shards().caption().contains("one device"));
+}
+
+TEST_F(InspectorShards, a_skew_shows_its_shards_and_says_that_it_is_not_one_device) {
+  set("data.sharding.kind", "size_skew");
+  ASSERT_TRUE(wait_for([&] { return data::samples_by_rank(shards()) == std::vector<std::int64_t>{6400, 1600}; }));
+  EXPECT_TRUE(inspector_.shards().caption().contains("this is not the training of one device on the same global batch"));
+  set("data.sharding.size_ratio", 1);
+  EXPECT_TRUE(wait_for([&] { return data::samples_by_rank(shards()) == std::vector<std::int64_t>{4000, 4000}; }));
+}
+
+TEST_F(InspectorShards, only_the_parameters_of_the_kind_are_shown) {
+  const auto field = [&](const char* name) { return inspector_.form("data").findChild<FieldForm*>()->findChild<FieldEditor*>(name); };
+  for (const auto& [kind, shown] : std::map<const char*, std::set<std::string>>{
+           {"iid", {}}, {"contiguous", {}}, {"label_skew", {"alpha", "seed"}}, {"size_skew", {"size_ratio", "seed"}}}) {
+    set("data.sharding.kind", kind);
+    for (const char* name : {"alpha", "size_ratio", "seed"}) EXPECT_EQ(!field(name)->isHidden(), shown.contains(name)) << kind << ", " << name;
+  }
+}
+
+TEST_F(InspectorShards, where_the_data_is_gone_those_that_a_run_recorded_are_shown) {
+  ASSERT_TRUE(wait_for([&] { return shards().size() == 2; }));
+  set("data.kind", "csv");
+  ASSERT_TRUE(wait_for([&] { return shards().empty(); }));
+  EXPECT_EQ(inspector_.shards().caption(), "") << "nothing is known, so nothing is shown";
+  inspector_.set_recorded_shards([] { return kShards; });
+  set("data.file", "gone.csv");
+  ASSERT_TRUE(wait_for([&] { return shards() == kShards; }));
+  EXPECT_TRUE(inspector_.shards().caption().contains("as the run recorded them"));
+}
+
+}  // namespace
+}  // namespace trainyard::ui

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What is said of algorithms is what core reckons: of the largest bucket, on the drawing as it holds in a run.
+#include "ui/model/algorithm_offers.h"
+
+#include <gtest/gtest.h>
+
+#include "core/experiment/buckets.h"
+#include "core/experiment/imposed.h"
+#include "tests/drawings.h"
+
+namespace trainyard::ui {
+namespace {
+
+experiment::Resolved resolved(int hosts, int devices, collective::Algorithm algorithm = collective::Algorithm::automatic) {
+  experiment::Experiment e;
+  e.topology = tests::drawn_hosts(hosts, devices);
+  e.strategy.algorithm = algorithm;
+  return experiment::resolve(e, "/nowhere").value();
+}
+
+TEST(AlgorithmOffers, are_those_of_the_largest_bucket_on_the_drawing) {
+  const auto e = resolved(2, 3);
+  const auto known = known_offers(e);
+  const collective::Work work = experiment::largest_reduction(e);
+  EXPECT_FALSE(known->problem);
+  EXPECT_EQ(known->ranks, 6);
+  EXPECT_EQ(known->bucket_bytes, work.bytes());
+  EXPECT_EQ(known->offers, collective::offers(0, work, topology::Network(e.document.topology)).value());
+}
+
+TEST(AlgorithmOffers, are_of_links_as_they_are_imposed) {
+  auto e = resolved(2, 1);
+  const double drawn = known_offers(e)->offers.front().cost.seconds;
+  e.document.run.links = experiment::LinkSpeed::imposed;
+  e.document.run.link_scale = 0.1;
+  EXPECT_GT(known_offers(e)->offers.front().cost.seconds, 5 * drawn);
+}
+
+TEST(AlgorithmOffers, auto_is_what_is_run_for_the_same_reason) {
+  for (const auto& [hosts, devices] : {std::pair{1, 2}, {2, 2}, {8, 1}}) {
+    const auto e = resolved(hosts, devices);
+    EXPECT_EQ(known_offers(e)->automatic.algorithm, e.document.strategy.algorithm);
+    EXPECT_EQ(known_offers(e)->automatic.reason, e.algorithm_reason);
+  }
+}
+
+TEST(AlgorithmOffers, of_one_rank_are_none_and_that_is_no_problem) {
+  const auto known = known_offers(resolved(1, 1));
+  EXPECT_EQ(known->ranks, 1);
+  EXPECT_TRUE(known->offers.empty());
+  EXPECT_FALSE(known->problem);
+}
+
+TEST(AlgorithmOffers, the_picture_names_the_devices_of_ranks_and_that_of_auto_is_of_what_runs) {
+  const auto known = known_offers(resolved(1, 4));
+  const LogicalPicture ring = known->picture(collective::Algorithm::ring);
+  EXPECT_EQ(ring.devices, (std::vector<std::string>{"cpu0", "cpu1", "cpu2", "cpu3"}));
+  EXPECT_EQ(ring.flows.size(), 4u);
+  EXPECT_EQ(known->picture(collective::Algorithm::automatic), known->picture(known->automatic.algorithm));
+}
+
+TEST(AlgorithmOffers, of_what_does_not_fit_there_is_no_picture) {
+  experiment::Experiment e;
+  e.topology = tests::drawn_hosts(2, 2);
+  e.topology.hosts[1].devices.pop_back();
+  const auto known = known_offers(experiment::resolve(e, "/nowhere"));
+  EXPECT_TRUE(known->picture(collective::Algorithm::sharded_hierarchical).flows.empty());
+  EXPECT_FALSE(known->picture(collective::Algorithm::leader_hierarchical).flows.empty());
+}
+
+TEST(AlgorithmOffers, are_given_up_when_nobody_waits_for_them) {
+  std::stop_source stop;
+  stop.request_stop();
+  const auto known = known_offers(resolved(1, 4), stop.get_token());
+  ASSERT_TRUE(known->problem);
+  EXPECT_EQ(known->problem->code, base::ProblemCode::cancelled);
+}
+
+TEST(AlgorithmOffers, more_arrows_than_can_be_told_apart_are_left_out) {
+  const auto known = known_offers(resolved(1, 150));
+  EXPECT_TRUE(known->picture(collective::Algorithm::all_to_all).flows.empty()) << "150 * 149 of them";
+  EXPECT_EQ(known->picture(collective::Algorithm::ring).flows.size(), 150u);
+}
+
+}  // namespace
+}  // namespace trainyard::ui

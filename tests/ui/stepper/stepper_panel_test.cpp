@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The stepper as a person uses it: by keys, by mouse, and by ear.
+#include "ui/stepper/stepper_panel.h"
+
+#include <gtest/gtest.h>
+
+#include <QApplication>
+#include <QComboBox>
+#include <QDoubleSpinBox>
+#include <QSpinBox>
+#include <QTest>
+#include <QToolButton>
+#include <cmath>
+
+#include "tests/drawings.h"
+#include "tests/ui/pictures.h"
+
+namespace trainyard::ui {
+namespace {
+
+class StepperPanelTest : public testing::Test {
+ protected:
+  StepperPanelTest() {
+    draw(tests::drawn_hosts(1, 3));
+    QObject::connect(&panel_, &StepperPanel::transit_changed, [this](const auto& transit) { transit_ = transit; });
+    panel_.resize(1400, 420);
+    panel_.show();
+    panel_.set_seen(true);
+    panel_.activateWindow();
+    panel_.setFocus();
+    EXPECT_TRUE(QTest::qWaitForWindowActive(&panel_));
+  }
+  ~StepperPanelTest() override { Theme::instance().apply(Theme::Kind::light); }
+
+  void draw(const topology::Topology& drawing) {
+    experiment::Experiment experiment;
+    experiment.topology = drawing;
+    document_.reset(experiment);
+  }
+  void key(int key) { QTest::keyClick(&panel_.table(), static_cast<Qt::Key>(key)); }
+  int step() { return panel_.stepper().step(); }
+  int last() { return panel_.stepper().steps().count(); }
+  QString cell(int rank, int chunk) { return panel_.table().model()->index(rank, chunk).data().toString(); }
+  QString spoken(int rank, int chunk) { return panel_.table().model()->index(rank, chunk).data(Qt::AccessibleTextRole).toString(); }
+  // As typed into the table.
+  void type(int rank, int chunk, const QString& number) {
+    panel_.table().setCurrentIndex(panel_.table().model()->index(rank, chunk));
+    key(Qt::Key_F2);
+    QWidget* editor = QApplication::focusWidget();
+    ASSERT_NE(editor, &panel_.table());
+    QTest::keyClick(editor, Qt::Key_A, Qt::ControlModifier);
+    QTest::keyClicks(editor, number);
+    QTest::keyClick(editor, Qt::Key_Return);
+    EXPECT_TRUE(QTest::qWaitFor([&] { return QApplication::focusWidget() == &panel_.table(); }));
+  }
+  void choose(const char* field, const QString& text) {
+    auto* combo = panel_.findChild<QComboBox*>(field);
+    ASSERT_GE(combo->findText(text), 0) << text.toStdString();
+    combo->setCurrentIndex(combo->findText(text));
+    emit combo->activated(combo->currentIndex());
+  }
+  QToolButton* button(const QString& text) {
+    for (QToolButton* one : panel_.findChildren<QToolButton*>())
+      if (one->text() == text) return one;
+    return nullptr;
+  }
+  void press(const QString& text) {
+    ASSERT_TRUE(button(text)) << text.toStdString();
+    QTest::mouseClick(button(text), Qt::LeftButton);
+  }
+  // Rank r begins with 10^r in every chunk: sums tell who is in them.
+  void type_powers() {
+    for (int rank = 0; rank < 3; ++rank)
+      for (int chunk = 0; chunk < 3; ++chunk) panel_.stepper().set_value(rank, chunk, std::pow(10, rank));
+  }
+
+  Document document_;
+  StepperPanel panel_{document_};
+  std::optional<Transit> transit_;
+};
+
+TEST_F(StepperPanelTest, begins_with_the_ranks_and_the_algorithm_of_the_drawing) {
+  EXPECT_EQ(panel_.stepper().steps().exercise.hosts, (std::vector<int>{0, 0, 0}));
+  EXPECT_EQ(panel_.place(), "Start of 4 rounds, 12 steps");
+  EXPECT_EQ(panel_.table().model()->rowCount(), 3);
+  document_.set_value("strategy.algorithm", "direct");
+  EXPECT_EQ(panel_.place(), "Start of 2 rounds, 12 steps");
+}
+
+TEST_F(StepperPanelTest, keys_go_by_steps_and_rounds_both_ways) {
+  key(Qt::Key_Right);
+  EXPECT_EQ(step(), 1);
+  key(Qt::Key_PageDown);
+  EXPECT_EQ(step(), 3);
+  key(Qt::Key_Right);
+  key(Qt::Key_Left);
+  EXPECT_EQ(step(), 3);
+  key(Qt::Key_End);
+  EXPECT_EQ(step(), 12);
+  key(Qt::Key_Right);
+  EXPECT_EQ(step(), 12);
+  key(Qt::Key_PageUp);
+  EXPECT_EQ(step(), 9);
+  key(Qt::Key_Home);
+  EXPECT_EQ(step(), 0);
+  key(Qt::Key_Left);
+  EXPECT_EQ(step(), 0);
+}
+
+TEST_F(StepperPanelTest, buttons_do_the_same) {
+  press("Step");
+  press("Round");
+  EXPECT_EQ(step(), 3);
+  EXPECT_EQ(panel_.place(), "Round 1 of 4, step 3 of 12");
+  press("Back");
+  press("Round back");
+  EXPECT_EQ(step(), 0);
+  EXPECT_FALSE(button("Back")->isEnabled());
+  press("End");
+  EXPECT_FALSE(button("Step")->isEnabled());
+  press("Start");
+  EXPECT_EQ(step(), 0);
+}
+
+TEST_F(StepperPanelTest, the_table_shows_true_values_and_whose_they_are) {
+  type_powers();
+  EXPECT_EQ(cell(2, 0), "100 (2)");
+  key(Qt::Key_PageDown);
+  EXPECT_EQ(cell(2, 0), "110 (2+1)");
+  EXPECT_EQ(panel_.sentence(), "Rank 1 sends chunk 0 to rank 2, which adds it to its own: 110 (2+1).");
+  EXPECT_EQ(spoken(2, 0), "rank 2, chunk 0: 110, from ranks 2+1, changed by this step");
+  EXPECT_EQ(spoken(1, 0), "rank 1, chunk 0: 10, from ranks 1, sent in this step");
+  key(Qt::Key_End);
+  for (int rank = 0; rank < 3; ++rank)
+    for (int chunk = 0; chunk < 3; ++chunk) EXPECT_TRUE(cell(rank, chunk).startsWith("111 (")) << cell(rank, chunk).toStdString();
+  EXPECT_TRUE(panel_.sentence().endsWith("Done: every rank holds the sum of all.")) << panel_.sentence().toStdString();
+  EXPECT_TRUE(spoken(0, 0).contains("complete"));
+}
+
+TEST_F(StepperPanelTest, a_sum_of_many_is_seen_growing_aside) {
+  type_powers();
+  choose("algorithm", "direct");
+  key(Qt::Key_Right);
+  EXPECT_EQ(cell(0, 0), "1 (0)");
+  EXPECT_TRUE(spoken(0, 0).contains("aside 11 (0+1)")) << spoken(0, 0).toStdString();
+  EXPECT_TRUE(panel_.sentence().contains("aside: 11 (0+1)")) << panel_.sentence().toStdString();
+  key(Qt::Key_Right);
+  EXPECT_EQ(cell(0, 0), "111 (0+1+2)");
+  EXPECT_FALSE(spoken(0, 0).contains("aside"));
+}
+
+TEST_F(StepperPanelTest, bytes_so_far_are_told_beside_plan_and_formula) {
+  EXPECT_EQ(cell(0, 3), "0 of 16 B");
+  key(Qt::Key_PageDown);
+  EXPECT_EQ(cell(0, 3), "4 of 16 B");
+  EXPECT_TRUE(panel_.foot().startsWith("Sent in all: 12 of 48 B. Formula: 2 (n - 1) S = 48 B (n = 3, S = 12 B).")) << panel_.foot().toStdString();
+  EXPECT_TRUE(panel_.foot().contains("The numbers are an example, one in each chunk: a chunk is 4 B.")) << panel_.foot().toStdString();
+}
+
+TEST_F(StepperPanelTest, the_program_of_the_selected_rank_marks_the_line_of_the_step) {
+  EXPECT_EQ(panel_.program().current_line(), "");
+  key(Qt::Key_Right);
+  EXPECT_TRUE(panel_.program().current_line().startsWith("RED.b0.t0.c1<r2")) << panel_.program().current_line().toStdString();
+  EXPECT_TRUE(panel_.program().current_line().endsWith("add chunk 1 from rank 2"));
+  key(Qt::Key_Down);
+  EXPECT_EQ(panel_.table().rank(), 1);
+  EXPECT_EQ(panel_.program().current_line(), "") << "rank 1 has no part in the first step";
+  key(Qt::Key_Right);
+  EXPECT_TRUE(panel_.program().current_line().startsWith("RED.b0.t0.c2<r0"));
+  EXPECT_TRUE(panel_.program().toPlainText().contains("✓") == false);
+  key(Qt::Key_End);
+  EXPECT_EQ(panel_.program().toPlainText().count("✓") + panel_.program().toPlainText().count("▶"), 8);
+}
+
+TEST_F(StepperPanelTest, numbers_are_typed_at_the_start_and_only_there) {
+  type(1, 2, "42");
+  EXPECT_EQ(cell(1, 2), "42 (1)");
+  key(Qt::Key_Right);
+  panel_.table().setCurrentIndex(panel_.table().model()->index(0, 0));
+  key(Qt::Key_F2);
+  EXPECT_EQ(QApplication::focusWidget(), &panel_.table());
+  choose("algorithm", "direct");
+  EXPECT_EQ(cell(1, 2), "42 (1)") << "what was typed stays";
+  panel_.findChild<QSpinBox*>("seed")->setValue(5);
+  EXPECT_NE(cell(1, 2), "42 (1)") << "another seed, other numbers";
+}
+
+TEST_F(StepperPanelTest, a_chunk_is_selected_by_keys_too) {
+  QTest::keyClick(&panel_.table(), Qt::Key_Right, Qt::ControlModifier);
+  EXPECT_EQ(panel_.table().currentIndex().column(), 1);
+  EXPECT_EQ(step(), 0);
+  QTest::keyClick(&panel_.table(), Qt::Key_Left, Qt::ControlModifier);
+  EXPECT_EQ(panel_.table().currentIndex().column(), 0);
+}
+
+TEST_F(StepperPanelTest, space_plays_at_the_pace_and_escape_stops) {
+  panel_.findChild<QDoubleSpinBox*>()->setValue(0.1);
+  key(Qt::Key_Space);
+  EXPECT_TRUE(panel_.playing());
+  EXPECT_TRUE(button("Stop"));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return step() >= 2; }));
+  key(Qt::Key_Escape);
+  EXPECT_FALSE(panel_.playing());
+  const int stopped = step();
+  EXPECT_LT(stopped, last());
+  key(Qt::Key_Space);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return step() == last(); }));
+  EXPECT_FALSE(panel_.playing()) << "the end stops it";
+  key(Qt::Key_Space);
+  EXPECT_EQ(step(), 0) << "and from there it begins anew";
+}
+
+TEST_F(StepperPanelTest, space_on_a_button_presses_the_button) {
+  button("Step")->setFocus();
+  QTest::keyClick(button("Step"), Qt::Key_Space);
+  EXPECT_EQ(step(), 1);
+  EXPECT_FALSE(panel_.playing());
+  QTest::keyClick(button("Step"), Qt::Key_Left);
+  EXPECT_EQ(step(), 0);
+}
+
+TEST_F(StepperPanelTest, the_step_is_shown_on_the_canvas_while_it_is_looked_at) {
+  EXPECT_FALSE(transit_);
+  panel_.stepper().set_value(2, 1, 7);
+  key(Qt::Key_Right);
+  ASSERT_TRUE(transit_);
+  EXPECT_EQ(transit_->from, "cpu2");
+  EXPECT_EQ(transit_->to, "cpu0");
+  EXPECT_EQ(transit_->label, "chunk 1: 7");
+  ASSERT_EQ(transit_->route.size(), 1u);
+  EXPECT_EQ(transit_->route[0].host, "host0");
+  panel_.set_seen(false);
+  EXPECT_FALSE(transit_);
+  panel_.set_seen(true);
+  EXPECT_TRUE(transit_);
+  panel_.leave_canvas();
+  EXPECT_FALSE(transit_);
+  key(Qt::Key_Right);
+  EXPECT_TRUE(transit_);
+}
+
+TEST_F(StepperPanelTest, what_is_not_seen_does_not_play) {
+  key(Qt::Key_Space);
+  panel_.set_seen(false);
+  EXPECT_FALSE(panel_.playing());
+}
+
+TEST_F(StepperPanelTest, an_example_is_of_any_ranks_and_stays_off_the_canvas) {
+  choose("ranks", "of an example");
+  EXPECT_EQ(panel_.table().model()->rowCount(), 4);
+  panel_.findChild<QSpinBox*>("members")->setValue(16);
+  panel_.findChild<QSpinBox*>("hosts")->setValue(4);
+  choose("algorithm", "sharded_hierarchical");
+  EXPECT_EQ(panel_.table().model()->rowCount(), 16);
+  key(Qt::Key_End);
+  EXPECT_TRUE(cell(15, 15).endsWith("(all 16 ranks)")) << cell(15, 15).toStdString();
+  EXPECT_FALSE(transit_);
+}
+
+TEST_F(StepperPanelTest, an_algorithm_that_does_not_fit_is_not_offered) {
+  auto* algorithms = panel_.findChild<QComboBox*>("algorithm");
+  EXPECT_GE(algorithms->findText("sharded_hierarchical"), 0);
+  topology::Topology uneven = tests::drawn_hosts(1, 2);
+  uneven.hosts.push_back(tests::drawn_host("host1", 1, 2));
+  uneven.links.push_back({"host0", "host1"});
+  draw(uneven);
+  EXPECT_EQ(algorithms->findText("sharded_hierarchical"), -1);
+  EXPECT_EQ(algorithms->findText("auto"), -1);
+}
+
+TEST_F(StepperPanelTest, a_drawing_without_devices_is_said_to_have_nothing_to_step_through) {
+  draw({});
+  EXPECT_TRUE(panel_.sentence().contains("0 ranks")) << panel_.sentence().toStdString();
+  EXPECT_EQ(panel_.table().model()->rowCount(), 0);
+  key(Qt::Key_Right);
+  key(Qt::Key_Space);
+  EXPECT_FALSE(panel_.playing());
+}
+
+TEST_F(StepperPanelTest, one_rank_has_nothing_to_send) {
+  draw(tests::drawn_hosts(1, 1));
+  EXPECT_EQ(panel_.place(), "No steps: one rank has nobody to send to");
+  EXPECT_EQ(panel_.sentence(), "Done: every rank holds the sum of all.");
+}
+
+TEST_F(StepperPanelTest, the_other_collectives_begin_with_what_takes_part) {
+  choose("collective", "broadcast");
+  panel_.findChild<QSpinBox*>("root")->setValue(1);
+  EXPECT_EQ(cell(0, 0), "nothing yet");
+  EXPECT_NE(cell(1, 0), "nothing yet");
+  EXPECT_TRUE(panel_.findChild<QSpinBox*>("root")->isVisible());
+  key(Qt::Key_End);
+  EXPECT_EQ(cell(0, 0), cell(1, 0));
+  choose("collective", "scatter");
+  EXPECT_TRUE(panel_.foot().contains("S - c")) << panel_.foot().toStdString();
+}
+
+TEST_F(StepperPanelTest, partial_sums_are_shaded_and_what_changed_is_framed) {
+  const auto colour = [&](int rank, int chunk) {
+    const QRect cell = panel_.table().visualRect(panel_.table().model()->index(rank, chunk));
+    return panel_.table().viewport()->grab(cell).toImage().pixelColor(cell.width() / 2, cell.height() - 8);
+  };
+  const auto frame = [&](int rank, int chunk) {
+    const QRect cell = panel_.table().visualRect(panel_.table().model()->index(rank, chunk));
+    EXPECT_TRUE(panel_.table().viewport()->rect().contains(cell)) << "rank " << rank << ", chunk " << chunk << " is in sight";
+    return panel_.table().viewport()->grab(cell).toImage().pixelColor(2, cell.height() / 2);
+  };
+  key(Qt::Key_PageDown);
+  EXPECT_NE(colour(2, 0), colour(0, 0)) << "two of three, and one";
+  EXPECT_EQ(frame(2, 0), Theme::instance().colours().accent);
+  EXPECT_NE(frame(0, 1), Theme::instance().colours().accent) << "changed by a step before";
+}
+
+TEST_F(StepperPanelTest, is_readable_in_both_themes_and_in_large_type) {
+  for (const auto kind : {Theme::Kind::light, Theme::Kind::dark})
+    for (const double scale : {1.0, 2.0}) {
+      Theme::instance().apply(kind, scale);
+      key(Qt::Key_End);
+      const QRect cell = panel_.table().visualRect(panel_.table().model()->index(0, 0));
+      EXPECT_GE(test::text_contrast(panel_.table().viewport()->grab(cell.adjusted(10, 10, -10, -10)).toImage()), test::kReadable);
+      const QFontMetrics letters(Theme::instance().font(1.25, true));
+      EXPECT_GE(cell.height(), 2 * letters.height() * 0.85) << "number and ranks are whole";
+    }
+}
+
+}  // namespace
+}  // namespace trainyard::ui

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/timeline/timeline_geometry.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/ui/recorded_ops.h"
+#include "ui/timeline/timeline_words.h"
+
+namespace trainyard::ui {
+namespace {
+
+using namespace test;
+using testing::ElementsAre;
+
+TEST(TimelineGeometry, zooming_keeps_what_is_under_the_pointer_where_it_is) {
+  EXPECT_EQ(zoomed({0, 1000}, 0.25, 0.5), (TimeRange{125, 625})) << "250 stays at a quarter";
+  EXPECT_EQ(zoomed({0, 1000}, 1, 2), (TimeRange{-1000, 1000}));
+  EXPECT_EQ(zoomed({0, 150}, 0.5, 0.001).width(), kNarrowest);
+}
+
+TEST(TimelineGeometry, no_view_leaves_home) {
+  const TimeRange home{0, 10'000};
+  EXPECT_EQ(within_home({-500, 500}, home), (TimeRange{0, 1000}));
+  EXPECT_EQ(within_home({9'500, 10'500}, home), (TimeRange{9'000, 10'000}));
+  EXPECT_EQ(within_home({-5'000, 50'000}, home), home);
+  EXPECT_EQ(within_home({400, 401}, home).width(), kNarrowest);
+  EXPECT_EQ(panned({0, 1000}, 0.1), (TimeRange{100, 1100}));
+  EXPECT_EQ(ending_at({0, 1000}, 5000), (TimeRange{4000, 5000}));
+  EXPECT_GT(home_of({5, 5}).width(), 0) << "also of a run whose only op took no time";
+}
+
+QStringList labels(const TimeRange& view, int about) {
+  QStringList texts;
+  for (const TimeTick& tick : time_ticks(view, about)) texts << tick.label;
+  return texts;
+}
+
+TEST(TimelineGeometry, ticks_are_round_and_say_just_the_digits_that_tell_them_apart) {
+  EXPECT_THAT(labels({0, 10'000'000'000}, 5), ElementsAre("0 s", "2 s", "4 s", "6 s", "8 s", "10 s"));
+  EXPECT_THAT(labels({12'345'600'000, 12'345'900'000}, 3), ElementsAre("12.3456 s", "12.3457 s", "12.3458 s", "12.3459 s"));
+  EXPECT_THAT(labels({1'000, 1'600}, 3), ElementsAre("1.0 µs", "1.2 µs", "1.4 µs", "1.6 µs"));
+  EXPECT_THAT(labels({-300, 300}, 2), ElementsAre("0 ns"));
+}
+
+TEST(TimelineGeometry, ranks_stand_below_each_other_with_their_lanes) {
+  RecordedOps ops(2);
+  ops.add(0, {ran(kForward, 0, 5)});
+  TimelineRows rows;
+  rows.lay_out(ops.store(), 10, 4);
+  ASSERT_EQ(rows.rows().size(), 8u) << "four lanes each; the unnamed one is empty";
+  EXPECT_EQ(rows.rows()[0].top, 4);
+  EXPECT_EQ(rows.rows()[4].rank, 1);
+  EXPECT_EQ(rows.rows()[4].top, 48);
+  EXPECT_EQ(rows.height(), 92);
+  EXPECT_EQ(rows.row_at(0), 0);
+  EXPECT_EQ(rows.row_at(13), 0);
+  EXPECT_EQ(rows.row_at(14), 1);
+  EXPECT_EQ(rows.row_at(45), 4) << "in the gap, the next";
+  EXPECT_EQ(rows.row_at(1000), 7);
+  EXPECT_EQ(rows.row_of(1, 2), 5);
+  EXPECT_EQ(rows.row_of(1, 0), -1);
+  EXPECT_EQ(rows.rank_block(1).top, 48);
+  EXPECT_EQ(rows.rank_block(1).bottom, 88);
+}
+
+TEST(TimelineGeometry, tracks_share_a_lane_while_each_can_be_seen) {
+  RecordedOps ops;
+  ops.add(0, {ran(kSend, 0, 50), ran(kSecondSend, 0, 60), ran(kThirdSend, 10, 70)});
+  const SpanLane& sends = ops.store().lane(0, 3);
+  EXPECT_EQ(drawn_tracks(sends, 18), 3);
+  EXPECT_EQ(drawn_tracks(sends, 9), 3);
+  EXPECT_EQ(drawn_tracks(sends, 8), 0) << "as one, for a track would be a hair";
+  EXPECT_EQ(drawn_tracks(ops.store().lane(0, 2), 3), 0) << "an empty lane has none";
+  const QRect row(100, 30, 50, 18);
+  EXPECT_EQ(track_rect(row, 3, 0), QRect(100, 30, 50, 5));
+  EXPECT_EQ(track_rect(row, 3, 2), QRect(100, 42, 50, 5));
+  EXPECT_EQ(track_rect(row, 1, 0), row);
+}
+
+TEST(TimelineGeometry, what_is_held_does_not_grow) {
+  RecordedOps ops;
+  ops.add(0, {ran(kForward, 0, 5)});
+  HeldSpans held;
+  const SpanTrack& forward = *ops.store().lane(0, 2).tracks()[0];
+  held.hold(ops.store());
+  ops.add(0, {ran(kBackward, 5, 9), ran(kSend, 5, 9)});
+  EXPECT_EQ(held.end(forward), 1u);
+  EXPECT_EQ(held.end(*ops.store().lane(0, 3).tracks()[0]), 0u) << "a lane that began later";
+  held.let_go();
+  EXPECT_EQ(held.end(forward), 2u);
+}
+
+TEST(TimelineWords, times_are_exact_to_the_nanosecond) {
+  EXPECT_EQ(exact_time(0), "0 ns");
+  EXPECT_EQ(exact_time(999), "999 ns");
+  EXPECT_EQ(exact_time(1'005), "1.005 µs");
+  EXPECT_EQ(exact_time(12'345'678), "12.345678 ms");
+  EXPECT_EQ(exact_time(-1'000'000'001), "-1.000000001 s");
+  EXPECT_EQ(exact_time(1'234'000'000'000), "1,234.000000000 s");
+}
+
+TEST(TimelineWords, tell_of_a_receive_all_that_was_recorded) {
+  RecordedOps ops;
+  ops.add(0, {{kReduce, 2'000'100, 2'000'175, 2'000'200, 4, 51'200}});
+  ops.end_step(0, 4, 3'000'000, 1'000'000);
+  const SpanWords words = words_of(ops.store(), ops.history(), {0, 4, 0, 0});
+  EXPECT_EQ(words.title, "RED.b0.t0.c1<r1");
+  EXPECT_THAT(words.lines, ElementsAre("transfer on rank 0, recv.g0, step 4 (train)", "begins at 2.000100 ms of the run, at 100 ns of the step",
+                                       "takes 100 ns: waits 75 ns for the peer, transfers for 25 ns", "51,200 bytes"));
+}
+
+TEST(TimelineWords, claim_nothing_of_a_step_that_was_not_reported_nor_of_a_wait_that_nobody_measured) {
+  RecordedOps ops;
+  ops.add(0, {{kSend, 100, 100, 200, 4, 8}, ran(kForward, 0, 50, 4)});
+  EXPECT_THAT(words_of(ops.store(), ops.history(), {0, 3, 0, 0}).lines, ElementsAre("send on rank 0, send.g0, step 4 (train)", "begins at 100 ns of the run",
+                                                                                    "takes 100 ns, from posted to consumed by the peer", "8 bytes"));
+  EXPECT_EQ(words_of(ops.store(), ops.history(), {0, 2, 0, 0}).lines.size(), 3) << "what computes moves no bytes";
+}
+
+}  // namespace
+}  // namespace trainyard::ui

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/timeline/timeline_panel.h"
+
+#include <gtest/gtest.h>
+
+#include <QAction>
+#include <QSignalSpy>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include "tests/ui/charts/synthetic_run.h"
+#include "tests/ui/recorded_ops.h"
+#include "ui/theme/theme.h"
+
+namespace trainyard::ui {
+namespace {
+
+using trainyard::test::SyntheticRun;
+
+constexpr int kPatience = 60'000;  // milliseconds
+
+// Of one rank: computes from 0.1 to 0.7 of a step of 5 ms, and sends from 0.5 to 0.9.
+std::vector<telemetry::Event> ops_of(int step) {
+  const std::int64_t at = step * 5'000'000LL;
+  const auto op = [&](int number, std::int64_t begin, std::int64_t end) {
+    return telemetry::Event{at + begin, at + begin, at + end, 0, step, static_cast<std::uint16_t>(number), 0, telemetry::EventKind::op};
+  };
+  return {op(test::kForward, 500'000, 2'000'000), op(test::kBackward, 2'000'000, 3'500'000), op(test::kSend, 2'500'000, 4'500'000)};
+}
+
+class TimelinePanelTest : public testing::Test {
+ protected:
+  TimelinePanelTest() {
+    panel_.resize(1400, 400);
+    panel_.show();
+  }
+  ~TimelinePanelTest() override { panel_.set_run(nullptr); }
+
+  SyntheticRun synthetic(bool record_ops = true) const {
+    return {.ranks = 2, .jitter = 0, .experiment = {{"document", {{"run", {{"record_ops", record_ops}}}}}}};
+  }
+  void record(const SyntheticRun& run, int steps, bool ops) {
+    auto writer = run.create(directory_.path().toStdString());
+    for (int rank = 0; rank < run.ranks; ++rank) {
+      const std::string plan = test::planned(rank);
+      ASSERT_TRUE(writer.append(telemetry::FrameType::plan, rank, std::as_bytes(std::span(plan))));
+    }
+    for (int step = 0; step < steps; ++step) {
+      for (int rank = 0; ops && rank < run.ranks; ++rank) ASSERT_TRUE(writer.append_events(rank, ops_of(step)));
+      ASSERT_TRUE(run.append(writer, step, step + 1));
+    }
+    ASSERT_TRUE(writer.close());
+  }
+  void open() {
+    run_ = ui::Run::open({}, directory_.path());
+    panel_.set_run(run_.get());
+    ASSERT_TRUE(QTest::qWaitFor([&] { return run_->complete(); }, kPatience));
+  }
+  bool says(const QString& text) {
+    return QTest::qWaitFor([&] { return panel_.figures().contains(text); }, kPatience);
+  }
+  bool warns(const QString& text) {
+    return QTest::qWaitFor([&] { return panel_.badges().join(" ").contains(text); }, kPatience);
+  }
+  QString empty_text() { return panel_.view().empty_text(); }
+
+  QTemporaryDir directory_;
+  std::unique_ptr<ui::Run> run_;
+  TimelinePanel panel_;
+};
+
+TEST_F(TimelinePanelTest, says_what_to_do_while_there_is_no_run) { EXPECT_TRUE(empty_text().contains("press Run")); }
+
+TEST_F(TimelinePanelTest, of_a_run_without_ops_it_says_what_to_switch_on) {
+  record(synthetic(false), 5, false);
+  open();
+  EXPECT_TRUE(QTest::qWaitFor([&] { return empty_text().contains("run.record_ops"); })) << empty_text().toStdString();
+  EXPECT_TRUE(panel_.badges().isEmpty());
+}
+
+TEST_F(TimelinePanelTest, of_a_run_that_recorded_none_though_it_should_it_says_just_that) {
+  record(synthetic(), 5, false);
+  open();
+  EXPECT_TRUE(QTest::qWaitFor([&] { return empty_text() == "This run recorded no ops."; })) << empty_text().toStdString();
+}
+
+TEST_F(TimelinePanelTest, tells_the_figures_of_the_chosen_step) {
+  record(synthetic(), 40, true);
+  open();
+  panel_.view().choose_step(7);
+  ASSERT_TRUE(says("Step 7")) << panel_.figures().toStdString();
+  EXPECT_TRUE(says("efficiency 60 %")) << "3 of 5 ms: " << panel_.figures().toStdString();
+  EXPECT_TRUE(says("communication 40 % of the time, 50 % of it hidden behind compute")) << "2 of 5 ms, 1 of 2: " << panel_.figures().toStdString();
+  panel_.view().choose_step({});
+  EXPECT_TRUE(says("In view, steps 37 to 39")) << panel_.figures().toStdString();
+}
+
+TEST_F(TimelinePanelTest, tells_truths_beside_the_figures_and_when_ops_are_merged) {
+  record(synthetic(), 400, true);
+  open();
+  panel_.set_badges({"12 events were dropped"});
+  ASSERT_TRUE(warns("12 events were dropped"));
+  EXPECT_FALSE(panel_.badges().join(" ").contains("thinned"));
+  panel_.view().resize(300, 200);
+  panel_.view().home();
+  EXPECT_TRUE(warns("thinned, ops merged"));
+  panel_.set_frozen(true);
+  EXPECT_TRUE(warns("frozen"));
+}
+
+TEST_F(TimelinePanelTest, the_selected_op_is_told_in_full_and_asked_for_in_the_plan) {
+  record(synthetic(), 5, true);
+  open();
+  QSignalSpy told(&panel_, &TimelinePanel::op_selected);
+  EXPECT_FALSE(panel_.plan_action().isEnabled());
+  panel_.view().select(SpanPlace{1, 3, 0, 2});
+  ASSERT_EQ(told.size(), 1);
+  EXPECT_EQ(told[0], (QList<QVariant>{1, "train", "SEND.b0.t0.c0>r0", false}));
+  EXPECT_TRUE(panel_.selected_text().startsWith("SEND.b0.t0.c0>r0: send on rank 1, send.g0, step 2 (train)")) << panel_.selected_text().toStdString();
+  panel_.plan_action().trigger();
+  ASSERT_EQ(told.size(), 2);
+  EXPECT_EQ(told[1][3], true);
+}
+
+TEST_F(TimelinePanelTest, a_run_that_is_deleted_disappears) {
+  record(synthetic(), 5, true);
+  open();
+  ASSERT_TRUE(says("efficiency"));
+  run_.reset();
+  EXPECT_TRUE(QTest::qWaitFor([&] { return empty_text().contains("press Run"); }));
+  EXPECT_TRUE(panel_.badges().isEmpty());
+  EXPECT_EQ(panel_.figures(), "");
+}
+
+TEST_F(TimelinePanelTest, a_recording_that_grows_is_followed_until_one_lets_go) {
+  const SyntheticRun run = synthetic();
+  auto writer = run.create(directory_.path().toStdString());
+  const std::string plan = test::planned(0);
+  ASSERT_TRUE(writer.append(telemetry::FrameType::plan, 0, std::as_bytes(std::span(plan))));
+  const auto train = [&](int begin, int end) {
+    for (int step = begin; step < end; ++step) ASSERT_TRUE(writer.append_events(0, ops_of(step)) && run.append(writer, step, step + 1));
+  };
+  train(0, 30);
+  run_ = ui::Run::open({}, directory_.path());
+  panel_.set_run(run_.get());
+  const auto seen = [&](int step) { return panel_.view().view().end > step * 5'000'000LL; };
+  ASSERT_TRUE(QTest::qWaitFor([&] { return seen(29); }, kPatience));
+  const TimeRange before = panel_.view().view();
+  panel_.view().pan(-0.1);
+  EXPECT_FALSE(panel_.follow_action().isChecked());
+  EXPECT_LT(panel_.view().view().begin, before.begin);
+}
+
+}  // namespace
+}  // namespace trainyard::ui

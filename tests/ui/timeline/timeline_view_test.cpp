@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/timeline/timeline_view.h"
+
+#include <gtest/gtest.h>
+
+#include <QPainter>
+#include <QScrollBar>
+#include <QSignalSpy>
+#include <QTest>
+#include <QWheelEvent>
+
+#include "tests/ui/recorded_ops.h"
+#include "ui/theme/theme.h"
+
+namespace trainyard::ui {
+namespace {
+
+using namespace test;
+
+constexpr Nanoseconds kStep = 1'000'000;
+
+// Two ranks; a step of a millisecond computes for the first 600 microseconds, sends and receives until 900, and updates.
+class TimelineViewTest : public testing::Test {
+ protected:
+  TimelineViewTest() {
+    view_.resize(1000, 300);
+    view_.show();
+    for (int step = 0; step < 5; ++step) add_step(step);
+    read();
+    view_.set_source(&ops_.store(), &ops_.history(), &steps_);
+  }
+  ~TimelineViewTest() override { Theme::instance().apply(Theme::Kind::light); }
+
+  void add_step(int step) {
+    const Nanoseconds at = kStep * step;
+    for (int rank = 0; rank < 2; ++rank) {
+      ops_.add(rank, {ran(kLoad, at, at + 50'000, step),
+                      ran(kForward, at + 50'000, at + 250'000, step),
+                      ran(kBackward, at + 250'000, at + 600'000, step),
+                      ran(kSend, at + 400'000, at + 800'000, step),
+                      {kReduce, at + 400'000, at + 850'000, at + 900'000, step, 4096},
+                      ran(kUpdate, at + 900'000, at + 990'000, step)});
+      ops_.end_step(rank, step, at + kStep, kStep);
+    }
+  }
+  void read() {
+    while (steps_.read(ops_.history())) continue;
+  }
+  SpanPlace place(int rank, int lane, std::size_t number) const { return {rank, lane, 0, number}; }
+  const OpSpan& span(const SpanPlace& place) { return *span_at(ops_.store(), place); }
+  QPoint middle(const SpanPlace& place) const { return view_.rect_of(place).center().toPoint(); }
+  void click(QPoint at) { QTest::mouseClick(view_.viewport(), Qt::LeftButton, {}, at); }
+  void press(Qt::Key key, Qt::KeyboardModifiers modifiers = {}) { QTest::keyClick(&view_, key, modifiers); }
+  void drag(QPoint from, QPoint to, Qt::KeyboardModifiers modifiers = {}) {
+    QTest::mousePress(view_.viewport(), Qt::LeftButton, modifiers, from);
+    QMouseEvent move(QEvent::MouseMove, to, view_.viewport()->mapToGlobal(to), Qt::LeftButton, Qt::LeftButton, modifiers);
+    QApplication::sendEvent(view_.viewport(), &move);
+    QTest::mouseRelease(view_.viewport(), Qt::LeftButton, modifiers, to);
+  }
+  void turn_wheel(QPoint at, int by, Qt::KeyboardModifiers modifiers) {
+    QWheelEvent turn(at, view_.viewport()->mapToGlobal(at), {}, {0, by}, Qt::NoButton, modifiers, Qt::NoScrollPhase, false);
+    QApplication::sendEvent(view_.viewport(), &turn);
+  }
+  QImage picture() { return view_.viewport()->grab().toImage(); }
+
+  RecordedOps ops_{2};
+  StepTimes steps_;
+  TimelineView view_;
+};
+
+TEST_F(TimelineViewTest, begins_with_the_last_three_steps) {
+  EXPECT_NEAR(static_cast<double>(view_.view().begin), 2e6, 1e5);
+  EXPECT_NEAR(static_cast<double>(view_.view().end), 5e6, 1e5);
+}
+
+TEST_F(TimelineViewTest, paints_each_op_in_the_colour_of_its_kind_and_waiting_apart_from_transfer) {
+  const QImage seen = picture();
+  const TimelineColours colours = timeline_colours();
+  const auto at = [&](const SpanPlace& place, double fraction) {
+    const QRectF box = view_.rect_of(place);
+    return seen.pixelColor(qRound(box.left() + fraction * box.width()), qRound(box.bottom()) - 2);
+  };
+  EXPECT_EQ(at(place(0, 1, 3), 0.5), colours.of(SpanKind::input));
+  EXPECT_EQ(at(place(1, 2, 10), 0.9), colours.of(SpanKind::backward));
+  EXPECT_EQ(at(place(1, 4, 3), 0.97), colours.of(SpanKind::receive));
+  EXPECT_NE(at(place(1, 4, 3), 0.3), colours.of(SpanKind::receive)) << "it waits until the last tenth";
+  const QRectF forward = view_.rect_of(place(0, 2, 9)), rest = view_.rect_of(place(0, 2, 11));
+  EXPECT_EQ(seen.pixelColor(qRound(rest.right() + 3), qRound(forward.center().y())), colours.ground) << "nothing ran, and nothing is drawn";
+}
+
+TEST_F(TimelineViewTest, a_click_selects_the_op_there_and_one_beside_it_nothing) {
+  QSignalSpy told(&view_, &TimelineView::selection_changed);
+  click(middle(place(1, 4, 3)));
+  EXPECT_EQ(view_.selected(), place(1, 4, 3));
+  EXPECT_EQ(told.size(), 1);
+  EXPECT_TRUE(view_.accessibleDescription().startsWith("RED.b0.t0.c1<r0: transfer on rank 1")) << view_.accessibleDescription().toStdString();
+  click(middle(place(1, 1, 3)) + QPoint(60, 0));
+  EXPECT_EQ(view_.selected(), std::nullopt);
+  EXPECT_EQ(view_.accessibleDescription(), "");
+}
+
+TEST_F(TimelineViewTest, the_pointer_reads_the_exact_figures_of_an_op) {
+  QTest::mouseMove(view_.viewport(), middle(place(1, 4, 3)));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !view_.reading().title.isEmpty(); }));
+  EXPECT_EQ(view_.reading().title, "RED.b0.t0.c1<r0");
+  EXPECT_TRUE(view_.reading().lines.contains("takes 500.000 µs: waits 450.000 µs for the peer, transfers for 50.000 µs"))
+      << view_.reading().sentence().toStdString();
+  EXPECT_TRUE(view_.reading().lines.contains("begins at 3.400000 ms of the run, at 400.000 µs of the step"));
+}
+
+TEST_F(TimelineViewTest, a_box_zooms_and_a_double_click_beside_ops_shows_everything) {
+  const TimeRange before = view_.view();
+  drag({400, 150}, {600, 200});
+  EXPECT_LT(view_.view().width(), before.width() / 3);
+  QTest::mouseDClick(view_.viewport(), Qt::LeftButton, {}, middle(place(0, 1, 3)) + QPoint(0, 200));
+  EXPECT_EQ(view_.view(), view_.home_range());
+}
+
+TEST_F(TimelineViewTest, the_wheel_zooms_at_the_pointer_when_it_does_not_follow) {
+  view_.set_following(false);
+  const QPoint at = middle(place(0, 2, 10));
+  const Nanoseconds width = view_.view().width();
+  const double x = view_.rect_of(place(0, 2, 10)).center().x();
+  turn_wheel(at, 240, Qt::ControlModifier);
+  EXPECT_LT(view_.view().width(), width);
+  EXPECT_NEAR(view_.rect_of(place(0, 2, 10)).center().x(), x, 1.5);
+}
+
+TEST_F(TimelineViewTest, panning_lets_go_of_what_is_followed_and_says_so) {
+  QSignalSpy told(&view_, &TimelineView::following_changed);
+  ASSERT_TRUE(view_.following());
+  const TimeRange before = view_.view();
+  drag({500, 150}, {600, 150}, Qt::ShiftModifier);
+  EXPECT_FALSE(view_.following());
+  EXPECT_EQ(told.size(), 1);
+  EXPECT_LT(view_.view().begin, before.begin);
+  add_step(5);
+  read();
+  const TimeRange panned_to = view_.view();
+  view_.refresh();
+  EXPECT_EQ(view_.view(), panned_to) << "what comes does not move it";
+  press(Qt::Key_F);
+  EXPECT_TRUE(view_.following());
+  EXPECT_GE(view_.view().end, 5 * kStep + 990'000);
+}
+
+TEST_F(TimelineViewTest, follows_the_last_op_with_the_width_that_was_chosen) {
+  press(Qt::Key_Plus);
+  const Nanoseconds width = view_.view().width();
+  for (int step = 5; step < 40; ++step) add_step(step);
+  read();
+  view_.refresh();
+  EXPECT_EQ(view_.view().width(), width);
+  EXPECT_GE(view_.view().end, 39 * kStep + 990'000);
+}
+
+TEST_F(TimelineViewTest, frozen_the_picture_stands_still_and_can_be_looked_through) {
+  view_.set_frozen(true);
+  const QImage before = picture();
+  for (int step = 5; step < 9; ++step) add_step(step);
+  read();
+  view_.refresh();
+  EXPECT_EQ(picture(), before);
+  press(Qt::Key_0);
+  EXPECT_LT(view_.view().end, 6 * kStep) << "of what was there when it froze";
+  view_.set_frozen(false);
+  view_.home();
+  EXPECT_GT(view_.view().end, 8 * kStep);
+}
+
+TEST_F(TimelineViewTest, arrows_go_from_op_to_op_and_from_lane_to_lane) {
+  view_.select(place(0, 2, 9));
+  press(Qt::Key_Right);
+  EXPECT_EQ(view_.selected(), place(0, 2, 10));
+  press(Qt::Key_Left);
+  press(Qt::Key_Left);
+  EXPECT_EQ(view_.selected(), place(0, 2, 8));
+  press(Qt::Key_Down);
+  EXPECT_EQ(view_.selected()->lane, 3);
+  press(Qt::Key_Down);
+  press(Qt::Key_Down);
+  EXPECT_EQ(view_.selected()->rank, 1) << "on to the next rank";
+  press(Qt::Key_Up);
+  EXPECT_EQ(view_.selected()->rank, 0);
+}
+
+TEST_F(TimelineViewTest, home_and_end_go_to_the_ends_of_a_lane_and_bring_them_into_view) {
+  view_.select(place(0, 2, 9));
+  press(Qt::Key_Home);
+  EXPECT_EQ(view_.selected(), place(0, 2, 0));
+  EXPECT_LE(view_.view().begin, span(place(0, 2, 0)).begin);
+  press(Qt::Key_Left);
+  EXPECT_EQ(view_.selected(), place(0, 2, 0)) << "there is none before it";
+  press(Qt::Key_End);
+  EXPECT_EQ(view_.selected(), place(0, 2, 14));
+  EXPECT_GE(view_.view().end, span(place(0, 2, 14)).end);
+  press(Qt::Key_Escape);
+  EXPECT_EQ(view_.selected(), std::nullopt);
+}
+
+TEST_F(TimelineViewTest, an_arrow_without_a_selection_begins_with_what_is_seen) {
+  press(Qt::Key_Right);
+  ASSERT_TRUE(view_.selected());
+  EXPECT_TRUE(view_.viewport()->rect().intersects(view_.rect_of(*view_.selected()).toRect()));
+}
+
+TEST_F(TimelineViewTest, enter_asks_for_the_plan_of_the_selected_op) {
+  QSignalSpy wanted(&view_, &TimelineView::plan_wanted);
+  press(Qt::Key_Return);
+  EXPECT_EQ(wanted.size(), 0);
+  view_.select(place(1, 3, 2));
+  press(Qt::Key_Return);
+  EXPECT_EQ(wanted.size(), 1);
+}
+
+TEST_F(TimelineViewTest, a_click_on_the_ruler_chooses_a_step_and_another_lets_it_go) {
+  const QPoint at(qRound(view_.rect_of(place(0, 2, 10)).center().x()), qRound(view_.rect_of(place(0, 1, 3)).top()) - 12);
+  click(at);
+  EXPECT_EQ(view_.chosen_step(), 3);
+  click(at);
+  EXPECT_EQ(view_.chosen_step(), std::nullopt);
+}
+
+TEST_F(TimelineViewTest, says_when_ops_share_a_column_and_a_click_looks_closer) {
+  (void)picture();
+  EXPECT_FALSE(view_.merged());
+  for (int step = 5; step < 3000; ++step) add_step(step);
+  read();
+  view_.home();
+  (void)picture();
+  EXPECT_TRUE(view_.merged());
+  const QPoint at(600, middle(place(0, 2, 9)).y());
+  QTest::mouseMove(view_.viewport(), at);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return view_.reading().title.contains("ops too close to be told apart here"); })) << view_.reading().title.toStdString();
+  const Nanoseconds width = view_.view().width();
+  click(at);
+  EXPECT_LT(view_.view().width(), width / 2);
+  EXPECT_EQ(view_.selected(), std::nullopt);
+}
+
+TEST_F(TimelineViewTest, a_merged_column_is_filled_by_the_share_of_its_time) {
+  for (int step = 5; step < 3000; ++step) add_step(step);
+  read();
+  view_.home();
+  const QImage seen = picture();
+  const QRectF lane = view_.rect_of(place(0, 1, 9));
+  int filled = 0;
+  const int x = 600, top = qRound(lane.top()), bottom = qRound(lane.bottom());
+  for (int y = top; y < bottom; ++y) filled += seen.pixelColor(x, y) == timeline_colours().of(SpanKind::input);
+  EXPECT_GE(filled, 1) << "5 % of the time: it is seen";
+  EXPECT_LE(filled, 3) << "and no more than that";
+}
+
+TEST_F(TimelineViewTest, many_ranks_scroll_and_thin_lanes_show_more_of_them) {
+  const int tall = view_.verticalScrollBar()->maximum();
+  RecordedOps many(32);
+  for (int rank = 0; rank < 32; ++rank) many.add(rank, {ran(kForward, 0, 1000)});
+  StepTimes none;
+  view_.set_source(&many.store(), &many.history(), &none);
+  EXPECT_GT(view_.verticalScrollBar()->maximum(), tall + 1000);
+  const int before = view_.verticalScrollBar()->maximum();
+  view_.set_thin(true);
+  EXPECT_LT(view_.verticalScrollBar()->maximum(), before / 2);
+  view_.select(SpanPlace{31, 2, 0, 0});
+  EXPECT_TRUE(view_.viewport()->rect().contains(view_.rect_of({31, 2, 0, 0}).center().toPoint()));
+  view_.set_source(nullptr, nullptr, nullptr);
+}
+
+TEST_F(TimelineViewTest, without_a_run_it_says_what_to_do_in_both_themes) {
+  view_.set_source(nullptr, nullptr, nullptr);
+  view_.set_empty_text("press Run");
+  for (const auto kind : {Theme::Kind::light, Theme::Kind::dark}) {
+    Theme::instance().apply(kind, 2);
+    const QImage seen = picture();
+    double best = 1;
+    for (int y = 0; y < seen.height(); ++y)
+      for (int x = 0; x < seen.width(); ++x) best = std::max(best, contrast(seen.pixelColor(x, y), seen.pixelColor(0, 0)));
+    EXPECT_GE(best, 4.5);
+  }
+  press(Qt::Key_Right);
+  click({500, 100});
+  EXPECT_EQ(view_.selected(), std::nullopt);
+}
+
+TEST_F(TimelineViewTest, names_on_ops_can_be_read_on_every_colour_of_both_themes) {
+  for (const auto kind : {Theme::Kind::light, Theme::Kind::dark}) {
+    Theme::instance().apply(kind);
+    for (const QColor& colour : timeline_colours().kinds) EXPECT_GE(contrast(text_on(colour), colour), 4.5) << colour.name().toStdString();
+  }
+}
+
+}  // namespace
+}  // namespace trainyard::ui

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The timeline of a real run, in the window: spans of every rank, an op that is found in the plan, and the charts' freeze.
+#include <QPlainTextEdit>
+#include <QTest>
+#include <QTextBlock>
+
+#include "tests/ui/real_window.h"
+
+namespace trainyard::ui::test {
+namespace {
+
+class TimelineWindow : public RealWindow {
+ protected:
+  const SpanStore& spans() { return window_->runs().current()->spans(); }
+  TimelineView& view() { return window_->timeline().view(); }
+
+  void run_until(std::size_t steps) {
+    ASSERT_TRUE(window_->open(QString(TRAINYARD_SOURCE_DIR) + "/resources/experiments/four_devices_mirrored_digits.json"));
+    window_->start_run();
+    ASSERT_TRUE(wait([&] { return window_->runs().current() && window_->runs().current()->history().train_loss().size() >= steps; }));
+    window_->workspace().raise("timeline");
+  }
+  void stop() {
+    window_->runs().current()->stop();
+    ASSERT_TRUE(wait([&] { return !window_->runs().live() && window_->runs().current()->complete(); }));
+  }
+  // The last op of that token that a rank ran.
+  std::optional<SpanPlace> last(int rank, const std::string& token) {
+    for (int lane = 0; lane < spans().lanes(rank); ++lane)
+      for (std::size_t t = 0; t < spans().lane(rank, lane).tracks().size(); ++t) {
+        const SpanTrack& track = *spans().lane(rank, lane).tracks()[t];
+        for (std::size_t i = track.end(); i-- > track.first();)
+          if (spans().names(rank).token(track[i].program, track[i].op) == token) return SpanPlace{rank, lane, static_cast<int>(t), i};
+      }
+    return {};
+  }
+};
+
+// Compute, input, sends and receives of one rank lie in its steps, as the rank itself reported them.
+void expect_whole_steps(const SpanStore& spans, const telemetry::History& history, int rank) {
+  int lanes = 0;
+  for (int lane = 1; lane < spans.lanes(rank); ++lane) lanes += spans.lane(rank, lane).empty() ? 0 : 1;
+  EXPECT_EQ(lanes, 4) << "input, compute, sends and receives of rank " << rank;
+  const auto step = step_of_rank(history, rank, 10);
+  ASSERT_TRUE(step);
+  const RankFigures figures = figures_of(spans, rank, *step);
+  EXPECT_GT(figures.compute, 0);
+  EXPECT_GT(figures.communication, 0);
+  EXPECT_LE(figures.compute, figures.range);
+  const auto* compute = history.find({telemetry::Metric::compute_seconds, rank, 0});
+  ASSERT_TRUE(compute && compute->values.size() > 10);
+  EXPECT_NEAR(static_cast<double>(figures.compute) * 1e-9, compute->values[10], 0.2 * compute->values[10] + 2e-5) << "as the rank's own clock had it";
+}
+
+TEST_F(TimelineWindow, a_real_run_shows_the_spans_of_all_ranks_and_its_op_is_selected_in_the_plan) {
+  run_until(60);
+  ASSERT_TRUE(wait([&] { return window_->timeline().figures().contains("hidden behind compute"); })) << window_->timeline().figures().toStdString();
+  stop();
+  ASSERT_EQ(spans().ranks(), 4);
+  EXPECT_EQ(spans().lacking(), 0u);
+  for (int rank = 0; rank < 4; ++rank) expect_whole_steps(spans(), window_->runs().current()->history(), rank);
+  const auto place = last(2, "RED.b0.t0.c0<r1");
+  ASSERT_TRUE(place);
+  view().select(place);
+  ASSERT_TRUE(window_->timeline().selected_text().startsWith("RED.b0.t0.c0<r1: transfer on rank 2"));
+  view().setFocus();
+  QTest::keyClick(&view(), Qt::Key_Return);
+  QPlainTextEdit& plan = window_->plan().view();
+  ASSERT_TRUE(wait([&] { return plan.textCursor().selectedText().startsWith("RED.b0.t0.c0<r1 @recv.g0"); })) << plan.textCursor().selectedText().toStdString();
+  EXPECT_EQ(window_->plan().marked(), "RED.b0.t0.c0<r1");
+  EXPECT_TRUE(plan.document()->findBlockByNumber(0).text().startsWith("rank 2"));
+  EXPECT_TRUE(wait([&] { return !plan.visibleRegion().isEmpty(); }));
+}
+
+TEST_F(TimelineWindow, freezing_the_charts_freezes_it_too_while_training_goes_on) {
+  run_until(30);
+  ASSERT_TRUE(wait([&] { return view().view().width() > 0; }));
+  window_->charts().freeze_action()->trigger();
+  EXPECT_TRUE(view().frozen());
+  const TimeRange frozen = view().view();
+  const std::uint64_t before = spans().taken();
+  ASSERT_TRUE(wait([&] { return spans().taken() > before + 2000; }));
+  EXPECT_EQ(view().view(), frozen);
+  window_->charts().freeze_action()->trigger();
+  EXPECT_TRUE(wait([&] { return view().view().begin > frozen.begin; })) << "it follows again";
+  stop();
+}
+
+TEST_F(TimelineWindow, a_run_of_another_experiment_does_not_point_into_the_plan_of_this_one) {
+  run_until(20);
+  stop();
+  window_->document().set_value("strategy.bucket_bytes", 4'000'000);
+  view().select(last(1, "F.s0.m0"));
+  QTest::keyClick(&view(), Qt::Key_Return);
+  QCoreApplication::processEvents();
+  EXPECT_TRUE(window_->plan().view().visibleRegion().isEmpty());
+  EXPECT_EQ(window_->plan().marked(), "");
+}
+
+}  // namespace
+}  // namespace trainyard::ui::test

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/canvas/logical_arrows.h"
+
+#include <QLineF>
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "ui/canvas/writing.h"
+#include "ui/theme/theme.h"
+
+namespace trainyard::ui {
+namespace {
+
+constexpr double kThinnest = 1.5, kWidest = 6;
+constexpr double kInset = 6;                                    // an arrow begins and ends a little inside the tiles, where their text is not
+constexpr double kNeighbours = 160;                             // pixels between the middles of tiles beside each other
+constexpr double kLeastBend = 16, kMostBend = 64, kBend = 0.2;  // pixels; of what is longer than between neighbours
+constexpr std::size_t kFew = 150, kMany = 1000;                 // arrows: more have no rims; still more no heads
+constexpr float kFaint = 0.35F;
+constexpr double kHead = 5, kRim = 3;  // pixels at 100 %
+
+std::map<std::string, QRectF> tiles_of(const Layout& layout) {
+  std::map<std::string, QRectF> tiles;
+  for (const NodeBox& node : layout.nodes)
+    for (const TileBox& tile : node.tiles) tiles[tile.name] = tile.rect.adjusted(kInset, kInset, -kInset, -kInset);
+  return tiles;
+}
+
+// A bow to the right of its direction, so that there and back are two; a longer one passes by the names of the tiles between.
+QPainterPath bow(const QRectF& from, const QRectF& to) {
+  const QLineF way(from.center(), to.center());
+  const double bend = std::clamp(kLeastBend + (way.length() - kNeighbours) * kBend, kLeastBend, kMostBend);
+  const QPointF aside = QPointF(-way.dy(), way.dx()) / std::max(way.length(), 1.0) * bend, control = way.center() + 2 * aside;
+  QPainterPath path(border_point(from, way.center() + aside));
+  path.quadTo(control - aside, border_point(to, way.center() + aside));
+  return path;
+}
+
+// A triangle at its end. The line comes there from its last control point; asking for points of the path takes a hundred times as long.
+QPolygonF head_of(const QPainterPath& path, double size) {
+  const QPointF tip = path.currentPosition();
+  const QLineF back(tip, path.elementAt(path.elementCount() - 2));
+  if (back.length() == 0) return {};
+  const QPointF along = (back.p2() - tip) / back.length() * size, across = QPointF(-along.y(), along.x()) * 0.45;
+  return QPolygonF{tip, tip + along + across, tip + along - across};
+}
+
+struct Ink {
+  QColor colour;
+  double rim = 0;  // this much wider than the arrow
+};
+
+void paint_line(QPainter& painter, const LogicalArrow& arrow, const Ink& ink) {
+  painter.setBrush(Qt::NoBrush);
+  painter.strokePath(arrow.path, QPen(ink.colour, arrow.width + ink.rim, Qt::SolidLine, Qt::FlatCap));
+}
+
+void paint_head(QPainter& painter, const LogicalArrow& arrow, const Ink& ink) {
+  painter.setPen(ink.rim > 0 ? QPen(ink.colour, ink.rim, Qt::SolidLine, Qt::SquareCap, Qt::RoundJoin) : QPen(Qt::NoPen));
+  painter.setBrush(ink.colour);
+  painter.drawPolygon(head_of(arrow.path, kHead + 2 * arrow.width));
+}
+
+// Heads last: a line that begins where another arrow ends would hide who that one is for.
+void paint_arrows(QPainter& painter, const std::vector<LogicalArrow>& arrows) {
+  const bool rims = arrows.size() <= kFew;
+  for (const auto part : {paint_line, paint_head})
+    for (const LogicalArrow& arrow : arrows) {
+      if (rims) part(painter, arrow, {Theme::instance().colours().card, kRim});
+      part(painter, arrow, {Theme::instance().series_colour(arrow.from)});
+    }
+}
+
+// Where nearly all send to nearly all, heads would hide each other: straight lines, thin and faint, at a fraction of the time.
+void paint_threads(QPainter& painter, const std::vector<LogicalArrow>& arrows) {
+  std::map<int, QList<QLineF>> by_sender;
+  for (const LogicalArrow& arrow : arrows) by_sender[arrow.from].emplace_back(arrow.path.elementAt(0), arrow.path.currentPosition());
+  painter.setRenderHint(QPainter::Antialiasing, false);
+  for (const auto& [rank, lines] : by_sender) {
+    QColor colour = Theme::instance().series_colour(rank);
+    colour.setAlphaF(kFaint);
+    painter.setPen(QPen(colour, 0));
+    painter.drawLines(lines);
+  }
+}
+
+}  // namespace
+
+std::vector<LogicalArrow> logical_arrows(const Layout& layout, const LogicalPicture& picture) {
+  const std::map<std::string, QRectF> tiles = tiles_of(layout);
+  std::int64_t most = 1;
+  for (const collective::Flow& flow : picture.flows) most = std::max(most, flow.bytes);
+  const auto tile_of = [&](int rank) { return tiles.find(picture.devices[static_cast<std::size_t>(rank)]); };
+  std::vector<LogicalArrow> arrows;
+  for (const collective::Flow& flow : picture.flows) {
+    const auto from = tile_of(flow.from), to = tile_of(flow.to);
+    if (from == tiles.end() || to == tiles.end()) continue;
+    const double share = static_cast<double>(flow.bytes) / static_cast<double>(most);
+    arrows.push_back({flow.from, flow.to, bow(from->second, to->second), kThinnest + share * (kWidest - kThinnest)});
+  }
+  std::ranges::stable_sort(arrows, {}, &LogicalArrow::width);
+  return arrows;
+}
+
+void paint_logical(QPainter& painter, const std::vector<LogicalArrow>& arrows) {
+  arrows.size() <= kMany ? paint_arrows(painter, arrows) : paint_threads(painter, arrows);
+}
+
+}  // namespace trainyard::ui

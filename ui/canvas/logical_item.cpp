@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/canvas/logical_item.h"
+
+namespace trainyard::ui {
+namespace {
+
+constexpr double kAround = 24;  // heads and rims reach over the lines
+
+}  // namespace
+
+LogicalItem::LogicalItem() {
+  setZValue(0.75);
+  setCacheMode(DeviceCoordinateCache);  // many arrows take longer than a frame, and what moves below them moves often
+  setVisible(false);
+}
+
+void LogicalItem::set(std::vector<LogicalArrow> arrows) {
+  if (arrows.empty() && arrows_.empty()) return;
+  prepareGeometryChange();
+  arrows_ = std::move(arrows);
+  bounds_ = {};
+  for (const LogicalArrow& arrow : arrows_) bounds_ |= arrow.path.controlPointRect();
+  if (!arrows_.empty()) bounds_.adjust(-kAround, -kAround, kAround, kAround);
+  update();
+}
+
+void LogicalItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
+  painter->setRenderHint(QPainter::Antialiasing);
+  paint_logical(*painter, arrows_);
+}
+
+}  // namespace trainyard::ui

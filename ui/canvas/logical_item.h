@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The logical picture as an item of the scene: above tiles and links, below the labels of links. It takes no input.
+#pragma once
+
+#include <QGraphicsItem>
+
+#include "ui/canvas/logical_arrows.h"
+
+namespace trainyard::ui {
+
+class LogicalItem : public QGraphicsItem {
+ public:
+  LogicalItem();
+  void set(std::vector<LogicalArrow> arrows);
+  const std::vector<LogicalArrow>& arrows() const { return arrows_; }
+  QRectF boundingRect() const override { return bounds_; }
+  void paint(QPainter* painter, const QStyleOptionGraphicsItem* option, QWidget* widget) override;
+
+ private:
+  std::vector<LogicalArrow> arrows_;
+  QRectF bounds_;
+};
+
+}  // namespace trainyard::ui

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Something that is said to go from one device to another: a chunk of a collective that is stepped through. No measurement.
+#pragma once
+
+#include <QString>
+#include <string>
+#include <vector>
+
+#include "ui/model/link_traffic.h"
+
+namespace trainyard::ui {
+
+struct Transit {
+  std::string from, to;         // devices; equal: it stays where it is
+  std::vector<Crossing> route;  // in order
+  QString label;                // "chunk 2: 12"
+
+  bool operator==(const Transit&) const = default;
+};
+
+}  // namespace trainyard::ui

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/inspector/algorithm_picker.h"
+
+#include <QCheckBox>
+#include <QEvent>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "core/base/units.h"
+#include "ui/inspector/field_words.h"
+#include "ui/model/counted.h"
+#include "ui/theme/theme.h"
+
+namespace trainyard::ui {
+namespace {
+
+constexpr int kDetailLines = 5;
+
+QString bytes(std::int64_t number) { return QString::fromStdString(base::format_bytes(static_cast<double>(number))); }
+
+}  // namespace
+
+AlgorithmPicker::AlgorithmPicker(QWidget* parent)
+    : QWidget(parent),
+      caption_(paragraph(Tint::dim, this)),
+      detail_(paragraph(Tint::dim, this)),
+      table_(new AlgorithmTable(this)),
+      keep_(new QCheckBox(tr("Show the chosen one on the drawing"), this)) {
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, kGrid, 0, 0);
+  column->setSpacing(kGrid / 2);
+  for (QWidget* part : {static_cast<QWidget*>(caption_), static_cast<QWidget*>(table_), static_cast<QWidget*>(detail_), static_cast<QWidget*>(keep_)})
+    column->addWidget(part);
+  detail_->setAlignment(Qt::AlignLeft | Qt::AlignTop);
+  keep_->setToolTip(tr("Keep who sends to whom in sight while no row is pointed at. Bytes that a live run measures go first."));
+  connect(table_, &AlgorithmTable::picked, this, &AlgorithmPicker::picked);
+  connect(table_, &AlgorithmTable::pointed_changed, this, &AlgorithmPicker::point);
+  connect(keep_, &QCheckBox::toggled, this, &AlgorithmPicker::point);
+  keep_lines_free();
+  refresh();
+}
+
+// What is said of a row is as long as it is, and nothing moves while rows are looked at one after the other.
+void AlgorithmPicker::keep_lines_free() { detail_->setMinimumHeight(kDetailLines * fontMetrics().lineSpacing()); }
+
+void AlgorithmPicker::changeEvent(QEvent* event) {
+  QWidget::changeEvent(event);
+  if (event->type() == QEvent::FontChange) keep_lines_free();
+}
+
+void AlgorithmPicker::set_asked(collective::Algorithm asked) {
+  if (asked == asked_) return;
+  asked_ = asked;
+  refresh();
+}
+
+void AlgorithmPicker::set_used(bool used) {
+  setVisible(used);
+  point();
+}
+
+void AlgorithmPicker::show_offers(KnownOffers known) {
+  known_ = std::move(known);
+  refresh();
+}
+
+QString AlgorithmPicker::reason() const {
+  const bool known = known_ && !known_->offers.empty() && asked_ == collective::Algorithm::automatic;
+  return known ? QString::fromStdString(known_->automatic.reason) : QString();
+}
+
+QString AlgorithmPicker::caption_of() const {
+  if (!known_) return tr("Place devices, and the algorithms that sum their gradients are compared here.");
+  if (known_->problem) return tr("The algorithms are compared as soon as this is mended: %1").arg(problem_line(*known_->problem));
+  if (known_->offers.empty()) return tr("One rank: nothing is reduced, whatever the algorithm. Place another device to compare them.");
+  return tr("All-reduce of the largest bucket, %1, over %2:").arg(bytes(known_->bucket_bytes), counted(known_->ranks, tr("ranks")));
+}
+
+void AlgorithmPicker::refresh() {
+  const bool compares = known_ && !known_->offers.empty();
+  caption_->setText(caption_of());
+  for (QWidget* part : {static_cast<QWidget*>(table_), static_cast<QWidget*>(detail_), static_cast<QWidget*>(keep_)}) part->setVisible(compares);
+  table_->set_rows(compares ? algorithm_rows(*known_, asked_) : std::vector<AlgorithmRow>());
+  emit reason_changed();
+}
+
+// What is said of a row, and what of it is wanted on the drawing.
+void AlgorithmPicker::point() {
+  const AlgorithmRow* row = table_->pointed();
+  detail_->setText(row ? detail_of(*row) : tr("Point at an algorithm to see on the drawing who sends to whom. A click chooses it."));
+  LogicalPicture wanted;
+  if (row) wanted = known_->picture(row->offer.algorithm), wanted.pointed = true;
+  else if (keep_->isChecked() && known_) wanted = known_->picture(asked_);
+  if (wanted.flows.empty() || isHidden()) wanted = {};
+  if (wanted == wanted_) return;
+  wanted_ = wanted;
+  emit picture_wanted(wanted);
+}
+
+QString AlgorithmPicker::detail_of(const AlgorithmRow& row) const {
+  QString said = help_of(row.offer);
+  const auto flows = known_->flows.find(row.offer.algorithm);
+  if (!row.fits()) return said;
+  if (flows == known_->flows.end()) return said + " " + tr("Too many arrows to be drawn.");
+  const auto widest = std::ranges::max_element(flows->second, {}, &collective::Flow::bytes);
+  return said + " " +
+         tr("On the drawing %1, in the colour of who sends; the widest carries %2.")
+             .arg(counted(static_cast<std::int64_t>(flows->second.size()), tr("arrows")), bytes(widest->bytes));
+}
+
+}  // namespace trainyard::ui

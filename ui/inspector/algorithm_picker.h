@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Below the fields of the strategy: the all-reduce algorithms beside each other, with what each would cost on this drawing. Picking one sets
+// the field; pointing at one, or keeping the chosen one in sight, wants its logical picture on the drawing.
+#pragma once
+
+#include <QWidget>
+
+#include "ui/inspector/algorithm_table.h"
+#include "ui/theme/tinted_label.h"
+
+class QCheckBox;
+
+namespace trainyard::ui {
+
+class AlgorithmPicker : public QWidget {
+  Q_OBJECT
+ public:
+  explicit AlgorithmPicker(QWidget* parent = nullptr);
+
+  void set_asked(collective::Algorithm asked);  // by the document
+  void set_used(bool used);                     // else it is hidden, and so is its picture
+  void show_offers(KnownOffers known);          // null: no device is drawn
+  AlgorithmTable& table() { return *table_; }
+  QCheckBox& keep() { return *keep_; }
+  QString caption() const { return caption_->text(); }
+  QString detail() const { return detail_->isHidden() ? QString() : detail_->text(); }
+  QString reason() const;  // of `auto`, in one line; empty where it is not asked for, or not known yet
+
+ signals:
+  void picked(collective::Algorithm algorithm);
+  void picture_wanted(const LogicalPicture& picture);  // without flows: none
+  void reason_changed();
+
+ private:
+  void refresh();
+  void point();
+  QString caption_of() const;
+  QString detail_of(const AlgorithmRow& row) const;
+  void keep_lines_free();
+  void changeEvent(QEvent* event) override;
+
+  collective::Algorithm asked_ = collective::Algorithm::ring;
+  KnownOffers known_;
+  LogicalPicture wanted_;
+  TintedLabel *caption_, *detail_;
+  AlgorithmTable* table_;
+  QCheckBox* keep_;
+};
+
+}  // namespace trainyard::ui

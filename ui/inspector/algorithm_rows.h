@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The rows of the table of algorithms, as a table model: values first, marks and words after them.
+#pragma once
+
+#include <QAbstractTableModel>
+
+#include "ui/model/algorithm_offers.h"
+
+namespace trainyard::ui {
+
+struct AlgorithmRow {
+  collective::Offer offer;
+  bool chosen = false;  // runs, by name or by `auto`
+  bool best = false;    // takes the least time
+
+  bool fits() const { return offer.unfit.empty(); }
+  bool operator==(const AlgorithmRow&) const = default;
+};
+
+// `asked`: by the document.
+std::vector<AlgorithmRow> algorithm_rows(const AlgorithmOffers& known, collective::Algorithm asked);
+
+QString help_of(const collective::Offer& offer);  // what it does, or why it does not fit
+
+class AlgorithmModel : public QAbstractTableModel {
+  Q_OBJECT
+ public:
+  enum Column { name_column, rounds_column, busiest_column, time_column, columns };
+
+  using QAbstractTableModel::QAbstractTableModel;
+  // The same algorithms keep their rows, and whoever looks at one goes on looking at it.
+  void set_rows(std::vector<AlgorithmRow> rows);
+  const std::vector<AlgorithmRow>& rows() const { return rows_; }
+
+  int rowCount(const QModelIndex& parent = {}) const override { return parent.isValid() ? 0 : static_cast<int>(rows_.size()); }
+  int columnCount(const QModelIndex& parent = {}) const override { return parent.isValid() ? 0 : columns; }
+  QVariant data(const QModelIndex& index, int role) const override;
+  QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+
+ private:
+  QString text(const AlgorithmRow& row, int column) const;
+  QString spoken(const AlgorithmRow& row, int column) const;
+  std::vector<AlgorithmRow> rows_;
+};
+
+}  // namespace trainyard::ui

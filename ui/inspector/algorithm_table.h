@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The table of algorithms: as high as its rows. A row that the mouse is over, or else the one that has the keyboard focus, is pointed at; a
+// click, Enter or Space picks it, if it fits.
+#pragma once
+
+#include <QTableView>
+
+#include "ui/inspector/algorithm_rows.h"
+
+namespace trainyard::ui {
+
+class AlgorithmTable : public QTableView {
+  Q_OBJECT
+ public:
+  explicit AlgorithmTable(QWidget* parent = nullptr);
+  void set_rows(std::vector<AlgorithmRow> rows);
+  const std::vector<AlgorithmRow>& rows() const { return model_.rows(); }
+  const AlgorithmRow* pointed() const;  // null: none
+
+  QSize sizeHint() const override;
+  QSize minimumSizeHint() const override;
+
+ signals:
+  void pointed_changed();
+  void picked(collective::Algorithm algorithm);
+
+ protected:
+  bool viewportEvent(QEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  void focusInEvent(QFocusEvent* event) override;
+  void focusOutEvent(QFocusEvent* event) override;
+  void changeEvent(QEvent* event) override;
+  void currentChanged(const QModelIndex& current, const QModelIndex& previous) override;
+
+ private:
+  void fit();
+  void hover(int row);
+  void pick(int row);
+  AlgorithmModel model_;
+  int hovered_ = -1;
+};
+
+}  // namespace trainyard::ui

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The strategy in the inspector: its fields, and what can be chosen for one of them.
+#include <QVBoxLayout>
+
+#include "ui/inspector/inspector.h"
+
+namespace trainyard::ui {
+
+// The fields of the strategy, and below them the algorithms that one of them names.
+QWidget* Inspector::build_strategy() {
+  auto* both = new QWidget(this);
+  auto* column = new QVBoxLayout(both);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  column->addWidget(add_form("strategy", {}));
+  column->addWidget(algorithms_ = new AlgorithmPicker(both));
+  connect(cost_, &CostLine::algorithms_known, algorithms_, &AlgorithmPicker::show_offers);
+  connect(algorithms_, &AlgorithmPicker::reason_changed, this, &Inspector::note_algorithm);
+  connect(algorithms_, &AlgorithmPicker::picture_wanted, this, &Inspector::picture_wanted);
+  connect(algorithms_, &AlgorithmPicker::picked, this,
+          [this](collective::Algorithm algorithm) { edit("strategy", "algorithm", std::string(base::name_of(algorithm))); });
+  return both;
+}
+
+// What `auto` is, and why.
+void Inspector::note_algorithm() {
+  const QString reason = algorithms_->reason();
+  forms_.at("strategy")->set_note("algorithm", reason.isEmpty() ? QString() : tr("Chosen: %1").arg(reason));
+}
+
+}  // namespace trainyard::ui

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The samples that each rank trains on, by class: a row a rank, in the rank's colour, a bar a class. All bars are to one scale, so that
+// ranks compare; hovering says the exact number, and so does the accessible description of all.
+#pragma once
+
+#include <QWidget>
+
+#include "core/data/shards.h"
+
+namespace trainyard::ui {
+
+class ShardBars : public QWidget {
+  Q_OBJECT
+ public:
+  explicit ShardBars(QWidget* parent = nullptr);
+
+  void show_shards(const data::ShardTable& shards);
+  const data::ShardTable& shards() const { return shards_; }
+  QString words_at(const QPointF& place) const;           // "rank 2, class 7: 113 samples"; empty where there is nothing
+  QRectF bar(std::size_t rank, std::size_t label) const;  // empty for none; at least a pixel high for one sample
+
+  QSize sizeHint() const override;
+  QSize minimumSizeHint() const override;
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  bool event(QEvent* event) override;
+  void changeEvent(QEvent* event) override;
+
+ private:
+  std::size_t classes() const { return shards_.empty() ? 0 : shards_.front().size(); }
+  double row_height() const;
+  QRectF row(std::size_t rank) const;  // where its bars stand
+  QRectF cell(std::size_t rank, std::size_t label) const;
+  double label_width() const;
+  double total_width() const;
+  void paint_row(QPainter& painter, std::size_t rank) const;
+  void paint_classes(QPainter& painter) const;
+
+  data::ShardTable shards_;
+  std::vector<std::int64_t> totals_;  // by rank
+  std::int64_t largest_ = 1;          // of one rank and class
+};
+
+}  // namespace trainyard::ui

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/model/algorithm_offers.h"
+
+#include "core/experiment/buckets.h"
+#include "core/experiment/imposed.h"
+
+namespace trainyard::ui {
+namespace {
+
+void add_flows(AlgorithmOffers& known, std::int64_t segment_bytes, const collective::Work& work, const std::stop_token& stop) {
+  for (const collective::Offer& offer : known.offers) {
+    if (!offer.unfit.empty() || stop.stop_requested()) continue;
+    auto flows = collective::flows(offer.algorithm, segment_bytes, work);
+    if (flows.size() <= kMostArrows) known.flows[offer.algorithm] = std::move(flows);
+  }
+}
+
+AlgorithmOffers offers_of(const experiment::Resolved& experiment, const std::stop_token& stop) {
+  AlgorithmOffers known;
+  known.ranks = experiment.world();
+  if (known.ranks < 2) return known;
+  const topology::Network network(experiment::as_imposed(experiment.document));
+  const collective::Work work = experiment::largest_reduction(experiment);
+  const std::int64_t segment_bytes = experiment.document.strategy.segment_bytes;
+  auto offers = collective::offers(segment_bytes, work, network, stop);
+  if (!offers) {
+    known.problem = offers.error();
+    return known;
+  }
+  known.bucket_bytes = work.bytes();
+  known.offers = std::move(*offers);
+  known.automatic = collective::choice(known.offers, work);
+  for (const topology::DeviceId device : experiment.ranks) known.devices.push_back(network.device(device).name);
+  add_flows(known, segment_bytes, work, stop);
+  return known;
+}
+
+}  // namespace
+
+LogicalPicture AlgorithmOffers::picture(collective::Algorithm algorithm) const {
+  const auto at = flows.find(algorithm == collective::Algorithm::automatic ? automatic.algorithm : algorithm);
+  return at == flows.end() ? LogicalPicture() : LogicalPicture{devices, at->second};
+}
+
+KnownOffers known_offers(const base::Result<experiment::Resolved>& experiment, const std::stop_token& stop) {
+  auto known = std::make_shared<AlgorithmOffers>();
+  if (experiment) *known = offers_of(*experiment, stop);
+  else known->problem = experiment.error();
+  return known;
+}
+
+}  // namespace trainyard::ui

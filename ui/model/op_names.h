@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the numbers in op events mean, as the recorded plan of a rank says it: lanes, tokens, and what an op is for.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/plan/plan.h"
+
+namespace trainyard::ui {
+
+// What a person tells apart on a timeline. `other` is compute that belongs to no segment: learning rate, norms, clipping, zeros.
+enum class SpanKind : std::uint8_t { input, forward, loss, backward, update, other, send, receive };
+inline constexpr std::size_t kSpanKinds = 8;
+SpanKind kind_of(plan::OpKind kind);
+bool communicates(SpanKind kind);  // send and receive
+bool computes(SpanKind kind);      // neither those nor input
+
+struct NamedOp {
+  std::string token;  // "F.s2.m0"
+  SpanKind kind = SpanKind::other;
+  int lane = 0;  // of RankNames
+};
+
+struct NamedProgram {
+  std::string name;  // "train"
+  std::vector<NamedOp> ops;
+};
+
+// Of one rank. Lane 0 is for ops that the plan does not name; it is there for ranks whose plan is not known, and stays empty else.
+struct RankNames {
+  static constexpr const char* kUnnamed = "unnamed";
+  std::vector<std::string> lanes{kUnnamed};  // then the plan's, in its order: "input", "compute", "send.g0", "recv.g0"
+  std::vector<NamedProgram> programs;
+
+  const NamedOp* find(int program, int op) const;  // null where the plan has none
+  // A person's name for it: its token, else its numbers.
+  std::string token(int program, int op) const;
+};
+
+// From the text of one rank's plan, as a recording holds it.
+base::Result<RankNames> names_from_plan(const std::string& text);
+
+}  // namespace trainyard::ui

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/model/step_times.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace trainyard::ui {
+namespace {
+
+const telemetry::Series* reports_of(const telemetry::History& history, int rank) { return history.find({telemetry::Metric::step_seconds, rank, 0}); }
+
+// It is reported when it ends, with what it took.
+TimeRange range_of(const telemetry::Series& reports, std::size_t i) {
+  const auto ns = [](double seconds) { return std::llround(std::clamp(seconds, -4e9, 4e9) * 1e9); };
+  const Nanoseconds end = ns(reports.seconds[i]), took = std::isfinite(reports.values[i]) ? std::max<Nanoseconds>(ns(reports.values[i]), 0) : 0;
+  return {end - took, end};
+}
+
+}  // namespace
+
+bool StepTimes::read(const telemetry::History& history, std::size_t reports) {
+  read_.resize(static_cast<std::size_t>(std::max(history.ranks(), 0)));
+  const std::size_t each = read_.empty() ? 0 : std::max<std::size_t>(reports / read_.size(), 1);
+  bool more = false;
+  for (std::size_t rank = 0; rank < read_.size(); ++rank) {
+    const telemetry::Series* series = reports_of(history, static_cast<int>(rank));
+    const std::size_t end = series ? std::min(series->steps.size(), read_[rank] + each) : 0;
+    for (; read_[rank] < end; ++read_[rank]) take(series->steps[read_[rank]], range_of(*series, read_[rank]));
+    more = more || (series && end < series->steps.size());
+  }
+  return more;
+}
+
+// Ranks report in order: it is the last one, the one before, or new at the end.
+void StepTimes::take(std::int32_t step, const TimeRange& range) {
+  const auto at = std::partition_point(steps_.begin(), steps_.end(), [step](const StepTime& known) { return known.step < step; });
+  if (at == steps_.end() || at->step != step) {
+    steps_.insert(at, {step, range});
+  } else {
+    at->range = {std::min(at->range.begin, range.begin), std::max(at->range.end, range.end)};
+  }
+}
+
+const StepTime* StepTimes::find(std::int32_t step) const {
+  const auto at = std::partition_point(steps_.begin(), steps_.end(), [step](const StepTime& known) { return known.step < step; });
+  return at != steps_.end() && at->step == step ? &*at : nullptr;
+}
+
+std::size_t StepTimes::first_ending_after(Nanoseconds time) const {
+  const auto at = std::partition_point(steps_.begin(), steps_.end(), [time](const StepTime& known) { return known.range.end <= time; });
+  return static_cast<std::size_t>(at - steps_.begin());
+}
+
+std::optional<TimeRange> step_of_rank(const telemetry::History& history, int rank, std::int32_t step) {
+  const telemetry::Series* series = reports_of(history, rank);
+  if (!series) return {};
+  const auto at = std::ranges::lower_bound(series->steps, step);
+  if (at == series->steps.end() || *at != step) return {};
+  return range_of(*series, static_cast<std::size_t>(at - series->steps.begin()));
+}
+
+}  // namespace trainyard::ui

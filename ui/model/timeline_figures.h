@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Where the time of ranks went, over any range, from the ops they recorded. |X| is the length of a set of times, T the range.
+//
+//   compute         C = the times in T at which an op of the compute lane ran
+//   communication   M = the times in T at which a send or a receive was under way: posted, and not done
+//   efficiency      |C| / |T|. Its mean over ranks is the scaling efficiency if one device took for a step just the compute of all
+//                   ranks together: T1 / (n Tn) with T1 = sum over ranks of |C|
+//   overlap         |M and C| / |M|: the part of communication that hides behind compute. As "communication computation overlap" of
+//                   Holistic Trace Analysis (Meta, 2023) has it, waiting for a peer is communication too
+//   waiting         times in T at which a receive was posted and nothing it could take was there; summed over groups
+#pragma once
+
+#include <vector>
+
+#include "core/experiment/resolve.h"
+#include "ui/model/span_store.h"
+
+namespace trainyard::ui {
+
+struct RankFigures {
+  Nanoseconds range = 0, compute = 0, communication = 0, hidden = 0, waiting = 0;
+  double efficiency() const;              // of compute; 0 where the range is empty
+  std::optional<double> overlap() const;  // nothing where nothing was sent
+  double share_of_communication() const;  // |M| / |T|
+  double share_of_waiting() const;
+};
+
+// What ends within `range`, and what reaches into it, of one rank.
+RankFigures figures_of(const SpanStore& store, int rank, const TimeRange& range);
+
+// Over all ranks: means of the shares; overlap is of all communication together.
+struct TimelineFigures {
+  int ranks = 0;
+  double efficiency = 0, communication = 0, waiting = 0;
+  int least_efficient = -1;  // the rank
+  double least_efficiency = 0;
+  std::optional<double> overlap;
+};
+TimelineFigures over_ranks(const std::vector<RankFigures>& ranks);
+
+// As drawn, from the simulator alone: T1 / (n Tn), where T1 is the step of one of the drawn devices with the same global batch and Tn that of
+// the plan. May take long: not for the GUI thread.
+struct DrawnEfficiency {
+  int ranks = 0;
+  double one_device_seconds = 0, step_seconds = 0;
+  double efficiency() const { return one_device_seconds / (ranks * step_seconds); }
+};
+base::Result<DrawnEfficiency> drawn_efficiency(const experiment::Resolved& experiment);
+
+}  // namespace trainyard::ui

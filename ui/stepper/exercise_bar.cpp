@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/stepper/exercise_bar.h"
+
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QSpinBox>
+#include <algorithm>
+
+#include "ui/charts/flow_layout.h"
+#include "ui/stepper/step_words.h"
+#include "ui/theme/theme.h"
+
+namespace trainyard::ui {
+namespace {
+
+using collective::Algorithm;
+using collective::Collective;
+
+constexpr int kMostExampleRanks = 16, kMostSeed = 9999;
+
+// By rank: the number of its host, as drawn.
+std::vector<int> drawn_hosts(const topology::Topology& topology) {
+  std::vector<int> hosts;
+  for (std::size_t h = 0; h < topology.hosts.size(); ++h)
+    for (const topology::Device& device : topology.hosts[h].devices)
+      if (device.role == topology::Role::worker) hosts.push_back(static_cast<int>(h));
+  return hosts;
+}
+
+bool has_root(Collective collective) {
+  return collective == Collective::broadcast || collective == Collective::reduce || collective == Collective::scatter || collective == Collective::gather;
+}
+
+QSpinBox* spin(int least, int most, int value) {
+  auto* box = new QSpinBox;
+  box->setRange(least, most);
+  box->setValue(value);
+  return box;
+}
+
+}  // namespace
+
+ExerciseBar::ExerciseBar(Document& document, QWidget* parent) : QWidget(parent), document_(document) {
+  new FlowLayout(this, kGrid);
+  layout()->setContentsMargins(kGrid, kGrid / 2, kGrid, 0);
+  build();
+  connect(&document, &Document::changed, this, &ExerciseBar::document_changed);
+  refill_algorithms();
+  document_changed();
+}
+
+// A label and its field stay together in the rows.
+template <class Widget>
+Widget* ExerciseBar::add(Widget* widget, const QString& text, const QString& name) {
+  auto* pair = new QWidget(this);
+  auto* row = new QHBoxLayout(pair);
+  row->setContentsMargins(0, 0, 0, 0);
+  auto* label = new QLabel(text, pair);
+  label->setBuddy(widget);
+  row->addWidget(label);
+  row->addWidget(widget);
+  widget->setAccessibleName(text);
+  widget->setObjectName(name);
+  layout()->addWidget(pair);
+  return widget;
+}
+
+void ExerciseBar::build() {
+  collective_ = add(new QComboBox, tr("Collective"), "collective");
+  for (const auto& [collective, name] : base::Names<Collective>::table) collective_->addItem(collective_words(collective), static_cast<int>(collective));
+  algorithm_ = add(new QComboBox, tr("by"), "algorithm");
+  root_ = add(spin(0, 0, 0), tr("Root"), "root");
+  ranks_ = add(new QComboBox, tr("Ranks"), "ranks");
+  ranks_->addItem(tr("of the drawing"), static_cast<int>(Ranks::drawing));
+  ranks_->addItem(tr("of an example"), static_cast<int>(Ranks::example));
+  members_ = add(spin(2, kMostExampleRanks, 4), tr("How many"), "members");
+  hosts_ = add(spin(1, kMostExampleRanks, 1), tr("on hosts"), "hosts");
+  bucket_ = add(new QComboBox, tr("Bucket"), "bucket");
+  seed_ = add(spin(1, kMostSeed, 1), tr("Numbers by seed"), "seed");
+  seed_->setToolTip(tr("Small whole numbers, the same for the same seed. At the start they can be typed into the table."));
+  for (QComboBox* combo : {collective_, algorithm_, ranks_, bucket_}) combo->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+  ranks_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);  // names of runs are long
+  ranks_->setMinimumContentsLength(static_cast<int>(tr("of the drawing").size()));
+  for (QComboBox* combo : {collective_, algorithm_, bucket_}) connect(combo, &QComboBox::activated, this, &ExerciseBar::settle);
+  connect(ranks_, &QComboBox::activated, this, &ExerciseBar::ranks_chosen);
+  for (QSpinBox* box : {root_, members_, hosts_}) connect(box, &QSpinBox::valueChanged, this, &ExerciseBar::settle);
+  connect(seed_, &QSpinBox::valueChanged, this, &ExerciseBar::seed_changed);
+}
+
+void ExerciseBar::set_run(const QString& name, const std::optional<ReducedRun>& run) {
+  const bool was_chosen = ranks() == Ranks::run;
+  run_name_ = name;
+  run_ = run && !run->buckets.empty() ? run : std::nullopt;
+  const int at = ranks_->findData(static_cast<int>(Ranks::run));
+  if (at >= 0) ranks_->removeItem(at);
+  bucket_->clear();
+  if (run_) {
+    ranks_->addItem(tr("of run %1").arg(name), static_cast<int>(Ranks::run));
+    for (const RunBucket& one : run_->buckets)
+      bucket_->addItem(tr("%1 (%2)").arg(QString::number(one.number), bytes_words(one.elements * base::size_of(one.dtype))));
+    if (was_chosen) ranks_->setCurrentIndex(ranks_->count() - 1);
+  }
+  if (was_chosen) ranks_chosen();
+}
+
+ExerciseBar::Ranks ExerciseBar::ranks() const { return static_cast<Ranks>(ranks_->currentData().toInt()); }
+
+// What the run did comes with its ranks.
+void ExerciseBar::ranks_chosen() {
+  if (ranks() == Ranks::run && run_) {
+    collective_->setCurrentIndex(collective_->findData(static_cast<int>(Collective::all_reduce)));
+    choose_algorithm(run_->algorithm);
+  }
+  settle();
+}
+
+void ExerciseBar::choose_algorithm(Algorithm algorithm) {
+  refill_algorithms();
+  if (const int at = algorithm_->findData(static_cast<int>(algorithm)); at >= 0) algorithm_->setCurrentIndex(at);
+}
+
+// The algorithm that is set in the inspector is what one wants to see; one that was chosen here stays, until another is set there.
+void ExerciseBar::document_changed() {
+  const Algorithm now = document_.experiment().strategy.algorithm;
+  if (now != documents_ && ranks() == Ranks::drawing) choose_algorithm(now);
+  documents_ = now;
+  settle();
+}
+
+void ExerciseBar::settle() {
+  refill_algorithms();
+  root_->setMaximum(std::max(0, static_cast<int>(hosts().size()) - 1));
+  hosts_->setMaximum(members_->value());
+  show_what_is_asked();
+  emit changed();
+}
+
+void ExerciseBar::refill_algorithms() {
+  const auto before = algorithm();
+  std::vector<Algorithm> offered;
+  if (const auto stand = hosts(); !stand.empty()) offered = collective::choices(collective(), collective::formation(stand));
+  algorithm_->clear();
+  for (const Algorithm one : offered) {
+    algorithm_->addItem(algorithm_words(collective(), one), static_cast<int>(one));
+    const std::string_view said = collective::description(one);
+    if (collective() == Collective::all_reduce)
+      algorithm_->setItemData(algorithm_->count() - 1, QString::fromUtf8(said.data(), static_cast<qsizetype>(said.size())), Qt::ToolTipRole);
+  }
+  if (before) algorithm_->setCurrentIndex(std::max(0, algorithm_->findData(static_cast<int>(*before))));
+}
+
+void ExerciseBar::show_what_is_asked() {
+  const auto show = [](QWidget* field, bool shown) { field->parentWidget()->setVisible(shown); };
+  show(root_, has_root(collective()));
+  show(members_, ranks() == Ranks::example);
+  show(hosts_, ranks() == Ranks::example);
+  show(bucket_, ranks() == Ranks::run);
+}
+
+std::vector<int> ExerciseBar::hosts() const {
+  if (ranks() == Ranks::run && run_) return run_->hosts;
+  if (ranks() == Ranks::drawing) return drawn_hosts(document_.experiment().topology);
+  std::vector<int> stand;
+  stand.reserve(static_cast<std::size_t>(members_->value()));
+  for (int position = 0; position < members_->value(); ++position) stand.push_back(position * std::min(hosts_->value(), members_->value()) / members_->value());
+  return stand;
+}
+
+Collective ExerciseBar::collective() const { return static_cast<Collective>(collective_->currentData().toInt()); }
+
+std::optional<Algorithm> ExerciseBar::algorithm() const {
+  if (algorithm_->currentIndex() < 0) return {};
+  return static_cast<Algorithm>(algorithm_->currentData().toInt());
+}
+
+const RunBucket* ExerciseBar::bucket() const {
+  if (ranks() != Ranks::run || !run_) return nullptr;
+  return &run_->buckets[static_cast<std::size_t>(std::max(0, bucket_->currentIndex()))];
+}
+
+collective::Exercise ExerciseBar::exercise() const {
+  collective::Exercise exercise{.collective = collective(), .algorithm = algorithm().value_or(Algorithm::ring), .hosts = hosts(), .root = root_->value()};
+  if (!has_root(exercise.collective)) exercise.root = 0;
+  if (const RunBucket* one = bucket()) {
+    exercise.elements = one->elements;
+    exercise.dtype = one->dtype;
+    exercise.segment_bytes = run_->segment_bytes;
+    exercise.bucket = one->number;
+  } else if (!exercise.hosts.empty()) {
+    exercise.elements = collective::chunks(exercise.collective, exercise.algorithm, collective::formation(exercise.hosts));
+  }
+  return exercise;
+}
+
+QString ExerciseBar::truth() const {
+  const RunBucket* one = bucket();
+  if (!one) return tr("The numbers are an example, one in each chunk: a chunk is 4 B.");
+  const QString bytes = tr("The numbers are an example; bytes are those of bucket %1 of run %2").arg(QString::number(one->number), run_name_);
+  if (collective() == Collective::all_reduce && algorithm() == run_->algorithm) return bytes + ".";
+  return tr("%1, which the run reduced by %2 and not so.").arg(bytes, algorithm_words(Collective::all_reduce, run_->algorithm));
+}
+
+}  // namespace trainyard::ui

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The program of one rank, as the plan has it, a line an op: those that are done are ticked, that of the last step is marked.
+#pragma once
+
+#include <QPlainTextEdit>
+
+#include "ui/stepper/stepper.h"
+
+namespace trainyard::ui {
+
+class ProgramView : public QPlainTextEdit {
+  Q_OBJECT
+ public:
+  explicit ProgramView(Stepper& stepper, QWidget* parent = nullptr);
+  void set_rank(int rank);
+  QString current_line() const;  // without its mark; empty where the rank has no part in the last step
+
+ private:
+  void show_program();
+  void mark(int line);
+  void fit();
+
+  Stepper& stepper_;
+  int rank_ = 0, current_ = -1;
+};
+
+}  // namespace trainyard::ui

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/stepper/reduced_run.h"
+
+#include "core/strategy/strategy.h"
+
+namespace trainyard::ui {
+namespace {
+
+// A step of training reduces all that there is; shorter ones reduce the same.
+std::vector<RunBucket> buckets_of(const plan::RankPlan& rank) {
+  std::vector<RunBucket> buckets;
+  const int train = rank.program("train");
+  if (train < 0) return buckets;
+  for (const plan::Op& op : rank.programs[static_cast<std::size_t>(train)].ops)
+    if (op.kind == plan::OpKind::all_reduce) buckets.push_back({op.bucket, op.writes.front().count, rank.buffers[op.writes.front().buffer.index()].dtype});
+  return buckets;
+}
+
+}  // namespace
+
+base::Result<ReducedRun> reduced_run(const base::Json& resolved) {
+  const auto experiment = experiment::resolved_from_json(resolved);
+  if (!experiment) return base::fail(experiment.error());
+  return strategy::coarse_plan(*experiment).map([&](const plan::Plan& plan) {
+    const auto& strategy = experiment->document.strategy;
+    return ReducedRun{experiment->hosts, strategy.algorithm, strategy.segment_bytes, buckets_of(plan.rank_plan(0))};
+  });
+}
+
+}  // namespace trainyard::ui

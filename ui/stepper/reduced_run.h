@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// How a run reduces its gradients: ranks, algorithm and buckets, as its recording says.
+#pragma once
+
+#include <vector>
+
+#include "core/base/dtype.h"
+#include "core/base/json.h"
+#include "core/collective/algorithm.h"
+
+namespace trainyard::ui {
+
+struct RunBucket {
+  int number = 0;
+  std::int64_t elements = 0;
+  base::DType dtype = base::DType::fp32;
+};
+
+struct ReducedRun {
+  std::vector<int> hosts;  // by rank
+  collective::Algorithm algorithm = collective::Algorithm::ring;
+  std::int64_t segment_bytes = 0;
+  std::vector<RunBucket> buckets;  // in the order in which they are reduced; none for one rank
+};
+
+// Of a resolved experiment as it was recorded. Makes a plan, so it may take a while.
+base::Result<ReducedRun> reduced_run(const base::Json& resolved);
+
+}  // namespace trainyard::ui

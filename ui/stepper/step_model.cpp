@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/stepper/step_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "ui/stepper/step_words.h"
+
+namespace trainyard::ui {
+namespace {
+
+using collective::Collective;
+using collective::Held;
+
+bool covers(const collective::Move& move, int chunk) { return move.chunk <= chunk && chunk < move.chunk + move.chunks; }
+
+bool sums_up(Collective collective) {
+  return collective == Collective::all_reduce || collective == Collective::reduce_scatter || collective == Collective::reduce;
+}
+
+const Held& at(const std::vector<std::vector<Held>>& cells, int rank, int chunk) {
+  return cells[static_cast<std::size_t>(rank)][static_cast<std::size_t>(chunk)];
+}
+
+}  // namespace
+
+StepModel::StepModel(Stepper& stepper, QObject* parent) : QAbstractTableModel(parent), stepper_(stepper) {
+  connect(&stepper, &Stepper::exercise_changed, this, [this] { beginResetModel(), endResetModel(); });
+  connect(&stepper, &Stepper::step_changed, this, [this] {
+    if (rowCount() > 0) emit dataChanged(index(0, 0), index(rowCount() - 1, columnCount() - 1));
+  });
+}
+
+int StepModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : stepper_.steps().members(); }
+int StepModel::columnCount(const QModelIndex& parent) const { return parent.isValid() || rowCount() == 0 ? 0 : stepper_.steps().chunks() + 1; }
+
+CellLook StepModel::look(int rank, int chunk) const {
+  const collective::Steps& steps = stepper_.steps();
+  const int members = steps.members();
+  const Held &held = at(stepper_.state().held, rank, chunk), &aside = at(stepper_.state().aside, rank, chunk);
+  CellLook look;
+  if (!held.of.empty()) look.number = number_words(held.value), look.of = members_words(held.of, members);
+  if (!aside.of.empty()) look.aside = held_words(aside, members);
+  const bool sums = sums_up(steps.exercise.collective);
+  if (!held.of.empty()) look.share = sums ? static_cast<double>(held.of.size()) / members : 1;
+  look.wanted = !held.of.empty() && steps.wanted(rank, chunk) && (!sums || static_cast<int>(held.of.size()) == members);
+  if (const collective::Move* move = stepper_.move(); move && covers(*move, chunk)) {
+    look.changed = move->to == rank;
+    look.sent = move->from == rank && !look.changed;
+  }
+  return look;
+}
+
+QString StepModel::widest() const {
+  std::vector<int> everyone(static_cast<std::size_t>(rowCount()));
+  std::iota(everyone.begin(), everyone.end(), 0);
+  const QString all = members_words(everyone, rowCount());
+  return keeps_asides() ? "+ 000 (" + all + ")" : all;
+}
+
+bool StepModel::keeps_asides() const {
+  return std::ranges::any_of(stepper_.steps().moves, [](const collective::Move& move) { return move.effect == collective::Effect::sums; });
+}
+
+QString StepModel::sent_words(int rank) const {
+  const auto r = static_cast<std::size_t>(rank);
+  return bytes_so_far(stepper_.state().sent[r], stepper_.steps().sent_in_all[r]);
+}
+
+QString StepModel::spoken(int rank, int chunk) const {
+  const CellLook cell = look(rank, chunk);
+  QStringList parts{tr("rank %1, chunk %2: %3").arg(rank).arg(chunk).arg(cell.number.isEmpty() ? tr("nothing yet") : cell.number)};
+  if (!cell.of.isEmpty()) parts << tr("from ranks %1").arg(cell.of);
+  if (!cell.aside.isEmpty()) parts << tr("aside %1").arg(cell.aside);
+  if (cell.wanted) parts << tr("complete");
+  if (cell.changed) parts << tr("changed by this step");
+  if (cell.sent) parts << tr("sent in this step");
+  return parts.join(", ");
+}
+
+QVariant StepModel::data(const QModelIndex& index, int role) const {
+  const int rank = index.row(), chunk = index.column();
+  if (!is_chunk(index)) {
+    if (role == Qt::TextAlignmentRole) return static_cast<int>(Qt::AlignRight | Qt::AlignVCenter);
+    if (role == Qt::AccessibleTextRole) return tr("rank %1 has sent %2").arg(rank).arg(sent_words(rank));
+    return role == Qt::DisplayRole ? QVariant(sent_words(rank)) : QVariant();
+  }
+  switch (role) {
+    case Qt::DisplayRole: return held_words(at(stepper_.state().held, rank, chunk), rowCount());
+    case Qt::EditRole: return at(stepper_.state().held, rank, chunk).value;
+    case Qt::AccessibleTextRole: return spoken(rank, chunk);
+    case Qt::ToolTipRole: return flags(index).testFlag(Qt::ItemIsEditable) ? tr("Type a number, or double-click") : spoken(rank, chunk);
+    default: return {};
+  }
+}
+
+QVariant StepModel::headerData(int section, Qt::Orientation orientation, int role) const {
+  if (role != Qt::DisplayRole) return {};
+  if (orientation == Qt::Vertical) {
+    const auto& hosts = stepper_.steps().exercise.hosts;
+    const bool several = std::ranges::any_of(hosts, [&](int host) { return host != hosts.front(); });
+    return several ? tr("rank %1\nhost %2").arg(section).arg(hosts[static_cast<std::size_t>(section)]) : tr("rank %1").arg(section);
+  }
+  if (section >= stepper_.steps().chunks()) return tr("sent so far");
+  return tr("chunk %1\n%2").arg(section).arg(bytes_words(stepper_.steps().chunk_bytes[static_cast<std::size_t>(section)]));
+}
+
+Qt::ItemFlags StepModel::flags(const QModelIndex& index) const {
+  const bool given = stepper_.step() == 0 && is_chunk(index) && stepper_.steps().given(index.row(), index.column());
+  return QAbstractTableModel::flags(index) | (given ? Qt::ItemIsEditable : Qt::NoItemFlags);
+}
+
+bool StepModel::setData(const QModelIndex& index, const QVariant& value, int role) {
+  bool number = false;
+  const double typed = value.toDouble(&number);
+  if (role != Qt::EditRole || !flags(index).testFlag(Qt::ItemIsEditable) || !number || !std::isfinite(typed)) return false;
+  stepper_.set_value(index.row(), index.column(), typed);
+  return true;
+}
+
+}  // namespace trainyard::ui

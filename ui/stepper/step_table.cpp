@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/stepper/step_table.h"
+
+#include <QHeaderView>
+#include <QPainter>
+#include <algorithm>
+
+#include "ui/theme/theme.h"
+
+namespace trainyard::ui {
+namespace {
+
+constexpr double kNumberSize = 1.25, kOfSize = 0.9;  // of the application's font
+
+QFont number_font() { return Theme::instance().font(kNumberSize, true); }
+QFont of_font() { return Theme::instance().font(kOfSize); }
+
+// Text on it keeps its contrast: the washes are pale.
+QColor ground(const CellLook& look) {
+  const Colours& colours = Theme::instance().colours();
+  if (look.wanted) return mixed(colours.card, colours.ok, 0.22);
+  return look.number.isEmpty() ? colours.card : mixed(colours.card, colours.accent, 0.05 + 0.35 * look.share);
+}
+
+void paint_frame(QPainter& painter, const QRect& cell, const CellLook& look) {
+  if (!look.changed && !look.sent) return;
+  const int width = Theme::instance().pixels(look.changed ? 3 : 2);
+  const Colours& colours = Theme::instance().colours();
+  painter.setPen(QPen(look.changed ? colours.accent : colours.dim, width, look.changed ? Qt::SolidLine : Qt::DashLine, Qt::SquareCap, Qt::MiterJoin));
+  painter.setBrush(Qt::NoBrush);
+  const int inset = width / 2 + 1;
+  painter.drawRect(cell.adjusted(inset, inset, -inset, -inset));
+}
+
+// Within the frames.
+void paint_focus(QPainter& painter, const QRect& cell) {
+  const int inset = Theme::instance().pixels(5);
+  painter.setPen(QPen(Theme::instance().colours().text, 1, Qt::DotLine));
+  painter.setBrush(Qt::NoBrush);
+  painter.drawRect(cell.adjusted(inset, inset, -inset, -inset));
+}
+
+}  // namespace
+
+StepDelegate::StepDelegate(StepModel& model, QObject* parent) : QStyledItemDelegate(parent), model_(model) {}
+
+QSize StepDelegate::cell_size() const {
+  const QFontMetrics number(number_font()), of(of_font());
+  const int lines = model_.keeps_asides() ? 2 : 1;
+  const int width = std::max({number.horizontalAdvance("-1234"), of.horizontalAdvance(model_.widest())});
+  return {width + 2 * kGrid, number.height() + lines * of.height() + kGrid};
+}
+
+void StepDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
+  if (!model_.is_chunk(index)) return QStyledItemDelegate::paint(painter, option, index);
+  const CellLook look = model_.look(index.row(), index.column());
+  const Colours& colours = Theme::instance().colours();
+  painter->save();
+  painter->fillRect(option.rect, ground(look));
+  const QFontMetrics number(number_font()), of(of_font());
+  QRect line(option.rect.left(), option.rect.top() + kGrid / 2, option.rect.width(), number.height());
+  painter->setPen(look.number.isEmpty() ? colours.dim : colours.text);
+  painter->setFont(number_font());
+  painter->drawText(line, Qt::AlignCenter, look.number.isEmpty() ? QStringLiteral("·") : look.number);
+  painter->setFont(of_font());
+  line = QRect(line.left(), line.bottom() + 1, line.width(), of.height());
+  painter->drawText(line, Qt::AlignCenter, look.of);
+  if (!look.aside.isEmpty()) painter->drawText(line.translated(0, of.height()), Qt::AlignCenter, "+ " + look.aside);
+  paint_frame(*painter, option.rect, look);
+  if (option.state & QStyle::State_HasFocus) paint_focus(*painter, option.rect);
+  painter->restore();
+}
+
+StepTable::StepTable(Stepper& stepper, QWidget* parent)
+    : QTableView(parent), stepper_(stepper), model_(new StepModel(stepper, this)), delegate_(new StepDelegate(*model_, this)) {
+  setModel(model_);
+  setItemDelegate(delegate_);
+  setSelectionMode(QAbstractItemView::SingleSelection);
+  setEditTriggers(DoubleClicked | EditKeyPressed | AnyKeyPressed);
+  setAccessibleName(tr("What every rank holds"));
+  setCornerButtonEnabled(false);
+  setFrameShape(QFrame::NoFrame);
+  setTabKeyNavigation(false);
+  for (QHeaderView* header : {horizontalHeader(), verticalHeader()}) header->setSectionResizeMode(QHeaderView::Fixed), header->setHighlightSections(true);
+  connect(model_, &QAbstractItemModel::modelReset, this, &StepTable::fit);
+  connect(&Theme::instance(), &Theme::changed, this, &StepTable::fit);
+  fit();
+}
+
+int StepTable::rank() const { return std::max(0, currentIndex().row()); }
+
+// Cells are as wide for every step as for the widest, so that nothing jumps while one steps.
+void StepTable::fit() {
+  const QSize cell = delegate_->cell_size();
+  horizontalHeader()->setDefaultSectionSize(cell.width());
+  if (const int last = model_->columnCount() - 1; last >= 0)
+    horizontalHeader()->resizeSection(last, std::max(cell.width(), fontMetrics().horizontalAdvance("1,000 of 1,000 B") + 2 * kGrid));
+  verticalHeader()->setDefaultSectionSize(cell.height());
+  verticalHeader()->setMinimumSectionSize(cell.height());
+  if (model_->rowCount() > 0 && !currentIndex().isValid()) setCurrentIndex(model_->index(std::min(kept_, model_->rowCount() - 1), 0));
+}
+
+void StepTable::reveal_step() {
+  if (const collective::Move* move = stepper_.move()) scrollTo(model_->index(move->to, move->chunk));
+}
+
+void StepTable::currentChanged(const QModelIndex& current, const QModelIndex& previous) {
+  QTableView::currentChanged(current, previous);
+  if (current.isValid()) kept_ = current.row();
+  if (current.row() != previous.row()) emit rank_changed();
+}
+
+}  // namespace trainyard::ui

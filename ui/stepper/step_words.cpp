@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/stepper/step_words.h"
+
+#include <QCoreApplication>
+#include <QStringList>
+#include <numeric>
+
+#include "core/base/units.h"
+#include "core/plan/text.h"
+
+namespace trainyard::ui {
+namespace {
+
+using collective::Algorithm;
+using collective::Collective;
+using collective::Effect;
+using collective::Held;
+using collective::Move;
+
+constexpr std::size_t kMostNamed = 8;       // members that are called by name
+constexpr std::int64_t kFewBytes = 10'000;  // told to the byte
+constexpr int kMostNumbers = 4;
+
+QString text(const char* source) { return QCoreApplication::translate("stepper", source); }
+
+QString joined(const std::vector<int>& members, const QString& between) {
+  QStringList names;
+  for (const int member : members) names << QString::number(member);
+  return names.join(between);
+}
+
+const Held& held(const std::vector<std::vector<Held>>& cells, int rank, int chunk) {
+  return cells[static_cast<std::size_t>(rank)][static_cast<std::size_t>(chunk)];
+}
+
+// Of each chunk that moved: "12 (0+2)", then "; ".
+QString numbers(const Stepper& stepper, const std::vector<std::vector<Held>>& cells, int rank) {
+  const Move& move = *stepper.move();
+  QStringList list;
+  for (int chunk = move.chunk; chunk < move.chunk + move.chunks; ++chunk) list << held_words(held(cells, rank, chunk), stepper.steps().members());
+  if (list.size() > kMostNumbers) list = list.mid(0, kMostNumbers) << "…";
+  return list.join("; ");
+}
+
+QString moved(const Stepper& stepper) {
+  const Move& move = *stepper.move();
+  return text("Rank %1 sends %2 to rank %3").arg(QString::number(move.from), chunks_words(move.chunk, move.chunks), QString::number(move.to));
+}
+
+// A sum is aside until all summands are in.
+QString summed(const Stepper& stepper) {
+  const Move& move = *stepper.move();
+  if (move.ends) return text("%1, which has all summands now: %2.").arg(moved(stepper), numbers(stepper, stepper.state().held, move.to));
+  return text("%1, which adds up, in the order of ranks and aside: %2.").arg(moved(stepper), numbers(stepper, stepper.state().aside, move.to));
+}
+
+QString start_words(Collective collective) {
+  switch (collective) {
+    case Collective::all_gather:
+    case Collective::gather: return text("Every rank holds one chunk. Right: the first step.");
+    case Collective::broadcast:
+    case Collective::scatter: return text("Only the root holds what is sent. Right: the first step.");
+    default: return text("Every rank holds its own numbers. Right: the first step.");
+  }
+}
+
+QString end_words(Collective collective) {
+  switch (collective) {
+    case Collective::all_reduce: return text("Done: every rank holds the sum of all.");
+    case Collective::reduce_scatter: return text("Done: every rank holds its chunk of the sum.");
+    case Collective::reduce: return text("Done: the root holds the sum of all.");
+    case Collective::scatter: return text("Done: every rank holds its chunk.");
+    case Collective::gather: return text("Done: the root holds all chunks.");
+    case Collective::all_gather:
+    case Collective::broadcast: return text("Done: every rank holds all.");
+  }
+  return {};
+}
+
+QString done_words(const Stepper& stepper) {
+  const Move& move = *stepper.move();
+  switch (move.effect) {
+    case Effect::replaces: return text("%1, which keeps it: %2.").arg(moved(stepper), numbers(stepper, stepper.state().held, move.to));
+    case Effect::adds: return text("%1, which adds it to its own: %2.").arg(moved(stepper), numbers(stepper, stepper.state().held, move.to));
+    case Effect::sums: return summed(stepper);
+    case Effect::puts_back:
+      return text("Rank %1 puts the sum where %2 stood, now that its peers have read that: %3.")
+          .arg(QString::number(move.to), chunks_words(move.chunk, move.chunks), numbers(stepper, stepper.state().held, move.to));
+  }
+  return {};
+}
+
+}  // namespace
+
+QString collective_words(Collective collective) {
+  switch (collective) {
+    case Collective::all_reduce: return text("all-reduce");
+    case Collective::reduce_scatter: return text("reduce-scatter");
+    case Collective::all_gather: return text("all-gather");
+    case Collective::broadcast: return text("broadcast");
+    case Collective::reduce: return text("reduce");
+    case Collective::scatter: return text("scatter");
+    case Collective::gather: return text("gather");
+  }
+  return {};
+}
+
+QString algorithm_words(Collective collective, Algorithm algorithm) {
+  const bool tree = collective == Collective::broadcast || collective == Collective::reduce;
+  if (tree && algorithm == Algorithm::binary_tree) return text("binomial tree");
+  if (tree || collective == Collective::scatter || collective == Collective::gather) return text("at once");
+  const std::string_view name = base::name_of(algorithm);
+  return QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
+}
+
+QString number_words(double value) { return QString::number(value, 'g', 6); }
+
+QString members_words(const std::vector<int>& members, int of) {
+  if (members.size() <= kMostNamed) return joined(members, "+");
+  return static_cast<int>(members.size()) == of ? text("all %1 ranks").arg(of) : text("%1 of %2 ranks").arg(members.size()).arg(of);
+}
+
+QString held_words(const Held& held, int members) {
+  return held.of.empty() ? text("nothing yet") : number_words(held.value) + " (" + members_words(held.of, members) + ")";
+}
+
+QString chunks_words(int chunk, int chunks) { return chunks == 1 ? text("chunk %1").arg(chunk) : text("chunks %1 to %2").arg(chunk).arg(chunk + chunks - 1); }
+
+QString line_words(const QString& token) {
+  const auto op = plan::parse_token(token.toStdString());
+  if (!op) return {};
+  const QString what = chunks_words(op->chunk, op->chunks);
+  switch (op->kind) {
+    case plan::OpKind::send: return text("send %1 to rank %2").arg(what).arg(op->peer);
+    case plan::OpKind::recv: return text("keep %1 from rank %2").arg(what).arg(op->peer);
+    case plan::OpKind::recv_reduce: return text("add %1 from rank %2").arg(what).arg(op->peer);
+    case plan::OpKind::reduce_many:
+      if (op->summands.empty()) return text("add up %1 of all ranks").arg(what);
+      return text("add up %1 of ranks %2").arg(what, joined({op->summands.begin(), op->summands.end()}, ", "));
+    case plan::OpKind::copy: return text("put the sum of %1 in its place").arg(what);
+    default: return {};
+  }
+}
+
+QString bytes_words(std::int64_t bytes) {
+  return bytes < kFewBytes ? QString::number(bytes) + " B" : QString::fromStdString(base::format_bytes(static_cast<double>(bytes)));
+}
+
+QString bytes_so_far(std::int64_t bytes, std::int64_t of) {
+  return of < kFewBytes ? text("%1 of %2 B").arg(bytes).arg(of) : text("%1 of %2").arg(bytes_words(bytes), bytes_words(of));
+}
+
+QString place_words(const Stepper& stepper) {
+  const auto& steps = stepper.steps();
+  if (stepper.problem()) return {};
+  if (steps.count() == 0) return text("No steps: one rank has nobody to send to");
+  if (stepper.step() == 0) return text("Start of %1 rounds, %2 steps").arg(steps.rounds).arg(steps.count());
+  return text("Round %1 of %2, step %3 of %4").arg(stepper.move()->round + 1).arg(steps.rounds).arg(stepper.step()).arg(steps.count());
+}
+
+QString sentence(const Stepper& stepper) {
+  if (stepper.problem()) return QString::fromStdString(base::to_string(*stepper.problem()));
+  const auto& steps = stepper.steps();
+  const Collective collective = steps.exercise.collective;
+  if (steps.count() == 0) return end_words(collective);
+  if (stepper.step() == 0) return start_words(collective);
+  return done_words(stepper) + (stepper.step() == steps.count() ? " " + end_words(collective) : QString());
+}
+
+QString traffic_words(const Stepper& stepper) {
+  const auto& steps = stepper.steps();
+  if (stepper.problem()) return {};
+  const auto formula = collective::total_formula(steps.exercise);
+  const std::int64_t sent = std::accumulate(stepper.state().sent.begin(), stepper.state().sent.end(), std::int64_t{0});
+  const QString root =
+      formula.text.find('c') == std::string::npos ? QString() : text(", c = %1, the root's chunk").arg(bytes_words(steps.exercise.bytes() - formula.bytes));
+  return text("Sent in all: %1. Formula: %2 = %3 (n = %4, S = %5%6).")
+      .arg(bytes_so_far(sent, std::accumulate(steps.sent_in_all.begin(), steps.sent_in_all.end(), std::int64_t{0})), QString::fromStdString(formula.text),
+           bytes_words(formula.bytes), QString::number(steps.members()), bytes_words(steps.exercise.bytes()), root);
+}
+
+}  // namespace trainyard::ui

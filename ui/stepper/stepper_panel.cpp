@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/stepper/stepper_panel.h"
+
+#include <QAccessible>
+#include <QAction>
+#include <QApplication>
+#include <QKeyEvent>
+#include <QScrollArea>
+#include <QScrollBar>
+#include <QSplitter>
+#include <QThreadPool>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include "ui/model/topology_edit.h"
+#include "ui/stepper/step_words.h"
+#include "ui/theme/theme.h"
+#include "ui/theme/tinted_label.h"
+
+namespace trainyard::ui {
+
+StepperPanel::StepperPanel(Document& document, QWidget* parent) : QWidget(parent), document_(document) {
+  auto* row = new QVBoxLayout(this);
+  row->setContentsMargins(0, 0, 0, 0);
+  auto* halves = new QSplitter(Qt::Horizontal, this);
+  row->addWidget(halves);
+  halves->addWidget(build_controls());
+  halves->addWidget(build_views());
+  halves->setChildrenCollapsible(false);
+  halves->setStretchFactor(0, 0), halves->setStretchFactor(1, 1);
+  halves->setSizes({1, 10'000});  // controls as narrow as they can be; all else to the views
+  setFocusProxy(table_);
+  for (QWidget* widget : {static_cast<QWidget*>(table_), static_cast<QWidget*>(program_)}) widget->installEventFilter(this);
+  connect(&clock_, &QTimer::timeout, this, &StepperPanel::play_on);
+  connect(bar_, &ExerciseBar::changed, this, [this] { stepper_.set_exercise(bar_->exercise()), show_step(); });
+  connect(bar_, &ExerciseBar::seed_changed, &stepper_, &Stepper::set_seed);
+  connect(&stepper_, &Stepper::exercise_changed, this, &StepperPanel::stop);
+  connect(&stepper_, &Stepper::step_changed, this, &StepperPanel::show_step);
+  connect(table_, &StepTable::rank_changed, this, &StepperPanel::show_program);
+  stepper_.set_exercise(bar_->exercise());
+  show_program();
+}
+
+// In a column of their own: the panel is wide and low. Where it is too low they scroll.
+QWidget* StepperPanel::build_controls() {
+  auto* area = new QScrollArea(this);
+  area->setWidgetResizable(true);
+  area->setFrameShape(QFrame::NoFrame);
+  area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  area->setFocusPolicy(Qt::NoFocus);
+  auto* inside = new QWidget(area);
+  auto* column = new QVBoxLayout(inside);
+  column->setContentsMargins(0, kGrid / 2, 0, kGrid / 2);
+  column->addWidget(build_transport());
+  column->addWidget(bar_ = new ExerciseBar(document_, inside));
+  column->addStretch(1);
+  auto* words = new QVBoxLayout;
+  words->setContentsMargins(kGrid, 0, kGrid, 0);
+  words->addWidget(foot_ = paragraph(Tint::text, inside));
+  column->addLayout(words);
+  area->setWidget(inside);
+  const auto fit = [area, inside] { area->setMinimumWidth(inside->minimumSizeHint().width() * 5 / 4 + area->verticalScrollBar()->sizeHint().width()); };
+  connect(&Theme::instance(), &Theme::changed, area, fit, Qt::QueuedConnection);  // the fields have their new font by then
+  fit();
+  return area;
+}
+
+// What the step did stands over table and program, where it is always seen.
+QWidget* StepperPanel::build_views() {
+  auto* views = new QWidget(this);
+  auto* column = new QVBoxLayout(views);
+  column->setContentsMargins(0, kGrid / 2, 0, 0);
+  column->addWidget(place_ = new TintedLabel(Tint::dim, views));
+  column->addWidget(sentence_ = new TintedLabel(Tint::text, views, 1.25, true));
+  sentence_->setWordWrap(true);
+  sentence_->setTextFormat(Qt::PlainText);
+  auto* halves = new QSplitter(Qt::Horizontal, views);
+  column->addWidget(halves, 1);
+  halves->addWidget(table_ = new StepTable(stepper_, halves));
+  auto* side = new QWidget(halves);
+  auto* beside = new QVBoxLayout(side);
+  beside->setContentsMargins(0, 0, 0, 0);
+  beside->addWidget(program_title_ = new TintedLabel(Tint::text, side, 1, true));
+  beside->addWidget(program_ = new ProgramView(stepper_, side), 1);
+  halves->setChildrenCollapsible(false);
+  halves->setStretchFactor(0, 3), halves->setStretchFactor(1, 2);
+  return views;
+}
+
+QString StepperPanel::sentence() const { return sentence_->text(); }
+QString StepperPanel::place() const { return place_->text(); }
+QString StepperPanel::foot() const { return foot_->text(); }
+
+void StepperPanel::set_run(Run* run) {
+  if (run_) disconnect(run_, nullptr, this, nullptr);
+  run_ = run;
+  run_asked_ = false;
+  bar_->set_run({}, {});
+  if (!run) return;
+  connect(run, &Run::updated, this, &StepperPanel::ask_run);
+  connect(run, &QObject::destroyed, this, [this] { set_run(nullptr); });
+  ask_run();
+}
+
+// Once, as soon as its recording says what it trains; aside, for a plan is made.
+void StepperPanel::ask_run() {
+  if (run_asked_ || !run_) return;
+  const auto recorded = base::value_at(run_->history().header(), "experiment");
+  if (!recorded) return;
+  run_asked_ = true;
+  QThreadPool::globalInstance()->start([panel = QPointer<StepperPanel>(this), directory = run_->directory(), name = run_->name(), recorded = *recorded] {
+    const auto reduced = reduced_run(recorded);
+    QMetaObject::invokeMethod(qApp, [panel, directory, name, reduced] {
+      if (panel && panel->run_ && panel->run_->directory() == directory && reduced) panel->bar_->set_run(name, *reduced);
+    });
+  });
+}
+
+void StepperPanel::show_step() {
+  const int step = stepper_.step(), count = stepper_.steps().count();
+  for (QAction* action : {first_, round_back_, back_}) action->setEnabled(step > 0);
+  for (QAction* action : {round_, step_, last_}) action->setEnabled(step < count);
+  play_->setEnabled(count > 0);
+  place_->setText(place_words(stepper_));
+  sentence_->setText(ui::sentence(stepper_));
+  sentence_->set_tint(stepper_.problem() ? Tint::error : Tint::text);
+  foot_->setText(stepper_.problem() ? QString() : traffic_words(stepper_) + "\n" + bar_->truth());
+  QAccessibleEvent told(sentence_, QAccessible::NameChanged);
+  QAccessible::updateAccessibility(&told);
+  table_->reveal_step();
+  on_canvas_ = seen_;
+  show_transit();
+}
+
+void StepperPanel::show_program() {
+  program_title_->setText(tr("Program of rank %1").arg(table_->rank()));
+  program_->set_rank(table_->rank());
+}
+
+void StepperPanel::set_seen(bool seen) {
+  if (seen == seen_) return;
+  seen_ = seen;
+  if (!seen) return leave_canvas();
+  on_canvas_ = true;
+  show_transit();
+}
+
+void StepperPanel::leave_canvas() {
+  stop();
+  on_canvas_ = false;
+  show_transit();
+}
+
+// The drawing on which the ranks stand, as long as it is the one on the canvas.
+const topology::Topology* StepperPanel::drawing() const {
+  const topology::Topology& drawn = document_.experiment().topology;
+  if (bar_->ranks() == ExerciseBar::Ranks::drawing) return &drawn;
+  const bool same = bar_->ranks() == ExerciseBar::Ranks::run && run_ && without_places(run_->drawing()) == without_places(drawn);
+  return same ? &drawn : nullptr;
+}
+
+void StepperPanel::show_transit() {
+  const topology::Topology* drawn = on_canvas_ ? drawing() : nullptr;
+  emit transit_changed(drawn ? transit_of_.step(stepper_, *drawn) : std::nullopt);
+}
+
+}  // namespace trainyard::ui

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A collective, step by step: what to step through, what every rank holds, the program of the selected rank, and what steers it.
+// Keys, in the table, the program and on the buttons: Left and Right a step, Page Up and Page Down a round, Home and End, Space plays,
+// Esc stops; Up and Down select a rank, with Ctrl Left and Right a chunk.
+#pragma once
+
+#include <QPointer>
+#include <QTimer>
+#include <QWidget>
+#include <optional>
+
+#include "ui/model/run.h"
+#include "ui/stepper/exercise_bar.h"
+#include "ui/stepper/program_view.h"
+#include "ui/stepper/step_table.h"
+#include "ui/stepper/transit_of.h"
+
+class QAction;
+class QDoubleSpinBox;
+class QKeyEvent;
+
+namespace trainyard::ui {
+
+class TintedLabel;
+
+class StepperPanel : public QWidget {
+  Q_OBJECT
+ public:
+  explicit StepperPanel(Document& document, QWidget* parent = nullptr);
+
+  void set_run(Run* run);    // that is looked at: its ranks and buckets are offered
+  void set_seen(bool seen);  // what is not looked at does not play, and leaves the canvas
+  void leave_canvas();       // and stops, until the next step
+
+  bool playing() const { return clock_.isActive(); }
+  Stepper& stepper() { return stepper_; }
+  ExerciseBar& bar() { return *bar_; }
+  StepTable& table() { return *table_; }
+  ProgramView& program() { return *program_; }
+  QString sentence() const;
+  QString place() const;
+  QString foot() const;  // bytes beside the formula, and what the numbers are
+
+ signals:
+  void transit_changed(const std::optional<Transit>& transit);  // nothing: none is to be drawn
+
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
+
+ private:
+  QWidget* build_controls();
+  QWidget* build_views();
+  QWidget* build_transport();
+  QAction* add_action(const QString& text, const QString& tip, const std::function<void()>& act);
+  bool press(const QKeyEvent& key, bool on_button);
+  void play();
+  void stop();
+  void play_on();
+  void set_pace(double seconds);
+  void ask_run();
+  void show_step();
+  void show_program();
+  void show_transit();
+  const topology::Topology* drawing() const;
+
+  Document& document_;
+  Stepper stepper_;
+  TransitOf transit_of_;
+  QTimer clock_;
+  QPointer<Run> run_;
+  bool run_asked_ = false, seen_ = false, on_canvas_ = false;
+  ExerciseBar* bar_;
+  StepTable* table_;
+  ProgramView* program_;
+  QAction *first_, *round_back_, *back_, *play_, *step_, *round_, *last_;
+  QDoubleSpinBox* pace_;
+  TintedLabel *place_, *sentence_, *foot_, *program_title_;
+};
+
+}  // namespace trainyard::ui

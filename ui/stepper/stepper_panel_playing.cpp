@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What steers the steps: buttons, keys, and the clock that plays.
+#include <QAction>
+#include <QDoubleSpinBox>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QToolButton>
+
+#include "ui/charts/flow_layout.h"
+#include "ui/stepper/stepper_panel.h"
+#include "ui/theme/theme.h"
+
+namespace trainyard::ui {
+namespace {
+
+constexpr double kLeastPace = 0.1, kMostPace = 10, kUsualPace = 1;  // seconds a step
+
+}  // namespace
+
+QAction* StepperPanel::add_action(const QString& text, const QString& tip, const std::function<void()>& act) {
+  auto* action = new QAction(text, this);
+  action->setToolTip(tip);
+  connect(action, &QAction::triggered, this, act);
+  return action;
+}
+
+QWidget* StepperPanel::build_transport() {
+  auto* bar = new QWidget(this);
+  auto* row = new FlowLayout(bar, kGrid / 2);
+  row->setContentsMargins(kGrid, 0, kGrid, 0);
+  first_ = add_action(tr("Start"), tr("To the start (Home)"), [this] { stepper_.go_to(0); });
+  round_back_ = add_action(tr("Round back"), tr("To the end of the round before (Page Up)"), [this] { stepper_.previous_round(); });
+  back_ = add_action(tr("Back"), tr("A step back (Left)"), [this] { stepper_.go_by(-1); });
+  play_ = add_action(tr("Play"), tr("A step after the other (Space; Esc stops)"), [this] { playing() ? stop() : play(); });
+  step_ = add_action(tr("Step"), tr("A step (Right)"), [this] { stepper_.go_by(1); });
+  round_ = add_action(tr("Round"), tr("To the end of the round (Page Down)"), [this] { stepper_.next_round(); });
+  last_ = add_action(tr("End"), tr("To the end (End)"), [this] { stepper_.go_to_end(); });
+  for (QAction* action : {first_, round_back_, back_, play_, step_, round_, last_}) {
+    auto* button = new QToolButton(bar);
+    button->setDefaultAction(action);
+    button->setFocusPolicy(Qt::TabFocus);
+    button->installEventFilter(this);
+    row->addWidget(button);
+  }
+  pace_ = new QDoubleSpinBox(bar);
+  pace_->setRange(kLeastPace, kMostPace);
+  pace_->setDecimals(1);
+  pace_->setSingleStep(0.1);
+  pace_->setSuffix(tr(" s a step"));
+  pace_->setAccessibleName(tr("Pace of playing, seconds a step"));
+  pace_->setToolTip(tr("How long a step is shown while it plays"));
+  connect(pace_, &QDoubleSpinBox::valueChanged, this, &StepperPanel::set_pace);
+  pace_->setValue(kUsualPace);
+  row->addWidget(pace_);
+  return bar;
+}
+
+void StepperPanel::set_pace(double seconds) { clock_.setInterval(static_cast<int>(seconds * 1000)); }
+
+// From the end it begins anew.
+void StepperPanel::play() {
+  if (stepper_.steps().count() == 0) return;
+  if (stepper_.step() == stepper_.steps().count()) stepper_.go_to(0);
+  play_->setText(tr("Stop"));
+  clock_.start();
+}
+
+void StepperPanel::stop() {
+  clock_.stop();
+  play_->setText(tr("Play"));
+}
+
+void StepperPanel::play_on() {
+  stepper_.go_by(1);
+  if (stepper_.step() == stepper_.steps().count()) stop();
+}
+
+bool StepperPanel::eventFilter(QObject* watched, QEvent* event) {
+  if (event->type() != QEvent::KeyPress) return QWidget::eventFilter(watched, event);
+  return press(static_cast<const QKeyEvent&>(*event), qobject_cast<QToolButton*>(watched)) || QWidget::eventFilter(watched, event);
+}
+
+// Space on a button is the button's.
+bool StepperPanel::press(const QKeyEvent& key, bool on_button) {
+  if ((key.modifiers() & ~Qt::KeypadModifier) != Qt::NoModifier) return false;
+  switch (key.key()) {
+    case Qt::Key_Left: return back_->trigger(), true;
+    case Qt::Key_Right: return step_->trigger(), true;
+    case Qt::Key_PageUp: return round_back_->trigger(), true;
+    case Qt::Key_PageDown: return round_->trigger(), true;
+    case Qt::Key_Home: return first_->trigger(), true;
+    case Qt::Key_End: return last_->trigger(), true;
+    case Qt::Key_Escape: return stop(), true;
+    case Qt::Key_Space:
+      if (on_button) return false;
+      return play_->trigger(), true;
+    default: return false;
+  }
+}
+
+}  // namespace trainyard::ui

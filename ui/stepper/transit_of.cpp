@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/stepper/transit_of.h"
+
+#include "ui/stepper/step_words.h"
+
+namespace trainyard::ui {
+namespace {
+
+// What arrives; of a sum put back, the sum. Several chunks are not told by number.
+QString label_of(const Stepper& stepper, const collective::Move& move) {
+  const QString what = chunks_words(move.chunk, move.chunks);
+  if (move.chunks > 1) return what;
+  const auto& held = stepper.state().held[static_cast<std::size_t>(move.from)][static_cast<std::size_t>(move.chunk)];
+  return what + ": " + number_words(held.value);
+}
+
+}  // namespace
+
+std::optional<Transit> TransitOf::step(const Stepper& stepper, const topology::Topology& drawing) {
+  const collective::Move* move = stepper.move();
+  if (!move || !topology::validate(drawing, "").empty()) return {};
+  if (!traffic_ || traffic_->topology() != drawing) traffic_ = std::make_unique<LinkTraffic>(drawing);
+  if (static_cast<int>(traffic_->workers().size()) != stepper.steps().members()) return {};
+  const auto device = [&](int rank) { return traffic_->network().device(traffic_->workers()[static_cast<std::size_t>(rank)]).name; };
+  Transit transit{device(move->from), device(move->to), {}, label_of(stepper, *move)};
+  if (move->from == move->to) return transit;
+  transit.route = traffic_->route(move->from, move->to);
+  return transit.route.empty() ? std::nullopt : std::optional(transit);
+}
+
+}  // namespace trainyard::ui

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/timeline/figures_reader.h"
+
+#include <QElapsedTimer>
+#include <utility>
+
+#include "ui/model/turns.h"
+
+namespace trainyard::ui {
+namespace {
+
+constexpr int kSoonMilliseconds = 100;
+constexpr qint64 kTurnNanoseconds = 4'000'000;
+
+}  // namespace
+
+FiguresReader::FiguresReader(QObject* parent) : QObject(parent) {
+  soon_.setSingleShot(true);
+  soon_.setInterval(kSoonMilliseconds);
+  connect(&soon_, &QTimer::timeout, this, &FiguresReader::begin);
+}
+
+void FiguresReader::set_source(const SpanStore* store, RangeOf range_of) {
+  store_ = store;
+  range_of_ = std::move(range_of);
+  busy_ = again_ = false;
+  by_rank_.clear();
+  soon_.stop();
+  if (store_) ask();
+}
+
+void FiguresReader::ask() {
+  if (busy_) again_ = true;
+  else if (store_ && !soon_.isActive()) soon_.start();
+}
+
+void FiguresReader::begin() {
+  if (!store_) return;
+  busy_ = true;
+  open_.clear();
+  Turns::instance().ask(this, Work::drawing, [this] { go_on(); });
+}
+
+void FiguresReader::go_on() {
+  if (!store_ || !busy_) return;
+  QElapsedTimer clock;
+  clock.start();
+  while (static_cast<int>(open_.size()) < store_->ranks() && clock.nsecsElapsed() < kTurnNanoseconds) {
+    const int rank = static_cast<int>(open_.size());
+    const auto range = range_of_(rank);
+    open_.push_back(range ? std::optional(figures_of(*store_, rank, *range)) : std::nullopt);
+  }
+  if (static_cast<int>(open_.size()) < store_->ranks()) return Turns::instance().ask(this, Work::drawing, [this] { go_on(); });
+  busy_ = false;
+  by_rank_ = std::move(open_);
+  if (std::exchange(again_, false)) ask();
+  emit reckoned();
+}
+
+TimelineFigures FiguresReader::all() const {
+  std::vector<RankFigures> known;
+  std::vector<int> ranks;
+  for (std::size_t rank = 0; rank < by_rank_.size(); ++rank)
+    if (by_rank_[rank]) known.push_back(*by_rank_[rank]), ranks.push_back(static_cast<int>(rank));
+  TimelineFigures all = over_ranks(known);
+  if (all.least_efficient >= 0) all.least_efficient = ranks[static_cast<std::size_t>(all.least_efficient)];
+  return all;
+}
+
+}  // namespace trainyard::ui

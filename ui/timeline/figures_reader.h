@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Reckons the figures of a timeline rank by rank, one in a turn of the event loop: a range may hold very many ops.
+#pragma once
+
+#include <QObject>
+#include <QPointer>
+#include <QTimer>
+#include <functional>
+
+#include "ui/model/timeline_figures.h"
+
+namespace trainyard::ui {
+
+class FiguresReader : public QObject {
+  Q_OBJECT
+ public:
+  explicit FiguresReader(QObject* parent);
+
+  // The store, and what of a rank's time is looked at; a rank without a range is left out. Asked once a rank, when its turn comes.
+  using RangeOf = std::function<std::optional<TimeRange>(int rank)>;
+  void set_source(const SpanStore* store, RangeOf range_of);
+  void ask();                                                                          // soon; while it reckons, once more after that
+  const std::vector<std::optional<RankFigures>>& by_rank() const { return by_rank_; }  // as of the last `reckoned`
+  TimelineFigures all() const;
+
+ signals:
+  void reckoned();
+
+ private:
+  void begin();
+  void go_on();
+  const SpanStore* store_ = nullptr;
+  RangeOf range_of_;
+  QTimer soon_;
+  bool busy_ = false, again_ = false;
+  std::vector<std::optional<RankFigures>> by_rank_, open_;
+};
+
+}  // namespace trainyard::ui

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/timeline/timeline_colours.h"
+
+#include <QCoreApplication>
+
+#include "ui/theme/theme.h"
+
+namespace trainyard::ui {
+namespace {
+
+enum Part { compute, waiting, transfer, input };  // as the charts number the parts of a step
+
+}  // namespace
+
+TimelineColours timeline_colours() {
+  const Theme& theme = Theme::instance();
+  const Colours& c = theme.colours();
+  const QColor computing = theme.part_colour(compute), moving = theme.part_colour(transfer);
+  TimelineColours made;
+  const auto set = [&made](SpanKind kind, const QColor& colour) { made.kinds[static_cast<std::size_t>(kind)] = colour; };
+  set(SpanKind::input, theme.part_colour(input));
+  set(SpanKind::forward, mixed(computing, c.canvas, 0.35));
+  set(SpanKind::loss, mixed(computing, c.text, 0.5));
+  set(SpanKind::backward, computing);
+  set(SpanKind::update, mixed(computing, c.text, 0.3));
+  set(SpanKind::other, mixed(computing, c.canvas, 0.65));
+  set(SpanKind::send, mixed(moving, c.canvas, 0.6));
+  set(SpanKind::receive, moving);
+  made.waiting = theme.part_colour(waiting);
+  made.ground = c.canvas, made.stripe = mixed(c.canvas, c.window, 0.6), made.line = c.grid;
+  made.text = c.text, made.dim = c.dim, made.accent = c.accent, made.selection = c.selection;
+  return made;
+}
+
+QColor text_on(const QColor& ground) {
+  const QColor dark("#14171c"), light("#ffffff");
+  return contrast(dark, ground) > contrast(light, ground) ? dark : light;
+}
+
+QString kind_words(SpanKind kind) {
+  static constexpr const char* kWords[] = {QT_TRANSLATE_NOOP("timeline", "input"),  QT_TRANSLATE_NOOP("timeline", "forward"),
+                                           QT_TRANSLATE_NOOP("timeline", "loss"),   QT_TRANSLATE_NOOP("timeline", "backward"),
+                                           QT_TRANSLATE_NOOP("timeline", "update"), QT_TRANSLATE_NOOP("timeline", "other compute"),
+                                           QT_TRANSLATE_NOOP("timeline", "send"),   QT_TRANSLATE_NOOP("timeline", "transfer")};
+  return QCoreApplication::translate("timeline", kWords[static_cast<std::size_t>(kind)]);
+}
+
+}  // namespace trainyard::ui

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the colours of a timeline mean; as many as there is room for.
+#pragma once
+
+#include <QWidget>
+
+namespace trainyard::ui {
+
+class TimelineLegend : public QWidget {
+  Q_OBJECT
+ public:
+  explicit TimelineLegend(QWidget* parent = nullptr);
+  QSize sizeHint() const override;
+  QSize minimumSizeHint() const override { return {0, sizeHint().height()}; }
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+};
+
+}  // namespace trainyard::ui

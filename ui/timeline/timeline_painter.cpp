@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/timeline/timeline_painter.h"
+
+#include <QFontMetrics>
+#include <algorithm>
+#include <cmath>
+
+#include "ui/theme/theme.h"
+
+namespace trainyard::ui {
+namespace {
+
+constexpr int kHatch = 5;      // pixels from one line of it to the next
+constexpr int kEdged = 5;      // pixels; a span that is as wide shows where it begins
+constexpr int kLabelled = 24;  // pixels; narrower ones have no name
+
+// The pixels of an image, as far as they are in it.
+class Pixels {
+ public:
+  explicit Pixels(QImage& image) : width_(image.width()), height_(image.height()), stride_(image.bytesPerLine() / 4) {
+    first_ = reinterpret_cast<QRgb*>(image.bits());
+  }
+  void fill(int left, int right, int top, int bottom, QRgb colour) {
+    left = std::max(left, 0), right = std::min(right, width_), top = std::max(top, 0), bottom = std::min(bottom, height_);
+    for (int y = top; y < bottom; ++y) std::fill(first_ + y * stride_ + left, first_ + y * stride_ + std::max(right, left), colour);
+  }
+  void hatch(int left, int right, int top, int bottom, QRgb line, QRgb ground) {
+    left = std::max(left, 0), right = std::min(right, width_), top = std::max(top, 0), bottom = std::min(bottom, height_);
+    for (int y = top; y < bottom; ++y)
+      for (int x = left; x < right; ++x) first_[y * stride_ + x] = (x + y) % kHatch == 0 ? line : ground;
+  }
+
+ private:
+  QRgb* first_;
+  int width_, height_, stride_;
+};
+
+class SpanPainting {
+ public:
+  SpanPainting(const TimelineScene& scene, const TimelineColours& colours)
+      : scene_(scene), colours_(colours), columns_{scene.view, pixels(scene.body.width())}, metrics_(scene.font) {
+    picture_.image = QImage(pixels(scene.body.width()), pixels(scene.body.height()), QImage::Format_RGB32);
+    picture_.image.setDevicePixelRatio(scene.pixel_ratio);
+    picture_.image.fill(colours.ground);
+    for (std::size_t i = 0; i < kSpanKinds; ++i) {
+      kinds_[i] = colours.kinds[i].rgb();
+      pale_[i] = mixed(colours.kinds[i], colours.ground, 0.78).rgb();
+      edges_[i] = mixed(colours.kinds[i], colours.ground, 0.45).rgb();
+    }
+    wait_line_ = colours.waiting.rgb();
+    wait_ground_ = mixed(colours.waiting, colours.ground, 0.8).rgb();
+  }
+
+  SpansPicture paint() {
+    if (scene_.view.width() <= 0 || picture_.image.isNull()) return std::move(picture_);
+    Pixels area(picture_.image);
+    paint_stripes(area);
+    paint_steps(area);
+    for (const LaneRow& row : scene_.rows->rows()) {
+      const QRect box = scene_.row_rect(row);
+      if (box.bottom() < scene_.body.top()) continue;
+      if (box.top() > scene_.body.bottom()) break;
+      paint_lane(area, row, box.translated(-scene_.body.topLeft()));
+    }
+    return std::move(picture_);
+  }
+
+ private:
+  int pixels(double logical) const { return std::max(1, qRound(logical * scene_.pixel_ratio)); }
+
+  // Every other rank on another ground.
+  void paint_stripes(Pixels& area) {
+    for (int rank = 1; rank < scene_.store->ranks(); rank += 2) {
+      const auto block = scene_.rows->rank_block(rank);
+      area.fill(0, columns_.pixels, pixels(block.top - scene_.scroll), pixels(block.bottom - scene_.scroll), colours_.stripe.rgb());
+    }
+  }
+
+  void paint_steps(Pixels& area) {
+    const auto& steps = scene_.steps->steps();
+    for (std::size_t i = scene_.steps->first_ending_after(scene_.view.begin); i < steps.size() && steps[i].range.end < scene_.view.end;) {
+      const int at = columns_.of(steps[i].range.end);
+      area.fill(at, at + 1, 0, picture_.image.height(), colours_.line.rgb());
+      i = std::max(i + 1, scene_.steps->first_ending_after(columns_.begin_of(at + 2 * kHatch)));
+    }
+  }
+
+  void paint_lane(Pixels& area, const LaneRow& row, const QRect& box) {
+    const SpanLane& lane = scene_.store->lane(row.rank, row.lane);
+    if (lane.empty()) return;
+    const QRect inner = box.adjusted(0, 1, 0, box.height() > 4 ? -1 : 0);
+    const int tracks = drawn_tracks(lane, inner.height());
+    if (tracks == 0) return paint_track(area, row, lane.joined(), inner);
+    for (int track = 0; track < tracks; ++track) paint_track(area, row, *lane.tracks()[static_cast<std::size_t>(track)], track_rect(inner, tracks, track));
+  }
+
+  void paint_track(Pixels& area, const LaneRow& row, const SpanTrack& track, const QRect& box) {
+    const bool merged = cut_into_pieces(track, scene_.held->end(track), columns_, pieces_);
+    picture_.merged = picture_.merged || merged;
+    const int top = pixels(box.top()), bottom = std::max(top + 1, pixels(box.top() + box.height()));
+    for (const SpanPiece& piece : pieces_) {
+      const OpSpan& span = track[piece.first];
+      if (piece.spans > 1) {
+        paint_column(area, piece.left, piece.times, top, bottom, span.kind);
+      } else {
+        picture_.merged = picture_.merged || span.ops > 1;
+        paint_alone(area, piece, span, top, bottom);
+        if (piece.right - piece.left > kLabelled) label(row, piece, span, box);
+      }
+    }
+  }
+
+  // One that is narrower than a column stands in it as several would; so does what moved at the end of a long wait.
+  void paint_alone(Pixels& area, const SpanPiece& piece, const OpSpan& span, int top, int bottom) {
+    const auto kind = static_cast<std::size_t>(span.kind);
+    SpanTimes times;
+    times.add(span, span.end);
+    if (piece.right - piece.left < 3 && columns_.position(span.end) - columns_.position(span.begin) < 1)
+      return paint_column(area, piece.left, times, top, bottom, span.kind);
+    const int ready = span.ready == span.begin ? piece.left : std::clamp(columns_.of(span.ready), piece.left, piece.right);
+    area.hatch(piece.left, ready, top, bottom, wait_line_, wait_ground_);
+    area.fill(ready, piece.right, top, bottom, kinds_[kind]);
+    if (ready == piece.right && span.end > span.ready && span.end < scene_.view.end) {
+      const int head = bottom - column_rows(times.of(span.kind), top, bottom);
+      area.fill(piece.right - 1, piece.right, head, bottom, kinds_[kind]);
+    }
+    if (piece.right - piece.left >= kEdged && span.begin >= scene_.view.begin) area.fill(piece.left, piece.left + 1, top, bottom, edges_[kind]);
+  }
+
+  // Pixels of a column that stand for so much of its time.
+  int column_rows(Nanoseconds time, int top, int bottom) const {
+    const double column = static_cast<double>(std::max<Nanoseconds>(columns_.range.width(), 1)) / columns_.pixels;
+    return static_cast<int>(std::ceil((bottom - top) * std::min(static_cast<double>(time) / column, 1.0) - 1e-9));
+  }
+
+  void paint_column(Pixels& area, int at, const SpanTimes& times, int top, int bottom, SpanKind first) {
+    area.fill(at, at + 1, top, bottom, pale_[static_cast<std::size_t>(first)]);
+    int foot = bottom;
+    for (std::size_t kind = 0; kind < kSpanKinds; ++kind) {
+      if (times.busy[kind] == 0) continue;
+      const int head = std::max(top, foot - column_rows(times.busy[kind], top, bottom));
+      area.fill(at, at + 1, head, foot, kinds_[kind]);
+      foot = head;
+    }
+    area.hatch(at, at + 1, std::max(top, foot - column_rows(times.waiting, top, bottom)), foot, wait_line_, wait_ground_);
+  }
+
+  // In the longer of what it waited and what it did.
+  void label(const LaneRow& row, const SpanPiece& piece, const OpSpan& span, const QRect& box) {
+    if (box.height() < metrics_.ascent()) return;
+    const int ready = std::clamp(columns_.of(span.ready), piece.left, piece.right);
+    const bool waits = span.ready > span.begin && ready - piece.left > piece.right - ready;
+    const int left = waits ? piece.left : ready, right = waits ? ready : piece.right;
+    const QString text =
+        QString::fromStdString(scene_.store->names(row.rank).token(span.program, span.op)) + (span.ops > 1 ? QString(" +%1").arg(span.ops - 1) : "");
+    const QRect room(qRound(left / scene_.pixel_ratio) + 3, box.top(), qRound((right - left) / scene_.pixel_ratio) - 5, box.height());
+    if (room.width() < kLabelled || metrics_.horizontalAdvance(text) > room.width()) return;
+    picture_.labels.push_back({room.translated(scene_.body.topLeft()), text, text_on(waits ? QColor(wait_ground_) : colours_.of(span.kind))});
+  }
+
+  const TimelineScene& scene_;
+  const TimelineColours& colours_;
+  Columns columns_;
+  QFontMetrics metrics_;
+  SpansPicture picture_;
+  std::vector<SpanPiece> pieces_;
+  std::array<QRgb, kSpanKinds> kinds_{}, pale_{}, edges_{};
+  QRgb wait_line_ = 0, wait_ground_ = 0;
+};
+
+}  // namespace
+
+QRectF TimelineScene::span_rect(const SpanPlace& place, const OpSpan& span) const {
+  const int at = rows->row_of(place.rank, place.lane);
+  if (at < 0) return {};
+  const QRect row = row_rect(rows->rows()[static_cast<std::size_t>(at)]);
+  const QRect inner = row.adjusted(0, 1, 0, row.height() > 4 ? -1 : 0);
+  const int tracks = drawn_tracks(store->lane(place.rank, place.lane), inner.height());
+  const QRect box = place.track < 0 || tracks == 0 ? inner : track_rect(inner, tracks, place.track);
+  const double begin = std::clamp(columns().position(span.begin), -10.0, body.width() + 10.0),
+               end = std::clamp(columns().position(span.end), -10.0, body.width() + 10.0);
+  return QRectF(body.left() + begin, box.top(), std::max(end - begin, 2.0), box.height());
+}
+
+SpansPicture picture_of(const TimelineScene& scene, const TimelineColours& colours) { return SpanPainting(scene, colours).paint(); }
+
+void paint_picture(QPainter& painter, const TimelineScene& scene, const SpansPicture& picture) {
+  painter.drawImage(scene.body.topLeft(), picture.image);
+  painter.save();
+  painter.setClipRect(scene.body);
+  painter.setFont(scene.font);
+  for (const SpansPicture::Label& label : picture.labels) {
+    painter.setPen(label.colour);
+    painter.drawText(label.box, Qt::AlignLeft | Qt::AlignVCenter, label.text);
+  }
+  painter.restore();
+}
+
+void paint_frame(QPainter& painter, const TimelineScene& scene, const QRectF& span, const QColor& colour, double width) {
+  if (span.isEmpty()) return;
+  painter.save();
+  painter.setClipRect(scene.body);
+  painter.setBrush(Qt::NoBrush);
+  painter.setPen(QPen(colour, width));
+  painter.drawRect(span.adjusted(-1, -1, 1, 1));
+  painter.restore();
+}
+
+}  // namespace trainyard::ui

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/timeline/timeline_panel.h"
+
+#include <QAction>
+#include <QApplication>
+#include <QHBoxLayout>
+#include <QThreadPool>
+#include <QToolButton>
+#include <QToolTip>
+#include <algorithm>
+
+#include "core/base/units.h"
+#include "ui/model/counted.h"
+#include "ui/model/turns.h"
+#include "ui/theme/icons.h"
+#include "ui/theme/theme.h"
+#include "ui/theme/tinted_label.h"
+#include "ui/timeline/timeline_legend.h"
+
+namespace trainyard::ui {
+namespace {
+
+constexpr int kRefreshMilliseconds = 50;
+
+QToolButton* button(QAction* action, QWidget& bar, Qt::ToolButtonStyle style) {
+  auto* made = new QToolButton(&bar);
+  made->setDefaultAction(action);
+  made->setToolButtonStyle(style);
+  made->setFocusPolicy(Qt::TabFocus);
+  bar.layout()->addWidget(made);
+  return made;
+}
+
+QString seconds(double value) { return QString::fromStdString(base::format_seconds(value)); }
+
+}  // namespace
+
+TimelinePanel::TimelinePanel(QWidget* parent) : QWidget(parent), view_(new TimelineView(this)), reader_(new FiguresReader(this)) {
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  build_bar();
+  build_lines();
+  soon_.setSingleShot(true);
+  soon_.setInterval(kRefreshMilliseconds);
+  connect(&soon_, &QTimer::timeout, this, [this] { Turns::instance().ask(this, Work::drawing, [this] { refresh(); }); });
+  connect(view_, &TimelineView::view_changed, this, [this] { reader_->ask(), show_badges(); });
+  connect(view_, &TimelineView::step_chosen, reader_, &FiguresReader::ask);
+  connect(view_, &TimelineView::painted, this, &TimelinePanel::catch_up, Qt::QueuedConnection);
+  connect(view_, &TimelineView::following_changed, follow_, &QAction::setChecked);
+  connect(view_, &TimelineView::following_changed, this, &TimelinePanel::show_badges);
+  connect(view_, &TimelineView::selection_changed, this, [this] { show_selected(), tell_selected(false); });
+  connect(view_, &TimelineView::plan_wanted, this, [this] { tell_selected(true); });
+  connect(reader_, &FiguresReader::reckoned, this, &TimelinePanel::show_figures);
+  set_run(nullptr);
+}
+
+TimelinePanel::~TimelinePanel() = default;
+
+void TimelinePanel::build_bar() {
+  auto* bar = new QWidget(this);
+  auto* row = new QHBoxLayout(bar);
+  row->setContentsMargins(kGrid, kGrid / 2, kGrid, 0);
+  const auto action = [this](const char* picture, const QString& text, const QString& tip) {
+    auto* made = new QAction(picture ? icon(picture) : QIcon(), text, this);
+    made->setToolTip(tip);
+    return made;
+  };
+  follow_ = action(nullptr, tr("Follow"), tr("The end of the view is the last op recorded; panning lets go (F)"));
+  follow_->setCheckable(true);
+  follow_->setChecked(true);
+  QAction *all = action("zoom-fit", tr("Everything"), tr("Show the whole run (0, double click)")),
+          *in = action("zoom-in", tr("Zoom in"), tr("Zoom in (+, Ctrl+wheel; drag over what you want to see)")),
+          *out = action("zoom-out", tr("Zoom out"), tr("Zoom out (-, Ctrl+wheel)"));
+  thin_ = action(nullptr, tr("Thin lanes"), tr("Lower lanes without names, to see many ranks at once"));
+  thin_->setCheckable(true);
+  in_plan_ = action("plan", tr("Show in plan"), tr("Show the selected op's line in the plan (Enter)"));
+  button(follow_, *bar, Qt::ToolButtonTextOnly);
+  for (QAction* one : {all, in, out}) button(one, *bar, Qt::ToolButtonIconOnly);
+  button(thin_, *bar, Qt::ToolButtonTextOnly);
+  button(in_plan_, *bar, Qt::ToolButtonTextOnly);
+  row->addStretch(1);
+  row->addWidget(following_ = new TintedLabel(Tint::ok, bar));
+  row->addWidget(badge_line_ = new TintedLabel(Tint::warning, bar));
+  badge_line_->set_elided();
+  badge_line_->setAccessibleName(tr("What belongs to these figures"));
+  layout()->addWidget(bar);
+  connect(follow_, &QAction::toggled, view_, &TimelineView::set_following);
+  connect(all, &QAction::triggered, view_, &TimelineView::home);
+  connect(in, &QAction::triggered, view_, [this] { view_->zoom_at(0.5, 0.5); });
+  connect(out, &QAction::triggered, view_, [this] { view_->zoom_at(0.5, 2); });
+  connect(thin_, &QAction::toggled, view_, &TimelineView::set_thin);
+  connect(in_plan_, &QAction::triggered, this, [this] { tell_selected(true); });
+}
+
+void TimelinePanel::build_lines() {
+  auto* line = new QWidget(this);
+  auto* row = new QHBoxLayout(line);
+  row->setContentsMargins(kGrid, 2, kGrid, 2);
+  row->addWidget(figures_ = new TintedLabel(Tint::text, line));
+  auto* about = new QToolButton(line);
+  about->setIcon(icon("info"));
+  about->setAutoRaise(true);
+  about->setToolTip(formulas());
+  about->setAccessibleName(tr("What these figures mean"));
+  connect(about, &QToolButton::clicked, about, [about] { QToolTip::showText(about->mapToGlobal(about->rect().bottomLeft()), about->toolTip(), about); });
+  row->addWidget(about);
+  row->addStretch(1);
+  figures_->set_elided();
+  figures_->setAccessibleName(tr("Figures of what is seen"));
+  layout()->addWidget(line);
+  static_cast<QVBoxLayout*>(layout())->addWidget(view_, 1);
+  build_foot();
+}
+
+// The legend, or in its place the selected op in full.
+void TimelinePanel::build_foot() {
+  auto* foot = new QWidget(this);
+  auto* row = new QHBoxLayout(foot);
+  row->setContentsMargins(kGrid, 2, kGrid, 2);
+  row->addWidget(selected_ = new TintedLabel(Tint::text, foot), 1);
+  row->addWidget(legend_ = new TimelineLegend(foot), 1);
+  selected_->set_elided();
+  selected_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  selected_->setAccessibleName(tr("The selected op"));
+  layout()->addWidget(foot);
+}
+
+void TimelinePanel::set_run(Run* run) {
+  if (run_) disconnect(run_, nullptr, this, nullptr);
+  run_ = run;
+  steps_ = {};
+  drawn_.clear();
+  drawn_asked_ = false;
+  if (run) {
+    connect(run, &Run::updated, this, &TimelinePanel::ask_to_refresh);
+    connect(run, &QObject::destroyed, this, [this] { set_run(nullptr); });
+  }
+  view_->set_source(run ? &run->spans() : nullptr, run ? &run->history() : nullptr, run ? &steps_ : nullptr);
+  reader_->set_source(run ? &run->spans() : nullptr, [this](int rank) { return looked_at(rank); });
+  follow_->setChecked(true);
+  figures_->clear();
+  view_->set_notes({});
+  ask_to_refresh();
+  view_->set_empty_text(why_empty());
+}
+
+void TimelinePanel::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  ask_to_refresh();
+}
+
+// Nothing is drawn while nobody looks; a dock behind another tab is not seen, but counts as visible.
+void TimelinePanel::ask_to_refresh() {
+  if (!soon_.isActive() && !Turns::instance().waits(this)) soon_.start();
+}
+
+void TimelinePanel::refresh() {
+  view_->set_empty_text(why_empty());
+  behind_ = visibleRegion().isEmpty();
+  if (run_ && !behind_) {
+    if (steps_.read(run_->history())) ask_to_refresh();
+    view_->refresh();
+    reader_->ask();
+    if (!drawn_asked_ && run_->history().ranks() > 1 && run_->spans().taken() > 0) reckon_drawn();
+  }
+  show_badges();
+  show_selected();
+}
+
+QString TimelinePanel::why_empty() const {
+  if (!run_)
+    return tr("No ops yet: press Run, or open a run. Every rank's ops are shown here as they ran: input, forward, backward, sends and receives, update.");
+  const auto recorded = base::value_at(run_->history().header(), "experiment.document.run.record_ops");
+  if (recorded && recorded->is_boolean() && !recorded->get<bool>())
+    return tr("This run did not record its ops. Switch on “Record every op” in the inspector (Run; run.record_ops in the file), and run again.");
+  return run_->complete() ? tr("This run recorded no ops.") : tr("Waiting for the first ops.");
+}
+
+// It is seen again.
+void TimelinePanel::catch_up() {
+  if (behind_) ask_to_refresh();
+  show_badges();
+}
+
+// Of a rank: the chosen step as it reported it, else what is seen, as far as it recorded anything.
+std::optional<TimeRange> TimelinePanel::looked_at(int rank) const {
+  if (!run_ || !run_->spans().extent()) return {};
+  if (const auto step = view_->chosen_step()) return step_of_rank(run_->history(), rank, *step);
+  const TimeRange recorded = *run_->spans().extent();
+  const TimeRange seen{std::max(view_->view().begin, recorded.begin), std::min(view_->view().end, recorded.end)};
+  return seen.width() > 0 ? std::optional(seen) : std::nullopt;
+}
+
+// Steps whose middle is seen.
+QString TimelinePanel::range_words() const {
+  if (const auto step = view_->chosen_step()) return tr("Step %1").arg(grouped(*step));
+  const auto& steps = steps_.steps();
+  const auto middle = [](const StepTime& step) { return step.range.begin + step.range.width() / 2; };
+  const auto first = std::ranges::partition_point(steps, [&](const StepTime& step) { return middle(step) < view_->view().begin; });
+  const auto end = std::partition_point(first, steps.end(), [&](const StepTime& step) { return middle(step) < view_->view().end; });
+  if (end - first > 1) return tr("In view, steps %1 to %2").arg(grouped(first->step), grouped((end - 1)->step));
+  return first != end ? tr("In view, step %1").arg(grouped(first->step)) : tr("In view, a part of a step");
+}
+
+void TimelinePanel::show_figures() {
+  const TimelineFigures all = reader_->all();
+  QStringList notes;
+  for (const auto& one : reader_->by_rank()) notes << (one ? percent(one->efficiency()) : QString());
+  view_->set_notes(notes);
+  if (all.ranks == 0) return figures_->clear();
+  const QString least = all.ranks > 1 ? tr("; least: rank %1, %2").arg(all.least_efficient).arg(percent(all.least_efficiency)) : QString();
+  QStringList parts{
+      tr("%1: efficiency %2 (compute of the time, mean of %3%4)").arg(range_words(), percent(all.efficiency), counted(all.ranks, tr("ranks")), least)};
+  if (all.overlap) {
+    parts << tr("communication %1 of the time, %2 of it hidden behind compute").arg(percent(all.communication), percent(*all.overlap));
+    parts << tr("waiting for peers %1").arg(percent(all.waiting));
+  }
+  if (!drawn_.isEmpty()) parts << drawn_;
+  figures_->setText(parts.join(" · "));
+}
+
+// Aside, once a run.
+void TimelinePanel::reckon_drawn() {
+  drawn_asked_ = true;
+  const auto recorded = base::value_at(run_->history().header(), "experiment");
+  if (!recorded) return;
+  QThreadPool::globalInstance()->start([panel = QPointer<TimelinePanel>(this), directory = run_->directory(), recorded = *recorded] {
+    const auto drawn = experiment::resolved_from_json(recorded).and_then(drawn_efficiency);
+    if (!drawn) return;
+    QMetaObject::invokeMethod(qApp, [panel, directory, drawn = *drawn] {
+      if (!panel || !panel->run_ || panel->run_->directory() != directory) return;
+      panel->drawn_ = tr("as drawn %1 (simulated: one device %2 / (%3 x %4))")
+                          .arg(percent(drawn.efficiency()), seconds(drawn.one_device_seconds), QString::number(drawn.ranks), seconds(drawn.step_seconds));
+      panel->reader_->ask();
+    });
+  });
+}
+
+}  // namespace trainyard::ui

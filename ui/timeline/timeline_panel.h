@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The timeline of the run that is shown, with what steers it, the figures of what is seen, the truths that belong to them, and the
+// selected op in full.
+#pragma once
+
+#include <QPointer>
+#include <QTimer>
+#include <QWidget>
+
+#include "ui/model/run.h"
+#include "ui/timeline/figures_reader.h"
+#include "ui/timeline/timeline_view.h"
+
+class QAction;
+class QLabel;
+class QToolButton;
+
+namespace trainyard::ui {
+
+class TimelineLegend;
+class TintedLabel;
+
+class TimelinePanel : public QWidget {
+  Q_OBJECT
+ public:
+  explicit TimelinePanel(QWidget* parent = nullptr);
+  ~TimelinePanel() override;
+
+  void set_run(Run* run);  // null: none; one that is deleted disappears
+  void set_badges(const QStringList& truths);
+  void set_frozen(bool frozen);  // with the charts
+
+  TimelineView& view() { return *view_; }
+  QString figures() const;        // as the line says them
+  QString selected_text() const;  // of the op, as the line says it
+  QStringList badges() const;     // that are shown
+  QAction& follow_action() { return *follow_; }
+  QAction& plan_action() { return *in_plan_; }
+
+ signals:
+  // An op was selected; `raise`: its line in the plan is to be seen.
+  void op_selected(int rank, const QString& program, const QString& token, bool raise);
+
+ protected:
+  void showEvent(QShowEvent* event) override;
+
+ private:
+  void build_bar();
+  void build_lines();
+  void build_foot();
+  void ask_to_refresh();
+  void refresh();
+  void catch_up();
+  void show_badges();
+  void show_figures();
+  void show_selected();
+  void tell_selected(bool raise);
+  void reckon_drawn();
+  std::optional<TimeRange> looked_at(int rank) const;
+  QString why_empty() const;
+  QString following_words() const;
+  QString range_words() const;
+  static QString formulas();
+
+  QPointer<Run> run_;
+  StepTimes steps_;
+  QTimer soon_;
+  TimelineView* view_;
+  FiguresReader* reader_;
+  QAction *follow_, *thin_, *in_plan_;
+  TimelineLegend* legend_;
+  TintedLabel *figures_, *following_, *badge_line_, *selected_;
+  QStringList truths_;
+  bool drawn_asked_ = false;
+  bool behind_ = false;  // what came while it was not seen is not shown yet
+  QString drawn_;        // what the simulator says of the efficiency
+};
+
+}  // namespace trainyard::ui

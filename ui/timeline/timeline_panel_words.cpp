@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the panel of the timeline says beside the picture.
+#include <QAction>
+
+#include "ui/theme/tinted_label.h"
+#include "ui/timeline/timeline_legend.h"
+#include "ui/timeline/timeline_panel.h"
+
+namespace trainyard::ui {
+namespace {
+
+const QString kBullet = QStringLiteral("● ");
+
+}  // namespace
+
+void TimelinePanel::set_badges(const QStringList& truths) {
+  if (truths == truths_) return;
+  truths_ = truths;
+  show_badges();
+}
+
+void TimelinePanel::set_frozen(bool frozen) {
+  view_->set_frozen(frozen);
+  show_badges();
+}
+
+QStringList TimelinePanel::badges() const {
+  if (!run_ || !run_->spans().extent()) return {};
+  QStringList badges;
+  if (view_->frozen()) badges << tr("frozen");
+  if (view_->merged()) badges << tr("thinned, ops merged: zoom in");
+  if (const std::uint64_t lacking = run_->spans().lacking(); lacking > 0)
+    badges << tr("the first %L1 ops are not held here").arg(static_cast<qulonglong>(lacking));
+  return badges + truths_;
+}
+
+QString TimelinePanel::following_words() const {
+  if (!run_ || !run_->live() || !run_->spans().extent()) return {};
+  if (view_->frozen()) return {};
+  if (view_->following()) return tr("following live");
+  const Nanoseconds behind = run_->spans().extent()->end - view_->view().end;
+  return behind > 0 ? tr("not following: %1 s behind").arg(static_cast<double>(behind) * 1e-9, 0, 'f', 1) : tr("not following");
+}
+
+void TimelinePanel::show_badges() {
+  const QStringList shown = badges();
+  badge_line_->setText(shown.isEmpty() ? QString() : kBullet + shown.join("  " + kBullet));
+  following_->setText(following_words());
+  follow_->setEnabled(run_ && run_->live());
+  following_->set_tint(view_->following() ? Tint::ok : Tint::warning);
+}
+
+QString TimelinePanel::formulas() {
+  return tr(
+      "<p><b>Efficiency</b> of a rank: time in ops of the compute lane / time looked at. Its mean over n ranks is the scaling efficiency "
+      "T1 / (n Tn), if one device took for a step just the compute of all ranks together.</p>"
+      "<p><b>Hidden</b>: communication is the time in which a send or a receive was under way, from posted to done; of that, the share in which the "
+      "rank computed as well.</p>"
+      "<p><b>Waiting</b>: a receive was posted, and nothing that it could take was there.</p>"
+      "<p><b>As drawn</b>: T1 / (n Tn) from the simulator alone: the step of one drawn device with the same global batch, and that of the plan.</p>");
+}
+
+QString TimelinePanel::figures() const { return figures_->text(); }
+QString TimelinePanel::selected_text() const { return selected_->text(); }
+
+void TimelinePanel::show_selected() {
+  const auto place = view_->selected();
+  const bool known = run_ && place && span_at(run_->spans(), *place);
+  selected_->setVisible(known);
+  legend_->setVisible(!known);
+  selected_->setText(known ? words_of(run_->spans(), run_->history(), *place).sentence() : QString());
+  in_plan_->setEnabled(known);
+}
+
+void TimelinePanel::tell_selected(bool raise) {
+  const auto place = view_->selected();
+  const OpSpan* span = run_ && place ? span_at(run_->spans(), *place) : nullptr;
+  if (!span) return;
+  const RankNames& names = run_->spans().names(place->rank);
+  if (!names.find(span->program, span->op)) return;
+  emit op_selected(place->rank, QString::fromStdString(names.programs[span->program].name), QString::fromStdString(names.token(span->program, span->op)),
+                   raise);
+}
+
+}  // namespace trainyard::ui

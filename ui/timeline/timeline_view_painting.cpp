@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What is seen of a timeline, and what is said at the pointer.
+#include <QPaintEvent>
+#include <QPainter>
+#include <algorithm>
+#include <cmath>
+
+#include "ui/theme/theme.h"
+#include "ui/timeline/timeline_view.h"
+
+namespace trainyard::ui {
+namespace {
+
+constexpr int kNear = 3;  // pixels; an op is pointed at from so far beside it
+constexpr double kReadingScale = 0.92;
+
+}  // namespace
+
+void TimelineView::paintEvent(QPaintEvent*) {
+  QPainter painter(viewport());
+  painter.fillRect(viewport()->rect(), colours_.ground);
+  if (!store_ || !store_->extent() || view_.width() <= 0) {
+    painter.setPen(colours_.dim);
+    painter.setFont(Theme::instance().font());
+    painter.drawText(viewport()->rect().adjusted(2 * kGrid, kGrid, -2 * kGrid, -kGrid), Qt::AlignCenter | Qt::TextWordWrap, empty_text_);
+    emit painted();
+    return;
+  }
+  const TimelineScene now = scene();
+  if (stale_ || picture_.image.isNull()) {
+    picture_ = picture_of(now, colours_);
+    if (!reading_.title.isEmpty()) read_at(pointer_);  // another op may be there now
+  }
+  stale_ = false;
+  merged_ = picture_.merged;
+  paint_picture(painter, now, picture_);
+  paint_ruler(painter, now, colours_, chosen_step_);
+  paint_gutter(painter, now, colours_, notes_);
+  paint_marks(painter);
+  if (!reading_.title.isEmpty()) paint_reading(painter);
+  emit painted();
+}
+
+void TimelineView::paint_marks(QPainter& painter) {
+  const TimelineScene now = scene();
+  if (!hovered_.isEmpty()) paint_frame(painter, now, hovered_, colours_.text, 1);
+  if (selected_) paint_frame(painter, now, rect_of(*selected_), colours_.accent, hasFocus() ? 2.5 : 1.5);
+  if (hasFocus() && !selected_) {
+    painter.setPen(QPen(colours_.accent, 1));
+    painter.setBrush(Qt::NoBrush);
+    painter.drawRect(viewport()->rect().adjusted(0, 0, -1, -1));
+  }
+  if (band_.isEmpty()) return;
+  QColor wash = colours_.accent;
+  wash.setAlpha(40);
+  painter.setPen(QPen(colours_.accent, 1));
+  painter.setBrush(wash);
+  painter.drawRect(band_);
+}
+
+// Beside the pointer, within the viewport.
+void TimelineView::paint_reading(QPainter& painter) {
+  const QFont font = Theme::instance().font(kReadingScale), strong = Theme::instance().font(kReadingScale, true);
+  const QFontMetrics metrics(font), title(strong);
+  const int pad = metrics.height() / 2, line = metrics.height();
+  int width = title.horizontalAdvance(reading_.title);
+  for (const QString& text : reading_.lines) width = std::max(width, metrics.horizontalAdvance(text));
+  width = std::min(width, viewport()->width() - 2 * pad - 2);
+  QRect box(0, 0, width + 2 * pad, line * static_cast<int>(reading_.lines.size() + 1) + 2 * pad);
+  const int right = qRound(pointer_.x()) + 2 * pad, left = qRound(pointer_.x()) - 2 * pad - box.width();
+  box.moveLeft(right + box.width() < viewport()->width() ? right : std::max(0, left));
+  box.moveTop(std::max(0, std::min(qRound(pointer_.y()) + pad, viewport()->height() - box.height())));
+  QColor back = colours_.ground;
+  back.setAlpha(240);
+  painter.setBrush(back);
+  painter.setPen(QPen(Theme::instance().colours().border, 1));
+  painter.drawRoundedRect(box, 4, 4);
+  painter.setPen(colours_.text);
+  painter.setFont(strong);
+  QRect at(box.left() + pad, box.top() + pad, width, line);
+  painter.drawText(at, Qt::AlignLeft | Qt::AlignVCenter, title.elidedText(reading_.title, Qt::ElideRight, width));
+  painter.setFont(font);
+  for (const QString& text : reading_.lines) {
+    at.translate(0, line);
+    painter.drawText(at, Qt::AlignLeft | Qt::AlignVCenter, metrics.elidedText(text, Qt::ElideRight, width));
+  }
+}
+
+// The track there; nothing beside the lanes.
+std::optional<SpanPlace> TimelineView::track_place_at(const QPointF& at) const {
+  if (!store_ || rows_.rows().empty()) return {};
+  const TimelineScene now = scene();
+  if (!QRectF(now.body).contains(at)) return {};
+  const LaneRow& row = rows_.rows()[static_cast<std::size_t>(rows_.row_at(qRound(at.y()) - now.body.top() + now.scroll))];
+  const QRect box = now.row_rect(row);
+  const SpanLane& lane = store_->lane(row.rank, row.lane);
+  if (lane.empty() || !box.adjusted(0, -1, 0, 1).contains(at.toPoint())) return {};
+  const QRect inner = box.adjusted(0, 1, 0, box.height() > 4 ? -1 : 0);
+  const int tracks = drawn_tracks(lane, inner.height());
+  if (tracks == 0) return SpanPlace{row.rank, row.lane, -1, 0};
+  const int track = std::clamp(static_cast<int>((at.y() - inner.top()) * tracks / std::max(inner.height(), 1)), 0, tracks - 1);
+  return SpanPlace{row.rank, row.lane, track, 0};
+}
+
+std::optional<SpanPlace> TimelineView::place_at(const QPointF& at) const {
+  const auto track = track_place_at(at);
+  if (!track) return {};
+  const Columns columns = scene().columns();
+  const double x = at.x() - scene().body.left();
+  return span_near(*store_, held_, *track, columns.time_at(x), columns.time_at(x + kNear) - columns.time_at(x));
+}
+
+// The column of several ops that was painted there.
+std::optional<SpanPiece> TimelineView::merged_at(const SpanPlace& place, const QPointF& at) const {
+  const TimelineScene now = scene();
+  const SpanTrack* track = track_at(*store_, place);
+  const double column = (at.x() - now.body.left()) * now.pixel_ratio;
+  Columns columns{now.view, std::max(1, qRound(now.body.width() * now.pixel_ratio))};
+  std::vector<SpanPiece> pieces;
+  if (!track || !cut_into_pieces(*track, held_.end(*track), columns, pieces)) return {};
+  const auto here = std::ranges::find_if(pieces, [&](const SpanPiece& piece) { return column >= piece.left && column < piece.right; });
+  return here != pieces.end() && here->spans > 1 ? std::optional(*here) : std::nullopt;
+}
+
+void TimelineView::read_at(const QPointF& at) {
+  pointer_ = at;
+  reading_ = {};
+  hovered_ = {};
+  const auto place = place_at(at);
+  const auto piece = place ? merged_at(*place, at) : std::nullopt;
+  if (piece) {
+    reading_ = words_of(*store_, *place, *piece);
+  } else if (place) {
+    reading_ = words_of(*store_, *history_, *place);
+    hovered_ = rect_of(*place);
+  }
+}
+
+}  // namespace trainyard::ui

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/timeline/timeline_walk.h"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+namespace trainyard::ui {
+namespace {
+
+// The order that ops of a lane are walked in: by begin, and by track where they begin together.
+std::tuple<Nanoseconds, int> order_of(const OpSpan& span, int track) { return {span.begin, track}; }
+
+Nanoseconds distance(const OpSpan& span, Nanoseconds time) { return time < span.begin ? span.begin - time : time < span.end ? 0 : time - span.end; }
+
+// Of one track: the last before `from`, or the first after it.
+std::optional<std::size_t> step_on(const SpanTrack& track, std::size_t limit, int number, const std::tuple<Nanoseconds, int>& from, bool onwards) {
+  std::size_t at = track.first_beginning_from(std::get<0>(from), track.first(), limit);
+  while (at < limit && order_of(track[at], number) < from) ++at;
+  if (!onwards) return at > track.first() ? std::optional(at - 1) : std::nullopt;
+  while (at < limit && order_of(track[at], number) <= from) ++at;
+  return at < limit ? std::optional(at) : std::nullopt;
+}
+
+// Past all, in one way or the other: to find the first or the last.
+std::tuple<Nanoseconds, int> start_of(const SpanPlace& from, const OpSpan& span, Walk way) {
+  constexpr Nanoseconds kBeyond = std::numeric_limits<Nanoseconds>::max();
+  if (way == Walk::first) return {-kBeyond, -1};
+  if (way == Walk::last) return {kBeyond, 0};
+  return order_of(span, from.track);
+}
+
+}  // namespace
+
+std::optional<SpanPlace> walk(const SpanStore& store, const HeldSpans& held, const SpanPlace& from, Walk way) {
+  const OpSpan* span = span_at(store, from);
+  if (!span) return {};
+  const auto start = start_of(from, *span, way);
+  const bool onwards = way == Walk::next || way == Walk::first;
+  std::optional<SpanPlace> found;
+  const auto& tracks = store.lane(from.rank, from.lane).tracks();
+  for (int t = 0; t < static_cast<int>(tracks.size()); ++t) {
+    const SpanTrack& track = *tracks[static_cast<std::size_t>(t)];
+    const auto at = step_on(track, held.end(track), t, start, onwards);
+    if (!at) continue;
+    const auto known = found ? std::optional(order_of(*span_at(store, *found), found->track)) : std::nullopt;
+    if (!known || (onwards ? order_of(track[*at], t) < *known : order_of(track[*at], t) > *known)) found = SpanPlace{from.rank, from.lane, t, *at};
+  }
+  return found;
+}
+
+std::optional<SpanPlace> span_near(const SpanStore& store, const HeldSpans& held, const SpanPlace& place, Nanoseconds time, Nanoseconds tolerance) {
+  const SpanTrack* track = track_at(store, place);
+  if (!track) return {};
+  const std::size_t limit = held.end(*track), after = track->first_ending_after(time, limit);
+  std::optional<std::size_t> best;
+  for (std::size_t at = after > track->first() ? after - 1 : after; at < limit && at <= after; ++at)
+    if (distance((*track)[at], time) <= tolerance && (!best || distance((*track)[at], time) < distance((*track)[*best], time))) best = at;
+  if (!best) return {};
+  return SpanPlace{place.rank, place.lane, place.track, *best};
+}
+
+std::optional<SpanPlace> nearest(const SpanStore& store, const HeldSpans& held, int rank, int lane, Nanoseconds time) {
+  std::optional<SpanPlace> best;
+  const int tracks = static_cast<int>(store.lane(rank, lane).tracks().size());
+  for (int t = 0; t < tracks; ++t) {
+    const auto found = span_near(store, held, {rank, lane, t, 0}, time, std::numeric_limits<Nanoseconds>::max());
+    if (found && (!best || distance(*span_at(store, *found), time) < distance(*span_at(store, *best), time))) best = found;
+  }
+  return best;
+}
+
+}  // namespace trainyard::ui

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/timeline/timeline_words.h"
+
+#include <QCoreApplication>
+#include <algorithm>
+#include <cmath>
+
+#include "ui/model/counted.h"
+#include "ui/model/step_times.h"
+#include "ui/timeline/timeline_colours.h"
+
+namespace trainyard::ui {
+namespace {
+
+QString tr(const char* text) { return QCoreApplication::translate("timeline", text); }
+
+QString bytes_words(double bytes) { return std::isfinite(bytes) ? grouped(std::llround(std::clamp(bytes, -9e15, 9e15))) : QString::number(bytes); }
+
+QString place_words(const SpanStore& store, const SpanPlace& place, const OpSpan& span) {
+  const RankNames& names = store.names(place.rank);
+  const std::size_t program = span.program;
+  const QString of = program < names.programs.size() ? QString::fromStdString(names.programs[program].name) : tr("program %1").arg(program);
+  return tr("rank %1, %2, step %3 (%4)")
+      .arg(QString::number(place.rank), QString::fromStdString(names.lanes[static_cast<std::size_t>(place.lane)]), grouped(span.step), of);
+}
+
+QString begin_words(const telemetry::History& history, int rank, const OpSpan& span) {
+  const QString run = tr("begins at %1 of the run").arg(exact_time(span.begin));
+  const auto step = step_of_rank(history, rank, span.step);
+  return step ? run + tr(", at %1 of the step").arg(exact_time(span.begin - step->begin)) : run;
+}
+
+// Who sends knows when its bytes were consumed, and not since when its peer was there.
+QString duration_words(const OpSpan& span) {
+  const QString took = exact_time(span.end - span.begin);
+  if (span.kind == SpanKind::send && span.ready == span.begin) return tr("takes %1, from posted to consumed by the peer").arg(took);
+  if (!communicates(span.kind)) return tr("takes %1").arg(took);
+  return tr("takes %1: waits %2 for the peer, transfers for %3").arg(took, exact_time(span.ready - span.begin), exact_time(span.end - span.ready));
+}
+
+}  // namespace
+
+QString exact_time(Nanoseconds time) {
+  static constexpr std::pair<Nanoseconds, const char*> kUnits[] = {{1'000'000'000, "s"}, {1'000'000, "ms"}, {1000, "µs"}};
+  const Nanoseconds size = std::abs(time);
+  for (const auto& [unit, name] : kUnits) {
+    if (size < unit) continue;
+    const auto digits = static_cast<int>(std::lround(std::log10(static_cast<double>(unit))));
+    const QString rest = QString::number(size % unit).rightJustified(digits, '0');
+    return (time < 0 ? "-" : "") + grouped(size / unit) + "." + rest + " " + QString::fromUtf8(name);
+  }
+  return QString::number(time) + " ns";
+}
+
+QString percent(double share) {
+  if (share > 0 && share < 0.01) return "<1 %";
+  return QString::number(static_cast<int>(std::lround(100 * share))) + " %";
+}
+
+SpanWords words_of(const SpanStore& store, const telemetry::History& history, const SpanPlace& place) {
+  const OpSpan* span = span_at(store, place);
+  if (!span) return {};
+  SpanWords words{QString::fromStdString(store.names(place.rank).token(span->program, span->op)), {}};
+  if (span->ops > 1) words.title += tr(" and %1 more under way together").arg(grouped(span->ops - 1));
+  words.lines << tr("%1 on %2").arg(kind_words(span->kind), place_words(store, place, *span)) << begin_words(history, place.rank, *span)
+              << duration_words(*span);
+  if (communicates(span->kind)) words.lines << tr("%1 bytes").arg(bytes_words(span->bytes));
+  return words;
+}
+
+SpanWords words_of(const SpanStore& store, const SpanPlace& first, const SpanPiece& merged) {
+  const SpanTrack* track = track_at(store, first);
+  if (!track) return {};
+  const OpSpan &from = (*track)[merged.first], &to = (*track)[merged.first + merged.spans - 1];
+  const RankNames& names = store.names(first.rank);
+  SpanWords words{tr("%1 ops too close to be told apart here").arg(grouped(static_cast<std::int64_t>(merged.spans))), {}};
+  words.lines << tr("%1 to %2").arg(QString::fromStdString(names.token(from.program, from.op)), QString::fromStdString(names.token(to.program, to.op)))
+              << place_words(store, first, from) << tr("from %1 to %2 of the run").arg(exact_time(from.begin), exact_time(to.end));
+  for (std::size_t kind = 0; kind < kSpanKinds; ++kind)
+    if (merged.times.busy[kind] > 0) words.lines << tr("%1: %2").arg(kind_words(static_cast<SpanKind>(kind)), exact_time(merged.times.busy[kind]));
+  if (merged.times.waiting > 0) words.lines << tr("waiting: %1").arg(exact_time(merged.times.waiting));
+  words.lines << tr("zoom in to tell them apart");
+  return words;
+}
+
+}  // namespace trainyard::ui
