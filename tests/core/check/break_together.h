@@ -99,10 +99,11 @@ inline bool a_sum_replaced_instead_of_added(Victim& victim) {
 
 inline bool a_chunk_received_one_element_off(Victim& victim) {
   const int shift = any_bool() ? 1 : -1;
-  const auto place = any_place(victim, [&](std::size_t rank, const plan::Op& op) {
-    if (!receives(op)) return false;
-    const plan::Access& span = op.writes[0];
+  const auto has_room = [&](std::size_t rank, const plan::Access& span) {
     return span.first + shift >= 0 && span.first + span.count + shift <= victim.ranks[rank].buffers[span.buffer.index()].elements;
+  };
+  const auto place = any_place(victim, [&](std::size_t rank, const plan::Op& op) {  // a sum that is put aside reads and writes two buffers
+    return receives(op) && has_room(rank, op.writes[0]) && (op.reads.empty() || has_room(rank, op.reads[0]));
   });
   if (!place) return false;
   plan::Op& op = op_at(victim, *place);
