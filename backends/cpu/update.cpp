@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The optimizers: one pass over parameters, gradient and moments, statistics included.
+#include <algorithm>
 #include <cmath>
 
 #include "backends/cpu/kernels.h"
@@ -14,11 +15,21 @@ using compute::UpdateInputs;
 
 double factor_of(const UpdateInputs& common) { return common.factor.empty() ? 1 : *common.factor.as<double>(); }
 
+// All stays as it is; the statistics say so.
+template <class T>
+void skip(const UpdateInputs& in) {
+  double* statistics = in.statistics.as<double>();
+  std::fill_n(statistics, 3, 0.0);
+  kernels<T>().squared_norm(in.gradient.as<T>(), 0, in.gradient.elements(), statistics);
+  kernels<T>().squared_norm(in.parameters.as<T>(), 0, in.parameters.elements(), statistics + 2);
+}
+
 template <class T>
 PreparedKernel prepare_sgd(const compute::SgdUpdate& op, const Device& device) {
   const UpdateInputs& common = op.common;
   return make_kernel([op, sums = BlockSums<3>(device.cores, common.parameters.elements())](Queue&) mutable {
     const UpdateInputs& in = op.common;
+    if (factor_of(in) == 0) return skip<T>(in);
     const SgdArguments<T> arguments{.parameters = in.parameters.as<T>(),
                                     .gradient = in.gradient.as<T>(),
                                     .moment = op.momentum != 0 ? op.moment.template as<T>() : nullptr,
@@ -35,6 +46,7 @@ PreparedKernel prepare_adam(const compute::AdamUpdate& op, const Device& device)
   const UpdateInputs& common = op.common;
   return make_kernel([op, sums = BlockSums<3>(device.cores, common.parameters.elements())](Queue&) mutable {
     const UpdateInputs& in = op.common;
+    if (factor_of(in) == 0) return skip<T>(in);
     const double step = *op.step.as<double>();
     const AdamArguments<T> arguments{.parameters = in.parameters.as<T>(),
                                      .gradient = in.gradient.as<T>(),

@@ -165,10 +165,11 @@ struct SquaredNorm {
 };
 
 // factor (fp64 [1]) = min(1, maximum / (norm + 1e-6)), norm = sqrt of the sum of `squared_norms` (fp64 [k]); the rule of
-// torch.nn.utils.clip_grad_norm_.
+// torch.nn.utils.clip_grad_norm_. The maximum may be infinite. A norm that is not finite makes the factor NaN or, to skip the update, 0.
 struct ClipFactor {
   Tensor squared_norms, factor;
   double maximum = 1;
+  bool skip_non_finite = false;
 };
 
 struct Zero {
@@ -179,7 +180,7 @@ struct Zero {
 struct UpdateInputs {
   Tensor parameters, gradient;  // [P]
   Tensor learning_rate;         // fp64 [1]
-  Tensor factor;                // fp64 [1], multiplies the gradient first
+  Tensor factor;                // fp64 [1], multiplies the gradient first; 0: parameters and moments stay as they are
   Tensor statistics;            // fp64 [3], written: sum of gradient^2 (before `factor`), of (new - old)^2, of new^2
 };
 

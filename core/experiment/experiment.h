@@ -59,6 +59,13 @@ struct ScheduleSpec {
 
 enum class Precision { fp32, fp64 };
 
+// What becomes of a gradient with a number in it that is infinite or none.
+enum class NonFinite {
+  go_on,  // it is used, and spoils the weights
+  stop,   // the run ends, and names the rank and the segment
+  skip,   // where the sum over all ranks is not finite, the step changes no weight
+};
+
 struct TrainingSpec {
   std::int64_t batch_per_rank = 32;
   std::int64_t epochs = 5;
@@ -68,6 +75,7 @@ struct TrainingSpec {
   OptimizerSpec optimizer;
   ScheduleSpec schedule;
   double clip_norm = 0;  // 0: gradients are not clipped
+  NonFinite non_finite = NonFinite::go_on;
 
   bool operator==(const TrainingSpec&) const = default;
 };

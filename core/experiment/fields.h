@@ -28,6 +28,11 @@ struct Names<experiment::Precision> {
   static constexpr std::pair<P, std::string_view> table[] = {{P::fp32, "fp32"}, {P::fp64, "fp64"}};
 };
 template <>
+struct Names<experiment::NonFinite> {
+  using N = experiment::NonFinite;
+  static constexpr std::pair<N, std::string_view> table[] = {{N::go_on, "go_on"}, {N::stop, "stop"}, {N::skip, "skip"}};
+};
+template <>
 struct Names<experiment::TransportKind> {
   using K = experiment::TransportKind;
   static constexpr std::pair<K, std::string_view> table[] = {{K::automatic, "auto"}, {K::inproc, "inproc"}, {K::shm, "shm"}, {K::zmq, "zmq"}};
@@ -100,7 +105,8 @@ struct Fields<experiment::TrainingSpec> {
         field("seed", &T::seed, "", {0, 9e15}, "Seed of the initial weights and of the sample order"),
         field("optimizer", &T::optimizer, "", {}, "The optimizer"),
         field("schedule", &T::schedule, "", {}, "The learning-rate schedule"),
-        field("clip_norm", &T::clip_norm, "", {0, 1e12}, "Scale the whole gradient down to this norm when it is longer; 0: never")};
+        field("clip_norm", &T::clip_norm, "", {0, 1e12}, "Scale the whole gradient down to this norm when it is longer; 0: never"),
+        field("non_finite", &T::non_finite, "", {}, "When a gradient holds NaN or an infinite number: go on, stop the run, or skip the update")};
   }
 };
 template <>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <algorithm>
+#include <limits>
 
 #include "core/model/segment_ops.h"
 #include "core/plan/text.h"
@@ -36,6 +37,7 @@ class Binder {
     bound.metrics = named("metrics");
     bound.local_norms = named("local_norms");
     bound.statistics = named("statistics");
+    if (plan_.buffer("factor").valid()) bound.factor = named("factor");
     bound.rate = named("rate");
     bound.state = named("running");
     for (const plan::Program& program : plan_.programs) {
@@ -108,11 +110,13 @@ class Binder {
       case OpKind::backward_weight: return model::backward_weight(segment(op), tensors(op));
       case OpKind::zero: return zeros(op);
       case OpKind::norm: return {compute::SquaredNorm{part("grads", op.reads.front()), part("reduced_norms", op.writes.front())}};
-      case OpKind::clip: return {compute::ClipFactor{named("reduced_norms"), named("factor"), recipe_.clip_norm}};
+      case OpKind::clip: return {compute::ClipFactor{named("reduced_norms"), named("factor"), maximum_norm(), recipe_.skips_non_finite}};
       case OpKind::update: return {update(op)};
       default: return {};
     }
   }
+
+  double maximum_norm() const { return recipe_.clip_norm > 0 ? recipe_.clip_norm : std::numeric_limits<double>::infinity(); }
 
   compute::SoftmaxCrossEntropy loss(const Op& op) {
     const auto last = static_cast<int>(model_.segments.size()) - 1;

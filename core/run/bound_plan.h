@@ -18,8 +18,9 @@ namespace trainyard::run {
 struct Recipe {
   std::function<compute::Op(const compute::UpdateInputs& common, std::span<const compute::Tensor> moments, const compute::Tensor& step)> update;
   std::function<double(std::int64_t step)> learning_rate;
-  double clip_norm = 0;
-  std::int64_t seed = 0;  // of what is dropped
+  double clip_norm = 0;                                        // 0: nothing is clipped
+  bool stops_at_non_finite = false, skips_non_finite = false;  // gradients; where neither, they are used
+  std::int64_t seed = 0;                                       // of what is dropped
 };
 
 struct BoundOp {
@@ -51,7 +52,8 @@ struct BoundProgram {
 struct BoundPlan {
   std::vector<BoundProgram> programs;
   compute::Tensor parameters, metrics, local_norms, statistics, rate;
-  compute::Tensor state;  // what training keeps besides parameters (model::Model::state); may be empty
+  compute::Tensor factor;  // of the gradient in the update; empty where it is always 1
+  compute::Tensor state;   // what training keeps besides parameters (model::Model::state); may be empty
 };
 
 // Arenas must be as large as `layout` says, zero at first (the optimizer's state begins so) and stay alive. A kernel that cannot be prepared is a Problem that

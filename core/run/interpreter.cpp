@@ -2,6 +2,7 @@
 #include "core/run/interpreter.h"
 
 #include <algorithm>
+#include <cmath>
 #include <thread>
 #include <utility>
 
@@ -38,8 +39,9 @@ struct Interpreter::State {
   LaneId input_lane, compute_lane;
   std::vector<LaneId> comm_lanes;
   bool evaluating = false;
-  bool input_blocked = false;  // the input lane could go on if its batch were there
-  std::int64_t now_ns = 0;     // as last read: where one thing ends, the next begins
+  bool input_blocked = false;   // the input lane could go on if its batch were there
+  std::int64_t now_ns = 0;      // as last read: where one thing ends, the next begins
+  std::int64_t step_of_op = 0;  // where the rank is; at times one on, as the next step begins early
   double loss_sum = 0, correct = 0;
 
   explicit State(InterpreterParts p)
@@ -72,14 +74,15 @@ struct Interpreter::State {
   base::Result<bool> progress();
   base::Result<bool> move_transfers();
   bool run_input();
-  bool run_compute();
+  base::Result<bool> run_compute();
+  base::Result<void> expect_finite(const BoundOp& op) const;
   std::int64_t hold_back(const Frontier::Ready& ready, std::int64_t begin_ns);
   void add_held_out();
   base::Result<void> idle();
   std::int64_t lap();
   void finish(LaneId lane, const Frontier::Ready& ready, std::int64_t begin, std::int64_t peer_ready, std::int64_t end, std::int64_t bytes,
               std::int64_t imposed_ns = 0);
-  void is_at(const Frontier::Ready& ready) const;
+  void is_at(const Frontier::Ready& ready);
   base::Problem in_op(base::Problem problem) const;
 };
 
@@ -168,7 +171,9 @@ base::Result<bool> Interpreter::State::progress() {
   auto moved = move_transfers();
   if (!moved) return moved;
   const bool loaded = run_input();
-  return run_compute() || loaded || *moved;
+  const auto computed = run_compute();
+  if (!computed) return computed;
+  return *computed || loaded || *moved;
 }
 
 base::Result<bool> Interpreter::State::move_transfers() {
@@ -212,7 +217,7 @@ bool Interpreter::State::run_input() {
   return true;
 }
 
-bool Interpreter::State::run_compute() {
+base::Result<bool> Interpreter::State::run_compute() {
   const auto ready = frontier.next(compute_lane);
   if (!ready) return false;
   const BoundOp& op = bound(*ready);
@@ -229,8 +234,22 @@ bool Interpreter::State::run_compute() {
   meter.times.compute_ns += now_ns - begin;
   if (!evaluating) meter.capture(op, ready->step);
   else if (op.kind == OpKind::loss) add_held_out();
+  if (const auto ok = expect_finite(op); !ok) return base::fail(ok.error());
   finish(compute_lane, *ready, begin, begin, now_ns, 0, imposed);
   return true;
+}
+
+// Where the run is to stop at a gradient that is not finite: the rank whose own it is finds it first, when no one else has it yet.
+base::Result<void> Interpreter::State::expect_finite(const BoundOp& op) const {
+  if (!parts.recipe->stops_at_non_finite) return {};
+  const auto s = static_cast<std::size_t>(op.segment);
+  const char* whose = nullptr;
+  if (op.kind == OpKind::backward_weight && !std::isfinite(parts.bound->local_norms.as<double>()[s])) whose = "this rank's gradient";
+  if (op.kind == OpKind::update && !std::isfinite(parts.bound->statistics.as<double>()[3 * s])) whose = "the sum of all ranks' gradients";
+  if (whose == nullptr) return {};
+  return base::fail({base::ProblemCode::failed, "segment " + parts.model->segments[s].name, std::string(whose) + " holds NaN or an infinite number",
+                     "finite gradients, as training.non_finite is stop",
+                     "Lower the learning rate, clip gradients, look at the samples, or skip such updates."});
 }
 
 // Waits until the op that began at `begin_ns` has taken as long as it shall; how long that was, in nanoseconds.
@@ -281,7 +300,8 @@ void Interpreter::State::finish(LaneId lane, const Frontier::Ready& ready, std::
   if (parts.record_ops && parts.events != nullptr) meter.op_event(ready.program, ready.op, ready.step, begin, peer_ready, end, bytes, imposed_ns);
 }
 
-void Interpreter::State::is_at(const Frontier::Ready& ready) const {
+void Interpreter::State::is_at(const Frontier::Ready& ready) {
+  step_of_op = ready.step;
   parts.whereabouts->program.store(ready.program, std::memory_order_relaxed);
   parts.whereabouts->op.store(ready.op, std::memory_order_relaxed);
 }
@@ -293,7 +313,7 @@ base::Problem Interpreter::State::in_op(base::Problem problem) const {
   const int program = parts.whereabouts->program.load(), op = parts.whereabouts->op.load();
   if (program < 0 || op < 0) return problem;
   const plan::Op& at = parts.plan->programs[static_cast<std::size_t>(program)].ops[static_cast<std::size_t>(op)];
-  problem.where = "rank " + std::to_string(parts.plan->rank) + ", step " + std::to_string(parts.whereabouts->step.load()) + ", op " + plan::token(at) +
+  problem.where = "rank " + std::to_string(parts.plan->rank) + ", step " + std::to_string(step_of_op) + ", op " + plan::token(at) +
                   (problem.where.empty() ? "" : ": " + problem.where);
   return problem;
 }

@@ -51,6 +51,7 @@ void StepMeter::capture(const BoundOp& op, std::int64_t step) {
   } else if (op.kind == plan::OpKind::update) {
     const auto s = static_cast<std::size_t>(op.segment);
     slot.local_norms[s] = bound_.local_norms.as<double>()[s];
+    slot.skipped = !bound_.factor.empty() && *bound_.factor.as<double>() == 0;
     std::copy_n(bound_.statistics.as<double>() + 3 * s, 3, slot.statistics.begin() + static_cast<std::ptrdiff_t>(3 * s));
   }
 }
@@ -103,6 +104,7 @@ void StepMeter::step_done(std::int64_t step, std::int64_t end_ns, const BoundPro
     metric(Metric::input_seconds, step, base::seconds(times.input_ns));
     imposed_metrics(step);
     gradient_metrics(step, program);
+    skipped_metric(step);
     traffic_metrics(step);
     if (end_ns - memory_sampled_ns_ >= kMemoryPeriod) {
       memory_sampled_ns_ = end_ns;
@@ -123,6 +125,11 @@ void StepMeter::gradient_metrics(std::int64_t step, const BoundProgram& program)
     metric(Metric::reduced_gradient_norm, step, std::sqrt(statistics[0]), index);
     metric(Metric::update_ratio, step, statistics[2] > 0 ? std::sqrt(statistics[1] / statistics[2]) : 0.0, index);
   }
+}
+
+void StepMeter::skipped_metric(std::int64_t step) {
+  skipped_updates_ += captured(step).skipped ? 1 : 0;
+  if (skipped_updates_ > 0) metric(Metric::skipped_updates, step, static_cast<double>(skipped_updates_));
 }
 
 void StepMeter::traffic_metrics(std::int64_t step) {

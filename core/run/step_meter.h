@@ -42,10 +42,12 @@ class StepMeter {
   void metric(telemetry::Metric metric, std::int64_t step, double value, int index = 0);
   void gradient_metrics(std::int64_t step, const BoundProgram& program);
   void imposed_metrics(std::int64_t step);
+  void skipped_metric(std::int64_t step);
   void traffic_metrics(std::int64_t step);
 
   struct Captured {
     double loss_sum = 0, correct = 0;
+    bool skipped = false;                         // its updates left all weights as they were
     std::vector<double> local_norms, statistics;  // by segment; three by segment
   };
   Captured& captured(std::int64_t step) { return captured_[static_cast<std::size_t>(step & 1)]; }  // two steps may be under way
@@ -58,6 +60,7 @@ class StepMeter {
   bool holds_back_ = false;  // it was done once
   double factor_ = 1;
   std::int64_t late_ns_ = 0;
+  std::int64_t skipped_updates_ = 0;
   std::int64_t now_ns_ = 0;
   std::int64_t memory_sampled_ns_ = 0;
 };

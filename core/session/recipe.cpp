@@ -24,6 +24,8 @@ run::Recipe recipe(const experiment::Resolved& experiment) {
   const experiment::OptimizerSpec optimizer = training.optimizer;
   run::Recipe recipe;
   recipe.clip_norm = training.clip_norm;
+  recipe.stops_at_non_finite = training.non_finite == experiment::NonFinite::stop;
+  recipe.skips_non_finite = training.non_finite == experiment::NonFinite::skip;
   recipe.seed = training.seed;
   recipe.learning_rate = [training, steps = experiment.steps](std::int64_t step) { return experiment::learning_rate(training, step, steps); };
   recipe.update = [optimizer](const compute::UpdateInputs& common, Moments moments, const Tensor& step) {

@@ -101,6 +101,8 @@ Json run_result(const RunFacts& facts, const telemetry::History& history) {
   if (facts.run.devices == experiment::DeviceSpeed::paced) json["slower_than_drawn_seconds"] = slower_than_drawn_seconds(history);
   json["train_loss"] = or_null(summary.train_loss);
   if (summary.diverged_step) json["diverged_step"] = *summary.diverged_step;
+  if (const auto& bad = summary.bad_gradients)
+    json["bad_gradients"] = {{"step", bad->step}, {"rank", bad->rank}, {"segment", bad->segment}, {"skipped_updates", bad->skipped_updates}};
   json["held_out_loss"] = or_null(summary.held_out_loss);
   json["held_out_accuracy"] = or_null(summary.held_out_accuracy);
   json["wire_bytes"] = wire_bytes(facts, summary);

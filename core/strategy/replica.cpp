@@ -40,7 +40,7 @@ ReplicaBuffers add_buffers(const experiment::Resolved& e, bool shared_gradients,
   b.local_norms = add("local_norms", base::DType::fp64, segments);
   b.statistics = add("statistics", base::DType::fp64, 3 * segments);
   b.rate = add("rate", base::DType::fp64, 2);
-  if (e.document.training.clip_norm > 0) {
+  if (e.document.training.clip_norm > 0 || e.document.training.non_finite == experiment::NonFinite::skip) {
     b.reduced_norms = add("reduced_norms", base::DType::fp64, segments);
     b.factor = add("factor", base::DType::fp64, 1);
   }

@@ -40,6 +40,7 @@ enum class Metric : std::uint16_t {
   imposed_seconds = 22,            // of the step's compute_seconds: waited, because ops were to take longer than they did
   slow_down = 23,                  // the factor of the step, jitter included
   slower_than_drawn_seconds = 24,  // total since the start by which paced ops took longer than they would on the drawn device
+  skipped_updates = 25,            // total of steps that changed no weight, for their gradients were not finite; only once there is one
 };
 
 struct Event {
@@ -84,5 +85,6 @@ struct trainyard::base::Names<trainyard::telemetry::Metric> {
                                                              {M::dropped_events, "dropped_events"},
                                                              {M::imposed_seconds, "imposed_seconds"},
                                                              {M::slow_down, "slow_down"},
-                                                             {M::slower_than_drawn_seconds, "slower_than_drawn_seconds"}};
+                                                             {M::slower_than_drawn_seconds, "slower_than_drawn_seconds"},
+                                                             {M::skipped_updates, "skipped_updates"}};
 };

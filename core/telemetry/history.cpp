@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/telemetry/history.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "core/base/clock.h"
 
 namespace trainyard::telemetry {
@@ -106,8 +109,23 @@ void History::take_metric(int rank, const Event& event) {
   series.steps.push_back(event.step);
   series.seconds.push_back(seconds);
   series.values.push_back(event.value);
+  look_for_bad_gradients(rank, event, metric);
   train_.take(event, metric, seconds, ranks_);
   held_out_.take(event, metric, seconds, ranks_);
+}
+
+void History::look_for_bad_gradients(int rank, const Event& event, Metric metric) {
+  if (metric == Metric::skipped_updates) skipped_updates_ = std::max(skipped_updates_, static_cast<std::int64_t>(event.value));
+  if (std::isfinite(event.value) || (metric != Metric::local_gradient_norm && metric != Metric::reduced_gradient_norm)) return;
+  const std::tuple found{event.step, metric == Metric::reduced_gradient_norm, rank, -static_cast<int>(event.index)};
+  if (!bad_gradients_ || found < *bad_gradients_) bad_gradients_ = found;
+}
+
+std::optional<BadGradients> History::bad_gradients() const {
+  if (!bad_gradients_) return std::nullopt;
+  const auto& [step, summed, rank, from_last] = *bad_gradients_;
+  const auto segment = static_cast<std::size_t>(-from_last);
+  return BadGradients{step, rank, segment < segments_.size() ? segments_[segment] : std::to_string(segment), skipped_updates_};
 }
 
 void History::Gathering::take(const Event& event, Metric metric, double seconds, int ranks) {

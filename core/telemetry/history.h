@@ -51,6 +51,15 @@ struct StepValue {
   double value = 0;
 };
 
+// Gradients with a number in them that is infinite or none.
+struct BadGradients {
+  std::int64_t step = 0;  // the first: of a rank's own gradient where there is one, else of the sum over all ranks
+  int rank = 0;
+  std::string segment;
+  std::int64_t skipped_updates = 0;
+  bool operator==(const BadGradients&) const = default;
+};
+
 class History {
  public:
   // A frame that cannot be understood is a Problem; it changes nothing, or is taken up to the event that is wrong. Types of
@@ -70,6 +79,7 @@ class History {
   const std::map<SeriesKey, Series>& series() const { return series_; }
   const Series* find(const SeriesKey& key) const;          // null when nothing was logged
   const std::deque<LogLine>& log() const { return log_; }  // grows without being moved, however long
+  std::optional<BadGradients> bad_gradients() const;
   const std::vector<base::Json>& states() const { return states_; }
   const std::string& plan_text(int rank) const;  // "" when not recorded
 
@@ -112,6 +122,7 @@ class History {
   void take_log(int rank, const base::Json& json);
   void take_op(int rank, const Event& event);
   void take_metric(int rank, const Event& event);
+  void look_for_bad_gradients(int rank, const Event& event, Metric metric);
   double seconds_at(std::int64_t time_ns);
 
   base::Json header_, state_, result_;
@@ -125,6 +136,9 @@ class History {
   std::vector<OpRecord> ops_;
   std::uint64_t forgotten_ops_ = 0;
   std::map<int, std::string> plans_;
+  // Where a norm was not finite, in the order in which gradients are made: step, own or summed, rank, segment from the last.
+  std::optional<std::tuple<std::int32_t, bool, int, int>> bad_gradients_;
+  std::int64_t skipped_updates_ = 0;
   Gathering train_{Metric::loss_sum, Metric::correct, Metric::samples};
   Gathering held_out_{Metric::held_out_loss_sum, Metric::held_out_correct, Metric::held_out_samples};
 };

@@ -108,6 +108,13 @@ std::string divergence(std::int64_t step) {
   return "training diverged: from step " + base::format_count(step) + " on the loss is not a finite number. Lower the learning rate, or clip gradients.";
 }
 
+std::string words(const BadGradients& bad) {
+  const std::string first = "rank " + std::to_string(bad.rank) + ", step " + base::format_count(bad.step) + ", segment " + bad.segment;
+  if (bad.skipped_updates == 0) return "a gradient holds NaN or infinite numbers: first of " + first + ".";
+  return base::format_count(bad.skipped_updates) + (bad.skipped_updates == 1 ? " update was" : " updates were") +
+         " skipped, as gradients held NaN or infinite numbers: first of " + first + ".";
+}
+
 Summary summarize(const History& history) {
   Summary summary;
   const auto times = slowest_of_each_step(history);
@@ -117,6 +124,7 @@ Summary summarize(const History& history) {
   summary.samples_per_second = samples_per_second(history);
   summary.train_loss = last(history.train_loss());
   summary.diverged_step = diverged_step(history);
+  summary.bad_gradients = history.bad_gradients();
   summary.held_out_loss = last(history.held_out_loss());
   summary.held_out_accuracy = last(history.held_out_accuracy());
   for (int rank = 0; rank < history.ranks(); ++rank) {

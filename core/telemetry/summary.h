@@ -34,12 +34,15 @@ struct Summary {
   std::optional<StepSeconds> step_seconds;    // of a step's slowest rank; nothing when no step was finished
   std::optional<double> train_loss;           // of the last step, over all ranks
   std::optional<std::int64_t> diverged_step;  // the first whose training loss is infinite or not a number
-  std::optional<double> held_out_loss;        // the last
-  std::optional<double> held_out_accuracy;    // the last
-  std::vector<RankSummary> ranks;             // by rank
+  std::optional<BadGradients> bad_gradients;
+  std::optional<double> held_out_loss;      // the last
+  std::optional<double> held_out_accuracy;  // the last
+  std::vector<RankSummary> ranks;           // by rank
 };
 
 Summary summarize(const History& history);
+
+std::string words(const BadGradients& bad);  // for a person, in one sentence
 
 // The first step whose training loss over all ranks is infinite or not a number; and what to say of it, in one sentence.
 std::optional<std::int64_t> diverged_step(const History& history);

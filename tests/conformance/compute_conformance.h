@@ -129,6 +129,48 @@ TEST_P(ComputeConformance, a_gradient_under_the_maximum_is_not_clipped) {
   EXPECT_EQ(element(factor, 0), 1);
   run(*device_, compute::ClipFactor{squared, factor, 1});
   EXPECT_DOUBLE_EQ(element(factor, 0), 1 / (5 + 1e-6));
+  run(*device_, compute::ClipFactor{squared, factor, std::numeric_limits<double>::infinity()});
+  EXPECT_EQ(element(factor, 0), 1);
+}
+
+TEST_P(ComputeConformance, a_gradient_without_a_finite_norm_is_neither_clipped_nor_used_where_it_is_skipped) {
+  for (const double norm : {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
+    Values values;
+    const Tensor squared = values.zeros(DType::fp64, {2}), factor = values.scalar(-1);
+    set_element(squared, 1, norm);
+    run(*device_, compute::ClipFactor{squared, factor, 1});
+    EXPECT_TRUE(std::isnan(element(factor, 0)));
+    run(*device_, compute::ClipFactor{squared, factor, 1, true});
+    EXPECT_EQ(element(factor, 0), 0);
+  }
+}
+
+// `common` is that of the case's op.
+inline void expect_skipped(compute::Compute& device, const Case& update, const compute::UpdateInputs& common) {
+  const auto bytes = [](const Tensor& tensor) { return std::vector<std::byte>(tensor.data, tensor.data + tensor.bytes()); };
+  set_element(common.factor, 0, 0);
+  set_element(common.gradient, 0, std::numeric_limits<double>::quiet_NaN());
+  double squares = 0;
+  for (std::int64_t i = 0; i < common.parameters.elements(); ++i) squares += element(common.parameters, i) * element(common.parameters, i);
+  std::vector<std::vector<std::byte>> before;
+  for (const auto& [name, result] : update.results) before.push_back(bytes(result));
+  run(device, update.op);
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    if (update.results[i].second.data == common.statistics.data) continue;
+    EXPECT_EQ(bytes(update.results[i].second), before[i]) << update.results[i].first;
+  }
+  EXPECT_TRUE(std::isnan(element(common.statistics, 0)));
+  EXPECT_EQ(element(common.statistics, 1), 0);
+  EXPECT_NEAR(element(common.statistics, 2), squares, 1e-6 * squares);
+}
+
+TEST_P(ComputeConformance, an_update_of_factor_0_leaves_parameters_and_moments_as_they_are) {
+  for (const DType dtype : {DType::fp32, DType::fp64}) {
+    Values values;
+    const Case sgd = sgd_update(values, dtype, {3, 4, 5}, 0.9), adam = adam_update(values, dtype, {3, 4, 5}, true);
+    expect_skipped(*device_, sgd, std::get<compute::SgdUpdate>(sgd.op).common);
+    expect_skipped(*device_, adam, std::get<compute::AdamUpdate>(adam.op).common);
+  }
 }
 
 template <class T>

@@ -207,6 +207,23 @@ TEST(Run, that_diverges_is_said_to) {
   EXPECT_THAT(ran.err + ran.out, testing::Not(HasSubstr("nan")));
 }
 
+TEST(Run, whose_gradients_are_not_finite_says_so_stops_or_skips_them) {
+  const Home home;
+  const auto with = [](const std::string& policy) {
+    return cli({"run", kFour, "--steps", "20", "--json", "--set", "training.optimizer.learning_rate=1e30", "--set", "training.non_finite=" + policy});
+  };
+  const Ran goes_on = with("go_on");
+  EXPECT_EQ(goes_on.exit_code, 0);
+  EXPECT_THAT(goes_on.err, ContainsRegex("warning: a gradient holds NaN or infinite numbers: first of rank 0, step [0-9]+, segment [0-9]+ linear"));
+  const Ran stops = with("stop");
+  EXPECT_EQ(stops.exit_code, 3);
+  EXPECT_THAT(stops.err, ContainsRegex("error: rank [0-3], step [0-9]+, op W.s[0-9]+.m0: segment [0-9]+ linear.* holds NaN or an infinite number"));
+  const Ran skips = with("skip");
+  EXPECT_EQ(skips.exit_code, 0);
+  EXPECT_THAT(skips.err, ContainsRegex("warning: [0-9]+ updates were skipped, as gradients held NaN or infinite numbers"));
+  EXPECT_GT(skips.result()["bad_gradients"]["skipped_updates"], 10);
+}
+
 TEST(Run, ranks_that_share_cores_are_said_to_before_the_figures) {
   const Home home;
   const Ran crowded = shell("exec taskset -c $(taskset -cp $$ | sed 's/.*: //; s/[-,].*//') \"$CLI\" run " + kFour + " --steps 2");

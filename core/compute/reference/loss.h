@@ -47,7 +47,8 @@ void run(const SquaredNorm& op) {
 inline void run(const ClipFactor& op) {
   double sum = 0;
   for (std::int64_t i = 0; i < op.squared_norms.elements(); ++i) sum += op.squared_norms.as<double>()[i];
-  *op.factor.as<double>() = std::min(1.0, op.maximum / (std::sqrt(sum) + 1e-6));
+  const double unusable = op.skip_non_finite ? 0 : std::numeric_limits<double>::quiet_NaN();
+  *op.factor.as<double>() = std::isfinite(sum) ? std::min(1.0, op.maximum / (std::sqrt(sum) + 1e-6)) : unusable;
 }
 
 inline void run(const Zero& op) {

@@ -27,10 +27,17 @@ inline void clear_statistics(const UpdateInputs& common) {
   for (int s = 0; s < 3; ++s) common.statistics.as<double>()[s] = 0;
 }
 
+// All stays as it is; the statistics say so.
+template <class T>
+void skip(const UpdateInputs& common) {
+  for (std::int64_t i = 0; i < common.parameters.elements(); ++i) store_parameter<T>(common, i, static_cast<double>(common.parameters.as<T>()[i]));
+}
+
 template <class T>
 void run(const SgdUpdate& op) {
   const double rate = *op.common.learning_rate.as<double>(), factor = factor_of(op.common);
   clear_statistics(op.common);
+  if (factor == 0) return skip<T>(op.common);
   for (std::int64_t i = 0; i < op.common.parameters.elements(); ++i) {
     const double parameter = op.common.parameters.as<T>()[i];
     double moment = factor * static_cast<double>(op.common.gradient.as<T>()[i]) + op.weight_decay * parameter;
@@ -47,6 +54,7 @@ void run(const AdamUpdate& op) {
   const double rate = *op.common.learning_rate.as<double>(), factor = factor_of(op.common), step = *op.step.as<double>();
   const double correction1 = 1 - std::pow(op.beta1, step), correction2 = 1 - std::pow(op.beta2, step);
   clear_statistics(op.common);
+  if (factor == 0) return skip<T>(op.common);
   for (std::int64_t i = 0; i < op.common.parameters.elements(); ++i) {
     double parameter = op.common.parameters.as<T>()[i], gradient = factor * static_cast<double>(op.common.gradient.as<T>()[i]);
     if (op.decoupled) parameter -= rate * op.weight_decay * parameter;

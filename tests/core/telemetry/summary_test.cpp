@@ -62,6 +62,21 @@ TEST(Summary, the_step_from_which_on_the_loss_is_no_number_is_told) {
   EXPECT_EQ(summarize(history_of({events})).diverged_step, 0);
 }
 
+TEST(Summary, the_first_gradient_that_is_not_finite_is_named_by_step_then_own_before_summed_then_rank_and_last_segment) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto found = [](const std::vector<Event>& of_rank0, const std::vector<Event>& of_rank1) { return history_of({of_rank0, of_rank1}).bad_gradients(); };
+  const Event fine = metric(Metric::local_gradient_norm, 1, 2, 0.5), summed = metric(Metric::reduced_gradient_norm, 2, nan, 0.5);
+  EXPECT_FALSE(found({fine, metric(Metric::loss_sum, 1, nan, 0.5)}, {})) << "a loss is no gradient";
+  EXPECT_EQ(found({fine, summed}, {metric(Metric::local_gradient_norm, 2, nan, 0.5, 1), metric(Metric::local_gradient_norm, 2, nan, 0.5, 0)}),
+            (BadGradients{2, 1, "linear2", 0}));
+  EXPECT_EQ(found({summed, metric(Metric::skipped_updates, 2, 1, 0.5), metric(Metric::skipped_updates, 3, 2, 0.6)},
+                  {metric(Metric::local_gradient_norm, 7, -1 / 0.0, 0.9)}),
+            (BadGradients{2, 0, "linear1", 2}));
+  EXPECT_EQ(words({2, 1, "0 linear 7-5", 0}), "a gradient holds NaN or infinite numbers: first of rank 1, step 2, segment 0 linear 7-5.");
+  EXPECT_EQ(words({1200, 1, "0 linear 7-5", 2}),
+            "2 updates were skipped, as gradients held NaN or infinite numbers: first of rank 1, step 1,200, segment 0 linear 7-5.");
+}
+
 TEST(Summary, a_step_that_some_rank_has_not_finished_does_not_count) {
   const Summary summary = summarize(history_of({steps(0, {0.25, 0.25}, 1), steps(0, {0.5}, 1)}));
   EXPECT_EQ(summary.steps, 1);

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A sample that holds NaN or an infinite number makes such a gradient on one rank: the run goes on, stops or skips the update.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "backends/inproc/transport.h"
+#include "tests/conformance/small_training.h"
+
+namespace trainyard::tests {
+namespace {
+
+using experiment::NonFinite;
+using telemetry::Metric;
+using testing::HasSubstr;
+
+constexpr std::int64_t kStep = 3;
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN(), kInfinity = std::numeric_limits<double>::infinity();
+
+std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes).value(); }
+
+// In the batch of one step, one feature of the last sample is another number.
+class Spoilt : public data::Dataset {
+ public:
+  Spoilt(std::shared_ptr<const data::Dataset> set, double number) : set_(std::move(set)), number_(number) {}
+  const data::DataSummary& summary() const override { return set_->summary(); }
+  void fill(data::Split split, std::span<const std::int64_t> indices, std::span<float> features, std::span<std::int32_t> labels) const override {
+    set_->fill(split, indices, features, labels);
+    if (split == data::Split::train && batches_++ == kStep)
+      features[indices.size() * static_cast<std::size_t>(summary().features()) - 1] = static_cast<float>(number_);
+  }
+
+ private:
+  std::shared_ptr<const data::Dataset> set_;
+  double number_;
+  mutable std::int64_t batches_ = 0;  // by the one thread that prefetches
+};
+
+std::vector<RankOutcome> trained(const experiment::Experiment& e, int spoilt_rank, double number) {
+  return train(experiment::resolve(e, ".").value(), compute::reference::make, in_process, [&](int rank, std::shared_ptr<const data::Dataset> set) {
+    return rank == spoilt_rank ? std::make_shared<const Spoilt>(std::move(set), number) : set;
+  });
+}
+
+experiment::Experiment small_with(NonFinite policy, int ranks) {
+  experiment::Experiment e = small(ranks, 24);
+  if (ranks == 1) e.strategy.kind = experiment::StrategyKind::one_device;
+  e.training.steps = 30;
+  e.training.non_finite = policy;
+  return e;
+}
+
+bool all_finite(const std::vector<double>& values) {
+  return std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });
+}
+
+std::vector<double> metric(const RankOutcome& rank, Metric metric, std::int64_t step) {
+  std::vector<double> values;
+  for (const telemetry::Event& event : rank.events)
+    if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(metric) && event.step == step) values.push_back(event.value);
+  return values;
+}
+
+class NonFiniteGradient : public testing::TestWithParam<double> {};
+
+TEST_P(NonFiniteGradient, spoils_the_weights_where_the_run_goes_on) {
+  for (const RankOutcome& rank : trained(small_with(NonFinite::go_on, 3), 1, GetParam())) {
+    EXPECT_EQ(rank.problem, "");
+    EXPECT_FALSE(all_finite(rank.parameters));
+  }
+}
+
+TEST_P(NonFiniteGradient, stops_the_run_at_its_rank_step_and_segment) {
+  for (const RankOutcome& rank : trained(small_with(NonFinite::stop, 3), 1, GetParam())) {
+    EXPECT_THAT(rank.problem, HasSubstr("rank 1, step 3, op W.s")) << "and not a rank that got it from rank 1";
+    EXPECT_THAT(rank.problem, HasSubstr("segment 0 linear 7-19 tanh: this rank's gradient holds NaN or an infinite number"));
+  }
+}
+
+TEST_P(NonFiniteGradient, changes_no_weight_where_updates_are_skipped) {
+  for (const auto optimizer : {experiment::OptimizerKind::sgd, experiment::OptimizerKind::adamw})
+    for (const double clip : {0.0, 0.5}) {
+      const auto with = [&](int ranks) {
+        experiment::Experiment e = small_with(NonFinite::skip, ranks);
+        e.training.optimizer.kind = optimizer;
+        e.training.optimizer.weight_decay = 0.01;
+        e.training.clip_norm = clip;
+        return e;
+      };
+      const auto alone = trained(with(1), 0, GetParam()), many = trained(with(3), 2, GetParam()), sound = trained(with(3), -1, 0);
+      for (const RankOutcome& rank : many) {
+        ASSERT_EQ(rank.problem, "");
+        ASSERT_TRUE(all_finite(rank.parameters));
+        EXPECT_EQ(rank.parameters, many[0].parameters);
+        EXPECT_LE(distance(rank.parameters, alone[0].parameters), 1e-10) << "one device skips the same step";
+        EXPECT_GT(distance(rank.parameters, sound[0].parameters), 1e-6) << "which would have changed them";
+      }
+    }
+}
+
+TEST_P(NonFiniteGradient, that_is_skipped_is_told_by_the_rank_whose_it_is) {
+  const auto ranks = trained(small_with(NonFinite::skip, 3), 1, GetParam());
+  EXPECT_TRUE(all_finite(metric(ranks[0], Metric::local_gradient_norm, kStep)));
+  EXPECT_FALSE(all_finite(metric(ranks[1], Metric::local_gradient_norm, kStep)));
+  for (const RankOutcome& rank : ranks) {
+    EXPECT_FALSE(all_finite(metric(rank, Metric::reduced_gradient_norm, kStep)));
+    EXPECT_THAT(metric(rank, Metric::update_ratio, kStep), testing::Each(0));
+    EXPECT_TRUE(metric(rank, Metric::skipped_updates, kStep - 1).empty());
+    EXPECT_THAT(metric(rank, Metric::skipped_updates, kStep), testing::ElementsAre(1));
+    EXPECT_THAT(metric(rank, Metric::skipped_updates, 29), testing::ElementsAre(1));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Numbers, NonFiniteGradient, testing::Values(kNaN, kInfinity),
+                         [](const auto& row) { return std::isnan(row.param) ? "NaN" : "infinite"; });
+
+TEST(NonFinite, policies_that_are_not_needed_change_nothing) {
+  const auto usual = trained(small_with(NonFinite::go_on, 2), -1, 0);
+  for (const NonFinite policy : {NonFinite::stop, NonFinite::skip}) EXPECT_EQ(trained(small_with(policy, 2), -1, 0)[1].parameters, usual[1].parameters);
+}
+
+}  // namespace
+}  // namespace trainyard::tests
