@@ -49,12 +49,7 @@ class SpawnPlan {
     const std::string log = options.log_file.empty() ? "/dev/null" : options.log_file;
     posix_spawn_file_actions_addopen(&actions_, 1, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
     posix_spawn_file_actions_adddup2(&actions_, 1, 2);
-    int highest = 2;
-    for (const auto& [ours, theirs] : options.descriptors) {
-      posix_spawn_file_actions_adddup2(&actions_, ours, theirs);
-      highest = std::max(highest, theirs);
-    }
-    posix_spawn_file_actions_addclosefrom_np(&actions_, highest + 1);
+    keep(options.descriptors);
     reset_signals();
   }
   ~SpawnPlan() {
@@ -68,6 +63,18 @@ class SpawnPlan {
   const posix_spawnattr_t* attributes() const { return &attributes_; }
 
  private:
+  // By way of numbers above all of them: what is one's number in the child may be another's here.
+  void keep(const std::vector<std::pair<int, int>>& descriptors) {
+    int highest_ours = 2, highest_theirs = 2;
+    for (const auto& [ours, theirs] : descriptors) {
+      highest_ours = std::max(highest_ours, ours);
+      highest_theirs = std::max(highest_theirs, theirs);
+    }
+    const int above = std::max(highest_ours, highest_theirs) + 1, count = static_cast<int>(descriptors.size());
+    for (int i = 0; i < count; ++i) posix_spawn_file_actions_adddup2(&actions_, descriptors[static_cast<std::size_t>(i)].first, above + i);
+    for (int i = 0; i < count; ++i) posix_spawn_file_actions_adddup2(&actions_, above + i, descriptors[static_cast<std::size_t>(i)].second);
+    posix_spawn_file_actions_addclosefrom_np(&actions_, highest_theirs + 1);
+  }
   // A group of its own: Ctrl-C in the terminal reaches the coordinator alone, which then stops its ranks in order.
   void reset_signals() {
     sigset_t none, all;

@@ -117,8 +117,8 @@ void RunCharts::fill_chart_menu() {
 void RunCharts::offer_choices() {
   const telemetry::History* history = runs_.empty() || !runs_.front()->run ? nullptr : &runs_.front()->run->history();
   std::vector<std::pair<QString, int>> segments, ranks{{tr("mean of ranks"), LineChoice::kMean}, {tr("slowest rank"), LineChoice::kSlowest}};
-  for (std::size_t i = 0; history && i < history->segments().size(); ++i)
-    segments.emplace_back(QString::fromStdString(history->segments()[i]), static_cast<int>(i));
+  if (history)
+    for (const int segment : segments_with_gradients(*history)) segments.emplace_back(segment_name(*history, segment), segment);
   if (segments.empty()) segments.emplace_back(tr("segment 0"), 0);
   segments.emplace_back(tr("all segments"), -1);
   for (int rank = 0; history && rank < history->ranks(); ++rank) ranks.emplace_back(tr("rank %1").arg(rank), rank);

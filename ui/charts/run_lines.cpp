@@ -3,6 +3,8 @@
 
 #include <QCoreApplication>
 #include <algorithm>
+#include <numeric>
+#include <set>
 
 #include "ui/charts/link_lines.h"
 #include "ui/model/counted.h"
@@ -28,11 +30,6 @@ std::vector<SeriesKey> keys_of(const History& history, Metric metric, std::optio
 }
 
 QString rank_name(int rank) { return tr("rank %1").arg(rank); }
-
-QString segment_name(const History& history, int segment) {
-  const auto& names = history.segments();
-  return segment < static_cast<int>(names.size()) ? QString::fromStdString(names[static_cast<std::size_t>(segment)]) : tr("segment %1").arg(segment);
-}
 
 // Gathers the lines of one chart of one run; sources without any series make no line.
 class Lines {
@@ -70,7 +67,7 @@ class Lines {
 
   void gradient_norms() {
     const bool all = choice_.segment < 0;
-    for (int segment = all ? 0 : choice_.segment; segment < (all ? segments() : choice_.segment + 1); ++segment) {
+    for (const int segment : all ? segments_with_gradients(history_) : std::vector{chosen()}) {
       const QString name = all ? segment_name(history_, segment) : tr("reduced");
       LineSpec* line = add(QString("reduced%1").arg(segment), name, all ? segment : kTextColour, first_rank(Metric::reduced_gradient_norm, segment));
       if (line && !all) line->style.dashed = false;
@@ -78,13 +75,13 @@ class Lines {
     if (!alone() || all) return;
     for (int rank = 0; rank < history_.ranks(); ++rank)
       if (LineSpec* line =
-              add(QString("local%1").arg(rank), tr("local, rank %1").arg(rank), rank, {keys_of(history_, Metric::local_gradient_norm, rank, choice_.segment)}))
+              add(QString("local%1").arg(rank), tr("local, rank %1").arg(rank), rank, {keys_of(history_, Metric::local_gradient_norm, rank, chosen())}))
         line->style.dashed = line->style.pale = true;
   }
 
   void update_ratios() {
-    for (int segment = 0; segment < segments(); ++segment)
-      if (alone() || segment == std::max(choice_.segment, 0))
+    for (const int segment : segments_with_gradients(history_))
+      if (alone() || segment == chosen())
         add(QString("segment%1").arg(segment), alone() ? segment_name(history_, segment) : "", segment, first_rank(Metric::update_ratio, segment));
   }
 
@@ -137,10 +134,9 @@ class Lines {
     if (keys.size() > 1) keys.resize(1);
     return {keys};
   }
-  int segments() const {
-    int last = static_cast<int>(history_.segments().size()) - 1;
-    for (const SeriesKey& key : keys_of(history_, Metric::update_ratio)) last = std::max(last, key.index);
-    return last + 1;
+  int chosen() const {
+    const std::vector<int> with = segments_with_gradients(history_);
+    return with.empty() || std::ranges::find(with, choice_.segment) != with.end() ? std::max(choice_.segment, 0) : with.front();
   }
 
   const History& history_;
@@ -150,6 +146,21 @@ class Lines {
 };
 
 }  // namespace
+
+QString segment_name(const telemetry::History& history, int segment) {
+  const auto& names = history.segments();
+  return segment < static_cast<int>(names.size()) ? QString::fromStdString(names[static_cast<std::size_t>(segment)]) : tr("segment %1").arg(segment);
+}
+
+std::vector<int> segments_with_gradients(const telemetry::History& history) {
+  std::set<int> with;
+  for (const SeriesKey& key : keys_of(history, Metric::update_ratio)) with.insert(key.index);
+  std::vector<int> segments(with.begin(), with.end());
+  if (!segments.empty()) return segments;
+  segments.resize(history.segments().size());
+  std::iota(segments.begin(), segments.end(), 0);
+  return segments;
+}
 
 ChartTitle chart_title(ChartKind kind) {
   switch (kind) {

@@ -28,9 +28,13 @@ struct ChartTitle {
 };
 ChartTitle chart_title(ChartKind kind);
 
+// Those that have something to learn; all of them as long as none has told.
+std::vector<int> segments_with_gradients(const telemetry::History& history);
+QString segment_name(const telemetry::History& history, int segment);
+
 // What a person chose to see of runs.
 struct LineChoice {
-  int segment = 0;  // -1: all of them, reduced only
+  int segment = 0;  // -1: all of them, reduced only; one without a gradient stands for the first that has one
   static constexpr int kMean = -1, kSlowest = -2;
   int step_time_of = kMean;  // or a rank
   bool operator==(const LineChoice&) const = default;

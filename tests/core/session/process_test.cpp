@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/process.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -67,6 +68,22 @@ TEST(Process, keeps_only_the_descriptors_that_are_named) {
   ASSERT_TRUE(process);
   wait_for_end(*process);
   EXPECT_EQ(base::read_file(log, 1000).value(), "good\n");
+  std::filesystem::remove(log);
+}
+
+TEST(Process, descriptors_may_change_places) {
+  const std::string log = scratch("process_test_places");
+  const int first = ::open("/etc/hostname", O_RDONLY), second = ::open("/dev/null", O_RDONLY);
+  auto process = Process::start({"/bin/sh",
+                                 {"-c", "readlink /proc/$$/fd/" + std::to_string(first) + " /proc/$$/fd/" + std::to_string(second)},
+                                 log,
+                                 {{first, second}, {second, first}},
+                                 ""});
+  ::close(first);
+  ::close(second);
+  ASSERT_TRUE(process);
+  wait_for_end(*process);
+  EXPECT_EQ(base::read_file(log, 1000).value(), "/dev/null\n/etc/hostname\n");
   std::filesystem::remove(log);
 }
 

@@ -180,6 +180,21 @@ TEST(RunLines, gradient_norms_are_local_of_each_rank_and_reduced) {
   EXPECT_EQ(lines_of(ChartKind::gradient_norm, history, {}, {.segment = -1}).size(), 3u);
 }
 
+// As of a model that begins with a pooling: its first segment has no gradient.
+TEST(RunLines, gradients_are_of_segments_that_learn) {
+  const auto history = paused_history({}, 5, 5, 0, [](const telemetry::Event& event) {
+    const auto metric = static_cast<telemetry::Metric>(event.subject);
+    return event.index == 0 && (metric == telemetry::Metric::local_gradient_norm || metric == telemetry::Metric::reduced_gradient_norm ||
+                                metric == telemetry::Metric::update_ratio);
+  });
+  EXPECT_EQ(segments_with_gradients(history), (std::vector{1, 2}));
+  EXPECT_EQ(segments_with_gradients(telemetry::History()), std::vector<int>());
+  EXPECT_EQ(lines_of(ChartKind::gradient_norm, history, {}, {.segment = -1}).size(), 2u);
+  EXPECT_EQ(lines_of(ChartKind::update_ratio, history, {}, {}).size(), 2u);
+  const auto first = lines_of(ChartKind::gradient_norm, history, {}, {.segment = 0});
+  EXPECT_EQ(points_of(history, line(first, "reduced1")).size(), 5u) << "none of segment 0: that of the next stands for it";
+}
+
 TEST(RunLines, throughput_is_the_samples_of_a_step_over_the_time_of_its_slowest_rank) {
   const auto history = history_of({}, 20);
   const auto points = points_of(history, lines_of(ChartKind::samples_rate, history, {}, {}).at(0));
