@@ -2,6 +2,7 @@
 // How long each op of a rank would take on the device that is drawn, by the simulator's model of costs.
 #pragma once
 
+#include "core/base/result.h"
 #include "core/plan/plan.h"
 #include "core/run/slowness.h"
 #include "core/topology/topology.h"

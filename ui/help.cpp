@@ -14,6 +14,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "core/base/json.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <fstream>
+#include <ostream>
 
 #include "app/cli/verbs.h"
 #include "core/base/file.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Batch normalisation in our own loops: they are bound by memory, and the parts must come apart (see core/compute/ops.h).
+#include <algorithm>
 #include <cmath>
 #include <vector>
 

@@ -3,11 +3,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/base/json_fwd.h"
 #include "core/base/result.h"
 
 namespace trainyard::base {
-
-using Json = nlohmann::ordered_json;  // keeps the order of the field tables
 
 // Strict JSON. A syntax error says the line and column; `where` names the file in it. Depth and size are bounded.
 Result<Json> parse_json(std::string_view text, const std::string& where);

@@ -8,6 +8,7 @@
 // the other. A send reads its span from start to end, since the peer reads it in place. Peers touch nothing else, so only ops
 // of one rank are compared.
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <set>
 #include <tuple>

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/fields.h"
+#include "core/base/names.h"
 #include "core/collective/formation.h"
 
 namespace trainyard::collective {

@@ -2,6 +2,7 @@
 #include "core/collective/formation.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 
 namespace trainyard::collective {

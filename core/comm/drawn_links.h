@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "core/base/result.h"
 #include "core/topology/network.h"
 
 namespace trainyard::comm {

@@ -10,7 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "core/base/fields.h"
+#include "core/base/field_table.h"
+#include "core/base/result.h"
 #include "core/data/sharding.h"
 
 namespace trainyard::data {

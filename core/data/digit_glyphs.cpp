@@ -2,6 +2,7 @@
 #include "core/data/digit_glyphs.h"
 
 #include <array>
+#include <cstdint>
 
 namespace trainyard::data {
 namespace {

@@ -6,6 +6,7 @@
 
 #include <memory>
 
+#include "core/base/result.h"
 #include "core/data/dataset.h"
 
 namespace trainyard::data {

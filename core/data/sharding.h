@@ -4,7 +4,7 @@
 // shard that is its own for the whole run, as where data cannot leave the place it was gathered at, and are outside that promise.
 #pragma once
 
-#include "core/base/fields.h"
+#include "core/base/field_table.h"
 
 namespace trainyard::data {
 

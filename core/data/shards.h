@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "core/base/result.h"
 #include "core/data/dataset.h"
 #include "core/data/shares.h"
 

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "core/base/result.h"
 #include "core/data/dataset.h"
 
 namespace trainyard::data {

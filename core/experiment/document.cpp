@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/base/fields.h"
 #include "core/base/file.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/findings.h"

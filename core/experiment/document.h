@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
+#include "core/base/result.h"
 #include "core/experiment/experiment.h"
 
 namespace trainyard::experiment {

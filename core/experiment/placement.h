@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "core/base/result.h"
 #include "core/experiment/experiment.h"
 
 namespace trainyard::experiment {

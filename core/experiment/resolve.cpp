@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "core/base/fields.h"
 #include "core/base/units.h"
 #include "core/experiment/buckets.h"
 #include "core/experiment/findings.h"

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "core/base/fields.h"
+#include "core/base/field_table.h"
 
 namespace trainyard::model {
 

@@ -10,6 +10,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/hash.h"
+#include "core/base/json.h"
 #include "core/base/log.h"
 #include "core/base/units.h"
 #include "core/plan/text.h"

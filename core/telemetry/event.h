@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "core/base/fields.h"
+#include "core/base/names.h"
 
 namespace trainyard::telemetry {
 

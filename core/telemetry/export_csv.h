@@ -5,6 +5,7 @@
 #pragma once
 
 #include <iosfwd>
+#include <ostream>
 
 #include "core/telemetry/history.h"
 

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <iosfwd>
+#include <ostream>
 #include <string>
 #include <vector>
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/result.h"
 #include "core/topology/topology.h"
 
 namespace trainyard::topology {

@@ -8,8 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "core/base/fields.h"
+#include "core/base/field_table.h"
 #include "core/base/id.h"
+#include "core/base/result.h"
 
 namespace trainyard::topology {
 

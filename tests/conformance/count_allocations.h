@@ -3,6 +3,7 @@
 // GCC pairs the free inside one with the new outside the other. Nothing is counted under a sanitizer, which has an operator new of its own.
 #pragma once
 
+#include <cstdint>
 #include <cstdlib>
 #include <new>
 

@@ -5,6 +5,7 @@
 
 #include <functional>
 
+#include "core/base/json.h"
 #include "run_program.h"
 #include "tests/core/data/files.h"
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "cli_program.h"
+#include "core/base/json.h"
 
 namespace trainyard::process {
 namespace {

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
+#include "core/base/json.h"
 #include "run_program.h"
 
 namespace trainyard::process {

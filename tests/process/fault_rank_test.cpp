@@ -5,9 +5,11 @@
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
+#include <filesystem>
 #include <thread>
 
 #include "core/base/clock.h"
+#include "core/base/json.h"
 #include "run_program.h"
 
 namespace trainyard::process {

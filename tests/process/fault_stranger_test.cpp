@@ -7,6 +7,7 @@
 #include <zmq.hpp>
 
 #include "backends/zmq/transport_frame.h"
+#include "core/base/json.h"
 #include "core/comm/problem_bytes.h"
 #include "run_program.h"
 #include "tests/backends/zmq/control_frames.h"

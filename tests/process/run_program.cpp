@@ -4,11 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "backends/zmq/control.h"
 #include "core/base/clock.h"
+#include "core/base/json.h"
 
 namespace trainyard::process {
 namespace {

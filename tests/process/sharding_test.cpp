@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <numeric>
 #include <set>
 
+#include "core/base/json.h"
 #include "run_program.h"
 
 namespace trainyard::process {

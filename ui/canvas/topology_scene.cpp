@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/fields.h"
 #include "core/experiment/placement.h"
 #include "ui/theme/theme.h"
 

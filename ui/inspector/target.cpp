@@ -5,6 +5,7 @@
 #include <QRegularExpression>
 #include <set>
 
+#include "core/base/fields.h"
 #include "ui/model/counted.h"
 #include "ui/model/topology_edit.h"
 

@@ -6,6 +6,7 @@
 #include <QStringList>
 #include <vector>
 
+#include "core/base/fields.h"
 #include "ui/model/document.h"
 #include "ui/model/topology_selection.h"
 

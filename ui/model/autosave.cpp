@@ -8,6 +8,8 @@
 #include <QUuid>
 #include <algorithm>
 
+#include "core/base/json.h"
+
 namespace trainyard::ui {
 namespace {
 

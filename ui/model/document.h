@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 
+#include "core/base/json.h"
 #include "core/experiment/document.h"
 #include "ui/model/place_words.h"
 

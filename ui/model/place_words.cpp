@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/base/fields.h"
 #include "core/experiment/fields.h"
 #include "ui/model/counted.h"
 

@@ -5,6 +5,7 @@
 #include <QString>
 #include <vector>
 
+#include "core/base/fields.h"
 #include "core/experiment/experiment.h"
 
 namespace trainyard::ui {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/result.h"
 #include "core/topology/topology.h"
 #include "ui/model/topology_selection.h"
 

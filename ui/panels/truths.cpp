@@ -4,6 +4,7 @@
 #include <QCoreApplication>
 #include <algorithm>
 
+#include "core/base/fields.h"
 #include "core/base/machine.h"
 #include "core/base/units.h"
 #include "core/experiment/imposed.h"

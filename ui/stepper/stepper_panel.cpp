@@ -12,6 +12,7 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include "core/base/fields.h"
 #include "ui/model/topology_edit.h"
 #include "ui/stepper/step_words.h"
 #include "ui/theme/theme.h"

@@ -9,6 +9,7 @@
 #include <QToolTip>
 #include <algorithm>
 
+#include "core/base/fields.h"
 #include "core/base/units.h"
 #include "ui/model/counted.h"
 #include "ui/model/turns.h"

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "core/check/check.h"
 #include "tests/core/collective/one_bucket.h"
 

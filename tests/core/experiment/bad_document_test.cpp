@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/base/json.h"
 #include "core/experiment/document.h"
 #include "tests/core/experiment/samples.h"
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "core/base/file.h"
+#include "core/base/json.h"
 #include "core/experiment/findings.h"
 #include "tests/core/experiment/samples.h"
 

@@ -6,6 +6,7 @@
 #include <rapidcheck/gtest.h>
 #include <unistd.h>
 
+#include "core/base/json.h"
 #include "tests/core/experiment/golden.h"
 #include "tests/core/experiment/samples.h"
 

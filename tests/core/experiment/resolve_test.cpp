@@ -7,6 +7,7 @@
 
 #include <numeric>
 
+#include "core/base/fields.h"
 #include "tests/core/experiment/samples.h"
 
 namespace trainyard::experiment {

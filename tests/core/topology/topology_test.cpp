@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include "core/base/fields.h"
+
 namespace trainyard::topology {
 namespace {
 

@@ -10,6 +10,7 @@
 #include <QtTest/QTest>
 #include <algorithm>
 
+#include "core/base/json.h"
 #include "ui/model/autosave.h"
 #include "ui/model/recent.h"
 #include "ui/model/topology_edit.h"

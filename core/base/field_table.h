@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Field tables. A document type lists its fields once (name, member, unit, range, help); JSON, JSON Schema, --set,
+// validation and the inspector all follow from that list.
+//
+//   template <> struct base::Fields<Training> {
+//     static constexpr std::string_view title = "Training";
+//     static auto table() {
+//       return std::tuple{base::field("batch_per_rank", &Training::batch_per_rank, "samples", {1, 1 << 20}, "Samples a rank ..."), ...};
+//     }
+//   };
+//
+// A member may be bool, an integer, double, std::string, an enum with `Names`, another document, or a std::vector of
+// these. The default is the member's value in a default-constructed document.
+#pragma once
+
+#include <limits>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+
+#include "core/base/names.h"
+
+namespace trainyard::base {
+
+// Inclusive bounds of a number; for text and lists, of its length.
+struct Range {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+};
+
+template <class Document>
+struct Fields;  // specialise: `title`, `table()`
+
+template <class Owner, class Value>
+struct Field {
+  using value_type = Value;
+  std::string_view name;
+  Value Owner::*member;
+  std::string_view unit;
+  Range range;
+  std::string_view help;
+  bool (*used)(const Owner&) = nullptr;  // null: always. Else: whether the value matters, given the others (kind, ...)
+};
+
+template <class Owner, class Value>
+constexpr Field<Owner, Value> field(std::string_view name, Value Owner::*member, std::string_view unit, Range range, std::string_view help,
+                                    std::type_identity_t<bool (*)(const Owner&)> used = nullptr) {
+  return {name, member, unit, range, help, used};
+}
+
+template <class T>
+concept IsDocument = requires {
+  Fields<T>::title;
+};
+
+}  // namespace trainyard::base
