@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <csignal>
 #include <cstdio>
 #include <optional>
 
+#include "app/cli/interrupts.h"
 #include "app/cli/verbs.h"
 #include "app/launch.h"
 #include "backends/zmq/control.h"
@@ -27,18 +27,8 @@ namespace {
 struct RunArguments : ExperimentArguments {
   std::int64_t steps = 0;
   std::string out;
+  std::int64_t ends_with = 0;  // a process; 0: none
 };
-
-volatile std::sig_atomic_t interrupts = 0;
-void count_interrupt(int) { interrupts = interrupts + 1; }
-
-// A closed pipe or a full file is an error to report, not the end.
-void catch_signals() {
-  struct sigaction action {};
-  action.sa_handler = count_interrupt;
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
-  for (const int signal : {SIGPIPE, SIGXFSZ}) ::signal(signal, SIG_IGN);
-}
 
 constexpr std::int64_t kSimulatedSteps = 3;  // the first fills the pipeline
 constexpr int kMostSimulatedRanks = 64;      // who asked for a run shall not wait for a simulation
@@ -148,7 +138,7 @@ base::Result<session::CoordinatorResult> coordinate(const RunArguments& argument
   parts.run_directory = *run_directory;
   parts.server = server->get();
   parts.launch = app::launch;
-  parts.interrupts = [] { return static_cast<int>(interrupts); };
+  parts.interrupts = interrupts;
   parts.observe = [&](const session::Status& status, const telemetry::History& history) {
     arguments.json ? print_status(status, history) : progress.show(status, history);
   };
@@ -168,7 +158,8 @@ int run(const RunArguments& arguments) {
   if (!given) return complain(given.error(), arguments.json);
   auto resolved = resolve(*given, effective);
   if (!resolved) return complain(resolved.error(), arguments.json);
-  if (interrupts > 0) return complain({{base::ProblemCode::cancelled, "", "cancelled before the run began", "", ""}}, arguments.json);
+  if (interrupts() > 0 || (arguments.ends_with > 0 && !end_with(arguments.ends_with)))
+    return complain({{base::ProblemCode::cancelled, "", "cancelled before the run began", "", ""}}, arguments.json);
   if (const auto shared = experiment::shared_cores(resolved->document.topology, base::usable_cores()); shared && !arguments.json)
     std::fprintf(stderr, "note: %s\n", shared->c_str());
   if (const auto unlike = experiment::unlike_one_device(resolved->document); unlike && !arguments.json) std::fprintf(stderr, "note: %s\n", unlike->c_str());
@@ -192,6 +183,9 @@ void add_run(Verb& program) {
   arguments.add_to(verb);
   verb.option("--steps", arguments.steps, "Stop after this many steps").range(1, 1'000'000'000);
   verb.option("--out", arguments.out, "Directory of the run (default: a new one under ~/.local/share/trainyard/runs)").type_name("DIR");
+  verb.option("--ends-with", arguments.ends_with, "Stop in order when the process that started this one ends; PID says which it is")
+      .type_name("PID")
+      .range(1, 1'000'000'000);
   verb.examples(
       "Examples:\n  trainyard-cli run resources/experiments/one_device_digits.json\n  trainyard-cli run e.json --set strategy.algorithm=direct --steps 200 "
       "--json\nCtrl-C stops in order and keeps the result; a second Ctrl-C stops at once.");

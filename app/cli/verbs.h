@@ -17,6 +17,7 @@
 namespace trainyard::cli {
 
 void add_run(Verb& program);
+void add_sweep(Verb& program);
 void add_plan(Verb& program);
 void add_check(Verb& program);
 void add_simulate(Verb& program);

@@ -68,4 +68,7 @@ struct Flow {
 // Of an all-reduce, by `from` and then `to`; from the programs that members run.
 std::vector<Flow> flows(Algorithm algorithm, std::int64_t segment_bytes, const Work& work);
 
+// What each position sends in any collective, by the same programs; position 0 is the root where there is one.
+std::vector<std::int64_t> sent_bytes(Collective collective, Algorithm algorithm, std::int64_t segment_bytes, const Work& work);
+
 }  // namespace trainyard::collective

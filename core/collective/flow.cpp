@@ -26,4 +26,15 @@ std::vector<Flow> flows(Algorithm algorithm, std::int64_t segment_bytes, const W
   return all;
 }
 
+std::vector<std::int64_t> sent_bytes(Collective collective, Algorithm algorithm, std::int64_t segment_bytes, const Work& work) {
+  const Formation group = formation(work.hosts);
+  const Pieces pieces(segment_bytes, work, chunks(collective, algorithm, group));
+  std::vector<std::int64_t> sent(static_cast<std::size_t>(group.members), 0);
+  for (int position = 0; position < group.members; ++position)
+    for (const Round& round : program(collective, algorithm, group, position, 0))
+      for (const Step& step : round)
+        if (step.kind == StepKind::send) sent[static_cast<std::size_t>(position)] += bytes_over_all_segments(step, pieces);
+  return sent;
+}
+
 }  // namespace trainyard::collective

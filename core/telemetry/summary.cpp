@@ -63,13 +63,6 @@ std::vector<double> slowest_of_each_step(const History& history) {
   return times;
 }
 
-StepSeconds quantiles(std::vector<double> times) {
-  std::sort(times.begin(), times.end());
-  const std::size_t count = times.size();
-  const std::size_t nearest_rank = (95 * count + 99) / 100;
-  return {(times[(count - 1) / 2] + times[count / 2]) / 2, times[nearest_rank - 1]};
-}
-
 // A step's time is logged at its end.
 double wall_seconds(const History& history) {
   double begin = 0, end = 0;
@@ -97,6 +90,13 @@ double samples_per_second(const History& history) {
 std::optional<double> last(const std::vector<StepValue>& values) { return values.empty() ? std::nullopt : std::optional(values.back().value); }
 
 }  // namespace
+
+StepSeconds quantiles(std::vector<double> times) {
+  std::sort(times.begin(), times.end());
+  const std::size_t count = times.size();
+  const std::size_t nearest_rank = (95 * count + 99) / 100;
+  return {(times[(count - 1) / 2] + times[count / 2]) / 2, times[nearest_rank - 1]};
+}
 
 std::optional<std::int64_t> diverged_step(const History& history) {
   const auto& losses = history.train_loss();

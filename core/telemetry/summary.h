@@ -25,6 +25,7 @@ struct StepSeconds {
   double median = 0;  // the mean of the middle two when the count is even
   double p95 = 0;     // nearest rank: the smallest of the logged times that 95 % of them do not exceed
 };
+StepSeconds quantiles(std::vector<double> times);  // of one time at least
 
 struct Summary {
   std::int64_t steps = 0;                     // that every rank has finished

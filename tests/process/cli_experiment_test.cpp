@@ -33,7 +33,7 @@ TEST(CliUsage, what_is_no_whole_number_is_told_apart_from_what_is_out_of_range) 
 }
 
 TEST(CliUsage, every_verb_has_help_with_examples) {
-  for (const char* verb : {"run", "plan", "check", "simulate", "validate", "replay", "export", "list", "bench", "doctor", "completion"}) {
+  for (const char* verb : {"run", "sweep", "plan", "check", "simulate", "validate", "replay", "export", "list", "bench", "doctor", "completion"}) {
     const Ran help = cli({verb, "--help"});
     EXPECT_EQ(help.exit_code, 0) << verb;
     EXPECT_THAT(help.out, HasSubstr(std::string("trainyard-cli ") + verb)) << verb;

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/experiment/sent_bytes.h"
+
+#include "core/experiment/buckets.h"
+
+namespace trainyard::experiment {
+
+std::optional<std::vector<std::int64_t>> sent_bytes(const Resolved& e) {
+  const StrategySpec& strategy = e.document.strategy;
+  std::vector<std::int64_t> sent(e.ranks.size(), 0);
+  if (e.world() < 2) return sent;
+  const bool replicas = strategy.kind == StrategyKind::mirrored || strategy.kind == StrategyKind::multi_worker_mirrored || strategy.kind == StrategyKind::ddp;
+  if (!replicas) return std::nullopt;
+  const auto add = [&](collective::Collective collective, std::int64_t elements, std::int64_t times) {
+    const collective::Work work{elements, static_cast<int>(base::size_of(gradient_dtype(e))), e.ranks, e.hosts};
+    const auto each = collective::sent_bytes(collective, strategy.algorithm, strategy.segment_bytes, work);
+    for (std::size_t rank = 0; rank < sent.size(); ++rank) sent[rank] += times * each[rank];
+  };
+  for (const Bucket& bucket : buckets(e)) add(collective::Collective::all_reduce, bucket.count, e.steps);
+  if (strategy.kind == StrategyKind::ddp) add(collective::Collective::broadcast, e.model.elements, 1);
+  return sent;
+}
+
+}  // namespace trainyard::experiment

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What ranks send in a whole run by formula, without a plan.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "core/experiment/resolve.h"
+
+namespace trainyard::experiment {
+
+// By rank, payload: every bucket's all-reduce at every step by the program of its algorithm (for the totals see core/collective/algorithm.h;
+// of most 2 (n - 1) S a step, where S is the gradient's bytes), and of ddp the one broadcast of the parameters before the first step.
+// 0 for a rank alone. Nothing for strategies that reduce in other ways.
+std::optional<std::vector<std::int64_t>> sent_bytes(const Resolved& experiment);
+
+}  // namespace trainyard::experiment

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/experiment/variant.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/base/shortened.h"
+#include "core/base/units.h"
+#include "core/collective/formation.h"
+#include "core/experiment/placement.h"
+#include "core/topology/cut.h"
+#include "core/topology/network.h"
+
+namespace trainyard::experiment {
+namespace {
+
+using base::format_count;
+using base::Problem;
+using base::ProblemCode;
+
+constexpr std::int64_t kNoStep = 1'000'000'000'000;  // the most that run.evaluate_every_steps takes
+
+std::string counted_ranks(std::int64_t ranks) { return format_count(ranks) + (ranks == 1 ? " rank" : " ranks"); }
+
+Problem too_many(std::int64_t ranks, std::int64_t drawn) {
+  const std::string advice = "Draw more devices, or give some idle ones the role worker.";
+  if (drawn == 0) return {ProblemCode::bad_input, "topology.hosts", "no device has the role worker", "at least one worker", advice};
+  return {ProblemCode::bad_input, "ranks", "cannot be " + format_count(ranks) + ": the drawing has " + counted_ranks(drawn), "1 to " + format_count(drawn),
+          advice};
+}
+
+Problem nothing_to_scale() {
+  return {ProblemCode::bad_input, "strategy.kind", "one_device uses one device: there is nothing to scale", "mirrored, multi_worker_mirrored, ddp",
+          "Set strategy.kind to mirrored."};
+}
+
+Problem unshareable(std::int64_t global_batch, std::int64_t ranks) {
+  return {ProblemCode::bad_input, "training.batch_per_rank",
+          "a global batch of " + format_count(global_batch) + " samples cannot be shared evenly by " + counted_ranks(ranks), "a multiple of the ranks",
+          "Take another batch per rank, or weak scaling."};
+}
+
+std::vector<int> hosts_of(const topology::Topology& drawing) {
+  const topology::Network network(drawing);
+  std::vector<int> hosts;
+  for (const topology::DeviceId worker : network.workers()) hosts.push_back(network.host_index(worker));
+  return hosts;
+}
+
+base::Result<void> fit_strategy(StrategySpec& strategy, const std::vector<int>& hosts) {
+  const bool one_host = std::set<int>(hosts.begin(), hosts.end()).size() == 1;
+  if (one_host && strategy.kind == StrategyKind::multi_worker_mirrored) strategy.kind = StrategyKind::mirrored;
+  if (strategy.algorithm == collective::Algorithm::automatic || collective::fits(strategy.algorithm, collective::formation(hosts))) return {};
+  return base::fail({ProblemCode::bad_input, "strategy.algorithm",
+                     std::string(base::name_of(strategy.algorithm)) + " asks for equally many ranks on every host, and the first " +
+                         counted_ranks(std::ssize(hosts)) + " do not stand so",
+                     "hosts with equally many ranks", ""});
+}
+
+base::Result<void> fit_batch(TrainingSpec& training, const Variant& wanted, std::int64_t drawn) {
+  if (wanted.scaling == Scaling::weak) return {};
+  const std::int64_t global_batch = training.batch_per_rank * drawn;
+  if (global_batch % wanted.ranks != 0) return base::fail(unshareable(global_batch, wanted.ranks));
+  training.batch_per_rank = global_batch / wanted.ranks;
+  return {};
+}
+
+}  // namespace
+
+std::string in_words(const Variant& variant) {
+  if (variant.ranks == 1) return counted_ranks(1);
+  return std::string(base::name_of(variant.algorithm)) + " on " + counted_ranks(variant.ranks);
+}
+
+base::Result<Experiment> variant(const Experiment& whole, const Variant& wanted) {
+  if (auto problems = topology::validate(whole.topology, "topology"); !problems.empty()) return base::fail(problems.front());
+  const std::int64_t drawn = count_workers(whole.topology);
+  if (whole.strategy.kind == StrategyKind::one_device) return base::fail(nothing_to_scale());
+  if (wanted.ranks < 1 || wanted.ranks > drawn) return base::fail(too_many(wanted.ranks, drawn));
+  Experiment e = whole;
+  e.name = (whole.name.empty() ? "" : base::shortened(whole.name) + ", ") + in_words(wanted);
+  e.topology = topology::first_ranks(whole.topology, wanted.ranks);
+  if (wanted.ranks > 1) e.strategy.algorithm = wanted.algorithm;
+  if (wanted.ranks == 1) e.strategy.algorithm = collective::Algorithm::automatic;
+  e.training.steps = wanted.steps;
+  e.run.evaluate_every_steps = kNoStep;
+  e.run.seconds_per_step = 0;
+  if (const auto ok = fit_strategy(e.strategy, hosts_of(e.topology)); !ok) return base::fail(ok.error());
+  if (const auto ok = fit_batch(e.training, wanted, drawn); !ok) return base::fail(ok.error());
+  return e;
+}
+
+}  // namespace trainyard::experiment
