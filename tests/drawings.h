@@ -30,4 +30,18 @@ inline topology::Topology drawn_hosts(int hosts, int devices) {
   return drawing;
 }
 
+// One host: gpu<i> that compute, and among them, as rank `storage`, the cpu that keeps the variables.
+inline topology::Topology drawn_storage(int computing, int storage = 0) {
+  topology::Host host = drawn_host("host", computing + 1);
+  for (int i = 0; i < computing + 1; ++i) {
+    topology::Device& device = host.devices[static_cast<std::size_t>(i)];
+    if (i == storage) continue;
+    device.kind = topology::DeviceKind::gpu;
+    device.name = "gpu" + std::to_string(i);
+  }
+  topology::Topology drawing;
+  drawing.hosts = {host};
+  return drawing;
+}
+
 }  // namespace trainyard::tests

@@ -79,10 +79,27 @@ bool updates(const plan::RankPlan& rank, const std::string& program) {
   return p != nullptr && std::any_of(p->ops.begin(), p->ops.end(), [](const Op& op) { return op.kind == OpKind::update; });
 }
 
+bool hands_on(OpKind kind) { return plan::coarse(kind) && !reduces(kind); }
+
+// A group whose every collective, in whatever program, only hands on what one rank has need not have any.
+bool only_hands_on(const Scope& scope, std::int32_t group) {
+  int handing = 0, others = 0;
+  const auto count = [&](std::int32_t of, OpKind kind) {
+    if (of == group) ++(hands_on(kind) ? handing : others);
+  };
+  for (const plan::RankPlan& rank : scope.ranks)
+    for (const plan::Program& program : rank.programs) {
+      for (const plan::Wanted& wanted : program.wanted) count(wanted.group, wanted.kind);
+      for (const Op& op : program.ops)
+        if (plan::coarse(op.kind) || program.wanted.empty()) count(op.group, op.kind);
+    }
+  return handing > 0 && others == 0;
+}
+
 std::optional<Flaw> flaw_of_groups(const Scope& scope, std::int32_t rank, const Buckets& buckets) {
   for (std::size_t g = 0; g < scope.groups.size(); ++g) {
     const bool used = std::any_of(buckets.begin(), buckets.end(), [&](const auto& entry) { return entry.first.first == static_cast<std::int32_t>(g); });
-    if (scope.groups[g].ranks.size() > 1 && scope.groups[g].position(rank) >= 0 && !used)
+    if (scope.groups[g].ranks.size() > 1 && scope.groups[g].position(rank) >= 0 && !used && !only_hands_on(scope, static_cast<std::int32_t>(g)))
       return Flaw{rank, "updates parameters, but group " + std::to_string(g) + " sums nothing"};
   }
   return std::nullopt;
@@ -100,6 +117,8 @@ Bucket::Home* Bucket::home_in(std::int32_t rank, plan::BufferId buffer) {
 }
 
 const Access& span_of(const Op& op) { return op.kind == OpKind::send || op.kind == OpKind::reduce_many ? op.reads.front() : op.writes.front(); }
+
+bool reduces(OpKind kind) { return kind == OpKind::all_reduce || kind == OpKind::reduce_scatter || kind == OpKind::reduce; }
 
 Buckets buckets_of(const Scope& scope, const std::string& program) {
   Buckets buckets;

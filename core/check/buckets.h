@@ -37,6 +37,8 @@ using Buckets = std::map<std::pair<std::int32_t, std::int32_t>, Bucket>;  // by 
 
 const plan::Access& span_of(const plan::Op& op);  // of one that communicates: what it sends, sums or changes of its bucket
 
+bool reduces(plan::OpKind coarse);  // adds up, where others only hand on
+
 Buckets buckets_of(const Scope& scope, const std::string& program);  // cells are yet to be filled
 
 // The part of an access that is in a bucket.

@@ -26,13 +26,16 @@ std::vector<std::vector<std::int64_t>> cuts_of(const plan::RankPlan& rank) {
   return all;
 }
 
+// A coarse op names its span twice; the root of a broadcast or scatter changes nothing of it.
+bool only_hands_out(const Op& op, std::int32_t rank) { return (op.kind == plan::OpKind::broadcast || op.kind == plan::OpKind::scatter) && op.peer == rank; }
+
 }  // namespace
 
 Cells::Cells(const plan::RankPlan& rank) : cuts_(cuts_of(rank)), spans_(rank.programs.size()) {
   const Cell untouched{-1, -1, std::vector<std::int64_t>(rank.lanes.size(), -1)};
   for (const auto& cuts : cuts_) cells_.emplace_back(cuts.size(), untouched);
   for (std::size_t p = 0; p < rank.programs.size(); ++p)
-    for (const Op& op : rank.programs[p].ops) spans_[p].push_back({spans(op.reads), spans(op.writes)});
+    for (const Op& op : rank.programs[p].ops) spans_[p].push_back({spans(op.reads), only_hands_out(op, rank.rank) ? std::vector<Span>() : spans(op.writes)});
 }
 
 Access Cells::range(std::size_t buffer, std::size_t number) const {

@@ -168,8 +168,6 @@ class Execution {
     return true;
   }
 
-  static bool reduces(OpKind wanted) { return wanted == OpKind::all_reduce || wanted == OpKind::reduce_scatter || wanted == OpKind::reduce; }
-
   // The member whose chunk a cell is in.
   std::int32_t owner(const Bucket& bucket, std::size_t cell) const {
     const auto& ranks = members(bucket);

@@ -18,6 +18,8 @@ enum class StrategyKind {
   mirrored,               // a replica on every device, gradients all-reduced in buckets while the backward pass goes on
   multi_worker_mirrored,  // the same over several hosts, in lock-step
   ddp,                    // as mirrored, after rank 0 has broadcast its parameters once
+  central_storage,        // variables on the host's cpu, which sums the gradients of the other devices and updates
+  data_parallel,          // rank 0 has the parameters, the samples and the loss; the others are given both at every step, and return outputs and gradients
 };
 
 struct StrategySpec {

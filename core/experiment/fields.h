@@ -2,7 +2,7 @@
 // The field tables of the experiment: names, units, ranges and help of everything a user can set.
 #pragma once
 
-#include "core/experiment/experiment.h"
+#include "core/experiment/duties.h"
 
 namespace trainyard::base {
 
@@ -10,7 +10,8 @@ template <>
 struct Names<experiment::StrategyKind> {
   using K = experiment::StrategyKind;
   static constexpr std::pair<K, std::string_view> table[] = {
-      {K::one_device, "one_device"}, {K::mirrored, "mirrored"}, {K::multi_worker_mirrored, "multi_worker_mirrored"}, {K::ddp, "ddp"}};
+      {K::one_device, "one_device"},           {K::mirrored, "mirrored"},          {K::multi_worker_mirrored, "multi_worker_mirrored"}, {K::ddp, "ddp"},
+      {K::central_storage, "central_storage"}, {K::data_parallel, "data_parallel"}};
 };
 template <>
 struct Names<experiment::OptimizerKind> {
@@ -53,10 +54,13 @@ struct Fields<experiment::StrategySpec> {
   using S = experiment::StrategySpec;
   static constexpr std::string_view title = "Strategy";
   static constexpr bool reduces(const S& s) { return s.kind != experiment::StrategyKind::one_device; }
+  static constexpr bool chooses(const S& s) { return reduces(s) && !experiment::fixed_algorithm(s.kind); }
   static auto table() {
     return std::tuple{
-        field("kind", &S::kind, "", {}, "How the work is spread over the devices"),
-        field("algorithm", &S::algorithm, "", {}, "How gradients are all-reduced; auto: by what costs least on this drawing", reduces),
+        field("kind", &S::kind, "", {},
+              "How the work is spread over the devices; central_storage: one cpu of the host keeps the variables, its other devices compute; "
+              "data_parallel: the first device keeps them, and hands out samples and parameters at every step"),
+        field("algorithm", &S::algorithm, "", {}, "How gradients are all-reduced; auto: by what costs least on this drawing", chooses),
         field("bucket_bytes", &S::bucket_bytes, "B", {1, 1e12}, "Gradients are reduced in buckets of about this size, last layers first", reduces),
         field("segment_bytes", &S::segment_bytes, "B", {0, 1e12},
               "A larger bucket is reduced in segments of this size, 256 at most, so that one is added up while the next crosses; 0: never", reduces)};

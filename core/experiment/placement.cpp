@@ -9,6 +9,7 @@
 
 #include "core/base/units.h"
 #include "core/collective/algorithm.h"
+#include "core/experiment/duties.h"
 #include "core/topology/network.h"
 
 namespace trainyard::experiment {
@@ -74,7 +75,7 @@ void check_algorithm(collective::Algorithm algorithm, const Network& network, Pr
 void check_network(const StrategySpec& strategy, const Network& network, Problems& problems) {
   check_routes(network, problems);
   if (strategy.kind == StrategyKind::multi_worker_mirrored) check_several_hosts(network, problems);
-  if (strategy.kind != StrategyKind::one_device) check_algorithm(strategy.algorithm, network, problems);
+  if (strategy.kind != StrategyKind::one_device && !fixed_algorithm(strategy.kind)) check_algorithm(strategy.algorithm, network, problems);
 }
 
 std::string this_machine() {
@@ -140,7 +141,10 @@ Problems placement_problems(const Experiment& experiment) {
   const bool drawn_well = problems.empty();
   const std::int64_t workers = count_workers(experiment.topology);
   if (workers == 0) problems.push_back(no_workers());
-  if (drawn_well && workers > 0) check_network(experiment.strategy, Network(experiment.topology), problems);
+  if (drawn_well && workers > 0) {
+    check_network(experiment.strategy, Network(experiment.topology), problems);
+    for (Problem& problem : duty_problems(experiment)) problems.push_back(std::move(problem));
+  }
   if (experiment.strategy.kind == StrategyKind::one_device) check_one_device(workers, problems);
   return problems;
 }

@@ -9,6 +9,7 @@
 #include "core/base/fields.h"
 #include "core/base/units.h"
 #include "core/experiment/buckets.h"
+#include "core/experiment/duties.h"
 #include "core/experiment/findings.h"
 #include "core/experiment/imposed.h"
 #include "core/experiment/placement.h"
@@ -47,6 +48,7 @@ void place_ranks(Resolved& resolved) {
   const topology::Network network(resolved.document.topology);
   resolved.ranks = network.workers();
   for (const topology::DeviceId device : resolved.ranks) resolved.hosts.push_back(network.host_index(device));
+  resolved.storage_rank = storage_rank(resolved.document);
 }
 
 void count_steps(Resolved& resolved) {
@@ -62,6 +64,7 @@ void count_steps(Resolved& resolved) {
 // By the cost of the largest bucket on the drawn links.
 base::Result<void> choose_algorithm(Resolved& resolved) {
   StrategySpec& strategy = resolved.document.strategy;
+  if (const auto fixed = fixed_algorithm(strategy.kind)) return strategy.algorithm = fixed->algorithm, base::Result<void>{};
   if (strategy.algorithm != collective::Algorithm::automatic) return {};
   strategy.algorithm = collective::Algorithm::ring;
   if (resolved.world() < 2) return {};
@@ -135,6 +138,14 @@ std::optional<std::vector<std::int64_t>> read_counts(const Json& json, const dat
   return counts;
 }
 
+// The worker of a rank, all others idle.
+void leave_only(topology::Topology& topology, std::size_t rank) {
+  std::size_t next = 0;
+  for (topology::Host& host : topology.hosts)
+    for (topology::Device& device : host.devices)
+      if (device.role == topology::Role::worker && next++ != rank) device.role = topology::Role::idle;
+}
+
 base::Result<data::ShardTable> read_shards(const Json& json, const Experiment& document, const data::DataSummary& data) {
   const std::int64_t ranks = count_workers(document.topology);
   data::ShardTable table;
@@ -167,13 +178,19 @@ base::Result<Resolved> resolve(const Experiment& experiment, const std::filesyst
 
 data::Shares Resolved::shares() const {
   const std::int64_t batch = document.training.batch_per_rank;
-  if (!data::owns_samples(document.data.sharding)) return data::Shares::even(data.train_samples, batch, world());
+  if (!data::owns_samples(document.data.sharding)) return data::Shares::even(data.train_samples, batch, world(), storage_rank);
   return data::Shares::owned(data::samples_by_rank(shards), batch);
+}
+
+std::pair<std::int64_t, std::int64_t> Resolved::held_out(int rank) const {
+  if (on_rank_0()) return {0, rank == 0 ? data.held_out_samples : 0};
+  return data::slice(data.held_out_samples, world(), rank, storage_rank);
 }
 
 base::Result<data::Sampler> sampler(const Resolved& resolved) {
   const std::int64_t seed = resolved.document.training.seed;
   const data::DataSpec& spec = resolved.document.data;
+  if (resolved.on_rank_0()) return data::Sampler(seed, data::Shares::even(resolved.data.train_samples, resolved.global_batch, 1), {});
   if (!data::owns_samples(spec.sharding)) return data::Sampler(seed, resolved.shares(), {});
   return data::survey(spec, "")
       .and_then([&](const data::Survey& survey) { return data::owners(spec.sharding, resolved.shards, survey.labels); })
@@ -181,12 +198,15 @@ base::Result<data::Sampler> sampler(const Resolved& resolved) {
 }
 
 Resolved on_one_device(Resolved resolved) {
+  const auto chief = static_cast<std::size_t>(resolved.chief());
+  leave_only(resolved.document.topology, chief);
   resolved.document.strategy.kind = StrategyKind::one_device;
   resolved.document.training.batch_per_rank = resolved.global_batch;
   resolved.document.data.sharding = {};
   resolved.shards.clear();
-  resolved.ranks.resize(1);
-  resolved.hosts.resize(1);
+  resolved.ranks = {resolved.ranks[chief]};
+  resolved.hosts = {resolved.hosts[chief]};
+  resolved.storage_rank = kNobody;
   count_steps(resolved);
   return resolved;
 }

@@ -30,9 +30,13 @@ struct Resolved {
   // by the coordinator. Empty where iid samples are too many to be worth counting, and in what was recorded before there was a choice.
   data::ShardTable shards;
   std::string algorithm_reason = {};  // why `auto` became the algorithm that it did, in one line; empty where the user named one, or nothing is reduced
+  int storage_rank = -1;              // keeps the variables of all and takes no samples (duties.h); -1: there is none
 
   int world() const { return static_cast<int>(ranks.size()); }
+  int chief() const { return storage_rank == 0 ? 1 : 0; }  // writes the checkpoints: the first rank that takes samples
   data::Shares shares() const;
+  std::pair<std::int64_t, std::int64_t> held_out(int rank) const;                           // of the held-out samples those that it evaluates: {first, count}
+  bool on_rank_0() const { return document.strategy.kind == StrategyKind::data_parallel; }  // the samples of all, and what is evaluated
 };
 
 // With its data paths absolute; relative ones start at `directory`.
@@ -41,7 +45,8 @@ Experiment located(Experiment experiment, const std::filesystem::path& directory
 // Fails with the first problem that `validate` finds.
 base::Result<Resolved> resolve(const Experiment& experiment, const std::filesystem::path& directory);
 
-// The same training on the device of rank 0 alone: the same global batch, so that with iid sharding both learn the same.
+// The same training on the device of the chief alone, the others idle: the same global batch, so that with iid sharding both learn the
+// same.
 Resolved on_one_device(Resolved resolved);
 
 // Which samples each step takes. Reads the labels where ranks own samples; a Problem where those are others than were counted.

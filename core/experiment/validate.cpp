@@ -3,6 +3,7 @@
 
 #include "core/base/units.h"
 #include "core/experiment/document.h"
+#include "core/experiment/duties.h"
 #include "core/experiment/findings.h"
 #include "core/experiment/placement.h"
 #include "core/model/model.h"
@@ -71,11 +72,19 @@ bool may_be_dealt(const Problems& problems) {
   });
 }
 
-data::ShardTable count_shards(const Experiment& experiment, const data::Survey& survey) {
-  const std::int64_t classes = survey.summary.classes, ranks = count_workers(experiment.topology);
+// Of the ranks that take samples.
+data::ShardTable count_among_trainers(const Experiment& experiment, const data::Survey& survey) {
+  const std::int64_t classes = survey.summary.classes, ranks = count_trainers(experiment);
   if (data::owns_samples(experiment.data.sharding)) return data::count_shards(experiment.data.sharding, survey.labels, classes, ranks);
   if (survey.summary.train_samples > kCountedAtMost) return {};
   return data::count_first_epoch(experiment.training.seed, experiment.training.batch_per_rank, survey.labels, classes, ranks);
+}
+
+data::ShardTable count_shards(const Experiment& experiment, const data::Survey& survey) {
+  data::ShardTable table = count_among_trainers(experiment, survey);
+  const int storage = storage_rank(experiment);
+  if (storage != kNobody && !table.empty()) table.insert(table.begin() + storage, std::vector<std::int64_t>(table.front().size()));
+  return table;
 }
 
 std::string ranks_in_words(const std::vector<std::size_t>& ranks) {
@@ -90,7 +99,7 @@ Problems shard_problems(const Experiment& experiment, const data::ShardTable& sh
   const auto sizes = data::samples_by_rank(shards);
   std::vector<std::size_t> without;
   for (std::size_t rank = 0; rank < sizes.size(); ++rank)
-    if (sizes[rank] == 0) without.push_back(rank);
+    if (sizes[rank] == 0 && static_cast<int>(rank) != storage_rank(experiment)) without.push_back(rank);
   if (without.empty() || !data::owns_samples(sharding)) return {};
   const bool by_label = sharding.kind == data::ShardingKind::label_skew;
   return {{ProblemCode::bad_input, by_label ? "data.sharding.alpha" : "data.sharding.size_ratio",
@@ -107,7 +116,7 @@ Problems problems_of_meaning(const Experiment& experiment, const data::DataSumma
   Problems problems = form_problems(experiment);
   append(problems, placement_problems(experiment));
   append(problems, model::validate(experiment.model, data != nullptr ? sample_shape(*data) : model::Shape{}, data != nullptr ? data->classes : 0, "model"));
-  if (data != nullptr) append(problems, batch_problems(experiment.training.batch_per_rank, count_workers(experiment.topology), data->train_samples));
+  if (data != nullptr) append(problems, batch_problems(experiment.training.batch_per_rank, count_trainers(experiment), data->train_samples));
   return problems;
 }
 

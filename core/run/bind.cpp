@@ -53,9 +53,10 @@ class Binder {
     program_ = &program;
     trains_ = std::any_of(program.ops.begin(), program.ops.end(), [](const Op& op) { return op.kind == OpKind::backward_weight; });
     BoundProgram bound{program.samples, program.global_samples, program.repeats, {}, {}, {}, {}};
-    bound.input = rows("input", model_.features);
-    bound.labels = flat("labels", program.samples);
-    bound.sample_numbers = flat("sample_numbers", program.samples);
+    const std::int64_t loaded = loaded_samples(program);
+    bound.input = with_rows(named("input"), loaded, model_.features);
+    bound.labels = flat("labels", loaded);
+    bound.sample_numbers = flat("sample_numbers", loaded);
     for (const Op& op : program.ops) {
       auto one = bind_op(op);
       if (!one) {
@@ -121,7 +122,9 @@ class Binder {
   compute::SoftmaxCrossEntropy loss(const Op& op) {
     const auto last = static_cast<int>(model_.segments.size()) - 1;
     const bool with_gradient = op.writes.size() == 2;
-    return {activation(last), flat("labels", program_->samples), with_gradient ? gradient(last) : Tensor{}, named("metrics"),
+    const std::int64_t samples = op.reads.back().count, width = model_.segments.back().outputs;  // more than the rank's own where it is given outputs
+    const Tensor outputs = with_rows(activation(last), samples, width);
+    return {outputs, flat("labels", samples), with_gradient ? with_rows(gradient(last), samples, width) : Tensor{}, named("metrics"),
             1.0 / static_cast<double>(program_->global_samples)};
   }
 
@@ -188,10 +191,15 @@ class Binder {
     return id.valid() ? flat(name, plan_.buffers[id.index()].elements) : Tensor{};
   }
   Tensor part(const std::string& name, const Access& access) { return sub(named(name), access.first, access.count); }
-  Tensor rows(const std::string& name, std::int64_t width) {
-    Tensor tensor = named(name);
-    if (tensor.data != nullptr) tensor.shape = {program_->samples, width};
+  Tensor rows(const std::string& name, std::int64_t width) { return with_rows(named(name), program_->samples, width); }
+  static Tensor with_rows(Tensor tensor, std::int64_t rows, std::int64_t width) {
+    if (tensor.data != nullptr) tensor.shape = {rows, width};
     return tensor;
+  }
+  // A rank may load for others too.
+  static std::int64_t loaded_samples(const plan::Program& program) {
+    const auto load = std::find_if(program.ops.begin(), program.ops.end(), [](const Op& op) { return op.kind == OpKind::load; });
+    return load == program.ops.end() || load->writes.size() < 2 ? program.samples : load->writes[1].count;
   }
   static Tensor sub(const Tensor& tensor, std::int64_t first, std::int64_t count) {
     return {tensor.dtype, {count}, tensor.data + first * base::size_of(tensor.dtype)};

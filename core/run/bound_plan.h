@@ -45,7 +45,7 @@ struct BoundOp {
 struct BoundProgram {
   std::int64_t samples = 0, global_samples = 0, repeats = 1;
   std::vector<BoundOp> ops;
-  compute::Tensor input, labels;   // of this program's samples
+  compute::Tensor input, labels;   // of the samples that it loads
   compute::Tensor sample_numbers;  // in the data set; empty where nothing asks for them
 };
 

@@ -2,15 +2,11 @@
 #include "core/run/held_out.h"
 
 #include <numeric>
-#include <tuple>
-
-#include "core/data/shares.h"
 
 namespace trainyard::run {
 
-HeldOut::HeldOut(std::shared_ptr<const data::Dataset> dataset, int ranks, int rank) : dataset_(std::move(dataset)) {
-  std::tie(first_, count_) = data::slice(dataset_->summary().held_out_samples, ranks, rank);
-}
+HeldOut::HeldOut(std::shared_ptr<const data::Dataset> dataset, std::pair<std::int64_t, std::int64_t> share)
+    : dataset_(std::move(dataset)), first_(share.first), count_(share.second) {}
 
 void HeldOut::load(compute::Compute& compute, const BoundProgram& program) {
   const auto samples = static_cast<std::size_t>(program.samples);

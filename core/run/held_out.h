@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "core/compute/compute.h"
@@ -13,7 +14,7 @@ namespace trainyard::run {
 // Feeds evaluation: the rank's share of the held-out samples, batch by batch, filled when asked for.
 class HeldOut {
  public:
-  HeldOut(std::shared_ptr<const data::Dataset> dataset, int ranks, int rank);
+  HeldOut(std::shared_ptr<const data::Dataset> dataset, std::pair<std::int64_t, std::int64_t> share);  // first and count
 
   void rewind() { next_ = first_; }
   void load(compute::Compute& compute, const BoundProgram& program);  // the next batch into the program's input and labels

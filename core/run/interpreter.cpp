@@ -25,7 +25,16 @@ constexpr std::chrono::microseconds kInputSlice{100};
 constexpr std::int64_t kAwakeBefore = 60'000;      // nanoseconds: a sleeper gets up that late, as a rule
 constexpr std::int64_t kLongestSleep = 2'000'000;  // nanoseconds: then it looks whether it was told to stop
 
+bool loads_in(const plan::RankPlan& plan, plan::Purpose purpose) {
+  return std::any_of(plan.programs.begin(), plan.programs.end(), [&](const plan::Program& program) {
+    const auto is_load = [](const plan::Op& op) { return op.kind == OpKind::load; };
+    return plan::purpose(program.name) == purpose && std::any_of(program.ops.begin(), program.ops.end(), is_load);
+  });
+}
+
 }  // namespace
+
+bool loads(const plan::RankPlan& plan) { return loads_in(plan, plan::Purpose::training) || loads_in(plan, plan::Purpose::evaluation); }
 
 struct Interpreter::State {
   InterpreterParts parts;
@@ -49,7 +58,7 @@ struct Interpreter::State {
         frontier(*parts.plan),
         meter(parts.events, parts.transport, *parts.model, *parts.bound),
         queue(parts.compute->make_queue()),
-        held_out(parts.dataset, parts.ranks, parts.plan->rank) {
+        held_out(parts.dataset, parts.held_out) {
     if (parts.transport != nullptr) transfers = std::make_unique<Transfers>(*parts.transport, *parts.compute, parts.generation);
     done.reserve(128);
     for (std::size_t l = 0; l < parts.plan->lanes.size(); ++l) {
@@ -91,7 +100,8 @@ Interpreter::~Interpreter() = default;
 base::Result<std::int64_t> Interpreter::run(std::int64_t first_step) { return state_->run(first_step); }
 
 base::Result<std::int64_t> Interpreter::State::run(std::int64_t first_step) {
-  pipeline = std::make_unique<data::InputPipeline>(parts.dataset, parts.sampler, parts.plan->rank, first_step, parts.schedule.steps);
+  if (loads_in(*parts.plan, plan::Purpose::training))
+    pipeline = std::make_unique<data::InputPipeline>(parts.dataset, parts.sampler, parts.plan->rank, first_step, parts.schedule.steps);
   std::int64_t step = first_step;
   while (step < parts.schedule.steps) {
     parts.whereabouts->op.store(-1, std::memory_order_relaxed);
@@ -205,9 +215,9 @@ bool Interpreter::State::run_input() {
     const data::Batch* batch = pipeline->try_next();
     if (batch == nullptr) return input_blocked = true, false;
     parts.compute->load(program.input, std::span(batch->features).first(static_cast<std::size_t>(program.input.elements())));
-    parts.compute->copy(program.labels.data, reinterpret_cast<const std::byte*>(batch->labels.data()), program.samples * 4);
+    parts.compute->copy(program.labels.data, reinterpret_cast<const std::byte*>(batch->labels.data()), program.labels.bytes());
     if (!program.sample_numbers.empty())
-      parts.compute->copy(program.sample_numbers.data, reinterpret_cast<const std::byte*>(batch->numbers.data()), program.samples * 4);
+      parts.compute->copy(program.sample_numbers.data, reinterpret_cast<const std::byte*>(batch->numbers.data()), program.sample_numbers.bytes());
     pipeline->release();
   }
   frontier.start(input_lane);

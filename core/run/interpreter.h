@@ -6,6 +6,7 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/comm/transport.h"
@@ -34,10 +35,10 @@ struct InterpreterParts {
   const model::Model* model = nullptr;
   const Recipe* recipe = nullptr;
   compute::Compute* compute = nullptr;
-  comm::Transport* transport = nullptr;  // null: a rank alone
-  std::shared_ptr<const data::Dataset> dataset;
+  comm::Transport* transport = nullptr;          // null: a rank alone
+  std::shared_ptr<const data::Dataset> dataset;  // null: of a plan that loads nothing
   data::Sampler sampler{0, 1, 1, 1};
-  int ranks = 1;
+  std::pair<std::int64_t, std::int64_t> held_out;  // of the held-out samples those to evaluate: first, count
   std::uint32_t generation = 0;
   telemetry::EventRing* events = nullptr;  // null: nothing is recorded
   bool record_ops = true;
@@ -45,6 +46,9 @@ struct InterpreterParts {
   Whereabouts* whereabouts = nullptr;
   const Slowness* slowness = nullptr;  // null: ops take what they take
 };
+
+// Whether a rank needs the data set.
+bool loads(const plan::RankPlan& plan);
 
 class Interpreter {
  public:

@@ -18,6 +18,12 @@ using telemetry::Event;
 using telemetry::EventKind;
 using telemetry::Metric;
 
+bool has_op(const BoundPlan& bound, plan::OpKind kind) {
+  return std::any_of(bound.programs.begin(), bound.programs.end(), [&](const BoundProgram& program) {
+    return std::any_of(program.ops.begin(), program.ops.end(), [&](const BoundOp& op) { return op.kind == kind; });
+  });
+}
+
 constexpr std::int64_t kMemoryPeriod = 500'000'000;  // reading /proc costs microseconds: twice a second is enough
 
 }  // namespace
@@ -36,7 +42,12 @@ std::int64_t resident_bytes() {
 }
 
 StepMeter::StepMeter(telemetry::EventRing* events, comm::Transport* transport, const model::Model& model, const BoundPlan& bound)
-    : events_(events), transport_(transport), model_(model), bound_(bound) {
+    : events_(events),
+      transport_(transport),
+      model_(model),
+      bound_(bound),
+      has_gradients_(has_op(bound, plan::OpKind::backward_weight)),
+      updates_(has_op(bound, plan::OpKind::update)) {
   for (Captured& slot : captured_) {
     slot.local_norms.resize(model.segments.size());
     slot.statistics.resize(3 * model.segments.size());
@@ -45,12 +56,13 @@ StepMeter::StepMeter(telemetry::EventRing* events, comm::Transport* transport, c
 
 void StepMeter::capture(const BoundOp& op, std::int64_t step) {
   Captured& slot = captured(step);
+  const auto s = static_cast<std::size_t>(op.segment);
   if (op.kind == plan::OpKind::loss || op.kind == plan::OpKind::zero) {
     slot.loss_sum = bound_.metrics.as<double>()[0];
     slot.correct = bound_.metrics.as<double>()[1];
-  } else if (op.kind == plan::OpKind::update) {
-    const auto s = static_cast<std::size_t>(op.segment);
-    slot.local_norms[s] = bound_.local_norms.as<double>()[s];
+  }
+  if (op.kind == plan::OpKind::backward_weight || op.kind == plan::OpKind::zero) slot.local_norms[s] = bound_.local_norms.as<double>()[s];
+  if (op.kind == plan::OpKind::update) {
     slot.skipped = !bound_.factor.empty() && *bound_.factor.as<double>() == 0;
     std::copy_n(bound_.statistics.as<double>() + 3 * s, 3, slot.statistics.begin() + static_cast<std::ptrdiff_t>(3 * s));
   }
@@ -114,14 +126,16 @@ void StepMeter::step_done(std::int64_t step, std::int64_t end_ns, const BoundPro
   times = {end_ns};
 }
 
-// The gradient carries a prescale of 1 / global samples; a rank's own mean is over its own samples.
+// The gradient carries a prescale of 1 / global samples; a rank's own mean is over its own samples. Who computes no gradient has none, and
+// only who updates has seen the sum.
 void StepMeter::gradient_metrics(std::int64_t step, const BoundProgram& program) {
   const double own = program.samples > 0 ? static_cast<double>(program.global_samples) / static_cast<double>(program.samples) : 0.0;
   for (std::size_t s = 0; s < model_.segments.size(); ++s) {
     if (model_.segments[s].elements == 0) continue;  // nothing to learn
     const double* statistics = captured(step).statistics.data() + 3 * s;
     const int index = static_cast<int>(s);
-    metric(Metric::local_gradient_norm, step, std::sqrt(captured(step).local_norms[s]) * own, index);
+    if (has_gradients_) metric(Metric::local_gradient_norm, step, std::sqrt(captured(step).local_norms[s]) * own, index);
+    if (!updates_) continue;
     metric(Metric::reduced_gradient_norm, step, std::sqrt(statistics[0]), index);
     metric(Metric::update_ratio, step, statistics[2] > 0 ? std::sqrt(statistics[1] / statistics[2]) : 0.0, index);
   }

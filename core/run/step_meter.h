@@ -56,6 +56,7 @@ class StepMeter {
   comm::Transport* transport_;
   const model::Model& model_;
   const BoundPlan& bound_;
+  bool has_gradients_, updates_;  // the rank has ops for it
   std::array<Captured, 2> captured_;
   bool holds_back_ = false;  // it was done once
   double factor_ = 1;

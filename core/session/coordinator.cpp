@@ -6,6 +6,7 @@
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/units.h"
+#include "core/experiment/duties.h"
 #include "core/experiment/placement.h"
 #include "core/session/coordination.h"
 #include "core/session/run_result.h"
@@ -212,6 +213,7 @@ Json Coordination::result(std::int64_t now) const {
                  p_.resolved.document.run};
   for (const RankSeat& seat : seats_) facts.finished.push_back(seat.finished);
   facts.finished.resize(static_cast<std::size_t>(p_.resolved.world()));
+  for (int r = 0; r < p_.resolved.world(); ++r) facts.duties.emplace_back(experiment::duty_of(p_.resolved.document, r));
   const topology::Network network(p_.resolved.document.topology);
   for (const topology::DeviceId device : p_.resolved.ranks) facts.emulated.push_back(experiment::is_emulated(network.device(device)));
   return run_result(facts, journal_->history());

@@ -13,6 +13,7 @@
 #include "core/base/json.h"
 #include "core/base/log.h"
 #include "core/base/units.h"
+#include "core/experiment/duties.h"
 #include "core/plan/text.h"
 #include "core/session/checkpoint.h"
 #include "core/session/heart.h"
@@ -159,9 +160,11 @@ class Rank {
     if (!compute) return base::fail(compute.error());
     p_.compute = std::move(*compute);
     if (auto ok = prepare_slowness(device); !ok) return ok;
-    auto dataset = data::open(p_.resolved.document.data, "");
-    if (!dataset) return base::fail(dataset.error());
-    p_.dataset = std::move(*dataset);
+    if (run::loads(p_.rank_plan)) {
+      auto dataset = data::open(p_.resolved.document.data, "");
+      if (!dataset) return base::fail(dataset.error());
+      p_.dataset = std::move(*dataset);
+    }
     auto sampler = experiment::sampler(p_.resolved);
     if (!sampler) return base::fail(sampler.error());
     p_.sampler = std::move(*sampler);
@@ -206,8 +209,8 @@ class Rank {
     telemetry::EventRing events;
     RankLink link({identity_.rank, &gate, &*heart_, &events, transport_.get(), &*slowness_}, std::move(client_));
     run::Interpreter interpreter({&p_.rank_plan, p_.plan.schedule, &bound, &p_.resolved.model, &recipe, p_.compute.get(), transport_.get(), p_.dataset,
-                                  std::move(*p_.sampler), p_.resolved.world(), p_.assignment.generation, &events, p_.resolved.document.run.record_ops, &gate,
-                                  &whereabouts, &*slowness_});
+                                  std::move(*p_.sampler), p_.resolved.held_out(identity_.rank), p_.assignment.generation, &events,
+                                  p_.resolved.document.run.record_ops, &gate, &whereabouts, &*slowness_});
     auto steps = interpreter.run();
     if (steps) steps = save(*steps, bound);
     if (!steps && transport_) transport_->abort(steps.error());  // peers shall know why this one leaves
@@ -220,7 +223,7 @@ class Rank {
 
   // While the line is open still: however long a disk takes, the coordinator hears that this rank lives.
   Result<std::int64_t> save(std::int64_t steps, const run::BoundPlan& bound) {
-    if (identity_.rank != 0) return steps;
+    if (identity_.rank != p_.resolved.chief()) return steps;
     return write_checkpoint(p_.assignment.run_directory + "/checkpoints", {steps, p_.plan_hash}, p_.resolved.model, {bound.parameters, bound.state}).map([&] {
       return steps;
     });
@@ -231,7 +234,7 @@ class Rank {
     ::getrusage(RUSAGE_SELF, &usage);
     Finished finished{identity_.rank,
                       steps,
-                      base::hex(base::xxh64({bound.parameters.data, static_cast<std::size_t>(bound.parameters.bytes())})),
+                      experiment::keeps_parameters(p_.resolved.document, identity_.rank) ? hash_of(bound.parameters) : "",
                       static_cast<std::uint64_t>(usage.ru_maxrss) * 1024,
                       first_step_done_ns,
                       {}};
@@ -244,6 +247,8 @@ class Rank {
     }
     return client_->send(finished);
   }
+
+  static std::string hash_of(const compute::Tensor& tensor) { return base::hex(base::xxh64({tensor.data, static_cast<std::size_t>(tensor.bytes())})); }
 
   void report(const Problem& problem) {
     base::log_error(base::to_string(problem));

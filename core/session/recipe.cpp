@@ -35,10 +35,12 @@ run::Recipe recipe(const experiment::Resolved& experiment) {
 }
 
 bool initialises(const plan::RankPlan& rank) {
-  const int start = rank.program("start");
-  if (start < 0) return true;
-  const auto& wanted = rank.programs[static_cast<std::size_t>(start)].wanted;
-  return std::none_of(wanted.begin(), wanted.end(), [&](const plan::Wanted& w) { return w.kind == plan::OpKind::broadcast && w.root != rank.rank; });
+  const plan::BufferId parameters = rank.buffer("params");
+  const auto is_given = [&](const plan::Wanted& wanted) {
+    return wanted.kind == plan::OpKind::broadcast && wanted.root != rank.rank && wanted.span.buffer == parameters;
+  };
+  return std::none_of(rank.programs.begin(), rank.programs.end(),
+                      [&](const plan::Program& program) { return std::any_of(program.wanted.begin(), program.wanted.end(), is_given); });
 }
 
 }  // namespace trainyard::session

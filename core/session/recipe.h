@@ -9,7 +9,7 @@ namespace trainyard::session {
 
 run::Recipe recipe(const experiment::Resolved& experiment);
 
-// Whether a rank draws its initial parameters itself. Where the plan starts with a broadcast of them, its root alone does.
+// Whether a rank draws its initial parameters itself. Where the plan broadcasts them, its root alone does.
 bool initialises(const plan::RankPlan& rank);
 
 }  // namespace trainyard::session

@@ -41,8 +41,8 @@ RankTraffic totals(const Finished& finished) {
 }
 
 // Exact where the rank finished; else as far as telemetry heard.
-Json rank_json(const telemetry::RankSummary& heard, const std::optional<Finished>& finished) {
-  Json json{{"rank", heard.rank}, {"role", "worker"}};
+Json rank_json(const telemetry::RankSummary& heard, const std::string& duty, const std::optional<Finished>& finished) {
+  Json json{{"rank", heard.rank}, {"role", duty}};
   if (!finished) {
     json["sent_bytes"] = heard.sent_payload_bytes;
     json["received_bytes"] = heard.received_payload_bytes;
@@ -53,7 +53,7 @@ Json rank_json(const telemetry::RankSummary& heard, const std::optional<Finished
   const RankTraffic sum = totals(*finished);
   json["sent_bytes"] = sum.sent_payload_bytes;
   json["received_bytes"] = sum.received_payload_bytes;
-  json["parameters_xxh64"] = finished->parameters_xxh64;
+  json["parameters_xxh64"] = finished->parameters_xxh64.empty() ? Json() : Json(finished->parameters_xxh64);
   json["peak_memory_bytes"] = finished->peak_memory_bytes;
   return json;
 }
@@ -110,7 +110,7 @@ Json run_result(const RunFacts& facts, const telemetry::History& history) {
   json["sharding"] = base::name_of(facts.sharding);
   json["ranks"] = Json::array();
   for (std::size_t r = 0; r < summary.ranks.size(); ++r) {
-    json["ranks"].push_back(rank_json(summary.ranks[r], facts.finished[r]));
+    json["ranks"].push_back(rank_json(summary.ranks[r], r < facts.duties.size() ? facts.duties[r] : "worker", facts.finished[r]));
     json["ranks"].back()["emulated"] = static_cast<bool>(facts.emulated[r]);
     if (r < facts.shards.size()) json["ranks"].back()["samples_by_class"] = facts.shards[r];
   }

@@ -2,6 +2,7 @@
 #include "core/session/seat.h"
 
 #include <algorithm>
+#include <set>
 
 #include "core/base/units.h"
 
@@ -34,10 +35,15 @@ Problem disagreement(const Seats& seats, const std::string& of, std::string Rank
 }
 
 std::optional<Problem> different_weights(const Seats& seats) {
-  const auto weights = [](const RankSeat& seat) { return seat.finished->parameters_xxh64; };
-  if (std::all_of(seats.begin(), seats.end(), [&](const RankSeat& seat) { return weights(seat) == weights(seats[0]); })) return std::nullopt;
+  std::set<std::string> distinct;
   std::string table;
-  for (const RankSeat& seat : seats) table += (table.empty() ? "" : "; ") + seat.name + " " + weights(seat);
+  for (const RankSeat& seat : seats) {
+    const std::string& weights = seat.finished->parameters_xxh64;
+    if (weights.empty()) continue;  // it keeps none
+    distinct.insert(weights);
+    table += (table.empty() ? "" : "; ") + seat.name + " " + weights;
+  }
+  if (distinct.size() < 2) return std::nullopt;
   return Problem{ProblemCode::failed, "final weights", "ranks ended with different weights: " + table, "bit-identical replicas",
                  "This is a fault of the software or the machine: please report it with the run directory."};
 }

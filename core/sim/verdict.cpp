@@ -100,12 +100,13 @@ Verdict judge(const Outcome& plan, const Outcome& one_device) {
   return verdict;
 }
 
-base::Result<Verdict> judge(const plan::Plan& expanded_plan, const plan::Plan& one_device, const topology::Network& network, const Options& options) {
+base::Result<Verdict> judge(const plan::Plan& expanded_plan, const topology::Network& network, const plan::Plan& one_device,
+                            const topology::Network& of_one_device, const Options& options) {
   const auto outcome = simulate(expanded_plan, network, options);
   if (!outcome) return base::fail(outcome.error());
   Options quiet = options;
   quiet.on_event = nullptr;
-  const auto alone = simulate(one_device, network, quiet);
+  const auto alone = simulate(one_device, of_one_device, quiet);
   if (!alone) return base::fail(alone.error());
   return judge(*outcome, *alone);
 }

@@ -17,6 +17,7 @@ struct Verdict {
 Verdict judge(const Outcome& plan, const Outcome& one_device);
 
 // Simulates both; the one device is the network's first worker.
-base::Result<Verdict> judge(const plan::Plan& expanded_plan, const plan::Plan& one_device, const topology::Network& network, const Options& options = {});
+base::Result<Verdict> judge(const plan::Plan& expanded_plan, const topology::Network& network, const plan::Plan& one_device,
+                            const topology::Network& of_one_device, const Options& options = {});
 
 }  // namespace trainyard::sim

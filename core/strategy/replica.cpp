@@ -63,7 +63,7 @@ plan::RankPlan replica(const experiment::Resolved& e, std::int32_t rank, const s
     const std::int64_t step = stretches[i].first_step;
     add_program(i == 0 ? "train" : plan::Schedule::tail_name(i - 1), shares.samples(step, rank), shares.global_samples(step), 1, true);
   }
-  const std::int64_t held_out = data::slice(e.data.held_out_samples, e.world(), rank).second;
+  const std::int64_t held_out = e.held_out(rank).second;
   if (held_out >= batch) add_program("evaluate", batch, e.data.held_out_samples, held_out / batch, false);
   if (held_out % batch > 0) add_program("evaluate_tail", held_out % batch, e.data.held_out_samples, 1, false);
   return plan;

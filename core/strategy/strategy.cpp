@@ -11,6 +11,8 @@ base::Result<plan::Plan> coarse_plan(const experiment::Resolved& experiment) {
     case experiment::StrategyKind::mirrored: return mirrored(experiment);
     case experiment::StrategyKind::ddp: return ddp(experiment);
     case experiment::StrategyKind::multi_worker_mirrored: return multi_worker_mirrored(experiment);
+    case experiment::StrategyKind::central_storage: return central_storage(experiment);
+    case experiment::StrategyKind::data_parallel: return data_parallel(experiment);
   }
   return base::fail({base::ProblemCode::bad_input, "strategy.kind", "unknown strategy", "", ""});
 }

@@ -26,6 +26,18 @@ base::Result<plan::Plan> ddp(const experiment::Resolved& experiment);
 // hosts are joined is the all-reduce algorithm's. Refuses a single host.
 base::Result<plan::Plan> multi_worker_mirrored(const experiment::Resolved& experiment);
 
+// Variables on the host's cpu alone (tf.distribute.experimental.CentralStorageStrategy): the devices send it their gradients, bucket by
+// bucket; it adds them up, updates, and sends the parameters back. Of S bytes of parameters on n devices a step moves 2 n S, all of it
+// through the storage, by star; before the first step it sends them once more. Staleness 0.
+base::Result<plan::Plan> central_storage(const experiment::Resolved& experiment);
+
+// torch.nn.DataParallel: rank 0 has the parameters and the optimizer, and alone reads data. At every step it hands each rank its rows of the
+// global batch and the parameters; every rank runs forward; rank 0 gathers the outputs, computes the loss of all of them and hands each
+// rank the rows of its gradient; the gradients of the parameters are summed on rank 0, which updates. Of S bytes of parameters on n ranks
+// a step moves 2 (n - 1) S, and of every sample that is not rank 0's its features, its outputs and their gradients (with dropout also its
+// number): everything from or to rank 0. Rank 0 alone evaluates.
+base::Result<plan::Plan> data_parallel(const experiment::Resolved& experiment);
+
 // The strategy that the experiment names, coarse; and expanded to chunks by its all-reduce algorithm, as ranks run it.
 base::Result<plan::Plan> coarse_plan(const experiment::Resolved& experiment);
 base::Result<plan::Plan> make_plan(const experiment::Resolved& experiment);

@@ -77,7 +77,7 @@ inline RankOutcome train_rank(const experiment::Resolved& resolved, const plan::
                               transport,
                               data_of ? data_of(rank, *dataset) : *dataset,
                               std::move(*sampler),
-                              resolved.world(),
+                              resolved.held_out(rank),
                               1,
                               telemetry == Telemetry::on ? &events : nullptr,
                               true,
@@ -113,7 +113,9 @@ inline std::vector<RankOutcome> train(const experiment::Resolved& resolved, cons
   const int ranks = resolved.world();
   std::vector<RankOutcome> outcomes(static_cast<std::size_t>(ranks));
   std::vector<std::unique_ptr<comm::Transport>> transports(static_cast<std::size_t>(ranks));
-  if (ranks > 1) transports = make_transports(ranks, static_cast<std::size_t>(run::layout(plan.rank_plan(0)).shared_bytes));
+  std::int64_t shared_bytes = 0;  // ranks need not do the same
+  for (int rank = 0; rank < ranks; ++rank) shared_bytes = std::max(shared_bytes, run::layout(plan.rank_plan(rank)).shared_bytes);
+  if (ranks > 1) transports = make_transports(ranks, static_cast<std::size_t>(shared_bytes));
   std::vector<std::thread> threads;
   for (int rank = 0; rank < ranks; ++rank)
     threads.emplace_back([&, rank] {

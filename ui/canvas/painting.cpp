@@ -112,7 +112,7 @@ void paint_far_tile(QPainter& painter, const QRectF& rect, const TileLook& look)
 
 // "running  12 steps", or "running  100,000" where there is no room for the word.
 void paint_tile_state(QPainter& painter, const QRectF& row, const TileLook& look) {
-  if (!look.live) return write(painter, row, Qt::AlignLeft, words(std::string(base::name_of(look.device.role))), kSmallSize, colours().dim);
+  if (!look.live) return write(painter, row, Qt::AlignLeft, look.duty, kSmallSize, colours().dim);
   const double state = width_of(look.live->state, kSmallSize, look.failed()) + 6;
   QString steps = counted(look.live->step, QObject::tr("steps"));
   if (state + width_of(steps, kSmallSize, false) > row.width()) steps = grouped(look.live->step);

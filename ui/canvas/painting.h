@@ -20,6 +20,7 @@ struct Marks {
 struct TileLook {
   topology::Device device;
   std::optional<int> rank;
+  QString duty = {};  // of its rank: "worker", or what else it does; "idle" without one
   std::optional<DeviceOverlay> live;
   bool emulated = false;  // its rank runs, or would run, on a CPU
   Marks marks;

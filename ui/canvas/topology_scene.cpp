@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/fields.h"
+#include "core/experiment/duties.h"
 #include "core/experiment/placement.h"
 #include "ui/theme/theme.h"
 
@@ -197,8 +198,11 @@ void TopologyScene::sync_tiles() {
       TileItem*& item = tiles_[device.name];
       if (!item) item = make_node<TileItem>(hosts_[host.name]);
       if (item->parentItem() != hosts_[host.name]) item->setParentItem(hosts_[host.name]);
-      TileLook look{.device = device, .rank = {}, .live = {}, .emulated = false, .marks = marks_of({Part::Kind::device, device.name, {}})};
-      if (device.role == topology::Role::worker) look.rank = rank++;
+      TileLook look{.device = device, .rank = {}, .duty = tr("idle"), .live = {}, .emulated = false, .marks = marks_of({Part::Kind::device, device.name, {}})};
+      if (device.role == topology::Role::worker) {
+        look.duty = words(std::string(experiment::duty_of(document_.experiment(), rank)));
+        look.rank = rank++;
+      }
       if (overlay_) look.live = value_at(overlay_->devices, device.name);
       look.emulated = is_marked_emulated(device);
       item->set(layout_.nodes[h].tiles[d].rect.topLeft() - layout_.nodes[h].rect.topLeft(), look);

@@ -19,7 +19,7 @@ QString bytes(std::int64_t number) { return QString::fromStdString(base::format_
 
 Cost cost_of(const experiment::Resolved& experiment, const plan::Plan& expanded) {
   Cost cost{expanded.ranks, experiment.model.elements, 0, 0, experiment.steps};
-  for (const std::int32_t rank : {0, expanded.ranks - 1}) {
+  for (const std::int32_t rank : {0, expanded.ranks - 1, std::max(experiment.storage_rank, 0)}) {
     const plan::RankPlan plan = expanded.rank_plan(rank);
     const run::Layout layout = run::layout(plan);
     cost.memory_bytes = std::max(cost.memory_bytes, layout.private_bytes + layout.shared_bytes);

@@ -202,7 +202,7 @@ void Inspector::tell_refused() {
 void Inspector::note_batch() {
   FieldForm& training = *forms_.at("training");
   const auto text = training.refused();
-  const std::int64_t ranks = experiment::count_workers(document_.experiment().topology);
+  const std::int64_t ranks = experiment::count_trainers(document_.experiment());
   if (ranks < 1 || (text && text->path == "batch_per_rank")) return training.set_note("batch_per_rank", {});
   const QString batch = counted(ranks * document_.experiment().training.batch_per_rank, tr("samples"));
   training.set_note("batch_per_rank", tr("Global batch: %1 over %2").arg(batch, counted(ranks, tr("ranks"))));

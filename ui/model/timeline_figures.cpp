@@ -97,12 +97,13 @@ TimelineFigures over_ranks(const std::vector<RankFigures>& ranks) {
 }
 
 base::Result<DrawnEfficiency> drawn_efficiency(const experiment::Resolved& experiment) {
-  const auto plan = strategy::make_plan(experiment), alone = strategy::make_plan(experiment::on_one_device(experiment));
+  const experiment::Resolved one_device = experiment::on_one_device(experiment);
+  const auto plan = strategy::make_plan(experiment), alone = strategy::make_plan(one_device);
   if (!plan || !alone) return base::fail(plan ? alone.error() : plan.error());
   sim::Options options;
   options.steps = kSteps;
-  const topology::Network network(experiment::as_imposed(experiment.document));
-  const auto together = sim::simulate(*plan, network, options), one = sim::simulate(*alone, network, options);
+  const topology::Network network(experiment::as_imposed(experiment.document)), of_one(experiment::as_imposed(one_device.document));
+  const auto together = sim::simulate(*plan, network, options), one = sim::simulate(*alone, of_one, options);
   if (!together || !one) return base::fail(together ? one.error() : together.error());
   return DrawnEfficiency{plan->ranks, one->median_step_seconds, together->median_step_seconds};
 }

@@ -17,13 +17,15 @@ constexpr std::int64_t kSteps = 3;  // the first fills the pipeline
 }  // namespace
 
 base::Result<QString> verdict_of(const experiment::Resolved& experiment, const plan::Plan& expanded, std::stop_token stop) {
-  const auto alone = strategy::make_plan(experiment::on_one_device(experiment));
+  const experiment::Resolved one_device = experiment::on_one_device(experiment);
+  const auto alone = strategy::make_plan(one_device);
   if (!alone) return base::fail(alone.error());
   sim::Options options;
   options.steps = kSteps;
   options.stop = std::move(stop);
   const topology::Topology& drawn = experiment.document.topology;
-  return sim::judge(expanded, *alone, topology::Network(experiment::as_imposed(experiment.document)), options).map([&](const sim::Verdict& verdict) {
+  const topology::Network network(experiment::as_imposed(experiment.document)), of_one(experiment::as_imposed(one_device.document));
+  return sim::judge(expanded, network, *alone, of_one, options).map([&](const sim::Verdict& verdict) {
     const experiment::RunSpec& run = experiment.document.run;
     const bool scaled = run.links == experiment::LinkSpeed::imposed && run.link_scale != 1;
     const QString drawn_as = scaled ? QCoreApplication::translate("verdict", "With links %1").arg(QString::fromStdString(experiment::link_speeds_said(run)))

@@ -36,6 +36,22 @@ RC_GTEST_PROP(Slice, parts_differ_by_at_most_one_and_cover_all, ()) {
   RC_ASSERT(next == samples);
 }
 
+RC_GTEST_PROP(Shares, a_rank_that_is_left_out_leaves_the_others_as_they_are_alone, ()) {
+  const auto samples = *rc::gen::inRange<std::int64_t>(1, 400), batch = *rc::gen::inRange<std::int64_t>(1, 20), ranks = *rc::gen::inRange<std::int64_t>(2, 10);
+  const auto without = *rc::gen::inRange<std::int64_t>(0, ranks);
+  const Shares with_it = Shares::even(samples, batch, ranks, without), others = Shares::even(samples, batch, ranks - 1);
+  RC_ASSERT(with_it.stretches() == others.stretches());
+  for (std::int64_t step = 0; step < 2 * others.steps_per_epoch(); ++step) {
+    RC_ASSERT(with_it.global_samples(step) == others.global_samples(step));
+    RC_ASSERT(with_it.samples(step, without) == 0);
+    for (std::int64_t rank = 0, other = 0; rank < ranks; ++rank) {
+      if (rank == without) continue;
+      RC_ASSERT(with_it.samples(step, rank) == others.samples(step, other));
+      RC_ASSERT(with_it.first(step, rank) == others.first(step, other++));
+    }
+  }
+}
+
 RC_GTEST_PROP(Shares, the_steps_of_an_epoch_take_every_sample_once, ()) {
   const Shares shares = any_shares();
   std::int64_t all = 0;

@@ -63,7 +63,7 @@ TEST_P(Stop, one_that_was_given_up_before_does_not_begin) {
   Impatience late{.at = 1}, impatience;
   ASSERT_FALSE(simulate(plan_, network_, late.options()));
   impatience.give_up();
-  const auto verdict = judge(plan_, replica({.ranks = 1}), network_, impatience.options());
+  const auto verdict = judge(plan_, network_, replica({.ranks = 1}), network_, impatience.options());
   EXPECT_LT(impatience.impatient(), 0.5 * late.patient());
   ASSERT_FALSE(verdict);
   EXPECT_EQ(verdict.error().code, base::ProblemCode::cancelled);

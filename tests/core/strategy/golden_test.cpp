@@ -58,6 +58,23 @@ TEST(Golden, ddp_of_three) {
   expect_golden_plan("ddp_ring_3", e);
 }
 
+// The storage is rank 1; the tail of one sample leaves none to rank 2.
+TEST(Golden, central_storage_of_two_devices_and_a_cpu) {
+  auto e = tiny(2);
+  e.topology = tests::drawn_storage(2, 1);
+  e.data.train_samples += 1;
+  e.strategy.kind = experiment::StrategyKind::central_storage;
+  expect_golden_plan("central_storage_2", e);
+}
+
+// The tail of one sample leaves none to rank 1.
+TEST(Golden, data_parallel_of_two_with_tail) {
+  auto e = tiny(2);
+  e.data.train_samples += 1;
+  e.strategy.kind = experiment::StrategyKind::data_parallel;
+  expect_golden_plan("data_parallel_2_tail", e);
+}
+
 TEST(Golden, mirrored_double_binary_tree_of_three_in_segments) {
   auto e = tiny(3);
   e.strategy.algorithm = collective::Algorithm::double_binary_tree;

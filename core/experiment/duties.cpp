@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/experiment/duties.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/base/units.h"
+#include "core/topology/network.h"
+
+namespace trainyard::experiment {
+namespace {
+
+using base::Problem;
+using base::ProblemCode;
+using base::Problems;
+using topology::Device;
+using topology::DeviceKind;
+
+// By rank.
+std::vector<const Device*> workers(const topology::Topology& topology) {
+  std::vector<const Device*> list;
+  for (const topology::Host& host : topology.hosts)
+    for (const Device& device : host.devices)
+      if (device.role == topology::Role::worker) list.push_back(&device);
+  return list;
+}
+
+bool is_cpu(const Device* device) { return device->kind == DeviceKind::cpu; }
+
+Problem of_strategy(std::string what, std::string accepted, std::string advice) {
+  return {ProblemCode::bad_input, "strategy.kind", std::move(what), std::move(accepted), std::move(advice)};
+}
+
+std::optional<Problem> several_hosts(const topology::Topology& topology, const std::string& strategy, const std::string& instead) {
+  const auto has_workers = [](const topology::Host& host) {
+    return std::any_of(host.devices.begin(), host.devices.end(), [](const Device& device) { return device.role == topology::Role::worker; });
+  };
+  const auto hosts = std::count_if(topology.hosts.begin(), topology.hosts.end(), has_workers);
+  if (hosts < 2) return std::nullopt;
+  return of_strategy(strategy + " is for one host, but workers are on " + base::format_count(hosts), "all workers on one host",
+                     "Set the role of the others to idle, or use " + instead + ".");
+}
+
+std::optional<Problem> no_storage(const topology::Topology& topology) {
+  const auto all = workers(topology);
+  const auto cpus = std::count_if(all.begin(), all.end(), is_cpu);
+  if (cpus == 0)
+    return of_strategy("central_storage keeps the variables on a cpu of the host, but no worker is one", "one cpu beside the devices that compute",
+                       "Draw a cpu on the host, or make one of the devices a cpu.");
+  if (cpus > 1)
+    return of_strategy("central_storage keeps the variables on one cpu, but " + base::format_count(cpus) + " workers are cpus",
+                       "one cpu beside gpus or tpus that compute",
+                       "Make all cpus but one gpus or tpus (they may run emulated), set the role of the others to idle, or use mirrored.");
+  if (all.size() > 1) return std::nullopt;
+  return of_strategy("central_storage keeps the variables on the cpu, and no other device computes", "one or more gpus or tpus beside the cpu",
+                     "Draw a gpu or tpu on the host (it may run emulated), or use one_device.");
+}
+
+Problems of_one(std::optional<Problem> first, std::optional<Problem> second) {
+  if (first) return {*first};
+  return second ? Problems{*second} : Problems{};
+}
+
+// Rank 0 has a group with every other rank, and so a channel to it: of devices in one machine there are few.
+constexpr std::int64_t kMostParallel = 16;
+
+Problems data_parallel_problems(const Experiment& experiment) {
+  Problems problems;
+  const std::int64_t ranks = std::ssize(workers(experiment.topology));
+  if (ranks > kMostParallel)
+    problems.push_back(of_strategy("data_parallel hands everything out from one device, but " + base::format_count(ranks) + " have the role worker",
+                                   "up to " + base::format_count(kMostParallel) + " workers", "Set the role of some to idle, or use ddp."));
+  else if (auto several = several_hosts(experiment.topology, "data_parallel", "ddp")) problems.push_back(*several);
+  if (data::owns_samples(experiment.data.sharding))
+    problems.push_back({ProblemCode::bad_input, "data.sharding.kind",
+                        "with " + std::string(base::name_of(experiment.data.sharding.kind)) +
+                            " sharding every rank owns its samples, but in data_parallel rank 0 reads all and deals them out at every step",
+                        "iid", "Set it to iid, or use ddp."});
+  return problems;
+}
+
+}  // namespace
+
+int storage_rank(const Experiment& experiment) {
+  if (experiment.strategy.kind != StrategyKind::central_storage) return kNobody;
+  const auto all = workers(experiment.topology);
+  if (all.size() < 2 || std::count_if(all.begin(), all.end(), is_cpu) != 1) return kNobody;
+  return static_cast<int>(std::find_if(all.begin(), all.end(), is_cpu) - all.begin());
+}
+
+std::int64_t count_trainers(const Experiment& experiment) { return std::ssize(workers(experiment.topology)) - (storage_rank(experiment) == kNobody ? 0 : 1); }
+
+bool keeps_parameters(const Experiment& experiment, int rank) { return experiment.strategy.kind != StrategyKind::data_parallel || rank == 0; }
+
+std::string_view duty_of(const Experiment& experiment, int rank) { return rank == storage_rank(experiment) ? "storage" : "worker"; }
+
+std::optional<FixedAlgorithm> fixed_algorithm(StrategyKind kind) {
+  if (kind == StrategyKind::data_parallel) return FixedAlgorithm{collective::Algorithm::star, "rank 0 sends to everybody, and receives from everybody"};
+  if (kind == StrategyKind::central_storage) return FixedAlgorithm{collective::Algorithm::star, "every device sends to the storage, and receives from it"};
+  return std::nullopt;
+}
+
+Problems duty_problems(const Experiment& experiment) {
+  const topology::Topology& topology = experiment.topology;
+  switch (experiment.strategy.kind) {
+    case StrategyKind::central_storage: return of_one(several_hosts(topology, "central_storage", "multi_worker_mirrored"), no_storage(topology));
+    case StrategyKind::data_parallel: return data_parallel_problems(experiment);
+    default: return {};
+  }
+}
+
+}  // namespace trainyard::experiment

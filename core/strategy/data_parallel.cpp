@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Two steps that fit together, each told from that of a replica. Rank 0 loads the rows of all, computes the loss of all, and alone
+// updates; of the others loading, loss and update are taken out, and what they would have made comes from rank 0. Everybody is in group 0,
+// for parameters and gradients. Rows must not be cut, so they cross as whole broadcasts in a group of two: group r holds ranks 0 and r,
+// and in a step its buckets are the rows of r, one after the other: inputs, sample numbers (for dropout), outputs, gradients of outputs.
+#include <algorithm>
+#include <numeric>
+
+#include "core/strategy/edit.h"
+#include "core/strategy/replica.h"
+#include "core/strategy/strategy.h"
+
+namespace trainyard::strategy {
+namespace {
+
+using plan::Access;
+using plan::Dependency;
+using plan::LaneId;
+using plan::Op;
+using plan::OpKind;
+
+constexpr std::int32_t kEverybody = 0;
+const LaneId kInput{0}, kCompute{1};
+
+// Rows of the global batch that a rank computes in a step.
+struct Rows {
+  std::int64_t first = 0, count = 0;
+};
+
+struct Parallel {
+  const experiment::Resolved& experiment;
+  const std::vector<Bucket>& buckets;
+
+  std::int32_t ranks() const { return static_cast<std::int32_t>(experiment.world()); }
+  std::int32_t bucket_count() const { return static_cast<std::int32_t>(buckets.size()); }
+  std::int64_t classes() const { return experiment.model.classes; }
+  std::string last() const { return "s" + std::to_string(experiment.model.segments.size() - 1); }
+  std::int32_t of_input() const { return experiment.model.drops() ? 2 : 1; }  // transfers of a rank's rows before it may compute
+  std::int32_t outputs() const { return of_input(); }                         // the number of their bucket
+  std::int32_t gradients() const { return of_input() + 1; }
+
+  Rows rows(std::int64_t step, std::int32_t rank) const {
+    const data::Shares shares = experiment.shares();
+    return {shares.first(step, rank) - shares.first(step, 0), shares.samples(step, rank)};
+  }
+  // The place of the broadcast of a bucket on the lane of everybody: first layers first, as the forward pass asks for them.
+  std::int32_t broadcasts_until(int segment) const {
+    const auto at = std::find_if(buckets.begin(), buckets.end(), [&](const Bucket& bucket) { return bucket.first_segment <= segment; });
+    return static_cast<std::int32_t>(buckets.end() - at);
+  }
+};
+
+bool is_training(const plan::Program& program) { return plan::purpose(program.name) == plan::Purpose::training; }
+Access part(const Access& all, const Rows& rows, std::int64_t width) { return {all.buffer, rows.first * width, rows.count * width}; }
+bool touches(const std::vector<Access>& accesses, plan::BufferId buffer) {
+  return std::any_of(accesses.begin(), accesses.end(), [&](const Access& access) { return access.buffer == buffer; });
+}
+
+// All-reduces become sums on rank 0, and every step begins with the parameters from rank 0: once they are new there, and once the others
+// have done with the old ones.
+void replicate(const Parallel& p, const plan::RankPlan& rank, plan::Program& program) {
+  const LaneId lane = lane_of(rank, kEverybody);
+  for (Op& op : program.ops) {
+    if (op.kind == OpKind::all_reduce) op.kind = OpKind::reduce, op.peer = 0;
+    for (Dependency& dependency : op.after)
+      if (dependency.lane == lane) dependency.sequence += p.bucket_count();
+  }
+  std::vector<Op> first;
+  for (std::int32_t b = p.bucket_count() - 1; b >= 0; --b) {
+    const Bucket& bucket = p.buckets[static_cast<std::size_t>(b)];
+    first.push_back(rooted(OpKind::broadcast, lane, kEverybody, p.bucket_count() + b, 0, {rank.buffer("params"), bucket.first, bucket.count}));
+    first.back().after = {{kCompute, Dependency::end, 1}};
+  }
+  program.ops.insert(program.ops.begin(), first.begin(), first.end());
+}
+
+// The rows of rank `of`, at either end. `after` says what each transfer waits for.
+struct Waits {
+  std::vector<Dependency> inputs, outputs, gradients;
+};
+void add_transfers(const Parallel& p, const plan::RankPlan& rank, plan::Program& program, std::int32_t of, const Rows& rows, const Waits& waits) {
+  if (rows.count == 0) return;
+  const auto add = [&](std::int32_t bucket, std::int32_t root, const std::string& buffer, std::int64_t width, const std::vector<Dependency>& after) {
+    program.ops.push_back(rooted(OpKind::broadcast, lane_of(rank, of), of, bucket, root, part(whole(rank, buffer), rows, width)));
+    program.ops.back().after = after;
+  };
+  add(0, 0, "input", p.experiment.model.features, waits.inputs);
+  if (p.experiment.model.drops()) add(1, 0, "sample_numbers", 1, waits.inputs);
+  add(p.outputs(), of, "act." + p.last(), p.classes(), waits.outputs);
+  add(p.gradients(), 0, "grad." + p.last(), p.classes(), waits.gradients);
+}
+
+// Compute ops of a program until and with the last of a kind.
+std::int32_t computed_until(const plan::Program& program, OpKind kind) {
+  std::int32_t count = 0, found = 0;
+  for (const Op& op : program.ops) {
+    if (op.lane == kCompute) ++count;
+    if (op.kind == kind) found = count;
+  }
+  return found;
+}
+
+// Rank 0 --------------------------------------------------------------------------------------------------------------
+
+// What the others were given may be overwritten when they have taken it.
+void wait_for_last_rows(const Parallel& p, const plan::RankPlan& rank, Op& op) {
+  for (std::int32_t r = 1; r < p.ranks(); ++r) op.after.push_back({lane_of(rank, r), Dependency::end, 1});
+}
+
+void load_all(const Parallel& p, const plan::RankPlan& rank, plan::Program& program) {
+  const std::int64_t samples = program.global_samples;
+  for (Op& op : program.ops) {
+    if (op.kind != OpKind::load) continue;
+    for (Access& write : op.writes) write.count = samples * (write.buffer == rank.buffer("input") ? p.experiment.model.features : 1);
+    wait_for_last_rows(p, rank, op);
+  }
+}
+
+void lose_all(const Parallel& p, const plan::RankPlan& rank, plan::Program& program, std::int64_t step) {
+  const std::int64_t samples = program.global_samples;
+  for (Op& op : program.ops) {
+    if (op.kind != OpKind::loss) continue;
+    op.reads = {{rank.buffer("act." + p.last()), 0, samples * p.classes()}, {rank.buffer("labels"), 0, samples}};
+    op.writes.front().count = samples * p.classes();
+    op.flops = samples * 5 * p.classes();
+    wait_for_last_rows(p, rank, op);
+    for (std::int32_t r = 1; r < p.ranks(); ++r)
+      if (p.rows(step, r).count > 0) op.after.push_back({lane_of(rank, r), p.outputs() + 1, 0});
+  }
+}
+
+void direct(const Parallel& p, const plan::RankPlan& rank, plan::Program& program, std::int64_t step) {
+  load_all(p, rank, program);
+  lose_all(p, rank, program, step);
+  const Waits waits{{{kInput, 1, 0}}, {{kCompute, Dependency::end, 1}}, {{kCompute, computed_until(program, OpKind::loss), 0}}};
+  for (std::int32_t r = 1; r < p.ranks(); ++r) add_transfers(p, rank, program, r, p.rows(step, r), waits);
+}
+
+// What is evaluated takes the place of what was trained on.
+void order_after_rows(const Parallel& p, const plan::RankPlan& rank, plan::Program& program) {
+  for (Op& op : program.ops)
+    if (op.kind == OpKind::load) wait_for_last_rows(p, rank, op);
+}
+
+void make_room(const Parallel& p, plan::RankPlan& rank) {
+  const auto enlarge = [&](const std::string& name, std::int64_t width, bool shared) {
+    const plan::BufferId id = rank.buffer(name);
+    if (!id.valid()) return;
+    rank.buffers[id.index()].elements = p.experiment.global_batch * width;
+    rank.buffers[id.index()].shared = shared;  // the others read it in place
+  };
+  enlarge("input", p.experiment.model.features, true);
+  enlarge("labels", 1, false);
+  enlarge("sample_numbers", 1, true);
+  enlarge("act." + p.last(), p.classes(), false);
+  enlarge("grad." + p.last(), p.classes(), true);
+  rank.buffers[rank.buffer("params").index()].shared = true;
+}
+
+// The others ----------------------------------------------------------------------------------------------------------
+
+bool is_of_rank_0(const Op& op) {
+  return op.kind == OpKind::load || op.kind == OpKind::loss || op.kind == OpKind::norm || op.kind == OpKind::clip || op.kind == OpKind::update;
+}
+
+// What is computed waits for what comes: inputs and parameters before the forward pass, the gradient of the outputs after it.
+void order_compute(const Parallel& p, const plan::RankPlan& rank, plan::Program& program) {
+  const LaneId everybody = lane_of(rank, kEverybody), rows = lane_of(rank, rank.rank);
+  const plan::BufferId parameters = rank.buffer("params"), outputs = rank.buffer("act." + p.last());
+  bool goes_back = false;
+  for (Op& op : program.ops) {
+    std::erase_if(op.after, [](const Dependency& dependency) { return dependency.lane == kInput; });
+    if (op.kind == OpKind::forward && op.segment == 0) op.after.push_back({rows, p.of_input(), 0});
+    if (op.kind == OpKind::forward && touches(op.reads, parameters)) op.after.push_back({everybody, p.broadcasts_until(op.segment), 0});
+    if (op.kind == OpKind::forward && touches(op.writes, outputs)) op.after.push_back({rows, Dependency::end, 1});
+    const bool back = op.kind == OpKind::backward_input || op.kind == OpKind::backward_weight;
+    if (back && !std::exchange(goes_back, true)) op.after.push_back({rows, p.gradients() + 1, 0});
+  }
+}
+
+void follow(const Parallel& p, const plan::RankPlan& rank, plan::Program& program, std::int64_t step) {
+  drop_ops(program, is_of_rank_0);
+  order_compute(p, rank, program);
+  const Dependency all_of_last{kCompute, Dependency::end, 1};
+  const Rows own{0, p.rows(step, rank.rank).count};
+  add_transfers(p, rank, program, rank.rank, own, {{all_of_last}, {{kCompute, computed_until(program, OpKind::forward), 0}}, {all_of_last}});
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+std::int64_t first_step_of(const experiment::Resolved& e, const std::string& program) {
+  const auto stretches = e.shares().stretches();
+  for (std::size_t i = 1; i < stretches.size(); ++i)
+    if (program == plan::Schedule::tail_name(i - 1)) return stretches[i].first_step;
+  return stretches.front().first_step;
+}
+
+plan::RankPlan rank_of(const experiment::Resolved& e, std::int32_t number, const std::vector<Bucket>& buckets) {
+  const Parallel p{e, buckets};
+  plan::RankPlan rank = replica(e, number, buckets, kEverybody);
+  for (std::int32_t r = 1; r < p.ranks(); ++r)
+    if (number == 0 || number == r) add_comm_lane(rank, r);
+  if (number == 0) make_room(p, rank);
+  else rank.buffers[rank.buffer("act." + p.last()).index()].shared = true;
+  for (plan::Program& program : rank.programs) {
+    if (!is_training(program)) {
+      order_after_rows(p, rank, program);
+      continue;
+    }
+    const std::int64_t step = first_step_of(e, program.name);
+    replicate(p, rank, program);
+    number == 0 ? direct(p, rank, program, step) : follow(p, rank, program, step);
+  }
+  drop_unused_buffers(rank);
+  return rank;
+}
+
+std::vector<plan::Group> groups_of(std::int32_t ranks) {
+  std::vector<plan::Group> groups(1);
+  groups[0].ranks.resize(static_cast<std::size_t>(ranks));
+  std::iota(groups[0].ranks.begin(), groups[0].ranks.end(), 0);
+  for (std::int32_t r = 1; r < ranks; ++r) groups.push_back({{0, r}});
+  return groups;
+}
+
+}  // namespace
+
+base::Result<plan::Plan> data_parallel(const experiment::Resolved& experiment) {
+  if (experiment.world() < 2) return mirrored(experiment);  // nobody to hand anything to
+  const auto world = static_cast<std::int32_t>(experiment.world());
+  return plan::Plan{world, groups_of(world), schedule(experiment),
+                    [experiment, cuts = buckets(experiment)](std::int32_t rank) { return rank_of(experiment, rank, cuts); }};
+}
+
+}  // namespace trainyard::strategy

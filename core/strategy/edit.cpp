@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/strategy/edit.h"
+
+#include <algorithm>
+
+namespace trainyard::strategy {
+namespace {
+
+using plan::Access;
+using plan::Dependency;
+using plan::LaneId;
+using plan::Op;
+
+// How many ops of a lane are left of its first so many.
+class Counts {
+ public:
+  void count(LaneId lane, bool is_left) {
+    if (left_.size() <= lane.index()) left_.resize(lane.index() + 1, {0});
+    auto& of_lane = left_[lane.index()];
+    of_lane.push_back(of_lane.back() + (is_left ? 1 : 0));
+  }
+  std::int32_t left_of(LaneId lane, std::int32_t sequence) const {
+    if (sequence == Dependency::end || lane.index() >= left_.size()) return sequence;
+    const auto& of_lane = left_[lane.index()];
+    return of_lane[std::min(static_cast<std::size_t>(sequence), of_lane.size() - 1)];
+  }
+
+ private:
+  std::vector<std::vector<std::int32_t>> left_;  // by lane, by sequence
+};
+
+template <class Visit>
+void for_each_access(plan::RankPlan& rank, Visit visit) {
+  for (plan::Program& program : rank.programs)
+    for (Op& op : program.ops)
+      for (auto* accesses : {&op.reads, &op.writes})
+        for (Access& access : *accesses) visit(access);
+}
+
+}  // namespace
+
+void drop_ops(plan::Program& program, const std::function<bool(const Op&)>& drops) {
+  Counts counts;
+  std::vector<Op> left;
+  for (Op& op : program.ops) {
+    const bool stays = !drops(op);
+    counts.count(op.lane, stays);
+    if (stays) left.push_back(std::move(op));
+  }
+  for (Op& op : left)
+    for (Dependency& dependency : op.after) dependency.sequence = counts.left_of(dependency.lane, dependency.sequence);
+  program.ops = std::move(left);
+}
+
+void drop_unused_buffers(plan::RankPlan& rank) {
+  std::vector<bool> used(rank.buffers.size(), false);
+  for_each_access(rank, [&](const Access& access) { used[access.buffer.index()] = true; });
+  std::vector<plan::BufferId> now(rank.buffers.size());
+  std::vector<plan::Buffer> left;
+  for (std::size_t b = 0; b < used.size(); ++b) {
+    if (!used[b]) continue;
+    now[b] = plan::BufferId(left.size());
+    left.push_back(std::move(rank.buffers[b]));
+  }
+  rank.buffers = std::move(left);
+  for_each_access(rank, [&](Access& access) { access.buffer = now[access.buffer.index()]; });
+}
+
+LaneId add_comm_lane(plan::RankPlan& rank, std::int32_t group) {
+  rank.lanes.push_back({"comm.g" + std::to_string(group), plan::LaneKind::comm, group});
+  return LaneId(rank.lanes.size() - 1);
+}
+
+LaneId lane_of(const plan::RankPlan& rank, std::int32_t group) {
+  const auto at = std::find_if(rank.lanes.begin(), rank.lanes.end(), [&](const plan::Lane& lane) { return lane.group == group; });
+  return at == rank.lanes.end() ? LaneId() : LaneId(static_cast<std::size_t>(at - rank.lanes.begin()));
+}
+
+Access whole(const plan::RankPlan& rank, std::string_view buffer) {
+  const plan::BufferId id = rank.buffer(buffer);
+  return {id, 0, rank.buffers[id.index()].elements};
+}
+
+Op rooted(plan::OpKind kind, LaneId lane, std::int32_t group, std::int32_t bucket, std::int32_t root, const Access& span) {
+  Op op;
+  op.kind = kind;
+  op.lane = lane;
+  op.group = group;
+  op.bucket = bucket;
+  op.peer = root;
+  op.reads = op.writes = {span};
+  return op;
+}
+
+}  // namespace trainyard::strategy

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Strategies whose ranks do not all do the same: what they end with, and every byte that they send.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+
+#include "backends/inproc/transport.h"
+#include "core/check/check.h"
+#include "core/experiment/fields.h"
+#include "tests/conformance/small_training.h"
+
+namespace trainyard::tests {
+namespace {
+
+using experiment::StrategyKind;
+
+std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes, {16}).value(); }
+
+std::vector<RankOutcome> trained(const experiment::Experiment& e) { return train(experiment::resolve(e, ".").value(), compute::reference::make, in_process); }
+
+struct Case {
+  StrategyKind kind;
+  int computing;    // devices
+  int storage = 0;  // of central_storage: its rank
+  experiment::OptimizerKind optimizer = experiment::OptimizerKind::sgd;
+  double clip = 0;
+  std::int64_t segment_bytes = 0;
+  bool images = false;
+
+  int ranks() const { return computing + (kind == StrategyKind::central_storage ? 1 : 0); }
+
+  experiment::Experiment alone() const {
+    experiment::Experiment e = small(1, 24);
+    if (images) {
+      e = strategy::small_images(1);
+      e.training.batch_per_rank = 24;
+      e.training.steps = 100;
+      e.training.precision = experiment::Precision::fp64;
+      e.training.optimizer.learning_rate = 0.01;
+      e.strategy.bucket_bytes = 600;
+    }
+    e.strategy.kind = StrategyKind::one_device;
+    e.training.optimizer.kind = optimizer;
+    e.training.clip_norm = clip;
+    return e;
+  }
+  experiment::Experiment training() const {
+    experiment::Experiment e = alone();
+    e.strategy.kind = kind;
+    e.strategy.segment_bytes = segment_bytes;
+    e.training.batch_per_rank = 24 / computing;
+    e.topology = kind == StrategyKind::central_storage ? drawn_storage(computing, storage) : drawn_hosts(1, computing);
+    return e;
+  }
+};
+
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << base::name_of(c.kind) << ", " << c.computing << " devices, storage " << c.storage << ", " << base::name_of(c.optimizer)
+       << (c.clip > 0 ? ", clipped" : "") << (c.segment_bytes > 0 ? ", in segments" : "") << (c.images ? ", images" : "");
+}
+
+class UnlikeRanks : public testing::TestWithParam<Case> {};
+
+constexpr auto kCentral = StrategyKind::central_storage, kParallel = StrategyKind::data_parallel;
+constexpr auto kAdam = experiment::OptimizerKind::adam, kSgd = experiment::OptimizerKind::sgd;
+
+INSTANTIATE_TEST_SUITE_P(Strategies, UnlikeRanks,
+                         testing::Values(Case{kCentral, 1}, Case{kCentral, 2, 1, kAdam}, Case{kCentral, 3, 3, kSgd, 0.5}, Case{kCentral, 4, 0, kSgd, 0, 100},
+                                         Case{kCentral, 12, 5}, Case{kCentral, 3, 1, kSgd, 0, 0, true}, Case{kParallel, 2}, Case{kParallel, 3, 0, kAdam, 0.5},
+                                         Case{kParallel, 4, 0, kSgd, 0, 100}, Case{kParallel, 2, 0, kSgd, 0, 64}, Case{kParallel, 12},
+                                         Case{kParallel, 3, 0, kSgd, 0, 0, true}));
+
+// The first thing that is wrong.
+std::string flaw_of(const plan::Plan& plan) {
+  const base::Problems problems = check::check(plan);
+  return problems.empty() ? "" : base::to_string(problems.front());
+}
+
+TEST_P(UnlikeRanks, the_plan_is_proved) {
+  const auto plan = strategy::make_plan(experiment::resolve(GetParam().training(), ".").value()).value();
+  EXPECT_EQ(flaw_of(plan), "");
+}
+
+TEST_P(UnlikeRanks, the_coarse_plan_is_proved) {
+  const auto plan = strategy::coarse_plan(experiment::resolve(GetParam().training(), ".").value()).value();
+  EXPECT_EQ(flaw_of(plan), "");
+}
+
+// 24 samples a step leave a tail of 10 in an epoch of 250: fewer than the devices in some cases. Devices begin with nothing: what they
+// train on was sent to them.
+TEST_P(UnlikeRanks, hundred_fp64_steps_equal_one_device) {
+  const Case& c = GetParam();
+  const auto one = trained(c.alone()), ranks = trained(c.training());
+  ASSERT_EQ(one[0].problem, "");
+  for (int rank = 0; rank < c.ranks(); ++rank) {
+    const RankOutcome& outcome = ranks[static_cast<std::size_t>(rank)];
+    ASSERT_EQ(outcome.problem, "");
+    if (!experiment::keeps_parameters(c.training(), rank)) continue;
+    EXPECT_LE(distance(outcome.parameters, one[0].parameters), 1e-10) << rank;
+    EXPECT_EQ(outcome.parameters, ranks[0].parameters) << rank;  // bit-identical
+  }
+}
+
+TEST_P(UnlikeRanks, the_loss_is_that_of_one_device) {
+  const Case& c = GetParam();
+  const auto sum = [](const std::vector<RankOutcome>& ranks, telemetry::Metric metric) {
+    double all = 0;
+    for (const RankOutcome& rank : ranks)
+      for (const telemetry::Event& event : rank.events)
+        if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(metric)) all += event.value;
+    return all;
+  };
+  const auto one = trained(c.alone()), ranks = trained(c.training());
+  for (const auto metric : {telemetry::Metric::loss_sum, telemetry::Metric::held_out_loss_sum})
+    EXPECT_NEAR(sum(ranks, metric) / sum(one, metric), 1, 1e-9) << base::name_of(metric);
+  for (const auto metric : {telemetry::Metric::samples, telemetry::Metric::held_out_samples, telemetry::Metric::held_out_correct})
+    EXPECT_EQ(sum(ranks, metric), sum(one, metric)) << base::name_of(metric);
+}
+
+// Payload of a whole run from the counters of the transport, at both ends of every pair.
+std::map<std::pair<int, int>, std::int64_t> sent_bytes(const std::vector<RankOutcome>& ranks) {
+  std::map<std::pair<int, int>, std::int64_t> sent;
+  const int n = static_cast<int>(ranks.size());
+  for (int from = 0; from < n; ++from)
+    for (int to = 0; to < n; ++to) {
+      const auto& out = ranks[static_cast<std::size_t>(from)].traffic[static_cast<std::size_t>(to)];
+      const auto& in = ranks[static_cast<std::size_t>(to)].traffic[static_cast<std::size_t>(from)];
+      EXPECT_EQ(out.sent_payload_bytes, in.received_payload_bytes) << from << " to " << to;
+      if (out.sent_payload_bytes > 0) sent[{from, to}] = static_cast<std::int64_t>(out.sent_payload_bytes);
+    }
+  return sent;
+}
+
+// S to the storage and S back, for each device and step; S to each before the first.
+TEST_P(UnlikeRanks, send_what_the_formula_says) {
+  const Case& c = GetParam();
+  experiment::Experiment e = c.training();
+  e.training.steps = 13;  // an epoch has 11, the last one short
+  const auto r = experiment::resolve(e, ".").value();
+  const std::int64_t s = r.model.elements * 8, steps = 13;
+  std::map<std::pair<int, int>, std::int64_t> expected;
+  for (int rank = 0; rank < c.ranks(); ++rank) {
+    if (c.kind == kCentral && rank != c.storage) {
+      expected[{rank, c.storage}] = steps * s;
+      expected[{c.storage, rank}] = steps * s + s;
+    }
+    if (c.kind != kCentral && rank > 0) {
+      std::int64_t rows = 0;
+      for (std::int64_t step = 0; step < steps; ++step) rows += r.shares().samples(step, rank);
+      expected[{0, rank}] = steps * s + rows * 8 * (r.model.features + r.model.classes) + (r.model.drops() ? rows * 4 : 0);
+      expected[{rank, 0}] = steps * s + rows * 8 * r.model.classes;
+    }
+  }
+  EXPECT_EQ(sent_bytes(trained(e)), expected);
+}
+
+TEST_P(UnlikeRanks, who_computes_no_gradient_says_none_and_who_does_not_update_has_seen_no_sum) {
+  const Case& c = GetParam();
+  experiment::Experiment e = c.training();
+  e.training.steps = 12;
+  const auto ranks = trained(e);
+  const int updates = c.kind == kCentral ? c.storage : 0;
+  for (int rank = 0; rank < c.ranks(); ++rank) {
+    const auto says = [&](telemetry::Metric metric) {
+      const auto& events = ranks[static_cast<std::size_t>(rank)].events;
+      return std::any_of(events.begin(), events.end(), [&](const telemetry::Event& event) {
+        return event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(metric) && event.value > 0;
+      });
+    };
+    EXPECT_EQ(says(telemetry::Metric::reduced_gradient_norm), rank == updates) << rank;
+    EXPECT_EQ(says(telemetry::Metric::update_ratio), rank == updates) << rank;
+    EXPECT_EQ(says(telemetry::Metric::local_gradient_norm), c.kind == kParallel || rank != c.storage) << rank;
+  }
+}
+
+// Only who loads is given the data set to read.
+class Counted : public data::Dataset {
+ public:
+  Counted(std::shared_ptr<const data::Dataset> set, std::atomic<int>& reads) : set_(std::move(set)), reads_(reads) {}
+  const data::DataSummary& summary() const override { return set_->summary(); }
+  void fill(data::Split split, std::span<const std::int64_t> indices, std::span<float> features, std::span<std::int32_t> labels) const override {
+    ++reads_;
+    set_->fill(split, indices, features, labels);
+  }
+
+ private:
+  std::shared_ptr<const data::Dataset> set_;
+  std::atomic<int>& reads_;
+};
+
+TEST_P(UnlikeRanks, only_those_that_load_read_the_data) {
+  const Case& c = GetParam();
+  experiment::Experiment e = c.training();
+  e.training.steps = 3;
+  std::vector<std::atomic<int>> reads(static_cast<std::size_t>(c.ranks()));
+  const auto counted = [&](int rank, std::shared_ptr<const data::Dataset> set) {
+    return std::make_shared<const Counted>(std::move(set), reads[static_cast<std::size_t>(rank)]);
+  };
+  train(experiment::resolve(e, ".").value(), compute::reference::make, in_process, counted);
+  for (int rank = 0; rank < c.ranks(); ++rank) {
+    const bool loads = c.kind == kCentral ? rank != c.storage : rank == 0;
+    EXPECT_EQ(reads[static_cast<std::size_t>(rank)] > 0, loads) << rank;
+  }
+}
+
+}  // namespace
+}  // namespace trainyard::tests

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What a program does on one lane, in a line.
+#pragma once
+
+#include <string>
+
+#include "core/plan/text.h"
+
+namespace trainyard::strategy {
+
+inline const plan::Program& program_of(const plan::RankPlan& rank, const std::string& name) {
+  return rank.programs.at(static_cast<std::size_t>(rank.program(name)));
+}
+
+inline std::string on_lane(const plan::RankPlan& rank, const std::string& program, const std::string& lane) {
+  std::string text;
+  for (const plan::Op& op : program_of(rank, program).ops)
+    if (rank.lanes[op.lane.index()].name == lane) text += (text.empty() ? "" : " ") + plan::token(op);
+  return text;
+}
+
+}  // namespace trainyard::strategy
