@@ -50,11 +50,12 @@ class Binder {
   base::Result<BoundProgram> bind_program(const plan::Program& program) {
     program_ = &program;
     trains_ = std::any_of(program.ops.begin(), program.ops.end(), [](const Op& op) { return op.kind == OpKind::backward_weight; });
-    BoundProgram bound{program.samples, program.global_samples, program.repeats, {}, {}, {}, {}};
-    bound.input = rows("input", model_.features);
-    bound.labels = flat("labels", program.samples);
-    bound.sample_numbers = flat("sample_numbers", program.samples);
+    BoundProgram bound{program.samples, program.global_samples, program.repeats, {}, {}};
+    bound.averages_weights = std::any_of(program.ops.begin(), program.ops.end(), [](const Op& op) { return op.kind == OpKind::weigh; });
+    gradient_samples_ = bound.gradient_samples();
+    bound.loads = bind_loads(program);
     for (const Op& op : program.ops) {
+      samples_ = samples_of(bound, op);
       auto one = bind_op(op);
       if (!one) {
         base::Problem problem = one.error();
@@ -66,11 +67,34 @@ class Binder {
     return bound;
   }
 
+  std::vector<BoundLoad> bind_loads(const plan::Program& program) {
+    std::vector<BoundLoad> loads;
+    for (const Op& op : program.ops) {
+      if (op.kind != OpKind::load) continue;
+      samples_ = loaded(op);
+      loads.push_back({samples_, rows("input", model_.features), flat("labels", samples_), flat("sample_numbers", samples_)});
+    }
+    return loads;
+  }
+
+  // As many as it brings labels.
+  std::int64_t loaded(const Op& load) const {
+    const plan::BufferId labels = plan_.buffer("labels");
+    const auto at = std::find_if(load.writes.begin(), load.writes.end(), [&](const Access& write) { return write.buffer == labels; });
+    return at == load.writes.end() ? 0 : at->count;
+  }
+
+  // Of the micro-step that an op belongs to.
+  static std::int64_t samples_of(const BoundProgram& program, const Op& op) {
+    return op.micro >= 0 && op.micro < std::ssize(program.loads) ? program.loads[static_cast<std::size_t>(op.micro)].samples : program.samples;
+  }
+
   base::Result<BoundOp> bind_op(const Op& op) {
     BoundOp bound;
     bound.kind = op.kind;
     bound.lane = op.lane;
     bound.segment = op.segment;
+    bound.micro = op.micro;
     if (plan::communicates(op.kind)) bind_transfer(op, bound);
     for (const compute::Op& work : compute_ops(op)) {
       auto kernel = compute_.prepare(work);
@@ -105,11 +129,12 @@ class Binder {
       case OpKind::forward: return trains_ ? model::forward(segment(op), tensors(op)) : model::evaluate(segment(op), tensors(op));
       case OpKind::loss: return {loss(op)};
       case OpKind::backward_input: return model::backward_input(segment(op), tensors(op));
-      case OpKind::backward_weight: return model::backward_weight(segment(op), tensors(op));
+      case OpKind::backward_weight: return backward_weight(op);
       case OpKind::zero: return zeros(op);
       case OpKind::norm: return {compute::SquaredNorm{part("grads", op.reads.front()), part("reduced_norms", op.writes.front())}};
       case OpKind::clip: return {compute::ClipFactor{named("reduced_norms"), named("factor"), recipe_.clip_norm}};
       case OpKind::update: return {update(op)};
+      case OpKind::weigh: return {weigh(op)};
       default: return {};
     }
   }
@@ -117,8 +142,25 @@ class Binder {
   compute::SoftmaxCrossEntropy loss(const Op& op) {
     const auto last = static_cast<int>(model_.segments.size()) - 1;
     const bool with_gradient = op.writes.size() == 2;
-    return {activation(last), flat("labels", program_->samples), with_gradient ? gradient(last) : Tensor{}, named("metrics"),
-            1.0 / static_cast<double>(program_->global_samples)};
+    return {activation(last), flat("labels", samples_), with_gradient ? gradient(last) : Tensor{}, named("metrics"),
+            1.0 / static_cast<double>(gradient_samples_)};
+  }
+
+  // One that reads the gradient adds to it, by way of a scratch buffer. The norm is that of what the gradient is then.
+  std::vector<compute::Op> backward_weight(const Op& op) {
+    model::SegmentTensors t = tensors(op);
+    const Tensor sum = t.gradients, norm = touches(op.writes, "local_norms") ? t.squared_norm : Tensor{};
+    const bool adds = touches(op.reads, "grads");
+    if (adds) t.gradients = flat("micro_grads", segment(op).elements);
+    t.squared_norm = adds ? Tensor{} : norm;
+    std::vector<compute::Op> ops = model::backward_weight(segment(op), t);
+    if (adds) ops.emplace_back(compute::Accumulate{t.gradients, sum});
+    if (adds && !norm.empty()) ops.emplace_back(compute::SquaredNorm{sum, norm});
+    return ops;
+  }
+
+  bool touches(const std::vector<Access>& accesses, std::string_view buffer) const {
+    return std::any_of(accesses.begin(), accesses.end(), [&](const Access& access) { return plan_.buffers[access.buffer.index()].name == buffer; });
   }
 
   std::vector<compute::Op> zeros(const Op& op) {
@@ -139,6 +181,13 @@ class Binder {
     return recipe_.update(common, moments, sub(rate, 1, 1));
   }
 
+  // Whatever a rank without samples has in them, its parameters do not count.
+  compute::Op weigh(const Op& op) {
+    const Tensor own = part("params", op.writes.front());
+    if (program_->samples == 0) return compute::Zero{own};
+    return compute::Scale{own, own, static_cast<double>(program_->samples) / static_cast<double>(program_->global_samples)};
+  }
+
   model::SegmentTensors tensors(const Op& op) {
     const int s = op.segment;
     model::SegmentTensors t;
@@ -147,7 +196,7 @@ class Binder {
     t.output_gradient = gradient(s);
     if (s > model_.first_with_parameters()) t.input_gradient = gradient(s - 1);
     t.parameters = named("params");
-    t.gradients = named("grads");
+    if (plan_.buffer("grads").valid()) t.gradients = part("grads", {{}, segment(op).first, segment(op).elements});
     t.squared_norm = sub(named("local_norms"), s, 1);
     add_tensors_of_kind(segment(op), s, t);
     return t;
@@ -161,7 +210,7 @@ class Binder {
     t.sums = named("sums.s" + number);
     t.gradient_sums = named("gradient_sums.s" + number);
     t.state = named("running");
-    t.sample_numbers = flat("sample_numbers", program_->samples);
+    t.sample_numbers = flat("sample_numbers", samples_);
     t.step = sub(named("rate"), 1, 1);
     t.seed = static_cast<std::uint64_t>(recipe_.seed);
   }
@@ -186,7 +235,7 @@ class Binder {
   Tensor part(const std::string& name, const Access& access) { return sub(named(name), access.first, access.count); }
   Tensor rows(const std::string& name, std::int64_t width) {
     Tensor tensor = named(name);
-    if (tensor.data != nullptr) tensor.shape = {program_->samples, width};
+    if (tensor.data != nullptr) tensor.shape = {samples_, width};
     return tensor;
   }
   static Tensor sub(const Tensor& tensor, std::int64_t first, std::int64_t count) {
@@ -201,7 +250,9 @@ class Binder {
   const Layout layout_;
   std::span<std::byte> private_, shared_;
   const plan::Program* program_ = nullptr;
-  bool trains_ = false;  // the program
+  bool trains_ = false;       // the program
+  std::int64_t samples_ = 0;  // of the op's micro-step
+  std::int64_t gradient_samples_ = 0;
 };
 
 }  // namespace
