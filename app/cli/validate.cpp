@@ -10,12 +10,16 @@
 namespace trainyard::cli {
 namespace {
 
+std::string in_micro_steps(const experiment::TrainingSpec& training) {
+  return training.accumulation_steps == 1 ? "" : " in " + base::format_count(training.accumulation_steps) + " micro-steps";
+}
+
 std::string summary(const experiment::Resolved& resolved) {
   const experiment::Experiment& document = resolved.document;
   const auto count = [](std::int64_t value) { return base::format_count(value); };
   return (document.name.empty() ? "" : document.name + ": ") + count(resolved.world()) + (resolved.world() == 1 ? " rank, " : " ranks, ") +
          std::string(base::name_of(document.strategy.kind)) + ", " + count(resolved.model.elements) + " parameters, global batch " +
-         count(resolved.global_batch) + ", " + count(resolved.steps) + " steps";
+         count(resolved.global_batch) + in_micro_steps(document.training) + ", " + count(resolved.steps) + " steps";
 }
 
 void print(const experiment::Resolved& resolved) {

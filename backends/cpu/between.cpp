@@ -87,6 +87,17 @@ PreparedKernel prepare_sum(const compute::Add& op, const Device& device) {
   });
 }
 
+template <class T>
+PreparedKernel prepare_scale(const compute::Scale& op, const Device& device) {
+  return make_kernel([op, cores = device.cores](Queue&) {
+    for_blocks(cores, op.output.elements(), kBlockElements, [&](std::int64_t begin, std::int64_t end, std::int64_t) {
+      const T* const input = op.input.as<T>();
+      T* const output = op.output.as<T>();
+      for (std::int64_t i = begin; i < end; ++i) output[i] = static_cast<T>(op.factor * static_cast<double>(input[i]));
+    });
+  });
+}
+
 }  // namespace
 
 PreparedKernel prepare(const compute::PoolForward& op, const Device& device) {
@@ -113,6 +124,10 @@ PreparedKernel prepare(const compute::Copy& op, const Device&) {
   return make_kernel([op](Queue&) {
     if (op.output.bytes() > 0) std::memcpy(op.output.data, op.input.data, static_cast<std::size_t>(op.output.bytes()));
   });
+}
+
+PreparedKernel prepare(const compute::Scale& op, const Device& device) {
+  return op.input.dtype == compute::DType::fp64 ? prepare_scale<double>(op, device) : prepare_scale<float>(op, device);
 }
 
 }  // namespace trainyard::cpu

@@ -64,6 +64,14 @@ void cut(Buckets& buckets, std::int32_t rank, const plan::Program& program) {
       for (const Access& access : *accesses) cut(buckets, rank, access);
 }
 
+void find_weighed(Buckets& buckets, std::int32_t rank, const plan::Program& program) {
+  for (const Op& op : program.ops) {
+    if (op.kind != OpKind::weigh) continue;
+    for (const Access& access : op.writes)
+      for (const Overlap& overlap : overlaps(buckets, rank, access)) overlap.bucket->weighed = true;
+  }
+}
+
 std::optional<Flaw> flaw_of_member(const Bucket& bucket, std::int32_t member) {
   const auto& [first_rank, first] = *bucket.homes.begin();
   const auto at = bucket.homes.find(member);
@@ -131,6 +139,8 @@ Buckets buckets_of(const Scope& scope, const std::string& program) {
     std::sort(bucket.cuts.begin(), bucket.cuts.end());
     bucket.cuts.erase(std::unique(bucket.cuts.begin(), bucket.cuts.end()), bucket.cuts.end());
   }
+  for (const plan::RankPlan& rank : scope.ranks)
+    if (const plan::Program* p = program_of(rank, program)) find_weighed(buckets, rank.rank, *p);
   return buckets;
 }
 

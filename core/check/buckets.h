@@ -19,7 +19,8 @@ struct Bucket {
   std::int32_t group = 0, number = 0;
   plan::OpKind wanted = plan::OpKind::all_reduce;  // the collective
   std::int32_t root = -1;
-  struct Home {  // on one rank
+  bool weighed = false;  // what is summed are parameters, each member's times its weight
+  struct Home {          // on one rank
     plan::BufferId buffer;
     std::int64_t first = 0, end = 0;
     std::vector<int> cells;  // expressions

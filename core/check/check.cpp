@@ -50,6 +50,7 @@ void prove(Scope& scope, Findings& findings) {
   if (findings.any(Proof::matching) || findings.any(Proof::deadlock)) return;
   prove_no_races(scope, findings);
   prove_meaning(scope, findings);
+  prove_micro_steps(scope, findings);
 }
 
 std::string marked_grid(const Scope& scope, const std::vector<Finding>& findings) {

@@ -12,6 +12,7 @@ Expressions::Expressions(std::size_t ranks) {
     members[r / 64] |= std::uint64_t{1} << (r % 64);
     enter(std::move(members));
   }
+  nothing_ = enter(Members((ranks + 63) / 64, 0));
 }
 
 int Expressions::enter(Members members) {

@@ -16,6 +16,7 @@ class Expressions {
   explicit Expressions(std::size_t ranks);
 
   int leaf(std::int32_t rank) const { return rank; }
+  int nothing() const { return nothing_; }  // of no rank
   // Nothing when the summands share a rank.
   std::optional<int> add(int a, int b);
   std::optional<int> sum(const std::vector<int>& summands);  // in this order; of two: `add`
@@ -27,6 +28,7 @@ class Expressions {
   int enter(Members members);
 
   std::vector<Members> members_;  // by expression; the first are the leaves
+  int nothing_;
   std::unordered_map<std::uint64_t, int> additions_;
   std::map<std::vector<int>, int> sums_;
 };

@@ -3,6 +3,9 @@
 // replace or add what the sender holds. In the end every element of a bucket is what its collective is to make of it: after an
 // all-reduce a tree that holds every member exactly once, equal on all members. An update or norm reads nothing else of a
 // buffer that is reduced. A leaf says whose values these are, not of which step.
+//
+// Where parameters are averaged, a step finds the sum of the one before in them; forward, backward and update read nothing else.
+// What an update leaves is a contribution once it is weighed, and no sooner.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -22,6 +25,7 @@ using plan::Op;
 using plan::OpKind;
 
 bool uses_sum(OpKind kind) { return kind == OpKind::update || kind == OpKind::norm; }
+bool passes(OpKind kind) { return kind == OpKind::forward || kind == OpKind::backward_input || kind == OpKind::backward_weight; }
 
 // One program of all ranks.
 class Execution {
@@ -29,7 +33,7 @@ class Execution {
   Execution(const Scope& scope, std::string program, Findings& findings)
       : scope_(scope), program_(std::move(program)), findings_(findings), expressions_(scope.ranks.size()), buckets_(buckets_of(scope, program_)) {
     for (auto& [key, bucket] : buckets_)
-      for (auto& [rank, home] : bucket.homes) home.cells.assign(bucket.cuts.size(), expressions_.leaf(rank));
+      for (auto& [rank, home] : bucket.homes) home.cells.assign(bucket.cuts.size(), before(bucket, rank));
   }
 
   bool sensible() {
@@ -61,13 +65,50 @@ class Execution {
     return false;
   }
 
+  // What is there when the program begins.
+  int before(const Bucket& bucket, std::int32_t rank) {
+    if (!bucket.weighed) return expressions_.leaf(rank);
+    std::vector<int> leaves;
+    for (const std::int32_t member : members(bucket)) leaves.push_back(expressions_.leaf(member));
+    return *expressions_.sum(leaves);
+  }
+
   bool local(const At& at, const Op& op) {
-    for (const Access& access : op.reads)
+    for (const Access& access : op.reads) {
       if (uses_sum(op.kind) && !reads_sum(at, access)) return false;
-    for (const Access& access : op.writes)
-      for (const Overlap& o : overlaps(buckets_, at.rank, access))
+      if (passes(op.kind) && !reads_average(at, access)) return false;
+    }
+    for (const Access& access : op.writes) {
+      if (op.kind == OpKind::weigh && !is_summed(at, access)) return false;
+      for (const Overlap& o : overlaps(buckets_, at.rank, access)) {
+        if (op.kind == OpKind::weigh && !finds_an_update(at, o)) return false;
+        const bool contributes = !o.bucket->weighed || op.kind == OpKind::weigh;
         std::fill(o.home->cells.begin() + static_cast<std::ptrdiff_t>(o.first), o.home->cells.begin() + static_cast<std::ptrdiff_t>(o.last),
-                  expressions_.leaf(at.rank));
+                  contributes ? expressions_.leaf(at.rank) : expressions_.nothing());
+      }
+    }
+    return true;
+  }
+
+  bool is_summed(const At& at, const Access& access) {
+    std::int64_t covered = 0;
+    for (const Overlap& o : overlaps(buckets_, at.rank, access)) covered += o.bucket->cuts[o.last] - o.bucket->cuts[o.first];
+    return covered == access.count ||
+           report(at, "weighs " + range_text(scope_.rank(at.rank), access) + ", which nobody sums", "Cover all parameters with buckets.");
+  }
+
+  bool finds_an_update(const At& at, const Overlap& o) {
+    for (std::size_t c = o.first; c < o.last; ++c)
+      if (o.home->cells[c] != expressions_.nothing())
+        return report(at, "weighs elements of bucket " + std::to_string(o.bucket->number) + " that no update has left so", "Weigh once, after the update.");
+    return true;
+  }
+
+  bool reads_average(const At& at, const Access& access) {
+    for (const Overlap& o : overlaps(buckets_, at.rank, access))
+      for (std::size_t c = o.first; c < o.last && o.bucket->weighed; ++c)
+        if (!settled(*o.bucket, at.rank, c))
+          return report(at, "reads " + unsettled(*o.bucket, at.rank, c), "Let it read the average, before its own update or after the collective.");
     return true;
   }
 

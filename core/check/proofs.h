@@ -55,6 +55,7 @@ void prove_no_deadlock(const Scope& scope, Findings& findings);
 void prove_matching(const Scope& scope, Findings& findings);
 void prove_no_races(const Scope& scope, Findings& findings);
 void prove_meaning(const Scope& scope, Findings& findings);
+void prove_micro_steps(const Scope& scope, Findings& findings);
 std::vector<ProgramTraffic> traffic(const Scope& scope);
 std::vector<Memory> memory(const Scope& scope);
 

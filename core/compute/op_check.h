@@ -47,6 +47,7 @@ std::string_view name_of_op(const Dropout& op);
 std::string_view name_of_op(const Add& op);
 std::string_view name_of_op(const Accumulate& op);
 std::string_view name_of_op(const Copy& op);
+std::string_view name_of_op(const Scale& op);
 void check(const Conv2dForward& op, OpCheck& check);
 void check(const Conv2dBackwardInput& op, OpCheck& check);
 void check(const Conv2dBackwardWeight& op, OpCheck& check);
@@ -61,5 +62,6 @@ void check(const Dropout& op, OpCheck& check);
 void check(const Add& op, OpCheck& check);
 void check(const Accumulate& op, OpCheck& check);
 void check(const Copy& op, OpCheck& check);
+void check(const Scale& op, OpCheck& check);
 
 }  // namespace trainyard::compute

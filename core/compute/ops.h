@@ -151,6 +151,12 @@ struct Copy {
   Tensor input, output;
 };
 
+// output = factor input; both may be one.
+struct Scale {
+  Tensor input, output;
+  double factor = 1;
+};
+
 // loss_i = log sum_c exp(logit_ic) - logit_i,label ; gradient_ic = scale (softmax_ic - [c = label_i]); an empty gradient
 // is not computed. metrics (fp64 [2]) = {sum of loss_i, samples whose largest logit is the label}; of equal logits the
 // first counts as the largest. A label outside [0, C) makes the loss NaN.
@@ -203,6 +209,6 @@ struct AdamUpdate {
 
 using Op = std::variant<LinearForward, ActivationBackward, LinearBackwardInput, LinearBackwardWeight, Conv2dForward, Conv2dBackwardInput, Conv2dBackwardWeight,
                         PoolForward, PoolBackward, BatchNormSums, BatchNormForward, BatchNormEvaluate, BatchNormBackwardWeight, BatchNormBackwardInput, Dropout,
-                        Add, Accumulate, Copy, SoftmaxCrossEntropy, SquaredNorm, ClipFactor, Zero, SgdUpdate, AdamUpdate>;
+                        Add, Accumulate, Copy, Scale, SoftmaxCrossEntropy, SquaredNorm, ClipFactor, Zero, SgdUpdate, AdamUpdate>;
 
 }  // namespace trainyard::compute

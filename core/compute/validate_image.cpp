@@ -131,4 +131,7 @@ void check(const Accumulate& op, OpCheck& check) { check.floating("input", op.in
 std::string_view name_of_op(const Copy&) { return "copy"; }
 void check(const Copy& op, OpCheck& check) { check.floating("input", op.input).is("output", op.output, op.input.dtype, op.input.shape); }
 
+std::string_view name_of_op(const Scale&) { return "scale"; }
+void check(const Scale& op, OpCheck& check) { check.floating("input", op.input).is("output", op.output, op.input.dtype, op.input.shape); }
+
 }  // namespace trainyard::compute

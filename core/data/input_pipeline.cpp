@@ -7,12 +7,13 @@
 namespace trainyard::data {
 
 InputPipeline::InputPipeline(std::shared_ptr<const Dataset> dataset, Sampler sampler, std::int64_t rank, std::int64_t first_step, std::int64_t end_step,
-                             int depth)
+                             int depth, std::int64_t most_samples)
     : dataset_(std::move(dataset)),
       sampler_(std::move(sampler)),
       rank_(rank),
       first_step_(first_step),
-      batches_(std::max<std::int64_t>(end_step - first_step, 0)),
+      end_step_(end_step),
+      most_samples_(most_samples),
       ring_(static_cast<std::size_t>(std::max(depth, 1))),
       thread_([this] { fill_batches(); }) {}
 
@@ -32,7 +33,7 @@ const Batch* InputPipeline::try_next() {
 
 const Batch& InputPipeline::wait_next() {
   std::unique_lock lock(mutex_);
-  assert(released_ < batches_);
+  assert(!ended_ || filled_ > released_);
   changed_.wait(lock, [this] { return filled_ > released_; });
   return slot(released_);
 }
@@ -46,27 +47,42 @@ void InputPipeline::release() {
   changed_.notify_all();
 }
 
-// Only this thread touches a slot that is neither ready nor taken, so it is filled without the lock.
 void InputPipeline::fill_batches() {
-  for (std::int64_t batch = 0; batch < batches_; ++batch) {
-    {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return stop_ || batch - released_ < static_cast<std::int64_t>(ring_.size()); });
-      if (stop_) return;
-    }
-    fill(first_step_ + batch, slot(batch));
-    {
-      const std::scoped_lock lock(mutex_);
-      filled_ = batch + 1;
-    }
-    changed_.notify_all();
-  }
+  std::int64_t batch = 0;
+  for (std::int64_t step = first_step_; step < end_step_; ++step)
+    if (!fill_step(step, batch)) return;
+  const std::scoped_lock lock(mutex_);
+  ended_ = true;
 }
 
-void InputPipeline::fill(std::int64_t step, Batch& batch) {
-  const auto indices = sampler_.indices(step, rank_);
-  batch.step = step;
-  batch.samples = static_cast<std::int64_t>(indices.size());
+// Only this thread touches a slot that is neither ready nor taken, so it is filled without the lock. False: told to stop.
+bool InputPipeline::fill_step(std::int64_t step, std::int64_t& batch) {
+  std::span<const std::int64_t> left = sampler_.indices(step, rank_);
+  std::int64_t micro = 0;
+  do {
+    if (!await_slot(batch)) return false;
+    const auto taken = left.first(static_cast<std::size_t>(std::min(std::ssize(left), most_samples_)));
+    slot(batch).step = step;
+    slot(batch).micro = micro++;
+    fill(taken, slot(batch));
+    left = left.subspan(taken.size());
+    {
+      const std::scoped_lock lock(mutex_);
+      filled_ = ++batch;
+    }
+    changed_.notify_all();
+  } while (!left.empty());
+  return true;
+}
+
+bool InputPipeline::await_slot(std::int64_t batch) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return stop_ || batch - released_ < static_cast<std::int64_t>(ring_.size()); });
+  return !stop_;
+}
+
+void InputPipeline::fill(std::span<const std::int64_t> indices, Batch& batch) {
+  batch.samples = std::ssize(indices);
   batch.features.resize(indices.size() * static_cast<std::size_t>(dataset_->summary().features()));
   batch.labels.resize(indices.size());
   batch.numbers.assign(indices.begin(), indices.end());

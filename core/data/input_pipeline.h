@@ -4,8 +4,10 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -16,6 +18,7 @@ namespace trainyard::data {
 
 struct Batch {
   std::int64_t step = -1;
+  std::int64_t micro = 0;  // the micro-step of the step
   std::int64_t samples = 0;
   std::vector<float> features;  // samples x features, row-major
   std::vector<std::int32_t> labels;
@@ -23,34 +26,40 @@ struct Batch {
 };
 
 // Prefetches a rank's batches, `depth` ahead, on a thread of its own. Steps are taken in order, from `first_step` to
-// before `end_step`. One consumer, which holds one batch at a time: take it, use it, release it. Nothing is allocated once
+// before `end_step`. What a step has beyond `most_samples` comes in further batches, one a micro-step; a step without samples is
+// one empty batch. One consumer, which holds one batch at a time: take it, use it, release it. Nothing is allocated once
 // each of the `depth` slots has held a full batch.
 class InputPipeline {
  public:
-  InputPipeline(std::shared_ptr<const Dataset> dataset, Sampler sampler, std::int64_t rank, std::int64_t first_step, std::int64_t end_step, int depth = 2);
+  static constexpr std::int64_t kWholeStep = std::numeric_limits<std::int64_t>::max();
+
+  InputPipeline(std::shared_ptr<const Dataset> dataset, Sampler sampler, std::int64_t rank, std::int64_t first_step, std::int64_t end_step, int depth = 2,
+                std::int64_t most_samples = kWholeStep);
   ~InputPipeline();  // at any moment; waits for the batch being filled, no longer
   InputPipeline(const InputPipeline&) = delete;
   InputPipeline& operator=(const InputPipeline&) = delete;
 
-  const Batch* try_next();   // the oldest batch not released, if it is ready; else null (always, at end_step)
-  const Batch& wait_next();  // the same, and blocks until it is ready; must not be asked beyond end_step
+  const Batch* try_next();   // the oldest batch not released, if it is ready; else null (always, after the last)
+  const Batch& wait_next();  // the same, and blocks until it is ready; must not be asked after the last
   void release();            // gives that batch back to be filled again; it must have been taken
 
  private:
   void fill_batches();
-  void fill(std::int64_t step, Batch& batch);
+  bool fill_step(std::int64_t step, std::int64_t& batch);
+  bool await_slot(std::int64_t batch);
+  void fill(std::span<const std::int64_t> indices, Batch& batch);
   Batch& slot(std::int64_t batch) { return ring_[static_cast<std::size_t>(batch) % ring_.size()]; }
 
   std::shared_ptr<const Dataset> dataset_;
   Sampler sampler_;
-  std::int64_t rank_, first_step_, batches_;
+  std::int64_t rank_, first_step_, end_step_, most_samples_;
   std::vector<Batch> ring_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::int64_t filled_ = 0;    // batches ready or given back, since the start
-  std::int64_t released_ = 0;  // batches given back
-  bool stop_ = false;
-  std::thread thread_;  // last: it uses all of the above
+  std::int64_t filled_ = 0;            // batches ready or given back, since the start
+  std::int64_t released_ = 0;          // batches given back
+  bool stop_ = false, ended_ = false;  // told to stop; every batch was filled
+  std::thread thread_;                 // last: it uses all of the above
 };
 
 }  // namespace trainyard::data

@@ -34,8 +34,8 @@ bool is_sample_count(const std::string& where) { return where == "data.train_sam
 bool tells_a_route(const std::string& where) { return where.starts_with("topology.hosts[") && where.ends_with("]"); }
 bool tells_a_link(const std::string& where) { return lies_in(where, "topology.links") || tells_a_route(where); }
 bool counts_workers(const std::string& where) {
-  return where == "topology.hosts" || where == "strategy.kind" || where == "training.batch_per_rank" || lies_in(where, "data.sharding") ||
-         is_sample_count(where) || tells_a_route(where);
+  return where == "topology.hosts" || where == "strategy.kind" || where == "training.batch_per_rank" || where == "training.accumulation_steps" ||
+         lies_in(where, "data.sharding") || is_sample_count(where) || tells_a_route(where);
 }
 
 // Links lead to names, and roles make workers: without all of them nobody can say what is linked, or how many work.

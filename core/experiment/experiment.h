@@ -22,14 +22,24 @@ enum class StrategyKind {
   data_parallel,          // rank 0 has the parameters, the samples and the loss; the others are given both at every step, and return outputs and gradients
 };
 
+// What ranks average at every step, weighted by samples.
+enum class Average {
+  gradients,  // and all make the same update
+  weights,    // after each has made an update from its own gradient, with moments of its own
+};
+
 struct StrategySpec {
   StrategyKind kind = StrategyKind::mirrored;
   collective::Algorithm algorithm = collective::Algorithm::ring;
   std::int64_t bucket_bytes = 1'000'000;
   std::int64_t segment_bytes = 0;  // 0: a bucket is reduced in one
+  Average average = Average::gradients;
 
   bool operator==(const StrategySpec&) const = default;
 };
+
+// Whatever `average` says, where the strategy knows only one way.
+inline bool averages_weights(const StrategySpec& strategy) { return strategy.kind == StrategyKind::mirrored && strategy.average == Average::weights; }
 
 enum class OptimizerKind { sgd, adam, adamw };
 
@@ -69,7 +79,8 @@ enum class NonFinite {
 };
 
 struct TrainingSpec {
-  std::int64_t batch_per_rank = 32;
+  std::int64_t batch_per_rank = 32;     // of a micro-step
+  std::int64_t accumulation_steps = 1;  // micro-steps of a step: their gradients are added up, then there is one update
   std::int64_t epochs = 5;
   std::int64_t steps = 0;  // more than 0: this many steps, whatever `epochs` says
   Precision precision = Precision::fp32;
@@ -79,6 +90,7 @@ struct TrainingSpec {
   double clip_norm = 0;  // 0: gradients are not clipped
   NonFinite non_finite = NonFinite::go_on;
 
+  std::int64_t samples_per_rank() const { return batch_per_rank * accumulation_steps; }  // of a step
   bool operator==(const TrainingSpec&) const = default;
 };
 

@@ -14,6 +14,11 @@ struct Names<experiment::StrategyKind> {
       {K::central_storage, "central_storage"}, {K::data_parallel, "data_parallel"}};
 };
 template <>
+struct Names<experiment::Average> {
+  using A = experiment::Average;
+  static constexpr std::pair<A, std::string_view> table[] = {{A::gradients, "gradients"}, {A::weights, "weights"}};
+};
+template <>
 struct Names<experiment::OptimizerKind> {
   using K = experiment::OptimizerKind;
   static constexpr std::pair<K, std::string_view> table[] = {{K::sgd, "sgd"}, {K::adam, "adam"}, {K::adamw, "adamw"}};
@@ -63,7 +68,12 @@ struct Fields<experiment::StrategySpec> {
         field("algorithm", &S::algorithm, "", {}, "How gradients are all-reduced; auto: by what costs least on this drawing", chooses),
         field("bucket_bytes", &S::bucket_bytes, "B", {1, 1e12}, "Gradients are reduced in buckets of about this size, last layers first", reduces),
         field("segment_bytes", &S::segment_bytes, "B", {0, 1e12},
-              "A larger bucket is reduced in segments of this size, 256 at most, so that one is added up while the next crosses; 0: never", reduces)};
+              "A larger bucket is reduced in segments of this size, 256 at most, so that one is added up while the next crosses; 0: never", reduces),
+        field(
+            "average", &S::average, "", {},
+            "weights: every rank updates by its own gradient, clipped by its own norm, then weights are averaged by samples. For SGD without clipping that is "
+            "the average of gradients, with momentum while ranks take equally many samples; else it differs, as moments stay each rank's own",
+            [](const S& s) { return s.kind == experiment::StrategyKind::mirrored || s.average != experiment::Average::gradients; })};
   }
 };
 template <>
@@ -102,7 +112,10 @@ struct Fields<experiment::TrainingSpec> {
   static constexpr std::string_view title = "Training";
   static auto table() {
     return std::tuple{
-        field("batch_per_rank", &T::batch_per_rank, "samples", {1, 1 << 20}, "Samples a rank takes a step; the global batch is this times the ranks"),
+        field("batch_per_rank", &T::batch_per_rank, "samples", {1, 1 << 20},
+              "Samples a rank takes a micro-step; the global batch is this times the ranks and the accumulation steps"),
+        field("accumulation_steps", &T::accumulation_steps, "micro-steps", {1, 4096},
+              "Micro-steps before each update: their gradients are added up, which costs time and saves the memory and the all-reduces of larger batches"),
         field("epochs", &T::epochs, "epochs", {1, 1e6}, "Passes over the training samples"),
         field("steps", &T::steps, "steps", {0, 1e12}, "If above 0: stop after this many steps, whatever the epochs"),
         field("precision", &T::precision, "", {}, "Number format of parameters, gradients and activations"),

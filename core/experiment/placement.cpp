@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <set>
 
 #include "core/base/units.h"
 #include "core/collective/algorithm.h"
 #include "core/experiment/duties.h"
+#include "core/experiment/fields.h"
 #include "core/topology/network.h"
 
 namespace trainyard::experiment {
@@ -109,6 +111,22 @@ std::int64_t sum_over_workers(const Topology& topology, Figure figure) {
   return sum;
 }
 
+bool normalises(const model::ModelSpec& model) {
+  return std::any_of(model.layers.begin(), model.layers.end(), [](const model::LayerSpec& layer) { return layer.kind == model::LayerKind::batch_norm; });
+}
+
+// How the average of weights differs from that of gradients; empty where it does not: an update that is linear in the gradient.
+std::string of_averaged_weights(const TrainingSpec& training) {
+  const OptimizerSpec& optimizer = training.optimizer;
+  const bool adam = optimizer.kind != OptimizerKind::sgd, momentum = !adam && optimizer.momentum > 0;
+  if (!adam && !momentum && training.clip_norm <= 0) return "";
+  std::string text = "weights are averaged after each rank's own update";
+  if (adam) text += ", with moments of its own";
+  if (momentum) text += ", with momentum of its own, which matters where ranks take unequal numbers of samples";
+  if (training.clip_norm > 0) text += ", its gradient clipped by its own norm";
+  return text;
+}
+
 }  // namespace
 
 std::int64_t count_workers(const Topology& topology) {
@@ -125,15 +143,18 @@ std::optional<std::string> shared_cores(const Topology& topology, int usable) {
 }
 
 std::optional<std::string> unlike_one_device(const Experiment& experiment) {
-  if (count_workers(experiment.topology) < 2) return std::nullopt;
+  const bool several = count_workers(experiment.topology) > 1;
   const data::ShardingSpec& sharding = experiment.data.sharding;
-  const auto& layers = experiment.model.layers;
-  const bool normalises = std::any_of(layers.begin(), layers.end(), [](const model::LayerSpec& layer) { return layer.kind == model::LayerKind::batch_norm; });
-  std::string why;
-  if (data::owns_samples(sharding)) why = "every rank trains on samples of its own (" + std::string(base::name_of(sharding.kind)) + " sharding)";
-  if (normalises) why += (why.empty() ? "" : ", and ") + std::string("batch_norm normalises by the samples of each rank, whose running statistics differ");
+  std::vector<std::string> why;
+  if (several && data::owns_samples(sharding))
+    why.push_back("every rank trains on samples of its own (" + std::string(base::name_of(sharding.kind)) + " sharding)");
+  if (normalises(experiment.model) && several) why.emplace_back("batch_norm normalises by the samples of each rank, whose running statistics differ");
+  if (normalises(experiment.model) && experiment.training.accumulation_steps > 1) why.emplace_back("batch_norm normalises by the samples of each micro-step");
+  if (several && averages_weights(experiment.strategy)) why.push_back(of_averaged_weights(experiment.training));
+  std::erase(why, "");
   if (why.empty()) return std::nullopt;
-  return why + ": this is not the training of one device on the same global batch";
+  const auto join = [](const std::string& left, const std::string& right) { return left + ", and " + right; };
+  return std::accumulate(why.begin() + 1, why.end(), why.front(), join) + ": this is not the training of one device on the same global batch";
 }
 
 Problems placement_problems(const Experiment& experiment) {

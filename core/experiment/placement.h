@@ -21,7 +21,7 @@ bool is_emulated(const topology::Device& device);
 std::optional<std::string> shared_cores(const topology::Topology& topology, int usable);
 
 // What to say beside the figures of a training that is outside the promise that n ranks equal one device: where several ranks own
-// samples. Nothing elsewhere.
+// samples, where batch_norm sees less than the global batch, where weights are averaged and that is not the average of gradients.
 std::optional<std::string> unlike_one_device(const Experiment& experiment);
 
 // No worker at all, workers without a route between them, a strategy for another number of devices.

@@ -177,7 +177,7 @@ base::Result<Resolved> resolve(const Experiment& experiment, const std::filesyst
 }
 
 data::Shares Resolved::shares() const {
-  const std::int64_t batch = document.training.batch_per_rank;
+  const std::int64_t batch = document.training.samples_per_rank();
   if (!data::owns_samples(document.data.sharding)) return data::Shares::even(data.train_samples, batch, world(), storage_rank);
   return data::Shares::owned(data::samples_by_rank(shards), batch);
 }
@@ -202,6 +202,7 @@ Resolved on_one_device(Resolved resolved) {
   leave_only(resolved.document.topology, chief);
   resolved.document.strategy.kind = StrategyKind::one_device;
   resolved.document.training.batch_per_rank = resolved.global_batch;
+  resolved.document.training.accumulation_steps = 1;
   resolved.document.data.sharding = {};
   resolved.shards.clear();
   resolved.ranks = {resolved.ranks[chief]};

@@ -4,6 +4,7 @@
 #include "core/base/units.h"
 #include "core/experiment/document.h"
 #include "core/experiment/duties.h"
+#include "core/experiment/fields.h"
 #include "core/experiment/findings.h"
 #include "core/experiment/placement.h"
 #include "core/model/model.h"
@@ -29,17 +30,39 @@ Problems form_problems(const Experiment& experiment) {
   return read ? Problems{} : std::move(read.error());
 }
 
-Problems batch_problems(std::int64_t batch_per_rank, std::int64_t ranks, std::int64_t samples) {
-  if (ranks < 1) return {};
+// Of a batch that fits.
+Problems accumulation_problems(const TrainingSpec& training, std::int64_t ranks, std::int64_t samples) {
+  const std::int64_t most = samples / ranks / training.batch_per_rank;
+  if (training.accumulation_steps <= most) return {};
+  return {{ProblemCode::bad_input, "training.accumulation_steps",
+           format_count(training.accumulation_steps) + " micro-steps of " + format_count(training.batch_per_rank) + " samples on each of " +
+               format_count(ranks) + " ranks are more than the " + format_count(samples) + " training samples",
+           "1 to " + format_count(most), "Lower it or training.batch_per_rank, or take more samples."}};
+}
+
+Problems batch_problems(const TrainingSpec& training, std::int64_t ranks, std::int64_t samples) {
+  const std::int64_t batch_per_rank = training.batch_per_rank;
+  if (ranks < 1 || batch_per_rank < 1) return {};
   if (samples < ranks)
     return {{ProblemCode::bad_input, "data.train_samples",
              "there are " + format_count(samples) + " training samples for " + format_count(ranks) + " ranks: a global batch smaller than the ranks",
              "at least " + format_count(ranks), "Take more samples, or fewer workers."}};
-  if (batch_per_rank <= samples / ranks) return {};
+  if (batch_per_rank <= samples / ranks) return accumulation_problems(training, ranks, samples);
   return {
       {ProblemCode::bad_input, "training.batch_per_rank",
        format_count(batch_per_rank) + " samples on each of " + format_count(ranks) + " ranks are more than the " + format_count(samples) + " training samples",
        "1 to " + format_count(samples / ranks), "Lower it, or take more samples."}};
+}
+
+Problems average_problems(const StrategySpec& strategy) {
+  if (strategy.average == Average::gradients || strategy.kind == StrategyKind::mirrored) return {};
+  return {{ProblemCode::bad_input, "strategy.average", std::string(base::name_of(strategy.kind)) + " does not average weights", "gradients",
+           "Set strategy.kind to mirrored, or strategy.average to gradients."}};
+}
+
+Problems accumulation_problems(const Experiment& experiment) {
+  if (experiment.training.accumulation_steps == 1 || experiment.strategy.kind != StrategyKind::data_parallel) return {};
+  return {{ProblemCode::bad_input, "training.accumulation_steps", "data_parallel hands out its batch in one", "1", "Set it to 1, or take ddp."}};
 }
 
 bool starts_with_path(const std::string& where, const std::filesystem::path& directory, const std::string& name) {
@@ -77,7 +100,7 @@ data::ShardTable count_among_trainers(const Experiment& experiment, const data::
   const std::int64_t classes = survey.summary.classes, ranks = count_trainers(experiment);
   if (data::owns_samples(experiment.data.sharding)) return data::count_shards(experiment.data.sharding, survey.labels, classes, ranks);
   if (survey.summary.train_samples > kCountedAtMost) return {};
-  return data::count_first_epoch(experiment.training.seed, experiment.training.batch_per_rank, survey.labels, classes, ranks);
+  return data::count_first_epoch(experiment.training.seed, experiment.training.samples_per_rank(), survey.labels, classes, ranks);
 }
 
 data::ShardTable count_shards(const Experiment& experiment, const data::Survey& survey) {
@@ -115,8 +138,10 @@ model::Shape sample_shape(const data::DataSummary& data) {
 Problems problems_of_meaning(const Experiment& experiment, const data::DataSummary* data) {
   Problems problems = form_problems(experiment);
   append(problems, placement_problems(experiment));
+  append(problems, average_problems(experiment.strategy));
+  append(problems, accumulation_problems(experiment));
   append(problems, model::validate(experiment.model, data != nullptr ? sample_shape(*data) : model::Shape{}, data != nullptr ? data->classes : 0, "model"));
-  if (data != nullptr) append(problems, batch_problems(experiment.training.batch_per_rank, count_trainers(experiment), data->train_samples));
+  if (data != nullptr) append(problems, batch_problems(experiment.training, count_trainers(experiment), data->train_samples));
   return problems;
 }
 

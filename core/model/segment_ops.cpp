@@ -120,7 +120,7 @@ Ops backward_input(const Segment& s, const SegmentTensors& tensors) {
 
 Ops backward_weight(const Segment& s, const SegmentTensors& tensors) {
   const SegmentTensors t = in_shape(s, tensors);
-  const Tensor of_weight = weight(s, t.gradients), of_bias = bias(s, t.gradients);
+  const Tensor of_weight = part(t.gradients, 0, s.weight_shape()), of_bias = part(t.gradients, s.bias_offset() - s.first, {s.channels()});
   if (s.kind == LayerKind::conv2d) return {compute::Conv2dBackwardWeight{t.input, t.output_gradient, of_weight, of_bias, t.squared_norm, s.window}};
   if (s.kind != LayerKind::batch_norm) return {compute::LinearBackwardWeight{t.input, t.output_gradient, of_weight, of_bias, t.squared_norm}};
   Ops ops;

@@ -13,8 +13,9 @@ namespace trainyard::model {
 struct SegmentTensors {
   compute::Tensor input, output;                    // [B, inputs], [B, outputs]
   compute::Tensor input_gradient, output_gradient;  // as above
-  compute::Tensor parameters, gradients;            // the flat buffers, whole
-  compute::Tensor squared_norm;                     // fp64 [1]: of the segment's own gradient
+  compute::Tensor parameters;                       // the flat buffer, whole
+  compute::Tensor gradients;                        // the segment's own: of its weight, then of its bias
+  compute::Tensor squared_norm;                     // fp64 [1]: of the segment's own gradient; may be empty
   compute::Tensor addend{}, addend_gradient{};      // add
   compute::Tensor partial{};                        // as the input: its gradient before it is added to what is there
   compute::Tensor sums{}, gradient_sums{};          // batch_norm: fp64 [2C+1], [2C]

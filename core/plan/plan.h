@@ -27,7 +27,7 @@ enum class OpKind : std::uint8_t {
   forward,          // F.s2.m0
   loss,             // LOSS.m0        loss, and the gradient at the model's output when that is written
   backward_input,   // B.s2.m0
-  backward_weight,  // W.s2.m0        and the segment's local squared norm
+  backward_weight,  // W.s2.m0        adds to the gradient where it reads it; the last of a step writes the segment's local squared norm
   zero,             // ZERO.s2        a segment's gradient where a rank has no samples: fills what it writes with zeros
   all_reduce,       // AR.b1          coarse, as the next six: all members have the sum of a bucket
   reduce_scatter,   // RS.b1          each has its chunk of the sum
@@ -36,9 +36,10 @@ enum class OpKind : std::uint8_t {
   reduce,           // REDUCE.b1>r0   one has the sum
   scatter,          // SCATTER.b1<r0  each has its chunk of what one has
   gather,           // GATHER.b1>r0   one has the chunks of all
-  norm,             // NORM.s2        squared norm of a segment's reduced gradient
+  norm,             // NORM.s2        squared norm of a segment's gradient, as it is updated by
   clip,             // CLIP           the factor that brings the whole gradient under the limit
   update,           // UPD.s2         the optimizer, on one segment
+  weigh,            // WEIGH.s2       a segment's parameters times the rank's part of the step's samples: what is summed then is their mean
   send,             // SEND.b1.t0.c3>r1   bucket, round, chunk, to
   recv,             // RECV.b1.t0.c3-5<r1 replaces the chunks
   recv_reduce,      // RED.b1.t0.c3<r1    adds to the chunk

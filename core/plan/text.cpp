@@ -85,6 +85,7 @@ std::string_view word(OpKind kind) {
     case OpKind::norm: return "NORM";
     case OpKind::clip: return "CLIP";
     case OpKind::update: return "UPD";
+    case OpKind::weigh: return "WEIGH";
     case OpKind::send: return "SEND";
     case OpKind::recv: return "RECV";
     case OpKind::recv_reduce: return "RED";

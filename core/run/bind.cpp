@@ -52,12 +52,12 @@ class Binder {
   base::Result<BoundProgram> bind_program(const plan::Program& program) {
     program_ = &program;
     trains_ = std::any_of(program.ops.begin(), program.ops.end(), [](const Op& op) { return op.kind == OpKind::backward_weight; });
-    BoundProgram bound{program.samples, program.global_samples, program.repeats, {}, {}, {}, {}};
-    const std::int64_t loaded = loaded_samples(program);
-    bound.input = with_rows(named("input"), loaded, model_.features);
-    bound.labels = flat("labels", loaded);
-    bound.sample_numbers = flat("sample_numbers", loaded);
+    BoundProgram bound{program.samples, program.global_samples, program.repeats, {}, {}};
+    bound.averages_weights = std::any_of(program.ops.begin(), program.ops.end(), [](const Op& op) { return op.kind == OpKind::weigh; });
+    gradient_samples_ = bound.gradient_samples();
+    bound.loads = bind_loads(program);
     for (const Op& op : program.ops) {
+      samples_ = samples_of(bound, op);
       auto one = bind_op(op);
       if (!one) {
         base::Problem problem = one.error();
@@ -69,11 +69,35 @@ class Binder {
     return bound;
   }
 
+  std::vector<BoundLoad> bind_loads(const plan::Program& program) {
+    std::vector<BoundLoad> loads;
+    for (const Op& op : program.ops) {
+      if (op.kind != OpKind::load) continue;
+      samples_ = loaded(op);
+      loads.push_back({samples_, rows("input", model_.features), flat("labels", samples_), flat("sample_numbers", samples_)});
+    }
+    return loads;
+  }
+
+  // As many as it brings labels.
+  std::int64_t loaded(const Op& load) const {
+    const plan::BufferId labels = plan_.buffer("labels");
+    const auto at = std::find_if(load.writes.begin(), load.writes.end(), [&](const Access& write) { return write.buffer == labels; });
+    return at == load.writes.end() ? 0 : at->count;
+  }
+
+  // Of the micro-step that an op belongs to. A rank may load for others too.
+  static std::int64_t samples_of(const BoundProgram& program, const Op& op) {
+    if (op.micro < 0 || op.micro >= std::ssize(program.loads)) return program.samples;
+    return std::min(program.samples, program.loads[static_cast<std::size_t>(op.micro)].samples);
+  }
+
   base::Result<BoundOp> bind_op(const Op& op) {
     BoundOp bound;
     bound.kind = op.kind;
     bound.lane = op.lane;
     bound.segment = op.segment;
+    bound.micro = op.micro;
     if (plan::communicates(op.kind)) bind_transfer(op, bound);
     for (const compute::Op& work : compute_ops(op)) {
       auto kernel = compute_.prepare(work);
@@ -108,11 +132,12 @@ class Binder {
       case OpKind::forward: return trains_ ? model::forward(segment(op), tensors(op)) : model::evaluate(segment(op), tensors(op));
       case OpKind::loss: return {loss(op)};
       case OpKind::backward_input: return model::backward_input(segment(op), tensors(op));
-      case OpKind::backward_weight: return model::backward_weight(segment(op), tensors(op));
+      case OpKind::backward_weight: return backward_weight(op);
       case OpKind::zero: return zeros(op);
       case OpKind::norm: return {compute::SquaredNorm{part("grads", op.reads.front()), part("reduced_norms", op.writes.front())}};
       case OpKind::clip: return {compute::ClipFactor{named("reduced_norms"), named("factor"), maximum_norm(), recipe_.skips_non_finite}};
       case OpKind::update: return {update(op)};
+      case OpKind::weigh: return {weigh(op)};
       default: return {};
     }
   }
@@ -125,7 +150,24 @@ class Binder {
     const std::int64_t samples = op.reads.back().count, width = model_.segments.back().outputs;  // more than the rank's own where it is given outputs
     const Tensor outputs = with_rows(activation(last), samples, width);
     return {outputs, flat("labels", samples), with_gradient ? with_rows(gradient(last), samples, width) : Tensor{}, named("metrics"),
-            1.0 / static_cast<double>(program_->global_samples)};
+            1.0 / static_cast<double>(gradient_samples_)};
+  }
+
+  // One that reads the gradient adds to it, by way of a scratch buffer. The norm is that of what the gradient is then.
+  std::vector<compute::Op> backward_weight(const Op& op) {
+    model::SegmentTensors t = tensors(op);
+    const Tensor sum = t.gradients, norm = touches(op.writes, "local_norms") ? t.squared_norm : Tensor{};
+    const bool adds = touches(op.reads, "grads");
+    if (adds) t.gradients = flat("micro_grads", segment(op).elements);
+    t.squared_norm = adds ? Tensor{} : norm;
+    std::vector<compute::Op> ops = model::backward_weight(segment(op), t);
+    if (adds) ops.emplace_back(compute::Accumulate{t.gradients, sum});
+    if (adds && !norm.empty()) ops.emplace_back(compute::SquaredNorm{sum, norm});
+    return ops;
+  }
+
+  bool touches(const std::vector<Access>& accesses, std::string_view buffer) const {
+    return std::any_of(accesses.begin(), accesses.end(), [&](const Access& access) { return plan_.buffers[access.buffer.index()].name == buffer; });
   }
 
   std::vector<compute::Op> zeros(const Op& op) {
@@ -146,6 +188,13 @@ class Binder {
     return recipe_.update(common, moments, sub(rate, 1, 1));
   }
 
+  // Whatever a rank without samples has in them, its parameters do not count.
+  compute::Op weigh(const Op& op) {
+    const Tensor own = part("params", op.writes.front());
+    if (program_->samples == 0) return compute::Zero{own};
+    return compute::Scale{own, own, static_cast<double>(program_->samples) / static_cast<double>(program_->global_samples)};
+  }
+
   model::SegmentTensors tensors(const Op& op) {
     const int s = op.segment;
     model::SegmentTensors t;
@@ -154,7 +203,7 @@ class Binder {
     t.output_gradient = gradient(s);
     if (s > model_.first_with_parameters()) t.input_gradient = gradient(s - 1);
     t.parameters = named("params");
-    t.gradients = named("grads");
+    if (plan_.buffer("grads").valid()) t.gradients = part("grads", {{}, segment(op).first, segment(op).elements});
     t.squared_norm = sub(named("local_norms"), s, 1);
     add_tensors_of_kind(segment(op), s, t);
     return t;
@@ -168,7 +217,7 @@ class Binder {
     t.sums = named("sums.s" + number);
     t.gradient_sums = named("gradient_sums.s" + number);
     t.state = named("running");
-    t.sample_numbers = flat("sample_numbers", program_->samples);
+    t.sample_numbers = flat("sample_numbers", samples_);
     t.step = sub(named("rate"), 1, 1);
     t.seed = static_cast<std::uint64_t>(recipe_.seed);
   }
@@ -191,15 +240,10 @@ class Binder {
     return id.valid() ? flat(name, plan_.buffers[id.index()].elements) : Tensor{};
   }
   Tensor part(const std::string& name, const Access& access) { return sub(named(name), access.first, access.count); }
-  Tensor rows(const std::string& name, std::int64_t width) { return with_rows(named(name), program_->samples, width); }
+  Tensor rows(const std::string& name, std::int64_t width) { return with_rows(named(name), samples_, width); }
   static Tensor with_rows(Tensor tensor, std::int64_t rows, std::int64_t width) {
     if (tensor.data != nullptr) tensor.shape = {rows, width};
     return tensor;
-  }
-  // A rank may load for others too.
-  static std::int64_t loaded_samples(const plan::Program& program) {
-    const auto load = std::find_if(program.ops.begin(), program.ops.end(), [](const Op& op) { return op.kind == OpKind::load; });
-    return load == program.ops.end() || load->writes.size() < 2 ? program.samples : load->writes[1].count;
   }
   static Tensor sub(const Tensor& tensor, std::int64_t first, std::int64_t count) {
     return {tensor.dtype, {count}, tensor.data + first * base::size_of(tensor.dtype)};
@@ -213,7 +257,9 @@ class Binder {
   const Layout layout_;
   std::span<std::byte> private_, shared_;
   const plan::Program* program_ = nullptr;
-  bool trains_ = false;  // the program
+  bool trains_ = false;       // the program
+  std::int64_t samples_ = 0;  // of the op's micro-step
+  std::int64_t gradient_samples_ = 0;
 };
 
 }  // namespace

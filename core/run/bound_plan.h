@@ -23,10 +23,17 @@ struct Recipe {
   std::int64_t seed = 0;                                       // of what is dropped
 };
 
+// Where the samples of one micro-step go.
+struct BoundLoad {
+  std::int64_t samples = 0;
+  compute::Tensor input, labels;
+  compute::Tensor sample_numbers;  // in the data set; empty where nothing asks for them
+};
+
 struct BoundOp {
   plan::OpKind kind = plan::OpKind::load;
   plan::LaneId lane;
-  int segment = -1;
+  int segment = -1, micro = -1;
   std::vector<std::unique_ptr<compute::Kernel>> kernels;  // compute ops
   // Sends and receives.
   int channel = 0;
@@ -45,8 +52,10 @@ struct BoundOp {
 struct BoundProgram {
   std::int64_t samples = 0, global_samples = 0, repeats = 1;
   std::vector<BoundOp> ops;
-  compute::Tensor input, labels;   // of the samples that it loads
-  compute::Tensor sample_numbers;  // in the data set; empty where nothing asks for them
+  std::vector<BoundLoad> loads;   // by micro-step
+  bool averages_weights = false;  // then the rank's gradient is the mean over its own samples
+
+  std::int64_t gradient_samples() const { return averages_weights ? samples : global_samples; }  // each has 1 / this part of the gradient
 };
 
 struct BoundPlan {

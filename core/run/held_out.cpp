@@ -8,16 +8,16 @@ namespace trainyard::run {
 HeldOut::HeldOut(std::shared_ptr<const data::Dataset> dataset, std::pair<std::int64_t, std::int64_t> share)
     : dataset_(std::move(dataset)), first_(share.first), count_(share.second) {}
 
-void HeldOut::load(compute::Compute& compute, const BoundProgram& program) {
-  const auto samples = static_cast<std::size_t>(program.samples);
+void HeldOut::load(compute::Compute& compute, const BoundLoad& into) {
+  const auto samples = static_cast<std::size_t>(into.samples);
   indices_.resize(samples);
   features_.resize(samples * static_cast<std::size_t>(dataset_->summary().features()));
   labels_.resize(samples);
   std::iota(indices_.begin(), indices_.end(), next_);
   dataset_->fill(data::Split::held_out, indices_, features_, labels_);
-  compute.load(program.input, features_);
-  compute.copy(program.labels.data, reinterpret_cast<const std::byte*>(labels_.data()), program.samples * 4);
-  next_ += program.samples;
+  compute.load(into.input, features_);
+  compute.copy(into.labels.data, reinterpret_cast<const std::byte*>(labels_.data()), into.samples * 4);
+  next_ += into.samples;
 }
 
 }  // namespace trainyard::run

@@ -17,8 +17,8 @@ class HeldOut {
   HeldOut(std::shared_ptr<const data::Dataset> dataset, std::pair<std::int64_t, std::int64_t> share);  // first and count
 
   void rewind() { next_ = first_; }
-  void load(compute::Compute& compute, const BoundProgram& program);  // the next batch into the program's input and labels
-  std::int64_t count() const { return count_; }                       // samples of the share
+  void load(compute::Compute& compute, const BoundLoad& into);  // the next batch
+  std::int64_t count() const { return count_; }                 // samples of the share
 
  private:
   std::shared_ptr<const data::Dataset> dataset_;

@@ -22,6 +22,7 @@ using plan::OpKind;
 
 constexpr std::chrono::microseconds kWaitSlice{2000};  // the abort word is looked at between slices
 constexpr std::chrono::microseconds kInputSlice{100};
+constexpr int kPrefetched = 2;                     // batches
 constexpr std::int64_t kAwakeBefore = 60'000;      // nanoseconds: a sleeper gets up that late, as a rule
 constexpr std::int64_t kLongestSleep = 2'000'000;  // nanoseconds: then it looks whether it was told to stop
 
@@ -87,6 +88,7 @@ struct Interpreter::State {
   base::Result<void> expect_finite(const BoundOp& op) const;
   std::int64_t hold_back(const Frontier::Ready& ready, std::int64_t begin_ns);
   void add_held_out();
+  std::int64_t most_loaded() const;
   base::Result<void> idle();
   std::int64_t lap();
   void finish(LaneId lane, const Frontier::Ready& ready, std::int64_t begin, std::int64_t peer_ready, std::int64_t end, std::int64_t bytes,
@@ -101,7 +103,8 @@ base::Result<std::int64_t> Interpreter::run(std::int64_t first_step) { return st
 
 base::Result<std::int64_t> Interpreter::State::run(std::int64_t first_step) {
   if (loads_in(*parts.plan, plan::Purpose::training))
-    pipeline = std::make_unique<data::InputPipeline>(parts.dataset, parts.sampler, parts.plan->rank, first_step, parts.schedule.steps);
+    pipeline =
+        std::make_unique<data::InputPipeline>(parts.dataset, parts.sampler, parts.plan->rank, first_step, parts.schedule.steps, kPrefetched, most_loaded());
   std::int64_t step = first_step;
   while (step < parts.schedule.steps) {
     parts.whereabouts->op.store(-1, std::memory_order_relaxed);
@@ -114,6 +117,14 @@ base::Result<std::int64_t> Interpreter::State::run(std::int64_t first_step) {
     if (const auto ok = train_steps(step); !ok) return base::fail(in_op(ok.error()));
   }
   return step;
+}
+
+// Samples of a whole micro-step: what a step has beyond them comes in further ones.
+std::int64_t Interpreter::State::most_loaded() const {
+  std::int64_t most = 1;
+  for (const BoundProgram& program : parts.bound->programs)
+    for (const BoundLoad& load : program.loads) most = std::max(most, load.samples);
+  return most;
 }
 
 // What a plan does before its first step: once, whole, and in no step's time.
@@ -208,16 +219,16 @@ bool Interpreter::State::run_input() {
   input_blocked = false;
   const auto ready = frontier.next(input_lane);
   if (!ready) return false;
-  const BoundProgram& program = bound_program(ready->program);
+  const BoundLoad& into = bound_program(ready->program).loads[static_cast<std::size_t>(bound(*ready).micro)];
   if (evaluating) {
-    held_out.load(*parts.compute, program);
+    held_out.load(*parts.compute, into);
   } else {
     const data::Batch* batch = pipeline->try_next();
     if (batch == nullptr) return input_blocked = true, false;
-    parts.compute->load(program.input, std::span(batch->features).first(static_cast<std::size_t>(program.input.elements())));
-    parts.compute->copy(program.labels.data, reinterpret_cast<const std::byte*>(batch->labels.data()), program.labels.bytes());
-    if (!program.sample_numbers.empty())
-      parts.compute->copy(program.sample_numbers.data, reinterpret_cast<const std::byte*>(batch->numbers.data()), program.sample_numbers.bytes());
+    parts.compute->load(into.input, std::span(batch->features).first(static_cast<std::size_t>(into.input.elements())));
+    parts.compute->copy(into.labels.data, reinterpret_cast<const std::byte*>(batch->labels.data()), into.samples * 4);
+    if (!into.sample_numbers.empty())
+      parts.compute->copy(into.sample_numbers.data, reinterpret_cast<const std::byte*>(batch->numbers.data()), into.samples * 4);
     pipeline->release();
   }
   frontier.start(input_lane);

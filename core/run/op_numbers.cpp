@@ -15,7 +15,7 @@ base::Result<void> check_op_numbers(const plan::RankPlan& rank) {
     if (program.ops.size() > kMostOps)
       return base::fail({base::ProblemCode::bad_input, "rank " + std::to_string(rank.rank) + ", program " + program.name,
                          "has " + ops(program.ops.size()) + ", more than an event can number", "up to " + ops(kMostOps),
-                         "Use fewer devices or layers, or larger buckets (strategy.bucket_bytes)."});
+                         "Use fewer devices, layers or accumulation steps, or larger buckets (strategy.bucket_bytes)."});
   return {};
 }
 

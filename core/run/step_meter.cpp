@@ -58,8 +58,9 @@ void StepMeter::capture(const BoundOp& op, std::int64_t step) {
   Captured& slot = captured(step);
   const auto s = static_cast<std::size_t>(op.segment);
   if (op.kind == plan::OpKind::loss || op.kind == plan::OpKind::zero) {
-    slot.loss_sum = bound_.metrics.as<double>()[0];
-    slot.correct = bound_.metrics.as<double>()[1];
+    if (op.micro <= 0) slot.loss_sum = slot.correct = 0;  // those of later micro-steps are added
+    slot.loss_sum += bound_.metrics.as<double>()[0];
+    slot.correct += bound_.metrics.as<double>()[1];
   }
   if (op.kind == plan::OpKind::backward_weight || op.kind == plan::OpKind::zero) slot.local_norms[s] = bound_.local_norms.as<double>()[s];
   if (op.kind == plan::OpKind::update) {
@@ -126,17 +127,17 @@ void StepMeter::step_done(std::int64_t step, std::int64_t end_ns, const BoundPro
   times = {end_ns};
 }
 
-// The gradient carries a prescale of 1 / global samples; a rank's own mean is over its own samples. Who computes no gradient has none, and
-// only who updates has seen the sum.
+// The gradient carries a prescale of 1 / global samples, where it is reduced; a rank's own mean is over its own samples. Who computes no
+// gradient has none, and only who updates has seen the sum.
 void StepMeter::gradient_metrics(std::int64_t step, const BoundProgram& program) {
-  const double own = program.samples > 0 ? static_cast<double>(program.global_samples) / static_cast<double>(program.samples) : 0.0;
+  const double own = program.samples > 0 ? static_cast<double>(program.gradient_samples()) / static_cast<double>(program.samples) : 0.0;
   for (std::size_t s = 0; s < model_.segments.size(); ++s) {
     if (model_.segments[s].elements == 0) continue;  // nothing to learn
     const double* statistics = captured(step).statistics.data() + 3 * s;
     const int index = static_cast<int>(s);
     if (has_gradients_) metric(Metric::local_gradient_norm, step, std::sqrt(captured(step).local_norms[s]) * own, index);
     if (!updates_) continue;
-    metric(Metric::reduced_gradient_norm, step, std::sqrt(statistics[0]), index);
+    if (!program.averages_weights) metric(Metric::reduced_gradient_norm, step, std::sqrt(statistics[0]), index);
     metric(Metric::update_ratio, step, statistics[2] > 0 ? std::sqrt(statistics[1] / statistics[2]) : 0.0, index);
   }
 }

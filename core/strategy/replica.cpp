@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/strategy/replica.h"
 
+#include <algorithm>
+
 #include "core/strategy/replica_step.h"
 
 namespace trainyard::strategy {
@@ -11,7 +13,16 @@ int moments(const experiment::OptimizerSpec& optimizer) {
   return optimizer.momentum > 0 ? 1 : 0;
 }
 
-ReplicaBuffers add_buffers(const experiment::Resolved& e, bool shared_gradients, std::vector<plan::Buffer>& list) {
+std::int64_t largest_segment(const model::Model& model) {
+  std::int64_t most = 0;
+  for (const model::Segment& segment : model.segments) most = std::max(most, segment.elements);
+  return most;
+}
+
+// What peers read in place.
+enum class Shared { nothing, gradients, parameters };
+
+ReplicaBuffers add_buffers(const experiment::Resolved& e, Shared peers_read, std::vector<plan::Buffer>& list) {
   const auto add = [&](std::string name, base::DType type, std::int64_t count, bool shared = false) {
     list.push_back({std::move(name), type, count, shared});
     return plan::Access{plan::BufferId(list.size() - 1), 0, count};
@@ -20,8 +31,8 @@ ReplicaBuffers add_buffers(const experiment::Resolved& e, bool shared_gradients,
   const std::int64_t batch = e.document.training.batch_per_rank, elements = e.model.elements;
   const auto segments = static_cast<std::int64_t>(e.model.segments.size());
   ReplicaBuffers b;
-  b.parameters = add("params", dtype, elements);
-  b.gradients = add("grads", dtype, elements, shared_gradients);
+  b.parameters = add("params", dtype, elements, peers_read == Shared::parameters);
+  b.gradients = add("grads", dtype, elements, peers_read == Shared::gradients);
   for (int m = 0; m < moments(e.document.training.optimizer); ++m) b.moments.push_back(add("moment" + std::to_string(m + 1), dtype, elements));
   b.input = add("input", dtype, batch * e.model.features);
   b.labels = add("labels", base::DType::int32, batch);
@@ -40,6 +51,7 @@ ReplicaBuffers add_buffers(const experiment::Resolved& e, bool shared_gradients,
   b.local_norms = add("local_norms", base::DType::fp64, segments);
   b.statistics = add("statistics", base::DType::fp64, 3 * segments);
   b.rate = add("rate", base::DType::fp64, 2);
+  if (e.document.training.accumulation_steps > 1) b.micro_gradients = add("micro_grads", dtype, largest_segment(e.model));
   if (e.document.training.clip_norm > 0 || e.document.training.non_finite == experiment::NonFinite::skip) {
     b.reduced_norms = add("reduced_norms", base::DType::fp64, segments);
     b.factor = add("factor", base::DType::fp64, 1);
@@ -47,12 +59,25 @@ ReplicaBuffers add_buffers(const experiment::Resolved& e, bool shared_gradients,
   return b;
 }
 
+// Samples may be brought in when nobody reads the last ones of the step before any more. That may have more micro-steps than the
+// step that waits, but none more than the longest.
+void order_loads(std::vector<plan::Program>& programs) {
+  std::int32_t longest = 0;
+  const auto trains = [](const plan::Program& program) { return plan::purpose(program.name) == plan::Purpose::training && program.samples > 0; };
+  for (const plan::Program& program : programs)
+    if (trains(program)) longest = std::max(longest, program.ops.front().after.front().sequence);
+  for (plan::Program& program : programs)
+    if (trains(program)) program.ops.front().after.front().sequence = longest;
+}
+
 }  // namespace
 
 plan::RankPlan replica(const experiment::Resolved& e, std::int32_t rank, const std::vector<Bucket>& buckets, std::int32_t group) {
   plan::RankPlan plan{rank, {{"input", plan::LaneKind::input, -1}, {"compute", plan::LaneKind::compute, -1}}, {}, {}};
   if (group >= 0) plan.lanes.push_back({"comm.g" + std::to_string(group), plan::LaneKind::comm, group});
-  const Replica parts{e, buckets, group, add_buffers(e, group >= 0, plan.buffers)};
+  const bool averages_weights = group >= 0 && experiment::averages_weights(e.document.strategy);
+  const Shared shared = group < 0 ? Shared::nothing : averages_weights ? Shared::parameters : Shared::gradients;
+  const Replica parts{e, buckets, group, averages_weights, add_buffers(e, shared, plan.buffers)};
   const std::int64_t batch = e.document.training.batch_per_rank;
   const auto add_program = [&](std::string name, std::int64_t samples, std::int64_t global_samples, std::int64_t repeats, bool trains) {
     plan.programs.push_back({std::move(name), samples, global_samples, repeats, trains ? train(parts, samples) : evaluate(parts, samples)});
@@ -63,6 +88,7 @@ plan::RankPlan replica(const experiment::Resolved& e, std::int32_t rank, const s
     const std::int64_t step = stretches[i].first_step;
     add_program(i == 0 ? "train" : plan::Schedule::tail_name(i - 1), shares.samples(step, rank), shares.global_samples(step), 1, true);
   }
+  order_loads(plan.programs);
   const std::int64_t held_out = e.held_out(rank).second;
   if (held_out >= batch) add_program("evaluate", batch, e.data.held_out_samples, held_out / batch, false);
   if (held_out % batch > 0) add_program("evaluate_tail", held_out % batch, e.data.held_out_samples, 1, false);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/strategy/replica_step.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace trainyard::strategy {
@@ -17,24 +18,19 @@ const LaneId kInput{0}, kCompute{1}, kComm{2};
 
 class StepWriter {
  public:
-  StepWriter(const Replica& replica, std::int64_t samples) : r_(replica), b_(replica.buffers), model_(replica.resolved.model), samples_(samples) {}
+  StepWriter(const Replica& replica, std::int64_t samples)
+      : r_(replica), b_(replica.buffers), model_(replica.resolved.model), step_samples_(samples), samples_(samples) {}
 
   std::vector<Op> train() {
-    const bool empty = samples_ == 0;
-    load();
-    add(OpKind::rate, kCompute).writes = {b_.rate};
-    if (!empty) forward_and_loss();
-    for_each_segment([&](int s, std::int32_t bucket) {
-      if (!empty) backward(s, bucket);
-      else if (has_parameters(s)) zero(s, bucket);
-      if (r_.group >= 0 && s == span_of(bucket).first_segment) all_reduce(bucket);
-    });
-    const std::int32_t input_free = empty ? 0 : compute_ops_;  // compute ops after which nothing reads the input any more
-    if (b_.factor.buffer.valid()) clip();
-    for_each_segment([&](int s, std::int32_t bucket) {
-      if (has_parameters(s)) update(s, bucket);
-    });
-    ops_.front().after = {{kCompute, input_free, 1}};
+    const std::int64_t most = r_.resolved.document.training.batch_per_rank;
+    last_micro_ = static_cast<std::int32_t>(std::max<std::int64_t>(step_samples_ - 1, 0) / most);
+    for (micro_ = 0; micro_ <= last_micro_; ++micro_) {
+      samples_ = std::min(most, step_samples_ - micro_ * most);
+      micro_step();
+    }
+    if (clips()) clip();
+    if (clips() || !averages_weights()) update_all();
+    ops_.front().after = {{kCompute, input_free_, 1}};
     return std::move(ops_);
   }
 
@@ -47,6 +43,44 @@ class StepWriter {
   }
 
  private:
+  void micro_step() {
+    const bool empty = samples_ == 0;
+    load();
+    if (micro_ == 0) add(OpKind::rate, kCompute).writes = {b_.rate};
+    if (!empty) forward_and_loss();
+    for_each_segment([&](int s, std::int32_t bucket) {
+      if (!empty) backward(s, bucket);
+      else if (has_parameters(s)) zero(s, bucket);
+      if (micro_ == last_micro_) with_gradient(s, bucket);
+    });
+    input_free_ = empty ? 0 : compute_ops_;
+  }
+
+  // The step's gradient of a segment is there. Weights are updated and averaged at once where nothing is asked of the whole gradient.
+  void with_gradient(int s, std::int32_t bucket) {
+    if (averages_weights() && !clips()) update_and_average(s, bucket);
+    if (reduces_gradients() && s == span_of(bucket).first_segment) all_reduce(b_.gradients, bucket);
+  }
+
+  void update_all() {
+    for_each_segment([&](int s, std::int32_t bucket) {
+      if (averages_weights()) update_and_average(s, bucket);
+      else if (has_parameters(s)) update(s, bucket);
+    });
+  }
+
+  void update_and_average(int s, std::int32_t bucket) {
+    if (has_parameters(s)) {
+      update(s, bucket);
+      weigh(s);
+    }
+    if (s == span_of(bucket).first_segment) all_reduce(b_.parameters, bucket);
+  }
+
+  bool clips() const { return b_.factor.buffer.valid(); }
+  bool averages_weights() const { return r_.averages_weights; }
+  bool reduces_gradients() const { return r_.group >= 0 && !averages_weights(); }
+
   const model::Segment& segment(int s) const { return model_.segments[static_cast<std::size_t>(s)]; }
   const Bucket& span_of(std::int32_t number) const { return r_.buckets[static_cast<std::size_t>(number)]; }
   int last() const { return static_cast<int>(model_.segments.size()) - 1; }
@@ -81,15 +115,16 @@ class StepWriter {
 
   void load() {
     Op& op = add(OpKind::load, kInput);
-    op.micro = 0;
+    op.micro = micro_;
     op.writes = {activation(-1), rows(b_.labels, 1)};
     if (trains_ && b_.sample_numbers.buffer.valid()) op.writes.push_back(rows(b_.sample_numbers, 1));
+    if (micro_ > 0) op.after = {{kCompute, input_free_, 0}};
   }
 
   void forward_and_loss() {
     for (int s = 0; s <= last(); ++s) forward(s);
     Op& op = add(OpKind::loss, kCompute);
-    op.micro = 0;
+    op.micro = micro_;
     op.reads = {activation(last()), rows(b_.labels, 1)};
     op.writes = {b_.metrics};
     if (trains_) op.writes.insert(op.writes.begin(), gradient(last()));
@@ -98,7 +133,7 @@ class StepWriter {
 
   void forward(int s) {
     Op& op = add(OpKind::forward, kCompute, s);
-    op.micro = 0;
+    op.micro = micro_;
     op.reads = {activation(s - 1)};
     if (has_parameters(s)) op.reads.push_back(segment_of(b_.parameters, s));
     if (segment(s).addend >= 0) op.reads.push_back(activation(segment(s).addend));
@@ -106,7 +141,8 @@ class StepWriter {
     if (is(s, Kind::batch_norm)) with_running(op);
     if (trains_ && is(s, Kind::dropout)) with_numbers(op);
     op.flops = samples_ * segment(s).forward_flops();
-    if (s == 0) op.after = {{kInput, 1, 0}};
+    if (s == 0) op.after = {{kInput, micro_ + 1, 0}};
+    if (s == 0 && micro_ == 0 && averages_weights()) op.after.push_back({kComm, Dependency::end, 1});
   }
 
   // In training running statistics follow those of the batch, in evaluation they take their place.
@@ -124,9 +160,9 @@ class StepWriter {
     op.reads.push_back({b_.rate.buffer, 1, 1});
   }
 
-  // A bucket's gradients may be overwritten once its last reduction is over on both sides: the first op that does so waits.
+  // A bucket may be overwritten once its last reduction is over on both sides: the first op that does so waits.
   void after_last_reduction(Op& op, std::int32_t bucket) {
-    if (r_.group >= 0 && std::exchange(overwritten_, bucket) != bucket) op.after.push_back({kComm, bucket + 1, 1});
+    if (std::exchange(overwritten_, bucket) != bucket) op.after.push_back({kComm, bucket + 1, 1});
   }
 
   // A batch normalisation's gradient at its input follows from the sums that make its weight's.
@@ -142,12 +178,21 @@ class StepWriter {
 
   void backward_weight(int s, std::int32_t bucket) {
     Op& op = add(OpKind::backward_weight, kCompute, s);
-    op.micro = 0;
+    op.micro = micro_;
     op.reads = {activation(s - 1), gradient(s)};
-    op.writes = {segment_of(b_.gradients, s), {b_.local_norms.buffer, s, 1}};
+    op.writes = {segment_of(b_.gradients, s)};
+    if (micro_ == last_micro_) op.writes.push_back({b_.local_norms.buffer, s, 1});
     if (is(s, Kind::batch_norm)) normalised_backward_weight(op);
     op.flops = samples_ * segment(s).backward_weight_flops();
-    after_last_reduction(op, bucket);
+    if (micro_ > 0) with_sum(op);
+    else if (reduces_gradients()) after_last_reduction(op, bucket);
+  }
+
+  // Adds to what earlier micro-steps left.
+  void with_sum(Op& op) {
+    op.reads.push_back(segment_of(b_.gradients, op.segment));
+    op.writes.push_back({b_.micro_gradients.buffer, 0, segment(op.segment).elements});
+    op.flops += segment(op.segment).elements;
   }
 
   void normalised_backward_weight(Op& op) {
@@ -161,7 +206,7 @@ class StepWriter {
 
   void backward_input(int s) {
     Op& op = add(OpKind::backward_input, kCompute, s);
-    op.micro = 0;
+    op.micro = micro_;
     if (reads_output(s)) op.reads.push_back(activation(s));
     op.reads.push_back(gradient(s));
     if (activates(s) && !is(s, Kind::batch_norm)) op.writes.push_back(gradient(s));
@@ -187,19 +232,19 @@ class StepWriter {
     Op& op = add(OpKind::zero, kCompute, s);
     op.writes = {segment_of(b_.gradients, s), {b_.local_norms.buffer, s, 1}};
     if (s == last()) op.writes.push_back(b_.metrics);
-    after_last_reduction(op, bucket);
+    if (reduces_gradients()) after_last_reduction(op, bucket);
   }
 
-  void all_reduce(std::int32_t bucket) {
+  void all_reduce(const Access& of, std::int32_t bucket) {
     Op& op = add(OpKind::all_reduce, kComm);
     op.bucket = bucket;
     op.group = r_.group;
-    op.reads = op.writes = {{b_.gradients.buffer, span_of(bucket).first, span_of(bucket).count}};
+    op.reads = op.writes = {{of.buffer, span_of(bucket).first, span_of(bucket).count}};
     op.after = {{kCompute, compute_ops_, 0}};
   }
 
   void after_reduction(Op& op, std::int32_t bucket) {
-    if (r_.group >= 0) op.after = {{kComm, bucket + 1, 0}};
+    if (reduces_gradients()) op.after = {{kComm, bucket + 1, 0}};
   }
 
   void clip() {
@@ -226,16 +271,24 @@ class StepWriter {
     }
     if (b_.factor.buffer.valid()) op.reads.push_back(b_.factor);
     op.flops = segment(s).elements * (b_.moments.size() == 2 ? 16 : 6);
-    after_reduction(op, bucket);
+    averages_weights() ? after_last_reduction(op, bucket) : after_reduction(op, bucket);
+  }
+
+  void weigh(int s) {
+    Op& op = add(OpKind::weigh, kCompute, s);
+    op.reads = op.writes = {segment_of(b_.parameters, s)};
+    op.flops = segment(s).elements;
   }
 
   const Replica& r_;
   const ReplicaBuffers& b_;
   const model::Model& model_;
-  std::int64_t samples_;
+  std::int64_t step_samples_, samples_;  // of the step, and of its current micro-step
+  std::int32_t micro_ = 0, last_micro_ = 0;
   std::vector<Op> ops_;
   std::int32_t compute_ops_ = 0;
-  std::int32_t overwritten_ = -1;  // the bucket whose gradients were last written
+  std::int32_t input_free_ = 0;    // compute ops after which nothing reads the input any more
+  std::int32_t overwritten_ = -1;  // the bucket that was last written
   bool trains_ = true;
 };
 

@@ -14,16 +14,21 @@ struct ReplicaBuffers {
   plan::Access running, sample_numbers;                                  // of batch normalisation and of dropout; invalid without
   std::vector<plan::Access> moments, activations, activation_gradients;  // the latter two by segment, as are:
   std::vector<plan::Access> partial_gradients, sums, gradient_sums;      // invalid where a segment has none
+  plan::Access micro_gradients;                                          // of one segment; invalid where a step has one micro-step
 };
 
 // What all programs of a rank have in common. Its lanes are input, compute and, with a group, comm, in this order.
 struct Replica {
   const experiment::Resolved& resolved;
   const std::vector<Bucket>& buckets;
-  std::int32_t group = -1;  // that sums every bucket; -1: none
+  std::int32_t group = -1;        // that sums every bucket; -1: none
+  bool averages_weights = false;  // buckets of parameters, each rank's after its own update; needs a group
   ReplicaBuffers buffers;
 };
 
+// `samples` of the step are taken in micro-steps of training.batch_per_rank, the last of which may be shorter. The gradients of the
+// first overwrite, those of later ones are added; what is reduced is the sum, while the last backward pass goes on. Where weights are
+// averaged, each segment is updated by the rank's own gradient, weighed, and summed with those of the others instead.
 std::vector<plan::Op> train(const Replica& replica, std::int64_t samples);
 std::vector<plan::Op> evaluate(const Replica& replica, std::int64_t samples);
 

@@ -15,11 +15,15 @@ base::Result<plan::Plan> one_device(const experiment::Resolved& experiment);
 // A replica of the model on every rank; gradients are summed in buckets, last layers first, while the backward pass of the
 // earlier layers goes on; every rank then makes the same update (tf.distribute.MirroredStrategy; the buckets are those of
 // torch DDP, Li et al. 2020). Coarse: one AllReduce op a bucket.
+//
+// A step of several micro-steps (training.accumulation_steps) adds their gradients up and reduces the sum: the same bytes as a step of
+// one. With strategy.average = weights every rank updates by its own gradient, and it is the parameters that are summed, in the same
+// buckets, each rank's times its part of the step's samples; moments stay each rank's own, and one without samples updates by zeros.
 base::Result<plan::Plan> mirrored(const experiment::Resolved& experiment);
 
 // torch.nn.parallel.DistributedDataParallel (Li et al. 2020): rank 0 broadcasts its parameters once, before the first step; then as
 // mirrored, with the buckets in one fixed order, last layers first. Running statistics of batch normalisation stay each rank's own,
-// where torch broadcasts them at every forward pass; gradients are reduced at every step (no `no_sync`).
+// where torch broadcasts them at every forward pass; the micro-steps of a step are accumulated as under torch's `no_sync`, always.
 base::Result<plan::Plan> ddp(const experiment::Resolved& experiment);
 
 // Mirrored over workers on several hosts, which go in lock-step (tf.distribute.MultiWorkerMirroredStrategy): the same plan; how the

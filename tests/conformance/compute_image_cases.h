@@ -127,6 +127,11 @@ inline Case copy(Values& values, DType dtype, const Shape& shape) {
   return {compute::Copy{values.uniform(dtype, shape), output}, {{"output", output}}};
 }
 
+inline Case scale(Values& values, DType dtype, const Shape& shape) {
+  const Tensor output = values.uniform(dtype, shape);
+  return {compute::Scale{values.uniform(dtype, shape), output, 0.3}, {{"output", output}}};
+}
+
 struct NamedImageCase {
   std::string name;
   MakeImageCase make;
@@ -159,6 +164,7 @@ inline std::vector<NamedImageCase> image_cases() {
           {"add_relu", of(add, Activation::relu)},
           {"add_tanh", of(add, Activation::tanh)},
           {"accumulate", of(accumulate)},
+          {"scale", of(scale)},
           {"copy", of(copy)}};
 }
 

@@ -203,9 +203,11 @@ void Inspector::note_batch() {
   FieldForm& training = *forms_.at("training");
   const auto text = training.refused();
   const std::int64_t ranks = experiment::count_trainers(document_.experiment());
-  if (ranks < 1 || (text && text->path == "batch_per_rank")) return training.set_note("batch_per_rank", {});
-  const QString batch = counted(ranks * document_.experiment().training.batch_per_rank, tr("samples"));
-  training.set_note("batch_per_rank", tr("Global batch: %1 over %2").arg(batch, counted(ranks, tr("ranks"))));
+  if (ranks < 1 || (text && (text->path == "batch_per_rank" || text->path == "accumulation_steps"))) return training.set_note("batch_per_rank", {});
+  const experiment::TrainingSpec& spec = document_.experiment().training;
+  QString batch = tr("Global batch: %1 over %2").arg(counted(ranks * spec.samples_per_rank(), tr("samples")), counted(ranks, tr("ranks")));
+  if (spec.accumulation_steps > 1) batch += tr(", in %1").arg(counted(spec.accumulation_steps, tr("micro-steps")));
+  training.set_note("batch_per_rank", batch);
 }
 
 void Inspector::forget_refused() {

@@ -30,7 +30,8 @@ SpanKind kind_of(OpKind kind) {
     case OpKind::loss: return SpanKind::loss;
     case OpKind::backward_input:
     case OpKind::backward_weight: return SpanKind::backward;
-    case OpKind::update: return SpanKind::update;
+    case OpKind::update:
+    case OpKind::weigh: return SpanKind::update;
     case OpKind::send: return SpanKind::send;
     default: return plan::communicates(kind) ? SpanKind::receive : SpanKind::other;
   }

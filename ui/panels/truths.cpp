@@ -7,6 +7,7 @@
 #include "core/base/fields.h"
 #include "core/base/machine.h"
 #include "core/base/units.h"
+#include "core/experiment/fields.h"
 #include "core/experiment/imposed.h"
 #include "core/experiment/placement.h"
 #include "core/telemetry/summary.h"
@@ -56,7 +57,12 @@ std::optional<QString> unlike_one_device(const telemetry::History& history, cons
   experiment::Experiment trained;
   trained.topology = topology;
   base::Problems problems;
-  if (const auto json = base::value_at(history.header(), "experiment.document.data.sharding")) base::read_document(*json, trained.data.sharding, "", problems);
+  const auto read = [&](const char* part, auto& into) {
+    if (const auto json = base::value_at(history.header(), std::string("experiment.document.") + part)) base::read_document(*json, into, "", problems);
+  };
+  read("data.sharding", trained.data.sharding);
+  read("strategy", trained.strategy);
+  read("training", trained.training);
   const auto said = problems.empty() ? experiment::unlike_one_device(trained) : std::nullopt;
   return said ? std::optional(QString::fromStdString(*said)) : std::nullopt;
 }

@@ -146,4 +146,9 @@ void run(const Copy& op) {
   std::copy_n(op.input.as<T>(), op.input.elements(), op.output.as<T>());
 }
 
+template <class T>
+void run(const Scale& op) {
+  for (std::int64_t i = 0; i < op.output.elements(); ++i) op.output.as<T>()[i] = static_cast<T>(op.factor * static_cast<double>(op.input.as<T>()[i]));
+}
+
 }  // namespace trainyard::compute::reference

@@ -48,7 +48,9 @@ inline experiment::Experiment any_experiment(int ranks) {
   }
   e.model.layers.push_back({model::LayerKind::linear, 0});
   e.training.batch_per_rank = *rc::gen::inRange<std::int64_t>(1, 20);
-  e.data.train_samples = *rc::gen::inRange<std::int64_t>(ranks * e.training.batch_per_rank, 400);
+  e.training.accumulation_steps = any_bool() ? 1 : *rc::gen::inRange<std::int64_t>(1, 5);
+  e.data.train_samples = *rc::gen::inRange<std::int64_t>(ranks * e.training.samples_per_rank(), 800);
+  if (plan::any_count(4) == 0) e.strategy.average = experiment::Average::weights;
   e.data.held_out_samples = *rc::gen::inRange<std::int64_t>(0, 60);
   e.strategy.bucket_bytes = *rc::gen::inRange<std::int64_t>(1, 8000);
   e.strategy.algorithm = any_algorithm();

@@ -65,6 +65,38 @@ TEST(InputPipeline, gives_the_batches_of_its_rank_in_order) {
   }
 }
 
+// 100 samples in steps of 24 for three ranks: eight each, and of the last step 2, 1 and 1.
+TEST(InputPipeline, gives_a_step_in_micro_steps) {
+  const auto set = digits(100);
+  Sampler sampler(1, 100, 8, 3);
+  for (std::int64_t rank = 0; rank < 3; ++rank) {
+    InputPipeline pipeline(set, sampler, rank, 0, 7, 2, 3);
+    for (std::int64_t step = 0; step < 7; ++step) {
+      const auto indices = sampler.indices(step, rank);
+      const std::vector<std::int64_t> all(indices.begin(), indices.end());
+      for (std::int64_t first = 0, micro = 0; first < std::ssize(all); first += 3, ++micro) {
+        const Batch& batch = pipeline.wait_next();
+        const auto begin = all.begin() + first;
+        EXPECT_EQ(batch.step, step);
+        EXPECT_EQ(batch.micro, micro);
+        EXPECT_EQ(batch.samples, std::min<std::int64_t>(3, std::ssize(all) - first));
+        EXPECT_EQ(batch.labels, read(*set, Split::train, {begin, begin + batch.samples}).labels);
+        pipeline.release();
+      }
+    }
+    EXPECT_EQ(pipeline.try_next(), nullptr);
+  }
+}
+
+TEST(InputPipeline, gives_one_empty_batch_for_a_step_without_samples) {
+  InputPipeline pipeline(digits(10), Sampler(1, Shares::owned({8, 2}, 2), {0, 0, 0, 0, 0, 0, 0, 0, 1, 1}), 1, 0, 4, 2, 1);
+  for (const std::int64_t samples : {1, 1, 0, 0, 0}) {
+    EXPECT_EQ(pipeline.wait_next().samples, samples);
+    pipeline.release();
+  }
+  EXPECT_EQ(pipeline.try_next(), nullptr);
+}
+
 TEST(InputPipeline, gives_the_same_batch_until_it_is_released) {
   InputPipeline pipeline(digits(50), Sampler(1, 50, 5, 1), 0, 0, 20, 3);
   const Batch* first = &pipeline.wait_next();

@@ -70,6 +70,7 @@ inline model::ModelSpec any_model() {
 inline TrainingSpec any_training(std::int64_t most_per_rank) {
   TrainingSpec training;
   training.batch_per_rank = *rc::gen::inRange<std::int64_t>(1, most_per_rank + 1);
+  training.accumulation_steps = *rc::gen::inRange<std::int64_t>(1, most_per_rank / training.batch_per_rank + 1);
   training.epochs = *rc::gen::inRange<std::int64_t>(1, 100);
   training.steps = *rc::gen::element<std::int64_t>(0, 0, 1, 77);
   training.seed = *rc::gen::inRange<std::int64_t>(0, 9'000'000'000'000'000);
@@ -96,6 +97,7 @@ inline Experiment any_experiment() {
   experiment.data.features = *rc::gen::inRange<std::int64_t>(1, 4097);
   experiment.strategy.algorithm = *rc::gen::element(collective::Algorithm::ring, collective::Algorithm::direct);
   experiment.strategy.bucket_bytes = *rc::gen::inRange<std::int64_t>(1, 1'000'000'000'000);
+  experiment.strategy.average = *rc::gen::element(Average::gradients, Average::weights);
   experiment.data.sharding.kind = *rc::gen::element(data::ShardingKind::iid, data::ShardingKind::contiguous, data::ShardingKind::size_skew);
   experiment.data.sharding.size_ratio = any_number(1, 1.5);  // the least shard of nine ranks and samples is one sample still
   experiment.training = any_training(experiment.data.train_samples / 9);

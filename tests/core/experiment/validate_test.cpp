@@ -204,6 +204,51 @@ TEST(Validate, shards_by_label_need_labels) {
   EXPECT_THAT(problems_of(experiment), ElementsAre(Field(&Problem::where, "data.labels")));
 }
 
+TEST(Validate, weights_that_are_averaged_differ_where_the_update_is_not_linear) {
+  Experiment experiment = small(2, 2);
+  experiment.strategy.average = Average::weights;
+  experiment.training.optimizer.momentum = 0;
+  EXPECT_EQ(unlike_one_device(experiment), std::nullopt);
+  experiment.training.clip_norm = 1;
+  EXPECT_THAT(unlike_one_device(experiment).value_or(""), HasSubstr("clipped by its own norm: this is not the training of one device"));
+  experiment.training.clip_norm = 0;
+  experiment.training.optimizer.momentum = 0.9;
+  EXPECT_THAT(unlike_one_device(experiment).value_or(""), HasSubstr("momentum of its own"));
+  experiment.training.optimizer.kind = OptimizerKind::adam;
+  EXPECT_THAT(unlike_one_device(experiment).value_or(""), HasSubstr("moments of its own"));
+  experiment.topology = star(1, 1);
+  EXPECT_EQ(unlike_one_device(experiment), std::nullopt) << "one rank averages nothing";
+}
+
+TEST(Validate, batch_normalisation_sees_a_micro_step_only) {
+  Experiment experiment = small();
+  experiment.topology = star(1, 1);
+  experiment.model.layers.insert(experiment.model.layers.begin() + 1, {model::LayerKind::batch_norm, 0});
+  EXPECT_EQ(unlike_one_device(experiment), std::nullopt);
+  experiment.training.accumulation_steps = 2;
+  EXPECT_THAT(unlike_one_device(experiment).value_or(""), HasSubstr("the samples of each micro-step"));
+}
+
+TEST(Validate, only_mirrored_averages_weights) {
+  for (const StrategyKind kind : {StrategyKind::ddp, StrategyKind::multi_worker_mirrored}) {
+    const auto with = [kind](Experiment& e) {
+      e.topology = star(2, 2);
+      e.strategy.kind = kind;
+      e.strategy.average = Average::weights;
+    };
+    expect_problem(with, "strategy.average", "does not average weights");
+  }
+}
+
+TEST(Validate, a_step_takes_no_more_samples_than_there_are) {
+  const auto with = [](std::int64_t micro_steps) {
+    return [micro_steps](Experiment& e) { e.training.accumulation_steps = micro_steps; };
+  };
+  expect_problem(with(4096), "training.accumulation_steps", "4,096 micro-steps of ");
+  expect_problem(with(0), "training.accumulation_steps", "out of range");
+  expect_problem(with(4097), "training.accumulation_steps", "out of range");
+}
+
 TEST(Validate, only_shards_are_outside_the_promise_of_one_device) {
   Experiment experiment = small(2, 2);
   EXPECT_EQ(unlike_one_device(experiment), std::nullopt);

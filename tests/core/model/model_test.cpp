@@ -162,7 +162,7 @@ class Ops : public ::testing::Test {
                          tensor(input_gradient, {2, 3}),
                          tensor(output_gradient, {2, 5}),
                          tensor(parameters, {model.elements}),
-                         tensor(gradients, {model.elements}),
+                         compute::Tensor{tensor(gradients, {model.elements}).dtype, {20}, reinterpret_cast<std::byte*>(gradients.data() + 15)},
                          tensor(norm, {1})};
 
   template <class T>

@@ -112,5 +112,20 @@ TEST(Golden, mirrored_ring_of_two_with_images) {
   expect_golden_plan("mirrored_ring_2_images", e);
 }
 
+// Two micro-steps of 4 samples; in the tail rank 0 has one of 4 and one of 1, the others one of 4.
+TEST(Golden, mirrored_ring_of_three_with_accumulation) {
+  auto e = tiny(3);
+  e.data.train_samples += 13;
+  e.training.batch_per_rank = 4;
+  e.training.accumulation_steps = 2;
+  expect_golden_plan("mirrored_ring_3_accumulation", e);
+}
+
+TEST(Golden, mirrored_ring_of_two_with_averaged_weights) {
+  auto e = tiny(2);
+  e.strategy.average = experiment::Average::weights;
+  expect_golden_plan("mirrored_ring_2_weights", e);
+}
+
 }  // namespace
 }  // namespace trainyard::strategy

@@ -72,6 +72,18 @@ TEST(Truths, ranks_that_own_samples_are_said_not_to_train_as_one_device) {
                                                  "the same global batch")));
 }
 
+TEST(Truths, averaged_weights_are_said_to_differ_with_moments) {
+  experiment::Experiment experiment;
+  experiment.topology.hosts.push_back({.name = "host0", .address = {}, .devices = {{.name = "a"}, {.name = "b"}}});
+  experiment.strategy.average = experiment::Average::weights;
+  experiment.training.optimizer.kind = experiment::OptimizerKind::adam;
+  telemetry::History history;
+  take(history, telemetry::FrameType::header,
+       {{"schema", 1}, {"ranks", 2}, {"segments", base::Json::array()}, {"experiment", {{"document", experiment::to_json(experiment)}}}});
+  EXPECT_THAT(said_of(history), Contains(QString("weights are averaged after each rank's own update, with moments of its own: this is not the training of one "
+                                                 "device on the same global batch")));
+}
+
 TEST(Truths, the_simulated_step_stands_beside_the_measured_one) {
   auto history = history_on({{.name = "a"}});
   take(history, telemetry::FrameType::result, {{"step_seconds", {{"median", 0.005}}}, {"simulated_step_seconds", 0.002}});

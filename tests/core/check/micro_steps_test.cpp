@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Plans that accumulate or average weights, each broken in one way: what was to be proved fails.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/core/check/breaking.h"
+
+namespace trainyard::check {
+namespace {
+
+using collective::Algorithm;
+using plan::Op;
+using plan::OpKind;
+using testing::HasSubstr;
+
+using ProofSet = std::set<Proof>;
+
+experiment::Experiment accumulating(int ranks) {
+  auto e = strategy::small(ranks);
+  e.training.accumulation_steps = 3;
+  return e;
+}
+experiment::Experiment averaging_weights(int ranks) {
+  auto e = strategy::small(ranks);
+  e.strategy.average = experiment::Average::weights;
+  return e;
+}
+Victim coarse(const experiment::Experiment& e) { return Victim(strategy::coarse_plan(strategy::resolved(e)).value()); }
+Victim expanded(const experiment::Experiment& e) { return coarse(e).expanded(Algorithm::ring); }
+
+OpTest is(const std::string& token) {
+  return [token](const Op& op) { return plan::token(op) == token; };
+}
+
+void forget_reading_the_gradient(Victim& victim, std::size_t rank, const std::string& token) {
+  const plan::BufferId gradient = victim.ranks[rank].buffer("grads");
+  ASSERT_EQ(std::erase_if(victim.op(rank, token).reads, [&](const plan::Access& access) { return access.buffer == gradient; }), 1u);
+}
+
+std::string first_finding(const Victim& victim) {
+  const Report report = examine(victim.plan());
+  return report.findings.empty() ? "" : report.findings[0].problem.where + ": " + report.findings[0].problem.what;
+}
+
+TEST(MicroSteps, of_sound_plans_are_proved) {
+  for (const int ranks : {1, 2, 3}) {
+    EXPECT_EQ(first_finding(coarse(accumulating(ranks))), "");
+    EXPECT_EQ(first_finding(expanded(accumulating(ranks))), "");
+    EXPECT_EQ(first_finding(coarse(averaging_weights(ranks))), "");
+    EXPECT_EQ(first_finding(expanded(averaging_weights(ranks))), "");
+  }
+}
+
+// Also on one device, where nothing is reduced.
+TEST(MicroSteps, one_that_overwrites_instead_of_adding_has_no_meaning) {
+  for (const int ranks : {1, 3}) {
+    Victim victim = coarse(accumulating(ranks));
+    forget_reading_the_gradient(victim, 0, "W.s1.m1");
+    EXPECT_EQ(failed(victim), ProofSet{Proof::meaning});
+    EXPECT_THAT(first_finding(victim), testing::AllOf(HasSubstr("UPD.s1"), HasSubstr("grads[48:76]"), HasSubstr("2 of 3 micro-steps")));
+  }
+}
+
+TEST(MicroSteps, a_first_one_that_adds_to_the_step_before_has_no_meaning) {
+  Victim victim = coarse(accumulating(1));
+  Op& first = victim.op(0, "W.s2.m0");
+  first.reads.push_back(first.writes[0]);
+  EXPECT_EQ(failed(victim), ProofSet{Proof::meaning});
+  EXPECT_THAT(first_finding(victim), testing::AllOf(HasSubstr("UPD.s2"), HasSubstr("before the step")));
+}
+
+TEST(MicroSteps, one_that_is_added_twice_has_no_meaning) {
+  Victim victim = expanded(accumulating(2));
+  victim.op(1, "W.s0.m2").micro = 1;
+  EXPECT_EQ(failed(victim), ProofSet{Proof::meaning});
+  EXPECT_THAT(first_finding(victim), HasSubstr("added twice"));
+}
+
+TEST(MicroSteps, one_that_is_missing_has_no_meaning) {
+  Victim victim = coarse(accumulating(1));
+  victim.remove(0, victim.first(0, is("W.s2.m1")));
+  EXPECT_EQ(failed(victim), ProofSet{Proof::meaning});
+  EXPECT_THAT(first_finding(victim), HasSubstr("2 of 3 micro-steps"));
+}
+
+TEST(MicroSteps, samples_that_come_before_the_last_were_read_are_a_race) {
+  Victim victim = expanded(accumulating(2));
+  victim.op(0, "LOAD.m1").after.clear();
+  EXPECT_EQ(failed(victim), ProofSet{Proof::races});
+  EXPECT_THAT(first_finding(victim), testing::AllOf(HasSubstr("LOAD.m1"), HasSubstr("m0")));
+}
+
+TEST(MicroSteps, a_forward_pass_before_its_samples_came_is_a_race) {
+  Victim victim = expanded(accumulating(2));
+  victim.op(1, "F.s0.m2").after.back().sequence = 2;
+  EXPECT_EQ(failed(victim), ProofSet{Proof::races});
+}
+
+// A reduction that began before the last micro-step.
+TEST(MicroSteps, a_sum_that_is_reduced_too_early_is_a_race) {
+  Victim victim = coarse(accumulating(2));
+  auto& after = victim.op(0, "AR.b0").after;
+  after.back().sequence -= 10;
+  EXPECT_TRUE(failed(victim).contains(Proof::races));
+}
+
+TEST(MicroSteps, need_the_buffers_of_one_and_one_for_the_largest_segment) {
+  const auto memory = [](const experiment::Experiment& e) { return examine(strategy::make_plan(strategy::resolved(e)).value()).memory.at(0); };
+  auto whole = strategy::small(2), parts = strategy::small(2);
+  whole.training.batch_per_rank = 64;
+  parts.training.batch_per_rank = 8;
+  parts.training.accumulation_steps = 8;
+  EXPECT_EQ(memory(parts).buffers, memory(strategy::small(2)).buffers + 4 * 48);
+  EXPECT_LT(memory(parts).peak, memory(whole).peak / 2);
+}
+
+TEST(WeightAverage, of_weights_that_were_not_weighed_has_no_meaning) {
+  for (Victim victim : {coarse(averaging_weights(3)), expanded(averaging_weights(3))}) {
+    victim.remove(1, victim.first(1, is("WEIGH.s1")));
+    EXPECT_EQ(failed(victim), ProofSet{Proof::meaning});
+  }
+}
+
+TEST(WeightAverage, of_weights_that_were_weighed_twice_has_no_meaning) {
+  Victim victim = coarse(averaging_weights(2));
+  victim.repeat(1, victim.first(1, is("WEIGH.s2")));
+  EXPECT_EQ(failed(victim), ProofSet{Proof::meaning});
+  EXPECT_THAT(first_finding(victim), HasSubstr("WEIGH.s2"));
+}
+
+TEST(WeightAverage, that_nobody_takes_has_no_meaning) {
+  Victim victim = coarse(averaging_weights(2));
+  for (std::size_t rank = 0; rank < 2; ++rank) victim.remove(rank, victim.first(rank, is("AR.b1")));
+  EXPECT_TRUE(failed(victim).contains(Proof::meaning));
+}
+
+// Segment 1 hands its gradient on by its weights as they were, not as they are after the update.
+TEST(WeightAverage, a_backward_pass_through_weights_that_were_updated_has_no_meaning) {
+  Victim victim = coarse(averaging_weights(2));
+  auto& ops = victim.train(0);
+  const std::size_t backward = victim.first(0, is("B.s1.m0")), weigh = victim.first(0, is("WEIGH.s1"));
+  std::rotate(ops.begin() + static_cast<std::ptrdiff_t>(backward), ops.begin() + static_cast<std::ptrdiff_t>(backward) + 1,
+              ops.begin() + static_cast<std::ptrdiff_t>(weigh) + 1);
+  EXPECT_TRUE(failed(victim).contains(Proof::meaning));
+}
+
+TEST(WeightAverage, a_step_that_does_not_wait_for_the_average_is_a_race) {
+  for (const char* token : {"F.s0.m0", "UPD.s0"}) {
+    Victim victim = expanded(averaging_weights(3));
+    std::erase_if(victim.op(2, token).after, [](const plan::Dependency& d) { return d.steps_back == 1; });
+    EXPECT_EQ(failed(victim), ProofSet{Proof::races}) << token;
+  }
+}
+
+}  // namespace
+}  // namespace trainyard::check

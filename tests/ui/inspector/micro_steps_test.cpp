@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Micro-steps and the average of weights in the inspector.
+#include <QLabel>
+#include <algorithm>
+
+#include "tests/ui/inspector/inspector_fixture.h"
+
+namespace trainyard::ui {
+namespace {
+
+class MicroSteps : public InspectorTest {
+ protected:
+  QString note() {
+    for (const QLabel* label : inspector_.form("training").findChildren<QLabel*>())
+      if (label->text().startsWith("Global batch") && label->isVisibleTo(&inspector_)) return label->text();
+    return {};
+  }
+};
+
+TEST_F(MicroSteps, count_in_the_global_batch) {
+  EXPECT_EQ(note(), "Global batch: 64 samples over 2 ranks");
+  document_.set_value("training.accumulation_steps", 4);
+  EXPECT_EQ(note(), "Global batch: 256 samples over 2 ranks, in 4 micro-steps");
+}
+
+TEST_F(MicroSteps, that_are_refused_leave_no_global_batch) {
+  type(inspector_.form("training").editor("accumulation_steps"), "0");
+  EXPECT_EQ(note(), "");
+}
+
+// Where the strategy has no such choice it is not offered, but for one that must be taken back.
+TEST_F(MicroSteps, the_average_is_offered_where_it_applies) {
+  const auto offered = [&] { return inspector_.form("strategy").editor("average")->isVisibleTo(&inspector_); };
+  EXPECT_TRUE(offered());
+  document_.set_value("strategy.kind", "ddp");
+  EXPECT_FALSE(offered());
+  document_.set_value("strategy.kind", "mirrored");
+  document_.set_value("strategy.average", "weights");
+  document_.set_value("strategy.kind", "ddp");
+  EXPECT_TRUE(offered());
+}
+
+}  // namespace
+}  // namespace trainyard::ui
