@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/collective/algorithm.h"
+#include "core/compute/compression/scheme.h"
 #include "core/data/dataset.h"
 #include "core/model/model_spec.h"
 #include "core/topology/topology.h"
@@ -20,11 +21,14 @@ enum class StrategyKind {
   ddp,                    // as mirrored, after rank 0 has broadcast its parameters once
 };
 
+using compute::compression::CompressionSpec;
+
 struct StrategySpec {
   StrategyKind kind = StrategyKind::mirrored;
   collective::Algorithm algorithm = collective::Algorithm::ring;
   std::int64_t bucket_bytes = 1'000'000;
   std::int64_t segment_bytes = 0;  // 0: a bucket is reduced in one
+  CompressionSpec compression;
 
   bool operator==(const StrategySpec&) const = default;
 };

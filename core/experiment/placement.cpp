@@ -130,6 +130,8 @@ std::optional<std::string> unlike_one_device(const Experiment& experiment) {
   const bool normalises = std::any_of(layers.begin(), layers.end(), [](const model::LayerSpec& layer) { return layer.kind == model::LayerKind::batch_norm; });
   std::string why;
   if (data::owns_samples(sharding)) why = "every rank trains on samples of its own (" + std::string(base::name_of(sharding.kind)) + " sharding)";
+  if (experiment.strategy.kind != StrategyKind::one_device && experiment.strategy.compression.kind != compute::compression::Scheme::none)
+    why += (why.empty() ? "" : ", and ") + std::string("gradients are compressed (") + std::string(base::name_of(experiment.strategy.compression.kind)) + ")";
   if (normalises) why += (why.empty() ? "" : ", and ") + std::string("batch_norm normalises by the samples of each rank, whose running statistics differ");
   if (why.empty()) return std::nullopt;
   return why + ": this is not the training of one device on the same global batch";

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/base/units.h"
+#include "core/experiment/compression.h"
 #include "core/experiment/document.h"
 #include "core/experiment/findings.h"
 #include "core/experiment/placement.h"
@@ -106,6 +107,7 @@ model::Shape sample_shape(const data::DataSummary& data) {
 Problems problems_of_meaning(const Experiment& experiment, const data::DataSummary* data) {
   Problems problems = form_problems(experiment);
   append(problems, placement_problems(experiment));
+  append(problems, compression_problems(experiment));
   append(problems, model::validate(experiment.model, data != nullptr ? sample_shape(*data) : model::Shape{}, data != nullptr ? data->classes : 0, "model"));
   if (data != nullptr) append(problems, batch_problems(experiment.training.batch_per_rank, count_workers(experiment.topology), data->train_samples));
   return problems;

@@ -3,6 +3,7 @@
 
 #include "core/model/segment_ops.h"
 #include "core/plan/text.h"
+#include "core/run/bind_compression.h"
 #include "core/run/bound_plan.h"
 #include "core/run/op_numbers.h"
 
@@ -38,6 +39,8 @@ class Binder {
     bound.statistics = named("statistics");
     bound.rate = named("rate");
     bound.state = named("running");
+    bound.squared_errors = named("squared_errors");
+    bound.compression_ratio = compression_ratio(plan_);
     for (const plan::Program& program : plan_.programs) {
       auto one = bind_program(program);
       if (!one) return base::fail(one.error());
@@ -71,6 +74,7 @@ class Binder {
     bound.kind = op.kind;
     bound.lane = op.lane;
     bound.segment = op.segment;
+    bound.bucket = op.bucket;
     if (plan::communicates(op.kind)) bind_transfer(op, bound);
     for (const compute::Op& work : compute_ops(op)) {
       auto kernel = compute_.prepare(work);
@@ -107,6 +111,8 @@ class Binder {
       case OpKind::backward_input: return model::backward_input(segment(op), tensors(op));
       case OpKind::backward_weight: return model::backward_weight(segment(op), tensors(op));
       case OpKind::zero: return zeros(op);
+      case OpKind::encode:
+      case OpKind::decode: return {compression_op(op, *program_, plan_, model_, recipe_, groups_, [this](const Access& access) { return tensor(access); })};
       case OpKind::norm: return {compute::SquaredNorm{part("grads", op.reads.front()), part("reduced_norms", op.writes.front())}};
       case OpKind::clip: return {compute::ClipFactor{named("reduced_norms"), named("factor"), recipe_.clip_norm}};
       case OpKind::update: return {update(op)};
@@ -182,6 +188,10 @@ class Binder {
   Tensor named(const std::string& name) {
     const plan::BufferId id = plan_.buffer(name);
     return id.valid() ? flat(name, plan_.buffers[id.index()].elements) : Tensor{};
+  }
+  Tensor tensor(const Access& access) {
+    const base::DType dtype = plan_.buffers[access.buffer.index()].dtype;
+    return {dtype, {access.count}, address(access.buffer) + access.first * base::size_of(dtype)};
   }
   Tensor part(const std::string& name, const Access& access) { return sub(named(name), access.first, access.count); }
   Tensor rows(const std::string& name, std::int64_t width) {

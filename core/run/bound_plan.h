@@ -19,6 +19,7 @@ struct Recipe {
   std::function<compute::Op(const compute::UpdateInputs& common, std::span<const compute::Tensor> moments, const compute::Tensor& step)> update;
   std::function<double(std::int64_t step)> learning_rate;
   double clip_norm = 0;
+  compute::compression::CompressionSpec compression;
   std::int64_t seed = 0;  // of what is dropped
 };
 
@@ -26,6 +27,7 @@ struct BoundOp {
   plan::OpKind kind = plan::OpKind::load;
   plan::LaneId lane;
   int segment = -1;
+  int bucket = -1;                                        // of encode and decode
   std::vector<std::unique_ptr<compute::Kernel>> kernels;  // compute ops
   // Sends and receives.
   int channel = 0;
@@ -51,7 +53,9 @@ struct BoundProgram {
 struct BoundPlan {
   std::vector<BoundProgram> programs;
   compute::Tensor parameters, metrics, local_norms, statistics, rate;
-  compute::Tensor state;  // what training keeps besides parameters (model::Model::state); may be empty
+  compute::Tensor squared_errors;  // of compression, by bucket: what the rank's part of the sums lacks; empty without
+  double compression_ratio = 0;    // bytes of the gradient / bytes that it is encoded in, of one rank; 0: nothing is compressed
+  compute::Tensor state;           // what training keeps besides parameters (model::Model::state); may be empty
 };
 
 // Arenas must be as large as `layout` says, zero at first (the optimizer's state begins so) and stay alive. A kernel that cannot be prepared is a Problem that

@@ -25,6 +25,7 @@ run::Recipe recipe(const experiment::Resolved& experiment) {
   run::Recipe recipe;
   recipe.clip_norm = training.clip_norm;
   recipe.seed = training.seed;
+  recipe.compression = experiment.document.strategy.compression;
   recipe.learning_rate = [training, steps = experiment.steps](std::int64_t step) { return experiment::learning_rate(training, step, steps); };
   recipe.update = [optimizer](const compute::UpdateInputs& common, Moments moments, const Tensor& step) {
     return optimizer.kind == experiment::OptimizerKind::sgd ? sgd(optimizer, common, moments) : adam(optimizer, common, moments, step);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/strategy/replica.h"
 
+#include "core/experiment/compression.h"
+#include "core/strategy/compression.h"
 #include "core/strategy/replica_step.h"
 
 namespace trainyard::strategy {
@@ -52,7 +54,9 @@ ReplicaBuffers add_buffers(const experiment::Resolved& e, bool shared_gradients,
 plan::RankPlan replica(const experiment::Resolved& e, std::int32_t rank, const std::vector<Bucket>& buckets, std::int32_t group) {
   plan::RankPlan plan{rank, {{"input", plan::LaneKind::input, -1}, {"compute", plan::LaneKind::compute, -1}}, {}, {}};
   if (group >= 0) plan.lanes.push_back({"comm.g" + std::to_string(group), plan::LaneKind::comm, group});
-  const Replica parts{e, buckets, group, add_buffers(e, group >= 0, plan.buffers)};
+  const bool compressed = group >= 0 && experiment::compresses(e);  // then peers read what is encoded, and the gradients are the rank's own
+  Replica parts{e, buckets, group, add_buffers(e, group >= 0 && !compressed, plan.buffers), {}};
+  if (compressed) parts.compression = compression_buffers(e, rank, buckets, plan.buffers);
   const std::int64_t batch = e.document.training.batch_per_rank;
   const auto add_program = [&](std::string name, std::int64_t samples, std::int64_t global_samples, std::int64_t repeats, bool trains) {
     plan.programs.push_back({std::move(name), samples, global_samples, repeats, trains ? train(parts, samples) : evaluate(parts, samples)});

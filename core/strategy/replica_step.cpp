@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "core/strategy/compression.h"
+
 namespace trainyard::strategy {
 namespace {
 
@@ -27,11 +29,14 @@ class StepWriter {
     for_each_segment([&](int s, std::int32_t bucket) {
       if (!empty) backward(s, bucket);
       else if (has_parameters(s)) zero(s, bucket);
-      if (r_.group >= 0 && s == span_of(bucket).first_segment) all_reduce(bucket);
+      if (r_.group >= 0 && s == span_of(bucket).first_segment) reduce(bucket);
     });
+    for (std::int32_t bucket = 0; compressed() && bucket < buckets(); ++bucket)
+      if (r_.compression.encoded[static_cast<std::size_t>(bucket)].size() > 1) reduce_encoded(bucket, 1);
     const std::int32_t input_free = empty ? 0 : compute_ops_;  // compute ops after which nothing reads the input any more
     if (b_.factor.buffer.valid()) clip();
     for_each_segment([&](int s, std::int32_t bucket) {
+      if (!b_.factor.buffer.valid()) decode_before(s, bucket);
       if (has_parameters(s)) update(s, bucket);
     });
     ops_.front().after = {{kCompute, input_free, 1}};
@@ -49,6 +54,8 @@ class StepWriter {
  private:
   const model::Segment& segment(int s) const { return model_.segments[static_cast<std::size_t>(s)]; }
   const Bucket& span_of(std::int32_t number) const { return r_.buckets[static_cast<std::size_t>(number)]; }
+  std::int32_t buckets() const { return static_cast<std::int32_t>(r_.buckets.size()); }
+  bool compressed() const { return !r_.compression.encoded.empty(); }  // then comm works on what is encoded, and never on gradients
   int last() const { return static_cast<int>(model_.segments.size()) - 1; }
   int first() const { return model_.first_with_parameters(); }  // no gradient is wanted before it
   bool is(int s, Kind kind) const { return segment(s).kind == kind; }
@@ -126,7 +133,7 @@ class StepWriter {
 
   // A bucket's gradients may be overwritten once its last reduction is over on both sides: the first op that does so waits.
   void after_last_reduction(Op& op, std::int32_t bucket) {
-    if (r_.group >= 0 && std::exchange(overwritten_, bucket) != bucket) op.after.push_back({kComm, bucket + 1, 1});
+    if (r_.group >= 0 && !compressed() && std::exchange(overwritten_, bucket) != bucket) op.after.push_back({kComm, bucket + 1, 1});
   }
 
   // A batch normalisation's gradient at its input follows from the sums that make its weight's.
@@ -190,6 +197,34 @@ class StepWriter {
     after_last_reduction(op, bucket);
   }
 
+  void reduce(std::int32_t bucket) { compressed() ? reduce_encoded(bucket, 0) : all_reduce(bucket); }
+
+  // Peers may read what the last step encoded until its collective is over on both sides.
+  void reduce_encoded(std::int32_t bucket, std::size_t stage) {
+    const Encoded& encoded = r_.compression.encoded[static_cast<std::size_t>(bucket)][stage];
+    Op encode = strategy::encode(r_, bucket, stage);
+    encode.lane = kCompute;
+    encode.after = {{kComm, encoded.number + 1, 1}};
+    if (stage > 0) encode.after.push_back({kComm, r_.compression.encoded[static_cast<std::size_t>(bucket)][0].number + 1, 0});
+    ops_.push_back(std::move(encode));
+    ++compute_ops_;
+    Op& op = add(encoded.collective, kComm);
+    op.bucket = encoded.number;
+    op.group = r_.group;
+    op.reads = op.writes = {encoded.whole};
+    op.after = {{kCompute, compute_ops_, 0}};
+  }
+
+  // What follows on the lane has the reduced gradient.
+  void decode_before(int s, std::int32_t bucket) {
+    if (!compressed() || s != span_of(bucket).last_segment) return;
+    Op op = strategy::decode(r_, bucket);
+    op.lane = kCompute;
+    op.after = {{kComm, r_.compression.encoded[static_cast<std::size_t>(bucket)].back().number + 1, 0}};
+    ops_.push_back(std::move(op));
+    ++compute_ops_;
+  }
+
   void all_reduce(std::int32_t bucket) {
     Op& op = add(OpKind::all_reduce, kComm);
     op.bucket = bucket;
@@ -199,11 +234,12 @@ class StepWriter {
   }
 
   void after_reduction(Op& op, std::int32_t bucket) {
-    if (r_.group >= 0) op.after = {{kComm, bucket + 1, 0}};
+    if (r_.group >= 0 && !compressed()) op.after = {{kComm, bucket + 1, 0}};
   }
 
   void clip() {
     for_each_segment([&](int s, std::int32_t bucket) {
+      decode_before(s, bucket);
       if (!has_parameters(s)) return;
       Op& op = add(OpKind::norm, kCompute, s);
       op.reads = {segment_of(b_.gradients, s)};

@@ -16,12 +16,26 @@ struct ReplicaBuffers {
   std::vector<plan::Access> partial_gradients, sums, gradient_sums;      // invalid where a segment has none
 };
 
+// What travels of a bucket in one collective: where it lies in the buffer `encoded`, and what of that the rank itself writes.
+struct Encoded {
+  std::int32_t number = 0;  // of the collective
+  plan::OpKind collective = plan::OpKind::all_reduce;
+  plan::Access whole, own;
+};
+
+// Of gradient compression. The residual is invalid without error feedback; guess and basis are those of power_sgd.
+struct CompressionBuffers {
+  plan::Access residual, squared_errors, guess, basis;
+  std::vector<std::vector<Encoded>> encoded;  // by bucket, in the order of its collectives; empty: nothing is compressed
+};
+
 // What all programs of a rank have in common. Its lanes are input, compute and, with a group, comm, in this order.
 struct Replica {
   const experiment::Resolved& resolved;
   const std::vector<Bucket>& buckets;
   std::int32_t group = -1;  // that sums every bucket; -1: none
   ReplicaBuffers buffers;
+  CompressionBuffers compression;
 };
 
 std::vector<plan::Op> train(const Replica& replica, std::int64_t samples);

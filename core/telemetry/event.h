@@ -40,6 +40,9 @@ enum class Metric : std::uint16_t {
   imposed_seconds = 22,            // of the step's compute_seconds: waited, because ops were to take longer than they did
   slow_down = 23,                  // the factor of the step, jitter included
   slower_than_drawn_seconds = 24,  // total since the start by which paced ops took longer than they would on the drawn device
+  // Only where gradients are compressed.
+  compression_ratio = 40,  // bytes of the rank's gradient / bytes that it is encoded in, by the plan
+  residual_norm = 41,      // L2 norm of what the rank's encoded gradient lacks; with error feedback it is kept for the next step
 };
 
 struct Event {
@@ -84,5 +87,7 @@ struct trainyard::base::Names<trainyard::telemetry::Metric> {
                                                              {M::dropped_events, "dropped_events"},
                                                              {M::imposed_seconds, "imposed_seconds"},
                                                              {M::slow_down, "slow_down"},
-                                                             {M::slower_than_drawn_seconds, "slower_than_drawn_seconds"}};
+                                                             {M::slower_than_drawn_seconds, "slower_than_drawn_seconds"},
+                                                             {M::compression_ratio, "compression_ratio"},
+                                                             {M::residual_norm, "residual_norm"}};
 };

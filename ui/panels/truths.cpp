@@ -56,6 +56,8 @@ std::optional<QString> unlike_one_device(const telemetry::History& history, cons
   trained.topology = topology;
   base::Problems problems;
   if (const auto json = base::value_at(history.header(), "experiment.document.data.sharding")) base::read_document(*json, trained.data.sharding, "", problems);
+  if (const auto json = base::value_at(history.header(), "experiment.document.strategy.compression"))
+    base::read_document(*json, trained.strategy.compression, "", problems);
   const auto said = problems.empty() ? experiment::unlike_one_device(trained) : std::nullopt;
   return said ? std::optional(QString::fromStdString(*said)) : std::nullopt;
 }
