@@ -9,6 +9,7 @@
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/prepare.h"
 #include "backends/cpu/queue.h"
+#include "core/compute/compression/kernels.h"
 #include "core/compute/validate.h"
 
 namespace trainyard::cpu {
@@ -66,6 +67,7 @@ class CpuCompute final : public compute::Compute {
     if (dtype == DType::fp32) kernels<float>().sum(reinterpret_cast<float*>(destination), sources.data(), sources.size(), elements);
     if (dtype == DType::fp64) kernels<double>().sum(reinterpret_cast<double*>(destination), sources.data(), sources.size(), elements);
     if (dtype == DType::int32) sum_integers(reinterpret_cast<std::int32_t*>(destination), sources, elements);
+    compute::compression::sum_halves(dtype, destination, sources, elements);
   }
 
   void copy(std::byte* destination, const std::byte* source, std::int64_t bytes) override {

@@ -41,6 +41,11 @@ PreparedKernel prepare(const compute::ClipFactor& op, const Device& device);
 PreparedKernel prepare(const compute::Zero& op, const Device& device);
 PreparedKernel prepare(const compute::SgdUpdate& op, const Device& device);
 PreparedKernel prepare(const compute::AdamUpdate& op, const Device& device);
+PreparedKernel prepare(const compute::CompressGradient& op, const Device& device);
+PreparedKernel prepare(const compute::DecompressGradient& op, const Device& device);
+PreparedKernel prepare(const compute::PowerSgdLeft& op, const Device& device);
+PreparedKernel prepare(const compute::PowerSgdRight& op, const Device& device);
+PreparedKernel prepare(const compute::PowerSgdDecode& op, const Device& device);
 
 // A kernel that is a function object: run(queue).
 template <class Run>

@@ -5,13 +5,23 @@
 
 namespace trainyard::base {
 
-enum class DType : std::uint8_t { fp32, fp64, int32 };
+// fp16 (IEEE 754 binary16), bf16 and byte are of what travels; nothing is computed in them.
+enum class DType : std::uint8_t { fp32, fp64, int32, fp16, bf16, byte };
 
-constexpr std::int64_t size_of(DType dtype) { return dtype == DType::fp64 ? 8 : 4; }
+constexpr std::int64_t size_of(DType dtype) {
+  switch (dtype) {
+    case DType::fp64: return 8;
+    case DType::fp16:
+    case DType::bf16: return 2;
+    case DType::byte: return 1;
+    default: return 4;
+  }
+}
 
 template <>
 struct Names<DType> {
-  static constexpr std::pair<DType, std::string_view> table[] = {{DType::fp32, "fp32"}, {DType::fp64, "fp64"}, {DType::int32, "int32"}};
+  static constexpr std::pair<DType, std::string_view> table[] = {{DType::fp32, "fp32"}, {DType::fp64, "fp64"}, {DType::int32, "int32"},
+                                                                 {DType::fp16, "fp16"}, {DType::bf16, "bf16"}, {DType::byte, "byte"}};
 };
 
 }  // namespace trainyard::base

@@ -20,7 +20,8 @@ enum class Purpose : std::uint32_t {
   simulate = 7,
   shard = 8,
   straggler = 9,
-  dropout = 10
+  dropout = 10,
+  compress = 16
 };
 
 class Random {

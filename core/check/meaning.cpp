@@ -2,7 +2,8 @@
 // Meaning, by symbolic execution. A rank's own ops write its contribution, a leaf, into the spans of its buckets; receives
 // replace or add what the sender holds. In the end every element of a bucket is what its collective is to make of it: after an
 // all-reduce a tree that holds every member exactly once, equal on all members. An update or norm reads nothing else of a
-// buffer that is reduced. A leaf says whose values these are, not of which step.
+// buffer that is reduced. A leaf says whose values these are, not of which step. What is encoded has a leaf only once its rank has encoded
+// it; until then it is of nobody (see coding.h).
 //
 // Where parameters are averaged, a step finds the sum of the one before in them; forward, backward and update read nothing else.
 // What an update leaves is a contribution once it is weighed, and no sooner.
@@ -12,6 +13,7 @@
 #include <tuple>
 
 #include "core/check/buckets.h"
+#include "core/check/coding.h"
 #include "core/check/expressions.h"
 #include "core/check/proofs.h"
 #include "core/collective/algorithm.h"
@@ -24,14 +26,22 @@ using plan::Access;
 using plan::Op;
 using plan::OpKind;
 
-bool uses_sum(OpKind kind) { return kind == OpKind::update || kind == OpKind::norm; }
+bool updates(OpKind kind) { return kind == OpKind::update || kind == OpKind::norm; }
+bool codes(OpKind kind) { return kind == OpKind::encode || kind == OpKind::decode; }
+bool uses_sum(OpKind kind) { return updates(kind) || codes(kind); }
 bool passes(OpKind kind) { return kind == OpKind::forward || kind == OpKind::backward_input || kind == OpKind::backward_weight; }
 
 // One program of all ranks.
 class Execution {
  public:
   Execution(const Scope& scope, std::string program, Findings& findings)
-      : scope_(scope), program_(std::move(program)), findings_(findings), expressions_(scope.ranks.size()), buckets_(buckets_of(scope, program_)) {
+      : scope_(scope),
+        program_(std::move(program)),
+        findings_(findings),
+        expressions_(scope.ranks.size() + 1),
+        nobody_(expressions_.leaf(static_cast<std::int32_t>(scope.ranks.size()))),
+        buckets_(buckets_of(scope, program_)),
+        coding_(scope, program_, buckets_) {
     for (auto& [key, bucket] : buckets_)
       for (auto& [rank, home] : bucket.homes) home.cells.assign(bucket.cuts.size(), before(bucket, rank));
   }
@@ -51,8 +61,13 @@ class Execution {
 
   void finish() {
     for (const auto& [key, bucket] : buckets_)
-      for (const auto& [rank, home] : bucket.homes)
+      for (const auto& [rank, home] : bucket.homes) {
         if (!as_it_should(bucket, rank)) return;
+        if (coding_.is_coded(bucket) && !coding_.is_read(bucket, rank)) {
+          report(rank, last_op(rank, bucket), "brings bucket " + std::to_string(bucket.number) + ", which is not decoded whole");
+          return;
+        }
+      }
   }
 
  private:
@@ -67,7 +82,7 @@ class Execution {
 
   // What is there when the program begins.
   int before(const Bucket& bucket, std::int32_t rank) {
-    if (!bucket.weighed) return expressions_.leaf(rank);
+    if (!bucket.weighed) return coding_.is_coded(bucket) ? nobody_ : expressions_.leaf(rank);
     std::vector<int> leaves;
     for (const std::int32_t member : members(bucket)) leaves.push_back(expressions_.leaf(member));
     return *expressions_.sum(leaves);
@@ -75,17 +90,26 @@ class Execution {
 
   bool local(const At& at, const Op& op) {
     for (const Access& access : op.reads) {
+      if (updates(op.kind) && !reads_decoded(at, access)) return false;
       if (uses_sum(op.kind) && !reads_sum(at, access)) return false;
       if (passes(op.kind) && !reads_average(at, access)) return false;
     }
-    for (const Access& access : op.writes) {
-      if (op.kind == OpKind::weigh && !is_summed(at, access)) return false;
-      for (const Overlap& o : overlaps(buckets_, at.rank, access)) {
-        if (op.kind == OpKind::weigh && !finds_an_update(at, o)) return false;
-        const bool contributes = !o.bucket->weighed || op.kind == OpKind::weigh;
-        std::fill(o.home->cells.begin() + static_cast<std::ptrdiff_t>(o.first), o.home->cells.begin() + static_cast<std::ptrdiff_t>(o.last),
-                  contributes ? expressions_.leaf(at.rank) : expressions_.nothing());
-      }
+    if (op.kind == OpKind::encode) coding_.encode(at.rank, op);
+    if (op.kind == OpKind::decode) coding_.decode(at.rank, op);
+    for (const Access& access : op.writes)
+      if (!writes(at, op, access)) return false;
+    return true;
+  }
+
+  bool writes(const At& at, const Op& op, const Access& access) {
+    if (!codes(op.kind) && !coding_.write(at.rank, access))
+      return report(at, "changes " + range_text(scope_.rank(at.rank), access) + ", which is encoded already", "Encode a gradient after the last op that writes it.");
+    if (op.kind == OpKind::weigh && !is_summed(at, access)) return false;
+    for (const Overlap& o : overlaps(buckets_, at.rank, access)) {
+      if (op.kind == OpKind::weigh && !finds_an_update(at, o)) return false;
+      const bool contributes = !o.bucket->weighed || op.kind == OpKind::weigh;
+      std::fill(o.home->cells.begin() + static_cast<std::ptrdiff_t>(o.first), o.home->cells.begin() + static_cast<std::ptrdiff_t>(o.last),
+                contributes ? expressions_.leaf(at.rank) : expressions_.nothing());
     }
     return true;
   }
@@ -112,6 +136,11 @@ class Execution {
     return true;
   }
 
+  bool reads_decoded(const At& at, const Access& access) {
+    return !coding_.is_gradient(at.rank, access.buffer) || coding_.is_decoded(at.rank, access) ||
+           report(at, "reads " + range_text(scope_.rank(at.rank), access) + ", of which not all is decoded", "Decode every bucket of it first.");
+  }
+
   bool reads_sum(const At& at, const Access& access) {
     std::int64_t covered = 0;
     for (const Overlap& o : overlaps(buckets_, at.rank, access)) {
@@ -132,10 +161,12 @@ class Execution {
   // Whether a rank holds what the collective of the bucket is to give it.
   bool settled(const Bucket& bucket, std::int32_t rank, std::size_t cell) const {
     const int value = held(bucket, rank, cell);
-    return reduces(bucket.wanted) ? expressions_.holds_exactly(value, members(bucket)) : value == held(bucket, source_of(bucket, cell), cell);
+    return reduces(bucket.wanted) ? expressions_.holds_exactly(value, members(bucket))
+                                  : value != nobody_ && value == held(bucket, source_of(bucket, cell), cell);
   }
   std::string unsettled(const Bucket& bucket, std::int32_t rank, std::size_t cell) const {
     const std::string number = std::to_string(bucket.number);
+    if (held(bucket, rank, cell) == nobody_) return "elements of bucket " + number + " that nobody has encoded";
     if (!reduces(bucket.wanted)) return "other elements of bucket " + number + " than rank " + std::to_string(source_of(bucket, cell)) + " has";
     return "elements of bucket " + number + " that hold " + std::to_string(expressions_.count(held(bucket, rank, cell))) + " of " +
            std::to_string(members(bucket).size()) + " members";
@@ -253,7 +284,9 @@ class Execution {
   std::string program_;
   Findings& findings_;
   Expressions expressions_;
+  int nobody_;  // the leaf of no rank
   Buckets buckets_;
+  Coding coding_;
   std::map<Place, Aside> aside_;
 };
 

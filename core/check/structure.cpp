@@ -192,6 +192,9 @@ class Inspector {
 
   void inspect_local(const Op& op) {
     if (op.group >= 0 || op.peer >= 0) report("names a group or a peer", "neither, as it does not communicate");
+    if (op.kind != OpKind::encode && op.kind != OpKind::decode) return;
+    if (op.bucket < 0) report("names no bucket", "a bucket");
+    if (op.reads.empty() || op.writes.empty()) report("reads or writes nothing", "what it codes, and what comes of it");
   }
 
   const Scope& scope_;

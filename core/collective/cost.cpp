@@ -62,7 +62,7 @@ class Estimate {
         work_(work),
         routes_(routes),
         formation_(formation(work.hosts)),
-        pieces_(segment_bytes, work, chunks(Collective::all_reduce, algorithm, formation_)) {}
+        pieces_(shares_out(work.collective) ? 0 : segment_bytes, work, chunks(work.collective, algorithm, formation_)) {}
 
   base::Result<Cost> run() {
     for (int position = 0; position < formation_.members; ++position)
@@ -73,7 +73,7 @@ class Estimate {
 
  private:
   base::Result<void> add(int position) {
-    const Rounds rounds = program(Collective::all_reduce, algorithm_, formation_, position, 0);
+    const Rounds rounds = program(work_.collective, algorithm_, formation_, position, 0);
     std::int64_t sent = 0;
     for (const bool longer : {true, false}) {
       if (pieces_.segments_of(longer) == 0) continue;
@@ -168,6 +168,10 @@ base::Result<std::vector<Offer>> offers(std::int64_t segment_bytes, const Work& 
     Offer& offer = all.emplace_back(Offer{algorithm});
     if (!fits(algorithm, formation(work.hosts))) {
       offer.unfit = std::string(name) + " asks for equally many ranks on every host";
+      continue;
+    }
+    if (work.collective != Collective::all_reduce && algorithm != Algorithm::ring && algorithm != Algorithm::direct) {
+      offer.unfit = std::string(name) + " adds up on the way, and what this compression sends is gathered: by ring or direct";
       continue;
     }
     const auto found = Estimate(algorithm, segment_bytes, work, routes).run();

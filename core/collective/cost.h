@@ -22,7 +22,8 @@ struct Work {
   std::int64_t elements = 0;
   int element_bytes = 4;
   std::vector<topology::DeviceId> devices;
-  std::vector<int> hosts;  // by position
+  std::vector<int> hosts;                          // by position
+  Collective collective = Collective::all_reduce;  // or all_gather: then the elements are those of all positions
 
   std::int64_t bytes() const { return elements * element_bytes; }
 };
@@ -35,7 +36,7 @@ struct Cost {
   bool operator==(const Cost&) const = default;
 };
 
-// Of an all-reduce. Fails where two devices have no route.
+// Fails where two devices have no route.
 base::Result<Cost> cost(Algorithm algorithm, std::int64_t segment_bytes, const Work& work, const topology::Network& network);
 
 // What an algorithm costs, or why it is not for the group.
@@ -47,7 +48,8 @@ struct Offer {
   bool operator==(const Offer&) const = default;
 };
 
-// Of every algorithm, in the order of their table. Fails where two devices have no route; with `cancelled` soon after it is asked to stop.
+// Of every algorithm, in the order of their table; of an all-gather only those that have one of their own fit. Fails where two devices have no route; with
+// `cancelled` soon after it is asked to stop.
 base::Result<std::vector<Offer>> offers(std::int64_t segment_bytes, const Work& work, const topology::Network& network, std::stop_token stop = {});
 
 // The algorithm that costs least, and why in one line; the first of the table among equals.
@@ -65,7 +67,7 @@ struct Flow {
   bool operator==(const Flow&) const = default;
 };
 
-// Of an all-reduce, by `from` and then `to`; from the programs that members run.
+// By `from` and then `to`; from the programs that members run.
 std::vector<Flow> flows(Algorithm algorithm, std::int64_t segment_bytes, const Work& work);
 
 // What each position sends in any collective, by the same programs; position 0 is the root where there is one.

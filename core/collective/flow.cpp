@@ -14,11 +14,11 @@ std::int64_t bytes_over_all_segments(const Step& step, const Pieces& pieces) {
 
 std::vector<Flow> flows(Algorithm algorithm, std::int64_t segment_bytes, const Work& work) {
   const Formation group = formation(work.hosts);
-  const Pieces pieces(segment_bytes, work, chunks(Collective::all_reduce, algorithm, group));
+  const Pieces pieces(shares_out(work.collective) ? 0 : segment_bytes, work, chunks(work.collective, algorithm, group));
   std::vector<Flow> all;
   for (int position = 0; position < group.members; ++position) {
     std::map<int, std::int64_t> sent;
-    for (const Round& round : program(Collective::all_reduce, algorithm, group, position, 0))
+    for (const Round& round : program(work.collective, algorithm, group, position, 0))
       for (const Step& step : round)
         if (step.kind == StepKind::send) sent[step.peer] += bytes_over_all_segments(step, pieces);
     for (const auto& [peer, bytes] : sent) all.push_back({position, peer, bytes});

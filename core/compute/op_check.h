@@ -32,7 +32,7 @@ class OpCheck {
   std::optional<base::Problem> problem_;
 };
 
-// One pair an op: its name, and what it asks of its tensors. Here those of images and what lies between layers.
+// One pair an op: its name, and what it asks of its tensors. Here those of images, what lies between layers, and compression.
 std::string_view name_of_op(const Conv2dForward& op);
 std::string_view name_of_op(const Conv2dBackwardInput& op);
 std::string_view name_of_op(const Conv2dBackwardWeight& op);
@@ -48,6 +48,11 @@ std::string_view name_of_op(const Add& op);
 std::string_view name_of_op(const Accumulate& op);
 std::string_view name_of_op(const Copy& op);
 std::string_view name_of_op(const Scale& op);
+std::string_view name_of_op(const CompressGradient& op);
+std::string_view name_of_op(const DecompressGradient& op);
+std::string_view name_of_op(const PowerSgdLeft& op);
+std::string_view name_of_op(const PowerSgdRight& op);
+std::string_view name_of_op(const PowerSgdDecode& op);
 void check(const Conv2dForward& op, OpCheck& check);
 void check(const Conv2dBackwardInput& op, OpCheck& check);
 void check(const Conv2dBackwardWeight& op, OpCheck& check);
@@ -63,5 +68,10 @@ void check(const Add& op, OpCheck& check);
 void check(const Accumulate& op, OpCheck& check);
 void check(const Copy& op, OpCheck& check);
 void check(const Scale& op, OpCheck& check);
+void check(const CompressGradient& op, OpCheck& check);
+void check(const DecompressGradient& op, OpCheck& check);
+void check(const PowerSgdLeft& op, OpCheck& check);
+void check(const PowerSgdRight& op, OpCheck& check);
+void check(const PowerSgdDecode& op, OpCheck& check);
 
 }  // namespace trainyard::compute

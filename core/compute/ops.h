@@ -10,6 +10,8 @@
 
 #include <variant>
 
+#include "core/compute/compression/power_sgd_layout.h"
+#include "core/compute/compression/scheme.h"
 #include "core/compute/tensor.h"
 
 namespace trainyard::compute {
@@ -207,8 +209,51 @@ struct AdamUpdate {
   bool decoupled = false;
 };
 
+// What travels of a gradient (core/compute/compression, a scheme a file). Where there is a residual, it first takes up the gradient and then
+// keeps what is not sent. squared_error (fp64 [1]) = the sum of squares of what is not. The gradient itself stays.
+struct CompressGradient {
+  Tensor gradient;  // fp32 [P]
+  Tensor residual;  // fp32 [P], or empty
+  Tensor encoded;   // [E] of the scheme's wire_dtype
+  Tensor squared_error;
+  Tensor step;  // fp64 [1], where the scheme is random_k
+  compression::CompressionSpec spec;
+  std::uint64_t seed = 0;
+  std::uint32_t bucket = 0;
+};
+
+// Back: of a sum over ranks, [E], or of what was gathered, [parts E], which is added up in that order.
+struct DecompressGradient {
+  Tensor encoded, gradient, step;
+  compression::CompressionSpec spec;
+  std::int64_t parts = 1;
+  std::uint64_t seed = 0;
+  std::uint32_t bucket = 0;
+};
+
+// PowerSGD in its three parts (core/compute/compression/power_sgd.h): before the first collective, between the two, and after. All fp32, flat;
+// extents are those of the layout. `residual` may be empty.
+struct PowerSgdLeft {
+  Tensor gradient, residual, guess, left;
+  compression::PowerSgdLayout layout;
+  std::uint64_t seed = 0;
+  std::uint32_t bucket = 0;
+};
+struct PowerSgdRight {
+  Tensor source;  // the residual that took up the gradient, or the gradient
+  Tensor left, basis, right;
+  compression::PowerSgdLayout layout;
+};
+struct PowerSgdDecode {
+  Tensor left, basis, right, gradient, residual, guess;
+  Tensor squared_error;  // fp64 [1]
+  compression::PowerSgdLayout layout;
+  std::int64_t ranks = 1;
+};
+
 using Op = std::variant<LinearForward, ActivationBackward, LinearBackwardInput, LinearBackwardWeight, Conv2dForward, Conv2dBackwardInput, Conv2dBackwardWeight,
                         PoolForward, PoolBackward, BatchNormSums, BatchNormForward, BatchNormEvaluate, BatchNormBackwardWeight, BatchNormBackwardInput, Dropout,
-                        Add, Accumulate, Copy, Scale, SoftmaxCrossEntropy, SquaredNorm, ClipFactor, Zero, SgdUpdate, AdamUpdate>;
+                         Add, Accumulate, Copy, Scale, SoftmaxCrossEntropy, SquaredNorm, ClipFactor, Zero, SgdUpdate, AdamUpdate, CompressGradient,
+                         DecompressGradient, PowerSgdLeft, PowerSgdRight, PowerSgdDecode>;
 
 }  // namespace trainyard::compute

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/experiment/buckets.h"
 
-#include <algorithm>
+#include "core/experiment/compression.h"
 
 namespace trainyard::experiment {
 
@@ -25,9 +25,11 @@ std::vector<Bucket> buckets(const Resolved& e) {
 }
 
 collective::Work largest_reduction(const Resolved& e) {
-  std::int64_t elements = 0;
-  for (const Bucket& bucket : buckets(e)) elements = std::max(elements, bucket.count);
-  return {elements, static_cast<int>(base::size_of(gradient_dtype(e))), e.ranks, e.hosts};
+  Payload largest;
+  for (const Bucket& bucket : buckets(e))
+    for (const Payload& payload : payloads(e, bucket))
+      if (payload.bytes() >= largest.bytes()) largest = payload;
+  return {largest.elements, static_cast<int>(base::size_of(largest.dtype)), e.ranks, e.hosts, largest.collective};
 }
 
 }  // namespace trainyard::experiment

@@ -20,7 +20,7 @@ std::vector<Bucket> buckets(const Resolved& experiment);
 
 base::DType gradient_dtype(const Resolved& experiment);
 
-// The largest bucket, over all ranks: by it `auto` chooses.
+// What travels of the bucket of which most does, over all ranks: by it `auto` chooses.
 collective::Work largest_reduction(const Resolved& experiment);
 
 }  // namespace trainyard::experiment

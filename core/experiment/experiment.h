@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/collective/algorithm.h"
+#include "core/compute/compression/scheme.h"
 #include "core/data/dataset.h"
 #include "core/model/model_spec.h"
 #include "core/topology/topology.h"
@@ -28,12 +29,15 @@ enum class Average {
   weights,    // after each has made an update from its own gradient, with moments of its own
 };
 
+using compute::compression::CompressionSpec;
+
 struct StrategySpec {
   StrategyKind kind = StrategyKind::mirrored;
   collective::Algorithm algorithm = collective::Algorithm::ring;
   std::int64_t bucket_bytes = 1'000'000;
   std::int64_t segment_bytes = 0;  // 0: a bucket is reduced in one
   Average average = Average::gradients;
+  CompressionSpec compression;
 
   bool operator==(const StrategySpec&) const = default;
 };

@@ -73,7 +73,8 @@ struct Fields<experiment::StrategySpec> {
             "average", &S::average, "", {},
             "weights: every rank updates by its own gradient, clipped by its own norm, then weights are averaged by samples. For SGD without clipping that is "
             "the average of gradients, with momentum while ranks take equally many samples; else it differs, as moments stay each rank's own",
-            [](const S& s) { return s.kind == experiment::StrategyKind::mirrored || s.average != experiment::Average::gradients; })};
+            [](const S& s) { return s.kind == experiment::StrategyKind::mirrored || s.average != experiment::Average::gradients; }),
+        field("compression", &S::compression, "", {}, "What of the gradients travels", reduces)};
   }
 };
 template <>

@@ -148,6 +148,8 @@ std::optional<std::string> unlike_one_device(const Experiment& experiment) {
   std::vector<std::string> why;
   if (several && data::owns_samples(sharding))
     why.push_back("every rank trains on samples of its own (" + std::string(base::name_of(sharding.kind)) + " sharding)");
+  if (several && experiment.strategy.kind != StrategyKind::one_device && experiment.strategy.compression.kind != compute::compression::Scheme::none)
+    why.push_back("gradients are compressed (" + std::string(base::name_of(experiment.strategy.compression.kind)) + ")");
   if (normalises(experiment.model) && several) why.emplace_back("batch_norm normalises by the samples of each rank, whose running statistics differ");
   if (normalises(experiment.model) && experiment.training.accumulation_steps > 1) why.emplace_back("batch_norm normalises by the samples of each micro-step");
   if (several && averages_weights(experiment.strategy)) why.push_back(of_averaged_weights(experiment.training));

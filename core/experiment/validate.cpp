@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/base/units.h"
+#include "core/experiment/compression.h"
 #include "core/experiment/document.h"
 #include "core/experiment/duties.h"
 #include "core/experiment/fields.h"
@@ -140,6 +141,7 @@ Problems problems_of_meaning(const Experiment& experiment, const data::DataSumma
   append(problems, placement_problems(experiment));
   append(problems, average_problems(experiment.strategy));
   append(problems, accumulation_problems(experiment));
+  append(problems, compression_problems(experiment));
   append(problems, model::validate(experiment.model, data != nullptr ? sample_shape(*data) : model::Shape{}, data != nullptr ? data->classes : 0, "model"));
   if (data != nullptr) append(problems, batch_problems(experiment.training, count_trainers(experiment), data->train_samples));
   return problems;

@@ -119,7 +119,7 @@ class Parser : private WordReader {
     const Word at = take();
     const auto* known = std::find_if(std::begin(base::Names<base::DType>::table), std::end(base::Names<base::DType>::table),
                                      [&](const auto& entry) { return entry.second == at.text; });
-    if (known == std::end(base::Names<base::DType>::table)) return fail_word(at, "fp32, fp64, int32");
+    if (known == std::end(base::Names<base::DType>::table)) return fail_word(at, "fp32, fp64, int32, fp16, bf16, byte");
     buffer.dtype = known->first;
     if (!number(buffer.elements)) return false;
     buffer.shared = take_if("shared");

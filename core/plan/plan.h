@@ -36,6 +36,8 @@ enum class OpKind : std::uint8_t {
   reduce,           // REDUCE.b1>r0   one has the sum
   scatter,          // SCATTER.b1<r0  each has its chunk of what one has
   gather,           // GATHER.b1>r0   one has the chunks of all
+  encode,           // ENC.b1         makes what collective b1 carries; reads first the bucket's gradient, or the residual that took it up
+  decode,           // DEC.b1         writes first the bucket's reduced gradient, of what b1, and what belongs to it, brought
   norm,             // NORM.s2        squared norm of a segment's gradient, as it is updated by
   clip,             // CLIP           the factor that brings the whole gradient under the limit
   update,           // UPD.s2         the optimizer, on one segment

@@ -82,6 +82,8 @@ std::string_view word(OpKind kind) {
     case OpKind::reduce: return "REDUCE";
     case OpKind::scatter: return "SCATTER";
     case OpKind::gather: return "GATHER";
+    case OpKind::encode: return "ENC";
+    case OpKind::decode: return "DEC";
     case OpKind::norm: return "NORM";
     case OpKind::clip: return "CLIP";
     case OpKind::update: return "UPD";

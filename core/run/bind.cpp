@@ -4,6 +4,7 @@
 
 #include "core/model/segment_ops.h"
 #include "core/plan/text.h"
+#include "core/run/bind_compression.h"
 #include "core/run/bound_plan.h"
 #include "core/run/op_numbers.h"
 
@@ -40,6 +41,8 @@ class Binder {
     if (plan_.buffer("factor").valid()) bound.factor = named("factor");
     bound.rate = named("rate");
     bound.state = named("running");
+    bound.squared_errors = named("squared_errors");
+    bound.compression_ratio = compression_ratio(plan_);
     for (const plan::Program& program : plan_.programs) {
       auto one = bind_program(program);
       if (!one) return base::fail(one.error());
@@ -98,6 +101,7 @@ class Binder {
     bound.lane = op.lane;
     bound.segment = op.segment;
     bound.micro = op.micro;
+    bound.bucket = op.bucket;
     if (plan::communicates(op.kind)) bind_transfer(op, bound);
     for (const compute::Op& work : compute_ops(op)) {
       auto kernel = compute_.prepare(work);
@@ -134,6 +138,8 @@ class Binder {
       case OpKind::backward_input: return model::backward_input(segment(op), tensors(op));
       case OpKind::backward_weight: return backward_weight(op);
       case OpKind::zero: return zeros(op);
+      case OpKind::encode:
+      case OpKind::decode: return {compression_op(op, *program_, plan_, model_, recipe_, groups_, [this](const Access& access) { return tensor(access); })};
       case OpKind::norm: return {compute::SquaredNorm{part("grads", op.reads.front()), part("reduced_norms", op.writes.front())}};
       case OpKind::clip: return {compute::ClipFactor{named("reduced_norms"), named("factor"), maximum_norm(), recipe_.skips_non_finite}};
       case OpKind::update: return {update(op)};
@@ -238,6 +244,10 @@ class Binder {
   Tensor named(const std::string& name) {
     const plan::BufferId id = plan_.buffer(name);
     return id.valid() ? flat(name, plan_.buffers[id.index()].elements) : Tensor{};
+  }
+  Tensor tensor(const Access& access) {
+    const base::DType dtype = plan_.buffers[access.buffer.index()].dtype;
+    return {dtype, {access.count}, address(access.buffer) + access.first * base::size_of(dtype)};
   }
   Tensor part(const std::string& name, const Access& access) { return sub(named(name), access.first, access.count); }
   Tensor rows(const std::string& name, std::int64_t width) { return with_rows(named(name), samples_, width); }

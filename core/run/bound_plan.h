@@ -20,7 +20,8 @@ struct Recipe {
   std::function<double(std::int64_t step)> learning_rate;
   double clip_norm = 0;                                        // 0: nothing is clipped
   bool stops_at_non_finite = false, skips_non_finite = false;  // gradients; where neither, they are used
-  std::int64_t seed = 0;                                       // of what is dropped
+  compute::compression::CompressionSpec compression;
+  std::int64_t seed = 0;  // of what is dropped
 };
 
 // Where the samples of one micro-step go.
@@ -34,6 +35,7 @@ struct BoundOp {
   plan::OpKind kind = plan::OpKind::load;
   plan::LaneId lane;
   int segment = -1, micro = -1;
+  int bucket = -1;                                        // of encode and decode
   std::vector<std::unique_ptr<compute::Kernel>> kernels;  // compute ops
   // Sends and receives.
   int channel = 0;
@@ -61,8 +63,10 @@ struct BoundProgram {
 struct BoundPlan {
   std::vector<BoundProgram> programs;
   compute::Tensor parameters, metrics, local_norms, statistics, rate;
-  compute::Tensor factor;  // of the gradient in the update; empty where it is always 1
-  compute::Tensor state;   // what training keeps besides parameters (model::Model::state); may be empty
+  compute::Tensor factor;          // of the gradient in the update; empty where it is always 1
+  compute::Tensor squared_errors;  // of compression, by bucket: what the rank's part of the sums lacks; empty without
+  double compression_ratio = 0;    // bytes of the gradient / bytes that it is encoded in, of one rank; 0: nothing is compressed
+  compute::Tensor state;           // what training keeps besides parameters (model::Model::state); may be empty
 };
 
 // Arenas must be as large as `layout` says, zero at first (the optimizer's state begins so) and stay alive. A kernel that cannot be prepared is a Problem that

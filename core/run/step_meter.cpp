@@ -8,6 +8,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <numeric>
 
 #include "core/base/clock.h"
 
@@ -51,6 +52,7 @@ StepMeter::StepMeter(telemetry::EventRing* events, comm::Transport* transport, c
   for (Captured& slot : captured_) {
     slot.local_norms.resize(model.segments.size());
     slot.statistics.resize(3 * model.segments.size());
+    if (!bound.squared_errors.empty()) slot.squared_errors.resize(static_cast<std::size_t>(bound.squared_errors.elements()));
   }
 }
 
@@ -63,6 +65,10 @@ void StepMeter::capture(const BoundOp& op, std::int64_t step) {
     slot.correct += bound_.metrics.as<double>()[1];
   }
   if (op.kind == plan::OpKind::backward_weight || op.kind == plan::OpKind::zero) slot.local_norms[s] = bound_.local_norms.as<double>()[s];
+  if (op.kind == plan::OpKind::decode) {
+    const auto b = static_cast<std::size_t>(op.bucket);
+    slot.squared_errors[b] = bound_.squared_errors.as<double>()[b];
+  }
   if (op.kind == plan::OpKind::update) {
     slot.skipped = !bound_.factor.empty() && *bound_.factor.as<double>() == 0;
     std::copy_n(bound_.statistics.as<double>() + 3 * s, 3, slot.statistics.begin() + static_cast<std::ptrdiff_t>(3 * s));
@@ -98,6 +104,13 @@ void StepMeter::imposed_metrics(std::int64_t step) {
   if (late_ns_ > 0) metric(Metric::slower_than_drawn_seconds, step, base::seconds(late_ns_));
 }
 
+void StepMeter::compression_metrics(std::int64_t step) {
+  if (bound_.compression_ratio == 0) return;
+  const auto& errors = captured(step).squared_errors;
+  metric(Metric::compression_ratio, step, bound_.compression_ratio);
+  metric(Metric::residual_norm, step, std::sqrt(std::accumulate(errors.begin(), errors.end(), 0.0)));
+}
+
 void StepMeter::metric(Metric metric, std::int64_t step, double value, int index) {
   events_->write({now_ns_, now_ns_, now_ns_, value, static_cast<std::int32_t>(step), static_cast<std::uint16_t>(metric), static_cast<std::uint16_t>(index),
                   EventKind::metric});
@@ -118,6 +131,7 @@ void StepMeter::step_done(std::int64_t step, std::int64_t end_ns, const BoundPro
     imposed_metrics(step);
     gradient_metrics(step, program);
     skipped_metric(step);
+    compression_metrics(step);
     traffic_metrics(step);
     if (end_ns - memory_sampled_ns_ >= kMemoryPeriod) {
       memory_sampled_ns_ = end_ns;

@@ -41,6 +41,7 @@ class StepMeter {
  private:
   void metric(telemetry::Metric metric, std::int64_t step, double value, int index = 0);
   void gradient_metrics(std::int64_t step, const BoundProgram& program);
+  void compression_metrics(std::int64_t step);
   void imposed_metrics(std::int64_t step);
   void skipped_metric(std::int64_t step);
   void traffic_metrics(std::int64_t step);
@@ -49,6 +50,7 @@ class StepMeter {
     double loss_sum = 0, correct = 0;
     bool skipped = false;                         // its updates left all weights as they were
     std::vector<double> local_norms, statistics;  // by segment; three by segment
+    std::vector<double> squared_errors;           // by bucket
   };
   Captured& captured(std::int64_t step) { return captured_[static_cast<std::size_t>(step & 1)]; }  // two steps may be under way
 

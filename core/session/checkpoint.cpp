@@ -93,7 +93,8 @@ std::array<Part, 2> parts(const model::Model& model, const CheckpointTensors& te
 Result<void> check_buffer(const fs::path& directory, const Part& part) {
   const Tensor& flat = part.flat;
   if (part.elements == 0 && flat.empty()) return {};
-  if (flat.dtype != base::DType::int32 && flat.elements() == part.elements && flat.data != nullptr) return {};
+  const bool floating = flat.dtype == base::DType::fp32 || flat.dtype == base::DType::fp64;
+  if (floating && flat.elements() == part.elements && flat.data != nullptr) return {};
   return base::fail({ProblemCode::bad_usage, directory.string(), "the parameter buffer does not fit the model",
                      std::to_string(part.elements) + " floating-point elements", ""});
 }

@@ -210,7 +210,8 @@ Json Coordination::result(std::int64_t now) const {
                  simulated_step_seconds_,
                  p_.resolved.document.data.sharding.kind,
                  p_.resolved.shards,
-                 p_.resolved.document.run};
+                 p_.resolved.document.run,
+                 p_.resolved.document.strategy.compression};
   for (const RankSeat& seat : seats_) facts.finished.push_back(seat.finished);
   facts.finished.resize(static_cast<std::size_t>(p_.resolved.world()));
   for (int r = 0; r < p_.resolved.world(); ++r) facts.duties.emplace_back(experiment::duty_of(p_.resolved.document, r));

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/experiment/compression.h"
+#include "core/strategy/compression.h"
 #include "core/strategy/replica_step.h"
 
 namespace trainyard::strategy {
@@ -76,8 +78,10 @@ plan::RankPlan replica(const experiment::Resolved& e, std::int32_t rank, const s
   plan::RankPlan plan{rank, {{"input", plan::LaneKind::input, -1}, {"compute", plan::LaneKind::compute, -1}}, {}, {}};
   if (group >= 0) plan.lanes.push_back({"comm.g" + std::to_string(group), plan::LaneKind::comm, group});
   const bool averages_weights = group >= 0 && experiment::averages_weights(e.document.strategy);
-  const Shared shared = group < 0 ? Shared::nothing : averages_weights ? Shared::parameters : Shared::gradients;
-  const Replica parts{e, buckets, group, averages_weights, add_buffers(e, shared, plan.buffers)};
+  const bool compressed = group >= 0 && experiment::compresses(e);  // then peers read what is encoded, and the gradients are the rank's own
+  const Shared shared = group < 0 || compressed ? Shared::nothing : averages_weights ? Shared::parameters : Shared::gradients;
+  Replica parts{e, buckets, group, averages_weights, add_buffers(e, shared, plan.buffers), {}};
+  if (compressed) parts.compression = compression_buffers(e, rank, buckets, plan.buffers);
   const std::int64_t batch = e.document.training.batch_per_rank;
   const auto add_program = [&](std::string name, std::int64_t samples, std::int64_t global_samples, std::int64_t repeats, bool trains) {
     plan.programs.push_back({std::move(name), samples, global_samples, repeats, trains ? train(parts, samples) : evaluate(parts, samples)});

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/strategy/compression.h"
+
 namespace trainyard::strategy {
 namespace {
 
@@ -28,6 +30,7 @@ class StepWriter {
       samples_ = std::min(most, step_samples_ - micro_ * most);
       micro_step();
     }
+    reduce_second_stages();
     if (clips()) clip();
     if (clips() || !averages_weights()) update_all();
     ops_.front().after = {{kCompute, input_free_, 1}};
@@ -59,11 +62,12 @@ class StepWriter {
   // The step's gradient of a segment is there. Weights are updated and averaged at once where nothing is asked of the whole gradient.
   void with_gradient(int s, std::int32_t bucket) {
     if (averages_weights() && !clips()) update_and_average(s, bucket);
-    if (reduces_gradients() && s == span_of(bucket).first_segment) all_reduce(b_.gradients, bucket);
+    if (reduces_gradients() && s == span_of(bucket).first_segment) reduce(bucket);
   }
 
   void update_all() {
     for_each_segment([&](int s, std::int32_t bucket) {
+      if (!clips()) decode_before(s, bucket);
       if (averages_weights()) update_and_average(s, bucket);
       else if (has_parameters(s)) update(s, bucket);
     });
@@ -83,6 +87,8 @@ class StepWriter {
 
   const model::Segment& segment(int s) const { return model_.segments[static_cast<std::size_t>(s)]; }
   const Bucket& span_of(std::int32_t number) const { return r_.buckets[static_cast<std::size_t>(number)]; }
+  std::int32_t buckets() const { return static_cast<std::int32_t>(r_.buckets.size()); }
+  bool compressed() const { return !r_.compression.encoded.empty(); }  // then comm works on what is encoded, and never on gradients
   int last() const { return static_cast<int>(model_.segments.size()) - 1; }
   int first() const { return model_.first_with_parameters(); }  // no gradient is wanted before it
   bool is(int s, Kind kind) const { return segment(s).kind == kind; }
@@ -162,7 +168,7 @@ class StepWriter {
 
   // A bucket may be overwritten once its last reduction is over on both sides: the first op that does so waits.
   void after_last_reduction(Op& op, std::int32_t bucket) {
-    if (std::exchange(overwritten_, bucket) != bucket) op.after.push_back({kComm, bucket + 1, 1});
+    if (!compressed() && std::exchange(overwritten_, bucket) != bucket) op.after.push_back({kComm, bucket + 1, 1});
   }
 
   // A batch normalisation's gradient at its input follows from the sums that make its weight's.
@@ -235,6 +241,38 @@ class StepWriter {
     if (reduces_gradients()) after_last_reduction(op, bucket);
   }
 
+  void reduce(std::int32_t bucket) { compressed() ? reduce_encoded(bucket, 0) : all_reduce(b_.gradients, bucket); }
+  void reduce_second_stages() {
+    for (std::int32_t bucket = 0; compressed() && bucket < buckets(); ++bucket)
+      if (r_.compression.encoded[static_cast<std::size_t>(bucket)].size() > 1) reduce_encoded(bucket, 1);
+  }
+
+  // Peers may read what the last step encoded until its collective is over on both sides.
+  void reduce_encoded(std::int32_t bucket, std::size_t stage) {
+    const Encoded& encoded = r_.compression.encoded[static_cast<std::size_t>(bucket)][stage];
+    Op encode = strategy::encode(r_, bucket, stage);
+    encode.lane = kCompute;
+    encode.after = {{kComm, encoded.number + 1, 1}};
+    if (stage > 0) encode.after.push_back({kComm, r_.compression.encoded[static_cast<std::size_t>(bucket)][0].number + 1, 0});
+    ops_.push_back(std::move(encode));
+    ++compute_ops_;
+    Op& op = add(encoded.collective, kComm);
+    op.bucket = encoded.number;
+    op.group = r_.group;
+    op.reads = op.writes = {encoded.whole};
+    op.after = {{kCompute, compute_ops_, 0}};
+  }
+
+  // What follows on the lane has the reduced gradient.
+  void decode_before(int s, std::int32_t bucket) {
+    if (!compressed() || s != span_of(bucket).last_segment) return;
+    Op op = strategy::decode(r_, bucket);
+    op.lane = kCompute;
+    op.after = {{kComm, r_.compression.encoded[static_cast<std::size_t>(bucket)].back().number + 1, 0}};
+    ops_.push_back(std::move(op));
+    ++compute_ops_;
+  }
+
   void all_reduce(const Access& of, std::int32_t bucket) {
     Op& op = add(OpKind::all_reduce, kComm);
     op.bucket = bucket;
@@ -244,11 +282,12 @@ class StepWriter {
   }
 
   void after_reduction(Op& op, std::int32_t bucket) {
-    if (reduces_gradients()) op.after = {{kComm, bucket + 1, 0}};
+    if (reduces_gradients() && !compressed()) op.after = {{kComm, bucket + 1, 0}};
   }
 
   void clip() {
     for_each_segment([&](int s, std::int32_t bucket) {
+      decode_before(s, bucket);
       if (!has_parameters(s)) return;
       Op& op = add(OpKind::norm, kCompute, s);
       op.reads = {segment_of(b_.gradients, s)};

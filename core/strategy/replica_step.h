@@ -17,6 +17,19 @@ struct ReplicaBuffers {
   plan::Access micro_gradients;                                          // of one segment; invalid where a step has one micro-step
 };
 
+// What travels of a bucket in one collective: where it lies in the buffer `encoded`, and what of that the rank itself writes.
+struct Encoded {
+  std::int32_t number = 0;  // of the collective
+  plan::OpKind collective = plan::OpKind::all_reduce;
+  plan::Access whole, own;
+};
+
+// Of gradient compression. The residual is invalid without error feedback; guess and basis are those of power_sgd.
+struct CompressionBuffers {
+  plan::Access residual, squared_errors, guess, basis;
+  std::vector<std::vector<Encoded>> encoded;  // by bucket, in the order of its collectives; empty: nothing is compressed
+};
+
 // What all programs of a rank have in common. Its lanes are input, compute and, with a group, comm, in this order.
 struct Replica {
   const experiment::Resolved& resolved;
@@ -24,6 +37,7 @@ struct Replica {
   std::int32_t group = -1;        // that sums every bucket; -1: none
   bool averages_weights = false;  // buckets of parameters, each rank's after its own update; needs a group
   ReplicaBuffers buffers;
+  CompressionBuffers compression;
 };
 
 // `samples` of the step are taken in micro-steps of training.batch_per_rank, the last of which may be shorter. The gradients of the

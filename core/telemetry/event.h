@@ -41,6 +41,9 @@ enum class Metric : std::uint16_t {
   slow_down = 23,                  // the factor of the step, jitter included
   slower_than_drawn_seconds = 24,  // total since the start by which paced ops took longer than they would on the drawn device
   skipped_updates = 25,            // total of steps that changed no weight, for their gradients were not finite; only once there is one
+  // Only where gradients are compressed.
+  compression_ratio = 26,  // bytes of the rank's gradient / bytes that it is encoded in, by the plan
+  residual_norm = 27,      // L2 norm of what the rank's encoded gradient lacks; with error feedback it is kept for the next step
 };
 
 struct Event {
@@ -86,5 +89,7 @@ struct trainyard::base::Names<trainyard::telemetry::Metric> {
                                                              {M::imposed_seconds, "imposed_seconds"},
                                                              {M::slow_down, "slow_down"},
                                                              {M::slower_than_drawn_seconds, "slower_than_drawn_seconds"},
-                                                             {M::skipped_updates, "skipped_updates"}};
+                                                             {M::skipped_updates, "skipped_updates"},
+                                                             {M::compression_ratio, "compression_ratio"},
+                                                             {M::residual_norm, "residual_norm"}};
 };

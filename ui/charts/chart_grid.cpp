@@ -46,7 +46,7 @@ void ChartGrid::move(const QString& name, int to) {
 // Over hidden cards, so that something is seen to move.
 void ChartGrid::move_by(const QString& name, int by) {
   int to = index_of(name) + by;
-  while (to > 0 && to + 1 < static_cast<int>(cards_.size()) && !cards_[static_cast<std::size_t>(to)].shown) to += by;
+  while (to > 0 && to + 1 < static_cast<int>(cards_.size()) && !cards_[static_cast<std::size_t>(to)].seen()) to += by;
   move(name, to);
 }
 
@@ -55,7 +55,7 @@ void ChartGrid::set_shown(const QString& name, bool shown) {
   if (index == static_cast<int>(cards_.size())) return;
   Card& card = cards_[static_cast<std::size_t>(index)];
   card.shown = shown;
-  card.plot->setVisible(shown);
+  card.plot->setVisible(card.seen());
   fit();
   emit arrangement_changed();
 }
@@ -63,6 +63,20 @@ void ChartGrid::set_shown(const QString& name, bool shown) {
 bool ChartGrid::shown(const QString& name) const {
   const int index = index_of(name);
   return index < static_cast<int>(cards_.size()) && cards_[static_cast<std::size_t>(index)].shown;
+}
+
+void ChartGrid::set_there(const QString& name, bool there) {
+  const int index = index_of(name);
+  if (index == static_cast<int>(cards_.size()) || cards_[static_cast<std::size_t>(index)].there == there) return;
+  Card& card = cards_[static_cast<std::size_t>(index)];
+  card.there = there;
+  card.plot->setVisible(card.seen());
+  fit();
+}
+
+bool ChartGrid::there(const QString& name) const {
+  const int index = index_of(name);
+  return index < static_cast<int>(cards_.size()) && cards_[static_cast<std::size_t>(index)].there;
 }
 
 QStringList ChartGrid::arrangement() const {
@@ -131,7 +145,7 @@ void ChartGrid::drag_to(QPoint at) {
 int ChartGrid::place_at(QPoint at) const {
   int best = 0, least = std::numeric_limits<int>::max();
   for (std::size_t i = 0; i < cards_.size(); ++i) {
-    if (!cards_[i].shown) continue;
+    if (!cards_[i].seen()) continue;
     const int far = (cards_[i].plot->geometry().center() - at).manhattanLength();
     if (far < least) least = far, best = static_cast<int>(i);
   }

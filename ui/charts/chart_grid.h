@@ -23,6 +23,9 @@ class ChartGrid : public QWidget {
   void move(const QString& name, int to);
   void set_shown(const QString& name, bool shown);
   bool shown(const QString& name) const;
+  // A chart that has nothing to say is not there, whether it is to be shown or not. No part of the arrangement.
+  void set_there(const QString& name, bool there);
+  bool there(const QString& name) const;
   // Names in order; a hidden one begins with "-". For settings; unknown names are passed over.
   QStringList arrangement() const;
   void arrange(const QStringList& names);
@@ -40,7 +43,8 @@ class ChartGrid : public QWidget {
   struct Card {
     QString name;
     PlotView* plot;
-    bool shown = true;
+    bool shown = true, there = true;
+    bool seen() const { return shown && there; }
   };
   int index_of(const QString& name) const;
   void move_by(const QString& name, int by);

@@ -50,6 +50,7 @@ RunCharts::RunCharts(QWidget* parent) : QWidget(parent), grid_(new ChartGrid) {
     plot->set_title(title.title, title.unit);
     plot->set_crosshair_group(&crosshair_);
   }
+  show_special_charts();
   offer_choices();
 }
 
@@ -72,6 +73,7 @@ void RunCharts::set_runs(const std::vector<Run*>& runs) {
     });
   }
   for (const auto& [kind, plot] : plots_) plot->clear_series();
+  show_special_charts();
   offer_choices();
   read_on();
 }
@@ -150,7 +152,14 @@ void RunCharts::say_why_empty() {
 void RunCharts::plan_lines(Shown& shown) {
   shown.known_series = shown.run->history().series().size();
   for (const ChartKind kind : kChartKinds) plan_chart(shown, kind);
+  show_special_charts();
   offer_choices();
+}
+
+// With lines only.
+void RunCharts::show_special_charts() {
+  for (const auto& [kind, plot] : plots_)
+    if (is_special(kind)) grid_->set_there(chart_title(kind).name, !plot->model().series().empty());
 }
 
 void RunCharts::plan_chart(Shown& shown, ChartKind kind) {

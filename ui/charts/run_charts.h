@@ -75,6 +75,7 @@ class RunCharts : public QWidget {
   bool leaves_chart(const QList<int>& badges) const;
   void show_badges(const QStringList& badges);
   void say_why_empty();
+  void show_special_charts();
   void ask_to_read();
   void read_on();
   void name_runs();

@@ -108,6 +108,7 @@ void RunCharts::fill_chart_menu() {
   charts_menu_->clear();
   for (const ChartKind kind : kChartKinds) {
     const ChartTitle title = chart_title(kind);
+    if (!grid_->there(title.name)) continue;
     QAction* action = charts_menu_->addAction(title.title, this, [this, name = QString(title.name)](bool on) { grid_->set_shown(name, on); });
     action->setCheckable(true);
     action->setChecked(grid_->shown(title.name));

@@ -125,6 +125,14 @@ class Lines {
       line->divisor = {keys_of(history_, Metric::step_seconds), Over::greatest};
   }
 
+  void residual_norms() {
+    if (!alone()) return void(add("greatest", tr("greatest of ranks"), 0, {keys_of(history_, Metric::residual_norm), Over::greatest}));
+    for (int rank = 0; rank < history_.ranks(); ++rank)
+      add(QString("rank%1").arg(rank), rank_name(rank), rank, {keys_of(history_, Metric::residual_norm, rank)});
+  }
+
+  void compression_ratio() { add("ratio", alone() ? tr("gradient / sent by a rank") : "", 0, first_rank(Metric::compression_ratio, 0)); }
+
   void learning_rate() { add("rate", alone() ? tr("learning rate") : "", 0, first_rank(Metric::learning_rate, 0)); }
 
  private:
@@ -174,6 +182,8 @@ ChartTitle chart_title(ChartKind kind) {
     case ChartKind::samples_rate: return {"samples_rate", tr("Throughput within steps"), tr("samples/s")};
     case ChartKind::learning_rate: return {"learning_rate", tr("Learning rate"), ""};
     case ChartKind::memory: return {"memory", tr("Resident memory of ranks"), "B"};
+    case ChartKind::residual_norm: return {"residual_norm", tr("What compression left out"), tr("L2 norm")};
+    case ChartKind::compression_ratio: return {"compression_ratio", tr("Compression of gradients"), tr("times")};
   }
   return {"", "", ""};
 }
@@ -212,6 +222,8 @@ std::vector<LineSpec> lines_of(ChartKind kind, const History& history, const std
     case ChartKind::samples_rate: lines.samples_rate(); break;
     case ChartKind::learning_rate: lines.learning_rate(); break;
     case ChartKind::memory: lines.memory(); break;
+    case ChartKind::residual_norm: lines.residual_norms(); break;
+    case ChartKind::compression_ratio: lines.compression_ratio(); break;
   }
   return lines.take();
 }

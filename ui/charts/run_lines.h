@@ -16,17 +16,32 @@
 
 namespace trainyard::ui {
 
-enum class ChartKind { loss, accuracy, gradient_norm, update_ratio, rank_bytes, link_bytes, step_time, samples_rate, learning_rate, memory };
+enum class ChartKind {
+  loss,
+  accuracy,
+  gradient_norm,
+  update_ratio,
+  rank_bytes,
+  link_bytes,
+  step_time,
+  samples_rate,
+  learning_rate,
+  memory,
+  residual_norm,
+  compression_ratio
+};
 // In the order of the cards, until a person arranges them.
 inline constexpr ChartKind kChartKinds[] = {ChartKind::loss,          ChartKind::accuracy,   ChartKind::gradient_norm, ChartKind::step_time,
                                             ChartKind::rank_bytes,    ChartKind::link_bytes, ChartKind::update_ratio,  ChartKind::samples_rate,
-                                            ChartKind::learning_rate, ChartKind::memory};
+                                            ChartKind::learning_rate, ChartKind::memory,     ChartKind::residual_norm, ChartKind::compression_ratio};
 
 struct ChartTitle {
   const char* name;  // snake_case, stable: for saved arrangements
   QString title, unit;
 };
 ChartTitle chart_title(ChartKind kind);
+// Whether the chart is of something that few runs do: then it is there only with one that does.
+constexpr bool is_special(ChartKind kind) { return kind == ChartKind::residual_norm || kind == ChartKind::compression_ratio; }
 
 // Those that have something to learn; all of them as long as none has told.
 std::vector<int> segments_with_gradients(const telemetry::History& history);

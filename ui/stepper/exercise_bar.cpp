@@ -109,7 +109,7 @@ ExerciseBar::Ranks ExerciseBar::ranks() const { return static_cast<Ranks>(ranks_
 // What the run did comes with its ranks.
 void ExerciseBar::ranks_chosen() {
   if (ranks() == Ranks::run && run_) {
-    collective_->setCurrentIndex(collective_->findData(static_cast<int>(Collective::all_reduce)));
+    collective_->setCurrentIndex(collective_->findData(static_cast<int>(run_->collective)));
     choose_algorithm(run_->algorithm);
   }
   settle();
@@ -197,8 +197,8 @@ QString ExerciseBar::truth() const {
   const RunBucket* one = bucket();
   if (!one) return tr("The numbers are an example, one in each chunk: a chunk is 4 B.");
   const QString bytes = tr("The numbers are an example; bytes are those of bucket %1 of run %2").arg(QString::number(one->number), run_name_);
-  if (collective() == Collective::all_reduce && algorithm() == run_->algorithm) return bytes + ".";
-  return tr("%1, which the run reduced by %2 and not so.").arg(bytes, algorithm_words(Collective::all_reduce, run_->algorithm));
+  if (collective() == run_->collective && algorithm() == run_->algorithm) return bytes + ".";
+  return tr("%1, which the run reduced by %2 and not so.").arg(bytes, algorithm_words(run_->collective, run_->algorithm));
 }
 
 }  // namespace trainyard::ui

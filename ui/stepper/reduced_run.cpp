@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/stepper/reduced_run.h"
 
+#include "core/collective/expand.h"
+#include "core/experiment/compression.h"
 #include "core/strategy/strategy.h"
 
 namespace trainyard::ui {
@@ -12,7 +14,7 @@ std::vector<RunBucket> buckets_of(const plan::RankPlan& rank) {
   const int train = rank.program("train");
   if (train < 0) return buckets;
   for (const plan::Op& op : rank.programs[static_cast<std::size_t>(train)].ops)
-    if (op.kind == plan::OpKind::all_reduce) buckets.push_back({op.bucket, op.writes.front().count, rank.buffers[op.writes.front().buffer.index()].dtype});
+    if (collective::collective_of(op.kind)) buckets.push_back({op.bucket, op.writes.front().count, rank.buffers[op.writes.front().buffer.index()].dtype});
   return buckets;
 }
 
@@ -23,7 +25,9 @@ base::Result<ReducedRun> reduced_run(const base::Json& resolved) {
   if (!experiment) return base::fail(experiment.error());
   return strategy::coarse_plan(*experiment).map([&](const plan::Plan& plan) {
     const auto& strategy = experiment->document.strategy;
-    return ReducedRun{experiment->hosts, strategy.algorithm, strategy.segment_bytes, buckets_of(plan.rank_plan(0))};
+    const bool gathers = experiment::compresses(*experiment) && compute::compression::gathers(strategy.compression.kind);
+    return ReducedRun{experiment->hosts, strategy.algorithm, gathers ? collective::Collective::all_gather : collective::Collective::all_reduce,
+                      strategy.segment_bytes, buckets_of(plan.rank_plan(0))};
   });
 }
 

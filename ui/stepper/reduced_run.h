@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How a run reduces its gradients: ranks, algorithm and buckets, as its recording says.
+// How a run reduces its gradients: ranks, algorithm and buckets, as its recording says. A bucket that is compressed is what travels of it.
 #pragma once
 
 #include <vector>
@@ -19,6 +19,7 @@ struct RunBucket {
 struct ReducedRun {
   std::vector<int> hosts;  // by rank
   collective::Algorithm algorithm = collective::Algorithm::ring;
+  collective::Collective collective = collective::Collective::all_reduce;  // of all buckets; some compressed gradients are gathered
   std::int64_t segment_bytes = 0;
   std::vector<RunBucket> buckets;  // in the order in which they are reduced; none for one rank
 };

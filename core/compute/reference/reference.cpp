@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/compute/compression/kernels.h"
 #include "core/compute/immediate_queue.h"
 #include "core/compute/reference/between.h"
 #include "core/compute/reference/image.h"
@@ -37,16 +38,21 @@ void run_any(const OneOp& op) {
 void run_any(const ClipFactor& op) { run(op); }
 void run_any(const Zero& op) { run(op); }
 
+template <class OneOp>
 class ReferenceKernel final : public Kernel {
  public:
-  explicit ReferenceKernel(const Op& op) : op_(op) {}
-  void enqueue(Queue&) override {
-    std::visit([](const auto& op) { run_any(op); }, op_);
-  }
+  explicit ReferenceKernel(const OneOp& op) : op_(op) {}
+  void enqueue(Queue&) override { run_any(op_); }
 
  private:
-  Op op_;
+  OneOp op_;
 };
+
+template <class OneOp>
+std::unique_ptr<Kernel> make_kernel(const OneOp& op) {
+  if constexpr (requires { compression::kernel(op); }) return compression::kernel(op);
+  else return std::make_unique<ReferenceKernel<OneOp>>(op);
+}
 
 // At any address: what a socket received lies where it came.
 template <class T>
@@ -72,13 +78,14 @@ class ReferenceCompute final : public Compute {
 
   base::Result<std::unique_ptr<Kernel>> prepare(const Op& op) override {
     if (const auto fits = validate(op); !fits) return base::fail(fits.error());
-    return std::make_unique<ReferenceKernel>(op);
+    return std::visit([](const auto& one) { return make_kernel(one); }, op);
   }
 
   void sum(DType dtype, std::byte* destination, std::span<const std::byte* const> sources, std::int64_t elements) override {
     if (dtype == DType::fp32) sum_elements(reinterpret_cast<float*>(destination), sources, elements);
     if (dtype == DType::fp64) sum_elements(reinterpret_cast<double*>(destination), sources, elements);
     if (dtype == DType::int32) sum_elements(reinterpret_cast<std::int32_t*>(destination), sources, elements);
+    compression::sum_halves(dtype, destination, sources, elements);
   }
 
   void copy(std::byte* destination, const std::byte* source, std::int64_t bytes) override { std::copy_n(source, bytes, destination); }

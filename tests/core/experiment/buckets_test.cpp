@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "core/experiment/compression.h"
 #include "core/experiment/imposed.h"
 #include "tests/core/experiment/samples.h"
 
@@ -27,10 +28,41 @@ RC_GTEST_PROP(Buckets, hold_every_element_of_the_gradient_once, ()) {
 RC_GTEST_PROP(Buckets, the_largest_is_what_an_algorithm_is_judged_by, ()) {
   const Resolved r = resolved(any_experiment());
   const collective::Work work = largest_reduction(r);
-  for (const Bucket& bucket : buckets(r)) RC_ASSERT(bucket.count <= work.elements);
-  RC_ASSERT(std::ranges::any_of(buckets(r), [&](const Bucket& bucket) { return bucket.count == work.elements; }));
-  RC_ASSERT(work.element_bytes == (r.document.training.precision == Precision::fp64 ? 8 : 4));
+  std::int64_t most = 0;
+  for (const Bucket& bucket : buckets(r))
+    for (const Payload& payload : payloads(r, bucket)) most = std::max(most, payload.bytes());
+  RC_ASSERT(work.bytes() == most);
   RC_ASSERT(static_cast<int>(work.devices.size()) == r.world());
+}
+
+RC_GTEST_PROP(Buckets, travel_as_they_are_where_nothing_is_compressed, ()) {
+  Experiment experiment = any_experiment();
+  experiment.strategy.compression = {};
+  const Resolved r = resolved(experiment);
+  const std::int64_t element_bytes = r.document.training.precision == Precision::fp64 ? 8 : 4;
+  for (const Bucket& bucket : buckets(r)) {
+    const auto all = payloads(r, bucket);
+    RC_ASSERT(all.size() == 1u);
+    RC_ASSERT(all[0].collective == collective::Collective::all_reduce);
+    RC_ASSERT(all[0].bytes() == element_bytes * bucket.count);
+  }
+}
+
+// What is gathered by ring or direct is judged by the bytes of all ranks, and by no algorithm that adds up.
+TEST(Buckets, of_which_parts_are_gathered_are_offered_ring_and_direct) {
+  Experiment experiment = small(2, 3);
+  experiment.strategy.compression.kind = compute::compression::Scheme::sign;
+  const Resolved r = resolved(experiment);
+  const collective::Work work = largest_reduction(r);
+  EXPECT_EQ(work.collective, collective::Collective::all_gather);
+  const auto offers = collective::offers(0, work, topology::Network(as_imposed(experiment))).value();
+  for (const collective::Offer& offer : offers) {
+    const bool gathers = offer.algorithm == collective::Algorithm::ring || offer.algorithm == collective::Algorithm::direct;
+    EXPECT_EQ(offer.unfit.empty(), gathers) << base::name_of(offer.algorithm);
+    if (!gathers) continue;
+    EXPECT_EQ(offer.cost.total_bytes, 5 * work.bytes());
+    EXPECT_EQ(offer.cost.busiest_bytes, 5 * work.bytes() / 6);
+  }
 }
 
 TEST(Buckets, auto_is_what_costs_least_for_the_largest) {

@@ -84,6 +84,12 @@ inline TrainingSpec any_training(std::int64_t most_per_rank) {
   return training;
 }
 
+inline CompressionSpec any_compression() {
+  using compute::compression::Scheme;
+  return {*rc::gen::element(Scheme::none, Scheme::fp16, Scheme::bf16, Scheme::int8, Scheme::sign, Scheme::top_k, Scheme::random_k, Scheme::power_sgd),
+          any_number(1e-6, 1), *rc::gen::inRange<std::int64_t>(1, 257), *rc::gen::arbitrary<bool>()};
+}
+
 // Without problems; call it inside a property.
 inline Experiment any_experiment() {
   Experiment experiment = small(*rc::gen::inRange(1, 4), *rc::gen::inRange(1, 4));
@@ -101,6 +107,7 @@ inline Experiment any_experiment() {
   experiment.data.sharding.kind = *rc::gen::element(data::ShardingKind::iid, data::ShardingKind::contiguous, data::ShardingKind::size_skew);
   experiment.data.sharding.size_ratio = any_number(1, 1.5);  // the least shard of nine ranks and samples is one sample still
   experiment.training = any_training(experiment.data.train_samples / 9);
+  if (experiment.training.precision == Precision::fp32) experiment.strategy.compression = any_compression();
   experiment.run.transport = *rc::gen::element(TransportKind::automatic, TransportKind::inproc, TransportKind::shm, TransportKind::zmq);
   experiment.run.evaluate_every_steps = *rc::gen::element<std::int64_t>(0, 10);
   experiment.run.seconds_per_step = any_number(0, 3600);

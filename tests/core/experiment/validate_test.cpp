@@ -261,6 +261,54 @@ TEST(Validate, only_shards_are_outside_the_promise_of_one_device) {
   }
 }
 
+TEST(Validate, compressed_gradients_are_outside_the_promise_of_one_device) {
+  Experiment experiment = small(2, 2);
+  experiment.strategy.compression.kind = compute::compression::Scheme::top_k;
+  EXPECT_THAT(unlike_one_device(experiment).value_or(""), HasSubstr("gradients are compressed (top_k)"));
+  experiment.topology = star(1, 1);
+  EXPECT_EQ(unlike_one_device(experiment), std::nullopt);
+}
+
+TEST(Validate, compression_is_of_fp32_gradients) {
+  expect_problem(
+      [](Experiment& e) {
+        e.strategy.compression.kind = compute::compression::Scheme::fp16;
+        e.training.precision = Precision::fp64;
+      },
+      "strategy.compression.kind", "fp16 compresses fp32 gradients, and training.precision is fp64");
+}
+
+TEST(Validate, what_is_gathered_needs_an_algorithm_that_gathers) {
+  using compute::compression::Scheme;
+  for (const Scheme kind : {Scheme::int8, Scheme::sign, Scheme::top_k})
+    expect_problem(
+        [kind](Experiment& e) {
+          e.strategy.compression.kind = kind;
+          e.strategy.algorithm = collective::Algorithm::star;
+        },
+        "strategy.algorithm", "star adds up on the way");
+  for (const auto algorithm : {collective::Algorithm::ring, collective::Algorithm::direct, collective::Algorithm::automatic}) {
+    Experiment experiment = small(2, 2);
+    experiment.strategy.compression.kind = Scheme::top_k;
+    experiment.strategy.algorithm = algorithm;
+    EXPECT_THAT(problems_of(experiment), IsEmpty());
+  }
+  Experiment experiment = small(2, 2);
+  experiment.strategy.compression.kind = Scheme::power_sgd;
+  experiment.strategy.algorithm = collective::Algorithm::star;
+  EXPECT_THAT(problems_of(experiment), IsEmpty()) << "it can be added up";
+}
+
+TEST(Validate, no_part_and_more_than_all_of_a_gradient_are_out_of_range) {
+  for (const double fraction : {0.0, -0.1, 1.01, 100.0}) {
+    const auto written =
+        base::parse_json(R"({"version": 1, "strategy": {"compression": {"kind": "top_k", "fraction": )" + std::to_string(fraction) + "}}}", "");
+    const auto read = from_json(written.value());
+    ASSERT_FALSE(read.has_value()) << fraction;
+    EXPECT_THAT(read.error(), ElementsAre(Field(&Problem::where, "strategy.compression.fraction"))) << fraction;
+  }
+}
+
 TEST(Validate, the_model_must_fit_the_data) {
   expect_problem([](Experiment& e) { e.model.layers.back().units = 7; }, "model.layers[2]", "has 7 units, but the data has 10 classes");
   expect_problem([](Experiment& e) { e.model.layers[0].units = 0; }, "model.layers[0]", "needs units");

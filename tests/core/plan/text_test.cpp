@@ -112,7 +112,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"rank 0", "rank 1", "line 4, column 6", "rank 0"}, Wrong{"rank 0", "", "line 5, column 1", "group, rank"},
         Wrong{"input input", "input output", "line 5, column 12", "input, compute, comm, send, recv"},
         Wrong{"send g0", "send 0", "line 7, column 19", "a group"}, Wrong{"lane compute", "lane input", "line 6, column 6", "is taken"},
-        Wrong{"lane compute", "lane after", "line 6, column 6", "a name"}, Wrong{"fp32 224", "fp16 224", "line 8, column 14", "fp32, fp64, int32"},
+        Wrong{"lane compute", "lane after", "line 6, column 6", "a name"}, Wrong{"fp32 224", "fp8 224", "line 8, column 14", "fp32, fp64, int32"},
         Wrong{"fp32 224", "fp32", "line 8, column 18", "the line ends"}, Wrong{"shared", "shared shared", "line 9, column 33", "the end of the line"},
         Wrong{"of 64", "", "line 10, column 26", "(accepted: of)"}, Wrong{"LOAD.m0", "LOAF.m0", "line 11, column 1", "no kind of op"},
         Wrong{"LOAD.m0", "LOAD.mx", "line 11, column 7", "a number should follow"}, Wrong{"F.s0.m0", "F.m0.s0", "line 12, column 5", "should end here"},

@@ -83,6 +83,28 @@ TEST(Golden, mirrored_double_binary_tree_of_three_in_segments) {
   expect_golden_plan("mirrored_double_binary_tree_3_segments", e);
 }
 
+experiment::Experiment compressed(int ranks, compute::compression::Scheme kind) {
+  auto e = tiny(ranks);
+  e.strategy.bucket_bytes = 1;
+  e.strategy.compression = {kind, 0.1, 2, true};
+  return e;
+}
+
+// What travels is half as long; any all-reduce adds it up.
+TEST(Golden, mirrored_ring_of_two_in_fp16) { expect_golden_plan("mirrored_ring_2_fp16", compressed(2, compute::compression::Scheme::fp16)); }
+
+// The chunks of all are gathered, and added up by who decodes them.
+TEST(Golden, mirrored_ring_of_three_top_k) { expect_golden_plan("mirrored_ring_3_top_k", compressed(3, compute::compression::Scheme::top_k)); }
+
+// Two collectives a bucket, the second of what came of the first.
+TEST(Golden, mirrored_direct_of_two_power_sgd_clipped) {
+  auto e = compressed(2, compute::compression::Scheme::power_sgd);
+  e.strategy.compression.rank = 1;
+  e.strategy.algorithm = collective::Algorithm::direct;
+  e.training.clip_norm = 1;
+  expect_golden_plan("mirrored_direct_2_power_sgd_clip", e);
+}
+
 // A tail of two samples for three ranks, one of them without any; evaluation in unequal parts; Adam in fp64.
 TEST(Golden, mirrored_ring_of_three_with_tail_and_clipping) {
   auto e = tiny(3);

@@ -51,5 +51,37 @@ TEST(RunCharts, draw_a_long_run_from_its_start_while_the_rest_is_read_whatever_i
   expect_whole_in_the_end(charts);
 }
 
+std::unique_ptr<Run> recorded(const QTemporaryDir& directory, const test::SyntheticRun& run) {
+  run.record(directory.path().toStdString(), 20);
+  auto opened = Run::open({}, directory.path());
+  EXPECT_TRUE(QTest::qWaitFor([&] { return opened->complete(); }, kPatience));
+  return opened;
+}
+
+TEST(RunCharts, of_compression_are_there_only_with_a_run_that_compresses) {
+  const QTemporaryDir plain_directory, compressed_directory;
+  const auto plain = recorded(plain_directory, {.ranks = 2}), compressed = recorded(compressed_directory, {.ranks = 2, .compression_ratio = 4});
+  RunCharts charts;
+  charts.show();
+  const auto seen = [&] { return charts.plot(ChartKind::residual_norm).isVisible() && charts.plot(ChartKind::compression_ratio).isVisible(); };
+  const auto neither = [&] { return !charts.plot(ChartKind::residual_norm).isVisible() && !charts.plot(ChartKind::compression_ratio).isVisible(); };
+  EXPECT_TRUE(neither());
+  charts.set_runs({plain.get()});
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !charts.reading(); }, kPatience));
+  EXPECT_TRUE(neither());
+  charts.set_runs({plain.get(), compressed.get()});
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !charts.reading(); }, kPatience));
+  EXPECT_TRUE(seen());
+  charts.grid().set_shown("residual_norm", false);
+  EXPECT_FALSE(charts.plot(ChartKind::residual_norm).isVisible()) << "hidden by a person";
+  charts.set_runs({plain.get()});
+  EXPECT_TRUE(neither());
+  charts.set_runs({compressed.get()});
+  ASSERT_TRUE(QTest::qWaitFor([&] { return charts.plot(ChartKind::compression_ratio).isVisible(); }, kPatience));
+  EXPECT_FALSE(charts.plot(ChartKind::residual_norm).isVisible()) << "still hidden";
+  EXPECT_TRUE(charts.grid().arrangement().contains("-residual_norm"));
+  EXPECT_TRUE(charts.grid().arrangement().contains("compression_ratio"));
+}
+
 }  // namespace
 }  // namespace trainyard::ui

@@ -266,6 +266,24 @@ TEST(RunLines, every_unit_is_short_enough_to_stand_whole_beside_a_low_plot) {
   }
 }
 
+TEST(RunLines, compression_has_the_ratio_once_and_what_each_rank_left_out) {
+  const test::SyntheticRun run{.ranks = 3, .compression_ratio = 25};
+  const auto history = history_of(run, 40);
+  const auto ratio = lines_of(ChartKind::compression_ratio, history, {}, {});
+  ASSERT_EQ(ratio.size(), 1u);
+  const auto points = points_of(history, ratio[0]);
+  ASSERT_EQ(points.size(), 40u);
+  EXPECT_EQ(points[7].value, 25);
+  const auto left = lines_of(ChartKind::residual_norm, history, {}, {});
+  ASSERT_EQ(left.size(), 3u);
+  EXPECT_EQ(points_of(history, line(left, "rank2"))[5].value, test::SyntheticRun::residual(2, 5));
+  const auto laid_over = lines_of(ChartKind::residual_norm, history, RunLook{"one", 0}, {});
+  ASSERT_EQ(laid_over.size(), 1u);
+  EXPECT_EQ(points_of(history, laid_over[0])[5].value, test::SyntheticRun::residual(2, 5)) << "the greatest";
+  EXPECT_TRUE(lines_of(ChartKind::residual_norm, history_of({}, 5), {}, {}).empty());
+  EXPECT_TRUE(lines_of(ChartKind::compression_ratio, history_of({}, 5), {}, {}).empty());
+}
+
 TEST(RunLines, one_device_without_links_has_no_lines_of_traffic) {
   const auto history = history_of({.ranks = 1}, 5);
   EXPECT_TRUE(lines_of(ChartKind::rank_bytes, history, {}, {}).empty());

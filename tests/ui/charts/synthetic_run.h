@@ -19,6 +19,7 @@ struct SyntheticRun {
   int ranks = 4;
   std::vector<std::string> segments{"0 linear 784-512 relu", "1 linear 512-512 relu", "2 linear 512-10"};
   double seconds_per_step = 0.005;
+  double compression_ratio = 0;                                                                                                   // 0: nothing is compressed
   double jitter = 0.08;                                                                                                           // of the time within steps
   base::Json experiment{{"name", "four devices"}, {"strategy", {{"kind", "mirrored"}}}, {"training", {{"batch_per_rank", 32}}}};  // as the header holds it
 
@@ -29,6 +30,7 @@ struct SyntheticRun {
   }
 
   static double loss(int step) { return 0.08 + 2.2 * std::exp(-step / 160.0) + 0.05 * std::sin(step * 12.9898) * std::exp(-step / 900.0); }
+  static double residual(int rank, int step) { return 0.1 * (rank + 1) + 0.01 * step; }
   static constexpr double kBytesPerStep = 1.5e6;
 
   // All that a rank reports of one step, in the order of a rank.
@@ -61,6 +63,10 @@ struct SyntheticRun {
     metric(Metric::wait_seconds, 0.1 * step_seconds);
     metric(Metric::input_seconds, 0.01 * step_seconds);
     metric(Metric::memory_bytes, 9e7 + 1e6 * rank + 1e3 * at);
+    if (compression_ratio > 0) {
+      metric(Metric::compression_ratio, compression_ratio);
+      metric(Metric::residual_norm, residual(rank, at));
+    }
     if (ranks > 1) {
       metric(Metric::sent_payload_bytes, kBytesPerStep * (at + 1), (rank + 1) % ranks);
       metric(Metric::received_payload_bytes, kBytesPerStep * (at + 1), (rank + ranks - 1) % ranks);

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Gradient compression: the kernels that all devices share which reach this memory.
+#include "backends/cpu/prepare.h"
+#include "core/compute/compression/kernels.h"
+
+namespace trainyard::cpu {
+
+PreparedKernel prepare(const compute::CompressGradient& op, const Device&) { return compute::compression::kernel(op); }
+PreparedKernel prepare(const compute::DecompressGradient& op, const Device&) { return compute::compression::kernel(op); }
+PreparedKernel prepare(const compute::PowerSgdLeft& op, const Device&) { return compute::compression::kernel(op); }
+PreparedKernel prepare(const compute::PowerSgdRight& op, const Device&) { return compute::compression::kernel(op); }
+PreparedKernel prepare(const compute::PowerSgdDecode& op, const Device&) { return compute::compression::kernel(op); }
+
+}  // namespace trainyard::cpu

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// PowerSGD (Vogels, Karimireddy and Jaggi 2019, algorithms 1 and 2) of one matrix M, the gradient plus the residual, on each of n ranks:
+//   P = M Q', Q' being the last step's Q with columns of length 1         P is added up over ranks
+//   P^ = the columns of P made orthonormal (Gram and Schmidt), Q = M^T P^  Q is added up over ranks
+//   decoded: P^ Q^T, the sum over ranks; residual = M - P^ Q^T / n
+// so that residuals and decoded / n add up to M in the mean over ranks. A column of Q that is 0, as at first, begins anew from random
+// numbers, the same on all ranks. Sums are carried in fp64. What is not finite in M is so in all of P^ Q^T.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/random.h"
+#include "core/compute/compression/power_sgd_layout.h"
+
+namespace trainyard::compute::compression {
+
+// Where the random numbers of a column come from.
+struct Draw {
+  std::uint64_t seed = 0;
+  std::uint32_t bucket = 0;
+};
+
+inline double column_length(const float* matrix, std::int64_t rows, std::int64_t columns, std::int64_t column) {
+  double sum = 0;
+  for (std::int64_t r = 0; r < rows; ++r) sum += static_cast<double>(matrix[r * columns + column]) * static_cast<double>(matrix[r * columns + column]);
+  return std::sqrt(sum);
+}
+
+// Q' from the last Q; both [columns, rank].
+inline void begin_from(const float* last, const PowerSgdBlock& block, const Draw& draw, float* guess) {
+  const base::Random random(draw.seed, base::Purpose::compress, draw.bucket);
+  for (std::int64_t k = 0; k < block.rank; ++k) {
+    const double length = column_length(last, block.matrix.columns, block.rank, k);
+    for (std::int64_t c = 0; c < block.matrix.columns; ++c) {
+      const std::int64_t at = c * block.rank + k;
+      guess[at] = length == 0 ? static_cast<float>(random.uniform(static_cast<std::uint64_t>(block.right + at), -1, 1))
+                              : static_cast<float>(static_cast<double>(last[at]) / length);
+    }
+  }
+}
+
+// P = M Q'. `sums` is room for a row of P.
+inline void multiply(const float* matrix, const float* guess, const PowerSgdBlock& block, double* sums, float* left) {
+  for (std::int64_t r = 0; r < block.matrix.rows; ++r) {
+    std::fill_n(sums, block.rank, 0.0);
+    for (std::int64_t c = 0; c < block.matrix.columns; ++c)
+      for (std::int64_t k = 0; k < block.rank; ++k)
+        sums[k] += static_cast<double>(matrix[r * block.matrix.columns + c]) * static_cast<double>(guess[c * block.rank + k]);
+    std::transform(sums, sums + block.rank, left + r * block.rank, [](double sum) { return static_cast<float>(sum); });
+  }
+}
+
+// Q = M^T P^. `sums` is room for all of Q.
+inline void multiply_transposed(const float* matrix, const float* basis, const PowerSgdBlock& block, double* sums, float* right) {
+  std::fill_n(sums, block.right_elements(), 0.0);
+  for (std::int64_t r = 0; r < block.matrix.rows; ++r)
+    for (std::int64_t c = 0; c < block.matrix.columns; ++c)
+      for (std::int64_t k = 0; k < block.rank; ++k)
+        sums[c * block.rank + k] += static_cast<double>(matrix[r * block.matrix.columns + c]) * static_cast<double>(basis[r * block.rank + k]);
+  std::transform(sums, sums + block.right_elements(), right, [](double sum) { return static_cast<float>(sum); });
+}
+
+// Takes from column `k` what lies along column `other`, whose length is 1 or 0.
+inline void take_away(float* basis, const PowerSgdBlock& block, std::int64_t k, std::int64_t other) {
+  double along = 0;
+  for (std::int64_t r = 0; r < block.matrix.rows; ++r)
+    along += static_cast<double>(basis[r * block.rank + k]) * static_cast<double>(basis[r * block.rank + other]);
+  for (std::int64_t r = 0; r < block.matrix.rows; ++r)
+    basis[r * block.rank + k] -= static_cast<float>(along * static_cast<double>(basis[r * block.rank + other]));
+}
+
+// The columns of P, in place. One that lies along those before it, up to rounding, becomes 0.
+inline void make_orthonormal(float* basis, const PowerSgdBlock& block) {
+  constexpr double of_rounding = 1e-6;
+  for (std::int64_t k = 0; k < block.rank; ++k) {
+    const double before = column_length(basis, block.matrix.rows, block.rank, k);
+    for (std::int64_t other = 0; other < k; ++other) take_away(basis, block, k, other);
+    const double length = column_length(basis, block.matrix.rows, block.rank, k);
+    const bool nothing = std::isfinite(before) && length <= of_rounding * before;
+    for (std::int64_t r = 0; r < block.matrix.rows; ++r) {
+      float& value = basis[r * block.rank + k];
+      value = nothing ? 0.0F : static_cast<float>(static_cast<double>(value) / length);
+    }
+  }
+}
+
+// An element of P^ Q^T.
+inline float product_at(const float* basis, const float* right, const PowerSgdBlock& block, std::int64_t row, std::int64_t column) {
+  double sum = 0;
+  for (std::int64_t k = 0; k < block.rank; ++k) sum += static_cast<double>(basis[row * block.rank + k]) * static_cast<double>(right[column * block.rank + k]);
+  return static_cast<float>(sum);
+}
+
+}  // namespace trainyard::compute::compression

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// random_k: k numbers at places that are drawn anew each step, the same on all ranks, so that only numbers travel and can be added up. They
+// are not scaled by n / k: what is not sent stays in the residual, and sent + residual = gradient + old residual, bit for bit. Where any
+// number is not finite the first that is sent is NaN, for the others might not be drawn for long.
+//
+// The places: Floyd's sample (Bentley and Floyd 1987). For j from n - k to n - 1, t below j + 1 is drawn; t is taken, or j where t was.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "core/base/random.h"
+#include "core/compute/compression/bytes.h"
+#include "core/compute/compression/gradient.h"
+
+namespace trainyard::compute::compression {
+
+class RandomPlaces {
+ public:
+  RandomPlaces(std::int64_t elements, std::int64_t k) : elements_(elements), k_(k), drawn_(static_cast<std::size_t>(elements)) {}
+
+  void draw(std::uint64_t seed, std::uint32_t bucket, std::uint64_t step) {
+    const base::Random random(base::Random(seed, base::Purpose::compress, bucket).bits(step), base::Purpose::compress, bucket);
+    std::fill(drawn_.begin(), drawn_.end(), std::uint8_t{0});
+    for (std::int64_t j = elements_ - k_; j < elements_; ++j) {
+      const auto t = static_cast<std::size_t>(random.below(static_cast<std::uint64_t>(j), static_cast<std::uint64_t>(j) + 1));
+      drawn_[drawn_[t] == 0 ? t : static_cast<std::size_t>(j)] = 1;
+    }
+  }
+  std::int64_t elements() const { return elements_; }
+  bool has(std::int64_t i) const { return drawn_[static_cast<std::size_t>(i)] != 0; }
+
+ private:
+  std::int64_t elements_, k_;
+  std::vector<std::uint8_t> drawn_;  // 1: taken
+};
+
+inline void encode_random_k(Gradient& gradient, std::byte* encoded, const RandomPlaces& places) {
+  std::int64_t next = 0;
+  bool finite = true;
+  for (std::int64_t i = 0; i < gradient.elements(); ++i) {
+    finite = finite && is_finite(gradient[i]);
+    if (!places.has(i)) {
+      gradient.left(i);
+      continue;
+    }
+    store(encoded, next++, gradient[i]);
+    gradient.sent(i, gradient[i]);
+  }
+  if (!finite) store(encoded, 0, kNoNumber);
+}
+
+inline void decode_random_k(const std::byte* encoded, float* gradient, const RandomPlaces& places) {
+  std::int64_t next = 0;
+  for (std::int64_t i = 0; i < places.elements(); ++i) gradient[i] = places.has(i) ? load<float>(encoded, next++) : 0.0F;
+}
+
+}  // namespace trainyard::compute::compression

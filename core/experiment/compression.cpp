@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/experiment/compression.h"
+
+#include "core/experiment/fields.h"
+#include "core/model/power_sgd.h"
+
+namespace trainyard::experiment {
+namespace {
+
+using base::DType;
+using base::ProblemCode;
+using collective::Algorithm;
+using collective::Collective;
+using compute::compression::Scheme;
+
+base::Problem not_of_fp64(const std::string& kind) {
+  return {ProblemCode::bad_input, "strategy.compression.kind", kind + " compresses fp32 gradients, and training.precision is fp64", "none with fp64",
+          "Set training.precision to fp32, or strategy.compression.kind to none."};
+}
+
+base::Problem not_gathered(const std::string& kind, const std::string& algorithm) {
+  return {ProblemCode::bad_input, "strategy.algorithm", algorithm + " adds up on the way, and what " + kind + " sends is gathered", "ring, direct or auto",
+          "Take ring or direct, or a compression that can be added up: fp16, bf16, random_k or power_sgd."};
+}
+
+std::vector<Payload> of_power_sgd(const Resolved& e, const Bucket& bucket) {
+  const auto layout = model::power_sgd_layout(e.model, bucket.first, bucket.count, e.document.strategy.compression.rank);
+  std::vector<Payload> list{{Collective::all_reduce, DType::fp32, layout.left_elements}};
+  if (layout.right_elements > 0) list.push_back({Collective::all_reduce, DType::fp32, layout.right_elements});
+  return list;
+}
+
+// Whether all ranks reduce gradients, and update alike.
+bool all_reduces(const StrategySpec& strategy) {
+  const bool keeps_variables_elsewhere = strategy.kind == StrategyKind::central_storage || strategy.kind == StrategyKind::data_parallel;
+  return strategy.kind != StrategyKind::one_device && !keeps_variables_elsewhere && strategy.average == Average::gradients;
+}
+
+base::Problem not_all_reduced(const StrategySpec& strategy) {
+  const bool weights = strategy.average == Average::weights;
+  return {ProblemCode::bad_input, "strategy.compression.kind",
+          weights ? "weights are averaged, and only gradients are compressed" : std::string(base::name_of(strategy.kind)) + " does not compress gradients", "none",
+          "Set it to none, or take mirrored, multi_worker_mirrored or ddp with averaged gradients."};
+}
+
+}  // namespace
+
+bool compresses(const Resolved& e) {
+  const StrategySpec& strategy = e.document.strategy;
+  return all_reduces(strategy) && strategy.compression.kind != Scheme::none && e.world() > 1;
+}
+
+std::vector<Payload> payloads(const Resolved& e, const Bucket& bucket) {
+  const CompressionSpec& spec = e.document.strategy.compression;
+  if (!compresses(e)) return {{Collective::all_reduce, gradient_dtype(e), bucket.count}};
+  if (spec.kind == Scheme::power_sgd) return of_power_sgd(e, bucket);
+  const std::int64_t of_rank = compute::compression::encoded_elements(spec, bucket.count);
+  if (compute::compression::gathers(spec.kind)) return {{Collective::all_gather, DType::byte, of_rank * e.world()}};
+  return {{Collective::all_reduce, compute::compression::wire_dtype(spec.kind), of_rank}};
+}
+
+base::Problems compression_problems(const Experiment& experiment) {
+  const StrategySpec& strategy = experiment.strategy;
+  const std::string kind(base::name_of(strategy.compression.kind));
+  if (strategy.kind == StrategyKind::one_device || strategy.compression.kind == Scheme::none) return {};
+  if (!all_reduces(strategy)) return {not_all_reduced(strategy)};
+  base::Problems problems;
+  if (experiment.training.precision == Precision::fp64) problems.push_back(not_of_fp64(kind));
+  const bool may_gather = strategy.algorithm == Algorithm::ring || strategy.algorithm == Algorithm::direct || strategy.algorithm == Algorithm::automatic;
+  if (compute::compression::gathers(strategy.compression.kind) && !may_gather)
+    problems.push_back(not_gathered(kind, std::string(base::name_of(strategy.algorithm))));
+  return problems;
+}
+
+}  // namespace trainyard::experiment

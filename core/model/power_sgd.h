@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/compute/compression/power_sgd_layout.h"
+#include "core/model/model.h"
+
+namespace trainyard::model {
+
+// Of the parameters in elements [first, first + count) of the flat buffer: a weight is a matrix of [its first extent, the product of the
+// others], everything else a vector. No parameter lies across the ends.
+compute::compression::PowerSgdLayout power_sgd_layout(const Model& model, std::int64_t first, std::int64_t count, std::int64_t rank);
+
+}  // namespace trainyard::model

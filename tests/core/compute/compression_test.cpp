@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The schemes by themselves: what is sent and what is kept make up the gradient, sizes follow from lengths, and what is no number stays so.
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "core/base/random.h"
+#include "core/compute/compression/half.h"
+#include "core/compute/compression/scheme.h"
+#include "core/compute/reference/reference.h"
+
+namespace trainyard::compute::compression {
+namespace {
+
+constexpr float kInf = std::numeric_limits<float>::infinity(), kNaN = std::numeric_limits<float>::quiet_NaN();
+const Scheme kFlat[] = {Scheme::fp16, Scheme::bf16, Scheme::int8, Scheme::sign, Scheme::top_k, Scheme::random_k};
+
+CompressionSpec spec_of(Scheme kind, double fraction = 0.1, bool error_feedback = true) { return {kind, fraction, 2, error_feedback}; }
+
+Tensor flat(std::vector<float>& values) { return {DType::fp32, {std::ssize(values)}, reinterpret_cast<std::byte*>(values.data())}; }
+Tensor flat(std::vector<double>& values) { return {DType::fp64, {std::ssize(values)}, reinterpret_cast<std::byte*>(values.data())}; }
+
+void run(const Op& op) {
+  const auto compute = reference::make();
+  const auto kernel = compute->prepare(op);
+  ASSERT_TRUE(kernel) << base::to_string(kernel.error());
+  (*kernel)->enqueue(*compute->make_queue());
+}
+
+// One rank that compresses, step after step.
+struct Sender {
+  CompressionSpec spec;
+  std::vector<float> residual;
+  std::vector<std::byte> encoded;
+  double squared_error = 0;
+
+  Sender(const CompressionSpec& of, std::size_t elements)
+      : spec(of),
+        residual(feeds_back(of) ? elements : 0),
+        encoded(static_cast<std::size_t>(encoded_elements(of, static_cast<std::int64_t>(elements)) * size_of(wire_dtype(of.kind)))) {}
+
+  Tensor wire() { return {wire_dtype(spec.kind), {std::ssize(encoded) / size_of(wire_dtype(spec.kind))}, encoded.data()}; }
+
+  void send(std::vector<float>& gradient, double step = 1) {
+    std::vector<double> error(1), at{step};
+    run(CompressGradient{flat(gradient), residual.empty() ? Tensor{} : flat(residual), wire(), flat(error), flat(at), spec, 7, 3});
+    squared_error = error[0];
+  }
+  std::vector<float> received(std::size_t elements, double step = 1) {
+    std::vector<float> gradient(elements);
+    std::vector<double> at{step};
+    run(DecompressGradient{wire(), flat(gradient), flat(at), spec, 1, 7, 3});
+    return gradient;
+  }
+};
+
+std::vector<float> random_gradient(std::size_t elements, std::uint64_t seed) {
+  const base::Random random(seed, base::Purpose::generate, 0);
+  std::vector<float> values(elements);
+  for (std::size_t i = 0; i < elements; ++i) values[i] = static_cast<float>(random.normal(i) * std::pow(10.0, random.uniform(elements + i, -6, 1)));
+  return values;
+}
+
+bool same_bits(float a, float b) { return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b) || (a == 0 && b == 0); }
+
+Scheme any_scheme() { return *rc::gen::elementOf(std::vector(std::begin(kFlat), std::end(kFlat))); }
+
+RC_GTEST_PROP(Compression, of_top_k_and_random_k_what_is_sent_and_kept_is_the_gradient_and_what_was_kept_bit_for_bit, ()) {
+  const auto elements = *rc::gen::inRange<std::size_t>(1, 3000);
+  Sender sender(spec_of(*rc::gen::element(Scheme::top_k, Scheme::random_k), *rc::gen::element(1e-6, 0.01, 0.3, 1.0)), elements);
+  for (int step = 1; step <= 3; ++step) {
+    auto gradient = random_gradient(elements, *rc::gen::arbitrary<std::uint64_t>());
+    const auto before = sender.residual;
+    sender.send(gradient, step);
+    const auto sent = sender.received(elements, step);
+    std::int64_t count = 0;
+    for (std::size_t i = 0; i < elements; ++i) {
+      const float whole = gradient[i] + before[i];
+      RC_ASSERT(same_bits(sent[i] + sender.residual[i], whole));
+      RC_ASSERT(same_bits(sent[i], whole) || sent[i] == 0);
+      count += sent[i] != 0 ? 1 : 0;
+    }
+    RC_ASSERT(count <= kept(sender.spec, static_cast<std::int64_t>(elements)));
+  }
+}
+
+RC_GTEST_PROP(Compression, of_schemes_that_round_what_is_sent_and_kept_is_the_whole_to_a_millionth, ()) {
+  const auto elements = *rc::gen::inRange<std::size_t>(1, 3000);
+  Sender sender(spec_of(*rc::gen::element(Scheme::int8, Scheme::sign)), elements);
+  for (int step = 0; step < 3; ++step) {
+    auto gradient = random_gradient(elements, *rc::gen::arbitrary<std::uint64_t>());
+    const auto before = sender.residual;
+    sender.send(gradient);
+    const auto sent = sender.received(elements);
+    double squared = 0;
+    for (std::size_t i = 0; i < elements; ++i) {
+      const double whole = static_cast<double>(gradient[i]) + static_cast<double>(before[i]);
+      const double size = std::max({std::fabs(whole), std::fabs(static_cast<double>(sent[i])), 1e-30});
+      RC_ASSERT(std::fabs(static_cast<double>(sent[i]) + static_cast<double>(sender.residual[i]) - whole) <= 1e-6 * size);
+      squared += static_cast<double>(sender.residual[i]) * static_cast<double>(sender.residual[i]);
+    }
+    RC_ASSERT(std::fabs(sender.squared_error - squared) <= 1e-9 * squared);
+  }
+}
+
+RC_GTEST_PROP(Compression, what_travels_is_as_long_as_the_formula_says_and_never_longer_than_the_buffer, ()) {
+  const auto n = *rc::gen::inRange<std::int64_t>(0, 5000);
+  RC_ASSERT(encoded_elements(spec_of(Scheme::fp16), n) * size_of(wire_dtype(Scheme::fp16)) == 2 * n);
+  RC_ASSERT(encoded_elements(spec_of(Scheme::bf16), n) * size_of(wire_dtype(Scheme::bf16)) == 2 * n);
+  RC_ASSERT(encoded_elements(spec_of(Scheme::int8), n) == n + 4 * ((n + 1023) / 1024));
+  RC_ASSERT(encoded_elements(spec_of(Scheme::sign), n) == (n == 0 ? 0 : 4 + (n + 7) / 8));
+  const std::int64_t k = n == 0 ? 0 : std::max<std::int64_t>(1, std::llround(0.25 * static_cast<double>(n)));
+  RC_ASSERT(encoded_elements(spec_of(Scheme::top_k, 0.25), n) == 8 * k);
+  RC_ASSERT(encoded_elements(spec_of(Scheme::random_k, 0.25), n) == k);
+}
+
+// The device writes nothing beyond either end.
+RC_GTEST_PROP(Compression, an_encoder_fills_its_part_and_no_more, ()) {
+  const Scheme kind = any_scheme();
+  const auto elements = *rc::gen::inRange<std::size_t>(0, 2100);
+  Sender sender(spec_of(kind), elements);
+  const std::size_t bytes = sender.encoded.size();
+  sender.encoded.assign(bytes + 16, std::byte{0xA5});
+  auto gradient = random_gradient(elements, 5);
+  std::vector<double> error(1), step{1};
+  Tensor wire{wire_dtype(kind), {encoded_elements(sender.spec, static_cast<std::int64_t>(elements))}, sender.encoded.data()};
+  run(CompressGradient{flat(gradient), sender.residual.empty() ? Tensor{} : flat(sender.residual), wire, flat(error), flat(step), sender.spec, 7, 3});
+  for (std::size_t i = bytes; i < bytes + 16; ++i) RC_ASSERT(sender.encoded[i] == std::byte{0xA5});
+}
+
+RC_GTEST_PROP(Compression, without_feedback_nothing_is_kept_and_the_gradient_stays, ()) {
+  const Scheme kind = any_scheme();
+  const auto elements = *rc::gen::inRange<std::size_t>(1, 2000);
+  Sender sender(spec_of(kind, 0.1, false), elements);
+  auto gradient = random_gradient(elements, 11);
+  const auto before = gradient;
+  sender.send(gradient);
+  RC_ASSERT(gradient == before);
+  const auto sent = sender.received(elements);
+  double squared = 0;
+  for (std::size_t i = 0; i < elements; ++i) squared += std::pow(static_cast<double>(gradient[i]) - static_cast<double>(sent[i]), 2);
+  RC_ASSERT(std::fabs(sender.squared_error - squared) <= 1e-6 * squared + 1e-30);
+}
+
+RC_GTEST_PROP(Compression, a_number_that_is_none_never_becomes_one, ()) {
+  const Scheme kind = any_scheme();
+  const bool feedback = *rc::gen::arbitrary<bool>();
+  const auto elements = *rc::gen::inRange<std::size_t>(1, 2500);
+  Sender sender(spec_of(kind, 0.01, feedback), elements);
+  auto gradient = random_gradient(elements, 3);
+  gradient[*rc::gen::inRange<std::size_t>(0, elements)] = *rc::gen::element(kNaN, kInf, -kInf);
+  sender.send(gradient);
+  const auto sent = sender.received(elements);
+  RC_ASSERT(std::any_of(sent.begin(), sent.end(), [](float value) { return !std::isfinite(value); }));
+  RC_ASSERT(!std::isfinite(sender.squared_error) || kind == Scheme::top_k || kind == Scheme::random_k || kind == Scheme::fp16 || kind == Scheme::bf16);
+}
+
+TEST(Compression, top_k_takes_the_greatest_magnitudes_and_of_equal_ones_the_first) {
+  Sender sender(spec_of(Scheme::top_k, 0.5), 6);
+  std::vector<float> gradient{1, -3, 2, 3, -2, 2};
+  sender.send(gradient);
+  EXPECT_EQ(sender.received(6), (std::vector<float>{0, -3, 2, 3, 0, 0}));
+  EXPECT_EQ(sender.residual, (std::vector<float>{1, 0, 0, 0, -2, 2}));
+  EXPECT_DOUBLE_EQ(sender.squared_error, 9);
+}
+
+TEST(Compression, random_k_draws_other_places_each_step_and_in_time_all_of_them) {
+  Sender sender(spec_of(Scheme::random_k, 0.1), 200);
+  std::vector<float> gradient(200, 1);
+  std::vector<int> times(200);
+  for (int step = 1; step <= 200; ++step) {
+    sender.send(gradient, step);
+    const auto sent = sender.received(200, step);
+    int count = 0;
+    for (std::size_t i = 0; i < 200; ++i) times[i] += sent[i] != 0 ? 1 : 0, count += sent[i] != 0 ? 1 : 0;
+    ASSERT_EQ(count, 20);
+  }
+  // Each is binomial (200, 0.1): mean 20, deviation 4.24.
+  for (const int drawn : times) EXPECT_NEAR(drawn, 20, 6 * 4.24);
+}
+
+TEST(Compression, sign_sends_the_mean_magnitude_and_a_bit_a_number) {
+  Sender sender(spec_of(Scheme::sign), 9);
+  std::vector<float> gradient{1, -2, 3, -4, 5, -6, 7, -8, 9};
+  sender.send(gradient);
+  EXPECT_EQ(sender.encoded.size(), 6u);
+  EXPECT_EQ(sender.received(9), (std::vector<float>{5, -5, 5, -5, 5, -5, 5, -5, 5}));
+}
+
+TEST(Compression, int8_is_off_by_half_a_step_of_its_chunk_at_most) {
+  auto gradient = random_gradient(2500, 9);
+  Sender sender(spec_of(Scheme::int8, 0.1, false), gradient.size());
+  sender.send(gradient);
+  const auto sent = sender.received(gradient.size());
+  for (std::size_t chunk = 0; chunk < 3; ++chunk) {
+    float greatest = 0;
+    const std::size_t end = std::min<std::size_t>(gradient.size(), (chunk + 1) * 1024);
+    for (std::size_t i = chunk * 1024; i < end; ++i) greatest = std::max(greatest, std::fabs(gradient[i]));
+    for (std::size_t i = chunk * 1024; i < end; ++i) EXPECT_LE(std::fabs(sent[i] - gradient[i]), greatest / 254 * 1.0001F);
+  }
+}
+
+// By the definition: the nearest of all halves, of two as near the even one.
+TEST(Half, fp16_rounds_to_the_nearest_and_of_two_to_the_even_one) {
+  EXPECT_EQ(Fp16::encode(1.0F), 0x3C00);
+  EXPECT_EQ(Fp16::encode(-2.0F), 0xC000);
+  EXPECT_EQ(Fp16::encode(65504.0F), 0x7BFF);
+  EXPECT_EQ(Fp16::encode(65519.99F), 0x7BFF);
+  EXPECT_EQ(Fp16::encode(65520.0F), 0x7C00);
+  EXPECT_EQ(Fp16::encode(0x1p-24F), 0x0001);
+  EXPECT_EQ(Fp16::encode(0x1p-25F), 0x0000);
+  EXPECT_EQ(Fp16::encode(0x1.8p-25F), 0x0001);
+  EXPECT_EQ(Fp16::encode(1 + 0x1p-11F), 0x3C00);
+  EXPECT_EQ(Fp16::encode(1 + 3 * 0x1p-11F), 0x3C02);
+  EXPECT_EQ(Fp16::encode(-0.0F), 0x8000);
+  EXPECT_EQ(Fp16::encode(kInf), 0x7C00);
+  EXPECT_TRUE(std::isnan(Fp16::decode(Fp16::encode(kNaN))));
+}
+
+TEST(Half, every_half_comes_back_as_it_was) {
+  for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const auto half = static_cast<std::uint16_t>(bits);
+    if (!std::isnan(Fp16::decode(half))) {
+      ASSERT_EQ(Fp16::encode(Fp16::decode(half)), half);
+    }
+    if (!std::isnan(Bf16::decode(half))) {
+      ASSERT_EQ(Bf16::encode(Bf16::decode(half)), half);
+    }
+  }
+}
+
+RC_GTEST_PROP(Half, lies_between_its_neighbours_and_nearer_than_they, ()) {
+  const auto value = std::bit_cast<float>(*rc::gen::arbitrary<std::uint32_t>());
+  RC_PRE(std::isfinite(value) && std::fabs(value) < 65504);
+  const std::uint16_t half = Fp16::encode(value);
+  const double error = std::fabs(static_cast<double>(Fp16::decode(half)) - static_cast<double>(value));
+  for (const int step : {-1, 1}) {
+    const auto other = static_cast<std::uint16_t>(half + step);
+    if ((other & 0x7FFF) < 0x7C00 && (other & 0x8000) == (half & 0x8000))
+      RC_ASSERT(error <= std::fabs(static_cast<double>(Fp16::decode(other)) - static_cast<double>(value)));
+  }
+}
+
+TEST(Half, sums_are_rounded_after_each_addition_whatever_the_address) {
+  const float values[] = {1, 0x1p-11F, 0x1p-11F};  // each alone is lost beside 1; together they are not
+  for (const DType dtype : {DType::fp16, DType::bf16}) {
+    std::byte memory[7], sum[2];
+    const std::byte* sources[3];
+    for (int i = 0; i < 3; ++i) {
+      const std::uint16_t half = dtype == DType::fp16 ? Fp16::encode(values[i]) : Bf16::encode(values[i]);
+      std::memcpy(memory + 1 + 2 * i, &half, 2);
+      sources[i] = memory + 1 + 2 * i;
+    }
+    reference::make()->sum(dtype, sum, sources, 1);
+    std::uint16_t half = 0;
+    std::memcpy(&half, sum, 2);
+    EXPECT_EQ(dtype == DType::fp16 ? Fp16::decode(half) : Bf16::decode(half), 1);
+  }
+}
+
+TEST(Compression, an_op_that_does_not_fit_is_refused_by_name) {
+  std::vector<float> gradient(10), residual(9);
+  std::vector<std::byte> encoded(20);
+  std::vector<double> error(1);
+  CompressGradient op{flat(gradient), {}, {DType::fp16, {10}, encoded.data()}, flat(error), {}, spec_of(Scheme::fp16), 0, 0};
+  const auto refused = [](const Op& one) {
+    const auto kernel = reference::make()->prepare(one);
+    return kernel ? std::string() : base::to_string(kernel.error());
+  };
+  EXPECT_EQ(refused(op), "");
+  auto other = op;
+  other.encoded.shape = {9};
+  EXPECT_NE(refused(other).find("encoded is fp16 [9]"), std::string::npos) << refused(other);
+  other = op;
+  other.residual = flat(residual);
+  EXPECT_NE(refused(other).find("residual is fp32 [9]"), std::string::npos);
+  other = op;
+  other.spec.kind = Scheme::none;
+  EXPECT_NE(refused(other).find("compress_gradient"), std::string::npos);
+  DecompressGradient two{op.encoded, flat(gradient), {}, op.spec, 2, 0, 0};
+  EXPECT_NE(refused(two).find("parts is 2"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace trainyard::compute::compression
