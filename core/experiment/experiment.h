@@ -20,11 +20,17 @@ enum class StrategyKind {
   ddp,                    // as mirrored, after rank 0 has broadcast its parameters once
 };
 
+enum class Engine {
+  own,   // Trainyard's: a collective is sends and receives, by `algorithm`, each of which is seen
+  gloo,  // the library that PyTorch uses on CPUs, over TCP: it takes each collective whole
+};
+
 struct StrategySpec {
   StrategyKind kind = StrategyKind::mirrored;
   collective::Algorithm algorithm = collective::Algorithm::ring;
   std::int64_t bucket_bytes = 1'000'000;
   std::int64_t segment_bytes = 0;  // 0: a bucket is reduced in one
+  Engine engine = Engine::own;     // of another, neither algorithm nor segments mean anything
 
   bool operator==(const StrategySpec&) const = default;
 };

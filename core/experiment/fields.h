@@ -13,6 +13,11 @@ struct Names<experiment::StrategyKind> {
       {K::one_device, "one_device"}, {K::mirrored, "mirrored"}, {K::multi_worker_mirrored, "multi_worker_mirrored"}, {K::ddp, "ddp"}};
 };
 template <>
+struct Names<experiment::Engine> {
+  using E = experiment::Engine;
+  static constexpr std::pair<E, std::string_view> table[] = {{E::own, "own"}, {E::gloo, "gloo"}};
+};
+template <>
 struct Names<experiment::OptimizerKind> {
   using K = experiment::OptimizerKind;
   static constexpr std::pair<K, std::string_view> table[] = {{K::sgd, "sgd"}, {K::adam, "adam"}, {K::adamw, "adamw"}};
@@ -48,13 +53,17 @@ struct Fields<experiment::StrategySpec> {
   using S = experiment::StrategySpec;
   static constexpr std::string_view title = "Strategy";
   static constexpr bool reduces(const S& s) { return s.kind != experiment::StrategyKind::one_device; }
+  static constexpr bool reduces_itself(const S& s) { return reduces(s) && s.engine == experiment::Engine::own; }
   static auto table() {
     return std::tuple{
         field("kind", &S::kind, "", {}, "How the work is spread over the devices"),
-        field("algorithm", &S::algorithm, "", {}, "How gradients are all-reduced; auto: by what costs least on this drawing", reduces),
+        field("engine", &S::engine, "", {}, "Whose collectives; gloo: those of the library that PyTorch uses on CPUs, over TCP, which reports no chunks and no bytes",
+              reduces),
+        field("algorithm", &S::algorithm, "", {}, "How gradients are all-reduced; auto: by what costs least on this drawing", reduces_itself),
         field("bucket_bytes", &S::bucket_bytes, "B", {1, 1e12}, "Gradients are reduced in buckets of about this size, last layers first", reduces),
         field("segment_bytes", &S::segment_bytes, "B", {0, 1e12},
-              "A larger bucket is reduced in segments of this size, 256 at most, so that one is added up while the next crosses; 0: never", reduces)};
+              "A larger bucket is reduced in segments of this size, 256 at most, so that one is added up while the next crosses; 0: never",
+              reduces_itself)};
   }
 };
 template <>

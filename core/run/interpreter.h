@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/comm/collectives.h"
 #include "core/comm/transport.h"
 #include "core/data/input_pipeline.h"
 #include "core/plan/frontier.h"
@@ -44,6 +45,7 @@ struct InterpreterParts {
   Gate* gate = nullptr;
   Whereabouts* whereabouts = nullptr;
   const Slowness* slowness = nullptr;  // null: ops take what they take
+  comm::Collectives* engine = nullptr;  // instead of the transport: takes collectives whole
 };
 
 class Interpreter {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/base/clock.h"
+#include "core/experiment/engine.h"
 #include "core/base/file.h"
 #include "core/base/units.h"
 #include "core/experiment/placement.h"
@@ -209,7 +210,8 @@ Json Coordination::result(std::int64_t now) const {
                  simulated_step_seconds_,
                  p_.resolved.document.data.sharding.kind,
                  p_.resolved.shards,
-                 p_.resolved.document.run};
+                 p_.resolved.document.run,
+                 experiment::engine_of(p_.resolved)};
   for (const RankSeat& seat : seats_) facts.finished.push_back(seat.finished);
   facts.finished.resize(static_cast<std::size_t>(p_.resolved.world()));
   const topology::Network network(p_.resolved.document.topology);

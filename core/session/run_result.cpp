@@ -103,12 +103,14 @@ Json run_result(const RunFacts& facts, const telemetry::History& history) {
   if (summary.diverged_step) json["diverged_step"] = *summary.diverged_step;
   json["held_out_loss"] = or_null(summary.held_out_loss);
   json["held_out_accuracy"] = or_null(summary.held_out_accuracy);
-  json["wire_bytes"] = wire_bytes(facts, summary);
+  json["engine"] = base::name_of(facts.engine);
+  json["wire_bytes"] = facts.engine == experiment::Engine::own ? wire_bytes(facts, summary) : Json();
   json["staleness"] = {{"mean", 0}, {"p95", 0}, {"max", 0}};  // synchronous: every gradient is of the version it is applied to
   json["sharding"] = base::name_of(facts.sharding);
   json["ranks"] = Json::array();
   for (std::size_t r = 0; r < summary.ranks.size(); ++r) {
     json["ranks"].push_back(rank_json(summary.ranks[r], facts.finished[r]));
+    if (facts.engine != experiment::Engine::own) json["ranks"].back()["sent_bytes"] = json["ranks"].back()["received_bytes"] = nullptr;
     json["ranks"].back()["emulated"] = static_cast<bool>(facts.emulated[r]);
     if (r < facts.shards.size()) json["ranks"].back()["samples_by_class"] = facts.shards[r];
   }

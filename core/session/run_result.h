@@ -25,6 +25,7 @@ struct RunFacts {
   data::ShardingKind sharding = data::ShardingKind::iid;
   data::ShardTable shards;  // as in experiment::Resolved
   experiment::RunSpec run;  // what of the drawn speeds was imposed
+  experiment::Engine engine = experiment::Engine::own;  // another reports no bytes
 };
 
 base::Json run_result(const RunFacts& facts, const telemetry::History& history);

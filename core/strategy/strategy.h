@@ -26,7 +26,8 @@ base::Result<plan::Plan> ddp(const experiment::Resolved& experiment);
 // hosts are joined is the all-reduce algorithm's. Refuses a single host.
 base::Result<plan::Plan> multi_worker_mirrored(const experiment::Resolved& experiment);
 
-// The strategy that the experiment names, coarse; and expanded to chunks by its all-reduce algorithm, as ranks run it.
+// The strategy that the experiment names, coarse; and as ranks run it: expanded to chunks by its all-reduce algorithm, or coarse still and
+// handed to the engine that takes collectives whole (plan/engine_lane.h).
 base::Result<plan::Plan> coarse_plan(const experiment::Resolved& experiment);
 base::Result<plan::Plan> make_plan(const experiment::Resolved& experiment);
 
