@@ -60,7 +60,8 @@ void print_report(const plan::Plan& plan, const check::Report& report) {
   for (const Proof proof : kProofs) std::printf("proved: %-10s %s\n", std::string(check::name(proof)).c_str(), meaning(proof));
   for (const check::ProgramTraffic& traffic : report.traffic)
     if (!traffic.sent.empty()) print_traffic(plan, traffic);
-  if (const std::string engine = engine_of(plan); !engine.empty()) std::printf("%s takes every collective whole: what it sends is its own matter\n", engine.c_str());
+  if (const std::string engine = engine_of(plan); !engine.empty())
+    std::printf("%s takes every collective whole: what it sends is its own matter\n", engine.c_str());
   std::printf("memory\n");
   for (std::size_t rank = 0; rank < report.memory.size(); ++rank) {
     const check::Memory& memory = report.memory[rank];

@@ -61,7 +61,9 @@ Json result_json(const sim::Outcome& o, const std::optional<Comparison>& c) {
   json["wire_bytes"] = o.engine.empty() ? Json(o.step_wire_bytes()) : Json();
   json["ranks"] = Json::array();
   for (std::size_t rank = 0; rank < o.ranks.size(); ++rank) json["ranks"].push_back(rank_json(o.ranks[rank], rank));
-  json["predicted"] = {{"seconds", o.predicted_seconds}, {"samples_per_second", o.predicted_samples_per_second}, {"wire_bytes", o.engine.empty() ? Json(o.predicted_wire_bytes) : Json()}};
+  json["predicted"] = {{"seconds", o.predicted_seconds},
+                       {"samples_per_second", o.predicted_samples_per_second},
+                       {"wire_bytes", o.engine.empty() ? Json(o.predicted_wire_bytes) : Json()}};
   json["explanation"] = o.explain;
   json["one_device"] = c ? Json{{"step_seconds", c->one_device_step_seconds}, {"speedup", c->verdict.speedup}} : Json();
   json["verdict"] = c ? Json(c->verdict.sentence) : Json();

@@ -174,7 +174,8 @@ class GlooCollectives final : public comm::Collectives {
 
  private:
   Result<Lane*> lane_of(int group) const {
-    if (group >= 0 && static_cast<std::size_t>(group) < lanes_.size() && lanes_[static_cast<std::size_t>(group)]) return lanes_[static_cast<std::size_t>(group)].get();
+    if (group >= 0 && static_cast<std::size_t>(group) < lanes_.size() && lanes_[static_cast<std::size_t>(group)])
+      return lanes_[static_cast<std::size_t>(group)].get();
     return base::fail({ProblemCode::failed, "rank " + std::to_string(shared_.rank), "is no member of group " + std::to_string(group), "", ""});
   }
 
@@ -217,7 +218,8 @@ class Bound final : public comm::BoundCollectives {
       try {
         groups_[g]->connect(*addresses);
       } catch (const std::exception& error) {
-        return base::fail({ProblemCode::failed, where(), "gloo could not connect the ranks: " + without_place(error.what()), "", "See the logs of the other ranks."});
+        return base::fail(
+            {ProblemCode::failed, where(), "gloo could not connect the ranks: " + without_place(error.what()), "", "See the logs of the other ranks."});
       }
     }
     return std::make_unique<GlooCollectives>(rank_, patience_, std::move(groups_));
@@ -264,13 +266,12 @@ Result<std::unique_ptr<comm::BoundCollectives>> bind(const Options& options) {
     }
     return std::make_unique<Bound>(options, std::move(groups));
   } catch (const std::exception& error) {
-    return base::fail({ProblemCode::unavailable, "rank " + std::to_string(options.rank), "gloo cannot listen at " + options.address + ": " + without_place(error.what()),
-                       "an address of this machine", "Clear topology.hosts[].address, or choose strategy.engine=own."});
+    return base::fail({ProblemCode::unavailable, "rank " + std::to_string(options.rank),
+                       "gloo cannot listen at " + options.address + ": " + without_place(error.what()), "an address of this machine",
+                       "Clear topology.hosts[].address, or choose strategy.engine=own."});
   }
 }
 
-std::string version() {
-  return std::to_string(GLOO_VERSION_MAJOR) + "." + std::to_string(GLOO_VERSION_MINOR) + "." + std::to_string(GLOO_VERSION_PATCH);
-}
+std::string version() { return std::to_string(GLOO_VERSION_MAJOR) + "." + std::to_string(GLOO_VERSION_MINOR) + "." + std::to_string(GLOO_VERSION_PATCH); }
 
 }  // namespace trainyard::gloo

@@ -57,13 +57,12 @@ struct Fields<experiment::StrategySpec> {
   static auto table() {
     return std::tuple{
         field("kind", &S::kind, "", {}, "How the work is spread over the devices"),
-        field("engine", &S::engine, "", {}, "Whose collectives; gloo: those of the library that PyTorch uses on CPUs, over TCP, which reports no chunks and no bytes",
-              reduces),
+        field("engine", &S::engine, "", {},
+              "Whose collectives; gloo: those of the library that PyTorch uses on CPUs, over TCP, which reports no chunks and no bytes", reduces),
         field("algorithm", &S::algorithm, "", {}, "How gradients are all-reduced; auto: by what costs least on this drawing", reduces_itself),
         field("bucket_bytes", &S::bucket_bytes, "B", {1, 1e12}, "Gradients are reduced in buckets of about this size, last layers first", reduces),
         field("segment_bytes", &S::segment_bytes, "B", {0, 1e12},
-              "A larger bucket is reduced in segments of this size, 256 at most, so that one is added up while the next crosses; 0: never",
-              reduces_itself)};
+              "A larger bucket is reduced in segments of this size, 256 at most, so that one is added up while the next crosses; 0: never", reduces_itself)};
   }
 };
 template <>

@@ -55,7 +55,8 @@ base::Result<bool> EngineCalls::advance(Transfer& transfer) {
   const BoundOp& op = *transfer.op;
   if (!transfer.posted) {
     const auto kind = kind_of(op.kind);
-    if (!kind) return base::fail({base::ProblemCode::bad_input, "strategy.engine", engine_.name() + " does not take this op", "own", "Choose strategy.engine=own."});
+    if (!kind)
+      return base::fail({base::ProblemCode::bad_input, "strategy.engine", engine_.name() + " does not take this op", "own", "Choose strategy.engine=own."});
     if (const auto ok = engine_.start(op.channel, {*kind, reduction_, op.dtype, op.root, op.data, op.elements}); !ok) return base::fail(ok.error());
     transfer.posted = true;
     transfer.ticket = ++handed_over(op.channel);

@@ -44,7 +44,7 @@ struct InterpreterParts {
   bool record_ops = true;
   Gate* gate = nullptr;
   Whereabouts* whereabouts = nullptr;
-  const Slowness* slowness = nullptr;  // null: ops take what they take
+  const Slowness* slowness = nullptr;   // null: ops take what they take
   comm::Collectives* engine = nullptr;  // instead of the transport: takes collectives whole
 };
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "core/base/clock.h"
-#include "core/experiment/engine.h"
 #include "core/base/file.h"
 #include "core/base/units.h"
+#include "core/experiment/engine.h"
 #include "core/experiment/placement.h"
 #include "core/session/coordination.h"
 #include "core/session/run_result.h"

@@ -36,8 +36,10 @@ bool initialises(const plan::RankPlan& rank) {
   const int start = rank.program("start");
   if (start < 0) return true;
   const plan::Program& program = rank.programs[static_cast<std::size_t>(start)];
-  if (std::any_of(program.ops.begin(), program.ops.end(), [&](const plan::Op& op) { return op.kind == plan::OpKind::broadcast && op.peer != rank.rank; })) return false;
-  return std::none_of(program.wanted.begin(), program.wanted.end(), [&](const plan::Wanted& w) { return w.kind == plan::OpKind::broadcast && w.root != rank.rank; });
+  if (std::any_of(program.ops.begin(), program.ops.end(), [&](const plan::Op& op) { return op.kind == plan::OpKind::broadcast && op.peer != rank.rank; }))
+    return false;
+  return std::none_of(program.wanted.begin(), program.wanted.end(),
+                      [&](const plan::Wanted& w) { return w.kind == plan::OpKind::broadcast && w.root != rank.rank; });
 }
 
 }  // namespace trainyard::session

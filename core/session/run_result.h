@@ -23,8 +23,8 @@ struct RunFacts {
   std::vector<bool> emulated;                    // by rank: its device is not the one that was drawn
   std::optional<double> simulated_step_seconds;  // median, by the drawn speeds
   data::ShardingKind sharding = data::ShardingKind::iid;
-  data::ShardTable shards;  // as in experiment::Resolved
-  experiment::RunSpec run;  // what of the drawn speeds was imposed
+  data::ShardTable shards;                              // as in experiment::Resolved
+  experiment::RunSpec run;                              // what of the drawn speeds was imposed
   experiment::Engine engine = experiment::Engine::own;  // another reports no bytes
 };
 

@@ -106,7 +106,8 @@ Words latency_words(const Bound& bound) {
 }
 
 Words engine_words(const Bound& bound, const Outcome& outcome) {
-  return {"What " + outcome.engine + " does", base::format_count(bound.rounds) + (bound.rounds == 1 ? " collective takes " : " collectives, one after another, take ") +
+  return {"What " + outcome.engine + " does", base::format_count(bound.rounds) +
+                                                  (bound.rounds == 1 ? " collective takes " : " collectives, one after another, take ") +
                                                   base::format_seconds(bound.seconds) + " by the formula of a ring"};
 }
 

@@ -108,8 +108,8 @@ struct Outcome {
   std::int64_t step_wire_bytes() const;  // payload of a full step, all ranks
 };
 
-// Rank r runs on the network's r-th worker. Problems: a collective that is neither expanded nor handed to an engine, more ranks than workers, no route, messages
-// that do not match, ranks that wait for each other for ever (named, with their ops), a virtual time of more than 46 days; cancelled.
+// Rank r runs on the network's r-th worker. Problems: a collective that is neither expanded nor handed to an engine, more ranks than workers, no route,
+// messages that do not match, ranks that wait for each other for ever (named, with their ops), a virtual time of more than 46 days; cancelled.
 base::Result<Outcome> simulate(const plan::Plan& plan, const topology::Network& network, const Options& options = {});
 
 }  // namespace trainyard::sim

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/stepper/reduced_run.h"
 
+#include "core/experiment/engine.h"
+#include "core/experiment/fields.h"
 #include "core/strategy/strategy.h"
 
 namespace trainyard::ui {
@@ -23,7 +25,9 @@ base::Result<ReducedRun> reduced_run(const base::Json& resolved) {
   if (!experiment) return base::fail(experiment.error());
   return strategy::coarse_plan(*experiment).map([&](const plan::Plan& plan) {
     const auto& strategy = experiment->document.strategy;
-    return ReducedRun{experiment->hosts, strategy.algorithm, strategy.segment_bytes, buckets_of(plan.rank_plan(0))};
+    const experiment::Engine engine = experiment::engine_of(*experiment);
+    const std::string other = engine == experiment::Engine::own ? "" : std::string(base::name_of(engine));
+    return ReducedRun{experiment->hosts, strategy.algorithm, other.empty() ? strategy.segment_bytes : 0, other, buckets_of(plan.rank_plan(0))};
   });
 }
 

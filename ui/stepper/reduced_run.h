@@ -2,6 +2,7 @@
 // How a run reduces its gradients: ranks, algorithm and buckets, as its recording says.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "core/base/dtype.h"
@@ -20,6 +21,7 @@ struct ReducedRun {
   std::vector<int> hosts;  // by rank
   collective::Algorithm algorithm = collective::Algorithm::ring;
   std::int64_t segment_bytes = 0;
+  std::string engine;              // that took each bucket whole, and reported no chunks; empty: none
   std::vector<RunBucket> buckets;  // in the order in which they are reduced; none for one rank
 };
 
