@@ -134,6 +134,7 @@ TEST(Schema, knows_every_part_its_bounds_and_its_words) {
   const base::Json properties = schema()["properties"], document = to_json(Experiment{});
   for (const auto& [key, value] : document.items()) EXPECT_TRUE(properties.contains(key)) << key;
   EXPECT_EQ(properties["training"]["properties"]["batch_per_rank"]["minimum"], 1);
+  EXPECT_EQ(properties["strategy"]["properties"]["engine"]["enum"], (base::Json{"own", "gloo"}));
   EXPECT_EQ(properties["strategy"]["properties"]["kind"]["enum"], (base::Json{"one_device", "mirrored", "multi_worker_mirrored", "ddp"}));
   EXPECT_EQ(schema()["additionalProperties"], false);
 }

@@ -32,7 +32,7 @@ TEST(EngineCost, of_an_all_reduce_is_that_of_a_ring_and_of_its_halves_half_of_it
 }
 
 TEST(EngineCost, of_a_broadcast_is_that_of_a_binomial_tree) {
-  for (const auto [ranks, rounds] : {std::pair(1, 0), {2, 1}, {3, 2}, {4, 2}, {5, 3}, {8, 3}}) {
+  for (const auto& [ranks, rounds] : {std::pair(1, 0), {2, 1}, {3, 2}, {4, 2}, {5, 3}, {8, 3}}) {
     const topology::Network network(star({.hosts = ranks, .bandwidth_bits_per_second = 8e6, .latency_seconds = 1e-3}));
     EXPECT_NEAR(collective::engine_seconds(Collective::broadcast, work(network, 10'000), network).value(), rounds * (1e-3 + 0.04), 1e-9) << ranks;
   }
