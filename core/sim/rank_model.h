@@ -25,7 +25,8 @@ struct OpModel {
   int channel = -1, bucket = -1, round = -1, chunk = -1;
   std::vector<int> peers;
   std::int64_t bytes = 0;         // of one message, or of a whole collective's buffer
-  std::vector<int> members = {};  // of a whole collective
+  std::vector<int> members = {};  // of a whole collective, as is:
+  int element_bytes = 1;
 };
 
 struct ProgramModel {
