@@ -77,7 +77,7 @@ TEST_F(Engine, also_joins_ranks_that_are_threads_and_hosts_with_addresses_of_thi
   const Home home;
   EXPECT_EQ(completed(short_run(kFour, 5, {kGloo, "run.transport=inproc"}))["steps"], 5);
   EXPECT_EQ(completed(short_run(example("four_hosts_ring_digits"), 5,
-                                {kGloo, "topology.hosts[0].address=localhost", "topology.hosts[1].address=127.0.0.1"}))["steps"],
+                                {kGloo, "topology.hosts[0].address=localhost", "topology.hosts[1].address=127.0.0.1", "run.transport=auto"}))["steps"],
             5);
 }
 
