@@ -8,6 +8,7 @@
 #include "backends/zmq/transport.h"
 #include "core/comm/routed_transport.h"
 #include "core/comm/shaped_transport.h"
+#include "core/experiment/engine.h"
 #include "core/experiment/imposed.h"
 
 namespace trainyard::app {
@@ -76,6 +77,7 @@ base::Result<std::unique_ptr<zmq::Bound>> bind_socket(const session::DataPlaneRe
 bool uses_shared_memory(const experiment::Resolved& e) {
   const TransportKind kind = e.document.run.transport;
   const bool neighbours = std::set(e.hosts.begin(), e.hosts.end()).size() < e.hosts.size();
+  if (experiment::engine_of(e) != experiment::Engine::own) return false;
   return e.world() > 1 && (kind == TransportKind::shm || (kind == TransportKind::automatic && neighbours));
 }
 

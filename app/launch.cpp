@@ -12,6 +12,7 @@
 #include "app/data_plane.h"
 #include "app/devices.h"
 #include "app/drawn_times.h"
+#include "app/engine.h"
 #include "backends/inproc/transport.h"
 #include "backends/shm/transport.h"
 #include "backends/zmq/control.h"
@@ -141,6 +142,7 @@ class ThreadRank final : public session::RankHandle {
       services.make_data_plane = [&](const session::DataPlaneRequest&) -> base::Result<std::unique_ptr<session::DataPlane>> {
         return std::make_unique<ThreadPlane>(std::move(end));
       };
+      services.make_engine = make_engine;
       static_cast<void>(session::run_rank(identity, services));
       *over = true;
     });

@@ -11,6 +11,7 @@
 #include "app/data_plane.h"
 #include "app/devices.h"
 #include "app/drawn_times.h"
+#include "app/engine.h"
 #include "backends/zmq/control.h"
 #include "core/base/log.h"
 
@@ -61,6 +62,7 @@ int main(int argc, char** argv) {
   services.make_data_plane = [&](const session::DataPlaneRequest& request) {
     return app::make_data_plane(request, inherited, socket_directory(identity.endpoint));
   };
+  services.make_engine = app::make_engine;
   base::log_info("process " + std::to_string(::getpid()) + ", software " TRAINYARD_VERSION);  // killed, it can say no more
   const auto done = session::run_rank(identity, services);
   if (done) base::log_info("ended in order");

@@ -9,6 +9,7 @@
 #include "app/cli/verbs.h"
 #include "core/base/units.h"
 #include "core/collective/cost.h"
+#include "core/experiment/engine.h"
 
 namespace trainyard::cli {
 namespace {
@@ -37,32 +38,43 @@ base::Json result(const BenchJob& job, const BenchAllTimes& all) {
   const std::vector<double> seconds = seconds_of(all);
   const double median = median_of(seconds), n = static_cast<double>(job.ranks);
   const double bandwidth = static_cast<double>(job.elements() * 4) / median;
-  base::Json json{{"type", "result"}, {"status", "completed"}, {"algorithm", base::name_of(job.algorithm)}, {"transport", base::name_of(job.transport)},
-                  {"engine", "own"},  {"ranks", job.ranks}};
+  base::Json json{{"type", "result"},
+                  {"status", "completed"},
+                  {"algorithm", base::name_of(job.algorithm)},
+                  {"transport", base::name_of(job.transport)},
+                  {"engine", base::name_of(job.engine)},
+                  {"reduction", base::name_of(job.reduction)},
+                  {"ranks", job.ranks}};
+  const bool own = job.engine == experiment::Engine::own;
+  if (!own) json["algorithm"] = nullptr, json["transport"] = "tcp";
   json["bytes"] = job.elements() * 4;
   json["repeat"] = job.repeat;
   json["seconds"] = {{"median", median}, {"min", seconds.front()}, {"max", seconds.back()}};
   json["algorithm_bandwidth_bytes_per_second"] = bandwidth;
   json["bus_bandwidth_bytes_per_second"] = bandwidth * 2 * (n - 1) / n;
-  json["wire_bytes_per_rank"] = base::Json::array();
-  for (const BenchTimes& rank : all) json["wire_bytes_per_rank"].push_back(rank.sent_payload_bytes);
+  if (own)
+    for (const BenchTimes& rank : all) json["wire_bytes_per_rank"].push_back(rank.sent_payload_bytes);
+  else json["wire_bytes_per_rank"] = nullptr;  // it does not say
   return json;
 }
 
 void print(const base::Json& r) {
   const auto seconds = [&](const char* which) { return base::format_seconds(r["seconds"][which].get<double>()); };
-  std::printf("all-reduce of %s over %s ranks, %s, %s: sums verified\n", base::format_bytes(r["bytes"].get<double>()).c_str(), r["ranks"].dump().c_str(),
-              r["algorithm"].get<std::string>().c_str(), r["transport"].get<std::string>().c_str());
+  const bool own = r["algorithm"].is_string();
+  std::printf("all-reduce (%s) of %s over %s ranks, %s, %s: verified\n", r["reduction"].get<std::string>().c_str(),
+              base::format_bytes(r["bytes"].get<double>()).c_str(), r["ranks"].dump().c_str(), r[own ? "algorithm" : "engine"].get<std::string>().c_str(),
+              r["transport"].get<std::string>().c_str());
   std::printf("  time                 %s median, %s min, %s max of %s\n", seconds("median").c_str(), seconds("min").c_str(), seconds("max").c_str(),
               r["repeat"].dump().c_str());
   std::printf("  algorithm bandwidth  %s\n", base::with_unit(r["algorithm_bandwidth_bytes_per_second"].get<double>(), "B/s").c_str());
   std::printf("  bus bandwidth        %s\n", base::with_unit(r["bus_bandwidth_bytes_per_second"].get<double>(), "B/s").c_str());
-  std::printf("  sent by rank 0       %s\n", base::format_bytes(r["wire_bytes_per_rank"][0].get<double>()).c_str());
+  std::printf("  sent by rank 0       %s\n", own ? base::format_bytes(r["wire_bytes_per_rank"][0].get<double>()).c_str() : "not reported by the engine");
 }
 
 struct BenchArguments {
   BenchJob job;
-  std::string algorithm{base::name_of(job.algorithm)}, transport{base::name_of(job.transport)}, engine = "own";
+  std::string algorithm{base::name_of(job.algorithm)}, transport{base::name_of(job.transport)}, engine{base::name_of(job.engine)},
+      reduction{base::name_of(job.reduction)};
   bool json = false;
 };
 
@@ -88,10 +100,27 @@ collective::Choice choose(const BenchJob& job) {
       .value();
 }
 
+// An engine chooses for itself what an option would choose for ours.
+base::Problems engine_problems(const BenchJob& job) {
+  if (job.engine == experiment::Engine::own) return {};
+  base::Problems problems = experiment::absent_engine(job.engine);
+  const std::string name(base::name_of(job.engine));
+  if (job.algorithm != BenchJob().algorithm)
+    problems.push_back({base::ProblemCode::bad_usage, "--algorithm", name + " chooses its algorithm itself", "", "Leave the option away."});
+  if (job.transport == BenchTransport::zmq)
+    problems.push_back({base::ProblemCode::bad_usage, "--transport", name + " brings its own transport (TCP)", "inproc, for threads; else processes",
+                        "Leave the option away."});
+  if (job.segment_bytes > 0) problems.push_back({base::ProblemCode::bad_usage, "--segment-bytes", name + " cuts as it likes", "", "Leave the option away."});
+  return problems;
+}
+
 int run(const BenchArguments& arguments) {
   BenchJob job = arguments.job;
   job.algorithm = named<collective::Algorithm>(arguments.algorithm);
   job.transport = named<BenchTransport>(arguments.transport);
+  job.engine = named<experiment::Engine>(arguments.engine);
+  job.reduction = named<base::Reduction>(arguments.reduction);
+  if (const base::Problems problems = engine_problems(job); !problems.empty()) return complain(problems, arguments.json);
   std::string reason;
   if (job.algorithm == collective::Algorithm::automatic) {
     const collective::Choice choice = choose(job);
@@ -122,13 +151,15 @@ void add_allreduce(Verb& bench) {
   verb.option("--segment-bytes", job.segment_bytes, "Cut larger buckets into segments of this size (default: never)").range(1, std::int64_t{1} << 40);
   add_choice<collective::Algorithm>(verb, "--algorithm", arguments.algorithm, "All-reduce algorithm");
   add_choice<BenchTransport>(verb, "--transport", arguments.transport, "How bytes travel: shared memory, sockets, or threads of one process");
-  verb.option("--engine", arguments.engine, "Whose collectives: Trainyard's own").one_of({"own"});
+  add_choice<experiment::Engine>(verb, "--engine", arguments.engine, "Whose collectives: Trainyard's own, or Gloo's over TCP");
+  add_choice<base::Reduction>(verb, "--reduction", arguments.reduction, "What is made of the numbers of all ranks");
   verb.option("--repeat", job.repeat, "Timed repeats (default: 20)").range(1, 1'000'000);
   verb.json_flag(arguments.json);
   verb.examples(
       "Examples:\n"
       "  trainyard-cli bench allreduce --ranks 2 --bytes 67108864\n"
-      "  trainyard-cli bench allreduce --ranks 4 --bytes 1000000 --algorithm direct --transport zmq --json");
+      "  trainyard-cli bench allreduce --ranks 4 --bytes 1000000 --algorithm direct --transport zmq --json\n"
+      "  trainyard-cli bench allreduce --ranks 4 --bytes 1000000 --engine gloo --reduction mean");
 }
 
 }  // namespace

@@ -8,8 +8,10 @@
 
 #include "core/base/fields.h"
 #include "core/base/json.h"
+#include "core/base/reduction.h"
 #include "core/collective/algorithm.h"
 #include "core/comm/transport.h"
+#include "core/experiment/fields.h"
 
 namespace trainyard::cli {
 
@@ -22,7 +24,9 @@ struct BenchJob {
   std::int64_t segment_bytes = 0;  // a larger bucket is cut into segments of this size; 0: never
   std::int64_t repeat = 20;
   collective::Algorithm algorithm = collective::Algorithm::ring;
-  BenchTransport transport = BenchTransport::shm;
+  BenchTransport transport = BenchTransport::shm;  // of another engine: how ranks meet, processes or threads
+  experiment::Engine engine = experiment::Engine::own;
+  base::Reduction reduction = base::Reduction::sum;
 
   std::int64_t elements() const { return bytes / 4; }
 };
@@ -39,8 +43,9 @@ inline constexpr int kBenchChannels = 2;  // of the collective, and of the meeti
 // Bytes of a rank's arena that peers read.
 std::int64_t bench_arena_bytes(const BenchJob& job);
 
-// One rank's part: the all-reduce once, verified against the sum that must come out, then warm, then timed, ranks meeting
-// before every repeat. The memory is the transport's arena, or own memory where that has none. Failure aborts the transport.
+// One rank's part: the all-reduce once, verified against what must come out, then warm, then timed. Before every repeat each rank
+// writes its buffer anew, as a backward pass does, and the ranks meet. The memory is the transport's arena, or own memory where that has none. Failure aborts
+// the transport.
 base::Result<BenchTimes> bench_rank(const BenchJob& job, comm::Transport& transport);
 
 using BenchAllTimes = std::vector<BenchTimes>;  // by rank
@@ -68,7 +73,9 @@ struct trainyard::base::Fields<trainyard::cli::BenchJob> {
                       field("segment_bytes", &J::segment_bytes, "B", {0, 1e12}, "Cut larger buckets into segments of this size; 0: never"),
                       field("repeat", &J::repeat, "", {1, 1e6}, "Timed repeats"),
                       field("algorithm", &J::algorithm, "", {}, "All-reduce algorithm"),
-                      field("transport", &J::transport, "", {}, "How bytes travel between ranks")};
+                      field("transport", &J::transport, "", {}, "How bytes travel between ranks"),
+                      field("engine", &J::engine, "", {}, "Whose collectives"),
+                      field("reduction", &J::reduction, "", {}, "What is made of the numbers of all ranks")};
   }
 };
 template <>

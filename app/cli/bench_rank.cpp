@@ -8,11 +8,15 @@
 
 #include "app/cli/bench_allreduce.h"
 #include "backends/cpu/cpu.h"
+#include "backends/gloo/gloo.h"
 #include "core/base/clock.h"
 #include "core/collective/expand.h"
 #include "core/comm/expect.h"
+#include "core/plan/engine_lane.h"
 #include "core/run/collective_runner.h"
+#include "core/run/engine_calls.h"
 #include "core/run/layout.h"
+#include "core/run/transfers.h"
 
 namespace trainyard::cli {
 namespace {
@@ -54,9 +58,15 @@ plan::Group all_ranks(const BenchJob& job) {
 
 // Whole numbers that every order of adding sums exactly in fp32.
 float value(std::int64_t rank, std::int64_t element) { return static_cast<float>(element % 1009 + rank); }
-float sum_over(std::int64_t ranks, std::int64_t element) {
+float reduced(base::Reduction reduction, std::int64_t ranks, std::int64_t element) {
   const std::int64_t sum = ranks * (element % 1009) + ranks * (ranks - 1) / 2;
-  return static_cast<float>(sum);
+  switch (reduction) {
+    case base::Reduction::sum: return static_cast<float>(sum);
+    case base::Reduction::mean: return static_cast<float>(sum) / static_cast<float>(ranks);
+    case base::Reduction::min: return value(0, element);
+    case base::Reduction::max: return value(ranks - 1, element);
+  }
+  return 0;
 }
 
 // Brings all ranks to one point, over a channel of its own.
@@ -76,6 +86,24 @@ class Meeting {
       if (auto ok = transport_.release(peer, kChannel); !ok) return ok;
     }
     return {};
+  }
+
+  // Each says something to all: what they said, by rank.
+  Result<std::vector<std::string>> exchange(const std::string& own) {
+    const comm::Tag tag{kGeneration, count_++, 0};
+    std::vector<std::string> all(static_cast<std::size_t>(transport_.ranks()));
+    for (int peer = 0; peer < transport_.ranks(); ++peer)
+      if (peer != transport_.rank())
+        if (auto ok = comm::await_post(transport_, peer, kChannel, tag, std::as_bytes(std::span(own)), kMeetingLimit); !ok) return base::fail(ok.error());
+    for (int peer = 0; peer < transport_.ranks(); ++peer) {
+      if (peer == transport_.rank()) continue;
+      const auto message = comm::await_expected(transport_, peer, kChannel, {tag, own.size()}, kMeetingLimit);
+      if (!message) return base::fail(message.error());
+      all[static_cast<std::size_t>(peer)].assign(reinterpret_cast<const char*>(message->bytes.data()), message->bytes.size());
+      if (auto ok = transport_.release(peer, kChannel); !ok) return base::fail(ok.error());
+    }
+    if (auto ok = end(); !ok) return base::fail(ok.error());
+    return all;
   }
 
   // Nobody may leave before its last words were heard.
@@ -102,13 +130,15 @@ class BenchRank {
 
   Result<BenchTimes> run() {
     if (const auto ok = prepare(); !ok) return base::fail(ok.error());
-    run::CollectiveRunner runner(plan_, bound_, transport_, *compute_, kGeneration);
+    const bool divides = job_.engine == experiment::Engine::own && job_.reduction == base::Reduction::mean;
+    run::CollectiveRunner runner(plan_, bound_, *exchange_, divides ? job_.ranks : 0);
     fill();
     if (const auto ok = once(runner); !ok) return base::fail(ok.error());
     if (const auto ok = verify(); !ok) return base::fail(ok.error());
-    std::fill_n(data_, job_.elements(), 0.0f);  // zeros stay zeros, however often they are summed
-    for (int i = 0; i < kWarmUps; ++i)
+    for (int i = 0; i < kWarmUps; ++i) {
+      rewrite();
       if (const auto ok = once(runner); !ok) return base::fail(ok.error());
+    }
     return measure(runner);
   }
 
@@ -118,38 +148,63 @@ class BenchRank {
     if (!compute) return base::fail(compute.error());
     compute_ = std::move(*compute);
     const std::vector<plan::Group> groups{all_ranks(job_)};
-    collective::Method method(job_.algorithm);
-    method.segment_bytes = job_.segment_bytes;
-    plan_ = collective::expand(coarse_plan(job_, transport_.rank()), groups, method);
-    private_memory_.resize(static_cast<std::size_t>(run::layout(plan_).private_bytes));
-    auto bound = run::bind(plan_, groups, {}, {}, *compute_, private_memory_, memory());
+    if (const auto ok = job_.engine == experiment::Engine::own ? expand(groups) : hand_over(groups); !ok) return ok;
+    const run::Layout layout = run::layout(plan_);
+    const std::span<std::byte> own = own_memory(private_memory_, layout.private_bytes);
+    std::span<std::byte> shared = transport_.arena();
+    if (static_cast<std::int64_t>(shared.size()) < layout.shared_bytes) shared = own_memory(posted_from_, layout.shared_bytes);
+    const run::Placement& place = layout.buffers[plan_.buffer(kBuffer).index()];
+    data_ = reinterpret_cast<float*>((place.shared ? shared : own).data() + place.offset);
+    auto bound = run::bind(plan_, groups, {}, {}, *compute_, own, shared);
     if (!bound) return base::fail(bound.error());
     bound_ = std::move(*bound);
     return {};
   }
 
-  std::span<std::byte> memory() {
-    const auto bytes = static_cast<std::size_t>(bench_arena_bytes(job_));
-    std::span<std::byte> memory = transport_.arena();
-    if (memory.size() < bytes) {
-      own_memory_.reset(static_cast<std::byte*>(std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096)));
-      memory = {own_memory_.get(), bytes};
-    }
-    data_ = reinterpret_cast<float*>(memory.data() + run::layout(plan_).buffers.front().offset);
-    return memory;
+  Result<void> expand(const std::vector<plan::Group>& groups) {
+    collective::Method method(job_.algorithm);
+    method.segment_bytes = job_.segment_bytes;
+    plan_ = collective::expand(coarse_plan(job_, transport_.rank()), groups, method);
+    exchange_ = std::make_unique<run::Transfers>(transport_, *compute_, kGeneration, job_.reduction);
+    return {};
+  }
+
+  Result<void> hand_over(const std::vector<plan::Group>& groups) {
+    plan_ = plan::handed_to(coarse_plan(job_, transport_.rank()), std::string(base::name_of(job_.engine)));
+    gloo::Options options;
+    options.rank = transport_.rank();
+    options.groups = {{groups.front().ranks.begin(), groups.front().ranks.end()}};
+    options.patience = comm::patience(transport_.ranks());
+    auto bound = gloo::bind(options);
+    if (!bound) return base::fail(bound.error());
+    const auto endpoints = meeting_.exchange((*bound)->endpoint());
+    if (!endpoints) return base::fail(endpoints.error());
+    auto engine = (*bound)->connect(*endpoints);
+    if (!engine) return base::fail(engine.error());
+    engine_ = std::move(*engine);
+    exchange_ = std::make_unique<run::EngineCalls>(*engine_, job_.reduction);
+    return {};
+  }
+
+  using Memory = std::unique_ptr<std::byte, Release>;
+  static std::span<std::byte> own_memory(Memory& memory, std::int64_t bytes) {
+    memory.reset(static_cast<std::byte*>(std::aligned_alloc(4096, static_cast<std::size_t>((bytes + 4095) / 4096 * 4096))));
+    return {memory.get(), static_cast<std::size_t>(bytes)};
   }
 
   void fill() {
     for (std::int64_t i = 0; i < job_.elements(); ++i) data_[i] = value(transport_.rank(), i);
   }
 
+  // What a backward pass leaves: every rank's cache has lines that it has written.
+  void rewrite() { std::fill_n(data_, job_.elements(), 0.0f); }
+
   Result<void> verify() const {
     for (std::int64_t i = 0; i < job_.elements(); ++i)
-      if (data_[i] != sum_over(job_.ranks, i))
-        return base::fail(
-            {base::ProblemCode::failed, "rank " + std::to_string(transport_.rank()),
-             "element " + std::to_string(i) + " is " + std::to_string(data_[i]) + " after the all-reduce, not " + std::to_string(sum_over(job_.ranks, i)),
-             "the sum over all ranks", ""});
+      if (const float expected = reduced(job_.reduction, job_.ranks, i); data_[i] != expected)
+        return base::fail({base::ProblemCode::failed, "rank " + std::to_string(transport_.rank()),
+                           "element " + std::to_string(i) + " is " + std::to_string(data_[i]) + " after the all-reduce, not " + std::to_string(expected),
+                           "the " + std::string(base::name_of(job_.reduction)) + " over all ranks", ""});
     return {};
   }
 
@@ -169,6 +224,7 @@ class BenchRank {
     BenchTimes times;
     const std::int64_t sent_before = sent();
     for (std::int64_t i = 0; i < job_.repeat; ++i) {
+      rewrite();
       if (const auto ok = meeting_.hold(); !ok) return base::fail(ok.error());
       times.begin_ns.push_back(base::now_nanoseconds());
       if (const auto ok = runner.run(0, step_++); !ok) return base::fail(ok.error());
@@ -187,8 +243,10 @@ class BenchRank {
   comm::Transport& transport_;
   Meeting meeting_;
   std::unique_ptr<compute::Compute> compute_;
-  std::vector<std::byte> private_memory_;  // of what no peer reads
-  std::unique_ptr<std::byte, Release> own_memory_;
+  Memory private_memory_;  // of what no peer reads
+  Memory posted_from_;     // of what they read, where the transport has no arena
+  std::unique_ptr<comm::Collectives> engine_;
+  std::unique_ptr<run::Exchange> exchange_;
   plan::RankPlan plan_;
   run::BoundPlan bound_;
   float* data_ = nullptr;

@@ -6,6 +6,7 @@
 
 #include "app/cli/verbs.h"
 #include "core/base/units.h"
+#include "core/plan/engine_lane.h"
 #include "core/strategy/strategy.h"
 
 namespace trainyard::cli {
@@ -28,9 +29,11 @@ const char* meaning(Proof proof) {
   return "";
 }
 
-Json rank_json(const check::Report& report, std::size_t rank) {
+std::string engine_of(const plan::Plan& plan) { return plan::engine_of(plan.rank_plan(0)); }
+
+Json rank_json(const plan::Plan& plan, const check::Report& report, std::size_t rank) {
   const check::Memory& memory = report.memory[rank];
-  const std::int64_t sent = report.traffic.empty() ? 0 : report.traffic.front().bytes_from(static_cast<std::int32_t>(rank));
+  const Json sent = engine_of(plan).empty() ? Json(report.traffic.empty() ? 0 : report.traffic.front().bytes_from(static_cast<std::int32_t>(rank))) : Json();
   return {{"rank", rank}, {"sent_bytes", sent}, {"buffer_bytes", memory.buffers}, {"shared_bytes", memory.shared}, {"peak_memory_bytes", memory.peak}};
 }
 
@@ -43,7 +46,7 @@ void print_json_report(const plan::Plan& plan, const check::Report& report) {
     print_json(line);
   }
   Json result{{"type", "result"}, {"status", "completed"}, {"hash", plan::hash(plan)}, {"ranks", Json::array()}};
-  for (std::size_t rank = 0; rank < report.memory.size(); ++rank) result["ranks"].push_back(rank_json(report, rank));
+  for (std::size_t rank = 0; rank < report.memory.size(); ++rank) result["ranks"].push_back(rank_json(plan, report, rank));
   print_json(result);
 }
 
@@ -57,6 +60,8 @@ void print_report(const plan::Plan& plan, const check::Report& report) {
   for (const Proof proof : kProofs) std::printf("proved: %-10s %s\n", std::string(check::name(proof)).c_str(), meaning(proof));
   for (const check::ProgramTraffic& traffic : report.traffic)
     if (!traffic.sent.empty()) print_traffic(plan, traffic);
+  if (const std::string engine = engine_of(plan); !engine.empty())
+    std::printf("%s takes every collective whole: what it sends is its own matter\n", engine.c_str());
   std::printf("memory\n");
   for (std::size_t rank = 0; rank < report.memory.size(); ++rank) {
     const check::Memory& memory = report.memory[rank];

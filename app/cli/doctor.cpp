@@ -16,6 +16,7 @@
 #include "app/cli/verbs.h"
 #include "app/paths.h"
 #include "backends/cpu/cpu.h"
+#include "backends/gloo/gloo.h"
 #include "backends/shm/transport.h"
 #include "core/base/machine.h"
 #include "core/base/units.h"
@@ -89,6 +90,14 @@ Finding zeromq() {
   return {"zeromq", Verdict::good, "version " + std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch), ""};
 }
 
+Finding gloo() {
+  if (gloo::version().empty())
+    return {"gloo", Verdict::absent, "not in this build; collectives are Trainyard's own", "Install libgloo-dev and build again for strategy.engine=gloo."};
+  const auto bound = gloo::bind({0, "127.0.0.1", {{0, 1}}, {}});
+  if (!bound) return {"gloo", Verdict::bad, base::to_string(bound.error()), "Leave strategy.engine at own."};
+  return {"gloo", Verdict::good, "version " + gloo::version() + ", over TCP", ""};
+}
+
 Finding shared_memory() {
   const auto fd = shm::create({1 << 20, 1 << 20}, 1);
   if (!fd) return {"shared_memory", Verdict::bad, base::to_string(fd.error()), "Choose --set run.transport=zmq."};
@@ -154,6 +163,7 @@ std::vector<Finding> findings() {
           program("workbench", "trainyard", Verdict::absent, "The command line needs none."),
           examples(),
           {"cuda", Verdict::absent, "not built in this version; drawn GPUs run emulated on the CPU", ""},
+          gloo(),
           {"nccl", Verdict::absent, "not built in this version; collectives are Trainyard's own", ""}};
 }
 

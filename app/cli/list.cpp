@@ -24,7 +24,8 @@ const char* help(experiment::StrategyKind kind) {
     case experiment::StrategyKind::ddp:
       return "As torch DDP: rank 0 broadcasts its parameters once, then gradients are all-reduced in buckets, last layers first";
     case experiment::StrategyKind::multi_worker_mirrored: return "Mirrored over several hosts, in lock-step";
-    case experiment::StrategyKind::central_storage: return "Variables on the host's CPU, which adds up the gradients of the other devices and updates; they compute";
+    case experiment::StrategyKind::central_storage:
+      return "Variables on the host's CPU, which adds up the gradients of the other devices and updates; they compute";
     case experiment::StrategyKind::data_parallel:
       return "As torch DataParallel: device 0 hands out samples and parameters at every step, gathers outputs, sums gradients and updates";
   }

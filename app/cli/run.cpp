@@ -101,8 +101,10 @@ void print_summary(const base::Json& r, const experiment::RunSpec& run) {
   if (step.is_object())
     std::printf("  step                %s median, %s p95%s\n", base::format_seconds(step["median"].get<double>()).c_str(),
                 base::format_seconds(step["p95"].get<double>()).c_str(), against_simulated(r).c_str());
-  std::printf("  sent                %s of payload, %s of headers\n", base::format_bytes(r["wire_bytes"]["payload"].get<double>()).c_str(),
-              base::format_bytes(r["wire_bytes"]["header"].get<double>()).c_str());
+  if (const base::Json& wire = r["wire_bytes"]; wire.is_object())
+    std::printf("  sent                %s of payload, %s of headers\n", base::format_bytes(wire["payload"].get<double>()).c_str(),
+                base::format_bytes(wire["header"].get<double>()).c_str());
+  else std::printf("  sent                not reported by the engine, %s\n", r["engine"].get<std::string>().c_str());
   const auto emulated = std::count_if(r["ranks"].begin(), r["ranks"].end(), [](const base::Json& rank) { return rank.value("emulated", false); });
   if (emulated > 0) std::printf("  EMULATED            %td of %zu devices ran on the CPU\n", emulated, r["ranks"].size());
   std::printf("  note                %s\n", experiment::speeds_said(run).c_str());

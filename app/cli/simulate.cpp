@@ -57,10 +57,13 @@ Json result_json(const sim::Outcome& o, const std::optional<Comparison>& c) {
   Json json{
       {"type", "result"}, {"status", "completed"}, {"steps", o.steps}, {"step_seconds", o.median_step_seconds}, {"first_step_seconds", o.first_step_seconds}};
   json["bubble_fraction"] = o.bubble_fraction;
-  json["wire_bytes"] = o.step_wire_bytes();
+  if (!o.engine.empty()) json["engine"] = o.engine;
+  json["wire_bytes"] = o.engine.empty() ? Json(o.step_wire_bytes()) : Json();
   json["ranks"] = Json::array();
   for (std::size_t rank = 0; rank < o.ranks.size(); ++rank) json["ranks"].push_back(rank_json(o.ranks[rank], rank));
-  json["predicted"] = {{"seconds", o.predicted_seconds}, {"samples_per_second", o.predicted_samples_per_second}, {"wire_bytes", o.predicted_wire_bytes}};
+  json["predicted"] = {{"seconds", o.predicted_seconds},
+                       {"samples_per_second", o.predicted_samples_per_second},
+                       {"wire_bytes", o.engine.empty() ? Json(o.predicted_wire_bytes) : Json()}};
   json["explanation"] = o.explain;
   json["one_device"] = c ? Json{{"step_seconds", c->one_device_step_seconds}, {"speedup", c->verdict.speedup}} : Json();
   json["verdict"] = c ? Json(c->verdict.sentence) : Json();
@@ -72,7 +75,8 @@ void print(const experiment::Resolved& resolved, const sim::Outcome& o, const st
   std::printf("step %s, on a virtual clock from the drawn speeds\n", base::format_seconds(o.median_step_seconds).c_str());
   std::printf("  why                 %s\n", o.explain.c_str());
   std::printf("  idle                %.1f %% of all ranks' time\n", 100 * o.bubble_fraction);
-  std::printf("  on the wires        %s a step\n", base::format_bytes(static_cast<double>(o.step_wire_bytes())).c_str());
+  if (o.engine.empty()) std::printf("  on the wires        %s a step\n", base::format_bytes(static_cast<double>(o.step_wire_bytes())).c_str());
+  else std::printf("  on the wires        not reported by the engine, %s; its time is an estimate\n", o.engine.c_str());
   for (std::size_t rank = 0; rank < o.ranks.size(); ++rank) {
     const sim::RankUse& use = o.ranks[rank];
     std::printf("  rank %-3zu            %s compute, %s adding, %s crossing, %s waiting; %s of buffers\n", rank,

@@ -103,7 +103,8 @@ class Execution {
 
   bool writes(const At& at, const Op& op, const Access& access) {
     if (!codes(op.kind) && !coding_.write(at.rank, access))
-      return report(at, "changes " + range_text(scope_.rank(at.rank), access) + ", which is encoded already", "Encode a gradient after the last op that writes it.");
+      return report(at, "changes " + range_text(scope_.rank(at.rank), access) + ", which is encoded already",
+                    "Encode a gradient after the last op that writes it.");
     if (op.kind == OpKind::weigh && !is_summed(at, access)) return false;
     for (const Overlap& o : overlaps(buckets_, at.rank, access)) {
       if (op.kind == OpKind::weigh && !finds_an_update(at, o)) return false;

@@ -253,7 +253,7 @@ struct PowerSgdDecode {
 
 using Op = std::variant<LinearForward, ActivationBackward, LinearBackwardInput, LinearBackwardWeight, Conv2dForward, Conv2dBackwardInput, Conv2dBackwardWeight,
                         PoolForward, PoolBackward, BatchNormSums, BatchNormForward, BatchNormEvaluate, BatchNormBackwardWeight, BatchNormBackwardInput, Dropout,
-                         Add, Accumulate, Copy, Scale, SoftmaxCrossEntropy, SquaredNorm, ClipFactor, Zero, SgdUpdate, AdamUpdate, CompressGradient,
-                         DecompressGradient, PowerSgdLeft, PowerSgdRight, PowerSgdDecode>;
+                        Add, Accumulate, Copy, Scale, SoftmaxCrossEntropy, SquaredNorm, ClipFactor, Zero, SgdUpdate, AdamUpdate, CompressGradient,
+                        DecompressGradient, PowerSgdLeft, PowerSgdRight, PowerSgdDecode>;
 
 }  // namespace trainyard::compute

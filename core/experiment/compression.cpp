@@ -39,8 +39,8 @@ bool all_reduces(const StrategySpec& strategy) {
 base::Problem not_all_reduced(const StrategySpec& strategy) {
   const bool weights = strategy.average == Average::weights;
   return {ProblemCode::bad_input, "strategy.compression.kind",
-          weights ? "weights are averaged, and only gradients are compressed" : std::string(base::name_of(strategy.kind)) + " does not compress gradients", "none",
-          "Set it to none, or take mirrored, multi_worker_mirrored or ddp with averaged gradients."};
+          weights ? "weights are averaged, and only gradients are compressed" : std::string(base::name_of(strategy.kind)) + " does not compress gradients",
+          "none", "Set it to none, or take mirrored, multi_worker_mirrored or ddp with averaged gradients."};
 }
 
 }  // namespace

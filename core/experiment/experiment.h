@@ -29,6 +29,11 @@ enum class Average {
   weights,    // after each has made an update from its own gradient, with moments of its own
 };
 
+enum class Engine {
+  own,   // Trainyard's: a collective is sends and receives, by `algorithm`, each of which is seen
+  gloo,  // the library that PyTorch uses on CPUs, over TCP: it takes each collective whole
+};
+
 using compute::compression::CompressionSpec;
 
 struct StrategySpec {
@@ -36,6 +41,7 @@ struct StrategySpec {
   collective::Algorithm algorithm = collective::Algorithm::ring;
   std::int64_t bucket_bytes = 1'000'000;
   std::int64_t segment_bytes = 0;  // 0: a bucket is reduced in one
+  Engine engine = Engine::own;     // of another, neither algorithm nor segments mean anything
   Average average = Average::gradients;
   CompressionSpec compression;
 

@@ -19,6 +19,11 @@ struct Names<experiment::Average> {
   static constexpr std::pair<A, std::string_view> table[] = {{A::gradients, "gradients"}, {A::weights, "weights"}};
 };
 template <>
+struct Names<experiment::Engine> {
+  using E = experiment::Engine;
+  static constexpr std::pair<E, std::string_view> table[] = {{E::own, "own"}, {E::gloo, "gloo"}};
+};
+template <>
 struct Names<experiment::OptimizerKind> {
   using K = experiment::OptimizerKind;
   static constexpr std::pair<K, std::string_view> table[] = {{K::sgd, "sgd"}, {K::adam, "adam"}, {K::adamw, "adamw"}};
@@ -59,16 +64,19 @@ struct Fields<experiment::StrategySpec> {
   using S = experiment::StrategySpec;
   static constexpr std::string_view title = "Strategy";
   static constexpr bool reduces(const S& s) { return s.kind != experiment::StrategyKind::one_device; }
-  static constexpr bool chooses(const S& s) { return reduces(s) && !experiment::fixed_algorithm(s.kind); }
+  static constexpr bool reduces_itself(const S& s) { return reduces(s) && s.engine == experiment::Engine::own; }
+  static constexpr bool chooses(const S& s) { return reduces_itself(s) && !experiment::fixed_algorithm(s.kind); }
   static auto table() {
     return std::tuple{
         field("kind", &S::kind, "", {},
               "How the work is spread over the devices; central_storage: one cpu of the host keeps the variables, its other devices compute; "
               "data_parallel: the first device keeps them, and hands out samples and parameters at every step"),
+        field("engine", &S::engine, "", {},
+              "Whose collectives; gloo: those of the library that PyTorch uses on CPUs, over TCP, which reports no chunks and no bytes", reduces),
         field("algorithm", &S::algorithm, "", {}, "How gradients are all-reduced; auto: by what costs least on this drawing", chooses),
         field("bucket_bytes", &S::bucket_bytes, "B", {1, 1e12}, "Gradients are reduced in buckets of about this size, last layers first", reduces),
         field("segment_bytes", &S::segment_bytes, "B", {0, 1e12},
-              "A larger bucket is reduced in segments of this size, 256 at most, so that one is added up while the next crosses; 0: never", reduces),
+              "A larger bucket is reduced in segments of this size, 256 at most, so that one is added up while the next crosses; 0: never", reduces_itself),
         field(
             "average", &S::average, "", {},
             "weights: every rank updates by its own gradient, clipped by its own norm, then weights are averaged by samples. For SGD without clipping that is "

@@ -11,6 +11,7 @@
 #include "core/base/units.h"
 #include "core/collective/algorithm.h"
 #include "core/experiment/duties.h"
+#include "core/experiment/engine.h"
 #include "core/experiment/fields.h"
 #include "core/topology/network.h"
 
@@ -77,7 +78,8 @@ void check_algorithm(collective::Algorithm algorithm, const Network& network, Pr
 void check_network(const StrategySpec& strategy, const Network& network, Problems& problems) {
   check_routes(network, problems);
   if (strategy.kind == StrategyKind::multi_worker_mirrored) check_several_hosts(network, problems);
-  if (strategy.kind != StrategyKind::one_device && !fixed_algorithm(strategy.kind)) check_algorithm(strategy.algorithm, network, problems);
+  const bool has_algorithm = strategy.kind != StrategyKind::one_device && strategy.engine == Engine::own && !fixed_algorithm(strategy.kind);
+  if (has_algorithm) check_algorithm(strategy.algorithm, network, problems);
 }
 
 std::string this_machine() {
@@ -169,11 +171,13 @@ Problems placement_problems(const Experiment& experiment) {
     for (Problem& problem : duty_problems(experiment)) problems.push_back(std::move(problem));
   }
   if (experiment.strategy.kind == StrategyKind::one_device) check_one_device(workers, problems);
+  for (Problem& problem : engine_problems(experiment)) problems.push_back(std::move(problem));
   return problems;
 }
 
 Problems start_problems(const Experiment& experiment) {
   Problems problems;
+  if (experiment.strategy.kind != StrategyKind::one_device) problems = absent_engine(experiment.strategy.engine);
   for (std::size_t h = 0; h < experiment.topology.hosts.size(); ++h) {
     const topology::Host& host = experiment.topology.hosts[h];
     if (!is_this_machine(host.address)) problems.push_back(other_machine(host, host_path(h)));

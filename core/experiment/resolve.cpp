@@ -10,6 +10,7 @@
 #include "core/base/units.h"
 #include "core/experiment/buckets.h"
 #include "core/experiment/duties.h"
+#include "core/experiment/engine.h"
 #include "core/experiment/findings.h"
 #include "core/experiment/imposed.h"
 #include "core/experiment/placement.h"
@@ -67,7 +68,7 @@ base::Result<void> choose_algorithm(Resolved& resolved) {
   if (const auto fixed = fixed_algorithm(strategy.kind)) return strategy.algorithm = fixed->algorithm, base::Result<void>{};
   if (strategy.algorithm != collective::Algorithm::automatic) return {};
   strategy.algorithm = collective::Algorithm::ring;
-  if (resolved.world() < 2) return {};
+  if (resolved.world() < 2 || strategy.engine != Engine::own) return {};
   const auto choice = collective::choose(strategy.segment_bytes, largest_reduction(resolved), topology::Network(as_imposed(resolved.document)));
   if (!choice) return base::fail(choice.error());
   strategy.algorithm = choice->algorithm;
@@ -80,7 +81,7 @@ void fill_automatic_values(Resolved& resolved) {
   document.data.train_samples = resolved.data.train_samples;
   document.data.held_out_samples = resolved.data.held_out_samples;
   document.model.layers.back().units = resolved.data.classes;
-  document.run.transport = transport_of(document.run.transport, resolved.hosts);
+  if (engine_of(resolved) == Engine::own) document.run.transport = transport_of(document.run.transport, resolved.hosts);
   document.training.steps = resolved.steps;
   if (document.run.evaluate_every_steps == 0) document.run.evaluate_every_steps = resolved.steps_per_epoch;
 }

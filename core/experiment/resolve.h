@@ -15,7 +15,8 @@ namespace trainyard::experiment {
 
 struct Resolved {
   // Every `auto` and every 0-means-automatic replaced by its value, data paths absolute. One `auto` stays: a transport where
-  // some ranks share a drawn host and some do not; it says shm within a host and zmq between hosts.
+  // some ranks share a drawn host and some do not; it says shm within a host and zmq between hosts. Beside another engine it says that ranks are
+  // processes.
   Experiment document;
   data::DataSummary data;
   model::Model model;

@@ -123,7 +123,8 @@ class Binder {
                     : bound.data;
     // Order alone already pairs messages; the number only catches mistakes.
     bound.transfer = (static_cast<std::uint32_t>(op.bucket) * 1'000'003u + static_cast<std::uint32_t>(op.round)) * 4099u + static_cast<std::uint32_t>(op.chunk);
-    if (op.kind == OpKind::copy) return;
+    if (plan::coarse(op.kind)) bound.root = op.peer < 0 ? 0 : groups_[static_cast<std::size_t>(op.group)].position(op.peer);
+    if (op.kind == OpKind::copy || plan::coarse(op.kind)) return;
     if (op.kind != OpKind::reduce_many) return bound.peers.push_back(op.peer);
     for (const std::int32_t rank : plan::summands(op, groups_)) {
       if (rank == plan_.rank) bound.own_position = static_cast<int>(bound.peers.size());

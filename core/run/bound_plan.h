@@ -42,6 +42,7 @@ struct BoundOp {
   std::vector<int> peers;          // of reduce_many all whose chunks it adds but itself, in that order
   int own_position = -1;           // of reduce_many: where this rank's chunk stands in the sum
   std::uint32_t transfer = 0;      // the same number at both ends
+  int root = 0;                    // of a collective that an engine takes whole: a position in the group
   std::byte* data = nullptr;       // what is sent or written
   const std::byte* own = nullptr;  // what the rank itself adds or copies; mostly `data`
   std::int64_t bytes = 0, elements = 0;

@@ -8,6 +8,7 @@
 
 #include "core/base/clock.h"
 #include "core/plan/text.h"
+#include "core/run/engine_calls.h"
 #include "core/run/held_out.h"
 #include "core/run/step_meter.h"
 #include "core/run/transfers.h"
@@ -41,7 +42,7 @@ struct Interpreter::State {
   InterpreterParts parts;
   Frontier frontier;
   StepMeter meter;
-  std::unique_ptr<Transfers> transfers;
+  std::unique_ptr<Exchange> transfers;  // null: a rank alone
   std::unique_ptr<compute::Queue> queue;
   std::unique_ptr<data::InputPipeline> pipeline;
   HeldOut held_out;
@@ -61,6 +62,7 @@ struct Interpreter::State {
         queue(parts.compute->make_queue()),
         held_out(parts.dataset, parts.held_out) {
     if (parts.transport != nullptr) transfers = std::make_unique<Transfers>(*parts.transport, *parts.compute, parts.generation);
+    else if (parts.engine != nullptr) transfers = std::make_unique<EngineCalls>(*parts.engine);
     done.reserve(128);
     for (std::size_t l = 0; l < parts.plan->lanes.size(); ++l) {
       const LaneKind kind = parts.plan->lanes[l].kind;
@@ -299,7 +301,7 @@ base::Result<void> Interpreter::State::idle() {
   if (comm_waits) {
     parts.whereabouts->waits_for.store(transfers->waits_for(), std::memory_order_relaxed);
     is_at(transfers->oldest().ready);
-    parts.transport->wait(input_blocked ? kInputSlice : kWaitSlice);
+    transfers->wait(input_blocked ? kInputSlice : kWaitSlice);
     parts.whereabouts->waits_for.store(-1, std::memory_order_relaxed);
   } else if (input_blocked) {
     is_at(*frontier.next(input_lane));

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/comm/collectives.h"
 #include "core/comm/transport.h"
 #include "core/data/input_pipeline.h"
 #include "core/plan/frontier.h"
@@ -44,7 +45,8 @@ struct InterpreterParts {
   bool record_ops = true;
   Gate* gate = nullptr;
   Whereabouts* whereabouts = nullptr;
-  const Slowness* slowness = nullptr;  // null: ops take what they take
+  const Slowness* slowness = nullptr;   // null: ops take what they take
+  comm::Collectives* engine = nullptr;  // instead of the transport: takes collectives whole
 };
 
 // Whether a rank needs the data set.

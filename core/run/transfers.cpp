@@ -3,6 +3,7 @@
 
 #include "core/base/clock.h"
 #include "core/comm/expect.h"
+#include "core/compute/combine.h"
 
 namespace trainyard::run {
 namespace {
@@ -11,8 +12,8 @@ using plan::OpKind;
 
 }  // namespace
 
-Transfers::Transfers(comm::Transport& transport, compute::Compute& compute, std::uint32_t generation)
-    : transport_(transport), compute_(compute), generation_(generation) {
+Transfers::Transfers(comm::Transport& transport, compute::Compute& compute, std::uint32_t generation, base::Reduction reduction)
+    : transport_(transport), compute_(compute), generation_(generation), reduction_(reduction) {
   under_way_.reserve(128);
   sources_.reserve(static_cast<std::size_t>(transport.ranks()));
 }
@@ -99,7 +100,7 @@ base::Result<bool> Transfers::receive(Transfer& transfer, std::int64_t& busy_ns)
   }
   if (op.kind == OpKind::reduce_many && op.own_position == static_cast<int>(op.peers.size())) sources_.push_back(op.own);
   transfer.ready_ns = base::now_nanoseconds();
-  if (sums) compute_.sum(op.dtype, op.data, sources_, op.elements);
+  if (sums) compute::combine(compute_, reduction_, op.dtype, op.data, sources_, op.elements);
   else compute_.copy(op.data, sources_.front(), op.bytes);
   for (const int peer : op.peers)
     if (const auto released = transport_.release(peer, op.channel); !released) return base::fail(released.error());

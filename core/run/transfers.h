@@ -5,35 +5,25 @@
 
 #include <vector>
 
+#include "core/base/reduction.h"
 #include "core/comm/transport.h"
-#include "core/plan/frontier.h"
-#include "core/run/bound_plan.h"
+#include "core/run/exchange.h"
 
 namespace trainyard::run {
 
-struct Transfer {
-  const BoundOp* op = nullptr;
-  plan::Frontier::Ready ready;
-  std::int64_t begin_ns = 0, ready_ns = 0;
-  bool posted = false;
-  std::uint64_t ticket = 0;  // of a send: complete when this many messages are consumed
-};
-
-class Transfers {
+class Transfers final : public Exchange {
  public:
-  Transfers(comm::Transport& transport, compute::Compute& compute, std::uint32_t generation);
+  // What adds up combines by `reduction`; a mean is divided by whoever asked for it, at the end.
+  Transfers(comm::Transport& transport, compute::Compute& compute, std::uint32_t generation, base::Reduction reduction = base::Reduction::sum);
 
-  void start(const BoundOp& op, const plan::Frontier::Ready& ready);
-  bool empty() const { return under_way_.empty(); }
-  // A peer that something under way waits for; -1 when nothing is.
-  int waits_for() const;
-  const Transfer& oldest() const { return under_way_.front(); }
-  // After `poll` failed: at which.
-  const Transfer& failed() const { return under_way_[failed_]; }
-
-  // Moves everything on that can move; completed ones are appended to `done` with their end still to be stamped.
-  // `busy_ns` grows by the time spent moving and adding bytes. True when anything moved.
-  base::Result<bool> poll(std::vector<Transfer>& done, std::int64_t& busy_ns);
+  void start(const BoundOp& op, const plan::Frontier::Ready& ready) override;
+  bool empty() const override { return under_way_.empty(); }
+  int waits_for() const override;
+  const Transfer& oldest() const override { return under_way_.front(); }
+  const Transfer& failed() const override { return under_way_[failed_]; }
+  base::Result<bool> poll(std::vector<Transfer>& done, std::int64_t& busy_ns) override;
+  bool wait(std::chrono::microseconds limit) override { return transport_.wait(limit); }
+  base::Result<void> state() const override { return transport_.state(); }
 
  private:
   base::Result<bool> advance(Transfer& transfer, std::int64_t& busy_ns);
@@ -51,6 +41,7 @@ class Transfers {
   comm::Transport& transport_;
   compute::Compute& compute_;
   std::uint32_t generation_;
+  base::Reduction reduction_;
   std::vector<Transfer> under_way_;
   std::size_t failed_ = 0;
   std::vector<const std::byte*> sources_;

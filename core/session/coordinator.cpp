@@ -7,6 +7,7 @@
 #include "core/base/file.h"
 #include "core/base/units.h"
 #include "core/experiment/duties.h"
+#include "core/experiment/engine.h"
 #include "core/experiment/placement.h"
 #include "core/session/coordination.h"
 #include "core/session/run_result.h"
@@ -211,7 +212,8 @@ Json Coordination::result(std::int64_t now) const {
                  p_.resolved.document.data.sharding.kind,
                  p_.resolved.shards,
                  p_.resolved.document.run,
-                 p_.resolved.document.strategy.compression};
+                 p_.resolved.document.strategy.compression,
+                 experiment::engine_of(p_.resolved)};
   for (const RankSeat& seat : seats_) facts.finished.push_back(seat.finished);
   facts.finished.resize(static_cast<std::size_t>(p_.resolved.world()));
   for (int r = 0; r < p_.resolved.world(); ++r) facts.duties.emplace_back(experiment::duty_of(p_.resolved.document, r));

@@ -14,6 +14,7 @@
 #include "core/base/log.h"
 #include "core/base/units.h"
 #include "core/experiment/duties.h"
+#include "core/experiment/engine.h"
 #include "core/plan/text.h"
 #include "core/session/checkpoint.h"
 #include "core/session/heart.h"
@@ -58,7 +59,10 @@ struct Prepared {
   std::unique_ptr<compute::Compute> compute;
   std::shared_ptr<const data::Dataset> dataset;
   std::optional<data::Sampler> sampler;
-  std::unique_ptr<DataPlane> data_plane;  // null: a rank alone
+  std::unique_ptr<DataPlane> data_plane;                 // null: a rank alone, or
+  std::unique_ptr<comm::BoundCollectives> bound_engine;  // of one that takes collectives whole
+
+  std::string endpoint() const { return data_plane ? data_plane->endpoint() : bound_engine ? bound_engine->endpoint() : ""; }
   Memory memory;
 };
 
@@ -110,18 +114,20 @@ class Rank {
     if (auto ok = prepare(); !ok) return ok;
     say("info", "ready on " + p_.compute->name() + ", arenas of " + base::format_bytes(static_cast<double>(p_.layout.private_bytes)) + " and " +
                     base::format_bytes(static_cast<double>(p_.layout.shared_bytes)) + " shared");
-    if (auto ok = client_->send(Planned{identity_.rank, p_.plan_hash, p_.data_plane ? p_.data_plane->endpoint() : ""}); !ok) return ok;
+    if (auto ok = client_->send(Planned{identity_.rank, p_.plan_hash, p_.endpoint()}); !ok) return ok;
     const auto start = await<Start>(*client_, identity_.rank);
     if (!start) return base::fail(start.error());
     if (start->plan_hash != p_.plan_hash)
       return base::fail({ProblemCode::refused, where(), "made plan " + p_.plan_hash + ", the coordinator has " + start->plan_hash, "one plan",
                          "Use the same software version everywhere."});
-    if (p_.data_plane) {
-      auto transport = p_.data_plane->connect(start->endpoints);
-      if (!transport) return base::fail(transport.error());
-      transport_ = std::move(*transport);
-    }
+    if (auto ok = connect(start->endpoints); !ok) return ok;
     return train();
+  }
+
+  Result<void> connect(const std::vector<std::string>& endpoints) {
+    if (p_.data_plane) return p_.data_plane->connect(endpoints).map([&](std::unique_ptr<comm::Transport> made) { transport_ = std::move(made); });
+    if (p_.bound_engine) return p_.bound_engine->connect(endpoints).map([&](std::unique_ptr<comm::Collectives> made) { engine_ = std::move(made); });
+    return {};
   }
 
   // Only now, so that the coordinator knows this rank's first connection before its second.
@@ -145,6 +151,8 @@ class Rank {
     p_.layout = run::layout(p_.rank_plan);
     if (auto ok = prepare_device(); !ok) return ok;
     if (p_.resolved.world() == 1) return {};
+    if (experiment::engine_of(p_.resolved) != experiment::Engine::own)
+      return services_.make_engine({&p_.resolved, identity_.rank, &p_.plan.groups}).map([&](auto bound) { p_.bound_engine = std::move(bound); });
     auto plane =
         services_.make_data_plane({&p_.resolved, identity_.rank, p_.assignment.generation, p_.assignment.run_key, static_cast<int>(p_.plan.groups.size()),
                                    static_cast<std::size_t>(p_.layout.shared_bytes), p_.assignment.run_directory});
@@ -207,10 +215,10 @@ class Rank {
     run::Gate gate;
     run::Whereabouts& whereabouts = heart_->whereabouts();
     telemetry::EventRing events;
-    RankLink link({identity_.rank, &gate, &*heart_, &events, transport_.get(), &*slowness_}, std::move(client_));
+    RankLink link({identity_.rank, &gate, &*heart_, &events, transport_.get(), &*slowness_, engine_.get()}, std::move(client_));
     run::Interpreter interpreter({&p_.rank_plan, p_.plan.schedule, &bound, &p_.resolved.model, &recipe, p_.compute.get(), transport_.get(), p_.dataset,
                                   std::move(*p_.sampler), p_.resolved.held_out(identity_.rank), p_.assignment.generation, &events,
-                                  p_.resolved.document.run.record_ops, &gate, &whereabouts, &*slowness_});
+                                  p_.resolved.document.run.record_ops, &gate, &whereabouts, &*slowness_, engine_.get()});
     auto steps = interpreter.run();
     if (steps) steps = save(*steps, bound);
     if (!steps && transport_) transport_->abort(steps.error());  // peers shall know why this one leaves
@@ -267,6 +275,7 @@ class Rank {
   std::optional<Heart> heart_;  // follows the plan in `p_`
   Memory posted_from_;          // outlives the transport, which sends what nobody waited for until it is gone
   std::unique_ptr<comm::Transport> transport_;
+  std::unique_ptr<comm::Collectives> engine_;
   std::int64_t failed_step_ = 0;
 };
 

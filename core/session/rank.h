@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/comm/collectives.h"
 #include "core/comm/transport.h"
 #include "core/compute/compute.h"
 #include "core/experiment/resolve.h"
@@ -44,6 +45,12 @@ struct DataPlaneRequest {
   std::string run_directory;
 };
 
+struct EngineRequest {
+  const experiment::Resolved* experiment = nullptr;
+  int rank = 0;
+  const std::vector<plan::Group>* groups = nullptr;
+};
+
 // What app gives a rank: the backends.
 struct RankServices {
   Connect connect;
@@ -51,6 +58,8 @@ struct RankServices {
   // How long ops would take on the drawn device; asked of a run that is paced to it.
   std::function<base::Result<run::OpTimes>(const plan::RankPlan& rank, const plan::Plan& plan, const topology::Device& device)> drawn_op_times;
   std::function<base::Result<std::unique_ptr<DataPlane>>(const DataPlaneRequest& request)> make_data_plane;
+  // In the place of the data plane, where the experiment has its collectives taken whole.
+  std::function<base::Result<std::unique_ptr<comm::BoundCollectives>>(const EngineRequest& request)> make_engine;
 };
 
 // Success: it finished, or stopped at the horizon as told.

@@ -69,6 +69,7 @@ void RankLink::stop_everything(const base::Problem& reason) {
   }
   parts_.gate->close();
   if (parts_.transport != nullptr) parts_.transport->abort(reason);
+  if (parts_.engine != nullptr) parts_.engine->abort(reason);
 }
 
 // Events first, then how far the rank is: whoever knows of a step has its numbers. False: the line does not take more now.

@@ -26,6 +26,7 @@ struct RankLinkParts {
   telemetry::EventRing* events = nullptr;
   comm::Transport* transport = nullptr;  // null: a rank alone
   run::Slowness* slowness = nullptr;     // null: it is never slowed down
+  comm::Collectives* engine = nullptr;   // in the place of the transport
 };
 
 class RankLink {

@@ -40,8 +40,12 @@ bool initialises(const plan::RankPlan& rank) {
   const auto is_given = [&](const plan::Wanted& wanted) {
     return wanted.kind == plan::OpKind::broadcast && wanted.root != rank.rank && wanted.span.buffer == parameters;
   };
-  return std::none_of(rank.programs.begin(), rank.programs.end(),
-                      [&](const plan::Program& program) { return std::any_of(program.wanted.begin(), program.wanted.end(), is_given); });
+  const auto gives = [&](const plan::Op& op) {  // of an engine: it takes the broadcast whole
+    return op.kind == plan::OpKind::broadcast && op.peer != rank.rank && op.writes.front().buffer == parameters;
+  };
+  return std::none_of(rank.programs.begin(), rank.programs.end(), [&](const plan::Program& program) {
+    return std::any_of(program.wanted.begin(), program.wanted.end(), is_given) || std::any_of(program.ops.begin(), program.ops.end(), gives);
+  });
 }
 
 }  // namespace trainyard::session

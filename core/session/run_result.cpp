@@ -105,7 +105,8 @@ Json run_result(const RunFacts& facts, const telemetry::History& history) {
     json["bad_gradients"] = {{"step", bad->step}, {"rank", bad->rank}, {"segment", bad->segment}, {"skipped_updates", bad->skipped_updates}};
   json["held_out_loss"] = or_null(summary.held_out_loss);
   json["held_out_accuracy"] = or_null(summary.held_out_accuracy);
-  json["wire_bytes"] = wire_bytes(facts, summary);
+  json["engine"] = base::name_of(facts.engine);
+  json["wire_bytes"] = facts.engine == experiment::Engine::own ? wire_bytes(facts, summary) : Json();
   json["staleness"] = {{"mean", 0}, {"p95", 0}, {"max", 0}};  // synchronous: every gradient is of the version it is applied to
   json["sharding"] = base::name_of(facts.sharding);
   if (const auto* ratio = history.find({telemetry::Metric::compression_ratio, 0, 0}); ratio && !ratio->values.empty())
@@ -113,6 +114,7 @@ Json run_result(const RunFacts& facts, const telemetry::History& history) {
   json["ranks"] = Json::array();
   for (std::size_t r = 0; r < summary.ranks.size(); ++r) {
     json["ranks"].push_back(rank_json(summary.ranks[r], r < facts.duties.size() ? facts.duties[r] : "worker", facts.finished[r]));
+    if (facts.engine != experiment::Engine::own) json["ranks"].back()["sent_bytes"] = json["ranks"].back()["received_bytes"] = nullptr;
     json["ranks"].back()["emulated"] = static_cast<bool>(facts.emulated[r]);
     if (r < facts.shards.size()) json["ranks"].back()["samples_by_class"] = facts.shards[r];
   }

@@ -26,7 +26,8 @@ struct RunFacts {
   data::ShardTable shards;  // as in experiment::Resolved
   experiment::RunSpec run;  // what of the drawn speeds was imposed
   experiment::CompressionSpec compression;
-  std::vector<std::string> duties = {};  // by rank: "worker", or what else it does
+  experiment::Engine engine = experiment::Engine::own;  // another reports no bytes
+  std::vector<std::string> duties = {};                 // by rank: "worker", or what else it does
 };
 
 base::Json run_result(const RunFacts& facts, const telemetry::History& history);

@@ -11,13 +11,13 @@
 
 namespace trainyard::sim {
 
-enum class MomentKind { busy_ends, arrives, goes_on };
+enum class MomentKind { busy_ends, arrives, collective_ends, goes_on };
 
 struct Moment {
   Picoseconds time = 0;
   MomentKind kind = MomentKind::goes_on;
   int rank = 0;
-  int number = 0;  // busy_ends: the engine; arrives: the message
+  int number = 0;  // busy_ends: the engine; arrives: the message; collective_ends: the gathering
 
   bool operator>(const Moment& other) const { return std::tie(time, kind, rank, number) > std::tie(other.time, other.kind, other.rank, other.number); }
 };

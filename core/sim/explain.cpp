@@ -63,6 +63,24 @@ Bound latency_bound(const Simulation& simulation, std::string_view program) {
   return bound;
 }
 
+// The collectives of a group wait for each other; groups do not.
+Bound engine_bound(const Simulation& simulation, std::string_view program) {
+  Bound bound;
+  bound.kind = BoundKind::engine;
+  for (const auto& rank : simulation.ranks()) {
+    const RankModel& model = rank->model();
+    std::map<int, std::pair<Picoseconds, std::int64_t>> groups;
+    for (const OpModel& op : model.programs[static_cast<std::size_t>(model.program(program))].ops) {
+      if (!plan::coarse(op.kind)) continue;
+      groups[op.channel].first += simulation.world().gatherings.known_duration(op);
+      ++groups[op.channel].second;
+    }
+    for (const auto& [group, all] : groups)
+      if (bound.rank < 0 || seconds(all.first) > bound.seconds) bound.rank = model.rank, bound.seconds = seconds(all.first), bound.rounds = all.second;
+  }
+  return bound;
+}
+
 // "Compute" and "cpu2 is busy for 461 us".
 struct Words {
   std::string what, how;
@@ -87,11 +105,18 @@ Words latency_words(const Bound& bound) {
   return {"Latency", base::format_count(bound.rounds) + " rounds of messages, one after another, take " + base::format_seconds(bound.seconds)};
 }
 
+Words engine_words(const Bound& bound, const Outcome& outcome) {
+  return {"What " + outcome.engine + " does", base::format_count(bound.rounds) +
+                                                  (bound.rounds == 1 ? " collective takes " : " collectives, one after another, take ") +
+                                                  base::format_seconds(bound.seconds) + " by the formula of a ring"};
+}
+
 Words words(const Bound& bound, const Outcome& outcome, const Network& network) {
   switch (bound.kind) {
     case BoundKind::device: return device_words(bound, outcome, network);
     case BoundKind::edge: return edge_words(bound, network);
     case BoundKind::latency: return latency_words(bound);
+    case BoundKind::engine: return engine_words(bound, outcome);
   }
   return {};
 }
@@ -110,6 +135,7 @@ std::vector<Bound> bounds(const Simulation& simulation, const Outcome& outcome, 
     all.push_back(edge_bound(outcome, network));
     all.push_back(latency_bound(simulation, program));
   }
+  if (!outcome.engine.empty()) all.push_back(engine_bound(simulation, program));
   std::stable_sort(all.begin(), all.end(), [](const Bound& a, const Bound& b) { return a.seconds > b.seconds; });
   return all;
 }

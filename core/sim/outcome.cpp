@@ -3,6 +3,8 @@
 
 #include <numeric>
 
+#include "core/plan/engine_lane.h"
+
 namespace trainyard::sim {
 namespace {
 
@@ -73,6 +75,8 @@ Outcome measure(const Simulation& simulation, const plan::Schedule& schedule, co
   outcome.evaluation_seconds = world.evaluation_seconds;
   outcome.start_seconds = world.start_seconds;
   outcome.simulated_seconds = seconds(simulation.now());
+  for (const plan::Lane& lane : simulation.ranks().front()->model().lanes)
+    if (outcome.engine.empty()) outcome.engine = plan::engine_of(lane);
   outcome.wire = wire_bytes(world.wire, ranks);
   outcome.edges = edge_uses(world.wire, simulation.now());
   for (int rank = 0; rank < ranks; ++rank)

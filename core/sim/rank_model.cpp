@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/sim/rank_model.h"
 
+#include "core/plan/engine_lane.h"
 #include "core/plan/text.h"
 #include "core/run/layout.h"
 #include "core/run/op_numbers.h"
@@ -19,7 +20,7 @@ std::int64_t bytes_of(const std::vector<plan::Access>& accesses, const plan::Ran
 
 std::vector<int> peers_of(const Op& op, const plan::RankPlan& rank, const plan::Plan& plan) {
   if (!plan::communicates(op.kind)) return {};
-  if (op.kind == OpKind::copy) return {};
+  if (op.kind == OpKind::copy || plan::coarse(op.kind)) return {};
   if (op.kind != OpKind::reduce_many) return {op.peer};
   std::vector<int> others;
   for (const int member : plan::summands(op, plan.groups))
@@ -28,7 +29,7 @@ std::vector<int> peers_of(const Op& op, const plan::RankPlan& rank, const plan::
 }
 
 Picoseconds time_of(const Op& op, const OpModel& model, const plan::RankPlan& rank, const topology::Device& device, Picoseconds launch) {
-  if (op.kind == OpKind::send) return 0;
+  if (op.kind == OpKind::send || plan::coarse(op.kind)) return 0;
   const std::int64_t arrived = model.bytes * static_cast<std::int64_t>(model.peers.size());
   const auto moved = static_cast<double>(bytes_of(op.reads, rank) + bytes_of(op.writes, rank) + arrived);
   const double busy = std::max(static_cast<double>(op.flops) / device.peak_flops, moved / device.memory_bandwidth_bytes_per_second);
@@ -39,8 +40,12 @@ Picoseconds time_of(const Op& op, const OpModel& model, const plan::RankPlan& ra
 }
 
 OpModel model_op(const Op& op, const plan::RankPlan& rank, const plan::Plan& plan, const topology::Device& device, Picoseconds launch) {
-  OpModel model{op.kind, op.lane, 0, op.group, op.bucket, op.round, op.chunk, peers_of(op, rank, plan), 0};
+  OpModel model{op.kind, op.lane, 0, op.group, op.bucket, op.round, op.chunk, peers_of(op, rank, plan), 0, {}, 1};
   if (plan::communicates(op.kind)) model.bytes = bytes_of(op.kind == OpKind::send ? op.reads : op.writes, rank);
+  if (plan::coarse(op.kind)) {
+    model.members = plan.groups[static_cast<std::size_t>(op.group)].ranks;
+    model.element_bytes = static_cast<int>(base::size_of(rank.buffers[op.writes.front().buffer.index()].dtype));
+  }
   model.takes = time_of(op, model, rank, device, launch);
   return model;
 }
@@ -51,9 +56,12 @@ base::Problem refusal(const plan::RankPlan& rank, const plan::Program& program, 
 
 base::Result<void> check(const Op& op, const plan::RankPlan& rank, const plan::Program& program, const plan::Plan& plan) {
   if (!plan::communicates(op.kind)) return {};
-  if (plan::coarse(op.kind)) return base::fail(refusal(rank, program, plan::token(op) + " is a whole collective", "Expand the plan to chunks first."));
+  if (plan::coarse(op.kind) && plan::engine_of(rank.lanes[op.lane.index()]).empty())
+    return base::fail(refusal(rank, program, plan::token(op) + " is a whole collective", "Expand the plan to chunks first."));
   if (op.group < 0 || static_cast<std::size_t>(op.group) >= plan.groups.size())
     return base::fail(refusal(rank, program, plan::token(op) + " has no group", ""));
+  for (const int member : plan.groups[static_cast<std::size_t>(op.group)].ranks)
+    if (member < 0 || member >= plan.ranks) return base::fail(refusal(rank, program, plan::token(op) + " has a member that is no rank of the plan", ""));
   for (const int peer : peers_of(op, rank, plan))
     if (peer < 0 || peer >= plan.ranks || peer == rank.rank)
       return base::fail(refusal(rank, program, plan::token(op) + " has a peer that is no other rank of the plan", ""));

@@ -3,7 +3,7 @@
 //
 // An op takes the longer of its arithmetic, flops / peak speed, and its memory traffic, the bytes it reads and writes / memory
 // bandwidth: the roofline (Williams, Waterman and Patterson 2009). Input and compute ops also take the launch cost. A receive
-// reads what arrived and reads and writes its chunk; a send keeps the device for no time. Compute ops
+// reads what arrived and reads and writes its chunk; a send keeps the device for no time, nor does a collective that an engine takes whole. Compute ops
 // of a straggler take its slow-down times longer, and the mean of its jitter.
 #pragma once
 
@@ -24,7 +24,9 @@ struct OpModel {
   // Sends and receives.
   int channel = -1, bucket = -1, round = -1, chunk = -1;
   std::vector<int> peers;
-  std::int64_t bytes = 0;  // of one message
+  std::int64_t bytes = 0;         // of one message, or of a whole collective's buffer
+  std::vector<int> members = {};  // of a whole collective, as is:
+  int element_bytes = 1;
 };
 
 struct ProgramModel {
@@ -43,7 +45,7 @@ struct RankModel {
   int program(std::string_view name) const;  // -1 when there is none
 };
 
-// Refuses a plan that is not expanded, a peer that the plan does not have, and more ops than an event can name.
+// Refuses a collective that is neither expanded nor handed to an engine, a peer that the plan does not have, and more ops than an event can name.
 base::Result<RankModel> model_rank(const plan::RankPlan& rank, const plan::Plan& plan, const topology::Device& device, Picoseconds launch);
 
 }  // namespace trainyard::sim

@@ -38,6 +38,8 @@ base::Result<void> Simulation::add_rank(int number, const plan::Schedule& schedu
 base::Result<void> Simulation::ask_paths(const RankModel& model) {
   for (const ProgramModel& program : model.programs)
     for (const OpModel& op : program.ops) {
+      if (plan::coarse(op.kind))
+        if (const auto known = world_.gatherings.duration(op); !known) return base::fail(known.error());
       if (op.kind != plan::OpKind::send) continue;
       if (const auto path = world_.wire.path(model.rank, op.peers.front()); !path) return base::fail(path.error());
     }
@@ -81,6 +83,7 @@ base::Result<void> Simulation::handle(const Moment& moment) {
   now_ = moment.time;
   switch (moment.kind) {
     case MomentKind::goes_on: return go_on(moment.rank);
+    case MomentKind::collective_ends: return end_collective(moment.number), base::Result<void>();
     case MomentKind::busy_ends:
       rank(moment.rank).end_busy(static_cast<std::size_t>(moment.number), now_);
       for (const int sender : rank(moment.rank).take_heard()) rank(sender).wake(now_);
@@ -101,7 +104,20 @@ base::Result<void> Simulation::go_on(int number) {
     rank(number).crossing(true, now_);
     rank(world_.wire.message(message).to).crossing(true, now_);
   }
+  for (const int gathering : world_.gatherings.take_complete()) {
+    const OpModel& op = *world_.gatherings.at(gathering).op;
+    for (const int member : op.members) rank(member).crossing(true, now_);
+    world_.agenda.push({now_ + world_.gatherings.known_duration(op), MomentKind::collective_ends, op.members.front(), gathering});
+  }
   return ok;
+}
+
+void Simulation::end_collective(int number) {
+  world_.gatherings.end(number);
+  for (const int member : world_.gatherings.at(number).op->members) {
+    rank(member).crossing(false, now_);
+    rank(member).wake(now_);
+  }
 }
 
 base::Result<void> Simulation::check_all_over() const {

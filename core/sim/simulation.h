@@ -20,13 +20,14 @@ class Simulation {
 
  private:
   Simulation(const plan::Plan& plan, const topology::Network& network, std::stop_token stop, Tape::Listener listener)
-      : plan_(plan), network_(network), stop_(std::move(stop)), world_{Wire(network, plan.ranks), {}, Tape(std::move(listener)), {}, 0} {}
+      : plan_(plan), network_(network), stop_(std::move(stop)), world_{Wire(network, plan.ranks), Gatherings(network), {}, Tape(std::move(listener)), {}, 0} {}
 
   base::Result<void> add_rank(int number, const plan::Schedule& schedule, std::int64_t steps, const Options& options);
   base::Result<void> ask_paths(const RankModel& model);
   base::Result<void> loop();
   base::Result<void> check_wanted() const;
   base::Result<void> go_on(int number);
+  void end_collective(int number);
   void send_on(Picoseconds now);
   base::Result<void> handle(const Moment& moment);
   base::Result<void> check_all_over() const;

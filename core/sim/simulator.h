@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Runs an expanded plan on a virtual clock: ranks follow the plan's one readiness rule (plan::Frontier), devices take the time
+// Runs a plan, expanded or handed to an engine, on a virtual clock: ranks follow the plan's one readiness rule (plan::Frontier), devices take the time
 // that their drawn speed says (rank_model.h), messages share the drawn links (links.h). Deterministic: the same plan, drawing and
 // options give the same events, on every machine.
 //
@@ -67,18 +67,19 @@ enum class BoundKind {
   device,   // its one thread, or its busiest lane, is never done sooner
   edge,     // the bytes of a step need as long at full bandwidth
   latency,  // messages that go one after another
+  engine,   // collectives that an engine takes whole, one after another, by formula
 };
 
 // The term that takes longest in a full step, however well everything overlaps.
 struct Bound {
   BoundKind kind = BoundKind::device;
   double seconds = 0;
-  int rank = -1;               // device, latency
+  int rank = -1;               // device, latency, engine
   topology::EdgeId edge = {};  // edge
   bool bus = false;            // edge: a device's attachment to its host's bus, not a drawn link
   std::int64_t bytes = 0;      // edge: that cross it one way in a step
   double bandwidth_bits_per_second = 0;
-  std::int64_t rounds = 0;  // latency
+  std::int64_t rounds = 0;  // latency; engine: collectives
 };
 
 struct Outcome {
@@ -90,6 +91,7 @@ struct Outcome {
   double evaluation_seconds = 0;  // one evaluation; 0: there is none
   double start_seconds = 0;       // before the first step
   double simulated_seconds = 0;   // all of it
+  std::string engine;             // that takes collectives whole; empty: none. What it sends is not reported: no bytes are counted
   std::vector<WireBytes> wire;    // pairs that talk, by from and to
   std::vector<EdgeUse> edges;     // ways that were used
   std::vector<RankUse> ranks;
@@ -106,8 +108,8 @@ struct Outcome {
   std::int64_t step_wire_bytes() const;  // payload of a full step, all ranks
 };
 
-// Rank r runs on the network's r-th worker. Problems: a plan that is not expanded, more ranks than workers, no route, messages
-// that do not match, ranks that wait for each other for ever (named, with their ops), a virtual time of more than 46 days; cancelled.
-base::Result<Outcome> simulate(const plan::Plan& expanded_plan, const topology::Network& network, const Options& options = {});
+// Rank r runs on the network's r-th worker. Problems: a collective that is neither expanded nor handed to an engine, more ranks than workers, no route,
+// messages that do not match, ranks that wait for each other for ever (named, with their ops), a virtual time of more than 46 days; cancelled.
+base::Result<Outcome> simulate(const plan::Plan& plan, const topology::Network& network, const Options& options = {});
 
 }  // namespace trainyard::sim

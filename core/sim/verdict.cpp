@@ -54,6 +54,8 @@ Part wire_part(const Bound& wire) {
     const std::string what = base::format_count(wire.rounds) + " messages one after another";
     return {wire.seconds, "sends " + what, "sending " + what};
   }
+  if (wire.kind == BoundKind::engine)
+    return {wire.seconds, "waits for the engine, whose time is an estimate", "waiting for the engine, whose time is an estimate"};
   const std::string bandwidth = base::with_unit(wire.bandwidth_bits_per_second, "bit/s");
   const std::string what = base::format_bytes(static_cast<double>(wire.bytes)) + (wire.bus ? " over the bus of " + bandwidth : " over " + bandwidth + " links");
   return {wire.seconds, "moves " + what, "moving " + what};

@@ -112,6 +112,11 @@ base::Result<void> VirtualRank::poll(std::size_t number, Picoseconds now) {
     if (work.op->kind == OpKind::send) {
       if (poll_send(work, now, engine)) engine.done.push_back(work);
       else engine.under_way[engine.kept++] = work;
+    } else if (plan::coarse(work.op->kind)) {
+      const auto over = poll_whole(work, engine);
+      if (!over) return base::fail(over.error());
+      if (*over) engine.done.push_back(work);
+      else engine.under_way[engine.kept++] = work;
     } else {
       const auto here = arrived(engine, work);
       if (!here) return base::fail(here.error());
@@ -127,6 +132,18 @@ base::Result<void> VirtualRank::poll(std::size_t number, Picoseconds now) {
   for (const Work& work : engine.done) finish(work, now);
   engine.stage = Stage::input;
   return {};
+}
+
+// Nobody reports when peers were ready: the one bar of a whole collective begins when it was handed over.
+base::Result<bool> VirtualRank::poll_whole(Work& work, Engine& engine) {
+  if (work.message < 0) {
+    const auto number = world_.gatherings.join(rank(), *work.op, work.ready.step);
+    if (!number) return base::fail(number.error());
+    work.message = *number;
+    engine.moved = true;
+  }
+  engine.moved = engine.moved || world_.gatherings.at(work.message).over;
+  return world_.gatherings.at(work.message).over;
 }
 
 bool VirtualRank::poll_send(Work& work, Picoseconds now, Engine& engine) {

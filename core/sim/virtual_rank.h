@@ -9,6 +9,7 @@
 
 #include "core/sim/account.h"
 #include "core/sim/agenda.h"
+#include "core/sim/gatherings.h"
 #include "core/sim/script.h"
 #include "core/sim/simulator.h"
 #include "core/sim/tape.h"
@@ -19,6 +20,7 @@ namespace trainyard::sim {
 // What all ranks of a simulation share.
 struct World {
   Wire wire;
+  Gatherings gatherings;
   Agenda agenda;
   Tape tape;
   std::vector<double> step_seconds;  // by step, of the slowest rank so far
@@ -53,7 +55,7 @@ class VirtualRank {
     const OpModel* op = nullptr;
     plan::Frontier::Ready ready;
     Picoseconds begin = 0, peer_ready = 0;
-    int message = -1;  // of a send
+    int message = -1;  // of a send; of a whole collective its gathering
   };
   enum class Stage { start, poll, input, compute, end };
   // One thread of the rank, with the lanes that it runs.
@@ -74,6 +76,7 @@ class VirtualRank {
   base::Result<void> run_stage(std::size_t number, Picoseconds now);
   void start_transfers(Engine& engine, Picoseconds now);
   base::Result<void> poll(std::size_t number, Picoseconds now);
+  base::Result<bool> poll_whole(Work& work, Engine& engine);
   bool poll_send(Work& work, Picoseconds now, Engine& engine);
   base::Result<bool> arrived(const Engine& engine, Work& work) const;
   void try_lane(plan::LaneId lane, Activity activity, std::size_t engine, Picoseconds now);

@@ -2,6 +2,9 @@
 #include "core/strategy/strategy.h"
 
 #include "core/collective/expand.h"
+#include "core/experiment/engine.h"
+#include "core/experiment/fields.h"
+#include "core/plan/engine_lane.h"
 
 namespace trainyard::strategy {
 
@@ -18,6 +21,8 @@ base::Result<plan::Plan> coarse_plan(const experiment::Resolved& experiment) {
 }
 
 base::Result<plan::Plan> make_plan(const experiment::Resolved& experiment) {
+  if (const experiment::Engine engine = experiment::engine_of(experiment); engine != experiment::Engine::own)
+    return coarse_plan(experiment).map([&](const plan::Plan& coarse) { return plan::handed_to(coarse, std::string(base::name_of(engine))); });
   collective::Method method(experiment.document.strategy.algorithm);
   method.segment_bytes = experiment.document.strategy.segment_bytes;
   method.hosts = experiment.hosts;

@@ -42,7 +42,8 @@ base::Result<plan::Plan> central_storage(const experiment::Resolved& experiment)
 // number): everything from or to rank 0. Rank 0 alone evaluates.
 base::Result<plan::Plan> data_parallel(const experiment::Resolved& experiment);
 
-// The strategy that the experiment names, coarse; and expanded to chunks by its all-reduce algorithm, as ranks run it.
+// The strategy that the experiment names, coarse; and as ranks run it: expanded to chunks by its all-reduce algorithm, or coarse still and
+// handed to the engine that takes collectives whole (plan/engine_lane.h).
 base::Result<plan::Plan> coarse_plan(const experiment::Resolved& experiment);
 base::Result<plan::Plan> make_plan(const experiment::Resolved& experiment);
 

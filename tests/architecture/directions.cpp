@@ -150,7 +150,7 @@ const std::map<std::string, Folders>& directions() {
       {"backends/shm", {"core/comm", "core/session", "core/base"}},
       {"backends/zmq", {"core/comm", "core/session", "core/base"}},
       {"backends/nccl", {"core/comm", "core/base"}},
-      {"backends/gloo", {"core/comm", "core/base"}},
+      {"backends/gloo", {"core/comm", "core/compute", "core/base"}},
   };
   return table;
 }

@@ -47,7 +47,7 @@ TEST(CliDoctor, finds_this_machine_usable_and_misses_nothing_that_need_not_be_th
   for (const base::Json& line : ran.lines())
     if (line["type"] == "finding") found.push_back(line["name"]);
   EXPECT_THAT(found, testing::IsSupersetOf({"processor", "memory", "compute", "zeromq", "shared_memory", "pidfd", "runtime_directory", "runs_directory",
-                                            "workbench", "cuda", "nccl"}));
+                                            "workbench", "cuda", "gloo", "nccl"}));
 }
 
 TEST(CliDoctor, calls_a_runtime_directory_that_cannot_be_made_bad) {

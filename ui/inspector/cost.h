@@ -4,6 +4,7 @@
 
 #include <QString>
 #include <cstdint>
+#include <string>
 
 #include "core/experiment/resolve.h"
 #include "core/plan/plan.h"
@@ -16,11 +17,12 @@ struct Cost {
   std::int64_t sent_bytes = 0;    // payload of a full step, of the rank that sends most among those looked at
   std::int64_t memory_bytes = 0;  // arenas of such a rank; samples and program are not in it
   std::int64_t steps = 0;
+  std::string engine = {};  // that takes collectives whole: what it sends it does not report; empty: none
 
   bool operator==(const Cost&) const = default;
 };
 
-// Of an expanded plan. Ranks of one plan differ by a few elements; the first and the last are looked at.
+// Of a plan as ranks run it. Ranks of one plan differ by a few elements; the first and the last are looked at.
 Cost cost_of(const experiment::Resolved& experiment, const plan::Plan& expanded);
 
 QString cost_line(const Cost& cost);  // "4 ranks, 235,146 parameters, 2,500 steps; a rank sends 1.41 MB a step, has 4.2 MB of buffers"

@@ -7,6 +7,7 @@
 #include <QSpinBox>
 #include <algorithm>
 
+#include "core/experiment/fields.h"
 #include "ui/charts/flow_layout.h"
 #include "ui/stepper/step_words.h"
 #include "ui/theme/theme.h"
@@ -193,10 +194,18 @@ collective::Exercise ExerciseBar::exercise() const {
   return exercise;
 }
 
+QString ExerciseBar::drawn_engine() const {
+  const auto& strategy = document_.experiment().strategy;
+  if (ranks() != Ranks::drawing || strategy.engine == experiment::Engine::own || strategy.kind == experiment::StrategyKind::one_device) return {};
+  return " " + tr("A run would hand its collectives to %1, which reports no chunks.").arg(QString::fromUtf8(base::name_of(strategy.engine)));
+}
+
 QString ExerciseBar::truth() const {
   const RunBucket* one = bucket();
-  if (!one) return tr("The numbers are an example, one in each chunk: a chunk is 4 B.");
+  if (!one) return tr("The numbers are an example, one in each chunk: a chunk is 4 B.") + drawn_engine();
   const QString bytes = tr("The numbers are an example; bytes are those of bucket %1 of run %2").arg(QString::number(one->number), run_name_);
+  if (!run_->engine.empty())
+    return tr("%1, which %2 took whole: an engine reports no chunks, and this is not how it went.").arg(bytes, QString::fromStdString(run_->engine));
   if (collective() == run_->collective && algorithm() == run_->algorithm) return bytes + ".";
   return tr("%1, which the run reduced by %2 and not so.").arg(bytes, algorithm_words(run_->collective, run_->algorithm));
 }

@@ -47,6 +47,7 @@ class ExerciseBar : public QWidget {
   collective::Collective collective() const;
   std::optional<collective::Algorithm> algorithm() const;
   const RunBucket* bucket() const;
+  QString drawn_engine() const;  // a sentence, where the document hands collectives to one
 
   Document& document_;
   QString run_name_;

@@ -3,6 +3,8 @@
 
 #include "core/collective/expand.h"
 #include "core/experiment/compression.h"
+#include "core/experiment/engine.h"
+#include "core/experiment/fields.h"
 #include "core/strategy/strategy.h"
 
 namespace trainyard::ui {
@@ -26,8 +28,14 @@ base::Result<ReducedRun> reduced_run(const base::Json& resolved) {
   return strategy::coarse_plan(*experiment).map([&](const plan::Plan& plan) {
     const auto& strategy = experiment->document.strategy;
     const bool gathers = experiment::compresses(*experiment) && compute::compression::gathers(strategy.compression.kind);
-    return ReducedRun{experiment->hosts, strategy.algorithm, gathers ? collective::Collective::all_gather : collective::Collective::all_reduce,
-                      strategy.segment_bytes, buckets_of(plan.rank_plan(0))};
+    const experiment::Engine engine = experiment::engine_of(*experiment);
+    const std::string other = engine == experiment::Engine::own ? "" : std::string(base::name_of(engine));
+    return ReducedRun{experiment->hosts,
+                      strategy.algorithm,
+                      gathers ? collective::Collective::all_gather : collective::Collective::all_reduce,
+                      other.empty() ? strategy.segment_bytes : 0,
+                      other,
+                      buckets_of(plan.rank_plan(0))};
   });
 }
 

@@ -2,6 +2,7 @@
 // How a run reduces its gradients: ranks, algorithm and buckets, as its recording says. A bucket that is compressed is what travels of it.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "core/base/dtype.h"
@@ -21,6 +22,7 @@ struct ReducedRun {
   collective::Algorithm algorithm = collective::Algorithm::ring;
   collective::Collective collective = collective::Collective::all_reduce;  // of all buckets; some compressed gradients are gathered
   std::int64_t segment_bytes = 0;
+  std::string engine;              // that took each bucket whole, and reported no chunks; empty: none
   std::vector<RunBucket> buckets;  // in the order in which they are reduced; none for one rank
 };
 

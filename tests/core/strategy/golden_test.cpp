@@ -11,8 +11,8 @@
 namespace trainyard::strategy {
 namespace {
 
-void expect_golden_plan(const std::string& name, const experiment::Experiment& e) {
-  const plan::Plan plan = make_plan(resolved(e)).value();
+void expect_golden_plan(const std::string& name, const experiment::Resolved& r) {
+  const plan::Plan plan = make_plan(r).value();
   const std::string text = plan::to_text(plan);
   expect_golden(in_tree("tests/golden/" + name + ".plan"), text);
   const auto read = plan::parse(text);
@@ -20,6 +20,8 @@ void expect_golden_plan(const std::string& name, const experiment::Experiment& e
   EXPECT_EQ(plan::to_text(*read), text);
   EXPECT_EQ(plan::hash(*read), plan::hash(plan));
 }
+
+void expect_golden_plan(const std::string& name, const experiment::Experiment& e) { expect_golden_plan(name, resolved(e)); }
 
 // Two layers; full steps only.
 experiment::Experiment tiny(int ranks) {
@@ -50,6 +52,14 @@ TEST(Golden, multi_worker_mirrored_sharded_over_two_hosts_of_two) {
   e.strategy.kind = experiment::StrategyKind::multi_worker_mirrored;
   e.strategy.algorithm = collective::Algorithm::sharded_hierarchical;
   expect_golden_plan("multi_worker_mirrored_sharded_2x2", e);
+}
+
+TEST(Golden, ddp_of_three_by_gloo) {
+  auto e = tiny(3);
+  e.strategy.kind = experiment::StrategyKind::ddp;
+  auto r = resolved(e);
+  r.document.strategy.engine = experiment::Engine::gloo;  // whether it is in this build or not
+  expect_golden_plan("ddp_gloo_3", r);
 }
 
 TEST(Golden, ddp_of_three) {

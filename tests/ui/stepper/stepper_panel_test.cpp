@@ -157,6 +157,15 @@ TEST_F(StepperPanelTest, bytes_so_far_are_told_beside_plan_and_formula) {
   EXPECT_TRUE(panel_.foot().contains("The numbers are an example, one in each chunk: a chunk is 4 B.")) << panel_.foot().toStdString();
 }
 
+TEST_F(StepperPanelTest, an_engine_that_reports_no_chunks_is_said_to) {
+  EXPECT_FALSE(panel_.foot().contains("gloo"));
+  document_.set_value("strategy.engine", "gloo");
+  key(Qt::Key_Right);
+  EXPECT_TRUE(panel_.foot().contains("A run would hand its collectives to gloo, which reports no chunks.")) << panel_.foot().toStdString();
+  choose("ranks", "of an example");
+  EXPECT_FALSE(panel_.foot().contains("gloo")) << "an example is nobody's run";
+}
+
 TEST_F(StepperPanelTest, the_program_of_the_selected_rank_marks_the_line_of_the_step) {
   EXPECT_EQ(panel_.program().current_line(), "");
   key(Qt::Key_Right);

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "backends/gloo/group.h"
+
+#include <gloo/transport/context.h>
+
+#include <stdexcept>
+#include <string_view>
+
+namespace trainyard::gloo {
+namespace {
+
+constexpr std::chrono::milliseconds kConnect{6000};  // Gloo waits five times as long for a peer to connect
+// A straggler may take its time. That a peer hangs is for the coordinator to see, and to end by `give_up`.
+constexpr std::chrono::hours kCall{24 * 365};
+
+std::string to_hex(const std::vector<char>& bytes) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text;
+  for (const char byte : bytes) {
+    text += digits[static_cast<unsigned char>(byte) >> 4];
+    text += digits[static_cast<unsigned char>(byte) & 15];
+  }
+  return text;
+}
+
+std::vector<char> from_hex(const std::string& text) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::vector<char> bytes;
+  if (text.size() % 2 != 0) throw std::runtime_error("an address of an odd number of digits");
+  for (std::size_t i = 0; i < text.size(); i += 2) {
+    const std::size_t high = digits.find(text[i]), low = digits.find(text[i + 1]);
+    if (high == std::string_view::npos || low == std::string_view::npos) throw std::runtime_error("an address that is not hexadecimal");
+    bytes.push_back(static_cast<char>(high << 4 | low));
+  }
+  return bytes;
+}
+
+// Connections are made between `listen` and the first call, not by a store of Gloo's own.
+class Context final : public ::gloo::Context {
+ public:
+  Context(const std::shared_ptr<::gloo::transport::Device>& device, int position, int members) : ::gloo::Context(position, members) {
+    device_ = device;
+    transportContext_ = device->createContext(position, members);
+    transportContext_->setTimeout(kConnect);
+    for (int peer = 0; peer < members; ++peer)
+      if (peer != position) transportContext_->createPair(peer);
+    setTimeout(kCall);
+  }
+};
+
+}  // namespace
+
+Group::Group(const std::shared_ptr<::gloo::transport::Device>& device, std::vector<int> ranks, int position)
+    : ranks_(std::move(ranks)), position_(position), context_(std::make_shared<Context>(device, position, size())) {}
+
+std::vector<std::string> Group::addresses() const {
+  std::vector<std::string> all;
+  for (int peer = 0; peer < size(); ++peer) all.push_back(peer == position_ ? "" : to_hex(context_->getPair(peer)->address().bytes()));
+  return all;
+}
+
+void Group::connect(const std::vector<std::string>& addresses) {
+  for (int peer = 0; peer < size(); ++peer)
+    if (peer != position_) context_->getPair(peer)->connect(from_hex(addresses.at(static_cast<std::size_t>(peer))));
+}
+
+// A wait that is over before anything can come breaks all connections of the context: so Gloo answers the impatient.
+void Group::give_up() {
+  try {
+    context_->createUnboundBuffer(nullptr, 0)->waitRecv(std::chrono::milliseconds(1));
+  } catch (const std::exception&) {  // that is how it ends
+  }
+}
+
+// A broken connection refuses to receive.
+std::vector<int> Group::lost() {
+  constexpr std::uint64_t unused_slot = ~std::uint64_t{0};
+  std::vector<int> ranks;
+  const auto nothing = context_->createUnboundBuffer(nullptr, 0);
+  for (int peer = 0; peer < size(); ++peer) {
+    if (peer == position_) continue;
+    try {
+      context_->getPair(peer)->recv(nothing.get(), unused_slot, 0, 0);
+    } catch (const std::exception&) {
+      ranks.push_back(rank(peer));
+    }
+  }
+  return ranks;
+}
+
+}  // namespace trainyard::gloo

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// In place of the other sources where Gloo is not in the build.
+#include "backends/gloo/gloo.h"
+
+namespace trainyard::gloo {
+
+base::Result<std::unique_ptr<comm::BoundCollectives>> bind(const Options&) {
+  return base::fail({base::ProblemCode::unavailable, "strategy.engine", "this build of Trainyard has no Gloo", "own",
+                     "Install libgloo-dev and configure again with -DTRAINYARD_GLOO=ON."});
+}
+
+std::string version() { return ""; }
+
+bool supports(comm::CollectiveKind, base::Reduction, base::DType) { return false; }
+
+}  // namespace trainyard::gloo

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/compute/combine.h"
+
+namespace trainyard::compute {
+namespace {
+
+using base::Reduction;
+
+template <class Number>
+Number smaller(Number a, Number b) {
+  return a < b || a != a ? a : b;
+}
+template <class Number>
+Number larger(Number a, Number b) {
+  return a > b || a != a ? a : b;
+}
+
+template <class Number>
+void choose_among(Reduction reduction, std::byte* destination, const std::byte* a, const std::byte* b, std::int64_t elements) {
+  auto* to = reinterpret_cast<Number*>(destination);
+  const auto *one = reinterpret_cast<const Number*>(a), *other = reinterpret_cast<const Number*>(b);
+  if (reduction == Reduction::min)
+    for (std::int64_t i = 0; i < elements; ++i) to[i] = smaller(one[i], other[i]);
+  else
+    for (std::int64_t i = 0; i < elements; ++i) to[i] = larger(one[i], other[i]);
+}
+
+template <class Number>
+void divide_by(Number members, std::byte* data, std::int64_t elements) {
+  auto* numbers = reinterpret_cast<Number*>(data);
+  for (std::int64_t i = 0; i < elements; ++i) numbers[i] /= members;
+}
+
+}  // namespace
+
+void choose(Reduction reduction, DType dtype, std::byte* destination, const std::byte* a, const std::byte* b, std::int64_t elements) {
+  if (dtype == DType::fp64) choose_among<double>(reduction, destination, a, b, elements);
+  else choose_among<float>(reduction, destination, a, b, elements);
+}
+
+// Where the destination is one of the sources, it must still be whole when its turn comes: it goes first, which min and max allow.
+void combine(Compute& compute, Reduction reduction, DType dtype, std::byte* destination, std::span<const std::byte* const> sources, std::int64_t elements) {
+  if (reduction == Reduction::sum || reduction == Reduction::mean) return compute.sum(dtype, destination, sources, elements);
+  const std::byte* held = nullptr;
+  for (const std::byte* source : sources)
+    if (source == destination) held = source;
+  if (held == nullptr) compute.copy(destination, sources.front(), elements * base::size_of(dtype));
+  for (std::size_t i = held == nullptr ? 1 : 0; i < sources.size(); ++i)
+    if (sources[i] != held) choose(reduction, dtype, destination, destination, sources[i], elements);
+}
+
+void divide(DType dtype, std::byte* data, std::int64_t elements, std::int64_t members) {
+  if (dtype == DType::fp64) divide_by(static_cast<double>(members), data, elements);
+  else divide_by(static_cast<float>(members), data, elements);
+}
+
+}  // namespace trainyard::compute

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The stub, as a build without Gloo has it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "backends/gloo/gloo.h"
+
+namespace trainyard::gloo {
+namespace {
+
+TEST(NoGloo, says_what_to_install_and_how_to_configure) {
+  const auto bound = bind({});
+  ASSERT_FALSE(bound);
+  EXPECT_EQ(bound.error().code, base::ProblemCode::unavailable);
+  EXPECT_EQ(bound.error().where, "strategy.engine");
+  EXPECT_THAT(bound.error().advice, testing::AllOf(testing::HasSubstr("libgloo-dev"), testing::HasSubstr("-DTRAINYARD_GLOO=ON")));
+  EXPECT_EQ(version(), "");
+  EXPECT_FALSE(supports(comm::CollectiveKind::all_reduce, base::Reduction::sum, base::DType::fp32));
+}
+
+}  // namespace
+}  // namespace trainyard::gloo

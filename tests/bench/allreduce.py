@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""All-reduce of Trainyard against Open MPI, MPICH, Gloo and torch.distributed on this machine.
+
+    tests/bench/allreduce.py [--bin DIRECTORY] [--pairs N] [--bytes B,...] [--ranks N,...]
+
+All take turns, one measurement each a round; a figure is the median over the rounds of the ratio of two medians that were taken side by
+side. Every rank writes its buffer anew before every all-reduce. Open MPI is measured with a buffer of its own for the sum and in place,
+each as it comes and with a malloc that keeps its memory (MALLOC_MMAP_MAX_=0); a ratio is to the faster of the two. Peers spin: on a
+machine that does other work, or with more ranks than cores, medians flatter us, and the load is printed for that.
+Peers that are not installed are left out (packaging/setup --bench).
+"""
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+KEEPS_MEMORY = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 40), "MALLOC_TOP_PAD_": str(128 << 20)}
+MEASURES_AT_LEAST = 0.3  # seconds a measurement, about
+
+
+def build(work):
+    """Compiles the peers that can be: name -> program."""
+    peers = os.path.join(HERE, "allreduce_peer")
+    recipes = {
+        "open_mpi": ["mpicc.openmpi", "-O2", f"{peers}/mpi.c"],
+        "mpich": ["mpicc.mpich", "-O2", f"{peers}/mpi.c"],
+        "gloo": ["c++", "-O2", "-std=c++20", f"{peers}/gloo.cpp", "-lgloo", "-lpthread"],
+        "distance": ["cc", "-O2", f"{peers}/core_distance.c", "-lpthread"],
+    }
+    built = {}
+    for name, command in recipes.items():
+        program = os.path.join(work, name)
+        sources = [word for word in command if word.endswith((".c", ".cpp"))]
+        at = command.index(sources[0])
+        if shutil.which(command[0]) and subprocess.run(command[:at] + ["-o", program] + command[at:], stderr=subprocess.DEVNULL).returncode == 0:
+            built[name] = program
+        else:
+            print(f"{name} is left out: packaging/setup --bench installs it", file=sys.stderr)
+    return built
+
+
+class Measured:
+    """What one program takes for one size: run() gives the median in seconds."""
+
+    def __init__(self, options, work, built):
+        self.options, self.work, self.built, self.turn = options, work, built, 0
+
+    def own(self, size, ranks, repeat, *more):
+        command = [f"{self.options.bin}/trainyard-cli", "bench", "allreduce", "--ranks", ranks, "--bytes", size, "--repeat", repeat, "--json", *more]
+        line = subprocess.run([str(word) for word in command], check=True, capture_output=True, text=True).stdout.splitlines()[-1]
+        return json.loads(line)["seconds"]["median"]
+
+    def mpi(self, which, size, ranks, repeat, in_place, keeps_memory):
+        environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", **(KEEPS_MEMORY if keeps_memory else {}))
+        start = ["mpirun.openmpi", "--oversubscribe"] if which == "open_mpi" else ["mpirun.mpich"]
+        for name in KEEPS_MEMORY if keeps_memory and which == "open_mpi" else ():
+            start += ["-x", name]
+        command = [*start, "-n", ranks, self.built[which], size, repeat, int(in_place)]
+        return self.printed(subprocess.run([str(word) for word in command], check=True, capture_output=True, text=True, env=environment).stdout)
+
+    def joined(self, program, size, ranks, repeat):
+        """Ranks that are started by hand and find each other in the file system."""
+        self.turn += 1
+        place = os.path.join(self.work, f"meet-{self.turn}")
+        if len(program) == 1:
+            os.mkdir(place)
+        started = [subprocess.Popen([*program, str(size), str(repeat), str(rank), str(ranks), place], stdout=subprocess.PIPE, text=True)
+                   for rank in range(ranks)]
+        outputs = [process.communicate()[0] for process in started]
+        if any(process.returncode != 0 for process in started):
+            raise RuntimeError(f"{program} failed")
+        return self.printed(outputs[0])
+
+    @staticmethod
+    def printed(text):
+        return float(text.split()[0])
+
+    def contenders(self, size, ranks, repeat):
+        """name -> what measures it once."""
+        all_of = {
+            "shm auto": lambda: self.own(size, ranks, repeat, "--algorithm", "auto"),
+            "shm ring": lambda: self.own(size, ranks, repeat, "--algorithm", "ring"),
+            "zmq ring": lambda: self.own(size, ranks, max(3, repeat // 4), "--algorithm", "ring", "--transport", "zmq"),
+        }
+        for which in ("open_mpi", "mpich"):
+            if which in self.built:
+                for kept in (False, True):
+                    all_of[which + (" tuned" if kept else "")] = lambda which=which, kept=kept: min(
+                        self.mpi(which, size, ranks, repeat, in_place, kept) for in_place in (False, True))
+        if "gloo" in self.built:
+            all_of["gloo"] = lambda: self.joined([self.built["gloo"]], size, ranks, max(3, repeat // 4))
+        if self.options.torch:
+            program = [self.options.python, os.path.join(HERE, "allreduce_peer", "torch_gloo.py")]
+            all_of["torch gloo"] = lambda: self.joined(program, size, ranks, max(3, repeat // 4))
+        return all_of
+
+
+def repeats(size, ranks):
+    about = 4 * ranks * size / 1e9 + 20e-6
+    return max(5, min(2000, int(MEASURES_AT_LEAST / about)))
+
+
+def words(seconds):
+    return f"{seconds * 1e6:9.1f} us" if seconds < 1e-3 else f"{seconds * 1e3:9.2f} ms"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--bin", default=os.path.join(HERE, "../../build/release/bin"))
+    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--bytes", default="4096,65536,1048576,16777216,67108864")
+    parser.add_argument("--ranks", default="2,4")
+    parser.add_argument("--python", default="/usr/bin/python3", help="one that may have torch")
+    options = parser.parse_args()
+    options.torch = subprocess.run([options.python, "-c", "import torch.distributed"], capture_output=True).returncode == 0
+    with tempfile.TemporaryDirectory() as work:
+        built = build(work)
+        cores = sorted(os.sched_getaffinity(0))
+        if "distance" in built and len(cores) > 1:
+            for core in cores[1:]:
+                distance = subprocess.run([built["distance"], str(cores[0]), str(core)], capture_output=True, text=True).stdout.strip()
+                print(f"a cache line from core {cores[0]} to core {core}: {distance} ns; {len(cores)} cores")
+        measured = Measured(options, work, built)
+        for ranks in (int(word) for word in options.ranks.split(",")):
+            for size in (int(word) for word in options.bytes.split(",")):
+                contenders = measured.contenders(size, ranks, repeats(size, ranks))
+                rounds = {name: [] for name in contenders}
+                for _ in range(options.pairs):
+                    for name, measure in contenders.items():
+                        rounds[name].append(measure())
+                load = os.getloadavg()[0]
+                print(f"\n{size} bytes, {ranks} ranks, {options.pairs} rounds, load {load:.1f}: time; times as fast as it is shm auto, shm ring, zmq ring")
+                for name, times in rounds.items():
+                    ratios = [statistics.median(other / own for own, other in zip(rounds[mine], times)) for mine in ("shm auto", "shm ring", "zmq ring")]
+                    print(f"  {name:15} {words(statistics.median(times))}   " + "  ".join(f"{ratio:7.2f}" for ratio in ratios), flush=True)
+
+
+if __name__ == "__main__":
+    main()

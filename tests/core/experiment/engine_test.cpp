@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/experiment/engine.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "core/experiment/fields.h"
+#include "core/experiment/findings.h"
+#include "tests/core/experiment/samples.h"
+
+namespace trainyard::experiment {
+namespace {
+
+using testing::HasSubstr;
+
+std::vector<std::string> places(const base::Problems& problems) {
+  std::vector<std::string> all;
+  for (const base::Problem& problem : problems) all.push_back(problem.where);
+  return all;
+}
+
+std::vector<base::FieldDescription> strategy_fields(const Experiment& e) {
+  for (const base::FieldDescription& part : base::describe(e))
+    if (part.name == "strategy") return part.fields;
+  return {};
+}
+
+Experiment with_gloo(int hosts, int devices) {
+  Experiment e = small(hosts, devices);
+  e.strategy.engine = Engine::gloo;
+  return e;
+}
+
+TEST(Engine, that_is_not_in_the_build_is_a_problem_that_says_how_to_get_it) {
+  constexpr std::array only_own{Engine::own};
+  EXPECT_TRUE(absent_engine(Engine::own, only_own).empty());
+  const auto problems = absent_engine(Engine::gloo, only_own);
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].code, base::ProblemCode::unavailable);
+  EXPECT_EQ(problems[0].where, "strategy.engine");
+  EXPECT_EQ(problems[0].accepted, "own");
+  EXPECT_THAT(problems[0].advice, testing::AllOf(HasSubstr("libgloo-dev"), HasSubstr("TRAINYARD_GLOO=ON")));
+  constexpr std::array both{Engine::own, Engine::gloo};
+  EXPECT_TRUE(absent_engine(Engine::gloo, both).empty());
+}
+
+TEST(Engine, of_another_kind_takes_no_imposed_links_and_no_transport_of_ours) {
+  Experiment e = with_gloo(1, 3);
+  EXPECT_TRUE(engine_problems(e).empty());
+  e.run.transport = TransportKind::inproc;
+  EXPECT_TRUE(engine_problems(e).empty()) << "threads";
+  e.run.links = LinkSpeed::imposed;
+  e.run.transport = TransportKind::shm;
+  EXPECT_THAT(places(engine_problems(e)), testing::ElementsAre("run.links", "run.transport"));
+  EXPECT_THAT(places(problems_of_meaning(e, nullptr)), testing::IsSupersetOf({"run.links", "run.transport"}));
+  e.strategy.engine = Engine::own;
+  EXPECT_TRUE(engine_problems(e).empty());
+}
+
+TEST(Engine, leaves_algorithm_and_segments_without_meaning) {
+  Experiment e = with_gloo(1, 3);
+  e.strategy.algorithm = collective::Algorithm::automatic;
+  for (const base::FieldDescription& field : strategy_fields(e))
+    if (field.name == "algorithm" || field.name == "segment_bytes") EXPECT_FALSE(field.used) << field.name;
+    else EXPECT_TRUE(field.used) << field.name;
+  e.strategy.kind = StrategyKind::one_device;
+  for (const base::FieldDescription& field : strategy_fields(e)) EXPECT_EQ(field.used, field.name == "kind") << field.name;
+}
+
+TEST(Engine, is_asked_for_only_where_there_are_peers) {
+  if (built_engines().size() < 2) GTEST_SKIP() << "no other engine in this build";
+  EXPECT_EQ(engine_of(resolve(with_gloo(1, 3), ".").value()), Engine::gloo);
+  EXPECT_EQ(engine_of(resolve(with_gloo(1, 1), ".").value()), Engine::own);
+  EXPECT_EQ(engine_of(resolve(small(1, 3), ".").value()), Engine::own);
+}
+
+TEST(Engine, a_resolved_experiment_names_no_transport_that_would_carry_nothing) {
+  if (built_engines().size() < 2) GTEST_SKIP() << "no other engine in this build";
+  const Resolved r = resolve(with_gloo(2, 2), ".").value();
+  EXPECT_EQ(r.document.run.transport, TransportKind::automatic);
+  const auto again = resolved_from_json(to_json(r));
+  ASSERT_TRUE(again) << base::to_string(again.error());
+  EXPECT_EQ(again->document, r.document);
+}
+
+}  // namespace
+}  // namespace trainyard::experiment

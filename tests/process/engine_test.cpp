@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Gloo under real runs: the same training, what it does not report is not shown, and who dies is named.
+#include "core/experiment/engine.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "core/session/checkpoint.h"
+#include "run_program.h"
+
+namespace trainyard::process {
+namespace {
+
+using base::Json;
+using testing::AllOf;
+using testing::HasSubstr;
+
+const std::string kFour = example("four_devices_mirrored_digits");
+const std::string kGloo = "strategy.engine=gloo";
+
+class Engine : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (experiment::built_engines().size() < 2) GTEST_SKIP() << "Gloo is not in this build";
+  }
+};
+
+Json completed(const std::vector<std::string>& arguments) {
+  const Ran ran = cli(arguments);
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  return ran.result();
+}
+
+std::vector<double> trained_weights(const Json& result) {
+  const std::filesystem::path directory = result["run_directory"].get<std::string>();
+  const auto resolved = experiment::resolved_from_json(Json::parse(read(directory / "resolved.json"))).value();
+  std::vector<float> values(static_cast<std::size_t>(resolved.model.elements));
+  const compute::Tensor tensor{base::DType::fp32, {resolved.model.elements}, reinterpret_cast<std::byte*>(values.data())};
+  const auto info = session::read_checkpoint(directory / "checkpoints", resolved.model, tensor);
+  EXPECT_TRUE(info) << (info ? "" : base::to_string(info.error()));
+  return {values.begin(), values.end()};
+}
+
+double distance(const std::vector<double>& a, const std::vector<double>& b) {
+  double difference = 0, norm = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) difference += (a[i] - b[i]) * (a[i] - b[i]), norm += b[i] * b[i];
+  return std::sqrt(difference / norm);
+}
+
+TEST_F(Engine, gloo_trains_what_our_own_collectives_train) {
+  const Home home;
+  for (const std::string strategy : {"mirrored", "ddp"}) {
+    const Json own = completed(short_run(kFour, 20, {"strategy.kind=" + strategy})),
+               gloo = completed(short_run(kFour, 20, {"strategy.kind=" + strategy, kGloo}));
+    const double apart = distance(trained_weights(gloo), trained_weights(own));
+    EXPECT_LE(apart, 1e-5) << strategy;
+    EXPECT_NEAR(gloo["train_loss"].get<double>(), own["train_loss"].get<double>(), 1e-4);
+    EXPECT_EQ(own["engine"], "own");
+    EXPECT_EQ(gloo["engine"], "gloo");
+    for (const Json& rank : gloo["ranks"]) EXPECT_EQ(rank["parameters_xxh64"], gloo["ranks"][0]["parameters_xxh64"]) << "bit-identical replicas";
+  }
+}
+
+TEST_F(Engine, that_reports_no_bytes_has_none_shown) {
+  const Home home;
+  const Json result = completed(short_run(kFour, 5, {kGloo}));
+  EXPECT_TRUE(result["wire_bytes"].is_null());
+  for (const Json& rank : result["ranks"]) EXPECT_TRUE(rank["sent_bytes"].is_null() && rank["received_bytes"].is_null());
+  EXPECT_THAT(cli({"run", kFour, "--steps", "5", "--set", "data.train_samples=512", "--set", kGloo}).out, HasSubstr("not reported by the engine, gloo"));
+  EXPECT_TRUE(cli({"simulate", kFour, "--set", kGloo, "--json"}).result()["wire_bytes"].is_null());
+  EXPECT_THAT(cli({"simulate", kFour, "--set", kGloo}).out, HasSubstr("its time is an estimate"));
+}
+
+TEST_F(Engine, also_joins_ranks_that_are_threads_and_hosts_with_addresses_of_this_machine) {
+  const Home home;
+  EXPECT_EQ(completed(short_run(kFour, 5, {kGloo, "run.transport=inproc"}))["steps"], 5);
+  EXPECT_EQ(completed(short_run(example("four_hosts_ring_digits"), 5,
+                                {kGloo, "topology.hosts[0].address=localhost", "topology.hosts[1].address=127.0.0.1", "run.transport=auto"}))["steps"],
+            5);
+}
+
+TEST_F(Engine, a_killed_rank_is_named_and_the_run_ends) {
+  for (const int rank : {0, 2}) {
+    const Home home;
+    RunProgram run(home, endless_run(kFour, {kGloo}));
+    ASSERT_TRUE(run.wait_for_step(5));
+    const auto ranks = run.ranks();
+    ASSERT_EQ(ranks.size(), 4u);
+    ::kill(ranks[static_cast<std::size_t>(rank)].pid, SIGKILL);
+    const Ran ran = run.wait();
+    for (const RankProcess& left : ranks) EXPECT_TRUE(wait_until_gone(left.pid, patient)) << "rank " << left.rank << " was left";
+    EXPECT_EQ(ran.exit_code, 3);
+    EXPECT_THAT(ran.result()["problem"]["where"].get<std::string>(), testing::StartsWith("rank " + std::to_string(rank) + " ")) << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr("ended by signal 9"));
+  }
+}
+
+TEST_F(Engine, a_rank_that_stands_still_ends_the_run_though_others_wait_in_gloo) {
+  const Home home;
+  RunProgram run(home, endless_run(kFour, {kGloo}));
+  ASSERT_TRUE(run.wait_for_step(5));
+  const auto ranks = run.ranks();
+  ASSERT_EQ(ranks.size(), 4u);
+  ::kill(ranks[1].pid, SIGSTOP);
+  const Ran ran = run.wait();
+  for (const RankProcess& left : ranks) EXPECT_TRUE(wait_until_gone(left.pid, patient)) << "rank " << left.rank << " was left";
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("rank 1 "), HasSubstr("does not answer any more")));
+}
+
+TEST_F(Engine, what_it_cannot_do_is_refused_at_its_field) {
+  const Ran imposed = cli({"validate", kFour, "--set", kGloo, "--set", "run.links=imposed", "--set", "run.transport=shm"});
+  EXPECT_EQ(imposed.exit_code, 2);
+  EXPECT_THAT(imposed.err, AllOf(HasSubstr("run.links"), HasSubstr("run.transport"), HasSubstr("brings its own transport (TCP)")));
+}
+
+TEST_F(Engine, its_plan_is_coarse_and_proved) {
+  const Ran plan = cli({"plan", kFour, "--set", kGloo, "--expand"});
+  EXPECT_THAT(plan.out, AllOf(HasSubstr("gloo.g0"), testing::Not(HasSubstr("SEND"))));
+  const Ran check = cli({"check", kFour, "--set", kGloo});
+  EXPECT_EQ(check.exit_code, 0) << check.err;
+  EXPECT_THAT(check.out, AllOf(HasSubstr("proved: meaning"), HasSubstr("gloo takes every collective whole")));
+  EXPECT_TRUE(cli({"check", kFour, "--set", kGloo, "--json"}).result()["ranks"][0]["sent_bytes"].is_null());
+}
+
+TEST_F(Engine, is_measured_by_bench) {
+  for (const std::string reduction : {"sum", "mean", "min", "max"})
+    for (const std::string transport : {"shm", "inproc"}) {
+      const Ran ran = cli({"bench", "allreduce", "--ranks", "3", "--bytes", "40004", "--engine", "gloo", "--reduction", reduction, "--transport", transport,
+                           "--repeat", "3", "--json"});
+      ASSERT_EQ(ran.exit_code, 0) << ran.err;
+      EXPECT_EQ(ran.result()["engine"], "gloo");
+      EXPECT_EQ(ran.result()["transport"], "tcp");
+      EXPECT_TRUE(ran.result()["wire_bytes_per_rank"].is_null());
+      EXPECT_GT(ran.result()["algorithm_bandwidth_bytes_per_second"].get<double>(), 0);
+    }
+  const Ran refused = cli({"bench", "allreduce", "--ranks", "2", "--bytes", "4", "--engine", "gloo", "--algorithm", "star", "--transport", "zmq"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("--algorithm"), HasSubstr("--transport")));
+}
+
+TEST(BenchReduction, of_our_own_collectives_is_verified) {
+  for (const std::string reduction : {"mean", "min", "max"})
+    for (const std::string algorithm : {"ring", "direct", "double_binary_tree"}) {
+      const Ran ran = cli({"bench", "allreduce", "--ranks", "3", "--bytes", "40004", "--bucket-bytes", "9000", "--algorithm", algorithm, "--reduction",
+                           reduction, "--repeat", "2", "--json"});
+      ASSERT_EQ(ran.exit_code, 0) << ran.err;
+      EXPECT_EQ(ran.result()["reduction"], reduction);
+    }
+}
+
+}  // namespace
+}  // namespace trainyard::process
