@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <algorithm>
 
+#include "core/base/json.h"
 #include "core/base/units.h"
 #include "core/experiment/compression.h"
 #include "core/experiment/document.h"

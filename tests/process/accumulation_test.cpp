@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "core/base/json.h"
 #include "run_program.h"
 
 namespace trainyard::process {

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "core/base/json.h"
 #include "core/experiment/resolve.h"
 #include "tests/core/experiment/golden.h"
 
