@@ -16,6 +16,8 @@ using testing::Not;
 
 const std::string kMirrored = example("four_devices_mirrored_digits");
 
+constexpr std::int64_t kParameters = (784 + 1) * 256 + (256 + 1) * 128 + (128 + 1) * 10;
+
 // Four ranks with a global batch of 128, whose last step of an epoch has 104 samples.
 std::vector<std::string> with(std::vector<std::string> arguments, const std::vector<std::string>& overrides) {
   for (const std::string& value : {std::string("data.train_samples=1000"), std::string("data.held_out_samples=100"), std::string("training.epochs=2")})
@@ -45,7 +47,8 @@ TEST(CliAccumulation, a_run_in_micro_steps_sends_and_learns_what_one_in_whole_ba
     EXPECT_EQ(parts.at("steps"), whole.at("steps"));
     EXPECT_NEAR(parts.at("train_loss").get<double>(), whole.at("train_loss").get<double>(), 1e-3);
     EXPECT_EQ(replicas(parts).size(), 1u);
-    if (std::string(kind) == "mirrored") EXPECT_EQ(parts.at("wire_bytes").at("payload"), whole.at("wire_bytes").at("payload"));
+    const std::int64_t broadcast = std::string(kind) == "ddp" ? 3 * 4 * kParameters : 0;
+    EXPECT_EQ(parts.at("wire_bytes").at("payload"), whole.at("wire_bytes").at("payload").get<std::int64_t>() + broadcast);
   }
 }
 
