@@ -91,6 +91,30 @@ TEST(SimulatedStart, is_that_of_ranks_that_train) {
   }
 }
 
+// Full steps, the short one, an evaluation. What is sent early belongs to no step for sure, but all of it was sent in the end.
+TEST(SimulatedUnlikeRanks, are_those_of_ranks_that_train) {
+  experiment::Experiment central = small(3, 24), parallel = small(3, 24);
+  central.topology = drawn_storage(3, 1);
+  central.strategy.kind = experiment::StrategyKind::central_storage;
+  parallel.strategy.kind = experiment::StrategyKind::data_parallel;
+  for (experiment::Experiment* e : {&central, &parallel}) {
+    e->training.steps = 13;
+    const auto resolved = experiment::resolve(*e, ".").value();
+    const Events ran = real(resolved), foreseen = simulated(resolved);
+    ASSERT_EQ(ran.size(), foreseen.size());
+    for (std::size_t rank = 0; rank < ran.size(); ++rank) {
+      const auto last_of = [&](const Events& events) {
+        auto sent = sent_by(events[rank]);
+        std::erase_if(sent, [](const auto& entry) { return entry.first.first != 12; });
+        return sent;
+      };
+      EXPECT_EQ(ops_of(ran[rank]), ops_of(foreseen[rank])) << "rank " << rank;
+      EXPECT_FALSE(last_of(ran).empty());
+      EXPECT_EQ(last_of(ran), last_of(foreseen)) << "rank " << rank;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Plans, SimulatedEvents,
                          testing::Combine(testing::Values(1, 2, 3, 4), testing::ValuesIn(collective::kAlgorithms), testing::Values(0, 200)));
 

@@ -8,6 +8,7 @@
 #include "core/base/fields.h"
 #include "core/experiment/duties.h"
 #include "core/experiment/placement.h"
+#include "ui/model/topology_words.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {
