@@ -113,6 +113,8 @@ void print_summary(const base::Json& r, const experiment::RunSpec& run) {
                 base::format_seconds(step["p95"].get<double>()).c_str(), against_simulated(r).c_str());
   std::printf("  sent                %s of payload, %s of headers\n", base::format_bytes(r["wire_bytes"]["payload"].get<double>()).c_str(),
               base::format_bytes(r["wire_bytes"]["header"].get<double>()).c_str());
+  if (const auto at = r.find("compression"); at != r.end())
+    std::printf("  compression         %s, gradients %s times smaller\n", (*at)["kind"].get<std::string>().c_str(), number((*at)["ratio"], "%.3g").c_str());
   const auto emulated = std::count_if(r["ranks"].begin(), r["ranks"].end(), [](const base::Json& rank) { return rank.value("emulated", false); });
   if (emulated > 0) std::printf("  EMULATED            %td of %zu devices ran on the CPU\n", emulated, r["ranks"].size());
   std::printf("  note                %s\n", experiment::speeds_said(run).c_str());

@@ -83,7 +83,7 @@ void print(const experiment::Resolved& resolved, const sim::Outcome& o, const st
   std::printf("  whole run           %s, %s samples/s\n", base::format_seconds(o.predicted_seconds).c_str(),
               base::format_count(static_cast<std::int64_t>(o.predicted_samples_per_second)).c_str());
   if (c) std::printf("  verdict             as drawn, %s\n", c->verdict.sentence.c_str());
-  if (const auto unlike = experiment::unlike_one_device(resolved.document)) std::printf("  shards              %s\n", unlike->c_str());
+  if (const auto unlike = experiment::unlike_one_device(resolved.document)) std::printf("  note                %s\n", unlike->c_str());
   if (const experiment::RunSpec& run = resolved.document.run; run.links == experiment::LinkSpeed::imposed)
     std::printf("  links               %s\n", experiment::link_speeds_said(run).c_str());
   if (const auto shared = experiment::shared_cores(resolved.document.topology, base::usable_cores()))
