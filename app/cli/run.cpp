@@ -105,6 +105,8 @@ void print_summary(const base::Json& r, const experiment::RunSpec& run) {
     std::printf("  sent                %s of payload, %s of headers\n", base::format_bytes(wire["payload"].get<double>()).c_str(),
                 base::format_bytes(wire["header"].get<double>()).c_str());
   else std::printf("  sent                not reported by the engine, %s\n", r["engine"].get<std::string>().c_str());
+  if (const auto at = r.find("compression"); at != r.end())
+    std::printf("  compression         %s, gradients %s times smaller\n", (*at)["kind"].get<std::string>().c_str(), number((*at)["ratio"], "%.3g").c_str());
   const auto emulated = std::count_if(r["ranks"].begin(), r["ranks"].end(), [](const base::Json& rank) { return rank.value("emulated", false); });
   if (emulated > 0) std::printf("  EMULATED            %td of %zu devices ran on the CPU\n", emulated, r["ranks"].size());
   std::printf("  note                %s\n", experiment::speeds_said(run).c_str());

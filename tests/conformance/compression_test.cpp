@@ -78,7 +78,8 @@ TEST_P(Compressed, ranks_are_bit_identical_and_send_the_bytes_of_the_formula) {
     gradient += 4 * bucket.count;
     for (const auto& payload : experiment::payloads(resolved, bucket)) {
       const bool gathers = payload.collective == Collective::all_gather;
-      of_a_step += (gathers ? 1 : 2) * (c.ranks - 1) * payload.bytes();
+      const std::int64_t times = gathers ? 1 : c.algorithm == Algorithm::all_to_all ? c.ranks : 2;
+      of_a_step += times * (c.ranks - 1) * payload.bytes();
       of_a_rank += payload.bytes() / (gathers ? c.ranks : 1);
     }
   }
@@ -99,8 +100,6 @@ TEST_P(Compressed, ranks_are_bit_identical_and_send_the_bytes_of_the_formula) {
   EXPECT_EQ(all, static_cast<std::uint64_t>(steps * of_a_step + at_start));
 }
 
-TEST_P(Compressed, more_steps_allocate_nothing_more) { EXPECT_THAT(allocated_by_more_steps(compressed(GetParam(), 0), in_process), testing::Each(0)); }
-
 INSTANTIATE_TEST_SUITE_P(Schemes, Compressed,
                          testing::Values(Case{Scheme::fp16, 2, Algorithm::ring}, Case{Scheme::fp16, 5, Algorithm::all_to_all},
                                          Case{Scheme::fp16, 4, Algorithm::halving_doubling, 0.5}, Case{Scheme::fp16, 3, Algorithm::double_binary_tree},
@@ -117,6 +116,11 @@ INSTANTIATE_TEST_SUITE_P(Schemes, Compressed,
 
 const Scheme kAll[] = {Scheme::fp16, Scheme::bf16, Scheme::int8, Scheme::sign, Scheme::top_k, Scheme::random_k, Scheme::power_sgd};
 
+TEST(Compression, of_more_steps_allocates_nothing_more) {
+  for (const Scheme kind : kAll)
+    EXPECT_THAT(allocated_by_more_steps(compressed({kind, 2, Algorithm::direct}, 0), in_process), testing::Each(0)) << base::name_of(kind);
+}
+
 // Drawn digits, as on the examples, through a small model.
 experiment::Experiment digits(int ranks, Scheme kind) {
   experiment::Experiment e = small(ranks, 64);
@@ -130,6 +134,8 @@ experiment::Experiment digits(int ranks, Scheme kind) {
   e.training.optimizer.learning_rate = 0.05;
   e.run.evaluate_every_steps = 240;
   e.strategy.compression = {kind, 0.1, 4, true};
+  // What is drawn at random waits for 1 / fraction steps on average, and comes all at once: momentum would carry it too far.
+  if (kind == Scheme::random_k) e.training.optimizer.momentum = 0, e.training.optimizer.learning_rate = 0.1;
   return e;
 }
 
@@ -151,7 +157,6 @@ TEST(Compression, learns_digits_nearly_as_well_as_without) {
     ASSERT_EQ(ranks[0].problem, "") << base::name_of(kind);
     const double accuracy = held_out_accuracy(ranks);
     RecordProperty(std::string(base::name_of(kind)), std::to_string(accuracy));
-    std::printf("%-10s %.4f (none %.4f)\n", std::string(base::name_of(kind)).c_str(), accuracy, whole);
     EXPECT_GE(accuracy, whole - 0.06) << base::name_of(kind);
   }
 }
