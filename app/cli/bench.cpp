@@ -153,6 +153,7 @@ void add_allreduce(Verb& bench) {
   add_choice<BenchTransport>(verb, "--transport", arguments.transport, "How bytes travel: shared memory, sockets, or threads of one process");
   add_choice<experiment::Engine>(verb, "--engine", arguments.engine, "Whose collectives: Trainyard's own, or Gloo's over TCP");
   add_choice<base::Reduction>(verb, "--reduction", arguments.reduction, "What is made of the numbers of all ranks");
+  verb.flag("--bind", job.bind, "Keep each process on a core of its own, as mpirun does");
   verb.option("--repeat", job.repeat, "Timed repeats (default: 20)").range(1, 1'000'000);
   verb.json_flag(arguments.json);
   verb.examples(

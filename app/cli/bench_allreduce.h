@@ -27,6 +27,7 @@ struct BenchJob {
   BenchTransport transport = BenchTransport::shm;  // of another engine: how ranks meet, processes or threads
   experiment::Engine engine = experiment::Engine::own;
   base::Reduction reduction = base::Reduction::sum;
+  bool bind = false;  // each process to a core of its own, in turn
 
   std::int64_t elements() const { return bytes / 4; }
 };
@@ -75,6 +76,7 @@ struct trainyard::base::Fields<trainyard::cli::BenchJob> {
                       field("algorithm", &J::algorithm, "", {}, "All-reduce algorithm"),
                       field("transport", &J::transport, "", {}, "How bytes travel between ranks"),
                       field("engine", &J::engine, "", {}, "Whose collectives"),
+                      field("bind", &J::bind, "", {}, "Keep each process on a core of its own"),
                       field("reduction", &J::reduction, "", {}, "What is made of the numbers of all ranks")};
   }
 };

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The ranks of a bench: processes of this program, or threads for inproc; their times gathered.
+#include <sched.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <future>
 #include <memory>
@@ -52,6 +54,17 @@ Result<std::unique_ptr<comm::Transport>> open_sockets(const BenchJob& job, const
   return std::unique_ptr<comm::Transport>(std::move(*connected));
 }
 
+// The rank-th of the cores that this process may use, and so on from the first.
+void stay_on_one_core(int rank) {
+  cpu_set_t usable, own;
+  if (::sched_getaffinity(0, sizeof usable, &usable) != 0) return;
+  int turn = rank % std::max(1, CPU_COUNT(&usable)), core = 0;
+  while (core < CPU_SETSIZE - 1 && (!CPU_ISSET(core, &usable) || turn-- > 0)) ++core;
+  CPU_ZERO(&own);
+  CPU_SET(core, &own);
+  ::sched_setaffinity(0, sizeof own, &own);
+}
+
 Result<BenchTimes> measure_in_process(const RankArguments& arguments) {
   const auto json = base::parse_json(arguments.job, "--job");
   if (!json) return base::fail(json.error());
@@ -61,6 +74,7 @@ Result<BenchTimes> measure_in_process(const RankArguments& arguments) {
   if (!problems.empty()) return base::fail(problems.front());
   auto transport = job.transport == BenchTransport::shm ? shm::open(kSharedMemory, arguments.rank) : open_sockets(job, arguments);
   if (!transport) return base::fail(transport.error());
+  if (job.bind) stay_on_one_core(arguments.rank);  // only now: whoever waits asked how many cores there are
   return bench_rank(job, **transport);
 }
 

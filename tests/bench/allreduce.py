@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """All-reduce of Trainyard against Open MPI, MPICH, Gloo and torch.distributed on this machine.
 
-    tests/bench/allreduce.py [--bin DIRECTORY] [--pairs N] [--bytes B,...] [--ranks N,...]
+    tests/bench/allreduce.py [--bin DIRECTORY] [--pairs N] [--bytes B,...] [--ranks N,...] [--without PEER,...]
 
-All take turns, one measurement each a round; a figure is the median over the rounds of the ratio of two medians that were taken side by
-side. Every rank writes its buffer anew before every all-reduce. Open MPI is measured with a buffer of its own for the sum and in place,
+All take turns, one measurement each a round. Of each: the median time of a round, in the middle of the rounds, and the least time of all.
+Ratios: the median over the rounds of that of two medians taken side by side, and that of the least times. Every rank writes its buffer anew before every all-reduce. Open MPI is measured with a buffer of its own for the sum and in place,
 each as it comes and with a malloc that keeps its memory (MALLOC_MMAP_MAX_=0); a ratio is to the faster of the two. Peers spin: on a
-machine that does other work, or with more ranks than cores, medians flatter us, and the load is printed for that.
+machine that does other work, or with more ranks than cores, medians say little, of them and of ours, and the load is printed for that.
 Peers that are not installed are left out (packaging/setup --bench).
 """
 import argparse
@@ -46,7 +46,7 @@ def build(work):
 
 
 class Measured:
-    """What one program takes for one size: run() gives the median in seconds."""
+    """What one program takes for one size: median and least, in seconds."""
 
     def __init__(self, options, work, built):
         self.options, self.work, self.built, self.turn = options, work, built, 0
@@ -54,11 +54,12 @@ class Measured:
     def own(self, size, ranks, repeat, *more):
         command = [f"{self.options.bin}/trainyard-cli", "bench", "allreduce", "--ranks", ranks, "--bytes", size, "--repeat", repeat, "--json", *more]
         line = subprocess.run([str(word) for word in command], check=True, capture_output=True, text=True).stdout.splitlines()[-1]
-        return json.loads(line)["seconds"]["median"]
+        seconds = json.loads(line)["seconds"]
+        return seconds["median"], seconds["min"]
 
     def mpi(self, which, size, ranks, repeat, in_place, keeps_memory):
         environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", **(KEEPS_MEMORY if keeps_memory else {}))
-        start = ["mpirun.openmpi", "--oversubscribe"] if which == "open_mpi" else ["mpirun.mpich"]
+        start = ["mpirun.openmpi", "--oversubscribe", *(["--bind-to", "core"] if ranks <= len(os.sched_getaffinity(0)) else [])] if which == "open_mpi" else ["mpirun.mpich"]
         for name in KEEPS_MEMORY if keeps_memory and which == "open_mpi" else ():
             start += ["-x", name]
         command = [*start, "-n", ranks, self.built[which], size, repeat, int(in_place)]
@@ -79,13 +80,14 @@ class Measured:
 
     @staticmethod
     def printed(text):
-        return float(text.split()[0])
+        return tuple(float(word) for word in text.split()[:2])
 
     def contenders(self, size, ranks, repeat):
         """name -> what measures it once."""
+        bound = ["--bind"] if ranks <= len(os.sched_getaffinity(0)) else []  # as mpirun.openmpi does
         all_of = {
-            "shm auto": lambda: self.own(size, ranks, repeat, "--algorithm", "auto"),
-            "shm ring": lambda: self.own(size, ranks, repeat, "--algorithm", "ring"),
+            "shm auto": lambda: self.own(size, ranks, repeat, "--algorithm", "auto", *bound),
+            "shm ring": lambda: self.own(size, ranks, repeat, "--algorithm", "ring", *bound),
             "zmq ring": lambda: self.own(size, ranks, max(3, repeat // 4), "--algorithm", "ring", "--transport", "zmq"),
         }
         for which in ("open_mpi", "mpich"):
@@ -98,7 +100,8 @@ class Measured:
         if self.options.torch:
             program = [self.options.python, os.path.join(HERE, "allreduce_peer", "torch_gloo.py")]
             all_of["torch gloo"] = lambda: self.joined(program, size, ranks, max(3, repeat // 4))
-        return all_of
+        left_out = [name for name in self.options.without.split(",") if name]
+        return {name: measure for name, measure in all_of.items() if not any(name.startswith(other) for other in left_out)}
 
 
 def repeats(size, ranks):
@@ -110,12 +113,25 @@ def words(seconds):
     return f"{seconds * 1e6:9.1f} us" if seconds < 1e-3 else f"{seconds * 1e3:9.2f} ms"
 
 
+def report(size, ranks, rounds):
+    own = [name for name in rounds if name.startswith(("shm", "zmq"))]
+    print(f"\n{size} bytes, {ranks} ranks, {len(rounds[own[0]])} rounds, load {os.getloadavg()[0]:.1f}")
+    print(f"  {'':15} {'median':>12} {'least':>12}   so many times as fast: " + ", ".join(own) + " (by medians/by the least)")
+    for name, times in rounds.items():
+        ratios = []
+        for mine in own:
+            by_medians = statistics.median(other[0] / self[0] for self, other in zip(rounds[mine], times))
+            ratios.append(f"{by_medians:6.2f}/{min(t[1] for t in times) / min(t[1] for t in rounds[mine]):.2f}")
+        print(f"  {name:15} {words(statistics.median(t[0] for t in times))} {words(min(t[1] for t in times))}   " + " ".join(ratios), flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--bin", default=os.path.join(HERE, "../../build/release/bin"))
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--bytes", default="4096,65536,1048576,16777216,67108864")
     parser.add_argument("--ranks", default="2,4")
+    parser.add_argument("--without", default="", help="peers to leave out, as they are printed: mpich,torch")
     parser.add_argument("--python", default="/usr/bin/python3", help="one that may have torch")
     options = parser.parse_args()
     options.torch = subprocess.run([options.python, "-c", "import torch.distributed"], capture_output=True).returncode == 0
@@ -134,11 +150,7 @@ def main():
                 for _ in range(options.pairs):
                     for name, measure in contenders.items():
                         rounds[name].append(measure())
-                load = os.getloadavg()[0]
-                print(f"\n{size} bytes, {ranks} ranks, {options.pairs} rounds, load {load:.1f}: time; times as fast as it is shm auto, shm ring, zmq ring")
-                for name, times in rounds.items():
-                    ratios = [statistics.median(other / own for own, other in zip(rounds[mine], times)) for mine in ("shm auto", "shm ring", "zmq ring")]
-                    print(f"  {name:15} {words(statistics.median(times))}   " + "  ".join(f"{ratio:7.2f}" for ratio in ratios), flush=True)
+                report(size, ranks, rounds)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { kTrips = 20000, kTries = 20 };
+enum { kTrips = 200, kTries = 2000 };
 static _Alignas(128) atomic_int ball;
 
 static void stay_on(int core) {
