@@ -241,9 +241,7 @@ TEST(Validate, only_mirrored_averages_weights) {
 }
 
 TEST(Validate, a_step_takes_no_more_samples_than_there_are) {
-  const auto with = [](std::int64_t micro_steps) {
-    return [micro_steps](Experiment& e) { e.training.accumulation_steps = micro_steps; };
-  };
+  const auto with = [](std::int64_t micro_steps) { return [micro_steps](Experiment& e) { e.training.accumulation_steps = micro_steps; }; };
   expect_problem(with(4096), "training.accumulation_steps", "4,096 micro-steps of ");
   expect_problem(with(0), "training.accumulation_steps", "out of range");
   expect_problem(with(4097), "training.accumulation_steps", "out of range");
