@@ -6,6 +6,7 @@
 #include <QRegularExpression>
 #include <QSet>
 
+#include "core/session/sweep_file.h"
 #include "core/telemetry/recording.h"
 
 namespace trainyard::app {
@@ -51,14 +52,18 @@ base::Result<int> read_wait(const QString& text) {
   return base::fail(bad("--wait", QString("cannot be \"%1\"").arg(text), QString("whole milliseconds from 0 to %1").arg(kLongestWaitMilliseconds)));
 }
 
-bool holds_run(const QDir& directory) { return directory.exists(telemetry::kRecordingFile) || directory.exists("experiment.json"); }
+bool holds_sweep(const QDir& directory) { return directory.exists(session::kSweepFile); }
+bool holds_run(const QDir& directory) {
+  return !holds_sweep(directory) && (directory.exists(telemetry::kRecordingFile) || directory.exists("experiment.json"));
+}
 
 // An experiment that can be read but not understood opens a window that says so; what is not there opens none.
 std::optional<base::Problem> missing(const WorkbenchOptions& options) {
   for (const QString& path : {options.experiment, options.run_directory}) {
     if (path.isEmpty()) continue;
     if (!QFileInfo::exists(path)) return bad(path, "is not there", "");
-    if (QFileInfo(path).isDir() && !holds_run(path)) return bad(path, "is a directory, and holds no run", "");
+    const bool sweep_may_be = path == options.experiment && holds_sweep(path);
+    if (QFileInfo(path).isDir() && !holds_run(path) && !sweep_may_be) return bad(path, "is a directory, and holds no run", "");
   }
   if (!options.run_directory.isEmpty() && !QFileInfo(options.run_directory).isDir()) return bad(options.run_directory, "is no directory", "");
   return {};
@@ -80,7 +85,8 @@ std::optional<base::Problem> contradiction(const QCommandLineParser& parser, con
 
 // A directory that stands where an experiment may is that of a run.
 void take_run(WorkbenchOptions& options) {
-  if (options.run_directory.isEmpty() && QFileInfo(options.experiment).isDir()) options.experiment.swap(options.run_directory);
+  if (options.run_directory.isEmpty() && QFileInfo(options.experiment).isDir() && !holds_sweep(options.experiment))
+    options.experiment.swap(options.run_directory);
 }
 
 }  // namespace
@@ -93,7 +99,7 @@ void describe(QCommandLineParser& parser) {
       "Exit codes: 0 done, 2 bad usage or bad input, 3 failed.");
   parser.addHelpOption();
   parser.addVersionOption();
-  parser.addPositionalArgument("experiment", "Experiment to open (JSON), or the directory of a run.", "[experiment]");
+  parser.addPositionalArgument("experiment", "Experiment to open (JSON), or the directory of a run or of a sweep.", "[experiment]");
   parser.addOption({"run-directory", "Open a run, live or old, with all its views; also beside an experiment.", "DIR"});
   parser.addOption({"run", "Start training the experiment at once."});
   parser.addOption({"screenshot", "Save a picture of the window and leave.", "FILE.png"});

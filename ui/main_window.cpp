@@ -12,6 +12,7 @@
 #include <QStatusBar>
 #include <algorithm>
 
+#include "core/session/sweep_file.h"
 #include "ui/theme/icons.h"
 
 namespace trainyard::ui {
@@ -53,6 +54,7 @@ MainWindow::MainWindow(Setup setup)
   connect_welcome();
   connect_runs();
   connect_stepper();
+  connect_scaling();
   workspace_->restore();
   charts_->grid().arrange(settings_.value(kCharts).toStringList());
   connect(&charts_->grid(), &ChartGrid::arrangement_changed, this, [this] { settings_.setValue(kCharts, charts_->grid().arrangement()); });
@@ -72,7 +74,15 @@ void MainWindow::show_welcome(bool shown) {
 
 bool MainWindow::open(const QString& path) {
   if (!QFileInfo(path).isDir()) return files_.open(path);
+  if (QDir(path).exists(session::kSweepFile)) return open_sweep(path);
   open_run(QFileInfo(path).absoluteFilePath());
+  return true;
+}
+
+bool MainWindow::open_sweep(const QString& directory) {
+  show_welcome(false);
+  workspace_->raise("scaling");
+  scaling_->open_sweep(directory);
   return true;
 }
 
@@ -91,12 +101,25 @@ void MainWindow::document_opened() {
 // What stands in the document is run, saved or not. It is judged afresh, for files may be others by now; large ones take a while.
 void MainWindow::start_run() {
   if (runs_.live() || run_wanted_) return;
+  if (scaling_->sweeping()) return refuse_beside_sweep();
   show_welcome(false);
   if (!document_.has_devices()) return invite_to_draw();
   run_wanted_ = true;
   controls_.set_startable(false);
   statusBar()->showMessage(tr("Looking at the experiment and its data ..."));
   document_.judge();
+}
+
+void MainWindow::refuse_beside_sweep() {
+  show_welcome(false);
+  workspace_->raise("scaling");
+  errors_->show_text(Banner::Kind::information, tr("A sweep is being measured"),
+                     tr("A run beside it would share its cores, and spoil its figures. Wait for its end, or cancel it; what was finished is kept."));
+  errors_->offer(tr("Cancel the sweep"), [this] {
+    scaling_->cancel();
+    return true;
+  });
+  errors_->stays_until([this] { return !scaling_->sweeping(); });
 }
 
 void MainWindow::start_wanted_run() {

@@ -24,6 +24,7 @@
 #include "ui/run_overlay.h"
 #include "ui/run_session.h"
 #include "ui/runs/runs_panel.h"
+#include "ui/scaling/scaling_panel.h"
 #include "ui/stepper/stepper_panel.h"
 #include "ui/timeline/timeline_panel.h"
 #include "ui/welcome/welcome_page.h"
@@ -48,7 +49,7 @@ class MainWindow : public QMainWindow {
   explicit MainWindow(Setup setup);
   ~MainWindow() override;
 
-  bool open(const QString& path);                  // an experiment, or the directory of a run; starts nothing
+  bool open(const QString& path);                  // an experiment, or the directory of a run or a sweep; starts nothing
   void start_run();                                // of the document, as soon as it was looked at; or its problems are said
   bool run_wanted() const { return run_wanted_; }  // and not decided yet
   void offer_what_was_left();                      // runs that live, work that a crash left; shortly after the start
@@ -66,6 +67,7 @@ class MainWindow : public QMainWindow {
   StepperPanel& stepper() { return *stepper_; }
   LogPanel& log() { return *log_; }
   RunsPanel& runs_panel() { return *runs_panel_; }
+  ScalingPanel& scaling() { return *scaling_; }
   Workspace& workspace() { return *workspace_; }
   WelcomePage& welcome() { return *welcome_; }
   Banner& errors() { return *errors_; }
@@ -96,6 +98,8 @@ class MainWindow : public QMainWindow {
   void connect_welcome();
   void connect_runs();
   void connect_stepper();
+  void connect_scaling();
+  void refuse_beside_sweep();
   void invite_to_draw();
   void start_wanted_run();
   void refuse_to_run();
@@ -124,6 +128,7 @@ class MainWindow : public QMainWindow {
   void match_drawing();
   void show_in_plan(int rank, const QString& program, const QString& token, bool raise);
   void open_run(const QString& directory);
+  bool open_sweep(const QString& directory);
   void open_run_by_dialog();
   void offer_recovery();
   bool may_close();
@@ -157,6 +162,7 @@ class MainWindow : public QMainWindow {
   LogPanel* log_ = nullptr;
   ProblemsPanel* problems_ = nullptr;
   RunsPanel* runs_panel_ = nullptr;
+  ScalingPanel* scaling_ = nullptr;
   std::optional<RunOverlay> overlay_;
   QTimer live_;                // refreshes canvas and truths while a run is shown
   QStringList failures_told_;  // of which runs, by directory

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // How the window is put together: centre, docks, menus, toolbar, and who hears whom.
+#include <QApplication>
 #include <QDockWidget>
 #include <QFileInfo>
 #include <QMenuBar>
@@ -58,6 +59,7 @@ void MainWindow::build_docks() {
   workspace_->add("log", tr("Log"), Workspace::Area::bottom, log_ = new LogPanel(this));
   workspace_->add("problems", tr("Problems"), Workspace::Area::bottom, problems_ = new ProblemsPanel(document_, this));
   workspace_->add("runs", tr("Runs"), Workspace::Area::bottom, runs_panel_ = new RunsPanel(setup_.services.runs_directory, this));
+  workspace_->add("scaling", tr("Scaling"), Workspace::Area::bottom, scaling_ = new ScalingPanel(document_, setup_.services, this));
   build_file_menu();
   build_edit_menus();
   build_run_menu();
@@ -229,6 +231,16 @@ void MainWindow::connect_stepper() {
   connect(stepper_, &StepperPanel::transit_changed, &canvas_->topology_scene(), &TopologyScene::set_transit);
   connect(&workspace_->dock("stepper"), &QDockWidget::visibilityChanged, stepper_, &StepperPanel::set_seen);
   connect(&runs_, &RunSession::live_changed, stepper_, &StepperPanel::leave_canvas);
+}
+
+// Neither a run nor a sweep begins beside the other: they would share cores, and the figures of both would be wrong.
+void MainWindow::connect_scaling() {
+  connect(scaling_, &ScalingPanel::open_requested, this, &MainWindow::open_run);
+  connect(&runs_, &RunSession::live_changed, this, [this] { scaling_->set_training(live_names().join(", ")); });
+  connect(scaling_, &ScalingPanel::sweeping_changed, errors_, &Banner::look_again);
+  connect(scaling_, &ScalingPanel::sweeping_changed, this, [this] {
+    if (!scaling_->sweeping()) QApplication::alert(this);
+  });
 }
 
 }  // namespace trainyard::ui

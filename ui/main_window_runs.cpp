@@ -36,6 +36,7 @@ void MainWindow::open_run_by_dialog() {
 
 void MainWindow::offer_what_was_left() {
   offer_recovery();
+  scaling_->look_for_sweeps();
   find_live_runs_later(setup_.services, this, [this](const QStringList& live) {
     if (live.isEmpty() || runs_.live()) return;
     const QString first = live.first();

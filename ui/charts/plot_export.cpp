@@ -45,6 +45,17 @@ std::string svg_of(PlotView& view) {
 
 }  // namespace
 
+std::string csv_of(const PlotModel& model, const QString& counts) {
+  std::string csv = "series," + counts.toStdString() + ",value\n";
+  for (const auto& series : model.series())
+    for (std::size_t i = 0; i < series->points.size(); ++i) {
+      char row[80];
+      std::snprintf(row, sizeof row, ",%.17g,%.17g\n", series->points.at(i).step, series->points.at(i).value);
+      csv += quoted(series->style.label) + row;
+    }
+  return csv;
+}
+
 std::string csv_of(const PlotModel& model) {
   std::string csv = "series,step,samples,seconds,value\n";
   for (const auto& series : model.series()) {
@@ -63,7 +74,8 @@ base::Result<void> save_plot(PlotView& view, const QString& file) {
   const std::string path = file.toStdString();
   if (file.endsWith(".png", Qt::CaseInsensitive)) return base::write_file_atomically(path, png_of(view));
   if (file.endsWith(".svg", Qt::CaseInsensitive)) return base::write_file_atomically(path, svg_of(view));
-  if (file.endsWith(".csv", Qt::CaseInsensitive)) return base::write_file_atomically(path, csv_of(view.model()));
+  if (file.endsWith(".csv", Qt::CaseInsensitive))
+    return base::write_file_atomically(path, view.counts().isEmpty() ? csv_of(view.model()) : csv_of(view.model(), view.counts()));
   return base::fail({base::ProblemCode::bad_input, path, "a chart cannot be written as this kind of file", ".png, .svg, .csv", "Choose one of these suffixes"});
 }
 

@@ -18,5 +18,7 @@ base::Result<void> save_plot(PlotView& view, const QString& file);
 
 // Columns series, step, samples, seconds, value; 17 significant digits, so that every double reads back as it was.
 std::string csv_of(const PlotModel& model);
+// Of a chart over a count of things ("ranks"): columns series, that count, value.
+std::string csv_of(const PlotModel& model, const QString& counts);
 
 }  // namespace trainyard::ui

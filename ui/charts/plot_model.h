@@ -27,6 +27,7 @@ struct SeriesStyle {
   bool pale = false;     // stands behind the others
   bool stacked = false;  // a part of a sum: on a linear scale it stands, as an area, on the stacked series before it
   Joining joining = Joining::next_step;
+  bool hollow = false;  // markers are rings, with room for those of another series in them
   bool operator==(const SeriesStyle&) const = default;
 };
 

@@ -62,6 +62,11 @@ void paint_sample(QPainter& painter, const SeriesStyle& style, const QRectF& box
   const QPointF middle = box.center();
   if (style.joining == Joining::never) {
     const double r = box.height() * 0.3;
+    if (style.hollow) {
+      painter.setPen(QPen(pen.color(), std::max(1.5, box.height() / 10.0)));
+      painter.setBrush(Qt::NoBrush);
+      return painter.drawEllipse(middle, r, r);
+    }
     painter.setPen(Qt::NoPen);
     painter.setBrush(pen.color());
     painter.drawPolygon(QPolygonF({middle + QPointF(0, -r), middle + QPointF(r, 0), middle + QPointF(0, r), middle + QPointF(-r, 0)}));

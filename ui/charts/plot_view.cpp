@@ -60,6 +60,11 @@ void PlotView::set_title(const QString& title, const QString& unit, const QStrin
   schedule();
 }
 
+void PlotView::set_counts(const QString& name) {
+  count_name_ = name;
+  home();
+}
+
 void PlotView::set_empty_text(const QString& text) {
   if (text == empty_text_) return;
   empty_text_ = text;

@@ -11,6 +11,7 @@
 #include "ui/charts/crosshair_group.h"
 #include "ui/charts/plot_canvas.h"
 #include "ui/charts/plot_model.h"
+#include "ui/charts/plot_scale.h"
 
 class QLabel;
 class QMenu;
@@ -28,6 +29,9 @@ class PlotView : public QWidget {
   // `unit` as in "B/s"; the axis shows it with a prefix. `right_unit` is that of the series of the right side.
   void set_title(const QString& title, const QString& unit = {}, const QString& right_unit = {});
   QString title() const { return title_; }
+  // Of a chart over a count of things ("ranks") instead of steps: it begins at 0, and ticks stand at whole numbers.
+  void set_counts(const QString& name);
+  QString counts() const { return count_name_; }
   void set_empty_text(const QString& text);  // why there is no point, or what to do next
 
   void put_series(const QString& id, const SeriesStyle& style);
@@ -86,6 +90,7 @@ class PlotView : public QWidget {
   void choose_spans();
   Span side_span(Side side, Span x) const;
   void show_axes();
+  AxisUnit across_unit() const;
   void draw_lines(int pixels);
   void draw_one(const PlotSeries& series, int pixels, std::vector<DrawnSeries>& out);
   void show_overlay();
@@ -97,7 +102,7 @@ class PlotView : public QWidget {
   void walk(int points);
   void ask_and_save(const QString& kind);
 
-  QString title_, unit_, right_unit_, empty_text_;
+  QString title_, unit_, right_unit_, empty_text_, count_name_;
   PlotModel model_;
   PlotStyle style_;
   PlotMap map_;

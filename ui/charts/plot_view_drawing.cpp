@@ -35,8 +35,9 @@ void PlotView::draw(int pixels) {
 
 void PlotView::choose_spans() {
   const auto extent = model_.x_extent(map_.axis);
-  const double least = map_.axis == XAxis::step ? 10 : 1;
-  const Span home = x_range(extent.value_or(Span{0, least}), least);
+  const double least = map_.axis == XAxis::step && count_name_.isEmpty() ? 10 : 1;
+  const Span wanted = extent.value_or(Span{0, least});
+  const Span home = x_range(count_name_.isEmpty() ? wanted : Span{0, wanted.high}, least);
   zoom_x_ = kept_within(zoom_x_, home);
   map_.x = zoom_x_.value_or(home);
   for (const Side side : {Side::left, Side::right}) {
@@ -61,11 +62,18 @@ void PlotView::show_axes() {
     const auto ticks = map_.log ? log_ticks(span, canvas_->ticks_up(), shown.factor) : linear_ticks(span, canvas_->ticks_up(), shown.factor);
     return AxisState{span, ticks, shown.text, true};
   };
-  const AxisUnit across = x_axis_unit(map_.axis, map_.x.width());
+  const AxisUnit across = across_unit();
   AxisState right = vertical(Side::right, right_unit_);
   right.visible = model_.uses(Side::right);
   const QString title = canvas_->x_title_fits(across.text) ? across.text : QString();
-  canvas_->show_axes({map_.x, linear_ticks(map_.x, canvas_->ticks_across(), across.factor), title, true}, vertical(Side::left, unit_), right);
+  std::vector<Tick> ticks = linear_ticks(map_.x, canvas_->ticks_across(), across.factor);
+  if (!count_name_.isEmpty()) std::erase_if(ticks, [](const Tick& tick) { return tick.at != std::floor(tick.at); });
+  canvas_->show_axes({map_.x, ticks, title, true}, vertical(Side::left, unit_), right);
+}
+
+AxisUnit PlotView::across_unit() const {
+  const AxisUnit unit = x_axis_unit(map_.axis, map_.x.width());
+  return map_.axis == XAxis::step && !count_name_.isEmpty() ? AxisUnit{1, count_name_} : unit;
 }
 
 void PlotView::draw_one(const PlotSeries& series, int pixels, std::vector<DrawnSeries>& out) {
@@ -75,7 +83,8 @@ void PlotView::draw_one(const PlotSeries& series, int pixels, std::vector<DrawnS
     if (filled) look.fill = area_colour(series.style, style_.background);
     look.pen = series_pen(series.style, width, raw);
     look.diamonds = points.joining() == Joining::never;
-    look.dot_size = width * (look.diamonds ? 5 : 2);
+    look.hollow = series.style.hollow;
+    look.dot_size = width * (look.hollow ? 8 : look.diamonds ? 5 : 2);
     LineDrawing& drawing = drawings_[&points];
     out.push_back(drawing.draw(points, series.revision, map_, series.style.side, pixels, look));
     thinned_ |= drawing.thinned();

@@ -40,7 +40,7 @@ QString PlotView::text_of(const Reading& reading, double x) const {
   QString text =
       tr("%1: %2 %3").arg(reading.style.label, number_text(reading.point.value / shown.factor), own_unit.contains(' ') ? QString() : shown.text).trimmed();
   if (reading.smoothed) text += tr(" (smoothed %1)").arg(number_text(*reading.smoothed / shown.factor));
-  if (const double own = reading.point.on(map_.axis); own != x) text += tr(" at %1").arg(number_text(own / x_axis_unit(map_.axis, map_.x.width()).factor));
+  if (const double own = reading.point.on(map_.axis); own != x) text += tr(" at %1").arg(number_text(own / across_unit().factor));
   return text;
 }
 
@@ -55,7 +55,7 @@ std::optional<QString> PlotView::sum_of(const std::vector<Reading>& readings) co
 void PlotView::read_at(double x, PlotOverlay::Content& content) const {
   if (x < map_.x.low || x > map_.x.high) return;
   content.x = map_.at(x, 1, Side::left).x();
-  const AxisUnit unit = x_axis_unit(map_.axis, map_.x.width());
+  const AxisUnit unit = across_unit();
   content.heading = unit.text + " " + number_text(x / unit.factor);
   const double tolerance = 6 * map_.x.width() / std::max(map_.area.width(), 1.0);
   const auto readings = model_.readings(map_.axis, x, tolerance, map_.log);

@@ -4,10 +4,10 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <fstream>
 
 #include "core/base/clock.h"
 #include "core/base/file.h"
+#include "ui/model/process_alive.h"
 #include "ui/model/run_directory.h"
 
 namespace trainyard::ui {
@@ -51,15 +51,7 @@ void RunIo::loop() {
   client_.reset();  // here, for it may take a while when nobody answers
 }
 
-// A dead process that nobody has collected yet ("Z") is dead.
-bool RunIo::process_alive() const {
-  if (target_.process <= 0 || ::kill(static_cast<pid_t>(target_.process), 0) != 0) return false;
-  std::ifstream stat("/proc/" + std::to_string(target_.process) + "/stat");
-  std::string line;
-  std::getline(stat, line);
-  const std::size_t name_end = line.rfind(')');
-  return name_end == std::string::npos || name_end + 2 >= line.size() || line[name_end + 2] != 'Z';
-}
+bool RunIo::process_alive() const { return ui::process_alive(target_.process); }
 
 void RunIo::interrupt_if_told_to_stop() {
   const std::lock_guard lock(mutex_);

@@ -32,6 +32,15 @@ TEST_F(PlotViewTest, exports_every_point_as_csv_whatever_is_shown) {
   EXPECT_THAT(csv, HasSubstr(",nan\n"));
 }
 
+TEST_F(PlotViewTest, over_a_count_of_things_exports_that_count) {
+  plot_.set_counts("ranks");
+  add({1, 1.9, 2.7}, 1);
+  QTemporaryDir directory;
+  ASSERT_TRUE(save_plot(plot_, directory.filePath("a.csv")));
+  EXPECT_EQ(*base::read_file(directory.filePath("a.csv").toStdString(), 1 << 20),
+            "series,ranks,value\n\"a\",1,1\n\"a\",2,1.8999999999999999\n\"a\",3,2.7000000000000002\n");
+}
+
 TEST_F(PlotViewTest, writes_pictures_and_refuses_other_suffixes) {
   add({1, 3, 2});
   plot_.set_title("Loss");

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The panel without a window: what it asks for, how it follows a sweep on disk, and what it shows.
+#include "ui/scaling/scaling_panel.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <QComboBox>
+#include <QDir>
+#include <QLineEdit>
+#include <QListWidget>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QSpinBox>
+#include <QTemporaryDir>
+#include <QTest>
+#include <fstream>
+
+#include "core/base/file.h"
+#include "core/session/sweep_file.h"
+#include "core/session/sweep_words.h"
+#include "tests/core/session/sweeps.h"
+#include "ui/theme/theme.h"
+
+namespace trainyard::ui {
+namespace {
+
+using collective::Algorithm;
+using session::Sweep;
+using session::VariantState;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr int kPatience = 20'000;
+
+class ScalingPanelTest : public testing::Test {
+ protected:
+  ScalingPanelTest() {
+    services_.runs_directory = scratch_.filePath("runs");
+    services_.command_line_program = scratch_.filePath("program.sh");
+    document_.reset(session::four_ranks());
+    panel_ = std::make_unique<ScalingPanel>(document_, services_);
+    panel_->resize(1400, 420);
+    panel_->show();
+  }
+  ~ScalingPanelTest() override { Theme::instance().apply(Theme::Kind::light); }
+
+  // Stands beside the runs, as `name`.
+  QString keep(const Sweep& sweep, const QString& name = "2026-11-21_14-03-12_small") {
+    const QString directory = scratch_.filePath("sweeps/" + name);
+    QDir().mkpath(directory);
+    EXPECT_TRUE(session::write_sweep(sweep, directory.toStdString()));
+    return directory;
+  }
+  void open(const Sweep& sweep) {
+    panel_->open_sweep(keep(sweep));
+    ASSERT_TRUE(wait([&] { return panel_->follower().sweep().has_value(); }));
+  }
+  void program(const char* script) {
+    std::ofstream(services_.command_line_program.toStdString()) << "#!/bin/bash\n" << script << "\n";
+    QFile::setPermissions(services_.command_line_program, QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
+  }
+  static bool wait(const std::function<bool()>& condition) { return QTest::qWaitFor(condition, kPatience); }
+  QString cell(int row, session::SweepColumn column) { return panel_->table().topLevelItem(row)->text(static_cast<int>(column)); }
+  std::vector<double> values(ScalingChart chart, const QString& id) {
+    const PlotSeries* series = panel_->charts().plot(chart).model().find(id);
+    std::vector<double> all;
+    for (std::size_t i = 0; series && i < series->points.size(); ++i) all.push_back(series->points.value(i));
+    return all;
+  }
+  std::vector<double> ranks(ScalingChart chart, const QString& id) {
+    const PlotSeries* series = panel_->charts().plot(chart).model().find(id);
+    std::vector<double> all;
+    for (std::size_t i = 0; series && i < series->points.size(); ++i) all.push_back(series->points.at(i).step);
+    return all;
+  }
+  std::string empty(ScalingChart chart) {
+    panel_->charts().plot(chart).refresh();
+    return panel_->charts().plot(chart).overlay().empty.toStdString();
+  }
+
+  QTemporaryDir scratch_;
+  Services services_;
+  Document document_;
+  std::unique_ptr<ScalingPanel> panel_;
+};
+
+TEST_F(ScalingPanelTest, says_what_to_press_while_there_is_nothing) {
+  EXPECT_EQ(empty(ScalingChart::speed_up), "No sweep yet: choose ranks and algorithms, then press Start sweep");
+  EXPECT_EQ(panel_->status(), "No sweep is shown");
+  EXPECT_TRUE(panel_->start_button().isEnabled());
+  EXPECT_TRUE(panel_->cancel_button().isHidden());
+  EXPECT_FALSE(panel_->export_button().isEnabled());
+  EXPECT_EQ(panel_->hint(), "3 runs of 50 steps, one after the other, for real.");
+}
+
+TEST_F(ScalingPanelTest, asks_for_what_is_drawn_until_something_else_is_typed) {
+  EXPECT_THAT(panel_->form().wish()->ranks, ElementsAre(1, 2, 4));
+  EXPECT_THAT(panel_->form().wish()->algorithms, ElementsAre(Algorithm::ring));
+  document_.reset(strategy::small(6));
+  document_.set_value("strategy.algorithm", "star");
+  EXPECT_THAT(panel_->form().wish()->ranks, ElementsAre(1, 2, 4, 6));
+  EXPECT_THAT(panel_->form().wish()->algorithms, ElementsAre(Algorithm::star));
+  panel_->form().ranks().setFocus();
+  panel_->form().ranks().selectAll();
+  QTest::keyClicks(&panel_->form().ranks(), "2,6");
+  document_.reset(strategy::small(8));
+  EXPECT_THAT(panel_->form().wish()->ranks, ElementsAre(2, 6)) << "what was typed stays";
+}
+
+TEST_F(ScalingPanelTest, takes_ticks_scaling_and_steps_by_keyboard) {
+  QListWidget& list = panel_->form().algorithms();
+  list.setFocus();
+  list.setCurrentRow(1);
+  QTest::keyClick(&list, Qt::Key_Space);
+  panel_->form().scaling().setFocus();
+  QTest::keyClicks(&panel_->form().scaling(), "s");
+  panel_->form().steps().setValue(20);
+  const auto wish = panel_->form().wish();
+  EXPECT_THAT(wish->algorithms, ElementsAre(Algorithm::ring, Algorithm::direct));
+  EXPECT_EQ(wish->scaling, experiment::Scaling::strong);
+  EXPECT_EQ(panel_->hint(), "5 runs of 20 steps, one after the other, for real.") << "one rank is run once";
+}
+
+TEST_F(ScalingPanelTest, says_what_is_wrong_with_what_is_typed_and_starts_nothing) {
+  for (const auto& [typed, words] : {std::pair("1,x", "cannot be \"x\""), std::pair("8", "the drawing has 4 ranks (accepted: 1 to 4)")}) {
+    panel_->form().ranks().selectAll();
+    QTest::keyClicks(&panel_->form().ranks(), typed);
+    EXPECT_THAT(panel_->hint().toStdString(), HasSubstr(words));
+    EXPECT_FALSE(panel_->start_button().isEnabled());
+  }
+  panel_->form().ranks().selectAll();
+  QTest::keyClicks(&panel_->form().ranks(), "1,2");
+  EXPECT_TRUE(panel_->start_button().isEnabled());
+  panel_->form().algorithms().item(0)->setCheckState(Qt::Unchecked);
+  EXPECT_THAT(panel_->hint().toStdString(), HasSubstr("none is ticked"));
+}
+
+TEST_F(ScalingPanelTest, does_not_start_beside_a_run_and_says_why) {
+  panel_->set_training("digits 14:03");
+  EXPECT_FALSE(panel_->start_button().isEnabled());
+  EXPECT_THAT(panel_->hint().toStdString(), HasSubstr("digits 14:03 trains now"));
+  panel_->set_training({});
+  EXPECT_TRUE(panel_->start_button().isEnabled());
+}
+
+TEST_F(ScalingPanelTest, shows_the_figures_of_a_sweep_as_points_of_its_runs_and_nothing_between) {
+  open(session::measured_sweep());
+  EXPECT_THAT(values(ScalingChart::speed_up, "alone"), ElementsAre(1));
+  EXPECT_THAT(ranks(ScalingChart::speed_up, "ring"), ElementsAre(2, 4));
+  EXPECT_THAT(values(ScalingChart::speed_up, "ring"), ElementsAre(testing::DoubleNear(1.6, 1e-9), testing::DoubleNear(2, 1e-9)));
+  EXPECT_THAT(values(ScalingChart::efficiency, "direct"), ElementsAre(testing::DoubleNear(80, 1e-9), testing::DoubleNear(62.5, 1e-9)));
+  EXPECT_THAT(values(ScalingChart::speed_up, "ideal"), ElementsAre(1, 4));
+  EXPECT_THAT(values(ScalingChart::efficiency, "ideal"), ElementsAre(100, 100));
+  EXPECT_THAT(values(ScalingChart::step_time, "ring"), ElementsAre(0.010, 0.016));
+  EXPECT_THAT(values(ScalingChart::step_time, "ring/beside"), ElementsAre(0.005, 0.008)) << "simulated";
+  EXPECT_THAT(values(ScalingChart::all_bytes, "ring"), ElementsAre(2000, 6000));
+  EXPECT_EQ(values(ScalingChart::busiest_bytes, "ring"), values(ScalingChart::busiest_bytes, "ring/beside")) << "as the formula";
+  for (const auto& series : panel_->charts().plot(ScalingChart::speed_up).model().series())
+    EXPECT_EQ(series->style.joining, series->id == "ideal" ? Joining::always : Joining::never) << series->id.toStdString();
+}
+
+TEST_F(ScalingPanelTest, has_a_colour_an_algorithm_in_every_chart) {
+  open(session::measured_sweep());
+  for (const ScalingChart chart : {ScalingChart::speed_up, ScalingChart::step_time, ScalingChart::all_bytes}) {
+    const PlotModel& model = panel_->charts().plot(chart).model();
+    EXPECT_NE(model.find("ring")->style.colour, model.find("direct")->style.colour);
+    EXPECT_EQ(model.find("ring")->style.colour, panel_->charts().plot(ScalingChart::speed_up).model().find("ring")->style.colour);
+  }
+}
+
+TEST_F(ScalingPanelTest, counts_ranks_from_zero_in_whole_numbers) {
+  open(session::measured_sweep());
+  PlotView& plot = panel_->charts().plot(ScalingChart::speed_up);
+  plot.refresh();
+  EXPECT_EQ(plot.shown().x.low, 0);
+  EXPECT_GT(plot.shown().x.high, 4);
+  EXPECT_LT(plot.shown().x.high, 6);
+}
+
+TEST_F(ScalingPanelTest, says_what_belongs_beside_the_figures) {
+  Sweep sweep = session::measured_sweep();
+  sweep.scaling = experiment::Scaling::strong;
+  sweep.variants[3].shared_cores = "4 ranks share 2 cores: times include waiting for each other";
+  open(sweep);
+  for (const char* words : {"4 ranks share 2 cores", "strong scaling", "speed-up against 1 rank", "after 10 of warm-up, of 50; evaluation off"})
+    EXPECT_THAT(panel_->notes().toStdString(), HasSubstr(words));
+  EXPECT_EQ(panel_->status(), "Strong-scaling sweep completed");
+}
+
+TEST_F(ScalingPanelTest, shows_what_failed_or_was_left_out_with_its_reason_and_without_figures) {
+  Sweep sweep = session::measured_sweep();
+  sweep.state = session::SweepState::failed;
+  sweep.variants[3].state = VariantState::failed;
+  sweep.variants[3].reason = "rank 2 died";
+  sweep.variants[4].state = VariantState::left_out;
+  sweep.variants[4].reason = "does not fit";
+  open(sweep);
+  EXPECT_EQ(cell(3, session::SweepColumn::state), "failed: rank 2 died");
+  EXPECT_EQ(cell(4, session::SweepColumn::state), "left out: does not fit");
+  EXPECT_EQ(cell(3, session::SweepColumn::speed_up), "-");
+  EXPECT_THAT(ranks(ScalingChart::speed_up, "ring"), ElementsAre(2));
+  EXPECT_EQ(panel_->status(), "Weak-scaling sweep failed");
+}
+
+TEST_F(ScalingPanelTest, opens_the_run_of_a_line_by_keyboard) {
+  open(session::measured_sweep());
+  QString opened;
+  QObject::connect(panel_.get(), &ScalingPanel::open_requested, [&](const QString& directory) { opened = directory; });
+  panel_->table().setFocus();
+  panel_->table().setCurrentItem(panel_->table().topLevelItem(3));
+  QTest::keyClick(&panel_->table(), Qt::Key_Return);
+  EXPECT_EQ(opened, panel_->follower().directory() + "/4_ring");
+}
+
+TEST_F(ScalingPanelTest, saves_its_table_with_every_figure) {
+  open(session::measured_sweep());
+  const QString file = scratch_.filePath("scaling.csv");
+  ASSERT_TRUE(panel_->save_table(file));
+  EXPECT_THAT(base::read_file(file.toStdString(), 1 << 20).value(), HasSubstr("4,ring,ring,done,\"\",40,32,0.016"));
+}
+
+TEST_F(ScalingPanelTest, says_why_a_manifest_cannot_be_read) {
+  const QString directory = keep(session::measured_sweep());
+  std::ofstream(QDir(directory).filePath("sweep.json").toStdString()) << "{\"format\": \"trainyard sweep\", \"version\": 1";
+  panel_->open_sweep(directory);
+  ASSERT_TRUE(wait([&] { return !panel_->follower().trouble().isEmpty(); }));
+  EXPECT_THAT(panel_->status().toStdString(), HasSubstr("sweep.json"));
+  EXPECT_EQ(panel_->table().topLevelItemCount(), 0);
+}
+
+TEST_F(ScalingPanelTest, tells_a_sweep_that_broke_off_from_one_that_runs) {
+  Sweep sweep = session::measured_sweep();
+  sweep.state = session::SweepState::running;
+  sweep.variants[4].state = VariantState::running;
+  open(sweep);  // and no process holds its lock
+  EXPECT_TRUE(panel_->follower().broke_off());
+  EXPECT_EQ(panel_->status(), "The sweep broke off (killed?), 4 of 5 runs over: what was finished is kept");
+  EXPECT_TRUE(panel_->start_button().isEnabled());
+}
+
+TEST_F(ScalingPanelTest, lists_what_is_kept_and_shows_what_is_chosen) {
+  Sweep second = session::measured_sweep();
+  second.name = "second";
+  second.state = session::SweepState::cancelled;
+  keep(session::measured_sweep());
+  const QString wanted = keep(second, "2026-11-22_10-00-00_second");
+  panel_->look_for_sweeps();
+  ASSERT_TRUE(wait([&] { return panel_->list().count() == 3; }));
+  EXPECT_EQ(panel_->list().itemText(1), "second, 2026-11-21 14:03:12, cancelled") << "the newest first";
+  panel_->list().setFocus();
+  QTest::keyClick(&panel_->list(), Qt::Key_Down);
+  ASSERT_TRUE(wait([&] { return panel_->follower().sweep().has_value(); }));
+  EXPECT_EQ(panel_->follower().directory(), wanted);
+}
+
+// A process of its own holds the lock, and writes the manifest as it goes on.
+TEST_F(ScalingPanelTest, attaches_to_a_sweep_that_lives_follows_it_and_cancels_it) {
+  Sweep sweep = session::measured_sweep();
+  sweep.state = session::SweepState::running;
+  for (const std::size_t i : {2u, 3u, 4u}) sweep.variants[i].state = VariantState::waiting;
+  sweep.variants[2].state = VariantState::running;
+  const std::string directory = keep(sweep).toStdString();
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::signal(SIGINT, SIG_DFL);
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    const auto lock = session::SweepLock::take(directory);
+    if (::write(ready[1], "x", 1) != 1) ::_exit(1);
+    ::pause();
+    ::_exit(0);
+  }
+  char said = 0;
+  ASSERT_EQ(::read(ready[0], &said, 1), 1);
+  panel_->look_for_sweeps();
+  ASSERT_TRUE(wait([&] { return panel_->sweeping() && panel_->follower().sweep().has_value(); }));
+  EXPECT_THAT(panel_->status().toStdString(), HasSubstr("2 of 5 runs over: direct on 2 ranks; about "));
+  EXPECT_FALSE(panel_->start_button().isEnabled());
+  EXPECT_FALSE(panel_->cancel_button().isHidden());
+  EXPECT_THAT(ranks(ScalingChart::speed_up, "ring"), ElementsAre(2));
+
+  sweep.variants[2].state = VariantState::done;
+  sweep.variants[3].state = VariantState::done;
+  ASSERT_TRUE(session::write_sweep(sweep, directory));
+  ASSERT_TRUE(wait([&] { return ranks(ScalingChart::speed_up, "ring").size() == 2; }));
+
+  QTest::mouseClick(&panel_->cancel_button(), Qt::LeftButton);
+  EXPECT_THAT(panel_->status().toStdString(), HasSubstr("Cancelling")) << "acknowledged at once";
+  int how = 0;
+  ::waitpid(child, &how, 0);
+  EXPECT_TRUE(WIFSIGNALED(how) && WTERMSIG(how) == SIGINT);
+  ASSERT_TRUE(wait([&] { return !panel_->sweeping(); }));
+  EXPECT_TRUE(panel_->cancel_button().isHidden());
+  for (const int end : ready) ::close(end);
+}
+
+TEST_F(ScalingPanelTest, starts_the_program_on_a_copy_of_the_document_with_what_was_asked_for) {
+  program("printf '%s\\n' \"$@\" > \"$4/../told\"");
+  panel_->form().steps().setValue(30);
+  QTest::mouseClick(&panel_->start_button(), Qt::LeftButton);
+  const std::string told = scratch_.filePath("sweeps/told").toStdString();
+  ASSERT_TRUE(wait([&] { return QFile::exists(QString::fromStdString(told)) && !panel_->sweeping(); }));
+  const std::string directory = panel_->follower().directory().toStdString();
+  EXPECT_EQ(base::read_file(told, 1 << 16).value(), "sweep\n" + directory + "/experiment.json\n--out\n" + directory + "\n--data-directory\n" +
+                                                        document_.directory().toStdString() +
+                                                        "\n--steps\n30\n--scaling\nweak\n--ranks\n1,2,4\n--algorithms\nring\n");
+  EXPECT_EQ(experiment::load(directory + "/experiment.json").value(), document_.experiment());
+}
+
+TEST_F(ScalingPanelTest, says_what_a_program_said_that_ended_before_it_began) {
+  program("echo 'error: data.file: nowhere.csv: cannot be opened' >&2; exit 2");
+  QTest::mouseClick(&panel_->start_button(), Qt::LeftButton);
+  ASSERT_TRUE(wait([&] { return !panel_->follower().trouble().isEmpty(); }));
+  EXPECT_THAT(panel_->status().toStdString(), HasSubstr("nowhere.csv: cannot be opened"));
+}
+
+TEST_F(ScalingPanelTest, says_that_a_program_cannot_be_started) {
+  QTest::mouseClick(&panel_->start_button(), Qt::LeftButton);
+  EXPECT_THAT(panel_->hint().toStdString(), HasSubstr("cannot be started"));
+}
+
+TEST_F(ScalingPanelTest, names_all_that_one_can_act_on_for_screen_readers) {
+  for (const QWidget* widget : std::initializer_list<const QWidget*>{&panel_->form().ranks(), &panel_->form().algorithms(), &panel_->form().scaling(),
+                                                                     &panel_->form().steps(), &panel_->list(), &panel_->table(), &panel_->charts()})
+    EXPECT_FALSE(widget->accessibleName().isEmpty()) << widget->metaObject()->className();
+}
+
+TEST_F(ScalingPanelTest, holds_twice_the_type_without_cutting_its_fields) {
+  Theme::instance().apply(Theme::Kind::dark, 2);
+  panel_->resize(2000, 900);
+  QCoreApplication::processEvents();
+  EXPECT_TRUE(wait([&] { return panel_->form().width() >= panel_->form().minimumSizeHint().width(); }));
+  EXPECT_GE(panel_->start_button().width(), panel_->start_button().sizeHint().width() * 9 / 10);
+}
+
+}  // namespace
+}  // namespace trainyard::ui

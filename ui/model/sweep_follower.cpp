@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/model/sweep_follower.h"
+
+#include <signal.h>
+
+#include <QCoreApplication>
+#include <QDir>
+#include <QFileInfo>
+#include <QPointer>
+#include <QProcess>
+#include <QThreadPool>
+#include <memory>
+
+#include "core/base/fields.h"
+#include "core/experiment/document.h"
+#include "core/session/run_directory.h"
+#include "core/session/sweep_file.h"
+#include "ui/model/process_alive.h"
+#include "ui/model/run_directory.h"
+
+namespace trainyard::ui {
+namespace {
+
+constexpr int kLookMilliseconds = 250;
+
+QStringList arguments_of(const session::SweepWish& wish) {
+  QStringList ranks, algorithms;
+  for (const std::int64_t count : wish.ranks) ranks << QString::number(count);
+  for (const collective::Algorithm one : wish.algorithms) algorithms << QString::fromStdString(std::string(base::name_of(one)));
+  QStringList arguments{"--steps", QString::number(wish.steps), "--scaling", QString::fromStdString(std::string(base::name_of(wish.scaling)))};
+  if (!ranks.isEmpty()) arguments << "--ranks" << ranks.join(',');
+  if (!algorithms.isEmpty()) arguments << "--algorithms" << algorithms.join(',');
+  return arguments;
+}
+
+}  // namespace
+
+QString sweeps_directory(const Services& services) { return QDir::cleanPath(services.runs_directory + "/../sweeps"); }
+
+struct SweepFollower::News {
+  QString directory;
+  std::optional<session::Sweep> sweep;
+  QString trouble;
+  bool live = false;
+};
+
+SweepFollower::SweepFollower(QObject* parent) : QObject(parent) {
+  soon_.setSingleShot(true);
+  soon_.setInterval(kLookMilliseconds);
+  connect(&soon_, &QTimer::timeout, this, &SweepFollower::look);
+}
+
+base::Result<void> SweepFollower::start(const Services& services, const experiment::Experiment& experiment, const QString& data_directory,
+                                        const session::SweepWish& wish) {
+  const auto made = session::make_new_run_directory(sweeps_directory(services).toStdString(), experiment.name);
+  if (!made) return base::fail(made.error());
+  const QString directory = QString::fromStdString(made->string()), document = QDir(directory).filePath(kExperimentFile);
+  if (const auto saved = experiment::save(experiment, document.toStdString()); !saved) return saved;
+  QProcess process;
+  process.setProgram(services.command_line_program);
+  process.setArguments(QStringList{"sweep", document, "--out", directory, "--data-directory", data_directory} + arguments_of(wish));
+  process.setStandardOutputFile(QDir(directory).filePath(kConsoleFile), QIODevice::Append);
+  process.setStandardErrorFile(QDir(directory).filePath(kConsoleFile), QIODevice::Append);
+  process.setStandardInputFile(QProcess::nullDevice());
+  qint64 id = -1;
+  if (!process.startDetached(&id))  // in a session of its own: it outlives the workbench
+    return base::fail({base::ProblemCode::unavailable, services.command_line_program.toStdString(), "cannot be started: " + process.errorString().toStdString(),
+                       "", "Check that it is installed beside the workbench"});
+  begin(directory, id);
+  return {};
+}
+
+void SweepFollower::follow(const QString& directory) {
+  if (directory != directory_) begin(directory, -1);
+}
+
+void SweepFollower::begin(const QString& directory, std::int64_t process) {
+  directory_ = directory;
+  process_ = process;
+  sweep_.reset();
+  trouble_.clear();
+  live_ = process > 0;
+  cancels_ = 0;
+  emit changed();
+  look();
+}
+
+bool SweepFollower::broke_off() const { return sweep_ && !live_ && sweep_->state == session::SweepState::running; }
+
+// One look at a time.
+void SweepFollower::look() {
+  if (directory_.isEmpty() || looking_) return;
+  looking_ = true;
+  QThreadPool::globalInstance()->start([follower = QPointer<SweepFollower>(this), directory = directory_, process = process_] {
+    auto news = std::make_shared<News>(News{directory, {}, {}, false});
+    const std::string path = directory.toStdString();
+    news->live = session::sweeping_process(path).has_value() || process_alive(process);  // first: what it wrote before it ended is then read
+    if (auto sweep = session::read_sweep(path)) news->sweep = std::move(*sweep);
+    else if (QFileInfo::exists(QDir(directory).filePath(session::kSweepFile))) news->trouble = QString::fromStdString(base::to_string(sweep.error()));
+    else if (!news->live) news->trouble = QString::fromStdString(last_words(path));
+    if (!news->sweep && !news->live && news->trouble.isEmpty()) news->trouble = tr("The sweep ended before it began, and said nothing.");
+    QMetaObject::invokeMethod(QCoreApplication::instance(), [follower, news] {
+      if (follower) follower->take(*news);
+    });
+  });
+}
+
+void SweepFollower::take(const News& news) {
+  looking_ = false;
+  if (news.directory != directory_) return look();  // another one is followed by now
+  const auto text = [](const std::optional<session::Sweep>& sweep) { return sweep ? sweep->xxh64 : std::string(); };
+  const bool same = text(news.sweep) == text(sweep_) && news.live == live_ && news.trouble == trouble_;
+  sweep_ = news.sweep;
+  live_ = news.live;
+  trouble_ = news.trouble;
+  if (live_) soon_.start();
+  if (!same || live_) emit changed();  // what is left of the time changes by itself
+}
+
+void SweepFollower::cancel() {
+  if (!live_) return;
+  ++cancels_;
+  emit changed();
+  QThreadPool::globalInstance()->start([directory = directory_.toStdString(), started = process_] {
+    const auto sweeping = session::sweeping_process(directory);
+    const std::int64_t process = sweeping ? *sweeping : process_alive(started) ? started : -1;
+    if (process > 0) ::kill(static_cast<pid_t>(process), SIGINT);
+  });
+}
+
+}  // namespace trainyard::ui

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// How a sweep scales, over the ranks: speed-up with the ideal line, efficiency, step time beside the simulated one, and bytes beside the
+// formula. A marker for each run that was measured; nothing is drawn between them. Rings are what was not measured: the simulated, the
+// formula.
+#pragma once
+
+#include <QScrollArea>
+#include <map>
+
+#include "core/session/sweep.h"
+#include "ui/charts/chart_grid.h"
+
+namespace trainyard::ui {
+
+enum class ScalingChart { speed_up, efficiency, step_time, busiest_bytes, all_bytes };
+
+class ScalingCharts : public QScrollArea {
+  Q_OBJECT
+ public:
+  explicit ScalingCharts(QWidget* parent = nullptr);
+
+  void show_sweep(const session::Sweep* sweep);  // null: none
+  void set_empty_text(const QString& text);
+  PlotView& plot(ScalingChart chart) { return *plots_.at(chart); }
+  ChartGrid& grid() { return *grid_; }
+
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
+ private:
+  using Points = std::vector<SeriesPoint>;
+  struct Line {
+    SeriesStyle style;
+    Points points;
+  };
+  using Lines = std::vector<std::pair<QString, Line>>;  // by id, in the order of the legend
+  void add(ScalingChart chart, const QString& name, const QString& title, const QString& unit);
+  static Lines lines_of(ScalingChart chart, const session::Sweep& sweep);
+  void show_lines(ScalingChart chart, const Lines& lines);
+
+  ChartGrid* grid_;
+  CrosshairGroup crosshair_;
+  std::map<ScalingChart, PlotView*> plots_;
+};
+
+}  // namespace trainyard::ui

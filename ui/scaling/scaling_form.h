@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What a sweep of the document is to run: ranks, algorithms, weak or strong scaling, steps. Until something is typed or ticked it follows
+// the document: 1, 2, 4, ... and all drawn ranks, by the experiment's own algorithm.
+#pragma once
+
+#include <QWidget>
+
+#include "core/session/sweep.h"
+#include "ui/model/document.h"
+
+class QComboBox;
+class QFormLayout;
+class QLineEdit;
+class QListWidget;
+class QSpinBox;
+
+namespace trainyard::ui {
+
+class ScalingForm : public QWidget {
+  Q_OBJECT
+ public:
+  explicit ScalingForm(Document& document, QWidget* parent = nullptr);
+
+  // What is asked for, or what is wrong with it; that the document can run at all is not looked at.
+  base::Result<session::SweepWish> wish() const;
+  std::int64_t runs() const;  // that it would take at most, for some may not fit; 0: it cannot be made
+  QLineEdit& ranks() { return *ranks_; }
+  QListWidget& algorithms() { return *algorithms_; }
+  QComboBox& scaling() { return *scaling_; }
+  QSpinBox& steps() { return *steps_; }
+
+ signals:
+  void changed();
+
+ protected:
+  void changeEvent(QEvent* event) override;
+
+ private:
+  void build();
+  void follow_document();
+  void tick(collective::Algorithm algorithm, bool on);
+  std::vector<collective::Algorithm> ticked() const;
+  void fit();
+
+  Document& document_;
+  QFormLayout* rows_;
+  QLineEdit* ranks_;
+  QListWidget* algorithms_;
+  QComboBox* scaling_;
+  QSpinBox* steps_;
+  bool ranks_typed_ = false, algorithms_ticked_ = false;
+};
+
+}  // namespace trainyard::ui

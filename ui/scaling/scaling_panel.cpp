@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/scaling/scaling_panel.h"
+
+#include <QComboBox>
+#include <QCoreApplication>
+#include <QDateTime>
+#include <QDir>
+#include <QFileDialog>
+#include <QMessageBox>
+#include <QPointer>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QScrollBar>
+#include <QSplitter>
+#include <QThreadPool>
+#include <QVBoxLayout>
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "core/base/file.h"
+#include "core/base/units.h"
+#include "core/session/sweep_words.h"
+#include "ui/model/counted.h"
+#include "ui/theme/theme.h"
+#include "ui/theme/tinted_label.h"
+
+namespace trainyard::ui {
+namespace {
+
+QString text(const std::string& words) { return QString::fromStdString(words); }
+
+double now_unix_seconds() { return static_cast<double>(QDateTime::currentMSecsSinceEpoch()) / 1000; }
+
+}  // namespace
+
+ScalingPanel::ScalingPanel(Document& document, const Services& services, QWidget* parent) : QWidget(parent), document_(document), services_(services) {
+  auto* row = new QVBoxLayout(this);
+  row->setContentsMargins(0, 0, 0, 0);
+  auto* halves = new QSplitter(Qt::Horizontal, this);
+  row->addWidget(halves);
+  halves->addWidget(build_controls());
+  halves->addWidget(build_views());
+  halves->setChildrenCollapsible(false);
+  halves->setStretchFactor(0, 0), halves->setStretchFactor(1, 1);
+  halves->setSizes({1, 10'000});  // controls as narrow as they can be; all else to the views
+  connect(form_, &ScalingForm::changed, this, &ScalingPanel::show_form);
+  connect(&follower_, &SweepFollower::changed, this, &ScalingPanel::show_sweep);
+  connect(start_, &QPushButton::clicked, this, &ScalingPanel::start);
+  connect(cancel_, &QPushButton::clicked, this, &ScalingPanel::cancel);
+  connect(export_, &QPushButton::clicked, this, &ScalingPanel::ask_where_to_save);
+  connect(list_, &QComboBox::activated, this, &ScalingPanel::choose_listed);
+  connect(table_, &ScalingTable::open_requested, this, &ScalingPanel::open_requested);
+  connect(&Theme::instance(), &Theme::changed, this, &ScalingPanel::show_sweep);
+  show_form();
+  show_sweep();
+}
+
+// In a column of their own: the panel is wide and low. Where it is too low they scroll.
+QWidget* ScalingPanel::build_controls() {
+  auto* area = new QScrollArea(this);
+  area->setWidgetResizable(true);
+  area->setFrameShape(QFrame::NoFrame);
+  area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  area->setFocusPolicy(Qt::NoFocus);
+  auto* inside = new QWidget(area);
+  auto* column = new QVBoxLayout(inside);
+  column->setContentsMargins(0, kGrid / 2, 0, kGrid / 2);
+  column->addWidget(form_ = new ScalingForm(document_, inside));
+  auto* words = new QVBoxLayout;
+  words->setContentsMargins(kGrid, 0, kGrid, 0);
+  words->addWidget(hint_ = paragraph(Tint::dim, inside));
+  words->addWidget(start_ = new QPushButton(tr("S&tart sweep"), inside));
+  start_->setAccessibleDescription(tr("Trains for real on each number of ranks by each algorithm, one after the other"));
+  start_->setToolTip(start_->accessibleDescription());
+  column->addLayout(words);
+  column->addStretch(1);
+  area->setWidget(inside);
+  const auto fit = [area, inside] { area->setMinimumWidth(inside->minimumSizeHint().width() + area->verticalScrollBar()->sizeHint().width()); };
+  connect(&Theme::instance(), &Theme::changed, area, fit, Qt::QueuedConnection);  // the fields have their new font by then
+  fit();
+  return area;
+}
+
+QWidget* ScalingPanel::build_views() {
+  auto* views = new QWidget(this);
+  auto* column = new QVBoxLayout(views);
+  column->setContentsMargins(0, kGrid / 2, 0, 0);
+  column->setSpacing(kGrid / 2);
+  auto* line = new QHBoxLayout;
+  line->addWidget(bar_ = new QProgressBar(views));
+  line->addWidget(status_ = new TintedLabel(Tint::text, views), 1);
+  line->addWidget(cancel_ = new QPushButton(tr("&Cancel sweep"), views));
+  line->addWidget(list_ = new QComboBox(views));
+  line->addWidget(export_ = new QPushButton(tr("Export table…"), views));
+  column->addLayout(line);
+  bar_->setTextVisible(false);
+  bar_->setMaximumWidth(Theme::instance().pixels(160));
+  bar_->setAccessibleName(tr("Runs that are over"));
+  status_->set_elided();
+  status_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  status_->setAccessibleName(tr("State of the sweep"));
+  list_->setAccessibleName(tr("Sweep that is shown"));
+  list_->setToolTip(tr("Sweeps are kept on disk: choose one to see it again"));
+  list_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  list_->setMinimumContentsLength(16);
+  export_->setToolTip(tr("All figures of the table as CSV; each chart exports itself from its menu"));
+  auto* parts = new QSplitter(Qt::Horizontal, views);
+  parts->addWidget(charts_ = new ScalingCharts(parts));
+  parts->addWidget(table_ = new ScalingTable(parts));
+  parts->setChildrenCollapsible(false);
+  parts->setStretchFactor(0, 3), parts->setStretchFactor(1, 2);
+  parts->setSizes({6000, 4000});
+  column->addWidget(parts, 1);
+  column->addWidget(notes_ = new TintedLabel(Tint::warning, views));
+  notes_->set_elided();
+  notes_->setAccessibleName(tr("What belongs to these figures"));
+  return views;
+}
+
+QString ScalingPanel::status() const { return status_->text(); }
+QString ScalingPanel::notes() const { return notes_->text(); }
+QString ScalingPanel::hint() const { return hint_->text(); }
+
+void ScalingPanel::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  look_for_sweeps();
+}
+
+void ScalingPanel::set_training(const QString& run) {
+  training_ = run;
+  show_form();
+}
+
+void ScalingPanel::open_sweep(const QString& directory) {
+  follower_.follow(QDir(directory).absolutePath());
+  look_for_sweeps();
+}
+
+void ScalingPanel::start() {
+  const auto wish = form_->wish();
+  if (!wish) return show_form();
+  const auto started = follower_.start(services_, document_.experiment(), document_.directory(), *wish);
+  refused_ = !started;
+  if (started) return;
+  hint_->set_tint(Tint::error);
+  hint_->setText(text(base::to_string(started.error())));
+}
+
+// What Start would do, or why it cannot. What was said of a start that failed stays until something else is asked for.
+void ScalingPanel::show_form() {
+  const auto wish = form_->wish();
+  const bool free = training_.isEmpty() && !sweeping();
+  start_->setEnabled(wish.has_value() && free);
+  refused_ = false;
+  hint_->set_tint(wish ? Tint::dim : Tint::error);
+  if (!wish) return hint_->setText(text(base::to_string(wish.error())));
+  if (!training_.isEmpty()) return hint_->setText(tr("%1 trains now. A sweep beside it would share its cores: stop it, or wait for its end.").arg(training_));
+  if (sweeping()) return hint_->setText(tr("One sweep at a time: they would share cores."));
+  hint_->setText(tr("%1 of %2, one after the other, for real.").arg(counted(form_->runs(), tr("runs")), counted(wish->steps, tr("steps"))));
+}
+
+void ScalingPanel::show_sweep() {
+  const session::Sweep* sweep = follower_.sweep() ? &*follower_.sweep() : nullptr;
+  charts_->set_empty_text(empty_words());
+  charts_->show_sweep(sweep);
+  table_->show_sweep(sweep, follower_.directory());
+  status_->setText(status_words());
+  const bool bad = !follower_.trouble().isEmpty() || follower_.broke_off() || (sweep && sweep->state == session::SweepState::failed);
+  status_->set_tint(bad ? Tint::error : Tint::text);
+  const auto so_far = sweep ? session::progress(*sweep, now_unix_seconds()) : session::SweepProgress();
+  bar_->setVisible(sweeping());
+  bar_->setRange(0, static_cast<int>(so_far.runs));
+  bar_->setValue(static_cast<int>(so_far.over));
+  cancel_->setVisible(sweeping());
+  cancel_->setText(follower_.cancelling() ? tr("&Cancel at once") : tr("&Cancel sweep"));
+  export_->setEnabled(sweep != nullptr);
+  QStringList notes;
+  if (sweep) {
+    const std::string against = session::baseline_said(*sweep);
+    for (const std::string& truth : session::truths(*sweep)) notes << text(truth);
+    for (const std::string& said : {against, session::scaling_said(*sweep), session::measured_said(*sweep)})
+      if (!said.empty()) notes << text(said);
+  }
+  notes_->setText(notes.join(" · "));
+  notes_->setVisible(!notes.isEmpty());
+  if (std::exchange(was_sweeping_, sweeping()) == sweeping()) return;
+  if (!refused_) show_form();
+  look_for_sweeps();
+  emit sweeping_changed();
+}
+
+QString ScalingPanel::empty_words() const {
+  if (!follower_.trouble().isEmpty()) return follower_.trouble();
+  if (sweeping()) return tr("The first figures come with the end of the first run");
+  if (follower_.sweep()) return tr("No run of this sweep was finished");
+  return tr("No sweep yet: choose ranks and algorithms, then press Start sweep");
+}
+
+QString ScalingPanel::status_words() const {
+  if (!follower_.trouble().isEmpty()) return follower_.trouble();
+  if (!follower_.sweep()) return sweeping() ? tr("Starting ...") : tr("No sweep is shown");
+  const session::Sweep& sweep = *follower_.sweep();
+  const session::SweepProgress so_far = session::progress(sweep, now_unix_seconds());
+  const QString over = tr("%1 of %2 over").arg(grouped(so_far.over), counted(so_far.runs, tr("runs")));
+  if (follower_.broke_off()) return tr("The sweep broke off (killed?), %1: what was finished is kept").arg(over);
+  if (!sweeping())
+    return tr("%1 sweep %2")
+        .arg(sweep.scaling == experiment::Scaling::weak ? tr("Weak-scaling") : tr("Strong-scaling"), text(std::string(base::name_of(sweep.state))));
+  if (follower_.cancelling()) return tr("Cancelling: the run that trains ends in order; %1").arg(over);
+  QString words = over;
+  if (so_far.running) words = tr("%1: %2").arg(over, text(experiment::in_words(sweep.variants[*so_far.running].wanted(sweep.scaling, sweep.steps))));
+  return so_far.seconds_left ? tr("%1; about %2 left").arg(words, text(base::format_seconds(std::max(1.0, std::round(*so_far.seconds_left))))) : words;
+}
+
+// One look at a time, on a thread of the pool; what changes meanwhile is looked at right after.
+void ScalingPanel::look_for_sweeps() {
+  list_again_ = listing_;
+  if (std::exchange(listing_, true)) return;
+  QThreadPool::globalInstance()->start([panel = QPointer<ScalingPanel>(this), sweeps = sweeps_directory(services_)] {
+    auto entries = std::make_shared<std::vector<SweepEntry>>(list_sweeps(sweeps));
+    QMetaObject::invokeMethod(QCoreApplication::instance(), [panel, entries] {
+      if (!panel) return;
+      panel->listing_ = false;
+      panel->show_list(*entries);
+      if (panel->list_again_) panel->look_for_sweeps();
+    });
+  });
+}
+
+void ScalingPanel::show_list(const std::vector<SweepEntry>& entries) {
+  if (follower_.directory().isEmpty()) {
+    const auto live = std::ranges::find_if(entries, &SweepEntry::live);
+    if (live != entries.end()) follower_.follow(live->directory);
+  }
+  listed_ = entries;
+  list_->clear();
+  list_->addItem(entries.empty() ? tr("No sweep was kept yet") : tr("Choose a sweep …"));
+  for (const SweepEntry& entry : entries) {
+    list_->addItem(entry.title);
+    list_->setItemData(list_->count() - 1, entry.directory, Qt::ToolTipRole);
+    if (entry.directory == follower_.directory()) list_->setCurrentIndex(list_->count() - 1);
+  }
+  list_->setEnabled(!entries.empty());
+}
+
+void ScalingPanel::choose_listed(int row) {
+  if (row >= 1 && row <= static_cast<int>(listed_.size())) follower_.follow(listed_[static_cast<std::size_t>(row) - 1].directory);
+}
+
+base::Result<void> ScalingPanel::save_table(const QString& file) const {
+  if (!follower_.sweep()) return {};
+  return base::write_file_atomically(file.toStdString(), session::to_csv(*follower_.sweep()));
+}
+
+void ScalingPanel::ask_where_to_save() {
+  QString file = QFileDialog::getSaveFileName(this, tr("Export table"), "scaling.csv", "CSV (*.csv)");
+  if (file.isEmpty()) return;
+  if (!file.endsWith(".csv", Qt::CaseInsensitive)) file += ".csv";
+  if (const auto saved = save_table(file); !saved) QMessageBox::warning(this, tr("Export table"), text(base::to_string(saved.error())));
+}
+
+}  // namespace trainyard::ui

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// How training scales: asks for a sweep of the document, follows it while it runs, and shows it, or an old one, as charts and table.
+#pragma once
+
+#include <QWidget>
+
+#include "ui/model/sweep_follower.h"
+#include "ui/model/sweep_list.h"
+#include "ui/scaling/scaling_charts.h"
+#include "ui/scaling/scaling_form.h"
+#include "ui/scaling/scaling_table.h"
+
+class QComboBox;
+class QProgressBar;
+class QPushButton;
+
+namespace trainyard::ui {
+
+class TintedLabel;
+
+class ScalingPanel : public QWidget {
+  Q_OBJECT
+ public:
+  ScalingPanel(Document& document, const Services& services, QWidget* parent = nullptr);
+
+  void open_sweep(const QString& directory);
+  void look_for_sweeps();                 // lists those on disk; follows the newest that lives, where none is shown
+  void set_training(const QString& run);  // that trains now: no sweep begins beside it, for they would share cores; empty: none
+  bool sweeping() const { return follower_.live(); }
+  void cancel() { follower_.cancel(); }
+
+  SweepFollower& follower() { return follower_; }
+  ScalingForm& form() { return *form_; }
+  ScalingCharts& charts() { return *charts_; }
+  ScalingTable& table() { return *table_; }
+  QPushButton& start_button() { return *start_; }
+  QPushButton& cancel_button() { return *cancel_; }
+  QPushButton& export_button() { return *export_; }
+  QComboBox& list() { return *list_; }
+  QString status() const;  // how far it is, or what became of it
+  QString notes() const;   // what belongs beside the figures
+  QString hint() const;    // what Start would do, or why it cannot
+  base::Result<void> save_table(const QString& file) const;
+
+ signals:
+  void open_requested(const QString& run_directory);
+  void sweeping_changed();
+
+ protected:
+  void showEvent(QShowEvent* event) override;
+
+ private:
+  QWidget* build_controls();
+  QWidget* build_views();
+  void start();
+  void show_form();
+  void show_sweep();
+  void show_list(const std::vector<SweepEntry>& entries);
+  void choose_listed(int row);
+  void ask_where_to_save();
+  QString status_words() const;
+  QString empty_words() const;
+
+  Document& document_;
+  const Services& services_;
+  SweepFollower follower_;
+  ScalingForm* form_;
+  ScalingCharts* charts_;
+  ScalingTable* table_;
+  QPushButton *start_, *cancel_, *export_;
+  QComboBox* list_;
+  QProgressBar* bar_;
+  TintedLabel *hint_, *status_, *notes_;
+  QString training_;
+  std::vector<SweepEntry> listed_;
+  bool was_sweeping_ = false, listing_ = false, list_again_ = false, refused_ = false;
+};
+
+}  // namespace trainyard::ui
