@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/experiment/sent_bytes.h"
 
-#include "core/experiment/buckets.h"
+#include "core/experiment/compression.h"
 
 namespace trainyard::experiment {
 
@@ -10,14 +10,15 @@ std::optional<std::vector<std::int64_t>> sent_bytes(const Resolved& e) {
   std::vector<std::int64_t> sent(e.ranks.size(), 0);
   if (e.world() < 2) return sent;
   const bool replicas = strategy.kind == StrategyKind::mirrored || strategy.kind == StrategyKind::multi_worker_mirrored || strategy.kind == StrategyKind::ddp;
-  if (!replicas) return std::nullopt;
-  const auto add = [&](collective::Collective collective, std::int64_t elements, std::int64_t times) {
-    const collective::Work work{elements, static_cast<int>(base::size_of(gradient_dtype(e))), e.ranks, e.hosts};
-    const auto each = collective::sent_bytes(collective, strategy.algorithm, strategy.segment_bytes, work);
+  if (!replicas || strategy.engine != Engine::own) return std::nullopt;
+  const auto add = [&](const Payload& payload, std::int64_t times) {
+    const collective::Work work{payload.elements, static_cast<int>(base::size_of(payload.dtype)), e.ranks, e.hosts};
+    const auto each = collective::sent_bytes(payload.collective, strategy.algorithm, strategy.segment_bytes, work);
     for (std::size_t rank = 0; rank < sent.size(); ++rank) sent[rank] += times * each[rank];
   };
-  for (const Bucket& bucket : buckets(e)) add(collective::Collective::all_reduce, bucket.count, e.steps);
-  if (strategy.kind == StrategyKind::ddp) add(collective::Collective::broadcast, e.model.elements, 1);
+  for (const Bucket& bucket : buckets(e))
+    for (const Payload& payload : payloads(e, bucket)) add(payload, e.steps);
+  if (strategy.kind == StrategyKind::ddp) add({collective::Collective::broadcast, gradient_dtype(e), e.model.elements}, 1);
   return sent;
 }
 

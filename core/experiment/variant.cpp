@@ -7,6 +7,8 @@
 #include "core/base/shortened.h"
 #include "core/base/units.h"
 #include "core/collective/formation.h"
+#include "core/experiment/duties.h"
+#include "core/experiment/fields.h"
 #include "core/experiment/placement.h"
 #include "core/topology/cut.h"
 #include "core/topology/network.h"
@@ -32,6 +34,23 @@ Problem too_many(std::int64_t ranks, std::int64_t drawn) {
 Problem nothing_to_scale() {
   return {ProblemCode::bad_input, "strategy.kind", "one_device uses one device: there is nothing to scale", "mirrored, multi_worker_mirrored, ddp",
           "Set strategy.kind to mirrored."};
+}
+
+Problem without_algorithm(StrategyKind kind) {
+  return {ProblemCode::bad_input, "strategy.kind", std::string(base::name_of(kind)) + " is bound to one rank of the drawing, and has one way to sum",
+          "mirrored, multi_worker_mirrored, ddp", "Set strategy.kind to mirrored."};
+}
+
+Problem without_bytes(Engine engine) {
+  return {ProblemCode::bad_input, "strategy.engine", std::string(base::name_of(engine)) + " reports no bytes, and a sweep compares them", "own",
+          "Set strategy.engine to own."};
+}
+
+base::Result<void> can_scale(const StrategySpec& strategy) {
+  if (strategy.kind == StrategyKind::one_device) return base::fail(nothing_to_scale());
+  if (fixed_algorithm(strategy.kind)) return base::fail(without_algorithm(strategy.kind));
+  if (strategy.engine != Engine::own) return base::fail(without_bytes(strategy.engine));
+  return {};
 }
 
 Problem unshareable(std::int64_t global_batch, std::int64_t ranks) {
@@ -75,7 +94,7 @@ std::string in_words(const Variant& variant) {
 base::Result<Experiment> variant(const Experiment& whole, const Variant& wanted) {
   if (auto problems = topology::validate(whole.topology, "topology"); !problems.empty()) return base::fail(problems.front());
   const std::int64_t drawn = count_workers(whole.topology);
-  if (whole.strategy.kind == StrategyKind::one_device) return base::fail(nothing_to_scale());
+  if (const auto ok = can_scale(whole.strategy); !ok) return base::fail(ok.error());
   if (wanted.ranks < 1 || wanted.ranks > drawn) return base::fail(too_many(wanted.ranks, drawn));
   Experiment e = whole;
   e.name = (whole.name.empty() ? "" : base::shortened(whole.name) + ", ") + in_words(wanted);

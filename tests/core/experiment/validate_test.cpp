@@ -347,5 +347,21 @@ TEST(Validate, tells_the_problems_of_all_parts_at_once) {
               UnorderedElementsAre(at("topology.links[0].to"), at("strategy.kind"), at("model.layers[1]"), at("training.epochs"), at("data.train_samples")));
 }
 
+TEST(Validate, what_does_not_go_together_is_told_at_its_field) {
+  using compute::compression::Scheme;
+  const auto with = [](StrategyKind kind, Scheme scheme, Engine engine) {
+    return [=](Experiment& e) { e.strategy.kind = kind, e.strategy.compression.kind = scheme, e.strategy.engine = engine; };
+  };
+  const std::string compression = "strategy.compression.kind";
+  expect_problem([](Experiment& e) { e.strategy.kind = StrategyKind::data_parallel, e.training.accumulation_steps = 2; }, "training.accumulation_steps",
+                 "data_parallel hands out its batch in one", 1);
+  expect_problem([](Experiment& e) { e.strategy.average = Average::weights, e.strategy.compression.kind = Scheme::fp16; }, compression,
+                 "weights are averaged, and only gradients are compressed", 1);
+  expect_problem(with(StrategyKind::data_parallel, Scheme::fp16, Engine::own), compression, "data_parallel does not compress gradients", 1);
+  expect_problem(with(StrategyKind::mirrored, Scheme::fp16, Engine::gloo), compression, "gloo carries gradients as they are", 1);
+  expect_problem(with(StrategyKind::data_parallel, Scheme::none, Engine::gloo), "strategy.engine",
+                 "gloo only all-reduces here, and data_parallel sums on one rank", 1);
+}
+
 }  // namespace
 }  // namespace trainyard::experiment

@@ -72,6 +72,16 @@ TEST(Variant, of_one_device_is_refused) {
   EXPECT_THAT(variant(whole, of(1)).error().what, HasSubstr("nothing to scale"));
 }
 
+TEST(Variant, of_what_no_algorithm_of_ours_sums_is_refused) {
+  Experiment whole = on_hosts(1, 2);
+  whole.strategy.kind = StrategyKind::data_parallel;
+  EXPECT_THAT(base::to_string(variant(whole, of(2)).error()), HasSubstr("strategy.kind: data_parallel is bound to one rank of the drawing"));
+  whole.strategy.kind = StrategyKind::ddp;
+  EXPECT_TRUE(variant(whole, of(2)));
+  whole.strategy.engine = Engine::gloo;
+  EXPECT_THAT(base::to_string(variant(whole, of(2)).error()), HasSubstr("strategy.engine: gloo reports no bytes, and a sweep compares them (accepted: own)"));
+}
+
 TEST(Variant, by_an_algorithm_that_asks_for_even_hosts_is_refused_where_they_are_not) {
   const Experiment whole = on_hosts(2, 2);
   EXPECT_TRUE(variant(whole, of(4, Algorithm::sharded_hierarchical)));

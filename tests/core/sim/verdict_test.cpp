@@ -101,7 +101,7 @@ TEST(verdict, one_device_alone_says_its_time) { EXPECT_EQ(judge(one_device(4e-3)
 Verdict of_plans(double bandwidth_bits_per_second) {
   const Replica four{.ranks = 4, .elements = 100'000, .flops = 1'000'000}, one{.ranks = 1, .elements = 100'000, .flops = 4'000'000};
   const topology::Network network(star({.hosts = 4, .bandwidth_bits_per_second = bandwidth_bits_per_second}));
-  return *judge(replica(four), replica(one), network);
+  return *judge(replica(four), network, replica(one), network);
 }
 
 TEST(verdict, of_plans_turns_with_the_bandwidth) {
@@ -114,7 +114,8 @@ TEST(verdict, of_plans_turns_with_the_bandwidth) {
 }
 
 TEST(verdict, a_plan_that_cannot_be_simulated_is_a_problem) {
-  const auto verdict = judge(replica({.ranks = 4}), replica({.ranks = 1}), topology::Network(star({.hosts = 2})));
+  const topology::Network network(star({.hosts = 2}));
+  const auto verdict = judge(replica({.ranks = 4}), network, replica({.ranks = 1}), network);
   ASSERT_FALSE(verdict);
   EXPECT_THAT(verdict.error().what, HasSubstr("4 ranks and the drawing 2 workers"));
 }
