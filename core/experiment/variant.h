@@ -22,7 +22,8 @@ struct Variant {
 
 // The first `ranks` ranks of the drawing (topology::first_ranks), so many steps at full speed, without evaluations on the way; seed, data
 // and all else as given. Where all ranks stand on one host, multi_worker_mirrored becomes mirrored, whose plan is the same. Problems: more
-// ranks than are drawn, a strategy that no algorithm sums for, an engine that reports no bytes, an algorithm that does not fit, a global batch that cannot be shared evenly.
+// ranks than are drawn, a strategy that no algorithm sums for, an engine that reports no bytes, an algorithm that does not fit, a global batch that cannot be
+// shared evenly.
 base::Result<Experiment> variant(const Experiment& whole, const Variant& wanted);
 
 // "ring on 4 ranks", "1 rank".

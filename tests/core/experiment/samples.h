@@ -107,7 +107,8 @@ inline Experiment any_experiment() {
   experiment.data.sharding.kind = *rc::gen::element(data::ShardingKind::iid, data::ShardingKind::contiguous, data::ShardingKind::size_skew);
   experiment.data.sharding.size_ratio = any_number(1, 1.5);  // the least shard of nine ranks and samples is one sample still
   experiment.training = any_training(experiment.data.train_samples / 9);
-  if (experiment.training.precision == Precision::fp32 && experiment.strategy.average == Average::gradients) experiment.strategy.compression = any_compression();
+  if (experiment.training.precision == Precision::fp32 && experiment.strategy.average == Average::gradients)
+    experiment.strategy.compression = any_compression();
   experiment.run.transport = *rc::gen::element(TransportKind::automatic, TransportKind::inproc, TransportKind::shm, TransportKind::zmq);
   experiment.run.evaluate_every_steps = *rc::gen::element<std::int64_t>(0, 10);
   experiment.run.seconds_per_step = any_number(0, 3600);
