@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <ranges>
 
 #include "ui/charts/plot_legend.h"
 #include "ui/charts/plot_view.h"
@@ -99,10 +98,11 @@ void PlotView::draw_one(const PlotSeries& series, int pixels, std::vector<DrawnS
 void PlotView::draw_lines(int pixels) {
   std::vector<DrawnSeries> drawn;
   thinned_ = false;
-  for (const auto& series : model_.series() | std::views::reverse)  // what is below is painted over what stands on it
-    if (series->visible && series->style.stacked) draw_one(*series, pixels, drawn);
+  const auto& all = model_.series();
+  for (auto at = all.rbegin(); at != all.rend(); ++at)  // what is below is painted over what stands on it
+    if ((*at)->visible && (*at)->style.stacked) draw_one(**at, pixels, drawn);
   for (const bool pale : {true, false})
-    for (const auto& series : model_.series())
+    for (const auto& series : all)
       if (series->visible && !series->style.stacked && series->style.pale == pale) draw_one(*series, pixels, drawn);
   canvas_->lines().show(map_.area, std::move(drawn));
 }
