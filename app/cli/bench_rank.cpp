@@ -148,7 +148,7 @@ class BenchRank {
     if (!compute) return base::fail(compute.error());
     compute_ = std::move(*compute);
     const std::vector<plan::Group> groups{all_ranks(job_)};
-    if (const auto ok = job_.engine == experiment::Engine::own ? expand(groups) : hand_over(groups); !ok) return ok;
+    if (auto ok = job_.engine == experiment::Engine::own ? expand(groups) : hand_over(groups); !ok) return ok;
     const run::Layout layout = run::layout(plan_);
     const std::span<std::byte> own = own_memory(private_memory_, layout.private_bytes);
     std::span<std::byte> shared = transport_.arena();

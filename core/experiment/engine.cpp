@@ -9,7 +9,6 @@
 namespace trainyard::experiment {
 namespace {
 
-using base::Problem;
 using base::ProblemCode;
 using base::Problems;
 

@@ -194,7 +194,7 @@ base::Result<bool> Interpreter::State::progress() {
   auto moved = move_transfers();
   if (!moved) return moved;
   const bool loaded = run_input();
-  const auto computed = run_compute();
+  auto computed = run_compute();
   if (!computed) return computed;
   return *computed || loaded || *moved;
 }
