@@ -82,10 +82,17 @@ TEST(UnlikeRanks, are_told_from_workers_in_the_terminal) {
   EXPECT_THAT(none.err, testing::AllOf(HasSubstr("4 workers are cpus"), HasSubstr("one cpu beside")));
 }
 
-TEST(UnlikeRanks, run_with_imposed_links_and_paced_devices) {
+TEST(UnlikeRanks, learn_the_same_with_imposed_links_and_paced_devices) {
   const Home home;
-  for (const std::string& experiment : {kCentral, kParallel})
-    completed(short_run(experiment, 10, {"run.links=imposed", "run.devices=paced", "topology.hosts[0].devices[1].slow_down=2"}));
+  for (const std::string& experiment : {kCentral, kParallel}) {
+    const Json plain = completed(short_run(experiment, 10, {})),
+               held_back = completed(short_run(experiment, 10, {"run.links=imposed", "run.devices=paced", "topology.hosts[0].devices[1].slow_down=2"}));
+    EXPECT_EQ(held_back["links"], "imposed");
+    EXPECT_EQ(held_back["devices"], "paced");
+    EXPECT_EQ(held_back["wire_bytes"]["payload"], plain["wire_bytes"]["payload"]);
+    EXPECT_FALSE(plain["ranks"][0]["parameters_xxh64"].is_null());
+    EXPECT_EQ(held_back["ranks"][0]["parameters_xxh64"], plain["ranks"][0]["parameters_xxh64"]);
+  }
 }
 
 }  // namespace
