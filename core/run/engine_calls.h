@@ -10,26 +10,19 @@ namespace trainyard::run {
 
 class EngineCalls final : public Exchange {
  public:
-  explicit EngineCalls(comm::Collectives& engine, base::Reduction reduction = base::Reduction::sum);
+  explicit EngineCalls(comm::Collectives& engine, base::Reduction reduction = base::Reduction::sum) : engine_(engine), reduction_(reduction) {}
 
-  void start(const BoundOp& op, const plan::Frontier::Ready& ready) override;
-  bool empty() const override { return under_way_.empty(); }
   int waits_for() const override { return -1; }
-  const Transfer& oldest() const override { return under_way_.front(); }
-  const Transfer& failed() const override { return under_way_[failed_]; }
-  base::Result<bool> poll(std::vector<Transfer>& done, std::int64_t& busy_ns) override;
   bool wait(std::chrono::microseconds limit) override { return engine_.wait(limit); }
   base::Result<void> state() const override { return engine_.state(); }
 
  private:
-  base::Result<bool> advance(Transfer& transfer);
+  base::Result<bool> advance(Transfer& transfer, std::int64_t& busy_ns) override;
   std::uint64_t& handed_over(int group);
 
   comm::Collectives& engine_;
   base::Reduction reduction_;
-  std::vector<Transfer> under_way_;
   std::vector<std::uint64_t> handed_over_;  // by group
-  std::size_t failed_ = 0;
 };
 
 }  // namespace trainyard::run

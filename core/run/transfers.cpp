@@ -14,37 +14,15 @@ using plan::OpKind;
 
 Transfers::Transfers(comm::Transport& transport, compute::Compute& compute, std::uint32_t generation, base::Reduction reduction)
     : transport_(transport), compute_(compute), generation_(generation), reduction_(reduction) {
-  under_way_.reserve(128);
   sources_.reserve(static_cast<std::size_t>(transport.ranks()));
 }
 
-void Transfers::start(const BoundOp& op, const plan::Frontier::Ready& ready) {
-  const std::int64_t now = base::now_nanoseconds();
-  under_way_.push_back({&op, ready, now, now, false, 0});
-}
-
-int Transfers::waits_for() const { return under_way_.empty() || under_way_.front().op->peers.empty() ? -1 : under_way_.front().op->peers.front(); }
+int Transfers::waits_for() const { return empty() || oldest().op->peers.empty() ? -1 : oldest().op->peers.front(); }
 
 Transfers::Line& Transfers::line(int peer, int channel) {
   const auto c = static_cast<std::size_t>(channel);
   if (lines_.size() <= c) lines_.resize(c + 1, std::vector<Line>(static_cast<std::size_t>(transport_.ranks())));
   return lines_[c][static_cast<std::size_t>(peer)];
-}
-
-base::Result<bool> Transfers::poll(std::vector<Transfer>& done, std::int64_t& busy_ns) {
-  bool moved = false;
-  std::size_t kept = 0;
-  ++pass_;
-  for (std::size_t i = 0; i < under_way_.size(); ++i) {
-    const bool was_posted = under_way_[i].posted;
-    const auto complete = advance(under_way_[i], busy_ns);
-    if (!complete) return failed_ = i, base::fail(complete.error());
-    moved = moved || *complete || under_way_[i].posted != was_posted;
-    if (*complete) done.push_back(under_way_[i]);
-    else under_way_[kept++] = under_way_[i];
-  }
-  under_way_.resize(kept);
-  return moved;
 }
 
 base::Result<bool> Transfers::advance(Transfer& transfer, std::int64_t& busy_ns) {
@@ -56,11 +34,11 @@ base::Result<bool> Transfers::advance_send(Transfer& transfer) {
   const int peer = op.peers.front();
   Line& to_peer = line(peer, op.channel);
   if (!transfer.posted) {
-    if (to_peer.send_held_up == pass_) return false;
+    if (to_peer.send_held_up == pass()) return false;
     const comm::Tag tag{generation_, static_cast<std::uint32_t>(transfer.ready.step), op.transfer};
     const auto accepted = transport_.post(peer, op.channel, tag, {op.data, static_cast<std::size_t>(op.bytes)});
     if (!accepted) return base::fail(accepted.error());
-    if (!*accepted) return to_peer.send_held_up = pass_, false;
+    if (!*accepted) return to_peer.send_held_up = pass(), false;
     transfer.posted = true;
     transfer.ticket = ++to_peer.posted;
   }
@@ -69,7 +47,7 @@ base::Result<bool> Transfers::advance_send(Transfer& transfer) {
 
 base::Result<bool> Transfers::arrived(const Transfer& transfer, int peer, const std::byte*& bytes) {
   const BoundOp& op = *transfer.op;
-  if (line(peer, op.channel).receive_held_up == pass_) return false;
+  if (line(peer, op.channel).receive_held_up == pass()) return false;
   const comm::Tag tag{generation_, static_cast<std::uint32_t>(transfer.ready.step), op.transfer};
   const auto message = comm::receive_expected(transport_, peer, op.channel, {tag, static_cast<std::size_t>(op.bytes)});
   if (!message) return base::fail(message.error());
@@ -81,7 +59,7 @@ base::Result<bool> Transfers::arrived(const Transfer& transfer, int peer, const 
 base::Result<bool> Transfers::advance_receive(Transfer& transfer, std::int64_t& busy_ns) {
   auto complete = receive(transfer, busy_ns);
   if (complete && !*complete)
-    for (const int peer : transfer.op->peers) line(peer, transfer.op->channel).receive_held_up = pass_;
+    for (const int peer : transfer.op->peers) line(peer, transfer.op->channel).receive_held_up = pass();
   return complete;
 }
 

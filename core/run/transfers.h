@@ -16,17 +16,12 @@ class Transfers final : public Exchange {
   // What adds up combines by `reduction`; a mean is divided by whoever asked for it, at the end.
   Transfers(comm::Transport& transport, compute::Compute& compute, std::uint32_t generation, base::Reduction reduction = base::Reduction::sum);
 
-  void start(const BoundOp& op, const plan::Frontier::Ready& ready) override;
-  bool empty() const override { return under_way_.empty(); }
   int waits_for() const override;
-  const Transfer& oldest() const override { return under_way_.front(); }
-  const Transfer& failed() const override { return under_way_[failed_]; }
-  base::Result<bool> poll(std::vector<Transfer>& done, std::int64_t& busy_ns) override;
   bool wait(std::chrono::microseconds limit) override { return transport_.wait(limit); }
   base::Result<void> state() const override { return transport_.state(); }
 
  private:
-  base::Result<bool> advance(Transfer& transfer, std::int64_t& busy_ns);
+  base::Result<bool> advance(Transfer& transfer, std::int64_t& busy_ns) override;
   base::Result<bool> advance_send(Transfer& transfer);
   base::Result<bool> advance_receive(Transfer& transfer, std::int64_t& busy_ns);
   base::Result<bool> receive(Transfer& transfer, std::int64_t& busy_ns);
@@ -42,11 +37,8 @@ class Transfers final : public Exchange {
   compute::Compute& compute_;
   std::uint32_t generation_;
   base::Reduction reduction_;
-  std::vector<Transfer> under_way_;
-  std::size_t failed_ = 0;
   std::vector<const std::byte*> sources_;
   std::vector<std::vector<Line>> lines_;  // by channel, by peer
-  std::uint64_t pass_ = 0;                // of `poll`
 };
 
 }  // namespace trainyard::run

@@ -56,20 +56,26 @@ class SmallNetwork {
   Tensor weight_gradient_[2] = {hold({kHidden, kInputs}), hold({kClasses, kHidden})}, bias_gradient_[2] = {hold({kHidden}), hold({kClasses})};
 };
 
+// Of a network that has variables(), each with its gradient, loss() and backward().
+template <class Network>
+void expect_finite_differences(Network& network) {
+  network.backward();
+  for (const auto& [variable, gradient] : network.variables())
+    for (std::int64_t i = 0; i < variable.elements(); ++i) {
+      const double value = element(variable, i), step = 1e-6;
+      set_element(variable, i, value + step);
+      const double above = network.loss();
+      set_element(variable, i, value - step);
+      const double below = network.loss();
+      set_element(variable, i, value);
+      EXPECT_NEAR(element(gradient, i), (above - below) / (2 * step), 1e-8);
+    }
+}
+
 TEST_P(ComputeConformance, gradients_are_the_finite_differences_of_the_loss) {
   for (const auto activation : {compute::Activation::none, compute::Activation::relu, compute::Activation::tanh}) {
     SmallNetwork network(*device_, activation);
-    network.backward();
-    for (const auto& [variable, gradient] : network.variables())
-      for (std::int64_t i = 0; i < variable.elements(); ++i) {
-        const double value = element(variable, i), step = 1e-6;
-        set_element(variable, i, value + step);
-        const double above = network.loss();
-        set_element(variable, i, value - step);
-        const double below = network.loss();
-        set_element(variable, i, value);
-        EXPECT_NEAR(element(gradient, i), (above - below) / (2 * step), 1e-8);
-      }
+    expect_finite_differences(network);
   }
 }
 

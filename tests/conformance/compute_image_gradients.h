@@ -81,17 +81,7 @@ class ImageNetwork {
 
 TEST_P(ComputeConformance, gradients_of_images_are_the_finite_differences_of_the_loss) {
   ImageNetwork network(*device_);
-  network.backward();
-  for (const auto& [variable, gradient] : network.variables())
-    for (std::int64_t i = 0; i < variable.elements(); ++i) {
-      const double value = element(variable, i), step = 1e-6;
-      set_element(variable, i, value + step);
-      const double above = network.loss();
-      set_element(variable, i, value - step);
-      const double below = network.loss();
-      set_element(variable, i, value);
-      EXPECT_NEAR(element(gradient, i), (above - below) / (2 * step), 1e-8);
-    }
+  expect_finite_differences(network);
 }
 
 }  // namespace trainyard::conformance

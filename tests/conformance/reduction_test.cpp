@@ -13,6 +13,7 @@
 #include "core/run/collective_runner.h"
 #include "core/run/layout.h"
 #include "core/run/transfers.h"
+#include "tests/conformance/reduced_value.h"
 #include "tests/core/collective/one_bucket.h"
 
 namespace trainyard::conformance {
@@ -72,14 +73,7 @@ std::vector<std::vector<Number>> reduced(const collective::Method& method, int r
 
 template <class Number>
 double expected(Reduction reduction, int ranks, std::int64_t i) {
-  double result = static_cast<double>(given<Number>(0, i));
-  for (int rank = 1; rank < ranks; ++rank) {
-    const auto next = static_cast<double>(given<Number>(rank, i));
-    if (reduction == Reduction::min) result = std::min(result, next);
-    else if (reduction == Reduction::max) result = std::max(result, next);
-    else result += next;
-  }
-  return reduction == Reduction::mean ? result / ranks : result;
+  return tests::reduced_value(reduction, ranks, [i](int rank) { return given<Number>(rank, i); });
 }
 
 template <class Number>

@@ -27,6 +27,14 @@ experiment::Experiment averaging(Average average, int ranks, double momentum, st
   return e;
 }
 
+void expect_equal_training(const experiment::Experiment& one, const experiment::Experiment& other) {
+  const auto expected = trained(other);
+  for (const RankOutcome& rank : trained(one)) {
+    ASSERT_EQ(rank.problem, "");
+    EXPECT_LE(distance(rank.parameters, expected[0].parameters), 1e-10);
+  }
+}
+
 // 24 samples a step leave a tail of 10 in an epoch of 250, in unequal parts.
 TEST(WeightAverage, equals_gradient_averaging_with_plain_sgd) {
   for (const int ranks : {1, 2, 3, 4, 12})
@@ -43,33 +51,21 @@ TEST(WeightAverage, equals_gradient_averaging_with_plain_sgd) {
 }
 
 TEST(WeightAverage, equals_gradient_averaging_in_micro_steps) {
-  const auto expected = trained(averaging(Average::gradients, 3, 0));
-  for (const RankOutcome& rank : trained(averaging(Average::weights, 3, 0, 4))) {
-    ASSERT_EQ(rank.problem, "");
-    EXPECT_LE(distance(rank.parameters, expected[0].parameters), 1e-10);
-  }
+  expect_equal_training(averaging(Average::weights, 3, 0, 4), averaging(Average::gradients, 3, 0));
 }
 
 // Two samples in the tail: ten of twelve ranks have none, and their weights do not count.
 TEST(WeightAverage, gives_a_rank_without_samples_no_weight) {
   experiment::Experiment gradients = averaging(Average::gradients, 12, 0), weights = averaging(Average::weights, 12, 0);
   for (auto* e : {&gradients, &weights}) e->data.train_samples = 242;
-  const auto expected = trained(gradients);
-  for (const RankOutcome& rank : trained(weights)) {
-    ASSERT_EQ(rank.problem, "");
-    EXPECT_LE(distance(rank.parameters, expected[0].parameters), 1e-10);
-  }
+  expect_equal_training(weights, gradients);
 }
 
 // The mean of the ranks' moments is then the moment of the mean gradient.
 TEST(WeightAverage, equals_gradient_averaging_with_momentum_while_parts_are_equal) {
   experiment::Experiment gradients = averaging(Average::gradients, 3, 0.9), weights = averaging(Average::weights, 3, 0.9);
   for (auto* e : {&gradients, &weights}) e->data.train_samples = 240;
-  const auto expected = trained(gradients);
-  for (const RankOutcome& rank : trained(weights)) {
-    ASSERT_EQ(rank.problem, "");
-    EXPECT_LE(distance(rank.parameters, expected[0].parameters), 1e-10);
-  }
+  expect_equal_training(weights, gradients);
 }
 
 struct Update {

@@ -27,12 +27,6 @@ class Engine : public testing::Test {
   }
 };
 
-Json completed(const std::vector<std::string>& arguments) {
-  const Ran ran = cli(arguments);
-  EXPECT_EQ(ran.exit_code, 0) << ran.err;
-  return ran.result();
-}
-
 std::vector<double> trained_weights(const Json& result) {
   const std::filesystem::path directory = result["run_directory"].get<std::string>();
   const auto resolved = experiment::resolved_from_json(Json::parse(read(directory / "resolved.json"))).value();

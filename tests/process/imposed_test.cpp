@@ -22,12 +22,6 @@ std::string narrow(const Scratch& scratch) {
   return scratch.write("narrow.json", e.dump());
 }
 
-Json completed(const std::vector<std::string>& arguments) {
-  const Ran ran = cli(arguments);
-  EXPECT_EQ(ran.exit_code, 0) << ran.err;
-  return ran.result();
-}
-
 class Imposed : public testing::TestWithParam<const char*> {};
 
 TEST_P(Imposed, links_take_their_time_and_change_nothing_that_is_learnt) {

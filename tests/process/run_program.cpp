@@ -87,6 +87,14 @@ std::vector<std::string> endless_run(const std::string& experiment, const std::v
   return short_run(experiment, 10'000'000, all);
 }
 
+base::Json completed(const std::vector<std::string>& arguments) {
+  const Ran ran = cli(arguments);
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  const base::Json result = ran.result();
+  EXPECT_EQ(result.value("status", ""), "completed") << result;
+  return result;
+}
+
 RunProgram::RunProgram(const Home& home, const std::vector<std::string>& arguments, const std::string& before)
     : home_runs_(home.runs()),
       out_((home / ("out" + std::to_string(now_ns()))).string()),

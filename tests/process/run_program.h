@@ -40,6 +40,8 @@ class Home {
 std::vector<std::string> short_run(const std::string& experiment, int steps, const std::vector<std::string>& overrides = {});
 // Of one that goes on until it is stopped.
 std::vector<std::string> endless_run(const std::string& experiment, const std::vector<std::string>& overrides = {});
+// The result of a run with these arguments; the test fails where it does not complete.
+base::Json completed(const std::vector<std::string>& arguments);
 
 struct RankProcess {
   int rank = -1;

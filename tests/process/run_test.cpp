@@ -20,14 +20,6 @@ using testing::HasSubstr;
 
 const std::string kOne = example("one_device_digits"), kFour = example("four_devices_mirrored_digits");
 
-Json completed(const std::vector<std::string>& arguments) {
-  const Ran ran = cli(arguments);
-  EXPECT_EQ(ran.exit_code, 0) << ran.err;
-  const Json result = ran.result();
-  EXPECT_EQ(result.value("status", ""), "completed") << result;
-  return result;
-}
-
 std::set<std::string> weights(const Json& result) {
   std::set<std::string> names;
   for (const Json& rank : result["ranks"]) names.insert(rank["parameters_xxh64"].get<std::string>());

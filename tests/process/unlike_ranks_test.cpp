@@ -16,14 +16,6 @@ constexpr std::int64_t kElements = 235'146, kFeatures = 784, kClasses = 10;  // 
 const std::string kCentral = example("central_storage_digits"), kParallel = example("four_devices_data_parallel_digits"),
                   kMirrored = example("four_devices_mirrored_digits");
 
-Json completed(const std::vector<std::string>& arguments) {
-  const Ran ran = cli(arguments);
-  EXPECT_EQ(ran.exit_code, 0) << ran.err;
-  const Json result = ran.result();
-  EXPECT_EQ(result.value("status", ""), "completed") << result;
-  return result;
-}
-
 class UnlikeRanks : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Run, UnlikeRanks, testing::Values("shm", "zmq", "inproc"));
 

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/model/run.h"
 
-#include <QDir>
 #include <QElapsedTimer>
-#include <QProcess>
 #include <QTimer>
 
 #include "core/base/fields.h"
-#include "core/experiment/document.h"
-#include "core/session/run_directory.h"
+#include "ui/model/detached.h"
 #include "ui/model/recorded.h"
-#include "ui/model/run_directory.h"
 #include "ui/model/run_io.h"
 #include "ui/model/turns.h"
 
@@ -67,22 +63,9 @@ Run::~Run() { state_->io.reset(); }
 std::unique_ptr<Run> Run::open(const Services& services, const QString& directory) { return std::unique_ptr<Run>(new Run(services, directory, -1)); }
 
 base::Result<std::unique_ptr<Run>> Run::start(const Services& services, const experiment::Experiment& experiment, const QString& data_directory) {
-  const auto made = session::make_new_run_directory(services.runs_directory.toStdString(), experiment.name);
-  if (!made) return base::fail(made.error());
-  const QString directory = QString::fromStdString(made->string());
-  const QString document = QDir(directory).filePath(kExperimentFile);
-  if (const auto saved = experiment::save(experiment, document.toStdString()); !saved) return base::fail(saved.error());
-  QProcess process;
-  process.setProgram(services.command_line_program);
-  process.setArguments({"run", document, "--out", directory, "--data-directory", data_directory});
-  process.setStandardOutputFile(QDir(directory).filePath(kConsoleFile), QIODevice::Append);
-  process.setStandardErrorFile(QDir(directory).filePath(kConsoleFile), QIODevice::Append);
-  process.setStandardInputFile(QProcess::nullDevice());
-  qint64 id = -1;
-  if (!process.startDetached(&id))  // in a session of its own: it outlives the workbench
-    return base::fail({base::ProblemCode::unavailable, services.command_line_program.toStdString(), "cannot be started: " + process.errorString().toStdString(),
-                       "", "Check that it is installed beside the workbench"});
-  return std::unique_ptr<Run>(new Run(services, directory, id));
+  return start_detached(services, "run", services.runs_directory, experiment, {"--data-directory", data_directory}).map([&](const Detached& started) {
+    return std::unique_ptr<Run>(new Run(services, started.directory, started.process));
+  });
 }
 
 // On the I/O thread.

@@ -7,7 +7,6 @@
 #include <QDir>
 #include <QFileInfo>
 #include <QPointer>
-#include <QProcess>
 #include <QThreadPool>
 #include <memory>
 
@@ -15,6 +14,7 @@
 #include "core/experiment/document.h"
 #include "core/session/run_directory.h"
 #include "core/session/sweep_file.h"
+#include "ui/model/detached.h"
 #include "ui/model/process_alive.h"
 #include "ui/model/run_directory.h"
 
@@ -52,21 +52,10 @@ SweepFollower::SweepFollower(QObject* parent) : QObject(parent) {
 
 base::Result<void> SweepFollower::start(const Services& services, const experiment::Experiment& experiment, const QString& data_directory,
                                         const session::SweepWish& wish) {
-  const auto made = session::make_new_run_directory(sweeps_directory(services).toStdString(), experiment.name);
-  if (!made) return base::fail(made.error());
-  const QString directory = QString::fromStdString(made->string()), document = QDir(directory).filePath(kExperimentFile);
-  if (const auto saved = experiment::save(experiment, document.toStdString()); !saved) return saved;
-  QProcess process;
-  process.setProgram(services.command_line_program);
-  process.setArguments(QStringList{"sweep", document, "--out", directory, "--data-directory", data_directory} + arguments_of(wish));
-  process.setStandardOutputFile(QDir(directory).filePath(kConsoleFile), QIODevice::Append);
-  process.setStandardErrorFile(QDir(directory).filePath(kConsoleFile), QIODevice::Append);
-  process.setStandardInputFile(QProcess::nullDevice());
-  qint64 id = -1;
-  if (!process.startDetached(&id))  // in a session of its own: it outlives the workbench
-    return base::fail({base::ProblemCode::unavailable, services.command_line_program.toStdString(), "cannot be started: " + process.errorString().toStdString(),
-                       "", "Check that it is installed beside the workbench"});
-  begin(directory, id);
+  const auto started =
+      start_detached(services, "sweep", sweeps_directory(services), experiment, QStringList{"--data-directory", data_directory} + arguments_of(wish));
+  if (!started) return base::fail(started.error());
+  begin(started->directory, started->process);
   return {};
 }
 

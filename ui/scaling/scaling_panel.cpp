@@ -10,8 +10,6 @@
 #include <QPointer>
 #include <QProgressBar>
 #include <QPushButton>
-#include <QScrollArea>
-#include <QScrollBar>
 #include <QSplitter>
 #include <QThreadPool>
 #include <QVBoxLayout>
@@ -24,6 +22,7 @@
 #include "core/base/units.h"
 #include "core/session/sweep_words.h"
 #include "ui/model/counted.h"
+#include "ui/theme/side_column.h"
 #include "ui/theme/theme.h"
 #include "ui/theme/tinted_label.h"
 
@@ -58,30 +57,17 @@ ScalingPanel::ScalingPanel(Document& document, const Services& services, QWidget
   show_sweep();
 }
 
-// In a column of their own: the panel is wide and low. Where it is too low they scroll.
 QWidget* ScalingPanel::build_controls() {
-  auto* area = new QScrollArea(this);
-  area->setWidgetResizable(true);
-  area->setFrameShape(QFrame::NoFrame);
-  area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  area->setFocusPolicy(Qt::NoFocus);
-  auto* inside = new QWidget(area);
-  auto* column = new QVBoxLayout(inside);
-  column->setContentsMargins(0, kGrid / 2, 0, kGrid / 2);
-  column->addWidget(form_ = new ScalingForm(document_, inside));
-  auto* words = new QVBoxLayout;
-  words->setContentsMargins(kGrid, 0, kGrid, 0);
-  words->addWidget(hint_ = paragraph(Tint::dim, inside));
-  words->addWidget(start_ = new QPushButton(tr("S&tart sweep"), inside));
+  auto* controls = new SideColumn(this);
+  controls->column()->addWidget(form_ = new ScalingForm(document_, controls->inside()));
+  QVBoxLayout* words = controls->add_indented();
+  words->addWidget(hint_ = paragraph(Tint::dim, controls->inside()));
+  words->addWidget(start_ = new QPushButton(tr("S&tart sweep"), controls->inside()));
   start_->setAccessibleDescription(tr("Trains for real on each number of ranks by each algorithm, one after the other"));
   start_->setToolTip(start_->accessibleDescription());
-  column->addLayout(words);
-  column->addStretch(1);
-  area->setWidget(inside);
-  const auto fit = [area, inside] { area->setMinimumWidth(inside->minimumSizeHint().width() + area->verticalScrollBar()->sizeHint().width()); };
-  connect(&Theme::instance(), &Theme::changed, area, fit, Qt::QueuedConnection);  // the fields have their new font by then
-  fit();
-  return area;
+  controls->column()->addStretch(1);
+  controls->finish();
+  return controls;
 }
 
 QWidget* ScalingPanel::build_views() {

@@ -5,8 +5,6 @@
 #include <QAction>
 #include <QApplication>
 #include <QKeyEvent>
-#include <QScrollArea>
-#include <QScrollBar>
 #include <QSplitter>
 #include <QThreadPool>
 #include <QToolButton>
@@ -15,6 +13,7 @@
 #include "core/base/fields.h"
 #include "ui/model/topology_edit.h"
 #include "ui/stepper/step_words.h"
+#include "ui/theme/side_column.h"
 #include "ui/theme/theme.h"
 #include "ui/theme/tinted_label.h"
 
@@ -42,28 +41,14 @@ StepperPanel::StepperPanel(Document& document, QWidget* parent) : QWidget(parent
   show_program();
 }
 
-// In a column of their own: the panel is wide and low. Where it is too low they scroll.
 QWidget* StepperPanel::build_controls() {
-  auto* area = new QScrollArea(this);
-  area->setWidgetResizable(true);
-  area->setFrameShape(QFrame::NoFrame);
-  area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  area->setFocusPolicy(Qt::NoFocus);
-  auto* inside = new QWidget(area);
-  auto* column = new QVBoxLayout(inside);
-  column->setContentsMargins(0, kGrid / 2, 0, kGrid / 2);
-  column->addWidget(build_transport());
-  column->addWidget(bar_ = new ExerciseBar(document_, inside));
-  column->addStretch(1);
-  auto* words = new QVBoxLayout;
-  words->setContentsMargins(kGrid, 0, kGrid, 0);
-  words->addWidget(foot_ = paragraph(Tint::text, inside));
-  column->addLayout(words);
-  area->setWidget(inside);
-  const auto fit = [area, inside] { area->setMinimumWidth(inside->minimumSizeHint().width() * 5 / 4 + area->verticalScrollBar()->sizeHint().width()); };
-  connect(&Theme::instance(), &Theme::changed, area, fit, Qt::QueuedConnection);  // the fields have their new font by then
-  fit();
-  return area;
+  auto* controls = new SideColumn(this);
+  controls->column()->addWidget(build_transport());
+  controls->column()->addWidget(bar_ = new ExerciseBar(document_, controls->inside()));
+  controls->column()->addStretch(1);
+  controls->add_indented()->addWidget(foot_ = paragraph(Tint::text, controls->inside()));
+  controls->finish(1.25);
+  return controls;
 }
 
 // What the step did stands over table and program, where it is always seen.

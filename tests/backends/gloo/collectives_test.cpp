@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "tests/backends/gloo/joined_ranks.h"
+#include "tests/conformance/reduced_value.h"
 
 namespace trainyard::gloo {
 namespace {
@@ -27,14 +28,7 @@ Number given(int rank, std::size_t i) {
 
 template <class Number>
 double expected(Reduction reduction, int ranks, std::size_t i) {
-  double result = static_cast<double>(given<Number>(0, i));
-  for (int rank = 1; rank < ranks; ++rank) {
-    const auto next = static_cast<double>(given<Number>(rank, i));
-    if (reduction == Reduction::min) result = std::min(result, next);
-    else if (reduction == Reduction::max) result = std::max(result, next);
-    else result += next;
-  }
-  return reduction == Reduction::mean ? result / ranks : result;
+  return tests::reduced_value(reduction, ranks, [i](int rank) { return given<Number>(rank, i); });
 }
 
 template <class Number>

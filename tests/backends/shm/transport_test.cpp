@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "backends/shm/layout.h"
+#include "core/base/descriptor.h"
 #include "core/comm/mailbox_block.h"
 #include "core/comm/memory_map.h"
 #include "tests/conformance/shaped_backend.h"
@@ -15,27 +16,15 @@
 namespace trainyard::conformance {
 namespace {
 
-class File {
- public:
-  explicit File(int fd) : fd_(fd) {}
-  ~File() { ::close(fd_); }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  int fd() const { return fd_; }
-
- private:
-  int fd_;
-};
-
-std::shared_ptr<File> make_file(int ranks, std::size_t arena_bytes, int channels) {
+std::shared_ptr<base::Descriptor> make_file(int ranks, std::size_t arena_bytes, int channels) {
   const auto fd = shm::create(std::vector<std::size_t>(static_cast<std::size_t>(ranks), arena_bytes), channels);
   EXPECT_TRUE(fd) << to_string(fd.error());
-  return std::make_shared<File>(fd.value_or(-1));
+  return std::make_shared<base::Descriptor>(fd.value_or(-1));
 }
 
 Backend shm_backend() {
   const auto prepare = [](const Shape& shape) -> Opener {
-    return [file = make_file(shape.ranks, shape.arena_bytes, shape.channels)](int rank) { return shm::open(file->fd(), rank); };
+    return [file = make_file(shape.ranks, shape.arena_bytes, shape.channels)](int rank) { return shm::open(file->get(), rank); };
   };
   return {"shm", prepare, true, true, {}};
 }
@@ -47,7 +36,7 @@ INSTANTIATE_TEST_SUITE_P(shaped_shm, TransportFaults, testing::Values(shaped(shm
 
 TEST(ShmTransport, long_bytes_outside_the_arena_are_refused_with_advice) {
   const auto file = make_file(2, 4096, 1);
-  const auto end = shm::open(file->fd(), 0);
+  const auto end = shm::open(file->get(), 0);
   ASSERT_TRUE(good(end));
   const std::vector<std::byte> outside(shm::kMaximumStagedBytes + 1);
   const auto posted = (*end)->post(1, 0, tag_of(0), outside);
@@ -59,37 +48,37 @@ TEST(ShmTransport, long_bytes_outside_the_arena_are_refused_with_advice) {
 TEST(ShmTransport, the_coordinator_aborts_sleeping_processes) {
   const auto file = make_file(2, 4096, 1);
   Processes ranks(2, [&](int rank, const Processes::Ready& ready) -> std::string {
-    const auto end = shm::open(file->fd(), rank);
+    const auto end = shm::open(file->get(), rank);
     if (!end) return to_string(end.error());
     ready();
     const auto message = comm::await_expected(**end, 1 - rank, 0, {tag_of(0), 0}, patient);
     return !message && message.error().what == "the run was stopped" ? "" : "the reason did not come";
   });
   ASSERT_TRUE(ranks.wait_until_ready(2));
-  ASSERT_TRUE(good(shm::abort_all(file->fd(), {base::ProblemCode::cancelled, "coordinator", "the run was stopped", "", ""})));
+  ASSERT_TRUE(good(shm::abort_all(file->get(), {base::ProblemCode::cancelled, "coordinator", "the run was stopped", "", ""})));
   for (int rank = 0; rank < 2; ++rank) EXPECT_TRUE(ranks.ended_well(rank)) << rank;
 }
 
 TEST(ShmTransport, a_rank_is_opened_once) {
   const auto file = make_file(2, 4096, 1);
-  const auto first = shm::open(file->fd(), 0);
+  const auto first = shm::open(file->get(), 0);
   ASSERT_TRUE(good(first));
-  EXPECT_FALSE(shm::open(file->fd(), 0));
-  EXPECT_FALSE(shm::open(file->fd(), 2));
-  EXPECT_FALSE(shm::open(file->fd(), -1));
+  EXPECT_FALSE(shm::open(file->get(), 0));
+  EXPECT_FALSE(shm::open(file->get(), 2));
+  EXPECT_FALSE(shm::open(file->get(), -1));
 }
 
 TEST(ShmTransport, files_that_are_not_ours_are_refused) {
   EXPECT_FALSE(shm::open(-1, 0));
-  const File empty(::memfd_create("empty", 0)), zeros(::memfd_create("zeros", 0)), unsealed(::memfd_create("unsealed", 0));
-  EXPECT_FALSE(shm::open(empty.fd(), 0));
-  ASSERT_EQ(::ftruncate(zeros.fd(), 1 << 20), 0);
-  EXPECT_FALSE(shm::open(zeros.fd(), 0));
-  ASSERT_TRUE(good(shm::write_header(unsealed.fd(), {4096, 4096}, 1)));
-  EXPECT_FALSE(shm::open(unsealed.fd(), 0)) << "too short for its header";
-  ASSERT_EQ(::ftruncate(unsealed.fd(), static_cast<off_t>(shm::lay_out({4096, 4096}, 1)->bytes)), 0);
-  EXPECT_FALSE(shm::open(unsealed.fd(), 0)) << "could shrink under a reader";
-  EXPECT_FALSE(shm::abort_all(zeros.fd(), {}));
+  const base::Descriptor empty(::memfd_create("empty", 0)), zeros(::memfd_create("zeros", 0)), unsealed(::memfd_create("unsealed", 0));
+  EXPECT_FALSE(shm::open(empty.get(), 0));
+  ASSERT_EQ(::ftruncate(zeros.get(), 1 << 20), 0);
+  EXPECT_FALSE(shm::open(zeros.get(), 0));
+  ASSERT_TRUE(good(shm::write_header(unsealed.get(), {4096, 4096}, 1)));
+  EXPECT_FALSE(shm::open(unsealed.get(), 0)) << "too short for its header";
+  ASSERT_EQ(::ftruncate(unsealed.get(), static_cast<off_t>(shm::lay_out({4096, 4096}, 1)->bytes)), 0);
+  EXPECT_FALSE(shm::open(unsealed.get(), 0)) << "could shrink under a reader";
+  EXPECT_FALSE(shm::abort_all(zeros.get(), {}));
 }
 
 TEST(ShmTransport, impossible_shapes_are_refused) {
@@ -101,16 +90,16 @@ TEST(ShmTransport, impossible_shapes_are_refused) {
 
 TEST(ShmTransport, the_file_can_neither_grow_nor_shrink) {
   const auto file = make_file(1, 4096, 1);
-  EXPECT_NE(::ftruncate(file->fd(), 0), 0);
-  EXPECT_NE(::ftruncate(file->fd(), off_t{1} << 30), 0);
+  EXPECT_NE(::ftruncate(file->get(), 0), 0);
+  EXPECT_NE(::ftruncate(file->get(), off_t{1} << 30), 0);
 }
 
 // Rank 1 with a peer whose words in shared memory are written by hand.
 class LyingPeer : public testing::Test {
  protected:
   void SetUp() override {
-    auto end = shm::open(file_->fd(), 1);
-    auto map = comm::MemoryMap::of_file(file_->fd(), layout_.bytes);
+    auto end = shm::open(file_->get(), 1);
+    auto map = comm::MemoryMap::of_file(file_->get(), layout_.bytes);
     ASSERT_TRUE(end && map);
     end_ = std::move(*end);
     map_ = std::move(*map);
@@ -121,7 +110,7 @@ class LyingPeer : public testing::Test {
     lane(0, 1).posted = 1;
   }
 
-  std::shared_ptr<File> file_ = make_file(2, 4096, 1);
+  std::shared_ptr<base::Descriptor> file_ = make_file(2, 4096, 1);
   shm::Layout layout_ = *shm::lay_out({4096, 4096}, 1);
   comm::MemoryMap map_;
   std::unique_ptr<Transport> end_;

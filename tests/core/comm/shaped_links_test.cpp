@@ -8,6 +8,7 @@
 
 #include <thread>
 
+#include "core/base/descriptor.h"
 #include "tests/conformance/processes.h"
 #include "tests/core/comm/drawings.h"
 
@@ -15,18 +16,6 @@ namespace trainyard::comm {
 namespace {
 
 DrawnLinks two_ranks() { return links_of(chain({{"a", "b", 1e9, 5e-6}})); }
-
-class File {
- public:
-  explicit File(int fd) : fd_(fd) {}
-  ~File() { ::close(fd_); }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  int fd() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 TEST(ShapedLinks, a_message_is_seen_when_the_clock_has_come_to_its_arrival_and_not_before) {
   std::int64_t now = 1'000'000;
@@ -46,13 +35,13 @@ TEST(ShapedLinks, a_message_is_seen_when_the_clock_has_come_to_its_arrival_and_n
 TEST(ShapedLinks, processes_share_what_one_of_them_posts) {
   const auto fd = create_shaped_links(two_ranks(), 1);
   ASSERT_TRUE(fd);
-  const File file(*fd);
+  const base::Descriptor file(*fd);
   conformance::Processes sender(1, [&](int, const auto&) -> std::string {
-    const auto links = ShapedLinks::open(file.fd());
+    const auto links = ShapedLinks::open(file.get());
     return links && (*links)->post({0, 1, 0}, 1000) ? "" : "could not post";
   });
   ASSERT_TRUE(sender.ended_well(0));
-  const auto links = ShapedLinks::open(file.fd(), [] { return base::now_nanoseconds() + 1'000'000; });
+  const auto links = ShapedLinks::open(file.get(), [] { return base::now_nanoseconds() + 1'000'000; });
   ASSERT_TRUE(links);
   EXPECT_TRUE((*links)->oldest({0, 1, 0})->arrived);
 }
@@ -60,14 +49,14 @@ TEST(ShapedLinks, processes_share_what_one_of_them_posts) {
 TEST(ShapedLinks, a_rank_that_dies_with_the_lock_is_named_to_all_others_and_nobody_hangs) {
   const auto fd = create_shaped_links(two_ranks(), 1);
   ASSERT_TRUE(fd);
-  const File file(*fd);
+  const base::Descriptor file(*fd);
   conformance::Processes ranks(1, [&](int, const auto&) -> std::string {
-    const auto links = ShapedLinks::open(file.fd(), []() -> std::int64_t { ::_exit(0); });  // the clock is read with the lock held
+    const auto links = ShapedLinks::open(file.get(), []() -> std::int64_t { ::_exit(0); });  // the clock is read with the lock held
     static_cast<void>((*links)->post({0, 1, 0}, 1));
     return "it lived on";
   });
   ASSERT_TRUE(ranks.ended_well(0));
-  const auto links = ShapedLinks::open(file.fd());
+  const auto links = ShapedLinks::open(file.get());
   ASSERT_TRUE(links);
   for (int again = 0; again < 2; ++again) {
     const auto sight = (*links)->oldest({0, 1, 0});
@@ -107,12 +96,12 @@ TEST(ShapedLinks, threads_post_and_look_at_once_and_nothing_is_lost) {
 
 TEST(ShapedLinks, files_that_are_not_ours_are_refused) {
   EXPECT_FALSE(ShapedLinks::open(-1));
-  const File unsealed(::memfd_create("unsealed", 0)), zeros(::memfd_create("zeros", MFD_ALLOW_SEALING));
-  ASSERT_EQ(::ftruncate(unsealed.fd(), 1 << 20), 0);
-  ASSERT_EQ(::ftruncate(zeros.fd(), 1 << 20), 0);
-  ASSERT_EQ(::fcntl(zeros.fd(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
-  EXPECT_FALSE(ShapedLinks::open(unsealed.fd())) << "could shrink under a reader";
-  EXPECT_FALSE(ShapedLinks::open(zeros.fd()));
+  const base::Descriptor unsealed(::memfd_create("unsealed", 0)), zeros(::memfd_create("zeros", MFD_ALLOW_SEALING));
+  ASSERT_EQ(::ftruncate(unsealed.get(), 1 << 20), 0);
+  ASSERT_EQ(::ftruncate(zeros.get(), 1 << 20), 0);
+  ASSERT_EQ(::fcntl(zeros.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
+  EXPECT_FALSE(ShapedLinks::open(unsealed.get())) << "could shrink under a reader";
+  EXPECT_FALSE(ShapedLinks::open(zeros.get()));
 }
 
 TEST(ShapedLinks, a_lane_that_holds_too_much_and_a_shape_that_cannot_be_are_problems) {
