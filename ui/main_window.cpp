@@ -82,6 +82,10 @@ bool MainWindow::open(const QString& path) {
 bool MainWindow::open_sweep(const QString& directory) {
   show_welcome(false);
   workspace_->raise("scaling");
+  if (scaling_->sweeping()) {
+    errors_->show_text(Banner::Kind::information, tr("A sweep is being measured"), tr("Open the other one when it is over, or cancel it first."));
+    return false;
+  }
   scaling_->open_sweep(directory);
   return true;
 }

@@ -220,10 +220,11 @@ void MainWindow::show_live_state() {
   if (overlay_ && drawing_fits_ && over) canvas_->set_overlay(overlay_->on(drawing, overlay_->failures(history)));
   if (overlay_ && status && drawing_fits_ && run->live())
     canvas_->set_overlay(overlay_->on(drawing, overlay_->overlay(history, status, status->state == session::RunState::running)));
+  const QStringList of_run = truths_of(history, run->drawing());
   std::vector<RunTruths> truths;
-  for (const Run* shown : runs_.shown()) truths.push_back({shown->name(), truths_of(shown->history(), shown->drawing())});
+  for (const Run* shown : runs_.shown()) truths.push_back({shown->name(), shown == run ? of_run : truths_of(shown->history(), shown->drawing())});
   charts_->set_badges(told_apart(truths) + told_behind(status && !over ? status->step : 0, charts_->steps()));
-  timeline_->set_badges(truths_of(history, run->drawing()));
+  timeline_->set_badges(of_run);
   if (over && !(known && opened_beside_run_)) live_.stop();
 }
 

@@ -108,10 +108,10 @@ std::vector<std::int64_t> usual_ranks(std::int64_t drawn) {
 std::int64_t warm_up_steps(std::int64_t steps) { return std::min(kMostWarmUp, steps / 5); }
 
 std::optional<Problem> unsweepable(const experiment::Experiment& whole, const SweepWish& wish) {
-  const std::int64_t drawn = experiment::count_workers(whole.topology), most = wish.ranks.empty() ? 1 : wish.ranks.back();
+  const std::int64_t most = wish.ranks.empty() ? 1 : wish.ranks.back();
   if (const auto drawing = topology::validate(whole.topology, "topology"); !drawing.empty()) return drawing.front();
-  if (whole.strategy.kind != experiment::StrategyKind::one_device && most <= drawn) return std::nullopt;
-  return experiment::variant(whole, {most, Algorithm::automatic, experiment::Scaling::weak, 1}).error();
+  const auto tried = experiment::variant(whole, {std::max<std::int64_t>(most, 1), Algorithm::automatic, experiment::Scaling::weak, 1});
+  return tried ? std::nullopt : std::optional(tried.error());
 }
 
 base::Result<Sweep> make_sweep(const experiment::Experiment& whole, const SweepWish& wish) {

@@ -33,11 +33,13 @@ SpanKind kind_of(OpKind kind) {
     case OpKind::update:
     case OpKind::weigh: return SpanKind::update;
     case OpKind::send: return SpanKind::send;
-    default: return plan::communicates(kind) ? SpanKind::receive : SpanKind::other;
+    default: break;
   }
+  if (plan::coarse(kind)) return SpanKind::collective;
+  return plan::communicates(kind) ? SpanKind::receive : SpanKind::other;
 }
 
-bool communicates(SpanKind kind) { return kind == SpanKind::send || kind == SpanKind::receive; }
+bool communicates(SpanKind kind) { return kind == SpanKind::send || kind == SpanKind::receive || kind == SpanKind::collective; }
 bool computes(SpanKind kind) { return kind != SpanKind::input && !communicates(kind); }
 
 const NamedOp* RankNames::find(int program, int op) const {

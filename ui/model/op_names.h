@@ -13,10 +13,10 @@
 namespace trainyard::ui {
 
 // What a person tells apart on a timeline. `other` is compute that belongs to no segment: learning rate, norms, clipping, zeros.
-enum class SpanKind : std::uint8_t { input, forward, loss, backward, update, other, send, receive };
-inline constexpr std::size_t kSpanKinds = 8;
+enum class SpanKind : std::uint8_t { input, forward, loss, backward, update, other, send, receive, collective };
+inline constexpr std::size_t kSpanKinds = 9;
 SpanKind kind_of(plan::OpKind kind);
-bool communicates(SpanKind kind);  // send and receive
+bool communicates(SpanKind kind);  // send and receive; and a collective that an engine took whole, of which it tells no more
 bool computes(SpanKind kind);      // neither those nor input
 
 struct NamedOp {

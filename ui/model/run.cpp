@@ -7,6 +7,7 @@
 #include "core/base/fields.h"
 #include "ui/model/detached.h"
 #include "ui/model/recorded.h"
+#include "ui/model/run_directory.h"
 #include "ui/model/run_io.h"
 #include "ui/model/turns.h"
 

@@ -72,6 +72,7 @@ RankFigures figures_of(const SpanStore& store, int rank, const TimeRange& range)
     const SpanKind kind = track[track.first()].kind;
     if (computes(kind)) compute = either(compute, under_way(track, range));
     if (communicates(kind)) communication = either(communication, under_way(track, range));
+    if (kind == SpanKind::collective) figures.waiting_known = false;
     if (kind == SpanKind::receive) figures.waiting += track.times_within(range, track.end()).waiting;
   }
   figures.compute = length(compute);
@@ -86,7 +87,7 @@ TimelineFigures over_ranks(const std::vector<RankFigures>& ranks) {
   if (ranks.empty()) return all;
   all.efficiency = mean(ranks, &RankFigures::efficiency);
   all.communication = mean(ranks, &RankFigures::share_of_communication);
-  all.waiting = mean(ranks, &RankFigures::share_of_waiting);
+  if (std::ranges::all_of(ranks, &RankFigures::waiting_known)) all.waiting = mean(ranks, &RankFigures::share_of_waiting);
   const auto least = std::ranges::min_element(ranks, {}, &RankFigures::efficiency);
   all.least_efficient = static_cast<int>(least - ranks.begin());
   all.least_efficiency = least->efficiency();
@@ -105,7 +106,7 @@ base::Result<DrawnEfficiency> drawn_efficiency(const experiment::Resolved& exper
   const topology::Network network(experiment::as_imposed(experiment.document)), of_one(experiment::as_imposed(one_device.document));
   const auto together = sim::simulate(*plan, network, options), one = sim::simulate(*alone, of_one, options);
   if (!together || !one) return base::fail(together ? one.error() : together.error());
-  return DrawnEfficiency{plan->ranks, one->median_step_seconds, together->median_step_seconds};
+  return DrawnEfficiency{plan->ranks, one->full_batch_seconds, together->full_batch_seconds};
 }
 
 }  // namespace trainyard::ui

@@ -19,6 +19,7 @@ namespace trainyard::ui {
 
 struct RankFigures {
   Nanoseconds range = 0, compute = 0, communication = 0, hidden = 0, waiting = 0;
+  bool waiting_known = true;              // not of collectives that an engine took whole
   double efficiency() const;              // of compute; 0 where the range is empty
   std::optional<double> overlap() const;  // nothing where nothing was sent
   double share_of_communication() const;  // |M| / |T|
@@ -31,8 +32,9 @@ RankFigures figures_of(const SpanStore& store, int rank, const TimeRange& range)
 // Over all ranks: means of the shares; overlap is of all communication together.
 struct TimelineFigures {
   int ranks = 0;
-  double efficiency = 0, communication = 0, waiting = 0;
-  int least_efficient = -1;  // the rank
+  double efficiency = 0, communication = 0;
+  std::optional<double> waiting;  // nothing where a rank does not know it
+  int least_efficient = -1;       // the rank
   double least_efficiency = 0;
   std::optional<double> overlap;
 };

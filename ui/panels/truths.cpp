@@ -60,6 +60,7 @@ std::optional<QString> unlike_one_device(const telemetry::History& history, cons
   const auto read = [&](const char* part, auto& into) {
     if (const auto json = base::value_at(history.header(), std::string("experiment.document.") + part)) base::read_document(*json, into, "", problems);
   };
+  read("model", trained.model);
   read("data.sharding", trained.data.sharding);
   read("strategy", trained.strategy);
   read("training", trained.training);

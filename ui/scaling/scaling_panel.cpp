@@ -128,6 +128,7 @@ void ScalingPanel::open_sweep(const QString& directory) {
 void ScalingPanel::start() {
   const auto wish = form_->wish();
   if (!wish) return show_form();
+  refused_ = false;  // of what was asked before
   const auto started = follower_.start(services_, document_.experiment(), document_.directory(), *wish);
   refused_ = !started;
   if (started) return;
@@ -163,6 +164,7 @@ void ScalingPanel::show_sweep() {
   cancel_->setVisible(sweeping());
   cancel_->setText(follower_.cancelling() ? tr("&Cancel at once") : tr("&Cancel sweep"));
   export_->setEnabled(sweep != nullptr);
+  list_->setEnabled(!listed_.empty() && !sweeping());
   QStringList notes;
   if (sweep) {
     const std::string against = session::baseline_said(*sweep);
@@ -229,7 +231,7 @@ void ScalingPanel::show_list(const std::vector<SweepEntry>& entries) {
     list_->setItemData(list_->count() - 1, entry.directory, Qt::ToolTipRole);
     if (entry.directory == follower_.directory()) list_->setCurrentIndex(list_->count() - 1);
   }
-  list_->setEnabled(!entries.empty());
+  list_->setEnabled(!entries.empty() && !sweeping());
 }
 
 void ScalingPanel::choose_listed(int row) {

@@ -3,6 +3,7 @@
 
 #include "core/collective/expand.h"
 #include "core/experiment/compression.h"
+#include "core/experiment/duties.h"
 #include "core/experiment/engine.h"
 #include "core/experiment/fields.h"
 #include "core/strategy/strategy.h"
@@ -35,7 +36,7 @@ base::Result<ReducedRun> reduced_run(const base::Json& resolved) {
                       gathers ? collective::Collective::all_gather : collective::Collective::all_reduce,
                       other.empty() ? strategy.segment_bytes : 0,
                       other,
-                      buckets_of(plan.rank_plan(0))};
+                      experiment::fixed_algorithm(strategy.kind) ? std::vector<RunBucket>() : buckets_of(plan.rank_plan(0))};
   });
 }
 

@@ -23,7 +23,7 @@ struct ReducedRun {
   collective::Collective collective = collective::Collective::all_reduce;  // of all buckets; some compressed gradients are gathered
   std::int64_t segment_bytes = 0;
   std::string engine;              // that took each bucket whole, and reported no chunks; empty: none
-  std::vector<RunBucket> buckets;  // in the order in which they are reduced; none for one rank
+  std::vector<RunBucket> buckets;  // in the order in which they are reduced; none for one rank, or where nothing is all-reduced
 };
 
 // Of a resolved experiment as it was recorded. Makes a plan, so it may take a while.

@@ -26,6 +26,7 @@ TimelineColours timeline_colours() {
   set(SpanKind::other, mixed(computing, c.canvas, 0.65));
   set(SpanKind::send, mixed(moving, c.canvas, 0.6));
   set(SpanKind::receive, moving);
+  set(SpanKind::collective, mixed(moving, c.text, 0.3));
   made.waiting = theme.part_colour(waiting);
   made.ground = c.canvas, made.stripe = mixed(c.canvas, c.window, 0.6), made.line = c.grid;
   made.text = c.text, made.dim = c.dim, made.accent = c.accent, made.selection = c.selection;
@@ -38,10 +39,10 @@ QColor text_on(const QColor& ground) {
 }
 
 QString kind_words(SpanKind kind) {
-  static constexpr const char* kWords[] = {QT_TRANSLATE_NOOP("timeline", "input"),  QT_TRANSLATE_NOOP("timeline", "forward"),
-                                           QT_TRANSLATE_NOOP("timeline", "loss"),   QT_TRANSLATE_NOOP("timeline", "backward"),
-                                           QT_TRANSLATE_NOOP("timeline", "update"), QT_TRANSLATE_NOOP("timeline", "other compute"),
-                                           QT_TRANSLATE_NOOP("timeline", "send"),   QT_TRANSLATE_NOOP("timeline", "transfer")};
+  static constexpr const char* kWords[] = {
+      QT_TRANSLATE_NOOP("timeline", "input"),    QT_TRANSLATE_NOOP("timeline", "forward"),  QT_TRANSLATE_NOOP("timeline", "loss"),
+      QT_TRANSLATE_NOOP("timeline", "backward"), QT_TRANSLATE_NOOP("timeline", "update"),   QT_TRANSLATE_NOOP("timeline", "other compute"),
+      QT_TRANSLATE_NOOP("timeline", "send"),     QT_TRANSLATE_NOOP("timeline", "transfer"), QT_TRANSLATE_NOOP("timeline", "collective of an engine")};
   return QCoreApplication::translate("timeline", kWords[static_cast<std::size_t>(kind)]);
 }
 

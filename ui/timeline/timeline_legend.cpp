@@ -20,7 +20,7 @@ struct Entry {
 std::vector<Entry> entries() {
   const TimelineColours colours = timeline_colours();
   std::vector<Entry> all;
-  for (const SpanKind kind : {SpanKind::forward, SpanKind::loss, SpanKind::backward, SpanKind::update, SpanKind::send, SpanKind::receive})
+  for (const SpanKind kind : {SpanKind::forward, SpanKind::loss, SpanKind::backward, SpanKind::update, SpanKind::send, SpanKind::receive, SpanKind::collective})
     all.push_back({kind_words(kind), colours.of(kind)});
   all.push_back({QCoreApplication::translate("timeline", "waiting for a peer"), colours.waiting, true});
   for (const SpanKind kind : {SpanKind::input, SpanKind::other}) all.push_back({kind_words(kind), colours.of(kind)});

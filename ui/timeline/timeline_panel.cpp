@@ -215,7 +215,7 @@ void TimelinePanel::show_figures() {
       tr("%1: efficiency %2 (compute of the time, mean of %3%4)").arg(range_words(), percent(all.efficiency), counted(all.ranks, tr("ranks")), least)};
   if (all.overlap) {
     parts << tr("communication %1 of the time, %2 of it hidden behind compute").arg(percent(all.communication), percent(*all.overlap));
-    parts << tr("waiting for peers %1").arg(percent(all.waiting));
+    parts << (all.waiting ? tr("waiting for peers %1").arg(percent(*all.waiting)) : tr("waiting for peers not reported by the engine"));
   }
   if (!drawn_.isEmpty()) parts << drawn_;
   figures_->setText(parts.join(" · "));

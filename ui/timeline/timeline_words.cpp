@@ -34,6 +34,7 @@ QString begin_words(const telemetry::History& history, int rank, const OpSpan& s
 QString duration_words(const OpSpan& span) {
   const QString took = exact_time(span.end - span.begin);
   if (span.kind == SpanKind::send && span.ready == span.begin) return tr("takes %1, from posted to consumed by the peer").arg(took);
+  if (span.kind == SpanKind::collective) return tr("takes %1: how long it waits and what it sends the engine does not report").arg(took);
   if (!communicates(span.kind)) return tr("takes %1").arg(took);
   return tr("takes %1: waits %2 for the peer, transfers for %3").arg(took, exact_time(span.ready - span.begin), exact_time(span.end - span.ready));
 }
@@ -64,7 +65,7 @@ SpanWords words_of(const SpanStore& store, const telemetry::History& history, co
   if (span->ops > 1) words.title += tr(" and %1 more under way together").arg(grouped(span->ops - 1));
   words.lines << tr("%1 on %2").arg(kind_words(span->kind), place_words(store, place, *span)) << begin_words(history, place.rank, *span)
               << duration_words(*span);
-  if (communicates(span->kind)) words.lines << tr("%1 bytes").arg(bytes_words(span->bytes));
+  if (communicates(span->kind) && span->kind != SpanKind::collective) words.lines << tr("%1 bytes").arg(bytes_words(span->bytes));
   return words;
 }
 

@@ -61,6 +61,15 @@ TEST(SweepPlan, of_no_worker_or_of_one_device_is_refused) {
   EXPECT_THAT(make_sweep(alone, {}).error().what, HasSubstr("nothing to scale"));
 }
 
+TEST(SweepPlan, of_what_cannot_be_swept_is_refused_before_anything_starts) {
+  experiment::Experiment whole = four_ranks();
+  EXPECT_FALSE(unsweepable(whole, {}));
+  whole.strategy.engine = experiment::Engine::gloo;
+  EXPECT_THAT(unsweepable(whole, {}).value().what, HasSubstr("gloo reports no bytes"));
+  whole.strategy.kind = experiment::StrategyKind::data_parallel;
+  EXPECT_THAT(unsweepable(whole, {}).value().what, HasSubstr("bound to one rank of the drawing"));
+}
+
 TEST(SweepPlan, warms_up_for_a_fifth_of_the_steps_and_ten_at_most) {
   EXPECT_EQ(warm_up_steps(2), 0);
   EXPECT_EQ(warm_up_steps(20), 4);

@@ -27,6 +27,15 @@ TEST(OpNames, tokens_lanes_and_kinds_come_from_the_recorded_plan_of_a_rank) {
 
 TEST(OpNames, a_plan_that_cannot_be_read_is_a_problem) { EXPECT_FALSE(names_from_plan("rank 0\nnonsense\n")); }
 
+TEST(OpNames, a_collective_that_was_taken_whole_is_neither_sent_nor_received) {
+  EXPECT_EQ(kind_of(plan::OpKind::all_reduce), SpanKind::collective);
+  EXPECT_EQ(kind_of(plan::OpKind::broadcast), SpanKind::collective);
+  EXPECT_EQ(kind_of(plan::OpKind::recv_reduce), SpanKind::receive);
+  EXPECT_EQ(kind_of(plan::OpKind::norm), SpanKind::other);
+  EXPECT_TRUE(communicates(SpanKind::collective));
+  EXPECT_FALSE(computes(SpanKind::collective));
+}
+
 TEST(SpanStore, keeps_ops_by_rank_and_lane_with_their_times_in_nanoseconds) {
   RecordedOps ops(2);
   ops.add(1, {{kReduce, 100, 175, 200, 4, 512}, ran(kForward, 30, 70, 4)});

@@ -59,11 +59,13 @@ TEST(TimelineFigures, over_ranks_are_means_and_overlap_is_of_all_communication_t
   const TimelineFigures all = over_ranks({busy, idle});
   EXPECT_DOUBLE_EQ(all.efficiency, 0.6);
   EXPECT_DOUBLE_EQ(all.communication, 0.2);
-  EXPECT_DOUBLE_EQ(all.waiting, 0.1);
+  EXPECT_DOUBLE_EQ(all.waiting.value(), 0.1);
   EXPECT_DOUBLE_EQ(*all.overlap, 0.25) << "10 of 40";
   EXPECT_EQ(all.least_efficient, 1);
   EXPECT_DOUBLE_EQ(all.least_efficiency, 0.4);
   EXPECT_EQ(over_ranks({}).ranks, 0);
+  const RankFigures by_engine{100, 40, 30, 0, 0, false};
+  EXPECT_EQ(over_ranks({busy, by_engine}).waiting, std::nullopt) << "an engine does not report it";
 }
 
 TEST(TimelineFigures, of_one_drawn_device_alone_the_efficiency_as_drawn_is_whole) {

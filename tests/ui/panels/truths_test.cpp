@@ -72,6 +72,16 @@ TEST(Truths, ranks_that_own_samples_are_said_not_to_train_as_one_device) {
                                                  "the same global batch")));
 }
 
+TEST(Truths, ranks_that_normalise_their_own_samples_are_said_to_differ) {
+  experiment::Experiment experiment;
+  experiment.topology.hosts.push_back({.name = "host0", .address = {}, .devices = {{.name = "a"}, {.name = "b"}}});
+  experiment.model.layers.push_back({model::LayerKind::batch_norm, 0});
+  telemetry::History history;
+  take(history, telemetry::FrameType::header,
+       {{"schema", 1}, {"ranks", 2}, {"segments", base::Json::array()}, {"experiment", {{"document", experiment::to_json(experiment)}}}});
+  EXPECT_THAT(said_of(history), Contains(testing::ResultOf([](const QString& said) { return said.contains("batch_norm normalises"); }, true)));
+}
+
 TEST(Truths, averaged_weights_are_said_to_differ_with_moments) {
   experiment::Experiment experiment;
   experiment.topology.hosts.push_back({.name = "host0", .address = {}, .devices = {{.name = "a"}, {.name = "b"}}});
