@@ -77,6 +77,7 @@ double samples_of(const Tensor& sums) { return sums.as<double>()[sums.elements()
 
 template <class T>
 void follow(const Tensor& running, std::int64_t element, double momentum, double now) {
+  if (!std::isfinite(now)) return;
   T& followed = running.as<T>()[element];
   followed = static_cast<T>(static_cast<double>(followed) + momentum * (now - static_cast<double>(followed)));
 }

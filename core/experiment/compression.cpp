@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/experiment/compression.h"
 
+#include "core/experiment/duties.h"
 #include "core/experiment/fields.h"
 #include "core/model/power_sgd.h"
 
@@ -32,8 +33,7 @@ std::vector<Payload> of_power_sgd(const Resolved& e, const Bucket& bucket) {
 
 // Whether all ranks reduce gradients, and update alike.
 bool all_reduces(const StrategySpec& strategy) {
-  const bool keeps_variables_elsewhere = strategy.kind == StrategyKind::central_storage || strategy.kind == StrategyKind::data_parallel;
-  return strategy.kind != StrategyKind::one_device && !keeps_variables_elsewhere && strategy.average == Average::gradients;
+  return strategy.kind != StrategyKind::one_device && !fixed_algorithm(strategy.kind) && strategy.average == Average::gradients;
 }
 
 base::Problem not_all_reduced(const StrategySpec& strategy) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/experiment/duties.h"
 #include "core/experiment/fields.h"
 
 namespace trainyard::experiment {
@@ -38,7 +39,7 @@ Problems engine_problems(const Experiment& experiment) {
   if (strategy.engine == Engine::own || strategy.kind == StrategyKind::one_device) return {};
   const std::string name(base::name_of(strategy.engine));
   Problems problems;
-  if (strategy.kind == StrategyKind::central_storage || strategy.kind == StrategyKind::data_parallel)
+  if (fixed_algorithm(strategy.kind))
     problems.push_back({ProblemCode::bad_input, "strategy.engine",
                         name + " only all-reduces here, and " + std::string(base::name_of(strategy.kind)) + " sums on one rank", "own",
                         "Choose own, or a strategy that all-reduces, as ddp."});

@@ -120,19 +120,18 @@ struct Fields<experiment::TrainingSpec> {
   using T = experiment::TrainingSpec;
   static constexpr std::string_view title = "Training";
   static auto table() {
-    return std::tuple{
-        field("batch_per_rank", &T::batch_per_rank, "samples", {1, 1 << 20},
-              "Samples a rank takes a micro-step; the global batch is this times the ranks and the accumulation steps"),
-        field("accumulation_steps", &T::accumulation_steps, "micro-steps", {1, 4096},
-              "Micro-steps before each update: their gradients are added up, which costs time and saves the memory and the all-reduces of larger batches"),
-        field("epochs", &T::epochs, "epochs", {1, 1e6}, "Passes over the training samples"),
-        field("steps", &T::steps, "steps", {0, 1e12}, "If above 0: stop after this many steps, whatever the epochs"),
-        field("precision", &T::precision, "", {}, "Number format of parameters, gradients and activations"),
-        field("seed", &T::seed, "", {0, 9e15}, "Seed of the initial weights and of the sample order"),
-        field("optimizer", &T::optimizer, "", {}, "The optimizer"),
-        field("schedule", &T::schedule, "", {}, "The learning-rate schedule"),
-        field("clip_norm", &T::clip_norm, "", {0, 1e12}, "Scale the whole gradient down to this norm when it is longer; 0: never"),
-        field("non_finite", &T::non_finite, "", {}, "When a gradient holds NaN or an infinite number: go on, stop the run, or skip the update")};
+    return std::tuple{field("batch_per_rank", &T::batch_per_rank, "samples", {1, 1 << 20},
+                            "Samples a rank takes a micro-step; the global batch is this times the ranks and the accumulation steps"),
+                      field("accumulation_steps", &T::accumulation_steps, "micro-steps", {1, 4096},
+                            "Micro-steps before each update: their gradients are added up, which takes the memory of a small batch and one all-reduce"),
+                      field("epochs", &T::epochs, "epochs", {1, 1e6}, "Passes over the training samples"),
+                      field("steps", &T::steps, "steps", {0, 1e12}, "If above 0: stop after this many steps, whatever the epochs"),
+                      field("precision", &T::precision, "", {}, "Number format of parameters, gradients and activations"),
+                      field("seed", &T::seed, "", {0, 9e15}, "Seed of the initial weights and of the sample order"),
+                      field("optimizer", &T::optimizer, "", {}, "The optimizer"),
+                      field("schedule", &T::schedule, "", {}, "The learning-rate schedule"),
+                      field("clip_norm", &T::clip_norm, "", {0, 1e12}, "Scale the whole gradient down to this norm when it is longer; 0: never"),
+                      field("non_finite", &T::non_finite, "", {}, "When a gradient holds NaN or an infinite number: go on, stop the run, or skip the update")};
   }
 };
 template <>

@@ -45,7 +45,9 @@ double longest_silence_seconds(const Resolved& resolved) {
   for (const topology::Host& host : drawing.hosts) crosses(host.bus_bandwidth_bits_per_second, host.bus_latency_seconds);
   for (const topology::Link& link : drawing.links) crosses(link.bandwidth_bits_per_second, link.latency_seconds);
   const double element_bits = resolved.document.training.precision == Precision::fp64 ? 64 : 32;
-  return static_cast<double>(resolved.model.elements) * element_bits * resolved.world() * resolved.world() / narrowest + latencies;
+  const std::int64_t rows = resolved.on_rank_0() ? resolved.global_batch * resolved.model.features : 0;  // that one rank hands out
+  const auto largest = static_cast<double>(std::max(resolved.model.elements, rows));                     // an upper bound: compressed it is less
+  return largest * element_bits * resolved.world() * resolved.world() / narrowest + latencies;
 }
 
 std::string link_speeds_said(const RunSpec& run) {

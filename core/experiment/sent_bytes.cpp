@@ -2,6 +2,7 @@
 #include "core/experiment/sent_bytes.h"
 
 #include "core/experiment/compression.h"
+#include "core/experiment/duties.h"
 
 namespace trainyard::experiment {
 
@@ -9,8 +10,7 @@ std::optional<std::vector<std::int64_t>> sent_bytes(const Resolved& e) {
   const StrategySpec& strategy = e.document.strategy;
   std::vector<std::int64_t> sent(e.ranks.size(), 0);
   if (e.world() < 2) return sent;
-  const bool replicas = strategy.kind == StrategyKind::mirrored || strategy.kind == StrategyKind::multi_worker_mirrored || strategy.kind == StrategyKind::ddp;
-  if (!replicas || strategy.engine != Engine::own) return std::nullopt;
+  if (fixed_algorithm(strategy.kind) || strategy.engine != Engine::own) return std::nullopt;
   const auto add = [&](const Payload& payload, std::int64_t times) {
     const collective::Work work{payload.elements, static_cast<int>(base::size_of(payload.dtype)), e.ranks, e.hosts};
     const auto each = collective::sent_bytes(payload.collective, strategy.algorithm, strategy.segment_bytes, work);

@@ -56,8 +56,13 @@ Problems batch_problems(const TrainingSpec& training, std::int64_t ranks, std::i
        "1 to " + format_count(samples / ranks), "Lower it, or take more samples."}};
 }
 
-Problems average_problems(const StrategySpec& strategy) {
-  if (strategy.average == Average::gradients || strategy.kind == StrategyKind::mirrored) return {};
+Problems average_problems(const Experiment& experiment) {
+  const StrategySpec& strategy = experiment.strategy;
+  if (strategy.average == Average::gradients) return {};
+  if (strategy.kind == StrategyKind::mirrored && experiment.training.non_finite != NonFinite::skip) return {};
+  if (strategy.kind == StrategyKind::mirrored)
+    return {{ProblemCode::bad_input, "training.non_finite", "skip is judged by the sum of all ranks' gradients, and where weights are averaged there is none",
+             "go_on, stop", "Set it to stop, or strategy.average to gradients."}};
   return {{ProblemCode::bad_input, "strategy.average", std::string(base::name_of(strategy.kind)) + " does not average weights", "gradients",
            "Set strategy.kind to mirrored, or strategy.average to gradients."}};
 }
@@ -140,7 +145,7 @@ model::Shape sample_shape(const data::DataSummary& data) {
 Problems problems_of_meaning(const Experiment& experiment, const data::DataSummary* data) {
   Problems problems = form_problems(experiment);
   append(problems, placement_problems(experiment));
-  append(problems, average_problems(experiment.strategy));
+  append(problems, average_problems(experiment));
   append(problems, accumulation_problems(experiment));
   append(problems, compression_problems(experiment));
   append(problems, model::validate(experiment.model, data != nullptr ? sample_shape(*data) : model::Shape{}, data != nullptr ? data->classes : 0, "model"));

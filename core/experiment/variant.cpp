@@ -7,6 +7,7 @@
 #include "core/base/shortened.h"
 #include "core/base/units.h"
 #include "core/collective/formation.h"
+#include "core/experiment/compression.h"
 #include "core/experiment/duties.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/placement.h"
@@ -55,8 +56,8 @@ base::Result<void> can_scale(const StrategySpec& strategy) {
 
 Problem unshareable(std::int64_t global_batch, std::int64_t ranks) {
   return {ProblemCode::bad_input, "training.batch_per_rank",
-          "a global batch of " + format_count(global_batch) + " samples cannot be shared evenly by " + counted_ranks(ranks), "a multiple of the ranks",
-          "Take another batch per rank, or weak scaling."};
+          "the " + format_count(global_batch) + " samples that all ranks take in one go cannot be shared evenly by " + counted_ranks(ranks),
+          "a multiple of the ranks", "Take another batch per rank, or weak scaling."};
 }
 
 std::vector<int> hosts_of(const topology::Topology& drawing) {
@@ -106,6 +107,7 @@ base::Result<Experiment> variant(const Experiment& whole, const Variant& wanted)
   e.run.seconds_per_step = 0;
   if (const auto ok = fit_strategy(e.strategy, hosts_of(e.topology)); !ok) return base::fail(ok.error());
   if (const auto ok = fit_batch(e.training, wanted, drawn); !ok) return base::fail(ok.error());
+  if (const auto problems = compression_problems(e); wanted.ranks > 1 && !problems.empty()) return base::fail(problems.front());
   return e;
 }
 

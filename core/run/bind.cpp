@@ -102,6 +102,7 @@ class Binder {
     bound.segment = op.segment;
     bound.micro = op.micro;
     bound.bucket = op.bucket;
+    bound.leaves_norm = touches(op.writes, "local_norms");
     if (plan::communicates(op.kind)) bind_transfer(op, bound);
     for (const compute::Op& work : compute_ops(op)) {
       auto kernel = compute_.prepare(work);

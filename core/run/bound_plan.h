@@ -36,6 +36,7 @@ struct BoundOp {
   plan::LaneId lane;
   int segment = -1, micro = -1;
   int bucket = -1;                                        // of encode and decode
+  bool leaves_norm = false;                               // the rank's own gradient of the segment is whole, and its norm known
   std::vector<std::unique_ptr<compute::Kernel>> kernels;  // compute ops
   // Sends and receives.
   int channel = 0;

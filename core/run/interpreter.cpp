@@ -267,10 +267,11 @@ base::Result<void> Interpreter::State::expect_finite(const BoundOp& op) const {
   if (!parts.recipe->stops_at_non_finite) return {};
   const auto s = static_cast<std::size_t>(op.segment);
   const char* whose = nullptr;
-  if (op.kind == OpKind::backward_weight && !std::isfinite(parts.bound->local_norms.as<double>()[s])) whose = "this rank's gradient";
-  if (op.kind == OpKind::update && !std::isfinite(parts.bound->statistics.as<double>()[3 * s])) whose = "the sum of all ranks' gradients";
+  if (op.leaves_norm && !std::isfinite(parts.bound->local_norms.as<double>()[s])) whose = "this rank's gradient";
+  if (op.kind == OpKind::update && !std::isfinite(parts.bound->statistics.as<double>()[3 * s])) whose = "the gradient that it would be updated by";
   if (whose == nullptr) return {};
-  return base::fail({base::ProblemCode::failed, "segment " + parts.model->segments[s].name, std::string(whose) + " holds NaN or an infinite number",
+  return base::fail({base::ProblemCode::failed, "segment " + parts.model->segments[s].name,
+                     std::string(whose) + " holds NaN or an infinite number, or one too large to be squared",
                      "finite gradients, as training.non_finite is stop",
                      "Lower the learning rate, clip gradients, look at the samples, or skip such updates."});
 }
@@ -331,8 +332,8 @@ void Interpreter::State::is_at(const Frontier::Ready& ready) {
 
 // Says which op a failure belongs to. One that came from elsewhere, by an abort, already says so.
 base::Problem Interpreter::State::in_op(base::Problem problem) const {
-  if (parts.transport != nullptr)
-    if (const auto state = parts.transport->state(); !state && state.error() == problem) return problem;
+  if (transfers)
+    if (const auto state = transfers->state(); !state && state.error() == problem) return problem;
   const int program = parts.whereabouts->program.load(), op = parts.whereabouts->op.load();
   if (program < 0 || op < 0) return problem;
   const plan::Op& at = parts.plan->programs[static_cast<std::size_t>(program)].ops[static_cast<std::size_t>(op)];

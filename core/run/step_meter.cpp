@@ -64,7 +64,7 @@ void StepMeter::capture(const BoundOp& op, std::int64_t step) {
     slot.loss_sum += bound_.metrics.as<double>()[0];
     slot.correct += bound_.metrics.as<double>()[1];
   }
-  if (op.kind == plan::OpKind::backward_weight || op.kind == plan::OpKind::zero) slot.local_norms[s] = bound_.local_norms.as<double>()[s];
+  if (op.leaves_norm) slot.local_norms[s] = bound_.local_norms.as<double>()[s];
   if (op.kind == plan::OpKind::decode) {
     const auto b = static_cast<std::size_t>(op.bucket);
     slot.squared_errors[b] = bound_.squared_errors.as<double>()[b];

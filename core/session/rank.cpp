@@ -221,12 +221,18 @@ class Rank {
                                   p_.resolved.document.run.record_ops, &gate, &whereabouts, &*slowness_, engine_.get()});
     auto steps = interpreter.run();
     if (steps) steps = save(*steps, bound);
-    if (!steps && transport_) transport_->abort(steps.error());  // peers shall know why this one leaves
+    if (!steps) leave(steps.error());
     client_ = link.close();
     failed_step_ = whereabouts.step.load();
     if (const auto reason = link.abort_reason()) return base::fail(*reason);
     if (!steps) return base::fail(steps.error());
     return finish(*steps, bound, whereabouts.first_step_done_ns.load());
+  }
+
+  // Peers shall know why this one leaves.
+  void leave(const Problem& why) {
+    if (transport_) transport_->abort(why);
+    if (engine_) engine_->abort(why);
   }
 
   // While the line is open still: however long a disk takes, the coordinator hears that this rank lives.

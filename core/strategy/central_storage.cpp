@@ -3,7 +3,6 @@
 // back, while the devices are still busy with earlier layers. Sums and parameters go over groups of their own, so that neither waits for
 // the other. The storage stands in the sums with zeros, as a rank without samples does.
 #include <algorithm>
-#include <numeric>
 #include <optional>
 
 #include "core/strategy/edit.h"
@@ -25,7 +24,6 @@ struct Central {
   plan::BufferId variables;
 };
 
-bool is_training(const plan::Program& program) { return plan::purpose(program.name) == plan::Purpose::training; }
 bool makes_updates(const Op& op) { return op.kind == OpKind::norm || op.kind == OpKind::clip || op.kind == OpKind::update; }
 
 bool reads(const Op& op, plan::BufferId buffer) {
@@ -94,6 +92,7 @@ plan::RankPlan rank_of(const experiment::Resolved& e, std::int32_t rank, const s
     else if (rank == e.storage_rank) update_only(c, program);
     else compute_only(c, program);
   }
+  order_loads(made);
   add_broadcasts(c, made.programs.emplace_back(plan::Program{"start", 0, 0, 1, {}, {}}), {});
   drop_unused_buffers(made);
   return made;
@@ -109,10 +108,8 @@ std::optional<base::Problem> refusal(const experiment::Resolved& e) {
 
 base::Result<plan::Plan> central_storage(const experiment::Resolved& experiment) {
   if (auto refused = refusal(experiment)) return base::fail(*refused);
-  plan::Group everyone;
-  everyone.ranks.resize(static_cast<std::size_t>(experiment.world()));
-  std::iota(everyone.ranks.begin(), everyone.ranks.end(), 0);
-  return plan::Plan{experiment.world(), {everyone, everyone}, schedule(experiment), [experiment, cuts = buckets(experiment)](std::int32_t rank) {
+  const plan::Group all = everyone(experiment);
+  return plan::Plan{experiment.world(), {all, all}, schedule(experiment), [experiment, cuts = buckets(experiment)](std::int32_t rank) {
                       return rank_of(experiment, rank, cuts);
                     }};
 }

@@ -4,7 +4,6 @@
 // for parameters and gradients. Rows must not be cut, so they cross as whole broadcasts in a group of two: group r holds ranks 0 and r,
 // and in a step its buckets are the rows of r, one after the other: inputs, sample numbers (for dropout), outputs, gradients of outputs.
 #include <algorithm>
-#include <numeric>
 
 #include "core/strategy/edit.h"
 #include "core/strategy/replica.h"
@@ -50,7 +49,6 @@ struct Parallel {
   }
 };
 
-bool is_training(const plan::Program& program) { return plan::purpose(program.name) == plan::Purpose::training; }
 Access part(const Access& all, const Rows& rows, std::int64_t width) { return {all.buffer, rows.first * width, rows.count * width}; }
 bool touches(const std::vector<Access>& accesses, plan::BufferId buffer) {
   return std::any_of(accesses.begin(), accesses.end(), [&](const Access& access) { return access.buffer == buffer; });
@@ -215,11 +213,9 @@ plan::RankPlan rank_of(const experiment::Resolved& e, std::int32_t number, const
   return rank;
 }
 
-std::vector<plan::Group> groups_of(std::int32_t ranks) {
-  std::vector<plan::Group> groups(1);
-  groups[0].ranks.resize(static_cast<std::size_t>(ranks));
-  std::iota(groups[0].ranks.begin(), groups[0].ranks.end(), 0);
-  for (std::int32_t r = 1; r < ranks; ++r) groups.push_back({{0, r}});
+std::vector<plan::Group> groups_of(const experiment::Resolved& e) {
+  std::vector<plan::Group> groups{everyone(e)};
+  for (std::int32_t r = 1; r < e.world(); ++r) groups.push_back({{0, r}});
   return groups;
 }
 
@@ -228,7 +224,7 @@ std::vector<plan::Group> groups_of(std::int32_t ranks) {
 base::Result<plan::Plan> data_parallel(const experiment::Resolved& experiment) {
   if (experiment.world() < 2) return mirrored(experiment);  // nobody to hand anything to
   const auto world = static_cast<std::int32_t>(experiment.world());
-  return plan::Plan{world, groups_of(world), schedule(experiment),
+  return plan::Plan{world, groups_of(experiment), schedule(experiment),
                     [experiment, cuts = buckets(experiment)](std::int32_t rank) { return rank_of(experiment, rank, cuts); }};
 }
 

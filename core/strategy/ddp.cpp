@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <algorithm>
 
+#include "core/strategy/edit.h"
+#include "core/strategy/replica.h"
 #include "core/strategy/strategy.h"
 
 namespace trainyard::strategy {
@@ -8,18 +10,6 @@ namespace {
 
 using plan::Op;
 using plan::OpKind;
-
-// What comes before the first step: everybody takes the parameters of rank 0.
-plan::Program broadcast_of(plan::BufferId parameters, const plan::RankPlan& rank, plan::LaneId comm) {
-  Op op;
-  op.kind = OpKind::broadcast;
-  op.lane = comm;
-  op.bucket = 0;
-  op.group = 0;
-  op.peer = 0;
-  op.reads = op.writes = {{parameters, 0, rank.buffers[parameters.index()].elements}};
-  return {"start", 0, 0, 1, {op}, {}};
-}
 
 // The first op of a kind in each training program, which its lane's later ones follow, comes after what the instance before it
 // sent and received.
@@ -30,15 +20,15 @@ void order_after_start(plan::Program& program, plan::LaneId comm) {
   }
 }
 
+// What comes before the first step: everybody takes the parameters of rank 0.
 plan::RankPlan with_start(plan::RankPlan rank) {
-  const auto at = std::find_if(rank.lanes.begin(), rank.lanes.end(), [](const plan::Lane& lane) { return lane.kind == plan::LaneKind::comm; });
-  if (at == rank.lanes.end()) return rank;  // a rank alone
-  const plan::LaneId comm(static_cast<std::size_t>(at - rank.lanes.begin()));
-  const plan::BufferId parameters = rank.buffer("params");
-  rank.buffers[parameters.index()].shared = true;  // peers read them in place
+  const plan::LaneId comm = lane_of(rank, 0);
+  if (!comm.valid()) return rank;  // a rank alone
+  const plan::Access parameters = whole(rank, "params");
+  rank.buffers[parameters.buffer.index()].shared = true;  // peers read them in place
   for (plan::Program& program : rank.programs)
-    if (plan::purpose(program.name) == plan::Purpose::training) order_after_start(program, comm);
-  rank.programs.push_back(broadcast_of(parameters, rank, comm));
+    if (is_training(program)) order_after_start(program, comm);
+  rank.programs.push_back({"start", 0, 0, 1, {rooted(OpKind::broadcast, comm, 0, 0, 0, parameters)}, {}});
   return rank;
 }
 

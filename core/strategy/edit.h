@@ -9,7 +9,8 @@
 
 namespace trainyard::strategy {
 
-// Takes out the ops that `drops` names; dependencies then count what is left of each lane.
+// Takes out the ops that `drops` names; dependencies then count what is left of each lane. Of an instance before it is taken that it ran
+// the same program: what counts ops of another is to be set again (order_loads).
 void drop_ops(plan::Program& program, const std::function<bool(const plan::Op&)>& drops);
 
 // Takes out the buffers that no op touches.

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include <numeric>
-
 #include "core/strategy/replica.h"
 #include "core/strategy/strategy.h"
 
@@ -11,11 +9,8 @@ base::Result<plan::Plan> mirrored(const experiment::Resolved& experiment) {
     return base::fail(
         {base::ProblemCode::bad_input, "topology.hosts", "no device has the role worker", "at least one worker", "Draw a device, or set a role to worker."});
   const auto cuts = buckets(experiment);
-  plan::Group everyone;
-  everyone.ranks.resize(static_cast<std::size_t>(experiment.world()));
-  std::iota(everyone.ranks.begin(), everyone.ranks.end(), 0);
   const bool alone = experiment.world() == 1;  // nothing to sum: the plan of one device
-  return plan::Plan{experiment.world(), alone ? std::vector<plan::Group>{} : std::vector{everyone}, schedule(experiment),
+  return plan::Plan{experiment.world(), alone ? std::vector<plan::Group>{} : std::vector{everyone(experiment)}, schedule(experiment),
                     [experiment, cuts, alone](std::int32_t rank) { return replica(experiment, rank, cuts, alone ? -1 : 0); }};
 }
 

@@ -2,6 +2,7 @@
 #include "core/strategy/replica.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/experiment/compression.h"
 #include "core/strategy/compression.h"
@@ -61,17 +62,6 @@ ReplicaBuffers add_buffers(const experiment::Resolved& e, Shared peers_read, std
   return b;
 }
 
-// Samples may be brought in when nobody reads the last ones of the step before any more. That may have more micro-steps than the
-// step that waits, but none more than the longest.
-void order_loads(std::vector<plan::Program>& programs) {
-  std::int32_t longest = 0;
-  const auto trains = [](const plan::Program& program) { return plan::purpose(program.name) == plan::Purpose::training && program.samples > 0; };
-  for (const plan::Program& program : programs)
-    if (trains(program)) longest = std::max(longest, program.ops.front().after.front().sequence);
-  for (plan::Program& program : programs)
-    if (trains(program)) program.ops.front().after.front().sequence = longest;
-}
-
 }  // namespace
 
 plan::RankPlan replica(const experiment::Resolved& e, std::int32_t rank, const std::vector<Bucket>& buckets, std::int32_t group) {
@@ -92,12 +82,32 @@ plan::RankPlan replica(const experiment::Resolved& e, std::int32_t rank, const s
     const std::int64_t step = stretches[i].first_step;
     add_program(i == 0 ? "train" : plan::Schedule::tail_name(i - 1), shares.samples(step, rank), shares.global_samples(step), 1, true);
   }
-  order_loads(plan.programs);
+  order_loads(plan);
   const std::int64_t held_out = e.held_out(rank).second;
   if (held_out >= batch) add_program("evaluate", batch, e.data.held_out_samples, held_out / batch, false);
   if (held_out % batch > 0) add_program("evaluate_tail", held_out % batch, e.data.held_out_samples, 1, false);
   return plan;
 }
+
+void order_loads(plan::RankPlan& rank) {
+  const auto waits = [](const plan::Program& program) {
+    return is_training(program) && !program.ops.empty() && program.ops.front().kind == plan::OpKind::load && program.samples > 0;
+  };
+  std::int32_t longest = 0;
+  for (const plan::Program& program : rank.programs)
+    if (waits(program)) longest = std::max(longest, program.ops.front().after.front().sequence);
+  for (plan::Program& program : rank.programs)
+    if (waits(program)) program.ops.front().after.front().sequence = longest;
+}
+
+plan::Group everyone(const experiment::Resolved& e) {
+  plan::Group group;
+  group.ranks.resize(static_cast<std::size_t>(e.world()));
+  std::iota(group.ranks.begin(), group.ranks.end(), 0);
+  return group;
+}
+
+bool is_training(const plan::Program& program) { return plan::purpose(program.name) == plan::Purpose::training; }
 
 plan::Schedule schedule(const experiment::Resolved& e) {
   const auto stretches = e.shares().stretches();

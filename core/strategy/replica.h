@@ -17,6 +17,15 @@ using experiment::Bucket;
 // sets its gradients to zero and reduces with the others. `group` is the number of the group that sums every bucket, -1 for none.
 plan::RankPlan replica(const experiment::Resolved& experiment, std::int32_t rank, const std::vector<Bucket>& buckets, std::int32_t group);
 
+// Samples may be brought in when nobody reads the last ones of the step before any more. That may have more micro-steps than the step that
+// waits, but none more than the longest. `replica` did so; a strategy that drops ops does it again.
+void order_loads(plan::RankPlan& rank);
+
 plan::Schedule schedule(const experiment::Resolved& experiment);
+
+// All ranks, in order.
+plan::Group everyone(const experiment::Resolved& experiment);
+
+bool is_training(const plan::Program& program);
 
 }  // namespace trainyard::strategy

@@ -112,6 +112,40 @@ TEST_P(NonFiniteGradient, that_is_skipped_is_told_by_the_rank_whose_it_is) {
   }
 }
 
+// What was not sent, and what batches are normalised by in evaluation, must not keep it for ever.
+TEST_P(NonFiniteGradient, that_is_skipped_leaves_no_trace_in_what_compression_keeps) {
+  using compute::compression::Scheme;
+  for (const Scheme scheme : {Scheme::fp16, Scheme::bf16, Scheme::int8, Scheme::sign, Scheme::top_k, Scheme::random_k, Scheme::power_sgd}) {
+    experiment::Experiment e = small_with(NonFinite::skip, 3);
+    e.training.precision = experiment::Precision::fp32;
+    e.training.optimizer.momentum = 0;
+    e.training.steps = 60;
+    e.strategy.compression = {scheme, 0.5, 2, true};
+    for (const RankOutcome& rank : trained(e, 1, GetParam())) {
+      ASSERT_EQ(rank.problem, "") << base::name_of(scheme);
+      EXPECT_TRUE(all_finite(rank.parameters)) << base::name_of(scheme);
+      const auto before = metric(rank, Metric::skipped_updates, 49), last = metric(rank, Metric::skipped_updates, 59);
+      ASSERT_EQ(last.size(), 1u) << base::name_of(scheme);
+      EXPECT_EQ(before, last) << base::name_of(scheme) << ": none of the last ten steps is skipped";
+    }
+  }
+}
+
+TEST_P(NonFiniteGradient, that_is_skipped_leaves_no_trace_in_running_statistics) {
+  experiment::Experiment e = strategy::small_normalised_images(2);
+  e.training.precision = experiment::Precision::fp64;
+  e.training.optimizer.learning_rate = 0.01;
+  e.training.steps = 10;
+  e.training.non_finite = NonFinite::skip;
+  for (const RankOutcome& rank : trained(e, 1, GetParam())) {
+    ASSERT_EQ(rank.problem, "");
+    EXPECT_TRUE(all_finite(rank.parameters));
+    EXPECT_THAT(metric(rank, Metric::skipped_updates, 9), testing::ElementsAre(1));
+    EXPECT_THAT(metric(rank, Metric::held_out_loss_sum, 9), testing::Each(testing::Truly([](double loss) { return std::isfinite(loss); })));
+    EXPECT_FALSE(metric(rank, Metric::held_out_loss_sum, 9).empty());
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Numbers, NonFiniteGradient, testing::Values(kNaN, kInfinity),
                          [](const auto& row) { return std::isnan(row.param) ? "NaN" : "infinite"; });
 

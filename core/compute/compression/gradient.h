@@ -9,6 +9,10 @@
 
 namespace trainyard::compute::compression {
 
+// As a whole number that grows with the magnitude; Inf is above all numbers, and NaN above Inf.
+inline std::uint32_t magnitude(float value) { return std::bit_cast<std::uint32_t>(value) & 0x7FFFFFFFu; }
+inline bool is_finite(float value) { return magnitude(value) < 0x7F800000u; }
+
 class Gradient {
  public:
   // `residual` may be null.
@@ -20,11 +24,12 @@ class Gradient {
   std::int64_t elements() const { return elements_; }
   float operator[](std::int64_t i) const { return values_[i]; }
 
-  // Element i was sent as `value`.
+  // Element i was sent as `value`. What is left of a number that is not finite is not kept: it was sent as what it is, and would spoil
+  // every later step.
   void sent(std::int64_t i, float value) {
     const float left = values_[i] - value;
     squared_error_ += static_cast<double>(left) * static_cast<double>(left);
-    if (residual_ != nullptr) residual_[i] = left;
+    if (residual_ != nullptr) residual_[i] = is_finite(left) ? left : 0;
   }
   // Element i was not sent.
   void left(std::int64_t i) { squared_error_ += static_cast<double>(values_[i]) * static_cast<double>(values_[i]); }
@@ -38,9 +43,6 @@ class Gradient {
   double squared_error_ = 0;
 };
 
-// As a whole number that grows with the magnitude; Inf is above all numbers, and NaN above Inf.
-inline std::uint32_t magnitude(float value) { return std::bit_cast<std::uint32_t>(value) & 0x7FFFFFFFu; }
-inline bool is_finite(float value) { return magnitude(value) < 0x7F800000u; }
 inline constexpr float kNoNumber = std::numeric_limits<float>::quiet_NaN();
 
 }  // namespace trainyard::compute::compression

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "core/compute/compression/gradient.h"
@@ -67,7 +68,9 @@ class Decode final : public Kernel {
   void enqueue(Queue&) override {
     double squared_error = 0;
     for (const PowerSgdBlock& block : op_.layout.blocks) block.rank > 0 ? decode(block, squared_error) : take_as_it_is(block);
-    std::copy_n(op_.right.as<float>(), op_.layout.right_elements, op_.guess.as<float>());
+    // A guess that is not finite would never lead anywhere: it begins anew, as one of zeros does.
+    std::transform(op_.right.as<float>(), op_.right.as<float>() + op_.layout.right_elements, op_.guess.as<float>(),
+                   [](float value) { return is_finite(value) ? value : 0.0F; });
     *op_.squared_error.as<double>() = squared_error;
   }
 
@@ -87,7 +90,7 @@ class Decode final : public Kernel {
         const float sum = product_at(basis, right, block, r, c);
         const double left = static_cast<double>(residual != nullptr ? residual[i] : gradient[i]) - static_cast<double>(sum) / static_cast<double>(op_.ranks);
         squared_error += left * left;
-        if (residual != nullptr) residual[i] = static_cast<float>(left);
+        if (residual != nullptr) residual[i] = std::isfinite(left) ? static_cast<float>(left) : 0.0F;  // as Gradient::sent
         gradient[i] = sum;
       }
   }

@@ -58,6 +58,7 @@ void store_normalised(const Tensor& input, const Tensor& weight, const Tensor& b
 
 template <class T>
 void follow(T& running, double momentum, double now) {
+  if (!std::isfinite(now)) return;
   running = static_cast<T>(static_cast<double>(running) + momentum * (now - static_cast<double>(running)));
 }
 

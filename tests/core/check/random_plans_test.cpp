@@ -15,6 +15,20 @@ RC_GTEST_PROP(RandomPlans, of_any_graph_are_proved, ()) {
   RC_ASSERT(base::to_string(check(collective::expand(coarse, any_algorithm()))) == "");
 }
 
+// Those whose ranks do not all do the same, with tails of fewer micro-steps among them.
+RC_GTEST_PROP(RandomPlans, of_strategies_of_unlike_ranks_are_proved, ()) {
+  const int ranks = 2 + plan::any_count(3);
+  experiment::Experiment e = any_experiment(ranks);
+  e.strategy.kind = any_bool() ? experiment::StrategyKind::central_storage : experiment::StrategyKind::data_parallel;
+  e.strategy.average = experiment::Average::gradients;
+  e.data.sharding = {};
+  if (e.strategy.kind == experiment::StrategyKind::central_storage) e.topology = tests::drawn_storage(ranks - 1, plan::any_count(ranks - 1));
+  else e.training.accumulation_steps = 1;
+  const experiment::Resolved resolved = strategy::resolved(e);
+  RC_ASSERT(base::to_string(check(strategy::coarse_plan(resolved).value())) == "");
+  RC_ASSERT(base::to_string(check(strategy::make_plan(resolved).value())) == "");
+}
+
 // The checker's clocks and a graph of what waits for what find the same, whichever of its waits a plan forgets.
 RC_GTEST_PROP(RandomPlans, race_just_when_accesses_have_no_order, ()) {
   Victim victim(any_graph(2 + plan::any_count(3), Programs::train));

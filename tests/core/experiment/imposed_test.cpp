@@ -59,6 +59,19 @@ TEST(Imposed, a_run_may_be_silent_for_as_long_as_its_slowest_link_takes) {
   EXPECT_EQ(longest_silence_seconds(resolve(experiment, ".").value()), 0);
 }
 
+TEST(Imposed, a_rank_that_hands_out_rows_may_be_silent_as_long_as_they_take) {
+  Experiment e = imposed(1);
+  e.topology.hosts.resize(1);
+  e.topology.links.clear();
+  e.topology.switches.clear();
+  e.strategy.kind = StrategyKind::mirrored;
+  e.model.layers = {{model::LayerKind::linear, 0}};
+  e.training.batch_per_rank = 64;
+  const double mirrored = longest_silence_seconds(resolve(e, ".").value());
+  e.strategy.kind = StrategyKind::data_parallel;
+  EXPECT_GT(longest_silence_seconds(resolve(e, ".").value()), mirrored);
+}
+
 TEST(Imposed, an_impossible_scale_is_a_problem) {
   for (const double scale : {0.0, -1.0, 1e7}) EXPECT_EQ(validate(imposed(scale), ".").size(), 1u) << scale;
 }

@@ -357,6 +357,8 @@ TEST(Validate, what_does_not_go_together_is_told_at_its_field) {
                  "data_parallel hands out its batch in one", 1);
   expect_problem([](Experiment& e) { e.strategy.average = Average::weights, e.strategy.compression.kind = Scheme::fp16; }, compression,
                  "weights are averaged, and only gradients are compressed", 1);
+  expect_problem([](Experiment& e) { e.strategy.average = Average::weights, e.training.non_finite = NonFinite::skip; }, "training.non_finite",
+                 "skip is judged by the sum of all ranks' gradients", 1);
   expect_problem(with(StrategyKind::data_parallel, Scheme::fp16, Engine::own), compression, "data_parallel does not compress gradients", 1);
   expect_problem(with(StrategyKind::mirrored, Scheme::fp16, Engine::gloo), compression, "gloo carries gradients as they are", 1);
   expect_problem(with(StrategyKind::data_parallel, Scheme::none, Engine::gloo), "strategy.engine",

@@ -91,6 +91,14 @@ TEST(Variant, by_an_algorithm_that_asks_for_even_hosts_is_refused_where_they_are
   EXPECT_THAT(three.error().what, HasSubstr("sharded_hierarchical asks for equally many ranks on every host"));
 }
 
+TEST(Variant, by_an_algorithm_that_a_compression_does_not_go_with_is_refused) {
+  Experiment whole = on_hosts(1, 4);
+  whole.strategy.compression.kind = compute::compression::Scheme::top_k;
+  EXPECT_TRUE(variant(whole, of(4, Algorithm::ring)));
+  EXPECT_TRUE(variant(whole, of(1, Algorithm::binary_tree))) << "one rank sends nothing";
+  EXPECT_THAT(base::to_string(variant(whole, of(4, Algorithm::binary_tree)).error()), HasSubstr("what top_k sends is gathered"));
+}
+
 TEST(Variant, of_several_hosts_on_the_first_alone_is_mirrored) {
   Experiment whole = on_hosts(2, 2);
   whole.strategy.kind = StrategyKind::multi_worker_mirrored;
