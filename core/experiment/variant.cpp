@@ -54,9 +54,9 @@ base::Result<void> can_scale(const StrategySpec& strategy) {
   return {};
 }
 
-Problem unshareable(std::int64_t global_batch, std::int64_t ranks) {
+Problem unshareable(std::int64_t samples, std::int64_t ranks, bool in_micro_steps) {
   return {ProblemCode::bad_input, "training.batch_per_rank",
-          "the " + format_count(global_batch) + " samples that all ranks take in one go cannot be shared evenly by " + counted_ranks(ranks),
+          (in_micro_steps ? "a micro-step of " : "a global batch of ") + format_count(samples) + " samples cannot be shared evenly by " + counted_ranks(ranks),
           "a multiple of the ranks", "Take another batch per rank, or weak scaling."};
 }
 
@@ -79,9 +79,9 @@ base::Result<void> fit_strategy(StrategySpec& strategy, const std::vector<int>& 
 
 base::Result<void> fit_batch(TrainingSpec& training, const Variant& wanted, std::int64_t drawn) {
   if (wanted.scaling == Scaling::weak) return {};
-  const std::int64_t global_batch = training.batch_per_rank * drawn;
-  if (global_batch % wanted.ranks != 0) return base::fail(unshareable(global_batch, wanted.ranks));
-  training.batch_per_rank = global_batch / wanted.ranks;
+  const std::int64_t of_all = training.batch_per_rank * drawn;
+  if (of_all % wanted.ranks != 0) return base::fail(unshareable(of_all, wanted.ranks, training.accumulation_steps > 1));
+  training.batch_per_rank = of_all / wanted.ranks;
   return {};
 }
 

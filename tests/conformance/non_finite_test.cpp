@@ -20,7 +20,7 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN(), kInfinity = st
 
 std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes).value(); }
 
-// In the batch of one step, one feature of the last sample is another number.
+// In the batch of one step, the first feature of the last sample is another number.
 class Spoilt : public data::Dataset {
  public:
   Spoilt(std::shared_ptr<const data::Dataset> set, double number) : set_(std::move(set)), number_(number) {}
@@ -28,7 +28,7 @@ class Spoilt : public data::Dataset {
   void fill(data::Split split, std::span<const std::int64_t> indices, std::span<float> features, std::span<std::int32_t> labels) const override {
     set_->fill(split, indices, features, labels);
     if (split == data::Split::train && batches_++ == kStep)
-      features[indices.size() * static_cast<std::size_t>(summary().features()) - 1] = static_cast<float>(number_);
+      features[(indices.size() - 1) * static_cast<std::size_t>(summary().features())] = static_cast<float>(number_);
   }
 
  private:

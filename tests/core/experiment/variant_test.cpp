@@ -56,6 +56,9 @@ TEST(Variant, of_a_global_batch_that_cannot_be_shared_evenly_is_refused) {
   ASSERT_FALSE(three);
   EXPECT_EQ(three.error().where, "training.batch_per_rank");
   EXPECT_THAT(three.error().what, HasSubstr("32 samples cannot be shared evenly by 3 ranks"));
+  Experiment in_micro_steps = on_hosts(1, 4);
+  in_micro_steps.training.accumulation_steps = 3;
+  EXPECT_THAT(variant(in_micro_steps, of(3, Algorithm::ring, Scaling::strong)).error().what, HasSubstr("a micro-step of 32 samples cannot be shared"));
 }
 
 TEST(Variant, of_more_ranks_than_are_drawn_is_refused_and_says_how_many_are) {
