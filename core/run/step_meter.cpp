@@ -15,7 +15,6 @@
 namespace trainyard::run {
 namespace {
 
-using telemetry::Event;
 using telemetry::EventKind;
 using telemetry::Metric;
 
