@@ -4,8 +4,8 @@
 #include <cblas.h>
 
 #include <algorithm>
-#include <cstring>
 
+#include "backends/cpu/copy.h"
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/prepare.h"
 #include "backends/cpu/queue.h"
@@ -70,9 +70,7 @@ class CpuCompute final : public compute::Compute {
     compute::compression::sum_halves(dtype, destination, sources, elements);
   }
 
-  void copy(std::byte* destination, const std::byte* source, std::int64_t bytes) override {
-    if (bytes > 0) std::memcpy(destination, source, static_cast<std::size_t>(bytes));
-  }
+  void copy(std::byte* destination, const std::byte* source, std::int64_t bytes) override { cpu::copy(destination, source, bytes); }
 
   void load(const Tensor& destination, std::span<const float> source) override {
     if (destination.dtype == DType::fp32) convert(source, destination.as<float>());
