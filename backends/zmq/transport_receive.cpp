@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What comes in: frames, the health of links, and waiting for either. Whatever a frame holds, it is taken, dropped and
 // counted, or ends the transport with a Problem.
+#include <sched.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -20,6 +21,8 @@ constexpr std::int64_t millisecond = 1'000'000;
 constexpr std::int64_t watch_every = 10 * millisecond;
 // A peer's last frames and the end of its connection come by different ways; its leave may be read a little later.
 constexpr std::int64_t grace_after_loss = 200 * millisecond;
+// As long as a peer takes for a few messages: a thread that sleeps is some 50 us late where the core went to sleep with it.
+constexpr std::int64_t yields_for = millisecond / 2;
 constexpr std::int64_t longest_sleep = 50 * millisecond;
 
 }  // namespace
@@ -145,9 +148,11 @@ bool End::wait(std::chrono::microseconds limit) {
 }
 
 bool End::spin(std::int64_t end) {
-  const std::int64_t until = std::min(end, base::now_nanoseconds() + patience_.spin.count());
-  while (!ready())
-    if (base::now_nanoseconds() >= until) return false;
+  const std::int64_t start = base::now_nanoseconds();
+  for (std::int64_t now = start; !ready(); now = base::now_nanoseconds()) {
+    if (now >= std::min(end, start + yields_for)) return false;
+    if (now >= start + patience_.spin.count()) ::sched_yield();
+  }
   return true;
 }
 

@@ -88,7 +88,7 @@ class Measured:
         all_of = {
             "shm auto": lambda: self.own(size, ranks, repeat, "--algorithm", "auto", *bound),
             "shm ring": lambda: self.own(size, ranks, repeat, "--algorithm", "ring", *bound),
-            "zmq ring": lambda: self.own(size, ranks, max(3, repeat // 4), "--algorithm", "ring", "--transport", "zmq"),
+            "zmq ring": lambda: self.own(size, ranks, max(3, repeat // 4), "--algorithm", "ring", "--transport", "zmq", "--segment-bytes", 2 << 20, *bound),
         }
         for which in ("open_mpi", "mpich"):
             if which in self.built:
