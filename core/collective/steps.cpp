@@ -11,10 +11,6 @@ namespace {
 using plan::Op;
 using plan::OpKind;
 
-bool from_or_to_a_root(Collective collective) {
-  return collective == Collective::broadcast || collective == Collective::reduce || collective == Collective::scatter || collective == Collective::gather;
-}
-
 OpKind coarse_kind(Collective collective) {
   switch (collective) {
     case Collective::all_reduce: return OpKind::all_reduce;
@@ -35,7 +31,7 @@ plan::RankPlan coarse_plan_of(const Exercise& exercise, int position) {
   whole.lane = plan::LaneId(0);
   whole.bucket = exercise.bucket;
   whole.group = 0;
-  if (from_or_to_a_root(exercise.collective)) whole.peer = exercise.root;
+  if (has_root(exercise.collective)) whole.peer = exercise.root;
   whole.reads = whole.writes = {{plan::BufferId(0), 0, exercise.elements}};
   plan::Program program{"collective", 1, exercise.members(), 1, {whole}};
   return {position, {{"comm.g0", plan::LaneKind::comm, 0}}, {{"bucket", exercise.dtype, exercise.elements, true}}, {program}};
@@ -157,6 +153,10 @@ base::Problem cannot_play(std::string where, std::string what, std::string accep
 }
 
 }  // namespace
+
+bool has_root(Collective collective) {
+  return collective == Collective::broadcast || collective == Collective::reduce || collective == Collective::scatter || collective == Collective::gather;
+}
 
 std::vector<Algorithm> choices(Collective collective, const Formation& formation) {
   switch (collective) {

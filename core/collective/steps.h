@@ -32,6 +32,9 @@ struct Exercise {
   bool operator==(const Exercise&) const = default;
 };
 
+// Whether one member has all of it, before or after.
+bool has_root(Collective collective);
+
 // The algorithms that differ for a collective and fit the formation; for one from or to a root a tree, or at once.
 std::vector<Algorithm> choices(Collective collective, const Formation& formation);
 

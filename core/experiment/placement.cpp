@@ -33,13 +33,6 @@ Problem no_workers() {
   return {ProblemCode::bad_input, "topology.hosts", "no device has the role worker", "at least one worker", "Draw a device, or set the role of one to worker."};
 }
 
-// By rank.
-std::vector<int> hosts_of(const Network& network) {
-  std::vector<int> hosts;
-  for (const DeviceId worker : network.workers()) hosts.push_back(network.host_index(worker));
-  return hosts;
-}
-
 // Links lead both ways and the devices of a host share its bus: it is enough to look from the first worker to one worker
 // of every other host.
 void check_routes(const Network& network, Problems& problems) {
@@ -130,6 +123,12 @@ std::string of_averaged_weights(const TrainingSpec& training) {
 }
 
 }  // namespace
+
+std::vector<int> hosts_of(const Network& network) {
+  std::vector<int> hosts;
+  for (const DeviceId worker : network.workers()) hosts.push_back(network.host_index(worker));
+  return hosts;
+}
 
 std::int64_t count_workers(const Topology& topology) {
   return sum_over_workers(topology, [](const Device&) { return 1; });

@@ -4,11 +4,19 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/base/result.h"
 #include "core/experiment/experiment.h"
 
+namespace trainyard::topology {
+class Network;
+}
+
 namespace trainyard::experiment {
+
+// The host of each rank, by its index.
+std::vector<int> hosts_of(const topology::Network& network);
 
 std::int64_t count_workers(const topology::Topology& topology);
 

@@ -48,7 +48,7 @@ TransportKind transport_of(TransportKind asked, const std::vector<int>& hosts) {
 void place_ranks(Resolved& resolved) {
   const topology::Network network(resolved.document.topology);
   resolved.ranks = network.workers();
-  for (const topology::DeviceId device : resolved.ranks) resolved.hosts.push_back(network.host_index(device));
+  resolved.hosts = hosts_of(network);
   resolved.storage_rank = storage_rank(resolved.document);
 }
 

@@ -60,13 +60,6 @@ Problem unshareable(std::int64_t samples, std::int64_t ranks, bool in_micro_step
           "a multiple of the ranks", "Take another batch per rank, or weak scaling."};
 }
 
-std::vector<int> hosts_of(const topology::Topology& drawing) {
-  const topology::Network network(drawing);
-  std::vector<int> hosts;
-  for (const topology::DeviceId worker : network.workers()) hosts.push_back(network.host_index(worker));
-  return hosts;
-}
-
 base::Result<void> fit_strategy(StrategySpec& strategy, const std::vector<int>& hosts) {
   const bool one_host = std::set<int>(hosts.begin(), hosts.end()).size() == 1;
   if (one_host && strategy.kind == StrategyKind::multi_worker_mirrored) strategy.kind = StrategyKind::mirrored;
@@ -105,7 +98,7 @@ base::Result<Experiment> variant(const Experiment& whole, const Variant& wanted)
   e.training.steps = wanted.steps;
   e.run.evaluate_every_steps = kNoStep;
   e.run.seconds_per_step = 0;
-  if (const auto ok = fit_strategy(e.strategy, hosts_of(e.topology)); !ok) return base::fail(ok.error());
+  if (const auto ok = fit_strategy(e.strategy, hosts_of(topology::Network(e.topology))); !ok) return base::fail(ok.error());
   if (const auto ok = fit_batch(e.training, wanted, drawn); !ok) return base::fail(ok.error());
   if (const auto problems = compression_problems(e); wanted.ranks > 1 && !problems.empty()) return base::fail(problems.front());
   return e;

@@ -97,7 +97,8 @@ std::string sentence(const Verdict& verdict, const Outcome& plan, const Outcome&
 }  // namespace
 
 Verdict judge(const Outcome& plan, const Outcome& one_device) {
-  Verdict verdict{static_cast<int>(plan.ranks.size()), one_device.full_batch_seconds / plan.full_batch_seconds, ""};
+  const double one = one_device.full_batch_seconds, together = plan.full_batch_seconds;
+  Verdict verdict{static_cast<int>(plan.ranks.size()), one, together, one / together, ""};
   verdict.sentence = sentence(verdict, plan, one_device);
   return verdict;
 }

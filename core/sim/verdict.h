@@ -9,8 +9,10 @@ namespace trainyard::sim {
 
 struct Verdict {
   int ranks = 1;
-  double speedup = 1;    // step of one device / step of the plan; above 1: the plan is faster
-  std::string sentence;  // "one device would be 1.8x faster here, because ..."; no final stop
+  double one_device_seconds = 0, step_seconds = 0;  // of a full batch, on the median
+  double speedup = 1;                               // the one by the other; above 1: the plan is faster
+  std::string sentence;                             // "one device would be 1.8x faster here, because ..."; no final stop
+  double efficiency() const { return speedup / ranks; }
 };
 
 // From two outcomes of the same global batch: the plan's, and that of one device.

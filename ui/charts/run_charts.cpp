@@ -4,11 +4,11 @@
 #include <QAction>
 #include <QComboBox>
 #include <QElapsedTimer>
-#include <QScrollArea>
 #include <QSlider>
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "ui/charts/chart_scroll.h"
 #include "ui/model/turns.h"
 #include "ui/theme/theme.h"
 
@@ -17,25 +17,6 @@ namespace {
 
 constexpr qint64 kReadNanoseconds = 3'000'000;  // of histories, at a time
 
-// Tells the charts how high a page of them is.
-class ChartScroll : public QScrollArea {
- public:
-  ChartScroll(ChartGrid& grid, QWidget* parent) : QScrollArea(parent), grid_(grid) {
-    setWidget(&grid);
-    setWidgetResizable(true);
-    setFrameShape(QFrame::NoFrame);
-  }
-
- protected:
-  void resizeEvent(QResizeEvent* event) override {
-    QScrollArea::resizeEvent(event);
-    grid_.set_page(viewport()->height());
-  }
-
- private:
-  ChartGrid& grid_;
-};
-
 }  // namespace
 
 RunCharts::RunCharts(QWidget* parent) : QWidget(parent), grid_(new ChartGrid) {
@@ -43,7 +24,7 @@ RunCharts::RunCharts(QWidget* parent) : QWidget(parent), grid_(new ChartGrid) {
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(kGrid / 2);
   build_bar();
-  column->addWidget(new ChartScroll(*grid_, this), 1);
+  column->addWidget(new ChartScroll(grid_, this), 1);
   for (const ChartKind kind : kChartKinds) {
     const ChartTitle title = chart_title(kind);
     PlotView* plot = plots_[kind] = grid_->add(title.name);

@@ -4,15 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/experiment/imposed.h"
-#include "core/sim/simulator.h"
-#include "core/strategy/strategy.h"
-#include "core/topology/network.h"
-
 namespace trainyard::ui {
 namespace {
-
-constexpr std::int64_t kSteps = 3;  // the first fills the pipeline
 
 using Times = std::vector<TimeRange>;  // apart from each other, in order
 
@@ -95,18 +88,6 @@ TimelineFigures over_ranks(const std::vector<RankFigures>& ranks) {
   for (const RankFigures& one : ranks) together.communication += one.communication, together.hidden += one.hidden;
   all.overlap = together.overlap();
   return all;
-}
-
-base::Result<DrawnEfficiency> drawn_efficiency(const experiment::Resolved& experiment) {
-  const experiment::Resolved one_device = experiment::on_one_device(experiment);
-  const auto plan = strategy::make_plan(experiment), alone = strategy::make_plan(one_device);
-  if (!plan || !alone) return base::fail(plan ? alone.error() : plan.error());
-  sim::Options options;
-  options.steps = kSteps;
-  const topology::Network network(experiment::as_imposed(experiment.document)), of_one(experiment::as_imposed(one_device.document));
-  const auto together = sim::simulate(*plan, network, options), one = sim::simulate(*alone, of_one, options);
-  if (!together || !one) return base::fail(together ? one.error() : together.error());
-  return DrawnEfficiency{plan->ranks, one->full_batch_seconds, together->full_batch_seconds};
 }
 
 }  // namespace trainyard::ui

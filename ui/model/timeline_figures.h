@@ -10,9 +10,9 @@
 //   waiting         times in T at which a receive was posted and nothing it could take was there; summed over groups
 #pragma once
 
+#include <optional>
 #include <vector>
 
-#include "core/experiment/resolve.h"
 #include "ui/model/span_store.h"
 
 namespace trainyard::ui {
@@ -39,14 +39,5 @@ struct TimelineFigures {
   std::optional<double> overlap;
 };
 TimelineFigures over_ranks(const std::vector<RankFigures>& ranks);
-
-// As drawn, from the simulator alone: T1 / (n Tn), where T1 is the step of one of the drawn devices with the same global batch and Tn that of
-// the plan. May take long: not for the GUI thread.
-struct DrawnEfficiency {
-  int ranks = 0;
-  double one_device_seconds = 0, step_seconds = 0;
-  double efficiency() const { return one_device_seconds / (ranks * step_seconds); }
-};
-base::Result<DrawnEfficiency> drawn_efficiency(const experiment::Resolved& experiment);
 
 }  // namespace trainyard::ui

@@ -6,7 +6,6 @@
 #include "core/base/machine.h"
 #include "core/experiment/imposed.h"
 #include "core/experiment/placement.h"
-#include "core/sim/verdict.h"
 #include "core/strategy/strategy.h"
 
 namespace trainyard::ui {
@@ -16,22 +15,25 @@ constexpr std::int64_t kSteps = 3;  // the first fills the pipeline
 
 }  // namespace
 
-base::Result<QString> verdict_of(const experiment::Resolved& experiment, const plan::Plan& expanded, std::stop_token stop) {
+base::Result<sim::Verdict> simulated_verdict(const experiment::Resolved& experiment, const plan::Plan& expanded, std::stop_token stop) {
   const experiment::Resolved one_device = experiment::on_one_device(experiment);
   const auto alone = strategy::make_plan(one_device);
   if (!alone) return base::fail(alone.error());
   sim::Options options;
   options.steps = kSteps;
   options.stop = std::move(stop);
-  const topology::Topology& drawn = experiment.document.topology;
   const topology::Network network(experiment::as_imposed(experiment.document)), of_one(experiment::as_imposed(one_device.document));
-  return sim::judge(expanded, network, *alone, of_one, options).map([&](const sim::Verdict& verdict) {
+  return sim::judge(expanded, network, *alone, of_one, options);
+}
+
+base::Result<QString> verdict_of(const experiment::Resolved& experiment, const plan::Plan& expanded, std::stop_token stop) {
+  return simulated_verdict(experiment, expanded, std::move(stop)).map([&](const sim::Verdict& verdict) {
     const experiment::RunSpec& run = experiment.document.run;
     const bool scaled = run.links == experiment::LinkSpeed::imposed && run.link_scale != 1;
     const QString drawn_as = scaled ? QCoreApplication::translate("verdict", "With links %1").arg(QString::fromStdString(experiment::link_speeds_said(run)))
                                     : QCoreApplication::translate("verdict", "As drawn");
     const QString as_drawn = QStringLiteral("%1: %2.").arg(drawn_as, QString::fromStdString(verdict.sentence));
-    const auto shared = experiment::shared_cores(drawn, base::usable_cores());
+    const auto shared = experiment::shared_cores(experiment.document.topology, base::usable_cores());
     if (!shared) return as_drawn;
     return as_drawn + " " + QCoreApplication::translate("verdict", "In a real run on this machine, %1.").arg(QString::fromStdString(*shared));
   });

@@ -57,8 +57,13 @@ PlanPanel::PlanPanel(Document& document, QWidget* parent) : QWidget(parent), doc
   soon_.setSingleShot(true);
   soon_.setInterval(kAskAfterMilliseconds);
   connect(&soon_, &QTimer::timeout, this, &PlanPanel::ask);
-  connect(&document, &Document::changed, this, [this] { soon_.start(); });
-  connect(&document, &Document::file_changed, this, [this] { soon_.start(); });
+  connect(&document, &Document::changed, this, &PlanPanel::document_changed);
+  connect(&document, &Document::file_changed, this, &PlanPanel::document_changed);
+}
+
+void PlanPanel::document_changed() {
+  shown_.reset();
+  soon_.start();
 }
 
 void PlanPanel::build_bar() {
@@ -118,7 +123,8 @@ void PlanPanel::show_op(int rank, const QString& program, const QString& token) 
   set_grid(false);
   set_expanded(true);
   set_rank(rank);
-  ask();
+  if (shown_ == asked() && isVisible()) go_to_wanted();
+  else ask();
 }
 
 void PlanPanel::showEvent(QShowEvent* event) {
@@ -126,28 +132,35 @@ void PlanPanel::showEvent(QShowEvent* event) {
   if (stale_) ask();
 }
 
+PlanPanel::Asked PlanPanel::asked() const {
+  Asked asked{.grid = form_->currentIndex() == 0, .expanded = detail_->currentIndex() == 1};
+  if (asked.grid) asked.program = program_->currentText().toStdString();
+  else asked.rank = wanted_ ? wanted_->rank : std::max(0, rank_->currentIndex());
+  return asked;
+}
+
 // Plans may be long: nothing is made while nobody looks.
 void PlanPanel::ask() {
   stale_ = true;
   if (!isVisible()) return;
   stale_ = false;
+  shown_.reset();
   const bool grid = form_->currentIndex() == 0;
   for (QWidget* widget : {static_cast<QWidget*>(rank_), static_cast<QWidget*>(rank_label_)}) widget->setVisible(!grid);
   for (QWidget* widget : {static_cast<QWidget*>(program_), static_cast<QWidget*>(program_label_)}) widget->setVisible(grid);
-  const Asked asked{grid, detail_->currentIndex() == 1, wanted_ ? wanted_->rank : std::max(0, rank_->currentIndex()), program_->currentText().toStdString()};
-  QThreadPool::globalInstance()->start(
-      [panel = QPointer<PlanPanel>(this), version = ++version_, experiment = document_.experiment(), directory = document_.directory().toStdString(), asked] {
-        const Shown shown = make(experiment, directory, asked);
-        QMetaObject::invokeMethod(qApp, [panel, version, shown] {
-          if (panel) panel->show_plan(version, shown);
-        });
-      });
+  QThreadPool::globalInstance()->start([panel = QPointer<PlanPanel>(this), version = ++version_, experiment = document_.experiment(),
+                                        directory = document_.directory().toStdString(), asked = asked()] {
+    const Shown shown = make(experiment, directory, asked);
+    QMetaObject::invokeMethod(qApp, [panel, version, shown] {
+      if (panel) panel->show_plan(version, shown);
+    });
+  });
 }
 
 PlanPanel::Shown PlanPanel::make(const experiment::Experiment& experiment, const std::string& directory, const Asked& asked) {
   const auto plan = experiment::resolve(experiment, directory).and_then(asked.expanded ? strategy::make_plan : strategy::coarse_plan);
-  if (!plan) return {tr("There is no plan yet.\n\n%1").arg(QString::fromStdString(base::to_string(plan.error()))), 0, {}, true};
-  Shown shown;
+  if (!plan) return {asked, tr("There is no plan yet.\n\n%1").arg(QString::fromStdString(base::to_string(plan.error()))), 0, {}, true};
+  Shown shown{.of = asked};
   shown.ranks = plan->ranks;
   const plan::RankPlan rank = plan->rank_plan(std::min(asked.rank, plan->ranks - 1));
   for (const plan::Program& program : rank.programs) shown.programs << QString::fromStdString(program.name);
@@ -158,6 +171,7 @@ PlanPanel::Shown PlanPanel::make(const experiment::Experiment& experiment, const
 
 void PlanPanel::show_plan(int version, const Shown& shown) {
   if (version != version_) return;
+  shown_ = shown.failed ? std::nullopt : std::optional(shown.of);
   if (!shown.failed) {
     QStringList ranks;
     for (int rank = 0; rank < shown.ranks; ++rank) ranks << QString::number(rank);

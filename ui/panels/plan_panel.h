@@ -39,21 +39,25 @@ class PlanPanel : public QWidget {
   struct Asked {
     bool grid = true, expanded = false;
     int rank = 0;
-    std::string program;
+    std::string program = {};
+    bool operator==(const Asked&) const = default;
   };
   struct Wanted {
     int rank = 0;
     QString program, token;
   };
   struct Shown {
-    QString text;
+    Asked of;
+    QString text = {};
     int ranks = 0;
-    QStringList programs;
+    QStringList programs = {};
     bool failed = false;
   };
   void build_bar();
   void build_view();
   static Shown make(const experiment::Experiment& experiment, const std::string& directory, const Asked& asked);
+  void document_changed();
+  Asked asked() const;
   void ask();
   void show_plan(int version, const Shown& shown);
   void go_to_wanted();
@@ -65,6 +69,7 @@ class PlanPanel : public QWidget {
   QTimer soon_;
   int version_ = 0;
   bool stale_ = true;
+  std::optional<Asked> shown_;    // what of the document as it stands is shown
   std::optional<Wanted> wanted_;  // the op that is to be selected
   QString marked_;
   QComboBox *form_, *detail_, *rank_, *program_;

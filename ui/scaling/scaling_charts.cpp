@@ -54,10 +54,7 @@ std::optional<std::pair<double, double>> ideal_span(const session::Sweep& sweep)
 
 }  // namespace
 
-ScalingCharts::ScalingCharts(QWidget* parent) : QScrollArea(parent), grid_(new ChartGrid) {
-  setWidget(grid_);
-  setWidgetResizable(true);
-  setFrameShape(QFrame::NoFrame);
+ScalingCharts::ScalingCharts(QWidget* parent) : ChartScroll(new ChartGrid, parent) {
   setAccessibleName(tr("Charts of the sweep"));
   add(ScalingChart::speed_up, "speed_up", tr("Speed-up"), {});
   add(ScalingChart::efficiency, "efficiency", tr("Efficiency"), "%");
@@ -67,15 +64,10 @@ ScalingCharts::ScalingCharts(QWidget* parent) : QScrollArea(parent), grid_(new C
 }
 
 void ScalingCharts::add(ScalingChart chart, const QString& name, const QString& title, const QString& unit) {
-  PlotView* plot = plots_[chart] = grid_->add(name);
+  PlotView* plot = plots_[chart] = grid().add(name);
   plot->set_title(title, unit);
   plot->set_counts(tr("ranks"));
   plot->set_crosshair_group(&crosshair_);
-}
-
-void ScalingCharts::resizeEvent(QResizeEvent* event) {
-  QScrollArea::resizeEvent(event);
-  grid_->set_page(viewport()->height());
 }
 
 void ScalingCharts::set_empty_text(const QString& text) {

@@ -4,17 +4,16 @@
 // formula.
 #pragma once
 
-#include <QScrollArea>
 #include <map>
 
 #include "core/session/sweep.h"
-#include "ui/charts/chart_grid.h"
+#include "ui/charts/chart_scroll.h"
 
 namespace trainyard::ui {
 
 enum class ScalingChart { speed_up, efficiency, step_time, busiest_bytes, all_bytes };
 
-class ScalingCharts : public QScrollArea {
+class ScalingCharts : public ChartScroll {
   Q_OBJECT
  public:
   explicit ScalingCharts(QWidget* parent = nullptr);
@@ -22,10 +21,6 @@ class ScalingCharts : public QScrollArea {
   void show_sweep(const session::Sweep* sweep);  // null: none
   void set_empty_text(const QString& text);
   PlotView& plot(ScalingChart chart) { return *plots_.at(chart); }
-  ChartGrid& grid() { return *grid_; }
-
- protected:
-  void resizeEvent(QResizeEvent* event) override;
 
  private:
   using Points = std::vector<SeriesPoint>;
@@ -38,7 +33,6 @@ class ScalingCharts : public QScrollArea {
   static Lines lines_of(ScalingChart chart, const session::Sweep& sweep);
   void show_lines(ScalingChart chart, const Lines& lines);
 
-  ChartGrid* grid_;
   CrosshairGroup crosshair_;
   std::map<ScalingChart, PlotView*> plots_;
 };

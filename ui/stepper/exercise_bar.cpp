@@ -29,10 +29,6 @@ std::vector<int> drawn_hosts(const topology::Topology& topology) {
   return hosts;
 }
 
-bool has_root(Collective collective) {
-  return collective == Collective::broadcast || collective == Collective::reduce || collective == Collective::scatter || collective == Collective::gather;
-}
-
 QSpinBox* spin(int least, int most, int value) {
   auto* box = new QSpinBox;
   box->setRange(least, most);
@@ -153,7 +149,7 @@ void ExerciseBar::refill_algorithms() {
 
 void ExerciseBar::show_what_is_asked() {
   const auto show = [](QWidget* field, bool shown) { field->parentWidget()->setVisible(shown); };
-  show(root_, has_root(collective()));
+  show(root_, collective::has_root(collective()));
   show(members_, ranks() == Ranks::example);
   show(hosts_, ranks() == Ranks::example);
   show(bucket_, ranks() == Ranks::run);
@@ -182,7 +178,7 @@ const RunBucket* ExerciseBar::bucket() const {
 
 collective::Exercise ExerciseBar::exercise() const {
   collective::Exercise exercise{.collective = collective(), .algorithm = algorithm().value_or(Algorithm::ring), .hosts = hosts(), .root = root_->value()};
-  if (!has_root(exercise.collective)) exercise.root = 0;
+  if (!collective::has_root(exercise.collective)) exercise.root = 0;
   if (const RunBucket* one = bucket()) {
     exercise.elements = one->elements;
     exercise.dtype = one->dtype;

@@ -35,7 +35,7 @@ StepperPanel::StepperPanel(Document& document, QWidget* parent) : QWidget(parent
   connect(bar_, &ExerciseBar::changed, this, [this] { stepper_.set_exercise(bar_->exercise()), show_step(); });
   connect(bar_, &ExerciseBar::seed_changed, &stepper_, &Stepper::set_seed);
   connect(&stepper_, &Stepper::exercise_changed, this, &StepperPanel::stop);
-  connect(&stepper_, &Stepper::step_changed, this, &StepperPanel::show_step);
+  connect(&stepper_, &Stepper::step_changed, this, [this] { on_canvas_ = seen_, show_step(); });
   connect(table_, &StepTable::rank_changed, this, &StepperPanel::show_program);
   stepper_.set_exercise(bar_->exercise());
   show_program();
@@ -114,7 +114,6 @@ void StepperPanel::show_step() {
   QAccessibleEvent told(sentence_, QAccessible::NameChanged);
   QAccessible::updateAccessibility(&told);
   table_->reveal_step();
-  on_canvas_ = seen_;
   show_transit();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/stepper/transit_of.h"
 
+#include "ui/model/topology_edit.h"
 #include "ui/stepper/step_words.h"
 
 namespace trainyard::ui {
@@ -19,7 +20,8 @@ QString label_of(const Stepper& stepper, const collective::Move& move) {
 std::optional<Transit> TransitOf::step(const Stepper& stepper, const topology::Topology& drawing) {
   const collective::Move* move = stepper.move();
   if (!move || !topology::validate(drawing, "").empty()) return {};
-  if (!traffic_ || traffic_->topology() != drawing) traffic_ = std::make_unique<LinkTraffic>(drawing);
+  if (topology::Topology drawn = without_places(drawing); !traffic_ || traffic_->topology() != drawn)
+    traffic_ = std::make_unique<LinkTraffic>(std::move(drawn));
   if (static_cast<int>(traffic_->workers().size()) != stepper.steps().members()) return {};
   const auto device = [&](int rank) { return traffic_->network().device(traffic_->workers()[static_cast<std::size_t>(rank)]).name; };
   Transit transit{device(move->from), device(move->to), {}, label_of(stepper, *move)};

@@ -11,8 +11,10 @@
 
 #include "core/base/fields.h"
 #include "core/base/units.h"
+#include "core/strategy/strategy.h"
 #include "ui/model/counted.h"
 #include "ui/model/turns.h"
+#include "ui/model/verdict.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 #include "ui/theme/tinted_label.h"
@@ -56,7 +58,7 @@ TimelinePanel::TimelinePanel(QWidget* parent) : QWidget(parent), view_(new Timel
   set_run(nullptr);
 }
 
-TimelinePanel::~TimelinePanel() = default;
+TimelinePanel::~TimelinePanel() { no_longer_drawn_.request_stop(); }
 
 void TimelinePanel::build_bar() {
   auto* bar = new QWidget(this);
@@ -133,6 +135,7 @@ void TimelinePanel::set_run(Run* run) {
   steps_ = {};
   drawn_.clear();
   drawn_asked_ = false;
+  no_longer_drawn_.request_stop();
   if (run) {
     connect(run, &Run::updated, this, &TimelinePanel::ask_to_refresh);
     connect(run, &QObject::destroyed, this, [this] { set_run(nullptr); });
@@ -224,18 +227,22 @@ void TimelinePanel::show_figures() {
 // Aside, once a run.
 void TimelinePanel::reckon_drawn() {
   drawn_asked_ = true;
+  no_longer_drawn_ = {};
   const auto recorded = base::value_at(run_->history().header(), "experiment");
   if (!recorded) return;
-  QThreadPool::globalInstance()->start([panel = QPointer<TimelinePanel>(this), directory = run_->directory(), recorded = *recorded] {
-    const auto drawn = experiment::resolved_from_json(recorded).and_then(drawn_efficiency);
-    if (!drawn) return;
-    QMetaObject::invokeMethod(qApp, [panel, directory, drawn = *drawn] {
-      if (!panel || !panel->run_ || panel->run_->directory() != directory) return;
-      panel->drawn_ = tr("as drawn %1 (simulated: one device %2 / (%3 x %4))")
-                          .arg(percent(drawn.efficiency()), seconds(drawn.one_device_seconds), QString::number(drawn.ranks), seconds(drawn.step_seconds));
-      panel->reader_->ask();
-    });
-  });
+  QThreadPool::globalInstance()->start(
+      [panel = QPointer<TimelinePanel>(this), directory = run_->directory(), recorded = *recorded, stop = no_longer_drawn_.get_token()] {
+        const auto drawn = experiment::resolved_from_json(recorded).and_then([&](const experiment::Resolved& of) {
+          return strategy::make_plan(of).and_then([&](const plan::Plan& plan) { return simulated_verdict(of, plan, stop); });
+        });
+        if (!drawn) return;
+        QMetaObject::invokeMethod(qApp, [panel, directory, drawn = *drawn] {
+          if (!panel || !panel->run_ || panel->run_->directory() != directory) return;
+          panel->drawn_ = tr("as drawn %1 (simulated: one device %2 / (%3 x %4))")
+                              .arg(percent(drawn.efficiency()), seconds(drawn.one_device_seconds), QString::number(drawn.ranks), seconds(drawn.step_seconds));
+          panel->reader_->ask();
+        });
+      });
 }
 
 }  // namespace trainyard::ui

@@ -6,6 +6,7 @@
 #include <QPointer>
 #include <QTimer>
 #include <QWidget>
+#include <stop_token>
 
 #include "ui/model/run.h"
 #include "ui/timeline/figures_reader.h"
@@ -74,6 +75,7 @@ class TimelinePanel : public QWidget {
   bool drawn_asked_ = false;
   bool behind_ = false;  // what came while it was not seen is not shown yet
   QString drawn_;        // what the simulator says of the efficiency
+  std::stop_source no_longer_drawn_;
 };
 
 }  // namespace trainyard::ui

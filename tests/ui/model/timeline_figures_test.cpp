@@ -68,24 +68,5 @@ TEST(TimelineFigures, over_ranks_are_means_and_overlap_is_of_all_communication_t
   EXPECT_EQ(over_ranks({busy, by_engine}).waiting, std::nullopt) << "an engine does not report it";
 }
 
-TEST(TimelineFigures, of_one_drawn_device_alone_the_efficiency_as_drawn_is_whole) {
-  const auto given = experiment::load(TRAINYARD_SOURCE_DIR "/resources/experiments/one_device_digits.json");
-  ASSERT_TRUE(given);
-  const auto alone = experiment::resolve(*given, ".").and_then(drawn_efficiency);
-  ASSERT_TRUE(alone) << base::to_string(alone.error());
-  EXPECT_DOUBLE_EQ(alone->efficiency(), 1);
-}
-
-TEST(TimelineFigures, of_four_drawn_devices_the_efficiency_is_one_step_alone_over_four_together) {
-  const auto given = experiment::load(TRAINYARD_SOURCE_DIR "/resources/experiments/four_devices_mirrored_digits.json");
-  ASSERT_TRUE(given);
-  const auto four = experiment::resolve(*given, ".").and_then(drawn_efficiency);
-  ASSERT_TRUE(four) << base::to_string(four.error());
-  EXPECT_EQ(four->ranks, 4);
-  EXPECT_DOUBLE_EQ(four->efficiency(), four->one_device_seconds / (4 * four->step_seconds));
-  EXPECT_GT(four->efficiency(), 0);
-  EXPECT_LT(four->efficiency(), 1) << "what is sent takes time";
-}
-
 }  // namespace
 }  // namespace trainyard::ui

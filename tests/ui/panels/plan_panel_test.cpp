@@ -69,6 +69,20 @@ TEST_F(PlanPanelTest, goes_to_the_line_of_an_op_in_the_expanded_text_of_its_rank
   EXPECT_EQ(panel_.marked(), "SEND.b0.t0.c0>r0");
 }
 
+TEST_F(PlanPanelTest, another_op_of_a_text_that_stands_is_gone_to_at_once) {
+  QSignalSpy settled(&panel_, &PlanPanel::settled);
+  panel_.show_op(1, "train", "F.s0.m0");
+  ASSERT_TRUE(QTest::qWaitFor([&] { return panel_.marked() == "F.s0.m0"; }));
+  settled.clear();
+  panel_.show_op(1, "train", "SEND.b0.t0.c0>r0");
+  EXPECT_EQ(panel_.marked(), "SEND.b0.t0.c0>r0");
+  panel_.show_op(0, "train", "F.s0.m0");
+  EXPECT_EQ(panel_.marked(), "SEND.b0.t0.c0>r0") << "that of another rank is another text";
+  ASSERT_TRUE(QTest::qWaitFor([&] { return panel_.marked() == "F.s0.m0"; }));
+  EXPECT_TRUE(panel_.view().toPlainText().startsWith("rank 0"));
+  EXPECT_EQ(settled.size(), 1) << "made once";
+}
+
 TEST_F(PlanPanelTest, goes_to_the_op_of_the_program_that_ran_where_several_have_it) {
   panel_.show_op(0, "evaluate", "F.s0.m0");
   ASSERT_TRUE(QTest::qWaitFor([&] { return panel_.view().textCursor().hasSelection(); }));

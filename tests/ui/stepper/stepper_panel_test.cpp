@@ -248,6 +248,17 @@ TEST_F(StepperPanelTest, the_step_is_shown_on_the_canvas_while_it_is_looked_at) 
   EXPECT_TRUE(transit_);
 }
 
+TEST_F(StepperPanelTest, an_edit_of_the_document_brings_nothing_back_onto_the_canvas) {
+  key(Qt::Key_Right);
+  ASSERT_TRUE(transit_);
+  panel_.leave_canvas();
+  document_.set_value("training.optimizer.learning_rate", 0.25);
+  EXPECT_EQ(step(), 1);
+  EXPECT_FALSE(transit_);
+  key(Qt::Key_Right);
+  EXPECT_TRUE(transit_);
+}
+
 TEST_F(StepperPanelTest, what_is_not_seen_does_not_play) {
   key(Qt::Key_Space);
   panel_.set_seen(false);
