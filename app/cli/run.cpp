@@ -110,6 +110,9 @@ void print_summary(const base::Json& r, const experiment::RunSpec& run) {
   const auto emulated = std::count_if(r["ranks"].begin(), r["ranks"].end(), [](const base::Json& rank) { return rank.value("emulated", false); });
   if (emulated > 0) std::printf("  EMULATED            %td of %zu devices ran on the CPU\n", emulated, r["ranks"].size());
   std::printf("  note                %s\n", experiment::speeds_said(run).c_str());
+  for (const base::Json& rank : r["ranks"])
+    if (const auto factor = rank.find("slowed_down"); factor != rank.end())
+      std::printf("  SLOWED DOWN         rank %s, %s times\n", rank["rank"].dump().c_str(), number(*factor, "%.3g").c_str());
   if (const double late = r.value("slower_than_drawn_seconds", 0.0); late > 0)
     std::printf("  slower than drawn   by %s of compute: this machine is not as fast as the drawn devices\n", base::format_seconds(late).c_str());
   std::printf("  run directory       %s\n", r["run_directory"].get<std::string>().c_str());

@@ -215,7 +215,7 @@ void add_sweep(Verb& program) {
       "  trainyard-cli sweep e.json --ranks 1,2,4 --algorithms ring,direct,star --steps 100\n"
       "  trainyard-cli sweep e.json --scaling strong --algorithms all --json\n"
       "Each run has a directory of its own in that of the sweep, and opens in the workbench. What does not fit is left out, and says why.\n"
-      "Exit codes: 0 all runs completed; 3 some failed, the others are kept; 130 cancelled, what was finished is kept.");
+      "Exit codes: 0 all runs completed; 2 bad usage or bad input; 3 some failed, the others are kept; 130 cancelled, what was finished is kept.");
 }
 
 }  // namespace trainyard::cli

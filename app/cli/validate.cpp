@@ -60,7 +60,7 @@ void add_validate(Verb& program) {
       "Examples:\n"
       "  trainyard-cli validate experiment.json\n"
       "  trainyard-cli validate experiment.json --set training.batch_per_rank=256 --json\n"
-      "Exit codes: 0 it can run; 2 it cannot, and every problem was said.");
+      "Exit codes: 0 it can run; 2 it cannot, and every problem was said; 4 a newer version wrote it.");
 }
 
 }  // namespace trainyard::cli

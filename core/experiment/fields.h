@@ -141,7 +141,8 @@ struct Fields<experiment::RunSpec> {
   static constexpr bool imposes_links(const R& r) { return r.links == experiment::LinkSpeed::imposed; }
   static auto table() {
     return std::tuple{
-        field("transport", &R::transport, "", {}, "How bytes travel between ranks; auto: shared memory within a host, sockets between hosts"),
+        field("transport", &R::transport, "", {},
+              "How bytes travel between ranks; auto: shared memory within a host, sockets between hosts. inproc: ranks are threads of one process"),
         field("links", &R::links, "", {}, "Whether the drawn bandwidth and latency of links and busses hold in a real run, or are only drawn"),
         field("link_scale", &R::link_scale, "", {1e-6, 1e6}, "Speed of imposed links relative to the drawn one; 0.1: ten times slower", imposes_links),
         field("devices", &R::devices, "", {}, "paced: compute takes at least the time that the simulator says of the drawn device"),

@@ -58,7 +58,7 @@ struct Interpreter::State {
   explicit State(InterpreterParts p)
       : parts(std::move(p)),
         frontier(*parts.plan),
-        meter(parts.events, parts.transport, *parts.model, *parts.bound),
+        meter(parts.events, parts.transport, *parts.model, *parts.bound, parts.own_process),
         queue(parts.compute->make_queue()),
         held_out(parts.dataset, parts.held_out) {
     if (parts.transport != nullptr) transfers = std::make_unique<Transfers>(*parts.transport, *parts.compute, parts.generation);

@@ -47,6 +47,7 @@ struct InterpreterParts {
   Whereabouts* whereabouts = nullptr;
   const Slowness* slowness = nullptr;   // null: ops take what they take
   comm::Collectives* engine = nullptr;  // instead of the transport: takes collectives whole
+  bool own_process = true;              // else its memory is also that of others, and not told
 };
 
 // Whether a rank needs the data set.

@@ -41,11 +41,12 @@ std::int64_t resident_bytes() {
   return resident * ::sysconf(_SC_PAGESIZE);
 }
 
-StepMeter::StepMeter(telemetry::EventRing* events, comm::Transport* transport, const model::Model& model, const BoundPlan& bound)
+StepMeter::StepMeter(telemetry::EventRing* events, comm::Transport* transport, const model::Model& model, const BoundPlan& bound, bool own_process)
     : events_(events),
       transport_(transport),
       model_(model),
       bound_(bound),
+      own_process_(own_process),
       has_gradients_(has_op(bound, plan::OpKind::backward_weight)),
       updates_(has_op(bound, plan::OpKind::update)) {
   for (Captured& slot : captured_) {
@@ -132,7 +133,7 @@ void StepMeter::step_done(std::int64_t step, std::int64_t end_ns, const BoundPro
     skipped_metric(step);
     compression_metrics(step);
     traffic_metrics(step);
-    if (end_ns - memory_sampled_ns_ >= kMemoryPeriod) {
+    if (own_process_ && end_ns - memory_sampled_ns_ >= kMemoryPeriod) {
       memory_sampled_ns_ = end_ns;
       metric(Metric::memory_bytes, step, static_cast<double>(resident_bytes()));
     }

@@ -22,8 +22,8 @@ struct StepTimes {
 
 class StepMeter {
  public:
-  // `events` may be null: then nothing is said. `transport` may be null: a rank alone.
-  StepMeter(telemetry::EventRing* events, comm::Transport* transport, const model::Model& model, const BoundPlan& bound);
+  // `events` may be null: then nothing is said. `transport` may be null: a rank alone. Without a process of its own a rank's memory is not told.
+  StepMeter(telemetry::EventRing* events, comm::Transport* transport, const model::Model& model, const BoundPlan& bound, bool own_process);
 
   StepTimes times;
 
@@ -58,6 +58,7 @@ class StepMeter {
   comm::Transport* transport_;
   const model::Model& model_;
   const BoundPlan& bound_;
+  bool own_process_;
   bool has_gradients_, updates_;  // the rank has ops for it
   std::array<Captured, 2> captured_;
   bool holds_back_ = false;  // it was done once

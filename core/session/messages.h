@@ -94,8 +94,8 @@ struct RankTraffic {
 struct Finished {
   std::int32_t rank = -1;
   std::int64_t steps = 0;
-  std::string parameters_xxh64;  // empty: it keeps none
-  std::uint64_t peak_memory_bytes = 0;
+  std::string parameters_xxh64;         // empty: it keeps none
+  std::uint64_t peak_memory_bytes = 0;  // of its process; 0: it has none of its own
   std::int64_t first_step_done_ns = 0;  // CLOCK_MONOTONIC
   std::vector<RankTraffic> peers;       // by rank
 };

@@ -216,9 +216,24 @@ class Rank {
     run::Whereabouts& whereabouts = heart_->whereabouts();
     telemetry::EventRing events;
     RankLink link({identity_.rank, &gate, &*heart_, &events, transport_.get(), &*slowness_, engine_.get()}, std::move(client_));
-    run::Interpreter interpreter({&p_.rank_plan, p_.plan.schedule, &bound, &p_.resolved.model, &recipe, p_.compute.get(), transport_.get(), p_.dataset,
-                                  std::move(*p_.sampler), p_.resolved.held_out(identity_.rank), p_.assignment.generation, &events,
-                                  p_.resolved.document.run.record_ops, &gate, &whereabouts, &*slowness_, engine_.get()});
+    run::Interpreter interpreter({.plan = &p_.rank_plan,
+                                  .schedule = p_.plan.schedule,
+                                  .bound = &bound,
+                                  .model = &p_.resolved.model,
+                                  .recipe = &recipe,
+                                  .compute = p_.compute.get(),
+                                  .transport = transport_.get(),
+                                  .dataset = p_.dataset,
+                                  .sampler = std::move(*p_.sampler),
+                                  .held_out = p_.resolved.held_out(identity_.rank),
+                                  .generation = p_.assignment.generation,
+                                  .events = &events,
+                                  .record_ops = p_.resolved.document.run.record_ops,
+                                  .gate = &gate,
+                                  .whereabouts = &whereabouts,
+                                  .slowness = &*slowness_,
+                                  .engine = engine_.get(),
+                                  .own_process = own_process()});
     auto steps = interpreter.run();
     if (steps) steps = save(*steps, bound);
     if (!steps) leave(steps.error());
@@ -244,12 +259,10 @@ class Rank {
   }
 
   Result<void> finish(std::int64_t steps, const run::BoundPlan& bound, std::int64_t first_step_done_ns) {
-    rusage usage{};
-    ::getrusage(RUSAGE_SELF, &usage);
     Finished finished{identity_.rank,
                       steps,
                       experiment::keeps_parameters(p_.resolved.document, identity_.rank) ? hash_of(bound.parameters) : "",
-                      static_cast<std::uint64_t>(usage.ru_maxrss) * 1024,
+                      own_process() ? peak_memory_bytes() : 0,
                       first_step_done_ns,
                       {}};
     finished.peers.resize(static_cast<std::size_t>(p_.resolved.world()));
@@ -260,6 +273,15 @@ class Rank {
                                                         traffic.received_header_bytes};
     }
     return client_->send(finished);
+  }
+
+  // Ranks over the transport inproc are threads of one process.
+  bool own_process() const { return p_.resolved.document.run.transport != experiment::TransportKind::inproc; }
+
+  static std::uint64_t peak_memory_bytes() {
+    rusage usage{};
+    ::getrusage(RUSAGE_SELF, &usage);
+    return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
   }
 
   static std::string hash_of(const compute::Tensor& tensor) { return base::hex(base::xxh64({tensor.data, static_cast<std::size_t>(tensor.bytes())})); }

@@ -40,6 +40,9 @@ RankTraffic totals(const Finished& finished) {
   return sum;
 }
 
+// Nothing is known of a rank that is but a thread of a process.
+Json known_bytes(double bytes) { return bytes > 0 ? Json(static_cast<std::int64_t>(bytes)) : Json(); }
+
 // Exact where the rank finished; else as far as telemetry heard.
 Json rank_json(const telemetry::RankSummary& heard, const std::string& duty, const std::optional<Finished>& finished) {
   Json json{{"rank", heard.rank}, {"role", duty}};
@@ -47,14 +50,14 @@ Json rank_json(const telemetry::RankSummary& heard, const std::string& duty, con
     json["sent_bytes"] = heard.sent_payload_bytes;
     json["received_bytes"] = heard.received_payload_bytes;
     json["parameters_xxh64"] = nullptr;
-    json["peak_memory_bytes"] = heard.peak_memory_bytes;
+    json["peak_memory_bytes"] = known_bytes(heard.peak_memory_bytes);
     return json;
   }
   const RankTraffic sum = totals(*finished);
   json["sent_bytes"] = sum.sent_payload_bytes;
   json["received_bytes"] = sum.received_payload_bytes;
   json["parameters_xxh64"] = finished->parameters_xxh64.empty() ? Json() : Json(finished->parameters_xxh64);
-  json["peak_memory_bytes"] = finished->peak_memory_bytes;
+  json["peak_memory_bytes"] = known_bytes(static_cast<double>(finished->peak_memory_bytes));
   return json;
 }
 
@@ -76,6 +79,12 @@ double slower_than_drawn_seconds(const telemetry::History& history) {
     if (const auto* late = history.find({telemetry::Metric::slower_than_drawn_seconds, rank, 0}); late && !late->values.empty())
       most = std::max(most, late->values.back());
   return most;
+}
+
+// How many times slower a rank was made than it is, at last.
+std::optional<double> slow_down(const telemetry::History& history, int rank) {
+  const auto* factors = history.find({telemetry::Metric::slow_down, rank, 0});
+  return factors && !factors->values.empty() ? std::optional(factors->values.back()) : std::nullopt;
 }
 
 }  // namespace
@@ -116,6 +125,7 @@ Json run_result(const RunFacts& facts, const telemetry::History& history) {
     json["ranks"].push_back(rank_json(summary.ranks[r], r < facts.duties.size() ? facts.duties[r] : "worker", facts.finished[r]));
     if (facts.engine != experiment::Engine::own) json["ranks"].back()["sent_bytes"] = json["ranks"].back()["received_bytes"] = nullptr;
     json["ranks"].back()["emulated"] = static_cast<bool>(facts.emulated[r]);
+    if (const auto factor = slow_down(history, static_cast<int>(r)); factor && *factor > 1) json["ranks"].back()["slowed_down"] = *factor;
     if (r < facts.shards.size()) json["ranks"].back()["samples_by_class"] = facts.shards[r];
   }
   json["run_directory"] = facts.run_directory.string();

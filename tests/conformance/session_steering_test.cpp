@@ -150,15 +150,6 @@ TEST(Session, an_interrupt_stops_in_order_and_counts_as_cancelled) {
   EXPECT_TRUE(outcome.result["ranks"][0]["parameters_xxh64"].is_string()) << "what was trained is kept";
 }
 
-TEST(Session, a_second_interrupt_stops_at_once) {
-  SessionRun run(session_experiment(2, kEndless));
-  Viewer viewer(run.client());
-  viewer.wait_for_step(5);
-  run.interrupt();
-  run.interrupt();
-  EXPECT_EQ(state_of(run.result()), "cancelled: the run was cancelled");
-}
-
 TEST(Session, nothing_takes_a_stop_back) {
   SessionRun run(session_experiment(2, kEndless));
   Viewer(run.client()).wait_for_step(1);

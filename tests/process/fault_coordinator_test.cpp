@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <set>
+#include <sstream>
 #include <thread>
 
 #include "core/telemetry/history.h"
@@ -15,11 +18,21 @@ namespace fs = std::filesystem;
 
 const std::string kFour = example("four_devices_mirrored_digits");
 
-// What ranks share has no name: nothing can be left of it.
-std::size_t shared_memory_files() {
-  std::size_t count = 0;
-  for (const auto& entry : fs::directory_iterator("/dev/shm")) count += entry.path().filename().string().find("trainyard") != std::string::npos ? 1 : 0;
-  return count;
+// The memfd of a run has no name; those who map it say its number.
+std::set<std::string> shared_memory_of(const fs::path& process) {
+  std::set<std::string> numbers;
+  std::ifstream maps(process / "maps");
+  std::string range, access, offset, device, number, name;
+  for (std::string line; std::getline(maps, line);)
+    if (std::istringstream(line) >> range >> access >> offset >> device >> number >> name; name.starts_with("/memfd:trainyard")) numbers.insert(number);
+  return numbers;
+}
+
+bool somebody_maps(const std::set<std::string>& memory) {
+  for (const auto& process : fs::directory_iterator("/proc"))
+    for (const std::string& number : shared_memory_of(process.path()))
+      if (memory.contains(number)) return true;
+  return false;
 }
 
 class KilledCoordinator : public testing::TestWithParam<const char*> {};
@@ -31,12 +44,15 @@ TEST_P(KilledCoordinator, leaves_no_process_no_socket_no_shared_memory_and_its_r
   const auto ranks = run.ranks();
   ASSERT_EQ(ranks.size(), 4u);
   EXPECT_FALSE(fs::is_empty(home.sockets()));
+  const auto memory = shared_memory_of("/proc/" + std::to_string(ranks[0].pid));
+  EXPECT_EQ(memory.size(), GetParam() == std::string("shm") ? 1u : 0u);
+  EXPECT_EQ(somebody_maps(memory), !memory.empty());
   std::this_thread::sleep_for(std::chrono::milliseconds(300));  // the recording goes to disk every 50 ms
   run.signal(SIGKILL);
   EXPECT_EQ(run.wait().exit_code, 128 + SIGKILL);
   for (const RankProcess& rank : ranks) EXPECT_TRUE(wait_until_gone(rank.pid, patient)) << "rank " << rank.rank << " was left";
   EXPECT_TRUE(wait_until(patient, [&] { return fs::is_empty(home.sockets()); })) << "sockets were left";
-  EXPECT_EQ(shared_memory_files(), 0u);
+  EXPECT_FALSE(somebody_maps(memory));
   const auto history = telemetry::History::load(fs::directory_iterator(home.runs())->path());
   ASSERT_TRUE(history) << base::to_string(history.error());
   EXPECT_GE(history->train_loss().size(), 5u) << "what was recorded stays";

@@ -161,13 +161,20 @@ TEST(Interrupt, a_second_one_while_it_writes_the_checkpoint_leaves_a_whole_one_o
   EXPECT_TRUE(fs::is_empty(home.sockets()));
 }
 
+// In order it cannot: a rank that was stopped ends no step.
 TEST(Interrupt, a_second_one_stops_at_once) {
   const Home home;
-  RunProgram run(home, endless_run(kFour, {"run.seconds_per_step=600"}));
-  ASSERT_TRUE(run.wait_for_step(0));
+  RunProgram run(home, endless_run(kFour));
+  ASSERT_TRUE(run.wait_for_step(5));
   const auto ranks = run.ranks();
+  ASSERT_EQ(ranks.size(), 4u);
+  ::kill(ranks[1].pid, SIGSTOP);
   run.signal(SIGINT);
+  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  EXPECT_TRUE(lives(run.pid())) << "the first waits for the step to end";
+  EXPECT_TRUE(lives(ranks[1].pid));
   run.signal(SIGTERM);
+  EXPECT_TRUE(wait_until_gone(run.pid(), 5));
   EXPECT_EQ(run.wait().exit_code, 130);
   for (const RankProcess& rank : ranks) EXPECT_TRUE(wait_until_gone(rank.pid, patient)) << rank.rank;
 }

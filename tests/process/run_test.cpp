@@ -75,6 +75,43 @@ TEST(Run, every_transport_trains_the_same_weights_on_every_rank) {
   EXPECT_EQ(all.size(), 1u) << "the path of the bytes must not change them";
 }
 
+// Threads share their process, and what that takes is nobody's own.
+TEST(Run, the_memory_of_a_rank_is_told_where_the_rank_is_a_process) {
+  const Home home;
+  for (const Json& rank : completed(short_run(kFour, 3))["ranks"]) EXPECT_GT(rank["peak_memory_bytes"].get<std::int64_t>(), 1'000'000);
+  const Json threads = completed(short_run(kFour, 3, {"run.transport=inproc"}));
+  for (const Json& rank : threads["ranks"]) EXPECT_TRUE(rank["peak_memory_bytes"].is_null());
+  const auto history = telemetry::History::load(threads["run_directory"].get<std::string>());
+  ASSERT_TRUE(history) << base::to_string(history.error());
+  EXPECT_EQ(history->find({telemetry::Metric::memory_bytes, 0, 0}), nullptr);
+  EXPECT_NE(history->find({telemetry::Metric::step_seconds, 0, 0}), nullptr);
+}
+
+TEST(Run, of_convolutions_equals_one_device_whatever_the_transport) {
+  const Home home;
+  const std::vector<std::string> settings{"training.precision=fp64", "data.train_samples=512", "data.held_out_samples=64"};
+  const auto run_on = [&](int ranks, const std::string& transport) {
+    std::vector<std::string> all = settings;
+    all.push_back("training.batch_per_rank=" + std::to_string(32 / ranks));
+    all.push_back("run.transport=" + transport);
+    for (int idle = ranks; idle < 4; ++idle) all.push_back("topology.hosts[0].devices[" + std::to_string(idle) + "].role=idle");
+    return completed(short_run(TRAINYARD_SOURCE_DIR "/resources/experiments/four_devices_mirrored_cnn_digits.json", 20, all));
+  };
+  const auto one = trained_weights(run_on(1, "auto"));
+  for (const char* transport : {"shm", "zmq"}) {
+    const Json four = run_on(4, transport);
+    EXPECT_EQ(weights(four).size(), 1u) << transport;
+    EXPECT_LE(distance(trained_weights(four), one), 1e-10) << transport;
+  }
+}
+
+TEST(Run, of_a_slowed_down_rank_says_so_in_its_result) {
+  const Home home;
+  const Json result = completed(short_run(kFour, 10, {"topology.hosts[0].devices[1].slow_down=3"}));
+  EXPECT_FALSE(result["ranks"][0].contains("slowed_down"));
+  EXPECT_EQ(result["ranks"][1]["slowed_down"], 3);
+}
+
 TEST(Run, the_direct_algorithm_trains_equal_replicas_too) {
   const Home home;
   EXPECT_EQ(weights(completed(short_run(kFour, 25, {"strategy.algorithm=direct"}))).size(), 1u);
