@@ -64,7 +64,8 @@ void PrintTo(const Case& c, std::ostream* out) {
 
 class TpuEquality : public testing::TestWithParam<Case> {};
 
-// A number that falls on another side of a tie by the order of a sum is rounded to another bfloat16, so this is no 1e-5.
+// Measured: up to 2e-7, where full precision is 7e-3 and more away; of images 3e-3 and 3e-2, as dropout and maxima make more of a number that falls
+// on another side of a tie.
 TEST_P(TpuEquality, hundred_steps_equal_one_device_in_the_same_precision) {
   const auto one = trained(GetParam().on_one_device(Multiplies::bfloat16)), full = trained(GetParam().on_one_device(Multiplies::full)),
              ranks = trained(GetParam().on_tpus());
@@ -73,11 +74,10 @@ TEST_P(TpuEquality, hundred_steps_equal_one_device_in_the_same_precision) {
   for (const RankOutcome& rank : ranks) {
     ASSERT_EQ(rank.problem, "");
     EXPECT_EQ(rank.parameters, ranks[0].parameters);  // bit-identical
-    EXPECT_LE(distance(rank.parameters, one[0].parameters), 1e-2);
-    EXPECT_LE(distance(rank.parameters, one[0].parameters), 0.5 * distance(full[0].parameters, one[0].parameters)) << "nearer than full precision is";
+    EXPECT_LE(distance(rank.parameters, one[0].parameters), GetParam().images ? 1e-2 : 1e-5);
+    EXPECT_GT(distance(full[0].parameters, one[0].parameters), GetParam().images ? 1e-2 : 1e-3);
     EXPECT_NE(rank.parameters, full[0].parameters);
   }
-  std::printf("measured %.3g, full precision %.3g\n", distance(ranks[0].parameters, one[0].parameters), distance(full[0].parameters, one[0].parameters));
 }
 
 TEST_P(TpuEquality, one_step_gives_the_gradients_of_one_device) {
