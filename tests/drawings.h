@@ -30,6 +30,17 @@ inline topology::Topology drawn_hosts(int hosts, int devices) {
   return drawing;
 }
 
+// The same with TPUs: tpu<i>.
+inline topology::Topology drawn_tpus(int hosts, int devices) {
+  topology::Topology drawing = drawn_hosts(hosts, devices);
+  for (topology::Host& host : drawing.hosts)
+    for (topology::Device& device : host.devices) {
+      device.kind = topology::DeviceKind::tpu;
+      device.name.replace(0, 3, "tpu");
+    }
+  return drawing;
+}
+
 // One host: gpu<i> that compute, and among them, as rank `storage`, the cpu that keeps the variables.
 inline topology::Topology drawn_storage(int computing, int storage = 0) {
   topology::Host host = drawn_host("host", computing + 1);

@@ -7,6 +7,7 @@
 #include "app/cli/verbs.h"
 #include "core/base/fields.h"
 #include "core/base/units.h"
+#include "core/experiment/placement.h"
 #include "core/telemetry/summary.h"
 
 namespace trainyard::cli {
@@ -150,6 +151,15 @@ void print_title(const History& history) {
               when(history.header()).c_str(), text_of(history.header(), "software").c_str());
 }
 
+void print_emulation(const Json& header) {
+  const auto drawn = base::value_at(header, "experiment.document.topology");
+  if (!drawn) return;
+  topology::Topology topology;
+  base::Problems problems;
+  base::read_document(*drawn, topology, "", problems);
+  if (const auto said = experiment::emulation_said(topology); said && problems.empty()) std::printf("EMULATED: %s\n", said->c_str());
+}
+
 // Who owned which samples, where ranks did.
 void print_recorded_shards(const Json& header) {
   const auto resolved = base::value_at(header, "experiment"), kind = base::value_at(header, "experiment.document.data.sharding.kind");
@@ -162,7 +172,7 @@ int run(const ReplayArguments& arguments) {
   if (!history) return complain({history.error()}, arguments.json);
   Json result = history->result().is_object() ? history->result() : unfinished(*history);
   if (!history->damage().empty()) result["damage"] = history->damage();
-  if (!arguments.json) print_title(*history), print_recorded_shards(history->header());
+  if (!arguments.json) print_title(*history), print_emulation(history->header()), print_recorded_shards(history->header());
   for (const Moment& moment : tell(*history, arguments.every)) {
     if (arguments.json) print_json(moment.json);
     else std::printf("%10s  %s\n", base::format_seconds(moment.seconds).c_str(), moment.text.c_str());

@@ -2,7 +2,6 @@
 // run: trains an experiment for real. This process is the coordinator.
 #include <unistd.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <optional>
@@ -15,6 +14,7 @@
 #include "core/base/log.h"
 #include "core/base/machine.h"
 #include "core/base/units.h"
+#include "core/experiment/fields.h"
 #include "core/experiment/imposed.h"
 #include "core/experiment/placement.h"
 #include "core/session/run_directory.h"
@@ -90,7 +90,7 @@ std::string against_simulated(const base::Json& r) {
          number(r["step_seconds"]["median"].get<double>() / seconds, "%.2f");
 }
 
-void print_summary(const base::Json& r, const experiment::RunSpec& run) {
+void print_summary(const base::Json& r, const experiment::Experiment& given) {
   const base::Json& step = r["step_seconds"];
   std::printf("%s after %s steps in %s\n", r["status"].get<std::string>().c_str(), base::format_count(r["steps"].get<std::int64_t>()).c_str(),
               base::format_seconds(r["wall_seconds"].get<double>()).c_str());
@@ -107,9 +107,9 @@ void print_summary(const base::Json& r, const experiment::RunSpec& run) {
   else std::printf("  sent                not reported by the engine, %s\n", r["engine"].get<std::string>().c_str());
   if (const auto at = r.find("compression"); at != r.end())
     std::printf("  compression         %s, gradients %s times smaller\n", (*at)["kind"].get<std::string>().c_str(), number((*at)["ratio"], "%.3g").c_str());
-  const auto emulated = std::count_if(r["ranks"].begin(), r["ranks"].end(), [](const base::Json& rank) { return rank.value("emulated", false); });
-  if (emulated > 0) std::printf("  EMULATED            %td of %zu devices ran on the CPU\n", emulated, r["ranks"].size());
-  std::printf("  note                %s\n", experiment::speeds_said(run).c_str());
+  if (r["multiplies"] == base::name_of(experiment::Multiplies::bfloat16)) std::printf("  multiplies          bfloat16, summed in fp32\n");
+  if (const auto emulated = experiment::emulation_said(given.topology)) std::printf("  EMULATED            %s\n", emulated->c_str());
+  std::printf("  note                %s\n", experiment::speeds_said(given.run).c_str());
   for (const base::Json& rank : r["ranks"])
     if (const auto factor = rank.find("slowed_down"); factor != rank.end())
       std::printf("  SLOWED DOWN         rank %s, %s times\n", rank["rank"].dump().c_str(), number(*factor, "%.3g").c_str());
@@ -167,13 +167,15 @@ int run(const RunArguments& arguments) {
   if (!resolved) return complain(resolved.error(), arguments.json);
   if (interrupts() > 0 || (arguments.ends_with > 0 && !end_with(arguments.ends_with)))
     return complain({{base::ProblemCode::cancelled, "", "cancelled before the run began", "", ""}}, arguments.json);
+  if (const auto emulated = experiment::emulation_said(resolved->document.topology); emulated && !arguments.json)
+    std::fprintf(stderr, "note: EMULATED: %s\n", emulated->c_str());
   if (const auto shared = experiment::shared_cores(resolved->document.topology, base::usable_cores()); shared && !arguments.json)
     std::fprintf(stderr, "note: %s\n", shared->c_str());
   if (const auto unlike = experiment::unlike_one_device(resolved->document); unlike && !arguments.json) std::fprintf(stderr, "note: %s\n", unlike->c_str());
   const auto outcome = coordinate(effective, *given, std::move(*resolved), started_ns);
   if (!outcome) return complain({outcome.error()}, arguments.json);
   if (arguments.json) print_json(outcome->result);
-  else print_summary(outcome->result, given->run);
+  else print_summary(outcome->result, *given);
   if (const auto step = outcome->result.find("diverged_step"); step != outcome->result.end())
     std::fprintf(stderr, "warning: %s\n", telemetry::divergence(step->get<std::int64_t>()).c_str());
   if (const auto bad = outcome->result.find("bad_gradients"); bad != outcome->result.end())

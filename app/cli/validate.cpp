@@ -14,17 +14,22 @@ std::string in_micro_steps(const experiment::TrainingSpec& training) {
   return training.accumulation_steps == 1 ? "" : " in " + base::format_count(training.accumulation_steps) + " micro-steps";
 }
 
+std::string in_bfloat16(const experiment::TrainingSpec& training) {
+  return training.multiplies == experiment::Multiplies::bfloat16 ? ", bfloat16 multiplies" : "";
+}
+
 std::string summary(const experiment::Resolved& resolved) {
   const experiment::Experiment& document = resolved.document;
   const auto count = [](std::int64_t value) { return base::format_count(value); };
   return (document.name.empty() ? "" : document.name + ": ") + count(resolved.world()) + (resolved.world() == 1 ? " rank, " : " ranks, ") +
          std::string(base::name_of(document.strategy.kind)) + ", " + count(resolved.model.elements) + " parameters, global batch " +
-         count(resolved.global_batch) + in_micro_steps(document.training) + ", " + count(resolved.steps) + " steps";
+         count(resolved.global_batch) + in_micro_steps(document.training) + ", " + count(resolved.steps) + " steps" + in_bfloat16(document.training);
 }
 
 void print(const experiment::Resolved& resolved) {
   std::printf("ok: %s\n", summary(resolved).c_str());
   if (const std::string chosen = chosen_algorithm(resolved); !chosen.empty()) std::printf("note: %s\n", chosen.c_str());
+  if (const auto emulated = experiment::emulation_said(resolved.document.topology)) std::printf("note: EMULATED: %s\n", emulated->c_str());
   const auto unlike = experiment::unlike_one_device(resolved.document);
   if (!unlike) return;
   std::printf("note: %s\n", unlike->c_str());
@@ -43,6 +48,7 @@ int run(const ExperimentArguments& arguments) {
                     {"parameters", resolved->model.elements},
                     {"global_batch", resolved->global_batch},
                     {"steps", resolved->steps},
+                    {"multiplies", base::name_of(resolved->document.training.multiplies)},
                     {"sharding", base::name_of(resolved->document.data.sharding.kind)},
                     {"samples_by_rank_and_class", resolved->shards}};
   add_chosen_algorithm(result, *resolved);

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "backends/cpu/activation.h"
+#include "backends/cpu/bfloat16.h"
 #include "backends/cpu/norm.h"
 
 namespace trainyard::cpu {
@@ -46,6 +47,7 @@ class Weight {
     if (best != plain_.get_desc()) best_ = dnnl::memory(best, device.engine);
   }
 
+  const dnnl::memory& plain() const { return plain_; }
   const dnnl::memory& best() const { return best_; }
   std::optional<Primitive> from_plain(const Device& device) const { return reorder(plain_, best_, device); }
   std::optional<Primitive> to_plain(const Device& device) const { return reorder(best_, plain_, device); }
@@ -68,20 +70,31 @@ void run_all(std::initializer_list<std::optional<Primitive>*> primitives, Queue&
     if (*primitive) (*primitive)->run(static_cast<CpuQueue&>(queue));
 }
 
-// Two primitives in order, either of which may be missing.
-std::unique_ptr<compute::Kernel> in_order(std::optional<Primitive> first, std::optional<Primitive> second) {
-  return make_kernel([first = std::move(first), second = std::move(second)](Queue& queue) mutable { run_all({&first, &second}, queue); });
+// Two primitives in order, either of which may be missing, after what they multiply was rounded.
+std::unique_ptr<compute::Kernel> in_order(Factors factors, std::optional<Primitive> first, std::optional<Primitive> second) {
+  return make_kernel([factors = std::move(factors), first = std::move(first), second = std::move(second)](Queue& queue) mutable {
+    factors.round(static_cast<CpuQueue&>(queue));
+    run_all({&first, &second}, queue);
+  });
+}
+
+void bind_image(Primitive& convolution, int argument, const Descriptor& layout, const Tensor& image, const Device& device, Factors& factors) {
+  const dnnl::memory memory(layout, device.engine, image.data);
+  convolution.bind(argument, memory);
+  factors.add(image, memory);
 }
 
 std::unique_ptr<compute::Kernel> make_forward(const compute::Conv2dForward& op, const Device& device) {
   const auto description = describe(op.input, op.weight, op.output, op.window, op.activation, device.engine);
   const Weight kernel(op.weight, description.weights_desc(), device);
+  Factors factors(op.multiplies, device.cores);
+  factors.add(op.weight, kernel.plain());
   Primitive convolution(dnnl::convolution_forward(description), description, device.engine, device.cores, kWhat);
-  convolution.bind(DNNL_ARG_SRC, description.src_desc(), op.input.data);
+  bind_image(convolution, DNNL_ARG_SRC, description.src_desc(), op.input, device, factors);
   convolution.bind(DNNL_ARG_WEIGHTS, kernel.best());
   convolution.bind(DNNL_ARG_BIAS, description.bias_desc(), op.bias.data);
   convolution.bind(DNNL_ARG_DST, description.dst_desc(), op.output.data);
-  return in_order(kernel.from_plain(device), std::move(convolution));
+  return in_order(std::move(factors), kernel.from_plain(device), std::move(convolution));
 }
 
 std::unique_ptr<compute::Kernel> make_backward_input(const compute::Conv2dBackwardInput& op, const Device& device) {
@@ -91,28 +104,47 @@ std::unique_ptr<compute::Kernel> make_backward_input(const compute::Conv2dBackwa
                                                        image(op.output_gradient), sides.strides, sides.padding, sides.padding);
   const dnnl::convolution_backward_data::primitive_desc description(backward, user_scratchpad(), device.engine, forward);
   const Weight kernel(op.weight, description.weights_desc(), device);
+  Factors factors(op.multiplies, device.cores);
+  factors.add(op.weight, kernel.plain());
   Primitive convolution(dnnl::convolution_backward_data(description), description, device.engine, device.cores, kWhat);
-  convolution.bind(DNNL_ARG_DIFF_DST, description.diff_dst_desc(), op.output_gradient.data);
+  bind_image(convolution, DNNL_ARG_DIFF_DST, description.diff_dst_desc(), op.output_gradient, device, factors);
   convolution.bind(DNNL_ARG_WEIGHTS, kernel.best());
   convolution.bind(DNNL_ARG_DIFF_SRC, description.diff_src_desc(), op.input_gradient.data);
-  return in_order(kernel.from_plain(device), std::move(convolution));
+  return in_order(std::move(factors), kernel.from_plain(device), std::move(convolution));
+}
+
+// The gradient of the bias is a sum, not a product: where factors are rounded, it is none of the convolution's.
+dnnl::convolution_backward_weights::primitive_desc describe_backward(const compute::Conv2dBackwardWeight& op, const Device& device) {
+  const Sides sides = sides_of(op.window);
+  const auto forward = describe(op.input, op.weight_gradient, op.output_gradient, op.window, compute::Activation::none, device.engine);
+  const Descriptor in = image(op.input), out = image(op.output_gradient), best = weight(op.weight_gradient, Layout::any);
+  using Backward = dnnl::convolution_backward_weights::desc;
+  const auto direct = dnnl::algorithm::convolution_direct;
+  const Backward backward = op.multiplies == compute::Multiplies::full
+                                ? Backward(direct, in, best, bias(op.bias_gradient), out, sides.strides, sides.padding, sides.padding)
+                                : Backward(direct, in, best, out, sides.strides, sides.padding, sides.padding);
+  return {backward, user_scratchpad(), device.engine, forward};
+}
+
+// Of each channel, over all samples.
+void sum_pixels(const Tensor& image, const Tensor& sums, int cores) {
+  const std::int64_t channels = image.shape[3];
+  sum_columns(image.as<float>(), image.elements() / channels, channels, sums.as<float>(), cores);
 }
 
 std::unique_ptr<compute::Kernel> make_backward_weight(const compute::Conv2dBackwardWeight& op, const Device& device) {
-  const Sides sides = sides_of(op.window);
-  const auto forward = describe(op.input, op.weight_gradient, op.output_gradient, op.window, compute::Activation::none, device.engine);
-  const dnnl::convolution_backward_weights::desc backward(dnnl::algorithm::convolution_direct, image(op.input), weight(op.weight_gradient, Layout::any),
-                                                          bias(op.bias_gradient), image(op.output_gradient), sides.strides, sides.padding, sides.padding);
-  const dnnl::convolution_backward_weights::primitive_desc description(backward, user_scratchpad(), device.engine, forward);
+  const auto description = describe_backward(op, device);
   const Weight kernel(op.weight_gradient, description.diff_weights_desc(), device);
+  Factors factors(op.multiplies, device.cores);
   Primitive convolution(dnnl::convolution_backward_weights(description), description, device.engine, device.cores, kWhat);
-  convolution.bind(DNNL_ARG_SRC, description.src_desc(), op.input.data);
-  convolution.bind(DNNL_ARG_DIFF_DST, description.diff_dst_desc(), op.output_gradient.data);
+  bind_image(convolution, DNNL_ARG_SRC, description.src_desc(), op.input, device, factors);
+  bind_image(convolution, DNNL_ARG_DIFF_DST, description.diff_dst_desc(), op.output_gradient, device, factors);
   convolution.bind(DNNL_ARG_DIFF_WEIGHTS, kernel.best());
-  convolution.bind(DNNL_ARG_DIFF_BIAS, description.diff_bias_desc(), op.bias_gradient.data);
-  return make_kernel([first = std::optional(std::move(convolution)), second = kernel.to_plain(device),
+  if (!factors.rounds()) convolution.bind(DNNL_ARG_DIFF_BIAS, description.diff_bias_desc(), op.bias_gradient.data);
+  return make_kernel([op, cores = device.cores, products = in_order(std::move(factors), std::move(convolution), kernel.to_plain(device)),
                       norm = GradientNorm<float>(op.weight_gradient, op.bias_gradient, op.squared_norm, device.cores)](Queue& queue) mutable {
-    run_all({&first, &second}, queue);
+    products->enqueue(queue);
+    if (op.multiplies != compute::Multiplies::full) sum_pixels(op.output_gradient, op.bias_gradient, cores);
     norm();
   });
 }

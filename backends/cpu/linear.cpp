@@ -19,7 +19,8 @@ PreparedKernel prepare_product_kernel(const ProductSpec& spec, const Device& dev
 
 template <class T>
 PreparedKernel prepare_backward_weight(const compute::LinearBackwardWeight& op, const Device& device) {
-  auto product = prepare_product({{op.output_gradient, true}, {op.input, false}, op.weight_gradient, {}}, device.engine, device.cores);
+  auto product = prepare_product({{op.output_gradient, true}, {op.input, false}, op.weight_gradient, {}, compute::Activation::none, op.multiplies},
+                                 device.engine, device.cores);
   if (!product) return base::fail(product.error());
   auto run = [op, cores = device.cores, product = std::move(*product),
               norm = GradientNorm<T>(op.weight_gradient, op.bias_gradient, op.squared_norm, device.cores)](Queue& queue) mutable {
@@ -49,11 +50,11 @@ PreparedKernel prepare_squared_norm(const compute::SquaredNorm& op, const Device
 }  // namespace
 
 PreparedKernel prepare(const compute::LinearForward& op, const Device& device) {
-  return prepare_product_kernel({{op.input, false}, {op.weight, true}, op.output, op.bias, op.activation}, device);
+  return prepare_product_kernel({{op.input, false}, {op.weight, true}, op.output, op.bias, op.activation, op.multiplies}, device);
 }
 
 PreparedKernel prepare(const compute::LinearBackwardInput& op, const Device& device) {
-  return prepare_product_kernel({{op.output_gradient, false}, {op.weight, false}, op.input_gradient, {}}, device);
+  return prepare_product_kernel({{op.output_gradient, false}, {op.weight, false}, op.input_gradient, {}, compute::Activation::none, op.multiplies}, device);
 }
 
 PreparedKernel prepare(const compute::LinearBackwardWeight& op, const Device& device) {

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "backends/cpu/activation.h"
+#include "backends/cpu/bfloat16.h"
 #include "backends/cpu/primitive.h"
 
 namespace trainyard::cpu {
@@ -67,17 +68,26 @@ dnnl::matmul::primitive_desc describe(const ProductSpec& spec, const dnnl::engin
 class DnnlProduct final : public Product {
  public:
   DnnlProduct(const ProductSpec& spec, const dnnl::engine& engine, int cores) : DnnlProduct(spec, describe(spec, engine), engine, cores) {}
-  void run(CpuQueue& queue) override { product_.run(queue); }
+  void run(CpuQueue& queue) override {
+    factors_.round(queue);
+    product_.run(queue);
+  }
 
  private:
   DnnlProduct(const ProductSpec& spec, const dnnl::matmul::primitive_desc& description, const dnnl::engine& engine, int cores)
-      : product_(dnnl::matmul(description), description, engine, cores, "matrix product") {
-    product_.bind(DNNL_ARG_SRC, description.src_desc(), spec.left.tensor.data);
-    product_.bind(DNNL_ARG_WEIGHTS, description.weights_desc(), spec.right.tensor.data);
+      : factors_(spec.multiplies, cores), product_(dnnl::matmul(description), description, engine, cores, "matrix product") {
+    const auto bind_factor = [&](int argument, const dnnl::memory::desc& layout, const compute::Tensor& tensor) {
+      const dnnl::memory memory(layout, engine, tensor.data);
+      product_.bind(argument, memory);
+      factors_.add(tensor, memory);
+    };
+    bind_factor(DNNL_ARG_SRC, description.src_desc(), spec.left.tensor);
+    bind_factor(DNNL_ARG_WEIGHTS, description.weights_desc(), spec.right.tensor);
     product_.bind(DNNL_ARG_DST, description.dst_desc(), spec.result.data);
     if (!spec.bias.empty()) product_.bind(DNNL_ARG_BIAS, description.bias_desc(), spec.bias.data);
   }
 
+  Factors factors_;
   Primitive product_;
 };
 

@@ -32,6 +32,7 @@ struct ProductSpec {
   Operand left, right;
   compute::Tensor result, bias;
   compute::Activation activation = compute::Activation::none;
+  compute::Multiplies multiplies = compute::Multiplies::full;  // else of fp32 only
 };
 
 class Product {

@@ -9,20 +9,16 @@
 
 namespace trainyard::cpu {
 
-// A queue lends its scratch memory to one op at a time, so all ops of a lane share one warm block of it.
-class CpuQueue final : public compute::ImmediateQueue {
+// Memory that is lent and comes back before it is lent again.
+class LentBlock {
  public:
-  explicit CpuQueue(const dnnl::engine& engine) : stream_(engine) {}
-
-  dnnl_stream_t stream() const { return stream_.get(); }
-
   // At least `bytes`, valid until the next call. Allocates only when more is asked for than ever before.
-  std::byte* scratch(std::size_t bytes) {
+  std::byte* lend(std::size_t bytes) {
     if (bytes > capacity_) {
       capacity_ = (bytes + kPage - 1) / kPage * kPage;
-      scratch_.reset(static_cast<std::byte*>(std::aligned_alloc(kPage, capacity_)));
+      memory_.reset(static_cast<std::byte*>(std::aligned_alloc(kPage, capacity_)));
     }
-    return scratch_.get();
+    return memory_.get();
   }
 
  private:
@@ -31,9 +27,22 @@ class CpuQueue final : public compute::ImmediateQueue {
     void operator()(std::byte* memory) const { std::free(memory); }
   };
 
-  dnnl::stream stream_;
-  std::unique_ptr<std::byte, Free> scratch_;
+  std::unique_ptr<std::byte, Free> memory_;
   std::size_t capacity_ = 0;
+};
+
+// A queue lends its scratch memory to one op at a time, so all ops of a lane share one warm block of it, and one of rounded factors.
+class CpuQueue final : public compute::ImmediateQueue {
+ public:
+  explicit CpuQueue(const dnnl::engine& engine) : stream_(engine) {}
+
+  dnnl_stream_t stream() const { return stream_.get(); }
+  std::byte* scratch(std::size_t bytes) { return scratch_.lend(bytes); }
+  std::byte* factors(std::size_t bytes) { return factors_.lend(bytes); }
+
+ private:
+  dnnl::stream stream_;
+  LentBlock scratch_, factors_;
 };
 
 }  // namespace trainyard::cpu

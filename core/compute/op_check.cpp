@@ -55,6 +55,11 @@ OpCheck& OpCheck::channels(std::string_view tensor, const Tensor& found) {
   return floating(tensor, found);
 }
 
+OpCheck& OpCheck::multiplies(Multiplies found, DType dtype) {
+  const bool fits = found == Multiplies::full || dtype == DType::fp32;
+  return require(fits, "multiplies", "is bfloat16, of tensors of " + std::string(base::name_of(dtype)), "full, or tensors of fp32");
+}
+
 OpCheck& OpCheck::require(bool fits, std::string_view part, const std::string& what, const std::string& accepted) {
   if (!fits && !problem_) problem_ = base::Problem{base::ProblemCode::bad_input, std::string(op_), std::string(part) + " " + what, accepted, ""};
   return *this;

@@ -18,10 +18,16 @@ namespace trainyard::compute {
 
 enum class Activation : std::uint8_t { none, relu, tanh };
 
+// What products take of their factors (linear layers and convolutions, all three of their passes). `bfloat16`, as a TPU's matrix unit
+// does (Wang and Kanwar 2019): every factor is rounded to bfloat16 (bfloat16.h), products and their sums stay fp32. Only of fp32 tensors;
+// these are themselves not rounded, nor is what is not multiplied: biases, and sums of gradients for them.
+enum class Multiplies : std::uint8_t { full, bfloat16 };
+
 // output = activation(input weight^T + bias)      input [B,I], weight [O,I], bias [O], output [B,O]
 struct LinearForward {
   Tensor input, weight, bias, output;
   Activation activation = Activation::none;
+  Multiplies multiplies = Multiplies::full;
 };
 
 // gradient *= activation'(.), written through the activation's output: relu' = [y > 0], tanh' = 1 - y^2. In place.
@@ -33,12 +39,14 @@ struct ActivationBackward {
 // input_gradient = output_gradient weight         [B,O] [O,I] -> [B,I]
 struct LinearBackwardInput {
   Tensor output_gradient, weight, input_gradient;
+  Multiplies multiplies = Multiplies::full;
 };
 
 // weight_gradient = output_gradient^T input, bias_gradient = column sums of output_gradient; both overwritten.
 // squared_norm (fp64 [1], may be empty) = sum of squares of both, while they are warm in the cache.
 struct LinearBackwardWeight {
   Tensor input, output_gradient, weight_gradient, bias_gradient, squared_norm;
+  Multiplies multiplies = Multiplies::full;
 };
 
 // A square window that slides over an image, in pixels. The image is `padding` wider on every side; from H rows come
@@ -56,18 +64,21 @@ struct Conv2dForward {
   Tensor input, weight, bias, output;
   Window window;
   Activation activation = Activation::none;
+  Multiplies multiplies = Multiplies::full;
 };
 
 // The gradient at the input of the above, from the one before the activation.
 struct Conv2dBackwardInput {
   Tensor output_gradient, weight, input_gradient;  // [B,H',W',O], [O,I,K,K], [B,H,W,I]
   Window window;
+  Multiplies multiplies = Multiplies::full;
 };
 
 // Those of weight and bias; both overwritten. squared_norm as of LinearBackwardWeight.
 struct Conv2dBackwardWeight {
   Tensor input, output_gradient, weight_gradient, bias_gradient, squared_norm;
   Window window;
+  Multiplies multiplies = Multiplies::full;
 };
 
 enum class Pooling : std::uint8_t { maximum, average };

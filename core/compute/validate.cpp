@@ -14,6 +14,7 @@ void check(const LinearForward& op, OpCheck& check) {
   const DType dtype = op.input.dtype;
   check.matrix("input", op.input).matrix("weight", op.weight).is("weight", op.weight, dtype, {outputs, inputs});
   check.is("bias", op.bias, dtype, {outputs}).is("output", op.output, dtype, {batch, outputs}).matrix("output", op.output);
+  check.multiplies(op.multiplies, dtype);
 }
 
 std::string_view name_of_op(const ActivationBackward&) { return "activation_backward"; }
@@ -25,6 +26,7 @@ void check(const LinearBackwardInput& op, OpCheck& check) {
   const DType dtype = op.output_gradient.dtype;
   check.matrix("output_gradient", op.output_gradient).matrix("weight", op.weight);
   check.is("weight", op.weight, dtype, {outputs, inputs}).is("input_gradient", op.input_gradient, dtype, {batch, inputs});
+  check.multiplies(op.multiplies, dtype);
 }
 
 std::string_view name_of_op(const LinearBackwardWeight&) { return "linear_backward_weight"; }
@@ -33,7 +35,7 @@ void check(const LinearBackwardWeight& op, OpCheck& check) {
   const DType dtype = op.input.dtype;
   check.matrix("input", op.input).matrix("output_gradient", op.output_gradient).is("output_gradient", op.output_gradient, dtype, {batch, outputs});
   check.is("weight_gradient", op.weight_gradient, dtype, {outputs, inputs}).is("bias_gradient", op.bias_gradient, dtype, {outputs});
-  check.is_or_empty("squared_norm", op.squared_norm, DType::fp64, {1});
+  check.is_or_empty("squared_norm", op.squared_norm, DType::fp64, {1}).multiplies(op.multiplies, dtype);
 }
 
 std::string_view name_of_op(const SoftmaxCrossEntropy&) { return "softmax_cross_entropy"; }

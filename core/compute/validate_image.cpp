@@ -44,19 +44,20 @@ void check_pool(const char* inner, const Tensor& image, const char* outer, const
 std::string_view name_of_op(const Conv2dForward&) { return "conv2d_forward"; }
 void check(const Conv2dForward& op, OpCheck& check) {
   check_convolution(op.weight, "input", op.input, "output", op.output, op.window, check);
-  check.is("bias", op.bias, op.input.dtype, {op.output.shape[3]});
+  check.is("bias", op.bias, op.input.dtype, {op.output.shape[3]}).multiplies(op.multiplies, op.input.dtype);
 }
 
 std::string_view name_of_op(const Conv2dBackwardInput&) { return "conv2d_backward_input"; }
 void check(const Conv2dBackwardInput& op, OpCheck& check) {
   check_convolution(op.weight, "input_gradient", op.input_gradient, "output_gradient", op.output_gradient, op.window, check);
+  check.multiplies(op.multiplies, op.weight.dtype);
 }
 
 std::string_view name_of_op(const Conv2dBackwardWeight&) { return "conv2d_backward_weight"; }
 void check(const Conv2dBackwardWeight& op, OpCheck& check) {
   check_convolution(op.weight_gradient, "input", op.input, "output_gradient", op.output_gradient, op.window, check);
   check.is("bias_gradient", op.bias_gradient, op.input.dtype, {op.output_gradient.shape[3]});
-  check.is_or_empty("squared_norm", op.squared_norm, DType::fp64, {1});
+  check.is_or_empty("squared_norm", op.squared_norm, DType::fp64, {1}).multiplies(op.multiplies, op.input.dtype);
 }
 
 std::string_view name_of_op(const PoolForward&) { return "pool_forward"; }

@@ -43,6 +43,7 @@ bool upsets_the_drawing(const std::string& refused, const std::string& where, co
   if (!lies_in(refused, "topology")) return false;
   const bool part = is_part(refused, kept), may_hold_devices = refused == "topology" || lies_in(refused, "topology.hosts");
   if ((part || refused.ends_with(".name")) && tells_a_link(where)) return true;
+  if (may_hold_devices && refused.ends_with(".kind") && where == "strategy.kind") return true;  // strategies ask for devices of a kind
   return may_hold_devices && (part || refused.ends_with(".role")) && counts_workers(where);
 }
 

@@ -24,6 +24,12 @@ base::Problem not_gathered(const std::string& kind, const std::string& algorithm
           "Take ring or direct, or a compression that can be added up: fp16, bf16, random_k or power_sgd."};
 }
 
+base::Problem never_gathered(const std::string& kind, const std::string& strategy, const std::string& algorithm) {
+  return {ProblemCode::bad_input, "strategy.compression.kind",
+          "what " + kind + " sends is gathered, and " + strategy + " sums by " + algorithm + ", which adds up on the way",
+          "none, or what can be added up: fp16, bf16, random_k, power_sgd", "Set it to bf16 or none, or strategy.kind to mirrored."};
+}
+
 std::vector<Payload> of_power_sgd(const Resolved& e, const Bucket& bucket) {
   const auto layout = model::power_sgd_layout(e.model, bucket.first, bucket.count, e.document.strategy.compression.rank);
   std::vector<Payload> list{{Collective::all_reduce, DType::fp32, layout.left_elements}};
@@ -67,8 +73,10 @@ base::Problems compression_problems(const Experiment& experiment) {
   base::Problems problems;
   if (experiment.training.precision == Precision::fp64) problems.push_back(not_of_fp64(kind));
   const bool may_gather = strategy.algorithm == Algorithm::ring || strategy.algorithm == Algorithm::direct || strategy.algorithm == Algorithm::automatic;
-  if (compute::compression::gathers(strategy.compression.kind) && !may_gather)
-    problems.push_back(not_gathered(kind, std::string(base::name_of(strategy.algorithm))));
+  const bool gathers = compute::compression::gathers(strategy.compression.kind);
+  if (const auto only = only_all_reduce(strategy.kind); only && gathers)
+    problems.push_back(never_gathered(kind, std::string(base::name_of(strategy.kind)), std::string(base::name_of(only->algorithm))));
+  else if (gathers && !may_gather) problems.push_back(not_gathered(kind, std::string(base::name_of(strategy.algorithm))));
   return problems;
 }
 

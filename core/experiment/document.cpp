@@ -95,6 +95,12 @@ Checked<Experiment> load_judged(const std::filesystem::path& file, const std::ve
   return from_json(*json).map_error([&](Problems found) { return in_file(file, with_those_of_meaning(std::move(found), *json, directory)); });
 }
 
+// Of a strategy that goes with one all-reduce, an algorithm that is left out is that one.
+void complete(Experiment& experiment, const Json& written) {
+  if (only_all_reduce(experiment.strategy.kind) && !base::value_at(written, "strategy.algorithm"))
+    experiment.strategy.algorithm = collective::Algorithm::automatic;
+}
+
 }  // namespace
 
 Json to_json(const Experiment& experiment) { return base::write_document(experiment); }
@@ -106,6 +112,7 @@ Checked<Experiment> from_json(const Json& json) {
   Experiment experiment;
   base::read_document(json, experiment, "", problems);
   if (!problems.empty()) return tl::unexpected(std::move(problems));
+  complete(experiment, json);
   return experiment;
 }
 

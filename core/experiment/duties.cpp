@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/base/units.h"
+#include "core/experiment/tpu.h"
 #include "core/topology/network.h"
 
 namespace trainyard::experiment {
@@ -100,11 +101,17 @@ std::optional<FixedAlgorithm> fixed_algorithm(StrategyKind kind) {
   return std::nullopt;
 }
 
+std::optional<FixedAlgorithm> only_all_reduce(StrategyKind kind) {
+  if (kind == StrategyKind::tpu) return FixedAlgorithm{collective::Algorithm::torus, "TPUs are wired to their neighbours in a torus"};
+  return std::nullopt;
+}
+
 Problems duty_problems(const Experiment& experiment) {
   const topology::Topology& topology = experiment.topology;
   switch (experiment.strategy.kind) {
     case StrategyKind::central_storage: return of_one(several_hosts(topology, "central_storage", "multi_worker_mirrored"), no_storage(topology));
     case StrategyKind::data_parallel: return data_parallel_problems(experiment);
+    case StrategyKind::tpu: return other_than_tpus(topology);
     default: return {};
   }
 }

@@ -32,6 +32,9 @@ struct FixedAlgorithm {
 };
 std::optional<FixedAlgorithm> fixed_algorithm(StrategyKind kind);
 
+// The one all-reduce that goes with a strategy, which must be named, or `auto`; of other strategies nothing.
+std::optional<FixedAlgorithm> only_all_reduce(StrategyKind kind);
+
 // What is missing for the strategy, of a drawing that is sound and has workers.
 base::Problems duty_problems(const Experiment& experiment);
 

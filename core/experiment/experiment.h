@@ -21,6 +21,7 @@ enum class StrategyKind {
   ddp,                    // as mirrored, after rank 0 has broadcast its parameters once
   central_storage,        // variables on the host's cpu, which sums the gradients of the other devices and updates
   data_parallel,          // rank 0 has the parameters, the samples and the loss; the others are given both at every step, and return outputs and gradients
+  tpu,                    // as mirrored, on TPUs (emulated) in a torus: factors of products are bfloat16, gradients summed along rows and columns
 };
 
 // What ranks average at every step, weighted by samples.
@@ -81,6 +82,13 @@ struct ScheduleSpec {
 
 enum class Precision { fp32, fp64 };
 
+// What products take of their factors: linear layers and convolutions, forward and backward (compute::Multiplies).
+enum class Multiplies {
+  automatic,  // bfloat16 where the strategy is tpu, else full
+  full,
+  bfloat16,  // rounded; sums, and all that is not multiplied, stay fp32
+};
+
 // What becomes of a gradient with a number in it that is infinite or none.
 enum class NonFinite {
   go_on,  // it is used, and spoils the weights
@@ -94,6 +102,7 @@ struct TrainingSpec {
   std::int64_t epochs = 5;
   std::int64_t steps = 0;  // more than 0: this many steps, whatever `epochs` says
   Precision precision = Precision::fp32;
+  Multiplies multiplies = Multiplies::automatic;
   std::int64_t seed = 1;  // of initial weights and sample order
   OptimizerSpec optimizer;
   ScheduleSpec schedule;

@@ -9,9 +9,13 @@ namespace trainyard::base {
 template <>
 struct Names<experiment::StrategyKind> {
   using K = experiment::StrategyKind;
-  static constexpr std::pair<K, std::string_view> table[] = {
-      {K::one_device, "one_device"},           {K::mirrored, "mirrored"},          {K::multi_worker_mirrored, "multi_worker_mirrored"}, {K::ddp, "ddp"},
-      {K::central_storage, "central_storage"}, {K::data_parallel, "data_parallel"}};
+  static constexpr std::pair<K, std::string_view> table[] = {{K::one_device, "one_device"},
+                                                             {K::mirrored, "mirrored"},
+                                                             {K::multi_worker_mirrored, "multi_worker_mirrored"},
+                                                             {K::ddp, "ddp"},
+                                                             {K::central_storage, "central_storage"},
+                                                             {K::data_parallel, "data_parallel"},
+                                                             {K::tpu, "tpu"}};
 };
 template <>
 struct Names<experiment::Average> {
@@ -37,6 +41,11 @@ template <>
 struct Names<experiment::Precision> {
   using P = experiment::Precision;
   static constexpr std::pair<P, std::string_view> table[] = {{P::fp32, "fp32"}, {P::fp64, "fp64"}};
+};
+template <>
+struct Names<experiment::Multiplies> {
+  using M = experiment::Multiplies;
+  static constexpr std::pair<M, std::string_view> table[] = {{M::automatic, "auto"}, {M::full, "full"}, {M::bfloat16, "bfloat16"}};
 };
 template <>
 struct Names<experiment::NonFinite> {
@@ -70,7 +79,8 @@ struct Fields<experiment::StrategySpec> {
     return std::tuple{
         field("kind", &S::kind, "", {},
               "How the work is spread over the devices; central_storage: one cpu of the host keeps the variables, its other devices compute; "
-              "data_parallel: the first device keeps them, and hands out samples and parameters at every step"),
+              "data_parallel: the first device keeps them, and hands out samples and parameters at every step; "
+              "tpu: as mirrored, on TPUs in a torus, EMULATED on CPU cores, whose speed says nothing about a TPU"),
         field("engine", &S::engine, "", {},
               "Whose collectives; gloo: those of the library that PyTorch uses on CPUs, over TCP, which reports no chunks and no bytes", reduces),
         field("algorithm", &S::algorithm, "", {}, "How gradients are all-reduced; auto: by what costs least on this drawing", chooses),
@@ -127,6 +137,9 @@ struct Fields<experiment::TrainingSpec> {
                       field("epochs", &T::epochs, "epochs", {1, 1e6}, "Passes over the training samples"),
                       field("steps", &T::steps, "steps", {0, 1e12}, "If above 0: stop after this many steps, whatever the epochs"),
                       field("precision", &T::precision, "", {}, "Number format of parameters, gradients and activations"),
+                      field("multiplies", &T::multiplies, "", {},
+                            "What products take of their factors; bfloat16: rounded to 8 significant bits and summed in fp32, as in a TPU; auto: bfloat16 for "
+                            "the strategy tpu, else full"),
                       field("seed", &T::seed, "", {0, 9e15}, "Seed of the initial weights and of the sample order"),
                       field("optimizer", &T::optimizer, "", {}, "The optimizer"),
                       field("schedule", &T::schedule, "", {}, "The learning-rate schedule"),

@@ -136,6 +136,17 @@ std::int64_t count_workers(const Topology& topology) {
 
 bool is_emulated(const Device& device) { return device.role == Role::worker && device.kind != topology::DeviceKind::cpu; }
 
+std::optional<std::string> emulation_said(const Topology& topology) {
+  const auto emulated = [&](auto... kinds) {
+    return sum_over_workers(topology, [=](const Device& device) { return (... || (device.kind == kinds)) && is_emulated(device) ? 1 : 0; });
+  };
+  using topology::DeviceKind;
+  const std::int64_t all = emulated(DeviceKind::gpu, DeviceKind::tpu), gpus = emulated(DeviceKind::gpu);
+  if (all == 0) return std::nullopt;
+  const char* of = gpus == 0 ? "a TPU" : gpus == all ? "a GPU" : "GPUs or TPUs";
+  return base::format_count(all) + " of " + base::format_count(count_workers(topology)) + " devices run on the CPU, whose speed says nothing about " + of;
+}
+
 std::optional<std::string> shared_cores(const Topology& topology, int usable) {
   const std::int64_t ranks = count_workers(topology), wanted = sum_over_workers(topology, [](const Device&device) { return device.cores; });
   if (ranks < 2 || wanted <= usable) return std::nullopt;

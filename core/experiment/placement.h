@@ -24,6 +24,10 @@ std::int64_t count_workers(const topology::Topology& topology);
 // version computes on.
 bool is_emulated(const topology::Device& device);
 
+// What to say, after EMULATED, beside every time that is measured where ranks run so: "1 of 2 devices run on the CPU, whose speed says nothing
+// about a GPU". Nothing where none does.
+std::optional<std::string> emulation_said(const topology::Topology& topology);
+
 // What to say beside every time that is measured when the ranks want more cores than the `usable` ones of the machine that
 // runs them: "4 ranks share 2 cores: times include waiting for each other". Nothing when each has its own.
 std::optional<std::string> shared_cores(const topology::Topology& topology, int usable);

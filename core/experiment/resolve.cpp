@@ -13,7 +13,9 @@
 #include "core/experiment/engine.h"
 #include "core/experiment/findings.h"
 #include "core/experiment/imposed.h"
+#include "core/experiment/multiplies.h"
 #include "core/experiment/placement.h"
+#include "core/experiment/tpu.h"
 
 // What travels of a summary.
 template <>
@@ -62,10 +64,17 @@ void count_steps(Resolved& resolved) {
   resolved.steps = training.steps > 0 ? training.steps : training.epochs * resolved.steps_per_epoch;
 }
 
+void take_only_all_reduce(Resolved& resolved, collective::Algorithm only) {
+  const bool chosen = resolved.document.strategy.algorithm == collective::Algorithm::automatic;
+  if (chosen && resolved.world() > 1) resolved.algorithm_reason = torus_in_words(resolved.hosts);
+  resolved.document.strategy.algorithm = only;
+}
+
 // By the cost of the largest bucket on the drawn links.
 base::Result<void> choose_algorithm(Resolved& resolved) {
   StrategySpec& strategy = resolved.document.strategy;
   if (const auto fixed = fixed_algorithm(strategy.kind)) return strategy.algorithm = fixed->algorithm, base::Result<void>{};
+  if (const auto only = only_all_reduce(strategy.kind)) return take_only_all_reduce(resolved, only->algorithm), base::Result<void>{};
   if (strategy.algorithm != collective::Algorithm::automatic) return {};
   strategy.algorithm = collective::Algorithm::ring;
   if (resolved.world() < 2 || strategy.engine != Engine::own) return {};
@@ -83,6 +92,7 @@ void fill_automatic_values(Resolved& resolved) {
   document.model.layers.back().units = resolved.data.classes;
   if (engine_of(resolved) == Engine::own) document.run.transport = transport_of(document.run.transport, resolved.hosts);
   document.training.steps = resolved.steps;
+  document.training.multiplies = multiplies_of(document);
   if (document.run.evaluate_every_steps == 0) document.run.evaluate_every_steps = resolved.steps_per_epoch;
 }
 

@@ -8,7 +8,9 @@
 #include "core/experiment/duties.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/findings.h"
+#include "core/experiment/multiplies.h"
 #include "core/experiment/placement.h"
+#include "core/experiment/tpu.h"
 #include "core/model/model.h"
 
 namespace trainyard::experiment {
@@ -145,6 +147,8 @@ model::Shape sample_shape(const data::DataSummary& data) {
 Problems problems_of_meaning(const Experiment& experiment, const data::DataSummary* data) {
   Problems problems = form_problems(experiment);
   append(problems, placement_problems(experiment));
+  append(problems, torus_problems(experiment.strategy));
+  append(problems, multiplies_problems(experiment));
   append(problems, average_problems(experiment));
   append(problems, accumulation_problems(experiment));
   append(problems, compression_problems(experiment));

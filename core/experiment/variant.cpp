@@ -11,6 +11,7 @@
 #include "core/experiment/duties.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/placement.h"
+#include "core/experiment/tpu.h"
 #include "core/topology/cut.h"
 #include "core/topology/network.h"
 
@@ -33,13 +34,13 @@ Problem too_many(std::int64_t ranks, std::int64_t drawn) {
 }
 
 Problem nothing_to_scale() {
-  return {ProblemCode::bad_input, "strategy.kind", "one_device uses one device: there is nothing to scale", "mirrored, multi_worker_mirrored, ddp",
+  return {ProblemCode::bad_input, "strategy.kind", "one_device uses one device: there is nothing to scale", "mirrored, multi_worker_mirrored, ddp, tpu",
           "Set strategy.kind to mirrored."};
 }
 
 Problem without_algorithm(StrategyKind kind) {
   return {ProblemCode::bad_input, "strategy.kind", std::string(base::name_of(kind)) + " is bound to one rank of the drawing, and has one way to sum",
-          "mirrored, multi_worker_mirrored, ddp", "Set strategy.kind to mirrored."};
+          "mirrored, multi_worker_mirrored, ddp, tpu", "Set strategy.kind to mirrored."};
 }
 
 Problem without_bytes(Engine engine) {
@@ -70,6 +71,13 @@ base::Result<void> fit_strategy(StrategySpec& strategy, const std::vector<int>& 
                      "hosts with equally many ranks", ""});
 }
 
+Problem another_all_reduce(const StrategySpec& strategy, const FixedAlgorithm& only) {
+  const std::string name(base::name_of(only.algorithm));
+  return {ProblemCode::bad_input, "strategy.algorithm",
+          std::string(base::name_of(strategy.kind)) + " sums by " + name + " alone, not by " + std::string(base::name_of(strategy.algorithm)), name + ", auto",
+          ""};
+}
+
 base::Result<void> fit_batch(TrainingSpec& training, const Variant& wanted, std::int64_t drawn) {
   if (wanted.scaling == Scaling::weak) return {};
   const std::int64_t of_all = training.batch_per_rank * drawn;
@@ -98,6 +106,7 @@ base::Result<Experiment> variant(const Experiment& whole, const Variant& wanted)
   e.training.steps = wanted.steps;
   e.run.evaluate_every_steps = kNoStep;
   e.run.seconds_per_step = 0;
+  if (const auto only = only_all_reduce(e.strategy.kind); only && !torus_problems(e.strategy).empty()) return base::fail(another_all_reduce(e.strategy, *only));
   if (const auto ok = fit_strategy(e.strategy, hosts_of(topology::Network(e.topology))); !ok) return base::fail(ok.error());
   if (const auto ok = fit_batch(e.training, wanted, drawn); !ok) return base::fail(ok.error());
   if (const auto problems = compression_problems(e); wanted.ranks > 1 && !problems.empty()) return base::fail(problems.front());

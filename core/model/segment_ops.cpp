@@ -44,8 +44,9 @@ compute::Dropout dropout(const Segment& s, const SegmentTensors& t, const Tensor
 // What training and evaluation compute alike.
 Ops forward_alike(const Segment& s, const SegmentTensors& t) {
   switch (s.kind) {
-    case LayerKind::linear: return {compute::LinearForward{t.input, weight(s, t.parameters), bias(s, t.parameters), t.output, s.activation}};
-    case LayerKind::conv2d: return {compute::Conv2dForward{t.input, weight(s, t.parameters), bias(s, t.parameters), t.output, s.window, s.activation}};
+    case LayerKind::linear: return {compute::LinearForward{t.input, weight(s, t.parameters), bias(s, t.parameters), t.output, s.activation, t.multiplies}};
+    case LayerKind::conv2d:
+      return {compute::Conv2dForward{t.input, weight(s, t.parameters), bias(s, t.parameters), t.output, s.window, s.activation, t.multiplies}};
     case LayerKind::max_pool:
     case LayerKind::average_pool: return {compute::PoolForward{t.input, t.output, s.window, pooling(s)}};
     case LayerKind::add: return {compute::Add{t.input, t.addend, t.output, s.activation}};
@@ -56,12 +57,12 @@ Ops forward_alike(const Segment& s, const SegmentTensors& t) {
 // Writes the gradient at the segment's input to `to`.
 Op input_gradient(const Segment& s, const SegmentTensors& t, const Tensor& to) {
   switch (s.kind) {
-    case LayerKind::conv2d: return compute::Conv2dBackwardInput{t.output_gradient, weight(s, t.parameters), to, s.window};
+    case LayerKind::conv2d: return compute::Conv2dBackwardInput{t.output_gradient, weight(s, t.parameters), to, s.window, t.multiplies};
     case LayerKind::max_pool:
     case LayerKind::average_pool: return compute::PoolBackward{t.input, t.output, t.output_gradient, to, s.window, pooling(s)};
     case LayerKind::batch_norm: return compute::BatchNormBackwardInput{t.input, t.output_gradient, weight(s, t.parameters), t.sums, t.gradient_sums, to};
     case LayerKind::dropout: return dropout(s, t, t.output_gradient, to);
-    default: return compute::LinearBackwardInput{t.output_gradient, weight(s, t.parameters), to};
+    default: return compute::LinearBackwardInput{t.output_gradient, weight(s, t.parameters), to, t.multiplies};
   }
 }
 
@@ -121,8 +122,9 @@ Ops backward_input(const Segment& s, const SegmentTensors& tensors) {
 Ops backward_weight(const Segment& s, const SegmentTensors& tensors) {
   const SegmentTensors t = in_shape(s, tensors);
   const Tensor of_weight = part(t.gradients, 0, s.weight_shape()), of_bias = part(t.gradients, s.bias_offset() - s.first, {s.channels()});
-  if (s.kind == LayerKind::conv2d) return {compute::Conv2dBackwardWeight{t.input, t.output_gradient, of_weight, of_bias, t.squared_norm, s.window}};
-  if (s.kind != LayerKind::batch_norm) return {compute::LinearBackwardWeight{t.input, t.output_gradient, of_weight, of_bias, t.squared_norm}};
+  if (s.kind == LayerKind::conv2d)
+    return {compute::Conv2dBackwardWeight{t.input, t.output_gradient, of_weight, of_bias, t.squared_norm, s.window, t.multiplies}};
+  if (s.kind != LayerKind::batch_norm) return {compute::LinearBackwardWeight{t.input, t.output_gradient, of_weight, of_bias, t.squared_norm, t.multiplies}};
   Ops ops;
   activation_backward(s, t, ops);
   ops.emplace_back(compute::BatchNormBackwardWeight{t.input, t.output_gradient, t.sums, of_weight, of_bias, t.gradient_sums, t.squared_norm});

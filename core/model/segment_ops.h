@@ -22,6 +22,7 @@ struct SegmentTensors {
   compute::Tensor state{};                          // the flat buffer, whole
   compute::Tensor sample_numbers{}, step{};         // dropout: int32 [B], fp64 [1]
   std::uint64_t seed = 0;                           // dropout
+  compute::Multiplies multiplies{};                 // linear, conv2d
 };
 
 std::vector<compute::Op> forward(const Segment& segment, const SegmentTensors& tensors);

@@ -213,6 +213,7 @@ class Binder {
     t.parameters = named("params");
     if (plan_.buffer("grads").valid()) t.gradients = part("grads", {{}, segment(op).first, segment(op).elements});
     t.squared_norm = sub(named("local_norms"), s, 1);
+    t.multiplies = recipe_.multiplies;
     add_tensors_of_kind(segment(op), s, t);
     return t;
   }

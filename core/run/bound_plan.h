@@ -21,7 +21,8 @@ struct Recipe {
   double clip_norm = 0;                                        // 0: nothing is clipped
   bool stops_at_non_finite = false, skips_non_finite = false;  // gradients; where neither, they are used
   compute::compression::CompressionSpec compression;
-  std::int64_t seed = 0;  // of what is dropped
+  compute::Multiplies multiplies = compute::Multiplies::full;  // in training and evaluation
+  std::int64_t seed = 0;                                       // of what is dropped
 };
 
 // Where the samples of one micro-step go.

@@ -28,6 +28,7 @@ run::Recipe recipe(const experiment::Resolved& experiment) {
   recipe.skips_non_finite = training.non_finite == experiment::NonFinite::skip;
   recipe.seed = training.seed;
   recipe.compression = experiment.document.strategy.compression;
+  if (training.multiplies == experiment::Multiplies::bfloat16) recipe.multiplies = compute::Multiplies::bfloat16;
   recipe.learning_rate = [training, steps = experiment.steps](std::int64_t step) { return experiment::learning_rate(training, step, steps); };
   recipe.update = [optimizer](const compute::UpdateInputs& common, Moments moments, const Tensor& step) {
     return optimizer.kind == experiment::OptimizerKind::sgd ? sgd(optimizer, common, moments) : adam(optimizer, common, moments, step);

@@ -114,6 +114,7 @@ Json run_result(const RunFacts& facts, const telemetry::History& history) {
     json["bad_gradients"] = {{"step", bad->step}, {"rank", bad->rank}, {"segment", bad->segment}, {"skipped_updates", bad->skipped_updates}};
   json["held_out_loss"] = or_null(summary.held_out_loss);
   json["held_out_accuracy"] = or_null(summary.held_out_accuracy);
+  json["multiplies"] = base::name_of(facts.multiplies);
   json["engine"] = base::name_of(facts.engine);
   json["wire_bytes"] = facts.engine == experiment::Engine::own ? wire_bytes(facts, summary) : Json();
   json["staleness"] = {{"mean", 0}, {"p95", 0}, {"max", 0}};  // synchronous: every gradient is of the version it is applied to

@@ -27,7 +27,8 @@ struct RunFacts {
   experiment::RunSpec run;  // what of the drawn speeds was imposed
   experiment::CompressionSpec compression;
   experiment::Engine engine = experiment::Engine::own;  // another reports no bytes
-  std::vector<std::string> duties = {};                 // by rank: "worker", or what else it does
+  experiment::Multiplies multiplies = experiment::Multiplies::full;
+  std::vector<std::string> duties = {};  // by rank: "worker", or what else it does
 };
 
 base::Json run_result(const RunFacts& facts, const telemetry::History& history);

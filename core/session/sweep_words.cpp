@@ -136,7 +136,8 @@ std::vector<std::string> truths(const Sweep& sweep) {
     emulated = std::max(emulated, one.emulated_ranks);
     if (!one.shared_cores.empty() && std::ranges::find(said, one.shared_cores) == said.end()) said.push_back(one.shared_cores);
   }
-  if (emulated > 0) said.insert(said.begin(), "EMULATED: up to " + counted_ranks(emulated) + " ran on the CPU instead of the drawn device");
+  if (emulated > 0)
+    said.insert(said.begin(), "EMULATED: up to " + counted_ranks(emulated) + " ran on the CPU, whose speed says nothing about the drawn device");
   if (!sweep.speeds.empty()) said.push_back(sweep.speeds);
   if (!sweep.unlike.empty()) said.push_back(sweep.unlike);
   return said;

@@ -42,6 +42,11 @@ base::Result<plan::Plan> central_storage(const experiment::Resolved& experiment)
 // number): everything from or to rank 0. Rank 0 alone evaluates.
 base::Result<plan::Plan> data_parallel(const experiment::Resolved& experiment);
 
+// Mirrored over TPUs, which are emulated on CPU cores (tf.distribute.TPUStrategy): the same plan. Gradients are all-reduced along the rows and
+// columns of a torus (collective/torus.cpp; of a prime number of ranks one row, a ring), and what products take is rounded to bfloat16
+// (compute::Multiplies), which a plan does not show. Refuses workers that are no TPUs, another algorithm, and full multiplies.
+base::Result<plan::Plan> tpu(const experiment::Resolved& experiment);
+
 // The strategy that the experiment names, coarse; and as ranks run it: expanded to chunks by its all-reduce algorithm, or coarse still and
 // handed to the engine that takes collectives whole (plan/engine_lane.h).
 base::Result<plan::Plan> coarse_plan(const experiment::Resolved& experiment);

@@ -3,13 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <set>
 
 #include "core/experiment/resolve.h"
-#include "core/session/checkpoint.h"
 #include "core/telemetry/history.h"
 #include "run_program.h"
+#include "trained_weights.h"
 
 namespace trainyard::process {
 namespace {
@@ -24,28 +23,6 @@ std::set<std::string> weights(const Json& result) {
   std::set<std::string> names;
   for (const Json& rank : result["ranks"]) names.insert(rank["parameters_xxh64"].get<std::string>());
   return names;
-}
-
-template <class Number>
-std::vector<double> read_weights(const std::filesystem::path& run_directory, const model::Model& model, base::DType dtype) {
-  std::vector<Number> values(static_cast<std::size_t>(model.elements));
-  const auto info =
-      session::read_checkpoint(run_directory / "checkpoints", model, compute::Tensor{dtype, {model.elements}, reinterpret_cast<std::byte*>(values.data())});
-  EXPECT_TRUE(info) << (info ? "" : base::to_string(info.error()));
-  return {values.begin(), values.end()};
-}
-
-std::vector<double> trained_weights(const Json& result) {
-  const std::filesystem::path directory = result["run_directory"].get<std::string>();
-  const auto resolved = experiment::resolved_from_json(Json::parse(read(directory / "resolved.json"))).value();
-  return resolved.document.training.precision == experiment::Precision::fp64 ? read_weights<double>(directory, resolved.model, base::DType::fp64)
-                                                                             : read_weights<float>(directory, resolved.model, base::DType::fp32);
-}
-
-double distance(const std::vector<double>& a, const std::vector<double>& b) {
-  double difference = 0, norm = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) difference += (a[i] - b[i]) * (a[i] - b[i]), norm += b[i] * b[i];
-  return std::sqrt(difference / norm);
 }
 
 // The four devices of the example on two hosts, a cable between them.

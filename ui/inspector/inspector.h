@@ -58,6 +58,7 @@ class Inspector : public QWidget {
   void tell_refused();
   void note_batch();
   void note_algorithm();
+  void note_devices();
   void forget_refused();
   void edit(const QString& section, const QString& path, const base::Json& value);
   void edit_item(const QString& field, const base::Json& value);

@@ -2,6 +2,8 @@
 // The strategy in the inspector: its fields, and what can be chosen for one of them.
 #include <QVBoxLayout>
 
+#include "core/experiment/multiplies.h"
+#include "core/experiment/placement.h"
 #include "ui/inspector/inspector.h"
 
 namespace trainyard::ui {
@@ -26,6 +28,16 @@ QWidget* Inspector::build_strategy() {
 void Inspector::note_algorithm() {
   const QString reason = algorithms_->reason();
   forms_.at("strategy")->set_note("algorithm", reason.isEmpty() ? QString() : tr("Chosen: %1").arg(reason));
+}
+
+// What runs in the place of the drawn devices, and what `auto` multiplies by on them.
+void Inspector::note_devices() {
+  using experiment::Multiplies;
+  const experiment::Experiment& drawn = document_.experiment();
+  const auto emulated = drawn.run.emulate ? experiment::emulation_said(drawn.topology) : std::nullopt;
+  forms_.at("strategy")->set_note("kind", emulated ? tr("EMULATED: %1").arg(QString::fromStdString(*emulated)) : QString());
+  const bool rounds = drawn.training.multiplies == Multiplies::automatic && experiment::multiplies_of(drawn) == Multiplies::bfloat16;
+  forms_.at("training")->set_note("multiplies", rounds ? tr("Chosen: bfloat16, which is what a TPU multiplies") : QString());
 }
 
 }  // namespace trainyard::ui

@@ -2,7 +2,9 @@
 #include "ui/model/algorithm_offers.h"
 
 #include "core/experiment/buckets.h"
+#include "core/experiment/duties.h"
 #include "core/experiment/imposed.h"
+#include "core/experiment/tpu.h"
 
 namespace trainyard::ui {
 namespace {
@@ -13,6 +15,15 @@ void add_flows(AlgorithmOffers& known, std::int64_t segment_bytes, const collect
     auto flows = collective::flows(offer.algorithm, segment_bytes, work);
     if (flows.size() <= kMostArrows) known.flows[offer.algorithm] = std::move(flows);
   }
+}
+
+// Of a strategy that goes with one all-reduce, the others are no choice.
+void keep_only(AlgorithmOffers& known, const experiment::Resolved& experiment) {
+  const auto only = experiment::only_all_reduce(experiment.document.strategy.kind);
+  if (!only) return;
+  for (collective::Offer& offer : known.offers)
+    if (offer.algorithm != only->algorithm && offer.unfit.empty()) offer.unfit = std::string(only->reason);
+  known.automatic = {only->algorithm, experiment::torus_in_words(experiment.hosts)};
 }
 
 AlgorithmOffers offers_of(const experiment::Resolved& experiment, const std::stop_token& stop) {
@@ -30,6 +41,7 @@ AlgorithmOffers offers_of(const experiment::Resolved& experiment, const std::sto
   known.bucket_bytes = work.bytes();
   known.offers = std::move(*offers);
   known.automatic = collective::choice(known.offers, work);
+  keep_only(known, experiment);
   for (const topology::DeviceId device : experiment.ranks) known.devices.push_back(network.device(device).name);
   add_flows(known, segment_bytes, work, stop);
   return known;

@@ -16,25 +16,7 @@
 namespace trainyard::ui {
 namespace {
 
-using topology::Device;
-
 QString text(const char* source) { return QCoreApplication::translate("truths", source); }
-
-// Devices of workers that are not what was drawn, of how many.
-struct Emulated {
-  int devices = 0, of = 0;
-};
-
-Emulated count_emulated(const topology::Topology& topology) {
-  Emulated count;
-  for (const topology::Host& host : topology.hosts)
-    for (const Device& device : host.devices) {
-      if (device.role != topology::Role::worker) continue;
-      ++count.of;
-      count.devices += experiment::is_emulated(device) ? 1 : 0;
-    }
-  return count;
-}
 
 // Of the machine that ran it; of this one where the recording does not say.
 int cores_of(const telemetry::History& history) {
@@ -103,9 +85,8 @@ std::optional<QString> slower_than_drawn(const telemetry::History& history) {
 
 QStringList truths_of(const telemetry::History& history, const topology::Topology& topology) {
   QStringList truths;
-  const Emulated emulated = count_emulated(topology);
-  if (emulated.devices > 0) truths << text("EMULATED: %1 of %2 devices run on the CPU").arg(emulated.devices).arg(emulated.of);
-  if (emulated.of > 0) truths << QString::fromStdString(experiment::speeds_said(recorded_run(history)));
+  if (const auto emulated = experiment::emulation_said(topology)) truths << text("EMULATED: %1").arg(QString::fromStdString(*emulated));
+  if (experiment::count_workers(topology) > 0) truths << QString::fromStdString(experiment::speeds_said(recorded_run(history)));
   truths << slowed_down(history);
   if (const auto late = slower_than_drawn(history)) truths << *late;
   if (const auto steps = difference(history.result())) truths << *steps;

@@ -20,6 +20,11 @@ double value(const Tensor& tensor, std::int64_t element) {
   return static_cast<double>(tensor.as<T>()[element]);
 }
 
+template <class T>
+double factor(Multiplies multiplies, const Tensor& tensor, std::int64_t element) {
+  return factor(multiplies, tensor.as<T>()[element]);
+}
+
 // visit(r, s, y, x) for every place of the window at (row, column) of the result that lies within the image.
 template <class Visit>
 void in_window(const Window& w, const Tensor& image, std::int64_t row, std::int64_t column, const Visit& visit) {
@@ -49,7 +54,7 @@ void run(const Conv2dForward& op) {
     double sum = value<T>(op.bias, o);
     in_window(op.window, op.input, y, x, [&](std::int64_t r, std::int64_t s, std::int64_t from_y, std::int64_t from_x) {
       for (std::int64_t i = 0; i < op.input.shape[3]; ++i)
-        sum += value<T>(op.weight, weight_at(op.weight, o, i, r, s)) * value<T>(op.input, at(op.input, b, from_y, from_x, i));
+        sum += factor<T>(op.multiplies, op.weight, weight_at(op.weight, o, i, r, s)) * factor<T>(op.multiplies, op.input, at(op.input, b, from_y, from_x, i));
     });
     op.output.as<T>()[at(op.output, b, y, x, o)] = static_cast<T>(activate(op.activation, sum));
   });
@@ -72,7 +77,8 @@ void run(const Conv2dBackwardInput& op) {
     double sum = 0;
     windows_on(op.window, op.output_gradient, y, x, [&](std::int64_t r, std::int64_t s, std::int64_t row, std::int64_t column) {
       for (std::int64_t o = 0; o < op.weight.shape[0]; ++o)
-        sum += value<T>(op.output_gradient, at(op.output_gradient, b, row, column, o)) * value<T>(op.weight, weight_at(op.weight, o, i, r, s));
+        sum += factor<T>(op.multiplies, op.output_gradient, at(op.output_gradient, b, row, column, o)) *
+               factor<T>(op.multiplies, op.weight, weight_at(op.weight, o, i, r, s));
     });
     op.input_gradient.as<T>()[at(op.input_gradient, b, y, x, i)] = static_cast<T>(sum);
   });
@@ -88,7 +94,8 @@ double weight_gradient(const Conv2dBackwardWeight& op, std::int64_t o, std::int6
       for (std::int64_t column = 0; column < result[2]; ++column) {
         const std::int64_t y = row * op.window.stride + r - op.window.padding, x = column * op.window.stride + s - op.window.padding;
         if (y < 0 || y >= op.input.shape[1] || x < 0 || x >= op.input.shape[2]) continue;
-        sum += value<T>(op.output_gradient, at(op.output_gradient, b, row, column, o)) * value<T>(op.input, at(op.input, b, y, x, i));
+        sum += factor<T>(op.multiplies, op.output_gradient, at(op.output_gradient, b, row, column, o)) *
+               factor<T>(op.multiplies, op.input, at(op.input, b, y, x, i));
       }
   return sum;
 }

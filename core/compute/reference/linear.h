@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The linear layer in plain loops. T is what is stored; every sum is carried in double.
+// The linear layer in plain loops. T is what is stored; every sum is carried in double, of rounded factors too: the product of two
+// bfloat16 numbers is exact in fp32.
 #pragma once
 
 #include <cmath>
 
+#include "core/compute/bfloat16.h"
 #include "core/compute/ops.h"
 
 namespace trainyard::compute::reference {
@@ -21,14 +23,21 @@ inline double slope(Activation activation, double output) {
   return 1;
 }
 
+// As it enters a product.
+template <class T>
+double factor(Multiplies multiplies, T value) {
+  return multiplies == Multiplies::full ? static_cast<double>(value) : static_cast<double>(rounded_to_bfloat16(static_cast<float>(value)));
+}
+
 template <class T>
 void run(const LinearForward& op) {
   const std::int64_t batch = op.input.shape[0], inputs = op.input.shape[1], outputs = op.weight.shape[0];
   const T *input = op.input.as<T>(), *weight = op.weight.as<T>(), *bias = op.bias.as<T>();
+  const Multiplies m = op.multiplies;
   for (std::int64_t b = 0; b < batch; ++b)
     for (std::int64_t o = 0; o < outputs; ++o) {
       double sum = bias[o];
-      for (std::int64_t i = 0; i < inputs; ++i) sum += static_cast<double>(input[b * inputs + i]) * static_cast<double>(weight[o * inputs + i]);
+      for (std::int64_t i = 0; i < inputs; ++i) sum += factor(m, input[b * inputs + i]) * factor(m, weight[o * inputs + i]);
       op.output.as<T>()[b * outputs + o] = static_cast<T>(activate(op.activation, sum));
     }
 }
@@ -45,10 +54,11 @@ template <class T>
 void run(const LinearBackwardInput& op) {
   const std::int64_t batch = op.output_gradient.shape[0], outputs = op.weight.shape[0], inputs = op.weight.shape[1];
   const T *gradient = op.output_gradient.as<T>(), *weight = op.weight.as<T>();
+  const Multiplies m = op.multiplies;
   for (std::int64_t b = 0; b < batch; ++b)
     for (std::int64_t i = 0; i < inputs; ++i) {
       double sum = 0;
-      for (std::int64_t o = 0; o < outputs; ++o) sum += static_cast<double>(gradient[b * outputs + o]) * static_cast<double>(weight[o * inputs + i]);
+      for (std::int64_t o = 0; o < outputs; ++o) sum += factor(m, gradient[b * outputs + o]) * factor(m, weight[o * inputs + i]);
       op.input_gradient.as<T>()[b * inputs + i] = static_cast<T>(sum);
     }
 }
@@ -64,13 +74,14 @@ template <class T>
 void run(const LinearBackwardWeight& op) {
   const std::int64_t batch = op.input.shape[0], inputs = op.input.shape[1], outputs = op.output_gradient.shape[1];
   const T *input = op.input.as<T>(), *gradient = op.output_gradient.as<T>();
+  const Multiplies m = op.multiplies;
   for (std::int64_t o = 0; o < outputs; ++o) {
     double column = 0;
     for (std::int64_t b = 0; b < batch; ++b) column += static_cast<double>(gradient[b * outputs + o]);
     op.bias_gradient.as<T>()[o] = static_cast<T>(column);
     for (std::int64_t i = 0; i < inputs; ++i) {
       double sum = 0;
-      for (std::int64_t b = 0; b < batch; ++b) sum += static_cast<double>(gradient[b * outputs + o]) * static_cast<double>(input[b * inputs + i]);
+      for (std::int64_t b = 0; b < batch; ++b) sum += factor(m, gradient[b * outputs + o]) * factor(m, input[b * inputs + i]);
       op.weight_gradient.as<T>()[o * inputs + i] = static_cast<T>(sum);
     }
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "backends/cpu/cpu.h"
-#include "tests/conformance/compute_image_conformance.h"
+#include "tests/conformance/compute_bfloat16_conformance.h"
 
 namespace trainyard::conformance {
 

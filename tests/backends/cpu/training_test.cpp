@@ -34,6 +34,18 @@ void expect_equal_training(const experiment::Experiment& e, double relative) {
 TEST(ImageTraining, of_the_cpu_equals_plain_loops_in_fp64) { expect_equal_training(images(experiment::Precision::fp64, 22), 1e-10); }
 TEST(ImageTraining, of_the_cpu_equals_plain_loops_in_fp32) { expect_equal_training(images(experiment::Precision::fp32, 3), 1e-5); }
 
+// Sums in another order, and now and then another number on the other side of a tie.
+TEST(ImageTraining, of_the_cpu_in_bfloat16_is_near_plain_loops_and_away_from_full_precision) {
+  experiment::Experiment e = images(experiment::Precision::fp32, 20);
+  const RankOutcome full = trained(e, cpu_of_one);
+  e.training.multiplies = experiment::Multiplies::bfloat16;
+  const RankOutcome mine = trained(e, cpu_of_one), plain = trained(e, compute::reference::make);
+  ASSERT_EQ(mine.problem, "");
+  ASSERT_EQ(plain.problem, "");
+  EXPECT_LE(distance(mine.parameters, plain.parameters), 1e-2);
+  EXPECT_LE(distance(mine.parameters, plain.parameters), 0.5 * distance(full.parameters, plain.parameters));
+}
+
 std::vector<double> values_of_metric(const RankOutcome& rank, telemetry::Metric metric) {
   std::vector<double> values;
   for (const telemetry::Event& event : rank.events)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "tests/conformance/compute_image_conformance.h"
+#include "tests/conformance/compute_bfloat16_conformance.h"
 
 namespace trainyard::conformance {
 

@@ -120,6 +120,21 @@ TEST(validate, refuses_another_dtype) {
   expect_refused("another dtype", [](Tensor& tensor) { tensor.dtype = tensor.dtype == DType::fp32 ? DType::int32 : DType::fp32; });
 }
 
+TEST(validate, refuses_bfloat16_of_fp64) {
+  Values values;
+  for (const auto& named : conformance::all_cases())
+    for (const DType dtype : {DType::fp32, DType::fp64}) {
+      Op op = named.make(values, dtype, {3, 4, 5}).op;
+      const bool multiplies = std::visit(
+          [](auto& one) {
+            if constexpr (requires { one.multiplies; }) return one.multiplies = Multiplies::bfloat16, true;
+            return false;
+          },
+          op);
+      EXPECT_EQ(validate(op).has_value(), !multiplies || dtype == DType::fp32) << named.name;
+    }
+}
+
 TEST(validate, refuses_a_tensor_without_memory) {
   expect_refused("no memory", [](Tensor& tensor) { tensor.data = nullptr; });
 }

@@ -167,7 +167,8 @@ TEST(SweepWords, name_what_belongs_beside_the_times) {
   sweep.speeds = "speeds of links: imposed";
   sweep.variants[3].shared_cores = sweep.variants[4].shared_cores = "4 ranks share 2 cores: times include waiting for each other";
   sweep.variants[1].emulated_ranks = 2;
-  EXPECT_THAT(truths(sweep), ElementsAre("EMULATED: up to 2 ranks ran on the CPU instead of the drawn device", sweep.variants[3].shared_cores, sweep.speeds));
+  EXPECT_THAT(truths(sweep), ElementsAre("EMULATED: up to 2 ranks ran on the CPU, whose speed says nothing about the drawn device",
+                                         sweep.variants[3].shared_cores, sweep.speeds));
   EXPECT_EQ(row(sweep.variants[3], scaled(sweep)[3]).back(), "done, cores shared");
   EXPECT_EQ(row(sweep.variants[1], scaled(sweep)[1]).back(), "done, EMULATED");
 }

@@ -68,6 +68,15 @@ TEST(Golden, ddp_of_three) {
   expect_golden_plan("ddp_ring_3", e);
 }
 
+// Rows of 2, columns of 2: along rows, along columns and back, along rows and back.
+TEST(Golden, tpu_torus_of_two_by_two) {
+  auto e = tiny(4);
+  e.topology = tests::drawn_tpus(1, 4);
+  e.strategy.kind = experiment::StrategyKind::tpu;
+  e.strategy.algorithm = collective::Algorithm::torus;
+  expect_golden_plan("tpu_torus_2x2", e);
+}
+
 // The storage is rank 1; the tail of one sample leaves none to rank 2.
 TEST(Golden, central_storage_of_two_devices_and_a_cpu) {
   auto e = tiny(2);

@@ -44,6 +44,18 @@ TEST(AlgorithmOffers, auto_is_what_is_run_for_the_same_reason) {
   }
 }
 
+TEST(AlgorithmOffers, of_tpus_are_their_torus_alone) {
+  experiment::Experiment e;
+  e.topology = tests::drawn_tpus(1, 6);
+  e.strategy.kind = experiment::StrategyKind::tpu;
+  e.strategy.algorithm = collective::Algorithm::automatic;
+  const auto resolved = experiment::resolve(e, "/nowhere").value();
+  const auto known = known_offers(resolved);
+  for (const collective::Offer& offer : known->offers) EXPECT_EQ(offer.unfit.empty(), offer.algorithm == collective::Algorithm::torus) << offer.unfit;
+  EXPECT_EQ(known->automatic.algorithm, collective::Algorithm::torus);
+  EXPECT_EQ(known->automatic.reason, resolved.algorithm_reason);
+}
+
 TEST(AlgorithmOffers, of_one_rank_are_none_and_that_is_no_problem) {
   const auto known = known_offers(resolved(1, 1));
   EXPECT_EQ(known->ranks, 1);

@@ -51,7 +51,7 @@ TEST(Truths, links_that_are_imposed_are_said_to_be) {
 
 TEST(Truths, emulated_devices_are_named_so) {
   const auto truths = said_of(history_on({{.name = "gpu0", .kind = topology::DeviceKind::gpu}, {.name = "cpu0"}}));
-  EXPECT_THAT(truths, Contains(QString("EMULATED: 1 of 2 devices run on the CPU")));
+  EXPECT_THAT(truths, Contains(QString("EMULATED: 1 of 2 devices run on the CPU, whose speed says nothing about a GPU")));
 }
 
 TEST(Truths, ranks_that_share_cores_are_said_to) {

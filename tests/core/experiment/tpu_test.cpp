@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The strategy tpu: what it asks of an experiment, and what it makes of what is left open.
+#include "core/experiment/tpu.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "core/base/json.h"
+#include "core/collective/cost.h"
+#include "core/experiment/duties.h"
+#include "core/experiment/findings.h"
+#include "core/experiment/placement.h"
+#include "core/experiment/variant.h"
+#include "core/topology/network.h"
+#include "tests/core/experiment/golden.h"
+#include "tests/core/strategy/experiments.h"
+
+namespace trainyard::experiment {
+namespace {
+
+using collective::Algorithm;
+using ::testing::HasSubstr;
+
+using Change = void (*)(Experiment&);
+
+Experiment on_tpus(int hosts, int devices) {
+  Experiment e = strategy::small(1);
+  e.topology = tests::drawn_tpus(hosts, devices);
+  e.strategy.kind = StrategyKind::tpu;
+  e.strategy.algorithm = Algorithm::torus;
+  return e;
+}
+
+void expect_problem(Change change, const std::string& where, const std::string& what) {
+  Experiment e = on_tpus(1, 4);
+  change(e);
+  const base::Problems problems = validate(e, ".");
+  ASSERT_EQ(problems.size(), 1u) << base::to_string(problems);
+  EXPECT_EQ(problems[0].where, where);
+  EXPECT_THAT(problems[0].what, HasSubstr(what));
+  EXPECT_FALSE(problems[0].accepted.empty());
+  EXPECT_FALSE(problems[0].advice.empty());
+}
+
+TEST(Tpu, takes_any_number_of_tpus) {
+  for (int devices = 1; devices <= 9; ++devices) EXPECT_EQ(base::to_string(validate(on_tpus(1, devices), ".")), "") << devices;
+  EXPECT_TRUE(validate(on_tpus(4, 4), ".").empty());
+}
+
+TEST(Tpu, asks_for_tpus_alone) {
+  expect_problem([](Experiment& e) { e.topology.hosts[0].devices[2].kind = topology::DeviceKind::cpu; }, "strategy.kind",
+                 "tpu trains on TPUs alone, and tpu2 (cpu) is none");
+  expect_problem([](Experiment& e) { e.topology = tests::drawn_storage(2); }, "strategy.kind", "cpu0 (cpu) and 2 others are none");
+  Experiment idle = on_tpus(1, 4);
+  idle.topology.hosts[0].devices[0].kind = topology::DeviceKind::cpu;
+  idle.topology.hosts[0].devices[0].role = topology::Role::idle;
+  EXPECT_TRUE(validate(idle, ".").empty());
+}
+
+TEST(Tpu, sums_along_its_torus_alone) {
+  expect_problem([](Experiment& e) { e.strategy.algorithm = Algorithm::ring; }, "strategy.algorithm",
+                 "ring is not how TPUs sum their gradients: TPUs are wired to their neighbours in a torus");
+  expect_problem([](Experiment& e) { e.strategy.engine = Engine::gloo; }, "strategy.engine", "gloo sums in a way of its own");
+}
+
+TEST(Tpu, refuses_what_it_does_not_do) {
+  using compute::compression::Scheme;
+  expect_problem([](Experiment& e) { e.training.multiplies = Multiplies::full; }, "training.multiplies", "a tpu rounds what it multiplies to bfloat16");
+  expect_problem([](Experiment& e) { e.training.precision = Precision::fp64; }, "training.precision", "fp64 is nothing that a tpu has");
+  expect_problem([](Experiment& e) { e.strategy.average = Average::weights; }, "strategy.average", "tpu does not average weights");
+  for (const Algorithm algorithm : {Algorithm::torus, Algorithm::automatic}) {
+    Experiment gathered = on_tpus(1, 4);
+    gathered.strategy.algorithm = algorithm;
+    gathered.strategy.compression.kind = Scheme::top_k;
+    const base::Problems problems = validate(gathered, ".");
+    ASSERT_EQ(problems.size(), 1u) << base::to_string(problems);
+    EXPECT_EQ(problems[0].where, "strategy.compression.kind");
+    gathered.strategy.compression.kind = Scheme::bf16;
+    EXPECT_EQ(base::to_string(validate(gathered, ".")), "");
+  }
+}
+
+TEST(Tpu, resolves_auto_to_its_torus_and_says_which) {
+  const auto reason = [](int hosts, int devices) {
+    Experiment e = on_tpus(hosts, devices);
+    e.strategy.algorithm = Algorithm::automatic;
+    const Resolved r = resolve(e, ".").value();
+    EXPECT_EQ(r.document.strategy.algorithm, Algorithm::torus);
+    return r.algorithm_reason;
+  };
+  EXPECT_THAT(reason(1, 8), HasSubstr("rows and columns of a torus of 2 x 4"));
+  EXPECT_THAT(reason(4, 2), HasSubstr("rows and columns of a torus of 4 x 2")) << "a row is a host";
+  EXPECT_THAT(reason(1, 7), HasSubstr("one row of a torus of 1 x 7, which is a ring"));
+  EXPECT_EQ(reason(1, 1), "") << "nothing is summed";
+  EXPECT_EQ(resolve(on_tpus(1, 8), ".")->algorithm_reason, "") << "the user named it";
+}
+
+TEST(Tpu, takes_its_torus_where_a_document_names_no_algorithm) {
+  base::Json json = to_json(on_tpus(1, 4));
+  json["strategy"].erase("algorithm");
+  EXPECT_EQ(from_json(json)->strategy.algorithm, Algorithm::automatic);
+  EXPECT_EQ(resolve(from_json(json).value(), ".")->document.strategy.algorithm, Algorithm::torus);
+  json["strategy"]["algorithm"] = "ring";
+  EXPECT_EQ(from_json(json)->strategy.algorithm, Algorithm::ring) << "what is named is judged";
+  json["strategy"].erase("algorithm");
+  json["strategy"]["kind"] = "mirrored";
+  EXPECT_EQ(from_json(json)->strategy.algorithm, Algorithm::ring);
+}
+
+TEST(Tpu, is_emulated_and_said_to_be) {
+  EXPECT_EQ(emulation_said(on_tpus(1, 4).topology), "4 of 4 devices run on the CPU, whose speed says nothing about a TPU");
+  EXPECT_EQ(emulation_said(tests::drawn_storage(2)), "2 of 3 devices run on the CPU, whose speed says nothing about a GPU");
+  EXPECT_EQ(emulation_said(tests::drawn_hosts(1, 2)), std::nullopt);
+  Experiment mixed = on_tpus(1, 4);
+  mixed.topology.hosts[0].devices[0].kind = topology::DeviceKind::gpu;
+  mixed.topology.hosts[0].devices[1].role = topology::Role::idle;
+  EXPECT_EQ(emulation_said(mixed.topology), "3 of 3 devices run on the CPU, whose speed says nothing about GPUs or TPUs");
+}
+
+TEST(Tpu, scales_along_its_torus_alone) {
+  const Experiment whole = on_tpus(1, 8);
+  EXPECT_EQ(resolve(variant(whole, {.ranks = 4, .algorithm = Algorithm::torus}).value(), ".")->document.strategy.kind, StrategyKind::tpu);
+  EXPECT_TRUE(variant(whole, {.ranks = 1, .algorithm = Algorithm::ring}));
+  const auto star = variant(whole, {.ranks = 4, .algorithm = Algorithm::star});
+  ASSERT_FALSE(star);
+  EXPECT_EQ(star.error().where, "strategy.algorithm");
+  EXPECT_THAT(star.error().what, HasSubstr("tpu sums by torus alone, not by star"));
+}
+
+TEST(Tpu, a_device_that_cannot_be_read_is_not_judged_as_what_it_is_not) {
+  base::Json json = to_json(on_tpus(1, 4));
+  json["topology"]["hosts"][0]["devices"][1]["kind"] = "tpuu";
+  const auto read = from_json(json);
+  ASSERT_FALSE(read);
+  ASSERT_EQ(read.error().size(), 1u);
+  EXPECT_EQ(problems_besides(read.error(), json, nullptr), base::Problems{});
+}
+
+// In the example every message of the all-reduce crosses one drawn link, and nothing else.
+TEST(Tpu, the_example_is_wired_as_it_sums) {
+  const Resolved r = resolve(load(in_tree("resources/experiments/eight_tpus_torus_digits.json")).value(), ".").value();
+  const topology::Network network(r.document.topology);
+  const collective::Work work{1000, 4, r.ranks, r.hosts};
+  std::set<std::pair<std::string, std::string>> crossed;
+  for (const collective::Flow& flow : collective::flows(Algorithm::torus, 0, work)) {
+    const auto from = r.ranks[static_cast<std::size_t>(flow.from)], to = r.ranks[static_cast<std::size_t>(flow.to)];
+    const auto route = network.route(from, to).value();
+    ASSERT_EQ(route.hops.size(), 1u) << flow.from << " to " << flow.to;
+    crossed.insert(std::minmax(network.device(from).name, network.device(to).name));
+  }
+  EXPECT_EQ(crossed.size(), r.document.topology.links.size()) << "no link is there for nothing";
+}
+
+}  // namespace
+}  // namespace trainyard::experiment

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// TPUs in the inspector: what is missing is said where it is set, and what is emulated is said to be.
+#include <QComboBox>
+#include <QLabel>
+#include <algorithm>
+
+#include "tests/drawings.h"
+#include "tests/ui/inspector/inspector_fixture.h"
+
+namespace trainyard::ui {
+namespace {
+
+using collective::Algorithm;
+
+class TpuInspector : public InspectorTest {
+ protected:
+  TpuInspector() { inspector_.resize(360, 1600); }
+
+  void draw_tpus(int devices) {
+    document_.edit("draw", [&](experiment::Experiment& e) { e.topology = tests::drawn_tpus(1, devices); });
+  }
+  bool says(const QString& text) {
+    const auto labels = inspector_.findChildren<QLabel*>();
+    return std::ranges::any_of(labels, [&](const QLabel* label) { return label->isVisibleTo(&inspector_) && label->text() == text; });
+  }
+};
+
+TEST_F(TpuInspector, the_strategy_asks_for_tpus_and_for_their_torus) {
+  document_.set_value("strategy.kind", "tpu");
+  wait_for_problems(2);
+  FieldForm& strategy = inspector_.form("strategy");
+  EXPECT_TRUE(strategy.problem_text("kind").contains("cpu0 (cpu) and 1 other are none")) << strategy.problem_text("kind").toStdString();
+  EXPECT_TRUE(strategy.problem_text("algorithm").contains("ring is not how TPUs sum")) << strategy.problem_text("algorithm").toStdString();
+  draw_tpus(4);
+  wait_for_problems(1);
+  EXPECT_EQ(strategy.problem_text("kind"), "");
+  document_.set_value("strategy.algorithm", "auto");
+  wait_for_problems(0);
+}
+
+TEST_F(TpuInspector, of_the_algorithms_only_the_torus_can_be_picked) {
+  document_.set_value("strategy.kind", "tpu");
+  draw_tpus(4);
+  AlgorithmTable& table = inspector_.algorithms().table();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !table.rows().empty(); }));
+  for (const AlgorithmRow& row : table.rows()) EXPECT_EQ(row.fits(), row.offer.algorithm == Algorithm::torus) << base::name_of(row.offer.algorithm);
+}
+
+TEST_F(TpuInspector, what_is_emulated_and_rounded_is_said_at_its_field) {
+  const QString emulated = "EMULATED: 4 of 4 devices run on the CPU, whose speed says nothing about a TPU";
+  const QString rounded = "Chosen: bfloat16, which is what a TPU multiplies";
+  EXPECT_FALSE(says(emulated));
+  draw_tpus(4);
+  EXPECT_TRUE(says(emulated));
+  EXPECT_FALSE(says(rounded));
+  document_.set_value("strategy.kind", "tpu");
+  EXPECT_TRUE(says(rounded));
+  document_.set_value("training.multiplies", "bfloat16");
+  EXPECT_FALSE(says(rounded)) << "nothing was chosen for the user";
+  document_.set_value("run.emulate", false);
+  EXPECT_FALSE(says(emulated)) << "it is a problem then, and said as one";
+}
+
+TEST_F(TpuInspector, multiplies_are_a_choice_of_three) {
+  auto* multiplies = inner<QComboBox>(inspector_.form("training").editor("multiplies"));
+  ASSERT_EQ(multiplies->count(), 3);
+  multiplies->setFocus();
+  QTest::keyClick(multiplies, Qt::Key_End);
+  EXPECT_EQ(now().training.multiplies, experiment::Multiplies::bfloat16);
+}
+
+}  // namespace
+}  // namespace trainyard::ui
