@@ -9,6 +9,7 @@
 #include "core/experiment/fields.h"
 #include "core/experiment/findings.h"
 #include "core/experiment/placement.h"
+#include "core/experiment/synchronised.h"
 #include "core/model/model.h"
 
 namespace trainyard::experiment {
@@ -148,6 +149,7 @@ Problems problems_of_meaning(const Experiment& experiment, const data::DataSumma
   append(problems, average_problems(experiment));
   append(problems, accumulation_problems(experiment));
   append(problems, compression_problems(experiment));
+  append(problems, synchronised_problems(experiment));
   append(problems, model::validate(experiment.model, data != nullptr ? sample_shape(*data) : model::Shape{}, data != nullptr ? data->classes : 0, "model"));
   if (data != nullptr) append(problems, batch_problems(experiment.training, count_trainers(experiment), data->train_samples));
   return problems;

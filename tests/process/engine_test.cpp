@@ -57,6 +57,16 @@ TEST_F(Engine, gloo_trains_what_our_own_collectives_train) {
   }
 }
 
+// Its sums are all-reduced in fp64, over a group of their own.
+TEST_F(Engine, gloo_synchronises_batch_normalisation) {
+  const Home home;
+  const std::string layers =
+      R"(model.layers=[{"kind": "linear", "units": 32}, {"kind": "batch_norm", "synchronised": true}, {"kind": "relu"}, {"kind": "linear", "units": 0}])";
+  const Json own = completed(short_run(kFour, 20, {layers})), gloo = completed(short_run(kFour, 20, {layers, kGloo}));
+  EXPECT_LE(distance(trained_weights(gloo), trained_weights(own)), 1e-4);
+  for (const Json& rank : gloo["ranks"]) EXPECT_EQ(rank["parameters_xxh64"], gloo["ranks"][0]["parameters_xxh64"]) << "bit-identical replicas";
+}
+
 TEST_F(Engine, that_reports_no_bytes_has_none_shown) {
   const Home home;
   const Json result = completed(short_run(kFour, 5, {kGloo}));
