@@ -46,6 +46,8 @@ struct Case {
     e.strategy.algorithm = algorithm;
     e.strategy.segment_bytes = segment_bytes;
     e.training.optimizer.kind = optimizer;
+    // A bias before a normalisation has a gradient of 0, and of rounding: with its epsilon of 1e-8 Adam would make steps of that.
+    e.training.optimizer.epsilon = 1e-4;
     e.training.clip_norm = clip_norm;
     return e;
   }

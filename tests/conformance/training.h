@@ -99,7 +99,7 @@ inline RankOutcome train_rank(const experiment::Resolved& resolved, const plan::
     if (transport != nullptr) transport->abort(steps.error());
   }
   outcome.parameters = values_of(bound->parameters);
-  outcome.state = values_of(bound->state);
+  if (!bound->state.empty()) outcome.state = values_of(bound->state);
   for (std::size_t b = 0; b < rank_plan.buffers.size(); ++b)
     if (rank_plan.buffers[b].name == "grads") {
       const auto& place = layout.buffers[b];

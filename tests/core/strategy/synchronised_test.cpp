@@ -110,7 +110,7 @@ TEST(Synchronised, all_ranks_take_as_many_micro_steps) {
 TEST(Synchronised, compression_passes_the_sums_by) {
   auto e = synchronised(normalised(2));
   e.strategy.bucket_bytes = 1;
-  e.strategy.compression.kind = compute::compression::Scheme::power_sgd;
+  e.strategy.compression = {compute::compression::Scheme::power_sgd, 0.1, 1, true};
   const plan::RankPlan rank = rank_of(e, 0);
   EXPECT_EQ(on_lane(rank, "train", "comm.g0"), "AR.b0 AR.b1 AR.b2 AR.b3 AR.b4");
   EXPECT_EQ(on_lane(rank, "train", "comm.g1"), "AR.b5 AR.b6");
