@@ -27,12 +27,15 @@ class Engine : public testing::Test {
   }
 };
 
+// Parameters, then running statistics.
 std::vector<double> trained_weights(const Json& result) {
   const std::filesystem::path directory = result["run_directory"].get<std::string>();
   const auto resolved = experiment::resolved_from_json(Json::parse(read(directory / "resolved.json"))).value();
-  std::vector<float> values(static_cast<std::size_t>(resolved.model.elements));
-  const compute::Tensor tensor{base::DType::fp32, {resolved.model.elements}, reinterpret_cast<std::byte*>(values.data())};
-  const auto info = session::read_checkpoint(directory / "checkpoints", resolved.model, tensor);
+  const std::int64_t parameters = resolved.model.elements, state = resolved.model.state_elements;
+  std::vector<float> values(static_cast<std::size_t>(parameters + state));
+  const compute::Tensor of_parameters{base::DType::fp32, {parameters}, reinterpret_cast<std::byte*>(values.data())};
+  const compute::Tensor of_state{base::DType::fp32, {state}, reinterpret_cast<std::byte*>(values.data() + parameters)};
+  const auto info = session::read_checkpoint(directory / "checkpoints", resolved.model, {of_parameters, state > 0 ? of_state : compute::Tensor{}});
   EXPECT_TRUE(info) << (info ? "" : base::to_string(info.error()));
   return {values.begin(), values.end()};
 }
