@@ -127,7 +127,7 @@ PreparedKernel prepare_sums(const compute::BatchNormSums& op, const Device& devi
 template <class T>
 PreparedKernel prepare_forward(const compute::BatchNormForward& op, const Device& device) {
   return make_kernel([op, cores = device.cores, channels = Channels<T>(columns_of(op.input))](Queue&) mutable {
-    if (op.input.elements() == 0) return;
+    if (samples_of(op.sums) == 0) return;
     for (std::int64_t c = 0; c < channels.columns; ++c) set_channel(channels, c, moments_of(op.sums, c), op.epsilon, op.weight, op.bias);
     if (!op.running.empty()) follow_batch<T>(op);
     normalise(op, channels, cores);

@@ -6,7 +6,8 @@
 // it; until then it is of nobody (see coding.h).
 //
 // Where parameters are averaged, a step finds the sum of the one before in them; forward, backward and update read nothing else.
-// What an update leaves is a contribution once it is weighed, and no sooner.
+// What an update leaves is a contribution once it is weighed, and no sooner. Sums of synchronised batch normalisation have no leaf until their op
+// makes them (see statistics.h).
 #include <algorithm>
 #include <map>
 #include <set>
@@ -16,6 +17,7 @@
 #include "core/check/coding.h"
 #include "core/check/expressions.h"
 #include "core/check/proofs.h"
+#include "core/check/statistics.h"
 #include "core/collective/algorithm.h"
 
 namespace trainyard::check {
@@ -41,7 +43,8 @@ class Execution {
         expressions_(scope.ranks.size() + 1),
         nobody_(expressions_.leaf(static_cast<std::int32_t>(scope.ranks.size()))),
         buckets_(buckets_of(scope, program_)),
-        coding_(scope, program_, buckets_) {
+        coding_(scope, program_, buckets_),
+        statistics_(scope, program_) {
     for (auto& [key, bucket] : buckets_)
       for (auto& [rank, home] : bucket.homes) home.cells.assign(bucket.cuts.size(), before(bucket, rank));
   }
@@ -82,6 +85,7 @@ class Execution {
 
   // What is there when the program begins.
   int before(const Bucket& bucket, std::int32_t rank) {
+    if (statistics_.is_summed(bucket)) return expressions_.nothing();
     if (!bucket.weighed) return coding_.is_coded(bucket) ? nobody_ : expressions_.leaf(rank);
     std::vector<int> leaves;
     for (const std::int32_t member : members(bucket)) leaves.push_back(expressions_.leaf(member));
@@ -94,6 +98,8 @@ class Execution {
       if (uses_sum(op.kind) && !reads_sum(at, access)) return false;
       if (passes(op.kind) && !reads_average(at, access)) return false;
     }
+    if (!reads_statistics(at, op)) return false;
+    statistics_.write(at.rank, op);
     if (op.kind == OpKind::encode) coding_.encode(at.rank, op);
     if (op.kind == OpKind::decode) coding_.decode(at.rank, op);
     for (const Access& access : op.writes)
@@ -135,6 +141,29 @@ class Execution {
         if (!settled(*o.bucket, at.rank, c))
           return report(at, "reads " + unsettled(*o.bucket, at.rank, c), "Let it read the average, before its own update or after the collective.");
     return true;
+  }
+
+  bool reads_statistics(const At& at, const Op& op) {
+    if (statistics_.lacks_gradient_sums(at.rank, op))
+      return report(at, "reads no sums of gradients, which its own depend on", "Let it read what its backward-weight op sums, added up over all ranks.");
+    const auto wanted = statistics_.wanted(at.rank, op);
+    return std::all_of(wanted.begin(), wanted.end(), [&](const Access& sums) { return reads_sums_of_all(at, op, sums); });
+  }
+
+  bool reads_sums_of_all(const At& at, const Op& op, const Access& sums) {
+    const std::string name = range_text(scope_.rank(at.rank), sums);
+    if (std::find(op.reads.begin(), op.reads.end(), sums) == op.reads.end())
+      return report(at, "does not read " + name, "Normalise by the sums over the samples of all ranks.");
+    if (!statistics_.of_its_micro_step(at.rank, op, sums)) return report(at, "reads " + name + " of another micro-step", "Let it follow its own sums.");
+    std::int64_t covered = 0;
+    for (const Overlap& o : overlaps(buckets_, at.rank, sums)) {
+      covered += o.bucket->cuts[o.last] - o.bucket->cuts[o.first];
+      if (!statistics_.over_all(members(*o.bucket), op.segment))
+        return report(at, "reads " + name + ", summed over a group without some ranks that normalise by it", "Sum it over all of them.");
+      for (std::size_t c = o.first; c < o.last; ++c)
+        if (!settled(*o.bucket, at.rank, c)) return report(at, "reads " + unsettled(*o.bucket, at.rank, c), "Let it wait for the collective of its sums.");
+    }
+    return covered == sums.count || report(at, "reads " + name + " of its own samples alone", "Add it up over all ranks first.");
   }
 
   bool reads_decoded(const At& at, const Access& access) {
@@ -288,6 +317,7 @@ class Execution {
   int nobody_;  // the leaf of no rank
   Buckets buckets_;
   Coding coding_;
+  Statistics statistics_;
   std::map<Place, Aside> aside_;
 };
 

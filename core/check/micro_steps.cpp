@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Micro-steps: a rank's own gradient, before any other rank's is added, is the sum over all micro-steps of the step, each once. In the
 // order of the compute lane, every element of a gradient is followed: what writes it without reading it replaces what was there, what
-// reads it too adds. An update or a norm reads nothing but what holds every micro-step. Programs of one micro-step have nothing to prove.
+// reads it too adds. An update or a norm reads nothing but what holds every micro-step that samples were loaded for. Programs of one have nothing
+// to prove.
 #include <algorithm>
 #include <set>
 
@@ -35,7 +36,7 @@ class MicroSteps {
   MicroSteps(const RankPlan& rank, int program, Cells& cells, Findings& findings)
       : rank_(rank), program_(rank.programs[static_cast<std::size_t>(program)]), number_(program), cells_(cells), findings_(findings) {
     for (const Op& op : program_.ops) {
-      if (op.micro >= 0) all_.insert(op.micro);
+      if (op.kind == OpKind::load && op.micro >= 0) all_.insert(op.micro);
       if (op.kind == OpKind::backward_weight) add_gradients(op);
     }
   }

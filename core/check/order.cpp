@@ -14,12 +14,15 @@ struct Use {
   bool same(const Use& other) const { return group == other.group && bucket == other.bucket; }
 };
 
+// Of a collective that is taken whole every use, of chunks the first of their bucket.
 std::vector<Use> uses(const plan::Program& program) {
   std::vector<Use> list;
   std::set<std::pair<std::int32_t, std::int32_t>> known;
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const plan::Op& op = program.ops[i];
-    if (plan::communicates(op.kind) && known.insert({op.group, op.bucket}).second) list.push_back({op.group, op.bucket, static_cast<int>(i)});
+    if (!plan::communicates(op.kind)) continue;
+    const bool first = known.insert({op.group, op.bucket}).second;
+    if (first || plan::coarse(op.kind)) list.push_back({op.group, op.bucket, static_cast<int>(i)});
   }
   return list;
 }

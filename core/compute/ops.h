@@ -109,7 +109,7 @@ struct BatchNormSums {
 
 // mean m and variance v (over N) follow from the sums; output = activation(weight (x - m) / sqrt(v + epsilon) + bias). Where there is
 // a `running` [2,C] of means and variances: running += momentum ({m, v N / (N - 1)} - running); of N = 1 the variance counts as it is. What is not finite is
-// not followed.
+// not followed. The sums may be over more than the input: over the samples of all ranks, where the input may even be empty; of N = 0 nothing comes.
 struct BatchNormForward {
   Tensor input, weight, bias, sums, running, output;  // [..,C], [C], [C], fp64 [2C+1], [2,C], [..,C]
   double epsilon = 1e-5, momentum = 0.1;

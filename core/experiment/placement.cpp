@@ -110,6 +110,12 @@ bool normalises(const model::ModelSpec& model) {
   return std::any_of(model.layers.begin(), model.layers.end(), [](const model::LayerSpec& layer) { return layer.kind == model::LayerKind::batch_norm; });
 }
 
+// By each rank's own samples.
+bool normalises_apart(const model::ModelSpec& model) {
+  return std::any_of(model.layers.begin(), model.layers.end(),
+                     [](const model::LayerSpec& layer) { return layer.kind == model::LayerKind::batch_norm && !layer.synchronised; });
+}
+
 // How the average of weights differs from that of gradients; empty where it does not: an update that is linear in the gradient.
 std::string of_averaged_weights(const TrainingSpec& training) {
   const OptimizerSpec& optimizer = training.optimizer;
@@ -162,7 +168,7 @@ std::optional<std::string> unlike_one_device(const Experiment& experiment) {
     why.push_back("every rank trains on samples of its own (" + std::string(base::name_of(sharding.kind)) + " sharding)");
   if (several && experiment.strategy.kind != StrategyKind::one_device && experiment.strategy.compression.kind != compute::compression::Scheme::none)
     why.push_back("gradients are compressed (" + std::string(base::name_of(experiment.strategy.compression.kind)) + ")");
-  if (normalises(experiment.model) && several) why.emplace_back("batch_norm normalises by the samples of each rank, whose running statistics differ");
+  if (normalises_apart(experiment.model) && several) why.emplace_back("batch_norm normalises by the samples of each rank, whose running statistics differ");
   if (normalises(experiment.model) && experiment.training.accumulation_steps > 1) why.emplace_back("batch_norm normalises by the samples of each micro-step");
   if (several && averages_weights(experiment.strategy)) why.push_back(of_averaged_weights(experiment.training));
   std::erase(why, "");

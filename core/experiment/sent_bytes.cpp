@@ -3,6 +3,7 @@
 
 #include "core/experiment/compression.h"
 #include "core/experiment/duties.h"
+#include "core/experiment/synchronised.h"
 
 namespace trainyard::experiment {
 
@@ -18,6 +19,7 @@ std::optional<std::vector<std::int64_t>> sent_bytes(const Resolved& e) {
   };
   for (const Bucket& bucket : buckets(e))
     for (const Payload& payload : payloads(e, bucket)) add(payload, e.steps);
+  for (const std::int64_t elements : summed_elements(e)) add({collective::Collective::all_reduce, base::DType::fp64, elements}, count_micro_steps(e));
   if (strategy.kind == StrategyKind::ddp) add({collective::Collective::broadcast, gradient_dtype(e), e.model.elements}, 1);
   return sent;
 }

@@ -10,6 +10,7 @@
 #include "core/experiment/findings.h"
 #include "core/experiment/multiplies.h"
 #include "core/experiment/placement.h"
+#include "core/experiment/synchronised.h"
 #include "core/experiment/tpu.h"
 #include "core/model/model.h"
 
@@ -152,6 +153,7 @@ Problems problems_of_meaning(const Experiment& experiment, const data::DataSumma
   append(problems, average_problems(experiment));
   append(problems, accumulation_problems(experiment));
   append(problems, compression_problems(experiment));
+  append(problems, synchronised_problems(experiment));
   append(problems, model::validate(experiment.model, data != nullptr ? sample_shape(*data) : model::Shape{}, data != nullptr ? data->classes : 0, "model"));
   if (data != nullptr) append(problems, batch_problems(experiment.training, count_trainers(experiment), data->train_samples));
   return problems;

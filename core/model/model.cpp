@@ -77,6 +77,7 @@ class Builder {
     s.outputs = s.output_shape.elements();
     if (has_window(layer)) s.window = window_of(layer);
     s.momentum = layer.momentum;
+    s.synchronised = layer.kind == LayerKind::batch_norm && layer.synchronised;
     s.probability = layer.probability;
     if (layer.kind == LayerKind::add) s.addend = segment_of_layer_[i - static_cast<std::size_t>(layer.back)];
     s.name = std::to_string(i) + " " + std::string(base::name_of(layer.kind)) + details(s, layer);

@@ -33,6 +33,7 @@ struct Segment {
   Shape input_shape, output_shape;  // of one sample: {features} or {height, width, channels}
   compute::Window window;           // of conv2d and pools
   double momentum = 0;              // of batch_norm
+  bool synchronised = false;        // of batch_norm: by the samples of all ranks
   double probability = 0;           // of dropout
   int addend = -1;                  // of add: the segment whose output it adds to that of the one before it
   std::int64_t running = 0;         // of batch_norm: where its running means and variances [2, channels] begin in the flat state
@@ -49,6 +50,7 @@ struct Segment {
   std::int64_t forward_flops() const;
   std::int64_t backward_input_flops() const;
   std::int64_t backward_weight_flops() const;
+  std::int64_t sums_flops() const;  // of batch_norm, a part of forward: what is summed over samples
 };
 
 struct Model {

@@ -15,7 +15,7 @@ enum class LayerKind {
   conv2d,        // a window slides over an image; see compute::Conv2dForward
   max_pool,      // the largest of each window, channel by channel
   average_pool,  // the mean of each window
-  batch_norm,    // each channel at mean 0 and deviation 1 over the rank's samples, then scaled and shifted
+  batch_norm,    // each channel at mean 0 and deviation 1 over the samples of the rank, or of all ranks; then scaled and shifted
   dropout,       // drops elements while training
   flatten,       // an image as a row of features; nothing is copied
   add,           // a residual sum: adds the output of an earlier layer
@@ -29,6 +29,7 @@ struct LayerSpec {
   std::int64_t stride = 0;     // conv2d and pools; 0: 1 for conv2d, the kernel for pools
   std::int64_t padding = 0;    // conv2d and pools: pixels around the image
   double momentum = 0.1;       // batch_norm
+  bool synchronised = false;   // batch_norm: over the samples of all ranks
   double probability = 0.5;    // dropout
   std::int64_t back = 2;       // add: layers back to the one whose output is added
 
@@ -63,6 +64,7 @@ struct trainyard::base::Fields<trainyard::model::LayerSpec> {
   using K = trainyard::model::LayerKind;
   static constexpr std::string_view title = "Layer";
   static constexpr bool has_window(const L& l) { return l.kind == K::conv2d || l.kind == K::max_pool || l.kind == K::average_pool; }
+  static constexpr bool normalises(const L& l) { return l.kind == K::batch_norm; }
   static auto table() {
     return std::tuple{
         field("kind", &L::kind, "", {}, "What the layer computes"),
@@ -74,10 +76,11 @@ struct trainyard::base::Fields<trainyard::model::LayerSpec> {
         field("stride", &L::stride, "pixels", {0, 256}, "How far the window moves; 0: automatic, one pixel for a convolution and the kernel for a pool",
               has_window),
         field("padding", &L::padding, "pixels", {0, 255}, "Pixels of 0 around the image; a maximum passes them over", has_window),
-        field("momentum", &L::momentum, "", {0, 1},
-              "Share of the newest batch in the running statistics, which evaluation uses. In training each rank normalises by its own samples, so "
-              "with this layer several ranks do not quite equal one device",
-              [](const L& l) { return l.kind == K::batch_norm; }),
+        field("momentum", &L::momentum, "", {0, 1}, "Share of the newest batch in the running statistics, which evaluation uses", normalises),
+        field("synchronised", &L::synchronised, "", {},
+              "Train by the mean and variance over the samples of all ranks, which takes two small all-reduces a micro-step; else each rank normalises by its "
+              "own samples, and several ranks do not quite equal one device. One rank alone: no difference",
+              normalises),
         field("probability", &L::probability, "", {0, 0.999}, "Share of the elements that is dropped in training; the same ones whatever the ranks",
               [](const L& l) { return l.kind == K::dropout; }),
         field("back", &L::back, "layers", {2, 1000}, "Layers back to the one whose output is added", [](const L& l) { return l.kind == K::add; })};

@@ -31,11 +31,13 @@ std::int64_t Segment::forward_flops() const {
     case LayerKind::conv2d: return products(*this) + 2 * outputs;
     case LayerKind::max_pool:
     case LayerKind::average_pool: return square(window.kernel) * outputs;
-    case LayerKind::batch_norm: return 7 * outputs;  // 3 for the sums, 3 to normalise, the activation
+    case LayerKind::batch_norm: return sums_flops() + 4 * outputs;  // 3 to normalise, the activation
     case LayerKind::add: return 2 * outputs;
     default: return outputs;
   }
 }
+
+std::int64_t Segment::sums_flops() const { return kind == LayerKind::batch_norm ? 3 * outputs : 0; }
 
 std::int64_t Segment::backward_input_flops() const {
   switch (kind) {

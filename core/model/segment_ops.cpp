@@ -72,6 +72,19 @@ Op hand_on(const Tensor& gradient, const Tensor& to, bool accumulates) {
   return compute::Copy{gradient, to};
 }
 
+Op sums(const SegmentTensors& t) { return compute::BatchNormSums{t.input, t.sums}; }
+
+Op normalised(const Segment& s, const SegmentTensors& t) {
+  return compute::BatchNormForward{.input = t.input,
+                                   .weight = weight(s, t.parameters),
+                                   .bias = bias(s, t.parameters),
+                                   .sums = t.sums,
+                                   .running = running(s, t),
+                                   .output = t.output,
+                                   .momentum = s.momentum,
+                                   .activation = s.activation};
+}
+
 void activation_backward(const Segment& s, const SegmentTensors& t, Ops& ops) {
   if (s.activation != compute::Activation::none) ops.emplace_back(compute::ActivationBackward{t.output, t.output_gradient, s.activation});
 }
@@ -82,16 +95,12 @@ Ops forward(const Segment& s, const SegmentTensors& tensors) {
   const SegmentTensors t = in_shape(s, tensors);
   if (s.kind == LayerKind::dropout) return {dropout(s, t, t.input, t.output)};
   if (s.kind != LayerKind::batch_norm) return forward_alike(s, t);
-  const compute::BatchNormForward normalise{.input = t.input,
-                                            .weight = weight(s, t.parameters),
-                                            .bias = bias(s, t.parameters),
-                                            .sums = t.sums,
-                                            .running = running(s, t),
-                                            .output = t.output,
-                                            .momentum = s.momentum,
-                                            .activation = s.activation};
-  return {compute::BatchNormSums{t.input, t.sums}, normalise};
+  return {sums(t), normalised(s, t)};
 }
+
+Ops batch_statistics(const Segment& s, const SegmentTensors& tensors) { return {sums(in_shape(s, tensors))}; }
+
+Ops normalise(const Segment& s, const SegmentTensors& tensors) { return {normalised(s, in_shape(s, tensors))}; }
 
 Ops evaluate(const Segment& s, const SegmentTensors& tensors) {
   const SegmentTensors t = in_shape(s, tensors);

@@ -24,6 +24,7 @@ using BufferId = base::Id<BufferTag>;
 enum class OpKind : std::uint8_t {
   load,             // LOAD.m0        brings the step's samples in
   rate,             // RATE           writes the step's learning rate and number
+  statistics,       // STAT.s2.m0     a batch normalisation's sums over the rank's samples; F then reads those over the samples of all ranks
   forward,          // F.s2.m0
   loss,             // LOSS.m0        loss, and the gradient at the model's output when that is written
   backward_input,   // B.s2.m0

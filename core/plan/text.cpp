@@ -70,6 +70,7 @@ std::string_view word(OpKind kind) {
   switch (kind) {
     case OpKind::load: return "LOAD";
     case OpKind::rate: return "RATE";
+    case OpKind::statistics: return "STAT";
     case OpKind::forward: return "F";
     case OpKind::loss: return "LOSS";
     case OpKind::backward_input: return "B";

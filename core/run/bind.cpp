@@ -91,7 +91,8 @@ class Binder {
 
   // Of the micro-step that an op belongs to. A rank may load for others too.
   static std::int64_t samples_of(const BoundProgram& program, const Op& op) {
-    if (op.micro < 0 || op.micro >= std::ssize(program.loads)) return program.samples;
+    if (op.micro < 0 || program.loads.empty()) return program.samples;
+    if (op.micro >= std::ssize(program.loads)) return 0;  // of other ranks alone
     return std::min(program.samples, program.loads[static_cast<std::size_t>(op.micro)].samples);
   }
 
@@ -103,6 +104,7 @@ class Binder {
     bound.micro = op.micro;
     bound.bucket = op.bucket;
     bound.leaves_norm = touches(op.writes, "local_norms");
+    bound.leaves_loss = touches(op.writes, "metrics");
     if (plan::communicates(op.kind)) bind_transfer(op, bound);
     for (const compute::Op& work : compute_ops(op)) {
       auto kernel = compute_.prepare(work);
@@ -135,7 +137,8 @@ class Binder {
 
   std::vector<compute::Op> compute_ops(const Op& op) {
     switch (op.kind) {
-      case OpKind::forward: return trains_ ? model::forward(segment(op), tensors(op)) : model::evaluate(segment(op), tensors(op));
+      case OpKind::statistics: return model::batch_statistics(segment(op), tensors(op));
+      case OpKind::forward: return forward(op);
       case OpKind::loss: return {loss(op)};
       case OpKind::backward_input: return model::backward_input(segment(op), tensors(op));
       case OpKind::backward_weight: return backward_weight(op);
@@ -148,6 +151,12 @@ class Binder {
       case OpKind::weigh: return {weigh(op)};
       default: return {};
     }
+  }
+
+  // One that reads sums normalises by what they became.
+  std::vector<compute::Op> forward(const Op& op) {
+    if (touches(op.reads, "sums.s" + std::to_string(op.segment))) return model::normalise(segment(op), tensors(op));
+    return trains_ ? model::forward(segment(op), tensors(op)) : model::evaluate(segment(op), tensors(op));
   }
 
   double maximum_norm() const { return recipe_.clip_norm > 0 ? recipe_.clip_norm : std::numeric_limits<double>::infinity(); }

@@ -38,6 +38,7 @@ struct BoundOp {
   int segment = -1, micro = -1;
   int bucket = -1;                                        // of encode and decode
   bool leaves_norm = false;                               // the rank's own gradient of the segment is whole, and its norm known
+  bool leaves_loss = false;                               // of the samples of its micro-step, and how many it got right
   std::vector<std::unique_ptr<compute::Kernel>> kernels;  // compute ops
   // Sends and receives.
   int channel = 0;

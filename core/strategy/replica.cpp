@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/experiment/compression.h"
+#include "core/experiment/synchronised.h"
 #include "core/strategy/compression.h"
 #include "core/strategy/replica_step.h"
 
@@ -25,7 +26,7 @@ std::int64_t largest_segment(const model::Model& model) {
 // What peers read in place.
 enum class Shared { nothing, gradients, parameters };
 
-ReplicaBuffers add_buffers(const experiment::Resolved& e, Shared peers_read, std::vector<plan::Buffer>& list) {
+ReplicaBuffers add_buffers(const experiment::Resolved& e, Shared peers_read, bool synchronises, std::vector<plan::Buffer>& list) {
   const auto add = [&](std::string name, base::DType type, std::int64_t count, bool shared = false) {
     list.push_back({std::move(name), type, count, shared});
     return plan::Access{plan::BufferId(list.size() - 1), 0, count};
@@ -43,10 +44,12 @@ ReplicaBuffers add_buffers(const experiment::Resolved& e, Shared peers_read, std
     const std::string number = std::to_string(b.activations.size());
     b.activations.push_back(add("act.s" + number, dtype, batch * segment.outputs));
     b.activation_gradients.push_back(add("grad.s" + number, dtype, batch * segment.outputs));
-    const bool normalises = segment.kind == model::LayerKind::batch_norm, partial = segment.accumulates && segment.kind != model::LayerKind::add;
+    const bool normalises = segment.kind == model::LayerKind::batch_norm, summed = synchronises && segment.synchronised;
+    const bool gradients_summed = summed && experiment::sums_gradients(e.model, static_cast<int>(b.sums.size())),
+               partial = segment.accumulates && segment.kind != model::LayerKind::add;
     b.partial_gradients.push_back(partial ? add("partial.s" + number, dtype, batch * segment.inputs) : plan::Access{});
-    b.sums.push_back(normalises ? add("sums.s" + number, base::DType::fp64, 2 * segment.channels() + 1) : plan::Access{});
-    b.gradient_sums.push_back(normalises ? add("gradient_sums.s" + number, base::DType::fp64, 2 * segment.channels()) : plan::Access{});
+    b.sums.push_back(normalises ? add("sums.s" + number, base::DType::fp64, 2 * segment.channels() + 1, summed) : plan::Access{});
+    b.gradient_sums.push_back(normalises ? add("gradient_sums.s" + number, base::DType::fp64, 2 * segment.channels(), gradients_summed) : plan::Access{});
   }
   if (e.model.state_elements > 0) b.running = add("running", dtype, e.model.state_elements);
   if (e.model.drops()) b.sample_numbers = add("sample_numbers", base::DType::int32, batch);
@@ -62,30 +65,51 @@ ReplicaBuffers add_buffers(const experiment::Resolved& e, Shared peers_read, std
   return b;
 }
 
+// Numbered after the collectives of gradients, whose `first` it is.
+SummedStatistics summed_statistics(const model::Model& model, std::int32_t group, std::int32_t first) {
+  SummedStatistics statistics{group, {}};
+  for (const model::Segment& segment : model.segments) {
+    statistics.numbers.push_back(segment.synchronised ? first : -1);
+    if (segment.synchronised) first += 2;
+  }
+  return statistics;
+}
+
+std::int32_t count_collectives(const Replica& parts) {
+  std::size_t count = parts.buckets.size();
+  for (const auto& of_bucket : parts.compression.encoded) count += of_bucket.size() - 1;
+  return static_cast<std::int32_t>(count);
+}
+
 }  // namespace
 
 plan::RankPlan replica(const experiment::Resolved& e, std::int32_t rank, const std::vector<Bucket>& buckets, std::int32_t group) {
   plan::RankPlan plan{rank, {{"input", plan::LaneKind::input, -1}, {"compute", plan::LaneKind::compute, -1}}, {}, {}};
-  if (group >= 0) plan.lanes.push_back({"comm.g" + std::to_string(group), plan::LaneKind::comm, group});
+  const auto add_lane = [&](std::int32_t of) { plan.lanes.push_back({"comm.g" + std::to_string(of), plan::LaneKind::comm, of}); };
+  const bool synchronises = group >= 0 && experiment::synchronises(e);
+  if (group >= 0) add_lane(group);
+  if (synchronises) add_lane(group + 1);
   const bool averages_weights = group >= 0 && experiment::averages_weights(e.document.strategy);
   const bool compressed = group >= 0 && experiment::compresses(e);  // then peers read what is encoded, and the gradients are the rank's own
   const Shared shared = group < 0 || compressed ? Shared::nothing : averages_weights ? Shared::parameters : Shared::gradients;
-  Replica parts{e, buckets, group, averages_weights, add_buffers(e, shared, plan.buffers), {}};
+  Replica parts{e, buckets, group, averages_weights, add_buffers(e, shared, synchronises, plan.buffers), {}, {}};
   if (compressed) parts.compression = compression_buffers(e, rank, buckets, plan.buffers);
+  if (synchronises) parts.statistics = summed_statistics(e.model, group + 1, count_collectives(parts));
   const std::int64_t batch = e.document.training.batch_per_rank;
-  const auto add_program = [&](std::string name, std::int64_t samples, std::int64_t global_samples, std::int64_t repeats, bool trains) {
-    plan.programs.push_back({std::move(name), samples, global_samples, repeats, trains ? train(parts, samples) : evaluate(parts, samples)});
+  const auto add_program = [&](std::string name, std::int64_t samples, std::int64_t global_samples, std::int64_t repeats, std::vector<plan::Op> ops) {
+    plan.programs.push_back({std::move(name), samples, global_samples, repeats, std::move(ops)});
   };
   const data::Shares shares = e.shares();
   const auto stretches = shares.stretches();
   for (std::size_t i = 0; i < stretches.size(); ++i) {
-    const std::int64_t step = stretches[i].first_step;
-    add_program(i == 0 ? "train" : plan::Schedule::tail_name(i - 1), shares.samples(step, rank), shares.global_samples(step), 1, true);
+    const std::int64_t step = stretches[i].first_step, samples = shares.samples(step, rank);
+    const std::int64_t most = synchronises ? experiment::most_samples(shares, step) : samples;
+    add_program(i == 0 ? "train" : plan::Schedule::tail_name(i - 1), samples, shares.global_samples(step), 1, train(parts, samples, most));
   }
   order_loads(plan);
   const std::int64_t held_out = e.held_out(rank).second;
-  if (held_out >= batch) add_program("evaluate", batch, e.data.held_out_samples, held_out / batch, false);
-  if (held_out % batch > 0) add_program("evaluate_tail", held_out % batch, e.data.held_out_samples, 1, false);
+  if (held_out >= batch) add_program("evaluate", batch, e.data.held_out_samples, held_out / batch, evaluate(parts, batch));
+  if (held_out % batch > 0) add_program("evaluate_tail", held_out % batch, e.data.held_out_samples, 1, evaluate(parts, held_out % batch));
   return plan;
 }
 

@@ -16,18 +16,19 @@ using plan::Op;
 using plan::OpKind;
 using Kind = model::LayerKind;
 
-const LaneId kInput{0}, kCompute{1}, kComm{2};
+const LaneId kInput{0}, kCompute{1}, kComm{2}, kStatistics{3};
 
 class StepWriter {
  public:
   StepWriter(const Replica& replica, std::int64_t samples)
       : r_(replica), b_(replica.buffers), model_(replica.resolved.model), step_samples_(samples), samples_(samples) {}
 
-  std::vector<Op> train() {
-    const std::int64_t most = r_.resolved.document.training.batch_per_rank;
-    last_micro_ = static_cast<std::int32_t>(std::max<std::int64_t>(step_samples_ - 1, 0) / most);
+  std::vector<Op> train(std::int64_t most_samples) {
+    const std::int64_t batch = r_.resolved.document.training.batch_per_rank;
+    last_own_micro_ = static_cast<std::int32_t>(std::max<std::int64_t>(step_samples_ - 1, 0) / batch);
+    last_micro_ = synchronises() ? static_cast<std::int32_t>((most_samples - 1) / batch) : last_own_micro_;
     for (micro_ = 0; micro_ <= last_micro_; ++micro_) {
-      samples_ = std::min(most, step_samples_ - micro_ * most);
+      samples_ = std::clamp<std::int64_t>(step_samples_ - micro_ * batch, 0, batch);
       micro_step();
     }
     reduce_second_stages();
@@ -48,15 +49,15 @@ class StepWriter {
  private:
   void micro_step() {
     const bool empty = samples_ == 0;
-    load();
+    statistics_free_ = false;
+    if (micro_ <= last_own_micro_) load();
     if (micro_ == 0) add(OpKind::rate, kCompute).writes = {b_.rate};
-    if (!empty) forward_and_loss();
+    empty ? forward_of_others() : forward_and_loss();
     for_each_segment([&](int s, std::int32_t bucket) {
-      if (!empty) backward(s, bucket);
-      else if (has_parameters(s)) zero(s, bucket);
+      empty ? backward_of_others(s, bucket) : backward(s, bucket);
       if (micro_ == last_micro_) with_gradient(s, bucket);
     });
-    input_free_ = empty ? 0 : compute_ops_;
+    if (!empty) input_free_ = compute_ops_;
   }
 
   // The step's gradient of a segment is there. Weights are updated and averaged at once where nothing is asked of the whole gradient.
@@ -94,6 +95,10 @@ class StepWriter {
   bool is(int s, Kind kind) const { return segment(s).kind == kind; }
   bool has_parameters(int s) const { return segment(s).elements > 0; }
   bool activates(int s) const { return segment(s).activation != compute::Activation::none; }
+  bool synchronises() const { return r_.statistics.group >= 0; }
+  std::int32_t number_of_sums(int s) const { return r_.statistics.numbers[static_cast<std::size_t>(s)]; }
+  bool synchronises(int s) const { return trains_ && synchronises() && number_of_sums(s) >= 0; }
+  bool sums_gradients(int s) const { return synchronises(s) && s > first(); }  // then what it hands on depends on those of all samples
   bool reads_output(int s) const { return is(s, Kind::linear) || is(s, Kind::max_pool) || (activates(s) && !is(s, Kind::batch_norm)); }
   static const Access& of(const std::vector<Access>& by_segment, int s) { return by_segment[static_cast<std::size_t>(s)]; }
 
@@ -116,6 +121,7 @@ class StepWriter {
     op.segment = s;
     ops_.push_back(std::move(op));
     if (lane == kCompute) ++compute_ops_;
+    if (lane == kStatistics) ++statistics_ops_;
     return ops_.back();
   }
 
@@ -137,7 +143,14 @@ class StepWriter {
     op.flops = samples_ * 5 * model_.classes;
   }
 
+  // Without samples a rank still adds to the sums of all, and keeps the running statistics that they have.
+  void forward_of_others() {
+    for (int s = 0; s <= last(); ++s)
+      if (synchronises(s)) forward(s);
+  }
+
   void forward(int s) {
+    if (synchronises(s)) statistics(s);
     Op& op = add(OpKind::forward, kCompute, s);
     op.micro = micro_;
     op.reads = {activation(s - 1)};
@@ -146,8 +159,9 @@ class StepWriter {
     op.writes = {activation(s)};
     if (is(s, Kind::batch_norm)) with_running(op);
     if (trains_ && is(s, Kind::dropout)) with_numbers(op);
-    op.flops = samples_ * segment(s).forward_flops();
-    if (s == 0) op.after = {{kInput, micro_ + 1, 0}};
+    op.flops = samples_ * (segment(s).forward_flops() - (synchronises(s) ? segment(s).sums_flops() : 0));
+    if (synchronises(s)) after_statistics(op);
+    else if (s == 0) op.after = {{kInput, micro_ + 1, 0}};
     if (s == 0 && micro_ == 0 && averages_weights()) op.after.push_back({kComm, Dependency::end, 1});
   }
 
@@ -157,8 +171,29 @@ class StepWriter {
     op.reads.push_back(running);
     if (!trains_) return;
     op.writes.push_back(running);
-    op.writes.push_back(of(b_.sums, op.segment));
+    (synchronises(op.segment) ? op.reads : op.writes).push_back(of(b_.sums, op.segment));
   }
+
+  // The sums over the rank's own samples, which become those over all.
+  void statistics(int s) {
+    Op& op = add(OpKind::statistics, kCompute, s);
+    op.micro = micro_;
+    op.reads = {activation(s - 1)};
+    op.writes = {of(b_.sums, s)};
+    op.flops = samples_ * segment(s).sums_flops();
+    if (s == 0 && samples_ > 0) op.after = {{kInput, micro_ + 1, 0}};
+    after_last_statistics(op);
+    add_up(of(b_.sums, s), number_of_sums(s));
+  }
+
+  // Peers may read what the last micro-step summed until its collectives are over on both sides: the first op that overwrites any waits.
+  void after_last_statistics(Op& op) {
+    if (!std::exchange(statistics_free_, true))
+      op.after.push_back(micro_ > 0 ? Dependency{kStatistics, statistics_ops_, 0} : Dependency{kStatistics, Dependency::end, 1});
+  }
+
+  void add_up(const Access& sums, std::int32_t number) { collective(OpKind::all_reduce, kStatistics, r_.statistics.group, number, sums); }
+  void after_statistics(Op& op) const { op.after.push_back({kStatistics, statistics_ops_, 0}); }
 
   // What is dropped follows from the samples and the step.
   void with_numbers(Op& op) {
@@ -175,6 +210,7 @@ class StepWriter {
   void backward(int s, std::int32_t bucket) {
     if (is(s, Kind::batch_norm)) {
       backward_weight(s, bucket);
+      if (sums_gradients(s)) add_up_gradients(s);
       if (s > first()) backward_input(s);
       return;
     }
@@ -182,12 +218,22 @@ class StepWriter {
     if (has_parameters(s)) backward_weight(s, bucket);
   }
 
+  void add_up_gradients(int s) { add_up(of(b_.gradient_sums, s), number_of_sums(s) + 1); }
+
+  // A rank without samples in the step has gradients of zero; one that has none left adds zeros to what all sum.
+  void backward_of_others(int s, std::int32_t bucket) {
+    if (micro_ == 0 && has_parameters(s)) zero(s, bucket);
+    if (!sums_gradients(s)) return;
+    if (micro_ > 0) zero_sums(s);
+    add_up_gradients(s);
+  }
+
   void backward_weight(int s, std::int32_t bucket) {
     Op& op = add(OpKind::backward_weight, kCompute, s);
     op.micro = micro_;
     op.reads = {activation(s - 1), gradient(s)};
     op.writes = {segment_of(b_.gradients, s)};
-    if (micro_ == last_micro_) op.writes.push_back({b_.local_norms.buffer, s, 1});
+    if (micro_ == last_own_micro_) op.writes.push_back({b_.local_norms.buffer, s, 1});
     if (is(s, Kind::batch_norm)) normalised_backward_weight(op);
     op.flops = samples_ * segment(s).backward_weight_flops();
     if (micro_ > 0) with_sum(op);
@@ -213,6 +259,7 @@ class StepWriter {
   void backward_input(int s) {
     Op& op = add(OpKind::backward_input, kCompute, s);
     op.micro = micro_;
+    if (sums_gradients(s)) after_statistics(op);
     if (reads_output(s)) op.reads.push_back(activation(s));
     op.reads.push_back(gradient(s));
     if (activates(s) && !is(s, Kind::batch_norm)) op.writes.push_back(gradient(s));
@@ -238,7 +285,14 @@ class StepWriter {
     Op& op = add(OpKind::zero, kCompute, s);
     op.writes = {segment_of(b_.gradients, s), {b_.local_norms.buffer, s, 1}};
     if (s == last()) op.writes.push_back(b_.metrics);
+    if (sums_gradients(s)) op.writes.push_back(of(b_.gradient_sums, s));
     if (reduces_gradients()) after_last_reduction(op, bucket);
+  }
+
+  void zero_sums(int s) {
+    Op& op = add(OpKind::zero, kCompute, s);
+    op.micro = micro_;
+    op.writes = {of(b_.gradient_sums, s)};
   }
 
   void reduce(std::int32_t bucket) { compressed() ? reduce_encoded(bucket, 0) : all_reduce(b_.gradients, bucket); }
@@ -256,11 +310,7 @@ class StepWriter {
     if (stage > 0) encode.after.push_back({kComm, r_.compression.encoded[static_cast<std::size_t>(bucket)][0].number + 1, 0});
     ops_.push_back(std::move(encode));
     ++compute_ops_;
-    Op& op = add(encoded.collective, kComm);
-    op.bucket = encoded.number;
-    op.group = r_.group;
-    op.reads = op.writes = {encoded.whole};
-    op.after = {{kCompute, compute_ops_, 0}};
+    collective(encoded.collective, kComm, r_.group, encoded.number, encoded.whole);
   }
 
   // What follows on the lane has the reduced gradient.
@@ -274,10 +324,15 @@ class StepWriter {
   }
 
   void all_reduce(const Access& of, std::int32_t bucket) {
-    Op& op = add(OpKind::all_reduce, kComm);
-    op.bucket = bucket;
-    op.group = r_.group;
-    op.reads = op.writes = {{of.buffer, span_of(bucket).first, span_of(bucket).count}};
+    collective(OpKind::all_reduce, kComm, r_.group, bucket, {of.buffer, span_of(bucket).first, span_of(bucket).count});
+  }
+
+  // Of what compute has made so far.
+  void collective(OpKind kind, LaneId lane, std::int32_t group, std::int32_t number, const Access& whole) {
+    Op& op = add(kind, lane);
+    op.bucket = number;
+    op.group = group;
+    op.reads = op.writes = {whole};
     op.after = {{kCompute, compute_ops_, 0}};
   }
 
@@ -322,18 +377,19 @@ class StepWriter {
   const Replica& r_;
   const ReplicaBuffers& b_;
   const model::Model& model_;
-  std::int64_t step_samples_, samples_;  // of the step, and of its current micro-step
-  std::int32_t micro_ = 0, last_micro_ = 0;
+  std::int64_t step_samples_, samples_;                           // of the step, and of its current micro-step
+  std::int32_t micro_ = 0, last_micro_ = 0, last_own_micro_ = 0;  // the last of all ranks, and of this one: after it the rank has no samples
   std::vector<Op> ops_;
-  std::int32_t compute_ops_ = 0;
+  std::int32_t compute_ops_ = 0, statistics_ops_ = 0;
   std::int32_t input_free_ = 0;    // compute ops after which nothing reads the input any more
   std::int32_t overwritten_ = -1;  // the bucket that was last written
+  bool statistics_free_ = true;    // nobody reads the sums of the last micro-step any more
   bool trains_ = true;
 };
 
 }  // namespace
 
-std::vector<Op> train(const Replica& replica, std::int64_t samples) { return StepWriter(replica, samples).train(); }
+std::vector<Op> train(const Replica& replica, std::int64_t samples, std::int64_t most_samples) { return StepWriter(replica, samples).train(most_samples); }
 std::vector<Op> evaluate(const Replica& replica, std::int64_t samples) { return StepWriter(replica, samples).evaluate(); }
 
 }  // namespace trainyard::strategy

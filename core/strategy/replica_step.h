@@ -30,7 +30,15 @@ struct CompressionBuffers {
   std::vector<std::vector<Encoded>> encoded;  // by bucket, in the order of its collectives; empty: nothing is compressed
 };
 
-// What all programs of a rank have in common. Its lanes are input, compute and, with a group, comm, in this order.
+// Of synchronised batch normalisation. Its sums have a group of their own, so that they wait for no gradient: the passes wait for them.
+struct SummedStatistics {
+  std::int32_t group = -1;  // -1: nothing is synchronised
+  // By segment, of the collective forward; the one backward has the next number. -1: it is none of these.
+  std::vector<std::int32_t> numbers;
+};
+
+// What all programs of a rank have in common. Its lanes are input, compute and, each with its group, those of buckets and of statistics, in
+// this order.
 struct Replica {
   const experiment::Resolved& resolved;
   const std::vector<Bucket>& buckets;
@@ -38,12 +46,14 @@ struct Replica {
   bool averages_weights = false;  // buckets of parameters, each rank's after its own update; needs a group
   ReplicaBuffers buffers;
   CompressionBuffers compression;
+  SummedStatistics statistics;
 };
 
 // `samples` of the step are taken in micro-steps of training.batch_per_rank, the last of which may be shorter. The gradients of the
 // first overwrite, those of later ones are added; what is reduced is the sum, while the last backward pass goes on. Where weights are
-// averaged, each segment is updated by the rank's own gradient, weighed, and summed with those of the others instead.
-std::vector<plan::Op> train(const Replica& replica, std::int64_t samples);
+// averaged, each segment is updated by the rank's own gradient, weighed, and summed with those of the others instead. With synchronised
+// batch normalisation all ranks take the micro-steps of the one with `most_samples`: who has none left adds nothing to the sums.
+std::vector<plan::Op> train(const Replica& replica, std::int64_t samples, std::int64_t most_samples);
 std::vector<plan::Op> evaluate(const Replica& replica, std::int64_t samples);
 
 }  // namespace trainyard::strategy

@@ -23,6 +23,24 @@ TEST_P(ComputeConformance, no_samples_give_a_convolutions_weight_gradient_of_zer
 }
 
 // So that a run says at once that it is lost.
+// The sums are then those of other ranks: two samples of mean 3 and variance 4.
+TEST_P(ComputeConformance, without_samples_batch_normalisation_follows_the_sums_of_others) {
+  for (const DType dtype : {DType::fp32, DType::fp64}) {
+    Values values;
+    const Tensor input = values.zeros(dtype, {0, 1}), output = values.zeros(dtype, {0, 1}), running = values.zeros(dtype, {2, 1});
+    const Tensor weight = values.uniform(dtype, {1}), bias = values.uniform(dtype, {1}), sums = values.zeros(DType::fp64, {3});
+    run(*device_, compute::BatchNormSums{input, sums});
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(element(sums, i), 0);
+    const compute::BatchNormForward forward{input, weight, bias, sums, running, output, 1e-5, 0.5, compute::Activation::none};
+    run(*device_, forward);
+    EXPECT_EQ(element(running, 0), 0) << "nobody has samples";
+    sums.as<double>()[0] = 6, sums.as<double>()[1] = 26, sums.as<double>()[2] = 2;
+    run(*device_, forward);
+    EXPECT_EQ(element(running, 0), 1.5);
+    EXPECT_EQ(element(running, 1), 4);  // half of the unbiased variance
+  }
+}
+
 TEST_P(ComputeConformance, what_is_not_a_number_stays_so) {
   for (const std::int64_t place : {0, 5, 15}) {
     Values values;

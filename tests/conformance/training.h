@@ -24,6 +24,7 @@ namespace trainyard::tests {
 struct RankOutcome {
   std::string problem;  // empty: it finished
   std::vector<double> parameters, gradients;
+  std::vector<double> state;           // running means and variances
   std::vector<comm::Traffic> traffic;  // by peer
   std::vector<telemetry::Event> events;
   double seconds = 0;    // of all steps
@@ -35,6 +36,8 @@ enum class Telemetry { on, off };
 using MakeCompute = std::function<std::unique_ptr<compute::Compute>()>;
 // Another set in the place of the experiment's, for one of the ranks.
 using DataOfRank = std::function<std::shared_ptr<const data::Dataset>(int rank, std::shared_ptr<const data::Dataset> of_experiment)>;
+// Changes the parameters before the first step.
+using Change = std::function<void(const compute::Tensor& parameters)>;
 using MakeTransports = std::function<std::vector<std::unique_ptr<comm::Transport>>(int ranks, std::size_t arena_bytes)>;
 
 inline std::vector<double> values_of(const compute::Tensor& tensor) {
@@ -45,7 +48,8 @@ inline std::vector<double> values_of(const compute::Tensor& tensor) {
 }
 
 inline RankOutcome train_rank(const experiment::Resolved& resolved, const plan::Plan& plan, int rank, compute::Compute& compute, comm::Transport* transport,
-                              Telemetry telemetry = Telemetry::on, const DataOfRank& data_of = {}, run::Whereabouts* seen = nullptr) {
+                              Telemetry telemetry = Telemetry::on, const DataOfRank& data_of = {}, run::Whereabouts* seen = nullptr,
+                              const Change& change = {}) {
   RankOutcome outcome;
   const plan::RankPlan rank_plan = plan.rank_plan(rank);
   const run::Layout layout = run::layout(rank_plan);
@@ -59,6 +63,7 @@ inline RankOutcome train_rank(const experiment::Resolved& resolved, const plan::
                                {static_cast<std::byte*>(start), static_cast<std::size_t>(layout.private_bytes)}, shared);
   if (!bound) return outcome.problem = base::to_string(bound.error()), outcome;
   model::initialise(resolved.model, resolved.document.training.seed, session::initialises(rank_plan) ? bound->parameters : compute::Tensor{}, bound->state);
+  if (change) change(bound->parameters);
   const auto dataset = data::open(resolved.document.data, "");
   if (!dataset) return outcome.problem = base::to_string(dataset.error()), outcome;
   auto sampler = experiment::sampler(resolved);
@@ -94,6 +99,7 @@ inline RankOutcome train_rank(const experiment::Resolved& resolved, const plan::
     if (transport != nullptr) transport->abort(steps.error());
   }
   outcome.parameters = values_of(bound->parameters);
+  if (!bound->state.empty()) outcome.state = values_of(bound->state);
   for (std::size_t b = 0; b < rank_plan.buffers.size(); ++b)
     if (rank_plan.buffers[b].name == "grads") {
       const auto& place = layout.buffers[b];
@@ -108,7 +114,7 @@ inline RankOutcome train_rank(const experiment::Resolved& resolved, const plan::
 
 // One thread a rank; a rank alone has no transport.
 inline std::vector<RankOutcome> train(const experiment::Resolved& resolved, const MakeCompute& make_compute, const MakeTransports& make_transports,
-                                      const DataOfRank& data_of = {}) {
+                                      const DataOfRank& data_of = {}, const Change& change = {}) {
   const auto plan = strategy::make_plan(resolved).value();
   const int ranks = resolved.world();
   std::vector<RankOutcome> outcomes(static_cast<std::size_t>(ranks));
@@ -121,7 +127,7 @@ inline std::vector<RankOutcome> train(const experiment::Resolved& resolved, cons
     threads.emplace_back([&, rank] {
       const auto compute = make_compute();
       outcomes[static_cast<std::size_t>(rank)] =
-          train_rank(resolved, plan, rank, *compute, transports[static_cast<std::size_t>(rank)].get(), Telemetry::on, data_of);
+          train_rank(resolved, plan, rank, *compute, transports[static_cast<std::size_t>(rank)].get(), Telemetry::on, data_of, nullptr, change);
     });
   for (std::thread& thread : threads) thread.join();
   return outcomes;

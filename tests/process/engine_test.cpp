@@ -27,12 +27,15 @@ class Engine : public testing::Test {
   }
 };
 
+// Parameters, then running statistics.
 std::vector<double> trained_weights(const Json& result) {
   const std::filesystem::path directory = result["run_directory"].get<std::string>();
   const auto resolved = experiment::resolved_from_json(Json::parse(read(directory / "resolved.json"))).value();
-  std::vector<float> values(static_cast<std::size_t>(resolved.model.elements));
-  const compute::Tensor tensor{base::DType::fp32, {resolved.model.elements}, reinterpret_cast<std::byte*>(values.data())};
-  const auto info = session::read_checkpoint(directory / "checkpoints", resolved.model, tensor);
+  const std::int64_t parameters = resolved.model.elements, state = resolved.model.state_elements;
+  std::vector<float> values(static_cast<std::size_t>(parameters + state));
+  const compute::Tensor of_parameters{base::DType::fp32, {parameters}, reinterpret_cast<std::byte*>(values.data())};
+  const compute::Tensor of_state{base::DType::fp32, {state}, reinterpret_cast<std::byte*>(values.data() + parameters)};
+  const auto info = session::read_checkpoint(directory / "checkpoints", resolved.model, {of_parameters, state > 0 ? of_state : compute::Tensor{}});
   EXPECT_TRUE(info) << (info ? "" : base::to_string(info.error()));
   return {values.begin(), values.end()};
 }
@@ -55,6 +58,16 @@ TEST_F(Engine, gloo_trains_what_our_own_collectives_train) {
     EXPECT_EQ(gloo["engine"], "gloo");
     for (const Json& rank : gloo["ranks"]) EXPECT_EQ(rank["parameters_xxh64"], gloo["ranks"][0]["parameters_xxh64"]) << "bit-identical replicas";
   }
+}
+
+// Its sums are all-reduced in fp64, over a group of their own.
+TEST_F(Engine, gloo_synchronises_batch_normalisation) {
+  const Home home;
+  const std::string layers =
+      R"(model.layers=[{"kind": "linear", "units": 32}, {"kind": "batch_norm", "synchronised": true}, {"kind": "relu"}, {"kind": "linear", "units": 0}])";
+  const Json own = completed(short_run(kFour, 20, {layers})), gloo = completed(short_run(kFour, 20, {layers, kGloo}));
+  EXPECT_LE(distance(trained_weights(gloo), trained_weights(own)), 1e-4);
+  for (const Json& rank : gloo["ranks"]) EXPECT_EQ(rank["parameters_xxh64"], gloo["ranks"][0]["parameters_xxh64"]) << "bit-identical replicas";
 }
 
 TEST_F(Engine, that_reports_no_bytes_has_none_shown) {

@@ -26,6 +26,7 @@ std::string as_first_rank(const std::string& text) {
 SpanKind kind_of(OpKind kind) {
   switch (kind) {
     case OpKind::load: return SpanKind::input;
+    case OpKind::statistics:
     case OpKind::forward: return SpanKind::forward;
     case OpKind::loss: return SpanKind::loss;
     case OpKind::backward_input:

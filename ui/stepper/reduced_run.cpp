@@ -11,13 +11,15 @@
 namespace trainyard::ui {
 namespace {
 
+constexpr std::int32_t kGradients = 0;  // the group that sums them; that of batch normalisation comes after it
+
 // A step of training reduces all that there is; shorter ones reduce the same.
 std::vector<RunBucket> buckets_of(const plan::RankPlan& rank) {
   std::vector<RunBucket> buckets;
   const int train = rank.program("train");
   if (train < 0) return buckets;
   for (const plan::Op& op : rank.programs[static_cast<std::size_t>(train)].ops)
-    if (collective::collective_of(op.kind)) buckets.push_back({op.bucket, op.writes.front().count, rank.buffers[op.writes.front().buffer.index()].dtype});
+    if (collective::collective_of(op.kind) && op.group == kGradients) buckets.push_back({op.bucket, op.writes.front().count, rank.buffers[op.writes.front().buffer.index()].dtype});
   return buckets;
 }
 

@@ -65,8 +65,9 @@ void follow(T& running, double momentum, double now) {
 template <class T>
 void run(const BatchNormForward& op) {
   const std::int64_t channels = channels_of(op.input);
-  for (std::int64_t c = 0; c < channels && op.input.elements() > 0; ++c) {
+  for (std::int64_t c = 0; c < channels; ++c) {
     const Normal normal = normal_of(op.sums, c, op.epsilon);
+    if (normal.samples == 0) return;
     store_normalised<T>(op.input, op.weight, op.bias, op.output, op.activation, c, normal);
     if (op.running.empty()) continue;
     follow(op.running.as<T>()[c], op.momentum, normal.mean);

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "backends/shm/transport.h"
-#include "tests/conformance/small_training.h"
+#include "tests/conformance/synchronised_training.h"
 
 namespace trainyard::tests {
 namespace {
@@ -24,6 +24,11 @@ TEST(ShmTraining, more_steps_allocate_nothing_more) {
       e.strategy.algorithm = algorithm;
       EXPECT_THAT(allocated_by_more_steps(e, over_shared_memory), testing::Each(0)) << ranks << " ranks, " << base::name_of(algorithm);
     }
+}
+
+// Sums lie in shared memory beside the gradients, and peers add them up where they lie.
+TEST(ShmTraining, with_synchronised_batch_normalisation_equals_one_device) {
+  for (const int ranks : {2, 4}) expect_images_equal_one_device(ranks, over_shared_memory);
 }
 
 }  // namespace

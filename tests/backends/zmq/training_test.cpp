@@ -6,7 +6,7 @@
 
 #include "tests/backends/zmq/tcp_pair.h"
 #include "tests/conformance/count_allocations.h"
-#include "tests/conformance/small_training.h"
+#include "tests/conformance/synchronised_training.h"
 #include "tests/conformance/wrapped_transport.h"
 
 namespace trainyard::tests {
@@ -27,21 +27,30 @@ class WithMemory final : public conformance::WrappedTransport {
   std::span<std::byte> memory_;
 };
 
+std::vector<std::unique_ptr<comm::Transport>> over_sockets(int ranks, std::size_t arena_bytes, std::deque<Lines>& memory) {
+  std::vector<std::unique_ptr<comm::Transport>> ends;
+  for (auto& end : conformance::tcp_ends(ranks)) {
+    Lines& lines = memory.emplace_back(arena_bytes / sizeof(Line) + 1);
+    ends.push_back(std::make_unique<WithMemory>(std::move(end), std::as_writable_bytes(std::span(lines)).first(arena_bytes)));
+  }
+  return ends;
+}
+
 // A socket that takes up a connection may allocate, at a moment of its own; a loop that did would do so in each of 198 steps more.
 TEST(ZmqTraining, more_steps_allocate_nothing_more) {
   for (const auto algorithm : {collective::Algorithm::ring, collective::Algorithm::direct}) {
     std::deque<Lines> memory;
-    const auto over_sockets = [&](int ranks, std::size_t arena_bytes) {
-      std::vector<std::unique_ptr<comm::Transport>> ends;
-      for (auto& end : conformance::tcp_ends(ranks)) {
-        Lines& lines = memory.emplace_back(arena_bytes / sizeof(Line) + 1);
-        ends.push_back(std::make_unique<WithMemory>(std::move(end), std::as_writable_bytes(std::span(lines)).first(arena_bytes)));
-      }
-      return ends;
-    };
     experiment::Experiment e = small(3, 24);
     e.strategy.algorithm = algorithm;
-    EXPECT_THAT(allocated_by_more_steps(e, over_sockets), testing::Each(testing::Lt(100))) << base::name_of(algorithm);
+    const auto transports = [&](int ranks, std::size_t arena_bytes) { return over_sockets(ranks, arena_bytes, memory); };
+    EXPECT_THAT(allocated_by_more_steps(e, transports), testing::Each(testing::Lt(100))) << base::name_of(algorithm);
+  }
+}
+
+TEST(ZmqTraining, with_synchronised_batch_normalisation_equals_one_device) {
+  for (const int ranks : {2, 4}) {
+    std::deque<Lines> memory;
+    expect_images_equal_one_device(ranks, [&](int n, std::size_t arena_bytes) { return over_sockets(n, arena_bytes, memory); });
   }
 }
 

@@ -81,10 +81,12 @@ inline bool a_contribution_sent_and_added_twice(Victim& victim) {
   if (!place) return false;
   const plan::Op add = op_at(victim, *place);
   const auto peer = static_cast<std::size_t>(add.peer);
+  const auto in_place = [&](const plan::Op& op) { return op.group == add.group && op.bucket == add.bucket && op.round == add.round; };
+  // A bucket may be reduced again in the next micro-step: the k-th addition meets the k-th send.
+  const auto additions = victim.find(place->rank, [&](const plan::Op& op) { return op.kind == add.kind && in_place(op); });
+  const auto sent = victim.find(peer, [&](const plan::Op& op) { return op.kind == plan::OpKind::send && in_place(op); });
+  victim.repeat(peer, sent.at(static_cast<std::size_t>(std::find(additions.begin(), additions.end(), place->op) - additions.begin())));
   victim.repeat(place->rank, place->op);
-  victim.repeat(peer, victim.first(peer, [&](const plan::Op& op) {
-    return op.kind == plan::OpKind::send && op.group == add.group && op.bucket == add.bucket && op.round == add.round;
-  }));
   return true;
 }
 

@@ -57,12 +57,13 @@ inline void vary_topology(topology::Topology& topology) {
   topology.hosts[0].devices[0].role = topology::Role::worker;
 }
 
-inline model::ModelSpec any_model() {
+inline model::ModelSpec any_model(bool synchronised) {
   model::ModelSpec spec{{}};
   for (int layer = *rc::gen::inRange(0, 4); layer > 0; --layer) {
     spec.layers.push_back({model::LayerKind::linear, *rc::gen::inRange<std::int64_t>(1, 2000)});
     spec.layers.push_back({*rc::gen::element(model::LayerKind::relu, model::LayerKind::tanh), 0});
   }
+  if (*rc::gen::arbitrary<bool>()) spec.layers.push_back({.kind = model::LayerKind::batch_norm, .synchronised = synchronised});
   spec.layers.push_back({model::LayerKind::linear, 0});
   return spec;
 }
@@ -98,7 +99,6 @@ inline Experiment any_experiment() {
   experiment.name = any_text(200);
   experiment.notes = any_text(1000);
   vary_topology(experiment.topology);
-  experiment.model = any_model();
   experiment.data.kind = *rc::gen::element(data::DataKind::digits, data::DataKind::spirals, data::DataKind::blobs);
   experiment.data.train_samples = *rc::gen::inRange<std::int64_t>(9, 10'000);
   experiment.data.noise = any_number(0, 10);
@@ -106,6 +106,7 @@ inline Experiment any_experiment() {
   experiment.strategy.algorithm = *rc::gen::element(collective::Algorithm::ring, collective::Algorithm::direct);
   experiment.strategy.bucket_bytes = *rc::gen::inRange<std::int64_t>(1, 1'000'000'000'000);
   experiment.strategy.average = *rc::gen::element(Average::gradients, Average::weights);
+  experiment.model = any_model(experiment.strategy.average == Average::gradients && *rc::gen::arbitrary<bool>());
   experiment.data.sharding.kind = *rc::gen::element(data::ShardingKind::iid, data::ShardingKind::contiguous, data::ShardingKind::size_skew);
   experiment.data.sharding.size_ratio = any_number(1, 1.5);  // the least shard of nine ranks and samples is one sample still
   experiment.training = any_training(experiment.data.train_samples / 9);

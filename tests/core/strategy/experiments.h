@@ -49,6 +49,12 @@ inline experiment::Experiment small_normalised_images(int ranks) {
   return e;
 }
 
+// Its batch normalisations over the samples of all ranks.
+inline experiment::Experiment synchronised(experiment::Experiment e) {
+  for (model::LayerSpec& layer : e.model.layers) layer.synchronised = layer.kind == model::LayerKind::batch_norm;
+  return e;
+}
+
 inline experiment::Resolved resolved(const experiment::Experiment& e) { return experiment::resolve(e, ".").value(); }
 
 }  // namespace trainyard::strategy

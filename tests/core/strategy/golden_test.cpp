@@ -162,6 +162,20 @@ TEST(Golden, mirrored_ring_of_three_with_accumulation) {
   expect_golden_plan("mirrored_ring_3_accumulation", e);
 }
 
+// Two batch normalisations, the second within a residual block; in the tail rank 0 has a micro-step of 4 samples and one of 1, rank 1 but one
+// of 4, and adds nothing to the second's sums.
+TEST(Golden, mirrored_direct_of_two_with_synchronised_batch_normalisation) {
+  auto e = small_normalised_images(2);
+  e.model.layers.insert(e.model.layers.begin() + 1, {model::LayerKind::batch_norm, 0});
+  e = synchronised(e);
+  e.data.train_samples = 2 * 8 * 2 + 9;
+  e.data.held_out_samples = 8 * 2;
+  e.training.batch_per_rank = 4;
+  e.training.accumulation_steps = 2;
+  e.strategy.algorithm = collective::Algorithm::direct;
+  expect_golden_plan("mirrored_direct_2_synchronised", e);
+}
+
 TEST(Golden, mirrored_ring_of_two_with_averaged_weights) {
   auto e = tiny(2);
   e.strategy.average = experiment::Average::weights;

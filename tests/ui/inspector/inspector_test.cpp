@@ -193,12 +193,12 @@ TEST_F(InspectorTest, a_layer_shows_the_fields_of_its_kind) {
   });
   const auto shows = [&](int layer) {
     QStringList names;
-    for (const char* name : {"kind", "units", "channels", "kernel", "stride", "padding", "momentum", "probability", "back"})
+    for (const char* name : {"kind", "units", "channels", "kernel", "stride", "padding", "momentum", "synchronised", "probability", "back"})
       if (layers.editor(layer, name)->isVisibleTo(&inspector_)) names << name;
     return names.join(" ");
   };
   EXPECT_EQ(shows(0), "kind channels kernel stride padding");
-  EXPECT_EQ(shows(1), "kind momentum");
+  EXPECT_EQ(shows(1), "kind momentum synchronised");
   EXPECT_EQ(shows(2), "kind probability");
   EXPECT_TRUE(QTest::qWaitFor([&] { return shows(3) == "kind units"; })) << "a new row comes with the next turn";
   EXPECT_EQ(shown(layers.editor(0, "stride")), "automatic");

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Plans with synchronised batch normalisation are proved; one that normalises by less than the sums over all ranks is not.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "core/plan/text.h"
+#include "tests/core/check/break_together.h"
+
+namespace trainyard::check {
+namespace {
+
+using plan::Op;
+using plan::OpKind;
+using testing::AllOf;
+using testing::HasSubstr;
+
+using ProofSet = std::set<Proof>;
+
+// Batch normalisations at segments 1 and 3; gradients in buckets, then AR.b? of segment 1 forward and backward, then of segment 3.
+experiment::Experiment normalised(int ranks) {
+  using model::LayerKind;
+  auto e = strategy::small(ranks);
+  e.model.layers = {{LayerKind::linear, 6}, {LayerKind::batch_norm, 0}, {LayerKind::tanh, 0},
+                    {LayerKind::linear, 4}, {LayerKind::batch_norm, 0}, {LayerKind::linear, 0}};
+  e.strategy.bucket_bytes = 1e9;
+  return strategy::synchronised(e);
+}
+
+Victim coarse(const experiment::Experiment& e) { return Victim(strategy::coarse_plan(strategy::resolved(e)).value()); }
+
+OpTest is(const std::string& token) {
+  return [token](const Op& op) { return plan::token(op) == token; };
+}
+
+std::string first_finding(const Victim& victim) {
+  const Report report = examine(victim.plan());
+  return report.findings.empty() ? "" : report.findings[0].problem.where + ": " + report.findings[0].problem.what;
+}
+
+plan::Access& access_of(Victim& victim, std::size_t rank, const std::string& token, const std::string& buffer) {
+  const plan::BufferId id = victim.ranks[rank].buffer(buffer);
+  auto& reads = victim.op(rank, token).reads;
+  return *std::find_if(reads.begin(), reads.end(), [&](const plan::Access& access) { return access.buffer == id; });
+}
+
+experiment::Experiment any_synchronised() {
+  using model::LayerKind;
+  experiment::Experiment e = any_experiment(2 + plan::any_count(3));
+  e.strategy.average = experiment::Average::gradients;
+  e.strategy.kind = any_bool() ? experiment::StrategyKind::ddp : experiment::StrategyKind::mirrored;
+  e.model.layers.insert(e.model.layers.end() - 1, {{LayerKind::linear, 3}, {LayerKind::batch_norm, 0}});
+  if (any_bool()) e.model.layers.insert(e.model.layers.begin(), {LayerKind::batch_norm, 0});
+  return strategy::synchronised(e);
+}
+
+RC_GTEST_PROP(SynchronisedPlans, are_proved_coarse_and_expanded, ()) {
+  const Victim plan = coarse(any_synchronised());
+  RC_LOG() << plan::to_text(plan.plan());
+  RC_ASSERT(base::to_string(check(plan.plan())) == "");
+  RC_ASSERT(base::to_string(check(plan.expanded(any_algorithm()).plan())) == "");
+}
+
+RC_GTEST_PROP(SynchronisedPlans, survive_the_round_trip_through_text, ()) {
+  const std::string text = plan::to_text(strategy::make_plan(strategy::resolved(any_synchronised())).value());
+  const auto read = plan::parse(text);
+  RC_ASSERT(read.has_value());
+  RC_ASSERT(plan::to_text(*read) == text);
+}
+
+// Whether an op sums what batch normalisation needs.
+OpTest sums_statistics(const Victim& victim, std::size_t rank) {
+  return [&victim, rank](const Op& op) {
+    return is_all_reduce(op) && victim.ranks[rank].buffers[op.writes.front().buffer.index()].name.find("sums.s") != std::string::npos;
+  };
+}
+
+// Any of the sums, forward or backward, of any micro-step.
+RC_GTEST_PROP(SynchronisedPlans, of_which_all_forget_a_sum_have_no_meaning, ()) {
+  Victim victim = coarse(any_synchronised());
+  const auto all = victim.find(0, sums_statistics(victim, 0));
+  const auto at = static_cast<std::size_t>(plan::any_count(static_cast<int>(all.size()) - 1));
+  for (std::size_t rank = 0; rank < victim.ranks.size(); ++rank) victim.remove(rank, victim.find(rank, sums_statistics(victim, rank)).at(at));
+  if (any_bool()) victim = victim.expanded(any_algorithm());
+  RC_ASSERT(failed(victim).contains(Proof::meaning));
+}
+
+RC_GTEST_PROP(SynchronisedPlans, in_which_a_rank_forgets_its_own_sums_have_no_meaning, ()) {
+  Victim victim = coarse(any_synchronised());
+  const auto place = any_place(victim, [](const Op& op) { return op.kind == OpKind::statistics; });
+  victim.remove(place->rank, place->op);
+  if (any_bool()) victim = victim.expanded(any_algorithm());
+  RC_ASSERT(failed(victim).contains(Proof::meaning));
+}
+
+TEST(Synchronised, of_unequal_micro_steps_and_ranks_without_samples_is_proved) {
+  auto e = normalised(3);
+  e.training.batch_per_rank = 3;
+  e.training.accumulation_steps = 3;
+  e.data.train_samples = 27 * 9 + 10;  // a tail of 4, 3 and 3
+  EXPECT_EQ(first_finding(coarse(e)), "");
+  for (const auto algorithm : collective::kAlgorithms) EXPECT_EQ(first_finding(coarse(e).expanded(algorithm)), "") << base::name_of(algorithm);
+  e = normalised(12);
+  e.training.batch_per_rank = 2;  // a tail of 10
+  EXPECT_EQ(first_finding(coarse(e)), "");
+  EXPECT_EQ(first_finding(coarse(e).expanded(collective::Algorithm::ring)), "");
+}
+
+TEST(Synchronised, a_pass_that_reads_its_own_sums_only_has_no_meaning) {
+  for (const std::string token : {"AR.b1", "AR.b2", "AR.b3", "AR.b4"}) {
+    Victim victim = coarse(normalised(2));
+    for (std::size_t rank = 0; rank < 2; ++rank) victim.remove(rank, victim.first(rank, is(token)));
+    EXPECT_TRUE(failed(victim).contains(Proof::meaning)) << token;
+    EXPECT_THAT(first_finding(victim), HasSubstr("of its own samples alone")) << token;
+  }
+}
+
+// What is read is not what was summed, though that is.
+TEST(Synchronised, a_pass_that_reads_other_sums_has_no_meaning) {
+  Victim victim = coarse(normalised(2));
+  victim.op(1, "F.s1.m0").reads.pop_back();
+  EXPECT_EQ(failed(victim), ProofSet{Proof::meaning});
+  EXPECT_THAT(first_finding(victim), AllOf(HasSubstr("F.s1.m0"), HasSubstr("does not read sums.s1[0:13]")));
+
+  victim = coarse(normalised(2));
+  access_of(victim, 0, "W.s3.m0", "sums.s3").count = 8;
+  EXPECT_EQ(failed(victim), ProofSet{Proof::meaning});
+}
+
+TEST(Synchronised, a_gradient_that_is_handed_on_without_the_sums_has_no_meaning) {
+  Victim victim = coarse(normalised(2));
+  const plan::BufferId sums = victim.ranks[0].buffer("gradient_sums.s3");
+  std::erase_if(victim.op(0, "B.s3.m0").reads, [&](const plan::Access& access) { return access.buffer == sums; });
+  EXPECT_EQ(failed(victim), ProofSet{Proof::meaning});
+  EXPECT_THAT(first_finding(victim), AllOf(HasSubstr("B.s3.m0"), HasSubstr("reads no sums of gradients")));
+}
+
+// Ranks 0 and 1, and ranks 2 and 3, add up among themselves.
+TEST(Synchronised, sums_over_a_part_of_the_ranks_have_no_meaning) {
+  Victim victim = coarse(normalised(4));
+  victim.groups[1] = {{0, 1}};
+  victim.groups.push_back({{2, 3}});
+  for (std::size_t rank = 0; rank < 4; ++rank) {
+    const std::int32_t half = rank < 2 ? 1 : 2;
+    for (plan::Lane& lane : victim.ranks[rank].lanes)
+      if (lane.group == 1) lane = {"comm.g" + std::to_string(half), plan::LaneKind::comm, half};
+    for (plan::Program& program : victim.ranks[rank].programs)
+      for (Op& op : program.ops)
+        if (op.group == 1) op.group = half;
+  }
+  EXPECT_TRUE(failed(victim).contains(Proof::meaning));
+  EXPECT_THAT(first_finding(victim), HasSubstr("summed over a group without some ranks that normalise by it"));
+}
+
+TEST(Synchronised, sums_of_another_micro_step_have_no_meaning) {
+  auto e = normalised(2);
+  e.training.accumulation_steps = 2;
+  Victim victim = coarse(e);
+  for (std::size_t rank = 0; rank < 2; ++rank) victim.op(rank, "STAT.s1.m1").micro = 0;
+  EXPECT_EQ(failed(victim), ProofSet{Proof::meaning});
+  EXPECT_THAT(first_finding(victim), HasSubstr("of another micro-step"));
+}
+
+TEST(Synchronised, a_rank_without_samples_that_adds_no_zeros_has_no_meaning) {
+  auto e = normalised(12);
+  e.training.batch_per_rank = 2;
+  Victim victim = coarse(e);
+  auto& tail = victim.ranks[11].programs[static_cast<std::size_t>(victim.ranks[11].program("tail"))].ops;
+  const plan::BufferId sums = victim.ranks[11].buffer("gradient_sums.s1");
+  for (Op& op : tail)
+    if (op.kind == OpKind::zero) std::erase_if(op.writes, [&](const plan::Access& access) { return access.buffer == sums; });
+  EXPECT_EQ(failed(victim), ProofSet{Proof::meaning});
+  EXPECT_THAT(first_finding(victim), HasSubstr("hold 11 of 12 members"));
+}
+
+TEST(Synchronised, a_pass_that_does_not_wait_for_its_sums_is_a_race) {
+  for (const char* token : {"F.s1.m0", "B.s1.m0", "F.s3.m0", "B.s3.m0"}) {
+    Victim victim = coarse(normalised(2));
+    victim.op(0, token).after.clear();
+    EXPECT_TRUE(failed(victim).contains(Proof::races)) << token;
+  }
+}
+
+// Peers may still read in place what the micro-step before summed. A layer that hands on a gradient, and the sum of gradients at the end of a
+// step, would keep them together; a first layer has neither between its micro-steps.
+TEST(Synchronised, sums_that_are_overwritten_while_peers_read_are_a_race) {
+  auto e = normalised(3);
+  e.model.layers = {{.kind = model::LayerKind::batch_norm, .synchronised = true}, {model::LayerKind::linear, 0}};
+  e.training.accumulation_steps = 2;
+  for (const auto algorithm : {collective::Algorithm::ring, collective::Algorithm::direct, collective::Algorithm::star}) {
+    Victim victim = coarse(e).expanded(algorithm);
+    EXPECT_EQ(failed(victim), ProofSet{}) << base::name_of(algorithm);
+    for (std::size_t rank = 0; rank < 3; ++rank)
+      std::erase_if(victim.op(rank, "STAT.s0.m1").after, [&](const auto& wait) { return victim.ranks[rank].lanes[wait.lane.index()].group == 1; });
+    EXPECT_EQ(failed(victim), ProofSet{Proof::races}) << base::name_of(algorithm);
+  }
+}
+
+}  // namespace
+}  // namespace trainyard::check
