@@ -7,6 +7,7 @@
 #include <QRegularExpression>
 #include <QToolBar>
 
+#include "core/experiment/document.h"
 #include "ui/model/place_words.h"
 #include "ui/theme/icons.h"
 
@@ -42,6 +43,10 @@ void FileActions::fill_menu(QMenu& menu) {
   menu.addAction(open_);
   QMenu* recent = menu.addMenu(tr("Open &recent"));
   connect(&menu, &QMenu::aboutToShow, this, [this, recent] { fill_recent(*recent); });
+  QMenu* examples = menu.addMenu(tr("Open &example"));
+  examples->setToolTipsVisible(true);
+  examples->setEnabled(!examples_.isEmpty());
+  connect(examples, &QMenu::aboutToShow, this, [this, examples] { fill_examples(*examples); });
   menu.addSeparator();
   menu.addAction(save_);
   menu.addAction(save_as_);
@@ -64,6 +69,18 @@ void FileActions::fill_recent(QMenu& menu) {
   if (menu.isEmpty()) return;
   menu.addSeparator();
   menu.addAction(tr("&Clear the list"), &recent_, &RecentFiles::clear);
+}
+
+// Those that cannot be read are not there.
+void FileActions::fill_examples(QMenu& menu) {
+  menu.clear();
+  for (const QFileInfo& file : QDir(examples_).entryInfoList({"*.json"}, QDir::Files, QDir::Name)) {
+    const auto example = experiment::load(file.filePath().toStdString());
+    if (!example) continue;
+    QAction* action = menu.addAction(QString::fromStdString(example->name), this, [this, path = file.filePath()] { open(path); });
+    action->setToolTip(QString::fromStdString(example->notes));
+    action->setStatusTip(action->toolTip());
+  }
 }
 
 bool FileActions::may_discard() {

@@ -45,6 +45,7 @@ class FileActions : public QObject {
   bool is_example(const QString& file) const;
   bool save_to(const QString& file);
   void fill_recent(QMenu& menu);
+  void fill_examples(QMenu& menu);
 
   Document& document_;
   RecentFiles& recent_;

@@ -2,6 +2,7 @@
 // The examples that come with Trainyard stay as they came, whatever is done with them.
 #include <QAction>
 #include <QFile>
+#include <QMenu>
 #include <QPushButton>
 #include <QTest>
 
@@ -49,6 +50,26 @@ TEST_F(Examples, one_that_is_opened_in_any_way_is_changed_and_saved_elsewhere) {
     EXPECT_EQ(bytes(four), before);
     EXPECT_EQ(experiment::load(file_.toStdString())->training.batch_per_rank, 77);
   }
+}
+
+TEST_F(Examples, all_are_in_the_menu_by_name_and_open_from_there) {
+  QMenu file;
+  window_->files().fill_menu(file);
+  QMenu* menu = nullptr;
+  for (QAction* action : file.actions())
+    if (action->menu() && action->text() == "Open &example") menu = action->menu();
+  ASSERT_TRUE(menu);
+  emit menu->aboutToShow();
+  EXPECT_EQ(menu->actions().size(), QDir(examples()).entryList({"*.json"}, QDir::Files).size());
+  QAction* central = nullptr;
+  for (QAction* action : menu->actions()) {
+    EXPECT_FALSE(action->toolTip().isEmpty());
+    if (action->text().contains("entral storage")) central = action;
+  }
+  ASSERT_TRUE(central);
+  central->trigger();
+  EXPECT_EQ(window_->document().experiment().strategy.kind, experiment::StrategyKind::central_storage);
+  EXPECT_EQ(window_->document().file(), "") << "as a new document";
 }
 
 TEST_F(Examples, are_not_among_the_files_that_were_opened_lately) {
