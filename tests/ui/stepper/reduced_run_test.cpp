@@ -10,8 +10,9 @@ namespace trainyard::ui {
 namespace {
 
 std::vector<int> numbers(const experiment::Experiment& e) {
+  const ReducedRun run = reduced_run(experiment::to_json(strategy::resolved(e))).value();
   std::vector<int> list;
-  for (const RunBucket& bucket : reduced_run(experiment::to_json(strategy::resolved(e))).value().buckets) list.push_back(bucket.number);
+  for (const RunBucket& bucket : run.buckets) list.push_back(bucket.number);
   return list;
 }
 
