@@ -19,7 +19,8 @@ std::vector<RunBucket> buckets_of(const plan::RankPlan& rank) {
   const int train = rank.program("train");
   if (train < 0) return buckets;
   for (const plan::Op& op : rank.programs[static_cast<std::size_t>(train)].ops)
-    if (collective::collective_of(op.kind) && op.group == kGradients) buckets.push_back({op.bucket, op.writes.front().count, rank.buffers[op.writes.front().buffer.index()].dtype});
+    if (collective::collective_of(op.kind) && op.group == kGradients)
+      buckets.push_back({op.bucket, op.writes.front().count, rank.buffers[op.writes.front().buffer.index()].dtype});
   return buckets;
 }
 
