@@ -119,11 +119,12 @@ void StepMeter::metric(Metric metric, std::int64_t step, double value, int index
 void StepMeter::step_done(std::int64_t step, std::int64_t end_ns, const BoundProgram& program, double learning_rate) {
   now_ns_ = end_ns;
   if (events_ != nullptr) {
+    metric(Metric::step_seconds, step, base::seconds(end_ns - times.begin_ns));
+    traffic_metrics(step);  // read by the time of the step, and beside the samples: after the one, before the others
     metric(Metric::loss_sum, step, captured(step).loss_sum);
     metric(Metric::correct, step, captured(step).correct);
     metric(Metric::samples, step, static_cast<double>(program.samples));
     metric(Metric::learning_rate, step, learning_rate);
-    metric(Metric::step_seconds, step, base::seconds(end_ns - times.begin_ns));
     metric(Metric::compute_seconds, step, base::seconds(times.compute_ns));
     metric(Metric::transfer_seconds, step, base::seconds(times.transfer_ns));
     metric(Metric::wait_seconds, step, base::seconds(times.wait_ns));
@@ -132,7 +133,6 @@ void StepMeter::step_done(std::int64_t step, std::int64_t end_ns, const BoundPro
     gradient_metrics(step, program);
     skipped_metric(step);
     compression_metrics(step);
-    traffic_metrics(step);
     if (own_process_ && end_ns - memory_sampled_ns_ >= kMemoryPeriod) {
       memory_sampled_ns_ = end_ns;
       metric(Metric::memory_bytes, step, static_cast<double>(resident_bytes()));

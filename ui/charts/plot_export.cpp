@@ -57,13 +57,13 @@ std::string csv_of(const PlotModel& model, const QString& counts) {
 }
 
 std::string csv_of(const PlotModel& model) {
-  std::string csv = "series,step,samples,seconds,value\n";
+  std::string csv = "series,step,samples,bytes,seconds,value\n";
   for (const auto& series : model.series()) {
     const std::string name = quoted(series->style.label);
     for (std::size_t i = 0; i < series->points.size(); ++i) {
       const SeriesPoint point = series->points.at(i);
-      char row[128];
-      std::snprintf(row, sizeof row, ",%.17g,%.17g,%.17g,%.17g\n", point.step, point.samples, point.seconds, point.value);
+      char row[160];
+      std::snprintf(row, sizeof row, ",%.17g,%.17g,%.17g,%.17g,%.17g\n", point.step, point.samples, point.bytes, point.seconds, point.value);
       csv += name + row;
     }
   }

@@ -52,6 +52,10 @@ AxisUnit axis_unit(const QString& unit, double greatest) {
 AxisUnit x_axis_unit(XAxis axis, double width) {
   if (axis == XAxis::step) return {1, "step"};
   if (axis == XAxis::samples) return width >= 1e7 ? AxisUnit{1e6, "million samples"} : AxisUnit{1, "samples"};
+  if (axis == XAxis::bytes) {
+    const AxisUnit scaled = axis_unit("B", width);
+    return {scaled.factor, scaled.text + " sent"};
+  }
   if (width > 3 * 3600) return {3600, "wall time (h)"};
   if (width > 5 * 60) return {60, "wall time (min)"};
   return {1, "wall time (s)"};

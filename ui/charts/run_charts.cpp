@@ -105,12 +105,12 @@ void RunCharts::read_on() {
 bool RunCharts::read_portion(Shown& shown) {
   const telemetry::History& history = shown.run->history();
   if (history.series().size() != shown.known_series) plan_lines(shown);
-  bool more = shown.samples.read(history, shown.run->complete());
+  bool more = shown.progress.read(history, shown.run->complete());
   if (runs_.size() == 1) more = shown.split.read(history) || more;
   for (auto& [kind, readers] : shown.readers)
     for (auto& [id, reader] : readers) {
       std::vector<SeriesPoint> points;
-      more = reader.read(history, shown.samples, shown.split, points) || more;
+      more = reader.read(history, shown.progress, shown.split, points) || more;
       plots_[kind]->append(shown.prefix + id, points);
     }
   return more;

@@ -60,7 +60,7 @@ class RunCharts : public QWidget {
     explicit Shown(const LineChoice& choice) : split(choice.step_time_of) {}
     QPointer<Run> run;
     QString prefix;
-    SampleCounter samples;
+    ProgressCounter progress;
     StepSplit split;
     std::size_t known_series = 0;
     std::map<ChartKind, std::map<QString, LineReader>> readers;
@@ -84,6 +84,7 @@ class RunCharts : public QWidget {
   void plan_chart(Shown& shown, ChartKind kind);
   void order_lines(ChartKind kind);
   void offer_choices();
+  void offer_bytes();
   std::optional<RunLook> look_of(const Shown& shown) const;
 
   std::vector<std::unique_ptr<Shown>> runs_;

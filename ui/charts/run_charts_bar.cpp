@@ -6,6 +6,7 @@
 #include <QLabel>
 #include <QMenu>
 #include <QSlider>
+#include <QStandardItemModel>
 #include <QToolButton>
 #include <algorithm>
 
@@ -79,8 +80,9 @@ void RunCharts::build_bar() {
 
 void RunCharts::build_choices(QWidget& bar) {
   axis_ = labelled_combo(&bar, *bar_, tr("&x axis"));
-  refill(*axis_, {{tr("step"), 0}, {tr("samples"), 1}, {tr("wall time"), 2}}, 0);
-  axis_->setToolTip(tr("Steps are numbered from 0, here and in exports"));
+  refill(*axis_, {{tr("step"), 0}, {tr("samples"), 1}, {tr("bytes sent"), 2}, {tr("wall time"), 3}}, 0);
+  axis_->setObjectName("x_axis");
+  axis_->setToolTip(tr("Steps are numbered from 0, here and in exports. Bytes sent: the payload of all ranks together"));
   connect(axis_, &QComboBox::currentIndexChanged, this, [this](int index) { set_x_axis(static_cast<XAxis>(index)); });
   smoothing_ = smoothing_slider(&bar, *bar_);
   connect(smoothing_, &QSlider::valueChanged, this, [this](int percent) { set_smoothing(percent / 100.0); });
@@ -123,8 +125,18 @@ void RunCharts::offer_choices() {
   if (segments.empty()) segments.emplace_back(tr("segment 0"), 0);
   segments.emplace_back(tr("all segments"), -1);
   for (int rank = 0; history && rank < history->ranks(); ++rank) ranks.emplace_back(tr("rank %1").arg(rank), rank);
+  offer_bytes();
   refill(*segment_, segments, choice_.segment);
   refill(*step_time_, ranks, choice_.step_time_of);
+}
+
+// Of runs that send nothing, or do not say what, all points would stand at 0. What has not done a step may send yet.
+void RunCharts::offer_bytes() {
+  const auto may_send = [](const auto& shown) { return shown->run && (sends(shown->run->history()) || shown->run->history().train_loss().empty()); };
+  const bool offered = runs_.empty() || std::ranges::any_of(runs_, may_send);
+  const int bytes = static_cast<int>(XAxis::bytes);
+  qobject_cast<QStandardItemModel*>(axis_->model())->item(bytes)->setEnabled(offered);
+  if (!offered && axis_->currentIndex() == bytes) set_x_axis(XAxis::step);
 }
 
 void RunCharts::set_badges(const QStringList& badges) {

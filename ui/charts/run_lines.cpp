@@ -170,6 +170,8 @@ std::vector<int> segments_with_gradients(const telemetry::History& history) {
   return segments;
 }
 
+bool sends(const telemetry::History& history) { return !keys_of(history, Metric::sent_payload_bytes).empty(); }
+
 ChartTitle chart_title(ChartKind kind) {
   switch (kind) {
     case ChartKind::loss: return {"loss", tr("Loss"), ""};

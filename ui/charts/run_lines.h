@@ -47,6 +47,9 @@ constexpr bool is_special(ChartKind kind) { return kind == ChartKind::residual_n
 std::vector<int> segments_with_gradients(const telemetry::History& history);
 QString segment_name(const telemetry::History& history, int segment);
 
+// Whether its bytes are known to grow.
+bool sends(const telemetry::History& history);
+
 // What a person chose to see of runs.
 struct LineChoice {
   int segment = 0;  // -1: all of them, reduced only; one without a gradient stands for the first that has one
@@ -98,18 +101,34 @@ std::vector<LineSpec> lines_of(ChartKind kind, const telemetry::History& history
 // whether there is more to read.
 inline constexpr std::size_t kValuesAtOnce = 64;
 
-// Samples that all ranks have trained on by a step, for the x axis; from what ranks reported.
-class SampleCounter {
+// What all ranks have trained on and sent, payload alone.
+struct Progress {
+  double samples = 0, bytes = 0;
+};
+
+// How far all ranks were by a step, for the x axis; from what they reported.
+class ProgressCounter {
  public:
   bool read(const telemetry::History& history, bool over);  // over: no more will come
   // Whether all ranks have reported the step, or never will.
   bool knows(double step) const { return over_ || (!steps_.empty() && step <= steps_.back()); }
-  double at(double step) const;
+  Progress at(double step) const;
 
  private:
+  struct Sent {  // by a rank, to a peer
+    telemetry::SeriesKey key;
+    std::size_t next = 0;
+    double bytes = 0;
+  };
+  void look_for_senders(const telemetry::History& history);
+  double sent_by(const telemetry::History& history, double step);
+
   std::map<int, std::size_t> read_;  // by rank
   std::optional<StepGather> gather_;
-  std::vector<double> steps_, totals_;
+  std::vector<Sent> sent_;
+  std::size_t known_series_ = 0;
+  std::vector<double> steps_;
+  std::vector<Progress> progress_;  // by the step beside it
   bool over_ = false;
 };
 
@@ -179,8 +198,8 @@ class LineReader {
   explicit LineReader(const LineSpec& spec);
   // Whether lines of that kind have the same points, whatever they look like.
   bool reads_as(const LineSpec& spec) const;
-  // Appends the next points, of steps whose samples are known. `samples` and `split` were read before it.
-  bool read(const telemetry::History& history, const SampleCounter& samples, const StepSplit& split, std::vector<SeriesPoint>& out);
+  // Appends the next points, of steps whose progress is known. `progress` and `split` were read before it.
+  bool read(const telemetry::History& history, const ProgressCounter& progress, const StepSplit& split, std::vector<SeriesPoint>& out);
 
  private:
   bool read_values(const std::vector<telemetry::StepValue>& values, std::vector<SeriesPoint>& out);
@@ -190,7 +209,7 @@ class LineReader {
   SourceReader source_, divisor_;
   std::size_t next_value_ = 0;
   std::deque<SeriesPoint> dividends_, divisors_;  // not yet matched, by step
-  std::deque<SeriesPoint> held_back_;             // it is not known yet where they stand in samples
+  std::deque<SeriesPoint> held_back_;             // it is not known yet where they stand in samples and bytes
 };
 
 }  // namespace trainyard::ui

@@ -20,7 +20,28 @@ std::size_t end_of_portion(std::size_t next, std::size_t size) { return std::min
 
 }  // namespace
 
-bool SampleCounter::read(const History& history, bool over) {
+void ProgressCounter::look_for_senders(const History& history) {
+  if (known_series_ == history.series().size()) return;
+  known_series_ = history.series().size();
+  for (auto at = history.series().lower_bound({Metric::sent_payload_bytes, 0, 0}); at != history.series().end(); ++at) {
+    if (at->first.metric != Metric::sent_payload_bytes) break;
+    if (std::ranges::find(sent_, at->first, &Sent::key) == sent_.end()) sent_.push_back({at->first});
+  }
+}
+
+// A rank reports what it has sent before its samples of a step.
+double ProgressCounter::sent_by(const History& history, double step) {
+  double all = 0;
+  for (Sent& sent : sent_) {
+    const Series* series = history.find(sent.key);
+    for (; sent.next < size_of(series) && series->steps[sent.next] <= step; ++sent.next) sent.bytes = series->values[sent.next];
+    all += sent.bytes;
+  }
+  return all;
+}
+
+bool ProgressCounter::read(const History& history, bool over) {
+  look_for_senders(history);
   if (!gather_ && history.ranks() > 0) gather_.emplace(history.ranks(), Over::sum);
   bool more = false;
   for (int rank = 0; rank < history.ranks(); ++rank) {
@@ -29,7 +50,7 @@ bool SampleCounter::read(const History& history, bool over) {
     for (const std::size_t end = end_of_portion(i, size_of(series)); i < end; ++i)
       if (const auto done = gather_->add({static_cast<double>(series->steps[i]), 0, series->seconds[i], series->values[i]})) {
         steps_.push_back(done->step);
-        totals_.push_back((totals_.empty() ? 0 : totals_.back()) + done->value);
+        progress_.push_back({(progress_.empty() ? 0 : progress_.back().samples) + done->value, sent_by(history, done->step)});
       }
     more = more || i < size_of(series);
   }
@@ -37,9 +58,9 @@ bool SampleCounter::read(const History& history, bool over) {
   return more;
 }
 
-double SampleCounter::at(double step) const {
+Progress ProgressCounter::at(double step) const {
   const auto after = std::upper_bound(steps_.begin(), steps_.end(), step);
-  return after == steps_.begin() ? 0 : totals_[static_cast<std::size_t>(after - steps_.begin()) - 1];
+  return after == steps_.begin() ? Progress{} : progress_[static_cast<std::size_t>(after - steps_.begin()) - 1];
 }
 
 bool StepClock::advance(const History& history, int rank, int step) {
@@ -160,16 +181,17 @@ bool LineReader::divide(const History& history, std::vector<SeriesPoint>& points
   return more;
 }
 
-bool LineReader::read(const History& history, const SampleCounter& samples, const StepSplit& split, std::vector<SeriesPoint>& out) {
+bool LineReader::read(const History& history, const ProgressCounter& progress, const StepSplit& split, std::vector<SeriesPoint>& out) {
   std::vector<SeriesPoint> points;
   bool more = spec_.gathered ? read_values((history.*spec_.gathered)(), points)
               : spec_.part   ? read_values(split.values(*spec_.part), points)
                              : source_.read(history, points);
   if (!spec_.divisor.keys.empty()) more = divide(history, points) || more;
   held_back_.insert(held_back_.end(), points.begin(), points.end());
-  for (; !held_back_.empty() && samples.knows(held_back_.front().step); held_back_.pop_front()) {
+  for (; !held_back_.empty() && progress.knows(held_back_.front().step); held_back_.pop_front()) {
     out.push_back(held_back_.front());
-    out.back().samples = samples.at(out.back().step);
+    const Progress by_then = progress.at(out.back().step);
+    out.back().samples = by_then.samples, out.back().bytes = by_then.bytes;
   }
   return more;
 }

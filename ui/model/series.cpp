@@ -67,12 +67,16 @@ Extremes DrawableValues::extremes(std::size_t begin, std::size_t end) const {
 }
 
 void PointSeries::append(const SeriesPoint& point) {
-  const double x[] = {point.step, point.samples, point.seconds};
-  for (std::size_t axis = 0; axis < kXAxes; ++axis) x_[axis].push_back(x_[axis].empty() ? x[axis] : std::max(x[axis], x_[axis].back()));
+  for (std::size_t axis = 0; axis < kXAxes; ++axis) {
+    const double x = point.on(static_cast<XAxis>(axis));
+    x_[axis].push_back(x_[axis].empty() ? x : std::max(x, x_[axis].back()));
+  }
   values_.push_back(point.value);
 }
 
-SeriesPoint PointSeries::at(std::size_t index) const { return {x_[0][index], x_[1][index], x_[2][index], values_[index]}; }
+SeriesPoint PointSeries::at(std::size_t index) const {
+  return {x(XAxis::step, index), x(XAxis::samples, index), x(XAxis::seconds, index), values_[index], x(XAxis::bytes, index)};
+}
 
 std::size_t PointSeries::first_at_or_after(XAxis axis, double x) const {
   const auto& xs = x_[static_cast<std::size_t>(axis)];

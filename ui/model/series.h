@@ -10,13 +10,14 @@
 
 namespace trainyard::ui {
 
-enum class XAxis { step, samples, seconds };
-inline constexpr std::size_t kXAxes = 3;
+enum class XAxis { step, samples, bytes, seconds };
+inline constexpr std::size_t kXAxes = 4;
 
 struct SeriesPoint {
-  double step = 0, samples = 0, seconds = 0;  // each never falls within a series
+  double step = 0, samples = 0, seconds = 0;  // each never falls within a series, nor do the bytes
   double value = 0;                           // may be NaN or infinite: then it was logged, but cannot be drawn
-  double on(XAxis axis) const { return axis == XAxis::step ? step : axis == XAxis::samples ? samples : seconds; }
+  double bytes = 0;                           // that all ranks have sent
+  double on(XAxis axis) const { return std::array{step, samples, bytes, seconds}[static_cast<std::size_t>(axis)]; }
 };
 
 // When two neighbours may be joined by a line.

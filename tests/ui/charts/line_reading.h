@@ -24,14 +24,14 @@ class LineReading {
   explicit LineReading(const LineSpec& spec, int step_time_of = LineChoice::kMean) : split_(step_time_of), reader_(spec) {}
   // Says whether there is more to read. `over`: no more will come.
   bool read(const telemetry::History& history, bool over = false) {
-    bool more = samples_.read(history, over);
+    bool more = progress_.read(history, over);
     more = split_.read(history) || more;
-    return reader_.read(history, samples_, split_, points_) || more;
+    return reader_.read(history, progress_, split_, points_) || more;
   }
   const std::vector<SeriesPoint>& points() const { return points_; }
 
  private:
-  SampleCounter samples_;
+  ProgressCounter progress_;
   StepSplit split_;
   LineReader reader_;
   std::vector<SeriesPoint> points_;

@@ -43,6 +43,8 @@ TEST(PlotScale, units_take_prefixes_where_they_have_them) {
   EXPECT_EQ(axis_unit("B/s", 2.5e9).text, "GB/s");
   EXPECT_EQ(axis_unit("s", 0.004).text, "ms");
   EXPECT_EQ(axis_unit("samples/s", 1e6).text, "samples/s");
+  EXPECT_EQ(x_axis_unit(XAxis::bytes, 3e6).text, "MB sent");
+  EXPECT_EQ(x_axis_unit(XAxis::bytes, 3e6).factor, 1e6);
 }
 
 // What stands at the axes and is seen.

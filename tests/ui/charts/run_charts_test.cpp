@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <QComboBox>
 #include <QTest>
 
 #include "tests/ui/charts/synthetic_run.h"
@@ -56,6 +57,26 @@ std::unique_ptr<Run> recorded(const QTemporaryDir& directory, const test::Synthe
   auto opened = Run::open({}, directory.path());
   EXPECT_TRUE(QTest::qWaitFor([&] { return opened->complete(); }, kPatience));
   return opened;
+}
+
+TEST(RunCharts, stand_over_the_bytes_that_all_ranks_sent_where_they_send_any) {
+  const QTemporaryDir two_directory, one_directory;
+  const auto two = recorded(two_directory, {.ranks = 2}), one = recorded(one_directory, {.ranks = 1});
+  RunCharts charts;
+  charts.set_x_axis(XAxis::bytes);
+  charts.set_runs({two.get()});
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !charts.reading(); }, kPatience));
+  const auto* axis = charts.findChild<QComboBox*>("x_axis");
+  ASSERT_TRUE(axis);
+  EXPECT_EQ(axis->currentText(), "bytes sent");
+  const auto extent = charts.plot(ChartKind::loss).model().x_extent(XAxis::bytes);
+  ASSERT_TRUE(extent);
+  EXPECT_EQ(extent->low, 2 * test::SyntheticRun::kBytesPerStep);
+  EXPECT_EQ(extent->high, 20 * 2 * test::SyntheticRun::kBytesPerStep);
+  charts.set_runs({one.get()});
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !charts.reading(); }, kPatience));
+  EXPECT_EQ(axis->currentText(), "step") << "one rank sends nothing";
+  EXPECT_FALSE(axis->model()->flags(axis->model()->index(static_cast<int>(XAxis::bytes), 0)) & Qt::ItemIsEnabled);
 }
 
 TEST(RunCharts, of_compression_are_there_only_with_a_run_that_compresses) {

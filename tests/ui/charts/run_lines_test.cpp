@@ -27,6 +27,7 @@ TEST(RunLines, loss_is_that_of_all_ranks_at_every_step_and_held_out_is_markers) 
   ASSERT_EQ(train.size(), 500u);
   EXPECT_NEAR(train[40].value, test::SyntheticRun::loss(40), 1e-12);
   EXPECT_EQ(train[40].samples, 41 * 128);
+  EXPECT_EQ(train[40].bytes, 41 * 4 * test::SyntheticRun::kBytesPerStep) << "of all four ranks";
   EXPECT_EQ(points_of(history, line(lines, "held_out")).size(), 2u);
   EXPECT_EQ(line(lines, "held_out").style.joining, Joining::never);
 }

@@ -76,7 +76,7 @@ TEST(LineReader, gives_each_point_once_while_the_history_grows) {
   EXPECT_EQ(rate.points().size(), 10u);
 }
 
-// Where it stands in samples would be a guess until then.
+// Where it stands in samples and bytes would be a guess until then.
 TEST(LineReader, holds_back_what_one_rank_reported_of_a_step_until_all_have_reported_it) {
   GrowingHistory growing(2);
   growing.report(0, 0, 3);
@@ -85,6 +85,7 @@ TEST(LineReader, holds_back_what_one_rank_reported_of_a_step_until_all_have_repo
   local.read(growing.history());
   ASSERT_EQ(local.points().size(), 1u);
   EXPECT_EQ(local.points()[0].samples, 64);
+  EXPECT_EQ(local.points()[0].bytes, 2 * test::SyntheticRun::kBytesPerStep) << "what rank 0 sent in later steps is not in it";
   growing.report(1, 1, 2);
   local.read(growing.history());
   ASSERT_EQ(local.points().size(), 2u);

@@ -46,6 +46,12 @@ struct SyntheticRun {
       event.index = static_cast<std::uint16_t>(index);
       events.push_back(event);
     };
+    const double step_seconds = seconds_per_step * (1 + jitter * noise);
+    metric(Metric::step_seconds, step_seconds);
+    if (ranks > 1) {
+      metric(Metric::sent_payload_bytes, kBytesPerStep * (at + 1), (rank + 1) % ranks);
+      metric(Metric::received_payload_bytes, kBytesPerStep * (at + 1), (rank + ranks - 1) % ranks);
+    }
     metric(Metric::loss_sum, 32 * loss(at));
     metric(Metric::correct, std::floor(32 * (1 - loss(at) / 2.6)));
     metric(Metric::samples, 32);
@@ -56,8 +62,6 @@ struct SyntheticRun {
       metric(Metric::reduced_gradient_norm, norm, segment);
       metric(Metric::update_ratio, 1e-3 * norm, segment);
     }
-    const double step_seconds = seconds_per_step * (1 + jitter * noise);
-    metric(Metric::step_seconds, step_seconds);
     metric(Metric::compute_seconds, 0.7 * step_seconds);
     metric(Metric::transfer_seconds, 0.18 * step_seconds);
     metric(Metric::wait_seconds, 0.1 * step_seconds);
@@ -66,10 +70,6 @@ struct SyntheticRun {
     if (compression_ratio > 0) {
       metric(Metric::compression_ratio, compression_ratio);
       metric(Metric::residual_norm, residual(rank, at));
-    }
-    if (ranks > 1) {
-      metric(Metric::sent_payload_bytes, kBytesPerStep * (at + 1), (rank + 1) % ranks);
-      metric(Metric::received_payload_bytes, kBytesPerStep * (at + 1), (rank + ranks - 1) % ranks);
     }
     if (at % 250 == 249) {
       metric(Metric::held_out_loss_sum, 500 * (loss(at) + 0.05));
