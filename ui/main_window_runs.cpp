@@ -190,8 +190,8 @@ void MainWindow::offer_to_slow(QMenu& menu, const Part& part) {
   if (device == overlay->devices.end()) return;
   for (const session::RankStatus& rank : run->status()->ranks)
     if (rank.rank == device->second.rank)
-      add_slow_menu(menu, {rank.rank, rank.slow_down, rank.jitter}, [this](const session::Slow& slow) {
-        if (Run* shown = runs_.current()) shown->slow(slow);
+      add_slow_menu(menu, {rank.rank, rank.slow_down, rank.jitter}, [run = QPointer<Run>(run)](const session::Slow& slow) {
+        if (run) run->slow(slow);
       });
 }
 

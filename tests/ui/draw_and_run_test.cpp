@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <QApplication>
 #include <QComboBox>
+#include <QContextMenuEvent>
 #include <QDir>
 #include <QFile>
 #include <QTest>
+#include <QTimer>
 #include <cerrno>
 #include <cmath>
 
@@ -119,6 +122,35 @@ TEST_F(DrawAndRun, a_topology_is_drawn_run_paused_stepped_resumed_and_stopped) {
   EXPECT_FALSE(window_->runs().current()->history().result().is_null());
   expect_every_step(*series(ChartKind::loss, "train"), static_cast<std::size_t>(paused) + 20);
   EXPECT_TRUE(window_->controls().run_action().isEnabled());
+}
+
+TEST_F(DrawAndRun, a_rank_is_slowed_down_from_the_menu_of_its_device) {
+  draw();
+  configure("100000");
+  run();
+  const std::string device = drawn().hosts[1].devices[0].name;
+  ASSERT_TRUE(wait([&] { return canvas().topology_scene().overlay() && canvas().topology_scene().overlay()->devices.contains(device) && step() > 3; }));
+  bool chosen = false;
+  QTimer menu;  // which holds up who opened it
+  QObject::connect(&menu, &QTimer::timeout, [&] {
+    QWidget* popup = QApplication::activePopupWidget();
+    if (auto* action = popup ? popup->findChild<QAction*>("slow_5") : nullptr) action->trigger(), chosen = true;
+    if (popup) popup->close();
+  });
+  menu.start(10);
+  QContextMenuEvent asked(QContextMenuEvent::Mouse, pixel(device), canvas().viewport()->mapToGlobal(pixel(device)));
+  QApplication::sendEvent(canvas().viewport(), &asked);
+  menu.stop();
+  ASSERT_TRUE(chosen);
+  const auto last = [&](int rank) {
+    const auto* factors = window_->runs().current()->history().find({telemetry::Metric::slow_down, rank, 0});
+    return factors ? factors->values.back() : 1;
+  };
+  ASSERT_TRUE(wait([&] { return last(1) == 5; })) << "the rank that trains on it says so itself";
+  EXPECT_EQ(last(0), 1);
+  EXPECT_EQ(drawn().hosts[1].devices[0].slow_down, 1) << "the drawing stays as it is";
+  press(window_->controls().stop_action());
+  ASSERT_TRUE(wait([&] { return !window_->runs().live(); }));
 }
 
 TEST_F(DrawAndRun, undo_goes_to_the_start_and_back_while_a_run_goes_on_untouched) {
