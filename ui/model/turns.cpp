@@ -35,7 +35,7 @@ void Turns::ask(QObject* owner, Work work, std::function<void()> piece) {
 
 std::deque<Turns::Waiting>& Turns::next_queue() {
   const bool draws = reading_.empty() || (!drawing_.empty() && readings_ >= kReadingsADrawing);
-  readings_ = draws ? 0 : readings_ + 1;
+  readings_ = draws || drawing_.empty() ? 0 : readings_ + 1;
   return draws ? drawing_ : reading_;
 }
 

@@ -34,7 +34,7 @@ class Turns : public QObject {
   std::deque<Waiting>& next_queue();
 
   std::deque<Waiting> reading_, drawing_;
-  int readings_ = 0;  // since something was drawn
+  int readings_ = 0;  // while a drawing waits
   QTimer turn_;
 };
 
