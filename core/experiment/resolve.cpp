@@ -73,8 +73,14 @@ void take_only_all_reduce(Resolved& resolved, collective::Algorithm only) {
 // By the cost of the largest bucket on the drawn links.
 base::Result<void> choose_algorithm(Resolved& resolved) {
   StrategySpec& strategy = resolved.document.strategy;
-  if (const auto fixed = fixed_algorithm(strategy.kind)) return strategy.algorithm = fixed->algorithm, base::Result<void>{};
-  if (const auto only = only_all_reduce(strategy.kind)) return take_only_all_reduce(resolved, only->algorithm), base::Result<void>{};
+  if (const auto fixed = fixed_algorithm(strategy.kind)) {
+    strategy.algorithm = fixed->algorithm;
+    return {};
+  }
+  if (const auto only = only_all_reduce(strategy.kind)) {
+    take_only_all_reduce(resolved, only->algorithm);
+    return {};
+  }
   if (strategy.algorithm != collective::Algorithm::automatic) return {};
   strategy.algorithm = collective::Algorithm::ring;
   if (resolved.world() < 2 || strategy.engine != Engine::own) return {};

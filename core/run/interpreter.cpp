@@ -211,7 +211,10 @@ base::Result<bool> Interpreter::State::move_transfers() {
   if (transfers->empty()) return started;
   done.clear();
   const auto moved = transfers->poll(done, meter.times.transfer_ns);
-  if (!moved) return is_at(transfers->failed().ready), moved;
+  if (!moved) {
+    is_at(transfers->failed().ready);
+    return moved;
+  }
   if (*moved) lap();
   for (const Transfer& transfer : done) finish(transfer.op->lane, transfer.ready, transfer.begin_ns, transfer.ready_ns, now_ns, transfer.op->bytes_moved());
   return started || *moved;
@@ -226,7 +229,10 @@ bool Interpreter::State::run_input() {
     held_out.load(*parts.compute, into);
   } else {
     const data::Batch* batch = pipeline->try_next();
-    if (batch == nullptr) return input_blocked = true, false;
+    if (batch == nullptr) {
+      input_blocked = true;
+      return false;
+    }
     parts.compute->load(into.input, std::span(batch->features).first(static_cast<std::size_t>(into.input.elements())));
     parts.compute->copy(into.labels.data, reinterpret_cast<const std::byte*>(batch->labels.data()), into.samples * 4);
     if (!into.sample_numbers.empty())

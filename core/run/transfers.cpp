@@ -38,7 +38,10 @@ base::Result<bool> Transfers::advance_send(Transfer& transfer) {
     const comm::Tag tag{generation_, static_cast<std::uint32_t>(transfer.ready.step), op.transfer};
     const auto accepted = transport_.post(peer, op.channel, tag, {op.data, static_cast<std::size_t>(op.bytes)});
     if (!accepted) return base::fail(accepted.error());
-    if (!*accepted) return to_peer.send_held_up = pass(), false;
+    if (!*accepted) {
+      to_peer.send_held_up = pass();
+      return false;
+    }
     transfer.posted = true;
     transfer.ticket = ++to_peer.posted;
   }
