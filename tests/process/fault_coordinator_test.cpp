@@ -23,8 +23,11 @@ std::set<std::string> shared_memory_of(const fs::path& process) {
   std::set<std::string> numbers;
   std::ifstream maps(process / "maps");
   std::string range, access, offset, device, number, name;
-  for (std::string line; std::getline(maps, line);)
-    if (std::istringstream(line) >> range >> access >> offset >> device >> number >> name; name.starts_with("/memfd:trainyard")) numbers.insert(number);
+  for (std::string line; std::getline(maps, line);) {
+    std::istringstream fields(line);
+    fields >> range >> access >> offset >> device >> number >> name;
+    if (fields && name.starts_with("/memfd:trainyard")) numbers.insert(number);
+  }
   return numbers;
 }
 
