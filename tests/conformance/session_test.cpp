@@ -45,7 +45,7 @@ TEST(Session, every_rank_reports_the_same_weights_and_what_it_sent) {
   std::int64_t sent = 0, received = 0;
   for (const base::Json& rank : r["ranks"]) {
     EXPECT_EQ(rank["role"], "worker");
-    EXPECT_GT(rank["peak_memory_bytes"], 0);
+    EXPECT_TRUE(rank["peak_memory_bytes"].is_null()) << "threads have none of their own";
     weights.insert(rank["parameters_xxh64"].get<std::string>());
     sent += rank["sent_bytes"].get<std::int64_t>();
     received += rank["received_bytes"].get<std::int64_t>();
@@ -108,7 +108,6 @@ TEST(Session, the_parts_of_a_step_are_the_step) {
       for (std::size_t i = 0; i < 20; ++i) parts[i] += values[i];
     }
     for (std::size_t i = 0; i < 20; ++i) EXPECT_LE(parts[i], step[i] + 1e-9) << "step " << i << ": what is left is overhead of the loop";
-    EXPECT_GT(recorded(*history, Metric::memory_bytes, rank).front(), 1e6);
     EXPECT_GT(std::ranges::max(recorded(*history, Metric::compute_seconds, rank)), 0);
   }
 }
