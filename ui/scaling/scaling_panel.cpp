@@ -139,10 +139,11 @@ void ScalingPanel::start() {
 // What Start would do, or why it cannot. What was said of a start that failed stays until something else is asked for.
 void ScalingPanel::show_form() {
   const auto wish = form_->wish();
-  const bool free = training_.isEmpty() && !sweeping();
+  const bool free = training_.isEmpty() && !sweeping(), drawn = !document_.experiment().topology.hosts.empty();
   start_->setEnabled(wish.has_value() && free);
   refused_ = false;
-  hint_->set_tint(wish ? Tint::dim : Tint::error);
+  hint_->set_tint(wish || !drawn ? Tint::dim : Tint::error);
+  if (!drawn) return hint_->setText(tr("Draw devices, and the same training on 1, 2, 4, ... of them is measured here."));
   if (!wish) return hint_->setText(text(base::to_string(wish.error())));
   if (!training_.isEmpty()) return hint_->setText(tr("%1 trains now. A sweep beside it would share its cores: stop it, or wait for its end.").arg(training_));
   if (sweeping()) return hint_->setText(tr("One sweep at a time: they would share cores."));

@@ -95,6 +95,9 @@ TEST_F(ScalingPanelTest, says_what_to_press_while_there_is_nothing) {
   EXPECT_TRUE(panel_->cancel_button().isHidden());
   EXPECT_FALSE(panel_->export_button().isEnabled());
   EXPECT_EQ(panel_->hint(), "3 runs of 50 steps, one after the other, for real.");
+  document_.reset({});
+  EXPECT_THAT(panel_->hint().toStdString(), HasSubstr("Draw devices")) << "an empty drawing is nothing wrong";
+  EXPECT_FALSE(panel_->start_button().isEnabled());
 }
 
 TEST_F(ScalingPanelTest, asks_for_what_is_drawn_until_something_else_is_typed) {
