@@ -116,7 +116,8 @@ TEST(Bfloat16Training, is_held_out_in_bfloat16_too) {
     e.training.steps = 1;
     e.training.optimizer.learning_rate = 0;  // the same weights
     double loss = 0;
-    for (const telemetry::Event& event : trained(e)[0].events)
+    const auto ranks = trained(e);
+    for (const telemetry::Event& event : ranks[0].events)
       if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(telemetry::Metric::held_out_loss_sum)) loss = event.value;
     return loss;
   };
