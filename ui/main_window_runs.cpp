@@ -39,7 +39,7 @@ void MainWindow::offer_what_was_left() {
   scaling_->look_for_sweeps();
   find_live_runs_later(setup_.services, this, [this](const QStringList& live) {
     if (live.isEmpty() || runs_.live()) return;
-    const QString first = live.first();
+    const QString& first = live.first();
     const QString more = live.size() > 1 ? tr(" %1 more live too: see Runs.").arg(live.size() - 1) : QString();
     offers_->show_text(Banner::Kind::information, tr("A run is still alive: %1").arg(run_name(first)),
                        tr("It was left running, or its window was lost.") + more);

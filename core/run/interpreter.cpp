@@ -210,7 +210,7 @@ base::Result<bool> Interpreter::State::move_transfers() {
     }
   if (transfers->empty()) return started;
   done.clear();
-  const auto moved = transfers->poll(done, meter.times.transfer_ns);
+  auto moved = transfers->poll(done, meter.times.transfer_ns);
   if (!moved) {
     is_at(transfers->failed().ready);
     return moved;
