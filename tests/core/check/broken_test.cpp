@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Valid plans, each broken in one way: the proof that should fail does, and says what is wrong. Breaks at random places are in breaks.h.
+// Valid plans, each broken in one way: the proof that should fail does.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 #include "tests/core/check/breaking.h"
 
@@ -13,6 +14,7 @@ using plan::Dependency;
 using plan::LaneKind;
 using plan::Op;
 using plan::OpKind;
+using testing::Contains;
 using testing::HasSubstr;
 
 using ProofSet = std::set<Proof>;
@@ -23,6 +25,148 @@ Victim coarse(int ranks, std::int64_t bucket_bytes = 150) {
   return Victim(strategy::coarse_plan(strategy::resolved(e)).value());
 }
 Victim expanded(int ranks, Algorithm algorithm) { return coarse(ranks).expanded(algorithm); }
+
+Algorithm any_algorithm() { return *rc::gen::element(Algorithm::ring, Algorithm::direct); }
+
+// Of a random rank: a random op that passes the test.
+struct Chosen {
+  std::size_t rank, op;
+};
+Chosen any_op(Victim& victim, const OpTest& test) {
+  const auto rank = *rc::gen::inRange<std::size_t>(0, victim.ranks.size());
+  return {rank, *rc::gen::elementOf(victim.find(rank, test))};
+}
+
+bool only(const ProofSet& found, const ProofSet& allowed) {
+  return !found.empty() && std::includes(allowed.begin(), allowed.end(), found.begin(), found.end());
+}
+
+RC_GTEST_PROP(Broken, a_lane_out_of_range_is_bad_structure, ()) {
+  Victim victim = expanded(*rc::gen::inRange(2, 6), any_algorithm());
+  const Chosen c = any_op(victim, [](const Op&) { return true; });
+  victim.train(c.rank)[c.op].lane = plan::LaneId(*rc::gen::element(-1, 4, 77));
+  RC_ASSERT(failed(victim) == ProofSet{Proof::structure});
+}
+
+RC_GTEST_PROP(Broken, an_access_beyond_its_buffer_is_bad_structure, ()) {
+  Victim victim = expanded(*rc::gen::inRange(2, 6), any_algorithm());
+  const Chosen c = any_op(victim, [](const Op& op) { return !op.writes.empty(); });
+  victim.train(c.rank)[c.op].writes[0].count += 1'000'000;
+  RC_ASSERT(failed(victim) == ProofSet{Proof::structure});
+}
+
+RC_GTEST_PROP(Broken, a_dependency_that_nothing_reaches_is_bad_structure, ()) {
+  Victim victim = expanded(*rc::gen::inRange(2, 6), any_algorithm());
+  const Chosen c = any_op(victim, [](const Op& op) { return !op.after.empty(); });
+  victim.train(c.rank)[c.op].after[0].sequence = 10'000;
+  RC_ASSERT(failed(victim) == ProofSet{Proof::structure});
+}
+
+RC_GTEST_PROP(Broken, two_sends_swapped_do_not_match, ()) {
+  const Algorithm algorithm = any_algorithm();
+  Victim victim = expanded(*rc::gen::inRange(3, 7), algorithm);
+  const Chosen c = any_op(victim, [](const Op& op) { return sends(op) && op.bucket == 1; });
+  const std::int32_t peer = victim.train(c.rank)[c.op].peer;
+  const auto line = victim.find(c.rank, [&](const Op& op) { return sends(op) && op.peer == peer; });
+  const auto one = *rc::gen::inRange<std::size_t>(0, line.size() - 1);
+  std::swap(victim.train(c.rank)[line[one]], victim.train(c.rank)[line[one + 1]]);
+  const auto found = failed(victim);
+  RC_ASSERT(only(found, {Proof::matching, Proof::deadlock}));
+  RC_ASSERT(algorithm == Algorithm::direct || found.contains(Proof::matching));
+}
+
+RC_GTEST_PROP(Broken, a_send_to_the_wrong_peer_is_a_mismatch_or_a_deadlock, ()) {
+  Victim victim = expanded(*rc::gen::inRange(3, 7), any_algorithm());
+  const Chosen c = any_op(victim, sends);
+  Op& op = victim.train(c.rank)[c.op];
+  const auto ranks = static_cast<std::int32_t>(victim.ranks.size());
+  do op.peer = (op.peer + 1) % ranks;
+  while (op.peer == static_cast<std::int32_t>(c.rank));
+  const auto found = failed(victim);
+  RC_ASSERT(only(found, {Proof::matching, Proof::deadlock}));
+  RC_ASSERT(found.contains(Proof::deadlock));
+}
+
+RC_GTEST_PROP(Broken, a_receive_that_is_missing_is_a_mismatch_and_a_deadlock, ()) {
+  Victim victim = expanded(*rc::gen::inRange(2, 7), any_algorithm());
+  const Chosen c = any_op(victim, receives);
+  victim.remove(c.rank, c.op);
+  RC_ASSERT(only(failed(victim), {Proof::order, Proof::matching, Proof::deadlock}));
+}
+
+RC_GTEST_PROP(Broken, a_reduction_done_twice_is_a_mismatch_or_a_deadlock, ()) {
+  Victim victim = expanded(*rc::gen::inRange(2, 7), any_algorithm());
+  const Chosen c = any_op(victim, adds);
+  victim.repeat(c.rank, c.op);
+  const auto found = failed(victim);
+  RC_ASSERT(only(found, {Proof::matching, Proof::deadlock}));
+}
+
+RC_GTEST_PROP(Broken, a_contribution_sent_and_added_twice_has_no_meaning, ()) {
+  Victim victim = expanded(*rc::gen::inRange(2, 7), Algorithm::ring);
+  const Chosen c = any_op(victim, [](const Op& op) { return adds(op); });
+  const Op add = victim.train(c.rank)[c.op];
+  const auto peer = static_cast<std::size_t>(add.peer);
+  victim.repeat(c.rank, c.op);
+  victim.repeat(peer, victim.first(peer, [&](const Op& op) { return op.kind == OpKind::send && op.bucket == add.bucket && op.round == add.round; }));
+  RC_ASSERT(failed(victim).contains(Proof::meaning));
+}
+
+RC_GTEST_PROP(Broken, a_chunk_range_shifted_has_no_meaning, ()) {
+  Victim victim = expanded(*rc::gen::inRange(2, 7), any_algorithm());
+  const auto elements = victim.ranks[0].buffers[victim.ranks[0].buffer("grads").index()].elements;
+  const int shift = *rc::gen::element(-1, 1);
+  const Chosen c = any_op(victim, [&](const Op& op) {
+    if (!receives(op)) return false;
+    const plan::Access& span = op.writes[0];
+    return span.first + shift >= 0 && span.first + span.count + shift <= elements;
+  });
+  Op& op = victim.train(c.rank)[c.op];
+  op.writes[0].first += shift;
+  if (!op.reads.empty()) op.reads[0].first += shift;
+  const auto found = failed(victim);
+  RC_ASSERT(only(found, {Proof::races, Proof::meaning}));
+  RC_ASSERT(found.contains(Proof::meaning));
+}
+
+RC_GTEST_PROP(Broken, a_chunk_cut_short_at_one_end_does_not_match, ()) {
+  Victim victim = expanded(*rc::gen::inRange(2, 7), any_algorithm());
+  const Chosen c = any_op(victim, sends);
+  victim.train(c.rank)[c.op].reads[0].count -= 1;
+  RC_ASSERT(failed(victim) == ProofSet{Proof::matching});
+}
+
+RC_GTEST_PROP(Broken, a_sum_replaced_instead_of_added_has_no_meaning, ()) {
+  Victim victim = expanded(*rc::gen::inRange(2, 7), Algorithm::ring);
+  const Chosen c = any_op(victim, adds);
+  Op& op = victim.train(c.rank)[c.op];
+  op.kind = OpKind::recv;
+  op.reads.clear();
+  RC_ASSERT(failed(victim) == ProofSet{Proof::meaning});
+}
+
+RC_GTEST_PROP(Broken, buckets_reordered_on_one_rank_are_out_of_order, ()) {
+  Victim victim = coarse(*rc::gen::inRange(2, 6));
+  const auto rank = *rc::gen::inRange<std::size_t>(0, victim.ranks.size());
+  const auto reductions = victim.find(rank, [](const Op& op) { return op.kind == OpKind::all_reduce; });
+  RC_ASSERT(reductions.size() >= 2u);
+  const auto one = *rc::gen::inRange<std::size_t>(0, reductions.size() - 1);
+  std::swap(victim.train(rank)[reductions[one]], victim.train(rank)[reductions[one + 1]]);
+  const auto found = failed(victim);
+  RC_ASSERT(found.contains(Proof::order) && found.contains(Proof::matching));
+  const auto chunked = failed(victim.expanded(any_algorithm()));
+  RC_ASSERT(chunked.contains(Proof::order));
+  RC_ASSERT(chunked.contains(Proof::matching));
+}
+
+RC_GTEST_PROP(Broken, a_bucket_that_nobody_reduces_has_no_meaning, ()) {
+  Victim victim = coarse(*rc::gen::inRange(2, 6));
+  const auto bucket = *rc::gen::inRange(0, 2);
+  for (std::size_t rank = 0; rank < victim.ranks.size(); ++rank)
+    victim.remove(rank, victim.first(rank, [&](const Op& op) { return op.kind == OpKind::all_reduce && op.bucket == bucket; }));
+  RC_ASSERT(failed(victim).contains(Proof::meaning));
+  RC_ASSERT(failed(victim.expanded(any_algorithm())).contains(Proof::meaning));
+}
 
 TEST(Broken, a_group_that_sums_nothing_has_no_meaning) {
   Victim victim = coarse(2, 1'000'000);
