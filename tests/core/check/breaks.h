@@ -158,9 +158,8 @@ inline std::vector<Break> breaks() {
       {"a_chunk_received_one_element_off", Of::chunks, a_chunk_received_one_element_off, {meaning}, {}, {races}},
       {"an_update_from_an_element_that_nobody_sums", Of::any, an_update_from_an_element_that_nobody_sums, {meaning}},
       {"a_bucket_that_nobody_sums", Of::coarse, a_bucket_that_nobody_sums, {meaning}, {}, {races}},
-      // Of chunks only the first of a bucket is asked for its order, and batch normalisation uses its buckets in every micro-step.
-      {"a_member_that_takes_no_part", Of::coarse, a_member_that_takes_no_part, {deadlock}, {}, {order, matching}},
-      {"buckets_in_another_order_on_one_rank", Of::coarse, buckets_in_another_order_on_one_rank, {}, {matching, deadlock}, {order}},
+      {"a_member_that_takes_no_part", Of::coarse, a_member_that_takes_no_part, {order, deadlock}, {}, {matching}},
+      {"buckets_in_another_order_on_one_rank", Of::coarse, buckets_in_another_order_on_one_rank, {order}, {matching, deadlock}},
       {"a_circle_of_waiting", Of::any, a_circle_of_waiting, {deadlock}},
       {"a_wait_that_matters_forgotten", Of::steps, a_wait_that_matters_forgotten, {races}, {}, {meaning}},
       {"an_access_that_nothing_orders", Of::steps, an_access_that_nothing_orders, {races}},

@@ -94,6 +94,22 @@ std::string names(const std::set<Proof>& proofs) {
   return text;
 }
 
+// Whether a step takes a bucket more than once, as synchronised batch normalisation does in every micro-step.
+bool repeats_a_bucket(Victim& victim) {
+  std::set<std::pair<std::int32_t, std::int32_t>> known;
+  const auto collectives = victim.find(0, [](const plan::Op& op) { return plan::coarse(op.kind); });
+  return !std::all_of(collectives.begin(), collectives.end(), [&](std::size_t at) {
+    const plan::Op& op = victim.train(0)[at];
+    return known.insert({op.group, op.bucket}).second;
+  });
+}
+
+// Of chunks only the first use of a bucket is asked for its order.
+Break of_chunks(Break broken, bool repeated) {
+  if (repeated && broken.must.erase(Proof::order) > 0) broken.may.insert(Proof::order);
+  return broken;
+}
+
 class EveryBreak : public testing::TestWithParam<Break> {};
 
 // A plan that has no place for the break is passed over; rapidcheck gives up, and the test fails, when that is nearly every one.
@@ -101,11 +117,16 @@ TEST_P(EveryBreak, is_caught) {
   int caught = 0;
   rc::detail::checkGTest([&] {
     Victim victim = victim_of(GetParam().of);
+    const bool repeated = repeats_a_bucket(victim);
     RC_PRE(GetParam().apply(victim));
-    if (GetParam().of == Of::coarse && any_bool()) victim = victim.expanded(any_algorithm());
+    Break broken = GetParam();
+    if (broken.of == Of::coarse && any_bool()) {
+      victim = victim.expanded(any_algorithm());
+      broken = of_chunks(broken, repeated);
+    }
     const Report report = examine(victim.plan());
     RC_LOG() << "found " << names(failed(report)) << "\n" << base::to_string(report.problems()) << "\n" << report.grid;
-    RC_ASSERT(as_said(GetParam(), failed(report)));
+    RC_ASSERT(as_said(broken, failed(report)));
     RC_ASSERT(marks_the_bad_cell(victim, report));
     ++caught;
   });
