@@ -23,9 +23,41 @@ inline experiment::Experiment small(int ranks, std::int64_t global_batch) {
   return e;
 }
 
+// One of images: 24 samples a step leave a tail of 10 in an epoch of 250.
+inline experiment::Experiment images(experiment::Experiment e, int ranks) {
+  e.training.batch_per_rank = 24 / ranks;
+  e.training.steps = 100;
+  e.training.precision = experiment::Precision::fp64;
+  e.training.optimizer.learning_rate = 0.01;
+  e.strategy.bucket_bytes = 600;
+  if (ranks == 1) e.strategy.kind = experiment::StrategyKind::one_device;
+  return e;
+}
+
+// Up to the gradients of the first step, which an evaluation would overwrite.
+inline experiment::Experiment one_step(experiment::Experiment e) {
+  e.training.steps = 1;
+  e.data.held_out_samples = 0;
+  return e;
+}
+
+inline std::vector<RankOutcome> trained_by(const experiment::Experiment& e, const MakeTransports& transports) {
+  return train(experiment::resolve(e, ".").value(), compute::reference::make, transports);
+}
+
+// Reduced, those of one device; and the same to the bit on all ranks.
+inline void expect_gradients_of(const RankOutcome& one, const std::vector<RankOutcome>& ranks) {
+  for (const RankOutcome& rank : ranks) {
+    ASSERT_EQ(rank.problem, "");
+    EXPECT_GT(norm(rank.gradients), 0);
+    EXPECT_LE(distance(rank.gradients, one.gradients), 1e-5);
+    EXPECT_EQ(rank.gradients, ranks[0].gradients);
+  }
+}
+
 inline std::vector<long> allocations_of(const experiment::Experiment& e, const MakeTransports& transports) {
   std::vector<long> of_ranks;
-  for (const RankOutcome& rank : train(experiment::resolve(e, ".").value(), compute::reference::make, transports)) {
+  for (const RankOutcome& rank : trained_by(e, transports)) {
     EXPECT_EQ(rank.problem, "");
     of_ranks.push_back(rank.allocations);
   }

@@ -6,21 +6,8 @@
 
 namespace trainyard::tests {
 
-// Images, the normalisation within a residual block, dropout. 24 samples a step leave a tail of 10 in an epoch of 250.
-inline experiment::Experiment normalised_images(int ranks) {
-  experiment::Experiment e = strategy::synchronised(strategy::small_normalised_images(ranks));
-  e.training.batch_per_rank = 24 / ranks;
-  e.training.steps = 100;
-  e.training.precision = experiment::Precision::fp64;
-  e.training.optimizer.learning_rate = 0.01;
-  e.strategy.bucket_bytes = 600;
-  if (ranks == 1) e.strategy.kind = experiment::StrategyKind::one_device;
-  return e;
-}
-
-inline std::vector<RankOutcome> trained_by(const experiment::Experiment& e, const MakeTransports& transports) {
-  return train(experiment::resolve(e, ".").value(), compute::reference::make, transports);
-}
+// The normalisation within a residual block; dropout.
+inline experiment::Experiment normalised_images(int ranks) { return images(strategy::synchronised(strategy::small_normalised_images(ranks)), ranks); }
 
 // Parameters and running statistics: those of one device, and on all ranks the same to the bit.
 inline void expect_equal(const std::vector<RankOutcome>& ranks, const RankOutcome& one) {
