@@ -9,7 +9,7 @@ namespace trainyard::sim {
 
 struct Verdict {
   int ranks = 1;
-  double one_device_seconds = 0, step_seconds = 0;  // of a full batch, on the median
+  double one_device_seconds = 0, step_seconds = 0;  // of a full global batch: Outcome::full_batch_seconds
   double speedup = 1;                               // the one by the other; above 1: the plan is faster
   std::string sentence;                             // "one device would be 1.8x faster here, because ..."; no final stop
   double efficiency() const { return speedup / ranks; }
