@@ -113,13 +113,18 @@ double full_batch_seconds(const Outcome& outcome, const Schedule& schedule, cons
   return work.samples > 0 ? work.seconds * samples_of(rank, schedule.program(0)) / work.samples : outcome.median_step_seconds;
 }
 
+// The start, and after it so much that is like what was simulated.
+double seconds_of(const Counts& counts, const Outcome& outcome, const Schedule& schedule) {
+  const std::int64_t tail_steps = std::accumulate(counts.tails.begin(), counts.tails.end(), std::int64_t{0});
+  const std::int64_t of_epoch = schedule.steps_per_epoch() - schedule.full_steps_per_epoch;
+  const double epochs_of_tails = of_epoch > 0 ? static_cast<double>(tail_steps) / static_cast<double>(of_epoch) : 0;
+  return outcome.start_seconds + static_cast<double>(counts.full) * outcome.median_step_seconds + epochs_of_tails * outcome.tail_seconds +
+         static_cast<double>(counts.evaluations) * outcome.evaluation_seconds;
+}
+
 void predict(Outcome& outcome, const Moved& moved, const Schedule& schedule, const plan::RankPlan& rank) {
   const Counts counts = count(schedule);
-  const std::int64_t tail_steps = schedule.steps - counts.full, of_epoch = schedule.steps_per_epoch() - schedule.full_steps_per_epoch;
-  const double epochs_of_tails = of_epoch > 0 ? static_cast<double>(tail_steps) / static_cast<double>(of_epoch) : 0;
-  const double all_like_these = outcome.start_seconds + static_cast<double>(counts.full) * outcome.median_step_seconds +
-                                epochs_of_tails * outcome.tail_seconds + static_cast<double>(counts.evaluations) * outcome.evaluation_seconds;
-  outcome.predicted_seconds = outcome.steps == schedule.steps ? outcome.simulated_seconds : all_like_these;
+  outcome.predicted_seconds = outcome.steps == schedule.steps ? outcome.simulated_seconds : seconds_of(counts, outcome, schedule);
   outcome.full_batch_seconds = full_batch_seconds(outcome, schedule, rank);
   outcome.predicted_samples_per_second = outcome.full_batch_seconds > 0 ? samples_of(rank, schedule.program(0)) / outcome.full_batch_seconds : 0;
   outcome.predicted_wire_bytes = std::inner_product(counts.tails.begin(), counts.tails.end(), moved.tails.begin(),
@@ -138,6 +143,14 @@ base::Result<void> check(const plan::Plan& plan, const topology::Network& networ
 }
 
 }  // namespace
+
+double seconds_until(std::int64_t step, const Outcome& outcome, const Schedule& schedule) {
+  Schedule until = schedule;
+  until.steps = step + 1;
+  Counts counts = count(until);
+  counts.evaluations = schedule.evaluate_every_steps > 0 ? step / schedule.evaluate_every_steps : 0;
+  return seconds_of(counts, outcome, schedule);
+}
 
 base::Result<Outcome> simulate(const plan::Plan& plan, const topology::Network& network, const Options& options) {
   if (const auto ok = check(plan, network, options); !ok) return base::fail(ok.error());

@@ -108,6 +108,10 @@ struct Outcome {
   std::int64_t step_wire_bytes() const;  // payload of a full step, all ranks
 };
 
+// Virtual seconds from the start to the end of `step` (from 0), by the outcome's full step, tails and evaluations; that which may follow the step is not in
+// them.
+double seconds_until(std::int64_t step, const Outcome& outcome, const plan::Schedule& schedule);
+
 // Rank r runs on the network's r-th worker. Problems: a collective that is neither expanded nor handed to an engine, more ranks than workers, no route,
 // messages that do not match, ranks that wait for each other for ever (named, with their ops), a virtual time of more than 46 days; cancelled.
 base::Result<Outcome> simulate(const plan::Plan& plan, const topology::Network& network, const Options& options = {});

@@ -5,6 +5,7 @@
 #include <QImage>
 #include <QPainter>
 #include <QSvgGenerator>
+#include <cmath>
 #include <cstdio>
 
 #include "core/base/file.h"
@@ -14,6 +15,12 @@ namespace trainyard::ui {
 namespace {
 
 std::string quoted(const QString& text) { return '"' + QString(text).replace('"', QLatin1String("\"\"")).toStdString() + '"'; }
+
+std::string exact(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.17g", value);
+  return text;
+}
 
 std::string png_of(PlotView& view) {
   constexpr double kRatio = 2;  // for print and projector
@@ -48,23 +55,21 @@ std::string svg_of(PlotView& view) {
 std::string csv_of(const PlotModel& model, const QString& counts) {
   std::string csv = "series," + counts.toStdString() + ",value\n";
   for (const auto& series : model.series())
-    for (std::size_t i = 0; i < series->points.size(); ++i) {
-      char row[80];
-      std::snprintf(row, sizeof row, ",%.17g,%.17g\n", series->points.at(i).step, series->points.at(i).value);
-      csv += quoted(series->style.label) + row;
-    }
+    for (std::size_t i = 0; i < series->points.size(); ++i)
+      csv += quoted(series->style.label) + "," + exact(series->points.at(i).step) + "," + exact(series->points.at(i).value) + "\n";
   return csv;
 }
 
+// Simulated time is left empty where nobody asked for it.
 std::string csv_of(const PlotModel& model) {
-  std::string csv = "series,step,samples,bytes,seconds,value\n";
+  std::string csv = "series,step,samples,bytes,seconds,simulated_seconds,value\n";
   for (const auto& series : model.series()) {
     const std::string name = quoted(series->style.label);
     for (std::size_t i = 0; i < series->points.size(); ++i) {
       const SeriesPoint point = series->points.at(i);
-      char row[160];
-      std::snprintf(row, sizeof row, ",%.17g,%.17g,%.17g,%.17g,%.17g\n", point.step, point.samples, point.bytes, point.seconds, point.value);
-      csv += name + row;
+      csv += name;
+      for (const double cell : {point.step, point.samples, point.bytes, point.seconds}) csv += "," + exact(cell);
+      csv += "," + (std::isnan(point.simulated) ? "" : exact(point.simulated)) + "," + exact(point.value) + "\n";
     }
   }
   return csv;

@@ -56,9 +56,19 @@ AxisUnit x_axis_unit(XAxis axis, double width) {
     const AxisUnit scaled = axis_unit("B", width);
     return {scaled.factor, scaled.text + " sent"};
   }
-  if (width > 3 * 3600) return {3600, "wall time (h)"};
-  if (width > 5 * 60) return {60, "wall time (min)"};
-  return {1, "wall time (s)"};
+  const AxisUnit unit = width > 3 * 3600           ? AxisUnit{3600, "h"}
+                        : width > 5 * 60           ? AxisUnit{60, "min"}
+                        : axis == XAxis::simulated ? axis_unit("s", width)
+                                                   : AxisUnit{1, "s"};
+  return {unit.factor, (axis == XAxis::simulated ? "simulated time (" : "wall time (") + unit.text + ")"};
+}
+
+double least_width(XAxis axis) {
+  switch (axis) {
+    case XAxis::step: return 10;
+    case XAxis::simulated: return 1e-6;  // of drawn devices that may be as fast as one likes
+    default: return 1;
+  }
 }
 
 double nice_interval(double width, int about) {

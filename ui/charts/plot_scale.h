@@ -23,8 +23,9 @@ struct AxisUnit {
 
 // SI prefixes for "B", "B/s", "bit/s", "s" and the like ("MB/s"); other units ("", "samples/s") stay as they are.
 AxisUnit axis_unit(const QString& unit, double greatest);
-// Of the x axis: steps, samples, or time in s, min or h.
+// Of the x axis: steps, samples, bytes, or time in s, min or h, simulated time also in parts of a second.
 AxisUnit x_axis_unit(XAxis axis, double width);
+double least_width(XAxis axis);  // that is worth showing
 
 double nice_interval(double width, int about);  // 1, 2 or 5 times a power of ten; about `about` of them
 // The least span of whole half-intervals that holds the data and a margin; starts at 0 when the data nearly do.

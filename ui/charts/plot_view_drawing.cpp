@@ -34,7 +34,7 @@ void PlotView::draw(int pixels) {
 
 void PlotView::choose_spans() {
   const auto extent = model_.x_extent(map_.axis);
-  const double least = map_.axis == XAxis::step && count_name_.isEmpty() ? 10 : 1;
+  const double least = count_name_.isEmpty() ? least_width(map_.axis) : 1;
   const Span wanted = extent.value_or(Span{0, least});
   const Span home = x_range(count_name_.isEmpty() ? wanted : Span{0, wanted.high}, least);
   zoom_x_ = kept_within(zoom_x_, home);

@@ -35,16 +35,19 @@ RunCharts::RunCharts(QWidget* parent) : QWidget(parent), grid_(new ChartGrid) {
   offer_choices();
 }
 
-RunCharts::~RunCharts() = default;
+RunCharts::~RunCharts() { no_longer_simulated_.request_stop(); }
 
 void RunCharts::set_runs(const std::vector<Run*>& runs) {
   for (const auto& shown : runs_)
     if (shown->run) disconnect(shown->run, nullptr, this, nullptr);
   runs_.clear();
+  no_longer_simulated_.request_stop();
+  no_longer_simulated_ = {};
   for (Run* run : runs) {
     Shown& shown = *runs_.emplace_back(std::make_unique<Shown>(choice_));
     shown.run = run;
     shown.prefix = QString("%1/").arg(runs_.size());
+    want_simulated(shown);
     connect(run, &Run::updated, this, &RunCharts::ask_to_read);
     connect(run, &QObject::destroyed, this, [this, run] {
       std::vector<Run*> left;
@@ -105,6 +108,7 @@ void RunCharts::read_on() {
 bool RunCharts::read_portion(Shown& shown) {
   const telemetry::History& history = shown.run->history();
   if (history.series().size() != shown.known_series) plan_lines(shown);
+  if (shown.progress.lacks_simulated()) simulate(shown);
   bool more = shown.progress.read(history, shown.run->complete());
   if (runs_.size() == 1) more = shown.split.read(history) || more;
   for (auto& [kind, readers] : shown.readers)
@@ -122,7 +126,8 @@ void RunCharts::say_why_empty() {
   const bool silent = all([](const Run& run) { return run.history().ranks() == 1; });
   const bool over = !reading() && all([](const Run& run) { return run.complete(); });
   const QString none = runs_.size() > 1 ? tr("These runs recorded none") : tr("This run recorded none");
-  const QString text = runs_.empty() ? tr("No points yet: press Run") : over ? none : tr("Waiting for the first points");
+  const QString unsimulated = why_not_simulated();
+  const QString text = !unsimulated.isEmpty() ? unsimulated : runs_.empty() ? tr("No points yet: press Run") : over ? none : tr("Waiting for the first points");
   for (const auto& [kind, plot] : plots_) {
     const bool traffic = kind == ChartKind::rank_bytes || kind == ChartKind::link_bytes;
     plot->set_empty_text(traffic && silent && !runs_.empty() ? tr("One rank sends nothing") : text);
@@ -172,15 +177,21 @@ void RunCharts::order_lines(ChartKind kind) {
 void RunCharts::set_choice(const LineChoice& choice) {
   if (choice == choice_) return;
   choice_ = choice;
-  for (const ChartKind kind : {ChartKind::gradient_norm, ChartKind::update_ratio, ChartKind::step_time}) {
-    plots_[kind]->clear_series();
-    for (const auto& shown : runs_) shown->readers[kind].clear();
-  }
   for (const auto& shown : runs_) {
+    read_anew(*shown, {ChartKind::gradient_norm, ChartKind::update_ratio, ChartKind::step_time});
     shown->split = StepSplit(choice_.step_time_of);
-    shown->known_series = 0;
   }
   read_on();
+}
+
+// Its lines of these charts, from their start.
+void RunCharts::read_anew(Shown& shown, const std::vector<ChartKind>& kinds) {
+  for (const ChartKind kind : kinds) {
+    for (const auto& [id, reader] : shown.readers[kind]) plots_[kind]->remove_series(shown.prefix + id);
+    shown.readers[kind].clear();
+    plots_[kind]->home();
+  }
+  shown.known_series = 0;
 }
 
 void RunCharts::set_frozen(bool frozen) {
@@ -195,6 +206,8 @@ void RunCharts::set_x_axis(XAxis axis) {
   axis_->setCurrentIndex(static_cast<int>(axis));
   crosshair_.set_x({});
   for (const auto& [kind, plot] : plots_) plot->set_x_axis(axis);
+  for (const auto& shown : runs_) want_simulated(*shown);
+  ask_to_read();
 }
 
 void RunCharts::set_smoothing(double weight) {

@@ -63,6 +63,8 @@ class RunCharts : public QWidget {
     ProgressCounter progress;
     StepSplit split;
     std::size_t known_series = 0;
+    bool simulation_asked = false;
+    QString not_simulated;  // why
     std::map<ChartKind, std::map<QString, LineReader>> readers;
     std::map<ChartKind, QStringList> order;  // of lines, as planned
   };
@@ -75,11 +77,16 @@ class RunCharts : public QWidget {
   bool leaves_chart(const QList<int>& badges) const;
   void show_badges(const QStringList& badges);
   void say_why_empty();
+  QString why_not_simulated() const;
   void show_special_charts();
   void ask_to_read();
   void read_on();
   void name_runs();
   bool read_portion(Shown& shown);
+  void read_anew(Shown& shown, const std::vector<ChartKind>& kinds);
+  void want_simulated(Shown& shown);
+  void simulate(Shown& shown);
+  void take_simulated(const Run* run, const base::Result<SimulatedTime>& time);
   void plan_lines(Shown& shown);
   void plan_chart(Shown& shown, ChartKind kind);
   void order_lines(ChartKind kind);
@@ -88,6 +95,7 @@ class RunCharts : public QWidget {
   std::optional<RunLook> look_of(const Shown& shown) const;
 
   std::vector<std::unique_ptr<Shown>> runs_;
+  std::stop_source no_longer_simulated_;
   QStringList names_;  // of those, as legends have them
   LineChoice choice_;
   CrosshairGroup crosshair_;

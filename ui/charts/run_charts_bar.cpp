@@ -80,9 +80,11 @@ void RunCharts::build_bar() {
 
 void RunCharts::build_choices(QWidget& bar) {
   axis_ = labelled_combo(&bar, *bar_, tr("&x axis"));
-  refill(*axis_, {{tr("step"), 0}, {tr("samples"), 1}, {tr("bytes sent"), 2}, {tr("wall time"), 3}}, 0);
+  refill(*axis_, {{tr("step"), 0}, {tr("samples"), 1}, {tr("bytes sent"), 2}, {tr("wall time"), 3}, {tr("simulated time"), 4}}, 0);
   axis_->setObjectName("x_axis");
-  axis_->setToolTip(tr("Steps are numbered from 0, here and in exports. Bytes sent: the payload of all ranks together"));
+  axis_->setToolTip(
+      tr("Steps are numbered from 0, here and in exports. Bytes sent: the payload of all ranks together. Simulated time: when the step would be over "
+         "at the drawn speeds, by the simulator, with the evaluations before it"));
   connect(axis_, &QComboBox::currentIndexChanged, this, [this](int index) { set_x_axis(static_cast<XAxis>(index)); });
   smoothing_ = smoothing_slider(&bar, *bar_);
   connect(smoothing_, &QSlider::valueChanged, this, [this](int percent) { set_smoothing(percent / 100.0); });

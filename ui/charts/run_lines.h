@@ -6,6 +6,7 @@
 #include <array>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "core/telemetry/history.h"
 #include "ui/charts/plot_model.h"
 #include "ui/model/series_derived.h"
+#include "ui/model/simulated_time.h"
 
 namespace trainyard::ui {
 
@@ -101,17 +103,22 @@ std::vector<LineSpec> lines_of(ChartKind kind, const telemetry::History& history
 // whether there is more to read.
 inline constexpr std::size_t kValuesAtOnce = 64;
 
-// What all ranks have trained on and sent, payload alone.
+// What all ranks have trained on and sent, payload alone; and by when they would have, at the drawn speeds, where that is known.
 struct Progress {
   double samples = 0, bytes = 0;
+  double simulated = std::numeric_limits<double>::quiet_NaN();
 };
 
 // How far all ranks were by a step, for the x axis; from what they reported.
 class ProgressCounter {
  public:
   bool read(const telemetry::History& history, bool over);  // over: no more will come
+  // While simulated time is wanted, no step is known before it is there.
+  void want_simulated(bool wanted) { wants_simulated_ = wanted; }
+  void set_simulated(SimulatedTime time) { simulated_ = std::move(time); }
+  bool lacks_simulated() const { return wants_simulated_ && !simulated_; }
   // Whether all ranks have reported the step, or never will.
-  bool knows(double step) const { return over_ || (!steps_.empty() && step <= steps_.back()); }
+  bool knows(double step) const { return !lacks_simulated() && (over_ || (!steps_.empty() && step <= steps_.back())); }
   Progress at(double step) const;
 
  private:
@@ -129,6 +136,8 @@ class ProgressCounter {
   std::size_t known_series_ = 0;
   std::vector<double> steps_;
   std::vector<Progress> progress_;  // by the step beside it
+  bool wants_simulated_ = false;
+  std::optional<SimulatedTime> simulated_;
   bool over_ = false;
 };
 

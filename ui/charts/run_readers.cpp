@@ -60,7 +60,9 @@ bool ProgressCounter::read(const History& history, bool over) {
 
 Progress ProgressCounter::at(double step) const {
   const auto after = std::upper_bound(steps_.begin(), steps_.end(), step);
-  return after == steps_.begin() ? Progress{} : progress_[static_cast<std::size_t>(after - steps_.begin()) - 1];
+  Progress progress = after == steps_.begin() ? Progress{} : progress_[static_cast<std::size_t>(after - steps_.begin()) - 1];
+  if (simulated_) progress.simulated = simulated_->seconds_until(static_cast<std::int64_t>(step));
+  return progress;
 }
 
 bool StepClock::advance(const History& history, int rank, int step) {
@@ -191,7 +193,7 @@ bool LineReader::read(const History& history, const ProgressCounter& progress, c
   for (; !held_back_.empty() && progress.knows(held_back_.front().step); held_back_.pop_front()) {
     out.push_back(held_back_.front());
     const Progress by_then = progress.at(out.back().step);
-    out.back().samples = by_then.samples, out.back().bytes = by_then.bytes;
+    out.back().samples = by_then.samples, out.back().bytes = by_then.bytes, out.back().simulated = by_then.simulated;
   }
   return more;
 }

@@ -75,7 +75,7 @@ void PointSeries::append(const SeriesPoint& point) {
 }
 
 SeriesPoint PointSeries::at(std::size_t index) const {
-  return {x(XAxis::step, index), x(XAxis::samples, index), x(XAxis::seconds, index), values_[index], x(XAxis::bytes, index)};
+  return {x(XAxis::step, index), x(XAxis::samples, index), x(XAxis::seconds, index), values_[index], x(XAxis::bytes, index), x(XAxis::simulated, index)};
 }
 
 std::size_t PointSeries::first_at_or_after(XAxis axis, double x) const {

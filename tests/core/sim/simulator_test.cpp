@@ -184,6 +184,21 @@ TEST(simulator, predicts_the_rest_of_the_run_from_the_steps_it_simulates) {
   EXPECT_NEAR(predicted.predicted_samples_per_second, 2 / predicted.median_step_seconds, 1e-6);
 }
 
+TEST(simulator, says_when_each_step_of_the_run_is_over) {
+  const Replica shape{.ranks = 2, .schedule = {700, 9, {1}, 10}, .evaluations = 3};
+  const plan::Plan plan = replica(shape);
+  Options few;
+  few.steps = 5;
+  const Outcome few_steps = simulated(plan, star({}), few).outcome;
+  const auto until = [&](std::int64_t step) { return seconds_until(step, few_steps, plan.schedule); };
+  const double full = few_steps.median_step_seconds, tail = few_steps.tail_seconds, evaluation = few_steps.evaluation_seconds;
+  EXPECT_NEAR(until(0), few_steps.start_seconds + full, kExact);
+  EXPECT_NEAR(until(8), few_steps.start_seconds + 9 * full, kExact);
+  EXPECT_NEAR(until(9), few_steps.start_seconds + 9 * full + tail, kExact) << "the evaluation comes after the step";
+  EXPECT_NEAR(until(10), few_steps.start_seconds + 10 * full + tail + evaluation, kExact);
+  EXPECT_NEAR(until(699) + evaluation, few_steps.predicted_seconds, kExact);
+}
+
 TEST(simulator, predicts_every_tail_of_an_epoch) {
   const Replica shape{.ranks = 2, .schedule = {103, 4, {3, 1, 2}, 0}};  // ten epochs, and the first three steps
   const plan::Plan plan = replica(shape);

@@ -26,8 +26,8 @@ TEST_F(PlotViewTest, exports_every_point_as_csv_whatever_is_shown) {
   plot_.zoom_at({0.5, 0.5}, 0.1, false);
   const std::string csv = csv_of(plot_.model());
   EXPECT_EQ(std::ranges::count(csv, '\n'), 20'001);
-  char last[64];
-  std::snprintf(last, sizeof last, "\"a\",19999,%.17g,0,%.17g,%.17g\n", 19999.0 * 128, 19999 * 0.01, values.back());
+  char last[80];
+  std::snprintf(last, sizeof last, "\"a\",19999,%.17g,0,%.17g,,%.17g\n", 19999.0 * 128, 19999 * 0.01, values.back());
   EXPECT_TRUE(csv.ends_with(last));
   EXPECT_THAT(csv, HasSubstr(",nan\n"));
 }

@@ -5,7 +5,10 @@
 
 #include <QComboBox>
 #include <QTest>
+#include <cmath>
 
+#include "core/experiment/resolve.h"
+#include "tests/core/strategy/experiments.h"
 #include "tests/ui/charts/synthetic_run.h"
 
 namespace trainyard::ui {
@@ -102,6 +105,61 @@ TEST(RunCharts, of_compression_are_there_only_with_a_run_that_compresses) {
   EXPECT_FALSE(charts.plot(ChartKind::residual_norm).isVisible()) << "still hidden";
   EXPECT_TRUE(charts.grid().arrangement().contains("-residual_norm"));
   EXPECT_TRUE(charts.grid().arrangement().contains("compression_ratio"));
+}
+
+// A run of what can be simulated, and one of what says too little.
+test::SyntheticRun simulable() { return {.ranks = 2, .experiment = experiment::to_json(strategy::resolved(strategy::small_images(2)))}; }
+
+std::vector<double> simulated_seconds(const RunCharts& charts, const QString& line = "1/train") {
+  const PlotSeries* loss = charts.plot(ChartKind::loss).model().find(line);
+  std::vector<double> seconds;
+  for (std::size_t i = 0; loss && i < loss->points.size(); ++i) seconds.push_back(loss->points.x(XAxis::simulated, i));
+  return seconds;
+}
+
+TEST(RunCharts, stand_over_the_time_that_the_drawn_speeds_say) {
+  const QTemporaryDir directory;
+  const auto run = recorded(directory, simulable());
+  RunCharts charts;
+  charts.set_runs({run.get()});
+  ASSERT_TRUE(QTest::qWaitFor([&] { return simulated_seconds(charts).size() == 20; }, kPatience));
+  EXPECT_TRUE(std::isnan(simulated_seconds(charts).front())) << "nobody asked yet";
+  charts.set_x_axis(XAxis::simulated);
+  EXPECT_TRUE(simulated_seconds(charts).empty()) << "held back while it is simulated";
+  ASSERT_TRUE(QTest::qWaitFor([&] { return simulated_seconds(charts).size() == 20; }, kPatience));
+  const auto time = simulated_time(run->history().header()["experiment"], {});
+  ASSERT_TRUE(time);
+  EXPECT_GT(time->seconds_until(0), 0);
+  for (std::size_t step = 0; step < 20; ++step) EXPECT_EQ(simulated_seconds(charts)[step], time->seconds_until(static_cast<std::int64_t>(step)));
+  charts.set_x_axis(XAxis::step);
+  EXPECT_EQ(simulated_seconds(charts).size(), 20u) << "once known it stays";
+}
+
+TEST(RunCharts, hold_points_back_where_nothing_can_be_simulated_and_say_why_until_another_axis_is_chosen) {
+  const QTemporaryDir directory;
+  const auto run = recorded(directory, {.ranks = 2});
+  RunCharts charts;
+  charts.resize(800, 600);
+  charts.show();
+  charts.set_x_axis(XAxis::simulated);
+  charts.set_runs({run.get()});
+  const auto said = [&] { return charts.plot(ChartKind::loss).overlay().empty; };
+  ASSERT_TRUE(QTest::qWaitFor([&] { return said().startsWith("No simulated time: "); }, kPatience)) << said().toStdString();
+  EXPECT_TRUE(simulated_seconds(charts).empty());
+  charts.set_x_axis(XAxis::step);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return simulated_seconds(charts).size() == 20; }, kPatience));
+}
+
+TEST(RunCharts, of_several_runs_stand_each_over_its_own_simulated_time) {
+  const QTemporaryDir fast_directory, slow_directory;
+  auto slow_run = simulable();
+  slow_run.experiment["document"]["topology"]["hosts"][0]["bus_bandwidth_bits_per_second"] = 1e6;
+  const auto fast = recorded(fast_directory, simulable()), slow = recorded(slow_directory, slow_run);
+  RunCharts charts;
+  charts.set_x_axis(XAxis::simulated);
+  charts.set_runs({fast.get(), slow.get()});
+  ASSERT_TRUE(QTest::qWaitFor([&] { return simulated_seconds(charts).size() == 20 && simulated_seconds(charts, "2/train").size() == 20; }, kPatience));
+  EXPECT_GT(simulated_seconds(charts, "2/train").back(), 2 * simulated_seconds(charts).back());
 }
 
 }  // namespace
