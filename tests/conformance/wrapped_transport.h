@@ -29,6 +29,7 @@ class WrappedTransport : public comm::Transport {
 
  protected:
   comm::Transport& inner() { return *inner_; }
+  std::unique_ptr<comm::Transport> take() { return std::move(inner_); }
 
  private:
   std::unique_ptr<comm::Transport> inner_;

@@ -2,39 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <deque>
-
-#include "tests/backends/zmq/tcp_pair.h"
+#include "tests/backends/zmq/sockets_with_memory.h"
 #include "tests/conformance/count_allocations.h"
 #include "tests/conformance/synchronised_training.h"
-#include "tests/conformance/wrapped_transport.h"
 
 namespace trainyard::tests {
 namespace {
-
-// Sockets have no arena: the gradients lie in memory that outlives them, as what was posted last may still be on its way.
-struct alignas(run::kAlignment) Line {
-  std::byte bytes[run::kAlignment];
-};
-using Lines = std::vector<Line>;
-
-class WithMemory final : public conformance::WrappedTransport {
- public:
-  WithMemory(std::unique_ptr<comm::Transport> inner, std::span<std::byte> memory) : WrappedTransport(std::move(inner)), memory_(memory) {}
-  std::span<std::byte> arena() override { return memory_; }
-
- private:
-  std::span<std::byte> memory_;
-};
-
-std::vector<std::unique_ptr<comm::Transport>> over_sockets(int ranks, std::size_t arena_bytes, std::deque<Lines>& memory) {
-  std::vector<std::unique_ptr<comm::Transport>> ends;
-  for (auto& end : conformance::tcp_ends(ranks)) {
-    Lines& lines = memory.emplace_back(arena_bytes / sizeof(Line) + 1);
-    ends.push_back(std::make_unique<WithMemory>(std::move(end), std::as_writable_bytes(std::span(lines)).first(arena_bytes)));
-  }
-  return ends;
-}
 
 // A socket that takes up a connection may allocate, at a moment of its own; a loop that did would do so in each of 198 steps more.
 TEST(ZmqTraining, more_steps_allocate_nothing_more) {

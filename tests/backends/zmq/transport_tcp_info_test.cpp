@@ -8,7 +8,9 @@
 #include <filesystem>
 
 #include "backends/zmq/transport_frame.h"
-#include "tests/backends/zmq/tcp_pair.h"
+#include "core/compute/reference/reference.h"
+#include "tests/backends/zmq/sockets_with_memory.h"
+#include "tests/conformance/small_training.h"
 #include "tests/conformance/transport_backend.h"
 
 namespace trainyard::conformance {
@@ -40,10 +42,18 @@ std::uint64_t settled() {
 // ZMTP 3.1 puts flags and a length before each frame: 2 bytes up to a size of 255, 9 beyond (rfc.zeromq.org, 37/ZMTP).
 std::uint64_t on_the_wire(std::uint64_t size) { return size + (size <= 255 ? 2 : 9); }
 
-TEST(ZmqTransport, counts_the_bytes_that_tcp_counts) {
+// A message is a header and a payload, and back comes the word that it was consumed.
+std::uint64_t of_message(std::uint64_t payload) { return on_the_wire(zmq::frame_header_bytes) + on_the_wire(payload) + on_the_wire(zmq::frame_header_bytes); }
+
+// Heartbeats are no messages.
+zmq::TransportOptions without_heartbeats() {
   zmq::TransportOptions options;
-  options.heartbeat_interval = options.heartbeat_limit = std::chrono::minutes(10);  // its frames are no messages
-  const auto ends = tcp_pair(options);
+  options.heartbeat_interval = options.heartbeat_limit = std::chrono::minutes(10);
+  return options;
+}
+
+TEST(ZmqTransport, counts_the_bytes_that_tcp_counts) {
+  const auto ends = tcp_pair(without_heartbeats());
   std::vector<std::byte> memory(3'000'000);
   fill(memory, 1);
   pass(*ends[0], *ends[1], 0, 0, std::span(memory).first(1));
@@ -56,8 +66,7 @@ TEST(ZmqTransport, counts_the_bytes_that_tcp_counts) {
   for (const std::size_t size : {0u, 1u, 255u, 256u, 65'537u, 3'000'000u}) {
     pass(*ends[0], *ends[1], 0, op, std::span(memory).first(size));
     pass(*ends[1], *ends[0], 0, op++, std::span(memory).first(size));
-    expected += 2 * (on_the_wire(zmq::frame_header_bytes) + on_the_wire(size));  // each way: a header and a payload,
-    expected += 2 * on_the_wire(zmq::frame_header_bytes);                        // and back the word that it was consumed
+    expected += 2 * of_message(size);
   }
   EXPECT_EQ(settled() - before, expected);
   const comm::Traffic last = ends[0]->traffic(1);
@@ -65,6 +74,77 @@ TEST(ZmqTransport, counts_the_bytes_that_tcp_counts) {
   EXPECT_EQ(last.received_payload_bytes - first.received_payload_bytes, 0u + 1 + 255 + 256 + 65'537 + 3'000'000);
   EXPECT_EQ(last.sent_header_bytes - first.sent_header_bytes, 6 * 2 * zmq::frame_header_bytes) << "6 messages and the word for 6";
 }
+
+// Of a training as it is planned: what its sends bring.
+struct Sends {
+  std::uint64_t payload = 0, messages = 0, on_tcp = 0;
+};
+
+Sends sends_of(const experiment::Resolved& resolved) {
+  const plan::Plan plan = strategy::make_plan(resolved).value();
+  Sends sends;
+  for (int rank = 0; rank < plan.ranks; ++rank) {
+    const plan::RankPlan of_rank = plan.rank_plan(rank);
+    for (std::int64_t step = 0; step < plan.schedule.steps; ++step)
+      for (const plan::Op& op : of_rank.programs[static_cast<std::size_t>(of_rank.program(plan.schedule.program(step)))].ops) {
+        if (op.kind != plan::OpKind::send) continue;
+        const auto bytes = static_cast<std::uint64_t>(op.reads[0].count) * base::size_of(of_rank.buffers[op.reads[0].buffer.index()].dtype);
+        sends.payload += bytes, ++sends.messages, sends.on_tcp += of_message(bytes);
+      }
+  }
+  return sends;
+}
+
+// Stays open after its rank is done, so that the kernel can still be asked.
+class Lent final : public WrappedTransport {
+ public:
+  Lent(std::unique_ptr<comm::Transport> inner, std::vector<std::unique_ptr<comm::Transport>>& back) : WrappedTransport(std::move(inner)), back_(back) {}
+  ~Lent() override { back_.push_back(take()); }
+
+ private:
+  std::vector<std::unique_ptr<comm::Transport>>& back_;
+};
+
+class TrainingOverTcp : public testing::TestWithParam<std::tuple<collective::Algorithm, int>> {};
+
+// Payload is 2(n-1)/n of the gradients a rank and step, of ring and of direct.
+TEST_P(TrainingOverTcp, sends_the_bytes_of_its_plan_as_tcp_counts_them) {
+  const auto [algorithm, ranks] = GetParam();
+  experiment::Experiment e = tests::small(ranks, 24);
+  e.strategy.algorithm = algorithm;
+  e.strategy.bucket_bytes = 6000;  // chunks of up to 255 bytes, and beyond
+  e.training.steps = 5;
+  e.data.held_out_samples = 0;
+  const experiment::Resolved resolved = experiment::resolve(e, ".").value();
+  std::deque<tests::Lines> memory;
+  std::vector<std::unique_ptr<comm::Transport>> back;
+  std::uint64_t before = 0;
+  const auto outcomes = tests::train(resolved, compute::reference::make, [&, n = ranks](int, std::size_t arena_bytes) {
+    auto ends = tests::over_sockets(n, arena_bytes, memory, without_heartbeats());
+    for (auto& end : ends) end = std::make_unique<Lent>(std::move(end), back);
+    before = settled();
+    return ends;
+  });
+  const std::uint64_t on_tcp = settled() - before;
+  comm::Traffic all;
+  for (const tests::RankOutcome& rank : outcomes) {
+    ASSERT_EQ(rank.problem, "");
+    for (const comm::Traffic& peer : rank.traffic) {
+      all.sent_payload_bytes += peer.sent_payload_bytes, all.received_payload_bytes += peer.received_payload_bytes;
+      all.sent_header_bytes += peer.sent_header_bytes;
+    }
+  }
+  const Sends sends = sends_of(resolved);
+  EXPECT_EQ(sends.payload, static_cast<std::uint64_t>(5 * 2 * (ranks - 1) * resolved.model.elements * 8));
+  EXPECT_EQ(all.sent_payload_bytes, sends.payload);
+  EXPECT_EQ(all.received_payload_bytes, sends.payload);
+  EXPECT_EQ(all.sent_header_bytes, 2 * sends.messages * zmq::frame_header_bytes);
+  EXPECT_EQ(on_tcp, sends.on_tcp);
+}
+
+INSTANTIATE_TEST_SUITE_P(algorithms, TrainingOverTcp,
+                         testing::Combine(testing::Values(collective::Algorithm::ring, collective::Algorithm::direct), testing::Range(2, 9)),
+                         [](const auto& row) { return std::string(base::name_of(std::get<0>(row.param))) + "_of_" + std::to_string(std::get<1>(row.param)); });
 
 }  // namespace
 }  // namespace trainyard::conformance
