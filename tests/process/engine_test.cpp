@@ -97,7 +97,7 @@ TEST_F(Engine, a_killed_rank_is_named_and_the_run_ends) {
     ASSERT_EQ(ranks.size(), 4u);
     ::kill(ranks[static_cast<std::size_t>(rank)].pid, SIGKILL);
     const Ran ran = run.wait();
-    for (const RankProcess& left : ranks) EXPECT_TRUE(wait_until_gone(left.pid, patient)) << "rank " << left.rank << " was left";
+    for (const RankProcess& left : ranks) EXPECT_TRUE(wait_until_gone(left.pid, promised)) << "rank " << left.rank << " was left";
     EXPECT_EQ(ran.exit_code, 3);
     EXPECT_THAT(ran.result()["problem"]["where"].get<std::string>(), testing::StartsWith("rank " + std::to_string(rank) + " ")) << ran.err;
     EXPECT_THAT(ran.err, HasSubstr("ended by signal 9"));
@@ -112,7 +112,7 @@ TEST_F(Engine, a_rank_that_stands_still_ends_the_run_though_others_wait_in_gloo)
   ASSERT_EQ(ranks.size(), 4u);
   ::kill(ranks[1].pid, SIGSTOP);
   const Ran ran = run.wait();
-  for (const RankProcess& left : ranks) EXPECT_TRUE(wait_until_gone(left.pid, patient)) << "rank " << left.rank << " was left";
+  for (const RankProcess& left : ranks) EXPECT_TRUE(wait_until_gone(left.pid, promised)) << "rank " << left.rank << " was left";
   EXPECT_THAT(ran.err, AllOf(HasSubstr("rank 1 "), HasSubstr("does not answer any more")));
 }
 

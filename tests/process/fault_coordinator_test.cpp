@@ -53,8 +53,8 @@ TEST_P(KilledCoordinator, leaves_no_process_no_socket_no_shared_memory_and_its_r
   std::this_thread::sleep_for(std::chrono::milliseconds(300));  // the recording goes to disk every 50 ms
   run.signal(SIGKILL);
   EXPECT_EQ(run.wait().exit_code, 128 + SIGKILL);
-  for (const RankProcess& rank : ranks) EXPECT_TRUE(wait_until_gone(rank.pid, patient)) << "rank " << rank.rank << " was left";
-  EXPECT_TRUE(wait_until(patient, [&] { return fs::is_empty(home.sockets()); })) << "sockets were left";
+  for (const RankProcess& rank : ranks) EXPECT_TRUE(wait_until_gone(rank.pid, promised)) << "rank " << rank.rank << " was left";
+  EXPECT_TRUE(wait_until(promised, [&] { return fs::is_empty(home.sockets()); })) << "sockets were left";
   EXPECT_FALSE(somebody_maps(memory));
   const auto history = telemetry::History::load(fs::directory_iterator(home.runs())->path());
   ASSERT_TRUE(history) << base::to_string(history.error());
@@ -73,7 +73,7 @@ TEST(Faults, a_killed_coordinator_leaves_no_rank_even_if_that_was_stopped) {
   ::kill(ranks[1].pid, SIGSTOP);
   run.signal(SIGKILL);
   EXPECT_EQ(run.wait().exit_code, 128 + SIGKILL);
-  for (const RankProcess& rank : ranks) EXPECT_TRUE(wait_until_gone(rank.pid, patient)) << "rank " << rank.rank << " was left";
+  for (const RankProcess& rank : ranks) EXPECT_TRUE(wait_until_gone(rank.pid, promised)) << "rank " << rank.rank << " was left";
 }
 
 TEST(Faults, a_coordinator_that_is_killed_while_it_starts_leaves_nothing) {
@@ -84,8 +84,8 @@ TEST(Faults, a_coordinator_that_is_killed_while_it_starts_leaves_nothing) {
     const auto ranks = run.ranks();
     run.signal(SIGKILL);
     EXPECT_EQ(run.wait().exit_code, 128 + SIGKILL);
-    for (const RankProcess& rank : ranks) EXPECT_TRUE(wait_until_gone(rank.pid, patient)) << "rank " << rank.rank << " was left";
-    EXPECT_TRUE(wait_until(patient, [&] { return !fs::exists(home.sockets()) || fs::is_empty(home.sockets()); })) << trial;
+    for (const RankProcess& rank : ranks) EXPECT_TRUE(wait_until_gone(rank.pid, promised)) << "rank " << rank.rank << " was left";
+    EXPECT_TRUE(wait_until(promised, [&] { return !fs::exists(home.sockets()) || fs::is_empty(home.sockets()); })) << trial;
   }
 }
 

@@ -43,7 +43,7 @@ std::int64_t checkpoint_step(const fs::path& run_directory) {
 void expect_clean_end(const Home& home, RunProgram& run) {
   const std::int64_t begin = now_ns();
   const Ran ran = run.wait();
-  EXPECT_LE(base::seconds(now_ns() - begin), patient);
+  EXPECT_LE(base::seconds(now_ns() - begin), promised);
   EXPECT_EQ(ran.exit_code, 130) << ran.err;
   const Json result = ran.result();
   EXPECT_EQ(result["status"], "cancelled");
@@ -68,7 +68,7 @@ TEST(Interrupt, while_it_starts_leaves_nothing_at_whatever_moment) {
     const std::int64_t begin = now_ns();
     run.signal(SIGINT);
     const Ran ran = run.wait();
-    EXPECT_LE(base::seconds(now_ns() - begin), patient) << trial;
+    EXPECT_LE(base::seconds(now_ns() - begin), promised) << trial;
     EXPECT_EQ(ran.exit_code, 130) << trial << ": " << ran.err;
     if (!ran.out.empty()) {
       EXPECT_EQ(ran.result()["status"], "cancelled") << trial;
@@ -156,7 +156,7 @@ TEST(Interrupt, a_second_one_while_it_writes_the_checkpoint_leaves_a_whole_one_o
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   run.signal(SIGINT);
   EXPECT_EQ(run.wait().exit_code, 130);
-  for (const RankProcess& rank : ranks) EXPECT_TRUE(wait_until_gone(rank.pid, patient)) << rank.rank;
+  for (const RankProcess& rank : ranks) EXPECT_TRUE(wait_until_gone(rank.pid, promised)) << rank.rank;
   EXPECT_THAT(checkpoint_step(run.run_directory()), testing::AnyOf(-1, 2));
   EXPECT_TRUE(fs::is_empty(home.sockets()));
 }
@@ -176,7 +176,7 @@ TEST(Interrupt, a_second_one_stops_at_once) {
   run.signal(SIGTERM);
   EXPECT_TRUE(wait_until_gone(run.pid(), 5));
   EXPECT_EQ(run.wait().exit_code, 130);
-  for (const RankProcess& rank : ranks) EXPECT_TRUE(wait_until_gone(rank.pid, patient)) << rank.rank;
+  for (const RankProcess& rank : ranks) EXPECT_TRUE(wait_until_gone(rank.pid, promised)) << rank.rank;
 }
 
 }  // namespace

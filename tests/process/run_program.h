@@ -16,7 +16,12 @@
 
 namespace trainyard::process {
 
-constexpr double patient = 30;  // seconds: far more than anything here takes once it was asked to end
+// Seconds in which whatever was asked to end, or lost a part that it cannot do without, is promised to be gone; sanitizers are slow.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr double promised = 30;
+#else
+constexpr double promised = 5;
+#endif
 
 // Where a test's runs and sockets go, by XDG_DATA_HOME and XDG_RUNTIME_DIR of this process; the old values come back.
 class Home {

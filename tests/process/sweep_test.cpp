@@ -185,7 +185,7 @@ TEST_F(EndlessSweep, that_is_cancelled_ends_its_run_in_order_and_begins_no_other
   program_.signal(SIGINT);
   const std::int64_t begin = now_ns();
   const Ran ran = program_.wait();
-  EXPECT_LE(static_cast<double>(now_ns() - begin) * 1e-9, patient);
+  EXPECT_LE(static_cast<double>(now_ns() - begin) * 1e-9, promised);
   EXPECT_EQ(ran.exit_code, 130) << ran.err;
   EXPECT_EQ(ran.result()["status"], "cancelled");
   EXPECT_THAT(states(ran.result()), ElementsAre("cancelled", "cancelled"));
@@ -199,7 +199,7 @@ TEST_F(EndlessSweep, that_is_killed_leaves_no_run_behind) {
   program_.signal(SIGKILL);
   program_.wait();
   EXPECT_FALSE(session::sweeping_process(directory()));
-  EXPECT_TRUE(wait_until(patient, [&] { return processes() == 0; }));
+  EXPECT_TRUE(wait_until(promised, [&] { return processes() == 0; }));
   EXPECT_EQ(Json::parse(read(run() + "/result.json"))["status"], "cancelled") << "it ended in order";
   EXPECT_EQ(session::read_sweep(directory())->state, session::SweepState::running) << "what the manifest said last";
 }
