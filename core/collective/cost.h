@@ -3,8 +3,8 @@
 //   the greatest latency of a route in use
 //   + the most bytes on any directed link / its bandwidth, where routes that share a link share its bandwidth
 //   + the longest that a device takes to add and copy what arrived: bytes it reads and writes / its memory bandwidth
-// (Hockney 1994, with links shared). Rounds follow each other here as if all waited for the slowest, so it is an estimate from
-// above; the simulator follows every op.
+// (Hockney 1994, with links shared). Rounds follow each other here as if all waited for the slowest, so it is an estimate from above, but for
+// a few percent where members of unlike rounds get into each other's way; the simulator follows every op.
 #pragma once
 
 #include <stop_token>

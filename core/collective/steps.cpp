@@ -44,6 +44,7 @@ std::vector<plan::RankPlan> expanded_plans(const Exercise& exercise) {
   std::vector<plan::Group> groups(1);
   for (int position = 0; position < exercise.members(); ++position) groups[0].ranks.push_back(position);
   std::vector<plan::RankPlan> plans;
+  plans.reserve(static_cast<std::size_t>(exercise.members()));
   for (int position = 0; position < exercise.members(); ++position) plans.push_back(expand(coarse_plan_of(exercise, position), groups, method));
   return plans;
 }

@@ -5,48 +5,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/core/collective/one_bucket.h"
+#include <cmath>
+
+#include "tests/core/collective/star_of.h"
 
 namespace trainyard::collective {
 namespace {
-
-constexpr double kBandwidth = 8e9;  // bit/s: a byte takes 1 ns
-constexpr double kLatency = 1e-4;   // of a way into or out of the switch
-
-// `hosts` with `devices` each, around one switch. Memory is so fast that adding up takes no time.
-topology::Topology star_of(int hosts, int devices) {
-  topology::Topology drawing;
-  drawing.switches.push_back({"switch", 0, 0});
-  for (int h = 0; h < hosts; ++h) {
-    topology::Host host;
-    host.name = "host" + std::to_string(h);
-    host.bus_bandwidth_bits_per_second = 1e15;
-    host.bus_latency_seconds = 0;
-    for (int d = 0; d < devices; ++d) {
-      topology::Device device;
-      device.name = "cpu" + std::to_string(h) + "." + std::to_string(d);
-      device.memory_bandwidth_bytes_per_second = 1e16;
-      host.devices.push_back(device);
-    }
-    drawing.hosts.push_back(host);
-    drawing.links.push_back({host.name, "switch", kBandwidth, kLatency});
-  }
-  return drawing;
-}
-
-struct Drawn {
-  Drawn(int hosts, int devices) : network(star_of(hosts, devices)), work{0, 4, network.workers(), {}} {
-    for (const topology::DeviceId device : work.devices) work.hosts.push_back(network.host_index(device));
-  }
-  Cost of(Algorithm algorithm, std::int64_t elements, std::int64_t segment_bytes = 0) {
-    work.elements = elements;
-    return cost(algorithm, segment_bytes, work, network).value();
-  }
-  topology::Network network;
-  Work work;
-};
-
-constexpr double kByte = 8 / kBandwidth;  // seconds
 
 TEST(Cost, of_a_ring_is_2_n_minus_1_rounds_of_a_chunk_each) {
   for (int n = 2; n <= 9; ++n) {
@@ -71,6 +35,67 @@ TEST(Cost, of_halving_and_doubling_is_log2_rounds_that_halve) {
   EXPECT_NEAR(cost.seconds, 2 * (3 * 2 * kLatency + (4 + 2 + 1) * 4000 * kByte), 1e-9);
 }
 
+TEST(Cost, of_halving_and_doubling_of_a_number_between_powers_of_two_has_a_fold_before_and_after) {
+  for (const int n : {3, 5, 6, 7}) {
+    const int power = n < 4 ? 2 : 4, rounds = n < 4 ? 1 : 2;
+    const double halves = 4000.0 * (power - 1) / power;  // S/2 + S/4 + ...
+    EXPECT_NEAR(Drawn(n, 1).of(Algorithm::halving_doubling, 1000).seconds, 2 * ((rounds + 1) * 2 * kLatency + (4000 + halves) * kByte), 1e-9) << n;
+  }
+}
+
+TEST(Cost, of_all_to_all_is_one_round_of_all_that_there_is) {
+  for (int n = 2; n <= 9; ++n) {
+    const Cost cost = Drawn(n, 1).of(Algorithm::all_to_all, 1000);
+    EXPECT_EQ(cost.rounds, 1);
+    EXPECT_NEAR(cost.seconds, 2 * kLatency + (n - 1) * 4000 * kByte, 1e-9);
+  }
+}
+
+// A level is as slow as a parent that takes in two children; the lowest may have one only.
+TEST(Cost, of_a_binary_tree_is_twice_its_levels) {
+  for (int n = 2; n <= 17; ++n) {
+    const int levels = static_cast<int>(std::log2(n));
+    const int with_two = levels - (n == 1 << levels ? 1 : 0);
+    const Cost cost = Drawn(n, 1).of(Algorithm::binary_tree, 1000);
+    EXPECT_EQ(cost.rounds, 2 * levels);
+    EXPECT_NEAR(cost.seconds, 2 * (levels * 2 * kLatency + (levels + with_two) * 4000 * kByte), 1e-9) << n;
+  }
+}
+
+// Each tree carries half; whoever takes in two halves of one tree takes in nothing of the other, and both roots have one child.
+TEST(Cost, of_two_binary_trees_is_half_of_one_in_each_level_but_the_highest) {
+  for (const int levels : {1, 2, 3, 4}) {
+    const Cost cost = Drawn(1 << levels, 1).of(Algorithm::double_binary_tree, 1000);
+    EXPECT_EQ(cost.rounds, 2 * levels);
+    EXPECT_NEAR(cost.seconds, 2 * (levels * 2 * kLatency + (levels - 0.5) * 4000 * kByte), 1e-9) << levels;
+  }
+}
+
+// All three move S / h in each of 2 (h - 1) rounds over a host's link, whether one member does or each a share.
+TEST(Cost, of_what_knows_hosts_is_a_ring_of_hosts_where_busses_are_fast) {
+  for (const Algorithm algorithm : {Algorithm::leader_hierarchical, Algorithm::sharded_hierarchical, Algorithm::torus})
+    for (const int hosts : {2, 3, 4})
+      for (const int devices : {2, 3}) {
+        const double chunk = 4.0 * 1000 * devices;
+        EXPECT_NEAR(Drawn(hosts, devices).of(algorithm, 1000 * hosts * devices).seconds, 2 * (hosts - 1) * (2 * kLatency + chunk * kByte), 1e-8)
+            << base::name_of(algorithm) << ", " << hosts << " x " << devices;
+      }
+}
+
+// A leader takes in and gives out all that its host holds; a ring and a direct exchange of shares are shared by all.
+TEST(Cost, of_what_knows_hosts_differs_where_links_are_fast) {
+  const Speeds speeds{.link_bits_per_second = 1e15, .bus_bits_per_second = kBandwidth};
+  const auto on_the_bus = [&](Algorithm algorithm, int devices) {
+    return Drawn(2, devices, speeds).of(algorithm, 1000 * 2 * devices).seconds - 2 * 2 * kLatency;  // the latency of the ring of two hosts
+  };
+  for (const int devices : {2, 3, 4}) {
+    const double all = 4.0 * 1000 * 2 * devices, between = all / devices;  // what a member has, and what of it goes to other hosts: in two halves
+    EXPECT_NEAR(on_the_bus(Algorithm::torus, devices), (2 * (devices - 1) * all / devices + between) * kByte, 1e-9) << devices;
+    EXPECT_NEAR(on_the_bus(Algorithm::sharded_hierarchical, devices), (2 * (devices - 1) * all / devices + between) * kByte, 1e-9) << devices;
+    EXPECT_NEAR(on_the_bus(Algorithm::leader_hierarchical, devices), (2 * (devices - 1) * all + all) * kByte, 1e-9) << devices;
+  }
+}
+
 TEST(Cost, routes_that_share_a_link_share_its_bandwidth) {
   // Two devices of one host send to two of another at once over one link, in a ring of four that crosses twice: no sharing.
   EXPECT_NEAR(Drawn(2, 2).of(Algorithm::ring, 4000).seconds, 6 * (2 * kLatency + 4000 * kByte), 1e-9);
@@ -79,9 +104,7 @@ TEST(Cost, routes_that_share_a_link_share_its_bandwidth) {
 }
 
 TEST(Cost, adding_up_takes_the_memory_of_the_device) {
-  topology::Topology drawing = star_of(2, 1);
-  for (topology::Host& host : drawing.hosts) host.devices[0].memory_bandwidth_bytes_per_second = 1e9;
-  const topology::Network network(drawing);
+  const topology::Network network(star_of(2, 1, {.memory_bytes_per_second = 1e9}));
   const Work work{1000, 4, network.workers(), {0, 1}};
   const double free = Drawn(2, 1).of(Algorithm::ring, 1000).seconds;
   EXPECT_NEAR(cost(Algorithm::ring, 0, work, network)->seconds, free + (3 + 2) * 2000 / 1e9, 1e-9);  // adds one chunk, copies one

@@ -118,7 +118,7 @@ plan::Plan replica(const Replica& r) {
   return collective::expand(coarse, r.method);
 }
 
-plan::Plan all_reduce(int ranks, std::int64_t elements, collective::Algorithm algorithm) {
+plan::Plan all_reduce(int ranks, std::int64_t elements, const collective::Method& method) {
   const plan::Plan coarse{ranks, {everyone(ranks)}, {1, 1, {}, 0}, [=](std::int32_t rank) {
                             RankPlan plan{rank,
                                           {{"input", LaneKind::input, -1}, {"compute", LaneKind::compute, -1}, {"comm.g0", LaneKind::comm, 0}},
@@ -127,7 +127,7 @@ plan::Plan all_reduce(int ranks, std::int64_t elements, collective::Algorithm al
                             plan.programs.push_back({"train", 1, ranks, 1, {reduce(0, {BufferId(0), 0, elements}, {})}});
                             return plan;
                           }};
-  return collective::expand(coarse, algorithm);
+  return collective::expand(coarse, method);
 }
 
 plan::Plan messages(int ranks, std::int64_t elements, const std::vector<std::pair<int, int>>& pairs) {

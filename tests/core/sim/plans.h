@@ -35,7 +35,7 @@ struct Replica {
 plan::Plan replica(const Replica& replica);
 
 // All ranks reduce one buffer of fp32 elements and do nothing else.
-plan::Plan all_reduce(int ranks, std::int64_t elements, collective::Algorithm algorithm);
+plan::Plan all_reduce(int ranks, std::int64_t elements, const collective::Method& method);
 
 // One message of fp32 elements for each pair {from, to}, all at once.
 plan::Plan messages(int ranks, std::int64_t elements, const std::vector<std::pair<int, int>>& pairs);
