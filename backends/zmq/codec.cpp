@@ -11,8 +11,8 @@ namespace trainyard::zmq {
 namespace {
 
 constexpr std::array<char, 4> magic{'T', 'Y', 'C', 'M'};
-constexpr std::size_t version_at = 4, type_at = 6, run_at = 8, generation_at = 16, length_at = 20, sequence_at = 24, checksum_at = 32;
-constexpr std::size_t types = std::variant_size_v<session::Message>;
+constexpr std::size_t kVersionAt = 4, kTypeAt = 6, kRunAt = 8, kGenerationAt = 16, kLengthAt = 20, kSequenceAt = 24, kChecksumAt = 32;
+constexpr std::size_t kTypes = std::variant_size_v<session::Message>;
 
 base::Problem bad_frame(std::string what) { return {base::ProblemCode::bad_input, "control message", std::move(what), "", ""}; }
 
@@ -28,27 +28,27 @@ T get(std::span<const std::byte> frame, std::size_t at) {
   return value;
 }
 
-std::uint32_t checksum(std::span<const std::byte> frame) { return base::crc32c(frame.subspan(control_header_bytes), base::crc32c(frame.first(checksum_at))); }
+std::uint32_t checksum(std::span<const std::byte> frame) { return base::crc32c(frame.subspan(kControlHeaderBytes), base::crc32c(frame.first(kChecksumAt))); }
 
 void fill_header(std::string& frame, const ControlHeader& header, std::size_t type) {
   std::memcpy(frame.data(), magic.data(), magic.size());
-  put(frame, version_at, control_version);
-  put(frame, type_at, static_cast<std::uint16_t>(type));
-  put(frame, run_at, header.run);
-  put(frame, generation_at, header.generation);
-  put(frame, length_at, static_cast<std::uint32_t>(frame.size() - control_header_bytes));
-  put(frame, sequence_at, header.sequence);
-  put(frame, checksum_at, checksum(std::as_bytes(std::span(frame))));
+  put(frame, kVersionAt, kControlVersion);
+  put(frame, kTypeAt, static_cast<std::uint16_t>(type));
+  put(frame, kRunAt, header.run);
+  put(frame, kGenerationAt, header.generation);
+  put(frame, kLengthAt, static_cast<std::uint32_t>(frame.size() - kControlHeaderBytes));
+  put(frame, kSequenceAt, header.sequence);
+  put(frame, kChecksumAt, checksum(std::as_bytes(std::span(frame))));
 }
 
 base::Result<void> check_header(std::span<const std::byte> frame, std::size_t maximum_bytes) {
   const auto refuse = [](std::string what) { return base::fail(bad_frame(std::move(what))); };
   if (frame.size() > maximum_bytes) return refuse("is longer than " + std::to_string(maximum_bytes) + " bytes");
-  if (frame.size() < control_header_bytes) return refuse("is shorter than its header");
+  if (frame.size() < kControlHeaderBytes) return refuse("is shorter than its header");
   if (std::memcmp(frame.data(), magic.data(), magic.size()) != 0) return refuse("does not begin with its magic");
-  if (const auto version = get<std::uint16_t>(frame, version_at); version != control_version) return refuse("is of version " + std::to_string(version));
-  if (get<std::uint32_t>(frame, length_at) != frame.size() - control_header_bytes) return refuse("has another length than it says");
-  if (get<std::uint32_t>(frame, checksum_at) != checksum(frame)) return refuse("has another checksum than it says");
+  if (const auto version = get<std::uint16_t>(frame, kVersionAt); version != kControlVersion) return refuse("is of version " + std::to_string(version));
+  if (get<std::uint32_t>(frame, kLengthAt) != frame.size() - kControlHeaderBytes) return refuse("has another length than it says");
+  if (get<std::uint32_t>(frame, kChecksumAt) != checksum(frame)) return refuse("has another checksum than it says");
   return {};
 }
 
@@ -66,8 +66,8 @@ constexpr auto make_readers(std::index_sequence<type...>) {
 
 // May throw cereal::Exception.
 session::Message read_message(std::size_t type, std::span<const std::byte> body) {
-  constexpr auto readers = make_readers(std::make_index_sequence<types>());
-  if (type < 1 || type > types) throw cereal::Exception("is of type " + std::to_string(type) + ", which is not known");
+  constexpr auto readers = make_readers(std::make_index_sequence<kTypes>());
+  if (type < 1 || type > kTypes) throw cereal::Exception("is of type " + std::to_string(type) + ", which is not known");
   BodyReader reader(body);
   session::Message message = readers[type - 1](reader);
   if (reader.left() > 0) throw cereal::Exception("has " + std::to_string(reader.left()) + " bytes after its end");
@@ -77,7 +77,7 @@ session::Message read_message(std::size_t type, std::span<const std::byte> body)
 }  // namespace
 
 base::Result<std::string> encode_message(const ControlHeader& header, const session::Message& message, std::size_t maximum_bytes) {
-  std::string frame(control_header_bytes, '\0');
+  std::string frame(kControlHeaderBytes, '\0');
   try {
     BodyWriter writer(frame);
     std::visit([&writer](const auto& body) { writer(body); }, message);
@@ -92,9 +92,9 @@ base::Result<std::string> encode_message(const ControlHeader& header, const sess
 
 base::Result<ControlFrame> decode_message(std::span<const std::byte> frame, std::size_t maximum_bytes) {
   if (const auto ok = check_header(frame, maximum_bytes); !ok) return base::fail(ok.error());
-  const ControlHeader header{get<std::uint64_t>(frame, run_at), get<std::uint32_t>(frame, generation_at), get<std::uint64_t>(frame, sequence_at)};
+  const ControlHeader header{get<std::uint64_t>(frame, kRunAt), get<std::uint32_t>(frame, kGenerationAt), get<std::uint64_t>(frame, kSequenceAt)};
   try {
-    return ControlFrame{header, read_message(get<std::uint16_t>(frame, type_at), frame.subspan(control_header_bytes))};
+    return ControlFrame{header, read_message(get<std::uint16_t>(frame, kTypeAt), frame.subspan(kControlHeaderBytes))};
   } catch (const cereal::Exception& error) {
     return base::fail(bad_frame(error.what()));
   }

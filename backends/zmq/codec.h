@@ -24,9 +24,9 @@
 
 namespace trainyard::zmq {
 
-constexpr std::uint16_t control_version = 3;
-constexpr std::size_t control_header_bytes = 36;
-constexpr std::size_t maximum_control_bytes = std::size_t{8} << 20;  // of a whole frame
+constexpr std::uint16_t kControlVersion = 3;
+constexpr std::size_t kControlHeaderBytes = 36;
+constexpr std::size_t kMaximumControlBytes = std::size_t{8} << 20;  // of a whole frame
 
 struct ControlHeader {
   std::uint64_t run = 0;
@@ -41,9 +41,9 @@ struct ControlFrame {
 };
 
 // A message that does not fit `maximum_bytes` is bad_input.
-base::Result<std::string> encode_message(const ControlHeader& header, const session::Message& message, std::size_t maximum_bytes = maximum_control_bytes);
+base::Result<std::string> encode_message(const ControlHeader& header, const session::Message& message, std::size_t maximum_bytes = kMaximumControlBytes);
 
 // Anything but what `encode_message` makes is bad_input. Allocates in proportion to the frame, whatever the frame claims.
-base::Result<ControlFrame> decode_message(std::span<const std::byte> frame, std::size_t maximum_bytes = maximum_control_bytes);
+base::Result<ControlFrame> decode_message(std::span<const std::byte> frame, std::size_t maximum_bytes = kMaximumControlBytes);
 
 }  // namespace trainyard::zmq

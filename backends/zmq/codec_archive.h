@@ -52,7 +52,7 @@ class BodyReader : public cereal::InputArchive<BodyReader, cereal::AllowEmptyCla
 };
 
 // Lists that are not raw bytes have an element a rank; an element can be many times larger in memory than in the body.
-constexpr std::size_t longest_list = 65'536;
+constexpr std::size_t kLongestList = 65'536;
 
 template <class T>
 requires std::is_arithmetic_v<T>
@@ -92,14 +92,14 @@ inline void load(BodyReader& ar, std::vector<telemetry::Event>& events) {
 
 template <class T>
 void save(BodyWriter& ar, const std::vector<T>& list) {
-  if (list.size() > longest_list) throw cereal::Exception("has a list that is too long");
+  if (list.size() > kLongestList) throw cereal::Exception("has a list that is too long");
   save(ar, std::uint64_t{list.size()});
   for (const T& element : list) ar(element);
 }
 template <class T>
 void load(BodyReader& ar, std::vector<T>& list) {
   const std::size_t count = ar.count(1);
-  if (count > longest_list) throw cereal::Exception("has a list that is too long");
+  if (count > kLongestList) throw cereal::Exception("has a list that is too long");
   list.clear();
   for (std::size_t i = 0; i < count; ++i) ar(list.emplace_back());
 }

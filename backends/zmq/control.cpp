@@ -24,8 +24,8 @@ using base::ProblemCode;
 using base::Result;
 using std::chrono::milliseconds;
 
-constexpr int queue_messages = 1000;  // each way, a peer
-constexpr std::size_t remembered_peers = 4096;
+constexpr int kQueueMessages = 1000;  // each way, a peer
+constexpr std::size_t kRememberedPeers = 4096;
 
 Problem problem(const std::string& endpoint, const std::string& what, int error_number) {
   return {ProblemCode::unavailable, endpoint, what + ": " + zmq_strerror(error_number), "", ""};
@@ -33,9 +33,9 @@ Problem problem(const std::string& endpoint, const std::string& what, int error_
 
 void configure_control(::zmq::socket_t& socket, const std::string& endpoint) {
   using namespace ::zmq;
-  socket.set(sockopt::maxmsgsize, static_cast<std::int64_t>(maximum_control_bytes));
-  socket.set(sockopt::sndhwm, queue_messages);
-  socket.set(sockopt::rcvhwm, queue_messages);
+  socket.set(sockopt::maxmsgsize, static_cast<std::int64_t>(kMaximumControlBytes));
+  socket.set(sockopt::sndhwm, kQueueMessages);
+  socket.set(sockopt::rcvhwm, kQueueMessages);
   socket.set(sockopt::linger, 2000);
   socket.set(sockopt::handshake_ivl, 2000);
   socket.set(sockopt::connect_timeout, 5000);
@@ -142,7 +142,7 @@ class Server final : public session::ControlServer {
     const auto known = last_.find(peer);
     if (known != last_.end()) return sequence > known->second && (known->second = sequence, true);
     // Names are free, so that a stranger could invent any number of them.
-    if (last_.size() >= remembered_peers) last_.erase(last_.begin());
+    if (last_.size() >= kRememberedPeers) last_.erase(last_.begin());
     last_.emplace(peer, sequence);
     return true;
   }
@@ -182,7 +182,7 @@ class Client final : public session::ControlClient {
     if (!frame) return base::fail(frame.error());
     if (zmq_send(socket_.handle(), frame->data(), frame->size(), ZMQ_DONTWAIT) >= 0) return {};
     if (zmq_errno() != EAGAIN) return base::fail(problem(endpoint_, "cannot send", zmq_errno()));
-    return base::fail({ProblemCode::unavailable, endpoint_, "does not take messages: " + std::to_string(queue_messages) + " wait", "",
+    return base::fail({ProblemCode::unavailable, endpoint_, "does not take messages: " + std::to_string(kQueueMessages) + " wait", "",
                        "Look whether the coordinator lives."});
   }
 

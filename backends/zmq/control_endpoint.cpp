@@ -19,14 +19,14 @@ using base::Problem;
 using base::ProblemCode;
 using base::Result;
 
-constexpr std::string_view ipc = "ipc://", tcp = "tcp://";
-constexpr std::size_t longest_path = sizeof(sockaddr_un::sun_path) - 1;
+constexpr std::string_view kIpc = "ipc://", kTcp = "tcp://";
+constexpr std::size_t kLongestPath = sizeof(sockaddr_un::sun_path) - 1;
 
 Problem problem(ProblemCode code, const std::string& endpoint, std::string what, std::string accepted = "", std::string advice = "") {
   return {code, endpoint, std::move(what), std::move(accepted), std::move(advice)};
 }
 
-std::string path_of(const std::string& endpoint) { return endpoint.starts_with(ipc) ? endpoint.substr(ipc.size()) : ""; }
+std::string path_of(const std::string& endpoint) { return endpoint.starts_with(kIpc) ? endpoint.substr(kIpc.size()) : ""; }
 
 // A port, or at will one that the system chooses. ZeroMQ itself would take 99999 for 34463.
 bool is_port(std::string_view text, bool may_choose) {
@@ -43,7 +43,7 @@ bool is_loopback(const std::string& address) {
 
 Result<void> check_tcp(const std::string& endpoint, bool may_choose_port) {
   const std::size_t colon = endpoint.rfind(':');
-  const std::string address = colon < tcp.size() ? "" : endpoint.substr(tcp.size(), colon - tcp.size());
+  const std::string address = colon < kTcp.size() ? "" : endpoint.substr(kTcp.size(), colon - kTcp.size());
   if (!is_loopback(address)) return base::fail(problem(ProblemCode::refused, endpoint, "is not an address of this machine alone", "tcp://127.0.0.1:PORT"));
   if (is_port(std::string_view(endpoint).substr(colon + 1), may_choose_port)) return {};
   return base::fail(problem(ProblemCode::bad_input, endpoint, "has no port", "a port of 1 to 65535"));
@@ -53,9 +53,9 @@ Result<void> check_ipc(const std::string& endpoint) {
   const std::string path = path_of(endpoint);
   if (!path.starts_with('/'))
     return base::fail(problem(ProblemCode::bad_input, endpoint, "is no endpoint of the control plane", "ipc:///PATH, tcp://127.0.0.1:PORT"));
-  if (path.size() <= longest_path) return {};
+  if (path.size() <= kLongestPath) return {};
   return base::fail(problem(ProblemCode::bad_input, endpoint, "its path is " + std::to_string(path.size()) + " bytes long",
-                            "up to " + std::to_string(longest_path) + " bytes", "Set XDG_RUNTIME_DIR to a shorter path."));
+                            "up to " + std::to_string(kLongestPath) + " bytes", "Set XDG_RUNTIME_DIR to a shorter path."));
 }
 
 // Others must not be able to enter: a socket's own permissions follow the umask.
@@ -92,10 +92,10 @@ Result<void> check_free(const std::string& endpoint) {
 
 }  // namespace
 
-Result<void> check_connect_endpoint(const std::string& endpoint) { return endpoint.starts_with(tcp) ? check_tcp(endpoint, false) : check_ipc(endpoint); }
+Result<void> check_connect_endpoint(const std::string& endpoint) { return endpoint.starts_with(kTcp) ? check_tcp(endpoint, false) : check_ipc(endpoint); }
 
 Result<void> check_bind_endpoint(const std::string& endpoint) {
-  if (endpoint.starts_with(tcp)) return check_tcp(endpoint, true);
+  if (endpoint.starts_with(kTcp)) return check_tcp(endpoint, true);
   if (auto ok = check_ipc(endpoint); !ok) return ok;
   if (auto ok = check_directory(endpoint); !ok) return ok;
   return check_free(endpoint);

@@ -14,11 +14,11 @@ using base::Problem;
 using base::ProblemCode;
 using base::Result;
 
-constexpr std::size_t longest_ipc_path = 107;  // sockaddr_un holds 108 bytes, the last one a zero
-constexpr std::string_view accepted_endpoints = "ipc://PATH of up to 107 bytes, tcp://ADDRESS:PORT";
+constexpr std::size_t kLongestIpcPath = 107;  // sockaddr_un holds 108 bytes, the last one a zero
+constexpr std::string_view kAcceptedEndpoints = "ipc://PATH of up to 107 bytes, tcp://ADDRESS:PORT";
 
 Problem bad_endpoint(const std::string& endpoint, const std::string& what) {
-  return {ProblemCode::bad_input, "endpoint \"" + endpoint + "\"", what, std::string(accepted_endpoints), ""};
+  return {ProblemCode::bad_input, "endpoint \"" + endpoint + "\"", what, std::string(kAcceptedEndpoints), ""};
 }
 
 bool is_wildcard(std::string_view host) {
@@ -30,7 +30,7 @@ Result<void> check_endpoint(const std::string& endpoint) {
   constexpr std::string_view ipc = "ipc://", tcp = "tcp://";
   if (endpoint.starts_with(ipc)) {
     const std::size_t length = endpoint.size() - ipc.size();
-    if (length < 1 || length > longest_ipc_path) return base::fail(bad_endpoint(endpoint, "its path is " + std::to_string(length) + " bytes long"));
+    if (length < 1 || length > kLongestIpcPath) return base::fail(bad_endpoint(endpoint, "its path is " + std::to_string(length) + " bytes long"));
     return {};
   }
   const std::size_t colon = endpoint.rfind(':');

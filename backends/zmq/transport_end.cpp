@@ -112,7 +112,7 @@ Result<bool> End::post(int peer, int channel, Tag tag, std::span<const std::byte
   head.payload_bytes = bytes.size();
   if (!peer_at(peer).link->send(head, bytes)) return false;
   lane.add(bytes.size());
-  lane.counters.add_message(bytes.size(), frame_header_bytes);
+  lane.counters.add_message(bytes.size(), kFrameHeaderBytes);
   return true;
 }
 
@@ -151,7 +151,7 @@ void End::acknowledge(int peer, int channel) {
   head.sequence = lane.released;
   if (!peer_at(peer).link->send(head)) return;
   lane.told = lane.released;
-  out(peer, channel).counters.header_bytes.add(frame_header_bytes);
+  out(peer, channel).counters.header_bytes.add(kFrameHeaderBytes);
 }
 
 bool End::connected() const {

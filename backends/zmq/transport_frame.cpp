@@ -9,9 +9,9 @@
 namespace trainyard::zmq {
 namespace {
 
-constexpr std::uint32_t magic = 0x59445254;  // "TRDY"
-constexpr std::uint16_t version = 1;
-constexpr std::size_t checked_bytes = frame_header_bytes - sizeof(std::uint32_t);
+constexpr std::uint32_t kMagic = 0x59445254;  // "TRDY"
+constexpr std::uint16_t kVersion = 1;
+constexpr std::size_t kCheckedBytes = kFrameHeaderBytes - sizeof(std::uint32_t);
 static_assert(std::endian::native == std::endian::little, "the frame is little-endian and copied as it lies");
 
 class Writer {
@@ -44,25 +44,25 @@ class Reader {
 
 }  // namespace
 
-std::array<std::byte, frame_header_bytes> encode(const FrameHeader& header) {
-  std::array<std::byte, frame_header_bytes> frame{};
-  Writer(frame.data()) << magic << version << header.kind << header.run_key << header.generation << header.from << header.to << header.channel
+std::array<std::byte, kFrameHeaderBytes> encode(const FrameHeader& header) {
+  std::array<std::byte, kFrameHeaderBytes> frame{};
+  Writer(frame.data()) << kMagic << kVersion << header.kind << header.run_key << header.generation << header.from << header.to << header.channel
                        << header.sequence << header.step << header.op << header.payload_bytes;
-  Writer(frame.data() + checked_bytes) << base::crc32c(std::span(frame).first(checked_bytes));
+  Writer(frame.data() + kCheckedBytes) << base::crc32c(std::span(frame).first(kCheckedBytes));
   return frame;
 }
 
 std::optional<FrameHeader> decode(std::span<const std::byte> frame) {
-  if (frame.size() != frame_header_bytes) return std::nullopt;
+  if (frame.size() != kFrameHeaderBytes) return std::nullopt;
   FrameHeader header;
   std::uint32_t found_magic = 0, checksum = 0;
   std::uint16_t found_version = 0;
   Reader(frame.data()) >> found_magic >> found_version >> header.kind >> header.run_key >> header.generation >> header.from >> header.to >> header.channel >>
       header.sequence >> header.step >> header.op >> header.payload_bytes;
-  Reader(frame.data() + checked_bytes) >> checksum;
+  Reader(frame.data() + kCheckedBytes) >> checksum;
   const bool known_kind = header.kind >= FrameKind::data && header.kind <= FrameKind::leave;
-  if (found_magic != magic || found_version != version || !known_kind) return std::nullopt;
-  if (checksum != base::crc32c(frame.first(checked_bytes))) return std::nullopt;
+  if (found_magic != kMagic || found_version != kVersion || !known_kind) return std::nullopt;
+  if (checksum != base::crc32c(frame.first(kCheckedBytes))) return std::nullopt;
   return header;
 }
 

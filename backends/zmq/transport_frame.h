@@ -28,9 +28,9 @@ struct FrameHeader {
   bool operator==(const FrameHeader&) const = default;
 };
 
-constexpr std::size_t frame_header_bytes = 64;
+constexpr std::size_t kFrameHeaderBytes = 64;
 
-std::array<std::byte, frame_header_bytes> encode(const FrameHeader& header);
+std::array<std::byte, kFrameHeaderBytes> encode(const FrameHeader& header);
 // Nothing when the length, magic, version, kind or checksum is wrong.
 std::optional<FrameHeader> decode(std::span<const std::byte> frame);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What one rank knows of its lanes: a lane is a peer, a channel and a direction. No more than `window_messages` are on the
+// What one rank knows of its lanes: a lane is a peer, a channel and a direction. No more than `kWindowMessages` are on the
 // way or unread in a lane, so a slow reader holds up its writer and not the memory of the host.
 #pragma once
 
@@ -12,26 +12,26 @@
 
 namespace trainyard::zmq {
 
-constexpr std::uint64_t window_messages = 16;
+constexpr std::uint64_t kWindowMessages = 16;
 
 struct OutLane {
   std::uint64_t posted = 0;
   std::uint64_t consumed = 0;
   std::uint64_t bytes_on_the_way = 0;
-  std::array<std::uint64_t, window_messages> sizes{};  // of the messages on the way, by sequence
+  std::array<std::uint64_t, kWindowMessages> sizes{};  // of the messages on the way, by sequence
   comm::LaneCounters counters;
 
   bool has_room(std::uint64_t bytes, std::uint64_t window_bytes) const {
-    return posted == consumed || (posted - consumed < window_messages && bytes_on_the_way + bytes <= window_bytes);
+    return posted == consumed || (posted - consumed < kWindowMessages && bytes_on_the_way + bytes <= window_bytes);
   }
   void add(std::uint64_t bytes) {
-    sizes[posted++ % window_messages] = bytes;
+    sizes[posted++ % kWindowMessages] = bytes;
     bytes_on_the_way += bytes;
   }
   // False when the peer cannot have consumed that many.
   bool set_consumed(std::uint64_t count) {
     if (count < consumed || count > posted) return false;
-    while (consumed < count) bytes_on_the_way -= sizes[consumed++ % window_messages];
+    while (consumed < count) bytes_on_the_way -= sizes[consumed++ % kWindowMessages];
     return true;
   }
 };
@@ -44,13 +44,13 @@ struct InLane {
   std::uint64_t arrived = 0;
   std::uint64_t released = 0;
   std::uint64_t told = 0;  // the last `released` that the peer was told
-  std::array<Slot, window_messages> slots;
+  std::array<Slot, kWindowMessages> slots;
   comm::LaneCounters counters;
 
   bool empty() const { return arrived == released; }
-  bool full() const { return arrived - released == window_messages; }
-  Slot& oldest() { return slots[released % window_messages]; }
-  void release() { slots[released++ % window_messages].payload = ::zmq::message_t(); }
+  bool full() const { return arrived - released == kWindowMessages; }
+  Slot& oldest() { return slots[released % kWindowMessages]; }
+  void release() { slots[released++ % kWindowMessages].payload = ::zmq::message_t(); }
 };
 
 }  // namespace trainyard::zmq

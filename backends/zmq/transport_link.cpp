@@ -11,7 +11,7 @@
 namespace trainyard::zmq {
 namespace {
 
-constexpr int linger_milliseconds = 1000;
+constexpr int kLingerMilliseconds = 1000;
 
 int milliseconds(std::chrono::milliseconds span) { return static_cast<int>(span.count()); }
 
@@ -24,12 +24,12 @@ int milliseconds(std::chrono::milliseconds span) { return static_cast<int>(span.
 
 void configure(::zmq::socket_t& socket, const TransportOptions& options) {
   using namespace ::zmq;
-  socket.set(sockopt::maxmsgsize, static_cast<std::int64_t>(std::max(options.maximum_payload_bytes, comm::maximum_problem_bytes)));
+  socket.set(sockopt::maxmsgsize, static_cast<std::int64_t>(std::max(options.maximum_payload_bytes, comm::kMaximumProblemBytes)));
   // Every lane may have a full window of messages and as many acknowledgements on the way; the rest is for abort and leave.
-  const int most = 2 * static_cast<int>(window_messages) * options.channels + 16;
+  const int most = 2 * static_cast<int>(kWindowMessages) * options.channels + 16;
   socket.set(sockopt::sndhwm, most);
   socket.set(sockopt::rcvhwm, most);
-  socket.set(sockopt::linger, linger_milliseconds);
+  socket.set(sockopt::linger, kLingerMilliseconds);
   socket.set(sockopt::handshake_ivl, 2000);
   socket.set(sockopt::connect_timeout, 5000);
   socket.set(sockopt::backlog, 1024);

@@ -16,14 +16,14 @@
 namespace trainyard::zmq {
 namespace {
 
-constexpr int frames_at_once = 256;  // a flood of frames does not keep the owner from its own work
-constexpr std::int64_t millisecond = 1'000'000;
-constexpr std::int64_t watch_every = 10 * millisecond;
+constexpr int kFramesAtOnce = 256;  // a flood of frames does not keep the owner from its own work
+constexpr std::int64_t kMillisecond = 1'000'000;
+constexpr std::int64_t kWatchEvery = 10 * kMillisecond;
 // A peer's last frames and the end of its connection come by different ways; its leave may be read a little later.
-constexpr std::int64_t grace_after_loss = 200 * millisecond;
+constexpr std::int64_t kGraceAfterLoss = 200 * kMillisecond;
 // As long as a peer takes for a few messages: a thread that sleeps is some 50 us late where the core went to sleep with it.
-constexpr std::int64_t yields_for = millisecond / 2;
-constexpr std::int64_t longest_sleep = 50 * millisecond;
+constexpr std::int64_t kYieldsFor = kMillisecond / 2;
+constexpr std::int64_t kLongestSleep = 50 * kMillisecond;
 
 }  // namespace
 
@@ -44,7 +44,7 @@ bool WakeEvent::take() {
 }
 
 void End::pump() {
-  for (int i = 0; i < frames_at_once && take_frame(); ++i) {
+  for (int i = 0; i < kFramesAtOnce && take_frame(); ++i) {
   }
   for (int peer = 0; peer < ranks(); ++peer)
     for (int channel = 0; channel < static_cast<int>(peer_at(peer).in.size()); ++channel)
@@ -98,8 +98,8 @@ void End::accept_data(const FrameHeader& header, ::zmq::message_t payload) {
     return abort(problem_with(static_cast<int>(header.from), "sent message " + std::to_string(header.sequence) + " of channel " +
                                                                  std::to_string(header.channel) + ", but message " + std::to_string(lane.arrived) +
                                                                  " never came"));
-  lane.counters.add_message(payload.size(), frame_header_bytes);
-  InLane::Slot& slot = lane.slots[lane.arrived++ % window_messages];
+  lane.counters.add_message(payload.size(), kFrameHeaderBytes);
+  InLane::Slot& slot = lane.slots[lane.arrived++ % kWindowMessages];
   slot.tag = {header.generation, header.step, header.op};
   slot.payload = std::move(payload);
 }
@@ -107,7 +107,7 @@ void End::accept_data(const FrameHeader& header, ::zmq::message_t payload) {
 void End::accept_consumed(const FrameHeader& header) {
   Peer& peer = peers_[header.from];
   if (!peer.out[header.channel].set_consumed(header.sequence)) return reject();
-  peer.in[header.channel].counters.header_bytes.add(frame_header_bytes);
+  peer.in[header.channel].counters.header_bytes.add(kFrameHeaderBytes);
 }
 
 // Told on, so that whoever sees this rank leave has heard why first: the frames of one peer keep their order.
@@ -118,7 +118,7 @@ void End::accept_abort(Peer& from, const base::Problem& reason) {
 
 void End::watch_links() {
   const std::int64_t now = base::now_nanoseconds();
-  next_watch_ = now + watch_every;
+  next_watch_ = now + kWatchEvery;
   for (int peer = 0; peer < ranks(); ++peer) {
     Link* link = peer_at(peer).link.get();
     if (link == nullptr) continue;
@@ -129,10 +129,10 @@ void End::watch_links() {
 
 void End::judge(int peer, std::int64_t now) {
   const Link& link = *peer_at(peer).link;
-  if (link.lost_since() != 0 && now - link.lost_since() > grace_after_loss)
+  if (link.lost_since() != 0 && now - link.lost_since() > kGraceAfterLoss)
     abort(problem_with(peer, "is lost: its connection at " + link.endpoint() + " ended",
                        "See the log of that rank: its process ended, or its host cannot be reached"));
-  else if (!link.was_connected() && now - started_ > options_.connect_limit.count() * millisecond)
+  else if (!link.was_connected() && now - started_ > options_.connect_limit.count() * kMillisecond)
     abort(problem_with(peer, "cannot be reached at " + link.endpoint(), "Check that it runs, and that no firewall closes the port"));
 }
 
@@ -150,7 +150,7 @@ bool End::wait(std::chrono::microseconds limit) {
 bool End::spin(std::int64_t end) {
   const std::int64_t start = base::now_nanoseconds();
   for (std::int64_t now = start; !ready(); now = base::now_nanoseconds()) {
-    if (now >= std::min(end, start + yields_for)) return false;
+    if (now >= std::min(end, start + kYieldsFor)) return false;
     if (now >= start + patience_.spin.count()) ::sched_yield();
   }
   return true;
@@ -163,7 +163,7 @@ void End::sleep(std::int64_t end) {
   if (ready()) return;
   for (Peer& peer : peers_)
     if (peer.link != nullptr && peer.link->events_waiting()) return void(next_watch_ = 0);
-  const std::int64_t span = std::clamp<std::int64_t>(end - base::now_nanoseconds(), 0, longest_sleep);
+  const std::int64_t span = std::clamp<std::int64_t>(end - base::now_nanoseconds(), 0, kLongestSleep);
   const timespec limit{span / 1'000'000'000, span % 1'000'000'000};
   ::ppoll(polled_.data(), polled_.size(), &limit, nullptr);
   next_watch_ = 0;

@@ -57,7 +57,7 @@ class AbortWord {
   enum class State : std::uint32_t { clear, being_written, set };
   alignas(64) std::atomic<State> state_{State::clear};
   std::uint32_t length_ = 0;
-  std::array<std::byte, maximum_problem_bytes> text_{};
+  std::array<std::byte, kMaximumProblemBytes> text_{};
 };
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);

@@ -11,9 +11,9 @@
 
 namespace trainyard::comm {
 
-constexpr std::size_t maximum_problem_bytes = 2048;
+constexpr std::size_t kMaximumProblemBytes = 2048;
 
-// At most `maximum_problem_bytes` long.
+// At most `kMaximumProblemBytes` long.
 std::vector<std::byte> to_bytes(const base::Problem& problem);
 
 // Whatever the bytes are, a Problem comes out: what cannot be read is left empty.

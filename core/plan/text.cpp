@@ -122,21 +122,21 @@ std::string token(const Op& op) {
   return text;
 }
 
-std::string to_text(const RankPlan& plan) {
-  std::string text = "rank " + std::to_string(plan.rank) + "\n";
-  for (const Lane& lane : plan.lanes) {
+std::string to_text(const RankPlan& rank) {
+  std::string text = "rank " + std::to_string(rank.rank) + "\n";
+  for (const Lane& lane : rank.lanes) {
     text += "lane " + lane.name + " " + std::string(word(lane.kind));
     text += lane.group >= 0 ? " g" + std::to_string(lane.group) + "\n" : "\n";
   }
-  for (const Buffer& buffer : plan.buffers)
+  for (const Buffer& buffer : rank.buffers)
     text +=
         "buffer " + buffer.name + " " + std::string(base::name_of(buffer.dtype)) + " " + std::to_string(buffer.elements) + (buffer.shared ? " shared\n" : "\n");
-  for (const Program& program : plan.programs) {
+  for (const Program& program : rank.programs) {
     text += "program " + program.name + " samples " + std::to_string(program.samples) + " of " + std::to_string(program.global_samples);
     text += program.repeats != 1 ? " repeats " + std::to_string(program.repeats) + "\n" : "\n";
     for (const Wanted& wanted : program.wanted)
-      text += "bucket " + token(coarse_op(wanted)) + " group g" + std::to_string(wanted.group) + " writes " + access_text(plan, wanted.span) + "\n";
-    for (const Op& op : program.ops) text += op_line(plan, op);
+      text += "bucket " + token(coarse_op(wanted)) + " group g" + std::to_string(wanted.group) + " writes " + access_text(rank, wanted.span) + "\n";
+    for (const Op& op : program.ops) text += op_line(rank, op);
   }
   return text;
 }

@@ -2,6 +2,7 @@
 #include "core/session/sweep_words.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 #include "core/base/units.h"
@@ -103,7 +104,7 @@ std::vector<std::string> row(const SweepVariant& variant, const std::optional<Sc
   if (!figures) return cells;
   at(SweepColumn::step) = base::format_seconds(variant.median_step_seconds);
   at(SweepColumn::simulated) = seconds_or_dash(variant.simulated_step_seconds);
-  at(SweepColumn::samples) = format_count(static_cast<std::int64_t>(figures->samples_per_second + 0.5));
+  at(SweepColumn::samples) = format_count(std::llround(figures->samples_per_second));
   at(SweepColumn::speed_up) = number(figures->speed_up, "%.2f");
   at(SweepColumn::efficiency) = number(100 * figures->efficiency, "%.0f %%");
   at(SweepColumn::step_bytes) = base::format_bytes(figures->step_bytes);

@@ -25,23 +25,21 @@ using collective::Algorithm;
 template <class Number>
 constexpr base::DType kDType = sizeof(Number) == 8 ? base::DType::fp64 : base::DType::fp32;
 
-constexpr std::int64_t kElements = 37;
-
 template <class Number>
 Number given(int rank, std::int64_t i) {
-  if (i == rank) return std::numeric_limits<Number>::quiet_NaN();  // each element up to n is not a number on one rank
+  if (i == rank) return std::numeric_limits<Number>::quiet_NaN();  // each of the first elements is not a number on one rank
   return static_cast<Number>(std::cos(static_cast<double>(i) * 1.3 + rank * 2.1) * (rank + 1));
 }
 
 // All members reduce one bucket, over the transport of threads; their buffers.
 template <class Number>
-std::vector<std::vector<Number>> reduced(const collective::Method& method, int ranks, Reduction reduction) {
-  plan::RankPlan coarse{0, {{"comm.g0", plan::LaneKind::comm, 0}}, {{"bucket", kDType<Number>, kElements, true}}, {}};
+std::vector<std::vector<Number>> reduced(const collective::Method& method, int ranks, Reduction reduction, std::int64_t elements) {
+  plan::RankPlan coarse{0, {{"comm.g0", plan::LaneKind::comm, 0}}, {{"bucket", kDType<Number>, elements, true}}, {}};
   plan::Op op;
   op.kind = plan::OpKind::all_reduce;
   op.lane = plan::LaneId(0);
   op.bucket = op.group = 0;
-  op.reads = op.writes = {{plan::BufferId(0), 0, kElements}};
+  op.reads = op.writes = {{plan::BufferId(0), 0, elements}};
   coarse.programs = {{"all_reduce", 0, 0, 1, {op}, {}}};
   plan::Group group;
   group.ranks.resize(static_cast<std::size_t>(ranks));
@@ -60,12 +58,12 @@ std::vector<std::vector<Number>> reduced(const collective::Method& method, int r
       const auto bound = run::bind(plan, {group}, {}, {}, *compute, std::as_writable_bytes(std::span(beside)), transport.arena());
       ASSERT_TRUE(bound) << base::to_string(bound.error());
       auto* data = reinterpret_cast<Number*>(transport.arena().data() + run::layout(plan).buffers[0].offset);
-      for (std::int64_t i = 0; i < kElements; ++i) data[i] = given<Number>(rank, i);
+      for (std::int64_t i = 0; i < elements; ++i) data[i] = given<Number>(rank, i);
       run::Transfers transfers(transport, *compute, 1, reduction);
       run::CollectiveRunner runner(plan, *bound, transfers, reduction == Reduction::mean ? ranks : 0);
       const auto done = runner.run(0, 0);
       ASSERT_TRUE(done) << base::to_string(done.error());
-      buffers[static_cast<std::size_t>(rank)].assign(data, data + kElements);
+      buffers[static_cast<std::size_t>(rank)].assign(data, data + elements);
     });
   for (std::thread& thread : threads) thread.join();
   return buffers;
@@ -77,15 +75,19 @@ double expected(Reduction reduction, int ranks, std::int64_t i) {
 }
 
 template <class Number>
-void expect_reduced(const collective::Method& method, int ranks, Reduction reduction) {
-  const auto buffers = reduced<Number>(method, ranks, reduction);
+void expect_reduced(const collective::Method& method, int ranks, Reduction reduction, std::int64_t elements) {
+  const auto buffers = reduced<Number>(method, ranks, reduction, elements);
   const double allowed = static_cast<double>(std::numeric_limits<Number>::epsilon()) * ranks * ranks * ranks;
   for (const auto& buffer : buffers) {
-    ASSERT_EQ(std::memcmp(buffer.data() + ranks, buffers[0].data() + ranks, (kElements - static_cast<std::size_t>(ranks)) * sizeof(Number)), 0) << "equal bits";
-    for (std::int64_t i = 0; i < kElements; ++i) {
+    ASSERT_EQ(buffer.size(), static_cast<std::size_t>(elements));
+    for (std::int64_t i = 0; i < elements; ++i) {
       const auto value = static_cast<double>(buffer[static_cast<std::size_t>(i)]);
-      if (i < ranks) ASSERT_TRUE(std::isnan(value)) << "element " << i << " is not a number on rank " << i;
-      else ASSERT_NEAR(value, expected<Number>(reduction, ranks, i), allowed) << "element " << i;
+      if (i < ranks) {
+        ASSERT_TRUE(std::isnan(value)) << "element " << i << " is not a number on rank " << i;
+        continue;
+      }
+      ASSERT_EQ(std::memcmp(&buffer[static_cast<std::size_t>(i)], &buffers[0][static_cast<std::size_t>(i)], sizeof(Number)), 0) << "equal bits";
+      ASSERT_NEAR(value, expected<Number>(reduction, ranks, i), allowed) << "element " << i;
     }
   }
 }
@@ -99,8 +101,19 @@ TEST_P(Reductions, are_those_of_all_ranks_and_keep_what_is_not_a_number) {
         collective::Method method = collective::on_hosts(GetParam(), ranks % 2 == 0 ? 2 : 1, ranks % 2 == 0 ? ranks / 2 : ranks);
         method.segment_bytes = segment_bytes;
         SCOPED_TRACE(std::to_string(ranks) + " ranks, " + std::string(base::name_of(reduction)) + ", segments of " + std::to_string(segment_bytes));
-        expect_reduced<float>(method, ranks, reduction);
-        expect_reduced<double>(method, ranks, reduction);
+        expect_reduced<float>(method, ranks, reduction, 37);
+        expect_reduced<double>(method, ranks, reduction, 37);
+      }
+}
+
+// Some ranks have no chunk then, or none has.
+TEST_P(Reductions, are_true_of_fewer_elements_than_ranks_and_of_none) {
+  for (int ranks = 1; ranks <= 9; ++ranks)
+    for (const std::int64_t elements : {0, 1, ranks - 1, ranks + 1})
+      for (const int hosts : {1, 2, 3}) {
+        if (ranks % hosts != 0) continue;
+        SCOPED_TRACE(std::to_string(ranks) + " ranks on " + std::to_string(hosts) + " hosts, " + std::to_string(elements) + " elements");
+        expect_reduced<float>(collective::on_hosts(GetParam(), hosts, ranks / hosts), ranks, Reduction::sum, elements);
       }
 }
 

@@ -120,6 +120,15 @@ TEST(Training, hundred_fp64_steps_of_images_equal_one_device) {
   }
 }
 
+TEST(Training, one_fp32_step_of_images_gives_the_gradients_of_one_device) {
+  const auto in_fp32 = [](int n) {
+    experiment::Experiment e = one_step(images(strategy::small_images(n), n));
+    e.training.precision = experiment::Precision::fp32;
+    return trained(e);
+  };
+  for (const int n : {2, 3, 4}) expect_gradients_of(in_fp32(1)[0], in_fp32(n));
+}
+
 // Each rank normalises by its own samples: near one device, but not equal to it; still all ranks have the same weights.
 TEST(Training, batch_normalisation_by_rank_keeps_ranks_identical) {
   const auto one = trained(images(strategy::small_normalised_images(1), 1)), ranks = trained(images(strategy::small_normalised_images(3), 3));

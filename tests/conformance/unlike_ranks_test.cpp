@@ -104,6 +104,18 @@ TEST_P(UnlikeRanks, hundred_fp64_steps_equal_one_device) {
   }
 }
 
+// Where gradients are added up: at the storage, at device 0.
+TEST_P(UnlikeRanks, one_fp32_step_gives_the_gradients_of_one_device) {
+  const Case& c = GetParam();
+  experiment::Experiment alone = one_step(c.alone()), many = one_step(c.training());
+  for (auto* e : {&alone, &many}) e->training.precision = experiment::Precision::fp32;
+  const auto one = trained(alone), ranks = trained(many);
+  const RankOutcome& adding = ranks[static_cast<std::size_t>(c.kind == kCentral ? c.storage : 0)];
+  ASSERT_EQ(adding.problem, "");
+  EXPECT_GT(norm(one[0].gradients), 0);
+  EXPECT_LE(distance(adding.gradients, one[0].gradients), 1e-5);
+}
+
 TEST_P(UnlikeRanks, the_loss_is_that_of_one_device) {
   const Case& c = GetParam();
   const auto sum = [](const std::vector<RankOutcome>& ranks, telemetry::Metric metric) {

@@ -75,7 +75,7 @@ class PointSeries {
   Joining joining() const { return joining_; }
 
   std::size_t first_at_or_after(XAxis axis, double x) const;  // size() when there is none
-  std::size_t nearest(XAxis axis, double x) const;            // of a series that is not empty
+  std::size_t nearest(XAxis axis, double wanted) const;       // of a series that is not empty
   const DrawableValues& drawable(bool log) const;             // log: only values above 0
 
  private:

@@ -9,7 +9,7 @@ namespace {
 
 // What arrives; of a sum put back, the sum. Several chunks are not told by number.
 QString label_of(const Stepper& stepper, const collective::Move& move) {
-  const QString what = chunks_words(move.chunk, move.chunks);
+  QString what = chunks_words(move.chunk, move.chunks);
   if (move.chunks > 1) return what;
   const auto& held = stepper.state().held[static_cast<std::size_t>(move.from)][static_cast<std::size_t>(move.chunk)];
   return what + ": " + number_words(held.value);

@@ -62,7 +62,7 @@ TEST(ControlCodec, a_body_cut_anywhere_is_refused_even_with_a_good_checksum) {
   for (const Message& message :
        {Message(conformance::sample_status()), Message(Finished{1, 2, "x", 3, 4, {{}, {}}}), Message(Events{1, 2, conformance::sample_events(3)})}) {
     const std::string frame = *encode_message(header, message);
-    for (std::size_t length = control_header_bytes; length < frame.size(); ++length) {
+    for (std::size_t length = kControlHeaderBytes; length < frame.size(); ++length) {
       std::string cut = frame.substr(0, length);
       seal(cut);
       EXPECT_NE(refusal(cut), "") << length;
@@ -82,9 +82,9 @@ TEST(ControlCodec, types_and_versions_that_are_not_known_are_refused) {
   EXPECT_THAT(refusal(frame_around(std::variant_size_v<Message> + 1, "")), HasSubstr("type 15"));
   EXPECT_THAT(refusal(frame_around(0xffff, "")), HasSubstr("type 65535"));
   std::string frame = *encode_message(header, Horizon{});
-  frame[4] = control_version + 1;
+  frame[4] = kControlVersion + 1;
   seal(frame);
-  EXPECT_THAT(refusal(frame), HasSubstr("version " + std::to_string(control_version + 1)));
+  EXPECT_THAT(refusal(frame), HasSubstr("version " + std::to_string(kControlVersion + 1)));
 }
 
 TEST(ControlCodec, a_claim_of_more_elements_than_there_are_bytes_is_refused_before_memory_is_taken) {

@@ -21,15 +21,15 @@ std::string raw(T value) {
 
 // Length and checksum as they must be for the frame to be looked at further.
 inline void seal(std::string& frame) {
-  const auto length = static_cast<std::uint32_t>(frame.size() - control_header_bytes);
+  const auto length = static_cast<std::uint32_t>(frame.size() - kControlHeaderBytes);
   std::memcpy(frame.data() + 20, &length, sizeof length);
-  const std::uint32_t checksum = base::crc32c(bytes_of(frame).subspan(control_header_bytes), base::crc32c(bytes_of(frame).first(32)));
+  const std::uint32_t checksum = base::crc32c(bytes_of(frame).subspan(kControlHeaderBytes), base::crc32c(bytes_of(frame).first(32)));
   std::memcpy(frame.data() + 32, &checksum, sizeof checksum);
 }
 
 // A frame with a good header around any body; `type` counts from 1.
 inline std::string frame_around(std::uint16_t type, const std::string& body, const ControlHeader& header = {}) {
-  std::string frame = "TYCM" + raw(control_version) + raw(type) + raw(header.run) + raw(header.generation) + raw(std::uint32_t{0}) + raw(header.sequence) +
+  std::string frame = "TYCM" + raw(kControlVersion) + raw(type) + raw(header.run) + raw(header.generation) + raw(std::uint32_t{0}) + raw(header.sequence) +
                       raw(std::uint32_t{0}) + body;
   seal(frame);
   return frame;
@@ -53,7 +53,7 @@ inline std::string mutated(std::string frame, std::mt19937_64& random) {
       default: frame.insert(below(frame.size() + 1), 1 + below(20), static_cast<char>(random()));
     }
   }
-  if (frame.size() >= control_header_bytes && below(2) == 0) seal(frame);
+  if (frame.size() >= kControlHeaderBytes && below(2) == 0) seal(frame);
   return frame;
 }
 

@@ -43,7 +43,7 @@ std::uint64_t settled() {
 std::uint64_t on_the_wire(std::uint64_t size) { return size + (size <= 255 ? 2 : 9); }
 
 // A message is a header and a payload, and back comes the word that it was consumed.
-std::uint64_t of_message(std::uint64_t payload) { return on_the_wire(zmq::frame_header_bytes) + on_the_wire(payload) + on_the_wire(zmq::frame_header_bytes); }
+std::uint64_t of_message(std::uint64_t payload) { return on_the_wire(zmq::kFrameHeaderBytes) + on_the_wire(payload) + on_the_wire(zmq::kFrameHeaderBytes); }
 
 // Heartbeats are no messages.
 zmq::TransportOptions without_heartbeats() {
@@ -72,7 +72,7 @@ TEST(ZmqTransport, counts_the_bytes_that_tcp_counts) {
   const comm::Traffic last = ends[0]->traffic(1);
   EXPECT_EQ(last.sent_payload_bytes - first.sent_payload_bytes, 0u + 1 + 255 + 256 + 65'537 + 3'000'000);
   EXPECT_EQ(last.received_payload_bytes - first.received_payload_bytes, 0u + 1 + 255 + 256 + 65'537 + 3'000'000);
-  EXPECT_EQ(last.sent_header_bytes - first.sent_header_bytes, 6 * 2 * zmq::frame_header_bytes) << "6 messages and the word for 6";
+  EXPECT_EQ(last.sent_header_bytes - first.sent_header_bytes, 6 * 2 * zmq::kFrameHeaderBytes) << "6 messages and the word for 6";
 }
 
 // Of a training as it is planned: what its sends bring.
@@ -138,7 +138,7 @@ TEST_P(TrainingOverTcp, sends_the_bytes_of_its_plan_as_tcp_counts_them) {
   EXPECT_EQ(sends.payload, static_cast<std::uint64_t>(5 * 2 * (ranks - 1) * resolved.model.elements * 8));
   EXPECT_EQ(all.sent_payload_bytes, sends.payload);
   EXPECT_EQ(all.received_payload_bytes, sends.payload);
-  EXPECT_EQ(all.sent_header_bytes, 2 * sends.messages * zmq::frame_header_bytes);
+  EXPECT_EQ(all.sent_header_bytes, 2 * sends.messages * zmq::kFrameHeaderBytes);
   EXPECT_EQ(on_tcp, sends.on_tcp);
 }
 
