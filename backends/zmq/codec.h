@@ -24,7 +24,7 @@
 
 namespace trainyard::zmq {
 
-constexpr std::uint16_t control_version = 3;
+constexpr std::uint16_t control_version = 4;
 constexpr std::size_t control_header_bytes = 36;
 constexpr std::size_t maximum_control_bytes = std::size_t{8} << 20;  // of a whole frame
 
