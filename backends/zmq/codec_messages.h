@@ -49,6 +49,11 @@ void serialize(Archive& ar, session::Events& x) {
 }
 
 template <class Archive>
+void serialize(Archive& ar, session::Samples& x) {
+  ar(x.rank, x.values);
+}
+
+template <class Archive>
 void serialize(Archive& ar, session::Log& x) {
   ar(x.rank, x.time_ns, x.level, x.text);
 }

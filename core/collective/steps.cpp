@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/collective/chunk_spans.h"
 #include "core/plan/text.h"
 
 namespace trainyard::collective {
@@ -49,15 +50,17 @@ std::vector<plan::RankPlan> expanded_plans(const Exercise& exercise) {
   return plans;
 }
 
-std::vector<std::int64_t> chunk_bytes_of(const Exercise& exercise, int most_chunks) {
-  const int cuts = shares_out(exercise.collective) ? 1 : segments(exercise.elements, static_cast<int>(base::size_of(exercise.dtype)), exercise.segment_bytes);
-  const int parts = chunks(exercise.collective, exercise.algorithm, formation(exercise.hosts));
-  if (cuts * parts > most_chunks) return {};
+std::vector<std::int64_t> chunk_bytes_of(const Exercise& exercise) {
   std::vector<std::int64_t> list;
-  for (int segment = 0; segment < cuts; ++segment)
-    for (int chunk = 0; chunk < parts; ++chunk)
-      list.push_back(part(part(exercise.elements, cuts, segment).second, parts, chunk).second * base::size_of(exercise.dtype));
+  for (const ChunkSpan& span : chunk_spans(exercise)) list.push_back(span.count * base::size_of(exercise.dtype));
   return list;
+}
+
+// As people know the members.
+std::string named_token(Op op, const Exercise& exercise) {
+  if (op.peer >= 0) op.peer = exercise.rank(op.peer);
+  for (std::int32_t& summand : op.summands) summand = exercise.rank(summand);
+  return plan::token(op);
 }
 
 // Brings the ops of all members into the order in which they are played.
@@ -67,7 +70,7 @@ class Playing {
     for (const plan::RankPlan& plan : plans_) {
       steps_.program.emplace_back();
       for (const Op& op : ops(plan.rank)) {
-        steps_.program.back().push_back({plan::token(op), op.round});
+        steps_.program.back().push_back({named_token(op, steps.exercise), op.round});
         steps_.rounds = std::max(steps_.rounds, op.round + 1);
       }
       steps_.sent_in_all.push_back(sent_bytes(plan, plan.programs.front()));
@@ -159,6 +162,10 @@ bool has_root(Collective collective) {
   return collective == Collective::broadcast || collective == Collective::reduce || collective == Collective::scatter || collective == Collective::gather;
 }
 
+bool adds_up(Collective collective) {
+  return collective == Collective::all_reduce || collective == Collective::reduce_scatter || collective == Collective::reduce;
+}
+
 std::vector<Algorithm> choices(Collective collective, const Formation& formation) {
   switch (collective) {
     case Collective::all_reduce: break;
@@ -186,7 +193,7 @@ base::Result<Steps> steps(const Exercise& exercise) {
     return base::fail(cannot_play("root", "there is no rank " + std::to_string(exercise.root), "0 to " + std::to_string(exercise.members() - 1)));
   Steps result;
   result.exercise = exercise;
-  result.chunk_bytes = chunk_bytes_of(exercise, kMostPlayedChunks);
+  result.chunk_bytes = chunk_bytes_of(exercise);
   if (result.chunk_bytes.empty())
     return base::fail(cannot_play("segment_bytes", "the bucket has too many chunks to follow", "at most " + std::to_string(kMostPlayedChunks) + " chunks"));
   Playing(result).run();

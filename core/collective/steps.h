@@ -26,7 +26,9 @@ struct Exercise {
   base::DType dtype = base::DType::fp32;
   std::int64_t segment_bytes = 0;  // as Method's
   int bucket = 0;                  // its number in the program's text
+  std::vector<int> ranks = {};     // by position: what the program's text calls it; empty: its position
 
+  int rank(int position) const { return ranks.empty() ? position : ranks[static_cast<std::size_t>(position)]; }
   int members() const { return static_cast<int>(hosts.size()); }
   std::int64_t bytes() const { return elements * static_cast<std::int64_t>(base::size_of(dtype)); }
   bool operator==(const Exercise&) const = default;
@@ -34,6 +36,8 @@ struct Exercise {
 
 // Whether one member has all of it, before or after.
 bool has_root(Collective collective);
+// Whether it makes sums.
+bool adds_up(Collective collective);
 
 // The algorithms that differ for a collective and fit the formation; for one from or to a root a tree, or at once.
 std::vector<Algorithm> choices(Collective collective, const Formation& formation);
@@ -104,8 +108,12 @@ struct State {
   bool operator==(const State&) const = default;
 };
 
+// A sum of two numbers, as whoever carries out the collective makes it: real ranks round it to the bucket's dtype.
+using Add = double (*)(double, double);
+inline double plain_sum(double a, double b) { return a + b; }
+
 // When `step` of them are done, from 0 to count(). `start` has the extents of the steps.
-State state_at(const Steps& steps, const Values& start, int step);
+State state_at(const Steps& steps, const Values& start, int step, Add add = plain_sum);
 
 // Payload that all members together send, in closed form, apart from any program. S: the bucket; c: the root's chunk.
 struct Formula {

@@ -9,33 +9,33 @@
 namespace trainyard::collective {
 namespace {
 
-Held added(Held sum, const Held& summand) {
-  sum.value += summand.value;
+Held added(Held sum, const Held& summand, Add add) {
+  sum.value = add(sum.value, summand.value);
   sum.of.insert(sum.of.end(), summand.of.begin(), summand.of.end());
   return sum;
 }
 
 Held& at(std::vector<std::vector<Held>>& cells, int position, int chunk) { return cells[static_cast<std::size_t>(position)][static_cast<std::size_t>(chunk)]; }
 
-void take(const Move& move, int chunk, State& state) {
+void take(const Move& move, int chunk, State& state, Add add) {
   Held& sum = at(state.aside, move.to, chunk);
   if (move.begins) sum = {};
-  for (const int summand : move.taken) sum = sum.of.empty() ? at(state.held, summand, chunk) : added(sum, at(state.held, summand, chunk));
+  for (const int summand : move.taken) sum = sum.of.empty() ? at(state.held, summand, chunk) : added(sum, at(state.held, summand, chunk), add);
   if (move.ends) at(state.held, move.to, chunk) = std::exchange(sum, {});
 }
 
-void apply(const Move& move, int chunk, State& state) {
+void apply(const Move& move, int chunk, State& state, Add add) {
   Held& own = at(state.held, move.to, chunk);
   switch (move.effect) {
     case Effect::replaces: own = at(state.held, move.from, chunk); return;
-    case Effect::adds: own = added(own, at(state.held, move.from, chunk)); return;
-    case Effect::sums: take(move, chunk, state); return;
+    case Effect::adds: own = added(own, at(state.held, move.from, chunk), add); return;
+    case Effect::sums: take(move, chunk, state, add); return;
     case Effect::puts_back: own = std::exchange(at(state.aside, move.to, chunk), {}); return;
   }
 }
 
-void apply(const Move& move, State& state) {
-  for (int chunk = move.chunk; chunk < move.chunk + move.chunks; ++chunk) apply(move, chunk, state);
+void apply(const Move& move, State& state, Add add) {
+  for (int chunk = move.chunk; chunk < move.chunk + move.chunks; ++chunk) apply(move, chunk, state, add);
   state.sent[static_cast<std::size_t>(move.from)] += move.bytes;
   state.received[static_cast<std::size_t>(move.to)] += move.bytes;
 }
@@ -53,9 +53,9 @@ State start_state(const Steps& steps, const Values& start) {
 
 }  // namespace
 
-State state_at(const Steps& steps, const Values& start, int step) {
+State state_at(const Steps& steps, const Values& start, int step, Add add) {
   State state = start_state(steps, start);
-  for (int done = 0; done < std::min(step, steps.count()); ++done) apply(steps.moves[static_cast<std::size_t>(done)], state);
+  for (int done = 0; done < std::min(step, steps.count()); ++done) apply(steps.moves[static_cast<std::size_t>(done)], state, add);
   return state;
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/base/clock.h"
 #include "core/plan/text.h"
+#include "core/run/chunk_sampler.h"
 #include "core/run/engine_calls.h"
 #include "core/run/held_out.h"
 #include "core/run/step_meter.h"
@@ -204,6 +205,7 @@ base::Result<bool> Interpreter::State::move_transfers() {
   bool started = false;
   for (const LaneId lane : comm_lanes)
     while (const auto ready = frontier.next(lane)) {
+      if (parts.chunks != nullptr) parts.chunks->begins(*ready);
       transfers->start(bound(*ready), *ready);
       frontier.start(lane);
       started = true;
@@ -216,7 +218,10 @@ base::Result<bool> Interpreter::State::move_transfers() {
     return moved;
   }
   if (*moved) lap();
-  for (const Transfer& transfer : done) finish(transfer.op->lane, transfer.ready, transfer.begin_ns, transfer.ready_ns, now_ns, transfer.op->bytes_moved());
+  for (const Transfer& transfer : done) {
+    if (parts.chunks != nullptr) parts.chunks->ends(transfer.ready);
+    finish(transfer.op->lane, transfer.ready, transfer.begin_ns, transfer.ready_ns, now_ns, transfer.op->bytes_moved());
+  }
   return started || *moved;
 }
 

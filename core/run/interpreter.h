@@ -20,6 +20,8 @@
 
 namespace trainyard::run {
 
+class ChunkSampler;
+
 // Where a rank is, for heartbeats; written by the interpreter, read by anyone.
 struct Whereabouts {
   std::atomic<std::int64_t> step{0};
@@ -47,6 +49,7 @@ struct InterpreterParts {
   Whereabouts* whereabouts = nullptr;
   const Slowness* slowness = nullptr;   // null: ops take what they take
   comm::Collectives* engine = nullptr;  // instead of the transport: takes collectives whole
+  ChunkSampler* chunks = nullptr;       // null: no values of theirs are put aside
   bool own_process = true;              // else its memory is also that of others, and not told
 };
 

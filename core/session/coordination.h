@@ -40,6 +40,7 @@ class Coordination {
   void take(const PeerId& from, const Planned& planned);
   void take(const PeerId& from, const Progress& progress);
   void take(const PeerId& from, const Events& events);
+  void take(const PeerId& from, const Samples& samples);
   void take(const PeerId& from, const Log& log);
   void take(const PeerId& from, const Failed& failed);
   void take(const PeerId& from, const Finished& finished);

@@ -90,6 +90,10 @@ void Coordination::take(const PeerId& from, const Events& events) {
   journal_->events(events.rank, std::span(&event, 1));
 }
 
+void Coordination::take(const PeerId& from, const Samples& samples) {
+  if (seat_of(from, samples.rank) != nullptr) journal_->samples(samples.rank, std::as_bytes(std::span(samples.values)));
+}
+
 void Coordination::take(const PeerId& from, const Log& log) {
   if (const RankSeat* seat = seat_of(from, log.rank)) journal_->log({log.level, log.text, log.rank, seat->name, log.time_ns});
 }

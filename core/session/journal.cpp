@@ -42,6 +42,10 @@ void Journal::events(int rank, std::span<const telemetry::Event> events) {
   static_cast<void>(history_.take({FrameType::events, rank, std::as_bytes(std::span(metrics_))}));
 }
 
+void Journal::samples(int rank, std::span<const std::byte> values) {
+  if (history_.take({FrameType::samples, rank, values})) note(recording_.append(FrameType::samples, rank, values));
+}
+
 void Journal::result(const base::Json& result) { record_json(FrameType::result, -1, result); }
 
 void Journal::flush() { note(recording_.flush()); }

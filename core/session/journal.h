@@ -30,6 +30,8 @@ class Journal {
   void state(const base::Json& state);
   // Metrics go into the history as well; ops only into the recording, for there are too many of them.
   void events(int rank, std::span<const telemetry::Event> events);
+  // What cannot be values is not written down.
+  void samples(int rank, std::span<const std::byte> values);
   void result(const base::Json& result);
   void flush();
   void close();  // nothing can be written after it

@@ -7,7 +7,7 @@
 //   Hello             -->                  once more, over the connection of its heartbeats
 //   Planned           -->                  refuses versions and plan hashes that differ
 //                     <--         Start    (once every rank has planned)
-//   Progress, Events, Log -->
+//   Progress, Events, Samples, Log -->
 //                     <--         Horizon, Slow
 //                                          <--                      Ask (a command or a question)
 //                                 Status   -->
@@ -71,6 +71,12 @@ struct Events {
   std::int32_t rank = -1;
   std::uint64_t dropped = 0;  // total of events lost before shipping
   std::vector<telemetry::Event> events;
+};
+
+// Values of chunks, of a few steps.
+struct Samples {
+  std::int32_t rank = -1;
+  std::string values;  // bytes, as in a frame of a recording (telemetry/chunk_values.h)
 };
 
 struct Log {
@@ -145,7 +151,7 @@ struct Status {
   std::string run_directory;
 };
 
-using Message = std::variant<Hello, Assign, Planned, Start, Horizon, Progress, Events, Log, Failed, Finished, Abort, Ask, Status, Slow>;
+using Message = std::variant<Hello, Assign, Planned, Start, Horizon, Progress, Events, Log, Failed, Finished, Abort, Ask, Status, Slow, Samples>;
 
 }  // namespace trainyard::session
 

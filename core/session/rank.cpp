@@ -16,6 +16,7 @@
 #include "core/experiment/duties.h"
 #include "core/experiment/engine.h"
 #include "core/plan/text.h"
+#include "core/run/chunk_sampler.h"
 #include "core/session/checkpoint.h"
 #include "core/session/heart.h"
 #include "core/session/rank_link.h"
@@ -215,7 +216,9 @@ class Rank {
     run::Gate gate;
     run::Whereabouts& whereabouts = heart_->whereabouts();
     telemetry::EventRing events;
-    RankLink link({identity_.rank, &gate, &*heart_, &events, transport_.get(), &*slowness_, engine_.get()}, std::move(client_));
+    telemetry::ValuesBox values;
+    run::ChunkSampler chunks(p_.rank_plan, p_.plan.groups, bound, strategy::method(p_.resolved), values);
+    RankLink link({identity_.rank, &gate, &*heart_, &events, transport_.get(), &*slowness_, engine_.get(), &values}, std::move(client_));
     run::Interpreter interpreter({.plan = &p_.rank_plan,
                                   .schedule = p_.plan.schedule,
                                   .bound = &bound,
@@ -233,6 +236,7 @@ class Rank {
                                   .whereabouts = &whereabouts,
                                   .slowness = &*slowness_,
                                   .engine = engine_.get(),
+                                  .chunks = &chunks,
                                   .own_process = own_process()});
     auto steps = interpreter.run();
     if (steps) steps = save(*steps, bound);

@@ -80,10 +80,22 @@ bool RankLink::ship_events() {
     full = batch_.size() == kBatch;
     if (!batch_.empty() && !client_->send(Events{parts_.rank, parts_.events->dropped(), batch_})) return false;
   }
+  if (!ship_values()) return false;
   const Progress progress = parts_.heart->progress();
   if (progress.step == reported_step_) return true;
   if (!client_->send(progress)) return false;
   reported_step_ = progress.step;
+  return true;
+}
+
+bool RankLink::ship_values() {
+  if (!samples_ && parts_.values != nullptr) {
+    std::vector<std::byte> payload;
+    for (const telemetry::ChunkValues& values : parts_.values->take()) telemetry::append(values, payload);
+    if (!payload.empty()) samples_ = Samples{parts_.rank, std::string(reinterpret_cast<const char*>(payload.data()), payload.size())};
+  }
+  if (samples_ && !client_->send(*samples_)) return false;
+  samples_.reset();
   return true;
 }
 

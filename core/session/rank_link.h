@@ -16,6 +16,7 @@
 #include "core/run/slowness.h"
 #include "core/session/heart.h"
 #include "core/telemetry/event_ring.h"
+#include "core/telemetry/values_box.h"
 
 namespace trainyard::session {
 
@@ -24,9 +25,10 @@ struct RankLinkParts {
   run::Gate* gate = nullptr;
   const Heart* heart = nullptr;  // knows where the rank is
   telemetry::EventRing* events = nullptr;
-  comm::Transport* transport = nullptr;  // null: a rank alone
-  run::Slowness* slowness = nullptr;     // null: it is never slowed down
-  comm::Collectives* engine = nullptr;   // in the place of the transport
+  comm::Transport* transport = nullptr;    // null: a rank alone
+  run::Slowness* slowness = nullptr;       // null: it is never slowed down
+  comm::Collectives* engine = nullptr;     // in the place of the transport
+  telemetry::ValuesBox* values = nullptr;  // null: no values of chunks are put aside
 };
 
 class RankLink {
@@ -46,6 +48,7 @@ class RankLink {
   void take(const Message& message);
   void stop_everything(const base::Problem& reason);
   bool ship_events();
+  bool ship_values();
 
   RankLinkParts parts_;
   std::unique_ptr<ControlClient> client_;
@@ -54,6 +57,7 @@ class RankLink {
   std::optional<base::Problem> abort_reason_;
   std::int64_t reported_step_ = -1;
   std::vector<telemetry::Event> batch_;  // on its way
+  std::optional<Samples> samples_;       // likewise
   std::thread thread_;
 };
 

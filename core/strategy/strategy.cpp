@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/strategy/strategy.h"
 
-#include "core/collective/expand.h"
 #include "core/experiment/engine.h"
 #include "core/experiment/fields.h"
 #include "core/plan/engine_lane.h"
@@ -24,10 +23,14 @@ base::Result<plan::Plan> coarse_plan(const experiment::Resolved& experiment) {
 base::Result<plan::Plan> make_plan(const experiment::Resolved& experiment) {
   if (const experiment::Engine engine = experiment::engine_of(experiment); engine != experiment::Engine::own)
     return coarse_plan(experiment).map([&](const plan::Plan& coarse) { return plan::handed_to(coarse, std::string(base::name_of(engine))); });
+  return coarse_plan(experiment).map([&](const plan::Plan& coarse) { return collective::expand(coarse, method(experiment)); });
+}
+
+collective::Method method(const experiment::Resolved& experiment) {
   collective::Method method(experiment.document.strategy.algorithm);
   method.segment_bytes = experiment.document.strategy.segment_bytes;
   method.hosts = experiment.hosts;
-  return coarse_plan(experiment).map([&](const plan::Plan& coarse) { return collective::expand(coarse, method); });
+  return method;
 }
 
 }  // namespace trainyard::strategy

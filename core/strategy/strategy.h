@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "core/collective/expand.h"
 #include "core/experiment/resolve.h"
 #include "core/plan/plan.h"
 
@@ -51,5 +52,8 @@ base::Result<plan::Plan> tpu(const experiment::Resolved& experiment);
 // handed to the engine that takes collectives whole (plan/engine_lane.h).
 base::Result<plan::Plan> coarse_plan(const experiment::Resolved& experiment);
 base::Result<plan::Plan> make_plan(const experiment::Resolved& experiment);
+
+// By which its collectives are expanded, where no engine takes them.
+collective::Method method(const experiment::Resolved& experiment);
 
 }  // namespace trainyard::strategy

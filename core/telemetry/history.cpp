@@ -43,6 +43,7 @@ bool is_json(FrameType type) { return type == FrameType::header || type == Frame
 
 base::Result<void> History::take(const Frame& frame) {
   if (frame.type == FrameType::events) return take_events(frame);
+  if (frame.type == FrameType::samples) return take_values(frame);
   if (frame.type == FrameType::plan) plans_[frame.rank].assign(reinterpret_cast<const char*>(frame.payload.data()), frame.payload.size());
   if (!is_json(frame.type)) return {};
   auto json = object_of(frame);
@@ -91,6 +92,15 @@ base::Result<void> History::take_events(const Frame& frame) {
     }
   }
   return {};
+}
+
+// What was told first stands.
+base::Result<void> History::take_values(const Frame& frame) {
+  return chunk_values_of(frame.payload).map([&](std::vector<ChunkValues> list) {
+    for (ChunkValues& values : list)
+      if (const ChunkValuesKey key{values.group, values.bucket, values.step, frame.rank}; !chunk_values_.contains(key))
+        chunk_values_.emplace(key, std::move(values));
+  });
 }
 
 void History::take_op(int rank, const Event& event) {

@@ -12,6 +12,7 @@
 #include <tuple>
 #include <vector>
 
+#include "core/telemetry/chunk_values.h"
 #include "core/telemetry/recording.h"
 
 namespace trainyard::telemetry {
@@ -83,6 +84,9 @@ class History {
   const std::vector<base::Json>& states() const { return states_; }
   const std::string& plan_text(int rank) const;  // "" when not recorded
 
+  // Those of a few steps. Only grows.
+  const std::map<ChunkValuesKey, ChunkValues>& chunk_values() const { return chunk_values_; }
+
   // The last ops, `kept_ops` of them at least, in order of arrival. Older ones go a quarter of that at a time;
   // `forgotten_ops` counts them, so ops()[i] is op number forgotten_ops() + i of the recording.
   const std::vector<OpRecord>& ops() const { return ops_; }
@@ -118,6 +122,7 @@ class History {
 
   base::Result<void> take_header(const base::Json& json);
   base::Result<void> take_events(const Frame& frame);
+  base::Result<void> take_values(const Frame& frame);
   void take_state(base::Json json);
   void take_log(int rank, const base::Json& json);
   void take_op(int rank, const Event& event);
@@ -136,6 +141,7 @@ class History {
   std::vector<OpRecord> ops_;
   std::uint64_t forgotten_ops_ = 0;
   std::map<int, std::string> plans_;
+  std::map<ChunkValuesKey, ChunkValues> chunk_values_;
   // Where a norm was not finite, in the order in which gradients are made: step, own or summed, rank, segment from the last.
   std::optional<std::tuple<std::int32_t, bool, int, int>> bad_gradients_;
   std::int64_t skipped_updates_ = 0;

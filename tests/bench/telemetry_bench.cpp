@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What telemetry costs: an event written into the ring while another thread drains it, alone and with the reading of the clock that an
-// op takes; a training step with and without it; and how fast a recording is written and read back.
+// op takes; a training step with and without it; what it costs a step to put values of chunks aside; and how fast a recording is written and read
+// back.
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +13,8 @@
 
 #include "backends/cpu/cpu.h"
 #include "core/base/clock.h"
+#include "core/compute/reference/reference.h"
+#include "core/run/chunk_sampler.h"
 #include "core/telemetry/event_ring.h"
 #include "core/telemetry/recording.h"
 #include "tests/conformance/training.h"
@@ -152,6 +155,42 @@ void bench_step() {
               kStudent29 * deviation / std::sqrt(double{kPairs}), kPairs);
 }
 
+// All that a step asks of the sampler of chunks, of rank 0 of four, in a ring: of a step that puts values aside, and of one that does not.
+void bench_values() {
+  experiment::Experiment four = one_device();
+  four.topology.hosts = {tests::drawn_host("host0", 4)};
+  four.strategy.kind = experiment::StrategyKind::mirrored;
+  const auto resolved = experiment::resolve(four, ".").value();
+  const auto plan = strategy::make_plan(resolved).value();
+  const plan::RankPlan rank = plan.rank_plan(0);
+  const run::Layout layout = run::layout(rank);
+  std::vector<std::byte> own(static_cast<std::size_t>(layout.private_bytes)), shared(static_cast<std::size_t>(layout.shared_bytes));
+  const auto compute = compute::reference::make();
+  const auto bound = run::bind(rank, plan.groups, resolved.model, session::recipe(resolved), *compute, own, shared).value();
+  const int program = rank.program("train");
+  const auto& ops = rank.programs[static_cast<std::size_t>(program)].ops;
+  std::int64_t instance = 0;
+  const auto step = [&](run::ChunkSampler& sampler, std::int64_t number) {
+    ++instance;
+    for (std::size_t op = 0; op < ops.size(); ++op)
+      if (plan::communicates(ops[op].kind))
+        sampler.begins({program, static_cast<int>(op), number, instance, 0}), sampler.ends({program, static_cast<int>(op), number, instance, 0});
+  };
+  std::vector<double> sampled, others;
+  for (int attempt = 0; attempt < kBursts; ++attempt) {
+    telemetry::ValuesBox box;
+    run::ChunkSampler sampler(rank, plan.groups, bound, strategy::method(resolved), box);
+    for (const bool puts_aside : {true, false}) {
+      const std::int64_t begin = base::now_nanoseconds();
+      step(sampler, puts_aside ? 1 : 3);
+      (puts_aside ? sampled : others).push_back(nanoseconds_each(begin, 1));
+    }
+  }
+  for (auto* times : {&sampled, &others}) std::ranges::sort(*times);
+  print("a step that puts values of chunks aside", sampled, "");
+  print("a step that does not", others, "");
+}
+
 base::Result<void> write_recording(const std::filesystem::path& path, int frames, const std::vector<Event>& batch) {
   auto writer = telemetry::RecordingWriter::create(path, {{"ranks", 1}});
   if (!writer) return base::fail(writer.error());
@@ -193,5 +232,6 @@ bool bench_recording() {
 int main() {
   bench_ring();
   bench_step();
+  bench_values();
   return bench_recording() ? 0 : 1;
 }

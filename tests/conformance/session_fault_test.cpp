@@ -120,6 +120,19 @@ TEST(SessionFaults, events_that_a_rank_had_to_drop_are_in_the_recording) {
   EXPECT_EQ(history->find({telemetry::Metric::dropped_events, 0, 0}), nullptr);
 }
 
+TEST(SessionFaults, values_that_cannot_be_read_are_not_recorded_and_end_nothing) {
+  SessionRun run(session_experiment(2, 20), tampered(1, [](Message& message) {
+                   if (auto* samples = std::get_if<session::Samples>(&message)) samples->values.resize(samples->values.size() - 1);
+                   return true;
+                 }));
+  EXPECT_EQ(run.result().state, RunState::finished);
+  const auto history = telemetry::History::load(run.directory());
+  ASSERT_TRUE(history);
+  EXPECT_EQ(history->damage(), "");
+  EXPECT_FALSE(history->chunk_values().empty());
+  for (const auto& [key, values] : history->chunk_values()) EXPECT_EQ(key.rank, 0);
+}
+
 TEST(SessionFaults, another_plan_is_refused_with_a_table_of_who_has_what) {
   SessionRun run(session_experiment(3, kEndless), tampered(2, [](Message& message) {
                    if (auto* planned = std::get_if<session::Planned>(&message)) planned->plan_hash = "0123456789abcdef";
@@ -141,7 +154,7 @@ TEST(SessionFaults, a_stranger_changes_nothing) {
            {Message(session::Hello{rank, "guess", "0.0.7-other", 1}), Message(session::Planned{rank, "x", "y"}),
             Message(session::Progress{rank, kEndless, 99, "", 1}), Message(session::Failed{rank, 3, "", {ProblemCode::failed, "stranger", "lies", "", ""}}),
             Message(session::Finished{rank, 7, "feed", 1, 1, {}}), Message(session::Log{rank, 0, "info", "lies"}),
-            Message(session::Events{rank, 0, std::vector<telemetry::Event>(3)})})
+            Message(session::Events{rank, 0, std::vector<telemetry::Event>(3)}), Message(session::Samples{rank, "lies"})})
         ASSERT_TRUE(stranger->send(message));
     }
     viewer.ask();

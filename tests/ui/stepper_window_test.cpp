@@ -3,6 +3,7 @@
 #include <QComboBox>
 #include <QDockWidget>
 
+#include "core/run/chunk_sampler.h"
 #include "tests/ui/opened_run.h"
 
 namespace trainyard::ui::test {
@@ -17,6 +18,32 @@ class StepperWindow : public OpenedRun {
     window_->workspace().raise("stepper");
     EXPECT_TRUE(QTest::qWaitFor([&] { return !panel().visibleRegion().isEmpty(); }));
   }
+  void choose(const char* field, int index) {
+    auto& combo = *panel().findChild<QComboBox*>(field);
+    combo.setCurrentIndex(index);
+    emit combo.activated(index);
+  }
+  QString cell(int rank, int chunk) { return panel().table().model()->index(rank, chunk).data().toString(); }
+  // Rank r had 0.5 (r + 1) everywhere, and then all the sum: of the first bucket of gradients.
+  void put_aside(int step) {
+    const auto resolved = reduced_run(live_header_["experiment"]).value();
+    const RunBucket& bucket = resolved.buckets.front();
+    for (int rank = 0; rank < 4; ++rank) {
+      telemetry::ChunkValues values{step, bucket.group, bucket.number, bucket.dtype, bucket.elements, run::sampled_places(resolved.exercise(bucket)), {}, {}};
+      for (std::size_t i = 0; i < values.places.size(); ++i) {
+        const float before = 0.5F * static_cast<float>(rank + 1), after = 5;
+        for (const auto& [number, to] : {std::pair{before, &values.before}, std::pair{after, &values.after}}) {
+          const auto bytes = std::as_bytes(std::span(&number, 1));
+          to->insert(to->end(), bytes.begin(), bytes.end());
+        }
+      }
+      std::vector<std::byte> payload;
+      telemetry::append(values, payload);
+      ASSERT_TRUE(live_run_->append(telemetry::FrameType::samples, rank, payload));
+    }
+    ASSERT_TRUE(live_run_->flush());
+  }
+  base::Json live_header_;
   void key(int key) { QTest::keyClick(&panel().table(), static_cast<Qt::Key>(key)); }
 };
 
@@ -59,6 +86,33 @@ TEST_F(StepperWindow, offers_ranks_and_buckets_of_the_run_and_says_what_is_true_
   algorithms.setCurrentIndex(algorithms.findText("star"));
   emit algorithms.activated(algorithms.currentIndex());
   EXPECT_TRUE(panel().foot().contains("which the run reduced by ring and not so")) << panel().foot().toStdString();
+}
+
+TEST_F(StepperWindow, shows_the_numbers_of_a_live_run_as_they_come_and_compares_where_it_ends) {
+  const QString directory = live_run_of("four_devices_mirrored_digits.json");
+  live_header_ = telemetry::glance(directory.toStdString())->header;
+  ASSERT_TRUE(open_live(directory));
+  look();
+  const auto offered = [&] { return ranks().findData(static_cast<int>(ExerciseBar::Ranks::run)); };
+  ASSERT_TRUE(QTest::qWaitFor([&] { return offered() >= 0; }));
+  choose("ranks", offered());
+  EXPECT_TRUE(panel().foot().contains("The run has put none of its own numbers aside.")) << panel().foot().toStdString();
+  put_aside(0);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return panel().stepper().is_true(); }));
+  EXPECT_EQ(cell(2, 1), "1.5 (2)");
+  key(Qt::Key_Right);
+  ASSERT_TRUE(transit());
+  EXPECT_TRUE(transit()->label().startsWith("chunk ")) << transit()->label().toStdString();
+  key(Qt::Key_End);
+  for (int rank = 0; rank < 4; ++rank)
+    for (int chunk = 0; chunk < 4; ++chunk) {
+      EXPECT_TRUE(cell(rank, chunk).startsWith("5 (")) << cell(rank, chunk).toStdString();
+      EXPECT_TRUE(cell(rank, chunk).endsWith("), as the run had it")) << cell(rank, chunk).toStdString();
+    }
+  EXPECT_TRUE(panel().sentence().endsWith("Done: every rank holds the sum of all. All 16 numbers are those that the run had, to the bit."));
+  put_aside(1);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return panel().findChild<QComboBox*>("values_step")->count() == 3; }));
+  EXPECT_EQ(panel().stepper().step(), panel().stepper().steps().count()) << "news move nothing";
 }
 
 TEST_F(StepperWindow, a_run_that_starts_has_the_canvas_for_itself) {

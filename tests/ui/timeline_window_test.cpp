@@ -3,8 +3,11 @@
 #include <QPlainTextEdit>
 #include <QTest>
 #include <QTextBlock>
+#include <cmath>
+#include <map>
 
 #include "tests/ui/real_window.h"
+#include "ui/model/bucket_spans.h"
 
 namespace trainyard::ui::test {
 namespace {
@@ -40,7 +43,7 @@ class TimelineWindow : public RealWindow {
 void expect_whole_steps(const SpanStore& spans, const telemetry::History& history, int rank) {
   int lanes = 0;
   for (int lane = 1; lane < spans.lanes(rank); ++lane) lanes += spans.lane(rank, lane).empty() ? 0 : 1;
-  EXPECT_EQ(lanes, 4) << "input, compute, sends and receives of rank " << rank;
+  EXPECT_EQ(lanes, 5) << "input, compute, whole buckets, sends and receives of rank " << rank;
   const auto step = step_of_rank(history, rank, 10);
   ASSERT_TRUE(step);
   const RankFigures figures = figures_of(spans, rank, *step);
@@ -70,6 +73,48 @@ TEST_F(TimelineWindow, a_real_run_shows_the_spans_of_all_ranks_and_its_op_is_sel
   EXPECT_EQ(window_->plan().marked(), "RED.b0.t0.c0<r1");
   EXPECT_TRUE(plan.document()->findBlockByNumber(0).text().startsWith("rank 2"));
   EXPECT_TRUE(wait([&] { return !plan.visibleRegion().isEmpty(); }));
+}
+
+// By step and bucket: from the first begin of its chunks to their last end, of all that the rank recorded.
+std::map<std::pair<int, std::string>, TimeRange> ranges_by_hand(const SpanStore& spans, const telemetry::History& history, int rank) {
+  std::map<std::pair<int, std::string>, TimeRange> ranges;
+  for (const telemetry::OpRecord& op : history.ops()) {
+    const NamedBucket* bucket = op.rank == rank ? spans.names(rank).bucket(op.program, op.op) : nullptr;
+    if (!bucket) continue;
+    const TimeRange range{std::llround(op.begin * 1e9), std::llround(op.end * 1e9)};
+    const auto [at, fresh] = ranges.try_emplace({op.step, bucket->token}, range);
+    if (!fresh) at->second = {std::min(at->second.begin, range.begin), std::max(at->second.end, range.end)};
+  }
+  return ranges;
+}
+
+TEST_F(TimelineWindow, every_bucket_of_a_real_run_is_one_span_that_a_click_finds_in_the_coarse_plan) {
+  run_until(40);
+  stop();
+  const telemetry::History& history = window_->runs().current()->history();
+  for (int rank = 0; rank < 4; ++rank) {
+    std::map<std::pair<int, std::string>, TimeRange> shown;
+    const SpanLane& lane = spans().lane(rank, spans().names(rank).first_of_buckets);
+    for (const auto& track : lane.tracks())
+      for (std::size_t at = track->first(); at < track->end();) {
+        const BucketSpan bucket = bucket_at(spans(), rank, *track, at);
+        const OpSpan& piece = (*track)[at];
+        EXPECT_EQ(bucket.waiting + bucket.transfer + bucket.sending + bucket.nothing, bucket.range.width());
+        EXPECT_LE(bucket.computing, bucket.range.width());
+        EXPECT_TRUE(shown.try_emplace({piece.step, spans().names(rank).bucket(piece.program, piece.op)->token}, bucket.range).second);
+        at = bucket.end;
+      }
+    EXPECT_GT(shown.size(), 80u) << "two buckets a step at least";
+    EXPECT_EQ(shown, ranges_by_hand(spans(), history, rank));
+  }
+  const int lane = spans().names(1).first_of_buckets;
+  view().select(SpanPlace{1, lane, 0, spans().lane(1, lane).tracks()[0]->first()});
+  const QString token = window_->timeline().selected_text().section(':', 0, 0);
+  ASSERT_TRUE(token.startsWith("AR.b")) << token.toStdString();
+  view().setFocus();
+  QTest::keyClick(&view(), Qt::Key_Return);
+  QPlainTextEdit& plan = window_->plan().view();
+  ASSERT_TRUE(wait([&] { return plan.textCursor().selectedText().startsWith(token + " @comm.g0"); })) << plan.textCursor().selectedText().toStdString();
 }
 
 TEST_F(TimelineWindow, freezing_the_charts_freezes_it_too_while_training_goes_on) {

@@ -22,19 +22,36 @@ bool computes(SpanKind kind);      // neither those nor input
 struct NamedOp {
   std::string token;  // "F.s2.m0"
   SpanKind kind = SpanKind::other;
-  int lane = 0;  // of RankNames
+  int lane = 0;     // of RankNames
+  int bucket = -1;  // of its program; -1: it is part of none, or all of it
+};
+
+// A collective of a program, whose ops are chunks of it.
+struct NamedBucket {
+  std::string token;        // of the coarse op: "AR.b1"
+  int lane = 0;             // of RankNames
+  std::uint16_t first = 0;  // the first of its ops in the program
+  std::size_t ops = 0;
 };
 
 struct NamedProgram {
   std::string name;  // "train"
   std::vector<NamedOp> ops;
+  std::vector<NamedBucket> buckets;
 };
 
 // Of one rank. Lane 0 is for ops that the plan does not name; it is there for ranks whose plan is not known, and stays empty else.
 struct RankNames {
   static constexpr const char* kUnnamed = "unnamed";
-  std::vector<std::string> lanes{kUnnamed};  // then the plan's, in its order: "input", "compute", "send.g0", "recv.g0"
+  // Then the plan's, in its order: "input", "compute", "send.g0", "recv.g0"; then for each group whose collectives are cut into chunks a
+  // lane that shows them whole: "buckets.g0".
+  std::vector<std::string> lanes{kUnnamed};
+  std::vector<int> shown{0};  // all of them, as they are to stand below each other: whole collectives above their chunks
+  int first_of_buckets = 1;   // of these lanes
   std::vector<NamedProgram> programs;
+
+  bool of_buckets(int lane) const { return lane >= first_of_buckets; }
+  const NamedBucket* bucket(int program, int op) const;  // null where the op is part of none
 
   const NamedOp* find(int program, int op) const;  // null where the plan has none
   // A person's name for it: its token, else its numbers.

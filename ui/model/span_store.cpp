@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ui/model/bucket_spans.h"
+
 namespace trainyard::ui {
 namespace {
 
@@ -25,6 +27,16 @@ SpanTrack& SpanLane::track_for(const OpSpan& span) {
 void SpanLane::add(const OpSpan& span) {
   track_for(span).join(span);
   if (joined_) joined_->join(span);
+}
+
+// The first of them says which.
+void SpanLane::add_together(const std::vector<OpSpan>& spans) {
+  if (spans.empty()) return;
+  SpanTrack& track = track_for(spans.front());
+  for (const OpSpan& span : spans) {
+    track.join(span);
+    if (joined_) joined_->join(span);
+  }
 }
 
 std::size_t SpanLane::size() const {
@@ -79,20 +91,37 @@ void SpanStore::take(Rank& rank, const telemetry::OpRecord& record) {
   const std::size_t before = lane.size();
   lane.add(span);
   rank.spans += lane.size() - before;
+  if (named && named->bucket >= 0) take_part(rank, *named, span);
   rank.latest = std::max(rank.latest, span.end);
   extent_ = extent_ ? TimeRange{std::min(extent_->begin, span.begin), std::max(extent_->end, span.end)} : TimeRange{span.begin, span.end};
   ++taken_;
   forget(rank);
 }
 
+// One that lacks an op, because its event was lost, is never shown.
+void SpanStore::take_part(Rank& rank, const NamedOp& named, const OpSpan& span) {
+  const NamedBucket& bucket = *rank.names.bucket(span.program, span.op);
+  std::vector<OpSpan>& ops = rank.open[{span.program, named.bucket}];
+  if (!ops.empty() && ops.front().step != span.step) ops.clear();
+  ops.push_back(span);
+  if (ops.size() < bucket.ops) return;
+  SpanLane& lane = rank.lanes[static_cast<std::size_t>(bucket.lane)];
+  const std::size_t before = lane.size();
+  lane.add_together(pieces_of_bucket(ops, bucket.first));
+  rank.spans += lane.size() - before;
+  ops.clear();
+}
+
 // A block at a time, of the lane that goes back furthest.
 void SpanStore::forget(Rank& rank) {
   if (rank.spans <= std::max(kept_ / ranks_.size(), 4 * SpanTrack::kBlock)) return;
   SpanTrack* oldest = nullptr;
-  for (const SpanLane& lane : rank.lanes)
-    if (SpanTrack* track = lane.oldest(); track && (!oldest || (*track)[track->first()].end < (*oldest)[oldest->first()].end)) oldest = track;
+  bool of_ops = true;
+  for (std::size_t l = 0; l < rank.lanes.size(); ++l)
+    if (SpanTrack* track = rank.lanes[l].oldest(); track && (!oldest || (*track)[track->first()].end < (*oldest)[oldest->first()].end))
+      oldest = track, of_ops = !rank.names.of_buckets(static_cast<int>(l));
   if (!oldest) return;
-  for (std::size_t i = 0; i < SpanTrack::kBlock; ++i) lacking_ += (*oldest)[oldest->first() + i].ops;
+  for (std::size_t i = 0; of_ops && i < SpanTrack::kBlock; ++i) lacking_ += (*oldest)[oldest->first() + i].ops;
   const Nanoseconds until = (*oldest)[oldest->first() + SpanTrack::kBlock - 1].end;
   oldest->forget_block();
   rank.spans -= SpanTrack::kBlock;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// All ops of a run by rank and lane, sorted, as a timeline wants them; fed from a history by cursor. Ops of one lane that are under way
+// All ops of a run by rank and lane, sorted, as a timeline wants them, and whole collectives beside their chunks (bucket_spans.h), once
+// all ops of them are there; fed from a history by cursor. Ops of one lane that are under way
 // together (the sends of one round) lie on tracks of their own; beyond eight they are joined on the last one. What a rank holds
 // is bounded: the oldest go first, and are counted.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -19,6 +21,7 @@ class SpanLane {
   static constexpr std::size_t kTracks = 8;
 
   void add(const OpSpan& span);
+  void add_together(const std::vector<OpSpan>& spans);                               // one after another, on one track
   const std::vector<std::unique_ptr<SpanTrack>>& tracks() const { return tracks_; }  // their addresses stay
   // One track for all of them, with what was under way together joined.
   const SpanTrack& joined() const { return joined_ ? *joined_ : *tracks_.front(); }
@@ -57,12 +60,14 @@ class SpanStore {
     RankNames names;
     bool named = false;
     std::vector<SpanLane> lanes{1};
+    std::map<std::pair<int, int>, std::vector<OpSpan>> open;  // by program and bucket: ops of a collective that is not over
     std::size_t spans = 0;
     Nanoseconds latest = 0;
   };
 
   void name(Rank& rank, const std::string& plan_text);
   void take(Rank& rank, const telemetry::OpRecord& record);
+  void take_part(Rank& rank, const NamedOp& named, const OpSpan& span);
   void forget(Rank& rank);
 
   std::size_t kept_;

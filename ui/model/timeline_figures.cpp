@@ -60,7 +60,7 @@ RankFigures figures_of(const SpanStore& store, int rank, const TimeRange& range)
   figures.range = std::max<Nanoseconds>(range.width(), 0);
   for (int l = 0; l < store.lanes(rank); ++l) {
     const SpanLane& lane = store.lane(rank, l);
-    if (lane.empty()) continue;
+    if (lane.empty() || store.names(rank).of_buckets(l)) continue;  // those are of the ops beside them
     const SpanTrack& track = lane.joined();
     const SpanKind kind = track[track.first()].kind;
     if (computes(kind)) compute = either(compute, under_way(track, range));

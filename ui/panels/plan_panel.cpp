@@ -121,7 +121,8 @@ void PlanPanel::show_op(int rank, const QString& program, const QString& token) 
   wanted_ = Wanted{rank, program, token};
   const QSignalBlocker quiet_form(form_), quiet_detail(detail_), quiet_rank(rank_);
   set_grid(false);
-  set_expanded(true);
+  const auto op = plan::parse_token(token.toStdString());
+  set_expanded(!op || !plan::coarse(op->kind));
   set_rank(rank);
   if (shown_ == asked() && isVisible()) go_to_wanted();
   else ask();

@@ -25,7 +25,7 @@ class PlanPanel : public QWidget {
   void set_grid(bool grid);
   void set_expanded(bool expanded);
   void set_rank(int rank);
-  // Selects the line of an op in the expanded text of a rank; as soon as the panel is looked at.
+  // Selects the line of an op in the text of a rank, coarse or expanded as the op is; as soon as the panel is looked at.
   void show_op(int rank, const QString& program, const QString& token);
   QString marked() const { return marked_; }
 

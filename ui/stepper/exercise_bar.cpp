@@ -29,6 +29,16 @@ std::vector<int> drawn_hosts(const topology::Topology& topology) {
   return hosts;
 }
 
+// As it is offered among the others of its run, and told.
+QString bucket_name(const ReducedRun& run, const RunBucket& one) {
+  if (run.of_one_kind()) return QString::number(one.number);
+  QString name = QString::fromStdString(one.token + " " + one.buffer);
+  if (one.ranks.size() == run.hosts.size()) return name;
+  QStringList ranks;
+  for (const int rank : one.ranks) ranks << QString::number(rank);
+  return ExerciseBar::tr("%1, ranks %2").arg(name, ranks.join(", "));
+}
+
 QSpinBox* spin(int least, int most, int value) {
   auto* box = new QSpinBox;
   box->setRange(least, most);
@@ -74,39 +84,60 @@ void ExerciseBar::build() {
   members_ = add(spin(2, kMostExampleRanks, 4), tr("How many"), "members");
   hosts_ = add(spin(1, kMostExampleRanks, 1), tr("on hosts"), "hosts");
   bucket_ = add(new QComboBox, tr("Bucket"), "bucket");
+  auto* step = add(new QComboBox, tr("Numbers"), "values_step");
+  values_ = new ValuesPick(step, add(new QComboBox, tr("Of a chunk"), "values_element"), this);
   seed_ = add(spin(1, kMostSeed, 1), tr("Numbers by seed"), "seed");
   seed_->setToolTip(tr("Small whole numbers, the same for the same seed. At the start they can be typed into the table."));
-  for (QComboBox* combo : {collective_, algorithm_, ranks_, bucket_}) combo->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+  for (QComboBox* combo : {collective_, algorithm_, ranks_, bucket_, step}) combo->setSizeAdjustPolicy(QComboBox::AdjustToContents);
   ranks_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);  // names of runs are long
   ranks_->setMinimumContentsLength(static_cast<int>(tr("of the drawing").size()));
-  for (QComboBox* combo : {collective_, algorithm_, bucket_}) connect(combo, &QComboBox::activated, this, &ExerciseBar::settle);
+  for (QComboBox* combo : {collective_, algorithm_}) connect(combo, &QComboBox::activated, this, &ExerciseBar::settle);
+  connect(bucket_, &QComboBox::activated, this, &ExerciseBar::bucket_chosen);
+  connect(values_, &ValuesPick::changed, this, &ExerciseBar::settle);
   connect(ranks_, &QComboBox::activated, this, &ExerciseBar::ranks_chosen);
   for (QSpinBox* box : {root_, members_, hosts_}) connect(box, &QSpinBox::valueChanged, this, &ExerciseBar::settle);
   connect(seed_, &QSpinBox::valueChanged, this, &ExerciseBar::seed_changed);
 }
 
-void ExerciseBar::set_run(const QString& name, const std::optional<ReducedRun>& run) {
+void ExerciseBar::set_run(const QString& name, const std::optional<ReducedRun>& run, const telemetry::History* history) {
   const bool was_chosen = ranks() == Ranks::run;
   run_name_ = name;
   run_ = run && !run->buckets.empty() ? run : std::nullopt;
+  history_ = run_ ? history : nullptr;
+  seen_values_ = history_ ? history_->chunk_values().size() : 0;
   const int at = ranks_->findData(static_cast<int>(Ranks::run));
   if (at >= 0) ranks_->removeItem(at);
   bucket_->clear();
   if (run_) {
     ranks_->addItem(tr("of run %1").arg(name), static_cast<int>(Ranks::run));
     for (const RunBucket& one : run_->buckets)
-      bucket_->addItem(tr("%1 (%2)").arg(QString::number(one.number), bytes_words(one.elements * base::size_of(one.dtype))));
+      bucket_->addItem(tr("%1 (%2)").arg(bucket_name(*run_, one), bytes_words(one.elements * base::size_of(one.dtype))));
     if (was_chosen) ranks_->setCurrentIndex(ranks_->count() - 1);
   }
   if (was_chosen) ranks_chosen();
 }
 
+// A live run may have put more numbers aside.
+void ExerciseBar::history_grew() {
+  if (!history_ || history_->chunk_values().size() == seen_values_) return;
+  seen_values_ = history_->chunk_values().size();
+  if (ranks() == Ranks::run) settle();
+}
+
 ExerciseBar::Ranks ExerciseBar::ranks() const { return static_cast<Ranks>(ranks_->currentData().toInt()); }
 
-// What the run did comes with its ranks.
 void ExerciseBar::ranks_chosen() {
-  if (ranks() == Ranks::run && run_) {
-    collective_->setCurrentIndex(collective_->findData(static_cast<int>(run_->collective)));
+  if (ranks() == Ranks::run && run_) return bucket_chosen();
+  settle();
+}
+
+// What the run did comes with its bucket.
+void ExerciseBar::bucket_chosen() {
+  if (const RunBucket* one = bucket()) {
+    collective_->setCurrentIndex(collective_->findData(static_cast<int>(one->collective)));
+    const QSignalBlocker quiet(root_);
+    root_->setMaximum(static_cast<int>(one->ranks.size()) - 1);
+    root_->setValue(one->root);
     choose_algorithm(run_->algorithm);
   }
   settle();
@@ -129,8 +160,16 @@ void ExerciseBar::settle() {
   refill_algorithms();
   root_->setMaximum(std::max(0, static_cast<int>(hosts().size()) - 1));
   hosts_->setMaximum(members_->value());
+  look_at_values();
   show_what_is_asked();
   emit changed();
+}
+
+void ExerciseBar::look_at_values() { values_->look_at(history_, as_run() ? bucket() : nullptr, exercise()); }
+
+bool ExerciseBar::as_run() const {
+  const RunBucket* one = bucket();
+  return one != nullptr && run_->engine.empty() && exercise() == run_->exercise(*one);
 }
 
 void ExerciseBar::refill_algorithms() {
@@ -149,14 +188,15 @@ void ExerciseBar::refill_algorithms() {
 
 void ExerciseBar::show_what_is_asked() {
   const auto show = [](QWidget* field, bool shown) { field->parentWidget()->setVisible(shown); };
-  show(root_, collective::has_root(collective()));
+  show(root_, collective::has_root(collective()) && exercise().ranks.empty());
   show(members_, ranks() == Ranks::example);
   show(hosts_, ranks() == Ranks::example);
   show(bucket_, ranks() == Ranks::run);
+  show(seed_, !true_values());
 }
 
 std::vector<int> ExerciseBar::hosts() const {
-  if (ranks() == Ranks::run && run_) return run_->hosts;
+  if (const RunBucket* one = bucket()) return run_->exercise(*one).hosts;
   if (ranks() == Ranks::drawing) return drawn_hosts(document_.experiment().topology);
   std::vector<int> stand;
   stand.reserve(static_cast<std::size_t>(members_->value()));
@@ -177,16 +217,14 @@ const RunBucket* ExerciseBar::bucket() const {
 }
 
 collective::Exercise ExerciseBar::exercise() const {
-  collective::Exercise exercise{.collective = collective(), .algorithm = algorithm().value_or(Algorithm::ring), .hosts = hosts(), .root = root_->value()};
-  if (!collective::has_root(exercise.collective)) exercise.root = 0;
-  if (const RunBucket* one = bucket()) {
-    exercise.elements = one->elements;
-    exercise.dtype = one->dtype;
-    exercise.segment_bytes = run_->segment_bytes;
-    exercise.bucket = one->number;
-  } else if (!exercise.hosts.empty()) {
-    exercise.elements = collective::chunks(exercise.collective, exercise.algorithm, collective::formation(exercise.hosts));
-  }
+  collective::Exercise exercise;
+  const RunBucket* one = bucket();
+  if (one) exercise = run_->exercise(*one);
+  exercise.collective = collective();
+  exercise.algorithm = algorithm().value_or(Algorithm::ring);
+  exercise.hosts = hosts();
+  exercise.root = collective::has_root(exercise.collective) ? root_->value() : 0;
+  if (!one && !exercise.hosts.empty()) exercise.elements = collective::chunks(exercise.collective, exercise.algorithm, collective::formation(exercise.hosts));
   return exercise;
 }
 
@@ -199,11 +237,19 @@ QString ExerciseBar::drawn_engine() const {
 QString ExerciseBar::truth() const {
   const RunBucket* one = bucket();
   if (!one) return tr("The numbers are an example, one in each chunk: a chunk is 4 B.") + drawn_engine();
-  const QString bytes = tr("The numbers are an example; bytes are those of bucket %1 of run %2").arg(QString::number(one->number), run_name_);
+  if (!true_values()) return no_true_words();
+  return tr("The numbers are true, from bucket %1 of run %2: %3. Sums are rounded as the ranks rounded them, in %4.")
+      .arg(bucket_name(*run_, *one), run_name_, values_->said(), QString::fromUtf8(base::name_of(one->dtype)));
+}
+
+QString ExerciseBar::no_true_words() const {
+  const RunBucket& one = *bucket();
+  const QString bytes = tr("The numbers are an example; bytes are those of bucket %1 of run %2").arg(bucket_name(*run_, one), run_name_);
   if (!run_->engine.empty())
     return tr("%1, which %2 took whole: an engine reports no chunks, and this is not how it went.").arg(bytes, QString::fromStdString(run_->engine));
-  if (collective() == run_->collective && algorithm() == run_->algorithm) return bytes + ".";
-  return tr("%1, which the run reduced by %2 and not so.").arg(bytes, algorithm_words(run_->collective, run_->algorithm));
+  if (!as_run()) return tr("%1, which the run reduced by %2 and not so.").arg(bytes, algorithm_words(one.collective, run_->algorithm));
+  if (one.dtype == base::DType::byte) return tr("%1. What travels there is a code in bytes, and no numbers.").arg(bytes);
+  return values_->any() ? bytes + "." : tr("%1. The run has put none of its own numbers aside.").arg(bytes);
 }
 
 }  // namespace trainyard::ui

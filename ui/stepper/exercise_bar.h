@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What to step through: a collective, its algorithm, and the ranks that carry it out - those of the drawing, an example's, or those of a
-// run with the bytes of one of its buckets.
+// run, with the bytes of one of its buckets and, where the run has put them aside, its numbers.
 #pragma once
 
 #include <QWidget>
@@ -9,6 +9,7 @@
 #include "ui/model/document.h"
 #include "ui/stepper/reduced_run.h"
 #include "ui/stepper/stepper.h"
+#include "ui/stepper/values_pick.h"
 
 class QComboBox;
 class QSpinBox;
@@ -22,11 +23,14 @@ class ExerciseBar : public QWidget {
 
   explicit ExerciseBar(Document& document, QWidget* parent = nullptr);
 
-  // Offers the ranks and buckets of a run; nothing: there is none, or it reduces nothing.
-  void set_run(const QString& name, const std::optional<ReducedRun>& run);
+  // Offers the ranks and buckets of a run; nothing: there is none, or its ranks tell each other nothing. The history must outlive this or
+  // be taken away.
+  void set_run(const QString& name, const std::optional<ReducedRun>& run, const telemetry::History* history = nullptr);
+  void history_grew();
 
   Ranks ranks() const;
   collective::Exercise exercise() const;
+  const std::optional<TrueValues>& true_values() const { return values_->values(); }
   QString truth() const;  // what the numbers and the bytes are, in a sentence
 
  signals:
@@ -38,6 +42,8 @@ class ExerciseBar : public QWidget {
   Widget* add(Widget* widget, const QString& text, const QString& name);
   void build();
   void ranks_chosen();
+  void bucket_chosen();
+  void look_at_values();
   void choose_algorithm(collective::Algorithm algorithm);
   void document_changed();
   void settle();
@@ -47,12 +53,17 @@ class ExerciseBar : public QWidget {
   collective::Collective collective() const;
   std::optional<collective::Algorithm> algorithm() const;
   const RunBucket* bucket() const;
-  QString drawn_engine() const;  // a sentence, where the document hands collectives to one
+  bool as_run() const;            // the exercise is what the run did
+  QString no_true_words() const;  // of a run
+  QString drawn_engine() const;   // a sentence, where the document hands collectives to one
 
   Document& document_;
   QString run_name_;
   std::optional<ReducedRun> run_;
   collective::Algorithm documents_ = collective::Algorithm::automatic;  // the document's, when it was last looked at
+  const telemetry::History* history_ = nullptr;
+  std::size_t seen_values_ = 0;
+  ValuesPick* values_;
   QComboBox *collective_, *algorithm_, *ranks_, *bucket_;
   QSpinBox *root_, *members_, *hosts_, *seed_;
 };

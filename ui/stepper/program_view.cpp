@@ -45,7 +45,7 @@ void ProgramView::set_rank(int rank) {
 }
 
 void ProgramView::show_program() {
-  setAccessibleName(tr("Program of rank %1").arg(rank_));
+  setAccessibleName(tr("Program of rank %1").arg(named_rank(stepper_, rank_)));
   current_ = -1;
   QStringList lines;
   if (rank_ < stepper_.steps().members()) {

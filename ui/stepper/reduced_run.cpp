@@ -1,45 +1,80 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/stepper/reduced_run.h"
 
-#include "core/collective/expand.h"
-#include "core/experiment/compression.h"
-#include "core/experiment/duties.h"
+#include <algorithm>
+#include <map>
+#include <set>
+
 #include "core/experiment/engine.h"
 #include "core/experiment/fields.h"
+#include "core/plan/text.h"
 #include "core/strategy/strategy.h"
 
 namespace trainyard::ui {
 namespace {
 
-constexpr std::int32_t kGradients = 0;  // the group that sums them; that of batch normalisation comes after it
-
-// A step of training reduces all that there is; shorter ones reduce the same.
-std::vector<RunBucket> buckets_of(const plan::RankPlan& rank) {
-  std::vector<RunBucket> buckets;
+// A step of training has all that there are; shorter ones have the same.
+const plan::Program* training(const plan::RankPlan& rank) {
   const int train = rank.program("train");
-  if (train < 0) return buckets;
-  for (const plan::Op& op : rank.programs[static_cast<std::size_t>(train)].ops)
-    if (collective::collective_of(op.kind) && op.group == kGradients)
-      buckets.push_back({op.bucket, op.writes.front().count, rank.buffers[op.writes.front().buffer.index()].dtype});
+  return train < 0 ? nullptr : &rank.programs[static_cast<std::size_t>(train)];
+}
+
+// Of a group, as one of its members has them; what comes in every micro-step, once.
+void add_buckets(const plan::RankPlan& rank, const plan::Group& group, int number, std::vector<RunBucket>& buckets) {
+  const plan::Program* program = training(rank);
+  if (program == nullptr) return;
+  std::set<std::int32_t> known;
+  for (const plan::Op& op : program->ops) {
+    const auto collective = collective::collective_of(op.kind);
+    if (!collective || op.group != number || !known.insert(op.bucket).second) continue;
+    const plan::Access& whole = op.writes.front();
+    const plan::Buffer& buffer = rank.buffers[whole.buffer.index()];
+    const int root = op.peer < 0 ? 0 : group.position(op.peer);
+    buckets.push_back(
+        {number, op.bucket, *collective, root, {group.ranks.begin(), group.ranks.end()}, whole.count, buffer.dtype, plan::token(op), buffer.name});
+  }
+}
+
+std::vector<RunBucket> buckets_of(const plan::Plan& plan) {
+  std::vector<RunBucket> buckets;
+  std::map<std::int32_t, plan::RankPlan> made;
+  for (std::size_t g = 0; g < plan.groups.size(); ++g) {
+    const plan::Group& group = plan.groups[g];
+    if (group.ranks.size() < 2) continue;
+    const auto [first, fresh] = made.try_emplace(group.ranks.front());
+    if (fresh) first->second = plan.rank_plan(group.ranks.front());
+    add_buckets(first->second, group, static_cast<int>(g), buckets);
+  }
   return buckets;
 }
 
 }  // namespace
+
+bool ReducedRun::of_one_kind() const {
+  return std::ranges::all_of(buckets, [&](const RunBucket& one) { return one.group == 0 && one.collective == buckets.front().collective; });
+}
+
+collective::Exercise ReducedRun::exercise(const RunBucket& bucket) const {
+  collective::Exercise exercise{.collective = bucket.collective, .algorithm = algorithm, .hosts = {}, .root = bucket.root, .elements = bucket.elements};
+  exercise.dtype = bucket.dtype;
+  exercise.segment_bytes = segment_bytes;
+  exercise.bucket = bucket.number;
+  for (const int rank : bucket.ranks) exercise.hosts.push_back(hosts[static_cast<std::size_t>(rank)]);
+  bool all_in_order = bucket.ranks.size() == hosts.size();
+  for (std::size_t position = 0; position < bucket.ranks.size(); ++position)
+    all_in_order = all_in_order && bucket.ranks[position] == static_cast<int>(position);
+  if (!all_in_order) exercise.ranks = bucket.ranks;
+  return exercise;
+}
 
 base::Result<ReducedRun> reduced_run(const base::Json& resolved) {
   const auto experiment = experiment::resolved_from_json(resolved);
   if (!experiment) return base::fail(experiment.error());
   return strategy::coarse_plan(*experiment).map([&](const plan::Plan& plan) {
     const auto& strategy = experiment->document.strategy;
-    const bool gathers = experiment::compresses(*experiment) && compute::compression::gathers(strategy.compression.kind);
     const experiment::Engine engine = experiment::engine_of(*experiment);
     const std::string other = engine == experiment::Engine::own ? "" : std::string(base::name_of(engine));
-    return ReducedRun{experiment->hosts,
-                      strategy.algorithm,
-                      gathers ? collective::Collective::all_gather : collective::Collective::all_reduce,
-                      other.empty() ? strategy.segment_bytes : 0,
-                      other,
-                      experiment::fixed_algorithm(strategy.kind) ? std::vector<RunBucket>() : buckets_of(plan.rank_plan(0))};
+    return ReducedRun{experiment->hosts, strategy.algorithm, other.empty() ? strategy.segment_bytes : 0, other, buckets_of(plan)};
   });
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How a run reduces its gradients: ranks, algorithm and buckets, as its recording says. A bucket that is compressed is what travels of it.
+// The collectives of a run's steps: ranks, algorithm and buckets, as its recording says. A bucket that is compressed is what travels of it.
 #pragma once
 
 #include <string>
@@ -7,23 +7,30 @@
 
 #include "core/base/dtype.h"
 #include "core/base/json.h"
-#include "core/collective/algorithm.h"
+#include "core/collective/steps.h"
 
 namespace trainyard::ui {
 
 struct RunBucket {
-  int number = 0;
+  int group = 0, number = 0;
+  collective::Collective collective = collective::Collective::all_reduce;
+  int root = 0;            // a position, where there is one
+  std::vector<int> ranks;  // by position
   std::int64_t elements = 0;
   base::DType dtype = base::DType::fp32;
+  std::string token;   // of its op in the coarse plan: "REDUCE.b1>r4"
+  std::string buffer;  // that it is part of: "grads"
 };
 
 struct ReducedRun {
   std::vector<int> hosts;  // by rank
   collective::Algorithm algorithm = collective::Algorithm::ring;
-  collective::Collective collective = collective::Collective::all_reduce;  // of all buckets; some compressed gradients are gathered
   std::int64_t segment_bytes = 0;
   std::string engine;              // that took each bucket whole, and reported no chunks; empty: none
-  std::vector<RunBucket> buckets;  // in the order in which they are reduced; none for one rank, or where nothing is all-reduced
+  std::vector<RunBucket> buckets;  // group after group, in the order of their lanes; none for one rank
+
+  bool of_one_kind() const;  // all of one collective, and of gradients alone: their numbers tell them
+  collective::Exercise exercise(const RunBucket& bucket) const;
 };
 
 // Of a resolved experiment as it was recorded. Makes a plan, so it may take a while.

@@ -10,14 +10,9 @@
 namespace trainyard::ui {
 namespace {
 
-using collective::Collective;
 using collective::Held;
 
 bool covers(const collective::Move& move, int chunk) { return move.chunk <= chunk && chunk < move.chunk + move.chunks; }
-
-bool sums_up(Collective collective) {
-  return collective == Collective::all_reduce || collective == Collective::reduce_scatter || collective == Collective::reduce;
-}
 
 const Held& at(const std::vector<std::vector<Held>>& cells, int rank, int chunk) {
   return cells[static_cast<std::size_t>(rank)][static_cast<std::size_t>(chunk)];
@@ -37,14 +32,16 @@ int StepModel::columnCount(const QModelIndex& parent) const { return parent.isVa
 
 CellLook StepModel::look(int rank, int chunk) const {
   const collective::Steps& steps = stepper_.steps();
-  const int members = steps.members();
   const Held &held = at(stepper_.state().held, rank, chunk), &aside = at(stepper_.state().aside, rank, chunk);
   CellLook look;
-  if (!held.of.empty()) look.number = number_words(held.value), look.of = members_words(held.of, members);
-  if (!aside.of.empty()) look.aside = held_words(aside, members);
-  const bool sums = sums_up(steps.exercise.collective);
-  if (!held.of.empty()) look.share = sums ? static_cast<double>(held.of.size()) / members : 1;
-  look.wanted = !held.of.empty() && steps.wanted(rank, chunk) && (!sums || static_cast<int>(held.of.size()) == members);
+  if (is_empty(chunk)) return look;
+  if (!held.of.empty()) look.number = number_words(held.value), look.of = members_words(held.of, steps.exercise);
+  if (!aside.of.empty()) look.aside = held_words(aside, steps.exercise);
+  const bool sums = collective::adds_up(steps.exercise.collective);
+  if (!held.of.empty()) look.share = sums ? static_cast<double>(held.of.size()) / steps.members() : 1;
+  look.wanted = stepper_.complete(rank, chunk);
+  look.agreement = stepper_.agreement(rank, chunk);
+  if (look.agreement == Stepper::Agreement::other) look.had = tr("run: %1").arg(number_words(stepper_.after(rank, chunk)));
   if (const collective::Move* move = stepper_.move(); move && covers(*move, chunk)) {
     look.changed = move->to == rank;
     look.sent = move->from == rank && !look.changed;
@@ -55,9 +52,11 @@ CellLook StepModel::look(int rank, int chunk) const {
 QString StepModel::widest() const {
   std::vector<int> everyone(static_cast<std::size_t>(rowCount()));
   std::iota(everyone.begin(), everyone.end(), 0);
-  const QString all = members_words(everyone, rowCount());
+  const QString all = members_words(everyone, stepper_.steps().exercise);
   return keeps_asides() ? "+ 000 (" + all + ")" : all;
 }
+
+QString StepModel::widest_number() const { return is_true() ? "-0.00123456 ✓" : "-1234"; }
 
 bool StepModel::keeps_asides() const {
   return std::ranges::any_of(stepper_.steps().moves, [](const collective::Move& move) { return move.effect == collective::Effect::sums; });
@@ -70,24 +69,31 @@ QString StepModel::sent_words(int rank) const {
 
 QString StepModel::spoken(int rank, int chunk) const {
   const CellLook cell = look(rank, chunk);
-  QStringList parts{tr("rank %1, chunk %2: %3").arg(rank).arg(chunk).arg(cell.number.isEmpty() ? tr("nothing yet") : cell.number)};
+  QStringList parts{tr("rank %1, chunk %2: %3").arg(named_rank(stepper_, rank)).arg(chunk).arg(cell.number.isEmpty() ? tr("nothing yet") : cell.number)};
   if (!cell.of.isEmpty()) parts << tr("from ranks %1").arg(cell.of);
   if (!cell.aside.isEmpty()) parts << tr("aside %1").arg(cell.aside);
   if (cell.wanted) parts << tr("complete");
+  if (const QString known = agreement_words(stepper_, rank, chunk); !known.isEmpty()) parts << known;
   if (cell.changed) parts << tr("changed by this step");
   if (cell.sent) parts << tr("sent in this step");
   return parts.join(", ");
+}
+
+QString StepModel::shown(int rank, int chunk) const {
+  if (is_empty(chunk)) return tr("no elements");
+  const QString held = held_words(at(stepper_.state().held, rank, chunk), stepper_.steps().exercise), known = agreement_words(stepper_, rank, chunk);
+  return known.isEmpty() ? held : held + ", " + known;
 }
 
 QVariant StepModel::data(const QModelIndex& index, int role) const {
   const int rank = index.row(), chunk = index.column();
   if (!is_chunk(index)) {
     if (role == Qt::TextAlignmentRole) return static_cast<int>(Qt::AlignRight | Qt::AlignVCenter);
-    if (role == Qt::AccessibleTextRole) return tr("rank %1 has sent %2").arg(rank).arg(sent_words(rank));
+    if (role == Qt::AccessibleTextRole) return tr("rank %1 has sent %2").arg(named_rank(stepper_, rank)).arg(sent_words(rank));
     return role == Qt::DisplayRole ? QVariant(sent_words(rank)) : QVariant();
   }
   switch (role) {
-    case Qt::DisplayRole: return held_words(at(stepper_.state().held, rank, chunk), rowCount());
+    case Qt::DisplayRole: return shown(rank, chunk);
     case Qt::EditRole: return at(stepper_.state().held, rank, chunk).value;
     case Qt::AccessibleTextRole: return spoken(rank, chunk);
     case Qt::ToolTipRole: return flags(index).testFlag(Qt::ItemIsEditable) ? tr("Type a number, or double-click") : spoken(rank, chunk);
@@ -100,14 +106,15 @@ QVariant StepModel::headerData(int section, Qt::Orientation orientation, int rol
   if (orientation == Qt::Vertical) {
     const auto& hosts = stepper_.steps().exercise.hosts;
     const bool several = std::ranges::any_of(hosts, [&](int host) { return host != hosts.front(); });
-    return several ? tr("rank %1\nhost %2").arg(section).arg(hosts[static_cast<std::size_t>(section)]) : tr("rank %1").arg(section);
+    const int rank = named_rank(stepper_, section);
+    return several ? tr("rank %1\nhost %2").arg(rank).arg(hosts[static_cast<std::size_t>(section)]) : tr("rank %1").arg(rank);
   }
   if (section >= stepper_.steps().chunks()) return tr("sent so far");
   return tr("chunk %1\n%2").arg(section).arg(bytes_words(stepper_.steps().chunk_bytes[static_cast<std::size_t>(section)]));
 }
 
 Qt::ItemFlags StepModel::flags(const QModelIndex& index) const {
-  const bool given = stepper_.step() == 0 && is_chunk(index) && stepper_.steps().given(index.row(), index.column());
+  const bool given = stepper_.step() == 0 && !stepper_.is_true() && is_chunk(index) && stepper_.steps().given(index.row(), index.column());
   return QAbstractTableModel::flags(index) | (given ? Qt::ItemIsEditable : Qt::NoItemFlags);
 }
 

@@ -16,6 +16,8 @@ struct CellLook {
   bool changed = false;  // by the last step
   bool sent = false;     // from here, in the last step
   bool wanted = false;   // what the collective is for, complete
+  Stepper::Agreement agreement = Stepper::Agreement::unknown;  // with what the run had
+  QString had;                                                 // by the run, where that is another number
 };
 
 class StepModel : public QAbstractTableModel {
@@ -24,8 +26,10 @@ class StepModel : public QAbstractTableModel {
   explicit StepModel(Stepper& stepper, QObject* parent = nullptr);
 
   CellLook look(int rank, int chunk) const;
-  QString widest() const;     // of what may stand in a cell, below the number
-  bool keeps_asides() const;  // at some step
+  QString widest() const;         // of what may stand in a cell, below the number
+  QString widest_number() const;  // as a rule
+  bool keeps_asides() const;      // at some step
+  bool is_true() const { return stepper_.is_true(); }
   bool is_chunk(const QModelIndex& index) const { return index.column() < stepper_.steps().chunks(); }
 
   int rowCount(const QModelIndex& parent = {}) const override;
@@ -36,6 +40,8 @@ class StepModel : public QAbstractTableModel {
   bool setData(const QModelIndex& index, const QVariant& value, int role = Qt::EditRole) override;
 
  private:
+  bool is_empty(int chunk) const { return stepper_.steps().chunk_bytes[static_cast<std::size_t>(chunk)] == 0 && is_true(); }
+  QString shown(int rank, int chunk) const;
   QString sent_words(int rank) const;
   QString spoken(int rank, int chunk) const;
 

@@ -18,8 +18,20 @@ QFont of_font() { return Theme::instance().font(kOfSize); }
 // Text on it keeps its contrast: the washes are pale.
 QColor ground(const CellLook& look) {
   const Colours& colours = Theme::instance().colours();
+  if (look.agreement == Stepper::Agreement::other) return mixed(colours.card, colours.error, 0.22);
   if (look.wanted) return mixed(colours.card, colours.ok, 0.22);
   return look.number.isEmpty() ? colours.card : mixed(colours.card, colours.accent, 0.05 + 0.35 * look.share);
+}
+
+// What the run had, too, is ticked off.
+QString number_of(const CellLook& look) {
+  if (look.number.isEmpty()) return QStringLiteral("·");
+  switch (look.agreement) {
+    case Stepper::Agreement::same: return look.number + QStringLiteral(" ✓");
+    case Stepper::Agreement::other: return look.number + QStringLiteral(" ≠");
+    case Stepper::Agreement::unknown: break;
+  }
+  return look.number;
 }
 
 void paint_frame(QPainter& painter, const QRect& cell, const CellLook& look) {
@@ -46,8 +58,8 @@ StepDelegate::StepDelegate(StepModel& model, QObject* parent) : QStyledItemDeleg
 
 QSize StepDelegate::cell_size() const {
   const QFontMetrics number(number_font()), of(of_font());
-  const int lines = model_.keeps_asides() ? 2 : 1;
-  const int width = std::max({number.horizontalAdvance("-1234"), of.horizontalAdvance(model_.widest())});
+  const int lines = model_.keeps_asides() || model_.is_true() ? 2 : 1;
+  const int width = std::max({number.horizontalAdvance(model_.widest_number()), of.horizontalAdvance(model_.widest())});
   return {width + 2 * kGrid, number.height() + lines * of.height() + kGrid};
 }
 
@@ -61,10 +73,11 @@ void StepDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, 
   QRect line(option.rect.left(), option.rect.top() + kGrid / 2, option.rect.width(), number.height());
   painter->setPen(look.number.isEmpty() ? colours.dim : colours.text);
   painter->setFont(number_font());
-  painter->drawText(line, Qt::AlignCenter, look.number.isEmpty() ? QStringLiteral("·") : look.number);
+  painter->drawText(line, Qt::AlignCenter, number_of(look));
   painter->setFont(of_font());
   line = QRect(line.left(), line.bottom() + 1, line.width(), of.height());
   painter->drawText(line, Qt::AlignCenter, look.of);
+  if (!look.had.isEmpty()) painter->drawText(line.translated(0, of.height()), Qt::AlignCenter, look.had);
   if (!look.aside.isEmpty()) painter->drawText(line.translated(0, of.height()), Qt::AlignCenter, "+ " + look.aside);
   paint_frame(*painter, option.rect, look);
   if (option.state & QStyle::State_HasFocus) paint_focus(*painter, option.rect);

@@ -20,14 +20,17 @@ using collective::Move;
 constexpr std::size_t kMostNamed = 8;       // members that are called by name
 constexpr std::int64_t kFewBytes = 10'000;  // told to the byte
 constexpr int kMostNumbers = 4;
+constexpr int kAllDigits = 17;  // that tell any two numbers apart
 
 QString text(const char* source) { return QCoreApplication::translate("stepper", source); }
 
-QString joined(const std::vector<int>& members, const QString& between) {
+QString joined(const std::vector<int>& ranks, const QString& between) {
   QStringList names;
-  for (const int member : members) names << QString::number(member);
+  for (const int rank : ranks) names << QString::number(rank);
   return names.join(between);
 }
+
+QString rank_of(const Stepper& stepper, int position) { return QString::number(named_rank(stepper, position)); }
 
 const Held& held(const std::vector<std::vector<Held>>& cells, int rank, int chunk) {
   return cells[static_cast<std::size_t>(rank)][static_cast<std::size_t>(chunk)];
@@ -37,14 +40,14 @@ const Held& held(const std::vector<std::vector<Held>>& cells, int rank, int chun
 QString numbers(const Stepper& stepper, const std::vector<std::vector<Held>>& cells, int rank) {
   const Move& move = *stepper.move();
   QStringList list;
-  for (int chunk = move.chunk; chunk < move.chunk + move.chunks; ++chunk) list << held_words(held(cells, rank, chunk), stepper.steps().members());
+  for (int chunk = move.chunk; chunk < move.chunk + move.chunks; ++chunk) list << held_words(held(cells, rank, chunk), stepper.steps().exercise);
   if (list.size() > kMostNumbers) list = list.mid(0, kMostNumbers) << "…";
   return list.join("; ");
 }
 
 QString moved(const Stepper& stepper) {
   const Move& move = *stepper.move();
-  return text("Rank %1 sends %2 to rank %3").arg(QString::number(move.from), chunks_words(move.chunk, move.chunks), QString::number(move.to));
+  return text("Rank %1 sends %2 to rank %3").arg(rank_of(stepper, move.from), chunks_words(move.chunk, move.chunks), rank_of(stepper, move.to));
 }
 
 // A sum is aside until all summands are in.
@@ -85,7 +88,7 @@ QString done_words(const Stepper& stepper) {
     case Effect::sums: return summed(stepper);
     case Effect::puts_back:
       return text("Rank %1 puts the sum where %2 stood, now that its peers have read that: %3.")
-          .arg(QString::number(move.to), chunks_words(move.chunk, move.chunks), numbers(stepper, stepper.state().held, move.to));
+          .arg(rank_of(stepper, move.to), chunks_words(move.chunk, move.chunks), numbers(stepper, stepper.state().held, move.to));
   }
   return {};
 }
@@ -113,15 +116,20 @@ QString algorithm_words(Collective collective, Algorithm algorithm) {
   return QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
 }
 
+int named_rank(const Stepper& stepper, int position) { return position < stepper.steps().members() ? stepper.steps().exercise.rank(position) : position; }
+
 QString number_words(double value) { return QString::number(value, 'g', 6); }
 
-QString members_words(const std::vector<int>& members, int of) {
-  if (members.size() <= kMostNamed) return joined(members, "+");
-  return static_cast<int>(members.size()) == of ? text("all %1 ranks").arg(of) : text("%1 of %2 ranks").arg(members.size()).arg(of);
+QString members_words(const std::vector<int>& members, const collective::Exercise& exercise) {
+  const auto all = static_cast<std::size_t>(exercise.members());
+  if (members.size() > kMostNamed) return members.size() == all ? text("all %1 ranks").arg(all) : text("%1 of %2 ranks").arg(members.size()).arg(all);
+  std::vector<int> ranks;
+  for (const int member : members) ranks.push_back(exercise.rank(member));
+  return joined(ranks, "+");
 }
 
-QString held_words(const Held& held, int members) {
-  return held.of.empty() ? text("nothing yet") : number_words(held.value) + " (" + members_words(held.of, members) + ")";
+QString held_words(const Held& held, const collective::Exercise& exercise) {
+  return held.of.empty() ? text("nothing yet") : number_words(held.value) + " (" + members_words(held.of, exercise) + ")";
 }
 
 QString chunks_words(int chunk, int chunks) { return chunks == 1 ? text("chunk %1").arg(chunk) : text("chunks %1 to %2").arg(chunk).arg(chunk + chunks - 1); }
@@ -164,7 +172,30 @@ QString sentence(const Stepper& stepper) {
   const Collective collective = steps.exercise.collective;
   if (steps.count() == 0) return end_words(collective);
   if (stepper.step() == 0) return start_words(collective);
-  return done_words(stepper) + (stepper.step() == steps.count() ? " " + end_words(collective) : QString());
+  if (stepper.step() < steps.count()) return done_words(stepper);
+  const QString known = verdict(stepper).text;
+  return done_words(stepper) + " " + end_words(collective) + (known.isEmpty() ? QString() : " " + known);
+}
+
+QString agreement_words(const Stepper& stepper, int position, int chunk) {
+  switch (stepper.agreement(position, chunk)) {
+    case Stepper::Agreement::unknown: return {};
+    case Stepper::Agreement::same: return text("as the run had it");
+    case Stepper::Agreement::other: return text("but the run had %1").arg(QString::number(stepper.after(position, chunk), 'g', kAllDigits));
+  }
+  return {};
+}
+
+Verdict verdict(const Stepper& stepper) {
+  const auto& steps = stepper.steps();
+  int same = 0, other = 0;
+  for (int position = 0; position < steps.members(); ++position)
+    for (int chunk = 0; chunk < steps.chunks(); ++chunk) {
+      same += stepper.agreement(position, chunk) == Stepper::Agreement::same ? 1 : 0;
+      other += stepper.agreement(position, chunk) == Stepper::Agreement::other ? 1 : 0;
+    }
+  if (other > 0) return {text("%1 of %2 numbers are not those that the run had.").arg(other).arg(same + other), false};
+  return {same > 0 ? text("All %1 numbers are those that the run had, to the bit.").arg(same) : QString(), true};
 }
 
 QString traffic_words(const Stepper& stepper) {

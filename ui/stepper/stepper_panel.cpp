@@ -32,7 +32,7 @@ StepperPanel::StepperPanel(Document& document, QWidget* parent) : QWidget(parent
   setFocusProxy(table_);
   for (QWidget* widget : {static_cast<QWidget*>(table_), static_cast<QWidget*>(program_)}) widget->installEventFilter(this);
   connect(&clock_, &QTimer::timeout, this, &StepperPanel::play_on);
-  connect(bar_, &ExerciseBar::changed, this, [this] { stepper_.set_exercise(bar_->exercise()), show_step(); });
+  connect(bar_, &ExerciseBar::changed, this, [this] { stepper_.set_exercise(bar_->exercise(), bar_->true_values()), show_step(); });
   connect(bar_, &ExerciseBar::seed_changed, &stepper_, &Stepper::set_seed);
   connect(&stepper_, &Stepper::exercise_changed, this, &StepperPanel::stop);
   connect(&stepper_, &Stepper::step_changed, this, [this] { on_canvas_ = seen_, show_step(); });
@@ -83,7 +83,7 @@ void StepperPanel::set_run(Run* run) {
   run_asked_ = false;
   bar_->set_run({}, {});
   if (!run) return;
-  connect(run, &Run::updated, this, &StepperPanel::ask_run);
+  connect(run, &Run::updated, this, [this] { ask_run(), bar_->history_grew(); });
   connect(run, &QObject::destroyed, this, [this] { set_run(nullptr); });
   ask_run();
 }
@@ -97,7 +97,7 @@ void StepperPanel::ask_run() {
   QThreadPool::globalInstance()->start([panel = QPointer<StepperPanel>(this), directory = run_->directory(), name = run_->name(), recorded = *recorded] {
     const auto reduced = reduced_run(recorded);
     QMetaObject::invokeMethod(qApp, [panel, directory, name, reduced] {
-      if (panel && panel->run_ && panel->run_->directory() == directory && reduced) panel->bar_->set_run(name, *reduced);
+      if (panel && panel->run_ && panel->run_->directory() == directory && reduced) panel->bar_->set_run(name, *reduced, &panel->run_->history());
     });
   });
 }
@@ -109,7 +109,7 @@ void StepperPanel::show_step() {
   play_->setEnabled(count > 0);
   place_->setText(place_words(stepper_));
   sentence_->setText(ui::sentence(stepper_));
-  sentence_->set_tint(stepper_.problem() ? Tint::error : Tint::text);
+  sentence_->set_tint(stepper_.problem() || !verdict(stepper_).same ? Tint::error : Tint::text);
   foot_->setText(stepper_.problem() ? QString() : traffic_words(stepper_) + "\n" + bar_->truth());
   QAccessibleEvent told(sentence_, QAccessible::NameChanged);
   QAccessible::updateAccessibility(&told);
@@ -118,7 +118,7 @@ void StepperPanel::show_step() {
 }
 
 void StepperPanel::show_program() {
-  program_title_->setText(tr("Program of rank %1").arg(table_->rank()));
+  program_title_->setText(tr("Program of rank %1").arg(named_rank(stepper_, table_->rank())));
   program_->set_rank(table_->rank());
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/stepper/transit_of.h"
 
+#include <algorithm>
+
 #include "ui/model/topology_edit.h"
 #include "ui/stepper/step_words.h"
 
@@ -22,11 +24,13 @@ std::optional<Transit> TransitOf::step(const Stepper& stepper, const topology::T
   if (!move || !topology::validate(drawing, "").empty()) return {};
   if (topology::Topology drawn = without_places(drawing); !traffic_ || traffic_->topology() != drawn)
     traffic_ = std::make_unique<LinkTraffic>(std::move(drawn));
-  if (static_cast<int>(traffic_->workers().size()) != stepper.steps().members()) return {};
+  const collective::Exercise& exercise = stepper.steps().exercise;
+  const int drawn = static_cast<int>(traffic_->workers().size()), from = exercise.rank(move->from), to = exercise.rank(move->to);
+  if (exercise.ranks.empty() ? drawn != exercise.members() : std::max(from, to) >= drawn) return {};
   const auto device = [&](int rank) { return traffic_->network().device(traffic_->workers()[static_cast<std::size_t>(rank)]).name; };
-  Transit transit{device(move->from), device(move->to), {}, label_of(stepper, *move)};
-  if (move->from == move->to) return transit;
-  transit.route = traffic_->route(move->from, move->to);
+  Transit transit{device(from), device(to), {}, label_of(stepper, *move)};
+  if (from == to) return transit;
+  transit.route = traffic_->route(from, to);
   return transit.route.empty() ? std::nullopt : std::optional(transit);
 }
 

@@ -82,7 +82,7 @@ void TimelineRows::lay_out(const SpanStore& store, int lane_height, int gap) {
   rows_.clear();
   int top = gap;
   for (int rank = 0; rank < store.ranks(); ++rank) {
-    for (int lane = 0; lane < store.lanes(rank); ++lane) {
+    for (const int lane : store.names(rank).shown) {
       if (lane == 0 && store.lane(rank, lane).empty()) continue;
       rows_.push_back({rank, lane, top, lane_height});
       top += lane_height;

@@ -41,7 +41,7 @@ struct LaneRow {
   int top = 0, height = 0;  // in the body, before it is scrolled
 };
 
-// Lanes of all ranks, those of one rank together.
+// Lanes of all ranks, those of one rank together, as they are to be shown.
 class TimelineRows {
  public:
   struct Extent {

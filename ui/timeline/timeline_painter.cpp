@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ui/model/bucket_spans.h"
 #include "ui/theme/theme.h"
+#include "ui/timeline/timeline_words.h"
 
 namespace trainyard::ui {
 namespace {
@@ -151,8 +153,7 @@ class SpanPainting {
     const int ready = std::clamp(columns_.of(span.ready), piece.left, piece.right);
     const bool waits = span.ready > span.begin && ready - piece.left > piece.right - ready;
     const int left = waits ? piece.left : ready, right = waits ? ready : piece.right;
-    const QString text =
-        QString::fromStdString(scene_.store->names(row.rank).token(span.program, span.op)) + (span.ops > 1 ? QString(" +%1").arg(span.ops - 1) : "");
+    const QString text = title_of(scene_.store->names(row.rank), row.lane, span) + (span.ops > 1 ? QString(" +%1").arg(span.ops - 1) : "");
     const QRect room(qRound(left / scene_.pixel_ratio) + 3, box.top(), qRound((right - left) / scene_.pixel_ratio) - 5, box.height());
     if (room.width() < kLabelled || metrics_.horizontalAdvance(text) > room.width()) return;
     picture_.labels.push_back({room.translated(scene_.body.topLeft()), text, text_on(waits ? QColor(wait_ground_) : colours_.of(span.kind))});
@@ -177,8 +178,11 @@ QRectF TimelineScene::span_rect(const SpanPlace& place, const OpSpan& span) cons
   const QRect inner = row.adjusted(0, 1, 0, row.height() > 4 ? -1 : 0);
   const int tracks = drawn_tracks(store->lane(place.rank, place.lane), inner.height());
   const QRect box = place.track < 0 || tracks == 0 ? inner : track_rect(inner, tracks, place.track);
-  const double begin = std::clamp(columns().position(span.begin), -10.0, body.width() + 10.0),
-               end = std::clamp(columns().position(span.end), -10.0, body.width() + 10.0);
+  TimeRange range{span.begin, span.end};
+  if (const SpanTrack* track = track_at(*store, place); track && store->names(place.rank).of_buckets(place.lane))
+    range = bucket_at(*store, place.rank, *track, place.number).range;
+  const double begin = std::clamp(columns().position(range.begin), -10.0, body.width() + 10.0),
+               end = std::clamp(columns().position(range.end), -10.0, body.width() + 10.0);
   return QRectF(body.left() + begin, box.top(), std::max(end - begin, 2.0), box.height());
 }
 

@@ -57,6 +57,8 @@ QString TimelinePanel::formulas() {
       "<p><b>Hidden</b>: communication is the time in which a send or a receive was under way, from posted to done; of that, the share in which the "
       "rank computed as well.</p>"
       "<p><b>Waiting</b>: a receive was posted, and nothing that it could take was there.</p>"
+      "<p><b>Buckets</b>: a collective of each bucket as one span, from the first begin of its ops to their last end: waiting where a receive was posted "
+      "and none moved or added bytes, sending where only sends were not consumed yet.</p>"
       "<p><b>As drawn</b>: T1 / (n Tn) from the simulator alone: the step of one drawn device with the same global batch, and that of the plan.</p>");
 }
 
@@ -78,8 +80,7 @@ void TimelinePanel::tell_selected(bool raise) {
   if (!span) return;
   const RankNames& names = run_->spans().names(place->rank);
   if (!names.find(span->program, span->op)) return;
-  emit op_selected(place->rank, QString::fromStdString(names.programs[span->program].name), QString::fromStdString(names.token(span->program, span->op)),
-                   raise);
+  emit op_selected(place->rank, QString::fromStdString(names.programs[span->program].name), title_of(names, place->lane, *span), raise);
 }
 
 }  // namespace trainyard::ui

@@ -38,7 +38,7 @@ void TimelineView::restyle() {
   colours_ = timeline_colours();
   const QFontMetrics metrics(Theme::instance().font(0.92));
   ruler_ = metrics.height() + 4;
-  gutter_ = metrics.horizontalAdvance("rank 00 ") + metrics.horizontalAdvance("unnamed ") + kGrid;
+  gutter_ = metrics.horizontalAdvance("rank 00 ") + metrics.horizontalAdvance("buckets.g0 ") + kGrid;
   laid_out_lanes_ = -1;
   lay_out();
 }

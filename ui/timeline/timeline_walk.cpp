@@ -30,9 +30,13 @@ std::tuple<Nanoseconds, int> start_of(const SpanPlace& from, const OpSpan& span,
   return order_of(span, from.track);
 }
 
-}  // namespace
+// Pieces of one collective are one thing.
+bool same_collective(const SpanStore& store, const SpanPlace& a, const SpanPlace& b) {
+  const OpSpan &one = *span_at(store, a), &other = *span_at(store, b);
+  return store.names(a.rank).of_buckets(a.lane) && one.step == other.step && one.program == other.program && one.op == other.op;
+}
 
-std::optional<SpanPlace> walk(const SpanStore& store, const HeldSpans& held, const SpanPlace& from, Walk way) {
+std::optional<SpanPlace> walk_span(const SpanStore& store, const HeldSpans& held, const SpanPlace& from, Walk way) {
   const OpSpan* span = span_at(store, from);
   if (!span) return {};
   const auto start = start_of(from, *span, way);
@@ -46,6 +50,15 @@ std::optional<SpanPlace> walk(const SpanStore& store, const HeldSpans& held, con
     const auto known = found ? std::optional(order_of(*span_at(store, *found), found->track)) : std::nullopt;
     if (!known || (onwards ? order_of(track[*at], t) < *known : order_of(track[*at], t) > *known)) found = SpanPlace{from.rank, from.lane, t, *at};
   }
+  return found;
+}
+
+}  // namespace
+
+std::optional<SpanPlace> walk(const SpanStore& store, const HeldSpans& held, const SpanPlace& from, Walk way) {
+  auto found = walk_span(store, held, from, way);
+  if (way == Walk::first || way == Walk::last) return found;
+  while (found && same_collective(store, from, *found)) found = walk_span(store, held, *found, way);
   return found;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ui/model/bucket_spans.h"
 #include "ui/model/counted.h"
 #include "ui/model/step_times.h"
 #include "ui/timeline/timeline_colours.h"
@@ -39,7 +40,32 @@ QString duration_words(const OpSpan& span) {
   return tr("takes %1: waits %2 for the peer, transfers for %3").arg(took, exact_time(span.ready - span.begin), exact_time(span.end - span.ready));
 }
 
+// What a rank did for a bucket; parts without time are left out.
+SpanWords bucket_words(const SpanStore& store, const telemetry::History& history, const SpanPlace& place, const OpSpan& piece) {
+  const BucketSpan bucket = bucket_at(store, place.rank, *track_at(store, place), place.number);
+  OpSpan whole = piece;
+  whole.begin = bucket.range.begin, whole.end = bucket.range.end;
+  SpanWords words{title_of(store.names(place.rank), place.lane, piece), {}};
+  words.lines << tr("collective on %1").arg(place_words(store, place, piece)) << begin_words(history, place.rank, whole);
+  QStringList parts;
+  const auto part = [&](const QString& text, Nanoseconds time) {
+    if (time > 0) parts << text.arg(exact_time(time));
+  };
+  part(tr("waits %1 for peers"), bucket.waiting);
+  part(tr("transfers and adds up for %1"), bucket.transfer);
+  part(tr("only sends for %1"), bucket.sending);
+  part(tr("has nothing under way for %1"), bucket.nothing);
+  words.lines << tr("takes %1, until %2 of the run: %3").arg(exact_time(bucket.range.width()), exact_time(bucket.range.end), parts.join(", "));
+  words.lines << tr("meanwhile the rank computes for %1").arg(exact_time(bucket.computing)) << tr("%1 bytes sent and received").arg(bytes_words(bucket.bytes));
+  return words;
+}
+
 }  // namespace
+
+QString title_of(const RankNames& names, int lane, const OpSpan& span) {
+  const NamedBucket* bucket = names.of_buckets(lane) ? names.bucket(span.program, span.op) : nullptr;
+  return QString::fromStdString(bucket ? bucket->token : names.token(span.program, span.op));
+}
 
 QString exact_time(Nanoseconds time) {
   static constexpr std::pair<Nanoseconds, const char*> kUnits[] = {{1'000'000'000, "s"}, {1'000'000, "ms"}, {1000, "µs"}};
@@ -61,7 +87,8 @@ QString percent(double share) {
 SpanWords words_of(const SpanStore& store, const telemetry::History& history, const SpanPlace& place) {
   const OpSpan* span = span_at(store, place);
   if (!span) return {};
-  SpanWords words{QString::fromStdString(store.names(place.rank).token(span->program, span->op)), {}};
+  if (store.names(place.rank).of_buckets(place.lane)) return bucket_words(store, history, place, *span);
+  SpanWords words{title_of(store.names(place.rank), place.lane, *span), {}};
   if (span->ops > 1) words.title += tr(" and %1 more under way together").arg(grouped(span->ops - 1));
   words.lines << tr("%1 on %2").arg(kind_words(span->kind), place_words(store, place, *span)) << begin_words(history, place.rank, *span)
               << duration_words(*span);
@@ -74,9 +101,12 @@ SpanWords words_of(const SpanStore& store, const SpanPlace& first, const SpanPie
   if (!track) return {};
   const OpSpan &from = (*track)[merged.first], &to = (*track)[merged.first + merged.spans - 1];
   const RankNames& names = store.names(first.rank);
-  SpanWords words{tr("%1 ops too close to be told apart here").arg(grouped(static_cast<std::int64_t>(merged.spans))), {}};
-  words.lines << tr("%1 to %2").arg(QString::fromStdString(names.token(from.program, from.op)), QString::fromStdString(names.token(to.program, to.op)))
-              << place_words(store, first, from) << tr("from %1 to %2 of the run").arg(exact_time(from.begin), exact_time(to.end));
+  const bool buckets = names.of_buckets(first.lane);  // each of which may stand in several pieces
+  SpanWords words{buckets ? tr("Buckets too close to be told apart here")
+                          : tr("%1 ops too close to be told apart here").arg(grouped(static_cast<std::int64_t>(merged.spans))),
+                  {}};
+  words.lines << tr("%1 to %2").arg(title_of(names, first.lane, from), title_of(names, first.lane, to)) << place_words(store, first, from)
+              << tr("from %1 to %2 of the run").arg(exact_time(from.begin), exact_time(to.end));
   for (std::size_t kind = 0; kind < kSpanKinds; ++kind)
     if (merged.times.busy[kind] > 0) words.lines << tr("%1: %2").arg(kind_words(static_cast<SpanKind>(kind)), exact_time(merged.times.busy[kind]));
   if (merged.times.waiting > 0) words.lines << tr("waiting: %1").arg(exact_time(merged.times.waiting));

@@ -11,6 +11,9 @@ namespace trainyard::ui {
 QString exact_time(Nanoseconds time);  // to the nanosecond: "12.345678 ms"
 QString percent(double share);         // "61 %", and "<1 %" of what is there
 
+// What a span of that lane is called: its op's token, or that of the collective it is a piece of.
+QString title_of(const RankNames& names, int lane, const OpSpan& span);
+
 struct SpanWords {
   QString title;      // "RED.b0.t0.c2<r2"
   QStringList lines;  // each a figure with its words

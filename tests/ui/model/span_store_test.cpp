@@ -14,7 +14,8 @@ using namespace test;
 TEST(OpNames, tokens_lanes_and_kinds_come_from_the_recorded_plan_of_a_rank) {
   const auto names = names_from_plan(planned(3));
   ASSERT_TRUE(names) << base::to_string(names.error());
-  EXPECT_EQ(names->lanes, (std::vector<std::string>{"unnamed", "input", "compute", "send.g0", "recv.g0"}));
+  EXPECT_EQ(names->lanes, (std::vector<std::string>{"unnamed", "input", "compute", "send.g0", "recv.g0", "buckets.g0"}));
+  EXPECT_EQ(names->shown, (std::vector<int>{0, 1, 2, 5, 3, 4})) << "whole collectives stand above their chunks";
   EXPECT_EQ(names->programs.at(0).name, "train");
   const NamedOp* send = names->find(0, kSend);
   ASSERT_TRUE(send);

@@ -9,18 +9,29 @@
 namespace trainyard::ui {
 namespace {
 
-std::vector<int> numbers(const experiment::Experiment& e) {
+std::vector<std::pair<int, int>> buckets(const experiment::Experiment& e, const std::string& of) {
   const ReducedRun run = reduced_run(experiment::to_json(strategy::resolved(e))).value();
-  std::vector<int> list;
-  for (const RunBucket& bucket : run.buckets) list.push_back(bucket.number);
+  std::vector<std::pair<int, int>> list;
+  for (const RunBucket& bucket : run.buckets)
+    if (bucket.buffer.starts_with(of)) list.emplace_back(bucket.group, bucket.number);
   return list;
 }
 
-// What batch normalisation sums over ranks are no gradients, and go over another group.
-TEST(ReducedRun, offers_the_buckets_of_gradients_alone) {
+// What batch normalisation sums over ranks are no gradients, and go over another group: after them, by names of their own.
+TEST(ReducedRun, offers_the_buckets_of_gradients_and_what_batch_normalisation_sums_apart) {
   const auto apart = strategy::small_normalised_images(3), together = strategy::synchronised(apart);
-  EXPECT_GE(numbers(apart).size(), 2u);
-  EXPECT_EQ(numbers(together), numbers(apart));
+  EXPECT_GE(buckets(apart, "grads").size(), 2u);
+  EXPECT_EQ(buckets(together, "grads"), buckets(apart, "grads"));
+  EXPECT_TRUE(buckets(apart, "sums").empty());
+  EXPECT_FALSE(buckets(together, "sums").empty());
+  EXPECT_TRUE(reduced_run(experiment::to_json(strategy::resolved(apart)))->of_one_kind());
+  EXPECT_FALSE(reduced_run(experiment::to_json(strategy::resolved(together)))->of_one_kind());
+}
+
+TEST(ReducedRun, of_one_device_has_none) {
+  experiment::Experiment e = strategy::small(1);
+  e.strategy.kind = experiment::StrategyKind::one_device;
+  EXPECT_TRUE(buckets(e, "").empty());
 }
 
 }  // namespace

@@ -48,20 +48,22 @@ TEST(TimelineGeometry, ranks_stand_below_each_other_with_their_lanes) {
   ops.add(0, {ran(kForward, 0, 5)});
   TimelineRows rows;
   rows.lay_out(ops.store(), 10, 4);
-  ASSERT_EQ(rows.rows().size(), 8u) << "four lanes each; the unnamed one is empty";
+  ASSERT_EQ(rows.rows().size(), 10u) << "four lanes each, and that of whole buckets; the unnamed one is empty";
   EXPECT_EQ(rows.rows()[0].top, 4);
-  EXPECT_EQ(rows.rows()[4].rank, 1);
-  EXPECT_EQ(rows.rows()[4].top, 48);
-  EXPECT_EQ(rows.height(), 92);
+  EXPECT_EQ(rows.rows()[2].lane, 5) << "buckets stand above their chunks";
+  EXPECT_EQ(rows.rows()[3].lane, 3);
+  EXPECT_EQ(rows.rows()[5].rank, 1);
+  EXPECT_EQ(rows.rows()[5].top, 58);
+  EXPECT_EQ(rows.height(), 112);
   EXPECT_EQ(rows.row_at(0), 0);
   EXPECT_EQ(rows.row_at(13), 0);
   EXPECT_EQ(rows.row_at(14), 1);
-  EXPECT_EQ(rows.row_at(45), 4) << "in the gap, the next";
-  EXPECT_EQ(rows.row_at(1000), 7);
-  EXPECT_EQ(rows.row_of(1, 2), 5);
+  EXPECT_EQ(rows.row_at(55), 5) << "in the gap, the next";
+  EXPECT_EQ(rows.row_at(1000), 9);
+  EXPECT_EQ(rows.row_of(1, 2), 6);
   EXPECT_EQ(rows.row_of(1, 0), -1);
-  EXPECT_EQ(rows.rank_block(1).top, 48);
-  EXPECT_EQ(rows.rank_block(1).bottom, 88);
+  EXPECT_EQ(rows.rank_block(1).top, 58);
+  EXPECT_EQ(rows.rank_block(1).bottom, 108);
 }
 
 TEST(TimelineGeometry, tracks_share_a_lane_while_each_can_be_seen) {
@@ -108,6 +110,21 @@ TEST(TimelineWords, tell_of_a_receive_all_that_was_recorded) {
   EXPECT_EQ(words.title, "RED.b0.t0.c1<r1");
   EXPECT_THAT(words.lines, ElementsAre("transfer on rank 0, recv.g0, step 4 (train)", "begins at 2.000100 ms of the run, at 100 ns of the step",
                                        "takes 100 ns: waits 75 ns for the peer, transfers for 25 ns", "51,200 bytes"));
+}
+
+TEST(TimelineWords, tell_of_a_bucket_what_the_rank_did_for_it_exactly) {
+  RecordedOps ops;
+  ops.add(
+      0,
+      {ran(kForward, 0, 45, 3), {kSend, 10, 10, 30, 3, 64}, {kReduce, 10, 40, 50, 3, 64}, {kSecondSend, 52, 52, 60, 3, 64}, {kThirdSend, 55, 55, 75, 3, 64}});
+  const SpanWords words = words_of(ops.store(), ops.history(), {0, 5, 0, 0});
+  EXPECT_EQ(words.title, "AR.b0");
+  EXPECT_THAT(
+      words.lines,
+      ElementsAre(
+          "collective on rank 0, buckets.g0, step 3 (train)", "begins at 10 ns of the run",
+          "takes 65 ns, until 75 ns of the run: waits 30 ns for peers, transfers and adds up for 10 ns, only sends for 23 ns, has nothing under way for 2 ns",
+          "meanwhile the rank computes for 35 ns", "256 bytes sent and received"));
 }
 
 TEST(TimelineWords, claim_nothing_of_a_step_that_was_not_reported_nor_of_a_wait_that_nobody_measured) {

@@ -108,6 +108,46 @@ TEST_F(TimelineViewTest, the_pointer_reads_the_exact_figures_of_an_op) {
   EXPECT_TRUE(view_.reading().lines.contains("begins at 3.400000 ms of the run, at 400.000 µs of the step"));
 }
 
+TEST_F(TimelineViewTest, a_bucket_stands_above_its_chunks_with_its_waiting_apart_and_is_read_and_walked_as_one) {
+  for (int step = 5; step < 8; ++step) {
+    const Nanoseconds at = kStep * step;
+    for (int rank = 0; rank < 2; ++rank) {
+      ops_.add(rank, {ran(kSend, at + 400'000, at + 500'000, step),
+                      {kReduce, at + 400'000, at + 600'000, at + 700'000, step, 4096},
+                      ran(kSecondSend, at + 700'000, at + 750'000, step),
+                      ran(kThirdSend, at + 700'000, at + 900'000, step)});
+      ops_.end_step(rank, step, at + kStep, kStep);
+    }
+  }
+  read();
+  view_.refresh();
+  view_.show_range({6 * kStep, 7 * kStep});
+  const SpanPlace bucket = place(1, 5, 2);  // two pieces a bucket: a receive that waits first, and sends
+  ASSERT_EQ(span(bucket).step, 6);
+  const QRectF box = view_.rect_of(bucket);
+  EXPECT_LT(box.bottom(), view_.rect_of(place(1, 3, 0)).top()) << "above the sends";
+  const QImage seen = picture();
+  const auto at = [&](double fraction) { return seen.pixelColor(qRound(box.left() + fraction * box.width()), qRound(box.bottom()) - 2); };
+  const TimelineColours colours = timeline_colours();
+  EXPECT_EQ(at(0.5), colours.of(SpanKind::receive)) << "the third of five parts";
+  EXPECT_NE(at(0.2), colours.of(SpanKind::receive)) << "two parts wait";
+  EXPECT_EQ(at(0.8).rgb(), colours.of(SpanKind::send).rgb());
+  const QPoint in_sends(qRound(box.left() + 0.8 * box.width()), qRound(box.center().y()));
+  EXPECT_EQ(view_.place_at(in_sends), place(1, 5, 3));
+  QMouseEvent over(QEvent::MouseMove, in_sends, view_.viewport()->mapToGlobal(in_sends), Qt::NoButton, Qt::NoButton, {});
+  QApplication::sendEvent(view_.viewport(), &over);
+  EXPECT_EQ(view_.reading().title, "AR.b0");
+  EXPECT_TRUE(view_.reading().lines.join("; ").contains("waits 200.000 µs for peers, transfers and adds up for 100.000 µs, only sends for 200.000 µs"))
+      << view_.reading().sentence().toStdString();
+  view_.select(bucket);
+  view_.setFocus();
+  press(Qt::Key_Right);
+  ASSERT_TRUE(view_.selected());
+  EXPECT_EQ(span(*view_.selected()).step, 7) << "the next bucket, and not another piece of this one";
+  press(Qt::Key_Left);
+  EXPECT_EQ(span(*view_.selected()).step, 6);
+}
+
 TEST_F(TimelineViewTest, a_box_zooms_and_a_double_click_beside_ops_shows_everything) {
   const TimeRange before = view_.view();
   drag({400, 150}, {600, 200});

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Real runs, stepped through with the numbers that their ranks had: each step that was kept ends with the bits of the run.
+#include <QComboBox>
+#include <QTest>
+
+#include "tests/ui/real_window.h"
+
+namespace trainyard::ui::test {
+namespace {
+
+class StepperOfRealRun : public RealWindow {
+ protected:
+  StepperPanel& panel() { return window_->stepper(); }
+  QComboBox* combo(const char* field) { return panel().findChild<QComboBox*>(field); }
+  void choose(const char* field, int index) {
+    combo(field)->setCurrentIndex(index);
+    emit combo(field)->activated(index);
+  }
+  void run_few_steps(const char* example) {
+    ASSERT_TRUE(window_->open(QString(TRAINYARD_SOURCE_DIR) + "/resources/experiments/" + example));
+    window_->document().set_value("training.steps", 5);
+    window_->start_run();
+    ASSERT_TRUE(wait([&] { return window_->runs().current() && !window_->runs().live() && window_->runs().current()->complete(); }));
+    look_at_run();
+  }
+  void look_at_run() {
+    window_->workspace().raise("stepper");
+    const auto offered = [&] { return combo("ranks")->findData(static_cast<int>(ExerciseBar::Ranks::run)); };
+    ASSERT_TRUE(wait([&] { return offered() >= 0; }));
+    choose("ranks", offered());
+  }
+  // Of every bucket, every step that was kept, the last of the numbers of each chunk.
+  void expect_the_bits_of_the_run(int least_buckets) {
+    EXPECT_GE(combo("bucket")->count(), least_buckets);
+    for (int bucket = 0; bucket < combo("bucket")->count(); ++bucket) {
+      choose("bucket", bucket);
+      SCOPED_TRACE(combo("bucket")->currentText().toStdString());
+      ASSERT_EQ(combo("values_step")->count(), 5) << "steps 0, 1, 2 and 4, and an example";
+      for (int step = 0; step < 4; ++step) {
+        choose("values_step", step);
+        choose("values_element", combo("values_element")->count() - 1);
+        EXPECT_TRUE(panel().foot().contains("The numbers are true")) << panel().foot().toStdString();
+        panel().stepper().go_to_end();
+        EXPECT_TRUE(panel().sentence().endsWith("numbers are those that the run had, to the bit.")) << panel().sentence().toStdString();
+        EXPECT_TRUE(panel().sentence().contains(". All "));
+      }
+    }
+  }
+};
+
+TEST_F(StepperOfRealRun, ends_with_the_bits_of_the_run_also_when_it_is_opened_again) {
+  run_few_steps("four_devices_mirrored_digits.json");
+  expect_the_bits_of_the_run(2);
+  const QString directory = window_->runs().current()->directory();
+  window_ = make_window();
+  ASSERT_TRUE(window_->open(directory));
+  look_at_run();
+  expect_the_bits_of_the_run(2);
+}
+
+TEST_F(StepperOfRealRun, sums_on_a_storage_and_what_it_sends_back_are_stepped_through_too) {
+  run_few_steps("central_storage_digits.json");
+  EXPECT_TRUE(combo("bucket")->itemText(0).startsWith("REDUCE.b0>r")) << combo("bucket")->itemText(0).toStdString();
+  expect_the_bits_of_the_run(4);
+}
+
+}  // namespace
+}  // namespace trainyard::ui::test

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/stepper/values_pick.h"
+
+#include <QComboBox>
+#include <QWidget>
+#include <algorithm>
+
+namespace trainyard::ui {
+namespace {
+
+constexpr int kExample = -1;  // in the place of a step
+
+}  // namespace
+
+ValuesPick::ValuesPick(QComboBox* step, QComboBox* element, QObject* parent) : QObject(parent), step_(step), element_(element) {
+  step_->setToolTip(tr("True numbers, as the ranks of the run put them aside in a few steps of training; or small whole ones"));
+  element_->setToolTip(tr("Of every chunk a few numbers were put aside, spread over it"));
+  connect(step_, &QComboBox::activated, this, [this] {
+    wants_example_ = chosen_step() == kExample;
+    emit changed();
+  });
+  connect(element_, &QComboBox::activated, this, &ValuesPick::changed);
+}
+
+int ValuesPick::chosen_step() const { return step_->currentIndex() < 0 ? kExample : step_->currentData().toInt(); }
+
+void ValuesPick::look_at(const telemetry::History* history, const RunBucket* bucket, const collective::Exercise& exercise) {
+  const bool known = history != nullptr && bucket != nullptr;
+  refill_steps(known ? kept_steps(*history, *bucket) : std::vector<int>());
+  refill_elements(chosen_step() == kExample ? 0 : kept_elements(*history, *bucket, exercise, chosen_step()));
+  values_ = chosen_step() == kExample ? std::nullopt : true_values(*history, *bucket, exercise, chosen_step(), std::max(0, element_->currentIndex()));
+  step_->parentWidget()->setVisible(any());
+  element_->parentWidget()->setVisible(values_.has_value() && element_->count() > 1);
+}
+
+// What was chosen stays, where there is one; else the first step that has values.
+void ValuesPick::refill_steps(const std::vector<int>& steps) {
+  const int before = chosen_step();
+  kept_ = static_cast<int>(steps.size());
+  step_->clear();
+  for (const int one : steps) step_->addItem(tr("of step %1").arg(one), one);
+  if (steps.empty()) return;
+  step_->addItem(tr("of an example"), kExample);
+  step_->setCurrentIndex(std::max(0, step_->findData(wants_example_ || before != kExample ? before : steps.front())));
+}
+
+void ValuesPick::refill_elements(int count) {
+  const int before = std::max(0, element_->currentIndex());
+  element_->clear();
+  for (int element = 0; element < count; ++element) element_->addItem(tr("%1 of %2").arg(element + 1).arg(count));
+  if (count > 0) element_->setCurrentIndex(std::min(before, count - 1));
+}
+
+QString ValuesPick::said() const {
+  return tr("of every chunk number %1 that was put aside, as the ranks held it before, in step %2")
+      .arg(element_->currentText(), QString::number(chosen_step()));
+}
+
+}  // namespace trainyard::ui
