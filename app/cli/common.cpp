@@ -4,6 +4,7 @@
 
 #include "app/cli/verbs.h"
 #include "core/experiment/findings.h"
+#include "core/experiment/vertical.h"
 #include "core/session/run_directory.h"
 #include "core/session/run_result.h"
 #include "core/telemetry/recording.h"
@@ -89,6 +90,11 @@ void add_chosen_algorithm(base::Json& result, const experiment::Resolved& resolv
 
 void print_shards(const data::ShardTable& shards) {
   for (std::size_t rank = 0; rank < shards.size(); ++rank) std::printf("  rank %-3zu            %s\n", rank, data::shard_in_words(shards[rank]).c_str());
+}
+
+void print_columns(const experiment::Resolved& resolved) {
+  const auto lines = experiment::columns_in_words(resolved);
+  for (std::size_t rank = 0; rank < lines.size(); ++rank) std::printf("  rank %-3zu            %s\n", rank, lines[rank].c_str());
 }
 
 namespace {

@@ -160,11 +160,12 @@ void print_emulation(const Json& header) {
   if (const auto said = experiment::emulation_said(topology); said && problems.empty()) std::printf("EMULATED: %s\n", said->c_str());
 }
 
-// Who owned which samples, where ranks did.
+// Who owned which samples or feature columns, where ranks did.
 void print_recorded_shards(const Json& header) {
   const auto resolved = base::value_at(header, "experiment"), kind = base::value_at(header, "experiment.document.data.sharding.kind");
   if (!resolved || !kind || *kind == "iid") return;
   print_shards(experiment::shards_of(*resolved));
+  if (const auto known = experiment::resolved_from_json(*resolved)) print_columns(*known);
 }
 
 int run(const ReplayArguments& arguments) {

@@ -6,6 +6,7 @@
 #include "core/base/units.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/placement.h"
+#include "core/experiment/vertical.h"
 
 namespace trainyard::cli {
 namespace {
@@ -30,6 +31,8 @@ void print(const experiment::Resolved& resolved) {
   std::printf("ok: %s\n", summary(resolved).c_str());
   if (const std::string chosen = chosen_algorithm(resolved); !chosen.empty()) std::printf("note: %s\n", chosen.c_str());
   if (const auto emulated = experiment::emulation_said(resolved.document.topology)) std::printf("note: EMULATED: %s\n", emulated->c_str());
+  if (experiment::shares_columns(resolved)) std::printf("note: every rank loads its own feature columns alone (vertical sharding)\n");
+  print_columns(resolved);
   const auto unlike = experiment::unlike_one_device(resolved.document);
   if (!unlike) return;
   std::printf("note: %s\n", unlike->c_str());
@@ -51,6 +54,7 @@ int run(const ExperimentArguments& arguments) {
                     {"multiplies", base::name_of(resolved->document.training.multiplies)},
                     {"sharding", base::name_of(resolved->document.data.sharding.kind)},
                     {"samples_by_rank_and_class", resolved->shards}};
+  for (const auto& [first, count] : experiment::columns_by_rank(*resolved)) result["columns_by_rank"].push_back({{"first", first}, {"count", count}});
   add_chosen_algorithm(result, *resolved);
   print_json(result);
   return 0;

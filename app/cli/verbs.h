@@ -62,6 +62,7 @@ base::Result<sim::Outcome> simulate(const experiment::Resolved& resolved, std::i
 
 // A line a rank.
 void print_shards(const data::ShardTable& shards);
+void print_columns(const experiment::Resolved& resolved);  // the feature columns of each rank, where they are shared out
 
 // The recording in a run directory; whatever keeps it from being read is bad input. Damage is warned of on standard error.
 base::Result<telemetry::History> load_history(const std::string& run_directory);

@@ -34,22 +34,21 @@ Bucket& bucket_of(Buckets& buckets, std::int32_t group, std::int32_t number) {
 void add_homes(Buckets& buckets, std::int32_t rank, const plan::Program& program) {
   for (const plan::Wanted& wanted : program.wanted) {
     Bucket& bucket = bucket_of(buckets, wanted.group, wanted.bucket);
-    bucket.wanted = wanted.kind, bucket.root = wanted.root;
+    bucket.wanted = wanted.kind, bucket.root = wanted.root, bucket.row = wanted.row;
     add_home(bucket, rank, wanted.span);
   }
   for (const Op& op : program.ops) {
     if (!plan::communicates(op.kind)) continue;
     Bucket& bucket = bucket_of(buckets, op.group, op.bucket);
-    if (plan::coarse(op.kind)) bucket.wanted = op.kind, bucket.root = op.peer;
+    if (plan::coarse(op.kind)) bucket.wanted = op.kind, bucket.root = op.peer, bucket.row = op.row;
     add_home(bucket, rank, span_of(op));
   }
 }
 
 // Where the chunks begin that members share out.
 void cut_shares(Bucket& bucket, std::size_t members) {
-  const std::int64_t length = bucket.homes.begin()->second.length();
-  for (std::size_t p = 0; p <= members; ++p)
-    bucket.cuts.push_back(p == members ? length : collective::part(length, static_cast<int>(members), static_cast<int>(p)).first);
+  for (std::size_t p = 0; p < members; ++p) bucket.cuts.push_back(bucket.chunk(members, p).first);
+  bucket.cuts.push_back(bucket.homes.begin()->second.length());
 }
 
 void cut(Buckets& buckets, std::int32_t rank, const Access& access) {
@@ -118,6 +117,11 @@ std::optional<Flaw> flaw_of_groups(const Scope& scope, std::int32_t rank, const 
 std::int64_t Bucket::Home::offset(std::int64_t element) const { return std::clamp(element, first, end) - first; }
 
 std::size_t Bucket::cell(std::int64_t offset) const { return static_cast<std::size_t>(std::lower_bound(cuts.begin(), cuts.end(), offset) - cuts.begin()); }
+
+std::pair<std::int64_t, std::int64_t> Bucket::chunk(std::size_t members, std::size_t position) const {
+  const auto [first, count] = collective::part(homes.begin()->second.length() / row, static_cast<int>(members), static_cast<int>(position));
+  return {first * row, count * row};
+}
 
 Bucket::Home* Bucket::home_in(std::int32_t rank, plan::BufferId buffer) {
   const auto at = homes.find(rank);

@@ -7,7 +7,7 @@
 //
 // Where parameters are averaged, a step finds the sum of the one before in them; forward, backward and update read nothing else.
 // What an update leaves is a contribution once it is weighed, and no sooner. Sums of synchronised batch normalisation have no leaf until their op
-// makes them (see statistics.h).
+// makes them (see statistics.h), nor have rows that are exchanged in the midst of the passes (see vertical.h).
 #include <algorithm>
 #include <map>
 #include <set>
@@ -18,7 +18,7 @@
 #include "core/check/expressions.h"
 #include "core/check/proofs.h"
 #include "core/check/statistics.h"
-#include "core/collective/algorithm.h"
+#include "core/check/vertical.h"
 
 namespace trainyard::check {
 namespace {
@@ -44,13 +44,15 @@ class Execution {
         nobody_(expressions_.leaf(static_cast<std::int32_t>(scope.ranks.size()))),
         buckets_(buckets_of(scope, program_)),
         coding_(scope, program_, buckets_),
-        statistics_(scope, program_) {
+        statistics_(scope, program_),
+        vertical_(scope, program_, buckets_) {
     for (auto& [key, bucket] : buckets_)
       for (auto& [rank, home] : bucket.homes) home.cells.assign(bucket.cuts.size(), before(bucket, rank));
   }
 
   bool sensible() {
-    const auto flaw = first_flaw(scope_, program_, buckets_);
+    auto flaw = first_flaw(scope_, program_, buckets_);
+    if (!flaw) flaw = vertical_.first_flaw();
     return !flaw || report(flaw->rank, -1, flaw->what);
   }
 
@@ -65,6 +67,10 @@ class Execution {
   void finish() {
     for (const auto& [key, bucket] : buckets_)
       for (const auto& [rank, home] : bucket.homes) {
+        if (vertical_.is_exchanged(bucket)) {
+          if (!rows_were_read(bucket, rank)) return;
+          continue;
+        }
         if (!as_it_should(bucket, rank)) return;
         if (coding_.is_coded(bucket) && !coding_.is_read(bucket, rank)) {
           report(rank, last_op(rank, bucket), "brings bucket " + std::to_string(bucket.number) + ", which is not decoded whole");
@@ -86,6 +92,7 @@ class Execution {
   // What is there when the program begins.
   int before(const Bucket& bucket, std::int32_t rank) {
     if (statistics_.is_summed(bucket)) return expressions_.nothing();
+    if (vertical_.is_exchanged(bucket)) return reduces(bucket.wanted) ? expressions_.nothing() : nobody_;
     if (!bucket.weighed) return coding_.is_coded(bucket) ? nobody_ : expressions_.leaf(rank);
     std::vector<int> leaves;
     for (const std::int32_t member : members(bucket)) leaves.push_back(expressions_.leaf(member));
@@ -98,8 +105,9 @@ class Execution {
       if (uses_sum(op.kind) && !reads_sum(at, access)) return false;
       if (passes(op.kind) && !reads_average(at, access)) return false;
     }
-    if (!reads_statistics(at, op)) return false;
+    if (!reads_statistics(at, op) || !reads_rows(at, op)) return false;
     statistics_.write(at.rank, op);
+    vertical_.write(at.rank, op);
     if (op.kind == OpKind::encode) coding_.encode(at.rank, op);
     if (op.kind == OpKind::decode) coding_.decode(at.rank, op);
     for (const Access& access : op.writes)
@@ -166,6 +174,44 @@ class Execution {
     return covered == sums.count || report(at, "reads " + name + " of its own samples alone", "Add it up over all ranks first.");
   }
 
+  // Of the first layer by columns: F the sum over all columns in the rank's own rows, W the gradients of all rows.
+  bool reads_rows(const At& at, const Op& op) {
+    const auto reading = vertical_.reading(op);
+    if (!reading) return true;
+    const Bucket* bucket = reading->bucket;
+    if (bucket == nullptr || !bucket->homes.contains(at.rank))
+      return report(at, op.kind == OpKind::forward ? "reads the products of its own columns alone" : "reads the gradients of its own rows alone",
+                    "Exchange rows first: reduce-scatter what PART makes, all-gather what B makes.");
+    const Access rows = rows_wanted(*bucket, at.rank);
+    const std::string name = range_text(scope_.rank(at.rank), rows);
+    if (std::find(op.reads.begin(), op.reads.end(), rows) == op.reads.end())
+      return report(at, "does not read " + name, "Let it read the rank's rows of the sum, or the gradients of all rows.");
+    if (!vertical_.of_its_micro_step(at.rank, *bucket, op.micro)) return report(at, "reads " + name + " of another micro-step", "Let it follow its own rows.");
+    const Bucket::Home& home = bucket->homes.at(at.rank);
+    for (std::size_t c = bucket->cell(rows.first - home.first), end = bucket->cell(rows.first - home.first + rows.count); c < end; ++c)
+      if (!settled(*bucket, at.rank, c)) return report(at, "reads " + unsettled(*bucket, at.rank, c), "Let it wait for the collective of its rows.");
+    vertical_.read(at.rank, *bucket);
+    return true;
+  }
+
+  // In the buffer of a rank.
+  Access rows_wanted(const Bucket& bucket, std::int32_t rank) const {
+    const Bucket::Home& home = bucket.homes.at(rank);
+    if (!reduces(bucket.wanted)) return {home.buffer, home.first, home.length()};
+    const auto [first, count] = chunk_of(bucket, rank);
+    return {home.buffer, home.first + first, count};
+  }
+
+  std::pair<std::int64_t, std::int64_t> chunk_of(const Bucket& bucket, std::int32_t rank) const {
+    const plan::Group& group = scope_.groups[static_cast<std::size_t>(bucket.group)];
+    return bucket.chunk(group.ranks.size(), static_cast<std::size_t>(group.position(rank)));
+  }
+
+  bool rows_were_read(const Bucket& bucket, std::int32_t rank) {
+    return rows_wanted(bucket, rank).count == 0 || vertical_.is_read(rank, bucket) ||
+           report(rank, last_op(rank, bucket), "brings rows of bucket " + std::to_string(bucket.number) + ", which nobody reads");
+  }
+
   bool reads_decoded(const At& at, const Access& access) {
     return !coding_.is_gradient(at.rank, access.buffer) || coding_.is_decoded(at.rank, access) ||
            report(at, "reads " + range_text(scope_.rank(at.rank), access) + ", of which not all is decoded", "Decode every bucket of it first.");
@@ -196,7 +242,7 @@ class Execution {
   }
   std::string unsettled(const Bucket& bucket, std::int32_t rank, std::size_t cell) const {
     const std::string number = std::to_string(bucket.number);
-    if (held(bucket, rank, cell) == nobody_) return "elements of bucket " + number + " that nobody has encoded";
+    if (held(bucket, rank, cell) == nobody_) return "elements of bucket " + number + " that nobody has " + (vertical_.is_exchanged(bucket) ? "handed out" : "encoded");
     if (!reduces(bucket.wanted)) return "other elements of bucket " + number + " than rank " + std::to_string(source_of(bucket, cell)) + " has";
     return "elements of bucket " + number + " that hold " + std::to_string(expressions_.count(held(bucket, rank, cell))) + " of " +
            std::to_string(members(bucket).size()) + " members";
@@ -273,9 +319,8 @@ class Execution {
   // The member whose chunk a cell is in.
   std::int32_t owner(const Bucket& bucket, std::size_t cell) const {
     const auto& ranks = members(bucket);
-    const std::int64_t length = bucket.homes.begin()->second.length();
     for (std::size_t p = 0; p + 1 < ranks.size(); ++p)
-      if (bucket.cuts[cell] < collective::part(length, static_cast<int>(ranks.size()), static_cast<int>(p) + 1).first) return ranks[p];
+      if (bucket.cuts[cell] < bucket.chunk(ranks.size(), p + 1).first) return ranks[p];
     return ranks.back();
   }
   // Where nothing is summed: the member that has a cell from the beginning.
@@ -318,6 +363,7 @@ class Execution {
   Buckets buckets_;
   Coding coding_;
   Statistics statistics_;
+  Vertical vertical_;
   std::map<Place, Aside> aside_;
 };
 

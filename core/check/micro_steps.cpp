@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Micro-steps: a rank's own gradient, before any other rank's is added, is the sum over all micro-steps of the step, each once. In the
 // order of the compute lane, every element of a gradient is followed: what writes it without reading it replaces what was there, what
-// reads it too adds. An update or a norm reads nothing but what holds every micro-step that samples were loaded for. Programs of one have nothing
-// to prove.
+// reads it too adds. An update or a norm reads nothing but what holds every micro-step that samples of the rank were loaded for, or where
+// what is learnt are columns, that any were loaded for. Programs of one have nothing to prove.
 #include <algorithm>
 #include <set>
 
@@ -24,9 +24,15 @@ bool accumulates(const RankPlan& rank) {
   return std::any_of(rank.programs.begin(), rank.programs.end(), [&](const Program& p) { return std::any_of(p.ops.begin(), p.ops.end(), later); });
 }
 
+// Whether a rank loads samples of its own, and not but columns of those of others.
+bool brings_own(const Op& load) {
+  return !load.columns.any() || std::all_of(load.writes.begin(), load.writes.end(), [](const plan::Access& write) { return write.count > 0; });
+}
+
 // What one element holds.
 struct Sum {
   std::set<std::int32_t> micros;
+  bool columns = false;  // of the samples of all ranks
   bool old = true;     // from before the program
   bool twice = false;  // a micro-step was added again
 };
@@ -37,6 +43,7 @@ class MicroSteps {
       : rank_(rank), program_(rank.programs[static_cast<std::size_t>(program)]), number_(program), cells_(cells), findings_(findings) {
     for (const Op& op : program_.ops) {
       if (op.kind == OpKind::load && op.micro >= 0) all_.insert(op.micro);
+      if (op.kind == OpKind::load && op.micro >= 0 && brings_own(op)) own_.insert(op.micro);
       if (op.kind == OpKind::backward_weight) add_gradients(op);
     }
   }
@@ -69,8 +76,8 @@ class MicroSteps {
     for (const Span& span : spans.writes)
       for (std::size_t c = span.first; c < span.last && gradients_.contains(span.buffer); ++c) {
         Sum& sum = sums_[{span.buffer, c}];
-        if (!read.contains({span.buffer, c})) sum = {{}, false, false};
-        if (op.kind == OpKind::zero) sum.micros = all_;
+        if (!read.contains({span.buffer, c})) sum = {{}, op.columns.any(), false, false};
+        if (op.kind == OpKind::zero) sum.micros = own_;
         else sum.twice |= !sum.micros.insert(op.micro).second;
       }
   }
@@ -79,7 +86,7 @@ class MicroSteps {
     for (const Span& span : spans.reads)
       for (std::size_t c = span.first; c < span.last && gradients_.contains(span.buffer); ++c) {
         const Sum& sum = sums_[{span.buffer, c}];
-        if (!sum.old && !sum.twice && sum.micros == all_) continue;
+        if (!sum.old && !sum.twice && sum.micros == wanted(sum)) continue;
         findings_.add(Proof::meaning, Spot{rank_.rank, program_.name, op}, "reads " + range_text(rank_, cells_.range(span.buffer, c)) + in_words(sum),
                       "the sum over all micro-steps of the step, each once",
                       "Let the first backward pass overwrite the gradient, and each later one add to it.");
@@ -91,15 +98,16 @@ class MicroSteps {
   std::string in_words(const Sum& sum) const {
     if (sum.old) return ", which still holds what was there before the step";
     if (sum.twice) return ", to which a micro-step was added twice";
-    return ", which holds " + std::to_string(sum.micros.size()) + " of " + std::to_string(all_.size()) + " micro-steps";
+    return ", which holds " + std::to_string(sum.micros.size()) + " of " + std::to_string(wanted(sum).size()) + " micro-steps";
   }
+  const std::set<std::int32_t>& wanted(const Sum& sum) const { return sum.columns ? all_ : own_; }
 
   const RankPlan& rank_;
   const Program& program_;
   int number_;
   Cells& cells_;
   Findings& findings_;
-  std::set<std::int32_t> all_;
+  std::set<std::int32_t> all_, own_;  // micro-steps: with samples, with such of the rank itself
   std::set<std::size_t> gradients_;  // buffers
   std::map<Place, Sum> sums_;
 };

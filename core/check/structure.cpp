@@ -31,7 +31,7 @@ bool has_peer(OpKind kind) { return kind == OpKind::send || kind == OpKind::recv
 bool has_root(OpKind kind) { return kind == OpKind::broadcast || kind == OpKind::reduce || kind == OpKind::scatter || kind == OpKind::gather; }
 
 bool has_segment(OpKind kind) {
-  return kind == OpKind::statistics || kind == OpKind::forward || kind == OpKind::backward_input || kind == OpKind::backward_weight || kind == OpKind::zero ||
+  return kind == OpKind::statistics || kind == OpKind::partial || kind == OpKind::forward || kind == OpKind::backward_input || kind == OpKind::backward_weight || kind == OpKind::zero ||
          kind == OpKind::norm || kind == OpKind::update || kind == OpKind::weigh;
 }
 
@@ -120,11 +120,28 @@ class Inspector {
     for (const Access& access : op.writes) inspect(access);
     for (const Dependency& dependency : op.after) inspect(op, dependency);
     if (has_segment(op.kind) && op.segment < 0) report("names no segment", "a segment");
+    inspect(op.columns, op.kind);
     plan::communicates(op.kind) ? inspect_transfer(op, lane) : inspect_local(op);
     ++seen_[op.lane.index()];
   }
 
+  void inspect(const plan::Columns& columns, OpKind kind) {
+    const bool may = kind == OpKind::load || kind == OpKind::partial || kind == OpKind::backward_weight;
+    if (columns.any() && !may) report("has columns", "none, as it works on whole rows");
+    if (kind == OpKind::partial && !columns.any()) report("has no columns", "those of the rank");
+    if (columns.first < 0 || columns.count < 0 || columns.of > kMostElements || columns.first > columns.of - columns.count)
+      report("has columns " + std::to_string(columns.first) + " to " + std::to_string(columns.first + columns.count) + " of " + std::to_string(columns.of),
+             "columns that are there");
+  }
+
+  // Rows of what members share out are not cut, and there are only whole ones.
+  void inspect_rows(std::int64_t row, const Access& span) {
+    if (row < 1 || span.count % row != 0)
+      report("shares out " + std::to_string(span.count) + " elements in rows of " + std::to_string(row), "a number of whole rows");
+  }
+
   void inspect(const plan::Wanted& wanted) {
+    inspect_rows(wanted.row, wanted.span);
     if (wanted.group < 0 || static_cast<std::size_t>(wanted.group) >= scope_.groups.size())
       return report("what is wanted of bucket " + std::to_string(wanted.bucket) + " names group " + std::to_string(wanted.group), below(scope_.groups.size()));
     const plan::Group& group = scope_.groups[static_cast<std::size_t>(wanted.group)];
@@ -167,6 +184,7 @@ class Inspector {
       report("rank " + std::to_string(op.peer) + " is no root", "a member of group " + std::to_string(op.group));
     if (!has_peer(op.kind) && !has_root(op.kind) && op.peer >= 0) report("names a peer", "the whole group");
     inspect_summands(op, group);
+    if (!op.writes.empty() && op.row != 1) inspect_rows(op.row, op.writes.front());
     if (op.bucket < 0) report("names no bucket", "a bucket");
     inspect_spans(op);
   }
@@ -192,6 +210,7 @@ class Inspector {
 
   void inspect_local(const Op& op) {
     if (op.group >= 0 || op.peer >= 0) report("names a group or a peer", "neither, as it does not communicate");
+    if (op.row != 1) report("has rows", "none, as it shares out nothing");
     if (op.kind != OpKind::encode && op.kind != OpKind::decode) return;
     if (op.bucket < 0) report("names no bucket", "a bucket");
     if (op.reads.empty() || op.writes.empty()) report("reads or writes nothing", "what it codes, and what comes of it");

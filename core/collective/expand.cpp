@@ -53,14 +53,15 @@ struct Job {
   Rounds rounds;  // of one segment
   int chunks = 1, segments = 1;
 
+  std::int64_t row() const { return whole.row; }
   int last_round() const { return rounds.empty() ? 0 : static_cast<int>(rounds.size()) + segments - 1; }
   std::int32_t rank(int position) const { return group.ranks[static_cast<std::size_t>(position)]; }
 
-  // Elements of a step from the start of the bucket.
+  // Elements of a step from the start of the bucket, in whole rows.
   std::pair<std::int64_t, std::int64_t> span(const Step& step, int segment) const {
-    const auto [begin, length] = part(whole.writes.front().count, segments, segment);
+    const auto [begin, length] = part(whole.writes.front().count / row(), segments, segment);
     const auto [first, count] = collective::span(step, length, chunks);
-    return {begin + first, count};
+    return {(begin + first) * row(), count * row()};
   }
 };
 
@@ -137,7 +138,7 @@ class Expansion {
 
   void add_collective(const Op& op) {
     const Job job = job_of(op, coarse_, groups_, method_);
-    if (op.kind != OpKind::all_reduce) result_.wanted.push_back({op.kind, op.group, op.bucket, op.peer, op.writes.front()});
+    if (op.kind != OpKind::all_reduce) result_.wanted.push_back({op.kind, op.group, op.bucket, op.peer, op.writes.front(), op.row});
     touched_.assign(static_cast<std::size_t>(job.chunks) * static_cast<std::size_t>(job.segments), {});
     for (int round = 0; round < job.last_round(); ++round)
       for (int segment = std::max(0, round - static_cast<int>(job.rounds.size()) + 1); segment <= std::min(round, job.segments - 1); ++segment)

@@ -23,11 +23,28 @@ enum class Activation : std::uint8_t { none, relu, tanh };
 // these are themselves not rounded, nor is what is not multiplied: biases, and sums of gradients for them.
 enum class Multiplies : std::uint8_t { full, bfloat16 };
 
-// output = activation(input weight^T + bias)      input [B,I], weight [O,I], bias [O], output [B,O]
+// output = activation(input weight^T + bias)      input [B,I], weight [O,I], bias [O] or empty, output [B,O]
 struct LinearForward {
   Tensor input, weight, bias, output;
   Activation activation = Activation::none;
   Multiplies multiplies = Multiplies::full;
+};
+
+// output = activation(input + bias)               input [B,O], bias [O], output [B,O]; output may be the input
+struct AddBias {
+  Tensor input, bias, output;
+  Activation activation = Activation::none;
+};
+
+// output = column sums of input                   [B,O] -> [O]
+struct SumRows {
+  Tensor input, output;
+};
+
+// output[r, output_first + c] = input[r, input_first + c] for c in [0, columns); other columns stay. [R,I] -> [R,O]
+struct CopyColumns {
+  Tensor input, output;
+  std::int64_t input_first = 0, output_first = 0, columns = 0;
 };
 
 // gradient *= activation'(.), written through the activation's output: relu' = [y > 0], tanh' = 1 - y^2. In place.
@@ -263,7 +280,7 @@ struct PowerSgdDecode {
   std::int64_t ranks = 1;
 };
 
-using Op = std::variant<LinearForward, ActivationBackward, LinearBackwardInput, LinearBackwardWeight, Conv2dForward, Conv2dBackwardInput, Conv2dBackwardWeight,
+using Op = std::variant<LinearForward, AddBias, SumRows, CopyColumns, ActivationBackward, LinearBackwardInput, LinearBackwardWeight, Conv2dForward, Conv2dBackwardInput, Conv2dBackwardWeight,
                         PoolForward, PoolBackward, BatchNormSums, BatchNormForward, BatchNormEvaluate, BatchNormBackwardWeight, BatchNormBackwardInput, Dropout,
                         Add, Accumulate, Copy, Scale, SoftmaxCrossEntropy, SquaredNorm, ClipFactor, Zero, SgdUpdate, AdamUpdate, CompressGradient,
                         DecompressGradient, PowerSgdLeft, PowerSgdRight, PowerSgdDecode>;

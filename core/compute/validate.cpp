@@ -13,8 +13,27 @@ void check(const LinearForward& op, OpCheck& check) {
   const std::int64_t batch = op.input.shape[0], inputs = op.input.shape[1], outputs = op.weight.shape[0];
   const DType dtype = op.input.dtype;
   check.matrix("input", op.input).matrix("weight", op.weight).is("weight", op.weight, dtype, {outputs, inputs});
-  check.is("bias", op.bias, dtype, {outputs}).is("output", op.output, dtype, {batch, outputs}).matrix("output", op.output);
+  check.is_or_empty("bias", op.bias, dtype, {outputs}).is("output", op.output, dtype, {batch, outputs}).matrix("output", op.output);
   check.multiplies(op.multiplies, dtype);
+}
+
+std::string_view name_of_op(const AddBias&) { return "add_bias"; }
+void check(const AddBias& op, OpCheck& check) {
+  check.matrix("input", op.input).is("bias", op.bias, op.input.dtype, {op.input.shape[1]}).is("output", op.output, op.input.dtype, op.input.shape);
+}
+
+std::string_view name_of_op(const SumRows&) { return "sum_rows"; }
+void check(const SumRows& op, OpCheck& check) { check.matrix("input", op.input).is("output", op.output, op.input.dtype, {op.input.shape[1]}); }
+
+std::string_view name_of_op(const CopyColumns&) { return "copy_columns"; }
+void check(const CopyColumns& op, OpCheck& check) {
+  const auto range = [&](std::string_view part, std::int64_t first, std::int64_t width) {
+    check.require(first >= 0 && op.columns >= 1 && first + op.columns <= width, part,
+                  "columns " + std::to_string(first) + " to " + std::to_string(first + op.columns) + " of " + std::to_string(width), "columns of the matrix");
+  };
+  check.matrix("input", op.input).matrix("output", op.output).is("output", op.output, op.input.dtype, {op.input.shape[0], op.output.shape[1]});
+  range("input_first", op.input_first, op.input.shape[1]);
+  range("output_first", op.output_first, op.output.shape[1]);
 }
 
 std::string_view name_of_op(const ActivationBackward&) { return "activation_backward"; }

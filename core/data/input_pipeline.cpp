@@ -7,13 +7,11 @@
 namespace trainyard::data {
 
 InputPipeline::InputPipeline(std::shared_ptr<const Dataset> dataset, Sampler sampler, std::int64_t rank, std::int64_t first_step, std::int64_t end_step,
-                             int depth, std::int64_t most_samples)
+                             int depth, std::int64_t most_samples, Rows rows)
     : dataset_(std::move(dataset)),
-      sampler_(std::move(sampler)),
-      rank_(rank),
+      micro_batches_(std::move(sampler), rank, most_samples, rows),
       first_step_(first_step),
       end_step_(end_step),
-      most_samples_(most_samples),
       ring_(static_cast<std::size_t>(std::max(depth, 1))),
       thread_([this] { fill_batches(); }) {}
 
@@ -57,21 +55,19 @@ void InputPipeline::fill_batches() {
 
 // Only this thread touches a slot that is neither ready nor taken, so it is filled without the lock. False: told to stop.
 bool InputPipeline::fill_step(std::int64_t step, std::int64_t& batch) {
-  std::span<const std::int64_t> left = sampler_.indices(step, rank_);
   std::int64_t micro = 0;
   do {
     if (!await_slot(batch)) return false;
-    const auto taken = left.first(static_cast<std::size_t>(std::min(std::ssize(left), most_samples_)));
+    micro_batches_.take(step, micro, taken_);
     slot(batch).step = step;
     slot(batch).micro = micro++;
-    fill(taken, slot(batch));
-    left = left.subspan(taken.size());
+    fill(taken_, slot(batch));
     {
       const std::scoped_lock lock(mutex_);
       filled_ = ++batch;
     }
     changed_.notify_all();
-  } while (!left.empty());
+  } while (!taken_.last);
   return true;
 }
 
@@ -81,12 +77,14 @@ bool InputPipeline::await_slot(std::int64_t batch) {
   return !stop_;
 }
 
-void InputPipeline::fill(std::span<const std::int64_t> indices, Batch& batch) {
-  batch.samples = std::ssize(indices);
-  batch.features.resize(indices.size() * static_cast<std::size_t>(dataset_->summary().features()));
-  batch.labels.resize(indices.size());
-  batch.numbers.assign(indices.begin(), indices.end());
-  dataset_->fill(Split::train, indices, batch.features, batch.labels);
+void InputPipeline::fill(const MicroBatch& taken, Batch& batch) {
+  batch.samples = std::ssize(taken.indices);
+  batch.own_first = taken.own_first;
+  batch.own = taken.own;
+  batch.features.resize(taken.indices.size() * static_cast<std::size_t>(dataset_->summary().features()));
+  batch.labels.resize(taken.indices.size());
+  batch.numbers.assign(taken.indices.begin(), taken.indices.end());
+  dataset_->fill(Split::train, taken.indices, batch.features, batch.labels);
 }
 
 }  // namespace trainyard::data

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/data/dataset.h"
-#include "core/data/sampler.h"
+#include "core/data/micro_batches.h"
 
 namespace trainyard::data {
 
@@ -20,13 +20,14 @@ struct Batch {
   std::int64_t step = -1;
   std::int64_t micro = 0;  // the micro-step of the step
   std::int64_t samples = 0;
-  std::vector<float> features;  // samples x features, row-major
+  std::int64_t own_first = 0, own = 0;  // of these, the rank's part
+  std::vector<float> features;          // samples x features, row-major
   std::vector<std::int32_t> labels;
   std::vector<std::int32_t> numbers;  // of the samples, in the data set
 };
 
 // Prefetches a rank's batches, `depth` ahead, on a thread of its own. Steps are taken in order, from `first_step` to
-// before `end_step`. What a step has beyond `most_samples` comes in further batches, one a micro-step; a step without samples is
+// before `end_step`. What a step has beyond `most_samples` of a rank comes in further batches, one a micro-step; a step without samples is
 // one empty batch. One consumer, which holds one batch at a time: take it, use it, release it. Nothing is allocated once
 // each of the `depth` slots has held a full batch.
 class InputPipeline {
@@ -34,7 +35,7 @@ class InputPipeline {
   static constexpr std::int64_t kWholeStep = std::numeric_limits<std::int64_t>::max();
 
   InputPipeline(std::shared_ptr<const Dataset> dataset, Sampler sampler, std::int64_t rank, std::int64_t first_step, std::int64_t end_step, int depth = 2,
-                std::int64_t most_samples = kWholeStep);
+                std::int64_t most_samples = kWholeStep, Rows rows = Rows::own);
   ~InputPipeline();  // at any moment; waits for the batch being filled, no longer
   InputPipeline(const InputPipeline&) = delete;
   InputPipeline& operator=(const InputPipeline&) = delete;
@@ -47,12 +48,13 @@ class InputPipeline {
   void fill_batches();
   bool fill_step(std::int64_t step, std::int64_t& batch);
   bool await_slot(std::int64_t batch);
-  void fill(std::span<const std::int64_t> indices, Batch& batch);
+  void fill(const MicroBatch& taken, Batch& batch);
   Batch& slot(std::int64_t batch) { return ring_[static_cast<std::size_t>(batch) % ring_.size()]; }
 
   std::shared_ptr<const Dataset> dataset_;
-  Sampler sampler_;
-  std::int64_t rank_, first_step_, end_step_, most_samples_;
+  MicroBatches micro_batches_;
+  MicroBatch taken_;
+  std::int64_t first_step_, end_step_;
   std::vector<Batch> ring_;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Sharding: which rank trains on which samples. Whatever the kind, every epoch uses every sample exactly once, over all ranks
-// together. iid deals the samples anew each epoch and keeps the promise that n ranks equal one device; the others give each rank a
-// shard that is its own for the whole run, as where data cannot leave the place it was gathered at, and are outside that promise.
+// Sharding: which rank trains on which samples, or on which features of them. Whatever the kind, every epoch uses every sample exactly
+// once, over all ranks together. iid deals the samples anew each epoch and keeps the promise that n ranks equal one device; so does
+// vertical, where a rank has its own feature columns of every sample. The others give each rank a shard that is its own for the whole
+// run, as where data cannot leave the place it was gathered at, and are outside that promise.
 #pragma once
 
 #include "core/base/field_table.h"
@@ -13,6 +14,7 @@ enum class ShardingKind {
   contiguous,  // a rank owns a block of the file, in the file's order, or of the order in which samples are generated
   label_skew,  // the ranks' parts of each class are drawn from a Dirichlet distribution (Yurochkin et al. 2019, ICML)
   size_skew,   // shards of all classes alike, whose sizes fall by equal factors from rank 0 to the last
+  vertical,    // a rank has some feature columns of all samples; rows are dealt out as by iid once the first layer has summed over columns
 };
 
 struct ShardingSpec {
@@ -25,7 +27,10 @@ struct ShardingSpec {
 };
 
 // Whether a rank keeps its samples for the whole run.
-inline bool owns_samples(const ShardingSpec& spec) { return spec.kind != ShardingKind::iid; }
+inline bool owns_samples(const ShardingSpec& spec) { return spec.kind != ShardingKind::iid && spec.kind != ShardingKind::vertical; }
+
+// Whether a rank has but some feature columns, of every sample.
+inline bool owns_columns(const ShardingSpec& spec) { return spec.kind == ShardingKind::vertical; }
 
 }  // namespace trainyard::data
 
@@ -33,7 +38,7 @@ template <>
 struct trainyard::base::Names<trainyard::data::ShardingKind> {
   using Kind = trainyard::data::ShardingKind;
   static constexpr std::pair<Kind, std::string_view> table[] = {
-      {Kind::iid, "iid"}, {Kind::contiguous, "contiguous"}, {Kind::label_skew, "label_skew"}, {Kind::size_skew, "size_skew"}};
+      {Kind::iid, "iid"}, {Kind::contiguous, "contiguous"}, {Kind::label_skew, "label_skew"}, {Kind::size_skew, "size_skew"}, {Kind::vertical, "vertical"}};
 };
 
 template <>
@@ -43,7 +48,9 @@ struct trainyard::base::Fields<trainyard::data::ShardingSpec> {
   static constexpr std::string_view title = "Sharding";
   static auto table() {
     return std::tuple{
-        field("kind", &S::kind, "", {}, "iid deals all samples anew each epoch; with the others every rank owns its samples, and n ranks are not one device"),
+        field("kind", &S::kind, "", {},
+              "iid deals all samples anew each epoch; vertical: a rank has some feature columns of every sample, for a linear first layer; with the others "
+              "every rank owns its samples, and n ranks are not one device"),
         field("alpha", &S::alpha, "", {0.001, 1e6}, "Dirichlet concentration: 0.1 leaves a rank few classes, 100 nearly the same of each",
               [](const S& s) { return s.kind == Kind::label_skew; }),
         field("size_ratio", &S::size_ratio, "", {1, 1e6}, "Samples of rank 0 for each of the last rank; the sizes between fall by equal factors",

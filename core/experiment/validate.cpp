@@ -12,6 +12,7 @@
 #include "core/experiment/placement.h"
 #include "core/experiment/synchronised.h"
 #include "core/experiment/tpu.h"
+#include "core/experiment/vertical.h"
 #include "core/model/model.h"
 
 namespace trainyard::experiment {
@@ -107,6 +108,7 @@ bool may_be_dealt(const Problems& problems) {
 
 // Of the ranks that take samples.
 data::ShardTable count_among_trainers(const Experiment& experiment, const data::Survey& survey) {
+  if (data::owns_columns(experiment.data.sharding) && count_trainers(experiment) > 1) return {};  // every rank has a part of every sample
   const std::int64_t classes = survey.summary.classes, ranks = count_trainers(experiment);
   if (data::owns_samples(experiment.data.sharding)) return data::count_shards(experiment.data.sharding, survey.labels, classes, ranks);
   if (survey.summary.train_samples > kCountedAtMost) return {};
@@ -154,6 +156,7 @@ Problems problems_of_meaning(const Experiment& experiment, const data::DataSumma
   append(problems, accumulation_problems(experiment));
   append(problems, compression_problems(experiment));
   append(problems, synchronised_problems(experiment));
+  append(problems, vertical_problems(experiment, data));
   append(problems, model::validate(experiment.model, data != nullptr ? sample_shape(*data) : model::Shape{}, data != nullptr ? data->classes : 0, "model"));
   if (data != nullptr) append(problems, batch_problems(experiment.training, count_trainers(experiment), data->train_samples));
   return problems;

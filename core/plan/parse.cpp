@@ -150,8 +150,8 @@ class Parser : private WordReader {
     if (!op_token(op)) return false;
     if (!coarse(op.kind)) return fail(at, quoted(at.text) + " is no collective", "a collective, as BCAST.b0<r0");
     Access span;
-    if (!expect("group") || !group_number(op.group) || !expect("writes") || !access(span)) return false;
-    rank().programs.back().wanted.push_back({op.kind, op.group, op.bucket, op.peer, span});
+    if (!expect("group") || !group_number(op.group) || !row(op.row) || !expect("writes") || !access(span)) return false;
+    rank().programs.back().wanted.push_back({op.kind, op.group, op.bucket, op.peer, span, op.row});
     return true;
   }
 
@@ -160,11 +160,31 @@ class Parser : private WordReader {
     if (!op_token(op)) return false;
     if (!lane(op.lane)) return false;
     if (take_if("group") && !group_number(op.group)) return false;
+    if (!columns(op.columns) || !row(op.row)) return false;
     if (!accesses("reads", op.reads) || !accesses("writes", op.writes)) return false;
     if (take_if("flops") && !number(op.flops)) return false;
     if (take_if("after") && !dependencies(op.after)) return false;
     rank().programs.back().ops.push_back(std::move(op));
     return true;
+  }
+
+  bool row(std::int64_t& elements) {
+    if (!take_if("row")) return true;
+    const Word at = peek();
+    return number(elements) && (elements > 1 || fail_word(at, "2 or more elements in a row"));
+  }
+
+  bool columns(Columns& columns) {
+    if (!take_if("columns")) return true;
+    const Word at = take();
+    const std::size_t colon = at.text.find(':'), slash = at.text.find('/');
+    if (colon == std::string_view::npos || slash == std::string_view::npos || slash < colon) return fail_word(at, "columns, as 0:196/784");
+    std::int64_t end = 0;
+    if (!number(at, at.text.substr(0, colon), columns.first) || !number(at, at.text.substr(colon + 1, slash - colon - 1), end) ||
+        !number(at, at.text.substr(slash + 1), columns.of))
+      return false;
+    columns.count = end - columns.first;
+    return (columns.count > 0 && end <= columns.of) || fail_word(at, "columns that end after they start, and not beyond all");
   }
 
   bool lane(LaneId& id) {

@@ -25,6 +25,7 @@ enum class OpKind : std::uint8_t {
   load,             // LOAD.m0        brings the step's samples in
   rate,             // RATE           writes the step's learning rate and number
   statistics,       // STAT.s2.m0     a batch normalisation's sums over the rank's samples; F then reads those over the samples of all ranks
+  partial,          // PART.s0.m0     a first layer's products with the rank's own feature columns, of the rows of all ranks; F then reads their sum
   forward,          // F.s2.m0
   loss,             // LOSS.m0        loss, and the gradient at the model's output when that is written
   backward_input,   // B.s2.m0
@@ -67,6 +68,13 @@ struct Dependency {
   bool operator==(const Dependency&) const = default;
 };
 
+// Of the features of a sample, those that a rank has: [first, first + count) of all `of`.
+struct Columns {
+  std::int64_t first = 0, count = 0, of = 0;
+  bool any() const { return count > 0; }
+  bool operator==(const Columns&) const = default;
+};
+
 struct Op {
   OpKind kind = OpKind::load;
   LaneId lane;
@@ -74,6 +82,8 @@ struct Op {
   std::int32_t segment = -1, micro = -1, bucket = -1, round = -1, chunk = -1, peer = -1, group = -1;
   std::int32_t chunks = 1;             // from `chunk` on, where there is one
   std::vector<std::int32_t> summands;  // of reduce_many, where it is not all of the group
+  Columns columns;                     // of load, partial and backward_weight, where a rank has but some features
+  std::int64_t row = 1;                // of what shares out chunks: so many elements lie in one row, which is never cut
   std::vector<Access> reads, writes;
   std::vector<Dependency> after;
   std::int64_t flops = 0;
@@ -105,6 +115,7 @@ struct Wanted {
   std::int32_t group = -1, bucket = -1;
   std::int32_t root = -1;  // a rank
   Access span;             // the bucket
+  std::int64_t row = 1;    // as of the op
   bool operator==(const Wanted&) const = default;
 };
 

@@ -21,9 +21,17 @@ std::string dependency_text(const RankPlan& plan, const Dependency& dependency) 
   return dependency.steps_back > 0 ? text + "@-" + std::to_string(dependency.steps_back) : text;
 }
 
+std::string row_text(std::int64_t row) { return row == 1 ? "" : " row " + std::to_string(row); }
+
+std::string columns_text(const Columns& columns) {
+  if (!columns.any()) return "";
+  return " columns " + std::to_string(columns.first) + ":" + std::to_string(columns.first + columns.count) + "/" + std::to_string(columns.of);
+}
+
 std::string op_line(const RankPlan& plan, const Op& op) {
   std::string line = token(op) + " @" + plan.lanes[op.lane.index()].name;
   if (op.group >= 0) line += " group g" + std::to_string(op.group);
+  line += columns_text(op.columns) + row_text(op.row);
   if (!op.reads.empty()) line += " reads";
   for (const Access& read : op.reads) line += " " + access_text(plan, read);
   if (!op.writes.empty()) line += " writes";
@@ -71,6 +79,7 @@ std::string_view word(OpKind kind) {
     case OpKind::load: return "LOAD";
     case OpKind::rate: return "RATE";
     case OpKind::statistics: return "STAT";
+    case OpKind::partial: return "PART";
     case OpKind::forward: return "F";
     case OpKind::loss: return "LOSS";
     case OpKind::backward_input: return "B";
@@ -135,7 +144,8 @@ std::string to_text(const RankPlan& rank) {
     text += "program " + program.name + " samples " + std::to_string(program.samples) + " of " + std::to_string(program.global_samples);
     text += program.repeats != 1 ? " repeats " + std::to_string(program.repeats) + "\n" : "\n";
     for (const Wanted& wanted : program.wanted)
-      text += "bucket " + token(coarse_op(wanted)) + " group g" + std::to_string(wanted.group) + " writes " + access_text(rank, wanted.span) + "\n";
+      text += "bucket " + token(coarse_op(wanted)) + " group g" + std::to_string(wanted.group) + row_text(wanted.row) + " writes " +
+              access_text(rank, wanted.span) + "\n";
     for (const Op& op : program.ops) text += op_line(rank, op);
   }
   return text;

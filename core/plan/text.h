@@ -25,8 +25,9 @@
 //   lane     = "lane" NAME ("input" | "compute" | "comm" | "send" | "recv") ["g"N]
 //   buffer   = "buffer" NAME ("fp32" | "fp64" | "int32") N ["shared"]      elements
 //   program  = "program" NAME "samples" N "of" N ["repeats" N] {wanted} {op}
-//   wanted   = "bucket" TOKEN "group g"N "writes" access    of an expanded collective, as BCAST.b0<r0
-//   op       = TOKEN "@"NAME ["group g"N] ["reads" {access}] ["writes" {access}] ["flops" N] ["after" {after}]
+//   wanted   = "bucket" TOKEN "group g"N ["row" N] "writes" access    of an expanded collective, as BCAST.b0<r0
+//   op       = TOKEN "@"NAME ["group g"N] ["columns" N":"N"/"N] ["row" N] ["reads" {access}] ["writes" {access}] ["flops" N] ["after" {after}]
+//                                                           columns: of the features [first, end) of all; row: elements that no chunk cuts
 //   access   = NAME ["["N":"N"]"]                           elements [first, end); without a range: the whole buffer
 //   after    = NAME":"(N | "end") ["@-"N]                   sequence on a lane, instances back
 //   TOKEN    = KIND[".s"N][".m"N][".b"N][".t"N][".c"N["-"N]][(">r" | "<r")N{",r"N}]     segment, micro-batch, bucket, round,

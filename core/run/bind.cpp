@@ -5,6 +5,7 @@
 #include "core/model/segment_ops.h"
 #include "core/plan/text.h"
 #include "core/run/bind_compression.h"
+#include "core/run/bind_vertical.h"
 #include "core/run/bound_plan.h"
 #include "core/run/op_numbers.h"
 
@@ -77,7 +78,8 @@ class Binder {
     for (const Op& op : program.ops) {
       if (op.kind != OpKind::load) continue;
       samples_ = loaded(op);
-      loads.push_back({samples_, rows("input", model_.features), flat("labels", samples_), flat("sample_numbers", samples_)});
+      const Tensor input = op.columns.any() ? matrix(op.writes.front(), op.columns.count) : rows("input", model_.features);
+      loads.push_back({samples_, input, flat("labels", samples_), flat("sample_numbers", samples_), op.columns});
     }
     return loads;
   }
@@ -138,9 +140,11 @@ class Binder {
   std::vector<compute::Op> compute_ops(const Op& op) {
     switch (op.kind) {
       case OpKind::statistics: return model::batch_statistics(segment(op), tensors(op));
+      case OpKind::partial: return partial_products(segment(op), tensors(op), columns(op));
       case OpKind::forward: return forward(op);
       case OpKind::loss: return {loss(op)};
-      case OpKind::backward_input: return model::backward_input(segment(op), tensors(op));
+      case OpKind::backward_input:
+        return touches(op.writes, "pre_grad.s0") ? hand_out_gradient(segment(op), tensors(op), columns(op)) : model::backward_input(segment(op), tensors(op));
       case OpKind::backward_weight: return backward_weight(op);
       case OpKind::zero: return zeros(op);
       case OpKind::encode:
@@ -156,6 +160,7 @@ class Binder {
   // One that reads sums normalises by what they became.
   std::vector<compute::Op> forward(const Op& op) {
     if (touches(op.reads, "sums.s" + std::to_string(op.segment))) return model::normalise(segment(op), tensors(op));
+    if (touches(op.reads, "pre.s0")) return finish_forward(segment(op), tensors(op), columns(op));
     return trains_ ? model::forward(segment(op), tensors(op)) : model::evaluate(segment(op), tensors(op));
   }
 
@@ -177,10 +182,27 @@ class Binder {
     const bool adds = touches(op.reads, "grads");
     if (adds) t.gradients = flat("micro_grads", segment(op).elements);
     t.squared_norm = adds ? Tensor{} : norm;
-    std::vector<compute::Op> ops = model::backward_weight(segment(op), t);
+    std::vector<compute::Op> ops = op.columns.any() ? backward_columns(segment(op), t, columns(op)) : model::backward_weight(segment(op), t);
     if (adds) ops.emplace_back(compute::Accumulate{t.gradients, sum});
     if (adds && !norm.empty()) ops.emplace_back(compute::SquaredNorm{sum, norm});
     return ops;
+  }
+
+  // Of the first layer, where columns are shared: as far as the op touches them. After the gradients of all rows come those of the own ones.
+  ColumnTensors columns(const Op& op) {
+    const std::int64_t outputs = segment(op).outputs;
+    ColumnTensors c{op.columns, {}, {}, {}, {}, {}, {}};
+    for (const auto* accesses : {&op.reads, &op.writes})
+      for (const Access& access : *accesses) {
+        const std::string& name = plan_.buffers[access.buffer.index()].name;
+        if (name == "input") c.input = matrix(access, op.columns.count);
+        if (name == "columns.s0") c.packed = matrix(access, op.columns.count);
+        if (name == "pre.s0") c.sums = c.own_sums = matrix(access, outputs);
+        if (name != "pre_grad.s0") continue;
+        c.own_gradients = matrix(access, outputs);
+        if (c.gradients.empty()) c.gradients = c.own_gradients;
+      }
+    return c;
   }
 
   bool touches(const std::vector<Access>& accesses, std::string_view buffer) const {
@@ -261,6 +283,7 @@ class Binder {
     const base::DType dtype = plan_.buffers[access.buffer.index()].dtype;
     return {dtype, {access.count}, address(access.buffer) + access.first * base::size_of(dtype)};
   }
+  Tensor matrix(const Access& access, std::int64_t columns) { return with_rows(tensor(access), access.count / columns, columns); }
   Tensor part(const std::string& name, const Access& access) { return sub(named(name), access.first, access.count); }
   Tensor rows(const std::string& name, std::int64_t width) { return with_rows(named(name), samples_, width); }
   static Tensor with_rows(Tensor tensor, std::int64_t rows, std::int64_t width) {

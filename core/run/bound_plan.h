@@ -27,9 +27,10 @@ struct Recipe {
 
 // Where the samples of one micro-step go.
 struct BoundLoad {
-  std::int64_t samples = 0;
-  compute::Tensor input, labels;
+  std::int64_t samples = 0;        // the rank's own
+  compute::Tensor input, labels;   // where the rank has but some columns, the input has those of the samples of all ranks
   compute::Tensor sample_numbers;  // in the data set; empty where nothing asks for them
+  plan::Columns columns = {};      // none: all
 };
 
 struct BoundOp {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/clock.h"
+#include "core/data/columns.h"
 #include "core/plan/text.h"
 #include "core/run/chunk_sampler.h"
 #include "core/run/engine_calls.h"
@@ -35,6 +36,26 @@ bool loads_in(const plan::RankPlan& plan, plan::Purpose purpose) {
   });
 }
 
+// The feature columns that a plan loads; none where it loads all, or nothing.
+plan::Columns columns_of(const BoundPlan& bound) {
+  for (const BoundProgram& program : bound.programs)
+    for (const BoundLoad& load : program.loads) return load.columns;
+  return {};
+}
+
+// By its own samples, or where it has but some columns, by those of all ranks.
+HeldOut held_out_of(const InterpreterParts& parts, const plan::Columns& columns) {
+  if (!columns.any()) return {parts.dataset, {parts.held_out}, 0};
+  std::vector<HeldOut::Share> shares;
+  const std::int64_t ranks = parts.sampler.shares().ranks(), samples = parts.dataset->summary().held_out_samples;
+  for (std::int64_t rank = 0; rank < ranks; ++rank) shares.push_back(data::slice(samples, ranks, rank));
+  return {data::only_columns(parts.dataset, columns.first, columns.count), std::move(shares), static_cast<std::size_t>(parts.plan->rank)};
+}
+
+std::shared_ptr<const data::Dataset> seen_of(const InterpreterParts& parts, const plan::Columns& columns) {
+  return columns.any() ? data::only_columns(parts.dataset, columns.first, columns.count) : parts.dataset;
+}
+
 }  // namespace
 
 bool loads(const plan::RankPlan& plan) { return loads_in(plan, plan::Purpose::training) || loads_in(plan, plan::Purpose::evaluation); }
@@ -46,6 +67,7 @@ struct Interpreter::State {
   std::unique_ptr<Exchange> transfers;  // null: a rank alone
   std::unique_ptr<compute::Queue> queue;
   std::unique_ptr<data::InputPipeline> pipeline;
+  const plan::Columns columns;  // of the samples that are loaded; none: all
   HeldOut held_out;
   std::vector<Transfer> done;
   LaneId input_lane, compute_lane;
@@ -61,7 +83,8 @@ struct Interpreter::State {
         frontier(*parts.plan),
         meter(parts.events, parts.transport, *parts.model, *parts.bound, parts.own_process),
         queue(parts.compute->make_queue()),
-        held_out(parts.dataset, parts.held_out) {
+        columns(columns_of(*parts.bound)),
+        held_out(held_out_of(parts, columns)) {
     if (parts.transport != nullptr) transfers = std::make_unique<Transfers>(*parts.transport, *parts.compute, parts.generation);
     else if (parts.engine != nullptr) transfers = std::make_unique<EngineCalls>(*parts.engine);
     done.reserve(128);
@@ -106,8 +129,8 @@ base::Result<std::int64_t> Interpreter::run(std::int64_t first_step) { return st
 
 base::Result<std::int64_t> Interpreter::State::run(std::int64_t first_step) {
   if (loads_in(*parts.plan, plan::Purpose::training))
-    pipeline =
-        std::make_unique<data::InputPipeline>(parts.dataset, parts.sampler, parts.plan->rank, first_step, parts.schedule.steps, kPrefetched, most_loaded());
+    pipeline = std::make_unique<data::InputPipeline>(seen_of(parts, columns), parts.sampler, parts.plan->rank, first_step, parts.schedule.steps, kPrefetched,
+                                                     most_loaded(), columns.any() ? data::Rows::all : data::Rows::own);
   std::int64_t step = first_step;
   while (step < parts.schedule.steps) {
     parts.whereabouts->op.store(-1, std::memory_order_relaxed);
@@ -239,9 +262,9 @@ bool Interpreter::State::run_input() {
       return false;
     }
     parts.compute->load(into.input, std::span(batch->features).first(static_cast<std::size_t>(into.input.elements())));
-    parts.compute->copy(into.labels.data, reinterpret_cast<const std::byte*>(batch->labels.data()), into.samples * 4);
+    parts.compute->copy(into.labels.data, reinterpret_cast<const std::byte*>(batch->labels.data() + batch->own_first), into.samples * 4);
     if (!into.sample_numbers.empty())
-      parts.compute->copy(into.sample_numbers.data, reinterpret_cast<const std::byte*>(batch->numbers.data()), into.samples * 4);
+      parts.compute->copy(into.sample_numbers.data, reinterpret_cast<const std::byte*>(batch->numbers.data() + batch->own_first), into.samples * 4);
     pipeline->release();
   }
   frontier.start(input_lane);

@@ -215,6 +215,7 @@ Json Coordination::result(std::int64_t now) const {
                  p_.resolved.document.strategy.compression,
                  experiment::engine_of(p_.resolved),
                  p_.resolved.document.training.multiplies};
+  facts.columns = experiment::columns_by_rank(p_.resolved);
   for (const RankSeat& seat : seats_) facts.finished.push_back(seat.finished);
   facts.finished.resize(static_cast<std::size_t>(p_.resolved.world()));
   for (int r = 0; r < p_.resolved.world(); ++r) facts.duties.emplace_back(experiment::duty_of(p_.resolved.document, r));

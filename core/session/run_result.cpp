@@ -127,6 +127,7 @@ Json run_result(const RunFacts& facts, const telemetry::History& history) {
     if (facts.engine != experiment::Engine::own) json["ranks"].back()["sent_bytes"] = json["ranks"].back()["received_bytes"] = nullptr;
     json["ranks"].back()["emulated"] = static_cast<bool>(facts.emulated[r]);
     if (const auto factor = slow_down(history, static_cast<int>(r)); factor && *factor > 1) json["ranks"].back()["slowed_down"] = *factor;
+    if (r < facts.columns.size()) json["ranks"].back()["columns"] = {{"first", facts.columns[r].first}, {"count", facts.columns[r].second}};
     if (r < facts.shards.size()) json["ranks"].back()["samples_by_class"] = facts.shards[r];
   }
   json["run_directory"] = facts.run_directory.string();

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/data/shards.h"
-#include "core/experiment/experiment.h"
+#include "core/experiment/vertical.h"
 #include "core/session/messages.h"
 #include "core/telemetry/history.h"
 
@@ -29,6 +29,7 @@ struct RunFacts {
   experiment::Engine engine = experiment::Engine::own;  // another reports no bytes
   experiment::Multiplies multiplies = experiment::Multiplies::full;
   std::vector<std::string> duties = {};  // by rank: "worker", or what else it does
+  experiment::ColumnTable columns = {};  // by rank: its feature columns, where they are shared out
 };
 
 base::Json run_result(const RunFacts& facts, const telemetry::History& history);

@@ -11,13 +11,15 @@ namespace {
 using plan::Op;
 using plan::OpKind;
 
-// The first op of a kind in each training program, which its lane's later ones follow, comes after what the instance before it
-// sent and received.
+// The first ops in each training program that read parameters and change them, which their lane's later ones follow, come after what the
+// instance before sent and received.
 void order_after_start(plan::Program& program, plan::LaneId comm) {
-  for (const OpKind kind : {OpKind::forward, OpKind::update}) {
-    const auto first = std::find_if(program.ops.begin(), program.ops.end(), [&](const Op& op) { return op.kind == kind; });
+  const auto order = [&](auto is) {
+    const auto first = std::find_if(program.ops.begin(), program.ops.end(), is);
     if (first != program.ops.end()) first->after.push_back({comm, plan::Dependency::end, 1});
-  }
+  };
+  order([](const Op& op) { return op.kind == OpKind::forward || op.kind == OpKind::partial; });
+  order([](const Op& op) { return op.kind == OpKind::update; });
 }
 
 // What comes before the first step: everybody takes the parameters of rank 0.

@@ -6,8 +6,10 @@
 
 #include "core/experiment/compression.h"
 #include "core/experiment/synchronised.h"
+#include "core/experiment/vertical.h"
 #include "core/strategy/compression.h"
 #include "core/strategy/replica_step.h"
+#include "core/strategy/vertical.h"
 
 namespace trainyard::strategy {
 namespace {
@@ -75,10 +77,44 @@ SummedStatistics summed_statistics(const model::Model& model, std::int32_t group
   return statistics;
 }
 
+std::int32_t count_sums(const SummedStatistics& statistics) {
+  return static_cast<std::int32_t>(2 * std::count_if(statistics.numbers.begin(), statistics.numbers.end(), [](std::int32_t number) { return number >= 0; }));
+}
+
 std::int32_t count_collectives(const Replica& parts) {
   std::size_t count = parts.buckets.size();
   for (const auto& of_bucket : parts.compression.encoded) count += of_bucket.size() - 1;
   return static_cast<std::int32_t>(count);
+}
+
+// A step of each stretch of an epoch.
+void add_training(const experiment::Resolved& e, const Replica& parts, plan::RankPlan& plan) {
+  const data::Shares shares = e.shares();
+  const auto stretches = shares.stretches();
+  for (std::size_t i = 0; i < stretches.size(); ++i) {
+    const std::int64_t step = stretches[i].first_step;
+    SamplesOfStep samples{shares.samples(step, plan.rank), experiment::most_samples(shares, step)};
+    if (parts.shares_columns()) samples.rows = rows_of_rank(experiment::rows_of_micro_steps(e, step), plan.rank, e.world());
+    plan.programs.push_back(
+        {i == 0 ? "train" : plan::Schedule::tail_name(i - 1), samples.own, shares.global_samples(step), 1, train(parts, samples)});
+  }
+}
+
+void add_evaluation(const experiment::Resolved& e, const Replica& parts, plan::RankPlan& plan) {
+  const auto add_program = [&](std::string name, std::int64_t repeats, const SamplesOfStep& samples) {
+    plan.programs.push_back({std::move(name), samples.own, e.data.held_out_samples, repeats, evaluate(parts, samples)});
+  };
+  const std::int64_t batch = e.document.training.batch_per_rank, held_out = e.held_out(plan.rank).second;
+  if (!parts.shares_columns()) {
+    if (held_out >= batch) add_program("evaluate", held_out / batch, {batch, batch});
+    if (held_out % batch > 0) add_program("evaluate_tail", 1, {held_out % batch, held_out % batch});
+    return;
+  }
+  // All ranks take part in every round, as long as one has samples. All but the last are alike.
+  const auto rounds = rows_of_rank(experiment::rows_of_evaluation(e), plan.rank, e.world());
+  const auto whole = std::count_if(rounds.begin(), rounds.end(), [&](const MicroRows& rows) { return rows.all == batch * e.world(); });
+  if (whole > 0) add_program("evaluate", whole, {batch, batch, {rounds.front()}});
+  if (whole < std::ssize(rounds)) add_program("evaluate_tail", 1, {rounds.back().own, batch, {rounds.back()}});
 }
 
 }  // namespace
@@ -94,28 +130,20 @@ plan::RankPlan replica(const experiment::Resolved& e, std::int32_t rank, const s
   const Shared shared = group < 0 || compressed ? Shared::nothing : averages_weights ? Shared::parameters : Shared::gradients;
   Replica parts{e, buckets, group, averages_weights, add_buffers(e, shared, synchronises, plan.buffers), {}, {}};
   if (compressed) parts.compression = compression_buffers(e, rank, buckets, plan.buffers);
-  if (synchronises) parts.statistics = summed_statistics(e.model, group + 1, count_collectives(parts));
-  const std::int64_t batch = e.document.training.batch_per_rank;
-  const auto add_program = [&](std::string name, std::int64_t samples, std::int64_t global_samples, std::int64_t repeats, std::vector<plan::Op> ops) {
-    plan.programs.push_back({std::move(name), samples, global_samples, repeats, std::move(ops)});
-  };
-  const data::Shares shares = e.shares();
-  const auto stretches = shares.stretches();
-  for (std::size_t i = 0; i < stretches.size(); ++i) {
-    const std::int64_t step = stretches[i].first_step, samples = shares.samples(step, rank);
-    const std::int64_t most = synchronises ? experiment::most_samples(shares, step) : samples;
-    add_program(i == 0 ? "train" : plan::Schedule::tail_name(i - 1), samples, shares.global_samples(step), 1, train(parts, samples, most));
-  }
+  const std::int32_t sums = count_collectives(parts);
+  if (synchronises) parts.statistics = summed_statistics(e.model, group + 1, sums);
+  if (group >= 0 && experiment::shares_columns(e))
+    parts.shared_columns = share_columns(e, rank, group + (synchronises ? 2 : 1), sums + count_sums(parts.statistics), parts.buffers.input, plan);
+  add_training(e, parts, plan);
   order_loads(plan);
-  const std::int64_t held_out = e.held_out(rank).second;
-  if (held_out >= batch) add_program("evaluate", batch, e.data.held_out_samples, held_out / batch, evaluate(parts, batch));
-  if (held_out % batch > 0) add_program("evaluate_tail", held_out % batch, e.data.held_out_samples, 1, evaluate(parts, held_out % batch));
+  add_evaluation(e, parts, plan);
   return plan;
 }
 
 void order_loads(plan::RankPlan& rank) {
   const auto waits = [](const plan::Program& program) {
-    return is_training(program) && !program.ops.empty() && program.ops.front().kind == plan::OpKind::load && program.samples > 0;
+    return is_training(program) && !program.ops.empty() && program.ops.front().kind == plan::OpKind::load &&
+           (program.samples > 0 || program.ops.front().columns.any());
   };
   std::int32_t longest = 0;
   for (const plan::Program& program : rank.programs)

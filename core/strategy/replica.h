@@ -15,7 +15,8 @@ using experiment::Bucket;
 // The plan of one rank: programs train, and where needed tail, tail2, ..., evaluate and evaluate_tail. A step of each stretch of an epoch
 // is a program of its own, as the whole batch of the step is in its gradients: each sample counts 1 / that. A rank without samples in it
 // sets its gradients to zero and reduces with the others. `group` is the number of the group that sums every bucket, -1 for none. Where the
-// experiment synchronises batch normalisation, the group after that sums its statistics; it has the same ranks.
+// experiment synchronises batch normalisation, the group after that sums its statistics; where columns are shared, the next one exchanges rows.
+// They have the same ranks.
 plan::RankPlan replica(const experiment::Resolved& experiment, std::int32_t rank, const std::vector<Bucket>& buckets, std::int32_t group);
 
 // Samples may be brought in when nobody reads the last ones of the step before any more. That may have more micro-steps than the step that

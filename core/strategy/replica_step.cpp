@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "core/strategy/compression.h"
+#include "core/strategy/replica_spans.h"
+#include "core/strategy/vertical.h"
 
 namespace trainyard::strategy {
 namespace {
@@ -14,21 +16,19 @@ using plan::Dependency;
 using plan::LaneId;
 using plan::Op;
 using plan::OpKind;
-using Kind = model::LayerKind;
 
 const LaneId kInput{0}, kCompute{1}, kComm{2}, kStatistics{3};
 
-class StepWriter {
+class StepWriter : private ReplicaSpans {
  public:
-  StepWriter(const Replica& replica, std::int64_t samples)
-      : r_(replica), b_(replica.buffers), model_(replica.resolved.model), step_samples_(samples), samples_(samples) {}
+  StepWriter(const Replica& replica, const SamplesOfStep& samples) : ReplicaSpans(replica), step_(samples) {}
 
-  std::vector<Op> train(std::int64_t most_samples) {
+  std::vector<Op> train() {
     const std::int64_t batch = r_.resolved.document.training.batch_per_rank;
-    last_own_micro_ = static_cast<std::int32_t>(std::max<std::int64_t>(step_samples_ - 1, 0) / batch);
-    last_micro_ = synchronises() ? static_cast<std::int32_t>((most_samples - 1) / batch) : last_own_micro_;
+    last_own_micro_ = static_cast<std::int32_t>(std::max<std::int64_t>(step_.own - 1, 0) / batch);
+    last_micro_ = synchronises() || r_.shares_columns() ? static_cast<std::int32_t>((step_.most - 1) / batch) : last_own_micro_;
     for (micro_ = 0; micro_ <= last_micro_; ++micro_) {
-      samples_ = std::clamp<std::int64_t>(step_samples_ - micro_ * batch, 0, batch);
+      samples_ = std::clamp<std::int64_t>(step_.own - micro_ * batch, 0, batch);
       micro_step();
     }
     reduce_second_stages();
@@ -40,9 +40,11 @@ class StepWriter {
 
   std::vector<Op> evaluate() {
     trains_ = false;
+    samples_ = step_.own;
     load();
     ops_.front().after = {{kCompute, Dependency::end, 1}};
-    forward_and_loss();
+    if (r_.shares_columns()) sum_over_columns();
+    if (samples_ > 0) forward_and_loss();
     return std::move(ops_);
   }
 
@@ -50,14 +52,15 @@ class StepWriter {
   void micro_step() {
     const bool empty = samples_ == 0;
     statistics_free_ = false;
-    if (micro_ <= last_own_micro_) load();
+    if (micro_ <= last_own_micro_ || r_.shares_columns()) load();
     if (micro_ == 0) add(OpKind::rate, kCompute).writes = {b_.rate};
+    if (r_.shares_columns()) sum_over_columns();
     empty ? forward_of_others() : forward_and_loss();
     for_each_segment([&](int s, std::int32_t bucket) {
       empty ? backward_of_others(s, bucket) : backward(s, bucket);
       if (micro_ == last_micro_) with_gradient(s, bucket);
     });
-    if (!empty) input_free_ = compute_ops_;
+    if (!empty || r_.shares_columns()) input_free_ = compute_ops_;
   }
 
   // The step's gradient of a segment is there. Weights are updated and averaged at once where nothing is asked of the whole gradient.
@@ -82,31 +85,6 @@ class StepWriter {
     if (s == span_of(bucket).first_segment) all_reduce(b_.parameters, bucket);
   }
 
-  bool clips() const { return b_.factor.buffer.valid(); }
-  bool averages_weights() const { return r_.averages_weights; }
-  bool reduces_gradients() const { return r_.group >= 0 && !averages_weights(); }
-
-  const model::Segment& segment(int s) const { return model_.segments[static_cast<std::size_t>(s)]; }
-  const Bucket& span_of(std::int32_t number) const { return r_.buckets[static_cast<std::size_t>(number)]; }
-  std::int32_t buckets() const { return static_cast<std::int32_t>(r_.buckets.size()); }
-  bool compressed() const { return !r_.compression.encoded.empty(); }  // then comm works on what is encoded, and never on gradients
-  int last() const { return static_cast<int>(model_.segments.size()) - 1; }
-  int first() const { return model_.first_with_parameters(); }  // no gradient is wanted before it
-  bool is(int s, Kind kind) const { return segment(s).kind == kind; }
-  bool has_parameters(int s) const { return segment(s).elements > 0; }
-  bool activates(int s) const { return segment(s).activation != compute::Activation::none; }
-  bool synchronises() const { return r_.statistics.group >= 0; }
-  std::int32_t number_of_sums(int s) const { return r_.statistics.numbers[static_cast<std::size_t>(s)]; }
-  bool synchronises(int s) const { return trains_ && synchronises() && number_of_sums(s) >= 0; }
-  bool sums_gradients(int s) const { return synchronises(s) && s > first(); }  // then what it hands on depends on those of all samples
-  bool reads_output(int s) const { return is(s, Kind::linear) || is(s, Kind::max_pool) || (activates(s) && !is(s, Kind::batch_norm)); }
-  static const Access& of(const std::vector<Access>& by_segment, int s) { return by_segment[static_cast<std::size_t>(s)]; }
-
-  Access rows(const Access& buffer, std::int64_t width) const { return {buffer.buffer, 0, samples_ * width}; }
-  Access segment_of(const Access& flat, int s) const { return {flat.buffer, segment(s).first, segment(s).elements}; }
-  Access activation(int s) const { return s < 0 ? rows(b_.input, model_.features) : rows(b_.activations[static_cast<std::size_t>(s)], segment(s).outputs); }
-  Access gradient(int s) const { return rows(b_.activation_gradients[static_cast<std::size_t>(s)], segment(s).outputs); }
-
   // From the last segment to the first, as their gradients come: `visit(segment, number of its bucket)`.
   template <class Visit>
   void for_each_segment(Visit visit) {
@@ -121,7 +99,7 @@ class StepWriter {
     op.segment = s;
     ops_.push_back(std::move(op));
     if (lane == kCompute) ++compute_ops_;
-    if (lane == kStatistics) ++statistics_ops_;
+    if (synchronises() && lane == kStatistics) ++statistics_ops_;
     return ops_.back();
   }
 
@@ -129,6 +107,7 @@ class StepWriter {
     Op& op = add(OpKind::load, kInput);
     op.micro = micro_;
     op.writes = {activation(-1), rows(b_.labels, 1)};
+    if (r_.shares_columns()) take_columns(r_, rows_now(), op);
     if (trains_ && b_.sample_numbers.buffer.valid()) op.writes.push_back(rows(b_.sample_numbers, 1));
     if (micro_ > 0) op.after = {{kCompute, input_free_, 0}};
   }
@@ -161,6 +140,7 @@ class StepWriter {
     if (trains_ && is(s, Kind::dropout)) with_numbers(op);
     op.flops = samples_ * (segment(s).forward_flops() - (synchronises(s) ? segment(s).sums_flops() : 0));
     if (synchronises(s)) after_statistics(op);
+    else if (shares_columns(s)) go_on_with_own_rows(op);
     else if (s == 0) op.after = {{kInput, micro_ + 1, 0}};
     if (s == 0 && micro_ == 0 && averages_weights()) op.after.push_back({kComm, Dependency::end, 1});
   }
@@ -214,7 +194,8 @@ class StepWriter {
       if (s > first()) backward_input(s);
       return;
     }
-    if (s > first() || (s == first() && activates(s))) backward_input(s);
+    if (s > first() || (s == first() && activates(s)) || shares_columns(s)) backward_input(s);
+    if (shares_columns(s)) gather_gradients();
     if (has_parameters(s)) backward_weight(s, bucket);
   }
 
@@ -223,6 +204,10 @@ class StepWriter {
   // A rank without samples in the step has gradients of zero; one that has none left adds zeros to what all sum.
   void backward_of_others(int s, std::int32_t bucket) {
     if (micro_ == 0 && has_parameters(s)) zero(s, bucket);
+    if (shares_columns(s)) {
+      gather_gradients();
+      backward_weight(s, bucket);
+    }
     if (!sums_gradients(s)) return;
     if (micro_ > 0) zero_sums(s);
     add_up_gradients(s);
@@ -233,9 +218,13 @@ class StepWriter {
     op.micro = micro_;
     op.reads = {activation(s - 1), gradient(s)};
     op.writes = {segment_of(b_.gradients, s)};
-    if (micro_ == last_own_micro_) op.writes.push_back({b_.local_norms.buffer, s, 1});
+    if (micro_ == (shares_columns(s) ? last_micro_ : last_own_micro_)) op.writes.push_back({b_.local_norms.buffer, s, 1});
     if (is(s, Kind::batch_norm)) normalised_backward_weight(op);
     op.flops = samples_ * segment(s).backward_weight_flops();
+    if (shares_columns(s)) {
+      take_columns_of_weight(r_, rows_now(), op);
+      op.after = {{rows_lane(), exchanges_, 0}};
+    }
     if (micro_ > 0) with_sum(op);
     else if (reduces_gradients()) after_last_reduction(op, bucket);
   }
@@ -271,6 +260,10 @@ class StepWriter {
       if (of(b_.partial_gradients, s).buffer.valid()) op.writes.push_back(rows(of(b_.partial_gradients, s), segment(s).inputs));
       give(op, s - 1, segment(s).accumulates);
     }
+    if (shares_columns(s)) {
+      hand_out_gradient(r_, rows_now(), op);
+      op.after = {gathered_last()};
+    }
     if (segment(s).addend >= first()) give(op, segment(s).addend, segment(s).addend_accumulates);
     op.flops = samples_ * (s > first() ? segment(s).backward_input_flops() : segment(s).outputs);
   }
@@ -282,11 +275,50 @@ class StepWriter {
   }
 
   void zero(int s, std::int32_t bucket) {
+    std::vector<Access> writes;
+    if (!shares_columns(s)) writes = {segment_of(b_.gradients, s), {b_.local_norms.buffer, s, 1}};
+    if (s == last()) writes.push_back(b_.metrics);
+    if (sums_gradients(s)) writes.push_back(of(b_.gradient_sums, s));
+    if (writes.empty()) return;
     Op& op = add(OpKind::zero, kCompute, s);
-    op.writes = {segment_of(b_.gradients, s), {b_.local_norms.buffer, s, 1}};
-    if (s == last()) op.writes.push_back(b_.metrics);
-    if (sums_gradients(s)) op.writes.push_back(of(b_.gradient_sums, s));
-    if (reduces_gradients()) after_last_reduction(op, bucket);
+    op.writes = std::move(writes);
+    if (reduces_gradients() && !shares_columns(s)) after_last_reduction(op, bucket);
+  }
+
+  // The first layer by columns -----------------------------------------------------------------------------------------
+
+  LaneId rows_lane() const { return r_.shared_columns.lane; }
+  const MicroRows& rows_now() const { return step_.rows[static_cast<std::size_t>(micro_)]; }
+  std::int32_t number_of_sum() const { return r_.shared_columns.first_number + 2 * micro_; }
+
+  // What was exchanged before this micro-step, on both sides: peers may read its buffers until then.
+  Dependency gathered_last() const { return micro_ > 0 ? Dependency{rows_lane(), 2 * micro_, 0} : Dependency{rows_lane(), Dependency::end, 1}; }
+
+  void sum_over_columns() {
+    Op op = partial_products(r_, rows_now());
+    op.lane = kCompute;
+    op.micro = micro_;
+    op.after = {{kInput, micro_ + 1, 0}, gathered_last()};
+    ops_.push_back(std::move(op));
+    ++compute_ops_;
+    exchange(OpKind::reduce_scatter, number_of_sum(), sums_of(r_, rows_now()));
+  }
+
+  void go_on_with_own_rows(Op& op) {
+    finish_forward(r_, rows_now(), op);
+    op.after = {{rows_lane(), exchanges_, 0}};
+  }
+
+  // Who hands out none takes in those of the others, where peers may still read the last.
+  void gather_gradients() {
+    exchange(OpKind::all_gather, number_of_sum() + 1, gradients_of(r_, rows_now()));
+    ops_.back().after.push_back(gathered_last());
+  }
+
+  void exchange(OpKind kind, std::int32_t number, const Access& whole) {
+    collective(kind, rows_lane(), r_.shared_columns.group, number, whole);
+    ops_.back().row = row_of(r_);
+    ++exchanges_;
   }
 
   void zero_sums(int s) {
@@ -374,22 +406,18 @@ class StepWriter {
     op.flops = segment(s).elements;
   }
 
-  const Replica& r_;
-  const ReplicaBuffers& b_;
-  const model::Model& model_;
-  std::int64_t step_samples_, samples_;                           // of the step, and of its current micro-step
+  const SamplesOfStep& step_;
   std::int32_t micro_ = 0, last_micro_ = 0, last_own_micro_ = 0;  // the last of all ranks, and of this one: after it the rank has no samples
   std::vector<Op> ops_;
-  std::int32_t compute_ops_ = 0, statistics_ops_ = 0;
+  std::int32_t compute_ops_ = 0, statistics_ops_ = 0, exchanges_ = 0;
   std::int32_t input_free_ = 0;    // compute ops after which nothing reads the input any more
   std::int32_t overwritten_ = -1;  // the bucket that was last written
   bool statistics_free_ = true;    // nobody reads the sums of the last micro-step any more
-  bool trains_ = true;
 };
 
 }  // namespace
 
-std::vector<Op> train(const Replica& replica, std::int64_t samples, std::int64_t most_samples) { return StepWriter(replica, samples).train(most_samples); }
-std::vector<Op> evaluate(const Replica& replica, std::int64_t samples) { return StepWriter(replica, samples).evaluate(); }
+std::vector<Op> train(const Replica& replica, const SamplesOfStep& samples) { return StepWriter(replica, samples).train(); }
+std::vector<Op> evaluate(const Replica& replica, const SamplesOfStep& samples) { return StepWriter(replica, samples).evaluate(); }
 
 }  // namespace trainyard::strategy

@@ -37,8 +37,23 @@ struct SummedStatistics {
   std::vector<std::int32_t> numbers;
 };
 
-// What all programs of a rank have in common. Its lanes are input, compute and, each with its group, those of buckets and of statistics, in
-// this order.
+// Of vertical sharding: what a rank computes of the first layer for the rows of all ranks, by its own columns. Rows are exchanged in a group
+// of their own. In micro-step m collective `first_number` + 2 m sums over columns, and the next gathers gradients.
+struct SharedColumns {
+  plan::LaneId lane;        // invalid: the rank has all columns
+  std::int32_t group = -1, first_number = 0;
+  plan::Columns columns;
+  plan::Access sums, gradients;  // before the first activation, of the rows of all ranks; whole buffers
+  plan::Access weights;          // packed: of the weights, or of their gradient, the own columns
+};
+
+// The rows of one micro-step: of all ranks, and of these the rank's own.
+struct MicroRows {
+  std::int64_t all = 0, own_first = 0, own = 0;
+};
+
+// What all programs of a rank have in common. Its lanes are input, compute and, each with its group, those of buckets, of statistics and of
+// rows, in this order, as far as they are there.
 struct Replica {
   const experiment::Resolved& resolved;
   const std::vector<Bucket>& buckets;
@@ -47,13 +62,23 @@ struct Replica {
   ReplicaBuffers buffers;
   CompressionBuffers compression;
   SummedStatistics statistics;
+  SharedColumns shared_columns = {};
+
+  bool shares_columns() const { return shared_columns.lane.valid(); }
 };
 
-// `samples` of the step are taken in micro-steps of training.batch_per_rank, the last of which may be shorter. The gradients of the
+// What a step takes: the rank itself, and who takes most; by micro-step the rows of all ranks, where columns are shared.
+struct SamplesOfStep {
+  std::int64_t own = 0, most = 0;
+  std::vector<MicroRows> rows = {};
+};
+
+// The samples of the step are taken in micro-steps of training.batch_per_rank, the last of which may be shorter. The gradients of the
 // first overwrite, those of later ones are added; what is reduced is the sum, while the last backward pass goes on. Where weights are
 // averaged, each segment is updated by the rank's own gradient, weighed, and summed with those of the others instead. With synchronised
-// batch normalisation all ranks take the micro-steps of the one with `most_samples`: who has none left adds nothing to the sums.
-std::vector<plan::Op> train(const Replica& replica, std::int64_t samples, std::int64_t most_samples);
-std::vector<plan::Op> evaluate(const Replica& replica, std::int64_t samples);
+// batch normalisation, and where columns are shared, all ranks take the micro-steps of the one with most samples: who has none left adds
+// nothing to the sums, and computes for the rows of others by its columns.
+std::vector<plan::Op> train(const Replica& replica, const SamplesOfStep& samples);
+std::vector<plan::Op> evaluate(const Replica& replica, const SamplesOfStep& samples);
 
 }  // namespace trainyard::strategy

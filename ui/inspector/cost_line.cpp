@@ -6,6 +6,7 @@
 #include <QVBoxLayout>
 #include <utility>
 
+#include "core/experiment/vertical.h"
 #include "core/strategy/strategy.h"
 #include "ui/model/topology_edit.h"
 #include "ui/theme/theme.h"
@@ -14,6 +15,12 @@ namespace trainyard::ui {
 namespace {
 
 constexpr int kReckonAfterMilliseconds = 200;
+
+QStringList columns_of(const experiment::Resolved& resolved) {
+  QStringList lines;
+  for (const std::string& line : experiment::columns_in_words(resolved)) lines << QString::fromStdString(line);
+  return lines;
+}
 
 }  // namespace
 
@@ -48,7 +55,10 @@ KnownOffers CostLine::Reckoning::offers(const base::Result<experiment::Resolved>
 
 void CostLine::Reckoning::run() const {
   const auto resolved = experiment::resolve(experiment, directory);
-  post([shards = resolved ? resolved->shards : data::ShardTable()](CostLine& to) { emit to.shards_known(shards); });
+  post([shards = resolved ? resolved->shards : data::ShardTable(), columns = resolved ? columns_of(*resolved) : QStringList()](CostLine& to) {
+    emit to.shards_known(shards);
+    emit to.columns_known(columns);
+  });
   if (stop.stop_requested()) return;
   post([known = offers(resolved)](CostLine& to) { emit to.algorithms_known(known); });
   const auto plan = resolved.and_then([](const experiment::Resolved& known) { return strategy::make_plan(known); });
@@ -126,6 +136,7 @@ void CostLine::invite() {
   verdict_->clear();
   verdict_->hide();
   emit shards_known({});
+  emit columns_known({});
   emit algorithms_known(nullptr);
   emit settled();
 }

@@ -31,6 +31,7 @@ class CostLine : public QWidget {
 
  signals:
   void shards_known(const data::ShardTable& shards);  // of the newest experiment; empty where they are not
+  void columns_known(const QStringList& columns);     // the feature columns of each rank, in words; empty where a rank has all, or they are not
   void algorithms_known(const KnownOffers& offers);   // of the newest experiment; null where nothing is drawn
   void settled();                                     // of the newest experiment everything is known
 

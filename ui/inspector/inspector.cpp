@@ -112,6 +112,7 @@ QWidget* Inspector::build_data() {
   column->addWidget(add_form("data", hints_of("data")));
   column->addWidget(shards_ = new ShardView(both));
   connect(cost_, &CostLine::shards_known, this, &Inspector::show_shards);
+  connect(cost_, &CostLine::columns_known, shards_, &ShardView::show_columns);
   return both;
 }
 

@@ -17,12 +17,14 @@ QString sentence(std::string text) {
 
 }  // namespace
 
-ShardView::ShardView(QWidget* parent) : QWidget(parent), caption_(paragraph(Tint::dim, this)), bars_(new ShardBars(this)) {
+ShardView::ShardView(QWidget* parent) : QWidget(parent), caption_(paragraph(Tint::dim, this)), bars_(new ShardBars(this)), columns_(paragraph(Tint::text, this)) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, kGrid, 0, 0);
   column->setSpacing(kGrid / 2);
   column->addWidget(caption_);
   column->addWidget(bars_);
+  column->addWidget(columns_);
+  columns_->setAccessibleName(tr("Feature columns by rank"));
   hide();
 }
 
@@ -33,7 +35,19 @@ void ShardView::show_shards(const experiment::Experiment& experiment, const data
   if (source == Source::recorded) caption = tr("%1, as the run recorded them").arg(caption);
   caption_->setText(unlike ? caption + ". " + sentence(*unlike) : caption);
   bars_->show_shards(shards);
+  bars_->setVisible(!shards.empty());
+  columns_->hide();
   setVisible(!shards.empty());
+}
+
+void ShardView::show_columns(const QStringList& columns) {
+  if (columns.isEmpty()) return;
+  caption_->setText(tr("Every rank loads its own feature columns alone, and trains on every sample. Classes are alike on all ranks."));
+  QStringList lines;
+  for (qsizetype rank = 0; rank < columns.size(); ++rank) lines << tr("rank %1: %2").arg(rank).arg(columns[rank]);
+  columns_->setText(lines.join("\n"));
+  columns_->show();
+  show();
 }
 
 }  // namespace trainyard::ui

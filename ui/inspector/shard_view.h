@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Below the fields of the data: who trains on how many samples of which class, and what that means for the training.
+// Below the fields of the data: who trains on how many samples of which class, and what that means for the training; or on which feature
+// columns of all samples.
 #pragma once
 
 #include "core/experiment/experiment.h"
@@ -17,12 +18,15 @@ class ShardView : public QWidget {
 
   // Of an experiment, reckoned from its data or as a run of it recorded them. Empty: they are not known, and nothing is shown.
   void show_shards(const experiment::Experiment& experiment, const data::ShardTable& shards, Source source);
+  // By rank, in words, in the place of shards, which are then not known. Empty: ranks share out no columns.
+  void show_columns(const QStringList& columns);
   const ShardBars& bars() const { return *bars_; }
   QString caption() const { return isHidden() ? QString() : caption_->text(); }
 
  private:
   TintedLabel* caption_;
   ShardBars* bars_;
+  TintedLabel* columns_;
 };
 
 }  // namespace trainyard::ui

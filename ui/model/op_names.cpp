@@ -85,6 +85,7 @@ SpanKind kind_of(OpKind kind) {
   switch (kind) {
     case OpKind::load: return SpanKind::input;
     case OpKind::statistics:
+    case OpKind::partial:
     case OpKind::forward: return SpanKind::forward;
     case OpKind::loss: return SpanKind::loss;
     case OpKind::backward_input:

@@ -36,10 +36,34 @@ void run(const LinearForward& op) {
   const Multiplies m = op.multiplies;
   for (std::int64_t b = 0; b < batch; ++b)
     for (std::int64_t o = 0; o < outputs; ++o) {
-      double sum = bias[o];
+      double sum = bias != nullptr ? static_cast<double>(bias[o]) : 0;
       for (std::int64_t i = 0; i < inputs; ++i) sum += factor(m, input[b * inputs + i]) * factor(m, weight[o * inputs + i]);
       op.output.as<T>()[b * outputs + o] = static_cast<T>(activate(op.activation, sum));
     }
+}
+
+template <class T>
+void run(const AddBias& op) {
+  const std::int64_t outputs = op.bias.elements();
+  for (std::int64_t i = 0; i < op.output.elements(); ++i)
+    op.output.as<T>()[i] = static_cast<T>(activate(op.activation, static_cast<double>(op.input.as<T>()[i]) + static_cast<double>(op.bias.as<T>()[i % outputs])));
+}
+
+template <class T>
+void run(const SumRows& op) {
+  const std::int64_t columns = op.output.elements();
+  for (std::int64_t c = 0; c < columns; ++c) {
+    double sum = 0;
+    for (std::int64_t i = c; i < op.input.elements(); i += columns) sum += static_cast<double>(op.input.as<T>()[i]);
+    op.output.as<T>()[c] = static_cast<T>(sum);
+  }
+}
+
+template <class T>
+void run(const CopyColumns& op) {
+  for (std::int64_t r = 0; r < op.input.shape[0]; ++r)
+    for (std::int64_t c = 0; c < op.columns; ++c)
+      op.output.as<T>()[r * op.output.shape[1] + op.output_first + c] = op.input.as<T>()[r * op.input.shape[1] + op.input_first + c];
 }
 
 template <class T>

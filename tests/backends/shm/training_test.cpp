@@ -5,6 +5,7 @@
 
 #include "backends/shm/transport.h"
 #include "tests/conformance/synchronised_training.h"
+#include "tests/conformance/vertical_training.h"
 
 namespace trainyard::tests {
 namespace {
@@ -29,6 +30,11 @@ TEST(ShmTraining, more_steps_allocate_nothing_more) {
 // Sums lie in shared memory beside the gradients, and peers add them up where they lie.
 TEST(ShmTraining, with_synchronised_batch_normalisation_equals_one_device) {
   for (const int ranks : {2, 4}) expect_images_equal_one_device(ranks, over_shared_memory);
+}
+
+// Rows lie in shared memory, where peers add them up or take them from.
+TEST(ShmTraining, by_feature_columns_equals_one_device) {
+  for (const int ranks : {2, 3, 4}) expect_columns_equal_one_device(ranks, over_shared_memory);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "tests/backends/zmq/sockets_with_memory.h"
 #include "tests/conformance/count_allocations.h"
 #include "tests/conformance/synchronised_training.h"
+#include "tests/conformance/vertical_training.h"
 
 namespace trainyard::tests {
 namespace {
@@ -24,6 +25,13 @@ TEST(ZmqTraining, with_synchronised_batch_normalisation_equals_one_device) {
   for (const int ranks : {2, 4}) {
     std::deque<Lines> memory;
     expect_images_equal_one_device(ranks, [&](int n, std::size_t arena_bytes) { return over_sockets(n, arena_bytes, memory); });
+  }
+}
+
+TEST(ZmqTraining, by_feature_columns_equals_one_device) {
+  for (const int ranks : {2, 3, 4}) {
+    std::deque<Lines> memory;
+    expect_columns_equal_one_device(ranks, [&](int n, std::size_t arena_bytes) { return over_sockets(n, arena_bytes, memory); });
   }
 }
 

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/run/bind_vertical.h"
+
+namespace trainyard::run {
+namespace {
+
+using compute::Op;
+using compute::Shape;
+using compute::Tensor;
+
+Tensor part(const Tensor& flat, std::int64_t offset, const Shape& shape) { return {flat.dtype, shape, flat.data + offset * compute::size_of(flat.dtype)}; }
+Tensor flat(Tensor tensor) {
+  tensor.shape = {tensor.elements()};
+  return tensor;
+}
+
+Tensor weight(const model::Segment& s, const Tensor& parameters) { return part(parameters, s.first, s.weight_shape()); }
+Tensor bias(const model::Segment& s, const Tensor& parameters) { return part(parameters, s.bias_offset(), {s.outputs}); }
+
+}  // namespace
+
+std::vector<Op> partial_products(const model::Segment& s, const model::SegmentTensors& t, const ColumnTensors& c) {
+  return {compute::CopyColumns{weight(s, t.parameters), c.packed, c.columns.first, 0, c.columns.count},
+          compute::LinearForward{c.input, c.packed, {}, c.sums, compute::Activation::none, t.multiplies}};
+}
+
+std::vector<Op> finish_forward(const model::Segment& s, const model::SegmentTensors& t, const ColumnTensors& c) {
+  return {compute::AddBias{c.own_sums, bias(s, t.parameters), t.output, s.activation}};
+}
+
+std::vector<Op> hand_out_gradient(const model::Segment& s, const model::SegmentTensors& t, const ColumnTensors& c) {
+  std::vector<Op> ops;
+  if (s.activation != compute::Activation::none) ops.emplace_back(compute::ActivationBackward{t.output, t.output_gradient, s.activation});
+  ops.emplace_back(compute::Copy{t.output_gradient, c.own_gradients});
+  return ops;
+}
+
+// The product leaves the gradient of the bias over all rows, of which every rank would have the same: the one of the own rows takes its place.
+std::vector<Op> backward_columns(const model::Segment& s, const model::SegmentTensors& t, const ColumnTensors& c) {
+  const Tensor of_weight = part(t.gradients, 0, s.weight_shape()), of_bias = part(t.gradients, s.bias_offset() - s.first, {s.outputs});
+  std::vector<Op> ops{compute::LinearBackwardWeight{c.input, c.gradients, c.packed, of_bias, {}, t.multiplies},
+                      compute::SumRows{c.own_gradients, of_bias},
+                      compute::Zero{flat(of_weight)},
+                      compute::CopyColumns{c.packed, of_weight, 0, c.columns.first, c.columns.count}};
+  if (!t.squared_norm.empty()) ops.emplace_back(compute::SquaredNorm{t.gradients, t.squared_norm});
+  return ops;
+}
+
+}  // namespace trainyard::run

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the ops of a replica's micro-step touch, and what its segments ask for.
+#pragma once
+
+#include "core/strategy/replica_step.h"
+
+namespace trainyard::strategy {
+
+class ReplicaSpans {
+ public:
+  using Kind = model::LayerKind;
+  using Access = plan::Access;
+
+  explicit ReplicaSpans(const Replica& replica) : r_(replica), b_(replica.buffers), model_(replica.resolved.model) {}
+
+  bool clips() const { return b_.factor.buffer.valid(); }
+  bool averages_weights() const { return r_.averages_weights; }
+  bool reduces_gradients() const { return r_.group >= 0 && !averages_weights(); }
+
+  const model::Segment& segment(int s) const { return model_.segments[static_cast<std::size_t>(s)]; }
+  const Bucket& span_of(std::int32_t number) const { return r_.buckets[static_cast<std::size_t>(number)]; }
+  std::int32_t buckets() const { return static_cast<std::int32_t>(r_.buckets.size()); }
+  bool compressed() const { return !r_.compression.encoded.empty(); }  // then comm works on what is encoded, and never on gradients
+  int last() const { return static_cast<int>(model_.segments.size()) - 1; }
+  int first() const { return model_.first_with_parameters(); }  // no gradient is wanted before it
+  bool is(int s, Kind kind) const { return segment(s).kind == kind; }
+  bool has_parameters(int s) const { return segment(s).elements > 0; }
+  bool activates(int s) const { return segment(s).activation != compute::Activation::none; }
+  bool synchronises() const { return r_.statistics.group >= 0; }
+  std::int32_t number_of_sums(int s) const { return r_.statistics.numbers[static_cast<std::size_t>(s)]; }
+  bool synchronises(int s) const { return trains_ && synchronises() && number_of_sums(s) >= 0; }
+  bool shares_columns(int s) const { return r_.shares_columns() && s == 0; }  // then its rows are those of all ranks
+  bool sums_gradients(int s) const { return synchronises(s) && s > first(); }  // then what it hands on depends on those of all samples
+  bool reads_output(int s) const { return is(s, Kind::linear) || is(s, Kind::max_pool) || (activates(s) && !is(s, Kind::batch_norm)); }
+  static const Access& of(const std::vector<Access>& by_segment, int s) { return by_segment[static_cast<std::size_t>(s)]; }
+
+  Access rows(const Access& buffer, std::int64_t width) const { return {buffer.buffer, 0, samples_ * width}; }
+  Access segment_of(const Access& flat, int s) const { return {flat.buffer, segment(s).first, segment(s).elements}; }
+  Access activation(int s) const { return s < 0 ? rows(b_.input, model_.features) : rows(b_.activations[static_cast<std::size_t>(s)], segment(s).outputs); }
+  Access gradient(int s) const { return rows(b_.activation_gradients[static_cast<std::size_t>(s)], segment(s).outputs); }
+
+ protected:
+  const Replica& r_;
+  const ReplicaBuffers& b_;
+  const model::Model& model_;
+  std::int64_t samples_ = 0;  // of the current micro-step, the rank's own
+  bool trains_ = true;
+};
+
+}  // namespace trainyard::strategy
