@@ -41,8 +41,7 @@ class StepperOfRealRun : public RealWindow {
         choose("values_element", combo("values_element")->count() - 1);
         EXPECT_TRUE(panel().foot().contains("The numbers are true")) << panel().foot().toStdString();
         panel().stepper().go_to_end();
-        EXPECT_TRUE(panel().sentence().endsWith("numbers are those that the run had, to the bit.")) << panel().sentence().toStdString();
-        EXPECT_TRUE(panel().sentence().contains(". All "));
+        EXPECT_TRUE(panel().sentence().endsWith("the run had, to the bit.")) << panel().sentence().toStdString();
       }
     }
   }

@@ -195,6 +195,7 @@ Verdict verdict(const Stepper& stepper) {
       other += stepper.agreement(position, chunk) == Stepper::Agreement::other ? 1 : 0;
     }
   if (other > 0) return {text("%1 of %2 numbers are not those that the run had.").arg(other).arg(same + other), false};
+  if (same == 1) return {text("The number is that which the run had, to the bit."), true};
   return {same > 0 ? text("All %1 numbers are those that the run had, to the bit.").arg(same) : QString(), true};
 }
 
