@@ -16,7 +16,7 @@ using experiment::OptimizerKind;
 using experiment::StrategyKind;
 using model::LayerKind;
 
-std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes, {2}).value(); }
+std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes, {3}).value(); }
 std::vector<RankOutcome> trained(const experiment::Experiment& e) { return trained_by(e, in_process); }
 
 struct Case {
