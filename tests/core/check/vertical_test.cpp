@@ -176,18 +176,5 @@ TEST(VerticalPlan, that_does_not_wait_for_its_rows_is_a_race) {
   }
 }
 
-// Peers may still read in place what a rank made in the micro-step before.
-TEST(VerticalPlan, that_overwrites_rows_while_peers_read_them_is_a_race) {
-  auto e = vertical(3);
-  e.training.accumulation_steps = 2;
-  for (const auto algorithm : {collective::Algorithm::ring, collective::Algorithm::direct}) {
-    Victim victim = coarse(e).expanded(algorithm);
-    EXPECT_EQ(failed(victim), ProofSet{}) << base::name_of(algorithm);
-    for (std::size_t rank = 0; rank < 3; ++rank)
-      std::erase_if(victim.op(rank, "PART.s0.m1").after, [&](const auto& wait) { return victim.ranks[rank].lanes[wait.lane.index()].group == 1; });
-    EXPECT_EQ(failed(victim), ProofSet{Proof::races}) << base::name_of(algorithm);
-  }
-}
-
 }  // namespace
 }  // namespace trainyard::check
