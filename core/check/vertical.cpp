@@ -69,8 +69,8 @@ void Vertical::judge(const Buckets& buckets, const Scope& scope) {
     (sums ? sums_ : gradients_)[micro] = &bucket;
     for (const auto& [rank, what] : made)
       if (what.micro != micro && (sums || has_rows(bucket, members, rank)))
-        return fail(rank, "puts micro-step " + std::to_string(what.micro) + " into bucket " + std::to_string(bucket.number) + ", others " +
-                              std::to_string(micro));
+        return fail(rank,
+                    "puts micro-step " + std::to_string(what.micro) + " into bucket " + std::to_string(bucket.number) + ", others " + std::to_string(micro));
     if (!sums) continue;
     for (const plan::RankPlan& rank : scope.ranks)
       if (std::find(members.begin(), members.end(), rank.rank) == members.end() || !made.contains(rank.rank))
@@ -90,7 +90,8 @@ void Vertical::judge_columns(const Bucket& bucket, const std::vector<std::int32_
       return fail(rank, "has " + in_words(columns) + ", where those from " + std::to_string(next) + " on are wanted");
     next = columns.first + columns.count;
   }
-  if (next != all.front().first.of) fail(all.back().second, "has " + in_words(all.back().first) + ", and nobody has those from " + std::to_string(next) + " on");
+  if (next != all.front().first.of)
+    fail(all.back().second, "has " + in_words(all.back().first) + ", and nobody has those from " + std::to_string(next) + " on");
 }
 
 // What is loaded, multiplied and learnt are the same columns.

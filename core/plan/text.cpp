@@ -144,7 +144,8 @@ std::string to_text(const RankPlan& plan) {
     text += "program " + program.name + " samples " + std::to_string(program.samples) + " of " + std::to_string(program.global_samples);
     text += program.repeats != 1 ? " repeats " + std::to_string(program.repeats) + "\n" : "\n";
     for (const Wanted& wanted : program.wanted)
-      text += "bucket " + token(coarse_op(wanted)) + " group g" + std::to_string(wanted.group) + row_text(wanted.row) + " writes " + access_text(plan, wanted.span) + "\n";
+      text += "bucket " + token(coarse_op(wanted)) + " group g" + std::to_string(wanted.group) + row_text(wanted.row) + " writes " +
+              access_text(plan, wanted.span) + "\n";
     for (const Op& op : program.ops) text += op_line(plan, op);
   }
   return text;

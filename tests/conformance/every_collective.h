@@ -62,8 +62,7 @@ inline plan::RankPlan plan_of(const OneCollective& c, int rank, const plan::Grou
   op.peer = c.rooted() ? c.root : -1;
   op.row = c.row;
   op.reads = op.writes = {{plan::BufferId(0), 0, c.elements()}};
-  const plan::RankPlan coarse{
-      rank, {{"comm.g0", plan::LaneKind::comm, 0}}, {{"bucket", base::DType::fp64, c.elements(), true}}, {{"once", 0, 0, 1, {op}, {}}}};
+  const plan::RankPlan coarse{rank, {{"comm.g0", plan::LaneKind::comm, 0}}, {{"bucket", base::DType::fp64, c.elements(), true}}, {{"once", 0, 0, 1, {op}, {}}}};
   return collective::expand(coarse, {group}, c.algorithm);
 }
 
@@ -94,8 +93,7 @@ inline std::vector<CollectiveOutcome> carried_out(const OneCollective& c, const 
   std::vector<CollectiveOutcome> outcomes(static_cast<std::size_t>(c.ranks));
   std::vector<std::thread> threads;
   for (int rank = 0; rank < c.ranks; ++rank)
-    threads.emplace_back(
-        [&, rank] { carry_out(c, rank, group, *ends[static_cast<std::size_t>(rank)], outcomes[static_cast<std::size_t>(rank)]); });
+    threads.emplace_back([&, rank] { carry_out(c, rank, group, *ends[static_cast<std::size_t>(rank)], outcomes[static_cast<std::size_t>(rank)]); });
   for (std::thread& thread : threads) thread.join();
   return outcomes;
 }

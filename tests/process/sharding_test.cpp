@@ -95,7 +95,8 @@ const std::string kVertical = example("four_devices_vertical_digits");
 TEST(CliVertical, validate_says_who_has_which_columns_and_promises_one_device) {
   const Ran ran = cli({"validate", kVertical});
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
-  EXPECT_THAT(ran.out, testing::AllOf(HasSubstr("every rank loads its own feature columns alone"), HasSubstr("196 of 784 feature columns, 588 to 783, of every sample")));
+  EXPECT_THAT(ran.out, testing::AllOf(HasSubstr("every rank loads its own feature columns alone"),
+                                      HasSubstr("196 of 784 feature columns, 588 to 783, of every sample")));
   EXPECT_THAT(ran.out, Not(HasSubstr("not the training of one device")));
 }
 

@@ -92,7 +92,9 @@ TEST(Vertical, is_refused_by_an_engine_that_only_all_reduces) {
 
 TEST(Vertical, is_refused_where_the_first_layer_is_no_sum_over_columns) {
   const model::LayerSpec conv{.kind = LayerKind::conv2d, .channels = 2}, normal{.kind = LayerKind::batch_norm}, flatten{.kind = LayerKind::flatten};
-  for (const auto& [layer, name] : {std::pair{conv, "conv2d"}, {normal, "batch_norm"}, {model::LayerSpec{.kind = LayerKind::dropout}, "dropout"},
+  for (const auto& [layer, name] : {std::pair{conv, "conv2d"},
+                                    {normal, "batch_norm"},
+                                    {model::LayerSpec{.kind = LayerKind::dropout}, "dropout"},
                                     {model::LayerSpec{.kind = LayerKind::max_pool, .kernel = 2}, "max_pool"}}) {
     Experiment e = vertical();
     e.model.layers = {layer, {LayerKind::linear, 0}};

@@ -34,7 +34,8 @@ const plan::Op& op_of(const plan::RankPlan& rank, const std::string& program, Op
 
 TEST(Vertical, sums_over_columns_before_the_first_layer_goes_on_and_gathers_before_it_learns) {
   const plan::RankPlan rank = rank_of(vertical(3), 1);
-  EXPECT_EQ(on_lane(rank, "train", "compute"), "RATE PART.s0.m0 F.s0.m0 F.s1.m0 F.s2.m0 LOSS.m0 B.s2.m0 W.s2.m0 B.s1.m0 W.s1.m0 B.s0.m0 W.s0.m0 UPD.s2 UPD.s1 UPD.s0");
+  EXPECT_EQ(on_lane(rank, "train", "compute"),
+            "RATE PART.s0.m0 F.s0.m0 F.s1.m0 F.s2.m0 LOSS.m0 B.s2.m0 W.s2.m0 B.s1.m0 W.s1.m0 B.s0.m0 W.s0.m0 UPD.s2 UPD.s1 UPD.s0");
   EXPECT_EQ(on_lane(rank, "train", "comm.g0"), "AR.b0");
   EXPECT_EQ(on_lane(rank, "train", "comm.g1"), "RS.b1 AG.b2");
   EXPECT_EQ(on_lane(rank, "evaluate", "comm.g1"), "RS.b1");
