@@ -17,6 +17,7 @@
 #include "core/experiment/fields.h"
 #include "core/experiment/imposed.h"
 #include "core/experiment/placement.h"
+#include "core/experiment/vertical.h"
 #include "core/session/run_directory.h"
 #include "core/session/socket_directory.h"
 #include "core/telemetry/summary.h"
@@ -172,6 +173,8 @@ int run(const RunArguments& arguments) {
   if (const auto shared = experiment::shared_cores(resolved->document.topology, base::usable_cores()); shared && !arguments.json)
     std::fprintf(stderr, "note: %s\n", shared->c_str());
   if (const auto unlike = experiment::unlike_one_device(resolved->document); unlike && !arguments.json) std::fprintf(stderr, "note: %s\n", unlike->c_str());
+  if (experiment::shares_columns(*resolved) && !arguments.json)
+    std::fprintf(stderr, "note: every rank loads its own feature columns alone (vertical sharding)\n");
   const auto outcome = coordinate(effective, *given, std::move(*resolved), started_ns);
   if (!outcome) return complain({outcome.error()}, arguments.json);
   if (arguments.json) print_json(outcome->result);

@@ -32,9 +32,9 @@ struct Bucket {
   std::map<std::int32_t, Home> homes;  // by rank
   std::vector<std::int64_t> cuts;      // elements from the bucket's start
 
-  std::size_t cell(std::int64_t offset) const;                // the one that starts there
+  std::size_t cell(std::int64_t offset) const;                                                   // the one that starts there
   std::pair<std::int64_t, std::int64_t> chunk(std::size_t members, std::size_t position) const;  // that of a member, of a bucket in use: {first, count}
-  Home* home_in(std::int32_t rank, plan::BufferId buffer);  // null: the rank has none, or in another buffer
+  Home* home_in(std::int32_t rank, plan::BufferId buffer);                                       // null: the rank has none, or in another buffer
 };
 using Buckets = std::map<std::pair<std::int32_t, std::int32_t>, Bucket>;  // by group and number
 

@@ -242,7 +242,8 @@ class Execution {
   }
   std::string unsettled(const Bucket& bucket, std::int32_t rank, std::size_t cell) const {
     const std::string number = std::to_string(bucket.number);
-    if (held(bucket, rank, cell) == nobody_) return "elements of bucket " + number + " that nobody has " + (vertical_.is_exchanged(bucket) ? "handed out" : "encoded");
+    if (held(bucket, rank, cell) == nobody_)
+      return "elements of bucket " + number + " that nobody has " + (vertical_.is_exchanged(bucket) ? "handed out" : "encoded");
     if (!reduces(bucket.wanted)) return "other elements of bucket " + number + " than rank " + std::to_string(source_of(bucket, cell)) + " has";
     return "elements of bucket " + number + " that hold " + std::to_string(expressions_.count(held(bucket, rank, cell))) + " of " +
            std::to_string(members(bucket).size()) + " members";

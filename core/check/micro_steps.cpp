@@ -33,8 +33,8 @@ bool brings_own(const Op& load) {
 struct Sum {
   std::set<std::int32_t> micros;
   bool columns = false;  // of the samples of all ranks
-  bool old = true;     // from before the program
-  bool twice = false;  // a micro-step was added again
+  bool old = true;       // from before the program
+  bool twice = false;    // a micro-step was added again
 };
 
 class MicroSteps {
@@ -108,7 +108,7 @@ class MicroSteps {
   Cells& cells_;
   Findings& findings_;
   std::set<std::int32_t> all_, own_;  // micro-steps: with samples, with such of the rank itself
-  std::set<std::size_t> gradients_;  // buffers
+  std::set<std::size_t> gradients_;   // buffers
   std::map<Place, Sum> sums_;
 };
 

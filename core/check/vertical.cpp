@@ -9,6 +9,12 @@ namespace {
 using plan::Op;
 using plan::OpKind;
 
+// Whether a member has rows of its own in a bucket. If it has none, what stands there is of an earlier micro-step.
+bool has_rows(const Bucket& bucket, const std::vector<std::int32_t>& members, std::int32_t rank) {
+  const auto position = static_cast<std::size_t>(std::find(members.begin(), members.end(), rank) - members.begin());
+  return bucket.chunk(members.size(), position).second > 0;
+}
+
 std::string in_words(const plan::Columns& columns) {
   return "columns " + std::to_string(columns.first) + " to " + std::to_string(columns.first + columns.count - 1);
 }
@@ -61,11 +67,11 @@ void Vertical::judge(const Buckets& buckets, const Scope& scope) {
     for (const auto& [rank, what] : made) micro = std::max(micro, what.micro);
     buckets_[key] = micro;
     (sums ? sums_ : gradients_)[micro] = &bucket;
-    if (!sums) continue;  // what a rank puts there may be of an earlier one: it has no rows of its own any more
     for (const auto& [rank, what] : made)
-      if (what.micro != micro)
-        return fail(rank, "puts micro-step " + std::to_string(what.micro) + " into bucket " + std::to_string(bucket.number) + ", others " +
-                              std::to_string(micro));
+      if (what.micro != micro && (sums || has_rows(bucket, members, rank)))
+        return fail(rank,
+                    "puts micro-step " + std::to_string(what.micro) + " into bucket " + std::to_string(bucket.number) + ", others " + std::to_string(micro));
+    if (!sums) continue;
     for (const plan::RankPlan& rank : scope.ranks)
       if (std::find(members.begin(), members.end(), rank.rank) == members.end() || !made.contains(rank.rank))
         return fail(rank.rank, "adds no products of its columns to bucket " + std::to_string(bucket.number));
@@ -84,7 +90,8 @@ void Vertical::judge_columns(const Bucket& bucket, const std::vector<std::int32_
       return fail(rank, "has " + in_words(columns) + ", where those from " + std::to_string(next) + " on are wanted");
     next = columns.first + columns.count;
   }
-  if (next != all.front().first.of) fail(all.back().second, "has " + in_words(all.back().first) + ", and nobody has those from " + std::to_string(next) + " on");
+  if (next != all.front().first.of)
+    fail(all.back().second, "has " + in_words(all.back().first) + ", and nobody has those from " + std::to_string(next) + " on");
 }
 
 // What is loaded, multiplied and learnt are the same columns.

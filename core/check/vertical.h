@@ -51,12 +51,12 @@ class Vertical {
   void judge_columns_of(std::int32_t rank, const plan::Program& program);
   void fail(std::int32_t rank, std::string what);
 
-  std::set<std::int32_t> segments_;                                      // with an op PART
-  std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> buckets_;  // by group and number: its micro-step
+  std::set<std::int32_t> segments_;                                                       // with an op PART
+  std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> buckets_;                 // by group and number: its micro-step
   std::map<std::pair<std::int32_t, std::int32_t>, std::map<std::int32_t, Made>> makers_;  // by group and number, by rank
-  std::map<std::int32_t, const Bucket*> sums_, gradients_;               // by micro-step
-  std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> stands_;  // by rank and buffer: micro-step
-  std::set<std::pair<std::int32_t, std::int32_t>> read_;                 // rank, bucket
+  std::map<std::int32_t, const Bucket*> sums_, gradients_;                                // by micro-step
+  std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> stands_;                  // by rank and buffer: micro-step
+  std::set<std::pair<std::int32_t, std::int32_t>> read_;                                  // rank, bucket
   std::optional<Flaw> flaw_;
 };
 

@@ -280,9 +280,9 @@ struct PowerSgdDecode {
   std::int64_t ranks = 1;
 };
 
-using Op = std::variant<LinearForward, AddBias, SumRows, CopyColumns, ActivationBackward, LinearBackwardInput, LinearBackwardWeight, Conv2dForward, Conv2dBackwardInput, Conv2dBackwardWeight,
-                        PoolForward, PoolBackward, BatchNormSums, BatchNormForward, BatchNormEvaluate, BatchNormBackwardWeight, BatchNormBackwardInput, Dropout,
-                        Add, Accumulate, Copy, Scale, SoftmaxCrossEntropy, SquaredNorm, ClipFactor, Zero, SgdUpdate, AdamUpdate, CompressGradient,
-                        DecompressGradient, PowerSgdLeft, PowerSgdRight, PowerSgdDecode>;
+using Op = std::variant<LinearForward, AddBias, SumRows, CopyColumns, ActivationBackward, LinearBackwardInput, LinearBackwardWeight, Conv2dForward,
+                        Conv2dBackwardInput, Conv2dBackwardWeight, PoolForward, PoolBackward, BatchNormSums, BatchNormForward, BatchNormEvaluate,
+                        BatchNormBackwardWeight, BatchNormBackwardInput, Dropout, Add, Accumulate, Copy, Scale, SoftmaxCrossEntropy, SquaredNorm, ClipFactor,
+                        Zero, SgdUpdate, AdamUpdate, CompressGradient, DecompressGradient, PowerSgdLeft, PowerSgdRight, PowerSgdDecode>;
 
 }  // namespace trainyard::compute

@@ -38,10 +38,8 @@ std::vector<Op> hand_out_gradient(const model::Segment& s, const model::SegmentT
 // The product leaves the gradient of the bias over all rows, of which every rank would have the same: the one of the own rows takes its place.
 std::vector<Op> backward_columns(const model::Segment& s, const model::SegmentTensors& t, const ColumnTensors& c) {
   const Tensor of_weight = part(t.gradients, 0, s.weight_shape()), of_bias = part(t.gradients, s.bias_offset() - s.first, {s.outputs});
-  std::vector<Op> ops{compute::LinearBackwardWeight{c.input, c.gradients, c.packed, of_bias, {}, t.multiplies},
-                      compute::SumRows{c.own_gradients, of_bias},
-                      compute::Zero{flat(of_weight)},
-                      compute::CopyColumns{c.packed, of_weight, 0, c.columns.first, c.columns.count}};
+  std::vector<Op> ops{compute::LinearBackwardWeight{c.input, c.gradients, c.packed, of_bias, {}, t.multiplies}, compute::SumRows{c.own_gradients, of_bias},
+                      compute::Zero{flat(of_weight)}, compute::CopyColumns{c.packed, of_weight, 0, c.columns.first, c.columns.count}};
   if (!t.squared_norm.empty()) ops.emplace_back(compute::SquaredNorm{t.gradients, t.squared_norm});
   return ops;
 }

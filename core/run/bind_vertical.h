@@ -13,10 +13,10 @@ namespace trainyard::run {
 // Of the rows of all ranks in a micro-step, R, and of these the rank's own, B; C columns of I, O outputs.
 struct ColumnTensors {
   plan::Columns columns;
-  compute::Tensor input;                      // [R, C]
-  compute::Tensor packed;                     // [O, C]: of the weights, or of their gradient, the own columns
-  compute::Tensor sums, own_sums;             // [R, O], [B, O]: before bias and activation
-  compute::Tensor gradients, own_gradients;   // [R, O], [B, O]: before the activation
+  compute::Tensor input;                     // [R, C]
+  compute::Tensor packed;                    // [O, C]: of the weights, or of their gradient, the own columns
+  compute::Tensor sums, own_sums;            // [R, O], [B, O]: before bias and activation
+  compute::Tensor gradients, own_gradients;  // [R, O], [B, O]: before the activation
 };
 
 // `t` is as of any segment, of the own rows.

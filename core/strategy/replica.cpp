@@ -95,8 +95,7 @@ void add_training(const experiment::Resolved& e, const Replica& parts, plan::Ran
     const std::int64_t step = stretches[i].first_step;
     SamplesOfStep samples{shares.samples(step, plan.rank), experiment::most_samples(shares, step)};
     if (parts.shares_columns()) samples.rows = rows_of_rank(experiment::rows_of_micro_steps(e, step), plan.rank, e.world());
-    plan.programs.push_back(
-        {i == 0 ? "train" : plan::Schedule::tail_name(i - 1), samples.own, shares.global_samples(step), 1, train(parts, samples)});
+    plan.programs.push_back({i == 0 ? "train" : plan::Schedule::tail_name(i - 1), samples.own, shares.global_samples(step), 1, train(parts, samples)});
   }
 }
 

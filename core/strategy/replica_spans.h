@@ -29,7 +29,7 @@ class ReplicaSpans {
   bool synchronises() const { return r_.statistics.group >= 0; }
   std::int32_t number_of_sums(int s) const { return r_.statistics.numbers[static_cast<std::size_t>(s)]; }
   bool synchronises(int s) const { return trains_ && synchronises() && number_of_sums(s) >= 0; }
-  bool shares_columns(int s) const { return r_.shares_columns() && s == 0; }  // then its rows are those of all ranks
+  bool shares_columns(int s) const { return r_.shares_columns() && s == 0; }   // then its rows are those of all ranks
   bool sums_gradients(int s) const { return synchronises(s) && s > first(); }  // then what it hands on depends on those of all samples
   bool reads_output(int s) const { return is(s, Kind::linear) || is(s, Kind::max_pool) || (activates(s) && !is(s, Kind::batch_norm)); }
   static const Access& of(const std::vector<Access>& by_segment, int s) { return by_segment[static_cast<std::size_t>(s)]; }

@@ -262,7 +262,6 @@ class StepWriter : private ReplicaSpans {
     }
     if (shares_columns(s)) {
       hand_out_gradient(r_, rows_now(), op);
-      op.after = {gathered_last()};
     }
     if (segment(s).addend >= first()) give(op, segment(s).addend, segment(s).addend_accumulates);
     op.flops = samples_ * (s > first() ? segment(s).backward_input_flops() : segment(s).outputs);
@@ -291,7 +290,8 @@ class StepWriter : private ReplicaSpans {
   const MicroRows& rows_now() const { return step_.rows[static_cast<std::size_t>(micro_)]; }
   std::int32_t number_of_sum() const { return r_.shared_columns.first_number + 2 * micro_; }
 
-  // What was exchanged before this micro-step, on both sides: peers may read its buffers until then.
+  // What was exchanged before this micro-step, on both sides: peers may read its buffers until then. All else of a micro-step follows from its sums,
+  // to which all ranks add.
   Dependency gathered_last() const { return micro_ > 0 ? Dependency{rows_lane(), 2 * micro_, 0} : Dependency{rows_lane(), Dependency::end, 1}; }
 
   void sum_over_columns() {
@@ -309,11 +309,7 @@ class StepWriter : private ReplicaSpans {
     op.after = {{rows_lane(), exchanges_, 0}};
   }
 
-  // Who hands out none takes in those of the others, where peers may still read the last.
-  void gather_gradients() {
-    exchange(OpKind::all_gather, number_of_sum() + 1, gradients_of(r_, rows_now()));
-    ops_.back().after.push_back(gathered_last());
-  }
+  void gather_gradients() { exchange(OpKind::all_gather, number_of_sum() + 1, gradients_of(r_, rows_now())); }
 
   void exchange(OpKind kind, std::int32_t number, const Access& whole) {
     collective(kind, rows_lane(), r_.shared_columns.group, number, whole);

@@ -40,7 +40,7 @@ struct SummedStatistics {
 // Of vertical sharding: what a rank computes of the first layer for the rows of all ranks, by its own columns. Rows are exchanged in a group
 // of their own. In micro-step m collective `first_number` + 2 m sums over columns, and the next gathers gradients.
 struct SharedColumns {
-  plan::LaneId lane;        // invalid: the rank has all columns
+  plan::LaneId lane;  // invalid: the rank has all columns
   std::int32_t group = -1, first_number = 0;
   plan::Columns columns;
   plan::Access sums, gradients;  // before the first activation, of the rows of all ranks; whole buffers

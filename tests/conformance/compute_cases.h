@@ -18,6 +18,28 @@ inline Case linear_forward(Values& values, DType dtype, const Sizes& s, compute:
           {{"output", output}}};
 }
 
+inline Case linear_forward_without_bias(Values& values, DType dtype, const Sizes& s) {
+  const Tensor output = values.uniform(dtype, {s.batch, s.outputs});
+  return {compute::LinearForward{values.uniform(dtype, {s.batch, s.inputs}), values.uniform(dtype, {s.outputs, s.inputs}), {}, output}, {{"output", output}}};
+}
+
+inline Case add_bias(Values& values, DType dtype, const Sizes& s, compute::Activation activation) {
+  const Tensor output = values.uniform(dtype, {s.batch, s.outputs});
+  return {compute::AddBias{values.uniform(dtype, {s.batch, s.outputs}), values.uniform(dtype, {s.outputs}), output, activation}, {{"output", output}}};
+}
+
+inline Case sum_rows(Values& values, DType dtype, const Sizes& s) {
+  const Tensor output = values.uniform(dtype, {s.outputs});
+  return {compute::SumRows{values.uniform(dtype, {s.batch, s.outputs}), output}, {{"output", output}}};
+}
+
+// Some columns in the midst, to other places; what is beside them stays.
+inline Case copy_columns(Values& values, DType dtype, const Sizes& s) {
+  const Tensor output = values.uniform(dtype, {s.batch, s.outputs + 2});
+  const std::int64_t columns = (s.outputs + 1) / 2;
+  return {compute::CopyColumns{values.uniform(dtype, {s.batch, s.outputs}), output, s.outputs - columns, 1, columns}, {{"output", output}}};
+}
+
 inline Case activation_backward(Values& values, DType dtype, const Sizes& s, compute::Activation activation) {
   const Tensor gradient = values.uniform(dtype, {s.batch, s.outputs});
   return {compute::ActivationBackward{values.uniform(dtype, {s.batch, s.outputs}), gradient, activation}, {{"gradient", gradient}}};
@@ -86,6 +108,12 @@ inline std::vector<NamedCase> all_cases() {
   std::vector<NamedCase> cases = {{"linear_forward", with(linear_forward, Activation::none)},
                                   {"linear_forward_relu", with(linear_forward, Activation::relu)},
                                   {"linear_forward_tanh", with(linear_forward, Activation::tanh)},
+                                  {"linear_forward_without_bias", linear_forward_without_bias},
+                                  {"add_bias", with(add_bias, Activation::none)},
+                                  {"add_bias_relu", with(add_bias, Activation::relu)},
+                                  {"add_bias_tanh", with(add_bias, Activation::tanh)},
+                                  {"sum_rows", sum_rows},
+                                  {"copy_columns", copy_columns},
                                   {"activation_backward_none", with(activation_backward, Activation::none)},
                                   {"activation_backward_relu", with(activation_backward, Activation::relu)},
                                   {"activation_backward_tanh", with(activation_backward, Activation::tanh)},

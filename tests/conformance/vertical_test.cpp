@@ -16,7 +16,7 @@ using experiment::OptimizerKind;
 using experiment::StrategyKind;
 using model::LayerKind;
 
-std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes, {2}).value(); }
+std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes, {3}).value(); }
 std::vector<RankOutcome> trained(const experiment::Experiment& e) { return trained_by(e, in_process); }
 
 struct Case {
@@ -72,11 +72,17 @@ TEST(VerticalColumns, of_two_to_four_ranks_equal_one_device) {
 TEST(VerticalColumns, of_any_model_that_begins_with_a_linear_layer_equal_one_device) {
   const model::LayerSpec normal{.kind = LayerKind::batch_norm, .synchronised = true}, sum{.kind = LayerKind::add, .back = 2},
       dropout{.kind = LayerKind::dropout, .probability = 0.3};
-  const std::vector<std::vector<model::LayerSpec>> models = {
-      {{LayerKind::linear, 0}},
-      {{LayerKind::linear, 9}, {LayerKind::linear, 0}},
-      {{LayerKind::flatten, 0}, {LayerKind::linear, 9}, {LayerKind::tanh, 0}, dropout, {LayerKind::linear, 9}, sum, {LayerKind::relu, 0}, {LayerKind::linear, 0}},
-      {{LayerKind::linear, 9}, normal, {LayerKind::relu, 0}, {LayerKind::linear, 0}}};
+  const std::vector<std::vector<model::LayerSpec>> models = {{{LayerKind::linear, 0}},
+                                                             {{LayerKind::linear, 9}, {LayerKind::linear, 0}},
+                                                             {{LayerKind::flatten, 0},
+                                                              {LayerKind::linear, 9},
+                                                              {LayerKind::tanh, 0},
+                                                              dropout,
+                                                              {LayerKind::linear, 9},
+                                                              sum,
+                                                              {LayerKind::relu, 0},
+                                                              {LayerKind::linear, 0}},
+                                                             {{LayerKind::linear, 9}, normal, {LayerKind::relu, 0}, {LayerKind::linear, 0}}};
   for (std::size_t m = 0; m < models.size(); ++m) {
     SCOPED_TRACE(m);
     for (const int ranks : {3, 12}) {

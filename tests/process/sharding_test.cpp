@@ -88,5 +88,57 @@ TEST(CliSharding, a_run_says_once_that_it_is_not_one_device) {
   EXPECT_THAT(ran.err, HasSubstr("note: every rank trains on samples of its own"));
 }
 
+// Feature columns -----------------------------------------------------------------------------------------------------
+
+const std::string kVertical = example("four_devices_vertical_digits");
+
+TEST(CliVertical, validate_says_who_has_which_columns_and_promises_one_device) {
+  const Ran ran = cli({"validate", kVertical});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_THAT(ran.out, testing::AllOf(HasSubstr("every rank loads its own feature columns alone"),
+                                      HasSubstr("196 of 784 feature columns, 588 to 783, of every sample")));
+  EXPECT_THAT(ran.out, Not(HasSubstr("not the training of one device")));
+}
+
+TEST(CliVertical, a_first_layer_that_is_no_sum_over_columns_is_bad_input) {
+  const Ran ran = cli({"validate", example("four_devices_mirrored_cnn_digits"), "--set", "data.sharding.kind=vertical"});
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_THAT(ran.err, testing::AllOf(HasSubstr("data.sharding.kind"), HasSubstr("model.layers[0], is conv2d")));
+}
+
+std::int64_t total_sent(const base::Json& result) {
+  std::int64_t sent = 0;
+  for (const base::Json& rank : result.at("ranks")) sent += rank.at("sent_bytes").get<std::int64_t>();
+  return sent;
+}
+
+// Of 4 ranks: gradients of S bytes are 2 (n - 1) S a step, rows of 256 numbers, 128 a step, (n - 1) of that twice, and 200 held-out ones once.
+TEST(CliVertical, a_run_sends_the_bytes_of_the_formula_and_learns_what_one_device_learns) {
+  const Home home;
+  const std::vector<std::string> settings{"--steps", "20", "--set", "data.held_out_samples=200", "--json"};
+  const std::string out = (home / "vertical").string();
+  const Ran ran = cli(with({"run", kVertical, "--out", out}, settings));
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const base::Json result = ran.result();
+  EXPECT_EQ(total_sent(result), 20 * (2 * 3 * 4 * 235146 + 2 * 3 * 4 * 256 * 128) + 3 * 4 * 256 * 200);
+  std::set<std::string> replicas;
+  for (const base::Json& rank : result.at("ranks")) replicas.insert(rank.at("parameters_xxh64").get<std::string>());
+  EXPECT_EQ(replicas.size(), 1u);
+  EXPECT_EQ(result.at("sharding"), "vertical");
+  EXPECT_EQ(result.at("ranks").at(2).at("columns"), (base::Json{{"first", 392}, {"count", 196}}));
+  EXPECT_FALSE(result.at("ranks").at(2).contains("samples_by_class"));
+  EXPECT_THAT(cli({"replay", out}).out, HasSubstr("196 of 784 feature columns, 392 to 587, of every sample"));
+  const Ran iid = cli(with({"run", kMirrored, "--out", (home / "iid").string()}, settings));
+  ASSERT_EQ(iid.exit_code, 0) << iid.err;
+  EXPECT_NEAR(result.at("train_loss").get<double>(), iid.result().at("train_loss").get<double>(), 1e-5);
+  EXPECT_EQ(result.at("held_out_accuracy"), iid.result().at("held_out_accuracy"));
+}
+
+TEST(CliVertical, check_and_simulate_know_the_rows) {
+  EXPECT_EQ(cli({"check", kVertical}).exit_code, 0);
+  const auto sent = [](const std::string& file) { return cli({"simulate", file, "--set", "training.steps=5", "--json"}).result().at("wire_bytes"); };
+  EXPECT_NE(sent(kVertical), sent(kMirrored));
+}
+
 }  // namespace
 }  // namespace trainyard::process

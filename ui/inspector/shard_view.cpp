@@ -17,7 +17,8 @@ QString sentence(std::string text) {
 
 }  // namespace
 
-ShardView::ShardView(QWidget* parent) : QWidget(parent), caption_(paragraph(Tint::dim, this)), bars_(new ShardBars(this)), columns_(paragraph(Tint::text, this)) {
+ShardView::ShardView(QWidget* parent)
+    : QWidget(parent), caption_(paragraph(Tint::dim, this)), bars_(new ShardBars(this)), columns_(paragraph(Tint::text, this)) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, kGrid, 0, 0);
   column->setSpacing(kGrid / 2);

@@ -21,6 +21,7 @@ class ShardView : public QWidget {
   // By rank, in words, in the place of shards, which are then not known. Empty: ranks share out no columns.
   void show_columns(const QStringList& columns);
   const ShardBars& bars() const { return *bars_; }
+  QString columns() const { return columns_->isHidden() ? QString() : columns_->text(); }
   QString caption() const { return isHidden() ? QString() : caption_->text(); }
 
  private:

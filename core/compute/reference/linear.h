@@ -46,7 +46,8 @@ template <class T>
 void run(const AddBias& op) {
   const std::int64_t outputs = op.bias.elements();
   for (std::int64_t i = 0; i < op.output.elements(); ++i)
-    op.output.as<T>()[i] = static_cast<T>(activate(op.activation, static_cast<double>(op.input.as<T>()[i]) + static_cast<double>(op.bias.as<T>()[i % outputs])));
+    op.output.as<T>()[i] =
+        static_cast<T>(activate(op.activation, static_cast<double>(op.input.as<T>()[i]) + static_cast<double>(op.bias.as<T>()[i % outputs])));
 }
 
 template <class T>

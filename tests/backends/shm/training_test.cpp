@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "backends/shm/transport.h"
+#include "tests/conformance/every_collective.h"
 #include "tests/conformance/synchronised_training.h"
 #include "tests/conformance/vertical_training.h"
 
@@ -36,6 +37,8 @@ TEST(ShmTraining, with_synchronised_batch_normalisation_equals_one_device) {
 TEST(ShmTraining, by_feature_columns_equals_one_device) {
   for (const int ranks : {2, 3, 4}) expect_columns_equal_one_device(ranks, over_shared_memory);
 }
+
+TEST(ShmCollectives, give_each_rank_its_values_and_send_the_bytes_of_the_formula) { expect_every_collective(over_shared_memory); }
 
 }  // namespace
 }  // namespace trainyard::tests

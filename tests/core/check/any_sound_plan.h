@@ -58,8 +58,9 @@ inline experiment::Experiment any_experiment(int ranks) {
   e.training.optimizer.kind = *rc::gen::element(experiment::OptimizerKind::sgd, experiment::OptimizerKind::adam, experiment::OptimizerKind::adamw);
   e.training.clip_norm = *rc::gen::element(0.0, 1.0);
   if (e.strategy.average == experiment::Average::gradients && any_bool()) e = strategy::synchronised(e);
-  e.data.sharding.kind = *rc::gen::element(data::ShardingKind::iid, data::ShardingKind::label_skew, data::ShardingKind::size_skew);
-  if (!experiment::resolve(e, ".")) e.data.sharding = {};  // a rank would own nothing
+  using enum data::ShardingKind;
+  e.data.sharding.kind = *rc::gen::element(iid, label_skew, size_skew, vertical);
+  if (!experiment::resolve(e, ".")) e.data.sharding = {};  // a rank would own nothing, or the first layer is no sum over columns
   return e;
 }
 

@@ -41,6 +41,11 @@ inline Op any_op(const RankPlan& rank) {
     op.peer = -1;
     for (int n = any_count(3); n > 0; --n) op.summands.push_back(*rc::gen::inRange(0, 100));
   }
+  if (*rc::gen::arbitrary<bool>()) {
+    const std::int64_t first = any_count(5), count = 1 + any_count(5);
+    op.columns = {first, count, first + count + any_count(5)};
+  }
+  if (*rc::gen::arbitrary<bool>()) op.row = 1 + any_count(7);
   if (!rank.buffers.empty()) {
     for (int n = any_count(3); n > 0; --n) op.reads.push_back(any_access(rank));
     for (int n = any_count(3); n > 0; --n) op.writes.push_back(any_access(rank));
@@ -52,7 +57,7 @@ inline Op any_op(const RankPlan& rank) {
 
 inline Wanted any_wanted(const RankPlan& rank) {
   const int first = static_cast<int>(OpKind::all_reduce), last = static_cast<int>(OpKind::gather);
-  return {static_cast<OpKind>(first + any_count(last - first)), any_count(5), any_id(), any_id(), any_access(rank)};
+  return {static_cast<OpKind>(first + any_count(last - first)), any_count(5), any_id(), any_id(), any_access(rank), 1 + any_count(7)};
 }
 
 inline RankPlan any_rank(std::int32_t number) {

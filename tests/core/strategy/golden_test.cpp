@@ -176,6 +176,18 @@ TEST(Golden, mirrored_direct_of_two_with_synchronised_batch_normalisation) {
   expect_golden_plan("mirrored_direct_2_synchronised", e);
 }
 
+// 7 columns: 3, 2 and 2. Two micro-steps; in the tail rank 0 has one of 4 rows and one of 1, the others one of 4, and none in the second, for
+// which they multiply by their columns all the same.
+TEST(Golden, mirrored_ring_of_three_by_columns) {
+  auto e = tiny(3);
+  e.data.sharding.kind = data::ShardingKind::vertical;
+  e.data.train_samples += 13;
+  e.data.held_out_samples = 14;
+  e.training.batch_per_rank = 4;
+  e.training.accumulation_steps = 2;
+  expect_golden_plan("mirrored_ring_3_vertical", e);
+}
+
 TEST(Golden, mirrored_ring_of_two_with_averaged_weights) {
   auto e = tiny(2);
   e.strategy.average = experiment::Average::weights;

@@ -83,10 +83,23 @@ TEST_F(InspectorShards, a_skew_shows_its_shards_and_says_that_it_is_not_one_devi
   EXPECT_TRUE(wait_for([&] { return data::samples_by_rank(shards()) == std::vector<std::int64_t>{4000, 4000}; }));
 }
 
+// Classes are alike on all ranks: bars would tell nothing.
+TEST_F(InspectorShards, of_feature_columns_say_which_each_rank_has) {
+  ASSERT_TRUE(wait_for([&] { return shards().size() == 2; }));
+  set("data.sharding.kind", "vertical");
+  ASSERT_TRUE(wait_for([&] { return inspector_.shards().columns().contains("rank 1: 392 of 784 feature columns, 392 to 783, of every sample"); }));
+  EXPECT_TRUE(inspector_.shards().caption().startsWith("Every rank loads its own feature columns alone")) << inspector_.shards().caption().toStdString();
+  EXPECT_TRUE(inspector_.shards().bars().isHidden());
+  set("data.sharding.kind", "iid");
+  ASSERT_TRUE(wait_for([&] { return shards().size() == 2; }));
+  EXPECT_EQ(inspector_.shards().columns(), "");
+  EXPECT_FALSE(inspector_.shards().bars().isHidden());
+}
+
 TEST_F(InspectorShards, only_the_parameters_of_the_kind_are_shown) {
   const auto field = [&](const char* name) { return inspector_.form("data").findChild<FieldForm*>()->findChild<FieldEditor*>(name); };
   for (const auto& [kind, shown] : std::map<const char*, std::set<std::string>>{
-           {"iid", {}}, {"contiguous", {}}, {"label_skew", {"alpha", "seed"}}, {"size_skew", {"size_ratio", "seed"}}}) {
+           {"iid", {}}, {"contiguous", {}}, {"label_skew", {"alpha", "seed"}}, {"size_skew", {"size_ratio", "seed"}}, {"vertical", {}}}) {
     set("data.sharding.kind", kind);
     for (const char* name : {"alpha", "size_ratio", "seed"}) EXPECT_EQ(!field(name)->isHidden(), shown.contains(name)) << kind << ", " << name;
   }

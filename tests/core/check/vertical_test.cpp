@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Plans by feature columns are proved; one whose ranks go on with less than the sum over all columns, or learn from less than all rows, is not.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "core/plan/text.h"
+#include "tests/core/check/break_together.h"
+
+namespace trainyard::check {
+namespace {
+
+using plan::Op;
+using plan::OpKind;
+using testing::AllOf;
+using testing::HasSubstr;
+
+using ProofSet = std::set<Proof>;
+
+// 7 columns, 6 outputs; gradients in one bucket, RS.b1 and AG.b2 of the first micro-step.
+experiment::Experiment vertical(int ranks) {
+  auto e = strategy::small(ranks);
+  e.strategy.bucket_bytes = 1e9;
+  e.data.sharding.kind = data::ShardingKind::vertical;
+  return e;
+}
+
+Victim coarse(const experiment::Experiment& e) { return Victim(strategy::coarse_plan(strategy::resolved(e)).value()); }
+
+OpTest is(const std::string& token) {
+  return [token](const Op& op) { return plan::token(op) == token; };
+}
+OpTest is(OpKind kind) {
+  return [kind](const Op& op) { return op.kind == kind; };
+}
+
+std::string first_finding(const Victim& victim) {
+  const Report report = examine(victim.plan());
+  return report.findings.empty() ? "" : report.findings[0].problem.where + ": " + report.findings[0].problem.what;
+}
+
+experiment::Experiment any_vertical() {
+  experiment::Experiment e = any_experiment(2 + plan::any_count(3));
+  e.strategy.average = experiment::Average::gradients;
+  e.strategy.kind = any_bool() ? experiment::StrategyKind::ddp : experiment::StrategyKind::mirrored;
+  e.data.kind = data::DataKind::blobs;
+  std::erase_if(e.model.layers, [](const model::LayerSpec& layer) { return layer.kind != model::LayerKind::linear && layer.kind != model::LayerKind::tanh; });
+  while (e.model.layers.front().kind != model::LayerKind::linear) e.model.layers.erase(e.model.layers.begin());
+  if (any_bool()) e.model.layers.insert(e.model.layers.begin(), {{model::LayerKind::linear, 3}, {.kind = model::LayerKind::batch_norm, .synchronised = true}});
+  e.data.sharding.kind = data::ShardingKind::vertical;
+  return e;
+}
+
+RC_GTEST_PROP(VerticalPlans, are_proved_coarse_and_expanded, ()) {
+  const Victim plan = coarse(any_vertical());
+  RC_LOG() << plan::to_text(plan.plan());
+  RC_ASSERT(base::to_string(check(plan.plan())) == "");
+  RC_ASSERT(base::to_string(check(plan.expanded(any_algorithm()).plan())) == "");
+}
+
+RC_GTEST_PROP(VerticalPlans, survive_the_round_trip_through_text, ()) {
+  const std::string text = plan::to_text(strategy::make_plan(strategy::resolved(any_vertical())).value());
+  const auto read = plan::parse(text);
+  RC_ASSERT(read.has_value());
+  RC_ASSERT(plan::to_text(*read) == text);
+}
+
+// Any exchange of rows, of any micro-step.
+RC_GTEST_PROP(VerticalPlans, of_which_all_forget_to_exchange_rows_have_no_meaning, ()) {
+  Victim victim = coarse(any_vertical());
+  const OpTest exchanges = [](const Op& op) { return op.kind == OpKind::reduce_scatter || op.kind == OpKind::all_gather; };
+  const auto all = victim.find(0, exchanges);
+  const auto at = static_cast<std::size_t>(plan::any_count(static_cast<int>(all.size()) - 1));
+  for (std::size_t rank = 0; rank < victim.ranks.size(); ++rank) victim.remove(rank, victim.find(rank, exchanges).at(at));
+  if (any_bool()) victim = victim.expanded(any_algorithm());
+  RC_ASSERT(failed(victim).contains(Proof::meaning));
+}
+
+// Its own columns, of any micro-step: others then add up what it made of the last, or of nothing.
+RC_GTEST_PROP(VerticalPlans, in_which_a_rank_forgets_its_columns_have_no_meaning, ()) {
+  Victim victim = coarse(any_vertical());
+  const auto place = any_place(victim, is(OpKind::partial));
+  victim.remove(place->rank, place->op);
+  if (any_bool()) victim = victim.expanded(any_algorithm());
+  RC_ASSERT(failed(victim).contains(Proof::meaning));
+}
+
+RC_GTEST_PROP(VerticalPlans, in_which_a_rank_hands_out_no_gradients_of_its_rows_have_no_meaning, ()) {
+  Victim victim = coarse(any_vertical());
+  const auto place = any_place(victim, [](const Op& op) { return op.kind == OpKind::backward_input && op.segment == 0; });
+  victim.remove(place->rank, place->op);
+  if (any_bool()) victim = victim.expanded(any_algorithm());
+  RC_ASSERT(failed(victim).contains(Proof::meaning));
+}
+
+// Other columns than the ones that are its own: some are there twice, or nobody's.
+RC_GTEST_PROP(VerticalPlans, in_which_a_rank_has_other_columns_have_no_meaning, ()) {
+  Victim victim = coarse(any_vertical());
+  const std::size_t rank = any_rank(victim);
+  const bool moved = any_bool();
+  for (Op& op : victim.train(rank)) {
+    if (!op.columns.any()) continue;
+    if (moved && op.columns.first > 0) --op.columns.first;
+    else if (moved) ++op.columns.first;
+    else ++op.columns.of;
+  }
+  RC_ASSERT(failed(victim).contains(Proof::meaning) || failed(victim).contains(Proof::structure));
+}
+
+TEST(VerticalPlan, of_unequal_micro_steps_and_ranks_without_samples_is_proved) {
+  auto e = vertical(3);
+  e.training.batch_per_rank = 3;
+  e.training.accumulation_steps = 3;
+  e.data.train_samples = 27 * 9 + 10;  // a tail of 4, 3 and 3
+  EXPECT_EQ(first_finding(coarse(e)), "");
+  for (const auto algorithm : collective::kAlgorithms) EXPECT_EQ(first_finding(coarse(e).expanded(algorithm)), "") << base::name_of(algorithm);
+  e = vertical(12);
+  e.data.features = 12;
+  e.training.batch_per_rank = 2;  // a tail of 10: two ranks have none
+  EXPECT_EQ(first_finding(coarse(e)), "");
+  EXPECT_EQ(first_finding(coarse(e).expanded(collective::Algorithm::ring)), "");
+}
+
+TEST(VerticalPlan, that_goes_on_with_its_own_columns_has_no_meaning) {
+  Victim victim = coarse(vertical(2));
+  for (std::size_t rank = 0; rank < 2; ++rank) victim.remove(rank, victim.first(rank, is("RS.b1")));
+  EXPECT_THAT(first_finding(victim), AllOf(HasSubstr("F.s0.m0"), HasSubstr("reads the products of its own columns alone")));
+}
+
+TEST(VerticalPlan, that_learns_from_its_own_rows_alone_has_no_meaning) {
+  Victim victim = coarse(vertical(2));
+  for (std::size_t rank = 0; rank < 2; ++rank) victim.remove(rank, victim.first(rank, is("AG.b2")));
+  EXPECT_THAT(first_finding(victim), AllOf(HasSubstr("W.s0.m0"), HasSubstr("reads the gradients of its own rows alone")));
+}
+
+// What is read is not the rank's part of the sum, though that is there.
+TEST(VerticalPlan, that_reads_other_rows_has_no_meaning) {
+  Victim victim = coarse(vertical(3));
+  victim.op(1, "F.s0.m0").reads.front().first -= 6;
+  EXPECT_THAT(first_finding(victim), AllOf(HasSubstr("F.s0.m0"), HasSubstr("does not read pre.s0[48:96]")));
+}
+
+// Rows of 6 numbers: chunks that cut them give no rank its rows.
+TEST(VerticalPlan, whose_rows_are_cut_has_no_meaning) {
+  auto e = vertical(3);
+  e.data.train_samples = 24 + 10;
+  Victim victim = coarse(e);
+  for (plan::RankPlan& rank : victim.ranks)
+    for (plan::Program& program : rank.programs)
+      for (Op& op : program.ops) op.row = 1;
+  EXPECT_TRUE(failed(victim).contains(Proof::meaning));
+  victim = coarse(e);
+  victim.op(0, "RS.b1").row = 7;
+  EXPECT_EQ(failed(victim), ProofSet{Proof::structure});
+}
+
+TEST(VerticalPlan, that_sums_another_micro_step_has_no_meaning) {
+  auto e = vertical(2);
+  e.training.accumulation_steps = 2;
+  Victim victim = coarse(e);
+  victim.op(1, "PART.s0.m1").micro = 0;
+  EXPECT_THAT(first_finding(victim), HasSubstr("puts micro-step 0 into bucket 3, others 1"));
+}
+
+TEST(VerticalPlan, that_learns_other_columns_than_it_multiplies_has_no_meaning) {
+  Victim victim = coarse(vertical(2));
+  victim.op(0, "W.s0.m0").columns.first += 1;
+  EXPECT_THAT(first_finding(victim), HasSubstr("loads, multiplies and learns different columns"));
+}
+
+TEST(VerticalPlan, that_does_not_wait_for_its_rows_is_a_race) {
+  for (const char* token : {"F.s0.m0", "W.s0.m0"}) {
+    Victim victim = coarse(vertical(2));
+    victim.op(0, token).after.clear();
+    EXPECT_TRUE(failed(victim).contains(Proof::races)) << token;
+  }
+}
+
+}  // namespace
+}  // namespace trainyard::check
