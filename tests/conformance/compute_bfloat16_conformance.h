@@ -44,7 +44,7 @@ inline std::vector<NamedCase> bfloat16_cases() { return in_bfloat16(all_cases(),
 inline std::vector<NamedImageCase> bfloat16_image_cases() { return in_bfloat16(image_cases(), kImages.back()); }
 
 TEST_P(ComputeConformance, every_product_in_bfloat16_equals_the_reference_for_every_size) {
-  ASSERT_EQ(bfloat16_cases().size(), 5 + bfloat16_image_cases().size());
+  ASSERT_EQ(bfloat16_cases().size(), 6 + bfloat16_image_cases().size());
   ASSERT_GE(bfloat16_image_cases().size(), 3u);
   for (const Sizes& sizes : kSizes)
     for (const NamedCase& named : bfloat16_cases()) compare(*device_, *reference_, named, DType::fp32, sizes);
