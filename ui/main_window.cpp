@@ -190,16 +190,23 @@ void MainWindow::go_to(const QString& path) {
 }
 
 void MainWindow::offer_recovery() {
-  const std::vector<Recovery> left = find_recoveries(setup_.recovery);
-  if (left.empty()) return;
-  const Recovery& newest = left.front();
+  lost_ = find_recoveries(setup_.recovery);
+  offer_next_recovery();
+}
+
+// One after the other, the newest first.
+void MainWindow::offer_next_recovery() {
+  if (lost_.empty()) return;
+  const Recovery newest = lost_.front();
+  lost_.erase(lost_.begin());
   const QString name = newest.file.isEmpty() ? QString::fromStdString(newest.experiment.name) : QFileInfo(newest.file).fileName();
-  offers_->show_text(Banner::Kind::warning, tr("Unsaved work was found: %1").arg(name.isEmpty() ? tr("an experiment that was never saved") : name),
-                     tr("Trainyard was not closed properly. The copy is of %1.").arg(QLocale().toString(newest.saved, QLocale::ShortFormat)));
-  offers_->offer(tr("Recover"), [this, newest] {
+  left_unsaved_->show_text(Banner::Kind::warning, tr("Unsaved work was found: %1").arg(name.isEmpty() ? tr("an experiment that was never saved") : name),
+                           tr("Trainyard was not closed properly. The copy is of %1.").arg(QLocale().toString(newest.saved, QLocale::ShortFormat)));
+  left_unsaved_->offer(tr("Recover"), [this, newest] {
     if (!files_.may_discard()) return false;
     autosave_.recover(newest);
     show_welcome(false);
+    offer_next_recovery();
     return true;
   });
 }

@@ -72,6 +72,7 @@ class MainWindow : public QMainWindow {
   WelcomePage& welcome() { return *welcome_; }
   Banner& errors() { return *errors_; }
   Banner& offers() { return *offers_; }
+  Banner& left_unsaved() { return *left_unsaved_; }
   bool shows_welcome() const;
   void show_welcome(bool shown);
 
@@ -131,6 +132,7 @@ class MainWindow : public QMainWindow {
   bool open_sweep(const QString& directory);
   void open_run_by_dialog();
   void offer_recovery();
+  void offer_next_recovery();
   bool may_close();
   void stop_and_close();
 
@@ -152,7 +154,8 @@ class MainWindow : public QMainWindow {
   CanvasActions* canvas_actions_ = nullptr;
   QToolBar *tools_ = nullptr, *run_tools_ = nullptr;
   WelcomePage* welcome_ = nullptr;
-  Banner *errors_ = nullptr, *offers_ = nullptr;
+  std::vector<Recovery> lost_;  // to be offered yet
+  Banner *errors_ = nullptr, *left_unsaved_ = nullptr, *offers_ = nullptr;
   RunStateBar* state_bar_ = nullptr;
   Inspector* inspector_ = nullptr;
   RunCharts* charts_ = nullptr;

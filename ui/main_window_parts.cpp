@@ -31,7 +31,9 @@ void MainWindow::build_centre() {
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
   column->addWidget(errors_ = new Banner(whole));
+  column->addWidget(left_unsaved_ = new Banner(whole));
   column->addWidget(offers_ = new Banner(whole));
+  connect(left_unsaved_, &Banner::closed, this, &MainWindow::offer_next_recovery);
   column->addWidget(centre_ = new QStackedWidget(whole), 1);
   column->addWidget(state_bar_ = new RunStateBar(whole));
   centre_->addWidget(welcome_ = new WelcomePage(setup_.services.examples_directory, recent_, centre_));

@@ -53,6 +53,32 @@ class Bounds {
   std::vector<std::set<std::string>> keys_;  // of the objects that are open; an array has none
 };
 
+// Where the parser stopped.
+class Stop : public Json::json_sax_t {
+ public:
+  static std::size_t in(std::string_view text) {
+    Stop stop;
+    Json::sax_parse(text, &stop);
+    return stop.byte_;
+  }
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(Json::number_integer_t) override { return true; }
+  bool number_unsigned(Json::number_unsigned_t) override { return true; }
+  bool number_float(Json::number_float_t, const std::string&) override { return true; }
+  bool string(std::string&) override { return true; }
+  bool binary(Json::binary_t&) override { return true; }
+  bool start_object(std::size_t) override { return true; }
+  bool key(std::string&) override { return true; }
+  bool end_object() override { return true; }
+  bool start_array(std::size_t) override { return true; }
+  bool end_array() override { return true; }
+  bool parse_error(std::size_t byte, const std::string&, const Json::exception&) override { return byte_ = byte, false; }
+
+ private:
+  std::size_t byte_ = 0;
+};
+
 Problem bad_path(const std::string& path, std::string what) {
   return {ProblemCode::bad_input, path, std::move(what), "a path such as training.batch_per_rank or topology.hosts[0].name", ""};
 }
@@ -116,6 +142,8 @@ Result<Json> parse_json(std::string_view text, const std::string& where) {
     std::string reason = error.what();
     if (const auto colon = reason.rfind("; "); colon != std::string::npos) reason = reason.substr(colon + 2);
     return bad("not JSON at " + line_and_column(text, error.byte) + ": " + reason);
+  } catch (const Json::out_of_range&) {  // of the parser's, only numbers are
+    return bad("not acceptable JSON: a number is too large at " + line_and_column(text, Stop::in(text)));
   } catch (const std::exception& error) {
     return bad(std::string("not acceptable JSON: ") + error.what());
   }

@@ -55,8 +55,15 @@ TEST_F(LeftRunning, a_killed_workbench_leaves_its_run_and_the_next_attaches_with
   ASSERT_TRUE(wait([&] { return seen->history().train_loss().size() > before + 20; })) << "it goes on without the window";
 
   window_ = make_window();
+  Document lost;
+  lost.set_value("name", "lost work");
+  Autosave autosave(lost, directory_.filePath("other"), 1);
+  autosave.write_now();
+  QDir().mkpath(directory_.filePath("recovery"));
+  ASSERT_TRUE(QFile::copy(autosave.copy(), directory_.filePath("recovery/left.json")));
   window_->offer_what_was_left();
   ASSERT_TRUE(wait([&] { return window_->offers().isVisible(); }));
+  EXPECT_TRUE(window_->left_unsaved().isVisible()) << "one offer does not hide the other";
   EXPECT_TRUE(window_->offers().text().contains("still alive")) << window_->offers().text().toStdString();
   const std::size_t known = seen->history().train_loss().size();
   QTest::mouseClick(window_->offers().findChild<QPushButton*>(), Qt::LeftButton);

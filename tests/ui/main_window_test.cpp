@@ -234,21 +234,42 @@ TEST_F(MainWindowTest, the_pace_dial_sets_the_pace_of_the_next_run) {
   EXPECT_EQ(pace->currentText(), "full speed");
 }
 
-TEST_F(MainWindowTest, work_that_a_crash_left_is_offered_and_recovered) {
-  const QString recovery = directory_.filePath("recovery");
+// As a crash leaves it: nobody holds its lock.
+void leave_unsaved(const std::string& name, const QTemporaryDir& directory) {
+  const QString recovery = directory.filePath("recovery");
   QDir().mkpath(recovery);
   Document lost;
-  lost.set_value("name", "lost work");
-  Autosave autosave(lost, directory_.filePath("other"), 1);
+  lost.set_value("name", name);
+  Autosave autosave(lost, directory.filePath("other"), 1);
   autosave.write_now();
-  ASSERT_TRUE(QFile::copy(autosave.copy(), recovery + "/left.json"));  // nobody holds its lock
+  ASSERT_TRUE(QFile::copy(autosave.copy(), recovery + "/" + QString::fromStdString(name) + ".json"));
+}
+
+TEST_F(MainWindowTest, work_that_a_crash_left_is_offered_and_recovered) {
+  leave_unsaved("lost work", directory_);
   window_->offer_what_was_left();
-  ASSERT_TRUE(window_->offers().isVisible());
-  EXPECT_TRUE(window_->offers().text().contains("lost work"));
-  window_->offers().findChild<QPushButton*>()->click();
+  ASSERT_TRUE(window_->left_unsaved().isVisible());
+  EXPECT_TRUE(window_->left_unsaved().text().contains("lost work"));
+  window_->left_unsaved().findChild<QPushButton*>()->click();
   EXPECT_EQ(window_->document().experiment().name, "lost work");
   EXPECT_TRUE(window_->isWindowModified());
-  EXPECT_FALSE(QFile::exists(recovery + "/left.json")) << "it is this window's now";
+  EXPECT_FALSE(QFile::exists(directory_.filePath("recovery/lost work.json"))) << "it is this window's now";
+  EXPECT_TRUE(window_->left_unsaved().isHidden());
+}
+
+TEST_F(MainWindowTest, of_several_crashes_all_work_is_offered_one_after_the_other) {
+  for (const char* name : {"older", "newer"}) {
+    leave_unsaved(name, directory_);
+    QTest::qWait(20);
+  }
+  window_->offer_what_was_left();
+  EXPECT_TRUE(window_->left_unsaved().text().contains("newer")) << window_->left_unsaved().text().toStdString();
+  QTest::mouseClick(window_->left_unsaved().findChildren<QToolButton*>().last(), Qt::LeftButton);
+  ASSERT_TRUE(window_->left_unsaved().isVisible());
+  EXPECT_TRUE(window_->left_unsaved().text().contains("older")) << window_->left_unsaved().text().toStdString();
+  window_->left_unsaved().findChild<QPushButton*>()->click();
+  EXPECT_EQ(window_->document().experiment().name, "older");
+  EXPECT_TRUE(window_->left_unsaved().isHidden());
 }
 
 }  // namespace

@@ -176,7 +176,7 @@ void TopologyView::paint_empty(QPainter& painter) const {
   const QString title = tr("Draw what should train");
   const QString hint =
       tr("Drag a device from the palette to here, or press Ctrl+1 to place a CPU.\nA device brings its host with it; more devices join by "
-         "dropping them on that host.");
+         "dropping them on that host. Connect (C) links hosts.");
   const QRectF room = QRectF(viewport()->rect()).adjusted(2 * kGrid, kGrid, -2 * kGrid, -kGrid);
   const QRectF large = QFontMetricsF(theme.font(1.5, true)).boundingRect(room, kLines, title);
   const QRectF small = QFontMetricsF(theme.font()).boundingRect(room, kLines, hint);

@@ -57,12 +57,11 @@ class Lines {
     add_gathered("held_out", tr("held out"), 1, held_out, true);
   }
 
-  // Sampled now and then, by each rank at steps of its own: so not summed over ranks.
+  // Sampled now and then, by each rank at steps of its own: so not summed over ranks, and nothing is said of the steps between.
   void memory() {
-    const int ranks = alone() ? history_.ranks() : std::min(history_.ranks(), 1);
-    for (int rank = 0; rank < ranks; ++rank)
+    for (int rank = 0; rank < history_.ranks(); ++rank)
       if (LineSpec* line = add(QString("rank%1").arg(rank), rank_name(rank), rank, {keys_of(history_, Metric::memory_bytes, rank)}))
-        line->style.joining = Joining::always;
+        line->style.joining = Joining::never;
   }
 
   void gradient_norms() {

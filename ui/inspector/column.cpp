@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/inspector/column.h"
 
+#include <QApplication>
 #include <QEvent>
 #include <QResizeEvent>
+#include <QScrollBar>
 #include <QStyle>
 #include <algorithm>
 
@@ -18,6 +20,20 @@ Column::Column(QWidget* content, QWidget* parent) : QScrollArea(parent) {
   setWidgetResizable(true);
   setFrameShape(QFrame::NoFrame);
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  connect(qApp, &QApplication::focusChanged, this, [this] { soon(&Column::remember_place); });
+  connect(verticalScrollBar(), &QScrollBar::actionTriggered, this, [this] { soon(&Column::remember_place); });  // by hand
+}
+
+void Column::soon(void (Column::*what)()) { QMetaObject::invokeMethod(this, what, Qt::QueuedConnection); }
+
+void Column::remember_place() {
+  QWidget* now = QApplication::focusWidget();
+  focused_ = now && widget()->isAncestorOf(now) ? now : nullptr;
+  if (focused_) place_ = focused_->mapTo(window(), QPoint()).y();
+}
+
+void Column::keep_place() {
+  if (focused_ && focused_->isVisible()) verticalScrollBar()->setValue(verticalScrollBar()->value() + focused_->mapTo(window(), QPoint()).y() - place_);
 }
 
 QSize Column::minimumSizeHint() const {
@@ -26,7 +42,13 @@ QSize Column::minimumSizeHint() const {
 
 bool Column::eventFilter(QObject* watched, QEvent* event) {
   if (watched == widget() && event->type() == QEvent::LayoutRequest) updateGeometry();
+  if (watched == widget() && (event->type() == QEvent::LayoutRequest || event->type() == QEvent::Resize)) soon(&Column::keep_place);
   return QScrollArea::eventFilter(watched, event);
+}
+
+void Column::resizeEvent(QResizeEvent* event) {
+  QScrollArea::resizeEvent(event);
+  soon(&Column::keep_place);
 }
 
 Head::Head(QWidget* content, QWidget* parent) : Column(content, parent) { setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Maximum); }

@@ -107,6 +107,36 @@ TEST(RunCharts, of_compression_are_there_only_with_a_run_that_compresses) {
   EXPECT_TRUE(charts.grid().arrangement().contains("compression_ratio"));
 }
 
+TEST(RunCharts, stand_over_samples_and_over_time) {
+  const QTemporaryDir directory;
+  const test::SyntheticRun of{.ranks = 2};
+  const auto run = recorded(directory, of);
+  RunCharts charts;
+  charts.set_runs({run.get()});
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !charts.reading(); }, kPatience));
+  const PlotModel& loss = charts.plot(ChartKind::loss).model();
+  for (const XAxis axis : {XAxis::samples, XAxis::seconds}) {
+    charts.set_x_axis(axis);
+    EXPECT_EQ(charts.plot(ChartKind::loss).shown().axis, axis);
+  }
+  EXPECT_EQ(loss.x_extent(XAxis::samples)->low, 2 * 32);
+  EXPECT_EQ(loss.x_extent(XAxis::samples)->high, 20 * 2 * 32);
+  EXPECT_NEAR(loss.x_extent(XAxis::seconds)->width(), 19 * of.seconds_per_step, 1e-4);
+}
+
+TEST(RunCharts, of_memory_show_every_rank_and_nothing_between_its_samples) {
+  const QTemporaryDir directory, other_directory;
+  const auto run = recorded(directory, {.ranks = 3}), other = recorded(other_directory, {.ranks = 3});
+  RunCharts charts;
+  for (const auto& runs : {std::vector{run.get()}, std::vector{run.get(), other.get()}}) {
+    charts.set_runs(runs);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !charts.reading(); }, kPatience));
+    const PlotModel& memory = charts.plot(ChartKind::memory).model();
+    EXPECT_EQ(memory.series().size(), 3 * runs.size());
+    for (const auto& line : memory.series()) EXPECT_EQ(line->points.joining(), Joining::never) << line->style.label.toStdString();
+  }
+}
+
 // A run of what can be simulated, and one of what says too little.
 test::SyntheticRun simulable() { return {.ranks = 2, .experiment = experiment::to_json(strategy::resolved(strategy::small_images(2)))}; }
 

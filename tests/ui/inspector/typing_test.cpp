@@ -38,6 +38,23 @@ TEST_F(InspectorTest, a_refused_value_stays_in_sight_with_its_reason_until_it_is
   EXPECT_EQ(training.problem_text("batch_per_rank"), "");
 }
 
+// Whatever comes and goes above it: the algorithms are not compared while something is wrong.
+TEST_F(InspectorTest, the_field_that_one_types_into_stays_where_it_is) {
+  FieldEditor* batch = inspector_.form("training").editor("batch_per_rank");
+  ASSERT_TRUE(QTest::qWaitFor([&] { return inspector_.algorithms().table().isVisibleTo(&inspector_); }));
+  inspector_.go_to("training.batch_per_rank");
+  QTest::qWait(50);
+  const int before = batch->mapTo(&inspector_, QPoint()).y();
+  type(batch, "0");
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !inspector_.algorithms().table().isVisibleTo(&inspector_); }));
+  QTest::qWait(50);
+  EXPECT_EQ(batch->mapTo(&inspector_, QPoint()).y(), before);
+  type(batch, "64");
+  ASSERT_TRUE(QTest::qWaitFor([&] { return inspector_.algorithms().table().isVisibleTo(&inspector_); }));
+  QTest::qWait(50);
+  EXPECT_EQ(batch->mapTo(&inspector_, QPoint()).y(), before);
+}
+
 TEST_F(InspectorTest, a_refused_value_gives_way_to_the_documents_when_it_is_left_and_nothing_else_happened) {
   FieldForm& training = inspector_.form("training");
   type(training.editor("batch_per_rank"), "0");
