@@ -123,7 +123,7 @@ std::vector<Bad> documents() {
       {"huge_number", edited([](Json& e) { e["training"]["batch_per_rank"] = 1e300; }), {"training.batch_per_rank"}},
       {"number_beyond_all",
        text("{\"version\": 1, \"training\": {\"clip_norm\": 1e400}}"),
-       {"e.json", "not acceptable JSON: a number is too large at line 1, column 45"}},
+       {"e.json", "not acceptable JSON: a number is too large at line 1, column 46"}},
       {"not_a_number", edited([](Json& e) { e["training"]["optimizer"]["learning_rate"] = nullptr; }), {"training.optimizer.learning_rate", "null"}},
       {"newer_version", edited([](Json& e) { e["version"] = 2; }), {"version", "this software reads version 1"}, false, 4},
       {"unknown_strategy", edited([](Json& e) { e["strategy"]["kind"] = "mirored"; }), {"strategy.kind", "mirrored"}},

@@ -92,6 +92,7 @@ TEST_F(StepperWindow, shows_the_numbers_of_a_live_run_as_they_come_and_compares_
   const QString directory = live_run_of("four_devices_mirrored_digits.json");
   live_header_ = telemetry::glance(directory.toStdString())->header;
   ASSERT_TRUE(open_live(directory));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window_->document().has_devices(); })) << "its experiment comes with it";
   look();
   const auto offered = [&] { return ranks().findData(static_cast<int>(ExerciseBar::Ranks::run)); };
   ASSERT_TRUE(QTest::qWaitFor([&] { return offered() >= 0; }));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/inspector/inspector.h"
 
-#include <QEvent>
 #include <QPushButton>
 #include <QRegularExpression>
 #include <QScopedValueRollback>
@@ -28,8 +27,6 @@ struct SectionSpec {
   const char* title;
   const char* icon;
 };
-constexpr int kFieldLines = 4;  // that are seen below the longest that the head says
-
 constexpr SectionSpec kSections[] = {
     {"strategy", QT_TR_NOOP("Strategy"), "strategy"}, {"model", QT_TR_NOOP("Model"), "model"}, {"data", QT_TR_NOOP("Data"), "data"},
     {"training", QT_TR_NOOP("Training"), "training"}, {"run", QT_TR_NOOP("Run"), "run"},       {"", QT_TR_NOOP("About"), "info"}};
@@ -57,8 +54,6 @@ Inspector::Inspector(Document& document, Selection& selection, QWidget* parent)
   column->setSpacing(0);
   column->addWidget(new Head(cost_, this));
   column->addWidget(pages_, 1);
-  pages_->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Ignored);  // what is said above is whole as long as this leaves some fields
-  leave_fields();
   pages_->addWidget(new Column(build_experiment(), pages_));
   pages_->addWidget(new Column(build_item(), pages_));
   connect(&document, &Document::changed, this, &Inspector::refresh);
@@ -67,13 +62,6 @@ Inspector::Inspector(Document& document, Selection& selection, QWidget* parent)
   connect(&document, &Document::about_to_be_reset, this, &Inspector::forget_refused);
   connect(&selection, &Selection::selection_changed, this, &Inspector::refresh);
   refresh();
-}
-
-void Inspector::leave_fields() { pages_->setMinimumHeight(kFieldLines * fontMetrics().lineSpacing()); }
-
-void Inspector::changeEvent(QEvent* event) {
-  QWidget::changeEvent(event);
-  if (event->type() == QEvent::FontChange) leave_fields();
 }
 
 bool Inspector::shows_experiment() const { return pages_->currentIndex() == 0; }

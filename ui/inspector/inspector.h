@@ -41,9 +41,6 @@ class Inspector : public QWidget {
  signals:
   void picture_wanted(const LogicalPicture& picture);  // on the drawing; without flows: none
 
- protected:
-  void changeEvent(QEvent* event) override;
-
  private:
   QWidget* build_experiment();
   QWidget* build_content(const QString& section);
@@ -54,7 +51,6 @@ class Inspector : public QWidget {
   QWidget* build_model();
   QWidget* build_data();
   void show_shards(const data::ShardTable& reckoned);
-  void leave_fields();
   void refresh();
   void refresh_experiment();
   void refresh_item();

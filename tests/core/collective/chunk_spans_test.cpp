@@ -26,13 +26,16 @@ TEST(ChunkSpans, are_where_the_ops_of_the_plan_have_their_chunks) {
         next = span.first + span.count;
       }
       EXPECT_EQ(next, 101);
-      for (int rank = 0; rank < 4; ++rank)
-        for (const plan::Op& op : one_bucket_expanded(method, 4, 101).rank_plan(rank).programs.front().ops) {
+      const plan::Plan plan = one_bucket_expanded(method, 4, 101);
+      for (int rank = 0; rank < 4; ++rank) {
+        const plan::RankPlan of_rank = plan.rank_plan(rank);
+        for (const plan::Op& op : of_rank.programs.front().ops) {
           if (op.kind != plan::OpKind::send) continue;
           const ChunkSpan &first = spans.at(static_cast<std::size_t>(op.chunk)), &last = spans.at(static_cast<std::size_t>(op.chunk + op.chunks - 1));
           EXPECT_EQ(op.reads.front().first, first.first) << plan::token(op);
           EXPECT_EQ(op.reads.front().first + op.reads.front().count, last.first + last.count) << plan::token(op);
         }
+      }
     }
 }
 

@@ -271,7 +271,7 @@ TEST_F(RunTest, charts_lay_runs_over_each_other_and_let_go_of_a_deleted_one) {
   charts.set_runs({first.get(), second.get()});
   ASSERT_TRUE(QTest::qWaitFor([&] { return first->complete() && second->complete() && !charts.reading(); }));
   const PlotModel& memory = charts.plot(ChartKind::memory).model();
-  ASSERT_EQ(memory.series().size(), 2u);  // in order of arrival
+  ASSERT_EQ(memory.series().size(), 8u);  // of each run every rank, in order of arrival
   EXPECT_EQ(memory.find("1/rank0")->style.colour, 0);
   EXPECT_EQ(memory.find("2/rank0")->style.colour, 1);
   for (const char* line : {"1/rank0", "2/rank0"})
