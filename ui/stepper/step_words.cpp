@@ -3,6 +3,7 @@
 
 #include <QCoreApplication>
 #include <QStringList>
+#include <algorithm>
 #include <numeric>
 
 #include "core/base/units.h"
@@ -123,8 +124,8 @@ QString number_words(double value) { return QString::number(value, 'g', 6); }
 QString members_words(const std::vector<int>& members, const collective::Exercise& exercise) {
   const auto all = static_cast<std::size_t>(exercise.members());
   if (members.size() > kMostNamed) return members.size() == all ? text("all %1 ranks").arg(all) : text("%1 of %2 ranks").arg(members.size()).arg(all);
-  std::vector<int> ranks;
-  for (const int member : members) ranks.push_back(exercise.rank(member));
+  std::vector<int> ranks(members.size());
+  std::ranges::transform(members, ranks.begin(), [&](int member) { return exercise.rank(member); });
   return joined(ranks, "+");
 }
 
