@@ -17,8 +17,9 @@ void RunCharts::want_simulated(Shown& shown) {
 
 // Once; a run may have to tell first what it trains.
 void RunCharts::simulate(Shown& shown) {
+  if (shown.simulation_asked) return;
   const auto recorded = base::value_at(shown.run->history().header(), "experiment");
-  if (shown.simulation_asked || !recorded) return;
+  if (!recorded) return;
   shown.simulation_asked = true;
   QThreadPool::globalInstance()->start([charts = QPointer<RunCharts>(this), run = shown.run, recorded = *recorded, stop = no_longer_simulated_.get_token()] {
     const auto time = simulated_time(recorded, stop);
