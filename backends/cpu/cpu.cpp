@@ -36,10 +36,10 @@ void convert(std::span<const float> source, Value* destination) {
   std::transform(source.begin(), source.end(), destination, [](float value) { return static_cast<Value>(value); });
 }
 
-void sum_integers(std::int32_t* destination, std::span<const std::byte* const> sources, std::int64_t elements) {
+void sum_integers(std::uint32_t* destination, std::span<const std::byte* const> sources, std::int64_t elements) {
   for (std::int64_t i = 0; i < elements; ++i) {
-    std::int32_t sum = 0;
-    for (const std::byte* source : sources) sum += reinterpret_cast<const std::int32_t*>(source)[i];
+    std::uint32_t sum = 0;
+    for (const std::byte* source : sources) sum += reinterpret_cast<const std::uint32_t*>(source)[i];
     destination[i] = sum;
   }
 }
@@ -66,7 +66,7 @@ class CpuCompute final : public compute::Compute {
   void sum(DType dtype, std::byte* destination, std::span<const std::byte* const> sources, std::int64_t elements) override {
     if (dtype == DType::fp32) kernels<float>().sum(reinterpret_cast<float*>(destination), sources.data(), sources.size(), elements);
     if (dtype == DType::fp64) kernels<double>().sum(reinterpret_cast<double*>(destination), sources.data(), sources.size(), elements);
-    if (dtype == DType::int32) sum_integers(reinterpret_cast<std::int32_t*>(destination), sources, elements);
+    if (dtype == DType::int32) sum_integers(reinterpret_cast<std::uint32_t*>(destination), sources, elements);
     compute::compression::sum_halves(dtype, destination, sources, elements);
   }
 

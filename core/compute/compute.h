@@ -40,7 +40,7 @@ class Compute {
 
   // destination[i] = sources[0][i] + sources[1][i] + ..., added in that order. A source may be the destination itself;
   // other overlap is not allowed; there is at least one source. This is the one sum of every collective, so all ranks
-  // round alike: fp16 and bf16 are added in fp32 and rounded after each addition.
+  // round alike: fp16 and bf16 are added in fp32 and rounded after each addition, int32 wraps around.
   virtual void sum(DType dtype, std::byte* destination, std::span<const std::byte* const> sources, std::int64_t elements) = 0;
 
   virtual void copy(std::byte* destination, const std::byte* source, std::int64_t bytes) = 0;

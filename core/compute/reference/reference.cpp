@@ -62,6 +62,7 @@ T load(const std::byte* source, std::int64_t element) {
   return value;
 }
 
+// `T` is what adds up: unsigned for integers, which wrap.
 template <class T>
 void sum_elements(T* destination, std::span<const std::byte* const> sources, std::int64_t elements) {
   for (std::int64_t i = 0; i < elements; ++i) {
@@ -84,7 +85,7 @@ class ReferenceCompute final : public Compute {
   void sum(DType dtype, std::byte* destination, std::span<const std::byte* const> sources, std::int64_t elements) override {
     if (dtype == DType::fp32) sum_elements(reinterpret_cast<float*>(destination), sources, elements);
     if (dtype == DType::fp64) sum_elements(reinterpret_cast<double*>(destination), sources, elements);
-    if (dtype == DType::int32) sum_elements(reinterpret_cast<std::int32_t*>(destination), sources, elements);
+    if (dtype == DType::int32) sum_elements(reinterpret_cast<std::uint32_t*>(destination), sources, elements);
     compression::sum_halves(dtype, destination, sources, elements);
   }
 
