@@ -14,6 +14,7 @@ using base::ProblemCode;
 using base::Result;
 
 constexpr int kGzipOnly = 15 + 16;  // window bits of inflateInit2
+constexpr char kFetchAnew[] = "Fetch or copy it anew; \"gzip --test\" says whether a file is whole";
 constexpr std::uint8_t kMagic[] = {0x1f, 0x8b};
 
 bool begins_gzip(std::span<const std::uint8_t> bytes) { return bytes.size() >= 2 && std::equal(std::begin(kMagic), std::end(kMagic), bytes.begin()); }
@@ -78,7 +79,7 @@ Result<std::size_t> ByteSource::read_plain(std::span<std::uint8_t> bytes) {
 Result<std::size_t> ByteSource::read_gzip(std::span<std::uint8_t> bytes) {
   std::size_t done = 0;
   while (done < bytes.size() && !ended_) {
-    if (!refill()) return fail(problem("the gzip data ends too early: the file is truncated"));
+    if (!refill()) return fail(problem("the gzip data ends too early: the file is truncated", "", kFetchAnew));
     const auto room = static_cast<uInt>(std::min<std::size_t>(bytes.size() - done, 1u << 30));
     stream_->next_in = const_cast<Bytef*>(unused_.data());  // zlib's prototype; it only reads
     stream_->avail_in = static_cast<uInt>(unused_.size());
@@ -90,7 +91,7 @@ Result<std::size_t> ByteSource::read_gzip(std::span<std::uint8_t> bytes) {
     if (code == Z_STREAM_END) {
       if (auto next = end_member(); !next) return fail(next.error());
     } else if (code != Z_OK && code != Z_BUF_ERROR) {
-      return fail(problem(std::string("the gzip data is damaged: ") + (stream_->msg != nullptr ? stream_->msg : "zlib gives no reason")));
+      return fail(problem(std::string("the gzip data is damaged: ") + (stream_->msg != nullptr ? stream_->msg : "zlib gives no reason"), "", kFetchAnew));
     }
   }
   return done;

@@ -9,6 +9,7 @@ namespace trainyard::data {
 namespace {
 
 using base::fail;
+using base::Problem;
 using base::ProblemCode;
 
 std::vector<std::int64_t> shape_of(const DataSpec& spec) {
@@ -47,6 +48,10 @@ Survey survey_generated(const DataSpec& spec) {
   return survey;
 }
 
+bool starts_with_path(const std::string& where, const std::filesystem::path& directory, const std::string& name) {
+  return !name.empty() && where.starts_with((directory / name).lexically_normal().string());
+}
+
 }  // namespace
 
 std::int64_t DataSummary::features() const {
@@ -81,6 +86,15 @@ base::Result<std::shared_ptr<const Dataset>> open(const DataSpec& spec, const st
   if (spec.kind == DataKind::idx) return open_idx(spec, directory);
   if (spec.kind == DataKind::csv) return open_csv(spec, directory);
   return check_generated(spec).map([&] { return make_generated(spec); });
+}
+
+Problem at_field(Problem problem, const DataSpec& spec, const std::filesystem::path& directory) {
+  if (problem.where == "data" || problem.where.starts_with("data.")) return problem;
+  std::string field = "data.file";
+  if (spec.kind == DataKind::idx) field = starts_with_path(problem.where, directory, spec.labels) ? "data.labels" : "data.images";
+  problem.what = problem.where + ": " + problem.what;
+  problem.where = field;
+  return problem;
 }
 
 }  // namespace trainyard::data

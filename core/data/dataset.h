@@ -90,6 +90,9 @@ base::Result<DataSummary> inspect(const DataSpec& spec, const std::filesystem::p
 base::Result<Survey> survey(const DataSpec& spec, const std::filesystem::path& directory);  // reads no more than `inspect`
 base::Result<std::shared_ptr<const Dataset>> open(const DataSpec& spec, const std::filesystem::path& directory);
 
+// The same problem, of a file, at the field that names the file.
+base::Problem at_field(base::Problem problem, const DataSpec& spec, const std::filesystem::path& directory);
+
 }  // namespace trainyard::data
 
 template <>

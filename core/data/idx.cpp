@@ -43,7 +43,7 @@ struct IdxFile {
 Result<void> read_exactly(ByteSource& source, std::span<std::uint8_t> bytes, const char* what) {
   return source.read(bytes).and_then([&](std::size_t got) -> Result<void> {
     if (got == bytes.size()) return {};
-    return fail(source.problem(std::string("the file ends within its ") + what + ": it is truncated"));
+    return fail(source.problem(std::string("the file ends within its ") + what + ": it is truncated", "", "Fetch or copy it anew"));
   });
 }
 

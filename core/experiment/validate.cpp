@@ -76,20 +76,6 @@ Problems accumulation_problems(const Experiment& experiment) {
   return {{ProblemCode::bad_input, "training.accumulation_steps", "data_parallel hands out its batch in one", "1", "Set it to 1, or take ddp."}};
 }
 
-bool starts_with_path(const std::string& where, const std::filesystem::path& directory, const std::string& name) {
-  return !name.empty() && where.starts_with((directory / name).lexically_normal().string());
-}
-
-// A problem of a file belongs to the field that names the file.
-Problem at_field(Problem problem, const data::DataSpec& spec, const std::filesystem::path& directory) {
-  if (problem.where == "data" || problem.where.starts_with("data.")) return problem;
-  std::string field = "data.file";
-  if (spec.kind == data::DataKind::idx) field = starts_with_path(problem.where, directory, spec.labels) ? "data.labels" : "data.images";
-  problem.what = problem.where + ": " + problem.what;
-  problem.where = field;
-  return problem;
-}
-
 // Labels of so many samples are a quick look and little memory. Of more, only those are looked at that say who owns what.
 constexpr std::int64_t kCountedAtMost = 2'000'000;
 
@@ -171,7 +157,7 @@ Findings examine(const Experiment& experiment, const std::filesystem::path& dire
   }
   append(findings.problems, start_problems(experiment));
   if (data) findings.data = data->summary;
-  else append(findings.problems, {at_field(data.error(), experiment.data, directory)});
+  else append(findings.problems, {data::at_field(data.error(), experiment.data, directory)});
   return findings;
 }
 

@@ -171,7 +171,7 @@ class Rank {
     if (auto ok = prepare_slowness(device); !ok) return ok;
     if (run::loads(p_.rank_plan)) {
       auto dataset = data::open(p_.resolved.document.data, "");
-      if (!dataset) return base::fail(dataset.error());
+      if (!dataset) return base::fail(data::at_field(dataset.error(), p_.resolved.document.data, ""));
       p_.dataset = std::move(*dataset);
     }
     auto sampler = experiment::sampler(p_.resolved);

@@ -172,18 +172,21 @@ std::vector<Bad> meanings() {
 std::vector<Bad> files() {
   std::string lying = gzip(kThreeImages);
   lying[lying.size() - 1] = '\x7f';  // the length that gzip promises
+  std::string flipped = gzip(kThreeImages);
+  flipped[flipped.size() - 5] = static_cast<char>(flipped[flipped.size() - 5] ^ 1);  // of the checksum
   return {
       {"missing_images", set(kOne, {"data.kind=idx", "data.images=none", "data.labels=nothing"}), {"data.images", "none", "the file is not there"}},
       {"empty_idx", on_idx("images", "", kThreeLabels), {"data.images"}},
       {"truncated_header", on_idx("images", kThreeImages.substr(0, 9), kThreeLabels), {"data.images"}},
-      {"truncated_idx", on_idx("images", kThreeImages.substr(0, kThreeImages.size() - 1), kThreeLabels), {"images", "truncated"}, true},
+      {"truncated_idx", on_idx("images", kThreeImages.substr(0, kThreeImages.size() - 1), kThreeLabels), {"data.images", "images", "truncated"}, true},
       {"wrong_magic", on_idx("images", "PK\3\4" + kThreeImages, kThreeLabels), {"data.images", "50 4b 03 04"}},
       {"lying_header", on_idx("images", idx({2'000'000'000, 4'000'000'000, 4'000'000'000}, "x"), kThreeLabels), {"data.images"}},
       {"too_few_labels", on_idx("images", kThreeImages, idx({2}, std::string("\0\1", 2))), {"data.labels", "2"}},
       {"truncated_gzip", on_idx("images.gz", gzip(kThreeImages).substr(0, 20), kThreeLabels), {"data.images", "images.gz"}},
       {"empty_gzip", on_idx("images.gz", "", kThreeLabels), {"data.images", "images.gz"}},
       {"garbage_gzip", on_idx("images.gz", "\x1f\x8b" + std::string(40, '\x55'), kThreeLabels), {"data.images", "images.gz"}},
-      {"lying_gzip", on_idx("images.gz", lying, kThreeLabels), {"images.gz", "gzip"}, true},
+      {"lying_gzip", on_idx("images.gz", lying, kThreeLabels), {"data.images", "images.gz", "incorrect length check", "Fetch or copy it anew"}, true},
+      {"flipped_gzip", on_idx("images.gz", flipped, kThreeLabels), {"data.images", "images.gz", "the gzip data is damaged", "Fetch or copy it anew"}, true},
       {"empty_csv", on_csv(""), {"data.file", "table.csv"}},
       {"truncated_csv", on_csv("a,b,kind\n1,2,x\n3,4,y\n5,\"6"), {"data.file", "line 4"}},
       {"ragged_csv", on_csv("a,b,kind\n1,2,x\n3,y\n5,6,x\n"), {"data.file", "line 3"}},

@@ -3,10 +3,11 @@
 
 #include <QApplication>
 #include <QComboBox>
-#include <QDropEvent>
 #include <QLineEdit>
-#include <QMimeData>
+#include <QListWidget>
+#include <QMouseEvent>
 #include <QTest>
+#include <QTimer>
 #include <QToolBar>
 #include <QToolButton>
 
@@ -77,16 +78,21 @@ void RealWindow::key(int key, Qt::KeyboardModifiers modifiers) {
   QTest::keyClick(&canvas(), static_cast<Qt::Key>(key), modifiers);
 }
 
+// Of the palette's own row, with the mouse. The drag runs a loop of its own, so what the mouse does there is said before.
 void RealWindow::drag_part(PartKind kind, QPoint at) {
-  const auto data = to_mime(kind);
-  QWidget* port = canvas().viewport();
-  QDragEnterEvent enter(at, Qt::CopyAction, data.get(), Qt::LeftButton, {});
-  QApplication::sendEvent(port, &enter);
-  ASSERT_TRUE(enter.isAccepted());
-  QDragMoveEvent move(at, Qt::CopyAction, data.get(), Qt::LeftButton, {});
-  QApplication::sendEvent(port, &move);
-  QDropEvent drop(at, Qt::CopyAction, data.get(), Qt::LeftButton, {});
-  QApplication::sendEvent(port, &drop);
+  auto* palette = window_->findChild<QListWidget*>("palette");
+  ASSERT_TRUE(palette);
+  const QPoint from = palette->visualItemRect(palette->item(static_cast<int>(kind))).center(), away(2 * QApplication::startDragDistance(), 0);
+  const QPoint to = canvas().viewport()->mapTo(window_.get(), at);
+  QTimer::singleShot(0, window_.get(), [this, to] {
+    QTest::mouseMove(window_->windowHandle(), to);
+    QTest::mouseRelease(window_->windowHandle(), Qt::LeftButton, {}, to);
+  });
+  QTest::mousePress(palette->viewport(), Qt::LeftButton, {}, from);
+  for (const QPoint& place : {from + away / 2, from + away}) {
+    QMouseEvent move(QEvent::MouseMove, place, palette->viewport()->mapToGlobal(place), Qt::NoButton, Qt::LeftButton, {});
+    QApplication::sendEvent(palette->viewport(), &move);
+  }
 }
 
 void RealWindow::drag(QPoint from, QPoint to) {

@@ -7,6 +7,7 @@
 #include <QFileDialog>
 #include <QFocusEvent>
 #include <QHBoxLayout>
+#include <QKeyEvent>
 #include <QLineEdit>
 #include <QPlainTextEdit>
 #include <QToolButton>
@@ -181,11 +182,12 @@ void FieldEditor::take(const Json& value) {
 }
 
 bool FieldEditor::eventFilter(QObject* watched, QEvent* event) {
-  if (event->type() == QEvent::FocusOut && !comes_back(static_cast<QFocusEvent*>(event)->reason())) {
+  const bool escaped = held_ && event->type() == QEvent::KeyPress && static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape;
+  if (escaped || (event->type() == QEvent::FocusOut && !comes_back(static_cast<QFocusEvent*>(event)->reason()))) {
     held_ = false;
     emit left();
   }
-  return QWidget::eventFilter(watched, event);
+  return escaped || QWidget::eventFilter(watched, event);
 }
 
 FieldEditor* make_editor(const FieldDescription& field, const EditorStyle& style, QWidget* parent) {

@@ -14,14 +14,14 @@ class FieldEditor : public QWidget {
   // Text and caret stay when the value is the one that is shown already, or held for.
   void set_value(const base::Json& value);
   void reset_value(const base::Json& value);  // shows it afresh, whatever was typed
-  // What was typed was not taken: the text stays until the editor is left, or the value is another one than this.
+  // What was typed was not taken: the text stays until Esc, until the editor is left, or until the value is another one than this.
   void hold(const base::Json& value);
   bool held() const { return held_; }
 
  signals:
   void edited(const base::Json& value);
   void unreadable(const QString& why);
-  void left();  // the focus went away
+  void left();  // the focus went away, or Esc gave up what was not taken
 
  protected:
   explicit FieldEditor(QWidget* parent);

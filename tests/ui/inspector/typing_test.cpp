@@ -63,6 +63,21 @@ TEST_F(InspectorTest, a_refused_value_gives_way_to_the_documents_when_it_is_left
   EXPECT_EQ(training.problem_text("batch_per_rank"), "");
 }
 
+TEST_F(InspectorTest, a_refused_value_gives_way_to_the_documents_with_esc) {
+  FieldForm& training = inspector_.form("training");
+  FieldEditor* batch = training.editor("batch_per_rank");
+  type(batch, "0");
+  ASSERT_TRUE(document_.refused());
+  QTest::keyClick(batch->focusProxy(), Qt::Key_Escape);
+  EXPECT_EQ(shown(batch), "32 samples");
+  EXPECT_EQ(training.problem_text("batch_per_rank"), "");
+  EXPECT_FALSE(document_.refused());
+  EXPECT_TRUE(batch->focusProxy()->hasFocus());
+  type(batch, "64");
+  QTest::keyClick(batch->focusProxy(), Qt::Key_Escape);
+  EXPECT_EQ(document_.experiment().training.batch_per_rank, 64) << "what was taken is for undo";
+}
+
 TEST_F(InspectorTest, undo_of_a_field_shows_its_value_whatever_was_typed_there_and_refused) {
   FieldForm& training = inspector_.form("training");
   FieldEditor* batch = training.editor("batch_per_rank");
