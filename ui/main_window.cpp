@@ -133,7 +133,7 @@ void MainWindow::start_wanted_run() {
   if (!document_.problems().empty()) return refuse_to_run();
   errors_->hide();
   experiment_wanted_ = false;
-  if (const auto started = runs_.start(document_.to_run(), document_.directory()); !started)
+  if (const auto started = runs_.start(document_.experiment(), document_.directory(), document_.name()); !started)
     return errors_->show_problem(tr("The run could not start"), started.error());
   workspace_->show_charts();
 }

@@ -27,8 +27,8 @@ std::vector<Run*> RunSession::shown() const {
   return runs;
 }
 
-base::Result<void> RunSession::start(const experiment::Experiment& experiment, const QString& data_directory) {
-  auto run = Run::start(services_, experiment, data_directory);
+base::Result<void> RunSession::start(const experiment::Experiment& experiment, const QString& data_directory, const QString& name) {
+  auto run = Run::start(services_, experiment, data_directory, name);
   if (!run) return base::fail(run.error());
   adopt(std::move(*run));
   return {};

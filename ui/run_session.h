@@ -25,7 +25,7 @@ class RunSession : public QObject {
   Run* commanded() const;           // whom controls act on: the current one if it lives or nobody does, else the newest that lives
   std::vector<Run*> shown() const;  // on the charts: the ticked ones in order; the current one where none is
 
-  base::Result<void> start(const experiment::Experiment& experiment, const QString& data_directory);
+  base::Result<void> start(const experiment::Experiment& experiment, const QString& data_directory, const QString& name);
   void open(const QString& directory);  // becomes the current one; live if it lives
   void set_ticked(const QStringList& directories);
 

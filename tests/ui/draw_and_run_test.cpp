@@ -185,6 +185,7 @@ TEST_F(DrawAndRun, what_was_drawn_is_saved_opens_the_same_and_its_finished_run_t
   ASSERT_TRUE(wait([&] { return !window_->runs().live() && !window_->charts().reading(); }));
   const ui::Run& ran = *window_->runs().current();
   ASSERT_EQ(ran.history().result().value("status", ""), "completed") << window_->errors().text().toStdString();
+  EXPECT_TRUE(ran.name().startsWith("drawn ")) << ran.name().toStdString() << ": nothing but the file has a name";
   expect_every_step(*series(ChartKind::loss, "train"), 60);
   EXPECT_EQ(points(ChartKind::loss, "train"), 60u);
   EXPECT_GE(points(ChartKind::accuracy, "held_out"), 1u);

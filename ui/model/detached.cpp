@@ -11,9 +11,9 @@
 
 namespace trainyard::ui {
 
-base::Result<Detached> start_detached(const Services& services, const QString& verb, const QString& place, const experiment::Experiment& experiment,
-                                      const QStringList& arguments) {
-  const auto made = session::make_new_run_directory(place.toStdString(), experiment.name);
+base::Result<Detached> start_detached(const Services& services, const QString& verb, const QString& place, const QString& name,
+                                      const experiment::Experiment& experiment, const QStringList& arguments) {
+  const auto made = session::make_new_run_directory(place.toStdString(), name.toStdString());
   if (!made) return base::fail(made.error());
   Detached started{QString::fromStdString(made->string())};
   const QString document = QDir(started.directory).filePath(kExperimentFile), console = QDir(started.directory).filePath(kConsoleFile);

@@ -60,11 +60,7 @@ QString Document::title() const {
   return experiment_->name.empty() ? tr("Untitled") : QString::fromStdString(experiment_->name);
 }
 
-experiment::Experiment Document::to_run() const {
-  experiment::Experiment named = *experiment_;
-  if (named.name.empty()) named.name = QFileInfo(file_).completeBaseName().toStdString();
-  return named;
-}
+QString Document::name() const { return experiment_->name.empty() ? QFileInfo(file_).completeBaseName() : QString::fromStdString(experiment_->name); }
 
 bool Document::has_devices() const {
   return std::ranges::any_of(experiment_->topology.hosts, [](const topology::Host& host) { return !host.devices.empty(); });

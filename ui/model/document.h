@@ -36,7 +36,7 @@ class Document : public QObject {
   QString file() const { return file_; }  // empty: never saved
   QString directory() const;              // where relative data paths start
   QString title() const;                  // file or experiment name, for the window
-  experiment::Experiment to_run() const;  // one without a name bears that of its file
+  QString name() const;                   // the experiment's, else its file's; empty where it has none
   bool dirty() const { return !undo_.isClean(); }
 
   // Every edit goes through here. `change` alters a copy; when that differs, one command named `text` is pushed. Edits with

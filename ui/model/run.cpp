@@ -63,8 +63,9 @@ Run::~Run() { state_->io.reset(); }
 
 std::unique_ptr<Run> Run::open(const Services& services, const QString& directory) { return std::unique_ptr<Run>(new Run(services, directory, -1)); }
 
-base::Result<std::unique_ptr<Run>> Run::start(const Services& services, const experiment::Experiment& experiment, const QString& data_directory) {
-  return start_detached(services, "run", services.runs_directory, experiment, {"--data-directory", data_directory}).map([&](const Detached& started) {
+base::Result<std::unique_ptr<Run>> Run::start(const Services& services, const experiment::Experiment& experiment, const QString& data_directory,
+                                              const QString& name) {
+  return start_detached(services, "run", services.runs_directory, name, experiment, {"--data-directory", data_directory}).map([&](const Detached& started) {
     return std::unique_ptr<Run>(new Run(services, started.directory, started.process));
   });
 }

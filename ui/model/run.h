@@ -31,7 +31,9 @@ class Run : public QObject {
   static std::unique_ptr<Run> open(const Services& services, const QString& directory);
   // Starts `trainyard-cli run` detached on a copy of the experiment, so that a crash of the workbench loses nothing, and opens it.
   // A run that dies before it records says so by `trouble`, with the last lines it printed.
-  static base::Result<std::unique_ptr<Run>> start(const Services& services, const experiment::Experiment& experiment, const QString& data_directory);
+  // `name` is that of the run's directory, and with that of a run whose experiment has none.
+  static base::Result<std::unique_ptr<Run>> start(const Services& services, const experiment::Experiment& experiment, const QString& data_directory,
+                                                  const QString& name);
   ~Run() override;
 
   const telemetry::History& history() const;             // grows on the GUI thread only, between two `updated`

@@ -52,8 +52,8 @@ SweepFollower::SweepFollower(QObject* parent) : QObject(parent) {
 
 base::Result<void> SweepFollower::start(const Services& services, const experiment::Experiment& experiment, const QString& data_directory,
                                         const session::SweepWish& wish) {
-  const auto started =
-      start_detached(services, "sweep", sweeps_directory(services), experiment, QStringList{"--data-directory", data_directory} + arguments_of(wish));
+  const auto started = start_detached(services, "sweep", sweeps_directory(services), QString::fromStdString(experiment.name), experiment,
+                                      QStringList{"--data-directory", data_directory} + arguments_of(wish));
   if (!started) return base::fail(started.error());
   begin(started->directory, started->process);
   return {};

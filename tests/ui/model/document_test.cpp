@@ -133,14 +133,13 @@ TEST(Document, another_one_takes_no_refused_text_over) {
   EXPECT_EQ(std::ranges::count(document.problems(), typed), 0);
 }
 
-TEST_F(Files, a_run_bears_the_name_of_the_file_where_the_experiment_has_none) {
+TEST_F(Files, the_name_is_that_of_the_file_where_the_experiment_has_none) {
   Document document;
-  EXPECT_EQ(document.to_run(), document.experiment());
+  EXPECT_EQ(document.name(), "");
   ASSERT_TRUE(document.save(path("two.layers.json")));
-  EXPECT_EQ(document.to_run().name, "two.layers");
-  EXPECT_EQ(document.experiment().name, "");
+  EXPECT_EQ(document.name(), "two.layers");
   name_it(document, "one");
-  EXPECT_EQ(document.to_run(), document.experiment());
+  EXPECT_EQ(document.name(), "one");
 }
 
 TEST_F(Files, saving_marks_clean_and_undo_past_it_marks_dirty) {

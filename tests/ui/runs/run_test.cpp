@@ -166,9 +166,7 @@ TEST_F(RunTest, a_program_that_dies_before_it_records_says_its_last_words) {
   QFile::setPermissions(program, QFile::ReadOwner | QFile::ExeOwner | QFile::WriteOwner);
   services_.command_line_program = program;
   services_.runs_directory = directory_.filePath("runs");
-  experiment::Experiment experiment;
-  experiment.name = "Four devices!";
-  auto run = ui::Run::start(services_, experiment, directory());
+  auto run = ui::Run::start(services_, {}, directory(), "Four devices!");
   ASSERT_TRUE(run) << base::to_string(run.error());
   QSignalSpy ended(run->get(), &ui::Run::ended), troubles(run->get(), &ui::Run::trouble);
   ASSERT_TRUE(QTest::qWaitFor([&] { return ended.size() == 1; }));
@@ -185,7 +183,7 @@ TEST_F(RunTest, one_that_was_told_to_stop_does_not_train_on_when_the_window_goes
   QFile::setPermissions(program, QFile::ReadOwner | QFile::ExeOwner | QFile::WriteOwner);
   services_.command_line_program = program;
   services_.runs_directory = directory_.filePath("runs");
-  auto run = ui::Run::start(services_, {}, directory());
+  auto run = ui::Run::start(services_, {}, directory(), "");
   ASSERT_TRUE(run) << base::to_string(run.error());
   ASSERT_TRUE(QTest::qWaitFor([&] { return QFile::exists(ready); }));
   (*run)->stop();
@@ -196,7 +194,7 @@ TEST_F(RunTest, one_that_was_told_to_stop_does_not_train_on_when_the_window_goes
 TEST_F(RunTest, a_program_that_is_not_there_is_a_problem_at_once) {
   services_.command_line_program = directory_.filePath("nothing");
   services_.runs_directory = directory_.filePath("runs");
-  EXPECT_FALSE(ui::Run::start(services_, {}, directory()));
+  EXPECT_FALSE(ui::Run::start(services_, {}, directory(), ""));
 }
 
 TEST_F(RunTest, charts_follow_a_run_rank_by_rank_and_freeze_without_stopping_it) {
