@@ -18,13 +18,12 @@ std::size_t end_of_column(const SpanTrack& track, std::size_t first, std::size_t
 
 }  // namespace
 
-double Columns::position(Nanoseconds time) const {
-  return static_cast<double>(time - range.begin) * pixels / static_cast<double>(std::max<Nanoseconds>(range.width(), 1));
-}
+Columns::Columns(const TimeRange& range, int pixels)
+    : range_(range), pixels_(pixels), per_nanosecond_(pixels / static_cast<double>(std::max<Nanoseconds>(range.width(), 1))) {}
 
-Nanoseconds Columns::time_at(double position) const {
-  return range.begin + static_cast<Nanoseconds>(std::llround(position * static_cast<double>(range.width()) / pixels));
-}
+double Columns::position(Nanoseconds time) const { return static_cast<double>(time - range_.begin) * per_nanosecond_; }
+
+Nanoseconds Columns::time_at(double position) const { return range_.begin + static_cast<Nanoseconds>(std::llround(position / per_nanosecond_)); }
 
 // By hand: a call of std::floor would be half of what painting costs.
 int Columns::of(Nanoseconds time) const {
@@ -34,7 +33,7 @@ int Columns::of(Nanoseconds time) const {
 }
 
 Nanoseconds Columns::begin_of(int column) const {
-  Nanoseconds time = range.begin + static_cast<Nanoseconds>(std::ceil(static_cast<double>(column) * static_cast<double>(range.width()) / pixels));
+  Nanoseconds time = range_.begin + static_cast<Nanoseconds>(std::ceil(static_cast<double>(column) / per_nanosecond_));
   while (of(time) < column) ++time;  // rounding
   return time;
 }
@@ -43,12 +42,12 @@ bool cut_into_pieces(const SpanTrack& track, std::size_t limit, const Columns& c
   out.clear();
   bool merged = false;
   int free = 0;  // the first column that nothing stands in
-  for (std::size_t i = track.first_ending_after(columns.range.begin, limit); i < limit && track[i].begin < columns.range.end;) {
+  for (std::size_t i = track.first_ending_after(columns.range().begin, limit); i < limit && track[i].begin < columns.range().end;) {
     const int begin = columns.of(track[i].begin), reached = columns.of(track[i].end);
     const std::size_t end = reached - begin >= kAlone ? i + 1 : end_of_column(track, i, limit, columns, begin);
     const int last = end - i == 1 ? reached : begin + 1;
-    SpanPiece& piece = out.emplace_back(SpanPiece{std::max(begin, free), std::clamp(last, 1, columns.pixels), i, end - i, {}});
-    piece.left = std::min(piece.left, columns.pixels - 1);
+    SpanPiece& piece = out.emplace_back(SpanPiece{std::max(begin, free), std::clamp(last, 1, columns.pixels()), i, end - i, {}});
+    piece.left = std::min(piece.left, columns.pixels() - 1);
     piece.right = std::max(piece.right, piece.left + 1);
     if (piece.spans > 1) piece.times = track.times_of(i, end), merged = true;
     free = piece.right;

@@ -10,14 +10,23 @@
 namespace trainyard::ui {
 
 // A range of time on so many columns of pixels.
-struct Columns {
-  TimeRange range;
-  int pixels = 1;
+class Columns {
+ public:
+  Columns(const TimeRange& range, int pixels);
+
+  const TimeRange& range() const { return range_; }
+  int pixels() const { return pixels_; }
+  double per_nanosecond() const { return per_nanosecond_; }  // a multiplication is a quarter of a division, and painting is little else
 
   int of(Nanoseconds time) const;           // the column it lies in; may be outside
   Nanoseconds begin_of(int column) const;   // the first nanosecond that lies in it
   double position(Nanoseconds time) const;  // in columns, with their parts
   Nanoseconds time_at(double position) const;
+
+ private:
+  TimeRange range_;
+  int pixels_;
+  double per_nanosecond_;
 };
 
 struct SpanPiece {

@@ -74,7 +74,7 @@ class SpanPainting {
   void paint_stripes(Pixels& area) {
     for (int rank = 1; rank < scene_.store->ranks(); rank += 2) {
       const auto block = scene_.rows->rank_block(rank);
-      area.fill(0, columns_.pixels, pixels(block.top - scene_.scroll), pixels(block.bottom - scene_.scroll), colours_.stripe.rgb());
+      area.fill(0, columns_.pixels(), pixels(block.top - scene_.scroll), pixels(block.bottom - scene_.scroll), colours_.stripe.rgb());
     }
   }
 
@@ -131,8 +131,7 @@ class SpanPainting {
 
   // Pixels of a column that stand for so much of its time.
   int column_rows(Nanoseconds time, int top, int bottom) const {
-    const double column = static_cast<double>(std::max<Nanoseconds>(columns_.range.width(), 1)) / columns_.pixels;
-    return static_cast<int>(std::ceil((bottom - top) * std::min(static_cast<double>(time) / column, 1.0) - 1e-9));
+    return static_cast<int>(std::ceil((bottom - top) * std::min(static_cast<double>(time) * columns_.per_nanosecond(), 1.0) - 1e-9));
   }
 
   void paint_column(Pixels& area, int at, const SpanTimes& times, int top, int bottom, SpanKind first) {

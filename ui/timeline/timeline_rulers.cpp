@@ -69,7 +69,7 @@ void paint_steps(QPainter& painter, const TimelineScene& scene, const TimelineCo
   int free = band.left();
   for (std::size_t i = scene.steps->first_ending_after(scene.view.begin); i < steps.size() && steps[i].range.begin < scene.view.end;) {
     const Nanoseconds before = i > 0 ? std::max(steps[i - 1].range.end, steps[i].range.begin) : steps[i].range.begin;
-    const int left = std::max(columns.of(before), -1), right = std::min(columns.of(steps[i].range.end), columns.pixels + 1);
+    const int left = std::max(columns.of(before), -1), right = std::min(columns.of(steps[i].range.end), columns.pixels() + 1);
     const QRect box(band.left() + left, band.top(), std::max(right - left, 1), band.height());
     free = paint_step(painter, scene, colours, box, steps[i].step, chosen == steps[i].step, free);
     i = std::max(i + 1, right - left < kLeastApart ? scene.steps->first_ending_after(columns.begin_of(left + kLeastApart)) : i + 1);
