@@ -14,6 +14,7 @@
 #include "backends/cpu/cpu.h"
 #include "core/base/clock.h"
 #include "core/compute/reference/reference.h"
+#include "core/experiment/document.h"
 #include "core/run/chunk_sampler.h"
 #include "core/telemetry/event_ring.h"
 #include "core/telemetry/recording.h"
@@ -27,7 +28,7 @@ using telemetry::Event;
 
 constexpr int kBursts = 2'000;
 constexpr std::chrono::microseconds kDrainPeriod{200};
-constexpr int kPairs = 30, kTriesOfPair = 25, kStepsOfTry = 8;
+constexpr int kPairs = 30, kStepsOfTry = 8;
 constexpr int kEventsPerBurst = 4'096;  // a few steps' worth; the ring holds eight of them
 
 double nanoseconds_each(std::int64_t begin, int count) { return static_cast<double>(base::now_nanoseconds() - begin) / count; }
@@ -125,34 +126,42 @@ double run_seconds(const experiment::Resolved& resolved, const plan::Plan& plan,
 
 // How much longer steps take with telemetry: the median of short tries next to each other, in either order, so that a machine that is
 // slow for a while is slow for both.
-double measure_percent(const experiment::Resolved& resolved, const plan::Plan& plan, compute::Compute& compute) {
+double measure_percent(const experiment::Resolved& resolved, const plan::Plan& plan, compute::Compute& compute, int tries) {
   const auto seconds = [&](tests::Telemetry telemetry) { return run_seconds(resolved, plan, compute, telemetry); };
   std::vector<double> percents;
-  for (int attempt = 0; attempt < kTriesOfPair; ++attempt) {
+  for (int attempt = 0; attempt < tries; ++attempt) {
     const bool on_first = attempt % 2 == 0;
     const double first = seconds(on_first ? tests::Telemetry::on : tests::Telemetry::off);
     const double second = seconds(on_first ? tests::Telemetry::off : tests::Telemetry::on);
     percents.push_back(100 * ((on_first ? first / second : second / first) - 1));
   }
-  std::ranges::nth_element(percents, percents.begin() + kTriesOfPair / 2);
-  return percents[kTriesOfPair / 2];
+  std::ranges::nth_element(percents, percents.begin() + tries / 2);
+  return percents[static_cast<std::size_t>(tries / 2)];
+}
+
+// The CNN of the example, on one device, batches of 64.
+experiment::Experiment one_device_of_images() {
+  experiment::Experiment made = one_device();
+  made.model = experiment::load(TRAINYARD_SOURCE_DIR "/resources/experiments/four_devices_mirrored_cnn_digits.json").value().model;
+  made.training.batch_per_rank = 64;
+  return made;
 }
 
 // 95 % interval of the mean of the pairs by Student's t.
-void bench_step() {
+void bench_step(const char* what, const experiment::Experiment& experiment, int tries) {
   constexpr double kStudent29 = 2.045;
-  const auto resolved = experiment::resolve(one_device(), ".").value();
+  const auto resolved = experiment::resolve(experiment, ".").value();
   const auto plan = strategy::make_plan(resolved).value();
   const auto compute = cpu::make().value();
   double sum = 0, squares = 0;
   for (int pair = 0; pair < kPairs; ++pair) {
-    const double percent = measure_percent(resolved, plan, *compute);
+    const double percent = measure_percent(resolved, plan, *compute, tries);
     sum += percent;
     squares += percent * percent;
   }
   const double mean = sum / kPairs, deviation = std::sqrt((squares - kPairs * mean * mean) / (kPairs - 1));
-  std::printf("%-44s mean %+6.2f %%, 95 %% interval +-%.2f %%, %d pairs (to reach: <= 1 %%)\n", "a step with telemetry on against off", mean,
-              kStudent29 * deviation / std::sqrt(double{kPairs}), kPairs);
+  std::printf("%-44s mean %+6.2f %%, 95 %% interval +-%.2f %%, %d pairs (to reach: <= 1 %%)\n", what, mean, kStudent29 * deviation / std::sqrt(double{kPairs}),
+              kPairs);
 }
 
 // All that a step asks of the sampler of chunks, of rank 0 of four, in a ring: of a step that puts values aside, and of one that does not.
@@ -231,7 +240,8 @@ bool bench_recording() {
 
 int main() {
   bench_ring();
-  bench_step();
+  bench_step("an MLP step with telemetry on against off", one_device(), 25);
+  bench_step("a CNN step with telemetry on against off", one_device_of_images(), 9);
   bench_values();
   return bench_recording() ? 0 : 1;
 }

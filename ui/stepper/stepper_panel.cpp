@@ -69,7 +69,7 @@ QWidget* StepperPanel::build_views() {
   beside->addWidget(program_title_ = new TintedLabel(Tint::text, side, 1, true));
   beside->addWidget(program_ = new ProgramView(stepper_, side), 1);
   halves->setChildrenCollapsible(false);
-  halves->setStretchFactor(0, 3), halves->setStretchFactor(1, 2);
+  halves->setStretchFactor(0, 2), halves->setStretchFactor(1, 1);  // four chunks whole, and a line of the program
   return views;
 }
 

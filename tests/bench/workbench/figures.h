@@ -27,6 +27,7 @@ struct LiveWindow {
   double first_step = 0;     // milliseconds from pressing Run until the last rank had done its first step, as the recording has it
   double longest_stall = 0;  // milliseconds
   double with_others = 0;    // the same, with the time that other processes had the processor
+  double cores = 0;          // that the window itself kept busy while it watched the training
   std::string worst;         // what was done when the window stalled so long
   std::string failed;        // what did not come about, and why; empty: all did. Else the figures say nothing
 };

@@ -25,6 +25,7 @@ bool live_window_passes() {
   const std::string where = "the window while they train; longest: " + window.worst;
   const bool flows = stall_passes(where.c_str(), window.longest_stall);
   std::printf("%-58s longest stall %5.1f ms\n", "with the time that other processes had the processor", window.with_others);
+  std::printf("%-58s         keeps %5.2f cores busy\n", "the window itself, while it watches them", window.cores);
   return flows && window.first_step <= kFirstStepMilliseconds;
 }
 
