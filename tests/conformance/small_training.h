@@ -45,6 +45,15 @@ inline std::vector<RankOutcome> trained_by(const experiment::Experiment& e, cons
   return train(experiment::resolve(e, ".").value(), compute::reference::make, transports);
 }
 
+// Of what all ranks logged at a step.
+inline double sum_of(const std::vector<RankOutcome>& ranks, telemetry::Metric metric, std::int32_t step) {
+  double sum = 0;
+  for (const RankOutcome& rank : ranks)
+    for (const telemetry::Event& event : rank.events)
+      if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(metric) && event.step == step) sum += event.value;
+  return sum;
+}
+
 // Reduced, those of one device; and the same to the bit on all ranks.
 inline void expect_gradients_of(const RankOutcome& one, const std::vector<RankOutcome>& ranks) {
   for (const RankOutcome& rank : ranks) {

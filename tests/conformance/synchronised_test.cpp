@@ -93,14 +93,6 @@ TEST(SynchronisedImages, differ_from_images_that_each_rank_normalises_by_itself)
 
 TEST(SynchronisedImages, train_without_allocating_more) { EXPECT_THAT(allocated_by_more_steps(normalised_images(2), in_process), testing::Each(0)); }
 
-double sum_of(const std::vector<RankOutcome>& ranks, telemetry::Metric metric, std::int32_t step) {
-  double sum = 0;
-  for (const RankOutcome& rank : ranks)
-    for (const telemetry::Event& event : rank.events)
-      if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(metric) && event.step == step) sum += event.value;
-  return sum;
-}
-
 // Evaluation follows running statistics, on every rank those of all.
 TEST(SynchronisedImages, evaluate_as_one_device_does) {
   const auto ranks = trained(normalised_images(3)), one = trained(normalised_images(1));

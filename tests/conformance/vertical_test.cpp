@@ -109,14 +109,6 @@ TEST(VerticalMicroSteps, equal_one_device) {
   }
 }
 
-double sum_of(const std::vector<RankOutcome>& ranks, telemetry::Metric metric, std::int32_t step) {
-  double sum = 0;
-  for (const RankOutcome& rank : ranks)
-    for (const telemetry::Event& event : rank.events)
-      if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(metric) && event.step == step) sum += event.value;
-  return sum;
-}
-
 // Rows of every rank's share of 53 held-out samples, in rounds of 6 each: 14, 13, 13 and 13.
 TEST(VerticalColumns, evaluate_as_one_device_does) {
   const auto ranks = trained(vertical(4)), one = trained(vertical(1));

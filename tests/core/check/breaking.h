@@ -72,4 +72,19 @@ inline std::set<Proof> failed(const Report& report) {
 }
 inline std::set<Proof> failed(const Victim& victim) { return failed(examine(victim.plan())); }
 
+inline Victim coarse(const experiment::Experiment& e) { return Victim(strategy::coarse_plan(strategy::resolved(e)).value()); }
+
+inline OpTest is(const std::string& token) {
+  return [token](const plan::Op& op) { return plan::token(op) == token; };
+}
+inline OpTest is(plan::OpKind kind) {
+  return [kind](const plan::Op& op) { return op.kind == kind; };
+}
+
+// Of what keeps the plan from being proved; empty: nothing does.
+inline std::string first_finding(const Victim& victim) {
+  const Report report = examine(victim.plan());
+  return report.findings.empty() ? "" : report.findings[0].problem.where + ": " + report.findings[0].problem.what;
+}
+
 }  // namespace trainyard::check

@@ -182,9 +182,6 @@ Report without(Victim victim, std::size_t rank, const OpTest& test, LaneKind lan
   EXPECT_EQ(forgotten, 1u);
   return examine(victim.plan());
 }
-OpTest is(const std::string& token) {
-  return [token](const Op& op) { return plan::token(op) == token; };
-}
 void expect_race(const Report& report, const std::string& one, const std::string& other) {
   ASSERT_EQ(failed(report).count(Proof::races), 1u) << base::to_string(report.problems());
   EXPECT_THAT(report.findings[0].problem.where + " " + report.findings[0].problem.what, testing::AllOf(HasSubstr(one), HasSubstr(other)));

@@ -25,21 +25,11 @@ experiment::Experiment averaging_weights(int ranks) {
   e.strategy.average = experiment::Average::weights;
   return e;
 }
-Victim coarse(const experiment::Experiment& e) { return Victim(strategy::coarse_plan(strategy::resolved(e)).value()); }
 Victim expanded(const experiment::Experiment& e) { return coarse(e).expanded(Algorithm::ring); }
-
-OpTest is(const std::string& token) {
-  return [token](const Op& op) { return plan::token(op) == token; };
-}
 
 void forget_reading_the_gradient(Victim& victim, std::size_t rank, const std::string& token) {
   const plan::BufferId gradient = victim.ranks[rank].buffer("grads");
   ASSERT_EQ(std::erase_if(victim.op(rank, token).reads, [&](const plan::Access& access) { return access.buffer == gradient; }), 1u);
-}
-
-std::string first_finding(const Victim& victim) {
-  const Report report = examine(victim.plan());
-  return report.findings.empty() ? "" : report.findings[0].problem.where + ": " + report.findings[0].problem.what;
 }
 
 TEST(MicroSteps, of_sound_plans_are_proved) {

@@ -27,17 +27,6 @@ experiment::Experiment normalised(int ranks) {
   return strategy::synchronised(e);
 }
 
-Victim coarse(const experiment::Experiment& e) { return Victim(strategy::coarse_plan(strategy::resolved(e)).value()); }
-
-OpTest is(const std::string& token) {
-  return [token](const Op& op) { return plan::token(op) == token; };
-}
-
-std::string first_finding(const Victim& victim) {
-  const Report report = examine(victim.plan());
-  return report.findings.empty() ? "" : report.findings[0].problem.where + ": " + report.findings[0].problem.what;
-}
-
 plan::Access& access_of(Victim& victim, std::size_t rank, const std::string& token, const std::string& buffer) {
   const plan::BufferId id = victim.ranks[rank].buffer(buffer);
   auto& reads = victim.op(rank, token).reads;

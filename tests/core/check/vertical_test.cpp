@@ -25,20 +25,6 @@ experiment::Experiment vertical(int ranks) {
   return e;
 }
 
-Victim coarse(const experiment::Experiment& e) { return Victim(strategy::coarse_plan(strategy::resolved(e)).value()); }
-
-OpTest is(const std::string& token) {
-  return [token](const Op& op) { return plan::token(op) == token; };
-}
-OpTest is(OpKind kind) {
-  return [kind](const Op& op) { return op.kind == kind; };
-}
-
-std::string first_finding(const Victim& victim) {
-  const Report report = examine(victim.plan());
-  return report.findings.empty() ? "" : report.findings[0].problem.where + ": " + report.findings[0].problem.what;
-}
-
 experiment::Experiment any_vertical() {
   experiment::Experiment e = any_experiment(2 + plan::any_count(3));
   e.strategy.average = experiment::Average::gradients;
