@@ -35,7 +35,7 @@ void serialize(Archive& ar, session::Start& x) {
 
 template <class Archive>
 void serialize(Archive& ar, session::Horizon& x) {
-  ar(x.step, x.last);
+  ar(x.step, x.last, x.single);
 }
 
 template <class Archive>

@@ -89,8 +89,8 @@ std::vector<std::int64_t> sampled_places(const collective::Exercise& bucket) {
 }
 
 ChunkSampler::ChunkSampler(const plan::RankPlan& plan, const std::vector<plan::Group>& groups, const BoundPlan& bound, const collective::Method& method,
-                           telemetry::ValuesBox& box)
-    : box_(box) {
+                           const Gate& gate, telemetry::ValuesBox& box)
+    : gate_(gate), box_(box) {
   for (std::size_t p = 0; p < plan.programs.size(); ++p) {
     const bool trains = plan::purpose(plan.programs[p].name) == plan::Purpose::training;
     programs_.push_back(trains ? sampled(plan, groups, plan.programs[p], bound.programs[p], method) : Program());
@@ -130,7 +130,7 @@ ChunkSampler::Bucket* ChunkSampler::bucket_of(const plan::Frontier::Ready& op) {
 }
 
 void ChunkSampler::begins(const plan::Frontier::Ready& op) {
-  if (!sampled_step(op.step)) return;
+  if (!samples(op.step)) return;
   Bucket* bucket = bucket_of(op);
   if (bucket == nullptr || bucket->instance == op.instance) return;
   bucket->instance = op.instance;
@@ -139,7 +139,7 @@ void ChunkSampler::begins(const plan::Frontier::Ready& op) {
 }
 
 void ChunkSampler::ends(const plan::Frontier::Ready& op) {
-  if (!sampled_step(op.step)) return;
+  if (!samples(op.step)) return;
   Bucket* bucket = bucket_of(op);
   if (bucket != nullptr && ++bucket->done == bucket->ops) put(*bucket, op.step);
 }

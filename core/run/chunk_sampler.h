@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Puts aside, for a few steps, what a rank's buckets hold before and after their collectives: of every chunk a few elements, spread over
-// it. Steps 0, 1, 2, 4, 8, ... of training; of each bucket the first collective of a step. Between them it costs a look at a table for an
-// op. What an engine takes whole, or travels as codes of bytes, or has more ranks or chunks than can be played, is left alone.
+// it. Steps 0, 1, 2, 4, 8, ... of training, and those that a person steps singly; of each bucket the first collective of a step. Between them it costs a look
+// at a table for an op. What an engine takes whole, or travels as codes of bytes, or has more ranks or chunks than can be played, is left alone.
 #pragma once
 
 #include <vector>
@@ -10,6 +10,7 @@
 #include "core/collective/steps.h"
 #include "core/plan/frontier.h"
 #include "core/run/bound_plan.h"
+#include "core/run/gate.h"
 #include "core/telemetry/values_box.h"
 
 namespace trainyard::run {
@@ -25,7 +26,7 @@ std::vector<std::int64_t> sampled_places(const collective::Exercise& bucket);
 class ChunkSampler {
  public:
   // All but `method` must outlive it. By `method` the plan was expanded.
-  ChunkSampler(const plan::RankPlan& plan, const std::vector<plan::Group>& groups, const BoundPlan& bound, const collective::Method& method,
+  ChunkSampler(const plan::RankPlan& plan, const std::vector<plan::Group>& groups, const BoundPlan& bound, const collective::Method& method, const Gate& gate,
                telemetry::ValuesBox& box);
 
   // Of each op that communicates, from the thread that runs them: before anything of it has moved, and when it is complete.
@@ -48,10 +49,12 @@ class ChunkSampler {
 
   Program sampled(const plan::RankPlan& plan, const std::vector<plan::Group>& groups, const plan::Program& program, const BoundProgram& bound,
                   const collective::Method& method) const;
+  bool samples(std::int64_t step) const { return sampled_step(step) || gate_.looked_at(step); }
   Bucket* bucket_of(const plan::Frontier::Ready& op);
   void put(Bucket& bucket, std::int64_t step);
 
   std::vector<Program> programs_;
+  const Gate& gate_;
   telemetry::ValuesBox& box_;
   std::size_t put_bytes_ = 0;
 };

@@ -2,6 +2,7 @@
 // How far a rank may go. The session raises the horizon; the interpreter waits at it. Any thread.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
@@ -10,9 +11,10 @@ namespace trainyard::run {
 
 class Gate {
  public:
-  // Steps below `step` may run; `last`: none will come after those. Never moves back.
-  void open(std::int64_t step, bool last) {
+  // Steps below `step` may run; `last`: none will come after those. Never moves back. `single`: a person steps, and looks at the one below.
+  void open(std::int64_t step, bool last, bool single = false) {
     const std::lock_guard lock(mutex_);
+    if (step > step_ && single) looked_at_ = step - 1;
     if (step > step_) step_ = step;
     last_ = last_ || last;
     changed_.notify_all();
@@ -33,6 +35,7 @@ class Gate {
     const std::lock_guard lock(mutex_);
     return !closed_ && step < step_;
   }
+  bool looked_at(std::int64_t step) const { return looked_at_.load(std::memory_order_relaxed) == step; }  // of the steps that may run
   bool closed() const {
     const std::lock_guard lock(mutex_);
     return closed_;
@@ -42,6 +45,7 @@ class Gate {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::int64_t step_ = 0;
+  std::atomic<std::int64_t> looked_at_{-1};
   bool last_ = false, closed_ = false;
 };
 

@@ -56,6 +56,7 @@ struct Start {
 struct Horizon {
   std::int64_t step = 0;
   bool last = false;
+  bool single = false;  // the step below it is one that a person steps, and looks at
 };
 
 // The heartbeat of a rank: where it is and what it waits for, a few times a second, from a thread of its own.

@@ -36,9 +36,10 @@ std::optional<Horizon> Pacer::grant(std::int64_t now_ns) {
   const std::int64_t step = std::min(steps_, wanted(now_ns));
   const bool last = stopping_ || step == steps_;
   if (step == horizon_ && !(last && !said_last_)) return std::nullopt;
+  const bool single = step > horizon_ && step == stepped_to_;
   horizon_ = step;
   said_last_ = last;
-  return Horizon{horizon_, last};
+  return Horizon{horizon_, last, single};
 }
 
 std::int64_t Pacer::wanted(std::int64_t now_ns) {

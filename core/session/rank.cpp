@@ -217,7 +217,7 @@ class Rank {
     run::Whereabouts& whereabouts = heart_->whereabouts();
     telemetry::EventRing events;
     telemetry::ValuesBox values;
-    run::ChunkSampler chunks(p_.rank_plan, p_.plan.groups, bound, strategy::method(p_.resolved), values);
+    run::ChunkSampler chunks(p_.rank_plan, p_.plan.groups, bound, strategy::method(p_.resolved), gate, values);
     RankLink link({identity_.rank, &gate, &*heart_, &events, transport_.get(), &*slowness_, engine_.get(), &values}, std::move(client_));
     run::Interpreter interpreter({.plan = &p_.rank_plan,
                                   .schedule = p_.plan.schedule,

@@ -187,8 +187,9 @@ void bench_values() {
   };
   std::vector<double> sampled, others;
   for (int attempt = 0; attempt < kBursts; ++attempt) {
+    const run::Gate gate;
     telemetry::ValuesBox box;
-    run::ChunkSampler sampler(rank, plan.groups, bound, strategy::method(resolved), box);
+    run::ChunkSampler sampler(rank, plan.groups, bound, strategy::method(resolved), gate, box);
     for (const bool puts_aside : {true, false}) {
       const std::int64_t begin = base::now_nanoseconds();
       step(sampler, puts_aside ? 1 : 3);

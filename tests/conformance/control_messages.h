@@ -42,7 +42,7 @@ inline std::vector<session::Message> sample_messages() {
           Assign{},        Assign{std::string(300'000, '{'), 4, ~std::uint64_t{7}, "/runs/1"},
           Planned{},       Planned{1, "0123456789abcdef", "ipc:///tmp/x"},
           Start{},         Start{std::vector<std::string>(5'000, "tcp://127.0.0.1:5555"), "00"},
-          Horizon{},       Horizon{std::int64_t{1} << 40, true},
+          Horizon{},       Horizon{std::int64_t{1} << 40, true, true},
           Progress{},      Progress{7, 12, ~std::uint64_t{0}, "AR.b3", 2},
           Events{},        Events{2, 9, sample_events(1)},
           Log{},           Events{0, 0, sample_events(16'384)},
@@ -71,7 +71,7 @@ class Words {
   void add(const session::Assign& x) { all(x.resolved, x.generation, x.run_key, x.run_directory); }
   void add(const session::Planned& x) { all(x.rank, x.plan_hash, x.endpoint); }
   void add(const session::Start& x) { all(x.endpoints, x.plan_hash); }
-  void add(const session::Horizon& x) { all(x.step, x.last); }
+  void add(const session::Horizon& x) { all(x.step, x.last, x.single); }
   void add(const session::Progress& x) { all(x.rank, x.step, x.ops_done, x.op, x.waits_for); }
   void add(const session::Events& x) { all(x.rank, x.dropped, x.events); }
   void add(const telemetry::Event& x) { all(x.begin_ns, x.ready_ns, x.end_ns, x.value, x.step, x.subject, x.index, x.kind); }

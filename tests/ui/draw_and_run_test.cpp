@@ -12,6 +12,7 @@
 #include <QTimer>
 #include <cerrno>
 #include <cmath>
+#include <set>
 
 #include "core/experiment/document.h"
 #include "tests/ui/real_window.h"
@@ -110,10 +111,17 @@ TEST_F(DrawAndRun, a_topology_is_drawn_run_paused_stepped_resumed_and_stopped) {
   ASSERT_TRUE(wait([&] { return state() == RunState::paused; }));
   const std::int64_t paused = step();
   ASSERT_TRUE(wait([&] { return points(ChartKind::loss, "train") == static_cast<std::size_t>(paused); })) << "all of it is on the charts";
+  const auto put_aside = [&](std::int64_t step) {
+    std::set<int> ranks;
+    for (const auto& [key, values] : window_->runs().current()->history().chunk_values())
+      if (key.step == step) ranks.insert(key.rank);
+    return ranks.size() == 2;
+  };
   for (int once = 1; once <= 3; ++once) {
     press(window_->controls().step_action());
     ASSERT_TRUE(wait([&] { return state() == RunState::paused && step() == paused + once; }));
     ASSERT_TRUE(wait([&] { return points(ChartKind::loss, "train") == static_cast<std::size_t>(paused + once); }));
+    EXPECT_TRUE(wait([&] { return put_aside(paused + once - 1); })) << "who steps looks at what the chunks hold";
   }
   press(window_->controls().pause_action());  // which now resumes
   ASSERT_TRUE(wait([&] { return step() > paused + 20; }));

@@ -31,7 +31,7 @@ class SampledRank {
       program.ops.push_back(std::move(one));
     }
     bound_.programs.push_back(std::move(program));
-    sampler_.emplace(plan_, coarse.groups, bound_, method, box_);
+    sampler_.emplace(plan_, coarse.groups, bound_, method, gate, box_);
   }
 
   // One step; element i of the bucket is 1000 `value` + i before it, and the negative of that after it.
@@ -68,6 +68,7 @@ class SampledRank {
 
  public:
   std::vector<float> bucket;
+  Gate gate;
 
  private:
   std::vector<float> aside_;
@@ -90,6 +91,16 @@ TEST(ChunkSampler, takes_the_first_steps_and_then_ever_fewer) {
   for (int step = 0; step < 100; ++step)
     if (sampled_step(step)) steps.push_back(step);
   EXPECT_THAT(steps, ElementsAre(0, 1, 2, 4, 8, 16, 32, 64));
+}
+
+TEST(ChunkSampler, takes_single_steps_too) {
+  SampledRank sampled(Algorithm::ring, collective::one_bucket(2, 8), 0, 8);
+  for (const auto& [horizon, single] : {std::pair{6, false}, std::pair{7, true}, std::pair{8, true}, std::pair{11, false}}) {
+    sampled.gate.open(horizon, false, single);
+    sampled.gate.open(horizon, false, single);  // the coordinator repeats itself
+    sampled.run(horizon - 1, 1);
+  }
+  EXPECT_THAT(steps_of(sampled.taken()), ElementsAre(6, 7));
 }
 
 TEST(ChunkSampler, puts_aside_what_was_there_before_and_after_by_every_algorithm) {

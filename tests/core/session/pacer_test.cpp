@@ -49,7 +49,10 @@ TEST(Pacer, a_pause_withholds_grants_and_single_steps_give_one_each) {
   pacer.at_step(2);
   EXPECT_TRUE(pacer.at_horizon());
   pacer.single_step();
-  EXPECT_EQ(pacer.grant(kSecond)->step, 3);
+  const auto single = pacer.grant(kSecond);
+  ASSERT_TRUE(single);
+  EXPECT_EQ(single->step, 3);
+  EXPECT_TRUE(single->single);
   EXPECT_FALSE(pacer.grant(2 * kSecond));
   pacer.single_step();
   EXPECT_FALSE(pacer.grant(2 * kSecond));  // the step before is still under way
@@ -57,7 +60,10 @@ TEST(Pacer, a_pause_withholds_grants_and_single_steps_give_one_each) {
   EXPECT_EQ(pacer.grant(2 * kSecond)->step, 4);
   pacer.resume();
   pacer.at_step(4);
-  EXPECT_GT(pacer.grant(3 * kSecond)->step, 5);
+  const auto resumed = pacer.grant(3 * kSecond);
+  ASSERT_TRUE(resumed);
+  EXPECT_GT(resumed->step, 5);
+  EXPECT_FALSE(resumed->single);
 }
 
 TEST(Pacer, a_single_step_of_what_trains_is_the_one_beyond_what_is_granted) {
