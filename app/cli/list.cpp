@@ -111,7 +111,7 @@ struct ListArguments {
 int run(const ListArguments& arguments) {
   const Kind& kind = *std::find_if(std::begin(kKinds), std::end(kKinds), [&](const Kind& k) { return arguments.kind == k.name; });
   const std::vector<Item> items = kind.items();
-  if (items.empty()) std::fprintf(stderr, "note: no %s beside the program; set TRAINYARD_RESOURCES to the directory that holds experiments/\n", kind.name);
+  if (items.empty()) std::fprintf(stderr, "note: no %s were found; TRAINYARD_RESOURCES names the directory that holds experiments/\n", kind.name);
   if (arguments.json) print_json_items(kind.name, items);
   else print_items(items);
   return 0;

@@ -130,7 +130,8 @@ base::Result<session::CoordinatorResult> coordinate(const RunArguments& argument
                                                     std::int64_t started_ns) {
   const auto sockets = session::SocketDirectory::make();
   if (!sockets) return base::fail(sockets.error());
-  const auto run_directory = session::make_run_directory(arguments.out, given.name);
+  const auto run_directory =
+      session::make_run_directory(arguments.out, given.name.empty() ? std::filesystem::path(arguments.file).stem().string() : given.name);
   if (!run_directory) return base::fail(run_directory.error());
   const auto server = zmq::serve("ipc://" + (sockets->path() / "control").string(), {run_directory->filename().string(), 1});
   if (!server) return base::fail(server.error());

@@ -49,7 +49,8 @@ Survey survey_generated(const DataSpec& spec) {
 }
 
 bool starts_with_path(const std::string& where, const std::filesystem::path& directory, const std::string& name) {
-  return !name.empty() && where.starts_with((directory / name).lexically_normal().string());
+  const std::string path = (directory / name).lexically_normal().string();
+  return !name.empty() && where.starts_with(path) && (where.size() == path.size() || where[path.size()] == ',');  // and ", line 3"
 }
 
 }  // namespace

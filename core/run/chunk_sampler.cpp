@@ -146,7 +146,8 @@ void ChunkSampler::ends(const plan::Frontier::Ready& op) {
 
 void ChunkSampler::put(Bucket& bucket, std::int64_t step) {
   const std::size_t bytes = telemetry::size_of(bucket.values);
-  if (put_bytes_ + bytes > kMostSampledBytes) return;
+  full_ = full_ || put_bytes_ + bytes > kMostSampledBytes;
+  if (full_) return;
   put_bytes_ += bytes;
   copy_numbers(bucket.values, bucket.data, bucket.values.after);
   bucket.values.step = static_cast<std::int32_t>(step);

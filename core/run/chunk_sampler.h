@@ -57,6 +57,7 @@ class ChunkSampler {
   const Gate& gate_;
   telemetry::ValuesBox& box_;
   std::size_t put_bytes_ = 0;
+  bool full_ = false;
 };
 
 }  // namespace trainyard::run

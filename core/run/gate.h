@@ -35,7 +35,7 @@ class Gate {
     const std::lock_guard lock(mutex_);
     return !closed_ && step < step_;
   }
-  bool looked_at(std::int64_t step) const { return looked_at_.load(std::memory_order_relaxed) == step; }  // of the steps that may run
+  bool looked_at(std::int64_t step) const { return looked_at_.load(std::memory_order_relaxed) == step; }  // asked of a step that was admitted
   bool closed() const {
     const std::lock_guard lock(mutex_);
     return closed_;

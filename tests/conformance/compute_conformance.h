@@ -5,6 +5,7 @@
 //   INSTANTIATE_TEST_SUITE_P(mine, ComputeConformance, testing::Values(Backend{"mine", [] { return mine::make(); }}));
 #pragma once
 
+#include <array>
 #include <cstring>
 #include <functional>
 #include <limits>
@@ -188,6 +189,14 @@ void expect_sum(compute::Compute& device, DType dtype, std::size_t count, std::i
   for (const Tensor& tensor : tensors) sources.push_back(tensor.data);
   device.sum(dtype, tensors[count - 1].data, sources, elements);  // into the last source, as a collective may
   for (std::int64_t i = 0; i < elements; ++i) ASSERT_EQ(tensors[count - 1].as<T>()[i], expected[static_cast<std::size_t>(i)]) << i;
+}
+
+TEST_P(ComputeConformance, sums_of_integers_wrap_around) {
+  const std::int32_t most = std::numeric_limits<std::int32_t>::max(), two = 2;
+  std::int32_t sum = 0;
+  const std::array sources{reinterpret_cast<const std::byte*>(&most), reinterpret_cast<const std::byte*>(&two)};
+  device_->sum(DType::int32, reinterpret_cast<std::byte*>(&sum), sources, 1);
+  EXPECT_EQ(sum, std::numeric_limits<std::int32_t>::min() + 1);
 }
 
 TEST_P(ComputeConformance, sum_adds_in_the_order_given_to_the_last_bit) {

@@ -172,8 +172,10 @@ std::vector<Bad> meanings() {
 std::vector<Bad> files() {
   std::string lying = gzip(kThreeImages);
   lying[lying.size() - 1] = '\x7f';  // the length that gzip promises
-  std::string flipped = gzip(kThreeImages);
-  flipped[flipped.size() - 5] = static_cast<char>(flipped[flipped.size() - 5] ^ 1);  // of the checksum
+  const auto flipped = [](std::string packed) {
+    packed[packed.size() - 5] = static_cast<char>(packed[packed.size() - 5] ^ 1);  // of the checksum
+    return packed;
+  };
   return {
       {"missing_images", set(kOne, {"data.kind=idx", "data.images=none", "data.labels=nothing"}), {"data.images", "none", "the file is not there"}},
       {"empty_idx", on_idx("images", "", kThreeLabels), {"data.images"}},
@@ -186,7 +188,12 @@ std::vector<Bad> files() {
       {"empty_gzip", on_idx("images.gz", "", kThreeLabels), {"data.images", "images.gz"}},
       {"garbage_gzip", on_idx("images.gz", "\x1f\x8b" + std::string(40, '\x55'), kThreeLabels), {"data.images", "images.gz"}},
       {"lying_gzip", on_idx("images.gz", lying, kThreeLabels), {"data.images", "images.gz", "incorrect length check", "Fetch or copy it anew"}, true},
-      {"flipped_gzip", on_idx("images.gz", flipped, kThreeLabels), {"data.images", "images.gz", "the gzip data is damaged", "Fetch or copy it anew"}, true},
+      {"flipped_gzip",
+       on_idx("images.gz", flipped(gzip(kThreeImages)), kThreeLabels),
+       {"data.images", "images.gz", "the gzip data is damaged", "Fetch or copy it anew"},
+       true},
+      {"flipped_labels", on_idx("images", kThreeImages, flipped(gzip(kThreeLabels))), {"data.labels", "the gzip data is damaged"}},
+      {"flipped_images_named_after_the_labels", on_idx("labels-images", flipped(gzip(kThreeImages)), kThreeLabels), {"data.images", "labels-images"}, true},
       {"empty_csv", on_csv(""), {"data.file", "table.csv"}},
       {"truncated_csv", on_csv("a,b,kind\n1,2,x\n3,4,y\n5,\"6"), {"data.file", "line 4"}},
       {"ragged_csv", on_csv("a,b,kind\n1,2,x\n3,y\n5,6,x\n"), {"data.file", "line 3"}},

@@ -44,7 +44,7 @@ TEST(CliList, says_what_to_do_where_no_examples_are) {
   const Ran ran = shell("mkdir -p " + (scratch / "experiments").string() + "; TRAINYARD_RESOURCES=" + (scratch / "").string() + " $CLI list examples");
   EXPECT_EQ(ran.exit_code, 0);
   EXPECT_EQ(ran.out, "");
-  EXPECT_THAT(ran.err, HasSubstr("set TRAINYARD_RESOURCES to the directory that holds experiments/"));
+  EXPECT_THAT(ran.err, HasSubstr("no examples were found; TRAINYARD_RESOURCES names the directory that holds experiments/"));
 }
 
 TEST(CliDoctor, finds_this_machine_usable_and_misses_nothing_that_need_not_be_there) {

@@ -53,9 +53,10 @@ void Column::resizeEvent(QResizeEvent* event) {
 
 Head::Head(QWidget* content, QWidget* parent) : Column(content, parent) { setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Maximum); }
 
-// As if beside a scroll bar: one that has come for a moment would narrow its content, and with that keep itself needed.
+// As if beside a scroll bar: one that has come for a moment would narrow its content, and with that keep itself needed. The price is now and
+// then an empty line.
 QSize Head::sizeHint() const {
-  const int beside = width() - style()->pixelMetric(QStyle::PM_ScrollBarExtent);
+  const int beside = std::max(width() - style()->pixelMetric(QStyle::PM_ScrollBarExtent), 0);
   const int height = widget()->hasHeightForWidth() ? widget()->heightForWidth(beside) : widget()->sizeHint().height();
   return {Column::sizeHint().width(), height};
 }

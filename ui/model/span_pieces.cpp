@@ -19,7 +19,9 @@ std::size_t end_of_column(const SpanTrack& track, std::size_t first, std::size_t
 }  // namespace
 
 Columns::Columns(const TimeRange& range, int pixels)
-    : range_(range), pixels_(pixels), per_nanosecond_(pixels / static_cast<double>(std::max<Nanoseconds>(range.width(), 1))) {}
+    : range_(range),
+      pixels_(pixels),
+      per_nanosecond_(std::nextafter(pixels / static_cast<double>(std::max<Nanoseconds>(range.width(), 1)), HUGE_VAL)) {}  // the end is at `pixels`
 
 double Columns::position(Nanoseconds time) const { return static_cast<double>(time - range_.begin) * per_nanosecond_; }
 
@@ -35,6 +37,7 @@ int Columns::of(Nanoseconds time) const {
 Nanoseconds Columns::begin_of(int column) const {
   Nanoseconds time = range_.begin + static_cast<Nanoseconds>(std::ceil(static_cast<double>(column) / per_nanosecond_));
   while (of(time) < column) ++time;  // rounding
+  while (of(time - 1) >= column) --time;
   return time;
 }
 

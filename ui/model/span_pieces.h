@@ -16,7 +16,7 @@ class Columns {
 
   const TimeRange& range() const { return range_; }
   int pixels() const { return pixels_; }
-  double per_nanosecond() const { return per_nanosecond_; }  // a multiplication is a quarter of a division, and painting is little else
+  double per_nanosecond() const { return per_nanosecond_; }  // kept: dividing for each span was half of a frame
 
   int of(Nanoseconds time) const;           // the column it lies in; may be outside
   Nanoseconds begin_of(int column) const;   // the first nanosecond that lies in it

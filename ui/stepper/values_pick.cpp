@@ -13,7 +13,8 @@ constexpr int kExample = -1;  // in the place of a step
 }  // namespace
 
 ValuesPick::ValuesPick(QComboBox* step, QComboBox* element, QObject* parent) : QObject(parent), step_(step), element_(element) {
-  step_->setToolTip(tr("True numbers, as the ranks of the run put them aside in a few steps of training, and in every single step; or small whole ones"));
+  step_->setToolTip(
+      tr("True numbers, as the ranks of the run put them aside in a few steps of training and in single steps, as long as there is room; or small whole ones"));
   element_->setToolTip(tr("Of every chunk a few numbers were put aside, spread over it"));
   connect(step_, &QComboBox::activated, this, [this] {
     wants_example_ = chosen_step() == kExample;

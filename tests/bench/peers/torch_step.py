@@ -6,7 +6,7 @@ import os
 import statistics
 import time
 
-os.environ["OMP_NUM_THREADS"] = "1"  # as torchrun does: torch.set_num_threads does not reach OpenBLAS, which would take every core
+os.environ["OMP_NUM_THREADS"] = "1"  # as torchrun does for several ranks: torch.set_num_threads does not reach OpenBLAS, which would take every core
 
 import torch
 import torch.multiprocessing as multiprocessing

@@ -48,6 +48,18 @@ TEST(SpanPieces, what_reaches_into_the_range_is_cut_there) {
   EXPECT_EQ(cut(track, {{95, 99}, 4}), "");
 }
 
+TEST(SpanPieces, columns_begin_where_the_column_before_ends_and_fill_the_range) {
+  std::mt19937_64 random(3);
+  for (int i = 0; i < 20'000; ++i) {
+    const auto width = static_cast<Nanoseconds>(1 + random() % 10'000'000'000), begin = static_cast<Nanoseconds>(random() % 1'000'000);
+    const Columns columns({begin, begin + width}, static_cast<int>(1 + random() % std::min<std::uint64_t>(3'000, static_cast<std::uint64_t>(width))));
+    const int column = static_cast<int>(random() % static_cast<std::uint64_t>(columns.pixels()));
+    ASSERT_EQ(columns.of(columns.begin_of(column)), column) << width << " on " << columns.pixels();
+    ASSERT_LT(columns.of(columns.begin_of(column) - 1), column) << width << " on " << columns.pixels();
+    ASSERT_EQ(columns.of(begin + width), columns.pixels()) << width;
+  }
+}
+
 TEST(SpanPieces, a_span_of_no_length_is_seen) { EXPECT_EQ(cut(track_of({{50, 50}}), {{0, 100}, 10}), "5-6:#0"); }
 
 TEST(SpanPieces, no_more_pieces_than_columns_and_each_span_in_one_however_many_there_are) {
