@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/model/sweep_follower.h"
 
-#include <signal.h>
-
 #include <QCoreApplication>
 #include <QDir>
 #include <QFileInfo>
 #include <QPointer>
 #include <QThreadPool>
+#include <csignal>
 #include <memory>
 
 #include "core/base/fields.h"

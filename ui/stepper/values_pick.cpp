@@ -28,8 +28,9 @@ int ValuesPick::chosen_step() const { return step_->currentIndex() < 0 ? kExampl
 void ValuesPick::look_at(const telemetry::History* history, const RunBucket* bucket, const collective::Exercise& exercise) {
   const bool known = history != nullptr && bucket != nullptr;
   refill_steps(known ? kept_steps(*history, *bucket) : std::vector<int>());
-  refill_elements(chosen_step() == kExample ? 0 : kept_elements(*history, *bucket, exercise, chosen_step()));
-  values_ = chosen_step() == kExample ? std::nullopt : true_values(*history, *bucket, exercise, chosen_step(), std::max(0, element_->currentIndex()));
+  const int step = known ? chosen_step() : kExample;
+  refill_elements(step == kExample ? 0 : kept_elements(*history, *bucket, exercise, step));
+  values_ = step == kExample ? std::nullopt : true_values(*history, *bucket, exercise, step, std::max(0, element_->currentIndex()));
   step_->parentWidget()->setVisible(any());
   element_->parentWidget()->setVisible(values_.has_value() && element_->count() > 1);
 }
