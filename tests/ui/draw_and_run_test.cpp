@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The main job, end to end: draw a topology with mouse and keys, choose a strategy, press Run, and watch real processes train.
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <QApplication>
@@ -10,6 +11,7 @@
 #include <QFile>
 #include <QTest>
 #include <QTimer>
+#include <cerrno>
 #include <cmath>
 #include <set>
 
@@ -52,10 +54,11 @@ class DrawAndRun : public RealWindow {
   }
 
   // By what they were started with: all processes of a run have the test's own places in their environment.
-  bool any_process_of_it() {
+  bool any_process_of_it(const char* program = "trainyard") {
     for (const QString& process : QDir("/proc").entryList({"[1-9]*"}, QDir::Dirs)) {
-      QFile environment("/proc/" + process + "/environ");
-      if (process.toLongLong() != ::getpid() && environment.open(QFile::ReadOnly) && environment.readAll().contains(directory_.path().toUtf8())) return true;
+      QFile environment("/proc/" + process + "/environ"), command("/proc/" + process + "/cmdline");
+      if (process.toLongLong() == ::getpid() || !environment.open(QFile::ReadOnly) || !command.open(QFile::ReadOnly)) continue;
+      if (environment.readAll().contains(directory_.path().toUtf8()) && command.readAll().contains(program)) return true;
     }
     return false;
   }
@@ -69,6 +72,12 @@ class DrawAndRun : public RealWindow {
 
   // No process of it, no socket, and the next may come.
   void expect_nothing_left() {
+    EXPECT_FALSE(any_process_of_it("trainyard-rank"));
+    if (const auto& status = window_->runs().current()->status()) {  // of a run that is stopped at once none may have come
+      EXPECT_EQ(status->ranks.size(), 2u);
+      for (const session::RankStatus& rank : status->ranks)
+        EXPECT_TRUE(rank.process > 0 && ::kill(static_cast<pid_t>(rank.process), 0) != 0 && errno == ESRCH) << "rank " << rank.rank;
+    }
     EXPECT_TRUE(wait([&] { return !any_process_of_it(); }));
     const QDir sockets(directory_.filePath("trainyard"));
     EXPECT_TRUE(wait([&] { return sockets.entryList({"run-*"}, QDir::AllEntries | QDir::Hidden | QDir::System).isEmpty(); }));
