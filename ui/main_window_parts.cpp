@@ -53,7 +53,7 @@ void MainWindow::build_docks() {
   workspace_->add("drawing", tr("Drawing"), Workspace::Area::left, tree);
   workspace_->add("inspector", tr("Inspector"), Workspace::Area::right, inspector_ = new Inspector(document_, selection_, this));
   connect(inspector_, &Inspector::picture_wanted, canvas_, &TopologyView::show_logical);
-  inspector_->set_recorded_shards([this] { return runs_.current() && trains_as_run() ? recorded_shards(runs_.current()->history()) : data::ShardTable(); });
+  inspector_->set_recorded_dealt([this] { return runs_.current() && trains_as_run() ? recorded_dealt(runs_.current()->history()) : Dealt(); });
   workspace_->add("charts", tr("Charts"), Workspace::Area::bottom, charts_ = new RunCharts(this));
   workspace_->add("timeline", tr("Timeline"), Workspace::Area::bottom, timeline_ = new TimelinePanel(this));
   workspace_->add("plan", tr("Plan"), Workspace::Area::bottom, plan_ = new PlanPanel(document_, this));

@@ -47,6 +47,22 @@ int all_reduce_chunks(Algorithm algorithm, const Formation& formation) {
 
 }  // namespace
 
+Algorithm carried_out_as(Collective collective, Algorithm algorithm) {
+  switch (collective) {
+    case Collective::all_reduce: return algorithm;
+    case Collective::reduce_scatter:
+    case Collective::all_gather: return algorithm == Algorithm::ring ? algorithm : Algorithm::direct;
+    case Collective::broadcast:
+    case Collective::reduce: {
+      const bool at_once = algorithm == Algorithm::star || algorithm == Algorithm::direct || algorithm == Algorithm::all_to_all;
+      return at_once ? Algorithm::star : Algorithm::binary_tree;
+    }
+    case Collective::scatter:
+    case Collective::gather: return Algorithm::direct;
+  }
+  return algorithm;
+}
+
 Rounds program(Collective collective, Algorithm algorithm, const Formation& formation, int position, int root) {
   switch (collective) {
     case Collective::all_reduce: return all_reduce(algorithm, formation, position);
@@ -97,12 +113,12 @@ bool fits(Algorithm algorithm, const Formation& formation) {
 
 Rounds reduce_scatter(Algorithm algorithm, const Formation& formation, int position) {
   const Circle circle = everyone(formation, position);
-  return algorithm == Algorithm::ring ? ring_reduce_scatter(circle) : direct_reduce_scatter(circle);
+  return carried_out_as(Collective::reduce_scatter, algorithm) == Algorithm::ring ? ring_reduce_scatter(circle) : direct_reduce_scatter(circle);
 }
 
 Rounds all_gather(Algorithm algorithm, const Formation& formation, int position) {
   const Circle circle = everyone(formation, position);
-  return algorithm == Algorithm::ring ? ring_all_gather(circle) : direct_all_gather(circle);
+  return carried_out_as(Collective::all_gather, algorithm) == Algorithm::ring ? ring_all_gather(circle) : direct_all_gather(circle);
 }
 
 Circle everyone(const Formation& formation, int position) {

@@ -74,7 +74,8 @@ Rounds sharded_hierarchical(const Formation& formation, int position);  // hosts
 Rounds torus(const Formation& formation, int position);
 
 // The others; `root` is a position. Reduce-scatter and all-gather are the halves of the all-reduces that begin and end so. From
-// and to a root: over a binomial tree, or at once.
+// and to a root: over a binomial tree, or at once. Of each there are one or two programs, by the names below.
+Algorithm carried_out_as(Collective collective, Algorithm algorithm);  // the name of the program that `algorithm` stands for
 Rounds reduce_scatter(Algorithm algorithm, const Formation& formation, int position);
 Rounds all_gather(Algorithm algorithm, const Formation& formation, int position);
 Rounds broadcast(Algorithm algorithm, const Formation& formation, int position, int root);

@@ -6,19 +6,18 @@
 namespace trainyard::collective {
 namespace {
 
-Tree tree_from(Algorithm algorithm, int members, int root) {
-  const bool at_once = algorithm == Algorithm::star || algorithm == Algorithm::direct || algorithm == Algorithm::all_to_all;
-  return at_once ? star_tree(members, root) : binomial_tree(members, root);
+Tree tree_of(Collective collective, Algorithm algorithm, int members, int root) {
+  return carried_out_as(collective, algorithm) == Algorithm::star ? star_tree(members, root) : binomial_tree(members, root);
 }
 
 }  // namespace
 
 Rounds broadcast(Algorithm algorithm, const Formation& formation, int position, int root) {
-  return down_tree(tree_from(algorithm, formation.members, root), position, 0);
+  return down_tree(tree_of(Collective::broadcast, algorithm, formation.members, root), position, 0);
 }
 
 Rounds reduce(Algorithm algorithm, const Formation& formation, int position, int root) {
-  return up_tree(tree_from(algorithm, formation.members, root), position, 0);
+  return up_tree(tree_of(Collective::reduce, algorithm, formation.members, root), position, 0);
 }
 
 }  // namespace trainyard::collective

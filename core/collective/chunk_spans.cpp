@@ -9,10 +9,10 @@ std::vector<ChunkSpan> chunk_spans(const Exercise& exercise) {
   if (cuts * parts > kMostPlayedChunks) return {};
   std::vector<ChunkSpan> spans;
   for (int segment = 0; segment < cuts; ++segment) {
-    const auto [begin, length] = part(exercise.elements, cuts, segment);
+    const auto [begin, length] = part(exercise.elements / exercise.row, cuts, segment);
     for (int chunk = 0; chunk < parts; ++chunk) {
       const auto [first, count] = part(length, parts, chunk);
-      spans.push_back({begin + first, count});
+      spans.push_back({(begin + first) * exercise.row, count * exercise.row});
     }
   }
   return spans;

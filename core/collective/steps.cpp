@@ -33,6 +33,7 @@ plan::RankPlan coarse_plan_of(const Exercise& exercise, int position) {
   whole.bucket = exercise.bucket;
   whole.group = 0;
   if (has_root(exercise.collective)) whole.peer = exercise.root;
+  whole.row = exercise.row;
   whole.reads = whole.writes = {{plan::BufferId(0), 0, exercise.elements}};
   plan::Program program{"collective", 1, exercise.members(), 1, {whole}};
   return {position, {{"comm.g0", plan::LaneKind::comm, 0}}, {{"bucket", exercise.dtype, exercise.elements, true}}, {program}};
@@ -202,7 +203,7 @@ base::Result<Steps> steps(const Exercise& exercise) {
 
 Formula total_formula(const Exercise& exercise) {
   const std::int64_t n = exercise.members(), whole = exercise.bytes();
-  const std::int64_t own = part(exercise.elements, exercise.members(), exercise.root).second * base::size_of(exercise.dtype);
+  const std::int64_t own = part(exercise.elements / exercise.row, exercise.members(), exercise.root).second * exercise.row * base::size_of(exercise.dtype);
   switch (exercise.collective) {
     case Collective::all_reduce:
       if (exercise.algorithm == Algorithm::all_to_all) return {"n (n - 1) S", n * (n - 1) * whole};

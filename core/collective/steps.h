@@ -25,6 +25,7 @@ struct Exercise {
   std::int64_t elements = 0;     // of the bucket
   base::DType dtype = base::DType::fp32;
   std::int64_t segment_bytes = 0;  // as Method's
+  std::int64_t row = 1;            // as of plan::Op: chunks are whole rows of so many elements
   int bucket = 0;                  // its number in the program's text
   std::vector<int> ranks = {};     // by position: what the program's text calls it; empty: its position
 

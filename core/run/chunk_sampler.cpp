@@ -64,6 +64,7 @@ collective::Exercise exercise_of(const plan::Program& program, const FirstCollec
     if (wanted.group == key.first && wanted.bucket == key.second) {
       exercise.collective = *collective::collective_of(wanted.kind);
       exercise.elements = wanted.span.count;
+      exercise.row = wanted.row;
     }
   for (const std::int32_t rank : group.ranks) exercise.hosts.push_back(method.hosts.empty() ? 0 : method.hosts[static_cast<std::size_t>(rank)]);
   return exercise;
@@ -92,8 +93,9 @@ ChunkSampler::ChunkSampler(const plan::RankPlan& plan, const std::vector<plan::G
                            const Gate& gate, telemetry::ValuesBox& box)
     : gate_(gate), box_(box) {
   for (std::size_t p = 0; p < plan.programs.size(); ++p) {
-    const bool trains = plan::purpose(plan.programs[p].name) == plan::Purpose::training;
-    programs_.push_back(trains ? sampled(plan, groups, plan.programs[p], bound.programs[p], method) : Program());
+    const plan::Purpose purpose = plan::purpose(plan.programs[p].name);
+    programs_.push_back(purpose == plan::Purpose::evaluation ? Program() : sampled(plan, groups, plan.programs[p], bound.programs[p], method));
+    programs_.back().before_steps = purpose == plan::Purpose::start;
   }
 }
 
@@ -130,7 +132,7 @@ ChunkSampler::Bucket* ChunkSampler::bucket_of(const plan::Frontier::Ready& op) {
 }
 
 void ChunkSampler::begins(const plan::Frontier::Ready& op) {
-  if (!samples(op.step)) return;
+  if (!samples(op)) return;
   Bucket* bucket = bucket_of(op);
   if (bucket == nullptr || bucket->instance == op.instance) return;
   bucket->instance = op.instance;
@@ -139,18 +141,19 @@ void ChunkSampler::begins(const plan::Frontier::Ready& op) {
 }
 
 void ChunkSampler::ends(const plan::Frontier::Ready& op) {
-  if (!samples(op.step)) return;
+  if (!samples(op)) return;
   Bucket* bucket = bucket_of(op);
-  if (bucket != nullptr && ++bucket->done == bucket->ops) put(*bucket, op.step);
+  if (bucket != nullptr && ++bucket->done == bucket->ops) put(*bucket, op);
 }
 
-void ChunkSampler::put(Bucket& bucket, std::int64_t step) {
+void ChunkSampler::put(Bucket& bucket, const plan::Frontier::Ready& last) {
   const std::size_t bytes = telemetry::size_of(bucket.values);
   full_ = full_ || put_bytes_ + bytes > kMostSampledBytes;
   if (full_) return;
   put_bytes_ += bytes;
   copy_numbers(bucket.values, bucket.data, bucket.values.after);
-  bucket.values.step = static_cast<std::int32_t>(step);
+  const bool before_steps = programs_[static_cast<std::size_t>(last.program)].before_steps;
+  bucket.values.step = before_steps ? telemetry::kBeforeSteps : static_cast<std::int32_t>(last.step);
   box_.put(bucket.values);
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Puts aside, for a few steps, what a rank's buckets hold before and after their collectives: of every chunk a few elements, spread over
-// it. Steps 0, 1, 2, 4, 8, ... of training, and those that a person steps singly; of each bucket the first collective of a step. Between them it costs a look
-// at a table for an op. What an engine takes whole, or travels as codes of bytes, or has more ranks or chunks than can be played, is left alone.
+// it. Steps 0, 1, 2, 4, 8, ... of training, what comes before them, and those that a person steps singly; of each bucket the first
+// collective of a step. Between them it costs a look at a table for an op. What an engine takes whole, or travels as codes of bytes, or has more ranks or
+// chunks than can be played, is left alone.
 #pragma once
 
 #include <vector>
@@ -43,15 +44,18 @@ class ChunkSampler {
     int done = 0;                // ops of it
   };
   struct Program {
+    bool before_steps = false;
     std::vector<Bucket> buckets;
     std::vector<int> bucket_of;  // by op; -1: none that is sampled
   };
 
   Program sampled(const plan::RankPlan& plan, const std::vector<plan::Group>& groups, const plan::Program& program, const BoundProgram& bound,
                   const collective::Method& method) const;
-  bool samples(std::int64_t step) const { return sampled_step(step) || gate_.looked_at(step); }
+  bool samples(const plan::Frontier::Ready& op) const {
+    return programs_[static_cast<std::size_t>(op.program)].before_steps || sampled_step(op.step) || gate_.looked_at(op.step);
+  }
   Bucket* bucket_of(const plan::Frontier::Ready& op);
-  void put(Bucket& bucket, std::int64_t step);
+  void put(Bucket& bucket, const plan::Frontier::Ready& last);
 
   std::vector<Program> programs_;
   const Gate& gate_;

@@ -14,6 +14,8 @@
 
 namespace trainyard::telemetry {
 
+inline constexpr std::int32_t kBeforeSteps = -1;  // in the place of a step: what comes once before the first
+
 struct ChunkValues {
   std::int32_t step = 0;  // counts optimizer steps from 0
   std::int32_t group = 0, bucket = 0;

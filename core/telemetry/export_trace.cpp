@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <map>
 #include <ostream>
@@ -29,6 +30,12 @@ std::int64_t duration(std::int64_t begin, std::int64_t end) {
   return end <= begin ? 0 : static_cast<std::int64_t>(static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(begin));
 }
 
+// What a hostile recording says may be anything.
+std::int64_t imposed_ns(const Event& event) {
+  const std::int64_t most = std::max<std::int64_t>(duration(event.begin_ns, event.end_ns), 0);
+  return event.imposed_seconds > 0 ? std::min<std::int64_t>(std::llround(std::min(event.imposed_seconds * 1e9, 4e18)), most) : 0;
+}
+
 std::string number(double value) {
   return base::Json(value).dump();  // "null" for what JSON has no word for
 }
@@ -43,7 +50,9 @@ class TraceWriter {
   void add(int rank, const Event& event) {
     const Slice slice = slice_of(rank, event);
     if (duration(event.begin_ns, event.ready_ns) > 0) write_slice(slice, "\"wait\"", "wait", event.begin_ns, event.ready_ns);
-    write_slice(slice, slice.name, "op", std::max(event.begin_ns, event.ready_ns), event.end_ns);
+    const std::int64_t begin_ns = std::max(event.begin_ns, event.ready_ns), done_ns = std::max(begin_ns, event.end_ns - imposed_ns(event));
+    write_slice(slice, slice.name, "op", begin_ns, done_ns);
+    if (duration(done_ns, event.end_ns) > 0) write_slice(slice, "\"held back\"", "imposed", done_ns, event.end_ns);
   }
 
  private:

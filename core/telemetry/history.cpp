@@ -108,7 +108,8 @@ void History::take_op(int rank, const Event& event) {
     ops_.erase(ops_.begin(), ops_.begin() + kept_ops / 4);
     forgotten_ops_ += kept_ops / 4;
   }
-  ops_.push_back({rank, event.step, event.index, event.subject, seconds_at(event.begin_ns), seconds_at(event.ready_ns), seconds_at(event.end_ns), event.value});
+  ops_.push_back({rank, event.step, event.index, event.subject, seconds_at(event.begin_ns), seconds_at(event.ready_ns), seconds_at(event.end_ns), event.value,
+                  event.imposed_seconds});
 }
 
 void History::take_metric(int rank, const Event& event) {

@@ -43,6 +43,7 @@ struct OpRecord {
   int rank = 0, step = 0, program = 0, op = 0;
   double begin = 0, ready = 0, end = 0;
   double bytes = 0;
+  double imposed = 0;  // seconds before the end in which it was held back: it was to take longer than it did
 };
 
 // A number over all ranks at one step, once every rank has reported it.

@@ -28,8 +28,9 @@ struct Ran {
   std::int64_t begin = 0, ready = 0, end = 0;
   int step = 0;
   double bytes = 0;
+  std::int64_t held = 0;  // back, before the end
 };
-inline Ran ran(int op, std::int64_t begin, std::int64_t end, int step = 0) { return {op, begin, begin, end, step, 0}; }
+inline Ran ran(int op, std::int64_t begin, std::int64_t end, int step = 0) { return {op, begin, begin, end, step, 0, 0}; }
 
 class RecordedOps {
  public:
@@ -42,8 +43,16 @@ class RecordedOps {
   void add(int rank, const std::vector<Ran>& ops) {
     std::vector<telemetry::Event> events;
     for (const Ran& one : ops)
-      events.push_back(
-          {kStart + one.begin, kStart + one.ready, kStart + one.end, one.bytes, one.step, static_cast<std::uint16_t>(one.op), 0, telemetry::EventKind::op});
+      events.push_back({kStart + one.begin,
+                        kStart + one.ready,
+                        kStart + one.end,
+                        one.bytes,
+                        one.step,
+                        static_cast<std::uint16_t>(one.op),
+                        0,
+                        telemetry::EventKind::op,
+                        {},
+                        static_cast<float>(static_cast<double>(one.held) * 1e-9)});
     take(telemetry::FrameType::events, rank, events.data(), events.size() * sizeof(telemetry::Event));
     store_.read(history_);
   }

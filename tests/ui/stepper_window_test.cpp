@@ -114,6 +114,14 @@ TEST_F(StepperWindow, shows_the_numbers_of_a_live_run_as_they_come_and_compares_
   put_aside(1);
   ASSERT_TRUE(QTest::qWaitFor([&] { return panel().findChild<QComboBox*>("values_step")->count() == 3; }));
   EXPECT_EQ(panel().stepper().step(), panel().stepper().steps().count()) << "news move nothing";
+  window_->runs().current()->single_step();
+  put_aside(7);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return panel().foot().contains("in step 7."); })) << panel().foot().toStdString();
+  EXPECT_EQ(panel().stepper().step(), 0) << "who steps looks at what comes";
+  key(Qt::Key_Right);
+  put_aside(8);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return panel().findChild<QComboBox*>("values_step")->count() == 5; }));
+  EXPECT_EQ(panel().stepper().step(), 1) << "and at no more";
 }
 
 TEST_F(StepperWindow, a_run_that_starts_has_the_canvas_for_itself) {

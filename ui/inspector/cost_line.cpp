@@ -16,12 +16,6 @@ namespace {
 
 constexpr int kReckonAfterMilliseconds = 200;
 
-QStringList columns_of(const experiment::Resolved& resolved) {
-  QStringList lines;
-  for (const std::string& line : experiment::columns_in_words(resolved)) lines << QString::fromStdString(line);
-  return lines;
-}
-
 }  // namespace
 
 // What is reckoned aside, and for whom.
@@ -55,10 +49,7 @@ KnownOffers CostLine::Reckoning::offers(const base::Result<experiment::Resolved>
 
 void CostLine::Reckoning::run() const {
   const auto resolved = experiment::resolve(experiment, directory);
-  post([shards = resolved ? resolved->shards : data::ShardTable(), columns = resolved ? columns_of(*resolved) : QStringList()](CostLine& to) {
-    emit to.shards_known(shards);
-    emit to.columns_known(columns);
-  });
+  post([known = resolved ? dealt(*resolved) : Dealt()](CostLine& to) { emit to.dealt_known(known); });
   if (stop.stop_requested()) return;
   post([known = offers(resolved)](CostLine& to) { emit to.algorithms_known(known); });
   const auto plan = resolved.and_then([](const experiment::Resolved& known) { return strategy::make_plan(known); });
@@ -135,8 +126,7 @@ void CostLine::invite() {
   cost_->setToolTip({});
   verdict_->clear();
   verdict_->hide();
-  emit shards_known({});
-  emit columns_known({});
+  emit dealt_known({});
   emit algorithms_known(nullptr);
   emit settled();
 }

@@ -12,6 +12,7 @@
 
 #include "ui/inspector/cost.h"
 #include "ui/model/algorithm_offers.h"
+#include "ui/model/dealt.h"
 #include "ui/model/document.h"
 #include "ui/model/verdict.h"
 #include "ui/theme/tinted_label.h"
@@ -30,10 +31,9 @@ class CostLine : public QWidget {
   QString verdict_text() const { return verdict_->isHidden() ? QString() : verdict_->text(); }
 
  signals:
-  void shards_known(const data::ShardTable& shards);  // of the newest experiment; empty where they are not
-  void columns_known(const QStringList& columns);     // the feature columns of each rank, in words; empty where a rank has all, or they are not
-  void algorithms_known(const KnownOffers& offers);   // of the newest experiment; null where nothing is drawn
-  void settled();                                     // of the newest experiment everything is known
+  void dealt_known(const Dealt& dealt);              // of the newest experiment; empty where it is not
+  void algorithms_known(const KnownOffers& offers);  // of the newest experiment; null where nothing is drawn
+  void settled();                                    // of the newest experiment everything is known
 
  private:
   struct Reckoning;

@@ -111,14 +111,13 @@ QWidget* Inspector::build_data() {
   column->setSpacing(0);
   column->addWidget(add_form("data", hints_of("data")));
   column->addWidget(shards_ = new ShardView(both));
-  connect(cost_, &CostLine::shards_known, this, &Inspector::show_shards);
-  connect(cost_, &CostLine::columns_known, shards_, &ShardView::show_columns);
+  connect(cost_, &CostLine::dealt_known, this, &Inspector::show_dealt);
   return both;
 }
 
-void Inspector::show_shards(const data::ShardTable& reckoned) {
-  const bool ask = reckoned.empty() && recorded_shards_;
-  shards_->show_shards(document_.experiment(), ask ? recorded_shards_() : reckoned, ask ? ShardView::Source::recorded : ShardView::Source::reckoned);
+void Inspector::show_dealt(const Dealt& reckoned) {
+  const bool ask = reckoned.empty() && recorded_dealt_;
+  shards_->show_dealt(document_.experiment(), ask ? recorded_dealt_() : reckoned, ask ? ShardView::Source::recorded : ShardView::Source::reckoned);
 }
 
 void Inspector::connect_layers() {

@@ -32,8 +32,8 @@ class Inspector : public QWidget {
   CostLine& cost() { return *cost_; }
   AlgorithmPicker& algorithms() { return *algorithms_; }
   const ShardView& shards() const { return *shards_; }
-  // Asked where the shards of the document cannot be reckoned, as its data is not there: those that a run of it recorded, or none.
-  void set_recorded_shards(std::function<data::ShardTable()> recorded) { recorded_shards_ = std::move(recorded); }
+  // Asked where what the document deals to its ranks cannot be reckoned, as its data is not there: what a run of it recorded, or nothing.
+  void set_recorded_dealt(std::function<Dealt()> recorded) { recorded_dealt_ = std::move(recorded); }
   bool shows_experiment() const;
   // The text that was typed and not taken, while it stands: a problem of the document too.
   std::optional<base::Problem> refused() const;
@@ -50,7 +50,7 @@ class Inspector : public QWidget {
   void connect_layers();
   QWidget* build_model();
   QWidget* build_data();
-  void show_shards(const data::ShardTable& reckoned);
+  void show_dealt(const Dealt& reckoned);
   void refresh();
   void refresh_experiment();
   void refresh_item();
@@ -74,7 +74,7 @@ class Inspector : public QWidget {
   LayerList* layers_;
   ShardView* shards_;
   AlgorithmPicker* algorithms_;
-  std::function<data::ShardTable()> recorded_shards_;
+  std::function<Dealt()> recorded_dealt_;
   TintedLabel *item_title_, *item_kind_, *item_hint_;
 };
 

@@ -29,26 +29,26 @@ ShardView::ShardView(QWidget* parent)
   hide();
 }
 
-void ShardView::show_shards(const experiment::Experiment& experiment, const data::ShardTable& shards, Source source) {
+QString ShardView::caption_of(const experiment::Experiment& experiment, const Dealt& dealt, Source source) {
   const auto unlike = experiment::unlike_one_device(experiment);
-  QString caption =
-      data::owns_samples(experiment.data.sharding) ? tr("Samples of each rank, by class") : tr("Samples of each rank in the first epoch, by class");
-  if (source == Source::recorded) caption = tr("%1, as the run recorded them").arg(caption);
-  caption_->setText(unlike ? caption + ". " + sentence(*unlike) : caption);
-  bars_->show_shards(shards);
-  bars_->setVisible(!shards.empty());
-  columns_->hide();
-  setVisible(!shards.empty());
+  const bool owned = data::owns_samples(experiment.data.sharding);
+  QString caption = !dealt.columns.isEmpty() ? tr("Every rank loads its own feature columns alone, and trains on every sample")
+                    : owned                  ? tr("Samples of each rank, by class")
+                                             : tr("Samples of each rank in the first epoch, by class");
+  if (source == Source::recorded) caption = tr("%1, as the run recorded it").arg(caption);
+  if (!dealt.columns.isEmpty()) return tr("%1. Classes are alike on all ranks.").arg(caption);
+  return unlike ? caption + ". " + sentence(*unlike) : caption;
 }
 
-void ShardView::show_columns(const QStringList& columns) {
-  if (columns.isEmpty()) return;
-  caption_->setText(tr("Every rank loads its own feature columns alone, and trains on every sample. Classes are alike on all ranks."));
+void ShardView::show_dealt(const experiment::Experiment& experiment, const Dealt& dealt, Source source) {
+  caption_->setText(caption_of(experiment, dealt, source));
+  bars_->show_shards(dealt.shards);
+  bars_->setVisible(!dealt.shards.empty());
   QStringList lines;
-  for (qsizetype rank = 0; rank < columns.size(); ++rank) lines << tr("rank %1: %2").arg(rank).arg(columns[rank]);
+  for (qsizetype rank = 0; rank < dealt.columns.size(); ++rank) lines << tr("rank %1: %2").arg(rank).arg(dealt.columns[rank]);
   columns_->setText(lines.join("\n"));
-  columns_->show();
-  show();
+  columns_->setVisible(!lines.isEmpty());
+  setVisible(!dealt.empty());
 }
 
 }  // namespace trainyard::ui

@@ -5,6 +5,7 @@
 
 #include "core/experiment/experiment.h"
 #include "ui/inspector/shard_bars.h"
+#include "ui/model/dealt.h"
 #include "ui/theme/tinted_label.h"
 
 namespace trainyard::ui {
@@ -16,15 +17,15 @@ class ShardView : public QWidget {
 
   explicit ShardView(QWidget* parent = nullptr);
 
-  // Of an experiment, reckoned from its data or as a run of it recorded them. Empty: they are not known, and nothing is shown.
-  void show_shards(const experiment::Experiment& experiment, const data::ShardTable& shards, Source source);
-  // By rank, in words, in the place of shards, which are then not known. Empty: ranks share out no columns.
-  void show_columns(const QStringList& columns);
+  // Of an experiment, reckoned from its data or as a run of it recorded it. Empty: it is not known, and nothing is shown.
+  void show_dealt(const experiment::Experiment& experiment, const Dealt& dealt, Source source);
   const ShardBars& bars() const { return *bars_; }
   QString columns() const { return columns_->isHidden() ? QString() : columns_->text(); }
   QString caption() const { return isHidden() ? QString() : caption_->text(); }
 
  private:
+  static QString caption_of(const experiment::Experiment& experiment, const Dealt& dealt, Source source);
+
   TintedLabel* caption_;
   ShardBars* bars_;
   TintedLabel* columns_;

@@ -42,9 +42,11 @@ std::optional<experiment::Experiment> recorded_experiment(const telemetry::Histo
   return read ? std::optional(*read) : std::nullopt;
 }
 
-data::ShardTable recorded_shards(const telemetry::History& history) {
-  const auto resolved = base::value_at(history.header(), "experiment");
-  return resolved ? experiment::shards_of(*resolved) : data::ShardTable();
+Dealt recorded_dealt(const telemetry::History& history) {
+  const auto recorded = base::value_at(history.header(), "experiment");
+  if (!recorded) return {};
+  const auto resolved = experiment::resolved_from_json(*recorded);
+  return resolved ? dealt(*resolved) : Dealt{experiment::shards_of(*recorded), {}};  // an older software's may be read in part
 }
 
 // Both as resolved on the same data, so that a value counts, and not whether it was given or left open.

@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <optional>
 
-#include "core/data/shards.h"
 #include "core/experiment/experiment.h"
 #include "core/telemetry/history.h"
+#include "ui/model/dealt.h"
 
 namespace trainyard::ui {
 
@@ -20,8 +20,8 @@ experiment::RunSpec recorded_run(const telemetry::History& history);
 // The experiment as it was resolved and run; nothing when the recording does not hold it.
 std::optional<experiment::Experiment> recorded_experiment(const telemetry::History& history);
 
-// Its samples by rank and class; empty when the recording does not hold them.
-data::ShardTable recorded_shards(const telemetry::History& history);
+// What each of its ranks had of the data; empty when the recording does not hold it.
+Dealt recorded_dealt(const telemetry::History& history);
 
 // Whether `experiment`, with data paths that start at `directory`, would train what the run trained: on the same drawing, wherever its
 // parts stand, and by the same values, given or resolved. Pace, recording and what only people read are not looked at.

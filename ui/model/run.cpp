@@ -121,7 +121,10 @@ QString Run::name() const { return state_->name; }
 void Run::command(session::Command command, double seconds_per_step) { state_->io->command({0, command, seconds_per_step}); }
 void Run::pause() { command(session::Command::pause); }
 void Run::resume() { command(session::Command::resume); }
-void Run::single_step() { command(session::Command::single_step); }
+void Run::single_step() {
+  command(session::Command::single_step);
+  emit single_step_asked();
+}
 void Run::stop() { command(session::Command::stop); }
 void Run::set_pace(double seconds_per_step) { command(session::Command::set_pace, seconds_per_step); }
 void Run::slow(const session::Slow& slow) { state_->io->command({0, session::Command::slow, 0, slow}); }

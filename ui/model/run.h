@@ -56,6 +56,7 @@ class Run : public QObject {
   void updated();  // history or status grew; at most 30 times a second
   void ended();    // it was live and is not any more
   void trouble(const QString& text);
+  void single_step_asked();  // by a person
 
  private:
   struct State;

@@ -82,6 +82,8 @@ void SpanStore::take(Rank& rank, const telemetry::OpRecord& record) {
   span.begin = nanoseconds(record.begin);
   span.end = std::max(span.begin, nanoseconds(record.end));
   span.ready = std::clamp(nanoseconds(record.ready), span.begin, span.end);
+  span.held = record.imposed > 0 ? std::min(nanoseconds(record.imposed), span.end - span.ready) : 0;
+  held_back_ = held_back_ || span.held > 0;
   span.bytes = record.bytes;
   span.step = record.step;
   span.program = static_cast<std::uint16_t>(record.program);

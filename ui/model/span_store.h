@@ -53,6 +53,7 @@ class SpanStore {
   std::uint64_t taken() const { return taken_; }               // ops, since the start
   std::uint64_t lacking() const { return lacking_; }           // of them, that are not held any more
   std::optional<TimeRange> extent() const { return extent_; }  // from the first begin to the last end of all that was taken
+  bool held_back() const { return held_back_; }                // any of them, because ranks are slowed down or paced
   Nanoseconds latest(int rank) const { return ranks_[static_cast<std::size_t>(rank)].latest; }
 
  private:
@@ -75,6 +76,7 @@ class SpanStore {
   std::uint64_t read_ = 0;  // ops of the history
   std::uint64_t taken_ = 0, lacking_ = 0;
   std::optional<TimeRange> extent_;
+  bool held_back_ = false;
 };
 
 }  // namespace trainyard::ui

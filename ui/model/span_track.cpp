@@ -12,18 +12,20 @@ constexpr Nanoseconds kForever = std::numeric_limits<Nanoseconds>::max();
 
 }  // namespace
 
-Nanoseconds SpanTimes::total() const { return std::accumulate(busy.begin(), busy.end(), waiting); }
+Nanoseconds SpanTimes::total() const { return std::accumulate(busy.begin(), busy.end(), waiting + held); }
 
 void SpanTimes::add(const OpSpan& span, Nanoseconds until) {
   if (until <= span.begin) return;
   waiting += std::min(until, span.ready) - span.begin;
-  if (until > span.ready) of(span.kind) += std::min(until, span.end) - span.ready;
+  if (until > span.ready) of(span.kind) += std::min(until, span.done()) - span.ready;
+  if (until > span.done()) held += std::min(until, span.end) - span.done();
 }
 
 SpanTimes SpanTimes::operator-(const SpanTimes& earlier) const {
   SpanTimes left = *this;
   for (std::size_t kind = 0; kind < kSpanKinds; ++kind) left.busy[kind] -= earlier.busy[kind];
   left.waiting -= earlier.waiting;
+  left.held -= earlier.held;
   return left;
 }
 
@@ -37,7 +39,9 @@ void SpanTrack::join(OpSpan span) {
     const OpSpan& last = spans_.back();
     span.begin = std::min(span.begin, last.begin);
     span.ready = std::min(span.ready, last.ready);
+    if (last.end > span.end) span.held = last.held;
     span.end = std::max(span.end, last.end);
+    span.held = std::min(span.held, span.end - span.ready);
     span.bytes += last.bytes;
     span.ops += last.ops;
     span.step = last.step, span.program = last.program, span.op = last.op, span.kind = last.kind;

@@ -33,6 +33,7 @@ std::vector<int> drawn_hosts(const topology::Topology& topology) {
 QString bucket_name(const ReducedRun& run, const RunBucket& one) {
   if (run.of_one_kind()) return QString::number(one.number);
   QString name = QString::fromStdString(one.token + " " + one.buffer);
+  if (one.before_steps) name = ExerciseBar::tr("%1, before the first step").arg(name);
   if (one.ranks.size() == run.hosts.size()) return name;
   QStringList ranks;
   for (const int rank : one.ranks) ranks << QString::number(rank);
@@ -124,6 +125,8 @@ void ExerciseBar::history_grew() {
   if (ranks() == Ranks::run) settle();
 }
 
+void ExerciseBar::await_next_step() { values_->await_next(); }
+
 ExerciseBar::Ranks ExerciseBar::ranks() const { return static_cast<Ranks>(ranks_->currentData().toInt()); }
 
 void ExerciseBar::ranks_chosen() {
@@ -138,7 +141,7 @@ void ExerciseBar::bucket_chosen() {
     const QSignalBlocker quiet(root_);
     root_->setMaximum(static_cast<int>(one->ranks.size()) - 1);
     root_->setValue(one->root);
-    choose_algorithm(run_->algorithm);
+    choose_algorithm(run_->exercise(*one).algorithm);
   }
   settle();
 }
@@ -160,12 +163,10 @@ void ExerciseBar::settle() {
   refill_algorithms();
   root_->setMaximum(std::max(0, static_cast<int>(hosts().size()) - 1));
   hosts_->setMaximum(members_->value());
-  look_at_values();
+  values_->look_at(history_, as_run() ? bucket() : nullptr, exercise());
   show_what_is_asked();
   emit changed();
 }
-
-void ExerciseBar::look_at_values() { values_->look_at(history_, as_run() ? bucket() : nullptr, exercise()); }
 
 bool ExerciseBar::as_run() const {
   const RunBucket* one = bucket();
@@ -247,7 +248,7 @@ QString ExerciseBar::no_true_words() const {
   const QString bytes = tr("The numbers are an example; bytes are those of bucket %1 of run %2").arg(bucket_name(*run_, one), run_name_);
   if (!run_->engine.empty())
     return tr("%1, which %2 took whole: an engine reports no chunks, and this is not how it went.").arg(bytes, QString::fromStdString(run_->engine));
-  if (!as_run()) return tr("%1, which the run reduced by %2 and not so.").arg(bytes, algorithm_words(one.collective, run_->algorithm));
+  if (!as_run()) return tr("%1, which the run reduced by %2 and not so.").arg(bytes, algorithm_words(one.collective, run_->exercise(one).algorithm));
   if (one.dtype == base::DType::byte) return tr("%1. What travels there is a code in bytes, and no numbers.").arg(bytes);
   return values_->any() ? bytes + "." : tr("%1. The run has put none of its own numbers aside.").arg(bytes);
 }

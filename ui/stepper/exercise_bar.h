@@ -27,6 +27,7 @@ class ExerciseBar : public QWidget {
   // be taken away.
   void set_run(const QString& name, const std::optional<ReducedRun>& run, const telemetry::History* history = nullptr);
   void history_grew();
+  void await_next_step();  // of training: its numbers are looked at as soon as they come
 
   Ranks ranks() const;
   collective::Exercise exercise() const;
@@ -43,7 +44,6 @@ class ExerciseBar : public QWidget {
   void build();
   void ranks_chosen();
   void bucket_chosen();
-  void look_at_values();
   void choose_algorithm(collective::Algorithm algorithm);
   void document_changed();
   void settle();

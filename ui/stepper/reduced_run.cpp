@@ -13,38 +13,43 @@
 namespace trainyard::ui {
 namespace {
 
-// A step of training has all that there are; shorter ones have the same.
-const plan::Program* training(const plan::RankPlan& rank) {
-  const int train = rank.program("train");
-  return train < 0 ? nullptr : &rank.programs[static_cast<std::size_t>(train)];
-}
-
-// Of a group, as one of its members has them; what comes in every micro-step, once.
-void add_buckets(const plan::RankPlan& rank, const plan::Group& group, int number, std::vector<RunBucket>& buckets) {
-  const plan::Program* program = training(rank);
-  if (program == nullptr) return;
+// Of a group, as one of its members has them in a program; what comes in every micro-step, once.
+void add_buckets(const plan::RankPlan& rank, const std::string& program_name, const plan::Group& group, int number, std::vector<RunBucket>& buckets) {
+  const int at = rank.program(program_name);
+  if (at < 0) return;
+  const plan::Program& program = rank.programs[static_cast<std::size_t>(at)];
   std::set<std::int32_t> known;
-  for (const plan::Op& op : program->ops) {
+  for (const plan::Op& op : program.ops) {
     const auto collective = collective::collective_of(op.kind);
     if (!collective || op.group != number || !known.insert(op.bucket).second) continue;
     const plan::Access& whole = op.writes.front();
     const plan::Buffer& buffer = rank.buffers[whole.buffer.index()];
-    const int root = op.peer < 0 ? 0 : group.position(op.peer);
-    buckets.push_back(
-        {number, op.bucket, *collective, root, {group.ranks.begin(), group.ranks.end()}, whole.count, buffer.dtype, plan::token(op), buffer.name});
+    buckets.push_back({.group = number,
+                       .number = op.bucket,
+                       .collective = *collective,
+                       .root = op.peer < 0 ? 0 : group.position(op.peer),
+                       .ranks = {group.ranks.begin(), group.ranks.end()},
+                       .elements = whole.count,
+                       .dtype = buffer.dtype,
+                       .row = op.row,
+                       .token = plan::token(op),
+                       .buffer = buffer.name,
+                       .before_steps = plan::purpose(program.name) == plan::Purpose::start});
   }
 }
 
+// A step of training has all that there are; shorter ones have the same.
 std::vector<RunBucket> buckets_of(const plan::Plan& plan) {
   std::vector<RunBucket> buckets;
   std::map<std::int32_t, plan::RankPlan> made;
-  for (std::size_t g = 0; g < plan.groups.size(); ++g) {
-    const plan::Group& group = plan.groups[g];
-    if (group.ranks.size() < 2) continue;
-    const auto [first, fresh] = made.try_emplace(group.ranks.front());
-    if (fresh) first->second = plan.rank_plan(group.ranks.front());
-    add_buckets(first->second, group, static_cast<int>(g), buckets);
-  }
+  for (const char* program : {"train", "start"})
+    for (std::size_t g = 0; g < plan.groups.size(); ++g) {
+      const plan::Group& group = plan.groups[g];
+      if (group.ranks.size() < 2) continue;
+      const auto [first, fresh] = made.try_emplace(group.ranks.front());
+      if (fresh) first->second = plan.rank_plan(group.ranks.front());
+      add_buckets(first->second, program, group, static_cast<int>(g), buckets);
+    }
   return buckets;
 }
 
@@ -55,8 +60,10 @@ bool ReducedRun::of_one_kind() const {
 }
 
 collective::Exercise ReducedRun::exercise(const RunBucket& bucket) const {
-  collective::Exercise exercise{.collective = bucket.collective, .algorithm = algorithm, .hosts = {}, .root = bucket.root, .elements = bucket.elements};
+  collective::Exercise exercise{.collective = bucket.collective, .hosts = {}, .root = bucket.root, .elements = bucket.elements};
+  exercise.algorithm = collective::carried_out_as(bucket.collective, algorithm);
   exercise.dtype = bucket.dtype;
+  exercise.row = bucket.row;
   exercise.segment_bytes = segment_bytes;
   exercise.bucket = bucket.number;
   for (const int rank : bucket.ranks) exercise.hosts.push_back(hosts[static_cast<std::size_t>(rank)]);

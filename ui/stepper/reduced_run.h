@@ -18,8 +18,10 @@ struct RunBucket {
   std::vector<int> ranks;  // by position
   std::int64_t elements = 0;
   base::DType dtype = base::DType::fp32;
-  std::string token;   // of its op in the coarse plan: "REDUCE.b1>r4"
-  std::string buffer;  // that it is part of: "grads"
+  std::int64_t row = 1;       // as of plan::Op
+  std::string token;          // of its op in the coarse plan: "REDUCE.b1>r4"
+  std::string buffer;         // that it is part of: "grads"
+  bool before_steps = false;  // it comes once, before the first step
 };
 
 struct ReducedRun {
@@ -27,7 +29,7 @@ struct ReducedRun {
   collective::Algorithm algorithm = collective::Algorithm::ring;
   std::int64_t segment_bytes = 0;
   std::string engine;              // that took each bucket whole, and reported no chunks; empty: none
-  std::vector<RunBucket> buckets;  // group after group, in the order of their lanes; none for one rank
+  std::vector<RunBucket> buckets;  // of a step group after group, in the order of their lanes; then those before the first step
 
   bool of_one_kind() const;  // all of one collective, and of gradients alone: their numbers tell them
   collective::Exercise exercise(const RunBucket& bucket) const;

@@ -78,12 +78,13 @@ QString StepperPanel::place() const { return place_->text(); }
 QString StepperPanel::foot() const { return foot_->text(); }
 
 void StepperPanel::set_run(Run* run) {
-  if (run_) disconnect(run_, nullptr, this, nullptr);
+  if (run_) disconnect(run_, nullptr, this, nullptr), disconnect(run_, nullptr, bar_, nullptr);
   run_ = run;
   run_asked_ = false;
   bar_->set_run({}, {});
   if (!run) return;
   connect(run, &Run::updated, this, [this] { ask_run(), bar_->history_grew(); });
+  connect(run, &Run::single_step_asked, bar_, &ExerciseBar::await_next_step);
   connect(run, &QObject::destroyed, this, [this] { set_run(nullptr); });
   ask_run();
 }

@@ -49,7 +49,9 @@ std::vector<int> kept_steps(const telemetry::History& history, const RunBucket& 
   constexpr int least = std::numeric_limits<int>::min();
   for (auto at = all.lower_bound({bucket.group, bucket.number, least, least});
        at != all.end() && at->first.group == bucket.group && at->first.bucket == bucket.number; ++at)
-    if (std::ranges::count(bucket.ranks, at->first.rank) > 0 && belongs_to(at->second, bucket)) ++members[at->first.step];
+    if ((at->first.step == telemetry::kBeforeSteps) == bucket.before_steps && std::ranges::count(bucket.ranks, at->first.rank) > 0 &&
+        belongs_to(at->second, bucket))
+      ++members[at->first.step];
   std::vector<int> steps;
   for (const auto& [step, count] : members)
     if (count == bucket.ranks.size()) steps.push_back(step);

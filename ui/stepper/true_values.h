@@ -17,7 +17,7 @@ struct TrueValues {
   bool operator==(const TrueValues&) const = default;
 };
 
-// Steps of training for which every member of the bucket's group has put its values aside; ascending.
+// Steps of training for which every member of the bucket's group has put its values aside, ascending; or telemetry::kBeforeSteps alone.
 std::vector<int> kept_steps(const telemetry::History& history, const RunBucket& bucket);
 
 // How many were put aside of every chunk that has any elements.

@@ -8,7 +8,8 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr int kExample = -1;  // in the place of a step
+constexpr int kExample = -2;  // in the place of a step
+static_assert(kExample != telemetry::kBeforeSteps);
 
 }  // namespace
 
@@ -18,6 +19,7 @@ ValuesPick::ValuesPick(QComboBox* step, QComboBox* element, QObject* parent) : Q
   element_->setToolTip(tr("Of every chunk a few numbers were put aside, spread over it"));
   connect(step_, &QComboBox::activated, this, [this] {
     wants_example_ = chosen_step() == kExample;
+    awaited_after_.reset();
     emit changed();
   });
   connect(element_, &QComboBox::activated, this, &ValuesPick::changed);
@@ -35,15 +37,21 @@ void ValuesPick::look_at(const telemetry::History* history, const RunBucket* buc
   element_->parentWidget()->setVisible(values_.has_value() && element_->count() > 1);
 }
 
+void ValuesPick::await_next() { awaited_after_ = newest_.value_or(kExample); }
+
 // What was chosen stays, where there is one; else the first step that has values.
 void ValuesPick::refill_steps(const std::vector<int>& steps) {
   const int before = chosen_step();
   kept_ = static_cast<int>(steps.size());
+  newest_ = steps.empty() ? std::nullopt : std::optional(steps.back());
   step_->clear();
-  for (const int one : steps) step_->addItem(tr("of step %1").arg(one), one);
+  for (const int one : steps) step_->addItem(one == telemetry::kBeforeSteps ? tr("before the first step") : tr("of step %1").arg(one), one);
   if (steps.empty()) return;
   step_->addItem(tr("of an example"), kExample);
-  step_->setCurrentIndex(std::max(0, step_->findData(wants_example_ || before != kExample ? before : steps.front())));
+  const bool has_come = awaited_after_ && *newest_ > *awaited_after_ && !wants_example_;
+  const int at = has_come ? kept_ - 1 : step_->findData(wants_example_ || before != kExample ? before : steps.front());
+  step_->setCurrentIndex(std::max(0, at));
+  if (has_come) awaited_after_.reset();
 }
 
 void ValuesPick::refill_elements(int count) {
@@ -54,8 +62,9 @@ void ValuesPick::refill_elements(int count) {
 }
 
 QString ValuesPick::said() const {
-  return tr("of every chunk number %1 that was put aside, as the ranks held it before, in step %2")
-      .arg(element_->currentText(), QString::number(chosen_step()));
+  const int step = chosen_step();
+  const QString when = step == telemetry::kBeforeSteps ? tr("before the first step of training") : tr("in step %1").arg(step);
+  return tr("of every chunk number %1 that was put aside, as the ranks held it before, %2").arg(element_->currentText(), when);
 }
 
 }  // namespace trainyard::ui

@@ -18,6 +18,7 @@ class ValuesPick : public QObject {
 
   // What is stepped through, as the run did it; null: something else. The history must outlive what is asked of this.
   void look_at(const telemetry::History* history, const RunBucket* bucket, const collective::Exercise& exercise);
+  void await_next();  // the next step that comes is chosen; news else move nothing
 
   bool any() const { return kept_ > 0; }                               // steps of training that have values
   const std::optional<TrueValues>& values() const { return values_; }  // nothing: those of an example
@@ -29,11 +30,12 @@ class ValuesPick : public QObject {
  private:
   void refill_steps(const std::vector<int>& steps);
   void refill_elements(int count);
-  int chosen_step() const;  // -1: none
+  int chosen_step() const;  // kExample: none
 
   QComboBox *step_, *element_;
   int kept_ = 0;
   bool wants_example_ = false;
+  std::optional<int> newest_, awaited_after_;  // steps
   std::optional<TrueValues> values_;
 };
 

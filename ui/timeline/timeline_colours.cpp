@@ -28,6 +28,7 @@ TimelineColours timeline_colours() {
   set(SpanKind::receive, moving);
   set(SpanKind::collective, mixed(moving, c.text, 0.3));
   made.waiting = theme.part_colour(waiting);
+  made.held = c.text;  // as the chart of step times has it
   made.ground = c.canvas, made.stripe = mixed(c.canvas, c.window, 0.6), made.line = c.grid;
   made.text = c.text, made.dim = c.dim, made.accent = c.accent, made.selection = c.selection;
   return made;
@@ -45,5 +46,8 @@ QString kind_words(SpanKind kind) {
       QT_TRANSLATE_NOOP("timeline", "send"),     QT_TRANSLATE_NOOP("timeline", "transfer"), QT_TRANSLATE_NOOP("timeline", "collective of an engine")};
   return QCoreApplication::translate("timeline", kWords[static_cast<std::size_t>(kind)]);
 }
+
+QString waiting_words() { return QCoreApplication::translate("timeline", "waiting for a peer"); }
+QString held_words() { return QCoreApplication::translate("timeline", "held back (slowed or paced)"); }
 
 }  // namespace trainyard::ui

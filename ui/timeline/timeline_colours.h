@@ -12,7 +12,7 @@ namespace trainyard::ui {
 
 struct TimelineColours {
   std::array<QColor, kSpanKinds> kinds;
-  QColor waiting, ground, stripe, line, text, dim, accent, selection;
+  QColor waiting, held, ground, stripe, line, text, dim, accent, selection;
   const QColor& of(SpanKind kind) const { return kinds[static_cast<std::size_t>(kind)]; }
 };
 TimelineColours timeline_colours();
@@ -21,5 +21,7 @@ TimelineColours timeline_colours();
 QColor text_on(const QColor& ground);
 
 QString kind_words(SpanKind kind);  // "backward"
+QString waiting_words();            // for a peer
+QString held_words();               // back, by what is imposed
 
 }  // namespace trainyard::ui

@@ -13,16 +13,17 @@ namespace {
 struct Entry {
   QString text;
   QColor colour;
-  bool hatched = false;
+  Qt::BrushStyle hatching = Qt::SolidPattern;  // solid: none
 };
 
 // What one looks for first comes first.
-std::vector<Entry> entries() {
+std::vector<Entry> entries(bool held_back) {
   const TimelineColours colours = timeline_colours();
   std::vector<Entry> all;
   for (const SpanKind kind : {SpanKind::forward, SpanKind::loss, SpanKind::backward, SpanKind::update, SpanKind::send, SpanKind::receive, SpanKind::collective})
     all.push_back({kind_words(kind), colours.of(kind)});
-  all.push_back({QCoreApplication::translate("timeline", "waiting for a peer"), colours.waiting, true});
+  all.push_back({waiting_words(), colours.waiting, Qt::BDiagPattern});
+  if (held_back) all.push_back({held_words(), mixed(colours.held, colours.ground, 0.35), Qt::FDiagPattern});
   for (const SpanKind kind : {SpanKind::input, SpanKind::other}) all.push_back({kind_words(kind), colours.of(kind)});
   return all;
 }
@@ -34,15 +35,22 @@ int width_of(const Entry& entry, const QFontMetrics& metrics) { return metrics.h
 TimelineLegend::TimelineLegend(QWidget* parent) : QWidget(parent) {
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
   setAccessibleName(tr("What the colours mean"));
-  QStringList words;
-  for (const Entry& entry : entries()) words << entry.text;
-  setAccessibleDescription(words.join(", "));
+  show_held_back(false);
   connect(&Theme::instance(), &Theme::changed, this, [this] { updateGeometry(), update(); });
+}
+
+void TimelineLegend::show_held_back(bool shown) {
+  held_back_ = shown;
+  QStringList words;
+  for (const Entry& entry : entries(held_back_)) words << entry.text;
+  setAccessibleDescription(words.join(", "));
+  updateGeometry();
+  update();
 }
 
 QSize TimelineLegend::sizeHint() const {
   int width = 0;
-  for (const Entry& entry : entries()) width += width_of(entry, fontMetrics());
+  for (const Entry& entry : entries(held_back_)) width += width_of(entry, fontMetrics());
   return {width, fontMetrics().height() + 2};
 }
 
@@ -51,12 +59,13 @@ void TimelineLegend::paintEvent(QPaintEvent*) {
   const QFontMetrics metrics = fontMetrics();
   const int mark = metrics.ascent() * 3 / 4;
   int left = 0;
-  for (const Entry& entry : entries()) {
+  for (const Entry& entry : entries(held_back_)) {
     const int entry_width = width_of(entry, metrics);
     if (left + entry_width > width()) return;
     const QRect box(left, (height() - mark) / 2, mark * 4 / 3, mark);
-    painter.fillRect(box, entry.hatched ? mixed(entry.colour, Theme::instance().colours().canvas, 0.8) : entry.colour);
-    if (entry.hatched) painter.fillRect(box, QBrush(entry.colour, Qt::BDiagPattern));
+    const bool hatched = entry.hatching != Qt::SolidPattern;
+    if (hatched) painter.fillRect(box, mixed(entry.colour, Theme::instance().colours().canvas, 0.8));
+    painter.fillRect(box, QBrush(entry.colour, entry.hatching));
     painter.setPen(Theme::instance().colours().text);
     painter.drawText(QRect(box.right() + 5, 0, entry_width, height()), Qt::AlignLeft | Qt::AlignVCenter, entry.text);
     left += entry_width;

@@ -10,11 +10,15 @@ class TimelineLegend : public QWidget {
   Q_OBJECT
  public:
   explicit TimelineLegend(QWidget* parent = nullptr);
+  void show_held_back(bool shown);  // whether that has an entry
   QSize sizeHint() const override;
   QSize minimumSizeHint() const override { return {0, sizeHint().height()}; }
 
  protected:
   void paintEvent(QPaintEvent* event) override;
+
+ private:
+  bool held_back_ = false;
 };
 
 }  // namespace trainyard::ui

@@ -16,6 +16,11 @@ constexpr int kHatch = 5;      // pixels from one line of it to the next
 constexpr int kEdged = 5;      // pixels; a span that is as wide shows where it begins
 constexpr int kLabelled = 24;  // pixels; narrower ones have no name
 
+struct Hatching {
+  QRgb line = 0, ground = 0;
+  bool falls = false;  // from left to right
+};
+
 // The pixels of an image, as far as they are in it.
 class Pixels {
  public:
@@ -26,10 +31,10 @@ class Pixels {
     left = std::max(left, 0), right = std::min(right, width_), top = std::max(top, 0), bottom = std::min(bottom, height_);
     for (int y = top; y < bottom; ++y) std::fill(first_ + y * stride_ + left, first_ + y * stride_ + std::max(right, left), colour);
   }
-  void hatch(int left, int right, int top, int bottom, QRgb line, QRgb ground) {
+  void hatch(int left, int right, int top, int bottom, const Hatching& with) {
     left = std::max(left, 0), right = std::min(right, width_), top = std::max(top, 0), bottom = std::min(bottom, height_);
     for (int y = top; y < bottom; ++y)
-      for (int x = left; x < right; ++x) first_[y * stride_ + x] = (x + y) % kHatch == 0 ? line : ground;
+      for (int x = left; x < right; ++x) first_[y * stride_ + x] = (with.falls ? x + kHatch * height_ - y : x + y) % kHatch == 0 ? with.line : with.ground;
   }
 
  private:
@@ -49,8 +54,8 @@ class SpanPainting {
       pale_[i] = mixed(colours.kinds[i], colours.ground, 0.78).rgb();
       edges_[i] = mixed(colours.kinds[i], colours.ground, 0.45).rgb();
     }
-    wait_line_ = colours.waiting.rgb();
-    wait_ground_ = mixed(colours.waiting, colours.ground, 0.8).rgb();
+    waiting_ = {colours.waiting.rgb(), mixed(colours.waiting, colours.ground, 0.8).rgb(), false};
+    held_ = {mixed(colours.held, colours.ground, 0.35).rgb(), mixed(colours.held, colours.ground, 0.85).rgb(), true};
   }
 
   SpansPicture paint() {
@@ -120,8 +125,10 @@ class SpanPainting {
     if (piece.right - piece.left < 3 && columns_.position(span.end) - columns_.position(span.begin) < 1)
       return paint_column(area, piece.left, times, top, bottom, span.kind);
     const int ready = span.ready == span.begin ? piece.left : std::clamp(columns_.of(span.ready), piece.left, piece.right);
-    area.hatch(piece.left, ready, top, bottom, wait_line_, wait_ground_);
-    area.fill(ready, piece.right, top, bottom, kinds_[kind]);
+    const int done = span.held == 0 ? piece.right : std::clamp(columns_.of(span.done()), ready, piece.right);
+    area.hatch(piece.left, ready, top, bottom, waiting_);
+    area.fill(ready, done, top, bottom, kinds_[kind]);
+    area.hatch(done, piece.right, top, bottom, held_);
     if (ready == piece.right && span.end > span.ready && span.end < scene_.view.end) {
       const int head = bottom - column_rows(times.of(span.kind), top, bottom);
       area.fill(piece.right - 1, piece.right, head, bottom, kinds_[kind]);
@@ -143,19 +150,27 @@ class SpanPainting {
       area.fill(at, at + 1, head, foot, kinds_[kind]);
       foot = head;
     }
-    area.hatch(at, at + 1, std::max(top, foot - column_rows(times.waiting, top, bottom)), foot, wait_line_, wait_ground_);
+    for (const auto& [time, hatching] : {std::pair(times.held, held_), std::pair(times.waiting, waiting_)}) {
+      const int head = std::max(top, foot - column_rows(time, top, bottom));
+      area.hatch(at, at + 1, head, foot, hatching);
+      foot = head;
+    }
   }
 
-  // In the longer of what it waited and what it did.
+  // In the longest of what it waited, what it did, and what it was held back.
   void label(const LaneRow& row, const SpanPiece& piece, const OpSpan& span, const QRect& box) {
     if (box.height() < metrics_.ascent()) return;
-    const int ready = std::clamp(columns_.of(span.ready), piece.left, piece.right);
-    const bool waits = span.ready > span.begin && ready - piece.left > piece.right - ready;
-    const int left = waits ? piece.left : ready, right = waits ? ready : piece.right;
+    struct Part {
+      int left, right;
+      QColor ground;
+    };
+    const int ready = std::clamp(columns_.of(span.ready), piece.left, piece.right), done = std::clamp(columns_.of(span.done()), ready, piece.right);
+    const Part parts[] = {{ready, done, colours_.of(span.kind)}, {piece.left, ready, QColor(waiting_.ground)}, {done, piece.right, QColor(held_.ground)}};
+    const Part& in = *std::ranges::max_element(parts, {}, [](const Part& part) { return part.right - part.left; });
     const QString text = title_of(scene_.store->names(row.rank), row.lane, span) + (span.ops > 1 ? QString(" +%1").arg(span.ops - 1) : "");
-    const QRect room(qRound(left / scene_.pixel_ratio) + 3, box.top(), qRound((right - left) / scene_.pixel_ratio) - 5, box.height());
+    const QRect room(qRound(in.left / scene_.pixel_ratio) + 3, box.top(), qRound((in.right - in.left) / scene_.pixel_ratio) - 5, box.height());
     if (room.width() < kLabelled || metrics_.horizontalAdvance(text) > room.width()) return;
-    picture_.labels.push_back({room.translated(scene_.body.topLeft()), text, text_on(waits ? QColor(wait_ground_) : colours_.of(span.kind))});
+    picture_.labels.push_back({room.translated(scene_.body.topLeft()), text, text_on(in.ground)});
   }
 
   const TimelineScene& scene_;
@@ -165,7 +180,7 @@ class SpanPainting {
   SpansPicture picture_;
   std::vector<SpanPiece> pieces_;
   std::array<QRgb, kSpanKinds> kinds_{}, pale_{}, edges_{};
-  QRgb wait_line_ = 0, wait_ground_ = 0;
+  Hatching waiting_, held_;
 };
 
 }  // namespace

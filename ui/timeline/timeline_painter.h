@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Paints a timeline: spans as pixels of an image, for there are many; ruler, names and marks over it. What was merged stands as a column:
-// filled, from below, by the share of its time that each kind had, waiting hatched above, and pale where nothing ran.
+// filled, from below, by the share of its time that each kind had, what was held back and waiting hatched above, and pale where nothing ran.
 #pragma once
 
 #include <QFont>

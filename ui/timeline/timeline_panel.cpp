@@ -165,6 +165,7 @@ void TimelinePanel::refresh() {
   if (run_ && !behind_) {
     if (steps_.read(run_->history())) ask_to_refresh();
     view_->refresh();
+    legend_->show_held_back(run_->spans().held_back());
     reader_->ask();
     if (!drawn_asked_ && run_->history().ranks() > 1 && run_->spans().taken() > 0) reckon_drawn();
   }

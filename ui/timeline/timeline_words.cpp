@@ -36,6 +36,9 @@ QString duration_words(const OpSpan& span) {
   const QString took = exact_time(span.end - span.begin);
   if (span.kind == SpanKind::send && span.ready == span.begin) return tr("takes %1, from posted to consumed by the peer").arg(took);
   if (span.kind == SpanKind::collective) return tr("takes %1: how long it waits and what it sends the engine does not report").arg(took);
+  if (span.held > 0)
+    return tr("takes %1: computes for %2, is held back for %3, as its rank is slowed or paced")
+        .arg(took, exact_time(span.done() - span.ready), exact_time(span.held));
   if (!communicates(span.kind)) return tr("takes %1").arg(took);
   return tr("takes %1: waits %2 for the peer, transfers for %3").arg(took, exact_time(span.ready - span.begin), exact_time(span.end - span.ready));
 }
@@ -109,7 +112,8 @@ SpanWords words_of(const SpanStore& store, const SpanPlace& first, const SpanPie
               << tr("from %1 to %2 of the run").arg(exact_time(from.begin), exact_time(to.end));
   for (std::size_t kind = 0; kind < kSpanKinds; ++kind)
     if (merged.times.busy[kind] > 0) words.lines << tr("%1: %2").arg(kind_words(static_cast<SpanKind>(kind)), exact_time(merged.times.busy[kind]));
-  if (merged.times.waiting > 0) words.lines << tr("waiting: %1").arg(exact_time(merged.times.waiting));
+  if (merged.times.held > 0) words.lines << tr("%1: %2").arg(held_words(), exact_time(merged.times.held));
+  if (merged.times.waiting > 0) words.lines << tr("%1: %2").arg(waiting_words(), exact_time(merged.times.waiting));
   words.lines << tr("zoom in to tell them apart");
   return words;
 }

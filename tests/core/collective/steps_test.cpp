@@ -193,6 +193,28 @@ TEST(Steps, of_the_other_collectives_send_what_check_counts) {
                    expand(one_bucket(5, 101, token, ""), algorithm));
 }
 
+TEST(Steps, of_a_table_keep_its_rows_whole) {
+  for (const Algorithm algorithm : {Algorithm::ring, Algorithm::direct}) {
+    Exercise rows = exercise(algorithm, 1, 3, 7 * 5);
+    rows.collective = Collective::reduce_scatter;
+    rows.row = 5;
+    const Steps played = steps(rows).value();
+    EXPECT_THAT(played.chunk_bytes, ElementsAre(3 * 20, 2 * 20, 2 * 20));
+    expect_sums(played);
+  }
+}
+
+TEST(Steps, algorithms_stand_for_the_programs_they_are_carried_out_as) {
+  for (const auto& [collective, name] : base::Names<Collective>::table) {
+    const Formation formation = collective::formation({0, 0, 0, 1, 1, 1});
+    for (const Algorithm algorithm : kAlgorithms) {
+      const Algorithm same = carried_out_as(collective, algorithm);
+      EXPECT_EQ(program(collective, algorithm, formation, 4, 2), program(collective, same, formation, 4, 2)) << name << " by " << base::name_of(algorithm);
+      EXPECT_THAT(choices(collective, formation), testing::Contains(same)) << name;
+    }
+  }
+}
+
 TEST(Steps, of_a_ring_pass_partial_sums_on) {
   const Steps played = steps({.algorithm = Algorithm::ring, .hosts = {0, 0, 0}, .elements = 3}).value();
   EXPECT_EQ(played.rounds, 4);

@@ -124,6 +124,19 @@ TEST(ChunkSampler, puts_aside_what_was_there_before_and_after_by_every_algorithm
   }
 }
 
+TEST(ChunkSampler, takes_what_comes_once_before_the_first_step) {
+  plan::Plan start = collective::one_bucket(2, 8);
+  start.rank_plan = [of = start.rank_plan](std::int32_t rank) {
+    plan::RankPlan plan = of(rank);
+    plan.programs.front().name = "start";
+    return plan;
+  };
+  SampledRank sampled(Algorithm::ring, start, 1, 8);
+  sampled.run(3, 1);
+  const auto taken = sampled.taken();
+  EXPECT_THAT(steps_of(taken), ElementsAre(telemetry::kBeforeSteps));
+}
+
 TEST(ChunkSampler, stops_when_a_rank_has_put_aside_enough) {
   const collective::Method method(Algorithm::ring);
   std::vector<std::size_t> bytes;

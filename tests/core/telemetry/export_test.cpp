@@ -79,6 +79,24 @@ TEST(ExportTrace, waiting_for_a_peer_is_a_slice_of_its_own) {
   EXPECT_EQ(trace[3]["dur"], 1);
 }
 
+TEST(ExportTrace, what_an_op_was_held_back_is_a_slice_of_its_own) {
+  const TemporaryDirectory directory;
+  Event slowed = op(0, 0, 0, 1000, 1000, 6000, 0);
+  slowed.imposed_seconds = 4e-6F;
+  Event hostile = op(0, 0, 1, 7000, 7000, 8000, 0);
+  hostile.imposed_seconds = 1e30F;
+  record(directory.recording(), 0, {slowed, hostile});
+  const base::Json trace = exported(directory.path(), kNames);
+  ASSERT_EQ(trace.size(), 6u);
+  EXPECT_EQ(trace[2]["name"], "F.s0");
+  EXPECT_EQ(trace[2]["dur"], 1);
+  EXPECT_EQ(trace[3]["name"], "held back");
+  EXPECT_EQ(trace[3]["ts"], 2);
+  EXPECT_EQ(trace[3]["dur"], 4);
+  EXPECT_EQ(trace[4]["dur"], 0) << "never before it began, whatever a recording says";
+  EXPECT_EQ(trace[5]["dur"], 1);
+}
+
 TEST(ExportTrace, each_lane_and_rank_is_named_once) {
   const TemporaryDirectory directory;
   record(directory.recording(), 0, {op(0, 0, 0, 0, 0, 1), op(0, 1, 0, 1, 1, 2), op(0, 0, 1, 2, 2, 3), op(0, 1, 1, 3, 3, 4)});

@@ -110,10 +110,16 @@ TEST_F(InspectorShards, where_the_data_is_gone_those_that_a_run_recorded_are_sho
   set("data.kind", "csv");
   ASSERT_TRUE(wait_for([&] { return shards().empty(); }));
   EXPECT_EQ(inspector_.shards().caption(), "") << "nothing is known, so nothing is shown";
-  inspector_.set_recorded_shards([] { return kShards; });
+  inspector_.set_recorded_dealt([] { return Dealt{kShards, {}}; });
   set("data.file", "gone.csv");
   ASSERT_TRUE(wait_for([&] { return shards() == kShards; }));
-  EXPECT_TRUE(inspector_.shards().caption().contains("as the run recorded them"));
+  EXPECT_TRUE(inspector_.shards().caption().contains("as the run recorded it"));
+  inspector_.set_recorded_dealt([] { return Dealt{{}, {"3 of 7 feature columns", "4 of 7 feature columns"}}; });
+  set("data.file", "gone_too.csv");
+  ASSERT_TRUE(wait_for([&] { return inspector_.shards().columns() == "rank 0: 3 of 7 feature columns\nrank 1: 4 of 7 feature columns"; }));
+  EXPECT_EQ(inspector_.shards().caption(),
+            "Every rank loads its own feature columns alone, and trains on every sample, as the run recorded it. Classes are alike on all ranks.");
+  EXPECT_TRUE(inspector_.shards().bars().isHidden());
 }
 
 }  // namespace

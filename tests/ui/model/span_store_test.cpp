@@ -55,6 +55,19 @@ TEST(SpanStore, keeps_ops_by_rank_and_lane_with_their_times_in_nanoseconds) {
   EXPECT_EQ(ops.store().taken(), 2u);
 }
 
+TEST(SpanStore, tells_what_an_op_was_held_back_from_what_it_did) {
+  RecordedOps ops;
+  ops.add(0, {ran(kForward, 0, 100)});
+  EXPECT_FALSE(ops.store().held_back());
+  ops.add(0, {{kBackward, 100, 100, 500, 0, 0, 300}, {kUpdate, 500, 500, 600, 0, 0, 4000}});
+  EXPECT_TRUE(ops.store().held_back());
+  const SpanTrack& computed = *ops.store().lane(0, 2).tracks()[0];
+  EXPECT_EQ(computed[1].done(), 200);
+  EXPECT_EQ(computed[2].done(), 500) << "never before it began, whatever a recording says";
+  EXPECT_EQ(computed.times_of(0, 3).held, 400);
+  EXPECT_EQ(computed.times_of(0, 3).of(SpanKind::backward), 100);
+}
+
 TEST(SpanStore, sends_that_are_under_way_together_lie_on_tracks_of_their_own) {
   RecordedOps ops;
   ops.add(0, {ran(kSend, 0, 50), ran(kSecondSend, 0, 60), ran(kThirdSend, 10, 70), ran(kSend, 70, 80, 1)});

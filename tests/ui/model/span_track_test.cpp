@@ -10,9 +10,9 @@
 namespace trainyard::ui {
 namespace {
 
-OpSpan span(Nanoseconds begin, Nanoseconds ready, Nanoseconds end, SpanKind kind = SpanKind::receive) {
+OpSpan span(Nanoseconds begin, Nanoseconds ready, Nanoseconds end, SpanKind kind = SpanKind::receive, Nanoseconds held = 0) {
   OpSpan made;
-  made.begin = begin, made.ready = ready, made.end = end, made.kind = kind;
+  made.begin = begin, made.ready = ready, made.end = end, made.kind = kind, made.held = held;
   return made;
 }
 
@@ -24,8 +24,9 @@ std::vector<OpSpan> any_spans(std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     at += random() % 3 == 0 ? static_cast<Nanoseconds>(random() % 20) : 0;
     const Nanoseconds begin = at, waited = static_cast<Nanoseconds>(random() % 4), busy = static_cast<Nanoseconds>(random() % 9);
-    at += waited + busy;
-    spans.push_back(span(begin, begin + waited, at, static_cast<SpanKind>(random() % kSpanKinds)));
+    const Nanoseconds held = random() % 2 == 0 ? static_cast<Nanoseconds>(random() % 6) : 0;
+    at += waited + busy + held;
+    spans.push_back(span(begin, begin + waited, at, static_cast<SpanKind>(random() % kSpanKinds), held));
   }
   return spans;
 }
@@ -35,7 +36,8 @@ SpanTimes counted_one_by_one(const std::vector<OpSpan>& spans, const TimeRange& 
   for (const OpSpan& one : spans) {
     const auto inside = [&](Nanoseconds from, Nanoseconds to) { return std::max<Nanoseconds>(0, std::min(to, range.end) - std::max(from, range.begin)); };
     sum.waiting += inside(one.begin, one.ready);
-    sum.of(one.kind) += inside(one.ready, one.end);
+    sum.of(one.kind) += inside(one.ready, one.end - one.held);
+    sum.held += inside(one.end - one.held, one.end);
   }
   return sum;
 }

@@ -88,6 +88,27 @@ TEST_F(TimelineViewTest, paints_each_op_in_the_colour_of_its_kind_and_waiting_ap
   EXPECT_EQ(seen.pixelColor(qRound(rest.right() + 3), qRound(forward.center().y())), colours.ground) << "nothing ran, and nothing is drawn";
 }
 
+TEST_F(TimelineViewTest, what_a_rank_was_held_back_stands_apart_from_what_it_computed) {
+  const Nanoseconds at = 5 * kStep;
+  ops_.add(1, {{kForward, at, at, at + 200'000, 5, 0, 0}, {kBackward, at + 200'000, at + 200'000, at + kStep, 5, 0, 600'000}});
+  ops_.end_step(1, 5, at + kStep, kStep);
+  read();
+  view_.refresh();
+  view_.show_range({at, at + kStep});
+  const SpanPlace held = place(1, 2, 16);
+  ASSERT_EQ(span(held).held, 600'000);
+  const QImage seen = picture();
+  const QColor backward = timeline_colours().of(SpanKind::backward);
+  const QRectF box = view_.rect_of(held);
+  const auto coloured = [&](double fraction) { return seen.pixelColor(qRound(box.left() + fraction * box.width()), qRound(box.bottom()) - 2) == backward; };
+  EXPECT_TRUE(coloured(0.1) && coloured(0.23)) << "a quarter of it was computed";
+  for (const double late : {0.27, 0.5, 0.75, 0.98}) EXPECT_FALSE(coloured(late)) << late;
+  QTest::mouseMove(view_.viewport(), middle(held));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !view_.reading().title.isEmpty(); }));
+  EXPECT_TRUE(view_.reading().lines.contains("takes 800.000 µs: computes for 200.000 µs, is held back for 600.000 µs, as its rank is slowed or paced"))
+      << view_.reading().sentence().toStdString();
+}
+
 TEST_F(TimelineViewTest, a_click_selects_the_op_there_and_one_beside_it_nothing) {
   QSignalSpy told(&view_, &TimelineView::selection_changed);
   click(middle(place(1, 4, 3)));

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/model/dealt.h"
+
+#include "core/experiment/placement.h"
+
+namespace trainyard::ui {
+
+Dealt dealt(const experiment::Resolved& resolved) {
+  Dealt made{resolved.shards, {}};
+  for (const std::string& line : experiment::columns_in_words(resolved)) made.columns << QString::fromStdString(line);
+  return made;
+}
+
+}  // namespace trainyard::ui
