@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/model/dealt.h"
 
-#include "core/experiment/placement.h"
+#include "core/experiment/vertical.h"
 
 namespace trainyard::ui {
 
