@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "backends/cpu/copy.h"
 
+#include <algorithm>
 #include <cstring>
+
+#include "core/base/clock.h"
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #endif
@@ -9,12 +12,12 @@
 namespace trainyard::cpu {
 namespace {
 
-#if defined(__SSE2__)
 constexpr std::int64_t kLong = 4096;  // below, what is copied is soon read from the cache
 constexpr std::int64_t kLine = 64;
 
+#if defined(__SSE2__)
 // Whole lines, from the beginning of one on; how many bytes those were.
-std::int64_t copy_past_caches(std::byte* destination, const std::byte* source, std::int64_t bytes) {
+std::int64_t copy_lines_past_caches(std::byte* destination, const std::byte* source, std::int64_t bytes) {
   std::int64_t done = 0;
   for (; done + kLine <= bytes; done += kLine) {
     const auto* from = reinterpret_cast<const __m128i*>(source + done);
@@ -28,6 +31,8 @@ std::int64_t copy_past_caches(std::byte* destination, const std::byte* source, s
   _mm_sfence();  // before anybody is told of it
   return done;
 }
+#else
+std::int64_t copy_lines_past_caches(std::byte*, const std::byte*, std::int64_t) { return 0; }
 #endif
 
 void copy_through_caches(std::byte* destination, const std::byte* source, std::int64_t bytes) {
@@ -36,16 +41,36 @@ void copy_through_caches(std::byte* destination, const std::byte* source, std::i
 
 }  // namespace
 
-void copy(std::byte* destination, const std::byte* source, std::int64_t bytes) {
-#if defined(__SSE2__)
-  if (bytes >= kLong) {
-    const auto unaligned = static_cast<std::int64_t>(-reinterpret_cast<std::uintptr_t>(destination) % kLine);
-    copy_through_caches(destination, source, unaligned);
-    const std::int64_t done = unaligned + copy_past_caches(destination + unaligned, source + unaligned, bytes - unaligned);
-    return copy_through_caches(destination + done, source + done, bytes - done);
-  }
-#endif
-  copy_through_caches(destination, source, bytes);
+void copy(std::byte* destination, const std::byte* source, std::int64_t bytes, Way way) {
+  if (way == Way::through_caches) return copy_through_caches(destination, source, bytes);
+  const std::int64_t unaligned = std::min(bytes, static_cast<std::int64_t>(-reinterpret_cast<std::uintptr_t>(destination) % kLine));
+  copy_through_caches(destination, source, unaligned);
+  const std::int64_t done = unaligned + copy_lines_past_caches(destination + unaligned, source + unaligned, bytes - unaligned);
+  copy_through_caches(destination + done, source + done, bytes - done);
+}
+
+// In the order of Thue and Morse: two copies that take turns in a step do not fall to one way each.
+Way WayChoice::next(std::int64_t bytes) const {
+  const Known& of = known(bytes);
+  const int tries = of.tries.load(std::memory_order_relaxed);
+  if (tries < kTries) return std::popcount(static_cast<unsigned>(tries)) % 2 == 0 ? Way::through_caches : Way::past_caches;
+  return of.least[1].load(std::memory_order_relaxed) < of.least[0].load(std::memory_order_relaxed) ? Way::past_caches : Way::through_caches;
+}
+
+void WayChoice::took(std::int64_t bytes, Way way, std::int64_t nanoseconds) {
+  Known& of = by_length_[length_class(bytes)];
+  std::atomic<double>& least = of.least[static_cast<std::size_t>(way)];
+  least.store(std::min(least.load(std::memory_order_relaxed), static_cast<double>(nanoseconds) / static_cast<double>(bytes)), std::memory_order_relaxed);
+  of.tries.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Copier::copy(std::byte* destination, const std::byte* source, std::int64_t bytes) {
+  if (bytes < kLong) return copy_through_caches(destination, source, bytes);
+  const Way way = choice_.next(bytes);
+  if (choice_.decided(bytes)) return cpu::copy(destination, source, bytes, way);
+  const std::int64_t begin = base::now_nanoseconds();
+  cpu::copy(destination, source, bytes, way);
+  choice_.took(bytes, way, base::now_nanoseconds() - begin);
 }
 
 }  // namespace trainyard::cpu

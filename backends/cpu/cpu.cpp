@@ -70,7 +70,7 @@ class CpuCompute final : public compute::Compute {
     compute::compression::sum_halves(dtype, destination, sources, elements);
   }
 
-  void copy(std::byte* destination, const std::byte* source, std::int64_t bytes) override { cpu::copy(destination, source, bytes); }
+  void copy(std::byte* destination, const std::byte* source, std::int64_t bytes) override { copier_.copy(destination, source, bytes); }
 
   void load(const Tensor& destination, std::span<const float> source) override {
     if (destination.dtype == DType::fp32) convert(source, destination.as<float>());
@@ -80,6 +80,7 @@ class CpuCompute final : public compute::Compute {
 
  private:
   Device device_;
+  Copier copier_;
 };
 
 }  // namespace

@@ -8,7 +8,8 @@ All take turns, one measurement each a round. Of each: the median time of a roun
 Ratios: the median over the rounds of that of two medians taken side by side, and that of the least times. Every rank writes its buffer anew before every all-reduce. Open MPI is measured with a buffer of its own for the sum and in place,
 each as it comes and with a malloc that keeps its memory (MALLOC_MMAP_MAX_=0); a ratio is to the faster of the two. Peers spin: on a
 machine that does other work, or with more ranks than cores, medians say little, of them and of ours, and the load is printed for that.
-Peers that are not installed are left out (packaging/setup --bench).
+Peers that are not installed are left out (packaging/setup --bench). "floor" is no peer but what memory allows: the same adding and copying by a loop that does
+nothing else, a core for each rank.
 """
 import argparse
 import json
@@ -31,6 +32,7 @@ def build(work):
         "open_mpi": ["mpicc.openmpi", "-O2", f"{peers}/mpi.c"],
         "mpich": ["mpicc.mpich", "-O2", f"{peers}/mpi.c"],
         "gloo": ["c++", "-O2", "-std=c++20", f"{peers}/gloo.cpp", "-lgloo", "-lpthread"],
+        "floor": ["cc", "-O3", "-march=native", f"{peers}/floor.c"],
         "distance": ["cc", "-O2", f"{peers}/core_distance.c", "-lpthread"],
     }
     built = {}
@@ -97,6 +99,8 @@ class Measured:
                         self.mpi(which, size, ranks, repeat, in_place, kept) for in_place in (False, True))
         if "gloo" in self.built:
             all_of["gloo"] = lambda: self.joined([self.built["gloo"]], size, ranks, max(3, repeat // 4))
+        if "floor" in self.built and ranks <= len(os.sched_getaffinity(0)):
+            all_of["floor"] = lambda: self.printed(subprocess.run([self.built["floor"], str(size), str(repeat), str(ranks)], check=True, capture_output=True, text=True).stdout)
         if self.options.torch:
             program = [self.options.python, os.path.join(HERE, "allreduce_peer", "torch_gloo.py")]
             all_of["torch gloo"] = lambda: self.joined(program, size, ranks, max(3, repeat // 4))

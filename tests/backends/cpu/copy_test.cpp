@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <utility>
 #include <vector>
 
 namespace trainyard::cpu {
@@ -20,14 +22,42 @@ TEST(Copy, of_any_length_and_place_is_exact_and_touches_nothing_else) {
   constexpr auto guard = static_cast<std::byte>(0xA5);
   for (const std::size_t bytes : {0, 1, 15, 63, 64, 4095, 4096, 4097, 4160, 5000, 70'001})
     for (const std::size_t to : {0, 1, 4, 16, 60, 64})
-      for (const std::size_t from : {0, 3, 8}) {
+      for (const auto& [from, way] : {std::pair{0UL, Way::past_caches}, {3UL, Way::past_caches}, {8UL, Way::past_caches}, {3UL, Way::through_caches}}) {
         const std::vector<std::byte> source = counted(from + bytes);
         std::vector<std::byte> destination(to + bytes + room, guard);
-        copy(destination.data() + to, source.data() + from, static_cast<std::int64_t>(bytes));
+        copy(destination.data() + to, source.data() + from, static_cast<std::int64_t>(bytes), way);
         std::vector<std::byte> expected(to + bytes + room, guard);
         std::copy(source.begin() + static_cast<std::ptrdiff_t>(from), source.end(), expected.begin() + static_cast<std::ptrdiff_t>(to));
         ASSERT_EQ(destination, expected) << bytes << " bytes from " << from << " to " << to;
       }
+}
+
+TEST(WayChoice, tries_both_ways_equally_and_takes_the_one_that_was_faster) {
+  for (const Way faster : {Way::through_caches, Way::past_caches}) {
+    WayChoice choice;
+    std::array<int, 2> tried{};
+    while (!choice.decided(100'000)) {
+      const Way way = choice.next(100'000);
+      ++tried[static_cast<std::size_t>(way)];
+      const bool disturbed = tried[static_cast<std::size_t>(way)] == 2;  // somebody else had the core
+      choice.took(100'000, way, (way == faster ? 1000 : 1100) + (disturbed ? 1'000'000 : 0));
+    }
+    EXPECT_EQ(tried, (std::array<int, 2>{WayChoice::kTries / 2, WayChoice::kTries / 2}));
+    EXPECT_EQ(choice.next(100'000), faster);
+    EXPECT_EQ(choice.next(70'000), faster) << "of about that length";
+    EXPECT_FALSE(choice.decided(1'000'000)) << "another length may be another matter";
+  }
+}
+
+TEST(Copier, is_exact_while_it_tries_and_after) {
+  Copier copier;
+  for (const std::size_t bytes : {100, 5000, 70'001})
+    for (int i = 0; i < 2 * WayChoice::kTries; ++i) {
+      const std::vector<std::byte> source = counted(bytes);
+      std::vector<std::byte> destination(bytes);
+      copier.copy(destination.data(), source.data(), static_cast<std::int64_t>(bytes));
+      ASSERT_EQ(destination, source);
+    }
 }
 
 }  // namespace
