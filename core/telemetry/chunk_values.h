@@ -3,10 +3,10 @@
 // steps of a run have them; those are lossless. The payload of a samples frame is such records, one after another.
 #pragma once
 
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "core/base/dtype.h"
@@ -30,7 +30,8 @@ struct ChunkValues {
 struct ChunkValuesKey {
   std::int32_t group = 0, bucket = 0, step = 0;
   int rank = 0;
-  auto operator<=>(const ChunkValuesKey&) const = default;
+  bool operator==(const ChunkValuesKey&) const = default;
+  bool operator<(const ChunkValuesKey& o) const { return std::tie(group, bucket, step, rank) < std::tie(o.group, o.bucket, o.step, o.rank); }
 };
 
 // Bytes of the record.
