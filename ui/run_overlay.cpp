@@ -8,6 +8,7 @@
 #include "core/experiment/imposed.h"
 #include "ui/model/failure.h"
 #include "ui/model/recorded.h"
+#include "ui/model/topology_words.h"
 
 namespace trainyard::ui {
 namespace {
@@ -55,6 +56,13 @@ bool held(const session::Status& status, const session::RankStatus& rank) {
 
 QString text(const char* source) { return QCoreApplication::translate("overlay", source); }
 
+// Null where nothing is known of it.
+const session::RankStatus* status_of(const session::Status* status, int rank) {
+  if (status == nullptr) return nullptr;
+  const auto found = std::ranges::find(status->ranks, rank, &session::RankStatus::rank);
+  return found == status->ranks.end() ? nullptr : &*found;
+}
+
 // Several where they did not start. The coordinator tells it sooner than the recording, if it still answers.
 std::set<int> failed_ranks(const telemetry::History& history, const session::Status* status) {
   const auto problem = status && status->problem ? status->problem : problem_of(history);
@@ -79,12 +87,10 @@ DeviceOverlay RunOverlay::device(const telemetry::History& history, const sessio
   device.rank = rank;
   if (const Series* steps = history.find({Metric::step_seconds, rank, 0}); steps && !steps->steps.empty()) device.step = steps->steps.back() + 1;
   if (moving) device.utilisation = utilisation_of(history, rank);
-  if (status == nullptr) return device;
-  for (const session::RankStatus& one : status->ranks)
-    if (one.rank == rank) {
-      device.state = held(*status, one) ? text("held") : QString::fromStdString(one.state);
-      device.step = one.step;
-    }
+  if (const session::RankStatus* one = status_of(status, rank)) {
+    device.state = held(*status, *one) ? text("held") : QString::fromStdString(one->state);
+    device.step = one->step;
+  }
   return device;
 }
 
@@ -111,9 +117,15 @@ Overlay RunOverlay::failures(const telemetry::History& history) const {
 
 Overlay RunOverlay::overlay(const telemetry::History& history, const session::Status* status, bool moving) {
   Overlay overlay;
-  overlay.link_speeds = QString::fromStdString(experiment::link_speeds_said(recorded_run(history)));
+  const experiment::RunSpec run = recorded_run(history);
+  overlay.link_speeds = QString::fromStdString(experiment::link_speeds_said(run));
   const std::set<int> failed = failed_ranks(history, status);
-  for (int rank = 0; rank < ranks(history); ++rank) mark(overlay.devices[name_of(rank)] = device(history, status, rank, moving), failed);
+  for (int rank = 0; rank < ranks(history); ++rank) {
+    DeviceOverlay& shown = overlay.devices[name_of(rank)] = device(history, status, rank, moving);
+    mark(shown, failed);
+    if (const session::RankStatus* one = status_of(status, rank))
+      shown.imposed = imposed_marks(one->slow_down, one->jitter, run.devices == experiment::DeviceSpeed::paced);
+  }
   if (moving) add_traffic(overlay, history);
   return overlay;
 }

@@ -51,7 +51,7 @@ void print_json_report(const plan::Plan& plan, const check::Report& report) {
 }
 
 void print_traffic(const plan::Plan& plan, const check::ProgramTraffic& traffic) {
-  std::printf("program %s: %d rounds a bucket\n", traffic.program.c_str(), traffic.rounds);
+  std::printf("program %s: %d %s a bucket\n", traffic.program.c_str(), traffic.rounds, traffic.rounds == 1 ? "round" : "rounds");
   for (std::int32_t rank = 0; rank < plan.ranks; ++rank)
     std::printf("  rank %d sends %s\n", rank, base::format_bytes(static_cast<double>(traffic.bytes_from(rank))).c_str());
 }

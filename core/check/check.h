@@ -41,7 +41,7 @@ struct Sent {
 struct ProgramTraffic {
   std::string program;
   std::vector<Sent> sent;   // by from, then to; a coarse op sends nothing itself
-  std::int32_t rounds = 0;  // of the bucket that has most
+  std::int32_t rounds = 0;  // in which anybody sends, of the bucket that has most
   std::int64_t bytes_from(std::int32_t rank) const;
 };
 

@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Traffic: the payload that each rank sends to each peer in one run of a program.
 #include <algorithm>
-#include <tuple>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
 
 #include "core/check/proofs.h"
 
 namespace trainyard::check {
 namespace {
 
-void count(const plan::RankPlan& rank, const plan::Program& program, ProgramTraffic& traffic) {
+// The rounds in which anybody sends, by group and bucket: one in which what arrived is added or copied is none on the wire.
+using RoundsSent = std::map<std::pair<std::int32_t, std::int32_t>, std::set<std::int32_t>>;
+
+void count(const plan::RankPlan& rank, const plan::Program& program, ProgramTraffic& traffic, RoundsSent& rounds) {
   std::map<std::int32_t, Sent> by_peer;
   for (const plan::Op& op : program.ops) {
-    if (plan::communicates(op.kind)) traffic.rounds = std::max(traffic.rounds, op.round + 1);
     if (op.kind != plan::OpKind::send) continue;
+    rounds[{op.group, op.bucket}].insert(op.round);
     Sent& sent = by_peer.try_emplace(op.peer, Sent{rank.rank, op.peer, 0, 0}).first->second;
     sent.bytes += bytes_of(rank, op.reads);
     ++sent.messages;
@@ -31,12 +37,15 @@ std::int64_t ProgramTraffic::bytes_from(std::int32_t rank) const {
 
 std::vector<ProgramTraffic> traffic(const Scope& scope) {
   std::vector<ProgramTraffic> list;
+  std::map<std::string, RoundsSent> rounds;
   for (const plan::RankPlan& rank : scope.ranks)
     for (const plan::Program& program : rank.programs) {
       auto at = std::find_if(list.begin(), list.end(), [&](const ProgramTraffic& known) { return known.program == program.name; });
       if (at == list.end()) at = list.insert(list.end(), {program.name, {}, 0});
-      count(rank, program, *at);
+      count(rank, program, *at, rounds[program.name]);
     }
+  for (ProgramTraffic& one : list)
+    for (const auto& [bucket, sent] : rounds[one.program]) one.rounds = std::max(one.rounds, static_cast<std::int32_t>(sent.size()));
   return list;
 }
 

@@ -125,11 +125,11 @@ void StepMeter::step_done(std::int64_t step, std::int64_t end_ns, const BoundPro
     metric(Metric::correct, step, captured(step).correct);
     metric(Metric::samples, step, static_cast<double>(program.samples));
     metric(Metric::learning_rate, step, learning_rate);
+    imposed_metrics(step);  // few report it: known to be missing as soon as those that all report are there
     metric(Metric::compute_seconds, step, base::seconds(times.compute_ns));
     metric(Metric::transfer_seconds, step, base::seconds(times.transfer_ns));
     metric(Metric::wait_seconds, step, base::seconds(times.wait_ns));
     metric(Metric::input_seconds, step, base::seconds(times.input_ns));
-    imposed_metrics(step);
     gradient_metrics(step, program);
     skipped_metric(step);
     compression_metrics(step);

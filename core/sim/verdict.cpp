@@ -31,11 +31,9 @@ std::string of_memory(const RankUse& use) {
          " that its device has";
 }
 
-double slowest_compute(const Outcome& outcome) {
-  double slowest = 0;
-  for (const RankUse& use : outcome.ranks) slowest = std::max(slowest, use.compute_seconds + use.input_seconds);
-  return slowest;
-}
+double computing(const RankUse& use) { return use.compute_seconds + use.input_seconds; }
+
+double slowest_compute(const Outcome& outcome) { return computing(*std::ranges::max_element(outcome.ranks, {}, computing)); }
 
 double slowest_adding(const Outcome& outcome) {
   double slowest = 0;
@@ -54,8 +52,7 @@ Part wire_part(const Bound& wire) {
     const std::string what = base::format_count(wire.rounds) + " messages one after another";
     return {wire.seconds, "sends " + what, "sending " + what};
   }
-  if (wire.kind == BoundKind::engine)
-    return {wire.seconds, "waits for the engine, whose time is an estimate", "waiting for the engine, whose time is an estimate"};
+  if (wire.kind == BoundKind::engine) return {wire.seconds, "waits for the engine", "waiting for the engine"};
   const std::string bandwidth = base::with_unit(wire.bandwidth_bits_per_second, "bit/s");
   const std::string what = base::format_bytes(static_cast<double>(wire.bytes)) + (wire.bus ? " over the bus of " + bandwidth : " over " + bandwidth + " links");
   return {wire.seconds, "moves " + what, "moving " + what};
@@ -68,23 +65,44 @@ Part largest_part(const Outcome& plan) {
   return wire == plan.bounds.end() || adding.seconds > wire->seconds ? adding : wire_part(*wire);
 }
 
-// Some ranks, well before the epoch ends: what that costs is no matter of links.
-bool runs_out(const Outcome& plan) { return plan.full_batch_seconds > kAsFast * plan.median_step_seconds; }
+// Why a plan is not faster, and what of a global batch that costs.
+struct Reason {
+  double seconds;
+  std::string because;
+};
 
-std::string because(const Outcome& plan, const Outcome& one_device) {
-  if (runs_out(plan))
-    return ", because ranks run out of samples: a global batch takes " + base::format_seconds(plan.median_step_seconds) + " while all have some, " +
-           base::format_seconds(plan.full_batch_seconds) + " over an epoch";
+// Some ranks, before the epoch ends.
+Reason runs_out(const Outcome& plan) {
+  return {plan.full_batch_seconds - plan.median_step_seconds, "ranks run out of samples: a global batch takes " +
+                                                                  base::format_seconds(plan.median_step_seconds) + " while all have some, " +
+                                                                  base::format_seconds(plan.full_batch_seconds) + " over an epoch"};
+}
+
+// All wait for the slowest rank: a straggler, a slower device, or one with more samples.
+Reason waits_for_one(const Outcome& plan) {
+  const auto [fastest, slowest] = std::ranges::minmax_element(plan.ranks, {}, computing);
+  return {computing(*slowest) - computing(*fastest), "all wait for rank " + std::to_string(slowest - plan.ranks.begin()) + ", which computes for " +
+                                                         base::format_seconds(computing(*slowest)) + " of each step; the fastest rank for " +
+                                                         base::format_seconds(computing(*fastest))};
+}
+
+Reason exchanges(const Outcome& plan, const Outcome& one_device) {
   const double saved = slowest_compute(one_device) - slowest_compute(plan), spent = plan.median_step_seconds - slowest_compute(plan);
   const Part part = largest_part(plan);
   const std::string takes = base::format_seconds(part.seconds);
   const std::string cost = part.seconds * kAsFast > saved
                                ? "each step " + part.does + ", " + takes
                                : "each step spends " + base::format_seconds(spent) + " on more than computing, " + takes + " of it " + part.doing;
-  return ", because " + cost + ", against " + (saved > 0 ? base::format_seconds(saved) : std::string("no time")) + " of compute saved";
+  return {part.seconds, cost + ", against " + (saved > 0 ? base::format_seconds(saved) : std::string("no time")) + " of compute saved"};
 }
 
-std::string sentence(const Verdict& verdict, const Outcome& plan, const Outcome& one_device) {
+// What costs most.
+std::string because(const Outcome& plan, const Outcome& one_device) {
+  const std::array reasons{exchanges(plan, one_device), runs_out(plan), waits_for_one(plan)};
+  return ", because " + std::ranges::max_element(reasons, {}, &Reason::seconds)->because;
+}
+
+std::string comparison(const Verdict& verdict, const Outcome& plan, const Outcome& one_device) {
   if (const auto rank = too_small(plan)) return "this does not fit: rank " + std::to_string(*rank) + " needs " + of_memory(plan.ranks[*rank]);
   if (verdict.ranks == 1) return "one device takes " + base::format_seconds(plan.median_step_seconds) + " a step";
   const std::string devices = std::to_string(verdict.ranks) + " devices";
@@ -92,6 +110,10 @@ std::string sentence(const Verdict& verdict, const Outcome& plan, const Outcome&
   if (verdict.speedup >= kAsFast) return devices + " are " + times(verdict.speedup) + " faster than one";
   if (verdict.speedup > 1 / kAsFast) return devices + " are no faster than one" + because(plan, one_device);
   return "one device would be " + times(1 / verdict.speedup) + " faster here" + because(plan, one_device);
+}
+
+std::string sentence(const Verdict& verdict, const Outcome& plan, const Outcome& one_device) {
+  return comparison(verdict, plan, one_device) + (plan.engine.empty() ? "" : " (what " + plan.engine + " takes is an estimate)");
 }
 
 }  // namespace

@@ -154,5 +154,23 @@ TEST_F(RunOverlayTest, a_problem_of_no_rank_marks_none) {
   EXPECT_THAT(failed(overlay_.failures(history_)), ElementsAre());
 }
 
+TEST_F(RunOverlayTest, marks_ranks_with_what_holds_them_back) {
+  experiment_.run.devices = experiment::DeviceSpeed::paced;
+  telemetry::History paced;
+  const std::string header =
+      Json{{"schema", 1}, {"ranks", 3}, {"segments", Json::array()}, {"experiment", {{"document", experiment::to_json(experiment_)}}}}.dump();
+  EXPECT_TRUE(paced.take({FrameType::header, -1, std::as_bytes(std::span(header))}));
+  status_.ranks[1].slow_down = 2.5;
+  status_.ranks[2].jitter = 0.5;
+  const auto marks = [&](const telemetry::History& history, const char* device) {
+    return overlay_.overlay(history, &status_, true).devices.at(device).imposed.join(", ");
+  };
+  EXPECT_EQ(marks(history_, "cpu0"), "");
+  EXPECT_EQ(marks(history_, "cpu1"), "SLOWED 2.5x");
+  EXPECT_EQ(marks(history_, "cpu2"), "JITTER 0.5");
+  EXPECT_EQ(marks(paced, "cpu0"), "PACED");
+  EXPECT_EQ(marks(paced, "cpu1"), "SLOWED 2.5x, PACED");
+}
+
 }  // namespace
 }  // namespace trainyard::ui

@@ -46,10 +46,10 @@ void expect_whole_steps(const SpanStore& spans, const telemetry::History& histor
   EXPECT_EQ(lanes, 5) << "input, compute, whole buckets, sends and receives of rank " << rank;
   const auto step = step_of_rank(history, rank, 10);
   ASSERT_TRUE(step);
-  const RankFigures figures = figures_of(spans, rank, *step);
+  const RankFigures figures = figures_of(spans, rank, {*step});
   EXPECT_GT(figures.compute, 0);
   EXPECT_GT(figures.communication, 0);
-  EXPECT_LE(figures.compute, figures.range);
+  EXPECT_LE(figures.compute, figures.looked_at);
   const auto* compute = history.find({telemetry::Metric::compute_seconds, rank, 0});
   ASSERT_TRUE(compute && compute->values.size() > 10);
   EXPECT_NEAR(static_cast<double>(figures.compute) * 1e-9, compute->values[10], 0.2 * compute->values[10] + 2e-5) << "as the rank's own clock had it";

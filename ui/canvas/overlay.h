@@ -2,7 +2,7 @@
 // What a live run shows on the drawing. Only measured things: what is not in here is not drawn.
 #pragma once
 
-#include <QString>
+#include <QStringList>
 #include <QtGlobal>
 #include <map>
 #include <string>
@@ -13,10 +13,11 @@ namespace trainyard::ui {
 
 struct DeviceOverlay {
   int rank = 0;
-  QString state;            // "training", "waiting", "failed", ...
-  qint64 step = 0;          // how many are done
-  double utilisation = -1;  // 0..1; negative: not measured
-  bool failed = false;      // its rank died, failed or hung, which ended the run
+  QString state;             // "training", "waiting", "failed", ...
+  qint64 step = 0;           // how many are done
+  double utilisation = -1;   // 0..1; negative: not measured
+  bool failed = false;       // its rank died, failed or hung, which ended the run
+  QStringList imposed = {};  // what keeps it slower than this machine, as asked last: marks of the tile
 
   bool operator==(const DeviceOverlay&) const = default;
 };

@@ -22,7 +22,8 @@ struct TileLook {
   std::optional<int> rank;
   QString duty = {};  // of its rank: "worker", or what else it does; "idle" without one
   std::optional<DeviceOverlay> live;
-  bool emulated = false;  // its rank runs, or would run, on a CPU
+  bool emulated = false;     // its rank runs, or would run, on a CPU
+  QStringList imposed = {};  // what keeps its rank slower than it could be, or would
   Marks marks;
   bool failed() const { return live && live->failed; }
   std::optional<int> shown_rank() const { return live ? std::optional(live->rank) : rank; }

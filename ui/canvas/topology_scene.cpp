@@ -189,6 +189,13 @@ bool TopologyScene::is_marked_emulated(const topology::Device& device) const {
   return experiment::is_emulated(device) && (document_.experiment().run.emulate || runs);
 }
 
+QStringList TopologyScene::imposed_on(const topology::Device& device) const {
+  if (overlay_)
+    if (const auto live = value_at(overlay_->devices, device.name)) return live->imposed;
+  if (device.role == topology::Role::idle) return {};
+  return imposed_marks(device.slow_down, device.jitter, document_.experiment().run.devices == experiment::DeviceSpeed::paced);
+}
+
 void TopologyScene::sync_tiles() {
   const topology::Topology& topology = document_.experiment().topology;
   int rank = 0;
@@ -206,6 +213,7 @@ void TopologyScene::sync_tiles() {
       }
       if (overlay_) look.live = value_at(overlay_->devices, device.name);
       look.emulated = is_marked_emulated(device);
+      look.imposed = imposed_on(device);
       item->set(layout_.nodes[h].tiles[d].rect.topLeft() - layout_.nodes[h].rect.topLeft(), look);
     }
   }

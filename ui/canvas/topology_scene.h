@@ -41,6 +41,7 @@ class TopologyScene : public QGraphicsScene {
   void set_transit(const std::optional<Transit>& transit);
   const TransitItem* transit() const { return transit_item_; }    // null where none is drawn
   bool is_marked_emulated(const topology::Device& device) const;  // its rank runs, or would run, on a CPU: tile and description say so
+  QStringList imposed_on(const topology::Device& device) const;   // on its rank now, or in a run of the drawing: as said on the tile
 
   // Pictures of nodes are kept between paintings, except at scales where painting them anew is faster.
   void set_scale(double scale);

@@ -112,7 +112,8 @@ void TopologyView::clear_overlay() {
 void TopologyView::describe_current() {
   const topology::Topology& topology = document_.experiment().topology;
   const topology::Device* device = find_device(topology, scene_.current().name);
-  const QString description = describe(topology, scene_.current(), device && scene_.is_marked_emulated(*device));
+  const QString description =
+      describe(topology, scene_.current(), device && scene_.is_marked_emulated(*device), device ? scene_.imposed_on(*device) : QStringList());
   if (description == accessibleDescription()) return;
   setAccessibleDescription(description);  // screen readers speak it
   emit message(description);

@@ -17,7 +17,7 @@ bool same(const QLineF& a, const QLineF& b) { return same(a.p1(), b.p1()) && sam
 bool same(const QRect& a, const QRect& b) { return a == b; }
 bool same(double a, double b) { return a == b; }
 bool same_look(const DrawnSeries& a, const DrawnSeries& b) {
-  return a.pen == b.pen && a.fill == b.fill && a.dot_size == b.dot_size && a.diamonds == b.diamonds && a.hollow == b.hollow;
+  return a.pen == b.pen && a.fill == b.fill && a.dot_size == b.dot_size && a.marker == b.marker && a.hollow == b.hollow;
 }
 
 void widen(Span& x, double to) { x = {std::min(x.low, to), std::max(x.high, to)}; }

@@ -134,11 +134,7 @@ void paint_gaps(QPainter& painter, const DrawnSeries& drawn, Span x, double foot
 void paint_dots(QPainter& painter, const DrawnSeries& drawn, Span x) {
   painter.setPen(drawn.hollow ? QPen(drawn.pen.color(), drawn.pen.widthF()) : QPen(Qt::NoPen));
   painter.setBrush(drawn.hollow ? QBrush() : QBrush(drawn.pen.color()));
-  const double r = drawn.dot_size / 2;
-  for (const QPointF& dot : within(drawn.dots, x)) {
-    if (drawn.diamonds && !drawn.hollow) painter.drawPolygon(QPolygonF({dot + QPointF(0, -r), dot + QPointF(r, 0), dot + QPointF(0, r), dot + QPointF(-r, 0)}));
-    else painter.drawEllipse(dot, r, r);
-  }
+  for (const QPointF& dot : within(drawn.dots, x)) paint_marker(painter, drawn.marker, dot, drawn.dot_size);
 }
 
 }  // namespace

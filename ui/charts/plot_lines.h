@@ -35,7 +35,8 @@ struct DrawnSeries {
   QColor fill;
   double zero = 0;  // where areas stand on
   double dot_size = 3;
-  bool diamonds = false, hollow = false;
+  Marker marker = Marker::circle;
+  bool hollow = false;
 };
 
 // The part of a line that lies in `area`, if any does.

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "ui/charts/marker.h"
 #include "ui/model/series_derived.h"
 #include "ui/model/series_thinning.h"
 
@@ -27,7 +28,8 @@ struct SeriesStyle {
   bool pale = false;     // stands behind the others
   bool stacked = false;  // a part of a sum: on a linear scale it stands, as an area, on the stacked series before it
   Joining joining = Joining::next_step;
-  bool hollow = false;  // markers are rings, with room for those of another series in them
+  Marker marker = Marker::diamond;  // of points that are never joined
+  bool hollow = false;              // markers are outlines, with room for those of another series in them
   bool operator==(const SeriesStyle&) const = default;
 };
 

@@ -61,15 +61,9 @@ void paint_sample(QPainter& painter, const SeriesStyle& style, const QRectF& box
   const QPen pen = series_pen(style, std::max(2.0, box.height() / 7.0));
   const QPointF middle = box.center();
   if (style.joining == Joining::never) {
-    const double r = box.height() * 0.3;
-    if (style.hollow) {
-      painter.setPen(QPen(pen.color(), std::max(1.5, box.height() / 10.0)));
-      painter.setBrush(Qt::NoBrush);
-      return painter.drawEllipse(middle, r, r);
-    }
-    painter.setPen(Qt::NoPen);
-    painter.setBrush(pen.color());
-    painter.drawPolygon(QPolygonF({middle + QPointF(0, -r), middle + QPointF(r, 0), middle + QPointF(0, r), middle + QPointF(-r, 0)}));
+    painter.setPen(style.hollow ? QPen(pen.color(), std::max(1.5, box.height() / 10.0)) : QPen(Qt::NoPen));
+    painter.setBrush(style.hollow ? QBrush() : QBrush(pen.color()));
+    paint_marker(painter, style.marker, middle, box.height() * 0.6);
   } else if (style.stacked) {
     const QRectF block = box.adjusted(0, box.height() * 0.2, 0, -box.height() * 0.2);
     painter.fillRect(block, area_colour(style, Theme::instance().colours().card));

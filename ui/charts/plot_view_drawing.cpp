@@ -81,9 +81,10 @@ void PlotView::draw_one(const PlotSeries& series, int pixels, std::vector<DrawnS
     DrawnSeries look;
     if (filled) look.fill = area_colour(series.style, style_.background);
     look.pen = series_pen(series.style, width, raw);
-    look.diamonds = points.joining() == Joining::never;
+    const bool marked = points.joining() == Joining::never;
+    look.marker = marked ? series.style.marker : Marker::circle;
     look.hollow = series.style.hollow;
-    look.dot_size = width * (look.hollow ? 8 : look.diamonds ? 5 : 2);
+    look.dot_size = width * (look.hollow ? 9 : marked ? 5 : 2);
     LineDrawing& drawing = drawings_[&points];
     out.push_back(drawing.draw(points, series.revision, map_, series.style.side, pixels, look));
     thinned_ |= drawing.thinned();

@@ -114,9 +114,10 @@ class Lines {
       line.style.stacked = true;
       line.part = static_cast<StepPart>(part);
     }
-    // Within compute: of the rank that was slowed down most.
-    if (LineSpec* line = add("imposed", tr("of compute imposed"), kTextColour, {keys_of(history_, Metric::imposed_seconds), Over::greatest}))
-      line->style.dashed = true;
+    if (keys_of(history_, Metric::imposed_seconds).empty()) return;
+    LineSpec& line = lines_.emplace_back(LineSpec{"imposed", {tr("of compute imposed"), kTextColour}, {}, {}});
+    line.style.dashed = true;
+    line.part = StepPart::imposed;
   }
 
   void samples_rate() {

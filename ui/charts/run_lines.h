@@ -71,8 +71,9 @@ struct Source {
   bool operator==(const Source&) const = default;
 };
 
-// The time of a step, in parts whose sum it is. Overhead: what the loop of a rank takes besides.
-enum class StepPart { compute, wait, transfer, input, overhead };
+// The time of a step, in parts whose sum it is. Overhead: what the loop of a rank takes besides. Imposed is none of them, but a part of
+// compute: held back, because the rank is slowed down or paced.
+enum class StepPart { compute, wait, transfer, input, overhead, imposed };
 inline constexpr std::size_t kStepParts = 5;
 
 using StepValues = const std::vector<telemetry::StepValue>& (telemetry::History::*)() const;
@@ -183,10 +184,11 @@ class StepSplit {
   const std::vector<telemetry::StepValue>& values(StepPart part) const { return values_[static_cast<std::size_t>(part)]; }
 
  private:
-  using Parts = std::array<double, kStepParts>;
-  struct Cursor {  // of a rank
+  using Parts = std::array<double, kStepParts + 1>;  // as StepPart
+  struct Cursor {                                    // of a rank
     std::size_t whole = 0;
     std::array<std::size_t, kStepParts - 1> parts{};  // without overhead, which is the rest
+    std::size_t imposed = 0;
   };
   struct Open {  // a step that some rank has not reported yet
     double seconds = 0, longest = -1;
@@ -199,7 +201,7 @@ class StepSplit {
   int of_;
   std::map<int, Cursor> cursors_;      // by rank
   std::map<std::int32_t, Open> open_;  // by step
-  std::array<std::vector<telemetry::StepValue>, kStepParts> values_;
+  std::array<std::vector<telemetry::StepValue>, kStepParts + 1> values_;
 };
 
 class LineReader {

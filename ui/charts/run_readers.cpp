@@ -16,6 +16,13 @@ namespace {
 constexpr Metric kPartMetrics[] = {Metric::compute_seconds, Metric::wait_seconds, Metric::transfer_seconds, Metric::input_seconds};  // as StepPart
 
 std::size_t size_of(const Series* series) { return series ? series->values.size() : 0; }
+
+// At a step, from `next` on; 0 where nothing was reported.
+double value_of(const Series* series, std::int32_t step, std::size_t& next) {
+  while (next < size_of(series) && series->steps[next] < step) ++next;
+  return next < size_of(series) && series->steps[next] == step ? series->values[next] : 0;
+}
+
 std::size_t end_of_portion(std::size_t next, std::size_t size) { return std::min(size, next + kValuesAtOnce); }
 
 }  // namespace
@@ -118,6 +125,7 @@ bool StepSplit::read_rank(const History& history, int rank, int ranks) {
   const Series* whole = history.find({Metric::step_seconds, rank, 0});
   std::array<const Series*, kStepParts - 1> series{};
   std::ranges::transform(kPartMetrics, series.begin(), [&](Metric metric) { return history.find({metric, rank, 0}); });
+  const Series* imposed = history.find({Metric::imposed_seconds, rank, 0});
   Cursor& at = cursors_[rank];
   for (const std::size_t end = end_of_portion(at.whole, size_of(whole)); at.whole < end; ++at.whole) {
     const telemetry::StepValue step{whole->steps[at.whole], whole->seconds[at.whole], whole->values[at.whole]};
@@ -132,6 +140,7 @@ bool StepSplit::read_rank(const History& history, int rank, int ranks) {
       rest -= parts[p] = series[p]->values[i];
     }
     parts[static_cast<std::size_t>(StepPart::overhead)] = std::max(rest, 0.0);
+    parts[static_cast<std::size_t>(StepPart::imposed)] = value_of(imposed, step.step, at.imposed);
     if (!lost) add(step, parts, ranks);
   }
   return at.whole < size_of(whole);

@@ -59,4 +59,18 @@ std::optional<TimeRange> step_of_rank(const telemetry::History& history, int ran
   return range_of(*series, static_cast<std::size_t>(at - series->steps.begin()));
 }
 
+std::vector<TimeRange> within_steps(const telemetry::History& history, int rank, const TimeRange& range) {
+  std::vector<TimeRange> times;
+  const telemetry::Series* series = reports_of(history, rank);
+  if (!series) return times;
+  const double from = static_cast<double>(range.begin) * 1e-9;
+  for (auto i = static_cast<std::size_t>(std::ranges::lower_bound(series->seconds, from) - series->seconds.begin()); i < series->seconds.size(); ++i) {
+    const TimeRange step = range_of(*series, i), seen{std::max(step.begin, range.begin), std::min(step.end, range.end)};
+    if (step.begin >= range.end) break;
+    if (!times.empty() && seen.begin <= times.back().end) times.back().end = std::max(times.back().end, seen.end);
+    else if (seen.width() > 0) times.push_back(seen);
+  }
+  return times;
+}
+
 }  // namespace trainyard::ui

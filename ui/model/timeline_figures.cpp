@@ -7,8 +7,6 @@
 namespace trainyard::ui {
 namespace {
 
-using Times = std::vector<TimeRange>;  // apart from each other, in order
-
 double share(Nanoseconds part, Nanoseconds whole) { return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0; }
 
 Nanoseconds length(const Times& times) {
@@ -24,22 +22,23 @@ Times under_way(const SpanTrack& track, const TimeRange& range) {
 
 Times either(const Times& a, const Times& b) {
   if (a.empty() || b.empty()) return a.empty() ? b : a;
-  Times both, all;
+  Times joined, all;
   std::merge(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(all), [](const TimeRange& x, const TimeRange& y) { return x.begin < y.begin; });
   for (const TimeRange& one : all) {
-    if (!both.empty() && one.begin <= both.back().end) both.back().end = std::max(both.back().end, one.end);
-    else both.push_back(one);
+    if (!joined.empty() && one.begin <= joined.back().end) joined.back().end = std::max(joined.back().end, one.end);
+    else joined.push_back(one);
   }
-  return both;
+  return joined;
 }
 
-Nanoseconds length_of_both(const Times& a, const Times& b) {
-  Nanoseconds sum = 0;
+Times both(const Times& a, const Times& b) {
+  Times common;
   for (auto x = a.begin(), y = b.begin(); x != a.end() && y != b.end();) {
-    sum += std::max<Nanoseconds>(0, std::min(x->end, y->end) - std::max(x->begin, y->begin));
+    const TimeRange one{std::max(x->begin, y->begin), std::min(x->end, y->end)};
+    if (one.width() > 0) common.push_back(one);
     ++(x->end < y->end ? x : y);
   }
-  return sum;
+  return common;
 }
 
 double mean(const std::vector<RankFigures>& ranks, double (RankFigures::*share)() const) {
@@ -49,28 +48,33 @@ double mean(const std::vector<RankFigures>& ranks, double (RankFigures::*share)(
 
 }  // namespace
 
-double RankFigures::efficiency() const { return share(compute, range); }
-double RankFigures::share_of_communication() const { return share(communication, range); }
-double RankFigures::share_of_waiting() const { return share(waiting, range); }
+double RankFigures::efficiency() const { return share(compute, looked_at); }
+double RankFigures::share_of_communication() const { return share(communication, looked_at); }
+double RankFigures::share_of_waiting() const { return share(waiting, looked_at); }
 std::optional<double> RankFigures::overlap() const { return communication > 0 ? std::optional(share(hidden, communication)) : std::nullopt; }
 
-RankFigures figures_of(const SpanStore& store, int rank, const TimeRange& range) {
-  Times compute, communication;
+RankFigures figures_of(const SpanStore& store, int rank, const Times& looked_at) {
   RankFigures figures;
-  figures.range = std::max<Nanoseconds>(range.width(), 0);
+  figures.looked_at = length(looked_at);
+  if (looked_at.empty()) return figures;
+  const TimeRange all{looked_at.front().begin, looked_at.back().end};
+  Times compute, communication;
   for (int l = 0; l < store.lanes(rank); ++l) {
     const SpanLane& lane = store.lane(rank, l);
     if (lane.empty() || store.names(rank).of_buckets(l)) continue;  // those are of the ops beside them
     const SpanTrack& track = lane.joined();
     const SpanKind kind = track[track.first()].kind;
-    if (computes(kind)) compute = either(compute, under_way(track, range));
-    if (communicates(kind)) communication = either(communication, under_way(track, range));
+    if (computes(kind)) compute = either(compute, under_way(track, all));
+    if (communicates(kind)) communication = either(communication, under_way(track, all));
     if (kind == SpanKind::collective) figures.waiting_known = false;
-    if (kind == SpanKind::receive) figures.waiting += track.times_within(range, track.end()).waiting;
+    if (kind != SpanKind::receive) continue;
+    for (const TimeRange& one : looked_at) figures.waiting += track.times_within(one, track.end()).waiting;
   }
+  compute = both(compute, looked_at);
+  communication = both(communication, looked_at);
   figures.compute = length(compute);
   figures.communication = length(communication);
-  figures.hidden = length_of_both(compute, communication);
+  figures.hidden = length(both(compute, communication));
   return figures;
 }
 

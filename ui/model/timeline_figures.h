@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Where the time of ranks went, over any range, from the ops they recorded. |X| is the length of a set of times, T the range.
+// Where the time of ranks went, over any times, from the ops they recorded. |X| is the length of a set of times, T those looked at.
 //
 //   compute         C = the times in T at which an op of the compute lane ran
 //   communication   M = the times in T at which a send or a receive was under way: posted, and not done
@@ -17,17 +17,19 @@
 
 namespace trainyard::ui {
 
+using Times = std::vector<TimeRange>;  // apart from each other, in order
+
 struct RankFigures {
-  Nanoseconds range = 0, compute = 0, communication = 0, hidden = 0, waiting = 0;
+  Nanoseconds looked_at = 0, compute = 0, communication = 0, hidden = 0, waiting = 0;
   bool waiting_known = true;              // not of collectives that an engine took whole
-  double efficiency() const;              // of compute; 0 where the range is empty
+  double efficiency() const;              // of compute; 0 where nothing is looked at
   std::optional<double> overlap() const;  // nothing where nothing was sent
   double share_of_communication() const;  // |M| / |T|
   double share_of_waiting() const;
 };
 
-// What ends within `range`, and what reaches into it, of one rank.
-RankFigures figures_of(const SpanStore& store, int rank, const TimeRange& range);
+// What of one rank's ops lies in `looked_at`.
+RankFigures figures_of(const SpanStore& store, int rank, const Times& looked_at);
 
 // Over all ranks: means of the shares; overlap is of all communication together.
 struct TimelineFigures {

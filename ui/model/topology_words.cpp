@@ -25,6 +25,14 @@ QString speed_words(double bandwidth_bits_per_second, double latency_seconds) {
 
 QString address_words(const topology::Host& host) { return host.address.empty() ? QObject::tr("this machine") : words(host.address); }
 
+QStringList imposed_marks(double slow_down, double jitter, bool paced) {
+  QStringList marks;
+  if (slow_down > 1) marks << QObject::tr("SLOWED %1x").arg(slow_down, 0, 'g', 3);
+  else if (jitter > 0) marks << QObject::tr("JITTER %1").arg(jitter, 0, 'g', 2);
+  if (paced) marks << QObject::tr("PACED");
+  return marks;
+}
+
 QString role_words(const topology::Topology& topology, const topology::Device& device) {
   const auto rank = rank_of(topology, device.name);
   return rank ? QObject::tr("rank %1").arg(*rank) : QObject::tr("idle");

@@ -2,7 +2,7 @@
 // The drawing's figures in words, the same on canvas, tree and status bar.
 #pragma once
 
-#include <QString>
+#include <QStringList>
 
 #include "core/topology/topology.h"
 
@@ -15,5 +15,8 @@ QString device_figures(const topology::Device& device);                         
 QString speed_words(double bandwidth_bits_per_second, double latency_seconds);           // "10 Gbit/s, 50 µs"
 QString address_words(const topology::Host& host);                                       // "this machine"
 QString role_words(const topology::Topology& topology, const topology::Device& device);  // "rank 3", "idle"
+
+// What keeps a rank slower than its machine: marks of its tile, as "SLOWED 3x", "JITTER 0.5" or "PACED". Nothing: it is as fast as it goes.
+QStringList imposed_marks(double slow_down, double jitter, bool paced);
 
 }  // namespace trainyard::ui

@@ -39,7 +39,15 @@ Charted charted(ScalingChart chart) {
 // One rank belongs to no algorithm: it has a series, and a colour, of its own.
 QString id_of(const SweepVariant& one) { return one.ranks == 1 ? "alone" : QString::fromStdString(std::string(base::name_of(one.algorithm))); }
 QString name_of(const SweepVariant& one) { return one.ranks == 1 ? ScalingCharts::tr("1 rank") : id_of(one); }
-int colour_of(const SweepVariant& one) { return one.ranks == 1 ? kTextColour : static_cast<int>(one.algorithm); }
+
+// Colours repeat after eight, markers after five: no two algorithms have both in common, and each looks the same in every sweep.
+SeriesStyle style_of(const SweepVariant& one) {
+  SeriesStyle style{.label = name_of(one), .colour = kTextColour, .dashed = false, .joining = Joining::never};
+  if (one.ranks == 1) return style;
+  style.colour = static_cast<int>(one.algorithm);
+  style.marker = static_cast<Marker>(style.colour % kMarkers);
+  return style;
+}
 
 SeriesPoint point(std::int64_t ranks, double value) { return {static_cast<double>(ranks), static_cast<double>(ranks), static_cast<double>(ranks), value}; }
 
@@ -85,7 +93,7 @@ ScalingCharts::Lines ScalingCharts::lines_of(ScalingChart chart, const session::
   for (std::size_t i = 0; i < figures.size(); ++i) {
     if (!figures[i]) continue;
     const SweepVariant& one = sweep.variants[i];
-    const SeriesStyle style{.label = name_of(one), .colour = colour_of(one), .dashed = false, .joining = Joining::never};
+    const SeriesStyle style = style_of(one);
     if (const auto value = what.measured(one, *figures[i])) line(measured, id_of(one), style).points.push_back(point(one.ranks, *value));
     const auto value = what.beside ? what.beside(one, *figures[i]) : std::nullopt;
     if (!value) continue;

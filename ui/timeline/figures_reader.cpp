@@ -20,9 +20,9 @@ FiguresReader::FiguresReader(QObject* parent) : QObject(parent) {
   connect(&soon_, &QTimer::timeout, this, &FiguresReader::begin);
 }
 
-void FiguresReader::set_source(const SpanStore* store, RangeOf range_of) {
+void FiguresReader::set_source(const SpanStore* store, LookedAt looked_at) {
   store_ = store;
-  range_of_ = std::move(range_of);
+  looked_at_ = std::move(looked_at);
   busy_ = again_ = false;
   by_rank_.clear();
   soon_.stop();
@@ -47,8 +47,8 @@ void FiguresReader::go_on() {
   clock.start();
   while (static_cast<int>(open_.size()) < store_->ranks() && clock.nsecsElapsed() < kTurnNanoseconds) {
     const int rank = static_cast<int>(open_.size());
-    const auto range = range_of_(rank);
-    open_.push_back(range ? std::optional(figures_of(*store_, rank, *range)) : std::nullopt);
+    const Times looked_at = looked_at_(rank);
+    open_.push_back(looked_at.empty() ? std::nullopt : std::optional(figures_of(*store_, rank, looked_at)));
   }
   if (static_cast<int>(open_.size()) < store_->ranks()) return Turns::instance().ask(this, Work::drawing, [this] { go_on(); });
   busy_ = false;

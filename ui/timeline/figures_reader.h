@@ -16,9 +16,9 @@ class FiguresReader : public QObject {
  public:
   explicit FiguresReader(QObject* parent);
 
-  // The store, and what of a rank's time is looked at; a rank without a range is left out. Asked once a rank, when its turn comes.
-  using RangeOf = std::function<std::optional<TimeRange>(int rank)>;
-  void set_source(const SpanStore* store, RangeOf range_of);
+  // The store, and what of a rank's time is looked at; a rank of which nothing is is left out. Asked once a rank, when its turn comes.
+  using LookedAt = std::function<Times(int rank)>;
+  void set_source(const SpanStore* store, LookedAt looked_at);
   void ask();                                                                          // soon; while it reckons, once more after that
   const std::vector<std::optional<RankFigures>>& by_rank() const { return by_rank_; }  // as of the last `reckoned`
   TimelineFigures all() const;
@@ -30,7 +30,7 @@ class FiguresReader : public QObject {
   void begin();
   void go_on();
   const SpanStore* store_ = nullptr;
-  RangeOf range_of_;
+  LookedAt looked_at_;
   QTimer soon_;
   bool busy_ = false, again_ = false;
   std::vector<std::optional<RankFigures>> by_rank_, open_;

@@ -29,11 +29,27 @@ std::vector<Entry> entries(bool held_back) {
 }
 
 int width_of(const Entry& entry, const QFontMetrics& metrics) { return metrics.height() + metrics.horizontalAdvance(entry.text) + 2 * kGrid; }
+int height_of_row(const QFontMetrics& metrics) { return metrics.height() + 2; }
+
+// Where the entries stand, row below row.
+std::vector<QRect> boxes(const std::vector<Entry>& all, const QFontMetrics& metrics, int width) {
+  std::vector<QRect> boxes;
+  QPoint at;
+  for (const Entry& entry : all) {
+    const QSize size(width_of(entry, metrics), height_of_row(metrics));
+    if (at.x() > 0 && at.x() + size.width() > width) at = {0, at.y() + size.height()};
+    boxes.emplace_back(at, size);
+    at.rx() += size.width();
+  }
+  return boxes;
+}
 
 }  // namespace
 
 TimelineLegend::TimelineLegend(QWidget* parent) : QWidget(parent) {
-  setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+  QSizePolicy policy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+  policy.setHeightForWidth(true);
+  setSizePolicy(policy);
   setAccessibleName(tr("What the colours mean"));
   show_held_back(false);
   connect(&Theme::instance(), &Theme::changed, this, [this] { updateGeometry(), update(); });
@@ -51,24 +67,26 @@ void TimelineLegend::show_held_back(bool shown) {
 QSize TimelineLegend::sizeHint() const {
   int width = 0;
   for (const Entry& entry : entries(held_back_)) width += width_of(entry, fontMetrics());
-  return {width, fontMetrics().height() + 2};
+  return {width, height_of_row(fontMetrics())};
 }
+
+int TimelineLegend::heightForWidth(int width) const { return boxes(entries(held_back_), fontMetrics(), width).back().bottom() + 1; }
 
 void TimelineLegend::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   const QFontMetrics metrics = fontMetrics();
   const int mark = metrics.ascent() * 3 / 4;
-  int left = 0;
-  for (const Entry& entry : entries(held_back_)) {
-    const int entry_width = width_of(entry, metrics);
-    if (left + entry_width > width()) return;
-    const QRect box(left, (height() - mark) / 2, mark * 4 / 3, mark);
+  const std::vector<Entry> all = entries(held_back_);
+  const std::vector<QRect> places = boxes(all, metrics, width());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Entry& entry = all[i];
+    const QRect& place = places[i];
+    const QRect box(place.left(), place.top() + (place.height() - mark) / 2, mark * 4 / 3, mark);
     const bool hatched = entry.hatching != Qt::SolidPattern;
     if (hatched) painter.fillRect(box, mixed(entry.colour, Theme::instance().colours().canvas, 0.8));
     painter.fillRect(box, QBrush(entry.colour, entry.hatching));
     painter.setPen(Theme::instance().colours().text);
-    painter.drawText(QRect(box.right() + 5, 0, entry_width, height()), Qt::AlignLeft | Qt::AlignVCenter, entry.text);
-    left += entry_width;
+    painter.drawText(place.adjusted(box.width() + 5, 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter, entry.text);
   }
 }
 

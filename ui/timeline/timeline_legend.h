@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the colours of a timeline mean; as many as there is room for.
+// What the colours of a timeline mean, in as many rows as they need.
 #pragma once
 
 #include <QWidget>
@@ -12,7 +12,9 @@ class TimelineLegend : public QWidget {
   explicit TimelineLegend(QWidget* parent = nullptr);
   void show_held_back(bool shown);  // whether that has an entry
   QSize sizeHint() const override;
-  QSize minimumSizeHint() const override { return {0, sizeHint().height()}; }
+  QSize minimumSizeHint() const override { return {0, fontMetrics().height() + 2}; }
+  bool hasHeightForWidth() const override { return true; }
+  int heightForWidth(int width) const override;
 
  protected:
   void paintEvent(QPaintEvent* event) override;

@@ -100,7 +100,11 @@ void TimelinePanel::build_lines() {
   auto* line = new QWidget(this);
   auto* row = new QHBoxLayout(line);
   row->setContentsMargins(kGrid, 2, kGrid, 2);
-  row->addWidget(figures_ = new TintedLabel(Tint::text, line));
+  auto* lines = new QVBoxLayout;
+  lines->setSpacing(0);
+  lines->addWidget(efficiency_ = new TintedLabel(Tint::text, line));
+  lines->addWidget(communication_ = new TintedLabel(Tint::text, line));
+  row->addLayout(lines);
   auto* about = new QToolButton(line);
   about->setIcon(icon("info"));
   about->setAutoRaise(true);
@@ -109,8 +113,9 @@ void TimelinePanel::build_lines() {
   connect(about, &QToolButton::clicked, about, [about] { QToolTip::showText(about->mapToGlobal(about->rect().bottomLeft()), about->toolTip(), about); });
   row->addWidget(about);
   row->addStretch(1);
-  figures_->set_elided();
-  figures_->setAccessibleName(tr("Figures of what is seen"));
+  for (TintedLabel* label : {efficiency_, communication_}) label->set_elided();
+  efficiency_->setAccessibleName(tr("Efficiency of what is seen"));
+  communication_->setAccessibleName(tr("Communication of what is seen"));
   layout()->addWidget(line);
   static_cast<QVBoxLayout*>(layout())->addWidget(view_, 1);
   build_foot();
@@ -143,7 +148,8 @@ void TimelinePanel::set_run(Run* run) {
   view_->set_source(run ? &run->spans() : nullptr, run ? &run->history() : nullptr, run ? &steps_ : nullptr);
   reader_->set_source(run ? &run->spans() : nullptr, [this](int rank) { return looked_at(rank); });
   follow_->setChecked(true);
-  figures_->clear();
+  efficiency_->clear();
+  communication_->clear();
   view_->set_notes({});
   ask_to_refresh();
   view_->set_empty_text(why_empty());
@@ -188,13 +194,15 @@ void TimelinePanel::catch_up() {
   show_badges();
 }
 
-// Of a rank: the chosen step as it reported it, else what is seen, as far as it recorded anything.
-std::optional<TimeRange> TimelinePanel::looked_at(int rank) const {
+// Of a rank: the chosen step as it reported it, else its steps as far as they are seen and it recorded anything.
+Times TimelinePanel::looked_at(int rank) const {
   if (!run_ || !run_->spans().extent()) return {};
-  if (const auto step = view_->chosen_step()) return step_of_rank(run_->history(), rank, *step);
+  if (const auto chosen = view_->chosen_step()) {
+    const auto step = step_of_rank(run_->history(), rank, *chosen);
+    return step ? Times{*step} : Times();
+  }
   const TimeRange recorded = *run_->spans().extent();
-  const TimeRange seen{std::max(view_->view().begin, recorded.begin), std::min(view_->view().end, recorded.end)};
-  return seen.width() > 0 ? std::optional(seen) : std::nullopt;
+  return within_steps(run_->history(), rank, {std::max(view_->view().begin, recorded.begin), std::min(view_->view().end, recorded.end)});
 }
 
 // Steps whose middle is seen.
@@ -213,16 +221,17 @@ void TimelinePanel::show_figures() {
   QStringList notes;
   for (const auto& one : reader_->by_rank()) notes << (one ? percent(one->efficiency()) : QString());
   view_->set_notes(notes);
-  if (all.ranks == 0) return figures_->clear();
+  if (all.ranks == 0) return efficiency_->clear(), communication_->clear();
   const QString least = all.ranks > 1 ? tr("; least: rank %1, %2").arg(all.least_efficient).arg(percent(all.least_efficiency)) : QString();
-  QStringList parts{
-      tr("%1: efficiency %2 (compute of the time, mean of %3%4)").arg(range_words(), percent(all.efficiency), counted(all.ranks, tr("ranks")), least)};
+  efficiency_->setText(
+      tr("%1: efficiency %2 (compute of the time, mean of %3%4)").arg(range_words(), percent(all.efficiency), counted(all.ranks, tr("ranks")), least));
+  QStringList parts;
   if (all.overlap) {
     parts << tr("communication %1 of the time, %2 of it hidden behind compute").arg(percent(all.communication), percent(*all.overlap));
     parts << (all.waiting ? tr("waiting for peers %1").arg(percent(*all.waiting)) : tr("waiting for peers not reported by the engine"));
   }
   if (!drawn_.isEmpty()) parts << drawn_;
-  figures_->setText(parts.join(" · "));
+  communication_->setText(parts.join(" · "));
 }
 
 // Aside, once a run.

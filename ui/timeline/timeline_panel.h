@@ -32,7 +32,7 @@ class TimelinePanel : public QWidget {
   void set_frozen(bool frozen);  // with the charts
 
   TimelineView& view() { return *view_; }
-  QString figures() const;        // as the line says them
+  QString figures() const;        // as the lines say them
   QString selected_text() const;  // of the op, as the line says it
   QStringList badges() const;     // that are shown
   QAction& follow_action() { return *follow_; }
@@ -57,7 +57,7 @@ class TimelinePanel : public QWidget {
   void show_selected();
   void tell_selected(bool raise);
   void reckon_drawn();
-  std::optional<TimeRange> looked_at(int rank) const;
+  Times looked_at(int rank) const;
   QString why_empty() const;
   QString following_words() const;
   QString range_words() const;
@@ -70,7 +70,7 @@ class TimelinePanel : public QWidget {
   FiguresReader* reader_;
   QAction *follow_, *thin_, *in_plan_;
   TimelineLegend* legend_;
-  TintedLabel *figures_, *following_, *badge_line_, *selected_;
+  TintedLabel *efficiency_, *communication_, *following_, *badge_line_, *selected_;
   QStringList truths_;
   bool drawn_asked_ = false;
   bool behind_ = false;  // what came while it was not seen is not shown yet

@@ -52,7 +52,8 @@ void TimelinePanel::show_badges() {
 
 QString TimelinePanel::formulas() {
   return tr(
-      "<p><b>Efficiency</b> of a rank: time in ops of the compute lane / time looked at. Its mean over n ranks is the scaling efficiency "
+      "<p><b>Efficiency</b> of a rank: time in ops of the compute lane / time looked at, within steps: what a pace, a pause or an evaluation holds "
+      "between them is not in it. Its mean over n ranks is the scaling efficiency "
       "T1 / (n Tn), if one device took for a step just the compute of all ranks together.</p>"
       "<p><b>Hidden</b>: communication is the time in which a send or a receive was under way, from posted to done; of that, the share in which the "
       "rank computed as well.</p>"
@@ -62,7 +63,11 @@ QString TimelinePanel::formulas() {
       "<p><b>As drawn</b>: T1 / (n Tn) from the simulator alone: the step of one drawn device with the same global batch, and that of the plan.</p>");
 }
 
-QString TimelinePanel::figures() const { return figures_->text(); }
+QString TimelinePanel::figures() const {
+  QStringList lines{efficiency_->text(), communication_->text()};
+  lines.removeAll(QString());
+  return lines.join("\n");
+}
 QString TimelinePanel::selected_text() const { return selected_->text(); }
 
 void TimelinePanel::show_selected() {

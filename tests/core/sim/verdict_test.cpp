@@ -49,6 +49,28 @@ TEST(verdict, four_devices_of_which_most_run_out_of_samples) {
             "4 devices are no faster than one, because ranks run out of samples: a global batch takes 2 ms while all have some, 6.1 ms over an epoch");
 }
 
+TEST(verdict, of_a_straggler_names_it_and_not_the_links) {
+  Outcome plan = four_devices(8e-3, 1e-3, link(100'000, 1e9));
+  plan.ranks[2].compute_seconds = 7e-3;
+  EXPECT_EQ(judge(plan, one_device(4e-3)).sentence,
+            "one device would be 2.0x faster here, because all wait for rank 2, which computes for 7 ms of each step; the fastest rank for 1 ms");
+  plan.bounds.back() = link(1'000'000, 1e9);
+  EXPECT_THAT(judge(plan, one_device(4e-3)).sentence, HasSubstr("because each step moves 1 MB")) << "8 ms, against 6 of waiting for the straggler";
+}
+
+TEST(verdict, of_a_straggler_names_it_though_some_run_out_of_samples) {
+  Outcome plan = four_devices(8e-3, 1e-3, link(100'000, 1e9));
+  plan.ranks[0].compute_seconds = 7e-3;
+  plan.full_batch_seconds = 9e-3;
+  EXPECT_THAT(judge(plan, one_device(4e-3)).sentence, HasSubstr("because all wait for rank 0"));
+}
+
+TEST(verdict, says_that_what_an_engine_takes_is_an_estimate) {
+  Outcome plan = four_devices(2e-3, 1.5e-3, link(1000, 1e9));
+  plan.engine = "gloo";
+  EXPECT_EQ(judge(plan, one_device(6.2e-3)).sentence, "4 devices are 3.1x faster than one (what gloo takes is an estimate)");
+}
+
 TEST(verdict, one_device_that_is_faster_because_links_are_slow) {
   const Verdict verdict = judge(four_devices(5.4e-3, 1.8e-3, link(610'000, 1e9)), one_device(3e-3));
   EXPECT_EQ(verdict.sentence,

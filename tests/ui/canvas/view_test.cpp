@@ -39,6 +39,24 @@ TEST_F(Canvas, a_screen_reader_is_told_that_a_device_is_emulated_exactly_where_i
   EXPECT_FALSE(told());
 }
 
+TEST_F(Canvas, a_device_is_marked_with_what_holds_it_back_as_drawn_and_in_a_run_as_it_is_there) {
+  draw_two_hosts();
+  const auto told = [&] { return view_.accessibleDescription().toStdString(); };
+  const QImage free = view_.grab().toImage();
+  experiment::Experiment slow = document_.experiment();
+  slow.topology.hosts[1].devices[0].slow_down = 3;
+  document_.reset(slow);
+  click(pixel("gpu1"));
+  EXPECT_THAT(told(), testing::EndsWith("16 GB. SLOWED 3x."));
+  document_.set_value("run.devices", "paced");
+  EXPECT_THAT(told(), testing::EndsWith("16 GB. SLOWED 3x, PACED."));
+  EXPECT_NE(view_.grab().toImage(), free) << "the tile shows it";
+  Overlay overlay;
+  overlay.devices["gpu1"] = {.rank = 2, .state = "running", .imposed = {"JITTER 0.5"}};
+  view_.set_overlay(overlay);
+  EXPECT_THAT(told(), testing::EndsWith("16 GB. JITTER 0.5.")) << "of the run, which was asked for something else since";
+}
+
 TEST_F(Canvas, the_tree_tells_a_screen_reader_that_a_device_is_emulated) {
   TopologyTree tree(document_, selection_);
   draw_two_hosts();

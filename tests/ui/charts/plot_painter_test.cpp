@@ -43,6 +43,26 @@ TEST(PlotPainter, lines_behind_others_are_paler_and_can_be_seen_in_both_looks) {
   }
 }
 
+// By shape alone: what a colour-blind eye, or a print without colours, tells apart.
+TEST(PlotPainter, markers_can_be_told_apart_without_their_colours) {
+  for (const bool hollow : {false, true}) {
+    std::vector<QImage> pictures;
+    for (int marker = 0; marker < kMarkers; ++marker) {
+      QImage& picture = pictures.emplace_back(24, 24, QImage::Format_ARGB32_Premultiplied);
+      picture.fill(Qt::transparent);
+      QPainter painter(&picture);
+      paint_sample(painter, {.label = {}, .joining = Joining::never, .marker = static_cast<Marker>(marker), .hollow = hollow}, picture.rect());
+    }
+    for (std::size_t a = 0; a < pictures.size(); ++a)
+      for (std::size_t b = 0; b < a; ++b) {
+        int other = 0;
+        for (int y = 0; y < 24; ++y)
+          for (int x = 0; x < 24; ++x) other += std::abs(pictures[a].pixelColor(x, y).alpha() - pictures[b].pixelColor(x, y).alpha()) > 128;
+        EXPECT_GT(other, 15) << a << " and " << b << " differ in so few pixels";
+      }
+  }
+}
+
 TEST(PlotPainter, a_sample_shows_how_a_line_is_drawn) {
   const auto columns = [](const SeriesStyle& style) {  // that are painted
     QImage picture(40, 20, QImage::Format_ARGB32_Premultiplied);

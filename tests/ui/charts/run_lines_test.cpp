@@ -241,6 +241,20 @@ TEST(RunLines, the_parts_of_the_mean_and_of_the_slowest_rank_add_up_to_its_step)
   EXPECT_NEAR(sum(LineChoice::kSlowest), slowest, 1e-12);
 }
 
+TEST(RunLines, what_is_imposed_is_of_the_same_ranks_as_the_compute_that_it_is_a_part_of) {
+  const auto history = history_of({.held_back = 1}, 5);
+  const auto imposed = [&](int of) {
+    const auto lines = lines_of(ChartKind::step_time, history, {}, {.step_time_of = of});
+    EXPECT_FALSE(line(lines, "imposed").style.stacked) << "it is no part of the sum";
+    return points_of(history, line(lines, "imposed"), of).at(3).value;
+  };
+  const double whole = seconds_of(history, telemetry::Metric::imposed_seconds, 1, 3);
+  EXPECT_EQ(imposed(1), whole);
+  EXPECT_EQ(imposed(2), 0);
+  EXPECT_NEAR(imposed(LineChoice::kMean), whole / 4, 1e-12);
+  EXPECT_EQ(lines_of(ChartKind::step_time, history_of({}, 5), {}, {}).size(), kStepParts) << "where no rank is held back there is no such line";
+}
+
 TEST(RunLines, a_step_whose_part_was_lost_is_a_gap_and_not_a_wrong_sum) {
   const test::SyntheticRun run{.ranks = 1};
   QTemporaryDir directory;

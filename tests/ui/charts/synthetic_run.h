@@ -20,6 +20,7 @@ struct SyntheticRun {
   std::vector<std::string> segments{"0 linear 784-512 relu", "1 linear 512-512 relu", "2 linear 512-10"};
   double seconds_per_step = 0.005;
   double compression_ratio = 0;                                                                                                   // 0: nothing is compressed
+  int held_back = -1;                                                                                                             // a rank that is slowed down
   double jitter = 0.08;                                                                                                           // of the time within steps
   base::Json experiment{{"name", "four devices"}, {"strategy", {{"kind", "mirrored"}}}, {"training", {{"batch_per_rank", 32}}}};  // as the header holds it
 
@@ -62,6 +63,7 @@ struct SyntheticRun {
       metric(Metric::reduced_gradient_norm, norm, segment);
       metric(Metric::update_ratio, 1e-3 * norm, segment);
     }
+    if (rank == held_back) metric(Metric::imposed_seconds, 0.4 * step_seconds);
     metric(Metric::compute_seconds, 0.7 * step_seconds);
     metric(Metric::transfer_seconds, 0.18 * step_seconds);
     metric(Metric::wait_seconds, 0.1 * step_seconds);

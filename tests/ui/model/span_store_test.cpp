@@ -154,6 +154,19 @@ TEST(StepTimes, reach_from_the_first_begin_to_the_last_end_over_ranks) {
   EXPECT_EQ(step_of_rank(ops.history(), 1, 1), std::nullopt) << "not reported by that rank";
 }
 
+TEST(StepTimes, within_steps_leave_out_what_a_pace_holds_between_them) {
+  RecordedOps ops(1);
+  ops.end_step(0, 0, 1000, 900);
+  ops.end_step(0, 1, 1500, 500);  // at once after the one before
+  ops.end_step(0, 2, 3000, 500);  // held for 1000 before it
+  const auto within = [&](const TimeRange& range) { return within_steps(ops.history(), 0, range); };
+  EXPECT_EQ(within({0, 4000}), (std::vector<TimeRange>{{100, 1500}, {2500, 3000}}));
+  EXPECT_EQ(within({200, 2600}), (std::vector<TimeRange>{{200, 1500}, {2500, 2600}}));
+  EXPECT_EQ(within({1500, 2500}), std::vector<TimeRange>()) << "held";
+  EXPECT_EQ(within({2600, 2700}), (std::vector<TimeRange>{{2600, 2700}})) << "within one";
+  EXPECT_EQ(within({3000, 3000}), std::vector<TimeRange>());
+}
+
 TEST(StepTimes, are_read_a_portion_at_a_time) {
   RecordedOps ops(1);
   for (int step = 0; step < 10; ++step) ops.end_step(0, step, 100 * (step + 1), 100);

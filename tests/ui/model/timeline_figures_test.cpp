@@ -20,7 +20,7 @@ RecordedOps one_step() {
 
 TEST(TimelineFigures, of_a_step_by_hand) {
   RecordedOps ops = one_step();
-  const RankFigures figures = figures_of(ops.store(), 0, {0, 100});
+  const RankFigures figures = figures_of(ops.store(), 0, {{0, 100}});
   EXPECT_EQ(figures.compute, 70);
   EXPECT_EQ(figures.communication, 40) << "from 50 to 90: what is sent and what is received overlap";
   EXPECT_EQ(figures.hidden, 20) << "from 50 to 70";
@@ -31,9 +31,19 @@ TEST(TimelineFigures, of_a_step_by_hand) {
 
 TEST(TimelineFigures, count_only_what_lies_in_the_range) {
   RecordedOps ops = one_step();
-  const RankFigures figures = figures_of(ops.store(), 0, {60, 80});
-  EXPECT_EQ(figures.range, 20);
+  const RankFigures figures = figures_of(ops.store(), 0, {{60, 80}});
+  EXPECT_EQ(figures.looked_at, 20);
   EXPECT_EQ(figures.compute, 10);
+  EXPECT_EQ(figures.communication, 20);
+  EXPECT_EQ(figures.hidden, 10);
+  EXPECT_EQ(figures.waiting, 15);
+}
+
+TEST(TimelineFigures, leave_out_what_lies_between_the_times_looked_at) {
+  RecordedOps ops = one_step();
+  const RankFigures figures = figures_of(ops.store(), 0, {{0, 20}, {60, 80}, {95, 200}});
+  EXPECT_EQ(figures.looked_at, 145);
+  EXPECT_EQ(figures.compute, 10 + 10 + 5);
   EXPECT_EQ(figures.communication, 20);
   EXPECT_EQ(figures.hidden, 10);
   EXPECT_EQ(figures.waiting, 15);
@@ -42,7 +52,7 @@ TEST(TimelineFigures, count_only_what_lies_in_the_range) {
 TEST(TimelineFigures, count_sends_that_are_under_way_together_once) {
   RecordedOps ops;
   ops.add(0, {ran(kForward, 0, 30), ran(kSend, 10, 40), ran(kSecondSend, 20, 60), ran(kThirdSend, 80, 90)});
-  const RankFigures figures = figures_of(ops.store(), 0, {0, 100});
+  const RankFigures figures = figures_of(ops.store(), 0, {{0, 100}});
   EXPECT_EQ(figures.communication, 60) << "10 to 60, and 80 to 90";
   EXPECT_EQ(figures.hidden, 20) << "10 to 30";
 }
@@ -50,8 +60,8 @@ TEST(TimelineFigures, count_sends_that_are_under_way_together_once) {
 TEST(TimelineFigures, one_rank_that_sends_nothing_has_no_overlap) {
   RecordedOps ops;
   ops.add(0, {ran(kForward, 0, 30)});
-  EXPECT_EQ(figures_of(ops.store(), 0, {0, 100}).overlap(), std::nullopt);
-  EXPECT_EQ(figures_of(ops.store(), 0, {0, 0}).efficiency(), 0);
+  EXPECT_EQ(figures_of(ops.store(), 0, {{0, 100}}).overlap(), std::nullopt);
+  EXPECT_EQ(figures_of(ops.store(), 0, {{0, 0}}).efficiency(), 0);
 }
 
 TEST(TimelineFigures, over_ranks_are_means_and_overlap_is_of_all_communication_together) {

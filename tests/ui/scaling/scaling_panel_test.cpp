@@ -18,6 +18,7 @@
 #include <QTemporaryDir>
 #include <QTest>
 #include <fstream>
+#include <set>
 
 #include "core/base/file.h"
 #include "core/session/sweep_file.h"
@@ -164,6 +165,18 @@ TEST_F(ScalingPanelTest, shows_the_figures_of_a_sweep_as_points_of_its_runs_and_
   EXPECT_EQ(values(ScalingChart::busiest_bytes, "ring"), values(ScalingChart::busiest_bytes, "ring/beside")) << "as the formula";
   for (const auto& series : panel_->charts().plot(ScalingChart::speed_up).model().series())
     EXPECT_EQ(series->style.joining, series->id == "ideal" ? Joining::always : Joining::never) << series->id.toStdString();
+}
+
+TEST_F(ScalingPanelTest, marks_no_two_algorithms_alike) {
+  Sweep sweep = session::measured_sweep();
+  sweep.variants.resize(1);
+  for (int a = 0; a < static_cast<int>(Algorithm::automatic); ++a) sweep.variants.push_back(session::measured(4, static_cast<Algorithm>(a), 32, 0.016));
+  open(sweep);
+  std::set<std::pair<int, Marker>> looks;
+  const auto& all = panel_->charts().plot(ScalingChart::step_time).model().series();
+  for (const auto& series : all)
+    if (!series->style.hollow) looks.emplace(series->style.colour, series->style.marker);
+  EXPECT_EQ(looks.size(), 11u) << "ten algorithms, and one rank";
 }
 
 TEST_F(ScalingPanelTest, has_a_colour_an_algorithm_in_every_chart) {
