@@ -12,6 +12,7 @@
 #include <QStatusBar>
 #include <algorithm>
 
+#include "core/experiment/document.h"
 #include "core/session/sweep_file.h"
 #include "ui/theme/icons.h"
 
@@ -86,6 +87,10 @@ bool MainWindow::open_sweep(const QString& directory) {
     errors_->show_text(Banner::Kind::information, tr("A sweep is being measured"), tr("Open the other one when it is over, or cancel it first."));
     return false;
   }
+  // With its experiment, in place of a document that has no file and holds nothing unsaved; opening that may hide the panel.
+  if (const auto swept = experiment::load(QDir(directory).filePath("experiment.json").toStdString());
+      swept && document_.file().isEmpty() && !document_.dirty() && files_.open_as_new(*swept))
+    workspace_->raise("scaling");
   scaling_->open_sweep(directory);
   return true;
 }

@@ -2,6 +2,7 @@
 #include "ui/workspace.h"
 
 #include <QAction>
+#include <QChildEvent>
 #include <QDockWidget>
 #include <QMainWindow>
 #include <QMenu>
@@ -17,7 +18,7 @@ namespace {
 constexpr auto kState = "window/state", kGeometry = "window/geometry";
 constexpr int kStateVersion = 5;  // another arrangement of docks: forget the old one
 constexpr int kNumberKeys = 9;    // that show panels; the tenth and so on have Shift besides
-constexpr int kShort = 480;       // pixels at a scale of 1
+constexpr int kShort = 520;       // pixels at a scale of 1
 constexpr int kPlotLines = 10;    // of text, that a chart which is read has more than one which is only made out
 
 Qt::DockWidgetArea area_of(Workspace::Area area) {
@@ -30,6 +31,22 @@ Workspace::Workspace(QMainWindow& window, QSettings& settings) : QObject(&window
   window.setDockNestingEnabled(true);
   window.setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
   make_perspectives();
+  window.installEventFilter(this);
+}
+
+// Qt makes the bars of tabs as docks need them, and gives a clicked tab's content no focus: its keys would do nothing.
+bool Workspace::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == &window_ && event->type() == QEvent::ChildPolished)
+    if (auto* bar = qobject_cast<QTabBar*>(static_cast<QChildEvent*>(event)->child()))
+      connect(bar, &QTabBar::tabBarClicked, this, [this, bar](int tab) { focus_clicked(bar->tabText(tab)); });
+  return QObject::eventFilter(watched, event);
+}
+
+void Workspace::focus_clicked(const QString& title) {
+  for (const auto& [name, one] : docks_)
+    if (one->windowTitle() == title)
+      QMetaObject::invokeMethod(
+          one->widget(), [widget = one->widget()] { widget->setFocus(Qt::MouseFocusReason); }, Qt::QueuedConnection);
 }
 
 void Workspace::add(const QString& name, const QString& title, Area area, QWidget* content) {

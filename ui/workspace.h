@@ -43,6 +43,8 @@ class Workspace : public QObject {
   void wanted();  // while bare: a dock is to be raised, or a perspective to be taken
 
  private:
+  bool eventFilter(QObject* watched, QEvent* event) override;
+  void focus_clicked(const QString& title);
   void leave_bare();
   bool is_short() const;
   void spare_titles();

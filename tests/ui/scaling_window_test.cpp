@@ -99,6 +99,9 @@ TEST_F(ScalingWindow, that_is_lost_loses_nothing_of_a_sweep) {
   EXPECT_EQ(sweep()->state, session::SweepState::cancelled);
   ASSERT_TRUE(window_->open(directory)) << "by its directory, too";
   EXPECT_FALSE(window_->shows_welcome());
+  EXPECT_EQ(window_->document().experiment().topology.hosts.at(0).devices.size(), 4u) << "with its experiment, in place of an empty drawing";
+  EXPECT_TRUE(window_->document().file().isEmpty());
+  EXPECT_TRUE(wait([&] { return panel().isVisible() && !panel().visibleRegion().isEmpty(); })) << "and in sight";
 }
 
 }  // namespace

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <QDoubleSpinBox>
+#include <QLocale>
 #include <QMenu>
+#include <QTest>
 #include <optional>
 
 namespace trainyard::ui {
@@ -29,19 +32,43 @@ TEST_F(SlowMenu, a_choice_asks_for_that_rank_and_keeps_its_jitter) {
   EXPECT_EQ(asked_->jitter, 0.5);
 }
 
-TEST_F(SlowMenu, what_holds_now_is_ticked) {
+TEST_F(SlowMenu, what_holds_now_is_ticked_or_stands_as_a_number) {
   offer({0, 10, 0});
   EXPECT_TRUE(action("slow_10").isChecked());
   EXPECT_FALSE(action("slow_1").isChecked());
-  EXPECT_FALSE(action("jitter").isChecked());
+  EXPECT_TRUE(action("jitter_0").isChecked());
+  menu_.clear();
+  QMenu other;
+  add_slow_menu(other, {0, 3, 0.2}, [](const session::Slow&) {});
+  for (const QAction* one : other.findChild<QMenu*>("slow")->actions()) EXPECT_FALSE(one->isChecked()) << one->text().toStdString();
+  EXPECT_EQ(other.findChild<QDoubleSpinBox*>("factor")->value(), 3);
+  EXPECT_EQ(other.findChild<QDoubleSpinBox*>("jitter")->value(), 0.2);
+}
+
+TEST_F(SlowMenu, any_factor_and_any_jitter_can_be_asked_for_one_after_the_other) {
+  offer({1, 1, 0});
+  auto& factor = *menu_.findChild<QDoubleSpinBox*>("factor");
+  factor.selectAll();
+  QTest::keyClicks(&factor, QLocale().toString(3.5));
+  EXPECT_FALSE(asked_) << "before Enter";
+  QTest::keyClick(&factor, Qt::Key_Return);
+  ASSERT_TRUE(asked_);
+  EXPECT_EQ(asked_->slow_down, 3.5);
+  menu_.findChild<QDoubleSpinBox*>("jitter")->stepUp();
+  EXPECT_EQ(asked_->slow_down, 3.5) << "still";
+  EXPECT_DOUBLE_EQ(asked_->jitter, 0.1);
+  factor.setValue(0.1);
+  EXPECT_EQ(asked_->slow_down, 1) << "never faster than it is";
 }
 
 TEST_F(SlowMenu, jitter_is_switched_on_and_off_by_itself) {
   offer({0, 10, 0});
-  action("jitter").trigger();
+  action("jitter_0.5").trigger();
   ASSERT_TRUE(asked_);
   EXPECT_EQ(asked_->slow_down, 10);
-  EXPECT_GT(asked_->jitter, 0);
+  EXPECT_EQ(asked_->jitter, 0.5);
+  action("jitter_0").trigger();
+  EXPECT_EQ(asked_->jitter, 0);
 }
 
 }  // namespace

@@ -22,6 +22,18 @@ void TileItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget
   paint_tile(*painter, QRectF(QPointF(), tile_size()), look_);
 }
 
+void TileTagsItem::set(QPointF place, const TileLook& look) {
+  setPos(place);
+  if (look.emulated == look_.emulated && look.imposed == look_.imposed) return;
+  look_ = look;
+  update();
+}
+QRectF TileTagsItem::boundingRect() const { return wider(QRectF(QPointF(), tile_size())); }
+void TileTagsItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
+  painter->setRenderHint(QPainter::Antialiasing);
+  paint_tile_tags(*painter, QRectF(QPointF(), tile_size()), look_);
+}
+
 void HostItem::set(const NodeBox& box, const HostLook& look) {
   const QRectF rect(QPointF(), box.rect.size()), bus = box.bus.translated(-box.rect.topLeft());
   setPos(box.rect.topLeft());

@@ -20,6 +20,18 @@ class TileItem : public QGraphicsItem {
   TileLook look_;
 };
 
+// Across the edges of a tile, over the links that begin there.
+class TileTagsItem : public QGraphicsItem {
+ public:
+  TileTagsItem() { setZValue(0.9); }
+  void set(QPointF place, const TileLook& look);  // in the scene
+  QRectF boundingRect() const override;
+  void paint(QPainter* painter, const QStyleOptionGraphicsItem* option, QWidget* widget) override;
+
+ private:
+  TileLook look_;
+};
+
 class HostItem : public QGraphicsItem {
  public:
   explicit HostItem(const double& clock_seconds) : clock_seconds_(clock_seconds) {}

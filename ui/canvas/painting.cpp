@@ -81,23 +81,13 @@ void paint_failed(QPainter& painter, const QRectF& tile, bool selected) {
   box(painter, tile, 6, inside, QPen(colours().error, 2 / std::min(scale_of(painter), 1.0)));
 }
 
-// Across an edge of the tile, where no link leaves it.
+// Across an edge of the tile.
 void paint_tag(QPainter& painter, double left, double middle, const QString& words) {
   const QRectF tag(left, middle - 7, width_of(words, kTinySize, true) + 10, 14);
   painter.setPen(QPen(colours().warning, 1));
   painter.setBrush(colours().card);
   painter.drawRoundedRect(tag, 3, 3);
   write(painter, tag, Qt::AlignHCenter, words, kTinySize, colours().warning, true);
-}
-
-// What must be known beside every figure of the device: what it is not, below, and what it is held back by, above.
-void paint_tags(QPainter& painter, const QRectF& tile, const TileLook& look) {
-  if (look.emulated) paint_tag(painter, tile.left() + 6, tile.bottom(), "EMULATED");
-  double left = tile.left() + 6;
-  for (const QString& mark : look.imposed) {
-    paint_tag(painter, left, tile.top(), mark);
-    left = tile.center().x() + 8;
-  }
 }
 
 void paint_tile_header(QPainter& painter, const QRectF& inner, const TileLook& look) {
@@ -162,7 +152,17 @@ void paint_tile(QPainter& painter, const QRectF& rect, const TileLook& look) {
   paint_tile_header(painter, inner, look);
   write(painter, QRectF(inner.left(), inner.top() + 26, inner.width(), 16), Qt::AlignLeft, device_figures(look.device), kSmallSize, colours().dim);
   paint_tile_state(painter, QRectF(inner.left(), inner.top() + 44, inner.width(), 16), look);
-  paint_tags(painter, rect, look);
+}
+
+// What must be known beside every figure of the device: what it is not, below, and what it is held back by, above.
+void paint_tile_tags(QPainter& painter, const QRectF& tile, const TileLook& look) {
+  if (far(painter)) return;
+  if (look.emulated) paint_tag(painter, tile.left() + 6, tile.bottom(), "EMULATED");
+  double left = tile.left() + 6;
+  for (const QString& mark : look.imposed) {
+    paint_tag(painter, left, tile.top(), mark);
+    left = tile.center().x() + 8;
+  }
 }
 
 void paint_host(QPainter& painter, const QRectF& rect, const QRectF& bus, const HostLook& look, double clock_seconds) {

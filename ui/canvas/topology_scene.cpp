@@ -76,7 +76,7 @@ void TopologyScene::set_scale(double scale) {
   const auto set = [caching](const auto& items) {
     for (const auto& [name, item] : items) item->setCacheMode(caching);
   };
-  set(hosts_), set(tiles_), set(switches_);
+  set(hosts_), set(tiles_), set(tags_), set(switches_);
 }
 
 template <class Item, class... Arguments>
@@ -165,6 +165,7 @@ void TopologyScene::sync() {
   sync_hosts();
   sync_tiles();
   remove_stale(tiles_, names);
+  remove_stale(tags_, names);
   remove_stale(hosts_, names);
   sync_switches();
   remove_stale(switches_, names);
@@ -214,8 +215,21 @@ void TopologyScene::sync_tiles() {
       if (overlay_) look.live = value_at(overlay_->devices, device.name);
       look.emulated = is_marked_emulated(device);
       look.imposed = imposed_on(device);
-      item->set(layout_.nodes[h].tiles[d].rect.topLeft() - layout_.nodes[h].rect.topLeft(), look);
+      const QPointF place = layout_.nodes[h].tiles[d].rect.topLeft();
+      item->set(place - layout_.nodes[h].rect.topLeft(), look);
+      sync_tags(device.name, place, look);
     }
+  }
+}
+
+void TopologyScene::sync_tags(const std::string& device, QPointF place, const TileLook& look) {
+  if (look.emulated || !look.imposed.empty()) {
+    TileTagsItem*& item = tags_[device];
+    if (!item) addItem(item = make_node<TileTagsItem>());
+    item->set(place, look);
+  } else if (const auto at = tags_.find(device); at != tags_.end()) {
+    delete at->second;
+    tags_.erase(at);
   }
 }
 

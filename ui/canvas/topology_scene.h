@@ -56,6 +56,7 @@ class TopologyScene : public QGraphicsScene {
   void sync();
   void sync_hosts();
   void sync_tiles();
+  void sync_tags(const std::string& device, QPointF place, const TileLook& look);
   void sync_switches();
   void sync_links();
   void place_logical();
@@ -80,7 +81,8 @@ class TopologyScene : public QGraphicsScene {
   Part hovered_, current_;
   QGraphicsItem::CacheMode caching_ = QGraphicsItem::DeviceCoordinateCache;
   std::map<std::string, HostItem*> hosts_;
-  std::map<std::string, TileItem*> tiles_;  // children of their host
+  std::map<std::string, TileItem*> tiles_;     // children of their host
+  std::map<std::string, TileTagsItem*> tags_;  // of tiles that have some
   std::map<std::string, SwitchItem*> switches_;
   std::map<LinkName, std::vector<std::pair<LinkItem*, LinkLabelItem*>>> links_;  // parallel links share a name
   LogicalPicture logical_picture_;

@@ -77,6 +77,7 @@ void LogPanel::build_bar() {
 
 void LogPanel::build_table() {
   table_ = new QTableView(this);
+  setFocusProxy(table_);
   table_->setModel(&model_);
   table_->setAccessibleName(tr("Log"));
   table_->setFrameShape(QFrame::NoFrame);

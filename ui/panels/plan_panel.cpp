@@ -3,7 +3,6 @@
 
 #include <QApplication>
 #include <QComboBox>
-#include <QFontDatabase>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPlainTextEdit>
@@ -102,10 +101,9 @@ void PlanPanel::build_view() {
   view_->setFrameShape(QFrame::NoFrame);
   view_->setAccessibleName(tr("Plan"));
   layout()->addWidget(view_);
+  setFocusProxy(view_);
   const auto fit = [this] {
-    QFont fixed = QFontDatabase::systemFont(QFontDatabase::FixedFont);
-    fixed.setPointSizeF(Theme::instance().font().pointSizeF());
-    view_->setFont(fixed);
+    view_->setFont(Theme::instance().fixed_font());
     mark(marked_);
   };
   fit();

@@ -42,6 +42,7 @@ void RunsPanel::build() {
   empty_->setContentsMargins(2 * kGrid, 2 * kGrid, 2 * kGrid, 2 * kGrid);
   column->insertWidget(0, empty_);
   list_ = new RunList(splitter);
+  setFocusProxy(list_);
   table_ = new ComparisonTable(splitter);
   connect(list_, &RunList::open_requested, this, &RunsPanel::open_requested);
   connect(list_, &RunList::tick_requested, this, &RunsPanel::set_ticked);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/stepper/program_view.h"
 
-#include <QFontDatabase>
 #include <QScrollBar>
 #include <QTextBlock>
 #include <algorithm>
@@ -29,13 +28,10 @@ ProgramView::ProgramView(Stepper& stepper, QWidget* parent) : QPlainTextEdit(par
   setFrameShape(QFrame::NoFrame);
   fit();
   connect(&Theme::instance(), &Theme::changed, this, &ProgramView::fit);
-  connect(&stepper, &Stepper::step_changed, this, &ProgramView::show_program);
 }
 
 void ProgramView::fit() {
-  QFont fixed = QFontDatabase::systemFont(QFontDatabase::FixedFont);
-  fixed.setPointSizeF(Theme::instance().font().pointSizeF());
-  setFont(fixed);
+  setFont(Theme::instance().fixed_font());
   mark(current_);
 }
 

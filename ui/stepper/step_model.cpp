@@ -23,12 +23,14 @@ const Held& at(const std::vector<std::vector<Held>>& cells, int rank, int chunk)
 StepModel::StepModel(Stepper& stepper, QObject* parent) : QAbstractTableModel(parent), stepper_(stepper) {
   connect(&stepper, &Stepper::exercise_changed, this, [this] { beginResetModel(), endResetModel(); });
   connect(&stepper, &Stepper::step_changed, this, [this] {
-    if (rowCount() > 0) emit dataChanged(index(0, 0), index(rowCount() - 1, columnCount() - 1));
+    if (rowCount() == 0) return;
+    emit dataChanged(index(0, 0), index(rowCount() - 1, columnCount() - 1));
+    emit headerDataChanged(Qt::Vertical, 0, rowCount() - 1);
   });
 }
 
 int StepModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : stepper_.steps().members(); }
-int StepModel::columnCount(const QModelIndex& parent) const { return parent.isValid() || rowCount() == 0 ? 0 : stepper_.steps().chunks() + 1; }
+int StepModel::columnCount(const QModelIndex& parent) const { return parent.isValid() || rowCount() == 0 ? 0 : stepper_.steps().chunks(); }
 
 CellLook StepModel::look(int rank, int chunk) const {
   const collective::Steps& steps = stepper_.steps();
@@ -54,6 +56,15 @@ QString StepModel::widest() const {
   std::iota(everyone.begin(), everyone.end(), 0);
   const QString all = members_words(everyone, stepper_.steps().exercise);
   return keeps_asides() ? "+ 000 (" + all + ")" : all;
+}
+
+QString StepModel::widest_rank() const {
+  QString widest;
+  for (int rank = 0; rank < rowCount(); ++rank) {
+    const std::int64_t all = stepper_.steps().sent_in_all[static_cast<std::size_t>(rank)];
+    if (const QString words = tr("sent %1").arg(bytes_so_far(all, all)); words.size() > widest.size()) widest = words;
+  }
+  return widest;
 }
 
 QString StepModel::widest_number() const { return is_true() ? "-0.00123456 ✓" : "-1234"; }
@@ -87,11 +98,6 @@ QString StepModel::shown(int rank, int chunk) const {
 
 QVariant StepModel::data(const QModelIndex& index, int role) const {
   const int rank = index.row(), chunk = index.column();
-  if (!is_chunk(index)) {
-    if (role == Qt::TextAlignmentRole) return static_cast<int>(Qt::AlignRight | Qt::AlignVCenter);
-    if (role == Qt::AccessibleTextRole) return tr("rank %1 has sent %2").arg(named_rank(stepper_, rank)).arg(sent_words(rank));
-    return role == Qt::DisplayRole ? QVariant(sent_words(rank)) : QVariant();
-  }
   switch (role) {
     case Qt::DisplayRole: return shown(rank, chunk);
     case Qt::EditRole: return at(stepper_.state().held, rank, chunk).value;
@@ -102,19 +108,19 @@ QVariant StepModel::data(const QModelIndex& index, int role) const {
 }
 
 QVariant StepModel::headerData(int section, Qt::Orientation orientation, int role) const {
-  if (role != Qt::DisplayRole) return {};
+  if (role != Qt::DisplayRole && !(role == Qt::AccessibleTextRole && orientation == Qt::Vertical)) return {};
   if (orientation == Qt::Vertical) {
     const auto& hosts = stepper_.steps().exercise.hosts;
     const bool several = std::ranges::any_of(hosts, [&](int host) { return host != hosts.front(); });
-    const int rank = named_rank(stepper_, section);
-    return several ? tr("rank %1\nhost %2").arg(rank).arg(hosts[static_cast<std::size_t>(section)]) : tr("rank %1").arg(rank);
+    const QString rank = tr("rank %1").arg(named_rank(stepper_, section));
+    if (role == Qt::AccessibleTextRole) return tr("%1 has sent %2").arg(rank, sent_words(section));
+    return (several ? tr("%1, host %2").arg(rank).arg(hosts[static_cast<std::size_t>(section)]) : rank) + "\n" + tr("sent %1").arg(sent_words(section));
   }
-  if (section >= stepper_.steps().chunks()) return tr("sent so far");
   return tr("chunk %1\n%2").arg(section).arg(bytes_words(stepper_.steps().chunk_bytes[static_cast<std::size_t>(section)]));
 }
 
 Qt::ItemFlags StepModel::flags(const QModelIndex& index) const {
-  const bool given = stepper_.step() == 0 && !stepper_.is_true() && is_chunk(index) && stepper_.steps().given(index.row(), index.column());
+  const bool given = stepper_.step() == 0 && !stepper_.is_true() && stepper_.steps().given(index.row(), index.column());
   return QAbstractTableModel::flags(index) | (given ? Qt::ItemIsEditable : Qt::NoItemFlags);
 }
 

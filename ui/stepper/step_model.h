@@ -28,9 +28,9 @@ class StepModel : public QAbstractTableModel {
   CellLook look(int rank, int chunk) const;
   QString widest() const;         // of what may stand in a cell, below the number
   QString widest_number() const;  // as a rule
+  QString widest_rank() const;    // of what stands before a row, as a rule
   bool keeps_asides() const;      // at some step
   bool is_true() const { return stepper_.is_true(); }
-  bool is_chunk(const QModelIndex& index) const { return index.column() < stepper_.steps().chunks(); }
 
   int rowCount(const QModelIndex& parent = {}) const override;
   int columnCount(const QModelIndex& parent = {}) const override;

@@ -64,7 +64,6 @@ QSize StepDelegate::cell_size() const {
 }
 
 void StepDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
-  if (!model_.is_chunk(index)) return QStyledItemDelegate::paint(painter, option, index);
   const CellLook look = model_.look(index.row(), index.column());
   const Colours& colours = Theme::instance().colours();
   painter->save();
@@ -106,8 +105,7 @@ int StepTable::rank() const { return std::max(0, currentIndex().row()); }
 void StepTable::fit() {
   const QSize cell = delegate_->cell_size();
   horizontalHeader()->setDefaultSectionSize(cell.width());
-  if (const int last = model_->columnCount() - 1; last >= 0)
-    horizontalHeader()->resizeSection(last, std::max(cell.width(), fontMetrics().horizontalAdvance("1,000 of 1,000 B") + 2 * kGrid));
+  verticalHeader()->setFixedWidth(QFontMetrics(Theme::instance().font(1, true)).horizontalAdvance(model_->widest_rank()) + 2 * kGrid);
   verticalHeader()->setDefaultSectionSize(cell.height());
   verticalHeader()->setMinimumSectionSize(cell.height());
   if (model_->rowCount() > 0 && !currentIndex().isValid()) setCurrentIndex(model_->index(std::min(kept_, model_->rowCount() - 1), 0));

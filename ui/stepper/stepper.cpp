@@ -15,8 +15,7 @@ void Stepper::set_exercise(const collective::Exercise& exercise, const std::opti
   const bool was_true = std::exchange(truth_, truth).has_value();
   if (exercise_ == exercise) {
     fill();
-    if (was_true != is_true()) emit exercise_changed();  // other numbers take other room
-    return play();
+    return play(was_true != is_true());  // other numbers take other room
   }
   exercise_ = exercise;
   auto played = collective::steps(exercise);
@@ -25,8 +24,7 @@ void Stepper::set_exercise(const collective::Exercise& exercise, const std::opti
   if (problem_) steps_.exercise.hosts.clear();
   step_ = 0;
   fill();
-  emit exercise_changed();
-  play();
+  play(true);
 }
 
 void Stepper::set_seed(int seed) {
@@ -53,8 +51,9 @@ void Stepper::fill() {
     if (at.first < steps_.members() && at.second < steps_.chunks()) values_[static_cast<std::size_t>(at.first)][static_cast<std::size_t>(at.second)] = value;
 }
 
-void Stepper::play() {
+void Stepper::play(bool other_exercise) {
   state_ = collective::state_at(steps_, values_, step_, truth_ ? compute::adding_in(truth_->dtype) : collective::plain_sum);
+  if (other_exercise) emit exercise_changed();
   emit step_changed();
 }
 

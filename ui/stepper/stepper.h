@@ -47,7 +47,7 @@ class Stepper : public QObject {
 
  private:
   void fill();
-  void play();
+  void play(bool other_exercise = false);
 
   std::optional<collective::Exercise> exercise_;
   std::optional<base::Problem> problem_;

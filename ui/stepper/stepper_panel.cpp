@@ -36,14 +36,15 @@ StepperPanel::StepperPanel(Document& document, QWidget* parent) : QWidget(parent
   connect(bar_, &ExerciseBar::seed_changed, &stepper_, &Stepper::set_seed);
   connect(&stepper_, &Stepper::exercise_changed, this, &StepperPanel::stop);
   connect(&stepper_, &Stepper::step_changed, this, [this] { on_canvas_ = seen_, show_step(); });
-  connect(table_, &StepTable::rank_changed, this, &StepperPanel::show_program);
+  connect(table_, &StepTable::rank_changed, this, [this] { show_program(table_->rank()); });
   stepper_.set_exercise(bar_->exercise());
-  show_program();
+  show_program(table_->rank());
 }
 
 QWidget* StepperPanel::build_controls() {
   auto* controls = new SideColumn(this);
   controls->column()->addWidget(build_transport());
+  controls->add_indented()->addWidget(place_ = new TintedLabel(Tint::dim, controls->inside()));
   controls->column()->addWidget(bar_ = new ExerciseBar(document_, controls->inside()));
   controls->column()->addStretch(1);
   controls->add_indented()->addWidget(foot_ = paragraph(Tint::text, controls->inside()));
@@ -56,7 +57,6 @@ QWidget* StepperPanel::build_views() {
   auto* views = new QWidget(this);
   auto* column = new QVBoxLayout(views);
   column->setContentsMargins(0, kGrid / 2, 0, 0);
-  column->addWidget(place_ = new TintedLabel(Tint::dim, views));
   column->addWidget(sentence_ = new TintedLabel(Tint::text, views, 1.25, true));
   sentence_->setWordWrap(true);
   sentence_->setTextFormat(Qt::PlainText);
@@ -115,12 +115,20 @@ void StepperPanel::show_step() {
   QAccessibleEvent told(sentence_, QAccessible::NameChanged);
   QAccessible::updateAccessibility(&told);
   table_->reveal_step();
+  follow_program();
   show_transit();
 }
 
-void StepperPanel::show_program() {
-  program_title_->setText(tr("Program of rank %1").arg(named_rank(stepper_, table_->rank())));
-  program_->set_rank(table_->rank());
+void StepperPanel::show_program(int rank) {
+  program_title_->setText(tr("Program of rank %1").arg(named_rank(stepper_, rank)));
+  program_->set_rank(rank);
+}
+
+// Of the selected rank where it takes part in the step, else of the one that receives: one of its lines is the current one.
+void StepperPanel::follow_program() {
+  const collective::Move* move = stepper_.move();
+  const int selected = table_->rank();
+  show_program(!move || move->from == selected ? selected : move->to);
 }
 
 void StepperPanel::set_seen(bool seen) {

@@ -59,7 +59,8 @@ class StepperPanel : public QWidget {
   void set_pace(double seconds);
   void ask_run();
   void show_step();
-  void show_program();
+  void show_program(int rank);
+  void follow_program();
   void show_transit();
   const topology::Topology* drawing() const;
 

@@ -2,6 +2,8 @@
 #include "ui/theme/theme.h"
 
 #include <QApplication>
+#include <QFontDatabase>
+#include <QFontInfo>
 #include <QProxyStyle>
 #include <QStyleOptionToolButton>
 #include <QWidget>
@@ -198,6 +200,16 @@ QFont Theme::font(double relative_size, bool strong) const {
   font.setPointSizeF(base_font_.pointSizeF() * scale_ * relative_size);
   if (strong) font.setWeight(QFont::DemiBold);
   return font;
+}
+
+// The platform's may be one that is not there, for which it takes any other: the hint asks for one that will do.
+QFont Theme::fixed_font() const {
+  QFont fixed = QFontDatabase::systemFont(QFontDatabase::FixedFont);
+  fixed.setStyleHint(QFont::Monospace);
+  fixed.setFixedPitch(true);
+  if (!QFontInfo(fixed).fixedPitch()) fixed.setFamily("monospace");
+  fixed.setPointSizeF(font().pointSizeF());
+  return fixed;
 }
 
 }  // namespace trainyard::ui

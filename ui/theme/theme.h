@@ -67,6 +67,7 @@ class Theme : public QObject {
   QColor part_colour(int index) const;
 
   QFont font(double relative_size = 1, bool strong = false) const;  // of the application, times `relative_size`
+  QFont fixed_font() const;                                         // as large, with letters of one width
 
  signals:
   void changed();

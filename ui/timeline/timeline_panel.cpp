@@ -44,6 +44,7 @@ TimelinePanel::TimelinePanel(QWidget* parent) : QWidget(parent), view_(new Timel
   column->setSpacing(0);
   build_bar();
   build_lines();
+  setFocusProxy(view_);
   soon_.setSingleShot(true);
   soon_.setInterval(kRefreshMilliseconds);
   connect(&soon_, &QTimer::timeout, this, [this] { Turns::instance().ask(this, Work::drawing, [this] { refresh(); }); });

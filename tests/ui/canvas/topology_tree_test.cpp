@@ -88,11 +88,13 @@ TEST_F(TopologyTreeTest, the_kind_of_a_thing_is_an_icon_before_its_name_and_a_wo
   }
 }
 
-TEST_F(TopologyTreeTest, details_have_half_of_the_width_when_they_need_it) {
+TEST_F(TopologyTreeTest, a_name_is_whole_as_far_as_details_have_two_fifths_of_the_width) {
   for (const int width : {208, 300}) {
     show(width, 1);
     const int details = width_of(TopologyItems::details_column);
-    EXPECT_GE(details, std::min(needed(TopologyItems::details_column), width_of(TopologyItems::name_column) - 1)) << width;
+    const int name = width_of(TopologyItems::name_column), whole = name + details;
+    EXPECT_GE(details, std::min(needed(TopologyItems::details_column), 2 * whole / 5)) << width;
+    EXPECT_GE(name, std::min(needed(TopologyItems::name_column), 3 * whole / 5)) << width;
   }
 }
 

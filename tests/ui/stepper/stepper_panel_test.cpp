@@ -150,9 +150,9 @@ TEST_F(StepperPanelTest, a_sum_of_many_is_seen_growing_aside) {
 }
 
 TEST_F(StepperPanelTest, bytes_so_far_are_told_beside_plan_and_formula) {
-  EXPECT_EQ(cell(0, 3), "0 of 16 B");
+  EXPECT_EQ(panel_.table().model()->headerData(0, Qt::Vertical).toString(), "rank 0\nsent 0 of 16 B");
   key(Qt::Key_PageDown);
-  EXPECT_EQ(cell(0, 3), "4 of 16 B");
+  EXPECT_EQ(panel_.table().model()->headerData(0, Qt::Vertical).toString(), "rank 0\nsent 4 of 16 B");
   EXPECT_TRUE(panel_.foot().startsWith("Sent in all: 12 of 48 B. Formula: 2 (n - 1) S = 48 B (n = 3, S = 12 B).")) << panel_.foot().toStdString();
   EXPECT_TRUE(panel_.foot().contains("The numbers are an example, one in each chunk: a chunk is 4 B.")) << panel_.foot().toStdString();
 }
@@ -179,6 +179,22 @@ TEST_F(StepperPanelTest, the_program_of_the_selected_rank_marks_the_line_of_the_
   EXPECT_TRUE(panel_.program().toPlainText().contains("✓") == false);
   key(Qt::Key_End);
   EXPECT_EQ(panel_.program().toPlainText().count("✓") + panel_.program().toPlainText().count("▶"), 8);
+}
+
+TEST_F(StepperPanelTest, the_program_is_that_of_a_rank_of_the_step) {
+  const auto title = [&] { return panel_.program().accessibleName(); };
+  EXPECT_EQ(title(), "Program of rank 0");
+  key(Qt::Key_Right);
+  EXPECT_EQ(title(), "Program of rank 0") << "which receives";
+  key(Qt::Key_Right);
+  EXPECT_EQ(title(), "Program of rank 0") << "which sends";
+  EXPECT_TRUE(panel_.program().current_line().startsWith("SEND.b0.t0.c2>r1")) << panel_.program().current_line().toStdString();
+  key(Qt::Key_Right);
+  EXPECT_EQ(title(), "Program of rank 2") << "which receives from rank 1";
+  EXPECT_TRUE(panel_.program().current_line().startsWith("RED.b0.t0.c0<r1")) << panel_.program().current_line().toStdString();
+  EXPECT_EQ(panel_.table().rank(), 0) << "still selected";
+  key(Qt::Key_Left);
+  EXPECT_EQ(title(), "Program of rank 0");
 }
 
 TEST_F(StepperPanelTest, numbers_are_typed_at_the_start_and_only_there) {
