@@ -4,7 +4,9 @@
 
 #include "app/cli/verbs.h"
 #include "core/base/units.h"
+#include "core/experiment/duties.h"
 #include "core/experiment/fields.h"
+#include "core/experiment/imposed.h"
 #include "core/experiment/placement.h"
 #include "core/experiment/vertical.h"
 
@@ -27,22 +29,53 @@ std::string summary(const experiment::Resolved& resolved) {
          count(resolved.global_batch) + in_micro_steps(document.training) + ", " + count(resolved.steps) + " steps" + in_bfloat16(document.training);
 }
 
-void print(const experiment::Resolved& resolved) {
+void add_slowed_down(const topology::Topology& topology, std::vector<std::string>& notes) {
+  const topology::Network network(topology);
+  for (std::size_t rank = 0; rank < network.workers().size(); ++rank)
+    if (const topology::Device& device = network.device(network.workers()[rank]); device.slow_down != 1 || device.jitter != 0)
+      notes.push_back("rank " + std::to_string(rank) + ", " + device.name + ", is " + experiment::slowness_said(device.slow_down, device.jitter));
+}
+
+// `auto` leaves it to whoever knows, and what a strategy does anyway may be said.
+bool asks_for_another_algorithm(const experiment::StrategySpec& strategy) {
+  const auto fixed = experiment::fixed_algorithm(strategy.kind);
+  return strategy.algorithm != collective::Algorithm::automatic && !(fixed && strategy.algorithm == fixed->algorithm);
+}
+
+void add_set_in_vain(const experiment::Experiment& given, std::vector<std::string>& notes) {
+  for (const std::string& place : base::without_effect(given))
+    if (place != "strategy.algorithm" || asks_for_another_algorithm(given.strategy)) notes.push_back(place + " is set, but changes nothing here");
+}
+
+// What belongs beside the figures of a run, and what is set in vain.
+std::vector<std::string> notes_of(const experiment::Experiment& given, const experiment::Resolved& resolved) {
+  const experiment::Experiment& document = resolved.document;
+  std::vector<std::string> notes;
+  if (std::string chosen = chosen_algorithm(resolved); !chosen.empty()) notes.push_back(std::move(chosen));
+  if (const auto emulated = experiment::emulation_said(document.topology)) notes.push_back("EMULATED: " + *emulated);
+  if (document.run.links == experiment::LinkSpeed::imposed || document.run.devices == experiment::DeviceSpeed::paced)
+    notes.push_back(experiment::speeds_said(document.run));
+  add_slowed_down(document.topology, notes);
+  add_set_in_vain(given, notes);
+  if (experiment::shares_columns(resolved)) notes.emplace_back("every rank loads its own feature columns alone (vertical sharding)");
+  if (const auto unlike = experiment::unlike_one_device(document)) notes.push_back(*unlike);
+  return notes;
+}
+
+void print(const experiment::Resolved& resolved, const std::vector<std::string>& notes) {
   std::printf("ok: %s\n", summary(resolved).c_str());
-  if (const std::string chosen = chosen_algorithm(resolved); !chosen.empty()) std::printf("note: %s\n", chosen.c_str());
-  if (const auto emulated = experiment::emulation_said(resolved.document.topology)) std::printf("note: EMULATED: %s\n", emulated->c_str());
-  if (experiment::shares_columns(resolved)) std::printf("note: every rank loads its own feature columns alone (vertical sharding)\n");
+  for (const std::string& note : notes) std::printf("note: %s\n", note.c_str());
   print_columns(resolved);
-  const auto unlike = experiment::unlike_one_device(resolved.document);
-  if (!unlike) return;
-  std::printf("note: %s\n", unlike->c_str());
-  print_shards(resolved.shards);
+  if (experiment::unlike_one_device(resolved.document)) print_shards(resolved.shards);
 }
 
 int run(const ExperimentArguments& arguments) {
-  const auto resolved = load_resolved(arguments);
+  const auto given = load(arguments);
+  if (!given) return complain(given.error(), arguments.json);
+  const auto resolved = resolve(*given, arguments);
   if (!resolved) return complain(resolved.error(), arguments.json);
-  if (!arguments.json) return print(*resolved), 0;
+  const std::vector<std::string> notes = notes_of(*given, *resolved);
+  if (!arguments.json) return print(*resolved, notes), 0;
   base::Json result{{"type", "result"},
                     {"status", "completed"},
                     {"name", resolved->document.name},
@@ -52,6 +85,7 @@ int run(const ExperimentArguments& arguments) {
                     {"global_batch", resolved->global_batch},
                     {"steps", resolved->steps},
                     {"multiplies", base::name_of(resolved->document.training.multiplies)},
+                    {"notes", notes},
                     {"sharding", base::name_of(resolved->document.data.sharding.kind)},
                     {"samples_by_rank_and_class", resolved->shards}};
   for (const auto& [first, count] : experiment::columns_by_rank(*resolved)) result["columns_by_rank"].push_back({{"first", first}, {"count", count}});

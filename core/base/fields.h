@@ -157,6 +157,31 @@ std::vector<FieldDescription> describe(const Document& document) {
   return descriptions;
 }
 
+// Places of what is set to another value than the default, but matters to nobody, given the other values.
+template <IsDocument Document>
+std::vector<std::string> without_effect(const Document& document, const std::string& path = "") {
+  std::vector<std::string> places;
+  const Document defaults{};
+  const auto take = [&](const auto& part, const std::string& place) {
+    const auto below = without_effect(part, place);
+    places.insert(places.end(), below.begin(), below.end());
+  };
+  const auto one = [&]<class Value>(const Field<Document, Value>& f) {
+    const Value& value = document.*(f.member);
+    const std::string place = detail::child(path, f.name);
+    if (f.used != nullptr && !f.used(document)) {
+      if (write_value(value) != write_value(defaults.*(f.member))) places.push_back(place);
+    } else if constexpr (IsDocument<Value>) {
+      take(value, place);
+    } else if constexpr (IsVector<Value>::value) {
+      if constexpr (IsDocument<typename Value::value_type>)
+        for (std::size_t i = 0; i < value.size(); ++i) take(value[i], place + "[" + std::to_string(i) + "]");
+    }
+  };
+  std::apply([&](const auto&... f) { (one(f), ...); }, Fields<Document>::table());
+  return places;
+}
+
 // JSON Schema (draft 2020-12) of the described fields.
 Json json_schema(const std::vector<FieldDescription>& fields, std::string_view title);
 

@@ -44,8 +44,17 @@ Problem in_file(const std::filesystem::path& file, Problem problem) {
   return problem;
 }
 
-Problems in_file(const std::filesystem::path& file, Problems problems) {
-  for (Problem& problem : problems) problem = in_file(file, std::move(problem));
+// The value is of the command line where the place, or what it is in, was overridden.
+bool is_of(const std::string& path_and_value, const std::string& place) {
+  const std::string path = path_and_value.substr(0, path_and_value.find('='));
+  return place.starts_with(path) && (place.size() == path.size() || place[path.size()] == '.' || place[path.size()] == '[');
+}
+
+Problems in_file(const std::filesystem::path& file, const std::vector<std::string>& overrides, Problems problems) {
+  for (Problem& problem : problems) {
+    const bool overridden = std::ranges::any_of(overrides, [&](const std::string& one) { return is_of(one, problem.where); });
+    problem = in_file(overridden ? "--set" : file, std::move(problem));
+  }
   return problems;
 }
 
@@ -92,7 +101,7 @@ Checked<Experiment> load_judged(const std::filesystem::path& file, const std::ve
   for (const std::string& text : overrides)
     if (auto applied = apply_override(*json, text); !applied) problems.push_back(applied.error());
   if (!problems.empty()) return tl::unexpected(std::move(problems));
-  return from_json(*json).map_error([&](Problems found) { return in_file(file, with_those_of_meaning(std::move(found), *json, directory)); });
+  return from_json(*json).map_error([&](Problems found) { return in_file(file, overrides, with_those_of_meaning(std::move(found), *json, directory)); });
 }
 
 // Of a strategy that goes with one all-reduce, an algorithm that is left out is that one.

@@ -66,6 +66,20 @@ TEST(CliValidate, says_what_auto_is_and_why) {
   EXPECT_FALSE(cli({"validate", kMirrored, "--set", "strategy.algorithm=star", "--json"}).result().contains("algorithm_reason")) << "a user named it";
 }
 
+TEST(CliValidate, notes_what_holds_a_run_back_and_what_is_set_in_vain) {
+  const std::vector<std::string> said{"validate", kMirrored,
+                                      "--set",    "run.devices=paced",
+                                      "--set",    "topology.hosts[0].devices[2].slow_down=3",
+                                      "--set",    "strategy.engine=gloo",
+                                      "--set",    "strategy.algorithm=torus"};
+  const Ran ran = cli(said);
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("\nnote: speeds of links: drawn, not imposed; of devices: PACED to the drawn ones\n"));
+  EXPECT_THAT(ran.out, HasSubstr("\nnote: rank 2, cpu2, is slowed down 3 times\n"));
+  EXPECT_THAT(ran.out, HasSubstr("\nnote: strategy.algorithm is set, but changes nothing here\n"));
+  EXPECT_EQ(cli({"validate", kMirrored, "--set", "strategy.kind=data_parallel", "--set", "strategy.algorithm=auto", "--json"}).result().at("notes").size(), 0u);
+}
+
 TEST(CliValidate, says_all_problems_at_once_with_their_fields) {
   const Ran ran = cli({"validate", kMirrored, "--set", "data.noise=11", "--set", "training.optimizer.momentum=2", "--json"});
   EXPECT_EQ(ran.exit_code, 2);
@@ -73,6 +87,7 @@ TEST(CliValidate, says_all_problems_at_once_with_their_fields) {
   ASSERT_EQ(problems.size(), 2u) << problems;
   EXPECT_THAT(ran.out, HasSubstr("data.noise"));
   EXPECT_THAT(ran.out, HasSubstr("training.optimizer.momentum"));
+  EXPECT_THAT(problems[0].at("where").get<std::string>(), testing::StartsWith("--set: ")) << "the file is right";
   for (const base::Json& problem : problems) EXPECT_THAT(keys(problem), testing::ElementsAre("code", "where", "what", "accepted", "advice"));
   EXPECT_THAT(ran.err, HasSubstr("error: "));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/scaling/scaling_panel.h"
 
+#include <QAbstractItemView>
 #include <QComboBox>
 #include <QCoreApplication>
 #include <QDateTime>
@@ -91,7 +92,7 @@ QWidget* ScalingPanel::build_views() {
   list_->setAccessibleName(tr("Sweep that is shown"));
   list_->setToolTip(tr("Sweeps are kept on disk: choose one to see it again"));
   list_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-  list_->setMinimumContentsLength(16);
+  list_->setMinimumContentsLength(28);
   export_->setToolTip(tr("All figures of the table as CSV; each chart exports itself from its menu"));
   auto* parts = new QSplitter(Qt::Horizontal, views);
   parts->addWidget(charts_ = new ScalingCharts(parts));
@@ -100,13 +101,16 @@ QWidget* ScalingPanel::build_views() {
   parts->setStretchFactor(0, 3), parts->setStretchFactor(1, 2);
   parts->setSizes({6000, 4000});
   column->addWidget(parts, 1);
-  column->addWidget(notes_ = new TintedLabel(Tint::warning, views));
-  notes_->set_elided();
-  notes_->setAccessibleName(tr("What belongs to these figures"));
+  column->addWidget(truths_ = new TintedLabel(Tint::warning, views));
+  column->addWidget(notes_ = new TintedLabel(Tint::dim, views));
+  for (TintedLabel* label : {truths_, notes_}) label->set_elided();
+  truths_->setAccessibleName(tr("What belongs to these figures"));
+  notes_->setAccessibleName(tr("How they were measured"));
   return views;
 }
 
 QString ScalingPanel::status() const { return status_->text(); }
+QString ScalingPanel::truths() const { return truths_->text(); }
 QString ScalingPanel::notes() const { return notes_->text(); }
 QString ScalingPanel::hint() const { return hint_->text(); }
 
@@ -166,19 +170,24 @@ void ScalingPanel::show_sweep() {
   cancel_->setText(follower_.cancelling() ? tr("&Cancel at once") : tr("&Cancel sweep"));
   export_->setEnabled(sweep != nullptr);
   list_->setEnabled(!listed_.empty() && !sweeping());
-  QStringList notes;
-  if (sweep) {
-    const std::string against = session::baseline_said(*sweep);
-    for (const std::string& truth : session::truths(*sweep)) notes << text(truth);
-    for (const std::string& said : {against, session::scaling_said(*sweep), session::measured_said(*sweep)})
-      if (!said.empty()) notes << text(said);
-  }
-  notes_->setText(notes.join(" · "));
-  notes_->setVisible(!notes.isEmpty());
+  show_notes(sweep);
   if (std::exchange(was_sweeping_, sweeping()) == sweeping()) return;
   if (!refused_) show_form();
   look_for_sweeps();
   emit sweeping_changed();
+}
+
+void ScalingPanel::show_notes(const session::Sweep* sweep) {
+  QStringList truths, notes;
+  if (sweep) {
+    for (const std::string& truth : session::truths(*sweep)) truths << text(truth);
+    for (const std::string& said : {session::baseline_said(*sweep), session::scaling_said(*sweep), session::measured_said(*sweep)})
+      if (!said.empty()) notes << text(said);
+  }
+  for (const auto& [label, words] : {std::pair{truths_, truths}, std::pair{notes_, notes}}) {
+    label->setText(words.join(" · "));
+    label->setVisible(!words.isEmpty());
+  }
 }
 
 QString ScalingPanel::empty_words() const {
@@ -232,6 +241,7 @@ void ScalingPanel::show_list(const std::vector<SweepEntry>& entries) {
     list_->setItemData(list_->count() - 1, entry.directory, Qt::ToolTipRole);
     if (entry.directory == follower_.directory()) list_->setCurrentIndex(list_->count() - 1);
   }
+  list_->view()->setMinimumWidth(list_->view()->sizeHintForColumn(0) + 2 * kGrid);  // what is chosen from is read whole
   list_->setEnabled(!entries.empty() && !sweeping());
 }
 

@@ -38,7 +38,8 @@ class ScalingPanel : public QWidget {
   QPushButton& export_button() { return *export_; }
   QComboBox& list() { return *list_; }
   QString status() const;  // how far it is, or what became of it
-  QString notes() const;   // what belongs beside the figures
+  QString truths() const;  // what must be known beside the figures
+  QString notes() const;   // how they were measured
   QString hint() const;    // what Start would do, or why it cannot
   base::Result<void> save_table(const QString& file) const;
 
@@ -55,6 +56,7 @@ class ScalingPanel : public QWidget {
   void start();
   void show_form();
   void show_sweep();
+  void show_notes(const session::Sweep* sweep);
   void show_list(const std::vector<SweepEntry>& entries);
   void choose_listed(int row);
   void ask_where_to_save();
@@ -70,7 +72,7 @@ class ScalingPanel : public QWidget {
   QPushButton *start_, *cancel_, *export_;
   QComboBox* list_;
   QProgressBar* bar_;
-  TintedLabel *hint_, *status_, *notes_;
+  TintedLabel *hint_, *status_, *truths_, *notes_;
   QString training_;
   std::vector<SweepEntry> listed_;
   bool was_sweeping_ = false, listing_ = false, list_again_ = false, refused_ = false;

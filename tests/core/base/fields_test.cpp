@@ -118,6 +118,26 @@ TEST(Fields, an_unknown_key_is_refused_with_the_nearest_known_one) {
   EXPECT_EQ(problems[1].advice, "Did you mean \"speed\"?");
 }
 
+TEST(Fields, only_a_word_that_is_near_is_offered_for_an_unknown_one) {
+  const auto offered = [](const char* word) { return detail::nearest(word, {"own", "gloo", "ring", "halving_doubling"}); };
+  EXPECT_EQ(offered("foo"), "") << "of three letters two are others";
+  EXPECT_EQ(offered("gloo "), "gloo");
+  EXPECT_EQ(offered("rnig"), "ring") << "two letters swapped";
+  EXPECT_EQ(offered("onw"), "own");
+  EXPECT_EQ(offered("halving-doublng"), "halving_doubling");
+  EXPECT_EQ(offered("doubling"), "");
+}
+
+TEST(Fields, what_is_set_in_vain_is_told_with_its_place) {
+  Cart cart;
+  EXPECT_THAT(without_effect(cart), IsEmpty());
+  cart.seats = 5;
+  EXPECT_THAT(without_effect(cart), ElementsAre("seats")) << "it has no roof";
+  EXPECT_THAT(without_effect(cart, "carts[1]"), ElementsAre("carts[1].seats"));
+  cart.covered = true;
+  EXPECT_THAT(without_effect(cart), IsEmpty());
+}
+
 TEST(Fields, an_unknown_word_is_refused_with_the_accepted_ones) {
   const Problems problems = problems_of(R"({"shape": "rang"})");
   ASSERT_THAT(problems, ElementsAre(at("shape", "unknown value: the text \"rang\"")));

@@ -136,6 +136,19 @@ TEST(Choice, keeps_large_buckets_off_slow_links_between_hosts) {
   EXPECT_THAT(choice->reason, testing::HasSubstr("a bucket of 40 MB"));
 }
 
+// On one host, with no hierarchy, sharded_hierarchical is direct by another name.
+TEST(Choice, names_beside_the_best_one_that_takes_longer) {
+  const topology::Network network(star_of(1, 4, {.bus_bits_per_second = kBandwidth}));
+  const Work work{100'000'000, 4, network.workers(), {0, 0, 0, 0}};
+  const auto all = offers(0, work, network).value();
+  const auto seconds = [&](Algorithm algorithm) { return std::ranges::find(all, algorithm, &Offer::algorithm)->cost.seconds; };
+  ASSERT_EQ(seconds(Algorithm::direct), seconds(Algorithm::sharded_hierarchical));
+  EXPECT_EQ(choice(all, work).algorithm, Algorithm::direct);
+  EXPECT_THAT(choice(all, work).reason, testing::Not(testing::HasSubstr("sharded_hierarchical")));
+  const Work of_two{100, 4, {work.devices[0], work.devices[1]}, {0, 0}};
+  EXPECT_THAT(choice({{Algorithm::ring, {.seconds = 1}}, {Algorithm::direct, {.seconds = 1}}}, of_two).reason, testing::EndsWith("; no other takes longer"));
+}
+
 TEST(Choice, names_two_devices_without_a_route) {
   topology::Topology drawing = star_of(2, 1);
   drawing.links.clear();

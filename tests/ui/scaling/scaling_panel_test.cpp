@@ -202,7 +202,8 @@ TEST_F(ScalingPanelTest, says_what_belongs_beside_the_figures) {
   sweep.scaling = experiment::Scaling::strong;
   sweep.variants[3].shared_cores = "4 ranks share 2 cores: times include waiting for each other";
   open(sweep);
-  for (const char* words : {"4 ranks share 2 cores", "strong scaling", "speed-up against 1 rank", "after 10 of warm-up, of 50; evaluation off"})
+  EXPECT_THAT(panel_->truths().toStdString(), HasSubstr("4 ranks share 2 cores"));
+  for (const char* words : {"strong scaling", "speed-up against 1 rank", "after 10 of warm-up, of 50; evaluation off"})
     EXPECT_THAT(panel_->notes().toStdString(), HasSubstr(words));
   EXPECT_EQ(panel_->status(), "Strong-scaling sweep completed");
 }
