@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "ui/charts/flow_layout.h"
+#include "ui/theme/flow_layout.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {

@@ -5,8 +5,8 @@
 #include <QResizeEvent>
 #include <algorithm>
 
-#include "ui/charts/flow_layout.h"
 #include "ui/charts/plot_painter.h"
+#include "ui/theme/flow_layout.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {

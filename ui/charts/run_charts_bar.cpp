@@ -10,8 +10,8 @@
 #include <QToolButton>
 #include <algorithm>
 
-#include "ui/charts/flow_layout.h"
 #include "ui/charts/run_charts.h"
+#include "ui/theme/flow_layout.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 #include "ui/theme/tinted_label.h"

@@ -2,8 +2,10 @@
 #include "ui/inspector/algorithm_table.h"
 
 #include <QHeaderView>
+#include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
+#include <QToolTip>
 #include <algorithm>
 
 #include "ui/theme/theme.h"
@@ -85,7 +87,13 @@ void AlgorithmTable::pick(int row) {
 bool AlgorithmTable::viewportEvent(QEvent* event) {
   if (event->type() == QEvent::MouseMove) hover(indexAt(static_cast<QMouseEvent*>(event)->position().toPoint()).row());
   if (event->type() == QEvent::Leave) hover(-1);
+  if (event->type() == QEvent::ToolTip) return show_help(indexAt(static_cast<QHelpEvent*>(event)->pos())), true;
   return QTableView::viewportEvent(event);
+}
+
+// Below the table: beside the pointer it would lie over the row that is compared next.
+void AlgorithmTable::show_help(const QModelIndex& index) {
+  QToolTip::showText(mapToGlobal(visibleRegion().boundingRect().bottomLeft()), index.data(Qt::ToolTipRole).toString(), viewport(), visualRect(index));
 }
 
 void AlgorithmTable::keyPressEvent(QKeyEvent* event) {

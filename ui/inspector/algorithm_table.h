@@ -35,6 +35,7 @@ class AlgorithmTable : public QTableView {
  private:
   void fit();
   void hover(int row);
+  void show_help(const QModelIndex& index);
   void pick(int row);
   AlgorithmModel model_;
   int hovered_ = -1;

@@ -8,8 +8,8 @@
 #include <algorithm>
 
 #include "core/experiment/fields.h"
-#include "ui/charts/flow_layout.h"
 #include "ui/stepper/step_words.h"
+#include "ui/theme/flow_layout.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {

@@ -6,8 +6,8 @@
 #include <QLabel>
 #include <QToolButton>
 
-#include "ui/charts/flow_layout.h"
 #include "ui/stepper/stepper_panel.h"
+#include "ui/theme/flow_layout.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {

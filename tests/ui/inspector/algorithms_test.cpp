@@ -2,8 +2,10 @@
 // The algorithms beside each other, below the fields of the strategy: read, pointed at, and picked by mouse and keys.
 #include <QCheckBox>
 #include <QComboBox>
+#include <QHelpEvent>
 #include <QLabel>
 #include <QSignalSpy>
+#include <QToolTip>
 #include <algorithm>
 
 #include "core/base/units.h"
@@ -171,6 +173,21 @@ TEST_F(Algorithms, a_row_that_is_hovered_or_has_the_focus_wants_its_picture) {
   EXPECT_EQ(picture().flows.size(), 12u) << "direct: all to all";
   inspector_.form("strategy").focus_field("kind");
   EXPECT_TRUE(picture().flows.empty());
+}
+
+TEST_F(Algorithms, the_help_of_a_row_lies_over_none) {
+  draw(tests::drawn_hosts(1, 4));
+  wait_for_ranks(4);
+  const QPoint at = middle(Algorithm::ring);
+  QHelpEvent asks(QEvent::ToolTip, at, table().viewport()->mapToGlobal(at));
+  QApplication::sendEvent(table().viewport(), &asks);
+  ASSERT_EQ(QToolTip::text(), cell(Algorithm::ring, AlgorithmModel::time_column).data(Qt::ToolTipRole).toString());
+  const QRect rows(table().mapToGlobal(QPoint()), table().visibleRegion().boundingRect().size());
+  for (const QWidget* widget : QApplication::topLevelWidgets()) {
+    const bool lies_over = widget->inherits("QTipLabel") && widget->geometry().intersects(rows);
+    EXPECT_FALSE(lies_over) << widget->y() << " within " << rows.top() << " to " << rows.bottom();
+  }
+  QToolTip::hideText();
 }
 
 TEST_F(Algorithms, the_chosen_one_is_kept_in_sight_where_that_is_wanted) {

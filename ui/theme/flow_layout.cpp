@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "ui/charts/flow_layout.h"
+#include "ui/theme/flow_layout.h"
 
 #include <QWidget>
 #include <algorithm>
