@@ -12,27 +12,32 @@
 namespace trainyard::compute::compression {
 
 template <class Half>
-void encode_cast(Gradient& gradient, std::byte* encoded) {
-  for (std::int64_t i = 0; i < gradient.elements(); ++i) {
-    const std::uint16_t half = Half::encode(gradient[i]);
-    store(encoded, i, half);
-    gradient.sent(i, Half::decode(half));
-  }
+void decode_cast(const std::byte* encoded, float* gradient, std::int64_t elements) {
+  for (std::int64_t i = 0; i < elements; ++i) gradient[i] = Half::decode(load<std::uint16_t>(encoded, i));
 }
 
 template <class Half>
-void decode_cast(const std::byte* encoded, float* gradient, std::int64_t elements) {
-  for (std::int64_t i = 0; i < elements; ++i) gradient[i] = Half::decode(load<std::uint16_t>(encoded, i));
+void encode_cast(Gradient& gradient, std::byte* encoded) {
+  in_blocks(gradient.elements(), [&](std::int64_t first, std::int64_t count) {
+    const float* const values = gradient.values() + first;
+    std::byte* const halves = encoded + 2 * first;
+    float decoded[kBlock];
+    for (std::int64_t i = 0; i < count; ++i) store(halves, i, Half::encode(values[i]));
+    decode_cast<Half>(halves, decoded, count);
+    gradient.sent(first, count, decoded);
+  });
 }
 
 // As compute::Compute::sum.
 template <class Half>
 void sum_cast(std::byte* destination, std::span<const std::byte* const> sources, std::int64_t elements) {
-  for (std::int64_t i = 0; i < elements; ++i) {
-    std::uint16_t sum = load<std::uint16_t>(sources[0], i);
-    for (std::size_t s = 1; s < sources.size(); ++s) sum = Half::encode(Half::decode(sum) + Half::decode(load<std::uint16_t>(sources[s], i)));
-    store(destination, i, sum);
-  }
+  in_blocks(elements, [&](std::int64_t first, std::int64_t count) {
+    std::uint16_t sum[kBlock];
+    std::memcpy(sum, sources[0] + 2 * first, static_cast<std::size_t>(2 * count));
+    for (const std::byte* source : sources.subspan(1))
+      for (std::int64_t i = 0; i < count; ++i) sum[i] = Half::encode(Half::decode(sum[i]) + Half::decode(load<std::uint16_t>(source, first + i)));
+    std::memcpy(destination + 2 * first, sum, static_cast<std::size_t>(2 * count));
+  });
 }
 
 }  // namespace trainyard::compute::compression

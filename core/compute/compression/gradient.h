@@ -1,17 +1,59 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What a scheme encodes: the gradient, or with error feedback the residual of the steps before plus the gradient, kept where the residual
 // lies. What is not sent stays there. Without a residual nothing is kept; either way its squared norm is counted.
+//
+// Schemes work in blocks that stay in the nearest cache, and their loops choose by value, without branches, so that they are vectorised.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <limits>
+#include <numeric>
+
+#include "core/compute/compression/scheme.h"
 
 namespace trainyard::compute::compression {
 
+inline constexpr std::int64_t kBlock = kScaled;
+
+// `work`(first, count): `count` numbers from `first` on, kBlock but for the last.
+template <class Work>
+void in_blocks(std::int64_t elements, const Work& work) {
+  for (std::int64_t first = 0; first < elements; first += kBlock) work(first, std::min(kBlock, elements - first));
+}
+
 // As a whole number that grows with the magnitude; Inf is above all numbers, and NaN above Inf.
-inline std::uint32_t magnitude(float value) { return std::bit_cast<std::uint32_t>(value) & 0x7FFFFFFFu; }
-inline bool is_finite(float value) { return magnitude(value) < 0x7F800000u; }
+inline std::int32_t magnitude(float value) { return std::bit_cast<std::int32_t>(value) & 0x7FFFFFFF; }
+inline constexpr float kInf = std::numeric_limits<float>::infinity(), kNoNumber = std::numeric_limits<float>::quiet_NaN();
+inline bool is_finite(float value) { return magnitude(value) < magnitude(kInf); }
+
+inline std::int32_t greatest_magnitude(const float* values, std::int64_t count) {
+  std::array<std::int32_t, 16> greatest{};
+  const std::int64_t even = count / 16 * 16;
+  for (std::int64_t i = 0; i < even; i += 16)
+    for (std::size_t j = 0; j < 16; ++j) greatest[j] = std::max(greatest[j], magnitude(values[i + static_cast<std::int64_t>(j)]));
+  for (std::int64_t i = even; i < count; ++i) greatest[0] = std::max(greatest[0], magnitude(values[i]));
+  return *std::max_element(greatest.begin(), greatest.end());
+}
+
+// Added up in eight sums at once, and these at the end: an order of its own, but always the same.
+class Sums {
+ public:
+  // `of` a number of `values`, of which there are a multiple of 8.
+  template <class Of>
+  void add(const float* values, std::int64_t count, const Of& of) {
+    std::array<double, 8> sums = sums_;
+    for (std::int64_t i = 0; i < count; i += 8)
+      for (std::size_t j = 0; j < 8; ++j) sums[j] += of(static_cast<double>(values[i + static_cast<std::int64_t>(j)]));
+    sums_ = sums;
+  }
+  double total() const { return std::accumulate(sums_.begin(), sums_.end(), 0.0); }
+
+ private:
+  std::array<double, 8> sums_{};
+};
 
 class Gradient {
  public:
@@ -22,27 +64,40 @@ class Gradient {
   }
 
   std::int64_t elements() const { return elements_; }
-  float operator[](std::int64_t i) const { return values_[i]; }
+  const float* values() const { return values_; }
 
-  // Element i was sent as `value`. What is left of a number that is not finite is not kept: it was sent as what it is, and would spoil
-  // every later step.
-  void sent(std::int64_t i, float value) {
-    const float left = values_[i] - value;
-    squared_error_ += static_cast<double>(left) * static_cast<double>(left);
-    if (residual_ != nullptr) residual_[i] = is_finite(left) ? left : 0;
+  // Numbers of a block were sent as `sent`. What is left of a number that is not finite is not kept: it was sent as what it is, and would
+  // spoil every later step.
+  void sent(std::int64_t first, std::int64_t count, const float* sent) {
+    std::array<float, kBlock> left;
+    for (std::int64_t i = 0; i < count; ++i) left[at(i)] = values_[first + i] - sent[i];
+    count_error(left, count);
+    for (std::int64_t i = 0; residual_ != nullptr && i < count; ++i) residual_[first + i] = is_finite(left[at(i)]) ? left[at(i)] : 0;
   }
-  // Element i was not sent.
-  void left(std::int64_t i) { squared_error_ += static_cast<double>(values_[i]) * static_cast<double>(values_[i]); }
 
-  double squared_error() const { return squared_error_; }
+  // Numbers of a block were sent as they are where `taken` is 1, and not at all where it is 0.
+  void sent_if(std::int64_t first, std::int64_t count, const std::uint8_t* taken) {
+    std::array<float, kBlock> left;
+    for (std::int64_t i = 0; i < count; ++i) left[at(i)] = values_[first + i] - (taken[i] != 0 ? values_[first + i] : 0);
+    count_error(left, count);
+    for (std::int64_t i = 0; residual_ != nullptr && i < count; ++i) residual_[first + i] = taken[i] != 0 ? 0 : residual_[first + i];
+  }
+
+  double squared_error() const { return squares_.total(); }
 
  private:
+  static constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+  void count_error(std::array<float, kBlock>& left, std::int64_t count) {
+    const std::int64_t padded = (count + 7) / 8 * 8;
+    std::fill(left.begin() + count, left.begin() + padded, 0.0F);
+    squares_.add(left.data(), padded, [](double value) { return value * value; });
+  }
+
   const float* values_;
   float* residual_;
   std::int64_t elements_;
-  double squared_error_ = 0;
+  Sums squares_;
 };
-
-inline constexpr float kNoNumber = std::numeric_limits<float>::quiet_NaN();
 
 }  // namespace trainyard::compute::compression

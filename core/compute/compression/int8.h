@@ -4,43 +4,45 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/compute/compression/bytes.h"
 #include "core/compute/compression/gradient.h"
-#include "core/compute/compression/scheme.h"
 
 namespace trainyard::compute::compression {
 
-inline float int8_scale(const Gradient& gradient, std::int64_t begin, std::int64_t end) {
-  std::uint32_t greatest = 0;
-  for (std::int64_t i = begin; i < end; ++i) greatest = std::max(greatest, magnitude(gradient[i]));
-  const auto value = std::bit_cast<float>(greatest);
-  return is_finite(value) ? value / 127 : kNoNumber;
+inline float int8_scale(const float* values, std::int64_t count) {
+  const auto greatest = std::bit_cast<float>(greatest_magnitude(values, count));
+  return is_finite(greatest) ? greatest / 127 : kNoNumber;
 }
 
+// Rounded to nearest, ties to even: beside 1.5 * 2^23 an fp32 has no bits for fractions. |x / scale| is 191 at most, of subnormal scales.
 inline std::int8_t quantise(float value, float scale) {
-  if (!(scale > 0)) return 0;
-  return static_cast<std::int8_t>(std::clamp(std::nearbyintf(value / scale), -127.0F, 127.0F));
+  constexpr float beside = 0x1.8p23F;
+  const std::int32_t q = std::bit_cast<std::int32_t>(value / scale + beside) - std::bit_cast<std::int32_t>(beside);
+  return static_cast<std::int8_t>(std::clamp<std::int16_t>(static_cast<std::int16_t>(q), -127, 127));
 }
 
 inline void encode_int8(Gradient& gradient, std::byte* encoded) {
   std::byte* const numbers = encoded + 4 * scales_of(gradient.elements());
-  for (std::int64_t chunk = 0; chunk < scales_of(gradient.elements()); ++chunk) {
-    const std::int64_t begin = chunk * kScaled, end = std::min(begin + kScaled, gradient.elements());
-    const float scale = int8_scale(gradient, begin, end);
-    store(encoded, chunk, scale);
-    for (std::int64_t i = begin; i < end; ++i) {
-      const std::int8_t q = quantise(gradient[i], scale);
-      store(numbers, i, q);
-      gradient.sent(i, static_cast<float>(q) * scale);
-    }
-  }
+  in_blocks(gradient.elements(), [&](std::int64_t first, std::int64_t count) {
+    const float* const values = gradient.values() + first;
+    const float scale = int8_scale(values, count);
+    store(encoded, first / kScaled, scale);
+    std::int8_t block[kBlock] = {};
+    for (std::int64_t i = 0; scale > 0 && i < count; ++i) block[i] = quantise(values[i], scale);
+    std::memcpy(numbers + first, block, static_cast<std::size_t>(count));
+    float sent[kBlock];
+    for (std::int64_t i = 0; i < count; ++i) sent[i] = static_cast<float>(block[i]) * scale;
+    gradient.sent(first, count, sent);
+  });
 }
 
 inline void add_int8(const std::byte* encoded, float* gradient, std::int64_t elements) {
-  const std::byte* const numbers = encoded + 4 * scales_of(elements);
-  for (std::int64_t i = 0; i < elements; ++i) gradient[i] += static_cast<float>(load<std::int8_t>(numbers, i)) * load<float>(encoded, i / kScaled);
+  const auto* const numbers = reinterpret_cast<const std::int8_t*>(encoded + 4 * scales_of(elements));
+  in_blocks(elements, [&](std::int64_t first, std::int64_t count) {
+    const auto scale = load<float>(encoded, first / kScaled);
+    for (std::int64_t i = first; i < first + count; ++i) gradient[i] += static_cast<float>(numbers[i]) * scale;
+  });
 }
 
 }  // namespace trainyard::compute::compression

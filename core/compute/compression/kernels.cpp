@@ -23,7 +23,7 @@ class Compress final : public Kernel {
   explicit Compress(const CompressGradient& op)
       : op_(op),
         random_places_(places_of(op.spec, op.gradient.elements())),
-        top_places_(op.spec.kind == Scheme::top_k ? static_cast<std::size_t>(op.gradient.elements()) : 0) {}
+        magnitudes_(op.spec.kind == Scheme::top_k ? static_cast<std::size_t>(op.gradient.elements()) + 1 : 0) {}
 
   void enqueue(Queue&) override {
     Gradient gradient(op_.gradient.as<float>(), op_.residual.as<float>(), op_.gradient.elements());
@@ -38,7 +38,7 @@ class Compress final : public Kernel {
       case Scheme::bf16: return encode_cast<Bf16>(gradient, encoded);
       case Scheme::int8: return encode_int8(gradient, encoded);
       case Scheme::sign: return encode_sign(gradient, encoded);
-      case Scheme::top_k: return encode_top_k(gradient, encoded, kept(op_.spec, gradient.elements()), top_places_);
+      case Scheme::top_k: return encode_top_k(gradient, encoded, kept(op_.spec, gradient.elements()), magnitudes_);
       case Scheme::random_k: random_places_.draw(op_.seed, op_.bucket, step_of(op_.step)); return encode_random_k(gradient, encoded, random_places_);
       case Scheme::none:
       case Scheme::power_sgd: return;
@@ -47,7 +47,7 @@ class Compress final : public Kernel {
 
   CompressGradient op_;
   RandomPlaces random_places_;
-  std::vector<std::int32_t> top_places_;
+  std::vector<std::int32_t> magnitudes_;
 };
 
 class Decompress final : public Kernel {

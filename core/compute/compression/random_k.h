@@ -28,7 +28,15 @@ class RandomPlaces {
     }
   }
   std::int64_t elements() const { return elements_; }
-  bool has(std::int64_t i) const { return drawn_[static_cast<std::size_t>(i)] != 0; }
+  const std::uint8_t* drawn() const { return drawn_.data(); }
+
+  // `visit`(place), in rising order.
+  template <class Visit>
+  void each(const Visit& visit) const {
+    const std::uint8_t *const begin = drawn_.data(), *const end = begin + elements_;
+    const auto next = [end](const std::uint8_t* from) { return static_cast<const std::uint8_t*>(std::memchr(from, 1, static_cast<std::size_t>(end - from))); };
+    for (const std::uint8_t* at = next(begin); at != nullptr; at = next(at + 1)) visit(at - begin);
+  }
 
  private:
   std::int64_t elements_, k_;
@@ -37,22 +45,17 @@ class RandomPlaces {
 
 inline void encode_random_k(Gradient& gradient, std::byte* encoded, const RandomPlaces& places) {
   std::int64_t next = 0;
-  bool finite = true;
-  for (std::int64_t i = 0; i < gradient.elements(); ++i) {
-    finite = finite && is_finite(gradient[i]);
-    if (!places.has(i)) {
-      gradient.left(i);
-      continue;
-    }
-    store(encoded, next++, gradient[i]);
-    gradient.sent(i, gradient[i]);
-  }
-  if (!finite) store(encoded, 0, kNoNumber);
+  places.each([&](std::int64_t place) { store(encoded, next++, gradient.values()[place]); });
+  in_blocks(gradient.elements(), [&](std::int64_t first, std::int64_t count) {
+    if (greatest_magnitude(gradient.values() + first, count) >= magnitude(kInf)) store(encoded, 0, kNoNumber);
+    gradient.sent_if(first, count, places.drawn() + first);
+  });
 }
 
 inline void decode_random_k(const std::byte* encoded, float* gradient, const RandomPlaces& places) {
   std::int64_t next = 0;
-  for (std::int64_t i = 0; i < places.elements(); ++i) gradient[i] = places.has(i) ? load<float>(encoded, next++) : 0.0F;
+  std::fill_n(gradient, places.elements(), 0.0F);
+  places.each([&](std::int64_t place) { gradient[place] = load<float>(encoded, next++); });
 }
 
 }  // namespace trainyard::compute::compression

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <algorithm>
-#include <numeric>
+#include <functional>
 #include <vector>
 
 #include "core/compute/compression/bytes.h"
@@ -12,22 +12,47 @@
 
 namespace trainyard::compute::compression {
 
-// `places` is room for a number each.
-inline void encode_top_k(Gradient& gradient, std::byte* encoded, std::int64_t k, std::vector<std::int32_t>& places) {
-  std::iota(places.begin(), places.end(), 0);
-  const auto before = [&](std::int32_t a, std::int32_t b) {
-    const std::uint32_t of_a = magnitude(gradient[a]), of_b = magnitude(gradient[b]);
-    return of_a != of_b ? of_a > of_b : a < b;
-  };
-  std::nth_element(places.begin(), places.begin() + k, places.end(), before);
-  std::sort(places.begin(), places.begin() + k);
-  for (auto place = places.begin() + k; place != places.end(); ++place) gradient.left(*place);
-  for (std::int64_t i = 0; i < k; ++i) {
-    const std::int32_t place = places[static_cast<std::size_t>(i)];
-    store(encoded, i, place);
-    store(encoded, k + i, gradient[place]);
-    gradient.sent(place, gradient[place]);
+// The greatest are those above `magnitude`, and the first `equal` of those that have it.
+struct Threshold {
+  std::int32_t magnitude = 0;
+  std::int64_t equal = 0;
+};
+
+// Counts how many numbers share the upper bits of their magnitude, so that of but few, in `room`, the rest is compared. `room` is for a
+// number each, and k is at least 1.
+inline Threshold threshold(const float* values, std::int64_t elements, std::int64_t k, std::vector<std::int32_t>& room) {
+  constexpr int lower_bits = 20;
+  std::array<std::int32_t, 1 << (31 - lower_bits)> numbers{};
+  for (std::int64_t i = 0; i < elements; ++i) ++numbers[static_cast<std::size_t>(magnitude(values[i]) >> lower_bits)];
+  auto upper = static_cast<std::int32_t>(numbers.size()) - 1;
+  for (; numbers[static_cast<std::size_t>(upper)] < k; --upper) k -= numbers[static_cast<std::size_t>(upper)];
+
+  auto end = room.begin();
+  for (std::int64_t i = 0; i < elements; ++i) {
+    *end = magnitude(values[i]);
+    end += *end >> lower_bits == upper ? 1 : 0;
   }
+  const auto last = room.begin() + k - 1;
+  std::nth_element(room.begin(), last, end, std::greater<>());
+  return {*last, std::count(room.begin(), last + 1, *last)};
+}
+
+// `room` is for a number each, and one.
+inline void encode_top_k(Gradient& gradient, std::byte* encoded, std::int64_t k, std::vector<std::int32_t>& room) {
+  if (k == 0) return;
+  Threshold least = threshold(gradient.values(), gradient.elements(), k, room);
+  std::int64_t next = 0;
+  in_blocks(gradient.elements(), [&](std::int64_t first, std::int64_t count) {
+    std::array<std::uint8_t, kBlock> taken{};
+    for (std::int64_t i = 0; i < count; ++i) {
+      const float value = gradient.values()[first + i];
+      if (magnitude(value) < least.magnitude || (magnitude(value) == least.magnitude && least.equal-- <= 0)) continue;
+      taken[static_cast<std::size_t>(i)] = 1;
+      store(encoded, next, static_cast<std::int32_t>(first + i));
+      store(encoded, k + next++, value);
+    }
+    gradient.sent_if(first, count, taken.data());
+  });
 }
 
 inline void add_top_k(const std::byte* encoded, float* gradient, std::int64_t k) {
