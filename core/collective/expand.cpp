@@ -46,10 +46,21 @@ void add_dependency(std::vector<Dependency>& after, Dependency added) {
   after.push_back(added);
 }
 
+// What adding one number to another takes. Of 16 bits, both are widened and the sum is rounded again: as many operations as there is time
+// for, counted as in core/strategy/compression.cpp.
+constexpr std::int64_t addition_flops(base::DType dtype) {
+  switch (dtype) {
+    case base::DType::fp16: return 90;
+    case base::DType::bf16: return 25;
+    default: return 1;
+  }
+}
+
 // A collective of one bucket: what its steps mean in ranks and elements.
 struct Job {
   const Op& whole;
   const plan::Group& group;
+  base::DType dtype;
   Rounds rounds;  // of one segment
   int chunks = 1, segments = 1;
 
@@ -70,9 +81,10 @@ Job job_of(const Op& op, const RankPlan& rank, const std::vector<plan::Group>& g
   const Collective collective = *collective_of(op.kind);
   const Formation formation = formation_of(group, method.hosts);
   const int root = op.peer < 0 ? 0 : group.position(op.peer);
-  Job job{op, group, program(collective, method.algorithm, formation, group.position(rank.rank), root), chunks(collective, method.algorithm, formation)};
   const Access& bucket = op.writes.front();
-  const auto element_bytes = static_cast<int>(base::size_of(rank.buffers[bucket.buffer.index()].dtype));
+  const base::DType dtype = rank.buffers[bucket.buffer.index()].dtype;
+  Job job{op, group, dtype, program(collective, method.algorithm, formation, group.position(rank.rank), root), chunks(collective, method.algorithm, formation)};
+  const auto element_bytes = static_cast<int>(base::size_of(dtype));
   if (!shares_out(collective)) job.segments = segments(bucket.count, element_bytes, method.segment_bytes);
   return job;
 }
@@ -162,8 +174,8 @@ class Expansion {
     if (step.summands.size() < job.group.ranks.size())
       for (const int position : step.summands) op.summands.push_back(job.rank(position));
     set_accesses(job, step, segment, op);
-    if (op.kind == OpKind::recv_reduce) op.flops = op.writes.front().count;
-    if (op.kind == OpKind::reduce_many) op.flops = op.writes.front().count * (static_cast<std::int64_t>(step.summands.size()) - 1);
+    if (op.kind == OpKind::recv_reduce) op.flops = op.writes.front().count * addition_flops(job.dtype);
+    if (op.kind == OpKind::reduce_many) op.flops = op.writes.front().count * addition_flops(job.dtype) * (std::ssize(step.summands) - 1);
     const bool changes = op.kind != OpKind::send && step.kind != StepKind::sum_aside;
     order_after_touches(job.whole, op, changes);
     const Touch touch{op.lane, round, count_[op.lane.index()] + 1, changes};

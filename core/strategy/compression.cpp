@@ -35,14 +35,39 @@ Access own_part(const experiment::Payload& payload, const Access& whole, std::in
   return {whole.buffer, whole.first + first, count};
 }
 
-// About so many operations on each number: rounding and what is left of it; for top_k also the selection.
-std::int64_t flops_of(const Replica& r, std::int32_t bucket) {
-  const std::int64_t elements = bucket_of(r, bucket).count;
-  switch (spec_of(r).kind) {
-    case Scheme::power_sgd: return 2 * elements * spec_of(r).rank;
-    case Scheme::top_k: return 12 * elements;
-    default: return 4 * elements;
+// Rounding and choosing cost more than the arithmetic in them says. These are as many multiplications as a core makes in the same time at the
+// peak speed that is drawn by default, 50 a nanosecond. The times are those of tests/bench/compression_bench.cpp, of 100,000 numbers that lie
+// in the caches, on one core of a server of 2024, whose products of matrices come to nearly five times that peak. A nanosecond or two is
+// typical, and what the gradient's bytes alone would take of memory a fifth of one.
+std::int64_t encoding_flops(const experiment::CompressionSpec& spec, std::int64_t elements) {
+  const std::int64_t k = compute::compression::kept(spec, elements);
+  switch (spec.kind) {
+    case Scheme::fp16: return 65 * elements;
+    case Scheme::bf16: return 30 * elements;
+    case Scheme::int8: return 40 * elements;
+    case Scheme::sign: return 36 * elements;
+    case Scheme::top_k: return 100 * elements + 200 * k;
+    case Scheme::random_k: return 25 * elements + 900 * k;  // most of it to draw the places
+    case Scheme::power_sgd: return (105 + 3 * spec.rank) * elements;
+    case Scheme::none: break;
   }
+  return 0;
+}
+
+// `parts` are added up, of what is gathered.
+std::int64_t decoding_flops(const experiment::CompressionSpec& spec, std::int64_t elements, std::int64_t parts) {
+  const std::int64_t k = compute::compression::kept(spec, elements);
+  switch (spec.kind) {
+    case Scheme::fp16: return 20 * elements;
+    case Scheme::bf16: return 2 * elements;
+    case Scheme::int8: return 6 * elements * parts;
+    case Scheme::sign: return 15 * elements * parts;
+    case Scheme::top_k: return 30 * k * parts;
+    case Scheme::random_k: return 2 * elements + 900 * k;
+    case Scheme::power_sgd: return (55 + 20 * spec.rank) * elements;
+    case Scheme::none: break;
+  }
+  return 0;
 }
 
 std::int64_t elements_of_stage(const CompressionBuffers& c, std::size_t stage) {
@@ -94,7 +119,7 @@ Op encode(const Replica& r, std::int32_t bucket, std::size_t stage) {
   Op op;
   op.kind = OpKind::encode;
   op.bucket = encoded[stage].number;
-  op.flops = flops_of(r, bucket);
+  op.flops = encoding_flops(spec_of(r), bucket_of(r, bucket).count);
   if (stage == 1) {
     op.reads = {residual.buffer.valid() ? residual : gradient, encoded[0].whole};
     op.writes = {beside(r, c.basis, bucket, 0), encoded[1].own};
@@ -119,7 +144,7 @@ Op decode(const Replica& r, std::int32_t bucket) {
   Op op;
   op.kind = OpKind::decode;
   op.bucket = encoded[0].number;
-  op.flops = flops_of(r, bucket);
+  op.flops = decoding_flops(spec_of(r), bucket_of(r, bucket).count, r.resolved.world());
   for (const Encoded& one : encoded) op.reads.push_back(one.whole);
   op.writes = {gradient};
   read_step(r, op);

@@ -78,7 +78,8 @@ class Bench {
         enqueued(compute::CompressGradient{flat(gradient_, DType::fp32), residual, own, flat(error_, DType::fp64), flat(step_, DType::fp64), spec, 1, 0});
     for (std::int64_t p = 1; p < parts; ++p) std::copy_n(encoded.begin(), of_rank, encoded.begin() + p * of_rank);
     const double decode = enqueued(compute::DecompressGradient{all, flat(decoded_, DType::fp32), flat(step_, DType::fp64), spec, parts, 1, 0});
-    print(std::string(base::name_of(spec.kind)), encode, decode, parts);
+    const std::string fraction = compute::compression::keeps_part(spec.kind) ? " " + std::to_string(std::lround(100 * spec.fraction)) + " %" : "";
+    print(std::string(base::name_of(spec.kind)) + fraction, encode, decode, parts);
     if (dtype == DType::fp16 || dtype == DType::bf16) print_sum(dtype, encoded);
   }
 
@@ -129,6 +130,8 @@ int main(int argc, char** argv) {
   Bench bench(argc > 1 ? std::atoll(argv[1]) : 100'000);
   bench.print_peak();
   std::printf("%-12s %8s %8s %14s %8s   ns a number\n", "", "encode", "decode", "of that a part", "sum");
-  for (const Scheme kind : {Scheme::fp16, Scheme::bf16, Scheme::int8, Scheme::sign, Scheme::top_k, Scheme::random_k}) bench.print_scheme({kind, 0.01, 4, true});
+  for (const Scheme kind : {Scheme::fp16, Scheme::bf16, Scheme::int8, Scheme::sign}) bench.print_scheme({kind, 0.01, 4, true});
+  for (const Scheme kind : {Scheme::top_k, Scheme::random_k})
+    for (const double fraction : {0.01, 0.1, 0.5}) bench.print_scheme({kind, fraction, 4, true});
   for (const std::int64_t rank : {2, 4, 8}) bench.print_power_sgd(rank);
 }
