@@ -46,12 +46,12 @@ void add_dependency(std::vector<Dependency>& after, Dependency added) {
   after.push_back(added);
 }
 
-// What adding one number to another takes. Of 16 bits, both are widened and the sum is rounded again: as many operations as there is time
-// for, counted as in core/strategy/compression.cpp.
+// What adding one number to another takes. Of 16 bits, both are widened and the sum is rounded again: as many operations as a core makes
+// in that time at its peak, counted as in core/strategy/compression.cpp.
 constexpr std::int64_t addition_flops(base::DType dtype) {
   switch (dtype) {
-    case base::DType::fp16: return 90;
-    case base::DType::bf16: return 25;
+    case base::DType::fp16: return 440;
+    case base::DType::bf16: return 120;
     default: return 1;
   }
 }

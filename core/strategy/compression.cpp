@@ -35,20 +35,20 @@ Access own_part(const experiment::Payload& payload, const Access& whole, std::in
   return {whole.buffer, whole.first + first, count};
 }
 
-// Rounding and choosing cost more than the arithmetic in them says. These are as many multiplications as a core makes in the same time at the
-// peak speed that is drawn by default, 50 a nanosecond. The times are those of tests/bench/compression_bench.cpp, of 100,000 numbers that lie
-// in the caches, on one core of a server of 2024, whose products of matrices come to nearly five times that peak. A nanosecond or two is
-// typical, and what the gradient's bytes alone would take of memory a fifth of one.
+// Rounding and choosing take longer than the arithmetic in them says. These are the operations that a core makes in the same time at its
+// peak, in products of matrices, so that a device which is drawn n times slower also encodes n times slower. Measured by
+// tests/bench/compression_bench.cpp, of 100,000 numbers that lie in the caches, on one core of a server of 2024: nearly five times as fast
+// as the cpu that is drawn by default, it makes 240 operations in a nanosecond, and most schemes take a nanosecond or two a number.
 std::int64_t encoding_flops(const experiment::CompressionSpec& spec, std::int64_t elements) {
   const std::int64_t k = compute::compression::kept(spec, elements);
   switch (spec.kind) {
-    case Scheme::fp16: return 65 * elements;
-    case Scheme::bf16: return 30 * elements;
-    case Scheme::int8: return 40 * elements;
-    case Scheme::sign: return 36 * elements;
-    case Scheme::top_k: return 100 * elements + 200 * k;
-    case Scheme::random_k: return 25 * elements + 900 * k;  // most of it to draw the places
-    case Scheme::power_sgd: return (105 + 3 * spec.rank) * elements;
+    case Scheme::fp16: return 310 * elements;
+    case Scheme::bf16: return 140 * elements;
+    case Scheme::int8: return 185 * elements;
+    case Scheme::sign: return 175 * elements;
+    case Scheme::top_k: return 490 * elements + 1000 * k;
+    case Scheme::random_k: return 125 * elements + 4200 * k;  // most of it to draw the places
+    case Scheme::power_sgd: return (480 + 20 * spec.rank) * elements;
     case Scheme::none: break;
   }
   return 0;
@@ -58,13 +58,13 @@ std::int64_t encoding_flops(const experiment::CompressionSpec& spec, std::int64_
 std::int64_t decoding_flops(const experiment::CompressionSpec& spec, std::int64_t elements, std::int64_t parts) {
   const std::int64_t k = compute::compression::kept(spec, elements);
   switch (spec.kind) {
-    case Scheme::fp16: return 20 * elements;
-    case Scheme::bf16: return 2 * elements;
-    case Scheme::int8: return 6 * elements * parts;
-    case Scheme::sign: return 15 * elements * parts;
-    case Scheme::top_k: return 30 * k * parts;
-    case Scheme::random_k: return 2 * elements + 900 * k;
-    case Scheme::power_sgd: return (55 + 20 * spec.rank) * elements;
+    case Scheme::fp16: return 95 * elements;
+    case Scheme::bf16: return 10 * elements;
+    case Scheme::int8: return 28 * elements * parts;
+    case Scheme::sign: return 72 * elements * parts;
+    case Scheme::top_k: return 10 * elements + 110 * k * parts;
+    case Scheme::random_k: return 10 * elements + 4200 * k;
+    case Scheme::power_sgd: return (260 + 95 * spec.rank) * elements;
     case Scheme::none: break;
   }
   return 0;
