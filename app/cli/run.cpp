@@ -14,6 +14,7 @@
 #include "core/base/log.h"
 #include "core/base/machine.h"
 #include "core/base/units.h"
+#include "core/experiment/compression.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/imposed.h"
 #include "core/experiment/placement.h"
@@ -106,8 +107,11 @@ void print_summary(const base::Json& r, const experiment::Experiment& given) {
     std::printf("  sent                %s of payload, %s of headers\n", base::format_bytes(wire["payload"].get<double>()).c_str(),
                 base::format_bytes(wire["header"].get<double>()).c_str());
   else std::printf("  sent                not reported by the engine, %s\n", r["engine"].get<std::string>().c_str());
-  if (const auto at = r.find("compression"); at != r.end())
-    std::printf("  compression         %s, gradients %s times smaller\n", (*at)["kind"].get<std::string>().c_str(), number((*at)["ratio"], "%.3g").c_str());
+  if (const auto at = r.find("compression"); at != r.end()) {
+    experiment::Savings savings{(*at)["ratio"].get<double>(), {}};
+    if (const base::Json& sent = (*at)["sent_ratio"]; sent.is_number()) savings.sent = sent.get<double>();
+    std::printf("  compression         %s, gradients %s\n", (*at)["kind"].get<std::string>().c_str(), experiment::savings_said(savings).c_str());
+  }
   if (r["multiplies"] == base::name_of(experiment::Multiplies::bfloat16)) std::printf("  multiplies          bfloat16, summed in fp32\n");
   if (const auto emulated = experiment::emulation_said(given.topology)) std::printf("  EMULATED            %s\n", emulated->c_str());
   std::printf("  note                %s\n", experiment::speeds_said(given.run).c_str());

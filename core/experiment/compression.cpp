@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/experiment/compression.h"
 
+#include <cstdio>
+#include <numeric>
+
 #include "core/experiment/duties.h"
 #include "core/experiment/fields.h"
 #include "core/model/power_sgd.h"
@@ -37,6 +40,27 @@ std::vector<Payload> of_power_sgd(const Resolved& e, const Bucket& bucket) {
   return list;
 }
 
+// By all ranks together.
+std::int64_t sent_bytes_of(const Resolved& e, const Payload& payload) {
+  const collective::Work work{payload.elements, static_cast<int>(base::size_of(payload.dtype)), e.ranks, e.hosts, payload.collective};
+  const std::int64_t segment_bytes = collective::shares_out(payload.collective) ? 0 : e.document.strategy.segment_bytes;
+  const auto sent = collective::sent_bytes(payload.collective, e.document.strategy.algorithm, segment_bytes, work);
+  return std::accumulate(sent.begin(), sent.end(), std::int64_t{0});
+}
+
+std::int64_t encoded_bytes_of(const Resolved& e, const Payload& payload) {
+  return payload.collective == Collective::all_gather ? payload.bytes() / e.world() : payload.bytes();
+}
+
+// "3.98x"
+std::string times(double factor) {
+  char said[32];
+  std::snprintf(said, sizeof said, "%.3gx", factor);
+  return said;
+}
+
+double ratio(std::int64_t a, std::int64_t b) { return b > 0 ? static_cast<double>(a) / static_cast<double>(b) : 1; }
+
 // Whether all ranks reduce gradients, and update alike.
 bool all_reduces(const StrategySpec& strategy) {
   return strategy.kind != StrategyKind::one_device && !fixed_algorithm(strategy.kind) && strategy.average == Average::gradients;
@@ -63,6 +87,29 @@ std::vector<Payload> payloads(const Resolved& e, const Bucket& bucket) {
   const std::int64_t of_rank = compute::compression::encoded_elements(spec, bucket.count);
   if (compute::compression::gathers(spec.kind)) return {{Collective::all_gather, DType::byte, of_rank * e.world()}};
   return {{Collective::all_reduce, compute::compression::wire_dtype(spec.kind), of_rank}};
+}
+
+std::optional<Savings> savings(const Resolved& e) {
+  if (!compresses(e)) return std::nullopt;
+  std::int64_t whole = 0, whole_sent = 0, encoded = 0, sent = 0;
+  const bool counted = e.document.strategy.engine == Engine::own;
+  for (const Bucket& bucket : buckets(e)) {
+    const Payload plain{Collective::all_reduce, gradient_dtype(e), bucket.count};
+    whole += plain.bytes();
+    if (counted) whole_sent += sent_bytes_of(e, plain);
+    for (const Payload& payload : payloads(e, bucket)) {
+      encoded += encoded_bytes_of(e, payload);
+      if (counted) sent += sent_bytes_of(e, payload);
+    }
+  }
+  return Savings{ratio(whole, encoded), counted ? std::optional(ratio(whole_sent, sent)) : std::nullopt};
+}
+
+std::string savings_said(const Savings& savings) {
+  const std::string encoded = "encoded " + times(savings.encoded) + " smaller";
+  if (!savings.sent) return encoded;
+  const bool less = *savings.sent >= 1;
+  return encoded + ", sent " + times(less ? *savings.sent : 1 / *savings.sent) + (less ? " less" : " more") + " than uncompressed";
 }
 
 base::Problems compression_problems(const Experiment& experiment) {

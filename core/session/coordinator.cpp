@@ -6,6 +6,7 @@
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/units.h"
+#include "core/experiment/compression.h"
 #include "core/experiment/duties.h"
 #include "core/experiment/engine.h"
 #include "core/experiment/placement.h"
@@ -215,6 +216,7 @@ Json Coordination::result(std::int64_t now) const {
                  p_.resolved.document.strategy.compression,
                  experiment::engine_of(p_.resolved),
                  p_.resolved.document.training.multiplies};
+  if (const auto savings = experiment::savings(p_.resolved)) facts.sent_ratio = savings->sent;
   facts.columns = experiment::columns_by_rank(p_.resolved);
   for (const RankSeat& seat : seats_) facts.finished.push_back(seat.finished);
   facts.finished.resize(static_cast<std::size_t>(p_.resolved.world()));

@@ -28,8 +28,9 @@ struct RunFacts {
   experiment::CompressionSpec compression;
   experiment::Engine engine = experiment::Engine::own;  // another reports no bytes
   experiment::Multiplies multiplies = experiment::Multiplies::full;
-  std::vector<std::string> duties = {};  // by rank: "worker", or what else it does
-  experiment::ColumnTable columns = {};  // by rank: its feature columns, where they are shared out
+  std::optional<double> sent_ratio = {};  // as in experiment::Savings
+  std::vector<std::string> duties = {};   // by rank: "worker", or what else it does
+  experiment::ColumnTable columns = {};   // by rank: its feature columns, where they are shared out
 };
 
 base::Json run_result(const RunFacts& facts, const telemetry::History& history);

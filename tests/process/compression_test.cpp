@@ -46,6 +46,8 @@ TEST_P(CliCompression, sends_the_bytes_of_the_formula_and_leaves_ranks_alike) {
   EXPECT_EQ(result.at("wire_bytes").at("payload"), 12 * bytes_of_a_step(overrides));
   EXPECT_EQ(result.at("compression").at("kind"), c.kind);
   EXPECT_GT(result.at("compression").at("ratio"), 1.9);
+  const auto without = static_cast<double>(bytes_of_a_step(overrides_for("none", c.transport, c.algorithm)));
+  EXPECT_NEAR(result.at("compression").at("sent_ratio").get<double>(), without / static_cast<double>(bytes_of_a_step(overrides)), 1e-9);
   for (const base::Json& rank : result.at("ranks")) EXPECT_EQ(rank.at("parameters_xxh64"), result.at("ranks").at(0).at("parameters_xxh64"));
   const Scratch scratch;
   const std::string table = (scratch / "run.csv").string();

@@ -28,6 +28,7 @@ Cost cost_of(const experiment::Resolved& experiment, const plan::Plan& expanded)
     if (const int train = plan.program("train"); train >= 0)
       cost.sent_bytes = std::max(cost.sent_bytes, collective::sent_bytes(plan, plan.programs[static_cast<std::size_t>(train)]));
   }
+  cost.savings = experiment::savings(experiment);
   return cost;
 }
 
@@ -37,8 +38,9 @@ QString cost_line(const Cost& cost) {
                           : !cost.engine.empty()
                               ? text("a rank has %1 of buffers; what %2 sends it does not report").arg(held, QString::fromStdString(cost.engine))
                               : text("a rank sends %1 a step, has %2 of buffers").arg(bytes(cost.sent_bytes), held);
-  return text("%1, %2, %3; %4")
-      .arg(counted(cost.ranks, text("ranks")), counted(cost.parameters, text("parameters")), counted(cost.steps, text("steps")), of_rank);
+  const QString saved = cost.savings ? text("; gradients are %1").arg(QString::fromStdString(experiment::savings_said(*cost.savings))) : QString();
+  return text("%1, %2, %3; %4%5")
+      .arg(counted(cost.ranks, text("ranks")), counted(cost.parameters, text("parameters")), counted(cost.steps, text("steps")), of_rank, saved);
 }
 
 }  // namespace trainyard::ui

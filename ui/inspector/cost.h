@@ -4,9 +4,10 @@
 
 #include <QString>
 #include <cstdint>
+#include <optional>
 #include <string>
 
-#include "core/experiment/resolve.h"
+#include "core/experiment/compression.h"
 #include "core/plan/plan.h"
 
 namespace trainyard::ui {
@@ -17,7 +18,8 @@ struct Cost {
   std::int64_t sent_bytes = 0;    // payload of a full step, of the rank that sends most among those looked at
   std::int64_t memory_bytes = 0;  // arenas of such a rank; samples and program are not in it
   std::int64_t steps = 0;
-  std::string engine = {};  // that takes collectives whole: what it sends it does not report; empty: none
+  std::optional<experiment::Savings> savings = {};  // by compression
+  std::string engine = {};                          // that takes collectives whole: what it sends it does not report; empty: none
 
   bool operator==(const Cost&) const = default;
 };

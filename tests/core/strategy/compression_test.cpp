@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <cmath>
+
 #include "core/collective/expand.h"
 #include "core/experiment/fields.h"
 #include "core/plan/text.h"
@@ -48,6 +50,31 @@ RC_GTEST_PROP(CompressedPlans, send_what_the_formulas_say, ()) {
       expected += (payload.collective == collective::Collective::all_gather ? 1 : 2) * (n - 1) * payload.bytes();
   const auto plan = make_plan(r).value();
   RC_ASSERT(sent_in_a_step(plan) == expected);
+}
+
+// Against the bytes that the plan sends, and its own without compression.
+RC_GTEST_PROP(CompressedPlans, send_as_many_times_less_as_the_savings_say, ()) {
+  const int n = *rc::gen::inRange(2, 6);
+  const Scheme kind = *rc::gen::elementOf(std::vector(std::begin(kAll), std::end(kAll)));
+  auto e = compressed(n, kind);
+  e.strategy.bucket_bytes = *rc::gen::element(1, 150, 100000);
+  e.strategy.algorithm = *rc::gen::element(collective::Algorithm::ring, collective::Algorithm::direct);
+  auto plain = e;
+  plain.strategy.compression.kind = Scheme::none;
+  const auto savings = experiment::savings(resolved(e)).value();
+  const auto without = static_cast<double>(sent_in_a_step(make_plan(resolved(plain)).value()));
+  RC_ASSERT(std::fabs(*savings.sent - without / static_cast<double>(sent_in_a_step(make_plan(resolved(e)).value()))) < 1e-12 * *savings.sent);
+  const double shared_out = compute::compression::gathers(kind) ? 2.0 / n : 1;
+  RC_ASSERT(std::fabs(*savings.sent - savings.encoded * shared_out) < 1e-12 * *savings.sent);
+}
+
+TEST(CompressedPlans, are_said_to_send_more_where_they_do) {
+  EXPECT_EQ(experiment::savings(resolved(small(3))), std::nullopt);
+  EXPECT_EQ(experiment::savings(resolved(compressed(1, Scheme::fp16))), std::nullopt);
+  EXPECT_EQ(experiment::savings_said(experiment::savings(resolved(compressed(3, Scheme::fp16))).value()), "encoded 2x smaller, sent 2x less than uncompressed");
+  EXPECT_EQ(experiment::savings_said({3.98, 1.99}), "encoded 3.98x smaller, sent 1.99x less than uncompressed");
+  EXPECT_EQ(experiment::savings_said({4, 0.5}), "encoded 4x smaller, sent 2x more than uncompressed");
+  EXPECT_EQ(experiment::savings_said({4, {}}), "encoded 4x smaller");
 }
 
 // By hand: buckets of segments 2, then 1 and 0, of 25, 28 and 48 numbers (see experiments.h: 7-6-4-5 units).

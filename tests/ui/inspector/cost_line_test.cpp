@@ -170,6 +170,13 @@ TEST_F(InspectorTest, shared_cores_are_told_of_a_real_run_and_not_of_what_is_sim
   EXPECT_TRUE(said().contains(". In a real run on this machine, 2 ranks share ")) << said().toStdString();
 }
 
+TEST_F(InspectorTest, the_cost_line_says_what_compression_saves) {
+  document_.edit("int8", [](experiment::Experiment& e) { e.strategy.compression.kind = compute::compression::Scheme::int8; });
+  const auto said = [&] { return inspector_.cost().cost_text(); };
+  ASSERT_TRUE(QTest::qWaitFor([&] { return said().contains("gradients are encoded"); })) << said().toStdString();
+  EXPECT_TRUE(said().contains("; gradients are encoded 3.98x smaller, sent 3.98x less than uncompressed")) << said().toStdString();  // of two ranks
+}
+
 TEST_F(InspectorTest, the_cost_line_follows_the_experiment) {
   QSignalSpy settled(&inspector_.cost(), &CostLine::settled);
   ASSERT_TRUE(QTest::qWaitFor([&] { return inspector_.cost().cost_text().startsWith("2 ranks"); }));
