@@ -48,7 +48,7 @@ std::int64_t encoding_flops(const experiment::CompressionSpec& spec, std::int64_
     case Scheme::sign: return 175 * elements;
     case Scheme::top_k: return 490 * elements + 1000 * k;
     case Scheme::random_k: return 125 * elements + 4200 * k;  // most of it to draw the places
-    case Scheme::power_sgd: return (480 + 20 * spec.rank) * elements;
+    case Scheme::power_sgd: return (100 + 45 * spec.rank) * elements;
     case Scheme::none: break;
   }
   return 0;
@@ -64,7 +64,7 @@ std::int64_t decoding_flops(const experiment::CompressionSpec& spec, std::int64_
     case Scheme::sign: return 72 * elements * parts;
     case Scheme::top_k: return 10 * elements + 110 * k * parts;
     case Scheme::random_k: return 10 * elements + 4200 * k;
-    case Scheme::power_sgd: return (260 + 95 * spec.rank) * elements;
+    case Scheme::power_sgd: return (240 + 45 * spec.rank) * elements;
     case Scheme::none: break;
   }
   return 0;

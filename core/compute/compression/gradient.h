@@ -42,8 +42,8 @@ inline std::int32_t greatest_magnitude(const float* values, std::int64_t count) 
 class Sums {
  public:
   // `of` a number of `values`, of which there are a multiple of 8.
-  template <class Of>
-  void add(const float* values, std::int64_t count, const Of& of) {
+  template <class Number, class Of>
+  void add(const Number* values, std::int64_t count, const Of& of) {
     std::array<double, 8> sums = sums_;
     for (std::int64_t i = 0; i < count; i += 8)
       for (std::size_t j = 0; j < 8; ++j) sums[j] += of(static_cast<double>(values[i + static_cast<std::int64_t>(j)]));

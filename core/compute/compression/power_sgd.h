@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "core/base/random.h"
 #include "core/compute/compression/power_sgd_layout.h"
@@ -40,24 +41,39 @@ inline void begin_from(const float* last, const PowerSgdBlock& block, const Draw
   }
 }
 
-// P = M Q'. `sums` is room for a row of P.
-inline void multiply(const float* matrix, const float* guess, const PowerSgdBlock& block, double* sums, float* left) {
-  for (std::int64_t r = 0; r < block.matrix.rows; ++r) {
-    std::fill_n(sums, block.rank, 0.0);
-    for (std::int64_t c = 0; c < block.matrix.columns; ++c)
-      for (std::int64_t k = 0; k < block.rank; ++k)
-        sums[k] += static_cast<double>(matrix[r * block.matrix.columns + c]) * static_cast<double>(guess[c * block.rank + k]);
-    std::transform(sums, sums + block.rank, left + r * block.rank, [](double sum) { return static_cast<float>(sum); });
-  }
+// `work`(width, k): of the columns from k on, `width` at once, a number that the compiler knows, so that their sums stay in registers.
+template <class Work>
+void in_columns(std::int64_t rank, const Work& work) {
+  std::int64_t k = 0;
+  for (; k + 4 <= rank; k += 4) work(std::integral_constant<std::int64_t, 4>(), k);
+  for (; k < rank; ++k) work(std::integral_constant<std::int64_t, 1>(), k);
+}
+
+// P = M Q'.
+inline void multiply(const float* matrix, const float* guess, const PowerSgdBlock& block, float* left) {
+  const std::int64_t columns = block.matrix.columns, rank = block.rank;
+  in_columns(rank, [=, &block](auto width, std::int64_t first) {
+    for (std::int64_t r = 0; r < block.matrix.rows; ++r) {
+      double sums[width] = {};
+      for (std::int64_t c = 0; c < columns; ++c)
+        for (std::int64_t k = 0; k < width; ++k) sums[k] += static_cast<double>(matrix[r * columns + c]) * static_cast<double>(guess[c * rank + first + k]);
+      for (std::int64_t k = 0; k < width; ++k) left[r * rank + first + k] = static_cast<float>(sums[k]);
+    }
+  });
 }
 
 // Q = M^T P^. `sums` is room for all of Q.
 inline void multiply_transposed(const float* matrix, const float* basis, const PowerSgdBlock& block, double* sums, float* right) {
+  const std::int64_t columns = block.matrix.columns, rank = block.rank;
   std::fill_n(sums, block.right_elements(), 0.0);
-  for (std::int64_t r = 0; r < block.matrix.rows; ++r)
-    for (std::int64_t c = 0; c < block.matrix.columns; ++c)
-      for (std::int64_t k = 0; k < block.rank; ++k)
-        sums[c * block.rank + k] += static_cast<double>(matrix[r * block.matrix.columns + c]) * static_cast<double>(basis[r * block.rank + k]);
+  in_columns(rank, [=, &block](auto width, std::int64_t first) {
+    for (std::int64_t r = 0; r < block.matrix.rows; ++r) {
+      double row[width];
+      for (std::int64_t k = 0; k < width; ++k) row[k] = static_cast<double>(basis[r * rank + first + k]);
+      for (std::int64_t c = 0; c < columns; ++c)
+        for (std::int64_t k = 0; k < width; ++k) sums[c * rank + first + k] += static_cast<double>(matrix[r * columns + c]) * row[k];
+    }
+  });
   std::transform(sums, sums + block.right_elements(), right, [](double sum) { return static_cast<float>(sum); });
 }
 
@@ -85,11 +101,13 @@ inline void make_orthonormal(float* basis, const PowerSgdBlock& block) {
   }
 }
 
-// An element of P^ Q^T.
-inline float product_at(const float* basis, const float* right, const PowerSgdBlock& block, std::int64_t row, std::int64_t column) {
-  double sum = 0;
-  for (std::int64_t k = 0; k < block.rank; ++k) sum += static_cast<double>(basis[row * block.rank + k]) * static_cast<double>(right[column * block.rank + k]);
-  return static_cast<float>(sum);
+// A row of P^ Q^T.
+inline void product_row(const float* basis_row, const float* right, const PowerSgdBlock& block, double* sums) {
+  std::fill_n(sums, block.matrix.columns, 0.0);
+  in_columns(block.rank, [=, &block](auto width, std::int64_t first) {
+    for (std::int64_t c = 0; c < block.matrix.columns; ++c)
+      for (std::int64_t k = first; k < first + width; ++k) sums[c] += static_cast<double>(basis_row[k]) * static_cast<double>(right[c * block.rank + k]);
+  });
 }
 
 }  // namespace trainyard::compute::compression

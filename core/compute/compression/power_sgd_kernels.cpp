@@ -17,9 +17,16 @@ std::size_t most_right_elements(const PowerSgdLayout& layout) {
   return static_cast<std::size_t>(most);
 }
 
+// Of the widest block, and up to a multiple of 8.
+std::size_t most_columns(const PowerSgdLayout& layout) {
+  std::int64_t most = 0;
+  for (const PowerSgdBlock& block : layout.blocks) most = std::max(most, block.matrix.columns);
+  return static_cast<std::size_t>(most + 7);
+}
+
 class Left final : public Kernel {
  public:
-  explicit Left(const PowerSgdLeft& op) : op_(op), guess_(most_right_elements(op.layout)), sums_(guess_.size()) {}
+  explicit Left(const PowerSgdLeft& op) : op_(op), guess_(most_right_elements(op.layout)) {}
 
   void enqueue(Queue&) override {
     const Gradient gradient(op_.gradient.as<float>(), op_.residual.as<float>(), op_.layout.elements);
@@ -32,14 +39,13 @@ class Left final : public Kernel {
         continue;
       }
       begin_from(op_.guess.as<float>() + block.right, block, {op_.seed, op_.bucket}, guess_.data());
-      multiply(matrix, guess_.data(), block, sums_.data(), left);
+      multiply(matrix, guess_.data(), block, left);
     }
   }
 
  private:
   PowerSgdLeft op_;
   std::vector<float> guess_;
-  std::vector<double> sums_;
 };
 
 class Right final : public Kernel {
@@ -63,15 +69,15 @@ class Right final : public Kernel {
 
 class Decode final : public Kernel {
  public:
-  explicit Decode(const PowerSgdDecode& op) : op_(op) {}
+  explicit Decode(const PowerSgdDecode& op) : op_(op), row_(most_columns(op.layout)) {}
 
   void enqueue(Queue&) override {
-    double squared_error = 0;
-    for (const PowerSgdBlock& block : op_.layout.blocks) block.rank > 0 ? decode(block, squared_error) : take_as_it_is(block);
+    Sums squares;
+    for (const PowerSgdBlock& block : op_.layout.blocks) block.rank > 0 ? decode(block, squares) : take_as_it_is(block);
     // A guess that is not finite would never lead anywhere: it begins anew, as one of zeros does.
     std::transform(op_.right.as<float>(), op_.right.as<float>() + op_.layout.right_elements, op_.guess.as<float>(),
                    [](float value) { return is_finite(value) ? value : 0.0F; });
-    *op_.squared_error.as<double>() = squared_error;
+    *op_.squared_error.as<double>() = squares.total();
   }
 
  private:
@@ -80,22 +86,34 @@ class Decode final : public Kernel {
     if (!op_.residual.empty()) std::fill_n(op_.residual.as<float>() + block.matrix.first, block.left_elements(), 0.0F);
   }
 
-  // What was to be sent lies in the residual, or else in the gradient still.
-  void decode(const PowerSgdBlock& block, double& squared_error) {
+  void decode(const PowerSgdBlock& block, Sums& squares) {
     const float *const basis = op_.basis.as<float>() + block.left, *const right = op_.right.as<float>() + block.right;
-    float* const residual = op_.residual.empty() ? nullptr : op_.residual.as<float>() + block.matrix.first;
-    float* const gradient = op_.gradient.as<float>() + block.matrix.first;
-    for (std::int64_t r = 0, i = 0; r < block.matrix.rows; ++r)
-      for (std::int64_t c = 0; c < block.matrix.columns; ++c, ++i) {
-        const float sum = product_at(basis, right, block, r, c);
-        const double left = static_cast<double>(residual != nullptr ? residual[i] : gradient[i]) - static_cast<double>(sum) / static_cast<double>(op_.ranks);
-        squared_error += left * left;
-        if (residual != nullptr) residual[i] = std::isfinite(left) ? static_cast<float>(left) : 0.0F;  // as Gradient::sent
-        gradient[i] = sum;
-      }
+    const std::int64_t columns = block.matrix.columns, padded = (columns + 7) / 8 * 8;
+    for (std::int64_t r = 0; r < block.matrix.rows; ++r) {
+      product_row(basis + r * block.rank, right, block, row_.data());
+      take(block.matrix.first + r * columns, columns);
+      std::fill(row_.begin() + columns, row_.begin() + padded, 0.0);
+      squares.add(row_.data(), padded, [](double left) { return left * left; });
+    }
+  }
+
+  // A row of what is decoded, in whose place comes what is left of it. What was to be sent lies in the residual, or else in the gradient still.
+  void take(std::int64_t first, std::int64_t columns) {
+    float* const residual = op_.residual.empty() ? nullptr : op_.residual.as<float>() + first;
+    float* const gradient = op_.gradient.as<float>() + first;
+    const float* const source = residual != nullptr ? residual : gradient;
+    double* const row = row_.data();
+    for (std::int64_t c = 0; c < columns; ++c) {
+      const auto sum = static_cast<float>(row[c]);
+      row[c] = static_cast<double>(source[c]) - static_cast<double>(sum) / static_cast<double>(op_.ranks);
+      gradient[c] = sum;
+    }
+    for (std::int64_t c = 0; residual != nullptr && c < columns; ++c)
+      residual[c] = std::isfinite(row[c]) ? static_cast<float>(row[c]) : 0.0F;  // as Gradient::sent
   }
 
   PowerSgdDecode op_;
+  std::vector<double> row_;
 };
 
 }  // namespace

@@ -13,6 +13,7 @@
 
 #include "core/base/random.h"
 #include "core/compute/compression/half.h"
+#include "core/compute/compression/power_sgd.h"
 #include "core/compute/compression/scheme.h"
 #include "core/compute/reference/reference.h"
 
@@ -271,6 +272,55 @@ RC_GTEST_PROP(CompressionBits, sums_of_halves_are_those_of_the_plain_formula_in_
   const std::size_t into = *rc::gen::inRange<std::size_t>(0, ranks);
   reference::make()->sum(fp16 ? DType::fp16 : DType::bf16, reinterpret_cast<std::byte*>(halves[into].data()), sources, static_cast<std::int64_t>(elements));
   for (std::size_t i = 0; i < elements; ++i) RC_ASSERT(same(decode(halves[into][i]), decode(expected[i])));
+}
+
+// Sums of each element in the order of the plain loops, whatever number of columns is carried at once.
+RC_GTEST_PROP(CompressionBits, power_sgd_multiplies_as_plain_loops_do, ()) {
+  const auto rows = *rc::gen::inRange<std::int64_t>(12, 40), columns = *rc::gen::inRange<std::int64_t>(12, 40), rank = *rc::gen::inRange<std::int64_t>(1, 7);
+  const Matrix matrix{0, rows, columns};
+  const auto layout = power_sgd_layout(std::span(&matrix, 1), rank);
+  const PowerSgdBlock& block = layout.blocks.front();
+  const auto sized = [](std::int64_t elements) { return std::vector<float>(static_cast<std::size_t>(elements)); };
+  auto gradient = gradient_of(static_cast<std::size_t>(rows * columns), 4 * *rc::gen::inRange<std::uint64_t>(0, 1000));
+  auto source = sized(rows * columns), guess = sized(layout.right_elements), left = sized(layout.left_elements), basis = left, right = guess;
+  run(PowerSgdLeft{flat(gradient), flat(source), flat(guess), flat(left), layout, 7, 3});
+  run(PowerSgdRight{flat(source), flat(left), flat(basis), flat(right), layout});
+
+  const std::int64_t r = block.rank;
+  std::vector<float> begun = guess, orthonormal = left, plain_left = left, plain_right = right, plain_sum = gradient, plain_residual = source;
+  const auto in = [](std::vector<float>& values, std::int64_t i) -> float& { return values[static_cast<std::size_t>(i)]; };
+  const auto product = [](float a, float b) { return static_cast<double>(a) * static_cast<double>(b); };
+  for (std::int64_t k = 0; k < r; ++k) {
+    begin_from(guess.data(), block, {7, 3}, begun.data());
+    for (std::int64_t row = 0; row < rows; ++row) {
+      double sum = 0;
+      for (std::int64_t c = 0; c < columns; ++c) sum += product(in(gradient, row * columns + c), in(begun, c * r + k));
+      in(plain_left, row * r + k) = static_cast<float>(sum);
+    }
+    for (std::int64_t c = 0; c < columns; ++c) {
+      double sum = 0;
+      for (std::int64_t row = 0; row < rows; ++row) sum += product(in(gradient, row * columns + c), in(basis, row * r + k));
+      in(plain_right, c * r + k) = static_cast<float>(sum);
+    }
+  }
+  make_orthonormal(orthonormal.data(), block);
+  RC_ASSERT(left == plain_left);
+  RC_ASSERT(basis == orthonormal);
+  RC_ASSERT(right == plain_right);
+
+  double squared_error = 0, plain_error = 0;
+  for (std::int64_t i = 0; i < rows * columns; ++i) {
+    double sum = 0;
+    for (std::int64_t k = 0; k < r; ++k) sum += product(in(basis, i / columns * r + k), in(right, i % columns * r + k));
+    in(plain_sum, i) = static_cast<float>(sum);
+    const double kept = static_cast<double>(in(source, i)) - static_cast<double>(static_cast<float>(sum)) / 3;
+    in(plain_residual, i) = static_cast<float>(kept);
+    plain_error += kept * kept;
+  }
+  run(PowerSgdDecode{flat(left), flat(basis), flat(right), flat(gradient), flat(source), flat(guess), fp64(squared_error), layout, 3});
+  RC_ASSERT(gradient == plain_sum);
+  RC_ASSERT(source == plain_residual);
+  RC_ASSERT(nan_or_near(squared_error, plain_error));
 }
 
 // 1 + 2^-24 is the middle between two fp32, and becomes 1, the even one. One after another the small numbers are lost beside it; added up
