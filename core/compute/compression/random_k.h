@@ -17,7 +17,7 @@ namespace trainyard::compute::compression {
 
 class RandomPlaces {
  public:
-  RandomPlaces(std::int64_t elements, std::int64_t k) : elements_(elements), k_(k), drawn_(static_cast<std::size_t>(elements)) {}
+  RandomPlaces(std::int64_t elements, std::int64_t k) : elements_(elements), k_(k), drawn_(static_cast<std::size_t>(elements) + 1) {}
 
   void draw(std::uint64_t seed, std::uint32_t bucket, std::uint64_t step) {
     const base::Random random(base::Random(seed, base::Purpose::compress, bucket).bits(step), base::Purpose::compress, bucket);
@@ -40,7 +40,7 @@ class RandomPlaces {
 
  private:
   std::int64_t elements_, k_;
-  std::vector<std::uint8_t> drawn_;  // 1: taken
+  std::vector<std::uint8_t> drawn_;  // 1: taken; one more than there are, so that there is a first
 };
 
 inline void encode_random_k(Gradient& gradient, std::byte* encoded, const RandomPlaces& places) {
