@@ -47,11 +47,11 @@ void add_dependency(std::vector<Dependency>& after, Dependency added) {
 }
 
 // What adding one number to another takes. Of 16 bits, both are widened and the sum is rounded again: as many operations as a core makes
-// in that time at its peak, counted as in core/strategy/compression.cpp.
+// in that time, counted as in core/strategy/compression.cpp.
 constexpr std::int64_t addition_flops(base::DType dtype) {
   switch (dtype) {
-    case base::DType::fp16: return 440;
-    case base::DType::bf16: return 120;
+    case base::DType::fp16: return 220;
+    case base::DType::bf16: return 60;
     default: return 1;
   }
 }

@@ -106,7 +106,7 @@ std::optional<Savings> savings(const Resolved& e) {
 }
 
 std::string savings_said(const Savings& savings) {
-  const std::string encoded = "encoded " + times(savings.encoded) + " smaller";
+  std::string encoded = "encoded " + times(savings.encoded) + " smaller";
   if (!savings.sent) return encoded;
   const bool less = *savings.sent >= 1;
   return encoded + ", sent " + times(less ? *savings.sent : 1 / *savings.sent) + (less ? " less" : " more") + " than uncompressed";

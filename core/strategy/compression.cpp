@@ -35,20 +35,21 @@ Access own_part(const experiment::Payload& payload, const Access& whole, std::in
   return {whole.buffer, whole.first + first, count};
 }
 
-// Rounding and choosing take longer than the arithmetic in them says. These are the operations that a core makes in the same time at its
-// peak, in products of matrices, so that a device which is drawn n times slower also encodes n times slower. Measured by
-// tests/bench/compression_bench.cpp, of 100,000 numbers that lie in the caches, on one core of a server of 2024: nearly five times as fast
-// as the cpu that is drawn by default, it makes 240 operations in a nanosecond, and most schemes take a nanosecond or two a number.
+// Rounding and choosing take longer than the arithmetic in them says. These are the operations that a core makes of a model's products in the
+// same time, so that a device which is drawn n times slower also encodes n times slower. Measured by tests/bench/compression_bench.cpp, of
+// 100,000 numbers that lie in the caches, on one core of a server of 2024: most schemes take a nanosecond or two a number, and in a nanosecond
+// it makes 240 operations of large products, and about half as many of those of small models: 120 are counted, as the simulator takes all
+// products to be made at the peak.
 std::int64_t encoding_flops(const experiment::CompressionSpec& spec, std::int64_t elements) {
   const std::int64_t k = compute::compression::kept(spec, elements);
   switch (spec.kind) {
-    case Scheme::fp16: return 310 * elements;
-    case Scheme::bf16: return 140 * elements;
-    case Scheme::int8: return 185 * elements;
-    case Scheme::sign: return 175 * elements;
-    case Scheme::top_k: return 490 * elements + 1000 * k;
-    case Scheme::random_k: return 125 * elements + 4200 * k;  // most of it to draw the places
-    case Scheme::power_sgd: return (100 + 45 * spec.rank) * elements;
+    case Scheme::fp16: return 155 * elements;
+    case Scheme::bf16: return 70 * elements;
+    case Scheme::int8: return 92 * elements;
+    case Scheme::sign: return 88 * elements;
+    case Scheme::top_k: return 245 * elements + 500 * k;
+    case Scheme::random_k: return 62 * elements + 2100 * k;  // most of it to draw the places
+    case Scheme::power_sgd: return (50 + 22 * spec.rank) * elements;
     case Scheme::none: break;
   }
   return 0;
@@ -58,13 +59,13 @@ std::int64_t encoding_flops(const experiment::CompressionSpec& spec, std::int64_
 std::int64_t decoding_flops(const experiment::CompressionSpec& spec, std::int64_t elements, std::int64_t parts) {
   const std::int64_t k = compute::compression::kept(spec, elements);
   switch (spec.kind) {
-    case Scheme::fp16: return 95 * elements;
-    case Scheme::bf16: return 10 * elements;
-    case Scheme::int8: return 28 * elements * parts;
-    case Scheme::sign: return 72 * elements * parts;
-    case Scheme::top_k: return 10 * elements + 110 * k * parts;
-    case Scheme::random_k: return 10 * elements + 4200 * k;
-    case Scheme::power_sgd: return (240 + 45 * spec.rank) * elements;
+    case Scheme::fp16: return 48 * elements;
+    case Scheme::bf16: return 5 * elements;
+    case Scheme::int8: return 14 * elements * parts;
+    case Scheme::sign: return 36 * elements * parts;
+    case Scheme::top_k: return 5 * elements + 55 * k * parts;
+    case Scheme::random_k: return 5 * elements + 2100 * k;
+    case Scheme::power_sgd: return (120 + 22 * spec.rank) * elements;
     case Scheme::none: break;
   }
   return 0;
