@@ -4,11 +4,13 @@
 #include <QCoreApplication>
 #include <QDoubleSpinBox>
 #include <QHBoxLayout>
+#include <QKeyEvent>
 #include <QLabel>
 #include <QMenu>
 #include <QWidgetAction>
 #include <algorithm>
 #include <memory>
+#include <vector>
 
 #include "core/base/fields.h"
 #include "core/topology/topology.h"
@@ -22,12 +24,29 @@ constexpr double kJitters[] = {0, 0.5};
 
 QString text(const char* source) { return QCoreApplication::translate("slow_menu", source); }
 
-void add_choice(QMenu& menu, const QString& name, const QString& words, bool ticked, const std::function<void()>& choose) {
+QAction* add_choice(QMenu& menu, const QString& name, const QString& words, const std::function<void()>& choose) {
   QAction* action = menu.addAction(words, choose);
   action->setObjectName(name);
   action->setCheckable(true);
-  action->setChecked(ticked);
+  return action;
 }
+
+// A number in a menu: Up and Down go on to the next line, as everywhere in it.
+class MenuNumber : public QDoubleSpinBox {
+ public:
+  MenuNumber(QMenu& menu, QWidget* parent) : QDoubleSpinBox(parent), menu_(menu) {}
+
+ protected:
+  void keyPressEvent(QKeyEvent* event) override {
+    const bool leaves = event->key() == Qt::Key_Up || event->key() == Qt::Key_Down || event->key() == Qt::Key_Escape;
+    if (!leaves) return QDoubleSpinBox::keyPressEvent(event);
+    interpretText();
+    QCoreApplication::sendEvent(&menu_, event);
+  }
+
+ private:
+  QMenu& menu_;
+};
 
 // As the drawing takes it.
 base::Range range_of(std::string_view field) {
@@ -41,7 +60,7 @@ void add_number(QMenu& menu, const QString& name, const QString& words, const ba
   auto* row = new QWidget(&menu);
   auto* columns = new QHBoxLayout(row);
   columns->setContentsMargins(3 * kGrid, kGrid / 2, kGrid, kGrid / 2);
-  auto* number = new QDoubleSpinBox(row);
+  auto* number = new MenuNumber(menu, row);
   columns->addWidget(new QLabel(words, row), 1);
   columns->addWidget(number);
   number->setObjectName(name);
@@ -51,6 +70,8 @@ void add_number(QMenu& menu, const QString& name, const QString& words, const ba
   number->setSingleStep(step);
   number->setKeyboardTracking(false);
   number->setValue(now);
+  row->setFocusPolicy(Qt::StrongFocus);  // so that the menu hands the keys to it when its line is reached
+  row->setFocusProxy(number);
   QObject::connect(number, &QDoubleSpinBox::valueChanged, number, choose);
   auto* action = new QWidgetAction(&menu);
   action->setDefaultWidget(row);
@@ -62,18 +83,28 @@ void add_number(QMenu& menu, const QString& name, const QString& words, const ba
 void add_slow_menu(QMenu& menu, const session::Slow& now, const std::function<void(const session::Slow&)>& slow) {
   QMenu& choices = *menu.addMenu(text("Slow rank %1 down in this run").arg(now.rank));
   choices.setObjectName("slow");
+  std::vector<std::pair<QAction*, double>> factors, jitters;
   const auto asked = std::make_shared<session::Slow>(now);  // what was asked for last: the numbers are, one after the other, while the menu is open
-  const auto factor = [asked, slow](double times) { asked->slow_down = times, slow(*asked); };
-  const auto jitter = [asked, slow](double share) { asked->jitter = share, slow(*asked); };
-  for (const double times : kFactors)
-    add_choice(choices, QString("slow_%1").arg(times), times == 1 ? text("Not slowed down") : text("%1 times slower").arg(times), now.slow_down == times,
-               [=] { factor(times); });
+  const auto tick = std::make_shared<std::function<void()>>();
+  const auto ask = [asked, slow, tick](double session::Slow::*part, double value) { (*asked).*part = value, (*tick)(), slow(*asked); };
+  const auto factor = [ask](double times) { ask(&session::Slow::slow_down, times); };
+  const auto jitter = [ask](double share) { ask(&session::Slow::jitter, share); };
+  for (const double times : kFactors) {
+    const QString words = times == 1 ? text("Not slowed down") : text("%1 times slower").arg(times);
+    factors.emplace_back(add_choice(choices, QString("slow_%1").arg(times), words, [=] { factor(times); }), times);
+  }
   add_number(choices, "factor", text("Times slower"), range_of("slow_down"), 0.5, now.slow_down, factor);
   choices.addSeparator();
-  for (const double share : kJitters)
-    add_choice(choices, QString("jitter_%1").arg(share), share == 0 ? text("Without jitter") : text("Each step up to %1 of that longer, at random").arg(share),
-               now.jitter == share, [=] { jitter(share); });
+  for (const double share : kJitters) {
+    const QString words = share == 0 ? text("Without jitter") : text("Each step up to %1 of that longer, at random").arg(share);
+    jitters.emplace_back(add_choice(choices, QString("jitter_%1").arg(share), words, [=] { jitter(share); }), share);
+  }
   add_number(choices, "jitter", text("Jitter"), range_of("jitter"), 0.1, now.jitter, jitter);
+  *tick = [=] {
+    for (const auto& [action, times] : factors) action->setChecked(asked->slow_down == times);
+    for (const auto& [action, share] : jitters) action->setChecked(asked->jitter == share);
+  };
+  (*tick)();
 }
 
 }  // namespace trainyard::ui

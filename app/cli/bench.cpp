@@ -61,9 +61,9 @@ base::Json result(const BenchJob& job, const BenchAllTimes& all) {
 void print(const base::Json& r) {
   const auto seconds = [&](const char* which) { return base::format_seconds(r["seconds"][which].get<double>()); };
   const bool own = r["algorithm"].is_string();
-  std::printf("all-reduce (%s) of %s over %s ranks, %s, %s: verified\n", r["reduction"].get<std::string>().c_str(),
-              base::format_bytes(r["bytes"].get<double>()).c_str(), r["ranks"].dump().c_str(), r[own ? "algorithm" : "engine"].get<std::string>().c_str(),
-              r["transport"].get<std::string>().c_str());
+  std::printf("all-reduce (%s) of %s over %s, %s, %s: verified\n", r["reduction"].get<std::string>().c_str(),
+              base::format_bytes(r["bytes"].get<double>()).c_str(), (r["ranks"].dump() + (r["ranks"] == 1 ? " rank" : " ranks")).c_str(),
+              r[own ? "algorithm" : "engine"].get<std::string>().c_str(), r["transport"].get<std::string>().c_str());
   std::printf("  time                 %s median, %s min, %s max of %s\n", seconds("median").c_str(), seconds("min").c_str(), seconds("max").c_str(),
               r["repeat"].dump().c_str());
   std::printf("  algorithm bandwidth  %s\n", base::with_unit(r["algorithm_bandwidth_bytes_per_second"].get<double>(), "B/s").c_str());

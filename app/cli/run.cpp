@@ -107,7 +107,7 @@ void print_summary(const base::Json& r, const experiment::Experiment& given) {
     std::printf("  sent                %s of payload, %s of headers\n", base::format_bytes(wire["payload"].get<double>()).c_str(),
                 base::format_bytes(wire["header"].get<double>()).c_str());
   else std::printf("  sent                not reported by the engine, %s\n", r["engine"].get<std::string>().c_str());
-  if (const auto at = r.find("compression"); at != r.end()) {
+  if (const auto at = r.find("compression"); at != r.end() && (*at)["ratio"].is_number()) {
     experiment::Savings savings{(*at)["ratio"].get<double>(), {}};
     if (const base::Json& sent = (*at)["sent_ratio"]; sent.is_number()) savings.sent = sent.get<double>();
     std::printf("  compression         %s, gradients %s\n", (*at)["kind"].get<std::string>().c_str(), experiment::savings_said(savings).c_str());

@@ -4,6 +4,7 @@
 
 #include "app/cli/verbs.h"
 #include "core/base/units.h"
+#include "core/experiment/compression.h"
 #include "core/experiment/duties.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/imposed.h"
@@ -30,10 +31,14 @@ std::string summary(const experiment::Resolved& resolved) {
 }
 
 void add_slowed_down(const topology::Topology& topology, std::vector<std::string>& notes) {
-  const topology::Network network(topology);
-  for (std::size_t rank = 0; rank < network.workers().size(); ++rank)
-    if (const topology::Device& device = network.device(network.workers()[rank]); device.slow_down != 1 || device.jitter != 0)
-      notes.push_back("rank " + std::to_string(rank) + ", " + device.name + ", is " + experiment::slowness_said(device.slow_down, device.jitter));
+  int rank = 0;
+  for (const topology::Host& host : topology.hosts)
+    for (const topology::Device& device : host.devices) {
+      const bool works = device.role == topology::Role::worker, slowed = device.slow_down != 1 || device.jitter != 0;
+      const std::string who =
+          works ? "rank " + std::to_string(rank++) + ", " + device.name + ", computes " : device.name + " is idle: it makes no odds that it is ";
+      if (slowed) notes.push_back(who + experiment::slowness_said(device.slow_down, device.jitter));
+    }
 }
 
 // `auto` leaves it to whoever knows, and what a strategy does anyway may be said.
@@ -57,6 +62,7 @@ std::vector<std::string> notes_of(const experiment::Experiment& given, const exp
     notes.push_back(experiment::speeds_said(document.run));
   add_slowed_down(document.topology, notes);
   add_set_in_vain(given, notes);
+  if (const auto savings = experiment::savings(resolved)) notes.push_back("gradients are " + experiment::savings_said(*savings));
   if (experiment::shares_columns(resolved)) notes.emplace_back("every rank loads its own feature columns alone (vertical sharding)");
   if (const auto unlike = experiment::unlike_one_device(document)) notes.push_back(*unlike);
   return notes;
@@ -66,7 +72,7 @@ void print(const experiment::Resolved& resolved, const std::vector<std::string>&
   std::printf("ok: %s\n", summary(resolved).c_str());
   for (const std::string& note : notes) std::printf("note: %s\n", note.c_str());
   print_columns(resolved);
-  if (experiment::unlike_one_device(resolved.document)) print_shards(resolved.shards);
+  if (data::owns_samples(resolved.document.data.sharding)) print_shards(resolved.shards);
 }
 
 int run(const ExperimentArguments& arguments) {

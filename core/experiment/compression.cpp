@@ -106,10 +106,12 @@ std::optional<Savings> savings(const Resolved& e) {
 }
 
 std::string savings_said(const Savings& savings) {
-  std::string encoded = "encoded " + times(savings.encoded) + " smaller";
-  if (!savings.sent) return encoded;
-  const bool less = *savings.sent >= 1;
-  return encoded + ", sent " + times(less ? *savings.sent : 1 / *savings.sent) + (less ? " less" : " more") + " than uncompressed";
+  const auto said = [](double saved, const char* less, const char* more) {
+    if (times(saved) == times(1) || times(1 / saved) == times(1)) return std::string("as much as");
+    return saved > 1 ? times(saved) + " " + less : times(1 / saved) + " " + more;
+  };
+  const std::string encoded = times(savings.encoded) == times(1) ? "encoded no smaller" : "encoded " + said(savings.encoded, "smaller", "larger");
+  return savings.sent ? encoded + ", sent " + said(*savings.sent, "less than", "more than") + " uncompressed" : encoded;
 }
 
 base::Problems compression_problems(const Experiment& experiment) {

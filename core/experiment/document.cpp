@@ -44,15 +44,19 @@ Problem in_file(const std::filesystem::path& file, Problem problem) {
   return problem;
 }
 
-// The value is of the command line where the place, or what it is in, was overridden.
-bool is_of(const std::string& path_and_value, const std::string& place) {
-  const std::string path = path_and_value.substr(0, path_and_value.find('='));
-  return place.starts_with(path) && (place.size() == path.size() || place[path.size()] == '.' || place[path.size()] == '[');
+bool is_within(const std::string& place, const std::string& whole) {
+  return place.starts_with(whole) && (place.size() == whole.size() || place[whole.size()] == '.' || place[whole.size()] == '[');
 }
 
-Problems in_file(const std::filesystem::path& file, const std::vector<std::string>& overrides, Problems problems) {
+// What the command line has overridden, and what holds only what it has: the file knows neither.
+bool is_of(const std::string& path_and_value, const std::string& place, const Json& written) {
+  const std::string path = path_and_value.substr(0, path_and_value.find('='));
+  return is_within(place, path) || (is_within(path, place) && !base::value_at(written, place));
+}
+
+Problems in_file(const std::filesystem::path& file, const Json& written, const std::vector<std::string>& overrides, Problems problems) {
   for (Problem& problem : problems) {
-    const bool overridden = std::ranges::any_of(overrides, [&](const std::string& one) { return is_of(one, problem.where); });
+    const bool overridden = std::ranges::any_of(overrides, [&](const std::string& one) { return is_of(one, problem.where, written); });
     problem = in_file(overridden ? "--set" : file, std::move(problem));
   }
   return problems;
@@ -97,11 +101,13 @@ Json override_value(const std::string& text, const base::Result<Json>& current) 
 Checked<Experiment> load_judged(const std::filesystem::path& file, const std::vector<std::string>& overrides, const std::filesystem::path* directory) {
   auto json = read_json(file);
   if (!json) return tl::unexpected(Problems{json.error()});
+  const Json written = *json;
   Problems problems;
   for (const std::string& text : overrides)
     if (auto applied = apply_override(*json, text); !applied) problems.push_back(applied.error());
   if (!problems.empty()) return tl::unexpected(std::move(problems));
-  return from_json(*json).map_error([&](Problems found) { return in_file(file, overrides, with_those_of_meaning(std::move(found), *json, directory)); });
+  return from_json(*json).map_error(
+      [&](Problems found) { return in_file(file, written, overrides, with_those_of_meaning(std::move(found), *json, directory)); });
 }
 
 // Of a strategy that goes with one all-reduce, an algorithm that is left out is that one.

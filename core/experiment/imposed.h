@@ -18,7 +18,7 @@ double longest_silence_seconds(const Resolved& resolved);
 // Of a link: "drawn, not imposed", "imposed" or "imposed at 0.1 of drawn".
 std::string link_speeds_said(const RunSpec& run);
 
-// "slowed down 5 times, with a jitter of 0.2"; "not slowed down".
+// "slowed down 5 times, with a jitter of 0.2"; "with a jitter of 0.2"; "not slowed down".
 std::string slowness_said(double slow_down, double jitter);
 
 // Of a whole run: "speeds of links: imposed; of devices: drawn, not imposed", "... of devices: PACED to the drawn ones".

@@ -36,6 +36,13 @@ std::vector<EdgeUse> edge_uses(const Wire& wire, Picoseconds now) {
   return uses;
 }
 
+double encoding_seconds(const RankModel& model, std::string_view program) {
+  double sum = 0;
+  for (const OpModel& op : model.programs[static_cast<std::size_t>(model.program(program))].ops)
+    if (op.kind == plan::OpKind::encode || op.kind == plan::OpKind::decode) sum += seconds(op.takes);
+  return sum;
+}
+
 RankUse rank_use(const VirtualRank& rank, std::int64_t steps, const topology::Device& device) {
   const Times& times = rank.training_times();
   const auto mean = [&](Activity activity) { return seconds(times[static_cast<std::size_t>(activity)]) / static_cast<double>(steps); };
@@ -79,9 +86,11 @@ Outcome measure(const Simulation& simulation, const plan::Schedule& schedule, co
     if (outcome.engine.empty()) outcome.engine = plan::engine_of(lane);
   outcome.wire = wire_bytes(world.wire, ranks);
   outcome.edges = edge_uses(world.wire, simulation.now());
-  for (int rank = 0; rank < ranks; ++rank)
-    outcome.ranks.push_back(
-        rank_use(*simulation.ranks()[static_cast<std::size_t>(rank)], outcome.steps, network.device(network.workers()[static_cast<std::size_t>(rank)])));
+  for (int rank = 0; rank < ranks; ++rank) {
+    const VirtualRank& of = *simulation.ranks()[static_cast<std::size_t>(rank)];
+    outcome.ranks.push_back(rank_use(of, outcome.steps, network.device(network.workers()[static_cast<std::size_t>(rank)])));
+    outcome.ranks.back().encoding_seconds = encoding_seconds(of.model(), schedule.program(0));
+  }
   outcome.bubble_fraction = bubble_fraction(outcome.ranks);
   outcome.bounds = bounds(simulation, outcome, schedule.program(0), network, lanes_per_thread);
   outcome.explain = explain(outcome, network);

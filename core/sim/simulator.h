@@ -61,6 +61,7 @@ struct RankUse {
   double crossing_seconds = 0;         // idle, with bytes on their way to or from it
   double waiting_seconds = 0;          // idle, with nothing on its way
   double idle_fraction = 0;            // (crossing + waiting) / step
+  double encoding_seconds = 0;         // of compute: encoding what is sent of a full step, and decoding it
 };
 
 enum class BoundKind {

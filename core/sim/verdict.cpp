@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdio>
 #include <optional>
+#include <vector>
 
 #include "core/base/units.h"
 
@@ -31,15 +32,12 @@ std::string of_memory(const RankUse& use) {
          " that its device has";
 }
 
-double computing(const RankUse& use) { return use.compute_seconds + use.input_seconds; }
+// Of the model: what is spent on what travels is no compute that is saved or waited for.
+double computing(const RankUse& use) { return use.compute_seconds + use.input_seconds - use.encoding_seconds; }
 
 double slowest_compute(const Outcome& outcome) { return computing(*std::ranges::max_element(outcome.ranks, {}, computing)); }
 
-double slowest_adding(const Outcome& outcome) {
-  double slowest = 0;
-  for (const RankUse& use : outcome.ranks) slowest = std::max(slowest, use.adding_seconds);
-  return slowest;
-}
+double most(const Outcome& outcome, double RankUse::*seconds) { return (*std::ranges::max_element(outcome.ranks, {}, seconds)).*seconds; }
 
 // A part of what distributing costs: "moves 610 kB over 1 Gbit/s links" as `does`, "moving ..." as `doing`.
 struct Part {
@@ -58,11 +56,14 @@ Part wire_part(const Bound& wire) {
   return {wire.seconds, "moves " + what, "moving " + what};
 }
 
-// Transfer, latency and adding may follow one another, so that none alone costs what was saved.
+// Transfer, latency, adding and encoding may follow one another, so that none alone costs what was saved.
 Part largest_part(const Outcome& plan) {
-  const Part adding{slowest_adding(plan), "adds up what arrives", "adding up what arrives"};
+  std::vector<Part> parts{
+      {most(plan, &RankUse::adding_seconds), "adds up what arrives", "adding up what arrives"},
+      {most(plan, &RankUse::encoding_seconds), "encodes what it sends and decodes what arrives", "encoding what is sent and decoding what arrives"}};
   const auto wire = std::find_if(plan.bounds.begin(), plan.bounds.end(), [](const Bound& bound) { return bound.kind != BoundKind::device; });
-  return wire == plan.bounds.end() || adding.seconds > wire->seconds ? adding : wire_part(*wire);
+  if (wire != plan.bounds.end()) parts.push_back(wire_part(*wire));
+  return *std::ranges::max_element(parts, {}, &Part::seconds);
 }
 
 // Why a plan is not faster, and what of a global batch that costs.

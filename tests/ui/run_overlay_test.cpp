@@ -168,6 +168,9 @@ TEST_F(RunOverlayTest, marks_ranks_with_what_holds_them_back) {
   EXPECT_EQ(marks(history_, "cpu0"), "");
   EXPECT_EQ(marks(history_, "cpu1"), "SLOWED 2.5x");
   EXPECT_EQ(marks(history_, "cpu2"), "JITTER 0.5");
+  status_.ranks[0].slow_down = 1000;
+  EXPECT_EQ(marks(history_, "cpu0"), "SLOWED 1000x");
+  status_.ranks[0].slow_down = 1;
   EXPECT_EQ(marks(paced, "cpu0"), "PACED");
   EXPECT_EQ(marks(paced, "cpu1"), "SLOWED 2.5x, PACED");
 }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <QApplication>
 #include <QDoubleSpinBox>
 #include <QLocale>
 #include <QMenu>
@@ -59,6 +60,33 @@ TEST_F(SlowMenu, any_factor_and_any_jitter_can_be_asked_for_one_after_the_other)
   EXPECT_DOUBLE_EQ(asked_->jitter, 0.1);
   factor.setValue(0.1);
   EXPECT_EQ(asked_->slow_down, 1) << "never faster than it is";
+}
+
+TEST_F(SlowMenu, a_number_is_reached_and_left_by_keys) {
+  offer({1, 1, 0});
+  QMenu& choices = *menu_.findChild<QMenu*>("slow");
+  auto& number = *choices.findChild<QDoubleSpinBox*>("factor");
+  const auto reach = [&] {
+    choices.popup({});
+    EXPECT_TRUE(QTest::qWaitForWindowExposed(&choices));
+    for (int line = 0; line < 5; ++line) QTest::keyClick(&choices, Qt::Key_Down);
+    EXPECT_TRUE(number.hasFocus()) << "after four choices";
+  };
+  reach();
+  QTest::keyClick(&number, Qt::Key_Up);
+  EXPECT_EQ(choices.activeAction(), &action("slow_10"));
+  EXPECT_FALSE(asked_) << "left, and not changed";
+  choices.hide();
+  reach();
+  number.selectAll();
+  QTest::keyClicks(&number, QLocale().toString(2.5));
+  QTest::keyClick(&number, Qt::Key_Return);
+  ASSERT_TRUE(asked_);
+  EXPECT_EQ(asked_->slow_down, 2.5);
+  EXPECT_FALSE(action("slow_1").isChecked()) << "no more";
+  number.setValue(5);
+  EXPECT_TRUE(action("slow_5").isChecked());
+  choices.hide();
 }
 
 TEST_F(SlowMenu, jitter_is_switched_on_and_off_by_itself) {

@@ -81,13 +81,14 @@ void paint_failed(QPainter& painter, const QRectF& tile, bool selected) {
   box(painter, tile, 6, inside, QPen(colours().error, 2 / std::min(scale_of(painter), 1.0)));
 }
 
-// Across an edge of the tile.
-void paint_tag(QPainter& painter, double left, double middle, const QString& words) {
+// Across an edge of the tile; says where the next may begin.
+double paint_tag(QPainter& painter, double left, double middle, const QString& words) {
   const QRectF tag(left, middle - 7, width_of(words, kTinySize, true) + 10, 14);
   painter.setPen(QPen(colours().warning, 1));
   painter.setBrush(colours().card);
   painter.drawRoundedRect(tag, 3, 3);
   write(painter, tag, Qt::AlignHCenter, words, kTinySize, colours().warning, true);
+  return tag.right() + 4;
 }
 
 void paint_tile_header(QPainter& painter, const QRectF& inner, const TileLook& look) {
@@ -159,10 +160,7 @@ void paint_tile_tags(QPainter& painter, const QRectF& tile, const TileLook& look
   if (far(painter)) return;
   if (look.emulated) paint_tag(painter, tile.left() + 6, tile.bottom(), "EMULATED");
   double left = tile.left() + 6;
-  for (const QString& mark : look.imposed) {
-    paint_tag(painter, left, tile.top(), mark);
-    left = tile.center().x() + 8;
-  }
+  for (const QString& mark : look.imposed) left = paint_tag(painter, left, tile.top(), mark);
 }
 
 void paint_host(QPainter& painter, const QRectF& rect, const QRectF& bus, const HostLook& look, double clock_seconds) {

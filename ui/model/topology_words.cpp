@@ -2,6 +2,7 @@
 #include "ui/model/topology_words.h"
 
 #include <QObject>
+#include <cmath>
 
 #include "core/base/units.h"
 #include "ui/model/counted.h"
@@ -25,10 +26,12 @@ QString speed_words(double bandwidth_bits_per_second, double latency_seconds) {
 
 QString address_words(const topology::Host& host) { return host.address.empty() ? QObject::tr("this machine") : words(host.address); }
 
+QString factor_words(double factor) { return QString::number(std::round(100 * factor) / 100, 'g', 10); }
+
 QStringList imposed_marks(double slow_down, double jitter, bool paced) {
   QStringList marks;
-  if (slow_down > 1) marks << QObject::tr("SLOWED %1x").arg(slow_down, 0, 'g', 3);
-  else if (jitter > 0) marks << QObject::tr("JITTER %1").arg(jitter, 0, 'g', 2);
+  if (slow_down > 1) marks << QObject::tr("SLOWED %1x").arg(factor_words(slow_down));
+  else if (jitter > 0) marks << QObject::tr("JITTER %1").arg(factor_words(jitter));
   if (paced) marks << QObject::tr("PACED");
   return marks;
 }

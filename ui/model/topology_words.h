@@ -16,6 +16,8 @@ QString speed_words(double bandwidth_bits_per_second, double latency_seconds);  
 QString address_words(const topology::Host& host);                                       // "this machine"
 QString role_words(const topology::Topology& topology, const topology::Device& device);  // "rank 3", "idle"
 
+QString factor_words(double factor);  // "12.5", "1000": two decimals at most
+
 // What keeps a rank slower than its machine: marks of its tile, as "SLOWED 3x", "JITTER 0.5" or "PACED". Nothing: it is as fast as it goes.
 QStringList imposed_marks(double slow_down, double jitter, bool paced);
 

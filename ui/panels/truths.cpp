@@ -12,6 +12,7 @@
 #include "core/experiment/placement.h"
 #include "core/telemetry/summary.h"
 #include "ui/model/recorded.h"
+#include "ui/model/topology_words.h"
 
 namespace trainyard::ui {
 namespace {
@@ -68,7 +69,7 @@ QStringList slowed_down(const telemetry::History& history) {
   QStringList ranks;
   for (int rank = 0; rank < history.ranks(); ++rank)
     if (const double* factor = last_of(history, telemetry::Metric::slow_down, rank); factor && *factor > 1)
-      ranks << text("rank %1 SLOWED DOWN %2 times").arg(rank).arg(*factor, 0, 'g', 3);
+      ranks << text("rank %1 SLOWED DOWN %2 times").arg(rank).arg(factor_words(*factor));
   return ranks;
 }
 

@@ -40,12 +40,13 @@ Charted charted(ScalingChart chart) {
 QString id_of(const SweepVariant& one) { return one.ranks == 1 ? "alone" : QString::fromStdString(std::string(base::name_of(one.algorithm))); }
 QString name_of(const SweepVariant& one) { return one.ranks == 1 ? ScalingCharts::tr("1 rank") : id_of(one); }
 
-// Colours repeat after eight, markers after five: no two algorithms have both in common, and each looks the same in every sweep.
+// Colours repeat after eight, markers after five, and begin with another one each time: no two algorithms have both in common, those of like
+// colours have unlike markers, and each looks the same in every sweep.
 SeriesStyle style_of(const SweepVariant& one) {
   SeriesStyle style{.label = name_of(one), .colour = kTextColour, .dashed = false, .joining = Joining::never};
   if (one.ranks == 1) return style;
   style.colour = static_cast<int>(one.algorithm);
-  style.marker = static_cast<Marker>(style.colour % kMarkers);
+  style.marker = static_cast<Marker>((style.colour + style.colour / kMarkers) % kMarkers);
   return style;
 }
 

@@ -235,7 +235,8 @@ void ScalingPanel::show_list(const std::vector<SweepEntry>& entries) {
   }
   listed_ = entries;
   list_->clear();
-  list_->addItem(entries.empty() ? tr("No sweep was kept yet") : tr("Choose a sweep …"));
+  const QString shown = follower_.directory();
+  list_->addItem(!entries.empty() ? tr("Choose a sweep …") : shown.isEmpty() ? tr("No sweep was kept yet") : QDir(shown).dirName());
   for (const SweepEntry& entry : entries) {
     list_->addItem(entry.title);
     list_->setItemData(list_->count() - 1, entry.directory, Qt::ToolTipRole);

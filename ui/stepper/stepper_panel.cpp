@@ -120,7 +120,8 @@ void StepperPanel::show_step() {
 }
 
 void StepperPanel::show_program(int rank) {
-  program_title_->setText(tr("Program of rank %1").arg(named_rank(stepper_, rank)));
+  const QString title = tr("Program of rank %1").arg(named_rank(stepper_, rank));
+  program_title_->setText(rank == table_->rank() ? title : tr("%1, which receives").arg(title));
   program_->set_rank(rank);
 }
 

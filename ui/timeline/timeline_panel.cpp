@@ -113,7 +113,10 @@ void TimelinePanel::build_lines() {
   about->setToolTip(formulas());
   about->setAccessibleName(tr("What these figures mean"));
   connect(about, &QToolButton::clicked, about, [about] { QToolTip::showText(about->mapToGlobal(about->rect().bottomLeft()), about->toolTip(), about); });
-  for (TintedLabel* label : {efficiency_, communication_}) label->set_elided();
+  for (TintedLabel* label : {efficiency_, communication_}) {
+    label->set_elided();
+    label->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  }
   efficiency_->setAccessibleName(tr("Efficiency of what is seen"));
   communication_->setAccessibleName(tr("Communication of what is seen"));
   layout()->addWidget(line);

@@ -54,7 +54,8 @@ QString TimelinePanel::formulas() {
   return tr(
       "<p><b>Efficiency</b> of a rank: time in ops of the compute lane / time looked at, within steps: what a pace, a pause or an evaluation holds "
       "between them is not in it. Its mean over n ranks is the scaling efficiency "
-      "T1 / (n Tn), if one device took for a step just the compute of all ranks together.</p>"
+      "T1 / (n Tn), if one device took for a step just the compute of all ranks together. What a slowed or paced rank is held back counts as "
+      "compute, as on a device that is as slow.</p>"
       "<p><b>Hidden</b>: communication is the time in which a send or a receive was under way, from posted to done; of that, the share in which the "
       "rank computed as well.</p>"
       "<p><b>Waiting</b>: a receive was posted, and nothing that it could take was there.</p>"

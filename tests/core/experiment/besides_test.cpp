@@ -53,6 +53,22 @@ TEST_F(Besides, fields_come_first_then_the_meaning_and_nothing_twice) {
   EXPECT_THAT(places(), ElementsAre("training.batch_per_rank", "training.precision", "topology.links[1].to", "strategy.kind"));
 }
 
+TEST_F(Besides, what_only_the_command_line_knows_is_blamed_on_it) {
+  const auto wheres = [&](const std::string& given) {
+    std::vector<std::string> all;
+    const auto loaded = load(file_, {given}, file_.parent_path());
+    if (!loaded)
+      for (const base::Problem& problem : loaded.error()) all.push_back(problem.where);
+    return all;
+  };
+  EXPECT_THAT(wheres("training.optimiser.learning_rate=0.1"), ElementsAre("--set: training.optimiser"));
+  EXPECT_THAT(wheres("a.b=3"), ElementsAre("--set: a"));
+  Json document = to_json(small(2, 1));
+  document["training"] = 3;
+  write(document);
+  EXPECT_THAT(wheres("name=other"), ElementsAre(file_.string() + ": training"));
+}
+
 TEST_F(Besides, overrides_are_judged_alike) {
   EXPECT_THAT(places({"training.batch_per_rank=0", "data.kind=csv", "topology.hosts[1].x=far"}),
               ElementsAre("topology.hosts[1].x", "training.batch_per_rank", "data.file"));

@@ -45,7 +45,8 @@ TEST(Imposed, pacing_and_slowness_have_words) {
   EXPECT_EQ(speeds_said(run), "speeds of links: drawn, not imposed; of devices: PACED to the drawn ones");
   EXPECT_EQ(slowness_said(1, 0), "not slowed down");
   EXPECT_EQ(slowness_said(2.5, 0), "slowed down 2.5 times");
-  EXPECT_EQ(slowness_said(1, 0.2), "slowed down 1 times, with a jitter of 0.2");
+  EXPECT_EQ(slowness_said(1, 0.2), "with a jitter of 0.2");
+  EXPECT_EQ(slowness_said(3, 0.2), "slowed down 3 times, with a jitter of 0.2");
 }
 
 TEST(Imposed, a_run_may_be_silent_for_as_long_as_its_slowest_link_takes) {

@@ -49,6 +49,13 @@ TEST(verdict, four_devices_of_which_most_run_out_of_samples) {
             "4 devices are no faster than one, because ranks run out of samples: a global batch takes 2 ms while all have some, 6.1 ms over an epoch");
 }
 
+TEST(verdict, of_compression_that_costs_more_than_it_saves_names_the_encoding) {
+  Outcome plan = four_devices(6e-3, 5e-3, link(100'000, 1e9));  // 0.8 ms on the link
+  for (RankUse& rank : plan.ranks) rank.encoding_seconds = 4e-3;
+  EXPECT_EQ(judge(plan, one_device(4e-3)).sentence,
+            "one device would be 1.5x faster here, because each step encodes what it sends and decodes what arrives, 4 ms, against 3 ms of compute saved");
+}
+
 TEST(verdict, of_a_straggler_names_it_and_not_the_links) {
   Outcome plan = four_devices(8e-3, 1e-3, link(100'000, 1e9));
   plan.ranks[2].compute_seconds = 7e-3;

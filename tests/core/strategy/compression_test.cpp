@@ -75,6 +75,9 @@ TEST(CompressedPlans, are_said_to_send_more_where_they_do) {
   EXPECT_EQ(experiment::savings_said({3.98, 1.99}), "encoded 3.98x smaller, sent 1.99x less than uncompressed");
   EXPECT_EQ(experiment::savings_said({4, 0.5}), "encoded 4x smaller, sent 2x more than uncompressed");
   EXPECT_EQ(experiment::savings_said({4, {}}), "encoded 4x smaller");
+  EXPECT_EQ(experiment::savings_said({0.5, 0.25}), "encoded 2x larger, sent 4x more than uncompressed");
+  EXPECT_EQ(experiment::savings_said({3.98, 0.999}), "encoded 3.98x smaller, sent as much as uncompressed");
+  EXPECT_EQ(experiment::savings_said({1.001, 1.001}), "encoded no smaller, sent as much as uncompressed");
 }
 
 // By hand: buckets of segments 2, then 1 and 0, of 25, 28 and 48 numbers (see experiments.h: 7-6-4-5 units).

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <QAction>
+#include <QLabel>
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
@@ -93,6 +94,22 @@ TEST_F(TimelinePanelTest, tells_the_figures_of_the_chosen_step) {
   EXPECT_TRUE(says("communication 40 % of the time, 50 % of it hidden behind compute")) << "2 of 5 ms, 1 of 2: " << panel_.figures().toStdString();
   panel_.view().choose_step({});
   EXPECT_TRUE(says("In view, steps 37 to 39")) << panel_.figures().toStdString();
+}
+
+TEST_F(TimelinePanelTest, the_figures_begin_at_the_left_beside_what_explains_them) {
+  record(synthetic(), 40, true);
+  open();
+  panel_.resize(1300, 400);
+  ASSERT_TRUE(says("efficiency"));
+  QCoreApplication::processEvents();
+  int labels = 0;
+  for (const QLabel* label : panel_.findChildren<QLabel*>())
+    if (label->accessibleName().endsWith("of what is seen")) {
+      ++labels;
+      EXPECT_LT(label->mapTo(&panel_, QPoint()).x(), 60) << label->accessibleName().toStdString();
+      EXPECT_GT(label->width(), 1200);
+    }
+  EXPECT_EQ(labels, 2);
 }
 
 TEST_F(TimelinePanelTest, tells_truths_beside_the_figures_and_when_ops_are_merged) {
