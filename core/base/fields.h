@@ -171,12 +171,12 @@ std::vector<std::string> without_effect(const Document& document, const std::str
     const std::string place = detail::child(path, f.name);
     if (f.used != nullptr && !f.used(document)) {
       if (write_value(value) != write_value(defaults.*(f.member))) places.push_back(place);
-    } else if constexpr (IsDocument<Value>) {
-      take(value, place);
-    } else if constexpr (IsVector<Value>::value) {
+      return;
+    }
+    if constexpr (IsDocument<Value>) take(value, place);
+    if constexpr (IsVector<Value>::value)
       if constexpr (IsDocument<typename Value::value_type>)
         for (std::size_t i = 0; i < value.size(); ++i) take(value[i], place + "[" + std::to_string(i) + "]");
-    }
   };
   std::apply([&](const auto&... f) { (one(f), ...); }, Fields<Document>::table());
   return places;

@@ -57,7 +57,7 @@ std::string link_speeds_said(const RunSpec& run) {
 
 std::string slowness_said(double slow_down, double jitter) {
   if (slow_down == 1 && jitter == 0) return "not slowed down";
-  const std::string unsteady = jitter > 0 ? "with a jitter of " + factor(jitter) : "";
+  std::string unsteady = jitter > 0 ? "with a jitter of " + factor(jitter) : "";
   if (slow_down == 1) return unsteady;
   return "slowed down " + factor(slow_down) + " times" + (unsteady.empty() ? "" : ", " + unsteady);
 }

@@ -63,7 +63,7 @@ bool is_tiny(double scale);
 
 // `clock_seconds` moves the flow along links; it stands still under reduced motion.
 void paint_tile(QPainter& painter, const QRectF& rect, const TileLook& look);
-void paint_tile_tags(QPainter& painter, const QRectF& rect, const TileLook& look);
+void paint_tile_tags(QPainter& painter, const QRectF& tile, const TileLook& look);
 void paint_host(QPainter& painter, const QRectF& rect, const QRectF& bus, const HostLook& look, double clock_seconds);
 void paint_switch(QPainter& painter, const QRectF& rect, const SwitchLook& look);
 void paint_link(QPainter& painter, const LinkShape& shape, const LinkLook& look, double clock_seconds);
