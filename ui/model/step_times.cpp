@@ -7,6 +7,8 @@
 namespace trainyard::ui {
 namespace {
 
+constexpr Nanoseconds kRounded = 2;  // a step's begin is its end less what it took, each rounded to a nanosecond
+
 const telemetry::Series* reports_of(const telemetry::History& history, int rank) { return history.find({telemetry::Metric::step_seconds, rank, 0}); }
 
 // It is reported when it ends, with what it took.
@@ -67,7 +69,7 @@ std::vector<TimeRange> within_steps(const telemetry::History& history, int rank,
   for (auto i = static_cast<std::size_t>(std::ranges::lower_bound(series->seconds, from) - series->seconds.begin()); i < series->seconds.size(); ++i) {
     const TimeRange step = range_of(*series, i), seen{std::max(step.begin, range.begin), std::min(step.end, range.end)};
     if (step.begin >= range.end) break;
-    if (!times.empty() && seen.begin <= times.back().end) times.back().end = std::max(times.back().end, seen.end);
+    if (!times.empty() && seen.begin <= times.back().end + kRounded) times.back().end = std::max(times.back().end, seen.end);
     else if (seen.width() > 0) times.push_back(seen);
   }
   return times;

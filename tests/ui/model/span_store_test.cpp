@@ -165,6 +165,8 @@ TEST(StepTimes, within_steps_leave_out_what_a_pace_holds_between_them) {
   EXPECT_EQ(within({1500, 2500}), std::vector<TimeRange>()) << "held";
   EXPECT_EQ(within({2600, 2700}), (std::vector<TimeRange>{{2600, 2700}})) << "within one";
   EXPECT_EQ(within({3000, 3000}), std::vector<TimeRange>());
+  ops.end_step(0, 3, 3501, 500);  // begins 1 ns after the one before, as rounding has it
+  EXPECT_EQ(within({2500, 4000}), (std::vector<TimeRange>{{2500, 3501}})) << "one range";
 }
 
 TEST(StepTimes, are_read_a_portion_at_a_time) {
