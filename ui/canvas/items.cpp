@@ -22,16 +22,16 @@ void TileItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget
   paint_tile(*painter, QRectF(QPointF(), tile_size()), look_);
 }
 
-void TileTagsItem::set(QPointF place, const TileLook& look) {
+void TileTagsItem::set(QPointF place, const TileTags& tags) {
   setPos(place);
-  if (look.emulated == look_.emulated && look.imposed == look_.imposed) return;
-  look_ = look;
+  if (tags == tags_) return;
+  tags_ = tags;
   update();
 }
 QRectF TileTagsItem::boundingRect() const { return wider(QRectF(QPointF(), tile_size())); }
 void TileTagsItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
   painter->setRenderHint(QPainter::Antialiasing);
-  paint_tile_tags(*painter, QRectF(QPointF(), tile_size()), look_);
+  paint_tile_tags(*painter, QRectF(QPointF(), tile_size()), tags_);
 }
 
 void HostItem::set(const NodeBox& box, const HostLook& look) {

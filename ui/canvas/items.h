@@ -24,12 +24,12 @@ class TileItem : public QGraphicsItem {
 class TileTagsItem : public QGraphicsItem {
  public:
   TileTagsItem() { setZValue(0.9); }
-  void set(QPointF place, const TileLook& look);  // in the scene
+  void set(QPointF place, const TileTags& tags);  // in the scene
   QRectF boundingRect() const override;
   void paint(QPainter* painter, const QStyleOptionGraphicsItem* option, QWidget* widget) override;
 
  private:
-  TileLook look_;
+  TileTags tags_;
 };
 
 class HostItem : public QGraphicsItem {

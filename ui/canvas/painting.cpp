@@ -155,12 +155,12 @@ void paint_tile(QPainter& painter, const QRectF& rect, const TileLook& look) {
   paint_tile_state(painter, QRectF(inner.left(), inner.top() + 44, inner.width(), 16), look);
 }
 
-// What must be known beside every figure of the device: what it is not, below, and what it is held back by, above.
-void paint_tile_tags(QPainter& painter, const QRectF& tile, const TileLook& look) {
+// What it is not, below, and what it is held back by, above.
+void paint_tile_tags(QPainter& painter, const QRectF& tile, const TileTags& tags) {
   if (far(painter)) return;
-  if (look.emulated) paint_tag(painter, tile.left() + 6, tile.bottom(), "EMULATED");
+  if (tags.emulated) paint_tag(painter, tile.left() + 6, tile.bottom(), "EMULATED");
   double left = tile.left() + 6;
-  for (const QString& mark : look.imposed) left = paint_tag(painter, left, tile.top(), mark);
+  for (const QString& mark : tags.imposed) left = paint_tag(painter, left, tile.top(), mark);
 }
 
 void paint_host(QPainter& painter, const QRectF& rect, const QRectF& bus, const HostLook& look, double clock_seconds) {

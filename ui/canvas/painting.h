@@ -22,12 +22,19 @@ struct TileLook {
   std::optional<int> rank;
   QString duty = {};  // of its rank: "worker", or what else it does; "idle" without one
   std::optional<DeviceOverlay> live;
-  bool emulated = false;     // its rank runs, or would run, on a CPU
-  QStringList imposed = {};  // what keeps its rank slower than it could be, or would
+  bool emulated = false;  // its rank runs, or would run, on a CPU
   Marks marks;
   bool failed() const { return live && live->failed; }
   std::optional<int> shown_rank() const { return live ? std::optional(live->rank) : rank; }
   bool operator==(const TileLook&) const = default;
+};
+
+// Across the edges of a tile: what must be known beside every figure of the device.
+struct TileTags {
+  bool emulated = false;
+  QStringList imposed = {};  // what keeps its rank slower than it could be, or would
+  bool empty() const { return !emulated && imposed.empty(); }
+  bool operator==(const TileTags&) const = default;
 };
 
 struct HostLook {
@@ -63,7 +70,7 @@ bool is_tiny(double scale);
 
 // `clock_seconds` moves the flow along links; it stands still under reduced motion.
 void paint_tile(QPainter& painter, const QRectF& rect, const TileLook& look);
-void paint_tile_tags(QPainter& painter, const QRectF& tile, const TileLook& look);
+void paint_tile_tags(QPainter& painter, const QRectF& tile, const TileTags& tags);
 void paint_host(QPainter& painter, const QRectF& rect, const QRectF& bus, const HostLook& look, double clock_seconds);
 void paint_switch(QPainter& painter, const QRectF& rect, const SwitchLook& look);
 void paint_link(QPainter& painter, const LinkShape& shape, const LinkLook& look, double clock_seconds);

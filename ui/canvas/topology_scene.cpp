@@ -214,19 +214,18 @@ void TopologyScene::sync_tiles() {
       }
       if (overlay_) look.live = value_at(overlay_->devices, device.name);
       look.emulated = is_marked_emulated(device);
-      look.imposed = imposed_on(device);
       const QPointF place = layout_.nodes[h].tiles[d].rect.topLeft();
       item->set(place - layout_.nodes[h].rect.topLeft(), look);
-      sync_tags(device.name, place, look);
+      sync_tags(device.name, place, {look.emulated, imposed_on(device)});
     }
   }
 }
 
-void TopologyScene::sync_tags(const std::string& device, QPointF place, const TileLook& look) {
-  if (look.emulated || !look.imposed.empty()) {
+void TopologyScene::sync_tags(const std::string& device, QPointF place, const TileTags& tags) {
+  if (!tags.empty()) {
     TileTagsItem*& item = tags_[device];
     if (!item) addItem(item = make_node<TileTagsItem>());
-    item->set(place, look);
+    item->set(place, tags);
   } else if (const auto at = tags_.find(device); at != tags_.end()) {
     delete at->second;
     tags_.erase(at);

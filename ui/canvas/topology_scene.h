@@ -56,7 +56,7 @@ class TopologyScene : public QGraphicsScene {
   void sync();
   void sync_hosts();
   void sync_tiles();
-  void sync_tags(const std::string& device, QPointF place, const TileLook& look);
+  void sync_tags(const std::string& device, QPointF place, const TileTags& tags);
   void sync_switches();
   void sync_links();
   void place_logical();
