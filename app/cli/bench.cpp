@@ -121,6 +121,8 @@ int run(const BenchArguments& arguments) {
   job.engine = named<experiment::Engine>(arguments.engine);
   job.reduction = named<base::Reduction>(arguments.reduction);
   if (const base::Problems problems = engine_problems(job); !problems.empty()) return complain(problems, arguments.json);
+  if (job.segment_bytes == 0 && job.engine == experiment::Engine::own && job.transport != BenchTransport::zmq)
+    job.segment_bytes = collective::kSegmentBytesInMemory;
   std::string reason;
   if (job.algorithm == collective::Algorithm::automatic) {
     const collective::Choice choice = choose(job);
@@ -148,7 +150,9 @@ void add_allreduce(Verb& bench) {
   verb.option("--ranks", job.ranks, "Ranks that take part").required().range(1, 256);
   verb.option("--bytes", job.bytes, "Size of the buffer that is summed: fp32 numbers, as many as fit whole").required().range(4, std::int64_t{1} << 40);
   verb.option("--bucket-bytes", job.bucket_bytes, "Reduce the buffer in buckets of this size (default: as one)").range(1, std::int64_t{1} << 40);
-  verb.option("--segment-bytes", job.segment_bytes, "Cut larger buckets into segments of this size (default: never)").range(1, std::int64_t{1} << 40);
+  verb.option("--segment-bytes", job.segment_bytes,
+              "Cut larger buckets into segments of this size (default: 2 MiB between ranks that share memory, else never)")
+      .range(1, std::int64_t{1} << 40);
   add_choice<collective::Algorithm>(verb, "--algorithm", arguments.algorithm, "All-reduce algorithm");
   add_choice<BenchTransport>(verb, "--transport", arguments.transport, "How bytes travel: shared memory, sockets, or threads of one process");
   add_choice<experiment::Engine>(verb, "--engine", arguments.engine, "Whose collectives: Trainyard's own, or Gloo's over TCP");

@@ -21,7 +21,7 @@ struct BenchJob {
   std::int64_t ranks = 2;
   std::int64_t bytes = 64 << 20;   // of the fp32 buffer
   std::int64_t bucket_bytes = 0;   // reduced as one; 0: the whole buffer
-  std::int64_t segment_bytes = 0;  // a larger bucket is cut into segments of this size; 0: never
+  std::int64_t segment_bytes = 0;  // a larger bucket is cut into segments of this size; 0: as in an experiment
   std::int64_t repeat = 20;
   collective::Algorithm algorithm = collective::Algorithm::ring;
   BenchTransport transport = BenchTransport::shm;  // of another engine: how ranks meet, processes or threads
@@ -71,7 +71,7 @@ struct trainyard::base::Fields<trainyard::cli::BenchJob> {
     return std::tuple{field("ranks", &J::ranks, "ranks", {1, 256}, "Ranks that take part"),
                       field("bytes", &J::bytes, "B", {4, 1e12}, "Size of the fp32 buffer that is summed"),
                       field("bucket_bytes", &J::bucket_bytes, "B", {0, 1e12}, "Reduce the buffer in buckets of this size; 0: as one"),
-                      field("segment_bytes", &J::segment_bytes, "B", {0, 1e12}, "Cut larger buckets into segments of this size; 0: never"),
+                      field("segment_bytes", &J::segment_bytes, "B", {0, 1e12}, "Cut larger buckets into segments of this size; 0: as in an experiment"),
                       field("repeat", &J::repeat, "", {1, 1e6}, "Timed repeats"),
                       field("algorithm", &J::algorithm, "", {}, "All-reduce algorithm"),
                       field("transport", &J::transport, "", {}, "How bytes travel between ranks"),

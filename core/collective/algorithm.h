@@ -98,6 +98,10 @@ constexpr bool shares_out(Collective collective) {
          collective == Collective::gather;
 }
 
+// Of ranks that read each other's memory: what one has added up is still in the caches when the others copy it. On an EPYC (32 MiB of L3, 2 cores)
+// 64 MiB between 2 or 4 ranks take 0.8 of the time that they take as one.
+inline constexpr std::int64_t kSegmentBytesInMemory = std::int64_t{2} << 20;
+
 // Segments that a bucket is cut into: of about `segment_bytes`, never more than it has elements nor than kMostSegments. 0: one.
 inline constexpr std::int64_t kMostSegments = 256;
 int segments(std::int64_t elements, int element_bytes, std::int64_t segment_bytes);

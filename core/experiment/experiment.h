@@ -41,7 +41,7 @@ struct StrategySpec {
   StrategyKind kind = StrategyKind::mirrored;
   collective::Algorithm algorithm = collective::Algorithm::ring;
   std::int64_t bucket_bytes = 1'000'000;
-  std::int64_t segment_bytes = 0;  // 0: a bucket is reduced in one
+  std::int64_t segment_bytes = 0;  // 0: as ranks share memory or not; resolved: a bucket is reduced in one
   Engine engine = Engine::own;     // of another, neither algorithm nor segments mean anything
   Average average = Average::gradients;
   CompressionSpec compression;

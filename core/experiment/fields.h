@@ -86,7 +86,9 @@ struct Fields<experiment::StrategySpec> {
         field("algorithm", &S::algorithm, "", {}, "How gradients are all-reduced; auto: by what costs least on this drawing", chooses),
         field("bucket_bytes", &S::bucket_bytes, "B", {1, 1e12}, "Gradients are reduced in buckets of about this size, last layers first", reduces),
         field("segment_bytes", &S::segment_bytes, "B", {0, 1e12},
-              "A larger bucket is reduced in segments of this size, 256 at most, so that one is added up while the next crosses; 0: never", reduces_itself),
+              "A larger bucket is reduced in segments of this size, 256 at most, so that one is added up while the next crosses; "
+              "0: of 2 MiB between ranks that share memory, so that sums are copied from caches, else never",
+              reduces_itself),
         field(
             "average", &S::average, "", {},
             "weights: every rank updates by its own gradient, clipped by its own norm, then weights are averaged by samples. For SGD without clipping that is "

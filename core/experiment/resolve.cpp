@@ -47,6 +47,13 @@ TransportKind transport_of(TransportKind asked, const std::vector<int>& hosts) {
   return distinct.size() == hosts.size() ? TransportKind::zmq : TransportKind::automatic;
 }
 
+std::int64_t segment_bytes_of(const Experiment& document) {
+  const StrategySpec& strategy = document.strategy;
+  const bool reduces = strategy.kind != StrategyKind::one_device && strategy.engine == Engine::own;
+  const bool in_memory = document.run.transport == TransportKind::shm || document.run.transport == TransportKind::inproc;
+  return strategy.segment_bytes == 0 && reduces && in_memory ? collective::kSegmentBytesInMemory : strategy.segment_bytes;
+}
+
 void place_ranks(Resolved& resolved) {
   const topology::Network network(resolved.document.topology);
   resolved.ranks = network.workers();
@@ -97,6 +104,7 @@ void fill_automatic_values(Resolved& resolved) {
   document.data.held_out_samples = resolved.data.held_out_samples;
   document.model.layers.back().units = resolved.data.classes;
   if (engine_of(resolved) == Engine::own) document.run.transport = transport_of(document.run.transport, resolved.hosts);
+  document.strategy.segment_bytes = segment_bytes_of(document);
   document.training.steps = resolved.steps;
   document.training.multiplies = multiplies_of(document);
   if (document.run.evaluate_every_steps == 0) document.run.evaluate_every_steps = resolved.steps_per_epoch;

@@ -9,7 +9,7 @@ Ratios: the median over the rounds of that of two medians taken side by side, an
 each as it comes and with a malloc that keeps its memory (MALLOC_MMAP_MAX_=0); a ratio is to the faster of the two. Peers spin: on a
 machine that does other work, or with more ranks than cores, medians say little, of them and of ours, and the load is printed for that.
 Peers that are not installed are left out (packaging/setup --bench). "floor" is no peer but what memory allows: the same adding and copying by a loop that does
-nothing else, a core for each rank.
+nothing else, a core for each rank, all at once: cut into segments that caches hold it can be beaten. "zmq floor" is what ZeroMQ takes to carry two rounds between two processes.
 """
 import argparse
 import json
@@ -33,6 +33,7 @@ def build(work):
         "mpich": ["mpicc.mpich", "-O2", f"{peers}/mpi.c"],
         "gloo": ["c++", "-O2", "-std=c++20", f"{peers}/gloo.cpp", "-lgloo", "-lpthread"],
         "floor": ["cc", "-O3", "-march=native", f"{peers}/floor.c"],
+        "zmq_floor": ["cc", "-O3", f"{peers}/zmq_floor.c", "-lzmq"],
         "distance": ["cc", "-O2", f"{peers}/core_distance.c", "-lpthread"],
     }
     built = {}
@@ -101,6 +102,9 @@ class Measured:
             all_of["gloo"] = lambda: self.joined([self.built["gloo"]], size, ranks, max(3, repeat // 4))
         if "floor" in self.built and ranks <= len(os.sched_getaffinity(0)):
             all_of["floor"] = lambda: self.printed(subprocess.run([self.built["floor"], str(size), str(repeat), str(ranks)], check=True, capture_output=True, text=True).stdout)
+        if "zmq_floor" in self.built and ranks == 2:
+            all_of["zmq floor"] = lambda: self.printed(
+                subprocess.run([self.built["zmq_floor"], str(size), str(max(3, repeat // 4)), self.work], check=True, capture_output=True, text=True).stdout)
         if self.options.torch:
             program = [self.options.python, os.path.join(HERE, "allreduce_peer", "torch_gloo.py")]
             all_of["torch gloo"] = lambda: self.joined(program, size, ranks, max(3, repeat // 4))
@@ -118,7 +122,7 @@ def words(seconds):
 
 
 def report(size, ranks, rounds):
-    own = [name for name in rounds if name.startswith(("shm", "zmq"))]
+    own = [name for name in rounds if name.startswith(("shm", "zmq ring"))]
     print(f"\n{size} bytes, {ranks} ranks, {len(rounds[own[0]])} rounds, load {os.getloadavg()[0]:.1f}")
     print(f"  {'':15} {'median':>12} {'least':>12}   so many times as fast: " + ", ".join(own) + " (by medians/by the least)")
     for name, times in rounds.items():
