@@ -34,7 +34,7 @@ void add_slowed_down(const topology::Topology& topology, std::vector<std::string
   int rank = 0;
   for (const topology::Host& host : topology.hosts)
     for (const topology::Device& device : host.devices) {
-      const bool works = device.role == topology::Role::worker, slowed = device.slow_down != 1 || device.jitter != 0;
+      const bool works = topology::works(device), slowed = device.slow_down != 1 || device.jitter != 0;
       const std::string who =
           works ? "rank " + std::to_string(rank++) + ", " + device.name + ", computes " : device.name + " is idle: it makes no odds that it is ";
       if (slowed) notes.push_back(who + experiment::slowness_said(device.slow_down, device.jitter));

@@ -22,7 +22,7 @@ std::vector<const Device*> workers(const topology::Topology& topology) {
   std::vector<const Device*> list;
   for (const topology::Host& host : topology.hosts)
     for (const Device& device : host.devices)
-      if (device.role == topology::Role::worker) list.push_back(&device);
+      if (topology::works(device)) list.push_back(&device);
   return list;
 }
 
@@ -34,7 +34,7 @@ Problem of_strategy(std::string what, std::string accepted, std::string advice) 
 
 std::optional<Problem> several_hosts(const topology::Topology& topology, const std::string& strategy, const std::string& instead) {
   const auto has_workers = [](const topology::Host& host) {
-    return std::any_of(host.devices.begin(), host.devices.end(), [](const Device& device) { return device.role == topology::Role::worker; });
+    return std::any_of(host.devices.begin(), host.devices.end(), [](const Device& device) { return topology::works(device); });
   };
   const auto hosts = std::count_if(topology.hosts.begin(), topology.hosts.end(), has_workers);
   if (hosts < 2) return std::nullopt;

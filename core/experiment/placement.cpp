@@ -102,7 +102,7 @@ std::int64_t sum_over_workers(const Topology& topology, Figure figure) {
   std::int64_t sum = 0;
   for (const topology::Host& host : topology.hosts)
     for (const Device& device : host.devices)
-      if (device.role == Role::worker) sum += figure(device);
+      if (works(device)) sum += figure(device);
   return sum;
 }
 
@@ -140,7 +140,7 @@ std::int64_t count_workers(const Topology& topology) {
   return sum_over_workers(topology, [](const Device&) { return 1; });
 }
 
-bool is_emulated(const Device& device) { return device.role == Role::worker && device.kind != topology::DeviceKind::cpu; }
+bool is_emulated(const Device& device) { return works(device) && device.kind != topology::DeviceKind::cpu; }
 
 std::optional<std::string> emulation_said(const Topology& topology) {
   const auto emulated = [&](auto... kinds) {

@@ -168,7 +168,7 @@ void leave_only(topology::Topology& topology, std::size_t rank) {
   std::size_t next = 0;
   for (topology::Host& host : topology.hosts)
     for (topology::Device& device : host.devices)
-      if (device.role == topology::Role::worker && next++ != rank) device.role = topology::Role::idle;
+      if (topology::works(device) && next++ != rank) device.role = topology::Role::idle;
 }
 
 base::Result<data::ShardTable> read_shards(const Json& json, const Experiment& document, const data::DataSummary& data) {

@@ -41,7 +41,7 @@ Problems other_than_tpus(const topology::Topology& topology) {
   std::int64_t count = 0;
   for (const topology::Host& host : topology.hosts)
     for (const topology::Device& device : host.devices) {
-      if (device.role != topology::Role::worker || device.kind == topology::DeviceKind::tpu) continue;
+      if (!topology::works(device) || device.kind == topology::DeviceKind::tpu) continue;
       if (count++ == 0) first = &device;
     }
   return first == nullptr ? Problems{} : Problems{not_all_tpus(*first, count - 1)};

@@ -54,7 +54,7 @@ int Network::node(const std::string& name) const {
 std::vector<DeviceId> Network::workers() const {
   std::vector<DeviceId> workers;
   for (std::size_t d = 0; d < devices_.size(); ++d)
-    if (devices_[d].device->role == Role::worker) workers.emplace_back(d);
+    if (works(*devices_[d].device)) workers.emplace_back(d);
   return workers;
 }
 

@@ -31,6 +31,8 @@ struct Device {
   bool operator==(const Device&) const = default;
 };
 
+inline bool works(const Device& device) { return device.role == Role::worker; }
+
 struct Host {
   std::string name;
   std::string address;  // empty: this machine

@@ -208,7 +208,7 @@ void TopologyScene::sync_tiles() {
       if (!item) item = make_node<TileItem>(hosts_[host.name]);
       if (item->parentItem() != hosts_[host.name]) item->setParentItem(hosts_[host.name]);
       TileLook look{.device = device, .rank = {}, .duty = tr("idle"), .live = {}, .emulated = false, .marks = marks_of({Part::Kind::device, device.name, {}})};
-      if (device.role == topology::Role::worker) {
+      if (topology::works(device)) {
         look.duty = words(std::string(experiment::duty_of(document_.experiment(), rank)));
         look.rank = rank++;
       }

@@ -92,8 +92,8 @@ std::optional<int> rank_of(const Topology& topology, const std::string& device) 
   int rank = 0;
   for (const Host& host : topology.hosts)
     for (const Device& one : host.devices) {
-      if (one.name == device) return one.role == Role::worker ? std::optional(rank) : std::nullopt;
-      if (one.role == Role::worker) ++rank;
+      if (one.name == device) return works(one) ? std::optional(rank) : std::nullopt;
+      if (works(one)) ++rank;
     }
   return std::nullopt;
 }

@@ -25,7 +25,7 @@ std::vector<int> drawn_hosts(const topology::Topology& topology) {
   std::vector<int> hosts;
   for (std::size_t h = 0; h < topology.hosts.size(); ++h)
     for (const topology::Device& device : topology.hosts[h].devices)
-      if (device.role == topology::Role::worker) hosts.push_back(static_cast<int>(h));
+      if (topology::works(device)) hosts.push_back(static_cast<int>(h));
   return hosts;
 }
 

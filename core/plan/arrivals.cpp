@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/plan/arrivals.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace trainyard::plan {
+
+Arrivals::Arrivals(const ArrivalRule& rule) : rule_(rule), workers_(static_cast<std::size_t>(rule.workers)) {}
+
+void Arrivals::allow(std::int64_t updates) { allowed_ = std::max(allowed_, updates); }
+
+// After a loss it goes on beside the slowest: nobody waits for what it has missed.
+void Arrivals::join(int worker) {
+  Worker& joins = workers_[static_cast<std::size_t>(worker)];
+  joins.clock = std::max(joins.clock, slowest());
+  joins.state = State::waits;
+  asked_.push_back(worker);
+}
+
+void Arrivals::leave(int worker) {
+  Worker& leaves = workers_[static_cast<std::size_t>(worker)];
+  if (leaves.state == State::computes && !rule_.answers_after_update) returned_.push_back(leaves.round);
+  leaves.state = State::away;
+  std::erase(asked_, worker);
+}
+
+Arrivals::Push Arrivals::push(int worker) {
+  Worker& pushes = workers_[static_cast<std::size_t>(worker)];
+  Push push{pushes.version, version_ - pushes.version, pushes.round};
+  push.dropped = rule_.answers_after_update && push.staleness > 0;
+  ++pushes.clock;
+  pushes.state = State::waits;
+  asked_.push_back(worker);
+  if (push.dropped) return push;
+  pushes.pushed_to = version_;
+  push.completes = ++gathered_ == rule_.gradients_per_update;
+  if (push.completes) ++version_, gathered_ = 0;
+  return push;
+}
+
+std::optional<Arrivals::Answer> Arrivals::answer() {
+  const auto first = std::find_if(asked_.begin(), asked_.end(), [&](int worker) { return may_go_on(workers_[static_cast<std::size_t>(worker)]); });
+  if (first == asked_.end()) return std::nullopt;
+  const int number = *first;
+  asked_.erase(first);
+  Worker& worker = workers_[static_cast<std::size_t>(number)];
+  worker.state = State::computes;
+  worker.version = version_;
+  worker.round = next_round(number);
+  return Answer{number, version_, worker.round};
+}
+
+std::int64_t Arrivals::next_round(int worker) {
+  if (rule_.answers_after_update) return version_ * rule_.workers + worker;
+  if (returned_.empty()) return given_++;
+  const std::int64_t round = returned_.front();
+  returned_.pop_front();
+  return round;
+}
+
+bool Arrivals::rounds_left() const {
+  if (rule_.answers_after_update) return version_ < allowed_;
+  return !returned_.empty() || given_ < allowed_ * rule_.gradients_per_update;
+}
+
+bool Arrivals::may_go_on(const Worker& worker) const {
+  if (!rounds_left()) return false;
+  if (rule_.answers_after_update && worker.pushed_to == version_) return false;
+  return rule_.clock_bound < 0 || worker.clock - slowest() <= rule_.clock_bound;
+}
+
+std::int64_t Arrivals::slowest() const {
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (const Worker& worker : workers_)
+    if (worker.state != State::away) least = std::min(least, worker.clock);
+  return least == std::numeric_limits<std::int64_t>::max() ? 0 : least;
+}
+
+}  // namespace trainyard::plan

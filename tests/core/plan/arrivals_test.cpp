@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Staleness as the literature says it, on a clock where a worker's round takes as long as its speed says and all else takes nothing.
+#include "core/plan/arrivals.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <queue>
+#include <random>
+
+namespace trainyard::plan {
+namespace {
+
+ArrivalRule asynchronous(int workers) { return {.workers = workers}; }
+ArrivalRule softsync(int workers, int n) { return {.workers = workers, .gradients_per_update = workers / n}; }
+ArrivalRule stale_synchronous(int workers, std::int64_t bound) { return {.workers = workers, .clock_bound = bound}; }
+ArrivalRule synchronous(int workers, int backups = 0) { return {.workers = workers, .gradients_per_update = workers - backups, .answers_after_update = true}; }
+
+struct Observed {
+  std::vector<Arrivals::Push> pushes;
+  std::vector<int> by;  // the worker of each push
+  std::int64_t most_ahead = 0;
+  double seconds = 0;
+
+  double mean_staleness(int of = -1) const {
+    double sum = 0, count = 0;
+    for (std::size_t i = 0; i < pushes.size(); ++i)
+      if (!pushes[i].dropped && (of < 0 || by[i] == of)) sum += static_cast<double>(pushes[i].staleness), ++count;
+    return sum / count;
+  }
+  std::int64_t most_stale() const {
+    std::int64_t most = 0;
+    for (const Arrivals::Push& push : pushes)
+      if (!push.dropped) most = std::max(most, push.staleness);
+    return most;
+  }
+  std::int64_t dropped() const {
+    return std::count_if(pushes.begin(), pushes.end(), [](const Arrivals::Push& push) { return push.dropped; });
+  }
+};
+
+// Workers with a time for each round, drawn around `seconds`, until `updates` are made.
+Observed observe(const ArrivalRule& rule, std::vector<double> seconds, std::int64_t updates, double jitter = 0) {
+  Arrivals arrivals(rule);
+  arrivals.allow(updates);
+  Observed observed;
+  std::mt19937_64 random(7);
+  std::uniform_real_distribution<double> late(0, 1);
+  using Done = std::pair<double, int>;
+  std::priority_queue<Done, std::vector<Done>, std::greater<>> busy;
+  const auto answer = [&] {
+    while (const auto given = arrivals.answer()) {
+      const std::size_t worker = static_cast<std::size_t>(given->worker);
+      busy.emplace(observed.seconds + seconds[worker] * (1 + jitter * late(random)), given->worker);
+    }
+  };
+  for (int worker = 0; worker < rule.workers; ++worker) arrivals.join(worker);
+  answer();
+  while (!busy.empty()) {
+    const auto [now, worker] = busy.top();
+    busy.pop();
+    observed.seconds = now;
+    observed.pushes.push_back(arrivals.push(worker));
+    observed.by.push_back(worker);
+    std::int64_t least = arrivals.clock(0), most = least;
+    for (int other = 1; other < rule.workers; ++other) least = std::min(least, arrivals.clock(other)), most = std::max(most, arrivals.clock(other));
+    observed.most_ahead = std::max(observed.most_ahead, most - least);
+    answer();
+  }
+  EXPECT_EQ(arrivals.version(), updates);
+  EXPECT_TRUE(arrivals.spent());
+  return observed;
+}
+
+std::vector<double> equal(int workers) { return std::vector<double>(static_cast<std::size_t>(workers), 1.0); }
+
+std::vector<double> with_straggler(int workers, double factor) {
+  std::vector<double> seconds = equal(workers);
+  seconds.back() = factor;
+  return seconds;
+}
+
+class Asynchronous : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(workers, Asynchronous, testing::Values(2, 4, 8));
+
+TEST_P(Asynchronous, mean_staleness_is_one_less_than_the_workers) {
+  const int workers = GetParam();
+  EXPECT_NEAR(observe(asynchronous(workers), equal(workers), 2000, 0.5).mean_staleness(), workers - 1, 0.02 * (workers - 1));
+}
+
+TEST_P(Asynchronous, a_straggler_changes_nothing_in_the_mean) {
+  const int workers = GetParam();
+  EXPECT_NEAR(observe(asynchronous(workers), with_straggler(workers, 5), 2000, 0.2).mean_staleness(), workers - 1, 0.02 * (workers - 1));
+}
+
+TEST(Arrivals, a_straggler_of_eight_is_35_updates_late_itself) {
+  const Observed observed = observe(asynchronous(8), with_straggler(8, 5), 2000);
+  EXPECT_NEAR(observed.mean_staleness(7), 35, 0.5);
+  EXPECT_NEAR(observed.mean_staleness(), 7, 0.14);
+}
+
+TEST_P(Asynchronous, in_strict_turns_every_gradient_is_equally_late) {
+  const int workers = GetParam();
+  const Observed observed = observe(asynchronous(workers), equal(workers), 500);
+  for (std::size_t i = static_cast<std::size_t>(workers); i < observed.pushes.size(); ++i) EXPECT_EQ(observed.pushes[i].staleness, workers - 1) << i;
+}
+
+TEST(Arrivals, softsync_is_late_by_n_times_one_less_a_part) {
+  for (const int n : {1, 2, 4, 8}) {
+    const double expected = n * (1 - 1.0 / 8);
+    EXPECT_NEAR(observe(softsync(8, n), equal(8), 2000, 0.5).mean_staleness(), expected, 0.02 * expected) << n;
+    EXPECT_NEAR(observe(softsync(8, n), with_straggler(8, 5), 2000, 0.3).mean_staleness(), expected, 0.03 * expected) << n;
+  }
+}
+
+TEST(Arrivals, softsync_is_hardly_ever_later_than_twice_n) {
+  const Observed observed = observe(softsync(30, 15), equal(30), 20000, 0.5);
+  const auto late = std::count_if(observed.pushes.begin(), observed.pushes.end(), [](const Arrivals::Push& push) { return push.staleness > 30; });
+  EXPECT_LT(static_cast<double>(late), 1e-4 * static_cast<double>(observed.pushes.size()));
+}
+
+TEST(Arrivals, nobody_is_further_ahead_than_the_bound) {
+  for (const std::int64_t bound : {0, 1, 3, 10}) {
+    const Observed observed = observe(stale_synchronous(6, bound), with_straggler(6, 7), 1200, 1);
+    EXPECT_EQ(observed.most_ahead, bound + 1) << "that pushed; it waits before it goes on";
+    EXPECT_LE(observed.most_stale(), (2 * bound + 1) * 5);
+  }
+}
+
+TEST(Arrivals, whoever_goes_on_is_within_the_bound_of_the_slowest) {
+  Arrivals arrivals(stale_synchronous(2, 2));
+  arrivals.allow(100);
+  arrivals.join(0), arrivals.join(1);
+  ASSERT_TRUE(arrivals.answer() && arrivals.answer());
+  for (int round = 0; round < 2; ++round) {
+    arrivals.push(0);
+    ASSERT_TRUE(arrivals.answer()) << round;
+  }
+  arrivals.push(0);
+  EXPECT_FALSE(arrivals.answer()) << "three ahead of worker 1";
+  arrivals.push(1);
+  EXPECT_EQ(arrivals.answer()->worker, 0) << "it asked first";
+  EXPECT_EQ(arrivals.answer()->worker, 1);
+}
+
+TEST(Arrivals, a_bound_of_nothing_goes_round_by_round) {
+  const Observed observed = observe(stale_synchronous(4, 0), with_straggler(4, 3), 400, 0.3);
+  EXPECT_NEAR(observed.seconds, 100 * 3 * 1.15, 15) << "as slow as the slowest";
+}
+
+TEST(Arrivals, in_step_nothing_is_late_or_dropped) {
+  const Observed observed = observe(synchronous(4), with_straggler(4, 5), 100, 0.5);
+  EXPECT_EQ(observed.most_stale(), 0);
+  EXPECT_EQ(observed.dropped(), 0);
+  EXPECT_EQ(observed.pushes.size(), 400u);
+}
+
+TEST(Arrivals, in_step_the_rounds_are_those_of_all_reduce) {
+  const Observed observed = observe(synchronous(3), equal(3), 10, 0.5);
+  for (std::size_t i = 0; i < observed.pushes.size(); ++i) EXPECT_EQ(observed.pushes[i].round, observed.pushes[i].pulled * 3 + observed.by[i]);
+}
+
+TEST(Arrivals, one_backup_makes_up_for_one_straggler) {
+  const double undisturbed = observe(synchronous(4), equal(4), 200).seconds;
+  EXPECT_NEAR(observe(synchronous(4), with_straggler(4, 5), 200).seconds, 5 * undisturbed, 1e-6);
+  const Observed backed = observe(synchronous(4, 1), with_straggler(4, 5), 200);
+  EXPECT_NEAR(backed.seconds, undisturbed, 6) << "but for the straggler's last round";
+  EXPECT_EQ(backed.most_stale(), 0) << "of what is used";
+  EXPECT_EQ(backed.dropped(), static_cast<std::int64_t>(backed.pushes.size()) - 600);
+}
+
+TEST(Arrivals, asynchronous_workers_keep_their_speed) {
+  const double seconds = observe(asynchronous(4), with_straggler(4, 5), 3200).seconds;
+  EXPECT_NEAR(3200 / seconds, 3 + 0.2, 0.05);
+}
+
+TEST(Arrivals, no_more_is_given_than_the_updates_take) {
+  Arrivals arrivals(softsync(4, 2));
+  arrivals.allow(1);
+  for (int worker = 0; worker < 4; ++worker) arrivals.join(worker);
+  EXPECT_EQ(arrivals.answer()->round, 0);
+  EXPECT_EQ(arrivals.answer()->round, 1);
+  EXPECT_FALSE(arrivals.answer());
+  arrivals.push(0);
+  EXPECT_FALSE(arrivals.spent());
+  EXPECT_TRUE(arrivals.push(1).completes);
+  EXPECT_TRUE(arrivals.spent());
+  EXPECT_FALSE(arrivals.answer());
+  arrivals.allow(2);
+  EXPECT_EQ(arrivals.answer()->worker, 2) << "it has waited longest";
+}
+
+TEST(Arrivals, the_round_of_who_is_lost_is_given_again) {
+  Arrivals arrivals(asynchronous(3));
+  arrivals.allow(4);
+  for (int worker = 0; worker < 3; ++worker) arrivals.join(worker);
+  for (int worker = 0; worker < 3; ++worker) ASSERT_EQ(arrivals.answer()->round, worker);
+  arrivals.leave(1);
+  arrivals.push(0);
+  EXPECT_EQ(arrivals.answer()->round, 1);
+  arrivals.push(2);
+  EXPECT_EQ(arrivals.answer()->round, 3);
+  arrivals.push(0), arrivals.push(2);
+  EXPECT_TRUE(arrivals.spent());
+}
+
+TEST(Arrivals, nobody_waits_for_who_is_lost_and_who_comes_back_holds_nobody_up) {
+  Arrivals arrivals(stale_synchronous(2, 0));
+  arrivals.allow(100);
+  arrivals.join(0), arrivals.join(1);
+  ASSERT_TRUE(arrivals.answer() && arrivals.answer());
+  arrivals.push(0);
+  EXPECT_FALSE(arrivals.answer());
+  arrivals.leave(1);
+  for (int round = 0; round < 20; ++round) {
+    ASSERT_EQ(arrivals.answer()->worker, 0);
+    arrivals.push(0);
+  }
+  arrivals.join(1);
+  EXPECT_EQ(arrivals.answer()->worker, 0);
+  EXPECT_EQ(arrivals.answer()->worker, 1);
+}
+
+RC_GTEST_PROP(Arrivals, every_round_is_pushed_once_whatever_the_speeds, ()) {
+  const int workers = *rc::gen::inRange(1, 9);
+  ArrivalRule rule{.workers = workers, .gradients_per_update = *rc::gen::inRange(1, workers + 1)};
+  if (*rc::gen::arbitrary<bool>()) rule.clock_bound = *rc::gen::inRange(0, 4);
+  const auto seconds =
+      *rc::gen::container<std::vector<double>>(static_cast<std::size_t>(workers), rc::gen::map(rc::gen::inRange(1, 50), [](int n) { return n / 10.0; }));
+  const Observed observed = observe(rule, seconds, 60);
+  std::vector<std::int64_t> rounds;
+  for (const Arrivals::Push& push : observed.pushes) rounds.push_back(push.round);
+  std::sort(rounds.begin(), rounds.end());
+  std::vector<std::int64_t> expected(static_cast<std::size_t>(60 * rule.gradients_per_update));
+  std::iota(expected.begin(), expected.end(), 0);
+  RC_ASSERT(rounds == expected);
+  if (rule.clock_bound >= 0) RC_ASSERT(observed.most_ahead <= rule.clock_bound + 1);
+}
+
+}  // namespace
+}  // namespace trainyard::plan
