@@ -12,16 +12,16 @@ namespace trainyard::cpu {
 
 template <class T>
 struct SgdArguments {
-  T* parameters;
-  const T* gradient;
-  T* moment;  // null: without momentum
+  const T *parameters, *gradient;
+  T* updated;  // may be the parameters
+  T* moment;   // null: without momentum
   double rate, factor, momentum, weight_decay;
 };
 
 template <class T>
 struct AdamArguments {
-  T* parameters;
-  const T* gradient;
+  const T *parameters, *gradient;
+  T* updated;  // may be the parameters
   T *first_moment, *second_moment;
   double rate, factor, beta1, beta2, epsilon, weight_decay;
   double correction1, correction2;  // 1 - beta^step

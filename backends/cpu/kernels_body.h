@@ -103,7 +103,7 @@ void sgd_loop(const SgdArguments<T>& a, std::int64_t begin, std::int64_t end, do
       piece.template store<T>(a.moment + i, m);
     }
     const Lanes<T> updated = p - rate * m;
-    piece.template store<T>(a.parameters + i, updated);
+    piece.template store<T>(a.updated + i, updated);
     sums.template add<T>(g, p, updated);
   });
   sums.store(statistics);
@@ -130,7 +130,7 @@ void adam(const AdamArguments<T>& a, std::int64_t begin, std::int64_t end, doubl
     const Lanes<T> updated = (p - shrink * p) - step_size * first / (square_root<T>(second) * root2 + epsilon);
     piece.template store<T>(a.first_moment + i, first);
     piece.template store<T>(a.second_moment + i, second);
-    piece.template store<T>(a.parameters + i, updated);
+    piece.template store<T>(a.updated + i, updated);
     sums.template add<T>(raw, p, updated);
   });
   sums.store(statistics);

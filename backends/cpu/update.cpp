@@ -19,6 +19,7 @@ double factor_of(const UpdateInputs& common) { return common.factor.empty() ? 1 
 template <class T>
 void skip(const UpdateInputs& in) {
   double* statistics = in.statistics.as<double>();
+  if (in.destination().data != in.parameters.data) std::copy_n(in.parameters.data, in.parameters.bytes(), in.destination().data);
   std::fill_n(statistics, 3, 0.0);
   kernels<T>().squared_norm(in.gradient.as<T>(), 0, in.gradient.elements(), statistics);
   kernels<T>().squared_norm(in.parameters.as<T>(), 0, in.parameters.elements(), statistics + 2);
@@ -32,6 +33,7 @@ PreparedKernel prepare_sgd(const compute::SgdUpdate& op, const Device& device) {
     if (factor_of(in) == 0) return skip<T>(in);
     const SgdArguments<T> arguments{.parameters = in.parameters.as<T>(),
                                     .gradient = in.gradient.as<T>(),
+                                    .updated = in.destination().as<T>(),
                                     .moment = op.momentum != 0 ? op.moment.template as<T>() : nullptr,
                                     .rate = *in.learning_rate.as<double>(),
                                     .factor = factor_of(in),
@@ -50,6 +52,7 @@ PreparedKernel prepare_adam(const compute::AdamUpdate& op, const Device& device)
     const double step = *op.step.as<double>();
     const AdamArguments<T> arguments{.parameters = in.parameters.as<T>(),
                                      .gradient = in.gradient.as<T>(),
+                                     .updated = in.destination().as<T>(),
                                      .first_moment = op.first_moment.template as<T>(),
                                      .second_moment = op.second_moment.template as<T>(),
                                      .rate = *in.learning_rate.as<double>(),

@@ -219,6 +219,11 @@ struct UpdateInputs {
   Tensor learning_rate;         // fp64 [1]
   Tensor factor;                // fp64 [1], multiplies the gradient first; 0: parameters and moments stay as they are
   Tensor statistics;            // fp64 [3], written: sum of gradient^2 (before `factor`), of (new - old)^2, of new^2
+  // [P], where the new parameters go, or with factor 0 the old ones; `parameters` are then only read, so that peers may read them too. It
+  // begins where they begin or lies apart from them: they never overlap in part. Empty: in place.
+  Tensor updated = {};
+
+  const Tensor& destination() const { return updated.empty() ? parameters : updated; }
 };
 
 // g = factor gradient + weight_decay p ; m = momentum m + g ; p -= learning_rate m.   (torch.optim.SGD, dampening 0)

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/compute/validate.h"
 
+#include <cstdint>
+#include <cstdlib>
+
 #include "core/compute/op_check.h"
 
 namespace trainyard::compute {
@@ -75,10 +78,21 @@ void check(const ClipFactor& op, OpCheck& check) {
 std::string_view name_of_op(const Zero&) { return "zero"; }
 void check(const Zero& op, OpCheck& check) { check.is("output", op.output, op.output.dtype, op.output.shape); }
 
+// New parameters in the midst of old ones would overwrite what is still to be read.
+void check_updated(const Tensor& updated, const Tensor& parameters, OpCheck& check) {
+  check.is_or_empty("updated", updated, parameters.dtype, parameters.shape);
+  if (updated.empty()) return;
+  const std::int64_t distance = reinterpret_cast<std::intptr_t>(updated.data) - reinterpret_cast<std::intptr_t>(parameters.data);
+  check.require(distance == 0 || std::abs(distance) >= parameters.bytes(), "updated",
+                "begins " + std::to_string(distance) + " bytes from parameters of " + std::to_string(parameters.bytes()),
+                "the memory of parameters, or memory apart from it");
+}
+
 void check_common(const UpdateInputs& common, OpCheck& check) {
   check.floating("parameters", common.parameters).is("gradient", common.gradient, common.parameters.dtype, common.parameters.shape);
   check.is("learning_rate", common.learning_rate, DType::fp64, {1}).is_or_empty("factor", common.factor, DType::fp64, {1});
   check.is("statistics", common.statistics, DType::fp64, {3});
+  check_updated(common.updated, common.parameters, check);
 }
 
 std::string_view name_of_op(const SgdUpdate&) { return "sgd_update"; }

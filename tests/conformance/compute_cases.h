@@ -102,9 +102,35 @@ inline Case adam_update(Values& values, DType dtype, const Sizes& s, bool decoup
           {{"parameters", common.parameters}, {"first_moment", first}, {"second_moment", second}, {"statistics", common.statistics}}};
 }
 
+inline compute::UpdateInputs& common_of(compute::Op& update) {
+  if (auto* sgd = std::get_if<compute::SgdUpdate>(&update)) return sgd->common;
+  return std::get<compute::AdamUpdate>(update).common;
+}
+
+// `update`, but its new parameters go to memory of their own; these are then its first result.
+inline Case elsewhere(Values& values, Case update) {
+  compute::UpdateInputs& common = common_of(update.op);
+  common.updated = values.uniform(common.parameters.dtype, common.parameters.shape);
+  update.results.front() = {"updated", common.updated};
+  return update;
+}
+
+// make(..., last)
+template <class Make, class Last>
+MakeCase with(Make make, Last last) {
+  return [=](Values& values, DType dtype, const Sizes& sizes) { return make(values, dtype, sizes, last); };
+}
+
+// In place.
+inline std::vector<NamedCase> update_cases() {
+  return {{"sgd", with(sgd_update, 0.0)},
+          {"sgd_with_momentum", with(sgd_update, 0.9)},
+          {"adam", with(adam_update, false)},
+          {"adam_decoupled", with(adam_update, true)}};
+}
+
 inline std::vector<NamedCase> all_cases() {
   using compute::Activation;
-  const auto with = [](auto make, auto last) { return [=](Values& values, DType dtype, const Sizes& sizes) { return make(values, dtype, sizes, last); }; };
   std::vector<NamedCase> cases = {{"linear_forward", with(linear_forward, Activation::none)},
                                   {"linear_forward_relu", with(linear_forward, Activation::relu)},
                                   {"linear_forward_tanh", with(linear_forward, Activation::tanh)},
@@ -124,10 +150,6 @@ inline std::vector<NamedCase> all_cases() {
                                   {"squared_norm", squared_norm},
                                   {"clip_factor", clip_factor},
                                   {"zero", zero},
-                                  {"sgd", with(sgd_update, 0.0)},
-                                  {"sgd_with_momentum", with(sgd_update, 0.9)},
-                                  {"adam", with(adam_update, false)},
-                                  {"adam_decoupled", with(adam_update, true)},
                                   {"batch_norm_sums_of_features",
                                    [](Values& values, DType dtype, const Sizes& s) {
                                      return batch_norm_sums(values, dtype, {s.batch, s.outputs});
@@ -143,6 +165,11 @@ inline std::vector<NamedCase> all_cases() {
                                   {"dropout_of_features", [](Values& values, DType dtype, const Sizes& s) {
                                      return dropout(values, dtype, {s.batch, s.inputs});
                                    }}};
+  for (const NamedCase& update : update_cases()) {
+    cases.push_back(update);
+    cases.push_back(
+        {update.name + "_elsewhere", [make = update.make](Values& values, DType dtype, const Sizes& s) { return elsewhere(values, make(values, dtype, s)); }});
+  }
   for (const NamedImageCase& image : image_cases())
     cases.push_back({image.name, [make = image.make](Values& values, DType dtype, const Sizes& s) { return make(values, dtype, image_of(s)); }});
   return cases;

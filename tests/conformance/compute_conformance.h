@@ -9,6 +9,7 @@
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <optional>
 
 #include "core/compute/reference/reference.h"
 #include "core/compute/validate.h"
@@ -149,9 +150,10 @@ TEST_P(ComputeConformance, a_gradient_without_a_finite_norm_is_neither_clipped_n
   }
 }
 
+inline std::vector<std::byte> bytes(const Tensor& tensor) { return {tensor.data, tensor.data + tensor.bytes()}; }
+
 // `common` is that of the case's op.
 inline void expect_skipped(compute::Compute& device, const Case& update, const compute::UpdateInputs& common) {
-  const auto bytes = [](const Tensor& tensor) { return std::vector<std::byte>(tensor.data, tensor.data + tensor.bytes()); };
   set_element(common.factor, 0, 0);
   set_element(common.gradient, 0, std::numeric_limits<double>::quiet_NaN());
   double squares = 0;
@@ -175,6 +177,27 @@ TEST_P(ComputeConformance, an_update_of_factor_0_leaves_parameters_and_moments_a
     expect_skipped(*device_, sgd, std::get<compute::SgdUpdate>(sgd.op).common);
     expect_skipped(*device_, adam, std::get<compute::AdamUpdate>(adam.op).common);
   }
+}
+
+// With the case's own factor, or another.
+inline void expect_same_elsewhere(compute::Compute& device, const NamedCase& named, DType dtype, const Sizes& sizes, std::optional<double> factor) {
+  SCOPED_TRACE(named.name + " of " + std::string(base::name_of(dtype)) + ", " + to_text(sizes) + (factor ? ", factor " + std::to_string(*factor) : ""));
+  Values here, there;
+  Case in_place = named.make(here, dtype, sizes), apart = elsewhere(there, named.make(there, dtype, sizes));
+  if (factor) common_of(in_place.op).factor = common_of(apart.op).factor = here.scalar(*factor);
+  const Tensor parameters = common_of(apart.op).parameters;
+  const auto old = bytes(parameters);
+  run(device, in_place.op);
+  run(device, apart.op);
+  EXPECT_EQ(bytes(parameters), old);
+  for (std::size_t r = 0; r < apart.results.size(); ++r) EXPECT_EQ(bytes(apart.results[r].second), bytes(in_place.results[r].second)) << apart.results[r].first;
+}
+
+TEST_P(ComputeConformance, an_update_that_writes_elsewhere_gives_the_same_bits_and_leaves_the_old_parameters) {
+  for (const DType dtype : {DType::fp32, DType::fp64})
+    for (const Sizes& sizes : kSizes)
+      for (const NamedCase& named : update_cases())
+        for (const std::optional<double> factor : {std::optional<double>{}, {0.5}, {0.0}}) expect_same_elsewhere(*device_, named, dtype, sizes, factor);
 }
 
 template <class T>

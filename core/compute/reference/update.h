@@ -10,13 +10,13 @@ namespace trainyard::compute::reference {
 
 inline double factor_of(const UpdateInputs& common) { return common.factor.empty() ? 1 : *common.factor.as<double>(); }
 
-// Stores `value` over parameter i and adds to the statistics what the stored numbers say.
+// Stores `value` as the new parameter i and adds to the statistics what the stored numbers say.
 template <class T>
 void store_parameter(const UpdateInputs& common, std::int64_t i, double value) {
-  T& parameter = common.parameters.as<T>()[i];
-  const double old = parameter, gradient = common.gradient.as<T>()[i];
-  parameter = static_cast<T>(value);
-  const double stored = parameter;
+  const double old = common.parameters.as<T>()[i], gradient = common.gradient.as<T>()[i];
+  const T updated = static_cast<T>(value);
+  common.destination().as<T>()[i] = updated;
+  const double stored = updated;
   double* statistics = common.statistics.as<double>();
   statistics[0] += gradient * gradient;
   statistics[1] += (stored - old) * (stored - old);

@@ -98,10 +98,11 @@ void expect_refused(const char* what, const std::function<void(Tensor&)>& breaks
     breaks(op.*part);
     refused(op, "one of three");
   }
-  for (const auto part : {&UpdateInputs::parameters, &UpdateInputs::gradient, &UpdateInputs::learning_rate, &UpdateInputs::statistics}) {
-    auto op = std::get<SgdUpdate>(sgd_update(values, DType::fp32, kSome, 0.9).op);
+  for (const auto part :
+       {&UpdateInputs::parameters, &UpdateInputs::gradient, &UpdateInputs::learning_rate, &UpdateInputs::statistics, &UpdateInputs::updated}) {
+    auto op = std::get<SgdUpdate>(conformance::elsewhere(values, sgd_update(values, DType::fp32, kSome, 0.9)).op);
     breaks(op.common.*part);
-    refused(op, "one of four");
+    refused(op, "one of five");
   }
 }
 
@@ -157,6 +158,23 @@ TEST(validate, refuses_numbers_that_make_no_sense) {
   auto dropped = std::get<Dropout>(conformance::dropout(values, DType::fp32, {4, 3}).op);
   dropped.probability = 1;
   EXPECT_FALSE(validate(dropped));
+}
+
+TEST(validate, refuses_new_parameters_that_overlap_the_old_in_part) {
+  Values values;
+  const Tensor around = values.zeros(DType::fp32, {24});
+  for (Case made : {conformance::sgd_update(values, DType::fp32, kSome, 0), conformance::adam_update(values, DType::fp32, kSome, false)})
+    for (const std::int64_t distance : {-32, -31, -4, 0, 4, 31, 32}) {  // bytes, from parameters of 32
+      UpdateInputs& common = conformance::common_of(made.op);
+      common.parameters.data = around.data + 32;
+      common.updated = common.parameters;
+      common.updated.data += distance;
+      const auto fits = validate(made.op);
+      EXPECT_EQ(fits.has_value(), distance % 32 == 0) << distance;
+      if (!fits) {
+        EXPECT_EQ(fits.error().what, "updated begins " + std::to_string(distance) + " bytes from parameters of 32");
+      }
+    }
 }
 
 TEST(validate, refuses_a_window_that_the_image_cannot_hold) {
