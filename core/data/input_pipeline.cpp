@@ -61,7 +61,7 @@ bool InputPipeline::fill_step(std::int64_t step, std::int64_t& batch) {
     micro_batches_.take(step, micro, taken_);
     slot(batch).step = step;
     slot(batch).micro = micro++;
-    fill(taken_, slot(batch));
+    fill(*dataset_, taken_, slot(batch));
     {
       const std::scoped_lock lock(mutex_);
       filled_ = ++batch;
@@ -77,14 +77,14 @@ bool InputPipeline::await_slot(std::int64_t batch) {
   return !stop_;
 }
 
-void InputPipeline::fill(const MicroBatch& taken, Batch& batch) {
+void fill(const Dataset& dataset, const MicroBatch& taken, Batch& batch) {
   batch.samples = std::ssize(taken.indices);
   batch.own_first = taken.own_first;
   batch.own = taken.own;
-  batch.features.resize(taken.indices.size() * static_cast<std::size_t>(dataset_->summary().features()));
+  batch.features.resize(taken.indices.size() * static_cast<std::size_t>(dataset.summary().features()));
   batch.labels.resize(taken.indices.size());
   batch.numbers.assign(taken.indices.begin(), taken.indices.end());
-  dataset_->fill(Split::train, taken.indices, batch.features, batch.labels);
+  dataset.fill(Split::train, taken.indices, batch.features, batch.labels);
 }
 
 }  // namespace trainyard::data

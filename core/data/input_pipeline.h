@@ -26,6 +26,9 @@ struct Batch {
   std::vector<std::int32_t> numbers;  // of the samples, in the data set
 };
 
+// With the samples that were taken; whose step it is, is the caller's to say.
+void fill(const Dataset& dataset, const MicroBatch& taken, Batch& batch);
+
 // Prefetches a rank's batches, `depth` ahead, on a thread of its own. Steps are taken in order, from `first_step` to
 // before `end_step`. What a step has beyond `most_samples` of a rank comes in further batches, one a micro-step; a step without samples is
 // one empty batch. One consumer, which holds one batch at a time: take it, use it, release it. Nothing is allocated once
@@ -48,7 +51,6 @@ class InputPipeline {
   void fill_batches();
   bool fill_step(std::int64_t step, std::int64_t& batch);
   bool await_slot(std::int64_t batch);
-  void fill(const MicroBatch& taken, Batch& batch);
   Batch& slot(std::int64_t batch) { return ring_[static_cast<std::size_t>(batch) % ring_.size()]; }
 
   std::shared_ptr<const Dataset> dataset_;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/base/units.h"
+#include "core/experiment/servers.h"
 #include "core/experiment/tpu.h"
 #include "core/topology/network.h"
 
@@ -91,12 +92,19 @@ int storage_rank(const Experiment& experiment) {
 
 std::int64_t count_trainers(const Experiment& experiment) { return std::ssize(workers(experiment.topology)) - (storage_rank(experiment) == kNobody ? 0 : 1); }
 
-bool keeps_parameters(const Experiment& experiment, int rank) { return experiment.strategy.kind != StrategyKind::data_parallel || rank == 0; }
+bool keeps_parameters(const Experiment& experiment, int rank) {
+  if (has_servers(experiment.strategy.kind)) return rank < std::ssize(workers(experiment.topology));
+  return experiment.strategy.kind != StrategyKind::data_parallel || rank == 0;
+}
 
-std::string_view duty_of(const Experiment& experiment, int rank) { return rank == storage_rank(experiment) ? "storage" : "worker"; }
+std::string_view duty_of(const Experiment& experiment, int rank) {
+  if (has_servers(experiment.strategy.kind) && rank >= std::ssize(workers(experiment.topology))) return "parameter_server";
+  return rank == storage_rank(experiment) ? "storage" : "worker";
+}
 
 std::optional<FixedAlgorithm> fixed_algorithm(StrategyKind kind) {
   if (kind == StrategyKind::data_parallel) return FixedAlgorithm{collective::Algorithm::star, "rank 0 sends to everybody, and receives from everybody"};
+  if (has_servers(kind)) return FixedAlgorithm{collective::Algorithm::star, "every worker sends to the servers, and receives from them"};
   if (kind == StrategyKind::central_storage) return FixedAlgorithm{collective::Algorithm::star, "every device sends to the storage, and receives from it"};
   return std::nullopt;
 }
@@ -111,6 +119,7 @@ Problems duty_problems(const Experiment& experiment) {
   switch (experiment.strategy.kind) {
     case StrategyKind::central_storage: return of_one(several_hosts(topology, "central_storage", "multi_worker_mirrored"), no_storage(topology));
     case StrategyKind::data_parallel: return data_parallel_problems(experiment);
+    case StrategyKind::parameter_server: return server_problems(experiment);
     case StrategyKind::tpu: return other_than_tpus(topology);
     default: return {};
   }

@@ -19,10 +19,11 @@ int storage_rank(const Experiment& experiment);
 // Ranks that take samples.
 std::int64_t count_trainers(const Experiment& experiment);
 
-// Whether a rank ends with the trained parameters. Of data_parallel only rank 0: what the others have is made anew at every step.
+// Whether a rank ends with the trained parameters. Of data_parallel only rank 0: what the others have is made anew at every step. A parameter server has
+// but its share.
 bool keeps_parameters(const Experiment& experiment, int rank);
 
-// "storage" or "worker".
+// "storage", "parameter_server" or "worker".
 std::string_view duty_of(const Experiment& experiment, int rank);
 
 // The one way in which a strategy sums its gradients; of a strategy that leaves the choice, nothing.

@@ -21,6 +21,7 @@ enum class StrategyKind {
   ddp,                    // as mirrored, after rank 0 has broadcast its parameters once
   central_storage,        // variables on the host's cpu, which sums the gradients of the other devices and updates
   data_parallel,          // rank 0 has the parameters, the samples and the loss; the others are given both at every step, and return outputs and gradients
+  parameter_server,       // variables on servers; workers pull, compute and push, each on its own clock or in step
   tpu,                    // as mirrored, on TPUs (emulated) in a torus: factors of products are bfloat16, gradients summed along rows and columns
 };
 
@@ -37,6 +38,38 @@ enum class Engine {
 
 using compute::compression::CompressionSpec;
 
+// When a server applies what was pushed, and answers (plan/arrivals.h).
+enum class ServerMode {
+  asynchronous,       // every gradient at once
+  synchronous,        // those of all workers together
+  softsync,           // λ / n together, whose soever; nobody waits
+  stale_synchronous,  // every gradient at once, but nobody gets further ahead of the slowest than a bound
+  backup_workers,     // those of the first λ - b workers together; the rest are dropped
+};
+
+// On which server a variable lies.
+enum class VariablePlacement {
+  balanced,     // all servers have equally much, a variable may be cut
+  round_robin,  // whole variables in turn
+};
+
+// What an update takes of the learning rate.
+enum class StalenessRate {
+  ignored,
+  divided,  // by the mean staleness of its gradients, where that is more than 1 (Zhang, Gupta, Lian, Liu 2016)
+};
+
+struct ServerSpec {
+  ServerMode mode = ServerMode::asynchronous;
+  std::int64_t softsync = 1;  // n
+  std::int64_t bound = 3;     // of stale_synchronous, in rounds
+  std::int64_t backups = 1;   // b
+  VariablePlacement placement = VariablePlacement::balanced;
+  StalenessRate staleness_rate = StalenessRate::ignored;
+
+  bool operator==(const ServerSpec&) const = default;
+};
+
 struct StrategySpec {
   StrategyKind kind = StrategyKind::mirrored;
   collective::Algorithm algorithm = collective::Algorithm::ring;
@@ -45,6 +78,7 @@ struct StrategySpec {
   Engine engine = Engine::own;     // of another, neither algorithm nor segments mean anything
   Average average = Average::gradients;
   CompressionSpec compression;
+  ServerSpec servers;
 
   bool operator==(const StrategySpec&) const = default;
 };

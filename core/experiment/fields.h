@@ -15,6 +15,7 @@ struct Names<experiment::StrategyKind> {
                                                              {K::ddp, "ddp"},
                                                              {K::central_storage, "central_storage"},
                                                              {K::data_parallel, "data_parallel"},
+                                                             {K::parameter_server, "parameter_server"},
                                                              {K::tpu, "tpu"}};
 };
 template <>
@@ -26,6 +27,25 @@ template <>
 struct Names<experiment::Engine> {
   using E = experiment::Engine;
   static constexpr std::pair<E, std::string_view> table[] = {{E::own, "own"}, {E::gloo, "gloo"}};
+};
+template <>
+struct Names<experiment::ServerMode> {
+  using M = experiment::ServerMode;
+  static constexpr std::pair<M, std::string_view> table[] = {{M::asynchronous, "asynchronous"},
+                                                             {M::synchronous, "synchronous"},
+                                                             {M::softsync, "softsync"},
+                                                             {M::stale_synchronous, "stale_synchronous"},
+                                                             {M::backup_workers, "backup_workers"}};
+};
+template <>
+struct Names<experiment::VariablePlacement> {
+  using P = experiment::VariablePlacement;
+  static constexpr std::pair<P, std::string_view> table[] = {{P::balanced, "balanced"}, {P::round_robin, "round_robin"}};
+};
+template <>
+struct Names<experiment::StalenessRate> {
+  using R = experiment::StalenessRate;
+  static constexpr std::pair<R, std::string_view> table[] = {{R::ignored, "ignored"}, {R::divided, "divided"}};
 };
 template <>
 struct Names<experiment::OptimizerKind> {
@@ -69,6 +89,26 @@ struct Names<experiment::DeviceSpeed> {
 };
 
 template <>
+struct Fields<experiment::ServerSpec> {
+  using S = experiment::ServerSpec;
+  using M = experiment::ServerMode;
+  static constexpr std::string_view title = "Parameter servers";
+  static auto table() {
+    return std::tuple{field("mode", &S::mode, "", {},
+                            "When a gradient is applied; asynchronous: as it comes; synchronous: with those of all workers; softsync: with others, whose soever; "
+                            "stale_synchronous: as it comes, but nobody gets too far ahead; backup_workers: the first of a round, the rest are dropped"),
+                      field("softsync", &S::softsync, "", {1, 100'000}, "n: an update takes as many gradients as workers / n", [](const S& s) { return s.mode == M::softsync; }),
+                      field("bound", &S::bound, "rounds", {0, 1e9}, "How many rounds a worker may be ahead of the slowest",
+                            [](const S& s) { return s.mode == M::stale_synchronous; }),
+                      field("backups", &S::backups, "workers", {0, 100'000}, "b: an update takes the gradients of the first workers but so many",
+                            [](const S& s) { return s.mode == M::backup_workers; }),
+                      field("placement", &S::placement, "", {}, "Which server keeps what; balanced: equally much, variables may be cut; round_robin: whole variables in turn"),
+                      field("staleness_rate", &S::staleness_rate, "", {},
+                            "divided: the learning rate of an update / the mean staleness of its gradients, where that is more than 1")};
+  }
+};
+
+template <>
 struct Fields<experiment::StrategySpec> {
   using S = experiment::StrategySpec;
   static constexpr std::string_view title = "Strategy";
@@ -80,6 +120,7 @@ struct Fields<experiment::StrategySpec> {
         field("kind", &S::kind, "", {},
               "How the work is spread over the devices; central_storage: one cpu of the host keeps the variables, its other devices compute; "
               "data_parallel: the first device keeps them, and hands out samples and parameters at every step; "
+              "parameter_server: devices with that role keep the variables, workers pull, compute and push; "
               "tpu: as mirrored, on TPUs in a torus, EMULATED on CPU cores, whose speed says nothing about a TPU"),
         field("engine", &S::engine, "", {},
               "Whose collectives; gloo: those of the library that PyTorch uses on CPUs, over TCP, which reports no chunks and no bytes", reduces),
@@ -94,7 +135,8 @@ struct Fields<experiment::StrategySpec> {
             "weights: every rank updates by its own gradient, clipped by its own norm, then weights are averaged by samples. For SGD without clipping that is "
             "the average of gradients, with momentum while ranks take equally many samples; else it differs, as moments stay each rank's own",
             [](const S& s) { return s.kind == experiment::StrategyKind::mirrored || s.average != experiment::Average::gradients; }),
-        field("compression", &S::compression, "", {}, "What of the gradients travels", reduces)};
+        field("compression", &S::compression, "", {}, "What of the gradients travels", reduces),
+        field("servers", &S::servers, "", {}, "How parameter servers go about it", [](const S& s) { return s.kind == experiment::StrategyKind::parameter_server; })};
   }
 };
 template <>

@@ -13,6 +13,7 @@
 #include "core/experiment/duties.h"
 #include "core/experiment/engine.h"
 #include "core/experiment/fields.h"
+#include "core/experiment/servers.h"
 #include "core/topology/network.h"
 
 namespace trainyard::experiment {
@@ -33,16 +34,15 @@ Problem no_workers() {
   return {ProblemCode::bad_input, "topology.hosts", "no device has the role worker", "at least one worker", "Draw a device, or set the role of one to worker."};
 }
 
-// Links lead both ways and the devices of a host share its bus: it is enough to look from the first worker to one worker
+// Links lead both ways and the devices of a host share its bus: it is enough to look from the first rank to one rank
 // of every other host.
-void check_routes(const Network& network, Problems& problems) {
-  const std::vector<DeviceId> workers = network.workers();
-  std::set<int> seen{network.host_index(workers.front())};
-  for (const DeviceId worker : workers) {
-    if (!seen.insert(network.host_index(worker)).second) continue;
-    if (auto route = network.route(workers.front(), worker); !route) {
+void check_routes(const std::vector<DeviceId>& ranks, const Network& network, Problems& problems) {
+  std::set<int> seen{network.host_index(ranks.front())};
+  for (const DeviceId rank : ranks) {
+    if (!seen.insert(network.host_index(rank)).second) continue;
+    if (auto route = network.route(ranks.front(), rank); !route) {
       Problem problem = route.error();
-      problem.where = host_path(static_cast<std::size_t>(network.host_index(worker)));
+      problem.where = host_path(static_cast<std::size_t>(network.host_index(rank)));
       problems.push_back(std::move(problem));
     }
   }
@@ -55,21 +55,21 @@ void check_one_device(std::int64_t workers, Problems& problems) {
 }
 
 void check_several_hosts(const Network& network, Problems& problems) {
-  const std::vector<int> hosts = hosts_of(network);
+  const std::vector<int> hosts = hosts_of(network, network.workers());
   if (std::set<int>(hosts.begin(), hosts.end()).size() > 1) return;
   problems.push_back({ProblemCode::bad_input, "strategy.kind", "multi_worker_mirrored is for several hosts, but all workers are on one",
                       "workers on two hosts or more", "Draw another host with a worker, or use mirrored."});
 }
 
 void check_algorithm(collective::Algorithm algorithm, const Network& network, Problems& problems) {
-  if (algorithm == collective::Algorithm::automatic || collective::fits(algorithm, collective::formation(hosts_of(network)))) return;
+  if (algorithm == collective::Algorithm::automatic || collective::fits(algorithm, collective::formation(hosts_of(network, network.workers())))) return;
   problems.push_back({ProblemCode::bad_input, "strategy.algorithm", std::string(base::name_of(algorithm)) + " asks for equally many workers on every host",
                       "hosts with equally many workers", "Set the role of some to idle, or use leader_hierarchical."});
 }
 
 // Of a drawing that is sound and has workers.
 void check_network(const StrategySpec& strategy, const Network& network, Problems& problems) {
-  check_routes(network, problems);
+  check_routes(ranks_of(strategy, network), network, problems);
   if (strategy.kind == StrategyKind::multi_worker_mirrored) check_several_hosts(network, problems);
   const bool has_algorithm = strategy.kind != StrategyKind::one_device && strategy.engine == Engine::own && !fixed_algorithm(strategy.kind);
   if (has_algorithm) check_algorithm(strategy.algorithm, network, problems);
@@ -130,9 +130,9 @@ std::string of_averaged_weights(const TrainingSpec& training) {
 
 }  // namespace
 
-std::vector<int> hosts_of(const Network& network) {
+std::vector<int> hosts_of(const Network& network, const std::vector<DeviceId>& ranks) {
   std::vector<int> hosts;
-  for (const DeviceId worker : network.workers()) hosts.push_back(network.host_index(worker));
+  for (const DeviceId rank : ranks) hosts.push_back(network.host_index(rank));
   return hosts;
 }
 

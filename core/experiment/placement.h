@@ -8,15 +8,12 @@
 
 #include "core/base/result.h"
 #include "core/experiment/experiment.h"
-
-namespace trainyard::topology {
-class Network;
-}
+#include "core/topology/network.h"
 
 namespace trainyard::experiment {
 
 // The host of each rank, by its index.
-std::vector<int> hosts_of(const topology::Network& network);
+std::vector<int> hosts_of(const topology::Network& network, const std::vector<topology::DeviceId>& ranks);
 
 std::int64_t count_workers(const topology::Topology& topology);
 

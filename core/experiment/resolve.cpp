@@ -15,6 +15,7 @@
 #include "core/experiment/imposed.h"
 #include "core/experiment/multiplies.h"
 #include "core/experiment/placement.h"
+#include "core/experiment/servers.h"
 #include "core/experiment/tpu.h"
 
 // What travels of a summary.
@@ -56,8 +57,10 @@ std::int64_t segment_bytes_of(const Experiment& document) {
 
 void place_ranks(Resolved& resolved) {
   const topology::Network network(resolved.document.topology);
-  resolved.ranks = network.workers();
-  resolved.hosts = hosts_of(network);
+  const StrategySpec& strategy = resolved.document.strategy;
+  resolved.ranks = ranks_of(strategy, network);
+  resolved.hosts = hosts_of(network, resolved.ranks);
+  resolved.servers = resolved.world() - static_cast<int>(network.workers().size());
   resolved.storage_rank = storage_rank(resolved.document);
 }
 
@@ -203,12 +206,14 @@ base::Result<Resolved> resolve(const Experiment& experiment, const std::filesyst
 
 data::Shares Resolved::shares() const {
   const std::int64_t batch = document.training.samples_per_rank();
+  if (servers > 0) return data::Shares::even(data.train_samples, batch, in_step(document.strategy.servers) ? workers() : 1);
   if (!data::owns_samples(document.data.sharding)) return data::Shares::even(data.train_samples, batch, world(), storage_rank);
   return data::Shares::owned(data::samples_by_rank(shards), batch);
 }
 
 std::pair<std::int64_t, std::int64_t> Resolved::held_out(int rank) const {
   if (on_rank_0()) return {0, rank == 0 ? data.held_out_samples : 0};
+  if (servers > 0) return {0, rank < workers() ? data.held_out_samples : 0};  // who is told to evaluates alone
   return data::slice(data.held_out_samples, world(), rank, storage_rank);
 }
 

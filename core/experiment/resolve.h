@@ -20,7 +20,7 @@ struct Resolved {
   Experiment document;
   data::DataSummary data;
   model::Model model;
-  std::vector<topology::DeviceId> ranks;  // rank -> device of the drawing
+  std::vector<topology::DeviceId> ranks;  // rank -> device of the drawing: workers, and after them servers where the strategy has any
   std::vector<int> hosts;                 // rank -> index of its host
   std::int64_t global_batch = 0;          // samples of an epoch's first step over all ranks; no other has more
   std::int64_t steps_per_epoch = 0;
@@ -33,7 +33,10 @@ struct Resolved {
   std::string algorithm_reason = {};  // why `auto` became the algorithm that it did, in one line; empty where the user named one, or nothing is reduced
   int storage_rank = -1;              // keeps the variables of all and takes no samples (duties.h); -1: there is none
 
+  int servers = 0;                        // ranks that keep variables for the others, the last ones (servers.h)
+
   int world() const { return static_cast<int>(ranks.size()); }
+  int workers() const { return world() - servers; }
   int chief() const { return storage_rank == 0 ? 1 : 0; }  // writes the checkpoints: the first rank that takes samples
   data::Shares shares() const;
   std::pair<std::int64_t, std::int64_t> held_out(int rank) const;                           // of the held-out samples those that it evaluates: {first, count}

@@ -10,6 +10,7 @@
 #include "core/experiment/findings.h"
 #include "core/experiment/multiplies.h"
 #include "core/experiment/placement.h"
+#include "core/experiment/servers.h"
 #include "core/experiment/synchronised.h"
 #include "core/experiment/tpu.h"
 #include "core/experiment/vertical.h"
@@ -96,6 +97,7 @@ bool may_be_dealt(const Problems& problems) {
 data::ShardTable count_among_trainers(const Experiment& experiment, const data::Survey& survey) {
   if (data::owns_columns(experiment.data.sharding) && count_trainers(experiment) > 1) return {};  // every rank has a part of every sample
   const std::int64_t classes = survey.summary.classes, ranks = count_trainers(experiment);
+  if (has_servers(experiment.strategy.kind) && !in_step(experiment.strategy.servers)) return {};  // whoever asks is given the next samples
   if (data::owns_samples(experiment.data.sharding)) return data::count_shards(experiment.data.sharding, survey.labels, classes, ranks);
   if (survey.summary.train_samples > kCountedAtMost) return {};
   return data::count_first_epoch(experiment.training.seed, experiment.training.samples_per_rank(), survey.labels, classes, ranks);

@@ -71,6 +71,11 @@ base::Result<void> fit_strategy(StrategySpec& strategy, const std::vector<int>& 
                      "hosts with equally many ranks", ""});
 }
 
+std::vector<int> hosts_of_workers(const topology::Topology& topology) {
+  const topology::Network network(topology);
+  return hosts_of(network, network.workers());
+}
+
 Problem another_all_reduce(const StrategySpec& strategy, const FixedAlgorithm& only) {
   const std::string name(base::name_of(only.algorithm));
   return {ProblemCode::bad_input, "strategy.algorithm",
@@ -107,7 +112,7 @@ base::Result<Experiment> variant(const Experiment& whole, const Variant& wanted)
   e.run.evaluate_every_steps = kNoStep;
   e.run.seconds_per_step = 0;
   if (const auto only = only_all_reduce(e.strategy.kind); only && !torus_problems(e.strategy).empty()) return base::fail(another_all_reduce(e.strategy, *only));
-  if (const auto ok = fit_strategy(e.strategy, hosts_of(topology::Network(e.topology))); !ok) return base::fail(ok.error());
+  if (const auto ok = fit_strategy(e.strategy, hosts_of_workers(e.topology)); !ok) return base::fail(ok.error());
   if (const auto ok = fit_batch(e.training, wanted, drawn); !ok) return base::fail(ok.error());
   if (const auto problems = compression_problems(e); wanted.ranks > 1 && !problems.empty()) return base::fail(problems.front());
   return e;

@@ -8,7 +8,7 @@ namespace trainyard::plan {
 
 Arrivals::Arrivals(const ArrivalRule& rule) : rule_(rule), workers_(static_cast<std::size_t>(rule.workers)) {}
 
-void Arrivals::allow(std::int64_t updates) { allowed_ = std::max(allowed_, updates); }
+void Arrivals::allow(std::int64_t steps) { allowed_ = std::max(allowed_, steps); }
 
 // After a loss it goes on beside the slowest: nobody waits for what it has missed.
 void Arrivals::join(int worker) {
@@ -30,6 +30,7 @@ Arrivals::Push Arrivals::push(int worker) {
   Push push{pushes.version, version_ - pushes.version, pushes.round};
   push.dropped = rule_.answers_after_update && push.staleness > 0;
   ++pushes.clock;
+  ++pushed_;
   pushes.state = State::waits;
   asked_.push_back(worker);
   if (push.dropped) return push;
@@ -61,7 +62,7 @@ std::int64_t Arrivals::next_round(int worker) {
 
 bool Arrivals::rounds_left() const {
   if (rule_.answers_after_update) return version_ < allowed_;
-  return !returned_.empty() || given_ < allowed_ * rule_.gradients_per_update;
+  return !returned_.empty() || given_ < allowed_;
 }
 
 bool Arrivals::may_go_on(const Worker& worker) const {

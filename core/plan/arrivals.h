@@ -34,8 +34,8 @@ class Arrivals {
  public:
   explicit Arrivals(const ArrivalRule& rule);
 
-  // Updates that may be made; workers are given no more rounds than these take. Only grows.
-  void allow(std::int64_t updates);
+  // How far it may go: in step so many updates, else so many rounds. Only grows.
+  void allow(std::int64_t steps);
 
   // A worker asks for its first parameters, now or after it was lost.
   void join(int worker);
@@ -64,7 +64,8 @@ class Arrivals {
   std::int64_t clock(int worker) const { return workers_[static_cast<std::size_t>(worker)].clock; }  // rounds that it has pushed
   int gradients_in_update() const { return gathered_; }                                              // of the one that is being gathered
   bool waits(int worker) const { return workers_[static_cast<std::size_t>(worker)].state == State::waits; }
-  bool spent() const { return version_ >= allowed_; }  // all updates that were allowed are made
+  std::int64_t steps() const { return rule_.answers_after_update ? version_ : pushed_; }  // that are made, as `allow` counts them
+  bool spent() const { return steps() >= allowed_; }
 
  private:
   enum class State : std::uint8_t { away, waits, computes };
@@ -82,7 +83,7 @@ class Arrivals {
   std::vector<Worker> workers_;
   std::deque<int> asked_;              // in order
   std::deque<std::int64_t> returned_;  // rounds that were given to workers which left
-  std::int64_t version_ = 0, allowed_ = 0, given_ = 0;
+  std::int64_t version_ = 0, allowed_ = 0, given_ = 0, pushed_ = 0;
   int gathered_ = 0;
 };
 

@@ -68,10 +68,11 @@ class Parser : private WordReader {
     if (take_if("group")) return group_line();
     if (take_if("rank")) return rank_line();
     if (ranks_.empty()) return fail_word(peek(), "group, rank");
+    if (take_if("rule")) return rule_line();
     if (take_if("lane")) return before_programs() && lane_line();
     if (take_if("buffer")) return before_programs() && buffer_line();
     if (take_if("program")) return program_line();
-    if (rank().programs.empty()) return fail_word(peek(), "lane, buffer, program, rank");
+    if (rank().programs.empty()) return fail_word(peek(), "rule, lane, buffer, program, rank");
     if (take_if("bucket")) return wanted_line();
     return op_line();
   }
@@ -98,6 +99,16 @@ class Parser : private WordReader {
     lanes_.clear();
     buffers_.clear();
     programs_.clear();
+    return true;
+  }
+
+  bool rule_line() {
+    if (rank().rule || !rank().lanes.empty() || !rank().buffers.empty() || !rank().programs.empty()) return fail(first(), "the rank has begun", "its rule first, once");
+    ArrivalRule rule;
+    if (!number(rule.gradients_per_update) || !expect("of") || !number(rule.workers)) return false;
+    if (take_if("in") && !(rule.answers_after_update = expect("step"))) return false;
+    if (take_if("bound") && !number(rule.clock_bound)) return false;
+    rank().rule = rule;
     return true;
   }
 

@@ -26,6 +26,8 @@ int Group::position(std::int32_t rank) const {
 
 Purpose purpose(std::string_view program) {
   if (program == "start") return Purpose::start;
+  if (program == "turn" || program == "last" || program == "leave") return Purpose::exchange;
+  if (program == "arrival" || program == "update" || program == "answer") return Purpose::arrival;
   return program.starts_with("evaluate") ? Purpose::evaluation : Purpose::training;
 }
 
@@ -51,8 +53,9 @@ Plan from_ranks(std::vector<Group> groups, Schedule schedule, std::vector<RankPl
 
 bool coarse(OpKind kind) { return kind >= OpKind::all_reduce && kind <= OpKind::gather; }
 bool reads_peers(OpKind kind) { return kind == OpKind::recv || kind == OpKind::recv_reduce || kind == OpKind::reduce_many; }
-bool sends_away(OpKind kind) { return kind == OpKind::send || kind == OpKind::reduce || kind == OpKind::gather; }
-bool communicates(OpKind kind) { return coarse(kind) || kind == OpKind::send || reads_peers(kind) || kind == OpKind::copy; }
+bool sends_away(OpKind kind) { return kind == OpKind::send || kind == OpKind::reduce || kind == OpKind::gather || kind == OpKind::push; }
+bool serves(OpKind kind) { return kind >= OpKind::turn && kind <= OpKind::give; }
+bool communicates(OpKind kind) { return coarse(kind) || kind == OpKind::send || reads_peers(kind) || kind == OpKind::copy || serves(kind); }
 
 const std::vector<std::int32_t>& summands(const Op& op, const std::vector<Group>& groups) {
   return op.summands.empty() ? groups[static_cast<std::size_t>(op.group)].ranks : op.summands;

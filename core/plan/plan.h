@@ -13,6 +13,7 @@
 
 #include "core/base/dtype.h"
 #include "core/base/id.h"
+#include "core/plan/arrivals.h"
 
 namespace trainyard::plan {
 
@@ -49,6 +50,11 @@ enum class OpKind : std::uint8_t {
   recv_reduce,      // RED.b1.t0.c3<r1    adds to the chunk
   reduce_many,      // SUM.b1.t0.c3<r0,r2 sum over these ranks, the own one included, in this order; of nobody named: over all of the group, by position
   copy,             // COPY.b1.t1.c0      puts a sum that reduce_many put aside where it belongs
+  turn,             // TURN<r4        what a worker does next, from the server that deals out rounds: a worker's next round (run/turn.h)
+  push,             // PUSH.b1>r4     a worker's gradient, to a server that gathers it by its rule; of no bucket: asks for parameters, or takes leave
+  pull,             // PULL.b1<r4     parameters, all of one version
+  take,             // TAKE.b1        a server: adds what a worker pushed to the gradient that it gathers, or drops it
+  give,             // GIVE.b1        a server: the answer to who may have it, a turn or parameters
 };
 
 // Elements [first, first + count) of a buffer.
@@ -134,6 +140,7 @@ struct RankPlan {
   std::vector<Lane> lanes;
   std::vector<Buffer> buffers;
   std::vector<Program> programs;
+  std::optional<ArrivalRule> rule = {};  // a server: it goes by what arrives, not by steps. Its programs: "arrival", "update", "answer"
 
   BufferId buffer(std::string_view name) const;  // invalid when there is none
   int program(std::string_view name) const;      // -1 when there is none
@@ -146,8 +153,9 @@ struct Group {
   int position(std::int32_t rank) const;  // -1: not a member
 };
 
-// What a program is for, by its name. "start" runs once, before the first step.
-enum class Purpose { start, training, evaluation };
+// What a program is for, by its name. "start" runs once, before the first step. Of a worker of servers also "turn", before every round, and
+// "last" and "leave", after all of them; a server's own go by what arrives.
+enum class Purpose { start, training, evaluation, exchange, arrival };
 Purpose purpose(std::string_view program);
 
 // Which program a step runs. A step is one optimizer step; evaluation runs between steps.
@@ -178,7 +186,8 @@ Plan from_ranks(std::vector<Group> groups, Schedule schedule, std::vector<RankPl
 bool communicates(OpKind kind);
 bool coarse(OpKind kind);       // a whole collective
 bool reads_peers(OpKind kind);  // recv, recv_reduce, reduce_many
-bool sends_away(OpKind kind);   // names its peer as a receiver: send, reduce, gather
+bool sends_away(OpKind kind);   // names its peer as a receiver: send, reduce, gather, push
+bool serves(OpKind kind);       // between workers and servers: turn, push, pull, take, give
 
 // The ranks that a reduce_many adds up, itself included, in order.
 const std::vector<std::int32_t>& summands(const Op& op, const std::vector<Group>& groups);

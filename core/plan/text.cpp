@@ -42,6 +42,13 @@ std::string op_line(const RankPlan& plan, const Op& op) {
   return line + "\n";
 }
 
+std::string rule_text(const ArrivalRule& rule) {
+  std::string text = "rule " + std::to_string(rule.gradients_per_update) + " of " + std::to_string(rule.workers);
+  if (rule.answers_after_update) text += " in step";
+  if (rule.clock_bound >= 0) text += " bound " + std::to_string(rule.clock_bound);
+  return text + "\n";
+}
+
 Op coarse_op(const Wanted& wanted) {
   Op op;
   op.kind = wanted.kind;
@@ -103,6 +110,11 @@ std::string_view word(OpKind kind) {
     case OpKind::recv_reduce: return "RED";
     case OpKind::reduce_many: return "SUM";
     case OpKind::copy: return "COPY";
+    case OpKind::turn: return "TURN";
+    case OpKind::push: return "PUSH";
+    case OpKind::pull: return "PULL";
+    case OpKind::take: return "TAKE";
+    case OpKind::give: return "GIVE";
   }
   return "?";
 }
@@ -133,6 +145,7 @@ std::string token(const Op& op) {
 
 std::string to_text(const RankPlan& rank) {
   std::string text = "rank " + std::to_string(rank.rank) + "\n";
+  if (rank.rule) text += rule_text(*rank.rule);
   for (const Lane& lane : rank.lanes) {
     text += "lane " + lane.name + " " + std::string(word(lane.kind));
     text += lane.group >= 0 ? " g" + std::to_string(lane.group) + "\n" : "\n";

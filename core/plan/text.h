@@ -21,7 +21,8 @@
 //   plan     = "plan 1" schedule {group} {rank}
 //   schedule = "schedule steps" N "full" N ["tail" {N}] ["evaluate" N]    steps of train, tail, tail2, ...; "tail" alone: one
 //   group    = "group g"N":" {N}                            ranks by position
-//   rank     = "rank" N {lane | buffer} {program}
+//   rank     = "rank" N [rule] {lane | buffer} {program}
+//   rule     = "rule" N "of" N ["in step"] ["bound" N]      a server: gradients of an update, of so many workers (arrivals.h)
 //   lane     = "lane" NAME ("input" | "compute" | "comm" | "send" | "recv") ["g"N]
 //   buffer   = "buffer" NAME ("fp32" | "fp64" | "int32") N ["shared"]      elements
 //   program  = "program" NAME "samples" N "of" N ["repeats" N] {wanted} {op}
@@ -31,8 +32,8 @@
 //   access   = NAME ["["N":"N"]"]                           elements [first, end); without a range: the whole buffer
 //   after    = NAME":"(N | "end") ["@-"N]                   sequence on a lane, instances back
 //   TOKEN    = KIND[".s"N][".m"N][".b"N][".t"N][".c"N["-"N]][(">r" | "<r")N{",r"N}]     segment, micro-batch, bucket, round,
-//                                                           first and last chunk; peer: > for SEND, REDUCE and GATHER, < for all
-//                                                           others; SUM may name several
+//                                                           first and last chunk; peer: > for SEND, REDUCE, GATHER and PUSH, < for
+//                                                           all others; SUM may name several
 //
 // and as a rank x time grid for people.
 #pragma once

@@ -42,6 +42,7 @@ class Binder {
     if (plan_.buffer("factor").valid()) bound.factor = named("factor");
     bound.rate = named("rate");
     bound.state = named("running");
+    for (int version = 0; plan_.buffer(version_name(version)).valid(); ++version) bound.versions.push_back(named(version_name(version)));
     bound.squared_errors = named("squared_errors");
     bound.compression_ratio = compression_ratio(plan_);
     for (const plan::Program& program : plan_.programs) {
@@ -117,8 +118,12 @@ class Binder {
   }
 
   void bind_transfer(const Op& op, BoundOp& bound) {
-    const Access span = op.kind == OpKind::send ? op.reads.front() : op.writes.front();
     bound.channel = op.group;
+    // Order alone already pairs messages; the number only catches mistakes.
+    bound.transfer = (static_cast<std::uint32_t>(op.bucket) * 1'000'003u + static_cast<std::uint32_t>(op.round)) * 4099u + static_cast<std::uint32_t>(op.chunk);
+    if (plan::serves(op.kind) && op.peer >= 0) bound.peers.push_back(op.peer);
+    if (op.reads.empty() && op.writes.empty()) return;  // what is asked of a server is no data
+    const Access span = op.writes.empty() ? op.reads.front() : op.writes.front();
     bound.dtype = plan_.buffers[span.buffer.index()].dtype;
     bound.elements = span.count;
     bound.bytes = span.count * base::size_of(bound.dtype);
@@ -126,8 +131,7 @@ class Binder {
     bound.own = op.kind == OpKind::reduce_many || op.kind == OpKind::copy
                     ? address(op.reads.front().buffer) + op.reads.front().first * base::size_of(bound.dtype)
                     : bound.data;
-    // Order alone already pairs messages; the number only catches mistakes.
-    bound.transfer = (static_cast<std::uint32_t>(op.bucket) * 1'000'003u + static_cast<std::uint32_t>(op.round)) * 4099u + static_cast<std::uint32_t>(op.chunk);
+    if (plan::serves(op.kind)) return;
     if (plan::coarse(op.kind)) bound.root = op.peer < 0 ? 0 : groups_[static_cast<std::size_t>(op.group)].position(op.peer);
     if (op.kind == OpKind::copy || plan::coarse(op.kind)) return;
     if (op.kind != OpKind::reduce_many) return bound.peers.push_back(op.peer);
@@ -151,7 +155,7 @@ class Binder {
       case OpKind::decode: return {compression_op(op, *program_, plan_, model_, recipe_, groups_, [this](const Access& access) { return tensor(access); })};
       case OpKind::norm: return {compute::SquaredNorm{part("grads", op.reads.front()), part("reduced_norms", op.writes.front())}};
       case OpKind::clip: return {compute::ClipFactor{named("reduced_norms"), named("factor"), maximum_norm(), recipe_.skips_non_finite}};
-      case OpKind::update: return {update(op)};
+      case OpKind::update: return op.segment >= 0 ? std::vector<compute::Op>{update(op)} : updates_of_share(op);
       case OpKind::weigh: return {weigh(op)};
       default: return {};
     }
@@ -226,6 +230,25 @@ class Binder {
                                        sub(named("statistics"), 3 * op.segment, 3)};
     return recipe_.update(common, moments, sub(rate, 1, 1));
   }
+
+  // From every version's place to the next one's.
+  std::vector<compute::Op> updates_of_share(const Op& op) {
+    const Access own{{}, op.writes.front().first, op.writes.front().count};
+    const Tensor rate = named("rate");
+    std::vector<Tensor> moments;
+    for (const char* name : {"moment1", "moment2"})
+      if (plan_.buffer(name).valid()) moments.push_back(part(name, own));
+    std::vector<compute::Op> ops;
+    for (int version = 0; plan_.buffer(version_name(version)).valid(); ++version) {
+      const bool last = !plan_.buffer(version_name(version + 1)).valid();
+      compute::UpdateInputs common{part(version_name(version), own), part("grads", own), sub(rate, 0, 1), Tensor{}, tensor(op.writes[1])};
+      common.updated = part(version_name(last ? 0 : version + 1), own);
+      ops.push_back(recipe_.update(common, moments, sub(rate, 1, 1)));
+    }
+    return ops;
+  }
+
+  static std::string version_name(int version) { return "params.v" + std::to_string(version); }
 
   // Whatever a rank without samples has in them, its parameters do not count.
   compute::Op weigh(const Op& op) {

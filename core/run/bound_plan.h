@@ -40,7 +40,7 @@ struct BoundOp {
   int bucket = -1;                                        // of encode and decode
   bool leaves_norm = false;                               // the rank's own gradient of the segment is whole, and its norm known
   bool leaves_loss = false;                               // of the samples of its micro-step, and how many it got right
-  std::vector<std::unique_ptr<compute::Kernel>> kernels;  // compute ops
+  std::vector<std::unique_ptr<compute::Kernel>> kernels;  // compute ops; of a server's update one for each place that it starts from
   // Sends and receives.
   int channel = 0;
   std::vector<int> peers;          // of reduce_many all whose chunks it adds but itself, in that order
@@ -71,6 +71,7 @@ struct BoundPlan {
   compute::Tensor factor;          // of the gradient in the update; empty where it is always 1
   compute::Tensor squared_errors;  // of compression, by bucket: what the rank's part of the sums lacks; empty without
   double compression_ratio = 0;    // bytes of the gradient / bytes that it is encoded in, of one rank; 0: nothing is compressed
+  std::vector<compute::Tensor> versions;  // of a server: its share of the parameters, in places for several versions; an update goes from one to the next
   compute::Tensor state;           // what training keeps besides parameters (model::Model::state); may be empty
 };
 

@@ -35,6 +35,15 @@ class Gate {
     const std::lock_guard lock(mutex_);
     return !closed_ && step < step_;
   }
+  // Steps below it may run, as of now; and whether none will come after those.
+  struct Horizon {
+    std::int64_t step = 0;
+    bool last = false;
+  };
+  Horizon horizon() const {
+    const std::lock_guard lock(mutex_);
+    return {step_, last_};
+  }
   bool looked_at(std::int64_t step) const { return looked_at_.load(std::memory_order_relaxed) == step; }  // asked of a step that was admitted
   bool closed() const {
     const std::lock_guard lock(mutex_);

@@ -12,8 +12,10 @@
 #include "core/run/chunk_sampler.h"
 #include "core/run/engine_calls.h"
 #include "core/run/held_out.h"
+#include "core/run/round_input.h"
 #include "core/run/step_meter.h"
 #include "core/run/transfers.h"
+#include "core/run/turn.h"
 
 namespace trainyard::run {
 namespace {
@@ -67,6 +69,7 @@ struct Interpreter::State {
   std::unique_ptr<Exchange> transfers;  // null: a rank alone
   std::unique_ptr<compute::Queue> queue;
   std::unique_ptr<data::InputPipeline> pipeline;
+  std::unique_ptr<RoundInput> rounds;  // instead, of a worker that is told what to compute
   const plan::Columns columns;  // of the samples that are loaded; none: all
   HeldOut held_out;
   std::vector<Transfer> done;
@@ -102,6 +105,13 @@ struct Interpreter::State {
   const BoundProgram& bound_program(int program) const { return parts.bound->programs[static_cast<std::size_t>(program)]; }
 
   base::Result<std::int64_t> run(std::int64_t first_step);
+  base::Result<std::int64_t> run_rounds();
+  base::Result<void> run_round(const Turn& turn);
+  base::Result<void> train_and_ask(std::int64_t step);
+  base::Result<Turn> await_turn(std::int64_t turns);
+  base::Result<void> admit(const std::string& program, std::int64_t step);
+  base::Result<void> run_once(const std::string& program, std::int64_t step);
+  void wish(double value);
   base::Result<void> start(std::int64_t first_step);
   base::Result<void> train_steps(std::int64_t& step);
   bool may_admit(std::int64_t next, std::int64_t step) const;
@@ -128,6 +138,7 @@ Interpreter::~Interpreter() = default;
 base::Result<std::int64_t> Interpreter::run(std::int64_t first_step) { return state_->run(first_step); }
 
 base::Result<std::int64_t> Interpreter::State::run(std::int64_t first_step) {
+  if (parts.plan->program("turn") >= 0) return run_rounds();
   if (loads_in(*parts.plan, plan::Purpose::training))
     pipeline = std::make_unique<data::InputPipeline>(seen_of(parts, columns), parts.sampler, parts.plan->rank, first_step, parts.schedule.steps, kPrefetched,
                                                      most_loaded(), columns.any() ? data::Rows::all : data::Rows::own);
@@ -143,6 +154,83 @@ base::Result<std::int64_t> Interpreter::State::run(std::int64_t first_step) {
     if (const auto ok = train_steps(step); !ok) return base::fail(in_op(ok.error()));
   }
   return step;
+}
+
+// Of a worker of parameter servers: what it computes next it is told, turn by turn.
+base::Result<std::int64_t> Interpreter::State::run_rounds() {
+  rounds = std::make_unique<RoundInput>(parts.dataset, parts.sampler, parts.plan->rank, most_loaded());
+  meter.times = {base::now_nanoseconds()};
+  lap();
+  wish(0);
+  if (const auto ok = run_once("start", 0); !ok) return base::fail(in_op(ok.error()));
+  if (const auto ok = admit("turn", 0); !ok) return base::fail(ok.error());
+  for (std::int64_t turns = 1;; ++turns) {
+    const auto turn = await_turn(turns);
+    if (!turn) return base::fail(in_op(turn.error()));
+    const auto ok = run_round(*turn);
+    if (!ok) return base::fail(in_op(ok.error()));
+    if (turn->last) return turn->done;
+  }
+}
+
+// It stands where all stand that wait to be told.
+base::Result<Turn> Interpreter::State::await_turn(std::int64_t turns) {
+  const BoundOp& op = bound_program(parts.plan->program("turn")).ops.front();
+  while (frontier.completed(op.lane) < turns) {
+    parts.whereabouts->step.store(parts.gate->horizon().step, std::memory_order_relaxed);
+    const auto moved = progress();
+    if (!moved) return base::fail(moved.error());
+    if (*moved) continue;
+    if (const auto ok = idle(); !ok) return base::fail(ok.error());
+  }
+  return Turn::read(reinterpret_cast<const double*>(op.data));
+}
+
+base::Result<void> Interpreter::State::run_round(const Turn& turn) {
+  parts.whereabouts->step.store(turn.step, std::memory_order_relaxed);
+  if (turn.held) meter.times = {now_ns};
+  if (turn.last || turn.evaluates)
+    if (auto ok = complete(frontier.admitted() - 1); !ok) return ok;
+  if (turn.last && parts.plan->program("last") >= 0) {
+    wish(static_cast<double>(turn.gradients));
+    if (auto ok = run_once("last", turn.done); !ok) return ok;
+  }
+  if (turn.evaluates)
+    if (auto ok = evaluate(turn.done - 1); !ok) return ok;
+  if (turn.last) {
+    wish(kLeaves);
+    return run_once("leave", turn.done);
+  }
+  return train_and_ask(turn.step);
+}
+
+// The next turn is open at once: a server's answer is then read while another has not taken its gradient yet. Else servers and workers might wait in a
+// circle, each server for who still reads what it would overwrite.
+base::Result<void> Interpreter::State::train_and_ask(std::int64_t step) {
+  const std::string program = parts.schedule.program(step);
+  if (auto ok = admit(program, step); !ok) return ok;
+  const std::int64_t trains = frontier.admitted() - 1;
+  if (auto ok = admit("turn", step); !ok) return ok;
+  if (auto ok = complete(trains); !ok) return ok;
+  lap();
+  meter.step_done(step, now_ns, bound_program(parts.plan->program(program)), parts.recipe->learning_rate(step));
+  if (parts.whereabouts->first_step_done_ns.load(std::memory_order_relaxed) == 0)
+    parts.whereabouts->first_step_done_ns.store(now_ns, std::memory_order_relaxed);
+  return {};
+}
+
+base::Result<void> Interpreter::State::admit(const std::string& program, std::int64_t step) {
+  while (!frontier.admit(parts.plan->program(program), step))
+    if (const auto ok = progress(); !ok) return base::fail(ok.error());
+  return {};
+}
+
+base::Result<void> Interpreter::State::run_once(const std::string& program, std::int64_t step) {
+  return admit(program, step).and_then([&] { return complete(frontier.admitted() - 1); });
+}
+
+void Interpreter::State::wish(double value) {
+  for (const BoundOp& op : bound_program(parts.plan->program("start")).ops) *reinterpret_cast<double*>(op.data) = value;
 }
 
 // Samples of a whole micro-step: what a step has beyond them comes in further ones.
@@ -256,7 +344,7 @@ bool Interpreter::State::run_input() {
   if (evaluating) {
     held_out.load(*parts.compute, into);
   } else {
-    const data::Batch* batch = pipeline->try_next();
+    const data::Batch* batch = rounds ? &rounds->take(ready->step, bound(*ready).micro) : pipeline->try_next();
     if (batch == nullptr) {
       input_blocked = true;
       return false;
@@ -265,7 +353,7 @@ bool Interpreter::State::run_input() {
     parts.compute->copy(into.labels.data, reinterpret_cast<const std::byte*>(batch->labels.data() + batch->own_first), into.samples * 4);
     if (!into.sample_numbers.empty())
       parts.compute->copy(into.sample_numbers.data, reinterpret_cast<const std::byte*>(batch->numbers.data() + batch->own_first), into.samples * 4);
-    pipeline->release();
+    if (pipeline) pipeline->release();
   }
   frontier.start(input_lane);
   const std::int64_t begin = lap();

@@ -26,7 +26,8 @@ Transfers::Line& Transfers::line(int peer, int channel) {
 }
 
 base::Result<bool> Transfers::advance(Transfer& transfer, std::int64_t& busy_ns) {
-  return transfer.op->kind == OpKind::send ? advance_send(transfer) : advance_receive(transfer, busy_ns);
+  const bool sends = transfer.op->kind == OpKind::send || transfer.op->kind == OpKind::push;
+  return sends ? advance_send(transfer) : advance_receive(transfer, busy_ns);
 }
 
 base::Result<bool> Transfers::advance_send(Transfer& transfer) {
@@ -35,7 +36,7 @@ base::Result<bool> Transfers::advance_send(Transfer& transfer) {
   Line& to_peer = line(peer, op.channel);
   if (!transfer.posted) {
     if (to_peer.send_held_up == pass()) return false;
-    const comm::Tag tag{generation_, static_cast<std::uint32_t>(transfer.ready.step), op.transfer};
+    const comm::Tag tag = tag_of(transfer, to_peer.posted);
     const auto accepted = transport_.post(peer, op.channel, tag, {op.data, static_cast<std::size_t>(op.bytes)});
     if (!accepted) return base::fail(accepted.error());
     if (!*accepted) {
@@ -48,10 +49,17 @@ base::Result<bool> Transfers::advance_send(Transfer& transfer) {
   return transport_.consumed(peer, op.channel).map([&](std::uint64_t consumed) { return consumed >= transfer.ticket; });
 }
 
+// A server and its workers have no steps in common: they count what passed between them.
+comm::Tag Transfers::tag_of(const Transfer& transfer, std::uint64_t passed) const {
+  const auto step = plan::serves(transfer.op->kind) ? passed : static_cast<std::uint64_t>(transfer.ready.step);
+  return {generation_, static_cast<std::uint32_t>(step), transfer.op->transfer};
+}
+
 base::Result<bool> Transfers::arrived(const Transfer& transfer, int peer, const std::byte*& bytes) {
   const BoundOp& op = *transfer.op;
-  if (line(peer, op.channel).receive_held_up == pass()) return false;
-  const comm::Tag tag{generation_, static_cast<std::uint32_t>(transfer.ready.step), op.transfer};
+  const Line& from_peer = line(peer, op.channel);
+  if (from_peer.receive_held_up == pass()) return false;
+  const comm::Tag tag = tag_of(transfer, from_peer.taken);
   const auto message = comm::receive_expected(transport_, peer, op.channel, {tag, static_cast<std::size_t>(op.bytes)});
   if (!message) return base::fail(message.error());
   if (!message->has_value()) return false;
@@ -69,7 +77,7 @@ base::Result<bool> Transfers::advance_receive(Transfer& transfer, std::int64_t& 
 base::Result<bool> Transfers::receive(Transfer& transfer, std::int64_t& busy_ns) {
   const BoundOp& op = *transfer.op;
   sources_.clear();
-  const bool sums = op.kind != OpKind::recv && op.kind != OpKind::copy;
+  const bool sums = op.kind == OpKind::recv_reduce || op.kind == OpKind::reduce_many;
   if (op.kind == OpKind::recv_reduce || op.kind == OpKind::copy) sources_.push_back(op.own);
   for (std::size_t i = 0; i < op.peers.size(); ++i) {
     if (op.kind == OpKind::reduce_many && static_cast<int>(i) == op.own_position) sources_.push_back(op.own);
@@ -83,8 +91,10 @@ base::Result<bool> Transfers::receive(Transfer& transfer, std::int64_t& busy_ns)
   transfer.ready_ns = base::now_nanoseconds();
   if (sums) compute::combine(compute_, reduction_, op.dtype, op.data, sources_, op.elements);
   else compute_.copy(op.data, sources_.front(), op.bytes);
-  for (const int peer : op.peers)
+  for (const int peer : op.peers) {
     if (const auto released = transport_.release(peer, op.channel); !released) return base::fail(released.error());
+    ++line(peer, op.channel).taken;
+  }
   busy_ns += base::now_nanoseconds() - transfer.ready_ns;
   return true;
 }

@@ -28,10 +28,11 @@ class Transfers final : public Exchange {
   base::Result<bool> arrived(const Transfer& transfer, int peer, const std::byte*& bytes);
   // Messages between two ranks on one channel keep their order: a transfer waits while an older one has its turn.
   struct Line {
-    std::uint64_t posted = 0;                             // messages so far
+    std::uint64_t posted = 0, taken = 0;                  // messages so far
     std::uint64_t send_held_up = 0, receive_held_up = 0;  // the pass of `poll` in which an older transfer could not go on
   };
   Line& line(int peer, int channel);
+  comm::Tag tag_of(const Transfer& transfer, std::uint64_t passed) const;
 
   comm::Transport& transport_;
   compute::Compute& compute_;

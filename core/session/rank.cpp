@@ -198,7 +198,7 @@ class Rank {
     const auto bound = run::bind(p_.rank_plan, p_.plan.groups, p_.resolved.model, recipe, *p_.compute,
                                  {p_.memory.get(), static_cast<std::size_t>(p_.layout.private_bytes)}, *shared);
     if (!bound) return base::fail(bound.error());
-    model::initialise(p_.resolved.model, p_.resolved.document.training.seed, initialises(p_.rank_plan) ? bound->parameters : compute::Tensor{}, bound->state);
+    initialise(p_.resolved, p_.rank_plan, *bound);
     return interpret(recipe, *bound);
   }
 

@@ -2,6 +2,9 @@
 #include "core/session/recipe.h"
 
 #include <algorithm>
+#include <cstring>
+
+#include "core/experiment/servers.h"
 
 namespace trainyard::session {
 namespace {
@@ -47,6 +50,44 @@ bool initialises(const plan::RankPlan& rank) {
   return std::none_of(rank.programs.begin(), rank.programs.end(), [&](const plan::Program& program) {
     return std::any_of(program.wanted.begin(), program.wanted.end(), is_given) || std::any_of(program.ops.begin(), program.ops.end(), gives);
   });
+}
+
+namespace {
+
+// As it would lie in the parameters of all.
+void initialise_share(const experiment::Resolved& e, int server, const Tensor& share) {
+  const std::int64_t width = base::size_of(share.dtype);
+  std::vector<std::byte> all(static_cast<std::size_t>(e.model.elements * width));
+  model::initialise(e.model, e.document.training.seed, {share.dtype, {e.model.elements}, all.data()});
+  std::byte* to = share.data;
+  for (const experiment::Share& part : experiment::shares_of_servers(e)) {
+    if (part.server != server) continue;
+    std::memcpy(to, all.data() + part.first * width, static_cast<std::size_t>(part.count * width));
+    to += part.count * width;
+  }
+}
+
+}  // namespace
+
+run::ServerParts server_parts(const experiment::Resolved& e, const plan::Plan& plan, const run::InterpreterParts& parts) {
+  return {.plan = parts.plan,
+          .groups = &plan.groups,
+          .evaluate_every_steps = plan.schedule.evaluate_every_steps,
+          .bound = parts.bound,
+          .recipe = parts.recipe,
+          .divides_by_staleness = e.document.strategy.servers.staleness_rate == experiment::StalenessRate::divided,
+          .compute = parts.compute,
+          .transport = parts.transport,
+          .generation = parts.generation,
+          .events = parts.events,
+          .record_ops = parts.record_ops,
+          .gate = parts.gate,
+          .whereabouts = parts.whereabouts};
+}
+
+void initialise(const experiment::Resolved& e, const plan::RankPlan& rank, const run::BoundPlan& bound) {
+  if (!bound.versions.empty()) return initialise_share(e, rank.rank - e.workers(), bound.versions.front());
+  model::initialise(e.model, e.document.training.seed, initialises(rank) ? bound.parameters : Tensor{}, bound.state);
 }
 
 }  // namespace trainyard::session

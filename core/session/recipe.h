@@ -3,7 +3,8 @@
 #pragma once
 
 #include "core/experiment/resolve.h"
-#include "core/run/bound_plan.h"
+#include "core/plan/plan.h"
+#include "core/run/server.h"
 
 namespace trainyard::session {
 
@@ -11,5 +12,11 @@ run::Recipe recipe(const experiment::Resolved& experiment);
 
 // Whether a rank draws its initial parameters itself. Where the plan broadcasts them, its root alone does.
 bool initialises(const plan::RankPlan& rank);
+
+// What a server needs of what an interpreter would be given.
+run::ServerParts server_parts(const experiment::Resolved& experiment, const plan::Plan& plan, const run::InterpreterParts& parts);
+
+// Weights before the first step, as the rank has them: all, a server its share, or none where they are given to it.
+void initialise(const experiment::Resolved& experiment, const plan::RankPlan& rank, const run::BoundPlan& bound);
 
 }  // namespace trainyard::session

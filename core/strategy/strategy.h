@@ -48,6 +48,12 @@ base::Result<plan::Plan> data_parallel(const experiment::Resolved& experiment);
 // (compute::Multiplies), which a plan does not show. Refuses workers that are no TPUs, another algorithm, and full multiplies.
 base::Result<plan::Plan> tpu(const experiment::Resolved& experiment);
 
+// Variables on parameter servers (tf.distribute.ParameterServerStrategy; Li et al. 2014): workers pull, compute, push, and are answered as the
+// servers' rule says (plan/arrivals.h). Of S bytes of parameters a round moves S out of a worker, and S into it. The last ranks are the
+// servers. Which samples a round takes the first server says: in step those of all-reduce, else the next batch of the epoch, so that every sample
+// is taken once. A worker evaluates, when told to, by the parameters that it has just pulled.
+base::Result<plan::Plan> parameter_server(const experiment::Resolved& experiment);
+
 // The strategy that the experiment names, coarse; and as ranks run it: expanded to chunks by its all-reduce algorithm, or coarse still and
 // handed to the engine that takes collectives whole (plan/engine_lane.h).
 base::Result<plan::Plan> coarse_plan(const experiment::Resolved& experiment);

@@ -44,6 +44,10 @@ enum class Metric : std::uint16_t {
   // Only where gradients are compressed.
   compression_ratio = 26,  // bytes of the rank's gradient / bytes that it is encoded in, by the plan
   residual_norm = 27,      // L2 norm of what the rank's encoded gradient lacks; with error feedback it is kept for the next step
+  // Only of a parameter server, at the round or the step of the gradient.
+  staleness = 28,          // [worker] version when its gradient was applied minus version when it pulled; of one that is dropped, by how much it was late
+  dropped_gradients = 29,  // [worker] total of its gradients that came too late; only once there is one
+  version = 30,            // updates so far
 };
 
 struct Event {
@@ -91,5 +95,8 @@ struct trainyard::base::Names<trainyard::telemetry::Metric> {
                                                              {M::slower_than_drawn_seconds, "slower_than_drawn_seconds"},
                                                              {M::skipped_updates, "skipped_updates"},
                                                              {M::compression_ratio, "compression_ratio"},
-                                                             {M::residual_norm, "residual_norm"}};
+                                                             {M::residual_norm, "residual_norm"},
+                                                             {M::staleness, "staleness"},
+                                                             {M::dropped_gradients, "dropped_gradients"},
+                                                             {M::version, "version"}};
 };

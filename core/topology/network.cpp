@@ -51,11 +51,11 @@ int Network::node(const std::string& name) const {
   return at == nodes_.end() ? -1 : static_cast<int>(at - nodes_.begin());
 }
 
-std::vector<DeviceId> Network::workers() const {
-  std::vector<DeviceId> workers;
+std::vector<DeviceId> Network::with_role(Role role) const {
+  std::vector<DeviceId> list;
   for (std::size_t d = 0; d < devices_.size(); ++d)
-    if (works(*devices_[d].device)) workers.emplace_back(d);
-  return workers;
+    if (devices_[d].device->role == role) list.emplace_back(d);
+  return list;
 }
 
 base::Result<Route> Network::route(DeviceId from, DeviceId to) const {

@@ -46,7 +46,8 @@ class Network {
   const Device& device(DeviceId id) const { return *devices_[id.index()].device; }
   const Host& host(DeviceId id) const { return *devices_[id.index()].host; }
   int host_index(DeviceId id) const { return devices_[id.index()].host_index; }
-  std::vector<DeviceId> workers() const;  // rank -> device
+  std::vector<DeviceId> with_role(Role role) const;  // in drawing order
+  std::vector<DeviceId> workers() const { return with_role(Role::worker); }
 
   // Least latency first, then fewest hops; two devices of one host meet on its bus, or on a link drawn between them.
   // An unreachable device is a Problem naming both.

@@ -15,7 +15,11 @@
 namespace trainyard::topology {
 
 enum class DeviceKind { cpu, gpu, tpu };
-enum class Role { worker, idle };  // idle: drawn, but no rank runs there
+enum class Role {
+  worker,
+  parameter_server,  // keeps variables for the workers; only of strategies that have servers
+  idle,              // drawn, but no rank runs there
+};
 
 struct Device {
   std::string name;
@@ -81,7 +85,7 @@ struct trainyard::base::Names<trainyard::topology::DeviceKind> {
 template <>
 struct trainyard::base::Names<trainyard::topology::Role> {
   using R = trainyard::topology::Role;
-  static constexpr std::pair<R, std::string_view> table[] = {{R::worker, "worker"}, {R::idle, "idle"}};
+  static constexpr std::pair<R, std::string_view> table[] = {{R::worker, "worker"}, {R::parameter_server, "parameter_server"}, {R::idle, "idle"}};
 };
 template <>
 struct trainyard::base::Fields<trainyard::topology::Device> {
@@ -91,7 +95,7 @@ struct trainyard::base::Fields<trainyard::topology::Device> {
     return std::tuple{
         field("name", &D::name, "", {1, 64}, "Unique name"),
         field("kind", &D::kind, "", {}, "What it is; a gpu or tpu that this machine lacks runs emulated on its CPU"),
-        field("role", &D::role, "", {}, "What runs here; idle devices take no part"),
+        field("role", &D::role, "", {}, "What runs here; a parameter_server keeps variables, where the strategy has servers; idle devices take no part"),
         field("cores", &D::cores, "cores", {1, 4096}, "CPU cores a rank may use here"),
         field("memory_bytes", &D::memory_bytes, "B", {1e6, 1e15}, "Memory of the device"),
         field("peak_flops", &D::peak_flops, "flop/s", {1e3, 1e18}, "Peak fp32 speed, used to predict"),

@@ -15,6 +15,7 @@
 #include "core/experiment/resolve.h"
 #include "core/plan/text.h"
 #include "core/run/interpreter.h"
+#include "core/run/server.h"
 #include "core/session/recipe.h"
 #include "core/strategy/strategy.h"
 #include "tests/conformance/allocations.h"
@@ -62,7 +63,7 @@ inline RankOutcome train_rank(const experiment::Resolved& resolved, const plan::
   const auto bound = run::bind(rank_plan, plan.groups, resolved.model, recipe, compute,
                                {static_cast<std::byte*>(start), static_cast<std::size_t>(layout.private_bytes)}, shared);
   if (!bound) return outcome.problem = base::to_string(bound.error()), outcome;
-  model::initialise(resolved.model, resolved.document.training.seed, session::initialises(rank_plan) ? bound->parameters : compute::Tensor{}, bound->state);
+  session::initialise(resolved, rank_plan, *bound);
   if (change) change(bound->parameters);
   const auto dataset = data::open(resolved.document.data, "");
   if (!dataset) return outcome.problem = base::to_string(dataset.error()), outcome;
@@ -88,17 +89,16 @@ inline RankOutcome train_rank(const experiment::Resolved& resolved, const plan::
                               true,
                               &gate,
                               seen != nullptr ? seen : &whereabouts};
-  run::Interpreter interpreter(parts);
   const std::int64_t begin = base::now_nanoseconds();
   const long allocated = conformance::allocations;
-  const auto steps = interpreter.run();
+  const auto steps = rank_plan.rule ? run::Server(session::server_parts(resolved, plan, parts)).run() : run::Interpreter(parts).run();
   outcome.allocations = conformance::allocations - allocated;
   outcome.seconds = static_cast<double>(base::now_nanoseconds() - begin) * 1e-9;
   if (!steps) {
     outcome.problem = base::to_string(steps.error());
     if (transport != nullptr) transport->abort(steps.error());
   }
-  outcome.parameters = values_of(bound->parameters);
+  if (!bound->parameters.empty()) outcome.parameters = values_of(bound->parameters);
   if (!bound->state.empty()) outcome.state = values_of(bound->state);
   for (std::size_t b = 0; b < rank_plan.buffers.size(); ++b)
     if (rank_plan.buffers[b].name == "grads") {

@@ -33,7 +33,7 @@ inline Dependency any_dependency(const RankPlan& rank) {
 
 inline Op any_op(const RankPlan& rank) {
   Op op;
-  op.kind = static_cast<OpKind>(any_count(static_cast<int>(OpKind::copy)));
+  op.kind = static_cast<OpKind>(any_count(static_cast<int>(OpKind::give)));
   op.lane = LaneId(*rc::gen::inRange<std::size_t>(0, rank.lanes.size()));
   for (std::int32_t* field : {&op.segment, &op.micro, &op.bucket, &op.round, &op.chunk, &op.peer, &op.group}) *field = any_id();
   if (op.chunk >= 0 && op.chunk < 100) op.chunks = 1 + any_count(5);

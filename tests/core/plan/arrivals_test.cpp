@@ -44,7 +44,7 @@ struct Observed {
 // Workers with a time for each round, drawn around `seconds`, until `updates` are made.
 Observed observe(const ArrivalRule& rule, std::vector<double> seconds, std::int64_t updates, double jitter = 0) {
   Arrivals arrivals(rule);
-  arrivals.allow(updates);
+  arrivals.allow(rule.answers_after_update ? updates : updates * rule.gradients_per_update);
   Observed observed;
   std::mt19937_64 random(7);
   std::uniform_real_distribution<double> late(0, 1);
@@ -178,7 +178,7 @@ TEST(Arrivals, asynchronous_workers_keep_their_speed) {
 
 TEST(Arrivals, no_more_is_given_than_the_updates_take) {
   Arrivals arrivals(softsync(4, 2));
-  arrivals.allow(1);
+  arrivals.allow(2);
   for (int worker = 0; worker < 4; ++worker) arrivals.join(worker);
   EXPECT_EQ(arrivals.answer()->round, 0);
   EXPECT_EQ(arrivals.answer()->round, 1);
@@ -188,7 +188,7 @@ TEST(Arrivals, no_more_is_given_than_the_updates_take) {
   EXPECT_TRUE(arrivals.push(1).completes);
   EXPECT_TRUE(arrivals.spent());
   EXPECT_FALSE(arrivals.answer());
-  arrivals.allow(2);
+  arrivals.allow(3);
   EXPECT_EQ(arrivals.answer()->worker, 2) << "it has waited longest";
 }
 

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/experiment/servers.h"
+
+#include <algorithm>
+
+#include "core/base/units.h"
+#include "core/experiment/buckets.h"
+#include "core/experiment/fields.h"
+
+namespace trainyard::experiment {
+namespace {
+
+using base::Problem;
+using base::ProblemCode;
+using base::Problems;
+
+std::int64_t count(const topology::Topology& topology, topology::Role role) {
+  std::int64_t devices = 0;
+  for (const topology::Host& host : topology.hosts)
+    devices += std::count_if(host.devices.begin(), host.devices.end(), [&](const topology::Device& device) { return device.role == role; });
+  return devices;
+}
+
+void add(std::vector<Share>& shares, const Share& share) {
+  const bool goes_on = !shares.empty() && shares.back().server == share.server && shares.back().first + shares.back().count == share.first;
+  if (goes_on) shares.back().count += share.count;
+  else if (share.count > 0) shares.push_back(share);
+}
+
+std::vector<Share> balanced(const Resolved& e) {
+  std::vector<Share> shares;
+  for (int server = 0; server < e.servers; ++server) {
+    const auto [first, part] = collective::part(e.model.elements, e.servers, server);
+    add(shares, {server, first, part});
+  }
+  return shares;
+}
+
+std::vector<Share> in_turn(const Resolved& e) {
+  std::vector<Share> shares;
+  for (std::size_t v = 0; v < e.model.parameters.size(); ++v) {
+    const model::Parameter& variable = e.model.parameters[v];
+    add(shares, {static_cast<int>(v) % e.servers, variable.offset, variable.shape.elements()});
+  }
+  return shares;
+}
+
+// So that some of a share crosses while the rest is still being computed.
+std::vector<Share> cut(const std::vector<Share>& shares, std::int64_t most_elements) {
+  std::int64_t all = 0;
+  for (const Share& share : shares) all += share.count;
+  const std::int64_t room = std::max<std::int64_t>(1, kMostShares - std::ssize(shares));
+  const std::int64_t each = std::max(most_elements, (all + room - 1) / room);
+  std::vector<Share> list;
+  for (const Share& share : shares) {
+    const int parts = static_cast<int>((share.count + each - 1) / each);
+    for (int p = 0; p < parts; ++p) {
+      const auto [first, part] = collective::part(share.count, parts, p);
+      list.push_back({share.server, share.first + first, part});
+    }
+  }
+  return list;
+}
+
+Problem no_server() {
+  return {ProblemCode::bad_input, "topology.hosts", "parameter_server keeps the variables on servers, and no device has the role parameter_server", "one or more",
+          "Set the role of a device to parameter_server, or use mirrored."};
+}
+
+void add_mode_problems(const Experiment& experiment, Problems& problems) {
+  const ServerSpec& servers = experiment.strategy.servers;
+  const std::int64_t workers = count(experiment.topology, topology::Role::worker);
+  if (servers.mode == ServerMode::softsync && servers.softsync > workers)
+    problems.push_back({ProblemCode::bad_input, "strategy.servers.softsync",
+                        "an update takes the gradients of " + base::format_count(workers) + " workers / n, and n is " + base::format_count(servers.softsync),
+                        "1 to " + base::format_count(workers), "Lower it, or draw more workers."});
+  if (servers.mode == ServerMode::backup_workers && servers.backups >= workers)
+    problems.push_back({ProblemCode::bad_input, "strategy.servers.backups",
+                        base::format_count(servers.backups) + " of " + base::format_count(workers) + " workers are backups: nobody's gradient is left to apply",
+                        workers > 1 ? "0 to " + base::format_count(workers - 1) : "0", "Lower it, or draw more workers."});
+}
+
+void refuse(const char* where, const std::string& what, const char* accepted, const char* advice, Problems& problems) {
+  problems.push_back({ProblemCode::bad_input, where, "servers update by what each worker pushes: " + what, accepted, advice});
+}
+
+void add_refusals(const Experiment& experiment, Problems& problems) {
+  if (experiment.training.clip_norm > 0)
+    refuse("training.clip_norm", "no one of them has the whole gradient, whose norm would be clipped", "0", "Set it to 0, or use mirrored.", problems);
+  if (experiment.training.non_finite == NonFinite::skip)
+    refuse("training.non_finite", "no one of them sees whether the whole gradient is finite", "go_on, stop", "Set it to stop, or use mirrored.", problems);
+  if (experiment.data.sharding.kind != data::ShardingKind::iid)
+    refuse("data.sharding.kind", "whoever asks is given the next samples, so nobody owns any", "iid", "Set it to iid, or use mirrored.", problems);
+}
+
+}  // namespace
+
+bool has_servers(StrategyKind kind) { return kind == StrategyKind::parameter_server; }
+
+std::vector<topology::DeviceId> ranks_of(const StrategySpec& strategy, const topology::Network& network) {
+  std::vector<topology::DeviceId> ranks = network.workers();
+  if (!has_servers(strategy.kind)) return ranks;
+  for (const topology::DeviceId server : network.with_role(topology::Role::parameter_server)) ranks.push_back(server);
+  return ranks;
+}
+
+bool in_step(const ServerSpec& servers) { return servers.mode == ServerMode::synchronous || servers.mode == ServerMode::backup_workers; }
+
+int gradients_per_update(const ServerSpec& servers, int workers) {
+  switch (servers.mode) {
+    case ServerMode::synchronous: return workers;
+    case ServerMode::softsync: return std::max(1, workers / static_cast<int>(servers.softsync));
+    case ServerMode::backup_workers: return workers - static_cast<int>(servers.backups);
+    default: return 1;
+  }
+}
+
+std::vector<Share> shares_of_servers(const Resolved& e) {
+  const std::int64_t most = std::max<std::int64_t>(1, e.document.strategy.bucket_bytes / base::size_of(gradient_dtype(e)));
+  return cut(e.document.strategy.servers.placement == VariablePlacement::balanced ? balanced(e) : in_turn(e), most);
+}
+
+Problems server_problems(const Experiment& experiment) {
+  Problems problems;
+  if (count(experiment.topology, topology::Role::parameter_server) == 0) problems.push_back(no_server());
+  add_mode_problems(experiment, problems);
+  add_refusals(experiment, problems);
+  return problems;
+}
+
+}  // namespace trainyard::experiment

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Of parameter_server: which device keeps what, how many gradients make an update, and what the strategy asks of the drawing and the
+// document. Workers are the first ranks, in drawing order; servers the last ones, also in drawing order.
+#pragma once
+
+#include <vector>
+
+#include "core/experiment/resolve.h"
+
+namespace trainyard::experiment {
+
+bool has_servers(StrategyKind kind);
+
+// The devices that the strategy runs ranks on, by rank.
+std::vector<topology::DeviceId> ranks_of(const StrategySpec& strategy, const topology::Network& network);
+
+// Workers take their samples in step, each its part of a global batch; else whoever asks takes the next batch.
+bool in_step(const ServerSpec& servers);
+
+// λ workers: 1, λ, floor(λ / n) or λ - b.
+int gradients_per_update(const ServerSpec& servers, int workers);
+
+// Elements [first, first + count) of the flat parameters lie on the server number `server`, from 0.
+struct Share {
+  int server = 0;
+  std::int64_t first = 0, count = 0;
+  bool operator==(const Share&) const = default;
+};
+
+// All parameters, in their order, each once; neighbours on one server together, but cut by strategy.bucket_bytes into kMostShares at most.
+inline constexpr int kMostShares = 48;
+std::vector<Share> shares_of_servers(const Resolved& experiment);
+
+// What is missing or cannot be done, of a drawing that is sound and has workers.
+base::Problems server_problems(const Experiment& experiment);
+
+}  // namespace trainyard::experiment

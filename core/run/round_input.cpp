@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/run/round_input.h"
+
+namespace trainyard::run {
+
+RoundInput::RoundInput(std::shared_ptr<const data::Dataset> dataset, data::Sampler sampler, int rank, std::int64_t most_samples)
+    : dataset_(std::move(dataset)), micro_batches_(sampler, sampler.shares().ranks() > 1 ? rank : 0, most_samples, data::Rows::own) {}
+
+const data::Batch& RoundInput::take(std::int64_t step, int micro) {
+  micro_batches_.take(step, micro, taken_);
+  data::fill(*dataset_, taken_, batch_);
+  batch_.step = step, batch_.micro = micro;
+  return batch_;
+}
+
+}  // namespace trainyard::run

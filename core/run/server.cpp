@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/run/server.h"
+
+#include <algorithm>
+#include <limits>
+#include <thread>
+
+#include "core/base/clock.h"
+#include "core/comm/expect.h"
+#include "core/plan/text.h"
+#include "core/run/turn.h"
+
+namespace trainyard::run {
+namespace {
+
+using base::Result;
+using plan::OpKind;
+using telemetry::Metric;
+
+constexpr std::chrono::microseconds kWaitSlice{2000};  // the abort word and the gate are looked at between slices
+
+}  // namespace
+
+struct Server::State {
+  // What one worker and this server have between them.
+  struct Worker {
+    int rank = 0;
+    std::vector<std::uint64_t> taken, posted;  // messages, by op of "arrival" and of "answer"
+    bool here = false, asks = false, told_last = false;
+    double wish = 0;               // of one that asks out of turn
+    int reads = -1;                // the place that it still reads; -1: none
+    std::int64_t given_ns = 0;     // when it was answered
+  };
+  ServerParts parts;
+  plan::Arrivals arrivals;
+  const BoundProgram &arrival, &update, &answer;
+  std::unique_ptr<compute::Queue> queue;
+  std::vector<Worker> workers;
+  std::vector<int> held;             // in step: whose gradients wait for the update, in order of arrival
+  std::vector<std::int64_t> stale;   // of the gradients that are in the update
+  std::vector<std::int64_t> dropped;  // by worker
+  std::vector<const std::byte*> sources;
+  int place = 0;                     // of the version of now
+  int first_asked = 0;               // of the next round over all workers
+  std::int64_t gathered = 0;         // gradients that were taken, since the start
+  std::int64_t next_evaluation = 0;
+  bool leads = false, was_held = false;
+
+  explicit State(ServerParts p)
+      : parts(std::move(p)),
+        arrivals(*parts.plan->rule),
+        arrival(program("arrival")),
+        update(program("update")),
+        answer(program("answer")),
+        queue(parts.compute->make_queue()),
+        leads(!answer.ops.empty() && answer.ops.front().bucket < 0) {
+    const plan::Group& asked = (*parts.groups)[static_cast<std::size_t>(arrival.ops.front().channel)];
+    for (const std::int32_t rank : asked.ranks)
+      if (rank != parts.plan->rank) workers.push_back({rank, std::vector<std::uint64_t>(arrival.ops.size()), std::vector<std::uint64_t>(answer.ops.size())});
+    dropped.resize(workers.size());
+    next_evaluation = parts.evaluate_every_steps;
+    if (!leads) arrivals.allow(std::numeric_limits<std::int64_t>::max());
+  }
+
+  const BoundProgram& program(const char* name) const { return parts.bound->programs[static_cast<std::size_t>(parts.plan->program(name))]; }
+  Worker& worker(int number) { return workers[static_cast<std::size_t>(number)]; }
+
+  Result<std::int64_t> run();
+  bool over() const;
+  Result<bool> pass();
+  Result<bool> hear(int number);
+  Result<bool> take_wish(int number);
+  Result<bool> whole_gradient(const Worker& from);
+  Result<void> take_gradient(int number);
+  Result<void> add(int number, bool first);
+  Result<void> add_held();
+  Result<void> release(Worker& from);
+  Result<void> make_update();
+  Result<void> await_place(int wanted);
+  Result<void> see_what_was_read();
+  Result<bool> give();
+  Result<bool> give_last();
+  Result<bool> give_out_of_turn();
+  Result<void> give(int number, const Turn& turn);
+  Result<std::span<const std::byte>> front(const Worker& from, std::size_t op);
+  void say_staleness(int number, const plan::Arrivals::Push& push);
+  void metric(Metric metric, double value, int index = 0);
+  void op_event(const char* program_name, std::size_t op, std::int64_t begin, std::int64_t end, std::int64_t bytes);
+  void is_at(const char* program_name);
+  void be_idle();
+  bool due(std::int64_t done) const { return parts.evaluate_every_steps > 0 && done >= next_evaluation; }
+};
+
+Server::Server(ServerParts parts) : state_(std::make_unique<State>(std::move(parts))) {}
+Server::~Server() = default;
+Result<std::int64_t> Server::run() { return state_->run(); }
+compute::Tensor Server::parameters() const { return state_->parts.bound->versions[static_cast<std::size_t>(state_->place)]; }
+
+Result<std::int64_t> Server::State::run() {
+  while (!over()) {
+    if (parts.gate->closed()) return base::fail({base::ProblemCode::cancelled, "rank " + std::to_string(parts.plan->rank), "was told to stop", "", ""});
+    if (const auto ok = parts.transport->state(); !ok) return base::fail(ok.error());
+    if (leads) arrivals.allow(parts.gate->horizon().step);
+    const auto moved = pass();
+    if (!moved) return base::fail(moved.error());
+    if (!*moved) be_idle();
+  }
+  return arrivals.steps();
+}
+
+// Everybody came, and left.
+bool Server::State::over() const {
+  return std::all_of(workers.begin(), workers.end(), [](const Worker& one) { return one.told_last && !one.here; });
+}
+
+// One look at everything; true when anything moved. Whose turn it is to be looked at first changes, so that nobody is always first. A push and the
+// pull that follows are one: who pushed is answered before another is heard, where the rule lets it.
+Result<bool> Server::State::pass() {
+  if (const auto ok = see_what_was_read(); !ok) return base::fail(ok.error());
+  bool moved = false;
+  const int count = static_cast<int>(workers.size());
+  for (int i = 0; i < count; ++i) {
+    const auto heard = hear((first_asked + i) % count);
+    if (!heard) return heard;
+    if (!*heard && i > 0) continue;
+    const auto given = give();
+    if (!given) return given;
+    moved = moved || *heard || *given;
+  }
+  first_asked = (first_asked + 1) % count;
+  for (const auto part : {&State::give_last, &State::give_out_of_turn}) {
+    const auto given = (this->*part)();
+    if (!given) return given;
+    moved = moved || *given;
+  }
+  return moved;
+}
+
+Result<bool> Server::State::hear(int number) {
+  Worker& from = worker(number);
+  if (from.told_last && !from.here) return false;
+  auto asked = take_wish(number);
+  if (!asked || *asked || !from.here || arrivals.waits(number) || from.told_last) return asked;
+  const auto whole = whole_gradient(from);
+  if (!whole || !*whole) return whole;
+  return take_gradient(number).map([] { return true; });
+}
+
+// Comes for the first time, wants what is there at the end, or leaves.
+Result<bool> Server::State::take_wish(int number) {
+  Worker& from = worker(number);
+  const auto message = front(from, 0);
+  if (!message) return base::fail(message.error());
+  if (message->empty()) return false;
+  double wish = 0;
+  std::copy_n(message->data(), sizeof wish, reinterpret_cast<std::byte*>(&wish));
+  if (const auto ok = parts.transport->release(from.rank, arrival.ops.front().channel); !ok) return base::fail(ok.error());
+  ++from.taken[0];
+  if (wish == kLeaves) {
+    arrivals.leave(number);
+    from.here = false, from.told_last = true, from.reads = -1;
+  } else if (!from.here) {
+    from.here = true;
+    arrivals.join(number);
+  } else {
+    from.asks = true, from.wish = wish;
+  }
+  return true;
+}
+
+// What lies in front of a worker's line; empty: nothing.
+Result<std::span<const std::byte>> Server::State::front(const Worker& from, std::size_t op) {
+  const BoundOp& takes = arrival.ops[op];
+  const std::size_t bytes = takes.bucket < 0 ? sizeof(double) : static_cast<std::size_t>(takes.bytes);
+  const comm::Tag tag{parts.generation, static_cast<std::uint32_t>(from.taken[op]), takes.transfer};
+  const auto message = comm::receive_expected(*parts.transport, from.rank, takes.channel, {tag, bytes});
+  if (!message) return base::fail(message.error());
+  return *message ? (*message)->bytes : std::span<const std::byte>{};
+}
+
+Result<bool> Server::State::whole_gradient(const Worker& from) {
+  for (std::size_t op = 1; op < arrival.ops.size(); ++op) {
+    const auto message = front(from, op);
+    if (!message) return base::fail(message.error());
+    if (message->empty()) return false;
+  }
+  return true;
+}
+
+Result<void> Server::State::take_gradient(int number) {
+  is_at("arrival");
+  const plan::Arrivals::Push push = arrivals.push(number);
+  ++gathered;
+  say_staleness(number, push);
+  if (push.dropped) return release(worker(number));
+  stale.push_back(push.staleness);
+  if (parts.plan->rule->answers_after_update) {
+    held.push_back(number);
+    if (!push.completes) return {};
+    if (const auto ok = add_held(); !ok) return ok;
+  } else if (const auto ok = add(number, stale.size() == 1); !ok) {
+    return ok;
+  }
+  return push.completes ? make_update() : Result<void>{};
+}
+
+Result<void> Server::State::add(int number, bool first) {
+  Worker& from = worker(number);
+  for (std::size_t op = 1; op < arrival.ops.size(); ++op) {
+    const BoundOp& takes = arrival.ops[op];
+    const auto message = front(from, op);
+    if (!message) return base::fail(message.error());
+    const std::int64_t begin = base::now_nanoseconds();
+    if (first) {
+      parts.compute->copy(takes.data, message->data(), takes.bytes);
+    } else {
+      sources.assign({takes.data, message->data()});
+      parts.compute->sum(takes.dtype, takes.data, sources, takes.elements);
+    }
+    op_event("arrival", op, begin, base::now_nanoseconds(), takes.bytes);
+  }
+  return release(from);
+}
+
+Result<void> Server::State::add_held() {
+  std::sort(held.begin(), held.end());
+  for (std::size_t op = 1; op < arrival.ops.size(); ++op) {
+    const BoundOp& takes = arrival.ops[op];
+    sources.clear();
+    for (const int number : held) {
+      const auto message = front(worker(number), op);
+      if (!message) return base::fail(message.error());
+      sources.push_back(message->data());
+    }
+    const std::int64_t begin = base::now_nanoseconds();
+    parts.compute->sum(takes.dtype, takes.data, sources, takes.elements);
+    op_event("arrival", op, begin, base::now_nanoseconds(), takes.bytes * std::ssize(held));
+  }
+  for (const int number : held)
+    if (const auto ok = release(worker(number)); !ok) return ok;
+  held.clear();
+  return {};
+}
+
+Result<void> Server::State::release(Worker& from) {
+  for (std::size_t op = 1; op < arrival.ops.size(); ++op) {
+    if (const auto ok = parts.transport->release(from.rank, arrival.ops[op].channel); !ok) return ok;
+    ++from.taken[op];
+  }
+  return {};
+}
+
+Result<void> Server::State::make_update() {
+  is_at("update");
+  const int next = (place + 1) % static_cast<int>(parts.bound->versions.size());
+  if (const auto ok = await_place(next); !ok) return ok;
+  const std::int64_t version = arrivals.version() - 1, step = arrivals.steps() - 1;
+  double rate = parts.recipe->learning_rate(step);
+  if (parts.divides_by_staleness) {
+    double sum = 0;
+    for (const std::int64_t one : stale) sum += static_cast<double>(one);
+    rate /= std::max(1.0, sum / static_cast<double>(stale.size()));
+  }
+  stale.clear();
+  parts.bound->rate.as<double>()[0] = rate;
+  parts.bound->rate.as<double>()[1] = static_cast<double>(version + 1);
+  for (std::size_t op = 0; op < update.ops.size(); ++op) {
+    const std::int64_t begin = base::now_nanoseconds();
+    if (!update.ops[op].kernels.empty()) {
+      update.ops[op].kernels[static_cast<std::size_t>(place)]->enqueue(*queue);
+      const std::uint64_t mark = queue->record();
+      while (!queue->reached(mark)) std::this_thread::yield();
+    }
+    op_event("update", op, begin, base::now_nanoseconds(), 0);
+  }
+  place = next;
+  metric(Metric::learning_rate, rate);
+  metric(Metric::version, static_cast<double>(arrivals.version()));
+  if (parts.whereabouts->first_step_done_ns.load(std::memory_order_relaxed) == 0)
+    parts.whereabouts->first_step_done_ns.store(base::now_nanoseconds(), std::memory_order_relaxed);
+  return {};
+}
+
+// Until nobody reads what lies there.
+Result<void> Server::State::await_place(int wanted) {
+  while (std::any_of(workers.begin(), workers.end(), [&](const Worker& one) { return one.reads == wanted; })) {
+    if (const auto ok = see_what_was_read(); !ok) return ok;
+    if (const auto ok = parts.transport->state(); !ok) return ok;
+    if (parts.gate->closed()) return {};
+    parts.transport->wait(kWaitSlice);
+  }
+  return {};
+}
+
+Result<void> Server::State::see_what_was_read() {
+  for (Worker& to : workers) {
+    if (to.reads < 0) continue;
+    bool all = true;
+    for (std::size_t op = 0; op < answer.ops.size() && all; ++op) {
+      const auto consumed = parts.transport->consumed(to.rank, answer.ops[op].channel);
+      if (!consumed) return base::fail(consumed.error());
+      all = *consumed >= to.posted[op];
+    }
+    if (!all) continue;
+    to.reads = -1;
+    const std::int64_t now = base::now_nanoseconds();
+    for (std::size_t op = leads ? 1 : 0; op < answer.ops.size(); ++op) op_event("answer", op, to.given_ns, now, answer.ops[op].bytes);
+  }
+  return {};
+}
+
+Result<bool> Server::State::give() {
+  bool moved = false;
+  while (const auto given = arrivals.answer()) {
+    const std::int64_t done = arrivals.steps();
+    Turn turn{parts.plan->rule->answers_after_update ? given->version : given->round, done, gathered};
+    turn.evaluates = due(done) && done > 0;
+    turn.held = std::exchange(was_held, false);
+    if (turn.evaluates) next_evaluation = (done / parts.evaluate_every_steps + 1) * parts.evaluate_every_steps;
+    if (const auto ok = give(given->worker, turn); !ok) return base::fail(ok.error());
+    moved = true;
+  }
+  return moved;
+}
+
+// Nothing is left to do: whoever waits may leave, with the final parameters. One of them evaluates those.
+Result<bool> Server::State::give_last() {
+  if (!leads || !arrivals.spent()) return false;
+  const Gate::Horizon horizon = parts.gate->horizon();
+  if (!horizon.last || arrivals.steps() < horizon.step) {
+    was_held = true;
+    return false;
+  }
+  bool moved = false;
+  for (std::size_t number = 0; number < workers.size(); ++number) {
+    Worker& to = workers[number];
+    if (!to.here || to.told_last || !arrivals.waits(static_cast<int>(number))) continue;
+    Turn turn{arrivals.steps(), arrivals.steps(), gathered, true};
+    turn.evaluates = std::exchange(next_evaluation, 0) > 0;
+    to.told_last = true;
+    if (const auto ok = give(static_cast<int>(number), turn); !ok) return base::fail(ok.error());
+    moved = true;
+  }
+  return moved;
+}
+
+Result<bool> Server::State::give_out_of_turn() {
+  bool moved = false;
+  for (std::size_t number = 0; number < workers.size(); ++number) {
+    Worker& to = workers[number];
+    if (!to.asks || to.reads >= 0 || static_cast<double>(gathered) < to.wish) continue;
+    to.asks = false, to.told_last = true;
+    if (const auto ok = give(static_cast<int>(number), {}); !ok) return base::fail(ok.error());
+    moved = true;
+  }
+  return moved;
+}
+
+Result<void> Server::State::give(int number, const Turn& turn) {
+  is_at("answer");
+  Worker& to = worker(number);
+  to.reads = place;
+  to.given_ns = base::now_nanoseconds();
+  const compute::Tensor& first = parts.bound->versions.front();
+  for (std::size_t op = 0; op < answer.ops.size(); ++op) {
+    const BoundOp& gives = answer.ops[op];
+    const std::byte* data = parts.bound->versions[static_cast<std::size_t>(place)].data + (gives.data - first.data);
+    std::size_t bytes = static_cast<std::size_t>(gives.bytes);
+    if (gives.bucket < 0) {
+      double* numbers = reinterpret_cast<double*>(gives.data) + number * Turn::kNumbers;
+      turn.write(numbers);
+      data = reinterpret_cast<const std::byte*>(numbers);
+      bytes = Turn::kNumbers * sizeof(double);
+    }
+    const comm::Tag tag{parts.generation, static_cast<std::uint32_t>(to.posted[op]), gives.transfer};
+    const auto accepted = parts.transport->post(to.rank, gives.channel, tag, {data, bytes});
+    if (!accepted) return base::fail(accepted.error());
+    if (!*accepted)
+      return base::fail({base::ProblemCode::failed, "rank " + std::to_string(parts.plan->rank), "the line to rank " + std::to_string(to.rank) + " is full",
+                         "one answer under way", ""});
+    ++to.posted[op];
+  }
+  return {};
+}
+
+// The step is that of the gradient; what a worker's gradient was, its own report says.
+void Server::State::say_staleness(int number, const plan::Arrivals::Push& push) {
+  metric(Metric::staleness, static_cast<double>(push.staleness), worker(number).rank);
+  if (push.dropped) metric(Metric::dropped_gradients, static_cast<double>(++dropped[static_cast<std::size_t>(number)]), worker(number).rank);
+  parts.whereabouts->step.store(arrivals.steps(), std::memory_order_relaxed);
+  parts.whereabouts->ops_done.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Server::State::metric(Metric metric, double value, int index) {
+  if (parts.events == nullptr) return;
+  const std::int64_t now = base::now_nanoseconds();
+  const auto step = static_cast<std::int32_t>(std::max<std::int64_t>(0, arrivals.steps() - 1));
+  parts.events->write({now, now, now, value, step, static_cast<std::uint16_t>(metric), static_cast<std::uint16_t>(index), telemetry::EventKind::metric});
+}
+
+void Server::State::op_event(const char* program_name, std::size_t op, std::int64_t begin, std::int64_t end, std::int64_t bytes) {
+  if (parts.events == nullptr || !parts.record_ops) return;
+  const auto step = static_cast<std::int32_t>(std::max<std::int64_t>(0, arrivals.steps() - 1));
+  parts.events->write({begin, begin, end, static_cast<double>(bytes), step, static_cast<std::uint16_t>(op),
+                       static_cast<std::uint16_t>(parts.plan->program(program_name)), telemetry::EventKind::op});
+}
+
+void Server::State::is_at(const char* program_name) {
+  parts.whereabouts->program.store(parts.plan->program(program_name), std::memory_order_relaxed);
+  parts.whereabouts->op.store(0, std::memory_order_relaxed);
+}
+
+// Who has nothing to do stands at the horizon, as far as it is its own.
+void Server::State::be_idle() {
+  parts.whereabouts->op.store(-1, std::memory_order_relaxed);
+  parts.whereabouts->step.store(leads ? arrivals.steps() : std::max(arrivals.steps(), parts.gate->horizon().step), std::memory_order_relaxed);
+  parts.transport->wait(kWaitSlice);
+}
+
+}  // namespace trainyard::run

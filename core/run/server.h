@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A parameter server: gathers gradients as they arrive, updates and answers as its rule says (plan::Arrivals, which decides all of that). One
+// thread does everything.
+//
+// What is given is a version that nobody writes: an update goes from one place to the next (BoundPlan::versions), and waits while something
+// still crosses from there. In step gradients are added up in the order of ranks, from where the workers have them, once all are there, so
+// that the sum does not depend on who comes first; else each is taken, and its worker free, as it comes.
+#pragma once
+
+#include "core/run/interpreter.h"
+
+namespace trainyard::run {
+
+struct ServerParts {
+  const plan::RankPlan* plan = nullptr;
+  const std::vector<plan::Group>* groups = nullptr;
+  std::int64_t evaluate_every_steps = 0;  // 0: never
+  const BoundPlan* bound = nullptr;
+  const Recipe* recipe = nullptr;
+  bool divides_by_staleness = false;  // the learning rate, by the mean of the update's gradients
+  compute::Compute* compute = nullptr;
+  comm::Transport* transport = nullptr;
+  std::uint32_t generation = 0;
+  telemetry::EventRing* events = nullptr;  // null: nothing is recorded
+  bool record_ops = true;
+  Gate* gate = nullptr;
+  Whereabouts* whereabouts = nullptr;
+};
+
+class Server {
+ public:
+  explicit Server(ServerParts parts);
+  ~Server();
+
+  // Until every worker has taken leave; the number of steps done. The parameters are in the first place of `versions` at the beginning.
+  base::Result<std::int64_t> run();
+
+  // Those of the last version.
+  compute::Tensor parameters() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace trainyard::run

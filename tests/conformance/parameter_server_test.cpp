@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Parameter servers with real gradients, ranks as threads: what workers end with, how stale their gradients are, and every byte that they send.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <numeric>
+
+#include "backends/inproc/transport.h"
+#include "core/experiment/fields.h"
+#include "core/experiment/servers.h"
+#include "tests/conformance/small_training.h"
+
+namespace trainyard::tests {
+namespace {
+
+using experiment::ServerMode;
+using experiment::VariablePlacement;
+using telemetry::Metric;
+
+std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes, {64}).value(); }
+std::vector<RankOutcome> trained(const experiment::Experiment& e) { return trained_by(e, in_process); }
+
+struct Case {
+  ServerMode mode = ServerMode::asynchronous;
+  int workers = 1, servers = 1;
+  VariablePlacement placement = VariablePlacement::balanced;
+  experiment::OptimizerKind optimizer = experiment::OptimizerKind::sgd;
+  int micro_steps = 1;
+
+  // With the same batch of each worker; or where a `global_batch` is given, of all together.
+  experiment::Experiment training(std::int64_t global_batch = 0) const {
+    experiment::Experiment e = small(1, 24);
+    e.strategy.kind = experiment::StrategyKind::parameter_server;
+    e.strategy.servers.mode = mode;
+    e.strategy.servers.placement = placement;
+    e.training.optimizer.kind = optimizer;
+    e.training.accumulation_steps = micro_steps;
+    e.training.batch_per_rank = (global_batch > 0 ? global_batch / workers : 8) / micro_steps;
+    e.topology = drawn_hosts(1, workers + servers);
+    auto& devices = e.topology.hosts[0].devices;
+    for (int server = 0; server < servers; ++server) devices[static_cast<std::size_t>(2 * server % (workers + servers))].role = topology::Role::parameter_server;
+    return e;
+  }
+};
+
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << base::name_of(c.mode) << ", " << c.workers << " workers, " << c.servers << " servers, " << base::name_of(c.placement) << ", "
+       << base::name_of(c.optimizer) << ", " << c.micro_steps << " micro-steps";
+}
+
+experiment::Experiment alone(const Case& c, std::int64_t batch) {
+  experiment::Experiment e = small(1, batch);
+  e.strategy.kind = experiment::StrategyKind::one_device;
+  e.training.optimizer.kind = c.optimizer;
+  return e;
+}
+
+double sum_of(const std::vector<RankOutcome>& ranks, Metric metric) {
+  double sum = 0;
+  for (const RankOutcome& rank : ranks)
+    for (const telemetry::Event& event : rank.events)
+      if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(metric)) sum += event.value;
+  return sum;
+}
+
+std::vector<double> values_of(const RankOutcome& rank, Metric metric) {
+  std::vector<double> values;
+  for (const telemetry::Event& event : rank.events)
+    if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(metric)) values.push_back(event.value);
+  return values;
+}
+
+void expect_same_end(const std::vector<RankOutcome>& ranks, int workers) {
+  for (const RankOutcome& rank : ranks) ASSERT_EQ(rank.problem, "");
+  for (int worker = 1; worker < workers; ++worker) EXPECT_EQ(ranks[static_cast<std::size_t>(worker)].parameters, ranks[0].parameters) << worker;
+}
+
+class InStep : public testing::TestWithParam<Case> {};
+constexpr auto kSynchronous = ServerMode::synchronous;
+constexpr auto kAdam = experiment::OptimizerKind::adam;
+constexpr auto kInTurn = VariablePlacement::round_robin;
+INSTANTIATE_TEST_SUITE_P(Servers, InStep,
+                         testing::Values(Case{kSynchronous, 1, 1}, Case{kSynchronous, 2, 1}, Case{kSynchronous, 3, 2}, Case{kSynchronous, 4, 3, kInTurn, kAdam},
+                                         Case{kSynchronous, 2, 2, kInTurn}, Case{kSynchronous, 3, 1, VariablePlacement::balanced, kAdam, 2}));
+
+// 24 samples a step leave a tail of 10 in an epoch of 250.
+TEST_P(InStep, hundred_fp64_steps_equal_one_device) {
+  const Case& c = GetParam();
+  const auto one = trained(alone(c, 24)), ranks = trained(c.training(24));
+  expect_same_end(ranks, c.workers);
+  EXPECT_LE(distance(ranks[0].parameters, one[0].parameters), 1e-10);
+}
+
+TEST_P(InStep, nothing_is_stale_and_the_loss_is_that_of_one_device) {
+  const Case& c = GetParam();
+  const auto one = trained(alone(c, 24)), ranks = trained(c.training(24));
+  expect_same_end(ranks, c.workers);
+  EXPECT_EQ(sum_of(ranks, Metric::staleness), 0);
+  for (const auto metric : {Metric::loss_sum, Metric::held_out_loss_sum}) EXPECT_NEAR(sum_of(ranks, metric) / sum_of(one, metric), 1, 1e-9);
+  for (const auto metric : {Metric::samples, Metric::held_out_samples, Metric::held_out_correct}) EXPECT_EQ(sum_of(ranks, metric), sum_of(one, metric));
+}
+
+class OnTheirOwn : public testing::TestWithParam<Case> {};
+INSTANTIATE_TEST_SUITE_P(Servers, OnTheirOwn,
+                         testing::Values(Case{ServerMode::asynchronous, 1, 1}, Case{ServerMode::asynchronous, 2, 1}, Case{ServerMode::asynchronous, 4, 1},
+                                         Case{ServerMode::asynchronous, 3, 2, kInTurn, kAdam}, Case{ServerMode::asynchronous, 8, 3},
+                                         Case{ServerMode::stale_synchronous, 4, 2}, Case{ServerMode::softsync, 4, 1}));
+
+// Whoever takes them: every batch of the run is taken once, as one device would.
+TEST_P(OnTheirOwn, every_sample_is_taken_once_a_pass) {
+  const Case& c = GetParam();
+  const auto one = trained(alone(c, 8)), ranks = trained(c.training());
+  expect_same_end(ranks, c.workers);
+  EXPECT_EQ(sum_of(ranks, Metric::samples), sum_of(one, Metric::samples));
+  std::multiset<std::int32_t> steps;
+  for (const RankOutcome& rank : ranks)
+    for (const telemetry::Event& event : rank.events)
+      if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(Metric::samples)) steps.insert(event.step);
+  std::multiset<std::int32_t> expected;
+  for (std::int32_t step = 0; step < 100; ++step) expected.insert(step);
+  EXPECT_EQ(steps, expected);
+}
+
+TEST_P(OnTheirOwn, it_learns) {
+  const Case& c = GetParam();
+  experiment::Experiment e = c.training();
+  e.training.optimizer.momentum = 0;
+  e.training.steps = 400;
+  const auto ranks = trained(e);
+  expect_same_end(ranks, c.workers);
+  std::map<std::int32_t, double> right;
+  for (const RankOutcome& rank : ranks)
+    for (const telemetry::Event& event : rank.events)
+      if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(Metric::held_out_correct)) right[event.step] = event.value;
+  ASSERT_TRUE(right.contains(399));
+  EXPECT_GE(right[399], 0.9 * static_cast<double>(e.data.held_out_samples));
+}
+
+// Of S bytes of parameters a round sends S, and is answered with S; what is asked takes a number, a turn four.
+TEST_P(OnTheirOwn, bytes_are_those_of_the_rounds) {
+  const Case& c = GetParam();
+  const experiment::Experiment e = c.training();
+  const auto resolved = experiment::resolve(e, ".").value();
+  const auto ranks = trained(e);
+  expect_same_end(ranks, c.workers);
+  const std::int64_t parameters = resolved.model.elements * 8;
+  std::int64_t of_first = 0;
+  for (const experiment::Share& share : experiment::shares_of_servers(resolved)) of_first += share.server == 0 ? share.count * 8 : 0;
+  for (int worker = 0; worker < c.workers; ++worker) {
+    const RankOutcome& rank = ranks[static_cast<std::size_t>(worker)];
+    const auto rounds = static_cast<std::int64_t>(values_of(rank, Metric::samples).size());
+    std::int64_t sent = 0, received = 0;
+    for (const comm::Traffic& peer : rank.traffic)
+      sent += static_cast<std::int64_t>(peer.sent_payload_bytes), received += static_cast<std::int64_t>(peer.received_payload_bytes);
+    EXPECT_EQ(sent, rounds * parameters + 8 * (2 * c.servers + (c.servers - 1))) << "it asks each server, asks all but the first once more, and leaves";
+    EXPECT_EQ(received, (rounds + 1) * (parameters + 4 * 8) + (parameters - of_first)) << worker;
+  }
+}
+
+TEST(ParameterServer, asynchronous_with_one_worker_is_one_device_to_the_bit) {
+  const Case c{ServerMode::asynchronous, 1, 1};
+  const auto one = trained(alone(c, 8)), ranks = trained(c.training());
+  expect_same_end(ranks, 1);
+  EXPECT_EQ(ranks[0].parameters, one[0].parameters);
+}
+
+// Staleness by worker and update, from when all have pushed once to when one pushes for the last time: ranks do not start and end at one moment.
+std::vector<double> while_all_push(const RankOutcome& server, int workers) {
+  std::vector<double> values;
+  std::vector<int> by;
+  for (const telemetry::Event& event : server.events)
+    if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(Metric::staleness))
+      values.push_back(event.value), by.push_back(event.index);
+  std::size_t first = 0, end = by.size();
+  for (int worker = 0; worker < workers; ++worker) {
+    first = std::max(first, static_cast<std::size_t>(std::find(by.begin(), by.end(), worker) - by.begin()));
+    end = std::min(end, by.size() - static_cast<std::size_t>(std::find(by.rbegin(), by.rend(), worker) - by.rbegin()));
+  }
+  if (first >= end) return {};
+  return {values.begin() + static_cast<std::ptrdiff_t>(first), values.begin() + static_cast<std::ptrdiff_t>(end)};
+}
+
+// An identity, whatever the speeds: every update but a worker's own lies once between a pull and the push that follows.
+TEST(ParameterServer, mean_staleness_is_one_less_than_the_workers) {
+  for (const int workers : {2, 4, 8}) {
+    experiment::Experiment e = Case{ServerMode::asynchronous, workers, 1}.training();
+    e.training.steps = 2000;
+    e.training.optimizer.learning_rate = 0.001;
+    const auto ranks = trained(e);
+    expect_same_end(ranks, workers);
+    const auto staleness = while_all_push(ranks.back(), workers);
+    ASSERT_GT(staleness.size(), 1000u);
+    const double mean = std::accumulate(staleness.begin(), staleness.end(), 0.0) / static_cast<double>(staleness.size());
+    EXPECT_NEAR(mean, workers - 1, 0.02 * (workers - 1)) << workers;
+  }
+}
+
+TEST(ParameterServer, what_comes_after_the_update_is_dropped_and_counted) {
+  experiment::Experiment e = Case{ServerMode::backup_workers, 3, 1}.training(24);
+  e.strategy.servers.backups = 1;
+  const auto ranks = trained(e);
+  expect_same_end(ranks, 3);
+  const auto gradients = values_of(ranks.back(), Metric::staleness);
+  const double dropped = static_cast<double>(gradients.size()) - 200;
+  std::map<int, double> counted;
+  for (const telemetry::Event& event : ranks.back().events)
+    if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(Metric::dropped_gradients)) counted[event.index] = event.value;
+  double sum = 0;
+  for (const auto& [worker, count] : counted) sum += count;
+  EXPECT_EQ(sum, dropped);
+  EXPECT_EQ(values_of(ranks.back(), Metric::version).size(), 100u);
+}
+
+TEST(ParameterServer, the_learning_rate_is_divided_by_the_staleness) {
+  experiment::Experiment e = Case{ServerMode::asynchronous, 4, 1}.training();
+  e.strategy.servers.staleness_rate = experiment::StalenessRate::divided;
+  const auto ranks = trained(e);
+  expect_same_end(ranks, 4);
+  const auto staleness = values_of(ranks.back(), Metric::staleness), rates = values_of(ranks.back(), Metric::learning_rate);
+  ASSERT_EQ(staleness.size(), rates.size());
+  for (std::size_t i = 0; i < rates.size(); ++i) EXPECT_DOUBLE_EQ(rates[i], e.training.optimizer.learning_rate / std::max(1.0, staleness[i])) << i;
+}
+
+}  // namespace
+}  // namespace trainyard::tests
