@@ -83,7 +83,9 @@ bool uses_shared_memory(const experiment::Resolved& e) {
 
 bool imposes_links(const experiment::Resolved& e) { return e.world() > 1 && e.document.run.links == experiment::LinkSpeed::imposed; }
 
-base::Result<comm::DrawnLinks> imposed_links(const experiment::Resolved& e) { return comm::drawn_links(topology::Network(experiment::as_imposed(e.document))); }
+base::Result<comm::DrawnLinks> imposed_links(const experiment::Resolved& e) { 
+  return comm::drawn_links(topology::Network(experiment::as_imposed(e.document)), e.ranks);
+}
 
 base::Result<std::unique_ptr<session::DataPlane>> make_data_plane(const session::DataPlaneRequest& request, const Inherited& inherited,
                                                                   const std::string& socket_directory) {

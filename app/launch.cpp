@@ -165,9 +165,10 @@ class ThreadRank final : public session::RankHandle {
 
 using Ends = std::vector<std::unique_ptr<comm::Transport>>;
 
+int channels_of(const session::LaunchRequest& request) { return std::max(inproc::Options{}.channels, request.channels); }
+
 base::Result<Ends> shaped(Ends ends, const session::LaunchRequest& request) {
-  auto links =
-      imposed_links(*request.experiment).and_then([](const comm::DrawnLinks& drawn) { return comm::ShapedLinks::make(drawn, inproc::Options{}.channels); });
+  auto links = imposed_links(*request.experiment).and_then([&](const comm::DrawnLinks& drawn) { return comm::ShapedLinks::make(drawn, channels_of(request)); });
   if (!links) return base::fail(links.error());
   for (auto& end : ends) {
     auto made = comm::ShapedTransport::make(std::move(end), *links);
@@ -181,6 +182,7 @@ base::Result<Ends> make_ends(const session::LaunchRequest& request) {
   const bool imposed = imposes_links(*request.experiment);
   const std::size_t most = *std::max_element(request.shared_bytes.begin(), request.shared_bytes.end());
   inproc::Options options;
+  options.channels = channels_of(request);
   if (imposed) options.patience = comm::kBriefPatience;
   auto ends = inproc::make(static_cast<int>(request.ranks.size()), most, options);
   if (!ends || !imposed) return ends;

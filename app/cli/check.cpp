@@ -15,8 +15,6 @@ namespace {
 using base::Json;
 using check::Proof;
 
-constexpr Proof kProofs[] = {Proof::structure, Proof::order, Proof::deadlock, Proof::matching, Proof::races, Proof::meaning};
-
 const char* meaning(Proof proof) {
   switch (proof) {
     case Proof::structure: return "every number, span and dependency is in range";
@@ -25,6 +23,7 @@ const char* meaning(Proof proof) {
     case Proof::matching: return "every send and the receive it meets mean the same";
     case Proof::races: return "nothing is read or written while another writes it";
     case Proof::meaning: return "every update reads the sum over all ranks, each once, equal on all";
+    case Proof::serving: return "every parameter lies on one server, workers and servers agree on it, and by their rule nobody waits for ever";
   }
   return "";
 }
@@ -38,7 +37,7 @@ Json rank_json(const plan::Plan& plan, const check::Report& report, std::size_t 
 }
 
 void print_json_report(const plan::Plan& plan, const check::Report& report) {
-  for (const Proof proof : kProofs) print_json({{"type", "proof"}, {"name", check::name(proof)}, {"proved", true}});
+  for (const Proof proof : report.proofs) print_json({{"type", "proof"}, {"name", check::name(proof)}, {"proved", true}});
   for (const check::ProgramTraffic& traffic : report.traffic) {
     Json line{{"type", "traffic"}, {"program", traffic.program}, {"rounds", traffic.rounds}, {"sent", Json::array()}};
     for (const check::Sent& sent : traffic.sent)
@@ -57,7 +56,7 @@ void print_traffic(const plan::Plan& plan, const check::ProgramTraffic& traffic)
 }
 
 void print_report(const plan::Plan& plan, const check::Report& report) {
-  for (const Proof proof : kProofs) std::printf("proved: %-10s %s\n", std::string(check::name(proof)).c_str(), meaning(proof));
+  for (const Proof proof : report.proofs) std::printf("proved: %-10s %s\n", std::string(check::name(proof)).c_str(), meaning(proof));
   for (const check::ProgramTraffic& traffic : report.traffic)
     if (!traffic.sent.empty()) print_traffic(plan, traffic);
   if (const std::string engine = engine_of(plan); !engine.empty())

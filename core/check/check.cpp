@@ -43,6 +43,7 @@ void rehearse(Scope& scope) {
 void prove(Scope& scope, Findings& findings) {
   prove_structure(scope, findings);
   if (!findings.empty()) return;
+  if (has_servers(scope)) return prove_serving(scope, findings);
   prove_order(scope, findings);
   rehearse(scope);
   prove_matching(scope, findings);
@@ -70,6 +71,7 @@ std::string_view name(Proof proof) {
     case Proof::matching: return "matching";
     case Proof::races: return "race";
     case Proof::meaning: return "meaning";
+    case Proof::serving: return "serving";
   }
   return "?";
 }
@@ -86,6 +88,8 @@ Report examine(const plan::Plan& plan) {
   Findings findings(scope);
   prove(scope, findings);
   Report report;
+  report.proofs = has_servers(scope) ? std::vector{Proof::structure, Proof::serving}
+                                     : std::vector{Proof::structure, Proof::order, Proof::deadlock, Proof::matching, Proof::races, Proof::meaning};
   const bool sound = !findings.any(Proof::structure);
   report.findings = findings.take();
   report.grid = marked_grid(scope, report.findings);

@@ -23,8 +23,8 @@ constexpr std::int32_t kMostStepsBack = plan::Frontier::window - 2;
 LaneKind lane_of(OpKind kind) {
   if (kind == OpKind::load) return LaneKind::input;
   if (plan::coarse(kind)) return LaneKind::comm;
-  if (kind == OpKind::send) return LaneKind::send;
-  return plan::communicates(kind) ? LaneKind::recv : LaneKind::compute;
+  if (kind == OpKind::send || kind == OpKind::push || kind == OpKind::give) return LaneKind::send;
+  return plan::communicates(kind) || plan::serves(kind) ? LaneKind::recv : LaneKind::compute;
 }
 
 bool has_peer(OpKind kind) { return kind == OpKind::send || kind == OpKind::recv || kind == OpKind::recv_reduce; }
@@ -119,9 +119,11 @@ class Inspector {
     for (const Access& access : op.reads) inspect(access);
     for (const Access& access : op.writes) inspect(access);
     for (const Dependency& dependency : op.after) inspect(op, dependency);
-    if (has_segment(op.kind) && op.segment < 0) report("names no segment", "a segment");
+    const bool of_share = op.kind == OpKind::update && rank_.rule && op.bucket >= 0;
+    if (has_segment(op.kind) && op.segment < 0 && !of_share) report("names no segment", "a segment");
     inspect(op.columns, op.kind);
-    plan::communicates(op.kind) ? inspect_transfer(op, lane) : inspect_local(op);
+    if (plan::serves(op.kind)) inspect_served(op, lane);
+    else plan::communicates(op.kind) ? inspect_transfer(op, lane) : inspect_local(op);
     ++seen_[op.lane.index()];
   }
 
@@ -187,6 +189,16 @@ class Inspector {
     if (!op.writes.empty() && op.row != 1) inspect_rows(op.row, op.writes.front());
     if (op.bucket < 0) report("names no bucket", "a bucket");
     inspect_spans(op);
+  }
+
+  void inspect_served(const Op& op, const plan::Lane& lane) {
+    if (op.group != lane.group || op.group < 0 || static_cast<std::size_t>(op.group) >= scope_.groups.size())
+      return report("belongs to group " + std::to_string(op.group), "the group of its lane, " + std::to_string(lane.group));
+    const plan::Group& group = scope_.groups[static_cast<std::size_t>(op.group)];
+    const bool of_worker = op.kind == OpKind::turn || op.kind == OpKind::push || op.kind == OpKind::pull;
+    if (of_worker == rank_.rule.has_value()) report("is done by a " + std::string(of_worker ? "server" : "worker"), of_worker ? "a worker" : "a server");
+    if (of_worker && (group.position(op.peer) < 0 || op.peer == spot_.rank)) report("rank " + std::to_string(op.peer) + " is no peer", "a server of the group");
+    if (op.reads.size() + op.writes.size() > 1) report("touches several spans", "one at most");
   }
 
   void inspect_summands(const Op& op, const plan::Group& group) {
@@ -264,7 +276,7 @@ void inspect_schedule(const Scope& scope, Findings& findings) {
 void prove_structure(const Scope& scope, Findings& findings) {
   inspect_groups(scope, findings);
   for (std::size_t r = 0; r < scope.ranks.size(); ++r) Inspector(scope, scope.ranks[r], static_cast<std::int32_t>(r), findings).run();
-  inspect_schedule(scope, findings);
+  if (!has_servers(scope)) inspect_schedule(scope, findings);  // else whose samples a round takes nobody knows before
 }
 
 }  // namespace trainyard::check

@@ -14,16 +14,29 @@ namespace {
 // The rounds in which anybody sends, by group and bucket: one in which what arrived is added or copied is none on the wire.
 using RoundsSent = std::map<std::pair<std::int32_t, std::int32_t>, std::set<std::int32_t>>;
 
+// What a server gives has no program of its own: it answers, as often as somebody asks.
+void count_answers(const plan::RankPlan& rank, const plan::Program& program, ProgramTraffic& traffic) {
+  std::map<std::int32_t, Sent> by_server;
+  for (const plan::Op& op : program.ops) {
+    if (op.kind != plan::OpKind::pull && op.kind != plan::OpKind::turn) continue;
+    Sent& sent = by_server.try_emplace(op.peer, Sent{op.peer, rank.rank, 0, 0}).first->second;
+    sent.bytes += bytes_of(rank, op.writes);
+    ++sent.messages;
+  }
+  for (const auto& [server, sent] : by_server) traffic.sent.push_back(sent);
+}
+
 void count(const plan::RankPlan& rank, const plan::Program& program, ProgramTraffic& traffic, RoundsSent& rounds) {
   std::map<std::int32_t, Sent> by_peer;
   for (const plan::Op& op : program.ops) {
-    if (op.kind != plan::OpKind::send) continue;
+    if (op.kind != plan::OpKind::send && op.kind != plan::OpKind::push) continue;
     rounds[{op.group, op.bucket}].insert(op.round);
     Sent& sent = by_peer.try_emplace(op.peer, Sent{rank.rank, op.peer, 0, 0}).first->second;
     sent.bytes += bytes_of(rank, op.reads);
     ++sent.messages;
   }
   for (const auto& [peer, sent] : by_peer) traffic.sent.push_back(sent);
+  count_answers(rank, program, traffic);
 }
 
 }  // namespace

@@ -15,13 +15,14 @@ base::Result<DrawnRoute> drawn_route(const topology::Network& network, topology:
 
 }  // namespace
 
-base::Result<DrawnLinks> drawn_links(const topology::Network& network) {
-  const std::vector<topology::DeviceId> workers = network.workers();
+base::Result<DrawnLinks> drawn_links(const topology::Network& network) { return drawn_links(network, network.workers()); }
+
+base::Result<DrawnLinks> drawn_links(const topology::Network& network, const std::vector<topology::DeviceId>& ranks) {
   DrawnLinks links;
-  links.ranks = static_cast<int>(workers.size());
+  links.ranks = static_cast<int>(ranks.size());
   for (const topology::Edge& edge : network.edges()) links.bits_per_second.insert(links.bits_per_second.end(), 2, edge.bandwidth_bits_per_second);
-  for (const topology::DeviceId from : workers)
-    for (const topology::DeviceId to : workers) {
+  for (const topology::DeviceId from : ranks)
+    for (const topology::DeviceId to : ranks) {
       auto route = drawn_route(network, from, to);
       if (!route) return base::fail(route.error());
       links.routes.push_back(std::move(*route));

@@ -24,7 +24,8 @@ struct DrawnLinks {
   std::vector<DrawnRoute> routes;       // by from * ranks + to; none to oneself
 };
 
-// Of all workers. A Problem where two have no route.
+// Between `ranks`, or all workers. A Problem where two have no route.
+base::Result<DrawnLinks> drawn_links(const topology::Network& network, const std::vector<topology::DeviceId>& ranks);
 base::Result<DrawnLinks> drawn_links(const topology::Network& network);
 
 }  // namespace trainyard::comm

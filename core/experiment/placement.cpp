@@ -75,6 +75,18 @@ void check_network(const StrategySpec& strategy, const Network& network, Problem
   if (has_algorithm) check_algorithm(strategy.algorithm, network, problems);
 }
 
+// A role that a strategy has no use for is no rank, and nobody shall wonder why.
+void add_idle_servers(const Experiment& experiment, Problems& problems) {
+  for (std::size_t h = 0; h < experiment.topology.hosts.size(); ++h) {
+    const auto& devices = experiment.topology.hosts[h].devices;
+    for (std::size_t d = 0; d < devices.size(); ++d)
+      if (devices[d].role == Role::parameter_server)
+        problems.push_back({ProblemCode::bad_input, host_path(h) + ".devices[" + std::to_string(d) + "].role",
+                            devices[d].name + " is a parameter_server, and " + std::string(base::name_of(experiment.strategy.kind)) + " has none", "worker, idle",
+                            "Set its role to idle, or strategy.kind to parameter_server."});
+  }
+}
+
 std::string this_machine() {
   std::array<char, 256> name{};
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
@@ -97,13 +109,18 @@ Problem not_emulated(const Device& device, const std::string& path) {
           "Set run.emulate to true, or make it a cpu."};
 }
 
+// Of devices that ranks run on.
 template <class Figure>
-std::int64_t sum_over_workers(const Topology& topology, Figure figure) {
+std::int64_t sum_over_ranks(const Topology& topology, Figure figure) {
   std::int64_t sum = 0;
   for (const topology::Host& host : topology.hosts)
     for (const Device& device : host.devices)
-      if (works(device)) sum += figure(device);
+      if (runs(device)) sum += figure(device);
   return sum;
+}
+
+std::int64_t count_ranks(const Topology& topology) {
+  return sum_over_ranks(topology, [](const Device&) { return 1; });
 }
 
 bool normalises(const model::ModelSpec& model) {
@@ -137,24 +154,24 @@ std::vector<int> hosts_of(const Network& network, const std::vector<DeviceId>& r
 }
 
 std::int64_t count_workers(const Topology& topology) {
-  return sum_over_workers(topology, [](const Device&) { return 1; });
+  return sum_over_ranks(topology, [](const Device& device) { return works(device) ? 1 : 0; });
 }
 
-bool is_emulated(const Device& device) { return works(device) && device.kind != topology::DeviceKind::cpu; }
+bool is_emulated(const Device& device) { return runs(device) && device.kind != topology::DeviceKind::cpu; }
 
 std::optional<std::string> emulation_said(const Topology& topology) {
   const auto emulated = [&](auto... kinds) {
-    return sum_over_workers(topology, [=](const Device& device) { return (... || (device.kind == kinds)) && is_emulated(device) ? 1 : 0; });
+    return sum_over_ranks(topology, [=](const Device& device) { return (... || (device.kind == kinds)) && is_emulated(device) ? 1 : 0; });
   };
   using topology::DeviceKind;
   const std::int64_t all = emulated(DeviceKind::gpu, DeviceKind::tpu), gpus = emulated(DeviceKind::gpu);
   if (all == 0) return std::nullopt;
   const char* of = gpus == 0 ? "a TPU" : gpus == all ? "a GPU" : "GPUs or TPUs";
-  return base::format_count(all) + " of " + base::format_count(count_workers(topology)) + " devices run on the CPU, whose speed says nothing about " + of;
+  return base::format_count(all) + " of " + base::format_count(count_ranks(topology)) + " devices run on the CPU, whose speed says nothing about " + of;
 }
 
 std::optional<std::string> shared_cores(const Topology& topology, int usable) {
-  const std::int64_t ranks = count_workers(topology), wanted = sum_over_workers(topology, [](const Device&device) { return device.cores; });
+  const std::int64_t ranks = count_ranks(topology), wanted = sum_over_ranks(topology, [](const Device&device) { return device.cores; });
   if (ranks < 2 || wanted <= usable) return std::nullopt;
   return base::format_count(ranks) + " ranks share " + base::format_count(usable) + (usable == 1 ? " core" : " cores") +
          ": times include waiting for each other";
@@ -179,6 +196,7 @@ std::optional<std::string> unlike_one_device(const Experiment& experiment) {
 
 Problems placement_problems(const Experiment& experiment) {
   Problems problems = topology::validate(experiment.topology, "topology");
+  if (!has_servers(experiment.strategy.kind)) add_idle_servers(experiment, problems);
   const bool drawn_well = problems.empty();
   const std::int64_t workers = count_workers(experiment.topology);
   if (workers == 0) problems.push_back(no_workers());

@@ -166,12 +166,12 @@ std::optional<std::vector<std::int64_t>> read_counts(const Json& json, const dat
   return counts;
 }
 
-// The worker of a rank, all others idle.
-void leave_only(topology::Topology& topology, std::size_t rank) {
+// That worker, all others idle.
+void leave_only(topology::Topology& topology, std::size_t worker) {
   std::size_t next = 0;
   for (topology::Host& host : topology.hosts)
     for (topology::Device& device : host.devices)
-      if (topology::works(device) && next++ != rank) device.role = topology::Role::idle;
+      if (!topology::works(device) || next++ != worker) device.role = topology::Role::idle;
 }
 
 base::Result<data::ShardTable> read_shards(const Json& json, const Experiment& document, const data::DataSummary& data) {
@@ -238,6 +238,7 @@ Resolved on_one_device(Resolved resolved) {
   resolved.ranks = {resolved.ranks[chief]};
   resolved.hosts = {resolved.hosts[chief]};
   resolved.storage_rank = kNobody;
+  resolved.servers = 0;
   count_steps(resolved);
   return resolved;
 }

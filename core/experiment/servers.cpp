@@ -45,21 +45,16 @@ std::vector<Share> in_turn(const Resolved& e) {
   return shares;
 }
 
-// So that some of a share crosses while the rest is still being computed.
-std::vector<Share> cut(const std::vector<Share>& shares, std::int64_t most_elements) {
-  std::int64_t all = 0;
-  for (const Share& share : shares) all += share.count;
-  const std::int64_t room = std::max<std::int64_t>(1, kMostShares - std::ssize(shares));
-  const std::int64_t each = std::max(most_elements, (all + room - 1) / room);
+// Where buckets end, so that a share goes once its part of the backward pass is over. Whole, where that were too many.
+std::vector<Share> cut(const Resolved& e, const std::vector<Share>& shares) {
+  const std::vector<Bucket> buckets = experiment::buckets(e);
   std::vector<Share> list;
-  for (const Share& share : shares) {
-    const int parts = static_cast<int>((share.count + each - 1) / each);
-    for (int p = 0; p < parts; ++p) {
-      const auto [first, part] = collective::part(share.count, parts, p);
-      list.push_back({share.server, share.first + first, part});
+  for (const Share& share : shares)
+    for (auto bucket = buckets.rbegin(); bucket != buckets.rend(); ++bucket) {
+      const std::int64_t first = std::max(share.first, bucket->first), end = std::min(share.first + share.count, bucket->first + bucket->count);
+      if (first < end) list.push_back({share.server, first, end - first});
     }
-  }
-  return list;
+  return std::ssize(list) > kMostShares ? shares : list;
 }
 
 Problem no_server() {
@@ -116,8 +111,7 @@ int gradients_per_update(const ServerSpec& servers, int workers) {
 }
 
 std::vector<Share> shares_of_servers(const Resolved& e) {
-  const std::int64_t most = std::max<std::int64_t>(1, e.document.strategy.bucket_bytes / base::size_of(gradient_dtype(e)));
-  return cut(e.document.strategy.servers.placement == VariablePlacement::balanced ? balanced(e) : in_turn(e), most);
+  return cut(e, e.document.strategy.servers.placement == VariablePlacement::balanced ? balanced(e) : in_turn(e));
 }
 
 Problems server_problems(const Experiment& experiment) {

@@ -27,7 +27,7 @@ struct Share {
   bool operator==(const Share&) const = default;
 };
 
-// All parameters, in their order, each once; neighbours on one server together, but cut by strategy.bucket_bytes into kMostShares at most.
+// All parameters, in their order, each once; neighbours on one server together, but cut where buckets end, unless that makes more than kMostShares.
 inline constexpr int kMostShares = 48;
 std::vector<Share> shares_of_servers(const Resolved& experiment);
 

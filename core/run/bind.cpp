@@ -108,7 +108,7 @@ class Binder {
     bound.bucket = op.bucket;
     bound.leaves_norm = touches(op.writes, "local_norms");
     bound.leaves_loss = touches(op.writes, "metrics");
-    if (plan::communicates(op.kind)) bind_transfer(op, bound);
+    if (plan::communicates(op.kind) || plan::serves(op.kind)) bind_transfer(op, bound);
     for (const compute::Op& work : compute_ops(op)) {
       auto kernel = compute_.prepare(work);
       if (!kernel) return base::fail(kernel.error());

@@ -383,10 +383,10 @@ Result<void> Server::State::give(int number, const Turn& turn) {
   return {};
 }
 
-// The step is that of the gradient; what a worker's gradient was, its own report says.
+// What a worker's gradient was, its own report says.
 void Server::State::say_staleness(int number, const plan::Arrivals::Push& push) {
-  metric(Metric::staleness, static_cast<double>(push.staleness), worker(number).rank);
   if (push.dropped) metric(Metric::dropped_gradients, static_cast<double>(++dropped[static_cast<std::size_t>(number)]), worker(number).rank);
+  else metric(Metric::staleness, static_cast<double>(push.staleness), worker(number).rank);
   parts.whereabouts->step.store(arrivals.steps(), std::memory_order_relaxed);
   parts.whereabouts->ops_done.fetch_add(1, std::memory_order_relaxed);
 }

@@ -8,6 +8,7 @@
 #include "core/base/hash.h"
 #include "core/base/machine.h"
 #include "core/experiment/imposed.h"
+#include "core/experiment/servers.h"
 #include "core/plan/text.h"
 #include "core/run/layout.h"
 #include "core/session/coordination.h"
@@ -48,10 +49,23 @@ Result<void> Coordination::open() {
   return base::write_file_atomically(p_.run_directory / "control", p_.server->endpoint() + "\n");
 }
 
+namespace {
+
+// How many ranks do a step; and where they do steps apart, how far it is from one evaluation to the next.
+void add_reports(const experiment::Resolved& resolved, Json& header) {
+  const experiment::ServerSpec& servers = resolved.document.strategy.servers;
+  const bool in_step = experiment::in_step(servers);
+  header["reports_of_step"] = in_step ? experiment::gradients_per_update(servers, resolved.workers()) : 1;
+  header["reports_of_evaluation"] = 1;
+  if (!in_step) header["steps_apart"] = std::max<std::int64_t>(1, resolved.document.run.evaluate_every_steps);
+}
+
+}  // namespace
+
 Json Coordination::header() const {
   Json segments = Json::array();
   for (const model::Segment& segment : p_.resolved.model.segments) segments.push_back(segment.name);
-  return {{"schema", telemetry::kRecordingSchema},
+  Json header{{"schema", telemetry::kRecordingSchema},
           {"software", TRAINYARD_VERSION},
           {"run", p_.run_directory.filename().string()},
           {"ranks", p_.resolved.world()},
@@ -61,6 +75,8 @@ Json Coordination::header() const {
           {"started_unix_seconds", std::time(nullptr)},
           {"cores", base::usable_cores()},
           {"experiment", experiment::to_json(p_.resolved)}};
+  if (p_.resolved.servers > 0) add_reports(p_.resolved, header);
+  return header;
 }
 
 Result<void> Coordination::launch() {

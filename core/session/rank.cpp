@@ -219,26 +219,26 @@ class Rank {
     telemetry::ValuesBox values;
     run::ChunkSampler chunks(p_.rank_plan, p_.plan.groups, bound, strategy::method(p_.resolved), gate, values);
     RankLink link({identity_.rank, &gate, &*heart_, &events, transport_.get(), &*slowness_, engine_.get(), &values}, std::move(client_));
-    run::Interpreter interpreter({.plan = &p_.rank_plan,
-                                  .schedule = p_.plan.schedule,
-                                  .bound = &bound,
-                                  .model = &p_.resolved.model,
-                                  .recipe = &recipe,
-                                  .compute = p_.compute.get(),
-                                  .transport = transport_.get(),
-                                  .dataset = p_.dataset,
-                                  .sampler = std::move(*p_.sampler),
-                                  .held_out = p_.resolved.held_out(identity_.rank),
-                                  .generation = p_.assignment.generation,
-                                  .events = &events,
-                                  .record_ops = p_.resolved.document.run.record_ops,
-                                  .gate = &gate,
-                                  .whereabouts = &whereabouts,
-                                  .slowness = &*slowness_,
-                                  .engine = engine_.get(),
-                                  .chunks = &chunks,
-                                  .own_process = own_process()});
-    auto steps = interpreter.run();
+    const run::InterpreterParts parts{.plan = &p_.rank_plan,
+                                      .schedule = p_.plan.schedule,
+                                      .bound = &bound,
+                                      .model = &p_.resolved.model,
+                                      .recipe = &recipe,
+                                      .compute = p_.compute.get(),
+                                      .transport = transport_.get(),
+                                      .dataset = p_.dataset,
+                                      .sampler = std::move(*p_.sampler),
+                                      .held_out = p_.resolved.held_out(identity_.rank),
+                                      .generation = p_.assignment.generation,
+                                      .events = &events,
+                                      .record_ops = p_.resolved.document.run.record_ops,
+                                      .gate = &gate,
+                                      .whereabouts = &whereabouts,
+                                      .slowness = &*slowness_,
+                                      .engine = engine_.get(),
+                                      .chunks = &chunks,
+                                      .own_process = own_process()};
+    auto steps = p_.rank_plan.rule ? run::Server(server_parts(p_.resolved, p_.plan, parts)).run() : run::Interpreter(parts).run();
     if (steps) steps = save(*steps, bound);
     if (!steps) leave(steps.error());
     client_ = link.close();

@@ -2,6 +2,7 @@
 #include "core/session/run_result.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/base/clock.h"
 #include "core/experiment/fields.h"
@@ -81,6 +82,27 @@ double slower_than_drawn_seconds(const telemetry::History& history) {
   return most;
 }
 
+template <class Visit>
+void for_each_series(const telemetry::History& history, telemetry::Metric metric, Visit visit) {
+  for (auto at = history.series().lower_bound({metric, 0, 0}); at != history.series().end() && at->first.metric == metric; ++at) visit(at->second);
+}
+
+// Of every gradient that was applied, on any server. Where there is none, every gradient is of the version it is applied to.
+Json staleness(const telemetry::History& history) {
+  std::vector<double> values;
+  for_each_series(history, telemetry::Metric::staleness,
+                  [&](const telemetry::Series& series) { values.insert(values.end(), series.values.begin(), series.values.end()); });
+  if (values.empty()) return {{"mean", 0}, {"p95", 0}, {"max", 0}};
+  const double sum = std::accumulate(values.begin(), values.end(), 0.0), count = static_cast<double>(values.size());
+  return {{"mean", sum / count}, {"p95", telemetry::quantiles(values).p95}, {"max", *std::max_element(values.begin(), values.end())}};
+}
+
+double dropped_gradients(const telemetry::History& history) {
+  double sum = 0;
+  for_each_series(history, telemetry::Metric::dropped_gradients, [&](const telemetry::Series& series) { sum += series.values.back(); });
+  return sum;
+}
+
 // How many times slower a rank was made than it is, at last.
 std::optional<double> slow_down(const telemetry::History& history, int rank) {
   const auto* factors = history.find({telemetry::Metric::slow_down, rank, 0});
@@ -117,7 +139,8 @@ Json run_result(const RunFacts& facts, const telemetry::History& history) {
   json["multiplies"] = base::name_of(facts.multiplies);
   json["engine"] = base::name_of(facts.engine);
   json["wire_bytes"] = facts.engine == experiment::Engine::own ? wire_bytes(facts, summary) : Json();
-  json["staleness"] = {{"mean", 0}, {"p95", 0}, {"max", 0}};  // synchronous: every gradient is of the version it is applied to
+  json["staleness"] = staleness(history);
+  if (const double dropped = dropped_gradients(history); dropped > 0) json["dropped_gradients"] = static_cast<std::int64_t>(dropped);
   json["sharding"] = base::name_of(facts.sharding);
   if (const auto* ratio = history.find({telemetry::Metric::compression_ratio, 0, 0}); ratio && !ratio->values.empty())
     json["compression"] = {{"kind", base::name_of(facts.compression.kind)}, {"ratio", ratio->values.back()}, {"sent_ratio", or_null(facts.sent_ratio)}};

@@ -84,6 +84,8 @@ class WorkerPlan {
       if (is_training(program)) push_gradients(program);
     }
     order_loads(plan_);
+    for (plan::Program& program : plan_.programs)
+      if (is_training(program)) program.ops.front().after.front().steps_back = 2;  // between two rounds comes a turn
     add("start", asks(0));
     add("turn", turn());
     if (s_.servers() > 1) add("last", last());

@@ -45,7 +45,7 @@ enum class Metric : std::uint16_t {
   compression_ratio = 26,  // bytes of the rank's gradient / bytes that it is encoded in, by the plan
   residual_norm = 27,      // L2 norm of what the rank's encoded gradient lacks; with error feedback it is kept for the next step
   // Only of a parameter server, at the round or the step of the gradient.
-  staleness = 28,          // [worker] version when its gradient was applied minus version when it pulled; of one that is dropped, by how much it was late
+  staleness = 28,          // [worker] version when its gradient was applied minus version when it pulled
   dropped_gradients = 29,  // [worker] total of its gradients that came too late; only once there is one
   version = 30,            // updates so far
 };

@@ -51,7 +51,11 @@ base::Result<void> History::take(const Frame& frame) {
   if (frame.type == FrameType::header) return take_header(*json);
   if (frame.type == FrameType::log) take_log(frame.rank, *json);
   if (frame.type == FrameType::state) take_state(std::move(*json));
-  if (frame.type == FrameType::result) result_ = std::move(*json);
+  if (frame.type == FrameType::result) {
+    train_.tell_ahead(0);
+    held_out_.tell_ahead(0);
+    result_ = std::move(*json);
+  }
   return {};
 }
 
@@ -63,9 +67,25 @@ base::Result<void> History::take_header(const base::Json& json) {
   if (const auto names = json.find("segments"); names != json.end())
     for (const auto& name : *names) segments.push_back(name.is_string() ? name.get<std::string>() : name.dump());
   ranks_ = ranks->get<int>();
+  take_reports(json);
   segments_ = std::move(segments);
   header_ = json;
   return {};
+}
+
+// Recordings of strategies whose ranks all do every step say nothing of it.
+void History::take_reports(const base::Json& header) {
+  const auto number = [&](const char* key, int otherwise) {
+    const auto at = header.find(key);
+    return at != header.end() && at->is_number_integer() && *at >= 1 && *at <= kMaximumRanks ? at->get<int>() : otherwise;
+  };
+  train_.needed = number("reports_of_step", ranks_);
+  held_out_.needed = number("reports_of_evaluation", ranks_);
+  const bool apart = header.contains("steps_apart") && header["steps_apart"].is_number_integer();
+  if (!apart) return;
+  train_.stride = 1;
+  held_out_.stride = number("steps_apart", 1);
+  held_out_.next = held_out_.stride - 1;
 }
 
 void History::take_log(int rank, const base::Json& json) {
@@ -121,8 +141,8 @@ void History::take_metric(int rank, const Event& event) {
   series.seconds.push_back(seconds);
   series.values.push_back(event.value);
   look_for_bad_gradients(rank, event, metric);
-  train_.take(event, metric, seconds, ranks_);
-  held_out_.take(event, metric, seconds, ranks_);
+  train_.take(event, metric, seconds);
+  held_out_.take(event, metric, seconds);
 }
 
 void History::look_for_bad_gradients(int rank, const Event& event, Metric metric) {
@@ -139,7 +159,7 @@ std::optional<BadGradients> History::bad_gradients() const {
   return BadGradients{step, rank, segment < segments_.size() ? segments_[segment] : std::to_string(segment), skipped_updates_};
 }
 
-void History::Gathering::take(const Event& event, Metric metric, double seconds, int ranks) {
+void History::Gathering::take(const Event& event, Metric metric, double seconds) {
   if (metric == loss) {
     open[event.step].loss.add(event.value);
   } else if (metric == correct) {
@@ -147,19 +167,38 @@ void History::Gathering::take(const Event& event, Metric metric, double seconds,
   } else if (metric == samples) {
     Sum& sum = open[event.step].samples;
     sum.add(event.value);
-    if (sum.reports == ranks) finish(event.step, seconds, ranks);
+    if (sum.reports == needed) finish(event.step, seconds);
   }
 }
 
-// Ranks report steps in order, so that an earlier step that is still open has lost a report and never gets whole.
-void History::Gathering::finish(std::int32_t step, double seconds, int ranks) {
+// Ranks that go together report steps in order, so that an earlier step that is still open has lost a report and never gets whole.
+void History::Gathering::finish(std::int32_t step, double seconds) {
   const auto at = open.find(step);
-  const Reports& all = at->second;
-  if (all.samples.total > 0) {
-    if (all.loss.reports == ranks) losses.push_back({step, seconds, all.loss.total / all.samples.total});
-    if (all.correct.reports == ranks) accuracies.push_back({step, seconds, all.correct.total / all.samples.total});
+  if (stride == 0) {
+    tell(step, seconds, at->second);
+    open.erase(open.begin(), std::next(at));
+    return;
   }
-  open.erase(open.begin(), std::next(at));
+  ahead[step] = {seconds, at->second};
+  open.erase(at);
+  tell_ahead(kept_ahead);
+}
+
+// Those that follow at once on what was told; and the first ones, where more than `kept` wait.
+void History::Gathering::tell_ahead(std::size_t kept) {
+  while (!ahead.empty() && (ahead.begin()->first <= next || ahead.size() > kept)) {
+    const auto& [step, whole] = *ahead.begin();
+    told_seconds = std::max(told_seconds, whole.seconds);
+    if (step >= next) tell(step, told_seconds, whole.reports);  // else it came after it was given up
+    next = std::max(next, step + stride);
+    ahead.erase(ahead.begin());
+  }
+}
+
+void History::Gathering::tell(std::int32_t step, double seconds, const Reports& all) {
+  if (all.samples.total <= 0) return;
+  if (all.loss.reports == needed) losses.push_back({step, seconds, all.loss.total / all.samples.total});
+  if (all.correct.reports == needed) accuracies.push_back({step, seconds, all.correct.total / all.samples.total});
 }
 
 double History::seconds_at(std::int64_t time_ns) {

@@ -46,10 +46,10 @@ struct OpRecord {
   double imposed = 0;  // seconds before the end in which it was held back: it was to take longer than it did
 };
 
-// A number over all ranks at one step, once every rank has reported it.
+// A number over all ranks at one step, once every rank that does the step has reported it.
 struct StepValue {
   std::int32_t step = 0;
-  double seconds = 0;  // of the last report
+  double seconds = 0;  // of the last report; of steps that ranks do apart, of this one or one before it
   double value = 0;
 };
 
@@ -77,6 +77,7 @@ class History {
   const base::Json& result() const { return result_; }   // null until the run ended
   const std::string& damage() const { return damage_; }  // for a person; "" when all is well
   int ranks() const { return ranks_; }
+  int reports_of_step() const { return train_.needed; }  // ranks that do a step: all, or where workers have servers and go apart, one
   const std::vector<std::string>& segments() const { return segments_; }
   const std::map<SeriesKey, Series>& series() const { return series_; }
   const Series* find(const SeriesKey& key) const;          // null when nothing was logged
@@ -93,7 +94,7 @@ class History {
   const std::vector<OpRecord>& ops() const { return ops_; }
   std::uint64_t forgotten_ops() const { return forgotten_ops_; }
 
-  // Weighted by samples over all ranks, steps that every rank has reported in full: train loss, train accuracy, held-out loss
+  // Weighted by samples over all ranks, steps that every rank which does them has reported in full, in their order: train loss, train accuracy, held-out loss
   // and accuracy. A rank reports a sum, the count of right ones and then the samples; a step with a lost report has no
   // value. Grows at the end only, so views keep an index.
   const std::vector<StepValue>& train_loss() const { return train_.losses; }
@@ -115,13 +116,28 @@ class History {
   // One kind of figure, gathered from all ranks.
   struct Gathering {
     Metric loss, correct, samples;
+    int needed = 0;                          // reports of a step
+    std::int32_t stride = 0;                 // of steps that ranks do apart, in any order: from one to the next; 0: together, in order
     std::map<std::int32_t, Reports> open{};  // steps that some rank has not reported
     std::vector<StepValue> losses{}, accuracies{};
-    void take(const Event& event, Metric metric, double seconds, int ranks);
-    void finish(std::int32_t step, double seconds, int ranks);
+    // Of steps that are done apart: whole, but one before it is not.
+    struct Whole {
+      double seconds = 0;
+      Reports reports;
+    };
+    std::map<std::int32_t, Whole> ahead{};
+    std::int32_t next = 0;
+    double told_seconds = 0;
+
+    void take(const Event& event, Metric metric, double seconds);
+    void finish(std::int32_t step, double seconds);
+    void tell_ahead(std::size_t kept);
+    void tell(std::int32_t step, double seconds, const Reports& all);
   };
+  static constexpr std::size_t kept_ahead = 256;  // steps: one that is still missing then has lost a report
 
   base::Result<void> take_header(const base::Json& json);
+  void take_reports(const base::Json& header);
   base::Result<void> take_events(const Frame& frame);
   base::Result<void> take_values(const Frame& frame);
   void take_state(base::Json json);

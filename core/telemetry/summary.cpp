@@ -59,7 +59,7 @@ std::vector<double> slowest_of_each_step(const History& history) {
   }
   std::vector<double> times;
   for (const auto& [number, step] : steps)
-    if (step.reports >= history.ranks()) times.push_back(step.seconds);
+    if (step.reports >= history.reports_of_step()) times.push_back(step.seconds);
   return times;
 }
 

@@ -28,7 +28,7 @@ struct StepSeconds {
 StepSeconds quantiles(std::vector<double> times);  // of one time at least
 
 struct Summary {
-  std::int64_t steps = 0;                     // that every rank has finished
+  std::int64_t steps = 0;                     // that every rank which does them has finished
   double samples = 0;                         // over all ranks
   double wall_seconds = 0;                    // from the begin of the first step to the end of the last, on any rank
   double samples_per_second = 0;              // of each rank over its own step time, added up: held-out passes and pauses do not count

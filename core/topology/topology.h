@@ -36,6 +36,7 @@ struct Device {
 };
 
 inline bool works(const Device& device) { return device.role == Role::worker; }
+inline bool runs(const Device& device) { return device.role != Role::idle; }
 
 struct Host {
   std::string name;

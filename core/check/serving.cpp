@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Serving: workers and servers that go by what arrives. Every element of the parameters lies on one server; what a worker pushes and pulls is what that
+// server takes and gives; all servers have one rule, and by it nobody waits for ever, which is tried out with workers of unlike speeds.
+//
+// That no pull is torn, and no gradient overwritten while it is read, is the server's to see to: a push is complete when the server has taken
+// it, an answer is of a version that is not written while it is read (run/server.h).
+#include <algorithm>
+#include <queue>
+
+#include "core/check/proofs.h"
+
+namespace trainyard::check {
+namespace {
+
+using plan::Op;
+using plan::OpKind;
+using plan::RankPlan;
+
+// How the one end of a share speaks of it.
+struct End {
+  std::int64_t pushed = -1, pulled = -1;  // elements; a server takes and gives as many
+  plan::Access span;                      // of the worker's parameters
+};
+using Ends = std::map<std::int32_t, End>;  // by bucket
+
+const plan::Program* program_of(const RankPlan& rank, std::string_view name) {
+  const int number = rank.program(name);
+  return number < 0 ? nullptr : &rank.programs[static_cast<std::size_t>(number)];
+}
+
+template <class Visit>
+void for_each_share(const RankPlan& rank, std::string_view program, OpKind kind, Visit visit) {
+  if (const plan::Program* found = program_of(rank, program))
+    for (const Op& op : found->ops)
+      if (op.kind == kind && op.bucket >= 0) visit(op, op.writes.empty() ? op.reads.front() : op.writes.front());
+}
+
+Ends ends_of_worker(const RankPlan& rank, std::string_view trains) {
+  Ends ends;
+  for_each_share(rank, trains, OpKind::push, [&](const Op& op, const plan::Access& span) { ends[op.bucket].pushed = span.count; });
+  for_each_share(rank, "turn", OpKind::pull, [&](const Op& op, const plan::Access& span) { ends[op.bucket].pulled = span.count, ends[op.bucket].span = span; });
+  return ends;
+}
+
+Ends ends_of_servers(const Scope& scope) {
+  Ends ends;
+  for (const RankPlan& rank : scope.ranks) {
+    for_each_share(rank, "arrival", OpKind::take, [&](const Op& op, const plan::Access& span) { ends[op.bucket].pushed = span.count; });
+    for_each_share(rank, "answer", OpKind::give, [&](const Op& op, const plan::Access& span) { ends[op.bucket].pulled = span.count; });
+  }
+  return ends;
+}
+
+std::string words(const End& end) {
+  const auto said = [](std::int64_t elements) { return elements < 0 ? std::string("nothing") : std::to_string(elements) + " elements"; };
+  return "pushes " + said(end.pushed) + " and pulls " + said(end.pulled);
+}
+
+void match(const RankPlan& rank, std::string_view program, const Ends& servers, Findings& findings) {
+  const Ends ends = ends_of_worker(rank, program);
+  for (const auto& [bucket, at_server] : servers) {
+    const auto at = ends.find(bucket);
+    const End end = at == ends.end() ? End{} : at->second;
+    if (end.pushed == at_server.pushed && end.pulled == at_server.pulled && end.pushed == end.pulled) continue;
+    findings.add(Proof::serving, Spot{rank.rank, std::string(program), -1}, words(end) + " of share " + std::to_string(bucket), words(at_server), "");
+  }
+  for (const auto& [bucket, end] : ends)
+    if (!servers.contains(bucket))
+      findings.add(Proof::serving, Spot{rank.rank, std::string(program), -1}, "share " + std::to_string(bucket) + " is on no server", "shares that a server keeps", "");
+}
+
+// What is pulled is all of the parameters, each element once.
+void cover(const RankPlan& rank, Findings& findings) {
+  std::vector<plan::Access> spans;
+  for (const auto& [bucket, end] : ends_of_worker(rank, "train")) spans.push_back(end.span);
+  std::sort(spans.begin(), spans.end(), [](const plan::Access& a, const plan::Access& b) { return a.first < b.first; });
+  std::int64_t end = 0;
+  for (const plan::Access& span : spans) {
+    if (span.first != end)
+      return findings.add(Proof::serving, Spot{rank.rank, "turn", -1}, "pulls parameters " + std::to_string(std::min(span.first, end)) + " to " +
+                          std::to_string(std::max(span.first, end)) + (span.first > end ? " from nowhere" : " twice"), "each once", "");
+    end += span.count;
+  }
+  const plan::BufferId parameters = rank.buffer("params");
+  const std::int64_t all = parameters.valid() ? rank.buffers[parameters.index()].elements : 0;
+  if (end != all) findings.add(Proof::serving, Spot{rank.rank, "turn", -1}, "pulls " + std::to_string(end) + " of " + std::to_string(all) + " parameters", "all", "");
+}
+
+bool sound(const plan::ArrivalRule& rule) {
+  return rule.workers >= 1 && rule.gradients_per_update >= 1 && rule.gradients_per_update <= rule.workers && (rule.clock_bound < 0 || !rule.answers_after_update);
+}
+
+// With workers of which each is slower than the one before it.
+bool comes_to_an_end(const plan::ArrivalRule& rule) {
+  plan::Arrivals arrivals(rule);
+  arrivals.allow(20L * rule.workers);
+  std::priority_queue<std::pair<std::int64_t, int>, std::vector<std::pair<std::int64_t, int>>, std::greater<>> busy;
+  std::int64_t now = 0;
+  const auto answer = [&] {
+    while (const auto given = arrivals.answer()) busy.emplace(now + 10 + 3 * given->worker, given->worker);
+  };
+  for (int worker = 0; worker < rule.workers; ++worker) arrivals.join(worker);
+  for (answer(); !busy.empty(); answer()) {
+    const auto [done, worker] = busy.top();
+    busy.pop();
+    now = done;
+    arrivals.push(worker);
+  }
+  return arrivals.spent();
+}
+
+void judge_rules(const Scope& scope, int workers, Findings& findings) {
+  const RankPlan* first = nullptr;
+  for (const RankPlan& rank : scope.ranks) {
+    if (!rank.rule) continue;
+    if (first == nullptr) first = &rank;
+    if (*rank.rule != *first->rule) findings.add(Proof::serving, Spot{rank.rank, "", -1}, "has another rule than rank " + std::to_string(first->rank), "one rule", "");
+    if (rank.rule->workers != workers)
+      findings.add(Proof::serving, Spot{rank.rank, "", -1}, "counts " + std::to_string(rank.rule->workers) + " workers", std::to_string(workers), "");
+    else if (!sound(*rank.rule))
+      findings.add(Proof::serving, Spot{rank.rank, "", -1}, "makes an update of " + std::to_string(rank.rule->gradients_per_update) + " gradients", "1 to " + std::to_string(workers), "");
+    else if (!comes_to_an_end(*rank.rule))
+      findings.add(Proof::serving, Spot{rank.rank, "", -1}, "lets workers wait for ever", "a rule by which somebody may always go on", "");
+  }
+}
+
+}  // namespace
+
+bool has_servers(const Scope& scope) {
+  return std::any_of(scope.ranks.begin(), scope.ranks.end(), [](const RankPlan& rank) { return rank.rule.has_value(); });
+}
+
+void prove_serving(const Scope& scope, Findings& findings) {
+  const Ends servers = ends_of_servers(scope);
+  int workers = 0;
+  for (const RankPlan& rank : scope.ranks) {
+    if (rank.rule) continue;
+    ++workers;
+    for (const plan::Program& program : rank.programs)
+      if (plan::purpose(program.name) == plan::Purpose::training) match(rank, program.name, servers, findings);
+    cover(rank, findings);
+  }
+  judge_rules(scope, workers, findings);
+}
+
+}  // namespace trainyard::check
