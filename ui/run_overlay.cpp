@@ -135,7 +135,7 @@ Overlay RunOverlay::on(const topology::Topology& drawing, Overlay measured) cons
   for (const topology::Host& host : drawing.hosts)
     for (const topology::Device& device : host.devices)
       if (const auto at = measured.devices.find(device.name);
-          at != measured.devices.end() && drawn_device(at->second.rank).kind == device.kind && topology::works(device))
+          at != measured.devices.end() && drawn_device(at->second.rank).kind == device.kind && topology::runs(device))
         kept.insert(*at);
   measured.devices = std::move(kept);
   return measured;

@@ -70,7 +70,7 @@ struct Interpreter::State {
   std::unique_ptr<compute::Queue> queue;
   std::unique_ptr<data::InputPipeline> pipeline;
   std::unique_ptr<RoundInput> rounds;  // instead, of a worker that is told what to compute
-  const plan::Columns columns;  // of the samples that are loaded; none: all
+  const plan::Columns columns;         // of the samples that are loaded; none: all
   HeldOut held_out;
   std::vector<Transfer> done;
   LaneId input_lane, compute_lane;
@@ -213,7 +213,7 @@ base::Result<void> Interpreter::State::train_and_ask(std::int64_t step) {
   if (auto ok = admit("turn", step); !ok) return ok;
   if (auto ok = complete(trains); !ok) return ok;
   lap();
-  meter.step_done(step, now_ns, bound_program(parts.plan->program(program)), parts.recipe->learning_rate(step));
+  meter.step_done(step, now_ns, bound_program(parts.plan->program(program)), {});
   if (parts.whereabouts->first_step_done_ns.load(std::memory_order_relaxed) == 0)
     parts.whereabouts->first_step_done_ns.store(now_ns, std::memory_order_relaxed);
   return {};

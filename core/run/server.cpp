@@ -18,6 +18,7 @@ using plan::OpKind;
 using telemetry::Metric;
 
 constexpr std::chrono::microseconds kWaitSlice{2000};  // the abort word and the gate are looked at between slices
+constexpr std::int64_t kLongestSleep = 2'000'000;      // nanoseconds: then it looks whether it was told to stop
 
 }  // namespace
 
@@ -27,22 +28,22 @@ struct Server::State {
     int rank = 0;
     std::vector<std::uint64_t> taken, posted;  // messages, by op of "arrival" and of "answer"
     bool here = false, asks = false, told_last = false;
-    double wish = 0;               // of one that asks out of turn
-    int reads = -1;                // the place that it still reads; -1: none
-    std::int64_t given_ns = 0;     // when it was answered
+    double wish = 0;            // of one that asks out of turn
+    int reads = -1;             // the place that it still reads; -1: none
+    std::int64_t given_ns = 0;  // when it was answered
   };
   ServerParts parts;
   plan::Arrivals arrivals;
   const BoundProgram &arrival, &update, &answer;
   std::unique_ptr<compute::Queue> queue;
   std::vector<Worker> workers;
-  std::vector<int> held;             // in step: whose gradients wait for the update, in order of arrival
-  std::vector<std::int64_t> stale;   // of the gradients that are in the update
+  std::vector<int> held;              // in step: whose gradients wait for the update, in order of arrival
+  std::vector<std::int64_t> stale;    // of the gradients that are in the update
   std::vector<std::int64_t> dropped;  // by worker
   std::vector<const std::byte*> sources;
-  int place = 0;                     // of the version of now
-  int first_asked = 0;               // of the next round over all workers
-  std::int64_t gathered = 0;         // gradients that were taken, since the start
+  int place = 0;              // of the version of now
+  int first_asked = 0;        // of the next round over all workers
+  std::int64_t gathered = 0;  // gradients that were taken, since the start
   std::int64_t next_evaluation = 0;
   bool leads = false, was_held = false;
 
@@ -85,7 +86,8 @@ struct Server::State {
   Result<std::span<const std::byte>> front(const Worker& from, std::size_t op);
   void say_staleness(int number, const plan::Arrivals::Push& push);
   void metric(Metric metric, double value, int index = 0);
-  void op_event(const char* program_name, std::size_t op, std::int64_t begin, std::int64_t end, std::int64_t bytes);
+  void worked(const char* program_name, std::size_t op, std::int64_t begin, std::int64_t bytes);
+  void op_event(const char* program_name, std::size_t op, std::int64_t begin, std::int64_t end, std::int64_t bytes, std::int64_t imposed_ns = 0);
   void is_at(const char* program_name);
   void be_idle();
   bool due(std::int64_t done) const { return parts.evaluate_every_steps > 0 && done >= next_evaluation; }
@@ -217,7 +219,7 @@ Result<void> Server::State::add(int number, bool first) {
       sources.assign({takes.data, message->data()});
       parts.compute->sum(takes.dtype, takes.data, sources, takes.elements);
     }
-    op_event("arrival", op, begin, base::now_nanoseconds(), takes.bytes);
+    worked("arrival", op, begin, takes.bytes);
   }
   return release(from);
 }
@@ -234,7 +236,7 @@ Result<void> Server::State::add_held() {
     }
     const std::int64_t begin = base::now_nanoseconds();
     parts.compute->sum(takes.dtype, takes.data, sources, takes.elements);
-    op_event("arrival", op, begin, base::now_nanoseconds(), takes.bytes * std::ssize(held));
+    worked("arrival", op, begin, takes.bytes * std::ssize(held));
   }
   for (const int number : held)
     if (const auto ok = release(worker(number)); !ok) return ok;
@@ -271,7 +273,7 @@ Result<void> Server::State::make_update() {
       const std::uint64_t mark = queue->record();
       while (!queue->reached(mark)) std::this_thread::yield();
     }
-    op_event("update", op, begin, base::now_nanoseconds(), 0);
+    worked("update", op, begin, 0);
   }
   place = next;
   metric(Metric::learning_rate, rate);
@@ -398,11 +400,34 @@ void Server::State::metric(Metric metric, double value, int index) {
   parts.events->write({now, now, now, value, step, static_cast<std::uint16_t>(metric), static_cast<std::uint16_t>(index), telemetry::EventKind::metric});
 }
 
-void Server::State::op_event(const char* program_name, std::size_t op, std::int64_t begin, std::int64_t end, std::int64_t bytes) {
+// Waits where the op shall take longer than it did.
+void Server::State::worked(const char* program_name, std::size_t op, std::int64_t begin, std::int64_t bytes) {
+  const std::int64_t done = base::now_nanoseconds(), real = done - begin;
+  std::int64_t shall = real;
+  if (parts.slowness != nullptr && parts.slowness->active())
+    shall = parts.slowness->shall_take(parts.plan->program(program_name), static_cast<int>(op), std::max<std::int64_t>(0, arrivals.steps() - 1), real);
+  std::int64_t now = done;
+  while (now < begin + shall && !parts.gate->closed()) {
+    std::this_thread::sleep_for(std::chrono::nanoseconds(std::min(begin + shall - now, kLongestSleep)));
+    parts.whereabouts->ops_done.fetch_add(1, std::memory_order_relaxed);  // slow as it is, it does not hang
+    now = base::now_nanoseconds();
+  }
+  op_event(program_name, op, begin, now, bytes, now - done);
+}
+
+void Server::State::op_event(const char* program_name, std::size_t op, std::int64_t begin, std::int64_t end, std::int64_t bytes, std::int64_t imposed_ns) {
   if (parts.events == nullptr || !parts.record_ops) return;
   const auto step = static_cast<std::int32_t>(std::max<std::int64_t>(0, arrivals.steps() - 1));
-  parts.events->write({begin, begin, end, static_cast<double>(bytes), step, static_cast<std::uint16_t>(op),
-                       static_cast<std::uint16_t>(parts.plan->program(program_name)), telemetry::EventKind::op});
+  parts.events->write({begin,
+                       begin,
+                       end,
+                       static_cast<double>(bytes),
+                       step,
+                       static_cast<std::uint16_t>(op),
+                       static_cast<std::uint16_t>(parts.plan->program(program_name)),
+                       telemetry::EventKind::op,
+                       {},
+                       static_cast<float>(base::seconds(imposed_ns))});
 }
 
 void Server::State::is_at(const char* program_name) {

@@ -25,6 +25,7 @@ struct ServerParts {
   bool record_ops = true;
   Gate* gate = nullptr;
   Whereabouts* whereabouts = nullptr;
+  const Slowness* slowness = nullptr;  // null: ops take what they take
 };
 
 class Server {

@@ -116,7 +116,7 @@ void StepMeter::metric(Metric metric, std::int64_t step, double value, int index
                   EventKind::metric});
 }
 
-void StepMeter::step_done(std::int64_t step, std::int64_t end_ns, const BoundProgram& program, double learning_rate) {
+void StepMeter::step_done(std::int64_t step, std::int64_t end_ns, const BoundProgram& program, std::optional<double> learning_rate) {
   now_ns_ = end_ns;
   if (events_ != nullptr) {
     metric(Metric::step_seconds, step, base::seconds(end_ns - times.begin_ns));
@@ -124,7 +124,7 @@ void StepMeter::step_done(std::int64_t step, std::int64_t end_ns, const BoundPro
     metric(Metric::loss_sum, step, captured(step).loss_sum);
     metric(Metric::correct, step, captured(step).correct);
     metric(Metric::samples, step, static_cast<double>(program.samples));
-    metric(Metric::learning_rate, step, learning_rate);
+    if (learning_rate) metric(Metric::learning_rate, step, *learning_rate);
     imposed_metrics(step);  // few report it: known to be missing as soon as those that all report are there
     metric(Metric::compute_seconds, step, base::seconds(times.compute_ns));
     metric(Metric::transfer_seconds, step, base::seconds(times.transfer_ns));

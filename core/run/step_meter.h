@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/comm/transport.h"
@@ -34,7 +35,8 @@ class StepMeter {
   // Keeps what a compute op left behind, before the next step's can overwrite it.
   void capture(const BoundOp& op, std::int64_t step);
   // After a training step is complete: all of its metrics. Resets `times` to begin at `end_ns`.
-  void step_done(std::int64_t step, std::int64_t end_ns, const BoundProgram& program, double learning_rate);
+  // Without a learning rate where a server updates by its own.
+  void step_done(std::int64_t step, std::int64_t end_ns, const BoundProgram& program, std::optional<double> learning_rate);
   // After an evaluation: sums over this rank's share.
   void evaluated(std::int64_t step, double loss_sum, double correct, std::int64_t samples);
 

@@ -67,6 +67,7 @@ class Coordination {
   void cannot_record(const base::Problem& problem);
 
   void set_state(RunState state);
+  bool counts(const RankSeat& seat) const;  // whether the step of the run is also this rank's
   std::int64_t slowest_step() const;
   void say(const std::string& level, const std::string& text, int rank = -1);
   void broadcast(const Message& message);

@@ -126,7 +126,7 @@ void Coordination::look_at_journal() {
 void Coordination::steer(std::int64_t now) {
   std::int64_t slowest = p_.resolved.steps;
   for (const RankSeat& seat : seats_)
-    if (!seat.finished) slowest = std::min(slowest, watch_.last(seat.identity.rank).step);
+    if (!seat.finished && counts(seat)) slowest = std::min(slowest, watch_.last(seat.identity.rank).step);
   const bool stepping = pacer_.stepping();
   pacer_.at_step(slowest);
   if (stepping && !pacer_.stepping())

@@ -190,11 +190,13 @@ void Coordination::set_state(RunState state) {
   journal_->state(json);
 }
 
-// Of a run with servers the first of them counts, whatever a worker is at.
+// In a run with servers the first of them, whatever a worker is at.
+bool Coordination::counts(const RankSeat& seat) const { return p_.resolved.servers == 0 || seat.identity.rank == p_.resolved.workers(); }
+
 std::int64_t Coordination::slowest_step() const {
-  if (p_.resolved.servers > 0) return seats_.empty() ? 0 : std::min(p_.resolved.steps, watch_.last(p_.resolved.workers()).step);
   std::int64_t slowest = p_.resolved.steps;
-  for (const RankSeat& seat : seats_) slowest = std::min(slowest, watch_.last(seat.identity.rank).step);
+  for (const RankSeat& seat : seats_)
+    if (counts(seat)) slowest = std::min(slowest, watch_.last(seat.identity.rank).step);
   return seats_.empty() ? 0 : slowest;
 }
 

@@ -82,7 +82,8 @@ run::ServerParts server_parts(const experiment::Resolved& e, const plan::Plan& p
           .events = parts.events,
           .record_ops = parts.record_ops,
           .gate = parts.gate,
-          .whereabouts = parts.whereabouts};
+          .whereabouts = parts.whereabouts,
+          .slowness = parts.slowness};
 }
 
 void initialise(const experiment::Resolved& e, const plan::RankPlan& rank, const run::BoundPlan& bound) {

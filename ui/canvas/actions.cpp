@@ -62,7 +62,8 @@ void CanvasActions::add_edits() {
   add("delete", "delete", tr("&Delete"), QKeySequence::Delete, [this] { remove(tr("Delete")); });
   add("select_all", "select", tr("Select &all"), QKeySequence::SelectAll, [this] { selection_.set(everything(document_.experiment().topology)); });
   add("rename", "rename", tr("&Rename"), QKeySequence("F2"), [this] { view_.rename_current(); });
-  add("toggle_idle", "pause", tr("&Idle: takes no part"), QKeySequence("Ctrl+I"), [this] { toggle_idle(); });
+  add("toggle_idle", "pause", tr("&Idle: takes no part"), QKeySequence("Ctrl+I"), [this] { toggle(topology::Role::idle); });
+  add("toggle_server", "data", tr("Parameter &server: keeps variables"), QKeySequence("Ctrl+Shift+I"), [this] { toggle(topology::Role::parameter_server); });
 }
 
 void CanvasActions::add_places() {
@@ -121,7 +122,7 @@ void CanvasActions::fill(QMenu& menu, const QStringList& names) const {
 }
 
 void CanvasActions::fill_edit_menu(QMenu& menu) const {
-  fill(menu, {"cut", "copy", "paste", "duplicate", "delete", "", "select_all", "rename", "toggle_idle", "", "select_tool", "connect_tool"});
+  fill(menu, {"cut", "copy", "paste", "duplicate", "delete", "", "select_all", "rename", "toggle_idle", "toggle_server", "", "select_tool", "connect_tool"});
 }
 void CanvasActions::fill_place_menu(QMenu& menu) const { fill(menu, {"place_cpu", "place_gpu", "place_tpu", "", "place_host", "place_switch"}); }
 void CanvasActions::fill_arrange_menu(QMenu& menu) const {
@@ -131,7 +132,7 @@ void CanvasActions::fill_arrange_menu(QMenu& menu) const {
 void CanvasActions::fill_view_menu(QMenu& menu) const { fill(menu, {"zoom_in", "zoom_out", "zoom_actual", "zoom_fit"}); }
 
 void CanvasActions::fill_context_menu(QMenu& menu, const Part& part) const {
-  if (part.kind == Part::Kind::device) fill(menu, {"rename", "toggle_idle", "", "cut", "copy", "duplicate", "delete"});
+  if (part.kind == Part::Kind::device) fill(menu, {"rename", "toggle_idle", "toggle_server", "", "cut", "copy", "duplicate", "delete"});
   else if (part.kind == Part::Kind::host) fill(menu, {"place_cpu", "place_gpu", "place_tpu", "", "rename", "", "cut", "copy", "paste", "duplicate", "delete"});
   else if (part.kind == Part::Kind::network_switch) fill(menu, {"rename", "", "cut", "copy", "duplicate", "delete"});
   else if (part.kind == Part::Kind::link) fill(menu, {"delete"});
@@ -147,7 +148,7 @@ void CanvasActions::enable() {
   for (const char* name : {"cut", "copy", "duplicate"}) action(name)->setEnabled(!picked.names.empty());
   action("delete")->setEnabled(!picked.empty());
   action("rename")->setEnabled(picked.names.size() == 1);
-  action("toggle_idle")->setEnabled(devices);
+  for (const char* name : {"toggle_idle", "toggle_server"}) action(name)->setEnabled(devices);
   action("paste")->setEnabled(QGuiApplication::clipboard()->mimeData() && QGuiApplication::clipboard()->mimeData()->hasFormat(kTopologyMime));
   for (const char* name : {"align_left", "align_centre", "align_right", "align_top", "align_middle", "align_bottom"}) action(name)->setEnabled(nodes > 1);
   for (const char* name : {"distribute_horizontally", "distribute_vertically"}) action(name)->setEnabled(nodes > 2);
@@ -198,15 +199,14 @@ void CanvasActions::remove(const QString& text) {
   change(text, [&](topology::Topology& t) { ui::remove(t, selection_.picked()); });
 }
 
-// All of the selected devices become what the first of them is not.
-void CanvasActions::toggle_idle() {
-  using topology::Role;
+// All of the selected devices take the role, or where the first of them has it, become workers again.
+void CanvasActions::toggle(topology::Role role) {
   change(tr("Change role"), [&](topology::Topology& t) {
-    std::optional<Role> role;
+    std::optional<topology::Role> taken;
     for (const std::string& name : selection_.picked().names)
       if (topology::Device* device = find_device(t, name)) {
-        if (!role) role = device->role == Role::idle ? Role::worker : Role::idle;
-        device->role = *role;
+        if (!taken) taken = device->role == role ? topology::Role::worker : role;
+        device->role = *taken;
       }
   });
 }

@@ -19,7 +19,7 @@ class CanvasActions : public QObject {
   CanvasActions(Document& document, Selection& selection, TopologyView& view, QObject* parent = nullptr);
 
   // By name: cut copy paste duplicate delete select_all rename | select_tool connect_tool | place_cpu place_gpu place_tpu
-  // place_host place_switch | toggle_idle | align_left align_centre align_right align_top align_middle align_bottom
+  // place_host place_switch | toggle_idle toggle_server | align_left align_centre align_right align_top align_middle align_bottom
   // distribute_horizontally distribute_vertically arrange | zoom_in zoom_out zoom_actual zoom_fit
   QAction* action(const QString& name) const;
 
@@ -43,7 +43,7 @@ class CanvasActions : public QObject {
   void add_fragment(const QString& text, const Fragment& fragment);
   std::string add_home(topology::Topology& topology, std::size_t devices) const;
   void remove(const QString& text);
-  void toggle_idle();
+  void toggle(topology::Role role);
   void change(const QString& text, const std::function<void(topology::Topology&)>& change);
 
   Document& document_;

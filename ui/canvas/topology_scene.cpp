@@ -199,7 +199,6 @@ QStringList TopologyScene::imposed_on(const topology::Device& device) const {
 
 void TopologyScene::sync_tiles() {
   const topology::Topology& topology = document_.experiment().topology;
-  int rank = 0;
   for (std::size_t h = 0; h < topology.hosts.size(); ++h) {
     const topology::Host& host = topology.hosts[h];
     for (std::size_t d = 0; d < host.devices.size(); ++d) {
@@ -208,9 +207,9 @@ void TopologyScene::sync_tiles() {
       if (!item) item = make_node<TileItem>(hosts_[host.name]);
       if (item->parentItem() != hosts_[host.name]) item->setParentItem(hosts_[host.name]);
       TileLook look{.device = device, .rank = {}, .duty = tr("idle"), .live = {}, .emulated = false, .marks = marks_of({Part::Kind::device, device.name, {}})};
-      if (topology::works(device)) {
-        look.duty = words(std::string(experiment::duty_of(document_.experiment(), rank)));
-        look.rank = rank++;
+      if (const auto rank = rank_of(topology, device.name)) {
+        look.duty = words(std::string(experiment::duty_of(document_.experiment(), *rank)));
+        look.rank = *rank;
       }
       if (overlay_) look.live = value_at(overlay_->devices, device.name);
       look.emulated = is_marked_emulated(device);

@@ -85,6 +85,7 @@ class Lines {
   }
 
   void rank_bytes() {
+    if (!alone() && history_.steps_apart()) return;
     if (!alone()) return void(add("all", tr("all ranks"), 0, {keys_of(history_, Metric::sent_payload_bytes), Over::sum, true}));
     for (int rank = 0; rank < history_.ranks(); ++rank) {
       add(QString("sent%1").arg(rank), tr("rank %1 sent").arg(rank), rank, {keys_of(history_, Metric::sent_payload_bytes, rank), Over::sum, true});
@@ -94,7 +95,9 @@ class Lines {
     }
   }
 
+  // Where ranks do steps apart, no step says what all of them sent.
   void link_bytes() {
+    if (history_.steps_apart()) return;
     const std::vector<LinkLine> links = link_lines(history_);
     Source all{{}, Over::greatest, true, {}};
     for (const LinkLine& one : links) all.parts.push_back({one.sent, Over::sum, true, {}});
@@ -121,8 +124,23 @@ class Lines {
   }
 
   void samples_rate() {
+    if (history_.steps_apart()) return samples_rates();
     if (LineSpec* line = add("rate", alone() ? tr("all ranks") : "", 0, {keys_of(history_, Metric::samples)}))
       line->divisor = {keys_of(history_, Metric::step_seconds), Over::greatest};
+  }
+
+  // Each rank by its own steps.
+  void samples_rates() {
+    for (int rank = 0; alone() && rank < history_.ranks(); ++rank)
+      if (LineSpec* line = add(QString("rate%1").arg(rank), rank_name(rank), rank, {keys_of(history_, Metric::samples, rank)}))
+        line->divisor = {keys_of(history_, Metric::step_seconds, rank), Over::greatest};
+  }
+
+  // Of each worker's gradients, as the first server saw them.
+  void staleness() {
+    const std::vector<SeriesKey> keys = keys_of(history_, Metric::staleness);
+    for (const SeriesKey& key : keys)
+      if (key.rank == keys.front().rank) add(QString("worker%1").arg(key.index), alone() ? tr("worker, rank %1").arg(key.index) : "", key.index, {{key}});
   }
 
   void residual_norms() {
@@ -186,6 +204,7 @@ ChartTitle chart_title(ChartKind kind) {
     case ChartKind::memory: return {"memory", tr("Resident memory of ranks"), "B"};
     case ChartKind::residual_norm: return {"residual_norm", tr("What compression left out"), tr("L2 norm")};
     case ChartKind::compression_ratio: return {"compression_ratio", tr("Compression of gradients"), tr("times")};
+    case ChartKind::staleness: return {"staleness", tr("Staleness of gradients"), tr("versions")};
   }
   return {"", "", ""};
 }
@@ -226,6 +245,7 @@ std::vector<LineSpec> lines_of(ChartKind kind, const History& history, const std
     case ChartKind::memory: lines.memory(); break;
     case ChartKind::residual_norm: lines.residual_norms(); break;
     case ChartKind::compression_ratio: lines.compression_ratio(); break;
+    case ChartKind::staleness: lines.staleness(); break;
   }
   return lines.take();
 }

@@ -30,12 +30,14 @@ enum class ChartKind {
   learning_rate,
   memory,
   residual_norm,
-  compression_ratio
+  compression_ratio,
+  staleness
 };
 // In the order of the cards, until a person arranges them.
 inline constexpr ChartKind kChartKinds[] = {ChartKind::loss,          ChartKind::accuracy,   ChartKind::gradient_norm, ChartKind::step_time,
                                             ChartKind::rank_bytes,    ChartKind::link_bytes, ChartKind::update_ratio,  ChartKind::samples_rate,
-                                            ChartKind::learning_rate, ChartKind::memory,     ChartKind::residual_norm, ChartKind::compression_ratio};
+                                            ChartKind::learning_rate, ChartKind::memory,     ChartKind::residual_norm, ChartKind::compression_ratio,
+                                            ChartKind::staleness};
 
 struct ChartTitle {
   const char* name;  // snake_case, stable: for saved arrangements
@@ -43,7 +45,7 @@ struct ChartTitle {
 };
 ChartTitle chart_title(ChartKind kind);
 // Whether the chart is of something that few runs do: then it is there only with one that does.
-constexpr bool is_special(ChartKind kind) { return kind == ChartKind::residual_norm || kind == ChartKind::compression_ratio; }
+constexpr bool is_special(ChartKind kind) { return kind >= ChartKind::residual_norm; }
 
 // Those that have something to learn; all of them as long as none has told.
 std::vector<int> segments_with_gradients(const telemetry::History& history);
@@ -131,8 +133,11 @@ class ProgressCounter {
   void look_for_senders(const telemetry::History& history);
   double sent_by(const telemetry::History& history, double step);
 
+  void add(const telemetry::History& history, const SeriesPoint& step);
+
   std::map<int, std::size_t> read_;  // by rank
   std::optional<StepGather> gather_;
+  StepOrder apart_;  // instead, where ranks do steps apart
   std::vector<Sent> sent_;
   std::size_t known_series_ = 0;
   std::vector<double> steps_;
@@ -194,11 +199,16 @@ class StepSplit {
     double seconds = 0, longest = -1;
     Parts parts{};
     int reports = 0;
+    bool whole = false;
   };
   bool read_rank(const telemetry::History& history, int rank, int ranks);
+  void tell(std::map<std::int32_t, Open>::const_iterator step);
+  void tell_in_order();
   void add(const telemetry::StepValue& whole, const Parts& parts, int ranks);
 
   int of_;
+  bool apart_ = false;                 // steps are told in their order, though ranks do not end them so
+  std::int32_t next_ = 0;              // then: after the one told last
   std::map<int, Cursor> cursors_;      // by rank
   std::map<std::int32_t, Open> open_;  // by step
   std::array<std::vector<telemetry::StepValue>, kStepParts + 1> values_;

@@ -49,20 +49,26 @@ double ProgressCounter::sent_by(const History& history, double step) {
 
 bool ProgressCounter::read(const History& history, bool over) {
   look_for_senders(history);
-  if (!gather_ && history.ranks() > 0) gather_.emplace(history.ranks(), Over::sum);
+  if (!gather_ && history.ranks() > 0) gather_.emplace(history.reports_of_step(), Over::sum);
   bool more = false;
   for (int rank = 0; rank < history.ranks(); ++rank) {
     const Series* series = history.find({Metric::samples, rank, 0});
     std::size_t& i = read_[rank];
-    for (const std::size_t end = end_of_portion(i, size_of(series)); i < end; ++i)
-      if (const auto done = gather_->add({static_cast<double>(series->steps[i]), 0, series->seconds[i], series->values[i]})) {
-        steps_.push_back(done->step);
-        progress_.push_back({(progress_.empty() ? 0 : progress_.back().samples) + done->value, sent_by(history, done->step)});
-      }
+    for (const std::size_t end = end_of_portion(i, size_of(series)); i < end; ++i) {
+      const SeriesPoint report{static_cast<double>(series->steps[i]), 0, series->seconds[i], series->values[i]};
+      if (history.steps_apart()) apart_.add(report);
+      else if (const auto done = gather_->add(report)) add(history, *done);
+    }
     more = more || i < size_of(series);
   }
+  while (const auto next = apart_.next()) add(history, *next);
   over_ = over && !more;
   return more;
+}
+
+void ProgressCounter::add(const History& history, const SeriesPoint& step) {
+  steps_.push_back(step.step);
+  progress_.push_back({(progress_.empty() ? 0 : progress_.back().samples) + step.value, sent_by(history, step.step)});
 }
 
 Progress ProgressCounter::at(double step) const {
@@ -76,7 +82,8 @@ bool StepClock::advance(const History& history, int rank, int step) {
   const Series* series = history.find({Metric::step_seconds, rank, 0});
   const std::size_t before = read_;
   for (; series && read_ < series->steps.size() && series->steps[read_] <= step; ++read_) seconds_ += series->values[read_];
-  return static_cast<int>(read_ - before) == step - std::exchange(step_, step);
+  const int steps = step - std::exchange(step_, step);
+  return history.steps_apart() || static_cast<int>(read_ - before) == steps;  // where others do those between, none is missed
 }
 
 SourceReader::SourceReader(const Source& source)
@@ -114,9 +121,10 @@ bool SourceReader::read(const History& history, std::vector<SeriesPoint>& out) {
 }
 
 bool StepSplit::read(const History& history) {
+  apart_ = of_ < 0 && history.steps_apart();
   if (of_ >= 0) return read_rank(history, of_, 1);
   bool more = false;
-  for (int rank = 0; rank < history.ranks(); ++rank) more = read_rank(history, rank, history.ranks()) || more;
+  for (int rank = 0; rank < history.ranks(); ++rank) more = read_rank(history, rank, history.reports_of_step()) || more;
   return more;
 }
 
@@ -153,8 +161,23 @@ void StepSplit::add(const telemetry::StepValue& whole, const Parts& parts, int r
   if (of_ == LineChoice::kSlowest && whole.value > open.longest) open.parts = parts;
   open.longest = std::max(open.longest, whole.value);
   if (++open.reports < ranks) return;
-  for (std::size_t p = 0; p < parts.size(); ++p) values_[p].push_back({whole.step, open.seconds, open.parts[p]});
-  open_.erase(open_.begin(), std::next(open_.find(whole.step)));  // earlier steps will not be finished any more
+  open.whole = true;
+  if (apart_) return tell_in_order();
+  const auto at = open_.find(whole.step);
+  tell(at);
+  open_.erase(open_.begin(), std::next(at));  // earlier steps will not be finished any more
+}
+
+void StepSplit::tell(std::map<std::int32_t, Open>::const_iterator step) {
+  for (std::size_t p = 0; p < values_.size(); ++p) values_[p].push_back({step->first, step->second.seconds, step->second.parts[p]});
+}
+
+void StepSplit::tell_in_order() {
+  for (auto first = open_.begin(); first != open_.end() && (first->first <= next_ || open_.size() > StepOrder::kWaiting); first = open_.erase(first)) {
+    if (first->first < next_) continue;
+    if (first->second.whole) tell(first);
+    next_ = first->first + 1;
+  }
 }
 
 LineReader::LineReader(const LineSpec& spec) : spec_(spec), source_(spec.source), divisor_(spec.divisor) {}

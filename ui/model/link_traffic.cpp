@@ -7,7 +7,18 @@ namespace trainyard::ui {
 
 using telemetry::Metric;
 
-LinkTraffic::LinkTraffic(const topology::Topology& topology) : topology_(topology), network_(topology_), workers_(network_.workers()) {}
+namespace {
+
+// By rank: servers come after all workers.
+std::vector<topology::DeviceId> ranks_of(const topology::Network& network) {
+  std::vector<topology::DeviceId> ranks = network.workers();
+  for (const topology::DeviceId server : network.with_role(topology::Role::parameter_server)) ranks.push_back(server);
+  return ranks;
+}
+
+}  // namespace
+
+LinkTraffic::LinkTraffic(const topology::Topology& topology) : topology_(topology), network_(topology_), workers_(ranks_of(network_)) {}
 
 void LinkTraffic::visit(const telemetry::History& history, const Visit& visit) {
   const int ranks = static_cast<int>(workers_.size());

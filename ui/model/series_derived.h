@@ -52,4 +52,18 @@ class StepGather {
   std::map<double, Open> open_;  // by step
 };
 
+// Steps that ranks do apart, each by one of them: put in their order again. The first is 0.
+class StepOrder {
+ public:
+  static constexpr std::size_t kWaiting = 256;  // of more, the first has lost what lies before it
+
+  void add(const SeriesPoint& point) { waiting_[point.step] = point; }
+  // What follows at once on the one told last.
+  std::optional<SeriesPoint> next();
+
+ private:
+  std::map<double, SeriesPoint> waiting_;
+  double next_ = 0;
+};
+
 }  // namespace trainyard::ui

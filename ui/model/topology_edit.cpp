@@ -88,13 +88,16 @@ const Host* find_host(const Topology& topology, const std::string& name) { retur
 const Device* find_device(const Topology& topology, const std::string& name) { return find_device(const_cast<Topology&>(topology), name); }
 const Host* host_of(const Topology& topology, const std::string& device) { return host_of(const_cast<Topology&>(topology), device); }
 
+// Servers come after all workers.
 std::optional<int> rank_of(const Topology& topology, const std::string& device) {
   int rank = 0;
-  for (const Host& host : topology.hosts)
-    for (const Device& one : host.devices) {
-      if (one.name == device) return works(one) ? std::optional(rank) : std::nullopt;
-      if (works(one)) ++rank;
-    }
+  for (const auto role : {Role::worker, Role::parameter_server})
+    for (const Host& host : topology.hosts)
+      for (const Device& one : host.devices) {
+        if (one.role != role) continue;
+        if (one.name == device) return rank;
+        ++rank;
+      }
   return std::nullopt;
 }
 

@@ -43,7 +43,7 @@ void paint_host(QPainter& painter, const topology::Host& host, const QRectF& box
   painter.drawRoundedRect(box, kGap, kGap);
   const int columns = std::max(1, static_cast<int>((box.width() - kGap) / (kTile + kGap)));
   for (std::size_t d = 0; d < host.devices.size(); ++d) {
-    const bool works = topology::works(host.devices[d]);
+    const bool works = topology::runs(host.devices[d]);
     const int place = static_cast<int>(d);
     const QRectF tile(box.left() + kGap + (place % columns) * (kTile + kGap), box.top() + kGap + (place / columns) * (kTile + kGap), kTile, kTile);
     painter.setPen(QPen(works ? Theme::instance().series_colour(rank) : c.border, 2));

@@ -62,6 +62,7 @@ inline Wanted any_wanted(const RankPlan& rank) {
 
 inline RankPlan any_rank(std::int32_t number) {
   RankPlan rank{number, {}, {}, {}};
+  if (*rc::gen::arbitrary<bool>()) rank.rule = {any_count(9), any_count(9), *rc::gen::arbitrary<bool>(), *rc::gen::element<std::int64_t>(-1, 0, 7)};
   for (int n = 1 + any_count(4); n > 0; --n)
     rank.lanes.push_back({any_name(rank.lanes.size()), static_cast<LaneKind>(any_count(static_cast<int>(LaneKind::recv))), any_id()});
   for (int n = any_count(4); n > 0; --n)

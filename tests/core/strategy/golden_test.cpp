@@ -94,6 +94,16 @@ TEST(Golden, data_parallel_of_two_with_tail) {
   expect_golden_plan("data_parallel_2_tail", e);
 }
 
+// Two workers, two servers, each with a part of a segment; one gradient in two is an update.
+TEST(Golden, parameter_servers_of_two_workers) {
+  auto e = tiny(4);
+  e.topology.hosts[0].devices[0].role = e.topology.hosts[0].devices[2].role = topology::Role::parameter_server;
+  e.strategy.kind = experiment::StrategyKind::parameter_server;
+  e.strategy.servers.mode = experiment::ServerMode::stale_synchronous;
+  e.strategy.servers.bound = 2;
+  expect_golden_plan("parameter_server_2x2", e);
+}
+
 TEST(Golden, mirrored_double_binary_tree_of_three_in_segments) {
   auto e = tiny(3);
   e.strategy.algorithm = collective::Algorithm::double_binary_tree;

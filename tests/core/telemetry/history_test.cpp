@@ -178,5 +178,64 @@ TEST(History, passes_over_frames_and_metrics_of_later_versions) {
   EXPECT_TRUE(history.series().empty());
 }
 
+History apart(int ranks, int evaluates_every = 10) {
+  History history;
+  base::Json header = small_header(ranks);
+  header["reports_of_step"] = header["reports_of_evaluation"] = 1;
+  header["steps_apart"] = evaluates_every;
+  take_json(history, FrameType::header, -1, header);
+  return history;
+}
+
+std::vector<std::int32_t> steps_of(const std::vector<StepValue>& values) {
+  std::vector<std::int32_t> steps;
+  for (const StepValue& value : values) steps.push_back(value.step);
+  return steps;
+}
+
+TEST(History, steps_that_ranks_do_apart_are_told_in_their_order) {
+  History history = apart(3);
+  EXPECT_TRUE(history.steps_apart());
+  EXPECT_EQ(history.reports_of_step(), 1);
+  take_events(history, 1, report(1, 2, 1, 4, 10));
+  take_events(history, 1, report(3, 4, 1, 4, 11));
+  EXPECT_TRUE(history.train_loss().empty()) << "step 0 is still under way";
+  take_events(history, 0, report(0, 8, 1, 4, 12));
+  EXPECT_EQ(steps_of(history.train_loss()), (std::vector<std::int32_t>{0, 1}));
+  EXPECT_DOUBLE_EQ(history.train_loss()[1].value, 0.5);
+  EXPECT_GE(history.train_loss()[1].seconds, history.train_loss()[0].seconds) << "told when all before it was known";
+  take_events(history, 2, report(2, 4, 1, 4, 13));
+  EXPECT_EQ(steps_of(history.train_loss()), (std::vector<std::int32_t>{0, 1, 2, 3}));
+}
+
+TEST(History, a_report_that_was_lost_holds_up_no_more_than_a_few_hundred_steps) {
+  History history = apart(2);
+  for (int step = 1; step <= 256; ++step) take_events(history, 1, report(step, 2, 1, 4, step));
+  EXPECT_TRUE(history.train_loss().empty());
+  take_events(history, 1, report(257, 2, 1, 4, 257));
+  EXPECT_EQ(history.train_loss().size(), 257u);
+  take_events(history, 0, report(0, 8, 1, 4, 258));
+  EXPECT_EQ(history.train_loss().size(), 257u) << "given up";
+}
+
+TEST(History, what_waits_is_told_at_the_end) {
+  History history = apart(2);
+  take_events(history, 1, report(5, 2, 1, 4, 10));
+  take_json(history, FrameType::result, -1, {{"type", "result"}});
+  EXPECT_EQ(steps_of(history.train_loss()), (std::vector<std::int32_t>{5}));
+}
+
+TEST(History, evaluations_of_one_rank_are_told_in_their_order) {
+  History history = apart(2, 10);
+  const auto evaluated = [](int step) {
+    return std::vector<Event>{metric(Metric::held_out_loss_sum, step, 1, 10), metric(Metric::held_out_correct, step, 1, 10),
+                              metric(Metric::held_out_samples, step, 2, 10)};
+  };
+  take_events(history, 1, evaluated(19));
+  EXPECT_TRUE(history.held_out_loss().empty());
+  take_events(history, 0, evaluated(9));
+  EXPECT_EQ(steps_of(history.held_out_loss()), (std::vector<std::int32_t>{9, 19}));
+}
+
 }  // namespace
 }  // namespace trainyard::telemetry

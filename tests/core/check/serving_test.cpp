@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Plans of parameter servers are proved; and one that is changed anywhere that matters is not.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "core/check/check.h"
+#include "core/strategy/strategy.h"
+#include "tests/core/strategy/experiments.h"
+
+namespace trainyard::check {
+namespace {
+
+using plan::OpKind;
+
+plan::Plan served(experiment::ServerMode mode = experiment::ServerMode::asynchronous, int workers = 3, int servers = 2) {
+  experiment::Experiment e = strategy::small(workers + servers);
+  for (int server = 0; server < servers; ++server) e.topology.hosts[0].devices[static_cast<std::size_t>(server)].role = topology::Role::parameter_server;
+  e.strategy.kind = experiment::StrategyKind::parameter_server;
+  e.strategy.servers.mode = mode;
+  return strategy::make_plan(experiment::resolve(e, ".").value()).value();
+}
+
+// With one rank changed.
+std::string flaw(const plan::Plan& plan, std::int32_t rank, const std::function<void(plan::RankPlan&)>& change) {
+  std::vector<plan::RankPlan> ranks;
+  for (std::int32_t r = 0; r < plan.ranks; ++r) ranks.push_back(plan.rank_plan(r));
+  change(ranks[static_cast<std::size_t>(rank)]);
+  const base::Problems problems = check(plan::from_ranks(plan.groups, plan.schedule, std::move(ranks)));
+  return problems.empty() ? "" : base::to_string(problems.front());
+}
+
+plan::Op& op_of(plan::RankPlan& rank, OpKind kind, std::int32_t bucket) {
+  for (plan::Program& program : rank.programs)
+    for (plan::Op& op : program.ops)
+      if (op.kind == kind && op.bucket == bucket) return op;
+  throw std::runtime_error("no such op");
+}
+
+void drop(plan::RankPlan& rank, OpKind kind, std::int32_t bucket) {
+  for (plan::Program& program : rank.programs) std::erase_if(program.ops, [&](const plan::Op& op) { return op.kind == kind && op.bucket == bucket; });
+}
+
+TEST(Serving, every_mode_is_proved) {
+  using experiment::ServerMode;
+  for (const ServerMode mode :
+       {ServerMode::asynchronous, ServerMode::synchronous, ServerMode::softsync, ServerMode::stale_synchronous, ServerMode::backup_workers}) {
+    const base::Problems problems = check(served(mode));
+    EXPECT_TRUE(problems.empty()) << base::name_of(mode) << ": " << (problems.empty() ? "" : base::to_string(problems.front()));
+  }
+  EXPECT_EQ(examine(served()).proofs, (std::vector{Proof::structure, Proof::serving}));
+}
+
+TEST(Serving, traffic_is_the_parameters_each_way) {
+  const plan::Plan plan = served();
+  const plan::RankPlan worker = plan.rank_plan(0);
+  const std::int64_t bytes = worker.buffers[worker.buffer("params").index()].bytes();
+  const Report report = examine(plan);
+  const auto traffic = [&](std::string_view program) {
+    return *std::find_if(report.traffic.begin(), report.traffic.end(), [&](const ProgramTraffic& one) { return one.program == program; });
+  };
+  EXPECT_EQ(traffic("train").bytes_from(0), bytes);
+  EXPECT_EQ(traffic("turn").bytes_from(3) + traffic("turn").bytes_from(4), 3 * (bytes + 32)) << "to three workers, with a turn each";
+}
+
+TEST(Serving, a_share_that_is_not_pushed_is_found) {
+  EXPECT_THAT(flaw(served(), 1, [](plan::RankPlan& rank) { drop(rank, OpKind::push, 0); }), testing::HasSubstr("pushes nothing"));
+}
+
+TEST(Serving, a_share_that_is_not_pulled_is_found) {
+  EXPECT_THAT(flaw(served(), 0, [](plan::RankPlan& rank) { drop(rank, OpKind::pull, 1); }), testing::HasSubstr("pulls nothing"));
+}
+
+TEST(Serving, a_share_that_no_server_takes_is_found) {
+  EXPECT_THAT(flaw(served(), 3, [](plan::RankPlan& rank) { drop(rank, OpKind::take, 0), drop(rank, OpKind::give, 0); }), testing::HasSubstr("is on no server"));
+}
+
+TEST(Serving, ends_of_unlike_length_are_found) {
+  EXPECT_THAT(flaw(served(), 3, [](plan::RankPlan& rank) { --op_of(rank, OpKind::give, 0).reads.front().count; }), testing::HasSubstr("elements of share 0"));
+}
+
+TEST(Serving, parameters_that_are_pulled_twice_are_found) {
+  const auto twice = [](plan::RankPlan& rank) { op_of(rank, OpKind::pull, 1).writes.front().first -= 1; };
+  EXPECT_THAT(flaw(served(), 2, twice), testing::HasSubstr("twice"));
+}
+
+TEST(Serving, servers_with_unlike_rules_are_found) {
+  EXPECT_THAT(flaw(served(), 4, [](plan::RankPlan& rank) { rank.rule->gradients_per_update = 2; }), testing::HasSubstr("another rule"));
+}
+
+TEST(Serving, a_rule_for_other_workers_is_found) {
+  EXPECT_THAT(flaw(served(experiment::ServerMode::asynchronous, 3, 1), 3, [](plan::RankPlan& rank) { rank.rule->workers = 4; }),
+              testing::HasSubstr("counts 4 workers"));
+}
+
+TEST(Serving, an_update_of_more_gradients_than_workers_is_found) {
+  EXPECT_THAT(flaw(served(experiment::ServerMode::asynchronous, 3, 1), 3, [](plan::RankPlan& rank) { rank.rule->gradients_per_update = 4; }),
+              testing::HasSubstr("makes an update of 4 gradients"));
+}
+
+TEST(Serving, a_server_op_on_a_worker_is_found) {
+  EXPECT_THAT(flaw(served(), 0, [](plan::RankPlan& rank) { op_of(rank, OpKind::pull, 0).kind = OpKind::take; }), testing::HasSubstr("is done by a worker"));
+}
+
+}  // namespace
+}  // namespace trainyard::check

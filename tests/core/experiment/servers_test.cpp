@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/experiment/servers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/experiment/buckets.h"
+#include "core/experiment/duties.h"
+#include "tests/core/experiment/samples.h"
+
+namespace trainyard::experiment {
+namespace {
+
+using testing::HasSubstr;
+
+// Servers are drawn first.
+Experiment served(int workers, int servers) {
+  Experiment e = small(1, workers + servers);
+  for (int server = 0; server < servers; ++server) e.topology.hosts[0].devices[static_cast<std::size_t>(server)].role = topology::Role::parameter_server;
+  e.strategy.kind = StrategyKind::parameter_server;
+  return e;
+}
+
+base::Problem refused(const Experiment& e) {
+  const auto resolved = resolve(e, ".");
+  return resolved ? base::Problem{} : resolved.error();
+}
+
+TEST(Servers, are_the_last_ranks_wherever_they_are_drawn) {
+  const Resolved resolved = resolve(served(3, 2), ".").value();
+  EXPECT_EQ(resolved.world(), 5);
+  EXPECT_EQ(resolved.workers(), 3);
+  const topology::Network network(resolved.document.topology);
+  EXPECT_EQ(network.device(resolved.ranks[0]).name, resolved.document.topology.hosts[0].devices[2].name);
+  EXPECT_EQ(network.device(resolved.ranks[4]).name, resolved.document.topology.hosts[0].devices[1].name);
+  EXPECT_EQ(duty_of(resolved.document, 2), "worker");
+  EXPECT_EQ(duty_of(resolved.document, 3), "parameter_server");
+  EXPECT_TRUE(keeps_parameters(resolved.document, 2));
+  EXPECT_FALSE(keeps_parameters(resolved.document, 3));
+}
+
+TEST(Servers, a_resolved_experiment_comes_back_from_json_as_it_was) {
+  const Resolved resolved = resolve(served(3, 2), ".").value();
+  const auto back = resolved_from_json(to_json(resolved));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->document, resolved.document);
+  EXPECT_EQ(back->servers, 2);
+  EXPECT_EQ(back->hosts, resolved.hosts);
+}
+
+TEST(Servers, out_of_step_a_step_is_one_batch_and_in_step_one_of_each_worker) {
+  Experiment e = served(3, 1);
+  EXPECT_EQ(resolve(e, ".")->global_batch, e.training.batch_per_rank);
+  for (const ServerMode mode : {ServerMode::synchronous, ServerMode::backup_workers}) {
+    e.strategy.servers.mode = mode;
+    EXPECT_EQ(resolve(e, ".")->global_batch, 3 * e.training.batch_per_rank);
+  }
+}
+
+TEST(Servers, an_update_takes_as_many_gradients_as_its_mode_says) {
+  ServerSpec servers;
+  const auto count = [&](ServerMode mode, std::int64_t n = 1) {
+    servers.mode = mode, servers.softsync = n;
+    return gradients_per_update(servers, 8);
+  };
+  EXPECT_EQ(count(ServerMode::asynchronous), 1);
+  EXPECT_EQ(count(ServerMode::stale_synchronous), 1);
+  EXPECT_EQ(count(ServerMode::synchronous), 8);
+  EXPECT_EQ(count(ServerMode::softsync, 1), 8);
+  EXPECT_EQ(count(ServerMode::softsync, 3), 2);
+  EXPECT_EQ(count(ServerMode::softsync, 8), 1);
+  servers.backups = 2;
+  EXPECT_EQ(count(ServerMode::backup_workers), 6);
+}
+
+TEST(Servers, keep_every_parameter_once) {
+  for (const int servers : {1, 2, 5})
+    for (const VariablePlacement placement : {VariablePlacement::balanced, VariablePlacement::round_robin}) {
+      Experiment e = served(2, servers);
+      e.strategy.servers.placement = placement;
+      const Resolved resolved = resolve(e, ".").value();
+      std::int64_t end = 0;
+      std::vector<std::int64_t> of_server(static_cast<std::size_t>(servers));
+      for (const Share& share : shares_of_servers(resolved)) {
+        EXPECT_EQ(share.first, end);
+        EXPECT_GT(share.count, 0);
+        end += share.count;
+        of_server[static_cast<std::size_t>(share.server)] += share.count;
+      }
+      EXPECT_EQ(end, resolved.model.elements);
+      const auto [least, most] = std::minmax_element(of_server.begin(), of_server.end());
+      if (placement == VariablePlacement::balanced) {
+        EXPECT_LE(*most - *least, 1);
+      }
+    }
+}
+
+TEST(Servers, take_whole_variables_in_turn) {
+  Experiment e = served(2, 2);
+  e.strategy.servers.placement = VariablePlacement::round_robin;
+  const Resolved resolved = resolve(e, ".").value();
+  const std::vector<Share> shares = shares_of_servers(resolved);
+  for (std::size_t v = 0; v < resolved.model.parameters.size(); ++v) {
+    const model::Parameter& variable = resolved.model.parameters[v];
+    for (const Share& share : shares) {
+      const bool overlaps = share.first < variable.offset + variable.shape.elements() && variable.offset < share.first + share.count;
+      if (overlaps) {
+        EXPECT_EQ(share.server, static_cast<int>(v) % 2) << variable.name;
+      }
+    }
+  }
+}
+
+TEST(Servers, shares_end_where_buckets_end) {
+  Experiment e = served(2, 1);
+  e.strategy.bucket_bytes = 1;
+  const Resolved resolved = resolve(e, ".").value();
+  EXPECT_EQ(shares_of_servers(resolved).size(), buckets(resolved).size());
+}
+
+TEST(Servers, what_is_missing_is_said) {
+  Experiment e = served(2, 1);
+  e.topology.hosts[0].devices[0].role = topology::Role::idle;
+  EXPECT_THAT(refused(e).what, HasSubstr("no device has the role parameter_server"));
+  e = served(1, 1);
+  e.topology.hosts[0].devices[1].role = topology::Role::idle;
+  EXPECT_THAT(refused(e).what, HasSubstr("no device has the role worker"));
+}
+
+TEST(Servers, a_server_in_another_strategy_is_refused_at_its_role) {
+  Experiment e = served(2, 1);
+  e.strategy.kind = StrategyKind::mirrored;
+  EXPECT_EQ(refused(e).where, "topology.hosts[0].devices[0].role");
+  EXPECT_THAT(refused(e).what, HasSubstr("mirrored has none"));
+}
+
+TEST(Servers, numbers_of_modes_fit_the_workers) {
+  Experiment e = served(3, 1);
+  e.strategy.servers = {.mode = ServerMode::softsync, .softsync = 4};
+  EXPECT_EQ(refused(e).where, "strategy.servers.softsync");
+  EXPECT_EQ(refused(e).accepted, "1 to 3");
+  e.strategy.servers = {.mode = ServerMode::backup_workers, .backups = 3};
+  EXPECT_EQ(refused(e).where, "strategy.servers.backups");
+  e.strategy.servers = {.mode = ServerMode::stale_synchronous, .bound = -1};
+  EXPECT_EQ(refused(e).where, "strategy.servers.bound");
+}
+
+TEST(Servers, what_needs_the_whole_gradient_is_refused) {
+  const auto where = [](auto change) {
+    Experiment e = served(2, 1);
+    change(e);
+    return refused(e).where;
+  };
+  EXPECT_EQ(where([](Experiment& e) { e.training.clip_norm = 1; }), "training.clip_norm");
+  EXPECT_EQ(where([](Experiment& e) { e.training.non_finite = NonFinite::skip; }), "training.non_finite");
+  EXPECT_EQ(where([](Experiment& e) { e.data.sharding.kind = data::ShardingKind::label_skew; }), "data.sharding.kind");
+  EXPECT_EQ(where([](Experiment& e) { e.strategy.compression.kind = compute::compression::Scheme::fp16; }), "strategy.compression.kind");
+  EXPECT_EQ(where([](Experiment& e) { e.strategy.average = Average::weights; }), "strategy.average");
+}
+
+}  // namespace
+}  // namespace trainyard::experiment

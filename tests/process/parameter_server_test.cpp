@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// parameter_server by the programs themselves, over the transports of real runs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/base/json.h"
+#include "run_program.h"
+
+namespace trainyard::process {
+namespace {
+
+using base::Json;
+using testing::HasSubstr;
+
+constexpr std::int64_t kElements = 235'146;  // of the example's model
+const std::string kServed = example("four_workers_parameter_server_digits");
+
+class ParameterServer : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Run, ParameterServer, testing::Values("shm", "zmq", "inproc"));
+
+// 200 rounds push S each, and every worker is answered once more at its end; a turn is 32 bytes, and what asks or leaves 8.
+TEST_P(ParameterServer, asynchronous_sends_what_the_formula_says_and_all_end_alike) {
+  const Home home;
+  const Json result = completed(short_run(kServed, 200, {"run.transport=" + GetParam()}));
+  const std::int64_t s = 4 * kElements;
+  EXPECT_EQ(result["steps"], 200);
+  EXPECT_EQ(result["samples"], 200 * 32);
+  EXPECT_EQ(result["wire_bytes"]["payload"], 200 * s + (200 + 4) * (s + 32) + 4 * 16);
+  for (const Json& rank : result["ranks"]) {
+    const bool serves = rank["rank"] == 4;
+    EXPECT_EQ(rank["role"], serves ? "parameter_server" : "worker");
+    EXPECT_EQ(rank["parameters_xxh64"].is_null(), serves) << "a server has a share";
+    if (!serves) {
+      EXPECT_EQ(rank["parameters_xxh64"], result["ranks"][0]["parameters_xxh64"]);
+    }
+  }
+  EXPECT_GT(result["staleness"]["mean"], 0.5);
+  EXPECT_GE(result["staleness"]["max"], result["staleness"]["p95"]);
+}
+
+// Of momentum, since in step it is that of one device.
+TEST(ParameterServer, synchronous_trains_as_mirrored_does) {
+  const Home home;
+  const std::vector<std::string> both{"training.precision=fp64", "training.optimizer.momentum=0.9"};
+  std::vector<std::string> in_step = both;
+  in_step.emplace_back("strategy.servers.mode=synchronous");
+  const Json served = completed(short_run(kServed, 60, in_step)), mirrored = completed(short_run(example("four_devices_mirrored_digits"), 60, both));
+  EXPECT_EQ(served["samples"], mirrored["samples"]);
+  EXPECT_NEAR(served["train_loss"].get<double>(), mirrored["train_loss"].get<double>(), 1e-9);
+  EXPECT_EQ(served["held_out_accuracy"], mirrored["held_out_accuracy"]);
+  EXPECT_EQ(served["staleness"]["max"], 0);
+}
+
+TEST(ParameterServer, backup_workers_drop_what_comes_late) {
+  const Home home;
+  const Json result =
+      completed(short_run(kServed, 60, {"strategy.servers.mode=backup_workers", "topology.hosts[0].devices[0].slow_down=20", "strategy.servers.backups=1"}));
+  EXPECT_EQ(result["steps"], 60);
+  EXPECT_EQ(result["staleness"]["max"], 0);
+  EXPECT_GT(result["dropped_gradients"], 0);
+}
+
+TEST(ParameterServer, a_run_is_replayed_with_its_staleness) {
+  const Home home;
+  const Json result = completed(short_run(kServed, 100, {}));
+  const Ran replayed = cli({"replay", result["run_directory"].get<std::string>(), "--json"});
+  ASSERT_EQ(replayed.exit_code, 0) << replayed.err;
+  EXPECT_EQ(replayed.result()["staleness"], result["staleness"]);
+}
+
+TEST(ParameterServer, its_plan_is_proved_and_what_it_cannot_do_is_said) {
+  const Ran checked = cli({"check", kServed});
+  EXPECT_EQ(checked.exit_code, 0) << checked.err;
+  EXPECT_THAT(checked.out, HasSubstr("proved: serving"));
+  const Ran simulated = cli({"simulate", kServed});
+  EXPECT_EQ(simulated.exit_code, 2);
+  EXPECT_THAT(simulated.err, HasSubstr("everybody goes at its own pace"));
+  const Ran alone = cli({"validate", kServed, "--set", "topology.hosts[0].devices[4].role=idle"});
+  EXPECT_EQ(alone.exit_code, 2);
+  EXPECT_THAT(alone.err, HasSubstr("no device has the role parameter_server"));
+}
+
+}  // namespace
+}  // namespace trainyard::process
