@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "core/check/check.h"
+#include "core/experiment/fields.h"
 #include "core/strategy/strategy.h"
 #include "tests/core/strategy/experiments.h"
 
