@@ -158,7 +158,7 @@ Status Coordination::status(std::uint64_t answers) const {
   for (const RankSeat& seat : seats_) {
     const Progress& last = watch_.last(seat.identity.rank);
     const std::int64_t step = seat.finished ? seat.finished->steps : last.step;
-    status.step = std::min(status.step, step);
+    if (counts(seat)) status.step = std::min(status.step, step);
     status.ranks.push_back({seat.identity.rank, rank_state(seat, last), step, last.op, last.waits_for, seat.process, seat.slow_down, seat.jitter});
   }
   return status;

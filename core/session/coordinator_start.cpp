@@ -51,13 +51,13 @@ Result<void> Coordination::open() {
 
 namespace {
 
-// How many ranks do a step; and where they do steps apart, how far it is from one evaluation to the next.
+// How many ranks do a step, which need not be the same for every step; and how far it is from one evaluation to the next, which one rank makes.
 void add_reports(const experiment::Resolved& resolved, Json& header) {
   const experiment::ServerSpec& servers = resolved.document.strategy.servers;
   const bool in_step = experiment::in_step(servers);
   header["reports_of_step"] = in_step ? experiment::gradients_per_update(servers, resolved.workers()) : 1;
   header["reports_of_evaluation"] = 1;
-  if (!in_step) header["steps_apart"] = std::max<std::int64_t>(1, resolved.document.run.evaluate_every_steps);
+  header["steps_apart"] = std::max<std::int64_t>(1, resolved.document.run.evaluate_every_steps);
 }
 
 }  // namespace
@@ -66,15 +66,15 @@ Json Coordination::header() const {
   Json segments = Json::array();
   for (const model::Segment& segment : p_.resolved.model.segments) segments.push_back(segment.name);
   Json header{{"schema", telemetry::kRecordingSchema},
-          {"software", TRAINYARD_VERSION},
-          {"run", p_.run_directory.filename().string()},
-          {"ranks", p_.resolved.world()},
-          {"segments", segments},
-          {"generation", 1},
-          {"plan_hash", plan_hash_},
-          {"started_unix_seconds", std::time(nullptr)},
-          {"cores", base::usable_cores()},
-          {"experiment", experiment::to_json(p_.resolved)}};
+              {"software", TRAINYARD_VERSION},
+              {"run", p_.run_directory.filename().string()},
+              {"ranks", p_.resolved.world()},
+              {"segments", segments},
+              {"generation", 1},
+              {"plan_hash", plan_hash_},
+              {"started_unix_seconds", std::time(nullptr)},
+              {"cores", base::usable_cores()},
+              {"experiment", experiment::to_json(p_.resolved)}};
   if (p_.resolved.servers > 0) add_reports(p_.resolved, header);
   return header;
 }

@@ -160,6 +160,7 @@ std::optional<BadGradients> History::bad_gradients() const {
 }
 
 void History::Gathering::take(const Event& event, Metric metric, double seconds) {
+  if (stride > 0 && event.step < next) return;  // told, or given up
   if (metric == loss) {
     open[event.step].loss.add(event.value);
   } else if (metric == correct) {

@@ -77,8 +77,8 @@ class History {
   const base::Json& result() const { return result_; }   // null until the run ended
   const std::string& damage() const { return damage_; }  // for a person; "" when all is well
   int ranks() const { return ranks_; }
-  int reports_of_step() const { return train_.needed; }   // ranks that do a step: all, or where workers have servers and go apart, one
-  bool steps_apart() const { return train_.stride > 0; }  // each is one rank's, and a later one may be over before an earlier one
+  int reports_of_step() const { return train_.needed; }                         // ranks that do a step: all, or where workers have servers and go apart, one
+  bool steps_apart() const { return train_.stride > 0 && train_.needed == 1; }  // each is one rank's, and a later one may be over before an earlier one
   const std::vector<std::string>& segments() const { return segments_; }
   const std::map<SeriesKey, Series>& series() const { return series_; }
   const Series* find(const SeriesKey& key) const;          // null when nothing was logged
