@@ -43,6 +43,7 @@ const char* help(data::DataKind kind) {
     case data::DataKind::digits: return "Drawn digits, 28 x 28, 10 classes; generated, needs no file";
     case data::DataKind::spirals: return "Interleaved spirals in the plane; generated, needs no file";
     case data::DataKind::blobs: return "Gaussian clouds; generated, needs no file";
+    case data::DataKind::clicks: return "A click log: categorical features by Zipf's law, and numbers; generated, needs no file";
     case data::DataKind::idx: return "IDX files, as MNIST comes in, plain or .gz";
     case data::DataKind::csv: return "A CSV file: one sample a line, one column the class";
   }

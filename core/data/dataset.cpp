@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/data/dataset.h"
 
+#include "core/data/clicks.h"
 #include "core/data/csv.h"
 #include "core/data/generated.h"
 #include "core/data/idx.h"
@@ -16,7 +17,16 @@ std::vector<std::int64_t> shape_of(const DataSpec& spec) {
   switch (spec.kind) {
     case DataKind::digits: return {28, 28};
     case DataKind::blobs: return {spec.features};
+    case DataKind::clicks: return {spec.slot_count + spec.dense};
     default: return {2};
+  }
+}
+
+std::int64_t classes_of(const DataSpec& spec) {
+  switch (spec.kind) {
+    case DataKind::digits: return 10;
+    case DataKind::clicks: return 2;  // none, a click
+    default: return spec.classes;
   }
 }
 
@@ -25,25 +35,39 @@ base::Result<void> require(std::int64_t value, std::int64_t least, const char* f
   return fail({ProblemCode::bad_input, std::string("data.") + field, "is " + std::to_string(value), "at least " + std::to_string(least), ""});
 }
 
+// Of numbers that no float holds exactly one could be taken for another.
+base::Result<void> check_vocabulary(const DataSpec& spec) {
+  if (spec.vocabulary <= kMostIndices) return require(spec.vocabulary, spec.slot_count, "vocabulary");
+  return fail({ProblemCode::bad_input, "data.vocabulary", "is " + std::to_string(spec.vocabulary) + ", and indices are exact only below 2^24",
+               std::to_string(spec.slot_count) + " to " + std::to_string(kMostIndices), ""});
+}
+
+base::Result<void> check_clicks(const DataSpec& spec) {
+  return require(spec.slot_count, 1, "slots").and_then([&] { return require(spec.dense, 0, "dense"); }).and_then([&] { return check_vocabulary(spec); });
+}
+
 // What would make a generated set empty or impossible. The ranges are the field table's business; this guards the code.
 base::Result<void> check_generated(const DataSpec& spec) {
-  const bool classes = spec.kind != DataKind::digits, features = spec.kind == DataKind::blobs;
+  const bool classes = spec.kind == DataKind::spirals || spec.kind == DataKind::blobs, features = spec.kind == DataKind::blobs;
   return require(spec.train_samples, 1, "train_samples")
       .and_then([&] { return require(spec.held_out_samples, 0, "held_out_samples"); })
       .and_then([&] { return require(classes ? spec.classes : 2, 2, "classes"); })
-      .and_then([&] { return require(features ? spec.features : 1, 1, "features"); });
+      .and_then([&] { return require(features ? spec.features : 1, 1, "features"); })
+      .and_then([&] { return spec.kind == DataKind::clicks ? check_clicks(spec) : base::Result<void>{}; });
 }
 
 std::shared_ptr<const Dataset> make_generated(const DataSpec& spec) {
   switch (spec.kind) {
     case DataKind::spirals: return make_spirals(spec);
     case DataKind::blobs: return make_blobs(spec);
+    case DataKind::clicks: return make_clicks(spec);
     default: return make_digits(spec);
   }
 }
 
 Survey survey_generated(const DataSpec& spec) {
   Survey survey{summarise_generated(spec), {}};
+  if (spec.kind == DataKind::clicks) return survey.labels.classes = click_labels(spec), survey;
   for (std::int64_t i = 0; i < spec.train_samples; ++i) survey.labels.classes.push_back(static_cast<std::int32_t>(i % survey.summary.classes));
   return survey;
 }
@@ -67,9 +91,9 @@ std::optional<ImageShape> DataSummary::image() const {
   return ImageShape{deep ? sample_shape[2] : 1, sample_shape[0], sample_shape[1]};
 }
 
-DataSummary summarise_generated(const DataSpec& spec) {
-  return {shape_of(spec), spec.kind == DataKind::digits ? 10 : spec.classes, spec.train_samples, spec.held_out_samples};
-}
+DataSummary summarise_generated(const DataSpec& spec) { return {shape_of(spec), classes_of(spec), spec.train_samples, spec.held_out_samples}; }
+
+Indices indices_of(const DataSpec& spec) { return spec.kind == DataKind::clicks ? Indices{spec.slot_count, spec.vocabulary} : Indices{}; }
 
 base::Result<DataSummary> inspect(const DataSpec& spec, const std::filesystem::path& directory) {
   if (spec.kind == DataKind::idx) return inspect_idx(spec, directory);

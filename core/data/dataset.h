@@ -20,6 +20,7 @@ enum class DataKind {
   digits,   // drawn strokes, 28 x 28, 10 classes
   spirals,  // interleaved spirals in the plane
   blobs,    // Gaussian clouds
+  clicks,   // a click log: columns of indices, then of numbers; see clicks.h
   idx,      // IDX files (LeCun's MNIST format), plain or .gz
   csv,      // one sample a line, one column the label
 };
@@ -33,6 +34,10 @@ struct DataSpec {
   double noise = 1.0;                    // 0 clean .. 1 the default difficulty
   std::int64_t classes = 3;              // spirals, blobs
   std::int64_t features = 2;             // blobs
+  std::int64_t slot_count = 8;           // clicks: columns that are indices (`slots` alone is a word of Qt's)
+  std::int64_t vocabulary = 20'000;      // clicks: indices of all slots together
+  double zipf_exponent = 1.05;           // clicks: how much more often common indices come
+  std::int64_t dense = 8;                // clicks: columns that are numbers
   std::string images;                    // idx: path, relative to the experiment file
   std::string labels;                    // idx
   std::string file;                      // csv
@@ -72,6 +77,12 @@ struct Survey {
   TrainingLabels labels;
 };
 
+// The first `slot_count` columns of a sample are indices below `vocabulary`; of most sets there are none.
+struct Indices {
+  std::int64_t slot_count = 0, vocabulary = 0;
+};
+Indices indices_of(const DataSpec& spec);
+
 enum class Split { train, held_out };
 
 class Dataset {
@@ -79,8 +90,8 @@ class Dataset {
   virtual ~Dataset() = default;
   virtual const DataSummary& summary() const = 0;
 
-  // Writes sample indices[i] of the split into row i of `features` (row-major, about zero mean and unit scale) and
-  // labels[i]. Safe from many threads. Indices must be in range.
+  // Writes sample indices[i] of the split into row i of `features` (row-major, about zero mean and unit scale; but
+  // for indices, which are what they are) and labels[i]. Safe from many threads. Indices must be in range.
   virtual void fill(Split split, std::span<const std::int64_t> indices, std::span<float> features, std::span<std::int32_t> labels) const = 0;
 };
 
@@ -98,8 +109,8 @@ base::Problem at_field(base::Problem problem, const DataSpec& spec, const std::f
 template <>
 struct trainyard::base::Names<trainyard::data::DataKind> {
   using Kind = trainyard::data::DataKind;
-  static constexpr std::pair<Kind, std::string_view> table[] = {
-      {Kind::digits, "digits"}, {Kind::spirals, "spirals"}, {Kind::blobs, "blobs"}, {Kind::idx, "idx"}, {Kind::csv, "csv"}};
+  static constexpr std::pair<Kind, std::string_view> table[] = {{Kind::digits, "digits"}, {Kind::spirals, "spirals"}, {Kind::blobs, "blobs"},
+                                                                {Kind::clicks, "clicks"}, {Kind::idx, "idx"},         {Kind::csv, "csv"}};
 };
 
 template <>
@@ -107,6 +118,7 @@ struct trainyard::base::Fields<trainyard::data::DataSpec> {
   using Spec = trainyard::data::DataSpec;
   using Kind = trainyard::data::DataKind;
   static constexpr std::string_view title = "Data";
+  static constexpr bool clicks(const Spec& s) { return s.kind == Kind::clicks; }
   static constexpr bool generated(const Spec& s) { return s.kind != Kind::idx && s.kind != Kind::csv; }
   static auto table() {
     return std::tuple{
@@ -118,6 +130,11 @@ struct trainyard::base::Fields<trainyard::data::DataSpec> {
         field("classes", &Spec::classes, "classes", {2, 100}, "Number of classes",
               [](const Spec& s) { return s.kind == Kind::spirals || s.kind == Kind::blobs; }),
         field("features", &Spec::features, "features", {1, 4096}, "Number of input features", [](const Spec& s) { return s.kind == Kind::blobs; }),
+        field("slots", &Spec::slot_count, "columns", {1, 1024}, "Categorical features: columns that are indices", clicks),
+        field("vocabulary", &Spec::vocabulary, "indices", {1, 1 << 24}, "Indices of all slots together, which have equally many each", clicks),
+        field("zipf_exponent", &Spec::zipf_exponent, "", {0, 10},
+              "Of a slot, index k (from 1) comes in proportion to k to the power of minus this; 0: all equally often", clicks),
+        field("dense", &Spec::dense, "columns", {0, 4096}, "Columns that are numbers, after those that are indices", clicks),
         field("images", &Spec::images, "", {0, 4096}, "IDX file of the images, .gz or plain, relative to the experiment",
               [](const Spec& s) { return s.kind == Kind::idx; }),
         field("labels", &Spec::labels, "", {0, 4096}, "IDX file of the labels", [](const Spec& s) { return s.kind == Kind::idx; }),

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The sets that need no file. Sample i of a split is f(seed, split, i): how many samples a set has, who asks and in what
-// order change nothing. Classes are balanced: sample i is of class i modulo the classes.
+// order change nothing. Classes are balanced: sample i is of class i modulo the classes; but of clicks, which are drawn (clicks.h).
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "core/data/dataset.h"
 
@@ -15,6 +16,9 @@ std::shared_ptr<const Dataset> make_digits(const DataSpec& spec);
 std::shared_ptr<const Dataset> make_spirals(const DataSpec& spec);
 // Gaussian clouds around centres that are kept apart.
 std::shared_ptr<const Dataset> make_blobs(const DataSpec& spec);
+// A click log, of categorical features.
+std::shared_ptr<const Dataset> make_clicks(const DataSpec& spec);
+std::vector<std::int32_t> click_labels(const DataSpec& spec);  // of the samples to train on
 
 DataSummary summarise_generated(const DataSpec& spec);
 

@@ -19,7 +19,7 @@ TEST(CliList, names_what_can_be_chosen) {
   EXPECT_THAT(names("strategies"), testing::IsSupersetOf({"one_device", "mirrored"}));
   EXPECT_THAT(names("algorithms"), testing::IsSupersetOf({"ring", "direct"}));
   EXPECT_THAT(names("models"), Contains("mlp"));
-  EXPECT_THAT(names("datasets"), testing::IsSupersetOf({"digits", "spirals", "blobs", "idx", "csv"}));
+  EXPECT_THAT(names("datasets"), testing::IsSupersetOf({"digits", "spirals", "blobs", "clicks", "idx", "csv"}));
 }
 
 TEST(CliList, gives_every_item_a_line_of_help) {

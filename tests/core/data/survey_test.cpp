@@ -22,7 +22,7 @@ Both both(const DataSpec& spec, const std::filesystem::path& directory = {}) {
 }
 
 TEST(Survey, of_a_generated_set_has_the_labels_of_its_samples) {
-  for (const DataKind kind : {DataKind::digits, DataKind::spirals, DataKind::blobs}) {
+  for (const DataKind kind : {DataKind::digits, DataKind::spirals, DataKind::blobs, DataKind::clicks}) {
     DataSpec spec;
     spec.kind = kind;
     spec.train_samples = 37;
