@@ -66,6 +66,22 @@ struct LinearBackwardWeight {
   Multiplies multiplies = Multiplies::full;
 };
 
+// A bag of rows of a table, S of them (slot_count), added up in the order of their columns: output[b,w] = sum over s in [0, S) of
+// table[input[b,s], w]. The columns after them are handed on: output[b, W + d] = input[b, S + d]. A number that is no row of the table
+// (row_number.h) makes the sum NaN. input [B,I], table [R,W], output [B, W + I - S]; of fp32 R is at most 2^24, up to which every row has a
+// number. (torch.nn.EmbeddingBag of mode sum)
+struct EmbeddingBagForward {
+  Tensor input, table, output;
+  std::int64_t slot_count = 1;
+};
+
+// table_gradient[r,w] = sum of output_gradient[b,w] over all b and s of which input[b,s] is r, in that order: so it depends on no
+// number of threads. Overwritten: rows that no sample has are 0. What is no row gets nothing. squared_norm as of LinearBackwardWeight.
+struct EmbeddingBagBackwardWeight {
+  Tensor input, output_gradient, table_gradient, squared_norm;  // [B,I], [B, W + I - S], [R,W]
+  std::int64_t slot_count = 1;
+};
+
 // A square window that slides over an image, in pixels. The image is `padding` wider on every side; from H rows come
 // `outputs(H)`. Outside the image an input is 0, but never a maximum.
 struct Window {
@@ -285,9 +301,10 @@ struct PowerSgdDecode {
   std::int64_t ranks = 1;
 };
 
-using Op = std::variant<LinearForward, AddBias, SumRows, CopyColumns, ActivationBackward, LinearBackwardInput, LinearBackwardWeight, Conv2dForward,
-                        Conv2dBackwardInput, Conv2dBackwardWeight, PoolForward, PoolBackward, BatchNormSums, BatchNormForward, BatchNormEvaluate,
-                        BatchNormBackwardWeight, BatchNormBackwardInput, Dropout, Add, Accumulate, Copy, Scale, SoftmaxCrossEntropy, SquaredNorm, ClipFactor,
-                        Zero, SgdUpdate, AdamUpdate, CompressGradient, DecompressGradient, PowerSgdLeft, PowerSgdRight, PowerSgdDecode>;
+using Op = std::variant<LinearForward, AddBias, SumRows, CopyColumns, ActivationBackward, LinearBackwardInput, LinearBackwardWeight, EmbeddingBagForward,
+                        EmbeddingBagBackwardWeight, Conv2dForward, Conv2dBackwardInput, Conv2dBackwardWeight, PoolForward, PoolBackward, BatchNormSums,
+                        BatchNormForward, BatchNormEvaluate, BatchNormBackwardWeight, BatchNormBackwardInput, Dropout, Add, Accumulate, Copy, Scale,
+                        SoftmaxCrossEntropy, SquaredNorm, ClipFactor, Zero, SgdUpdate, AdamUpdate, CompressGradient, DecompressGradient, PowerSgdLeft,
+                        PowerSgdRight, PowerSgdDecode>;
 
 }  // namespace trainyard::compute

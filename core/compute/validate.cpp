@@ -60,6 +60,27 @@ void check(const LinearBackwardWeight& op, OpCheck& check) {
   check.is_or_empty("squared_norm", op.squared_norm, DType::fp64, {1}).multiplies(op.multiplies, dtype);
 }
 
+// Of fp32 the numbers of further rows would not be whole.
+constexpr std::int64_t kMostRows = 1 << 24;
+
+void check_bag(const Tensor& input, const char* name, const Tensor& table, const char* outer, const Tensor& result, std::int64_t slots, OpCheck& check) {
+  const std::int64_t inputs = input.shape[1];
+  check.matrix("input", input).matrix(name, table).is(name, table, input.dtype, table.shape);
+  check.require(slots >= 1 && slots <= inputs, "slots", "is " + std::to_string(slots), "1 to " + std::to_string(inputs));
+  check.require(input.dtype == DType::fp64 || table.shape[0] <= kMostRows, name, "has " + std::to_string(table.shape[0]) + " rows",
+                "at most " + std::to_string(kMostRows) + " of fp32");
+  check.is(outer, result, input.dtype, {input.shape[0], table.shape[1] + inputs - slots});
+}
+
+std::string_view name_of_op(const EmbeddingBagForward&) { return "embedding_bag_forward"; }
+void check(const EmbeddingBagForward& op, OpCheck& check) { check_bag(op.input, "table", op.table, "output", op.output, op.slot_count, check); }
+
+std::string_view name_of_op(const EmbeddingBagBackwardWeight&) { return "embedding_bag_backward_weight"; }
+void check(const EmbeddingBagBackwardWeight& op, OpCheck& check) {
+  check_bag(op.input, "table_gradient", op.table_gradient, "output_gradient", op.output_gradient, op.slot_count, check);
+  check.is_or_empty("squared_norm", op.squared_norm, DType::fp64, {1});
+}
+
 std::string_view name_of_op(const SoftmaxCrossEntropy&) { return "softmax_cross_entropy"; }
 void check(const SoftmaxCrossEntropy& op, OpCheck& check) {
   check.matrix("logits", op.logits).is("labels", op.labels, DType::int32, {op.logits.shape[0]});

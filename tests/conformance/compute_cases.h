@@ -57,6 +57,32 @@ inline Case linear_backward_weight(Values& values, DType dtype, const Sizes& s) 
           {{"weight_gradient", weight}, {"bias_gradient", bias}, {"squared_norm", norm}}};
 }
 
+// Samples of a bag: `slots` numbers of rows, then others.
+inline Tensor bag_input(Values& values, DType dtype, std::int64_t batch, std::int64_t inputs, std::int64_t slots, std::int64_t rows) {
+  const Tensor input = values.uniform(dtype, {batch, inputs}), numbers = values.labels(batch * slots, rows);
+  for (std::int64_t i = 0; i < batch * slots; ++i) set_element(input, i / slots * inputs + i % slots, element(numbers, i));
+  return input;
+}
+
+// Half of the columns are numbers of rows; of those some come often, and some never.
+inline std::int64_t slots_of(const Sizes& s) { return (s.inputs + 1) / 2; }
+inline std::int64_t rows_of(const Sizes& s) { return s.inputs + 2; }
+inline std::int64_t bag_outputs(const Sizes& s) { return s.outputs + s.inputs - slots_of(s); }
+
+inline Case embedding_bag_forward(Values& values, DType dtype, const Sizes& s) {
+  const Tensor output = values.uniform(dtype, {s.batch, bag_outputs(s)});
+  return {compute::EmbeddingBagForward{bag_input(values, dtype, s.batch, s.inputs, slots_of(s), rows_of(s)), values.uniform(dtype, {rows_of(s), s.outputs}),
+                                       output, slots_of(s)},
+          {{"output", output}}};
+}
+
+inline Case embedding_bag_backward_weight(Values& values, DType dtype, const Sizes& s) {
+  const Tensor table = values.uniform(dtype, {rows_of(s), s.outputs}), norm = values.scalar(-1);
+  return {compute::EmbeddingBagBackwardWeight{bag_input(values, dtype, s.batch, s.inputs, slots_of(s), rows_of(s)),
+                                              values.uniform(dtype, {s.batch, bag_outputs(s)}), table, norm, slots_of(s)},
+          {{"table_gradient", table}, {"squared_norm", norm}}};
+}
+
 inline Case softmax_cross_entropy(Values& values, DType dtype, const Sizes& s, bool with_gradient) {
   const Tensor metrics = values.uniform(DType::fp64, {2});
   const Tensor gradient = with_gradient ? values.uniform(dtype, {s.batch, s.outputs}) : Tensor{};
@@ -145,6 +171,8 @@ inline std::vector<NamedCase> all_cases() {
                                   {"activation_backward_tanh", with(activation_backward, Activation::tanh)},
                                   {"linear_backward_input", linear_backward_input},
                                   {"linear_backward_weight", linear_backward_weight},
+                                  {"embedding_bag_forward", embedding_bag_forward},
+                                  {"embedding_bag_backward_weight", embedding_bag_backward_weight},
                                   {"softmax_cross_entropy", with(softmax_cross_entropy, true)},
                                   {"softmax_cross_entropy_without_gradient", with(softmax_cross_entropy, false)},
                                   {"squared_norm", squared_norm},

@@ -7,6 +7,7 @@
 #include "core/compute/compression/kernels.h"
 #include "core/compute/immediate_queue.h"
 #include "core/compute/reference/between.h"
+#include "core/compute/reference/embedding.h"
 #include "core/compute/reference/image.h"
 #include "core/compute/reference/linear.h"
 #include "core/compute/reference/loss.h"

@@ -59,6 +59,12 @@ void expect_refused(const char* what, const std::function<void(Tensor&)>& breaks
     breaks(op.*part);
     refused(op, "one of three");
   }
+  const auto bag = std::get<EmbeddingBagForward>(conformance::embedding_bag_forward(values, DType::fp32, kSome).op);
+  for (const auto part : {&EmbeddingBagForward::input, &EmbeddingBagForward::table, &EmbeddingBagForward::output}) {
+    auto op = bag;
+    breaks(op.*part);
+    refused(op, "one of three");
+  }
   const conformance::ImageSizes image{2, 6, 5, 3, 4, {3, 1, 1}};
   const auto convolution = std::get<Conv2dBackwardWeight>(conformance::conv2d_backward_weight(values, DType::fp32, image).op);
   for (const auto part :
@@ -158,6 +164,23 @@ TEST(validate, refuses_numbers_that_make_no_sense) {
   auto dropped = std::get<Dropout>(conformance::dropout(values, DType::fp32, {4, 3}).op);
   dropped.probability = 1;
   EXPECT_FALSE(validate(dropped));
+  auto bag = std::get<EmbeddingBagForward>(conformance::embedding_bag_forward(values, DType::fp32, kSome).op);
+  for (const std::int64_t slots : {0, 4}) {
+    bag.slot_count = slots;
+    EXPECT_FALSE(validate(bag)) << slots;
+  }
+}
+
+// As many as a number of the samples' type can name.
+TEST(validate, refuses_a_table_of_fp32_that_is_longer_than_its_rows_have_numbers) {
+  Values values;
+  for (const DType dtype : {DType::fp32, DType::fp64}) {
+    auto bag = std::get<EmbeddingBagForward>(conformance::embedding_bag_forward(values, dtype, kSome).op);
+    bag.table.shape = {1 << 24, 2};
+    EXPECT_TRUE(validate(bag));
+    bag.table.shape = {(1 << 24) + 1, 2};
+    EXPECT_EQ(validate(bag).has_value(), dtype == DType::fp64);
+  }
 }
 
 TEST(validate, refuses_new_parameters_that_overlap_the_old_in_part) {

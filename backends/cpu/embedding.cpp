@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Rows of a table, summed and scattered. What they cost is reaching the rows, not adding them up.
+#include <algorithm>
+#include <limits>
+
+#include "backends/cpu/norm.h"
+#include "backends/cpu/prepare.h"
+#include "backends/cpu/threads.h"
+#include "core/compute/row_number.h"
+
+namespace trainyard::cpu {
+namespace {
+
+using compute::kNoRow;
+using compute::Queue;
+using compute::row_number;
+
+template <class T>
+void add(const T* row, std::int64_t width, T* sum) {
+  for (std::int64_t w = 0; w < width; ++w) sum[w] += row[w];
+}
+
+template <class T>
+void sum_bag(const compute::EmbeddingBagForward& op, std::int64_t sample) {
+  const std::int64_t inputs = op.input.shape[1], rows = op.table.shape[0], width = op.table.shape[1];
+  const T* const input = op.input.as<T>() + sample * inputs;
+  T* const output = op.output.as<T>() + sample * op.output.shape[1];
+  std::fill_n(output, width, T{0});
+  for (std::int64_t s = 0; s < op.slot_count; ++s) {
+    const std::int64_t row = row_number(input[s], rows);
+    if (row != kNoRow) add(op.table.as<T>() + row * width, width, output);
+    else std::fill_n(output, width, std::numeric_limits<T>::quiet_NaN());
+  }
+  std::copy(input + op.slot_count, input + inputs, output + width);
+}
+
+// Of the rows [begin, end): what the samples have for them, in the order of samples.
+template <class T>
+void scatter(const compute::EmbeddingBagBackwardWeight& op, std::int64_t begin, std::int64_t end) {
+  const std::int64_t inputs = op.input.shape[1], rows = op.table_gradient.shape[0], width = op.table_gradient.shape[1];
+  T* const table = op.table_gradient.as<T>();
+  std::fill(table + begin * width, table + end * width, T{0});
+  for (std::int64_t b = 0; b < op.input.shape[0]; ++b)
+    for (std::int64_t s = 0; s < op.slot_count; ++s) {
+      const std::int64_t row = row_number(op.input.as<T>()[b * inputs + s], rows);
+      if (row >= begin && row < end) add(op.output_gradient.as<T>() + b * op.output_gradient.shape[1], width, table + row * width);
+    }
+}
+
+template <class T>
+PreparedKernel prepare_bag(const compute::EmbeddingBagForward& op, const Device& device) {
+  constexpr std::int64_t kSamples = 16;
+  return make_kernel([op, cores = device.cores](Queue&) {
+    for_blocks(cores, op.input.shape[0], kSamples, [&](std::int64_t begin, std::int64_t end, std::int64_t) {
+      for (std::int64_t sample = begin; sample < end; ++sample) sum_bag<T>(op, sample);
+    });
+  });
+}
+
+// A part of the rows for each thread, which looks through all samples: whoever adds a row up does it in the same order.
+template <class T>
+PreparedKernel prepare_scatter(const compute::EmbeddingBagBackwardWeight& op, const Device& device) {
+  const std::int64_t rows = op.table_gradient.shape[0], rows_each = std::max<std::int64_t>((rows + device.cores - 1) / device.cores, 1);
+  return make_kernel([op, rows, rows_each, cores = device.cores, norm = TensorNorm<T>(op.table_gradient, device.cores)](Queue&) mutable {
+    for_blocks(cores, rows, rows_each, [&](std::int64_t begin, std::int64_t end, std::int64_t) { scatter<T>(op, begin, end); });
+    if (!op.squared_norm.empty()) *op.squared_norm.template as<double>() = norm();
+  });
+}
+
+}  // namespace
+
+PreparedKernel prepare(const compute::EmbeddingBagForward& op, const Device& device) {
+  return op.input.dtype == compute::DType::fp64 ? prepare_bag<double>(op, device) : prepare_bag<float>(op, device);
+}
+
+PreparedKernel prepare(const compute::EmbeddingBagBackwardWeight& op, const Device& device) {
+  return op.input.dtype == compute::DType::fp64 ? prepare_scatter<double>(op, device) : prepare_scatter<float>(op, device);
+}
+
+}  // namespace trainyard::cpu

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Numbers of rows that come among numbers of other kinds, as samples have them.
+#pragma once
+
+#include <cstdint>
+
+namespace trainyard::compute {
+
+constexpr std::int64_t kNoRow = -1;
+
+// kNoRow of what is not whole, or outside [0, rows).
+template <class T>
+std::int64_t row_number(T number, std::int64_t rows) {
+  if (!(number >= 0 && static_cast<double>(number) < static_cast<double>(rows))) return kNoRow;
+  const auto row = static_cast<std::int64_t>(number);
+  return static_cast<T>(row) == number ? row : kNoRow;
+}
+
+}  // namespace trainyard::compute
