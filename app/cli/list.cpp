@@ -60,9 +60,12 @@ std::vector<Item> named() {
 // A model is a list of layers; what it is called follows from those in it.
 std::vector<Item> models() {
   std::string layers;
-  for (const std::string& name : base::all_names<model::LayerKind>()) layers += (layers.empty() ? "" : ", ") + name;
-  return {{"mlp", "A multi-layer perceptron: a list of layers (linear, relu, tanh, ...) and a softmax cross-entropy loss", ""},
-          {"cnn", "A convolutional network, for data of images: a list of layers (" + layers + ") and the same loss", ""}};
+  for (const auto& [kind, name] : base::Names<model::LayerKind>::table)
+    if (kind != model::LayerKind::embedding_bag) layers += (layers.empty() ? "" : ", ") + std::string(name);
+  return {
+      {"mlp", "A multi-layer perceptron: a list of layers (linear, relu, tanh, ...) and a softmax cross-entropy loss", ""},
+      {"cnn", "A convolutional network, for data of images: a list of layers (" + layers + ") and the same loss", ""},
+      {"embedding", "For data of indices: an embedding_bag, which adds up the rows that a sample names in a table, then linear layers and the same loss", ""}};
 }
 
 Item example(const fs::path& file) {

@@ -6,6 +6,7 @@
 #include "core/experiment/compression.h"
 #include "core/experiment/document.h"
 #include "core/experiment/duties.h"
+#include "core/experiment/embedding.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/findings.h"
 #include "core/experiment/multiplies.h"
@@ -145,6 +146,7 @@ Problems problems_of_meaning(const Experiment& experiment, const data::DataSumma
   append(problems, compression_problems(experiment));
   append(problems, synchronised_problems(experiment));
   append(problems, vertical_problems(experiment, data));
+  if (data != nullptr) append(problems, embedding_problems(experiment));
   append(problems, model::validate(experiment.model, data != nullptr ? sample_shape(*data) : model::Shape{}, data != nullptr ? data->classes : 0, "model"));
   if (data != nullptr) append(problems, batch_problems(experiment.training, count_trainers(experiment), data->train_samples));
   return problems;

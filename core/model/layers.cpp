@@ -38,6 +38,14 @@ MaybeProblem sum_problem(const Shape& input, const Shape& added, const std::stri
             "Give the layers between them as many channels, stride 1, and padding that keeps the size.");
 }
 
+MaybeProblem bag_problem(const LayerSpec& layer, const Shape& input, const std::string& where) {
+  if (input.dimensions != 1)
+    return at(where, "embedding_bag takes rows of columns, but images of " + to_text(input) + " come in", "a row of columns",
+              "Choose data with columns of indices.");
+  if (layer.slot_count <= input[0]) return {};
+  return at(where + ".slots", "looks up " + std::to_string(layer.slot_count) + " columns, but samples have " + to_text(input), "1 to " + to_text(input), "");
+}
+
 Shape slid(const LayerSpec& layer, const Shape& image) {
   const compute::Window window = window_of(layer);
   return {window.outputs(image[0]), window.outputs(image[1]), layer.kind == LayerKind::conv2d ? layer.channels : image[2]};
@@ -47,6 +55,7 @@ Shape output_shape(const LayerSpec& layer, const Shape& input, std::int64_t clas
   if (has_window(layer)) return slid(layer, input);
   if (is_linear(layer)) return {layer.units == 0 ? classes : layer.units};
   if (layer.kind == LayerKind::flatten) return {input.elements()};
+  if (is_bag(layer)) return {layer.width + input[0] - layer.slot_count};
   return input;
 }
 
@@ -70,6 +79,7 @@ std::vector<Shape> shapes(const ModelSpec& spec, const Shape& sample, std::int64
     const Shape& input = i == 0 ? sample : list.back();
     const std::string where = path + ".layers[" + std::to_string(i) + "]";
     if (has_window(layer)) problem = window_problem(layer, input, where);
+    if (is_bag(layer)) problem = bag_problem(layer, input, where);
     if (layer.kind == LayerKind::add) problem = sum_problem(input, list[i - static_cast<std::size_t>(layer.back)], where);
     if (problem) return list;
     list.push_back(output_shape(layer, input, classes));

@@ -13,6 +13,7 @@ inline bool is_linear(const LayerSpec& layer) { return layer.kind == LayerKind::
 inline bool is_activation(const LayerSpec& layer) { return layer.kind == LayerKind::relu || layer.kind == LayerKind::tanh; }
 inline bool is_pool(const LayerSpec& layer) { return layer.kind == LayerKind::max_pool || layer.kind == LayerKind::average_pool; }
 inline bool has_window(const LayerSpec& layer) { return layer.kind == LayerKind::conv2d || is_pool(layer); }
+inline bool is_bag(const LayerSpec& layer) { return layer.kind == LayerKind::embedding_bag; }
 inline bool takes_activation(const LayerSpec& layer) {
   return is_linear(layer) || layer.kind == LayerKind::conv2d || layer.kind == LayerKind::batch_norm || layer.kind == LayerKind::add;
 }

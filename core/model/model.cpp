@@ -33,6 +33,7 @@ std::string details(const Segment& s, const LayerSpec& layer) {
     case LayerKind::average_pool: return square(s.window.kernel);
     case LayerKind::batch_norm: return " " + std::to_string(s.channels());
     case LayerKind::dropout: return " " + shortened(s.probability);
+    case LayerKind::embedding_bag: return between(layer.rows, layer.width);
     case LayerKind::add: return " " + std::to_string(s.layer - static_cast<int>(layer.back));
     default: return "";
   }
@@ -79,6 +80,7 @@ class Builder {
     s.momentum = layer.momentum;
     s.synchronised = layer.kind == LayerKind::batch_norm && layer.synchronised;
     s.probability = layer.probability;
+    if (is_bag(layer)) s.slot_count = layer.slot_count, s.table = {layer.rows, layer.width};
     if (layer.kind == LayerKind::add) s.addend = segment_of_layer_[i - static_cast<std::size_t>(layer.back)];
     s.name = std::to_string(i) + " " + std::string(base::name_of(layer.kind)) + details(s, layer);
     if (s.weight_shape().dimensions > 0) add_parameters(s);
@@ -89,9 +91,9 @@ class Builder {
   void add_parameters(Segment& s) {
     const int index = static_cast<int>(model_.segments.size());
     s.first = model_.elements;
-    s.elements = s.weight_shape().elements() + s.channels();
+    s.elements = s.weight_shape().elements() + s.bias_elements();
     model_.parameters.push_back({std::to_string(s.layer) + ".weight", s.weight_shape(), s.first, index});
-    model_.parameters.push_back({std::to_string(s.layer) + ".bias", {s.channels()}, s.bias_offset(), index});
+    if (s.bias_elements() > 0) model_.parameters.push_back({std::to_string(s.layer) + ".bias", {s.bias_elements()}, s.bias_offset(), index});
     model_.elements += s.elements;
   }
 

@@ -27,7 +27,7 @@ struct Segment {
   std::string name;                      // "0 linear 784-512 relu"
   std::int64_t inputs = 0, outputs = 0;  // numbers of one sample
   compute::Activation activation = compute::Activation::none;
-  std::int64_t first = 0, elements = 0;  // its parameters in the flat buffer: weight, then bias
+  std::int64_t first = 0, elements = 0;  // its parameters in the flat buffer: weight, then bias, where it has one
   LayerKind kind = LayerKind::linear;
   int layer = 0;                    // its place in the list
   Shape input_shape, output_shape;  // of one sample: {features} or {height, width, channels}
@@ -35,13 +35,16 @@ struct Segment {
   double momentum = 0;              // of batch_norm
   bool synchronised = false;        // of batch_norm: by the samples of all ranks
   double probability = 0;           // of dropout
+  std::int64_t slot_count = 0;      // of embedding_bag: the first columns of its input, which are numbers of rows
+  Shape table;                      // of embedding_bag: [rows, width]
   int addend = -1;                  // of add: the segment whose output it adds to that of the one before it
   std::int64_t running = 0;         // of batch_norm: where its running means and variances [2, channels] begin in the flat state
   // Whether the gradient at its input, or at its addend, has a part there when its own comes, from a later sum.
   bool accumulates = false, addend_accumulates = false;
 
   std::int64_t channels() const { return output_shape[output_shape.dimensions - 1]; }
-  Shape weight_shape() const;
+  Shape weight_shape() const;          // of embedding_bag its table, row by row
+  std::int64_t bias_elements() const;  // one a channel; 0: there is none
   std::int64_t bias_offset() const { return first + weight_shape().elements(); }
   std::int64_t inputs_of_output() const;  // how many numbers one output is a weighted sum of
 
@@ -67,14 +70,15 @@ struct Model {
 
 // Problems of the layer list (paths start at `path`), or the model. `sample` is the shape of a sample, {features} or {height, width,
 // channels}, without dimensions where it is not known; then, as for `classes` of 0, nothing is said that depends on it. Rules: an
-// activation follows a linear layer, a convolution, a batch normalisation or a sum; convolutions and pools take images; a
-// window fits the image; a sum adds equal shapes; the last layer is linear with as many units as there are classes.
+// activation follows a linear layer, a convolution, a batch normalisation or a sum; convolutions and pools take images; a window fits
+// the image; a sum adds equal shapes; an embedding_bag is the first and takes rows of columns; the last layer is linear with as many
+// units as there are classes.
 base::Problems validate(const ModelSpec& spec, const Shape& sample, std::int64_t classes, const std::string& path);
 base::Result<Model> build(const ModelSpec& spec, const Shape& sample, std::int64_t classes);
 inline base::Result<Model> build(const ModelSpec& spec, std::int64_t features, std::int64_t classes) { return build(spec, Shape{features}, classes); }
 
-// Weights and biases uniform in +-1/sqrt(inputs of an output) (the default of torch.nn.Linear and Conv2d); of batch normalisation 1
-// and 0. Equal for every rank count and dtype up to rounding. `state` (may be empty): means 0, variances 1.
+// Weights and biases uniform in +-1/sqrt(inputs of an output) (the default of torch.nn.Linear and Conv2d), which of a bag are as many as it adds
+// up; of batch normalisation 1 and 0. Equal for every rank count and dtype up to rounding. `state` (may be empty): means 0, variances 1.
 void initialise(const Model& model, std::int64_t seed, const compute::Tensor& parameters, const compute::Tensor& state = {});
 
 }  // namespace trainyard::model

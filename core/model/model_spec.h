@@ -12,26 +12,30 @@ enum class LayerKind {
   linear,
   relu,
   tanh,
-  conv2d,        // a window slides over an image; see compute::Conv2dForward
-  max_pool,      // the largest of each window, channel by channel
-  average_pool,  // the mean of each window
-  batch_norm,    // each channel at mean 0 and deviation 1 over the samples of the rank, or of all ranks; then scaled and shifted
-  dropout,       // drops elements while training
-  flatten,       // an image as a row of features; nothing is copied
-  add,           // a residual sum: adds the output of an earlier layer
+  conv2d,         // a window slides over an image; see compute::Conv2dForward
+  max_pool,       // the largest of each window, channel by channel
+  average_pool,   // the mean of each window
+  batch_norm,     // each channel at mean 0 and deviation 1 over the samples of the rank, or of all ranks; then scaled and shifted
+  dropout,        // drops elements while training
+  flatten,        // an image as a row of features; nothing is copied
+  add,            // a residual sum: adds the output of an earlier layer
+  embedding_bag,  // adds up rows of a table, named by the first columns of a sample; hands on the others. First of the list
 };
 
 struct LayerSpec {
   LayerKind kind = LayerKind::linear;
-  std::int64_t units = 0;      // linear: outputs; 0: as many as there are classes
-  std::int64_t channels = 32;  // conv2d: of the image that comes out
-  std::int64_t kernel = 3;     // conv2d and pools: the window is kernel x kernel pixels
-  std::int64_t stride = 0;     // conv2d and pools; 0: 1 for conv2d, the kernel for pools
-  std::int64_t padding = 0;    // conv2d and pools: pixels around the image
-  double momentum = 0.1;       // batch_norm
-  bool synchronised = false;   // batch_norm: over the samples of all ranks
-  double probability = 0.5;    // dropout
-  std::int64_t back = 2;       // add: layers back to the one whose output is added
+  std::int64_t units = 0;       // linear: outputs; 0: as many as there are classes
+  std::int64_t channels = 32;   // conv2d: of the image that comes out
+  std::int64_t kernel = 3;      // conv2d and pools: the window is kernel x kernel pixels
+  std::int64_t stride = 0;      // conv2d and pools; 0: 1 for conv2d, the kernel for pools
+  std::int64_t padding = 0;     // conv2d and pools: pixels around the image
+  double momentum = 0.1;        // batch_norm
+  bool synchronised = false;    // batch_norm: over the samples of all ranks
+  double probability = 0.5;     // dropout
+  std::int64_t back = 2;        // add: layers back to the one whose output is added
+  std::int64_t slot_count = 8;  // embedding_bag: columns that are numbers of rows
+  std::int64_t rows = 20'000;   // embedding_bag: of the table
+  std::int64_t width = 16;      // embedding_bag: of a row
 
   bool operator==(const LayerSpec&) const = default;
 };
@@ -56,7 +60,8 @@ struct trainyard::base::Names<trainyard::model::LayerKind> {
                                                              {K::batch_norm, "batch_norm"},
                                                              {K::dropout, "dropout"},
                                                              {K::flatten, "flatten"},
-                                                             {K::add, "add"}};
+                                                             {K::add, "add"},
+                                                             {K::embedding_bag, "embedding_bag"}};
 };
 template <>
 struct trainyard::base::Fields<trainyard::model::LayerSpec> {
@@ -64,6 +69,7 @@ struct trainyard::base::Fields<trainyard::model::LayerSpec> {
   using K = trainyard::model::LayerKind;
   static constexpr std::string_view title = "Layer";
   static constexpr bool has_window(const L& l) { return l.kind == K::conv2d || l.kind == K::max_pool || l.kind == K::average_pool; }
+  static constexpr bool looks_up(const L& l) { return l.kind == K::embedding_bag; }
   static constexpr bool normalises(const L& l) { return l.kind == K::batch_norm; }
   static auto table() {
     return std::tuple{
@@ -83,7 +89,11 @@ struct trainyard::base::Fields<trainyard::model::LayerSpec> {
               normalises),
         field("probability", &L::probability, "", {0, 0.999}, "Share of the elements that is dropped in training; the same ones whatever the ranks",
               [](const L& l) { return l.kind == K::dropout; }),
-        field("back", &L::back, "layers", {2, 1000}, "Layers back to the one whose output is added", [](const L& l) { return l.kind == K::add; })};
+        field("back", &L::back, "layers", {2, 1000}, "Layers back to the one whose output is added", [](const L& l) { return l.kind == K::add; }),
+        field("slots", &L::slot_count, "columns", {1, 1024},
+              "Columns of a sample that are numbers of rows, each of which is looked up; as many as the data have", looks_up),
+        field("rows", &L::rows, "rows", {1, 1 << 24}, "Rows of the table, one for every index of the data", looks_up),
+        field("width", &L::width, "numbers", {1, 1 << 16}, "Numbers of a row: what an index becomes", looks_up)};
   }
 };
 template <>

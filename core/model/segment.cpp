@@ -16,12 +16,16 @@ Shape Segment::weight_shape() const {
     case LayerKind::linear: return {outputs, inputs};
     case LayerKind::conv2d: return {output_shape[2], input_shape[2], window.kernel, window.kernel};
     case LayerKind::batch_norm: return {channels()};
+    case LayerKind::embedding_bag: return table;
     default: return {};
   }
 }
 
+std::int64_t Segment::bias_elements() const { return kind != LayerKind::embedding_bag && weight_shape().dimensions > 0 ? channels() : 0; }
+
 std::int64_t Segment::inputs_of_output() const {
   if (kind == LayerKind::linear) return inputs;
+  if (kind == LayerKind::embedding_bag) return slot_count;
   return kind == LayerKind::conv2d ? input_shape[2] * square(window.kernel) : 1;
 }
 
@@ -33,6 +37,7 @@ std::int64_t Segment::forward_flops() const {
     case LayerKind::average_pool: return square(window.kernel) * outputs;
     case LayerKind::batch_norm: return sums_flops() + 4 * outputs;  // 3 to normalise, the activation
     case LayerKind::add: return 2 * outputs;
+    case LayerKind::embedding_bag: return slot_count * table[1];
     default: return outputs;
   }
 }
@@ -53,6 +58,7 @@ std::int64_t Segment::backward_input_flops() const {
 
 std::int64_t Segment::backward_weight_flops() const {
   if (kind == LayerKind::batch_norm) return 6 * outputs;
+  if (kind == LayerKind::embedding_bag) return slot_count * table[1];
   return elements > 0 ? products(*this) + 2 * outputs : 0;
 }
 

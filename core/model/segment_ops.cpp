@@ -49,6 +49,7 @@ Ops forward_alike(const Segment& s, const SegmentTensors& t) {
       return {compute::Conv2dForward{t.input, weight(s, t.parameters), bias(s, t.parameters), t.output, s.window, s.activation, t.multiplies}};
     case LayerKind::max_pool:
     case LayerKind::average_pool: return {compute::PoolForward{t.input, t.output, s.window, pooling(s)}};
+    case LayerKind::embedding_bag: return {compute::EmbeddingBagForward{t.input, weight(s, t.parameters), t.output, s.slot_count}};
     case LayerKind::add: return {compute::Add{t.input, t.addend, t.output, s.activation}};
     default: return {};
   }
@@ -130,7 +131,9 @@ Ops backward_input(const Segment& s, const SegmentTensors& tensors) {
 
 Ops backward_weight(const Segment& s, const SegmentTensors& tensors) {
   const SegmentTensors t = in_shape(s, tensors);
-  const Tensor of_weight = part(t.gradients, 0, s.weight_shape()), of_bias = part(t.gradients, s.bias_offset() - s.first, {s.channels()});
+  const Tensor of_weight = part(t.gradients, 0, s.weight_shape());
+  if (s.kind == LayerKind::embedding_bag) return {compute::EmbeddingBagBackwardWeight{t.input, t.output_gradient, of_weight, t.squared_norm, s.slot_count}};
+  const Tensor of_bias = part(t.gradients, s.bias_offset() - s.first, {s.channels()});
   if (s.kind == LayerKind::conv2d)
     return {compute::Conv2dBackwardWeight{t.input, t.output_gradient, of_weight, of_bias, t.squared_norm, s.window, t.multiplies}};
   if (s.kind != LayerKind::batch_norm) return {compute::LinearBackwardWeight{t.input, t.output_gradient, of_weight, of_bias, t.squared_norm, t.multiplies}};

@@ -93,13 +93,25 @@ inline CompressionSpec any_compression() {
           any_number(1e-6, 1), *rc::gen::inRange<std::int64_t>(1, 257), *rc::gen::arbitrary<bool>()};
 }
 
+// As its data ask for.
+inline void look_up_indices(Experiment& experiment) {
+  data::DataSpec& data = experiment.data;
+  data.slot_count = *rc::gen::inRange<std::int64_t>(1, 30);
+  data.vocabulary = *rc::gen::inRange<std::int64_t>(data.slot_count, 30'000);
+  data.zipf_exponent = any_number(0, 10);
+  data.dense = *rc::gen::inRange<std::int64_t>(0, 100);
+  const std::int64_t rows = data.vocabulary + *rc::gen::inRange<std::int64_t>(0, 100), width = *rc::gen::inRange<std::int64_t>(1, 65);
+  experiment.model.layers.insert(experiment.model.layers.begin(),
+                                 {.kind = model::LayerKind::embedding_bag, .slot_count = data.slot_count, .rows = rows, .width = width});
+}
+
 // Without problems; call it inside a property.
 inline Experiment any_experiment() {
   Experiment experiment = small(*rc::gen::inRange(1, 4), *rc::gen::inRange(1, 4));
   experiment.name = any_text(200);
   experiment.notes = any_text(1000);
   vary_topology(experiment.topology);
-  experiment.data.kind = *rc::gen::element(data::DataKind::digits, data::DataKind::spirals, data::DataKind::blobs);
+  experiment.data.kind = *rc::gen::element(data::DataKind::digits, data::DataKind::spirals, data::DataKind::blobs, data::DataKind::clicks);
   experiment.data.train_samples = *rc::gen::inRange<std::int64_t>(9, 10'000);
   experiment.data.noise = any_number(0, 10);
   experiment.data.features = *rc::gen::inRange<std::int64_t>(1, 4097);
@@ -107,6 +119,7 @@ inline Experiment any_experiment() {
   experiment.strategy.bucket_bytes = *rc::gen::inRange<std::int64_t>(1, 1'000'000'000'000);
   experiment.strategy.average = *rc::gen::element(Average::gradients, Average::weights);
   experiment.model = any_model(experiment.strategy.average == Average::gradients && *rc::gen::arbitrary<bool>());
+  if (experiment.data.kind == data::DataKind::clicks) look_up_indices(experiment);
   experiment.data.sharding.kind = *rc::gen::element(data::ShardingKind::iid, data::ShardingKind::contiguous, data::ShardingKind::size_skew);
   experiment.data.sharding.size_ratio = any_number(1, 1.5);  // the least shard of nine ranks and samples is one sample still
   experiment.training = any_training(experiment.data.train_samples / 9);

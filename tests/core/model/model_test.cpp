@@ -74,6 +74,35 @@ TEST(Build, counts_a_multiply_and_an_add_for_each_weight) {
   EXPECT_EQ(segment.backward_input_flops(), 2 * 784 * 10);
 }
 
+// 5 columns, of which 3 are numbers of rows; the table is one tensor, row by row, and has no bias.
+const ModelSpec kBag = layers({{.kind = LayerKind::embedding_bag, .slot_count = 3, .rows = 10, .width = 4}, {LayerKind::linear, 0}});
+
+TEST(Build, a_bag_is_a_table_beside_the_columns_that_it_hands_on) {
+  const Model model = build(kBag, 5, 2).value();
+  const Segment& bag = model.segments[0];
+  EXPECT_EQ(bag.name, "0 embedding_bag 10-4");
+  EXPECT_EQ(bag.output_shape, (Shape{4 + 2}));
+  EXPECT_EQ(bag.weight_shape(), (Shape{10, 4}));
+  EXPECT_EQ(bag.elements, 40);
+  EXPECT_EQ(bag.forward_flops(), 3 * 4);
+  EXPECT_EQ(bag.backward_weight_flops(), 3 * 4);
+  ASSERT_EQ(model.parameters.size(), 3u);
+  EXPECT_EQ(model.parameters[0].name, "0.weight");
+  EXPECT_EQ(model.parameters[0].shape, (Shape{10, 4}));
+  EXPECT_EQ(model.parameters[1].name, "1.weight");
+  EXPECT_EQ(model.parameters[1].offset, 40);
+  EXPECT_EQ(model.elements, 40 + 2 * 6 + 2);
+  EXPECT_EQ(model.first_with_parameters(), 0);
+}
+
+// Of no more columns than samples have, and of rows of columns alone.
+TEST(Validate, tells_a_bag_that_the_samples_do_not_fit) {
+  const base::Problems narrow = validate(kBag, {2}, 2, "model"), images = validate(kBag, {5, 5, 1}, 2, "model");
+  EXPECT_THAT(narrow, ElementsAre(Field(&Problem::where, "model.layers[0].slots"))) << base::to_string(narrow);
+  EXPECT_THAT(images, ElementsAre(Field(&Problem::what, HasSubstr("images of 5 x 5 x 1")))) << base::to_string(images);
+  EXPECT_THAT(validate(kBag, {3}, 2, "model"), IsEmpty());
+}
+
 struct Bad {
   const char* name;
   std::vector<LayerSpec> layers;
@@ -99,6 +128,11 @@ INSTANTIATE_TEST_SUITE_P(
                       Bad{"two_activations", {{kLinear, 4}, {kRelu, 0}, {kRelu, 0}, {kLinear, 0}}, "model.layers[2]", "must follow a linear layer"},
                       Bad{"ends_with_activation", {{kLinear, 10}, {kRelu, 0}}, "model.layers[1]", "the last layer must be linear"},
                       Bad{"no_units", {{kLinear, 0}, {kRelu, 0}, {kLinear, 0}}, "model.layers[0]", "needs units"},
+                      Bad{"bag_after_another_layer",
+                          {{kLinear, 9}, {LayerKind::embedding_bag}, {kLinear, 0}},
+                          "model.layers[1]",
+                          "takes numbers of rows, which only samples have"},
+                      Bad{"activation_of_a_bag", {{LayerKind::embedding_bag}, {kRelu}, {kLinear, 0}}, "model.layers[1]", "must follow a linear layer"},
                       Bad{"wrong_classes", {{kLinear, 9}}, "model.layers[0]", "9 units, but the data has 10 classes"}),
     [](const auto& row) { return std::string(row.param.name); });
 
@@ -141,6 +175,17 @@ TEST(Initialise, weights_are_uniform_in_one_over_the_root_of_the_inputs) {
   const double variance = std::inner_product(values.begin(), values.end(), values.begin(), 0.0) / count - mean * mean;
   EXPECT_NEAR(mean, 0, 1e-3);
   EXPECT_NEAR(variance, 0.01 / 3, 5e-5);
+}
+
+// Of the numbers that are added up, here 4: +-1/2.
+TEST(Initialise, rows_of_a_table_are_uniform_in_one_over_the_root_of_the_slots) {
+  const Model model = build(layers({{.kind = LayerKind::embedding_bag, .slot_count = 4, .rows = 1000, .width = 8}, {kLinear, 0}}), 6, 2).value();
+  const auto values = initial<double>(model, 3);
+  const auto [least, most] = std::minmax_element(values.begin(), values.begin() + 8000);
+  EXPECT_GE(*least, -0.5);
+  EXPECT_LT(*most, 0.5);
+  EXPECT_LT(*least, -0.499);
+  EXPECT_GT(*most, 0.499);
 }
 
 TEST(Initialise, tensors_do_not_repeat_each_other) {
@@ -222,6 +267,29 @@ TEST_F(Ops, backward_weight_writes_the_segments_own_gradients_and_norm) {
   expect_part(op.bias_gradient, gradients, 30, {5});
   EXPECT_TRUE(same(op.output_gradient, tensors.output_gradient));
   EXPECT_TRUE(same(op.squared_norm, tensors.squared_norm));
+}
+
+// Two samples of 5 columns.
+TEST(Bag, looks_rows_up_and_gives_them_their_gradients) {
+  const Model model = build(kBag, 5, 2).value();
+  std::vector<float> parameters(static_cast<std::size_t>(model.elements)), gradients(40), input(10), output(12), output_gradient(12);
+  std::vector<double> norm(1);
+  const SegmentTensors tensors{tensor(input, {2, 5}),   tensor(output, {2, 6}), {}, tensor(output_gradient, {2, 6}), tensor(parameters, {model.elements}),
+                               tensor(gradients, {40}), tensor(norm, {1})};
+  for (const auto& ops : {forward(model.segments[0], tensors), evaluate(model.segments[0], tensors)}) {
+    ASSERT_EQ(ops.size(), 1u);
+    const auto& op = std::get<compute::EmbeddingBagForward>(ops[0]);
+    EXPECT_EQ(op.table.as<float>(), parameters.data());
+    EXPECT_EQ(op.table.shape, (Shape{10, 4}));
+    EXPECT_EQ(op.slot_count, 3);
+  }
+  const auto backward = backward_weight(model.segments[0], tensors);
+  ASSERT_EQ(backward.size(), 1u);
+  const auto& op = std::get<compute::EmbeddingBagBackwardWeight>(backward[0]);
+  EXPECT_EQ(op.table_gradient.as<float>(), gradients.data());
+  EXPECT_EQ(op.table_gradient.shape, (Shape{10, 4}));
+  EXPECT_EQ(op.squared_norm.as<double>(), norm.data());
+  EXPECT_THAT(backward_input(model.segments[0], tensors), IsEmpty());
 }
 
 }  // namespace

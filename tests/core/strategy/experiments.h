@@ -55,6 +55,17 @@ inline experiment::Experiment synchronised(experiment::Experiment e) {
   return e;
 }
 
+// A click log of 3 slots, 2 dense columns and 40 indices, through rows of 4 numbers and a hidden layer; the table has 2 rows that no index names.
+inline experiment::Experiment small_clicks(int ranks) {
+  using model::LayerKind;
+  experiment::Experiment e = small(ranks);
+  e.data.kind = data::DataKind::clicks;
+  e.data.slot_count = 3, e.data.dense = 2, e.data.vocabulary = 40;
+  e.model.layers = {
+      {.kind = LayerKind::embedding_bag, .slot_count = 3, .rows = 42, .width = 4}, {LayerKind::linear, 6}, {LayerKind::relu, 0}, {LayerKind::linear, 0}};
+  return e;
+}
+
 inline experiment::Resolved resolved(const experiment::Experiment& e) { return experiment::resolve(e, ".").value(); }
 
 }  // namespace trainyard::strategy

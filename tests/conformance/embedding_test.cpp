@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A table of rows that samples look up trains by every strategy as one device trains it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "backends/inproc/transport.h"
+#include "core/check/check.h"
+#include "core/experiment/fields.h"
+#include "tests/conformance/small_training.h"
+
+namespace trainyard::tests {
+namespace {
+
+using compute::compression::Scheme;
+using experiment::Experiment;
+using experiment::OptimizerKind;
+using experiment::StrategyKind;
+
+std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes, {16}).value(); }
+
+std::vector<RankOutcome> trained(const Experiment& e) { return train(experiment::resolve(e, ".").value(), compute::reference::make, in_process); }
+
+// 24 samples a step leave a tail of 10 in an epoch of 250.
+Experiment clicks(int ranks) {
+  Experiment e = strategy::small_clicks(ranks);
+  e.training.batch_per_rank = 24 / ranks;
+  e.training.steps = 100;
+  e.training.precision = experiment::Precision::fp64;
+  e.training.optimizer.learning_rate = 0.05;
+  return e;
+}
+
+Experiment on_one_device() {
+  Experiment e = clicks(1);
+  e.strategy.kind = StrategyKind::one_device;
+  return e;
+}
+
+struct Case {
+  StrategyKind kind;
+  int ranks;  // that compute
+  OptimizerKind optimizer = OptimizerKind::sgd;
+  double clip = 0;
+  std::int64_t micro_steps = 1;
+
+  Experiment with_optimizer(Experiment e) const {
+    e.training.optimizer.kind = optimizer;
+    e.training.clip_norm = clip;
+    return e;
+  }
+  Experiment training() const {
+    Experiment e = with_optimizer(clicks(ranks));
+    e.strategy.kind = kind;
+    e.topology = kind == StrategyKind::central_storage
+                     ? drawn_storage(ranks)
+                     : drawn_hosts(kind == StrategyKind::multi_worker_mirrored ? ranks : 1, kind == StrategyKind::multi_worker_mirrored ? 1 : ranks);
+    e.training.batch_per_rank /= micro_steps;
+    e.training.accumulation_steps = micro_steps;
+    return e;
+  }
+};
+
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << base::name_of(c.kind) << ", " << c.ranks << " ranks, " << base::name_of(c.optimizer) << (c.clip > 0 ? ", clipped" : "") << ", micro-steps "
+       << c.micro_steps;
+}
+
+class Embedding : public testing::TestWithParam<Case> {};
+
+INSTANTIATE_TEST_SUITE_P(Strategies, Embedding,
+                         testing::Values(Case{StrategyKind::mirrored, 2}, Case{StrategyKind::mirrored, 4, OptimizerKind::adam, 0.5},
+                                         Case{StrategyKind::mirrored, 12}, Case{StrategyKind::mirrored, 3, OptimizerKind::sgd, 0, 4},
+                                         Case{StrategyKind::multi_worker_mirrored, 3, OptimizerKind::adamw}, Case{StrategyKind::ddp, 4},
+                                         Case{StrategyKind::ddp, 2, OptimizerKind::sgd, 0, 3}, Case{StrategyKind::central_storage, 3},
+                                         Case{StrategyKind::central_storage, 2, OptimizerKind::adam, 0.5}, Case{StrategyKind::data_parallel, 3},
+                                         Case{StrategyKind::data_parallel, 12, OptimizerKind::adam}));
+
+TEST_P(Embedding, hundred_fp64_steps_equal_one_device) {
+  const auto one = trained(GetParam().with_optimizer(on_one_device())), ranks = trained(GetParam().training());
+  ASSERT_EQ(one[0].problem, "");
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    ASSERT_EQ(ranks[rank].problem, "");
+    if (!experiment::keeps_parameters(GetParam().training(), static_cast<int>(rank))) continue;
+    EXPECT_LE(distance(ranks[rank].parameters, one[0].parameters), 1e-10) << rank;
+    EXPECT_EQ(ranks[rank].parameters, ranks[0].parameters) << rank;  // bit-identical
+  }
+}
+
+TEST_P(Embedding, the_plan_is_proved) {
+  const base::Problems problems = check::check(strategy::make_plan(experiment::resolve(GetParam().training(), ".").value()).value());
+  EXPECT_THAT(problems, testing::IsEmpty()) << base::to_string(problems);
+}
+
+// The multiplies of a tpu are its linear layers'; a bag has none.
+TEST(EmbeddingTraining, on_tpus_equals_one_device_in_the_same_precision) {
+  Experiment alone = on_one_device(), tpus = clicks(4);
+  tpus.topology = drawn_tpus(1, 4);
+  tpus.strategy.kind = StrategyKind::tpu;
+  tpus.strategy.algorithm = collective::Algorithm::automatic;
+  for (Experiment* e : {&alone, &tpus}) e->training.precision = experiment::Precision::fp32, e->training.multiplies = experiment::Multiplies::bfloat16;
+  const auto one = trained(alone), ranks = trained(tpus);
+  for (const RankOutcome& rank : ranks) {
+    ASSERT_EQ(rank.problem, "");
+    EXPECT_LE(distance(rank.parameters, one[0].parameters), 1e-4);
+    EXPECT_EQ(rank.parameters, ranks[0].parameters);
+  }
+}
+
+TEST(EmbeddingTraining, with_averaged_weights_keeps_ranks_identical) {
+  Experiment e = clicks(3);
+  e.strategy.average = experiment::Average::weights;
+  const auto ranks = trained(e);
+  for (const RankOutcome& rank : ranks) {
+    ASSERT_EQ(rank.problem, "");
+    EXPECT_EQ(rank.parameters, ranks[0].parameters);
+  }
+}
+
+TEST(EmbeddingTraining, with_every_compression_keeps_ranks_identical_and_numbers_finite) {
+  for (const Scheme scheme : {Scheme::fp16, Scheme::bf16, Scheme::int8, Scheme::sign, Scheme::top_k, Scheme::random_k, Scheme::power_sgd}) {
+    Experiment e = clicks(3);
+    e.training.precision = experiment::Precision::fp32;
+    e.training.optimizer.learning_rate = 0.01;
+    e.strategy.compression = {scheme, 0.1, 2, scheme != Scheme::fp16 && scheme != Scheme::bf16};
+    const auto ranks = trained(e);
+    for (const RankOutcome& rank : ranks) {
+      ASSERT_EQ(rank.problem, "");
+      EXPECT_EQ(rank.parameters, ranks[0].parameters) << base::name_of(scheme);
+      EXPECT_TRUE(std::isfinite(norm(rank.parameters))) << base::name_of(scheme);
+    }
+  }
+}
+
+TEST(EmbeddingTraining, of_more_steps_allocates_nothing_more) { EXPECT_THAT(allocated_by_more_steps(clicks(2), in_process), testing::Each(0)); }
+
+std::vector<double> rows_of(const RankOutcome& rank, std::int64_t first, std::int64_t count) {
+  const auto begin = rank.parameters.begin() + first * 4;
+  return {begin, begin + count * 4};
+}
+
+// Of 42 rows, 3 x 13 are drawn; the others stay as they began, without weight decay.
+TEST(EmbeddingTraining, changes_the_rows_that_samples_have_and_no_others) {
+  Experiment never = on_one_device(), often = on_one_device();
+  never.training.optimizer.learning_rate = 0;
+  const auto before = trained(never)[0], after = trained(often)[0];
+  ASSERT_EQ(after.problem, "");
+  EXPECT_EQ(rows_of(after, 39, 3), rows_of(before, 39, 3));
+  for (const std::int64_t slot : {0, 1, 2}) EXPECT_NE(rows_of(after, 13 * slot, 1), rows_of(before, 13 * slot, 1)) << "the most frequent index of a slot";
+}
+
+// What is no row of the table, as no validated data have it.
+class Astray : public data::Dataset {
+ public:
+  explicit Astray(std::shared_ptr<const data::Dataset> of) : of_(std::move(of)) {}
+  const data::DataSummary& summary() const override { return of_->summary(); }
+  void fill(data::Split split, std::span<const std::int64_t> indices, std::span<float> features, std::span<std::int32_t> labels) const override {
+    of_->fill(split, indices, features, labels);
+    if (!features.empty()) features[0] = 42;
+  }
+
+ private:
+  std::shared_ptr<const data::Dataset> of_;
+};
+
+TEST(EmbeddingTraining, a_number_beyond_the_table_makes_the_loss_nan_and_stops_a_run_that_asks_for_it) {
+  Experiment e = clicks(2);
+  const auto astray = [](int, std::shared_ptr<const data::Dataset> set) { return std::make_shared<Astray>(std::move(set)); };
+  const auto go_on = train(experiment::resolve(e, ".").value(), compute::reference::make, in_process, astray);
+  EXPECT_EQ(go_on[0].problem, "");
+  EXPECT_TRUE(std::isnan(norm(go_on[0].parameters)));
+  e.training.non_finite = experiment::NonFinite::stop;
+  const auto stop = train(experiment::resolve(e, ".").value(), compute::reference::make, in_process, astray);
+  EXPECT_THAT(stop[0].problem, testing::HasSubstr("finite"));
+}
+
+}  // namespace
+}  // namespace trainyard::tests

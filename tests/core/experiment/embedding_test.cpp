@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What a model must look up where data have indices.
+#include "core/experiment/embedding.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/data/clicks.h"
+#include "core/experiment/fields.h"
+#include "core/experiment/resolve.h"
+#include "tests/core/experiment/samples.h"
+
+namespace trainyard::experiment {
+namespace {
+
+using base::Problem;
+using model::LayerKind;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+Experiment of_clicks() {
+  Experiment e = small();
+  e.data.kind = data::DataKind::clicks;
+  e.model.layers = {{.kind = LayerKind::embedding_bag}, {LayerKind::linear, 8}, {LayerKind::relu, 0}, {LayerKind::linear, 0}};
+  return e;
+}
+
+auto at(const std::string& where, const std::string& what) { return AllOf(Field(&Problem::where, where), Field(&Problem::what, HasSubstr(what))); }
+
+TEST(Embedding, defaults_of_data_and_layer_fit) {
+  EXPECT_THAT(validate(of_clicks(), "."), IsEmpty());
+  const Resolved resolved = resolve(of_clicks(), ".").value();
+  EXPECT_EQ(resolved.model.segments[0].weight_shape(), (model::Shape{20'000, 16}));
+  EXPECT_EQ(resolved.model.classes, 2);
+  EXPECT_EQ(resolved_from_json(to_json(resolved)).value().document, resolved.document);
+}
+
+// Else an index without a row would come while training.
+TEST(Embedding, needs_a_row_for_every_index) {
+  Experiment e = of_clicks();
+  e.model.layers[0].rows = 19'999;
+  EXPECT_THAT(validate(e, "."), ElementsAre(at("model.layers[0].rows", "fewer than the 20,000 indices")));
+  EXPECT_FALSE(resolve(e, ".").has_value());
+  e.data.vocabulary = 19'999;
+  EXPECT_THAT(validate(e, "."), IsEmpty());
+  e.model.layers[0].rows = 30'000;
+  EXPECT_THAT(validate(e, "."), IsEmpty());
+}
+
+TEST(Embedding, needs_as_many_slots_as_the_data_have) {
+  for (const std::int64_t slots : {1, 7, 9, 16, 17}) {
+    Experiment e = of_clicks();
+    e.model.layers[0].slot_count = slots;
+    EXPECT_THAT(validate(e, "."), ElementsAre(at("model.layers[0].slots", "the data have 8"))) << slots;
+  }
+}
+
+TEST(Embedding, indices_are_no_amounts) {
+  Experiment e = of_clicks();
+  e.model.layers.erase(e.model.layers.begin());
+  const auto problems = validate(e, ".");
+  EXPECT_THAT(problems, ElementsAre(at("model.layers[0]", "for amounts")));
+  EXPECT_THAT(problems[0].advice, HasSubstr("embedding_bag of 8 slots and 20,000 rows"));
+}
+
+TEST(Embedding, is_refused_where_data_have_no_indices) {
+  for (const data::DataKind kind : {data::DataKind::digits, data::DataKind::blobs}) {
+    Experiment e = of_clicks();
+    e.data.kind = kind;
+    e.data.features = 20;
+    EXPECT_THAT(validate(e, "."), ElementsAre(at("model.layers[0]", std::string(base::name_of(kind)) + " has none")));
+  }
+}
+
+TEST(Embedding, has_nothing_to_say_of_other_models) {
+  EXPECT_THAT(embedding_problems(small()), IsEmpty());
+  Experiment e = small();
+  e.model.layers.clear();
+  EXPECT_THAT(embedding_problems(e), IsEmpty());
+}
+
+// Of the document and of the generator: neither takes more than floats can name.
+TEST(Embedding, vocabularies_beyond_what_floats_can_name_are_refused) {
+  Experiment e = of_clicks();
+  e.data.vocabulary = data::kMostIndices + 1;
+  EXPECT_THAT(validate(e, "."), ElementsAre(Field(&Problem::where, "data.vocabulary")));
+}
+
+// A table is no sum over columns of numbers.
+TEST(Embedding, does_not_go_with_vertical_sharding) {
+  Experiment e = of_clicks();
+  e.data.sharding.kind = data::ShardingKind::vertical;
+  EXPECT_THAT(validate(e, "."), ElementsAre(Field(&Problem::what, HasSubstr("is embedding_bag, and only a linear layer"))));
+}
+
+TEST(Embedding, goes_with_labels_that_are_dealt_out_unequally) {
+  Experiment e = of_clicks();
+  e.data.sharding.kind = data::ShardingKind::label_skew;
+  EXPECT_THAT(validate(e, "."), IsEmpty());
+  EXPECT_THAT(resolve(e, ".").value().shards, Not(IsEmpty()));
+}
+
+}  // namespace
+}  // namespace trainyard::experiment
