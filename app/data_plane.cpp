@@ -83,7 +83,7 @@ bool uses_shared_memory(const experiment::Resolved& e) {
 
 bool imposes_links(const experiment::Resolved& e) { return e.world() > 1 && e.document.run.links == experiment::LinkSpeed::imposed; }
 
-base::Result<comm::DrawnLinks> imposed_links(const experiment::Resolved& e) { 
+base::Result<comm::DrawnLinks> imposed_links(const experiment::Resolved& e) {
   return comm::drawn_links(topology::Network(experiment::as_imposed(e.document)), e.ranks);
 }
 
