@@ -66,7 +66,8 @@ void match(const RankPlan& rank, std::string_view program, const Ends& servers, 
   }
   for (const auto& [bucket, end] : ends)
     if (!servers.contains(bucket))
-      findings.add(Proof::serving, Spot{rank.rank, std::string(program), -1}, "share " + std::to_string(bucket) + " is on no server", "shares that a server keeps", "");
+      findings.add(Proof::serving, Spot{rank.rank, std::string(program), -1}, "share " + std::to_string(bucket) + " is on no server",
+                   "shares that a server keeps", "");
 }
 
 // What is pulled is all of the parameters, each element once.
@@ -77,17 +78,21 @@ void cover(const RankPlan& rank, Findings& findings) {
   std::int64_t end = 0;
   for (const plan::Access& span : spans) {
     if (span.first != end)
-      return findings.add(Proof::serving, Spot{rank.rank, "turn", -1}, "pulls parameters " + std::to_string(std::min(span.first, end)) + " to " +
-                          std::to_string(std::max(span.first, end)) + (span.first > end ? " from nowhere" : " twice"), "each once", "");
+      return findings.add(Proof::serving, Spot{rank.rank, "turn", -1},
+                          "pulls parameters " + std::to_string(std::min(span.first, end)) + " to " + std::to_string(std::max(span.first, end)) +
+                              (span.first > end ? " from nowhere" : " twice"),
+                          "each once", "");
     end += span.count;
   }
   const plan::BufferId parameters = rank.buffer("params");
   const std::int64_t all = parameters.valid() ? rank.buffers[parameters.index()].elements : 0;
-  if (end != all) findings.add(Proof::serving, Spot{rank.rank, "turn", -1}, "pulls " + std::to_string(end) + " of " + std::to_string(all) + " parameters", "all", "");
+  if (end != all)
+    findings.add(Proof::serving, Spot{rank.rank, "turn", -1}, "pulls " + std::to_string(end) + " of " + std::to_string(all) + " parameters", "all", "");
 }
 
 bool sound(const plan::ArrivalRule& rule) {
-  return rule.workers >= 1 && rule.gradients_per_update >= 1 && rule.gradients_per_update <= rule.workers && (rule.clock_bound < 0 || !rule.answers_after_update);
+  return rule.workers >= 1 && rule.gradients_per_update >= 1 && rule.gradients_per_update <= rule.workers &&
+         (rule.clock_bound < 0 || !rule.answers_after_update);
 }
 
 // With workers of which each is slower than the one before it.
@@ -114,11 +119,13 @@ void judge_rules(const Scope& scope, int workers, Findings& findings) {
   for (const RankPlan& rank : scope.ranks) {
     if (!rank.rule) continue;
     if (first == nullptr) first = &rank;
-    if (*rank.rule != *first->rule) findings.add(Proof::serving, Spot{rank.rank, "", -1}, "has another rule than rank " + std::to_string(first->rank), "one rule", "");
+    if (*rank.rule != *first->rule)
+      findings.add(Proof::serving, Spot{rank.rank, "", -1}, "has another rule than rank " + std::to_string(first->rank), "one rule", "");
     if (rank.rule->workers != workers)
       findings.add(Proof::serving, Spot{rank.rank, "", -1}, "counts " + std::to_string(rank.rule->workers) + " workers", std::to_string(workers), "");
     else if (!sound(*rank.rule))
-      findings.add(Proof::serving, Spot{rank.rank, "", -1}, "makes an update of " + std::to_string(rank.rule->gradients_per_update) + " gradients", "1 to " + std::to_string(workers), "");
+      findings.add(Proof::serving, Spot{rank.rank, "", -1}, "makes an update of " + std::to_string(rank.rule->gradients_per_update) + " gradients",
+                   "1 to " + std::to_string(workers), "");
     else if (!comes_to_an_end(*rank.rule))
       findings.add(Proof::serving, Spot{rank.rank, "", -1}, "lets workers wait for ever", "a rule by which somebody may always go on", "");
   }

@@ -48,7 +48,7 @@ class ShapedTransport final : public Transport {
   static constexpr std::int64_t kNothing = std::numeric_limits<std::int64_t>::max();
 
   ShapedTransport(std::unique_ptr<Transport> inner, std::shared_ptr<ShapedLinks> links);
-  Held& held(int peer, int channel) { return held_[static_cast<std::size_t>(peer * channels_ + channel)]; }
+  Held& held(int peer, int channel) { return held_[static_cast<std::size_t>(peer) * static_cast<std::size_t>(channels_) + static_cast<std::size_t>(channel)]; }
   base::Result<bool> may_be_seen(int peer, int channel);
   std::int64_t first_due() const;
   bool forget_due(std::int64_t now_ns);

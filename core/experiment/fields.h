@@ -9,14 +9,9 @@ namespace trainyard::base {
 template <>
 struct Names<experiment::StrategyKind> {
   using K = experiment::StrategyKind;
-  static constexpr std::pair<K, std::string_view> table[] = {{K::one_device, "one_device"},
-                                                             {K::mirrored, "mirrored"},
-                                                             {K::multi_worker_mirrored, "multi_worker_mirrored"},
-                                                             {K::ddp, "ddp"},
-                                                             {K::central_storage, "central_storage"},
-                                                             {K::data_parallel, "data_parallel"},
-                                                             {K::parameter_server, "parameter_server"},
-                                                             {K::tpu, "tpu"}};
+  static constexpr std::pair<K, std::string_view> table[] = {
+      {K::one_device, "one_device"},           {K::mirrored, "mirrored"},           {K::multi_worker_mirrored, "multi_worker_mirrored"}, {K::ddp, "ddp"},
+      {K::central_storage, "central_storage"}, {K::data_parallel, "data_parallel"}, {K::parameter_server, "parameter_server"},           {K::tpu, "tpu"}};
 };
 template <>
 struct Names<experiment::Average> {
@@ -94,17 +89,20 @@ struct Fields<experiment::ServerSpec> {
   using M = experiment::ServerMode;
   static constexpr std::string_view title = "Parameter servers";
   static auto table() {
-    return std::tuple{field("mode", &S::mode, "", {},
-                            "When a gradient is applied; asynchronous: as it comes; synchronous: with those of all workers; softsync: with others, whose soever; "
-                            "stale_synchronous: as it comes, but nobody gets too far ahead; backup_workers: the first of a round, the rest are dropped"),
-                      field("softsync", &S::softsync, "", {1, 100'000}, "n: an update takes as many gradients as workers / n", [](const S& s) { return s.mode == M::softsync; }),
-                      field("bound", &S::bound, "rounds", {0, 1e9}, "How many rounds a worker may be ahead of the slowest",
-                            [](const S& s) { return s.mode == M::stale_synchronous; }),
-                      field("backups", &S::backups, "workers", {0, 100'000}, "b: an update takes the gradients of the first workers but so many",
-                            [](const S& s) { return s.mode == M::backup_workers; }),
-                      field("placement", &S::placement, "", {}, "Which server keeps what; balanced: equally much, variables may be cut; round_robin: whole variables in turn"),
-                      field("staleness_rate", &S::staleness_rate, "", {},
-                            "divided: the learning rate of an update / the mean staleness of its gradients, where that is more than 1")};
+    return std::tuple{
+        field("mode", &S::mode, "", {},
+              "When a gradient is applied; asynchronous: as it comes; synchronous: with those of all workers; softsync: with others, whose soever; "
+              "stale_synchronous: as it comes, but nobody gets too far ahead; backup_workers: the first of a round, the rest are dropped"),
+        field("softsync", &S::softsync, "", {1, 100'000}, "n: an update takes as many gradients as workers / n",
+              [](const S& s) { return s.mode == M::softsync; }),
+        field("bound", &S::bound, "rounds", {0, 1e9}, "How many rounds a worker may be ahead of the slowest",
+              [](const S& s) { return s.mode == M::stale_synchronous; }),
+        field("backups", &S::backups, "workers", {0, 100'000}, "b: an update takes the gradients of the first workers but so many",
+              [](const S& s) { return s.mode == M::backup_workers; }),
+        field("placement", &S::placement, "", {},
+              "Which server keeps what; balanced: equally much, variables may be cut; round_robin: whole variables in turn"),
+        field("staleness_rate", &S::staleness_rate, "", {},
+              "divided: the learning rate of an update / the mean staleness of its gradients, where that is more than 1")};
   }
 };
 
@@ -136,7 +134,8 @@ struct Fields<experiment::StrategySpec> {
             "the average of gradients, with momentum while ranks take equally many samples; else it differs, as moments stay each rank's own",
             [](const S& s) { return s.kind == experiment::StrategyKind::mirrored || s.average != experiment::Average::gradients; }),
         field("compression", &S::compression, "", {}, "What of the gradients travels", reduces),
-        field("servers", &S::servers, "", {}, "How parameter servers go about it", [](const S& s) { return s.kind == experiment::StrategyKind::parameter_server; })};
+        field("servers", &S::servers, "", {}, "How parameter servers go about it",
+              [](const S& s) { return s.kind == experiment::StrategyKind::parameter_server; })};
   }
 };
 template <>

@@ -82,8 +82,8 @@ void add_idle_servers(const Experiment& experiment, Problems& problems) {
     for (std::size_t d = 0; d < devices.size(); ++d)
       if (devices[d].role == Role::parameter_server)
         problems.push_back({ProblemCode::bad_input, host_path(h) + ".devices[" + std::to_string(d) + "].role",
-                            devices[d].name + " is a parameter_server, and " + std::string(base::name_of(experiment.strategy.kind)) + " has none", "worker, idle",
-                            "Set its role to idle, or strategy.kind to parameter_server."});
+                            devices[d].name + " is a parameter_server, and " + std::string(base::name_of(experiment.strategy.kind)) + " has none",
+                            "worker, idle", "Set its role to idle, or strategy.kind to parameter_server."});
   }
 }
 

@@ -33,7 +33,7 @@ struct Resolved {
   std::string algorithm_reason = {};  // why `auto` became the algorithm that it did, in one line; empty where the user named one, or nothing is reduced
   int storage_rank = -1;              // keeps the variables of all and takes no samples (duties.h); -1: there is none
 
-  int servers = 0;                        // ranks that keep variables for the others, the last ones (servers.h)
+  int servers = 0;  // ranks that keep variables for the others, the last ones (servers.h)
 
   int world() const { return static_cast<int>(ranks.size()); }
   int workers() const { return world() - servers; }

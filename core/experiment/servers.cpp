@@ -58,8 +58,8 @@ std::vector<Share> cut(const Resolved& e, const std::vector<Share>& shares) {
 }
 
 Problem no_server() {
-  return {ProblemCode::bad_input, "topology.hosts", "parameter_server keeps the variables on servers, and no device has the role parameter_server", "one or more",
-          "Set the role of a device to parameter_server, or use mirrored."};
+  return {ProblemCode::bad_input, "topology.hosts", "parameter_server keeps the variables on servers, and no device has the role parameter_server",
+          "one or more", "Set the role of a device to parameter_server, or use mirrored."};
 }
 
 void add_mode_problems(const Experiment& experiment, Problems& problems) {

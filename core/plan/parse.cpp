@@ -103,7 +103,8 @@ class Parser : private WordReader {
   }
 
   bool rule_line() {
-    if (rank().rule || !rank().lanes.empty() || !rank().buffers.empty() || !rank().programs.empty()) return fail(first(), "the rank has begun", "its rule first, once");
+    if (rank().rule || !rank().lanes.empty() || !rank().buffers.empty() || !rank().programs.empty())
+      return fail(first(), "the rank has begun", "its rule first, once");
     ArrivalRule rule;
     if (!number(rule.gradients_per_update) || !expect("of") || !number(rule.workers)) return false;
     if (take_if("in") && !(rule.answers_after_update = expect("step"))) return false;

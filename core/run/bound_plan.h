@@ -68,11 +68,11 @@ struct BoundProgram {
 struct BoundPlan {
   std::vector<BoundProgram> programs;
   compute::Tensor parameters, metrics, local_norms, statistics, rate;
-  compute::Tensor factor;          // of the gradient in the update; empty where it is always 1
-  compute::Tensor squared_errors;  // of compression, by bucket: what the rank's part of the sums lacks; empty without
-  double compression_ratio = 0;    // bytes of the gradient / bytes that it is encoded in, of one rank; 0: nothing is compressed
+  compute::Tensor factor;                 // of the gradient in the update; empty where it is always 1
+  compute::Tensor squared_errors;         // of compression, by bucket: what the rank's part of the sums lacks; empty without
+  double compression_ratio = 0;           // bytes of the gradient / bytes that it is encoded in, of one rank; 0: nothing is compressed
   std::vector<compute::Tensor> versions;  // of a server: its share of the parameters, in places for several versions; an update goes from one to the next
-  compute::Tensor state;           // what training keeps besides parameters (model::Model::state); may be empty
+  compute::Tensor state;                  // what training keeps besides parameters (model::Model::state); may be empty
 };
 
 // Arenas must be as large as `layout` says, zero at first (the optimizer's state begins so) and stay alive. A kernel that cannot be prepared is a Problem that

@@ -9,12 +9,12 @@
 namespace trainyard::run {
 
 struct Turn {
-  std::int64_t step = 0;   // of the round: by it samples are taken, and it is reported
-  std::int64_t done = 0;   // steps of the run that were done when the parameters were given
+  std::int64_t step = 0;       // of the round: by it samples are taken, and it is reported
+  std::int64_t done = 0;       // steps of the run that were done when the parameters were given
   std::int64_t gradients = 0;  // that were taken until then
-  bool last = false;       // there is none: it may take leave, with the final parameters
-  bool evaluates = false;  // by these parameters, before all else
-  bool held = false;       // nobody was given any for a while, as the run was paused
+  bool last = false;           // there is none: it may take leave, with the final parameters
+  bool evaluates = false;      // by these parameters, before all else
+  bool held = false;           // nobody was given any for a while, as the run was paused
 
   static constexpr int kNumbers = 4;  // flags as bits
   void write(double* numbers) const {
@@ -25,8 +25,12 @@ struct Turn {
   }
   static Turn read(const double* numbers) {
     const auto flags = static_cast<unsigned>(numbers[3]);
-    return {static_cast<std::int64_t>(numbers[0]), static_cast<std::int64_t>(numbers[1]), static_cast<std::int64_t>(numbers[2]), (flags & 1U) != 0,
-            (flags & 2U) != 0,                     (flags & 4U) != 0};
+    return {static_cast<std::int64_t>(numbers[0]),
+            static_cast<std::int64_t>(numbers[1]),
+            static_cast<std::int64_t>(numbers[2]),
+            (flags & 1U) != 0,
+            (flags & 2U) != 0,
+            (flags & 4U) != 0};
   }
 };
 

@@ -135,8 +135,8 @@ base::Result<void> check(const plan::Plan& plan, const topology::Network& networ
   const plan::RankPlan last = plan.rank_plan(std::max(0, plan.ranks - 1));
   if (last.rule)
     return base::fail({base::ProblemCode::unavailable, "strategy.kind",
-                       "a simulation follows steps that all ranks take, and with parameter servers everybody goes at its own pace", "a strategy without servers",
-                       "Run it: what it does is measured."});
+                       "a simulation follows steps that all ranks take, and with parameter servers everybody goes at its own pace",
+                       "a strategy without servers", "Run it: what it does is measured."});
   const std::size_t workers = network.workers().size();
   if (plan.ranks < 1 || static_cast<std::size_t>(plan.ranks) > workers)
     return base::fail({base::ProblemCode::bad_input, "topology.hosts",

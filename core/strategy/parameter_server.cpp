@@ -96,9 +96,7 @@ class WorkerPlan {
  private:
   // Out of step whoever asks takes the next batch: every worker has the programs of the one that would take all of them.
   std::int32_t sampled_as(std::int32_t rank) const { return s_.rule.answers_after_update ? rank : 0; }
-  std::vector<Bucket> one_bucket() const {
-    return {{0, static_cast<int>(s_.experiment.model.segments.size()) - 1, 0, s_.experiment.model.elements}};
-  }
+  std::vector<Bucket> one_bucket() const { return {{0, static_cast<int>(s_.experiment.model.segments.size()) - 1, 0, s_.experiment.model.elements}}; }
   static bool makes_updates(const Op& op) { return op.kind == OpKind::update; }
 
   Access add_buffer(const char* name, std::int64_t elements, bool shared) {
@@ -323,7 +321,8 @@ constexpr std::size_t kMostGroups = 64;  // channels of a transport
 
 std::optional<base::Problem> refusal(const experiment::Resolved& e, const Serving& serving) {
   if (e.servers < 1 || e.workers() < 1)
-    return base::Problem{base::ProblemCode::bad_input, "strategy.kind", "parameter_server needs a worker and a server", "one of each, or more", "Draw them, or use mirrored."};
+    return base::Problem{base::ProblemCode::bad_input, "strategy.kind", "parameter_server needs a worker and a server", "one of each, or more",
+                         "Draw them, or use mirrored."};
   const std::size_t groups = serving.shares.size() + static_cast<std::size_t>(e.servers);
   if (groups <= kMostGroups) return std::nullopt;
   return base::Problem{base::ProblemCode::bad_input, "strategy.servers.placement",

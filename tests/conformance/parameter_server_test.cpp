@@ -39,7 +39,8 @@ struct Case {
     e.training.batch_per_rank = (global_batch > 0 ? global_batch / workers : 8) / micro_steps;
     e.topology = drawn_hosts(1, workers + servers);
     auto& devices = e.topology.hosts[0].devices;
-    for (int server = 0; server < servers; ++server) devices[static_cast<std::size_t>(2 * server % (workers + servers))].role = topology::Role::parameter_server;
+    for (int server = 0; server < servers; ++server)
+      devices[static_cast<std::size_t>(2 * server % (workers + servers))].role = topology::Role::parameter_server;
     return e;
   }
 };
@@ -206,7 +207,8 @@ TEST(ParameterServer, what_comes_after_the_update_is_dropped_and_counted) {
   for (int worker = 0; worker < 3; ++worker) pushed += static_cast<double>(values_of(ranks[static_cast<std::size_t>(worker)], Metric::samples).size());
   std::map<int, double> counted;
   for (const telemetry::Event& event : ranks.back().events)
-    if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(Metric::dropped_gradients)) counted[event.index] = event.value;
+    if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(Metric::dropped_gradients))
+      counted[event.index] = event.value;
   double sum = 0;
   for (const auto& [worker, count] : counted) sum += count;
   EXPECT_EQ(sum, pushed - 200);

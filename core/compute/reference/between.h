@@ -43,7 +43,8 @@ void run(const BatchNormSums& op) {
     sums[i % channels] += x;
     sums[channels + i % channels] += x * x;
   }
-  sums[2 * channels] = static_cast<double>(op.input.elements() / channels);
+  const std::int64_t samples = op.input.elements() / channels;
+  sums[2 * channels] = static_cast<double>(samples);
 }
 
 template <class T>
