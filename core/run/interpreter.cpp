@@ -162,8 +162,8 @@ base::Result<std::int64_t> Interpreter::State::run_rounds() {
   meter.times = {base::now_nanoseconds()};
   lap();
   wish(0);
-  if (const auto ok = run_once("start", 0); !ok) return base::fail(in_op(ok.error()));
-  if (const auto ok = admit("turn", 0); !ok) return base::fail(ok.error());
+  for (const char* program : {"start", "turn"})
+    if (const auto ok = admit(program, 0); !ok) return base::fail(in_op(ok.error()));
   for (std::int64_t turns = 1;; ++turns) {
     const auto turn = await_turn(turns);
     if (!turn) return base::fail(in_op(turn.error()));
@@ -204,8 +204,8 @@ base::Result<void> Interpreter::State::run_round(const Turn& turn) {
   return train_and_ask(turn.step);
 }
 
-// The next turn is open at once: a server's answer is then read while another has not taken its gradient yet. Else servers and workers might wait in a
-// circle, each server for who still reads what it would overwrite.
+// The next turn is open at once, as the first one is: a server's answer is then read while another has not taken its gradient, or wish, yet. Else servers
+// and workers might wait in a circle, each server for who still reads what it would overwrite.
 base::Result<void> Interpreter::State::train_and_ask(std::int64_t step) {
   const std::string program = parts.schedule.program(step);
   if (auto ok = admit(program, step); !ok) return ok;
