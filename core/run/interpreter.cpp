@@ -288,7 +288,7 @@ base::Result<void> Interpreter::State::evaluate(std::int64_t step) {
     }
   }
   evaluating = false;
-  meter.evaluated(step, loss_sum, correct, held_out.count());
+  meter.evaluated(step, loss_sum, correct, held_out.count(), base::now_nanoseconds());
   return {};
 }
 

@@ -8,7 +8,8 @@
 #include "core/base/clock.h"
 #include "core/comm/expect.h"
 #include "core/plan/text.h"
-#include "core/run/turn.h"
+#include "core/run/served_share.h"
+#include "core/run/turns.h"
 
 namespace trainyard::run {
 namespace {
@@ -34,36 +35,34 @@ struct Server::State {
   };
   ServerParts parts;
   plan::Arrivals arrivals;
+  ServedShare share;
   const BoundProgram &arrival, &update, &answer;
-  std::unique_ptr<compute::Queue> queue;
+  Turns turns;
   std::vector<Worker> workers;
   std::vector<int> held;              // in step: whose gradients wait for the update, in order of arrival
   std::vector<std::int64_t> stale;    // of the gradients that are in the update
   std::vector<std::int64_t> dropped;  // by worker
   std::vector<const std::byte*> sources;
-  int place = 0;              // of the version of now
   int first_asked = 0;        // of the next round over all workers
   std::int64_t gathered = 0;  // gradients that were taken, since the start
-  std::int64_t next_evaluation = 0;
   bool leads = false, was_held = false;
 
   explicit State(ServerParts p)
       : parts(std::move(p)),
         arrivals(*parts.plan->rule),
-        arrival(program("arrival")),
-        update(program("update")),
-        answer(program("answer")),
-        queue(parts.compute->make_queue()),
+        share({parts.plan, parts.bound, parts.recipe, parts.divides_by_staleness, parts.compute}),
+        arrival(share.arrival()),
+        update(share.update()),
+        answer(share.answer()),
+        turns(*parts.plan->rule, parts.evaluate_every_steps),
         leads(!answer.ops.empty() && answer.ops.front().bucket < 0) {
     const plan::Group& asked = (*parts.groups)[static_cast<std::size_t>(arrival.ops.front().channel)];
     for (const std::int32_t rank : asked.ranks)
       if (rank != parts.plan->rank) workers.push_back({rank, std::vector<std::uint64_t>(arrival.ops.size()), std::vector<std::uint64_t>(answer.ops.size())});
     dropped.resize(workers.size());
-    next_evaluation = parts.evaluate_every_steps;
     if (!leads) arrivals.allow(std::numeric_limits<std::int64_t>::max());
   }
 
-  const BoundProgram& program(const char* name) const { return parts.bound->programs[static_cast<std::size_t>(parts.plan->program(name))]; }
   Worker& worker(int number) { return workers[static_cast<std::size_t>(number)]; }
 
   Result<std::int64_t> run();
@@ -90,13 +89,12 @@ struct Server::State {
   void op_event(const char* program_name, std::size_t op, std::int64_t begin, std::int64_t end, std::int64_t bytes, std::int64_t imposed_ns = 0);
   void is_at(const char* program_name);
   void be_idle();
-  bool due(std::int64_t done) const { return parts.evaluate_every_steps > 0 && done >= next_evaluation; }
 };
 
 Server::Server(ServerParts parts) : state_(std::make_unique<State>(std::move(parts))) {}
 Server::~Server() = default;
 Result<std::int64_t> Server::run() { return state_->run(); }
-compute::Tensor Server::parameters() const { return state_->parts.bound->versions[static_cast<std::size_t>(state_->place)]; }
+compute::Tensor Server::parameters() const { return state_->share.parameters(); }
 
 Result<std::int64_t> Server::State::run() {
   while (!over()) {
@@ -213,12 +211,7 @@ Result<void> Server::State::add(int number, bool first) {
     const auto message = front(from, op);
     if (!message) return base::fail(message.error());
     const std::int64_t begin = base::now_nanoseconds();
-    if (first) {
-      parts.compute->copy(takes.data, message->data(), takes.bytes);
-    } else {
-      sources.assign({takes.data, message->data()});
-      parts.compute->sum(takes.dtype, takes.data, sources, takes.elements);
-    }
+    share.take(op, message->data(), first);
     worked("arrival", op, begin, takes.bytes);
   }
   return release(from);
@@ -235,7 +228,7 @@ Result<void> Server::State::add_held() {
       sources.push_back(message->data());
     }
     const std::int64_t begin = base::now_nanoseconds();
-    parts.compute->sum(takes.dtype, takes.data, sources, takes.elements);
+    share.add(op, sources);
     worked("arrival", op, begin, takes.bytes * std::ssize(held));
   }
   for (const int number : held)
@@ -254,28 +247,15 @@ Result<void> Server::State::release(Worker& from) {
 
 Result<void> Server::State::make_update() {
   is_at("update");
-  const int next = (place + 1) % static_cast<int>(parts.bound->versions.size());
-  if (const auto ok = await_place(next); !ok) return ok;
-  const std::int64_t version = arrivals.version() - 1, step = arrivals.steps() - 1;
-  double rate = parts.recipe->learning_rate(step);
-  if (parts.divides_by_staleness) {
-    double sum = 0;
-    for (const std::int64_t one : stale) sum += static_cast<double>(one);
-    rate /= std::max(1.0, sum / static_cast<double>(stale.size()));
-  }
+  if (const auto ok = await_place(share.next_place()); !ok) return ok;
+  const double rate = share.begin_update(arrivals.version(), arrivals.steps() - 1, stale);
   stale.clear();
-  parts.bound->rate.as<double>()[0] = rate;
-  parts.bound->rate.as<double>()[1] = static_cast<double>(version + 1);
   for (std::size_t op = 0; op < update.ops.size(); ++op) {
     const std::int64_t begin = base::now_nanoseconds();
-    if (!update.ops[op].kernels.empty()) {
-      update.ops[op].kernels[static_cast<std::size_t>(place)]->enqueue(*queue);
-      const std::uint64_t mark = queue->record();
-      while (!queue->reached(mark)) std::this_thread::yield();
-    }
+    share.run_update(op);
     worked("update", op, begin, 0);
   }
-  place = next;
+  share.end_update();
   metric(Metric::learning_rate, rate);
   metric(Metric::version, static_cast<double>(arrivals.version()));
   if (parts.whereabouts->first_step_done_ns.load(std::memory_order_relaxed) == 0)
@@ -314,11 +294,8 @@ Result<void> Server::State::see_what_was_read() {
 Result<bool> Server::State::give() {
   bool moved = false;
   while (const auto given = arrivals.answer()) {
-    const std::int64_t done = arrivals.steps();
-    Turn turn{parts.plan->rule->answers_after_update ? given->version : given->round, done, gathered};
-    turn.evaluates = due(done) && done > 0;
+    Turn turn = turns.next(*given, arrivals.steps(), gathered);
     turn.held = std::exchange(was_held, false);
-    if (turn.evaluates) next_evaluation = (done / parts.evaluate_every_steps + 1) * parts.evaluate_every_steps;
     if (const auto ok = give(given->worker, turn); !ok) return base::fail(ok.error());
     moved = true;
   }
@@ -337,10 +314,8 @@ Result<bool> Server::State::give_last() {
   for (std::size_t number = 0; number < workers.size(); ++number) {
     Worker& to = workers[number];
     if (!to.here || to.told_last || !arrivals.waits(static_cast<int>(number))) continue;
-    Turn turn{arrivals.steps(), arrivals.steps(), gathered, true};
-    turn.evaluates = std::exchange(next_evaluation, 0) > 0;
     to.told_last = true;
-    if (const auto ok = give(static_cast<int>(number), turn); !ok) return base::fail(ok.error());
+    if (const auto ok = give(static_cast<int>(number), turns.last(arrivals.steps(), gathered)); !ok) return base::fail(ok.error());
     moved = true;
   }
   return moved;
@@ -361,12 +336,11 @@ Result<bool> Server::State::give_out_of_turn() {
 Result<void> Server::State::give(int number, const Turn& turn) {
   is_at("answer");
   Worker& to = worker(number);
-  to.reads = place;
+  to.reads = share.place();
   to.given_ns = base::now_nanoseconds();
-  const compute::Tensor& first = parts.bound->versions.front();
   for (std::size_t op = 0; op < answer.ops.size(); ++op) {
     const BoundOp& gives = answer.ops[op];
-    const std::byte* data = parts.bound->versions[static_cast<std::size_t>(place)].data + (gives.data - first.data);
+    const std::byte* data = share.given_by(gives);
     std::size_t bytes = static_cast<std::size_t>(gives.bytes);
     if (gives.bucket < 0) {
       double* numbers = reinterpret_cast<double*>(gives.data) + number * Turn::kNumbers;

@@ -174,14 +174,14 @@ void StepMeter::traffic_metrics(std::int64_t step) {
   }
 }
 
-void StepMeter::evaluated(std::int64_t step, double loss_sum, double correct, std::int64_t samples) {
+void StepMeter::evaluated(std::int64_t step, double loss_sum, double correct, std::int64_t samples, std::int64_t end_ns) {
   if (events_ != nullptr) {
-    now_ns_ = base::now_nanoseconds();
+    now_ns_ = end_ns;
     metric(Metric::held_out_loss_sum, step, loss_sum);
     metric(Metric::held_out_correct, step, correct);
     metric(Metric::held_out_samples, step, static_cast<double>(samples));
   }
-  times = {base::now_nanoseconds()};
+  times = {end_ns};
 }
 
 }  // namespace trainyard::run

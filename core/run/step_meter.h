@@ -38,7 +38,7 @@ class StepMeter {
   // Without a learning rate where a server updates by its own.
   void step_done(std::int64_t step, std::int64_t end_ns, const BoundProgram& program, std::optional<double> learning_rate);
   // After an evaluation: sums over this rank's share.
-  void evaluated(std::int64_t step, double loss_sum, double correct, std::int64_t samples);
+  void evaluated(std::int64_t step, double loss_sum, double correct, std::int64_t samples, std::int64_t end_ns);
 
  private:
   void metric(telemetry::Metric metric, std::int64_t step, double value, int index = 0);

@@ -4,8 +4,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <cstdlib>
-#include <cstring>
 #include <optional>
 
 #include "core/base/clock.h"
@@ -16,6 +14,7 @@
 #include "core/experiment/duties.h"
 #include "core/experiment/engine.h"
 #include "core/plan/text.h"
+#include "core/run/arena.h"
 #include "core/run/chunk_sampler.h"
 #include "core/session/checkpoint.h"
 #include "core/session/heart.h"
@@ -32,22 +31,8 @@ using base::Result;
 
 constexpr auto kStartLimit = std::chrono::seconds(60);  // for the coordinator to answer while everything starts
 
-struct Release {
-  void operator()(void* memory) const { std::free(memory); }
-};
-using Memory = std::unique_ptr<std::byte, Release>;
-
-// Zero: where the moments of an optimizer begin. The pages are here then, too, before the first step wants them.
-Result<Memory> allocate(std::int64_t bytes, const std::string& where) {
-  constexpr std::int64_t page = 4096;
-  const auto rounded = static_cast<std::size_t>(std::max<std::int64_t>(page, (bytes + page - 1) / page * page));
-  Memory memory(static_cast<std::byte*>(std::aligned_alloc(page, rounded)));
-  if (!memory)
-    return base::fail({ProblemCode::unavailable, where, "cannot allocate " + base::format_bytes(static_cast<double>(bytes)), "",
-                       "Use a smaller batch or model, or more memory."});
-  std::memset(memory.get(), 0, rounded);
-  return memory;
-}
+using run::allocate;
+using run::Memory;
 
 // Everything a rank knows before its peers are there.
 struct Prepared {

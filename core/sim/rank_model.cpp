@@ -18,9 +18,12 @@ std::int64_t bytes_of(const std::vector<plan::Access>& accesses, const plan::Ran
   return bytes;
 }
 
+bool exchanges(OpKind kind) { return plan::communicates(kind) || plan::serves(kind); }
+
 std::vector<int> peers_of(const Op& op, const plan::RankPlan& rank, const plan::Plan& plan) {
-  if (!plan::communicates(op.kind)) return {};
+  if (!exchanges(op.kind)) return {};
   if (op.kind == OpKind::copy || plan::coarse(op.kind)) return {};
+  if (op.peer < 0 && plan::serves(op.kind)) return {};  // a server's: whoever it is
   if (op.kind != OpKind::reduce_many) return {op.peer};
   std::vector<int> others;
   for (const int member : plan::summands(op, plan.groups))
@@ -29,11 +32,11 @@ std::vector<int> peers_of(const Op& op, const plan::RankPlan& rank, const plan::
 }
 
 Picoseconds time_of(const Op& op, const OpModel& model, const plan::RankPlan& rank, const topology::Device& device, Picoseconds launch) {
-  if (op.kind == OpKind::send || plan::coarse(op.kind)) return 0;
-  const std::int64_t arrived = model.bytes * static_cast<std::int64_t>(model.peers.size());
+  if (op.kind == OpKind::send || op.kind == OpKind::push || op.kind == OpKind::give || plan::coarse(op.kind)) return 0;
+  const std::int64_t arrived = model.bytes * (op.kind == OpKind::take ? 1 : static_cast<std::int64_t>(model.peers.size()));
   const auto moved = static_cast<double>(bytes_of(op.reads, rank) + bytes_of(op.writes, rank) + arrived);
   const double busy = std::max(static_cast<double>(op.flops) / device.peak_flops, moved / device.memory_bandwidth_bytes_per_second);
-  if (plan::communicates(op.kind)) return picoseconds(busy);
+  if (exchanges(op.kind)) return picoseconds(busy);
   const Picoseconds unslowed = picoseconds(busy) + launch;
   const double mean_factor = device.slow_down * (1 + device.jitter / 2);
   return mean_factor == 1 || op.kind == OpKind::load ? unslowed : picoseconds(seconds(unslowed) * mean_factor);
@@ -41,7 +44,7 @@ Picoseconds time_of(const Op& op, const OpModel& model, const plan::RankPlan& ra
 
 OpModel model_op(const Op& op, const plan::RankPlan& rank, const plan::Plan& plan, const topology::Device& device, Picoseconds launch) {
   OpModel model{op.kind, op.lane, 0, op.group, op.bucket, op.round, op.chunk, peers_of(op, rank, plan), 0, {}, 1};
-  if (plan::communicates(op.kind)) model.bytes = bytes_of(op.kind == OpKind::send ? op.reads : op.writes, rank);
+  if (exchanges(op.kind)) model.bytes = bytes_of(op.kind == OpKind::give || plan::sends_away(op.kind) ? op.reads : op.writes, rank);
   if (plan::coarse(op.kind)) {
     model.members = plan.groups[static_cast<std::size_t>(op.group)].ranks;
     model.element_bytes = static_cast<int>(base::size_of(rank.buffers[op.writes.front().buffer.index()].dtype));
@@ -55,7 +58,7 @@ base::Problem refusal(const plan::RankPlan& rank, const plan::Program& program, 
 }
 
 base::Result<void> check(const Op& op, const plan::RankPlan& rank, const plan::Program& program, const plan::Plan& plan) {
-  if (!plan::communicates(op.kind)) return {};
+  if (!exchanges(op.kind)) return {};
   if (plan::coarse(op.kind) && plan::engine_of(rank.lanes[op.lane.index()]).empty())
     return base::fail(refusal(rank, program, plan::token(op) + " is a whole collective", "Expand the plan to chunks first."));
   if (op.group < 0 || static_cast<std::size_t>(op.group) >= plan.groups.size())

@@ -9,46 +9,18 @@
 #include "backends/inproc/transport.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/servers.h"
-#include "tests/conformance/small_training.h"
+#include "tests/conformance/served_case.h"
 
 namespace trainyard::tests {
 namespace {
 
 using experiment::ServerMode;
 using experiment::VariablePlacement;
+using Case = ServedCase;
 using telemetry::Metric;
 
 std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes, {64}).value(); }
 std::vector<RankOutcome> trained(const experiment::Experiment& e) { return trained_by(e, in_process); }
-
-struct Case {
-  ServerMode mode = ServerMode::asynchronous;
-  int workers = 1, servers = 1;
-  VariablePlacement placement = VariablePlacement::balanced;
-  experiment::OptimizerKind optimizer = experiment::OptimizerKind::sgd;
-  int micro_steps = 1;
-
-  // With the same batch of each worker; or where a `global_batch` is given, of all together.
-  experiment::Experiment training(std::int64_t global_batch = 0) const {
-    experiment::Experiment e = small(1, 24);
-    e.strategy.kind = experiment::StrategyKind::parameter_server;
-    e.strategy.servers.mode = mode;
-    e.strategy.servers.placement = placement;
-    e.training.optimizer.kind = optimizer;
-    e.training.accumulation_steps = micro_steps;
-    e.training.batch_per_rank = (global_batch > 0 ? global_batch / workers : 8) / micro_steps;
-    e.topology = drawn_hosts(1, workers + servers);
-    auto& devices = e.topology.hosts[0].devices;
-    for (int server = 0; server < servers; ++server)
-      devices[static_cast<std::size_t>(2 * server % (workers + servers))].role = topology::Role::parameter_server;
-    return e;
-  }
-};
-
-void PrintTo(const Case& c, std::ostream* out) {
-  *out << base::name_of(c.mode) << ", " << c.workers << " workers, " << c.servers << " servers, " << base::name_of(c.placement) << ", "
-       << base::name_of(c.optimizer) << ", " << c.micro_steps << " micro-steps";
-}
 
 experiment::Experiment alone(const Case& c, std::int64_t batch) {
   experiment::Experiment e = small(1, batch);

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/run/arena.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/base/units.h"
+
+namespace trainyard::run {
+
+base::Result<Memory> allocate(std::int64_t bytes, const std::string& where) {
+  constexpr std::int64_t page = 4096;
+  const auto rounded = static_cast<std::size_t>(std::max<std::int64_t>(page, (bytes + page - 1) / page * page));
+  Memory memory(static_cast<std::byte*>(std::aligned_alloc(page, rounded)));
+  if (!memory)
+    return base::fail({base::ProblemCode::unavailable, where, "cannot allocate " + base::format_bytes(static_cast<double>(bytes)), "",
+                       "Use a smaller batch or model, or more memory."});
+  std::memset(memory.get(), 0, rounded);
+  return memory;
+}
+
+}  // namespace trainyard::run

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/run/served_training.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "core/base/clock.h"
+#include "core/plan/text.h"
+#include "core/run/arena.h"
+#include "core/run/held_out.h"
+#include "core/run/round_input.h"
+#include "core/run/served_share.h"
+#include "core/run/step_meter.h"
+#include "core/run/turn.h"
+
+namespace trainyard::run {
+namespace {
+
+using base::Result;
+using plan::OpKind;
+using plan::Served;
+using telemetry::Metric;
+
+base::Problem impossible(const Served& event, const std::string& why) {
+  return {base::ProblemCode::bad_input, "server " + std::to_string(event.server) + ", worker " + std::to_string(event.worker), why,
+          "an order that servers can have gone by", "It was damaged, or is of another experiment."};
+}
+
+// A plan with everything it needs, and the memory that it lives in.
+struct Bound {
+  plan::RankPlan plan;
+  Memory own, shared;
+  BoundPlan bound;
+
+  int program(const std::string& name) const { return plan.program(name); }
+  const BoundProgram& at(int number) const { return bound.programs[static_cast<std::size_t>(number)]; }
+};
+
+Result<void> bind_rank(Bound& to, const ServedTrainingParts& parts, int rank, std::int64_t& bytes) {
+  to.plan = parts.plan->rank_plan(rank);
+  const Layout places = layout(to.plan);
+  const std::string where = "rank " + std::to_string(rank);
+  auto own = allocate(places.private_bytes, where), shared = allocate(places.shared_bytes, where);
+  if (!own || !shared) return base::fail(!own ? own.error() : shared.error());
+  to.own = std::move(*own), to.shared = std::move(*shared);
+  bytes += places.private_bytes + places.shared_bytes;
+  auto bound = bind(to.plan, parts.plan->groups, *parts.model, *parts.recipe, *parts.compute, {to.own.get(), static_cast<std::size_t>(places.private_bytes)},
+                    {to.shared.get(), static_cast<std::size_t>(places.shared_bytes)});
+  if (!bound) return base::fail(bound.error());
+  to.bound = std::move(*bound);
+  parts.initialise(to.plan, to.bound);
+  return {};
+}
+
+// The worker's end of each of a server's ops, by bucket; null where it has none, as of what only asks.
+std::vector<const BoundOp*> ends_of(const BoundProgram& server, const BoundProgram& worker, OpKind kind) {
+  std::vector<const BoundOp*> ends;
+  for (const BoundOp& op : server.ops) {
+    const auto same = [&](const BoundOp& other) { return other.kind == kind && op.bucket >= 0 && other.bucket == op.bucket; };
+    const auto found = std::find_if(worker.ops.begin(), worker.ops.end(), same);
+    ends.push_back(found == worker.ops.end() ? nullptr : &*found);
+  }
+  return ends;
+}
+
+}  // namespace
+
+struct ServedTraining::State {
+  struct Worker {
+    std::unique_ptr<Bound> rank;
+    std::unique_ptr<StepMeter> meter;
+    std::unique_ptr<RoundInput> input;
+    std::unique_ptr<HeldOut> held_out;
+    Turn turn;                    // what it computes, or has computed
+    std::vector<bool> has, owes;  // by server: it was given its share for this turn; its gradient has not been taken
+    bool computed = false, told = false;
+    std::int64_t given_ns = 0, ended_ns = 0;  // when all had given; when it was taken before
+  };
+  struct Server {
+    std::unique_ptr<Bound> rank;
+    std::unique_ptr<ServedShare> share;
+    std::vector<int> held;            // in step: whose gradients wait for the update
+    std::vector<std::int64_t> stale;  // of the gradients that are in the update
+    std::vector<std::int64_t> dropped;
+    std::int64_t version = 0, done = 0;
+  };
+  ServedTrainingParts parts;
+  std::vector<Worker> workers;
+  std::vector<Server> servers;
+  std::unique_ptr<compute::Queue> queue;
+  std::int64_t memory_bytes = 0, gradients = 0;
+
+  explicit State(ServedTrainingParts p) : parts(std::move(p)), queue(parts.compute->make_queue()) {}
+
+  Result<void> open();
+  Result<void> add_worker(int rank);
+  Result<void> add_server(int rank);
+
+  Result<void> takes(const Served& event);
+  Result<void> gather(const Served& event, Server& server);
+  void update(Server& server, int number, std::int64_t time_ns);
+  Result<void> gives(const Served& event);
+  void copy_share(const Worker& worker, int server);
+  Result<void> act(Worker& worker);
+  Result<void> evaluate(Worker& worker);
+  Result<void> run(Worker& worker, const BoundProgram& program, bool evaluating, double* held_out);
+  void load(Worker& worker, const BoundLoad& into, int micro);
+  void tell(Worker& worker, std::int64_t time_ns);
+  void metric(int server, Metric metric, double value, std::int64_t time_ns, int index = 0);
+  std::vector<const BoundOp*> pushed(int worker, const Server& server) const;
+  std::int64_t monotonic(std::int64_t time_ns) const { return parts.begun_ns + time_ns; }
+  int rank_of(int server) const { return static_cast<int>(workers.size()) + server; }
+  bool in_step() const { return servers.front().rank->plan.rule->answers_after_update; }
+};
+
+ServedTraining::ServedTraining(std::unique_ptr<State> state) : state_(std::move(state)) {}
+ServedTraining::~ServedTraining() = default;
+
+Result<std::unique_ptr<ServedTraining>> ServedTraining::make(ServedTrainingParts parts) {
+  auto state = std::make_unique<State>(std::move(parts));
+  if (const auto ok = state->open(); !ok) return base::fail(ok.error());
+  return std::unique_ptr<ServedTraining>(new ServedTraining(std::move(state)));
+}
+
+int ServedTraining::workers() const { return static_cast<int>(state_->workers.size()); }
+std::int64_t ServedTraining::done() const { return state_->servers.front().done; }
+std::int64_t ServedTraining::gradients() const { return state_->gradients; }
+std::int64_t ServedTraining::memory_bytes() const { return state_->memory_bytes; }
+
+compute::Tensor ServedTraining::parameters(int rank) const {
+  const auto number = static_cast<std::size_t>(rank), workers = state_->workers.size();
+  return number < workers ? state_->workers[number].rank->bound.parameters : state_->servers[number - workers].share->parameters();
+}
+
+Result<void> ServedTraining::follow(const Served& event) {
+  State& s = *state_;
+  if (event.server < 0 || event.worker < 0 || static_cast<std::size_t>(event.server) >= s.servers.size() ||
+      static_cast<std::size_t>(event.worker) >= s.workers.size())
+    return base::fail(impossible(event, "there is no such server or worker"));
+  s.servers[static_cast<std::size_t>(event.server)].done = event.done;
+  switch (event.kind) {
+    case Served::Kind::joins:
+    case Served::Kind::leaves: return {};
+    case Served::Kind::takes: return s.takes(event);
+    case Served::Kind::gives: return s.gives(event);
+  }
+  return {};
+}
+
+// Making -----------------------------------------------------------------------------------------------------------
+
+Result<void> ServedTraining::State::open() {
+  for (int rank = 0; rank < parts.plan->ranks; ++rank) {
+    const bool serves = parts.plan->rank_plan(rank).rule.has_value();
+    if (const auto ok = serves ? add_server(rank) : add_worker(rank); !ok) return ok;
+  }
+  for (Worker& worker : workers) worker.has.resize(servers.size()), worker.owes.resize(servers.size());
+  for (Server& server : servers) server.dropped.resize(workers.size());
+  return {};
+}
+
+Result<void> ServedTraining::State::add_worker(int rank) {
+  Worker worker;
+  worker.rank = std::make_unique<Bound>();
+  if (const auto ok = bind_rank(*worker.rank, parts, rank, memory_bytes); !ok) return ok;
+  std::int64_t most = 1;
+  for (const BoundProgram& program : worker.rank->bound.programs)
+    for (const BoundLoad& load : program.loads) most = std::max(most, load.samples);
+  worker.input = std::make_unique<RoundInput>(parts.dataset, parts.sampler, rank, most);
+  worker.held_out = std::make_unique<HeldOut>(parts.dataset, std::vector<HeldOut::Share>{parts.held_out(rank)}, 0);
+  if (auto* events = parts.events(rank)) worker.meter = std::make_unique<StepMeter>(events, nullptr, *parts.model, worker.rank->bound, false);
+  workers.push_back(std::move(worker));
+  return {};
+}
+
+Result<void> ServedTraining::State::add_server(int rank) {
+  Server server;
+  server.rank = std::make_unique<Bound>();
+  if (const auto ok = bind_rank(*server.rank, parts, rank, memory_bytes); !ok) return ok;
+  server.share =
+      std::make_unique<ServedShare>(ServedShareParts{&server.rank->plan, &server.rank->bound, parts.recipe, parts.divides_by_staleness, parts.compute});
+  servers.push_back(std::move(server));
+  return {};
+}
+
+// Servers ----------------------------------------------------------------------------------------------------------
+
+Result<void> ServedTraining::State::takes(const Served& event) {
+  Server& server = servers[static_cast<std::size_t>(event.server)];
+  Worker& worker = workers[static_cast<std::size_t>(event.worker)];
+  if (!worker.computed || !worker.owes[static_cast<std::size_t>(event.server)])
+    return base::fail(impossible(event, "a gradient is taken that was not computed, or was taken already"));
+  if (event.server == 0) tell(worker, event.time_ns);
+  if (event.dropped) {
+    metric(event.server, Metric::dropped_gradients, static_cast<double>(++server.dropped[static_cast<std::size_t>(event.worker)]), event.time_ns, event.worker);
+  } else {
+    metric(event.server, Metric::staleness, static_cast<double>(event.staleness), event.time_ns, event.worker);
+    if (const auto ok = gather(event, server); !ok) return ok;
+  }
+  worker.owes[static_cast<std::size_t>(event.server)] = false;
+  worker.has[static_cast<std::size_t>(event.server)] = false;
+  return {};
+}
+
+Result<void> ServedTraining::State::gather(const Served& event, Server& server) {
+  server.stale.push_back(event.staleness);
+  if (in_step()) {
+    server.held.push_back(event.worker);
+  } else {
+    const auto pushes = pushed(event.worker, server);
+    for (std::size_t op = 0; op < pushes.size(); ++op)
+      if (pushes[op] != nullptr) server.share->take(op, pushes[op]->data, server.stale.size() == 1);
+  }
+  if (event.completes) update(server, event.server, event.time_ns);
+  return parts.between_ops ? parts.between_ops() : Result<void>{};
+}
+
+void ServedTraining::State::update(Server& server, int number, std::int64_t time_ns) {
+  std::sort(server.held.begin(), server.held.end());
+  std::vector<std::vector<const std::byte*>> sources(server.share->arrival().ops.size());
+  for (const int worker : server.held) {
+    const auto pushes = pushed(worker, server);
+    for (std::size_t op = 0; op < pushes.size(); ++op)
+      if (pushes[op] != nullptr) sources[op].push_back(pushes[op]->data);
+  }
+  for (std::size_t op = 0; op < sources.size(); ++op)
+    if (!sources[op].empty()) server.share->add(op, sources[op]);
+  server.held.clear();
+  const double rate = server.share->begin_update(++server.version, server.done - 1, server.stale);
+  server.stale.clear();
+  for (std::size_t op = 0; op < server.share->update().ops.size(); ++op) server.share->run_update(op);
+  server.share->end_update();
+  metric(number, Metric::learning_rate, rate, time_ns);
+  metric(number, Metric::version, static_cast<double>(server.version), time_ns);
+}
+
+std::vector<const BoundOp*> ServedTraining::State::pushed(int number, const Server& server) const {
+  const Worker& worker = workers[static_cast<std::size_t>(number)];
+  const int program = worker.rank->program(parts.plan->schedule.program(worker.turn.step));
+  return ends_of(server.share->arrival(), worker.rank->at(program), OpKind::push);
+}
+
+Result<void> ServedTraining::State::gives(const Served& event) {
+  const auto s = static_cast<std::size_t>(event.server);
+  Worker& worker = workers[static_cast<std::size_t>(event.worker)];
+  if (worker.has[s] && !event.last) return base::fail(impossible(event, "a worker is given parameters that has some, and has not computed by them"));
+  copy_share(worker, event.server);
+  if (event.server == 0) {
+    worker.turn = {event.step, event.done, 0, event.last, event.evaluates};
+    worker.told = true;
+    if (event.last) worker.has.assign(servers.size(), false);  // once more from everyone, when all is done
+  }
+  worker.has[s] = event.last || !worker.turn.last;
+  if (!worker.told || !std::all_of(worker.has.begin(), worker.has.end(), [](bool has) { return has; })) return {};
+  worker.given_ns = event.time_ns;
+  return act(worker);
+}
+
+void ServedTraining::State::copy_share(const Worker& worker, int server) {
+  const ServedShare& share = *servers[static_cast<std::size_t>(server)].share;
+  const auto pulls = ends_of(share.answer(), worker.rank->at(worker.rank->program("turn")), OpKind::pull);
+  for (std::size_t op = 0; op < pulls.size(); ++op)
+    if (pulls[op] != nullptr) parts.compute->copy(pulls[op]->data, share.given_by(share.answer().ops[op]), pulls[op]->bytes);
+}
+
+// Workers ----------------------------------------------------------------------------------------------------------
+
+Result<void> ServedTraining::State::act(Worker& worker) {
+  worker.told = false;
+  if (worker.turn.evaluates)
+    if (const auto ok = evaluate(worker); !ok) return ok;
+  worker.computed = !worker.turn.last;
+  if (worker.turn.last) return {};
+  const int program = worker.rank->program(parts.plan->schedule.program(worker.turn.step));
+  if (const auto ok = run(worker, worker.rank->at(program), false, nullptr); !ok) return ok;
+  worker.owes.assign(servers.size(), true);
+  ++gradients;
+  return {};
+}
+
+Result<void> ServedTraining::State::evaluate(Worker& worker) {
+  double sums[2] = {0, 0};
+  worker.held_out->rewind();
+  for (const char* name : {"evaluate", "evaluate_tail"}) {
+    const int program = worker.rank->program(name);
+    for (std::int64_t i = 0; program >= 0 && i < worker.rank->at(program).repeats; ++i)
+      if (const auto ok = run(worker, worker.rank->at(program), true, sums); !ok) return ok;
+  }
+  if (worker.meter) worker.meter->evaluated(worker.turn.done - 1, sums[0], sums[1], worker.held_out->count(), monotonic(worker.given_ns));
+  return {};
+}
+
+// Op after op, in the order of the plan's text, which is one that its dependencies allow.
+Result<void> ServedTraining::State::run(Worker& worker, const BoundProgram& program, bool evaluating, double* held_out) {
+  for (const BoundOp& op : program.ops) {
+    if (op.kind == OpKind::load) {
+      const BoundLoad& into = program.loads[static_cast<std::size_t>(op.micro)];
+      evaluating ? worker.held_out->load(*parts.compute, into) : load(worker, into, op.micro);
+    }
+    for (const auto& kernel : op.kernels) kernel->enqueue(*queue);
+    if (!op.kernels.empty()) {
+      const std::uint64_t mark = queue->record();
+      while (!queue->reached(mark)) std::this_thread::yield();
+    }
+    if (evaluating && op.kind == OpKind::loss)
+      for (int i = 0; i < 2; ++i) held_out[i] += worker.rank->bound.metrics.as<double>()[i];
+    if (!evaluating && worker.meter && !op.kernels.empty()) worker.meter->capture(op, worker.turn.step);
+    if (parts.between_ops)
+      if (const auto ok = parts.between_ops(); !ok) return ok;
+  }
+  return {};
+}
+
+void ServedTraining::State::load(Worker& worker, const BoundLoad& into, int micro) {
+  const data::Batch& batch = worker.input->take(worker.turn.step, micro);
+  parts.compute->load(into.input, std::span(batch.features).first(static_cast<std::size_t>(into.input.elements())));
+  parts.compute->copy(into.labels.data, reinterpret_cast<const std::byte*>(batch.labels.data() + batch.own_first), into.samples * 4);
+  if (!into.sample_numbers.empty())
+    parts.compute->copy(into.sample_numbers.data, reinterpret_cast<const std::byte*>(batch.numbers.data() + batch.own_first), into.samples * 4);
+}
+
+// Telling ----------------------------------------------------------------------------------------------------------
+
+// A round, from when the one before was taken: it waited for parameters, then computed.
+void ServedTraining::State::tell(Worker& worker, std::int64_t time_ns) {
+  if (!worker.meter) return;
+  worker.meter->times = {monotonic(worker.ended_ns), time_ns - worker.given_ns, 0, worker.given_ns - worker.ended_ns, 0, 0};
+  const int program = worker.rank->program(parts.plan->schedule.program(worker.turn.step));
+  worker.meter->step_done(worker.turn.step, monotonic(time_ns), worker.rank->at(program), {});
+  worker.ended_ns = time_ns;
+}
+
+void ServedTraining::State::metric(int server, Metric metric, double value, std::int64_t time_ns, int index) {
+  auto* events = parts.events(rank_of(server));
+  if (events == nullptr) return;
+  const std::int64_t now = monotonic(time_ns);
+  const auto step = static_cast<std::int32_t>(std::max<std::int64_t>(0, servers[static_cast<std::size_t>(server)].done - 1));
+  events->write({now, now, now, value, step, static_cast<std::uint16_t>(metric), static_cast<std::uint16_t>(index), telemetry::EventKind::metric});
+}
+
+}  // namespace trainyard::run

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the first server tells workers to do next: how rounds become steps, and who evaluates when.
+#pragma once
+
+#include "core/plan/arrivals.h"
+#include "core/run/turn.h"
+
+namespace trainyard::run {
+
+class Turns {
+ public:
+  // `evaluate_every_steps` 0: never.
+  Turns(const plan::ArrivalRule& rule, std::int64_t evaluate_every_steps)
+      : in_step_(rule.answers_after_update), every_(evaluate_every_steps), next_evaluation_(evaluate_every_steps) {}
+
+  // `done`: steps until now; `gradients`: taken until now.
+  Turn next(const plan::Arrivals::Answer& given, std::int64_t done, std::int64_t gradients) {
+    Turn turn{in_step_ ? given.version : given.round, done, gradients};
+    turn.evaluates = every_ > 0 && done > 0 && done >= next_evaluation_;
+    if (turn.evaluates) next_evaluation_ = (done / every_ + 1) * every_;
+    return turn;
+  }
+
+  // Nothing is left to do. Whoever is told so first evaluates the final parameters.
+  Turn last(std::int64_t done, std::int64_t gradients) {
+    Turn turn{done, done, gradients, true};
+    turn.evaluates = next_evaluation_ > 0;
+    next_evaluation_ = 0;
+    return turn;
+  }
+
+ private:
+  bool in_step_;
+  std::int64_t every_, next_evaluation_;
+};
+
+}  // namespace trainyard::run

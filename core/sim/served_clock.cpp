@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/sim/served_clock.h"
+
+#include <limits>
+
+namespace trainyard::sim {
+
+using base::Result;
+using plan::OpKind;
+using plan::Served;
+
+namespace {
+
+bool computes(const OpModel& op) { return !plan::communicates(op.kind) && !plan::serves(op.kind); }
+
+std::int64_t bytes_given(const ProgramModel& answer) {
+  std::int64_t bytes = 0;
+  for (const OpModel& op : answer.ops) bytes += op.bucket >= 0 ? op.bytes : 0;
+  return bytes;
+}
+
+}  // namespace
+
+ServedClock::ServedClock(ServedClockParts parts) : parts_(std::move(parts)), links_(*parts_.network) {}
+
+Result<std::unique_ptr<ServedClock>> ServedClock::make(ServedClockParts parts) {
+  std::unique_ptr<ServedClock> clock(new ServedClock(std::move(parts)));
+  if (const auto ok = clock->open(); !ok) return base::fail(ok.error());
+  return clock;
+}
+
+// A drawn slow-down is a factor of the worker's steps, and in no op's time.
+Result<void> ServedClock::open() {
+  for (int rank = 0; rank < parts_.plan->ranks; ++rank) {
+    const plan::RankPlan plan = parts_.plan->rank_plan(rank);
+    topology::Device device = parts_.network->device(parts_.devices[static_cast<std::size_t>(rank)]);
+    const double slow_down = std::exchange(device.slow_down, 1), jitter = std::exchange(device.jitter, 0);
+    auto model = model_rank(plan, *parts_.plan, device, picoseconds(parts_.launch_seconds));
+    if (!model) return base::fail(model.error());
+    if (plan.rule) {
+      servers_.push_back(std::make_unique<Server>(*plan.rule, parts_.plan->schedule.evaluate_every_steps));
+      servers_.back()->model = std::move(*model);
+    } else {
+      workers_.push_back({std::move(*model), std::make_unique<run::Slowness>(parts_.seed, rank, slow_down, jitter), {}, -1, {}, 0});
+    }
+  }
+  for (std::size_t s = 1; s < servers_.size(); ++s) servers_[s]->arrivals.allow(std::numeric_limits<std::int64_t>::max());
+  for (std::size_t w = 0; w < workers_.size(); ++w) {
+    workers_[w].pushes_missing.resize(servers_.size());
+    for (std::size_t s = 0; s < servers_.size(); ++s)
+      for (const auto& [from, to] :
+           {std::pair(static_cast<int>(w), rank_of(static_cast<int>(s))), std::pair(rank_of(static_cast<int>(s)), static_cast<int>(w))})
+        if (const auto found = path(from, to); !found) return base::fail(found.error());
+  }
+  return {};
+}
+
+Result<const Path*> ServedClock::path(int from, int to) {
+  const auto route = parts_.network->route(parts_.devices[static_cast<std::size_t>(from)], parts_.devices[static_cast<std::size_t>(to)]);
+  if (!route) return base::fail(route.error());
+  Path path;
+  path.latency = picoseconds(route->latency_seconds);
+  for (const topology::Hop& hop : route->hops) path.ways.push_back(way(hop));
+  return &paths_.emplace(std::pair(from, to), std::move(path)).first->second;
+}
+
+std::int64_t ServedClock::bytes_sent(int from, int to) const {
+  const auto found = sent_.find({from, to});
+  return found == sent_.end() ? 0 : found->second;
+}
+
+void ServedClock::allow(std::int64_t steps, bool last) {
+  allowed_ = std::max(allowed_, steps);
+  last_ = last_ || last;
+  server(0).arrivals.allow(allowed_);
+  answer(0);
+}
+
+void ServedClock::slow(int rank, double slow_down, double jitter) {
+  if (static_cast<std::size_t>(rank) < workers_.size()) worker(rank).slowness->set(slow_down, jitter);
+}
+
+// Time -------------------------------------------------------------------------------------------------------------
+
+Result<std::optional<Served>> ServedClock::next() {
+  if (!std::exchange(begun_, true))
+    for (std::size_t w = 0; w < workers_.size(); ++w)
+      for (std::size_t s = 0; s < servers_.size(); ++s) send(Carries::wish, static_cast<int>(w), static_cast<int>(s), sizeof(double));
+  while (out_.empty())
+    if (!advance()) break;
+  if (now_ > kLongest)
+    return base::fail(
+        {base::ProblemCode::bad_input, "topology", "the virtual clock passes 46 days", "", "Draw faster devices and links, or take fewer steps."});
+  if (out_.empty() && !ended_) end();
+  if (out_.empty()) return std::nullopt;
+  const Served event = out_.front();
+  out_.pop_front();
+  return event;
+}
+
+// The next thing that happens; false: nothing more will, as far as it may go.
+bool ServedClock::advance() {
+  const Picoseconds next = agenda_.empty() ? Links::kNever : agenda_.top().time;
+  if (const Picoseconds sent = links_.next_end(now_); sent < Links::kNever && sent <= next) {
+    now_ = sent;
+    for (const int number : links_.take_ended(sent)) {
+      const Message& message = messages_[static_cast<std::size_t>(number)];
+      agenda_.push({now_ + message.path->latency, MomentKind::arrives, message.worker, message.server, number});
+    }
+    return true;
+  }
+  if (next == Links::kNever) return false;
+  const Moment moment = agenda_.top();
+  agenda_.pop();
+  now_ = moment.time;
+  handle(moment);
+  return true;
+}
+
+void ServedClock::handle(const Moment& moment) {
+  switch (moment.kind) {
+    case MomentKind::arrives: {
+      const Message message = messages_[static_cast<std::size_t>(moment.number)];
+      free_.push_back(moment.number);
+      return arrive(message);
+    }
+    case MomentKind::served: return end_job(moment.server);
+    case MomentKind::posts: return post(moment.worker, moment.number);
+  }
+}
+
+void ServedClock::send(Carries carries, int worker, int server, std::int64_t bytes) {
+  const bool answers = carries == Carries::parameters;
+  const auto ends = answers ? std::pair(rank_of(server), worker) : std::pair(worker, rank_of(server));
+  int number = static_cast<int>(messages_.size());
+  if (free_.empty()) messages_.emplace_back();
+  else number = free_.back(), free_.pop_back();
+  const Path& path = paths_.at(ends);
+  messages_[static_cast<std::size_t>(number)] = {carries, worker, server, &path};
+  sent_[ends] += bytes;
+  links_.start(number, path.ways, bytes, now_);
+}
+
+void ServedClock::arrive(const Message& message) {
+  Worker& to = worker(message.worker);
+  if (message.carries == Carries::parameters) {
+    if (--to.answers_missing == 0) begin_round(message.worker);
+    return;
+  }
+  if (message.carries == Carries::gradient && --to.pushes_missing[static_cast<std::size_t>(message.server)] > 0) return;
+  server(message.server).jobs.push_back({message.worker, message.carries == Carries::wish, now_});
+  begin_job(message.server);
+}
+
+// Servers ----------------------------------------------------------------------------------------------------------
+
+// A gradient is added, and makes an update whole or not: so long it is busy. What comes meanwhile waits.
+void ServedClock::begin_job(int number) {
+  Server& serves = server(number);
+  if (serves.busy || serves.jobs.empty()) return;
+  serves.busy = true;
+  serves.since = now_;
+  Picoseconds takes = 0;
+  if (!serves.jobs.front().joins) {
+    serves.push = serves.arrivals.push(serves.jobs.front().worker);
+    const auto add = [&](const char* program) {
+      const int at = serves.model.program(program);
+      const auto& ops = serves.model.programs[static_cast<std::size_t>(at)].ops;
+      for (std::size_t op = 0; op < ops.size(); ++op) {
+        if (ops[op].bucket < 0 && ops[op].kind == OpKind::take) continue;  // a wish
+        op_event(rank_of(number), at, static_cast<int>(op), std::max<std::int64_t>(0, serves.arrivals.steps() - 1), now_ + takes, now_ + takes + ops[op].takes,
+                 ops[op].kind == OpKind::take ? ops[op].bytes : 0);
+        takes += ops[op].takes;
+      }
+    };
+    if (!serves.push->dropped) add("arrival");
+    if (serves.push->completes) add("update");
+  }
+  agenda_.push({now_ + takes, MomentKind::served, serves.jobs.front().worker, number, 0});
+}
+
+void ServedClock::end_job(int number) {
+  Server& serves = server(number);
+  const Job job = serves.jobs.front();
+  serves.jobs.pop_front();
+  serves.busy = false;
+  if (job.joins) {
+    serves.arrivals.join(job.worker);
+    out_.push_back(event(Served::Kind::joins, number, job.worker));
+  } else {
+    ++serves.gathered;
+    Served taken = event(Served::Kind::takes, number, job.worker);
+    taken.dropped = serves.push->dropped, taken.completes = serves.push->completes;
+    taken.version = serves.push->pulled, taken.staleness = serves.push->staleness;
+    out_.push_back(taken);
+  }
+  answer(number);
+  begin_job(number);
+}
+
+void ServedClock::answer(int number) {
+  Server& serves = server(number);
+  while (const auto given = serves.arrivals.answer()) {
+    run::Turn turn;
+    if (number == 0) turn = serves.turns.next(*given, serves.arrivals.steps(), serves.gathered);
+    give(number, given->worker, turn, false);
+    const auto& answer = serves.model.programs[static_cast<std::size_t>(serves.model.program("answer"))];
+    send(Carries::parameters, given->worker, number, bytes_given(answer) + (number == 0 ? run::Turn::kNumbers * std::int64_t{sizeof(double)} : 0));
+  }
+}
+
+void ServedClock::give(int number, int to, const run::Turn& turn, bool last) {
+  Served given = event(Served::Kind::gives, number, to);
+  given.version = server(number).arrivals.version();
+  given.step = turn.step, given.evaluates = turn.evaluates, given.last = last;
+  out_.push_back(given);
+  Worker& receives = worker(to);
+  if (number == 0) receives.turn = turn;
+  // A worker waits for an answer of every server; the first of them makes it wait.
+  if (receives.answers_missing == 0) receives.answers_missing = static_cast<int>(servers_.size());
+}
+
+Served ServedClock::event(Served::Kind kind, int number, int to) const {
+  Served event;
+  event.kind = kind, event.server = number, event.worker = to;
+  event.done = servers_[static_cast<std::size_t>(number)]->arrivals.steps();
+  event.time_ns = nanoseconds(now_);
+  return event;
+}
+
+// Workers ----------------------------------------------------------------------------------------------------------
+
+Picoseconds ServedClock::evaluation_takes(const Worker& who) const {
+  Picoseconds takes = 0;
+  for (const char* name : {"evaluate", "evaluate_tail"}) {
+    const int at = who.model.program(name);
+    if (at < 0) continue;
+    const ProgramModel& program = who.model.programs[static_cast<std::size_t>(at)];
+    for (const OpModel& op : program.ops) takes += program.repeats * (computes(op) ? op.takes : 0);
+  }
+  return takes;
+}
+
+// Its ops one after another, and each push as soon as what it waits for is over.
+void ServedClock::begin_round(int number) {
+  Worker& who = worker(number);
+  who.program = who.model.program(parts_.plan->schedule.program(who.turn.step));
+  const ProgramModel& program = who.model.programs[static_cast<std::size_t>(who.program)];
+  const double factor = who.slowness->factor(who.turn.step);
+  Picoseconds at = now_ + (who.turn.evaluates ? evaluation_takes(who) : 0);
+  std::fill(who.pushes_missing.begin(), who.pushes_missing.end(), 0);
+  for (std::size_t op = 0; op < program.ops.size(); ++op) {
+    const OpModel& does = program.ops[op];
+    if (does.kind == OpKind::push) {
+      ++who.pushes_missing[static_cast<std::size_t>(does.peers.front() - static_cast<int>(workers_.size()))];
+      agenda_.push({at, MomentKind::posts, number, 0, static_cast<int>(op)});
+    } else if (computes(does)) {
+      const Picoseconds takes = factor == 1 || does.kind == OpKind::load ? does.takes : picoseconds(seconds(does.takes) * factor);
+      op_event(number, who.program, static_cast<int>(op), who.turn.step, at, at + takes, 0);
+      at += takes;
+    }
+  }
+}
+
+void ServedClock::post(int number, int op) {
+  const OpModel& pushes = worker(number).model.programs[static_cast<std::size_t>(worker(number).program)].ops[static_cast<std::size_t>(op)];
+  op_event(number, worker(number).program, op, worker(number).turn.step, now_, now_, pushes.bytes);
+  send(Carries::gradient, number, pushes.peers.front() - static_cast<int>(workers_.size()), pushes.bytes);
+}
+
+// Everybody waits: for leave to go on, or, when there is no more to do, for the final parameters.
+void ServedClock::end() {
+  Server& leads = server(0);
+  if (!last_ || !leads.arrivals.spent() || leads.arrivals.steps() < allowed_) return;
+  ended_ = true;
+  for (std::size_t w = 0; w < workers_.size(); ++w) {
+    const run::Turn turn = leads.turns.last(leads.arrivals.steps(), leads.gathered);
+    for (std::size_t s = 0; s < servers_.size(); ++s) give(static_cast<int>(s), static_cast<int>(w), turn, true);
+  }
+}
+
+void ServedClock::op_event(int rank, int program, int op, std::int64_t step, Picoseconds begin, Picoseconds end, std::int64_t bytes) {
+  if (!parts_.on_event) return;
+  const std::int64_t from = nanoseconds(begin);
+  parts_.on_event(rank, {from, from, nanoseconds(end), static_cast<double>(bytes), static_cast<std::int32_t>(step), static_cast<std::uint16_t>(op),
+                         static_cast<std::uint16_t>(program), telemetry::EventKind::op});
+}
+
+}  // namespace trainyard::sim

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What servers of parameters would do on the drawn devices and links, on a virtual clock: when each worker asks, computes and pushes, when its
+// gradient is taken, and by the rule of the plan (plan::Arrivals) when it is answered. It knows no numbers of a model; who follows it can compute them
+// (run::ServedTraining). Deterministic: the same plan, drawing and seed give the same events, on every machine.
+//
+// A worker's compute ops take the time of the drawn device (rank_model.h), times the factor of its step (run::Slowness: slow-down and jitter by the
+// seed). A push leaves when the compute ops that it waits for are over. Messages share the drawn links (links.h). A server does one thing at a time, in
+// the order in which it comes; of what comes at one time the lower worker is first. What it takes as free: the loop, and acknowledgements.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/plan/served.h"
+#include "core/run/slowness.h"
+#include "core/run/turns.h"
+#include "core/sim/links.h"
+#include "core/sim/rank_model.h"
+#include "core/sim/wire.h"
+#include "core/telemetry/event.h"
+
+namespace trainyard::sim {
+
+struct ServedClockParts {
+  const plan::Plan* plan = nullptr;
+  const topology::Network* network = nullptr;
+  std::vector<topology::DeviceId> devices;                               // by rank
+  std::int64_t seed = 0;                                                 // of jitter
+  double launch_seconds = 2e-6;                                          // added to every input and compute op
+  std::function<void(int rank, const telemetry::Event&)> on_event = {};  // op events, in virtual nanoseconds from 0
+};
+
+class ServedClock final : public plan::ServedOrder {
+ public:
+  // Of a plan with servers. A Problem where a worker and a server have no route, as in `simulate`.
+  static base::Result<std::unique_ptr<ServedClock>> make(ServedClockParts parts);
+
+  void allow(std::int64_t steps, bool last) override;
+  void slow(int rank, double slow_down, double jitter) override;
+  base::Result<std::optional<plan::Served>> next() override;
+  bool over() const override { return ended_ && out_.empty(); }
+
+  Picoseconds now() const { return now_; }
+  std::int64_t bytes_sent(int from, int to) const;  // payload so far
+
+ private:
+  // A worker's message to a server, or an answer.
+  enum class Carries : std::uint8_t { wish, gradient, parameters };
+  struct Message {
+    Carries carries = Carries::wish;
+    int worker = 0, server = 0;
+    const Path* path = nullptr;
+  };
+  enum class MomentKind : std::uint8_t { arrives, served, posts };
+  struct Moment {
+    Picoseconds time = 0;
+    MomentKind kind = MomentKind::arrives;
+    int worker = 0, server = 0;  // of the message; served: of the server
+    int number = 0;              // arrives: the message; posts: the op
+    bool operator>(const Moment& other) const {
+      return std::tie(time, kind, worker, server, number) > std::tie(other.time, other.kind, other.worker, other.server, other.number);
+    }
+  };
+  struct Worker {
+    RankModel model;
+    std::unique_ptr<run::Slowness> slowness;
+    run::Turn turn;
+    int program = -1;
+    std::vector<int> pushes_missing;  // by server: shares of this round that it has not got
+    int answers_missing = 0;
+  };
+  struct Job {
+    int worker = 0;
+    bool joins = false;
+    Picoseconds came = 0;
+  };
+  struct Server {
+    Server(const plan::ArrivalRule& rule, std::int64_t evaluate_every_steps) : arrivals(rule), turns(rule, evaluate_every_steps) {}
+    RankModel model;
+    plan::Arrivals arrivals;
+    run::Turns turns;
+    std::deque<Job> jobs;  // the first one is being done, where it is busy
+    std::optional<plan::Arrivals::Push> push;
+    Picoseconds since = 0;
+    std::int64_t gathered = 0;
+    bool busy = false;
+  };
+
+  explicit ServedClock(ServedClockParts parts);
+  base::Result<void> open();
+  base::Result<const Path*> path(int from, int to);
+  bool advance();
+  void handle(const Moment& moment);
+  void send(Carries carries, int worker, int server, std::int64_t bytes);
+  void arrive(const Message& message);
+  void begin_job(int server);
+  void end_job(int server);
+  void answer(int server);
+  void give(int server, int worker, const run::Turn& turn, bool last);
+  void begin_round(int worker);
+  void post(int worker, int op);
+  void end();
+  plan::Served event(plan::Served::Kind kind, int server, int worker) const;
+  void op_event(int rank, int program, int op, std::int64_t step, Picoseconds begin, Picoseconds end, std::int64_t bytes);
+  Picoseconds evaluation_takes(const Worker& worker) const;
+  Worker& worker(int number) { return workers_[static_cast<std::size_t>(number)]; }
+  Server& server(int number) { return *servers_[static_cast<std::size_t>(number)]; }
+  int rank_of(int server) const { return static_cast<int>(workers_.size()) + server; }
+
+  ServedClockParts parts_;
+  Links links_;
+  std::map<std::pair<int, int>, Path> paths_;
+  std::vector<Worker> workers_;
+  std::vector<std::unique_ptr<Server>> servers_;
+  std::vector<Message> messages_;
+  std::vector<int> free_;
+  std::priority_queue<Moment, std::vector<Moment>, std::greater<>> agenda_;
+  std::deque<plan::Served> out_;
+  std::map<std::pair<int, int>, std::int64_t> sent_;
+  Picoseconds now_ = 0;
+  std::int64_t allowed_ = 0;
+  bool begun_ = false, last_ = false, ended_ = false;
+};
+
+}  // namespace trainyard::sim

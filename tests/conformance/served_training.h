@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Trains an experiment with parameter servers on the virtual clock, or in an order that somebody wrote down, for tests.
+#pragma once
+
+#include "core/compute/reference/reference.h"
+#include "core/run/served_training.h"
+#include "core/sim/served_clock.h"
+#include "tests/conformance/small_training.h"
+
+namespace trainyard::tests {
+
+struct ServedOutcome {
+  std::string problem;
+  std::vector<std::vector<double>> parameters;        // by rank
+  std::vector<std::vector<telemetry::Event>> events;  // by rank
+  std::vector<plan::Served> order;
+  double virtual_seconds = 0;
+  std::int64_t gradients = 0;
+};
+
+inline run::ServedTrainingParts served_parts(const experiment::Resolved& resolved, const plan::Plan& plan, const run::Recipe& recipe,
+                                             compute::Compute& compute) {
+  return {.plan = &plan,
+          .model = &resolved.model,
+          .recipe = &recipe,
+          .divides_by_staleness = resolved.document.strategy.servers.staleness_rate == experiment::StalenessRate::divided,
+          .compute = &compute,
+          .dataset = data::open(resolved.document.data, "").value(),
+          .sampler = experiment::sampler(resolved).value(),
+          .held_out = [&resolved](int worker) { return resolved.held_out(worker); },
+          .initialise = [&resolved](const plan::RankPlan& rank, const run::BoundPlan& bound) { session::initialise(resolved, rank, bound); },
+          .events = [](int) -> telemetry::EventRing* { return nullptr; }};
+}
+
+inline std::unique_ptr<sim::ServedClock> clock_of(const experiment::Resolved& resolved, const plan::Plan& plan, const topology::Network& network) {
+  auto clock = sim::ServedClock::make({&plan, &network, resolved.ranks, resolved.document.training.seed}).value();
+  clock->allow(resolved.steps, true);
+  return clock;
+}
+
+// The clock alone: nothing is computed.
+inline std::vector<plan::Served> order_of(plan::ServedOrder& clock) {
+  std::vector<plan::Served> order;
+  for (auto event = clock.next(); event && *event; event = clock.next()) order.push_back(**event);
+  return order;
+}
+
+inline ServedOutcome follow(const experiment::Resolved& resolved, const plan::Plan& plan, const std::vector<plan::Served>& order) {
+  ServedOutcome outcome;
+  const run::Recipe recipe = session::recipe(resolved);
+  const auto compute = compute::reference::make();
+  std::vector<std::unique_ptr<telemetry::EventRing>> rings;
+  for (int rank = 0; rank < plan.ranks; ++rank) rings.push_back(std::make_unique<telemetry::EventRing>(1 << 18));
+  auto parts = served_parts(resolved, plan, recipe, *compute);
+  parts.events = [&](int rank) { return rings[static_cast<std::size_t>(rank)].get(); };
+  const auto training = run::ServedTraining::make(parts);
+  if (!training) return outcome.problem = base::to_string(training.error()), outcome;
+  for (const plan::Served& event : order)
+    if (const auto ok = (*training)->follow(event); !ok) return outcome.problem = base::to_string(ok.error()), outcome;
+  for (int rank = 0; rank < plan.ranks; ++rank) {
+    outcome.parameters.push_back(values_of((*training)->parameters(rank)));
+    rings[static_cast<std::size_t>(rank)]->read(outcome.events.emplace_back(), 1 << 18);
+  }
+  outcome.order = order;
+  outcome.gradients = (*training)->gradients();
+  outcome.virtual_seconds = order.empty() ? 0 : static_cast<double>(order.back().time_ns) * 1e-9;
+  return outcome;
+}
+
+inline ServedOutcome train_virtually(const experiment::Experiment& e) {
+  const auto resolved = experiment::resolve(e, ".").value();
+  const auto plan = strategy::make_plan(resolved).value();
+  const topology::Network network(resolved.document.topology);
+  return follow(resolved, plan, order_of(*clock_of(resolved, plan, network)));
+}
+
+}  // namespace trainyard::tests

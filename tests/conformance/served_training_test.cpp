@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Parameter servers on the virtual clock, with real gradients; and real runs computed again from the order that they went in.
+#include "tests/conformance/served_training.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "tests/conformance/served_case.h"
+
+namespace trainyard::tests {
+namespace {
+
+using experiment::ServerMode;
+using plan::Served;
+using telemetry::Metric;
+
+// So many updates by workers of these slow-downs. Computing takes long, and what crosses the links nothing beside it.
+experiment::Experiment drawn(ServerMode mode, const std::vector<double>& slow_downs, std::int64_t steps, double jitter = 0) {
+  experiment::Experiment e = ServedCase{mode, static_cast<int>(slow_downs.size())}.training();
+  e.training.steps = steps;
+  e.data.train_samples = 320, e.data.held_out_samples = 0;  // every round is alike
+  for (topology::Host& host : e.topology.hosts) {
+    host.bus_bandwidth_bits_per_second = 1e15, host.bus_latency_seconds = 0;
+    std::size_t worker = 0;
+    for (topology::Device& device : host.devices) {
+      device.memory_bandwidth_bytes_per_second = 1e13, device.peak_flops = device.role == topology::Role::worker ? 1e6 : 1e13;
+      if (device.role == topology::Role::worker) device.slow_down = slow_downs[worker++], device.jitter = jitter;
+    }
+  }
+  return e;
+}
+
+std::vector<Served> ordered(const experiment::Experiment& e) {
+  const auto resolved = experiment::resolve(e, ".").value();
+  const auto plan = strategy::make_plan(resolved).value();
+  const topology::Network network(resolved.document.topology);
+  return order_of(*clock_of(resolved, plan, network));
+}
+
+struct Staleness {
+  double sum = 0, most = 0;
+  std::int64_t count = 0;
+  double mean() const { return sum / static_cast<double>(count); }
+};
+std::map<int, Staleness> staleness_by_worker(const std::vector<Served>& order) {
+  std::map<int, Staleness> of;
+  for (const Served& event : order)
+    if (event.kind == Served::Kind::takes && !event.dropped) {
+      Staleness& one = of[event.worker];
+      one.sum += static_cast<double>(event.staleness), one.most = std::max(one.most, static_cast<double>(event.staleness)), ++one.count;
+    }
+  return of;
+}
+double mean_staleness(const std::vector<Served>& order) {
+  Staleness all;
+  for (const auto& [worker, one] : staleness_by_worker(order)) all.sum += one.sum, all.count += one.count;
+  return all.mean();
+}
+double updates_per_second(const std::vector<Served>& order) {
+  std::int64_t updates = 0, last_ns = 0;
+  for (const Served& event : order)
+    if (event.kind == Served::Kind::takes && event.completes) ++updates, last_ns = event.time_ns;
+  return static_cast<double>(updates) / (static_cast<double>(last_ns) * 1e-9);
+}
+std::vector<double> even(int workers) { return std::vector<double>(static_cast<std::size_t>(workers), 1.0); }
+
+class VirtualClock : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Workers, VirtualClock, testing::Values(2, 4, 8));
+
+TEST_P(VirtualClock, asynchronous_staleness_is_one_less_than_the_workers) {
+  const int workers = GetParam();
+  EXPECT_NEAR(mean_staleness(ordered(drawn(ServerMode::asynchronous, even(workers), 2000, 0.5))), workers - 1, 0.02 * (workers - 1));
+}
+
+TEST_P(VirtualClock, workers_of_one_speed_take_strict_turns) {
+  const int workers = GetParam();
+  std::int64_t taken = 0;
+  for (const Served& event : ordered(drawn(ServerMode::asynchronous, even(workers), 2000))) {
+    if (event.kind != Served::Kind::takes) continue;
+    EXPECT_EQ(event.staleness, std::min<std::int64_t>(taken, workers - 1));
+    EXPECT_EQ(event.worker, taken % workers);
+    ++taken;
+  }
+  EXPECT_EQ(taken, 2000);
+}
+
+TEST_P(VirtualClock, softsync_divides_it) {
+  const int workers = GetParam();
+  experiment::Experiment e = drawn(ServerMode::softsync, even(workers), 4000, 0.5);
+  e.strategy.servers.softsync = workers / 2;
+  EXPECT_NEAR(mean_staleness(ordered(e)), workers / 2 * (1 - 1.0 / workers), 0.02 * workers / 2);
+}
+
+TEST(VirtualClock, a_straggler_of_eight_is_five_times_as_stale) {
+  std::vector<double> slow_downs = even(8);
+  slow_downs[3] = 5;
+  const auto order = ordered(drawn(ServerMode::asynchronous, slow_downs, 2000));
+  EXPECT_NEAR(mean_staleness(order), 7, 0.14);
+  EXPECT_NEAR(staleness_by_worker(order)[3].mean(), 35, 0.7);
+}
+
+TEST(VirtualClock, a_bound_holds_back_who_is_ahead) {
+  for (const std::int64_t bound : {0, 1, 3}) {
+    std::vector<double> slow_downs = even(4);
+    slow_downs[1] = 6;
+    experiment::Experiment e = drawn(ServerMode::stale_synchronous, slow_downs, 1000, 0.3);
+    e.strategy.servers.bound = bound;
+    std::map<int, std::int64_t> clocks;
+    for (int worker = 0; worker < 4; ++worker) clocks[worker] = 0;
+    std::int64_t most_ahead = 0;
+    for (const Served& event : ordered(e)) {
+      if (event.kind != Served::Kind::takes) continue;
+      ++clocks[event.worker];
+      EXPECT_LE(event.staleness, (2 * bound + 1) * 3);
+      const auto [least, most] = std::minmax_element(clocks.begin(), clocks.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+      most_ahead = std::max(most_ahead, most->second - least->second);
+    }
+    EXPECT_EQ(most_ahead, bound + 1) << "of rounds that are pushed; the next is not begun before the slowest comes";
+  }
+}
+
+// Ananthanarayanan et al. and Chen et al.: who waits for all is as slow as the slowest; who takes what comes, or leaves out the last, is not.
+TEST(VirtualClock, a_straggler_of_four_holds_up_who_waits_for_it) {
+  std::vector<double> slow_downs = even(4);
+  slow_downs[2] = 5;
+  const auto speed = [&](ServerMode mode, const std::vector<double>& of) { return updates_per_second(ordered(drawn(mode, of, 2000))); };
+  const double undisturbed = speed(ServerMode::synchronous, even(4)), alone = speed(ServerMode::asynchronous, {1});
+  EXPECT_NEAR(speed(ServerMode::synchronous, slow_downs) / undisturbed, 1.0 / 5, 0.01);
+  EXPECT_GE(speed(ServerMode::asynchronous, slow_downs), 0.9 * (3 + 1.0 / 5) * alone);
+  EXPECT_GE(speed(ServerMode::backup_workers, slow_downs), 0.9 * undisturbed);
+}
+
+class WithGradients : public testing::TestWithParam<ServedCase> {};
+INSTANTIATE_TEST_SUITE_P(Servers, WithGradients,
+                         testing::Values(ServedCase{ServerMode::asynchronous, 8, 1},
+                                         ServedCase{ServerMode::asynchronous, 3, 2, {}, experiment::OptimizerKind::adam},
+                                         ServedCase{ServerMode::softsync, 4, 1}, ServedCase{ServerMode::synchronous, 4, 2},
+                                         ServedCase{ServerMode::backup_workers, 4, 1}, ServedCase{ServerMode::stale_synchronous, 4, 3}));
+
+TEST_P(WithGradients, the_same_again_to_the_bit) {
+  const experiment::Experiment e = GetParam().training();
+  const ServedOutcome once = train_virtually(e), again = train_virtually(e);
+  ASSERT_EQ(once.problem, "");
+  EXPECT_EQ(once.order, again.order);
+  EXPECT_EQ(once.parameters, again.parameters);
+  EXPECT_GT(norm(once.parameters[0]), 0);
+}
+
+TEST_P(WithGradients, all_workers_end_with_what_the_servers_have) {
+  const ServedCase& c = GetParam();
+  const ServedOutcome outcome = train_virtually(c.training());
+  ASSERT_EQ(outcome.problem, "");
+  for (int worker = 1; worker < c.workers; ++worker) EXPECT_EQ(outcome.parameters[static_cast<std::size_t>(worker)], outcome.parameters[0]);
+}
+
+double last_of(const std::vector<std::vector<telemetry::Event>>& ranks, Metric metric) {
+  double value = -1;
+  std::int32_t step = -1;
+  for (const auto& events : ranks)
+    for (const telemetry::Event& event : events)
+      if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(metric) && event.step >= step)
+        step = event.step, value = event.value;
+  return value;
+}
+
+TEST_P(WithGradients, it_learns) {
+  experiment::Experiment e = GetParam().training();
+  e.training.optimizer.momentum = 0;
+  e.training.steps = 400;
+  const ServedOutcome outcome = train_virtually(e);
+  ASSERT_EQ(outcome.problem, "");
+  EXPECT_GE(last_of(outcome.events, Metric::held_out_correct), 0.9 * static_cast<double>(e.data.held_out_samples));
+}
+
+// One worker has nobody beside it: what it computes is what one device would.
+TEST(WithGradients, one_worker_is_one_device_to_the_bit) {
+  const experiment::Experiment e = ServedCase{ServerMode::asynchronous, 1, 1}.training();
+  experiment::Experiment alone = small(1, 8);
+  alone.strategy.kind = experiment::StrategyKind::one_device;
+  const auto one = trained_by(alone, [](int, std::size_t) { return std::vector<std::unique_ptr<comm::Transport>>(); });
+  const ServedOutcome outcome = train_virtually(e);
+  ASSERT_EQ(outcome.problem, "");
+  EXPECT_EQ(outcome.parameters[0], one[0].parameters);
+}
+
+TEST(WithGradients, the_seed_chooses_who_comes_when) {
+  experiment::Experiment e = drawn(ServerMode::asynchronous, even(4), 100, 0.5);
+  const auto one = ordered(e);
+  ++e.training.seed;
+  EXPECT_NE(one, ordered(e));
+}
+
+TEST(WithGradients, an_order_that_cannot_have_been_is_refused) {
+  const auto resolved = experiment::resolve(ServedCase{ServerMode::asynchronous, 2, 1}.training(), ".").value();
+  const auto plan = strategy::make_plan(resolved).value();
+  Served takes;
+  takes.kind = Served::Kind::takes;
+  EXPECT_NE(follow(resolved, plan, {takes}).problem.find("not computed"), std::string::npos);
+  takes.worker = 2;
+  EXPECT_NE(follow(resolved, plan, {takes}).problem.find("no such"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace trainyard::tests
