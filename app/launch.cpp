@@ -120,6 +120,33 @@ base::Result<Handles> launch_processes(const session::LaunchRequest& request) {
   return handles;
 }
 
+// One process that is all ranks. Who ends one ends all.
+class SharedProcessRank final : public session::RankHandle {
+ public:
+  explicit SharedProcessRank(std::shared_ptr<session::Process> process) : process_(std::move(process)) {}
+  std::optional<std::string> ended() override { return process_->ended(); }
+  bool killed() override { return process_->killed(); }
+  std::int64_t process() const override { return process_->pid(); }
+  void kill() override { process_->kill(SIGKILL); }
+
+ private:
+  std::shared_ptr<session::Process> process_;
+};
+
+base::Result<Handles> launch_virtual(const session::LaunchRequest& request) {
+  session::ProcessOptions options;
+  options.program = rank_program();
+  options.arguments = {"--virtual", std::to_string(request.ranks.size()), "--endpoint", request.ranks.front().endpoint, "--parent", std::to_string(::getpid())};
+  options.log_file = (request.run_directory / "logs" / "ranks.log").string();
+  for (const session::RankIdentity& rank : request.ranks) options.input += rank.token + "\n";
+  auto process = session::Process::start(options);
+  if (!process) return base::fail(process.error());
+  const auto shared = std::make_shared<session::Process>(std::move(*process));
+  Handles handles;
+  for (std::size_t r = 0; r < request.ranks.size(); ++r) handles.push_back(std::make_unique<SharedProcessRank>(shared));
+  return handles;
+}
+
 // The ends of an in-process data plane, handed out once each.
 class ThreadPlane final : public session::DataPlane {
  public:
@@ -200,6 +227,7 @@ base::Result<Handles> launch_threads(const session::LaunchRequest& request) {
 }  // namespace
 
 base::Result<Handles> launch(const session::LaunchRequest& request) {
+  if (request.experiment->document.run.clock == experiment::RunClock::made_up) return launch_virtual(request);
   const bool threads = request.experiment->document.run.transport == experiment::TransportKind::inproc;
   return threads ? launch_threads(request) : launch_processes(request);
 }

@@ -12,8 +12,10 @@
 #include "app/devices.h"
 #include "app/drawn_times.h"
 #include "app/engine.h"
+#include "app/virtual_clock.h"
 #include "backends/zmq/control.h"
 #include "core/base/log.h"
+#include "core/session/virtual_ranks.h"
 
 namespace {
 
@@ -37,6 +39,23 @@ int not_a_child(pid_t parent) {
   return 2;
 }
 
+// All ranks; their tokens come line by line.
+base::Result<void> run_virtual(int ranks, const std::string& endpoint) {
+  base::set_log_name("virtual ranks");
+  std::vector<session::RankIdentity> identities;
+  for (int rank = 0; rank < ranks; ++rank) {
+    session::RankIdentity& identity = identities.emplace_back(session::RankIdentity{rank, "", endpoint});
+    std::getline(std::cin, identity.token);
+  }
+  base::log_info("process " + std::to_string(::getpid()) + ", software " TRAINYARD_VERSION);
+  return session::run_virtual_ranks(identities, {zmq::connect, app::make_compute, app::make_virtual_clock});
+}
+
+int finish(const base::Result<void>& done) {
+  if (done) base::log_info("ended in order");
+  return done ? 0 : exit_code(done.error());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -44,7 +63,9 @@ int main(int argc, char** argv) {
   session::RankIdentity identity;
   app::Inherited inherited;
   pid_t parent = 0;
-  program.add_option("--rank", identity.rank, "Number of this rank")->required();
+  int virtual_ranks = 0;
+  auto* number = program.add_option("--rank", identity.rank, "Number of this rank");
+  program.add_option("--virtual", virtual_ranks, "Be all ranks, so many, on the virtual clock")->excludes(number)->check(CLI::PositiveNumber);
   program.add_option("--endpoint", identity.endpoint, "Control endpoint of the coordinator")->required();
   program.add_option("--parent", parent, "Process number of the coordinator")->required();
   program.add_option("--shared-memory", inherited.shared_memory, "Descriptor of the shared memory");
@@ -52,6 +73,7 @@ int main(int argc, char** argv) {
   CLI11_PARSE(program, argc, argv);
   if (!end_with_parent(parent)) return not_a_child(parent);
   for (const int signal : {SIGPIPE, SIGXFSZ}) ::signal(signal, SIG_IGN);  // an error to report, not the end
+  if (virtual_ranks > 0) return finish(run_virtual(virtual_ranks, identity.endpoint));
   std::getline(std::cin, identity.token);
   base::set_log_name("rank " + std::to_string(identity.rank));
 
@@ -64,7 +86,5 @@ int main(int argc, char** argv) {
   };
   services.make_engine = app::make_engine;
   base::log_info("process " + std::to_string(::getpid()) + ", software " TRAINYARD_VERSION);  // killed, it can say no more
-  const auto done = session::run_rank(identity, services);
-  if (done) base::log_info("ended in order");
-  return done ? 0 : exit_code(done.error());
+  return finish(session::run_rank(identity, services));
 }

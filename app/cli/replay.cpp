@@ -5,9 +5,11 @@
 #include <ctime>
 
 #include "app/cli/verbs.h"
+#include "app/devices.h"
 #include "core/base/fields.h"
 #include "core/base/units.h"
 #include "core/experiment/placement.h"
+#include "core/session/recompute.h"
 #include "core/telemetry/summary.h"
 
 namespace trainyard::cli {
@@ -20,6 +22,7 @@ using telemetry::StepValue;
 struct ReplayArguments {
   std::string directory;
   std::int64_t every = 0;  // 0: about twenty lines
+  bool recompute = false;
   bool json = false;
 };
 
@@ -168,7 +171,31 @@ void print_recorded_shards(const Json& header) {
   if (const auto known = experiment::resolved_from_json(*resolved)) print_columns(*known);
 }
 
+// Exit code 3 where it does not come to what was recorded.
+int recompute(const ReplayArguments& arguments) {
+  const auto again = session::recompute(arguments.directory, app::make_compute);
+  if (!again) return complain({again.error()}, arguments.json);
+  const bool compared = !again->recorded_xxh64.empty();
+  if (arguments.json) {
+    print_json({{"type", "recomputed"},
+                {"gradients", again->gradients},
+                {"events", again->events},
+                {"left_over", again->left_over},
+                {"parameters_xxh64", again->parameters_xxh64},
+                {"recorded_xxh64", compared ? Json(again->recorded_xxh64) : Json()},
+                {"same", compared ? Json(again->same()) : Json()}});
+  } else {
+    std::printf("computed %s gradients again, in the order of %s events of servers: weights %s\n", base::format_count(again->gradients).c_str(),
+                base::format_count(again->events).c_str(), again->parameters_xxh64.c_str());
+    std::printf("%s\n", !compared       ? "the run did not come to its end: there is nothing to compare them with"
+                        : again->same() ? "the same to the bit as the run's own"
+                                        : ("NOT those of the run, " + again->recorded_xxh64 + ": another machine, or another version").c_str());
+  }
+  return compared && !again->same() ? 3 : 0;
+}
+
 int run(const ReplayArguments& arguments) {
+  if (arguments.recompute) return recompute(arguments);
   const auto history = load_history(arguments.directory);
   if (!history) return complain({history.error()}, arguments.json);
   Json result = history->result().is_object() ? history->result() : unfinished(*history);
@@ -190,6 +217,7 @@ void add_replay(Verb& program) {
   ReplayArguments& arguments = verb.on_run(run);
   verb.option("run_directory", arguments.directory, "Directory of the run").required().type_name("DIR");
   verb.option("--every", arguments.every, "Print the loss every so many steps (default: about twenty lines)").range(1, 1'000'000'000);
+  verb.flag("--recompute", arguments.recompute, "Compute a run with parameter servers again, in the order in which its servers went, and compare the weights");
   verb.json_flag(arguments.json);
   verb.examples(
       "Examples:\n"

@@ -49,6 +49,11 @@ void serialize(Archive& ar, session::Events& x) {
 }
 
 template <class Archive>
+void serialize(Archive& ar, session::Order& x) {
+  ar(x.rank, x.events);
+}
+
+template <class Archive>
 void serialize(Archive& ar, session::Samples& x) {
   ar(x.rank, x.values);
 }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/base/units.h"
+#include "core/experiment/fields.h"
 #include "core/experiment/servers.h"
 #include "core/experiment/tpu.h"
 #include "core/topology/network.h"
@@ -114,7 +115,16 @@ std::optional<FixedAlgorithm> only_all_reduce(StrategyKind kind) {
   return std::nullopt;
 }
 
-Problems duty_problems(const Experiment& experiment) {
+namespace {
+
+Problems no_order(const Experiment& experiment) {
+  if (experiment.run.clock == RunClock::machine || has_servers(experiment.strategy.kind)) return {};
+  return {{ProblemCode::bad_input, "run.clock",
+           "a virtual clock decides who comes before whom, and in " + std::string(base::name_of(experiment.strategy.kind)) + " that changes nothing", "machine",
+           "Set it to machine, or use parameter_server; trainyard-cli simulate predicts the times of any strategy."}};
+}
+
+Problems of_strategy(const Experiment& experiment) {
   const topology::Topology& topology = experiment.topology;
   switch (experiment.strategy.kind) {
     case StrategyKind::central_storage: return of_one(several_hosts(topology, "central_storage", "multi_worker_mirrored"), no_storage(topology));
@@ -123,6 +133,14 @@ Problems duty_problems(const Experiment& experiment) {
     case StrategyKind::tpu: return other_than_tpus(topology);
     default: return {};
   }
+}
+
+}  // namespace
+
+Problems duty_problems(const Experiment& experiment) {
+  Problems problems = of_strategy(experiment);
+  for (Problem& problem : no_order(experiment)) problems.push_back(std::move(problem));
+  return problems;
 }
 
 }  // namespace trainyard::experiment

@@ -164,7 +164,14 @@ enum class DeviceSpeed {
   paced,       // its compute ops take at least the time that the simulator says of the drawn device
 };
 
+// By what time asynchronous work goes, and so who comes before whom.
+enum class RunClock {
+  machine,  // each rank's own process, as fast as it is
+  made_up,  // the drawn speeds and the seed: all ranks in one process, the same again every time
+};
+
 struct RunSpec {
+  RunClock clock = RunClock::machine;
   TransportKind transport = TransportKind::automatic;
   LinkSpeed links = LinkSpeed::drawn_only;
   double link_scale = 1;  // of imposed links: bandwidth times this, latency divided by it

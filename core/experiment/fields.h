@@ -78,6 +78,11 @@ struct Names<experiment::LinkSpeed> {
   static constexpr std::pair<K, std::string_view> table[] = {{K::drawn_only, "drawn_only"}, {K::imposed, "imposed"}};
 };
 template <>
+struct Names<experiment::RunClock> {
+  using K = experiment::RunClock;
+  static constexpr std::pair<K, std::string_view> table[] = {{K::machine, "machine"}, {K::made_up, "virtual"}};
+};
+template <>
 struct Names<experiment::DeviceSpeed> {
   using K = experiment::DeviceSpeed;
   static constexpr std::pair<K, std::string_view> table[] = {{K::drawn_only, "drawn_only"}, {K::paced, "paced"}};
@@ -197,6 +202,8 @@ struct Fields<experiment::RunSpec> {
   static constexpr bool imposes_links(const R& r) { return r.links == experiment::LinkSpeed::imposed; }
   static auto table() {
     return std::tuple{
+        field("clock", &R::clock, "", {},
+              "machine: each rank is a process, as fast as it is; virtual: all ranks in one process, who comes when is by the drawn speeds and the seed"),
         field("transport", &R::transport, "", {},
               "How bytes travel between ranks; auto: shared memory within a host, sockets between hosts. inproc: ranks are threads of one process"),
         field("links", &R::links, "", {}, "Whether the drawn bandwidth and latency of links and busses hold in a real run, or are only drawn"),

@@ -63,6 +63,7 @@ std::string slowness_said(double slow_down, double jitter) {
 }
 
 std::string speeds_said(const RunSpec& run) {
+  if (run.clock == RunClock::made_up) return "VIRTUAL CLOCK: times are those of the drawn devices and links, gradients are real";
   const bool paced = run.devices == DeviceSpeed::paced;
   if (!imposes_links(run) && !paced) return "speeds of devices and links: drawn, not imposed";
   const std::string scaled = run.link_scale == 1 ? "" : " at " + factor(run.link_scale) + " of drawn";

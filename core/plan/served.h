@@ -5,6 +5,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "core/base/result.h"
 
@@ -30,6 +33,10 @@ struct Served {
   bool operator==(const Served&) const = default;
 };
 
+// As bytes of a file or a message, whatever machine reads them (little-endian, 56 an event); what cannot be events is a Problem.
+void append(const Served& event, std::string& bytes);
+base::Result<std::vector<Served>> served_of(std::span<const std::byte> bytes);
+
 // Where they come from: a clock that makes them, or a run that wrote them down. Those of one server in its order; a gradient is taken after all
 // servers have given what it was computed by.
 class ServedOrder {
@@ -43,6 +50,26 @@ class ServedOrder {
   // The next; nothing where it may go no further, or is over.
   virtual base::Result<std::optional<Served>> next() = 0;
   virtual bool over() const = 0;
+};
+
+// What servers wrote down, each for itself, in one order that all of them can have gone by.
+class RecordedOrder final : public ServedOrder {
+ public:
+  // By server. A Problem names an event of a server or worker that there is not.
+  static base::Result<RecordedOrder> make(std::vector<std::vector<Served>> servers, int workers);
+
+  void allow(std::int64_t, bool) override {}  // it is over where it was over
+  void slow(int, double, double) override {}
+  base::Result<std::optional<Served>> next() override;
+  bool over() const override;
+
+ private:
+  bool possible(const Served& event) const;
+
+  std::vector<std::vector<Served>> servers_;
+  std::vector<std::size_t> at_;                           // by server: the next
+  std::vector<std::vector<std::int64_t>> given_, taken_;  // by worker and server, so far
+  std::size_t first_asked_ = 0;
 };
 
 }  // namespace trainyard::plan

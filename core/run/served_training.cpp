@@ -88,6 +88,7 @@ struct ServedTraining::State {
   std::vector<Worker> workers;
   std::vector<Server> servers;
   std::unique_ptr<compute::Queue> queue;
+  std::vector<std::int64_t> bytes;  // by sender and receiver
   std::int64_t memory_bytes = 0, gradients = 0;
 
   explicit State(ServedTrainingParts p) : parts(std::move(p)), queue(parts.compute->make_queue()) {}
@@ -100,7 +101,7 @@ struct ServedTraining::State {
   Result<void> gather(const Served& event, Server& server);
   void update(Server& server, int number, std::int64_t time_ns);
   Result<void> gives(const Served& event);
-  void copy_share(const Worker& worker, int server);
+  void copy_share(const Worker& worker, int number, int server);
   Result<void> act(Worker& worker);
   Result<void> evaluate(Worker& worker);
   Result<void> run(Worker& worker, const BoundProgram& program, bool evaluating, double* held_out);
@@ -109,6 +110,9 @@ struct ServedTraining::State {
   void metric(int server, Metric metric, double value, std::int64_t time_ns, int index = 0);
   std::vector<const BoundOp*> pushed(int worker, const Server& server) const;
   std::int64_t monotonic(std::int64_t time_ns) const { return parts.begun_ns + time_ns; }
+  std::int64_t& sent(int from, int to) {
+    return bytes[static_cast<std::size_t>(from) * static_cast<std::size_t>(parts.plan->ranks) + static_cast<std::size_t>(to)];
+  }
   int rank_of(int server) const { return static_cast<int>(workers.size()) + server; }
   bool in_step() const { return servers.front().rank->plan.rule->answers_after_update; }
 };
@@ -125,6 +129,7 @@ Result<std::unique_ptr<ServedTraining>> ServedTraining::make(ServedTrainingParts
 int ServedTraining::workers() const { return static_cast<int>(state_->workers.size()); }
 std::int64_t ServedTraining::done() const { return state_->servers.front().done; }
 std::int64_t ServedTraining::gradients() const { return state_->gradients; }
+std::int64_t ServedTraining::bytes(int from, int to) const { return state_->sent(from, to); }
 std::int64_t ServedTraining::memory_bytes() const { return state_->memory_bytes; }
 
 compute::Tensor ServedTraining::parameters(int rank) const {
@@ -140,7 +145,7 @@ Result<void> ServedTraining::follow(const Served& event) {
   s.servers[static_cast<std::size_t>(event.server)].done = event.done;
   switch (event.kind) {
     case Served::Kind::joins:
-    case Served::Kind::leaves: return {};
+    case Served::Kind::leaves: return s.sent(event.worker, s.rank_of(event.server)) += std::int64_t{sizeof(double)}, Result<void>{};
     case Served::Kind::takes: return s.takes(event);
     case Served::Kind::gives: return s.gives(event);
   }
@@ -150,6 +155,7 @@ Result<void> ServedTraining::follow(const Served& event) {
 // Making -----------------------------------------------------------------------------------------------------------
 
 Result<void> ServedTraining::State::open() {
+  bytes.resize(static_cast<std::size_t>(parts.plan->ranks) * static_cast<std::size_t>(parts.plan->ranks));
   for (int rank = 0; rank < parts.plan->ranks; ++rank) {
     const bool serves = parts.plan->rank_plan(rank).rule.has_value();
     if (const auto ok = serves ? add_server(rank) : add_worker(rank); !ok) return ok;
@@ -190,6 +196,8 @@ Result<void> ServedTraining::State::takes(const Served& event) {
   Worker& worker = workers[static_cast<std::size_t>(event.worker)];
   if (!worker.computed || !worker.owes[static_cast<std::size_t>(event.server)])
     return base::fail(impossible(event, "a gradient is taken that was not computed, or was taken already"));
+  for (const BoundOp* push : pushed(event.worker, server))
+    if (push != nullptr) sent(event.worker, rank_of(event.server)) += push->bytes;
   if (event.server == 0) tell(worker, event.time_ns);
   if (event.dropped) {
     metric(event.server, Metric::dropped_gradients, static_cast<double>(++server.dropped[static_cast<std::size_t>(event.worker)]), event.time_ns, event.worker);
@@ -244,7 +252,7 @@ Result<void> ServedTraining::State::gives(const Served& event) {
   const auto s = static_cast<std::size_t>(event.server);
   Worker& worker = workers[static_cast<std::size_t>(event.worker)];
   if (worker.has[s] && !event.last) return base::fail(impossible(event, "a worker is given parameters that has some, and has not computed by them"));
-  copy_share(worker, event.server);
+  copy_share(worker, event.worker, event.server);
   if (event.server == 0) {
     worker.turn = {event.step, event.done, 0, event.last, event.evaluates};
     worker.told = true;
@@ -256,11 +264,13 @@ Result<void> ServedTraining::State::gives(const Served& event) {
   return act(worker);
 }
 
-void ServedTraining::State::copy_share(const Worker& worker, int server) {
+void ServedTraining::State::copy_share(const Worker& worker, int number, int server) {
   const ServedShare& share = *servers[static_cast<std::size_t>(server)].share;
   const auto pulls = ends_of(share.answer(), worker.rank->at(worker.rank->program("turn")), OpKind::pull);
-  for (std::size_t op = 0; op < pulls.size(); ++op)
+  for (std::size_t op = 0; op < pulls.size(); ++op) {
     if (pulls[op] != nullptr) parts.compute->copy(pulls[op]->data, share.given_by(share.answer().ops[op]), pulls[op]->bytes);
+    sent(rank_of(server), number) += pulls[op] != nullptr ? pulls[op]->bytes : Turn::kNumbers * std::int64_t{sizeof(double)};
+  }
 }
 
 // Workers ----------------------------------------------------------------------------------------------------------
@@ -331,7 +341,7 @@ void ServedTraining::State::tell(Worker& worker, std::int64_t time_ns) {
 }
 
 void ServedTraining::State::metric(int server, Metric metric, double value, std::int64_t time_ns, int index) {
-  auto* events = parts.events(rank_of(server));
+  auto* events = parts.events ? parts.events(rank_of(server)) : nullptr;
   if (events == nullptr) return;
   const std::int64_t now = monotonic(time_ns);
   const auto step = static_cast<std::int32_t>(std::max<std::int64_t>(0, servers[static_cast<std::size_t>(server)].done - 1));

@@ -24,7 +24,7 @@ struct ServedTrainingParts {
   data::Sampler sampler{0, 1, 1, 1};
   std::function<std::pair<std::int64_t, std::int64_t>(int worker)> held_out;           // as in InterpreterParts
   std::function<void(const plan::RankPlan& rank, const BoundPlan& bound)> initialise;  // weights before the first step
-  std::function<telemetry::EventRing*(int rank)> events;                               // null: nothing is recorded
+  std::function<telemetry::EventRing*(int rank)> events = {};                          // null: nothing is recorded
   std::int64_t begun_ns = 0;                                                           // CLOCK_MONOTONIC at time 0 of the order, for events
   std::function<base::Result<void>()> between_ops = {};                                // so that who waits is not forgotten; a Problem ends it
 };
@@ -41,8 +41,9 @@ class ServedTraining {
   int workers() const;
   // Of a worker: those that it was given last; of a server: its share, in its last version. By rank.
   compute::Tensor parameters(int rank) const;
-  std::int64_t done() const;       // steps, as the first server counts them
-  std::int64_t gradients() const;  // computed so far
+  std::int64_t done() const;                   // steps, as the first server counts them
+  std::int64_t gradients() const;              // computed so far
+  std::int64_t bytes(int from, int to) const;  // payload between two ranks so far, as real ones would have sent it
   std::int64_t memory_bytes() const;
 
  private:

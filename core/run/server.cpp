@@ -84,6 +84,7 @@ struct Server::State {
   Result<void> give(int number, const Turn& turn);
   Result<std::span<const std::byte>> front(const Worker& from, std::size_t op);
   void say_staleness(int number, const plan::Arrivals::Push& push);
+  void note(plan::Served::Kind kind, int number, const std::function<void(plan::Served&)>& fill = {});
   void metric(Metric metric, double value, int index = 0);
   void worked(const char* program_name, std::size_t op, std::int64_t begin, std::int64_t bytes);
   void op_event(const char* program_name, std::size_t op, std::int64_t begin, std::int64_t end, std::int64_t bytes, std::int64_t imposed_ns = 0);
@@ -158,10 +159,12 @@ Result<bool> Server::State::take_wish(int number) {
   ++from.taken[0];
   if (wish == kLeaves) {
     arrivals.leave(number);
+    note(plan::Served::Kind::leaves, number);
     from.here = false, from.told_last = true, from.reads = -1;
   } else if (!from.here) {
     from.here = true;
     arrivals.join(number);
+    note(plan::Served::Kind::joins, number);
   } else {
     from.asks = true, from.wish = wish;
   }
@@ -191,6 +194,9 @@ Result<void> Server::State::take_gradient(int number) {
   is_at("arrival");
   const plan::Arrivals::Push push = arrivals.push(number);
   ++gathered;
+  note(plan::Served::Kind::takes, number, [&](plan::Served& event) {
+    event.dropped = push.dropped, event.completes = push.completes, event.version = push.pulled, event.staleness = push.staleness;
+  });
   say_staleness(number, push);
   if (push.dropped) return release(worker(number));
   stale.push_back(push.staleness);
@@ -336,6 +342,8 @@ Result<bool> Server::State::give_out_of_turn() {
 Result<void> Server::State::give(int number, const Turn& turn) {
   is_at("answer");
   Worker& to = worker(number);
+  note(plan::Served::Kind::gives, number,
+       [&](plan::Served& event) { event.step = turn.step, event.evaluates = turn.evaluates, event.last = to.told_last, event.version = arrivals.version(); });
   to.reads = share.place();
   to.given_ns = base::now_nanoseconds();
   for (std::size_t op = 0; op < answer.ops.size(); ++op) {
@@ -365,6 +373,16 @@ void Server::State::say_staleness(int number, const plan::Arrivals::Push& push) 
   else metric(Metric::staleness, static_cast<double>(push.staleness), worker(number).rank);
   parts.whereabouts->step.store(arrivals.steps(), std::memory_order_relaxed);
   parts.whereabouts->ops_done.fetch_add(1, std::memory_order_relaxed);
+}
+
+// By who knows the order in which servers did what they did, all can be computed again.
+void Server::State::note(plan::Served::Kind kind, int number, const std::function<void(plan::Served&)>& fill) {
+  if (parts.order == nullptr) return;
+  plan::Served event;
+  event.kind = kind, event.server = parts.number, event.worker = number;
+  event.done = arrivals.steps(), event.time_ns = base::now_nanoseconds();
+  if (fill) fill(event);
+  parts.order->write(event);
 }
 
 void Server::State::metric(Metric metric, double value, int index) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "core/run/interpreter.h"
+#include "core/run/order_log.h"
 
 namespace trainyard::run {
 
@@ -26,6 +27,8 @@ struct ServerParts {
   Gate* gate = nullptr;
   Whereabouts* whereabouts = nullptr;
   const Slowness* slowness = nullptr;  // null: ops take what they take
+  int number = 0;                      // of the server, from 0
+  OrderLog* order = nullptr;           // null: it is not written down
 };
 
 class Server {

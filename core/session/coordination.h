@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 
 #include "core/session/journal.h"
 #include "core/session/pacer.h"
@@ -41,6 +42,7 @@ class Coordination {
   void take(const PeerId& from, const Progress& progress);
   void take(const PeerId& from, const Events& events);
   void take(const PeerId& from, const Samples& samples);
+  void take(const PeerId& from, const Order& order);
   void take(const PeerId& from, const Log& log);
   void take(const PeerId& from, const Failed& failed);
   void take(const PeerId& from, const Finished& finished);
@@ -80,7 +82,7 @@ class Coordination {
   Pacer pacer_;
   Watch watch_;
   Seats seats_;
-  std::map<PeerId, std::int32_t> peers_;
+  std::set<std::pair<PeerId, std::int32_t>> peers_;  // who speaks for which rank; one may speak for several
   std::map<PeerId, std::uint64_t> asked_;
   Horizon last_grant_;
   RunState state_ = RunState::starting;

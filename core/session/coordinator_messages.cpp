@@ -27,15 +27,14 @@ telemetry::Event dropped(std::uint64_t total, std::int64_t step, std::int64_t no
 }  // namespace
 
 RankSeat* Coordination::seat_of(const PeerId& peer, std::int32_t rank) {
-  const auto known = peers_.find(peer);
-  return known != peers_.end() && known->second == rank ? &seats_[static_cast<std::size_t>(rank)] : nullptr;
+  return peers_.contains({peer, rank}) ? &seats_[static_cast<std::size_t>(rank)] : nullptr;
 }
 
 void Coordination::take(const PeerId& from, const Hello& hello) {
   if (hello.rank < 0 || static_cast<std::size_t>(hello.rank) >= seats_.size()) return;
   RankSeat& seat = seats_[static_cast<std::size_t>(hello.rank)];
   if (hello.token != seat.identity.token) return refuse(from, hello);
-  peers_[from] = hello.rank;
+  peers_.emplace(from, hello.rank);
   if (!seat.peer.empty()) return;  // the connection of its heartbeats
   seat.peer = from;
   if (ended_ && problem_) return p_.server->send(from, Abort{*problem_});
@@ -92,6 +91,10 @@ void Coordination::take(const PeerId& from, const Events& events) {
 
 void Coordination::take(const PeerId& from, const Samples& samples) {
   if (seat_of(from, samples.rank) != nullptr) journal_->samples(samples.rank, std::as_bytes(std::span(samples.values)));
+}
+
+void Coordination::take(const PeerId& from, const Order& order) {
+  if (seat_of(from, order.rank) != nullptr) journal_->order(order.rank, std::as_bytes(std::span(order.events)));
 }
 
 void Coordination::take(const PeerId& from, const Log& log) {
@@ -206,8 +209,9 @@ void Coordination::say(const std::string& level, const std::string& text, int ra
 }
 
 void Coordination::broadcast(const Message& message) {
+  std::set<PeerId> told;
   for (const RankSeat& seat : seats_)
-    if (!seat.peer.empty() && !seat.finished) p_.server->send(seat.peer, message);
+    if (!seat.peer.empty() && !seat.finished && told.insert(seat.peer).second) p_.server->send(seat.peer, message);
 }
 
 }  // namespace trainyard::session

@@ -11,7 +11,7 @@ using telemetry::FrameType;
 base::Result<Journal> Journal::open(const std::filesystem::path& directory, const base::Json& header, const plan::Plan& plan, std::int64_t started_ns) {
   auto recording = telemetry::RecordingWriter::create(directory / telemetry::kRecordingFile, header);
   if (!recording) return base::fail(recording.error());
-  Journal journal(std::move(*recording), std::ofstream(directory / "run.log"), started_ns);
+  Journal journal(directory, std::move(*recording), started_ns);
   const std::string text = header.dump();
   static_cast<void>(journal.history_.take({FrameType::header, -1, std::as_bytes(std::span(text))}));
   for (std::int32_t rank = 0; rank < plan.ranks; ++rank) {
@@ -21,8 +21,8 @@ base::Result<Journal> Journal::open(const std::filesystem::path& directory, cons
   return journal;
 }
 
-Journal::Journal(telemetry::RecordingWriter recording, std::ofstream log, std::int64_t started_ns)
-    : recording_(std::move(recording)), log_(std::move(log)), started_ns_(started_ns) {
+Journal::Journal(const std::filesystem::path& directory, telemetry::RecordingWriter recording, std::int64_t started_ns)
+    : directory_(directory), recording_(std::move(recording)), log_(directory / "run.log"), started_ns_(started_ns) {
   log_ << std::fixed;
   log_.precision(3);
 }
@@ -46,11 +46,26 @@ void Journal::samples(int rank, std::span<const std::byte> values) {
   if (history_.take({FrameType::samples, rank, values})) note(recording_.append(FrameType::samples, rank, values));
 }
 
+void Journal::order(int rank, std::span<const std::byte> events) {
+  if (!order_) {
+    auto made = telemetry::RecordingWriter::create(directory_ / kOrderFile, base::Json::object());
+    if (!made) return note(base::fail(made.error()));
+    order_.emplace(std::move(*made));
+  }
+  note(order_->append(FrameType::order, rank, events));
+}
+
 void Journal::result(const base::Json& result) { record_json(FrameType::result, -1, result); }
 
-void Journal::flush() { note(recording_.flush()); }
+void Journal::flush() {
+  note(recording_.flush());
+  if (order_) note(order_->flush());
+}
 
-void Journal::close() { note(recording_.close()); }
+void Journal::close() {
+  note(recording_.close());
+  if (order_) note(order_->close());
+}
 
 void Journal::record(FrameType type, int rank, std::span<const std::byte> payload) {
   note(recording_.append(type, rank, payload));

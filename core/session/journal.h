@@ -14,6 +14,8 @@
 
 namespace trainyard::session {
 
+inline constexpr const char* kOrderFile = "order.try";  // in the run directory; frames as of a recording
+
 struct LogEntry {
   std::string level, text;
   int rank = -1;                     // -1: the coordinator
@@ -32,6 +34,8 @@ class Journal {
   void events(int rank, std::span<const telemetry::Event> events);
   // What cannot be values is not written down.
   void samples(int rank, std::span<const std::byte> values);
+  // What a server did. In a file of its own, which is made when there is something to write down.
+  void order(int rank, std::span<const std::byte> events);
   void result(const base::Json& result);
   void flush();
   void close();  // nothing can be written after it
@@ -40,12 +44,14 @@ class Journal {
   const telemetry::History& history() const { return history_; }
 
  private:
-  Journal(telemetry::RecordingWriter recording, std::ofstream log, std::int64_t started_ns);
+  Journal(const std::filesystem::path& directory, telemetry::RecordingWriter recording, std::int64_t started_ns);
   void record(telemetry::FrameType type, int rank, std::span<const std::byte> payload);
   void record_json(telemetry::FrameType type, int rank, const base::Json& json);
   void note(const base::Result<void>& written);
 
+  std::filesystem::path directory_;
   telemetry::RecordingWriter recording_;
+  std::optional<telemetry::RecordingWriter> order_;
   std::ofstream log_;
   std::int64_t started_ns_;
   telemetry::History history_;

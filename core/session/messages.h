@@ -7,7 +7,7 @@
 //   Hello             -->                  once more, over the connection of its heartbeats
 //   Planned           -->                  refuses versions and plan hashes that differ
 //                     <--         Start    (once every rank has planned)
-//   Progress, Events, Samples, Log -->
+//   Progress, Events, Samples, Order, Log -->
 //                     <--         Horizon, Slow
 //                                          <--                      Ask (a command or a question)
 //                                 Status   -->
@@ -78,6 +78,12 @@ struct Events {
 struct Samples {
   std::int32_t rank = -1;
   std::string values;  // bytes, as in a frame of a recording (telemetry/chunk_values.h)
+};
+
+// What a server did since it last said so, in its order.
+struct Order {
+  std::int32_t rank = -1;
+  std::string events;  // as plan::served_of reads them
 };
 
 struct Log {
@@ -152,7 +158,7 @@ struct Status {
   std::string run_directory;
 };
 
-using Message = std::variant<Hello, Assign, Planned, Start, Horizon, Progress, Events, Log, Failed, Finished, Abort, Ask, Status, Slow, Samples>;
+using Message = std::variant<Hello, Assign, Planned, Start, Horizon, Progress, Events, Log, Failed, Finished, Abort, Ask, Status, Slow, Samples, Order>;
 
 }  // namespace trainyard::session
 

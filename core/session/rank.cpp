@@ -202,8 +202,10 @@ class Rank {
     run::Whereabouts& whereabouts = heart_->whereabouts();
     telemetry::EventRing events;
     telemetry::ValuesBox values;
+    run::OrderLog order;
     run::ChunkSampler chunks(p_.rank_plan, p_.plan.groups, bound, strategy::method(p_.resolved), gate, values);
-    RankLink link({identity_.rank, &gate, &*heart_, &events, transport_.get(), &*slowness_, engine_.get(), &values}, std::move(client_));
+    RankLink link({identity_.rank, &gate, &*heart_, &events, transport_.get(), &*slowness_, engine_.get(), &values, p_.rank_plan.rule ? &order : nullptr},
+                  std::move(client_));
     const run::InterpreterParts parts{.plan = &p_.rank_plan,
                                       .schedule = p_.plan.schedule,
                                       .bound = &bound,
@@ -223,7 +225,7 @@ class Rank {
                                       .engine = engine_.get(),
                                       .chunks = &chunks,
                                       .own_process = own_process()};
-    auto steps = p_.rank_plan.rule ? run::Server(server_parts(p_.resolved, p_.plan, parts)).run() : run::Interpreter(parts).run();
+    auto steps = p_.rank_plan.rule ? run::Server(server_parts(p_.resolved, p_.plan, parts, &order)).run() : run::Interpreter(parts).run();
     if (steps) steps = save(*steps, bound);
     if (!steps) leave(steps.error());
     client_ = link.close();

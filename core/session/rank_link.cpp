@@ -80,7 +80,7 @@ bool RankLink::ship_events() {
     full = batch_.size() == kBatch;
     if (!batch_.empty() && !client_->send(Events{parts_.rank, parts_.events->dropped(), batch_})) return false;
   }
-  if (!ship_values()) return false;
+  if (!ship_values() || !ship_order()) return false;
   const Progress progress = parts_.heart->progress();
   if (progress.step == reported_step_) return true;
   if (!client_->send(progress)) return false;
@@ -96,6 +96,16 @@ bool RankLink::ship_values() {
   }
   if (samples_ && !client_->send(*samples_)) return false;
   samples_.reset();
+  return true;
+}
+
+bool RankLink::ship_order() {
+  if (parts_.order == nullptr) return true;
+  order_.rank = parts_.rank;
+  order_.events += parts_.order->take();
+  if (order_.events.empty()) return true;
+  if (!client_->send(order_)) return false;
+  order_.events.clear();
   return true;
 }
 

@@ -13,6 +13,7 @@
 
 #include "core/comm/transport.h"
 #include "core/run/gate.h"
+#include "core/run/order_log.h"
 #include "core/run/slowness.h"
 #include "core/session/heart.h"
 #include "core/telemetry/event_ring.h"
@@ -29,6 +30,7 @@ struct RankLinkParts {
   run::Slowness* slowness = nullptr;       // null: it is never slowed down
   comm::Collectives* engine = nullptr;     // in the place of the transport
   telemetry::ValuesBox* values = nullptr;  // null: no values of chunks are put aside
+  run::OrderLog* order = nullptr;          // null: it is no server
 };
 
 class RankLink {
@@ -49,6 +51,7 @@ class RankLink {
   void stop_everything(const base::Problem& reason);
   bool ship_events();
   bool ship_values();
+  bool ship_order();
 
   RankLinkParts parts_;
   std::unique_ptr<ControlClient> client_;
@@ -58,6 +61,7 @@ class RankLink {
   std::int64_t reported_step_ = -1;
   std::vector<telemetry::Event> batch_;  // on its way
   std::optional<Samples> samples_;       // likewise
+  Order order_;                          // likewise
   std::thread thread_;
 };
 

@@ -69,7 +69,7 @@ void initialise_share(const experiment::Resolved& e, int server, const Tensor& s
 
 }  // namespace
 
-run::ServerParts server_parts(const experiment::Resolved& e, const plan::Plan& plan, const run::InterpreterParts& parts) {
+run::ServerParts server_parts(const experiment::Resolved& e, const plan::Plan& plan, const run::InterpreterParts& parts, run::OrderLog* order) {
   return {.plan = parts.plan,
           .groups = &plan.groups,
           .evaluate_every_steps = plan.schedule.evaluate_every_steps,
@@ -83,7 +83,26 @@ run::ServerParts server_parts(const experiment::Resolved& e, const plan::Plan& p
           .record_ops = parts.record_ops,
           .gate = parts.gate,
           .whereabouts = parts.whereabouts,
-          .slowness = parts.slowness};
+          .slowness = parts.slowness,
+          .number = parts.plan->rank - e.workers(),
+          .order = order};
+}
+
+base::Result<run::ServedTrainingParts> served_training_parts(const experiment::Resolved& e, const plan::Plan& plan, const run::Recipe& recipe,
+                                                             compute::Compute& compute) {
+  auto dataset = data::open(e.document.data, "");
+  if (!dataset) return base::fail(data::at_field(dataset.error(), e.document.data, ""));
+  auto sampler = experiment::sampler(e);
+  if (!sampler) return base::fail(sampler.error());
+  return run::ServedTrainingParts{.plan = &plan,
+                                  .model = &e.model,
+                                  .recipe = &recipe,
+                                  .divides_by_staleness = e.document.strategy.servers.staleness_rate == experiment::StalenessRate::divided,
+                                  .compute = &compute,
+                                  .dataset = std::move(*dataset),
+                                  .sampler = std::move(*sampler),
+                                  .held_out = [&e](int worker) { return e.held_out(worker); },
+                                  .initialise = [&e](const plan::RankPlan& rank, const run::BoundPlan& bound) { initialise(e, rank, bound); }};
 }
 
 void initialise(const experiment::Resolved& e, const plan::RankPlan& rank, const run::BoundPlan& bound) {

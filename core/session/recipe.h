@@ -4,6 +4,7 @@
 
 #include "core/experiment/resolve.h"
 #include "core/plan/plan.h"
+#include "core/run/served_training.h"
 #include "core/run/server.h"
 
 namespace trainyard::session {
@@ -14,7 +15,12 @@ run::Recipe recipe(const experiment::Resolved& experiment);
 bool initialises(const plan::RankPlan& rank);
 
 // What a server needs of what an interpreter would be given.
-run::ServerParts server_parts(const experiment::Resolved& experiment, const plan::Plan& plan, const run::InterpreterParts& parts);
+run::ServerParts server_parts(const experiment::Resolved& experiment, const plan::Plan& plan, const run::InterpreterParts& parts,
+                              run::OrderLog* order = nullptr);
+
+// What computes a run with servers in one thread, but for events. Opens the data. The arguments outlive it.
+base::Result<run::ServedTrainingParts> served_training_parts(const experiment::Resolved& experiment, const plan::Plan& plan, const run::Recipe& recipe,
+                                                             compute::Compute& compute);
 
 // Weights before the first step, as the rank has them: all, a server its share, or none where they are given to it.
 void initialise(const experiment::Resolved& experiment, const plan::RankPlan& rank, const run::BoundPlan& bound);

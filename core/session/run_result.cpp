@@ -126,6 +126,7 @@ Json run_result(const RunFacts& facts, const telemetry::History& history) {
   json["samples_per_second"] = summary.samples_per_second;
   json["step_seconds"] = summary.step_seconds ? Json{{"median", summary.step_seconds->median}, {"p95", summary.step_seconds->p95}} : Json();
   json["simulated_step_seconds"] = or_null(facts.simulated_step_seconds);
+  json["clock"] = base::name_of(facts.run.clock);
   json["links"] = base::name_of(facts.run.links);
   if (facts.run.links == experiment::LinkSpeed::imposed) json["link_scale"] = facts.run.link_scale;
   json["devices"] = base::name_of(facts.run.devices);

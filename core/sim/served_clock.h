@@ -26,7 +26,7 @@ namespace trainyard::sim {
 
 struct ServedClockParts {
   const plan::Plan* plan = nullptr;
-  const topology::Network* network = nullptr;
+  std::shared_ptr<const topology::Network> network;
   std::vector<topology::DeviceId> devices;                               // by rank
   std::int64_t seed = 0;                                                 // of jitter
   double launch_seconds = 2e-6;                                          // added to every input and compute op

@@ -53,7 +53,8 @@ inline std::vector<session::Message> sample_messages() {
           Status{},        Ask{~std::uint64_t{0}, Command::set_pace, 1e-3},
           Slow{},          Ask{5, Command::slow, 0, {3, 2.5, 0.25}},
           Slow{2, 7, 0.5}, sample_status(),
-          Samples{},       Samples{3, std::string(100'000, '\0')}};
+          Samples{},       Samples{3, std::string(100'000, '\0')},
+          Order{},         Order{4, std::string(560, 'o')}};
 }
 
 // Every field of a message as text.
@@ -76,6 +77,7 @@ class Words {
   void add(const session::Events& x) { all(x.rank, x.dropped, x.events); }
   void add(const telemetry::Event& x) { all(x.begin_ns, x.ready_ns, x.end_ns, x.value, x.step, x.subject, x.index, x.kind); }
   void add(const session::Samples& x) { all(x.rank, x.values); }
+  void add(const session::Order& x) { all(x.rank, x.events); }
   void add(const session::Log& x) { all(x.rank, x.time_ns, x.level, x.text); }
   void add(const session::Failed& x) { all(x.rank, x.step, x.op, x.problem); }
   void add(const session::RankTraffic& x) { all(x.sent_payload_bytes, x.sent_header_bytes, x.received_payload_bytes, x.received_header_bytes); }

@@ -18,22 +18,9 @@ struct ServedOutcome {
   std::int64_t gradients = 0;
 };
 
-inline run::ServedTrainingParts served_parts(const experiment::Resolved& resolved, const plan::Plan& plan, const run::Recipe& recipe,
-                                             compute::Compute& compute) {
-  return {.plan = &plan,
-          .model = &resolved.model,
-          .recipe = &recipe,
-          .divides_by_staleness = resolved.document.strategy.servers.staleness_rate == experiment::StalenessRate::divided,
-          .compute = &compute,
-          .dataset = data::open(resolved.document.data, "").value(),
-          .sampler = experiment::sampler(resolved).value(),
-          .held_out = [&resolved](int worker) { return resolved.held_out(worker); },
-          .initialise = [&resolved](const plan::RankPlan& rank, const run::BoundPlan& bound) { session::initialise(resolved, rank, bound); },
-          .events = [](int) -> telemetry::EventRing* { return nullptr; }};
-}
-
-inline std::unique_ptr<sim::ServedClock> clock_of(const experiment::Resolved& resolved, const plan::Plan& plan, const topology::Network& network) {
-  auto clock = sim::ServedClock::make({&plan, &network, resolved.ranks, resolved.document.training.seed}).value();
+inline std::unique_ptr<sim::ServedClock> clock_of(const experiment::Resolved& resolved, const plan::Plan& plan) {
+  auto clock =
+      sim::ServedClock::make({&plan, std::make_shared<topology::Network>(resolved.document.topology), resolved.ranks, resolved.document.training.seed}).value();
   clock->allow(resolved.steps, true);
   return clock;
 }
@@ -51,7 +38,7 @@ inline ServedOutcome follow(const experiment::Resolved& resolved, const plan::Pl
   const auto compute = compute::reference::make();
   std::vector<std::unique_ptr<telemetry::EventRing>> rings;
   for (int rank = 0; rank < plan.ranks; ++rank) rings.push_back(std::make_unique<telemetry::EventRing>(1 << 18));
-  auto parts = served_parts(resolved, plan, recipe, *compute);
+  auto parts = session::served_training_parts(resolved, plan, recipe, *compute).value();
   parts.events = [&](int rank) { return rings[static_cast<std::size_t>(rank)].get(); };
   const auto training = run::ServedTraining::make(parts);
   if (!training) return outcome.problem = base::to_string(training.error()), outcome;
@@ -70,8 +57,7 @@ inline ServedOutcome follow(const experiment::Resolved& resolved, const plan::Pl
 inline ServedOutcome train_virtually(const experiment::Experiment& e) {
   const auto resolved = experiment::resolve(e, ".").value();
   const auto plan = strategy::make_plan(resolved).value();
-  const topology::Network network(resolved.document.topology);
-  return follow(resolved, plan, order_of(*clock_of(resolved, plan, network)));
+  return follow(resolved, plan, order_of(*clock_of(resolved, plan)));
 }
 
 }  // namespace trainyard::tests

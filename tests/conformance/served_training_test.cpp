@@ -6,6 +6,7 @@
 
 #include <map>
 
+#include "backends/inproc/transport.h"
 #include "tests/conformance/served_case.h"
 
 namespace trainyard::tests {
@@ -34,8 +35,7 @@ experiment::Experiment drawn(ServerMode mode, const std::vector<double>& slow_do
 std::vector<Served> ordered(const experiment::Experiment& e) {
   const auto resolved = experiment::resolve(e, ".").value();
   const auto plan = strategy::make_plan(resolved).value();
-  const topology::Network network(resolved.document.topology);
-  return order_of(*clock_of(resolved, plan, network));
+  return order_of(*clock_of(resolved, plan));
 }
 
 struct Staleness {
@@ -182,6 +182,36 @@ TEST(WithGradients, one_worker_is_one_device_to_the_bit) {
   const ServedOutcome outcome = train_virtually(e);
   ASSERT_EQ(outcome.problem, "");
   EXPECT_EQ(outcome.parameters[0], one[0].parameters);
+}
+
+class Recorded : public testing::TestWithParam<ServedCase> {};
+INSTANTIATE_TEST_SUITE_P(Servers, Recorded,
+                         testing::Values(ServedCase{ServerMode::asynchronous, 4, 1}, ServedCase{ServerMode::asynchronous, 8, 3},
+                                         ServedCase{ServerMode::asynchronous, 3, 2, experiment::VariablePlacement::round_robin,
+                                                    experiment::OptimizerKind::adam},
+                                         ServedCase{ServerMode::softsync, 4, 2}, ServedCase{ServerMode::stale_synchronous, 4, 2},
+                                         ServedCase{ServerMode::synchronous, 4, 3}, ServedCase{ServerMode::backup_workers, 4, 2}));
+
+// A run of threads went as it happened to go; who knows in which order its servers did what they did, comes to the same weights.
+TEST_P(Recorded, a_real_run_is_computed_again_to_the_bit) {
+  const auto resolved = experiment::resolve(GetParam().training(), ".").value();
+  const auto plan = strategy::make_plan(resolved).value();
+  std::vector<run::OrderLog> logs(static_cast<std::size_t>(resolved.servers));
+  const auto real = train(
+      resolved, compute::reference::make, [](int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes, {64}).value(); }, {}, {}, &logs);
+  std::vector<std::vector<Served>> servers;
+  for (run::OrderLog& log : logs) {
+    const std::string bytes = log.take();
+    servers.push_back(plan::served_of(std::as_bytes(std::span(bytes))).value());
+  }
+  auto order = plan::RecordedOrder::make(servers, resolved.workers()).value();
+  const ServedOutcome again = follow(resolved, plan, order_of(order));
+  ASSERT_EQ(again.problem, "");
+  EXPECT_TRUE(order.over());
+  for (int worker = 0; worker < resolved.workers(); ++worker) {
+    ASSERT_EQ(real[static_cast<std::size_t>(worker)].problem, "");
+    EXPECT_EQ(again.parameters[static_cast<std::size_t>(worker)], real[static_cast<std::size_t>(worker)].parameters);
+  }
 }
 
 TEST(WithGradients, the_seed_chooses_who_comes_when) {

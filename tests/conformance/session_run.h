@@ -20,6 +20,8 @@
 #include "core/compute/reference/reference.h"
 #include "core/session/coordinator.h"
 #include "core/session/run_directory.h"
+#include "core/session/virtual_ranks.h"
+#include "core/sim/served_clock.h"
 #include "tests/drawings.h"
 
 namespace trainyard::conformance {
@@ -79,6 +81,45 @@ class SessionThread final : public session::RankHandle {
   std::shared_ptr<std::atomic<bool>> killed_ = std::make_shared<std::atomic<bool>>(false);
   std::atomic<bool> over_{false};
   std::thread thread_;
+};
+
+// One thread that is all ranks; each has a handle to it.
+class VirtualThread final : public session::RankHandle {
+ public:
+  VirtualThread(std::vector<session::RankIdentity> ranks, session::Connect connect)
+      : thread_([this, ranks = std::move(ranks), connect = std::move(connect)] {
+          session::VirtualServices services;
+          services.connect = connect;
+          services.make_compute = [](const topology::Device&) -> base::Result<std::unique_ptr<compute::Compute>> { return compute::reference::make(); };
+          services.make_clock = [](const experiment::Resolved& resolved, const plan::Plan& plan, session::VirtualServices::OnEvent on_event) {
+            return sim::ServedClock::make({&plan, std::make_shared<topology::Network>(resolved.document.topology), resolved.ranks,
+                                           resolved.document.training.seed, 2e-6, std::move(on_event)})
+                .map([](std::unique_ptr<sim::ServedClock> made) -> std::unique_ptr<plan::ServedOrder> { return made; });
+          };
+          static_cast<void>(session::run_virtual_ranks(ranks, services));
+          over_ = true;
+        }) {}
+  ~VirtualThread() override { thread_.join(); }
+  std::optional<std::string> ended() override { return over_ ? std::optional<std::string>("its end") : std::nullopt; }
+  bool killed() override { return false; }
+  std::int64_t process() const override { return ::getpid(); }
+  void kill() override {}
+
+ private:
+  std::atomic<bool> over_{false};
+  std::thread thread_;
+};
+
+class VirtualHandle final : public session::RankHandle {
+ public:
+  explicit VirtualHandle(std::shared_ptr<VirtualThread> thread) : thread_(std::move(thread)) {}
+  std::optional<std::string> ended() override { return thread_->ended(); }
+  bool killed() override { return false; }
+  std::int64_t process() const override { return thread_->process(); }
+  void kill() override {}
+
+ private:
+  std::shared_ptr<VirtualThread> thread_;
 };
 
 // A small experiment of `ranks` devices: a few hundred blobs, a perceptron.
@@ -150,11 +191,19 @@ class SessionRun {
   }
 
   base::Result<std::vector<std::unique_ptr<session::RankHandle>>> launch(const session::LaunchRequest& request) {
+    if (request.experiment->document.run.clock == experiment::RunClock::made_up) return launch_virtual(request);
     auto ends = inproc::make(static_cast<int>(request.ranks.size()), request.shared_bytes[0]);
     if (!ends) return base::fail(ends.error());
     std::vector<std::unique_ptr<session::RankHandle>> handles;
     for (std::size_t r = 0; r < request.ranks.size(); ++r)
       handles.push_back(std::make_unique<SessionThread>(request.ranks[r], pieces_, hub_.connect(), std::move((*ends)[r])));
+    return handles;
+  }
+
+  base::Result<std::vector<std::unique_ptr<session::RankHandle>>> launch_virtual(const session::LaunchRequest& request) {
+    const auto thread = std::make_shared<VirtualThread>(request.ranks, hub_.connect());
+    std::vector<std::unique_ptr<session::RankHandle>> handles;
+    for (std::size_t r = 0; r < request.ranks.size(); ++r) handles.push_back(std::make_unique<VirtualHandle>(thread));
     return handles;
   }
 

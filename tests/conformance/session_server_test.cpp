@@ -2,6 +2,10 @@
 // Coordinator, workers and servers together, without a process or a socket: how a run is steered whose ranks have no steps in common.
 #include <gmock/gmock.h>
 
+#include <fstream>
+
+#include "core/session/journal.h"
+#include "core/session/recompute.h"
 #include "tests/conformance/session_run.h"
 #include "tests/conformance/session_viewer.h"
 
@@ -22,13 +26,24 @@ experiment::Experiment served(ServerMode mode, std::int64_t steps = kEndless) {
   return e;
 }
 
-class SessionWithServers : public testing::TestWithParam<ServerMode> {};
+using experiment::RunClock;
+
+// By processes' own speed, here of threads, and on the virtual clock: steered alike.
+class SessionWithServers : public testing::TestWithParam<std::tuple<ServerMode, RunClock>> {
+ protected:
+  static experiment::Experiment experiment(std::int64_t steps = kEndless) {
+    experiment::Experiment e = served(std::get<0>(GetParam()), steps);
+    e.run.clock = std::get<1>(GetParam());
+    return e;
+  }
+};
 INSTANTIATE_TEST_SUITE_P(Modes, SessionWithServers,
-                         testing::Values(ServerMode::asynchronous, ServerMode::synchronous, ServerMode::softsync, ServerMode::stale_synchronous,
-                                         ServerMode::backup_workers));
+                         testing::Combine(testing::Values(ServerMode::asynchronous, ServerMode::synchronous, ServerMode::softsync,
+                                                          ServerMode::stale_synchronous, ServerMode::backup_workers),
+                                          testing::Values(RunClock::machine, RunClock::made_up)));
 
 TEST_P(SessionWithServers, a_pause_lets_what_is_under_way_end_and_resume_goes_on) {
-  SessionRun run(served(GetParam()));
+  SessionRun run(experiment());
   Viewer viewer(run.client());
   viewer.wait_for_step(3);
   viewer.ask(Command::pause);
@@ -39,7 +54,7 @@ TEST_P(SessionWithServers, a_pause_lets_what_is_under_way_end_and_resume_goes_on
 }
 
 TEST_P(SessionWithServers, a_single_step_is_one_step) {
-  SessionRun run(served(GetParam()));
+  SessionRun run(experiment());
   Viewer viewer(run.client());
   viewer.wait_for_step(1);
   viewer.ask(Command::pause);
@@ -52,7 +67,7 @@ TEST_P(SessionWithServers, a_single_step_is_one_step) {
 }
 
 TEST_P(SessionWithServers, a_stop_ends_in_order_with_one_set_of_weights) {
-  SessionRun run(served(GetParam()));
+  SessionRun run(experiment());
   Viewer viewer(run.client());
   viewer.wait_for_step(4);
   viewer.ask(Command::stop);
@@ -60,7 +75,7 @@ TEST_P(SessionWithServers, a_stop_ends_in_order_with_one_set_of_weights) {
 }
 
 TEST_P(SessionWithServers, a_run_comes_to_its_end_and_says_every_step) {
-  SessionRun run(served(GetParam(), 60));
+  SessionRun run(experiment(60));
   EXPECT_EQ(state_of(run.result()), "finished");
   const auto history = telemetry::History::load(run.directory());
   ASSERT_TRUE(history);
@@ -68,6 +83,49 @@ TEST_P(SessionWithServers, a_run_comes_to_its_end_and_says_every_step) {
   for (std::size_t i = 0; i < 60; ++i) EXPECT_EQ(history->train_loss()[i].step, static_cast<std::int32_t>(i));
   ASSERT_FALSE(history->held_out_loss().empty());
   EXPECT_EQ(history->held_out_loss().back().step, 59) << "by the final parameters";
+}
+
+TEST_P(SessionWithServers, its_order_computes_it_again) {
+  SessionRun run(experiment(60));
+  const auto outcome = run.result();
+  ASSERT_EQ(state_of(outcome), "finished");
+  const auto again = session::recompute(outcome.result["run_directory"].get<std::string>(),
+                                        [](const topology::Device&) { return base::Result<std::unique_ptr<compute::Compute>>(compute::reference::make()); });
+  ASSERT_TRUE(again) << base::to_string(again.error());
+  EXPECT_GE(again->gradients, 60);
+  EXPECT_EQ(again->left_over, 0);
+  EXPECT_NE(again->recorded_xxh64, "");
+  EXPECT_EQ(again->parameters_xxh64, again->recorded_xxh64);
+}
+
+TEST(SessionOrder, the_virtual_clock_comes_to_the_same_weights_again) {
+  experiment::Experiment e = served(ServerMode::asynchronous, 60);
+  e.run.clock = RunClock::made_up;
+  e.topology.hosts[0].devices[0].slow_down = 3;
+  const auto weights = [&] { return SessionRun(e).result().result["ranks"][0]["parameters_xxh64"].get<std::string>(); };
+  const std::string once = weights();
+  EXPECT_NE(once, "");
+  EXPECT_EQ(once, weights());
+}
+
+TEST(SessionOrder, an_order_that_is_damaged_or_missing_is_told) {
+  SessionRun run(served(ServerMode::asynchronous, 20));
+  const std::filesystem::path directory = run.result().result["run_directory"].get<std::string>();
+  const auto why = [&] {
+    const auto again =
+        session::recompute(directory, [](const topology::Device&) { return base::Result<std::unique_ptr<compute::Compute>>(compute::reference::make()); });
+    return again ? "" : base::to_string(again.error());
+  };
+  EXPECT_EQ(why(), "");
+  const std::filesystem::path file = directory / session::kOrderFile;
+  {
+    std::fstream bytes(file, std::ios::in | std::ios::out | std::ios::binary);
+    bytes.seekp(static_cast<std::streamoff>(std::filesystem::file_size(file) / 2));
+    bytes.put('!');
+  }
+  EXPECT_NE(why().find("order.try"), std::string::npos) << why();
+  std::filesystem::remove(file);
+  EXPECT_NE(why().find("order.try"), std::string::npos) << why();
 }
 
 }  // namespace

@@ -49,8 +49,8 @@ inline std::vector<double> values_of(const compute::Tensor& tensor) {
 }
 
 inline RankOutcome train_rank(const experiment::Resolved& resolved, const plan::Plan& plan, int rank, compute::Compute& compute, comm::Transport* transport,
-                              Telemetry telemetry = Telemetry::on, const DataOfRank& data_of = {}, run::Whereabouts* seen = nullptr,
-                              const Change& change = {}) {
+                              Telemetry telemetry = Telemetry::on, const DataOfRank& data_of = {}, run::Whereabouts* seen = nullptr, const Change& change = {},
+                              run::OrderLog* order = nullptr) {
   RankOutcome outcome;
   const plan::RankPlan rank_plan = plan.rank_plan(rank);
   const run::Layout layout = run::layout(rank_plan);
@@ -91,7 +91,7 @@ inline RankOutcome train_rank(const experiment::Resolved& resolved, const plan::
                               seen != nullptr ? seen : &whereabouts};
   const std::int64_t begin = base::now_nanoseconds();
   const long allocated = conformance::allocations;
-  const auto steps = rank_plan.rule ? run::Server(session::server_parts(resolved, plan, parts)).run() : run::Interpreter(parts).run();
+  const auto steps = rank_plan.rule ? run::Server(session::server_parts(resolved, plan, parts, order)).run() : run::Interpreter(parts).run();
   outcome.allocations = conformance::allocations - allocated;
   outcome.seconds = static_cast<double>(base::now_nanoseconds() - begin) * 1e-9;
   if (!steps) {
@@ -114,7 +114,7 @@ inline RankOutcome train_rank(const experiment::Resolved& resolved, const plan::
 
 // One thread a rank; a rank alone has no transport.
 inline std::vector<RankOutcome> train(const experiment::Resolved& resolved, const MakeCompute& make_compute, const MakeTransports& make_transports,
-                                      const DataOfRank& data_of = {}, const Change& change = {}) {
+                                      const DataOfRank& data_of = {}, const Change& change = {}, std::vector<run::OrderLog>* orders = nullptr) {
   const auto plan = strategy::make_plan(resolved).value();
   const int ranks = resolved.world();
   std::vector<RankOutcome> outcomes(static_cast<std::size_t>(ranks));
@@ -127,7 +127,8 @@ inline std::vector<RankOutcome> train(const experiment::Resolved& resolved, cons
     threads.emplace_back([&, rank] {
       const auto compute = make_compute();
       outcomes[static_cast<std::size_t>(rank)] =
-          train_rank(resolved, plan, rank, *compute, transports[static_cast<std::size_t>(rank)].get(), Telemetry::on, data_of, nullptr, change);
+          train_rank(resolved, plan, rank, *compute, transports[static_cast<std::size_t>(rank)].get(), Telemetry::on, data_of, nullptr, change,
+                     orders != nullptr && rank >= resolved.workers() ? &(*orders)[static_cast<std::size_t>(rank - resolved.workers())] : nullptr);
     });
   for (std::thread& thread : threads) thread.join();
   return outcomes;

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/virtual_clock.h"
+
+#include "core/sim/served_clock.h"
+
+namespace trainyard::app {
+
+base::Result<std::unique_ptr<plan::ServedOrder>> make_virtual_clock(const experiment::Resolved& experiment, const plan::Plan& plan,
+                                                                    session::VirtualServices::OnEvent on_event) {
+  sim::ServedClockParts parts;
+  parts.plan = &plan;
+  parts.network = std::make_shared<topology::Network>(experiment.document.topology);
+  parts.devices = experiment.ranks;
+  parts.seed = experiment.document.training.seed;
+  parts.on_event = std::move(on_event);
+  return sim::ServedClock::make(std::move(parts)).map([](std::unique_ptr<sim::ServedClock> made) -> std::unique_ptr<plan::ServedOrder> { return made; });
+}
+
+}  // namespace trainyard::app

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/plan/served.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace trainyard::plan {
+namespace {
+
+constexpr std::size_t kBytes = 56;
+constexpr unsigned kFlags = 4;
+
+std::array<std::int64_t, 5> numbers_of(const Served& event) { return {event.step, event.version, event.staleness, event.done, event.time_ns}; }
+
+base::Problem damaged(const std::string& what) {
+  return {base::ProblemCode::bad_input, "the order of a run", what, "", "It was damaged; run again to have it."};
+}
+
+}  // namespace
+
+void append(const Served& event, std::string& bytes) {
+  std::array<char, kBytes> record{};
+  record[0] = static_cast<char>(event.kind);
+  const std::array<bool, kFlags> flags{event.dropped, event.completes, event.evaluates, event.last};
+  for (unsigned i = 0; i < kFlags; ++i) record[1 + i] = flags[i] ? 1 : 0;
+  std::memcpy(&record[8], &event.server, 4);
+  std::memcpy(&record[12], &event.worker, 4);
+  const auto numbers = numbers_of(event);
+  std::memcpy(&record[16], numbers.data(), sizeof numbers);
+  bytes.append(record.data(), record.size());
+}
+
+base::Result<std::vector<Served>> served_of(std::span<const std::byte> bytes) {
+  if (bytes.size() % kBytes != 0) return base::fail(damaged("its last event is cut off"));
+  std::vector<Served> events;
+  for (std::size_t at = 0; at < bytes.size(); at += kBytes) {
+    const auto record = bytes.subspan(at, kBytes);
+    const auto is_flag = [](std::byte flag) { return std::to_integer<int>(flag) <= 1; };
+    if (std::to_integer<int>(record[0]) > static_cast<int>(Served::Kind::leaves) || !std::all_of(record.begin() + 1, record.begin() + 1 + kFlags, is_flag))
+      return base::fail(damaged("event " + std::to_string(events.size()) + " is none that there is"));
+    Served& event = events.emplace_back();
+    event.kind = static_cast<Served::Kind>(record[0]);
+    bool* const flags[] = {&event.dropped, &event.completes, &event.evaluates, &event.last};
+    for (unsigned i = 0; i < kFlags; ++i) *flags[i] = record[1 + i] != std::byte{0};
+    std::memcpy(&event.server, &record[8], 4);
+    std::memcpy(&event.worker, &record[12], 4);
+    std::int64_t* const numbers[] = {&event.step, &event.version, &event.staleness, &event.done, &event.time_ns};
+    for (std::size_t i = 0; i < 5; ++i) std::memcpy(numbers[i], &record[16 + 8 * i], 8);
+  }
+  return events;
+}
+
+base::Result<RecordedOrder> RecordedOrder::make(std::vector<std::vector<Served>> servers, int workers) {
+  RecordedOrder order;
+  for (std::size_t s = 0; s < servers.size(); ++s)
+    for (const Served& event : servers[s])
+      if (event.server != static_cast<std::int32_t>(s) || event.worker < 0 || event.worker >= workers)
+        return base::fail(damaged("server " + std::to_string(event.server) + " and worker " + std::to_string(event.worker) + " are not both there"));
+  order.at_.resize(servers.size());
+  order.given_ = order.taken_ = std::vector<std::vector<std::int64_t>>(static_cast<std::size_t>(workers), std::vector<std::int64_t>(servers.size()));
+  order.servers_ = std::move(servers);
+  return order;
+}
+
+// A gradient is there once all servers have given what it is computed by.
+bool RecordedOrder::possible(const Served& event) const {
+  if (event.kind != Served::Kind::takes) return true;
+  const auto worker = static_cast<std::size_t>(event.worker);
+  const std::int64_t rounds = taken_[worker][static_cast<std::size_t>(event.server)];
+  return std::all_of(given_[worker].begin(), given_[worker].end(), [&](std::int64_t given) { return given > rounds; });
+}
+
+base::Result<std::optional<Served>> RecordedOrder::next() {
+  for (std::size_t i = 0; i < servers_.size(); ++i) {
+    const std::size_t s = (first_asked_ + i) % servers_.size();
+    if (at_[s] == servers_[s].size() || !possible(servers_[s][at_[s]])) continue;
+    const Served event = servers_[s][at_[s]++];
+    const auto worker = static_cast<std::size_t>(event.worker);
+    if (event.kind == Served::Kind::takes) ++taken_[worker][s];
+    if (event.kind == Served::Kind::gives && !event.last) ++given_[worker][s];
+    first_asked_ = s;
+    return event;
+  }
+  return std::nullopt;
+}
+
+// Also where a run was killed, and one server had come further than another wrote down.
+bool RecordedOrder::over() const {
+  for (std::size_t s = 0; s < servers_.size(); ++s)
+    if (at_[s] < servers_[s].size() && possible(servers_[s][at_[s]])) return false;
+  return true;
+}
+
+}  // namespace trainyard::plan

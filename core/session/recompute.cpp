@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/session/recompute.h"
+
+#include "core/base/file.h"
+#include "core/base/hash.h"
+#include "core/base/json.h"
+#include "core/plan/served.h"
+#include "core/session/journal.h"
+#include "core/session/recipe.h"
+#include "core/strategy/strategy.h"
+
+namespace trainyard::session {
+namespace {
+
+using base::Problem;
+using base::ProblemCode;
+using base::Result;
+
+constexpr std::size_t kMostBytes = std::size_t{64} << 20;  // of a JSON file
+
+Result<base::Json> read_json(const std::filesystem::path& path) {
+  return base::read_file(path, kMostBytes).and_then([&](const std::string& text) { return base::parse_json(text, path.string()); });
+}
+
+Result<experiment::Resolved> resolved_of(const std::filesystem::path& run_directory) {
+  return read_json(run_directory / "resolved.json").and_then([](const base::Json& json) { return experiment::resolved_from_json(json); });
+}
+
+// By server. The order ends where the file does, or where it is damaged.
+Result<std::vector<std::vector<plan::Served>>> order_of(const std::filesystem::path& path, const experiment::Resolved& resolved) {
+  auto reader = telemetry::RecordingReader::open(path);
+  if (!reader) return base::fail(reader.error());
+  std::vector<std::vector<plan::Served>> servers(static_cast<std::size_t>(resolved.servers));
+  for (auto frame = reader->next();; frame = reader->next()) {
+    if (!frame) return base::fail(frame.error());
+    if (!*frame) return servers;
+    if ((*frame)->type != telemetry::FrameType::order) continue;
+    const int server = (*frame)->rank - resolved.workers();
+    if (server < 0 || server >= resolved.servers)
+      return base::fail(
+          {ProblemCode::bad_input, path.string(), "rank " + std::to_string((*frame)->rank) + " is no server of the run", "", "It is of another run."});
+    auto events = plan::served_of((*frame)->payload);
+    if (!events) return base::fail(events.error());
+    auto& of_server = servers[static_cast<std::size_t>(server)];
+    of_server.insert(of_server.end(), events->begin(), events->end());
+  }
+}
+
+std::string recorded_hash(const std::filesystem::path& run_directory) {
+  const auto json = read_json(run_directory / "result.json");
+  if (!json || !json->is_object()) return "";
+  const auto ranks = json->find("ranks");
+  if (ranks == json->end() || !ranks->is_array() || ranks->empty() || !ranks->front().is_object()) return "";
+  const auto hash = ranks->front().find("parameters_xxh64");
+  return hash != ranks->front().end() && hash->is_string() ? hash->get<std::string>() : "";
+}
+
+}  // namespace
+
+Result<Recomputed> recompute(const std::filesystem::path& run_directory, const MakeCompute& make_compute) {
+  const auto resolved = resolved_of(run_directory);
+  if (!resolved) return base::fail(resolved.error());
+  if (resolved->servers == 0)
+    return base::fail({ProblemCode::bad_input, run_directory.string(), "the run has no parameter servers: nothing in it depends on who came first",
+                       "a run with servers", "Run its experiment again: it comes to the same weights."});
+  auto servers = order_of(run_directory / kOrderFile, *resolved);
+  if (!servers) return base::fail(servers.error());
+  Recomputed outcome;
+  for (const auto& server : *servers) outcome.left_over += std::ssize(server);
+  auto order = plan::RecordedOrder::make(std::move(*servers), resolved->workers());
+  if (!order) return base::fail(order.error());
+
+  const auto plan = strategy::make_plan(*resolved);
+  if (!plan) return base::fail(plan.error());
+  const topology::Network network(resolved->document.topology);
+  const auto compute = make_compute(network.device(resolved->ranks.front()));
+  if (!compute) return base::fail(compute.error());
+  const run::Recipe recipe = session::recipe(*resolved);
+  auto parts = served_training_parts(*resolved, *plan, recipe, **compute);
+  if (!parts) return base::fail(parts.error());
+  const auto training = run::ServedTraining::make(std::move(*parts));
+  if (!training) return base::fail(training.error());
+
+  for (auto event = order->next(); event && *event; event = order->next()) {
+    if (const auto ok = (*training)->follow(**event); !ok) return base::fail(ok.error());
+    ++outcome.events, --outcome.left_over;
+  }
+  outcome.gradients = (*training)->gradients();
+  const compute::Tensor parameters = (*training)->parameters(0);
+  outcome.parameters_xxh64 = base::hex(base::xxh64({parameters.data, static_cast<std::size_t>(parameters.bytes())}));
+  outcome.recorded_xxh64 = recorded_hash(run_directory);
+  return outcome;
+}
+
+}  // namespace trainyard::session
