@@ -75,6 +75,16 @@ void add_mode_problems(const Experiment& experiment, Problems& problems) {
                         workers > 1 ? "0 to " + base::format_count(workers - 1) : "0", "Lower it, or draw more workers."});
 }
 
+// Each server goes by what comes to it first: two would leave out different workers, and an update would be of one set of gradients here and of another there.
+void add_servers_of_backups(const Experiment& experiment, Problems& problems) {
+  const std::int64_t servers = count(experiment.topology, topology::Role::parameter_server);
+  if (experiment.strategy.servers.mode == ServerMode::backup_workers && servers > 1)
+    problems.push_back({ProblemCode::bad_input, "topology.hosts",
+                        "with backup_workers a server takes the first gradients that come, and " + base::format_count(servers) +
+                            " servers would take those of different workers",
+                        "1 parameter_server", "Make the others workers or idle, or use synchronous."});
+}
+
 void refuse(const char* where, const std::string& what, const char* accepted, const char* advice, Problems& problems) {
   problems.push_back({ProblemCode::bad_input, where, "servers update by what each worker pushes: " + what, accepted, advice});
 }
@@ -118,6 +128,7 @@ Problems server_problems(const Experiment& experiment) {
   Problems problems;
   if (count(experiment.topology, topology::Role::parameter_server) == 0) problems.push_back(no_server());
   add_mode_problems(experiment, problems);
+  add_servers_of_backups(experiment, problems);
   add_refusals(experiment, problems);
   return problems;
 }

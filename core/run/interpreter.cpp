@@ -189,12 +189,13 @@ base::Result<Turn> Interpreter::State::await_turn(std::int64_t turns) {
 base::Result<void> Interpreter::State::run_round(const Turn& turn) {
   parts.whereabouts->step.store(turn.step, std::memory_order_relaxed);
   if (turn.held) meter.times = {now_ns};
-  if (turn.last || turn.evaluates)
-    if (auto ok = complete(frontier.admitted() - 1); !ok) return ok;
+  // What other servers still owe for this turn, they may owe it for ever, now that nobody computes: they are asked all the same.
   if (turn.last && parts.plan->program("last") >= 0) {
     wish(static_cast<double>(turn.gradients));
     if (auto ok = run_once("last", turn.done); !ok) return ok;
   }
+  if (turn.last || turn.evaluates)
+    if (auto ok = complete(frontier.admitted() - 1); !ok) return ok;
   if (turn.evaluates)
     if (auto ok = evaluate(turn.done - 1); !ok) return ok;
   if (turn.last) {

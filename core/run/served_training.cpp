@@ -73,7 +73,9 @@ struct ServedTraining::State {
     std::unique_ptr<HeldOut> held_out;
     Turn turn;                    // what it computes, or has computed
     std::vector<bool> has, owes;  // by server: it was given its share for this turn; its gradient has not been taken
-    bool computed = false, told = false;
+    bool told = false;            // `turn` is one that it has not begun
+    std::int64_t step = 0;        // that it has computed
+    int program = -1;             // by which
     std::int64_t given_ns = 0, ended_ns = 0;  // when all had given; when it was taken before
   };
   struct Server {
@@ -174,7 +176,8 @@ Result<void> ServedTraining::State::add_worker(int rank) {
     for (const BoundLoad& load : program.loads) most = std::max(most, load.samples);
   worker.input = std::make_unique<RoundInput>(parts.dataset, parts.sampler, rank, most);
   worker.held_out = std::make_unique<HeldOut>(parts.dataset, std::vector<HeldOut::Share>{parts.held_out(rank)}, 0);
-  if (auto* events = parts.events(rank)) worker.meter = std::make_unique<StepMeter>(events, nullptr, *parts.model, worker.rank->bound, false);
+  if (auto* events = parts.events ? parts.events(rank) : nullptr)
+    worker.meter = std::make_unique<StepMeter>(events, nullptr, *parts.model, worker.rank->bound, false);
   workers.push_back(std::move(worker));
   return {};
 }
@@ -194,7 +197,7 @@ Result<void> ServedTraining::State::add_server(int rank) {
 Result<void> ServedTraining::State::takes(const Served& event) {
   Server& server = servers[static_cast<std::size_t>(event.server)];
   Worker& worker = workers[static_cast<std::size_t>(event.worker)];
-  if (!worker.computed || !worker.owes[static_cast<std::size_t>(event.server)])
+  if (!worker.owes[static_cast<std::size_t>(event.server)])
     return base::fail(impossible(event, "a gradient is taken that was not computed, or was taken already"));
   for (const BoundOp* push : pushed(event.worker, server))
     if (push != nullptr) sent(event.worker, rank_of(event.server)) += push->bytes;
@@ -206,7 +209,6 @@ Result<void> ServedTraining::State::takes(const Served& event) {
     if (const auto ok = gather(event, server); !ok) return ok;
   }
   worker.owes[static_cast<std::size_t>(event.server)] = false;
-  worker.has[static_cast<std::size_t>(event.server)] = false;
   return {};
 }
 
@@ -244,8 +246,7 @@ void ServedTraining::State::update(Server& server, int number, std::int64_t time
 
 std::vector<const BoundOp*> ServedTraining::State::pushed(int number, const Server& server) const {
   const Worker& worker = workers[static_cast<std::size_t>(number)];
-  const int program = worker.rank->program(parts.plan->schedule.program(worker.turn.step));
-  return ends_of(server.share->arrival(), worker.rank->at(program), OpKind::push);
+  return ends_of(server.share->arrival(), worker.rank->at(worker.program), OpKind::push);
 }
 
 Result<void> ServedTraining::State::gives(const Served& event) {
@@ -279,10 +280,11 @@ Result<void> ServedTraining::State::act(Worker& worker) {
   worker.told = false;
   if (worker.turn.evaluates)
     if (const auto ok = evaluate(worker); !ok) return ok;
-  worker.computed = !worker.turn.last;
+  worker.has.assign(servers.size(), false);
   if (worker.turn.last) return {};
-  const int program = worker.rank->program(parts.plan->schedule.program(worker.turn.step));
-  if (const auto ok = run(worker, worker.rank->at(program), false, nullptr); !ok) return ok;
+  worker.step = worker.turn.step;
+  worker.program = worker.rank->program(parts.plan->schedule.program(worker.step));
+  if (const auto ok = run(worker, worker.rank->at(worker.program), false, nullptr); !ok) return ok;
   worker.owes.assign(servers.size(), true);
   ++gradients;
   return {};
@@ -314,7 +316,7 @@ Result<void> ServedTraining::State::run(Worker& worker, const BoundProgram& prog
     }
     if (evaluating && op.kind == OpKind::loss)
       for (int i = 0; i < 2; ++i) held_out[i] += worker.rank->bound.metrics.as<double>()[i];
-    if (!evaluating && worker.meter && !op.kernels.empty()) worker.meter->capture(op, worker.turn.step);
+    if (!evaluating && worker.meter && !op.kernels.empty()) worker.meter->capture(op, worker.step);
     if (parts.between_ops)
       if (const auto ok = parts.between_ops(); !ok) return ok;
   }
@@ -322,7 +324,7 @@ Result<void> ServedTraining::State::run(Worker& worker, const BoundProgram& prog
 }
 
 void ServedTraining::State::load(Worker& worker, const BoundLoad& into, int micro) {
-  const data::Batch& batch = worker.input->take(worker.turn.step, micro);
+  const data::Batch& batch = worker.input->take(worker.step, micro);
   parts.compute->load(into.input, std::span(batch.features).first(static_cast<std::size_t>(into.input.elements())));
   parts.compute->copy(into.labels.data, reinterpret_cast<const std::byte*>(batch.labels.data() + batch.own_first), into.samples * 4);
   if (!into.sample_numbers.empty())
@@ -335,8 +337,7 @@ void ServedTraining::State::load(Worker& worker, const BoundLoad& into, int micr
 void ServedTraining::State::tell(Worker& worker, std::int64_t time_ns) {
   if (!worker.meter) return;
   worker.meter->times = {monotonic(worker.ended_ns), time_ns - worker.given_ns, 0, worker.given_ns - worker.ended_ns, 0, 0};
-  const int program = worker.rank->program(parts.plan->schedule.program(worker.turn.step));
-  worker.meter->step_done(worker.turn.step, monotonic(time_ns), worker.rank->at(program), {});
+  worker.meter->step_done(worker.step, monotonic(time_ns), worker.rank->at(worker.program), {});
   worker.ended_ns = time_ns;
 }
 

@@ -332,7 +332,10 @@ Result<bool> Server::State::give_out_of_turn() {
   for (std::size_t number = 0; number < workers.size(); ++number) {
     Worker& to = workers[number];
     if (!to.asks || to.reads >= 0 || static_cast<double>(gathered) < to.wish) continue;
-    to.asks = false, to.told_last = true;
+    // It may not have been answered since its last gradient, as the update that this is part of wants others that will not come. First that answer then.
+    const bool owed = arrivals.waits(static_cast<int>(number));
+    if (owed) arrivals.leave(static_cast<int>(number));
+    else to.asks = false, to.told_last = true;
     if (const auto ok = give(static_cast<int>(number), {}); !ok) return base::fail(ok.error());
     moved = true;
   }

@@ -190,7 +190,7 @@ INSTANTIATE_TEST_SUITE_P(Servers, Recorded,
                                          ServedCase{ServerMode::asynchronous, 3, 2, experiment::VariablePlacement::round_robin,
                                                     experiment::OptimizerKind::adam},
                                          ServedCase{ServerMode::softsync, 4, 2}, ServedCase{ServerMode::stale_synchronous, 4, 2},
-                                         ServedCase{ServerMode::synchronous, 4, 3}, ServedCase{ServerMode::backup_workers, 4, 2}));
+                                         ServedCase{ServerMode::synchronous, 4, 3}, ServedCase{ServerMode::backup_workers, 4, 1}));
 
 // A run of threads went as it happened to go; who knows in which order its servers did what they did, comes to the same weights.
 TEST_P(Recorded, a_real_run_is_computed_again_to_the_bit) {

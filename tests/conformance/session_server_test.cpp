@@ -19,7 +19,8 @@ using session::Status;
 
 experiment::Experiment served(ServerMode mode, std::int64_t steps = kEndless) {
   experiment::Experiment e = session_experiment(5, steps);
-  e.topology.hosts[0].devices[1].role = e.topology.hosts[0].devices[3].role = topology::Role::parameter_server;
+  e.topology.hosts[0].devices[1].role = topology::Role::parameter_server;
+  e.topology.hosts[0].devices[3].role = mode == ServerMode::backup_workers ? topology::Role::idle : topology::Role::parameter_server;
   e.strategy.kind = experiment::StrategyKind::parameter_server;
   e.strategy.servers.mode = mode;
   e.training.batch_per_rank = 8;

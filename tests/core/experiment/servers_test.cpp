@@ -145,6 +145,24 @@ TEST(Servers, numbers_of_modes_fit_the_workers) {
   EXPECT_EQ(refused(e).where, "strategy.servers.bound");
 }
 
+// Each server would leave out other workers.
+TEST(Servers, backups_need_one_server) {
+  Experiment e = served(3, 2);
+  e.strategy.servers.mode = ServerMode::backup_workers;
+  EXPECT_THAT(refused(e).what, HasSubstr("2 servers would take those of different workers"));
+  e.topology.hosts[0].devices[1].role = topology::Role::idle;
+  EXPECT_EQ(refused(e).what, "");
+}
+
+TEST(Servers, a_virtual_clock_is_for_who_comes_before_whom) {
+  Experiment e = served(3, 1);
+  e.run.clock = RunClock::made_up;
+  EXPECT_EQ(refused(e).what, "");
+  e.topology.hosts[0].devices[0].role = topology::Role::idle;
+  e.strategy.kind = StrategyKind::mirrored;
+  EXPECT_EQ(refused(e).where, "run.clock");
+}
+
 TEST(Servers, what_needs_the_whole_gradient_is_refused) {
   const auto where = [](auto change) {
     Experiment e = served(2, 1);
