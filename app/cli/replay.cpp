@@ -177,7 +177,8 @@ int recompute(const ReplayArguments& arguments) {
   if (!again) return complain({again.error()}, arguments.json);
   const bool compared = !again->recorded_xxh64.empty();
   if (arguments.json) {
-    print_json({{"type", "recomputed"},
+    print_json({{"type", "result"},
+                {"status", "completed"},
                 {"gradients", again->gradients},
                 {"events", again->events},
                 {"left_over", again->left_over},

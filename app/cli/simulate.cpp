@@ -18,6 +18,7 @@ base::Result<sim::Outcome> simulate(const experiment::Resolved& resolved, std::i
   if (!plan) return base::fail(plan.error());
   sim::Options options;
   options.steps = steps;
+  options.seed = resolved.document.training.seed;
   return sim::simulate(*plan, topology::Network(experiment::as_imposed(resolved.document)), options);
 }
 
@@ -64,6 +65,7 @@ Json result_json(const sim::Outcome& o, const std::optional<Comparison>& c) {
   json["predicted"] = {{"seconds", o.predicted_seconds},
                        {"samples_per_second", o.predicted_samples_per_second},
                        {"wire_bytes", o.engine.empty() ? Json(o.predicted_wire_bytes) : Json()}};
+  json["mean_staleness"] = o.mean_staleness;
   json["explanation"] = o.explain;
   json["one_device"] = c ? Json{{"step_seconds", c->one_device_step_seconds}, {"speedup", c->verdict.speedup}} : Json();
   json["verdict"] = c ? Json(c->verdict.sentence) : Json();
@@ -84,6 +86,7 @@ void print(const experiment::Resolved& resolved, const sim::Outcome& o, const st
                 base::format_seconds(use.crossing_seconds).c_str(), base::format_seconds(use.waiting_seconds).c_str(),
                 base::format_bytes(static_cast<double>(use.peak_memory_bytes)).c_str());
   }
+  if (resolved.servers > 0) std::printf("  staleness           %.2f updates, in the mean of all gradients\n", o.mean_staleness);
   std::printf("  whole run           %s, %s samples/s\n", base::format_seconds(o.predicted_seconds).c_str(),
               base::format_count(static_cast<std::int64_t>(o.predicted_samples_per_second)).c_str());
   if (c) std::printf("  verdict             as drawn, %s\n", c->verdict.sentence.c_str());

@@ -24,23 +24,6 @@ Bound device_bound(const Simulation& simulation, std::string_view program, Lanes
   return bound;
 }
 
-Bound edge_bound(const Outcome& outcome, const Network& network) {
-  Bound bound;
-  bound.kind = BoundKind::edge;
-  for (const EdgeUse& use : outcome.edges) {
-    const double bandwidth = network.edges()[use.edge.index()].bandwidth_bits_per_second;
-    const double needs = static_cast<double>(use.step_bytes) * 8 / bandwidth;
-    if (!bound.edge.valid() || needs > bound.seconds) {
-      bound.edge = use.edge;
-      bound.bus = network.edges()[use.edge.index()].link < 0;
-      bound.seconds = needs;
-      bound.bytes = use.step_bytes;
-      bound.bandwidth_bits_per_second = bandwidth;
-    }
-  }
-  return bound;
-}
-
 // Rounds of a group come one after another, and none is sooner over than its slowest message has come through.
 Bound latency_bound(const Simulation& simulation, std::string_view program) {
   Bound bound;
@@ -88,7 +71,7 @@ struct Words {
 
 Words device_words(const Bound& bound, const Outcome& outcome, const Network& network) {
   const RankUse& use = outcome.ranks[static_cast<std::size_t>(bound.rank)];
-  const std::string device = network.device(network.workers()[static_cast<std::size_t>(bound.rank)]).name;
+  const std::string device = network.device(rank_devices(network)[static_cast<std::size_t>(bound.rank)]).name;
   const double most = std::max({use.compute_seconds, use.input_seconds, use.adding_seconds});
   const std::string what = most == use.compute_seconds ? "Compute" : most == use.input_seconds ? "Loading the batch" : "Adding up what arrives";
   return {what, device + " is busy for " + base::format_seconds(bound.seconds)};
@@ -122,6 +105,29 @@ Words words(const Bound& bound, const Outcome& outcome, const Network& network) 
 }
 
 }  // namespace
+
+Bound edge_bound(const Outcome& outcome, const Network& network) {
+  Bound bound;
+  bound.kind = BoundKind::edge;
+  for (const EdgeUse& use : outcome.edges) {
+    const double bandwidth = network.edges()[use.edge.index()].bandwidth_bits_per_second;
+    const double needs = static_cast<double>(use.step_bytes) * 8 / bandwidth;
+    if (!bound.edge.valid() || needs > bound.seconds) {
+      bound.edge = use.edge;
+      bound.bus = network.edges()[use.edge.index()].link < 0;
+      bound.seconds = needs;
+      bound.bytes = use.step_bytes;
+      bound.bandwidth_bits_per_second = bandwidth;
+    }
+  }
+  return bound;
+}
+
+std::vector<topology::DeviceId> rank_devices(const Network& network) {
+  std::vector<topology::DeviceId> devices = network.workers();
+  for (const topology::DeviceId server : network.with_role(topology::Role::parameter_server)) devices.push_back(server);
+  return devices;
+}
 
 std::string edge_name(const Network& network, topology::EdgeId id) {
   const topology::Edge& edge = network.edges()[id.index()];

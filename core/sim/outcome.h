@@ -13,6 +13,12 @@ Outcome measure(const Simulation& simulation, const plan::Schedule& schedule, co
 std::vector<Bound> bounds(const Simulation& simulation, const Outcome& outcome, std::string_view program, const topology::Network& network,
                           LanesPerThread lanes_per_thread);
 
+// Of the edges that were used the one that needs longest for a step.
+Bound edge_bound(const Outcome& outcome, const topology::Network& network);
+
+// By rank: workers, and after them servers of parameters.
+std::vector<topology::DeviceId> rank_devices(const topology::Network& network);
+
 std::string explain(const Outcome& outcome, const topology::Network& network);
 
 // "the link a - b", "the bus of h at d0"

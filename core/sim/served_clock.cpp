@@ -198,8 +198,10 @@ void ServedClock::end_job(int number) {
   begin_job(number);
 }
 
+// Not before what it is busy with is over: who pushed that is answered with all others.
 void ServedClock::answer(int number) {
   Server& serves = server(number);
+  if (serves.busy) return;
   while (const auto given = serves.arrivals.answer()) {
     run::Turn turn;
     if (number == 0) turn = serves.turns.next(*given, serves.arrivals.steps(), serves.gathered);
@@ -277,6 +279,8 @@ void ServedClock::end() {
     const run::Turn turn = leads.turns.last(leads.arrivals.steps(), leads.gathered);
     for (std::size_t s = 0; s < servers_.size(); ++s) give(static_cast<int>(s), static_cast<int>(w), turn, true);
   }
+  for (std::size_t w = 0; w < workers_.size(); ++w)
+    for (std::size_t s = 0; s < servers_.size(); ++s) out_.push_back(event(Served::Kind::leaves, static_cast<int>(s), static_cast<int>(w)));
 }
 
 void ServedClock::op_event(int rank, int program, int op, std::int64_t step, Picoseconds begin, Picoseconds end, std::int64_t bytes) {

@@ -45,6 +45,7 @@ class ServedClock final : public plan::ServedOrder {
 
   Picoseconds now() const { return now_; }
   std::int64_t bytes_sent(int from, int to) const;  // payload so far
+  const Links& links() const { return links_; }
 
  private:
   // A worker's message to a server, or an answer.

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/sim/outcome.h"
+#include "core/sim/served_simulation.h"
 
 namespace trainyard::sim {
 namespace {
@@ -131,13 +132,10 @@ void predict(Outcome& outcome, const Moved& moved, const Schedule& schedule, con
                                                     moved.start + counts.full * moved.step + counts.evaluations * moved.evaluation);
 }
 
+bool serves(const plan::Plan& plan) { return plan.rank_plan(plan.ranks - 1).rule.has_value(); }
+
 base::Result<void> check(const plan::Plan& plan, const topology::Network& network, const Options& options) {
-  const plan::RankPlan last = plan.rank_plan(std::max(0, plan.ranks - 1));
-  if (last.rule)
-    return base::fail({base::ProblemCode::unavailable, "strategy.kind",
-                       "a simulation follows steps that all ranks take, and with parameter servers everybody goes at its own pace",
-                       "a strategy without servers", "Run it: what it does is measured."});
-  const std::size_t workers = network.workers().size();
+  const std::size_t workers = plan.ranks > 0 && serves(plan) ? rank_devices(network).size() : network.workers().size();
   if (plan.ranks < 1 || static_cast<std::size_t>(plan.ranks) > workers)
     return base::fail({base::ProblemCode::bad_input, "topology.hosts",
                        "the plan has " + std::to_string(plan.ranks) + " ranks and the drawing " + std::to_string(workers) + " workers",
@@ -159,6 +157,7 @@ double seconds_until(std::int64_t step, const Outcome& outcome, const Schedule& 
 
 base::Result<Outcome> simulate(const plan::Plan& plan, const topology::Network& network, const Options& options) {
   if (const auto ok = check(plan, network, options); !ok) return base::fail(ok.error());
+  if (serves(plan)) return simulate_served(plan, network, options);
   const std::int64_t steps = std::min(options.steps, plan.schedule.steps);
   const auto simulation = Simulation::run(plan, plan.schedule, steps, network, options, options.on_event);
   if (!simulation) return base::fail(simulation.error());

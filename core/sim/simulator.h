@@ -28,6 +28,7 @@ enum class LanesPerThread {
 struct Options {
   std::int64_t steps = 20;       // simulated at most; the rest is predicted from them
   double launch_seconds = 2e-6;  // added to every input and compute op
+  std::int64_t seed = 0;         // of jitter, where who comes before whom depends on it: with parameter servers
   LanesPerThread lanes_per_thread = LanesPerThread::all;
   // Op events, and at the end of a rank's step its metrics step_, compute_, transfer_, wait_ and input_seconds and per peer
   // sent_ and received_payload_bytes; virtual nanoseconds from 0, each rank's in order of time. An event's `ready` is when the last of the
@@ -98,6 +99,7 @@ struct Outcome {
   std::vector<RankUse> ranks;
   double bubble_fraction = 0;  // idle time of all ranks / their step time
   std::vector<Bound> bounds;   // the longest of each kind, the longest first
+  double mean_staleness = 0;   // of gradients, with parameter servers
   std::string explain;         // the first of them, as a sentence
   std::string fingerprint;     // 16 hex digits: xxh64 over all events in order
   // Of the whole run, from the above.
@@ -113,8 +115,9 @@ struct Outcome {
 // them.
 double seconds_until(std::int64_t step, const Outcome& outcome, const plan::Schedule& schedule);
 
-// Rank r runs on the network's r-th worker. Problems: a collective that is neither expanded nor handed to an engine, more ranks than workers, no route,
-// messages that do not match, ranks that wait for each other for ever (named, with their ops), a virtual time of more than 46 days; cancelled.
+// Rank r runs on the network's r-th worker, or after these on its parameter servers. Problems: a collective that is neither expanded nor handed to an engine,
+// more ranks than workers, no route, messages that do not match, ranks that wait for each other for ever (named, with their ops), a virtual time of more than
+// 46 days; cancelled.
 base::Result<Outcome> simulate(const plan::Plan& plan, const topology::Network& network, const Options& options = {});
 
 }  // namespace trainyard::sim

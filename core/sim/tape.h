@@ -15,6 +15,7 @@ class Tape {
   using Listener = std::function<void(int rank, const telemetry::Event&)>;
   explicit Tape(Listener listener) : listener_(std::move(listener)) {}
 
+  void write(int rank, const telemetry::Event& event);
   void op(int rank, int program, int op, std::int64_t step, Picoseconds begin, Picoseconds ready, Picoseconds end, std::int64_t bytes);
   void metric(int rank, telemetry::Metric metric, std::int64_t step, Picoseconds now, double value, int index = 0);
 
@@ -22,8 +23,6 @@ class Tape {
   std::string fingerprint() const;
 
  private:
-  void write(int rank, const telemetry::Event& event);
-
   Listener listener_;
   std::uint64_t fingerprint_ = 0;
 };

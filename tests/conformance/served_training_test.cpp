@@ -131,6 +131,25 @@ TEST(VirtualClock, a_straggler_of_four_holds_up_who_waits_for_it) {
   EXPECT_GE(speed(ServerMode::backup_workers, slow_downs), 0.9 * undisturbed);
 }
 
+// As a coordinator does, which may say so at any moment.
+TEST(VirtualClock, it_goes_as_far_as_it_may_whenever_that_is_said) {
+  experiment::Experiment e = drawn(ServerMode::asynchronous, even(4), 200, 0.5);
+  for (topology::Device& device : e.topology.hosts[0].devices)
+    if (device.role == topology::Role::parameter_server) device.memory_bandwidth_bytes_per_second = 1e6;  // busy most of the time
+  const auto resolved = experiment::resolve(e, ".").value();
+  const auto plan = strategy::make_plan(resolved).value();
+  auto clock = sim::ServedClock::make({&plan, std::make_shared<topology::Network>(resolved.document.topology), resolved.ranks, 1}).value();
+  std::vector<Served> order;
+  for (std::int64_t allowed = 4; !clock->over(); allowed += 4) {
+    clock->allow(std::min<std::int64_t>(allowed, 200), allowed >= 200);
+    for (int i = 0; i < 3; ++i)
+      if (const auto event = clock->next(); event && *event) order.push_back(**event);
+  }
+  const ServedOutcome outcome = follow(resolved, plan, order);
+  ASSERT_EQ(outcome.problem, "");
+  EXPECT_EQ(outcome.gradients, 200);
+}
+
 class WithGradients : public testing::TestWithParam<ServedCase> {};
 INSTANTIATE_TEST_SUITE_P(Servers, WithGradients,
                          testing::Values(ServedCase{ServerMode::asynchronous, 8, 1},

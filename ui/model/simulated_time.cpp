@@ -13,6 +13,7 @@ base::Result<SimulatedTime> simulated_time(const base::Json& recorded_experiment
   if (!plan) return base::fail(plan.error());
   sim::Options options;
   options.stop = std::move(stop);
+  options.seed = resolved->document.training.seed;
   return sim::simulate(*plan, topology::Network(experiment::as_imposed(resolved->document)), options).map([&](sim::Outcome outcome) {
     return SimulatedTime{std::move(outcome), plan->schedule};
   });
