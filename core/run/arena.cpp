@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/arena.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -9,12 +11,14 @@
 namespace trainyard::run {
 
 base::Result<Memory> allocate(std::int64_t bytes, const std::string& where) {
-  constexpr std::int64_t page = 4096;
+  constexpr std::int64_t small = 4096, large = std::int64_t{2} << 20;
+  const std::int64_t page = bytes >= 2 * large ? large : small;
   const auto rounded = static_cast<std::size_t>(std::max<std::int64_t>(page, (bytes + page - 1) / page * page));
   Memory memory(static_cast<std::byte*>(std::aligned_alloc(page, rounded)));
   if (!memory)
     return base::fail({base::ProblemCode::unavailable, where, "cannot allocate " + base::format_bytes(static_cast<double>(bytes)), "",
                        "Use a smaller batch or model, or more memory."});
+  if (page == large) ::madvise(memory.get(), rounded, MADV_HUGEPAGE);  // spares most of the page faults and look-ups; where there are none, nothing is lost
   std::memset(memory.get(), 0, rounded);
   return memory;
 }

@@ -29,23 +29,43 @@ base::Problem impossible(const Served& event, const std::string& why) {
 // A plan with everything it needs, and the memory that it lives in.
 struct Bound {
   plan::RankPlan plan;
-  Memory own, shared;
+  std::shared_ptr<std::byte> own;  // what no other rank reads
+  std::span<std::byte> shared;     // what others do
   BoundPlan bound;
 
   int program(const std::string& name) const { return plan.program(name); }
   const BoundProgram& at(int number) const { return bound.programs[static_cast<std::size_t>(number)]; }
 };
 
-Result<void> bind_rank(Bound& to, const ServedTrainingParts& parts, int rank, std::int64_t& bytes) {
+// What ranks read of each other, in one piece: many small ones would lie on many pages.
+struct Shared {
+  Memory memory;
+  std::int64_t taken = 0, all_bytes = 0;
+
+  static std::int64_t rounded(std::int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+  Result<void> make(const plan::Plan& plan) {
+    for (int rank = 0; rank < plan.ranks; ++rank) all_bytes += rounded(layout(plan.rank_plan(rank)).shared_bytes);
+    return allocate(all_bytes, "the ranks").map([&](Memory made) { memory = std::move(made); });
+  }
+  std::span<std::byte> take(std::int64_t bytes) { return {memory.get() + std::exchange(taken, taken + rounded(bytes)), static_cast<std::size_t>(bytes)}; }
+};
+
+// In the own memory of `beside`, where there is one and it is as large.
+Result<void> bind_rank(Bound& to, const ServedTrainingParts& parts, int rank, const Bound* beside, Shared& shared) {
   to.plan = parts.plan->rank_plan(rank);
   const Layout places = layout(to.plan);
   const std::string where = "rank " + std::to_string(rank);
-  auto own = allocate(places.private_bytes, where), shared = allocate(places.shared_bytes, where);
-  if (!own || !shared) return base::fail(!own ? own.error() : shared.error());
-  to.own = std::move(*own), to.shared = std::move(*shared);
-  bytes += places.private_bytes + places.shared_bytes;
-  auto bound = bind(to.plan, parts.plan->groups, *parts.model, *parts.recipe, *parts.compute, {to.own.get(), static_cast<std::size_t>(places.private_bytes)},
-                    {to.shared.get(), static_cast<std::size_t>(places.shared_bytes)});
+  to.shared = shared.take(places.shared_bytes);
+  if (beside != nullptr && layout(beside->plan).private_bytes == places.private_bytes) {
+    to.own = beside->own;
+  } else {
+    auto own = allocate(places.private_bytes, where);
+    if (!own) return base::fail(own.error());
+    to.own = std::move(*own);
+    shared.all_bytes += places.private_bytes;
+  }
+  auto bound =
+      bind(to.plan, parts.plan->groups, *parts.model, *parts.recipe, *parts.compute, {to.own.get(), static_cast<std::size_t>(places.private_bytes)}, to.shared);
   if (!bound) return base::fail(bound.error());
   to.bound = std::move(*bound);
   parts.initialise(to.plan, to.bound);
@@ -71,11 +91,11 @@ struct ServedTraining::State {
     std::unique_ptr<StepMeter> meter;
     std::unique_ptr<RoundInput> input;
     std::unique_ptr<HeldOut> held_out;
-    Turn turn;                    // what it computes, or has computed
-    std::vector<bool> has, owes;  // by server: it was given its share for this turn; its gradient has not been taken
-    bool told = false;            // `turn` is one that it has not begun
-    std::int64_t step = 0;        // that it has computed
-    int program = -1;             // by which
+    Turn turn;                                // what it computes, or has computed
+    std::vector<bool> has, owes;              // by server: it was given its share for this turn; its gradient has not been taken
+    bool told = false;                        // `turn` is one that it has not begun
+    std::int64_t step = 0;                    // that it has computed
+    int program = -1;                         // by which
     std::int64_t given_ns = 0, ended_ns = 0;  // when all had given; when it was taken before
   };
   struct Server {
@@ -91,7 +111,11 @@ struct ServedTraining::State {
   std::vector<Server> servers;
   std::unique_ptr<compute::Queue> queue;
   std::vector<std::int64_t> bytes;  // by sender and receiver
-  std::int64_t memory_bytes = 0, gradients = 0;
+  // A worker computes as soon as it has parameters, and what it leaves is its gradient alone: all can do that in the same memory, which then stays in the
+  // caches. Not where several servers give parts of them at several times, or a worker keeps a state of its own.
+  bool one_at_a_time = false;
+  Shared shared;
+  std::int64_t gradients = 0;
 
   explicit State(ServedTrainingParts p) : parts(std::move(p)), queue(parts.compute->make_queue()) {}
 
@@ -132,7 +156,7 @@ int ServedTraining::workers() const { return static_cast<int>(state_->workers.si
 std::int64_t ServedTraining::done() const { return state_->servers.front().done; }
 std::int64_t ServedTraining::gradients() const { return state_->gradients; }
 std::int64_t ServedTraining::bytes(int from, int to) const { return state_->sent(from, to); }
-std::int64_t ServedTraining::memory_bytes() const { return state_->memory_bytes; }
+std::int64_t ServedTraining::memory_bytes() const { return state_->shared.all_bytes; }
 
 compute::Tensor ServedTraining::parameters(int rank) const {
   const auto number = static_cast<std::size_t>(rank), workers = state_->workers.size();
@@ -158,6 +182,9 @@ Result<void> ServedTraining::follow(const Served& event) {
 
 Result<void> ServedTraining::State::open() {
   bytes.resize(static_cast<std::size_t>(parts.plan->ranks) * static_cast<std::size_t>(parts.plan->ranks));
+  const plan::RankPlan last = parts.plan->rank_plan(parts.plan->ranks - 1);
+  one_at_a_time = last.rule && last.rule->workers == parts.plan->ranks - 1 && parts.model->state_elements == 0;
+  if (const auto ok = shared.make(*parts.plan); !ok) return ok;
   for (int rank = 0; rank < parts.plan->ranks; ++rank) {
     const bool serves = parts.plan->rank_plan(rank).rule.has_value();
     if (const auto ok = serves ? add_server(rank) : add_worker(rank); !ok) return ok;
@@ -170,7 +197,8 @@ Result<void> ServedTraining::State::open() {
 Result<void> ServedTraining::State::add_worker(int rank) {
   Worker worker;
   worker.rank = std::make_unique<Bound>();
-  if (const auto ok = bind_rank(*worker.rank, parts, rank, memory_bytes); !ok) return ok;
+  const Bound* beside = one_at_a_time && !workers.empty() ? workers.front().rank.get() : nullptr;
+  if (const auto ok = bind_rank(*worker.rank, parts, rank, beside, shared); !ok) return ok;
   std::int64_t most = 1;
   for (const BoundProgram& program : worker.rank->bound.programs)
     for (const BoundLoad& load : program.loads) most = std::max(most, load.samples);
@@ -185,7 +213,7 @@ Result<void> ServedTraining::State::add_worker(int rank) {
 Result<void> ServedTraining::State::add_server(int rank) {
   Server server;
   server.rank = std::make_unique<Bound>();
-  if (const auto ok = bind_rank(*server.rank, parts, rank, memory_bytes); !ok) return ok;
+  if (const auto ok = bind_rank(*server.rank, parts, rank, nullptr, shared); !ok) return ok;
   server.share =
       std::make_unique<ServedShare>(ServedShareParts{&server.rank->plan, &server.rank->bound, parts.recipe, parts.divides_by_staleness, parts.compute});
   servers.push_back(std::move(server));

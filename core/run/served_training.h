@@ -39,7 +39,8 @@ class ServedTraining {
   base::Result<void> follow(const plan::Served& event);
 
   int workers() const;
-  // Of a worker: those that it was given last; of a server: its share, in its last version. By rank.
+  // Of a worker: those that it was given last, which with one server may be those that any was given last; of a server: its share, in its last version. By
+  // rank.
   compute::Tensor parameters(int rank) const;
   std::int64_t done() const;                   // steps, as the first server counts them
   std::int64_t gradients() const;              // computed so far
