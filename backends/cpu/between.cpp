@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What lies between layers: pooling, dropout, sums and copies.
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -98,6 +100,31 @@ PreparedKernel prepare_scale(const compute::Scale& op, const Device& device) {
   });
 }
 
+// Tile by tile, so that the sums stay in the nearest cache.
+template <class T>
+void add_weighted(const compute::WeightedSum& op, std::int64_t begin, std::int64_t end) {
+  constexpr std::int64_t kTile = 512;
+  std::array<double, kTile> sums;
+  for (std::int64_t first = begin; first < end; first += kTile) {
+    const std::int64_t count = std::min(kTile, end - first);
+    std::fill_n(sums.begin(), count, 0.0);
+    for (std::size_t k = 0; k < op.inputs.size(); ++k) {
+      const T* const input = op.inputs[k].as<T>() + first;
+      const double weight = op.weights[k];
+      for (std::int64_t i = 0; i < count; ++i) sums[static_cast<std::size_t>(i)] += weight * static_cast<double>(input[i]);
+    }
+    T* const output = op.output.as<T>() + first;
+    for (std::int64_t i = 0; i < count; ++i) output[i] = static_cast<T>(sums[static_cast<std::size_t>(i)]);
+  }
+}
+
+template <class T>
+PreparedKernel prepare_weighted_sum(const compute::WeightedSum& op, const Device& device) {
+  return make_kernel([op, cores = device.cores](Queue&) {
+    for_blocks(cores, op.output.elements(), kBlockElements, [&](std::int64_t begin, std::int64_t end, std::int64_t) { add_weighted<T>(op, begin, end); });
+  });
+}
+
 }  // namespace
 
 PreparedKernel prepare(const compute::PoolForward& op, const Device& device) {
@@ -128,6 +155,10 @@ PreparedKernel prepare(const compute::Copy& op, const Device&) {
 
 PreparedKernel prepare(const compute::Scale& op, const Device& device) {
   return op.input.dtype == compute::DType::fp64 ? prepare_scale<double>(op, device) : prepare_scale<float>(op, device);
+}
+
+PreparedKernel prepare(const compute::WeightedSum& op, const Device& device) {
+  return op.output.dtype == compute::DType::fp64 ? prepare_weighted_sum<double>(op, device) : prepare_weighted_sum<float>(op, device);
 }
 
 }  // namespace trainyard::cpu

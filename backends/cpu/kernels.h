@@ -13,15 +13,17 @@ namespace trainyard::cpu {
 template <class T>
 struct SgdArguments {
   const T *parameters, *gradient;
-  T* updated;  // may be the parameters
-  T* moment;   // null: without momentum
+  const T* origin;  // what the step is taken from; may be the parameters
+  T* updated;       // may be the parameters
+  T* moment;        // null: without momentum
   double rate, factor, momentum, weight_decay;
 };
 
 template <class T>
 struct AdamArguments {
   const T *parameters, *gradient;
-  T* updated;  // may be the parameters
+  const T* origin;  // what the step is taken from; may be the parameters
+  T* updated;       // may be the parameters
   T *first_moment, *second_moment;
   double rate, factor, beta1, beta2, epsilon, weight_decay;
   double correction1, correction2;  // 1 - beta^step

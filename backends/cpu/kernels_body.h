@@ -102,7 +102,7 @@ void sgd_loop(const SgdArguments<T>& a, std::int64_t begin, std::int64_t end, do
       m += keep * piece.template load<T>(a.moment + i);
       piece.template store<T>(a.moment + i, m);
     }
-    const Lanes<T> updated = p - rate * m;
+    const Lanes<T> updated = piece.template load<T>(a.origin + i) - rate * m;
     piece.template store<T>(a.updated + i, updated);
     sums.template add<T>(g, p, updated);
   });
@@ -127,7 +127,7 @@ void adam(const AdamArguments<T>& a, std::int64_t begin, std::int64_t end, doubl
     const Lanes<T> g = factor * raw + gradient_decay * p;
     const Lanes<T> first = beta1 * piece.template load<T>(a.first_moment + i) + new1 * g;
     const Lanes<T> second = beta2 * piece.template load<T>(a.second_moment + i) + new2 * g * g;
-    const Lanes<T> updated = (p - shrink * p) - step_size * first / (square_root<T>(second) * root2 + epsilon);
+    const Lanes<T> updated = (piece.template load<T>(a.origin + i) - shrink * p) - step_size * first / (square_root<T>(second) * root2 + epsilon);
     piece.template store<T>(a.first_moment + i, first);
     piece.template store<T>(a.second_moment + i, second);
     piece.template store<T>(a.updated + i, updated);

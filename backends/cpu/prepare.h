@@ -40,6 +40,7 @@ PreparedKernel prepare(const compute::Add& op, const Device& device);
 PreparedKernel prepare(const compute::Accumulate& op, const Device& device);
 PreparedKernel prepare(const compute::Copy& op, const Device& device);
 PreparedKernel prepare(const compute::Scale& op, const Device& device);
+PreparedKernel prepare(const compute::WeightedSum& op, const Device& device);
 PreparedKernel prepare(const compute::SoftmaxCrossEntropy& op, const Device& device);
 PreparedKernel prepare(const compute::SquaredNorm& op, const Device& device);
 PreparedKernel prepare(const compute::ClipFactor& op, const Device& device);

@@ -15,14 +15,25 @@ using compute::UpdateInputs;
 
 double factor_of(const UpdateInputs& common) { return common.factor.empty() ? 1 : *common.factor.as<double>(); }
 
-// All stays as it is; the statistics say so.
+template <class T>
+double squared_distance(const T* from, const T* to, std::int64_t count) {
+  double sum = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double difference = static_cast<double>(to[i]) - static_cast<double>(from[i]);
+    sum += difference * difference;
+  }
+  return sum;
+}
+
+// All stays as it is, or becomes what the step would be taken from; the statistics say so.
 template <class T>
 void skip(const UpdateInputs& in) {
   double* statistics = in.statistics.as<double>();
-  if (in.destination().data != in.parameters.data) std::copy_n(in.parameters.data, in.parameters.bytes(), in.destination().data);
   std::fill_n(statistics, 3, 0.0);
   kernels<T>().squared_norm(in.gradient.as<T>(), 0, in.gradient.elements(), statistics);
-  kernels<T>().squared_norm(in.parameters.as<T>(), 0, in.parameters.elements(), statistics + 2);
+  if (!in.origin.empty()) statistics[1] = squared_distance(in.parameters.as<T>(), in.origin.as<T>(), in.parameters.elements());
+  kernels<T>().squared_norm(in.start().as<T>(), 0, in.parameters.elements(), statistics + 2);
+  if (in.destination().data != in.start().data) std::copy_n(in.start().data, in.parameters.bytes(), in.destination().data);
 }
 
 template <class T>
@@ -33,6 +44,7 @@ PreparedKernel prepare_sgd(const compute::SgdUpdate& op, const Device& device) {
     if (factor_of(in) == 0) return skip<T>(in);
     const SgdArguments<T> arguments{.parameters = in.parameters.as<T>(),
                                     .gradient = in.gradient.as<T>(),
+                                    .origin = in.start().as<T>(),
                                     .updated = in.destination().as<T>(),
                                     .moment = op.momentum != 0 ? op.moment.template as<T>() : nullptr,
                                     .rate = *in.learning_rate.as<double>(),
@@ -52,6 +64,7 @@ PreparedKernel prepare_adam(const compute::AdamUpdate& op, const Device& device)
     const double step = *op.step.as<double>();
     const AdamArguments<T> arguments{.parameters = in.parameters.as<T>(),
                                      .gradient = in.gradient.as<T>(),
+                                     .origin = in.start().as<T>(),
                                      .updated = in.destination().as<T>(),
                                      .first_moment = op.first_moment.template as<T>(),
                                      .second_moment = op.second_moment.template as<T>(),

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <variant>
+#include <vector>
 
 #include "core/compute/compression/power_sgd_layout.h"
 #include "core/compute/compression/scheme.h"
@@ -229,6 +230,14 @@ struct Zero {
   Tensor output;
 };
 
+// output = the sum of weights[k] inputs[k], each element's in this order and in fp64, rounded once. Flat tensors of one length, one input at least; the output
+// may be one of them.
+struct WeightedSum {
+  std::vector<Tensor> inputs;
+  std::vector<double> weights;
+  Tensor output;
+};
+
 // What an update needs to know of the moment; fp64, so that a step writes it without rebinding. factor may be empty (1).
 struct UpdateInputs {
   Tensor parameters, gradient;  // [P]
@@ -238,7 +247,12 @@ struct UpdateInputs {
   // [P], where the new parameters go, or with factor 0 the old ones; `parameters` are then only read, so that peers may read them too. It
   // begins where they begin or lies apart from them: they never overlap in part. Empty: in place.
   Tensor updated = {};
+  // [P], what the step is taken from, instead of the parameters: updated = origin - step, where the step follows from the parameters as ever (decentralised
+  // training: the gradient is that at the rank's own parameters, and the step is taken from the average of neighbours). Only read; apart from `updated`.
+  // Empty: the parameters.
+  Tensor origin = {};
 
+  const Tensor& start() const { return origin.empty() ? parameters : origin; }
   const Tensor& destination() const { return updated.empty() ? parameters : updated; }
 };
 
@@ -304,7 +318,7 @@ struct PowerSgdDecode {
 using Op = std::variant<LinearForward, AddBias, SumRows, CopyColumns, ActivationBackward, LinearBackwardInput, LinearBackwardWeight, EmbeddingBagForward,
                         EmbeddingBagBackwardWeight, Conv2dForward, Conv2dBackwardInput, Conv2dBackwardWeight, PoolForward, PoolBackward, BatchNormSums,
                         BatchNormForward, BatchNormEvaluate, BatchNormBackwardWeight, BatchNormBackwardInput, Dropout, Add, Accumulate, Copy, Scale,
-                        SoftmaxCrossEntropy, SquaredNorm, ClipFactor, Zero, SgdUpdate, AdamUpdate, CompressGradient, DecompressGradient, PowerSgdLeft,
-                        PowerSgdRight, PowerSgdDecode>;
+                        SoftmaxCrossEntropy, SquaredNorm, ClipFactor, Zero, WeightedSum, SgdUpdate, AdamUpdate, CompressGradient, DecompressGradient,
+                        PowerSgdLeft, PowerSgdRight, PowerSgdDecode>;
 
 }  // namespace trainyard::compute

@@ -114,6 +114,9 @@ void check_common(const UpdateInputs& common, OpCheck& check) {
   check.is("learning_rate", common.learning_rate, DType::fp64, {1}).is_or_empty("factor", common.factor, DType::fp64, {1});
   check.is("statistics", common.statistics, DType::fp64, {3});
   check_updated(common.updated, common.parameters, check);
+  check.is_or_empty("origin", common.origin, common.parameters.dtype, common.parameters.shape);
+  if (!common.origin.empty())
+    check.require(common.origin.data != common.destination().data, "origin", "is where the new parameters go", "memory apart from it");
 }
 
 std::string_view name_of_op(const SgdUpdate&) { return "sgd_update"; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What ops on images, and on what lies between layers, ask of their tensors.
 #include <algorithm>
+#include <cmath>
 
 #include "core/compute/op_check.h"
 
@@ -134,5 +135,15 @@ void check(const Copy& op, OpCheck& check) { check.floating("input", op.input).i
 
 std::string_view name_of_op(const Scale&) { return "scale"; }
 void check(const Scale& op, OpCheck& check) { check.floating("input", op.input).is("output", op.output, op.input.dtype, op.input.shape); }
+
+std::string_view name_of_op(const WeightedSum&) { return "weighted_sum"; }
+void check(const WeightedSum& op, OpCheck& check) {
+  check.floating("output", op.output);
+  check.require(!op.inputs.empty() && op.inputs.size() == op.weights.size(), "weights",
+                "are " + std::to_string(op.weights.size()) + " of " + std::to_string(op.inputs.size()) + " inputs",
+                "one of each input, and one input at least");
+  for (const Tensor& input : op.inputs) check.is("input", input, op.output.dtype, op.output.shape);
+  for (const double weight : op.weights) check.require(std::isfinite(weight), "weights", "hold a number that is not finite", "finite numbers");
+}
 
 }  // namespace trainyard::compute

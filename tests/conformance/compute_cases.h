@@ -107,6 +107,14 @@ inline Case zero(Values& values, DType dtype, const Sizes& s) {
   return {compute::Zero{output}, {{"output", output}}};
 }
 
+// Of one input, or of three, of which the output is one.
+inline Case weighted_sum(Values& values, DType dtype, const Sizes& s, bool several) {
+  const Shape shape{s.batch * s.outputs};
+  const Tensor output = values.uniform(dtype, shape);
+  if (!several) return {compute::WeightedSum{{values.uniform(dtype, shape)}, {-0.7}, output}, {{"output", output}}};
+  return {compute::WeightedSum{{values.uniform(dtype, shape), output, values.uniform(dtype, shape)}, {0.25, 0.5, -1.5}, output}, {{"output", output}}};
+}
+
 inline compute::UpdateInputs update_inputs(Values& values, DType dtype, const Sizes& s, bool with_factor) {
   const Shape shape{s.batch * s.outputs};  // the largest is more than one block of the cpu backend
   return {values.uniform(dtype, shape), values.uniform(dtype, shape), values.scalar(0.1), with_factor ? values.scalar(0.3) : Tensor{},
@@ -138,6 +146,13 @@ inline Case elsewhere(Values& values, Case update) {
   compute::UpdateInputs& common = common_of(update.op);
   common.updated = values.uniform(common.parameters.dtype, common.parameters.shape);
   update.results.front() = {"updated", common.updated};
+  return update;
+}
+
+// `update`, but its step is taken from other numbers than the parameters.
+inline Case from_origin(Values& values, Case update) {
+  compute::UpdateInputs& common = common_of(update.op);
+  common.origin = values.uniform(common.parameters.dtype, common.parameters.shape);
   return update;
 }
 
@@ -178,6 +193,8 @@ inline std::vector<NamedCase> all_cases() {
                                   {"squared_norm", squared_norm},
                                   {"clip_factor", clip_factor},
                                   {"zero", zero},
+                                  {"weighted_sum_of_one", with(weighted_sum, false)},
+                                  {"weighted_sum_of_three", with(weighted_sum, true)},
                                   {"batch_norm_sums_of_features",
                                    [](Values& values, DType dtype, const Sizes& s) {
                                      return batch_norm_sums(values, dtype, {s.batch, s.outputs});
@@ -197,6 +214,8 @@ inline std::vector<NamedCase> all_cases() {
     cases.push_back(update);
     cases.push_back(
         {update.name + "_elsewhere", [make = update.make](Values& values, DType dtype, const Sizes& s) { return elsewhere(values, make(values, dtype, s)); }});
+    cases.push_back({update.name + "_from_origin",
+                     [make = update.make](Values& values, DType dtype, const Sizes& s) { return from_origin(values, make(values, dtype, s)); }});
   }
   for (const NamedImageCase& image : image_cases())
     cases.push_back({image.name, [make = image.make](Values& values, DType dtype, const Sizes& s) { return make(values, dtype, image_of(s)); }});

@@ -179,6 +179,24 @@ TEST_P(ComputeConformance, an_update_of_factor_0_leaves_parameters_and_moments_a
   }
 }
 
+// Only what the step would be taken from counts then.
+TEST_P(ComputeConformance, an_update_of_factor_0_gives_its_origin) {
+  for (const DType dtype : {DType::fp32, DType::fp64})
+    for (const NamedCase& named : update_cases()) {
+      Values values;
+      const Case update = from_origin(values, named.make(values, dtype, {3, 4, 5}));
+      Case skipped = update;
+      compute::UpdateInputs& common = common_of(skipped.op);
+      common.factor = values.scalar(0);
+      const auto origin = bytes(common.origin);
+      double moved = 0;
+      for (std::int64_t i = 0; i < common.parameters.elements(); ++i) moved += std::pow(element(common.origin, i) - element(common.parameters, i), 2);
+      run(*device_, skipped.op);
+      EXPECT_EQ(bytes(common.parameters), origin) << named.name;
+      EXPECT_NEAR(element(common.statistics, 1), moved, 1e-6 * moved) << named.name;
+    }
+}
+
 // With the case's own factor, or another.
 inline void expect_same_elsewhere(compute::Compute& device, const NamedCase& named, DType dtype, const Sizes& sizes, std::optional<double> factor) {
   SCOPED_TRACE(named.name + " of " + std::string(base::name_of(dtype)) + ", " + to_text(sizes) + (factor ? ", factor " + std::to_string(*factor) : ""));

@@ -154,4 +154,13 @@ void run(const Scale& op) {
   for (std::int64_t i = 0; i < op.output.elements(); ++i) op.output.as<T>()[i] = static_cast<T>(op.factor * static_cast<double>(op.input.as<T>()[i]));
 }
 
+template <class T>
+void run(const WeightedSum& op) {
+  for (std::int64_t i = 0; i < op.output.elements(); ++i) {
+    double sum = 0;
+    for (std::size_t k = 0; k < op.inputs.size(); ++k) sum += op.weights[k] * static_cast<double>(op.inputs[k].as<T>()[i]);
+    op.output.as<T>()[i] = static_cast<T>(sum);
+  }
+}
+
 }  // namespace trainyard::compute::reference

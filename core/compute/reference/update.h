@@ -30,7 +30,7 @@ inline void clear_statistics(const UpdateInputs& common) {
 // All stays as it is; the statistics say so.
 template <class T>
 void skip(const UpdateInputs& common) {
-  for (std::int64_t i = 0; i < common.parameters.elements(); ++i) store_parameter<T>(common, i, static_cast<double>(common.parameters.as<T>()[i]));
+  for (std::int64_t i = 0; i < common.parameters.elements(); ++i) store_parameter<T>(common, i, static_cast<double>(common.start().as<T>()[i]));
 }
 
 template <class T>
@@ -45,7 +45,7 @@ void run(const SgdUpdate& op) {
       moment += op.momentum * static_cast<double>(op.moment.as<T>()[i]);
       op.moment.as<T>()[i] = static_cast<T>(moment);
     }
-    store_parameter<T>(op.common, i, parameter - rate * moment);
+    store_parameter<T>(op.common, i, static_cast<double>(op.common.start().as<T>()[i]) - rate * moment);
   }
 }
 
@@ -56,14 +56,15 @@ void run(const AdamUpdate& op) {
   clear_statistics(op.common);
   if (factor == 0) return skip<T>(op.common);
   for (std::int64_t i = 0; i < op.common.parameters.elements(); ++i) {
-    double parameter = op.common.parameters.as<T>()[i], gradient = factor * static_cast<double>(op.common.gradient.as<T>()[i]);
-    if (op.decoupled) parameter -= rate * op.weight_decay * parameter;
+    const double parameter = op.common.parameters.as<T>()[i];
+    double start = op.common.start().as<T>()[i], gradient = factor * static_cast<double>(op.common.gradient.as<T>()[i]);
+    if (op.decoupled) start -= rate * op.weight_decay * parameter;
     else gradient += op.weight_decay * parameter;
     T &first = op.first_moment.as<T>()[i], &second = op.second_moment.as<T>()[i];
     first = static_cast<T>(op.beta1 * static_cast<double>(first) + (1 - op.beta1) * gradient);
     second = static_cast<T>(op.beta2 * static_cast<double>(second) + (1 - op.beta2) * gradient * gradient);
     const double step_size = static_cast<double>(first) / correction1 / (std::sqrt(static_cast<double>(second) / correction2) + op.epsilon);
-    store_parameter<T>(op.common, i, parameter - rate * step_size);
+    store_parameter<T>(op.common, i, start - rate * step_size);
   }
 }
 

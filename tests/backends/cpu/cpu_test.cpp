@@ -103,9 +103,9 @@ void expect_levels_agree(DType dtype) {
     Values inputs;
     const Tensor p = inputs.uniform(dtype, {count}), g = inputs.uniform(dtype, {count}), m = inputs.uniform(dtype, {count});
     const Tensor v = inputs.uniform(dtype, {count}, 0.1, 1), statistics = values.zeros(DType::fp64, {3});
-    const Tensor columns = values.zeros(dtype, {59});
-    level->sgd({p.as<T>(), g.as<T>(), p.as<T>(), m.as<T>(), 0.1, 0.5, 0.9, 0.01}, 0, count, statistics.as<double>());
-    level->adam({p.as<T>(), g.as<T>(), p.as<T>(), m.as<T>(), v.as<T>(), 0.1, 0.5, 0.9, 0.999, 1e-8, 0.01, 0.1, 0.001, false}, 0, count,
+    const Tensor columns = values.zeros(dtype, {59}), o = inputs.uniform(dtype, {count});
+    level->sgd({p.as<T>(), g.as<T>(), o.as<T>(), p.as<T>(), m.as<T>(), 0.1, 0.5, 0.9, 0.01}, 0, count, statistics.as<double>());
+    level->adam({p.as<T>(), g.as<T>(), o.as<T>(), p.as<T>(), m.as<T>(), v.as<T>(), 0.1, 0.5, 0.9, 0.999, 1e-8, 0.01, 0.1, 0.001, false}, 0, count,
                 statistics.as<double>());
     level->relu_backward(m.as<T>(), g.as<T>(), 0, count);
     level->tanh_backward(m.as<T>(), g.as<T>(), 0, count);
