@@ -33,12 +33,13 @@ Bucket& bucket_of(Buckets& buckets, std::int32_t group, std::int32_t number) {
 
 void add_homes(Buckets& buckets, std::int32_t rank, const plan::Program& program) {
   for (const plan::Wanted& wanted : program.wanted) {
+    if (wanted.kind == OpKind::mix) continue;
     Bucket& bucket = bucket_of(buckets, wanted.group, wanted.bucket);
     bucket.wanted = wanted.kind, bucket.root = wanted.root, bucket.row = wanted.row;
     add_home(bucket, rank, wanted.span);
   }
   for (const Op& op : program.ops) {
-    if (!plan::communicates(op.kind)) continue;
+    if (!plan::communicates(op.kind) || is_of_neighbours(program, op)) continue;
     Bucket& bucket = bucket_of(buckets, op.group, op.bucket);
     if (plan::coarse(op.kind)) bucket.wanted = op.kind, bucket.root = op.peer, bucket.row = op.row;
     add_home(bucket, rank, span_of(op));
@@ -128,6 +129,15 @@ Bucket::Home* Bucket::home_in(std::int32_t rank, plan::BufferId buffer) {
   return at == homes.end() || at->second.buffer != buffer ? nullptr : &at->second;
 }
 
+bool mixes(const plan::Program& program) {
+  return std::any_of(program.wanted.begin(), program.wanted.end(), [](const plan::Wanted& wanted) { return wanted.kind == OpKind::mix; });
+}
+
+bool is_of_neighbours(const plan::Program& program, const Op& op) {
+  return std::any_of(program.wanted.begin(), program.wanted.end(),
+                     [&](const plan::Wanted& wanted) { return wanted.kind == OpKind::mix && wanted.group == op.group && wanted.bucket == op.bucket; });
+}
+
 const Access& span_of(const Op& op) { return op.kind == OpKind::send || op.kind == OpKind::reduce_many ? op.reads.front() : op.writes.front(); }
 
 bool reduces(OpKind kind) { return kind == OpKind::all_reduce || kind == OpKind::reduce_scatter || kind == OpKind::reduce; }
@@ -164,7 +174,7 @@ std::optional<Flaw> first_flaw(const Scope& scope, const std::string& program, c
     for (const std::int32_t member : scope.groups[static_cast<std::size_t>(bucket.group)].ranks)
       if (auto flaw = flaw_of_member(bucket, member)) return flaw;
   for (const plan::RankPlan& rank : scope.ranks) {
-    if (!updates(rank, program)) continue;
+    if (!updates(rank, program) || mixes(*program_of(rank, program))) continue;
     if (auto flaw = flaw_of_groups(scope, rank.rank, buckets)) return flaw;
   }
   return std::nullopt;

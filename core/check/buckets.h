@@ -40,6 +40,11 @@ using Buckets = std::map<std::pair<std::int32_t, std::int32_t>, Bucket>;  // by 
 
 const plan::Access& span_of(const plan::Op& op);  // of one that communicates: what it sends, sums or changes of its bucket
 
+// Whether ranks mix parameters in a program, and whether an op sends or receives what neighbours exchange for that: these are no buckets of a group, and
+// mixing.cpp proves them.
+bool mixes(const plan::Program& program);
+bool is_of_neighbours(const plan::Program& program, const plan::Op& op);
+
 bool reduces(plan::OpKind coarse);  // adds up, where others only hand on
 
 Buckets buckets_of(const Scope& scope, const std::string& program);  // cells are yet to be filled

@@ -24,11 +24,15 @@ std::vector<int> instances(const plan::RankPlan& rank, const plan::Schedule& sch
   const std::string_view first = schedule.full_steps_per_epoch > 0 || !tail ? "train" : "tail";
   run(first, 3);
   run_tails();
+  run("average", 1);
   const int evaluate = rank.program("evaluate");
   if (evaluate >= 0) run("evaluate", rank.programs[static_cast<std::size_t>(evaluate)].repeats > 1 ? 2 : 1);
   run("evaluate_tail", 1);
-  if (tail || evaluates) run(first, 2);
+  run("average", schedule.average_every_steps > 0 ? 1 : 0);
+  if (tail || evaluates || schedule.average_every_steps > 0) run(first, 2);
   if (tail) run_tails(), run(first, 1);
+  run("average", 1);
+  run("end", 1);
   return list;
 }
 
@@ -52,6 +56,7 @@ void prove(Scope& scope, Findings& findings) {
   prove_no_races(scope, findings);
   prove_meaning(scope, findings);
   prove_micro_steps(scope, findings);
+  prove_mixing(scope, findings);
 }
 
 std::string marked_grid(const Scope& scope, const std::vector<Finding>& findings) {
@@ -71,6 +76,7 @@ std::string_view name(Proof proof) {
     case Proof::matching: return "matching";
     case Proof::races: return "race";
     case Proof::meaning: return "meaning";
+    case Proof::mixing: return "mixing";
     case Proof::serving: return "serving";
   }
   return "?";
@@ -90,6 +96,7 @@ Report examine(const plan::Plan& plan) {
   Report report;
   report.proofs = has_servers(scope) ? std::vector{Proof::structure, Proof::serving}
                                      : std::vector{Proof::structure, Proof::order, Proof::deadlock, Proof::matching, Proof::races, Proof::meaning};
+  if (has_mixing(scope)) report.proofs.push_back(Proof::mixing);
   const bool sound = !findings.any(Proof::structure);
   report.findings = findings.take();
   report.grid = marked_grid(scope, report.findings);

@@ -21,6 +21,7 @@ enum class Proof {
   matching,   // a send and the receive it meets mean the same bucket, round, chunk, bytes
   races,      // no two unordered overlapping accesses to a buffer, unless both read; a peer reads until a send completes
   meaning,    // updates read the sum over all members, each once, added in the same order on all ranks
+  mixing,     // of neighbours: every parameter becomes the weighted sum that one symmetric, doubly stochastic matrix says, of what ranks had before the step
   serving,    // of workers and servers: every parameter lies on one server, both ends agree, and the rule lets everybody go on
 };
 std::string_view name(Proof proof);
@@ -54,7 +55,7 @@ struct Memory {
 };
 
 struct Report {
-  std::vector<Proof> proofs;            // that this plan asks for: of one with servers structure and serving, else all others
+  std::vector<Proof> proofs;            // that this plan asks for: of one with servers structure and serving, else the others, mixing where neighbours mix
   std::vector<Finding> findings;        // empty: proved. A proof that others build on stops them when it fails
   std::vector<ProgramTraffic> traffic;  // by program, in the order of rank 0. Empty when the structure is bad, as below
   std::vector<Memory> memory;           // by rank

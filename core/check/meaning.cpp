@@ -30,7 +30,7 @@ using plan::OpKind;
 
 bool updates(OpKind kind) { return kind == OpKind::update || kind == OpKind::norm; }
 bool codes(OpKind kind) { return kind == OpKind::encode || kind == OpKind::decode; }
-bool uses_sum(OpKind kind) { return updates(kind) || codes(kind); }
+bool uses_sum(OpKind kind) { return updates(kind) || codes(kind) || kind == OpKind::mix; }
 bool passes(OpKind kind) { return kind == OpKind::forward || kind == OpKind::backward_input || kind == OpKind::backward_weight; }
 
 // One program of all ranks.
@@ -61,6 +61,7 @@ class Execution {
     const Op& op = scope_.op(event.at);
     if (!event.completes) return true;
     if (!plan::communicates(op.kind)) return local(event.at, op);
+    if (is_of_neighbours(scope_.program(event.at), op)) return true;
     return plan::coarse(op.kind) ? whole(event) : receive(event, op);
   }
 

@@ -56,6 +56,8 @@ void prove_matching(const Scope& scope, Findings& findings);
 void prove_no_races(const Scope& scope, Findings& findings);
 void prove_meaning(const Scope& scope, Findings& findings);
 void prove_micro_steps(const Scope& scope, Findings& findings);
+bool has_mixing(const Scope& scope);
+void prove_mixing(const Scope& scope, Findings& findings);
 bool has_servers(const Scope& scope);
 void prove_serving(const Scope& scope, Findings& findings);
 std::vector<ProgramTraffic> traffic(const Scope& scope);

@@ -35,6 +35,8 @@ bool has_segment(OpKind kind) {
          kind == OpKind::backward_weight || kind == OpKind::zero || kind == OpKind::norm || kind == OpKind::update || kind == OpKind::weigh;
 }
 
+std::int64_t elements_of(const std::vector<Access>& accesses) { return accesses.empty() ? 0 : accesses.front().count; }
+
 std::string below(std::size_t count) { return count == 0 ? "none is there" : "0 to " + std::to_string(count - 1); }
 
 // One rank of the plan.
@@ -122,6 +124,7 @@ class Inspector {
     const bool of_share = op.kind == OpKind::update && rank_.rule && op.bucket >= 0;
     if (has_segment(op.kind) && op.segment < 0 && !of_share) report("names no segment", "a segment");
     inspect(op.columns, op.kind);
+    inspect_weights(op);
     if (plan::serves(op.kind)) inspect_served(op, lane);
     else plan::communicates(op.kind) ? inspect_transfer(op, lane) : inspect_local(op);
     ++seen_[op.lane.index()];
@@ -134,6 +137,22 @@ class Inspector {
     if (columns.first < 0 || columns.count < 0 || columns.of > kMostElements || columns.first > columns.of - columns.count)
       report("has columns " + std::to_string(columns.first) + " to " + std::to_string(columns.first + columns.count) + " of " + std::to_string(columns.of),
              "columns that are there");
+  }
+
+  // A weighted sum is of spans of one length, each with its weight; where ranks are named, one of each.
+  void inspect_weights(const Op& op) {
+    const std::size_t weights = op.weights.numerators.size();
+    if (op.kind != OpKind::mix) {
+      if (weights > 0) report("has weights", "none, as it is no weighted sum");
+      return;
+    }
+    const bool alike = std::all_of(op.reads.begin(), op.reads.end(), [&](const Access& read) { return read.count == elements_of(op.writes); });
+    if (op.reads.empty() || op.writes.size() != 1 || !alike)
+      return report("mixes spans of different lengths, or none", "spans of one length, into one as long");
+    if (weights != op.reads.size() || op.weights.denominator < 1)
+      report("has " + std::to_string(weights) + " weights for " + std::to_string(op.reads.size()) + " spans", "one for each");
+    if (!op.summands.empty() && op.summands.size() != op.reads.size())
+      report("names " + std::to_string(op.summands.size()) + " ranks for " + std::to_string(op.reads.size()) + " spans", "one for each");
   }
 
   // Rows of what members share out are not cut, and there are only whole ones.

@@ -91,7 +91,7 @@ Job job_of(const Op& op, const RankPlan& rank, const std::vector<plan::Group>& g
 
 std::size_t chunk_index(const Op& op, int beside) { return static_cast<std::size_t>(op.chunk) + static_cast<std::size_t>(beside); }
 
-Program empty(const Program& program) { return {program.name, program.samples, program.global_samples, program.repeats, {}, {}}; }
+Program empty(const Program& program) { return {program.name, program.samples, program.global_samples, program.repeats, {}, program.wanted}; }
 
 // The lanes of a rank after expansion: a comm lane's number becomes the send lane's, its receive lane is appended.
 struct Lanes {

@@ -6,6 +6,7 @@
 
 #include "core/base/units.h"
 #include "core/experiment/fields.h"
+#include "core/experiment/mixing.h"
 #include "core/experiment/servers.h"
 #include "core/experiment/tpu.h"
 #include "core/topology/network.h"
@@ -130,6 +131,7 @@ Problems of_strategy(const Experiment& experiment) {
     case StrategyKind::central_storage: return of_one(several_hosts(topology, "central_storage", "multi_worker_mirrored"), no_storage(topology));
     case StrategyKind::data_parallel: return data_parallel_problems(experiment);
     case StrategyKind::parameter_server: return server_problems(experiment);
+    case StrategyKind::gossip: return gossip_problems(experiment);
     case StrategyKind::tpu: return other_than_tpus(topology);
     default: return {};
   }

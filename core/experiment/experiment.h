@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/collective/algorithm.h"
 #include "core/compute/compression/scheme.h"
@@ -22,6 +23,7 @@ enum class StrategyKind {
   central_storage,        // variables on the host's cpu, which sums the gradients of the other devices and updates
   data_parallel,          // rank 0 has the parameters, the samples and the loss; the others are given both at every step, and return outputs and gradients
   parameter_server,       // variables on servers; workers pull, compute and push, each on its own clock or in step
+  gossip,                 // a replica on every device, with parameters of its own; at every step it averages them with its neighbours' alone (D-PSGD)
   tpu,                    // as mirrored, on TPUs (emulated) in a torus: factors of products are bfloat16, gradients summed along rows and columns
 };
 
@@ -70,6 +72,25 @@ struct ServerSpec {
   bool operator==(const ServerSpec&) const = default;
 };
 
+// Who is whose neighbour (mixing.h).
+enum class GossipGraph { ring, exponential, torus, complete, drawn };
+
+// What rank b counts in what rank a gets, and the other way round.
+struct GossipWeight {
+  std::int64_t a = 0, b = 0;
+  double weight = 0;
+
+  bool operator==(const GossipWeight&) const = default;
+};
+
+struct GossipSpec {
+  GossipGraph graph = GossipGraph::ring;
+  std::vector<GossipWeight> weights;       // of pairs whose weight is not that of Metropolis
+  std::int64_t consensus_every_steps = 0;  // measure how far ranks are apart, besides at every evaluation; 0: only there
+
+  bool operator==(const GossipSpec&) const = default;
+};
+
 struct StrategySpec {
   StrategyKind kind = StrategyKind::mirrored;
   collective::Algorithm algorithm = collective::Algorithm::ring;
@@ -79,6 +100,7 @@ struct StrategySpec {
   Average average = Average::gradients;
   CompressionSpec compression;
   ServerSpec servers;
+  GossipSpec gossip;
 
   bool operator==(const StrategySpec&) const = default;
 };

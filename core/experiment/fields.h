@@ -9,9 +9,15 @@ namespace trainyard::base {
 template <>
 struct Names<experiment::StrategyKind> {
   using K = experiment::StrategyKind;
-  static constexpr std::pair<K, std::string_view> table[] = {
-      {K::one_device, "one_device"},           {K::mirrored, "mirrored"},           {K::multi_worker_mirrored, "multi_worker_mirrored"}, {K::ddp, "ddp"},
-      {K::central_storage, "central_storage"}, {K::data_parallel, "data_parallel"}, {K::parameter_server, "parameter_server"},           {K::tpu, "tpu"}};
+  static constexpr std::pair<K, std::string_view> table[] = {{K::one_device, "one_device"},
+                                                             {K::mirrored, "mirrored"},
+                                                             {K::multi_worker_mirrored, "multi_worker_mirrored"},
+                                                             {K::ddp, "ddp"},
+                                                             {K::central_storage, "central_storage"},
+                                                             {K::data_parallel, "data_parallel"},
+                                                             {K::parameter_server, "parameter_server"},
+                                                             {K::gossip, "gossip"},
+                                                             {K::tpu, "tpu"}};
 };
 template <>
 struct Names<experiment::Average> {
@@ -41,6 +47,12 @@ template <>
 struct Names<experiment::StalenessRate> {
   using R = experiment::StalenessRate;
   static constexpr std::pair<R, std::string_view> table[] = {{R::ignored, "ignored"}, {R::divided, "divided"}};
+};
+template <>
+struct Names<experiment::GossipGraph> {
+  using G = experiment::GossipGraph;
+  static constexpr std::pair<G, std::string_view> table[] = {
+      {G::ring, "ring"}, {G::exponential, "exponential"}, {G::torus, "torus"}, {G::complete, "complete"}, {G::drawn, "drawn"}};
 };
 template <>
 struct Names<experiment::OptimizerKind> {
@@ -112,6 +124,31 @@ struct Fields<experiment::ServerSpec> {
 };
 
 template <>
+struct Fields<experiment::GossipWeight> {
+  using W = experiment::GossipWeight;
+  static constexpr std::string_view title = "Gossip weight";
+  static auto table() {
+    return std::tuple{field("a", &W::a, "", {0, 100'000}, "A rank"), field("b", &W::b, "", {0, 100'000}, "A neighbour of it, or itself"),
+                      field("weight", &W::weight, "", {0, 1}, "What each counts in the other's average")};
+  }
+};
+template <>
+struct Fields<experiment::GossipSpec> {
+  using G = experiment::GossipSpec;
+  static constexpr std::string_view title = "Gossip";
+  static auto table() {
+    return std::tuple{
+        field("graph", &G::graph, "", {},
+              "Who averages with whom; ring: the ranks before and after; exponential: those 1, 2, 4, ... ranks away; torus: those beside, above and below in "
+              "a grid; complete: everybody; drawn: those on the same host, and on hosts that a drawn link joins with it"),
+        field("weights", &G::weights, "", {0, 100'000},
+              "Weights of pairs of neighbours (a, b: ranks) by hand; other pairs have those of Metropolis, 1 / (1 + the larger of their numbers of "
+              "neighbours), and a rank itself what is left of 1"),
+        field("consensus_every_steps", &G::consensus_every_steps, "steps", {0, 1e12},
+              "Measure how far ranks are from their mean every so many steps, besides at every evaluation; 0: only there")};
+  }
+};
+template <>
 struct Fields<experiment::StrategySpec> {
   using S = experiment::StrategySpec;
   static constexpr std::string_view title = "Strategy";
@@ -124,6 +161,7 @@ struct Fields<experiment::StrategySpec> {
               "How the work is spread over the devices; central_storage: one cpu of the host keeps the variables, its other devices compute; "
               "data_parallel: the first device keeps them, and hands out samples and parameters at every step; "
               "parameter_server: devices with that role keep the variables, workers pull, compute and push; "
+              "gossip: every device keeps parameters of its own, and averages them with its neighbours' at every step; "
               "tpu: as mirrored, on TPUs in a torus, EMULATED on CPU cores, whose speed says nothing about a TPU"),
         field("engine", &S::engine, "", {},
               "Whose collectives; gloo: those of the library that PyTorch uses on CPUs, over TCP, which reports no chunks and no bytes", reduces),
@@ -140,7 +178,8 @@ struct Fields<experiment::StrategySpec> {
             [](const S& s) { return s.kind == experiment::StrategyKind::mirrored || s.average != experiment::Average::gradients; }),
         field("compression", &S::compression, "", {}, "What of the gradients travels", reduces),
         field("servers", &S::servers, "", {}, "How parameter servers go about it",
-              [](const S& s) { return s.kind == experiment::StrategyKind::parameter_server; })};
+              [](const S& s) { return s.kind == experiment::StrategyKind::parameter_server; }),
+        field("gossip", &S::gossip, "", {}, "Who averages with whom", [](const S& s) { return s.kind == experiment::StrategyKind::gossip; })};
   }
 };
 template <>

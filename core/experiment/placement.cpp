@@ -13,6 +13,7 @@
 #include "core/experiment/duties.h"
 #include "core/experiment/engine.h"
 #include "core/experiment/fields.h"
+#include "core/experiment/mixing.h"
 #include "core/experiment/servers.h"
 #include "core/topology/network.h"
 
@@ -188,6 +189,7 @@ std::optional<std::string> unlike_one_device(const Experiment& experiment) {
   if (normalises_apart(experiment.model) && several) why.emplace_back("batch_norm normalises by the samples of each rank, whose running statistics differ");
   if (normalises(experiment.model) && experiment.training.accumulation_steps > 1) why.emplace_back("batch_norm normalises by the samples of each micro-step");
   if (several && averages_weights(experiment.strategy)) why.push_back(of_averaged_weights(experiment.training));
+  if (several && gossips(experiment.strategy.kind)) why.emplace_back("every rank takes steps of its own, and averages its weights with its neighbours' alone");
   std::erase(why, "");
   if (why.empty()) return std::nullopt;
   const auto join = [](const std::string& left, const std::string& right) { return left + ", and " + right; };

@@ -3,6 +3,7 @@
 
 #include "core/experiment/compression.h"
 #include "core/experiment/duties.h"
+#include "core/experiment/mixing.h"
 #include "core/experiment/synchronised.h"
 #include "core/experiment/vertical.h"
 
@@ -12,7 +13,7 @@ std::optional<std::vector<std::int64_t>> sent_bytes(const Resolved& e) {
   const StrategySpec& strategy = e.document.strategy;
   std::vector<std::int64_t> sent(e.ranks.size(), 0);
   if (e.world() < 2) return sent;
-  if (fixed_algorithm(strategy.kind) || strategy.engine != Engine::own) return std::nullopt;
+  if (fixed_algorithm(strategy.kind) || gossips(strategy.kind) || strategy.engine != Engine::own) return std::nullopt;
   const auto add_work = [&](const collective::Work& work, std::int64_t times) {
     const std::int64_t segment_bytes = collective::shares_out(work.collective) ? 0 : strategy.segment_bytes;
     const auto each = collective::sent_bytes(work.collective, strategy.algorithm, segment_bytes, work);

@@ -47,12 +47,13 @@ class Parser : private WordReader {
     if (!expect("schedule") || !expect("steps") || !number(schedule_.steps) || !expect("full") || !number(schedule_.full_steps_per_epoch)) return false;
     if (take_if("tail") && !tails()) return false;
     if (take_if("evaluate") && !number(schedule_.evaluate_every_steps)) return false;
+    if (take_if("average") && !number(schedule_.average_every_steps)) return false;
     return ended() && next_line();
   }
 
   // Without a number: one step of one program.
   bool tails() {
-    while (more() && peek().text != "evaluate")
+    while (more() && peek().text != "evaluate" && peek().text != "average")
       if (!number(schedule_.tails.emplace_back())) return false;
     if (schedule_.tails.empty()) schedule_.tails = {1};
     return true;
@@ -160,7 +161,7 @@ class Parser : private WordReader {
     const Word at = peek();
     Op op;
     if (!op_token(op)) return false;
-    if (!coarse(op.kind)) return fail(at, quoted(at.text) + " is no collective", "a collective, as BCAST.b0<r0");
+    if (!coarse(op.kind) && op.kind != OpKind::mix) return fail(at, quoted(at.text) + " is no collective", "a collective, as BCAST.b0<r0");
     Access span;
     if (!expect("group") || !group_number(op.group) || !row(op.row) || !expect("writes") || !access(span)) return false;
     rank().programs.back().wanted.push_back({op.kind, op.group, op.bucket, op.peer, span, op.row});
@@ -172,7 +173,7 @@ class Parser : private WordReader {
     if (!op_token(op)) return false;
     if (!lane(op.lane)) return false;
     if (take_if("group") && !group_number(op.group)) return false;
-    if (!columns(op.columns) || !row(op.row)) return false;
+    if (!columns(op.columns) || !row(op.row) || !weights(op.weights)) return false;
     if (!accesses("reads", op.reads) || !accesses("writes", op.writes)) return false;
     if (take_if("flops") && !number(op.flops)) return false;
     if (take_if("after") && !dependencies(op.after)) return false;
@@ -197,6 +198,23 @@ class Parser : private WordReader {
       return false;
     columns.count = end - columns.first;
     return (columns.count > 0 && end <= columns.of) || fail_word(at, "columns that end after they start, and not beyond all");
+  }
+
+  bool weights(Weights& weights) {
+    if (!take_if("weights")) return true;
+    const Word at = take();
+    const std::size_t slash = at.text.find('/');
+    if (slash == std::string_view::npos) return fail_word(at, "weights, as 1:1:1/3");
+    for (std::string_view rest = at.text.substr(0, slash); weights.numerators.empty() || !rest.empty();) {
+      const std::size_t colon = std::min(rest.find(':'), rest.size());
+      const bool negative = rest.starts_with('-');
+      std::int64_t& numerator = weights.numerators.emplace_back();
+      if (!number(at, rest.substr(negative ? 1 : 0, colon - (negative ? 1 : 0)), numerator)) return false;
+      if (negative) numerator = -numerator;
+      if (colon + 1 == rest.size()) return fail_word(at, "weights, as 1:1:1/3");
+      rest = rest.substr(std::min(colon + 1, rest.size()));
+    }
+    return number(at, at.text.substr(slash + 1), weights.denominator) && (weights.denominator > 0 || fail_word(at, "a denominator above 0"));
   }
 
   bool lane(LaneId& id) {

@@ -65,7 +65,7 @@ TokenOutcome read_token(std::string_view text) {
     *value = *found;
   }
   if (!take_last_chunk(rest, op)) return failed("a later chunk should follow");
-  if (op.kind == OpKind::reduce_many) {
+  if (op.kind == OpKind::reduce_many || op.kind == OpKind::mix) {
     if (!take_summands(rest, op)) return failed("a number should follow");
   } else {
     const auto peer = take_field(rest, sends_away(op.kind) ? ">r" : "<r");

@@ -26,8 +26,10 @@ int Group::position(std::int32_t rank) const {
 
 Purpose purpose(std::string_view program) {
   if (program == "start") return Purpose::start;
+  if (program == "end") return Purpose::end;
   if (program == "turn" || program == "last" || program == "leave") return Purpose::exchange;
   if (program == "arrival" || program == "update" || program == "answer") return Purpose::arrival;
+  if (program == "average") return Purpose::average;
   return program.starts_with("evaluate") ? Purpose::evaluation : Purpose::training;
 }
 
@@ -45,6 +47,10 @@ std::string Schedule::program(std::int64_t step) const {
 }
 
 bool Schedule::evaluates_after(std::int64_t step) const { return evaluate_every_steps > 0 && ((step + 1) % evaluate_every_steps == 0 || step + 1 == steps); }
+
+bool Schedule::averages_after(std::int64_t step) const {
+  return evaluates_after(step) || step + 1 == steps || (average_every_steps > 0 && (step + 1) % average_every_steps == 0);
+}
 
 Plan from_ranks(std::vector<Group> groups, Schedule schedule, std::vector<RankPlan> ranks) {
   const auto all = std::make_shared<const std::vector<RankPlan>>(std::move(ranks));

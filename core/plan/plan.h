@@ -45,6 +45,7 @@ enum class OpKind : std::uint8_t {
   clip,             // CLIP           the factor that brings the whole gradient under the limit
   update,           // UPD.s2         the optimizer, on one segment
   weigh,            // WEIGH.s2       a segment's parameters times the rank's part of the step's samples: what is summed then is their mean
+  mix,              // MIX.b1<r0,r1,r3  a weighted sum of what these ranks have, one span each, in this order; of nobody named: of the rank's own spans
   send,             // SEND.b1.t0.c3>r1   bucket, round, chunk, to
   recv,             // RECV.b1.t0.c3-5<r1 replaces the chunks
   recv_reduce,      // RED.b1.t0.c3<r1    adds to the chunk
@@ -62,6 +63,13 @@ struct Access {
   BufferId buffer;
   std::int64_t first = 0, count = 0;
   bool operator==(const Access&) const = default;
+};
+
+// What each span that is read counts in a weighted sum: numerators[i] / denominator.
+struct Weights {
+  std::vector<std::int64_t> numerators;
+  std::int64_t denominator = 1;
+  bool operator==(const Weights&) const = default;
 };
 
 // The op may start once `sequence` ops of `lane` are complete, in this instance of the program or in the one
@@ -87,7 +95,8 @@ struct Op {
   // What the token names; -1 where the kind has none.
   std::int32_t segment = -1, micro = -1, bucket = -1, round = -1, chunk = -1, peer = -1, group = -1;
   std::int32_t chunks = 1;             // from `chunk` on, where there is one
-  std::vector<std::int32_t> summands;  // of reduce_many, where it is not all of the group
+  std::vector<std::int32_t> summands;  // of reduce_many, where it is not all of the group; of mix, by span that it reads
+  Weights weights = {};                // of mix, by span that it reads
   Columns columns;                     // of load, partial and backward_weight, where a rank has but some features
   std::int64_t row = 1;                // of what shares out chunks: so many elements lie in one row, which is never cut
   std::vector<Access> reads, writes;
@@ -115,9 +124,10 @@ struct Buffer {
   std::int64_t bytes() const { return elements * base::size_of(dtype); }
 };
 
-// What is wanted of a bucket whose collective was expanded to chunks. All have the sum, where nothing is said.
+// What is wanted of a bucket whose collective was expanded to chunks, or which neighbours exchange (kind mix: every rank has its weighted sum). All have the
+// sum, where nothing is said.
 struct Wanted {
-  OpKind kind = OpKind::all_reduce;  // coarse
+  OpKind kind = OpKind::all_reduce;  // coarse, or mix
   std::int32_t group = -1, bucket = -1;
   std::int32_t root = -1;  // a rank
   Access span;             // the bucket
@@ -126,7 +136,7 @@ struct Wanted {
 };
 
 struct Program {
-  std::string name;                 // "start", "train", "tail", "tail2", ..., "evaluate", "evaluate_tail"
+  std::string name;                 // "start", "train", "tail", "tail2", ..., "average", "evaluate", "evaluate_tail", "end"
   std::int64_t samples = 0;         // of this rank
   std::int64_t global_samples = 0;  // over all ranks
   std::int64_t repeats = 1;         // evaluate: runs in a row
@@ -153,9 +163,10 @@ struct Group {
   int position(std::int32_t rank) const;  // -1: not a member
 };
 
-// What a program is for, by its name. "start" runs once, before the first step. Of a worker of servers also "turn", before every round, and
-// "last" and "leave", after all of them; a server's own go by what arrives.
-enum class Purpose { start, training, evaluation, exchange, arrival };
+// What a program is for, by its name. "start" runs once, before the first step, and "end" once, after the last. Where ranks have parameters of their own,
+// "average" runs before an evaluation, which then goes by the average, and wherever else the schedule measures how far apart they are. Of a worker of servers
+// also "turn", before every round, and "last" and "leave", after all of them; a server's own go by what arrives.
+enum class Purpose { start, training, average, evaluation, exchange, arrival, end };
 Purpose purpose(std::string_view program);
 
 // Which program a step runs. A step is one optimizer step; evaluation runs between steps.
@@ -164,12 +175,14 @@ struct Schedule {
   std::int64_t full_steps_per_epoch = 0;  // an epoch begins with so many of program "train"
   std::vector<std::int64_t> tails;        // and goes on with so many of "tail", of "tail2", ..., in which the ranks take fewer samples
   std::int64_t evaluate_every_steps = 0;  // 0: never; also after the last step
+  std::int64_t average_every_steps = 0;   // of ranks with a program "average", which runs at every evaluation and after the last step anyway
   bool operator==(const Schedule&) const = default;
 
   static std::string tail_name(std::size_t number);  // of tails[number]
   std::int64_t steps_per_epoch() const;
   std::string program(std::int64_t step) const;
   bool evaluates_after(std::int64_t step) const;
+  bool averages_after(std::int64_t step) const;  // ranks with a program for it
 };
 
 struct Plan {

@@ -28,10 +28,17 @@ std::string columns_text(const Columns& columns) {
   return " columns " + std::to_string(columns.first) + ":" + std::to_string(columns.first + columns.count) + "/" + std::to_string(columns.of);
 }
 
+std::string weights_text(const Weights& weights) {
+  if (weights.numerators.empty()) return "";
+  std::string text = " weights ";
+  for (std::size_t i = 0; i < weights.numerators.size(); ++i) text += (i > 0 ? ":" : "") + std::to_string(weights.numerators[i]);
+  return text + "/" + std::to_string(weights.denominator);
+}
+
 std::string op_line(const RankPlan& plan, const Op& op) {
   std::string line = token(op) + " @" + plan.lanes[op.lane.index()].name;
   if (op.group >= 0) line += " group g" + std::to_string(op.group);
-  line += columns_text(op.columns) + row_text(op.row);
+  line += columns_text(op.columns) + row_text(op.row) + weights_text(op.weights);
   if (!op.reads.empty()) line += " reads";
   for (const Access& read : op.reads) line += " " + access_text(plan, read);
   if (!op.writes.empty()) line += " writes";
@@ -70,6 +77,7 @@ std::string header_text(const Plan& plan) {
   const Schedule& s = plan.schedule;
   std::string text = "plan 1\nschedule steps " + std::to_string(s.steps) + " full " + std::to_string(s.full_steps_per_epoch) + tails_text(s);
   if (s.evaluate_every_steps > 0) text += " evaluate " + std::to_string(s.evaluate_every_steps);
+  if (s.average_every_steps > 0) text += " average " + std::to_string(s.average_every_steps);
   text += "\n";
   for (std::size_t g = 0; g < plan.groups.size(); ++g) {
     text += "group g" + std::to_string(g) + ":";
@@ -105,6 +113,7 @@ std::string_view word(OpKind kind) {
     case OpKind::clip: return "CLIP";
     case OpKind::update: return "UPD";
     case OpKind::weigh: return "WEIGH";
+    case OpKind::mix: return "MIX";
     case OpKind::send: return "SEND";
     case OpKind::recv: return "RECV";
     case OpKind::recv_reduce: return "RED";

@@ -19,21 +19,23 @@
 // Groups and ranks are numbered from 0 in the order of their lines.
 //
 //   plan     = "plan 1" schedule {group} {rank}
-//   schedule = "schedule steps" N "full" N ["tail" {N}] ["evaluate" N]    steps of train, tail, tail2, ...; "tail" alone: one
+//   schedule = "schedule steps" N "full" N ["tail" {N}] ["evaluate" N] ["average" N]    steps of train, tail, tail2, ...; "tail" alone: one
 //   group    = "group g"N":" {N}                            ranks by position
 //   rank     = "rank" N [rule] {lane | buffer} {program}
 //   rule     = "rule" N "of" N ["in step"] ["bound" N]      a server: gradients of an update, of so many workers (arrivals.h)
 //   lane     = "lane" NAME ("input" | "compute" | "comm" | "send" | "recv") ["g"N]
 //   buffer   = "buffer" NAME ("fp32" | "fp64" | "int32") N ["shared"]      elements
 //   program  = "program" NAME "samples" N "of" N ["repeats" N] {wanted} {op}
-//   wanted   = "bucket" TOKEN "group g"N ["row" N] "writes" access    of an expanded collective, as BCAST.b0<r0
-//   op       = TOKEN "@"NAME ["group g"N] ["columns" N":"N"/"N] ["row" N] ["reads" {access}] ["writes" {access}] ["flops" N] ["after" {after}]
-//                                                           columns: of the features [first, end) of all; row: elements that no chunk cuts
+//   wanted   = "bucket" TOKEN "group g"N ["row" N] "writes" access    of an expanded collective, as BCAST.b0<r0, or of neighbours, as MIX.b0
+//   op       = TOKEN "@"NAME ["group g"N] ["columns" N":"N"/"N] ["row" N] ["weights" W{":"W}"/"N] ["reads" {access}] ["writes" {access}] ["flops" N] ["after"
+//   {after}]
+//                                                           columns: of the features [first, end) of all; row: elements that no chunk cuts; weights: W is N or
+//                                                           "-"N, one a span that is read, over a denominator
 //   access   = NAME ["["N":"N"]"]                           elements [first, end); without a range: the whole buffer
 //   after    = NAME":"(N | "end") ["@-"N]                   sequence on a lane, instances back
 //   TOKEN    = KIND[".s"N][".m"N][".b"N][".t"N][".c"N["-"N]][(">r" | "<r")N{",r"N}]     segment, micro-batch, bucket, round,
 //                                                           first and last chunk; peer: > for SEND, REDUCE, GATHER and PUSH, < for
-//                                                           all others; SUM may name several
+//                                                           all others; SUM and MIX may name several
 //
 // and as a rank x time grid for people.
 #pragma once

@@ -44,6 +44,7 @@ class Binder {
     bound.state = named("running");
     for (int version = 0; plan_.buffer(version_name(version)).valid(); ++version) bound.versions.push_back(named(version_name(version)));
     bound.squared_errors = named("squared_errors");
+    bound.spread = named("spread");
     bound.compression_ratio = compression_ratio(plan_);
     for (const plan::Program& program : plan_.programs) {
       auto one = bind_program(program);
@@ -58,7 +59,8 @@ class Binder {
     program_ = &program;
     trains_ = std::any_of(program.ops.begin(), program.ops.end(), [](const Op& op) { return op.kind == OpKind::backward_weight; });
     BoundProgram bound{program.samples, program.global_samples, program.repeats, {}, {}};
-    bound.averages_weights = std::any_of(program.ops.begin(), program.ops.end(), [](const Op& op) { return op.kind == OpKind::weigh; });
+    bound.averages_weights =
+        std::any_of(program.ops.begin(), program.ops.end(), [](const Op& op) { return op.kind == OpKind::weigh || op.kind == OpKind::mix; });
     gradient_samples_ = bound.gradient_samples();
     bound.loads = bind_loads(program);
     for (const Op& op : program.ops) {
@@ -153,10 +155,11 @@ class Binder {
       case OpKind::zero: return zeros(op);
       case OpKind::encode:
       case OpKind::decode: return {compression_op(op, *program_, plan_, model_, recipe_, groups_, [this](const Access& access) { return tensor(access); })};
-      case OpKind::norm: return {compute::SquaredNorm{part("grads", op.reads.front()), part("reduced_norms", op.writes.front())}};
+      case OpKind::norm: return {compute::SquaredNorm{tensor(op.reads.front()), tensor(op.writes.front())}};
       case OpKind::clip: return {compute::ClipFactor{named("reduced_norms"), named("factor"), maximum_norm(), recipe_.skips_non_finite}};
       case OpKind::update: return op.segment >= 0 ? std::vector<compute::Op>{update(op)} : updates_of_share(op);
       case OpKind::weigh: return {weigh(op)};
+      case OpKind::mix: return {mix(op)};
       default: return {};
     }
   }
@@ -226,8 +229,9 @@ class Binder {
     std::vector<Tensor> moments;
     for (const char* name : {"moment1", "moment2"})
       if (plan_.buffer(name).valid()) moments.push_back(part(name, own));
-    const compute::UpdateInputs common{part("params", own), part("grads", own), sub(rate, 0, 1), plan_.buffer("factor").valid() ? named("factor") : Tensor{},
-                                       sub(named("statistics"), 3 * op.segment, 3)};
+    compute::UpdateInputs common{part("params", own), part("grads", own), sub(rate, 0, 1), plan_.buffer("factor").valid() ? named("factor") : Tensor{},
+                                 sub(named("statistics"), 3 * op.segment, 3)};
+    if (touches(op.reads, "mixed")) common.origin = part("mixed", own);
     return recipe_.update(common, moments, sub(rate, 1, 1));
   }
 
@@ -257,6 +261,15 @@ class Binder {
     return compute::Scale{own, own, static_cast<double>(program_->samples) / static_cast<double>(program_->global_samples)};
   }
 
+  compute::WeightedSum mix(const Op& op) {
+    compute::WeightedSum sum{{}, {}, tensor(op.writes.front())};
+    for (std::size_t i = 0; i < op.reads.size(); ++i) {
+      sum.inputs.push_back(tensor(op.reads[i]));
+      sum.weights.push_back(static_cast<double>(op.weights.numerators[i]) / static_cast<double>(op.weights.denominator));
+    }
+    return sum;
+  }
+
   model::SegmentTensors tensors(const Op& op) {
     const int s = op.segment;
     model::SegmentTensors t;
@@ -264,7 +277,7 @@ class Binder {
     t.output = activation(s);
     t.output_gradient = gradient(s);
     if (s > model_.first_with_parameters()) t.input_gradient = gradient(s - 1);
-    t.parameters = named("params");
+    t.parameters = named(touches(op.reads, "mean") ? "mean" : "params");
     if (plan_.buffer("grads").valid()) t.gradients = part("grads", {{}, segment(op).first, segment(op).elements});
     t.squared_norm = sub(named("local_norms"), s, 1);
     t.multiplies = recipe_.multiplies;

@@ -60,7 +60,7 @@ struct BoundProgram {
   std::int64_t samples = 0, global_samples = 0, repeats = 1;
   std::vector<BoundOp> ops;
   std::vector<BoundLoad> loads;   // by micro-step
-  bool averages_weights = false;  // then the rank's gradient is the mean over its own samples
+  bool averages_weights = false;  // with all ranks, or with neighbours: then the rank's gradient is the mean over its own samples
 
   std::int64_t gradient_samples() const { return averages_weights ? samples : global_samples; }  // each has 1 / this part of the gradient
 };
@@ -70,6 +70,7 @@ struct BoundPlan {
   compute::Tensor parameters, metrics, local_norms, statistics, rate;
   compute::Tensor factor;                 // of the gradient in the update; empty where it is always 1
   compute::Tensor squared_errors;         // of compression, by bucket: what the rank's part of the sums lacks; empty without
+  compute::Tensor spread;                 // of ranks with parameters of their own, by segment: their squared distance from the mean; empty without
   double compression_ratio = 0;           // bytes of the gradient / bytes that it is encoded in, of one rank; 0: nothing is compressed
   std::vector<compute::Tensor> versions;  // of a server: its share of the parameters, in places for several versions; an update goes from one to the next
   compute::Tensor state;                  // what training keeps besides parameters (model::Model::state); may be empty

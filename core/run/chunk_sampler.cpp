@@ -30,11 +30,17 @@ class FirstCollectives {
 
   explicit FirstCollectives(const plan::Program& program) {
     for (std::size_t i = 0; i < program.ops.size(); ++i)
-      if (const Op& op = program.ops[i]; plan::communicates(op.kind) && !plan::coarse(op.kind)) add(op, static_cast<int>(i));
+      if (const Op& op = program.ops[i]; plan::communicates(op.kind) && !plan::coarse(op.kind) && !is_of_neighbours(program, op)) add(op, static_cast<int>(i));
   }
   const std::map<Key, std::vector<int>>& ops() const { return ops_; }
 
  private:
+  // What they send to each other is no collective.
+  static bool is_of_neighbours(const plan::Program& program, const Op& op) {
+    return std::any_of(program.wanted.begin(), program.wanted.end(),
+                       [&](const plan::Wanted& wanted) { return wanted.kind == OpKind::mix && wanted.group == op.group && wanted.bucket == op.bucket; });
+  }
+
   void add(const Op& op, int number) {
     const std::tuple which{op.kind, op.round, op.chunk, op.chunks, op.peer, op.summands};
     if (seen_[{op.group, op.bucket}].insert(which).second) ops_[{op.group, op.bucket}].push_back(number);
@@ -94,7 +100,8 @@ ChunkSampler::ChunkSampler(const plan::RankPlan& plan, const std::vector<plan::G
     : gate_(gate), box_(box) {
   for (std::size_t p = 0; p < plan.programs.size(); ++p) {
     const plan::Purpose purpose = plan::purpose(plan.programs[p].name);
-    programs_.push_back(purpose == plan::Purpose::evaluation ? Program() : sampled(plan, groups, plan.programs[p], bound.programs[p], method));
+    const bool between_steps = purpose == plan::Purpose::evaluation || purpose == plan::Purpose::average;
+    programs_.push_back(between_steps ? Program() : sampled(plan, groups, plan.programs[p], bound.programs[p], method));
     programs_.back().before_steps = purpose == plan::Purpose::start;
   }
 }

@@ -115,6 +115,9 @@ struct Interpreter::State {
   base::Result<void> start(std::int64_t first_step);
   base::Result<void> train_steps(std::int64_t& step);
   bool may_admit(std::int64_t next, std::int64_t step) const;
+  bool averages_after(std::int64_t step) const;
+  base::Result<void> average(std::int64_t step);
+  base::Result<void> end(std::int64_t last_step);
   base::Result<void> evaluate(std::int64_t step);
   base::Result<void> complete(std::int64_t instance);
   base::Result<bool> progress();
@@ -153,6 +156,8 @@ base::Result<std::int64_t> Interpreter::State::run(std::int64_t first_step) {
     meter.times = {base::now_nanoseconds()};
     if (const auto ok = train_steps(step); !ok) return base::fail(in_op(ok.error()));
   }
+  if (step > first_step)
+    if (const auto ok = end(step - 1); !ok) return base::fail(in_op(ok.error()));
   return step;
 }
 
@@ -263,16 +268,36 @@ base::Result<void> Interpreter::State::train_steps(std::int64_t& step) {
     meter.step_done(step, now_ns, bound_program(parts.plan->program(parts.schedule.program(step))), parts.recipe->learning_rate(step));
     if (parts.whereabouts->first_step_done_ns.load(std::memory_order_relaxed) == 0)
       parts.whereabouts->first_step_done_ns.store(now_ns, std::memory_order_relaxed);
+    if (averages_after(step))
+      if (auto ok = average(step); !ok) return ok;
     if (parts.schedule.evaluates_after(step))
       if (auto ok = evaluate(step); !ok) return ok;
   }
   return {};
 }
 
+bool Interpreter::State::averages_after(std::int64_t step) const { return parts.plan->program("average") >= 0 && parts.schedule.averages_after(step); }
+
+// The mean of all ranks' parameters, and how far the rank's own are from it.
+base::Result<void> Interpreter::State::average(std::int64_t step) {
+  if (auto ok = run_once("average", step); !ok) return ok;
+  meter.averaged(step);
+  return {};
+}
+
+// What a plan does after its last step, wherever that was.
+base::Result<void> Interpreter::State::end(std::int64_t last_step) {
+  if (parts.plan->program("end") < 0) return {};
+  if (!averages_after(last_step))
+    if (auto ok = average(last_step); !ok) return ok;
+  return run_once("end", last_step);
+}
+
 // The next step is admitted early, so that its input and first compute overlap the end of this one's communication; but
 // not across an evaluation, which must see the weights of its own step.
 bool Interpreter::State::may_admit(std::int64_t next, std::int64_t step) const {
-  return next < parts.schedule.steps && parts.gate->admits(next) && (next == step || !parts.schedule.evaluates_after(step));
+  const bool looks = parts.schedule.evaluates_after(step) || averages_after(step);
+  return next < parts.schedule.steps && parts.gate->admits(next) && (next == step || !looks);
 }
 
 base::Result<void> Interpreter::State::evaluate(std::int64_t step) {

@@ -184,4 +184,13 @@ void StepMeter::evaluated(std::int64_t step, double loss_sum, double correct, st
   times = {end_ns};
 }
 
+void StepMeter::averaged(std::int64_t step) {
+  if (events_ != nullptr) {
+    now_ns_ = base::now_nanoseconds();
+    const double* spread = bound_.spread.as<double>();
+    metric(Metric::squared_disagreement, step, std::accumulate(spread, spread + bound_.spread.elements(), 0.0));
+  }
+  times = {base::now_nanoseconds()};
+}
+
 }  // namespace trainyard::run

@@ -80,6 +80,8 @@ Outcome measure(const Simulation& simulation, const plan::Schedule& schedule, co
   outcome.median_step_seconds = median(full.empty() ? world.step_seconds : full);
   outcome.first_step_seconds = world.step_seconds.front();
   outcome.evaluation_seconds = world.evaluation_seconds;
+  outcome.average_seconds = world.average_seconds;
+  outcome.end_seconds = world.end_seconds;
   outcome.start_seconds = world.start_seconds;
   outcome.simulated_seconds = seconds(simulation.now());
   for (const plan::Lane& lane : simulation.ranks().front()->model().lanes)

@@ -14,7 +14,10 @@ void Script::look_ahead() {
   if (!ahead_.empty() || next_step_ == steps_) return;
   if (const int start = model_->program("start"); start >= 0 && next_step_ == 0) ahead_.push_back({start, 0, plan::Purpose::start});
   ahead_.push_back({model_->program(schedule_.program(next_step_)), next_step_});
+  if (const int average = model_->program("average"); average >= 0 && schedule_.averages_after(next_step_))
+    ahead_.push_back({average, next_step_, plan::Purpose::average});
   if (schedule_.evaluates_after(next_step_)) add_evaluation(next_step_);
+  if (const int end = model_->program("end"); end >= 0 && next_step_ + 1 == schedule_.steps) ahead_.push_back({end, next_step_, plan::Purpose::end});
   ++next_step_;
 }
 

@@ -14,13 +14,23 @@ using plan::Schedule;
 
 // Of the whole run.
 struct Counts {
-  std::int64_t full = 0, evaluations = 0;
+  std::int64_t full = 0, evaluations = 0, averages = 0;
   std::vector<std::int64_t> tails;  // steps of each
 };
 
+// Of the first `steps`, those after which ranks with parameters of their own average them.
+std::int64_t count_averages(const Schedule& schedule, std::int64_t steps) {
+  const std::int64_t evaluate = schedule.evaluate_every_steps, average = schedule.average_every_steps;
+  const auto every = [&](std::int64_t so_many) { return so_many > 0 ? steps / so_many : 0; };
+  const std::int64_t both = evaluate > 0 && average > 0 && evaluate / std::gcd(evaluate, average) <= steps / average ? every(std::lcm(evaluate, average)) : 0;
+  const auto falls_on = [&](std::int64_t so_many) { return so_many > 0 && steps % so_many == 0; };
+  const bool last = steps == schedule.steps && steps > 0 && !falls_on(evaluate) && !falls_on(average);
+  return every(evaluate) + every(average) - both + (last ? 1 : 0);
+}
+
 Counts count(const Schedule& schedule) {
   const std::int64_t epoch = schedule.steps_per_epoch(), every = schedule.evaluate_every_steps;
-  Counts counts{schedule.steps, every > 0 ? (schedule.steps + every - 1) / every : 0, {}};
+  Counts counts{schedule.steps, every > 0 ? (schedule.steps + every - 1) / every : 0, count_averages(schedule, schedule.steps), {}};
   std::int64_t begin = schedule.full_steps_per_epoch;  // within an epoch
   for (const std::int64_t steps : schedule.tails) {
     counts.tails.push_back(schedule.steps / epoch * steps + std::clamp<std::int64_t>(schedule.steps % epoch - begin, 0, steps));
@@ -30,9 +40,9 @@ Counts count(const Schedule& schedule) {
   return counts;
 }
 
-// What the start, a full step, a step of each tail and an evaluation move, all ranks together.
+// What the start, a full step, a step of each tail, an average and an evaluation move, all ranks together.
 struct Moved {
-  std::int64_t start = 0, step = 0, evaluation = 0;
+  std::int64_t start = 0, step = 0, average = 0, evaluation = 0;
   std::vector<std::int64_t> tails;
 };
 
@@ -45,6 +55,7 @@ void take(Moved& moved, const Sent& sent, const Schedule& schedule) {
     for (std::size_t t = 0; t < moved.tails.size(); ++t)
       if (program == Schedule::tail_name(t)) moved.tails[t] = sent.by_step[step];
   }
+  if (sent.first_average > 0) moved.average = sent.first_average;
   if (sent.first_evaluation > 0) moved.evaluation = sent.first_evaluation;
 }
 
@@ -77,6 +88,8 @@ base::Result<void> add_short_epoch(Outcome& outcome, Moved& moved, const plan::P
   const World& world = (*rest)->world();
   if (!schedule.tails.empty()) outcome.tail_seconds = tail_seconds(world.step_seconds, plan.schedule, outcome.median_step_seconds);
   outcome.evaluation_seconds = world.evaluation_seconds;
+  outcome.average_seconds = world.average_seconds;
+  outcome.end_seconds = world.end_seconds;
   take(moved, world.wire.sent(), schedule);
   return {};
 }
@@ -120,16 +133,17 @@ double seconds_of(const Counts& counts, const Outcome& outcome, const Schedule& 
   const std::int64_t of_epoch = schedule.steps_per_epoch() - schedule.full_steps_per_epoch;
   const double epochs_of_tails = of_epoch > 0 ? static_cast<double>(tail_steps) / static_cast<double>(of_epoch) : 0;
   return outcome.start_seconds + static_cast<double>(counts.full) * outcome.median_step_seconds + epochs_of_tails * outcome.tail_seconds +
-         static_cast<double>(counts.evaluations) * outcome.evaluation_seconds;
+         static_cast<double>(counts.evaluations) * outcome.evaluation_seconds + static_cast<double>(counts.averages) * outcome.average_seconds;
 }
 
 void predict(Outcome& outcome, const Moved& moved, const Schedule& schedule, const plan::RankPlan& rank) {
   const Counts counts = count(schedule);
-  outcome.predicted_seconds = outcome.steps == schedule.steps ? outcome.simulated_seconds : seconds_of(counts, outcome, schedule);
+  outcome.predicted_seconds = outcome.steps == schedule.steps ? outcome.simulated_seconds : seconds_of(counts, outcome, schedule) + outcome.end_seconds;
   outcome.full_batch_seconds = full_batch_seconds(outcome, schedule, rank);
   outcome.predicted_samples_per_second = outcome.full_batch_seconds > 0 ? samples_of(rank, schedule.program(0)) / outcome.full_batch_seconds : 0;
-  outcome.predicted_wire_bytes = std::inner_product(counts.tails.begin(), counts.tails.end(), moved.tails.begin(),
-                                                    moved.start + counts.full * moved.step + counts.evaluations * moved.evaluation);
+  outcome.predicted_wire_bytes =
+      std::inner_product(counts.tails.begin(), counts.tails.end(), moved.tails.begin(),
+                         moved.start + counts.full * moved.step + counts.averages * moved.average + counts.evaluations * moved.evaluation);
 }
 
 bool serves(const plan::Plan& plan) { return plan.rank_plan(plan.ranks - 1).rule.has_value(); }
@@ -152,6 +166,7 @@ double seconds_until(std::int64_t step, const Outcome& outcome, const Schedule& 
   until.steps = step + 1;
   Counts counts = count(until);
   counts.evaluations = schedule.evaluate_every_steps > 0 ? step / schedule.evaluate_every_steps : 0;
+  counts.averages = count_averages(schedule, step);
   return seconds_of(counts, outcome, schedule);
 }
 
@@ -164,7 +179,8 @@ base::Result<Outcome> simulate(const plan::Plan& plan, const topology::Network& 
   Outcome outcome = measure(**simulation, plan.schedule, network, options.lanes_per_thread);
   Moved moved;
   take(moved, (*simulation)->world().wire.sent(), plan.schedule);
-  if (const bool more = !plan.schedule.tails.empty() || plan.schedule.evaluate_every_steps > 0; more && steps < plan.schedule.steps)
+  const bool averages = plan.rank_plan(0).program("average") >= 0;
+  if (const bool more = averages || !plan.schedule.tails.empty() || plan.schedule.evaluate_every_steps > 0; more && steps < plan.schedule.steps)
     if (const auto ok = add_short_epoch(outcome, moved, plan, network, options); !ok) return base::fail(ok.error());
   predict(outcome, moved, plan.schedule, plan.rank_plan(0));
   return outcome;

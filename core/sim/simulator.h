@@ -91,7 +91,9 @@ struct Outcome {
   double first_step_seconds = 0;
   double tail_seconds = 0;        // the shorter steps that end an epoch, together; 0: there is none
   double evaluation_seconds = 0;  // one evaluation; 0: there is none
+  double average_seconds = 0;     // one average of all ranks' parameters, where each has its own; 0: there is none
   double start_seconds = 0;       // before the first step
+  double end_seconds = 0;         // after the last step, and what is evaluated there
   double simulated_seconds = 0;   // all of it
   std::string engine;             // that takes collectives whole; empty: none. What it sends is not reported: no bytes are counted
   std::vector<WireBytes> wire;    // pairs that talk, by from and to

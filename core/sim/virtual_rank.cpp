@@ -235,7 +235,11 @@ bool VirtualRank::turn_pages(Picoseconds now) {
 void VirtualRank::end_part(const Part& part, Picoseconds now) {
   if (part.purpose == plan::Purpose::evaluation && !part.ends_evaluation) return;
   const Times times = account_.take(now);
-  if (part.purpose == plan::Purpose::evaluation) {
+  if (part.purpose == plan::Purpose::average) {
+    if (!std::exchange(averaged_, true)) world_.average_seconds = std::max(world_.average_seconds, seconds(now - part_began_));
+  } else if (part.purpose == plan::Purpose::end) {
+    world_.end_seconds = std::max(world_.end_seconds, seconds(now - part_began_));
+  } else if (part.purpose == plan::Purpose::evaluation) {
     if (!std::exchange(evaluated_, true)) world_.evaluation_seconds = std::max(world_.evaluation_seconds, seconds(now - part_began_));
   } else if (part.purpose == plan::Purpose::training) {
     for (std::size_t a = 0; a < kActivities; ++a) training_times_[a] += times[a];

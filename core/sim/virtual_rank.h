@@ -25,6 +25,8 @@ struct World {
   Tape tape;
   std::vector<double> step_seconds;  // by step, of the slowest rank so far
   double evaluation_seconds = 0;     // the longest first evaluation so far
+  double average_seconds = 0;        // the same of averages
+  double end_seconds = 0;            // after the last step, of the slowest rank
   double start_seconds = 0;          // of the last rank to come to the first step
 };
 
@@ -98,7 +100,7 @@ class VirtualRank {
   Account account_;
   Times training_times_{};
   Picoseconds part_began_ = 0;
-  bool evaluated_ = false, woken_ = false;
+  bool averaged_ = false, evaluated_ = false, woken_ = false;
   std::vector<int> heard_;
 };
 

@@ -43,6 +43,11 @@ int Wire::send(int from, const OpModel& op, std::int64_t step, plan::Purpose pur
 void Wire::count(const Message& message, const Path& path, plan::Purpose purpose) {
   const std::int64_t bytes = message.op->bytes;
   if (purpose == plan::Purpose::start) return void(sent_.start += bytes);
+  if (purpose == plan::Purpose::average) {
+    if (averaged_step_ < 0) averaged_step_ = message.step;
+    if (averaged_step_ == message.step) sent_.first_average += bytes;
+    return;
+  }
   if (purpose == plan::Purpose::evaluation) {
     if (evaluated_step_ < 0) evaluated_step_ = message.step;
     if (evaluated_step_ == message.step) sent_.first_evaluation += bytes;

@@ -37,7 +37,7 @@ struct Sent {
   std::map<std::pair<int, int>, std::int64_t> first_step;  // by sender and receiver
   std::vector<std::int64_t> first_step_ways;               // by way
   std::vector<std::int64_t> by_step;                       // in training
-  std::int64_t first_evaluation = 0;
+  std::int64_t first_average = 0, first_evaluation = 0;
   std::int64_t start = 0;  // before the first step
 };
 
@@ -79,7 +79,7 @@ class Wire {
   std::vector<Message> messages_;
   std::vector<int> free_, posted_;
   Sent sent_;
-  std::int64_t evaluated_step_ = -1;  // the first
+  std::int64_t averaged_step_ = -1, evaluated_step_ = -1;  // the first
   std::map<Lane, std::deque<int>> lanes_;
   std::vector<std::map<int, Traffic>> traffic_;  // by rank, by peer
 };

@@ -16,6 +16,7 @@ base::Result<plan::Plan> coarse_plan(const experiment::Resolved& experiment) {
     case experiment::StrategyKind::central_storage: return central_storage(experiment);
     case experiment::StrategyKind::data_parallel: return data_parallel(experiment);
     case experiment::StrategyKind::parameter_server: return parameter_server(experiment);
+    case experiment::StrategyKind::gossip: return gossip(experiment);
     case experiment::StrategyKind::tpu: return tpu(experiment);
   }
   return base::fail({base::ProblemCode::bad_input, "strategy.kind", "unknown strategy", "", ""});

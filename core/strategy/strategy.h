@@ -54,6 +54,12 @@ base::Result<plan::Plan> tpu(const experiment::Resolved& experiment);
 // is taken once. A worker evaluates, when told to, by the parameters that it has just pulled.
 base::Result<plan::Plan> parameter_server(const experiment::Resolved& experiment);
 
+// Decentralised parallel SGD (D-PSGD, Lian et al. 2017): every rank has parameters and an optimizer of its own. At every step it sends its parameters to
+// its neighbours, computes its gradient at them meanwhile, and takes its step from the average of its own and its neighbours' parameters, by the weights
+// of experiment/mixing.h. Of S bytes of parameters a rank with d neighbours sends d S a step; nobody waits for more than its neighbours. What is evaluated
+// is the mean of all ranks' parameters, all-reduced then, with the ranks' distances from it; in the end all have it.
+base::Result<plan::Plan> gossip(const experiment::Resolved& experiment);
+
 // The strategy that the experiment names, coarse; and as ranks run it: expanded to chunks by its all-reduce algorithm, or coarse still and
 // handed to the engine that takes collectives whole (plan/engine_lane.h).
 base::Result<plan::Plan> coarse_plan(const experiment::Resolved& experiment);

@@ -48,6 +48,8 @@ enum class Metric : std::uint16_t {
   staleness = 28,          // [worker] version when its gradient was applied minus version when it pulled
   dropped_gradients = 29,  // [worker] total of its gradients that came too late; only once there is one
   version = 30,            // updates so far
+  // Only of ranks with parameters of their own.
+  squared_disagreement = 31,  // squared L2 distance of the rank's parameters from the mean of all ranks'; the step is the last one trained
 };
 
 struct Event {
@@ -98,5 +100,6 @@ struct trainyard::base::Names<trainyard::telemetry::Metric> {
                                                              {M::residual_norm, "residual_norm"},
                                                              {M::staleness, "staleness"},
                                                              {M::dropped_gradients, "dropped_gradients"},
-                                                             {M::version, "version"}};
+                                                             {M::version, "version"},
+                                                             {M::squared_disagreement, "squared_disagreement"}};
 };

@@ -217,7 +217,7 @@ TEST_P(Recorded, a_real_run_is_computed_again_to_the_bit) {
   const auto plan = strategy::make_plan(resolved).value();
   std::vector<run::OrderLog> logs(static_cast<std::size_t>(resolved.servers));
   const auto real = train(
-      resolved, compute::reference::make, [](int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes, {64}).value(); }, {}, {}, &logs);
+      resolved, compute::reference::make, [](int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes, {64}).value(); }, {}, {}, {}, &logs);
   std::vector<std::vector<Served>> servers;
   for (run::OrderLog& log : logs) {
     const std::string bytes = log.take();

@@ -221,7 +221,7 @@ TEST(SynchronisedMicroSteps, of_a_first_layer_alone_equal_by_every_algorithm) {
 // The mean loss of the first step, over all ranks, with one parameter changed.
 double loss_of(const experiment::Experiment& e, std::int64_t parameter, double by) {
   const auto ranks = train(experiment::resolve(e, ".").value(), compute::reference::make, in_process, {},
-                           [&](const compute::Tensor& parameters) { parameters.as<double>()[parameter] += by; });
+                           [&](int, const compute::Tensor& parameters) { parameters.as<double>()[parameter] += by; });
   for (const RankOutcome& rank : ranks) EXPECT_EQ(rank.problem, "");
   return sum_of(ranks, telemetry::Metric::loss_sum, 0) / 24;
 }

@@ -38,7 +38,8 @@ using MakeCompute = std::function<std::unique_ptr<compute::Compute>()>;
 // Another set in the place of the experiment's, for one of the ranks.
 using DataOfRank = std::function<std::shared_ptr<const data::Dataset>(int rank, std::shared_ptr<const data::Dataset> of_experiment)>;
 // Changes the parameters before the first step.
-using Change = std::function<void(const compute::Tensor& parameters)>;
+using Change = std::function<void(int rank, const compute::Tensor& parameters)>;
+using ChangePlan = std::function<void(plan::RankPlan& plan)>;
 using MakeTransports = std::function<std::vector<std::unique_ptr<comm::Transport>>(int ranks, std::size_t arena_bytes)>;
 
 inline std::vector<double> values_of(const compute::Tensor& tensor) {
@@ -64,7 +65,7 @@ inline RankOutcome train_rank(const experiment::Resolved& resolved, const plan::
                                {static_cast<std::byte*>(start), static_cast<std::size_t>(layout.private_bytes)}, shared);
   if (!bound) return outcome.problem = base::to_string(bound.error()), outcome;
   session::initialise(resolved, rank_plan, *bound);
-  if (change) change(bound->parameters);
+  if (change) change(rank, bound->parameters);
   const auto dataset = data::open(resolved.document.data, "");
   if (!dataset) return outcome.problem = base::to_string(dataset.error()), outcome;
   auto sampler = experiment::sampler(resolved);
@@ -114,8 +115,15 @@ inline RankOutcome train_rank(const experiment::Resolved& resolved, const plan::
 
 // One thread a rank; a rank alone has no transport.
 inline std::vector<RankOutcome> train(const experiment::Resolved& resolved, const MakeCompute& make_compute, const MakeTransports& make_transports,
-                                      const DataOfRank& data_of = {}, const Change& change = {}, std::vector<run::OrderLog>* orders = nullptr) {
-  const auto plan = strategy::make_plan(resolved).value();
+                                      const DataOfRank& data_of = {}, const Change& change = {}, const ChangePlan& change_plan = {},
+                                      std::vector<run::OrderLog>* orders = nullptr) {
+  plan::Plan plan = strategy::make_plan(resolved).value();
+  if (change_plan)
+    plan.rank_plan = [made = plan.rank_plan, &change_plan](std::int32_t rank) {
+      plan::RankPlan changed = made(rank);
+      change_plan(changed);
+      return changed;
+    };
   const int ranks = resolved.world();
   std::vector<RankOutcome> outcomes(static_cast<std::size_t>(ranks));
   std::vector<std::unique_ptr<comm::Transport>> transports(static_cast<std::size_t>(ranks));

@@ -91,7 +91,8 @@ SpanKind kind_of(OpKind kind) {
     case OpKind::backward_input:
     case OpKind::backward_weight: return SpanKind::backward;
     case OpKind::update:
-    case OpKind::weigh: return SpanKind::update;
+    case OpKind::weigh:
+    case OpKind::mix: return SpanKind::update;
     case OpKind::send: return SpanKind::send;
     default: break;
   }

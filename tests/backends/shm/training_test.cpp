@@ -5,6 +5,7 @@
 
 #include "backends/shm/transport.h"
 #include "tests/conformance/every_collective.h"
+#include "tests/conformance/gossip_training.h"
 #include "tests/conformance/synchronised_training.h"
 #include "tests/conformance/vertical_training.h"
 
@@ -37,6 +38,8 @@ TEST(ShmTraining, with_synchronised_batch_normalisation_equals_one_device) {
 TEST(ShmTraining, by_feature_columns_equals_one_device) {
   for (const int ranks : {2, 3, 4}) expect_columns_equal_one_device(ranks, over_shared_memory);
 }
+
+TEST(ShmTraining, by_gossip_keeps_the_mean_decays_as_its_matrix_says_and_sends_to_neighbours_alone) { expect_gossip(over_shared_memory); }
 
 TEST(ShmCollectives, give_each_rank_its_values_and_send_the_bytes_of_the_formula) { expect_every_collective(over_shared_memory); }
 

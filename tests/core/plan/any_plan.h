@@ -37,7 +37,7 @@ inline Op any_op(const RankPlan& rank) {
   op.lane = LaneId(*rc::gen::inRange<std::size_t>(0, rank.lanes.size()));
   for (std::int32_t* field : {&op.segment, &op.micro, &op.bucket, &op.round, &op.chunk, &op.peer, &op.group}) *field = any_id();
   if (op.chunk >= 0 && op.chunk < 100) op.chunks = 1 + any_count(5);
-  if (op.kind == OpKind::reduce_many) {
+  if (op.kind == OpKind::reduce_many || op.kind == OpKind::mix) {
     op.peer = -1;
     for (int n = any_count(3); n > 0; --n) op.summands.push_back(*rc::gen::inRange(0, 100));
   }
@@ -46,6 +46,8 @@ inline Op any_op(const RankPlan& rank) {
     op.columns = {first, count, first + count + any_count(5)};
   }
   if (*rc::gen::arbitrary<bool>()) op.row = 1 + any_count(7);
+  for (int n = any_count(3); n > 0; --n) op.weights.numerators.push_back(any_size() * *rc::gen::element(-1, 1));
+  if (!op.weights.numerators.empty()) op.weights.denominator = 1 + any_size() / 2;
   if (!rank.buffers.empty()) {
     for (int n = any_count(3); n > 0; --n) op.reads.push_back(any_access(rank));
     for (int n = any_count(3); n > 0; --n) op.writes.push_back(any_access(rank));

@@ -77,6 +77,15 @@ TEST(Golden, tpu_torus_of_two_by_two) {
   expect_golden_plan("tpu_torus_2x2", e);
 }
 
+// Of four, each of which hears of two others; two buckets.
+TEST(Golden, gossip_in_a_ring_of_four) {
+  auto e = tiny(4);
+  e.strategy.kind = experiment::StrategyKind::gossip;
+  e.strategy.gossip.consensus_every_steps = 3;
+  e.strategy.bucket_bytes = 100;
+  expect_golden_plan("gossip_ring_4", e);
+}
+
 // The storage is rank 1; the tail of one sample leaves none to rank 2.
 TEST(Golden, central_storage_of_two_devices_and_a_cpu) {
   auto e = tiny(2);

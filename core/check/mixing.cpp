@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Mixing, by symbolic execution: where neighbours exchange parameters, every one becomes the weighted sum that one matrix says, less a step. A value is what a
+// rank had before the step, or a weighted sum of such; whatever else an op writes is neither. In the end every element of a rank's parameters comes of
+// one and the same sum, its row; the rows of all ranks are a symmetric, doubly stochastic matrix that joins them all, in whole numbers. Passes
+// compute by what the rank had before. What ranks add to their mean counts one n-th.
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <set>
+
+#include "core/check/buckets.h"
+#include "core/check/proofs.h"
+
+namespace trainyard::check {
+namespace {
+
+using At = plan::Rehearsal::At;
+using plan::Access;
+using plan::Op;
+using plan::OpKind;
+
+constexpr const char* kAccepted = "what one symmetric, doubly stochastic matrix says of the parameters before the step";
+
+// What an element holds: of `source` the element that stands `shift` further in the parameters. Sources are ranks, nothing known, or sums.
+struct Value {
+  int source = 0;
+  std::int64_t shift = 0;
+  bool operator==(const Value&) const = default;
+};
+
+struct Piece {
+  std::int64_t first = 0, count = 0;
+  Value value;
+};
+
+// The values of a buffer, as runs of elements that hold the same.
+class Contents {
+ public:
+  Contents(std::int64_t elements, const Value& value) : elements_(elements) { runs_[0] = value; }
+
+  void set(std::int64_t first, std::int64_t count, const Value& value) {
+    if (count == 0) return;
+    cut(first);
+    cut(first + count);
+    runs_.erase(runs_.lower_bound(first), runs_.lower_bound(first + count));
+    runs_[first] = value;
+  }
+  std::vector<Piece> of(std::int64_t first, std::int64_t count) const {
+    std::vector<Piece> pieces;
+    for (auto at = std::prev(runs_.upper_bound(first)); at != runs_.end() && at->first < first + count; ++at) {
+      const std::int64_t begin = std::max(first, at->first), end = std::min(first + count, std::next(at) == runs_.end() ? elements_ : std::next(at)->first);
+      if (begin < end) pieces.push_back({begin, end - begin, at->second});
+    }
+    return pieces;
+  }
+
+ private:
+  void cut(std::int64_t element) {
+    if (element < elements_) runs_.emplace(element, std::prev(runs_.upper_bound(element))->second);
+  }
+
+  std::int64_t elements_;
+  std::map<std::int64_t, Value> runs_;
+};
+
+// By rank what its parameters count, over one denominator, in lowest terms.
+struct Row {
+  std::vector<std::int64_t> numerators;
+  std::int64_t denominator = 1;
+  bool operator==(const Row&) const = default;
+
+  void reduce() {
+    std::int64_t common = denominator;
+    for (const std::int64_t numerator : numerators) common = std::gcd(common, numerator);
+    for (std::int64_t& numerator : numerators) numerator /= common;
+    denominator /= common;
+  }
+};
+
+bool same_fraction(std::int64_t a, std::int64_t of_a, std::int64_t b, std::int64_t of_b) {
+  const std::int64_t ga = std::gcd(a, of_a), gb = std::gcd(b, of_b);
+  return a / ga == b / gb && of_a / ga == of_b / gb;
+}
+
+std::string fraction(std::int64_t numerator, std::int64_t denominator) {
+  const std::int64_t common = std::max<std::int64_t>(1, std::gcd(numerator, denominator));
+  return std::to_string(numerator / common) + (denominator == common ? "" : "/" + std::to_string(denominator / common));
+}
+
+bool passes(OpKind kind) { return kind == OpKind::forward || kind == OpKind::backward_input || kind == OpKind::backward_weight; }
+
+// One program of all ranks, of which at least one mixes.
+class Execution {
+ public:
+  Execution(const Scope& scope, std::string program, Findings& findings)
+      : scope_(scope), program_(std::move(program)), findings_(findings), ranks_(static_cast<int>(scope.ranks.size())) {}
+
+  bool begin() {
+    for (const plan::RankPlan& rank : scope_.ranks) {
+      const int number = rank.program(program_);
+      if (number < 0 || !mixes(rank.programs[static_cast<std::size_t>(number)])) return report({rank.rank, "", -1}, "has no parameters to mix, as others do");
+      const plan::BufferId parameters = parameters_of(rank.programs[static_cast<std::size_t>(number)]);
+      parameters_.push_back(parameters);
+      for (std::size_t b = 0; b < rank.buffers.size(); ++b) {
+        const bool own = b == parameters.index();
+        contents_[{rank.rank, static_cast<std::int32_t>(b)}] = std::make_unique<Contents>(rank.buffers[b].elements, Value{own ? rank.rank : unknown(), 0});
+      }
+    }
+    return true;
+  }
+
+  // False: a finding was made, and what follows would be noise.
+  bool step(const plan::Rehearsal::Event& event) {
+    if (!event.completes) return true;
+    const Op& op = scope_.op(event.at);
+    if (op.kind == OpKind::recv && is_of_neighbours(scope_.program(event.at), op)) return receive(event, op);
+    if (plan::communicates(op.kind)) return true;
+    if (passes(op.kind) && !reads_old(event.at, op)) return false;
+    if (op.kind == OpKind::mix) return mix(event.at, op);
+    if (op.kind == OpKind::update) return update(event.at, op);
+    for (const Access& write : op.writes) at(event.at.rank, write).set(write.first, write.count, {unknown(), 0});
+    return true;
+  }
+
+  void finish() {
+    std::vector<Row> rows;
+    for (const plan::RankPlan& rank : scope_.ranks) {
+      const auto row = row_of(rank);
+      if (!row) return;
+      rows.push_back(*row);
+    }
+    is_sound(rows);
+  }
+
+ private:
+  bool report(const Spot& spot, const std::string& what, std::string advice = "") {
+    findings_.add(Proof::mixing, spot, what, kAccepted, std::move(advice));
+    return false;
+  }
+  bool report(const At& at, const std::string& what, std::string advice = "") {
+    findings_.add(Proof::mixing, at, what, kAccepted, std::move(advice));
+    return false;
+  }
+
+  int unknown() const { return ranks_; }
+  bool is_sum(const Value& value) const { return value.source > ranks_; }
+  bool is_old(const Value& value) const { return value.source < ranks_; }
+  const Row& sum(const Value& value) const { return sums_[static_cast<std::size_t>(value.source - ranks_ - 1)]; }
+
+  static plan::BufferId parameters_of(const plan::Program& program) {
+    const auto at = std::find_if(program.wanted.begin(), program.wanted.end(), [](const plan::Wanted& wanted) { return wanted.kind == OpKind::mix; });
+    return at->span.buffer;
+  }
+  plan::BufferId parameters_of(std::int32_t rank) const { return parameters_[static_cast<std::size_t>(rank)]; }
+  Contents& at(std::int32_t rank, const Access& access) { return *contents_.at({rank, access.buffer.value}); }
+  std::vector<Piece> held(std::int32_t rank, const Access& access) { return at(rank, access).of(access.first, access.count); }
+
+  bool receive(const plan::Rehearsal::Event& event, const Op& op) {
+    const At& source = scope_.run.sources_of(event).front();
+    const Access &from = scope_.op(source).reads.front(), &to = op.writes.front();
+    for (const Piece& piece : held(source.rank, from)) {
+      const std::int64_t first = piece.first - from.first + to.first;
+      at(event.at.rank, to).set(first, piece.count, {piece.value.source, piece.value.shift + piece.first - first});
+    }
+    return true;
+  }
+
+  bool reads_old(const At& where, const Op& op) {
+    for (const Access& read : op.reads)
+      for (const Piece& piece : held(where.rank, read))
+        if (read.buffer == parameters_of(where.rank) && !is_old(piece.value))
+          return report(where, "computes by " + range_text(scope_.rank(where.rank), read) + ", which are new already", "Update after the passes.");
+    return true;
+  }
+
+  // Piece by piece, cut where any of what is read is.
+  bool mix(const At& where, const Op& op) {
+    std::set<std::int64_t> cuts{0, op.writes.front().count};
+    for (const Access& read : op.reads)
+      for (const Piece& piece : held(where.rank, read)) cuts.insert(piece.first - read.first);
+    for (auto begin = cuts.begin(); std::next(begin) != cuts.end(); ++begin)
+      if (!mix(where, op, *begin, *std::next(begin) - *begin)) return false;
+    return true;
+  }
+
+  bool mix(const At& where, const Op& op, std::int64_t offset, std::int64_t count) {
+    Row row{std::vector<std::int64_t>(static_cast<std::size_t>(ranks_), 0), op.weights.denominator};
+    std::optional<std::int64_t> element;  // of the parameters
+    bool known = true;
+    for (std::size_t i = 0; i < op.reads.size(); ++i) {
+      const std::int64_t first = op.reads[i].first + offset;
+      const Value value = at(where.rank, op.reads[i]).of(first, count).front().value;
+      const std::string span = range_text(scope_.rank(where.rank), op.reads[i]);
+      known = known && is_old(value);
+      if (i < op.summands.size() && value.source != op.summands[i])
+        return report(where, "weighs " + span + " as parameters of rank " + std::to_string(op.summands[i]) + ", and there " + in_words(value),
+                      "Let it wait for what the neighbour sends, and read where that was put.");
+      if (!known) continue;
+      if (element.value_or(first + value.shift) != first + value.shift) return report(where, "adds up different parameters", "Give all spans one range.");
+      element = first + value.shift;
+      row.numerators[static_cast<std::size_t>(value.source)] += op.weights.numerators[i];
+    }
+    const std::int64_t to = op.writes.front().first + offset;
+    at(where.rank, op.writes.front()).set(to, count, known ? Value{entered(std::move(row)), *element - to} : Value{unknown(), 0});
+    return true;
+  }
+
+  int entered(Row row) {
+    row.reduce();
+    const auto at = std::find(sums_.begin(), sums_.end(), row);
+    const auto number = static_cast<int>(at - sums_.begin());
+    if (at == sums_.end()) sums_.push_back(std::move(row));
+    return ranks_ + 1 + number;
+  }
+
+  std::string in_words(const Value& value) const {
+    if (is_old(value)) return "are those of rank " + std::to_string(value.source);
+    return is_sum(value) ? "is a sum already" : "are none that were sent";
+  }
+
+  // Its step is taken from a sum, element by element.
+  bool update(const At& where, const Op& op) {
+    for (const Access& write : op.writes) {
+      if (write.buffer != parameters_of(where.rank)) {
+        at(where.rank, write).set(write.first, write.count, {unknown(), 0});
+        continue;
+      }
+      const auto origin = std::find_if(op.reads.begin(), op.reads.end(), [&](const Access& read) { return holds_sums(where.rank, read); });
+      if (origin == op.reads.end() || origin->count != write.count)
+        return report(where, "takes its step from what is no average over neighbours", "Let it read what MIX writes, after that.");
+      for (const Piece& piece : held(where.rank, *origin)) {
+        const std::int64_t to = piece.first - origin->first + write.first;
+        if (piece.first + piece.value.shift != to) return report(where, "takes its step from the average of other parameters", "Give both one range.");
+        at(where.rank, write).set(to, piece.count, {piece.value.source, 0});
+      }
+    }
+    return true;
+  }
+  bool holds_sums(std::int32_t rank, const Access& access) {
+    const auto pieces = held(rank, access);
+    return access.count > 0 && std::all_of(pieces.begin(), pieces.end(), [&](const Piece& piece) { return is_sum(piece.value); });
+  }
+
+  // The one sum that all parameters of a rank come of.
+  std::optional<Row> row_of(const plan::RankPlan& rank) {
+    const plan::BufferId parameters = parameters_of(rank.rank);
+    const Access all{parameters, 0, rank.buffers[parameters.index()].elements};
+    std::optional<Value> first;
+    for (const Piece& piece : held(rank.rank, all)) {
+      const std::string span = range_text(rank, {parameters, piece.first, piece.count});
+      if (!is_sum(piece.value)) return report({rank.rank, program_, -1}, "ends with " + span + " as they were, mixed with nobody's"), std::nullopt;
+      if (first.value_or(piece.value).source != piece.value.source)
+        return report({rank.rank, program_, -1}, "averages " + span + " by other weights than what is before them"), std::nullopt;
+      first = piece.value;
+    }
+    if (!first) return Row{};
+    return sum(*first);
+  }
+
+  void is_sound(const std::vector<Row>& rows) {
+    for (int i = 0; i < ranks_; ++i) {
+      const Row& row = rows[static_cast<std::size_t>(i)];
+      if (const auto total = std::accumulate(row.numerators.begin(), row.numerators.end(), std::int64_t{0}); total != row.denominator)
+        return void(
+            report({i, program_, -1}, "averages by weights that sum to " + fraction(total, row.denominator), "Let the weights of every rank sum to 1."));
+      for (int j = 0; j < ranks_; ++j) {
+        const Row& other = rows[static_cast<std::size_t>(j)];
+        const std::int64_t own = row.numerators[static_cast<std::size_t>(j)], back = other.numerators[static_cast<std::size_t>(i)];
+        if (own < 0) return void(report({i, program_, -1}, "counts what rank " + std::to_string(j) + " has less than nothing"));
+        if (!same_fraction(own, row.denominator, back, other.denominator))
+          return void(report(
+              {i, program_, -1},
+              "counts rank " + std::to_string(j) + " for " + fraction(own, row.denominator) + ", which counts it for " + fraction(back, other.denominator),
+              "Give two ranks one weight, both ways."));
+      }
+    }
+    if (const int lost = first_unreached(rows); lost >= 0)
+      report({lost, program_, -1}, "never hears of rank 0, however long it goes on", "Join all ranks, by whatever neighbours.");
+  }
+
+  int first_unreached(const std::vector<Row>& rows) const {
+    std::set<int> reached{0};
+    for (std::vector<int> open{0}; !open.empty();) {
+      const int i = open.back();
+      open.pop_back();
+      for (int j = 0; j < ranks_; ++j)
+        if (rows[static_cast<std::size_t>(i)].numerators[static_cast<std::size_t>(j)] > 0 && reached.insert(j).second) open.push_back(j);
+    }
+    for (int i = 0; i < ranks_; ++i)
+      if (!reached.contains(i)) return i;
+    return -1;
+  }
+
+  const Scope& scope_;
+  std::string program_;
+  Findings& findings_;
+  int ranks_;
+  std::vector<plan::BufferId> parameters_;                                               // by rank
+  std::map<std::pair<std::int32_t, std::int32_t>, std::unique_ptr<Contents>> contents_;  // by rank and buffer
+  std::vector<Row> sums_;
+};
+
+std::int32_t first_instance(const Scope& scope, std::int32_t rank, const std::string& program) {
+  const auto& instances = scope.run.instances[static_cast<std::size_t>(rank)];
+  const auto at = std::find(instances.begin(), instances.end(), scope.rank(rank).program(program));
+  return at == instances.end() ? -1 : static_cast<std::int32_t>(at - instances.begin());
+}
+
+void prove_program(const Scope& scope, const std::string& program, Findings& findings) {
+  std::vector<std::int32_t> wanted;
+  for (const plan::RankPlan& rank : scope.ranks) wanted.push_back(first_instance(scope, rank.rank, program));
+  if (std::all_of(wanted.begin(), wanted.end(), [](std::int32_t instance) { return instance < 0; })) return;
+  Execution execution(scope, program, findings);
+  if (!execution.begin()) return;
+  for (const plan::Rehearsal::Event& event : scope.run.events)
+    if (scope.run.place(event.at).instance == wanted[static_cast<std::size_t>(event.at.rank)] && !execution.step(event)) return;
+  execution.finish();
+}
+
+// The mean: of n ranks, what each adds is one n-th of what it has, and that of every element.
+void prove_mean(const Scope& scope, const std::string& name, Findings& findings) {
+  Buckets buckets = buckets_of(scope, name);
+  for (const plan::RankPlan& rank : scope.ranks) {
+    const int number = rank.program(name);
+    if (number < 0) continue;
+    const auto& ops = rank.programs[static_cast<std::size_t>(number)].ops;
+    std::int64_t added = 0, whole = 0;
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      if (ops[i].kind != OpKind::mix) continue;
+      for (const Overlap& overlap : overlaps(buckets, rank.rank, ops[i].writes.front())) {
+        added += overlap.bucket->cuts[overlap.last] - overlap.bucket->cuts[overlap.first];
+        const std::int64_t members = std::ssize(scope.groups[static_cast<std::size_t>(overlap.bucket->group)].ranks);
+        if (ops[i].weights.numerators.size() == 1 && same_fraction(ops[i].weights.numerators.front(), ops[i].weights.denominator, 1, members)) continue;
+        return findings.add(Proof::mixing, Spot{rank.rank, name, static_cast<int>(i)},
+                            "adds to a mean of " + std::to_string(members) + " ranks by other weights",
+                            "1/" + std::to_string(members) + " of what the rank has", "");
+      }
+    }
+    for (const auto& [key, bucket] : buckets)
+      if (const auto home = bucket.homes.find(rank.rank); home != bucket.homes.end()) whole += home->second.length();
+    if (added != whole)
+      return findings.add(Proof::mixing, Spot{rank.rank, name, -1}, "adds " + std::to_string(added) + " of " + std::to_string(whole) + " elements to the mean",
+                          "each once", "");
+  }
+}
+
+}  // namespace
+
+bool has_mixing(const Scope& scope) {
+  return std::any_of(scope.ranks.begin(), scope.ranks.end(),
+                     [](const plan::RankPlan& rank) { return std::any_of(rank.programs.begin(), rank.programs.end(), mixes); });
+}
+
+void prove_mixing(const Scope& scope, Findings& findings) {
+  if (!has_mixing(scope)) return;
+  std::set<std::string> mixing, averaging;
+  for (const plan::RankPlan& rank : scope.ranks)
+    for (const plan::Program& program : rank.programs) {
+      if (mixes(program)) mixing.insert(program.name);
+      if (program.name == "average") averaging.insert(program.name);
+    }
+  for (const std::string& name : mixing) prove_program(scope, name, findings);
+  for (const std::string& name : averaging) prove_mean(scope, name, findings);
+}
+
+}  // namespace trainyard::check

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Gossip on a virtual clock: nobody waits for more than its neighbours, and what is measured between steps is counted.
+#include <gtest/gtest.h>
+
+#include "core/sim/simulator.h"
+#include "core/strategy/strategy.h"
+#include "tests/core/strategy/experiments.h"
+
+namespace trainyard::tests {
+namespace {
+
+using sim::Options;
+using sim::Outcome;
+
+experiment::Experiment gossiping(int ranks, experiment::GossipGraph graph) {
+  experiment::Experiment e = strategy::small(ranks);
+  e.strategy.kind = experiment::StrategyKind::gossip;
+  e.strategy.gossip.graph = graph;
+  e.training.steps = 60;
+  return e;
+}
+
+Outcome simulated_steps(const experiment::Experiment& e, std::int64_t steps) {
+  const auto resolved = experiment::resolve(e, ".").value();
+  Options options;
+  options.steps = steps;
+  return sim::simulate(strategy::make_plan(resolved).value(), topology::Network(resolved.document.topology), options).value();
+}
+
+TEST(GossipSimulated, a_step_sends_the_parameters_to_every_neighbour) {
+  for (const auto& [graph, neighbours] : {std::pair{experiment::GossipGraph::ring, 2}, {experiment::GossipGraph::complete, 4}}) {
+    const experiment::Experiment e = gossiping(5, graph);
+    EXPECT_EQ(simulated_steps(e, 3).step_wire_bytes(), 5 * neighbours * experiment::resolve(e, ".")->model.elements * 4);
+  }
+}
+
+// The mean is made at every third step, at evaluations (once an epoch of seven) and after the last step, whichever falls together.
+TEST(GossipSimulated, predicts_the_bytes_and_seconds_of_the_whole_run_from_few_steps) {
+  for (const std::int64_t every : {0, 3, 7, 14})
+    for (const std::int64_t held_out : {0, 53}) {
+      experiment::Experiment e = gossiping(5, experiment::GossipGraph::ring);
+      e.strategy.gossip.consensus_every_steps = every;
+      e.data.held_out_samples = held_out;
+      const Outcome few = simulated_steps(e, 4), all = simulated_steps(e, 60);
+      EXPECT_GT(few.average_seconds, 0);
+      EXPECT_EQ(few.predicted_wire_bytes, all.predicted_wire_bytes) << every;
+      EXPECT_EQ(all.predicted_seconds, all.simulated_seconds);
+      EXPECT_NEAR(few.predicted_seconds, all.simulated_seconds, 0.05 * all.simulated_seconds) << every;
+    }
+}
+
+// One message is late by a pause: it holds up neighbours at once, and who is far away only many steps later.
+TEST(GossipSimulated, a_straggler_is_felt_by_its_neighbours_first) {
+  experiment::Experiment e = gossiping(8, experiment::GossipGraph::ring);
+  e.data.held_out_samples = 0;
+  e.data.train_samples = 8 * 8 * 100;
+  e.topology.hosts[0].devices[0].slow_down = 3;
+  const auto resolved = experiment::resolve(e, ".").value();
+  std::vector<std::vector<std::int64_t>> ends(8);
+  Options options;
+  options.steps = 4;
+  options.on_event = [&](int rank, const telemetry::Event& event) {
+    if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(telemetry::Metric::step_seconds))
+      ends[static_cast<std::size_t>(rank)].push_back(event.end_ns);
+  };
+  ASSERT_TRUE(sim::simulate(strategy::make_plan(resolved).value(), topology::Network(resolved.document.topology), options));
+  EXPECT_LT(ends[4][2], ends[1][2]) << "four hops away nothing is late yet, beside it all is";
+  EXPECT_LT(ends[4][2], ends[0][2]);
+}
+
+}  // namespace
+}  // namespace trainyard::tests

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Gossip with real gradients, ranks as threads: what every rank's step is, what all end with, what is measured and what is sent.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "backends/inproc/transport.h"
+#include "tests/conformance/gossip_training.h"
+
+namespace trainyard::tests {
+namespace {
+
+using experiment::GossipGraph;
+using experiment::OptimizerKind;
+
+std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes).value(); }
+std::vector<RankOutcome> trained(const experiment::Experiment& e) { return trained_by(e, in_process); }
+
+experiment::Experiment gossiping(int ranks, GossipGraph graph, std::int64_t global_batch = 24) {
+  experiment::Experiment e = small(ranks, global_batch);
+  e.strategy.kind = experiment::StrategyKind::gossip;
+  e.strategy.gossip.graph = graph;
+  return e;
+}
+
+TEST(Gossip, without_gradients_keeps_the_mean_and_decays_as_its_matrix_says) {
+  expect_gossip(in_process);
+  for (const int ranks : {2, 3, 8}) expect_gossip_decays(ranks, GossipGraph::ring, in_process);
+  expect_gossip_decays(8, GossipGraph::exponential, in_process);
+}
+
+TEST(Gossip, sends_the_parameters_to_every_neighbour_and_to_nobody_else) {
+  expect_gossip_bytes(8, GossipGraph::exponential, in_process);
+  expect_gossip_bytes(6, GossipGraph::torus, in_process);
+}
+
+TEST(Gossip, of_all_is_at_one_after_a_step_without_gradient) {
+  experiment::Experiment e = gossip_without_gradients(5, GossipGraph::complete);
+  e.training.steps = 1;
+  const Change change = [](int rank, const compute::Tensor& parameters) {
+    for (std::int64_t i = 0; i < parameters.elements(); ++i) parameters.as<double>()[i] += std::cos(static_cast<double>((rank + 1) * (i + 3)));
+  };
+  const auto distances = consensus_distances(train(experiment::resolve(e, ".").value(), compute::reference::make, in_process, {}, change));
+  ASSERT_EQ(distances.size(), 1u);
+  EXPECT_LE(distances.at(0), 1e-14);
+}
+
+// All begin alike, so the mean of what they have after one step is what the mean gradient makes: whatever the graph, and of momentum too.
+TEST(Gossip, one_step_from_one_start_is_that_of_mirrored) {
+  for (const GossipGraph graph : {GossipGraph::complete, GossipGraph::ring})
+    for (const double decay : {0.0, 0.02}) {
+      experiment::Experiment e = one_step(gossiping(4, graph));
+      e.training.optimizer.weight_decay = decay;
+      experiment::Experiment all = e;
+      all.strategy.kind = experiment::StrategyKind::mirrored;
+      const auto gossip = trained(e), mirrored = trained(all);
+      for (const RankOutcome& rank : gossip) {
+        ASSERT_EQ(rank.problem, "");
+        EXPECT_LE(distance(rank.parameters, mirrored[0].parameters), 1e-13);
+      }
+    }
+}
+
+// Everybody ends with what it has, and not with the mean.
+void leave_apart(plan::RankPlan& plan) {
+  std::erase_if(plan.programs, [](const plan::Program& program) { return program.name == "end"; });
+}
+
+// And hears of nobody: what it has is its own step from where it was.
+void leave_alone(plan::RankPlan& plan) {
+  leave_apart(plan);
+  for (plan::Program& program : plan.programs)
+    for (plan::Op& op : program.ops)
+      for (std::size_t i = 0; i < op.weights.numerators.size() && program.name == "train"; ++i)
+        op.weights.numerators[i] = op.summands[i] == plan.rank ? op.weights.denominator : 0;
+}
+
+void begin_apart(int rank, const compute::Tensor& parameters) {
+  for (std::int64_t i = 0; i < parameters.elements(); ++i) parameters.as<double>()[i] += 0.1 * std::cos(static_cast<double>((rank + 1) * (i + 3)));
+}
+
+// From different starts: x_i <- sum_j W_ij x_j - step_i, where the step is the one that the rank would take alone from x_i, not from the average.
+TEST(Gossip, a_step_is_the_average_of_neighbours_less_the_ranks_own_step) {
+  for (const OptimizerKind optimizer : {OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw})
+    for (const GossipGraph graph : {GossipGraph::ring, GossipGraph::exponential}) {
+      experiment::Experiment e = one_step(gossiping(6, graph));
+      e.training.optimizer.kind = optimizer;
+      e.training.optimizer.weight_decay = 0.03;
+      const auto resolved = experiment::resolve(e, ".").value();
+      experiment::Experiment still = e;
+      still.training.optimizer = {.kind = OptimizerKind::sgd, .learning_rate = 0, .momentum = 0};
+      const auto run = [](const experiment::Resolved& what, const ChangePlan& change) {
+        return train(what, compute::reference::make, in_process, {}, begin_apart, change);
+      };
+      const auto starts = run(experiment::resolve(still, ".").value(), leave_alone), alone = run(resolved, leave_alone), together = run(resolved, leave_apart);
+      const experiment::Mixing mixing = experiment::mixing(e);
+      for (int i = 0; i < 6; ++i) {
+        const auto& own = alone[static_cast<std::size_t>(i)].parameters;
+        std::vector<double> expected(own.size());
+        for (std::size_t k = 0; k < own.size(); ++k) {
+          expected[k] = own[k] - starts[static_cast<std::size_t>(i)].parameters[k];
+          for (int j = 0; j < 6; ++j) expected[k] += mixing.weight(i, j) * starts[static_cast<std::size_t>(j)].parameters[k];
+        }
+        ASSERT_EQ(together[static_cast<std::size_t>(i)].problem, "");
+        EXPECT_GT(distance(own, starts[static_cast<std::size_t>(i)].parameters), 1e-4) << "a step was taken";
+        EXPECT_LE(distance(together[static_cast<std::size_t>(i)].parameters, expected), 1e-13) << "rank " << i;
+      }
+    }
+}
+
+TEST(Gossip, all_end_with_one_set_of_parameters_and_learn) {
+  for (const OptimizerKind optimizer : {OptimizerKind::sgd, OptimizerKind::adamw})
+    for (const GossipGraph graph : {GossipGraph::ring, GossipGraph::torus}) {
+      experiment::Experiment e = gossiping(6, graph);
+      e.training.optimizer.kind = optimizer;
+      e.training.optimizer.learning_rate = optimizer == OptimizerKind::sgd ? 0.05 : 0.01;
+      e.training.clip_norm = 5;
+      e.training.steps = 300;
+      const auto ranks = trained(e);
+      for (const RankOutcome& rank : ranks) {
+        ASSERT_EQ(rank.problem, "");
+        EXPECT_EQ(rank.parameters, ranks[0].parameters);
+      }
+      EXPECT_GE(sum_of(ranks, telemetry::Metric::held_out_correct, 299), 0.9 * static_cast<double>(e.data.held_out_samples));
+      EXPECT_GT(consensus_distances(ranks).rbegin()->second, 0);
+    }
+}
+
+}  // namespace
+}  // namespace trainyard::tests

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Plans of gossip are proved; and one that is changed anywhere that matters is not.
+#include "core/experiment/mixing.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/experiment/fields.h"
+#include "tests/core/check/breaking.h"
+
+namespace trainyard::check {
+namespace {
+
+using experiment::GossipGraph;
+using plan::Op;
+using plan::OpKind;
+using testing::Contains;
+using testing::HasSubstr;
+
+experiment::Experiment gossiping(int ranks, GossipGraph graph = GossipGraph::ring) {
+  experiment::Experiment e = strategy::small(ranks);
+  e.strategy.kind = experiment::StrategyKind::gossip;
+  e.strategy.gossip.graph = graph;
+  return e;
+}
+
+Victim expanded(const experiment::Experiment& e) { return Victim(strategy::make_plan(strategy::resolved(e)).value()); }
+
+std::string first_problem(const Victim& victim) {
+  const auto problems = examine(victim.plan()).problems();
+  return problems.empty() ? "" : base::to_string(problems.front());
+}
+
+TEST(Mixing, every_graph_is_proved_coarse_and_expanded) {
+  for (const GossipGraph graph : {GossipGraph::ring, GossipGraph::exponential, GossipGraph::torus, GossipGraph::complete, GossipGraph::drawn})
+    for (const int ranks : {2, 3, 6}) {
+      experiment::Experiment e = gossiping(ranks, graph);
+      EXPECT_EQ(first_problem(coarse(e)), "") << base::name_of(graph) << " of " << ranks;
+      e.training.clip_norm = 1;
+      e.training.accumulation_steps = 2;
+      e.strategy.gossip.consensus_every_steps = 3;
+      EXPECT_EQ(first_problem(expanded(e)), "") << base::name_of(graph) << " of " << ranks;
+    }
+  EXPECT_THAT(examine(expanded(gossiping(3)).plan()).proofs, Contains(Proof::mixing));
+  EXPECT_THAT(examine(coarse(strategy::small(3)).plan()).proofs, testing::Not(Contains(Proof::mixing)));
+}
+
+// The weights in the plan are those of the matrix, whole numbers both.
+TEST(Mixing, a_plan_holds_the_matrix_of_the_experiment) {
+  const experiment::Experiment e = gossiping(6, GossipGraph::exponential);
+  const experiment::Mixing matrix = experiment::mixing(e);
+  Victim victim = coarse(e);
+  for (int rank = 0; rank < 6; ++rank)
+    for (const Op& op : victim.train(static_cast<std::size_t>(rank))) {
+      if (op.kind != OpKind::mix) continue;
+      ASSERT_EQ(op.weights.denominator, matrix.denominator);
+      ASSERT_EQ(op.summands.size(), matrix.neighbours(rank).size() + 1);
+      for (std::size_t i = 0; i < op.summands.size(); ++i) EXPECT_EQ(op.weights.numerators[i], matrix.at(rank, op.summands[i]));
+    }
+}
+
+TEST(Mixing, traffic_is_the_parameters_once_to_every_neighbour) {
+  const Victim victim = expanded(gossiping(5));
+  const std::int64_t bytes = victim.ranks[0].buffers[victim.ranks[0].buffer("params").index()].bytes();
+  const Report report = examine(victim.plan());
+  ASSERT_EQ(report.traffic.front().program, "train");
+  for (int rank = 0; rank < 5; ++rank) EXPECT_EQ(report.traffic.front().bytes_from(rank), 2 * bytes);
+}
+
+class BrokenMixing : public testing::Test {
+ protected:
+  Victim victim = expanded(gossiping(4));
+
+  std::size_t mix(std::size_t rank, std::int32_t bucket = 0) {
+    return victim.first(rank, [&](const Op& op) { return op.kind == OpKind::mix && op.bucket == bucket; });
+  }
+  std::set<Proof> failures() { return failed(victim); }
+};
+
+TEST_F(BrokenMixing, other_weights_of_one_rank_are_found) {
+  victim.train(1)[mix(1)].weights.numerators = {1, 2, 1};
+  EXPECT_EQ(failures(), std::set{Proof::mixing});
+  EXPECT_THAT(first_problem(victim), HasSubstr("mixing: averages"));
+}
+
+TEST_F(BrokenMixing, weights_that_do_not_sum_to_one_are_found) {
+  for (std::size_t rank = 0; rank < 4; ++rank)
+    for (Op& op : victim.train(rank))
+      if (op.kind == OpKind::mix) op.weights.denominator = 4;
+  EXPECT_EQ(failures(), std::set{Proof::mixing});
+  EXPECT_THAT(first_problem(victim), HasSubstr("sum to 3/4"));
+}
+
+TEST_F(BrokenMixing, weights_that_differ_both_ways_are_found) {
+  for (Op& op : victim.train(1))
+    if (op.kind == OpKind::mix) op.weights = {{1, 1, 0}, 2};
+  EXPECT_EQ(failures(), std::set{Proof::mixing});
+  EXPECT_THAT(first_problem(victim), HasSubstr("counts rank 1 for 1/3, which counts it for 1/2"));
+}
+
+TEST_F(BrokenMixing, ranks_in_two_parts_are_found) {
+  const auto leave = [&](std::size_t rank, std::int64_t first, std::int64_t second, std::int64_t third) {
+    for (Op& op : victim.train(rank))
+      if (op.kind == OpKind::mix) op.weights = {{first, second, third}, 2};
+  };
+  leave(0, 1, 1, 0), leave(1, 1, 1, 0), leave(2, 0, 1, 1), leave(3, 0, 1, 1);  // of 0 1 3, 0 1 2, 1 2 3 and 0 2 3
+  EXPECT_EQ(failures(), std::set{Proof::mixing});
+  EXPECT_THAT(first_problem(victim), HasSubstr("rank 2, program train"));
+  EXPECT_THAT(first_problem(victim), HasSubstr("never hears of rank 0"));
+}
+
+TEST_F(BrokenMixing, a_span_of_another_rank_than_named_is_found) {
+  Op& op = victim.train(2)[mix(2)];
+  std::swap(op.reads[0], op.reads[2]);
+  EXPECT_EQ(failures(), std::set{Proof::mixing});
+  EXPECT_THAT(first_problem(victim), HasSubstr("as parameters of rank 1, and there are those of rank 3"));
+}
+
+TEST_F(BrokenMixing, an_update_from_the_ranks_own_parameters_is_found) {
+  const plan::BufferId mixed = victim.ranks[0].buffer("mixed");
+  for (Op& op : victim.train(0))
+    if (op.kind == OpKind::update) std::erase_if(op.reads, [&](const plan::Access& read) { return read.buffer == mixed; });
+  EXPECT_EQ(failures(), std::set{Proof::mixing});
+  EXPECT_THAT(first_problem(victim), HasSubstr("takes its step from what is no average over neighbours"));
+}
+
+TEST_F(BrokenMixing, a_bucket_that_is_mixed_too_early_is_found) {
+  Op& op = victim.train(3)[mix(3)];
+  ASSERT_EQ(op.after.size(), 1u);
+  op.after.clear();
+  EXPECT_THAT(failures(), Contains(Proof::races));
+}
+
+TEST_F(BrokenMixing, an_update_before_neighbours_have_taken_the_parameters_is_found) {
+  for (Op& op : victim.train(3))
+    if (op.kind == OpKind::update) op.after.clear();
+  EXPECT_THAT(failures(), Contains(Proof::races));
+}
+
+TEST_F(BrokenMixing, a_send_before_the_parameters_are_new_is_found) {
+  for (Op& op : victim.train(3))
+    if (op.kind == OpKind::send) op.after.clear();
+  EXPECT_THAT(failures(), Contains(Proof::races));
+}
+
+TEST_F(BrokenMixing, passes_by_parameters_that_are_new_already_are_found) {
+  auto& ops = victim.train(0);
+  const auto last_pass = std::find_if(ops.rbegin(), ops.rend(), [](const Op& op) { return op.kind == OpKind::backward_input; });
+  const auto update = std::find_if(ops.begin(), ops.end(), [](const Op& op) { return op.kind == OpKind::update; });
+  ASSERT_LT(last_pass.base() - ops.begin(), update - ops.begin());
+  const plan::Access parameters = update->writes.front();
+  Op late = *std::prev(last_pass.base());
+  late.reads.push_back(parameters);
+  ops.push_back(late);
+  EXPECT_THAT(failures(), Contains(Proof::mixing));
+}
+
+TEST_F(BrokenMixing, another_part_of_the_mean_is_found) {
+  for (plan::Program& program : victim.ranks[1].programs)
+    for (Op& op : program.ops)
+      if (program.name == "average" && op.kind == OpKind::mix && op.weights.numerators.size() == 1) op.weights.denominator = 5;
+  EXPECT_EQ(failures(), std::set{Proof::mixing});
+  EXPECT_THAT(first_problem(victim), HasSubstr("adds to a mean of 4 ranks by other weights"));
+}
+
+TEST_F(BrokenMixing, weights_of_other_ops_and_too_few_are_bad_structure) {
+  victim.train(0)[mix(0)].weights.numerators.pop_back();
+  EXPECT_EQ(failures(), std::set{Proof::structure});
+  Victim other = expanded(gossiping(4));
+  other.train(0).front().weights.numerators = {1};
+  EXPECT_EQ(failed(other), std::set{Proof::structure});
+}
+
+}  // namespace
+}  // namespace trainyard::check
