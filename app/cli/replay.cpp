@@ -67,6 +67,13 @@ void add_evaluations(const History& history, std::vector<Moment>& moments) {
   for (const StepValue& loss : history.held_out_loss()) moments.push_back(measured("evaluation", loss, at_step(history.held_out_accuracy(), loss.step)));
 }
 
+void add_consensus(const History& history, std::vector<Moment>& moments) {
+  for (const StepValue& distance : history.consensus_distance())
+    moments.push_back({distance.seconds,
+                       {{"type", "consensus"}, {"seconds", distance.seconds}, {"step", distance.step}, {"consensus_distance", distance.value}},
+                       "step " + base::format_count(distance.step) + "  ranks are " + formatted("%.4g", distance.value) + " from their mean"});
+}
+
 std::string text_of(const Json& object, const char* key) {
   const auto at = object.find(key);
   return at != object.end() && at->is_string() ? at->get<std::string>() : "";
@@ -107,6 +114,7 @@ std::vector<Moment> tell(const History& history, std::int64_t every) {
   add_log(history, moments);
   add_steps(history, every, moments);
   add_evaluations(history, moments);
+  add_consensus(history, moments);
   std::stable_sort(moments.begin(), moments.end(), [](const Moment& a, const Moment& b) { return a.seconds < b.seconds; });
   return moments;
 }

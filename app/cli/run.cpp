@@ -75,6 +75,7 @@ void print_status(const session::Status& status, const telemetry::History& histo
   base::Json line{{"type", "progress"}, {"state", base::name_of(status.state)}, {"step", status.step}, {"steps", status.steps}};
   if (!history.train_loss().empty()) line["train_loss"] = history.train_loss().back().value;
   if (!history.held_out_accuracy().empty()) line["held_out_accuracy"] = history.held_out_accuracy().back().value;
+  if (!history.consensus_distance().empty()) line["consensus_distance"] = history.consensus_distance().back().value;
   print_json(line);
 }
 
@@ -99,6 +100,9 @@ void print_summary(const base::Json& r, const experiment::Experiment& given) {
   std::printf("  train loss          %s\n", number(r["train_loss"], "%.4f").c_str());
   const auto& accuracy = r["held_out_accuracy"];
   std::printf("  held-out accuracy   %s\n", accuracy.is_number() ? number(100 * accuracy.get<double>(), "%.2f %%").c_str() : "not measured");
+  if (r.contains("lambda_2"))
+    std::printf("  ranks apart         %s from their mean; without gradients times %s a step\n", number(r["consensus_distance"], "%.4g").c_str(),
+                number(r["lambda_2"], "%.4f").c_str());
   std::printf("  samples per second  %s\n", number(r["samples_per_second"], "%.0f").c_str());
   if (step.is_object())
     std::printf("  step                %s median, %s p95%s\n", base::format_seconds(step["median"].get<double>()).c_str(),

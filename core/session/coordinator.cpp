@@ -9,6 +9,7 @@
 #include "core/experiment/compression.h"
 #include "core/experiment/duties.h"
 #include "core/experiment/engine.h"
+#include "core/experiment/mixing.h"
 #include "core/experiment/placement.h"
 #include "core/session/coordination.h"
 #include "core/session/run_result.h"
@@ -218,6 +219,7 @@ Json Coordination::result(std::int64_t now) const {
                  p_.resolved.document.training.multiplies};
   if (const auto savings = experiment::savings(p_.resolved)) facts.sent_ratio = savings->sent;
   facts.columns = experiment::columns_by_rank(p_.resolved);
+  facts.lambda_2 = experiment::lambda_2(p_.resolved);
   for (const RankSeat& seat : seats_) facts.finished.push_back(seat.finished);
   facts.finished.resize(static_cast<std::size_t>(p_.resolved.world()));
   for (int r = 0; r < p_.resolved.world(); ++r) facts.duties.emplace_back(experiment::duty_of(p_.resolved.document, r));

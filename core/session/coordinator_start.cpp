@@ -8,6 +8,7 @@
 #include "core/base/hash.h"
 #include "core/base/machine.h"
 #include "core/experiment/imposed.h"
+#include "core/experiment/mixing.h"
 #include "core/experiment/servers.h"
 #include "core/plan/text.h"
 #include "core/run/layout.h"
@@ -76,6 +77,7 @@ Json Coordination::header() const {
               {"cores", base::usable_cores()},
               {"experiment", experiment::to_json(p_.resolved)}};
   if (p_.resolved.servers > 0) add_reports(p_.resolved, header);
+  if (const auto shrinks = experiment::lambda_2(p_.resolved)) header["lambda_2"] = *shrinks;
   return header;
 }
 

@@ -31,6 +31,7 @@ struct RunFacts {
   std::optional<double> sent_ratio = {};  // as in experiment::Savings
   std::vector<std::string> duties = {};   // by rank: "worker", or what else it does
   experiment::ColumnTable columns = {};   // by rank: its feature columns, where they are shared out
+  std::optional<double> lambda_2 = {};    // of gossip: the second largest absolute eigenvalue of its mixing matrix (experiment/mixing.h)
 };
 
 base::Json run_result(const RunFacts& facts, const telemetry::History& history);

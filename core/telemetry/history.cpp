@@ -141,8 +141,20 @@ void History::take_metric(int rank, const Event& event) {
   series.seconds.push_back(seconds);
   series.values.push_back(event.value);
   look_for_bad_gradients(rank, event, metric);
+  if (metric == Metric::squared_disagreement) take_disagreement(event, seconds);
   train_.take(event, metric, seconds);
   held_out_.take(event, metric, seconds);
+}
+
+// Ranks measure together, in the order of steps: a step before this one that is open still has lost a report.
+void History::take_disagreement(const Event& event, double seconds) {
+  Sum& sum = disagreements_[event.step];
+  sum.add(event.value);
+  if (sum.reports < ranks_) return;
+  consensus_.push_back({event.step, seconds, std::sqrt(sum.total / ranks_)});
+  disagreements_.erase(disagreements_.begin(), disagreements_.upper_bound(event.step));
+  if (const auto shrinks = header_.find("lambda_2"); shrinks != header_.end() && shrinks->is_number())
+    consensus_decay_.push_back({event.step, seconds, consensus_.front().value * std::pow(shrinks->get<double>(), event.step - consensus_.front().step)});
 }
 
 void History::look_for_bad_gradients(int rank, const Event& event, Metric metric) {

@@ -103,6 +103,13 @@ class History {
   const std::vector<StepValue>& held_out_loss() const { return held_out_.losses; }
   const std::vector<StepValue>& held_out_accuracy() const { return held_out_.accuracies; }
 
+  // Of ranks with parameters of their own: how far they are from their mean, sqrt(1/n sum_i |x_i - mean|^2), at the steps at which it was measured and every
+  // rank has said its part. Grows at the end only.
+  const std::vector<StepValue>& consensus_distance() const { return consensus_; }
+  // What the first of these would have become at the steps of the others, if nobody had taken a step of its own since: it shrinks by |lambda_2| of the mixing
+  // matrix, which the header says, at every step. Empty where it does not.
+  const std::vector<StepValue>& consensus_decay() const { return consensus_decay_; }
+
   static constexpr std::size_t kept_ops = 200'000;
 
  private:
@@ -146,6 +153,7 @@ class History {
   void take_op(int rank, const Event& event);
   void take_metric(int rank, const Event& event);
   void look_for_bad_gradients(int rank, const Event& event, Metric metric);
+  void take_disagreement(const Event& event, double seconds);
   double seconds_at(std::int64_t time_ns);
 
   base::Json header_, state_, result_;
@@ -163,6 +171,8 @@ class History {
   // Where a norm was not finite, in the order in which gradients are made: step, own or summed, rank, segment from the last.
   std::optional<std::tuple<std::int32_t, bool, int, int>> bad_gradients_;
   std::int64_t skipped_updates_ = 0;
+  std::map<std::int32_t, Sum> disagreements_;  // by step, of those that some rank has not reported
+  std::vector<StepValue> consensus_, consensus_decay_;
   Gathering train_{Metric::loss_sum, Metric::correct, Metric::samples};
   Gathering held_out_{Metric::held_out_loss_sum, Metric::held_out_correct, Metric::held_out_samples};
 };

@@ -237,5 +237,31 @@ TEST(History, evaluations_of_one_rank_are_told_in_their_order) {
   EXPECT_EQ(steps_of(history.held_out_loss()), (std::vector<std::int32_t>{9, 19}));
 }
 
+TEST(History, tells_how_far_ranks_are_apart_once_all_have_said_it_and_what_the_first_would_have_become) {
+  History history;
+  auto header = small_header(2);
+  header["lambda_2"] = 0.5;
+  take_json(history, FrameType::header, -1, header);
+  take_events(history, 0, {metric(Metric::squared_disagreement, 9, 10, 1), metric(Metric::squared_disagreement, 11, 4, 2)});
+  EXPECT_TRUE(history.consensus_distance().empty()) << "rank 1 has said nothing";
+  take_events(history, 1, {metric(Metric::squared_disagreement, 9, 22, 1.5), metric(Metric::squared_disagreement, 11, 0.5, 2.5)});
+  ASSERT_EQ(history.consensus_distance().size(), 2u);
+  EXPECT_EQ(history.consensus_distance()[0].step, 9);
+  EXPECT_DOUBLE_EQ(history.consensus_distance()[0].value, 4) << "the root of (10 + 22) / 2";
+  EXPECT_DOUBLE_EQ(history.consensus_distance()[1].value, 1.5);
+  ASSERT_EQ(history.consensus_decay().size(), 2u);
+  EXPECT_DOUBLE_EQ(history.consensus_decay()[0].value, 4);
+  EXPECT_DOUBLE_EQ(history.consensus_decay()[1].value, 1) << "two steps later";
+}
+
+TEST(History, passes_over_a_distance_of_which_a_part_was_lost) {
+  History history = history_of(2);
+  take_events(history, 0, {metric(Metric::squared_disagreement, 1, 1, 1), metric(Metric::squared_disagreement, 2, 8, 2)});
+  take_events(history, 1, {metric(Metric::squared_disagreement, 2, 10, 2)});
+  ASSERT_EQ(history.consensus_distance().size(), 1u);
+  EXPECT_DOUBLE_EQ(history.consensus_distance()[0].value, 3);
+  EXPECT_TRUE(history.consensus_decay().empty()) << "the header names no eigenvalue";
+}
+
 }  // namespace
 }  // namespace trainyard::telemetry

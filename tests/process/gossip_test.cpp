@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// gossip by the programs themselves, over the transports of real runs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "core/base/json.h"
+#include "run_program.h"
+
+namespace trainyard::process {
+namespace {
+
+using base::Json;
+using testing::HasSubstr;
+
+constexpr std::int64_t kElements = 235'146;  // of the example's model
+const std::string kGossip = example("eight_devices_gossip_digits");
+
+void expect_all_end_alike(const Json& result) {
+  for (const Json& rank : result["ranks"]) {
+    EXPECT_FALSE(rank["parameters_xxh64"].is_null());
+    EXPECT_EQ(rank["parameters_xxh64"], result["ranks"][0]["parameters_xxh64"]);
+  }
+}
+
+class Gossip : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Run, Gossip, testing::Values("auto", "shm", "zmq", "inproc"));
+
+// 40 steps to two neighbours, and the mean twice: after 25 steps, and after the last. In chunks of unequal length all together send 2 (n - 1) S for it.
+TEST_P(Gossip, sends_what_the_formula_says_and_all_end_with_the_mean) {
+  const Home home;
+  const Json result = completed(short_run(kGossip, 40, {"run.transport=" + GetParam()}));
+  const std::int64_t s = 4 * kElements;
+  EXPECT_EQ(result["steps"], 40);
+  EXPECT_EQ(result["wire_bytes"]["payload"], 40 * 8 * 2 * s + 2 * 2 * 7 * s);
+  expect_all_end_alike(result);
+  EXPECT_GT(result["consensus_distance"], 0);
+  EXPECT_NEAR(result["lambda_2"].get<double>(), 1.0 / 3 + 2.0 / 3 * std::cos(2 * std::numbers::pi / 8), 1e-12);
+}
+
+TEST(Gossip, learns_as_mirrored_does_in_as_many_passes) {
+  const Home home;
+  const auto trained = [&](const std::string& kind) {
+    return completed({"run", kGossip, "--json", "--set", "strategy.kind=" + kind, "--set", "data.train_samples=8000", "--set", "training.epochs=8"});
+  };
+  const Json gossip = trained("gossip"), mirrored = trained("mirrored");
+  EXPECT_EQ(gossip["samples"], mirrored["samples"]);
+  EXPECT_GE(gossip["held_out_accuracy"].get<double>(), mirrored["held_out_accuracy"].get<double>() - 0.01);
+  EXPECT_FALSE(mirrored.contains("lambda_2"));
+  expect_all_end_alike(gossip);
+}
+
+// The nearer the graph is to everybody, the nearer ranks are to each other.
+TEST(Gossip, a_better_graph_keeps_ranks_closer) {
+  const Home home;
+  const Json ring = completed(short_run(kGossip, 60, {})), complete = completed(short_run(kGossip, 60, {"strategy.gossip.graph=complete"}));
+  EXPECT_LT(complete["lambda_2"].get<double>(), 1e-9);
+  EXPECT_LT(complete["consensus_distance"].get<double>(), ring["consensus_distance"].get<double>());
+}
+
+TEST(Gossip, a_run_that_is_stopped_ends_with_one_set_of_parameters_too) {
+  const Home home;
+  RunProgram run(home, endless_run(kGossip, {"run.transport=shm", "strategy.gossip.consensus_every_steps=0"}));
+  ASSERT_TRUE(run.wait_for_step(30));
+  run.signal(SIGINT);
+  const Ran ran = run.wait();
+  EXPECT_EQ(ran.exit_code, 130) << ran.err;
+  const Json result = ran.result();
+  EXPECT_EQ(result["status"], "cancelled");
+  expect_all_end_alike(result);
+  EXPECT_GT(result["consensus_distance"], 0) << "measured at the end, wherever that is";
+}
+
+TEST(Gossip, a_run_is_replayed_with_its_distances) {
+  const Home home;
+  const Json result = completed(short_run(kGossip, 60, {}));
+  const Ran replayed = cli({"replay", result["run_directory"].get<std::string>(), "--json"});
+  ASSERT_EQ(replayed.exit_code, 0) << replayed.err;
+  EXPECT_EQ(replayed.result()["consensus_distance"], result["consensus_distance"]);
+  EXPECT_THAT(replayed.out, HasSubstr("\"type\":\"consensus\""));
+}
+
+TEST(Gossip, its_plan_is_proved_simulated_and_refused_where_ranks_are_cut_off) {
+  const Ran checked = cli({"check", kGossip});
+  EXPECT_EQ(checked.exit_code, 0) << checked.err;
+  EXPECT_THAT(checked.out, HasSubstr("proved: mixing"));
+  const Ran simulated = cli({"simulate", kGossip, "--json"});
+  ASSERT_EQ(simulated.exit_code, 0) << simulated.err;
+  EXPECT_EQ(simulated.result()["wire_bytes"], 8 * 2 * 4 * kElements);
+  const Ran cut = cli({"validate", kGossip, "--set", R"(strategy.gossip.weights=[{"a":0,"b":1,"weight":0},{"a":0,"b":7,"weight":0}])"});
+  EXPECT_EQ(cut.exit_code, 2);
+  EXPECT_THAT(cut.err, HasSubstr("rank 1 and 6 others are cut off"));
+}
+
+}  // namespace
+}  // namespace trainyard::process
