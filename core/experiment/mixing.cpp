@@ -296,8 +296,8 @@ class Jacobi {
 
   double value(int i) const { return a_[index(i) * index(n_) + index(i)]; }
   std::vector<double> vector(int i) const {
-    std::vector<double> column;
-    for (int row = 0; row < n_; ++row) column.push_back(v_[index(row) * index(n_) + index(i)]);
+    std::vector<double> column(index(n_));
+    for (int row = 0; row < n_; ++row) column[index(row)] = v_[index(row) * index(n_) + index(i)];
     return column;
   }
 

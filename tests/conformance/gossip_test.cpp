@@ -107,6 +107,12 @@ TEST(Gossip, a_step_is_the_average_of_neighbours_less_the_ranks_own_step) {
     }
 }
 
+TEST(Gossip, more_steps_allocate_nothing_more) {
+  experiment::Experiment e = gossiping(4, GossipGraph::ring);
+  e.strategy.gossip.consensus_every_steps = 5;
+  EXPECT_THAT(allocated_by_more_steps(e, in_process), testing::Each(0));
+}
+
 TEST(Gossip, all_end_with_one_set_of_parameters_and_learn) {
   for (const OptimizerKind optimizer : {OptimizerKind::sgd, OptimizerKind::adamw})
     for (const GossipGraph graph : {GossipGraph::ring, GossipGraph::torus}) {

@@ -143,6 +143,15 @@ class Lines {
       if (key.rank == keys.front().rank) add(QString("worker%1").arg(key.index), alone() ? tr("worker, rank %1").arg(key.index) : "", key.index, {{key}});
   }
 
+  // Measured now and then; beside it, what the mixing matrix alone would have made of the first.
+  void consensus() {
+    if (history_.consensus_distance().empty()) return;
+    add_gathered("consensus", tr("measured"), 0, &History::consensus_distance, false);
+    if (history_.consensus_decay().empty()) return;
+    add_gathered("decay", tr("without gradients, by |λ₂|"), 1, &History::consensus_decay, false);
+    lines_.back().style.dashed = lines_.back().style.pale = true;
+  }
+
   void residual_norms() {
     if (!alone()) return void(add("greatest", tr("greatest of ranks"), 0, {keys_of(history_, Metric::residual_norm), Over::greatest}));
     for (int rank = 0; rank < history_.ranks(); ++rank)
@@ -204,6 +213,7 @@ ChartTitle chart_title(ChartKind kind) {
     case ChartKind::memory: return {"memory", tr("Resident memory of ranks"), "B"};
     case ChartKind::residual_norm: return {"residual_norm", tr("What compression left out"), tr("L2 norm")};
     case ChartKind::compression_ratio: return {"compression_ratio", tr("Compression of gradients"), tr("times")};
+    case ChartKind::consensus: return {"consensus", tr("Distance of ranks from their mean"), tr("L2 norm")};
     case ChartKind::staleness: return {"staleness", tr("Staleness of gradients"), tr("versions")};
   }
   return {"", "", ""};
@@ -246,6 +256,7 @@ std::vector<LineSpec> lines_of(ChartKind kind, const History& history, const std
     case ChartKind::residual_norm: lines.residual_norms(); break;
     case ChartKind::compression_ratio: lines.compression_ratio(); break;
     case ChartKind::staleness: lines.staleness(); break;
+    case ChartKind::consensus: lines.consensus(); break;
   }
   return lines.take();
 }

@@ -31,13 +31,14 @@ enum class ChartKind {
   memory,
   residual_norm,
   compression_ratio,
-  staleness
+  staleness,
+  consensus
 };
 // In the order of the cards, until a person arranges them.
 inline constexpr ChartKind kChartKinds[] = {ChartKind::loss,          ChartKind::accuracy,   ChartKind::gradient_norm, ChartKind::step_time,
                                             ChartKind::rank_bytes,    ChartKind::link_bytes, ChartKind::update_ratio,  ChartKind::samples_rate,
                                             ChartKind::learning_rate, ChartKind::memory,     ChartKind::residual_norm, ChartKind::compression_ratio,
-                                            ChartKind::staleness};
+                                            ChartKind::staleness,     ChartKind::consensus};
 
 struct ChartTitle {
   const char* name;  // snake_case, stable: for saved arrangements

@@ -75,6 +75,16 @@ TEST(Text, tails_say_the_steps_of_each) {
   EXPECT_FALSE(parse("plan 1\nschedule steps 9 full 3 tail two\n").has_value());
 }
 
+TEST(Text, says_how_often_ranks_average_and_when_that_is) {
+  const std::string text = "plan 1\nschedule steps 10 full 10 evaluate 4 average 3\n";
+  const Plan plan = parse(text).value();
+  EXPECT_EQ(to_text(plan), text);
+  std::vector<std::int64_t> after;
+  for (std::int64_t step = 0; step < 10; ++step)
+    if (plan.schedule.averages_after(step)) after.push_back(step + 1);
+  EXPECT_EQ(after, (std::vector<std::int64_t>{3, 4, 6, 8, 9, 10}));
+}
+
 TEST(Text, the_hash_follows_every_part_of_the_plan) {
   const std::string before = hash(parse(kSmall).value());
   const std::pair<const char*, const char*> changes[] = {
@@ -123,6 +133,10 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"@input writes", "@input columns 0:9 writes", "line 11, column 24", "columns, as 0:196/784"},
         Wrong{"@input writes", "@input columns 3:3/9 writes", "line 11, column 24", "columns that end after they start"},
         Wrong{"@input writes", "@input columns 3:10/9 writes", "line 11, column 24", "not beyond all"},
+        Wrong{"@input writes", "@input weights 1:1 writes", "line 11, column 24", "weights, as 1:1:1/3"},
+        Wrong{"@input writes", "@input weights 1:/3 writes", "line 11, column 24", "weights, as 1:1:1/3"},
+        Wrong{"@input writes", "@input weights 1:--1/3 writes", "line 11, column 24", "a number"},
+        Wrong{"@input writes", "@input weights 1:1/0 writes", "line 11, column 24", "a denominator above 0"},
         Wrong{"@input writes", "@input row 1 writes", "line 11, column 20", "2 or more elements in a row"},
         Wrong{"compute:5@-1", "compute@-1", "line 11, column 35", "a lane and a sequence"},
         Wrong{"compute:5@-1", "compute:5@-x", "line 11, column 35", "a number"}, Wrong{"repeats 4", "repeats", "line 14, column 40", "the line ends"},

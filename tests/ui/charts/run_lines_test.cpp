@@ -32,6 +32,21 @@ TEST(RunLines, loss_is_that_of_all_ranks_at_every_step_and_held_out_is_markers) 
   EXPECT_EQ(line(lines, "held_out").style.joining, Joining::never);
 }
 
+TEST(RunLines, distances_from_the_mean_stand_beside_the_decay_of_the_first) {
+  const auto history = history_of({.lambda_2 = 0.99}, 500);
+  const auto lines = lines_of(ChartKind::consensus, history, {}, {});
+  const auto measured = points_of(history, line(lines, "consensus")), decay = points_of(history, line(lines, "decay"));
+  ASSERT_EQ(measured.size(), 10u);
+  ASSERT_EQ(decay.size(), 10u);
+  for (std::size_t i = 0; i < measured.size(); ++i) {
+    const int step = 50 * static_cast<int>(i) + 49;
+    EXPECT_NEAR(measured[i].value, test::SyntheticRun::distance(step), 1e-12) << step;
+    EXPECT_NEAR(decay[i].value, test::SyntheticRun::distance(49) * std::pow(0.99, step - 49), 1e-12) << step;
+  }
+  EXPECT_TRUE(line(lines, "decay").style.dashed);
+  EXPECT_TRUE(lines_of(ChartKind::consensus, history_of({}, 500), {}, {}).empty()) << "of ranks that have the same parameters";
+}
+
 // What a rank reports of each step, from a step on `pause` seconds later than the one before; and without what `lost` names.
 using Lost = std::function<bool(const telemetry::Event&)>;
 telemetry::History paused_history(const test::SyntheticRun& run, int steps, int from, double pause, const Lost& lost = {}) {

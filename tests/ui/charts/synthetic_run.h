@@ -19,19 +19,23 @@ struct SyntheticRun {
   int ranks = 4;
   std::vector<std::string> segments{"0 linear 784-512 relu", "1 linear 512-512 relu", "2 linear 512-10"};
   double seconds_per_step = 0.005;
-  double compression_ratio = 0;                                                                                                   // 0: nothing is compressed
-  int held_back = -1;                                                                                                             // a rank that is slowed down
-  double jitter = 0.08;                                                                                                           // of the time within steps
+  double compression_ratio = 0;  // 0: nothing is compressed
+  int held_back = -1;            // a rank that is slowed down
+  double jitter = 0.08;          // of the time within steps
+  double lambda_2 = 0;           // more than 0: ranks have parameters of their own, and say every 50 steps how far they are apart
   base::Json experiment{{"name", "four devices"}, {"strategy", {{"kind", "mirrored"}}}, {"training", {{"batch_per_rank", 32}}}};  // as the header holds it
 
   base::Json header() const {
     base::Json segment_names = base::Json::array();
     for (const auto& name : segments) segment_names.push_back(name);
-    return {{"run", "synthetic"}, {"ranks", ranks}, {"segments", segment_names}, {"experiment", experiment}};
+    base::Json json{{"run", "synthetic"}, {"ranks", ranks}, {"segments", segment_names}, {"experiment", experiment}};
+    if (lambda_2 > 0) json["lambda_2"] = lambda_2;
+    return json;
   }
 
   static double loss(int step) { return 0.08 + 2.2 * std::exp(-step / 160.0) + 0.05 * std::sin(step * 12.9898) * std::exp(-step / 900.0); }
   static double residual(int rank, int step) { return 0.1 * (rank + 1) + 0.01 * step; }
+  static double distance(int step) { return 3 + std::exp(-step / 100.0); }
   static constexpr double kBytesPerStep = 1.5e6;
 
   // All that a rank reports of one step, in the order of a rank.
@@ -73,6 +77,7 @@ struct SyntheticRun {
       metric(Metric::compression_ratio, compression_ratio);
       metric(Metric::residual_norm, residual(rank, at));
     }
+    if (lambda_2 > 0 && at % 50 == 49) metric(Metric::squared_disagreement, distance(at) * distance(at));
     if (at % 250 == 249) {
       metric(Metric::held_out_loss_sum, 500 * (loss(at) + 0.05));
       metric(Metric::held_out_correct, std::floor(500 * (0.99 - loss(at) / 2.6)));
