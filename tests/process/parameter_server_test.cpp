@@ -76,6 +76,17 @@ TEST(ParameterServer, on_the_virtual_clock_a_run_is_the_same_again) {
   EXPECT_EQ(result["train_loss"], again["train_loss"]);
 }
 
+// Zhang et al. 2016: gradients that are so stale do not train by a learning rate that fresh ones would; divided by their staleness it does.
+TEST(ParameterServer, a_learning_rate_that_fails_when_stale_trains_divided_by_staleness) {
+  const Home home;
+  const std::string stale = example("thirty_two_virtual_workers_digits");
+  const Json fixed = completed({"run", stale, "--json"}), divided = completed({"run", stale, "--json", "--set", "strategy.servers.staleness_rate=divided"});
+  EXPECT_NEAR(fixed["staleness"]["mean"].get<double>(), 31, 0.62);
+  EXPECT_EQ(divided["staleness"], fixed["staleness"]) << "the same order";
+  EXPECT_LT(fixed["held_out_accuracy"], 0.2) << "no better than a guess";
+  EXPECT_GT(divided["held_out_accuracy"], 0.9);
+}
+
 TEST_P(ParameterServer, what_its_servers_did_computes_it_again) {
   const Home home;
   const Json result = completed(short_run(kServed, 200, {"run.transport=" + GetParam()}));
