@@ -45,7 +45,7 @@ const plan::Access& span_of(const plan::Op& op);  // of one that communicates: w
 bool mixes(const plan::Program& program);
 bool is_of_neighbours(const plan::Program& program, const plan::Op& op);
 
-bool reduces(plan::OpKind coarse);  // adds up, where others only hand on
+bool reduces(plan::OpKind kind);  // adds up, where others only hand on
 
 Buckets buckets_of(const Scope& scope, const std::string& program);  // cells are yet to be filled
 
