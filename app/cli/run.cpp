@@ -149,7 +149,7 @@ base::Result<session::CoordinatorResult> coordinate(const RunArguments& argument
   parts.simulated_step_seconds = [resolved]() -> std::optional<double> {
     if (resolved.world() > kMostSimulatedRanks) return std::nullopt;
     const auto outcome = simulate(resolved, kSimulatedSteps);
-    return outcome ? std::optional(outcome->median_step_seconds) : std::nullopt;
+    return outcome ? std::optional(outcome->own_step_seconds) : std::nullopt;
   };
   parts.resolved = std::move(resolved);
   parts.run_directory = *run_directory;
@@ -179,7 +179,7 @@ int run(const RunArguments& arguments) {
     return complain({{base::ProblemCode::cancelled, "", "cancelled before the run began", "", ""}}, arguments.json);
   if (const auto emulated = experiment::emulation_said(resolved->document.topology); emulated && !arguments.json)
     std::fprintf(stderr, "note: EMULATED: %s\n", emulated->c_str());
-  if (const auto shared = experiment::shared_cores(resolved->document.topology, base::usable_cores()); shared && !arguments.json)
+  if (const auto shared = experiment::shared_cores(resolved->document.topology, resolved->document.run, base::usable_cores()); shared && !arguments.json)
     std::fprintf(stderr, "note: %s\n", shared->c_str());
   if (const auto unlike = experiment::unlike_one_device(resolved->document); unlike && !arguments.json) std::fprintf(stderr, "note: %s\n", unlike->c_str());
   if (experiment::shares_columns(*resolved) && !arguments.json)

@@ -93,7 +93,7 @@ void print(const experiment::Resolved& resolved, const sim::Outcome& o, const st
   if (const auto unlike = experiment::unlike_one_device(resolved.document)) std::printf("  unlike one device   %s\n", unlike->c_str());
   if (const experiment::RunSpec& run = resolved.document.run; run.links == experiment::LinkSpeed::imposed)
     std::printf("  links               %s\n", experiment::link_speeds_said(run).c_str());
-  if (const auto shared = experiment::shared_cores(resolved.document.topology, base::usable_cores()))
+  if (const auto shared = experiment::shared_cores(resolved.document.topology, resolved.document.run, base::usable_cores()))
     std::printf("  on this machine     %s\n", shared->c_str());
   std::printf("  fingerprint         %s\n", o.fingerprint.c_str());
 }

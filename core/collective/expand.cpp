@@ -299,7 +299,7 @@ std::optional<Collective> collective_of(OpKind kind) {
 std::int64_t sent_bytes(const RankPlan& expanded, const Program& program) {
   std::int64_t bytes = 0;
   for (const Op& op : program.ops)
-    if (op.kind == OpKind::send)
+    if (op.kind == OpKind::send || op.kind == OpKind::push)
       for (const Access& read : op.reads) bytes += read.count * base::size_of(expanded.buffers[read.buffer.index()].dtype);
   return bytes;
 }

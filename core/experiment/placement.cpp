@@ -171,9 +171,9 @@ std::optional<std::string> emulation_said(const Topology& topology) {
   return base::format_count(all) + " of " + base::format_count(count_ranks(topology)) + " devices run on the CPU, whose speed says nothing about " + of;
 }
 
-std::optional<std::string> shared_cores(const Topology& topology, int usable) {
+std::optional<std::string> shared_cores(const Topology& topology, const RunSpec& run, int usable) {
   const std::int64_t ranks = count_ranks(topology), wanted = sum_over_ranks(topology, [](const Device&device) { return device.cores; });
-  if (ranks < 2 || wanted <= usable) return std::nullopt;
+  if (ranks < 2 || wanted <= usable || run.clock == RunClock::made_up) return std::nullopt;
   return base::format_count(ranks) + " ranks share " + base::format_count(usable) + (usable == 1 ? " core" : " cores") +
          ": times include waiting for each other";
 }

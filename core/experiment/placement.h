@@ -26,8 +26,8 @@ bool is_emulated(const topology::Device& device);
 std::optional<std::string> emulation_said(const topology::Topology& topology);
 
 // What to say beside every time that is measured when the ranks want more cores than the `usable` ones of the machine that
-// runs them: "4 ranks share 2 cores: times include waiting for each other". Nothing when each has its own.
-std::optional<std::string> shared_cores(const topology::Topology& topology, int usable);
+// runs them: "4 ranks share 2 cores: times include waiting for each other". Nothing when each has its own, or times are those of a virtual clock.
+std::optional<std::string> shared_cores(const topology::Topology& topology, const RunSpec& run, int usable);
 
 // What to say beside the figures of a training that is outside the promise that n ranks equal one device: where several ranks own
 // samples, where batch_norm sees less than the global batch, where weights are averaged and that is not the average of gradients.

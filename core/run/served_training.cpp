@@ -132,7 +132,8 @@ struct ServedTraining::State {
   Result<void> evaluate(Worker& worker);
   Result<void> run(Worker& worker, const BoundProgram& program, bool evaluating, double* held_out);
   void load(Worker& worker, const BoundLoad& into, int micro);
-  void tell(Worker& worker, std::int64_t time_ns);
+  void tell(int number, std::int64_t time_ns);
+  void traffic_metrics(int worker, std::int64_t time_ns);
   void metric(int server, Metric metric, double value, std::int64_t time_ns, int index = 0);
   std::vector<const BoundOp*> pushed(int worker, const Server& server) const;
   std::int64_t monotonic(std::int64_t time_ns) const { return parts.begun_ns + time_ns; }
@@ -229,7 +230,7 @@ Result<void> ServedTraining::State::takes(const Served& event) {
     return base::fail(impossible(event, "a gradient is taken that was not computed, or was taken already"));
   for (const BoundOp* push : pushed(event.worker, server))
     if (push != nullptr) sent(event.worker, rank_of(event.server)) += push->bytes;
-  if (event.server == 0) tell(worker, event.time_ns);
+  if (event.server == 0) tell(event.worker, event.time_ns);
   if (event.dropped) {
     metric(event.server, Metric::dropped_gradients, static_cast<double>(++server.dropped[static_cast<std::size_t>(event.worker)]), event.time_ns, event.worker);
   } else {
@@ -362,11 +363,25 @@ void ServedTraining::State::load(Worker& worker, const BoundLoad& into, int micr
 // Telling ----------------------------------------------------------------------------------------------------------
 
 // A round, from when the one before was taken: it waited for parameters, then computed.
-void ServedTraining::State::tell(Worker& worker, std::int64_t time_ns) {
+void ServedTraining::State::tell(int number, std::int64_t time_ns) {
+  Worker& worker = workers[static_cast<std::size_t>(number)];
   if (!worker.meter) return;
   worker.meter->times = {monotonic(worker.ended_ns), time_ns - worker.given_ns, 0, worker.given_ns - worker.ended_ns, 0, 0};
+  traffic_metrics(number, time_ns);
   worker.meter->step_done(worker.step, monotonic(time_ns), worker.rank->at(worker.program), {});
   worker.ended_ns = time_ns;
+}
+
+// Totals, as a rank of a real run reads them off its transport.
+void ServedTraining::State::traffic_metrics(int number, std::int64_t time_ns) {
+  const std::int64_t now = monotonic(time_ns), step = workers[static_cast<std::size_t>(number)].step;
+  for (std::size_t s = 0; s < servers.size(); ++s) {
+    const int rank = rank_of(static_cast<int>(s));
+    for (const auto& [metric, bytes] :
+         {std::pair(Metric::sent_payload_bytes, sent(number, rank)), std::pair(Metric::received_payload_bytes, sent(rank, number))})
+      parts.events(number)->write({now, now, now, static_cast<double>(bytes), static_cast<std::int32_t>(step), static_cast<std::uint16_t>(metric),
+                                   static_cast<std::uint16_t>(rank), telemetry::EventKind::metric});
+  }
 }
 
 void ServedTraining::State::metric(int server, Metric metric, double value, std::int64_t time_ns, int index) {

@@ -78,6 +78,7 @@ Outcome measure(const Simulation& simulation, const plan::Schedule& schedule, co
     else if (step < schedule.steps_per_epoch()) outcome.tail_seconds += took;
   }
   outcome.median_step_seconds = median(full.empty() ? world.step_seconds : full);
+  outcome.own_step_seconds = outcome.median_step_seconds;
   outcome.first_step_seconds = world.step_seconds.front();
   outcome.evaluation_seconds = world.evaluation_seconds;
   outcome.average_seconds = world.average_seconds;

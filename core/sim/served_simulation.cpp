@@ -134,6 +134,7 @@ base::Result<Outcome> simulate_served(const plan::Plan& plan, const topology::Ne
   if (heard->ends_ns.empty()) return base::fail({base::ProblemCode::bad_input, "plan", "no step comes to its end", "a plan that the check accepts", ""});
   Outcome outcome;
   add_steps(*heard, workers, outcome);
+  outcome.own_step_seconds = outcome.median_step_seconds * (in_step ? 1 : workers);
   add_traffic(**clock, plan.ranks, outcome);
   add_ranks(plan, network, busy, outcome);
   add_bounds(workers, network, outcome);

@@ -33,7 +33,7 @@ base::Result<QString> verdict_of(const experiment::Resolved& experiment, const p
     const QString drawn_as = scaled ? QCoreApplication::translate("verdict", "With links %1").arg(QString::fromStdString(experiment::link_speeds_said(run)))
                                     : QCoreApplication::translate("verdict", "As drawn");
     QString as_drawn = QStringLiteral("%1: %2.").arg(drawn_as, QString::fromStdString(verdict.sentence));
-    const auto shared = experiment::shared_cores(experiment.document.topology, base::usable_cores());
+    const auto shared = experiment::shared_cores(experiment.document.topology, run, base::usable_cores());
     if (!shared) return as_drawn;
     return as_drawn + " " + QCoreApplication::translate("verdict", "In a real run on this machine, %1.").arg(QString::fromStdString(*shared));
   });

@@ -91,7 +91,7 @@ QStringList truths_of(const telemetry::History& history, const topology::Topolog
   truths << slowed_down(history);
   if (const auto late = slower_than_drawn(history)) truths << *late;
   if (const auto steps = difference(history.result())) truths << *steps;
-  if (const auto shared = experiment::shared_cores(topology, cores_of(history))) truths << QString::fromStdString(*shared);
+  if (const auto shared = experiment::shared_cores(topology, recorded_run(history), cores_of(history))) truths << QString::fromStdString(*shared);
   if (const auto unlike = unlike_one_device(history, topology)) truths << *unlike;
   if (const auto step = telemetry::diverged_step(history)) truths << QString::fromStdString(telemetry::divergence(*step));
   if (const auto bad = history.bad_gradients()) truths << QString::fromStdString(telemetry::words(*bad));
