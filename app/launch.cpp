@@ -136,7 +136,8 @@ class SharedProcessRank final : public session::RankHandle {
 base::Result<Handles> launch_virtual(const session::LaunchRequest& request) {
   session::ProcessOptions options;
   options.program = rank_program();
-  options.arguments = {"--virtual", std::to_string(request.ranks.size()), "--endpoint", request.ranks.front().endpoint, "--parent", std::to_string(::getpid())};
+  options.arguments = {
+      "--virtual", "--rank", std::to_string(request.ranks.size() - 1), "--endpoint", request.ranks.front().endpoint, "--parent", std::to_string(::getpid())};
   options.log_file = (request.run_directory / "logs" / "ranks.log").string();
   for (const session::RankIdentity& rank : request.ranks) options.input += rank.token + "\n";
   auto process = session::Process::start(options);

@@ -63,9 +63,9 @@ int main(int argc, char** argv) {
   session::RankIdentity identity;
   app::Inherited inherited;
   pid_t parent = 0;
-  int virtual_ranks = 0;
-  auto* number = program.add_option("--rank", identity.rank, "Number of this rank");
-  program.add_option("--virtual", virtual_ranks, "Be all ranks, so many, on the virtual clock")->excludes(number)->check(CLI::PositiveNumber);
+  bool all = false;
+  program.add_option("--rank", identity.rank, "Number of this rank")->required();
+  program.add_flag("--virtual", all, "Be all ranks up to that one, on the virtual clock");
   program.add_option("--endpoint", identity.endpoint, "Control endpoint of the coordinator")->required();
   program.add_option("--parent", parent, "Process number of the coordinator")->required();
   program.add_option("--shared-memory", inherited.shared_memory, "Descriptor of the shared memory");
@@ -73,7 +73,7 @@ int main(int argc, char** argv) {
   CLI11_PARSE(program, argc, argv);
   if (!end_with_parent(parent)) return not_a_child(parent);
   for (const int signal : {SIGPIPE, SIGXFSZ}) ::signal(signal, SIG_IGN);  // an error to report, not the end
-  if (virtual_ranks > 0) return finish(run_virtual(virtual_ranks, identity.endpoint));
+  if (all) return finish(run_virtual(identity.rank + 1, identity.endpoint));
   std::getline(std::cin, identity.token);
   base::set_log_name("rank " + std::to_string(identity.rank));
 

@@ -25,6 +25,7 @@
 #include "ui/run_session.h"
 #include "ui/runs/runs_panel.h"
 #include "ui/scaling/scaling_panel.h"
+#include "ui/staleness/staleness_panel.h"
 #include "ui/stepper/stepper_panel.h"
 #include "ui/timeline/timeline_panel.h"
 #include "ui/welcome/welcome_page.h"
@@ -166,6 +167,7 @@ class MainWindow : public QMainWindow {
   ProblemsPanel* problems_ = nullptr;
   RunsPanel* runs_panel_ = nullptr;
   ScalingPanel* scaling_ = nullptr;
+  StalenessPanel* staleness_ = nullptr;
   std::optional<RunOverlay> overlay_;
   QTimer live_;                // refreshes canvas and truths while a run is shown
   QStringList failures_told_;  // of which runs, by directory

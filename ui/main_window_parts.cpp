@@ -58,6 +58,7 @@ void MainWindow::build_docks() {
   workspace_->add("timeline", tr("Timeline"), Workspace::Area::bottom, timeline_ = new TimelinePanel(this));
   workspace_->add("plan", tr("Plan"), Workspace::Area::bottom, plan_ = new PlanPanel(document_, this));
   workspace_->add("stepper", tr("Stepper"), Workspace::Area::bottom, stepper_ = new StepperPanel(document_, this));
+  workspace_->add("staleness", tr("Staleness"), Workspace::Area::bottom, staleness_ = new StalenessPanel(this));
   workspace_->add("log", tr("Log"), Workspace::Area::bottom, log_ = new LogPanel(this));
   workspace_->add("problems", tr("Problems"), Workspace::Area::bottom, problems_ = new ProblemsPanel(document_, this));
   workspace_->add("runs", tr("Runs"), Workspace::Area::bottom, runs_panel_ = new RunsPanel(setup_.services.runs_directory, this));

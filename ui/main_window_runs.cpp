@@ -62,6 +62,7 @@ void MainWindow::run_changed() {
   log_->set_run(run);
   timeline_->set_run(run);
   stepper_->set_run(run);
+  staleness_->set_run(run);
   offers_->look_again();
   live_.start();
   runs_panel_->set_current(run->directory());

@@ -120,6 +120,19 @@ int gradients_per_update(const ServerSpec& servers, int workers) {
   }
 }
 
+StalenessTheory staleness_theory(const ServerSpec& servers, int workers) {
+  switch (servers.mode) {
+    case ServerMode::asynchronous: return {workers - 1.0, {}, "λ - 1"};
+    case ServerMode::softsync:
+      if (workers % servers.softsync != 0) return {};
+      return {static_cast<double>(servers.softsync) * (1 - 1.0 / workers), {}, "n (1 - 1/λ)"};
+    case ServerMode::stale_synchronous: return {{}, (2 * servers.bound + 1) * (workers - 1), "(2s + 1)(λ - 1)"};
+    case ServerMode::synchronous:
+    case ServerMode::backup_workers: return {0.0, 0, "gradients of older parameters are not applied"};
+  }
+  return {};
+}
+
 std::vector<Share> shares_of_servers(const Resolved& e) {
   return cut(e, e.document.strategy.servers.placement == VariablePlacement::balanced ? balanced(e) : in_turn(e));
 }

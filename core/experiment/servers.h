@@ -3,6 +3,8 @@
 // document. Workers are the first ranks, in drawing order; servers the last ones, also in drawing order.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "core/experiment/resolve.h"
@@ -19,6 +21,18 @@ bool in_step(const ServerSpec& servers);
 
 // λ workers: 1, λ, floor(λ / n) or λ - b.
 int gradients_per_update(const ServerSpec& servers, int workers);
+
+// What is known of the staleness of gradients before they are computed, of λ workers whose push and next pull are one. Nothing where it depends on speeds.
+//   asynchronous       mean λ - 1, whatever the speeds (each update is followed by those of all others, once round)
+//   softsync           mean n (1 - 1/λ), where n divides λ (Zhang, Gupta, Lian, Liu 2016)
+//   stale_synchronous  never more than (2s + 1)(λ - 1) (Ho et al. 2013: in clocks s; a round of all others on both sides)
+//   the others         0
+struct StalenessTheory {
+  std::optional<double> mean;
+  std::optional<std::int64_t> most;
+  std::string words;  // the formula, as "λ - 1"
+};
+StalenessTheory staleness_theory(const ServerSpec& servers, int workers);
 
 // Elements [first, first + count) of the flat parameters lie on the server number `server`, from 0.
 struct Share {

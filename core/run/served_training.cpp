@@ -377,9 +377,9 @@ void ServedTraining::State::traffic_metrics(int number, std::int64_t time_ns) {
   const std::int64_t now = monotonic(time_ns), step = workers[static_cast<std::size_t>(number)].step;
   for (std::size_t s = 0; s < servers.size(); ++s) {
     const int rank = rank_of(static_cast<int>(s));
-    for (const auto& [metric, bytes] :
+    for (const auto& [metric, total] :
          {std::pair(Metric::sent_payload_bytes, sent(number, rank)), std::pair(Metric::received_payload_bytes, sent(rank, number))})
-      parts.events(number)->write({now, now, now, static_cast<double>(bytes), static_cast<std::int32_t>(step), static_cast<std::uint16_t>(metric),
+      parts.events(number)->write({now, now, now, static_cast<double>(total), static_cast<std::int32_t>(step), static_cast<std::uint16_t>(metric),
                                    static_cast<std::uint16_t>(rank), telemetry::EventKind::metric});
   }
 }

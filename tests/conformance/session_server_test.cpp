@@ -41,7 +41,10 @@ class SessionWithServers : public testing::TestWithParam<std::tuple<ServerMode, 
 INSTANTIATE_TEST_SUITE_P(Modes, SessionWithServers,
                          testing::Combine(testing::Values(ServerMode::asynchronous, ServerMode::synchronous, ServerMode::softsync,
                                                           ServerMode::stale_synchronous, ServerMode::backup_workers),
-                                          testing::Values(RunClock::machine, RunClock::made_up)));
+                                          testing::Values(RunClock::machine, RunClock::made_up)),
+                         [](const auto& info) {
+                           return std::string(base::name_of(std::get<0>(info.param))) + "_" + std::string(base::name_of(std::get<1>(info.param)));
+                         });
 
 TEST_P(SessionWithServers, a_pause_lets_what_is_under_way_end_and_resume_goes_on) {
   SessionRun run(experiment());

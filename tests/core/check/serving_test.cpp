@@ -47,7 +47,7 @@ TEST(Serving, every_mode_is_proved) {
   using experiment::ServerMode;
   for (const ServerMode mode :
        {ServerMode::asynchronous, ServerMode::synchronous, ServerMode::softsync, ServerMode::stale_synchronous, ServerMode::backup_workers}) {
-    const base::Problems problems = check(served(mode));
+    const base::Problems problems = check(served(mode, 3, mode == ServerMode::backup_workers ? 1 : 2));
     EXPECT_TRUE(problems.empty()) << base::name_of(mode) << ": " << (problems.empty() ? "" : base::to_string(problems.front()));
   }
   EXPECT_EQ(examine(served()).proofs, (std::vector{Proof::structure, Proof::serving}));

@@ -163,6 +163,16 @@ TEST(Servers, a_virtual_clock_is_for_who_comes_before_whom) {
   EXPECT_EQ(refused(e).where, "run.clock");
 }
 
+TEST(Servers, what_is_known_of_staleness_is_what_the_literature_says) {
+  const auto theory = [](ServerSpec servers, int workers) { return staleness_theory(servers, workers); };
+  EXPECT_EQ(theory({.mode = ServerMode::asynchronous}, 8).mean, 7);
+  EXPECT_EQ(theory({.mode = ServerMode::softsync, .softsync = 4}, 8).mean, 3.5);
+  EXPECT_EQ(theory({.mode = ServerMode::softsync, .softsync = 3}, 8).mean, std::nullopt) << "an update takes 2, and 3 x 2 is not 8";
+  EXPECT_EQ(theory({.mode = ServerMode::stale_synchronous, .bound = 2}, 4).most, 15);
+  EXPECT_EQ(theory({.mode = ServerMode::stale_synchronous, .bound = 2}, 4).mean, std::nullopt);
+  EXPECT_EQ(theory({.mode = ServerMode::backup_workers}, 4).most, 0);
+}
+
 TEST(Servers, what_needs_the_whole_gradient_is_refused) {
   const auto where = [](auto change) {
     Experiment e = served(2, 1);

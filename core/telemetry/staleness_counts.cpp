@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/telemetry/staleness_counts.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace trainyard::telemetry {
+
+double WorkerStaleness::mean() const {
+  double sum = 0;
+  for (const auto& [staleness, count] : counts) sum += static_cast<double>(staleness) * static_cast<double>(count);
+  return applied > 0 ? sum / static_cast<double>(applied) : 0;
+}
+
+std::int64_t WorkerStaleness::quantile(double part) const {
+  const auto wanted = static_cast<std::int64_t>(std::ceil(part * static_cast<double>(applied)));
+  std::int64_t passed = 0;
+  for (const auto& [staleness, count] : counts)
+    if ((passed += count) >= wanted) return staleness;
+  return 0;
+}
+
+std::int64_t WorkerStaleness::most() const { return counts.empty() ? 0 : counts.rbegin()->first; }
+
+WorkerStaleness& StalenessCounts::worker(int rank) {
+  const auto at = std::lower_bound(workers_.begin(), workers_.end(), rank, [](const WorkerStaleness& one, int wanted) { return one.rank < wanted; });
+  if (at != workers_.end() && at->rank == rank) return *at;
+  WorkerStaleness made;
+  made.rank = rank;
+  return *workers_.insert(at, made);
+}
+
+// Servers see gradients in orders of their own: one of them is told of.
+bool StalenessCounts::read(const History& history) {
+  bool any = false;
+  std::optional<int> server;
+  for (const Metric metric : {Metric::staleness, Metric::dropped_gradients})
+    for (auto at = history.series().lower_bound({metric, 0, 0}); at != history.series().end() && at->first.metric == metric; ++at) {
+      if (!server) server = at->first.rank;
+      std::size_t& known = read_[at->first];
+      const std::vector<double>& values = at->second.values;
+      if (at->first.rank != *server || known == values.size()) continue;
+      any = true;
+      WorkerStaleness& of = worker(at->first.index);
+      if (metric == Metric::dropped_gradients) of.dropped = std::llround(values.back());
+      for (std::size_t i = known; metric == Metric::staleness && i < values.size(); ++i) ++of.applied, ++of.counts[std::llround(values[i])];
+      known = values.size();
+    }
+  return any;
+}
+
+WorkerStaleness StalenessCounts::all() const {
+  WorkerStaleness sum;
+  sum.rank = -1;
+  for (const WorkerStaleness& one : workers_) {
+    sum.applied += one.applied, sum.dropped += one.dropped;
+    for (const auto& [staleness, count] : one.counts) sum.counts[staleness] += count;
+  }
+  return sum;
+}
+
+}  // namespace trainyard::telemetry

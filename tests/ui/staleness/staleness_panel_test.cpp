@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The panel without a window, on recordings whose staleness is known.
+#include "ui/staleness/staleness_panel.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <QTest>
+#include <QTreeWidget>
+
+#include "core/experiment/resolve.h"
+#include "tests/drawings.h"
+#include "tests/ui/charts/synthetic_run.h"
+
+namespace trainyard::ui {
+namespace {
+
+using telemetry::Event;
+using telemetry::Metric;
+using testing::HasSubstr;
+
+experiment::Experiment served(experiment::ServerMode mode) {
+  experiment::Experiment e;
+  e.topology.hosts = {tests::drawn_host("alpha", 3)};
+  e.topology.hosts[0].devices[2].role = topology::Role::parameter_server;
+  e.data.kind = data::DataKind::blobs;
+  e.strategy.kind = experiment::StrategyKind::parameter_server;
+  e.strategy.servers.mode = mode;
+  return e;
+}
+
+class StalenessPanelTest : public testing::Test {
+ protected:
+  StalenessPanelTest() {
+    panel_.resize(1200, 420);
+    panel_.show();
+  }
+
+  // Of workers 0 and 1, in turn; and so many of worker 1's were dropped.
+  void record(const experiment::Experiment& e, const std::vector<double>& staleness, int dropped = 0) {
+    const auto resolved = experiment::resolve(e, ".").value();
+    base::Json header{{"run", "synthetic"},
+                      {"ranks", resolved.world()},
+                      {"segments", base::Json::array({"0 linear"})},
+                      {"experiment", experiment::to_json(resolved)},
+                      {"reports_of_step", 1},
+                      {"reports_of_evaluation", 1},
+                      {"steps_apart", 1000}};
+    auto recording = telemetry::RecordingWriter::create(std::filesystem::path(directory_.path().toStdString()) / telemetry::kRecordingFile, header).value();
+    std::vector<Event> events;
+    const auto metric = [&](Metric kind, double value, int index, std::size_t step) {
+      Event event;
+      event.begin_ns = event.ready_ns = event.end_ns = static_cast<std::int64_t>(step + 1) * 1'000'000;
+      event.value = value, event.step = static_cast<std::int32_t>(step);
+      event.subject = static_cast<std::uint16_t>(kind), event.index = static_cast<std::uint16_t>(index);
+      event.kind = telemetry::EventKind::metric;
+      events.push_back(event);
+    };
+    for (std::size_t i = 0; i < staleness.size(); ++i) metric(Metric::staleness, staleness[i], static_cast<int>(i % 2), i);
+    for (int i = 1; i <= dropped; ++i) metric(Metric::dropped_gradients, i, 1, staleness.size());
+    EXPECT_TRUE(recording.append_events(2, events));
+    EXPECT_TRUE(recording.close());
+    run_ = ui::Run::open({}, directory_.path());
+    panel_.set_run(run_.get());
+    for (int i = 0; i < 500 && !run_->complete(); ++i) QTest::qWait(10);
+    QTest::qWait(400);
+  }
+  QString cell(int row, int column) { return panel_.table().topLevelItem(row)->text(column); }
+
+  QTemporaryDir directory_;
+  std::unique_ptr<ui::Run> run_;
+  StalenessPanel panel_;
+};
+
+TEST_F(StalenessPanelTest, says_who_contributed_how_much_and_how_stale_it_was) {
+  record(served(experiment::ServerMode::asynchronous), {0, 1, 1, 1, 1, 9}, 2);
+  ASSERT_EQ(panel_.table().topLevelItemCount(), 3);
+  EXPECT_EQ(cell(0, 0), "rank 0");
+  EXPECT_EQ(cell(0, 1), "3");
+  EXPECT_EQ(cell(0, 2), "50.0 %");
+  EXPECT_EQ(cell(0, 3), "0");
+  EXPECT_EQ(cell(0, 4), "0.67");
+  EXPECT_EQ(cell(1, 3), "2");
+  EXPECT_EQ(cell(1, 4), "3.67");
+  EXPECT_EQ(cell(1, 6), "9");
+  EXPECT_EQ(cell(2, 0), "all");
+  EXPECT_EQ(cell(2, 1), "6");
+  EXPECT_THAT(panel_.words().toStdString(), HasSubstr("6 gradients applied, 2 dropped"));
+  EXPECT_THAT(panel_.words().toStdString(), HasSubstr("By theory 1.00 in the mean (λ - 1)"));
+}
+
+TEST_F(StalenessPanelTest, its_histogram_counts_them) {
+  record(served(experiment::ServerMode::asynchronous), {0, 1, 1, 1, 1, 3});
+  const PlotSeries* second = panel_.histogram().model().find("worker1");
+  ASSERT_NE(second, nullptr);
+  ASSERT_EQ(second->points.size(), 4u) << "0 to 3";
+  EXPECT_EQ(second->points.value(0), 0);
+  EXPECT_EQ(second->points.value(1), 2);
+  EXPECT_EQ(second->points.value(2), 0) << "none is left out between";
+  EXPECT_EQ(second->points.value(3), 1);
+  EXPECT_NE(panel_.histogram().model().find("theory"), nullptr);
+}
+
+TEST_F(StalenessPanelTest, a_bound_is_told_where_there_is_one) {
+  experiment::Experiment e = served(experiment::ServerMode::stale_synchronous);
+  e.strategy.servers.bound = 2;
+  record(e, {0, 1, 1, 2});
+  EXPECT_THAT(panel_.words().toStdString(), HasSubstr("never more than 5"));
+}
+
+TEST_F(StalenessPanelTest, without_servers_or_a_run_it_says_so) {
+  EXPECT_THAT(panel_.words().toStdString(), HasSubstr("No run is shown"));
+  experiment::Experiment e = served(experiment::ServerMode::asynchronous);
+  e.topology.hosts[0].devices.pop_back();
+  e.strategy.kind = experiment::StrategyKind::mirrored;
+  record(e, {});
+  EXPECT_THAT(panel_.words().toStdString(), HasSubstr("no parameter servers"));
+  EXPECT_EQ(panel_.table().topLevelItemCount(), 0);
+  run_.reset();
+  EXPECT_THAT(panel_.words().toStdString(), HasSubstr("No run is shown"));
+}
+
+}  // namespace
+}  // namespace trainyard::ui

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/staleness/staleness_panel.h"
+
+#include <QEvent>
+#include <QHeaderView>
+#include <QLabel>
+#include <QSplitter>
+#include <QTreeWidget>
+#include <QVBoxLayout>
+
+#include "core/base/fields.h"
+#include "core/base/units.h"
+#include "core/experiment/resolve.h"
+#include "ui/theme/theme.h"
+
+namespace trainyard::ui {
+namespace {
+
+using telemetry::WorkerStaleness;
+
+constexpr int kLookEvery = 250;  // milliseconds
+enum Column { worker, applied, share, dropped, mean, p95, most, kColumns };
+
+QString counted(std::int64_t number) { return QString::fromStdString(base::format_count(number)); }
+
+std::optional<experiment::StalenessTheory> theory_of(const telemetry::History& history) {
+  const auto recorded = base::value_at(history.header(), "experiment");
+  if (!recorded) return {};
+  const auto resolved = experiment::resolved_from_json(*recorded);
+  if (!resolved || resolved->servers == 0) return {};
+  return experiment::staleness_theory(resolved->document.strategy.servers, resolved->workers());
+}
+
+SeriesPoint bar(std::int64_t staleness, std::int64_t gradients) {
+  const auto at = static_cast<double>(staleness);
+  return {at, at, at, static_cast<double>(gradients)};
+}
+
+}  // namespace
+
+StalenessPanel::StalenessPanel(QWidget* parent) : QWidget(parent) {
+  words_ = new QLabel(this);
+  words_->setWordWrap(true);
+  words_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+  words_->setContentsMargins(8, 6, 8, 2);
+  parts_ = new QSplitter(Qt::Horizontal, this);
+  histogram_ = new PlotView(parts_);
+  histogram_->set_title(tr("Gradients by staleness"), tr("gradients"));
+  histogram_->set_counts(tr("versions"));
+  table_ = new QTreeWidget(parts_);
+  table_->setRootIsDecorated(false);
+  table_->setUniformRowHeights(true);
+  table_->setAllColumnsShowFocus(true);
+  table_->setAccessibleName(tr("Effective updates by worker"));
+  const std::pair<QString, QString> headings[kColumns] = {
+      {tr("Worker"), tr("Whose gradients they are")},
+      {tr("Applied"), tr("Gradients that became part of an update")},
+      {tr("Share"), tr("Of all gradients that were applied")},
+      {tr("Dropped"), tr("Gradients that came too late, and changed nothing")},
+      {tr("Mean"), tr("Staleness of those that were applied: version of the parameters then, minus version that it was computed by")},
+      {tr("p95"), tr("19 of 20 are no staler")},
+      {tr("Max"), tr("The stalest")}};
+  table_->setColumnCount(kColumns);
+  for (int column = 0; column < kColumns; ++column) {
+    table_->headerItem()->setText(column, headings[column].first);
+    table_->headerItem()->setToolTip(column, headings[column].second);
+    table_->headerItem()->setTextAlignment(column, (column == worker ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+  }
+  table_->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
+  table_->header()->setStretchLastSection(false);
+  parts_->setChildrenCollapsible(false);
+  parts_->setStretchFactor(0, 3);
+  parts_->setStretchFactor(1, 2);
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  column->addWidget(words_);
+  column->addWidget(parts_, 1);
+  setFocusProxy(table_);
+  later_.setSingleShot(true);
+  later_.setInterval(kLookEvery);
+  connect(&later_, &QTimer::timeout, this, &StalenessPanel::look);
+  show_all();
+}
+
+void StalenessPanel::set_run(Run* run) {
+  if (run_) disconnect(run_, nullptr, this, nullptr);
+  run_ = run;
+  counts_ = {};
+  theory_.reset();
+  histogram_->clear_series();
+  table_->clear();
+  if (run_) {
+    const auto news = [this] {
+      if (!later_.isActive()) later_.start();
+    };
+    connect(run_, &Run::updated, this, news);
+    connect(run_, &Run::ended, this, news);
+    connect(run_, &QObject::destroyed, this, [this] { set_run(nullptr); });
+  }
+  look();
+}
+
+// Counting is for who looks: what came meanwhile is counted when the panel is shown.
+void StalenessPanel::look() {
+  if (!isVisible()) return;
+  if (run_) {
+    if (!theory_) theory_ = theory_of(run_->history());
+    counts_.read(run_->history());
+  }
+  show_all();
+}
+
+void StalenessPanel::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  look();
+}
+
+void StalenessPanel::changeEvent(QEvent* event) {
+  QWidget::changeEvent(event);
+  if (event->type() == QEvent::PaletteChange) show_table();
+}
+
+QString StalenessPanel::words() const { return words_->text(); }
+
+QString StalenessPanel::summary() const {
+  if (!run_) return tr("No run is shown. Press Run on an experiment with parameter servers, or open one.");
+  const WorkerStaleness all = counts_.all();
+  if (all.applied + all.dropped == 0)
+    return theory_ ? tr("No gradient has come to a server yet.")
+                   : tr("This run has no parameter servers: every gradient is of the parameters that it is applied to, and nothing is stale.");
+  QString text = tr("%1 gradients applied, %2 dropped. Staleness: %3 in the mean, p95 %4, at most %5.")
+                     .arg(counted(all.applied), counted(all.dropped), QString::number(all.mean(), 'f', 2), counted(all.quantile(0.95)), counted(all.most()));
+  if (!theory_) return text;
+  const QString formula = QString::fromStdString(theory_->words);
+  if (theory_->mean) text += " " + tr("By theory %1 in the mean (%2).").arg(QString::number(*theory_->mean, 'f', 2), formula);
+  else if (theory_->most) text += " " + tr("By theory never more than %1 (%2).").arg(counted(*theory_->most), formula);
+  return text;
+}
+
+void StalenessPanel::show_all() {
+  words_->setText(summary());
+  const bool any = !counts_.workers().empty();
+  histogram_->set_empty_text(any ? QString() : tr("No gradient"));
+  parts_->setVisible(any);
+  show_histogram();
+  show_table();
+}
+
+void StalenessPanel::show_histogram() {
+  std::int64_t highest = 0;
+  for (const WorkerStaleness& one : counts_.workers()) {
+    const QString id = QString("worker%1").arg(one.rank);
+    const bool visible = !histogram_->model().find(id) || histogram_->model().find(id)->visible;
+    histogram_->remove_series(id);
+    histogram_->put_series(id, {.label = tr("worker, rank %1").arg(one.rank), .colour = one.rank, .joining = Joining::always});
+    std::vector<SeriesPoint> bars;
+    for (std::int64_t staleness = 0; !one.counts.empty() && staleness <= std::min<std::int64_t>(one.most(), 10'000); ++staleness) {
+      const auto at = one.counts.find(staleness);
+      bars.push_back(bar(staleness, at == one.counts.end() ? 0 : at->second));
+      highest = std::max(highest, at == one.counts.end() ? 0 : at->second);
+    }
+    histogram_->append(id, bars);
+    histogram_->set_series_visible(id, visible);
+  }
+  histogram_->remove_series("theory");
+  if (!theory_ || highest == 0 || (!theory_->mean && !theory_->most)) return;
+  const double at = theory_->mean ? *theory_->mean : static_cast<double>(*theory_->most);
+  histogram_->put_series("theory",
+                         {.label = theory_->mean ? tr("mean, by theory") : tr("bound"), .colour = kTextColour, .dashed = true, .joining = Joining::always});
+  histogram_->append("theory", std::vector<SeriesPoint>{{at, at, at, 0}, {at, at, at, static_cast<double>(highest)}});
+}
+
+void StalenessPanel::show_table() {
+  const auto& workers = counts_.workers();
+  const WorkerStaleness all = counts_.all();
+  const int rows = workers.empty() ? 0 : static_cast<int>(workers.size()) + 1;
+  while (table_->topLevelItemCount() > rows) delete table_->takeTopLevelItem(table_->topLevelItemCount() - 1);
+  while (table_->topLevelItemCount() < rows) new QTreeWidgetItem(table_);
+  for (int row = 0; row < rows; ++row) fill(*table_->topLevelItem(row), row + 1 < rows ? workers[static_cast<std::size_t>(row)] : all, all.applied);
+}
+
+void StalenessPanel::fill(QTreeWidgetItem& row, const WorkerStaleness& one, std::int64_t applied_by_all) const {
+  const double part = applied_by_all > 0 ? 100 * static_cast<double>(one.applied) / static_cast<double>(applied_by_all) : 0;
+  const QString cells[kColumns] = {one.rank < 0 ? tr("all") : tr("rank %1").arg(one.rank),
+                                   counted(one.applied),
+                                   QString::number(part, 'f', 1) + " %",
+                                   counted(one.dropped),
+                                   QString::number(one.mean(), 'f', 2),
+                                   counted(one.quantile(0.95)),
+                                   counted(one.most())};
+  const Colours& colours = Theme::instance().colours();
+  for (int column = 0; column < kColumns; ++column) {
+    row.setText(column, cells[column]);
+    row.setTextAlignment(column, (column == worker ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+    row.setForeground(column, one.rank < 0 ? colours.dim : colours.text);
+  }
+}
+
+}  // namespace trainyard::ui
