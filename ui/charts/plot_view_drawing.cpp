@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // How a plot comes to its axes and lines, and its whole picture for an export.
 #include <QLabel>
+#include <QRegularExpression>
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -66,7 +67,10 @@ void PlotView::show_axes() {
   right.visible = model_.uses(Side::right);
   const QString title = canvas_->x_title_fits(across.text) ? across.text : QString();
   std::vector<Tick> ticks = linear_ticks(map_.x, canvas_->ticks_across(), across.factor);
-  if (!count_name_.isEmpty()) std::erase_if(ticks, [](const Tick& tick) { return tick.at != std::floor(tick.at); });
+  if (!count_name_.isEmpty()) {
+    std::erase_if(ticks, [](const Tick& tick) { return tick.at != std::floor(tick.at); });
+    for (Tick& tick : ticks) tick.label.remove(QRegularExpression("\\.0+$"));  // of ticks that stood between them
+  }
   canvas_->show_axes({map_.x, ticks, title, true}, vertical(Side::left, unit_), right);
 }
 
