@@ -76,6 +76,15 @@ struct BoundPlan {
   compute::Tensor state;                  // what training keeps besides parameters (model::Model::state); may be empty
 };
 
+// What a RATE op writes, of `step`: its learning rate, and its number from 1.
+inline void write_rate(const BoundPlan& bound, const Recipe& recipe, std::int64_t step) {
+  bound.rate.as<double>()[0] = recipe.learning_rate(step);
+  bound.rate.as<double>()[1] = static_cast<double>(step + 1);
+}
+
+// Where the run is to stop at a gradient that is not finite: a Problem, once an op has left one.
+base::Result<void> expect_finite(const BoundOp& op, const BoundPlan& bound, const Recipe& recipe, const model::Model& model);
+
 // Arenas must be as large as `layout` says, zero at first (the optimizer's state begins so) and stay alive. A kernel that cannot be prepared is a Problem that
 // names the op.
 base::Result<BoundPlan> bind(const plan::RankPlan& plan, const std::vector<plan::Group>& groups, const model::Model& model, const Recipe& recipe,

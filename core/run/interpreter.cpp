@@ -124,7 +124,6 @@ struct Interpreter::State {
   base::Result<bool> move_transfers();
   bool run_input();
   base::Result<bool> run_compute();
-  base::Result<void> expect_finite(const BoundOp& op) const;
   std::int64_t hold_back(const Frontier::Ready& ready, std::int64_t begin_ns);
   void add_held_out();
   std::int64_t most_loaded() const;
@@ -394,10 +393,7 @@ base::Result<bool> Interpreter::State::run_compute() {
   const BoundOp& op = bound(*ready);
   frontier.start(compute_lane);
   is_at(*ready);
-  if (op.kind == OpKind::rate) {
-    parts.bound->rate.as<double>()[0] = parts.recipe->learning_rate(ready->step);
-    parts.bound->rate.as<double>()[1] = static_cast<double>(ready->step + 1);
-  }
+  if (op.kind == OpKind::rate) write_rate(*parts.bound, *parts.recipe, ready->step);
   for (const auto& kernel : op.kernels) kernel->enqueue(*queue);
   const std::uint64_t mark = queue->record();
   while (!queue->reached(mark)) std::this_thread::yield();
@@ -405,23 +401,9 @@ base::Result<bool> Interpreter::State::run_compute() {
   meter.times.compute_ns += now_ns - begin;
   if (!evaluating) meter.capture(op, ready->step);
   else if (op.kind == OpKind::loss) add_held_out();
-  if (const auto ok = expect_finite(op); !ok) return base::fail(ok.error());
+  if (const auto ok = expect_finite(op, *parts.bound, *parts.recipe, *parts.model); !ok) return base::fail(ok.error());
   finish(compute_lane, *ready, begin, begin, now_ns, 0, imposed);
   return true;
-}
-
-// Where the run is to stop at a gradient that is not finite: the rank whose own it is finds it first, when no one else has it yet.
-base::Result<void> Interpreter::State::expect_finite(const BoundOp& op) const {
-  if (!parts.recipe->stops_at_non_finite) return {};
-  const auto s = static_cast<std::size_t>(op.segment);
-  const char* whose = nullptr;
-  if (op.leaves_norm && !std::isfinite(parts.bound->local_norms.as<double>()[s])) whose = "this rank's gradient";
-  if (op.kind == OpKind::update && !std::isfinite(parts.bound->statistics.as<double>()[3 * s])) whose = "the gradient that it would be updated by";
-  if (whose == nullptr) return {};
-  return base::fail({base::ProblemCode::failed, "segment " + parts.model->segments[s].name,
-                     std::string(whose) + " holds NaN or an infinite number, or one too large to be squared",
-                     "finite gradients, as training.non_finite is stop",
-                     "Lower the learning rate, clip gradients, look at the samples, or skip such updates."});
 }
 
 // Waits until the op that began at `begin_ns` has taken as long as it shall; how long that was, in nanoseconds.

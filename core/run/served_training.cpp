@@ -26,6 +26,11 @@ base::Problem impossible(const Served& event, const std::string& why) {
           "an order that servers can have gone by", "It was damaged, or is of another experiment."};
 }
 
+base::Problem of_rank(base::Problem problem, int rank, std::int64_t step) {
+  problem.where = "rank " + std::to_string(rank) + ", step " + std::to_string(step) + ": " + problem.where;
+  return problem;
+}
+
 // A plan with everything it needs, and the memory that it lives in.
 struct Bound {
   plan::RankPlan plan;
@@ -159,6 +164,8 @@ std::int64_t ServedTraining::gradients() const { return state_->gradients; }
 std::int64_t ServedTraining::bytes(int from, int to) const { return state_->sent(from, to); }
 std::int64_t ServedTraining::memory_bytes() const { return state_->shared.all_bytes; }
 
+compute::Tensor ServedTraining::state(int worker) const { return state_->workers[static_cast<std::size_t>(worker)].rank->bound.state; }
+
 compute::Tensor ServedTraining::parameters(int rank) const {
   const auto number = static_cast<std::size_t>(rank), workers = state_->workers.size();
   return number < workers ? state_->workers[number].rank->bound.parameters : state_->servers[number - workers].share->parameters();
@@ -281,6 +288,8 @@ std::vector<const BoundOp*> ServedTraining::State::pushed(int number, const Serv
 Result<void> ServedTraining::State::gives(const Served& event) {
   const auto s = static_cast<std::size_t>(event.server);
   Worker& worker = workers[static_cast<std::size_t>(event.worker)];
+  if (event.server == 0 && !event.last && (event.step < 0 || event.step >= parts.plan->schedule.steps))
+    return base::fail(impossible(event, "it is to compute step " + std::to_string(event.step) + " of " + std::to_string(parts.plan->schedule.steps)));
   if (worker.has[s] && !event.last) return base::fail(impossible(event, "a worker is given parameters that has some, and has not computed by them"));
   copy_share(worker, event.worker, event.server);
   if (event.server == 0) {
@@ -338,6 +347,7 @@ Result<void> ServedTraining::State::run(Worker& worker, const BoundProgram& prog
       const BoundLoad& into = program.loads[static_cast<std::size_t>(op.micro)];
       evaluating ? worker.held_out->load(*parts.compute, into) : load(worker, into, op.micro);
     }
+    if (op.kind == OpKind::rate) write_rate(worker.rank->bound, *parts.recipe, worker.step);
     for (const auto& kernel : op.kernels) kernel->enqueue(*queue);
     if (!op.kernels.empty()) {
       const std::uint64_t mark = queue->record();
@@ -346,6 +356,8 @@ Result<void> ServedTraining::State::run(Worker& worker, const BoundProgram& prog
     if (evaluating && op.kind == OpKind::loss)
       for (int i = 0; i < 2; ++i) held_out[i] += worker.rank->bound.metrics.as<double>()[i];
     if (!evaluating && worker.meter && !op.kernels.empty()) worker.meter->capture(op, worker.step);
+    if (const auto ok = expect_finite(op, worker.rank->bound, *parts.recipe, *parts.model); !ok)
+      return base::fail(of_rank(ok.error(), worker.rank->plan.rank, worker.step));
     if (parts.between_ops)
       if (const auto ok = parts.between_ops(); !ok) return ok;
   }

@@ -26,12 +26,17 @@ std::uint64_t random_number() {
   return (std::uint64_t{device()} << 32) | device();
 }
 
+// Workers of servers that are not in step make a step each, all at the same time.
+int steps_together(const experiment::Resolved& resolved) {
+  return resolved.servers > 0 && !experiment::in_step(resolved.document.strategy.servers) ? resolved.workers() : 1;
+}
+
 }  // namespace
 
 Coordination::Coordination(CoordinatorParts parts)
     : p_(std::move(parts)),
       run_key_(random_number()),
-      pacer_(p_.resolved.steps, p_.resolved.document.run.seconds_per_step, p_.resolved.document.run.evaluate_every_steps),
+      pacer_(p_.resolved.steps, p_.resolved.document.run.seconds_per_step, p_.resolved.document.run.evaluate_every_steps, steps_together(p_.resolved)),
       watch_(rank_names(p_.resolved), {p_.silent_seconds, p_.resolved.document.run.hang_seconds + experiment::longest_silence_seconds(p_.resolved)}) {}
 
 Result<void> Coordination::open() {

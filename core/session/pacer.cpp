@@ -6,8 +6,8 @@
 
 namespace trainyard::session {
 
-Pacer::Pacer(std::int64_t steps, double seconds_per_step, std::int64_t evaluate_every_steps)
-    : steps_(steps), seconds_per_step_(seconds_per_step), evaluate_every_steps_(evaluate_every_steps) {}
+Pacer::Pacer(std::int64_t steps, double seconds_per_step, std::int64_t evaluate_every_steps, int together)
+    : steps_(steps), seconds_per_step_(seconds_per_step), evaluate_every_steps_(evaluate_every_steps), together_(together) {}
 
 void Pacer::at_step(std::int64_t slowest) { slowest_ = std::max(slowest_, slowest); }
 
@@ -60,8 +60,8 @@ std::int64_t Pacer::wanted(std::int64_t now_ns) {
 // An evaluation may take longer than many steps, and its time is not in theirs: whoever stops shall not wait for more than two.
 std::int64_t Pacer::full_speed() const {
   const double ahead = step_seconds_ > 0 ? std::ceil(seconds_ahead / step_seconds_) : 2;
-  const std::int64_t step = slowest_ + static_cast<std::int64_t>(std::clamp(ahead, 2.0, 1e9));
-  return evaluate_every_steps_ > 0 ? std::min(step, (slowest_ / evaluate_every_steps_ + 2) * evaluate_every_steps_) : step;
+  const std::int64_t least = together_ > 1 ? slowest_ + 2 * together_ : 0, step = slowest_ + together_ * static_cast<std::int64_t>(std::clamp(ahead, 2.0, 1e9));
+  return evaluate_every_steps_ > 0 ? std::max(least, std::min(step, (slowest_ / evaluate_every_steps_ + 2) * evaluate_every_steps_)) : step;
 }
 
 }  // namespace trainyard::session

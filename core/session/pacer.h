@@ -14,7 +14,8 @@ namespace trainyard::session {
 class Pacer {
  public:
   // Steps of the whole run; least seconds a step may take (0: full speed); after how many steps comes an evaluation (0: none).
-  Pacer(std::int64_t steps, double seconds_per_step, std::int64_t evaluate_every_steps = 0);
+  // `together`: steps that ranks make at the same time, each its own; 1 where all make one together.
+  Pacer(std::int64_t steps, double seconds_per_step, std::int64_t evaluate_every_steps = 0, int together = 1);
 
   // What was seen: the step that the slowest rank is at, and how long steps take.
   void at_step(std::int64_t slowest);
@@ -44,7 +45,7 @@ class Pacer {
 
   std::int64_t steps_;
   double seconds_per_step_;
-  std::int64_t evaluate_every_steps_;
+  std::int64_t evaluate_every_steps_, together_;
   double step_seconds_ = 0;  // recent; 0: none seen yet
   std::int64_t slowest_ = 0, horizon_ = 0;
   std::int64_t next_paced_ns_ = 0;

@@ -28,7 +28,8 @@ constexpr std::int64_t kBeatPeriod = 200'000'000;       // ns between two heartb
 constexpr std::int64_t kLease = 10'000'000'000;         // ns without a word from the coordinator
 constexpr std::int64_t kShipLimit = 2'000'000'000;      // ns for the last events to leave
 constexpr auto kStartLimit = std::chrono::seconds(60);  // for the coordinator to answer while everything starts
-constexpr std::size_t kRingEvents = 1 << 12;            // of a rank, between two looks
+constexpr int kShipEvery = 16;                          // events of servers, at most: a round leaves its ops and metrics in a ring
+constexpr std::size_t kRingEvents = 1 << 14;            // of a rank, between two looks
 
 class VirtualRanks {
  public:
@@ -123,6 +124,8 @@ class VirtualRanks {
       if (auto ok = training_->follow(**event); !ok) return ok;
       plan::append(**event, orders_[static_cast<std::size_t>((*event)->server)].events);
       ++events_;
+      if (++unshipped_ == kShipEvery)
+        if (auto ok = ship_all(); !ok) return ok;
       if (first_step_done_ns_ == 0 && done() > 0) first_step_done_ns_ = base::now_nanoseconds();
     }
     return {};
@@ -130,7 +133,10 @@ class VirtualRanks {
 
   Result<void> finish() {
     const compute::Tensor parameters = training_->parameters(resolved_.chief());
-    if (auto ok = write_checkpoint(run_directory_ + "/checkpoints", {done(), plan::hash(plan_)}, resolved_.model, {parameters, {}}); !ok) return ok;
+    if (auto ok =
+            write_checkpoint(run_directory_ + "/checkpoints", {done(), plan::hash(plan_)}, resolved_.model, {parameters, training_->state(resolved_.chief())});
+        !ok)
+      return ok;
     const std::int64_t end = base::now_nanoseconds() + kShipLimit;
     while (!ship() && base::now_nanoseconds() < end) std::this_thread::sleep_for(std::chrono::milliseconds(5));
     for (const RankIdentity& rank : ranks_)
@@ -219,6 +225,17 @@ class VirtualRanks {
     return true;
   }
 
+  // Before a ring is full: who computes can wait, and nothing is lost.
+  Result<void> ship_all() {
+    for (bool shipped = false; !shipped;) {
+      if (auto ok = listen(std::chrono::milliseconds(0)); !ok) return ok;
+      shipped = ship();
+      if (!shipped) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    unshipped_ = 0;
+    return {};
+  }
+
   void say(const std::string& text) { static_cast<void>(client_->send(Log{0, base::now_nanoseconds(), "info", text})); }
   std::int64_t done() const { return training_ ? training_->done() : 0; }
 
@@ -240,6 +257,7 @@ class VirtualRanks {
   std::int64_t begun_ns_ = base::now_nanoseconds(), first_step_done_ns_ = 0;
   std::int64_t served_ns_ = 0, heard_ns_ = 0, beat_ns_ = 0, reported_done_ = -1;
   std::uint64_t events_ = 0;
+  int unshipped_ = 0;  // events since the rings were emptied
 };
 
 }  // namespace

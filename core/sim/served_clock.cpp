@@ -13,6 +13,8 @@ namespace {
 
 bool computes(const OpModel& op) { return !plan::communicates(op.kind) && !plan::serves(op.kind); }
 
+Picoseconds slowed(const OpModel& op, double factor) { return factor == 1 || op.kind == OpKind::load ? op.takes : picoseconds(seconds(op.takes) * factor); }
+
 std::int64_t bytes_given(const ProgramModel& answer) {
   std::int64_t bytes = 0;
   for (const OpModel& op : answer.ops) bytes += op.bucket >= 0 ? op.bytes : 0;
@@ -40,11 +42,14 @@ Result<void> ServedClock::open() {
     if (plan.rule) {
       servers_.push_back(std::make_unique<Server>(*plan.rule, parts_.plan->schedule.evaluate_every_steps));
       servers_.back()->model = std::move(*model);
+      servers_.back()->slowness = std::make_unique<run::Slowness>(parts_.seed, rank, slow_down, jitter);
     } else {
       workers_.push_back({std::move(*model), std::make_unique<run::Slowness>(parts_.seed, rank, slow_down, jitter), {}, -1, {}, 0});
     }
   }
-  for (std::size_t s = 1; s < servers_.size(); ++s) servers_[s]->arrivals.allow(std::numeric_limits<std::int64_t>::max());
+  for (std::size_t s = 0; s < servers_.size(); ++s)
+    servers_[s]->arrivals.allow(s == 0 ? parts_.plan->schedule.steps : std::numeric_limits<std::int64_t>::max());
+  for (auto& server : servers_) server->taken.resize(workers_.size());
   for (std::size_t w = 0; w < workers_.size(); ++w) {
     workers_[w].pushes_missing.resize(servers_.size());
     for (std::size_t s = 0; s < servers_.size(); ++s)
@@ -72,12 +77,16 @@ std::int64_t ServedClock::bytes_sent(int from, int to) const {
 void ServedClock::allow(std::int64_t steps, bool last) {
   allowed_ = std::max(allowed_, steps);
   last_ = last_ || last;
-  server(0).arrivals.allow(allowed_);
-  answer(0);
+  if (!stands()) begin_job(0);
 }
 
+// As many steps are done as may be: time waits, with all workers at work, so that who allows more when changes nothing of what happens.
+bool ServedClock::stands() const { return !servers_.front()->busy && servers_.front()->arrivals.steps() >= allowed_; }
+
 void ServedClock::slow(int rank, double slow_down, double jitter) {
-  if (static_cast<std::size_t>(rank) < workers_.size()) worker(rank).slowness->set(slow_down, jitter);
+  const auto number = static_cast<std::size_t>(rank);
+  if (number < workers_.size()) workers_[number].slowness->set(slow_down, jitter);
+  else if (number < workers_.size() + servers_.size()) servers_[number - workers_.size()]->slowness->set(slow_down, jitter);
 }
 
 // Time -------------------------------------------------------------------------------------------------------------
@@ -86,12 +95,12 @@ Result<std::optional<Served>> ServedClock::next() {
   if (!std::exchange(begun_, true))
     for (std::size_t w = 0; w < workers_.size(); ++w)
       for (std::size_t s = 0; s < servers_.size(); ++s) send(Carries::wish, static_cast<int>(w), static_cast<int>(s), sizeof(double));
-  while (out_.empty())
+  while (out_.empty() && !stands())
     if (!advance()) break;
   if (now_ > kLongest)
     return base::fail(
         {base::ProblemCode::bad_input, "topology", "the virtual clock passes 46 days", "", "Draw faster devices and links, or take fewer steps."});
-  if (out_.empty() && !ended_) end();
+  if (out_.empty() && stands() && last_ && !ended_) end();
   if (out_.empty()) return std::nullopt;
   const Served event = out_.front();
   out_.pop_front();
@@ -144,11 +153,11 @@ void ServedClock::send(Carries carries, int worker, int server, std::int64_t byt
 void ServedClock::arrive(const Message& message) {
   Worker& to = worker(message.worker);
   if (message.carries == Carries::parameters) {
-    if (--to.answers_missing == 0) begin_round(message.worker);
+    if (--to.answers_missing == 0 && !closing_) begin_round(message.worker);
     return;
   }
   if (message.carries == Carries::gradient && --to.pushes_missing[static_cast<std::size_t>(message.server)] > 0) return;
-  server(message.server).jobs.push_back({message.worker, message.carries == Carries::wish, now_});
+  server(message.server).jobs.push_back({message.worker, message.carries == Carries::wish});
   begin_job(message.server);
 }
 
@@ -157,20 +166,23 @@ void ServedClock::arrive(const Message& message) {
 // A gradient is added, and makes an update whole or not: so long it is busy. What comes meanwhile waits.
 void ServedClock::begin_job(int number) {
   Server& serves = server(number);
-  if (serves.busy || serves.jobs.empty()) return;
+  if (serves.busy) return;
+  while (closing_ && !serves.jobs.empty() && !wanted(number, serves.jobs.front())) serves.jobs.pop_front();
+  if (serves.jobs.empty()) return;
   serves.busy = true;
-  serves.since = now_;
   Picoseconds takes = 0;
   if (!serves.jobs.front().joins) {
     serves.push = serves.arrivals.push(serves.jobs.front().worker);
+    const double factor = serves.slowness->factor(std::max<std::int64_t>(0, serves.arrivals.steps() - 1));
     const auto add = [&](const char* program) {
       const int at = serves.model.program(program);
       const auto& ops = serves.model.programs[static_cast<std::size_t>(at)].ops;
       for (std::size_t op = 0; op < ops.size(); ++op) {
         if (ops[op].bucket < 0 && ops[op].kind == OpKind::take) continue;  // a wish
-        op_event(rank_of(number), at, static_cast<int>(op), std::max<std::int64_t>(0, serves.arrivals.steps() - 1), now_ + takes, now_ + takes + ops[op].takes,
+        const Picoseconds busy = slowed(ops[op], factor);
+        op_event(rank_of(number), at, static_cast<int>(op), std::max<std::int64_t>(0, serves.arrivals.steps() - 1), now_ + takes, now_ + takes + busy,
                  ops[op].kind == OpKind::take ? ops[op].bytes : 0);
-        takes += ops[op].takes;
+        takes += busy;
       }
     };
     if (!serves.push->dropped) add("arrival");
@@ -189,19 +201,20 @@ void ServedClock::end_job(int number) {
     out_.push_back(event(Served::Kind::joins, number, job.worker));
   } else {
     ++serves.gathered;
+    ++serves.taken[static_cast<std::size_t>(job.worker)];
     Served taken = event(Served::Kind::takes, number, job.worker);
     taken.dropped = serves.push->dropped, taken.completes = serves.push->completes;
     taken.version = serves.push->pulled, taken.staleness = serves.push->staleness;
     out_.push_back(taken);
   }
   answer(number);
-  begin_job(number);
+  if (number > 0 || !stands()) begin_job(number);
 }
 
 // Not before what it is busy with is over: who pushed that is answered with all others.
 void ServedClock::answer(int number) {
   Server& serves = server(number);
-  if (serves.busy) return;
+  if (serves.busy || closing_) return;
   while (const auto given = serves.arrivals.answer()) {
     run::Turn turn;
     if (number == 0) turn = serves.turns.next(*given, serves.arrivals.steps(), serves.gathered);
@@ -257,7 +270,7 @@ void ServedClock::begin_round(int number) {
       ++who.pushes_missing[static_cast<std::size_t>(does.peers.front() - static_cast<int>(workers_.size()))];
       agenda_.push({at, MomentKind::posts, number, 0, static_cast<int>(op)});
     } else if (computes(does)) {
-      const Picoseconds takes = factor == 1 || does.kind == OpKind::load ? does.takes : picoseconds(seconds(does.takes) * factor);
+      const Picoseconds takes = slowed(does, factor);
       op_event(number, who.program, static_cast<int>(op), who.turn.step, at, at + takes, 0);
       at += takes;
     }
@@ -270,17 +283,25 @@ void ServedClock::post(int number, int op) {
   send(Carries::gradient, number, pushes.peers.front() - static_cast<int>(workers_.size()), pushes.bytes);
 }
 
-// Everybody waits: for leave to go on, or, when there is no more to do, for the final parameters.
+// Nothing more is computed. What the first server has taken, the others take too; then all are given the final parameters, and leave.
 void ServedClock::end() {
-  Server& leads = server(0);
-  if (!last_ || !leads.arrivals.spent() || leads.arrivals.steps() < allowed_) return;
+  closing_ = true;
+  for (std::size_t s = 1; s < servers_.size(); ++s) begin_job(static_cast<int>(s));
+  while (advance()) {
+  }
   ended_ = true;
+  Server& leads = server(0);
   for (std::size_t w = 0; w < workers_.size(); ++w) {
     const run::Turn turn = leads.turns.last(leads.arrivals.steps(), leads.gathered);
     for (std::size_t s = 0; s < servers_.size(); ++s) give(static_cast<int>(s), static_cast<int>(w), turn, true);
   }
   for (std::size_t w = 0; w < workers_.size(); ++w)
     for (std::size_t s = 0; s < servers_.size(); ++s) out_.push_back(event(Served::Kind::leaves, static_cast<int>(s), static_cast<int>(w)));
+}
+
+bool ServedClock::wanted(int number, const Job& job) const {
+  const auto worker = static_cast<std::size_t>(job.worker);
+  return number > 0 && !job.joins && servers_[static_cast<std::size_t>(number)]->taken[worker] < servers_.front()->taken[worker];
 }
 
 void ServedClock::op_event(int rank, int program, int op, std::int64_t step, Picoseconds begin, Picoseconds end, std::int64_t bytes) {

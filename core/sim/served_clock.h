@@ -76,17 +76,17 @@ class ServedClock final : public plan::ServedOrder {
   struct Job {
     int worker = 0;
     bool joins = false;
-    Picoseconds came = 0;
   };
   struct Server {
     Server(const plan::ArrivalRule& rule, std::int64_t evaluate_every_steps) : arrivals(rule), turns(rule, evaluate_every_steps) {}
     RankModel model;
+    std::unique_ptr<run::Slowness> slowness;
     plan::Arrivals arrivals;
     run::Turns turns;
     std::deque<Job> jobs;  // the first one is being done, where it is busy
     std::optional<plan::Arrivals::Push> push;
-    Picoseconds since = 0;
     std::int64_t gathered = 0;
+    std::vector<std::int64_t> taken;  // gradients, by worker
     bool busy = false;
   };
 
@@ -94,6 +94,7 @@ class ServedClock final : public plan::ServedOrder {
   base::Result<void> open();
   base::Result<const Path*> path(int from, int to);
   bool advance();
+  bool stands() const;
   void handle(const Moment& moment);
   void send(Carries carries, int worker, int server, std::int64_t bytes);
   void arrive(const Message& message);
@@ -104,6 +105,7 @@ class ServedClock final : public plan::ServedOrder {
   void begin_round(int worker);
   void post(int worker, int op);
   void end();
+  bool wanted(int server, const Job& job) const;
   plan::Served event(plan::Served::Kind kind, int server, int worker) const;
   void op_event(int rank, int program, int op, std::int64_t step, Picoseconds begin, Picoseconds end, std::int64_t bytes);
   Picoseconds evaluation_takes(const Worker& worker) const;
@@ -123,7 +125,7 @@ class ServedClock final : public plan::ServedOrder {
   std::map<std::pair<int, int>, std::int64_t> sent_;
   Picoseconds now_ = 0;
   std::int64_t allowed_ = 0;
-  bool begun_ = false, last_ = false, ended_ = false;
+  bool begun_ = false, last_ = false, closing_ = false, ended_ = false;
 };
 
 }  // namespace trainyard::sim

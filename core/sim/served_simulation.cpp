@@ -20,10 +20,11 @@ struct Heard {
   std::vector<std::int64_t> ends_ns;  // of each step
   double staleness = 0;               // sum
   std::int64_t gradients = 0;         // that were applied
+  std::int64_t warm = 0;              // of all: the first of each worker is less stale than those that follow
   std::int64_t last_ns = 0;
 };
 
-base::Result<Heard> listen(ServedClock& clock, bool in_step, const std::stop_token& stop) {
+base::Result<Heard> listen(ServedClock& clock, bool in_step, int workers, const std::stop_token& stop) {
   Heard heard;
   for (auto event = clock.next();; event = clock.next()) {
     if (!event) return base::fail(event.error());
@@ -32,7 +33,7 @@ base::Result<Heard> listen(ServedClock& clock, bool in_step, const std::stop_tok
     heard.last_ns = (*event)->time_ns;
     if ((*event)->kind != Served::Kind::takes || (*event)->server != 0) continue;
     if (!in_step || (*event)->completes) heard.ends_ns.push_back((*event)->time_ns);
-    if (!(*event)->dropped) heard.staleness += static_cast<double>((*event)->staleness), ++heard.gradients;
+    if (!(*event)->dropped && ++heard.warm > workers) heard.staleness += static_cast<double>((*event)->staleness), ++heard.gradients;
   }
 }
 
@@ -129,7 +130,7 @@ base::Result<Outcome> simulate_served(const plan::Plan& plan, const topology::Ne
   if (!clock) return base::fail(clock.error());
   const bool in_step = last.rule->answers_after_update;
   (*clock)->allow(std::min(plan.schedule.steps, std::max(options.steps, in_step ? kRounds : kRounds * workers)), true);
-  const auto heard = listen(**clock, in_step, options.stop);
+  const auto heard = listen(**clock, in_step, workers, options.stop);
   if (!heard) return base::fail(heard.error());
   if (heard->ends_ns.empty()) return base::fail({base::ProblemCode::bad_input, "plan", "no step comes to its end", "a plan that the check accepts", ""});
   Outcome outcome;

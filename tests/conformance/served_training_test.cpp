@@ -131,23 +131,42 @@ TEST(VirtualClock, a_straggler_of_four_holds_up_who_waits_for_it) {
   EXPECT_GE(speed(ServerMode::backup_workers, slow_downs), 0.9 * undisturbed);
 }
 
-// As a coordinator does, which may say so at any moment.
-TEST(VirtualClock, it_goes_as_far_as_it_may_whenever_that_is_said) {
-  experiment::Experiment e = drawn(ServerMode::asynchronous, even(4), 200, 0.5);
-  for (topology::Device& device : e.topology.hosts[0].devices)
-    if (device.role == topology::Role::parameter_server) device.memory_bandwidth_bytes_per_second = 1e6;  // busy most of the time
-  const auto resolved = experiment::resolve(e, ".").value();
-  const auto plan = strategy::make_plan(resolved).value();
-  auto clock = sim::ServedClock::make({&plan, std::make_shared<topology::Network>(resolved.document.topology), resolved.ranks, 1}).value();
-  std::vector<Served> order;
-  for (std::int64_t allowed = 4; !clock->over(); allowed += 4) {
-    clock->allow(std::min<std::int64_t>(allowed, 200), allowed >= 200);
-    for (int i = 0; i < 3; ++i)
-      if (const auto event = clock->next(); event && *event) order.push_back(**event);
+// As a coordinator does, which may say so at any moment: nothing of what happens depends on it.
+class Allowed : public testing::TestWithParam<ServerMode> {};
+INSTANTIATE_TEST_SUITE_P(VirtualClock, Allowed,
+                         testing::Values(ServerMode::asynchronous, ServerMode::softsync, ServerMode::stale_synchronous, ServerMode::synchronous,
+                                         ServerMode::backup_workers),
+                         [](const auto& one) { return std::string(base::name_of(one.param)); });
+
+TEST_P(Allowed, piece_by_piece_it_goes_as_it_would_at_once) {
+  for (const double server_bytes_per_second : {1e13, 1e6}) {  // idle, or busy most of the time
+    experiment::Experiment e = drawn(GetParam(), even(4), 200, 0.5);
+    e.topology.hosts[0].devices[1].slow_down = 3;
+    for (topology::Device& device : e.topology.hosts[0].devices)
+      if (device.role == topology::Role::parameter_server) device.memory_bandwidth_bytes_per_second = server_bytes_per_second;
+    const auto resolved = experiment::resolve(e, ".").value();
+    const auto plan = strategy::make_plan(resolved).value();
+    for (const std::int64_t piece : {1, 3, 7}) {
+      auto clock = sim::ServedClock::make({&plan, std::make_shared<topology::Network>(resolved.document.topology), resolved.ranks, e.training.seed}).value();
+      std::vector<Served> order;
+      for (std::int64_t allowed = piece; !clock->over(); allowed += piece) {
+        clock->allow(std::min<std::int64_t>(allowed, 200), allowed >= 200);
+        for (int i = 0; i < 3; ++i)
+          if (const auto event = clock->next(); event && *event) order.push_back(**event);
+      }
+      EXPECT_EQ(order, order_of(*clock_of(resolved, plan))) << piece;
+    }
   }
-  const ServedOutcome outcome = follow(resolved, plan, order);
-  ASSERT_EQ(outcome.problem, "");
-  EXPECT_EQ(outcome.gradients, 200);
+}
+
+TEST(VirtualClock, a_slow_server_is_slow) {
+  experiment::Experiment e = drawn(ServerMode::asynchronous, even(4), 200);
+  for (topology::Device& device : e.topology.hosts[0].devices)
+    if (device.role == topology::Role::parameter_server) device.memory_bandwidth_bytes_per_second = 1e6;
+  const double drawn_speed = updates_per_second(ordered(e));
+  for (topology::Device& device : e.topology.hosts[0].devices)
+    if (device.role == topology::Role::parameter_server) device.slow_down = 10;
+  EXPECT_NEAR(drawn_speed / updates_per_second(ordered(e)), 10, 1);
 }
 
 class WithGradients : public testing::TestWithParam<ServedCase> {};
@@ -231,6 +250,30 @@ TEST_P(Recorded, a_real_run_is_computed_again_to_the_bit) {
     ASSERT_EQ(real[static_cast<std::size_t>(worker)].problem, "");
     EXPECT_EQ(again.parameters[static_cast<std::size_t>(worker)], real[static_cast<std::size_t>(worker)].parameters);
   }
+}
+
+// What is dropped is by the number of the step, which a worker is told.
+TEST(WithGradients, what_is_dropped_is_dropped_again) {
+  experiment::Experiment e = ServedCase{ServerMode::asynchronous, 3, 1}.training();
+  e.model.layers.insert(e.model.layers.begin() + 2, {.kind = model::LayerKind::dropout, .probability = 0.3});
+  const auto resolved = experiment::resolve(e, ".").value();
+  const auto plan = strategy::make_plan(resolved).value();
+  std::vector<run::OrderLog> logs(1);
+  const auto real = train(
+      resolved, compute::reference::make, [](int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes, {64}).value(); }, {}, {}, {}, &logs);
+  ASSERT_EQ(real[0].problem, "");
+  const std::string bytes = logs[0].take();
+  auto order = plan::RecordedOrder::make({plan::served_of(std::as_bytes(std::span(bytes))).value()}, resolved.workers()).value();
+  EXPECT_EQ(follow(resolved, plan, order_of(order)).parameters[0], real[0].parameters);
+}
+
+TEST(WithGradients, a_gradient_that_is_not_finite_stops_it_where_it_shall) {
+  experiment::Experiment e = ServedCase{ServerMode::asynchronous, 2, 1}.training();
+  e.training.optimizer.learning_rate = 1e5;
+  e.training.non_finite = experiment::NonFinite::stop;
+  const std::string problem = train_virtually(e).problem;
+  EXPECT_NE(problem.find("gradient holds NaN"), std::string::npos) << problem;
+  EXPECT_NE(problem.find("rank "), std::string::npos) << problem;
 }
 
 TEST(WithGradients, the_seed_chooses_who_comes_when) {

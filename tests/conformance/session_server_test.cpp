@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "core/experiment/fields.h"
 #include "core/session/journal.h"
 #include "core/session/recompute.h"
 #include "tests/conformance/session_run.h"
@@ -42,8 +43,8 @@ INSTANTIATE_TEST_SUITE_P(Modes, SessionWithServers,
                          testing::Combine(testing::Values(ServerMode::asynchronous, ServerMode::synchronous, ServerMode::softsync,
                                                           ServerMode::stale_synchronous, ServerMode::backup_workers),
                                           testing::Values(RunClock::machine, RunClock::made_up)),
-                         [](const auto& info) {
-                           return std::string(base::name_of(std::get<0>(info.param))) + "_" + std::string(base::name_of(std::get<1>(info.param)));
+                         [](const auto& one) {
+                           return std::string(base::name_of(std::get<0>(one.param))) + "_" + std::string(base::name_of(std::get<1>(one.param)));
                          });
 
 TEST_P(SessionWithServers, a_pause_lets_what_is_under_way_end_and_resume_goes_on) {
@@ -110,6 +111,26 @@ TEST(SessionOrder, the_virtual_clock_comes_to_the_same_weights_again) {
   const std::string once = weights();
   EXPECT_NE(once, "");
   EXPECT_EQ(once, weights());
+}
+
+// However long its rounds are drawn: all workers compute, and none waits for the coordinator to let it.
+TEST(SessionOrder, slow_workers_on_the_virtual_clock_are_as_stale_as_fast_ones) {
+  experiment::Experiment e = served(ServerMode::asynchronous, 240);
+  e.run.clock = RunClock::made_up;
+  for (topology::Device& device : e.topology.hosts[0].devices) {
+    device.jitter = 0.3;
+    if (device.role == topology::Role::worker) device.peak_flops = 1e3;
+  }
+  const auto outcome = SessionRun(e).result();
+  ASSERT_EQ(state_of(outcome), "finished");
+  EXPECT_NEAR(outcome.result["staleness"]["mean"].get<double>(), 2, 0.06);
+}
+
+TEST(SessionOrder, a_model_with_a_state_is_kept_whole) {
+  experiment::Experiment e = served(ServerMode::asynchronous, 30);
+  e.run.clock = RunClock::made_up;
+  e.model.layers = {{model::LayerKind::linear, 12}, {model::LayerKind::batch_norm, 0}, {model::LayerKind::relu, 0}, {model::LayerKind::linear, 0}};
+  EXPECT_EQ(state_of(SessionRun(e).result()), "finished");
 }
 
 TEST(SessionOrder, an_order_that_is_damaged_or_missing_is_told) {

@@ -35,6 +35,18 @@ TEST(Pacer, grants_at_most_two_evaluations_however_short_the_steps_are) {
   }
 }
 
+// Else some of those that could make one would wait to be let.
+TEST(Pacer, steps_that_are_made_together_are_granted_together) {
+  Pacer pacer(100'000, 0, 20, 64);
+  EXPECT_EQ(pacer.grant(0)->step, 128);
+  pacer.step_took(1);
+  pacer.at_step(100);
+  EXPECT_EQ(pacer.grant(0)->step, 100 + 128) << "more than an evaluation's";
+  Pacer quick(1'000'000, 0, 0, 4);
+  quick.step_took(0.001);
+  EXPECT_EQ(quick.grant(0)->step, 4 * 250);
+}
+
 TEST(Pacer, the_last_step_is_said_to_be_the_last) {
   Pacer pacer(2, 0);
   EXPECT_TRUE(pacer.grant(0)->last);
