@@ -196,6 +196,8 @@ int recompute(const ReplayArguments& arguments) {
   } else {
     std::printf("computed %s gradients again, in the order of %s events of servers: weights %s\n", base::format_count(again->gradients).c_str(),
                 base::format_count(again->events).c_str(), again->parameters_xxh64.c_str());
+    if (again->left_over > 0)
+      std::printf("%s events more were written down, and not all that they follow: the run was cut off there\n", base::format_count(again->left_over).c_str());
     std::printf("%s\n", !compared       ? "the run did not come to its end: there is nothing to compare them with"
                         : again->same() ? "the same to the bit as the run's own"
                                         : ("NOT those of the run, " + again->recorded_xxh64 + ": another machine, or another version").c_str());

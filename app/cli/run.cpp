@@ -18,6 +18,7 @@
 #include "core/experiment/fields.h"
 #include "core/experiment/imposed.h"
 #include "core/experiment/placement.h"
+#include "core/experiment/servers.h"
 #include "core/experiment/vertical.h"
 #include "core/session/run_directory.h"
 #include "core/session/socket_directory.h"
@@ -107,6 +108,14 @@ void print_summary(const base::Json& r, const experiment::Experiment& given) {
   if (step.is_object())
     std::printf("  step                %s median, %s p95%s\n", base::format_seconds(step["median"].get<double>()).c_str(),
                 base::format_seconds(step["p95"].get<double>()).c_str(), against_simulated(r).c_str());
+  if (experiment::has_servers(given.strategy.kind)) {
+    const base::Json& staleness = r["staleness"];
+    std::printf("  staleness           %s in the mean, p95 %s, at most %s", number(staleness["mean"], "%.2f").c_str(), number(staleness["p95"], "%.0f").c_str(),
+                number(staleness["max"], "%.0f").c_str());
+    if (const auto dropped = r.find("dropped_gradients"); dropped != r.end())
+      std::printf("; %s gradients came too late", base::format_count(dropped->get<std::int64_t>()).c_str());
+    std::printf("\n");
+  }
   if (const base::Json& wire = r["wire_bytes"]; wire.is_object())
     std::printf("  sent                %s of payload, %s of headers\n", base::format_bytes(wire["payload"].get<double>()).c_str(),
                 base::format_bytes(wire["header"].get<double>()).c_str());

@@ -289,7 +289,8 @@ class Jacobi {
 
   void run() {
     constexpr int kMostSweeps = 60;
-    for (int sweep = 0; sweep < kMostSweeps && off_diagonal() > 1e-30; ++sweep)
+    const double rounding = 1e-31 * n_ * n_;  // of entries of at most 1: less is never reached
+    for (int sweep = 0; sweep < kMostSweeps && off_diagonal() > rounding; ++sweep)
       for (int p = 0; p < n_; ++p)
         for (int q = p + 1; q < n_; ++q) rotate(p, q);
   }

@@ -42,7 +42,7 @@ class ServedTraining {
   // Of a worker: those that it was given last, which with one server may be those that any was given last; of a server: its share, in its last version. By
   // rank.
   compute::Tensor parameters(int rank) const;
-  compute::Tensor state(int worker) const;  // what training keeps besides parameters; may be empty
+  compute::Tensor state(int worker) const;     // what training keeps besides parameters; may be empty
   std::int64_t done() const;                   // steps, as the first server counts them
   std::int64_t gradients() const;              // computed so far
   std::int64_t bytes(int from, int to) const;  // payload between two ranks so far, as real ones would have sent it

@@ -108,7 +108,7 @@ class ServedClock final : public plan::ServedOrder {
   bool wanted(int server, const Job& job) const;
   plan::Served event(plan::Served::Kind kind, int server, int worker) const;
   void op_event(int rank, int program, int op, std::int64_t step, Picoseconds begin, Picoseconds end, std::int64_t bytes);
-  Picoseconds evaluation_takes(const Worker& worker) const;
+  Picoseconds evaluation_takes(const Worker& who) const;
   Worker& worker(int number) { return workers_[static_cast<std::size_t>(number)]; }
   Server& server(int number) { return *servers_[static_cast<std::size_t>(number)]; }
   int rank_of(int server) const { return static_cast<int>(workers_.size()) + server; }

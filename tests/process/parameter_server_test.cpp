@@ -100,6 +100,17 @@ TEST_P(ParameterServer, what_its_servers_did_computes_it_again) {
   EXPECT_THAT(none.err, HasSubstr("no parameter servers"));
 }
 
+TEST(ParameterServer, a_run_says_how_stale_it_was) {
+  const Home home;
+  std::vector<std::string> arguments = short_run(kServed, 40, {"run.clock=virtual"});
+  const Json result = completed(arguments);  // on the virtual clock it is the same run
+  std::erase(arguments, "--json");
+  const Ran ran = cli(arguments);
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_NEAR(result["staleness"]["mean"], (0 + 1 + 2 + 37 * 3) / 40.0, 1e-9) << "all four pull at first; from then on three come between";
+  EXPECT_THAT(ran.out, HasSubstr("staleness           2.85 in the mean, p95 3, at most " + result["staleness"]["max"].dump()));
+}
+
 TEST(ParameterServer, a_run_is_replayed_with_its_staleness) {
   const Home home;
   const Json result = completed(short_run(kServed, 100, {}));

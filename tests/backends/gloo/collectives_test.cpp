@@ -127,10 +127,12 @@ TEST(Gloo, calls_of_a_group_are_carried_out_in_their_order_and_groups_do_not_wai
   ASSERT_TRUE(ranks[1]->start(1, {CollectiveKind::all_reduce, Reduction::sum, DType::fp32, 0, reinterpret_cast<std::byte*>(own.data()), 1}));
   ASSERT_TRUE(ranks[2]->start(1, {CollectiveKind::all_reduce, Reduction::sum, DType::fp32, 0, reinterpret_cast<std::byte*>(other.data()), 1}));
   ASSERT_TRUE(wait_for(*ranks[1], 1, 1));
+  ASSERT_TRUE(wait_for(*ranks[2], 1, 1)) << "which may send still when another has all it needs";
   EXPECT_EQ(own[0], 12);
   EXPECT_EQ(ranks[1]->completed(0).value(), 0u);
   ASSERT_TRUE(ranks[0]->start(0, {CollectiveKind::all_reduce, Reduction::sum, DType::fp32, 0, reinterpret_cast<std::byte*>(a.data()), 1}));
   ASSERT_TRUE(wait_for(*ranks[1], 0, 1));
+  ASSERT_TRUE(wait_for(*ranks[0], 0, 1));
   EXPECT_EQ(b[0], 11);
   EXPECT_EQ(ranks[0]->start(1, {}).error().what, "is no member of group 1");
   EXPECT_EQ(ranks[0]->start(7, {}).error().what, "is no member of group 7");
