@@ -150,6 +150,7 @@ std::string of_averaged_weights(const TrainingSpec& training) {
 
 std::vector<int> hosts_of(const Network& network, const std::vector<DeviceId>& ranks) {
   std::vector<int> hosts;
+  hosts.reserve(ranks.size());
   for (const DeviceId rank : ranks) hosts.push_back(network.host_index(rank));
   return hosts;
 }

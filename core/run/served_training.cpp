@@ -138,9 +138,9 @@ struct ServedTraining::State {
   Result<void> run(Worker& worker, const BoundProgram& program, bool evaluating, double* held_out);
   void load(Worker& worker, const BoundLoad& into, int micro);
   void tell(int number, std::int64_t time_ns);
-  void traffic_metrics(int worker, std::int64_t time_ns);
+  void traffic_metrics(int number, std::int64_t time_ns);
   void metric(int server, Metric metric, double value, std::int64_t time_ns, int index = 0);
-  std::vector<const BoundOp*> pushed(int worker, const Server& server) const;
+  std::vector<const BoundOp*> pushed(int number, const Server& server) const;
   std::int64_t monotonic(std::int64_t time_ns) const { return parts.begun_ns + time_ns; }
   std::int64_t& sent(int from, int to) {
     return bytes[static_cast<std::size_t>(from) * static_cast<std::size_t>(parts.plan->ranks) + static_cast<std::size_t>(to)];
@@ -192,10 +192,10 @@ Result<void> ServedTraining::State::open() {
   bytes.resize(static_cast<std::size_t>(parts.plan->ranks) * static_cast<std::size_t>(parts.plan->ranks));
   const plan::RankPlan last = parts.plan->rank_plan(parts.plan->ranks - 1);
   one_at_a_time = last.rule && last.rule->workers == parts.plan->ranks - 1 && parts.model->state_elements == 0;
-  if (const auto ok = shared.make(*parts.plan); !ok) return ok;
+  if (auto ok = shared.make(*parts.plan); !ok) return ok;
   for (int rank = 0; rank < parts.plan->ranks; ++rank) {
     const bool serves = parts.plan->rank_plan(rank).rule.has_value();
-    if (const auto ok = serves ? add_server(rank) : add_worker(rank); !ok) return ok;
+    if (auto ok = serves ? add_server(rank) : add_worker(rank); !ok) return ok;
   }
   for (Worker& worker : workers) worker.has.resize(servers.size()), worker.owes.resize(servers.size());
   for (Server& server : servers) server.dropped.resize(workers.size());
@@ -206,7 +206,7 @@ Result<void> ServedTraining::State::add_worker(int rank) {
   Worker worker;
   worker.rank = std::make_unique<Bound>();
   const Bound* beside = one_at_a_time && !workers.empty() ? workers.front().rank.get() : nullptr;
-  if (const auto ok = bind_rank(*worker.rank, parts, rank, beside, shared); !ok) return ok;
+  if (auto ok = bind_rank(*worker.rank, parts, rank, beside, shared); !ok) return ok;
   std::int64_t most = 1;
   for (const BoundProgram& program : worker.rank->bound.programs)
     for (const BoundLoad& load : program.loads) most = std::max(most, load.samples);
@@ -221,7 +221,7 @@ Result<void> ServedTraining::State::add_worker(int rank) {
 Result<void> ServedTraining::State::add_server(int rank) {
   Server server;
   server.rank = std::make_unique<Bound>();
-  if (const auto ok = bind_rank(*server.rank, parts, rank, nullptr, shared); !ok) return ok;
+  if (auto ok = bind_rank(*server.rank, parts, rank, nullptr, shared); !ok) return ok;
   server.share =
       std::make_unique<ServedShare>(ServedShareParts{&server.rank->plan, &server.rank->bound, parts.recipe, parts.divides_by_staleness, parts.compute});
   servers.push_back(std::move(server));
@@ -242,7 +242,7 @@ Result<void> ServedTraining::State::takes(const Served& event) {
     metric(event.server, Metric::dropped_gradients, static_cast<double>(++server.dropped[static_cast<std::size_t>(event.worker)]), event.time_ns, event.worker);
   } else {
     metric(event.server, Metric::staleness, static_cast<double>(event.staleness), event.time_ns, event.worker);
-    if (const auto ok = gather(event, server); !ok) return ok;
+    if (auto ok = gather(event, server); !ok) return ok;
   }
   worker.owes[static_cast<std::size_t>(event.server)] = false;
   return {};
@@ -317,12 +317,12 @@ void ServedTraining::State::copy_share(const Worker& worker, int number, int ser
 Result<void> ServedTraining::State::act(Worker& worker) {
   worker.told = false;
   if (worker.turn.evaluates)
-    if (const auto ok = evaluate(worker); !ok) return ok;
+    if (auto ok = evaluate(worker); !ok) return ok;
   worker.has.assign(servers.size(), false);
   if (worker.turn.last) return {};
   worker.step = worker.turn.step;
   worker.program = worker.rank->program(parts.plan->schedule.program(worker.step));
-  if (const auto ok = run(worker, worker.rank->at(worker.program), false, nullptr); !ok) return ok;
+  if (auto ok = run(worker, worker.rank->at(worker.program), false, nullptr); !ok) return ok;
   worker.owes.assign(servers.size(), true);
   ++gradients;
   return {};
@@ -334,7 +334,7 @@ Result<void> ServedTraining::State::evaluate(Worker& worker) {
   for (const char* name : {"evaluate", "evaluate_tail"}) {
     const int program = worker.rank->program(name);
     for (std::int64_t i = 0; program >= 0 && i < worker.rank->at(program).repeats; ++i)
-      if (const auto ok = run(worker, worker.rank->at(program), true, sums); !ok) return ok;
+      if (auto ok = run(worker, worker.rank->at(program), true, sums); !ok) return ok;
   }
   if (worker.meter) worker.meter->evaluated(worker.turn.done - 1, sums[0], sums[1], worker.held_out->count(), monotonic(worker.given_ns));
   return {};
@@ -359,7 +359,7 @@ Result<void> ServedTraining::State::run(Worker& worker, const BoundProgram& prog
     if (const auto ok = expect_finite(op, worker.rank->bound, *parts.recipe, *parts.model); !ok)
       return base::fail(of_rank(ok.error(), worker.rank->plan.rank, worker.step));
     if (parts.between_ops)
-      if (const auto ok = parts.between_ops(); !ok) return ok;
+      if (auto ok = parts.between_ops(); !ok) return ok;
   }
   return {};
 }

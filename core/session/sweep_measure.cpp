@@ -118,7 +118,7 @@ FullSteps full_steps(const telemetry::History& history, std::int64_t from_step) 
 base::Result<void> measure(SweepVariant& variant, const Sweep& sweep, const fs::path& run_directory) {
   const auto result = read_json(run_directory / "result.json");
   if (!result) return base::fail(result.error());
-  if (const auto ok = check_ended_well(*result, sweep.steps, run_directory); !ok) return ok;
+  if (auto ok = check_ended_well(*result, sweep.steps, run_directory); !ok) return ok;
   const auto resolved = read_json(run_directory / "resolved.json").and_then(experiment::resolved_from_json);
   if (!resolved) return base::fail(resolved.error());
   const auto history = telemetry::History::load(run_directory);

@@ -44,7 +44,10 @@ Result<void> ServedClock::open() {
       servers_.back()->model = std::move(*model);
       servers_.back()->slowness = std::make_unique<run::Slowness>(parts_.seed, rank, slow_down, jitter);
     } else {
-      workers_.push_back({std::move(*model), std::make_unique<run::Slowness>(parts_.seed, rank, slow_down, jitter), {}, -1, {}, 0});
+      Worker one;
+      one.model = std::move(*model);
+      one.slowness = std::make_unique<run::Slowness>(parts_.seed, rank, slow_down, jitter);
+      workers_.push_back(std::move(one));
     }
   }
   for (std::size_t s = 0; s < servers_.size(); ++s)

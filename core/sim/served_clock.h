@@ -98,15 +98,15 @@ class ServedClock final : public plan::ServedOrder {
   void handle(const Moment& moment);
   void send(Carries carries, int worker, int server, std::int64_t bytes);
   void arrive(const Message& message);
-  void begin_job(int server);
-  void end_job(int server);
-  void answer(int server);
-  void give(int server, int worker, const run::Turn& turn, bool last);
-  void begin_round(int worker);
-  void post(int worker, int op);
+  void begin_job(int number);
+  void end_job(int number);
+  void answer(int number);
+  void give(int number, int to, const run::Turn& turn, bool last);
+  void begin_round(int number);
+  void post(int number, int op);
   void end();
-  bool wanted(int server, const Job& job) const;
-  plan::Served event(plan::Served::Kind kind, int server, int worker) const;
+  bool wanted(int number, const Job& job) const;
+  plan::Served event(plan::Served::Kind kind, int number, int to) const;
   void op_event(int rank, int program, int op, std::int64_t step, Picoseconds begin, Picoseconds end, std::int64_t bytes);
   Picoseconds evaluation_takes(const Worker& who) const;
   Worker& worker(int number) { return workers_[static_cast<std::size_t>(number)]; }

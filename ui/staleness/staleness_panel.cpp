@@ -19,7 +19,7 @@ namespace {
 using telemetry::WorkerStaleness;
 
 constexpr int kLookEvery = 250;  // milliseconds
-enum Column { worker, applied, share, dropped, mean, p95, most, kColumns };
+enum Column { worker, applied, share, dropped, mean, p95, most, columns };
 
 QString counted(std::int64_t number) { return QString::fromStdString(base::format_count(number)); }
 
@@ -52,7 +52,7 @@ StalenessPanel::StalenessPanel(QWidget* parent) : QWidget(parent) {
   table_->setUniformRowHeights(true);
   table_->setAllColumnsShowFocus(true);
   table_->setAccessibleName(tr("Effective updates by worker"));
-  const std::pair<QString, QString> headings[kColumns] = {
+  const std::pair<QString, QString> headings[columns] = {
       {tr("Worker"), tr("Whose gradients they are")},
       {tr("Applied"), tr("Gradients that became part of an update")},
       {tr("Share"), tr("Of all gradients that were applied")},
@@ -60,8 +60,8 @@ StalenessPanel::StalenessPanel(QWidget* parent) : QWidget(parent) {
       {tr("Mean"), tr("Staleness of those that were applied: version of the parameters then, minus version that it was computed by")},
       {tr("p95"), tr("19 of 20 are no staler")},
       {tr("Max"), tr("The stalest")}};
-  table_->setColumnCount(kColumns);
-  for (int column = 0; column < kColumns; ++column) {
+  table_->setColumnCount(columns);
+  for (int column = 0; column < columns; ++column) {
     table_->headerItem()->setText(column, headings[column].first);
     table_->headerItem()->setToolTip(column, headings[column].second);
     table_->headerItem()->setTextAlignment(column, (column == worker ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
@@ -182,15 +182,15 @@ void StalenessPanel::show_table() {
 
 void StalenessPanel::fill(QTreeWidgetItem& row, const WorkerStaleness& one, std::int64_t applied_by_all) const {
   const double part = applied_by_all > 0 ? 100 * static_cast<double>(one.applied) / static_cast<double>(applied_by_all) : 0;
-  const QString cells[kColumns] = {one.rank < 0 ? tr("all") : tr("rank %1").arg(one.rank),
-                                   counted(one.applied),
-                                   QString::number(part, 'f', 1) + " %",
-                                   counted(one.dropped),
-                                   QString::number(one.mean(), 'f', 2),
-                                   counted(one.quantile(0.95)),
-                                   counted(one.most())};
+  const QString cells[columns] = {one.rank < 0 ? tr("all") : tr("rank %1").arg(one.rank),
+                                  counted(one.applied),
+                                  QString::number(part, 'f', 1) + " %",
+                                  counted(one.dropped),
+                                  QString::number(one.mean(), 'f', 2),
+                                  counted(one.quantile(0.95)),
+                                  counted(one.most())};
   const Colours& colours = Theme::instance().colours();
-  for (int column = 0; column < kColumns; ++column) {
+  for (int column = 0; column < columns; ++column) {
     row.setText(column, cells[column]);
     row.setTextAlignment(column, (column == worker ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
     row.setForeground(column, one.rank < 0 ? colours.dim : colours.text);
