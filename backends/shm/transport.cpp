@@ -91,16 +91,29 @@ class Transport final : public comm::MailboxTransport {
     const std::int64_t now = base::now_nanoseconds();
     std::int64_t next = next_look_.load(std::memory_order_relaxed);
     if (now < next || !next_look_.compare_exchange_strong(next, now + look_for_the_dead_every_nanoseconds)) return;
-    for (int peer = 0; peer < ranks(); ++peer)
-      if (peer != rank() && dead(peer))
+    for (int peer = 0; peer < ranks(); ++peer) {
+      const auto died = peer == rank() ? std::nullopt : moves_of_the_dead(peer);
+      if (!died) continue;
+      if (may_be_lost(peer)) leave_for(peer, *died);
+      else
         abort({ProblemCode::failed, rank_name(peer), "its process ended without leaving", "", "See its log; out-of-memory kills are in the system's journal"});
+    }
   }
 
-  bool dead(int peer) const {
+  // It could not say so itself. Whoever sees it first says it to all.
+  void leave_for(int peer, std::uint32_t moves) {
+    block_.presence(peer).moves.compare_exchange_strong(moves, moves + 1);
+    block_.ring_all();
+  }
+
+  // Nothing while it lives, or once it has left.
+  std::optional<std::uint32_t> moves_of_the_dead(int peer) const {
     const comm::Presence& presence = block_.presence(peer);
-    if (presence.attendance.load(std::memory_order_acquire) != comm::Attendance::here) return false;
-    if (runs({presence.process.load(std::memory_order_relaxed), presence.process_start.load(std::memory_order_relaxed)})) return false;
-    return presence.attendance.load(std::memory_order_acquire) == comm::Attendance::here;  // it may have left and ended meanwhile
+    const std::uint32_t moves = presence.moves.load(std::memory_order_acquire);
+    if (moves % 2 == 0) return std::nullopt;
+    if (runs({presence.process.load(std::memory_order_relaxed), presence.process_start.load(std::memory_order_relaxed)})) return std::nullopt;
+    const bool still = presence.moves.load(std::memory_order_acquire) == moves;  // it may have left and ended meanwhile
+    return still ? std::optional(moves) : std::nullopt;
   }
 
   MailboxBlock block_;
@@ -156,14 +169,14 @@ Result<int> create(const std::vector<std::size_t>& arena_bytes, int channels) {
   return fd;
 }
 
-Result<std::unique_ptr<comm::Transport>> open(int fd, int rank, std::optional<comm::Patience> patience) {
+Result<std::unique_ptr<comm::Transport>> open(int fd, int rank, std::optional<comm::Patience> patience, bool takes_place) {
   auto layout = read_layout(fd);
   if (!layout) return base::fail(layout.error());
   auto map = MemoryMap::of_file(fd, layout->bytes);
   if (!map) return base::fail(map.error());
   const MailboxBlock block = block_in(*map, *layout);
   const ProcessIdentity process = this_process();
-  auto mailbox = comm::Mailbox::open(block, rank, patience.value_or(comm::patience(layout->ranks)), process.id, process.start);
+  auto mailbox = comm::Mailbox::open(block, rank, patience.value_or(comm::patience(layout->ranks)), process.id, process.start, takes_place);
   if (!mailbox) return base::fail(mailbox.error());
   if (!protect_peers(map->bytes(), *layout, rank)) return base::fail(cannot("cannot protect the arenas of peers"));
   return std::make_unique<Transport>(std::move(*mailbox), block, std::move(*map), std::move(*layout));

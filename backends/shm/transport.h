@@ -7,7 +7,7 @@
 //
 // A rank sees peers' arenas read-only. Offsets and lengths of peers are checked against their arena before use. A peer
 // whose process has ended without leaving is noticed while waiting (within about a tenth of a second) and aborts the group,
-// naming the rank. Not a guard against a malicious process: whoever holds the memfd can write the mailboxes.
+// naming the rank, but where peers may lose it. Not a guard against a malicious process: whoever holds the memfd can write the mailboxes.
 #pragma once
 
 #include <memory>
@@ -28,8 +28,8 @@ constexpr int kMaximumChannels = 64;
 base::Result<int> create(const std::vector<std::size_t>& arena_bytes, int channels);
 
 // This process as `rank`. Once a rank; `fd` may be closed afterwards. A file that `create` did not make is a Problem. `patience`
-// of waits; absent: as many ranks on this machine need.
-base::Result<std::unique_ptr<comm::Transport>> open(int fd, int rank, std::optional<comm::Patience> patience = {});
+// of waits; absent: as many ranks on this machine need. `takes_place`: of a process that left or died, where its peers have begun anew with it.
+base::Result<std::unique_ptr<comm::Transport>> open(int fd, int rank, std::optional<comm::Patience> patience = {}, bool takes_place = false);
 
 // For the coordinator, which is no rank: every rank sees `reason` at once.
 base::Result<void> abort_all(int fd, const base::Problem& reason);

@@ -36,6 +36,7 @@ End::End(Identity identity, const TransportOptions& options, std::unique_ptr<::z
     const std::string& endpoint = endpoints[static_cast<std::size_t>(peer)];
     if (peer == identity.rank || endpoint.empty()) continue;
     Peer& made = peer_at(peer);
+    made.generation = identity.generation;
     made.out = std::vector<OutLane>(static_cast<std::size_t>(options.channels));
     made.in = std::vector<InLane>(static_cast<std::size_t>(options.channels));
     made.link = std::make_unique<Link>(*context_, endpoint, peer, options);
@@ -77,12 +78,13 @@ Result<void> End::check(int peer, int channel) {
                      "a connected rank, a channel of 0 to " + std::to_string(options_.channels - 1), ""});
 }
 
-Result<void> End::check_post(Tag tag, std::size_t bytes) const {
+Result<void> End::check_post(int peer, Tag tag, std::size_t bytes) const {
+  const std::uint32_t generation = peers_[static_cast<std::size_t>(peer)].generation;
   const auto wrong = [&](const std::string& what, const std::string& accepted) {
     return base::fail({ProblemCode::bad_usage, rank_name(rank()), what, accepted, ""});
   };
-  if (tag.generation != identity_.generation)
-    return wrong("posted a message of generation " + std::to_string(tag.generation), "generation " + std::to_string(identity_.generation));
+  if (tag.generation != generation)
+    return wrong("posted a message of generation " + std::to_string(tag.generation), "generation " + std::to_string(generation));
   if (bytes > options_.maximum_payload_bytes)
     return wrong("posted " + std::to_string(bytes) + " bytes at once", "up to " + std::to_string(options_.maximum_payload_bytes) + " bytes");
   return {};
@@ -92,16 +94,17 @@ FrameHeader End::header(FrameKind kind, int peer) const {
   FrameHeader made;
   made.kind = kind;
   made.run_key = options_.run_key;
-  made.generation = identity_.generation;
+  made.generation = peers_[static_cast<std::size_t>(peer)].generation;
   made.from = static_cast<std::uint32_t>(rank());
   made.to = static_cast<std::uint32_t>(peer);
   return made;
 }
 
 Result<bool> End::post(int peer, int channel, Tag tag, std::span<const std::byte> bytes) {
-  if (auto ok = check(peer, channel).and_then([&] { return check_post(tag, bytes.size()); }); !ok) return base::fail(ok.error());
+  if (auto ok = check(peer, channel).and_then([&] { return check_post(peer, tag, bytes.size()); }); !ok) return base::fail(ok.error());
   OutLane& lane = out(peer, channel);
   if (!lane.has_room(bytes.size(), options_.window_bytes)) pump();
+  if (has_lost(peer)) return true;
   if (peer_at(peer).left) return base::fail(gone(peer, "; it takes no more"));
   if (!lane.has_room(bytes.size(), options_.window_bytes)) return false;
   FrameHeader head = header(FrameKind::data, peer);
@@ -120,6 +123,7 @@ Result<std::uint64_t> End::consumed(int peer, int channel) {
   if (auto ok = check(peer, channel); !ok) return base::fail(ok.error());
   const OutLane& lane = out(peer, channel);
   if (lane.consumed < lane.posted) pump();
+  if (has_lost(peer)) return lane.posted;
   if (lane.consumed < lane.posted && peer_at(peer).left) return base::fail(gone(peer, " without taking all that was posted to it"));
   return lane.consumed;
 }
@@ -128,7 +132,7 @@ Result<std::optional<Message>> End::receive(int peer, int channel) {
   if (auto ok = check(peer, channel); !ok) return base::fail(ok.error());
   InLane& lane = in(peer, channel);
   if (lane.empty()) pump();
-  if (lane.empty() && peer_at(peer).left) return base::fail(gone(peer, "; nothing more comes from it"));
+  if (lane.empty() && peer_at(peer).left && !peer_at(peer).may_be_lost) return base::fail(gone(peer, "; nothing more comes from it"));
   if (lane.empty()) return std::nullopt;
   const InLane::Slot& slot = lane.oldest();
   return Message{slot.tag, {static_cast<const std::byte*>(slot.payload.data()), slot.payload.size()}};
@@ -181,6 +185,24 @@ void End::tell_abort() {
     head.payload_bytes = text.size();
     told.told_abort = told.link->send_copy(head, text);
   }
+}
+
+bool End::has_lost(int peer) const {
+  if (peer < 0 || peer >= ranks()) return false;
+  const Peer& known = peers_[static_cast<std::size_t>(peer)];
+  return known.may_be_lost && known.left;
+}
+
+// What it sent before is of an older generation from now on, and so dropped.
+Result<void> End::begin_anew(int peer, std::uint32_t generation) {
+  if (auto ok = check(peer, 0); !ok) return ok;
+  Peer& anew = peer_at(peer);
+  for (OutLane& lane : anew.out) lane.begin_anew();
+  for (InLane& lane : anew.in) lane.begin_anew();
+  anew.link->begin_anew();
+  anew.generation = generation;
+  anew.left = anew.told_abort = false;
+  return {};
 }
 
 comm::Traffic End::traffic(int peer) const {

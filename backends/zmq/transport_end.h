@@ -55,6 +55,9 @@ class End final : public Transport {
   void abort(const base::Problem& reason) override;
   base::Result<void> state() const override;
   comm::Traffic traffic(int peer) const override;
+  void may_lose(int peer) override { peer_at(peer).may_be_lost = true; }
+  bool has_lost(int peer) const override;
+  base::Result<void> begin_anew(int peer, std::uint32_t generation) override;
   std::uint64_t rejected_frames() const override { return rejected_.get(); }
   bool connected() const override;
 
@@ -64,7 +67,9 @@ class End final : public Transport {
     std::vector<OutLane> out;
     std::vector<InLane> in;
     comm::Counter stale;
-    bool left = false;
+    std::uint32_t generation = 0;  // of messages between the two
+    bool left = false;             // in order, or as one that may be lost
+    bool may_be_lost = false;
     bool told_abort = false;
   };
 
@@ -72,7 +77,7 @@ class End final : public Transport {
   OutLane& out(int peer, int channel) { return peer_at(peer).out[static_cast<std::size_t>(channel)]; }
   InLane& in(int peer, int channel) { return peer_at(peer).in[static_cast<std::size_t>(channel)]; }
   base::Result<void> check(int peer, int channel);
-  base::Result<void> check_post(comm::Tag tag, std::size_t bytes) const;
+  base::Result<void> check_post(int peer, comm::Tag tag, std::size_t bytes) const;
   base::Problem problem_with(int peer, const std::string& what, const std::string& advice = "") const;
   base::Problem gone(int peer, const std::string& what) const;
   FrameHeader header(FrameKind kind, int peer) const;

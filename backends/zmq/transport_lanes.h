@@ -34,6 +34,7 @@ struct OutLane {
     while (consumed < count) bytes_on_the_way -= sizes[consumed++ % kWindowMessages];
     return true;
   }
+  void begin_anew() { posted = consumed = bytes_on_the_way = 0; }
 };
 
 struct InLane {
@@ -51,6 +52,10 @@ struct InLane {
   bool full() const { return arrived - released == kWindowMessages; }
   Slot& oldest() { return slots[released % kWindowMessages]; }
   void release() { slots[released++ % kWindowMessages].payload = ::zmq::message_t(); }
+  void begin_anew() {
+    while (!empty()) release();
+    arrived = released = told = 0;
+  }
 };
 
 }  // namespace trainyard::zmq

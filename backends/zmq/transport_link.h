@@ -33,6 +33,7 @@ class Link {
   bool was_connected() const { return connected_; }
   // Since when the connection is lost, in nanoseconds of base::now_nanoseconds; 0 when it is not.
   std::int64_t lost_since() const { return lost_since_; }
+  void begin_anew() { connected_ = false, lost_since_ = 0; }  // whatever was of the last connection
 
  private:
   bool send_parts(const FrameHeader& header, ::zmq::message_t body);

@@ -80,8 +80,8 @@ void End::accept(const FrameHeader& header, ::zmq::message_t payload) {
                          header.from < static_cast<std::uint32_t>(ranks()) && header.channel < static_cast<std::uint32_t>(options_.channels);
   if (!addressed || peers_[header.from].link == nullptr) return reject();
   Peer& peer = peers_[header.from];
-  if (header.generation < identity_.generation) return peer.stale.add(1);
-  if (header.generation > identity_.generation) return reject();
+  if (header.generation < peer.generation) return peer.stale.add(1);
+  if (header.generation > peer.generation) return reject();
   changed_ = true;
   switch (header.kind) {
     case FrameKind::data: return accept_data(header, std::move(payload));
@@ -129,10 +129,12 @@ void End::watch_links() {
 
 void End::judge(int peer, std::int64_t now) {
   const Link& link = *peer_at(peer).link;
-  if (link.lost_since() != 0 && now - link.lost_since() > kGraceAfterLoss)
+  const bool lost = link.lost_since() != 0 && now - link.lost_since() > kGraceAfterLoss;
+  if (lost && peer_at(peer).may_be_lost) changed_ = peer_at(peer).left = true;
+  else if (lost)
     abort(problem_with(peer, "is lost: its connection at " + link.endpoint() + " ended",
                        "See the log of that rank: its process ended, or its host cannot be reached"));
-  else if (!link.was_connected() && now - started_ > options_.connect_limit.count() * kMillisecond)
+  else if (!link.was_connected() && !peer_at(peer).may_be_lost && now - started_ > options_.connect_limit.count() * kMillisecond)
     abort(problem_with(peer, "cannot be reached at " + link.endpoint(), "Check that it runs, and that no firewall closes the port"));
 }
 

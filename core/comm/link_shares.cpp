@@ -150,6 +150,15 @@ void LinkShares::end_at(Picoseconds time) {
   share(time);
 }
 
+void LinkShares::forget(const LaneName& name, Picoseconds now) {
+  advance(now);
+  LaneState& lane = at(name);
+  lane.sent = lane.released = lane.posted;
+  std::int32_t* const end = sending_ + shape().sending;
+  shape().sending = static_cast<std::int32_t>(std::remove(sending_, end, static_cast<std::int32_t>(&lane - lanes_)) - sending_);
+  share(shape().now);
+}
+
 LinkShares::Sight LinkShares::oldest(const LaneName& name, Picoseconds now) {
   advance(now);
   now = shape().now;

@@ -58,6 +58,7 @@ class LinkShares {
   };
   Sight oldest(const LaneName& lane, Picoseconds now);
   void release(const LaneName& lane) { at(lane).released += 1; }
+  void forget(const LaneName& lane, Picoseconds now);  // all that is posted there
 
  private:
   __extension__ using Amount = __int128;          // bits times 1e12 times kRateUnit: what one unit of rate moves in one picosecond

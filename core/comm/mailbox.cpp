@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/comm/mailbox.h"
 
+#include <algorithm>
 #include <string>
 
 namespace trainyard::comm {
@@ -14,21 +15,58 @@ std::string rank_name(int rank) { return "rank " + std::to_string(rank); }
 }  // namespace
 
 Mailbox::Mailbox(MailboxBlock block, int rank, Patience patience)
-    : block_(block), rank_(rank), listener_(block.bell(rank), patience), out_(index(block.ranks(), 0)), in_(index(block.ranks(), 0)) {}
+    : block_(block),
+      rank_(rank),
+      listener_(block.bell(rank), patience),
+      out_(index(block.ranks(), 0)),
+      in_(index(block.ranks(), 0)),
+      peers_(static_cast<std::size_t>(block.ranks())) {}
 
-Result<std::unique_ptr<Mailbox>> Mailbox::open(MailboxBlock block, int rank, Patience patience, std::int64_t process, std::int64_t process_start) {
+Result<std::unique_ptr<Mailbox>> Mailbox::open(MailboxBlock block, int rank, Patience patience, std::int64_t process, std::int64_t process_start,
+                                               bool takes_place) {
   if (rank < 0 || rank >= block.ranks())
     return base::fail({base::ProblemCode::bad_usage, rank_name(rank), "is no rank of this group", "0 to " + std::to_string(block.ranks() - 1), ""});
   Presence& presence = block.presence(rank);
-  if (presence.process.exchange(process == 0 ? -1 : process) != 0)
+  const bool vacant = takes_place && Presence::has_left(presence.moves.load(std::memory_order_acquire));
+  if (presence.process.exchange(process == 0 ? -1 : process) != 0 && !vacant)
     return base::fail({base::ProblemCode::refused, rank_name(rank), "is taken: its transport was opened before", "one opening a rank", ""});
+  std::unique_ptr<Mailbox> mailbox(new Mailbox(block, rank, patience));
+  if (vacant) mailbox->count_on();
   presence.process_start.store(process_start, std::memory_order_relaxed);
-  presence.attendance.store(Attendance::here, std::memory_order_release);
-  return std::unique_ptr<Mailbox>(new Mailbox(block, rank, patience));
+  presence.moves.fetch_add(1, std::memory_order_release);
+  return mailbox;
+}
+
+void Mailbox::count_on() {
+  for (int peer = 0; peer < block_.ranks(); ++peer)
+    for (int channel = 0; channel < block_.channels(); ++channel) {
+      Side &sent = out(peer, channel), &received = in(peer, channel);
+      sent.own = sent.others = sent.first = block_.lane(rank_, peer, channel).posted.load(std::memory_order_acquire);
+      received.own = received.others = received.first = block_.lane(peer, rank_, channel).posted.load(std::memory_order_acquire);
+      block_.lane(peer, rank_, channel).consumed.store(received.own, std::memory_order_release);
+    }
+}
+
+// One that left, and is not the one that was forgotten already.
+bool Mailbox::has_lost(int peer) const {
+  const Peer& known = peers_[static_cast<std::size_t>(peer)];
+  const std::uint32_t moves = block_.presence(peer).moves.load(std::memory_order_acquire);
+  return known.may_be_lost && Presence::has_left(moves) && moves != known.forgotten;
+}
+
+void Mailbox::begin_anew(int peer) {
+  peers_[static_cast<std::size_t>(peer)].forgotten = block_.presence(peer).moves.load(std::memory_order_acquire);
+  for (int channel = 0; channel < block_.channels(); ++channel) {
+    Side &sent = out(peer, channel), &received = in(peer, channel);
+    sent.others = sent.first = sent.own;
+    Lane& lane = block_.lane(peer, rank_, channel);
+    received.own = received.others = received.first = lane.posted.load(std::memory_order_acquire);
+    lane.consumed.store(received.own, std::memory_order_release);
+  }
 }
 
 Mailbox::~Mailbox() {
-  block_.presence(rank_).attendance.store(Attendance::left, std::memory_order_release);
+  block_.presence(rank_).moves.fetch_add(1, std::memory_order_release);
   block_.ring_all();
 }
 
@@ -51,7 +89,7 @@ base::Problem Mailbox::gone(int peer, const char* what) const { return block_.ab
 
 Result<void> Mailbox::read_consumed(int peer, int channel) {
   Side& side = out(peer, channel);
-  const std::uint64_t count = block_.lane(rank_, peer, channel).consumed.load(std::memory_order_acquire);
+  const std::uint64_t count = std::max(side.first, block_.lane(rank_, peer, channel).consumed.load(std::memory_order_acquire));
   if (count < side.others || count > side.own) return base::fail(broken(peer, "claims to have consumed what was not posted"));
   side.others = count;
   return {};
@@ -81,8 +119,11 @@ Result<std::uint64_t> Mailbox::consumed(int peer, int channel) {
   const bool absent = left(peer);  // read first: what it consumed before leaving counts
   if (auto ok = read_consumed(peer, channel); !ok) return base::fail(ok.error());
   const Side& side = out(peer, channel);
-  if (absent && side.others < side.own) return base::fail(gone(peer, "has left without taking all that was posted to it"));
-  return side.others;
+  if (absent && side.others < side.own) {
+    if (may_be_lost(peer)) return side.own - side.first;
+    return base::fail(gone(peer, "has left without taking all that was posted to it"));
+  }
+  return side.others - side.first;
 }
 
 Result<void> Mailbox::read_posted(int peer, int channel) {
@@ -99,7 +140,7 @@ Result<std::optional<Mailbox::Arrival>> Mailbox::oldest(int peer, int channel) {
   if (side.own == side.others) {
     const bool absent = left(peer);  // read first: what it posted before leaving counts
     if (auto ok = read_posted(peer, channel); !ok) return base::fail(ok.error());
-    if (absent && side.own == side.others) return base::fail(gone(peer, "has left; nothing more comes from it"));
+    if (absent && side.own == side.others && !may_be_lost(peer)) return base::fail(gone(peer, "has left; nothing more comes from it"));
   }
   if (side.own == side.others) return std::nullopt;
   const std::uint64_t slot = side.own % lane_slots;

@@ -3,6 +3,9 @@
 // shm) are this and a way to turn a descriptor into bytes.
 //
 // Threads: as transport.h says. A peer's words in the block are never trusted: counters that cannot be are a Problem.
+//
+// Who takes the place of a rank that was lost finds the counters of its lanes as that one left them, and counts on from there. Others have
+// read all that was posted by then (begin_anew), and post nothing meanwhile.
 #pragma once
 
 #include <memory>
@@ -15,8 +18,9 @@ namespace trainyard::comm {
 
 class Mailbox {
  public:
-  // Marks the rank as here; Problem when it was here before.
-  static base::Result<std::unique_ptr<Mailbox>> open(MailboxBlock block, int rank, Patience patience, std::int64_t process, std::int64_t process_start);
+  // Marks the rank as here; Problem when it was here before, but where it left and this one takes its place.
+  static base::Result<std::unique_ptr<Mailbox>> open(MailboxBlock block, int rank, Patience patience, std::int64_t process, std::int64_t process_start,
+                                                     bool takes_place = false);
   ~Mailbox();  // marks it as left
   Mailbox(const Mailbox&) = delete;
   Mailbox& operator=(const Mailbox&) = delete;
@@ -43,22 +47,34 @@ class Mailbox {
   base::Result<void> state() const;
   Traffic traffic(int peer) const;
 
+  void may_lose(int peer) { peers_[static_cast<std::size_t>(peer)].may_be_lost = true; }
+  bool may_be_lost(int peer) const { return peers_[static_cast<std::size_t>(peer)].may_be_lost; }
+  bool has_lost(int peer) const;
+  void begin_anew(int peer);
+
  private:
   // What this side knows of a lane; written by the lane's one thread of this direction.
   struct Side {
     std::uint64_t own = 0;     // posted by us, or released by us
     std::uint64_t others = 0;  // the peer's counter when last read
+    std::uint64_t first = 0;   // what both began with
     LaneCounters counters;
   };
 
+  struct Peer {
+    bool may_be_lost = false;
+    std::uint32_t forgotten = 0;  // its moves when the one that was here before was forgotten
+  };
+
   Mailbox(MailboxBlock block, int rank, Patience patience);
+  void count_on();
   base::Result<void> check(int peer, int channel) const;
   Side& out(int peer, int channel) { return out_[index(peer, channel)]; }
   Side& in(int peer, int channel) { return in_[index(peer, channel)]; }
   std::size_t index(int peer, int channel) const { return static_cast<std::size_t>(peer * block_.channels() + channel); }
   base::Result<void> read_consumed(int peer, int channel);
   base::Result<void> read_posted(int peer, int channel);
-  bool left(int peer) const { return block_.presence(peer).attendance.load(std::memory_order_acquire) == Attendance::left; }
+  bool left(int peer) const { return Presence::has_left(block_.presence(peer).moves.load(std::memory_order_acquire)); }
   base::Problem broken(int peer, const char* what) const;
   base::Problem gone(int peer, const char* what) const;
 
@@ -66,6 +82,7 @@ class Mailbox {
   int rank_;
   Listener listener_;
   std::vector<Side> out_, in_;
+  std::vector<Peer> peers_;
 };
 
 }  // namespace trainyard::comm

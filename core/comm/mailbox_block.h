@@ -38,12 +38,12 @@ struct Lane {
   alignas(64) std::array<Descriptor, lane_slots> slots{};
 };
 
-enum class Attendance : std::uint32_t { absent, here, left };
-
 struct alignas(64) Presence {
-  std::atomic<Attendance> attendance{Attendance::absent};
+  std::atomic<std::uint32_t> moves{0};         // comings and leavings: while odd, somebody is here
   std::atomic<std::int64_t> process{0};        // its id; 0 when ranks are threads
   std::atomic<std::int64_t> process_start{0};  // clock ticks since boot: tells a reused id apart
+
+  static constexpr bool has_left(std::uint32_t moves) { return moves > 0 && moves % 2 == 0; }
 };
 
 // Set once: the first reason stays.

@@ -4,6 +4,7 @@
 namespace trainyard::comm {
 
 base::Result<bool> MailboxTransport::post(int peer, int channel, Tag tag, std::span<const std::byte> bytes) {
+  if (has_lost(peer)) return true;
   const auto slot = mailbox_->free_slot(peer, channel);
   if (!slot) return base::fail(slot.error());
   if (!*slot) return false;

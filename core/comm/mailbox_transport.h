@@ -22,12 +22,16 @@ class MailboxTransport : public Transport {
   void abort(const base::Problem& reason) override { mailbox_->abort(reason); }
   base::Result<void> state() const override { return mailbox_->state(); }
   Traffic traffic(int peer) const override { return mailbox_->traffic(peer); }
+  void may_lose(int peer) override { mailbox_->may_lose(peer); }
+  bool has_lost(int peer) const override { return peer >= 0 && peer < ranks() && mailbox_->has_lost(peer); }
+  base::Result<void> begin_anew(int peer, std::uint32_t) override { return mailbox_->begin_anew(peer), base::Result<void>{}; }
 
  protected:
   // `mailbox` lies in memory that the derived class keeps mapped.
   explicit MailboxTransport(std::unique_ptr<Mailbox> mailbox) : mailbox_(std::move(mailbox)) {}
   // Must be called by the destructor of a derived class, before what it maps goes away.
   void leave() { mailbox_.reset(); }
+  bool may_be_lost(int peer) const { return mailbox_->may_be_lost(peer); }
   // Waits on the own bell; true when it was rung.
   bool hear(std::chrono::microseconds limit) { return mailbox_->wait(limit); }
 

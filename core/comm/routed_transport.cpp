@@ -91,6 +91,19 @@ Result<void> RoutedTransport::state() const {
   return {};
 }
 
+// All parts: one that does not serve the peer may watch all the same whether it lives.
+void RoutedTransport::may_lose(int peer) {
+  for (const auto& part : parts_) part->may_lose(peer);
+}
+
+bool RoutedTransport::has_lost(int peer) const {
+  return peer >= 0 && peer < ranks() && parts_[static_cast<std::size_t>(route_[static_cast<std::size_t>(peer)])]->has_lost(peer);
+}
+
+Result<void> RoutedTransport::begin_anew(int peer, std::uint32_t generation) {
+  return part_of(peer).and_then([&](Transport* part) { return part->begin_anew(peer, generation); });
+}
+
 Traffic RoutedTransport::traffic(int peer) const {
   if (peer < 0 || peer >= ranks()) return {};
   return parts_[static_cast<std::size_t>(route_[static_cast<std::size_t>(peer)])]->traffic(peer);

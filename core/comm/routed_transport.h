@@ -28,6 +28,9 @@ class RoutedTransport final : public Transport {
   void abort(const base::Problem& reason) override;
   base::Result<void> state() const override;
   Traffic traffic(int peer) const override;
+  void may_lose(int peer) override;
+  bool has_lost(int peer) const override;
+  base::Result<void> begin_anew(int peer, std::uint32_t generation) override;
 
  private:
   RoutedTransport(std::vector<std::unique_ptr<Transport>> parts, std::vector<int> route) : parts_(std::move(parts)), route_(std::move(route)) {}

@@ -177,6 +177,13 @@ Result<ShapedLinks::Sight> ShapedLinks::oldest(const LaneName& lane) {
   return Sight{sight.arrived, (sight.look_again + 999) / 1000 + header_->origin_ns};
 }
 
+Result<void> ShapedLinks::forget(const LaneName& lane, int by) {
+  if (auto ok = lock(by); !ok) return ok;
+  shares_.forget(lane, now());
+  unlock();
+  return {};
+}
+
 Result<void> ShapedLinks::release(const LaneName& lane) {
   if (auto ok = lock(lane.to); !ok) return ok;
   shares_.release(lane);

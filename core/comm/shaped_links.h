@@ -43,6 +43,9 @@ class ShapedLinks {
   base::Result<Sight> oldest(const LaneName& lane);
   base::Result<void> release(const LaneName& lane);  // one that has arrived
 
+  // Nothing of what was posted there is on its way any more. By rank `by`.
+  base::Result<void> forget(const LaneName& lane, int by);
+
   std::int64_t now_ns() const { return clock_(); }
 
  private:

@@ -45,6 +45,7 @@ ShapedTransport::ShapedTransport(std::unique_ptr<Transport> inner, std::shared_p
 
 // Lanes that the links do not have are for the transport within to judge.
 Result<bool> ShapedTransport::post(int peer, int channel, Tag tag, std::span<const std::byte> bytes) {
+  if (inner_->has_lost(peer)) return true;
   const auto posted = inner_->post(peer, channel, tag, bytes);
   if (!posted || !*posted) return posted;
   if (const auto told = links_->post({rank(), peer, channel}, bytes.size()); !told) return base::fail(told.error());
@@ -82,6 +83,16 @@ Result<void> ShapedTransport::release(int peer, int channel) {
         {base::ProblemCode::failed, "rank " + std::to_string(rank()), "rank " + std::to_string(peer) + " sent nothing that could be released", "", ""});
   if (auto ok = links_->release({peer, rank(), channel}); !ok) return ok;
   return inner_->release(peer, channel);
+}
+
+Result<void> ShapedTransport::begin_anew(int peer, std::uint32_t generation) {
+  for (int channel = 0; channel < channels_; ++channel) {
+    Held& held = this->held(peer, channel);
+    held.seen = false, held.until_ns.store(kNothing, std::memory_order_relaxed);
+    for (const LaneName& lane : {LaneName{peer, rank(), channel}, LaneName{rank(), peer, channel}})
+      if (auto ok = links_->forget(lane, rank()); !ok) return ok;
+  }
+  return inner_->begin_anew(peer, generation);
 }
 
 bool ShapedTransport::wait(microseconds limit) {

@@ -37,6 +37,9 @@ class ShapedTransport final : public Transport {
   void abort(const base::Problem& reason) override { inner_->abort(reason); }
   base::Result<void> state() const override { return inner_->state(); }
   Traffic traffic(int peer) const override { return inner_->traffic(peer); }
+  void may_lose(int peer) override { inner_->may_lose(peer); }
+  bool has_lost(int peer) const override { return inner_->has_lost(peer); }
+  base::Result<void> begin_anew(int peer, std::uint32_t generation) override;
 
  private:
   // A message that has come and is held back: until when, and for whom. A lane has one receiving thread.

@@ -10,6 +10,10 @@
 // Ends: destroying a transport is leaving in good order. What it posted before can still be received; after that, asking a
 // peer that left for more is a Problem that names it. So is a peer that died. The posted bytes of a rank may be read by
 // peers until they are consumed or this rank's transport is destroyed.
+//
+// Peers that may be lost: where the others go on without one, each says so with `may_lose` before it waits for the first time. Then neither
+// leaving nor death of that peer is a Problem: `has_lost` says it, nothing comes from it any more, and what is posted to it goes nowhere.
+// Once every rank that talks with it has begun anew with it, another process may take its place, of the next generation.
 #pragma once
 
 #include <chrono>
@@ -74,6 +78,12 @@ class Transport {
   virtual base::Result<void> state() const = 0;
 
   virtual Traffic traffic(int peer) const = 0;
+
+  virtual void may_lose(int peer) = 0;
+  virtual bool has_lost(int peer) const = 0;
+  // With a peer that was lost: what lies between the two, in both directions, is forgotten, and `consumed` counts from 0 again. What comes from
+  // then on is of whoever takes its place, and messages between the two are of `generation`.
+  virtual base::Result<void> begin_anew(int peer, std::uint32_t generation) = 0;
 };
 
 }  // namespace trainyard::comm

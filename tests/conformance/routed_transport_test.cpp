@@ -26,7 +26,7 @@ base::Result<std::unique_ptr<Transport>> join(Ends& near, Ends& far, int rank) {
 Backend routed_backend() {
   const auto prepare = [](const Shape& shape) -> Opener {
     const auto group = [&] { return std::make_shared<Ends>(std::move(*inproc::make(shape.ranks, shape.arena_bytes, {shape.channels}))); };
-    return [near = group(), far = group()](int rank) { return join(*near, *far, rank); };
+    return [near = group(), far = group()](int rank, std::uint32_t) { return join(*near, *far, rank); };
   };
   return {"routed", prepare, true, false, {}};
 }

@@ -57,9 +57,10 @@ class Within {
 inline Backend shaped(Backend backend) {
   const auto within = std::make_shared<Within>();
   const auto prepare = [within, inner = backend.prepare](const Shape& shape) -> Opener {
-    return [within, opener = inner(shape), file = std::make_shared<LinksFile>(shape)](int rank) -> base::Result<std::unique_ptr<Transport>> {
+    return [within, opener = inner(shape), file = std::make_shared<LinksFile>(shape)](int rank,
+                                                                                      std::uint32_t generation) -> base::Result<std::unique_ptr<Transport>> {
       auto links = file->open();
-      auto end = opener(rank);
+      auto end = opener(rank, generation);
       if (!links || !end) return end;
       Transport& inside = **end;
       auto made = comm::ShapedTransport::make(std::move(*end), *links);

@@ -30,14 +30,23 @@ struct Shape {
   std::size_t arena_bytes = std::size_t{1} << 20;
 };
 
-// Opens the end of a rank, in the thread or process of that rank.
-using Opener = std::function<base::Result<std::unique_ptr<Transport>>(int rank)>;
+// Opens the end of a rank, in the thread or process of that rank. Generation 2: in the place of one that was lost.
+class Opener {
+ public:
+  using Open = std::function<base::Result<std::unique_ptr<Transport>>(int rank, std::uint32_t generation)>;
+  template <class Function>
+  Opener(Function open) : open_(std::move(open)) {}
+  base::Result<std::unique_ptr<Transport>> operator()(int rank, std::uint32_t generation = 1) const { return open_(rank, generation); }
+
+ private:
+  Open open_;
+};
 
 struct Backend {
   std::string name;
   std::function<Opener(const Shape&)> prepare;  // before threads or processes start
   bool in_place = false;                        // peers read the arena where it is
-  bool processes = false;                       // ranks may be processes
+  bool processes = false;                       // ranks may be processes, and one take another's place
   std::function<bool(Transport&)> connected;    // where reaching peers takes time: whether it is done
 };
 
@@ -53,6 +62,12 @@ inline std::unique_ptr<Transport> opened(const Opener& opener, int rank) {
   return end ? std::move(*end) : nullptr;
 }
 
+inline std::unique_ptr<Transport> reopened(const Opener& opener, int rank) {
+  auto end = opener(rank, 2);
+  if (!end) ADD_FAILURE() << to_string(end.error());
+  return end ? std::move(*end) : nullptr;
+}
+
 // Memory that a rank may post from: its arena where there is one, else `own` of the same size.
 inline std::span<std::byte> postable(Transport& end, std::vector<std::byte>& own, std::size_t bytes) {
   if (end.arena().size() >= bytes) return end.arena().first(bytes);
@@ -63,23 +78,30 @@ inline std::span<std::byte> postable(Transport& end, std::vector<std::byte>& own
 // All ends in one thread, and what keeps them reachable.
 class Group {
  public:
-  Group(const Backend& backend, const Shape& shape) : opener_(backend.prepare(shape)) {
+  Group(const Backend& backend, const Shape& shape) : backend_(backend), opener_(backend.prepare(shape)) {
     for (int rank = 0; rank < shape.ranks; ++rank) ends_.push_back(opened(opener_, rank));
-    if (backend.connected) connect(backend);
+    connect();
   }
   std::unique_ptr<Transport>& operator[](std::size_t rank) { return ends_[rank]; }
+
+  void replace(int rank) {
+    ends_[static_cast<std::size_t>(rank)] = reopened(opener_, rank);
+    connect();
+  }
 
   // What was posted and not consumed may still be on its way when a test is over: this memory outlives the ends.
   std::span<std::byte> postable(Transport& end, std::size_t bytes) { return conformance::postable(end, memory_.emplace_back(), bytes); }
 
  private:
   // One thread has all ends here, so it must give each of them its turn.
-  void connect(const Backend& backend) {
-    const auto all = [&] { return std::all_of(ends_.begin(), ends_.end(), [&](auto& end) { return backend.connected(*end); }); };
+  void connect() {
+    if (!backend_.connected) return;
+    const auto all = [&] { return std::all_of(ends_.begin(), ends_.end(), [&](auto& end) { return backend_.connected(*end); }); };
     for (const auto limit = std::chrono::steady_clock::now() + patient; !all() && std::chrono::steady_clock::now() < limit;)
       for (const auto& end : ends_) end->wait(milliseconds(1));
   }
 
+  Backend backend_;
   Opener opener_;
   std::deque<std::vector<std::byte>> memory_;
   std::vector<std::unique_ptr<Transport>> ends_;

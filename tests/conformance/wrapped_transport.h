@@ -26,6 +26,9 @@ class WrappedTransport : public comm::Transport {
   void abort(const base::Problem& reason) override { inner_->abort(reason); }
   base::Result<void> state() const override { return inner_->state(); }
   comm::Traffic traffic(int peer) const override { return inner_->traffic(peer); }
+  void may_lose(int peer) override { inner_->may_lose(peer); }
+  bool has_lost(int peer) const override { return inner_->has_lost(peer); }
+  base::Result<void> begin_anew(int peer, std::uint32_t generation) override { return inner_->begin_anew(peer, generation); }
 
  protected:
   comm::Transport& inner() { return *inner_; }

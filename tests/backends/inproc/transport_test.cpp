@@ -11,9 +11,9 @@ namespace {
 Backend inproc_backend() {
   const auto prepare = [](const Shape& shape) -> Opener {
     auto ends = inproc::make(shape.ranks, shape.arena_bytes, {shape.channels});
-    if (!ends) return [problem = ends.error()](int) { return base::fail(problem); };
+    if (!ends) return [problem = ends.error()](int, std::uint32_t) { return base::fail(problem); };
     auto held = std::make_shared<std::vector<std::unique_ptr<Transport>>>(std::move(*ends));
-    return [held](int rank) { return std::move((*held)[static_cast<std::size_t>(rank)]); };
+    return [held](int rank, std::uint32_t) { return std::move((*held)[static_cast<std::size_t>(rank)]); };
   };
   return {"inproc", prepare, true, false, {}};
 }

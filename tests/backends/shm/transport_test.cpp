@@ -12,6 +12,7 @@
 #include "tests/conformance/shaped_backend.h"
 #include "tests/conformance/transport_conformance.h"
 #include "tests/conformance/transport_faults.h"
+#include "tests/conformance/transport_losses.h"
 
 namespace trainyard::conformance {
 namespace {
@@ -24,7 +25,9 @@ std::shared_ptr<base::Descriptor> make_file(int ranks, std::size_t arena_bytes, 
 
 Backend shm_backend() {
   const auto prepare = [](const Shape& shape) -> Opener {
-    return [file = make_file(shape.ranks, shape.arena_bytes, shape.channels)](int rank) { return shm::open(file->get(), rank); };
+    return [file = make_file(shape.ranks, shape.arena_bytes, shape.channels)](int rank, std::uint32_t generation) {
+      return shm::open(file->get(), rank, {}, generation > 1);
+    };
   };
   return {"shm", prepare, true, true, {}};
 }
@@ -33,6 +36,7 @@ INSTANTIATE_TEST_SUITE_P(shm, TransportConformance, testing::Values(shm_backend(
 INSTANTIATE_TEST_SUITE_P(shaped_shm, TransportConformance, testing::Values(shaped(shm_backend())));
 INSTANTIATE_TEST_SUITE_P(shm, TransportFaults, testing::Values(shm_backend()));
 INSTANTIATE_TEST_SUITE_P(shaped_shm, TransportFaults, testing::Values(shaped(shm_backend())));
+INSTANTIATE_TEST_SUITE_P(shm, TransportLosses, testing::Values(shm_backend(), shaped(shm_backend())));
 
 TEST(ShmTransport, long_bytes_outside_the_arena_are_refused_with_advice) {
   const auto file = make_file(2, 4096, 1);

@@ -8,6 +8,7 @@
 #include "tests/conformance/shaped_backend.h"
 #include "tests/conformance/transport_conformance.h"
 #include "tests/conformance/transport_faults.h"
+#include "tests/conformance/transport_losses.h"
 
 namespace trainyard::conformance {
 namespace {
@@ -27,10 +28,11 @@ class Directory {
   std::string path_;
 };
 
-base::Result<std::unique_ptr<zmq::Transport>> open_known(const Directory& directory, int rank, int ranks, const zmq::TransportOptions& options) {
+base::Result<std::unique_ptr<zmq::Transport>> open_known(const Directory& directory, int rank, int ranks, const zmq::TransportOptions& options,
+                                                         std::uint32_t generation = 1) {
   std::vector<std::string> endpoints;
   for (int peer = 0; peer < ranks; ++peer) endpoints.push_back(directory.endpoint(peer));
-  auto bound = zmq::bind(rank, ranks, 1, directory.endpoint(rank), options);
+  auto bound = zmq::bind(rank, ranks, generation, directory.endpoint(rank), options);
   if (!bound) return base::fail(bound.error());
   return (*bound)->connect(endpoints);
 }
@@ -39,7 +41,9 @@ Backend zmq_backend() {
   const auto prepare = [](const Shape& shape) -> Opener {
     zmq::TransportOptions options;
     options.channels = shape.channels;
-    return [directory = std::make_shared<Directory>(), ranks = shape.ranks, options](int rank) { return open_known(*directory, rank, ranks, options); };
+    return [directory = std::make_shared<Directory>(), ranks = shape.ranks, options](int rank, std::uint32_t generation) {
+      return open_known(*directory, rank, ranks, options, generation);
+    };
   };
   const auto connected = [](Transport& end) { return dynamic_cast<zmq::Transport&>(end).connected(); };
   return {"zmq", prepare, false, true, connected};
@@ -49,6 +53,7 @@ INSTANTIATE_TEST_SUITE_P(zmq, TransportConformance, testing::Values(zmq_backend(
 INSTANTIATE_TEST_SUITE_P(shaped_zmq, TransportConformance, testing::Values(shaped(zmq_backend())));
 INSTANTIATE_TEST_SUITE_P(zmq, TransportFaults, testing::Values(zmq_backend()));
 INSTANTIATE_TEST_SUITE_P(shaped_zmq, TransportFaults, testing::Values(shaped(zmq_backend())));
+INSTANTIATE_TEST_SUITE_P(zmq, TransportLosses, testing::Values(zmq_backend(), shaped(zmq_backend())));
 
 TEST(ZmqTransport, ranks_meet_over_tcp_on_ports_that_the_system_chose) {
   const auto ends = tcp_pair();
