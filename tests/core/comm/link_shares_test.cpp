@@ -78,6 +78,17 @@ TEST(LinkShares, what_a_narrow_link_cannot_use_goes_to_the_others) {
   EXPECT_EQ(shares.take({0, 1, 0}), 32 * kMicrosecond);
 }
 
+TEST(LinkShares, what_is_forgotten_leaves_its_share_to_others) {
+  Shares shares(links_of(one_host(3, 1e9, 0)));  // both lanes go into rank 2
+  for (int message = 0; message < 3; ++message) shares->post({0, 2, 0}, 1'000'000, 0);
+  shares->post({1, 2, 0}, 2'000, 0);
+  shares->forget({0, 2, 0}, 16 * kMicrosecond);  // until then half of it had come
+  EXPECT_EQ(shares.take({1, 2, 0}), 24 * kMicrosecond);
+  EXPECT_FALSE(shares->oldest({0, 2, 0}, 30 * kMillisecond).posted);
+  shares->post({0, 2, 0}, 1000, 30 * kMillisecond);
+  EXPECT_EQ(shares.take({0, 2, 0}, 30 * kMillisecond), 30 * kMillisecond + 8 * kMicrosecond) << "and the lane is as new";
+}
+
 TEST(LinkShares, the_way_back_is_free) {
   Shares shares(links_of(chain({{"a", "b", 1e9, 0}})));
   shares->post({0, 1, 0}, 1000, 0);
