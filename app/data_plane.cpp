@@ -97,7 +97,7 @@ base::Result<std::unique_ptr<session::DataPlane>> make_data_plane(const session:
   }
   std::unique_ptr<comm::Transport> shared;
   if (uses_shared_memory(*request.experiment)) {
-    auto opened = shm::open(inherited.shared_memory, request.rank, links ? std::optional(comm::kBriefPatience) : std::nullopt);
+    auto opened = shm::open(inherited.shared_memory, request.rank, links ? std::optional(comm::kBriefPatience) : std::nullopt, request.generation > 1);
     if (!opened) return base::fail(opened.error());
     shared = std::move(*opened);
   }

@@ -22,8 +22,6 @@
 namespace trainyard::app {
 namespace {
 
-using Handles = std::vector<std::unique_ptr<session::RankHandle>>;
-
 class ProcessRank final : public session::RankHandle {
  public:
   explicit ProcessRank(session::Process process) : process_(std::move(process)) {}
@@ -31,6 +29,7 @@ class ProcessRank final : public session::RankHandle {
   bool killed() override { return process_.killed(); }
   std::int64_t process() const override { return process_.pid(); }
   void kill() override { process_.kill(SIGKILL); }
+  bool stall(bool on) override { return process_.kill(on ? SIGSTOP : SIGCONT), true; }
 
  private:
   session::Process process_;
@@ -55,7 +54,7 @@ std::int64_t cores_of(const experiment::Resolved& experiment, int rank) {
   return network.device(experiment.ranks[static_cast<std::size_t>(rank)]).cores;
 }
 
-// Files that the ranks inherit. Closed here once they have them.
+// Files that the ranks inherit. Closed here once nobody is to be started any more.
 class InheritedFiles {
  public:
   InheritedFiles() = default;
@@ -94,30 +93,39 @@ class InheritedFiles {
   Inherited files_;
 };
 
-base::Result<std::unique_ptr<session::RankHandle>> start_process(const session::LaunchRequest& request, const session::RankIdentity& identity,
-                                                                 const InheritedFiles& files) {
+// What every process of a run is started with.
+struct Start {
+  std::filesystem::path run_directory;
+  std::vector<std::vector<std::string>> settings;  // of its threads, by rank
+  InheritedFiles files;
+};
+
+base::Result<std::unique_ptr<session::RankHandle>> start_process(const Start& start, const session::RankIdentity& identity) {
   session::ProcessOptions options;
   options.program = rank_program();
   options.arguments = {"--rank", std::to_string(identity.rank), "--endpoint", identity.endpoint, "--parent", std::to_string(::getpid())};
-  options.log_file = (request.run_directory / "logs" / ("rank-" + std::to_string(identity.rank) + ".log")).string();
-  options.environment = thread_settings(cores_of(*request.experiment, identity.rank));
+  options.log_file = (start.run_directory / "logs" / ("rank-" + std::to_string(identity.rank) + ".log")).string();
+  options.environment = start.settings[static_cast<std::size_t>(identity.rank)];
   options.input = identity.token + "\n";
-  files.pass_on(options);
+  start.files.pass_on(options);
   auto process = session::Process::start(options);
   if (!process) return base::fail(process.error());
   return std::make_unique<ProcessRank>(std::move(*process));
 }
 
-base::Result<Handles> launch_processes(const session::LaunchRequest& request) {
-  InheritedFiles files;
-  if (auto ok = files.make(request); !ok) return base::fail(ok.error());
-  Handles handles;
+base::Result<session::Launched> launch_processes(const session::LaunchRequest& request) {
+  const auto start = std::make_shared<Start>();
+  start->run_directory = request.run_directory;
+  if (auto ok = start->files.make(request); !ok) return base::fail(ok.error());
+  session::Launched launched;
   for (const session::RankIdentity& identity : request.ranks) {
-    auto handle = start_process(request, identity, files);
+    start->settings.push_back(thread_settings(cores_of(*request.experiment, identity.rank)));
+    auto handle = start_process(*start, identity);
     if (!handle) return base::fail(handle.error());
-    handles.push_back(std::move(*handle));
+    launched.ranks.push_back(std::move(*handle));
   }
-  return handles;
+  launched.again = [start](const session::RankIdentity& identity) { return start_process(*start, identity); };
+  return launched;
 }
 
 // One process that is all ranks. Who ends one ends all.
@@ -128,12 +136,13 @@ class SharedProcessRank final : public session::RankHandle {
   bool killed() override { return process_->killed(); }
   std::int64_t process() const override { return process_->pid(); }
   void kill() override { process_->kill(SIGKILL); }
+  bool stall(bool on) override { return process_->kill(on ? SIGSTOP : SIGCONT), true; }
 
  private:
   std::shared_ptr<session::Process> process_;
 };
 
-base::Result<Handles> launch_virtual(const session::LaunchRequest& request) {
+base::Result<session::Launched> launch_virtual(const session::LaunchRequest& request) {
   session::ProcessOptions options;
   options.program = rank_program();
   options.arguments = {
@@ -143,9 +152,9 @@ base::Result<Handles> launch_virtual(const session::LaunchRequest& request) {
   auto process = session::Process::start(options);
   if (!process) return base::fail(process.error());
   const auto shared = std::make_shared<session::Process>(std::move(*process));
-  Handles handles;
-  for (std::size_t r = 0; r < request.ranks.size(); ++r) handles.push_back(std::make_unique<SharedProcessRank>(shared));
-  return handles;
+  session::Launched launched;
+  for (std::size_t r = 0; r < request.ranks.size(); ++r) launched.ranks.push_back(std::make_unique<SharedProcessRank>(shared));
+  return launched;
 }
 
 // The ends of an in-process data plane, handed out once each.
@@ -184,6 +193,7 @@ class ThreadRank final : public session::RankHandle {
   std::int64_t process() const override { return ::getpid(); }
   // A thread cannot be killed. One that does not leave when told ends with this process.
   void kill() override { given_up_ = !*over_; }
+  bool stall(bool) override { return false; }
 
  private:
   std::shared_ptr<std::atomic<bool>> over_ = std::make_shared<std::atomic<bool>>(false);
@@ -217,17 +227,17 @@ base::Result<Ends> make_ends(const session::LaunchRequest& request) {
   return shaped(std::move(*ends), request);
 }
 
-base::Result<Handles> launch_threads(const session::LaunchRequest& request) {
+base::Result<session::Launched> launch_threads(const session::LaunchRequest& request) {
   auto ends = make_ends(request);
   if (!ends) return base::fail(ends.error());
-  Handles handles;
-  for (std::size_t r = 0; r < request.ranks.size(); ++r) handles.push_back(std::make_unique<ThreadRank>(request.ranks[r], std::move((*ends)[r])));
-  return handles;
+  session::Launched launched;
+  for (std::size_t r = 0; r < request.ranks.size(); ++r) launched.ranks.push_back(std::make_unique<ThreadRank>(request.ranks[r], std::move((*ends)[r])));
+  return launched;
 }
 
 }  // namespace
 
-base::Result<Handles> launch(const session::LaunchRequest& request) {
+base::Result<session::Launched> launch(const session::LaunchRequest& request) {
   if (request.experiment->document.run.clock == experiment::RunClock::made_up) return launch_virtual(request);
   const bool threads = request.experiment->document.run.transport == experiment::TransportKind::inproc;
   return threads ? launch_threads(request) : launch_processes(request);

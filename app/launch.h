@@ -6,6 +6,6 @@
 
 namespace trainyard::app {
 
-base::Result<std::vector<std::unique_ptr<session::RankHandle>>> launch(const session::LaunchRequest& request);
+base::Result<session::Launched> launch(const session::LaunchRequest& request);
 
 }  // namespace trainyard::app

@@ -54,6 +54,11 @@ void serialize(Archive& ar, session::Order& x) {
 }
 
 template <class Archive>
+void serialize(Archive& ar, session::Gone& x) {
+  ar(x.rank, x.generation);
+}
+
+template <class Archive>
 void serialize(Archive& ar, session::Samples& x) {
   ar(x.rank, x.values);
 }
@@ -91,8 +96,8 @@ void serialize(Archive& ar, session::Slow& x) {
 template <class Archive>
 void serialize(Archive& ar, session::Ask& x) {
   ar(x.id);
-  in_range(ar, x.command, session::Command::slow);
-  ar(x.seconds_per_step, x.slow);
+  in_range(ar, x.command, session::Command::restart);
+  ar(x.seconds_per_step, x.slow, x.rank);
 }
 
 template <class Archive>

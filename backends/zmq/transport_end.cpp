@@ -113,7 +113,11 @@ Result<bool> End::post(int peer, int channel, Tag tag, std::span<const std::byte
   head.step = tag.step;
   head.op = tag.op;
   head.payload_bytes = bytes.size();
-  if (!peer_at(peer).link->send(head, bytes)) return false;
+  if (!peer_at(peer).link->send(head, bytes)) {
+    // There was room: so its connection has ended, which is not known otherwise yet.
+    if (peer_at(peer).may_be_lost && peer_at(peer).link->was_connected()) return peer_at(peer).left = true;
+    return false;
+  }
   lane.add(bytes.size());
   lane.counters.add_message(bytes.size(), kFrameHeaderBytes);
   return true;
@@ -131,7 +135,11 @@ Result<std::uint64_t> End::consumed(int peer, int channel) {
 Result<std::optional<Message>> End::receive(int peer, int channel) {
   if (auto ok = check(peer, channel); !ok) return base::fail(ok.error());
   InLane& lane = in(peer, channel);
-  if (lane.empty()) pump();
+  const Peer& from = peer_at(peer);
+  // Who takes another's place may be heard before it can be reached: then whoever answers would find no room.
+  const bool unreached = from.may_be_lost && !from.left && !from.link->was_connected();
+  if (lane.empty() || unreached) pump();
+  if (unreached) return std::nullopt;
   if (lane.empty() && peer_at(peer).left && !peer_at(peer).may_be_lost) return base::fail(gone(peer, "; nothing more comes from it"));
   if (lane.empty()) return std::nullopt;
   const InLane::Slot& slot = lane.oldest();

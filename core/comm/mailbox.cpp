@@ -55,7 +55,10 @@ bool Mailbox::has_lost(int peer) const {
 }
 
 void Mailbox::begin_anew(int peer) {
-  peers_[static_cast<std::size_t>(peer)].forgotten = block_.presence(peer).moves.load(std::memory_order_acquire);
+  std::atomic<std::uint32_t>& moves = block_.presence(peer).moves;
+  std::uint32_t now = moves.load(std::memory_order_acquire);
+  if (now % 2 == 1 && moves.compare_exchange_strong(now, now + 1)) ++now;  // it could not say itself that it left
+  peers_[static_cast<std::size_t>(peer)].forgotten = now;
   for (int channel = 0; channel < block_.channels(); ++channel) {
     Side &sent = out(peer, channel), &received = in(peer, channel);
     sent.others = sent.first = sent.own;

@@ -81,8 +81,8 @@ class Transport {
 
   virtual void may_lose(int peer) = 0;
   virtual bool has_lost(int peer) const = 0;
-  // With a peer that was lost: what lies between the two, in both directions, is forgotten, and `consumed` counts from 0 again. What comes from
-  // then on is of whoever takes its place, and messages between the two are of `generation`.
+  // With a peer that was lost, or that somebody knows to be gone: what lies between the two, in both directions, is forgotten, and `consumed` counts from 0
+  // again. What comes from then on is of whoever takes its place, and messages between the two are of `generation`.
   virtual base::Result<void> begin_anew(int peer, std::uint32_t generation) = 0;
 };
 

@@ -203,6 +203,7 @@ struct RunSpec {
   bool emulate = true;                    // run a drawn gpu or tpu that this machine lacks on its CPU
   bool record_ops = true;                 // op events: a begin and an end each
   double hang_seconds = 20;               // a rank without progress for so long has hung
+  std::int64_t restarts = 0;              // of workers that were lost, where the others go on without them
 
   bool operator==(const RunSpec&) const = default;
 };

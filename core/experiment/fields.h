@@ -252,7 +252,9 @@ struct Fields<experiment::RunSpec> {
         field("seconds_per_step", &R::seconds_per_step, "s", {0, 3600}, "Pace: take at least this long a step; 0: full speed"),
         field("emulate", &R::emulate, "", {}, "Run a drawn gpu or tpu that this machine lacks on its CPU, labelled EMULATED"),
         field("record_ops", &R::record_ops, "", {}, "Record when every op began and ended"),
-        field("hang_seconds", &R::hang_seconds, "s", {0.5, 86400}, "A rank that makes no progress for so long is reported as hung")};
+        field("hang_seconds", &R::hang_seconds, "s", {0.5, 86400}, "A rank that makes no progress for so long is reported as hung"),
+        field("restarts", &R::restarts, "", {0, 10000},
+              "How often a worker that was lost is started again by itself, where the others go on without it (parameter_server that is not in step)")};
   }
 };
 template <>

@@ -120,6 +120,13 @@ int gradients_per_update(const ServerSpec& servers, int workers) {
   }
 }
 
+int least_workers(const ServerSpec& servers, int workers) { return in_step(servers) ? gradients_per_update(servers, workers) : 1; }
+
+bool may_be_lost(const Resolved& e, int rank) {
+  const bool separate = e.document.run.clock == RunClock::machine && e.document.run.transport != TransportKind::inproc;
+  return separate && e.servers > 0 && rank < e.workers() && least_workers(e.document.strategy.servers, e.workers()) < e.workers();
+}
+
 StalenessTheory staleness_theory(const ServerSpec& servers, int workers) {
   switch (servers.mode) {
     case ServerMode::asynchronous: return {workers - 1.0, {}, "λ - 1"};

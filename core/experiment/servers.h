@@ -22,6 +22,12 @@ bool in_step(const ServerSpec& servers);
 // λ workers: 1, λ, floor(λ / n) or λ - b.
 int gradients_per_update(const ServerSpec& servers, int workers);
 
+// Workers without which no update is made: those of a gradient each in step, else one.
+int least_workers(const ServerSpec& servers, int workers);
+
+// Whether training goes on without one such rank, as there are others for it. Not where ranks are threads of one process, which dies whole.
+bool may_be_lost(const Resolved& experiment, int rank);
+
 // What is known of the staleness of gradients before they are computed, of λ workers whose push and next pull are one. Nothing where it depends on speeds.
 //   asynchronous       mean λ - 1, whatever the speeds (each update is followed by those of all others, once round)
 //   softsync           mean n (1 - 1/λ), where n divides λ (Zhang, Gupta, Lian, Liu 2016)

@@ -58,17 +58,29 @@ base::Result<RecordedOrder> RecordedOrder::make(std::vector<std::vector<Served>>
       if (event.server != static_cast<std::int32_t>(s) || event.worker < 0 || event.worker >= workers)
         return base::fail(damaged("server " + std::to_string(event.server) + " and worker " + std::to_string(event.worker) + " are not both there"));
   order.at_.resize(servers.size());
-  order.given_ = order.taken_ = std::vector<std::vector<std::int64_t>>(static_cast<std::size_t>(workers), std::vector<std::int64_t>(servers.size()));
+  order.between_ = std::vector<std::vector<Between>>(static_cast<std::size_t>(workers), std::vector<Between>(servers.size()));
   order.servers_ = std::move(servers);
   return order;
 }
 
-// A gradient is there once all servers have given what it is computed by.
+// A gradient is there once all servers have given what it is computed by; a worker once those before it in its place are gone.
 bool RecordedOrder::possible(const Served& event) const {
-  if (event.kind != Served::Kind::takes) return true;
-  const auto worker = static_cast<std::size_t>(event.worker);
-  const std::int64_t rounds = taken_[worker][static_cast<std::size_t>(event.server)];
-  return std::all_of(given_[worker].begin(), given_[worker].end(), [&](std::int64_t given) { return given > rounds; });
+  const auto& worker = between_[static_cast<std::size_t>(event.worker)];
+  const Between& own = worker[static_cast<std::size_t>(event.server)];
+  const auto given = [&](const Between& other) { return other.joined > own.joined || (other.joined == own.joined && other.given > own.taken); };
+  const auto gone = [&](const Between& other) { return other.left >= own.joined; };
+  if (event.kind == Served::Kind::takes) return std::all_of(worker.begin(), worker.end(), given);
+  return event.kind != Served::Kind::joins || std::all_of(worker.begin(), worker.end(), gone);
+}
+
+void RecordedOrder::count(const Served& event) {
+  Between& between = between_[static_cast<std::size_t>(event.worker)][static_cast<std::size_t>(event.server)];
+  switch (event.kind) {
+    case Served::Kind::joins: between = {between.joined + 1, between.left, 0, 0}; break;
+    case Served::Kind::takes: ++between.taken; break;
+    case Served::Kind::gives: between.given += event.last ? 0 : 1; break;
+    case Served::Kind::leaves: ++between.left; break;
+  }
 }
 
 base::Result<std::optional<Served>> RecordedOrder::next() {
@@ -76,9 +88,7 @@ base::Result<std::optional<Served>> RecordedOrder::next() {
     const std::size_t s = (first_asked_ + i) % servers_.size();
     if (at_[s] == servers_[s].size() || !possible(servers_[s][at_[s]])) continue;
     const Served event = servers_[s][at_[s]++];
-    const auto worker = static_cast<std::size_t>(event.worker);
-    if (event.kind == Served::Kind::takes) ++taken_[worker][s];
-    if (event.kind == Served::Kind::gives && !event.last) ++given_[worker][s];
+    count(event);
     first_asked_ = s;
     return event;
   }

@@ -18,7 +18,7 @@ struct Served {
     joins,   // a worker asks for its first parameters
     takes,   // its gradient becomes part of an update, or is dropped
     gives,   // it is given parameters
-    leaves,  // it is gone
+    leaves,  // it is gone; one that was lost may join again
   };
   Kind kind = Kind::joins;
   bool dropped = false, completes = false;  // takes: it came too late; the update is whole with it
@@ -38,7 +38,7 @@ void append(const Served& event, std::string& bytes);
 base::Result<std::vector<Served>> served_of(std::span<const std::byte> bytes);
 
 // Where they come from: a clock that makes them, or a run that wrote them down. Those of one server in its order; a gradient is taken after all
-// servers have given what it was computed by.
+// servers have given what it was computed by; a worker that was lost joins again once all servers have seen it leave.
 class ServedOrder {
  public:
   virtual ~ServedOrder() = default;
@@ -65,10 +65,14 @@ class RecordedOrder final : public ServedOrder {
 
  private:
   bool possible(const Served& event) const;
+  void count(const Served& event);
 
   std::vector<std::vector<Served>> servers_;
-  std::vector<std::size_t> at_;                           // by server: the next
-  std::vector<std::vector<std::int64_t>> given_, taken_;  // by worker and server, so far
+  std::vector<std::size_t> at_;                               // by server: the next
+  struct Between {                                            // a worker and a server, so far
+    std::int64_t joined = 0, left = 0, given = 0, taken = 0;  // given and taken: since it joined last
+  };
+  std::vector<std::vector<Between>> between_;  // by worker and server
   std::size_t first_asked_ = 0;
 };
 

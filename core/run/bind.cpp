@@ -235,24 +235,26 @@ class Binder {
     return recipe_.update(common, moments, sub(rate, 1, 1));
   }
 
-  // From every version's place to the next one's.
+  // From every version's place to every other's: [from * places + to]; those from a place to itself are never used.
   std::vector<compute::Op> updates_of_share(const Op& op) {
     const Access own{{}, op.writes.front().first, op.writes.front().count};
     const Tensor rate = named("rate");
     std::vector<Tensor> moments;
     for (const char* name : {"moment1", "moment2"})
       if (plan_.buffer(name).valid()) moments.push_back(part(name, own));
+    std::vector<Tensor> places;
+    while (plan_.buffer(version_name(std::ssize(places))).valid()) places.push_back(part(version_name(std::ssize(places)), own));
     std::vector<compute::Op> ops;
-    for (int version = 0; plan_.buffer(version_name(version)).valid(); ++version) {
-      const bool last = !plan_.buffer(version_name(version + 1)).valid();
-      compute::UpdateInputs common{part(version_name(version), own), part("grads", own), sub(rate, 0, 1), Tensor{}, tensor(op.writes[1])};
-      common.updated = part(version_name(last ? 0 : version + 1), own);
-      ops.push_back(recipe_.update(common, moments, sub(rate, 1, 1)));
-    }
+    for (const Tensor& from : places)
+      for (const Tensor& to : places) {
+        compute::UpdateInputs common{from, part("grads", own), sub(rate, 0, 1), Tensor{}, tensor(op.writes[1])};
+        common.updated = to;
+        ops.push_back(recipe_.update(common, moments, sub(rate, 1, 1)));
+      }
     return ops;
   }
 
-  static std::string version_name(int version) { return "params.v" + std::to_string(version); }
+  static std::string version_name(std::ptrdiff_t version) { return "params.v" + std::to_string(version); }
 
   // Whatever a rank without samples has in them, its parameters do not count.
   compute::Op weigh(const Op& op) {

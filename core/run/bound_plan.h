@@ -40,7 +40,7 @@ struct BoundOp {
   int bucket = -1;                                        // of encode and decode
   bool leaves_norm = false;                               // the rank's own gradient of the segment is whole, and its norm known
   bool leaves_loss = false;                               // of the samples of its micro-step, and how many it got right
-  std::vector<std::unique_ptr<compute::Kernel>> kernels;  // compute ops; of a server's update one for each place that it starts from
+  std::vector<std::unique_ptr<compute::Kernel>> kernels;  // compute ops; of a server's update [from * places + to]
   // Sends and receives.
   int channel = 0;
   std::vector<int> peers;          // of reduce_many all whose chunks it adds but itself, in that order
@@ -72,7 +72,7 @@ struct BoundPlan {
   compute::Tensor squared_errors;         // of compression, by bucket: what the rank's part of the sums lacks; empty without
   compute::Tensor spread;                 // of ranks with parameters of their own, by segment: their squared distance from the mean; empty without
   double compression_ratio = 0;           // bytes of the gradient / bytes that it is encoded in, of one rank; 0: nothing is compressed
-  std::vector<compute::Tensor> versions;  // of a server: its share of the parameters, in places for several versions; an update goes from one to the next
+  std::vector<compute::Tensor> versions;  // of a server: its share of the parameters, in places for several versions; an update goes from one to another
   compute::Tensor state;                  // what training keeps besides parameters (model::Model::state); may be empty
 };
 

@@ -6,6 +6,8 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 namespace trainyard::run {
 
@@ -44,6 +46,19 @@ class Gate {
     const std::lock_guard lock(mutex_);
     return {step_, last_};
   }
+  // Peers that are gone, by rank and by the generation of what was between the two. Told by one thread, asked by another.
+  using Gone = std::vector<std::pair<int, std::uint32_t>>;
+  void tell_gone(int rank, std::uint32_t generation) {
+    const std::lock_guard lock(mutex_);
+    gone_.emplace_back(rank, generation);
+    any_gone_.store(true, std::memory_order_release);
+  }
+  Gone take_gone() {  // those that were told since
+    if (!any_gone_.load(std::memory_order_acquire)) return {};
+    const std::lock_guard lock(mutex_);
+    any_gone_.store(false, std::memory_order_release);
+    return std::exchange(gone_, {});
+  }
   bool looked_at(std::int64_t step) const { return looked_at_.load(std::memory_order_relaxed) == step; }  // asked of a step that was admitted
   bool closed() const {
     const std::lock_guard lock(mutex_);
@@ -55,6 +70,8 @@ class Gate {
   std::condition_variable changed_;
   std::int64_t step_ = 0;
   std::atomic<std::int64_t> looked_at_{-1};
+  std::atomic<bool> any_gone_{false};
+  Gone gone_;
   bool last_ = false, closed_ = false;
 };
 

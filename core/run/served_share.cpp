@@ -21,7 +21,8 @@ void ServedShare::add(std::size_t op, std::span<const std::byte* const> gradient
   parts_.compute->sum(takes.dtype, takes.data, sources_, takes.elements);
 }
 
-double ServedShare::begin_update(std::int64_t version, std::int64_t step, std::span<const std::int64_t> staleness) {
+double ServedShare::begin_update(std::int64_t version, std::int64_t step, std::span<const std::int64_t> staleness, int to) {
+  to_ = to;
   double rate = parts_.recipe->learning_rate(step);
   if (parts_.divides_by_staleness) {
     double sum = 0;
@@ -36,7 +37,7 @@ double ServedShare::begin_update(std::int64_t version, std::int64_t step, std::s
 void ServedShare::run_update(std::size_t op) {
   const BoundOp& updates = update().ops[op];
   if (updates.kernels.empty()) return;
-  updates.kernels[static_cast<std::size_t>(place_)]->enqueue(*queue_);
+  updates.kernels[static_cast<std::size_t>(place_ * places() + to_)]->enqueue(*queue_);
   const std::uint64_t mark = queue_->record();
   while (!queue_->reached(mark)) std::this_thread::yield();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The numbers of a parameter server: its share of the parameters, and the update that is being gathered. What is given to workers is a version
-// that nobody writes: an update goes from one place to the next (BoundPlan::versions).
+// that nobody writes: an update goes from one place to another (BoundPlan::versions).
 #pragma once
 
 #include <memory>
@@ -32,13 +32,14 @@ class ServedShare {
   void add(std::size_t op, std::span<const std::byte* const> gradients);
 
   // The update to version `version`, in step `step`, of gradients so stale: its learning rate. Then its ops, one after another; then what it made is
-  // the version of now. `next_place` must have no reader meanwhile.
-  double begin_update(std::int64_t version, std::int64_t step, std::span<const std::int64_t> staleness);
+  // the version of now. It goes to place `to`, which is not that of now and must have no reader meanwhile.
+  double begin_update(std::int64_t version, std::int64_t step, std::span<const std::int64_t> staleness, int to);
   void run_update(std::size_t op);
-  void end_update() { place_ = next_place(); }
+  void end_update() { place_ = to_; }
 
+  int places() const { return static_cast<int>(parts_.bound->versions.size()); }
   int place() const { return place_; }  // of the version of now, in `versions`
-  int next_place() const { return (place_ + 1) % static_cast<int>(parts_.bound->versions.size()); }
+  int next_place() const { return (place_ + 1) % places(); }
   compute::Tensor parameters() const { return parts_.bound->versions[static_cast<std::size_t>(place_)]; }
   // Where the version of now has what an op of `answer` gives.
   const std::byte* given_by(const BoundOp& op) const { return parameters().data + (op.data - parts_.bound->versions.front().data); }
@@ -49,7 +50,7 @@ class ServedShare {
   ServedShareParts parts_;
   std::unique_ptr<compute::Queue> queue_;
   std::vector<const std::byte*> sources_;
-  int place_ = 0;
+  int place_ = 0, to_ = 0;
 };
 
 }  // namespace trainyard::run

@@ -99,6 +99,7 @@ struct ServedTraining::State {
     Turn turn;                                // what it computes, or has computed
     std::vector<bool> has, owes;              // by server: it was given its share for this turn; its gradient has not been taken
     bool told = false;                        // `turn` is one that it has not begun
+    bool joined = false;                      // it, or one before it in its place
     std::int64_t step = 0;                    // that it has computed
     int program = -1;                         // by which
     std::int64_t given_ns = 0, ended_ns = 0;  // when all had given; when it was taken before
@@ -128,6 +129,8 @@ struct ServedTraining::State {
   Result<void> add_worker(int rank);
   Result<void> add_server(int rank);
 
+  void joins(const Served& event);
+  void leaves(const Served& event);
   Result<void> takes(const Served& event);
   Result<void> gather(const Served& event, Server& server);
   void update(Server& server, int number, std::int64_t time_ns);
@@ -178,8 +181,8 @@ Result<void> ServedTraining::follow(const Served& event) {
     return base::fail(impossible(event, "there is no such server or worker"));
   s.servers[static_cast<std::size_t>(event.server)].done = event.done;
   switch (event.kind) {
-    case Served::Kind::joins:
-    case Served::Kind::leaves: return s.sent(event.worker, s.rank_of(event.server)) += std::int64_t{sizeof(double)}, Result<void>{};
+    case Served::Kind::joins: return s.joins(event), Result<void>{};
+    case Served::Kind::leaves: return s.leaves(event), Result<void>{};
     case Served::Kind::takes: return s.takes(event);
     case Served::Kind::gives: return s.gives(event);
   }
@@ -230,6 +233,21 @@ Result<void> ServedTraining::State::add_server(int rank) {
 
 // Servers ----------------------------------------------------------------------------------------------------------
 
+// Whoever comes in the place of one that was lost brings a model of its own.
+void ServedTraining::State::joins(const Served& event) {
+  Worker& worker = workers[static_cast<std::size_t>(event.worker)];
+  sent(event.worker, rank_of(event.server)) += std::int64_t{sizeof(double)};
+  if (event.server == 0 && std::exchange(worker.joined, true) && parts.model->state_elements > 0) parts.initialise(worker.rank->plan, worker.rank->bound);
+}
+
+// Lost, it may have been given parameters by some servers, and owe others its gradient.
+void ServedTraining::State::leaves(const Served& event) {
+  Worker& worker = workers[static_cast<std::size_t>(event.worker)];
+  sent(event.worker, rank_of(event.server)) += std::int64_t{sizeof(double)};
+  worker.has[static_cast<std::size_t>(event.server)] = worker.owes[static_cast<std::size_t>(event.server)] = false;
+  if (event.server == 0) worker.told = false;
+}
+
 Result<void> ServedTraining::State::takes(const Served& event) {
   Server& server = servers[static_cast<std::size_t>(event.server)];
   Worker& worker = workers[static_cast<std::size_t>(event.worker)];
@@ -272,7 +290,7 @@ void ServedTraining::State::update(Server& server, int number, std::int64_t time
   for (std::size_t op = 0; op < sources.size(); ++op)
     if (!sources[op].empty()) server.share->add(op, sources[op]);
   server.held.clear();
-  const double rate = server.share->begin_update(++server.version, server.done - 1, server.stale);
+  const double rate = server.share->begin_update(++server.version, server.done - 1, server.stale, server.share->next_place());
   server.stale.clear();
   for (std::size_t op = 0; op < server.share->update().ops.size(); ++op) server.share->run_update(op);
   server.share->end_update();

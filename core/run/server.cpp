@@ -28,10 +28,12 @@ struct Server::State {
   struct Worker {
     int rank = 0;
     std::vector<std::uint64_t> taken, posted;  // messages, by op of "arrival" and of "answer"
+    std::uint32_t generation = 0;
     bool here = false, asks = false, told_last = false;
-    double wish = 0;            // of one that asks out of turn
-    int reads = -1;             // the place that it still reads; -1: none
-    std::int64_t given_ns = 0;  // when it was answered
+    bool lost = false, forgotten = false;  // and what lay between the two
+    double wish = 0;                       // of one that asks out of turn
+    int reads = -1;                        // the place that it still reads; -1: none
+    std::int64_t given_ns = 0;             // when it was answered
   };
   ServerParts parts;
   plan::Arrivals arrivals;
@@ -58,7 +60,8 @@ struct Server::State {
         leads(!answer.ops.empty() && answer.ops.front().bucket < 0) {
     const plan::Group& asked = (*parts.groups)[static_cast<std::size_t>(arrival.ops.front().channel)];
     for (const std::int32_t rank : asked.ranks)
-      if (rank != parts.plan->rank) workers.push_back({rank, std::vector<std::uint64_t>(arrival.ops.size()), std::vector<std::uint64_t>(answer.ops.size())});
+      if (rank != parts.plan->rank)
+        workers.push_back({rank, std::vector<std::uint64_t>(arrival.ops.size()), std::vector<std::uint64_t>(answer.ops.size()), parts.generation});
     dropped.resize(workers.size());
     if (!leads) arrivals.allow(std::numeric_limits<std::int64_t>::max());
   }
@@ -69,6 +72,10 @@ struct Server::State {
   bool over() const;
   Result<bool> pass();
   Result<bool> hear(int number);
+  Result<bool> hear_of(int number);
+  void lose(int number);
+  void hear_who_is_gone();
+  Result<void> forget_the_lost();
   Result<bool> take_wish(int number);
   Result<bool> whole_gradient(const Worker& from);
   Result<void> take_gradient(int number);
@@ -76,7 +83,8 @@ struct Server::State {
   Result<void> add_held();
   Result<void> release(Worker& from);
   Result<void> make_update();
-  Result<void> await_place(int wanted);
+  Result<int> await_place();
+  int free_place() const;
   Result<void> see_what_was_read();
   Result<bool> give();
   Result<bool> give_last();
@@ -109,15 +117,17 @@ Result<std::int64_t> Server::State::run() {
   return arrivals.steps();
 }
 
-// Everybody came, and left.
+// Everybody came, and left, but for those that are lost.
 bool Server::State::over() const {
-  return std::all_of(workers.begin(), workers.end(), [](const Worker& one) { return one.told_last && !one.here; });
+  const auto left = [](const Worker& one) { return one.told_last && !one.here; };
+  return std::all_of(workers.begin(), workers.end(), [&](const Worker& one) { return one.lost || left(one); }) &&
+         std::any_of(workers.begin(), workers.end(), left);
 }
 
 // One look at everything; true when anything moved. Whose turn it is to be looked at first changes, so that nobody is always first. A push and the
 // pull that follows are one: who pushed is answered before another is heard, where the rule lets it.
 Result<bool> Server::State::pass() {
-  if (const auto ok = see_what_was_read(); !ok) return base::fail(ok.error());
+  if (const auto ok = forget_the_lost().and_then([&] { return see_what_was_read(); }); !ok) return base::fail(ok.error());
   bool moved = false;
   const int count = static_cast<int>(workers.size());
   for (int i = 0; i < count; ++i) {
@@ -138,7 +148,50 @@ Result<bool> Server::State::pass() {
 }
 
 Result<bool> Server::State::hear(int number) {
+  const Worker& from = worker(number);
+  const bool known = from.lost && !from.forgotten;
+  const bool lost = !known && parts.transport->has_lost(from.rank);  // asked first: what it sent until then is heard still
+  const auto heard = hear_of(number);
+  if (!lost || !heard || *heard || (from.told_last && !from.here)) return heard;
+  lose(number);
+  return true;
+}
+
+// In step its gradient may be held for an update: that can be made of it still, where it lies.
+void Server::State::lose(int number) {
   Worker& from = worker(number);
+  arrivals.leave(number);
+  from.lost = true, from.forgotten = false;
+  from.here = from.asks = from.told_last = false;
+  from.reads = -1;
+}
+
+// The coordinator knows of deaths that no connection tells, as of one that had not connected yet.
+void Server::State::hear_who_is_gone() {
+  for (const auto& [rank, generation] : parts.gate->take_gone())
+    for (std::size_t number = 0; number < workers.size(); ++number) {
+      const Worker& one = workers[number];
+      if (one.rank == rank && one.generation == generation && (!one.lost || one.forgotten)) lose(static_cast<int>(number));
+    }
+}
+
+Result<void> Server::State::forget_the_lost() {
+  hear_who_is_gone();
+  for (std::size_t number = 0; number < workers.size(); ++number) {
+    Worker& one = workers[number];
+    if (!one.lost || one.forgotten || std::find(held.begin(), held.end(), static_cast<int>(number)) != held.end()) continue;
+    if (auto ok = parts.transport->begin_anew(one.rank, ++one.generation); !ok) return ok;
+    std::fill(one.taken.begin(), one.taken.end(), 0);
+    std::fill(one.posted.begin(), one.posted.end(), 0);
+    one.forgotten = true;
+    note(plan::Served::Kind::leaves, static_cast<int>(number));
+  }
+  return {};
+}
+
+Result<bool> Server::State::hear_of(int number) {
+  Worker& from = worker(number);
+  if (from.lost && !from.forgotten) return false;
   if (from.told_last && !from.here) return false;
   auto asked = take_wish(number);
   if (!asked || *asked || !from.here || arrivals.waits(number) || from.told_last) return asked;
@@ -162,7 +215,7 @@ Result<bool> Server::State::take_wish(int number) {
     note(plan::Served::Kind::leaves, number);
     from.here = false, from.told_last = true, from.reads = -1;
   } else if (!from.here) {
-    from.here = true;
+    from.here = true, from.lost = false;
     arrivals.join(number);
     note(plan::Served::Kind::joins, number);
   } else {
@@ -175,7 +228,7 @@ Result<bool> Server::State::take_wish(int number) {
 Result<std::span<const std::byte>> Server::State::front(const Worker& from, std::size_t op) {
   const BoundOp& takes = arrival.ops[op];
   const std::size_t bytes = takes.bucket < 0 ? sizeof(double) : static_cast<std::size_t>(takes.bytes);
-  const comm::Tag tag{parts.generation, static_cast<std::uint32_t>(from.taken[op]), takes.transfer};
+  const comm::Tag tag{from.generation, static_cast<std::uint32_t>(from.taken[op]), takes.transfer};
   const auto message = comm::receive_expected(*parts.transport, from.rank, takes.channel, {tag, bytes});
   if (!message) return base::fail(message.error());
   return *message ? (*message)->bytes : std::span<const std::byte>{};
@@ -253,8 +306,9 @@ Result<void> Server::State::release(Worker& from) {
 
 Result<void> Server::State::make_update() {
   is_at("update");
-  if (const auto ok = await_place(share.next_place()); !ok) return ok;
-  const double rate = share.begin_update(arrivals.version(), arrivals.steps() - 1, stale);
+  const auto place = await_place();
+  if (!place) return base::fail(place.error());
+  const double rate = share.begin_update(arrivals.version(), arrivals.steps() - 1, stale, *place);
   stale.clear();
   for (std::size_t op = 0; op < update.ops.size(); ++op) {
     const std::int64_t begin = base::now_nanoseconds();
@@ -269,15 +323,24 @@ Result<void> Server::State::make_update() {
   return {};
 }
 
-// Until nobody reads what lies there.
-Result<void> Server::State::await_place(int wanted) {
-  while (std::any_of(workers.begin(), workers.end(), [&](const Worker& one) { return one.reads == wanted; })) {
-    if (const auto ok = see_what_was_read(); !ok) return ok;
-    if (const auto ok = parts.transport->state(); !ok) return ok;
-    if (parts.gate->closed()) return {};
-    parts.transport->wait(kWaitSlice);
+// Another than that of now, which nobody reads; -1: there is none.
+int Server::State::free_place() const {
+  for (int i = 1; i < share.places(); ++i) {
+    const int place = (share.place() + i) % share.places();
+    if (std::none_of(workers.begin(), workers.end(), [&](const Worker& one) { return one.reads == place; })) return place;
   }
-  return {};
+  return -1;
+}
+
+// A worker that stands still keeps one place, and the others theirs.
+Result<int> Server::State::await_place() {
+  for (int place = free_place();; place = free_place()) {
+    if (place >= 0) return place;
+    if (const auto ok = see_what_was_read(); !ok) return base::fail(ok.error());
+    if (const auto ok = parts.transport->state(); !ok) return base::fail(ok.error());
+    if (parts.gate->closed()) return share.next_place();
+    if (free_place() < 0) parts.transport->wait(kWaitSlice);
+  }
 }
 
 Result<void> Server::State::see_what_was_read() {
@@ -359,7 +422,7 @@ Result<void> Server::State::give(int number, const Turn& turn) {
       data = reinterpret_cast<const std::byte*>(numbers);
       bytes = Turn::kNumbers * sizeof(double);
     }
-    const comm::Tag tag{parts.generation, static_cast<std::uint32_t>(to.posted[op]), gives.transfer};
+    const comm::Tag tag{to.generation, static_cast<std::uint32_t>(to.posted[op]), gives.transfer};
     const auto accepted = parts.transport->post(to.rank, gives.channel, tag, {data, bytes});
     if (!accepted) return base::fail(accepted.error());
     if (!*accepted)

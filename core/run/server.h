@@ -2,9 +2,12 @@
 // A parameter server: gathers gradients as they arrive, updates and answers as its rule says (plan::Arrivals, which decides all of that). One
 // thread does everything.
 //
-// What is given is a version that nobody writes: an update goes from one place to the next (BoundPlan::versions), and waits while something
-// still crosses from there. In step gradients are added up in the order of ranks, from where the workers have them, once all are there, so
+// What is given is a version that nobody writes: an update goes from one place to another (BoundPlan::versions), and waits while something
+// still crosses from all others. In step gradients are added up in the order of ranks, from where the workers have them, once all are there, so
 // that the sum does not depend on who comes first; else each is taken, and its worker free, as it comes.
+//
+// A worker that is lost (comm::Transport::has_lost) leaves: what it had sent whole is taken still, and the round that it owes goes to another. One that
+// comes back in its place joins as at the start.
 #pragma once
 
 #include "core/run/interpreter.h"
@@ -36,7 +39,7 @@ class Server {
   explicit Server(ServerParts parts);
   ~Server();
 
-  // Until every worker has taken leave; the number of steps done. The parameters are in the first place of `versions` at the beginning.
+  // Until every worker has taken leave, or is lost; the number of steps done. The parameters are in the first place of `versions` at the beginning.
   base::Result<std::int64_t> run();
 
   // Those of the last version.

@@ -2,15 +2,13 @@
 #include "core/session/checkpoint.h"
 
 #include <algorithm>
-#include <array>
+#include <cctype>
 #include <charconv>
-#include <cstring>
 #include <optional>
 
 #include "core/base/file.h"
 #include "core/base/hash.h"
-#include "core/session/checkpoint_manifest.h"
-#include "core/session/safetensors.h"
+#include "core/session/checkpoint_pieces.h"
 
 namespace trainyard::session {
 namespace {
@@ -22,7 +20,8 @@ using base::Result;
 using compute::Tensor;
 
 constexpr const char* kManifestName = "manifest.json";
-constexpr std::string_view kStepPrefix = "step-", kModelPrefix = "model-", kUnfinishedManifest = "manifest.json.new-";
+constexpr std::string_view kStepPrefix = "step-", kSuffix = ".safetensors", kUnfinishedManifest = "manifest.json.new-";
+constexpr const char* kWhole = "model";  // the name of the one part, where there is one
 constexpr std::size_t kMostManifestBytes = std::size_t{1} << 16;
 constexpr std::int64_t kMostHeaderBytes = std::int64_t{32} << 20;
 
@@ -32,8 +31,22 @@ Problem damaged(const fs::path& path, std::string what) {
 
 Problem other_model(const fs::path& path, std::string what) { return {ProblemCode::refused, path.string(), std::move(what), "a checkpoint of this model", ""}; }
 
+Problem none_in(const fs::path& directory) {
+  return {ProblemCode::bad_input, directory.string(), "holds no checkpoint", "a directory with step-N/manifest.json in it", ""};
+}
+
 // The name holds the content's hash, so that a new file never takes the place of one that a manifest still names.
-std::string model_name(const std::string& xxh64) { return std::string(kModelPrefix) + xxh64 + ".safetensors"; }
+std::string file_name(const std::string& part, const std::string& xxh64) { return part + "-" + xxh64 + std::string(kSuffix); }
+
+bool is_part_name(const std::string& name) {
+  return !name.empty() && name.size() < 80 && std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) != 0 || c == '-'; });
+}
+
+// Nowhere but in the checkpoint's own directory.
+bool is_file_name(const CheckpointFile& file) {
+  const std::string end = "-" + file.xxh64 + std::string(kSuffix);
+  return file.name.ends_with(end) && is_part_name(file.name.substr(0, file.name.size() - kSuffix.size()));
+}
 
 fs::path step_path(const fs::path& directory, std::int64_t step) { return directory / (std::string(kStepPrefix) + std::to_string(step)); }
 
@@ -65,44 +78,27 @@ std::string text_of(CheckpointManifest manifest) {
   return dump();
 }
 
-CheckpointManifest manifest_of(const CheckpointInfo& info, const CheckpointFile& file) {
+CheckpointManifest manifest_of(const CheckpointInfo& info, const std::vector<CheckpointFile>& files) {
   CheckpointManifest manifest;
   manifest.step = info.step;
   manifest.plan_hash = info.plan_hash;
-  manifest.files = {file};
+  manifest.files = files;
   return manifest;
 }
 
-NamedTensor named(const model::Parameter& parameter, const Tensor& all) {
-  const std::int64_t element = base::size_of(all.dtype);
-  const std::span bytes(all.data + parameter.offset * element, static_cast<std::size_t>(parameter.shape.elements() * element));
-  return {parameter.name, all.dtype, parameter.shape, bytes};
-}
-
-// The flat buffers with what lies in each.
-struct Part {
-  const std::vector<model::Parameter>& entries;
-  std::int64_t elements;
-  const Tensor& flat;
-};
-
-std::array<Part, 2> parts(const model::Model& model, const CheckpointTensors& tensors) {
-  return {Part{model.parameters, model.elements, tensors.parameters}, Part{model.state, model.state_elements, tensors.state}};
-}
-
-Result<void> check_buffer(const fs::path& directory, const Part& part) {
-  const Tensor& flat = part.flat;
-  if (part.elements == 0 && flat.empty()) return {};
+Result<void> check_buffer(const fs::path& directory, std::int64_t elements, const Tensor& flat) {
+  if (elements == 0 && flat.empty()) return {};
   const bool floating = flat.dtype == base::DType::fp32 || flat.dtype == base::DType::fp64;
-  if (floating && flat.elements() == part.elements && flat.data != nullptr) return {};
-  return base::fail({ProblemCode::bad_usage, directory.string(), "the parameter buffer does not fit the model",
-                     std::to_string(part.elements) + " floating-point elements", ""});
+  if (floating && flat.elements() == elements && flat.data != nullptr) return {};
+  return base::fail(
+      {ProblemCode::bad_usage, directory.string(), "the parameter buffer does not fit the model", std::to_string(elements) + " floating-point elements", ""});
 }
 
 Result<void> check_buffers(const fs::path& directory, const model::Model& model, const CheckpointTensors& tensors) {
-  for (const Part& part : parts(model, tensors))
-    if (auto ok = check_buffer(directory, part); !ok) return ok;
-  return {};
+  if (auto ok = check_buffer(directory, model.elements, tensors.parameters); !ok) return ok;
+  for (const Tensor& moment : tensors.moments)
+    if (auto ok = check_buffer(directory, model.elements, moment); !ok) return ok;
+  return check_buffer(directory, model.state_elements, tensors.state);
 }
 
 Result<void> make_directory(const fs::path& directory) {
@@ -121,9 +117,8 @@ Result<CheckpointManifest> parse_manifest(const std::string& text, const fs::pat
   base::read_document(*json, manifest, "", problems);
   if (!problems.empty()) return base::fail(damaged(path, base::to_string(problems.front())));
   if (text != text_of(manifest)) return base::fail(damaged(path, "does not match its own checksum"));
-  const CheckpointFile& file = manifest.files.front();
-  if (manifest.format != CheckpointManifest{}.format || file.name != model_name(file.xxh64) || file.name != fs::path(file.name).filename())
-    return base::fail(damaged(path, "is no manifest of a checkpoint"));
+  const bool files = !manifest.files.empty() && std::all_of(manifest.files.begin(), manifest.files.end(), is_file_name);
+  if (manifest.format != CheckpointManifest{}.format || !files) return base::fail(damaged(path, "is no manifest of a checkpoint"));
   if (step_of(path.parent_path()) != manifest.step) return base::fail(damaged(path, "is of step " + std::to_string(manifest.step)));
   return manifest;
 }
@@ -132,7 +127,7 @@ Result<CheckpointManifest> read_manifest(const fs::path& path) {
   return base::read_file(path, kMostManifestBytes).and_then([&](const std::string& text) { return parse_manifest(text, path); });
 }
 
-Result<std::string> read_model_file(const fs::path& path, const CheckpointFile& file) {
+Result<std::string> read_part_file(const fs::path& path, const CheckpointFile& file) {
   auto content = base::read_file(path, static_cast<std::size_t>(file.bytes));
   if (!content) return base::fail(content.error());
   if (content->size() != static_cast<std::size_t>(file.bytes))
@@ -142,9 +137,9 @@ Result<std::string> read_model_file(const fs::path& path, const CheckpointFile& 
 }
 
 // Read back, for what cannot be read must not become the checkpoint.
-Result<void> write_model_file(const fs::path& path, const std::string& content, const CheckpointFile& file) {
+Result<void> write_part_file(const fs::path& path, const std::string& content, const CheckpointFile& file) {
   if (auto ok = base::write_file_atomically(path, content); !ok) return ok;
-  const auto written = read_model_file(path, file);
+  const auto written = read_part_file(path, file);
   if (!written) return base::fail(written.error());
   if (const auto tensors = read_safetensors(*written, path.string()); !tensors) return base::fail(tensors.error());
   return {};
@@ -156,47 +151,22 @@ Result<void> write_manifest(const fs::path& path, const std::string& text) {
   return {};
 }
 
-Result<void> check_part(const fs::path& path, const std::vector<NamedTensor>& tensors, const Part& part) {
-  for (const model::Parameter& parameter : part.entries) {
-    const auto same = [&](const NamedTensor& tensor) { return tensor.name == parameter.name; };
-    const auto tensor = std::find_if(tensors.begin(), tensors.end(), same);
-    if (tensor == tensors.end()) return base::fail(other_model(path, "has no tensor \"" + parameter.name + "\""));
-    if (tensor->shape != parameter.shape) return base::fail(other_model(path, "has another shape for \"" + parameter.name + "\""));
-    if (tensor->dtype != part.flat.dtype) return base::fail(other_model(path, "has another dtype for \"" + parameter.name + "\""));
-  }
-  return {};
-}
-
-// Whether the tensors are those of the model, neither more nor fewer; order does not matter.
-Result<void> check_tensors(const fs::path& path, const std::vector<NamedTensor>& tensors, const model::Model& model, const CheckpointTensors& wanted) {
-  const std::size_t count = model.parameters.size() + model.state.size();
-  if (tensors.size() != count) return base::fail(other_model(path, "has " + std::to_string(tensors.size()) + " tensors, the model " + std::to_string(count)));
-  for (const Part& part : parts(model, wanted))
-    if (auto ok = check_part(path, tensors, part); !ok) return ok;
-  return {};
-}
-
-void copy(const std::vector<NamedTensor>& tensors, const Part& part) {
-  for (const model::Parameter& parameter : part.entries) {
-    const auto tensor = std::find_if(tensors.begin(), tensors.end(), [&](const NamedTensor& candidate) { return candidate.name == parameter.name; });
-    if (!tensor->data.empty()) std::memcpy(part.flat.data + parameter.offset * base::size_of(part.flat.dtype), tensor->data.data(), tensor->data.size());
-  }
-}
-
 // What an older checkpoint of the same step, or a writer that died, left behind. What cannot be removed stays; it does no harm.
-void tidy(const fs::path& checkpoint, const std::string& kept) {
+void tidy(const fs::path& checkpoint, const std::vector<CheckpointFile>& kept) {
   std::error_code error;
   std::vector<fs::path> old;
   for (fs::directory_iterator at(checkpoint, error), end; !error && at != end; at.increment(error)) {
     const std::string name = at->path().filename();
-    if (name != kept && (name.starts_with(kModelPrefix) || name.starts_with(kUnfinishedManifest))) old.push_back(at->path());
+    const bool named = std::any_of(kept.begin(), kept.end(), [&](const CheckpointFile& file) { return file.name == name; });
+    if (!named && (name.find(kSuffix) != std::string::npos || name.starts_with(kUnfinishedManifest))) old.push_back(at->path());
   }
   for (const fs::path& path : old) fs::remove(path, error);
 }
 
 bool is_whole(const fs::path& checkpoint) {
   const auto manifest = read_manifest(checkpoint / kManifestName);
-  return manifest && read_model_file(checkpoint / manifest->files.front().name, manifest->files.front());
+  return manifest && std::all_of(manifest->files.begin(), manifest->files.end(),
+                                 [&](const CheckpointFile& file) { return read_part_file(checkpoint / file.name, file).has_value(); });
 }
 
 // The manifest goes first: what a killed process leaves of an old checkpoint must not look like one.
@@ -206,54 +176,101 @@ void remove_checkpoint(const fs::path& checkpoint) {
   fs::remove_all(checkpoint, error);
 }
 
-// All but `newest`, which was just verified, and the whole one before it.
-void prune(const fs::path& directory, std::int64_t newest) {
+// All but `newest`, which was just verified, and the whole one before it. Later ones that were not committed may be being written.
+void prune(const fs::path& directory, std::int64_t newest, bool keeps_unfinished) {
   bool kept = false;
+  std::error_code error;
   for (const std::int64_t step : steps_in(directory)) {
-    if (step == newest) continue;
     const fs::path checkpoint = step_path(directory, step);
+    if (step == newest || (step > newest && keeps_unfinished && !fs::exists(checkpoint / kManifestName, error))) continue;
     if (step < newest && !kept && is_whole(checkpoint)) kept = true;
     else remove_checkpoint(checkpoint);
   }
 }
 
-Result<void> write_one(const fs::path& checkpoint, const CheckpointInfo& info, const std::string& content) {
+Result<CheckpointFile> write_file(const fs::path& checkpoint, const std::string& part, std::int64_t version, const std::string& content) {
   const std::string hash = base::hex(base::xxh64(content));
-  const CheckpointFile file{model_name(hash), hash, static_cast<std::int64_t>(content.size())};
-  const std::string manifest = text_of(manifest_of(info, file));
-  if (const auto ok = parse_manifest(manifest, checkpoint / kManifestName); !ok) return base::fail(ok.error());
-  if (auto ok = make_directory(checkpoint); !ok) return ok;
-  if (auto ok = write_model_file(checkpoint / file.name, content, file); !ok) return ok;
-  if (auto ok = write_manifest(checkpoint / kManifestName, manifest); !ok) return ok;
-  tidy(checkpoint, file.name);
+  CheckpointFile file{file_name(part, hash), hash, static_cast<std::int64_t>(content.size()), version};
+  if (const auto ok = make_directory(checkpoint); !ok) return base::fail(ok.error());
+  if (const auto ok = write_part_file(checkpoint / file.name, content, file); !ok) return base::fail(ok.error());
+  return file;
+}
+
+Result<void> commit(const fs::path& checkpoint, const CheckpointInfo& info, const std::vector<CheckpointFile>& files) {
+  if (auto ok = write_manifest(checkpoint / kManifestName, text_of(manifest_of(info, files))); !ok) return ok;
+  tidy(checkpoint, files);
   return {};
 }
 
-Result<CheckpointInfo> read_one(const fs::path& checkpoint, const model::Model& model, const CheckpointTensors& wanted) {
+// Whether its manifest could be read back, whatever its files will be.
+Result<void> check_manifest(const fs::path& checkpoint, const CheckpointInfo& info) {
+  const std::string hash(16, '0');
+  const auto parsed = parse_manifest(text_of(manifest_of(info, {{file_name(kWhole, hash), hash, 0, 0}})), checkpoint / kManifestName);
+  return parsed ? Result<void>() : base::fail(parsed.error());
+}
+
+struct Read {
+  CheckpointInfo info;
+  std::vector<CheckpointFile> files;
+};
+
+Result<Read> read_one(const fs::path& checkpoint, const model::Model& model, const CheckpointTensors& wanted) {
   const auto manifest = read_manifest(checkpoint / kManifestName);
   if (!manifest) return base::fail(manifest.error());
-  const fs::path path = checkpoint / manifest->files.front().name;
-  const std::int64_t most_bytes = wanted.parameters.bytes() + wanted.state.bytes() + kMostHeaderBytes;
-  if (manifest->files.front().bytes > most_bytes) return base::fail(other_model(path, "holds more than the model"));
-  const auto content = read_model_file(path, manifest->files.front());
-  if (!content) return base::fail(content.error());
-  const auto tensors = read_safetensors(*content, path.string());
-  if (!tensors) return base::fail(tensors.error());
-  if (const auto ok = check_tensors(path, *tensors, model, wanted); !ok) return base::fail(ok.error());
-  for (const Part& part : parts(model, wanted)) copy(*tensors, part);
-  return CheckpointInfo{manifest->step, manifest->plan_hash};
+  // What is not asked for may be in it as well: at most two moments.
+  const std::int64_t most_bytes = 3 * wanted.parameters.bytes() + wanted.state.bytes() + kMostHeaderBytes;
+  std::vector<std::string> contents;
+  std::vector<NamedTensor> pieces;
+  contents.reserve(manifest->files.size());
+  for (const CheckpointFile& file : manifest->files) {
+    const fs::path path = checkpoint / file.name;
+    if (file.bytes > most_bytes) return base::fail(other_model(path, "holds more than the model"));
+    auto content = read_part_file(path, file);
+    if (!content) return base::fail(content.error());
+    contents.push_back(std::move(*content));
+    const auto tensors = read_safetensors(contents.back(), path.string());
+    if (!tensors) return base::fail(tensors.error());
+    pieces.insert(pieces.end(), tensors->begin(), tensors->end());
+  }
+  const fs::path named = manifest->files.size() == 1 ? checkpoint / manifest->files.front().name : checkpoint;
+  if (const auto ok = check_pieces(named, pieces, model, wanted); !ok) return base::fail(ok.error());
+  copy_pieces(pieces, model, wanted);
+  return Read{{manifest->step, manifest->plan_hash}, manifest->files};
 }
 
 }  // namespace
 
 Result<void> write_checkpoint(const fs::path& directory, const CheckpointInfo& info, const model::Model& model, const CheckpointTensors& tensors) {
-  if (auto ok = check_buffers(directory, model, tensors); !ok) return ok;
-  std::vector<NamedTensor> list;
-  for (const Part& part : parts(model, tensors))
-    for (const model::Parameter& entry : part.entries) list.push_back(named(entry, part.flat));
-  if (auto ok = write_one(step_path(directory, info.step), info, write_safetensors(list)); !ok) return ok;
-  prune(directory, info.step);
+  const fs::path checkpoint = step_path(directory, info.step);
+  if (auto ok = check_buffers(directory, model, tensors).and_then([&] { return check_manifest(checkpoint, info); }); !ok) return ok;
+  const auto file = write_file(checkpoint, kWhole, info.step, write_safetensors(pieces_of(model, spans_of(tensors))));
+  if (!file) return base::fail(file.error());
+  if (auto ok = commit(checkpoint, info, {*file}); !ok) return ok;
+  prune(directory, info.step, false);
   return {};
+}
+
+Result<CheckpointFile> write_part(const fs::path& directory, std::int64_t step, const std::string& name, std::int64_t version, const model::Model& model,
+                                  const std::vector<CheckpointSpan>& spans) {
+  if (step < 0 || !is_part_name(name))
+    return base::fail({ProblemCode::bad_usage, directory.string(), "\"" + name + "\" of step " + std::to_string(step) + " is no part of a checkpoint", "", ""});
+  return write_file(step_path(directory, step), name, version, write_safetensors(pieces_of(model, spans)));
+}
+
+Result<void> commit_checkpoint(const fs::path& directory, const CheckpointInfo& info, const std::vector<CheckpointFile>& parts) {
+  const fs::path checkpoint = step_path(directory, info.step);
+  if (auto ok = check_manifest(checkpoint, info).and_then([&] { return commit(checkpoint, info, parts); }); !ok) return ok;
+  prune(directory, info.step, true);
+  return {};
+}
+
+Result<CheckpointInfo> newest_checkpoint(const fs::path& directory) {
+  for (const std::int64_t step : steps_in(directory))
+    if (is_whole(step_path(directory, step)))
+      return read_manifest(step_path(directory, step) / kManifestName).map([](const CheckpointManifest& manifest) {
+        return CheckpointInfo{manifest.step, manifest.plan_hash};
+      });
+  return base::fail(none_in(directory));
 }
 
 Result<LoadedCheckpoint> read_checkpoint(const fs::path& directory, const model::Model& model, const CheckpointTensors& tensors) {
@@ -263,13 +280,13 @@ Result<LoadedCheckpoint> read_checkpoint(const fs::path& directory, const model:
     const auto read = read_one(step_path(directory, step), model, tensors);
     if (read) {
       for (Problem& problem : passed_over) problem.advice = "The checkpoint of step " + std::to_string(step) + " is used instead.";
-      return LoadedCheckpoint{*read, std::move(passed_over)};
+      return LoadedCheckpoint{read->info, read->files, std::move(passed_over)};
     }
     if (read.error().code == ProblemCode::refused) return base::fail(read.error());
     passed_over.push_back(read.error());
   }
   if (!passed_over.empty()) return base::fail(passed_over.front());
-  return base::fail({ProblemCode::bad_input, directory.string(), "holds no checkpoint", "a directory with step-N/manifest.json in it", ""});
+  return base::fail(none_in(directory));
 }
 
 }  // namespace trainyard::session

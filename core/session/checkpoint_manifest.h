@@ -12,11 +12,12 @@ namespace trainyard::session {
 struct CheckpointFile {
   std::string name, xxh64;
   std::int64_t bytes = 0;
+  std::int64_t version = 0;  // of what is in it, as its writer counts: steps, or updates of a server
 };
 
 struct CheckpointManifest {
   std::string format = "trainyard checkpoint";
-  std::int32_t version = 1;
+  std::int32_t version = 2;
   std::int64_t step = 0;
   std::string plan_hash;
   std::vector<CheckpointFile> files;
@@ -31,7 +32,8 @@ struct trainyard::base::Fields<trainyard::session::CheckpointFile> {
   static constexpr std::string_view title = "File of a checkpoint";
   static auto table() {
     return std::tuple{base::field("name", &C::name, "", {1, 200}, "In the checkpoint's directory"), base::field("bytes", &C::bytes, "bytes", {0, 1e15}, "Size"),
-                      base::field("xxh64", &C::xxh64, "", {16, 16}, "Checksum, hexadecimal")};
+                      base::field("xxh64", &C::xxh64, "", {16, 16}, "Checksum, hexadecimal"),
+                      base::field("version", &C::version, "", {0, 1e15}, "Of what is in it: steps, or updates of a server")};
   }
 };
 
@@ -41,10 +43,10 @@ struct trainyard::base::Fields<trainyard::session::CheckpointManifest> {
   static constexpr std::string_view title = "Manifest of a checkpoint";
   static auto table() {
     return std::tuple{base::field("format", &C::format, "", {}, "What this file is"),
-                      base::field("version", &C::version, "", {1, 1}, "Of this format"),
+                      base::field("version", &C::version, "", {2, 2}, "Of this format"),
                       base::field("step", &C::step, "", {0, 1e15}, "Steps that are in the parameters"),
                       base::field("plan_hash", &C::plan_hash, "", {0, 100}, "Of the plan that trained them"),
-                      base::field("files", &C::files, "", {1, 1}, "What belongs to the checkpoint"),
+                      base::field("files", &C::files, "", {1, 400}, "What belongs to the checkpoint"),
                       base::field("xxh64", &C::xxh64, "", {16, 16}, "Checksum of this document with this field empty, hexadecimal")};
   }
 };

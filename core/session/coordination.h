@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // One run as the coordinator sees it: how it starts is in coordinator_start.cpp, the loop and its ends in coordinator.cpp, what it
-// is told, and says, in coordinator_messages.cpp.
+// is told, and says, in coordinator_messages.cpp, who is lost and comes back in coordinator_faults.cpp.
 #pragma once
 
 #include <map>
@@ -31,6 +31,7 @@ class Coordination {
   void look_at_interrupts();
   void look_for_disagreement(std::int64_t now);
   void look_for_life(std::int64_t now);
+  void look_for_returns();
   void look_at_journal();
   void steer(std::int64_t now);
   void housekeeping(std::int64_t now);
@@ -53,10 +54,21 @@ class Coordination {
   void start_training();
   void carry_out(const Ask& ask);
   void slow(const Slow& asked);
+  void befall(const Ask& ask);
   void stop();  // in order; at once where nothing trains yet
   RunState steered() const { return pacer_.pausing() ? RunState::pausing : RunState::running; }
   Status status(std::uint64_t answers) const;
   std::string rank_state(const RankSeat& seat, const Progress& last) const;
+
+  // Ranks that the others go on without.
+  bool spares(const RankSeat& seat) const;
+  void lose(RankSeat& seat, const std::string& why);
+  void start_again(RankSeat& seat);
+  void take_back(RankSeat& seat);
+  void not_back(RankSeat& seat, const std::string& how);
+  void fault(const std::string& kind, const RankSeat& seat, const std::string& text);
+  bool servers_finished() const;
+  void say_gone(RankSeat& seat);
 
   // Ends.
   bool training() const { return !ended_ && state_ != RunState::starting; }
@@ -69,12 +81,14 @@ class Coordination {
   void cannot_record(const base::Problem& problem);
 
   void set_state(RunState state);
+  void record_state(const base::Json& fault = nullptr);
   bool counts(const RankSeat& seat) const;  // whether the step of the run is also this rank's
   std::int64_t slowest_step() const;
   void say(const std::string& level, const std::string& text, int rank = -1);
   void broadcast(const Message& message);
 
   CoordinatorParts p_;
+  decltype(Launched::again) launch_again_;
   plan::Plan plan_;
   std::string plan_hash_;
   std::uint64_t run_key_;  // frames of other runs on the data plane do not have it
@@ -92,7 +106,7 @@ class Coordination {
   std::optional<base::Problem> reported_;  // the first failure that a rank told of
   Settling reported_since_;
   bool ended_ = false, cancelling_ = false, recording_failed_ = false;
-  std::int64_t strangers_ = 0;
+  std::int64_t strangers_ = 0, restarts_ = 0;
   std::int64_t begun_ns_ = 0, disagreed_ns_ = 0, flushed_ns_ = 0, observed_ns_ = 0, spoke_ns_ = 0, kill_ns_ = 0;
 };
 

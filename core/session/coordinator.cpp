@@ -54,6 +54,7 @@ void Coordination::tick() {
   look_for_disagreement(now);
   if (!ended_ && state_ == RunState::starting && now - begun_ns_ > kStartLimit) end(RunState::failed, not_started(seats_, base::seconds(kStartLimit)));
   look_for_life(now);
+  look_for_returns();
   look_at_journal();
   if (training()) steer(now);
   if (ended_ && now > kill_ns_) kill_the_rest();
@@ -77,7 +78,11 @@ void Coordination::look_at_processes(std::int64_t now) {
     // What it said before it left says more than its exit status.
     if (!seat.handle->killed() && !seat.end.over(now)) continue;
     seat.reported_end = true;
-    if (!ended_) end(RunState::failed, watch_.died(seat.identity.rank, *how));
+    if (ended_) continue;
+    if (seat.returning) not_back(seat, *how);
+    else if (seat.lost) continue;  // it was killed because it did not answer
+    else if (spares(seat)) lose(seat, "ended by " + *how);
+    else end(RunState::failed, watch_.died(seat.identity.rank, *how));
   }
 }
 
@@ -112,6 +117,8 @@ void Coordination::look_for_disagreement(std::int64_t now) {
 
 void Coordination::look_for_life(std::int64_t now) {
   if (ended_) return;
+  for (RankSeat& seat : seats_)
+    if (watch_.is_silent(seat.identity.rank, now) && spares(seat)) lose(seat, "did not answer for " + base::format_seconds(p_.silent_seconds));
   auto problem = watch_.judge(pacer_.horizon(), now);
   if (!problem) return;
   end(RunState::failed, std::move(problem));
@@ -127,7 +134,7 @@ void Coordination::look_at_journal() {
 void Coordination::steer(std::int64_t now) {
   std::int64_t slowest = p_.resolved.steps;
   for (const RankSeat& seat : seats_)
-    if (!seat.finished && counts(seat)) slowest = std::min(slowest, watch_.last(seat.identity.rank).step);
+    if (!seat.finished && !seat.lost && counts(seat)) slowest = std::min(slowest, watch_.last(seat.identity.rank).step);
   const bool stepping = pacer_.stepping();
   pacer_.at_step(slowest);
   if (stepping && !pacer_.stepping())
@@ -139,7 +146,7 @@ void Coordination::steer(std::int64_t now) {
     broadcast(last_grant_);
   }
   if (state_ == RunState::pausing && pacer_.pausing() && pacer_.at_horizon()) set_state(RunState::paused);
-  if (std::all_of(seats_.begin(), seats_.end(), [](const RankSeat& seat) { return seat.finished.has_value(); })) finish();
+  if (std::all_of(seats_.begin(), seats_.end(), [](const RankSeat& seat) { return seat.finished || seat.lost; })) finish();
 }
 
 void Coordination::housekeeping(std::int64_t now) {

@@ -24,6 +24,7 @@ class RankHandle {
   virtual bool killed() = 0;                       // it ended without a chance to say why
   virtual std::int64_t process() const = 0;
   virtual void kill() = 0;
+  virtual bool stall(bool on) = 0;  // it stands still, until it is let go on; false: that cannot be done with it
 };
 
 struct LaunchRequest {
@@ -33,7 +34,12 @@ struct LaunchRequest {
   int channels = 0;                       // groups of the plan
   std::filesystem::path run_directory;
 };
-using Launch = std::function<base::Result<std::vector<std::unique_ptr<RankHandle>>>(const LaunchRequest& request)>;
+struct Launched {
+  std::vector<std::unique_ptr<RankHandle>> ranks;
+  // Starts one anew, in the place of one that was lost; null: that cannot be done.
+  std::function<base::Result<std::unique_ptr<RankHandle>>(const RankIdentity& identity)> again;
+};
+using Launch = std::function<base::Result<Launched>(const LaunchRequest& request)>;
 
 struct CoordinatorParts {
   experiment::Experiment given;  // as the user wrote it

@@ -40,7 +40,8 @@ void Coordination::take(const PeerId& from, const Hello& hello) {
   if (ended_ && problem_) return p_.server->send(from, Abort{*problem_});
   seat.software = said(hello.software);
   if (hello.process > 0) seat.process = hello.process;
-  if (seat.software == TRAINYARD_VERSION) p_.server->send(from, Assign{experiment::to_json(p_.resolved).dump(), 1, run_key_, p_.run_directory.string()});
+  if (seat.software == TRAINYARD_VERSION)
+    p_.server->send(from, Assign{experiment::to_json(p_.resolved).dump(), seat.generation, run_key_, p_.run_directory.string()});
 }
 
 void Coordination::refuse(const PeerId& stranger, const Hello& hello) {
@@ -56,6 +57,7 @@ void Coordination::take(const PeerId& from, const Planned& planned) {
   seat->planned = true;
   seat->plan_hash = said(planned.plan_hash);
   seat->endpoint = planned.endpoint;
+  if (seat->returning && seat->plan_hash == plan_hash_) return take_back(*seat);
   const auto agrees = [&](const RankSeat& s) { return s.planned && s.plan_hash == plan_hash_; };
   if (std::all_of(seats_.begin(), seats_.end(), agrees)) start_training();
 }
@@ -93,10 +95,6 @@ void Coordination::take(const PeerId& from, const Samples& samples) {
   if (seat_of(from, samples.rank) != nullptr) journal_->samples(samples.rank, std::as_bytes(std::span(samples.values)));
 }
 
-void Coordination::take(const PeerId& from, const Order& order) {
-  if (seat_of(from, order.rank) != nullptr) journal_->order(order.rank, std::as_bytes(std::span(order.events)));
-}
-
 void Coordination::take(const PeerId& from, const Log& log) {
   if (const RankSeat* seat = seat_of(from, log.rank)) journal_->log({log.level, log.text, log.rank, seat->name, log.time_ns});
 }
@@ -104,6 +102,7 @@ void Coordination::take(const PeerId& from, const Log& log) {
 void Coordination::take(const PeerId& from, const Failed& failed) {
   RankSeat* seat = seat_of(from, failed.rank);
   if (seat == nullptr) return;
+  if (servers_finished() && spares(*seat)) return lose(*seat, "came too late: " + failed.problem.what);
   seat->reported_end = true;
   if (problem_ && failed.problem == *problem_) return;  // it only repeats what it was told
   say("error", base::to_string(failed.problem), failed.rank);
@@ -139,6 +138,10 @@ void Coordination::carry_out(const Ask& ask) {
     case Command::stop: return stop();
     case Command::set_pace: pacer_.set_pace(ask.seconds_per_step); break;
     case Command::slow: return slow(ask.slow);
+    case Command::kill:
+    case Command::stall:
+    case Command::wake:
+    case Command::restart: return befall(ask);
   }
   if (training()) set_state(ask.command == Command::set_pace ? state_ : steered());
 }
@@ -152,7 +155,7 @@ void Coordination::slow(const Slow& asked) {
   seat.jitter = asked.jitter;
   seat.slow_asked = true;
   if (training() && !seat.peer.empty()) p_.server->send(seat.peer, asked);
-  say("info", experiment::slowness_said(asked.slow_down, asked.jitter), asked.rank);
+  fault("slow", seat, experiment::slowness_said(asked.slow_down, asked.jitter));
 }
 
 Status Coordination::status(std::uint64_t answers) const {
@@ -169,7 +172,9 @@ Status Coordination::status(std::uint64_t answers) const {
 
 std::string Coordination::rank_state(const RankSeat& seat, const Progress& last) const {
   if (seat.finished) return "finished";
-  if (seat.reported_end) return "lost";
+  if (seat.returning) return "returning";
+  if (seat.reported_end || seat.lost) return "lost";
+  if (seat.stalled) return "stalled";
   if (state_ == RunState::starting) return "starting";
   if (last.step >= pacer_.horizon() && pacer_.pausing()) return "paused";
   return last.waits_for >= 0 ? "waiting" : "running";
@@ -184,12 +189,17 @@ void Coordination::set_state(RunState state) {
     logged_ = state;
   }
   state_ = state;
-  base::Json json{{"state", base::name_of(state)},
+  record_state();
+}
+
+void Coordination::record_state(const base::Json& fault) {
+  base::Json json{{"state", base::name_of(state_)},
                   {"time_ns", base::now_nanoseconds()},
                   {"step", slowest_step()},
                   {"horizon", pacer_.horizon()},
                   {"seconds_per_step", pacer_.seconds_per_step()}};
   if (problem_) json["problem"] = to_json(*problem_);
+  if (!fault.is_null()) json["fault"] = fault;
   journal_->state(json);
 }
 
@@ -199,7 +209,7 @@ bool Coordination::counts(const RankSeat& seat) const { return p_.resolved.serve
 std::int64_t Coordination::slowest_step() const {
   std::int64_t slowest = p_.resolved.steps;
   for (const RankSeat& seat : seats_)
-    if (counts(seat)) slowest = std::min(slowest, watch_.last(seat.identity.rank).step);
+    if (counts(seat) && !seat.lost) slowest = std::min(slowest, watch_.last(seat.identity.rank).step);
   return seats_.empty() ? 0 : slowest;
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // From the resolved experiment to started ranks.
 #include <ctime>
-#include <random>
 
 #include "core/base/clock.h"
 #include "core/base/file.h"
@@ -20,11 +19,6 @@ namespace {
 
 using base::Json;
 using base::Result;
-
-std::uint64_t random_number() {
-  std::random_device device;
-  return (std::uint64_t{device()} << 32) | device();
-}
 
 // Workers of servers that are not in step make a step each, all at the same time.
 int steps_together(const experiment::Resolved& resolved) {
@@ -92,7 +86,7 @@ Result<void> Coordination::launch() {
   LaunchRequest request;
   for (int r = 0; r < p_.resolved.world(); ++r) {
     RankSeat seat;
-    seat.identity = {r, base::hex(random_number()), p_.server->endpoint()};
+    seat.identity = {r, new_token(), p_.server->endpoint()};
     seat.name = names[static_cast<std::size_t>(r)];
     const topology::Device& device = network.device(p_.resolved.ranks[static_cast<std::size_t>(r)]);
     seat.slow_down = device.slow_down;
@@ -104,11 +98,12 @@ Result<void> Coordination::launch() {
   request.experiment = &p_.resolved;
   request.channels = static_cast<int>(plan_.groups.size());
   request.run_directory = p_.run_directory;
-  auto handles = p_.launch(request);
-  if (!handles) return base::fail(handles.error());
+  auto launched = p_.launch(request);
+  if (!launched) return base::fail(launched.error());
+  launch_again_ = std::move(launched->again);
   say("info", "started " + std::to_string(seats_.size()) + (seats_.size() == 1 ? " rank" : " ranks") + ", plan " + plan_hash_);
   for (std::size_t r = 0; r < seats_.size(); ++r) {
-    seats_[r].handle = std::move((*handles)[r]);
+    seats_[r].handle = std::move(launched->ranks[r]);
     seats_[r].process = seats_[r].handle->process();
   }
   begun_ns_ = base::now_nanoseconds();

@@ -8,11 +8,13 @@
 //   Planned           -->                  refuses versions and plan hashes that differ
 //                     <--         Start    (once every rank has planned)
 //   Progress, Events, Samples, Order, Log -->
-//                     <--         Horizon, Slow
+//                     <--         Horizon, Slow, Gone
 //                                          <--                      Ask (a command or a question)
 //                                 Status   -->
 //   Finished | Failed -->
 //                     <--         Abort    (to the others)
+//
+// A rank that was lost, and comes back, begins with its Hello while the others go on.
 #pragma once
 
 #include <cstdint>
@@ -86,6 +88,12 @@ struct Order {
   std::string events;  // as plan::served_of reads them
 };
 
+// To servers: this rank is gone, and with it what was of this generation between it and them.
+struct Gone {
+  std::int32_t rank = -1;
+  std::uint32_t generation = 0;
+};
+
 struct Log {
   std::int32_t rank = -1;
   std::int64_t time_ns = 0;
@@ -123,7 +131,8 @@ struct Slow {
   double slow_down = 1, jitter = 0;
 };
 
-enum class Command : std::uint8_t { ask, pause, resume, single_step, stop, set_pace, slow };
+// `kill`, `stall` (until `wake`): what befalls ranks, for those who want to see what comes of it. `restart`: one that was lost.
+enum class Command : std::uint8_t { ask, pause, resume, single_step, stop, set_pace, slow, kill, stall, wake, restart };
 
 // From a viewer. A repeated `id` is answered again but not carried out again.
 struct Ask {
@@ -131,6 +140,7 @@ struct Ask {
   Command command = Command::ask;
   double seconds_per_step = 0;  // of set_pace
   Slow slow = {};               // of slow
+  std::int32_t rank = -1;       // of kill, stall, wake, restart
 };
 
 // From `finished` on it is over. `stopped`: ended in order before its last step, as it was told to.
@@ -140,7 +150,7 @@ constexpr bool ended_well(RunState state) { return state == RunState::finished |
 
 struct RankStatus {
   std::int32_t rank = -1;
-  std::string state;  // "starting", "running", "waiting", "paused", "finished", "lost"
+  std::string state;  // "starting", "running", "waiting", "paused", "stalled", "finished", "lost", "returning"
   std::int64_t step = 0;
   std::string op;
   std::int32_t waits_for = -1;
@@ -158,7 +168,7 @@ struct Status {
   std::string run_directory;
 };
 
-using Message = std::variant<Hello, Assign, Planned, Start, Horizon, Progress, Events, Log, Failed, Finished, Abort, Ask, Status, Slow, Samples, Order>;
+using Message = std::variant<Hello, Assign, Planned, Start, Horizon, Progress, Events, Log, Failed, Finished, Abort, Ask, Status, Slow, Samples, Order, Gone>;
 
 }  // namespace trainyard::session
 

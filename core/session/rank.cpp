@@ -13,6 +13,7 @@
 #include "core/base/units.h"
 #include "core/experiment/duties.h"
 #include "core/experiment/engine.h"
+#include "core/experiment/servers.h"
 #include "core/plan/text.h"
 #include "core/run/arena.h"
 #include "core/run/chunk_sampler.h"
@@ -111,9 +112,15 @@ class Rank {
   }
 
   Result<void> connect(const std::vector<std::string>& endpoints) {
-    if (p_.data_plane) return p_.data_plane->connect(endpoints).map([&](std::unique_ptr<comm::Transport> made) { transport_ = std::move(made); });
+    if (p_.data_plane) return p_.data_plane->connect(endpoints).map([&](std::unique_ptr<comm::Transport> made) { use(std::move(made)); });
     if (p_.bound_engine) return p_.bound_engine->connect(endpoints).map([&](std::unique_ptr<comm::Collectives> made) { engine_ = std::move(made); });
     return {};
+  }
+
+  void use(std::unique_ptr<comm::Transport> transport) {
+    transport_ = std::move(transport);
+    for (int peer = 0; peer < p_.resolved.world(); ++peer)
+      if (peer != identity_.rank && experiment::may_be_lost(p_.resolved, peer)) transport_->may_lose(peer);
   }
 
   // Only now, so that the coordinator knows this rank's first connection before its second.

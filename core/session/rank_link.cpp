@@ -59,6 +59,7 @@ void RankLink::serve() {
 void RankLink::take(const Message& message) {
   if (const auto* horizon = std::get_if<Horizon>(&message)) parts_.gate->open(horizon->step, horizon->last, horizon->single);
   if (const auto* slow = std::get_if<Slow>(&message); slow && parts_.slowness != nullptr) parts_.slowness->set(slow->slow_down, slow->jitter);
+  if (const auto* gone = std::get_if<Gone>(&message)) parts_.gate->tell_gone(gone->rank, gone->generation);
   if (const auto* abort = std::get_if<Abort>(&message)) stop_everything(abort->reason);
 }
 

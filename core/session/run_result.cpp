@@ -159,6 +159,8 @@ Json run_result(const RunFacts& facts, const telemetry::History& history) {
     if (r < facts.columns.size()) json["ranks"].back()["columns"] = {{"first", facts.columns[r].first}, {"count", facts.columns[r].second}};
     if (r < facts.shards.size()) json["ranks"].back()["samples_by_class"] = facts.shards[r];
   }
+  for (const telemetry::Fault& fault : history.faults())
+    json["faults"].push_back({{"kind", fault.kind}, {"rank", fault.rank}, {"step", fault.step}, {"seconds", fault.seconds}, {"text", fault.text}});
   json["run_directory"] = facts.run_directory.string();
   if (facts.problem) json["problem"] = to_json(*facts.problem);
   return json;

@@ -2,8 +2,10 @@
 #include "core/session/seat.h"
 
 #include <algorithm>
+#include <random>
 #include <set>
 
+#include "core/base/hash.h"
 #include "core/base/units.h"
 
 namespace trainyard::session {
@@ -34,10 +36,18 @@ Problem disagreement(const Seats& seats, const std::string& of, std::string Rank
           "Install one version of Trainyard for all."};
 }
 
+std::uint64_t random_number() {
+  std::random_device device;
+  return (std::uint64_t{device()} << 32) | device();
+}
+
+std::string new_token() { return base::hex(random_number()); }
+
 std::optional<Problem> different_weights(const Seats& seats) {
   std::set<std::string> distinct;
   std::string table;
   for (const RankSeat& seat : seats) {
+    if (!seat.finished) continue;  // it was lost
     const std::string& weights = seat.finished->parameters_xxh64;
     if (weights.empty()) continue;  // it keeps none
     distinct.insert(weights);

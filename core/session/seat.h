@@ -38,10 +38,18 @@ struct RankSeat {
   double slow_down = 1, jitter = 0;  // as drawn, or as asked last
   bool slow_asked = false;
   bool planned = false, reported_end = false;
-  Settling end;  // since its end was seen
+  bool lost = false, stalled = false;
+  bool wanted = false, returning = false;  // of one that is lost: it is to be started anew; it was, and gets ready
+  std::uint32_t generation = 1;            // of the process: how many there were in this place
+  int farewells = 0;                       // servers that have seen it leave, or one before it in its place
+  int farewells_due = 0;                   // before another may take its place
+  Settling end;                            // since its end was seen
   std::optional<Finished> finished;
 };
 using Seats = std::vector<RankSeat>;
+
+std::uint64_t random_number();
+std::string new_token();  // nobody can guess it
 
 // By rank: as a person knows them.
 std::vector<std::string> rank_names(const experiment::Resolved& experiment);

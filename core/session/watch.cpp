@@ -34,6 +34,13 @@ void Watch::heard(const Progress& progress, std::int64_t now_ns) {
 
 void Watch::done(int rank) { ranks_[static_cast<std::size_t>(rank)].done = true; }
 
+void Watch::again(int rank, std::int64_t now_ns) {
+  Seen& seen = ranks_[static_cast<std::size_t>(rank)];
+  seen = {};
+  seen.last.rank = rank;
+  seen.heard_ns = now_ns;
+}
+
 std::optional<Problem> Watch::judge(std::int64_t horizon, std::int64_t now_ns) {
   forgive_own_gap(now_ns);
   if (auto problem = silent(now_ns)) return problem;

@@ -25,7 +25,8 @@ class Watch {
   // All ranks train from now on. Before that, a rank is watched for silence from its first heartbeat on.
   void start(std::int64_t now_ns);
   void heard(const Progress& progress, std::int64_t now_ns);
-  void done(int rank);  // it finished: nothing more is expected
+  void done(int rank);                        // it finished, or is lost: nothing more is expected
+  void again(int rank, std::int64_t now_ns);  // another takes its place
   // The ranks that stand at `horizon` have nothing to do and cannot hang.
   std::optional<base::Problem> judge(std::int64_t horizon, std::int64_t now_ns);
   bool is_silent(int rank, std::int64_t now_ns) const;

@@ -20,6 +20,11 @@ std::string text_at(const base::Json& object, const char* key) {
   return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
 }
 
+std::int64_t whole_at(const base::Json& object, const char* key, std::int64_t otherwise) {
+  const auto at = object.find(key);
+  return at != object.end() && at->is_number_integer() ? at->get<std::int64_t>() : otherwise;
+}
+
 std::optional<std::int64_t> time_of(const base::Json& object) {
   const auto at = object.find("time_ns");
   if (at == object.end() || !at->is_number_integer()) return std::nullopt;
@@ -94,7 +99,10 @@ void History::take_log(int rank, const base::Json& json) {
 }
 
 void History::take_state(base::Json json) {
-  if (const auto time_ns = time_of(json)) static_cast<void>(seconds_at(*time_ns));  // it may be the first thing timed
+  const auto time_ns = time_of(json);
+  const double seconds = time_ns ? seconds_at(*time_ns) : 0;  // it may be the first thing timed
+  if (const auto fault = json.find("fault"); fault != json.end() && fault->is_object())
+    faults_.push_back({text_at(*fault, "kind"), text_at(*fault, "text"), static_cast<int>(whole_at(*fault, "rank", -1)), whole_at(json, "step", 0), seconds});
   states_.push_back(json);
   state_ = std::move(json);
 }

@@ -53,6 +53,14 @@ struct StepValue {
   double value = 0;
 };
 
+// What befell a rank: it was lost, killed, stalled, slowed, came back. Seconds as in a series.
+struct Fault {
+  std::string kind, text;
+  int rank = -1;
+  std::int64_t step = 0;
+  double seconds = 0;
+};
+
 // Gradients with a number in them that is infinite or none.
 struct BadGradients {
   std::int64_t step = 0;  // the first: of a rank's own gradient where there is one, else of the sum over all ranks
@@ -85,6 +93,7 @@ class History {
   const std::deque<LogLine>& log() const { return log_; }  // grows without being moved, however long
   std::optional<BadGradients> bad_gradients() const;
   const std::vector<base::Json>& states() const { return states_; }
+  const std::vector<Fault>& faults() const { return faults_; }
   const std::string& plan_text(int rank) const;  // "" when not recorded
 
   // Those of a few steps. Only grows.
@@ -164,6 +173,7 @@ class History {
   std::map<SeriesKey, Series> series_;
   std::deque<LogLine> log_;
   std::vector<base::Json> states_;
+  std::vector<Fault> faults_;
   std::vector<OpRecord> ops_;
   std::uint64_t forgotten_ops_ = 0;
   std::map<int, std::string> plans_;

@@ -24,7 +24,7 @@ enum class FrameType : std::uint32_t {
   plan = 2,     // text of one rank's plan, expanded: op events refer to its programs and ops by number
   events = 3,   // Event[]
   log = 4,      // JSON: level, time_ns, text
-  state = 5,    // JSON: state, time_ns, step, and what a view must show (faults, pace, horizon)
+  state = 5,    // JSON: state, time_ns, step, horizon, pace; and of a fault: kind, rank, text
   samples = 6,  // ChunkValues[] (chunk_values.h) of one rank
   result = 7,   // JSON: the result line of the command-line contract; the last frame of a finished run but the index
   order = 9,    // of a file of its own (order.try): what one server of parameters did, as plan::served_of reads it

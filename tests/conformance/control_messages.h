@@ -38,23 +38,43 @@ inline session::Status sample_status() {
 // At least one of each type; those with text or lists also empty and with many elements.
 inline std::vector<session::Message> sample_messages() {
   using namespace session;
-  return {Hello{},         Hello{3, "secret", "0.1.0", 1'234'567},
-          Assign{},        Assign{std::string(300'000, '{'), 4, ~std::uint64_t{7}, "/runs/1"},
-          Planned{},       Planned{1, "0123456789abcdef", "ipc:///tmp/x"},
-          Start{},         Start{std::vector<std::string>(5'000, "tcp://127.0.0.1:5555"), "00"},
-          Horizon{},       Horizon{std::int64_t{1} << 40, true, true},
-          Progress{},      Progress{7, 12, ~std::uint64_t{0}, "AR.b3", 2},
-          Events{},        Events{2, 9, sample_events(1)},
-          Log{},           Events{0, 0, sample_events(16'384)},
-          Failed{},        Log{1, -5, "warning", std::string("a\0b\n", 4)},
-          Finished{},      Failed{1, 99, "PUSH.s1>r5", sample_problem()},
-          Abort{},         Finished{5, 1'000, "ff", 1'000'000'000'000, 17, {{1, 2, 3, 4}, {}, {5, 6, 7, 8}}},
-          Ask{},           Abort{sample_problem()},
-          Status{},        Ask{~std::uint64_t{0}, Command::set_pace, 1e-3},
-          Slow{},          Ask{5, Command::slow, 0, {3, 2.5, 0.25}},
-          Slow{2, 7, 0.5}, sample_status(),
-          Samples{},       Samples{3, std::string(100'000, '\0')},
-          Order{},         Order{4, std::string(560, 'o')}};
+  return {Hello{},
+          Hello{3, "secret", "0.1.0", 1'234'567},
+          Assign{},
+          Assign{std::string(300'000, '{'), 4, ~std::uint64_t{7}, "/runs/1"},
+          Planned{},
+          Planned{1, "0123456789abcdef", "ipc:///tmp/x"},
+          Start{},
+          Start{std::vector<std::string>(5'000, "tcp://127.0.0.1:5555"), "00"},
+          Horizon{},
+          Horizon{std::int64_t{1} << 40, true, true},
+          Progress{},
+          Progress{7, 12, ~std::uint64_t{0}, "AR.b3", 2},
+          Events{},
+          Events{2, 9, sample_events(1)},
+          Log{},
+          Events{0, 0, sample_events(16'384)},
+          Failed{},
+          Log{1, -5, "warning", std::string("a\0b\n", 4)},
+          Finished{},
+          Failed{1, 99, "PUSH.s1>r5", sample_problem()},
+          Abort{},
+          Finished{5, 1'000, "ff", 1'000'000'000'000, 17, {{1, 2, 3, 4}, {}, {5, 6, 7, 8}}},
+          Ask{},
+          Abort{sample_problem()},
+          Status{},
+          Ask{~std::uint64_t{0}, Command::set_pace, 1e-3},
+          Slow{},
+          Ask{5, Command::slow, 0, {3, 2.5, 0.25}},
+          Ask{6, Command::restart, 0, {}, 2},
+          Slow{2, 7, 0.5},
+          sample_status(),
+          Samples{},
+          Samples{3, std::string(100'000, '\0')},
+          Order{},
+          Order{4, std::string(560, 'o')},
+          Gone{},
+          Gone{2, 3}};
 }
 
 // Every field of a message as text.
@@ -78,13 +98,14 @@ class Words {
   void add(const telemetry::Event& x) { all(x.begin_ns, x.ready_ns, x.end_ns, x.value, x.step, x.subject, x.index, x.kind); }
   void add(const session::Samples& x) { all(x.rank, x.values); }
   void add(const session::Order& x) { all(x.rank, x.events); }
+  void add(const session::Gone& x) { all(x.rank, x.generation); }
   void add(const session::Log& x) { all(x.rank, x.time_ns, x.level, x.text); }
   void add(const session::Failed& x) { all(x.rank, x.step, x.op, x.problem); }
   void add(const session::RankTraffic& x) { all(x.sent_payload_bytes, x.sent_header_bytes, x.received_payload_bytes, x.received_header_bytes); }
   void add(const session::Finished& x) { all(x.rank, x.steps, x.parameters_xxh64, x.peak_memory_bytes, x.first_step_done_ns, x.peers); }
   void add(const session::Abort& x) { all(x.reason); }
   void add(const session::Slow& x) { all(x.rank, x.slow_down, x.jitter); }
-  void add(const session::Ask& x) { all(x.id, x.command, x.seconds_per_step, x.slow); }
+  void add(const session::Ask& x) { all(x.id, x.command, x.seconds_per_step, x.slow, x.rank); }
   void add(const session::RankStatus& x) { all(x.rank, x.state, x.step, x.op, x.waits_for, x.process, x.slow_down, x.jitter); }
   void add(const session::Status& x) { all(x.answers, x.state, x.step, x.steps, x.horizon, x.seconds_per_step, x.ranks, x.problem, x.run_directory); }
 

@@ -52,6 +52,7 @@ class SessionThread final : public session::RankHandle {
   bool killed() override { return false; }
   std::int64_t process() const override { return ::getpid(); }
   void kill() override { *killed_ = true; }
+  bool stall(bool) override { return false; }
 
  private:
   class Plane final : public session::DataPlane {
@@ -104,6 +105,7 @@ class VirtualThread final : public session::RankHandle {
   bool killed() override { return false; }
   std::int64_t process() const override { return ::getpid(); }
   void kill() override {}
+  bool stall(bool) override { return false; }
 
  private:
   std::atomic<bool> over_{false};
@@ -117,6 +119,7 @@ class VirtualHandle final : public session::RankHandle {
   bool killed() override { return false; }
   std::int64_t process() const override { return thread_->process(); }
   void kill() override {}
+  bool stall(bool) override { return false; }
 
  private:
   std::shared_ptr<VirtualThread> thread_;
@@ -190,21 +193,21 @@ class SessionRun {
     return name;
   }
 
-  base::Result<std::vector<std::unique_ptr<session::RankHandle>>> launch(const session::LaunchRequest& request) {
+  base::Result<session::Launched> launch(const session::LaunchRequest& request) {
     if (request.experiment->document.run.clock == experiment::RunClock::made_up) return launch_virtual(request);
     auto ends = inproc::make(static_cast<int>(request.ranks.size()), request.shared_bytes[0]);
     if (!ends) return base::fail(ends.error());
-    std::vector<std::unique_ptr<session::RankHandle>> handles;
+    session::Launched launched;
     for (std::size_t r = 0; r < request.ranks.size(); ++r)
-      handles.push_back(std::make_unique<SessionThread>(request.ranks[r], pieces_, hub_.connect(), std::move((*ends)[r])));
-    return handles;
+      launched.ranks.push_back(std::make_unique<SessionThread>(request.ranks[r], pieces_, hub_.connect(), std::move((*ends)[r])));
+    return launched;
   }
 
-  base::Result<std::vector<std::unique_ptr<session::RankHandle>>> launch_virtual(const session::LaunchRequest& request) {
+  base::Result<session::Launched> launch_virtual(const session::LaunchRequest& request) {
     const auto thread = std::make_shared<VirtualThread>(request.ranks, hub_.connect());
-    std::vector<std::unique_ptr<session::RankHandle>> handles;
-    for (std::size_t r = 0; r < request.ranks.size(); ++r) handles.push_back(std::make_unique<VirtualHandle>(thread));
-    return handles;
+    session::Launched launched;
+    for (std::size_t r = 0; r < request.ranks.size(); ++r) launched.ranks.push_back(std::make_unique<VirtualHandle>(thread));
+    return launched;
   }
 
   SessionPieces pieces_;

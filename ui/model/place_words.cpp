@@ -18,6 +18,7 @@ using base::FieldDescription;
 // Names that say nothing without their help.
 constexpr std::pair<const char*, const char*> kPlainLabels[] = {{"topology", QT_TRANSLATE_NOOP("field", "Drawing")},
                                                                 {"hang_seconds", QT_TRANSLATE_NOOP("field", "Hung after")},
+                                                                {"restarts", QT_TRANSLATE_NOOP("field", "Restarts")},
                                                                 {"record_ops", QT_TRANSLATE_NOOP("field", "Record every op")}};
 
 QString text(const char* source) { return QCoreApplication::translate("field", source); }

@@ -15,6 +15,7 @@ experiment::Experiment unwatched(experiment::Experiment experiment) {
   experiment.run.seconds_per_step = defaults.seconds_per_step;
   experiment.run.record_ops = defaults.record_ops;
   experiment.run.hang_seconds = defaults.hang_seconds;
+  experiment.run.restarts = defaults.restarts;
   experiment.training.epochs = 0;  // once resolved, the steps say it all
   return essence(std::move(experiment));
 }

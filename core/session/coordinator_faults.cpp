@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Who is lost, whether the others go on, and how a rank comes back: once every server has seen the one before it leave, for until then what lies
+// between the two would be taken for the newcomer's.
+#include <algorithm>
+
+#include "core/base/clock.h"
+#include "core/base/hash.h"
+#include "core/base/units.h"
+#include "core/experiment/servers.h"
+#include "core/plan/served.h"
+#include "core/session/coordination.h"
+
+namespace trainyard::session {
+
+// Whether training goes on without it: there are workers for it, and enough of them left.
+bool Coordination::spares(const RankSeat& seat) const {
+  if (!training() || seat.lost || !experiment::may_be_lost(p_.resolved, seat.identity.rank)) return false;
+  const int workers = p_.resolved.workers();
+  const auto left = std::count_if(seats_.begin(), seats_.begin() + workers, [](const RankSeat& one) { return !one.lost; });
+  return left > experiment::least_workers(p_.resolved.document.strategy.servers, workers);
+}
+
+bool Coordination::servers_finished() const {
+  return p_.resolved.servers > 0 &&
+         std::all_of(seats_.begin() + p_.resolved.workers(), seats_.end(), [](const RankSeat& seat) { return seat.finished.has_value(); });
+}
+
+// One that does not answer is killed: should it wake up, another has its place.
+void Coordination::lose(RankSeat& seat, const std::string& why) {
+  seat.lost = true;
+  seat.stalled = false;
+  say_gone(seat);
+  seat.peer.clear();
+  watch_.done(seat.identity.rank);
+  if (seat.handle) seat.handle->kill();
+  const auto left = std::count_if(seats_.begin(), seats_.begin() + p_.resolved.workers(), [](const RankSeat& one) { return !one.lost; });
+  fault("lost", seat, why + "; training goes on with " + base::format_count(left) + (left == 1 ? " worker" : " workers"));
+  seat.wanted = restarts_ < p_.resolved.document.run.restarts;
+  if (seat.wanted) ++restarts_;
+}
+
+void Coordination::take(const PeerId& from, const Order& order) {
+  if (seat_of(from, order.rank) == nullptr) return;
+  const auto bytes = std::as_bytes(std::span(order.events));
+  journal_->order(order.rank, bytes);
+  const auto events = plan::served_of(bytes);
+  if (!events) return;
+  for (const plan::Served& event : *events)
+    if (event.kind == plan::Served::Kind::leaves && event.worker >= 0 && event.worker < p_.resolved.workers())
+      ++seats_[static_cast<std::size_t>(event.worker)].farewells;
+}
+
+// Until each server says that it has seen it leave, nobody takes its place.
+void Coordination::say_gone(RankSeat& seat) {
+  seat.farewells_due += p_.resolved.servers;
+  for (int server = p_.resolved.workers(); server < p_.resolved.world(); ++server)
+    p_.server->send(seats_[static_cast<std::size_t>(server)].peer, Gone{seat.identity.rank, seat.generation});
+}
+
+void Coordination::look_for_returns() {
+  for (RankSeat& seat : seats_) {
+    if (!seat.wanted || !training()) continue;
+    if (seat.farewells < seat.farewells_due || !seat.handle->ended()) continue;
+    seat.wanted = false;
+    start_again(seat);
+  }
+}
+
+void Coordination::start_again(RankSeat& seat) {
+  std::erase_if(peers_, [&](const auto& peer) { return peer.second == seat.identity.rank; });
+  seat.identity.token = new_token();
+  ++seat.generation;
+  auto handle = launch_again_(seat.identity);
+  if (!handle) return say("warning", "could not be started anew: " + handle.error().what, seat.identity.rank);
+  seat.handle = std::move(*handle);
+  seat.process = seat.handle->process();
+  seat.reported_end = seat.planned = false;
+  seat.end = {};
+  seat.returning = true;
+}
+
+void Coordination::not_back(RankSeat& seat, const std::string& how) {
+  seat.returning = false;
+  say("warning", "could not come back: ended by " + how, seat.identity.rank);
+  say_gone(seat);
+}
+
+void Coordination::take_back(RankSeat& seat) {
+  Start start{{}, plan_hash_};
+  for (const RankSeat& one : seats_) start.endpoints.push_back(one.endpoint);
+  p_.server->send(seat.peer, start);
+  p_.server->send(seat.peer, last_grant_);
+  if (seat.slow_asked) p_.server->send(seat.peer, Slow{seat.identity.rank, seat.slow_down, seat.jitter});
+  seat.lost = seat.returning = false;
+  watch_.again(seat.identity.rank, base::now_nanoseconds());
+  fault("back", seat, "is back, as process " + std::to_string(seat.process));
+}
+
+// What befalls a rank because somebody wants it.
+void Coordination::befall(const Ask& ask) {
+  if (ask.rank < 0 || static_cast<std::size_t>(ask.rank) >= seats_.size() || !training()) return;
+  RankSeat& seat = seats_[static_cast<std::size_t>(ask.rank)];
+  const bool there = !seat.lost && !seat.finished && seat.handle && !seat.handle->ended();
+  switch (ask.command) {
+    case Command::kill:
+      if (!there) return;
+      fault("killed", seat, "is killed, as it was asked for");
+      return seat.handle->kill();
+    case Command::stall:
+      if (!there || seat.stalled || !seat.handle->stall(true)) return;
+      seat.stalled = true;
+      return fault("stalled", seat, "is made to stand still, as it was asked for");
+    case Command::wake:
+      if (!there || !seat.stalled || !seat.handle->stall(false)) return;
+      seat.stalled = false;
+      return fault("awake", seat, "may go on");
+    case Command::restart:
+      if (seat.lost && !seat.returning && launch_again_) seat.wanted = true;
+      return;
+    default: return;
+  }
+}
+
+// In the log, and beside the state, where views find what to mark.
+void Coordination::fault(const std::string& kind, const RankSeat& seat, const std::string& text) {
+  say(kind == "lost" || kind == "killed" ? "warning" : "info", text, seat.identity.rank);
+  record_state({{"kind", kind}, {"rank", seat.identity.rank}, {"text", text}});
+}
+
+}  // namespace trainyard::session

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Workers of parameter servers that die or stand still: where the others can go on, they do, and whoever comes back joins them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/base/json.h"
+#include "core/session/messages.h"
+#include "run_program.h"
+
+namespace trainyard::process {
+namespace {
+
+using base::Json;
+using session::Ask;
+using session::Command;
+using session::RankStatus;
+using session::Status;
+using testing::AllOf;
+using testing::ContainsRegex;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const std::string kServed = example("four_workers_parameter_server_digits");
+constexpr int kServer = 4;
+
+// A run, and a viewer who asks and commands.
+class Watched {
+ public:
+  explicit Watched(const Home& home, const std::vector<std::string>& overrides) : run_(home, endless_run(kServed, overrides)) {
+    if (run_.wait_for_step(20)) client_ = run_.client();
+  }
+  bool trains() const { return client_ != nullptr; }
+
+  std::optional<Status> ask(Command command = Command::ask, int rank = -1) {
+    Ask ask;
+    ask.id = ++asked_, ask.command = command, ask.rank = rank;
+    if (!client_->send(ask)) return std::nullopt;
+    for (const std::int64_t end = now_ns() + 5'000'000'000; now_ns() < end;) {
+      const auto received = client_->receive(std::chrono::milliseconds(100));
+      if (!received) return std::nullopt;
+      if (!*received) continue;
+      const auto* status = std::get_if<Status>(&**received);
+      if (status != nullptr && status->answers == asked_) return *status;
+    }
+    return std::nullopt;
+  }
+  std::string state(int rank) {
+    const auto status = ask();
+    return status ? status->ranks.at(static_cast<std::size_t>(rank)).state : "no answer";
+  }
+  pid_t process(int rank) {
+    const auto status = ask();
+    return status ? static_cast<pid_t>(status->ranks.at(static_cast<std::size_t>(rank)).process) : -1;
+  }
+  void harm(int rank, int signal) {
+    const pid_t victim = process(rank);
+    ASSERT_GT(victim, 1) << "nobody else shall be harmed";
+    ::kill(victim, signal);
+  }
+  bool becomes(int rank, const std::string& wanted, double seconds = promised) {
+    return wait_until(seconds, [&] { return state(rank) == wanted; });
+  }
+  bool is_back(int rank) {
+    return wait_until(4 * promised, [&] {
+      const std::string now = state(rank);
+      return now == "running" || now == "waiting";
+    });
+  }
+  // So many steps more.
+  bool goes_on(std::int64_t steps = 40) {
+    const auto from = ask();
+    return from && wait_until(30, [&] {
+             const auto now = ask();
+             return now && now->step >= from->step + steps;
+           });
+  }
+  Ran stop() {
+    ask(Command::stop);
+    return end();
+  }
+  Ran end() { return run_.wait(); }
+  std::filesystem::path directory() const { return run_.run_directory(); }
+
+ private:
+  RunProgram run_;
+  std::unique_ptr<session::ControlClient> client_;
+  std::uint64_t asked_ = 0;
+};
+
+std::vector<std::string> kinds(const Json& result) {
+  std::vector<std::string> all;
+  for (const Json& fault : result.value("faults", Json::array()))
+    all.push_back(fault["kind"].get<std::string>() + " " + std::to_string(fault["rank"].get<int>()));
+  return all;
+}
+
+// All that are there at the end have the same weights, and what servers wrote down makes them again.
+void expect_whole(const Ran& ran, const std::vector<int>& missing = {}) {
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const Json result = ran.result();
+  EXPECT_EQ(result["status"], "stopped");
+  std::set<std::string> weights;
+  for (const Json& rank : result["ranks"]) {
+    const bool lost = std::find(missing.begin(), missing.end(), rank["rank"].get<int>()) != missing.end();
+    EXPECT_EQ(rank["parameters_xxh64"].is_null(), lost || rank["role"] == "parameter_server") << rank;
+    if (!rank["parameters_xxh64"].is_null()) weights.insert(rank["parameters_xxh64"]);
+  }
+  EXPECT_EQ(weights.size(), 1u);
+  const Ran again = cli({"replay", result["run_directory"].get<std::string>(), "--recompute", "--json"});
+  ASSERT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(again.result()["parameters_xxh64"], *weights.begin()) << "those that no loss and no return has brought out of order";
+}
+
+class LostWorker : public testing::TestWithParam<std::string> {
+ protected:
+  std::vector<std::string> with(std::vector<std::string> overrides = {}) const {
+    overrides.push_back("run.transport=" + GetParam());
+    return overrides;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Faults, LostWorker, testing::Values("shm", "zmq"));
+
+TEST_P(LostWorker, the_others_go_on) {
+  const Home home;
+  Watched run(home, with());
+  ASSERT_TRUE(run.trains());
+  run.harm(2, SIGKILL);
+  EXPECT_TRUE(run.becomes(2, "lost"));
+  EXPECT_TRUE(run.goes_on());
+  const Ran ran = run.stop();
+  expect_whole(ran, {2});
+  EXPECT_THAT(kinds(ran.result()), ElementsAre("lost 2"));
+  EXPECT_THAT(read(run.directory() / "run.log"),
+              ContainsRegex("rank 2 \\(cpu2 on host0\\)  warning: ended by signal 9 \\(Killed\\); training goes on with 3 workers"));
+}
+
+TEST_P(LostWorker, that_stands_still_is_lost_as_well) {
+  const Home home;
+  Watched run(home, with());
+  ASSERT_TRUE(run.trains());
+  const pid_t stopped = run.process(1);
+  run.harm(1, SIGSTOP);
+  EXPECT_TRUE(run.becomes(1, "lost", 2 * promised));
+  EXPECT_TRUE(wait_until_gone(stopped, promised)) << "it will not wake up and speak for who comes after it";
+  EXPECT_TRUE(run.goes_on());
+  expect_whole(run.stop(), {1});
+}
+
+TEST_P(LostWorker, comes_back_as_often_as_it_may) {
+  const Home home;
+  Watched run(home, with({"run.restarts=3"}));
+  ASSERT_TRUE(run.trains());
+  for (int loss = 0; loss < 3; ++loss) {
+    const pid_t before = run.process(0);
+    run.harm(0, SIGKILL);
+    EXPECT_TRUE(wait_until(promised, [&] { return run.process(0) != before; }));
+    EXPECT_TRUE(run.is_back(0));
+    EXPECT_TRUE(run.goes_on(20));
+  }
+  run.harm(0, SIGKILL);
+  EXPECT_TRUE(run.becomes(0, "lost"));
+  EXPECT_TRUE(run.goes_on(20));
+  const Ran ran = run.stop();
+  expect_whole(ran, {0});
+  EXPECT_THAT(kinds(ran.result()), ElementsAre("lost 0", "back 0", "lost 0", "back 0", "lost 0", "back 0", "lost 0"));
+}
+
+TEST_P(LostWorker, comes_back_when_it_is_asked_to) {
+  const Home home;
+  Watched run(home, with({"topology.hosts[0].devices[3].role=parameter_server"}));  // three workers, two servers
+  ASSERT_TRUE(run.trains());
+  run.ask(Command::restart, 1);
+  run.ask(Command::kill, 1);
+  EXPECT_TRUE(run.becomes(1, "lost")) << "nobody asked for it since";
+  EXPECT_TRUE(run.goes_on());
+  run.ask(Command::restart, 1);
+  EXPECT_TRUE(run.is_back(1));
+  EXPECT_TRUE(run.goes_on());
+  const Ran ran = run.stop();
+  expect_whole(ran);
+  EXPECT_THAT(kinds(ran.result()), ElementsAre("killed 1", "lost 1", "back 1"));
+}
+
+TEST_P(LostWorker, of_those_that_wait_for_the_slowest_is_waited_for_no_longer) {
+  const Home home;
+  Watched run(home, with({"strategy.servers.mode=stale_synchronous", "strategy.servers.bound=1", "topology.hosts[0].devices[2].slow_down=3"}));
+  ASSERT_TRUE(run.trains());
+  run.harm(2, SIGKILL);
+  EXPECT_TRUE(run.goes_on());
+  expect_whole(run.stop(), {2});
+}
+
+TEST_P(LostWorker, is_spared_in_step_where_others_stand_in_for_it) {
+  const Home home;
+  Watched run(home, with({"strategy.servers.mode=backup_workers", "strategy.servers.backups=1", "run.restarts=1"}));
+  ASSERT_TRUE(run.trains());
+  run.harm(3, SIGKILL);
+  EXPECT_TRUE(run.goes_on());
+  EXPECT_TRUE(run.is_back(3));
+  EXPECT_TRUE(run.goes_on());
+  run.harm(3, SIGKILL);
+  EXPECT_TRUE(run.becomes(3, "lost"));
+  run.harm(1, SIGKILL);
+  const Ran ran = run.end();
+  EXPECT_EQ(ran.exit_code, 3);
+  EXPECT_EQ(ran.result()["problem"]["where"], "rank 1 (cpu1 on host0)") << "two of four are too few for updates of three";
+}
+
+TEST_P(LostWorker, in_step_ends_the_run_by_its_name) {
+  const Home home;
+  Watched run(home, with({"strategy.servers.mode=synchronous"}));
+  ASSERT_TRUE(run.trains());
+  run.harm(2, SIGKILL);
+  const Ran ran = run.end();
+  EXPECT_EQ(ran.exit_code, 3);
+  EXPECT_THAT(ran.err, ContainsRegex("rank 2 .*ended by signal 9 \\(Killed\\)"));
+}
+
+TEST_P(LostWorker, if_it_was_the_last_ends_the_run) {
+  const Home home;
+  Watched run(home, with());
+  ASSERT_TRUE(run.trains());
+  for (int rank = 0; rank < 3; ++rank) {
+    run.harm(rank, SIGKILL);
+    EXPECT_TRUE(run.becomes(rank, "lost"));
+  }
+  EXPECT_TRUE(run.goes_on(20)) << "one goes on alone";
+  run.harm(3, SIGKILL);
+  const Ran ran = run.end();
+  EXPECT_EQ(ran.exit_code, 3);
+  EXPECT_EQ(ran.result()["problem"]["where"], "rank 3 (cpu3 on host0)");
+  EXPECT_THAT(kinds(ran.result()), ElementsAre("lost 0", "lost 1", "lost 2"));
+}
+
+TEST_P(LostWorker, is_not_what_a_lost_server_is) {
+  const Home home;
+  Watched run(home, with());
+  ASSERT_TRUE(run.trains());
+  run.harm(kServer, SIGKILL);
+  const Ran ran = run.end();
+  EXPECT_EQ(ran.exit_code, 3);
+  EXPECT_THAT(ran.result()["problem"]["where"].get<std::string>(), HasSubstr("rank 4"));
+}
+
+TEST_P(LostWorker, that_was_only_stalled_for_a_moment_is_not_lost) {
+  const Home home;
+  Watched run(home, with());
+  ASSERT_TRUE(run.trains());
+  run.ask(Command::stall, 2);
+  EXPECT_EQ(run.state(2), "stalled");
+  EXPECT_TRUE(run.goes_on(20));
+  run.ask(Command::wake, 2);
+  EXPECT_TRUE(run.is_back(2));
+  EXPECT_TRUE(run.goes_on(20));
+  const Ran ran = run.stop();
+  expect_whole(ran);
+  EXPECT_THAT(kinds(ran.result()), ElementsAre("stalled 2", "awake 2"));
+}
+
+}  // namespace
+}  // namespace trainyard::process
