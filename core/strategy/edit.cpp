@@ -76,6 +76,11 @@ LaneId lane_of(const plan::RankPlan& rank, std::int32_t group) {
   return at == rank.lanes.end() ? LaneId() : LaneId(static_cast<std::size_t>(at - rank.lanes.begin()));
 }
 
+Access add_buffer(plan::RankPlan& rank, std::string name, base::DType dtype, std::int64_t elements, bool shared) {
+  rank.buffers.push_back({std::move(name), dtype, elements, shared});
+  return {plan::BufferId(rank.buffers.size() - 1), 0, elements};
+}
+
 Access whole(const plan::RankPlan& rank, std::string_view buffer) {
   const plan::BufferId id = rank.buffer(buffer);
   return {id, 0, rank.buffers[id.index()].elements};

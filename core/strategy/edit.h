@@ -19,6 +19,8 @@ void drop_unused_buffers(plan::RankPlan& rank);
 plan::LaneId add_comm_lane(plan::RankPlan& rank, std::int32_t group);
 plan::LaneId lane_of(const plan::RankPlan& rank, std::int32_t group);  // its comm lane of the group; invalid without one
 
+plan::Access add_buffer(plan::RankPlan& rank, std::string name, base::DType dtype, std::int64_t elements, bool shared = false);  // all of it
+
 // All of a buffer.
 plan::Access whole(const plan::RankPlan& rank, std::string_view buffer);
 

@@ -8,11 +8,11 @@
 // Groups, both of all ranks: of what neighbours exchange, and of the mean.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "core/experiment/mixing.h"
-#include "core/strategy/edit.h"
-#include "core/strategy/replica.h"
+#include "core/strategy/own_parameters.h"
 #include "core/strategy/strategy.h"
 
 namespace trainyard::strategy {
@@ -41,16 +41,6 @@ Op op_of(OpKind kind, LaneId lane, std::int32_t bucket) {
   return op;
 }
 
-// What is read counts so much of `denominator`, in what is written.
-Op mix(std::vector<Access> reads, std::vector<std::int64_t> numerators, std::int64_t denominator, const Access& write) {
-  Op op = op_of(OpKind::mix, kCompute, -1);
-  op.flops = write.count * (2 * std::ssize(reads) - 1);
-  op.reads = std::move(reads);
-  op.weights = {std::move(numerators), denominator};
-  op.writes = {write};
-  return op;
-}
-
 class RankWriter {
  public:
   RankWriter(const Gossip& gossip, std::int32_t rank)
@@ -58,32 +48,25 @@ class RankWriter {
     add_buffers();
     send_ = add_lane("send.g0", plan::LaneKind::send);
     receive_ = add_lane("recv.g0", plan::LaneKind::recv);
-    mean_lane_ = add_comm_lane(plan_, kMean);
+    mean_.emplace(plan_, g_.experiment, g_.buckets, kMean);
   }
 
   plan::RankPlan make() {
     for (plan::Program& program : plan_.programs)
       if (is_training(program)) mix_before_updates(program);
-    for (plan::Program& program : plan_.programs) is_training(program) ? exchange(program) : go_by_mean(program);
-    plan_.programs.push_back({"average", 0, 0, 1, average(), {}});
-    plan_.programs.push_back({"end", 0, 0, 1, end(), {}});
+    for (plan::Program& program : plan_.programs) is_training(program) ? exchange(program) : mean_->evaluate_by(program, mean_->buffer());
+    plan_.programs.push_back({"average", 0, 0, 1, mean_->average(mixed_), {}});
+    plan_.programs.push_back({"end", 0, 0, 1, mean_->end(mean_->buffer()), {}});
     return std::move(plan_);
   }
 
  private:
-  Access add_buffer(std::string name, base::DType dtype, std::int64_t elements, bool shared) {
-    plan_.buffers.push_back({std::move(name), dtype, elements, shared});
-    return {plan::BufferId(plan_.buffers.size() - 1), 0, elements};
-  }
-
   void add_buffers() {
     parameters_ = whole(plan_, "params");
     plan_.buffers[parameters_.buffer.index()].shared = true;  // peers read them in place
     const base::DType dtype = plan_.buffers[parameters_.buffer.index()].dtype;
-    mixed_ = add_buffer("mixed", dtype, parameters_.count, false);
-    for (const int neighbour : neighbours_) inboxes_[neighbour] = add_buffer("inbox.r" + std::to_string(neighbour), dtype, parameters_.count, false);
-    mean_ = add_buffer("mean", dtype, parameters_.count, true);
-    spread_ = add_buffer("spread", base::DType::fp64, std::ssize(model().segments), false);
+    mixed_ = add_buffer(plan_, "mixed", dtype, parameters_.count);
+    for (const int neighbour : neighbours_) inboxes_[neighbour] = add_buffer(plan_, "inbox.r" + std::to_string(neighbour), dtype, parameters_.count);
   }
 
   LaneId add_lane(std::string name, plan::LaneKind kind) {
@@ -91,27 +74,15 @@ class RankWriter {
     return LaneId(plan_.lanes.size() - 1);
   }
 
-  const model::Model& model() const { return g_.experiment.model; }
-  std::int32_t bucket_count() const { return static_cast<std::int32_t>(g_.buckets.size()); }
-  const Bucket& bucket(std::int32_t number) const { return g_.buckets[static_cast<std::size_t>(number)]; }
-  Access in_bucket(const Access& flat, std::int32_t number) const { return {flat.buffer, bucket(number).first, bucket(number).count}; }
-  Access in_segment(const Access& flat, int s) const {
-    const model::Segment& segment = model().segments[static_cast<std::size_t>(s)];
-    return {flat.buffer, segment.first, segment.elements};
-  }
-  std::int32_t bucket_of(int segment) const {
-    const auto at = std::find_if(g_.buckets.begin(), g_.buckets.end(), [&](const Bucket& one) { return one.first_segment <= segment; });
-    return static_cast<std::int32_t>(at - g_.buckets.begin());
-  }
   std::int32_t messages_until(std::int32_t bucket) const { return static_cast<std::int32_t>(neighbours_.size()) * (bucket + 1); }
 
   // Of what all have: the row of the matrix, ranks ascending.
   Op mix_of(std::int32_t bucket) const {
-    Op op = mix({}, {}, g_.mixing.denominator, in_bucket(mixed_, bucket));
+    Op op = mix({}, {}, g_.mixing.denominator, mean_->in_bucket(mixed_, bucket));
     for (int j = 0; j < g_.mixing.ranks; ++j) {
       if (j != rank_ && !inboxes_.contains(j)) continue;
       op.summands.push_back(j);
-      op.reads.push_back(in_bucket(j == rank_ ? parameters_ : inboxes_.at(j), bucket));
+      op.reads.push_back(mean_->in_bucket(j == rank_ ? parameters_ : inboxes_.at(j), bucket));
       op.weights.numerators.push_back(g_.mixing.at(rank_, j));
     }
     op.bucket = bucket;
@@ -127,14 +98,14 @@ class RankWriter {
     std::int32_t mixed = -1, computed = 0;
     for (Op& op : program.ops) {
       if (op.kind == OpKind::update) {
-        const std::int32_t number = bucket_of(op.segment);
+        const std::int32_t number = mean_->bucket_of(op.segment);
         if (std::exchange(mixed, number) != number) {
           ops.push_back(mix_of(number));
           mixed_until_[number] = std::max(mixed_until_[number], ++computed);
           op.after.push_back({send_, messages_until(number), 0});
         }
-        const auto own = std::find(op.reads.begin(), op.reads.end(), in_segment(parameters_, op.segment));
-        op.reads.insert(own + 1, in_segment(mixed_, op.segment));
+        const auto own = std::find(op.reads.begin(), op.reads.end(), mean_->in_segment(parameters_, op.segment));
+        op.reads.insert(own + 1, mean_->in_segment(mixed_, op.segment));
         updated_until_[number] = std::max(updated_until_[number], computed + 1);
       }
       if (op.lane == kCompute) ++computed;
@@ -146,15 +117,15 @@ class RankWriter {
   // Parameters go as soon as they are new, and are taken as soon as those of the step before are used up.
   void exchange(plan::Program& program) {
     std::vector<Op> ops;
-    for (std::int32_t b = 0; b < bucket_count(); ++b) {
-      program.wanted.push_back({OpKind::mix, kNeighbours, b, -1, in_bucket(parameters_, b), 1});
+    for (std::int32_t b = 0; b < mean_->bucket_count(); ++b) {
+      program.wanted.push_back({OpKind::mix, kNeighbours, b, -1, mean_->in_bucket(parameters_, b), 1});
       for (const int neighbour : neighbours_) {
         ops.push_back(transfer(OpKind::send, send_, b, neighbour, updated_until_.at(b)));
-        ops.back().reads = {in_bucket(parameters_, b)};
+        ops.back().reads = {mean_->in_bucket(parameters_, b)};
       }
       for (const int neighbour : neighbours_) {
         ops.push_back(transfer(OpKind::recv, receive_, b, neighbour, mixed_until_.at(b)));
-        ops.back().writes = {in_bucket(inboxes_.at(neighbour), b)};
+        ops.back().writes = {mean_->in_bucket(inboxes_.at(neighbour), b)};
       }
     }
     ops.insert(ops.end(), std::make_move_iterator(program.ops.begin()), std::make_move_iterator(program.ops.end()));
@@ -171,72 +142,14 @@ class RankWriter {
     return op;
   }
 
-  void go_by_mean(plan::Program& program) const {
-    for (Op& op : program.ops) {
-      for (Access& read : op.reads)
-        if (read.buffer == parameters_.buffer) read.buffer = mean_.buffer;
-      if (op.kind == OpKind::forward && op.segment == 0) op.after.push_back({mean_lane_, Dependency::end, 1});
-    }
-  }
-
-  // Peers read what a rank adds to the mean until the last one is made everywhere.
-  std::vector<Op> average() const {
-    std::vector<Op> ops;
-    for (std::int32_t b = 0; b < bucket_count(); ++b) {
-      ops.push_back(mix({in_bucket(parameters_, b)}, {1}, g_.mixing.ranks, in_bucket(mean_, b)));
-      ops.back().bucket = b;
-      ops.back().summands = {rank_};
-    }
-    ops.front().after = {{mean_lane_, Dependency::end, 1}};
-    for (std::int32_t b = 0; b < bucket_count(); ++b) {
-      ops.push_back(op_of(OpKind::all_reduce, mean_lane_, b));
-      ops.back().group = kMean;
-      ops.back().reads = ops.back().writes = {in_bucket(mean_, b)};
-      ops.back().after = {{kCompute, b + 1, 0}};
-    }
-    for_each_segment([&](int s, bool first_of_bucket) { add_distance(s, first_of_bucket, ops); });
-    return ops;
-  }
-
-  void add_distance(int s, bool first_of_bucket, std::vector<Op>& ops) const {
-    ops.push_back(mix({in_segment(parameters_, s), in_segment(mean_, s)}, {1, -1}, 1, in_segment(mixed_, s)));
-    ops.back().segment = s;
-    if (first_of_bucket) ops.back().after = {{mean_lane_, bucket_of(s) + 1, 0}};
-    Op norm = op_of(OpKind::norm, kCompute, -1);
-    norm.segment = s;
-    norm.reads = {in_segment(mixed_, s)};
-    norm.writes = {{spread_.buffer, s, 1}};
-    norm.flops = 2 * norm.reads.front().count;
-    ops.push_back(std::move(norm));
-  }
-
-  std::vector<Op> end() const {
-    std::vector<Op> ops;
-    for_each_segment([&](int s, bool) {
-      ops.push_back(mix({in_segment(mean_, s)}, {1}, 1, in_segment(parameters_, s)));
-      ops.back().segment = s;
-    });
-    ops.front().after = {{mean_lane_, Dependency::end, 1}};
-    return ops;
-  }
-
-  // Those with parameters, bucket by bucket: `visit(segment, whether it is the first of its bucket)`.
-  template <class Visit>
-  void for_each_segment(Visit visit) const {
-    for (const Bucket& one : g_.buckets) {
-      bool first = true;
-      for (int s = one.last_segment; s >= one.first_segment; --s)
-        if (model().segments[static_cast<std::size_t>(s)].elements > 0) visit(s, std::exchange(first, false));
-    }
-  }
-
   const Gossip& g_;
   std::int32_t rank_;
   std::vector<int> neighbours_;
   plan::RankPlan plan_;
-  Access parameters_, mixed_, mean_, spread_;
+  Access parameters_, mixed_;
+  std::optional<MeanOfRanks> mean_;
   std::map<int, Access> inboxes_;  // by neighbour
-  LaneId send_, receive_, mean_lane_;
+  LaneId send_, receive_;
   std::map<std::int32_t, std::int32_t> mixed_until_, updated_until_;  // by bucket: compute ops of a step, of the program where it takes most
 };
 
