@@ -6,6 +6,7 @@
 
 #include "app/cli/verbs.h"
 #include "core/base/units.h"
+#include "core/collective/expand.h"
 #include "core/plan/engine_lane.h"
 #include "core/strategy/strategy.h"
 
@@ -24,6 +25,7 @@ const char* meaning(Proof proof) {
     case Proof::races: return "nothing is read or written while another writes it";
     case Proof::meaning: return "every update reads the sum over all ranks, each once, equal on all";
     case Proof::mixing: return "every rank's parameters become what one doubly stochastic matrix says of its own and its neighbours'";
+    case Proof::averaging: return "every rank's parameters become the mean of all, or move to a centre, and that to the mean, when ranks meet";
     case Proof::serving: return "every parameter lies on one server, workers and servers agree on it, and by their rule nobody waits for ever";
   }
   return "";
@@ -33,7 +35,12 @@ std::string engine_of(const plan::Plan& plan) { return plan::engine_of(plan.rank
 
 Json rank_json(const plan::Plan& plan, const check::Report& report, std::size_t rank) {
   const check::Memory& memory = report.memory[rank];
-  const Json sent = engine_of(plan).empty() ? Json(report.traffic.empty() ? 0 : report.traffic.front().bytes_from(static_cast<std::int32_t>(rank))) : Json();
+  const auto number = static_cast<std::int32_t>(rank);
+  const bool meet_at_times = plan.schedule.meets_at_times();
+  const std::int64_t bytes = meet_at_times            ? collective::step_sent_bytes(plan.rank_plan(number), plan.schedule)
+                             : report.traffic.empty() ? 0
+                                                      : report.traffic.front().bytes_from(number);
+  const Json sent = engine_of(plan).empty() ? Json(bytes) : Json();
   return {{"rank", rank}, {"sent_bytes", sent}, {"buffer_bytes", memory.buffers}, {"shared_bytes", memory.shared}, {"peak_memory_bytes", memory.peak}};
 }
 

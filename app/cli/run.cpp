@@ -104,6 +104,7 @@ void print_summary(const base::Json& r, const experiment::Experiment& given) {
   if (r.contains("lambda_2"))
     std::printf("  ranks apart         %s from their mean; without gradients times %s a step\n", number(r["consensus_distance"], "%.4g").c_str(),
                 number(r["lambda_2"], "%.4f").c_str());
+  else if (r.contains("consensus_distance")) std::printf("  ranks apart         %s from their mean\n", number(r["consensus_distance"], "%.4g").c_str());
   std::printf("  samples per second  %s\n", number(r["samples_per_second"], "%.0f").c_str());
   if (step.is_object())
     std::printf("  step                %s median, %s p95%s\n", base::format_seconds(step["median"].get<double>()).c_str(),

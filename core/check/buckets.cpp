@@ -87,6 +87,9 @@ bool updates(const plan::RankPlan& rank, const std::string& program) {
   return p != nullptr && std::any_of(p->ops.begin(), p->ops.end(), [](const Op& op) { return op.kind == OpKind::update; });
 }
 
+// A step that ranks take without each other.
+bool is_local(const plan::Schedule& schedule, const std::string& program) { return schedule.local_steps > 0 && !plan::Schedule::is_averaging(program); }
+
 bool hands_on(OpKind kind) { return plan::coarse(kind) && !reduces(kind); }
 
 // A group whose every collective, in whatever program, only hands on what one rank has need not have any.
@@ -174,7 +177,7 @@ std::optional<Flaw> first_flaw(const Scope& scope, const std::string& program, c
     for (const std::int32_t member : scope.groups[static_cast<std::size_t>(bucket.group)].ranks)
       if (auto flaw = flaw_of_member(bucket, member)) return flaw;
   for (const plan::RankPlan& rank : scope.ranks) {
-    if (!updates(rank, program) || mixes(*program_of(rank, program))) continue;
+    if (!updates(rank, program) || mixes(*program_of(rank, program)) || is_local(scope.schedule, program)) continue;
     if (auto flaw = flaw_of_groups(scope, rank.rank, buckets)) return flaw;
   }
   return std::nullopt;

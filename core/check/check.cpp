@@ -8,28 +8,44 @@
 namespace trainyard::check {
 namespace {
 
+// Which program a step runs in the rehearsal, where ranks meet after every third of their steps at the latest.
+class Steps {
+ public:
+  explicit Steps(const plan::Schedule& schedule) : period_(std::min<std::int64_t>(schedule.local_steps, 3)) {}
+  std::string next(const std::string& stretch) {
+    if (period_ == 0 || ++taken_ % period_ > 0) return stretch;
+    return plan::Schedule::averaging(stretch);
+  }
+
+ private:
+  std::int64_t period_, taken_ = 0;
+};
+
 // The start, then instances that show every pair of programs that can follow each other, and three like steps in a row. Evaluation runs each
 // of its programs at most twice; a rank may have nothing to evaluate, but trains as often as all.
 std::vector<int> instances(const plan::RankPlan& rank, const plan::Schedule& schedule, bool evaluates) {
   std::vector<int> list;
-  const auto run = [&](std::string_view name, int times) {
-    const int program = rank.program(name);
-    if (program >= 0) list.insert(list.end(), static_cast<std::size_t>(times), program);
+  Steps steps(schedule);
+  const auto run = [&](const std::string& name, int times) {
+    for (int i = 0; i < times; ++i) {
+      const int program = rank.program(plan::purpose(name) == plan::Purpose::training ? steps.next(name) : name);
+      if (program >= 0) list.push_back(program);
+    }
   };
   run("start", 1);
   const auto run_tails = [&] {
-    for (std::size_t t = 0; t < schedule.tails.size(); ++t) run(plan::Schedule::tail_name(t), schedule.tails[t] > 1 ? 3 : 1);
+    for (std::size_t t = 0; t < schedule.tails.size(); ++t) run(plan::Schedule::tail_name(t), schedule.tails[t] > 1 || schedule.local_steps > 0 ? 3 : 1);
   };
   const bool tail = !schedule.tails.empty();
-  const std::string_view first = schedule.full_steps_per_epoch > 0 || !tail ? "train" : "tail";
-  run(first, 3);
+  const std::string first = schedule.full_steps_per_epoch > 0 || !tail ? "train" : "tail";
+  run(first, schedule.local_steps > 0 ? 4 : 3);
   run_tails();
   run("average", 1);
   const int evaluate = rank.program("evaluate");
   if (evaluate >= 0) run("evaluate", rank.programs[static_cast<std::size_t>(evaluate)].repeats > 1 ? 2 : 1);
   run("evaluate_tail", 1);
   run("average", schedule.average_every_steps > 0 ? 1 : 0);
-  if (tail || evaluates || schedule.average_every_steps > 0) run(first, 2);
+  if (tail || evaluates || schedule.average_every_steps > 0 || schedule.local_steps > 0) run(first, 2);
   if (tail) run_tails(), run(first, 1);
   run("average", 1);
   run("end", 1);
@@ -57,6 +73,7 @@ void prove(Scope& scope, Findings& findings) {
   prove_meaning(scope, findings);
   prove_micro_steps(scope, findings);
   prove_mixing(scope, findings);
+  prove_averaging(scope, findings);
 }
 
 std::string marked_grid(const Scope& scope, const std::vector<Finding>& findings) {
@@ -77,6 +94,7 @@ std::string_view name(Proof proof) {
     case Proof::races: return "race";
     case Proof::meaning: return "meaning";
     case Proof::mixing: return "mixing";
+    case Proof::averaging: return "averaging";
     case Proof::serving: return "serving";
   }
   return "?";
@@ -97,6 +115,7 @@ Report examine(const plan::Plan& plan) {
   report.proofs = has_servers(scope) ? std::vector{Proof::structure, Proof::serving}
                                      : std::vector{Proof::structure, Proof::order, Proof::deadlock, Proof::matching, Proof::races, Proof::meaning};
   if (has_mixing(scope)) report.proofs.push_back(Proof::mixing);
+  if (scope.schedule.local_steps > 0) report.proofs.push_back(Proof::averaging);
   const bool sound = !findings.any(Proof::structure);
   report.findings = findings.take();
   report.grid = marked_grid(scope, report.findings);

@@ -22,6 +22,7 @@ enum class Proof {
   races,      // no two unordered overlapping accesses to a buffer, unless both read; a peer reads until a send completes
   meaning,    // updates read the sum over all members, each once, added in the same order on all ranks
   mixing,     // of neighbours: every parameter becomes the weighted sum that one symmetric, doubly stochastic matrix says, of what ranks had before the step
+  averaging,  // of ranks that meet now and then: every parameter becomes the mean of all, or moves to a centre, and that to the mean
   serving,    // of workers and servers: every parameter lies on one server, both ends agree, and the rule lets everybody go on
 };
 std::string_view name(Proof proof);

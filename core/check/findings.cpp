@@ -50,6 +50,16 @@ std::vector<Finding> Findings::take() {
   return std::move(list_);
 }
 
+std::vector<std::int32_t> first_instances(const Scope& scope, const std::string& program) {
+  std::vector<std::int32_t> list;
+  for (std::size_t r = 0; r < scope.ranks.size(); ++r) {
+    const auto& instances = scope.run.instances[r];
+    const auto at = std::find(instances.begin(), instances.end(), scope.ranks[r].program(program));
+    list.push_back(at == instances.end() ? -1 : static_cast<std::int32_t>(at - instances.begin()));
+  }
+  return list;
+}
+
 std::string range_text(const plan::RankPlan& rank, const plan::Access& access) {
   return rank.buffers[access.buffer.index()].name + "[" + std::to_string(access.first) + ":" + std::to_string(access.first + access.count) + "]";
 }

@@ -369,17 +369,6 @@ class Execution {
   std::map<Place, Aside> aside_;
 };
 
-// The number of the first instance of a program on each rank; -1: none.
-std::vector<std::int32_t> first_instances(const Scope& scope, const std::string& program) {
-  std::vector<std::int32_t> list;
-  for (std::size_t r = 0; r < scope.ranks.size(); ++r) {
-    const auto& instances = scope.run.instances[r];
-    const auto at = std::find(instances.begin(), instances.end(), scope.ranks[r].program(program));
-    list.push_back(at == instances.end() ? -1 : static_cast<std::int32_t>(at - instances.begin()));
-  }
-  return list;
-}
-
 void prove_program(const Scope& scope, const std::string& program, Findings& findings) {
   const auto wanted = first_instances(scope, program);
   Execution execution(scope, program, findings);

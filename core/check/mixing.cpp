@@ -12,6 +12,7 @@
 
 #include "core/check/buckets.h"
 #include "core/check/proofs.h"
+#include "core/check/weighted_sums.h"
 
 namespace trainyard::check {
 namespace {
@@ -22,72 +23,6 @@ using plan::Op;
 using plan::OpKind;
 
 constexpr const char* kAccepted = "what one symmetric, doubly stochastic matrix says of the parameters before the step";
-
-// What an element holds: of `source` the element that stands `shift` further in the parameters. Sources are ranks, nothing known, or sums.
-struct Value {
-  int source = 0;
-  std::int64_t shift = 0;
-  bool operator==(const Value&) const = default;
-};
-
-struct Piece {
-  std::int64_t first = 0, count = 0;
-  Value value;
-};
-
-// The values of a buffer, as runs of elements that hold the same.
-class Contents {
- public:
-  Contents(std::int64_t elements, const Value& value) : elements_(elements) { runs_[0] = value; }
-
-  void set(std::int64_t first, std::int64_t count, const Value& value) {
-    if (count == 0) return;
-    cut(first);
-    cut(first + count);
-    runs_.erase(runs_.lower_bound(first), runs_.lower_bound(first + count));
-    runs_[first] = value;
-  }
-  std::vector<Piece> of(std::int64_t first, std::int64_t count) const {
-    std::vector<Piece> pieces;
-    for (auto at = std::prev(runs_.upper_bound(first)); at != runs_.end() && at->first < first + count; ++at) {
-      const std::int64_t begin = std::max(first, at->first), end = std::min(first + count, std::next(at) == runs_.end() ? elements_ : std::next(at)->first);
-      if (begin < end) pieces.push_back({begin, end - begin, at->second});
-    }
-    return pieces;
-  }
-
- private:
-  void cut(std::int64_t element) {
-    if (element < elements_) runs_.emplace(element, std::prev(runs_.upper_bound(element))->second);
-  }
-
-  std::int64_t elements_;
-  std::map<std::int64_t, Value> runs_;
-};
-
-// By rank what its parameters count, over one denominator, in lowest terms.
-struct Row {
-  std::vector<std::int64_t> numerators;
-  std::int64_t denominator = 1;
-  bool operator==(const Row&) const = default;
-
-  void reduce() {
-    std::int64_t common = denominator;
-    for (const std::int64_t numerator : numerators) common = std::gcd(common, numerator);
-    for (std::int64_t& numerator : numerators) numerator /= common;
-    denominator /= common;
-  }
-};
-
-bool same_fraction(std::int64_t a, std::int64_t of_a, std::int64_t b, std::int64_t of_b) {
-  const std::int64_t ga = std::gcd(a, of_a), gb = std::gcd(b, of_b);
-  return a / ga == b / gb && of_a / ga == of_b / gb;
-}
-
-std::string fraction(std::int64_t numerator, std::int64_t denominator) {
-  const std::int64_t common = std::max<std::int64_t>(1, std::gcd(numerator, denominator));
-  return std::to_string(numerator / common) + (denominator == common ? "" : "/" + std::to_string(denominator / common));
-}
 
 bool passes(OpKind kind) { return kind == OpKind::forward || kind == OpKind::backward_input || kind == OpKind::backward_weight; }
 
@@ -302,15 +237,8 @@ class Execution {
   std::vector<Row> sums_;
 };
 
-std::int32_t first_instance(const Scope& scope, std::int32_t rank, const std::string& program) {
-  const auto& instances = scope.run.instances[static_cast<std::size_t>(rank)];
-  const auto at = std::find(instances.begin(), instances.end(), scope.rank(rank).program(program));
-  return at == instances.end() ? -1 : static_cast<std::int32_t>(at - instances.begin());
-}
-
 void prove_program(const Scope& scope, const std::string& program, Findings& findings) {
-  std::vector<std::int32_t> wanted;
-  for (const plan::RankPlan& rank : scope.ranks) wanted.push_back(first_instance(scope, rank.rank, program));
+  const auto wanted = first_instances(scope, program);
   if (std::all_of(wanted.begin(), wanted.end(), [](std::int32_t instance) { return instance < 0; })) return;
   Execution execution(scope, program, findings);
   if (!execution.begin()) return;
@@ -320,7 +248,7 @@ void prove_program(const Scope& scope, const std::string& program, Findings& fin
 }
 
 // The mean: of n ranks, what each adds is one n-th of what it has, and that of every element.
-void prove_mean(const Scope& scope, const std::string& name, Findings& findings) {
+void prove_mean(const Scope& scope, const std::string& name, Proof proof, Findings& findings) {
   Buckets buckets = buckets_of(scope, name);
   for (const plan::RankPlan& rank : scope.ranks) {
     const int number = rank.program(name);
@@ -333,15 +261,14 @@ void prove_mean(const Scope& scope, const std::string& name, Findings& findings)
         added += overlap.bucket->cuts[overlap.last] - overlap.bucket->cuts[overlap.first];
         const std::int64_t members = std::ssize(scope.groups[static_cast<std::size_t>(overlap.bucket->group)].ranks);
         if (ops[i].weights.numerators.size() == 1 && same_fraction(ops[i].weights.numerators.front(), ops[i].weights.denominator, 1, members)) continue;
-        return findings.add(Proof::mixing, Spot{rank.rank, name, static_cast<int>(i)},
-                            "adds to a mean of " + std::to_string(members) + " ranks by other weights",
+        return findings.add(proof, Spot{rank.rank, name, static_cast<int>(i)}, "adds to a mean of " + std::to_string(members) + " ranks by other weights",
                             "1/" + std::to_string(members) + " of what the rank has", "");
       }
     }
     for (const auto& [key, bucket] : buckets)
       if (const auto home = bucket.homes.find(rank.rank); home != bucket.homes.end()) whole += home->second.length();
     if (added != whole)
-      return findings.add(Proof::mixing, Spot{rank.rank, name, -1}, "adds " + std::to_string(added) + " of " + std::to_string(whole) + " elements to the mean",
+      return findings.add(proof, Spot{rank.rank, name, -1}, "adds " + std::to_string(added) + " of " + std::to_string(whole) + " elements to the mean",
                           "each once", "");
   }
 }
@@ -354,7 +281,6 @@ bool has_mixing(const Scope& scope) {
 }
 
 void prove_mixing(const Scope& scope, Findings& findings) {
-  if (!has_mixing(scope)) return;
   std::set<std::string> mixing, averaging;
   for (const plan::RankPlan& rank : scope.ranks)
     for (const plan::Program& program : rank.programs) {
@@ -362,7 +288,8 @@ void prove_mixing(const Scope& scope, Findings& findings) {
       if (program.name == "average") averaging.insert(program.name);
     }
   for (const std::string& name : mixing) prove_program(scope, name, findings);
-  for (const std::string& name : averaging) prove_mean(scope, name, findings);
+  const Proof proof = mixing.empty() ? Proof::averaging : Proof::mixing;
+  for (const std::string& name : averaging) prove_mean(scope, name, proof, findings);
 }
 
 }  // namespace trainyard::check

@@ -46,6 +46,8 @@ class Findings {
   std::map<Proof, int> counts_;
 };
 
+std::vector<std::int32_t> first_instances(const Scope& scope, const std::string& program);  // by rank, of a program its first number; -1: none
+
 std::string range_text(const plan::RankPlan& rank, const plan::Access& access);  // "grads[100:200]"
 std::int64_t bytes_of(const plan::RankPlan& rank, const std::vector<plan::Access>& accesses);
 
@@ -58,6 +60,7 @@ void prove_meaning(const Scope& scope, Findings& findings);
 void prove_micro_steps(const Scope& scope, Findings& findings);
 bool has_mixing(const Scope& scope);
 void prove_mixing(const Scope& scope, Findings& findings);
+void prove_averaging(const Scope& scope, Findings& findings);
 bool has_servers(const Scope& scope);
 void prove_serving(const Scope& scope, Findings& findings);
 std::vector<ProgramTraffic> traffic(const Scope& scope);

@@ -269,10 +269,7 @@ void inspect_groups(const Scope& scope, Findings& findings) {
 // Every rank has the programs of the schedule, and their samples add up.
 void inspect_schedule(const Scope& scope, Findings& findings) {
   const plan::Schedule& schedule = scope.schedule;
-  std::vector<std::string> names;
-  if (schedule.full_steps_per_epoch > 0) names.emplace_back("train");
-  for (std::size_t t = 0; t < schedule.tails.size(); ++t) names.push_back(plan::Schedule::tail_name(t));
-  for (const std::string& name : names) {
+  for (const std::string& name : schedule.training()) {
     std::int64_t samples = 0, global = -1;
     for (std::size_t r = 0; r < scope.ranks.size(); ++r) {
       const int number = scope.ranks[r].program(name);

@@ -304,4 +304,10 @@ std::int64_t sent_bytes(const RankPlan& expanded, const Program& program) {
   return bytes;
 }
 
+std::int64_t step_sent_bytes(const RankPlan& expanded, const plan::Schedule& schedule) {
+  const std::int64_t steps = std::max<std::int64_t>(schedule.local_steps, 1);
+  const int program = expanded.program(schedule.local_steps > 0 ? plan::Schedule::averaging("train") : "train");
+  return program < 0 ? 0 : (sent_bytes(expanded, expanded.programs[static_cast<std::size_t>(program)]) + steps / 2) / steps;
+}
+
 }  // namespace trainyard::collective

@@ -33,4 +33,7 @@ std::optional<Collective> collective_of(plan::OpKind kind);
 // Payload bytes that `rank` sends in one run of `program` of an expanded plan.
 std::int64_t sent_bytes(const plan::RankPlan& expanded, const plan::Program& program);
 
+// And in a full step; where ranks meet after every H-th step alone, in such a one / H, rounded.
+std::int64_t step_sent_bytes(const plan::RankPlan& expanded, const plan::Schedule& schedule);
+
 }  // namespace trainyard::collective

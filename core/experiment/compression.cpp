@@ -6,7 +6,6 @@
 
 #include "core/experiment/duties.h"
 #include "core/experiment/fields.h"
-#include "core/experiment/mixing.h"
 #include "core/model/power_sgd.h"
 
 namespace trainyard::experiment {
@@ -64,7 +63,7 @@ double ratio(std::int64_t a, std::int64_t b) { return b > 0 ? static_cast<double
 
 // Whether all ranks reduce gradients, and update alike.
 bool all_reduces(const StrategySpec& strategy) {
-  return strategy.kind != StrategyKind::one_device && !fixed_algorithm(strategy.kind) && !gossips(strategy.kind) && strategy.average == Average::gradients;
+  return strategy.kind != StrategyKind::one_device && !fixed_algorithm(strategy.kind) && !trains_apart(strategy.kind) && strategy.average == Average::gradients;
 }
 
 base::Problem not_all_reduced(const StrategySpec& strategy) {

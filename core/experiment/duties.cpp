@@ -6,6 +6,7 @@
 
 #include "core/base/units.h"
 #include "core/experiment/fields.h"
+#include "core/experiment/local_sgd.h"
 #include "core/experiment/mixing.h"
 #include "core/experiment/servers.h"
 #include "core/experiment/tpu.h"
@@ -116,7 +117,17 @@ std::optional<FixedAlgorithm> only_all_reduce(StrategyKind kind) {
   return std::nullopt;
 }
 
+bool trains_apart(StrategyKind kind) { return kind == StrategyKind::gossip || kind == StrategyKind::local_sgd; }
+
 namespace {
+
+Problems nothing_to_skip_by(const Experiment& experiment) {
+  if (!trains_apart(experiment.strategy.kind) || experiment.training.non_finite != NonFinite::skip) return {};
+  return {
+      {ProblemCode::bad_input, "training.non_finite",
+       "in " + std::string(base::name_of(experiment.strategy.kind)) + " every rank has parameters of its own: there is no gradient of all ranks to judge by",
+       "go_on, stop", "Set it to stop, or use mirrored."}};
+}
 
 Problems no_order(const Experiment& experiment) {
   if (experiment.run.clock == RunClock::machine || has_servers(experiment.strategy.kind)) return {};
@@ -132,6 +143,7 @@ Problems of_strategy(const Experiment& experiment) {
     case StrategyKind::data_parallel: return data_parallel_problems(experiment);
     case StrategyKind::parameter_server: return server_problems(experiment);
     case StrategyKind::gossip: return gossip_problems(experiment);
+    case StrategyKind::local_sgd: return local_sgd_problems(experiment);
     case StrategyKind::tpu: return other_than_tpus(topology);
     default: return {};
   }
@@ -141,6 +153,7 @@ Problems of_strategy(const Experiment& experiment) {
 
 Problems duty_problems(const Experiment& experiment) {
   Problems problems = of_strategy(experiment);
+  for (Problem& problem : nothing_to_skip_by(experiment)) problems.push_back(std::move(problem));
   for (Problem& problem : no_order(experiment)) problems.push_back(std::move(problem));
   return problems;
 }

@@ -36,6 +36,9 @@ std::optional<FixedAlgorithm> fixed_algorithm(StrategyKind kind);
 // The one all-reduce that goes with a strategy, which must be named, or `auto`; of other strategies nothing.
 std::optional<FixedAlgorithm> only_all_reduce(StrategyKind kind);
 
+// Whether every rank trains parameters of its own, so that there is no gradient of all.
+bool trains_apart(StrategyKind kind);
+
 // What is missing for the strategy, of a drawing that is sound and has workers.
 base::Problems duty_problems(const Experiment& experiment);
 

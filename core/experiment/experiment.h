@@ -24,6 +24,7 @@ enum class StrategyKind {
   data_parallel,          // rank 0 has the parameters, the samples and the loss; the others are given both at every step, and return outputs and gradients
   parameter_server,       // variables on servers; workers pull, compute and push, each on its own clock or in step
   gossip,                 // a replica on every device, with parameters of its own; at every step it averages them with its neighbours' alone (D-PSGD)
+  local_sgd,              // a replica on every device, with parameters of its own; only every so many steps all average them, or are pulled to a centre
   tpu,                    // as mirrored, on TPUs (emulated) in a torus: factors of products are bfloat16, gradients summed along rows and columns
 };
 
@@ -91,6 +92,20 @@ struct GossipSpec {
   bool operator==(const GossipSpec&) const = default;
 };
 
+// What becomes of the parameters of all ranks when they meet (local_sgd.h).
+enum class LocalRule {
+  average,  // all take the mean
+  elastic,  // each moves towards a centre, and the centre towards their mean
+};
+
+struct LocalSgdSpec {
+  std::int64_t average_every_steps = 8;  // H
+  LocalRule rule = LocalRule::average;
+  double elasticity = 0;  // alpha; 0: 0.9 / ranks, which is resolved
+
+  bool operator==(const LocalSgdSpec&) const = default;
+};
+
 struct StrategySpec {
   StrategyKind kind = StrategyKind::mirrored;
   collective::Algorithm algorithm = collective::Algorithm::ring;
@@ -101,6 +116,7 @@ struct StrategySpec {
   CompressionSpec compression;
   ServerSpec servers;
   GossipSpec gossip;
+  LocalSgdSpec local_sgd;
 
   bool operator==(const StrategySpec&) const = default;
 };

@@ -17,6 +17,7 @@ struct Names<experiment::StrategyKind> {
                                                              {K::data_parallel, "data_parallel"},
                                                              {K::parameter_server, "parameter_server"},
                                                              {K::gossip, "gossip"},
+                                                             {K::local_sgd, "local_sgd"},
                                                              {K::tpu, "tpu"}};
 };
 template <>
@@ -53,6 +54,11 @@ struct Names<experiment::GossipGraph> {
   using G = experiment::GossipGraph;
   static constexpr std::pair<G, std::string_view> table[] = {
       {G::ring, "ring"}, {G::exponential, "exponential"}, {G::torus, "torus"}, {G::complete, "complete"}, {G::drawn, "drawn"}};
+};
+template <>
+struct Names<experiment::LocalRule> {
+  using R = experiment::LocalRule;
+  static constexpr std::pair<R, std::string_view> table[] = {{R::average, "average"}, {R::elastic, "elastic"}};
 };
 template <>
 struct Names<experiment::OptimizerKind> {
@@ -149,6 +155,19 @@ struct Fields<experiment::GossipSpec> {
   }
 };
 template <>
+struct Fields<experiment::LocalSgdSpec> {
+  using L = experiment::LocalSgdSpec;
+  static constexpr std::string_view title = "Local SGD";
+  static auto table() {
+    return std::tuple{
+        field("average_every_steps", &L::average_every_steps, "steps", {1, 1e12}, "H: ranks take so many steps of their own before they average parameters"),
+        field("rule", &L::rule, "", {},
+              "average: all take the mean (federated averaging); elastic: each moves towards a centre that all have a copy of, and that towards their mean"),
+        field("elasticity", &L::elasticity, "", {0, 1}, "alpha: by how much of its distance from the centre a rank moves, at most 1 / ranks; 0: 0.9 / ranks",
+              [](const L& l) { return l.rule == experiment::LocalRule::elastic; })};
+  }
+};
+template <>
 struct Fields<experiment::StrategySpec> {
   using S = experiment::StrategySpec;
   static constexpr std::string_view title = "Strategy";
@@ -162,6 +181,7 @@ struct Fields<experiment::StrategySpec> {
               "data_parallel: the first device keeps them, and hands out samples and parameters at every step; "
               "parameter_server: devices with that role keep the variables, workers pull, compute and push; "
               "gossip: every device keeps parameters of its own, and averages them with its neighbours' at every step; "
+              "local_sgd: every device takes steps of its own, and only every so many steps all average their parameters; "
               "tpu: as mirrored, on TPUs in a torus, EMULATED on CPU cores, whose speed says nothing about a TPU"),
         field("engine", &S::engine, "", {},
               "Whose collectives; gloo: those of the library that PyTorch uses on CPUs, over TCP, which reports no chunks and no bytes", reduces),
@@ -179,7 +199,9 @@ struct Fields<experiment::StrategySpec> {
         field("compression", &S::compression, "", {}, "What of the gradients travels", reduces),
         field("servers", &S::servers, "", {}, "How parameter servers go about it",
               [](const S& s) { return s.kind == experiment::StrategyKind::parameter_server; }),
-        field("gossip", &S::gossip, "", {}, "Who averages with whom", [](const S& s) { return s.kind == experiment::StrategyKind::gossip; })};
+        field("gossip", &S::gossip, "", {}, "Who averages with whom", [](const S& s) { return s.kind == experiment::StrategyKind::gossip; }),
+        field("local_sgd", &S::local_sgd, "", {}, "How often ranks average their parameters, and how",
+              [](const S& s) { return s.kind == experiment::StrategyKind::local_sgd; })};
   }
 };
 template <>

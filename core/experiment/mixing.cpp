@@ -244,16 +244,10 @@ Problem cut_off(const std::vector<int>& side, const std::string& where) {
                  "Give it a neighbour among the others (with graph=drawn: draw a link between their hosts), or take a ring.");
 }
 
-Problem for_gossip(const char* where, const std::string& what, const char* accepted, const char* advice) {
-  return {ProblemCode::bad_input, where, "in gossip every rank has parameters of its own: " + what, accepted, advice};
-}
-
-void add_refusals(const Experiment& e, Problems& problems) {
-  if (e.training.non_finite == NonFinite::skip)
-    problems.push_back(for_gossip("training.non_finite", "there is no gradient of all ranks to judge by", "go_on, stop", "Set it to stop, or use mirrored."));
-  if (e.strategy.engine != Engine::own)
-    problems.push_back(
-        for_gossip("strategy.engine", "neighbours send them to each other, which no library of collectives does", "own", "Set it to own, or use mirrored."));
+Problem not_by_engine() {
+  return {ProblemCode::bad_input, "strategy.engine",
+          "in gossip every rank has parameters of its own: neighbours send them to each other, which no library of collectives does", "own",
+          "Set it to own, or use mirrored."};
 }
 
 void add_weight_problems(const Experiment& e, const Graph& graph, Problems& problems) {
@@ -333,8 +327,6 @@ class Jacobi {
 
 }  // namespace
 
-bool gossips(StrategyKind kind) { return kind == StrategyKind::gossip; }
-
 std::vector<int> Mixing::neighbours(int rank) const {
   std::vector<int> list;
   for (int j = 0; j < ranks; ++j)
@@ -390,7 +382,7 @@ Problems mixing_problems(const Mixing& mixing, const std::string& where) {
 
 Problems gossip_problems(const Experiment& experiment) {
   Problems problems;
-  add_refusals(experiment, problems);
+  if (experiment.strategy.engine != Engine::own) problems.push_back(not_by_engine());
   const std::int64_t ranks = count_workers(experiment.topology);
   if (ranks > kMostRanks) {
     problems.push_back({ProblemCode::bad_input, "topology.hosts", base::format_count(ranks) + " workers gossip", "up to " + base::format_count(kMostRanks),
@@ -424,7 +416,7 @@ SecondEigenvalue second_eigenvalue(const Mixing& mixing) {
 }
 
 std::optional<double> lambda_2(const Resolved& experiment) {
-  if (!gossips(experiment.document.strategy.kind) || experiment.world() < 2) return std::nullopt;
+  if (experiment.document.strategy.kind != StrategyKind::gossip || experiment.world() < 2) return std::nullopt;
   return second_eigenvalue(mixing(experiment.document)).absolute;
 }
 

@@ -16,8 +16,6 @@
 
 namespace trainyard::experiment {
 
-bool gossips(StrategyKind kind);
-
 // W_ij = numerators[i ranks + j] / denominator: integers, so that rows and columns sum to one exactly, and a plan can hold them.
 struct Mixing {
   int ranks = 1;

@@ -13,7 +13,6 @@
 #include "core/experiment/duties.h"
 #include "core/experiment/engine.h"
 #include "core/experiment/fields.h"
-#include "core/experiment/mixing.h"
 #include "core/experiment/servers.h"
 #include "core/topology/network.h"
 
@@ -146,6 +145,21 @@ std::string of_averaged_weights(const TrainingSpec& training) {
   return text;
 }
 
+// How seldom ranks meet, and what then is not brought together; or that the run is over before they do.
+std::string of_local_steps(const Experiment& experiment) {
+  const LocalSgdSpec& local = experiment.strategy.local_sgd;
+  const std::int64_t every = local.average_every_steps, steps = experiment.training.steps;
+  const bool averages = local.rule == LocalRule::average;
+  const std::string own = "every rank takes steps of its own", counted = base::format_count(every) + (every == 1 ? " step" : " steps");
+  if (steps > 0 && every > steps)
+    return own + (averages ? ", and weights are averaged only in the end: " : ", and the centre, which is evaluated and kept, never moves: ") +
+           "the run is over after " + base::format_count(steps) + " steps, and they meet every " + counted;
+  const OptimizerSpec& optimizer = experiment.training.optimizer;
+  const bool has_moments = optimizer.kind != OptimizerKind::sgd || optimizer.momentum > 0;
+  return own + (averages ? ", and weights are averaged every " : ", and weights are pulled to a centre every ") + counted +
+         (has_moments ? ", moments never" : "");
+}
+
 }  // namespace
 
 std::vector<int> hosts_of(const Network& network, const std::vector<DeviceId>& ranks) {
@@ -190,7 +204,9 @@ std::optional<std::string> unlike_one_device(const Experiment& experiment) {
   if (normalises_apart(experiment.model) && several) why.emplace_back("batch_norm normalises by the samples of each rank, whose running statistics differ");
   if (normalises(experiment.model) && experiment.training.accumulation_steps > 1) why.emplace_back("batch_norm normalises by the samples of each micro-step");
   if (several && averages_weights(experiment.strategy)) why.push_back(of_averaged_weights(experiment.training));
-  if (several && gossips(experiment.strategy.kind)) why.emplace_back("every rank takes steps of its own, and averages its weights with its neighbours' alone");
+  if (several && experiment.strategy.kind == StrategyKind::gossip)
+    why.emplace_back("every rank takes steps of its own, and averages its weights with its neighbours' alone");
+  if (several && experiment.strategy.kind == StrategyKind::local_sgd) why.push_back(of_local_steps(experiment));
   std::erase(why, "");
   if (why.empty()) return std::nullopt;
   const auto join = [](const std::string& left, const std::string& right) { return left + ", and " + right; };

@@ -13,6 +13,7 @@
 #include "core/experiment/engine.h"
 #include "core/experiment/findings.h"
 #include "core/experiment/imposed.h"
+#include "core/experiment/local_sgd.h"
 #include "core/experiment/multiplies.h"
 #include "core/experiment/placement.h"
 #include "core/experiment/servers.h"
@@ -110,6 +111,8 @@ void fill_automatic_values(Resolved& resolved) {
   document.strategy.segment_bytes = segment_bytes_of(document);
   document.training.steps = resolved.steps;
   document.training.multiplies = multiplies_of(document);
+  LocalSgdSpec& local = document.strategy.local_sgd;
+  if (elasticity(resolved) && local.elasticity == 0) local.elasticity = usual_elasticity(resolved.world());
   if (document.run.evaluate_every_steps == 0) document.run.evaluate_every_steps = resolved.steps_per_epoch;
 }
 

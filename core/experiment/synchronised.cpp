@@ -5,7 +5,6 @@
 
 #include "core/experiment/duties.h"
 #include "core/experiment/fields.h"
-#include "core/experiment/mixing.h"
 
 namespace trainyard::experiment {
 namespace {
@@ -16,7 +15,7 @@ bool is_synchronised(const model::LayerSpec& layer) { return layer.kind == model
 std::string reason_against(const StrategySpec& strategy) {
   const std::string kind(base::name_of(strategy.kind));
   if (fixed_algorithm(strategy.kind)) return kind + " sums on one rank, between the passes, and batch_norm needs the sums of all ranks in the midst of them";
-  if (gossips(strategy.kind)) return "in gossip every rank has parameters of its own, and a batch of its own";
+  if (trains_apart(strategy.kind)) return "in " + kind + " every rank has parameters of its own, and a batch of its own";
   if (averages_weights(strategy))
     return "weights are averaged, so each rank's gradient is the mean over its own samples, and those of ranks with unequal shares do not add up";
   return "";

@@ -8,7 +8,6 @@
 #include "core/data/columns.h"
 #include "core/experiment/duties.h"
 #include "core/experiment/fields.h"
-#include "core/experiment/mixing.h"
 #include "core/experiment/placement.h"
 
 namespace trainyard::experiment {
@@ -26,7 +25,7 @@ std::string reason_against(const StrategySpec& strategy) {
   const std::string kind(base::name_of(strategy.kind));
   if (strategy.kind == StrategyKind::data_parallel) return "in data_parallel rank 0 alone reads samples, and hands out whole rows";
   if (fixed_algorithm(strategy.kind)) return kind + " only sums gradients, on one rank, and ranks with columns exchange rows in the midst of the passes";
-  if (gossips(strategy.kind)) return "in gossip every rank has parameters of its own, and ranks with columns compute by the same ones";
+  if (trains_apart(strategy.kind)) return "in " + kind + " every rank has parameters of its own, and ranks with columns compute by the same ones";
   if (strategy.kind == StrategyKind::tpu) return "a tpu sums along the rows and columns of its torus, and rows are exchanged between every two ranks";
   if (averages_weights(strategy)) return "weights are averaged, and a rank's own gradient of the first layer is that of its columns alone";
   if (strategy.engine != Engine::own) return std::string(base::name_of(strategy.engine)) + " only all-reduces here, and rows are reduce-scattered";
@@ -35,7 +34,7 @@ std::string reason_against(const StrategySpec& strategy) {
 
 std::string advice_against(const StrategySpec& strategy) {
   if (averages_weights(strategy)) return "Set strategy.average to gradients, or take iid.";
-  const bool fits = !fixed_algorithm(strategy.kind) && !gossips(strategy.kind) && strategy.kind != StrategyKind::tpu;
+  const bool fits = !fixed_algorithm(strategy.kind) && !trains_apart(strategy.kind) && strategy.kind != StrategyKind::tpu;
   return fits ? "Set strategy.engine to own, or take iid." : "Take mirrored, multi_worker_mirrored or ddp, or iid.";
 }
 

@@ -48,12 +48,13 @@ class Parser : private WordReader {
     if (take_if("tail") && !tails()) return false;
     if (take_if("evaluate") && !number(schedule_.evaluate_every_steps)) return false;
     if (take_if("average") && !number(schedule_.average_every_steps)) return false;
+    if (take_if("local") && !number(schedule_.local_steps)) return false;
     return ended() && next_line();
   }
 
   // Without a number: one step of one program.
   bool tails() {
-    while (more() && peek().text != "evaluate" && peek().text != "average")
+    while (more() && peek().text != "evaluate" && peek().text != "average" && peek().text != "local")
       if (!number(schedule_.tails.emplace_back())) return false;
     if (schedule_.tails.empty()) schedule_.tails = {1};
     return true;

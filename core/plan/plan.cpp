@@ -8,6 +8,8 @@
 namespace trainyard::plan {
 namespace {
 
+constexpr const char* kAveraging = "_average";
+
 template <class Things>
 std::ptrdiff_t index_by_name(const Things& things, std::string_view name) {
   const auto at = std::find_if(things.begin(), things.end(), [&](const auto& thing) { return thing.name == name; });
@@ -37,13 +39,32 @@ std::string Schedule::tail_name(std::size_t number) { return number == 0 ? "tail
 
 std::int64_t Schedule::steps_per_epoch() const { return std::accumulate(tails.begin(), tails.end(), full_steps_per_epoch); }
 
+std::string Schedule::averaging(std::string program) { return std::move(program) + kAveraging; }
+bool Schedule::is_averaging(std::string_view program) { return purpose(program) == Purpose::training && program.ends_with(kAveraging); }
+
 std::string Schedule::program(std::int64_t step) const {
+  std::string name = stretch(step);
+  return ends_local_steps(step) ? averaging(std::move(name)) : name;
+}
+
+std::string Schedule::stretch(std::int64_t step) const {
   if (steps_per_epoch() == full_steps_per_epoch) return "train";
   std::int64_t left = step % steps_per_epoch() - full_steps_per_epoch;
   if (left < 0) return "train";
   std::size_t number = 0;
   while (left >= tails[number]) left -= tails[number++];
   return tail_name(number);
+}
+
+std::vector<std::string> Schedule::training() const {
+  std::vector<std::string> names;
+  const auto add = [&](const std::string& name) {
+    if (local_steps != 1) names.push_back(name);
+    if (local_steps > 0) names.push_back(averaging(name));
+  };
+  if (full_steps_per_epoch > 0) add("train");
+  for (std::size_t t = 0; t < tails.size(); ++t) add(tail_name(t));
+  return names;
 }
 
 bool Schedule::evaluates_after(std::int64_t step) const { return evaluate_every_steps > 0 && ((step + 1) % evaluate_every_steps == 0 || step + 1 == steps); }

@@ -136,7 +136,7 @@ struct Wanted {
 };
 
 struct Program {
-  std::string name;                 // "start", "train", "tail", "tail2", ..., "average", "evaluate", "evaluate_tail", "end"
+  std::string name;                 // "start", "train", "tail", "tail2", ..., "train_average", ..., "average", "evaluate", "evaluate_tail", "end"
   std::int64_t samples = 0;         // of this rank
   std::int64_t global_samples = 0;  // over all ranks
   std::int64_t repeats = 1;         // evaluate: runs in a row
@@ -176,13 +176,20 @@ struct Schedule {
   std::vector<std::int64_t> tails;        // and goes on with so many of "tail", of "tail2", ..., in which the ranks take fewer samples
   std::int64_t evaluate_every_steps = 0;  // 0: never; also after the last step
   std::int64_t average_every_steps = 0;   // of ranks with a program "average", which runs at every evaluation and after the last step anyway
+  std::int64_t local_steps = 0;           // more than 0: the last of every so many steps is one of "train_average", "tail_average", ..., by which ranks meet
   bool operator==(const Schedule&) const = default;
 
-  static std::string tail_name(std::size_t number);  // of tails[number]
+  static std::string tail_name(std::size_t number);   // of tails[number]
+  static std::string averaging(std::string program);  // "train_average", the one of "train"
+  static bool is_averaging(std::string_view program);
+  std::vector<std::string> training() const;  // the programs of all steps there may be
   std::int64_t steps_per_epoch() const;
   std::string program(std::int64_t step) const;
   bool evaluates_after(std::int64_t step) const;
   bool averages_after(std::int64_t step) const;  // ranks with a program for it
+  bool ends_local_steps(std::int64_t step) const { return local_steps > 0 && (step + 1) % local_steps == 0; }
+  bool meets_at_times() const { return local_steps > 1; }  // and at other steps not
+  std::string stretch(std::int64_t step) const;            // the program of the step if it ended no local ones
 };
 
 struct Plan {

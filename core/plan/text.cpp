@@ -78,6 +78,7 @@ std::string header_text(const Plan& plan) {
   std::string text = "plan 1\nschedule steps " + std::to_string(s.steps) + " full " + std::to_string(s.full_steps_per_epoch) + tails_text(s);
   if (s.evaluate_every_steps > 0) text += " evaluate " + std::to_string(s.evaluate_every_steps);
   if (s.average_every_steps > 0) text += " average " + std::to_string(s.average_every_steps);
+  if (s.local_steps > 0) text += " local " + std::to_string(s.local_steps);
   text += "\n";
   for (std::size_t g = 0; g < plan.groups.size(); ++g) {
     text += "group g" + std::to_string(g) + ":";

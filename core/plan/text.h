@@ -19,7 +19,7 @@
 // Groups and ranks are numbered from 0 in the order of their lines.
 //
 //   plan     = "plan 1" schedule {group} {rank}
-//   schedule = "schedule steps" N "full" N ["tail" {N}] ["evaluate" N] ["average" N]    steps of train, tail, tail2, ...; "tail" alone: one
+//   schedule = "schedule steps" N "full" N ["tail" {N}] ["evaluate" N] ["average" N] ["local" N]    steps of train, tail, tail2, ...; "tail" alone: one
 //   group    = "group g"N":" {N}                            ranks by position
 //   rank     = "rank" N [rule] {lane | buffer} {program}
 //   rule     = "rule" N "of" N ["in step"] ["bound" N]      a server: gradients of an update, of so many workers (arrivals.h)

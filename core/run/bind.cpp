@@ -34,6 +34,10 @@ class Binder {
     if (auto ok = check_op_numbers(plan_); !ok) return base::fail(ok.error());
     if (static_cast<std::int64_t>(private_.size()) < layout_.private_bytes || static_cast<std::int64_t>(shared_.size()) < layout_.shared_bytes)
       return base::fail({base::ProblemCode::failed, "rank " + std::to_string(plan_.rank), "the arenas are smaller than the plan needs", "", ""});
+    averages_weights_ = std::any_of(plan_.programs.begin(), plan_.programs.end(), [](const plan::Program& program) {
+      return plan::purpose(program.name) == plan::Purpose::training &&
+             std::any_of(program.ops.begin(), program.ops.end(), [](const Op& op) { return op.kind == OpKind::weigh || op.kind == OpKind::mix; });
+    });
     BoundPlan bound;
     bound.parameters = named("params");
     bound.metrics = named("metrics");
@@ -59,8 +63,7 @@ class Binder {
     program_ = &program;
     trains_ = std::any_of(program.ops.begin(), program.ops.end(), [](const Op& op) { return op.kind == OpKind::backward_weight; });
     BoundProgram bound{program.samples, program.global_samples, program.repeats, {}, {}};
-    bound.averages_weights =
-        std::any_of(program.ops.begin(), program.ops.end(), [](const Op& op) { return op.kind == OpKind::weigh || op.kind == OpKind::mix; });
+    bound.averages_weights = averages_weights_;
     gradient_samples_ = bound.gradient_samples();
     bound.loads = bind_loads(program);
     for (const Op& op : program.ops) {
@@ -279,7 +282,7 @@ class Binder {
     t.output = activation(s);
     t.output_gradient = gradient(s);
     if (s > model_.first_with_parameters()) t.input_gradient = gradient(s - 1);
-    t.parameters = named(touches(op.reads, "mean") ? "mean" : "params");
+    t.parameters = named(touches(op.reads, "mean") ? "mean" : touches(op.reads, "centre") ? "centre" : "params");
     if (plan_.buffer("grads").valid()) t.gradients = part("grads", {{}, segment(op).first, segment(op).elements});
     t.squared_norm = sub(named("local_norms"), s, 1);
     t.multiplies = recipe_.multiplies;
@@ -343,6 +346,7 @@ class Binder {
   bool trains_ = false;       // the program
   std::int64_t samples_ = 0;  // of the op's micro-step
   std::int64_t gradient_samples_ = 0;
+  bool averages_weights_ = false;  // after some step
 };
 
 }  // namespace

@@ -60,7 +60,7 @@ struct BoundProgram {
   std::int64_t samples = 0, global_samples = 0, repeats = 1;
   std::vector<BoundOp> ops;
   std::vector<BoundLoad> loads;   // by micro-step
-  bool averages_weights = false;  // with all ranks, or with neighbours: then the rank's gradient is the mean over its own samples
+  bool averages_weights = false;  // after this step or a later one, with all or with neighbours: then the rank's gradient is the mean of its own samples
 
   std::int64_t gradient_samples() const { return averages_weights ? samples : global_samples; }  // each has 1 / this part of the gradient
 };

@@ -142,11 +142,9 @@ Json run_result(const RunFacts& facts, const telemetry::History& history) {
   json["wire_bytes"] = facts.engine == experiment::Engine::own ? wire_bytes(facts, summary) : Json();
   json["staleness"] = staleness(history);
   if (const double dropped = dropped_gradients(history); dropped > 0) json["dropped_gradients"] = static_cast<std::int64_t>(dropped);
-  if (facts.lambda_2) {
-    const auto& distances = history.consensus_distance();
-    json["consensus_distance"] = distances.empty() ? Json() : Json(distances.back().value);
-    json["lambda_2"] = *facts.lambda_2;
-  }
+  const auto& distances = history.consensus_distance();
+  if (facts.lambda_2 || !distances.empty()) json["consensus_distance"] = distances.empty() ? Json() : Json(distances.back().value);
+  if (facts.lambda_2) json["lambda_2"] = *facts.lambda_2;
   json["sharding"] = base::name_of(facts.sharding);
   if (const auto* ratio = history.find({telemetry::Metric::compression_ratio, 0, 0}); ratio && !ratio->values.empty())
     json["compression"] = {{"kind", base::name_of(facts.compression.kind)}, {"ratio", ratio->values.back()}, {"sent_ratio", or_null(facts.sent_ratio)}};

@@ -74,8 +74,9 @@ Outcome measure(const Simulation& simulation, const plan::Schedule& schedule, co
   std::vector<double> full;
   for (std::int64_t step = 0; step < outcome.steps; ++step) {
     const double took = world.step_seconds[static_cast<std::size_t>(step)];
-    if (schedule.program(step) == "train") full.push_back(took);
-    else if (step < schedule.steps_per_epoch()) outcome.tail_seconds += took;
+    const bool meets = schedule.meets_at_times() && schedule.ends_local_steps(step);
+    if (schedule.stretch(step) != "train") outcome.tail_seconds += step < schedule.steps_per_epoch() ? took : 0;
+    else if (!meets) full.push_back(took);
   }
   outcome.median_step_seconds = median(full.empty() ? world.step_seconds : full);
   outcome.own_step_seconds = outcome.median_step_seconds;

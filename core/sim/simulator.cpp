@@ -14,7 +14,7 @@ using plan::Schedule;
 
 // Of the whole run.
 struct Counts {
-  std::int64_t full = 0, evaluations = 0, averages = 0;
+  std::int64_t full = 0, evaluations = 0, averages = 0, meetings = 0;
   std::vector<std::int64_t> tails;  // steps of each
 };
 
@@ -30,7 +30,11 @@ std::int64_t count_averages(const Schedule& schedule, std::int64_t steps) {
 
 Counts count(const Schedule& schedule) {
   const std::int64_t epoch = schedule.steps_per_epoch(), every = schedule.evaluate_every_steps;
-  Counts counts{schedule.steps, every > 0 ? (schedule.steps + every - 1) / every : 0, count_averages(schedule, schedule.steps), {}};
+  Counts counts{schedule.steps,
+                every > 0 ? (schedule.steps + every - 1) / every : 0,
+                count_averages(schedule, schedule.steps),
+                schedule.meets_at_times() ? schedule.steps / schedule.local_steps : 0,
+                {}};
   std::int64_t begin = schedule.full_steps_per_epoch;  // within an epoch
   for (const std::int64_t steps : schedule.tails) {
     counts.tails.push_back(schedule.steps / epoch * steps + std::clamp<std::int64_t>(schedule.steps % epoch - begin, 0, steps));
@@ -40,9 +44,9 @@ Counts count(const Schedule& schedule) {
   return counts;
 }
 
-// What the start, a full step, a step of each tail, an average and an evaluation move, all ranks together.
+// What the start, a full step, a step of each tail, an average and an evaluation move, all ranks together; and a step more by which ranks meet.
 struct Moved {
-  std::int64_t start = 0, step = 0, average = 0, evaluation = 0;
+  std::int64_t start = 0, step = 0, average = 0, evaluation = 0, meeting = 0;
   std::vector<std::int64_t> tails;
 };
 
@@ -50,7 +54,8 @@ void take(Moved& moved, const Sent& sent, const Schedule& schedule) {
   moved.start = sent.start;
   moved.tails.resize(schedule.tails.size());
   for (std::size_t step = 0; step < sent.by_step.size(); ++step) {
-    const std::string program = schedule.program(static_cast<std::int64_t>(step));
+    if (schedule.meets_at_times() && schedule.ends_local_steps(static_cast<std::int64_t>(step))) continue;
+    const std::string program = schedule.stretch(static_cast<std::int64_t>(step));
     if (program == "train") moved.step = sent.by_step[step];
     for (std::size_t t = 0; t < moved.tails.size(); ++t)
       if (program == Schedule::tail_name(t)) moved.tails[t] = sent.by_step[step];
@@ -59,12 +64,26 @@ void take(Moved& moved, const Sent& sent, const Schedule& schedule) {
   if (sent.first_evaluation > 0) moved.evaluation = sent.first_evaluation;
 }
 
-// A step of each program, and the evaluation after them.
+// A step of each program, but those by which ranks meet at times, and the evaluation after them.
 Schedule short_epoch(const Schedule& schedule) {
   const std::int64_t full = schedule.tails.empty() ? 1 : std::min<std::int64_t>(schedule.full_steps_per_epoch, 1);
   const std::vector<std::int64_t> tails(schedule.tails.size(), 1);
   const std::int64_t steps = full + std::ssize(tails);
-  return {steps, full, tails, schedule.evaluate_every_steps > 0 ? steps : 0};
+  return {steps, full, tails, schedule.evaluate_every_steps > 0 ? steps : 0, 0, schedule.local_steps == 1 ? 1 : 0};
+}
+
+// Gives what was met by its part in a step, to what is known of the same way, or beside it.
+template <class Use, class Same>
+void share(const std::vector<Use>& met, std::vector<Use>& known, std::int64_t steps, Same same) {
+  for (const Use& use : met) {
+    auto at = std::find_if(known.begin(), known.end(), [&](const Use& other) { return same(use, other); });
+    if (at == known.end()) {
+      known.push_back(use);
+      at = std::prev(known.end());
+      at->bytes = 0;
+    }
+    at->step_bytes = (use.step_bytes + steps / 2) / steps;
+  }
 }
 
 // Of all tails of an epoch, from the steps of the short one. A step that others follow has some of their work in it, and the last step has
@@ -94,6 +113,23 @@ base::Result<void> add_short_epoch(Outcome& outcome, Moved& moved, const plan::P
   return {};
 }
 
+// What one step by which ranks meet takes, and moves, more than one without: of each as many bytes are a step's as there are meetings in one.
+base::Result<void> add_meeting(Outcome& outcome, Moved& moved, const plan::Plan& plan, const topology::Network& network, const Options& options) {
+  Schedule step{1, 1, {}};
+  if (plan.schedule.full_steps_per_epoch == 0) step.full_steps_per_epoch = 0, step.tails = {1};
+  const auto alone = Simulation::run(plan, step, 1, network, options, {});
+  if (!alone) return base::fail(alone.error());
+  step.local_steps = 1;
+  const auto met = Simulation::run(plan, step, 1, network, options, {});
+  if (!met) return base::fail(met.error());
+  outcome.meeting_seconds = (*met)->world().step_seconds.front() - (*alone)->world().step_seconds.front();
+  moved.meeting = (*met)->world().wire.sent().by_step.empty() ? 0 : (*met)->world().wire.sent().by_step.front();
+  const Outcome meeting = measure(**met, step, network, options.lanes_per_thread);
+  share(meeting.wire, outcome.wire, plan.schedule.local_steps, [](const WireBytes& a, const WireBytes& b) { return a.from == b.from && a.to == b.to; });
+  share(meeting.edges, outcome.edges, plan.schedule.local_steps, [](const EdgeUse& a, const EdgeUse& b) { return a.edge == b.edge && a.forward == b.forward; });
+  return {};
+}
+
 // Time and samples, and so their quotient, of steps that are not all alike.
 struct Work {
   double seconds = 0, samples = 0;
@@ -115,13 +151,16 @@ Work work_of_run(const Outcome& outcome, const Schedule& schedule, const plan::R
 Work work_of_epoch(const Outcome& outcome, const Schedule& schedule, const plan::RankPlan& rank) {
   const auto full = static_cast<double>(schedule.full_steps_per_epoch);
   Work work{full * outcome.median_step_seconds + outcome.tail_seconds, full > 0 ? full * samples_of(rank, "train") : 0};
+  if (schedule.meets_at_times())
+    work.seconds += outcome.meeting_seconds * static_cast<double>(schedule.steps_per_epoch()) / static_cast<double>(schedule.local_steps);
   for (std::size_t t = 0; t < schedule.tails.size(); ++t) work.samples += static_cast<double>(schedule.tails[t]) * samples_of(rank, Schedule::tail_name(t));
   return work;
 }
 
 // Where ranks run out of samples one after another, full steps alone would promise too much.
 double full_batch_seconds(const Outcome& outcome, const Schedule& schedule, const plan::RankPlan& rank) {
-  if (schedule.tails.size() < 2) return outcome.median_step_seconds;
+  if (schedule.tails.size() < 2)
+    return outcome.median_step_seconds + (schedule.meets_at_times() ? outcome.meeting_seconds / static_cast<double>(schedule.local_steps) : 0);
   const bool all = outcome.steps == schedule.steps;
   const Work work = all ? work_of_run(outcome, schedule, rank) : work_of_epoch(outcome, schedule, rank);
   return work.samples > 0 ? work.seconds * samples_of(rank, schedule.program(0)) / work.samples : outcome.median_step_seconds;
@@ -133,7 +172,8 @@ double seconds_of(const Counts& counts, const Outcome& outcome, const Schedule& 
   const std::int64_t of_epoch = schedule.steps_per_epoch() - schedule.full_steps_per_epoch;
   const double epochs_of_tails = of_epoch > 0 ? static_cast<double>(tail_steps) / static_cast<double>(of_epoch) : 0;
   return outcome.start_seconds + static_cast<double>(counts.full) * outcome.median_step_seconds + epochs_of_tails * outcome.tail_seconds +
-         static_cast<double>(counts.evaluations) * outcome.evaluation_seconds + static_cast<double>(counts.averages) * outcome.average_seconds;
+         static_cast<double>(counts.evaluations) * outcome.evaluation_seconds + static_cast<double>(counts.averages) * outcome.average_seconds +
+         static_cast<double>(counts.meetings) * outcome.meeting_seconds;
 }
 
 void predict(Outcome& outcome, const Moved& moved, const Schedule& schedule, const plan::RankPlan& rank) {
@@ -141,9 +181,9 @@ void predict(Outcome& outcome, const Moved& moved, const Schedule& schedule, con
   outcome.predicted_seconds = outcome.steps == schedule.steps ? outcome.simulated_seconds : seconds_of(counts, outcome, schedule) + outcome.end_seconds;
   outcome.full_batch_seconds = full_batch_seconds(outcome, schedule, rank);
   outcome.predicted_samples_per_second = outcome.full_batch_seconds > 0 ? samples_of(rank, schedule.program(0)) / outcome.full_batch_seconds : 0;
-  outcome.predicted_wire_bytes =
-      std::inner_product(counts.tails.begin(), counts.tails.end(), moved.tails.begin(),
-                         moved.start + counts.full * moved.step + counts.averages * moved.average + counts.evaluations * moved.evaluation);
+  outcome.predicted_wire_bytes = std::inner_product(
+      counts.tails.begin(), counts.tails.end(), moved.tails.begin(),
+      moved.start + counts.full * moved.step + counts.meetings * moved.meeting + counts.averages * moved.average + counts.evaluations * moved.evaluation);
 }
 
 bool serves(const plan::Plan& plan) { return plan.rank_plan(plan.ranks - 1).rule.has_value(); }
@@ -182,6 +222,8 @@ base::Result<Outcome> simulate(const plan::Plan& plan, const topology::Network& 
   const bool averages = plan.rank_plan(0).program("average") >= 0;
   if (const bool more = averages || !plan.schedule.tails.empty() || plan.schedule.evaluate_every_steps > 0; more && steps < plan.schedule.steps)
     if (const auto ok = add_short_epoch(outcome, moved, plan, network, options); !ok) return base::fail(ok.error());
+  if (plan.schedule.meets_at_times())
+    if (const auto ok = add_meeting(outcome, moved, plan, network, options); !ok) return base::fail(ok.error());
   predict(outcome, moved, plan.schedule, plan.rank_plan(0));
   return outcome;
 }

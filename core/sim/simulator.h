@@ -39,7 +39,7 @@ struct Options {
 
 struct WireBytes {
   int from = 0, to = 0;
-  std::int64_t step_bytes = 0;  // payload of the first step
+  std::int64_t step_bytes = 0;  // payload of the first step; where ranks meet after every H-th step alone, of such a one / H
   std::int64_t bytes = 0;       // of all that was simulated
 };
 
@@ -93,6 +93,7 @@ struct Outcome {
   double tail_seconds = 0;        // the shorter steps that end an epoch, together; 0: there is none
   double evaluation_seconds = 0;  // one evaluation; 0: there is none
   double average_seconds = 0;     // one average of all ranks' parameters, where each has its own; 0: there is none
+  double meeting_seconds = 0;     // what a step takes longer that ends several local ones, and by which all average parameters; 0: there is none
   double start_seconds = 0;       // before the first step
   double end_seconds = 0;         // after the last step, and what is evaluated there
   double simulated_seconds = 0;   // all of it
@@ -107,7 +108,8 @@ struct Outcome {
   std::string fingerprint;     // 16 hex digits: xxh64 over all events in order
   // Of the whole run, from the above.
   double predicted_seconds = 0;
-  double full_batch_seconds = 0;            // for as many samples as a full step has: the median, or where an epoch has several tails, their mean over it
+  // For as many samples as a full step has: the median and its part of a meeting, or where an epoch has several tails, their mean over it.
+  double full_batch_seconds = 0;
   double predicted_samples_per_second = 0;  // by that
   std::int64_t predicted_wire_bytes = 0;    // payload, all ranks
 

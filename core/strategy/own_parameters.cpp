@@ -74,6 +74,7 @@ Op MeanOfRanks::all_reduce(std::int32_t bucket, std::int32_t after_compute_ops) 
 
 std::vector<Op> MeanOfRanks::average(const Access& scratch) const {
   std::vector<Op> ops;
+  ops.reserve(2 * (buckets_.size() + segments_.size()));
   for (std::int32_t b = 0; b < bucket_count(); ++b) ops.push_back(addend(b));
   for (std::int32_t b = 0; b < bucket_count(); ++b) ops.push_back(all_reduce(b, b + 1));
   for_each_segment([&](int s, bool first_of_bucket) { add_distance(s, first_of_bucket, scratch, ops); });

@@ -17,6 +17,7 @@ base::Result<plan::Plan> coarse_plan(const experiment::Resolved& experiment) {
     case experiment::StrategyKind::data_parallel: return data_parallel(experiment);
     case experiment::StrategyKind::parameter_server: return parameter_server(experiment);
     case experiment::StrategyKind::gossip: return gossip(experiment);
+    case experiment::StrategyKind::local_sgd: return local_sgd(experiment);
     case experiment::StrategyKind::tpu: return tpu(experiment);
   }
   return base::fail({base::ProblemCode::bad_input, "strategy.kind", "unknown strategy", "", ""});

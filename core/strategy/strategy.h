@@ -60,6 +60,12 @@ base::Result<plan::Plan> parameter_server(const experiment::Resolved& experiment
 // is the mean of all ranks' parameters, all-reduced then, with the ranks' distances from it; in the end all have it.
 base::Result<plan::Plan> gossip(const experiment::Resolved& experiment);
 
+// Local SGD (McMahan et al. 2017; Stich 2019) and elastic averaging (Zhang, Choromanska, LeCun 2015): every rank has parameters and an optimizer of its own,
+// and takes H steps without sending anything; the last of them ends with an all-reduce of the parameters to their mean, in the buckets of mirrored, by which
+// each goes on as experiment/local_sgd.h says. Of S bytes of parameters that is the traffic of one step of mirrored in H steps. What is evaluated is the mean
+// of all ranks, or the centre; in the end all have it. At every evaluation and after the last step all sum the mean once more, to say how far they are from it.
+base::Result<plan::Plan> local_sgd(const experiment::Resolved& experiment);
+
 // The strategy that the experiment names, coarse; and as ranks run it: expanded to chunks by its all-reduce algorithm, or coarse still and
 // handed to the engine that takes collectives whole (plan/engine_lane.h).
 base::Result<plan::Plan> coarse_plan(const experiment::Resolved& experiment);

@@ -25,8 +25,7 @@ Cost cost_of(const experiment::Resolved& experiment, const plan::Plan& expanded)
     if (cost.engine.empty()) cost.engine = plan::engine_of(plan);
     const run::Layout layout = run::layout(plan);
     cost.memory_bytes = std::max(cost.memory_bytes, layout.private_bytes + layout.shared_bytes);
-    if (const int train = plan.program("train"); train >= 0)
-      cost.sent_bytes = std::max(cost.sent_bytes, collective::sent_bytes(plan, plan.programs[static_cast<std::size_t>(train)]));
+    cost.sent_bytes = std::max(cost.sent_bytes, collective::step_sent_bytes(plan, expanded.schedule));
   }
   cost.savings = experiment::savings(experiment);
   return cost;

@@ -42,7 +42,7 @@ void add_buckets(const plan::RankPlan& rank, const std::string& program_name, co
 std::vector<RunBucket> buckets_of(const plan::Plan& plan) {
   std::vector<RunBucket> buckets;
   std::map<std::int32_t, plan::RankPlan> made;
-  for (const char* program : {"train", "start"})
+  for (const char* program : {"train", "train_average", "start"})
     for (std::size_t g = 0; g < plan.groups.size(); ++g) {
       const plan::Group& group = plan.groups[g];
       if (group.ranks.size() < 2) continue;

@@ -84,7 +84,12 @@ inline Plan any_plan() {
     for (int n = any_count(4); n > 0; --n) group.ranks.push_back(*rc::gen::inRange(0, 100));
   std::vector<std::int64_t> tails(static_cast<std::size_t>(any_count(3)));
   for (std::int64_t& steps : tails) steps = any_size();
-  const Schedule schedule{any_size(), any_size(), tails, *rc::gen::element<std::int64_t>(0, 0, 7)};
+  const Schedule schedule{any_size(),
+                          any_size(),
+                          tails,
+                          *rc::gen::element<std::int64_t>(0, 0, 7),
+                          *rc::gen::element<std::int64_t>(0, 0, 3),
+                          *rc::gen::element<std::int64_t>(0, 0, 5)};
   std::vector<RankPlan> ranks;
   for (int n = any_count(3); n > 0; --n) ranks.push_back(any_rank(static_cast<std::int32_t>(ranks.size())));
   return from_ranks(groups, schedule, ranks);

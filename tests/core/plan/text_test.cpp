@@ -85,6 +85,18 @@ TEST(Text, says_how_often_ranks_average_and_when_that_is) {
   EXPECT_EQ(after, (std::vector<std::int64_t>{3, 4, 6, 8, 9, 10}));
 }
 
+TEST(Text, says_how_many_steps_are_local_and_which_program_ends_them) {
+  const std::string text = "plan 1\nschedule steps 7 full 3 tail 1 2 average 5 local 2\n";
+  const Plan plan = parse(text).value();
+  EXPECT_EQ(to_text(plan), text);
+  std::vector<std::string> programs;
+  for (std::int64_t step = 0; step < 7; ++step) programs.push_back(plan.schedule.program(step));
+  EXPECT_EQ(programs, (std::vector<std::string>{"train", "train_average", "train", "tail_average", "tail2", "tail2_average", "train"}));
+  EXPECT_EQ(plan.schedule.training(), (std::vector<std::string>{"train", "train_average", "tail", "tail_average", "tail2", "tail2_average"}));
+  for (const char* name : {"train", "average", "evaluate"}) EXPECT_FALSE(Schedule::is_averaging(name)) << name;
+  EXPECT_TRUE(parse("plan 1\nschedule steps 7 full 3 tail local 2\n").value().schedule.local_steps == 2);
+}
+
 TEST(Text, the_hash_follows_every_part_of_the_plan) {
   const std::string before = hash(parse(kSmall).value());
   const std::pair<const char*, const char*> changes[] = {

@@ -86,6 +86,21 @@ TEST(Golden, gossip_in_a_ring_of_four) {
   expect_golden_plan("gossip_ring_4", e);
 }
 
+// Of two buckets, which meet at every second step; the tail of one sample may be either.
+experiment::Experiment local(experiment::LocalRule rule) {
+  auto e = tiny(2);
+  e.data.train_samples += 1;
+  e.strategy.kind = experiment::StrategyKind::local_sgd;
+  e.strategy.local_sgd.average_every_steps = 2;
+  e.strategy.local_sgd.rule = rule;
+  e.strategy.bucket_bytes = 100;
+  return e;
+}
+
+TEST(Golden, local_sgd_of_two_with_tail) { expect_golden_plan("local_sgd_2_tail", local(experiment::LocalRule::average)); }
+
+TEST(Golden, local_sgd_of_two_to_a_centre) { expect_golden_plan("local_sgd_2_elastic", local(experiment::LocalRule::elastic)); }
+
 // The storage is rank 1; the tail of one sample leaves none to rank 2.
 TEST(Golden, central_storage_of_two_devices_and_a_cpu) {
   auto e = tiny(2);

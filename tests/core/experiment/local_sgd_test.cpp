@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/experiment/local_sgd.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/experiment/document.h"
+#include "core/experiment/placement.h"
+#include "core/experiment/sent_bytes.h"
+#include "tests/core/strategy/experiments.h"
+
+namespace trainyard::experiment {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Experiment meeting(int ranks, LocalRule rule = LocalRule::average) {
+  Experiment e = strategy::small(ranks);
+  e.strategy.kind = StrategyKind::local_sgd;
+  e.strategy.local_sgd.rule = rule;
+  return e;
+}
+
+std::vector<std::string> wrong_places(const Experiment& e) {
+  std::vector<std::string> places;
+  for (const base::Problem& problem : validate(e, ".")) places.push_back(problem.where);
+  return places;
+}
+
+TEST(LocalSgd, elasticity_is_a_whole_fraction_that_never_passes_the_mean) {
+  EXPECT_EQ(elasticity(0.225, 4), (Elasticity{9, 4, 10}));
+  for (std::int64_t ranks = 1; ranks < 100; ++ranks) {
+    EXPECT_EQ(elasticity(usual_elasticity(ranks), ranks), (Elasticity{9, ranks, 10}));
+    EXPECT_EQ(elasticity(1.0 / static_cast<double>(ranks), ranks), (Elasticity{1, ranks, 1}));
+  }
+}
+
+TEST(LocalSgd, elasticity_is_resolved_for_the_elastic_rule_alone) {
+  EXPECT_DOUBLE_EQ(strategy::resolved(meeting(3, LocalRule::elastic)).document.strategy.local_sgd.elasticity, 0.3);
+  EXPECT_EQ(strategy::resolved(meeting(3)).document.strategy.local_sgd.elasticity, 0);
+  EXPECT_EQ(elasticity(strategy::resolved(meeting(3))), std::nullopt);
+}
+
+TEST(LocalSgd, an_elasticity_beyond_the_mean_is_refused) {
+  Experiment e = meeting(4, LocalRule::elastic);
+  e.strategy.local_sgd.elasticity = 0.25;
+  EXPECT_THAT(wrong_places(e), ElementsAre());
+  e.strategy.local_sgd.elasticity = 0.26;
+  EXPECT_THAT(wrong_places(e), ElementsAre("strategy.local_sgd.elasticity"));
+  EXPECT_THAT(base::to_string(validate(e, ".").front()), HasSubstr("0.26 on each of 4 ranks"));
+  e.strategy.local_sgd.rule = LocalRule::average;
+  EXPECT_THAT(wrong_places(e), ElementsAre()) << "which has none";
+}
+
+TEST(LocalSgd, what_needs_the_gradient_of_all_is_refused) {
+  Experiment e = meeting(4);
+  e.training.non_finite = NonFinite::skip;
+  EXPECT_THAT(wrong_places(e), ElementsAre("training.non_finite"));
+  e = meeting(4);
+  e.strategy.compression.kind = compute::compression::Scheme::fp16;
+  EXPECT_THAT(wrong_places(e), ElementsAre("strategy.compression.kind"));
+  e = meeting(4);
+  e.strategy.average = Average::weights;
+  EXPECT_THAT(wrong_places(e), ElementsAre("strategy.average"));
+  e = meeting(4);
+  e.data.sharding.kind = data::ShardingKind::vertical;
+  EXPECT_THAT(wrong_places(e), ElementsAre("data.sharding.kind"));
+  e = strategy::synchronised(strategy::small_normalised_images(2));
+  e.strategy.kind = StrategyKind::local_sgd;
+  EXPECT_THAT(wrong_places(e), ElementsAre("model.layers[3].synchronised"));
+}
+
+TEST(LocalSgd, says_what_is_averaged_when_and_that_moments_are_not) {
+  Experiment e = meeting(4);
+  EXPECT_THAT(unlike_one_device(e).value_or(""), HasSubstr("weights are averaged every 8 steps, moments never"));
+  e.training.optimizer.momentum = 0;
+  EXPECT_THAT(unlike_one_device(e).value_or(""), testing::Not(HasSubstr("moments")));
+  e.strategy.local_sgd.rule = LocalRule::elastic;
+  EXPECT_THAT(unlike_one_device(e).value_or(""), HasSubstr("weights are pulled to a centre every 8 steps"));
+  e.training.steps = 7;
+  EXPECT_THAT(unlike_one_device(e).value_or(""), HasSubstr("never moves: the run is over after 7 steps, and they meet every 8 steps"));
+  e.strategy.local_sgd.rule = LocalRule::average;
+  EXPECT_THAT(unlike_one_device(e).value_or(""), HasSubstr("weights are averaged only in the end: the run is over after 7 steps"));
+}
+
+// 250 samples in steps of 4 x 8: seven full ones and a tail, twice; evaluated after each epoch.
+TEST(LocalSgd, meets_after_every_so_many_steps_at_evaluations_and_in_the_end) {
+  Experiment e = meeting(4);
+  e.strategy.local_sgd.average_every_steps = 3;
+  EXPECT_EQ(strategy::resolved(e).steps, 16);
+  EXPECT_EQ(count_meetings(strategy::resolved(e)), 5 + 2);
+  e.data.held_out_samples = 0;
+  EXPECT_EQ(count_meetings(strategy::resolved(e)), 5 + 1);
+  const auto sent = sent_bytes(strategy::resolved(e));
+  ASSERT_TRUE(sent.has_value());
+  e.strategy.kind = StrategyKind::mirrored;
+  const auto every_step = sent_bytes(strategy::resolved(e));
+  for (std::size_t rank = 0; rank < 4; ++rank) EXPECT_EQ((*sent)[rank] * 16, (*every_step)[rank] * 6);
+}
+
+}  // namespace
+}  // namespace trainyard::experiment
