@@ -102,8 +102,8 @@ void print_summary(const base::Json& r, const experiment::Experiment& given) {
   const auto& accuracy = r["held_out_accuracy"];
   std::printf("  held-out accuracy   %s\n", accuracy.is_number() ? number(100 * accuracy.get<double>(), "%.2f %%").c_str() : "not measured");
   if (r.contains("lambda_2"))
-    std::printf("  ranks apart         %s from their mean; without gradients times %s a step\n", number(r["consensus_distance"], "%.4g").c_str(),
-                number(r["lambda_2"], "%.4f").c_str());
+    std::printf("  ranks apart         %s from their mean; without gradients a step leaves at most %s of that\n",
+                number(r["consensus_distance"], "%.4g").c_str(), number(r["lambda_2"], "%.4f").c_str());
   else if (r.contains("consensus_distance")) std::printf("  ranks apart         %s from their mean\n", number(r["consensus_distance"], "%.4g").c_str());
   std::printf("  samples per second  %s\n", number(r["samples_per_second"], "%.0f").c_str());
   if (step.is_object())

@@ -115,8 +115,8 @@ class History {
   // Of ranks with parameters of their own: how far they are from their mean, sqrt(1/n sum_i |x_i - mean|^2), at the steps at which it was measured and every
   // rank has said its part. Grows at the end only.
   const std::vector<StepValue>& consensus_distance() const { return consensus_; }
-  // What the first of these would have become at the steps of the others, if nobody had taken a step of its own since: it shrinks by |lambda_2| of the mixing
-  // matrix, which the header says, at every step. Empty where it does not.
+  // What would have been left of the first of these at the steps of the others at most, if nobody had taken a step of its own since: every step leaves
+  // |lambda_2| of the mixing matrix or less, which the header says. Empty where it does not.
   const std::vector<StepValue>& consensus_decay() const { return consensus_decay_; }
 
   static constexpr std::size_t kept_ops = 200'000;

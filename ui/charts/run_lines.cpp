@@ -143,12 +143,12 @@ class Lines {
       if (key.rank == keys.front().rank) add(QString("worker%1").arg(key.index), alone() ? tr("worker, rank %1").arg(key.index) : "", key.index, {{key}});
   }
 
-  // Measured now and then; beside it, what the mixing matrix alone would have made of the first.
+  // Measured now and then; beside it, what the mixing matrix alone would have left of the first at most.
   void consensus() {
     if (history_.consensus_distance().empty()) return;
     add_gathered("consensus", tr("measured"), 0, &History::consensus_distance, false);
     if (history_.consensus_decay().empty()) return;
-    add_gathered("decay", tr("without gradients, by |λ₂|"), 1, &History::consensus_decay, false);
+    add_gathered("decay", tr("at most, without gradients: by |λ₂|"), 1, &History::consensus_decay, false);
     lines_.back().style.dashed = lines_.back().style.pale = true;
   }
 
