@@ -20,6 +20,7 @@
 #include "core/experiment/placement.h"
 #include "core/experiment/servers.h"
 #include "core/experiment/vertical.h"
+#include "core/session/resume.h"
 #include "core/session/run_directory.h"
 #include "core/session/socket_directory.h"
 #include "core/telemetry/summary.h"
@@ -29,7 +30,7 @@ namespace {
 
 struct RunArguments : ExperimentArguments {
   std::int64_t steps = 0;
-  std::string out;
+  std::string out, resume;
   std::int64_t ends_with = 0;  // a process; 0: none
 };
 
@@ -180,11 +181,13 @@ int run(const RunArguments& arguments) {
   catch_signals();
   base::set_log_name("coordinator");
   RunArguments effective = arguments;
+  if (!arguments.resume.empty()) effective.overrides.push_back("run.resume_from=" + std::filesystem::absolute(arguments.resume).string());
   if (arguments.steps > 0) effective.overrides.push_back("training.steps=" + std::to_string(arguments.steps));
   const auto given = load(effective);
   if (!given) return complain(given.error(), arguments.json);
   auto resolved = resolve(*given, effective);
   if (!resolved) return complain(resolved.error(), arguments.json);
+  if (const auto ok = session::resume(*resolved); !ok) return complain({ok.error()}, arguments.json);
   if (interrupts() > 0 || (arguments.ends_with > 0 && !end_with(arguments.ends_with)))
     return complain({{base::ProblemCode::cancelled, "", "cancelled before the run began", "", ""}}, arguments.json);
   if (const auto emulated = experiment::emulation_said(resolved->document.topology); emulated && !arguments.json)
@@ -213,6 +216,7 @@ void add_run(Verb& program) {
   RunArguments& arguments = verb.on_run(run);
   arguments.add_to(verb);
   verb.option("--steps", arguments.steps, "Stop after this many steps").range(1, 1'000'000'000);
+  verb.option("--resume", arguments.resume, "Go on from the newest checkpoint of the run in this directory").type_name("DIR");
   verb.option("--out", arguments.out, "Directory of the run (default: a new one under ~/.local/share/trainyard/runs)").type_name("DIR");
   verb.option("--ends-with", arguments.ends_with, "Stop in order when the process that started this one ends; PID says which it is")
       .type_name("PID")

@@ -35,7 +35,7 @@ void serialize(Archive& ar, session::Start& x) {
 
 template <class Archive>
 void serialize(Archive& ar, session::Horizon& x) {
-  ar(x.step, x.last, x.single);
+  ar(x.step, x.last, x.single, x.chief);
 }
 
 template <class Archive>
@@ -56,6 +56,11 @@ void serialize(Archive& ar, session::Order& x) {
 template <class Archive>
 void serialize(Archive& ar, session::Gone& x) {
   ar(x.rank, x.generation);
+}
+
+template <class Archive>
+void serialize(Archive& ar, session::Saved& x) {
+  ar(x.rank, x.step, x.state, x.file, x.xxh64, x.bytes, x.version, x.problem);
 }
 
 template <class Archive>

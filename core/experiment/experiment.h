@@ -214,12 +214,14 @@ struct RunSpec {
   LinkSpeed links = LinkSpeed::drawn_only;
   double link_scale = 1;  // of imposed links: bandwidth times this, latency divided by it
   DeviceSpeed devices = DeviceSpeed::drawn_only;
-  std::int64_t evaluate_every_steps = 0;  // 0: once an epoch, and at the end
-  double seconds_per_step = 0;            // the pace dial: at most one step in this time; 0: full speed
-  bool emulate = true;                    // run a drawn gpu or tpu that this machine lacks on its CPU
-  bool record_ops = true;                 // op events: a begin and an end each
-  double hang_seconds = 20;               // a rank without progress for so long has hung
-  std::int64_t restarts = 0;              // of workers that were lost, where the others go on without them
+  std::int64_t evaluate_every_steps = 0;    // 0: once an epoch, and at the end
+  double seconds_per_step = 0;              // the pace dial: at most one step in this time; 0: full speed
+  bool emulate = true;                      // run a drawn gpu or tpu that this machine lacks on its CPU
+  bool record_ops = true;                   // op events: a begin and an end each
+  double hang_seconds = 20;                 // a rank without progress for so long has hung
+  std::int64_t checkpoint_every_steps = 0;  // 0: at the end alone
+  std::string resume_from = {};             // a run directory: its newest checkpoint is where this run begins; empty: at the beginning
+  std::int64_t restarts = 0;                // of workers that were lost, where the others go on without them
 
   bool operator==(const RunSpec&) const = default;
 };

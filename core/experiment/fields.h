@@ -275,6 +275,10 @@ struct Fields<experiment::RunSpec> {
         field("emulate", &R::emulate, "", {}, "Run a drawn gpu or tpu that this machine lacks on its CPU, labelled EMULATED"),
         field("record_ops", &R::record_ops, "", {}, "Record when every op began and ended"),
         field("hang_seconds", &R::hang_seconds, "s", {0.5, 86400}, "A rank that makes no progress for so long is reported as hung"),
+        field("checkpoint_every_steps", &R::checkpoint_every_steps, "steps", {0, 1e12},
+              "Write a checkpoint every so many steps while training goes on (parameter_server, machine clock); 0: at the end alone"),
+        field("resume_from", &R::resume_from, "", {},
+              "Run directory whose newest whole checkpoint this run goes on from (parameter_server, machine clock); empty: from the beginning"),
         field("restarts", &R::restarts, "", {0, 10000},
               "How often a worker that was lost is started again by itself, where the others go on without it (parameter_server that is not in step)")};
   }

@@ -197,7 +197,8 @@ base::Result<data::ShardTable> read_shards(const Json& json, const Experiment& d
 }  // namespace
 
 Experiment located(Experiment experiment, const std::filesystem::path& directory) {
-  for (std::string* path : {&experiment.data.images, &experiment.data.labels, &experiment.data.file}) make_absolute(*path, directory);
+  for (std::string* path : {&experiment.data.images, &experiment.data.labels, &experiment.data.file, &experiment.run.resume_from})
+    make_absolute(*path, directory);
   return experiment;
 }
 
@@ -249,6 +250,7 @@ Resolved on_one_device(Resolved resolved) {
 Json to_json(const Resolved& resolved) {
   Json json{{"document", to_json(resolved.document)}, {"data", base::write_document(resolved.data)}};
   if (!resolved.shards.empty()) json["shards"] = resolved.shards;
+  if (resolved.first_step > 0) json["start"] = {{"step", resolved.first_step}, {"version", resolved.first_version}};
   return json;
 }
 
@@ -261,8 +263,22 @@ data::ShardTable shards_of(const Json& resolved) {
   return read_shards(*shards, *known, *summary).value_or(data::ShardTable{});
 }
 
+namespace {
+
+void read_start(const Json& json, Resolved& resolved) {
+  const auto number = [&](const char* key) {
+    const auto value = base::value_at(json, key);
+    return value && value->is_number_integer() ? std::max<std::int64_t>(0, value->get<std::int64_t>()) : 0;
+  };
+  resolved.first_step = number("step");
+  resolved.first_version = number("version");
+}
+
+}  // namespace
+
 base::Result<Resolved> resolved_from_json(const Json& json) {
-  if (!json.is_object() || !json.contains("document") || !json.contains("data") || json.size() != (json.contains("shards") ? 3 : 2))
+  const std::size_t least = 2, known = least + json.count("shards") + json.count("start");
+  if (!json.is_object() || !json.contains("document") || !json.contains("data") || json.size() != known)
     return base::fail({ProblemCode::bad_input, "", "is not a resolved experiment", "{\"document\": {...}, \"data\": {...}, \"shards\": [...]}", ""});
   const auto document = from_json(json["document"]);
   if (!document) return base::fail(document.error().front());
@@ -271,7 +287,9 @@ base::Result<Resolved> resolved_from_json(const Json& json) {
   if (const Problems problems = problems_of_meaning(*document, &*data); !problems.empty()) return base::fail(problems.front());
   const auto shards = read_shards(json.value("shards", Json::array()), *document, *data);
   if (!shards) return base::fail(shards.error());
-  return derive(*document, *data, *shards);
+  auto resolved = derive(*document, *data, *shards);
+  if (resolved && json.contains("start")) read_start(json["start"], *resolved);
+  return resolved;
 }
 
 }  // namespace trainyard::experiment

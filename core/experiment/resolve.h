@@ -33,6 +33,9 @@ struct Resolved {
   std::string algorithm_reason = {};  // why `auto` became the algorithm that it did, in one line; empty where the user named one, or nothing is reduced
   int storage_rank = -1;              // keeps the variables of all and takes no samples (duties.h); -1: there is none
 
+  std::int64_t first_step = 0;     // steps that are done already, of a run that goes on from a checkpoint
+  std::int64_t first_version = 0;  // updates of servers likewise
+
   int servers = 0;  // ranks that keep variables for the others, the last ones (servers.h)
 
   int world() const { return static_cast<int>(ranks.size()); }

@@ -51,6 +51,9 @@ struct Share {
 inline constexpr int kMostShares = 48;
 std::vector<Share> shares_of_servers(const Resolved& experiment);
 
+// Of runs that write checkpoints while they train, or go on from one.
+base::Problems checkpoint_problems(const Experiment& experiment);
+
 // What is missing or cannot be done, of a drawing that is sound and has workers.
 base::Problems server_problems(const Experiment& experiment);
 

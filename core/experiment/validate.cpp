@@ -143,6 +143,7 @@ Problems problems_of_meaning(const Experiment& experiment, const data::DataSumma
   append(problems, multiplies_problems(experiment));
   append(problems, average_problems(experiment));
   append(problems, accumulation_problems(experiment));
+  append(problems, checkpoint_problems(experiment));
   append(problems, compression_problems(experiment));
   append(problems, synchronised_problems(experiment));
   append(problems, vertical_problems(experiment, data));

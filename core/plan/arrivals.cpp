@@ -8,6 +8,12 @@ namespace trainyard::plan {
 
 Arrivals::Arrivals(const ArrivalRule& rule) : rule_(rule), workers_(static_cast<std::size_t>(rule.workers)) {}
 
+// Which rounds were given and not pushed by then is forgotten: as many samples as workers had under way are not seen, or seen twice.
+void Arrivals::go_on_from(std::int64_t version, std::int64_t steps) {
+  version_ = version;
+  given_ = pushed_ = steps;
+}
+
 void Arrivals::allow(std::int64_t steps) { allowed_ = std::max(allowed_, steps); }
 
 // After a loss it goes on beside the slowest: nobody waits for what it has missed.

@@ -34,6 +34,8 @@ class Arrivals {
  public:
   explicit Arrivals(const ArrivalRule& rule);
 
+  // Before all else: so many updates and steps are made already.
+  void go_on_from(std::int64_t version, std::int64_t steps);
   // How far it may go: in step so many updates, else so many rounds. Only grows.
   void allow(std::int64_t steps);
 

@@ -47,6 +47,8 @@ class Binder {
     bound.rate = named("rate");
     bound.state = named("running");
     for (int version = 0; plan_.buffer(version_name(version)).valid(); ++version) bound.versions.push_back(named(version_name(version)));
+    for (const char* name : {"moment1", "moment2"})
+      if (plan_.buffer(name).valid()) bound.moments.push_back(named(name));
     bound.squared_errors = named("squared_errors");
     bound.spread = named("spread");
     bound.compression_ratio = compression_ratio(plan_);

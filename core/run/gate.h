@@ -46,6 +46,10 @@ class Gate {
     const std::lock_guard lock(mutex_);
     return {step_, last_};
   }
+  // Which rank saves what all have alike.
+  void set_chief(int rank) { chief_.store(rank, std::memory_order_relaxed); }
+  int chief() const { return chief_.load(std::memory_order_relaxed); }
+
   // Peers that are gone, by rank and by the generation of what was between the two. Told by one thread, asked by another.
   using Gone = std::vector<std::pair<int, std::uint32_t>>;
   void tell_gone(int rank, std::uint32_t generation) {
@@ -70,6 +74,7 @@ class Gate {
   std::condition_variable changed_;
   std::int64_t step_ = 0;
   std::atomic<std::int64_t> looked_at_{-1};
+  std::atomic<int> chief_{0};
   std::atomic<bool> any_gone_{false};
   Gone gone_;
   bool last_ = false, closed_ = false;

@@ -80,6 +80,7 @@ struct Interpreter::State {
   std::int64_t now_ns = 0;      // as last read: where one thing ends, the next begins
   std::int64_t step_of_op = 0;  // where the rank is; at times one on, as the next step begins early
   double loss_sum = 0, correct = 0;
+  std::int64_t saved = 0;  // checkpoints, in steps / save_every_steps
 
   explicit State(InterpreterParts p)
       : parts(std::move(p)),
@@ -192,6 +193,10 @@ base::Result<Turn> Interpreter::State::await_turn(std::int64_t turns) {
 
 base::Result<void> Interpreter::State::run_round(const Turn& turn) {
   parts.whereabouts->step.store(turn.step, std::memory_order_relaxed);
+  if (parts.save && parts.save_every_steps > 0 && turn.done / parts.save_every_steps > saved) {
+    saved = turn.done / parts.save_every_steps;
+    parts.save(saved * parts.save_every_steps);
+  }
   if (turn.held) meter.times = {now_ns};
   // What other servers still owe for this turn, they may owe it for ever, now that nobody computes: they are asked all the same.
   if (turn.last && parts.plan->program("last") >= 0) {

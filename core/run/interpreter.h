@@ -45,6 +45,8 @@ struct InterpreterParts {
   std::uint32_t generation = 0;
   telemetry::EventRing* events = nullptr;  // null: nothing is recorded
   bool record_ops = true;
+  std::int64_t save_every_steps = 0;                 // 0: never
+  std::function<void(std::int64_t step)> save = {};  // of a worker of servers, as in ServerParts: before it computes, by a turn
   Gate* gate = nullptr;
   Whereabouts* whereabouts = nullptr;
   const Slowness* slowness = nullptr;   // null: ops take what they take

@@ -227,6 +227,7 @@ Result<void> ServedTraining::State::add_server(int rank) {
   if (auto ok = bind_rank(*server.rank, parts, rank, nullptr, shared); !ok) return ok;
   server.share =
       std::make_unique<ServedShare>(ServedShareParts{&server.rank->plan, &server.rank->bound, parts.recipe, parts.divides_by_staleness, parts.compute});
+  server.version = parts.first_version;
   servers.push_back(std::move(server));
   return {};
 }

@@ -25,6 +25,7 @@ struct ServedTrainingParts {
   std::function<std::pair<std::int64_t, std::int64_t>(int worker)> held_out;           // as in InterpreterParts
   std::function<void(const plan::RankPlan& rank, const BoundPlan& bound)> initialise;  // weights before the first step
   std::function<telemetry::EventRing*(int rank)> events = {};                          // null: nothing is recorded
+  std::int64_t first_version = 0;                                                      // updates of servers that are made already
   std::int64_t begun_ns = 0;                                                           // CLOCK_MONOTONIC at time 0 of the order, for events
   std::function<base::Result<void>()> between_ops = {};                                // so that who waits is not forgotten; a Problem ends it
 };

@@ -45,8 +45,10 @@ struct Server::State {
   std::vector<std::int64_t> stale;    // of the gradients that are in the update
   std::vector<std::int64_t> dropped;  // by worker
   std::vector<const std::byte*> sources;
-  int first_asked = 0;        // of the next round over all workers
-  std::int64_t gathered = 0;  // gradients that were taken, since the start
+  int first_asked = 0;         // of the next round over all workers
+  std::int64_t gathered = 0;   // gradients that were taken, since the start
+  std::int64_t last_step = 0;  // of those that do not lead: steps, as the first server counted them at the end
+  std::int64_t saved = 0;      // checkpoints, in steps / save_every_steps
   bool leads = false, was_held = false;
 
   explicit State(ServerParts p)
@@ -56,13 +58,16 @@ struct Server::State {
         arrival(share.arrival()),
         update(share.update()),
         answer(share.answer()),
-        turns(*parts.plan->rule, parts.evaluate_every_steps),
+        turns(*parts.plan->rule, parts.evaluate_every_steps, parts.first_step),
         leads(!answer.ops.empty() && answer.ops.front().bucket < 0) {
     const plan::Group& asked = (*parts.groups)[static_cast<std::size_t>(arrival.ops.front().channel)];
     for (const std::int32_t rank : asked.ranks)
       if (rank != parts.plan->rank)
         workers.push_back({rank, std::vector<std::uint64_t>(arrival.ops.size()), std::vector<std::uint64_t>(answer.ops.size()), parts.generation});
     dropped.resize(workers.size());
+    arrivals.go_on_from(parts.first_version, parts.first_step);
+    last_step = parts.first_step;
+    if (parts.save_every_steps > 0) saved = parts.first_step / parts.save_every_steps;
     if (!leads) arrivals.allow(std::numeric_limits<std::int64_t>::max());
   }
 
@@ -75,6 +80,7 @@ struct Server::State {
   Result<bool> hear_of(int number);
   void lose(int number);
   void hear_who_is_gone();
+  void save();
   Result<void> forget_the_lost();
   Result<bool> take_wish(int number);
   Result<bool> whole_gradient(const Worker& from);
@@ -103,6 +109,7 @@ struct Server::State {
 Server::Server(ServerParts parts) : state_(std::make_unique<State>(std::move(parts))) {}
 Server::~Server() = default;
 Result<std::int64_t> Server::run() { return state_->run(); }
+std::int64_t Server::version() const { return state_->arrivals.version(); }
 compute::Tensor Server::parameters() const { return state_->share.parameters(); }
 
 Result<std::int64_t> Server::State::run() {
@@ -114,7 +121,14 @@ Result<std::int64_t> Server::State::run() {
     if (!moved) return base::fail(moved.error());
     if (!*moved) be_idle();
   }
-  return arrivals.steps();
+  return leads || parts.plan->rule->answers_after_update ? arrivals.steps() : last_step;
+}
+
+// Of the checkpoint whose turn it is, if it is: those that were jumped over are not written.
+void Server::State::save() {
+  if (parts.save_every_steps <= 0 || arrivals.steps() / parts.save_every_steps <= saved) return;
+  saved = arrivals.steps() / parts.save_every_steps;
+  parts.save(saved * parts.save_every_steps, arrivals.version());
 }
 
 // Everybody came, and left, but for those that are lost.
@@ -220,6 +234,7 @@ Result<bool> Server::State::take_wish(int number) {
     note(plan::Served::Kind::joins, number);
   } else {
     from.asks = true, from.wish = wish;
+    last_step = std::max(last_step, parts.first_step + static_cast<std::int64_t>(wish));
   }
   return true;
 }
@@ -320,6 +335,7 @@ Result<void> Server::State::make_update() {
   metric(Metric::version, static_cast<double>(arrivals.version()));
   if (parts.whereabouts->first_step_done_ns.load(std::memory_order_relaxed) == 0)
     parts.whereabouts->first_step_done_ns.store(base::now_nanoseconds(), std::memory_order_relaxed);
+  save();
   return {};
 }
 

@@ -29,9 +29,13 @@ struct ServerParts {
   bool record_ops = true;
   Gate* gate = nullptr;
   Whereabouts* whereabouts = nullptr;
-  const Slowness* slowness = nullptr;  // null: ops take what they take
-  int number = 0;                      // of the server, from 0
-  OrderLog* order = nullptr;           // null: it is not written down
+  const Slowness* slowness = nullptr;              // null: ops take what they take
+  int number = 0;                                  // of the server, from 0
+  OrderLog* order = nullptr;                       // null: it is not written down
+  std::int64_t first_step = 0, first_version = 0;  // steps and updates that are done already
+  std::int64_t save_every_steps = 0;               // 0: never
+  // Called between two updates, the first time that a multiple of those steps is done: `step`, by which checkpoints are named. Copies what it wants.
+  std::function<void(std::int64_t step, std::int64_t version)> save = {};
 };
 
 class Server {
@@ -42,6 +46,7 @@ class Server {
   // Until every worker has taken leave, or is lost; the number of steps done. The parameters are in the first place of `versions` at the beginning.
   base::Result<std::int64_t> run();
 
+  std::int64_t version() const;  // updates that are made
   // Those of the last version.
   compute::Tensor parameters() const;
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "core/session/committer.h"
 #include "core/session/journal.h"
 #include "core/session/pacer.h"
 #include "core/session/seat.h"
@@ -33,6 +34,7 @@ class Coordination {
   void look_for_life(std::int64_t now);
   void look_for_returns();
   void look_at_journal();
+  void look_at_checkpoints();
   void steer(std::int64_t now);
   void housekeeping(std::int64_t now);
 
@@ -44,6 +46,7 @@ class Coordination {
   void take(const PeerId& from, const Events& events);
   void take(const PeerId& from, const Samples& samples);
   void take(const PeerId& from, const Order& order);
+  void take(const PeerId& from, const Saved& saved);
   void take(const PeerId& from, const Log& log);
   void take(const PeerId& from, const Failed& failed);
   void take(const PeerId& from, const Finished& finished);
@@ -68,6 +71,7 @@ class Coordination {
   void not_back(RankSeat& seat, const std::string& how);
   void fault(const std::string& kind, const RankSeat& seat, const std::string& text);
   bool servers_finished() const;
+  int chief() const;
   void say_gone(RankSeat& seat);
 
   // Ends.
@@ -93,6 +97,7 @@ class Coordination {
   std::string plan_hash_;
   std::uint64_t run_key_;  // frames of other runs on the data plane do not have it
   std::optional<Journal> journal_;
+  std::optional<Committer> committer_;  // of parts that servers write; else the chief writes whole ones
   Pacer pacer_;
   Watch watch_;
   Seats seats_;

@@ -56,6 +56,7 @@ void Coordination::tick() {
   look_for_life(now);
   look_for_returns();
   look_at_journal();
+  look_at_checkpoints();
   if (training()) steer(now);
   if (ended_ && now > kill_ns_) kill_the_rest();
   housekeeping(now);
@@ -131,6 +132,16 @@ void Coordination::look_at_journal() {
   if (journal_->failure()) cannot_record(*journal_->failure());
 }
 
+// The last one is what a run ends with: without it, it has not ended well.
+void Coordination::look_at_checkpoints() {
+  const auto outcome = committer_ ? committer_->look() : std::nullopt;
+  if (!outcome) return;
+  if (!outcome->problem)
+    return say("info", "checkpoint of step " + base::format_count(outcome->step) + ", " + base::format_bytes(static_cast<double>(outcome->bytes)));
+  if (servers_finished()) return end(RunState::failed, outcome->problem);
+  say("warning", "no checkpoint of step " + base::format_count(outcome->step) + ": " + base::to_string(*outcome->problem));
+}
+
 void Coordination::steer(std::int64_t now) {
   std::int64_t slowest = p_.resolved.steps;
   for (const RankSeat& seat : seats_)
@@ -143,10 +154,12 @@ void Coordination::steer(std::int64_t now) {
   if (grant || now - spoke_ns_ > kKeepAlive) {
     spoke_ns_ = now;
     last_grant_ = grant.value_or(last_grant_);
+    last_grant_.chief = chief();
     broadcast(last_grant_);
   }
   if (state_ == RunState::pausing && pacer_.pausing() && pacer_.at_horizon()) set_state(RunState::paused);
-  if (std::all_of(seats_.begin(), seats_.end(), [](const RankSeat& seat) { return seat.finished || seat.lost; })) finish();
+  if (std::all_of(seats_.begin(), seats_.end(), [](const RankSeat& seat) { return seat.finished || seat.lost; }) && !(committer_ && committer_->busy()))
+    finish();
 }
 
 void Coordination::housekeeping(std::int64_t now) {
@@ -183,6 +196,9 @@ void Coordination::end(RunState state, std::optional<Problem> problem) {
   if (ended_) return;
   ended_ = true;
   problem_ = std::move(problem);
+  if (problem_ && state == RunState::failed && committer_ && committer_->committed_step() >= 0)
+    problem_->advice += " The checkpoint of step " + base::format_count(committer_->committed_step()) + " is whole: go on from it with --resume " +
+                        p_.run_directory.string() + ".";
   if (problem_ && state != RunState::cancelled) say("error", base::to_string(*problem_));
   set_state(state);
   if (!ended_well(state) && problem_) broadcast(Abort{*problem_});
@@ -227,6 +243,8 @@ Json Coordination::result(std::int64_t now) const {
   if (const auto savings = experiment::savings(p_.resolved)) facts.sent_ratio = savings->sent;
   facts.columns = experiment::columns_by_rank(p_.resolved);
   facts.lambda_2 = experiment::lambda_2(p_.resolved);
+  facts.first_step = p_.resolved.first_step;
+  if (committer_ && committer_->committed_step() >= 0) facts.committed_step = committer_->committed_step();
   for (const RankSeat& seat : seats_) facts.finished.push_back(seat.finished);
   facts.finished.resize(static_cast<std::size_t>(p_.resolved.world()));
   for (int r = 0; r < p_.resolved.world(); ++r) facts.duties.emplace_back(experiment::duty_of(p_.resolved.document, r));

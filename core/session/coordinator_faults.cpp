@@ -39,6 +39,13 @@ void Coordination::lose(RankSeat& seat, const std::string& why) {
   if (seat.wanted) ++restarts_;
 }
 
+// What all workers have alike, one of them saves: the first that is there.
+int Coordination::chief() const {
+  if (p_.resolved.servers == 0) return p_.resolved.chief();
+  const auto there = std::find_if(seats_.begin(), seats_.begin() + p_.resolved.workers(), [](const RankSeat& seat) { return !seat.lost; });
+  return static_cast<int>(there - seats_.begin());
+}
+
 void Coordination::take(const PeerId& from, const Order& order) {
   if (seat_of(from, order.rank) == nullptr) return;
   const auto bytes = std::as_bytes(std::span(order.events));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/clock.h"
+#include "core/base/units.h"
 #include "core/experiment/imposed.h"
 #include "core/session/coordination.h"
 #include "core/session/run_result.h"
@@ -93,6 +94,13 @@ void Coordination::take(const PeerId& from, const Events& events) {
 
 void Coordination::take(const PeerId& from, const Samples& samples) {
   if (seat_of(from, samples.rank) != nullptr) journal_->samples(samples.rank, std::as_bytes(std::span(samples.values)));
+}
+
+void Coordination::take(const PeerId& from, const Saved& saved) {
+  if (seat_of(from, saved.rank) == nullptr || !committer_) return;
+  if (!saved.problem.empty())
+    say("warning", "its part of the checkpoint of step " + base::format_count(saved.step) + " is missing: " + saved.problem, saved.rank);
+  committer_->take(saved);
 }
 
 void Coordination::take(const PeerId& from, const Log& log) {

@@ -45,6 +45,9 @@ Result<void> Coordination::open() {
   auto journal = Journal::open(p_.run_directory, header(), plan_, p_.started_ns);
   if (!journal) return base::fail(journal.error());
   journal_.emplace(std::move(*journal));
+  if (p_.resolved.servers > 0 && p_.resolved.document.run.clock == experiment::RunClock::machine)
+    committer_.emplace(p_.run_directory / "checkpoints", plan_hash_, p_.resolved.servers, p_.resolved.model.state_elements > 0);
+  pacer_.at_step(p_.resolved.first_step);
   set_state(RunState::starting);
   return base::write_file_atomically(p_.run_directory / "control", p_.server->endpoint() + "\n");
 }
@@ -76,6 +79,7 @@ Json Coordination::header() const {
               {"cores", base::usable_cores()},
               {"experiment", experiment::to_json(p_.resolved)}};
   if (p_.resolved.servers > 0) add_reports(p_.resolved, header);
+  if (p_.resolved.first_step > 0) header["first_step"] = p_.resolved.first_step;
   if (const auto shrinks = experiment::lambda_2(p_.resolved)) header["lambda_2"] = *shrinks;
   return header;
 }

@@ -7,7 +7,7 @@
 //   Hello             -->                  once more, over the connection of its heartbeats
 //   Planned           -->                  refuses versions and plan hashes that differ
 //                     <--         Start    (once every rank has planned)
-//   Progress, Events, Samples, Order, Log -->
+//   Progress, Events, Samples, Order, Saved, Log -->
 //                     <--         Horizon, Slow, Gone
 //                                          <--                      Ask (a command or a question)
 //                                 Status   -->
@@ -58,7 +58,8 @@ struct Start {
 struct Horizon {
   std::int64_t step = 0;
   bool last = false;
-  bool single = false;  // the step below it is one that a person steps, and looks at
+  bool single = false;     // the step below it is one that a person steps, and looks at
+  std::int32_t chief = 0;  // the rank that saves what all have alike
 };
 
 // The heartbeat of a rank: where it is and what it waits for, a few times a second, from a thread of its own.
@@ -92,6 +93,16 @@ struct Order {
 struct Gone {
   std::int32_t rank = -1;
   std::uint32_t generation = 0;
+};
+
+// A part of a checkpoint that a rank has written, or could not.
+struct Saved {
+  std::int32_t rank = -1;
+  std::int64_t step = 0;  // of the checkpoint
+  bool state = false;     // what models keep besides parameters, of which one rank's is enough
+  std::string file, xxh64;
+  std::int64_t bytes = 0, version = 0;
+  std::string problem;  // empty: it is written
 };
 
 struct Log {
@@ -168,7 +179,8 @@ struct Status {
   std::string run_directory;
 };
 
-using Message = std::variant<Hello, Assign, Planned, Start, Horizon, Progress, Events, Log, Failed, Finished, Abort, Ask, Status, Slow, Samples, Order, Gone>;
+using Message =
+    std::variant<Hello, Assign, Planned, Start, Horizon, Progress, Events, Log, Failed, Finished, Abort, Ask, Status, Slow, Samples, Order, Gone, Saved>;
 
 }  // namespace trainyard::session
 

@@ -21,6 +21,7 @@
 #include "core/session/heart.h"
 #include "core/session/rank_link.h"
 #include "core/session/recipe.h"
+#include "core/session/resume.h"
 #include "core/strategy/strategy.h"
 
 namespace trainyard::session {
@@ -191,6 +192,11 @@ class Rank {
                                  {p_.memory.get(), static_cast<std::size_t>(p_.layout.private_bytes)}, *shared);
     if (!bound) return base::fail(bound.error());
     initialise(p_.resolved, p_.rank_plan, *bound);
+    if (p_.resolved.first_step > 0) {
+      const auto begins = beginning(p_.resolved);
+      if (!begins) return base::fail(begins.error());
+      take_over(*begins, p_.resolved, p_.rank_plan, *bound);
+    }
     return interpret(recipe, *bound);
   }
 
@@ -211,29 +217,32 @@ class Rank {
     telemetry::ValuesBox values;
     run::OrderLog order;
     run::ChunkSampler chunks(p_.rank_plan, p_.plan.groups, bound, strategy::method(p_.resolved), gate, values);
-    RankLink link({identity_.rank, &gate, &*heart_, &events, transport_.get(), &*slowness_, engine_.get(), &values, p_.rank_plan.rule ? &order : nullptr},
-                  std::move(client_));
-    const run::InterpreterParts parts{.plan = &p_.rank_plan,
-                                      .schedule = p_.plan.schedule,
-                                      .bound = &bound,
-                                      .model = &p_.resolved.model,
-                                      .recipe = &recipe,
-                                      .compute = p_.compute.get(),
-                                      .transport = transport_.get(),
-                                      .dataset = p_.dataset,
-                                      .sampler = std::move(*p_.sampler),
-                                      .held_out = p_.resolved.held_out(identity_.rank),
-                                      .generation = p_.assignment.generation,
-                                      .events = &events,
-                                      .record_ops = p_.resolved.document.run.record_ops,
-                                      .gate = &gate,
-                                      .whereabouts = &whereabouts,
-                                      .slowness = &*slowness_,
-                                      .engine = engine_.get(),
-                                      .chunks = &chunks,
-                                      .own_process = own_process()};
-    auto steps = p_.rank_plan.rule ? run::Server(server_parts(p_.resolved, p_.plan, parts, &order)).run() : run::Interpreter(parts).run();
-    if (steps) steps = save(*steps, bound);
+    SavedBox saved;
+    const auto writer = part_writer(saved);
+    RankLink link(
+        {identity_.rank, &gate, &*heart_, &events, transport_.get(), &*slowness_, engine_.get(), &values, p_.rank_plan.rule ? &order : nullptr, &saved},
+        std::move(client_));
+    run::InterpreterParts parts{.plan = &p_.rank_plan,
+                                .schedule = p_.plan.schedule,
+                                .bound = &bound,
+                                .model = &p_.resolved.model,
+                                .recipe = &recipe,
+                                .compute = p_.compute.get(),
+                                .transport = transport_.get(),
+                                .dataset = p_.dataset,
+                                .sampler = std::move(*p_.sampler),
+                                .held_out = p_.resolved.held_out(identity_.rank),
+                                .generation = p_.assignment.generation,
+                                .events = &events,
+                                .record_ops = p_.resolved.document.run.record_ops,
+                                .gate = &gate,
+                                .whereabouts = &whereabouts,
+                                .slowness = &*slowness_,
+                                .engine = engine_.get(),
+                                .chunks = &chunks,
+                                .own_process = own_process()};
+    auto steps =
+        p_.rank_plan.rule ? serve(server_parts(p_.resolved, p_.plan, parts, &order), writer.get(), saved) : work(std::move(parts), writer.get(), saved);
     if (!steps) leave(steps.error());
     client_ = link.close();
     failed_step_ = whereabouts.step.load();
@@ -248,12 +257,48 @@ class Rank {
     if (engine_) engine_->abort(why);
   }
 
+  // Of those that save while others train: servers, and workers where models keep more than parameters.
+  std::unique_ptr<PartWriter> part_writer(SavedBox& box) {
+    const bool serves = p_.rank_plan.rule.has_value();
+    if (p_.resolved.servers == 0 || (!serves && p_.resolved.model.state_elements == 0)) return nullptr;
+    const std::string name = serves ? "server-" + std::to_string(identity_.rank - p_.resolved.workers()) : "state";
+    return std::make_unique<PartWriter>(checkpoints(), identity_.rank, name, !serves, p_.resolved.model, box);
+  }
+
+  Result<std::int64_t> serve(run::ServerParts parts, PartWriter* writer, SavedBox& box) {
+    run::Server* serving = nullptr;
+    const auto spans = [&] { return spans_of_server(p_.resolved, parts.number, serving->parameters(), parts.bound->moments); };
+    parts.save = [&](std::int64_t step, std::int64_t version) { offer(*writer, box, step, version, spans()); };
+    run::Server server(parts);
+    serving = &server;
+    const auto steps = server.run();
+    if (!steps) return steps;
+    return writer->write_now(*steps, server.version(), spans()).map([&](const Saved& saved) { return box.put(saved), *steps; });
+  }
+
+  Result<std::int64_t> work(run::InterpreterParts parts, PartWriter* writer, SavedBox& box) {
+    const compute::Tensor& state = parts.bound->state;
+    if (writer != nullptr) {
+      parts.save_every_steps = p_.resolved.document.run.checkpoint_every_steps;
+      parts.save = [&](std::int64_t step) {
+        if (parts.gate->chief() == identity_.rank) offer(*writer, box, step, step, {{CheckpointBuffer::state, 0, state}});
+      };
+    }
+    const auto steps = run::Interpreter(parts).run();
+    if (!steps) return steps;
+    if (p_.resolved.servers == 0) return save(*steps, *parts.bound);
+    if (writer == nullptr || parts.gate->chief() != identity_.rank) return steps;
+    return writer->write_now(*steps, *steps, {{CheckpointBuffer::state, 0, state}}).map([&](const Saved& saved) { return box.put(saved), *steps; });
+  }
+
+  void offer(PartWriter& writer, SavedBox& box, std::int64_t step, std::int64_t version, const std::vector<CheckpointSpan>& spans) {
+    if (!writer.offer(step, version, spans)) box.put({identity_.rank, step, false, "", "", 0, 0, "the one before it is being written still"});
+  }
+
   // While the line is open still: however long a disk takes, the coordinator hears that this rank lives.
   Result<std::int64_t> save(std::int64_t steps, const run::BoundPlan& bound) {
     if (identity_.rank != p_.resolved.chief()) return steps;
-    return write_checkpoint(p_.assignment.run_directory + "/checkpoints", {steps, p_.plan_hash}, p_.resolved.model, {bound.parameters, bound.state}).map([&] {
-      return steps;
-    });
+    return write_checkpoint(checkpoints(), {steps, p_.plan_hash}, p_.resolved.model, {bound.parameters, bound.state}).map([&] { return steps; });
   }
 
   Result<void> finish(std::int64_t steps, const run::BoundPlan& bound, std::int64_t first_step_done_ns) {
@@ -272,6 +317,8 @@ class Rank {
     }
     return client_->send(finished);
   }
+
+  std::string checkpoints() const { return p_.assignment.run_directory + "/checkpoints"; }
 
   // Ranks over the transport inproc are threads of one process.
   bool own_process() const { return p_.resolved.document.run.transport != experiment::TransportKind::inproc; }

@@ -57,7 +57,10 @@ void RankLink::serve() {
 }
 
 void RankLink::take(const Message& message) {
-  if (const auto* horizon = std::get_if<Horizon>(&message)) parts_.gate->open(horizon->step, horizon->last, horizon->single);
+  if (const auto* horizon = std::get_if<Horizon>(&message)) {
+    parts_.gate->set_chief(horizon->chief);
+    parts_.gate->open(horizon->step, horizon->last, horizon->single);
+  }
   if (const auto* slow = std::get_if<Slow>(&message); slow && parts_.slowness != nullptr) parts_.slowness->set(slow->slow_down, slow->jitter);
   if (const auto* gone = std::get_if<Gone>(&message)) parts_.gate->tell_gone(gone->rank, gone->generation);
   if (const auto* abort = std::get_if<Abort>(&message)) stop_everything(abort->reason);
@@ -81,7 +84,7 @@ bool RankLink::ship_events() {
     full = batch_.size() == kBatch;
     if (!batch_.empty() && !client_->send(Events{parts_.rank, parts_.events->dropped(), batch_})) return false;
   }
-  if (!ship_values() || !ship_order()) return false;
+  if (!ship_values() || !ship_order() || !ship_saved()) return false;
   const Progress progress = parts_.heart->progress();
   if (progress.step == reported_step_) return true;
   if (!client_->send(progress)) return false;
@@ -97,6 +100,14 @@ bool RankLink::ship_values() {
   }
   if (samples_ && !client_->send(*samples_)) return false;
   samples_.reset();
+  return true;
+}
+
+bool RankLink::ship_saved() {
+  if (parts_.saved == nullptr) return true;
+  for (Saved& saved : parts_.saved->take()) saved_.push_back(std::move(saved));
+  for (; !saved_.empty(); saved_.erase(saved_.begin()))
+    if (!client_->send(saved_.front())) return false;
   return true;
 }
 

@@ -16,6 +16,7 @@
 #include "core/run/order_log.h"
 #include "core/run/slowness.h"
 #include "core/session/heart.h"
+#include "core/session/part_writer.h"
 #include "core/telemetry/event_ring.h"
 #include "core/telemetry/values_box.h"
 
@@ -31,6 +32,7 @@ struct RankLinkParts {
   comm::Collectives* engine = nullptr;     // in the place of the transport
   telemetry::ValuesBox* values = nullptr;  // null: no values of chunks are put aside
   run::OrderLog* order = nullptr;          // null: it is no server
+  SavedBox* saved = nullptr;               // null: it saves nothing while it trains
 };
 
 class RankLink {
@@ -52,6 +54,7 @@ class RankLink {
   bool ship_events();
   bool ship_values();
   bool ship_order();
+  bool ship_saved();
 
   RankLinkParts parts_;
   std::unique_ptr<ControlClient> client_;
@@ -62,6 +65,7 @@ class RankLink {
   std::vector<telemetry::Event> batch_;  // on its way
   std::optional<Samples> samples_;       // likewise
   Order order_;                          // likewise
+  std::vector<Saved> saved_;             // likewise
   std::thread thread_;
 };
 

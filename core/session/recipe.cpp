@@ -85,7 +85,10 @@ run::ServerParts server_parts(const experiment::Resolved& e, const plan::Plan& p
           .whereabouts = parts.whereabouts,
           .slowness = parts.slowness,
           .number = parts.plan->rank - e.workers(),
-          .order = order};
+          .order = order,
+          .first_step = e.first_step,
+          .first_version = e.first_version,
+          .save_every_steps = e.document.run.checkpoint_every_steps};
 }
 
 base::Result<run::ServedTrainingParts> served_training_parts(const experiment::Resolved& e, const plan::Plan& plan, const run::Recipe& recipe,

@@ -7,6 +7,7 @@
 #include "core/plan/served.h"
 #include "core/session/journal.h"
 #include "core/session/recipe.h"
+#include "core/session/resume.h"
 #include "core/strategy/strategy.h"
 
 namespace trainyard::session {
@@ -46,13 +47,15 @@ Result<std::vector<std::vector<plan::Served>>> order_of(const std::filesystem::p
   }
 }
 
-std::string recorded_hash(const std::filesystem::path& run_directory) {
+// Of the first worker that was there at the end: rank 0 and nothing where none was.
+std::pair<int, std::string> recorded_hash(const std::filesystem::path& run_directory) {
   const auto json = read_json(run_directory / "result.json");
-  if (!json || !json->is_object()) return "";
-  const auto ranks = json->find("ranks");
-  if (ranks == json->end() || !ranks->is_array() || ranks->empty() || !ranks->front().is_object()) return "";
-  const auto hash = ranks->front().find("parameters_xxh64");
-  return hash != ranks->front().end() && hash->is_string() ? hash->get<std::string>() : "";
+  const auto ranks = json.and_then([](const base::Json& result) { return base::value_at(result, "ranks"); });
+  if (!ranks || !ranks->is_array()) return {0, ""};
+  for (std::size_t rank = 0; rank < ranks->size(); ++rank)
+    if (const auto hash = base::value_at((*ranks)[rank], "parameters_xxh64"); hash && hash->is_string())
+      return {static_cast<int>(rank), hash->get<std::string>()};
+  return {0, ""};
 }
 
 }  // namespace
@@ -78,6 +81,14 @@ Result<Recomputed> recompute(const std::filesystem::path& run_directory, const M
   const run::Recipe recipe = session::recipe(*resolved);
   auto parts = served_training_parts(*resolved, *plan, recipe, **compute);
   if (!parts) return base::fail(parts.error());
+  auto begins = resolved->first_step > 0 ? beginning(*resolved) : Result<Beginning>(Beginning{});
+  if (!begins) return base::fail(begins.error());
+  if (resolved->first_step > 0)
+    parts->initialise = [&](const plan::RankPlan& rank, const run::BoundPlan& bound) {
+      initialise(*resolved, rank, bound);
+      take_over(*begins, *resolved, rank, bound);
+    };
+  parts->first_version = resolved->first_version;
   const auto training = run::ServedTraining::make(std::move(*parts));
   if (!training) return base::fail(training.error());
 
@@ -86,9 +97,10 @@ Result<Recomputed> recompute(const std::filesystem::path& run_directory, const M
     ++outcome.events, --outcome.left_over;
   }
   outcome.gradients = (*training)->gradients();
-  const compute::Tensor parameters = (*training)->parameters(0);
+  const auto [rank, hash] = recorded_hash(run_directory);
+  const compute::Tensor parameters = (*training)->parameters(rank);
   outcome.parameters_xxh64 = base::hex(base::xxh64({parameters.data, static_cast<std::size_t>(parameters.bytes())}));
-  outcome.recorded_xxh64 = recorded_hash(run_directory);
+  outcome.recorded_xxh64 = hash;
   return outcome;
 }
 

@@ -157,6 +157,8 @@ Json run_result(const RunFacts& facts, const telemetry::History& history) {
     if (r < facts.columns.size()) json["ranks"].back()["columns"] = {{"first", facts.columns[r].first}, {"count", facts.columns[r].second}};
     if (r < facts.shards.size()) json["ranks"].back()["samples_by_class"] = facts.shards[r];
   }
+  if (facts.first_step > 0) json["first_step"] = facts.first_step;
+  if (facts.committed_step) json["committed_step"] = *facts.committed_step;
   for (const telemetry::Fault& fault : history.faults())
     json["faults"].push_back({{"kind", fault.kind}, {"rank", fault.rank}, {"step", fault.step}, {"seconds", fault.seconds}, {"text", fault.text}});
   json["run_directory"] = facts.run_directory.string();

@@ -28,10 +28,12 @@ struct RunFacts {
   experiment::CompressionSpec compression;
   experiment::Engine engine = experiment::Engine::own;  // another reports no bytes
   experiment::Multiplies multiplies = experiment::Multiplies::full;
-  std::optional<double> sent_ratio = {};  // as in experiment::Savings
-  std::vector<std::string> duties = {};   // by rank: "worker", or what else it does
-  experiment::ColumnTable columns = {};   // by rank: its feature columns, where they are shared out
-  std::optional<double> lambda_2 = {};    // of gossip: the second largest absolute eigenvalue of its mixing matrix (experiment/mixing.h)
+  std::optional<double> sent_ratio = {};            // as in experiment::Savings
+  std::vector<std::string> duties = {};             // by rank: "worker", or what else it does
+  experiment::ColumnTable columns = {};             // by rank: its feature columns, where they are shared out
+  std::int64_t first_step = 0;                      // done already when it began
+  std::optional<std::int64_t> committed_step = {};  // of the newest checkpoint that several ranks have written
+  std::optional<double> lambda_2 = {};              // of gossip: the second largest absolute eigenvalue of its mixing matrix (experiment/mixing.h)
 };
 
 base::Json run_result(const RunFacts& facts, const telemetry::History& history);

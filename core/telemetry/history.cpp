@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/base/clock.h"
 
@@ -90,7 +91,9 @@ void History::take_reports(const base::Json& header) {
   if (!apart) return;
   train_.stride = 1;
   held_out_.stride = number("steps_apart", 1);
-  held_out_.next = held_out_.stride - 1;
+  const auto first = static_cast<std::int32_t>(std::clamp<std::int64_t>(whole_at(header, "first_step", 0), 0, std::numeric_limits<std::int32_t>::max() / 2));
+  train_.next = first;
+  held_out_.next = (first / held_out_.stride + 1) * held_out_.stride - 1;
 }
 
 void History::take_log(int rank, const base::Json& json) {

@@ -47,7 +47,7 @@ inline std::vector<session::Message> sample_messages() {
           Start{},
           Start{std::vector<std::string>(5'000, "tcp://127.0.0.1:5555"), "00"},
           Horizon{},
-          Horizon{std::int64_t{1} << 40, true, true},
+          Horizon{std::int64_t{1} << 40, true, true, 2},
           Progress{},
           Progress{7, 12, ~std::uint64_t{0}, "AR.b3", 2},
           Events{},
@@ -74,7 +74,9 @@ inline std::vector<session::Message> sample_messages() {
           Order{},
           Order{4, std::string(560, 'o')},
           Gone{},
-          Gone{2, 3}};
+          Gone{2, 3},
+          Saved{},
+          Saved{3, 200, true, "server-0-00.safetensors", "00", 77, 5, "full"}};
 }
 
 // Every field of a message as text.
@@ -92,12 +94,13 @@ class Words {
   void add(const session::Assign& x) { all(x.resolved, x.generation, x.run_key, x.run_directory); }
   void add(const session::Planned& x) { all(x.rank, x.plan_hash, x.endpoint); }
   void add(const session::Start& x) { all(x.endpoints, x.plan_hash); }
-  void add(const session::Horizon& x) { all(x.step, x.last, x.single); }
+  void add(const session::Horizon& x) { all(x.step, x.last, x.single, x.chief); }
   void add(const session::Progress& x) { all(x.rank, x.step, x.ops_done, x.op, x.waits_for); }
   void add(const session::Events& x) { all(x.rank, x.dropped, x.events); }
   void add(const telemetry::Event& x) { all(x.begin_ns, x.ready_ns, x.end_ns, x.value, x.step, x.subject, x.index, x.kind); }
   void add(const session::Samples& x) { all(x.rank, x.values); }
   void add(const session::Order& x) { all(x.rank, x.events); }
+  void add(const session::Saved& x) { all(x.rank, x.step, x.state, x.file, x.xxh64, x.bytes, x.version, x.problem); }
   void add(const session::Gone& x) { all(x.rank, x.generation); }
   void add(const session::Log& x) { all(x.rank, x.time_ns, x.level, x.text); }
   void add(const session::Failed& x) { all(x.rank, x.step, x.op, x.problem); }

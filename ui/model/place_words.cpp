@@ -18,6 +18,8 @@ using base::FieldDescription;
 // Names that say nothing without their help.
 constexpr std::pair<const char*, const char*> kPlainLabels[] = {{"topology", QT_TRANSLATE_NOOP("field", "Drawing")},
                                                                 {"hang_seconds", QT_TRANSLATE_NOOP("field", "Hung after")},
+                                                                {"checkpoint_every_steps", QT_TRANSLATE_NOOP("field", "Checkpoint every")},
+                                                                {"resume_from", QT_TRANSLATE_NOOP("field", "Resume from")},
                                                                 {"restarts", QT_TRANSLATE_NOOP("field", "Restarts")},
                                                                 {"record_ops", QT_TRANSLATE_NOOP("field", "Record every op")}};
 

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/session/part_writer.h"
+
+#include <cstring>
+
+namespace trainyard::session {
+
+PartWriter::PartWriter(std::filesystem::path directory, int rank, std::string name, bool state, const model::Model& model, SavedBox& box)
+    : directory_(std::move(directory)), rank_(rank), name_(std::move(name)), state_(state), model_(model), box_(box), thread_([this] { serve(); }) {}
+
+PartWriter::~PartWriter() {
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+bool PartWriter::offer(std::int64_t step, std::int64_t version, const std::vector<CheckpointSpan>& spans) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (busy_) return false;
+  }
+  copy_.step = step, copy_.version = version, copy_.spans = spans;
+  copy_.bytes.resize(spans.size());
+  for (std::size_t i = 0; i < spans.size(); ++i) {
+    const compute::Tensor& values = spans[i].values;
+    copy_.bytes[i].resize(static_cast<std::size_t>(values.bytes()));
+    if (!values.empty()) std::memcpy(copy_.bytes[i].data(), values.data, copy_.bytes[i].size());
+    copy_.spans[i].values.data = copy_.bytes[i].data();
+  }
+  const std::lock_guard lock(mutex_);
+  busy_ = true;
+  changed_.notify_all();
+  return true;
+}
+
+base::Result<Saved> PartWriter::write_now(std::int64_t step, std::int64_t version, const std::vector<CheckpointSpan>& spans) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return !busy_; });
+  return write(step, version, spans);
+}
+
+base::Result<Saved> PartWriter::write(std::int64_t step, std::int64_t version, const std::vector<CheckpointSpan>& spans) const {
+  return write_part(directory_, step, name_, version, model_, spans).map([&](const CheckpointFile& file) {
+    return Saved{rank_, step, state_, file.name, file.xxh64, file.bytes, file.version, ""};
+  });
+}
+
+void PartWriter::serve() {
+  for (std::unique_lock lock(mutex_);;) {
+    changed_.wait(lock, [&] { return busy_ || over_; });
+    if (!busy_) return;
+    lock.unlock();
+    const auto saved = write(copy_.step, copy_.version, copy_.spans);
+    box_.put(saved ? *saved : Saved{rank_, copy_.step, state_, "", "", 0, 0, base::to_string(saved.error())});
+    lock.lock();
+    busy_ = false;
+    changed_.notify_all();
+  }
+}
+
+}  // namespace trainyard::session

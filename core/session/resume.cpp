@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/session/resume.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/base/file.h"
+#include "core/base/units.h"
+#include "core/experiment/servers.h"
+
+namespace trainyard::session {
+namespace {
+
+namespace fs = std::filesystem;
+using base::ProblemCode;
+using base::Result;
+
+constexpr const char* kField = "run.resume_from";
+
+int moments_of(const experiment::OptimizerSpec& optimizer) {
+  if (optimizer.kind != experiment::OptimizerKind::sgd) return 2;
+  return optimizer.momentum > 0 ? 1 : 0;
+}
+
+// Its coordinator listens; should it be killed, its socket goes with it.
+bool lives(const fs::path& run_directory) {
+  const auto endpoint = base::read_file(run_directory / "control", 4096);
+  const std::string scheme = "ipc://";
+  if (!endpoint || !endpoint->starts_with(scheme)) return false;
+  std::error_code error;
+  return fs::exists(endpoint->substr(scheme.size(), endpoint->find('\n') - scheme.size()), error);
+}
+
+struct Found {
+  LoadedCheckpoint loaded;
+  Beginning beginning;
+};
+
+Result<Found> read(const experiment::Resolved& e, const fs::path& checkpoints) {
+  const base::DType dtype = e.document.training.precision == experiment::Precision::fp64 ? base::DType::fp64 : base::DType::fp32;
+  const auto flat = [dtype](std::vector<std::byte>& bytes, std::int64_t elements) {
+    bytes.resize(static_cast<std::size_t>(elements * base::size_of(dtype)));
+    return compute::Tensor{dtype, {elements}, bytes.data()};
+  };
+  Found found;
+  Beginning& b = found.beginning;
+  b.moments.resize(static_cast<std::size_t>(moments_of(e.document.training.optimizer)));
+  std::vector<compute::Tensor> moments;
+  for (auto& moment : b.moments) moments.push_back(flat(moment, e.model.elements));
+  b.tensors = {flat(b.parameters, e.model.elements), e.model.state_elements > 0 ? flat(b.state, e.model.state_elements) : compute::Tensor{}, moments};
+  auto loaded = read_checkpoint(checkpoints, e.model, b.tensors);
+  if (!loaded) return base::fail(loaded.error());
+  found.loaded = std::move(*loaded);
+  return found;
+}
+
+}  // namespace
+
+Result<void> resume(experiment::Resolved& resolved) {
+  std::string& from = resolved.document.run.resume_from;
+  if (from.empty()) return {};
+  const fs::path directory = fs::absolute(from);
+  if (lives(directory))
+    return base::fail({ProblemCode::refused, kField, directory.string() + " belongs to a run that is still going on", "the directory of a run that has ended",
+                       "Stop that run first."});
+  const auto found = read(resolved, directory / "checkpoints");
+  if (!found) return base::fail(found.error());
+  const std::int64_t step = found->loaded.info.step;
+  if (step >= resolved.steps)
+    return base::fail({ProblemCode::bad_input, kField, "the checkpoint has " + base::format_count(step) + " steps, and the run shall have no more",
+                       "fewer than training.steps, " + base::format_count(resolved.steps), "Raise training.steps."});
+  from = directory.string();
+  resolved.first_step = step;
+  for (const CheckpointFile& file : found->loaded.files) resolved.first_version = std::max(resolved.first_version, file.version);
+  return {};
+}
+
+Result<Beginning> beginning(const experiment::Resolved& e) {
+  auto found = read(e, fs::path(e.document.run.resume_from) / "checkpoints");
+  if (!found) return base::fail(found.error());
+  if (found->loaded.info.step == e.first_step) return std::move(found->beginning);
+  return base::fail({ProblemCode::failed, e.document.run.resume_from,
+                     "its newest checkpoint is of step " + base::format_count(found->loaded.info.step) + " now", "step " + base::format_count(e.first_step),
+                     "Something writes there, or has damaged it; start the run again."});
+}
+
+std::vector<CheckpointSpan> spans_of_server(const experiment::Resolved& e, int server, const compute::Tensor& parameters,
+                                            const std::vector<compute::Tensor>& moments) {
+  std::vector<CheckpointSpan> spans;
+  const auto add = [&](CheckpointBuffer buffer, const compute::Tensor& share) {
+    std::byte* at = share.data;
+    for (const experiment::Share& part : experiment::shares_of_servers(e)) {
+      if (part.server != server) continue;
+      spans.push_back({buffer, part.first, {share.dtype, {part.count}, at}});
+      at += part.count * base::size_of(share.dtype);
+    }
+  };
+  add(CheckpointBuffer::parameters, parameters);
+  for (std::size_t m = 0; m < moments.size(); ++m) add(m == 0 ? CheckpointBuffer::moment1 : CheckpointBuffer::moment2, moments[m]);
+  return spans;
+}
+
+void take_over(const Beginning& beginning, const experiment::Resolved& e, const plan::RankPlan& rank, const run::BoundPlan& bound) {
+  const auto copy = [](const compute::Tensor& to, const std::byte* from) {
+    if (!to.empty()) std::memcpy(to.data, from, static_cast<std::size_t>(to.bytes()));
+  };
+  if (bound.versions.empty()) return copy(bound.state, beginning.state.data());
+  const std::int64_t width = base::size_of(bound.versions.front().dtype);
+  const auto copy_share = [&](std::byte* to, const std::vector<std::byte>& all) {
+    for (const experiment::Share& part : experiment::shares_of_servers(e)) {
+      if (part.server != rank.rank - e.workers()) continue;
+      std::memcpy(to, all.data() + part.first * width, static_cast<std::size_t>(part.count * width));
+      to += part.count * width;
+    }
+  };
+  copy_share(bound.versions.front().data, beginning.parameters);
+  for (std::size_t m = 0; m < bound.moments.size(); ++m) copy_share(bound.moments[m].data, beginning.moments[m]);
+}
+
+}  // namespace trainyard::session

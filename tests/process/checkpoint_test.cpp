@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Checkpoints that servers write while workers train, and runs that go on from them.
+#include "core/session/checkpoint.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "core/base/json.h"
+#include "run_program.h"
+
+namespace trainyard::process {
+namespace {
+
+namespace fs = std::filesystem;
+using base::Json;
+using testing::AllOf;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+
+const std::string kServed = example("four_workers_parameter_server_digits");
+const std::string kTwoServers = "topology.hosts[0].devices[3].role=parameter_server";
+constexpr int kServer = 4;
+
+std::vector<std::string> in_step(std::vector<std::string> more = {}) {
+  more.insert(more.end(), {"strategy.servers.mode=synchronous", "training.optimizer.momentum=0.9"});
+  return more;
+}
+
+std::string weights(const Json& result) { return result["ranks"][0]["parameters_xxh64"]; }
+std::string directory(const Json& result) { return result["run_directory"]; }
+std::int64_t newest(const fs::path& run) {
+  const auto info = session::newest_checkpoint(run / "checkpoints");
+  return info ? info->step : -1;
+}
+
+std::vector<std::string> resumed(std::vector<std::string> arguments, const std::string& from) {
+  arguments.insert(arguments.end(), {"--resume", from});
+  return arguments;
+}
+
+// The moments of servers and the order of samples too: as if it had never been interrupted.
+TEST(Checkpoints, in_step_a_run_that_goes_on_ends_with_the_same_weights) {
+  const Home home;
+  for (const std::string optimizer : {"sgd", "adam"})
+    for (const auto& drawing : {std::vector<std::string>{}, std::vector<std::string>{kTwoServers}}) {
+      auto overrides = in_step(drawing);
+      overrides.push_back("training.optimizer.kind=" + optimizer);
+      if (optimizer == "adam") overrides.push_back("training.optimizer.learning_rate=0.002");
+      const Json whole = completed(short_run(kServed, 60, overrides));
+      const Json half = completed(short_run(kServed, 37, overrides));
+      EXPECT_EQ(newest(directory(half)), 37);
+      EXPECT_EQ(half["committed_step"], 37);
+      const Json rest = completed(resumed(short_run(kServed, 60, overrides), directory(half)));
+      EXPECT_EQ(rest["first_step"], 37);
+      EXPECT_EQ(rest["steps"], 23) << "its own, after those";
+      EXPECT_EQ(weights(rest), weights(whole)) << optimizer << ", " << drawing.size();
+      EXPECT_NE(weights(half), weights(whole));
+    }
+}
+
+TEST(Checkpoints, are_written_every_so_many_steps_and_two_are_kept) {
+  const Home home;
+  const Json result = completed(short_run(kServed, 100, in_step({"run.checkpoint_every_steps=20"})));
+  EXPECT_EQ(newest(directory(result)), 100);
+  int kept = 0;
+  for (const auto& entry : fs::directory_iterator(fs::path(directory(result)) / "checkpoints")) kept += entry.is_directory() ? 1 : 0;
+  EXPECT_LE(kept, 2);
+  EXPECT_THAT(read(fs::path(directory(result)) / "run.log"), HasSubstr("checkpoint of step 100, "));
+}
+
+// None of the steps that a checkpoint has is lost, whatever is killed and whenever.
+TEST(Checkpoints, a_killed_server_loses_no_committed_step) {
+  const Home home;
+  const Json whole = completed(short_run(kServed, 400, in_step()));
+  for (const int first : {5, 60, 130}) {
+    const Home own;
+    auto arguments = endless_run(kServed, in_step({"run.checkpoint_every_steps=10"}));
+    RunProgram run(own, arguments);
+    ASSERT_TRUE(run.wait_for_step(first));
+    const auto ranks = run.ranks();
+    ASSERT_EQ(ranks.size(), 5u);
+    ASSERT_GT(ranks[kServer].pid, 1);
+    ::kill(ranks[kServer].pid, SIGKILL);
+    const Ran ran = run.wait();
+    EXPECT_EQ(ran.exit_code, 3);
+    EXPECT_EQ(ran.result()["problem"]["where"], "rank 4 (server on host0)");
+    const std::int64_t committed = ran.result().value("committed_step", -1);
+    EXPECT_EQ(newest(run.run_directory()), committed);
+    if (committed < 0) continue;
+    EXPECT_THAT(ran.err, HasSubstr("go on from it with --resume " + run.run_directory().string()));
+    if (committed >= 400) continue;
+    const Json rest = completed(resumed(short_run(kServed, 400, in_step()), run.run_directory()));
+    EXPECT_EQ(rest["first_step"], committed);
+    EXPECT_EQ(weights(rest), weights(whole));
+  }
+}
+
+TEST(Checkpoints, asynchronous_runs_go_on_and_what_servers_did_since_computes_them_again) {
+  const Home home;
+  const Json half = completed(short_run(kServed, 100, {kTwoServers, "run.checkpoint_every_steps=30"}));
+  const Json rest = completed(resumed(short_run(kServed, 160, {kTwoServers}), directory(half)));
+  EXPECT_EQ(rest["first_step"], 100);
+  EXPECT_EQ(rest["steps"], 60);
+  const Ran again = cli({"replay", directory(rest), "--recompute", "--json"});
+  ASSERT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(again.result()["parameters_xxh64"], weights(rest));
+  EXPECT_EQ(again.result()["gradients"], 60);
+}
+
+TEST(Checkpoints, what_models_keep_besides_parameters_is_saved_by_a_worker_that_is_there) {
+  const Home home;
+  const std::vector<std::string> overrides{"model.layers[1].kind=batch_norm", "run.checkpoint_every_steps=20"};
+  RunProgram run(home, endless_run(kServed, overrides));
+  ASSERT_TRUE(run.wait_for_step(50));
+  const auto ranks = run.ranks();
+  ASSERT_EQ(ranks.size(), 5u);
+  ASSERT_GT(ranks[0].pid, 1);
+  ::kill(ranks[0].pid, SIGKILL);
+  const std::int64_t before = newest(run.run_directory());
+  EXPECT_TRUE(wait_until(30, [&] { return newest(run.run_directory()) > before + 100; })) << "the chief was lost: another has its duty";
+  run.signal(SIGINT);
+  const Ran ran = run.wait();
+  const Json rest = completed(resumed(short_run(kServed, static_cast<int>(newest(run.run_directory())) + 40, overrides), run.run_directory()));
+  EXPECT_GT(rest["first_step"], 100);
+}
+
+TEST(Checkpoints, a_damaged_one_is_passed_over_and_another_models_refused) {
+  const Home home;
+  const Json half = completed(short_run(kServed, 50, in_step({"run.checkpoint_every_steps=40"})));
+  const fs::path checkpoints = fs::path(directory(half)) / "checkpoints";
+  ASSERT_TRUE(fs::exists(checkpoints / "step-40"));
+  for (const auto& entry : fs::directory_iterator(checkpoints / "step-50"))
+    if (entry.path().extension() == ".safetensors") fs::resize_file(entry.path(), fs::file_size(entry.path()) / 2);
+  EXPECT_EQ(completed(resumed(short_run(kServed, 60, in_step()), directory(half)))["first_step"], 40);
+  const Ran other = cli(resumed(short_run(kServed, 60, in_step({"model.layers[0].units=77"})), directory(half)));
+  EXPECT_EQ(other.exit_code, 4);
+  EXPECT_THAT(other.err, HasSubstr("another shape"));
+  const Ran enough = cli(resumed(short_run(kServed, 40, in_step()), directory(half)));
+  EXPECT_EQ(enough.exit_code, 2);
+  EXPECT_THAT(enough.err, AllOf(HasSubstr("run.resume_from"), HasSubstr("Raise training.steps")));
+  const Ran none = cli(resumed(short_run(kServed, 40, in_step()), (home / "nowhere").string()));
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_THAT(none.err, HasSubstr("holds no checkpoint"));
+}
+
+TEST(Checkpoints, of_a_run_that_is_still_going_on_are_left_alone) {
+  const Home home;
+  RunProgram run(home, endless_run(kServed, {"run.checkpoint_every_steps=10"}));
+  ASSERT_TRUE(run.wait_for_step(30));
+  const Ran ran = cli(resumed(short_run(kServed, 100'000), run.run_directory()));
+  EXPECT_EQ(ran.exit_code, 4);
+  EXPECT_THAT(ran.err, HasSubstr("still going on"));
+}
+
+TEST(Checkpoints, strategies_that_write_none_while_they_train_say_so) {
+  const Home home;
+  for (const std::string set : {"run.checkpoint_every_steps=10", "run.resume_from=/tmp"}) {
+    const Ran ran = cli(short_run(example("four_devices_mirrored_digits"), 5, {set}));
+    EXPECT_EQ(ran.exit_code, 2);
+    EXPECT_THAT(ran.err, HasSubstr(set.substr(0, set.find('='))));
+  }
+}
+
+}  // namespace
+}  // namespace trainyard::process
