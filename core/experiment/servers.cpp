@@ -122,9 +122,10 @@ int gradients_per_update(const ServerSpec& servers, int workers) {
 
 int least_workers(const ServerSpec& servers, int workers) { return in_step(servers) ? gradients_per_update(servers, workers) : 1; }
 
+bool ranks_are_processes(const RunSpec& run) { return run.clock == RunClock::machine && run.transport != TransportKind::inproc; }
+
 bool may_be_lost(const Resolved& e, int rank) {
-  const bool separate = e.document.run.clock == RunClock::machine && e.document.run.transport != TransportKind::inproc;
-  return separate && e.servers > 0 && rank < e.workers() && least_workers(e.document.strategy.servers, e.workers()) < e.workers();
+  return ranks_are_processes(e.document.run) && e.servers > 0 && rank < e.workers() && least_workers(e.document.strategy.servers, e.workers()) < e.workers();
 }
 
 StalenessTheory staleness_theory(const ServerSpec& servers, int workers) {

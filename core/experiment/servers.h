@@ -25,6 +25,9 @@ int gradients_per_update(const ServerSpec& servers, int workers);
 // Workers without which no update is made: those of a gradient each in step, else one.
 int least_workers(const ServerSpec& servers, int workers);
 
+// Each its own; else they are threads of one, or all in one thread.
+bool ranks_are_processes(const RunSpec& run);
+
 // Whether training goes on without one such rank, as there are others for it. Not where ranks are threads of one process, which dies whole.
 bool may_be_lost(const Resolved& experiment, int rank);
 

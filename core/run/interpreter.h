@@ -45,14 +45,15 @@ struct InterpreterParts {
   std::uint32_t generation = 0;
   telemetry::EventRing* events = nullptr;  // null: nothing is recorded
   bool record_ops = true;
-  std::int64_t save_every_steps = 0;                 // 0: never
-  std::function<void(std::int64_t step)> save = {};  // of a worker of servers, as in ServerParts: before it computes, by a turn
   Gate* gate = nullptr;
   Whereabouts* whereabouts = nullptr;
   const Slowness* slowness = nullptr;   // null: ops take what they take
   comm::Collectives* engine = nullptr;  // instead of the transport: takes collectives whole
   ChunkSampler* chunks = nullptr;       // null: no values of theirs are put aside
   bool own_process = true;              // else its memory is also that of others, and not told
+  // Of a worker of servers, as in ServerParts: called before it computes, by a turn.
+  std::int64_t save_every_steps = 0;
+  std::function<void(std::int64_t step)> save = {};
 };
 
 // Whether a rank needs the data set.

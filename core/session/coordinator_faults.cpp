@@ -76,9 +76,9 @@ void Coordination::look_for_returns() {
 void Coordination::start_again(RankSeat& seat) {
   std::erase_if(peers_, [&](const auto& peer) { return peer.second == seat.identity.rank; });
   seat.identity.token = new_token();
-  ++seat.generation;
   auto handle = launch_again_(seat.identity);
   if (!handle) return say("warning", "could not be started anew: " + handle.error().what, seat.identity.rank);
+  ++seat.generation;
   seat.handle = std::move(*handle);
   seat.process = seat.handle->process();
   seat.reported_end = seat.planned = false;
@@ -107,6 +107,7 @@ void Coordination::take_back(RankSeat& seat) {
 void Coordination::befall(const Ask& ask) {
   if (ask.rank < 0 || static_cast<std::size_t>(ask.rank) >= seats_.size() || !training()) return;
   RankSeat& seat = seats_[static_cast<std::size_t>(ask.rank)];
+  if (!experiment::ranks_are_processes(p_.resolved.document.run)) return say("warning", "cannot be harmed alone: it is no process of its own", ask.rank);
   const bool there = !seat.lost && !seat.finished && seat.handle && !seat.handle->ended();
   switch (ask.command) {
     case Command::kill:

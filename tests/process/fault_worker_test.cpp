@@ -257,5 +257,20 @@ TEST_P(LostWorker, that_was_only_stalled_for_a_moment_is_not_lost) {
   EXPECT_THAT(kinds(ran.result()), ElementsAre("stalled 2", "awake 2"));
 }
 
+TEST(RanksOfOneProcess, cannot_be_harmed_one_by_one) {
+  for (const std::string shared : {"run.transport=inproc", "run.clock=virtual"}) {
+    const Home home;
+    Watched run(home, {shared});
+    ASSERT_TRUE(run.trains());
+    run.ask(Command::kill, 1);
+    run.ask(Command::stall, 1);
+    EXPECT_TRUE(run.goes_on(20)) << shared;
+    const Ran ran = run.stop();
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    EXPECT_THAT(kinds(ran.result()), testing::IsEmpty());
+    EXPECT_THAT(read(run.directory() / "run.log"), HasSubstr("it is no process of its own"));
+  }
+}
+
 }  // namespace
 }  // namespace trainyard::process

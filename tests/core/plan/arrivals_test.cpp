@@ -223,6 +223,25 @@ TEST(Arrivals, nobody_waits_for_who_is_lost_and_who_comes_back_holds_nobody_up) 
   EXPECT_EQ(arrivals.answer()->worker, 1);
 }
 
+TEST(Arrivals, whoever_goes_on_from_a_checkpoint_counts_on) {
+  for (const bool in_step : {false, true}) {
+    Arrivals arrivals({.workers = 2, .gradients_per_update = in_step ? 2 : 1, .answers_after_update = in_step});
+    arrivals.go_on_from(10, 10);
+    arrivals.allow(12);
+    EXPECT_EQ(arrivals.steps(), 10);
+    for (const int worker : {0, 1}) {
+      arrivals.join(worker);
+      const auto answer = arrivals.answer();
+      ASSERT_TRUE(answer);
+      EXPECT_EQ(answer->version, 10);
+      EXPECT_EQ(answer->round, in_step ? 20 + worker : 10 + worker) << "the samples that come next";
+    }
+    EXPECT_EQ(arrivals.push(0).pulled, 10);
+    arrivals.push(1);
+    EXPECT_EQ(arrivals.version(), in_step ? 11 : 12);
+  }
+}
+
 RC_GTEST_PROP(Arrivals, every_round_is_pushed_once_whatever_the_speeds, ()) {
   const int workers = *rc::gen::inRange(1, 9);
   ArrivalRule rule{.workers = workers, .gradients_per_update = *rc::gen::inRange(1, workers + 1)};

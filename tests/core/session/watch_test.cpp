@@ -104,6 +104,21 @@ TEST_F(WatchTest, a_rank_that_finished_need_not_answer) {
   }));
 }
 
+TEST_F(WatchTest, whoever_takes_the_place_of_a_lost_rank_is_watched_anew) {
+  std::uint64_t ops = 0;
+  const auto others = [&] {
+    beat(0, ++ops);
+    beat(1, ++ops);
+  };
+  watch_.done(2);
+  EXPECT_FALSE(pass(10, others));
+  watch_.again(2, now_);
+  EXPECT_FALSE(pass(2.8, others));
+  const auto problem = pass(1, others);
+  ASSERT_TRUE(problem);
+  EXPECT_EQ(problem->where, "rank 2 (c)");
+}
+
 TEST_F(WatchTest, a_death_says_how_and_where) {
   beat(1, 3, 0);
   const base::Problem problem = watch_.died(1, "signal 9 (Killed)");

@@ -69,6 +69,20 @@ TEST(History, seconds_count_from_the_first_thing_that_was_timed) {
   EXPECT_EQ(record.bytes, 256);
 }
 
+TEST(History, knows_what_befell_whom_and_when) {
+  History history = history_of(3);
+  take_json(history, FrameType::state, -1, {{"state", "running"}, {"time_ns", 1'000'000'000}});
+  take_json(history, FrameType::state, -1,
+            {{"state", "running"}, {"time_ns", 1'500'000'000}, {"step", 12}, {"fault", {{"kind", "lost"}, {"rank", 2}, {"text", "ended by signal 9"}}}});
+  ASSERT_EQ(history.faults().size(), 1u);
+  const Fault& fault = history.faults().front();
+  EXPECT_EQ(fault.kind, "lost");
+  EXPECT_EQ(fault.rank, 2);
+  EXPECT_EQ(fault.step, 12);
+  EXPECT_DOUBLE_EQ(fault.seconds, 0.5);
+  EXPECT_EQ(fault.text, "ended by signal 9");
+}
+
 TEST(History, a_loss_is_weighted_by_samples_over_all_ranks) {
   History history = history_of(2);
   take_events(history, 0, report(0, 30, 5, 10, 1));

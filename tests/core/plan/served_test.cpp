@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The order that several servers wrote down, each for itself, when workers were lost and came back in between.
+#include "core/plan/served.h"
+
+#include <gtest/gtest.h>
+
+namespace trainyard::plan {
+namespace {
+
+using Kind = Served::Kind;
+
+Served event(int server, Kind kind) {
+  Served made;
+  made.server = server, made.kind = kind;
+  return made;
+}
+
+// Of one worker: "j" joins, "g" gives, "t" takes, "l" leaves.
+std::vector<Served> wrote(int server, const std::string& letters) {
+  std::vector<Served> events;
+  for (const char letter : letters)
+    events.push_back(event(server, letter == 'j' ? Kind::joins : letter == 'g' ? Kind::gives : letter == 't' ? Kind::takes : Kind::leaves));
+  return events;
+}
+
+// The events in one order, each as its letter and server; what could not have been is left out.
+std::string merged(std::vector<std::vector<Served>> servers) {
+  RecordedOrder order = RecordedOrder::make(std::move(servers), 1).value();
+  std::string text;
+  for (auto next = order.next(); next && *next; next = order.next())
+    text += std::string("jtgl").substr(static_cast<std::size_t>((*next)->kind), 1) + std::to_string((*next)->server) + " ";
+  EXPECT_TRUE(order.over());
+  return text;
+}
+
+TEST(RecordedOrder, a_gradient_waits_for_what_it_was_computed_by) {
+  const std::string text = merged({wrote(0, "jgt"), wrote(1, "jgt")});
+  EXPECT_LT(text.find("g1"), text.find("t0"));
+  EXPECT_LT(text.find("g0"), text.find("t1"));
+}
+
+// Lost between the answers of two servers: the first has given for a round that never was.
+TEST(RecordedOrder, whoever_comes_back_waits_until_all_have_seen_the_loss) {
+  const std::string text = merged({wrote(0,
+                                         "jglj"
+                                         "gt"),
+                                   wrote(1,
+                                         "jl"
+                                         "jgt")});
+  EXPECT_LT(text.find("l1"), text.rfind("j0")) << text;
+  EXPECT_LT(text.find("l0"), text.rfind("j1")) << text;
+  EXPECT_LT(text.find("g1"), text.find("t0")) << "the answer to the one that was lost does not count for the newcomer: " << text;
+  EXPECT_EQ(text.size(), 3U * 11);
+}
+
+TEST(RecordedOrder, ends_where_one_server_wrote_less_than_another) {
+  EXPECT_EQ(merged({wrote(0, "jglj"), wrote(1, "jg")}).find("j0", 3), std::string::npos) << "nobody can have come back before the other server saw the loss";
+}
+
+}  // namespace
+}  // namespace trainyard::plan
