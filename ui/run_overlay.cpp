@@ -7,6 +7,7 @@
 
 #include "core/experiment/imposed.h"
 #include "ui/model/failure.h"
+#include "ui/model/fault_words.h"
 #include "ui/model/recorded.h"
 #include "ui/model/topology_words.h"
 
@@ -69,8 +70,35 @@ std::set<int> failed_ranks(const telemetry::History& history, const session::Sta
   return problem ? ranks_of(*problem) : std::set<int>();
 }
 
-// Those that were told to stop are lost too, but are not what failed.
-void mark(DeviceOverlay& device, const std::set<int>& failed) {
+// Of the last thing that befell it.
+bool was_lost(const telemetry::History& history, int rank) {
+  bool lost = false;
+  for (const telemetry::Fault& fault : history.faults())
+    if (fault.rank == rank && (fault.kind == "lost" || fault.kind == "back")) lost = fault.kind == "lost";
+  return lost;
+}
+
+// The recording comes a little later than the word of the coordinator.
+bool is_spared(const telemetry::History& history, int rank) {
+  if (was_lost(history, rank)) return true;
+  const auto experiment = recorded_experiment(history);
+  return experiment && may_be_lost(*experiment, rank);
+}
+
+Absence absence_of(const telemetry::History& history, const DeviceOverlay& device, bool ended) {
+  if (device.state == "stalled") return Absence::stalled;
+  if (device.state == "returning") return Absence::returning;
+  if (device.state != "lost") return Absence::none;
+  return (ended ? was_lost(history, device.rank) : is_spared(history, device.rank)) ? Absence::lost : Absence::none;
+}
+
+// Those that were told to stop are lost too, but are not what failed; nor are those that the others did without.
+void mark(DeviceOverlay& device, const telemetry::History& history, const std::set<int>& failed) {
+  device.absence = failed.contains(device.rank) ? Absence::none : absence_of(history, device, !failed.empty());
+  if (device.absence != Absence::none) {
+    device.utilisation = -1;
+    return;
+  }
   device.failed = failed.empty() ? device.state == "lost" : failed.contains(device.rank);
   if (!failed.empty() && device.failed) device.state = text("failed");
   else if (!failed.empty() && device.state == "lost") device.state = text("stopped");
@@ -111,7 +139,7 @@ Overlay RunOverlay::failures(const telemetry::History& history) const {
   overlay.ended = true;
   const std::set<int> failed = failed_ranks(history, nullptr);
   for (int rank = 0; rank < ranks(history); ++rank)
-    if (failed.contains(rank)) mark(overlay.devices[name_of(rank)] = device(history, nullptr, rank, false), failed);
+    if (failed.contains(rank)) mark(overlay.devices[name_of(rank)] = device(history, nullptr, rank, false), history, failed);
   return overlay;
 }
 
@@ -122,7 +150,7 @@ Overlay RunOverlay::overlay(const telemetry::History& history, const session::St
   const std::set<int> failed = failed_ranks(history, status);
   for (int rank = 0; rank < ranks(history); ++rank) {
     DeviceOverlay& shown = overlay.devices[name_of(rank)] = device(history, status, rank, moving);
-    mark(shown, failed);
+    mark(shown, history, failed);
     if (const session::RankStatus* one = status_of(status, rank))
       shown.imposed = imposed_marks(one->slow_down, one->jitter, run.devices == experiment::DeviceSpeed::paced);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What a run has measured lately, put onto the drawing it was started on: the state of each device, and on every link the
-// bytes of those pairs of ranks whose route crosses it. Devices whose rank died, failed or hung are marked.
+// bytes of those pairs of ranks whose route crosses it. Devices whose rank died, failed or hung are marked, and those that the
+// others go on without.
 #pragma once
 
 #include "core/session/messages.h"

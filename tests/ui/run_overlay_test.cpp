@@ -92,6 +92,41 @@ TEST_F(RunOverlayTest, a_rank_that_is_lost_is_marked_before_it_is_known_why) {
   EXPECT_THAT(failed(overlay_.overlay(history_, &status_, true)), ElementsAre("cpu2"));
 }
 
+TEST_F(RunOverlayTest, a_rank_that_the_others_do_without_is_absent_and_has_not_failed) {
+  experiment_.strategy.kind = experiment::StrategyKind::parameter_server;
+  experiment_.topology.hosts[0].devices[2].role = topology::Role::parameter_server;
+  telemetry::History served;
+  const std::string header =
+      Json{{"schema", 1}, {"ranks", 3}, {"segments", Json::array()}, {"experiment", {{"document", experiment::to_json(experiment_)}}}}.dump();
+  ASSERT_TRUE(served.take({FrameType::header, -1, std::as_bytes(std::span(header))}));
+  RunOverlay overlay(experiment_.topology);
+  const auto shown = [&](int rank) { return overlay.overlay(served, &status_, true).devices.at("cpu" + std::to_string(rank)); };
+  EXPECT_EQ(shown(1).absence, Absence::none);
+  const std::pair<const char*, Absence> states[] = {{"stalled", Absence::stalled}, {"lost", Absence::lost}, {"returning", Absence::returning}};
+  for (const auto& [state, absence] : states) {
+    status_.ranks[1].state = state;
+    EXPECT_EQ(shown(1).absence, absence) << state;
+    EXPECT_FALSE(shown(1).failed) << state;
+    EXPECT_EQ(shown(1).state, state);
+    EXPECT_LT(shown(1).utilisation, 0) << state;
+  }
+  status_.ranks[2].state = "lost";
+  EXPECT_TRUE(shown(2).failed) << "a server is not to be done without";
+}
+
+TEST_F(RunOverlayTest, who_was_lost_before_the_end_is_told_from_those_that_were_stopped_by_it) {
+  const auto befell = [&](const char* kind, int rank) {
+    take(FrameType::state, {{"state", "running"}, {"time_ns", 1}, {"fault", {{"kind", kind}, {"rank", rank}}}});
+  };
+  befell("lost", 0), befell("lost", 2), befell("back", 2);
+  for (session::RankStatus& rank : status_.ranks) rank.state = "lost";
+  record_problem("rank 1 (cpu1 on host0)");
+  const Overlay overlay = overlay_.overlay(history_, &status_, false);
+  EXPECT_THAT(failed(overlay), ElementsAre("cpu1"));
+  EXPECT_EQ(overlay.devices.at("cpu0").absence, Absence::lost);
+  EXPECT_EQ(overlay.devices.at("cpu2").state, "stopped");
+}
+
 TEST_F(RunOverlayTest, what_is_left_of_a_run_are_the_devices_that_ended_it) {
   EXPECT_TRUE(overlay_.failures(history_).devices.empty());
   record_problem("rank 0 (cpu0 on host0), rank 2 (cpu2 on host0)");

@@ -11,12 +11,16 @@
 
 namespace trainyard::ui {
 
+// A rank that does not train, while the others do.
+enum class Absence { none, stalled, lost, returning };
+
 struct DeviceOverlay {
   int rank = 0;
-  QString state;             // "training", "waiting", "failed", ...
-  qint64 step = 0;           // how many are done
-  double utilisation = -1;   // 0..1; negative: not measured
-  bool failed = false;       // its rank died, failed or hung, which ended the run
+  QString state;            // "training", "waiting", "failed", ...
+  qint64 step = 0;          // how many are done
+  double utilisation = -1;  // 0..1; negative: not measured
+  bool failed = false;      // its rank died, failed or hung, which ended the run
+  Absence absence = Absence::none;
   QStringList imposed = {};  // what keeps it slower than this machine, as asked last: marks of the tile
 
   bool operator==(const DeviceOverlay&) const = default;

@@ -81,6 +81,42 @@ void paint_failed(QPainter& painter, const QRectF& tile, bool selected) {
   box(painter, tile, 6, inside, QPen(colours().error, 2 / std::min(scale_of(painter), 1.0)));
 }
 
+// Who stands still may go on; who is lost is crossed out the more.
+Qt::BrushStyle hatch_of(Absence absence) { return absence == Absence::lost ? Qt::DiagCrossPattern : Qt::BDiagPattern; }
+
+// Hatched, for no colour says it alone.
+void paint_absent(QPainter& painter, const QRectF& tile, const TileLook& look) {
+  box(painter, tile, 6, look.marks.selected ? colours().selection : colours().card,
+      QPen(colours().warning, 2 / std::min(scale_of(painter), 1.0), Qt::DashLine));
+  if (tiny(painter)) return;
+  QColor ink = colours().warning;
+  ink.setAlphaF(0.22f);
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(QBrush(ink, hatch_of(look.absence())));
+  painter.drawRoundedRect(tile.adjusted(2, 2, -2, -2), 5, 5);
+}
+
+QString absence_words(Absence absence) {
+  switch (absence) {
+    case Absence::stalled: return "STALLED";
+    case Absence::lost: return "LOST";
+    case Absence::returning: return "RETURNING";
+    case Absence::none: break;
+  }
+  return {};
+}
+
+// Beside the number of the rank, where there is no room for words.
+QString far_mark(const TileLook& look) {
+  switch (look.absence()) {
+    case Absence::stalled: return QStringLiteral(" ‖");
+    case Absence::lost: return QStringLiteral(" ×");
+    case Absence::returning: return QStringLiteral(" ↻");
+    case Absence::none: break;
+  }
+  return look.failed() ? " !" : "";
+}
+
 // Across an edge of the tile; says where the next may begin.
 double paint_tag(QPainter& painter, double left, double middle, const QString& words) {
   const QRectF tag(left, middle - 7, width_of(words, kTinySize, true) + 10, 14);
@@ -108,19 +144,20 @@ void paint_far_tile(QPainter& painter, const QRectF& rect, const TileLook& look)
   const std::optional<int> rank = look.shown_rank();
   if (!rank) return;
   painter.fillRect(QRectF(rect.left() + 1, rect.top() + 8, 12, rect.height() - 16), Theme::instance().series_colour(*rank));
-  const QString mark = QString::number(*rank) + (look.failed() ? " !" : "");
-  write(painter, rect.adjusted(16, 0, -4, 0), Qt::AlignHCenter, mark, far_size(painter, 48), look.failed() ? colours().error : colours().text, true);
+  write(painter, rect.adjusted(16, 0, -4, 0), Qt::AlignHCenter, QString::number(*rank) + far_mark(look), far_size(painter, 48),
+        look.failed() ? colours().error : colours().text, true);
 }
 
 // "running  12 steps", or "running  100,000" where there is no room for the word.
 void paint_tile_state(QPainter& painter, const QRectF& row, const TileLook& look) {
   if (!look.live) return write(painter, row, Qt::AlignLeft, look.duty, kSmallSize, colours().dim);
-  const double state = width_of(look.live->state, kSmallSize, look.failed()) + 6;
+  const bool strong = look.failed() || look.absence() != Absence::none;
+  const double state = width_of(look.live->state, kSmallSize, strong) + 6;
   QString steps = counted(look.live->step, QObject::tr("steps"));
   if (state + width_of(steps, kSmallSize, false) > row.width()) steps = grouped(look.live->step);
   const QColor ink = look.failed() ? colours().error : colours().text;
   write(painter, row, Qt::AlignRight, steps, kSmallSize, colours().text);
-  write(painter, row, Qt::AlignLeft, look.live->state, kSmallSize, ink, look.failed());
+  write(painter, row, Qt::AlignLeft, look.live->state, kSmallSize, ink, strong);
 }
 
 void paint_bus(QPainter& painter, const QRectF& bus, const HostLook& look, double clock_seconds) {
@@ -146,6 +183,7 @@ bool is_tiny(double scale) { return kSmallSize * scale < kSmallestReadable; }
 void paint_tile(QPainter& painter, const QRectF& rect, const TileLook& look) {
   const bool idle = look.device.role == topology::Role::idle && !look.live;
   if (look.failed()) paint_failed(painter, rect, look.marks.selected);
+  else if (look.absence() != Absence::none) paint_absent(painter, rect, look);
   else box(painter, rect, 6, idle ? colours().card : colours().tile, look.marks, look.emulated || idle ? Qt::DashLine : Qt::SolidLine);
   if (look.live) paint_utilisation(painter, rect, look.live->utilisation, Theme::instance().series_colour(look.live->rank));
   if (far(painter)) return paint_far_tile(painter, rect, look);
@@ -155,11 +193,12 @@ void paint_tile(QPainter& painter, const QRectF& rect, const TileLook& look) {
   paint_tile_state(painter, QRectF(inner.left(), inner.top() + 44, inner.width(), 16), look);
 }
 
-// What it is not, below, and what it is held back by, above.
+// What it is not, below; that it does not train, and what it is held back by, above.
 void paint_tile_tags(QPainter& painter, const QRectF& tile, const TileTags& tags) {
   if (far(painter)) return;
   if (tags.emulated) paint_tag(painter, tile.left() + 6, tile.bottom(), "EMULATED");
   double left = tile.left() + 6;
+  if (tags.absence != Absence::none) left = paint_tag(painter, left, tile.top(), absence_words(tags.absence));
   for (const QString& mark : tags.imposed) left = paint_tag(painter, left, tile.top(), mark);
 }
 

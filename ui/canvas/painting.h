@@ -25,6 +25,7 @@ struct TileLook {
   bool emulated = false;  // its rank runs, or would run, on a CPU
   Marks marks;
   bool failed() const { return live && live->failed; }
+  Absence absence() const { return live ? live->absence : Absence::none; }
   std::optional<int> shown_rank() const { return live ? std::optional(live->rank) : rank; }
   bool operator==(const TileLook&) const = default;
 };
@@ -33,7 +34,8 @@ struct TileLook {
 struct TileTags {
   bool emulated = false;
   QStringList imposed = {};  // what keeps its rank slower than it could be, or would
-  bool empty() const { return !emulated && imposed.empty(); }
+  Absence absence = Absence::none;
+  bool empty() const { return !emulated && imposed.empty() && absence == Absence::none; }
   bool operator==(const TileTags&) const = default;
 };
 

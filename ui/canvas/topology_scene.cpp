@@ -215,7 +215,7 @@ void TopologyScene::sync_tiles() {
       look.emulated = is_marked_emulated(device);
       const QPointF place = layout_.nodes[h].tiles[d].rect.topLeft();
       item->set(place - layout_.nodes[h].rect.topLeft(), look);
-      sync_tags(device.name, place, {look.emulated, imposed_on(device)});
+      sync_tags(device.name, place, {look.emulated, imposed_on(device), look.absence()});
     }
   }
 }

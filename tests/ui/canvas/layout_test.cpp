@@ -183,7 +183,7 @@ TEST(CanvasNavigation, tab_visits_everything_once_in_reading_order) {
 
 TEST(CanvasWriting, what_a_device_says_of_itself_has_room_on_its_tile) {
   const double inner = tile_size().width() - 20;
-  for (const char* state : {"starting", "running", "waiting", "paused", "held", "finished", "failed", "stopped"})
+  for (const char* state : {"starting", "running", "waiting", "paused", "held", "finished", "failed", "stopped", "stalled", "lost", "returning"})
     EXPECT_LE(width_of(state, 11, true) + 6 + width_of("1,234,567", 11, false), inner) << state;
   EXPECT_LE(width_of("128 cores, 512 GB", 11, false), inner);
 }

@@ -141,6 +141,36 @@ TEST_F(Canvas, a_failed_device_is_marked_near_and_far_until_something_else_is_dr
   EXPECT_EQ(pixels_of(error, "cpu1"), 0) << "another run";
 }
 
+// A picture without colours, for those who do not see them.
+QImage grey(const QImage& picture) { return picture.convertToFormat(QImage::Format_Grayscale8); }
+
+TEST_F(Canvas, ranks_that_are_lost_stalled_and_returning_differ_near_and_far_and_not_by_colour_alone) {
+  draw_two_hosts();
+  const auto shown = [&](const char* state, Absence absence) {
+    Overlay overlay;
+    overlay.devices["cpu1"] = {.rank = 0, .state = state, .step = 12, .absence = absence};
+    view_.set_overlay(overlay);
+    return grey(view_.grab().toImage());
+  };
+  for (const auto kind : {Theme::Kind::dark, Theme::Kind::light})
+    for (const double size : {1.0, 2.0}) {
+      Theme::instance().apply(kind, size);
+      for (const char* zoom : {"zoom_actual", "zoom_out"}) {
+        for (int i = 0; i < (zoom == std::string("zoom_out") ? 6 : 1); ++i) act(zoom);
+        view_.centerOn(view_.topology_scene().layout().rect_of("cpu1").center());
+        view_.clear_overlay();
+        std::vector<QImage> all{shown("running", Absence::none)};
+        for (const Absence absence : {Absence::stalled, Absence::lost, Absence::returning}) {
+          all.push_back(shown("running", absence));
+          EXPECT_GT(pixels_of(Theme::instance().colours().warning, "cpu1"), 40) << zoom;
+          EXPECT_EQ(pixels_of(Theme::instance().colours().warning, "cpu2"), 0) << zoom;
+          for (std::size_t other = 0; other + 1 < all.size(); ++other) EXPECT_NE(all.back(), all[other]) << zoom << size << " " << other;
+        }
+      }
+    }
+  Theme::instance().apply(Theme::Kind::light);
+}
+
 TEST_F(Canvas, a_device_that_is_not_what_it_is_drawn_as_says_so_before_during_and_after_a_run) {
   draw_two_hosts();
   act("zoom_actual");

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/model/fault_words.h"
+
+#include <QCoreApplication>
+#include <algorithm>
+
+#include "core/experiment/duties.h"
+#include "core/experiment/servers.h"
+#include "ui/model/counted.h"
+
+namespace trainyard::ui {
+namespace {
+
+using experiment::Experiment;
+
+QString tr(const char* text) { return QCoreApplication::translate("faults", text); }
+
+int count(const topology::Topology& drawing, topology::Role role) {
+  int all = 0;
+  for (const topology::Host& host : drawing.hosts) all += static_cast<int>(std::ranges::count(host.devices, role, &topology::Device::role));
+  return all;
+}
+
+// With as much of it as says who may be lost: a drawing that has its faults yet cannot be resolved.
+experiment::Resolved ranks_of(const Experiment& experiment) {
+  experiment::Resolved resolved;
+  resolved.document = experiment;
+  if (experiment::has_servers(experiment.strategy.kind)) resolved.servers = count(experiment.topology, topology::Role::parameter_server);
+  const int workers = count(experiment.topology, topology::Role::worker);
+  resolved.ranks.resize(static_cast<std::size_t>(workers + resolved.servers));
+  return resolved;
+}
+
+QString ends_the_run() { return tr("the run ends, and says by whom"); }
+QString not_back() { return tr("not in this run"); }
+
+RoleFailure spared(const QString& role, const experiment::Resolved& resolved) {
+  const Experiment& document = resolved.document;
+  const int least = experiment::least_workers(document.strategy.servers, resolved.workers());
+  const QString left = counted(least, tr("workers"));
+  const QString others = experiment::in_step(document.strategy.servers) ? tr("go on while %1 are left: each update takes the gradients of as many").arg(left)
+                                                                        : tr("go on, down to the last worker");
+  const QString back = document.run.restarts > 0
+                           ? tr("by itself (%1 in all, run.restarts), then by Restart on its device").arg(counted(document.run.restarts, tr("restarts")))
+                           : tr("by Restart on its device; by itself with run.restarts");
+  return {role, others, back};
+}
+
+RoleFailure failure_of(const QString& role, const experiment::Resolved& resolved, int rank) {
+  return experiment::may_be_lost(resolved, rank) ? spared(role, resolved) : RoleFailure{role, ends_the_run(), not_back()};
+}
+
+// What lies with its process cannot be done by another.
+bool is_there(const std::string& state) { return state == "running" || state == "waiting" || state == "paused" || state == "stalled"; }
+
+bool trains(session::RunState state) { return state >= session::RunState::running && state <= session::RunState::stopping; }
+
+}  // namespace
+
+bool fails_alone(const experiment::RunSpec& run) { return run.clock == experiment::RunClock::machine && run.transport != experiment::TransportKind::inproc; }
+
+bool may_be_lost(const Experiment& experiment, int rank) { return experiment::may_be_lost(ranks_of(experiment), rank); }
+
+std::vector<RoleFailure> when_ranks_fail(const Experiment& experiment) {
+  const experiment::Resolved resolved = ranks_of(experiment);
+  if (resolved.workers() < 1) return {};
+  if (!fails_alone(experiment.run)) return {{tr("every rank"), tr("fail with it: all are threads of one process"), not_back()}};
+  if (resolved.world() == 1) return {failure_of(tr("the only rank"), resolved, 0)};
+  const int stores = experiment::storage_rank(experiment);
+  const int chief = stores == 0 ? 1 : 0;
+  std::vector<RoleFailure> lines{failure_of(tr("chief (rank %1)").arg(chief), resolved, chief)};
+  if (resolved.workers() > (stores >= 0 ? 2 : 1)) lines.push_back(failure_of(tr("other workers"), resolved, chief));
+  if (stores >= 0) lines.push_back(failure_of(tr("storage (rank %1)").arg(stores), resolved, stores));
+  if (resolved.servers > 0) lines.push_back(failure_of(tr("parameter server"), resolved, resolved.workers()));
+  return lines;
+}
+
+RankFaults faults_of_rank(const Experiment& experiment, const session::Status& status, int rank) {
+  RankFaults offered;
+  const auto one = std::ranges::find(status.ranks, rank, &session::RankStatus::rank);
+  if (one == status.ranks.end()) return offered;
+  const experiment::Resolved resolved = ranks_of(experiment);
+  const auto lost = [](const session::RankStatus& other) { return other.state == "lost" || other.state == "returning"; };
+  const auto left = std::count_if(status.ranks.begin(), status.ranks.end(),
+                                  [&](const session::RankStatus& other) { return other.rank < resolved.workers() && !lost(other); });
+  const bool alone = fails_alone(experiment.run) && trains(status.state), there = alone && is_there(one->state);
+  const bool may_be_lost = experiment::may_be_lost(resolved, rank);
+  offered.spared = may_be_lost && left > experiment::least_workers(experiment.strategy.servers, resolved.workers());
+  offered.kill = there;
+  offered.stall = there && one->state != "stalled";
+  offered.wake = there && one->state == "stalled";
+  offered.restart = alone && may_be_lost && one->state == "lost";
+  offered.outcome = !fails_alone(experiment.run) ? tr("no rank fails alone here: all are threads of one process")
+                    : offered.spared             ? tr("training goes on with %1").arg(counted(left - 1, tr("other workers")))
+                    : may_be_lost                ? tr("ends the run: too few workers would be left")
+                                                 : tr("ends the run");
+  return offered;
+}
+
+}  // namespace trainyard::ui
