@@ -120,7 +120,8 @@ class MainWindow : public QMainWindow {
   void offer_log(const Run& run, std::optional<int> rank);
   void run_ended(Run* run);
   void run_broke_off(const Run& run);
-  void offer_to_slow(QMenu& menu, const Part& part);
+  void offer_for_rank(QMenu& menu, const Part& part);
+  void befall(Run& run, session::Command fault, int rank);
   void show_live_state();
   void show_experiment_of_run();
   bool open_experiment_of_run();

@@ -40,7 +40,7 @@ void MainWindow::build_centre() {
   centre_->addWidget(canvas_ = new TopologyView(document_, selection_, centre_));
   welcome_->setMinimumHeight(kGrid);  // it scrolls, and must not keep the canvas high
   canvas_actions_ = new CanvasActions(document_, selection_, *canvas_, this);
-  canvas_->add_to_context_menu([this](QMenu& menu, const Part& part) { offer_to_slow(menu, part); });
+  canvas_->add_to_context_menu([this](QMenu& menu, const Part& part) { offer_for_rank(menu, part); });
   setCentralWidget(whole);
 }
 

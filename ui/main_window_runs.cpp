@@ -3,10 +3,12 @@
 #include <QApplication>
 #include <QStatusBar>
 
+#include "ui/fault_menu.h"
 #include "ui/live_runs.h"
 #include "ui/main_window.h"
 #include "ui/model/counted.h"
 #include "ui/model/failure.h"
+#include "ui/model/fault_words.h"
 #include "ui/model/recorded.h"
 #include "ui/model/run_directory.h"
 #include "ui/model/topology_edit.h"
@@ -183,17 +185,33 @@ void MainWindow::match_drawing() {
 }
 
 // A device on which a rank of the shown run trains.
-void MainWindow::offer_to_slow(QMenu& menu, const Part& part) {
+void MainWindow::offer_for_rank(QMenu& menu, const Part& part) {
   Run* run = runs_.current();
   const auto& overlay = canvas_->topology_scene().overlay();
   if (part.kind != Part::Kind::device || !run || !run->live() || !run->status() || !overlay) return;
   const auto device = overlay->devices.find(part.name);
-  if (device == overlay->devices.end()) return;
-  for (const session::RankStatus& rank : run->status()->ranks)
-    if (rank.rank == device->second.rank)
-      add_slow_menu(menu, {rank.rank, rank.slow_down, rank.jitter}, [run = QPointer<Run>(run)](const session::Slow& slow) {
-        if (run) run->slow(slow);
-      });
+  const auto recorded = recorded_experiment(run->history());
+  if (device == overlay->devices.end() || !recorded) return;
+  for (const session::RankStatus& rank : run->status()->ranks) {
+    if (rank.rank != device->second.rank) continue;
+    add_slow_menu(menu, {rank.rank, rank.slow_down, rank.jitter}, [run = QPointer<Run>(run)](const session::Slow& slow) {
+      if (run) run->slow(slow);
+    });
+    add_fault_menu(menu, rank.rank, faults_of_rank(*recorded, *run->status(), rank.rank),
+                   [this, run = QPointer<Run>(run), rank = rank.rank](session::Command fault) {
+                     if (run) befall(*run, fault, rank);
+                   });
+  }
+}
+
+// What ends the run is asked about: by what holds now, and not by what held when the menu came up.
+void MainWindow::befall(Run& run, session::Command fault, int rank) {
+  const auto recorded = recorded_experiment(run.history());
+  const bool spared = recorded && run.status() && faults_of_rank(*recorded, *run.status(), rank).spared;
+  const QPointer<Run> still = &run;
+  const QString text = tr("Training cannot go on without rank %1: to kill it ends %2.").arg(rank).arg(run.name());
+  if (fault == session::Command::kill && !spared && !questions_.confirm(tr("End the run?"), text, tr("Kill rank %1").arg(rank))) return;
+  if (still) still->befall(fault, rank);
 }
 
 // The plan beside is that of the document: it is gone to where the run trained it.

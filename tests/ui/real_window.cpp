@@ -38,8 +38,12 @@ ui::Setup RealWindow::setup() {
   setup.services = services();
   setup.settings_file = directory_.filePath("settings.ini");
   setup.recovery = directory_.filePath("recovery");
-  setup.questions = Questions{[](const QString&) { return SaveAnswer::discard; }, [this](const QString&) { return ++asked_, closing_; },
-                              [this] { return file_; }, [this](const QString&) { return file_; }, [](const QString& start) { return start; }};
+  setup.questions = Questions{[](const QString&) { return SaveAnswer::discard; },
+                              [this](const QString&) { return ++asked_, closing_; },
+                              [this] { return file_; },
+                              [this](const QString&) { return file_; },
+                              [](const QString& start) { return start; },
+                              [this](const QString&, const QString&, const QString&) { return ++confirmed_, confirm_; }};
   return setup;
 }
 

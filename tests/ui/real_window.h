@@ -49,8 +49,10 @@ class RealWindow : public testing::Test {
 
   QTemporaryDir directory_;
   LiveRunAnswer closing_ = LiveRunAnswer::cancel;
-  int asked_ = 0;  // what becomes of a live run
-  QString file_;   // the answer to file dialogs
+  int asked_ = 0;      // what becomes of a live run
+  int confirmed_ = 0;  // whether something is meant
+  bool confirm_ = true;
+  QString file_;  // the answer to file dialogs
   std::unique_ptr<MainWindow> window_;
 };
 

@@ -128,5 +128,6 @@ void Run::single_step() {
 void Run::stop() { command(session::Command::stop); }
 void Run::set_pace(double seconds_per_step) { command(session::Command::set_pace, seconds_per_step); }
 void Run::slow(const session::Slow& slow) { state_->io->command({0, session::Command::slow, 0, slow}); }
+void Run::befall(session::Command fault, int rank) { state_->io->command({0, fault, 0, {}, rank}); }
 
 }  // namespace trainyard::ui

@@ -50,7 +50,8 @@ class Run : public QObject {
   void single_step();
   void stop();
   void set_pace(double seconds_per_step);
-  void slow(const session::Slow& slow);  // a rank down, or not any more
+  void slow(const session::Slow& slow);           // a rank down, or not any more
+  void befall(session::Command fault, int rank);  // kill, stall, wake or restart
 
  signals:
   void updated();  // history or status grew; at most 30 times a second

@@ -32,8 +32,12 @@ Setup setup(const QTemporaryDir& directory) {
   made.settings_file = directory.filePath("settings.ini");
   made.recovery = directory.filePath("recovery");
   const QString file = directory.filePath("meanwhile.json");
-  made.questions = Questions{[](const QString&) { return SaveAnswer::discard; }, [](const QString&) { return LiveRunAnswer::stop; }, [file] { return file; },
-                             [file](const QString&) { return file; }, [](const QString& start) { return start; }};
+  made.questions = Questions{[](const QString&) { return SaveAnswer::discard; },
+                             [](const QString&) { return LiveRunAnswer::stop; },
+                             [file] { return file; },
+                             [file](const QString&) { return file; },
+                             [](const QString& start) { return start; },
+                             [](const QString&, const QString&, const QString&) { return true; }};
   return made;
 }
 

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/fault_menu.h"
+
+#include <gtest/gtest.h>
+
+#include <QAction>
+#include <QApplication>
+#include <QContextMenuEvent>
+#include <QMenu>
+#include <QTimer>
+
+#include "tests/ui/real_window.h"
+
+namespace trainyard::ui::test {
+namespace {
+
+using session::Command;
+
+class FaultMenu : public testing::Test {
+ protected:
+  void offer(const RankFaults& offered) {
+    menu_.clear();
+    add_fault_menu(menu_, 2, offered, [this](Command command) { asked_ = command; });
+  }
+  QAction& action(const char* name) { return *menu_.findChild<QAction*>(name); }
+
+  QMenu menu_;
+  std::optional<Command> asked_;
+};
+
+TEST_F(FaultMenu, asks_for_what_is_chosen) {
+  offer({.kill = true, .stall = true, .wake = true, .restart = true, .spared = true, .outcome = "goes on"});
+  const std::pair<const char*, Command> all[] = {{"kill", Command::kill}, {"stall", Command::stall}, {"wake", Command::wake}, {"restart", Command::restart}};
+  for (const auto& [name, command] : all) {
+    action(name).trigger();
+    EXPECT_EQ(asked_, command) << name;
+  }
+}
+
+TEST_F(FaultMenu, enables_what_does_something_and_says_what_comes_of_it) {
+  offer({.kill = true, .wake = true, .outcome = "ends the run"});
+  EXPECT_TRUE(action("kill").isEnabled());
+  EXPECT_TRUE(action("wake").isEnabled());
+  EXPECT_FALSE(action("stall").isEnabled());
+  EXPECT_FALSE(action("restart").isEnabled());
+  EXPECT_TRUE(action("kill").toolTip().endsWith(": ends the run"));
+  EXPECT_TRUE(action("stall").toolTip().endsWith(": ends the run"));
+  EXPECT_TRUE(menu_.findChild<QMenu*>("faults")->toolTipsVisible());
+}
+
+// In the window, with real processes: from the context menu of the device.
+class FaultsOfARun : public RealWindow {
+ protected:
+  void train(const char* example) {
+    ASSERT_TRUE(window_->open(QString(TRAINYARD_SOURCE_DIR "/resources/experiments/") + example));
+    type("training", "steps", "1000000");
+    press("Run");
+    ASSERT_TRUE(wait([&] { return state() == session::RunState::running && step() > 20 && canvas().topology_scene().overlay(); }));
+  }
+  // By the context menu of the device; false: it is not there, or not enabled. Whoever asks first is answered with yes.
+  bool choose_for(const std::string& device, const char* name) {
+    bool chosen = false;
+    QTimer menu;  // which holds up who opened it
+    QObject::connect(&menu, &QTimer::timeout, [&] {
+      QWidget* popup = QApplication::activePopupWidget();
+      auto* action = popup ? popup->findChild<QAction*>(name) : nullptr;
+      if (action && action->isEnabled()) action->trigger(), chosen = true;
+      if (popup) popup->close();
+    });
+    menu.start(10);
+    QContextMenuEvent asked(QContextMenuEvent::Mouse, pixel(device), canvas().viewport()->mapToGlobal(pixel(device)));
+    QApplication::sendEvent(canvas().viewport(), &asked);
+    return chosen;
+  }
+  Absence absence(const char* device) {
+    const auto& overlay = canvas().topology_scene().overlay();
+    return overlay && overlay->devices.contains(device) ? overlay->devices.at(device).absence : Absence::none;
+  }
+  bool becomes(const char* device, Absence wanted) {
+    return wait([&] { return absence(device) == wanted; });
+  }
+};
+
+TEST_F(FaultsOfARun, a_worker_of_servers_is_lost_and_comes_back_and_stands_still_and_goes_on) {
+  train("four_workers_parameter_server_digits.json");
+  EXPECT_FALSE(choose_for("cpu1", "restart")) << "it is there";
+  EXPECT_FALSE(choose_for("cpu1", "wake"));
+  ASSERT_TRUE(choose_for("cpu1", "kill"));
+  ASSERT_TRUE(becomes("cpu1", Absence::lost));
+  EXPECT_EQ(confirmed_, 0) << "the others go on";
+  EXPECT_FALSE(choose_for("cpu1", "kill")) << "it is gone";
+  ASSERT_TRUE(choose_for("cpu1", "restart"));
+  ASSERT_TRUE(becomes("cpu1", Absence::none));
+  ASSERT_TRUE(wait([&] { return choose_for("cpu2", "stall"); }));
+  ASSERT_TRUE(becomes("cpu2", Absence::stalled));
+  ASSERT_TRUE(choose_for("cpu2", "wake"));
+  ASSERT_TRUE(becomes("cpu2", Absence::none));
+  EXPECT_TRUE(window_->runs().live());
+  std::string kinds;
+  ASSERT_TRUE(wait([&] { return window_->runs().current()->history().faults().size() >= 5; }));
+  for (const telemetry::Fault& fault : window_->runs().current()->history().faults()) kinds += fault.kind + std::to_string(fault.rank) + " ";
+  EXPECT_EQ(kinds, "killed1 lost1 back1 stalled2 awake2 ");
+}
+
+TEST_F(FaultsOfARun, a_rank_without_which_training_ends_is_killed_only_when_that_is_meant) {
+  train("four_devices_mirrored_digits.json");
+  confirm_ = false;
+  ASSERT_TRUE(choose_for("cpu2", "kill"));
+  EXPECT_EQ(confirmed_, 1);
+  const std::int64_t before = step();
+  ASSERT_TRUE(wait([&] { return step() > before + 5; })) << "it was not meant";
+  confirm_ = true;
+  ASSERT_TRUE(choose_for("cpu2", "kill"));
+  EXPECT_EQ(confirmed_, 2);
+  ASSERT_TRUE(wait([&] { return !window_->runs().live(); }));
+  EXPECT_EQ(window_->runs().current()->history().result()["problem"]["where"], "rank 2 (cpu2 on host0)");
+}
+
+}  // namespace
+}  // namespace trainyard::ui::test

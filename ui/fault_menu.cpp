@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/fault_menu.h"
+
+#include <QCoreApplication>
+#include <QMenu>
+
+namespace trainyard::ui {
+namespace {
+
+QString text(const char* source) { return QCoreApplication::translate("fault_menu", source); }
+
+}  // namespace
+
+void add_fault_menu(QMenu& menu, int rank, const RankFaults& offered, const std::function<void(session::Command)>& befall) {
+  QMenu& faults = *menu.addMenu(text("Let rank %1 fail in this run").arg(rank));
+  faults.setObjectName("faults");
+  faults.setToolTipsVisible(true);
+  const auto add = [&](const char* name, const QString& words, bool enabled, const QString& outcome, session::Command command) {
+    QAction* action = faults.addAction(words, [befall, command] { befall(command); });
+    action->setObjectName(name);
+    action->setEnabled(enabled);
+    action->setToolTip(outcome);
+  };
+  add("kill", text("Kill"), offered.kill, text("Its process is killed, which is noticed at once: %1").arg(offered.outcome), session::Command::kill);
+  add("stall", text("Stall"), offered.stall, text("Its process stands still; once it has been silent for 3 s it counts as lost: %1").arg(offered.outcome),
+      session::Command::stall);
+  add("wake", text("Let go on"), offered.wake, text("Its process goes on where it stands still"), session::Command::wake);
+  faults.addSeparator();
+  add("restart", text("Restart"), offered.restart, text("A new process takes the place of the lost one, pulls the parameters and trains with the others"),
+      session::Command::restart);
+}
+
+}  // namespace trainyard::ui
