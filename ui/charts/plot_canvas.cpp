@@ -2,8 +2,10 @@
 #include "ui/charts/plot_canvas.h"
 
 #include <QGraphicsLayout>
+#include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
+#include <QToolTip>
 #include <QtCharts/QLegend>
 #include <algorithm>
 #include <cmath>
@@ -126,6 +128,15 @@ QPointF PlotCanvas::fraction(const QPointF& at) const {
   const QRectF area = plot_area();
   if (area.isEmpty()) return {};
   return {(at.x() - area.left()) / area.width(), (area.bottom() - at.y()) / area.height()};
+}
+
+// Under the pointer: what the marks there say.
+bool PlotCanvas::viewportEvent(QEvent* event) {
+  if (event->type() != QEvent::ToolTip) return QChartView::viewportEvent(event);
+  const auto* help = static_cast<QHelpEvent*>(event);
+  const QString text = overlay_->marks_at(help->pos());
+  text.isEmpty() ? QToolTip::hideText() : QToolTip::showText(help->globalPos(), text, this);
+  return true;
 }
 
 void PlotCanvas::mousePressEvent(QMouseEvent* event) {

@@ -91,6 +91,7 @@ void PlotOverlay::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWid
     painter->setPen(style_.muted);
     painter->drawText(area_, Qt::AlignCenter | Qt::TextWordWrap, content_.empty);
   }
+  paint_marks(*painter);
   paint_badges(*painter);
   if (content_.x) paint_crosshair(*painter);
   if (content_.band.isEmpty()) return;
@@ -119,6 +120,32 @@ void PlotOverlay::paint_badges(QPainter& painter) const {
     corner.rx() -= width + 4;
   }
   painter.setFont(style_.font);
+}
+
+double PlotOverlay::glyph_size() const { return QFontMetricsF(style_.font).height() * 0.7; }
+
+// Glyphs stand on a ground of their own, for lines run under them.
+void PlotOverlay::paint_marks(QPainter& painter) const {
+  const double size = glyph_size();
+  for (const Mark& mark : content_.marks) {
+    const QPointF top(mark.x, area_.top() + size / 2 + 1);
+    painter.setPen(QPen(mark.colour, 1, Qt::DotLine));
+    painter.drawLine(QPointF(mark.x, area_.top() + size + 2), QPointF(mark.x, area_.bottom()));
+    painter.setPen(QPen(style_.background, 3));
+    painter.setBrush(style_.background);
+    paint_marker(painter, mark.glyph, top, size);
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(mark.colour);
+    paint_marker(painter, mark.glyph, top, size);
+  }
+}
+
+QString PlotOverlay::marks_at(const QPointF& at) const {
+  QStringList texts;
+  if (!area_.contains(at)) return {};
+  for (const Mark& mark : content_.marks)
+    if (std::abs(mark.x - at.x()) <= glyph_size() / 2) texts << mark.text;
+  return texts.join("\n");
 }
 
 void PlotOverlay::paint_crosshair(QPainter& painter) const {

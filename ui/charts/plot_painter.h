@@ -36,7 +36,7 @@ double badge_strip(const PlotStyle& style);
 // Under the top of a part of a stack; opaque, for what lies below is painted over it.
 QColor area_colour(const SeriesStyle& style, const QColor& background);
 
-// Badges, the empty state, the crosshair with its read-out, and the rubber band, above the lines.
+// Badges, marks, the empty state, the crosshair with its read-out, and the rubber band, above the lines.
 class PlotOverlay : public QGraphicsItem {
  public:
   struct Row {
@@ -44,8 +44,16 @@ class PlotOverlay : public QGraphicsItem {
     QString text;
     bool operator==(const Row&) const = default;
   };
+  struct Mark {  // as PlotMark, in pixels
+    double x = 0;
+    Marker glyph = Marker::cross;
+    QColor colour;
+    QString text;
+    bool operator==(const Mark&) const = default;
+  };
   struct Content {
     QStringList badges;
+    std::vector<Mark> marks;
     QString empty;            // shown in the middle when not empty
     std::optional<double> x;  // of the crosshair, in pixels
     QString heading;          // of the read-out
@@ -57,11 +65,14 @@ class PlotOverlay : public QGraphicsItem {
   explicit PlotOverlay(QGraphicsItem* parent) : QGraphicsItem(parent) {}
   void show(const QRectF& area, const PlotStyle& style, Content content);
   const Content& content() const { return content_; }
+  QString marks_at(const QPointF& at) const;  // what those near it say, one a line
   QRectF boundingRect() const override { return area_.adjusted(0, -badge_strip(style_), 0, 0); }
   void paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) override;
 
  private:
   void paint_badges(QPainter& painter) const;
+  double glyph_size() const;
+  void paint_marks(QPainter& painter) const;
   void paint_crosshair(QPainter& painter) const;
   void paint_reading(QPainter& painter) const;
 

@@ -103,6 +103,12 @@ void PlotView::append(const QString& id, std::span<const SeriesPoint> points) {
   schedule();
 }
 
+void PlotView::set_marks(std::vector<PlotMark> marks) {
+  if (marks.empty() && marks_.empty()) return;
+  marks_ = std::move(marks);
+  schedule();
+}
+
 void PlotView::set_series_visible(const QString& id, bool visible) {
   model_.set_visible(id, visible);
   legend_stale_ = true;

@@ -10,6 +10,7 @@
 
 #include "ui/charts/crosshair_group.h"
 #include "ui/charts/plot_canvas.h"
+#include "ui/charts/plot_mark.h"
 #include "ui/charts/plot_model.h"
 #include "ui/charts/plot_scale.h"
 
@@ -39,6 +40,7 @@ class PlotView : public QWidget {
   void order_series(const QStringList& ids);  // lines of the list come first, in its order, in the legend too
   void clear_series();
   void append(const QString& id, std::span<const SeriesPoint> points);
+  void set_marks(std::vector<PlotMark> marks);  // over the lines; the axis goes as far as they do
   void set_series_visible(const QString& id, bool visible);
   const PlotModel& model() const { return model_; }
 
@@ -88,12 +90,14 @@ class PlotView : public QWidget {
   void schedule();
   void draw(int pixels);
   void choose_spans();
+  std::optional<Span> across() const;
   Span side_span(Side side, Span x) const;
   void show_axes();
   AxisUnit across_unit() const;
   void draw_lines(int pixels);
   void draw_one(const PlotSeries& series, int pixels, std::vector<DrawnSeries>& out);
   void show_overlay();
+  std::vector<PlotOverlay::Mark> drawn_marks() const;
   void read_at(double x, PlotOverlay::Content& content) const;
   QString text_of(const Reading& reading, double x) const;
   std::optional<QString> sum_of(const std::vector<Reading>& readings) const;
@@ -106,6 +110,7 @@ class PlotView : public QWidget {
   PlotModel model_;
   PlotStyle style_;
   PlotMap map_;
+  std::vector<PlotMark> marks_;
   std::map<const PointSeries*, LineDrawing> drawings_;  // of the model's
   std::optional<Span> zoom_x_, zoom_y_[2];
   bool frozen_ = false, thinned_ = false, legend_stale_ = true;

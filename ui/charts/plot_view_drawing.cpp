@@ -33,8 +33,16 @@ void PlotView::draw(int pixels) {
   show_overlay();
 }
 
+// Of points and, where there are any, of marks.
+std::optional<Span> PlotView::across() const {
+  auto extent = model_.x_extent(map_.axis);
+  for (const PlotMark& mark : marks_)
+    if (const double x = mark.at.on(map_.axis); extent && std::isfinite(x)) extent = Span{std::min(extent->low, x), std::max(extent->high, x)};
+  return extent;
+}
+
 void PlotView::choose_spans() {
-  const auto extent = model_.x_extent(map_.axis);
+  const auto extent = across();
   const double least = count_name_.isEmpty() ? least_width(map_.axis) : 1;
   const Span wanted = extent.value_or(Span{0, least});
   const Span home = x_range(count_name_.isEmpty() ? wanted : Span{0, wanted.high}, least);

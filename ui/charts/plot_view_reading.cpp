@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ui/charts/plot_view.h"
+#include "ui/theme/theme.h"
 
 namespace trainyard::ui {
 namespace {
@@ -24,8 +25,18 @@ QStringList PlotView::current_badges() const {
   return badges;
 }
 
+std::vector<PlotOverlay::Mark> PlotView::drawn_marks() const {
+  std::vector<PlotOverlay::Mark> drawn;
+  if (model_.empty()) return drawn;
+  for (const PlotMark& mark : marks_)
+    if (const double x = mark.at.on(map_.axis); x >= map_.x.low && x <= map_.x.high)
+      drawn.push_back({map_.at(x, 1, Side::left).x(), mark.glyph, Theme::instance().series_colour(mark.colour), mark.text});
+  return drawn;
+}
+
 void PlotView::show_overlay() {
   PlotOverlay::Content content;
+  content.marks = drawn_marks();
   content.badges = current_badges();
   content.band = canvas_->band();
   if (model_.empty())

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "ui/charts/chart_scroll.h"
+#include "ui/charts/fault_marks.h"
 #include "ui/model/turns.h"
 #include "ui/theme/theme.h"
 
@@ -101,7 +102,20 @@ void RunCharts::read_on() {
       if (shown->run) more = read_portion(*shown) || more;
   } while (more && clock.nsecsElapsed() < kReadNanoseconds);
   if (more) ask_to_read();
+  mark_faults();
   say_why_empty();
+}
+
+void RunCharts::set_marks_shown(bool shown) { marks_->setChecked(shown); }
+
+void RunCharts::mark_faults() {
+  std::vector<PlotMark> marks;
+  for (const auto& shown : runs_) {
+    if (!shown->run || !marks_->isChecked()) continue;
+    const std::vector<PlotMark> of_run = fault_marks(shown->run->history(), shown->progress, look_of(*shown));
+    marks.insert(marks.end(), of_run.begin(), of_run.end());
+  }
+  for (const auto& [kind, plot] : plots_) plot->set_marks(marks);
 }
 
 // Says whether there is more to read. Runs that are laid over each other show no parts of steps.

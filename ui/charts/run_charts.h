@@ -40,13 +40,15 @@ class RunCharts : public QWidget {
   void set_x_axis(XAxis axis);
   void set_smoothing(double weight);
   void set_choice(const LineChoice& choice);
-  bool reading() const;        // not all that the histories hold is on the charts
-  std::int64_t steps() const;  // of the first run, that are on the charts
+  void set_marks_shown(bool shown);  // of what befell ranks
+  bool reading() const;              // not all that the histories hold is on the charts
+  std::int64_t steps() const;        // of the first run, that are on the charts
 
   PlotView& plot(ChartKind kind) const { return *plots_.at(kind); }
   ChartGrid& grid() { return *grid_; }
   QSize sizeHint() const override;                    // that shows a chart whole
   QAction* freeze_action() const { return freeze_; }  // checkable "Freeze charts", for menus
+  QMenu& charts_menu() { return *charts_menu_; }
 
  signals:
   void frozen_changed(bool frozen);
@@ -77,6 +79,7 @@ class RunCharts : public QWidget {
   bool leaves_chart(const QList<int>& badges) const;
   void show_badges(const QStringList& badges);
   void say_why_empty();
+  void mark_faults();
   QString why_not_simulated() const;
   void show_special_charts();
   void ask_to_read();
@@ -101,7 +104,7 @@ class RunCharts : public QWidget {
   CrosshairGroup crosshair_;
   std::map<ChartKind, PlotView*> plots_;
   ChartGrid* grid_;
-  QAction* freeze_;
+  QAction *freeze_, *marks_;
   QComboBox *axis_, *segment_, *step_time_;
   QSlider* smoothing_;
   QMenu* charts_menu_;

@@ -72,6 +72,11 @@ void RunCharts::build_bar() {
   freeze_->setCheckable(true);
   freeze_->setToolTip(tr("The charts stand still; training and recording go on"));
   connect(freeze_, &QAction::toggled, this, &RunCharts::set_frozen);
+  marks_ = new QAction(tr("Mark what befell ranks"), this);
+  marks_->setCheckable(true);
+  marks_->setChecked(true);
+  marks_->setToolTip(tr("Lines where a rank was lost, stalled, slowed down or came back; the pointer on one shows what happened"));
+  connect(marks_, &QAction::toggled, this, &RunCharts::mark_faults);
   build_menu_buttons(*bar);
   build_choices(*bar);
   connect(choices_button_, &QToolButton::toggled, this, &RunCharts::fit_bar);
@@ -117,6 +122,10 @@ void RunCharts::fill_chart_menu() {
     action->setCheckable(true);
     action->setChecked(grid_->shown(title.name));
   }
+  const auto befallen = [](const auto& shown) { return shown->run && !shown->run->history().faults().empty(); };
+  if (std::ranges::none_of(runs_, befallen)) return;
+  charts_menu_->addSeparator();
+  charts_menu_->addAction(marks_);
 }
 
 void RunCharts::offer_choices() {

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/charts/fault_marks.h"
+
+#include <QCoreApplication>
+#include <algorithm>
+
+#include "core/base/units.h"
+#include "ui/model/counted.h"
+
+namespace trainyard::ui {
+namespace {
+
+// Steps that a fault may be ahead of those that all ranks have reported: out of step, who stands still keeps others waiting in the count alone. Where more of
+// them are missing, the charts have not come so far yet.
+constexpr double kAhead = 300;
+
+QString tr(const char* text) { return QCoreApplication::translate("charts", text); }
+
+Marker glyph_of(const std::string& kind) {
+  if (kind == "killed" || kind == "lost") return Marker::cross;
+  if (kind == "stalled") return Marker::square;
+  if (kind == "awake" || kind == "back") return Marker::triangle;
+  return kind == "slow" ? Marker::diamond : Marker::circle;
+}
+
+// "rank 2 lost at 12.3 s, step 1,234: ended by signal 9 (Killed); training goes on with 3 workers"
+QString words_of(const telemetry::Fault& fault, const std::optional<RunLook>& run) {
+  const QString who = run ? run->name + " · " : QString();
+  const QString time = QString::fromStdString(base::format_seconds(fault.seconds));
+  return tr("%1rank %2 %3 at %4, step %5: %6")
+      .arg(who, QString::number(fault.rank), QString::fromStdString(fault.kind), time, grouped(fault.step), QString::fromStdString(fault.text));
+}
+
+}  // namespace
+
+std::vector<PlotMark> fault_marks(const telemetry::History& history, const ProgressCounter& progress, const std::optional<RunLook>& run) {
+  std::vector<PlotMark> marks;
+  for (const telemetry::Fault& fault : history.faults()) {
+    const auto step = static_cast<double>(fault.step);
+    if (!progress.knows(std::max(0.0, step - kAhead))) continue;
+    const Progress by_then = progress.at(step);
+    SeriesPoint at{step, by_then.samples, fault.seconds, 0};
+    at.bytes = by_then.bytes, at.simulated = by_then.simulated;
+    marks.push_back({at, glyph_of(fault.kind), run ? run->colour : fault.rank, words_of(fault, run)});
+  }
+  return marks;
+}
+
+}  // namespace trainyard::ui
