@@ -15,7 +15,6 @@ namespace trainyard::run {
 namespace {
 
 using base::Result;
-using plan::OpKind;
 using telemetry::Metric;
 
 constexpr std::chrono::microseconds kWaitSlice{2000};  // the abort word and the gate are looked at between slices
@@ -145,16 +144,16 @@ Result<bool> Server::State::pass() {
   bool moved = false;
   const int count = static_cast<int>(workers.size());
   for (int i = 0; i < count; ++i) {
-    const auto heard = hear((first_asked + i) % count);
+    auto heard = hear((first_asked + i) % count);
     if (!heard) return heard;
     if (!*heard && i > 0) continue;
-    const auto given = give();
+    auto given = give();
     if (!given) return given;
     moved = moved || *heard || *given;
   }
   first_asked = (first_asked + 1) % count;
   for (const auto part : {&State::give_last, &State::give_out_of_turn}) {
-    const auto given = (this->*part)();
+    auto given = (this->*part)();
     if (!given) return given;
     moved = moved || *given;
   }
@@ -165,7 +164,7 @@ Result<bool> Server::State::hear(int number) {
   const Worker& from = worker(number);
   const bool known = from.lost && !from.forgotten;
   const bool lost = !known && parts.transport->has_lost(from.rank);  // asked first: what it sent until then is heard still
-  const auto heard = hear_of(number);
+  auto heard = hear_of(number);
   if (!lost || !heard || *heard || (from.told_last && !from.here)) return heard;
   lose(number);
   return true;
@@ -209,7 +208,7 @@ Result<bool> Server::State::hear_of(int number) {
   if (from.told_last && !from.here) return false;
   auto asked = take_wish(number);
   if (!asked || *asked || !from.here || arrivals.waits(number) || from.told_last) return asked;
-  const auto whole = whole_gradient(from);
+  auto whole = whole_gradient(from);
   if (!whole || !*whole) return whole;
   return take_gradient(number).map([] { return true; });
 }
@@ -271,8 +270,8 @@ Result<void> Server::State::take_gradient(int number) {
   if (parts.plan->rule->answers_after_update) {
     held.push_back(number);
     if (!push.completes) return {};
-    if (const auto ok = add_held(); !ok) return ok;
-  } else if (const auto ok = add(number, stale.size() == 1); !ok) {
+    if (auto ok = add_held(); !ok) return ok;
+  } else if (auto ok = add(number, stale.size() == 1); !ok) {
     return ok;
   }
   return push.completes ? make_update() : Result<void>{};
@@ -306,14 +305,14 @@ Result<void> Server::State::add_held() {
     worked("arrival", op, begin, takes.bytes * std::ssize(held));
   }
   for (const int number : held)
-    if (const auto ok = release(worker(number)); !ok) return ok;
+    if (auto ok = release(worker(number)); !ok) return ok;
   held.clear();
   return {};
 }
 
 Result<void> Server::State::release(Worker& from) {
   for (std::size_t op = 1; op < arrival.ops.size(); ++op) {
-    if (const auto ok = parts.transport->release(from.rank, arrival.ops[op].channel); !ok) return ok;
+    if (auto ok = parts.transport->release(from.rank, arrival.ops[op].channel); !ok) return ok;
     ++from.taken[op];
   }
   return {};

@@ -118,7 +118,7 @@ std::vector<NamedTensor> pieces_of(const model::Model& model, const std::vector<
   return pieces;
 }
 
-Result<void> check_pieces(const std::filesystem::path& path, const std::vector<NamedTensor>& pieces, const model::Model& model,
+Result<void> check_pieces(const std::filesystem::path& where, const std::vector<NamedTensor>& pieces, const model::Model& model,
                           const CheckpointTensors& wanted) {
   std::vector<Place> places;
   std::set<std::string_view> named;
@@ -127,20 +127,20 @@ Result<void> check_pieces(const std::filesystem::path& path, const std::vector<N
     if (!is_moment(place.buffer)) named.insert(std::string_view(piece.name).substr(0, piece.name.rfind('[')));
   }
   const std::size_t count = model.parameters.size() + model.state.size();
-  if (named.size() != count) return base::fail(other_model(path, "has " + std::to_string(named.size()) + " tensors, the model " + std::to_string(count)));
+  if (named.size() != count) return base::fail(other_model(where, "has " + std::to_string(named.size()) + " tensors, the model " + std::to_string(count)));
   std::map<std::pair<CheckpointBuffer, const model::Parameter*>, Ranges> found;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     const Place& place = places[i];
-    if (place.entry == nullptr) return base::fail(other_model(path, "has a tensor \"" + pieces[i].name + "\", which the model has not"));
+    if (place.entry == nullptr) return base::fail(other_model(where, "has a tensor \"" + pieces[i].name + "\", which the model has not"));
     const Tensor* tensor = wanted_at(wanted, place.buffer);
     if (tensor == nullptr) continue;
-    if (auto ok = check_one(path, pieces[i], place, *tensor); !ok) return ok;
+    if (auto ok = check_one(where, pieces[i], place, *tensor); !ok) return ok;
     found[{place.buffer, place.entry}].emplace_back(place.first, place.end);
   }
   for (const CheckpointSpan& span : spans_of(wanted))
     for (const model::Parameter& entry : entries(model, span.buffer))
       if (!cover(found[{span.buffer, &entry}], entry.shape.elements()))
-        return base::fail(other_model(path, "does not have all of \"" + prefix(span.buffer) + entry.name + "\", each element once"));
+        return base::fail(other_model(where, "does not have all of \"" + prefix(span.buffer) + entry.name + "\", each element once"));
   return {};
 }
 

@@ -20,13 +20,13 @@ struct Beginning {
   std::vector<std::vector<std::byte>> moments;
   CheckpointTensors tensors{compute::Tensor{}};  // views of them
 };
-base::Result<Beginning> beginning(const experiment::Resolved& resolved);
+base::Result<Beginning> beginning(const experiment::Resolved& e);
 
 // What a server saves: where its share of the parameters, and of their moments, lies among all.
-std::vector<CheckpointSpan> spans_of_server(const experiment::Resolved& resolved, int server, const compute::Tensor& parameters,
+std::vector<CheckpointSpan> spans_of_server(const experiment::Resolved& e, int server, const compute::Tensor& parameters,
                                             const std::vector<compute::Tensor>& moments);
 
 // What of it the rank keeps: a server its share and the moments of that, a worker what models keep besides.
-void take_over(const Beginning& beginning, const experiment::Resolved& resolved, const plan::RankPlan& rank, const run::BoundPlan& bound);
+void take_over(const Beginning& beginning, const experiment::Resolved& e, const plan::RankPlan& rank, const run::BoundPlan& bound);
 
 }  // namespace trainyard::session
