@@ -229,6 +229,7 @@ void Inspector::refresh_experiment() {
   layers_->show_layers(experiment.model.layers);
   algorithms_->set_asked(experiment.strategy.algorithm);
   algorithms_->set_used(forms_.at("strategy")->field_shown("algorithm"));
+  failures_->show_lines(when_ranks_fail(experiment));
   note_devices();
 }
 

@@ -8,6 +8,7 @@
 
 #include "ui/inspector/algorithm_picker.h"
 #include "ui/inspector/cost_line.h"
+#include "ui/inspector/failure_view.h"
 #include "ui/inspector/field_form.h"
 #include "ui/inspector/layer_list.h"
 #include "ui/inspector/shard_view.h"
@@ -31,6 +32,7 @@ class Inspector : public QWidget {
   LayerList& layers() { return *layers_; }
   CostLine& cost() { return *cost_; }
   AlgorithmPicker& algorithms() { return *algorithms_; }
+  const FailureView& failures() const { return *failures_; }
   const ShardView& shards() const { return *shards_; }
   // Asked where what the document deals to its ranks cannot be reckoned, as its data is not there: what a run of it recorded, or nothing.
   void set_recorded_dealt(std::function<Dealt()> recorded) { recorded_dealt_ = std::move(recorded); }
@@ -74,6 +76,7 @@ class Inspector : public QWidget {
   LayerList* layers_;
   ShardView* shards_;
   AlgorithmPicker* algorithms_;
+  FailureView* failures_;
   std::function<Dealt()> recorded_dealt_;
   TintedLabel *item_title_, *item_kind_, *item_hint_;
 };

@@ -8,7 +8,7 @@
 
 namespace trainyard::ui {
 
-// The fields of the strategy, and below them the algorithms that one of them names.
+// The fields of the strategy, and below them the algorithms that one of them names, and what comes of a rank that fails.
 QWidget* Inspector::build_strategy() {
   auto* both = new QWidget(this);
   auto* column = new QVBoxLayout(both);
@@ -16,6 +16,7 @@ QWidget* Inspector::build_strategy() {
   column->setSpacing(0);
   column->addWidget(add_form("strategy", {}));
   column->addWidget(algorithms_ = new AlgorithmPicker(both));
+  column->addWidget(failures_ = new FailureView(both));
   connect(cost_, &CostLine::algorithms_known, algorithms_, &AlgorithmPicker::show_offers);
   connect(algorithms_, &AlgorithmPicker::reason_changed, this, &Inspector::note_algorithm);
   connect(algorithms_, &AlgorithmPicker::picture_wanted, this, &Inspector::picture_wanted);

@@ -38,8 +38,9 @@ RoleFailure spared(const QString& role, const experiment::Resolved& resolved) {
   const Experiment& document = resolved.document;
   const int least = experiment::least_workers(document.strategy.servers, resolved.workers());
   const QString left = counted(least, tr("workers"));
-  const QString others = experiment::in_step(document.strategy.servers) ? tr("go on while %1 are left: each update takes the gradients of as many").arg(left)
-                                                                        : tr("go on, down to the last worker");
+  const QString others = experiment::in_step(document.strategy.servers)
+                             ? tr("the others go on while %1 are left: each update takes the gradients of as many").arg(left)
+                             : tr("the others go on, down to the last worker");
   const QString back = document.run.restarts > 0
                            ? tr("by itself (%1 in all, run.restarts), then by Restart on its device").arg(counted(document.run.restarts, tr("restarts")))
                            : tr("by Restart on its device; by itself with run.restarts");
@@ -64,7 +65,7 @@ bool may_be_lost(const Experiment& experiment, int rank) { return experiment::ma
 std::vector<RoleFailure> when_ranks_fail(const Experiment& experiment) {
   const experiment::Resolved resolved = ranks_of(experiment);
   if (resolved.workers() < 1) return {};
-  if (!fails_alone(experiment.run)) return {{tr("every rank"), tr("fail with it: all are threads of one process"), not_back()}};
+  if (!fails_alone(experiment.run)) return {{tr("every rank"), tr("all fail with it: they are threads of one process"), not_back()}};
   if (resolved.world() == 1) return {failure_of(tr("the only rank"), resolved, 0)};
   const int stores = experiment::storage_rank(experiment);
   const int chief = stores == 0 ? 1 : 0;

@@ -19,7 +19,7 @@ bool may_be_lost(const experiment::Experiment& experiment, int rank);
 // A line of "When it fails".
 struct RoleFailure {
   QString role;    // "chief (rank 0)"
-  QString others;  // what they do
+  QString others;  // what comes of it for them
   QString back;    // how it comes back
 };
 // Of the roles that the strategy gives to the drawn devices; of any document, also one that cannot be run yet.

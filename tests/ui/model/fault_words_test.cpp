@@ -54,7 +54,7 @@ TEST(WhenRanksFail, of_every_strategy_without_servers_the_run_ends) {
 
 TEST(WhenRanksFail, of_servers_out_of_step_the_others_go_on_down_to_the_last) {
   for (const ServerMode mode : {ServerMode::asynchronous, ServerMode::softsync, ServerMode::stale_synchronous}) {
-    const std::string on = ": go on, down to the last worker" + kBack;
+    const std::string on = ": the others go on, down to the last worker" + kBack;
     EXPECT_THAT(lines(served(mode)), ElementsAre("chief (rank 0)" + on, "other workers" + on, "parameter server" + kEnds)) << base::name_of(mode);
   }
 }
@@ -63,7 +63,7 @@ TEST(WhenRanksFail, in_step_only_backup_workers_are_spared_as_many_as_there_are)
   EXPECT_THAT(lines(served(ServerMode::synchronous)), ElementsAre("chief (rank 0)" + kEnds, "other workers" + kEnds, "parameter server" + kEnds));
   experiment::Experiment backups = served(ServerMode::backup_workers);
   backups.strategy.servers.backups = 1;
-  const std::string on = ": go on while 3 workers are left: each update takes the gradients of as many" + kBack;
+  const std::string on = ": the others go on while 3 workers are left: each update takes the gradients of as many" + kBack;
   EXPECT_THAT(lines(backups), ElementsAre("chief (rank 0)" + on, "other workers" + on, "parameter server" + kEnds));
   backups.strategy.servers.backups = 0;
   EXPECT_EQ(lines(backups).front(), "chief (rank 0)" + kEnds);
@@ -81,7 +81,7 @@ TEST(WhenRanksFail, threads_of_one_process_fail_together) {
     experiment::Experiment together = served(ServerMode::asynchronous);
     if (inproc) together.run.transport = experiment::TransportKind::inproc;
     else together.run.clock = experiment::RunClock::made_up;
-    EXPECT_THAT(lines(together), ElementsAre("every rank: fail with it: all are threads of one process; not in this run"));
+    EXPECT_THAT(lines(together), ElementsAre("every rank: all fail with it: they are threads of one process; not in this run"));
   }
 }
 

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/inspector/failure_view.h"
+
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "ui/theme/theme.h"
+#include "ui/theme/tinted_label.h"
+
+namespace trainyard::ui {
+namespace {
+
+QString in_words(const RoleFailure& line) { return FailureView::tr("%1: %2; back: %3.").arg(line.role, line.others, line.back); }
+
+bool same(const RoleFailure& a, const RoleFailure& b) { return a.role == b.role && a.others == b.others && a.back == b.back; }
+
+// A role, and below it what comes of it, for the column is narrow.
+void add_line(QVBoxLayout& column, const RoleFailure& line, QWidget* parent) {
+  column.addWidget(paragraph(Tint::text, parent, line.role));
+  TintedLabel* outcome = paragraph(Tint::dim, parent, FailureView::tr("%1.\nBack: %2.").arg(line.others.left(1).toUpper() + line.others.mid(1), line.back));
+  outcome->setContentsMargins(2 * kGrid, 0, 0, kGrid / 2);
+  column.addWidget(outcome);
+}
+
+}  // namespace
+
+FailureView::FailureView(QWidget* parent) : QWidget(parent) {
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, kGrid, 0, 0);
+  column->setSpacing(kGrid / 2);
+  auto* heading = new TintedLabel(Tint::text, this, 1, true);
+  heading->setText(tr("When it fails"));
+  heading->setToolTip(tr("A process that dies is noticed within 0.1 s; one that stands still once it has been silent for 3 s"));
+  column->addWidget(heading);
+  hide();
+}
+
+void FailureView::show_lines(const std::vector<RoleFailure>& lines) {
+  if (std::ranges::equal(lines, lines_, same)) return;
+  lines_ = lines;
+  delete table_;
+  table_ = new QWidget(this);
+  auto* column = new QVBoxLayout(table_);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  for (const RoleFailure& line : lines) add_line(*column, line, table_);
+  layout()->addWidget(table_);
+  setAccessibleDescription(text());
+  setVisible(!lines.empty());
+}
+
+QString FailureView::text() const {
+  QStringList all;
+  for (const RoleFailure& line : lines_) all << in_words(line);
+  return all.join("\n");
+}
+
+}  // namespace trainyard::ui
