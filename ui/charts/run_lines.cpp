@@ -8,6 +8,7 @@
 
 #include "ui/charts/link_lines.h"
 #include "ui/model/counted.h"
+#include "ui/model/recorded.h"
 
 namespace trainyard::ui {
 namespace {
@@ -141,6 +142,17 @@ class Lines {
     const std::vector<SeriesKey> keys = keys_of(history_, Metric::staleness);
     for (const SeriesKey& key : keys)
       if (key.rank == keys.front().rank) add(QString("worker%1").arg(key.index), alone() ? tr("worker, rank %1").arg(key.index) : "", key.index, {{key}});
+    if (!keys.empty() && alone()) staleness_by_theory();
+  }
+
+  // From the first step to the last, where theory says something.
+  void staleness_by_theory() {
+    const auto theory = recorded_staleness_theory(history_);
+    if (!theory) return;
+    const QString formula = QString::fromStdString(theory->words);
+    if (theory->mean && theory->mean == theory->most) return level("theory", tr("by theory always %1").arg(*theory->mean), *theory->mean, true);
+    if (theory->mean) level("theory_mean", tr("by theory, mean: %1 = %2").arg(formula, QString::number(*theory->mean, 'g', 4)), *theory->mean, true);
+    if (theory->most) level("theory_most", tr("by theory, most: %1 = %2").arg(formula).arg(*theory->most), static_cast<double>(*theory->most), false);
   }
 
   // Measured now and then; beside it, what the mixing matrix alone would have left of the first at most.
@@ -163,6 +175,12 @@ class Lines {
   void learning_rate() { add("rate", alone() ? tr("learning rate") : "", 0, first_rank(Metric::learning_rate, 0)); }
 
  private:
+  void level(const QString& id, const QString& label, double value, bool dashed) {
+    add_gathered(id, label, kTextColour, &History::train_loss, false);
+    lines_.back().style.dashed = dashed;
+    lines_.back().style.joining = Joining::always;
+    lines_.back().level = value;
+  }
   // What is equal on all ranks is read from the first that reports it.
   Source first_rank(Metric metric, int index) const {
     auto keys = keys_of(history_, metric, {}, index);

@@ -88,6 +88,7 @@ struct LineSpec {
   Source divisor;                  // when it has keys: the line is source / divisor
   StepValues gathered = nullptr;   // instead of a source: values that the history has put together
   std::optional<StepPart> part{};  // instead of a source: of the time of a step
+  std::optional<double> level{};   // in the place of each value: what does not change from step to step
 };
 
 // Of charts that do not keep up with a run that is at `step`; empty where they do.

@@ -183,7 +183,8 @@ void StepSplit::tell_in_order() {
 LineReader::LineReader(const LineSpec& spec) : spec_(spec), source_(spec.source), divisor_(spec.divisor) {}
 
 bool LineReader::reads_as(const LineSpec& spec) const {
-  return spec_.source == spec.source && spec_.divisor == spec.divisor && spec_.gathered == spec.gathered && spec_.part == spec.part;
+  return spec_.source == spec.source && spec_.divisor == spec.divisor && spec_.gathered == spec.gathered && spec_.part == spec.part &&
+         spec_.level == spec.level;
 }
 
 bool LineReader::read_values(const std::vector<telemetry::StepValue>& values, std::vector<SeriesPoint>& out) {
@@ -221,6 +222,7 @@ bool LineReader::read(const History& history, const ProgressCounter& progress, c
               : spec_.part   ? read_values(split.values(*spec_.part), points)
                              : source_.read(history, points);
   if (!spec_.divisor.keys.empty()) more = divide(history, points) || more;
+  for (SeriesPoint& point : points) point.value = spec_.level.value_or(point.value);
   held_back_.insert(held_back_.end(), points.begin(), points.end());
   for (; !held_back_.empty() && progress.knows(held_back_.front().step); held_back_.pop_front()) {
     out.push_back(held_back_.front());

@@ -51,6 +51,14 @@ Dealt recorded_dealt(const telemetry::History& history) {
   return resolved ? dealt(*resolved) : Dealt{experiment::shards_of(*recorded), {}};  // an older software's may be read in part
 }
 
+std::optional<experiment::StalenessTheory> recorded_staleness_theory(const telemetry::History& history) {
+  const auto recorded = base::value_at(history.header(), "experiment");
+  if (!recorded) return {};
+  const auto resolved = experiment::resolved_from_json(*recorded);
+  if (!resolved || resolved->servers == 0) return {};
+  return experiment::staleness_theory(resolved->document.strategy.servers, resolved->workers());
+}
+
 // Both as resolved on the same data, so that a value counts, and not whether it was given or left open.
 bool trains_as_recorded(const experiment::Experiment& experiment, const std::filesystem::path& directory, const telemetry::History& history) {
   const auto recorded = recorded_experiment(history);

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "core/experiment/experiment.h"
+#include "core/experiment/servers.h"
 #include "core/telemetry/history.h"
 #include "ui/model/dealt.h"
 
@@ -22,6 +22,9 @@ std::optional<experiment::Experiment> recorded_experiment(const telemetry::Histo
 
 // What each of its ranks had of the data; empty when the recording does not hold it.
 Dealt recorded_dealt(const telemetry::History& history);
+
+// What is known before a run of how stale its gradients are; nothing of a run without servers.
+std::optional<experiment::StalenessTheory> recorded_staleness_theory(const telemetry::History& history);
 
 // Whether `experiment`, with data paths that start at `directory`, would train what the run trained: on the same drawing, wherever its
 // parts stand, and by the same values, given or resolved. Pace, recording and what only people read are not looked at.

@@ -8,9 +8,8 @@
 #include <QTreeWidget>
 #include <QVBoxLayout>
 
-#include "core/base/fields.h"
 #include "core/base/units.h"
-#include "core/experiment/resolve.h"
+#include "ui/model/recorded.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {
@@ -22,14 +21,6 @@ constexpr int kLookEvery = 250;  // milliseconds
 enum Column { worker, applied, share, dropped, mean, p95, most, columns };
 
 QString counted(std::int64_t number) { return QString::fromStdString(base::format_count(number)); }
-
-std::optional<experiment::StalenessTheory> theory_of(const telemetry::History& history) {
-  const auto recorded = base::value_at(history.header(), "experiment");
-  if (!recorded) return {};
-  const auto resolved = experiment::resolved_from_json(*recorded);
-  if (!resolved || resolved->servers == 0) return {};
-  return experiment::staleness_theory(resolved->document.strategy.servers, resolved->workers());
-}
 
 SeriesPoint bar(std::int64_t staleness, std::int64_t gradients) {
   const auto at = static_cast<double>(staleness);
@@ -105,7 +96,7 @@ void StalenessPanel::set_run(Run* run) {
 void StalenessPanel::look() {
   if (!isVisible()) return;
   if (run_) {
-    if (!theory_) theory_ = theory_of(run_->history());
+    if (!theory_) theory_ = recorded_staleness_theory(run_->history());
     counts_.read(run_->history());
   }
   show_all();

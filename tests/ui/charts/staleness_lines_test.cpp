@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The staleness of gradients over steps, beside what theory says of it.
+#include <gtest/gtest.h>
+
+#include "core/experiment/resolve.h"
+#include "tests/drawings.h"
+#include "tests/ui/charts/line_reading.h"
+
+namespace trainyard::ui {
+namespace {
+
+using experiment::ServerMode;
+
+constexpr int kSteps = 40, kServer = 4;
+
+experiment::Experiment served(ServerMode mode) {
+  experiment::Experiment e;
+  e.topology.hosts = {tests::drawn_host("alpha", kServer + 1)};
+  e.topology.hosts[0].devices[kServer].role = topology::Role::parameter_server;
+  e.data.kind = data::DataKind::blobs;
+  e.strategy.kind = experiment::StrategyKind::parameter_server;
+  e.strategy.servers.mode = mode;
+  return e;
+}
+
+// Of four workers, each of whose gradients is 2 versions old.
+telemetry::History history_of(const experiment::Experiment& experiment) {
+  const test::SyntheticRun run{.ranks = kServer + 1, .experiment = experiment::to_json(experiment::resolve(experiment, ".").value())};
+  const QTemporaryDir directory;
+  auto writer = run.create(directory.path().toStdString());
+  EXPECT_TRUE(run.append(writer, 0, kSteps));
+  std::vector<telemetry::Event> events;
+  for (int step = 0; step < kSteps; ++step) {
+    telemetry::Event& event = events.emplace_back();
+    event.begin_ns = event.ready_ns = event.end_ns = (step + 1) * 5'000'000LL;
+    event.value = 2, event.step = step;
+    event.subject = static_cast<std::uint16_t>(telemetry::Metric::staleness), event.index = static_cast<std::uint16_t>(step % kServer);
+  }
+  EXPECT_TRUE(writer.append_events(kServer, events));
+  EXPECT_TRUE(writer.close());
+  return *telemetry::History::load(directory.path().toStdString());
+}
+
+// The labels of what theory says; each such line says it at every step.
+QStringList theory(const experiment::Experiment& experiment, double value) {
+  const telemetry::History history = history_of(experiment);
+  QStringList labels;
+  for (const LineSpec& spec : lines_of(ChartKind::staleness, history, {}, {})) {
+    const auto points = points_of(history, spec);
+    if (spec.id.startsWith("worker")) {
+      EXPECT_EQ(points.size(), static_cast<std::size_t>(kSteps / kServer));
+      continue;
+    }
+    labels << spec.style.label;
+    EXPECT_EQ(points.size(), static_cast<std::size_t>(kSteps)) << spec.id.toStdString();
+    for (const SeriesPoint& point : points) EXPECT_DOUBLE_EQ(point.value, value) << spec.id.toStdString();
+  }
+  return labels;
+}
+
+TEST(StalenessLines, stand_beside_the_mean_or_the_bound_where_theory_knows_one) {
+  EXPECT_EQ(theory(served(ServerMode::asynchronous), 3), QStringList{"by theory, mean: λ - 1 = 3"});
+  experiment::Experiment soft = served(ServerMode::softsync);
+  soft.strategy.servers.softsync = 2;
+  EXPECT_EQ(theory(soft, 1.5), QStringList{"by theory, mean: n (1 - 1/λ) = 1.5"});
+  experiment::Experiment bounded = served(ServerMode::stale_synchronous);
+  bounded.strategy.servers.bound = 2;
+  EXPECT_EQ(theory(bounded, 15), QStringList{"by theory, most: (2s + 1)(λ - 1) = 15"});
+  EXPECT_EQ(theory(served(ServerMode::synchronous), 0), QStringList{"by theory always 0"});
+}
+
+TEST(StalenessLines, stand_alone_where_theory_says_nothing) {
+  experiment::Experiment uneven = served(ServerMode::softsync);
+  uneven.strategy.servers.softsync = 3;
+  EXPECT_EQ(theory(uneven, 0), QStringList()) << "3 does not divide 4";
+}
+
+TEST(StalenessLines, a_mean_is_dashed_and_a_bound_is_not) {
+  const auto dashed = [](ServerMode mode) {
+    const telemetry::History history = history_of(served(mode));
+    return lines_of(ChartKind::staleness, history, {}, {}).back().style.dashed;
+  };
+  EXPECT_EQ(dashed(ServerMode::asynchronous), true);
+  EXPECT_EQ(dashed(ServerMode::stale_synchronous), false);
+}
+
+TEST(StalenessLines, of_several_runs_are_measured_ones_alone) {
+  const telemetry::History history = history_of(served(ServerMode::asynchronous));
+  for (const LineSpec& spec : lines_of(ChartKind::staleness, history, RunLook{"first", 0}, {})) EXPECT_TRUE(spec.id.startsWith("worker"));
+}
+
+}  // namespace
+}  // namespace trainyard::ui
