@@ -68,6 +68,9 @@ class RecordedOps {
                                  telemetry::EventKind::metric};
     take(telemetry::FrameType::events, rank, &event, sizeof event);
   }
+  void befall(int rank, const char* kind, std::int64_t at) {
+    json(telemetry::FrameType::state, {{"state", "running"}, {"time_ns", kStart + at}, {"fault", {{"kind", kind}, {"rank", rank}, {"text", "somehow"}}}});
+  }
   const telemetry::History& history() const { return history_; }
   SpanStore& store() { return store_; }
 

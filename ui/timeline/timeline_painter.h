@@ -47,6 +47,8 @@ SpansPicture picture_of(const TimelineScene& scene, const TimelineColours& colou
 void paint_picture(QPainter& painter, const TimelineScene& scene, const SpansPicture& picture);
 // Time and steps; the chosen one is marked, for each rank as that rank reported it.
 void paint_ruler(QPainter& painter, const TimelineScene& scene, const TimelineColours& colours, std::optional<std::int32_t> chosen);
+// Where a rank was lost, stalled, slowed down or came back, in words as far as they fit.
+void paint_faults(QPainter& painter, const TimelineScene& scene, const TimelineColours& colours);
 // Names of ranks and lanes, left of the body; `notes` by rank stand below the rank's name.
 void paint_gutter(QPainter& painter, const TimelineScene& scene, const TimelineColours& colours, const QStringList& notes);
 void paint_frame(QPainter& painter, const TimelineScene& scene, const QRectF& span, const QColor& colour, double width);

@@ -4,6 +4,7 @@
 #include <QFontMetrics>
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "ui/model/counted.h"
 #include "ui/theme/theme.h"
@@ -78,6 +79,24 @@ void paint_steps(QPainter& painter, const TimelineScene& scene, const TimelineCo
   if (chosen) paint_chosen(painter, scene, colours, *chosen);
 }
 
+// A line through the lanes of its rank, and beside it what it was, from `free` on; says up to where something stands.
+int paint_fault(QPainter& painter, const TimelineScene& scene, const TimelineColours& colours, const telemetry::Fault& fault, int free) {
+  const auto block = scene.rows->rank_block(fault.rank);
+  const int x = scene.body.left() + static_cast<int>(std::lround(scene.columns().position(static_cast<Nanoseconds>(std::llround(fault.seconds * 1e9)))));
+  const int top = scene.body.top() + block.top - scene.scroll;
+  const QColor& ink = Theme::instance().colours().warning;
+  painter.setPen(QPen(ink, 2, Qt::DashLine));
+  painter.drawLine(x, top, x, top + block.bottom - block.top);
+  const QFontMetrics metrics(scene.font);
+  const QString words = QString::fromStdString(fault.kind);
+  const QRect box(x + 3, top + 1, metrics.horizontalAdvance(words) + 6, metrics.height());
+  if (box.left() < free || block.bottom - block.top < metrics.height()) return free;
+  painter.fillRect(box, colours.ground);
+  painter.setPen(ink);
+  painter.drawText(box, Qt::AlignCenter, words);
+  return box.right();
+}
+
 void paint_rank(QPainter& painter, const TimelineScene& scene, const TimelineColours& colours, int rank, const QRect& block, const QString& note) {
   const QFontMetrics metrics(scene.font);
   painter.fillRect(QRect(block.left(), block.top() + 1, 3, block.height() - 2), Theme::instance().series_colour(rank));
@@ -97,6 +116,19 @@ void paint_ruler(QPainter& painter, const TimelineScene& scene, const TimelineCo
   painter.setClipRect(QRect(scene.body.left(), scene.body.top() - 2 * scene.ruler, scene.body.width(), scene.body.height() + 2 * scene.ruler));
   paint_time(painter, scene, colours);
   paint_steps(painter, scene, colours, chosen);
+  painter.restore();
+}
+
+void paint_faults(QPainter& painter, const TimelineScene& scene, const TimelineColours& colours) {
+  painter.save();
+  painter.setFont(scene.font);
+  painter.setClipRect(scene.body);
+  std::map<int, int> free;
+  for (const telemetry::Fault& fault : scene.history->faults()) {
+    const double at = fault.seconds * 1e9;
+    if (at < static_cast<double>(scene.view.begin) || at > static_cast<double>(scene.view.end)) continue;
+    free[fault.rank] = paint_fault(painter, scene, colours, fault, free[fault.rank]);
+  }
   painter.restore();
 }
 

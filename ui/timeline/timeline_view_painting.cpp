@@ -35,6 +35,7 @@ void TimelineView::paintEvent(QPaintEvent*) {
   merged_ = picture_.merged;
   paint_picture(painter, now, picture_);
   paint_ruler(painter, now, colours_, chosen_step_);
+  paint_faults(painter, now, colours_);
   paint_gutter(painter, now, colours_, notes_);
   paint_marks(painter);
   if (!reading_.title.isEmpty()) paint_reading(painter);

@@ -73,6 +73,25 @@ TEST_F(TimelineViewTest, begins_with_the_last_three_steps) {
   EXPECT_NEAR(static_cast<double>(view_.view().end), 5e6, 1e5);
 }
 
+TEST_F(TimelineViewTest, what_befell_a_rank_stands_in_its_lanes_and_in_no_others) {
+  const QColor ink = Theme::instance().colours().warning;
+  const auto inked = [&](int rank) {
+    const QImage seen = picture();
+    const int top = qRound(view_.rect_of(place(rank, 0, 3)).top()), bottom = qRound(view_.rect_of(place(rank, 2, 3)).bottom());
+    int count = 0;
+    for (int y = top; y < bottom; ++y)
+      for (int x = 0; x < view_.viewport()->width(); ++x) count += seen.pixelColor(x, y) == ink ? 1 : 0;
+    return count;
+  };
+  view_.home();
+  EXPECT_EQ(inked(1), 0);
+  ops_.befall(1, "lost", 3 * kStep);
+  EXPECT_GT(inked(1), 20);
+  EXPECT_EQ(inked(0), 0);
+  view_.show_range({3 * kStep + 100'000, 4 * kStep});
+  EXPECT_EQ(inked(1), 0) << "it was before";
+}
+
 TEST_F(TimelineViewTest, paints_each_op_in_the_colour_of_its_kind_and_waiting_apart_from_transfer) {
   const QImage seen = picture();
   const TimelineColours colours = timeline_colours();
