@@ -129,6 +129,7 @@ class MainWindow : public QMainWindow {
   void document_opened();
   bool trains_as_run() const;  // the document, as the run that is shown
   void match_drawing();
+  void show_push(int rank, double seconds);
   void show_in_plan(int rank, const QString& program, const QString& token, bool raise);
   void open_run(const QString& directory);
   bool open_sweep(const QString& directory);

@@ -224,6 +224,12 @@ void MainWindow::show_in_plan(int rank, const QString& program, const QString& t
   if (raise) workspace_->raise("plan");
 }
 
+void MainWindow::show_push(int rank, double seconds) {
+  workspace_->raise("timeline");
+  if (!timeline_->show_push(rank, seconds))
+    statusBar()->showMessage(tr("The push of that gradient is not on the timeline: it holds the last ops alone."), kNewsMilliseconds);
+}
+
 // Of the run that is shown: canvas and truths, a few times a second; only what was measured.
 void MainWindow::show_live_state() {
   const Run* run = runs_.current();

@@ -3,11 +3,14 @@
 #include <QPlainTextEdit>
 #include <QTest>
 #include <QTextBlock>
+#include <QTreeWidget>
+#include <algorithm>
 #include <cmath>
 #include <map>
 
 #include "tests/ui/real_window.h"
 #include "ui/model/bucket_spans.h"
+#include "ui/timeline/timeline_walk.h"
 
 namespace trainyard::ui::test {
 namespace {
@@ -17,8 +20,8 @@ class TimelineWindow : public RealWindow {
   const SpanStore& spans() { return window_->runs().current()->spans(); }
   TimelineView& view() { return window_->timeline().view(); }
 
-  void run_until(std::size_t steps) {
-    ASSERT_TRUE(window_->open(QString(TRAINYARD_SOURCE_DIR) + "/resources/experiments/four_devices_mirrored_digits.json"));
+  void run_until(std::size_t steps, const char* example = "four_devices_mirrored_digits.json") {
+    ASSERT_TRUE(window_->open(QString(TRAINYARD_SOURCE_DIR) + "/resources/experiments/" + example));
     window_->start_run();
     ASSERT_TRUE(wait([&] { return window_->runs().current() && window_->runs().current()->history().train_loss().size() >= steps; }));
     window_->workspace().raise("timeline");
@@ -140,6 +143,28 @@ TEST_F(TimelineWindow, a_run_of_another_experiment_does_not_point_into_the_plan_
   QCoreApplication::processEvents();
   EXPECT_TRUE(window_->plan().view().visibleRegion().isEmpty());
   EXPECT_EQ(window_->plan().marked(), "");
+}
+
+TEST_F(TimelineWindow, the_stalest_gradient_of_a_worker_is_found_as_it_was_pushed) {
+  run_until(60, "four_workers_parameter_server_digits.json");
+  stop();
+  window_->workspace().raise("staleness");
+  auto& table = window_->findChild<StalenessPanel*>()->table();
+  ASSERT_TRUE(wait([&] { return table.topLevelItemCount() == 5; }));
+  emit table.itemActivated(table.topLevelItem(2), 0);
+  ASSERT_TRUE(wait([&] { return !window_->timeline().visibleRegion().isEmpty(); }));
+  ASSERT_TRUE(view().selected());
+  const SpanPlace push = *view().selected();
+  const OpSpan& span = *span_at(spans(), push);
+  EXPECT_EQ(push.rank, 2);
+  EXPECT_TRUE(QString::fromStdString(spans().names(2).token(span.program, span.op)).startsWith("PUSH.b"));
+  EXPECT_FALSE(view().rect_of(push).isEmpty()) << "it is in view";
+  const auto* gradients = window_->runs().current()->history().find({telemetry::Metric::staleness, 4, 2});
+  ASSERT_NE(gradients, nullptr);
+  const auto stalest = std::max_element(gradients->values.rbegin(), gradients->values.rend());
+  const double taken = gradients->seconds[static_cast<std::size_t>(gradients->values.rend() - stalest) - 1];
+  EXPECT_LE(static_cast<double>(span.begin) * 1e-9, taken);
+  EXPECT_EQ(push_before(spans(), 2, static_cast<Nanoseconds>(taken * 1e9)), push) << "and none of it came between";
 }
 
 }  // namespace

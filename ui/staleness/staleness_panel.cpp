@@ -7,6 +7,7 @@
 #include <QSplitter>
 #include <QTreeWidget>
 #include <QVBoxLayout>
+#include <algorithm>
 
 #include "core/base/units.h"
 #include "ui/model/recorded.h"
@@ -42,6 +43,8 @@ StalenessPanel::StalenessPanel(QWidget* parent) : QWidget(parent) {
   table_->setRootIsDecorated(false);
   table_->setUniformRowHeights(true);
   table_->setAllColumnsShowFocus(true);
+  table_->setToolTip(tr("Enter or a double click shows the stalest gradient of a worker on the timeline, as it was pushed"));
+  connect(table_, &QTreeWidget::itemActivated, this, [this](QTreeWidgetItem* row) { want_gradient(table_->indexOfTopLevelItem(row)); });
   table_->setAccessibleName(tr("Effective updates by worker"));
   const std::pair<QString, QString> headings[columns] = {
       {tr("Worker"), tr("Whose gradients they are")},
@@ -160,6 +163,19 @@ void StalenessPanel::show_histogram() {
   histogram_->put_series("theory",
                          {.label = theory_->mean ? tr("mean, by theory") : tr("bound"), .colour = kTextColour, .dashed = true, .joining = Joining::always});
   histogram_->append("theory", std::vector<SeriesPoint>{{at, at, at, 0}, {at, at, at, static_cast<double>(highest)}});
+}
+
+// The last of those that are as stale, for the timeline holds the last ops.
+void StalenessPanel::want_gradient(int row) {
+  if (!run_ || row < 0 || row >= static_cast<int>(counts_.workers().size())) return;  // the last row is of all
+  const int rank = counts_.workers()[static_cast<std::size_t>(row)].rank;
+  const auto& all = run_->history().series();
+  const auto first = all.lower_bound({telemetry::Metric::staleness, 0, 0});
+  if (first == all.end() || first->first.metric != telemetry::Metric::staleness) return;
+  const telemetry::Series* gradients = run_->history().find({telemetry::Metric::staleness, first->first.rank, rank});
+  if (gradients == nullptr) return;
+  const auto stalest = std::max_element(gradients->values.rbegin(), gradients->values.rend());
+  emit gradient_wanted(rank, gradients->seconds[static_cast<std::size_t>(gradients->values.rend() - stalest) - 1]);
 }
 
 void StalenessPanel::show_table() {

@@ -31,12 +31,17 @@ class StalenessPanel : public QWidget {
   PlotView& histogram() { return *histogram_; }
   QTreeWidget& table() { return *table_; }
 
+ signals:
+  // A row was activated: the stalest gradient of that worker, as its server took it at that time of the recording.
+  void gradient_wanted(int rank, double seconds);
+
  protected:
   void showEvent(QShowEvent* event) override;
   void changeEvent(QEvent* event) override;
 
  private:
   void look();
+  void want_gradient(int row);
   void show_all();
   void show_histogram();
   void show_table();

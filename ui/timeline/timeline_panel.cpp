@@ -8,6 +8,7 @@
 #include <QToolButton>
 #include <QToolTip>
 #include <algorithm>
+#include <cmath>
 
 #include "core/base/fields.h"
 #include "core/base/units.h"
@@ -19,11 +20,14 @@
 #include "ui/theme/theme.h"
 #include "ui/theme/tinted_label.h"
 #include "ui/timeline/timeline_legend.h"
+#include "ui/timeline/timeline_walk.h"
 
 namespace trainyard::ui {
 namespace {
 
 constexpr int kRefreshMilliseconds = 50;
+constexpr Nanoseconds kAroundPush = 1'000'000;  // on both sides at least, and so many times as long as it took
+constexpr int kPushesAround = 8;
 
 QToolButton* button(QAction* action, QWidget& bar, Qt::ToolButtonStyle style) {
   auto* made = new QToolButton(&bar);
@@ -156,6 +160,18 @@ void TimelinePanel::set_run(Run* run) {
   view_->set_notes({});
   ask_to_refresh();
   view_->set_empty_text(why_empty());
+}
+
+bool TimelinePanel::show_push(int rank, double seconds) {
+  if (!run_) return false;
+  const auto push = push_before(run_->spans(), rank, static_cast<Nanoseconds>(std::llround(seconds * 1e9)));
+  if (!push) return false;
+  view_->refresh();  // what came while it was not seen
+  const OpSpan& span = *span_at(run_->spans(), *push);
+  const Nanoseconds around = std::max(kAroundPush, kPushesAround * (span.end - span.begin));
+  view_->show_range({span.begin - around, span.end + around});
+  view_->select(push);
+  return true;
 }
 
 void TimelinePanel::showEvent(QShowEvent* event) {

@@ -31,6 +31,9 @@ class TimelinePanel : public QWidget {
   void set_badges(const QStringList& truths);
   void set_frozen(bool frozen);  // with the charts
 
+  // Selects what that rank pushed last by then, in seconds of the recording. False: no such op is held (any more).
+  bool show_push(int rank, double seconds);
+
   TimelineView& view() { return *view_; }
   QString figures() const;        // as the lines say them
   QString selected_text() const;  // of the op, as the line says it

@@ -83,4 +83,23 @@ std::optional<SpanPlace> nearest(const SpanStore& store, const HeldSpans& held, 
   return best;
 }
 
+std::optional<SpanPlace> push_before(const SpanStore& store, int rank, Nanoseconds time) {
+  std::optional<SpanPlace> found;
+  if (rank < 0 || rank >= store.ranks()) return found;
+  const auto is_push = [&](const OpSpan& span) {
+    return store.names(rank).token(span.program, span.op).starts_with("PUSH.b");
+  };  // without a bucket it only asks
+  for (int lane = 0; lane < store.lanes(rank); ++lane) {
+    const auto& tracks = store.lane(rank, lane).tracks();
+    for (int t = 0; t < static_cast<int>(tracks.size()); ++t) {
+      const SpanTrack& track = *tracks[static_cast<std::size_t>(t)];
+      std::size_t at = track.first_beginning_from(time + 1, track.first(), track.end());
+      while (at > track.first() && !is_push(track[at - 1])) --at;
+      if (at == track.first()) continue;
+      if (!found || track[at - 1].begin > span_at(store, *found)->begin) found = SpanPlace{rank, lane, t, at - 1};
+    }
+  }
+  return found;
+}
+
 }  // namespace trainyard::ui

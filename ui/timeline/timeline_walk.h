@@ -15,4 +15,7 @@ std::optional<SpanPlace> nearest(const SpanStore& store, const HeldSpans& held, 
 // The op on that track that is no further than `tolerance` from `time`: the one that runs then before others. Track -1 is the joined one.
 std::optional<SpanPlace> span_near(const SpanStore& store, const HeldSpans& held, const SpanPlace& track, Nanoseconds time, Nanoseconds tolerance);
 
+// The last push of a rank that had begun by then; nothing where none is held (any more).
+std::optional<SpanPlace> push_before(const SpanStore& store, int rank, Nanoseconds time);
+
 }  // namespace trainyard::ui

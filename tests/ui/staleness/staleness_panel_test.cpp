@@ -101,6 +101,18 @@ TEST_F(StalenessPanelTest, its_histogram_counts_them) {
   EXPECT_NE(panel_.histogram().model().find("theory"), nullptr);
 }
 
+TEST_F(StalenessPanelTest, a_row_asks_for_the_last_of_the_stalest_gradients_of_its_worker) {
+  record(served(experiment::ServerMode::asynchronous), {4, 1, 0, 7, 4, 1, 2, 7, 3, 0});
+  std::vector<std::pair<int, double>> wanted;
+  QObject::connect(&panel_, &StalenessPanel::gradient_wanted, [&](int rank, double seconds) { wanted.emplace_back(rank, seconds); });
+  for (const int row : {0, 1, 2}) emit panel_.table().itemActivated(panel_.table().topLevelItem(row), 0);
+  ASSERT_EQ(wanted.size(), 2u) << "all workers together have none";
+  EXPECT_EQ(wanted[0].first, 0);
+  EXPECT_NEAR(wanted[0].second, 0.004, 1e-9);
+  EXPECT_EQ(wanted[1].first, 1);
+  EXPECT_NEAR(wanted[1].second, 0.007, 1e-9);
+}
+
 TEST_F(StalenessPanelTest, a_bound_is_told_where_there_is_one) {
   experiment::Experiment e = served(experiment::ServerMode::stale_synchronous);
   e.strategy.servers.bound = 2;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/ui/recorded_ops.h"
+#include "ui/timeline/timeline_walk.h"
 #include "ui/timeline/timeline_words.h"
 
 namespace trainyard::ui {
@@ -133,6 +134,23 @@ TEST(TimelineWords, claim_nothing_of_a_step_that_was_not_reported_nor_of_a_wait_
   EXPECT_THAT(words_of(ops.store(), ops.history(), {0, 3, 0, 0}).lines, ElementsAre("send on rank 0, send.g0, step 4 (train)", "begins at 100 ns of the run",
                                                                                     "takes 100 ns, from posted to consumed by the peer", "8 bytes"));
   EXPECT_EQ(words_of(ops.store(), ops.history(), {0, 2, 0, 0}).lines.size(), 3) << "what computes moves no bytes";
+}
+
+TEST(TimelineWalk, what_a_rank_pushed_by_a_time_is_the_last_gradient_that_had_begun_and_no_mere_request) {
+  constexpr int kPush = 8, kAsk = 9;
+  RecordedOps ops(2);
+  ops.plan(0, planned(0, "PUSH.b0>r1 @send.g0 group g0\nPUSH>r1 @send.g0 group g0\n"));
+  ops.add(0, {ran(kPush, 100, 200, 0), ran(kAsk, 210, 220, 0), ran(kPush, 300, 400, 1), ran(kAsk, 410, 420, 1), ran(kSend, 430, 500, 1)});
+  const auto pushed_at = [&](Nanoseconds time) -> Nanoseconds {
+    const auto push = push_before(ops.store(), 0, time);
+    return push ? span_at(ops.store(), *push)->begin : -1;
+  };
+  EXPECT_EQ(pushed_at(99), -1) << "nothing yet";
+  EXPECT_EQ(pushed_at(100), 100);
+  EXPECT_EQ(pushed_at(250), 100);
+  EXPECT_EQ(pushed_at(1'000), 300);
+  EXPECT_FALSE(push_before(ops.store(), 1, 1'000)) << "it pushed nothing";
+  EXPECT_FALSE(push_before(ops.store(), 7, 1'000)) << "there is no such rank";
 }
 
 }  // namespace
