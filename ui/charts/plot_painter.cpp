@@ -129,7 +129,7 @@ void PlotOverlay::paint_marks(QPainter& painter) const {
   const double size = glyph_size();
   for (const Mark& mark : content_.marks) {
     const QPointF top(mark.x, area_.top() + size / 2 + 1);
-    painter.setPen(QPen(mark.colour, 1, Qt::DotLine));
+    painter.setPen(QPen(mark.colour, style_.line_width * 0.7, Qt::DotLine));
     painter.drawLine(QPointF(mark.x, area_.top() + size + 2), QPointF(mark.x, area_.bottom()));
     painter.setPen(QPen(style_.background, 3));
     painter.setBrush(style_.background);

@@ -152,6 +152,7 @@ class Lines {
     const QString formula = QString::fromStdString(theory->words);
     if (theory->mean && theory->mean == theory->most) return level("theory", tr("by theory always %1").arg(*theory->mean), *theory->mean, true);
     if (theory->mean) level("theory_mean", tr("by theory, mean: %1 = %2").arg(formula, QString::number(*theory->mean, 'g', 4)), *theory->mean, true);
+    if (theory->mean) lines_.back().of_all_ranks = true;  // of fewer workers it is another; a bound still holds
     if (theory->most) level("theory_most", tr("by theory, most: %1 = %2").arg(formula).arg(*theory->most), static_cast<double>(*theory->most), false);
   }
 

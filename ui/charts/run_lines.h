@@ -89,6 +89,7 @@ struct LineSpec {
   StepValues gathered = nullptr;   // instead of a source: values that the history has put together
   std::optional<StepPart> part{};  // instead of a source: of the time of a step
   std::optional<double> level{};   // in the place of each value: what does not change from step to step
+  bool of_all_ranks = false;       // the line ends where one was lost
 };
 
 // Of charts that do not keep up with a run that is at `step`; empty where they do.

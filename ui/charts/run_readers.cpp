@@ -23,6 +23,12 @@ double value_of(const Series* series, std::int32_t step, std::size_t& next) {
   return next < size_of(series) && series->steps[next] == step ? series->values[next] : 0;
 }
 
+// The step in which the first rank was lost.
+double first_loss(const History& history) {
+  const auto lost = std::ranges::find(history.faults(), "lost", &telemetry::Fault::kind);
+  return lost == history.faults().end() ? std::numeric_limits<double>::infinity() : static_cast<double>(lost->step);
+}
+
 std::size_t end_of_portion(std::size_t next, std::size_t size) { return std::min(size, next + kValuesAtOnce); }
 
 }  // namespace
@@ -223,6 +229,7 @@ bool LineReader::read(const History& history, const ProgressCounter& progress, c
                              : source_.read(history, points);
   if (!spec_.divisor.keys.empty()) more = divide(history, points) || more;
   for (SeriesPoint& point : points) point.value = spec_.level.value_or(point.value);
+  if (spec_.of_all_ranks) std::erase_if(points, [first = first_loss(history)](const SeriesPoint& point) { return point.step > first; });
   held_back_.insert(held_back_.end(), points.begin(), points.end());
   for (; !held_back_.empty() && progress.knows(held_back_.front().step); held_back_.pop_front()) {
     out.push_back(held_back_.front());

@@ -24,7 +24,7 @@ experiment::Experiment served(ServerMode mode) {
 }
 
 // Of four workers, each of whose gradients is 2 versions old.
-telemetry::History history_of(const experiment::Experiment& experiment) {
+telemetry::History history_of(const experiment::Experiment& experiment, std::optional<int> lost_at = {}) {
   const test::SyntheticRun run{.ranks = kServer + 1, .experiment = experiment::to_json(experiment::resolve(experiment, ".").value())};
   const QTemporaryDir directory;
   auto writer = run.create(directory.path().toStdString());
@@ -37,6 +37,10 @@ telemetry::History history_of(const experiment::Experiment& experiment) {
     event.subject = static_cast<std::uint16_t>(telemetry::Metric::staleness), event.index = static_cast<std::uint16_t>(step % kServer);
   }
   EXPECT_TRUE(writer.append_events(kServer, events));
+  if (lost_at) {
+    const base::Json state{{"state", "running"}, {"time_ns", 1'000'000'000}, {"step", *lost_at}, {"fault", {{"kind", "lost"}, {"rank", 1}}}};
+    EXPECT_TRUE(writer.append_json(telemetry::FrameType::state, -1, state));
+  }
   EXPECT_TRUE(writer.close());
   return *telemetry::History::load(directory.path().toStdString());
 }
@@ -82,6 +86,15 @@ TEST(StalenessLines, a_mean_is_dashed_and_a_bound_is_not) {
   };
   EXPECT_EQ(dashed(ServerMode::asynchronous), true);
   EXPECT_EQ(dashed(ServerMode::stale_synchronous), false);
+}
+
+TEST(StalenessLines, a_mean_ends_where_a_worker_is_lost_and_a_bound_still_holds) {
+  const auto points = [](ServerMode mode) {
+    const telemetry::History history = history_of(served(mode), 9);
+    return points_of(history, lines_of(ChartKind::staleness, history, {}, {}).back());
+  };
+  EXPECT_EQ(points(ServerMode::asynchronous).size(), 10u) << "steps 0 to 9";
+  EXPECT_EQ(points(ServerMode::stale_synchronous).size(), static_cast<std::size_t>(kSteps));
 }
 
 TEST(StalenessLines, of_several_runs_are_measured_ones_alone) {
