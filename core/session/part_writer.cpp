@@ -36,10 +36,12 @@ bool PartWriter::offer(std::int64_t step, std::int64_t version, const std::vecto
   return true;
 }
 
-base::Result<Saved> PartWriter::write_now(std::int64_t step, std::int64_t version, const std::vector<CheckpointSpan>& spans) {
+// Whoever commits a checkpoint clears away what it does not name: a second file of the same would be swept off while it is written.
+base::Result<void> PartWriter::write_now(std::int64_t step, std::int64_t version, const std::vector<CheckpointSpan>& spans) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return !busy_; });
-  return write(step, version, spans);
+  if (last_ && last_->step == step && last_->version == version) return {};
+  return write(step, version, spans).map([&](const Saved& saved) { box_.put(saved); });
 }
 
 base::Result<Saved> PartWriter::write(std::int64_t step, std::int64_t version, const std::vector<CheckpointSpan>& spans) const {
@@ -56,6 +58,7 @@ void PartWriter::serve() {
     const auto saved = write(copy_.step, copy_.version, copy_.spans);
     box_.put(saved ? *saved : Saved{rank_, copy_.step, state_, "", "", 0, 0, base::to_string(saved.error())});
     lock.lock();
+    if (saved) last_ = *saved;
     busy_ = false;
     changed_.notify_all();
   }

@@ -40,8 +40,8 @@ class PartWriter {
 
   // Copies. False: the last one is being written still, and this one is passed over.
   bool offer(std::int64_t step, std::int64_t version, const std::vector<CheckpointSpan>& spans);
-  // Writes as it stands, after what is being written.
-  base::Result<Saved> write_now(std::int64_t step, std::int64_t version, const std::vector<CheckpointSpan>& spans);
+  // Writes as it stands, after what is being written; not again what that was. Into the box as well.
+  base::Result<void> write_now(std::int64_t step, std::int64_t version, const std::vector<CheckpointSpan>& spans);
 
  private:
   struct Copy {
@@ -61,6 +61,7 @@ class PartWriter {
   std::mutex mutex_;
   std::condition_variable changed_;
   Copy copy_;
+  std::optional<Saved> last_;
   bool busy_ = false, over_ = false;
   std::thread thread_;
 };

@@ -273,7 +273,7 @@ class Rank {
     serving = &server;
     const auto steps = server.run();
     if (!steps) return steps;
-    return writer->write_now(*steps, server.version(), spans()).map([&](const Saved& saved) { return box.put(saved), *steps; });
+    return writer->write_now(*steps, server.version(), spans()).map([&] { return *steps; });
   }
 
   Result<std::int64_t> work(run::InterpreterParts parts, PartWriter* writer, SavedBox& box) {
@@ -288,7 +288,7 @@ class Rank {
     if (!steps) return steps;
     if (p_.resolved.servers == 0) return save(*steps, *parts.bound);
     if (writer == nullptr || parts.gate->chief() != identity_.rank) return steps;
-    return writer->write_now(*steps, *steps, {{CheckpointBuffer::state, 0, state}}).map([&](const Saved& saved) { return box.put(saved), *steps; });
+    return writer->write_now(*steps, *steps, {{CheckpointBuffer::state, 0, state}}).map([&] { return *steps; });
   }
 
   void offer(PartWriter& writer, SavedBox& box, std::int64_t step, std::int64_t version, const std::vector<CheckpointSpan>& spans) {

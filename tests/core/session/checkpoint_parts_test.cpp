@@ -146,6 +146,19 @@ TEST_F(CheckpointParts, a_writer_writes_what_was_there_when_it_was_asked) {
   EXPECT_EQ(read(), "whole");
 }
 
+// The last step may be one whose turn it is anyway.
+TEST_F(CheckpointParts, a_writer_does_not_write_the_same_twice) {
+  SavedBox box;
+  PartWriter writer(directory_, 4, "server-0", false, model_, box);
+  ASSERT_TRUE(writer.offer(7, 3, spans(0, std::string::npos)));
+  ASSERT_TRUE(writer.write_now(7, 3, spans(0, std::string::npos)));
+  EXPECT_EQ(box.take().size(), 1U);
+  ASSERT_TRUE(writer.write_now(8, 4, spans(0, std::string::npos)));
+  ASSERT_TRUE(writer.offer(9, 5, spans(0, std::string::npos)));
+  ASSERT_TRUE(writer.write_now(9, 6, spans(0, std::string::npos))) << "another version of it";
+  EXPECT_EQ(box.take().size(), 3U);
+}
+
 TEST_F(CheckpointParts, a_writer_that_cannot_write_says_why) {
   SavedBox box;
   PartWriter writer("/proc/nowhere", 4, "server-0", false, model_, box);
