@@ -271,7 +271,7 @@ class Rank {
     parts.save = [&](std::int64_t step, std::int64_t version) { offer(*writer, box, step, version, spans()); };
     run::Server server(parts);
     serving = &server;
-    const auto steps = server.run();
+    auto steps = server.run();
     if (!steps) return steps;
     return writer->write_now(*steps, server.version(), spans()).map([&] { return *steps; });
   }
@@ -284,7 +284,7 @@ class Rank {
         if (parts.gate->chief() == identity_.rank) offer(*writer, box, step, step, {{CheckpointBuffer::state, 0, state}});
       };
     }
-    const auto steps = run::Interpreter(parts).run();
+    auto steps = run::Interpreter(parts).run();
     if (!steps) return steps;
     if (p_.resolved.servers == 0) return save(*steps, *parts.bound);
     if (writer == nullptr || parts.gate->chief() != identity_.rank) return steps;
