@@ -71,6 +71,7 @@ class Coordination {
   void not_back(RankSeat& seat, const std::string& how);
   void fault(const std::string& kind, const RankSeat& seat, const std::string& text);
   bool servers_finished() const;
+  std::int64_t workers_left() const;
   int chief() const;
   void say_gone(RankSeat& seat);
 

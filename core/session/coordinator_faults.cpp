@@ -15,9 +15,11 @@ namespace trainyard::session {
 // Whether training goes on without it: there are workers for it, and enough of them left.
 bool Coordination::spares(const RankSeat& seat) const {
   if (!training() || seat.lost || !experiment::may_be_lost(p_.resolved, seat.identity.rank)) return false;
-  const int workers = p_.resolved.workers();
-  const auto left = std::count_if(seats_.begin(), seats_.begin() + workers, [](const RankSeat& one) { return !one.lost; });
-  return left > experiment::least_workers(p_.resolved.document.strategy.servers, workers);
+  return workers_left() > experiment::least_workers(p_.resolved.document.strategy.servers, p_.resolved.workers());
+}
+
+std::int64_t Coordination::workers_left() const {
+  return std::count_if(seats_.begin(), seats_.begin() + p_.resolved.workers(), [](const RankSeat& one) { return !one.lost; });
 }
 
 bool Coordination::servers_finished() const {
@@ -33,7 +35,7 @@ void Coordination::lose(RankSeat& seat, const std::string& why) {
   seat.peer.clear();
   watch_.done(seat.identity.rank);
   if (seat.handle) seat.handle->kill();
-  const auto left = std::count_if(seats_.begin(), seats_.begin() + p_.resolved.workers(), [](const RankSeat& one) { return !one.lost; });
+  const std::int64_t left = workers_left();
   fault("lost", seat, why + "; training goes on with " + base::format_count(left) + (left == 1 ? " worker" : " workers"));
   seat.wanted = restarts_ < p_.resolved.document.run.restarts;
   if (seat.wanted) ++restarts_;

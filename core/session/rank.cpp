@@ -192,7 +192,8 @@ class Rank {
                                  {p_.memory.get(), static_cast<std::size_t>(p_.layout.private_bytes)}, *shared);
     if (!bound) return base::fail(bound.error());
     initialise(p_.resolved, p_.rank_plan, *bound);
-    if (p_.resolved.first_step > 0) {
+    const bool takes_over = p_.rank_plan.rule || p_.resolved.model.state_elements > 0;  // else it is given all that it needs
+    if (p_.resolved.first_step > 0 && takes_over) {
       const auto begins = beginning(p_.resolved);
       if (!begins) return base::fail(begins.error());
       take_over(*begins, p_.resolved, p_.rank_plan, *bound);

@@ -25,7 +25,7 @@ struct RoleFailure {
 // Of the roles that the strategy gives to the drawn devices; of any document, also one that cannot be run yet.
 std::vector<RoleFailure> when_ranks_fail(const experiment::Experiment& experiment);
 
-// What can be asked for now of a rank of a live run, as its coordinator would do it.
+// What its coordinator would carry out of what is asked of a rank of a live run, as the run stands.
 struct RankFaults {
   bool kill = false, stall = false, wake = false, restart = false;
   bool spared = false;  // the others go on without it
