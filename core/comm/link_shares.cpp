@@ -65,7 +65,7 @@ LinkShares LinkShares::format(std::span<std::byte> memory, const DrawnLinks& dra
   new (memory.data()) Shape(shape_of(drawn, channels));
   LinkShares shares(memory.data());
   for (std::size_t way = 0; way < drawn.bits_per_second.size(); ++way)
-    shares.ways_[way].capacity = std::llround(drawn.bits_per_second[way] * static_cast<double>(kRateUnit));
+    shares.ways_[way].drawn = shares.ways_[way].capacity = std::llround(drawn.bits_per_second[way] * static_cast<double>(kRateUnit));
   std::int32_t hop = 0;
   for (std::size_t pair = 0; pair < drawn.routes.size(); ++pair) {
     const DrawnRoute& from = drawn.routes[pair];
@@ -156,6 +156,14 @@ void LinkShares::forget(const LaneName& name, Picoseconds now) {
   lane.sent = lane.released = lane.posted;
   std::int32_t* const end = sending_ + shape().sending;
   shape().sending = static_cast<std::int32_t>(std::remove(sending_, end, static_cast<std::int32_t>(&lane - lanes_)) - sending_);
+  share(shape().now);
+}
+
+// The least rate there is stands for none: a byte would take an hour.
+void LinkShares::set_part(Way number, double part, Picoseconds now) {
+  advance(now);
+  WayState& way = ways_[number];
+  way.capacity = std::max<std::int64_t>(std::llround(static_cast<double>(way.drawn) * part), 1);
   share(shape().now);
 }
 

@@ -60,6 +60,10 @@ class LinkShares {
   void release(const LaneName& lane) { at(lane).released += 1; }
   void forget(const LaneName& lane, Picoseconds now);  // all that is posted there
 
+  // From now on the way carries this part of what it was formatted with, 0 to 1. Of 0 nothing crosses: what is there waits.
+  void set_part(Way way, double part, Picoseconds now);
+  int ways() const { return shape().ways; }
+
  private:
   __extension__ using Amount = __int128;          // bits times 1e12 times kRateUnit: what one unit of rate moves in one picosecond
   static constexpr std::int64_t kRateUnit = 512;  // rates count 1/512 bit/s
@@ -70,7 +74,7 @@ class LinkShares {
     Picoseconds now = 0;
   };
   struct WayState {
-    std::int64_t capacity = 0;
+    std::int64_t drawn = 0, capacity = 0;  // rates; the latter as of now
     // Scratch of `share`.
     std::int64_t left = 0;
     std::int32_t sharers = 0, first = 0, count = 0, reserved = 0;
@@ -78,7 +82,7 @@ class LinkShares {
   struct RouteState {
     std::int32_t first = 0, count = 0;  // in the hops
     Picoseconds latency = 0;
-    std::int64_t narrowest = 0;  // rate that it could have alone
+    std::int64_t narrowest = 0;  // rate that it could have alone, of ways as they are drawn
   };
   struct LaneState {
     Amount remaining = 0;  // of the message that is being sent, at `since`

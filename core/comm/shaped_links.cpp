@@ -32,6 +32,7 @@ namespace {
 
 constexpr const char* kWhere = "shaped links";
 constexpr std::int64_t kUnknownAgainNanoseconds = 20'000;  // a sender posts first and tells the links after, at once
+constexpr Picoseconds kLongestBlind = 20'000'000'000;      // for links that are cut may be whole again
 
 constexpr time_t kLongestLock = 10;  // seconds: of a machine that is very busy
 
@@ -174,7 +175,18 @@ Result<ShapedLinks::Sight> ShapedLinks::oldest(const LaneName& lane) {
   const LinkShares::Sight sight = shares_.oldest(lane, at);
   unlock();
   if (!sight.posted) return Sight{false, at / 1000 + header_->origin_ns + kUnknownAgainNanoseconds};
-  return Sight{sight.arrived, (sight.look_again + 999) / 1000 + header_->origin_ns};
+  const Picoseconds again = sight.arrived ? sight.look_again : std::min(sight.look_again, at + kLongestBlind);
+  return Sight{sight.arrived, (again + 999) / 1000 + header_->origin_ns};
+}
+
+Result<void> ShapedLinks::set_part(int edge, double part) {
+  if (edge < 0 || 2 * edge + 1 >= shares_.ways() || !(part >= 0 && part <= 1))
+    return base::fail({ProblemCode::bad_usage, kWhere,
+                       "have no edge " + std::to_string(edge) + " that could carry " + std::to_string(part) + " of what is drawn", "0 to 1", ""});
+  if (auto ok = lock(-1); !ok) return ok;
+  for (const Way way : {2 * edge, 2 * edge + 1}) shares_.set_part(way, part, now());
+  unlock();
+  return {};
 }
 
 Result<void> ShapedLinks::forget(const LaneName& lane, int by) {

@@ -43,6 +43,9 @@ class ShapedLinks {
   base::Result<Sight> oldest(const LaneName& lane);
   base::Result<void> release(const LaneName& lane);  // one that has arrived
 
+  // From now on both ways of an edge carry this part, 0 to 1, of what they are drawn with. By who holds no lane: it is told as rank -1.
+  base::Result<void> set_part(int edge, double part);
+
   // Nothing of what was posted there is on its way any more. By rank `by`.
   base::Result<void> forget(const LaneName& lane, int by);
 

@@ -89,6 +89,33 @@ TEST(LinkShares, what_is_forgotten_leaves_its_share_to_others) {
   EXPECT_EQ(shares.take({0, 2, 0}, 30 * kMillisecond), 30 * kMillisecond + 8 * kMicrosecond) << "and the lane is as new";
 }
 
+// The way there of the first link of a chain of so many hosts: busses come before links.
+Way way_of_first_link(int hosts) { return 2 * hosts; }
+
+TEST(LinkShares, a_way_that_is_cut_holds_what_is_on_it_until_it_is_whole_again) {
+  Shares shares(links_of(chain({{"a", "b", 1e9, 0}})));
+  shares->post({0, 1, 0}, 2000, 0);
+  shares->set_part(way_of_first_link(2), 0, 8 * kMicrosecond);  // half of it is there
+  EXPECT_FALSE(shares->oldest({0, 1, 0}, 40'000 * kMillisecond).arrived);
+  shares->set_part(way_of_first_link(2), 1, 40'000 * kMillisecond);
+  EXPECT_NEAR(static_cast<double>(shares.take({0, 1, 0}, 40'000 * kMillisecond)), 40'000.0 * kMillisecond + 8 * kMicrosecond, 1e3)
+      << "but for what passes at the least rate there is";
+  shares->post({1, 0, 0}, 1000, 50'000 * kMillisecond);
+  EXPECT_EQ(shares.take({1, 0, 0}, 50'000 * kMillisecond), 50'000 * kMillisecond + 8 * kMicrosecond) << "the way back was never cut";
+}
+
+TEST(LinkShares, a_way_that_is_slowed_carries_its_part_and_leaves_others_what_they_had) {
+  Shares shares(links_of(chain({{"a", "b", 1e9, 0}, {"b", "c", 1e9, 0}})));
+  shares->set_part(way_of_first_link(3), 0.25, 0);
+  shares->post({0, 1, 0}, 1000, 0);
+  shares->post({1, 2, 0}, 1000, 0);
+  EXPECT_EQ(shares.take({0, 1, 0}), 32 * kMicrosecond);
+  EXPECT_EQ(shares.take({1, 2, 0}), 8 * kMicrosecond);
+  shares->set_part(way_of_first_link(3), 0.5, 100 * kMicrosecond);
+  shares->post({0, 1, 0}, 1000, 100 * kMicrosecond);
+  EXPECT_EQ(shares.take({0, 1, 0}, 100 * kMicrosecond), 116 * kMicrosecond) << "of what is drawn, not of what was left";
+}
+
 TEST(LinkShares, the_way_back_is_free) {
   Shares shares(links_of(chain({{"a", "b", 1e9, 0}})));
   shares->post({0, 1, 0}, 1000, 0);
