@@ -31,6 +31,17 @@ void divide_by(Number members, std::byte* data, std::int64_t elements) {
   for (std::int64_t i = 0; i < elements; ++i) numbers[i] /= members;
 }
 
+template <class Number>
+void compensate_by(double lambda, std::byte* gradient, const std::byte* now, const std::byte* then, std::int64_t elements) {
+  auto* g = reinterpret_cast<Number*>(gradient);
+  const auto* a = reinterpret_cast<const Number*>(now);
+  const auto* b = reinterpret_cast<const Number*>(then);
+  for (std::int64_t i = 0; i < elements; ++i) {
+    const double of = g[i];
+    g[i] = static_cast<Number>(of + lambda * of * of * (static_cast<double>(a[i]) - static_cast<double>(b[i])));
+  }
+}
+
 }  // namespace
 
 void choose(Reduction reduction, DType dtype, std::byte* destination, const std::byte* a, const std::byte* b, std::int64_t elements) {
@@ -47,6 +58,11 @@ void combine(Compute& compute, Reduction reduction, DType dtype, std::byte* dest
   if (held == nullptr) compute.copy(destination, sources.front(), elements * base::size_of(dtype));
   for (std::size_t i = held == nullptr ? 1 : 0; i < sources.size(); ++i)
     if (sources[i] != held) choose(reduction, dtype, destination, destination, sources[i], elements);
+}
+
+void compensate(DType dtype, std::byte* gradient, const std::byte* now, const std::byte* then, double lambda, std::int64_t elements) {
+  if (dtype == DType::fp64) compensate_by<double>(lambda, gradient, now, then, elements);
+  else compensate_by<float>(lambda, gradient, now, then, elements);
 }
 
 void divide(DType dtype, std::byte* data, std::int64_t elements, std::int64_t members) {
