@@ -5,8 +5,10 @@
 #include "app/cli/verbs.h"
 #include "core/experiment/findings.h"
 #include "core/experiment/vertical.h"
+#include "core/session/room.h"
 #include "core/session/run_directory.h"
 #include "core/session/run_result.h"
+#include "core/strategy/strategy.h"
 #include "core/telemetry/recording.h"
 
 namespace trainyard::cli {
@@ -78,6 +80,11 @@ experiment::Checked<experiment::Resolved> resolve(const experiment::Experiment& 
   auto resolved = experiment::resolve(given, *directory);
   if (!resolved) return tl::unexpected(base::Problems{resolved.error()});
   return std::move(*resolved);
+}
+
+base::Problems problems_of_room(const experiment::Resolved& resolved) {
+  const auto plan = strategy::make_plan(resolved);
+  return plan ? session::room_problems(resolved, *plan) : base::Problems{plan.error()};
 }
 
 std::string chosen_algorithm(const experiment::Resolved& resolved) { return resolved.algorithm_reason.empty() ? "" : "auto is " + resolved.algorithm_reason; }

@@ -30,15 +30,18 @@ std::string summary(const experiment::Resolved& resolved) {
          count(resolved.global_batch) + in_micro_steps(document.training) + ", " + count(resolved.steps) + " steps" + in_bfloat16(document.training);
 }
 
+bool is_slowed(const topology::Device& device) { return device.slow_down != 1 || device.jitter != 0; }
+
 void add_slowed_down(const topology::Topology& topology, std::vector<std::string>& notes) {
-  int rank = 0;
-  for (const topology::Host& host : topology.hosts)
-    for (const topology::Device& device : host.devices) {
-      const bool works = topology::works(device), slowed = device.slow_down != 1 || device.jitter != 0;
-      const std::string who =
-          works ? "rank " + std::to_string(rank++) + ", " + device.name + ", computes " : device.name + " is idle: it makes no odds that it is ";
-      if (slowed) notes.push_back(who + experiment::slowness_said(device.slow_down, device.jitter));
-    }
+  const topology::Network network(topology);
+  const auto ranks = network.ranks();
+  const auto add = [&](const std::string& who, const topology::Device& device) {
+    if (is_slowed(device)) notes.push_back(who + experiment::slowness_said(device.slow_down, device.jitter));
+  };
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+    add("rank " + std::to_string(rank) + ", " + network.device(ranks[rank]).name + ", computes ", network.device(ranks[rank]));
+  for (const topology::DeviceId idle : network.with_role(topology::Role::idle))
+    add(network.device(idle).name + " is idle: it makes no odds that it is ", network.device(idle));
 }
 
 // `auto` leaves it to whoever knows, and what a strategy does anyway may be said.
@@ -80,6 +83,7 @@ int run(const ExperimentArguments& arguments) {
   if (!given) return complain(given.error(), arguments.json);
   const auto resolved = resolve(*given, arguments);
   if (!resolved) return complain(resolved.error(), arguments.json);
+  if (const auto problems = problems_of_room(*resolved); !problems.empty()) return complain(problems, arguments.json);
   const std::vector<std::string> notes = notes_of(*given, *resolved);
   if (!arguments.json) return print(*resolved, notes), 0;
   base::Json result{{"type", "result"},

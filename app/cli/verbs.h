@@ -35,6 +35,8 @@ int exit_code_of(const base::Problem& problem);
 
 // Says the problems on standard error - with --json also as the last line on standard output - and gives the exit code.
 int complain(const base::Problems& problems, bool json);
+// Why the drawn devices cannot hold what the strategy puts on them; or why it has no plan.
+base::Problems problems_of_room(const experiment::Resolved& resolved);
 void print_json(const base::Json& line);  // one NDJSON line on standard output
 
 // What most verbs take: an experiment file, overrides, --json.

@@ -233,15 +233,23 @@ std::vector<int> sides_from_first(const Mixing& m, bool& two_sided) {
   return side;
 }
 
+// "rank 1", "ranks 1, 2 and 5", "ranks 1, 2, 5 and 13 others".
+std::string ranks_in_words(const std::vector<int>& ranks) {
+  constexpr std::size_t kNamed = 8;
+  if (ranks.size() == 1) return of_rank(ranks.front());
+  std::string words = "ranks ";
+  const std::size_t named = ranks.size() > kNamed ? kNamed - 1 : ranks.size() - 1;
+  for (std::size_t i = 0; i < named; ++i) words += (i == 0 ? "" : ", ") + std::to_string(ranks[i]);
+  const std::size_t left = ranks.size() - named;
+  return words + " and " + (left == 1 ? std::to_string(ranks.back()) : base::format_count(static_cast<std::int64_t>(left)) + " others");
+}
+
 Problem cut_off(const std::vector<int>& side, const std::string& where) {
   std::vector<int> lost;
   for (int i = 0; i < static_cast<int>(side.size()); ++i)
     if (side[index(i)] < 0) lost.push_back(i);
-  std::string names = of_rank(lost.front());
-  if (lost.size() > 1) names += " and " + base::format_count(std::ssize(lost) - 1) + (lost.size() == 2 ? " other are" : " others are");
-  else names += " is";
-  return unsound(where, names + " cut off: nothing of what it learns ever reaches rank 0", "a connected graph",
-                 "Give it a neighbour among the others (with graph=drawn: draw a link between their hosts), or take a ring.");
+  return unsound(where, ranks_in_words(lost) + (lost.size() == 1 ? " is" : " are") + " cut off: nothing of what it learns ever reaches rank 0",
+                 "a connected graph", "Give it a neighbour among the others (with graph=drawn: draw a link between their hosts), or take a ring.");
 }
 
 Problem not_by_engine() {

@@ -91,7 +91,7 @@ TEST(Gossip, its_plan_is_proved_simulated_and_refused_where_ranks_are_cut_off) {
   EXPECT_EQ(simulated.result()["wire_bytes"], 8 * 2 * 4 * kElements);
   const Ran cut = cli({"validate", kGossip, "--set", R"(strategy.gossip.weights=[{"a":0,"b":1,"weight":0},{"a":0,"b":7,"weight":0}])"});
   EXPECT_EQ(cut.exit_code, 2);
-  EXPECT_THAT(cut.err, HasSubstr("rank 1 and 6 others are cut off"));
+  EXPECT_THAT(cut.err, HasSubstr("ranks 1, 2, 3, 4, 5, 6 and 7 are cut off"));
 }
 
 }  // namespace

@@ -190,7 +190,7 @@ TEST(Mixing, that_is_no_good_is_refused_and_says_which_rank) {
   EXPECT_THAT(refusal({2, 4, {5, -1, -1, 5}}), HasSubstr("rank 1 counts -0.25 in what rank 0 gets"));
   EXPECT_THAT(refusal({3, 4, {2, 1, 1, 2, 2, 0, 0, 1, 3}}), HasSubstr("rank 0 counts 0.5 for rank 1, but the other way round it is 0.25"));
   EXPECT_THAT(refusal({2, 4, {3, 1, 1, 2}}), AllOf(HasSubstr("by which rank 1 averages sum to 0.75"), HasSubstr("drift")));
-  EXPECT_THAT(refusal({4, 2, {1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 1, 1, 0, 0, 1, 1}}), HasSubstr("rank 2 and 1 other are cut off"));
+  EXPECT_THAT(refusal({4, 2, {1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 1, 1, 0, 0, 1, 1}}), HasSubstr("ranks 2 and 3 are cut off"));
   EXPECT_THAT(refusal({2, 1, {0, 1, 1, 0}}), HasSubstr("change places for ever"));
 }
 
@@ -221,7 +221,7 @@ TEST(GossipWeights, that_are_no_mixing_matrix_are_refused) {
   EXPECT_THAT(problem({{0, 1, 0.9}}), HasSubstr("rank 0 counts -0.23"));
   EXPECT_THAT(problem({{0, 0, 0.5}}), HasSubstr("by which rank 0 averages sum to 1.166"));
   EXPECT_THAT(problem({{0, 1, 0.2}, {1, 0, 0.25}}), HasSubstr("the other way round it is 0.2"));
-  EXPECT_THAT(problem({{0, 1, 0}, {0, 3, 0}}), HasSubstr("rank 1 and 2 others are cut off"));
+  EXPECT_THAT(problem({{0, 1, 0}, {0, 3, 0}}), HasSubstr("ranks 1, 2 and 3 are cut off"));
 }
 
 TEST(GossipProblems, name_what_gossip_cannot_do) {
