@@ -32,7 +32,7 @@ template <class Visit>
 void for_each_share(const RankPlan& rank, std::string_view program, OpKind kind, Visit visit) {
   if (const plan::Program* found = program_of(rank, program))
     for (const Op& op : found->ops)
-      if (op.kind == kind && op.bucket >= 0) visit(op, op.writes.empty() ? op.reads.front() : op.writes.front());
+      if (op.kind == kind && op.bucket >= 0 && plan::carried(op) != nullptr) visit(op, *plan::carried(op));
 }
 
 Ends ends_of_worker(const RankPlan& rank, std::string_view trains) {
@@ -141,7 +141,7 @@ void prove_serving(const Scope& scope, Findings& findings) {
   const Ends servers = ends_of_servers(scope);
   int workers = 0;
   for (const RankPlan& rank : scope.ranks) {
-    if (rank.rule) continue;
+    if (rank.rule || plan::evaluates_alone(rank)) continue;
     ++workers;
     for (const plan::Program& program : rank.programs)
       if (plan::purpose(program.name) == plan::Purpose::training) match(rank, program.name, servers, findings);

@@ -101,8 +101,10 @@ bool keeps_parameters(const Experiment& experiment, int rank) {
 }
 
 std::string_view duty_of(const Experiment& experiment, int rank) {
-  if (has_servers(experiment.strategy.kind) && rank >= std::ssize(workers(experiment.topology))) return "parameter_server";
-  return rank == storage_rank(experiment) ? "storage" : "worker";
+  if (rank == storage_rank(experiment)) return "storage";
+  const topology::Network network(experiment.topology);
+  const auto ranks = network.ranks();
+  return static_cast<std::size_t>(rank) < ranks.size() ? base::name_of(network.device(ranks[static_cast<std::size_t>(rank)]).role) : "worker";
 }
 
 std::optional<FixedAlgorithm> fixed_algorithm(StrategyKind kind) {

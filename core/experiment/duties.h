@@ -23,7 +23,7 @@ std::int64_t count_trainers(const Experiment& experiment);
 // but its share.
 bool keeps_parameters(const Experiment& experiment, int rank);
 
-// "storage", "parameter_server" or "worker".
+// "storage", else the role that its device is drawn with: "worker", "chief", "parameter_server", "evaluator".
 std::string_view duty_of(const Experiment& experiment, int rank);
 
 // The one way in which a strategy sums its gradients; of a strategy that leaves the choice, nothing.

@@ -54,6 +54,14 @@ enum class ServerMode {
 enum class VariablePlacement {
   balanced,     // all servers have equally much, a variable may be cut
   round_robin,  // whole variables in turn
+  by_hand,      // whole variables, where `places` says; each of the others on the server that has least by then
+};
+
+struct VariablePlace {
+  std::string variable;     // "0.weight"
+  std::int64_t server = 0;  // from 0
+
+  bool operator==(const VariablePlace&) const = default;
 };
 
 // What an update takes of the learning rate.
@@ -69,6 +77,8 @@ struct ServerSpec {
   std::int64_t backups = 1;   // b
   VariablePlacement placement = VariablePlacement::balanced;
   StalenessRate staleness_rate = StalenessRate::ignored;
+  std::vector<VariablePlace> places = {};
+  double delay_compensation = 0;  // lambda of DC-ASGD (Zheng et al. 2017, eq. 10); 0: none
 
   bool operator==(const ServerSpec&) const = default;
 };

@@ -42,7 +42,7 @@ struct Names<experiment::ServerMode> {
 template <>
 struct Names<experiment::VariablePlacement> {
   using P = experiment::VariablePlacement;
-  static constexpr std::pair<P, std::string_view> table[] = {{P::balanced, "balanced"}, {P::round_robin, "round_robin"}};
+  static constexpr std::pair<P, std::string_view> table[] = {{P::balanced, "balanced"}, {P::round_robin, "round_robin"}, {P::by_hand, "by_hand"}};
 };
 template <>
 struct Names<experiment::StalenessRate> {
@@ -107,6 +107,15 @@ struct Names<experiment::DeviceSpeed> {
 };
 
 template <>
+struct Fields<experiment::VariablePlace> {
+  using V = experiment::VariablePlace;
+  static constexpr std::string_view title = "Place of a variable";
+  static auto table() {
+    return std::tuple{field("variable", &V::variable, "", {1, 256}, "Its name, as 0.weight: the layer's number, and weight or bias"),
+                      field("server", &V::server, "", {0, 100'000}, "Number of the server that keeps it, from 0")};
+  }
+};
+template <>
 struct Fields<experiment::ServerSpec> {
   using S = experiment::ServerSpec;
   using M = experiment::ServerMode;
@@ -123,9 +132,16 @@ struct Fields<experiment::ServerSpec> {
         field("backups", &S::backups, "workers", {0, 100'000}, "b: an update takes the gradients of the first workers but so many",
               [](const S& s) { return s.mode == M::backup_workers; }),
         field("placement", &S::placement, "", {},
-              "Which server keeps what; balanced: equally much, variables may be cut; round_robin: whole variables in turn"),
+              "Which server keeps what; balanced: equally much, variables may be cut; round_robin: whole variables in turn; by_hand: as places says"),
+        field("places", &S::places, "", {0, 100'000},
+              "Of by_hand: variables and the servers that keep them, from 0; each of the others goes to the server that has least",
+              [](const S& s) { return s.placement == experiment::VariablePlacement::by_hand || !s.places.empty(); }),
         field("staleness_rate", &S::staleness_rate, "", {},
-              "divided: the learning rate of an update / the mean staleness of its gradients, where that is more than 1")};
+              "divided: the learning rate of an update / the mean staleness of its gradients, where that is more than 1"),
+        field(
+            "delay_compensation", &S::delay_compensation, "", {0, 1e6},
+            "lambda: to a gradient g that comes late, lambda g g (parameters now - parameters that it was computed by) is added, number by number; 0: nothing",
+            [](const S& s) { return s.mode != M::synchronous && s.mode != M::backup_workers; })};
   }
 };
 
@@ -270,13 +286,15 @@ struct Fields<experiment::RunSpec> {
         field("links", &R::links, "", {}, "Whether the drawn bandwidth and latency of links and busses hold in a real run, or are only drawn"),
         field("link_scale", &R::link_scale, "", {1e-6, 1e6}, "Speed of imposed links relative to the drawn one; 0.1: ten times slower", imposes_links),
         field("devices", &R::devices, "", {}, "paced: compute takes at least the time that the simulator says of the drawn device"),
-        field("evaluate_every_steps", &R::evaluate_every_steps, "steps", {0, 1e12}, "Measure held-out accuracy every so many steps; 0: once an epoch"),
+        field("evaluate_every_steps", &R::evaluate_every_steps, "steps", {0, 1e12},
+              "Measure held-out accuracy every so many steps; 0: once an epoch. An evaluator measures every checkpoint instead"),
         field("seconds_per_step", &R::seconds_per_step, "s", {0, 3600}, "Pace: take at least this long a step; 0: full speed"),
         field("emulate", &R::emulate, "", {}, "Run a drawn gpu or tpu that this machine lacks on its CPU, labelled EMULATED"),
         field("record_ops", &R::record_ops, "", {}, "Record when every op began and ended"),
         field("hang_seconds", &R::hang_seconds, "s", {0.5, 86400}, "A rank that makes no progress for so long is reported as hung"),
         field("checkpoint_every_steps", &R::checkpoint_every_steps, "steps", {0, 1e12},
-              "Write a checkpoint every so many steps while training goes on (parameter_server, machine clock); 0: at the end alone"),
+              "Write a checkpoint every so many steps while training goes on (parameter_server, machine clock); 0: at the end alone, or where there is an "
+              "evaluator, whenever held-out samples are to be measured"),
         field("resume_from", &R::resume_from, "", {},
               "Run directory whose newest whole checkpoint this run goes on from (parameter_server, machine clock); empty: from the beginning"),
         field("restarts", &R::restarts, "", {0, 10000},

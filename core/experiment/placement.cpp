@@ -67,24 +67,19 @@ void check_algorithm(collective::Algorithm algorithm, const Network& network, Pr
                       "hosts with equally many workers", "Set the role of some to idle, or use leader_hierarchical."});
 }
 
+// An evaluator exchanges nothing with the others.
+std::vector<DeviceId> exchanging(const Network& network) {
+  std::vector<DeviceId> ranks = network.workers();
+  for (const DeviceId server : network.with_role(Role::parameter_server)) ranks.push_back(server);
+  return ranks;
+}
+
 // Of a drawing that is sound and has workers.
 void check_network(const StrategySpec& strategy, const Network& network, Problems& problems) {
-  check_routes(ranks_of(strategy, network), network, problems);
+  check_routes(exchanging(network), network, problems);
   if (strategy.kind == StrategyKind::multi_worker_mirrored) check_several_hosts(network, problems);
   const bool has_algorithm = strategy.kind != StrategyKind::one_device && strategy.engine == Engine::own && !fixed_algorithm(strategy.kind);
   if (has_algorithm) check_algorithm(strategy.algorithm, network, problems);
-}
-
-// A role that a strategy has no use for is no rank, and nobody shall wonder why.
-void add_idle_servers(const Experiment& experiment, Problems& problems) {
-  for (std::size_t h = 0; h < experiment.topology.hosts.size(); ++h) {
-    const auto& devices = experiment.topology.hosts[h].devices;
-    for (std::size_t d = 0; d < devices.size(); ++d)
-      if (devices[d].role == Role::parameter_server)
-        problems.push_back({ProblemCode::bad_input, host_path(h) + ".devices[" + std::to_string(d) + "].role",
-                            devices[d].name + " is a parameter_server, and " + std::string(base::name_of(experiment.strategy.kind)) + " has none",
-                            "worker, idle", "Set its role to idle, or strategy.kind to parameter_server."});
-  }
 }
 
 std::string this_machine() {
@@ -215,7 +210,6 @@ std::optional<std::string> unlike_one_device(const Experiment& experiment) {
 
 Problems placement_problems(const Experiment& experiment) {
   Problems problems = topology::validate(experiment.topology, "topology");
-  if (!has_servers(experiment.strategy.kind)) add_idle_servers(experiment, problems);
   const bool drawn_well = problems.empty();
   const std::int64_t workers = count_workers(experiment.topology);
   if (workers == 0) problems.push_back(no_workers());

@@ -16,6 +16,7 @@
 #include "core/experiment/local_sgd.h"
 #include "core/experiment/multiplies.h"
 #include "core/experiment/placement.h"
+#include "core/experiment/roles.h"
 #include "core/experiment/servers.h"
 #include "core/experiment/tpu.h"
 
@@ -58,10 +59,11 @@ std::int64_t segment_bytes_of(const Experiment& document) {
 
 void place_ranks(Resolved& resolved) {
   const topology::Network network(resolved.document.topology);
-  const StrategySpec& strategy = resolved.document.strategy;
-  resolved.ranks = ranks_of(strategy, network);
+  resolved.ranks = network.ranks();
   resolved.hosts = hosts_of(network, resolved.ranks);
-  resolved.servers = resolved.world() - static_cast<int>(network.workers().size());
+  resolved.servers = static_cast<int>(network.with_role(topology::Role::parameter_server).size());
+  resolved.evaluators = static_cast<int>(network.with_role(topology::Role::evaluator).size());
+  resolved.chief = chief_rank(resolved.document);
   resolved.storage_rank = storage_rank(resolved.document);
 }
 
@@ -114,6 +116,7 @@ void fill_automatic_values(Resolved& resolved) {
   LocalSgdSpec& local = document.strategy.local_sgd;
   if (elasticity(resolved) && local.elasticity == 0) local.elasticity = usual_elasticity(resolved.world());
   if (document.run.evaluate_every_steps == 0) document.run.evaluate_every_steps = resolved.steps_per_epoch;
+  if (resolved.evaluators > 0 && document.run.checkpoint_every_steps == 0) document.run.checkpoint_every_steps = document.run.evaluate_every_steps;
 }
 
 // Of an experiment without problems; pure, and done again on its own document it changes nothing.
@@ -217,7 +220,7 @@ data::Shares Resolved::shares() const {
 
 std::pair<std::int64_t, std::int64_t> Resolved::held_out(int rank) const {
   if (on_rank_0()) return {0, rank == 0 ? data.held_out_samples : 0};
-  if (servers > 0) return {0, rank < workers() ? data.held_out_samples : 0};  // who is told to evaluates alone
+  if (servers > 0) return {0, (evaluators > 0 ? evaluates_alone(rank) : rank < workers()) ? data.held_out_samples : 0};  // a worker does when it is told to
   return data::slice(data.held_out_samples, world(), rank, storage_rank);
 }
 
@@ -232,7 +235,7 @@ base::Result<data::Sampler> sampler(const Resolved& resolved) {
 }
 
 Resolved on_one_device(Resolved resolved) {
-  const auto chief = static_cast<std::size_t>(resolved.chief());
+  const auto chief = static_cast<std::size_t>(resolved.chief);
   leave_only(resolved.document.topology, chief);
   resolved.document.strategy.kind = StrategyKind::one_device;
   resolved.document.training.batch_per_rank = resolved.global_batch;
@@ -242,7 +245,7 @@ Resolved on_one_device(Resolved resolved) {
   resolved.ranks = {resolved.ranks[chief]};
   resolved.hosts = {resolved.hosts[chief]};
   resolved.storage_rank = kNobody;
-  resolved.servers = 0;
+  resolved.servers = resolved.evaluators = resolved.chief = 0;
   count_steps(resolved);
   return resolved;
 }

@@ -20,7 +20,7 @@ struct Resolved {
   Experiment document;
   data::DataSummary data;
   model::Model model;
-  std::vector<topology::DeviceId> ranks;  // rank -> device of the drawing: workers, and after them servers where the strategy has any
+  std::vector<topology::DeviceId> ranks;  // rank -> device of the drawing: workers, after them servers where the strategy has any, last an evaluator
   std::vector<int> hosts;                 // rank -> index of its host
   std::int64_t global_batch = 0;          // samples of an epoch's first step over all ranks; no other has more
   std::int64_t steps_per_epoch = 0;
@@ -36,11 +36,15 @@ struct Resolved {
   std::int64_t first_step = 0;     // steps that are done already, of a run that goes on from a checkpoint
   std::int64_t first_version = 0;  // updates of servers likewise
 
-  int servers = 0;  // ranks that keep variables for the others, the last ones (servers.h)
+  int servers = 0;     // ranks that keep variables for the workers, after these (servers.h)
+  int evaluators = 0;  // ranks that train nothing, and measure held-out samples by checkpoints: the last one, or none
+  int chief = 0;       // the worker that writes what all have alike (roles.h)
 
   int world() const { return static_cast<int>(ranks.size()); }
-  int workers() const { return world() - servers; }
-  int chief() const { return storage_rank == 0 ? 1 : 0; }  // writes the checkpoints: the first rank that takes samples
+  int workers() const { return world() - servers - evaluators; }
+  int trainers_and_servers() const { return world() - evaluators; }
+  bool serves(int rank) const { return rank >= workers() && rank < trainers_and_servers(); }
+  bool evaluates_alone(int rank) const { return rank >= trainers_and_servers(); }
   data::Shares shares() const;
   std::pair<std::int64_t, std::int64_t> held_out(int rank) const;                           // of the held-out samples those that it evaluates: {first, count}
   bool on_rank_0() const { return document.strategy.kind == StrategyKind::data_parallel; }  // the samples of all, and what is evaluated

@@ -2,10 +2,13 @@
 #include "core/experiment/servers.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "core/base/units.h"
 #include "core/experiment/buckets.h"
 #include "core/experiment/fields.h"
+#include "core/experiment/placement.h"
 
 namespace trainyard::experiment {
 namespace {
@@ -14,10 +17,9 @@ using base::Problem;
 using base::ProblemCode;
 using base::Problems;
 
-std::int64_t count(const topology::Topology& topology, topology::Role role) {
+std::int64_t count_servers(const topology::Topology& topology) {
   std::int64_t devices = 0;
-  for (const topology::Host& host : topology.hosts)
-    devices += std::count_if(host.devices.begin(), host.devices.end(), [&](const topology::Device& device) { return device.role == role; });
+  for (const topology::Host& host : topology.hosts) devices += std::ranges::count(host.devices, topology::Role::parameter_server, &topology::Device::role);
   return devices;
 }
 
@@ -45,6 +47,35 @@ std::vector<Share> in_turn(const Resolved& e) {
   return shares;
 }
 
+std::vector<Share> by_hand(const Resolved& e) {
+  std::vector<std::int64_t> has(static_cast<std::size_t>(e.servers));
+  std::map<std::string, int> of_variable;
+  for (const VariablePlace& place : e.document.strategy.servers.places) of_variable[place.variable] = static_cast<int>(place.server);
+  for (const model::Parameter& variable : e.model.parameters)
+    if (const auto at = of_variable.find(variable.name); at != of_variable.end()) has[static_cast<std::size_t>(at->second)] += variable.shape.elements();
+  std::vector<Share> shares;
+  for (const model::Parameter& variable : e.model.parameters) {
+    const std::int64_t elements = variable.shape.elements();
+    auto at = of_variable.find(variable.name);
+    if (at == of_variable.end()) {
+      const auto least = std::ranges::min_element(has);
+      *least += elements;
+      at = of_variable.emplace(variable.name, static_cast<int>(least - has.begin())).first;
+    }
+    add(shares, {at->second, variable.offset, elements});
+  }
+  return shares;
+}
+
+std::vector<Share> placed(const Resolved& e) {
+  switch (e.document.strategy.servers.placement) {
+    case VariablePlacement::balanced: return balanced(e);
+    case VariablePlacement::round_robin: return in_turn(e);
+    case VariablePlacement::by_hand: return by_hand(e);
+  }
+  return {};
+}
+
 // Where buckets end, so that a share goes once its part of the backward pass is over. Whole, where that were too many.
 std::vector<Share> cut(const Resolved& e, const std::vector<Share>& shares) {
   const std::vector<Bucket> buckets = experiment::buckets(e);
@@ -57,6 +88,12 @@ std::vector<Share> cut(const Resolved& e, const std::vector<Share>& shares) {
   return std::ssize(list) > kMostShares ? shares : list;
 }
 
+std::string names_of(const model::Model& model) {
+  std::string names;
+  for (const model::Parameter& variable : model.parameters) names += (names.empty() ? "" : ", ") + variable.name;
+  return names;
+}
+
 Problem no_server() {
   return {ProblemCode::bad_input, "topology.hosts", "parameter_server keeps the variables on servers, and no device has the role parameter_server",
           "one or more", "Set the role of a device to parameter_server, or use mirrored."};
@@ -64,7 +101,7 @@ Problem no_server() {
 
 void add_mode_problems(const Experiment& experiment, Problems& problems) {
   const ServerSpec& servers = experiment.strategy.servers;
-  const std::int64_t workers = count(experiment.topology, topology::Role::worker);
+  const std::int64_t workers = count_workers(experiment.topology);
   if (servers.mode == ServerMode::softsync && servers.softsync > workers)
     problems.push_back({ProblemCode::bad_input, "strategy.servers.softsync",
                         "an update takes the gradients of " + base::format_count(workers) + " workers / n, and n is " + base::format_count(servers.softsync),
@@ -77,7 +114,7 @@ void add_mode_problems(const Experiment& experiment, Problems& problems) {
 
 // Each server goes by what comes to it first: two would leave out different workers, and an update would be of one set of gradients here and of another there.
 void add_servers_of_backups(const Experiment& experiment, Problems& problems) {
-  const std::int64_t servers = count(experiment.topology, topology::Role::parameter_server);
+  const std::int64_t servers = count_servers(experiment.topology);
   if (experiment.strategy.servers.mode == ServerMode::backup_workers && servers > 1)
     problems.push_back({ProblemCode::bad_input, "topology.hosts",
                         "with backup_workers a server takes the first gradients that come, and " + base::format_count(servers) +
@@ -102,13 +139,6 @@ void add_refusals(const Experiment& experiment, Problems& problems) {
 
 bool has_servers(StrategyKind kind) { return kind == StrategyKind::parameter_server; }
 
-std::vector<topology::DeviceId> ranks_of(const StrategySpec& strategy, const topology::Network& network) {
-  std::vector<topology::DeviceId> ranks = network.workers();
-  if (!has_servers(strategy.kind)) return ranks;
-  for (const topology::DeviceId server : network.with_role(topology::Role::parameter_server)) ranks.push_back(server);
-  return ranks;
-}
-
 bool in_step(const ServerSpec& servers) { return servers.mode == ServerMode::synchronous || servers.mode == ServerMode::backup_workers; }
 
 int gradients_per_update(const ServerSpec& servers, int workers) {
@@ -125,7 +155,8 @@ int least_workers(const ServerSpec& servers, int workers) { return in_step(serve
 bool ranks_are_processes(const RunSpec& run) { return run.clock == RunClock::machine && run.transport != TransportKind::inproc; }
 
 bool may_be_lost(const Resolved& e, int rank) {
-  return ranks_are_processes(e.document.run) && e.servers > 0 && rank < e.workers() && least_workers(e.document.strategy.servers, e.workers()) < e.workers();
+  if (!ranks_are_processes(e.document.run) || e.servers == 0) return false;
+  return e.evaluates_alone(rank) || (rank < e.workers() && least_workers(e.document.strategy.servers, e.workers()) < e.workers());
 }
 
 StalenessTheory staleness_theory(const ServerSpec& servers, int workers) {
@@ -141,9 +172,7 @@ StalenessTheory staleness_theory(const ServerSpec& servers, int workers) {
   return {};
 }
 
-std::vector<Share> shares_of_servers(const Resolved& e) {
-  return cut(e, e.document.strategy.servers.placement == VariablePlacement::balanced ? balanced(e) : in_turn(e));
-}
+std::vector<Share> shares_of_servers(const Resolved& e) { return cut(e, placed(e)); }
 
 Problems checkpoint_problems(const Experiment& experiment) {
   Problems problems;
@@ -159,9 +188,31 @@ Problems checkpoint_problems(const Experiment& experiment) {
   return problems;
 }
 
+Problems place_problems(const Experiment& experiment, const model::Model& model) {
+  Problems problems;
+  if (experiment.strategy.servers.placement != VariablePlacement::by_hand || !has_servers(experiment.strategy.kind)) return problems;
+  const std::int64_t servers = count_servers(experiment.topology);
+  std::set<std::string> seen;
+  const auto& places = experiment.strategy.servers.places;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const std::string where = "strategy.servers.places[" + std::to_string(i) + "]";
+    if (places[i].server >= servers)
+      problems.push_back({ProblemCode::bad_input, where + ".server",
+                          "there " + std::string(servers == 1 ? "is " : "are ") + base::format_count(servers) + (servers == 1 ? " server" : " servers") +
+                              ", counted from 0, and " + places[i].variable + " is to lie on number " + std::to_string(places[i].server),
+                          "0 to " + std::to_string(servers - 1), "Lower it, or draw more servers."});
+    if (!std::ranges::count(model.parameters, places[i].variable, &model::Parameter::name))
+      problems.push_back({ProblemCode::bad_input, where + ".variable", "the model has no variable \"" + places[i].variable + "\"", names_of(model), ""});
+    else if (!seen.insert(places[i].variable).second)
+      problems.push_back(
+          {ProblemCode::bad_input, where + ".variable", places[i].variable + " has a place already", "each variable once", "Remove one of them."});
+  }
+  return problems;
+}
+
 Problems server_problems(const Experiment& experiment) {
   Problems problems;
-  if (count(experiment.topology, topology::Role::parameter_server) == 0) problems.push_back(no_server());
+  if (count_servers(experiment.topology) == 0) problems.push_back(no_server());
   add_mode_problems(experiment, problems);
   add_servers_of_backups(experiment, problems);
   add_refusals(experiment, problems);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Of parameter_server: which device keeps what, how many gradients make an update, and what the strategy asks of the drawing and the
-// document. Workers are the first ranks, in drawing order; servers the last ones, also in drawing order.
+// document. Workers are the first ranks, in drawing order; servers come after them, also in drawing order, and last the evaluator.
 #pragma once
 
 #include <optional>
@@ -12,9 +12,6 @@
 namespace trainyard::experiment {
 
 bool has_servers(StrategyKind kind);
-
-// The devices that the strategy runs ranks on, by rank.
-std::vector<topology::DeviceId> ranks_of(const StrategySpec& strategy, const topology::Network& network);
 
 // Workers take their samples in step, each its part of a global batch; else whoever asks takes the next batch.
 bool in_step(const ServerSpec& servers);
@@ -28,7 +25,8 @@ int least_workers(const ServerSpec& servers, int workers);
 // Each its own; else they are threads of one, or all in one thread.
 bool ranks_are_processes(const RunSpec& run);
 
-// Whether training goes on without one such rank, as there are others for it. Not where ranks are threads of one process, which dies whole.
+// Whether training goes on without one such rank: a worker, as there are others for it, or an evaluator. Not where ranks are threads of one process, which
+// dies whole.
 bool may_be_lost(const Resolved& experiment, int rank);
 
 // What is known of the staleness of gradients before they are computed, of λ workers whose push and next pull are one. Nothing where it depends on speeds.
@@ -56,6 +54,9 @@ std::vector<Share> shares_of_servers(const Resolved& experiment);
 
 // Of runs that write checkpoints while they train, or go on from one.
 base::Problems checkpoint_problems(const Experiment& experiment);
+
+// Of variables that are placed by hand: those that `model` does not have, and servers that are not drawn.
+base::Problems place_problems(const Experiment& experiment, const model::Model& model);
 
 // What is missing or cannot be done, of a drawing that is sound and has workers.
 base::Problems server_problems(const Experiment& experiment);

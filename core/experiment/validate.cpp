@@ -11,6 +11,7 @@
 #include "core/experiment/findings.h"
 #include "core/experiment/multiplies.h"
 #include "core/experiment/placement.h"
+#include "core/experiment/roles.h"
 #include "core/experiment/servers.h"
 #include "core/experiment/synchronised.h"
 #include "core/experiment/tpu.h"
@@ -139,6 +140,7 @@ model::Shape sample_shape(const data::DataSummary& data) {
 Problems problems_of_meaning(const Experiment& experiment, const data::DataSummary* data) {
   Problems problems = form_problems(experiment);
   append(problems, placement_problems(experiment));
+  append(problems, role_problems(experiment, data));
   append(problems, torus_problems(experiment.strategy));
   append(problems, multiplies_problems(experiment));
   append(problems, average_problems(experiment));
@@ -160,6 +162,9 @@ Findings examine(const Experiment& experiment, const std::filesystem::path& dire
     findings.shards = count_shards(experiment, *data);
     append(findings.problems, shard_problems(experiment, findings.shards));
   }
+  if (data && data_as_written && findings.problems.empty())
+    if (const auto model = model::build(experiment.model, sample_shape(data->summary), data->summary.classes))
+      append(findings.problems, place_problems(experiment, *model));
   append(findings.problems, start_problems(experiment));
   if (data) findings.data = data->summary;
   else append(findings.problems, {data::at_field(data.error(), experiment.data, directory)});

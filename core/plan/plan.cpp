@@ -67,6 +67,20 @@ std::vector<std::string> Schedule::training() const {
   return names;
 }
 
+const Access* carried(const Op& op) {
+  const auto& spans = op.kind == OpKind::push || op.kind == OpKind::give ? op.reads : op.writes;
+  return spans.empty() ? nullptr : &spans.front();
+}
+
+bool evaluates_alone(const RankPlan& rank) {
+  return !rank.programs.empty() && std::ranges::all_of(rank.programs, [](const Program& one) { return purpose(one.name) == Purpose::evaluation; });
+}
+
+Plan without_evaluators(Plan plan) {
+  while (plan.ranks > 1 && evaluates_alone(plan.rank_plan(plan.ranks - 1))) --plan.ranks;
+  return plan;
+}
+
 bool Schedule::evaluates_after(std::int64_t step) const { return evaluate_every_steps > 0 && ((step + 1) % evaluate_every_steps == 0 || step + 1 == steps); }
 
 bool Schedule::averages_after(std::int64_t step) const {

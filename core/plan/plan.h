@@ -199,6 +199,14 @@ struct Plan {
   std::function<RankPlan(std::int32_t rank)> rank_plan;  // pure; made when asked for
 };
 
+// What travels with an op of servers and their workers: the first that it reads, of one that sends, or writes. Null: what is asked of a server is no data.
+const Access* carried(const Op& op);
+
+// Whether a rank trains nothing and serves nobody: it measures held-out samples, by parameters that come from elsewhere. Such ranks are the last ones.
+bool evaluates_alone(const RankPlan& rank);
+// The ranks that train and serve: all that there is to simulate.
+Plan without_evaluators(Plan plan);
+
 // A plan whose ranks are all there, as text parses to.
 Plan from_ranks(std::vector<Group> groups, Schedule schedule, std::vector<RankPlan> ranks);
 

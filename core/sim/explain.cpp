@@ -71,7 +71,7 @@ struct Words {
 
 Words device_words(const Bound& bound, const Outcome& outcome, const Network& network) {
   const RankUse& use = outcome.ranks[static_cast<std::size_t>(bound.rank)];
-  const std::string device = network.device(rank_devices(network)[static_cast<std::size_t>(bound.rank)]).name;
+  const std::string device = network.device(network.ranks()[static_cast<std::size_t>(bound.rank)]).name;
   const double most = std::max({use.compute_seconds, use.input_seconds, use.adding_seconds});
   const std::string what = most == use.compute_seconds ? "Compute" : most == use.input_seconds ? "Loading the batch" : "Adding up what arrives";
   return {what, device + " is busy for " + base::format_seconds(bound.seconds)};
@@ -121,12 +121,6 @@ Bound edge_bound(const Outcome& outcome, const Network& network) {
     }
   }
   return bound;
-}
-
-std::vector<topology::DeviceId> rank_devices(const Network& network) {
-  std::vector<topology::DeviceId> devices = network.workers();
-  for (const topology::DeviceId server : network.with_role(topology::Role::parameter_server)) devices.push_back(server);
-  return devices;
 }
 
 std::string edge_name(const Network& network, topology::EdgeId id) {

@@ -16,9 +16,6 @@ std::vector<Bound> bounds(const Simulation& simulation, const Outcome& outcome, 
 // Of the edges that were used the one that needs longest for a step.
 Bound edge_bound(const Outcome& outcome, const topology::Network& network);
 
-// By rank: workers, and after them servers of parameters.
-std::vector<topology::DeviceId> rank_devices(const topology::Network& network);
-
 std::string explain(const Outcome& outcome, const topology::Network& network);
 
 // "the link a - b", "the bus of h at d0"

@@ -44,7 +44,8 @@ Picoseconds time_of(const Op& op, const OpModel& model, const plan::RankPlan& ra
 
 OpModel model_op(const Op& op, const plan::RankPlan& rank, const plan::Plan& plan, const topology::Device& device, Picoseconds launch) {
   OpModel model{op.kind, op.lane, 0, op.group, op.bucket, op.round, op.chunk, peers_of(op, rank, plan), 0, {}, 1};
-  if (exchanges(op.kind)) model.bytes = bytes_of(op.kind == OpKind::give || plan::sends_away(op.kind) ? op.reads : op.writes, rank);
+  if (plan::serves(op.kind)) model.bytes = plan::carried(op) != nullptr ? bytes_of({*plan::carried(op)}, rank) : 0;
+  else if (exchanges(op.kind)) model.bytes = bytes_of(plan::sends_away(op.kind) ? op.reads : op.writes, rank);
   if (plan::coarse(op.kind)) {
     model.members = plan.groups[static_cast<std::size_t>(op.group)].ranks;
     model.element_bytes = static_cast<int>(base::size_of(rank.buffers[op.writes.front().buffer.index()].dtype));

@@ -62,7 +62,7 @@ void add_traffic(const ServedClock& clock, int ranks, Outcome& outcome) {
 
 // Of a step of the run, which another worker may have made.
 void add_ranks(const plan::Plan& plan, const topology::Network& network, const std::vector<double>& busy_seconds, Outcome& outcome) {
-  const std::vector<topology::DeviceId> devices = rank_devices(network);
+  const std::vector<topology::DeviceId> devices = network.ranks();
   const auto steps = static_cast<double>(outcome.steps);
   double idle = 0;
   for (int rank = 0; rank < plan.ranks; ++rank) {
@@ -119,7 +119,7 @@ base::Result<Outcome> simulate_served(const plan::Plan& plan, const topology::Ne
   ServedClockParts parts;
   parts.plan = &plan;
   parts.network = std::shared_ptr<const topology::Network>(std::shared_ptr<void>(), &network);  // outlives the clock
-  parts.devices = rank_devices(network);
+  parts.devices = network.ranks();
   parts.seed = options.seed;
   parts.launch_seconds = options.launch_seconds;
   parts.on_event = [&](int rank, const telemetry::Event& event) {

@@ -189,7 +189,7 @@ void predict(Outcome& outcome, const Moved& moved, const Schedule& schedule, con
 bool serves(const plan::Plan& plan) { return plan.rank_plan(plan.ranks - 1).rule.has_value(); }
 
 base::Result<void> check(const plan::Plan& plan, const topology::Network& network, const Options& options) {
-  const std::size_t workers = plan.ranks > 0 && serves(plan) ? rank_devices(network).size() : network.workers().size();
+  const std::size_t workers = plan.ranks > 0 && serves(plan) ? network.ranks().size() : network.workers().size();
   if (plan.ranks < 1 || static_cast<std::size_t>(plan.ranks) > workers)
     return base::fail({base::ProblemCode::bad_input, "topology.hosts",
                        "the plan has " + std::to_string(plan.ranks) + " ranks and the drawing " + std::to_string(workers) + " workers",
@@ -210,7 +210,8 @@ double seconds_until(std::int64_t step, const Outcome& outcome, const Schedule& 
   return seconds_of(counts, outcome, schedule);
 }
 
-base::Result<Outcome> simulate(const plan::Plan& plan, const topology::Network& network, const Options& options) {
+base::Result<Outcome> simulate(const plan::Plan& whole, const topology::Network& network, const Options& options) {
+  const plan::Plan plan = plan::without_evaluators(whole);
   if (const auto ok = check(plan, network, options); !ok) return base::fail(ok.error());
   if (serves(plan)) return simulate_served(plan, network, options);
   const std::int64_t steps = std::min(options.steps, plan.schedule.steps);

@@ -236,6 +236,10 @@ class ServerPlan {
     for (int version = 0; version < kVersions; ++version) versions_.push_back(add_buffer("params.v" + std::to_string(version), dtype, elements, true));
     gradients_ = add_buffer("grads", dtype, elements);
     for (int m = 1; m <= moments(s_.experiment.document.training.optimizer); ++m) moments_.push_back(add_buffer("moment" + std::to_string(m), dtype, elements));
+    if (compensates()) {
+      given_ = add_buffer("given", dtype, elements * s_.workers());
+      compensated_ = add_buffer("compensated", dtype, elements);
+    }
     statistics_ = add_buffer("statistics", base::DType::fp64, 3 * std::ssize(own_));
     rate_ = add_buffer("rate", base::DType::fp64, 2);
     if (server_ == 0) turn_ = add_buffer("turns", base::DType::fp64, 4 * static_cast<std::int64_t>(s_.workers()), true);
@@ -259,9 +263,17 @@ class ServerPlan {
     for_each_share([&](std::size_t p, std::int32_t number, std::int64_t first, std::int64_t count) {
       ops.push_back(op_of(OpKind::take, takes_[p], s_.group_of(own_[p]), number, -1));
       ops.back().writes = {{gradients_.buffer, first, count}};
+      if (!compensates()) return;
+      ops.back().reads = {given(first, count), {versions_[0].buffer, first, count}};
+      ops.back().writes.push_back({compensated_.buffer, first, count});
     });
     return ops;
   }
+
+  // Where workers wait for each other's update, nothing comes late.
+  bool compensates() const { return s_.experiment.document.strategy.servers.delay_compensation > 0 && !s_.rule.answers_after_update; }
+  // What a worker was given of the share: that of the first stands for all, which lie behind it.
+  Access given(std::int64_t first, std::int64_t count) const { return {given_.buffer, first * s_.workers(), count}; }
 
   std::vector<Op> update() const {
     std::vector<Op> ops{op_of(OpKind::rate, LaneId(0), -1, -1, -1)};
@@ -289,6 +301,7 @@ class ServerPlan {
     for_each_share([&](std::size_t p, std::int32_t number, std::int64_t first, std::int64_t count) {
       ops.push_back(op_of(OpKind::give, gives_[p], s_.group_of(own_[p]), number, -1));
       ops.back().reads = {{versions_[0].buffer, first, count}};
+      if (compensates()) ops.back().writes = {given(first, count)};
     });
     return ops;
   }
@@ -298,7 +311,7 @@ class ServerPlan {
   std::vector<std::size_t> own_;  // numbers of its shares
   plan::RankPlan plan_;
   std::vector<Access> versions_, moments_;
-  Access gradients_, statistics_, rate_, turn_;
+  Access gradients_, statistics_, rate_, turn_, given_, compensated_;
   LaneId asked_, turns_;
   std::vector<LaneId> takes_, gives_;
 };
@@ -337,6 +350,7 @@ base::Result<plan::Plan> parameter_server(const experiment::Resolved& experiment
                         experiment.servers > 0 ? rule_of(experiment) : plan::ArrivalRule{}};
   if (auto refused = refusal(experiment, serving)) return base::fail(*refused);
   return plan::Plan{experiment.world(), groups_of(serving), schedule(experiment), [serving](std::int32_t rank) {
+                      if (serving.experiment.evaluates_alone(rank)) return evaluator(serving.experiment, rank);
                       return rank < serving.workers() ? WorkerPlan(serving, rank).make() : ServerPlan(serving, rank - serving.workers()).make();
                     }};
 }

@@ -8,6 +8,7 @@
 #include "core/experiment/synchronised.h"
 #include "core/experiment/vertical.h"
 #include "core/strategy/compression.h"
+#include "core/strategy/edit.h"
 #include "core/strategy/replica_step.h"
 #include "core/strategy/vertical.h"
 
@@ -160,9 +161,20 @@ plan::Group everyone(const experiment::Resolved& e) {
 
 bool is_training(const plan::Program& program) { return plan::purpose(program.name) == plan::Purpose::training; }
 
+plan::RankPlan evaluator(const experiment::Resolved& e, std::int32_t rank) {
+  experiment::Resolved alone = experiment::on_one_device(e);
+  alone.document.training.batch_per_rank = e.document.training.batch_per_rank;  // as workers would
+  plan::RankPlan plan = replica(alone, 0, {}, -1);
+  plan.rank = rank;
+  std::erase_if(plan.programs, is_training);
+  drop_unused_buffers(plan);
+  return plan;
+}
+
 plan::Schedule schedule(const experiment::Resolved& e) {
   const auto stretches = e.shares().stretches();
-  plan::Schedule schedule{e.steps, stretches.front().steps, {}, e.data.held_out_samples > 0 ? e.document.run.evaluate_every_steps : 0};
+  const bool evaluates = e.data.held_out_samples > 0 && e.evaluators == 0;
+  plan::Schedule schedule{e.steps, stretches.front().steps, {}, evaluates ? e.document.run.evaluate_every_steps : 0};
   for (std::size_t i = 1; i < stretches.size(); ++i) schedule.tails.push_back(stretches[i].steps);
   return schedule;
 }

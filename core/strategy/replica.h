@@ -23,6 +23,10 @@ plan::RankPlan replica(const experiment::Resolved& experiment, std::int32_t rank
 // waits, but none more than the longest. `replica` did so; a strategy that drops ops does it again.
 void order_loads(plan::RankPlan& rank);
 
+// Of a rank that evaluates alone: the programs evaluate and evaluate_tail of one device, over all held-out samples.
+plan::RankPlan evaluator(const experiment::Resolved& experiment, std::int32_t rank);
+
+// Without evaluations where a rank has no other work than these.
 plan::Schedule schedule(const experiment::Resolved& experiment);
 
 // All ranks, in order.

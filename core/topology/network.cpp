@@ -58,6 +58,21 @@ std::vector<DeviceId> Network::with_role(Role role) const {
   return list;
 }
 
+std::vector<DeviceId> Network::workers() const {
+  std::vector<DeviceId> list;
+  for (std::size_t d = 0; d < devices_.size(); ++d)
+    if (works(*devices_[d].device)) list.emplace_back(d);
+  return list;
+}
+
+std::vector<DeviceId> Network::ranks() const {
+  std::vector<DeviceId> list;
+  for (int one = 0; one < kRankClasses; ++one)
+    for (std::size_t d = 0; d < devices_.size(); ++d)
+      if (rank_class(devices_[d].device->role) == one) list.emplace_back(d);
+  return list;
+}
+
 base::Result<Route> Network::route(DeviceId from, DeviceId to) const {
   Route route;
   route.bandwidth_bits_per_second = std::numeric_limits<double>::infinity();

@@ -47,7 +47,8 @@ class Network {
   const Host& host(DeviceId id) const { return *devices_[id.index()].host; }
   int host_index(DeviceId id) const { return devices_[id.index()].host_index; }
   std::vector<DeviceId> with_role(Role role) const;  // in drawing order
-  std::vector<DeviceId> workers() const { return with_role(Role::worker); }
+  std::vector<DeviceId> workers() const;             // likewise, the chief among them
+  std::vector<DeviceId> ranks() const;               // rank -> device: workers, after them servers, after them evaluators
 
   // Least latency first, then fewest hops; two devices of one host meet on its bus, or on a link drawn between them.
   // An unreachable device is a Problem naming both.

@@ -17,7 +17,9 @@ namespace trainyard::topology {
 enum class DeviceKind { cpu, gpu, tpu };
 enum class Role {
   worker,
+  chief,             // the worker that writes what all have alike: checkpoints. At most one; without one, the first worker does
   parameter_server,  // keeps variables for the workers; only of strategies that have servers
+  evaluator,         // trains nothing: reads checkpoints, and measures held-out samples by them; likewise, and at most one
   idle,              // drawn, but no rank runs there
 };
 
@@ -35,8 +37,21 @@ struct Device {
   bool operator==(const Device&) const = default;
 };
 
-inline bool works(const Device& device) { return device.role == Role::worker; }
+inline bool works(const Device& device) { return device.role == Role::worker || device.role == Role::chief; }
 inline bool runs(const Device& device) { return device.role != Role::idle; }
+
+// Ranks are numbered by it, within one in drawing order: first workers, the chief among them, then servers, then evaluators.
+inline constexpr int kRankClasses = 3;
+constexpr int rank_class(Role role) {  // kRankClasses: there is no rank
+  switch (role) {
+    case Role::worker:
+    case Role::chief: return 0;
+    case Role::parameter_server: return 1;
+    case Role::evaluator: return 2;
+    case Role::idle: break;
+  }
+  return kRankClasses;
+}
 
 struct Host {
   std::string name;
@@ -86,7 +101,8 @@ struct trainyard::base::Names<trainyard::topology::DeviceKind> {
 template <>
 struct trainyard::base::Names<trainyard::topology::Role> {
   using R = trainyard::topology::Role;
-  static constexpr std::pair<R, std::string_view> table[] = {{R::worker, "worker"}, {R::parameter_server, "parameter_server"}, {R::idle, "idle"}};
+  static constexpr std::pair<R, std::string_view> table[] = {
+      {R::worker, "worker"}, {R::chief, "chief"}, {R::parameter_server, "parameter_server"}, {R::evaluator, "evaluator"}, {R::idle, "idle"}};
 };
 template <>
 struct trainyard::base::Fields<trainyard::topology::Device> {
@@ -96,7 +112,9 @@ struct trainyard::base::Fields<trainyard::topology::Device> {
     return std::tuple{
         field("name", &D::name, "", {1, 64}, "Unique name"),
         field("kind", &D::kind, "", {}, "What it is; a gpu or tpu that this machine lacks runs emulated on its CPU"),
-        field("role", &D::role, "", {}, "What runs here; a parameter_server keeps variables, where the strategy has servers; idle devices take no part"),
+        field("role", &D::role, "", {},
+              "What runs here: a worker; the chief among them, who writes checkpoints; a parameter_server, which keeps variables; an evaluator, which reads "
+              "checkpoints and measures; idle devices take no part"),
         field("cores", &D::cores, "cores", {1, 4096}, "CPU cores a rank may use here"),
         field("memory_bytes", &D::memory_bytes, "B", {1e6, 1e15}, "Memory of the device"),
         field("peak_flops", &D::peak_flops, "flop/s", {1e3, 1e18}, "Peak fp32 speed, used to predict"),

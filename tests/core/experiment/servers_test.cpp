@@ -111,6 +111,27 @@ TEST(Servers, take_whole_variables_in_turn) {
   }
 }
 
+TEST(Servers, what_is_not_placed_by_hand_goes_to_who_has_least) {
+  Experiment e = served(2, 2);
+  e.strategy.servers.placement = VariablePlacement::by_hand;
+  const std::string first = resolve(e, ".")->model.parameters.front().name;
+  e.strategy.servers.places = {{first, 1}};
+  const Resolved resolved = resolve(e, ".").value();
+  const model::Parameter& placed = resolved.model.parameters.front();
+  std::int64_t others = 0;
+  for (const Share& share : shares_of_servers(resolved)) {
+    if (share.first < placed.offset + placed.shape.elements()) {
+      EXPECT_EQ(share.server, 1);
+    }
+    others += share.server == 0 ? share.count : 0;
+  }
+  EXPECT_GT(others, 0);
+  e.strategy.servers.places.push_back({first, 0});
+  EXPECT_EQ(refused(e).where, "strategy.servers.places[1].variable");
+  e.strategy.servers.places = {{first, 2}};
+  EXPECT_EQ(refused(e).where, "strategy.servers.places[0].server");
+}
+
 TEST(Servers, shares_end_where_buckets_end) {
   Experiment e = served(2, 1);
   e.strategy.bucket_bytes = 1;

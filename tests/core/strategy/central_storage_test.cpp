@@ -84,7 +84,7 @@ TEST(CentralStorage, sums_by_star_whatever_the_document_says) {
 
 TEST(CentralStorage, one_device_that_is_compared_is_one_that_computes) {
   const auto r = resolved(central(3));
-  EXPECT_EQ(r.chief(), 1);
+  EXPECT_EQ(r.chief, 1);
   const auto alone = experiment::on_one_device(r);
   const topology::Network network(alone.document.topology);
   ASSERT_EQ(network.workers().size(), 1u);

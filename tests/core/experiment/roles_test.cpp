@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/experiment/roles.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/experiment/duties.h"
+#include "core/experiment/servers.h"
+#include "tests/core/experiment/samples.h"
+
+namespace trainyard::experiment {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using topology::Role;
+
+topology::Device& device(Experiment& e, std::size_t number) { return e.topology.hosts[0].devices[number]; }
+
+// An evaluator, a server and three workers, drawn in this order.
+Experiment evaluated() {
+  Experiment e = small(1, 5);
+  e.strategy.kind = StrategyKind::parameter_server;
+  device(e, 0).role = Role::evaluator;
+  device(e, 1).role = Role::parameter_server;
+  return e;
+}
+
+base::Problem refused(const Experiment& e) {
+  const auto resolved = resolve(e, ".");
+  return resolved ? base::Problem{} : resolved.error();
+}
+
+TEST(Roles, an_evaluator_is_the_last_rank_wherever_it_is_drawn) {
+  const Resolved resolved = resolve(evaluated(), ".").value();
+  EXPECT_EQ(resolved.world(), 5);
+  EXPECT_EQ(resolved.workers(), 3);
+  EXPECT_EQ(resolved.servers, 1);
+  EXPECT_TRUE(resolved.serves(3));
+  EXPECT_FALSE(resolved.serves(4));
+  EXPECT_TRUE(resolved.evaluates_alone(4));
+  const topology::Network network(resolved.document.topology);
+  EXPECT_EQ(network.device(resolved.ranks[4]).name, resolved.document.topology.hosts[0].devices[0].name);
+  EXPECT_EQ(duty_of(resolved.document, 4), "evaluator");
+  EXPECT_FALSE(keeps_parameters(resolved.document, 4));
+  EXPECT_TRUE(may_be_lost(resolved, 4));
+  EXPECT_EQ(resolve(resolved.document, ".")->document, resolved.document) << "resolved once is resolved";
+}
+
+TEST(Roles, an_evaluator_measures_all_held_out_samples_and_workers_none) {
+  const Resolved resolved = resolve(evaluated(), ".").value();
+  EXPECT_EQ(resolved.held_out(4), std::pair(std::int64_t{0}, resolved.data.held_out_samples));
+  for (int rank = 0; rank < 4; ++rank) EXPECT_EQ(resolved.held_out(rank).second, 0);
+}
+
+TEST(Roles, with_an_evaluator_checkpoints_are_written_whenever_there_is_to_be_an_evaluation) {
+  Experiment e = evaluated();
+  e.run.evaluate_every_steps = 30;
+  EXPECT_EQ(resolve(e, ".")->document.run.checkpoint_every_steps, 30);
+  e.run.checkpoint_every_steps = 70;
+  EXPECT_EQ(resolve(e, ".")->document.run.checkpoint_every_steps, 70);
+  device(e, 0).role = Role::idle;
+  e.run.checkpoint_every_steps = 0;
+  EXPECT_EQ(resolve(e, ".")->document.run.checkpoint_every_steps, 0);
+}
+
+TEST(Roles, an_evaluator_that_would_have_nothing_to_read_or_to_measure_is_refused) {
+  Experiment e = evaluated();
+  e.run.clock = RunClock::made_up;
+  EXPECT_EQ(refused(e).where, "topology.hosts[0].devices[0].role");
+  EXPECT_THAT(refused(e).what, HasSubstr("on the virtual clock none are written"));
+  e = evaluated();
+  device(e, 1).role = Role::worker;
+  e.strategy.kind = StrategyKind::mirrored;
+  EXPECT_THAT(refused(e).what, AllOf(HasSubstr("is an evaluator"), HasSubstr("mirrored writes one at the end alone")));
+  e = evaluated();
+  e.data.held_out_samples = 0;
+  if (resolve(e, ".")) {
+    EXPECT_GT(resolve(e, ".")->data.held_out_samples, 0) << "0 is all that there are";
+  }
+}
+
+TEST(Roles, there_is_one_evaluator_and_one_chief) {
+  Experiment e = evaluated();
+  device(e, 2).role = Role::evaluator;
+  EXPECT_EQ(refused(e).where, "topology.hosts[0].devices[2].role");
+  EXPECT_EQ(refused(e).accepted, "one evaluator");
+  e = evaluated();
+  device(e, 3).role = device(e, 4).role = Role::chief;
+  EXPECT_EQ(refused(e).where, "topology.hosts[0].devices[4].role");
+  EXPECT_EQ(refused(e).accepted, "one chief");
+}
+
+TEST(Roles, the_chief_is_a_worker_like_others_and_without_one_the_first_is) {
+  Experiment e = evaluated();
+  EXPECT_EQ(resolve(e, ".")->chief, 0);
+  device(e, 4).role = Role::chief;
+  const Resolved resolved = resolve(e, ".").value();
+  EXPECT_EQ(resolved.workers(), 3);
+  EXPECT_EQ(resolved.chief, 2);
+  EXPECT_EQ(duty_of(resolved.document, 2), "chief");
+  EXPECT_EQ(on_one_device(resolved).chief, 0);
+  Experiment mirrored = small(1, 3);
+  device(mirrored, 1).role = Role::chief;
+  EXPECT_EQ(resolve(mirrored, ".")->chief, 1);
+  EXPECT_EQ(resolve(mirrored, ".")->world(), 3);
+}
+
+TEST(Roles, who_does_not_end_with_the_parameters_cannot_be_the_chief) {
+  Experiment e = small(1, 3);
+  e.strategy.kind = StrategyKind::data_parallel;
+  device(e, 0).role = Role::chief;
+  EXPECT_TRUE(resolve(e, "."));
+  std::swap(device(e, 0).role, device(e, 2).role);
+  EXPECT_EQ(refused(e).accepted, "rank 0");
+  e = small(1, 3);
+  e.strategy.kind = StrategyKind::central_storage;
+  for (const std::size_t gpu : {1U, 2U}) device(e, gpu).kind = topology::DeviceKind::gpu;
+  EXPECT_EQ(resolve(e, ".")->chief, 1) << "the first that takes samples";
+  device(e, 0).role = Role::chief;
+  EXPECT_THAT(refused(e).what, HasSubstr("takes no samples"));
+}
+
+}  // namespace
+}  // namespace trainyard::experiment
