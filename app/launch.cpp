@@ -7,6 +7,7 @@
 #include <atomic>
 #include <csignal>
 #include <filesystem>
+#include <map>
 #include <thread>
 
 #include "app/data_plane.h"
@@ -78,6 +79,8 @@ class InheritedFiles {
         .map([&](int created) { files_.shaped_links = created; });
   }
 
+  int shaped_links() const { return files_.shaped_links; }
+
   void pass_on(session::ProcessOptions& options) const {
     pass_on(options, "--shared-memory", files_.shared_memory, 3);
     pass_on(options, "--shaped-links", files_.shaped_links, 4);
@@ -113,6 +116,14 @@ base::Result<std::unique_ptr<session::RankHandle>> start_process(const Start& st
   return std::make_unique<ProcessRank>(std::move(*process));
 }
 
+// Of a drawn link, by its number.
+decltype(session::Launched::set_link) setter(std::shared_ptr<comm::ShapedLinks> links, const experiment::Resolved& experiment) {
+  std::map<int, int> edges;
+  const topology::Network network(experiment.document.topology);
+  for (std::size_t edge = 0; edge < network.edges().size(); ++edge) edges[network.edges()[edge].link] = static_cast<int>(edge);
+  return [links = std::move(links), edges = std::move(edges)](int link, double part) { return links->set_part(edges.at(link), part); };
+}
+
 base::Result<session::Launched> launch_processes(const session::LaunchRequest& request) {
   const auto start = std::make_shared<Start>();
   start->run_directory = request.run_directory;
@@ -125,6 +136,10 @@ base::Result<session::Launched> launch_processes(const session::LaunchRequest& r
     launched.ranks.push_back(std::move(*handle));
   }
   launched.again = [start](const session::RankIdentity& identity) { return start_process(*start, identity); };
+  if (start->files.shaped_links() < 0) return launched;
+  auto links = comm::ShapedLinks::open(start->files.shaped_links());
+  if (!links) return base::fail(links.error());
+  launched.set_link = setter(*links, *request.experiment);
   return launched;
 }
 
@@ -205,32 +220,38 @@ using Ends = std::vector<std::unique_ptr<comm::Transport>>;
 
 int channels_of(const session::LaunchRequest& request) { return std::max(inproc::Options{}.channels, request.channels); }
 
-base::Result<Ends> shaped(Ends ends, const session::LaunchRequest& request) {
-  auto links = imposed_links(*request.experiment).and_then([&](const comm::DrawnLinks& drawn) { return comm::ShapedLinks::make(drawn, channels_of(request)); });
-  if (!links) return base::fail(links.error());
+base::Result<Ends> shaped(Ends ends, const std::shared_ptr<comm::ShapedLinks>& links) {
   for (auto& end : ends) {
-    auto made = comm::ShapedTransport::make(std::move(end), *links);
+    auto made = comm::ShapedTransport::make(std::move(end), links);
     if (!made) return base::fail(made.error());
     end = std::move(*made);
   }
   return ends;
 }
 
-base::Result<Ends> make_ends(const session::LaunchRequest& request) {
-  const bool imposed = imposes_links(*request.experiment);
+// `links` null: they are not imposed.
+base::Result<Ends> make_ends(const session::LaunchRequest& request, const std::shared_ptr<comm::ShapedLinks>& links) {
   const std::size_t most = *std::max_element(request.shared_bytes.begin(), request.shared_bytes.end());
   inproc::Options options;
   options.channels = channels_of(request);
-  if (imposed) options.patience = comm::kBriefPatience;
+  if (links) options.patience = comm::kBriefPatience;
   auto ends = inproc::make(static_cast<int>(request.ranks.size()), most, options);
-  if (!ends || !imposed) return ends;
-  return shaped(std::move(*ends), request);
+  if (!ends || !links) return ends;
+  return shaped(std::move(*ends), links);
 }
 
 base::Result<session::Launched> launch_threads(const session::LaunchRequest& request) {
-  auto ends = make_ends(request);
-  if (!ends) return base::fail(ends.error());
   session::Launched launched;
+  std::shared_ptr<comm::ShapedLinks> links;
+  if (imposes_links(*request.experiment)) {
+    auto made =
+        imposed_links(*request.experiment).and_then([&](const comm::DrawnLinks& drawn) { return comm::ShapedLinks::make(drawn, channels_of(request)); });
+    if (!made) return base::fail(made.error());
+    links = std::move(*made);
+    launched.set_link = setter(links, *request.experiment);
+  }
+  auto ends = make_ends(request, links);
+  if (!ends) return base::fail(ends.error());
   for (std::size_t r = 0; r < request.ranks.size(); ++r) launched.ranks.push_back(std::make_unique<ThreadRank>(request.ranks[r], std::move((*ends)[r])));
   return launched;
 }

@@ -132,7 +132,7 @@ void RunOverlay::add_traffic(Overlay& overlay, const telemetry::History& history
   });
 }
 
-int RunOverlay::ranks(const telemetry::History& history) const { return std::min(history.ranks(), static_cast<int>(traffic_.workers().size())); }
+int RunOverlay::ranks(const telemetry::History& history) const { return std::min(history.ranks(), static_cast<int>(traffic_.ranks().size())); }
 
 Overlay RunOverlay::failures(const telemetry::History& history) const {
   Overlay overlay;

@@ -23,7 +23,7 @@ class RunOverlay {
 
  private:
   DeviceOverlay device(const telemetry::History& history, const session::Status* status, int rank, bool moving) const;
-  const topology::Device& drawn_device(int rank) const { return traffic_.network().device(traffic_.workers()[static_cast<std::size_t>(rank)]); }
+  const topology::Device& drawn_device(int rank) const { return traffic_.network().device(traffic_.ranks()[static_cast<std::size_t>(rank)]); }
   const std::string& name_of(int rank) const { return drawn_device(rank).name; }
   int ranks(const telemetry::History& history) const;
   void add_traffic(Overlay& overlay, const telemetry::History& history);

@@ -187,6 +187,7 @@ int run(const RunArguments& arguments) {
   if (!given) return complain(given.error(), arguments.json);
   auto resolved = resolve(*given, effective);
   if (!resolved) return complain(resolved.error(), arguments.json);
+  if (const auto problems = problems_of_room(*resolved); !problems.empty()) return complain(problems, arguments.json);
   if (const auto ok = session::resume(*resolved); !ok) return complain({ok.error()}, arguments.json);
   if (interrupts() > 0 || (arguments.ends_with > 0 && !end_with(arguments.ends_with)))
     return complain({{base::ProblemCode::cancelled, "", "cancelled before the run began", "", ""}}, arguments.json);

@@ -64,6 +64,11 @@ void serialize(Archive& ar, session::Saved& x) {
 }
 
 template <class Archive>
+void serialize(Archive& ar, session::Committed& x) {
+  ar(x.step, x.last);
+}
+
+template <class Archive>
 void serialize(Archive& ar, session::Samples& x) {
   ar(x.rank, x.values);
 }
@@ -99,10 +104,15 @@ void serialize(Archive& ar, session::Slow& x) {
 }
 
 template <class Archive>
+void serialize(Archive& ar, session::LinkPart& x) {
+  ar(x.link, x.part);
+}
+
+template <class Archive>
 void serialize(Archive& ar, session::Ask& x) {
   ar(x.id);
-  in_range(ar, x.command, session::Command::restart);
-  ar(x.seconds_per_step, x.slow, x.rank);
+  in_range(ar, x.command, session::Command::link);
+  ar(x.seconds_per_step, x.slow, x.rank, x.link);
 }
 
 template <class Archive>
@@ -114,7 +124,7 @@ template <class Archive>
 void serialize(Archive& ar, session::Status& x) {
   ar(x.answers);
   in_range(ar, x.state, session::RunState::cancelled);
-  ar(x.step, x.steps, x.horizon, x.seconds_per_step, x.ranks, x.problem, x.run_directory);
+  ar(x.step, x.steps, x.horizon, x.seconds_per_step, x.ranks, x.problem, x.run_directory, x.links);
 }
 
 }  // namespace trainyard::zmq

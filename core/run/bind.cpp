@@ -47,6 +47,8 @@ class Binder {
     bound.rate = named("rate");
     bound.state = named("running");
     for (int version = 0; plan_.buffer(version_name(version)).valid(); ++version) bound.versions.push_back(named(version_name(version)));
+    bound.given = named("given");
+    bound.compensated = named("compensated");
     for (const char* name : {"moment1", "moment2"})
       if (plan_.buffer(name).valid()) bound.moments.push_back(named(name));
     bound.squared_errors = named("squared_errors");
@@ -129,8 +131,8 @@ class Binder {
     // Order alone already pairs messages; the number only catches mistakes.
     bound.transfer = (static_cast<std::uint32_t>(op.bucket) * 1'000'003u + static_cast<std::uint32_t>(op.round)) * 4099u + static_cast<std::uint32_t>(op.chunk);
     if (plan::serves(op.kind) && op.peer >= 0) bound.peers.push_back(op.peer);
-    if (op.reads.empty() && op.writes.empty()) return;  // what is asked of a server is no data
-    const Access span = op.writes.empty() ? op.reads.front() : op.writes.front();
+    if (plan::serves(op.kind) && plan::carried(op) == nullptr) return;
+    const Access span = plan::serves(op.kind) ? *plan::carried(op) : op.writes.empty() ? op.reads.front() : op.writes.front();
     bound.dtype = plan_.buffers[span.buffer.index()].dtype;
     bound.elements = span.count;
     bound.bytes = span.count * base::size_of(bound.dtype);

@@ -73,6 +73,7 @@ struct BoundPlan {
   compute::Tensor spread;                 // of ranks with parameters of their own, by segment: their squared distance from the mean; empty without
   double compression_ratio = 0;           // bytes of the gradient / bytes that it is encoded in, of one rank; 0: nothing is compressed
   std::vector<compute::Tensor> versions;  // of a server: its share of the parameters, in places for several versions; an update goes from one to another
+  compute::Tensor given, compensated;     // of one that compensates for delay: what it gave each worker last, share by share; a gradient while it does
   std::vector<compute::Tensor> moments;   // of the optimizer: of all that the rank updates; none where it keeps none
   compute::Tensor state;                  // what training keeps besides parameters (model::Model::state); may be empty
 };

@@ -134,11 +134,18 @@ struct Interpreter::State {
               std::int64_t imposed_ns = 0);
   void is_at(const Frontier::Ready& ready);
   base::Problem in_op(base::Problem problem) const;
+  base::Problem told_to_stop() const { return {base::ProblemCode::cancelled, "rank " + std::to_string(parts.plan->rank), "was told to stop", "", ""}; }
 };
 
 Interpreter::Interpreter(InterpreterParts parts) : state_(std::make_unique<State>(std::move(parts))) {}
 Interpreter::~Interpreter() = default;
 base::Result<std::int64_t> Interpreter::run(std::int64_t first_step) { return state_->run(first_step); }
+base::Result<void> Interpreter::evaluate(std::int64_t step) {
+  state_->parts.whereabouts->step.store(step, std::memory_order_relaxed);
+  state_->lap();
+  const auto done = state_->evaluate(step);
+  return done ? done : base::fail(state_->in_op(done.error()));
+}
 
 base::Result<std::int64_t> Interpreter::State::run(std::int64_t first_step) {
   if (parts.plan->program("turn") >= 0) return run_rounds();
@@ -150,8 +157,7 @@ base::Result<std::int64_t> Interpreter::State::run(std::int64_t first_step) {
     parts.whereabouts->op.store(-1, std::memory_order_relaxed);
     const Gate::Answer answer = parts.gate->wait_for(step);
     if (answer == Gate::Answer::finish) break;
-    if (answer == Gate::Answer::closed)
-      return base::fail({base::ProblemCode::cancelled, "rank " + std::to_string(parts.plan->rank), "was told to stop", "", ""});
+    if (answer == Gate::Answer::closed) return base::fail(told_to_stop());
     if (const auto ok = start(step); !ok) return base::fail(in_op(ok.error()));
     meter.times = {base::now_nanoseconds()};
     if (const auto ok = train_steps(step); !ok) return base::fail(in_op(ok.error()));
@@ -312,6 +318,7 @@ base::Result<void> Interpreter::State::evaluate(std::int64_t step) {
     const int program = parts.plan->program(name);
     if (program < 0) continue;
     for (std::int64_t i = 0; i < bound_program(program).repeats; ++i) {
+      if (parts.gate->closed()) return base::fail(told_to_stop());
       while (!frontier.admit(program, step))
         if (const auto ok = progress(); !ok) return base::fail(ok.error());
       if (auto ok = complete(frontier.admitted() - 1); !ok) return ok;

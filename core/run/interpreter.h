@@ -67,6 +67,9 @@ class Interpreter {
   // Runs from step `first_step` until the schedule or the gate ends it; the number of steps done. A failure names the op.
   base::Result<std::int64_t> run(std::int64_t first_step = 0);
 
+  // Instead, of a plan that evaluates alone: all its held-out samples by the parameters as they are now, told as those after `step`.
+  base::Result<void> evaluate(std::int64_t step);
+
  private:
   struct State;
   std::unique_ptr<State> state_;

@@ -4,12 +4,36 @@
 #include <algorithm>
 #include <thread>
 
+#include "core/compute/combine.h"
+
 namespace trainyard::run {
 
 ServedShare::ServedShare(const ServedShareParts& parts) : parts_(parts), queue_(parts.compute->make_queue()) {}
 
-void ServedShare::take(std::size_t op, const std::byte* gradient, bool first) {
+// What the workers of a share were given lies one after another, shares in their order.
+std::byte* ServedShare::kept(const BoundOp& takes, int worker) const {
+  const std::int64_t first = takes.data - arrival().ops[1].data, workers = parts_.plan->rule->workers;
+  return parts_.bound->given.data + first * workers + takes.bytes * worker;
+}
+
+void ServedShare::keep(int worker) {
+  for (std::size_t op = 1; compensates() && op < arrival().ops.size(); ++op) {
+    const BoundOp& takes = arrival().ops[op];
+    parts_.compute->copy(kept(takes, worker), parameters().data + (takes.data - arrival().ops[1].data), takes.bytes);
+  }
+}
+
+const std::byte* ServedShare::compensated(const BoundOp& takes, const std::byte* gradient, int worker) const {
+  const std::int64_t first = takes.data - arrival().ops[1].data;
+  std::byte* const made = parts_.bound->compensated.data + first;
+  parts_.compute->copy(made, gradient, takes.bytes);
+  compute::compensate(takes.dtype, made, parameters().data + first, kept(takes, worker), parts_.delay_compensation, takes.elements);
+  return made;
+}
+
+void ServedShare::take(std::size_t op, const std::byte* gradient, bool first, int worker) {
   const BoundOp& takes = arrival().ops[op];
+  if (compensates()) gradient = compensated(takes, gradient, worker);
   if (first) return parts_.compute->copy(takes.data, gradient, takes.bytes);
   sources_.assign({takes.data, gradient});
   parts_.compute->sum(takes.dtype, takes.data, sources_, takes.elements);

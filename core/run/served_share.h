@@ -17,6 +17,7 @@ struct ServedShareParts {
   const Recipe* recipe = nullptr;
   bool divides_by_staleness = false;  // the learning rate, by the mean of the update's gradients where that is more than 1
   compute::Compute* compute = nullptr;
+  double delay_compensation = 0;  // lambda, where the plan has memory for it
 };
 
 class ServedShare {
@@ -27,8 +28,10 @@ class ServedShare {
   const BoundProgram& update() const { return program("update"); }
   const BoundProgram& answer() const { return program("answer"); }
 
+  // This worker is given the version of now; its next gradient is one by that.
+  void keep(int worker);
   // Into the update, by op of `arrival`: the one gradient that is its first, or added; or all of them in the place of what was there.
-  void take(std::size_t op, const std::byte* gradient, bool first);
+  void take(std::size_t op, const std::byte* gradient, bool first, int worker);
   void add(std::size_t op, std::span<const std::byte* const> gradients);
 
   // The update to version `version`, in step `step`, of gradients so stale: its learning rate. Then its ops, one after another; then what it made is
@@ -45,6 +48,9 @@ class ServedShare {
   const std::byte* given_by(const BoundOp& op) const { return parameters().data + (op.data - parts_.bound->versions.front().data); }
 
  private:
+  bool compensates() const { return !parts_.bound->given.empty(); }
+  std::byte* kept(const BoundOp& takes, int worker) const;
+  const std::byte* compensated(const BoundOp& takes, const std::byte* gradient, int worker) const;
   const BoundProgram& program(const char* name) const { return parts_.bound->programs[static_cast<std::size_t>(parts_.plan->program(name))]; }
 
   ServedShareParts parts_;

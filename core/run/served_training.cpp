@@ -225,8 +225,8 @@ Result<void> ServedTraining::State::add_server(int rank) {
   Server server;
   server.rank = std::make_unique<Bound>();
   if (auto ok = bind_rank(*server.rank, parts, rank, nullptr, shared); !ok) return ok;
-  server.share =
-      std::make_unique<ServedShare>(ServedShareParts{&server.rank->plan, &server.rank->bound, parts.recipe, parts.divides_by_staleness, parts.compute});
+  server.share = std::make_unique<ServedShare>(
+      ServedShareParts{&server.rank->plan, &server.rank->bound, parts.recipe, parts.divides_by_staleness, parts.compute, parts.delay_compensation});
   server.version = parts.first_version;
   servers.push_back(std::move(server));
   return {};
@@ -274,7 +274,7 @@ Result<void> ServedTraining::State::gather(const Served& event, Server& server) 
   } else {
     const auto pushes = pushed(event.worker, server);
     for (std::size_t op = 0; op < pushes.size(); ++op)
-      if (pushes[op] != nullptr) server.share->take(op, pushes[op]->data, server.stale.size() == 1);
+      if (pushes[op] != nullptr) server.share->take(op, pushes[op]->data, server.stale.size() == 1, event.worker);
   }
   if (event.completes) update(server, event.server, event.time_ns);
   return parts.between_ops ? parts.between_ops() : Result<void>{};
@@ -310,6 +310,7 @@ Result<void> ServedTraining::State::gives(const Served& event) {
   if (event.server == 0 && !event.last && (event.step < 0 || event.step >= parts.plan->schedule.steps))
     return base::fail(impossible(event, "it is to compute step " + std::to_string(event.step) + " of " + std::to_string(parts.plan->schedule.steps)));
   if (worker.has[s] && !event.last) return base::fail(impossible(event, "a worker is given parameters that has some, and has not computed by them"));
+  servers[s].share->keep(event.worker);
   copy_share(worker, event.worker, event.server);
   if (event.server == 0) {
     worker.turn = {event.step, event.done, 0, event.last, event.evaluates};

@@ -19,6 +19,7 @@ struct ServedTrainingParts {
   const model::Model* model = nullptr;
   const Recipe* recipe = nullptr;
   bool divides_by_staleness = false;
+  double delay_compensation = 0;  // as of ServerParts
   compute::Compute* compute = nullptr;
   std::shared_ptr<const data::Dataset> dataset;
   data::Sampler sampler{0, 1, 1, 1};

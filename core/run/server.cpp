@@ -53,7 +53,7 @@ struct Server::State {
   explicit State(ServerParts p)
       : parts(std::move(p)),
         arrivals(*parts.plan->rule),
-        share({parts.plan, parts.bound, parts.recipe, parts.divides_by_staleness, parts.compute}),
+        share({parts.plan, parts.bound, parts.recipe, parts.divides_by_staleness, parts.compute, parts.delay_compensation}),
         arrival(share.arrival()),
         update(share.update()),
         answer(share.answer()),
@@ -284,7 +284,7 @@ Result<void> Server::State::add(int number, bool first) {
     const auto message = front(from, op);
     if (!message) return base::fail(message.error());
     const std::int64_t begin = base::now_nanoseconds();
-    share.take(op, message->data(), first);
+    share.take(op, message->data(), first, number);
     worked("arrival", op, begin, takes.bytes);
   }
   return release(from);
@@ -425,6 +425,7 @@ Result<void> Server::State::give(int number, const Turn& turn) {
   Worker& to = worker(number);
   note(plan::Served::Kind::gives, number,
        [&](plan::Served& event) { event.step = turn.step, event.evaluates = turn.evaluates, event.last = to.told_last, event.version = arrivals.version(); });
+  share.keep(number);
   to.reads = share.place();
   to.given_ns = base::now_nanoseconds();
   for (std::size_t op = 0; op < answer.ops.size(); ++op) {

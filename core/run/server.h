@@ -36,6 +36,7 @@ struct ServerParts {
   std::int64_t save_every_steps = 0;               // 0: never
   // Called between two updates, the first time that a multiple of those steps is done: `step`, by which checkpoints are named. Copies what it wants.
   std::function<void(std::int64_t step, std::int64_t version)> save = {};
+  double delay_compensation = 0;  // lambda, where the plan has memory for it
 };
 
 class Server {

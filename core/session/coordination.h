@@ -58,6 +58,7 @@ class Coordination {
   void carry_out(const Ask& ask);
   void slow(const Slow& asked);
   void befall(const Ask& ask);
+  void befall(const LinkPart& asked);
   void stop();  // in order; at once where nothing trains yet
   RunState steered() const { return pacer_.pausing() ? RunState::pausing : RunState::running; }
   Status status(std::uint64_t answers) const;
@@ -71,6 +72,11 @@ class Coordination {
   void not_back(RankSeat& seat, const std::string& how);
   void fault(const std::string& kind, const RankSeat& seat, const std::string& text);
   bool servers_finished() const;
+  bool trained() const;
+  std::string who_goes_on(const RankSeat& lost) const;
+  void tell_evaluators();
+  void tell_evaluator(const RankSeat& seat);
+  void lose_evaluators(const std::string& why);
   std::int64_t workers_left() const;
   int chief() const;
   void say_gone(RankSeat& seat);
@@ -94,6 +100,8 @@ class Coordination {
 
   CoordinatorParts p_;
   decltype(Launched::again) launch_again_;
+  decltype(Launched::set_link) set_link_;
+  std::map<std::int32_t, double> links_;  // that carry another part than all that is drawn
   plan::Plan plan_;
   std::string plan_hash_;
   std::uint64_t run_key_;  // frames of other runs on the data plane do not have it
@@ -112,6 +120,7 @@ class Coordination {
   std::optional<base::Problem> reported_;  // the first failure that a rank told of
   Settling reported_since_;
   bool ended_ = false, cancelling_ = false, recording_failed_ = false;
+  bool trained_ = false;  // and evaluators know it
   std::int64_t strangers_ = 0, restarts_ = 0;
   std::int64_t begun_ns_ = 0, disagreed_ns_ = 0, flushed_ns_ = 0, observed_ns_ = 0, spoke_ns_ = 0, kill_ns_ = 0;
 };

@@ -2,6 +2,7 @@
 #include "core/session/coordinator.h"
 
 #include <algorithm>
+#include <span>
 
 #include "core/base/clock.h"
 #include "core/base/file.h"
@@ -31,6 +32,10 @@ constexpr std::int64_t kStartLimit = 60 * kSecond;
 constexpr std::int64_t kTableTime = kSecond;     // for the other ranks to say what they have, once one has something else
 constexpr std::int64_t kEndLimit = 5 * kSecond;  // for ranks to leave once they have finished
 constexpr std::int64_t kAbortLimit = kSecond;    // for ranks to leave once told to
+
+bool all_over(std::span<const RankSeat> seats) {
+  return std::ranges::all_of(seats, [](const RankSeat& seat) { return seat.finished || seat.lost; });
+}
 
 Problem cancelled() { return {ProblemCode::cancelled, "", "the run was cancelled", "", ""}; }
 
@@ -122,6 +127,7 @@ void Coordination::look_for_life(std::int64_t now) {
     if (watch_.is_silent(seat.identity.rank, now) && spares(seat)) lose(seat, "did not answer for " + base::format_seconds(p_.silent_seconds));
   auto problem = watch_.judge(pacer_.horizon(), now);
   if (!problem) return;
+  if (trained_) return lose_evaluators(problem->what);  // who has hung is one of these
   end(RunState::failed, std::move(problem));
   // A rank that does not answer will not leave when told, either.
   for (RankSeat& seat : seats_)
@@ -136,8 +142,10 @@ void Coordination::look_at_journal() {
 void Coordination::look_at_checkpoints() {
   const auto outcome = committer_ ? committer_->look() : std::nullopt;
   if (!outcome) return;
-  if (!outcome->problem)
-    return say("info", "checkpoint of step " + base::format_count(outcome->step) + ", " + base::format_bytes(static_cast<double>(outcome->bytes)));
+  if (!outcome->problem) {
+    say("info", "checkpoint of step " + base::format_count(outcome->step) + ", " + base::format_bytes(static_cast<double>(outcome->bytes)));
+    return tell_evaluators();
+  }
   if (servers_finished()) return end(RunState::failed, outcome->problem);
   say("warning", "no checkpoint of step " + base::format_count(outcome->step) + ": " + base::to_string(*outcome->problem));
 }
@@ -158,8 +166,16 @@ void Coordination::steer(std::int64_t now) {
     broadcast(last_grant_);
   }
   if (state_ == RunState::pausing && pacer_.pausing() && pacer_.at_horizon()) set_state(RunState::paused);
-  if (std::all_of(seats_.begin(), seats_.end(), [](const RankSeat& seat) { return seat.finished || seat.lost; }) && !(committer_ && committer_->busy()))
-    finish();
+  if (!trained_ && trained()) {
+    trained_ = true;
+    tell_evaluators();
+  }
+  if (trained_ && all_over(seats_)) finish();
+}
+
+// Evaluators have the last checkpoint before them yet.
+bool Coordination::trained() const {
+  return all_over(std::span(seats_).first(static_cast<std::size_t>(p_.resolved.trainers_and_servers()))) && !(committer_ && committer_->busy());
 }
 
 void Coordination::housekeeping(std::int64_t now) {

@@ -38,6 +38,8 @@ struct Launched {
   std::vector<std::unique_ptr<RankHandle>> ranks;
   // Starts one anew, in the place of one that was lost; null: that cannot be done.
   std::function<base::Result<std::unique_ptr<RankHandle>>(const RankIdentity& identity)> again;
+  // From now on a link of the drawing, by its number, carries this part of its bandwidth; null: links are not imposed.
+  std::function<base::Result<void>(int link, double part)> set_link;
 };
 using Launch = std::function<base::Result<Launched>(const LaunchRequest& request)>;
 

@@ -2,6 +2,7 @@
 // Who is lost, whether the others go on, and how a rank comes back: once every server has seen the one before it leave, for until then what lies
 // between the two would be taken for the newcomer's.
 #include <algorithm>
+#include <cmath>
 
 #include "core/base/clock.h"
 #include "core/base/hash.h"
@@ -15,6 +16,7 @@ namespace trainyard::session {
 // Whether training goes on without it: there are workers for it, and enough of them left.
 bool Coordination::spares(const RankSeat& seat) const {
   if (!training() || seat.lost || !experiment::may_be_lost(p_.resolved, seat.identity.rank)) return false;
+  if (p_.resolved.evaluates_alone(seat.identity.rank)) return true;
   return workers_left() > experiment::least_workers(p_.resolved.document.strategy.servers, p_.resolved.workers());
 }
 
@@ -23,8 +25,8 @@ std::int64_t Coordination::workers_left() const {
 }
 
 bool Coordination::servers_finished() const {
-  return p_.resolved.servers > 0 &&
-         std::all_of(seats_.begin() + p_.resolved.workers(), seats_.end(), [](const RankSeat& seat) { return seat.finished.has_value(); });
+  return p_.resolved.servers > 0 && std::all_of(seats_.begin() + p_.resolved.workers(), seats_.begin() + p_.resolved.trainers_and_servers(),
+                                                [](const RankSeat& seat) { return seat.finished.has_value(); });
 }
 
 // One that does not answer is killed: should it wake up, another has its place.
@@ -35,15 +37,33 @@ void Coordination::lose(RankSeat& seat, const std::string& why) {
   seat.peer.clear();
   watch_.done(seat.identity.rank);
   if (seat.handle) seat.handle->kill();
-  const std::int64_t left = workers_left();
-  fault("lost", seat, why + "; training goes on with " + base::format_count(left) + (left == 1 ? " worker" : " workers"));
+  fault("lost", seat, why + "; training goes on with " + who_goes_on(seat));
   seat.wanted = restarts_ < p_.resolved.document.run.restarts;
   if (seat.wanted) ++restarts_;
 }
 
-// What all workers have alike, one of them saves: the first that is there.
+std::string Coordination::who_goes_on(const RankSeat& lost) const {
+  if (p_.resolved.evaluates_alone(lost.identity.rank)) return "nobody to measure held-out samples";
+  const std::int64_t left = workers_left();
+  return base::format_count(left) + (left == 1 ? " worker" : " workers");
+}
+
+void Coordination::tell_evaluators() {
+  for (int rank = p_.resolved.trainers_and_servers(); rank < p_.resolved.world(); ++rank) tell_evaluator(seats_[static_cast<std::size_t>(rank)]);
+}
+
+void Coordination::tell_evaluator(const RankSeat& seat) {
+  if (committer_ && !seat.peer.empty() && !seat.finished) p_.server->send(seat.peer, Committed{committer_->committed_step(), trained_});
+}
+
+void Coordination::lose_evaluators(const std::string& why) {
+  for (RankSeat& seat : seats_)
+    if (!seat.finished && spares(seat)) lose(seat, why);
+}
+
+// What all workers have alike, one of them saves: the chief, or where it is lost the first that is there.
 int Coordination::chief() const {
-  if (p_.resolved.servers == 0) return p_.resolved.chief();
+  if (p_.resolved.servers == 0 || !seats_[static_cast<std::size_t>(p_.resolved.chief)].lost) return p_.resolved.chief;
   const auto there = std::find_if(seats_.begin(), seats_.begin() + p_.resolved.workers(), [](const RankSeat& seat) { return !seat.lost; });
   return static_cast<int>(there - seats_.begin());
 }
@@ -61,8 +81,9 @@ void Coordination::take(const PeerId& from, const Order& order) {
 
 // Until each server says that it has seen it leave, nobody takes its place.
 void Coordination::say_gone(RankSeat& seat) {
+  if (p_.resolved.evaluates_alone(seat.identity.rank)) return;  // nothing was between it and them
   seat.farewells_due += p_.resolved.servers;
-  for (int server = p_.resolved.workers(); server < p_.resolved.world(); ++server)
+  for (int server = p_.resolved.workers(); server < p_.resolved.trainers_and_servers(); ++server)
     p_.server->send(seats_[static_cast<std::size_t>(server)].peer, Gone{seat.identity.rank, seat.generation});
 }
 
@@ -100,6 +121,7 @@ void Coordination::take_back(RankSeat& seat) {
   p_.server->send(seat.peer, start);
   p_.server->send(seat.peer, last_grant_);
   if (seat.slow_asked) p_.server->send(seat.peer, Slow{seat.identity.rank, seat.slow_down, seat.jitter});
+  if (p_.resolved.evaluates_alone(seat.identity.rank)) tell_evaluator(seat);
   seat.lost = seat.returning = false;
   watch_.again(seat.identity.rank, base::now_nanoseconds());
   fault("back", seat, "is back, as process " + std::to_string(seat.process));
@@ -129,6 +151,26 @@ void Coordination::befall(const Ask& ask) {
       return;
     default: return;
   }
+}
+
+// Over every connection that is drawn there, both ways.
+void Coordination::befall(const LinkPart& asked) {
+  const auto& drawn = p_.resolved.document.topology.links;
+  const bool known = asked.link >= 0 && static_cast<std::size_t>(asked.link) < drawn.size();
+  if (!known || !(asked.part >= 0 && asked.part <= 1) || !training()) return;
+  const topology::Link& link = drawn[static_cast<std::size_t>(asked.link)];
+  const std::string name = "the link " + link.from + " - " + link.to;
+  if (!set_link_) return say("warning", name + " cannot be cut or slowed: drawn links are not imposed (run.links)");
+  if (const auto set = set_link_(asked.link, asked.part); !set) return say("warning", name + " is as it was: " + set.error().what);
+  if (asked.part < 1) links_[asked.link] = asked.part;
+  else links_.erase(asked.link);
+  const std::string percent = std::to_string(std::lround(asked.part * 100)) + " %";
+  const auto [kind, now] = asked.part == 0  ? std::pair("link_cut", std::string("is cut: what is on it waits"))
+                           : asked.part < 1 ? std::pair("link_slowed", "carries " + percent + " of its drawn bandwidth")
+                                            : std::pair("link_restored", std::string("carries what is drawn again"));
+  const std::string text = name + " " + now + ", as it was asked for";
+  say(asked.part == 0 ? "warning" : "info", text);
+  record_state({{"kind", kind}, {"rank", -1}, {"link", asked.link}, {"text", text}});
 }
 
 // In the log, and beside the state, where views find what to mark.

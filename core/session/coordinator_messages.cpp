@@ -111,6 +111,7 @@ void Coordination::take(const PeerId& from, const Failed& failed) {
   RankSeat* seat = seat_of(from, failed.rank);
   if (seat == nullptr) return;
   if (servers_finished() && spares(*seat)) return lose(*seat, "came too late: " + failed.problem.what);
+  if (p_.resolved.evaluates_alone(failed.rank) && spares(*seat)) return lose(*seat, "failed: " + failed.problem.what);
   seat->reported_end = true;
   if (problem_ && failed.problem == *problem_) return;  // it only repeats what it was told
   say("error", base::to_string(failed.problem), failed.rank);
@@ -150,6 +151,7 @@ void Coordination::carry_out(const Ask& ask) {
     case Command::stall:
     case Command::wake:
     case Command::restart: return befall(ask);
+    case Command::link: return befall(ask.link);
   }
   if (training()) set_state(ask.command == Command::set_pace ? state_ : steered());
 }
@@ -169,6 +171,7 @@ void Coordination::slow(const Slow& asked) {
 Status Coordination::status(std::uint64_t answers) const {
   Status status{answers, state_, 0, p_.resolved.steps, pacer_.horizon(), pacer_.seconds_per_step(), {}, problem_, p_.run_directory.string()};
   status.step = p_.resolved.steps;
+  for (const auto& [link, part] : links_) status.links.push_back({link, part});
   for (const RankSeat& seat : seats_) {
     const Progress& last = watch_.last(seat.identity.rank);
     const std::int64_t step = seat.finished ? seat.finished->steps : last.step;

@@ -25,12 +25,15 @@ int steps_together(const experiment::Resolved& resolved) {
   return resolved.servers > 0 && !experiment::in_step(resolved.document.strategy.servers) ? resolved.workers() : 1;
 }
 
+// Steps; 0: nobody who trains evaluates.
+std::int64_t evaluated_between(const experiment::Resolved& resolved) { return resolved.evaluators > 0 ? 0 : resolved.document.run.evaluate_every_steps; }
+
 }  // namespace
 
 Coordination::Coordination(CoordinatorParts parts)
     : p_(std::move(parts)),
       run_key_(random_number()),
-      pacer_(p_.resolved.steps, p_.resolved.document.run.seconds_per_step, p_.resolved.document.run.evaluate_every_steps, steps_together(p_.resolved)),
+      pacer_(p_.resolved.steps, p_.resolved.document.run.seconds_per_step, evaluated_between(p_.resolved), steps_together(p_.resolved)),
       watch_(rank_names(p_.resolved), {p_.silent_seconds, p_.resolved.document.run.hang_seconds + experiment::longest_silence_seconds(p_.resolved)}) {}
 
 Result<void> Coordination::open() {
@@ -61,6 +64,7 @@ void add_reports(const experiment::Resolved& resolved, Json& header) {
   header["reports_of_step"] = in_step ? experiment::gradients_per_update(servers, resolved.workers()) : 1;
   header["reports_of_evaluation"] = 1;
   header["steps_apart"] = std::max<std::int64_t>(1, resolved.document.run.evaluate_every_steps);
+  if (resolved.evaluators > 0) header["evaluator"] = resolved.trainers_and_servers();
 }
 
 }  // namespace
@@ -105,6 +109,7 @@ Result<void> Coordination::launch() {
   auto launched = p_.launch(request);
   if (!launched) return base::fail(launched.error());
   launch_again_ = std::move(launched->again);
+  set_link_ = std::move(launched->set_link);
   say("info", "started " + std::to_string(seats_.size()) + (seats_.size() == 1 ? " rank" : " ranks") + ", plan " + plan_hash_);
   for (std::size_t r = 0; r < seats_.size(); ++r) {
     seats_[r].handle = std::move(launched->ranks[r]);

@@ -8,7 +8,7 @@
 //   Planned           -->                  refuses versions and plan hashes that differ
 //                     <--         Start    (once every rank has planned)
 //   Progress, Events, Samples, Order, Saved, Log -->
-//                     <--         Horizon, Slow, Gone
+//                     <--         Horizon, Slow, Gone, Committed
 //                                          <--                      Ask (a command or a question)
 //                                 Status   -->
 //   Finished | Failed -->
@@ -105,6 +105,12 @@ struct Saved {
   std::string problem;  // empty: it is written
 };
 
+// To evaluators: the checkpoint of so many steps is whole. `last`: training is over, none will come after it.
+struct Committed {
+  std::int64_t step = -1;  // -1: there is none yet
+  bool last = false;
+};
+
 struct Log {
   std::int32_t rank = -1;
   std::int64_t time_ns = 0;
@@ -142,8 +148,14 @@ struct Slow {
   double slow_down = 1, jitter = 0;
 };
 
-// `kill`, `stall` (until `wake`): what befalls ranks, for those who want to see what comes of it. `restart`: one that was lost.
-enum class Command : std::uint8_t { ask, pause, resume, single_step, stop, set_pace, slow, kill, stall, wake, restart };
+// From now on this drawn link, where links are imposed, carries this part of its bandwidth each way. 0: it is cut, and what is on it waits.
+struct LinkPart {
+  std::int32_t link = -1;  // of the drawing's
+  double part = 1;
+};
+
+// `kill`, `stall` (until `wake`), `link`: what befalls ranks and links, for those who want to see what comes of it. `restart`: a rank that was lost.
+enum class Command : std::uint8_t { ask, pause, resume, single_step, stop, set_pace, slow, kill, stall, wake, restart, link };
 
 // From a viewer. A repeated `id` is answered again but not carried out again.
 struct Ask {
@@ -152,6 +164,7 @@ struct Ask {
   double seconds_per_step = 0;  // of set_pace
   Slow slow = {};               // of slow
   std::int32_t rank = -1;       // of kill, stall, wake, restart
+  LinkPart link = {};           // of link
 };
 
 // From `finished` on it is over. `stopped`: ended in order before its last step, as it was told to.
@@ -177,10 +190,11 @@ struct Status {
   std::vector<RankStatus> ranks;
   std::optional<base::Problem> problem;
   std::string run_directory;
+  std::vector<LinkPart> links = {};  // those that are not as drawn
 };
 
-using Message =
-    std::variant<Hello, Assign, Planned, Start, Horizon, Progress, Events, Log, Failed, Finished, Abort, Ask, Status, Slow, Samples, Order, Gone, Saved>;
+using Message = std::variant<Hello, Assign, Planned, Start, Horizon, Progress, Events, Log, Failed, Finished, Abort, Ask, Status, Slow, Samples, Order, Gone,
+                             Saved, Committed>;
 
 }  // namespace trainyard::session
 

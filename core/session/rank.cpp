@@ -18,6 +18,7 @@
 #include "core/run/arena.h"
 #include "core/run/chunk_sampler.h"
 #include "core/session/checkpoint.h"
+#include "core/session/evaluator.h"
 #include "core/session/heart.h"
 #include "core/session/rank_link.h"
 #include "core/session/recipe.h"
@@ -32,6 +33,8 @@ using base::ProblemCode;
 using base::Result;
 
 constexpr auto kStartLimit = std::chrono::seconds(60);  // for the coordinator to answer while everything starts
+
+constexpr int kLeastPriority = 19;
 
 using run::allocate;
 using run::Memory;
@@ -144,7 +147,7 @@ class Rank {
     heart_->follow(p_.rank_plan);
     p_.layout = run::layout(p_.rank_plan);
     if (auto ok = prepare_device(); !ok) return ok;
-    if (p_.resolved.world() == 1) return {};
+    if (p_.resolved.world() == 1 || evaluates()) return {};
     if (experiment::engine_of(p_.resolved) != experiment::Engine::own)
       return services_.make_engine({&p_.resolved, identity_.rank, &p_.plan.groups}).map([&](auto bound) { p_.bound_engine = std::move(bound); });
     auto plane =
@@ -192,7 +195,7 @@ class Rank {
                                  {p_.memory.get(), static_cast<std::size_t>(p_.layout.private_bytes)}, *shared);
     if (!bound) return base::fail(bound.error());
     initialise(p_.resolved, p_.rank_plan, *bound);
-    const bool takes_over = p_.rank_plan.rule || p_.resolved.model.state_elements > 0;  // else it is given all that it needs
+    const bool takes_over = !evaluates() && (p_.rank_plan.rule || p_.resolved.model.state_elements > 0);  // else it is given all that it needs
     if (p_.resolved.first_step > 0 && takes_over) {
       const auto begins = beginning(p_.resolved);
       if (!begins) return base::fail(begins.error());
@@ -219,10 +222,11 @@ class Rank {
     run::OrderLog order;
     run::ChunkSampler chunks(p_.rank_plan, p_.plan.groups, bound, strategy::method(p_.resolved), gate, values);
     SavedBox saved;
+    CommittedBox committed;
     const auto writer = part_writer(saved);
-    RankLink link(
-        {identity_.rank, &gate, &*heart_, &events, transport_.get(), &*slowness_, engine_.get(), &values, p_.rank_plan.rule ? &order : nullptr, &saved},
-        std::move(client_));
+    RankLink link({identity_.rank, &gate, &*heart_, &events, transport_.get(), &*slowness_, engine_.get(), &values, p_.rank_plan.rule ? &order : nullptr,
+                   &saved, &committed},
+                  std::move(client_));
     run::InterpreterParts parts{.plan = &p_.rank_plan,
                                 .schedule = p_.plan.schedule,
                                 .bound = &bound,
@@ -242,8 +246,9 @@ class Rank {
                                 .engine = engine_.get(),
                                 .chunks = &chunks,
                                 .own_process = own_process()};
-    auto steps =
-        p_.rank_plan.rule ? serve(server_parts(p_.resolved, p_.plan, parts, &order), writer.get(), saved) : work(std::move(parts), writer.get(), saved);
+    auto steps = p_.rank_plan.rule ? serve(server_parts(p_.resolved, p_.plan, parts, &order), writer.get(), saved)
+                 : evaluates()     ? evaluate(parts, committed, link)
+                                   : work(std::move(parts), writer.get(), saved);
     if (!steps) leave(steps.error());
     client_ = link.close();
     failed_step_ = whereabouts.step.load();
@@ -261,7 +266,7 @@ class Rank {
   // Of those that save while others train: servers, and workers where models keep more than parameters.
   std::unique_ptr<PartWriter> part_writer(SavedBox& box) {
     const bool serves = p_.rank_plan.rule.has_value();
-    if (p_.resolved.servers == 0 || (!serves && p_.resolved.model.state_elements == 0)) return nullptr;
+    if (p_.resolved.servers == 0 || evaluates() || (!serves && p_.resolved.model.state_elements == 0)) return nullptr;
     const std::string name = serves ? "server-" + std::to_string(identity_.rank - p_.resolved.workers()) : "state";
     return std::make_unique<PartWriter>(checkpoints(), identity_.rank, name, !serves, p_.resolved.model, box);
   }
@@ -292,13 +297,21 @@ class Rank {
     return writer->write_now(*steps, *steps, {{CheckpointBuffer::state, 0, state}}).map([&] { return *steps; });
   }
 
+  // Where cores are short, those who train go first.
+  Result<std::int64_t> evaluate(const run::InterpreterParts& parts, CommittedBox& committed, RankLink& link) {
+    static_cast<void>(::setpriority(PRIO_PROCESS, 0, kLeastPriority));  // of this thread
+    run::Interpreter interpreter(parts);
+    return evaluate_checkpoints({checkpoints(), &p_.resolved.model, parts.bound, &interpreter, parts.gate, parts.whereabouts, &committed,
+                                 [&](const Problem& problem) { link.say("warning", base::to_string(problem)); }});
+  }
+
   void offer(PartWriter& writer, SavedBox& box, std::int64_t step, std::int64_t version, const std::vector<CheckpointSpan>& spans) {
     if (!writer.offer(step, version, spans)) box.put({identity_.rank, step, false, "", "", 0, 0, "the one before it is being written still"});
   }
 
   // While the line is open still: however long a disk takes, the coordinator hears that this rank lives.
   Result<std::int64_t> save(std::int64_t steps, const run::BoundPlan& bound) {
-    if (identity_.rank != p_.resolved.chief()) return steps;
+    if (identity_.rank != p_.resolved.chief) return steps;
     return write_checkpoint(checkpoints(), {steps, p_.plan_hash}, p_.resolved.model, {bound.parameters, bound.state}).map([&] { return steps; });
   }
 
@@ -318,6 +331,8 @@ class Rank {
     }
     return client_->send(finished);
   }
+
+  bool evaluates() const { return p_.resolved.evaluates_alone(identity_.rank); }
 
   std::string checkpoints() const { return p_.assignment.run_directory + "/checkpoints"; }
 

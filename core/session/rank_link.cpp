@@ -63,6 +63,7 @@ void RankLink::take(const Message& message) {
   }
   if (const auto* slow = std::get_if<Slow>(&message); slow && parts_.slowness != nullptr) parts_.slowness->set(slow->slow_down, slow->jitter);
   if (const auto* gone = std::get_if<Gone>(&message)) parts_.gate->tell_gone(gone->rank, gone->generation);
+  if (const auto* committed = std::get_if<Committed>(&message); committed && parts_.committed != nullptr) parts_.committed->put(*committed);
   if (const auto* abort = std::get_if<Abort>(&message)) stop_everything(abort->reason);
 }
 
@@ -84,7 +85,7 @@ bool RankLink::ship_events() {
     full = batch_.size() == kBatch;
     if (!batch_.empty() && !client_->send(Events{parts_.rank, parts_.events->dropped(), batch_})) return false;
   }
-  if (!ship_values() || !ship_order() || !ship_saved()) return false;
+  if (!ship_values() || !ship_order() || !ship_saved() || !ship_log()) return false;
   const Progress progress = parts_.heart->progress();
   if (progress.step == reported_step_) return true;
   if (!client_->send(progress)) return false;
@@ -100,6 +101,18 @@ bool RankLink::ship_values() {
   }
   if (samples_ && !client_->send(*samples_)) return false;
   samples_.reset();
+  return true;
+}
+
+void RankLink::say(std::string level, std::string text) {
+  const std::lock_guard lock(mutex_);
+  log_.push_back({parts_.rank, base::now_nanoseconds(), std::move(level), std::move(text)});
+}
+
+bool RankLink::ship_log() {
+  const std::lock_guard lock(mutex_);
+  for (; !log_.empty(); log_.erase(log_.begin()))
+    if (!client_->send(log_.front())) return false;
   return true;
 }
 

@@ -15,6 +15,7 @@
 #include "core/run/gate.h"
 #include "core/run/order_log.h"
 #include "core/run/slowness.h"
+#include "core/session/evaluator.h"
 #include "core/session/heart.h"
 #include "core/session/part_writer.h"
 #include "core/telemetry/event_ring.h"
@@ -33,6 +34,7 @@ struct RankLinkParts {
   telemetry::ValuesBox* values = nullptr;  // null: no values of chunks are put aside
   run::OrderLog* order = nullptr;          // null: it is no server
   SavedBox* saved = nullptr;               // null: it saves nothing while it trains
+  CommittedBox* committed = nullptr;       // null: it reads no checkpoints
 };
 
 class RankLink {
@@ -44,6 +46,8 @@ class RankLink {
 
   // Ends the thread, ships what is left, and gives the client back for the last word.
   std::unique_ptr<ControlClient> close();
+  // A line of the log, from the rank's own thread.
+  void say(std::string level, std::string text);
   // Why the coordinator (or its silence) stopped this rank; nothing when it did not.
   std::optional<base::Problem> abort_reason() const;
 
@@ -55,6 +59,7 @@ class RankLink {
   bool ship_values();
   bool ship_order();
   bool ship_saved();
+  bool ship_log();
 
   RankLinkParts parts_;
   std::unique_ptr<ControlClient> client_;
@@ -66,6 +71,7 @@ class RankLink {
   std::optional<Samples> samples_;       // likewise
   Order order_;                          // likewise
   std::vector<Saved> saved_;             // likewise
+  std::vector<Log> log_;                 // likewise; under the mutex
   std::thread thread_;
 };
 

@@ -88,7 +88,8 @@ run::ServerParts server_parts(const experiment::Resolved& e, const plan::Plan& p
           .order = order,
           .first_step = e.first_step,
           .first_version = e.first_version,
-          .save_every_steps = e.document.run.checkpoint_every_steps};
+          .save_every_steps = e.document.run.checkpoint_every_steps,
+          .delay_compensation = e.document.strategy.servers.delay_compensation};
 }
 
 base::Result<run::ServedTrainingParts> served_training_parts(const experiment::Resolved& e, const plan::Plan& plan, const run::Recipe& recipe,
@@ -101,6 +102,7 @@ base::Result<run::ServedTrainingParts> served_training_parts(const experiment::R
                                   .model = &e.model,
                                   .recipe = &recipe,
                                   .divides_by_staleness = e.document.strategy.servers.staleness_rate == experiment::StalenessRate::divided,
+                                  .delay_compensation = e.document.strategy.servers.delay_compensation,
                                   .compute = &compute,
                                   .dataset = std::move(*dataset),
                                   .sampler = std::move(*sampler),

@@ -73,7 +73,7 @@ Result<Recomputed> recompute(const std::filesystem::path& run_directory, const M
   auto order = plan::RecordedOrder::make(std::move(*servers), resolved->workers());
   if (!order) return base::fail(order.error());
 
-  const auto plan = strategy::make_plan(*resolved);
+  const auto plan = strategy::make_plan(*resolved).map(plan::without_evaluators);
   if (!plan) return base::fail(plan.error());
   const topology::Network network(resolved->document.topology);
   const auto compute = make_compute(network.device(resolved->ranks.front()));

@@ -160,7 +160,11 @@ Json run_result(const RunFacts& facts, const telemetry::History& history) {
   if (facts.first_step > 0) json["first_step"] = facts.first_step;
   if (facts.committed_step) json["committed_step"] = *facts.committed_step;
   for (const telemetry::Fault& fault : history.faults())
-    json["faults"].push_back({{"kind", fault.kind}, {"rank", fault.rank}, {"step", fault.step}, {"seconds", fault.seconds}, {"text", fault.text}});
+    json["faults"].push_back({{"kind", fault.kind},
+                              {fault.link < 0 ? "rank" : "link", fault.link < 0 ? fault.rank : fault.link},
+                              {"step", fault.step},
+                              {"seconds", fault.seconds},
+                              {"text", fault.text}});
   json["run_directory"] = facts.run_directory.string();
   if (facts.problem) json["problem"] = to_json(*facts.problem);
   return json;

@@ -132,9 +132,9 @@ class VirtualRanks {
   }
 
   Result<void> finish() {
-    const compute::Tensor parameters = training_->parameters(resolved_.chief());
+    const compute::Tensor parameters = training_->parameters(resolved_.chief);
     if (auto ok =
-            write_checkpoint(run_directory_ + "/checkpoints", {done(), plan::hash(plan_)}, resolved_.model, {parameters, training_->state(resolved_.chief())});
+            write_checkpoint(run_directory_ + "/checkpoints", {done(), plan::hash(plan_)}, resolved_.model, {parameters, training_->state(resolved_.chief)});
         !ok)
       return ok;
     const std::int64_t end = base::now_nanoseconds() + kShipLimit;

@@ -90,10 +90,10 @@ void History::take_reports(const base::Json& header) {
   const bool apart = header.contains("steps_apart") && header["steps_apart"].is_number_integer();
   if (!apart) return;
   train_.stride = 1;
-  held_out_.stride = number("steps_apart", 1);
+  held_out_.stride = header.contains("evaluator") ? 0 : number("steps_apart", 1);  // an evaluator goes from checkpoint to checkpoint, in order
   const auto first = static_cast<std::int32_t>(std::clamp<std::int64_t>(whole_at(header, "first_step", 0), 0, std::numeric_limits<std::int32_t>::max() / 2));
   train_.next = first;
-  held_out_.next = (first / held_out_.stride + 1) * held_out_.stride - 1;
+  if (held_out_.stride > 0) held_out_.next = (first / held_out_.stride + 1) * held_out_.stride - 1;
 }
 
 void History::take_log(int rank, const base::Json& json) {
@@ -105,7 +105,8 @@ void History::take_state(base::Json json) {
   const auto time_ns = time_of(json);
   const double seconds = time_ns ? seconds_at(*time_ns) : 0;  // it may be the first thing timed
   if (const auto fault = json.find("fault"); fault != json.end() && fault->is_object())
-    faults_.push_back({text_at(*fault, "kind"), text_at(*fault, "text"), static_cast<int>(whole_at(*fault, "rank", -1)), whole_at(json, "step", 0), seconds});
+    faults_.push_back({text_at(*fault, "kind"), text_at(*fault, "text"), static_cast<int>(whole_at(*fault, "rank", -1)), whole_at(json, "step", 0), seconds,
+                       static_cast<int>(whole_at(*fault, "link", -1))});
   states_.push_back(json);
   state_ = std::move(json);
 }

@@ -53,12 +53,13 @@ struct StepValue {
   double value = 0;
 };
 
-// What befell a rank: it was lost, killed, stalled, slowed, came back. Seconds as in a series.
+// What befell a rank: it was lost, killed, stalled, slowed, came back; or a link: it was cut, slowed, restored. Seconds as in a series.
 struct Fault {
   std::string kind, text;
-  int rank = -1;
+  int rank = -1;  // -1: it was a link
   std::int64_t step = 0;
   double seconds = 0;
+  int link = -1;  // of the drawing
 };
 
 // Gradients with a number in them that is infinite or none.

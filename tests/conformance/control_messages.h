@@ -32,6 +32,7 @@ inline std::vector<telemetry::Event> sample_events(std::size_t count) {
 inline session::Status sample_status() {
   session::Status status{11, session::RunState::paused, -1, 500, 100, 0.25, {}, sample_problem(), "/a run/with spaces"};
   for (std::int32_t rank = 0; rank < 100; ++rank) status.ranks.push_back({rank, "waiting", 40 + rank, "B.s2.m0", rank - 1, 4'000'000 + rank});
+  status.links = {{0, 0}, {3, 0.25}};
   return status;
 }
 
@@ -67,6 +68,7 @@ inline std::vector<session::Message> sample_messages() {
           Slow{},
           Ask{5, Command::slow, 0, {3, 2.5, 0.25}},
           Ask{6, Command::restart, 0, {}, 2},
+          Ask{7, Command::link, 0, {}, -1, {2, 0.5}},
           Slow{2, 7, 0.5},
           sample_status(),
           Samples{},
@@ -76,7 +78,9 @@ inline std::vector<session::Message> sample_messages() {
           Gone{},
           Gone{2, 3},
           Saved{},
-          Saved{3, 200, true, "server-0-00.safetensors", "00", 77, 5, "full"}};
+          Saved{3, 200, true, "server-0-00.safetensors", "00", 77, 5, "full"},
+          Committed{},
+          Committed{400, true}};
 }
 
 // Every field of a message as text.
@@ -101,6 +105,7 @@ class Words {
   void add(const session::Samples& x) { all(x.rank, x.values); }
   void add(const session::Order& x) { all(x.rank, x.events); }
   void add(const session::Saved& x) { all(x.rank, x.step, x.state, x.file, x.xxh64, x.bytes, x.version, x.problem); }
+  void add(const session::Committed& x) { all(x.step, x.last); }
   void add(const session::Gone& x) { all(x.rank, x.generation); }
   void add(const session::Log& x) { all(x.rank, x.time_ns, x.level, x.text); }
   void add(const session::Failed& x) { all(x.rank, x.step, x.op, x.problem); }
@@ -108,9 +113,10 @@ class Words {
   void add(const session::Finished& x) { all(x.rank, x.steps, x.parameters_xxh64, x.peak_memory_bytes, x.first_step_done_ns, x.peers); }
   void add(const session::Abort& x) { all(x.reason); }
   void add(const session::Slow& x) { all(x.rank, x.slow_down, x.jitter); }
-  void add(const session::Ask& x) { all(x.id, x.command, x.seconds_per_step, x.slow, x.rank); }
+  void add(const session::Ask& x) { all(x.id, x.command, x.seconds_per_step, x.slow, x.rank, x.link); }
+  void add(const session::LinkPart& x) { all(x.link, x.part); }
   void add(const session::RankStatus& x) { all(x.rank, x.state, x.step, x.op, x.waits_for, x.process, x.slow_down, x.jitter); }
-  void add(const session::Status& x) { all(x.answers, x.state, x.step, x.steps, x.horizon, x.seconds_per_step, x.ranks, x.problem, x.run_directory); }
+  void add(const session::Status& x) { all(x.answers, x.state, x.step, x.steps, x.horizon, x.seconds_per_step, x.ranks, x.problem, x.run_directory, x.links); }
 
   template <class T>
   void add(const std::vector<T>& list) {

@@ -192,6 +192,48 @@ TEST_P(WithGradients, all_workers_end_with_what_the_servers_have) {
   for (int worker = 1; worker < c.workers; ++worker) EXPECT_EQ(outcome.parameters[static_cast<std::size_t>(worker)], outcome.parameters[0]);
 }
 
+// Of plain SGD what an update took is the gradient, to which both come that were the same until then.
+TEST(DelayCompensation, adds_to_a_late_gradient_what_it_missed_to_first_order) {
+  for (const int servers : {1, 3}) {
+    experiment::Experiment e = ServedCase{ServerMode::asynchronous, 3, servers}.training();
+    e.training.optimizer.momentum = e.training.optimizer.weight_decay = 0;
+    e.training.precision = experiment::Precision::fp64;
+    const auto plain = experiment::resolve(e, ".").value();
+    e.strategy.servers.delay_compensation = 0.7;
+    const auto compensated = experiment::resolve(e, ".").value();
+    const auto order = order_of(*clock_of(plain, strategy::make_plan(plain).value()));
+    const auto late = std::find_if(order.begin(), order.end(), [](const Served& event) { return event.staleness > 0; });
+    ASSERT_NE(late, order.end());
+    const auto until = [&](const experiment::Resolved& resolved, std::ptrdiff_t events) {
+      return follow(resolved, strategy::make_plan(resolved).value(), {order.begin(), order.begin() + events}).parameters;
+    };
+    const auto before = until(plain, late - order.begin()), missed = until(plain, late - order.begin() + 1);
+    ASSERT_EQ(before, until(compensated, late - order.begin())) << "nothing came late yet";
+    const auto made = until(compensated, late - order.begin() + 1);
+    const auto gave = std::find_if(std::make_reverse_iterator(late), order.rend(), [&](const Served& event) {
+      return event.kind == Served::Kind::gives && event.worker == late->worker && event.server == late->server;
+    });
+    const auto then = until(plain, order.rend() - gave);
+    const double rate = experiment::learning_rate(plain.document.training, 0, plain.steps);
+    const auto server = static_cast<std::size_t>(3 + late->server);
+    std::size_t differing = 0;
+    for (std::size_t i = 0; i < before[server].size(); ++i) {
+      const double now = before[server][i], gradient = (now - missed[server][i]) / rate;
+      const double expected = gradient + 0.7 * gradient * gradient * (now - then[server][i]);
+      ASSERT_NEAR((now - made[server][i]) / rate, expected, 1e-9 * (1 + std::abs(expected)));
+      differing += made[server][i] != missed[server][i] ? 1 : 0;
+    }
+    EXPECT_GT(differing, 0U);
+  }
+}
+
+TEST(DelayCompensation, of_a_worker_alone_nothing_is_late) {
+  experiment::Experiment e = ServedCase{ServerMode::asynchronous, 1}.training();
+  const ServedOutcome plain = train_virtually(e);
+  e.strategy.servers.delay_compensation = 2;
+  EXPECT_EQ(train_virtually(e).parameters, plain.parameters);
+}
+
 double last_of(const std::vector<std::vector<telemetry::Event>>& ranks, Metric metric) {
   double value = -1;
   std::int32_t step = -1;

@@ -5,16 +5,14 @@
 
 #include "core/base/json.h"
 #include "core/session/messages.h"
-#include "run_program.h"
+#include "watched_run.h"
 
 namespace trainyard::process {
 namespace {
 
 using base::Json;
-using session::Ask;
 using session::Command;
 using session::RankStatus;
-using session::Status;
 using testing::AllOf;
 using testing::ContainsRegex;
 using testing::ElementsAre;
@@ -22,77 +20,6 @@ using testing::HasSubstr;
 
 const std::string kServed = example("four_workers_parameter_server_digits");
 constexpr int kServer = 4;
-
-// A run, and a viewer who asks and commands.
-class Watched {
- public:
-  explicit Watched(const Home& home, const std::vector<std::string>& overrides) : run_(home, endless_run(kServed, overrides)) {
-    if (run_.wait_for_step(20)) client_ = run_.client();
-  }
-  bool trains() const { return client_ != nullptr; }
-
-  std::optional<Status> ask(Command command = Command::ask, int rank = -1) {
-    Ask ask;
-    ask.id = ++asked_, ask.command = command, ask.rank = rank;
-    if (!client_->send(ask)) return std::nullopt;
-    for (const std::int64_t end = now_ns() + 5'000'000'000; now_ns() < end;) {
-      const auto received = client_->receive(std::chrono::milliseconds(100));
-      if (!received) return std::nullopt;
-      if (!*received) continue;
-      const auto* status = std::get_if<Status>(&**received);
-      if (status != nullptr && status->answers == asked_) return *status;
-    }
-    return std::nullopt;
-  }
-  std::string state(int rank) {
-    const auto status = ask();
-    return status ? status->ranks.at(static_cast<std::size_t>(rank)).state : "no answer";
-  }
-  pid_t process(int rank) {
-    const auto status = ask();
-    return status ? static_cast<pid_t>(status->ranks.at(static_cast<std::size_t>(rank)).process) : -1;
-  }
-  void harm(int rank, int signal) {
-    const pid_t victim = process(rank);
-    ASSERT_GT(victim, 1) << "nobody else shall be harmed";
-    ::kill(victim, signal);
-  }
-  bool becomes(int rank, const std::string& wanted, double seconds = promised) {
-    return wait_until(seconds, [&] { return state(rank) == wanted; });
-  }
-  bool is_back(int rank) {
-    return wait_until(4 * promised, [&] {
-      const std::string now = state(rank);
-      return now == "running" || now == "waiting";
-    });
-  }
-  // So many steps more.
-  bool goes_on(std::int64_t steps = 40) {
-    const auto from = ask();
-    return from && wait_until(30, [&] {
-             const auto now = ask();
-             return now && now->step >= from->step + steps;
-           });
-  }
-  Ran stop() {
-    ask(Command::stop);
-    return end();
-  }
-  Ran end() { return run_.wait(); }
-  std::filesystem::path directory() const { return run_.run_directory(); }
-
- private:
-  RunProgram run_;
-  std::unique_ptr<session::ControlClient> client_;
-  std::uint64_t asked_ = 0;
-};
-
-std::vector<std::string> kinds(const Json& result) {
-  std::vector<std::string> all;
-  for (const Json& fault : result.value("faults", Json::array()))
-    all.push_back(fault["kind"].get<std::string>() + " " + std::to_string(fault["rank"].get<int>()));
-  return all;
-}
 
 // All that are there at the end have the same weights, and what servers wrote down makes them again.
 void expect_whole(const Ran& ran, const std::vector<int>& missing = {}) {
@@ -122,7 +49,7 @@ INSTANTIATE_TEST_SUITE_P(Faults, LostWorker, testing::Values("shm", "zmq"));
 
 TEST_P(LostWorker, the_others_go_on) {
   const Home home;
-  Watched run(home, with());
+  Watched run(home, kServed, with());
   ASSERT_TRUE(run.trains());
   run.harm(2, SIGKILL);
   EXPECT_TRUE(run.becomes(2, "lost"));
@@ -136,7 +63,7 @@ TEST_P(LostWorker, the_others_go_on) {
 
 TEST_P(LostWorker, that_stands_still_is_lost_as_well) {
   const Home home;
-  Watched run(home, with());
+  Watched run(home, kServed, with());
   ASSERT_TRUE(run.trains());
   const pid_t stopped = run.process(1);
   run.harm(1, SIGSTOP);
@@ -148,7 +75,7 @@ TEST_P(LostWorker, that_stands_still_is_lost_as_well) {
 
 TEST_P(LostWorker, comes_back_as_often_as_it_may) {
   const Home home;
-  Watched run(home, with({"run.restarts=3"}));
+  Watched run(home, kServed, with({"run.restarts=3"}));
   ASSERT_TRUE(run.trains());
   for (int loss = 0; loss < 3; ++loss) {
     const pid_t before = run.process(0);
@@ -167,7 +94,7 @@ TEST_P(LostWorker, comes_back_as_often_as_it_may) {
 
 TEST_P(LostWorker, comes_back_when_it_is_asked_to) {
   const Home home;
-  Watched run(home, with({"topology.hosts[0].devices[3].role=parameter_server"}));  // three workers, two servers
+  Watched run(home, kServed, with({"topology.hosts[0].devices[3].role=parameter_server"}));  // three workers, two servers
   ASSERT_TRUE(run.trains());
   run.ask(Command::restart, 1);
   run.ask(Command::kill, 1);
@@ -183,7 +110,7 @@ TEST_P(LostWorker, comes_back_when_it_is_asked_to) {
 
 TEST_P(LostWorker, of_those_that_wait_for_the_slowest_is_waited_for_no_longer) {
   const Home home;
-  Watched run(home, with({"strategy.servers.mode=stale_synchronous", "strategy.servers.bound=1", "topology.hosts[0].devices[2].slow_down=3"}));
+  Watched run(home, kServed, with({"strategy.servers.mode=stale_synchronous", "strategy.servers.bound=1", "topology.hosts[0].devices[2].slow_down=3"}));
   ASSERT_TRUE(run.trains());
   run.harm(2, SIGKILL);
   EXPECT_TRUE(run.goes_on());
@@ -192,7 +119,7 @@ TEST_P(LostWorker, of_those_that_wait_for_the_slowest_is_waited_for_no_longer) {
 
 TEST_P(LostWorker, is_spared_in_step_where_others_stand_in_for_it) {
   const Home home;
-  Watched run(home, with({"strategy.servers.mode=backup_workers", "strategy.servers.backups=1", "run.restarts=1"}));
+  Watched run(home, kServed, with({"strategy.servers.mode=backup_workers", "strategy.servers.backups=1", "run.restarts=1"}));
   ASSERT_TRUE(run.trains());
   run.harm(3, SIGKILL);
   EXPECT_TRUE(run.goes_on());
@@ -208,7 +135,7 @@ TEST_P(LostWorker, is_spared_in_step_where_others_stand_in_for_it) {
 
 TEST_P(LostWorker, in_step_ends_the_run_by_its_name) {
   const Home home;
-  Watched run(home, with({"strategy.servers.mode=synchronous"}));
+  Watched run(home, kServed, with({"strategy.servers.mode=synchronous"}));
   ASSERT_TRUE(run.trains());
   run.harm(2, SIGKILL);
   const Ran ran = run.end();
@@ -218,7 +145,7 @@ TEST_P(LostWorker, in_step_ends_the_run_by_its_name) {
 
 TEST_P(LostWorker, if_it_was_the_last_ends_the_run) {
   const Home home;
-  Watched run(home, with());
+  Watched run(home, kServed, with());
   ASSERT_TRUE(run.trains());
   for (int rank = 0; rank < 3; ++rank) {
     run.harm(rank, SIGKILL);
@@ -234,7 +161,7 @@ TEST_P(LostWorker, if_it_was_the_last_ends_the_run) {
 
 TEST_P(LostWorker, is_not_what_a_lost_server_is) {
   const Home home;
-  Watched run(home, with());
+  Watched run(home, kServed, with());
   ASSERT_TRUE(run.trains());
   run.harm(kServer, SIGKILL);
   const Ran ran = run.end();
@@ -244,7 +171,7 @@ TEST_P(LostWorker, is_not_what_a_lost_server_is) {
 
 TEST_P(LostWorker, that_was_only_stalled_for_a_moment_is_not_lost) {
   const Home home;
-  Watched run(home, with());
+  Watched run(home, kServed, with());
   ASSERT_TRUE(run.trains());
   run.ask(Command::stall, 2);
   EXPECT_EQ(run.state(2), "stalled");
@@ -260,7 +187,7 @@ TEST_P(LostWorker, that_was_only_stalled_for_a_moment_is_not_lost) {
 TEST(RanksOfOneProcess, cannot_be_harmed_one_by_one) {
   for (const std::string shared : {"run.transport=inproc", "run.clock=virtual"}) {
     const Home home;
-    Watched run(home, {shared});
+    Watched run(home, kServed, {shared});
     ASSERT_TRUE(run.trains());
     run.ask(Command::kill, 1);
     run.ask(Command::stall, 1);

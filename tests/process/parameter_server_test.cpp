@@ -119,6 +119,55 @@ TEST(ParameterServer, a_run_is_replayed_with_its_staleness) {
   EXPECT_EQ(replayed.result()["staleness"], result["staleness"]);
 }
 
+// Real servers keep what they gave each worker, and those that compute it again have it of the workers.
+TEST(ParameterServer, compensated_for_delay_a_run_is_computed_again_to_the_bit) {
+  const Home home;
+  for (const std::string transport : {"shm", "zmq"})
+    for (const std::string mode : {"asynchronous", "softsync"}) {
+      const std::vector<std::string> settings{"run.transport=" + transport, "strategy.servers.mode=" + mode, "strategy.servers.softsync=2"};
+      auto compensated = settings;
+      compensated.emplace_back("strategy.servers.delay_compensation=5");
+      const Json result = completed(short_run(kServed, 120, compensated));
+      ASSERT_GT(result["staleness"]["mean"], 0);
+      const std::string directory = result["run_directory"];
+      const Ran again = cli({"replay", directory, "--recompute", "--json"});
+      ASSERT_EQ(again.exit_code, 0) << again.err;
+      EXPECT_EQ(again.result()["parameters_xxh64"], result["ranks"][0]["parameters_xxh64"]);
+    }
+}
+
+TEST(ParameterServer, variables_lie_where_they_are_put_by_hand) {
+  const Home home;
+  const std::vector<std::string> settings{"strategy.servers.mode=synchronous", "topology.hosts[0].devices[3].role=parameter_server"};
+  const auto by_hand = [&](const std::string& places) {
+    auto all = settings;
+    all.insert(all.end(), {"strategy.servers.placement=by_hand", "strategy.servers.places=" + places});
+    return all;
+  };
+  const Json balanced = completed(short_run(kServed, 20, settings));
+  const Json first = completed(short_run(kServed, 20, by_hand(R"([{"variable":"0.weight","server":1},{"variable":"0.bias","server":1}])")));
+  EXPECT_EQ(first["ranks"][0]["parameters_xxh64"], balanced["ranks"][0]["parameters_xxh64"]) << "where they lie changes nothing";
+  EXPECT_GT(first["ranks"][4]["sent_bytes"].get<double>(), 2 * first["ranks"][3]["sent_bytes"].get<double>()) << "the first layer is most of it";
+  const Ran unknown = cli({"validate", kServed, "--set", "strategy.servers.placement=by_hand", "--set",
+                           R"(strategy.servers.places=[{"variable":"9.weight","server":0},{"variable":"0.bias","server":4}])"});
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("the model has no variable \"9.weight\""));
+  EXPECT_THAT(unknown.err, HasSubstr("0.bias is to lie on number 4"));
+}
+
+TEST(ParameterServer, a_server_that_would_be_out_of_memory_is_refused_before_anything_starts) {
+  const std::vector<std::string> small{"--set", "topology.hosts[0].devices[4].memory_bytes=2000000"};
+  for (const std::string verb : {"validate", "run"}) {
+    const Home home;
+    std::vector<std::string> arguments{verb, kServed};
+    arguments.insert(arguments.end(), small.begin(), small.end());
+    const Ran ran = cli(arguments);
+    EXPECT_EQ(ran.exit_code, 2) << verb;
+    EXPECT_THAT(ran.err, HasSubstr("server (rank 4, parameter_server) would be out of memory: its buffers take "));
+    EXPECT_THAT(ran.err, HasSubstr("topology.hosts[0].devices[4].memory_bytes"));
+  }
+}
+
 TEST(ParameterServer, its_plan_is_proved_and_what_it_cannot_do_is_said) {
   const Ran checked = cli({"check", kServed});
   EXPECT_EQ(checked.exit_code, 0) << checked.err;

@@ -19,14 +19,16 @@ QString tr(const char* text) { return QCoreApplication::translate("charts", text
 Marker glyph_of(const std::string& kind) {
   if (kind == "killed" || kind == "lost") return Marker::cross;
   if (kind == "stalled") return Marker::square;
-  if (kind == "awake" || kind == "back") return Marker::triangle;
-  return kind == "slow" ? Marker::diamond : Marker::circle;
+  if (kind == "awake" || kind == "back" || kind == "link_restored") return Marker::triangle;
+  if (kind == "link_cut") return Marker::cross;
+  return kind == "slow" || kind == "link_slowed" ? Marker::diamond : Marker::circle;
 }
 
 // "rank 2 lost at 12.3 s, step 1,234: ended by signal 9 (Killed); training goes on with 3 workers"
 QString words_of(const telemetry::Fault& fault, const std::optional<RunLook>& run) {
   const QString who = run ? run->name + " · " : QString();
   const QString time = QString::fromStdString(base::format_seconds(fault.seconds));
+  if (fault.link >= 0) return tr("%1at %2, step %3: %4").arg(who, time, grouped(fault.step), QString::fromStdString(fault.text));
   return tr("%1rank %2 %3 at %4, step %5: %6")
       .arg(who, QString::number(fault.rank), QString::fromStdString(fault.kind), time, grouped(fault.step), QString::fromStdString(fault.text));
 }

@@ -23,9 +23,10 @@ double value_of(const Series* series, std::int32_t step, std::size_t& next) {
   return next < size_of(series) && series->steps[next] == step ? series->values[next] : 0;
 }
 
-// The step in which the first rank was lost.
+// The step in which the first rank was lost that trains.
 double first_loss(const History& history) {
-  const auto lost = std::ranges::find(history.faults(), "lost", &telemetry::Fault::kind);
+  const auto evaluator = history.header().value("evaluator", -1);
+  const auto lost = std::ranges::find_if(history.faults(), [&](const telemetry::Fault& fault) { return fault.kind == "lost" && fault.rank != evaluator; });
   return lost == history.faults().end() ? std::numeric_limits<double>::infinity() : static_cast<double>(lost->step);
 }
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "core/experiment/duties.h"
+#include "core/experiment/placement.h"
+#include "core/experiment/roles.h"
 #include "core/experiment/servers.h"
 #include "ui/model/counted.h"
 
@@ -25,14 +27,23 @@ int count(const topology::Topology& drawing, topology::Role role) {
 experiment::Resolved ranks_of(const Experiment& experiment) {
   experiment::Resolved resolved;
   resolved.document = experiment;
-  if (experiment::has_servers(experiment.strategy.kind)) resolved.servers = count(experiment.topology, topology::Role::parameter_server);
-  const int workers = count(experiment.topology, topology::Role::worker);
-  resolved.ranks.resize(static_cast<std::size_t>(workers + resolved.servers));
+  if (experiment::has_servers(experiment.strategy.kind)) {
+    resolved.servers = count(experiment.topology, topology::Role::parameter_server);
+    resolved.evaluators = count(experiment.topology, topology::Role::evaluator);
+  }
+  const auto workers = static_cast<int>(experiment::count_workers(experiment.topology));
+  resolved.ranks.resize(static_cast<std::size_t>(workers + resolved.servers + resolved.evaluators));
+  resolved.chief = workers > 0 ? experiment::chief_rank(experiment) : 0;
   return resolved;
 }
 
 QString ends_the_run() { return tr("the run ends, and says by whom"); }
 QString not_back() { return tr("not in this run"); }
+
+QString by_restart(const experiment::RunSpec& run) {
+  return run.restarts > 0 ? tr("by itself (%1 in all, run.restarts), then by Restart on its device").arg(counted(run.restarts, tr("restarts")))
+                          : tr("by Restart on its device; by itself with run.restarts");
+}
 
 RoleFailure spared(const QString& role, const experiment::Resolved& resolved) {
   const Experiment& document = resolved.document;
@@ -41,10 +52,7 @@ RoleFailure spared(const QString& role, const experiment::Resolved& resolved) {
   const QString others = experiment::in_step(document.strategy.servers)
                              ? tr("the others go on while %1 are left: each update takes the gradients of as many").arg(left)
                              : tr("the others go on, down to the last worker");
-  const QString back = document.run.restarts > 0
-                           ? tr("by itself (%1 in all, run.restarts), then by Restart on its device").arg(counted(document.run.restarts, tr("restarts")))
-                           : tr("by Restart on its device; by itself with run.restarts");
-  return {role, others, back};
+  return {role, others, by_restart(document.run)};
 }
 
 RoleFailure failure_of(const QString& role, const experiment::Resolved& resolved, int rank) {
@@ -68,11 +76,12 @@ std::vector<RoleFailure> when_ranks_fail(const Experiment& experiment) {
   if (!fails_alone(experiment.run)) return {{tr("every rank"), tr("all fail with it: they are threads of one process"), not_back()}};
   if (resolved.world() == 1) return {failure_of(tr("the only rank"), resolved, 0)};
   const int stores = experiment::storage_rank(experiment);
-  const int chief = stores == 0 ? 1 : 0;
-  std::vector<RoleFailure> lines{failure_of(tr("chief (rank %1)").arg(chief), resolved, chief)};
-  if (resolved.workers() > (stores >= 0 ? 2 : 1)) lines.push_back(failure_of(tr("other workers"), resolved, chief));
+  std::vector<RoleFailure> lines{failure_of(tr("chief (rank %1)").arg(resolved.chief), resolved, resolved.chief)};
+  if (resolved.workers() > (stores >= 0 ? 2 : 1)) lines.push_back(failure_of(tr("other workers"), resolved, resolved.chief));
   if (stores >= 0) lines.push_back(failure_of(tr("storage (rank %1)").arg(stores), resolved, stores));
   if (resolved.servers > 0) lines.push_back(failure_of(tr("parameter server"), resolved, resolved.workers()));
+  if (resolved.evaluators > 0)
+    lines.push_back({tr("evaluator"), tr("training goes on; held-out samples are not measured until it is back"), by_restart(experiment.run)});
   return lines;
 }
 
@@ -85,13 +94,14 @@ RankFaults faults_of_rank(const Experiment& experiment, const session::Status& s
   const auto left = std::count_if(status.ranks.begin(), status.ranks.end(),
                                   [&](const session::RankStatus& other) { return other.rank < resolved.workers() && !lost(other); });
   const bool alone = fails_alone(experiment.run) && trains(status.state), there = alone && is_there(one->state);
-  const bool may_be_lost = experiment::may_be_lost(resolved, rank);
-  offered.spared = may_be_lost && left > experiment::least_workers(experiment.strategy.servers, resolved.workers());
+  const bool may_be_lost = experiment::may_be_lost(resolved, rank), evaluates = resolved.evaluates_alone(rank);
+  offered.spared = may_be_lost && (evaluates || left > experiment::least_workers(experiment.strategy.servers, resolved.workers()));
   offered.kill = there;
   offered.stall = there && one->state != "stalled";
   offered.wake = there && one->state == "stalled";
   offered.restart = alone && may_be_lost && one->state == "lost";
   offered.outcome = !fails_alone(experiment.run) ? tr("no rank fails alone here: all are threads of one process")
+                    : evaluates                  ? tr("training goes on; held-out samples are not measured")
                     : offered.spared             ? tr("training goes on with %1").arg(counted(left - 1, tr("other workers")))
                     : may_be_lost                ? tr("ends the run: too few workers would be left")
                                                  : tr("ends the run");

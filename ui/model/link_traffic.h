@@ -35,14 +35,14 @@ class LinkTraffic {
 
   const topology::Topology& topology() const { return topology_; }
   const topology::Network& network() const { return network_; }
-  const std::vector<topology::DeviceId>& workers() const { return workers_; }  // rank -> device
+  const std::vector<topology::DeviceId>& ranks() const { return ranks_; }  // rank -> device
   bool on_one_host(int from, int to) const;
   const std::vector<Crossing>& route(int from, int to);  // of ranks, in order; empty where there is none
 
  private:
   topology::Topology topology_;
   topology::Network network_;
-  std::vector<topology::DeviceId> workers_;
+  std::vector<topology::DeviceId> ranks_;
   std::map<std::pair<int, int>, std::vector<Crossing>> routes_;
 };
 

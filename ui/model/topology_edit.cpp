@@ -88,13 +88,12 @@ const Host* find_host(const Topology& topology, const std::string& name) { retur
 const Device* find_device(const Topology& topology, const std::string& name) { return find_device(const_cast<Topology&>(topology), name); }
 const Host* host_of(const Topology& topology, const std::string& device) { return host_of(const_cast<Topology&>(topology), device); }
 
-// Servers come after all workers.
 std::optional<int> rank_of(const Topology& topology, const std::string& device) {
   int rank = 0;
-  for (const auto role : {Role::worker, Role::parameter_server})
+  for (int of = 0; of < topology::kRankClasses; ++of)
     for (const Host& host : topology.hosts)
       for (const Device& one : host.devices) {
-        if (one.role != role) continue;
+        if (topology::rank_class(one.role) != of) continue;
         if (one.name == device) return rank;
         ++rank;
       }

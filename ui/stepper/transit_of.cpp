@@ -25,9 +25,9 @@ std::optional<Transit> TransitOf::step(const Stepper& stepper, const topology::T
   if (topology::Topology drawn = without_places(drawing); !traffic_ || traffic_->topology() != drawn)
     traffic_ = std::make_unique<LinkTraffic>(std::move(drawn));
   const collective::Exercise& exercise = stepper.steps().exercise;
-  const int drawn = static_cast<int>(traffic_->workers().size()), from = exercise.rank(move->from), to = exercise.rank(move->to);
+  const int drawn = static_cast<int>(traffic_->ranks().size()), from = exercise.rank(move->from), to = exercise.rank(move->to);
   if (exercise.ranks.empty() ? drawn != exercise.members() : std::max(from, to) >= drawn) return {};
-  const auto device = [&](int rank) { return traffic_->network().device(traffic_->workers()[static_cast<std::size_t>(rank)]).name; };
+  const auto device = [&](int rank) { return traffic_->network().device(traffic_->ranks()[static_cast<std::size_t>(rank)]).name; };
   Transit transit{device(from), device(to), {}, label_of(stepper, *move)};
   if (from == to) return transit;
   transit.route = traffic_->route(from, to);

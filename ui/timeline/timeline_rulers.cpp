@@ -81,7 +81,11 @@ void paint_steps(QPainter& painter, const TimelineScene& scene, const TimelineCo
 
 // A line through the lanes of its rank, and beside it what it was, from `free` on; says up to where something stands.
 int paint_fault(QPainter& painter, const TimelineScene& scene, const TimelineColours& colours, const telemetry::Fault& fault, int free) {
-  const auto block = scene.rows->rank_block(fault.rank);
+  const bool of_link = fault.rank < 0;
+  const int ranks = scene.store->ranks();
+  if (ranks == 0) return free;
+  auto block = scene.rows->rank_block(of_link ? 0 : fault.rank);
+  if (of_link) block.bottom = scene.rows->rank_block(ranks - 1).bottom;  // over all lanes
   const int x = scene.body.left() + static_cast<int>(std::lround(scene.columns().position(static_cast<Nanoseconds>(std::llround(fault.seconds * 1e9)))));
   const int top = scene.body.top() + block.top - scene.scroll;
   const QColor& ink = Theme::instance().colours().warning;

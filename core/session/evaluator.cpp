@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/session/evaluator.h"
+
+#include "core/session/checkpoint.h"
+
+namespace trainyard::session {
+namespace {
+
+using base::Result;
+
+constexpr std::chrono::milliseconds kPatience{100};  // between two looks at whether all is over
+
+class Evaluator {
+ public:
+  explicit Evaluator(const EvaluatorParts& parts) : p_(parts) {}
+
+  Result<std::int64_t> run() {
+    for (;;) {
+      // It stands where all stand that wait to be told.
+      p_.whereabouts->step.store(p_.gate->horizon().step, std::memory_order_relaxed);
+      const auto news = p_.committed->wait(told_, kPatience);
+      if (p_.gate->closed()) return base::fail({base::ProblemCode::cancelled, "evaluator", "was told to stop", "", ""});
+      if (!news) continue;
+      if (news->step > told_)
+        if (const auto ok = measure(); !ok) return base::fail(ok.error());
+      told_ = std::max(told_, news->step);
+      if (news->last) return std::max<std::int64_t>(0, measured_);
+    }
+  }
+
+ private:
+  // The newest that is whole, which may be newer than what was told; the one that was told may be gone by now.
+  Result<void> measure() {
+    const auto read = read_checkpoint(p_.checkpoints, *p_.model, {p_.bound->parameters, p_.bound->state});
+    if (!read) return p_.warn(read.error()), Result<void>{};
+    for (const base::Problem& problem : read->passed_over) p_.warn(problem);
+    if (read->info.step <= measured_) return {};
+    measured_ = read->info.step;
+    told_ = std::max(told_, measured_);
+    return p_.interpreter->evaluate(measured_ - 1);
+  }
+
+  const EvaluatorParts& p_;
+  std::int64_t told_ = -1, measured_ = -1;
+};
+
+}  // namespace
+
+Result<std::int64_t> evaluate_checkpoints(const EvaluatorParts& parts) { return Evaluator(parts).run(); }
+
+}  // namespace trainyard::session
