@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Whom a server answers, and from which of its places: what is given is a version that nobody writes.
+#include <algorithm>
+
+#include "core/base/clock.h"
+#include "core/run/server_state.h"
+
+namespace trainyard::run {
+using base::Result;
+
+// Another than that of now, which nobody reads; -1: there is none.
+int Server::State::free_place() const {
+  for (int i = 1; i < share.places(); ++i) {
+    const int place = (share.place() + i) % share.places();
+    if (std::none_of(workers.begin(), workers.end(), [&](const Worker& one) { return one.reads == place; })) return place;
+  }
+  return -1;
+}
+
+// A worker that stands still keeps one place, and the others theirs.
+Result<int> Server::State::await_place() {
+  for (int place = free_place();; place = free_place()) {
+    if (place >= 0) return place;
+    if (const auto ok = see_what_was_read(); !ok) return base::fail(ok.error());
+    if (const auto ok = parts.transport->state(); !ok) return base::fail(ok.error());
+    if (parts.gate->closed()) return share.next_place();
+    if (free_place() < 0) parts.transport->wait(kServerWaits);
+  }
+}
+
+Result<void> Server::State::see_what_was_read() {
+  for (Worker& to : workers) {
+    if (to.reads < 0) continue;
+    bool all = true;
+    for (std::size_t op = 0; op < answer.ops.size() && all; ++op) {
+      const auto consumed = parts.transport->consumed(to.rank, answer.ops[op].channel);
+      if (!consumed) return base::fail(consumed.error());
+      all = *consumed >= to.posted[op];
+    }
+    if (!all) continue;
+    to.reads = -1;
+    const std::int64_t now = base::now_nanoseconds();
+    for (std::size_t op = leads ? 1 : 0; op < answer.ops.size(); ++op) op_event("answer", op, to.given_ns, now, answer.ops[op].bytes);
+  }
+  return {};
+}
+
+Result<bool> Server::State::give() {
+  bool moved = false;
+  while (const auto given = arrivals.answer()) {
+    Turn turn = turns.next(*given, arrivals.steps(), gathered);
+    turn.held = std::exchange(was_held, false);
+    if (const auto ok = give(given->worker, turn); !ok) return base::fail(ok.error());
+    moved = true;
+  }
+  return moved;
+}
+
+// Nothing is left to do: whoever waits may leave, with the final parameters. One of them evaluates those.
+Result<bool> Server::State::give_last() {
+  if (!leads || !arrivals.spent()) return false;
+  const Gate::Horizon horizon = parts.gate->horizon();
+  if (!horizon.last || arrivals.steps() < horizon.step) {
+    was_held = true;
+    return false;
+  }
+  bool moved = false;
+  for (std::size_t number = 0; number < workers.size(); ++number) {
+    Worker& to = workers[number];
+    if (!to.here || to.told_last || !arrivals.waits(static_cast<int>(number))) continue;
+    to.told_last = true;
+    if (const auto ok = give(static_cast<int>(number), turns.last(arrivals.steps(), gathered)); !ok) return base::fail(ok.error());
+    moved = true;
+  }
+  return moved;
+}
+
+Result<bool> Server::State::give_out_of_turn() {
+  bool moved = false;
+  for (std::size_t number = 0; number < workers.size(); ++number) {
+    Worker& to = workers[number];
+    if (!to.asks || to.reads >= 0 || static_cast<double>(gathered) < to.wish) continue;
+    // It may not have been answered since its last gradient, as the update that this is part of wants others that will not come. First that answer then.
+    const bool owed = arrivals.waits(static_cast<int>(number));
+    if (owed) arrivals.leave(static_cast<int>(number));
+    else to.asks = false, to.told_last = true;
+    if (const auto ok = give(static_cast<int>(number), {}); !ok) return base::fail(ok.error());
+    moved = true;
+  }
+  return moved;
+}
+
+Result<void> Server::State::give(int number, const Turn& turn) {
+  is_at("answer");
+  Worker& to = worker(number);
+  note(plan::Served::Kind::gives, number,
+       [&](plan::Served& event) { event.step = turn.step, event.evaluates = turn.evaluates, event.last = to.told_last, event.version = arrivals.version(); });
+  share.keep(number);
+  to.reads = share.place();
+  to.given_ns = base::now_nanoseconds();
+  for (std::size_t op = 0; op < answer.ops.size(); ++op) {
+    const BoundOp& gives = answer.ops[op];
+    const std::byte* data = share.given_by(gives);
+    std::size_t bytes = static_cast<std::size_t>(gives.bytes);
+    if (gives.bucket < 0) {
+      double* numbers = reinterpret_cast<double*>(gives.data) + number * Turn::kNumbers;
+      turn.write(numbers);
+      data = reinterpret_cast<const std::byte*>(numbers);
+      bytes = Turn::kNumbers * sizeof(double);
+    }
+    const comm::Tag tag{to.generation, static_cast<std::uint32_t>(to.posted[op]), gives.transfer};
+    const auto accepted = parts.transport->post(to.rank, gives.channel, tag, {data, bytes});
+    if (!accepted) return base::fail(accepted.error());
+    if (!*accepted)
+      return base::fail({base::ProblemCode::failed, "rank " + std::to_string(parts.plan->rank), "the line to rank " + std::to_string(to.rank) + " is full",
+                         "one answer under way", ""});
+    ++to.posted[op];
+  }
+  return {};
+}
+
+}  // namespace trainyard::run

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What a parameter server knows, and does. How it hears of workers is in server.cpp, what becomes of their gradients in server_updates.cpp, whom it answers
+// and with what in server_answers.cpp, what it tells of all that in server_telling.cpp.
+#pragma once
+
+#include <chrono>
+#include <limits>
+
+#include "core/run/served_share.h"
+#include "core/run/server.h"
+#include "core/run/turns.h"
+
+namespace trainyard::run {
+
+constexpr std::chrono::microseconds kServerWaits{2000};  // the abort word and the gate are looked at between two waits
+
+struct Server::State {
+  // What one worker and this server have between them.
+  struct Worker {
+    int rank = 0;
+    std::vector<std::uint64_t> taken, posted;  // messages, by op of "arrival" and of "answer"
+    std::uint32_t generation = 0;
+    bool here = false, asks = false, told_last = false;
+    bool lost = false, forgotten = false;  // and what lay between the two
+    double wish = 0;                       // of one that asks out of turn
+    int reads = -1;                        // the place that it still reads; -1: none
+    std::int64_t given_ns = 0;             // when it was answered
+  };
+  ServerParts parts;
+  plan::Arrivals arrivals;
+  ServedShare share;
+  const BoundProgram &arrival, &update, &answer;
+  Turns turns;
+  std::vector<Worker> workers;
+  std::vector<int> held;              // in step: whose gradients wait for the update, in order of arrival
+  std::vector<std::int64_t> stale;    // of the gradients that are in the update
+  std::vector<std::int64_t> dropped;  // by worker
+  std::vector<const std::byte*> sources;
+  int first_asked = 0;         // of the next round over all workers
+  std::int64_t gathered = 0;   // gradients that were taken, since the start
+  std::int64_t last_step = 0;  // of those that do not lead: steps, as the first server counted them at the end
+  std::int64_t saved = 0;      // checkpoints, in steps / save_every_steps
+  bool leads = false, was_held = false;
+
+  explicit State(ServerParts p)
+      : parts(std::move(p)),
+        arrivals(*parts.plan->rule),
+        share({parts.plan, parts.bound, parts.recipe, parts.divides_by_staleness, parts.compute, parts.delay_compensation}),
+        arrival(share.arrival()),
+        update(share.update()),
+        answer(share.answer()),
+        turns(*parts.plan->rule, parts.evaluate_every_steps, parts.first_step),
+        leads(!answer.ops.empty() && answer.ops.front().bucket < 0) {
+    const plan::Group& asked = (*parts.groups)[static_cast<std::size_t>(arrival.ops.front().channel)];
+    for (const std::int32_t rank : asked.ranks)
+      if (rank != parts.plan->rank)
+        workers.push_back({rank, std::vector<std::uint64_t>(arrival.ops.size()), std::vector<std::uint64_t>(answer.ops.size()), parts.generation});
+    dropped.resize(workers.size());
+    arrivals.go_on_from(parts.first_version, parts.first_step);
+    last_step = parts.first_step;
+    if (parts.save_every_steps > 0) saved = parts.first_step / parts.save_every_steps;
+    if (!leads) arrivals.allow(std::numeric_limits<std::int64_t>::max());
+  }
+
+  Worker& worker(int number) { return workers[static_cast<std::size_t>(number)]; }
+
+  base::Result<std::int64_t> run();
+  bool over() const;
+  base::Result<bool> pass();
+  base::Result<bool> hear(int number);
+  base::Result<bool> hear_of(int number);
+  void lose(int number);
+  void hear_who_is_gone();
+  void save();
+  base::Result<void> forget_the_lost();
+  base::Result<bool> take_wish(int number);
+  base::Result<bool> whole_gradient(const Worker& from);
+  base::Result<void> take_gradient(int number);
+  base::Result<void> add(int number, bool first);
+  base::Result<void> add_held();
+  base::Result<void> release(Worker& from);
+  base::Result<void> make_update();
+  base::Result<int> await_place();
+  int free_place() const;
+  base::Result<void> see_what_was_read();
+  base::Result<bool> give();
+  base::Result<bool> give_last();
+  base::Result<bool> give_out_of_turn();
+  base::Result<void> give(int number, const Turn& turn);
+  base::Result<std::span<const std::byte>> front(const Worker& from, std::size_t op);
+  void say_staleness(int number, const plan::Arrivals::Push& push);
+  void note(plan::Served::Kind kind, int number, const std::function<void(plan::Served&)>& fill = {});
+  void metric(telemetry::Metric metric, double value, int index = 0);
+  void worked(const char* program_name, std::size_t op, std::int64_t begin, std::int64_t bytes);
+  void op_event(const char* program_name, std::size_t op, std::int64_t begin, std::int64_t end, std::int64_t bytes, std::int64_t imposed_ns = 0);
+  void is_at(const char* program_name);
+  void be_idle();
+};
+
+}  // namespace trainyard::run

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What a server tells: the order of what it does, its metrics and ops, and where it is.
+#include <algorithm>
+#include <thread>
+
+#include "core/base/clock.h"
+#include "core/plan/text.h"
+#include "core/run/server_state.h"
+
+namespace trainyard::run {
+namespace {
+
+constexpr std::int64_t kLongestSleep = 2'000'000;  // nanoseconds: then it looks whether it was told to stop
+
+}  // namespace
+
+using telemetry::Metric;
+
+// What a worker's gradient was, its own report says.
+void Server::State::say_staleness(int number, const plan::Arrivals::Push& push) {
+  if (push.dropped) metric(Metric::dropped_gradients, static_cast<double>(++dropped[static_cast<std::size_t>(number)]), worker(number).rank);
+  else metric(Metric::staleness, static_cast<double>(push.staleness), worker(number).rank);
+  parts.whereabouts->step.store(arrivals.steps(), std::memory_order_relaxed);
+  parts.whereabouts->ops_done.fetch_add(1, std::memory_order_relaxed);
+}
+
+// By who knows the order in which servers did what they did, all can be computed again.
+void Server::State::note(plan::Served::Kind kind, int number, const std::function<void(plan::Served&)>& fill) {
+  if (parts.order == nullptr) return;
+  plan::Served event;
+  event.kind = kind, event.server = parts.number, event.worker = number;
+  event.done = arrivals.steps(), event.time_ns = base::now_nanoseconds();
+  if (fill) fill(event);
+  parts.order->write(event);
+}
+
+void Server::State::metric(Metric metric, double value, int index) {
+  if (parts.events == nullptr) return;
+  const std::int64_t now = base::now_nanoseconds();
+  const auto step = static_cast<std::int32_t>(std::max<std::int64_t>(0, arrivals.steps() - 1));
+  parts.events->write({now, now, now, value, step, static_cast<std::uint16_t>(metric), static_cast<std::uint16_t>(index), telemetry::EventKind::metric});
+}
+
+// Waits where the op shall take longer than it did.
+void Server::State::worked(const char* program_name, std::size_t op, std::int64_t begin, std::int64_t bytes) {
+  const std::int64_t done = base::now_nanoseconds(), real = done - begin;
+  std::int64_t shall = real;
+  if (parts.slowness != nullptr && parts.slowness->active())
+    shall = parts.slowness->shall_take(parts.plan->program(program_name), static_cast<int>(op), std::max<std::int64_t>(0, arrivals.steps() - 1), real);
+  std::int64_t now = done;
+  while (now < begin + shall && !parts.gate->closed()) {
+    std::this_thread::sleep_for(std::chrono::nanoseconds(std::min(begin + shall - now, kLongestSleep)));
+    parts.whereabouts->ops_done.fetch_add(1, std::memory_order_relaxed);  // slow as it is, it does not hang
+    now = base::now_nanoseconds();
+  }
+  op_event(program_name, op, begin, now, bytes, now - done);
+}
+
+void Server::State::op_event(const char* program_name, std::size_t op, std::int64_t begin, std::int64_t end, std::int64_t bytes, std::int64_t imposed_ns) {
+  if (parts.events == nullptr || !parts.record_ops) return;
+  const auto step = static_cast<std::int32_t>(std::max<std::int64_t>(0, arrivals.steps() - 1));
+  parts.events->write({begin,
+                       begin,
+                       end,
+                       static_cast<double>(bytes),
+                       step,
+                       static_cast<std::uint16_t>(op),
+                       static_cast<std::uint16_t>(parts.plan->program(program_name)),
+                       telemetry::EventKind::op,
+                       {},
+                       static_cast<float>(base::seconds(imposed_ns))});
+}
+
+void Server::State::is_at(const char* program_name) {
+  parts.whereabouts->program.store(parts.plan->program(program_name), std::memory_order_relaxed);
+  parts.whereabouts->op.store(0, std::memory_order_relaxed);
+}
+
+// Who has nothing to do stands at the horizon, as far as it is its own.
+void Server::State::be_idle() {
+  parts.whereabouts->op.store(-1, std::memory_order_relaxed);
+  parts.whereabouts->step.store(leads ? arrivals.steps() : std::max(arrivals.steps(), parts.gate->horizon().step), std::memory_order_relaxed);
+  parts.transport->wait(kServerWaits);
+}
+
+}  // namespace trainyard::run
