@@ -67,8 +67,8 @@ base::Result<RecordedOrder> RecordedOrder::make(std::vector<std::vector<Served>>
 bool RecordedOrder::possible(const Served& event) const {
   const auto& worker = between_[static_cast<std::size_t>(event.worker)];
   const Between& own = worker[static_cast<std::size_t>(event.server)];
-  const auto given = [&](const Between& other) { return other.joined > own.joined || (other.joined == own.joined && other.given > own.taken); };
-  const auto gone = [&](const Between& other) { return other.left >= own.joined; };
+  const auto given = [&](const Between& other) { return other.left > own.left || (other.left == own.left && other.given > own.taken); };
+  const auto gone = [&](const Between& other) { return other.left >= own.left; };
   if (event.kind == Served::Kind::takes) return std::all_of(worker.begin(), worker.end(), given);
   return event.kind != Served::Kind::joins || std::all_of(worker.begin(), worker.end(), gone);
 }
@@ -76,10 +76,10 @@ bool RecordedOrder::possible(const Served& event) const {
 void RecordedOrder::count(const Served& event) {
   Between& between = between_[static_cast<std::size_t>(event.worker)][static_cast<std::size_t>(event.server)];
   switch (event.kind) {
-    case Served::Kind::joins: between = {between.joined + 1, between.left, 0, 0}; break;
+    case Served::Kind::joins: break;
     case Served::Kind::takes: ++between.taken; break;
     case Served::Kind::gives: between.given += event.last ? 0 : 1; break;
-    case Served::Kind::leaves: ++between.left; break;
+    case Served::Kind::leaves: between = {between.left + 1, 0, 0}; break;
   }
 }
 

@@ -68,9 +68,10 @@ class RecordedOrder final : public ServedOrder {
   void count(const Served& event);
 
   std::vector<std::vector<Served>> servers_;
-  std::vector<std::size_t> at_;                               // by server: the next
-  struct Between {                                            // a worker and a server, so far
-    std::int64_t joined = 0, left = 0, given = 0, taken = 0;  // given and taken: since it joined last
+  std::vector<std::size_t> at_;  // by server: the next
+  // A worker and a server, so far. Who was lost before it joined leaves all the same, so that leaves count who was in its place.
+  struct Between {
+    std::int64_t left = 0, given = 0, taken = 0;  // given and taken: since the last one left
   };
   std::vector<std::vector<Between>> between_;  // by worker and server
   std::size_t first_asked_ = 0;

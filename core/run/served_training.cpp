@@ -100,6 +100,7 @@ struct ServedTraining::State {
     std::vector<bool> has, owes;              // by server: it was given its share for this turn; its gradient has not been taken
     bool told = false;                        // `turn` is one that it has not begun
     bool joined = false;                      // it, or one before it in its place
+    std::size_t left = 0;                     // servers that have seen it leave, of those that it had joined
     std::int64_t step = 0;                    // that it has computed
     int program = -1;                         // by which
     std::int64_t given_ns = 0, ended_ns = 0;  // when all had given; when it was taken before
@@ -241,12 +242,16 @@ void ServedTraining::State::joins(const Served& event) {
   if (event.server == 0 && std::exchange(worker.joined, true) && parts.model->state_elements > 0) parts.initialise(worker.rank->plan, worker.rank->bound);
 }
 
-// Lost, it may have been given parameters by some servers, and owe others its gradient.
+// Lost, it may have been given parameters by some servers, and owe others its gradient, which they take yet. Once all have seen it leave there is nothing
+// left between it and them, and another may join in its place.
 void ServedTraining::State::leaves(const Served& event) {
   Worker& worker = workers[static_cast<std::size_t>(event.worker)];
   sent(event.worker, rank_of(event.server)) += std::int64_t{sizeof(double)};
-  worker.has[static_cast<std::size_t>(event.server)] = worker.owes[static_cast<std::size_t>(event.server)] = false;
-  if (event.server == 0) worker.told = false;
+  if (++worker.left < servers.size()) return;
+  worker.left = 0;
+  worker.has.assign(servers.size(), false);
+  worker.owes.assign(servers.size(), false);
+  worker.told = false;
 }
 
 Result<void> ServedTraining::State::takes(const Served& event) {

@@ -75,11 +75,16 @@ Result<bool> Server::State::give_last() {
   return moved;
 }
 
+// Of a worker that was lost the first server may have a gradient that will never be here: then nobody who is here computes any more.
+bool Server::State::more_may_come() const {
+  return std::any_of(workers.begin(), workers.end(), [](const Worker& one) { return one.here && !one.asks && !one.told_last; });
+}
+
 Result<bool> Server::State::give_out_of_turn() {
   bool moved = false;
   for (std::size_t number = 0; number < workers.size(); ++number) {
     Worker& to = workers[number];
-    if (!to.asks || to.reads >= 0 || static_cast<double>(gathered) < to.wish) continue;
+    if (!to.asks || to.reads >= 0 || (static_cast<double>(gathered) < to.wish && more_may_come())) continue;
     // It may not have been answered since its last gradient, as the update that this is part of wants others that will not come. First that answer then.
     const bool owed = arrivals.waits(static_cast<int>(number));
     if (owed) arrivals.leave(static_cast<int>(number));

@@ -86,6 +86,7 @@ struct Server::State {
   base::Result<bool> give();
   base::Result<bool> give_last();
   base::Result<bool> give_out_of_turn();
+  bool more_may_come() const;
   base::Result<void> give(int number, const Turn& turn);
   base::Result<std::span<const std::byte>> front(const Worker& from, std::size_t op);
   void say_staleness(int number, const plan::Arrivals::Push& push);

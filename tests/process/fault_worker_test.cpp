@@ -34,7 +34,7 @@ void expect_whole(const Ran& ran, const std::vector<int>& missing = {}) {
   }
   EXPECT_EQ(weights.size(), 1u);
   const Ran again = cli({"replay", result["run_directory"].get<std::string>(), "--recompute", "--json"});
-  ASSERT_EQ(again.exit_code, 0) << again.err;
+  ASSERT_EQ(again.exit_code, 0) << again.err << again.out;
   EXPECT_EQ(again.result()["parameters_xxh64"], *weights.begin()) << "those that no loss and no return has brought out of order";
 }
 
@@ -106,6 +106,21 @@ TEST_P(LostWorker, comes_back_when_it_is_asked_to) {
   const Ran ran = run.stop();
   expect_whole(ran);
   EXPECT_THAT(kinds(ran.result()), ElementsAre("killed 1", "lost 1", "back 1"));
+}
+
+// It dies at any moment: one server may have its gradient then, and the other never will. Shares are small, so that this is most of a round.
+TEST_P(LostWorker, of_whose_gradient_only_one_server_has_all_keeps_nobody_waiting_at_the_end) {
+  const Home home;
+  Watched run(home, kServed, with({"topology.hosts[0].devices[3].role=parameter_server", "strategy.bucket_bytes=50000", "run.restarts=8"}));
+  ASSERT_TRUE(run.trains());
+  for (int loss = 0; loss < 8; ++loss) {
+    const pid_t before = run.process(1);
+    run.harm(1, SIGKILL);
+    ASSERT_TRUE(wait_until(promised, [&] { return run.process(1) != before; }));
+    ASSERT_TRUE(run.is_back(1));
+    ASSERT_TRUE(run.goes_on(5 + loss));
+  }
+  expect_whole(run.stop());
 }
 
 TEST_P(LostWorker, of_those_that_wait_for_the_slowest_is_waited_for_no_longer) {

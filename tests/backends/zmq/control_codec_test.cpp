@@ -103,9 +103,9 @@ TEST(ControlCodec, a_list_longer_than_any_run_has_ranks_is_refused_both_ways) {
 }
 
 TEST(ControlCodec, values_outside_their_enumeration_are_refused) {
-  const std::string rest = raw(1.0) + raw(std::int32_t{0}) + raw(2.0) + raw(0.0) + raw(std::int32_t{-1});  // of an Ask
-  EXPECT_EQ(refusal_of_body<Ask>(raw(std::uint64_t{1}) + '\12' + rest), "");
-  EXPECT_THAT(refusal_of_body<Ask>(raw(std::uint64_t{1}) + '\13' + rest), HasSubstr("enumeration"));
+  const std::string rest = raw(1.0) + raw(std::int32_t{0}) + raw(2.0) + raw(0.0) + raw(std::int32_t{-1}) + raw(std::int32_t{-1}) + raw(1.0);  // of an Ask
+  EXPECT_EQ(refusal_of_body<Ask>(raw(std::uint64_t{1}) + '\13' + rest), "");
+  EXPECT_THAT(refusal_of_body<Ask>(raw(std::uint64_t{1}) + '\14' + rest), HasSubstr("enumeration"));
   EXPECT_THAT(refusal_of_body<Status>(raw(std::uint64_t{1}) + '\11' + std::string(100, '\0')), HasSubstr("enumeration"));
   EXPECT_THAT(refusal_of_body<Abort>('\6' + std::string(32, '\0')), HasSubstr("enumeration"));
   EXPECT_THAT(refusal_of_body<Horizon>(raw(std::int64_t{1}) + '\2'), HasSubstr("truth value"));

@@ -53,6 +53,15 @@ TEST(RecordedOrder, whoever_comes_back_waits_until_all_have_seen_the_loss) {
   EXPECT_EQ(text.size(), 3U * 11);
 }
 
+// Killed so soon that one server had its word and the other had not: both see it leave all the same, and go on with the same newcomer.
+TEST(RecordedOrder, whoever_was_lost_before_it_joined_everywhere_was_in_the_place_all_the_same) {
+  const std::string before_and_after = "jgtl";
+  const std::string text = merged({wrote(0, before_and_after + "l" + before_and_after), wrote(1, before_and_after + "jl" + before_and_after)});
+  EXPECT_EQ(text.size(), 3U * (9 + 10)) << "all of it: " << text;
+  EXPECT_LT(text.rfind("g0"), text.rfind("t1")) << text;
+  EXPECT_LT(text.rfind("g1"), text.rfind("t0")) << text;
+}
+
 TEST(RecordedOrder, ends_where_one_server_wrote_less_than_another) {
   EXPECT_EQ(merged({wrote(0, "jglj"), wrote(1, "jg")}).find("j0", 3), std::string::npos) << "nobody can have come back before the other server saw the loss";
 }
