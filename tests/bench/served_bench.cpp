@@ -20,20 +20,20 @@ namespace {
 using namespace trainyard;
 
 constexpr int kPairs = 7, kWorkers = 2, kRounds = 64;  // rounds of both together
-constexpr std::int64_t kElements = std::int64_t{16} << 20;
+constexpr std::int64_t kElements = 16'772'572;         // in 64 MiB there is room for 16,777,216
 constexpr double kBytes = 4.0 * static_cast<double>(kElements);
 
-// One layer of 4,095 inputs, with its biases, makes 4,096 x 4,096 parameters.
+// 4,000 x 4,190 and 4,190 x 2, with biases.
 experiment::Experiment of_64_mebibytes() {
   experiment::Experiment e;
   e.topology.hosts = {tests::drawn_host("host0", kWorkers + 1)};
   e.topology.hosts[0].devices.back().role = topology::Role::parameter_server;
   e.data.kind = data::DataKind::blobs;
-  e.data.features = 4'095;
-  e.data.classes = 4'096;
+  e.data.features = 4'000;
+  e.data.classes = 2;
   e.data.train_samples = 4'096;
   e.data.held_out_samples = 0;
-  e.model.layers = {{model::LayerKind::linear, 0}};
+  e.model.layers = {{model::LayerKind::linear, 4'190}, {model::LayerKind::linear, 0}};
   e.strategy.kind = experiment::StrategyKind::parameter_server;
   e.strategy.bucket_bytes = 1'000'000'000;
   e.training.batch_per_rank = 1;
@@ -77,7 +77,9 @@ double copy_seconds() {
 }  // namespace
 
 int main() {
-  const auto resolved = experiment::resolve(of_64_mebibytes(), ".").value();
+  const auto checked = experiment::resolve(of_64_mebibytes(), ".");
+  if (!checked) return std::printf("%s\n", base::to_string(checked.error()).c_str()), 1;
+  const experiment::Resolved& resolved = *checked;
   if (resolved.model.elements != kElements) return std::printf("%lld parameters\n", static_cast<long long>(resolved.model.elements)), 1;
   exchange_seconds(resolved), copy_seconds();  // memory that was never touched is slow
   std::vector<double> ratios, rates;
