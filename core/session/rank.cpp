@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/rank.h"
 
+#include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -33,8 +34,6 @@ using base::ProblemCode;
 using base::Result;
 
 constexpr auto kStartLimit = std::chrono::seconds(60);  // for the coordinator to answer while everything starts
-
-constexpr int kLeastPriority = 19;
 
 using run::allocate;
 using run::Memory;
@@ -299,7 +298,8 @@ class Rank {
 
   // Where cores are short, those who train go first.
   Result<std::int64_t> evaluate(const run::InterpreterParts& parts, CommittedBox& committed, RankLink& link) {
-    static_cast<void>(::setpriority(PRIO_PROCESS, 0, kLeastPriority));  // of this thread
+    const sched_param none{};
+    static_cast<void>(::sched_setscheduler(0, SCHED_IDLE, &none));  // of this thread, and those that it makes
     run::Interpreter interpreter(parts);
     return evaluate_checkpoints({checkpoints(), &p_.resolved.model, parts.bound, &interpreter, parts.gate, parts.whereabouts, &committed,
                                  [&](const Problem& problem) { link.say("warning", base::to_string(problem)); }});
