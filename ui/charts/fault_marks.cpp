@@ -40,9 +40,8 @@ std::vector<PlotMark> fault_marks(const telemetry::History& history, const Progr
   for (const telemetry::Fault& fault : history.faults()) {
     const auto step = static_cast<double>(fault.step);
     if (!progress.knows(std::max(0.0, step - kAhead))) continue;
-    const Progress by_then = progress.at(step);
-    SeriesPoint at{step, by_then.samples, fault.seconds, 0};
-    at.bytes = by_then.bytes, at.simulated = by_then.simulated;
+    SeriesPoint at{step, 0, fault.seconds, 0};
+    progress.at(step).put_into(at);
     marks.push_back({at, glyph_of(fault.kind), run ? run->colour : fault.rank, words_of(fault, run)});
   }
   return marks;

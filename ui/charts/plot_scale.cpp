@@ -51,6 +51,7 @@ AxisUnit axis_unit(const QString& unit, double greatest) {
 
 AxisUnit x_axis_unit(XAxis axis, double width) {
   if (axis == XAxis::step) return {1, "step"};
+  if (axis == XAxis::passes) return {1, "passes over the data"};
   if (axis == XAxis::samples) return width >= 1e7 ? AxisUnit{1e6, "million samples"} : AxisUnit{1, "samples"};
   if (axis == XAxis::bytes) {
     const AxisUnit scaled = axis_unit("B", width);
@@ -66,6 +67,7 @@ AxisUnit x_axis_unit(XAxis axis, double width) {
 double least_width(XAxis axis) {
   switch (axis) {
     case XAxis::step: return 10;
+    case XAxis::passes: return 0.01;
     case XAxis::simulated: return 1e-6;  // of drawn devices that may be as fast as one likes
     default: return 1;
   }

@@ -85,7 +85,8 @@ void RunCharts::build_bar() {
 
 void RunCharts::build_choices(QWidget& bar) {
   axis_ = labelled_combo(&bar, *bar_, tr("&x axis"));
-  refill(*axis_, {{tr("step"), 0}, {tr("samples"), 1}, {tr("bytes sent"), 2}, {tr("wall time"), 3}, {tr("simulated time"), 4}}, 0);
+  refill(*axis_, {{tr("step"), 0}, {tr("samples"), 1}, {tr("bytes sent"), 2}, {tr("wall time"), 3}, {tr("simulated time"), 4}, {tr("passes over the data"), 5}},
+         0);
   axis_->setObjectName("x_axis");
   axis_->setToolTip(
       tr("Steps are numbered from 0, here and in exports. Bytes sent: the payload of all ranks together. Simulated time: when the step would be over "

@@ -113,6 +113,9 @@ inline constexpr std::size_t kValuesAtOnce = 64;
 struct Progress {
   double samples = 0, bytes = 0;
   double simulated = std::numeric_limits<double>::quiet_NaN();
+  double passes = 0;  // over the training samples
+
+  void put_into(SeriesPoint& point) const;
 };
 
 // How far all ranks were by a step, for the x axis; from what they reported.

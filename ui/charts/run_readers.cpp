@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/fields.h"
 #include "ui/charts/run_lines.h"
 
 namespace trainyard::ui {
@@ -28,6 +29,12 @@ double first_loss(const History& history) {
   const auto evaluator = history.header().value("evaluator", -1);
   const auto lost = std::ranges::find_if(history.faults(), [&](const telemetry::Fault& fault) { return fault.kind == "lost" && fault.rank != evaluator; });
   return lost == history.faults().end() ? std::numeric_limits<double>::infinity() : static_cast<double>(lost->step);
+}
+
+// As the run recorded its data; not a number where it did not.
+double samples_of_pass(const History& history) {
+  const auto samples = base::value_at(history.header(), "experiment.data.train_samples");
+  return samples && samples->is_number() && samples->get<double>() > 0 ? samples->get<double>() : std::numeric_limits<double>::quiet_NaN();
 }
 
 std::size_t end_of_portion(std::size_t next, std::size_t size) { return std::min(size, next + kValuesAtOnce); }
@@ -73,9 +80,13 @@ bool ProgressCounter::read(const History& history, bool over) {
   return more;
 }
 
+void Progress::put_into(SeriesPoint& point) const { point.samples = samples, point.bytes = bytes, point.simulated = simulated, point.passes = passes; }
+
 void ProgressCounter::add(const History& history, const SeriesPoint& step) {
   steps_.push_back(step.step);
-  progress_.push_back({(progress_.empty() ? 0 : progress_.back().samples) + step.value, sent_by(history, step.step)});
+  Progress by_then{(progress_.empty() ? 0 : progress_.back().samples) + step.value, sent_by(history, step.step)};
+  by_then.passes = by_then.samples / samples_of_pass(history);
+  progress_.push_back(by_then);
 }
 
 Progress ProgressCounter::at(double step) const {
@@ -234,8 +245,7 @@ bool LineReader::read(const History& history, const ProgressCounter& progress, c
   held_back_.insert(held_back_.end(), points.begin(), points.end());
   for (; !held_back_.empty() && progress.knows(held_back_.front().step); held_back_.pop_front()) {
     out.push_back(held_back_.front());
-    const Progress by_then = progress.at(out.back().step);
-    out.back().samples = by_then.samples, out.back().bytes = by_then.bytes, out.back().simulated = by_then.simulated;
+    progress.at(out.back().step).put_into(out.back());
   }
   return more;
 }

@@ -11,15 +11,16 @@
 
 namespace trainyard::ui {
 
-enum class XAxis { step, samples, bytes, seconds, simulated };
-inline constexpr std::size_t kXAxes = 5;
+enum class XAxis { step, samples, bytes, seconds, simulated, passes };
+inline constexpr std::size_t kXAxes = 6;
 
 struct SeriesPoint {
   double step = 0, samples = 0, seconds = 0;                    // each never falls within a series, nor do bytes and simulated seconds
   double value = 0;                                             // may be NaN or infinite: then it was logged, but cannot be drawn
   double bytes = 0;                                             // that all ranks have sent
   double simulated = std::numeric_limits<double>::quiet_NaN();  // seconds by the drawn speeds, where somebody asked for them
-  double on(XAxis axis) const { return std::array{step, samples, bytes, seconds, simulated}[static_cast<std::size_t>(axis)]; }
+  double passes = 0;                                            // over the training samples
+  double on(XAxis axis) const { return std::array{step, samples, bytes, seconds, simulated, passes}[static_cast<std::size_t>(axis)]; }
 };
 
 // When two neighbours may be joined by a line.

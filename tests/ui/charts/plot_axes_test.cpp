@@ -47,6 +47,7 @@ TEST(PlotScale, units_take_prefixes_where_they_have_them) {
   EXPECT_EQ(x_axis_unit(XAxis::bytes, 3e6).factor, 1e6);
   EXPECT_EQ(x_axis_unit(XAxis::seconds, 0.02).text, "wall time (s)");
   EXPECT_EQ(x_axis_unit(XAxis::seconds, 900).text, "wall time (min)");
+  EXPECT_EQ(x_axis_unit(XAxis::passes, 4).text, "passes over the data");
   EXPECT_EQ(x_axis_unit(XAxis::simulated, 0.02).text, "simulated time (ms)");
   EXPECT_EQ(x_axis_unit(XAxis::simulated, 0.02).factor, 1e-3);
   EXPECT_EQ(x_axis_unit(XAxis::simulated, 20000).text, "simulated time (h)");

@@ -147,6 +147,21 @@ std::vector<double> simulated_seconds(const RunCharts& charts, const QString& li
   return seconds;
 }
 
+// 20 steps of two ranks and 32 samples each, of 250.
+TEST(RunCharts, stand_over_passes_over_the_data_where_the_run_says_how_much_there_is) {
+  const QTemporaryDir directory, other_directory;
+  const auto run = recorded(directory, simulable()), other = recorded(other_directory, {.ranks = 2});
+  RunCharts charts;
+  charts.set_runs({run.get(), other.get()});
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !charts.reading(); }, kPatience));
+  charts.set_x_axis(XAxis::passes);
+  const PlotModel& loss = charts.plot(ChartKind::loss).model();
+  const PlotSeries *known = loss.find("1/train"), *unknown = loss.find("2/train");
+  ASSERT_TRUE(known && unknown);
+  EXPECT_NEAR(known->points.x(XAxis::passes, known->points.size() - 1), 20 * 2 * 32 / 250.0, 1e-9);
+  EXPECT_TRUE(std::isnan(unknown->points.x(XAxis::passes, 0)));
+}
+
 TEST(RunCharts, stand_over_the_time_that_the_drawn_speeds_say) {
   const QTemporaryDir directory;
   const auto run = recorded(directory, simulable());

@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Kills a parameter server at random moments of a run that writes checkpoints, goes on from the last one, and says how often a committed step was lost, how often the
+weights at the end are those of a run that was never disturbed, and how long it took from the kill until there were steps again.
+
+    tests/bench/recovery.py [--kills 200]
+"""
+import argparse
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CLI = ROOT / "build" / "release" / "bin" / "trainyard-cli"
+EXPERIMENT = ROOT / "resources" / "experiments" / "four_workers_parameter_server_digits.json"
+SERVER = 4
+STEPS = 600
+
+
+def arguments(out, *more):
+    return [str(CLI), "run", str(EXPERIMENT), "--json", "--steps", str(STEPS), "--out", str(out), "--set", "strategy.servers.mode=synchronous",
+            "--set", "data.train_samples=512", "--set", "data.held_out_samples=64", "--set", "training.optimizer.momentum=0.9",
+            "--set", "run.checkpoint_every_steps=10", *more]
+
+
+def result_of(text):
+    return json.loads(text.strip().splitlines()[-1])
+
+
+def process_of_server(run):
+    """Of the one that the coordinator started: its arguments name its rank."""
+    for entry in pathlib.Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            words = (entry / "cmdline").read_bytes().split(b"\0")
+            parent = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
+        except OSError:
+            continue
+        if parent == run.pid and b"--rank" in words and words[words.index(b"--rank") + 1] == str(SERVER).encode():
+            return int(entry.name)
+    return -1
+
+
+def newest_whole(run_directory):
+    """Steps that a complete manifest covers, as the directory says it after the fact."""
+    steps = [int(path.parent.name.removeprefix("step-")) for path in (run_directory / "checkpoints").glob("step-*/manifest.json")]
+    return max(steps, default=-1)
+
+
+def kill_once(out, moment):
+    run = subprocess.Popen(arguments(out / "first"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(moment)
+    victim = process_of_server(run)
+    if victim > 1:
+        os.kill(victim, signal.SIGKILL)
+    killed = time.monotonic()
+    first = result_of(run.communicate()[0])
+    return first, killed, victim > 1
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kills", type=int, default=200)
+    wanted = parser.parse_args()
+    scratch = pathlib.Path(tempfile.mkdtemp())
+    begin = time.monotonic()
+    whole = result_of(subprocess.run(arguments(scratch / "whole"), check=True, capture_output=True, text=True).stdout)
+    length = time.monotonic() - begin
+    weights = whole["ranks"][0]["parameters_xxh64"]
+    lost = other = kills = 0
+    seconds = []
+    random.seed(1)
+    while kills < wanted.kills:
+        out = pathlib.Path(tempfile.mkdtemp(dir=scratch))
+        first, killed, met = kill_once(out, random.uniform(0, length))
+        if not met or first["status"] == "completed":
+            shutil.rmtree(out)
+            continue  # it had ended, or had not begun
+        kills += 1
+        committed = first.get("committed_step", -1)
+        there = newest_whole(out / "first") if (out / "first").exists() else -1
+        if committed >= STEPS:
+            shutil.rmtree(out)
+            continue  # all of it was committed: there is nothing to go on with
+        more = ["--resume", str(out / "first")] if committed >= 0 else []
+        second = result_of(subprocess.run(arguments(out / "second", *more), capture_output=True, text=True).stdout)
+        if second["status"] != "completed":
+            sys.exit(f"does not go on from step {committed}: {second}")
+        begun = second.get("first_step", 0)
+        lost += begun < max(committed, there, 0)
+        other += second["ranks"][0]["parameters_xxh64"] != weights
+        seconds.append(time.monotonic() - killed - second["wall_seconds"] + second["first_step_seconds"])
+        shutil.rmtree(out)
+    seconds.sort()
+    print(f"{kills} kills of the server: committed steps lost in {lost}, other weights at the end in {other}; "
+          f"steps again after {statistics.median(seconds):.2f} s, at most {seconds[-1]:.2f} s  (to reach: 0, 0, <= 5 s)")
+    shutil.rmtree(scratch)
+    return 0 if lost == 0 and other == 0 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
