@@ -138,6 +138,19 @@ Problems no_order(const Experiment& experiment) {
            "Set it to machine, or use parameter_server; trainyard-cli simulate predicts the times of any strategy."}};
 }
 
+// The virtual clock goes by what is drawn, whatever of it holds in real time.
+Problems imposed_on_a_clock(const Experiment& experiment) {
+  Problems problems;
+  if (experiment.run.clock == RunClock::machine) return problems;
+  const std::string why = " on the virtual clock, which has the drawn ones anyway, and no other";
+  if (experiment.run.links == LinkSpeed::imposed)
+    problems.push_back(
+        {ProblemCode::bad_input, "run.links", "nothing crosses real links" + why, "drawn_only", "Set it to drawn_only, or run.clock to machine."});
+  if (experiment.run.devices == DeviceSpeed::paced)
+    problems.push_back({ProblemCode::bad_input, "run.devices", "no device is held back" + why, "drawn_only", "Set it to drawn_only, or run.clock to machine."});
+  return problems;
+}
+
 Problems of_strategy(const Experiment& experiment) {
   const topology::Topology& topology = experiment.topology;
   switch (experiment.strategy.kind) {
@@ -157,6 +170,7 @@ Problems duty_problems(const Experiment& experiment) {
   Problems problems = of_strategy(experiment);
   for (Problem& problem : nothing_to_skip_by(experiment)) problems.push_back(std::move(problem));
   for (Problem& problem : no_order(experiment)) problems.push_back(std::move(problem));
+  for (Problem& problem : imposed_on_a_clock(experiment)) problems.push_back(std::move(problem));
   return problems;
 }
 

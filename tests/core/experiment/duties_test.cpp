@@ -119,5 +119,18 @@ TEST(Duties, of_data_parallel_rank_0_keeps_the_parameters) {
   for (int rank = 0; rank < 3; ++rank) EXPECT_TRUE(keeps_parameters(central(2), rank));
 }
 
+TEST(Duties, what_would_mean_nothing_on_the_virtual_clock_is_refused_there) {
+  Experiment e = strategy::small(3);
+  e.strategy.kind = StrategyKind::parameter_server;
+  e.topology.hosts[0].devices[0].role = topology::Role::parameter_server;
+  e.run.clock = RunClock::made_up;
+  EXPECT_TRUE(resolve(e, "."));
+  e.run.links = LinkSpeed::imposed;
+  EXPECT_EQ(resolve(e, ".").error().where, "run.links");
+  e.run.links = LinkSpeed::drawn_only;
+  e.run.devices = DeviceSpeed::paced;
+  EXPECT_EQ(resolve(e, ".").error().where, "run.devices");
+}
+
 }  // namespace
 }  // namespace trainyard::experiment
