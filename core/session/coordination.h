@@ -76,7 +76,7 @@ class Coordination {
   std::string who_goes_on(const RankSeat& lost) const;
   void tell_evaluators();
   void tell_evaluator(const RankSeat& seat);
-  void lose_evaluators(const std::string& why);
+  bool lose_evaluators(const std::string& why);  // false: none could be spared
   std::int64_t workers_left() const;
   int chief() const;
   void say_gone(RankSeat& seat);

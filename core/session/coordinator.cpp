@@ -127,7 +127,7 @@ void Coordination::look_for_life(std::int64_t now) {
     if (watch_.is_silent(seat.identity.rank, now) && spares(seat)) lose(seat, "did not answer for " + base::format_seconds(p_.silent_seconds));
   auto problem = watch_.judge(pacer_.horizon(), now);
   if (!problem) return;
-  if (trained_) return lose_evaluators(problem->what);  // who has hung is one of these
+  if (trained_ && lose_evaluators(problem->what)) return;  // who has hung is one of these
   end(RunState::failed, std::move(problem));
   // A rank that does not answer will not leave when told, either.
   for (RankSeat& seat : seats_)

@@ -56,9 +56,11 @@ void Coordination::tell_evaluator(const RankSeat& seat) {
   if (committer_ && !seat.peer.empty() && !seat.finished) p_.server->send(seat.peer, Committed{committer_->committed_step(), trained_});
 }
 
-void Coordination::lose_evaluators(const std::string& why) {
+bool Coordination::lose_evaluators(const std::string& why) {
+  bool any = false;
   for (RankSeat& seat : seats_)
-    if (!seat.finished && spares(seat)) lose(seat, why);
+    if (!seat.finished && p_.resolved.evaluates_alone(seat.identity.rank) && spares(seat)) lose(seat, why), any = true;
+  return any;
 }
 
 // What all workers have alike, one of them saves: the chief, or where it is lost the first that is there.
