@@ -47,6 +47,7 @@ void MainWindow::build_centre() {
 void MainWindow::build_docks() {
   auto* palette_list = new Palette(this);
   connect(palette_list, &Palette::chosen, this, [this](PartKind kind) { show_welcome(false), canvas_->place_in_middle(kind); });
+  connect(palette_list, &Palette::role_chosen, canvas_, qOverload<topology::Role>(&TopologyView::give_role));
   auto* tree = new TopologyTree(document_, selection_, this);
   connect(tree, &TopologyTree::message, statusBar(), [this](const QString& text) { statusBar()->showMessage(text, 5000); });
   workspace_->add("palette", tr("Palette"), Workspace::Area::left, palette_list);

@@ -113,6 +113,7 @@ RunOverlay::RunOverlay(const topology::Topology& topology) : traffic_(topology) 
 DeviceOverlay RunOverlay::device(const telemetry::History& history, const session::Status* status, int rank, bool moving) const {
   DeviceOverlay device;
   device.rank = rank;
+  device.role = drawn_device(rank).role;
   if (const Series* steps = history.find({Metric::step_seconds, rank, 0}); steps && !steps->steps.empty()) device.step = steps->steps.back() + 1;
   if (moving) device.utilisation = utilisation_of(history, rank);
   if (const session::RankStatus* one = status_of(status, rank)) {

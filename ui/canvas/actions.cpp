@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "ui/model/clipboard.h"
+#include "ui/model/topology_words.h"
 #include "ui/theme/icons.h"
 
 namespace trainyard::ui {
@@ -31,6 +32,7 @@ std::string home_of(const topology::Topology& topology, const Picked& picked) {
 CanvasActions::CanvasActions(Document& document, Selection& selection, TopologyView& view, QObject* parent)
     : QObject(parent), document_(document), selection_(selection), view_(view) {
   add_edits();
+  add_roles();
   add_places();
   add_arrangements();
   add_views();
@@ -62,8 +64,16 @@ void CanvasActions::add_edits() {
   add("delete", "delete", tr("&Delete"), QKeySequence::Delete, [this] { remove(tr("Delete")); });
   add("select_all", "select", tr("Select &all"), QKeySequence::SelectAll, [this] { selection_.set(everything(document_.experiment().topology)); });
   add("rename", "rename", tr("&Rename"), QKeySequence("F2"), [this] { view_.rename_current(); });
-  add("toggle_idle", "pause", tr("&Idle: takes no part"), QKeySequence("Ctrl+I"), [this] { toggle(topology::Role::idle); });
-  add("toggle_server", "data", tr("Parameter &server: keeps variables"), QKeySequence("Ctrl+Shift+I"), [this] { toggle(topology::Role::parameter_server); });
+}
+
+void CanvasActions::add_roles() {
+  const auto add_role = [this](const char* name, const QString& text, const char* keys, topology::Role role) {
+    add(name, role_icon(role), text, QKeySequence(keys), [this, role] { toggle(role); });
+  };
+  add_role("toggle_chief", tr("C&hief: writes checkpoints"), "Ctrl+H", topology::Role::chief);
+  add_role("toggle_server", tr("Parameter &server: keeps variables"), "Ctrl+Shift+I", topology::Role::parameter_server);
+  add_role("toggle_evaluator", tr("&Evaluator: measures held-out samples"), "Ctrl+E", topology::Role::evaluator);
+  add_role("toggle_idle", tr("&Idle: takes no part"), "Ctrl+I", topology::Role::idle);
 }
 
 void CanvasActions::add_places() {
@@ -122,7 +132,8 @@ void CanvasActions::fill(QMenu& menu, const QStringList& names) const {
 }
 
 void CanvasActions::fill_edit_menu(QMenu& menu) const {
-  fill(menu, {"cut", "copy", "paste", "duplicate", "delete", "", "select_all", "rename", "toggle_idle", "toggle_server", "", "select_tool", "connect_tool"});
+  fill(menu, {"cut", "copy", "paste", "duplicate", "delete", "", "select_all", "rename", "", "toggle_chief", "toggle_server", "toggle_evaluator", "toggle_idle",
+              "", "select_tool", "connect_tool"});
 }
 void CanvasActions::fill_place_menu(QMenu& menu) const { fill(menu, {"place_cpu", "place_gpu", "place_tpu", "", "place_host", "place_switch"}); }
 void CanvasActions::fill_arrange_menu(QMenu& menu) const {
@@ -132,7 +143,8 @@ void CanvasActions::fill_arrange_menu(QMenu& menu) const {
 void CanvasActions::fill_view_menu(QMenu& menu) const { fill(menu, {"zoom_in", "zoom_out", "zoom_actual", "zoom_fit"}); }
 
 void CanvasActions::fill_context_menu(QMenu& menu, const Part& part) const {
-  if (part.kind == Part::Kind::device) fill(menu, {"rename", "toggle_idle", "toggle_server", "", "cut", "copy", "duplicate", "delete"});
+  if (part.kind == Part::Kind::device)
+    fill(menu, {"rename", "", "toggle_chief", "toggle_server", "toggle_evaluator", "toggle_idle", "", "cut", "copy", "duplicate", "delete"});
   else if (part.kind == Part::Kind::host) fill(menu, {"place_cpu", "place_gpu", "place_tpu", "", "rename", "", "cut", "copy", "paste", "duplicate", "delete"});
   else if (part.kind == Part::Kind::network_switch) fill(menu, {"rename", "", "cut", "copy", "duplicate", "delete"});
   else if (part.kind == Part::Kind::link) fill(menu, {"delete"});
@@ -144,11 +156,12 @@ void CanvasActions::enable() {
   const topology::Topology& topology = document_.experiment().topology;
   const Picked& picked = selection_.picked();
   const std::size_t nodes = nodes_in(topology, picked.names);
-  const bool devices = std::ranges::any_of(picked.names, [&](const std::string& name) { return find_device(topology, name) != nullptr; });
+  const auto devices = std::ranges::count_if(picked.names, [&](const std::string& name) { return find_device(topology, name) != nullptr; });
   for (const char* name : {"cut", "copy", "duplicate"}) action(name)->setEnabled(!picked.names.empty());
   action("delete")->setEnabled(!picked.empty());
   action("rename")->setEnabled(picked.names.size() == 1);
-  for (const char* name : {"toggle_idle", "toggle_server"}) action(name)->setEnabled(devices);
+  for (const char* name : {"toggle_idle", "toggle_server"}) action(name)->setEnabled(devices > 0);
+  for (const char* name : {"toggle_chief", "toggle_evaluator"}) action(name)->setEnabled(devices == 1);  // there may be but one
   action("paste")->setEnabled(QGuiApplication::clipboard()->mimeData() && QGuiApplication::clipboard()->mimeData()->hasFormat(kTopologyMime));
   for (const char* name : {"align_left", "align_centre", "align_right", "align_top", "align_middle", "align_bottom"}) action(name)->setEnabled(nodes > 1);
   for (const char* name : {"distribute_horizontally", "distribute_vertically"}) action(name)->setEnabled(nodes > 2);
@@ -201,14 +214,9 @@ void CanvasActions::remove(const QString& text) {
 
 // All of the selected devices take the role, or where the first of them has it, become workers again.
 void CanvasActions::toggle(topology::Role role) {
-  change(tr("Change role"), [&](topology::Topology& t) {
-    std::optional<topology::Role> taken;
-    for (const std::string& name : selection_.picked().names)
-      if (topology::Device* device = find_device(t, name)) {
-        if (!taken) taken = device->role == role ? topology::Role::worker : role;
-        device->role = *taken;
-      }
-  });
+  const topology::Topology& topology = document_.experiment().topology;
+  for (const std::string& name : selection_.picked().names)
+    if (const topology::Device* first = find_device(topology, name)) return view_.give_role(first->role == role ? topology::Role::worker : role);
 }
 
 }  // namespace trainyard::ui

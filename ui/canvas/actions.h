@@ -19,7 +19,7 @@ class CanvasActions : public QObject {
   CanvasActions(Document& document, Selection& selection, TopologyView& view, QObject* parent = nullptr);
 
   // By name: cut copy paste duplicate delete select_all rename | select_tool connect_tool | place_cpu place_gpu place_tpu
-  // place_host place_switch | toggle_idle toggle_server | align_left align_centre align_right align_top align_middle align_bottom
+  // place_host place_switch | toggle_chief toggle_server toggle_evaluator toggle_idle | align_left align_centre align_right align_top align_middle align_bottom
   // distribute_horizontally distribute_vertically arrange | zoom_in zoom_out zoom_actual zoom_fit
   QAction* action(const QString& name) const;
 
@@ -31,6 +31,7 @@ class CanvasActions : public QObject {
  private:
   QAction* add(const QString& name, const QString& icon, const QString& text, const QKeySequence& keys, const std::function<void()>& run);
   void add_edits();
+  void add_roles();
   void add_places();
   void add_arrangements();
   void add_views();

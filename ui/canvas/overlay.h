@@ -21,7 +21,8 @@ struct DeviceOverlay {
   double utilisation = -1;  // 0..1; negative: not measured
   bool failed = false;      // its rank died, failed or hung, which ended the run
   Absence absence = Absence::none;
-  QStringList imposed = {};  // what keeps it slower than this machine, as asked last: marks of the tile
+  topology::Role role = topology::Role::worker;  // in the run
+  QStringList imposed = {};                      // what keeps it slower than this machine, as asked last: marks of the tile
 
   bool operator==(const DeviceOverlay&) const = default;
 };

@@ -144,8 +144,10 @@ void paint_far_tile(QPainter& painter, const QRectF& rect, const TileLook& look)
   const std::optional<int> rank = look.shown_rank();
   if (!rank) return;
   painter.fillRect(QRectF(rect.left() + 1, rect.top() + 8, 12, rect.height() - 16), Theme::instance().series_colour(*rank));
-  write(painter, rect.adjusted(16, 0, -4, 0), Qt::AlignHCenter, QString::number(*rank) + far_mark(look), far_size(painter, 48),
-        look.failed() ? colours().error : colours().text, true);
+  const QColor& ink = look.failed() ? colours().error : colours().text;
+  const double badge = look.badge.isEmpty() ? 0 : far_size(painter, 36);
+  if (badge > 0) paint_icon(painter, look.badge, QRectF(rect.right() - badge - 8, rect.center().y() - badge / 2, badge, badge), ink);
+  write(painter, rect.adjusted(16, 0, -4 - badge, 0), Qt::AlignHCenter, QString::number(*rank) + far_mark(look), far_size(painter, 48), ink, true);
 }
 
 // "running  12 steps", or "running  100,000" where there is no room for the word.
@@ -189,7 +191,9 @@ void paint_tile(QPainter& painter, const QRectF& rect, const TileLook& look) {
   if (far(painter)) return paint_far_tile(painter, rect, look);
   const QRectF inner = rect.adjusted(10, 8, -10, -8);
   paint_tile_header(painter, inner, look);
-  write(painter, QRectF(inner.left(), inner.top() + 26, inner.width(), 16), Qt::AlignLeft, device_figures(look.device), kSmallSize, colours().dim);
+  const QRectF figures(inner.left(), inner.top() + 26, inner.width() - (look.badge.isEmpty() ? 0 : 20), 16);
+  write(painter, figures, Qt::AlignLeft, device_figures(look.device), kSmallSize, colours().dim);
+  if (!look.badge.isEmpty()) paint_icon(painter, look.badge, QRectF(inner.right() - 16, figures.top(), 16, 16), colours().text);
   paint_tile_state(painter, QRectF(inner.left(), inner.top() + 44, inner.width(), 16), look);
 }
 

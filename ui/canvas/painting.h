@@ -20,7 +20,8 @@ struct Marks {
 struct TileLook {
   topology::Device device;
   std::optional<int> rank;
-  QString duty = {};  // of its rank: "worker", or what else it does; "idle" without one
+  QString duty = {};   // of its rank: "worker", or what else it does; "idle" without one
+  QString badge = {};  // the icon of what it does, where it is no mere worker
   std::optional<DeviceOverlay> live;
   bool emulated = false;  // its rank runs, or would run, on a CPU
   Marks marks;

@@ -2,15 +2,18 @@
 #include "ui/canvas/palette.h"
 
 #include <QMimeData>
+#include <algorithm>
 #include <array>
 
+#include "ui/model/topology_words.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {
 namespace {
 
-constexpr const char* kPartMime = "application/x-trainyard-part";
+constexpr const char *kPartMime = "application/x-trainyard-part", *kRoleMime = "application/x-trainyard-role";
+constexpr int kRoleRole = Qt::UserRole + 1;  // of an item: the role that it gives
 
 struct Entry {
   PartKind kind;
@@ -26,7 +29,43 @@ constexpr std::array<Entry, 5> kEntries{{
     {PartKind::network_switch, "switch", QT_TR_NOOP("Switch"), QT_TR_NOOP("Joins the links of hosts")},
 }};
 
+struct RoleEntry {
+  topology::Role role;
+  const char* label;
+  const char* help;
+};
+constexpr std::array<RoleEntry, 5> kRoles{{
+    {topology::Role::worker, QT_TR_NOOP("Worker"), QT_TR_NOOP("Trains: what a device does unless it is given another role")},
+    {topology::Role::chief, QT_TR_NOOP("Chief"), QT_TR_NOOP("The worker that writes checkpoints. There is one at most; without one, the first worker is it")},
+    {topology::Role::parameter_server, QT_TR_NOOP("Parameter server"), QT_TR_NOOP("Keeps variables, which workers pull and push gradients to")},
+    {topology::Role::evaluator, QT_TR_NOOP("Evaluator"),
+     QT_TR_NOOP("Trains nothing: reads checkpoints, and measures held-out samples by them. There is one at most")},
+    {topology::Role::idle, QT_TR_NOOP("Idle"), QT_TR_NOOP("Takes no part")},
+}};
+
+void add_heading(QListWidget& list, const QString& words) {
+  auto* heading = new QListWidgetItem(words, &list);
+  heading->setFlags(Qt::NoItemFlags);  // the keys go past it
+  QFont font = list.font();
+  font.setWeight(QFont::DemiBold);
+  heading->setFont(font);
+}
+
 }  // namespace
+
+std::unique_ptr<QMimeData> to_mime(topology::Role role) {
+  auto data = std::make_unique<QMimeData>();
+  data->setData(kRoleMime, QByteArray::number(static_cast<int>(role)));
+  return data;
+}
+
+std::optional<topology::Role> role_of_mime(const QMimeData* data) {
+  if (!data || !data->hasFormat(kRoleMime)) return std::nullopt;
+  bool number = false;
+  const int value = data->data(kRoleMime).toInt(&number);
+  const auto known = std::ranges::find(kRoles, static_cast<topology::Role>(value), &RoleEntry::role);
+  return number && known != kRoles.end() ? std::optional(known->role) : std::nullopt;
+}
 
 std::unique_ptr<QMimeData> to_mime(PartKind kind) {
   auto data = std::make_unique<QMimeData>();
@@ -44,7 +83,7 @@ std::optional<PartKind> part_of_mime(const QMimeData* data) {
 Palette::Palette(QWidget* parent) : QListWidget(parent) {
   setObjectName("palette");
   setAccessibleName(tr("Palette"));
-  setAccessibleDescription(tr("Devices, hosts and switches. Enter places one on the canvas."));
+  setAccessibleDescription(tr("Devices, hosts and switches: Enter places one on the canvas. Roles: Enter gives one to the selected devices."));
   setDragEnabled(true);
   setDragDropMode(DragOnly);
   setFrameShape(NoFrame);
@@ -54,6 +93,12 @@ Palette::Palette(QWidget* parent) : QListWidget(parent) {
     item->setToolTip(tr(entry.help) + "\n" + tr("Drag it onto the canvas, or press Enter."));
     item->setData(Qt::UserRole, static_cast<int>(entry.kind));
   }
+  add_heading(*this, tr("Roles"));
+  for (const RoleEntry& entry : kRoles) {
+    auto* item = new QListWidgetItem(icon(role_icon(entry.role)), tr(entry.label), this);
+    item->setToolTip(tr(entry.help) + "\n" + tr("Drag it onto a device, or select devices and press Enter here."));
+    item->setData(kRoleRole, static_cast<int>(entry.role));
+  }
   const auto fit = [this] {
     const int size = Theme::instance().pixels(20);
     setIconSize({size, size});
@@ -62,14 +107,20 @@ Palette::Palette(QWidget* parent) : QListWidget(parent) {
   };
   fit();
   connect(&Theme::instance(), &Theme::changed, this, fit);
-  connect(this, &QListWidget::itemActivated, this,
-          [this](const QListWidgetItem* item) { emit chosen(static_cast<PartKind>(item->data(Qt::UserRole).toInt())); });
+  connect(this, &QListWidget::itemActivated, this, &Palette::choose);
 }
 
-QStringList Palette::mimeTypes() const { return {kPartMime}; }
+void Palette::choose(const QListWidgetItem* item) {
+  if (const QVariant role = item->data(kRoleRole); role.isValid()) emit role_chosen(static_cast<topology::Role>(role.toInt()));
+  else if (const QVariant kind = item->data(Qt::UserRole); kind.isValid()) emit chosen(static_cast<PartKind>(kind.toInt()));
+}
+
+QStringList Palette::mimeTypes() const { return {kPartMime, kRoleMime}; }
 
 QMimeData* Palette::mimeData(const QList<QListWidgetItem*>& items) const {
-  return items.isEmpty() ? nullptr : to_mime(static_cast<PartKind>(items.front()->data(Qt::UserRole).toInt())).release();
+  if (items.isEmpty()) return nullptr;
+  if (const QVariant role = items.front()->data(kRoleRole); role.isValid()) return to_mime(static_cast<topology::Role>(role.toInt())).release();
+  return to_mime(static_cast<PartKind>(items.front()->data(Qt::UserRole).toInt())).release();
 }
 
 }  // namespace trainyard::ui

@@ -32,6 +32,13 @@ std::optional<Value> value_at(const std::map<Key, Value>& map, const Key& key) {
   return at == map.end() ? std::nullopt : std::optional(at->second);
 }
 
+// In a run, of what it does there. That of workers and of idle ones would say nothing: they are what a device is, or say so by their looks.
+QString badge_of(const TileLook& look) {
+  const topology::Role role = look.live ? look.live->role : look.device.role;
+  if (role == topology::Role::worker && look.duty == "storage") return role_icon(topology::Role::parameter_server);
+  return role == topology::Role::worker || role == topology::Role::idle ? QString() : role_icon(role);
+}
+
 bool flows(const Overlay& overlay) {
   const auto any = [](const auto& map) { return std::ranges::any_of(map, [](const auto& entry) { return entry.second.total() > 0; }); };
   return any(overlay.links) || any(overlay.buses);
@@ -208,10 +215,11 @@ void TopologyScene::sync_tiles() {
       if (item->parentItem() != hosts_[host.name]) item->setParentItem(hosts_[host.name]);
       TileLook look{.device = device, .rank = {}, .duty = tr("idle"), .live = {}, .emulated = false, .marks = marks_of({Part::Kind::device, device.name, {}})};
       if (const auto rank = rank_of(topology, device.name)) {
-        look.duty = words(std::string(experiment::duty_of(document_.experiment(), *rank)));
+        look.duty = duty_words(experiment::duty_of(document_.experiment(), *rank));
         look.rank = *rank;
       }
       if (overlay_) look.live = value_at(overlay_->devices, device.name);
+      look.badge = badge_of(look);
       look.emulated = is_marked_emulated(device);
       const QPointF place = layout_.nodes[h].tiles[d].rect.topLeft();
       item->set(place - layout_.nodes[h].rect.topLeft(), look);

@@ -166,8 +166,20 @@ void TopologyView::drawForeground(QPainter* painter, const QRectF&) {
     painter->setBrush(Qt::NoBrush);
     painter->drawRoundedRect(scene_.layout().rect_of(current).adjusted(-4, -4, 4, 4), 10, 10);
   }
+  if (!taker_.empty()) paint_taker(*painter);
   if (gesture_) gesture_->paint(*painter);
   else paint_ports(*painter, scene_.layout(), scene_.hovered());
+}
+
+void TopologyView::paint_taker(QPainter& painter) const {
+  const QColor& accent = Theme::instance().colours().accent;
+  QColor wash = accent;
+  wash.setAlpha(40);
+  QPen pen(accent, 3);
+  pen.setCosmetic(true);
+  painter.setPen(pen);
+  painter.setBrush(wash);
+  painter.drawRoundedRect(scene_.layout().rect_of(taker_).adjusted(-2, -2, 2, 2), 8, 8);
 }
 
 // In the middle, over as many lines as it takes.

@@ -36,6 +36,7 @@ class TopologyView : public QGraphicsView {
 
   void place(PartKind kind, QPointF at);  // a device joins the host there, or brings a new one
   void place_in_middle(PartKind kind);    // a device joins the selected host
+  void give_role(topology::Role role);    // to the selected devices; where that cannot be, says why
   void rename_current();                  // in place
   void add_to_context_menu(std::function<void(QMenu&, const Part&)> fill) { fill_menu_.push_back(std::move(fill)); }
   QPointF middle() const;  // of what is visible, in the scene
@@ -71,6 +72,12 @@ class TopologyView : public QGraphicsView {
   void begin(const Part& part, QPointF at, Qt::KeyboardModifiers modifiers);
   void click(const Part& part, Qt::KeyboardModifiers modifiers);
   void go_to(const Part& part, bool extend = false);
+  void give_role(const std::set<std::string>& devices, topology::Role role);
+  void drag_role(topology::Role role, QDragMoveEvent& event);
+  void drop_role(topology::Role role, QDropEvent& event);
+  std::string device_at(QPointF at) const;  // empty: there is none
+  void mark_taker(const std::string& device, topology::Role role);
+  void paint_taker(QPainter& painter) const;
   bool go_by_key(const QKeyEvent& event);
   void move_by_key(QPointF direction);
   void set_zoom(double zoom, QPoint keep);
@@ -90,6 +97,7 @@ class TopologyView : public QGraphicsView {
   Tool tool_ = Tool::select;
   std::unique_ptr<Gesture> gesture_;
   std::vector<std::function<void(QMenu&, const Part&)>> fill_menu_;
+  std::string taker_;  // the device that a role which is dragged would be given to; empty: none
   QPoint pan_from_;
   double scale_ = 1;  // of the theme, when it was last applied
   bool panning_ = false, space_ = false;

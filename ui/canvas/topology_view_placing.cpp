@@ -4,6 +4,7 @@
 
 #include "ui/canvas/arrange.h"
 #include "ui/canvas/topology_view.h"
+#include "ui/model/topology_words.h"
 
 namespace trainyard::ui {
 namespace {
@@ -55,12 +56,50 @@ void TopologyView::place_in_middle(PartKind kind) {
   ensureVisible(scene_.layout().rect_of(scene_.current()), 24, 24);
 }
 
+void TopologyView::give_role(topology::Role role) {
+  std::set<std::string> devices;
+  for (const std::string& name : selection_.picked().names)
+    if (find_device(document_.experiment().topology, name)) devices.insert(name);
+  if (devices.empty()) emit message(tr("Select a device first: it is given the role."));
+  else if (is_for_one(role) && devices.size() > 1) emit message(tr("Select one device: there is one %1 at most.").arg(words(role)));
+  else give_role(devices, role);
+}
+
+void TopologyView::give_role(const std::set<std::string>& devices, topology::Role role) {
+  document_.edit(tr("Change role"), [&](experiment::Experiment& e) {
+    for (const std::string& device : devices) ui::give_role(e.topology, device, role);
+  });
+}
+
 void TopologyView::dragEnterEvent(QDragEnterEvent* event) {
-  if (part_of_mime(event->mimeData())) event->acceptProposedAction();
+  if (part_of_mime(event->mimeData()) || role_of_mime(event->mimeData())) event->acceptProposedAction();
   else event->ignore();  // files are for the window
 }
 
+// The device that would be given the role is marked; elsewhere the cursor says that nothing would be.
+void TopologyView::drag_role(topology::Role role, QDragMoveEvent& event) {
+  mark_taker(device_at(mapToScene(event.position().toPoint())), role);
+  if (taker_.empty()) event.ignore();
+  else event.acceptProposedAction();
+}
+
+std::string TopologyView::device_at(QPointF at) const {
+  const Part part = part_at(scene_.layout(), at, 0);
+  return part.kind == Part::Kind::device ? part.name : "";
+}
+
+void TopologyView::mark_taker(const std::string& device, topology::Role role) {
+  if (device == taker_) return;
+  taker_ = device;
+  viewport()->update();
+  if (taker_.empty()) return;
+  const std::string holder = holder_of(document_.experiment().topology, role);
+  const QString becomes = tr("%1 becomes: %2").arg(words(device), words(role));
+  emit message(holder.empty() || holder == device ? becomes : becomes + tr("; %1 is a worker again").arg(words(holder)));
+}
+
 void TopologyView::dragMoveEvent(QDragMoveEvent* event) {
+  if (const auto role = role_of_mime(event->mimeData())) return drag_role(*role, *event);
   const auto kind = part_of_mime(event->mimeData());
   if (!kind) return event->ignore();
   const Part under = device_kind(*kind) ? part_at(scene_.layout(), mapToScene(event->position().toPoint()), 0) : Part{};
@@ -69,14 +108,27 @@ void TopologyView::dragMoveEvent(QDragMoveEvent* event) {
   event->acceptProposedAction();
 }
 
-// The host that was shown as the one to join is not.
+// The host that was shown as the one to join is not; nor is the device that would take a role.
 void TopologyView::dragLeaveEvent(QDragLeaveEvent* event) {
   scene_.set_hovered({});
+  taker_.clear();
   event->accept();
   viewport()->update();
 }
 
+void TopologyView::drop_role(topology::Role role, QDropEvent& event) {
+  const std::string device = device_at(mapToScene(event.position().toPoint()));
+  taker_.clear();
+  viewport()->update();
+  if (device.empty()) return event.ignore();
+  go_to({Part::Kind::device, device, {}});
+  give_role({device}, role);
+  setFocus();
+  event.acceptProposedAction();
+}
+
 void TopologyView::dropEvent(QDropEvent* event) {
+  if (const auto role = role_of_mime(event->mimeData())) return drop_role(*role, *event);
   const auto kind = part_of_mime(event->mimeData());
   if (!kind) return event->ignore();
   place(*kind, mapToScene(event->position().toPoint()));

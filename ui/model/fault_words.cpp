@@ -39,6 +39,7 @@ experiment::Resolved ranks_of(const Experiment& experiment) {
 
 QString ends_the_run() { return tr("the run ends, and says by whom"); }
 QString not_back() { return tr("not in this run"); }
+QString resumed() { return tr("not in this run; another goes on from its last checkpoint (run.resume_from)"); }
 
 QString by_restart(const experiment::RunSpec& run) {
   return run.restarts > 0 ? tr("by itself (%1 in all, run.restarts), then by Restart on its device").arg(counted(run.restarts, tr("restarts")))
@@ -79,7 +80,7 @@ std::vector<RoleFailure> when_ranks_fail(const Experiment& experiment) {
   std::vector<RoleFailure> lines{failure_of(tr("chief (rank %1)").arg(resolved.chief), resolved, resolved.chief)};
   if (resolved.workers() > (stores >= 0 ? 2 : 1)) lines.push_back(failure_of(tr("other workers"), resolved, resolved.chief));
   if (stores >= 0) lines.push_back(failure_of(tr("storage (rank %1)").arg(stores), resolved, stores));
-  if (resolved.servers > 0) lines.push_back(failure_of(tr("parameter server"), resolved, resolved.workers()));
+  if (resolved.servers > 0) lines.push_back({tr("parameter server"), ends_the_run(), resumed()});
   if (resolved.evaluators > 0)
     lines.push_back({tr("evaluator"), tr("training goes on; held-out samples are not measured until it is back"), by_restart(experiment.run)});
   return lines;

@@ -100,6 +100,26 @@ std::optional<int> rank_of(const Topology& topology, const std::string& device) 
   return std::nullopt;
 }
 
+bool is_for_one(Role role) { return role == Role::chief || role == Role::evaluator; }
+
+std::string holder_of(const Topology& topology, Role role) {
+  if (!is_for_one(role)) return "";
+  for (const Host& host : topology.hosts)
+    for (const Device& one : host.devices)
+      if (one.role == role) return one.name;
+  return "";
+}
+
+void give_role(Topology& topology, const std::string& device, Role role) {
+  Device* given = find_device(topology, device);
+  if (!given) return;
+  if (is_for_one(role))
+    for (Host& host : topology.hosts)
+      for (Device& one : host.devices)
+        if (one.role == role) one.role = Role::worker;
+  given->role = role;
+}
+
 std::string add_host(Topology& topology, Place place) {
   Host host;
   host.name = free_name(all_names(topology), "host");

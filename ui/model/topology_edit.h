@@ -46,6 +46,11 @@ void move_by(topology::Topology& topology, const std::set<std::string>& names, P
 void move_to_host(topology::Topology& topology, const std::string& device, const std::string& host);  // links to its old neighbours go
 void shift_device(topology::Topology& topology, const std::string& device, int by);                   // among its neighbours: ranks follow drawing order
 
+// Roles. The one of a role of which there may be but one (chief, evaluator), taken by another, becomes a worker.
+bool is_for_one(topology::Role role);
+std::string holder_of(const topology::Topology& topology, topology::Role role);  // of a role for one; empty: nobody
+void give_role(topology::Topology& topology, const std::string& device, topology::Role role);
+
 // A part of a drawing, to be copied: whole hosts and switches, devices without their host, and the links among them.
 struct Fragment {
   topology::Topology topology;

@@ -16,6 +16,21 @@ QString words(topology::DeviceKind kind) { return words(std::string(base::name_o
 
 QString kind_words(topology::DeviceKind kind, bool emulated) { return emulated ? QObject::tr("emulated %1").arg(words(kind)) : words(kind); }
 
+QString duty_words(std::string_view duty) { return words(std::string(duty)).replace('_', ' '); }
+
+QString words(topology::Role role) { return duty_words(base::name_of(role)); }
+
+QString role_icon(topology::Role role) {
+  switch (role) {
+    case topology::Role::worker: return "worker";
+    case topology::Role::chief: return "chief";
+    case topology::Role::parameter_server: return "data";
+    case topology::Role::evaluator: return "evaluator";
+    case topology::Role::idle: break;
+  }
+  return "pause";
+}
+
 QString device_figures(const topology::Device& device) {
   return counted(device.cores, QObject::tr("cores")) + ", " + words(base::format_bytes(static_cast<double>(device.memory_bytes)));
 }
@@ -38,7 +53,8 @@ QStringList imposed_marks(double slow_down, double jitter, bool paced) {
 
 QString role_words(const topology::Topology& topology, const topology::Device& device) {
   const auto rank = rank_of(topology, device.name);
-  return rank ? QObject::tr("rank %1").arg(*rank) : QObject::tr("idle");
+  if (!rank) return QObject::tr("idle");
+  return device.role == topology::Role::worker ? QObject::tr("rank %1").arg(*rank) : QObject::tr("%1, rank %2").arg(words(device.role)).arg(*rank);
 }
 
 }  // namespace trainyard::ui

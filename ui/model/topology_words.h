@@ -3,6 +3,7 @@
 #pragma once
 
 #include <QStringList>
+#include <string_view>
 
 #include "core/topology/topology.h"
 
@@ -14,7 +15,10 @@ QString kind_words(topology::DeviceKind kind, bool emulated);                   
 QString device_figures(const topology::Device& device);                                  // "1 core, 16 GB"
 QString speed_words(double bandwidth_bits_per_second, double latency_seconds);           // "10 Gbit/s, 50 µs"
 QString address_words(const topology::Host& host);                                       // "this machine"
-QString role_words(const topology::Topology& topology, const topology::Device& device);  // "rank 3", "idle"
+QString words(topology::Role role);                                                      // "parameter server"
+QString role_icon(topology::Role role);                                                  // its name
+QString duty_words(std::string_view duty);                                               // of experiment::duty_of: "parameter server"
+QString role_words(const topology::Topology& topology, const topology::Device& device);  // "rank 3", "chief, rank 3", "idle"
 
 QString factor_words(double factor);  // "12.5", "1000": two decimals at most
 

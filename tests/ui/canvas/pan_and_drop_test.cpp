@@ -174,6 +174,72 @@ TEST_F(Dropping, a_drag_that_leaves_changes_nothing_and_marks_nothing) {
   EXPECT_EQ(drawn(), before);
 }
 
+// The role of the device of that name.
+topology::Role role_of(const topology::Topology& drawn, const std::string& name) { return find_device(drawn, name)->role; }
+
+TEST_F(Dropping, a_role_is_dropped_onto_a_device_and_nowhere_else) {
+  draw_two_hosts();
+  QString said;
+  QObject::connect(&view_, &TopologyView::message, [&](const QString& text) { said = text; });
+  take("Evaluator");
+  ASSERT_TRUE(tell<QDragEnterEvent>(corner("host1")));
+  EXPECT_FALSE(tell<QDragMoveEvent>(corner("host1"))) << "the cursor says so";
+  const QImage unmarked = view_.grab().toImage();
+  EXPECT_TRUE(tell<QDragMoveEvent>(pixel("cpu2")));
+  EXPECT_EQ(said.toStdString(), "cpu2 becomes: evaluator");
+  EXPECT_NE(view_.grab().toImage(), unmarked) << "it is marked";
+  const topology::Topology before = drawn();
+  const int steps = document_.undo_stack().count();
+  EXPECT_FALSE(tell<QDropEvent>(corner("host1")));
+  EXPECT_EQ(drawn(), before);
+  ASSERT_TRUE(tell<QDragEnterEvent>(corner("host1")));
+  ASSERT_TRUE(tell<QDragMoveEvent>(pixel("cpu2")));
+  EXPECT_TRUE(tell<QDropEvent>(pixel("cpu2")));
+  EXPECT_EQ(role_of(drawn(), "cpu2"), topology::Role::evaluator);
+  EXPECT_EQ(document_.undo_stack().count(), steps + 1);
+  document_.undo_stack().undo();
+  EXPECT_EQ(drawn(), before);
+}
+
+TEST_F(Dropping, a_role_for_one_is_taken_from_who_had_it) {
+  draw_two_hosts();
+  for (const char* device : {"cpu1", "gpu1"}) {
+    take("Chief");
+    ASSERT_TRUE(tell<QDragEnterEvent>(corner("host1")));
+    ASSERT_TRUE(tell<QDragMoveEvent>(pixel(device)));
+    EXPECT_TRUE(tell<QDropEvent>(pixel(device)));
+    EXPECT_EQ(role_of(drawn(), device), topology::Role::chief);
+  }
+  EXPECT_EQ(role_of(drawn(), "cpu1"), topology::Role::worker);
+  document_.undo_stack().undo();
+  EXPECT_EQ(role_of(drawn(), "cpu1"), topology::Role::chief) << "in one step";
+  EXPECT_EQ(role_of(drawn(), "gpu1"), topology::Role::worker);
+}
+
+TEST_F(Dropping, a_role_is_given_to_what_is_selected_by_keys_and_by_the_palette) {
+  draw_two_hosts();
+  QObject::connect(&palette_, &Palette::role_chosen, &view_, qOverload<topology::Role>(&TopologyView::give_role));
+  QString said;
+  QObject::connect(&view_, &TopologyView::message, [&](const QString& text) { said = text; });
+  click(pixel("cpu1"));
+  act("toggle_evaluator");
+  EXPECT_EQ(role_of(drawn(), "cpu1"), topology::Role::evaluator);
+  act("toggle_evaluator");
+  EXPECT_EQ(role_of(drawn(), "cpu1"), topology::Role::worker) << "and back";
+  selection_.set({{"cpu1", "cpu2"}, {}});
+  EXPECT_FALSE(actions_.action("toggle_chief")->isEnabled()) << "there is one";
+  view_.give_role(topology::Role::chief);
+  EXPECT_EQ(said.toStdString(), "Select one device: there is one chief at most.");
+  const auto item = palette_.findItems("Parameter server", Qt::MatchExactly);
+  ASSERT_EQ(item.size(), 1);
+  emit palette_.itemActivated(item.front());
+  EXPECT_EQ(role_of(drawn(), "cpu1"), topology::Role::parameter_server);
+  EXPECT_EQ(role_of(drawn(), "cpu2"), topology::Role::parameter_server);
+  selection_.set({});
+  view_.give_role(topology::Role::idle);
+  EXPECT_EQ(said.toStdString(), "Select a device first: it is given the role.");
+}
+
 TEST_F(Dropping, what_is_no_part_is_left_to_others) {
   taken_ = std::make_unique<QMimeData>();
   taken_->setUrls({QUrl::fromLocalFile("/tmp/experiment.json")});

@@ -40,6 +40,7 @@ experiment::Experiment served(ServerMode mode) {
 }
 
 const std::string kEnds = ": the run ends, and says by whom; not in this run";
+const std::string kEndsServed = kEnds + "; another goes on from its last checkpoint (run.resume_from)";
 const std::string kBack = "; by Restart on its device; by itself with run.restarts";
 
 TEST(WhenRanksFail, of_every_strategy_without_servers_the_run_ends) {
@@ -52,19 +53,41 @@ TEST(WhenRanksFail, of_every_strategy_without_servers_the_run_ends) {
   }
 }
 
+TEST(WhenRanksFail, an_evaluator_is_missed_by_nobody_who_trains) {
+  experiment::Experiment e = served(ServerMode::synchronous);
+  e.topology.hosts[0].devices[1].role = topology::Role::evaluator;
+  e.topology.hosts[0].devices[2].role = topology::Role::chief;
+  const auto said = lines(e);
+  ASSERT_EQ(said.size(), 4u);
+  EXPECT_EQ(said[0], "chief (rank 1)" + kEnds) << "ranks are workers first";
+  EXPECT_EQ(said[3], "evaluator: training goes on; held-out samples are not measured until it is back" + kBack);
+  session::Status status;
+  status.state = session::RunState::running;
+  for (int rank = 0; rank < 5; ++rank) {
+    status.ranks.emplace_back();
+    status.ranks.back().rank = rank, status.ranks.back().state = rank == 4 ? "lost" : "running";
+  }
+  EXPECT_TRUE(faults_of_rank(e, status, 4).restart);
+  status.ranks[4].state = "waiting";
+  const RankFaults offered = faults_of_rank(e, status, 4);
+  EXPECT_TRUE(offered.kill && offered.spared);
+  EXPECT_EQ(offered.outcome.toStdString(), "training goes on; held-out samples are not measured");
+  EXPECT_FALSE(faults_of_rank(e, status, 3).spared) << "the server";
+}
+
 TEST(WhenRanksFail, of_servers_out_of_step_the_others_go_on_down_to_the_last) {
   for (const ServerMode mode : {ServerMode::asynchronous, ServerMode::softsync, ServerMode::stale_synchronous}) {
     const std::string on = ": the others go on, down to the last worker" + kBack;
-    EXPECT_THAT(lines(served(mode)), ElementsAre("chief (rank 0)" + on, "other workers" + on, "parameter server" + kEnds)) << base::name_of(mode);
+    EXPECT_THAT(lines(served(mode)), ElementsAre("chief (rank 0)" + on, "other workers" + on, "parameter server" + kEndsServed)) << base::name_of(mode);
   }
 }
 
 TEST(WhenRanksFail, in_step_only_backup_workers_are_spared_as_many_as_there_are) {
-  EXPECT_THAT(lines(served(ServerMode::synchronous)), ElementsAre("chief (rank 0)" + kEnds, "other workers" + kEnds, "parameter server" + kEnds));
+  EXPECT_THAT(lines(served(ServerMode::synchronous)), ElementsAre("chief (rank 0)" + kEnds, "other workers" + kEnds, "parameter server" + kEndsServed));
   experiment::Experiment backups = served(ServerMode::backup_workers);
   backups.strategy.servers.backups = 1;
   const std::string on = ": the others go on while 3 workers are left: each update takes the gradients of as many" + kBack;
-  EXPECT_THAT(lines(backups), ElementsAre("chief (rank 0)" + on, "other workers" + on, "parameter server" + kEnds));
+  EXPECT_THAT(lines(backups), ElementsAre("chief (rank 0)" + on, "other workers" + on, "parameter server" + kEndsServed));
   backups.strategy.servers.backups = 0;
   EXPECT_EQ(lines(backups).front(), "chief (rank 0)" + kEnds);
 }
@@ -73,7 +96,7 @@ TEST(WhenRanksFail, restarts_are_said_where_they_are_made) {
   experiment::Experiment again = served(ServerMode::asynchronous);
   again.run.restarts = 1;
   EXPECT_THAT(lines(again).front(), testing::EndsWith("; by itself (1 restart in all, run.restarts), then by Restart on its device"));
-  EXPECT_THAT(lines(again).back(), testing::EndsWith(kEnds)) << "no server is";
+  EXPECT_THAT(lines(again).back(), testing::EndsWith(kEndsServed)) << "no server is";
 }
 
 TEST(WhenRanksFail, threads_of_one_process_fail_together) {
