@@ -30,4 +30,21 @@ void add_fault_menu(QMenu& menu, int rank, const RankFaults& offered, const std:
       session::Command::restart);
 }
 
+void add_link_menu(QMenu& menu, const LinkFaults& offered, const std::function<void(double part)>& carry) {
+  QMenu& faults = *menu.addMenu(text("Let this link fail in this run"));
+  faults.setObjectName("link_faults");
+  faults.setToolTipsVisible(true);
+  const auto add = [&](const char* name, const QString& words, double part, const QString& outcome) {
+    QAction* action = faults.addAction(words, [carry, part] { carry(part); });
+    action->setObjectName(name);
+    action->setEnabled(offered.possible && offered.part != part);
+    action->setToolTip(offered.possible ? outcome : text("Not now: %1").arg(offered.why_not));
+  };
+  add("cut", text("Cut"), 0, text("What is on it waits, and who needs it stands still, until it is restored"));
+  for (const auto& [name, part] : {std::pair("slow_50", 0.5), std::pair("slow_10", 0.1), std::pair("slow_1", 0.01)})
+    add(name, text("Slow to %1 %").arg(qRound(part * 100)), part, text("Each way carries %1 % of its drawn bandwidth").arg(qRound(part * 100)));
+  faults.addSeparator();
+  add("restore", text("Restore"), 1, text("It carries what is drawn again"));
+}
+
 }  // namespace trainyard::ui

@@ -13,4 +13,7 @@ namespace trainyard::ui {
 // What can be done now is enabled; tool tips say what comes of it. `befall` is called with what is chosen.
 void add_fault_menu(QMenu& menu, int rank, const RankFaults& offered, const std::function<void(session::Command)>& befall);
 
+// Of a link likewise; `carry` is called with the part of its drawn bandwidth that it is to carry.
+void add_link_menu(QMenu& menu, const LinkFaults& offered, const std::function<void(double part)>& carry);
+
 }  // namespace trainyard::ui

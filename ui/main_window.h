@@ -121,6 +121,7 @@ class MainWindow : public QMainWindow {
   void run_ended(Run* run);
   void run_broke_off(const Run& run);
   void offer_for_rank(QMenu& menu, const Part& part);
+  void offer_for_link(QMenu& menu, const Part& part);
   void befall(Run& run, session::Command fault, int rank);
   void show_live_state();
   void show_experiment_of_run();

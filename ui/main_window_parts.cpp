@@ -41,6 +41,7 @@ void MainWindow::build_centre() {
   welcome_->setMinimumHeight(kGrid);  // it scrolls, and must not keep the canvas high
   canvas_actions_ = new CanvasActions(document_, selection_, *canvas_, this);
   canvas_->add_to_context_menu([this](QMenu& menu, const Part& part) { offer_for_rank(menu, part); });
+  canvas_->add_to_context_menu([this](QMenu& menu, const Part& part) { offer_for_link(menu, part); });
   setCentralWidget(whole);
 }
 

@@ -204,6 +204,17 @@ void MainWindow::offer_for_rank(QMenu& menu, const Part& part) {
   }
 }
 
+void MainWindow::offer_for_link(QMenu& menu, const Part& part) {
+  Run* run = runs_.current();
+  if (part.kind != Part::Kind::link || !run || !run->live() || !run->status()) return;
+  const auto recorded = recorded_experiment(run->history());
+  const auto offered = recorded ? faults_of_link(*recorded, *run->status(), part.link.from, part.link.to) : std::nullopt;
+  if (!offered) return;
+  add_link_menu(menu, *offered, [run = QPointer<Run>(run), link = offered->link](double carried) {
+    if (run) run->set_link(link, carried);
+  });
+}
+
 // What ends the run is asked about: by what holds now, and not by what held when the menu came up.
 void MainWindow::befall(Run& run, session::Command fault, int rank) {
   const auto recorded = recorded_experiment(run.history());

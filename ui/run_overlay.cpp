@@ -156,6 +156,10 @@ Overlay RunOverlay::overlay(const telemetry::History& history, const session::St
       shown.imposed = imposed_marks(one->slow_down, one->jitter, run.devices == experiment::DeviceSpeed::paced);
   }
   if (moving) add_traffic(overlay, history);
+  if (status != nullptr && failed.empty())
+    for (const session::LinkPart& harmed : status->links)
+      if (const auto& drawn = traffic_.topology().links; harmed.link >= 0 && static_cast<std::size_t>(harmed.link) < drawn.size())
+        overlay.link_parts[{drawn[static_cast<std::size_t>(harmed.link)].from, drawn[static_cast<std::size_t>(harmed.link)].to}] = harmed.part;
   return overlay;
 }
 

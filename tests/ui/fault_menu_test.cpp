@@ -48,17 +48,53 @@ TEST_F(FaultMenu, enables_what_does_something_and_says_what_comes_of_it) {
   EXPECT_TRUE(menu_.findChild<QMenu*>("faults")->toolTipsVisible());
 }
 
+TEST(LinkMenu, asks_for_what_is_chosen_and_offers_what_changes_something) {
+  QMenu menu;
+  std::optional<double> asked;
+  add_link_menu(menu, {.link = 0, .possible = true, .why_not = {}, .part = 0.1}, [&](double part) { asked = part; });
+  const auto action = [&](const char* name) { return menu.findChild<QAction*>(name); };
+  for (const auto& [name, part] : {std::pair("cut", 0.0), std::pair("slow_50", 0.5), std::pair("slow_1", 0.01), std::pair("restore", 1.0)}) {
+    ASSERT_TRUE(action(name)->isEnabled()) << name;
+    action(name)->trigger();
+    EXPECT_EQ(asked, part) << name;
+  }
+  EXPECT_FALSE(action("slow_10")->isEnabled()) << "it is so slow";
+  QMenu other;
+  add_link_menu(other, {.link = 0, .possible = false, .why_not = "links are drawn only", .part = 1}, [](double) {});
+  EXPECT_FALSE(other.findChild<QAction*>("cut")->isEnabled());
+  EXPECT_EQ(other.findChild<QAction*>("cut")->toolTip().toStdString(), "Not now: links are drawn only");
+}
+
+TEST(LinkMenu, a_link_can_be_harmed_where_it_is_imposed_and_something_trains) {
+  experiment::Experiment e;
+  e.topology.links = {{"a", "b"}, {"b", "c"}};
+  session::Status status;
+  status.state = session::RunState::running;
+  EXPECT_FALSE(faults_of_link(e, status, "a", "c"));
+  EXPECT_FALSE(faults_of_link(e, status, "b", "c")->possible);
+  EXPECT_TRUE(faults_of_link(e, status, "b", "c")->why_not.contains("imposed"));
+  e.run.links = experiment::LinkSpeed::imposed;
+  status.links = {{1, 0.25}};
+  EXPECT_EQ(faults_of_link(e, status, "b", "c")->link, 1);
+  EXPECT_TRUE(faults_of_link(e, status, "b", "c")->possible);
+  EXPECT_EQ(faults_of_link(e, status, "b", "c")->part, 0.25);
+  EXPECT_EQ(faults_of_link(e, status, "a", "b")->part, 1);
+  status.state = session::RunState::finished;
+  EXPECT_FALSE(faults_of_link(e, status, "a", "b")->possible);
+}
+
 // In the window, with real processes: from the context menu of the device.
 class FaultsOfARun : public RealWindow {
  protected:
-  void train(const char* example) {
+  void train(const char* example, const std::vector<std::pair<const char*, const char*>>& values = {}) {
     ASSERT_TRUE(window_->open(QString(TRAINYARD_SOURCE_DIR "/resources/experiments/") + example));
+    for (const auto& [path, value] : values) ASSERT_TRUE(window_->document().set_value(path, value).empty());
     type("training", "steps", "1000000");
     press("Run");
     ASSERT_TRUE(wait([&] { return state() == session::RunState::running && step() > 20 && canvas().topology_scene().overlay(); }));
   }
   // By the context menu of the device; false: it is not there, or not enabled. Whoever asks first is answered with yes.
-  bool choose_for(const std::string& device, const char* name) {
+  bool choose_at(QPoint at, const char* name) {
     bool chosen = false;
     QTimer menu;  // which holds up who opened it
     QObject::connect(&menu, &QTimer::timeout, [&] {
@@ -68,9 +104,17 @@ class FaultsOfARun : public RealWindow {
       if (popup) popup->close();
     });
     menu.start(10);
-    QContextMenuEvent asked(QContextMenuEvent::Mouse, pixel(device), canvas().viewport()->mapToGlobal(pixel(device)));
+    QContextMenuEvent asked(QContextMenuEvent::Mouse, at, canvas().viewport()->mapToGlobal(at));
     QApplication::sendEvent(canvas().viewport(), &asked);
     return chosen;
+  }
+  bool choose_for(const std::string& device, const char* name) { return choose_at(pixel(device), name); }
+  // In the middle of the first link.
+  QPoint on_link() { return canvas().mapFromScene(canvas().topology_scene().layout().links.front().path.pointAtPercent(0.5)); }
+  std::optional<double> part_of_first_link() {
+    const auto& overlay = canvas().topology_scene().overlay();
+    if (!overlay) return std::nullopt;
+    return overlay->link_parts.empty() ? 1 : overlay->link_parts.begin()->second;
   }
   Absence absence(const char* device) {
     const auto& overlay = canvas().topology_scene().overlay();
@@ -114,6 +158,17 @@ TEST_F(FaultsOfARun, a_rank_without_which_training_ends_is_killed_only_when_that
   EXPECT_EQ(confirmed_, 2);
   ASSERT_TRUE(wait([&] { return !window_->runs().live(); }));
   EXPECT_EQ(window_->runs().current()->history().result()["problem"]["where"], "rank 2 (cpu2 on host0)");
+}
+
+TEST_F(FaultsOfARun, a_link_is_cut_and_restored_and_the_drawing_shows_it_meanwhile) {
+  train("four_hosts_ring_digits.json", {{"run.links", "imposed"}});
+  ASSERT_TRUE(choose_at(on_link(), "cut"));
+  ASSERT_TRUE(wait([&] { return part_of_first_link() == 0.0; }));
+  EXPECT_FALSE(choose_at(on_link(), "cut")) << "it is";
+  ASSERT_TRUE(choose_at(on_link(), "restore"));
+  ASSERT_TRUE(wait([&] { return part_of_first_link() == 1.0; }));
+  const std::int64_t before = step();
+  ASSERT_TRUE(wait([&] { return step() > before + 5; }));
 }
 
 }  // namespace

@@ -13,9 +13,16 @@ namespace {
 
 constexpr double kLine = 15, kSeenOfLine = 24;
 
-// Up to three lines.
+// "CUT", "SLOWED to 10 %"; nothing of one that is as it is drawn.
+QString harm(const LinkLook& look) {
+  if (look.part >= 1) return {};
+  return look.part > 0 ? QObject::tr("SLOWED to %1 %").arg(std::lround(look.part * 100)) : QObject::tr("CUT");
+}
+
+// Up to four lines.
 QStringList everything(const LinkLook& look) {
   QStringList lines;
+  if (const QString befell = harm(look); !befell.isEmpty()) lines << befell;
   if (look.live) lines << QObject::tr("%1, sum of both ways").arg(rate(look.live->total()));
   lines << speed_words(look.link.bandwidth_bits_per_second, look.link.latency_seconds);
   if (!look.speeds.isEmpty()) lines << look.speeds;
@@ -40,6 +47,8 @@ bool leaves_line_in_sight(const LinkShape& shape, const QRectF& label) {
 LinkLabel link_label(const LinkShape& shape, const LinkLook& look) {
   LinkLabel whole = label_with(everything(look), shape, look);
   if (look.marks.selected || look.marks.hovered) return whole;
+  if (const QString befell = harm(look); !befell.isEmpty() && (shape.within_host || !leaves_line_in_sight(shape, whole.rect)))
+    return label_with({befell}, shape, look);
   if (shape.within_host) return {};
   if (leaves_line_in_sight(shape, whole.rect)) return whole;
   if (!look.live || !(look.live->total() > 0)) return {};

@@ -38,9 +38,10 @@ struct LinkOverlay {
 struct Overlay {
   std::map<std::string, DeviceOverlay> devices;  // by name
   std::map<LinkName, LinkOverlay> links;
-  std::map<std::string, LinkOverlay> buses;  // by host
-  QString link_speeds = {};                  // what is true of the drawn ones in this run
-  bool ended = false;                        // the run is over: this is what is left to say of it
+  std::map<std::string, LinkOverlay> buses;    // by host
+  std::map<LinkName, double> link_parts = {};  // of its drawn bandwidth, what a link carries that is cut (0) or slowed
+  QString link_speeds = {};                    // what is true of the drawn ones in this run
+  bool ended = false;                          // the run is over: this is what is left to say of it
 
   bool operator==(const Overlay&) const = default;
 };

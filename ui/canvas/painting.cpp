@@ -230,11 +230,12 @@ void paint_switch(QPainter& painter, const QRectF& rect, const SwitchLook& look)
 }
 
 void paint_link(QPainter& painter, const LinkShape& shape, const LinkLook& look, double clock_seconds) {
-  const QColor colour = look.marks.selected ? colours().accent : look.marks.hovered ? colours().dim : colours().link;
+  const bool harmed = look.part < 1;
+  const QColor colour = look.marks.selected ? colours().accent : harmed ? colours().warning : look.marks.hovered ? colours().dim : colours().link;
   painter.setBrush(Qt::NoBrush);
   const Qt::PenCapStyle cap = shape.within_host ? Qt::RoundCap : Qt::FlatCap;  // the others end under their cards
   if (look.marks.selected) stroke(painter, shape.path, QPen(colours().selection, shape.width + 6, Qt::SolidLine, cap));
-  stroke(painter, shape.path, QPen(colour, shape.width, Qt::SolidLine, cap));
+  stroke(painter, shape.path, QPen(colour, shape.width, harmed ? Qt::DashLine : Qt::SolidLine, cap));
   if (!look.live) return;
   const double away = shape.within_host ? 2 : shape.width / 2 + 3;
   for (const bool forward : {true, false}) {

@@ -59,6 +59,7 @@ struct LinkLook {
   std::optional<LinkOverlay> live;
   QString speeds = {};  // while a run goes on: what is true of the drawn speed
   Marks marks;
+  double part = 1;  // of its drawn bandwidth, what it carries; 0: it is cut
   bool operator==(const LinkLook&) const = default;
 };
 

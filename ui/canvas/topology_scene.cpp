@@ -261,6 +261,7 @@ void TopologyScene::sync_links() {
     }
     LinkLook look{.link = link, .live = {}, .speeds = live() ? overlay_->link_speeds : QString(), .marks = marks_of({Part::Kind::link, {}, name})};
     if (overlay_) look.live = value_at(overlay_->links, name);
+    if (overlay_) look.part = value_at(overlay_->link_parts, name).value_or(1);
     items[n].first->set(*shape, look), items[n].second->set(*shape, look);
     ++shape;
   }

@@ -86,6 +86,21 @@ std::vector<RoleFailure> when_ranks_fail(const Experiment& experiment) {
   return lines;
 }
 
+std::optional<LinkFaults> faults_of_link(const Experiment& experiment, const session::Status& status, const std::string& from, const std::string& to) {
+  const auto& drawn = experiment.topology.links;
+  const auto found = std::ranges::find_if(drawn, [&](const topology::Link& link) { return link.from == from && link.to == to; });
+  if (found == drawn.end()) return std::nullopt;
+  LinkFaults offered;
+  offered.link = static_cast<int>(found - drawn.begin());
+  const bool imposed = experiment.run.links == experiment::LinkSpeed::imposed;
+  offered.possible = imposed && trains(status.state);
+  if (!imposed) offered.why_not = tr("its drawn speed does not hold in this run: set run, links to imposed");
+  else if (!offered.possible) offered.why_not = tr("nothing trains yet, or any more");
+  for (const session::LinkPart& harmed : status.links)
+    if (harmed.link == offered.link) offered.part = harmed.part;
+  return offered;
+}
+
 RankFaults faults_of_rank(const Experiment& experiment, const session::Status& status, int rank) {
   RankFaults offered;
   const auto one = std::ranges::find(status.ranks, rank, &session::RankStatus::rank);

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <QString>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "core/experiment/experiment.h"
@@ -24,6 +26,17 @@ struct RoleFailure {
 };
 // Of the roles that the strategy gives to the drawn devices; of any document, also one that cannot be run yet.
 std::vector<RoleFailure> when_ranks_fail(const experiment::Experiment& experiment);
+
+// A drawn link of a live run, whether it can be cut and slowed now, and what it carries of its drawn bandwidth.
+struct LinkFaults {
+  int link = -1;  // of the recorded drawing
+  bool possible = false;
+  QString why_not;  // empty where it is possible
+  double part = 1;
+};
+// Nothing where the run was recorded with no such link.
+std::optional<LinkFaults> faults_of_link(const experiment::Experiment& experiment, const session::Status& status, const std::string& from,
+                                         const std::string& to);
 
 // What its coordinator would carry out of what is asked of a rank of a live run, as the run stands.
 struct RankFaults {

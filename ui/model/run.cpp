@@ -128,6 +128,7 @@ void Run::single_step() {
 void Run::stop() { command(session::Command::stop); }
 void Run::set_pace(double seconds_per_step) { command(session::Command::set_pace, seconds_per_step); }
 void Run::slow(const session::Slow& slow) { state_->io->command({0, session::Command::slow, 0, slow}); }
+void Run::set_link(int link, double part) { state_->io->command({0, session::Command::link, 0, {}, -1, {link, part}}); }
 void Run::befall(session::Command fault, int rank) { state_->io->command({0, fault, 0, {}, rank}); }
 
 }  // namespace trainyard::ui

@@ -52,6 +52,7 @@ class Run : public QObject {
   void set_pace(double seconds_per_step);
   void slow(const session::Slow& slow);           // a rank down, or not any more
   void befall(session::Command fault, int rank);  // kill, stall, wake or restart
+  void set_link(int link, double part);           // of the recorded drawing, cut (0), slowed or restored (1)
 
  signals:
   void updated();  // history or status grew; at most 30 times a second

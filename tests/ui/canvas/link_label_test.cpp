@@ -79,5 +79,26 @@ TEST_F(LinkLabels, a_line_shorter_than_the_words_shows_none) {
   EXPECT_THAT(seen(), SizeIs(3));
 }
 
+TEST_F(LinkLabels, a_link_that_is_cut_or_slowed_says_so_and_is_no_whole_line) {
+  const topology::Link& link = drawn().links.front();
+  const auto say = [&](double part) {
+    Overlay overlay;
+    overlay.link_parts[{link.from, link.to}] = part;
+    view_.set_overlay(overlay);
+    return seen();
+  };
+  const QImage whole = view_.grab().toImage();
+  const auto first_lines = [](const std::vector<LinkLabel>& labels) {
+    QStringList lines;
+    for (const LinkLabel& label : labels) lines << label.lines.value(0);
+    return lines;
+  };
+  EXPECT_THAT(first_lines(say(0)), testing::Contains(QString("CUT")).Times(1));
+  EXPECT_NE(view_.grab().toImage(), whole);
+  EXPECT_THAT(first_lines(say(0.1)), testing::Contains(QString("SLOWED to 10 %")).Times(1));
+  view_.clear_overlay();
+  EXPECT_THAT(first_lines(seen()), testing::Not(testing::Contains(QString("CUT"))));
+}
+
 }  // namespace
 }  // namespace trainyard::ui
