@@ -58,10 +58,8 @@ TEST(Evaluators, measure_what_workers_would) {
     EXPECT_EQ(other["ranks"][kEvaluator]["role"], "evaluator");
     EXPECT_EQ(other["ranks"][kEvaluator]["sent_bytes"], 0);
     EXPECT_EQ(other["ranks"][0]["parameters_xxh64"], own["ranks"][0]["parameters_xxh64"]);
-    for (const auto& [key, series] : workers.series())
-      EXPECT_TRUE(key.metric != telemetry::Metric::held_out_samples || key.rank < 3);
-    for (const auto& [key, series] : evaluator.series())
-      EXPECT_TRUE(key.metric != telemetry::Metric::held_out_samples || key.rank == kEvaluator);
+    for (const auto& [key, series] : workers.series()) EXPECT_TRUE(key.metric != telemetry::Metric::held_out_samples || key.rank < 3);
+    for (const auto& [key, series] : evaluator.series()) EXPECT_TRUE(key.metric != telemetry::Metric::held_out_samples || key.rank == kEvaluator);
   }
 }
 
