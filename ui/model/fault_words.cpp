@@ -31,8 +31,8 @@ experiment::Resolved ranks_of(const Experiment& experiment) {
     resolved.servers = count(experiment.topology, topology::Role::parameter_server);
     resolved.evaluators = count(experiment.topology, topology::Role::evaluator);
   }
-  const auto workers = static_cast<int>(experiment::count_workers(experiment.topology));
-  resolved.ranks.resize(static_cast<std::size_t>(workers + resolved.servers + resolved.evaluators));
+  const std::int64_t workers = experiment::count_workers(experiment.topology), ranks = workers + resolved.servers + resolved.evaluators;
+  resolved.ranks.resize(static_cast<std::size_t>(ranks));
   resolved.chief = workers > 0 ? experiment::chief_rank(experiment) : 0;
   return resolved;
 }
