@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/virtual_clock.h"
 
+#include "core/session/recipe.h"
 #include "core/sim/served_clock.h"
 
 namespace trainyard::app {
@@ -13,6 +14,9 @@ base::Result<std::unique_ptr<plan::ServedOrder>> make_virtual_clock(const experi
   parts.devices = experiment.ranks;
   parts.seed = experiment.document.training.seed;
   parts.on_event = std::move(on_event);
+  auto counts = session::row_counts(experiment, plan);
+  if (!counts) return base::fail(counts.error());
+  parts.row_count = std::move(*counts);
   return sim::ServedClock::make(std::move(parts)).map([](std::unique_ptr<sim::ServedClock> made) -> std::unique_ptr<plan::ServedOrder> { return made; });
 }
 

@@ -8,6 +8,7 @@
 #include "core/base/units.h"
 #include "core/experiment/imposed.h"
 #include "core/experiment/placement.h"
+#include "core/session/recipe.h"
 #include "core/sim/verdict.h"
 #include "core/strategy/strategy.h"
 
@@ -19,6 +20,9 @@ base::Result<sim::Outcome> simulate(const experiment::Resolved& resolved, std::i
   sim::Options options;
   options.steps = steps;
   options.seed = resolved.document.training.seed;
+  auto counts = session::row_counts(resolved, *plan);
+  if (!counts) return base::fail(counts.error());
+  options.row_count = std::move(*counts);
   return sim::simulate(*plan, topology::Network(experiment::as_imposed(resolved.document)), options);
 }
 

@@ -37,7 +37,7 @@ struct Finding {
 // What one rank sends to one peer in one run of a program.
 struct Sent {
   std::int32_t from = 0, to = 0;
-  std::int64_t bytes = 0, messages = 0;  // payload
+  std::int64_t bytes = 0, messages = 0;  // payload; of rows of tables, as many as can be named
   bool operator==(const Sent&) const = default;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Serving: workers and servers that go by what arrives. Every element of the parameters lies on one server; what a worker pushes and pulls is what that
-// server takes and gives; all servers have one rule, and by it nobody waits for ever, which is tried out with workers of unlike speeds.
+// server takes and gives, of tables the rows of one list; all servers have one rule, and by it nobody waits for ever, which is tried out with workers of unlike
+// speeds.
 //
 // That no pull is torn, and no gradient overwritten while it is read, is the server's to see to: a push is complete when the server has taken
 // it, an answer is of a version that is not written while it is read (run/server.h).
@@ -19,7 +20,9 @@ using plan::RankPlan;
 // How the one end of a share speaks of it.
 struct End {
   std::int64_t pushed = -1, pulled = -1;  // elements; a server takes and gives as many
-  plan::Access span;                      // of the worker's parameters
+  std::int64_t named = 0;                 // rows of a table that are named at most, where only such are carried
+  std::int64_t row = 1;
+  plan::Access span;  // of the worker's parameters
 };
 using Ends = std::map<std::int32_t, End>;  // by bucket
 
@@ -38,22 +41,52 @@ void for_each_share(const RankPlan& rank, std::string_view program, OpKind kind,
 Ends ends_of_worker(const RankPlan& rank, std::string_view trains) {
   Ends ends;
   for_each_share(rank, trains, OpKind::push, [&](const Op& op, const plan::Access& span) { ends[op.bucket].pushed = span.count; });
+  for_each_share(rank, trains, OpKind::pack,
+                 [&](const Op& op, const plan::Access&) { ends[op.bucket].pushed = op.reads.front().count; });  // what is packed is pushed
   for_each_share(rank, "turn", OpKind::pull, [&](const Op& op, const plan::Access& span) { ends[op.bucket].pulled = span.count, ends[op.bucket].span = span; });
+  for_each_share(rank, "turn", OpKind::push, [&](const Op& op, const plan::Access& list) { ends[op.bucket].named = list.count - plan::kListHeadSent; });
+  for_each_share(rank, "turn", OpKind::pull, [&](const Op& op, const plan::Access&) { ends[op.bucket].row = op.row; });
   return ends;
 }
 
 Ends ends_of_servers(const Scope& scope) {
   Ends ends;
   for (const RankPlan& rank : scope.ranks) {
+    const std::int64_t lists = rank.rule ? std::max(1, rank.rule->workers) : 1;
     for_each_share(rank, "arrival", OpKind::take, [&](const Op& op, const plan::Access& span) { ends[op.bucket].pushed = span.count; });
     for_each_share(rank, "answer", OpKind::give, [&](const Op& op, const plan::Access& span) { ends[op.bucket].pulled = span.count; });
+    for_each_share(rank, "named", OpKind::give,
+                   [&](const Op& op, const plan::Access& span) { ends[op.bucket].pulled = span.count, ends[op.bucket].row = op.row; });
+    for_each_share(rank, "named", OpKind::take, [&](const Op& op, const plan::Access& list) { ends[op.bucket].named = list.count / lists - plan::kListHead; });
   }
   return ends;
 }
 
 std::string words(const End& end) {
   const auto said = [](std::int64_t elements) { return elements < 0 ? std::string("nothing") : std::to_string(elements) + " elements"; };
-  return "pushes " + said(end.pushed) + " and pulls " + said(end.pulled);
+  const std::string rows = end.named > 0 ? ", " + std::to_string(end.named) + " rows of " + std::to_string(end.row) + " at most" : "";
+  return "pushes " + said(end.pushed) + " and pulls " + said(end.pulled) + rows;
+}
+
+bool agree(const End& worker, const End& server) {
+  return worker.pushed == server.pushed && worker.pulled == server.pulled && worker.pushed == worker.pulled && worker.named == server.named &&
+         worker.row == server.row;
+}
+
+// Rows are pulled by the list that this turn's samples made, and packed by it: nothing else writes it.
+void prove_lists(const RankPlan& rank, Findings& findings) {
+  for (const plan::Program& program : rank.programs)
+    for (const Op& op : program.ops) {
+      if (op.kind != OpKind::pull && op.kind != OpKind::pack) continue;
+      if (!op.named) continue;
+      const plan::Program* turn = program_of(rank, "turn");
+      const auto makes = [&](const Op& other) {
+        return other.kind == OpKind::rows && other.bucket == op.bucket && other.writes == std::vector{op.reads.back()};
+      };
+      if (turn == nullptr || std::ranges::count_if(turn->ops, makes) != 1)
+        findings.add(Proof::serving, Spot{rank.rank, program.name, static_cast<int>(&op - program.ops.data())}, "goes by a list of rows that no turn makes",
+                     "one that ROWS of the same share writes, once a turn", "");
+    }
 }
 
 void match(const RankPlan& rank, std::string_view program, const Ends& servers, Findings& findings) {
@@ -61,7 +94,7 @@ void match(const RankPlan& rank, std::string_view program, const Ends& servers, 
   for (const auto& [bucket, at_server] : servers) {
     const auto at = ends.find(bucket);
     const End end = at == ends.end() ? End{} : at->second;
-    if (end.pushed == at_server.pushed && end.pulled == at_server.pulled && end.pushed == end.pulled) continue;
+    if (agree(end, at_server)) continue;
     findings.add(Proof::serving, Spot{rank.rank, std::string(program), -1}, words(end) + " of share " + std::to_string(bucket), words(at_server), "");
   }
   for (const auto& [bucket, end] : ends)
@@ -146,6 +179,7 @@ void prove_serving(const Scope& scope, Findings& findings) {
     for (const plan::Program& program : rank.programs)
       if (plan::purpose(program.name) == plan::Purpose::training) match(rank, program.name, servers, findings);
     cover(rank, findings);
+    prove_lists(rank, findings);
   }
   judge_rules(scope, workers, findings);
 }

@@ -21,7 +21,7 @@ constexpr std::int64_t kMostElements = std::int64_t{1} << 53;
 constexpr std::int32_t kMostStepsBack = plan::Frontier::window - 2;
 
 LaneKind lane_of(OpKind kind) {
-  if (kind == OpKind::load) return LaneKind::input;
+  if (kind == OpKind::load || kind == OpKind::rows) return LaneKind::input;
   if (plan::coarse(kind)) return LaneKind::comm;
   if (kind == OpKind::send || kind == OpKind::push || kind == OpKind::give) return LaneKind::send;
   return plan::communicates(kind) || plan::serves(kind) ? LaneKind::recv : LaneKind::compute;
@@ -217,7 +217,25 @@ class Inspector {
     const bool of_worker = op.kind == OpKind::turn || op.kind == OpKind::push || op.kind == OpKind::pull;
     if (of_worker == rank_.rule.has_value()) report("is done by a " + std::string(of_worker ? "server" : "worker"), of_worker ? "a worker" : "a server");
     if (of_worker && (group.position(op.peer) < 0 || op.peer == spot_.rank)) report("rank " + std::to_string(op.peer) + " is no peer", "a server of the group");
-    if (op.reads.size() + op.writes.size() > 1) report("touches several spans", "one at most");
+    inspect_carried(op);
+  }
+
+  // Besides what travels a server may have what a worker was given before, or rows side by side; and there is the list of rows, where they are named.
+  void inspect_carried(const Op& op) {
+    const bool sends = op.kind == OpKind::push || op.kind == OpKind::give;
+    const std::size_t from = sends ? op.reads.size() : op.writes.size(), besides = op.reads.size() + op.writes.size() - from;
+    if (!op.named && !rank_.rule && from + besides > 1) report("touches several spans", "one at most");
+    if (op.named && (op.reads.empty() || plan::carried(op) == nullptr)) return report("names rows of nothing", "a table, and a list of rows");
+    if (!op.named) return;
+    inspect_rows(op.row, *plan::carried(op));
+    inspect_list(op);
+  }
+
+  void inspect_list(const Op& op) {
+    const Access& list = op.reads.back();
+    const bool in_range = list.buffer.valid() && list.buffer.index() < rank_.buffers.size();
+    if (in_range && rank_.buffers[list.buffer.index()].dtype != base::DType::int32)
+      report("names rows in " + rank_.buffers[list.buffer.index()].name, "a buffer of int32");
   }
 
   void inspect_summands(const Op& op, const plan::Group& group) {
@@ -241,10 +259,19 @@ class Inspector {
 
   void inspect_local(const Op& op) {
     if (op.group >= 0 || op.peer >= 0) report("names a group or a peer", "neither, as it does not communicate");
-    if (op.row != 1) report("has rows", "none, as it shares out nothing");
+    if (op.kind == OpKind::pack) return inspect_packed(op);
+    if (op.row != 1 || op.named) report("has rows", "none, as it shares out nothing");
     if (op.kind != OpKind::encode && op.kind != OpKind::decode) return;
     if (op.bucket < 0) report("names no bucket", "a bucket");
     if (op.reads.empty() || op.writes.empty()) report("reads or writes nothing", "what it codes, and what comes of it");
+  }
+
+  void inspect_packed(const Op& op) {
+    if (op.bucket < 0) report("names no bucket", "a bucket");
+    if (!op.named || op.reads.size() != 2 || op.writes.size() != 2) return report("packs no named rows", "a table and a list, into rows and how many they are");
+    inspect_rows(op.row, op.reads.front());
+    inspect_rows(op.row, op.writes.front());
+    inspect_list(op);
   }
 
   const Scope& scope_;

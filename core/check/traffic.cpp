@@ -14,13 +14,23 @@ namespace {
 // The rounds in which anybody sends, by group and bucket: one in which what arrived is added or copied is none on the wire.
 using RoundsSent = std::map<std::pair<std::int32_t, std::int32_t>, std::set<std::int32_t>>;
 
+// Of a table at most as many rows as can be named.
+std::int64_t bytes_pulled(const plan::RankPlan& rank, const plan::Op& op) {
+  const std::int64_t all = bytes_of(rank, op.writes);
+  if (!op.named) return all;
+  const std::int64_t rows = op.reads.back().count - plan::kListHead;
+  return std::min(all, rows * op.row * base::size_of(rank.buffers[op.writes.front().buffer.index()].dtype));
+}
+
+std::int64_t bytes_pushed(const plan::RankPlan& rank, const plan::Op& op) { return op.named ? bytes_of(rank, {op.reads.front()}) : bytes_of(rank, op.reads); }
+
 // What a server gives has no program of its own: it answers, as often as somebody asks.
 void count_answers(const plan::RankPlan& rank, const plan::Program& program, ProgramTraffic& traffic) {
   std::map<std::int32_t, Sent> by_server;
   for (const plan::Op& op : program.ops) {
     if (op.kind != plan::OpKind::pull && op.kind != plan::OpKind::turn) continue;
     Sent& sent = by_server.try_emplace(op.peer, Sent{op.peer, rank.rank, 0, 0}).first->second;
-    sent.bytes += bytes_of(rank, op.writes);
+    sent.bytes += bytes_pulled(rank, op);
     ++sent.messages;
   }
   for (const auto& [server, sent] : by_server) traffic.sent.push_back(sent);
@@ -32,7 +42,7 @@ void count(const plan::RankPlan& rank, const plan::Program& program, ProgramTraf
     if (op.kind != plan::OpKind::send && op.kind != plan::OpKind::push) continue;
     rounds[{op.group, op.bucket}].insert(op.round);
     Sent& sent = by_peer.try_emplace(op.peer, Sent{rank.rank, op.peer, 0, 0}).first->second;
-    sent.bytes += bytes_of(rank, op.reads);
+    sent.bytes += bytes_pushed(rank, op);
     ++sent.messages;
   }
   for (const auto& [peer, sent] : by_peer) traffic.sent.push_back(sent);

@@ -45,15 +45,26 @@ std::string to_string(const Tag& tag) {
   return "generation " + std::to_string(tag.generation) + ", step " + std::to_string(tag.step) + ", op " + std::to_string(tag.op);
 }
 
+Result<void> check(const Message& message, const Tag& tag, int self, int peer) {
+  if (message.tag == tag) return {};
+  return base::fail({ProblemCode::failed, link(self, peer), "the message is of " + to_string(message.tag), to_string(tag),
+                     "A message was lost, repeated or sent out of order"});
+}
+
 Result<void> check(const Message& message, const Expected& expected, int self, int peer) {
-  if (!(message.tag == expected.tag))
-    return base::fail({ProblemCode::failed, link(self, peer), "the message is of " + to_string(message.tag), to_string(expected.tag),
-                       "A message was lost, repeated or sent out of order"});
+  if (auto ok = check(message, expected.tag, self, peer); !ok) return ok;
   if (message.bytes.size() != expected.bytes)
     return base::fail({ProblemCode::failed, link(self, peer),
                        "the message of " + to_string(message.tag) + " has " + std::to_string(message.bytes.size()) + " bytes",
                        std::to_string(expected.bytes) + " bytes", "A message was cut, or the two ranks run different plans"});
   return {};
+}
+
+Result<std::optional<Message>> receive_of(Transport& transport, int peer, int channel, const Tag& tag) {
+  auto message = transport.receive(peer, channel);
+  if (message && *message)
+    if (auto ok = check(**message, tag, transport.rank(), peer); !ok) return base::fail(ok.error());
+  return message;
 }
 
 Result<std::optional<Message>> receive_expected(Transport& transport, int peer, int channel, const Expected& expected) {

@@ -13,9 +13,12 @@ struct Expected {
   std::size_t bytes = 0;
 };
 
+base::Result<void> check(const Message& message, const Tag& tag, int self, int peer);
 base::Result<void> check(const Message& message, const Expected& expected, int self, int peer);
 
-// The oldest message, checked; nothing when none is there yet.
+// The oldest message, whose tag is checked; nothing when none is there yet. How long it may be is the caller's to check.
+base::Result<std::optional<Message>> receive_of(Transport& transport, int peer, int channel, const Tag& tag);
+// The same of so many bytes.
 base::Result<std::optional<Message>> receive_expected(Transport& transport, int peer, int channel, const Expected& expected);
 
 // Waits for it, at most `limit`; that nothing came is a Problem (unavailable).

@@ -70,6 +70,12 @@ enum class StalenessRate {
   divided,  // by the mean staleness of its gradients, where that is more than 1 (Zhang, Gupta, Lian, Liu 2016)
 };
 
+// What workers pull and push of a table that samples look rows up in.
+enum class TablePull {
+  rows,   // those that the samples of the round name
+  whole,  // all of it
+};
+
 struct ServerSpec {
   ServerMode mode = ServerMode::asynchronous;
   std::int64_t softsync = 1;  // n
@@ -79,6 +85,7 @@ struct ServerSpec {
   StalenessRate staleness_rate = StalenessRate::ignored;
   std::vector<VariablePlace> places = {};
   double delay_compensation = 0;  // lambda of DC-ASGD (Zheng et al. 2017, eq. 10); 0: none
+  TablePull tables = TablePull::rows;
 
   bool operator==(const ServerSpec&) const = default;
 };

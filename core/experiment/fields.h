@@ -45,6 +45,11 @@ struct Names<experiment::VariablePlacement> {
   static constexpr std::pair<P, std::string_view> table[] = {{P::balanced, "balanced"}, {P::round_robin, "round_robin"}, {P::by_hand, "by_hand"}};
 };
 template <>
+struct Names<experiment::TablePull> {
+  using T = experiment::TablePull;
+  static constexpr std::pair<T, std::string_view> table[] = {{T::rows, "rows"}, {T::whole, "whole"}};
+};
+template <>
 struct Names<experiment::StalenessRate> {
   using R = experiment::StalenessRate;
   static constexpr std::pair<R, std::string_view> table[] = {{R::ignored, "ignored"}, {R::divided, "divided"}};
@@ -141,7 +146,11 @@ struct Fields<experiment::ServerSpec> {
         field(
             "delay_compensation", &S::delay_compensation, "", {0, 1e6},
             "lambda: to a gradient g that comes late, lambda g g (parameters now - parameters that it was computed by) is added, number by number; 0: nothing",
-            [](const S& s) { return s.mode != M::synchronous && s.mode != M::backup_workers; })};
+            [](const S& s) { return s.mode != M::synchronous && s.mode != M::backup_workers; }),
+        field("tables", &S::tables, "", {},
+              "Of tables that samples look rows up in (embedding_bag); rows: workers pull and push those that their samples name; whole: all of them, as of "
+              "other "
+              "variables. Both train to the same numbers")};
   }
 };
 

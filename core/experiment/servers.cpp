@@ -24,16 +24,27 @@ std::int64_t count_servers(const topology::Topology& topology) {
 }
 
 void add(std::vector<Share>& shares, const Share& share) {
-  const bool goes_on = !shares.empty() && shares.back().server == share.server && shares.back().first + shares.back().count == share.first;
+  const bool goes_on =
+      !shares.empty() && shares.back().server == share.server && shares.back().table == share.table && shares.back().first + shares.back().count == share.first;
   if (goes_on) shares.back().count += share.count;
   else if (share.count > 0) shares.push_back(share);
+}
+
+bool by_rows(const Resolved& e, const model::Segment& segment) { return segment.looks_up() && e.document.strategy.servers.tables == TablePull::rows; }
+
+// The row that an element lies in is not cut before it, but ends there.
+std::int64_t at_row(const Resolved& e, std::int64_t element) {
+  for (const model::Segment& s : e.model.segments)
+    if (by_rows(e, s) && element > s.first && element < s.first + s.elements) return element - (element - s.first) % s.table[1];
+  return element;
 }
 
 std::vector<Share> balanced(const Resolved& e) {
   std::vector<Share> shares;
   for (int server = 0; server < e.servers; ++server) {
     const auto [first, part] = collective::part(e.model.elements, e.servers, server);
-    add(shares, {server, first, part});
+    const std::int64_t from = at_row(e, first);
+    add(shares, {server, from, at_row(e, first + part) - from});
   }
   return shares;
 }
@@ -76,15 +87,34 @@ std::vector<Share> placed(const Resolved& e) {
   return {};
 }
 
+// What of a share lies within [first, end).
+std::optional<Share> within(const Share& share, std::int64_t first, std::int64_t end) {
+  first = std::max(first, share.first), end = std::min(end, share.first + share.count);
+  if (first >= end) return std::nullopt;
+  return Share{share.server, first, end - first, share.table};
+}
+
+// Tables of which workers take rows, apart from what lies beside them.
+std::vector<Share> tables_apart(const Resolved& e, const std::vector<Share>& shares) {
+  std::vector<Share> list;
+  for (const Share& share : shares)
+    for (std::size_t s = 0; s < e.model.segments.size(); ++s) {
+      const model::Segment& segment = e.model.segments[s];
+      auto part = within(share, segment.first, segment.first + segment.elements);
+      if (!part) continue;
+      if (by_rows(e, segment)) part->table = static_cast<int>(s);
+      add(list, *part);
+    }
+  return list;
+}
+
 // Where buckets end, so that a share goes once its part of the backward pass is over. Whole, where that were too many.
 std::vector<Share> cut(const Resolved& e, const std::vector<Share>& shares) {
   const std::vector<Bucket> buckets = experiment::buckets(e);
   std::vector<Share> list;
   for (const Share& share : shares)
-    for (auto bucket = buckets.rbegin(); bucket != buckets.rend(); ++bucket) {
-      const std::int64_t first = std::max(share.first, bucket->first), end = std::min(share.first + share.count, bucket->first + bucket->count);
-      if (first < end) list.push_back({share.server, first, end - first});
-    }
+    for (auto bucket = buckets.rbegin(); bucket != buckets.rend(); ++bucket)
+      if (const auto part = within(share, bucket->first, bucket->first + bucket->count)) list.push_back(*part);
   return std::ssize(list) > kMostShares ? shares : list;
 }
 
@@ -172,7 +202,14 @@ StalenessTheory staleness_theory(const ServerSpec& servers, int workers) {
   return {};
 }
 
-std::vector<Share> shares_of_servers(const Resolved& e) { return cut(e, placed(e)); }
+StalenessTheory staleness_theory(const Resolved& e) {
+  StalenessTheory theory = staleness_theory(e.document.strategy.servers, e.workers());
+  const auto answers_later = [](const Share& share) { return share.table >= 0 && share.server > 0; };
+  if (!in_step(e.document.strategy.servers) && std::ranges::any_of(shares_of_servers(e), answers_later)) theory.mean.reset();
+  return theory;
+}
+
+std::vector<Share> shares_of_servers(const Resolved& e) { return cut(e, tables_apart(e, placed(e))); }
 
 Problems checkpoint_problems(const Experiment& experiment) {
   Problems problems;

@@ -40,15 +40,19 @@ struct StalenessTheory {
   std::string words;  // the formula, as "λ - 1"
 };
 StalenessTheory staleness_theory(const ServerSpec& servers, int workers);
+// Of an experiment. Where servers but the first answer when rows of their tables are named, others may come between a push and its pull: no mean is known.
+StalenessTheory staleness_theory(const Resolved& experiment);
 
 // Elements [first, first + count) of the flat parameters lie on the server number `server`, from 0.
 struct Share {
   int server = 0;
   std::int64_t first = 0, count = 0;
+  int table = -1;  // the segment whose table it is a part of, in whole rows, where workers take but the rows that they name; -1: they take all
   bool operator==(const Share&) const = default;
 };
 
-// All parameters, in their order, each once; neighbours on one server together, but cut where buckets end, unless that makes more than kMostShares.
+// All parameters, in their order, each once; neighbours on one server together, but cut where buckets end, unless that makes more than kMostShares. A table
+// of which workers take rows is apart from all else, and no row is cut.
 inline constexpr int kMostShares = 48;
 std::vector<Share> shares_of_servers(const Resolved& experiment);
 

@@ -42,6 +42,7 @@ struct Segment {
   // Whether the gradient at its input, or at its addend, has a part there when its own comes, from a later sum.
   bool accumulates = false, addend_accumulates = false;
 
+  bool looks_up() const { return slot_count > 0; }  // its weight is a table, of which a sample needs the rows that its indices name
   std::int64_t channels() const { return output_shape[output_shape.dimensions - 1]; }
   Shape weight_shape() const;          // of embedding_bag its table, row by row
   std::int64_t bias_elements() const;  // one a channel; 0: there is none

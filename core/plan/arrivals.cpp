@@ -46,8 +46,9 @@ Arrivals::Push Arrivals::push(int worker) {
   return push;
 }
 
-std::optional<Arrivals::Answer> Arrivals::answer() {
-  const auto first = std::find_if(asked_.begin(), asked_.end(), [&](int worker) { return may_go_on(workers_[static_cast<std::size_t>(worker)]); });
+std::optional<Arrivals::Answer> Arrivals::answer(const std::function<bool(int worker)>& ready) {
+  const auto may = [&](int worker) { return may_go_on(workers_[static_cast<std::size_t>(worker)]) && (!ready || ready(worker)); };
+  const auto first = std::find_if(asked_.begin(), asked_.end(), may);
   if (first == asked_.end()) return std::nullopt;
   const int number = *first;
   asked_.erase(first);

@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -59,8 +60,9 @@ class Arrivals {
     std::int64_t version = 0;
     std::int64_t round = 0;  // by which samples are dealt out; of synchronous rules version λ + worker, else as they are given
   };
-  // Somebody who asked, may go on, and is told so: the one that asked first, of those that may. Its version is the one of now.
-  std::optional<Answer> answer();
+  // Somebody who asked, may go on, and is told so: the one that asked first, of those that may, and that `ready` says it of where it is given. Its version is
+  // the one of now.
+  std::optional<Answer> answer(const std::function<bool(int worker)>& ready = {});
 
   std::int64_t version() const { return version_; }
   std::int64_t clock(int worker) const { return workers_[static_cast<std::size_t>(worker)].clock; }  // rounds that it has pushed

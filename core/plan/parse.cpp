@@ -174,7 +174,7 @@ class Parser : private WordReader {
     if (!op_token(op)) return false;
     if (!lane(op.lane)) return false;
     if (take_if("group") && !group_number(op.group)) return false;
-    if (!columns(op.columns) || !row(op.row) || !weights(op.weights)) return false;
+    if (!columns(op.columns) || !row(op.row) || !named(op.named) || !weights(op.weights)) return false;
     if (!accesses("reads", op.reads) || !accesses("writes", op.writes)) return false;
     if (take_if("flops") && !number(op.flops)) return false;
     if (take_if("after") && !dependencies(op.after)) return false;
@@ -186,6 +186,11 @@ class Parser : private WordReader {
     if (!take_if("row")) return true;
     const Word at = peek();
     return number(elements) && (elements > 1 || fail_word(at, "2 or more elements in a row"));
+  }
+
+  bool named(bool& is) {
+    is = take_if("named");
+    return true;
   }
 
   bool columns(Columns& columns) {

@@ -30,7 +30,7 @@ Purpose purpose(std::string_view program) {
   if (program == "start") return Purpose::start;
   if (program == "end") return Purpose::end;
   if (program == "turn" || program == "last" || program == "leave") return Purpose::exchange;
-  if (program == "arrival" || program == "update" || program == "answer") return Purpose::arrival;
+  if (program == "arrival" || program == "update" || program == "answer" || program == "named") return Purpose::arrival;
   if (program == "average") return Purpose::average;
   return program.starts_with("evaluate") ? Purpose::evaluation : Purpose::training;
 }

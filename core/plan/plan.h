@@ -24,6 +24,7 @@ using BufferId = base::Id<BufferTag>;
 
 enum class OpKind : std::uint8_t {
   load,             // LOAD.m0        brings the step's samples in
+  rows,             // ROWS.b0        names the rows of a table that the samples of the next round look up
   rate,             // RATE           writes the step's learning rate and number
   statistics,       // STAT.s2.m0     a batch normalisation's sums over the rank's samples; F then reads those over the samples of all ranks
   partial,          // PART.s0.m0     a first layer's products with the rank's own feature columns, of the rows of all ranks; F then reads their sum
@@ -51,11 +52,13 @@ enum class OpKind : std::uint8_t {
   recv_reduce,      // RED.b1.t0.c3<r1    adds to the chunk
   reduce_many,      // SUM.b1.t0.c3<r0,r2 sum over these ranks, the own one included, in this order; of nobody named: over all of the group, by position
   copy,             // COPY.b1.t1.c0      puts a sum that reduce_many put aside where it belongs
+  pack,             // PACK.b0        puts the named rows of a table's gradient side by side
   turn,             // TURN<r4        what a worker does next, from the server that deals out rounds: a worker's next round (run/turn.h)
-  push,             // PUSH.b1>r4     a worker's gradient, to a server that gathers it by its rule; of no bucket: asks for parameters, or takes leave
-  pull,             // PULL.b1<r4     parameters, all of one version
-  take,             // TAKE.b1        a server: adds what a worker pushed to the gradient that it gathers, or drops it
-  give,             // GIVE.b1        a server: the answer to who may have it, a turn or parameters
+  push,  // PUSH.b1>r4     a worker's gradient, to a server that gathers it by its rule, or the rows that it wants; of no bucket: asks for parameters, or
+         //                takes leave
+  pull,  // PULL.b1<r4     parameters, all of one version
+  take,  // TAKE.b1        a server: adds what a worker pushed to the gradient that it gathers, or drops it; or is told the rows that it wants
+  give,  // GIVE.b1        a server: the answer to who may have it, a turn or parameters
 };
 
 // Elements [first, first + count) of a buffer.
@@ -99,6 +102,7 @@ struct Op {
   Weights weights = {};                // of mix, by span that it reads
   Columns columns;                     // of load, partial and backward_weight, where a rank has but some features
   std::int64_t row = 1;                // of what shares out chunks: so many elements lie in one row, which is never cut
+  bool named = false;                  // of pack, push, pull, take and give: of a table only the rows that the last access it reads names, `row` elements each
   std::vector<Access> reads, writes;
   std::vector<Dependency> after;
   std::int64_t flops = 0;
@@ -165,7 +169,8 @@ struct Group {
 
 // What a program is for, by its name. "start" runs once, before the first step, and "end" once, after the last. Where ranks have parameters of their own,
 // "average" runs before an evaluation, which then goes by the average, and wherever else the schedule measures how far apart they are. Of a worker of servers
-// also "turn", before every round, and "last" and "leave", after all of them; a server's own go by what arrives.
+// also "turn", before every round, and "last" and "leave", after all of them; a server's own go by what arrives: "arrival", "update", "answer", and "named",
+// once a worker has said which rows of tables it wants.
 enum class Purpose { start, training, average, evaluation, exchange, arrival, end };
 Purpose purpose(std::string_view program);
 
@@ -200,7 +205,12 @@ struct Plan {
 };
 
 // What travels with an op of servers and their workers: the first that it reads, of one that sends, or writes. Null: what is asked of a server is no data.
+// Of one that carries named rows alone, at most so much.
 const Access* carried(const Op& op);
+
+// How the rows of a table are named in a list, which is a buffer of int32: how many they are, whether all of the table are wanted besides, and then their
+// numbers, ascending, from the first row of the span that is meant. All but how many travels.
+inline constexpr std::int64_t kListHead = 2, kListHeadSent = 1;
 
 // Whether a rank trains nothing and serves nobody: it measures held-out samples, by parameters that come from elsewhere. Such ranks are the last ones.
 bool evaluates_alone(const RankPlan& rank);

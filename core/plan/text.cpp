@@ -38,7 +38,7 @@ std::string weights_text(const Weights& weights) {
 std::string op_line(const RankPlan& plan, const Op& op) {
   std::string line = token(op) + " @" + plan.lanes[op.lane.index()].name;
   if (op.group >= 0) line += " group g" + std::to_string(op.group);
-  line += columns_text(op.columns) + row_text(op.row) + weights_text(op.weights);
+  line += columns_text(op.columns) + row_text(op.row) + (op.named ? " named" : "") + weights_text(op.weights);
   if (!op.reads.empty()) line += " reads";
   for (const Access& read : op.reads) line += " " + access_text(plan, read);
   if (!op.writes.empty()) line += " writes";
@@ -93,6 +93,7 @@ std::string header_text(const Plan& plan) {
 std::string_view word(OpKind kind) {
   switch (kind) {
     case OpKind::load: return "LOAD";
+    case OpKind::rows: return "ROWS";
     case OpKind::rate: return "RATE";
     case OpKind::statistics: return "STAT";
     case OpKind::partial: return "PART";
@@ -120,6 +121,7 @@ std::string_view word(OpKind kind) {
     case OpKind::recv_reduce: return "RED";
     case OpKind::reduce_many: return "SUM";
     case OpKind::copy: return "COPY";
+    case OpKind::pack: return "PACK";
     case OpKind::turn: return "TURN";
     case OpKind::push: return "PUSH";
     case OpKind::pull: return "PULL";

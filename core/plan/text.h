@@ -27,9 +27,10 @@
 //   buffer   = "buffer" NAME ("fp32" | "fp64" | "int32") N ["shared"]      elements
 //   program  = "program" NAME "samples" N "of" N ["repeats" N] {wanted} {op}
 //   wanted   = "bucket" TOKEN "group g"N ["row" N] "writes" access    of an expanded collective, as BCAST.b0<r0, or of neighbours, as MIX.b0
-//   op       = TOKEN "@"NAME ["group g"N] ["columns" N":"N"/"N] ["row" N] ["weights" W{":"W}"/"N] ["reads" {access}] ["writes" {access}] ["flops" N] ["after"
-//   {after}]
-//                                                           columns: of the features [first, end) of all; row: elements that no chunk cuts; weights: W is N or
+//   op       = TOKEN "@"NAME ["group g"N] ["columns" N":"N"/"N] ["row" N] ["named"] ["weights" W{":"W}"/"N] ["reads" {access}] ["writes" {access}] ["flops" N]
+//   ["after" {after}]
+//                                                           columns: of the features [first, end) of all; row: elements that no chunk cuts; named: of rows of
+//                                                           so many (without: one) those that a list names; weights: W is N or
 //                                                           "-"N, one a span that is read, over a denominator
 //   access   = NAME ["["N":"N"]"]                           elements [first, end); without a range: the whole buffer
 //   after    = NAME":"(N | "end") ["@-"N]                   sequence on a lane, instances back

@@ -5,6 +5,7 @@
 #include "core/model/segment_ops.h"
 #include "core/plan/text.h"
 #include "core/run/bind_compression.h"
+#include "core/run/bind_named.h"
 #include "core/run/bind_vertical.h"
 #include "core/run/bound_plan.h"
 #include "core/run/op_numbers.h"
@@ -118,6 +119,8 @@ class Binder {
     bound.leaves_norm = touches(op.writes, "local_norms");
     bound.leaves_loss = touches(op.writes, "metrics");
     if (plan::communicates(op.kind) || plan::serves(op.kind)) bind_transfer(op, bound);
+    bind_named_rows(
+        op, plan_, model_, [this](const Access& access) { return tensor(access).data; }, bound);
     for (const compute::Op& work : compute_ops(op)) {
       auto kernel = compute_.prepare(work);
       if (!kernel) return base::fail(kernel.error());

@@ -33,6 +33,21 @@ struct BoundLoad {
   plan::Columns columns = {};      // none: all
 };
 
+// Of an op that carries only the rows of a table that a list names (core/run/named_rows.h), or that makes or carries the list.
+struct NamedRows {
+  std::int64_t first = 0, rows = 0;  // of the table, those that the share has
+  std::int64_t row_bytes = 0;
+  std::int64_t slot_count = 0;          // columns of a sample that name rows
+  std::int64_t most = 0;                // that a list can name
+  std::int32_t* list = nullptr;         // of a server: that of its first worker, before those of the others
+  std::int32_t* packed_rows = nullptr;  // of pack and the push after it: how many there are
+  std::byte* handed = nullptr;          // of give: where the first worker's rows lie side by side, before those of the others
+  bool is_list = false;                 // it carries the list itself
+
+  std::int32_t* list_of(int worker) const { return list + worker * (plan::kListHead + most); }
+  std::byte* handed_to(int worker) const { return handed + worker * most * row_bytes; }
+};
+
 struct BoundOp {
   plan::OpKind kind = plan::OpKind::load;
   plan::LaneId lane;
@@ -51,6 +66,7 @@ struct BoundOp {
   const std::byte* own = nullptr;  // what the rank itself adds or copies; mostly `data`
   std::int64_t bytes = 0, elements = 0;
   base::DType dtype = base::DType::fp32;
+  NamedRows named;
 
   // Payload that crosses to or from peers.
   std::int64_t bytes_moved() const { return bytes * static_cast<std::int64_t>(peers.size()); }

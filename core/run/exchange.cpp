@@ -9,7 +9,7 @@ Exchange::Exchange() { under_way_.reserve(128); }
 
 void Exchange::start(const BoundOp& op, const plan::Frontier::Ready& ready) {
   const std::int64_t now = base::now_nanoseconds();
-  under_way_.push_back({&op, ready, now, now, false, 0});
+  under_way_.push_back({&op, ready, now, now, false, op.bytes_moved(), 0});
 }
 
 base::Result<bool> Exchange::poll(std::vector<Transfer>& done, std::int64_t& busy_ns) {

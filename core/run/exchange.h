@@ -16,6 +16,7 @@ struct Transfer {
   plan::Frontier::Ready ready;
   std::int64_t begin_ns = 0, ready_ns = 0;
   bool posted = false;
+  std::int64_t bytes = 0;    // payload that crosses to or from peers
   std::uint64_t ticket = 0;  // of a send: complete when this many messages are consumed; of a whole collective: calls of its group
 };
 

@@ -12,6 +12,7 @@
 #include "core/run/chunk_sampler.h"
 #include "core/run/engine_calls.h"
 #include "core/run/held_out.h"
+#include "core/run/named_rows.h"
 #include "core/run/round_input.h"
 #include "core/run/step_meter.h"
 #include "core/run/transfers.h"
@@ -70,7 +71,8 @@ struct Interpreter::State {
   std::unique_ptr<compute::Queue> queue;
   std::unique_ptr<data::InputPipeline> pipeline;
   std::unique_ptr<RoundInput> rounds;  // instead, of a worker that is told what to compute
-  const plan::Columns columns;         // of the samples that are loaded; none: all
+  std::unique_ptr<RowNames> row_names;
+  const plan::Columns columns;  // of the samples that are loaded; none: all
   HeldOut held_out;
   std::vector<Transfer> done;
   LaneId input_lane, compute_lane;
@@ -124,6 +126,8 @@ struct Interpreter::State {
   base::Result<bool> progress();
   base::Result<bool> move_transfers();
   bool run_input();
+  bool load(const Frontier::Ready& ready);
+  void name_rows(const BoundOp& op);
   base::Result<bool> run_compute();
   std::int64_t hold_back(const Frontier::Ready& ready, std::int64_t begin_ns);
   void add_held_out();
@@ -170,6 +174,7 @@ base::Result<std::int64_t> Interpreter::State::run(std::int64_t first_step) {
 // Of a worker of parameter servers: what it computes next it is told, turn by turn.
 base::Result<std::int64_t> Interpreter::State::run_rounds() {
   rounds = std::make_unique<RoundInput>(parts.dataset, parts.sampler, parts.plan->rank, most_loaded());
+  row_names = std::make_unique<RowNames>(*rounds);
   meter.times = {base::now_nanoseconds()};
   lap();
   wish(0);
@@ -368,7 +373,7 @@ base::Result<bool> Interpreter::State::move_transfers() {
   if (*moved) lap();
   for (const Transfer& transfer : done) {
     if (parts.chunks != nullptr) parts.chunks->ends(transfer.ready);
-    finish(transfer.op->lane, transfer.ready, transfer.begin_ns, transfer.ready_ns, now_ns, transfer.op->bytes_moved());
+    finish(transfer.op->lane, transfer.ready, transfer.begin_ns, transfer.ready_ns, now_ns, transfer.bytes);
   }
   return started || *moved;
 }
@@ -377,26 +382,36 @@ bool Interpreter::State::run_input() {
   input_blocked = false;
   const auto ready = frontier.next(input_lane);
   if (!ready) return false;
-  const BoundLoad& into = bound_program(ready->program).loads[static_cast<std::size_t>(bound(*ready).micro)];
+  if (bound(*ready).kind == OpKind::rows) name_rows(bound(*ready));
+  else if (!load(*ready)) return input_blocked = true, false;
+  frontier.start(input_lane);
+  const std::int64_t begin = lap();
+  meter.times.input_ns += now_ns - begin;
+  finish(input_lane, *ready, begin, begin, now_ns, 0);
+  return true;
+}
+
+// False: the samples are not there yet.
+bool Interpreter::State::load(const Frontier::Ready& ready) {
+  const BoundLoad& into = bound_program(ready.program).loads[static_cast<std::size_t>(bound(ready).micro)];
   if (evaluating) {
     held_out.load(*parts.compute, into);
   } else {
-    const data::Batch* batch = rounds ? &rounds->take(ready->step, bound(*ready).micro) : pipeline->try_next();
-    if (batch == nullptr) {
-      input_blocked = true;
-      return false;
-    }
+    const data::Batch* batch = rounds ? &rounds->take(ready.step, bound(ready).micro) : pipeline->try_next();
+    if (batch == nullptr) return false;
     parts.compute->load(into.input, std::span(batch->features).first(static_cast<std::size_t>(into.input.elements())));
     parts.compute->copy(into.labels.data, reinterpret_cast<const std::byte*>(batch->labels.data() + batch->own_first), into.samples * 4);
     if (!into.sample_numbers.empty())
       parts.compute->copy(into.sample_numbers.data, reinterpret_cast<const std::byte*>(batch->numbers.data() + batch->own_first), into.samples * 4);
     if (pipeline) pipeline->release();
   }
-  frontier.start(input_lane);
-  const std::int64_t begin = lap();
-  meter.times.input_ns += now_ns - begin;
-  finish(input_lane, *ready, begin, begin, now_ns, 0);
   return true;
+}
+
+// Of the turn that came. Who evaluates by what it is given, or ends with it, wants all.
+void Interpreter::State::name_rows(const BoundOp& op) {
+  const Turn turn = Turn::read(reinterpret_cast<const double*>(bound_program(parts.plan->program("turn")).ops.front().data));
+  RowList(op.named.list).write(turn.last ? std::span<const std::int32_t>() : row_names->of(turn.step, op.named), turn.last || turn.evaluates);
 }
 
 base::Result<bool> Interpreter::State::run_compute() {
@@ -405,6 +420,7 @@ base::Result<bool> Interpreter::State::run_compute() {
   const BoundOp& op = bound(*ready);
   frontier.start(compute_lane);
   is_at(*ready);
+  if (op.kind == OpKind::pack) pack_rows(*parts.compute, op);
   if (op.kind == OpKind::rate) write_rate(*parts.bound, *parts.recipe, ready->step);
   for (const auto& kernel : op.kernels) kernel->enqueue(*queue);
   const std::uint64_t mark = queue->record();

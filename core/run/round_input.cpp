@@ -7,6 +7,7 @@ RoundInput::RoundInput(std::shared_ptr<const data::Dataset> dataset, data::Sampl
     : dataset_(std::move(dataset)), micro_batches_(sampler, sampler.shares().ranks() > 1 ? rank : 0, most_samples, data::Rows::own) {}
 
 const data::Batch& RoundInput::take(std::int64_t step, int micro) {
+  if (batch_.step == step && batch_.micro == micro) return batch_;
   micro_batches_.take(step, micro, taken_);
   data::fill(*dataset_, taken_, batch_);
   batch_.step = step, batch_.micro = micro;

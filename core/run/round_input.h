@@ -13,8 +13,9 @@ class RoundInput {
   // Where the sampler shares steps out, `rank`'s part of a round; where it does not, all of it.
   RoundInput(std::shared_ptr<const data::Dataset> dataset, data::Sampler sampler, int rank, std::int64_t most_samples);
 
-  // Valid until the next call.
+  // Valid until the next call of another.
   const data::Batch& take(std::int64_t step, int micro);
+  bool was_last() const { return taken_.last; }  // of its step
 
  private:
   std::shared_ptr<const data::Dataset> dataset_;

@@ -5,29 +5,42 @@
 #include <thread>
 
 #include "core/compute/combine.h"
+#include "core/run/named_rows.h"
 
 namespace trainyard::run {
 
-ServedShare::ServedShare(const ServedShareParts& parts) : parts_(parts), queue_(parts.compute->make_queue()) {}
+ServedShare::ServedShare(const ServedShareParts& parts) : parts_(parts), queue_(parts.compute->make_queue()), touched_(arrival().ops.size()) {}
+
+const BoundProgram* ServedShare::named() const { return parts_.plan->program("named") < 0 ? nullptr : &program("named"); }
 
 // What the workers of a share were given lies one after another, shares in their order.
 std::byte* ServedShare::kept(const BoundOp& takes, int worker) const {
-  const std::int64_t first = takes.data - arrival().ops[1].data, workers = parts_.plan->rule->workers;
-  return parts_.bound->given.data + first * workers + takes.bytes * worker;
+  return parts_.bound->given.data + place_of(takes) * parts_.plan->rule->workers + takes.bytes * worker;
 }
 
+void ServedShare::keep(const BoundOp& takes, int worker) const { parts_.compute->copy(kept(takes, worker), parameters().data + place_of(takes), takes.bytes); }
+
 void ServedShare::keep(int worker) {
-  for (std::size_t op = 1; compensates() && op < arrival().ops.size(); ++op) {
-    const BoundOp& takes = arrival().ops[op];
-    parts_.compute->copy(kept(takes, worker), parameters().data + (takes.data - arrival().ops[1].data), takes.bytes);
-  }
+  for (std::size_t op = 1; compensates() && op < arrival().ops.size(); ++op) keep(arrival().ops[op], worker);
+}
+
+void ServedShare::keep_given(int worker) {
+  for (std::size_t op = 1; compensates() && op < arrival().ops.size(); ++op)
+    if (arrival().ops[op].named.list == nullptr) keep(arrival().ops[op], worker);
+}
+
+void ServedShare::keep_rows(std::size_t op, int worker, int place) {
+  if (!compensates()) return;
+  const BoundOp& takes = arrival().ops[op];
+  const std::byte* const version = parts_.bound->versions[static_cast<std::size_t>(place)].data + place_of(takes);
+  for (const std::int32_t number : RowList(takes.named.list_of(worker)).numbers())
+    parts_.compute->copy(kept(takes, worker) + number * takes.named.row_bytes, version + number * takes.named.row_bytes, takes.named.row_bytes);
 }
 
 const std::byte* ServedShare::compensated(const BoundOp& takes, const std::byte* gradient, int worker) const {
-  const std::int64_t first = takes.data - arrival().ops[1].data;
-  std::byte* const made = parts_.bound->compensated.data + first;
+  std::byte* const made = parts_.bound->compensated.data + place_of(takes);
   parts_.compute->copy(made, gradient, takes.bytes);
-  compute::compensate(takes.dtype, made, parameters().data + first, kept(takes, worker), parts_.delay_compensation, takes.elements);
+  compute::compensate(takes.dtype, made, parameters().data + place_of(takes), kept(takes, worker), parts_.delay_compensation, takes.elements);
   return made;
 }
 
@@ -43,6 +56,63 @@ void ServedShare::add(std::size_t op, std::span<const std::byte* const> gradient
   const BoundOp& takes = arrival().ops[op];
   sources_.assign(gradients.begin(), gradients.end());
   parts_.compute->sum(takes.dtype, takes.data, sources_, takes.elements);
+}
+
+// Rows of tables -------------------------------------------------------------------------------------------------------
+
+std::int64_t ServedShare::bytes_pushed(const BoundOp& takes, int worker) {
+  if (takes.named.list == nullptr) return takes.bytes;
+  return std::ssize(RowList(takes.named.list_of(worker)).numbers()) * takes.named.row_bytes;
+}
+
+std::int64_t ServedShare::bytes_wanted(const BoundOp& gives, int worker) {
+  return RowList(gives.named.list_of(worker)).wants_all() ? gives.bytes : bytes_pushed(gives, worker);
+}
+
+std::span<const std::byte> ServedShare::rows_wanted(const BoundOp& gives, int worker, int place) {
+  const std::vector<compute::Tensor>& versions = parts_.bound->versions;
+  const std::byte* const table = versions[static_cast<std::size_t>(place)].data + (gives.data - versions.front().data);
+  const RowList list(gives.named.list_of(worker));
+  const auto bytes = static_cast<std::size_t>(bytes_wanted(gives, worker));
+  if (list.wants_all()) return {table, bytes};
+  gather_rows(*parts_.compute, gives.named.row_bytes, list.numbers(), table, gives.named.handed_to(worker));
+  return {gives.named.handed_to(worker), bytes};
+}
+
+void ServedShare::take_pushed(std::size_t op, const std::byte* pushed, bool first, int worker) {
+  const BoundOp& takes = arrival().ops[op];
+  if (takes.named.list == nullptr) return take(op, pushed, first, worker);
+  if (first) forget_rows(op);
+  for (const std::int32_t number : RowList(takes.named.list_of(worker)).numbers()) {
+    take_row(takes, number * takes.named.row_bytes, pushed, first, worker);
+    pushed += takes.named.row_bytes;
+    touched_[op].push_back(number);
+  }
+}
+
+void ServedShare::add_pushed(std::size_t op, std::span<const std::byte* const> pushed, std::span<const int> workers) {
+  if (arrival().ops[op].named.list == nullptr) return add(op, pushed);
+  for (std::size_t i = 0; i < pushed.size(); ++i) take_pushed(op, pushed[i], i == 0, workers[i]);
+}
+
+void ServedShare::take_row(const BoundOp& takes, std::int64_t at, const std::byte* row, bool first, int worker) {
+  const std::int64_t bytes = takes.named.row_bytes, elements = bytes / base::size_of(takes.dtype);
+  if (compensates()) {
+    std::byte* const made = parts_.bound->compensated.data + place_of(takes) + at;
+    parts_.compute->copy(made, row, bytes);
+    compute::compensate(takes.dtype, made, parameters().data + place_of(takes) + at, kept(takes, worker) + at, parts_.delay_compensation, elements);
+    row = made;
+  }
+  if (first) return parts_.compute->copy(takes.data + at, row, bytes);
+  sources_.assign({takes.data + at, row});
+  parts_.compute->sum(takes.dtype, takes.data + at, sources_, elements);
+}
+
+// The update before this one is made of it: zero again.
+void ServedShare::forget_rows(std::size_t op) {
+  const BoundOp& takes = arrival().ops[op];
+  for (const std::int32_t number : touched_[op]) std::fill_n(takes.data + number * takes.named.row_bytes, takes.named.row_bytes, std::byte{0});
+  touched_[op].clear();
 }
 
 double ServedShare::begin_update(std::int64_t version, std::int64_t step, std::span<const std::int64_t> staleness, int to) {

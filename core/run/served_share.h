@@ -27,12 +27,24 @@ class ServedShare {
   const BoundProgram& arrival() const { return program("arrival"); }
   const BoundProgram& update() const { return program("update"); }
   const BoundProgram& answer() const { return program("answer"); }
+  const BoundProgram* named() const;  // null where no rows of tables are named
 
-  // This worker is given the version of now; its next gradient is one by that.
+  // This worker is given the version of now; its next gradient is one by that. All of it; or what it is given at once, and then of a table, by op of
+  // `arrival`, the rows that its list names, of the version in `place`.
   void keep(int worker);
+  void keep_given(int worker);
+  void keep_rows(std::size_t op, int worker, int place);
   // Into the update, by op of `arrival`: the one gradient that is its first, or added; or all of them in the place of what was there.
   void take(std::size_t op, const std::byte* gradient, bool first, int worker);
   void add(std::size_t op, std::span<const std::byte* const> gradients);
+  // The same of what was pushed: of a table the rows alone that the worker's list names. An update is made of gradients of one kind.
+  void take_pushed(std::size_t op, const std::byte* pushed, bool first, int worker);
+  void add_pushed(std::size_t op, std::span<const std::byte* const> pushed, std::span<const int> workers);
+
+  static std::int64_t bytes_pushed(const BoundOp& takes, int worker);
+  static std::int64_t bytes_wanted(const BoundOp& gives, int worker);
+  // What a worker's list wants of the version in `place`: the rows side by side, until the next call for this worker, or all where they lie.
+  std::span<const std::byte> rows_wanted(const BoundOp& gives, int worker, int place);
 
   // The update to version `version`, in step `step`, of gradients so stale: its learning rate. Then its ops, one after another; then what it made is
   // the version of now. It goes to place `to`, which is not that of now and must have no reader meanwhile.
@@ -49,13 +61,18 @@ class ServedShare {
 
  private:
   bool compensates() const { return !parts_.bound->given.empty(); }
+  std::int64_t place_of(const BoundOp& takes) const { return takes.data - arrival().ops[1].data; }  // in the share, bytes
   std::byte* kept(const BoundOp& takes, int worker) const;
+  void keep(const BoundOp& takes, int worker) const;
   const std::byte* compensated(const BoundOp& takes, const std::byte* gradient, int worker) const;
+  void take_row(const BoundOp& takes, std::int64_t at, const std::byte* row, bool first, int worker);
+  void forget_rows(std::size_t op);
   const BoundProgram& program(const char* name) const { return parts_.bound->programs[static_cast<std::size_t>(parts_.plan->program(name))]; }
 
   ServedShareParts parts_;
   std::unique_ptr<compute::Queue> queue_;
   std::vector<const std::byte*> sources_;
+  std::vector<std::vector<std::int32_t>> touched_;  // by op of `arrival`: the rows of the gradient that are not zero
   int place_ = 0, to_ = 0;
 };
 

@@ -2,12 +2,14 @@
 #include "core/run/served_training.h"
 
 #include <algorithm>
+#include <map>
 #include <thread>
 
 #include "core/base/clock.h"
 #include "core/plan/text.h"
 #include "core/run/arena.h"
 #include "core/run/held_out.h"
+#include "core/run/named_rows.h"
 #include "core/run/round_input.h"
 #include "core/run/served_share.h"
 #include "core/run/step_meter.h"
@@ -77,6 +79,10 @@ Result<void> bind_rank(Bound& to, const ServedTrainingParts& parts, int rank, co
   return {};
 }
 
+bool is_table(const BoundOp& pushes) { return pushes.named.row_bytes > 0; }
+// All of it, of a table too.
+const std::byte* gradient_of(const BoundOp& pushes) { return pushes.kind == OpKind::pack ? pushes.own : pushes.data; }
+
 // The worker's end of each of a server's ops, by bucket; null where it has none, as of what only asks.
 std::vector<const BoundOp*> ends_of(const BoundProgram& server, const BoundProgram& worker, OpKind kind) {
   std::vector<const BoundOp*> ends;
@@ -95,6 +101,8 @@ struct ServedTraining::State {
     std::unique_ptr<Bound> rank;
     std::unique_ptr<StepMeter> meter;
     std::unique_ptr<RoundInput> input;
+    std::unique_ptr<RowNames> names;
+    std::map<int, std::int64_t> named;  // by share: the rows that its round names
     std::unique_ptr<HeldOut> held_out;
     Turn turn;                                // what it computes, or has computed
     std::vector<bool> has, owes;              // by server: it was given its share for this turn; its gradient has not been taken
@@ -136,6 +144,7 @@ struct ServedTraining::State {
   Result<void> gather(const Served& event, Server& server);
   void update(Server& server, int number, std::int64_t time_ns);
   Result<void> gives(const Served& event);
+  void count_rows(Worker& worker);
   void copy_share(const Worker& worker, int number, int server);
   Result<void> act(Worker& worker);
   Result<void> evaluate(Worker& worker);
@@ -215,6 +224,7 @@ Result<void> ServedTraining::State::add_worker(int rank) {
   for (const BoundProgram& program : worker.rank->bound.programs)
     for (const BoundLoad& load : program.loads) most = std::max(most, load.samples);
   worker.input = std::make_unique<RoundInput>(parts.dataset, parts.sampler, rank, most);
+  worker.names = std::make_unique<RowNames>(*worker.input);
   worker.held_out = std::make_unique<HeldOut>(parts.dataset, std::vector<HeldOut::Share>{parts.held_out(rank)}, 0);
   if (auto* events = parts.events ? parts.events(rank) : nullptr)
     worker.meter = std::make_unique<StepMeter>(events, nullptr, *parts.model, worker.rank->bound, false);
@@ -260,7 +270,7 @@ Result<void> ServedTraining::State::takes(const Served& event) {
   if (!worker.owes[static_cast<std::size_t>(event.server)])
     return base::fail(impossible(event, "a gradient is taken that was not computed, or was taken already"));
   for (const BoundOp* push : pushed(event.worker, server))
-    if (push != nullptr) sent(event.worker, rank_of(event.server)) += push->bytes;
+    if (push != nullptr) sent(event.worker, rank_of(event.server)) += is_table(*push) ? worker.named.at(push->bucket) * push->named.row_bytes : push->bytes;
   if (event.server == 0) tell(event.worker, event.time_ns);
   if (event.dropped) {
     metric(event.server, Metric::dropped_gradients, static_cast<double>(++server.dropped[static_cast<std::size_t>(event.worker)]), event.time_ns, event.worker);
@@ -279,7 +289,7 @@ Result<void> ServedTraining::State::gather(const Served& event, Server& server) 
   } else {
     const auto pushes = pushed(event.worker, server);
     for (std::size_t op = 0; op < pushes.size(); ++op)
-      if (pushes[op] != nullptr) server.share->take(op, pushes[op]->data, server.stale.size() == 1, event.worker);
+      if (pushes[op] != nullptr) server.share->take(op, gradient_of(*pushes[op]), server.stale.size() == 1, event.worker);
   }
   if (event.completes) update(server, event.server, event.time_ns);
   return parts.between_ops ? parts.between_ops() : Result<void>{};
@@ -291,7 +301,7 @@ void ServedTraining::State::update(Server& server, int number, std::int64_t time
   for (const int worker : server.held) {
     const auto pushes = pushed(worker, server);
     for (std::size_t op = 0; op < pushes.size(); ++op)
-      if (pushes[op] != nullptr) sources[op].push_back(pushes[op]->data);
+      if (pushes[op] != nullptr) sources[op].push_back(gradient_of(*pushes[op]));
   }
   for (std::size_t op = 0; op < sources.size(); ++op)
     if (!sources[op].empty()) server.share->add(op, sources[op]);
@@ -306,7 +316,12 @@ void ServedTraining::State::update(Server& server, int number, std::int64_t time
 
 std::vector<const BoundOp*> ServedTraining::State::pushed(int number, const Server& server) const {
   const Worker& worker = workers[static_cast<std::size_t>(number)];
-  return ends_of(server.share->arrival(), worker.rank->at(worker.program), OpKind::push);
+  const BoundProgram& program = worker.rank->at(worker.program);
+  auto ends = ends_of(server.share->arrival(), program, OpKind::push);
+  const auto packs = ends_of(server.share->arrival(), program, OpKind::pack);
+  for (std::size_t op = 0; op < ends.size(); ++op)
+    if (packs[op] != nullptr) ends[op] = packs[op];
+  return ends;
 }
 
 Result<void> ServedTraining::State::gives(const Served& event) {
@@ -330,10 +345,29 @@ Result<void> ServedTraining::State::gives(const Served& event) {
 
 void ServedTraining::State::copy_share(const Worker& worker, int number, int server) {
   const ServedShare& share = *servers[static_cast<std::size_t>(server)].share;
-  const auto pulls = ends_of(share.answer(), worker.rank->at(worker.rank->program("turn")), OpKind::pull);
+  const BoundProgram& turn = worker.rank->at(worker.rank->program("turn"));
+  const auto pulls = ends_of(share.answer(), turn, OpKind::pull);
   for (std::size_t op = 0; op < pulls.size(); ++op) {
     if (pulls[op] != nullptr) parts.compute->copy(pulls[op]->data, share.given_by(share.answer().ops[op]), pulls[op]->bytes);
     sent(rank_of(server), number) += pulls[op] != nullptr ? pulls[op]->bytes : Turn::kNumbers * std::int64_t{sizeof(double)};
+  }
+  if (share.named() == nullptr) return;
+  const auto tables = ends_of(*share.named(), turn, OpKind::pull);
+  for (std::size_t op = 0; op < tables.size(); ++op)
+    if (share.named()->ops[op].kind == OpKind::give) parts.compute->copy(tables[op]->data, share.given_by(share.named()->ops[op]), tables[op]->bytes);
+}
+
+// What it sends to say which rows it wants, and what it is given of them. All are copied here: those that a round does not read change nothing in it.
+void ServedTraining::State::count_rows(Worker& worker) {
+  const int number = worker.rank->plan.rank;
+  worker.named.clear();
+  for (const BoundOp& op : worker.rank->at(worker.rank->program("turn")).ops) {
+    if (op.kind != OpKind::pull || op.named.list == nullptr) continue;
+    const std::int64_t rows = worker.turn.last ? 0 : std::ssize(worker.names->of(worker.turn.step, op.named));
+    const int server = op.peers.front();
+    worker.named[op.bucket] = rows;
+    sent(number, server) += (plan::kListHeadSent + rows) * static_cast<std::int64_t>(sizeof(std::int32_t));
+    sent(server, number) += worker.turn.last || worker.turn.evaluates ? op.bytes : rows * op.named.row_bytes;
   }
 }
 
@@ -341,6 +375,7 @@ void ServedTraining::State::copy_share(const Worker& worker, int number, int ser
 
 Result<void> ServedTraining::State::act(Worker& worker) {
   worker.told = false;
+  count_rows(worker);
   if (worker.turn.evaluates)
     if (auto ok = evaluate(worker); !ok) return ok;
   worker.has.assign(servers.size(), false);
@@ -372,6 +407,7 @@ Result<void> ServedTraining::State::run(Worker& worker, const BoundProgram& prog
       const BoundLoad& into = program.loads[static_cast<std::size_t>(op.micro)];
       evaluating ? worker.held_out->load(*parts.compute, into) : load(worker, into, op.micro);
     }
+    if (op.kind == OpKind::pack) *op.named.packed_rows = static_cast<std::int32_t>(worker.named.at(op.bucket));
     if (op.kind == OpKind::rate) write_rate(worker.rank->bound, *parts.recipe, worker.step);
     for (const auto& kernel : op.kernels) kernel->enqueue(*queue);
     if (!op.kernels.empty()) {

@@ -80,7 +80,7 @@ void Server::State::lose(int number) {
   Worker& from = worker(number);
   arrivals.leave(number);
   from.lost = true, from.forgotten = false;
-  from.here = from.asks = from.told_last = false;
+  from.here = from.asks = from.told_last = from.names = from.listed = false;
   from.reads = -1;
 }
 
@@ -101,6 +101,7 @@ Result<void> Server::State::forget_the_lost() {
     if (auto ok = parts.transport->begin_anew(one.rank, ++one.generation); !ok) return ok;
     std::fill(one.taken.begin(), one.taken.end(), 0);
     std::fill(one.posted.begin(), one.posted.end(), 0);
+    std::fill(one.handed.begin(), one.handed.end(), 0);
     one.forgotten = true;
     note(plan::Served::Kind::leaves, static_cast<int>(number));
   }
@@ -112,7 +113,8 @@ Result<bool> Server::State::hear_of(int number) {
   if (from.lost && !from.forgotten) return false;
   if (from.told_last && !from.here) return false;
   auto asked = take_wish(number);
-  if (!asked || *asked || !from.here || arrivals.waits(number) || from.told_last) return asked;
+  if (asked && !*asked && from.names) return hear_names(from);
+  if (!asked || *asked || !from.here || from.asks || arrivals.waits(number) || from.told_last) return asked;  // who asks out of turn has pushed all
   auto whole = whole_gradient(from);
   if (!whole || !*whole) return whole;
   return take_gradient(number).map([] { return true; });
@@ -123,9 +125,9 @@ Result<bool> Server::State::take_wish(int number) {
   Worker& from = worker(number);
   const auto message = front(from, 0);
   if (!message) return base::fail(message.error());
-  if (message->empty()) return false;
+  if (!*message) return false;
   double wish = 0;
-  std::copy_n(message->data(), sizeof wish, reinterpret_cast<std::byte*>(&wish));
+  std::copy_n((*message)->data(), sizeof wish, reinterpret_cast<std::byte*>(&wish));
   if (const auto ok = parts.transport->release(from.rank, arrival.ops.front().channel); !ok) return base::fail(ok.error());
   ++from.taken[0];
   if (wish == kLeaves) {
@@ -143,14 +145,13 @@ Result<bool> Server::State::take_wish(int number) {
   return true;
 }
 
-// What lies in front of a worker's line; empty: nothing.
-Result<std::span<const std::byte>> Server::State::front(const Worker& from, std::size_t op) {
+// What lies in front of a worker's line, where anything does.
+Result<std::optional<std::span<const std::byte>>> Server::State::front(const Worker& from, std::size_t op) {
   const BoundOp& takes = arrival.ops[op];
-  const std::size_t bytes = takes.bucket < 0 ? sizeof(double) : static_cast<std::size_t>(takes.bytes);
+  const std::int64_t bytes = takes.bucket < 0 ? std::int64_t{sizeof(double)} : ServedShare::bytes_pushed(takes, from.number);
   const comm::Tag tag{from.generation, static_cast<std::uint32_t>(from.taken[op]), takes.transfer};
-  const auto message = comm::receive_expected(*parts.transport, from.rank, takes.channel, {tag, bytes});
-  if (!message) return base::fail(message.error());
-  return *message ? (*message)->bytes : std::span<const std::byte>{};
+  return comm::receive_expected(*parts.transport, from.rank, takes.channel, {tag, static_cast<std::size_t>(bytes)})
+      .map([](const std::optional<comm::Message>& message) { return message ? std::optional(message->bytes) : std::nullopt; });
 }
 
 }  // namespace trainyard::run

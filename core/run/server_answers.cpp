@@ -3,10 +3,21 @@
 #include <algorithm>
 
 #include "core/base/clock.h"
+#include "core/comm/expect.h"
+#include "core/run/named_rows.h"
 #include "core/run/server_state.h"
 
 namespace trainyard::run {
 using base::Result;
+
+namespace {
+
+base::Problem of_worker(base::Problem problem, int rank) {
+  problem.where = "rank " + std::to_string(rank) + ": " + problem.where;
+  return problem;
+}
+
+}  // namespace
 
 // Another than that of now, which nobody reads; -1: there is none.
 int Server::State::free_place() const {
@@ -21,7 +32,7 @@ int Server::State::free_place() const {
 Result<int> Server::State::await_place() {
   for (int place = free_place();; place = free_place()) {
     if (place >= 0) return place;
-    if (const auto ok = see_what_was_read(); !ok) return base::fail(ok.error());
+    if (const auto ok = hear_all_names().and_then([&] { return see_what_was_read(); }); !ok) return base::fail(ok.error());
     if (const auto ok = parts.transport->state(); !ok) return base::fail(ok.error());
     if (parts.gate->closed()) return share.next_place();
     if (free_place() < 0) parts.transport->wait(kServerWaits);
@@ -30,24 +41,36 @@ Result<int> Server::State::await_place() {
 
 Result<void> Server::State::see_what_was_read() {
   for (Worker& to : workers) {
-    if (to.reads < 0) continue;
-    bool all = true;
-    for (std::size_t op = 0; op < answer.ops.size() && all; ++op) {
-      const auto consumed = parts.transport->consumed(to.rank, answer.ops[op].channel);
-      if (!consumed) return base::fail(consumed.error());
-      all = *consumed >= to.posted[op];
-    }
-    if (!all) continue;
+    if (to.reads < 0 || to.names) continue;
+    const auto all = consumed(to, answer, to.posted);
+    if (!all) return base::fail(all.error());
+    const auto rows = *all && named != nullptr ? consumed(to, *named, to.handed) : all;
+    if (!rows) return base::fail(rows.error());
+    if (!*rows) continue;
     to.reads = -1;
     const std::int64_t now = base::now_nanoseconds();
     for (std::size_t op = leads ? 1 : 0; op < answer.ops.size(); ++op) op_event("answer", op, to.given_ns, now, answer.ops[op].bytes);
+    for (std::size_t op = 0; named != nullptr && op < named->ops.size(); ++op)
+      if (named->ops[op].kind == plan::OpKind::give) op_event("named", op, to.given_ns, now, ServedShare::bytes_wanted(named->ops[op], to.number));
   }
   return {};
 }
 
+// Whether it has read all that it was given by the ops of a program.
+Result<bool> Server::State::consumed(const Worker& by, const BoundProgram& program, const std::vector<std::uint64_t>& posted) {
+  for (std::size_t op = 0; op < program.ops.size(); ++op) {
+    if (program.ops[op].kind != plan::OpKind::give) continue;
+    const auto count = parts.transport->consumed(by.rank, program.ops[op].channel);
+    if (!count) return base::fail(count.error());
+    if (*count < posted[op]) return false;
+  }
+  return true;
+}
+
 Result<bool> Server::State::give() {
   bool moved = false;
-  while (const auto given = arrivals.answer()) {
+  if (const auto ok = see_names(); !ok) return base::fail(ok.error());
+  while (const auto given = arrivals.answer([this](int number) { return !waits_for_names(worker(number)); })) {
     Turn turn = turns.next(*given, arrivals.steps(), gathered);
     turn.held = std::exchange(was_held, false);
     if (const auto ok = give(given->worker, turn); !ok) return base::fail(ok.error());
@@ -84,7 +107,7 @@ Result<bool> Server::State::give_out_of_turn() {
   bool moved = false;
   for (std::size_t number = 0; number < workers.size(); ++number) {
     Worker& to = workers[number];
-    if (!to.asks || to.reads >= 0 || (static_cast<double>(gathered) < to.wish && more_may_come())) continue;
+    if (!to.asks || to.reads >= 0 || waits_for_names(to) || (static_cast<double>(gathered) < to.wish && more_may_come())) continue;
     // It may not have been answered since its last gradient, as the update that this is part of wants others that will not come. First that answer then.
     const bool owed = arrivals.waits(static_cast<int>(number));
     if (owed) arrivals.leave(static_cast<int>(number));
@@ -100,8 +123,9 @@ Result<void> Server::State::give(int number, const Turn& turn) {
   Worker& to = worker(number);
   note(plan::Served::Kind::gives, number,
        [&](plan::Served& event) { event.step = turn.step, event.evaluates = turn.evaluates, event.last = to.told_last, event.version = arrivals.version(); });
-  share.keep(number);
+  share.keep_given(number);
   to.reads = share.place();
+  to.names = named != nullptr;
   to.given_ns = base::now_nanoseconds();
   for (std::size_t op = 0; op < answer.ops.size(); ++op) {
     const BoundOp& gives = answer.ops[op];
@@ -116,12 +140,91 @@ Result<void> Server::State::give(int number, const Turn& turn) {
     const comm::Tag tag{to.generation, static_cast<std::uint32_t>(to.posted[op]), gives.transfer};
     const auto accepted = parts.transport->post(to.rank, gives.channel, tag, {data, bytes});
     if (!accepted) return base::fail(accepted.error());
-    if (!*accepted)
-      return base::fail({base::ProblemCode::failed, "rank " + std::to_string(parts.plan->rank), "the line to rank " + std::to_string(to.rank) + " is full",
-                         "one answer under way", ""});
+    if (!*accepted) return base::fail(full_line(to.rank));
     ++to.posted[op];
   }
+  return named != nullptr && !leads ? hear_names(to).map([](bool) {}) : Result<void>{};
+}
+
+// Rows of tables -------------------------------------------------------------------------------------------------------
+//
+// A worker names its rows once the first server has told it which batch is next. That server has answered by then, and keeps the place that it answered from
+// as it is; not for long, as what the worker does until it names them waits for nobody. The others answer when they have the names: would they keep places for
+// workers that may still wait for their turn, others that these wait for could find none.
+
+Result<void> Server::State::see_names() {
+  for (Worker& one : workers) {
+    if (!waits_for_names(one) || one.lost || (!arrivals.waits(one.number) && !one.asks)) continue;
+    const auto named_all = has_named(one);
+    if (!named_all) return base::fail(named_all.error());
+    one.listed = *named_all;
+  }
   return {};
+}
+
+Result<bool> Server::State::has_named(const Worker& from) {
+  for (const BoundOp& op : named->ops) {
+    if (op.kind != plan::OpKind::take) continue;
+    const auto list = list_of(from, op);
+    if (!list) return base::fail(list.error());
+    if (!*list) return false;
+  }
+  return true;
+}
+
+Result<std::optional<comm::Message>> Server::State::list_of(const Worker& from, const BoundOp& takes) {
+  const comm::Tag tag{from.generation, static_cast<std::uint32_t>(from.taken[arrival_of(takes)]), takes.transfer};
+  return comm::receive_of(*parts.transport, from.rank, takes.channel, tag);
+}
+
+Result<bool> Server::State::hear_names(Worker& from) {
+  if (auto all = has_named(from); !all || !*all) return all;
+  is_at("named");
+  for (std::size_t op = 0; op < named->ops.size(); ++op) {
+    const BoundOp& does = named->ops[op];
+    if (does.kind == plan::OpKind::give) {
+      if (auto ok = hand_rows(from, op); !ok) return base::fail(ok.error());
+      continue;
+    }
+    const auto list = list_of(from, does);
+    if (!list) return base::fail(list.error());
+    auto ok =
+        RowList(does.named.list_of(from.number)).take((*list)->bytes, does.named).and_then([&] { return parts.transport->release(from.rank, does.channel); });
+    if (!ok) return base::fail(of_worker(ok.error(), from.rank));
+    ++from.taken[arrival_of(does)];
+  }
+  from.names = from.listed = false;
+  return true;
+}
+
+Result<void> Server::State::hear_all_names() {
+  for (Worker& one : workers)
+    if (one.names && !one.lost)
+      if (const auto heard = hear_names(one); !heard) return base::fail(heard.error());
+  return {};
+}
+
+Result<void> Server::State::hand_rows(Worker& to, std::size_t op) {
+  const BoundOp& gives = named->ops[op];
+  const std::span<const std::byte> rows = share.rows_wanted(gives, to.number, to.reads);
+  share.keep_rows(arrival_of(gives), to.number, to.reads);
+  const comm::Tag tag{to.generation, static_cast<std::uint32_t>(to.handed[op]), gives.transfer};
+  const auto accepted = parts.transport->post(to.rank, gives.channel, tag, rows);
+  if (!accepted) return base::fail(accepted.error());
+  if (!*accepted) return base::fail(full_line(to.rank));
+  ++to.handed[op];
+  return {};
+}
+
+// The op that takes the gradients of the same share.
+std::size_t Server::State::arrival_of(const BoundOp& of_share) const {
+  const auto same = [&](const BoundOp& op) { return op.bucket == of_share.bucket; };
+  return static_cast<std::size_t>(std::find_if(arrival.ops.begin(), arrival.ops.end(), same) - arrival.ops.begin());
+}
+
+base::Problem Server::State::full_line(int rank) const {
+  return {base::ProblemCode::failed, "rank " + std::to_string(parts.plan->rank), "the line to rank " + std::to_string(rank) + " is full",
+          "one answer under way", ""};
 }
 
 }  // namespace trainyard::run

@@ -17,19 +17,22 @@ constexpr std::chrono::microseconds kServerWaits{2000};  // the abort word and t
 struct Server::State {
   // What one worker and this server have between them.
   struct Worker {
-    int rank = 0;
-    std::vector<std::uint64_t> taken, posted;  // messages, by op of "arrival" and of "answer"
+    int rank = 0, number = 0;
+    std::vector<std::uint64_t> taken, posted, handed;  // messages, by op of "arrival", of "answer" and of "named"
     std::uint32_t generation = 0;
     bool here = false, asks = false, told_last = false;
     bool lost = false, forgotten = false;  // and what lay between the two
     double wish = 0;                       // of one that asks out of turn
     int reads = -1;                        // the place that it still reads; -1: none
+    bool names = false;                    // of that place it is owed the rows that it will name
+    bool listed = false;                   // the names of those that it wants are there
     std::int64_t given_ns = 0;             // when it was answered
   };
   ServerParts parts;
   plan::Arrivals arrivals;
   ServedShare share;
   const BoundProgram &arrival, &update, &answer;
+  const BoundProgram* named;  // null: it has no table of which rows are named
   Turns turns;
   std::vector<Worker> workers;
   std::vector<int> held;              // in step: whose gradients wait for the update, in order of arrival
@@ -49,12 +52,14 @@ struct Server::State {
         arrival(share.arrival()),
         update(share.update()),
         answer(share.answer()),
+        named(share.named()),
         turns(*parts.plan->rule, parts.evaluate_every_steps, parts.first_step),
         leads(!answer.ops.empty() && answer.ops.front().bucket < 0) {
     const plan::Group& asked = (*parts.groups)[static_cast<std::size_t>(arrival.ops.front().channel)];
+    const auto counts = [](const BoundProgram* program) { return std::vector<std::uint64_t>(program != nullptr ? program->ops.size() : 0); };
     for (const std::int32_t rank : asked.ranks)
       if (rank != parts.plan->rank)
-        workers.push_back({rank, std::vector<std::uint64_t>(arrival.ops.size()), std::vector<std::uint64_t>(answer.ops.size()), parts.generation});
+        workers.push_back({rank, static_cast<int>(workers.size()), counts(&arrival), counts(&answer), counts(named), parts.generation});
     dropped.resize(workers.size());
     arrivals.go_on_from(parts.first_version, parts.first_step);
     last_step = parts.first_step;
@@ -88,7 +93,17 @@ struct Server::State {
   base::Result<bool> give_out_of_turn();
   bool more_may_come() const;
   base::Result<void> give(int number, const Turn& turn);
-  base::Result<std::span<const std::byte>> front(const Worker& from, std::size_t op);
+  base::Result<bool> consumed(const Worker& by, const BoundProgram& program, const std::vector<std::uint64_t>& posted);
+  bool waits_for_names(const Worker& one) const { return named != nullptr && !leads && !one.listed; }
+  base::Result<void> see_names();
+  base::Result<bool> has_named(const Worker& from);
+  base::Result<std::optional<comm::Message>> list_of(const Worker& from, const BoundOp& takes);
+  base::Result<bool> hear_names(Worker& from);
+  base::Result<void> hear_all_names();
+  base::Result<void> hand_rows(Worker& to, std::size_t op);
+  base::Result<std::optional<std::span<const std::byte>>> front(const Worker& from, std::size_t op);
+  std::size_t arrival_of(const BoundOp& of_share) const;
+  base::Problem full_line(int rank) const;
   void say_staleness(int number, const plan::Arrivals::Push& push);
   void note(plan::Served::Kind kind, int number, const std::function<void(plan::Served&)>& fill = {});
   void metric(telemetry::Metric metric, double value, int index = 0);

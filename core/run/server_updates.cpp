@@ -14,7 +14,7 @@ Result<bool> Server::State::whole_gradient(const Worker& from) {
   for (std::size_t op = 1; op < arrival.ops.size(); ++op) {
     const auto message = front(from, op);
     if (!message) return base::fail(message.error());
-    if (message->empty()) return false;
+    if (!*message) return false;
   }
   return true;
 }
@@ -46,8 +46,8 @@ Result<void> Server::State::add(int number, bool first) {
     const auto message = front(from, op);
     if (!message) return base::fail(message.error());
     const std::int64_t begin = base::now_nanoseconds();
-    share.take(op, message->data(), first, number);
-    worked("arrival", op, begin, takes.bytes);
+    share.take_pushed(op, (*message)->data(), first, number);
+    worked("arrival", op, begin, ServedShare::bytes_pushed(takes, number));
   }
   return release(from);
 }
@@ -55,16 +55,17 @@ Result<void> Server::State::add(int number, bool first) {
 Result<void> Server::State::add_held() {
   std::sort(held.begin(), held.end());
   for (std::size_t op = 1; op < arrival.ops.size(); ++op) {
-    const BoundOp& takes = arrival.ops[op];
     sources.clear();
+    std::int64_t bytes = 0;
     for (const int number : held) {
       const auto message = front(worker(number), op);
       if (!message) return base::fail(message.error());
-      sources.push_back(message->data());
+      sources.push_back((*message)->data());
+      bytes += std::ssize(**message);
     }
     const std::int64_t begin = base::now_nanoseconds();
-    share.add(op, sources);
-    worked("arrival", op, begin, takes.bytes * std::ssize(held));
+    share.add_pushed(op, sources, held);
+    worked("arrival", op, begin, bytes);
   }
   for (const int number : held)
     if (auto ok = release(worker(number)); !ok) return ok;

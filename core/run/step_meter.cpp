@@ -111,6 +111,17 @@ void StepMeter::compression_metrics(std::int64_t step) {
   metric(Metric::residual_norm, step, std::sqrt(std::accumulate(errors.begin(), errors.end(), 0.0)));
 }
 
+void StepMeter::table_metric(std::int64_t step, const BoundProgram& program) {
+  std::int64_t whole = 0, named = 0;
+  for (const BoundOp& op : program.ops) {
+    if (op.kind != plan::OpKind::pack) continue;
+    const std::int64_t rows = *op.named.packed_rows;
+    whole += 2 * op.bytes;
+    named += 2 * rows * op.named.row_bytes + (plan::kListHeadSent + rows) * static_cast<std::int64_t>(sizeof(std::int32_t));
+  }
+  if (named > 0) metric(Metric::table_ratio, step, static_cast<double>(whole) / static_cast<double>(named));
+}
+
 void StepMeter::metric(Metric metric, std::int64_t step, double value, int index) {
   events_->write({now_ns_, now_ns_, now_ns_, value, static_cast<std::int32_t>(step), static_cast<std::uint16_t>(metric), static_cast<std::uint16_t>(index),
                   EventKind::metric});
@@ -133,6 +144,7 @@ void StepMeter::step_done(std::int64_t step, std::int64_t end_ns, const BoundPro
     gradient_metrics(step, program);
     skipped_metric(step);
     compression_metrics(step);
+    table_metric(step, program);
     if (own_process_ && end_ns - memory_sampled_ns_ >= kMemoryPeriod) {
       memory_sampled_ns_ = end_ns;
       metric(Metric::memory_bytes, step, static_cast<double>(resident_bytes()));

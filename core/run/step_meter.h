@@ -46,6 +46,7 @@ class StepMeter {
   void metric(telemetry::Metric metric, std::int64_t step, double value, int index = 0);
   void gradient_metrics(std::int64_t step, const BoundProgram& program);
   void compression_metrics(std::int64_t step);
+  void table_metric(std::int64_t step, const BoundProgram& program);
   void imposed_metrics(std::int64_t step);
   void skipped_metric(std::int64_t step);
   void traffic_metrics(std::int64_t step);

@@ -4,6 +4,7 @@
 #include "core/base/clock.h"
 #include "core/comm/expect.h"
 #include "core/compute/combine.h"
+#include "core/run/named_rows.h"
 
 namespace trainyard::run {
 namespace {
@@ -37,7 +38,8 @@ base::Result<bool> Transfers::advance_send(Transfer& transfer) {
   if (!transfer.posted) {
     if (to_peer.send_held_up == pass()) return false;
     const comm::Tag tag = tag_of(transfer, to_peer.posted);
-    const auto accepted = transport_.post(peer, op.channel, tag, {op.data, static_cast<std::size_t>(op.bytes)});
+    transfer.bytes = bytes_carried(op);
+    const auto accepted = transport_.post(peer, op.channel, tag, {op.data, static_cast<std::size_t>(transfer.bytes)});
     if (!accepted) return base::fail(accepted.error());
     if (!*accepted) {
       to_peer.send_held_up = pass();
@@ -60,7 +62,7 @@ base::Result<bool> Transfers::arrived(const Transfer& transfer, int peer, const 
   const Line& from_peer = line(peer, op.channel);
   if (from_peer.receive_held_up == pass()) return false;
   const comm::Tag tag = tag_of(transfer, from_peer.taken);
-  const auto message = comm::receive_expected(transport_, peer, op.channel, {tag, static_cast<std::size_t>(op.bytes)});
+  const auto message = comm::receive_expected(transport_, peer, op.channel, {tag, static_cast<std::size_t>(bytes_carried(op))});
   if (!message) return base::fail(message.error());
   if (!message->has_value()) return false;
   bytes = (*message)->bytes.data();
@@ -72,6 +74,14 @@ base::Result<bool> Transfers::advance_receive(Transfer& transfer, std::int64_t& 
   if (complete && !*complete)
     for (const int peer : transfer.op->peers) line(peer, transfer.op->channel).receive_held_up = pass();
   return complete;
+}
+
+// Rows that were wanted, to where they belong; how many bytes they are.
+std::int64_t Transfers::take_rows(const BoundOp& op, const std::byte* rows) {
+  const RowList list(op.named.list);
+  if (list.wants_all()) compute_.copy(op.data, rows, op.bytes);
+  else scatter_rows(compute_, op.named.row_bytes, list.numbers(), rows, op.data);
+  return bytes_carried(op);
 }
 
 base::Result<bool> Transfers::receive(Transfer& transfer, std::int64_t& busy_ns) {
@@ -89,7 +99,8 @@ base::Result<bool> Transfers::receive(Transfer& transfer, std::int64_t& busy_ns)
   }
   if (op.kind == OpKind::reduce_many && op.own_position == static_cast<int>(op.peers.size())) sources_.push_back(op.own);
   transfer.ready_ns = base::now_nanoseconds();
-  if (sums) compute::combine(compute_, reduction_, op.dtype, op.data, sources_, op.elements);
+  if (op.named.list != nullptr) transfer.bytes = take_rows(op, sources_.front());
+  else if (sums) compute::combine(compute_, reduction_, op.dtype, op.data, sources_, op.elements);
   else compute_.copy(op.data, sources_.front(), op.bytes);
   for (const int peer : op.peers) {
     if (const auto released = transport_.release(peer, op.channel); !released) return base::fail(released.error());

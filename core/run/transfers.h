@@ -25,6 +25,7 @@ class Transfers final : public Exchange {
   base::Result<bool> advance_send(Transfer& transfer);
   base::Result<bool> advance_receive(Transfer& transfer, std::int64_t& busy_ns);
   base::Result<bool> receive(Transfer& transfer, std::int64_t& busy_ns);
+  std::int64_t take_rows(const BoundOp& op, const std::byte* rows);
   base::Result<bool> arrived(const Transfer& transfer, int peer, const std::byte*& bytes);
   // Messages between two ranks on one channel keep their order: a transfer waits while an older one has its turn.
   struct Line {

@@ -67,6 +67,10 @@ void initialise_share(const experiment::Resolved& e, int server, const Tensor& s
   }
 }
 
+base::Result<std::shared_ptr<const data::Dataset>> opened(const experiment::Resolved& e) {
+  return data::open(e.document.data, "").map_error([&](const base::Problem& problem) { return data::at_field(problem, e.document.data, ""); });
+}
+
 }  // namespace
 
 run::ServerParts server_parts(const experiment::Resolved& e, const plan::Plan& plan, const run::InterpreterParts& parts, run::OrderLog* order) {
@@ -92,10 +96,19 @@ run::ServerParts server_parts(const experiment::Resolved& e, const plan::Plan& p
           .delay_compensation = e.document.strategy.servers.delay_compensation};
 }
 
+base::Result<run::RowCount> row_counts(const experiment::Resolved& e, const plan::Plan& plan) {
+  if (!run::names_rows(plan)) return run::RowCount{};
+  auto dataset = opened(e);
+  if (!dataset) return base::fail(dataset.error());
+  const auto sampler = experiment::sampler(e);
+  if (!sampler) return base::fail(sampler.error());
+  return run::row_counts(plan, e.model, std::move(*dataset), *sampler);
+}
+
 base::Result<run::ServedTrainingParts> served_training_parts(const experiment::Resolved& e, const plan::Plan& plan, const run::Recipe& recipe,
                                                              compute::Compute& compute) {
-  auto dataset = data::open(e.document.data, "");
-  if (!dataset) return base::fail(data::at_field(dataset.error(), e.document.data, ""));
+  auto dataset = opened(e);
+  if (!dataset) return base::fail(dataset.error());
   auto sampler = experiment::sampler(e);
   if (!sampler) return base::fail(sampler.error());
   return run::ServedTrainingParts{.plan = &plan,

@@ -4,6 +4,7 @@
 
 #include "core/experiment/resolve.h"
 #include "core/plan/plan.h"
+#include "core/run/row_counts.h"
 #include "core/run/served_training.h"
 #include "core/run/server.h"
 
@@ -21,6 +22,9 @@ run::ServerParts server_parts(const experiment::Resolved& experiment, const plan
 // What computes a run with servers in one thread, but for events. Opens the data. The arguments outlive it.
 base::Result<run::ServedTrainingParts> served_training_parts(const experiment::Resolved& experiment, const plan::Plan& plan, const run::Recipe& recipe,
                                                              compute::Compute& compute);
+
+// How many rows of tables each round of the plan's workers names; empty where none are. Opens the data.
+base::Result<run::RowCount> row_counts(const experiment::Resolved& experiment, const plan::Plan& plan);
 
 // Weights before the first step, as the rank has them: all, a server its share, or none where they are given to it.
 void initialise(const experiment::Resolved& experiment, const plan::RankPlan& rank, const run::BoundPlan& bound);

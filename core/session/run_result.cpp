@@ -97,6 +97,16 @@ Json staleness(const telemetry::History& history) {
   return {{"mean", sum / count}, {"p95", telemetry::quantiles(values).p95}, {"max", *std::max_element(values.begin(), values.end())}};
 }
 
+// In the mean of all rounds; nothing where whole tables are pulled, or there are none.
+std::optional<double> table_ratio(const telemetry::History& history) {
+  double sum = 0, rounds = 0;
+  for_each_series(history, telemetry::Metric::table_ratio, [&](const telemetry::Series& series) {
+    sum = std::accumulate(series.values.begin(), series.values.end(), sum);
+    rounds += static_cast<double>(series.values.size());
+  });
+  return rounds > 0 ? std::optional(sum / rounds) : std::nullopt;
+}
+
 double dropped_gradients(const telemetry::History& history) {
   double sum = 0;
   for_each_series(history, telemetry::Metric::dropped_gradients, [&](const telemetry::Series& series) { sum += series.values.back(); });
@@ -148,6 +158,7 @@ Json run_result(const RunFacts& facts, const telemetry::History& history) {
   json["sharding"] = base::name_of(facts.sharding);
   if (const auto* ratio = history.find({telemetry::Metric::compression_ratio, 0, 0}); ratio && !ratio->values.empty())
     json["compression"] = {{"kind", base::name_of(facts.compression.kind)}, {"ratio", ratio->values.back()}, {"sent_ratio", or_null(facts.sent_ratio)}};
+  if (const auto ratio = table_ratio(history)) json["tables"] = {{"ratio", *ratio}};
   json["ranks"] = Json::array();
   for (std::size_t r = 0; r < summary.ranks.size(); ++r) {
     json["ranks"].push_back(rank_json(summary.ranks[r], r < facts.duties.size() ? facts.duties[r] : "worker", facts.finished[r]));

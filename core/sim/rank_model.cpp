@@ -18,6 +18,14 @@ std::int64_t bytes_of(const std::vector<plan::Access>& accesses, const plan::Ran
   return bytes;
 }
 
+// Rows that an op carries at most, where they are named: as many as fit into the list of one worker.
+std::int64_t most_rows(const Op& op, const plan::RankPlan& rank) {
+  if (!op.named) return 0;
+  if (op.kind == OpKind::push) return op.reads.front().count / op.row;
+  const std::int64_t lists = rank.rule ? rank.rule->workers : 1;
+  return rank.buffers[op.reads.back().buffer.index()].elements / lists - plan::kListHead;
+}
+
 bool exchanges(OpKind kind) { return plan::communicates(kind) || plan::serves(kind); }
 
 std::vector<int> peers_of(const Op& op, const plan::RankPlan& rank, const plan::Plan& plan) {
@@ -34,7 +42,8 @@ std::vector<int> peers_of(const Op& op, const plan::RankPlan& rank, const plan::
 Picoseconds time_of(const Op& op, const OpModel& model, const plan::RankPlan& rank, const topology::Device& device, Picoseconds launch) {
   if (op.kind == OpKind::send || op.kind == OpKind::push || op.kind == OpKind::give || plan::coarse(op.kind)) return 0;
   const std::int64_t arrived = model.bytes * (op.kind == OpKind::take ? 1 : static_cast<std::int64_t>(model.peers.size()));
-  const auto moved = static_cast<double>(bytes_of(op.reads, rank) + bytes_of(op.writes, rank) + arrived);
+  const std::int64_t rows = model.most_rows * model.row_bytes;  // read, and added to or written, from where they came or to where they go
+  const auto moved = static_cast<double>(op.named ? 3 * rows : bytes_of(op.reads, rank) + bytes_of(op.writes, rank) + arrived);
   const double busy = std::max(static_cast<double>(op.flops) / device.peak_flops, moved / device.memory_bandwidth_bytes_per_second);
   if (exchanges(op.kind)) return picoseconds(busy);
   const Picoseconds unslowed = picoseconds(busy) + launch;
@@ -49,6 +58,11 @@ OpModel model_op(const Op& op, const plan::RankPlan& rank, const plan::Plan& pla
   if (plan::coarse(op.kind)) {
     model.members = plan.groups[static_cast<std::size_t>(op.group)].ranks;
     model.element_bytes = static_cast<int>(base::size_of(rank.buffers[op.writes.front().buffer.index()].dtype));
+  }
+  if (op.named) {
+    const plan::Access& span = op.kind == OpKind::pack ? op.reads.front() : *plan::carried(op);
+    model.row_bytes = op.row * base::size_of(rank.buffers[span.buffer.index()].dtype);
+    model.most_rows = most_rows(op, rank);
   }
   model.takes = time_of(op, model, rank, device, launch);
   return model;

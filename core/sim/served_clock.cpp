@@ -52,7 +52,11 @@ Result<void> ServedClock::open() {
   }
   for (std::size_t s = 0; s < servers_.size(); ++s)
     servers_[s]->arrivals.allow(s == 0 ? parts_.plan->schedule.steps : std::numeric_limits<std::int64_t>::max());
-  for (auto& server : servers_) server->taken.resize(workers_.size());
+  for (std::size_t s = 0; s < servers_.size(); ++s) {
+    servers_[s]->taken.resize(workers_.size());
+    servers_[s]->listed.resize(workers_.size());
+    if (s > 0) for_each_table(0, static_cast<int>(s), [&](const OpModel&) { servers_[s]->waits_for_names = true; });
+  }
   for (std::size_t w = 0; w < workers_.size(); ++w) {
     workers_[w].pushes_missing.resize(servers_.size());
     for (std::size_t s = 0; s < servers_.size(); ++s)
@@ -142,7 +146,7 @@ void ServedClock::handle(const Moment& moment) {
 }
 
 void ServedClock::send(Carries carries, int worker, int server, std::int64_t bytes) {
-  const bool answers = carries == Carries::parameters;
+  const bool answers = carries == Carries::parameters || carries == Carries::rows;
   const auto ends = answers ? std::pair(rank_of(server), worker) : std::pair(worker, rank_of(server));
   int number = static_cast<int>(messages_.size());
   if (free_.empty()) messages_.emplace_back();
@@ -155,8 +159,12 @@ void ServedClock::send(Carries carries, int worker, int server, std::int64_t byt
 
 void ServedClock::arrive(const Message& message) {
   Worker& to = worker(message.worker);
-  if (message.carries == Carries::parameters) {
-    if (--to.answers_missing == 0 && !closing_) begin_round(message.worker);
+  if (message.carries == Carries::names) return take_names(message.worker, message.server);
+  if (message.carries == Carries::parameters || message.carries == Carries::rows) {
+    if (message.carries == Carries::rows) to.rows_missing = false;
+    else --to.answers_missing;
+    if (message.carries == Carries::parameters && message.server == 0 && !closing_) name_rows(message.worker);
+    if (to.answers_missing == 0 && !to.rows_missing && !closing_) begin_round(message.worker);
     return;
   }
   if (message.carries == Carries::gradient && --to.pushes_missing[static_cast<std::size_t>(message.server)] > 0) return;
@@ -218,12 +226,15 @@ void ServedClock::end_job(int number) {
 void ServedClock::answer(int number) {
   Server& serves = server(number);
   if (serves.busy || closing_) return;
-  while (const auto given = serves.arrivals.answer()) {
+  const auto ready = [&](int to) { return !serves.waits_for_names || serves.listed[static_cast<std::size_t>(to)]; };
+  while (const auto given = serves.arrivals.answer(ready)) {
     run::Turn turn;
     if (number == 0) turn = serves.turns.next(*given, serves.arrivals.steps(), serves.gathered);
     give(number, given->worker, turn, false);
     const auto& answer = serves.model.programs[static_cast<std::size_t>(serves.model.program("answer"))];
-    send(Carries::parameters, given->worker, number, bytes_given(answer) + (number == 0 ? run::Turn::kNumbers * std::int64_t{sizeof(double)} : 0));
+    std::int64_t bytes = bytes_given(answer) + (number == 0 ? run::Turn::kNumbers * std::int64_t{sizeof(double)} : 0);
+    if (serves.waits_for_names) bytes += bytes_of_rows(given->worker, number), serves.listed[static_cast<std::size_t>(given->worker)] = false;
+    send(Carries::parameters, given->worker, number, bytes);
   }
 }
 
@@ -259,6 +270,44 @@ Picoseconds ServedClock::evaluation_takes(const Worker& who) const {
   return takes;
 }
 
+// Of the shares on a server of which the worker takes but the rows that its samples name: `visit(op that pulls them)`.
+template <class Visit>
+void ServedClock::for_each_table(int number, int server, Visit visit) const {
+  const RankModel& model = workers_[static_cast<std::size_t>(number)].model;
+  for (const OpModel& op : model.programs[static_cast<std::size_t>(model.program("turn"))].ops)
+    if (op.kind == OpKind::pull && op.row_bytes > 0 && op.peers.front() == rank_of(server)) visit(op);
+}
+
+std::int64_t ServedClock::rows_of(int number, const OpModel& op) const {
+  return parts_.row_count ? parts_.row_count(number, workers_[static_cast<std::size_t>(number)].turn.step, op.bucket) : op.most_rows;
+}
+
+void ServedClock::name_rows(int number) {
+  for (std::size_t s = 0; s < servers_.size(); ++s) {
+    std::int64_t bytes = 0;
+    for_each_table(number, static_cast<int>(s),
+                   [&](const OpModel& op) { bytes += (plan::kListHeadSent + rows_of(number, op)) * static_cast<std::int64_t>(sizeof(std::int32_t)); });
+    if (bytes == 0) continue;
+    if (s == 0) worker(number).rows_missing = true;
+    send(Carries::names, number, static_cast<int>(s), bytes);
+  }
+}
+
+// The first server has answered already.
+void ServedClock::take_names(int number, int server) {
+  if (server == 0) return send(Carries::rows, number, server, bytes_of_rows(number, server));
+  servers_[static_cast<std::size_t>(server)]->listed[static_cast<std::size_t>(number)] = true;
+  answer(server);
+}
+
+// Who evaluates by them is given all.
+std::int64_t ServedClock::bytes_of_rows(int number, int server) const {
+  std::int64_t bytes = 0;
+  const bool all = workers_[static_cast<std::size_t>(number)].turn.evaluates;
+  for_each_table(number, server, [&](const OpModel& op) { bytes += all ? op.bytes : rows_of(number, op) * op.row_bytes; });
+  return bytes;
+}
+
 // Its ops one after another, and each push as soon as what it waits for is over.
 void ServedClock::begin_round(int number) {
   Worker& who = worker(number);
@@ -282,8 +331,9 @@ void ServedClock::begin_round(int number) {
 
 void ServedClock::post(int number, int op) {
   const OpModel& pushes = worker(number).model.programs[static_cast<std::size_t>(worker(number).program)].ops[static_cast<std::size_t>(op)];
-  op_event(number, worker(number).program, op, worker(number).turn.step, now_, now_, pushes.bytes);
-  send(Carries::gradient, number, pushes.peers.front() - static_cast<int>(workers_.size()), pushes.bytes);
+  const std::int64_t bytes = pushes.row_bytes > 0 ? rows_of(number, pushes) * pushes.row_bytes : pushes.bytes;
+  op_event(number, worker(number).program, op, worker(number).turn.step, now_, now_, bytes);
+  send(Carries::gradient, number, pushes.peers.front() - static_cast<int>(workers_.size()), bytes);
 }
 
 // Nothing more is computed. What the first server has taken, the others take too; then all are given the final parameters, and leave.

@@ -5,7 +5,8 @@
 //
 // A worker's compute ops take the time of the drawn device (rank_model.h), times the factor of its step (run::Slowness: slow-down and jitter by the
 // seed). A push leaves when the compute ops that it waits for are over. Messages share the drawn links (links.h). A server does one thing at a time, in
-// the order in which it comes; of what comes at one time the lower worker is first. What it takes as free: the loop, and acknowledgements.
+// the order in which it comes; of what comes at one time the lower worker is first. A worker that has its turn names the rows of tables that it wants; servers
+// but the first answer it then (run/server_answers.cpp). What it takes as free: the loop, acknowledgements, and to gather rows.
 #pragma once
 
 #include <deque>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "core/plan/served.h"
+#include "core/run/row_counts.h"
 #include "core/run/slowness.h"
 #include "core/run/turns.h"
 #include "core/sim/links.h"
@@ -31,6 +33,7 @@ struct ServedClockParts {
   std::int64_t seed = 0;                                                 // of jitter
   double launch_seconds = 2e-6;                                          // added to every input and compute op
   std::function<void(int rank, const telemetry::Event&)> on_event = {};  // op events, in virtual nanoseconds from 0
+  run::RowCount row_count = {};                                          // empty: as many rows as lists can hold
 };
 
 class ServedClock final : public plan::ServedOrder {
@@ -49,7 +52,7 @@ class ServedClock final : public plan::ServedOrder {
 
  private:
   // A worker's message to a server, or an answer.
-  enum class Carries : std::uint8_t { wish, gradient, parameters };
+  enum class Carries : std::uint8_t { wish, gradient, names, parameters, rows };
   struct Message {
     Carries carries = Carries::wish;
     int worker = 0, server = 0;
@@ -71,7 +74,8 @@ class ServedClock final : public plan::ServedOrder {
     run::Turn turn;
     int program = -1;
     std::vector<int> pushes_missing;  // by server: shares of this round that it has not got
-    int answers_missing = 0;
+    int answers_missing = 0;          // of so many servers
+    bool rows_missing = false;        // of the first server
   };
   struct Job {
     int worker = 0;
@@ -87,6 +91,8 @@ class ServedClock final : public plan::ServedOrder {
     std::optional<plan::Arrivals::Push> push;
     std::int64_t gathered = 0;
     std::vector<std::int64_t> taken;  // gradients, by worker
+    std::vector<bool> listed;         // by worker: it has named the rows that it wants
+    bool waits_for_names = false;     // before it answers
     bool busy = false;
   };
 
@@ -102,6 +108,12 @@ class ServedClock final : public plan::ServedOrder {
   void end_job(int number);
   void answer(int number);
   void give(int number, int to, const run::Turn& turn, bool last);
+  void name_rows(int number);
+  void take_names(int number, int server);
+  std::int64_t bytes_of_rows(int number, int server) const;
+  std::int64_t rows_of(int number, const OpModel& op) const;
+  template <class Visit>
+  void for_each_table(int number, int server, Visit visit) const;
   void begin_round(int number);
   void post(int number, int op);
   void end();

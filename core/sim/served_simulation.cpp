@@ -122,6 +122,7 @@ base::Result<Outcome> simulate_served(const plan::Plan& plan, const topology::Ne
   parts.devices = network.ranks();
   parts.seed = options.seed;
   parts.launch_seconds = options.launch_seconds;
+  parts.row_count = options.row_count;
   parts.on_event = [&](int rank, const telemetry::Event& event) {
     busy[static_cast<std::size_t>(rank)] += static_cast<double>(event.end_ns - event.begin_ns) * 1e-9;
     tape.write(rank, event);

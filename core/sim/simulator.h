@@ -15,6 +15,7 @@
 
 #include "core/base/result.h"
 #include "core/plan/plan.h"
+#include "core/run/row_counts.h"
 #include "core/telemetry/event.h"
 #include "core/topology/network.h"
 
@@ -34,7 +35,8 @@ struct Options {
   // sent_ and received_payload_bytes; virtual nanoseconds from 0, each rank's in order of time. An event's `ready` is when the last of the
   // peers had sent. While a rank is idle, it transfers when bytes are on their way to or from it, else it waits.
   std::function<void(int rank, const telemetry::Event&)> on_event;
-  std::stop_token stop;  // asked for when nobody waits for the outcome any more: ends soon, with a Problem that says cancelled
+  run::RowCount row_count;  // of rows of tables that workers name; empty: as many as lists can hold
+  std::stop_token stop;     // asked for when nobody waits for the outcome any more: ends soon, with a Problem that says cancelled
 };
 
 struct WireBytes {

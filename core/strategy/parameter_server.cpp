@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Workers have a replica's step without its update: in its place their gradient goes to the servers, share by share, while the backward pass goes
 // on. Before every round comes a turn: what to compute next, from the first server, and parameters of one version, from every server. A
-// server has no steps; its three programs say what it does when a gradient is there, when an update is whole, and when somebody may be answered.
+// server has no steps; its programs say what it does when a gradient is there, when an update is whole, and when somebody may be answered.
+//
+// Of a table that samples look rows up in, a worker pulls and pushes but the rows that those of its round name. Which they are it knows once it has its turn:
+// then it sends the list, and is given these rows of the same version as all else, which the server keeps for it meanwhile. It pushes them in the same order.
 //
 // Groups: one of each server with all workers, for what asks and answers; then one of each share's server with all workers.
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "core/experiment/buckets.h"
@@ -24,7 +28,7 @@ using plan::Op;
 using plan::OpKind;
 
 constexpr int kVersions = 3;  // that a server keeps: one is read, one may still be crossing, one is written
-const LaneId kCompute{1};
+const LaneId kInput{0}, kCompute{1};
 
 struct Serving {
   experiment::Resolved experiment;
@@ -35,6 +39,16 @@ struct Serving {
   int servers() const { return experiment.servers; }
   std::int32_t rank_of(int server) const { return workers() + server; }
   std::int32_t group_of(std::size_t share) const { return servers() + static_cast<std::int32_t>(share); }
+
+  const model::Segment& table_of(const Share& share) const { return experiment.model.segments[static_cast<std::size_t>(share.table)]; }
+  std::int64_t row_of(const Share& share) const { return share.table < 0 ? 1 : table_of(share).table[1]; }
+  // Rows that a round can name: no more than there are, nor than its samples have places to name some.
+  std::int64_t most_named(const Share& share) const {
+    const data::Shares of_step = experiment.shares();
+    std::int64_t samples = 0;
+    for (std::int64_t rank = 0; rank < of_step.ranks(); ++rank) samples = std::max(samples, of_step.samples(0, rank));
+    return std::min(share.count / row_of(share), samples * table_of(share).slot_count);
+  }
 };
 
 plan::ArrivalRule rule_of(const experiment::Resolved& e) {
@@ -73,15 +87,18 @@ class WorkerPlan {
     parameters_ = plan_.buffer("params");
     gradients_ = plan_.buffer("grads");
     plan_.buffers[gradients_.index()].shared = true;
-    wish_ = add_buffer("wish", 1, true);
-    turn_ = add_buffer("turn", 4, false);
+    wish_ = add_buffer("wish", base::DType::fp64, 1, true);
+    turn_ = add_buffer("turn", base::DType::fp64, 4, false);
     add_lanes();
+    add_lists();
   }
 
   plan::RankPlan make() {
     for (plan::Program& program : plan_.programs) {
       wait_for_parameters(program);
-      if (is_training(program)) push_gradients(program);
+      if (!is_training(program)) continue;
+      pack_named_rows(program);
+      push_gradients(program);
     }
     order_loads(plan_);
     for (plan::Program& program : plan_.programs)
@@ -99,10 +116,27 @@ class WorkerPlan {
   std::vector<Bucket> one_bucket() const { return {{0, static_cast<int>(s_.experiment.model.segments.size()) - 1, 0, s_.experiment.model.elements}}; }
   static bool makes_updates(const Op& op) { return op.kind == OpKind::update; }
 
-  Access add_buffer(const char* name, std::int64_t elements, bool shared) {
-    plan_.buffers.push_back({name, base::DType::fp64, elements, shared});
-    return {plan::BufferId(plan_.buffers.size() - 1), 0, elements};
+  Access add_buffer(std::string name, base::DType dtype, std::int64_t elements, bool shared) {
+    return strategy::add_buffer(plan_, std::move(name), dtype, elements, shared);
   }
+
+  // Of each table's share what the round names of it, and these rows of its gradient.
+  void add_lists() {
+    lists_.resize(s_.shares.size()), packed_.resize(s_.shares.size());
+    std::int64_t tables = 0;
+    for (std::size_t i = 0; i < s_.shares.size(); ++i) {
+      if (!is_table(i)) continue;
+      const std::string number = std::to_string(i);
+      const std::int64_t most = s_.most_named(s_.shares[i]);
+      lists_[i] = add_buffer("rows.b" + number, base::DType::int32, plan::kListHead + most, true);
+      packed_[i] = add_buffer("packed.b" + number, plan_.buffers[gradients_.index()].dtype, most * s_.row_of(s_.shares[i]), true);
+      ++tables;
+    }
+    if (tables > 0) counts_ = add_buffer("packed_rows", base::DType::int32, std::ssize(s_.shares), false);
+  }
+
+  bool is_table(std::size_t share) const { return s_.shares[share].table >= 0; }
+  Access count_of(std::size_t share) const { return {counts_.buffer, static_cast<std::int64_t>(share), 1}; }
 
   void add_lanes() {
     for (int server = 0; server < s_.servers(); ++server) asks_.push_back(add_lane(plan_, plan::LaneKind::send, server));
@@ -130,21 +164,70 @@ class WorkerPlan {
     Op op = op_of(OpKind::pull, pulls_[share], s_.group_of(share), static_cast<std::int32_t>(share), s_.rank_of(from.server));
     op.writes = {{parameters_, from.first, from.count}};
     op.after = {{kCompute, Dependency::end, 1}};
+    if (!is_table(share)) return op;
+    op.reads = {lists_[share]};
+    carries_named(op, share);
     return op;
+  }
+
+  void carries_named(Op& op, std::size_t share) const {
+    op.named = true;
+    op.row = s_.row_of(s_.shares[share]);
   }
 
   std::vector<Op> turn() const {
     std::vector<Op> ops{op_of(OpKind::turn, turns_, 0, -1, s_.rank_of(0))};
     ops.front().writes = {turn_};
-    for (std::size_t i = 0; i < s_.shares.size(); ++i) ops.push_back(pull(i));
+    name_rows(ops);
+    for (std::size_t i = 0; i < s_.shares.size(); ++i) {
+      if (is_table(i)) {
+        ops.push_back(want(i));
+        ops.back().after = {named(i)};
+      }
+      ops.push_back(pull(i));
+      if (is_table(i)) ops.back().after.push_back(named(i));
+    }
     return ops;
+  }
+
+  // Of the batch that the turn names; once the round before has packed its gradient by the last list, which had long been sent.
+  void name_rows(std::vector<Op>& ops) const {
+    for (std::size_t i = 0; i < s_.shares.size(); ++i) {
+      if (!is_table(i)) continue;
+      Op op = op_of(OpKind::rows, kInput, -1, static_cast<std::int32_t>(i), -1);
+      op.segment = s_.shares[i].table;
+      op.reads = {turn_};
+      op.writes = {lists_[i]};
+      op.after = {{turns_, 1, 0}, {kCompute, Dependency::end, 1}, {pushes_[i], Dependency::end, 2}};
+      ops.push_back(std::move(op));
+    }
+  }
+
+  // Among the lists of a turn, this one is there.
+  Dependency named(std::size_t share) const {
+    const auto lists =
+        std::count_if(s_.shares.begin(), s_.shares.begin() + static_cast<std::ptrdiff_t>(share) + 1, [](const Share& one) { return one.table >= 0; });
+    return {kInput, static_cast<std::int32_t>(lists), 0};
+  }
+
+  Op want(std::size_t share) const {
+    Op op = op_of(OpKind::push, pushes_[share], s_.group_of(share), static_cast<std::int32_t>(share), s_.rank_of(s_.shares[share].server));
+    const Access& list = lists_[share];
+    op.reads = {{list.buffer, plan::kListHead - plan::kListHeadSent, list.count - plan::kListHead + plan::kListHeadSent}};
+    return op;
   }
 
   // The other servers do not know which turn is the last: what they answered before it may be of an earlier version.
   std::vector<Op> last() const {
     std::vector<Op> ops = asks(1);
-    for (std::size_t i = 0; i < s_.shares.size(); ++i)
-      if (s_.shares[i].server > 0) ops.push_back(pull(i));
+    for (std::size_t i = 0; i < s_.shares.size(); ++i) {
+      if (s_.shares[i].server == 0) continue;
+      if (is_table(i)) {
+        ops.push_back(want(i));  // all, as the turn before it did; once the server knows that no gradient follows
+        ops.back().after = {{asks_[static_cast<std::size_t>(s_.shares[i].server)], 1, 0}};
+      }
+      ops.push_back(pull(i));
+    }
     return ops;
   }
 
@@ -157,23 +240,55 @@ class WorkerPlan {
     }
   }
 
-  // A share goes once the last of the gradients in it is there: of the last micro-step.
-  void push_gradients(plan::Program& program) const {
+  // By share: how many ops of the program have computed when the last of its gradients is there, of the last micro-step; or when it is packed.
+  std::vector<std::int32_t> whole_after(const plan::Program& program) const {
     std::vector<std::int32_t> after(s_.shares.size());
     std::int32_t done = 0;
     for (const Op& op : program.ops) {
       if (op.lane != kCompute) continue;
       ++done;
+      if (op.kind == OpKind::pack) after[static_cast<std::size_t>(op.bucket)] = done;
       for (const Access& write : op.writes)
         for (std::size_t i = 0; write.buffer == gradients_ && i < s_.shares.size(); ++i)
           if (overlap(s_.shares[i], write)) after[i] = done;
     }
+    return after;
+  }
+
+  void pack_named_rows(plan::Program& program) const {
+    const std::vector<std::int32_t> after = whole_after(program);
+    std::vector<Op> ops;
+    std::int32_t done = 0;
+    for (Op& op : program.ops) {
+      const bool computes = op.lane == kCompute;
+      ops.push_back(std::move(op));
+      if (!computes) continue;
+      ++done;
+      for (std::size_t i = 0; i < s_.shares.size(); ++i)
+        if (is_table(i) && after[i] == done) ops.push_back(pack(i));
+    }
+    program.ops = std::move(ops);
+  }
+
+  Op pack(std::size_t share) const {
+    Op op = op_of(OpKind::pack, kCompute, -1, static_cast<std::int32_t>(share), -1);
+    op.reads = {{gradients_, s_.shares[share].first, s_.shares[share].count}, lists_[share]};
+    op.writes = {packed_[share], count_of(share)};
+    op.after = {{pushes_[share], Dependency::end, 2}};
+    carries_named(op, share);
+    return op;
+  }
+
+  // A share goes once its gradient is whole.
+  void push_gradients(plan::Program& program) const {
+    const std::vector<std::int32_t> after = whole_after(program);
     program.global_samples = scaled(program.global_samples);
     for (std::size_t i = s_.shares.size(); i-- > 0;) {
       const Share& share = s_.shares[i];
       Op op = op_of(OpKind::push, pushes_[i], s_.group_of(i), static_cast<std::int32_t>(i), s_.rank_of(share.server));
       op.reads = {{gradients_, share.first, share.count}};
       op.after = {{kCompute, after[i], 0}};
+      if (is_table(i)) op.reads = {packed_[i], count_of(i)}, carries_named(op, i);
       program.ops.push_back(std::move(op));
     }
   }
@@ -187,7 +302,8 @@ class WorkerPlan {
   const Serving& s_;
   plan::RankPlan plan_;
   plan::BufferId parameters_, gradients_;
-  Access wish_, turn_;
+  Access wish_, turn_, counts_;
+  std::vector<Access> lists_, packed_;         // by share, of tables
   std::vector<LaneId> asks_, pushes_, pulls_;  // by server; by share
   LaneId turns_;
 };
@@ -220,13 +336,24 @@ class ServerPlan {
     add("arrival", arrival());
     add("update", update());
     add("answer", answer());
+    if (!wanted_.empty()) add("named", named());
     return std::move(plan_);
   }
 
  private:
   Access add_buffer(std::string name, base::DType dtype, std::int64_t elements, bool shared = false) {
-    plan_.buffers.push_back({std::move(name), dtype, elements, shared});
-    return {plan::BufferId(plan_.buffers.size() - 1), 0, elements};
+    return strategy::add_buffer(plan_, std::move(name), dtype, elements, shared);
+  }
+
+  // Of each table's share the lists of all workers, one after another, and likewise the rows that they are given.
+  void add_lists(base::DType dtype) {
+    for (const std::size_t i : own_) {
+      const Share& share = s_.shares[i];
+      if (share.table < 0) continue;
+      const std::int64_t most = s_.most_named(share), workers = s_.workers();
+      wanted_[i] = add_buffer("wanted.b" + std::to_string(i), base::DType::int32, (plan::kListHead + most) * workers);
+      handed_[i] = add_buffer("handed.b" + std::to_string(i), dtype, most * s_.row_of(share) * workers, true);
+    }
   }
 
   void add_buffers() {
@@ -240,6 +367,7 @@ class ServerPlan {
       given_ = add_buffer("given", dtype, elements * s_.workers());
       compensated_ = add_buffer("compensated", dtype, elements);
     }
+    add_lists(dtype);
     statistics_ = add_buffer("statistics", base::DType::fp64, 3 * std::ssize(own_));
     rate_ = add_buffer("rate", base::DType::fp64, 2);
     if (server_ == 0) turn_ = add_buffer("turns", base::DType::fp64, 4 * static_cast<std::int64_t>(s_.workers()), true);
@@ -262,12 +390,24 @@ class ServerPlan {
     std::vector<Op> ops{op_of(OpKind::take, asked_, server_, -1, -1)};
     for_each_share([&](std::size_t p, std::int32_t number, std::int64_t first, std::int64_t count) {
       ops.push_back(op_of(OpKind::take, takes_[p], s_.group_of(own_[p]), number, -1));
-      ops.back().writes = {{gradients_.buffer, first, count}};
-      if (!compensates()) return;
-      ops.back().reads = {given(first, count), {versions_[0].buffer, first, count}};
-      ops.back().writes.push_back({compensated_.buffer, first, count});
+      Op& op = ops.back();
+      op.writes = {{gradients_.buffer, first, count}};
+      if (compensates()) {
+        op.reads = {given(first, count), {versions_[0].buffer, first, count}};
+        op.writes.push_back({compensated_.buffer, first, count});
+      }
+      carries_named(op);
     });
     return ops;
+  }
+
+  // Where it is of a table: last of all that it reads, the list.
+  void carries_named(Op& op) const {
+    const auto list = wanted_.find(static_cast<std::size_t>(op.bucket));
+    if (list == wanted_.end()) return;
+    op.reads.push_back(list->second);
+    op.named = true;
+    op.row = s_.row_of(s_.shares[list->first]);
   }
 
   // Where workers wait for each other's update, nothing comes late.
@@ -299,9 +439,28 @@ class ServerPlan {
       ops.back().reads = {turn_};
     }
     for_each_share([&](std::size_t p, std::int32_t number, std::int64_t first, std::int64_t count) {
-      ops.push_back(op_of(OpKind::give, gives_[p], s_.group_of(own_[p]), number, -1));
-      ops.back().reads = {{versions_[0].buffer, first, count}};
-      if (compensates()) ops.back().writes = {given(first, count)};
+      if (!wanted_.contains(own_[p])) ops.push_back(give(p, number, first, count));
+    });
+    return ops;
+  }
+
+  Op give(std::size_t p, std::int32_t number, std::int64_t first, std::int64_t count) const {
+    Op op = op_of(OpKind::give, gives_[p], s_.group_of(own_[p]), number, -1);
+    op.reads = {{versions_[0].buffer, first, count}};
+    if (compensates()) op.writes = {given(first, count)};
+    carries_named(op);
+    if (op.named) op.writes.push_back(handed_.at(own_[p]));
+    return op;
+  }
+
+  // A worker that was answered says which rows it wants, and is given them.
+  std::vector<Op> named() const {
+    std::vector<Op> ops;
+    for_each_share([&](std::size_t p, std::int32_t number, std::int64_t first, std::int64_t count) {
+      if (!wanted_.contains(own_[p])) return;
+      ops.push_back(op_of(OpKind::take, takes_[p], s_.group_of(own_[p]), number, -1));
+      ops.back().writes = {wanted_.at(own_[p])};
+      ops.push_back(give(p, number, first, count));
     });
     return ops;
   }
@@ -314,6 +473,7 @@ class ServerPlan {
   Access gradients_, statistics_, rate_, turn_, given_, compensated_;
   LaneId asked_, turns_;
   std::vector<LaneId> takes_, gives_;
+  std::map<std::size_t, Access> wanted_, handed_;  // by share, of tables
 };
 
 std::vector<plan::Group> groups_of(const Serving& serving) {

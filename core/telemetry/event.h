@@ -50,6 +50,8 @@ enum class Metric : std::uint16_t {
   version = 30,            // updates so far
   // Only of ranks with parameters of their own.
   squared_disagreement = 31,  // squared L2 distance of the rank's parameters from the mean of all ranks'; the step is the last one trained
+  // Only of a worker that names rows of tables, of its round.
+  table_ratio = 32,  // bytes of the tables, pulled and pushed whole / bytes of the rows that it was given and pushed, and of the lists that name them
 };
 
 struct Event {
@@ -101,5 +103,6 @@ struct trainyard::base::Names<trainyard::telemetry::Metric> {
                                                              {M::staleness, "staleness"},
                                                              {M::dropped_gradients, "dropped_gradients"},
                                                              {M::version, "version"},
-                                                             {M::squared_disagreement, "squared_disagreement"}};
+                                                             {M::squared_disagreement, "squared_disagreement"},
+                                                             {M::table_ratio, "table_ratio"}};
 };

@@ -13,10 +13,19 @@ struct ServedCase {
   experiment::VariablePlacement placement = experiment::VariablePlacement::balanced;
   experiment::OptimizerKind optimizer = experiment::OptimizerKind::sgd;
   int micro_steps = 1;
+  bool tables = false;  // on clicks, whose indices are looked up in a table; else a small network of other layers
+
+  experiment::Experiment task(std::int64_t batch = 24) const {
+    experiment::Experiment e = small(1, batch);
+    if (!tables) return e;
+    const experiment::Experiment clicks = strategy::small_clicks(1);
+    e.model = clicks.model, e.data = clicks.data;
+    return e;
+  }
 
   // With the same batch of each worker; or where a `global_batch` is given, of all together.
   experiment::Experiment training(std::int64_t global_batch = 0) const {
-    experiment::Experiment e = small(1, 24);
+    experiment::Experiment e = task();
     e.strategy.kind = experiment::StrategyKind::parameter_server;
     e.strategy.servers.mode = mode;
     e.strategy.servers.placement = placement;
@@ -33,7 +42,7 @@ struct ServedCase {
 
 inline void PrintTo(const ServedCase& c, std::ostream* out) {
   *out << base::name_of(c.mode) << ", " << c.workers << " workers, " << c.servers << " servers, " << base::name_of(c.placement) << ", "
-       << base::name_of(c.optimizer) << ", " << c.micro_steps << " micro-steps";
+       << base::name_of(c.optimizer) << ", " << c.micro_steps << " micro-steps" << (c.tables ? ", tables" : "");
 }
 
 }  // namespace trainyard::tests

@@ -173,6 +173,11 @@ class Lines {
 
   void compression_ratio() { add("ratio", alone() ? tr("gradient / sent by a rank") : "", 0, first_rank(Metric::compression_ratio, 0)); }
 
+  void table_ratios() {
+    if (!alone()) return void(add("greatest", tr("greatest of ranks"), 0, {keys_of(history_, Metric::table_ratio), Over::greatest}));
+    for (int rank = 0; rank < history_.ranks(); ++rank) add(QString("rank%1").arg(rank), rank_name(rank), rank, {keys_of(history_, Metric::table_ratio, rank)});
+  }
+
   void learning_rate() { add("rate", alone() ? tr("learning rate") : "", 0, first_rank(Metric::learning_rate, 0)); }
 
  private:
@@ -232,6 +237,7 @@ ChartTitle chart_title(ChartKind kind) {
     case ChartKind::memory: return {"memory", tr("Resident memory of ranks"), "B"};
     case ChartKind::residual_norm: return {"residual_norm", tr("What compression left out"), tr("L2 norm")};
     case ChartKind::compression_ratio: return {"compression_ratio", tr("Compression of gradients"), tr("times")};
+    case ChartKind::table_ratio: return {"table_ratio", tr("Tables: whole / rows named"), tr("times the bytes")};
     case ChartKind::consensus: return {"consensus", tr("Distance of ranks from their mean"), tr("L2 norm")};
     case ChartKind::staleness: return {"staleness", tr("Staleness of gradients"), tr("versions")};
   }
@@ -274,6 +280,7 @@ std::vector<LineSpec> lines_of(ChartKind kind, const History& history, const std
     case ChartKind::memory: lines.memory(); break;
     case ChartKind::residual_norm: lines.residual_norms(); break;
     case ChartKind::compression_ratio: lines.compression_ratio(); break;
+    case ChartKind::table_ratio: lines.table_ratios(); break;
     case ChartKind::staleness: lines.staleness(); break;
     case ChartKind::consensus: lines.consensus(); break;
   }

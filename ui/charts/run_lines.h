@@ -31,6 +31,7 @@ enum class ChartKind {
   memory,
   residual_norm,
   compression_ratio,
+  table_ratio,
   staleness,
   consensus
 };
@@ -38,7 +39,7 @@ enum class ChartKind {
 inline constexpr ChartKind kChartKinds[] = {ChartKind::loss,          ChartKind::accuracy,   ChartKind::gradient_norm, ChartKind::step_time,
                                             ChartKind::rank_bytes,    ChartKind::link_bytes, ChartKind::update_ratio,  ChartKind::samples_rate,
                                             ChartKind::learning_rate, ChartKind::memory,     ChartKind::residual_norm, ChartKind::compression_ratio,
-                                            ChartKind::staleness,     ChartKind::consensus};
+                                            ChartKind::table_ratio,   ChartKind::staleness,  ChartKind::consensus};
 
 struct ChartTitle {
   const char* name;  // snake_case, stable: for saved arrangements

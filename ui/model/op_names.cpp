@@ -83,7 +83,8 @@ std::string as_first_rank(const std::string& text) {
 
 SpanKind kind_of(OpKind kind) {
   switch (kind) {
-    case OpKind::load: return SpanKind::input;
+    case OpKind::load:
+    case OpKind::rows: return SpanKind::input;
     case OpKind::statistics:
     case OpKind::partial:
     case OpKind::forward: return SpanKind::forward;

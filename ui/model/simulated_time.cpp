@@ -2,6 +2,7 @@
 #include "ui/model/simulated_time.h"
 
 #include "core/experiment/imposed.h"
+#include "core/session/recipe.h"
 #include "core/strategy/strategy.h"
 
 namespace trainyard::ui {
@@ -14,6 +15,9 @@ base::Result<SimulatedTime> simulated_time(const base::Json& recorded_experiment
   sim::Options options;
   options.stop = std::move(stop);
   options.seed = resolved->document.training.seed;
+  auto counts = session::row_counts(*resolved, *plan);
+  if (!counts) return base::fail(counts.error());
+  options.row_count = std::move(*counts);
   return sim::simulate(*plan, topology::Network(experiment::as_imposed(resolved->document)), options).map([&](sim::Outcome outcome) {
     return SimulatedTime{std::move(outcome), plan->schedule};
   });

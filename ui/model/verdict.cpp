@@ -6,6 +6,7 @@
 #include "core/base/machine.h"
 #include "core/experiment/imposed.h"
 #include "core/experiment/placement.h"
+#include "core/session/recipe.h"
 #include "core/strategy/strategy.h"
 
 namespace trainyard::ui {
@@ -22,6 +23,9 @@ base::Result<sim::Verdict> simulated_verdict(const experiment::Resolved& experim
   sim::Options options;
   options.steps = kSteps;
   options.stop = std::move(stop);
+  auto counts = session::row_counts(experiment, expanded);
+  if (!counts) return base::fail(counts.error());
+  options.row_count = std::move(*counts);
   const topology::Network network(experiment::as_imposed(experiment.document)), of_one(experiment::as_imposed(one_device.document));
   return sim::judge(expanded, network, *alone, of_one, options);
 }

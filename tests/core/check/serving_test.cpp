@@ -104,5 +104,53 @@ TEST(Serving, a_server_op_on_a_worker_is_found) {
   EXPECT_THAT(flaw(served(), 0, [](plan::RankPlan& rank) { op_of(rank, OpKind::pull, 0).kind = OpKind::take; }), testing::HasSubstr("is done by a worker"));
 }
 
+// With a table, of which workers name rows.
+plan::Plan with_table(int workers = 2, int servers = 2) {
+  experiment::Experiment e = strategy::small_clicks(workers + servers);
+  for (int server = 0; server < servers; ++server) e.topology.hosts[0].devices[static_cast<std::size_t>(server)].role = topology::Role::parameter_server;
+  e.strategy.kind = experiment::StrategyKind::parameter_server;
+  return strategy::make_plan(experiment::resolve(e, ".").value()).value();
+}
+
+TEST(Serving, named_rows_are_proved) {
+  for (const int servers : {1, 2, 3}) {
+    const base::Problems problems = check(with_table(2, servers));
+    EXPECT_TRUE(problems.empty()) << (problems.empty() ? "" : base::to_string(problems.front()));
+  }
+  const auto parsed = plan::parse(plan::to_text(with_table()));
+  ASSERT_TRUE(parsed) << base::to_string(parsed.error());
+  EXPECT_EQ(plan::to_text(*parsed), plan::to_text(with_table()));
+}
+
+TEST(Serving, compensation_is_proved) {
+  experiment::Experiment e = strategy::small(3);
+  e.topology.hosts[0].devices[0].role = topology::Role::parameter_server;
+  e.strategy.kind = experiment::StrategyKind::parameter_server;
+  e.strategy.servers.delay_compensation = 0.5;
+  const base::Problems problems = check(strategy::make_plan(experiment::resolve(e, ".").value()).value());
+  EXPECT_TRUE(problems.empty()) << base::to_string(problems.front());
+}
+
+TEST(Serving, rows_without_a_list_are_found) {
+  EXPECT_THAT(flaw(with_table(), 0, [](plan::RankPlan& rank) { op_of(rank, OpKind::rows, 0).bucket = 7; }),
+              testing::HasSubstr("goes by a list of rows that no turn makes"));
+  EXPECT_THAT(flaw(with_table(), 0, [](plan::RankPlan& rank) { op_of(rank, OpKind::pack, 0).reads.back() = op_of(rank, OpKind::pack, 0).reads.front(); }),
+              testing::HasSubstr("a buffer of int32"));
+}
+
+TEST(Serving, rows_of_unlike_length_are_found) {
+  EXPECT_THAT(flaw(with_table(), 0, [](plan::RankPlan& rank) { op_of(rank, OpKind::pull, 0).row = 2; }), testing::HasSubstr("rows of 2 at most"));
+  EXPECT_THAT(flaw(with_table(), 0, [](plan::RankPlan& rank) { op_of(rank, OpKind::pull, 0).row = 5; }), testing::HasSubstr("a number of whole rows"));
+}
+
+TEST(Serving, lists_of_unlike_length_are_found) {
+  EXPECT_THAT(flaw(with_table(), 1,
+                   [](plan::RankPlan& rank) {
+                     for (plan::Op& op : rank.programs[static_cast<std::size_t>(rank.program("turn"))].ops)
+                       if (op.kind == OpKind::push && op.bucket == 0) --op.reads.front().count;
+                   }),
+              testing::HasSubstr("rows of 4 at most"));
+}
+
 }  // namespace
 }  // namespace trainyard::check

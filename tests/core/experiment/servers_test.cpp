@@ -139,6 +139,47 @@ TEST(Servers, shares_end_where_buckets_end) {
   EXPECT_EQ(shares_of_servers(resolved).size(), buckets(resolved).size());
 }
 
+// A table of rows that are looked up is apart from what lies beside it, and its rows are whole.
+TEST(Servers, keep_whole_rows_of_tables) {
+  for (const int servers : {1, 2, 3, 7}) {
+    Experiment e = served(2, servers);
+    e.data.kind = data::DataKind::clicks;
+    e.data.slot_count = 3, e.data.dense = 2, e.data.vocabulary = 40;
+    e.model.layers = {{.kind = model::LayerKind::embedding_bag, .slot_count = 3, .rows = 42, .width = 4}, {model::LayerKind::linear, 0}};
+    const Resolved resolved = resolve(e, ".").value();
+    const model::Segment& table = resolved.model.segments.front();
+    ASSERT_EQ(table.elements, 42 * 4);
+    std::int64_t end = 0, rows = 0;
+    for (const Share& share : shares_of_servers(resolved)) {
+      EXPECT_EQ(share.first, end);
+      end += share.count;
+      EXPECT_EQ(share.table, share.first < table.elements ? 0 : -1);
+      if (share.table < 0) continue;
+      EXPECT_EQ(share.count % 4, 0) << servers;
+      EXPECT_LE(end, table.elements);
+      rows += share.count / 4;
+    }
+    EXPECT_EQ(end, resolved.model.elements);
+    EXPECT_EQ(rows, 42);
+    e.strategy.servers.tables = TablePull::whole;
+    for (const Share& share : shares_of_servers(resolve(e, ".").value())) EXPECT_EQ(share.table, -1);
+  }
+}
+
+// Who answers only once rows are named, answers later than gradients come.
+TEST(Servers, no_mean_is_known_where_tables_lie_on_several) {
+  for (const int servers : {1, 2}) {
+    Experiment e = served(3, servers);
+    EXPECT_EQ(staleness_theory(resolve(e, ".").value()).mean, 2.0) << "without a table";
+    e.data.kind = data::DataKind::clicks;
+    e.data.slot_count = 3, e.data.dense = 2, e.data.vocabulary = 40;
+    e.model.layers = {{.kind = model::LayerKind::embedding_bag, .slot_count = 3, .rows = 42, .width = 4}, {model::LayerKind::linear, 0}};
+    EXPECT_EQ(staleness_theory(resolve(e, ".").value()).mean.has_value(), servers == 1);
+    e.strategy.servers.mode = ServerMode::synchronous;
+    EXPECT_EQ(staleness_theory(resolve(e, ".").value()).mean, 0.0);
+  }
+}
+
 TEST(Servers, what_is_missing_is_said) {
   Experiment e = served(2, 1);
   e.topology.hosts[0].devices[0].role = topology::Role::idle;

@@ -128,6 +128,16 @@ TEST(Golden, parameter_servers_of_two_workers) {
   expect_golden_plan("parameter_server_2x2", e);
 }
 
+// Of the table, which both servers have a part of, workers pull and push the rows that their samples name.
+TEST(Golden, parameter_servers_of_two_workers_and_a_table) {
+  auto e = small_clicks(3);
+  e.data.train_samples = 64, e.data.held_out_samples = 16;
+  e.training.batch_per_rank = 4;
+  e.topology.hosts[0].devices[0].role = e.topology.hosts[0].devices[2].role = topology::Role::parameter_server;
+  e.strategy.kind = experiment::StrategyKind::parameter_server;
+  expect_golden_plan("parameter_server_1x2_table", e);
+}
+
 TEST(Golden, mirrored_double_binary_tree_of_three_in_segments) {
   auto e = tiny(3);
   e.strategy.algorithm = collective::Algorithm::double_binary_tree;

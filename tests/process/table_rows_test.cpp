@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Rows of tables that samples name, pulled and pushed over the transports of real runs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/base/json.h"
+#include "watched_run.h"
+
+namespace trainyard::process {
+namespace {
+
+using base::Json;
+using testing::HasSubstr;
+
+const std::string kClicks = example("four_devices_mirrored_clicks");
+
+// Two workers and two servers, which share the table's 20,000 rows.
+std::vector<std::string> served(const std::string& mode, std::vector<std::string> more = {}) {
+  more.insert(more.end(), {"strategy.kind=parameter_server", "strategy.servers.mode=" + mode, "topology.hosts[0].devices[0].role=parameter_server",
+                           "topology.hosts[0].devices[2].role=parameter_server"});
+  return more;
+}
+
+std::string weights_made_again(const Json& result) {
+  const Ran again = cli({"replay", result["run_directory"].get<std::string>(), "--recompute", "--json"});
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  return again.exit_code == 0 ? again.result()["parameters_xxh64"] : "";
+}
+
+class TableRows : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Run, TableRows, testing::Values("shm", "zmq", "inproc"));
+
+TEST_P(TableRows, train_as_whole_tables_do_with_a_part_of_their_bytes) {
+  const Home home;
+  const auto by = [&](const std::string& tables) {
+    return completed(short_run(kClicks, 60, served("synchronous", {"run.transport=" + GetParam(), "strategy.servers.tables=" + tables})));
+  };
+  const Json rows = by("rows"), whole = by("whole");
+  EXPECT_EQ(rows["ranks"][0]["parameters_xxh64"], whole["ranks"][0]["parameters_xxh64"]);
+  EXPECT_EQ(rows["ranks"][1]["parameters_xxh64"], rows["ranks"][0]["parameters_xxh64"]);
+  EXPECT_EQ(rows["held_out_accuracy"], whole["held_out_accuracy"]);
+  EXPECT_LT(rows["wire_bytes"]["payload"].get<double>(), 0.2 * whole["wire_bytes"]["payload"].get<double>()) << "an evaluation, and the end, take all of it";
+  EXPECT_GT(rows["tables"]["ratio"].get<double>(), 30);
+  EXPECT_FALSE(whole.contains("tables"));
+}
+
+TEST_P(TableRows, on_their_own_are_made_again_to_the_bit) {
+  const Home home;
+  for (const char* compensation : {"0", "0.4"}) {
+    const Json result = completed(
+        short_run(kClicks, 120, served("asynchronous", {"run.transport=" + GetParam(), std::string("strategy.servers.delay_compensation=") + compensation})));
+    EXPECT_EQ(weights_made_again(result), result["ranks"][0]["parameters_xxh64"]);
+    EXPECT_GT(result["staleness"]["mean"], 0);
+  }
+}
+
+TEST(TableRows, a_worker_that_is_lost_leaves_no_rows_behind) {
+  for (const char* transport : {"shm", "zmq"}) {
+    const Home home;
+    Watched run(home, kClicks, served("asynchronous", {std::string("run.transport=") + transport, "run.restarts=1"}));
+    ASSERT_TRUE(run.trains());
+    const pid_t before = run.process(0);
+    run.harm(0, SIGKILL);
+    EXPECT_TRUE(wait_until(promised, [&] { return run.process(0) != before; }));
+    EXPECT_TRUE(run.is_back(0));
+    EXPECT_TRUE(run.goes_on());
+    run.harm(1, SIGSTOP);
+    EXPECT_TRUE(run.goes_on()) << "who stands still keeps one version, and its rows";
+    const Ran ran = run.stop();
+    ASSERT_EQ(ran.exit_code, 0) << ran.err;
+    EXPECT_EQ(weights_made_again(ran.result()), ran.result()["ranks"][0]["parameters_xxh64"]);
+  }
+}
+
+// The clock counts what the samples name: the bytes are those of a real run that deals out the same rounds.
+TEST(TableRows, of_a_virtual_run_are_counted_as_they_are_sent) {
+  const Home home;
+  const Json drawn = completed(short_run(kClicks, 60, served("synchronous", {"run.clock=virtual"})));
+  const Json real = completed(short_run(kClicks, 60, served("synchronous")));
+  EXPECT_EQ(drawn["ranks"][0]["parameters_xxh64"], real["ranks"][0]["parameters_xxh64"]);
+  EXPECT_EQ(drawn["tables"]["ratio"], real["tables"]["ratio"]);
+}
+
+TEST(TableRows, are_said_in_words) {
+  const Home home;
+  std::vector<std::string> arguments = short_run(kClicks, 40, served("asynchronous"));
+  std::erase(arguments, "--json");
+  const Ran ran = cli(arguments);
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("x fewer bytes than whole ones, as workers took the rows that their samples name"));
+}
+
+}  // namespace
+}  // namespace trainyard::process
