@@ -35,15 +35,18 @@ struct Segment {
   double momentum = 0;              // of batch_norm
   bool synchronised = false;        // of batch_norm: by the samples of all ranks
   double probability = 0;           // of dropout
-  std::int64_t slot_count = 0;      // of embedding_bag: the first columns of its input, which are numbers of rows
-  Shape table;                      // of embedding_bag: [rows, width]
+  std::int64_t slot_count = 0;      // of one that looks up: the first columns of the sample, which are numbers of rows
+  Shape table;                      // of one that looks up: [rows, width]
   int addend = -1;                  // of add: the segment whose output it adds to that of the one before it
   std::int64_t running = 0;         // of batch_norm: where its running means and variances [2, channels] begin in the flat state
   // Whether the gradient at its input, or at its addend, has a part there when its own comes, from a later sum.
   bool accumulates = false, addend_accumulates = false;
 
+  // Whether its only parameter is a table, row by row from `first` on, of which a sample takes the rows that its first `slot_count` columns name:
+  // on no other row does the output depend, and no other has a gradient.
+  bool looks_up() const { return table.dimensions > 0; }
   std::int64_t channels() const { return output_shape[output_shape.dimensions - 1]; }
-  Shape weight_shape() const;          // of embedding_bag its table, row by row
+  Shape weight_shape() const;          // of one that looks up its table
   std::int64_t bias_elements() const;  // one a channel; 0: there is none
   std::int64_t bias_offset() const { return first + weight_shape().elements(); }
   std::int64_t inputs_of_output() const;  // how many numbers one output is a weighted sum of
