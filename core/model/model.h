@@ -75,13 +75,14 @@ struct Model {
 // channels}, without dimensions where it is not known; then, as for `classes` of 0, nothing is said that depends on it. Rules: an
 // activation follows a linear layer, a convolution, a batch normalisation or a sum; convolutions and pools take images; a window fits
 // the image; a sum adds equal shapes; an embedding_bag is the first and takes rows of columns; the last layer is linear with as many
-// units as there are classes.
+// units as there are classes, or wide after such a layer.
 base::Problems validate(const ModelSpec& spec, const Shape& sample, std::int64_t classes, const std::string& path);
 base::Result<Model> build(const ModelSpec& spec, const Shape& sample, std::int64_t classes);
 inline base::Result<Model> build(const ModelSpec& spec, std::int64_t features, std::int64_t classes) { return build(spec, Shape{features}, classes); }
 
 // Weights and biases uniform in +-1/sqrt(inputs of an output) (the default of torch.nn.Linear and Conv2d), which of a bag are as many as it adds
-// up; of batch normalisation 1 and 0. Equal for every rank count and dtype up to rounding. `state` (may be empty): means 0, variances 1.
+// up; of batch normalisation 1 and 0. A wide table begins at 0, as a linear model of TensorFlow does (tf.feature_column.linear_model): there is no symmetry
+// to break, and what is never looked up then says nothing. Equal for every rank count and dtype up to rounding. `state` (may be empty): means 0, variances 1.
 void initialise(const Model& model, std::int64_t seed, const compute::Tensor& parameters, const compute::Tensor& state = {});
 
 }  // namespace trainyard::model
