@@ -63,11 +63,12 @@ std::vector<Item> named() {
 std::vector<Item> models() {
   std::string layers;
   for (const auto& [kind, name] : base::Names<model::LayerKind>::table)
-    if (kind != model::LayerKind::embedding_bag) layers += (layers.empty() ? "" : ", ") + std::string(name);
+    if (!model::looks_up(kind)) layers += (layers.empty() ? "" : ", ") + std::string(name);
   return {
       {"mlp", "A multi-layer perceptron: a list of layers (linear, relu, tanh, ...) and a softmax cross-entropy loss", ""},
       {"cnn", "A convolutional network, for data of images: a list of layers (" + layers + ") and the same loss", ""},
-      {"embedding", "For data of indices: an embedding_bag, which adds up the rows that a sample names in a table, then linear layers and the same loss", ""}};
+      {"embedding", "For data of indices: an embedding_bag, which adds up the rows that a sample names in a table, then linear layers and the same loss", ""},
+      {"wide_and_deep", "The same with a layer wide at the end, which adds a linear model of the indices to the logits (Cheng et al. 2016)", ""}};
 }
 
 Item example(const fs::path& file) {

@@ -20,18 +20,33 @@ void add(const T* row, std::int64_t width, T* sum) {
   for (std::int64_t w = 0; w < width; ++w) sum[w] += row[w];
 }
 
+// The rows that a sample names, added to `sum`.
+template <class T>
+void add_bag(const T* sample, std::int64_t slots, const compute::Tensor& table, T* sum) {
+  const std::int64_t rows = table.shape[0], width = table.shape[1];
+  for (std::int64_t s = 0; s < slots; ++s) {
+    const std::int64_t row = row_number(sample[s], rows);
+    if (row != kNoRow) add(table.as<T>() + row * width, width, sum);
+    else std::fill_n(sum, width, std::numeric_limits<T>::quiet_NaN());
+  }
+}
+
 template <class T>
 void sum_bag(const compute::EmbeddingBagForward& op, std::int64_t sample) {
-  const std::int64_t inputs = op.input.shape[1], rows = op.table.shape[0], width = op.table.shape[1];
+  const std::int64_t inputs = op.input.shape[1], width = op.table.shape[1];
   const T* const input = op.input.as<T>() + sample * inputs;
   T* const output = op.output.as<T>() + sample * op.output.shape[1];
   std::fill_n(output, width, T{0});
-  for (std::int64_t s = 0; s < op.slot_count; ++s) {
-    const std::int64_t row = row_number(input[s], rows);
-    if (row != kNoRow) add(op.table.as<T>() + row * width, width, output);
-    else std::fill_n(output, width, std::numeric_limits<T>::quiet_NaN());
-  }
+  add_bag(input, op.slot_count, op.table, output);
   std::copy(input + op.slot_count, input + inputs, output + width);
+}
+
+template <class T>
+void sum_bag(const compute::AddBag& op, std::int64_t sample) {
+  const std::int64_t width = op.table.shape[1];
+  T* const output = op.output.as<T>() + sample * width;
+  std::copy_n(op.input.as<T>() + sample * width, width, output);
+  add_bag(op.samples.as<T>() + sample * op.samples.shape[1], op.slot_count, op.table, output);
 }
 
 // Of the rows [begin, end): what the samples have for them, in the order of samples.
@@ -47,8 +62,8 @@ void scatter(const compute::EmbeddingBagBackwardWeight& op, std::int64_t begin, 
     }
 }
 
-template <class T>
-PreparedKernel prepare_bag(const compute::EmbeddingBagForward& op, const Device& device) {
+template <class T, class Bag>
+PreparedKernel prepare_bag(const Bag& op, const Device& device) {
   constexpr std::int64_t kSamples = 16;
   return make_kernel([op, cores = device.cores](Queue&) {
     for_blocks(cores, op.input.shape[0], kSamples, [&](std::int64_t begin, std::int64_t end, std::int64_t) {
@@ -70,6 +85,10 @@ PreparedKernel prepare_scatter(const compute::EmbeddingBagBackwardWeight& op, co
 }  // namespace
 
 PreparedKernel prepare(const compute::EmbeddingBagForward& op, const Device& device) {
+  return op.input.dtype == compute::DType::fp64 ? prepare_bag<double>(op, device) : prepare_bag<float>(op, device);
+}
+
+PreparedKernel prepare(const compute::AddBag& op, const Device& device) {
   return op.input.dtype == compute::DType::fp64 ? prepare_bag<double>(op, device) : prepare_bag<float>(op, device);
 }
 

@@ -20,6 +20,7 @@ PreparedKernel prepare(const compute::LinearForward& op, const Device& device);
 PreparedKernel prepare(const compute::LinearBackwardInput& op, const Device& device);
 PreparedKernel prepare(const compute::LinearBackwardWeight& op, const Device& device);
 PreparedKernel prepare(const compute::EmbeddingBagForward& op, const Device& device);
+PreparedKernel prepare(const compute::AddBag& op, const Device& device);
 PreparedKernel prepare(const compute::EmbeddingBagBackwardWeight& op, const Device& device);
 PreparedKernel prepare(const compute::AddBias& op, const Device& device);
 PreparedKernel prepare(const compute::SumRows& op, const Device& device);

@@ -76,10 +76,17 @@ struct EmbeddingBagForward {
   std::int64_t slot_count = 1;
 };
 
-// table_gradient[r,w] = sum of output_gradient[b,w] over all b and s of which input[b,s] is r, in that order: so it depends on no
+// A bag added to what is there: output[b,w] = input[b,w] + sum over s in [0, S) of table[samples[b,s], w], in this order. What is no row makes
+// it NaN. input [B,W], samples [B,I], table [R,W], output [B,W], which may be the input; R as above. It is the wide part of a wide and deep model (Cheng et al. 2016).
+struct AddBag {
+  Tensor input, samples, table, output;
+  std::int64_t slot_count = 1;
+};
+
+// Of either: table_gradient[r,w] = sum of output_gradient[b,w] over all b and s of which input[b,s] is r, in that order: so it depends on no
 // number of threads. Overwritten: rows that no sample has are 0. What is no row gets nothing. squared_norm as of LinearBackwardWeight.
 struct EmbeddingBagBackwardWeight {
-  Tensor input, output_gradient, table_gradient, squared_norm;  // [B,I], [B, W + I - S], [R,W]
+  Tensor input, output_gradient, table_gradient, squared_norm;  // [B,I], [B, W + I - S] or of AddBag [B,W], [R,W]
   std::int64_t slot_count = 1;
 };
 
@@ -316,7 +323,7 @@ struct PowerSgdDecode {
 };
 
 using Op = std::variant<LinearForward, AddBias, SumRows, CopyColumns, ActivationBackward, LinearBackwardInput, LinearBackwardWeight, EmbeddingBagForward,
-                        EmbeddingBagBackwardWeight, Conv2dForward, Conv2dBackwardInput, Conv2dBackwardWeight, PoolForward, PoolBackward, BatchNormSums,
+                        AddBag, EmbeddingBagBackwardWeight, Conv2dForward, Conv2dBackwardInput, Conv2dBackwardWeight, PoolForward, PoolBackward, BatchNormSums,
                         BatchNormForward, BatchNormEvaluate, BatchNormBackwardWeight, BatchNormBackwardInput, Dropout, Add, Accumulate, Copy, Scale,
                         SoftmaxCrossEntropy, SquaredNorm, ClipFactor, Zero, WeightedSum, SgdUpdate, AdamUpdate, CompressGradient, DecompressGradient,
                         PowerSgdLeft, PowerSgdRight, PowerSgdDecode>;

@@ -63,21 +63,37 @@ void check(const LinearBackwardWeight& op, OpCheck& check) {
 // Of fp32 the numbers of further rows would not be whole.
 constexpr std::int64_t kMostRows = 1 << 24;
 
-void check_bag(const Tensor& input, const char* name, const Tensor& table, const char* outer, const Tensor& result, std::int64_t slots, OpCheck& check) {
+// The samples, which are called `of`, and the table.
+void check_rows(const char* of, const Tensor& input, const char* name, const Tensor& table, std::int64_t slots, OpCheck& check) {
   const std::int64_t inputs = input.shape[1];
-  check.matrix("input", input).matrix(name, table).is(name, table, input.dtype, table.shape);
+  check.matrix(of, input).matrix(name, table).is(name, table, input.dtype, table.shape);
   check.require(slots >= 1 && slots <= inputs, "slots", "is " + std::to_string(slots), "1 to " + std::to_string(inputs));
   check.require(input.dtype == DType::fp64 || table.shape[0] <= kMostRows, name, "has " + std::to_string(table.shape[0]) + " rows",
                 "at most " + std::to_string(kMostRows) + " of fp32");
-  check.is(outer, result, input.dtype, {input.shape[0], table.shape[1] + inputs - slots});
 }
 
+// With the columns that a bag hands on.
+Shape bag_shape(const Tensor& input, const Tensor& table, std::int64_t slots) { return {input.shape[0], table.shape[1] + input.shape[1] - slots}; }
+
 std::string_view name_of_op(const EmbeddingBagForward&) { return "embedding_bag_forward"; }
-void check(const EmbeddingBagForward& op, OpCheck& check) { check_bag(op.input, "table", op.table, "output", op.output, op.slot_count, check); }
+void check(const EmbeddingBagForward& op, OpCheck& check) {
+  check_rows("input", op.input, "table", op.table, op.slot_count, check);
+  check.is("output", op.output, op.input.dtype, bag_shape(op.input, op.table, op.slot_count));
+}
+
+std::string_view name_of_op(const AddBag&) { return "add_bag"; }
+void check(const AddBag& op, OpCheck& check) {
+  check_rows("samples", op.samples, "table", op.table, op.slot_count, check);
+  const Shape sums{op.samples.shape[0], op.table.shape[1]};
+  check.is("input", op.input, op.samples.dtype, sums).is("output", op.output, op.samples.dtype, sums);
+}
 
 std::string_view name_of_op(const EmbeddingBagBackwardWeight&) { return "embedding_bag_backward_weight"; }
 void check(const EmbeddingBagBackwardWeight& op, OpCheck& check) {
-  check_bag(op.input, "table_gradient", op.table_gradient, "output_gradient", op.output_gradient, op.slot_count, check);
+  check_rows("input", op.input, "table_gradient", op.table_gradient, op.slot_count, check);
+  const Shape added{op.input.shape[0], op.table_gradient.shape[1]};
+  check.is("output_gradient", op.output_gradient, op.input.dtype,
+           op.output_gradient.shape == added ? added : bag_shape(op.input, op.table_gradient, op.slot_count));
   check.is_or_empty("squared_norm", op.squared_norm, DType::fp64, {1});
 }
 

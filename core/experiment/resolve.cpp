@@ -108,7 +108,7 @@ void fill_automatic_values(Resolved& resolved) {
   Experiment& document = resolved.document;
   document.data.train_samples = resolved.data.train_samples;
   document.data.held_out_samples = resolved.data.held_out_samples;
-  document.model.layers.back().units = resolved.data.classes;
+  document.model.layers[document.model.output_layer()].units = resolved.data.classes;
   if (engine_of(resolved) == Engine::own) document.run.transport = transport_of(document.run.transport, resolved.hosts);
   document.strategy.segment_bytes = segment_bytes_of(document);
   document.training.steps = resolved.steps;

@@ -52,6 +52,15 @@ base::Problems first_layer_problems(const model::ModelSpec& model) {
                   "Begin the model with a linear layer, or take iid.")};
 }
 
+// Whatever the first layer is: a wide layer reads the sample itself.
+base::Problems looked_up_problems(const model::ModelSpec& model) {
+  const auto at = std::find_if(model.layers.begin(), model.layers.end(), [](const model::LayerSpec& layer) { return looks_up(layer.kind); });
+  if (at == model.layers.end()) return {};
+  return {refused("model.layers[" + std::to_string(at - model.layers.begin()) + "] is " + std::string(base::name_of(at->kind)) +
+                      ", which looks up all indices of a sample, and a rank has but some columns of it",
+                  "Take iid.")};
+}
+
 // Of one step, the samples that each rank takes in each micro-step: who has most says how many there are.
 std::vector<std::int64_t> rows_in_batches(const std::vector<std::int64_t>& samples, std::int64_t batch) {
   const std::int64_t most = *std::max_element(samples.begin(), samples.end());
@@ -132,6 +141,7 @@ base::Problems vertical_problems(const Experiment& experiment, const data::DataS
   if (const std::string reason = reason_against(experiment.strategy); ranks > 1 && experiment.strategy.kind != StrategyKind::one_device && !reason.empty())
     return {refused(reason, advice_against(experiment.strategy))};
   if (base::Problems problems = first_layer_problems(experiment.model); !problems.empty()) return problems;
+  if (base::Problems problems = looked_up_problems(experiment.model); !problems.empty()) return problems;
   if (data == nullptr || data->features() >= ranks) return {};
   return {refused(format_count(ranks) + " ranks cannot share " + format_count(data->features()) + " feature columns: some would have none",
                   "Take fewer workers, data of more features, or iid.")};

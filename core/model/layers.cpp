@@ -38,12 +38,12 @@ MaybeProblem sum_problem(const Shape& input, const Shape& added, const std::stri
             "Give the layers between them as many channels, stride 1, and padding that keeps the size.");
 }
 
-MaybeProblem bag_problem(const LayerSpec& layer, const Shape& input, const std::string& where) {
-  if (input.dimensions != 1)
-    return at(where, "embedding_bag takes rows of columns, but images of " + to_text(input) + " come in", "a row of columns",
+MaybeProblem table_problem(const LayerSpec& layer, const Shape& sample, const std::string& where) {
+  if (sample.dimensions != 1)
+    return at(where, std::string(base::name_of(layer.kind)) + " takes rows of columns, but images of " + to_text(sample) + " come in", "a row of columns",
               "Choose data with columns of indices.");
-  if (layer.slot_count <= input[0]) return {};
-  return at(where + ".slots", "looks up " + std::to_string(layer.slot_count) + " columns, but samples have " + to_text(input), "1 to " + to_text(input), "");
+  if (layer.slot_count <= sample[0]) return {};
+  return at(where + ".slots", "looks up " + std::to_string(layer.slot_count) + " columns, but samples have " + to_text(sample), "1 to " + to_text(sample), "");
 }
 
 Shape slid(const LayerSpec& layer, const Shape& image) {
@@ -79,7 +79,7 @@ std::vector<Shape> shapes(const ModelSpec& spec, const Shape& sample, std::int64
     const Shape& input = i == 0 ? sample : list.back();
     const std::string where = path + ".layers[" + std::to_string(i) + "]";
     if (has_window(layer)) problem = window_problem(layer, input, where);
-    if (is_bag(layer)) problem = bag_problem(layer, input, where);
+    if (looks_up(layer.kind)) problem = table_problem(layer, sample, where);
     if (layer.kind == LayerKind::add) problem = sum_problem(input, list[i - static_cast<std::size_t>(layer.back)], where);
     if (problem) return list;
     list.push_back(output_shape(layer, input, classes));

@@ -14,6 +14,7 @@ inline bool is_activation(const LayerSpec& layer) { return layer.kind == LayerKi
 inline bool is_pool(const LayerSpec& layer) { return layer.kind == LayerKind::max_pool || layer.kind == LayerKind::average_pool; }
 inline bool has_window(const LayerSpec& layer) { return layer.kind == LayerKind::conv2d || is_pool(layer); }
 inline bool is_bag(const LayerSpec& layer) { return layer.kind == LayerKind::embedding_bag; }
+inline bool is_wide(const LayerSpec& layer) { return layer.kind == LayerKind::wide; }
 inline bool takes_activation(const LayerSpec& layer) {
   return is_linear(layer) || layer.kind == LayerKind::conv2d || layer.kind == LayerKind::batch_norm || layer.kind == LayerKind::add;
 }

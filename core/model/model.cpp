@@ -33,7 +33,8 @@ std::string details(const Segment& s, const LayerSpec& layer) {
     case LayerKind::average_pool: return square(s.window.kernel);
     case LayerKind::batch_norm: return " " + std::to_string(s.channels());
     case LayerKind::dropout: return " " + shortened(s.probability);
-    case LayerKind::embedding_bag: return between(layer.rows, layer.width);
+    case LayerKind::embedding_bag:
+    case LayerKind::wide: return between(s.table[0], s.table[1]);
     case LayerKind::add: return " " + std::to_string(s.layer - static_cast<int>(layer.back));
     default: return "";
   }
@@ -80,7 +81,7 @@ class Builder {
     s.momentum = layer.momentum;
     s.synchronised = layer.kind == LayerKind::batch_norm && layer.synchronised;
     s.probability = layer.probability;
-    if (is_bag(layer)) s.slot_count = layer.slot_count, s.table = {layer.rows, layer.width};
+    if (looks_up(layer.kind)) s.slot_count = layer.slot_count, s.table = {layer.rows, is_bag(layer) ? layer.width : s.outputs};
     if (layer.kind == LayerKind::add) s.addend = segment_of_layer_[i - static_cast<std::size_t>(layer.back)];
     s.name = std::to_string(i) + " " + std::string(base::name_of(layer.kind)) + details(s, layer);
     if (s.weight_shape().dimensions > 0) add_parameters(s);
@@ -135,6 +136,7 @@ void initialise_parameter(const Model& model, std::int64_t seed, std::size_t ind
   const Parameter& parameter = model.parameters[index];
   const Segment& segment = model.segments[static_cast<std::size_t>(parameter.segment)];
   const std::int64_t elements = parameter.shape.elements();
+  if (segment.kind == LayerKind::wide) return store(parameters, parameter.offset, elements, [](std::int64_t) { return 0.0; });
   if (segment.kind == LayerKind::batch_norm)
     return store(parameters, parameter.offset, elements, [scale = parameter.offset == segment.first](std::int64_t) { return scale ? 1.0 : 0.0; });
   const base::Random random(static_cast<std::uint64_t>(seed), base::Purpose::initialise, static_cast<std::uint32_t>(index));

@@ -35,16 +35,18 @@ struct Segment {
   double momentum = 0;              // of batch_norm
   bool synchronised = false;        // of batch_norm: by the samples of all ranks
   double probability = 0;           // of dropout
-  std::int64_t slot_count = 0;      // of embedding_bag: the first columns of its input, which are numbers of rows
-  Shape table;                      // of embedding_bag: [rows, width]
+  std::int64_t slot_count = 0;      // of one that looks up: the first columns of the sample, which are numbers of rows
+  Shape table;                      // of one that looks up: [rows, width]
   int addend = -1;                  // of add: the segment whose output it adds to that of the one before it
   std::int64_t running = 0;         // of batch_norm: where its running means and variances [2, channels] begin in the flat state
   // Whether the gradient at its input, or at its addend, has a part there when its own comes, from a later sum.
   bool accumulates = false, addend_accumulates = false;
 
-  bool looks_up() const { return slot_count > 0; }  // its weight is a table, of which a sample needs the rows that its indices name
+  // Whether its only parameter is a table, row by row from `first` on, of which a sample takes the rows that its first `slot_count` columns name:
+  // on no other row does the output depend, and no other has a gradient.
+  bool looks_up() const { return table.dimensions > 0; }
   std::int64_t channels() const { return output_shape[output_shape.dimensions - 1]; }
-  Shape weight_shape() const;          // of embedding_bag its table, row by row
+  Shape weight_shape() const;          // of one that looks up its table
   std::int64_t bias_elements() const;  // one a channel; 0: there is none
   std::int64_t bias_offset() const { return first + weight_shape().elements(); }
   std::int64_t inputs_of_output() const;  // how many numbers one output is a weighted sum of
@@ -73,13 +75,14 @@ struct Model {
 // channels}, without dimensions where it is not known; then, as for `classes` of 0, nothing is said that depends on it. Rules: an
 // activation follows a linear layer, a convolution, a batch normalisation or a sum; convolutions and pools take images; a window fits
 // the image; a sum adds equal shapes; an embedding_bag is the first and takes rows of columns; the last layer is linear with as many
-// units as there are classes.
+// units as there are classes, or wide after such a layer.
 base::Problems validate(const ModelSpec& spec, const Shape& sample, std::int64_t classes, const std::string& path);
 base::Result<Model> build(const ModelSpec& spec, const Shape& sample, std::int64_t classes);
 inline base::Result<Model> build(const ModelSpec& spec, std::int64_t features, std::int64_t classes) { return build(spec, Shape{features}, classes); }
 
 // Weights and biases uniform in +-1/sqrt(inputs of an output) (the default of torch.nn.Linear and Conv2d), which of a bag are as many as it adds
-// up; of batch normalisation 1 and 0. Equal for every rank count and dtype up to rounding. `state` (may be empty): means 0, variances 1.
+// up; of batch normalisation 1 and 0. A wide table begins at 0, as a linear model of TensorFlow does (tf.feature_column.linear_model): there is no symmetry
+// to break, and what is never looked up then says nothing. Equal for every rank count and dtype up to rounding. `state` (may be empty): means 0, variances 1.
 void initialise(const Model& model, std::int64_t seed, const compute::Tensor& parameters, const compute::Tensor& state = {});
 
 }  // namespace trainyard::model

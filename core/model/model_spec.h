@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The `model` part of an experiment: a list of layers, ending in a softmax cross-entropy loss over the classes.
+//
+// Wide and deep (Cheng et al. 2016, "Wide & Deep Learning for Recommender Systems"): an embedding_bag and linear layers are the deep part, a wide layer
+// at the end adds the logits of a linear model of the same indices. Both are trained together.
 #pragma once
 
 #include <vector>
@@ -20,7 +23,11 @@ enum class LayerKind {
   flatten,        // an image as a row of features; nothing is copied
   add,            // a residual sum: adds the output of an earlier layer
   embedding_bag,  // adds up rows of a table, named by the first columns of a sample; hands on the others. First of the list
+  wide,           // a linear model of the sample's indices: adds up rows of a table as wide as there are classes, and the logits. Last of the list
 };
+
+// Whether the weight is a table, of which a sample names rows.
+constexpr bool looks_up(LayerKind kind) { return kind == LayerKind::embedding_bag || kind == LayerKind::wide; }
 
 struct LayerSpec {
   LayerKind kind = LayerKind::linear;
@@ -33,8 +40,8 @@ struct LayerSpec {
   bool synchronised = false;    // batch_norm: over the samples of all ranks
   double probability = 0.5;     // dropout
   std::int64_t back = 2;        // add: layers back to the one whose output is added
-  std::int64_t slot_count = 8;  // embedding_bag: columns that are numbers of rows
-  std::int64_t rows = 20'000;   // embedding_bag: of the table
+  std::int64_t slot_count = 8;  // embedding_bag and wide: columns of the sample that are numbers of rows
+  std::int64_t rows = 20'000;   // embedding_bag and wide: of the table
   std::int64_t width = 16;      // embedding_bag: of a row
 
   bool operator==(const LayerSpec&) const = default;
@@ -42,6 +49,13 @@ struct LayerSpec {
 
 struct ModelSpec {
   std::vector<LayerSpec> layers{{LayerKind::linear, 128}, {LayerKind::relu, 0}, {LayerKind::linear, 0}};
+
+  // The layer that makes the logits: the last, or the one that a wide layer at the end adds to. Of a list that has layers.
+  std::size_t output_layer() const {
+    std::size_t last = layers.size() - 1;
+    while (last > 0 && layers[last].kind == LayerKind::wide) --last;
+    return last;
+  }
 
   bool operator==(const ModelSpec&) const = default;
 };
@@ -61,7 +75,8 @@ struct trainyard::base::Names<trainyard::model::LayerKind> {
                                                              {K::dropout, "dropout"},
                                                              {K::flatten, "flatten"},
                                                              {K::add, "add"},
-                                                             {K::embedding_bag, "embedding_bag"}};
+                                                             {K::embedding_bag, "embedding_bag"},
+                                                             {K::wide, "wide"}};
 };
 template <>
 struct trainyard::base::Fields<trainyard::model::LayerSpec> {
@@ -69,7 +84,7 @@ struct trainyard::base::Fields<trainyard::model::LayerSpec> {
   using K = trainyard::model::LayerKind;
   static constexpr std::string_view title = "Layer";
   static constexpr bool has_window(const L& l) { return l.kind == K::conv2d || l.kind == K::max_pool || l.kind == K::average_pool; }
-  static constexpr bool looks_up(const L& l) { return l.kind == K::embedding_bag; }
+  static constexpr bool looks_up(const L& l) { return trainyard::model::looks_up(l.kind); }
   static constexpr bool normalises(const L& l) { return l.kind == K::batch_norm; }
   static auto table() {
     return std::tuple{
@@ -93,7 +108,7 @@ struct trainyard::base::Fields<trainyard::model::LayerSpec> {
         field("slots", &L::slot_count, "columns", {1, 1024},
               "Columns of a sample that are numbers of rows, each of which is looked up; as many as the data have", looks_up),
         field("rows", &L::rows, "rows", {1, 1 << 24}, "Rows of the table, one for every index of the data", looks_up),
-        field("width", &L::width, "numbers", {1, 1 << 16}, "Numbers of a row: what an index becomes", looks_up)};
+        field("width", &L::width, "numbers", {1, 1 << 16}, "Numbers of a row: what an index becomes", [](const L& l) { return l.kind == K::embedding_bag; })};
   }
 };
 template <>

@@ -12,24 +12,25 @@ std::int64_t products(const Segment& s) { return 2 * s.inputs_of_output() * s.ou
 }  // namespace
 
 Shape Segment::weight_shape() const {
+  if (looks_up()) return table;
   switch (kind) {
     case LayerKind::linear: return {outputs, inputs};
     case LayerKind::conv2d: return {output_shape[2], input_shape[2], window.kernel, window.kernel};
     case LayerKind::batch_norm: return {channels()};
-    case LayerKind::embedding_bag: return table;
     default: return {};
   }
 }
 
-std::int64_t Segment::bias_elements() const { return kind != LayerKind::embedding_bag && weight_shape().dimensions > 0 ? channels() : 0; }
+std::int64_t Segment::bias_elements() const { return !looks_up() && weight_shape().dimensions > 0 ? channels() : 0; }
 
 std::int64_t Segment::inputs_of_output() const {
   if (kind == LayerKind::linear) return inputs;
-  if (kind == LayerKind::embedding_bag) return slot_count;
+  if (looks_up()) return slot_count;
   return kind == LayerKind::conv2d ? input_shape[2] * square(window.kernel) : 1;
 }
 
 std::int64_t Segment::forward_flops() const {
+  if (looks_up()) return slot_count * table[1];
   switch (kind) {
     case LayerKind::linear:
     case LayerKind::conv2d: return products(*this) + 2 * outputs;
@@ -37,7 +38,6 @@ std::int64_t Segment::forward_flops() const {
     case LayerKind::average_pool: return square(window.kernel) * outputs;
     case LayerKind::batch_norm: return sums_flops() + 4 * outputs;  // 3 to normalise, the activation
     case LayerKind::add: return 2 * outputs;
-    case LayerKind::embedding_bag: return slot_count * table[1];
     default: return outputs;
   }
 }
@@ -58,7 +58,7 @@ std::int64_t Segment::backward_input_flops() const {
 
 std::int64_t Segment::backward_weight_flops() const {
   if (kind == LayerKind::batch_norm) return 6 * outputs;
-  if (kind == LayerKind::embedding_bag) return slot_count * table[1];
+  if (looks_up()) return slot_count * table[1];
   return elements > 0 ? products(*this) + 2 * outputs : 0;
 }
 

@@ -49,10 +49,17 @@ Ops forward_alike(const Segment& s, const SegmentTensors& t) {
       return {compute::Conv2dForward{t.input, weight(s, t.parameters), bias(s, t.parameters), t.output, s.window, s.activation, t.multiplies}};
     case LayerKind::max_pool:
     case LayerKind::average_pool: return {compute::PoolForward{t.input, t.output, s.window, pooling(s)}};
-    case LayerKind::embedding_bag: return {compute::EmbeddingBagForward{t.input, weight(s, t.parameters), t.output, s.slot_count}};
+    case LayerKind::embedding_bag: return {compute::EmbeddingBagForward{t.samples, weight(s, t.parameters), t.output, s.slot_count}};
+    case LayerKind::wide: return {compute::AddBag{t.input, t.samples, weight(s, t.parameters), t.output, s.slot_count}};
     case LayerKind::add: return {compute::Add{t.input, t.addend, t.output, s.activation}};
     default: return {};
   }
+}
+
+// A sum hands its gradient on to what it adds up.
+Op hand_on(const Tensor& gradient, const Tensor& to, bool accumulates) {
+  if (accumulates) return compute::Accumulate{gradient, to};
+  return compute::Copy{gradient, to};
 }
 
 // Writes the gradient at the segment's input to `to`.
@@ -65,12 +72,6 @@ Op input_gradient(const Segment& s, const SegmentTensors& t, const Tensor& to) {
     case LayerKind::dropout: return dropout(s, t, t.output_gradient, to);
     default: return compute::LinearBackwardInput{t.output_gradient, weight(s, t.parameters), to, t.multiplies};
   }
-}
-
-// A sum hands its gradient to both.
-Op hand_on(const Tensor& gradient, const Tensor& to, bool accumulates) {
-  if (accumulates) return compute::Accumulate{gradient, to};
-  return compute::Copy{gradient, to};
 }
 
 Op sums(const SegmentTensors& t) { return compute::BatchNormSums{t.input, t.sums}; }
@@ -119,7 +120,7 @@ Ops backward_input(const Segment& s, const SegmentTensors& tensors) {
   const SegmentTensors t = in_shape(s, tensors);
   Ops ops;
   if (s.kind != LayerKind::batch_norm) activation_backward(s, t, ops);
-  if (s.kind == LayerKind::add) {
+  if (s.kind == LayerKind::add || s.kind == LayerKind::wide) {
     if (!t.input_gradient.empty()) ops.push_back(hand_on(t.output_gradient, t.input_gradient, s.accumulates));
     if (!t.addend_gradient.empty()) ops.push_back(hand_on(t.output_gradient, t.addend_gradient, s.addend_accumulates));
   } else if (!t.input_gradient.empty()) {
@@ -132,7 +133,7 @@ Ops backward_input(const Segment& s, const SegmentTensors& tensors) {
 Ops backward_weight(const Segment& s, const SegmentTensors& tensors) {
   const SegmentTensors t = in_shape(s, tensors);
   const Tensor of_weight = part(t.gradients, 0, s.weight_shape());
-  if (s.kind == LayerKind::embedding_bag) return {compute::EmbeddingBagBackwardWeight{t.input, t.output_gradient, of_weight, t.squared_norm, s.slot_count}};
+  if (s.looks_up()) return {compute::EmbeddingBagBackwardWeight{t.samples, t.output_gradient, of_weight, t.squared_norm, s.slot_count}};
   const Tensor of_bias = part(t.gradients, s.bias_offset() - s.first, {s.channels()});
   if (s.kind == LayerKind::conv2d)
     return {compute::Conv2dBackwardWeight{t.input, t.output_gradient, of_weight, of_bias, t.squared_norm, s.window, t.multiplies}};

@@ -16,6 +16,7 @@ struct SegmentTensors {
   compute::Tensor parameters;                       // the flat buffer, whole
   compute::Tensor gradients;                        // the segment's own: of its weight, then of its bias
   compute::Tensor squared_norm;                     // fp64 [1]: of the segment's own gradient; may be empty
+  compute::Tensor samples{};                        // one that looks up: [B, columns of a sample]
   compute::Tensor addend{}, addend_gradient{};      // add
   compute::Tensor partial{};                        // as the input: its gradient before it is added to what is there
   compute::Tensor sums{}, gradient_sums{};          // batch_norm: fp64 [2C+1], [2C]

@@ -10,25 +10,28 @@ using base::ProblemCode;
 
 class Judge {
  public:
-  Judge(const ModelSpec& spec, std::string path) : layers_(spec.layers), path_(std::move(path)) {}
+  Judge(const ModelSpec& spec, std::string path) : layers_(spec.layers), output_(spec.output_layer()), path_(std::move(path)) {}
 
   void judge_layer(std::size_t i) {
     const LayerSpec& layer = layers_[i];
     if (is_activation(layer) && (i == 0 || !takes_activation(layers_[i - 1])))
       report(i, "an activation must follow a linear layer, a convolution, a batch normalisation or a sum",
              "linear, conv2d, batch_norm or add, then relu or tanh", "Put such a layer before it.");
-    if (is_linear(layer) && layer.units == 0 && i + 1 < layers_.size()) report(i, "a hidden linear layer needs units", "at least 1", "");
+    if (is_linear(layer) && layer.units == 0 && i < output_) report(i, "a hidden linear layer needs units", "at least 1", "");
     if (is_bag(layer) && i > 0)
       report(i, "embedding_bag takes numbers of rows, which only samples have", "the first layer", "Put it first, before any other layer.");
     if (layer.kind == LayerKind::add) judge_sum(i, layer.back);
+    if (is_wide(layer) && i + 1 < layers_.size()) report(i, "wide adds to the logits, which come last", "one, at the end", "Put it last, or remove it.");
   }
 
-  void judge_last(std::int64_t classes) {
-    const std::size_t last = layers_.size() - 1;
-    const LayerSpec& output = layers_[last];
-    if (!is_linear(output)) return report(last, "the last layer must be linear", "linear", "Add a linear layer at the end.");
+  void judge_output(std::int64_t classes) {
+    const LayerSpec& output = layers_[output_];
+    const bool widened = output_ + 1 < layers_.size();
+    if (is_wide(output)) return report(output_, "wide adds to logits, and no layer has made any", "after a linear layer", "Put a linear layer before it.");
+    if (!is_linear(output) && widened) return report(output_, "the layer that wide adds to must be linear", "linear", "Add a linear layer before wide.");
+    if (!is_linear(output)) return report(output_, "the last layer must be linear", "linear", "Add a linear layer at the end.");
     if (output.units != 0 && classes > 0 && output.units != classes)
-      report(last, "the last layer has " + std::to_string(output.units) + " units, but the data has " + std::to_string(classes) + " classes",
+      report(output_, "the last layer has " + std::to_string(output.units) + " units, but the data has " + std::to_string(classes) + " classes",
              std::to_string(classes), "Use 0 units: as many as there are classes.");
   }
 
@@ -58,6 +61,7 @@ class Judge {
   }
 
   const std::vector<LayerSpec>& layers_;
+  std::size_t output_;
   std::string path_;
 };
 
@@ -67,7 +71,7 @@ base::Problems validate(const ModelSpec& spec, const Shape& sample, std::int64_t
   if (spec.layers.empty()) return {{ProblemCode::bad_input, path + ".layers", "the model has no layers", "at least one linear layer", "Add a linear layer."}};
   Judge judge(spec, path);
   for (std::size_t i = 0; i < spec.layers.size(); ++i) judge.judge_layer(i);
-  judge.judge_last(classes);
+  judge.judge_output(classes);
   if (!judge.problems.empty() || sample.dimensions == 0) return judge.problems;
   std::optional<base::Problem> problem;
   shapes(spec, sample, classes, path, problem);

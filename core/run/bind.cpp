@@ -299,6 +299,7 @@ class Binder {
 
   void add_tensors_of_kind(const model::Segment& segment, int s, model::SegmentTensors& t) {
     const std::string number = std::to_string(s);
+    if (segment.looks_up()) t.samples = rows("input", model_.features);
     if (segment.addend >= 0) t.addend = activation(segment.addend);
     if (segment.addend >= model_.first_with_parameters()) t.addend_gradient = gradient(segment.addend);
     t.partial = rows("partial.s" + number, segment.inputs);

@@ -133,6 +133,7 @@ class StepWriter : private ReplicaSpans {
     Op& op = add(OpKind::forward, kCompute, s);
     op.micro = micro_;
     op.reads = {activation(s - 1)};
+    if (is(s, Kind::wide)) op.reads.push_back(activation(-1));
     if (has_parameters(s)) op.reads.push_back(segment_of(b_.parameters, s));
     if (segment(s).addend >= 0) op.reads.push_back(activation(segment(s).addend));
     op.writes = {activation(s)};
@@ -216,7 +217,7 @@ class StepWriter : private ReplicaSpans {
   void backward_weight(int s, std::int32_t bucket) {
     Op& op = add(OpKind::backward_weight, kCompute, s);
     op.micro = micro_;
-    op.reads = {activation(s - 1), gradient(s)};
+    op.reads = {activation(segment(s).looks_up() ? -1 : s - 1), gradient(s)};
     op.writes = {segment_of(b_.gradients, s)};
     if (micro_ == (shares_columns(s) ? last_micro_ : last_own_micro_)) op.writes.push_back({b_.local_norms.buffer, s, 1});
     if (is(s, Kind::batch_norm)) normalised_backward_weight(op);
@@ -253,7 +254,7 @@ class StepWriter : private ReplicaSpans {
     op.reads.push_back(gradient(s));
     if (activates(s) && !is(s, Kind::batch_norm)) op.writes.push_back(gradient(s));
     if (s > first()) {
-      if (has_parameters(s)) op.reads.push_back(segment_of(b_.parameters, s));
+      if (has_parameters(s) && !is(s, Kind::wide)) op.reads.push_back(segment_of(b_.parameters, s));
       if (is(s, Kind::batch_norm) || is(s, Kind::max_pool)) op.reads.push_back(activation(s - 1));
       if (is(s, Kind::batch_norm)) op.reads.insert(op.reads.end(), {of(b_.sums, s), of(b_.gradient_sums, s)});
       if (is(s, Kind::dropout)) with_numbers(op);

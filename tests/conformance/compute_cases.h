@@ -76,10 +76,18 @@ inline Case embedding_bag_forward(Values& values, DType dtype, const Sizes& s) {
           {{"output", output}}};
 }
 
-inline Case embedding_bag_backward_weight(Values& values, DType dtype, const Sizes& s) {
+inline Case add_bag(Values& values, DType dtype, const Sizes& s) {
+  const Tensor output = values.uniform(dtype, {s.batch, s.outputs});
+  return {compute::AddBag{values.uniform(dtype, {s.batch, s.outputs}), bag_input(values, dtype, s.batch, s.inputs, slots_of(s), rows_of(s)),
+                          values.uniform(dtype, {rows_of(s), s.outputs}), output, slots_of(s)},
+          {{"output", output}}};
+}
+
+// Of a bag that hands on columns, or of one that is added.
+inline Case embedding_bag_backward_weight(Values& values, DType dtype, const Sizes& s, bool added) {
   const Tensor table = values.uniform(dtype, {rows_of(s), s.outputs}), norm = values.scalar(-1);
   return {compute::EmbeddingBagBackwardWeight{bag_input(values, dtype, s.batch, s.inputs, slots_of(s), rows_of(s)),
-                                              values.uniform(dtype, {s.batch, bag_outputs(s)}), table, norm, slots_of(s)},
+                                              values.uniform(dtype, {s.batch, added ? s.outputs : bag_outputs(s)}), table, norm, slots_of(s)},
           {{"table_gradient", table}, {"squared_norm", norm}}};
 }
 
@@ -187,7 +195,9 @@ inline std::vector<NamedCase> all_cases() {
                                   {"linear_backward_input", linear_backward_input},
                                   {"linear_backward_weight", linear_backward_weight},
                                   {"embedding_bag_forward", embedding_bag_forward},
-                                  {"embedding_bag_backward_weight", embedding_bag_backward_weight},
+                                  {"embedding_bag_backward_weight", with(embedding_bag_backward_weight, false)},
+                                  {"add_bag", add_bag},
+                                  {"add_bag_backward_weight", with(embedding_bag_backward_weight, true)},
                                   {"softmax_cross_entropy", with(softmax_cross_entropy, true)},
                                   {"softmax_cross_entropy_without_gradient", with(softmax_cross_entropy, false)},
                                   {"squared_norm", squared_norm},

@@ -15,6 +15,7 @@ struct SmallBag {
   }
   void forward(compute::Compute& device) const { run(device, compute::EmbeddingBagForward{input, table, output, 2}); }
   void backward(compute::Compute& device) const { run(device, compute::EmbeddingBagBackwardWeight{input, output_gradient, table_gradient, norm, 2}); }
+  void add(compute::Compute& device, const Tensor& to, const Tensor& sum) const { run(device, compute::AddBag{to, input, table, sum, 2}); }
 
   DType dtype;
   Values values;
@@ -38,6 +39,32 @@ TEST_P(ComputeConformance, a_bag_sums_rows_of_its_table_and_hands_on_the_other_c
   }
 }
 
+// Of the same rows; the dense column has no part in it.
+TEST_P(ComputeConformance, a_bag_is_added_to_what_is_there) {
+  for (const DType dtype : {DType::fp32, DType::fp64}) {
+    const SmallBag bag(dtype);
+    Values values;
+    const Tensor logits = values.zeros(dtype, {3, 2}), sum = values.uniform(dtype, {3, 2});
+    for (int i = 0; i < 6; ++i) set_element(logits, i, 1000 * (i + 1));
+    bag.add(*device_, logits, sum);
+    expect_elements(sum, {1020, 2022, 3040, 4042, 5030, 6032});
+    expect_elements(logits, {1000, 2000, 3000, 4000, 5000, 6000});
+  }
+}
+
+// Whose gradients have no further columns.
+TEST_P(ComputeConformance, a_row_of_an_added_bag_gets_the_gradients_of_all_samples_that_have_it) {
+  for (const DType dtype : {DType::fp32, DType::fp64}) {
+    const SmallBag bag(dtype);
+    Values values;
+    const Tensor gradient = values.zeros(dtype, {3, 2});
+    const double gradients[] = {1, 2, 10, 20, 100, 200};
+    for (int i = 0; i < 6; ++i) set_element(gradient, i, gradients[i]);
+    run(*device_, compute::EmbeddingBagBackwardWeight{bag.input, gradient, bag.table_gradient, bag.norm, 2});
+    expect_elements(bag.table_gradient, {101, 202, 0, 0, 21, 42, 100, 200});
+  }
+}
+
 // Row 2 is in the first sample once and in the second twice; row 1 in none. The dense columns have no part in it.
 TEST_P(ComputeConformance, a_row_gets_the_gradients_of_all_samples_that_have_it) {
   for (const DType dtype : {DType::fp32, DType::fp64}) {
@@ -50,10 +77,12 @@ TEST_P(ComputeConformance, a_row_gets_the_gradients_of_all_samples_that_have_it)
 
 TEST_P(ComputeConformance, no_samples_give_a_table_gradient_of_zero) {
   Values values;
-  const Case made = embedding_bag_backward_weight(values, DType::fp32, {0, 6, 4});
-  run(*device_, made.op);
-  for (const auto& [name, result] : made.results)
-    for (std::int64_t i = 0; i < result.elements(); ++i) EXPECT_EQ(element(result, i), 0) << name;
+  for (const bool added : {false, true}) {
+    const Case made = embedding_bag_backward_weight(values, DType::fp32, {0, 6, 4}, added);
+    run(*device_, made.op);
+    for (const auto& [name, result] : made.results)
+      for (std::int64_t i = 0; i < result.elements(); ++i) EXPECT_EQ(element(result, i), 0) << name;
+  }
 }
 
 // So that a run says at once that it is lost, and no memory beside the table is touched.
@@ -70,6 +99,12 @@ TEST_P(ComputeConformance, a_number_that_is_no_row_makes_the_sum_nan_and_adds_to
       EXPECT_EQ(element(bag.output, 6), 30);
       bag.backward(*device_);
       expect_elements(bag.table_gradient, {101, 202, 0, 0, 11, 22, 100, 200});
+      Values values;
+      const Tensor logits = values.zeros(dtype, {3, 2});
+      bag.add(*device_, logits, logits);
+      EXPECT_TRUE(std::isnan(element(logits, 2)) && std::isnan(element(logits, 3))) << number;
+      EXPECT_EQ(element(logits, 0), 20);
+      EXPECT_EQ(element(logits, 4), 30);
     }
 }
 
@@ -97,7 +132,7 @@ TEST_P(ComputeConformance, a_bag_is_a_linear_layer_over_counts_of_rows) {
   expect_near(of_table, transposed, 1e-12, "table_gradient");
 }
 
-// Beside dense columns, under a linear layer; softmax cross-entropy.
+// Beside dense columns, under a linear layer, to which another bag of the same rows is added: a small wide and deep network. Softmax cross-entropy.
 class BagNetwork {
  public:
   explicit BagNetwork(compute::Compute& device) : device_(device) {}
@@ -111,19 +146,23 @@ class BagNetwork {
   void backward() {
     forward();
     run(device_, compute::SoftmaxCrossEntropy{logits_, labels_, logits_gradient_, metrics_, 1.0 / kBatch});
+    run(device_, compute::EmbeddingBagBackwardWeight{input_, logits_gradient_, wide_gradient_, {}, kSlots});
     run(device_, compute::LinearBackwardWeight{bag_, logits_gradient_, weight_gradient_, bias_gradient_, {}});
     run(device_, compute::LinearBackwardInput{logits_gradient_, weight_, bag_gradient_});
     run(device_, compute::EmbeddingBagBackwardWeight{input_, bag_gradient_, table_gradient_, {}, kSlots});
   }
 
-  std::vector<std::pair<Tensor, Tensor>> variables() const { return {{table_, table_gradient_}, {weight_, weight_gradient_}, {bias_, bias_gradient_}}; }
+  std::vector<std::pair<Tensor, Tensor>> variables() const {
+    return {{table_, table_gradient_}, {weight_, weight_gradient_}, {bias_, bias_gradient_}, {wide_, wide_gradient_}};
+  }
 
  private:
   static constexpr std::int64_t kBatch = 7, kSlots = 3, kDense = 2, kRows = 6, kWidth = 4, kClasses = 3, kBag = kWidth + kDense;
 
   void forward() {
     run(device_, compute::EmbeddingBagForward{input_, table_, bag_, kSlots});
-    run(device_, compute::LinearForward{bag_, weight_, bias_, logits_});
+    run(device_, compute::LinearForward{bag_, weight_, bias_, deep_});
+    run(device_, compute::AddBag{deep_, input_, wide_, logits_, kSlots});
   }
   Tensor draw(Shape shape) { return values_.uniform(DType::fp64, shape); }
   Tensor hold(Shape shape) { return values_.zeros(DType::fp64, shape); }
@@ -131,13 +170,14 @@ class BagNetwork {
   compute::Compute& device_;
   Values values_{5};
   Tensor input_ = bag_input(values_, DType::fp64, kBatch, kSlots + kDense, kSlots, kRows), table_ = draw({kRows, kWidth});
-  Tensor weight_ = draw({kClasses, kBag}), bias_ = draw({kClasses}), bag_ = hold({kBatch, kBag}), logits_ = hold({kBatch, kClasses});
+  Tensor weight_ = draw({kClasses, kBag}), bias_ = draw({kClasses}), bag_ = hold({kBatch, kBag});
+  Tensor wide_ = draw({kRows, kClasses}), wide_gradient_ = hold({kRows, kClasses}), deep_ = hold({kBatch, kClasses}), logits_ = hold({kBatch, kClasses});
   Tensor table_gradient_ = hold({kRows, kWidth}), weight_gradient_ = hold({kClasses, kBag}), bias_gradient_ = hold({kClasses});
   Tensor bag_gradient_ = hold({kBatch, kBag}), logits_gradient_ = hold({kBatch, kClasses});
   Tensor labels_ = values_.labels(kBatch, kClasses), metrics_ = hold({2});
 };
 
-TEST_P(ComputeConformance, gradients_of_a_table_are_the_finite_differences_of_the_loss) {
+TEST_P(ComputeConformance, gradients_of_tables_are_the_finite_differences_of_the_loss) {
   BagNetwork network(*device_);
   expect_finite_differences(network);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A table of rows that samples look up trains by every strategy as one device trains it.
+// Tables of rows that samples look up, in an embedding_bag and in a wide layer, train by every strategy as one device trains them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,13 +16,13 @@ using experiment::Experiment;
 using experiment::OptimizerKind;
 using experiment::StrategyKind;
 
-std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes, {16}).value(); }
+std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes, {64}).value(); }
 
 std::vector<RankOutcome> trained(const Experiment& e) { return train(experiment::resolve(e, ".").value(), compute::reference::make, in_process); }
 
 // 24 samples a step leave a tail of 10 in an epoch of 250.
-Experiment clicks(int ranks) {
-  Experiment e = strategy::small_clicks(ranks);
+Experiment clicks(int ranks, bool wide = false) {
+  Experiment e = wide ? strategy::small_wide_and_deep(ranks) : strategy::small_clicks(ranks);
   e.training.batch_per_rank = 24 / ranks;
   e.training.steps = 100;
   e.training.precision = experiment::Precision::fp64;
@@ -30,10 +30,26 @@ Experiment clicks(int ranks) {
   return e;
 }
 
-Experiment on_one_device() {
-  Experiment e = clicks(1);
+Experiment on_one_device(bool wide = false) {
+  Experiment e = clicks(1, wide);
   e.strategy.kind = StrategyKind::one_device;
   return e;
+}
+
+// Two of the devices are servers.
+topology::Topology drawn_with_servers(int workers) {
+  topology::Topology t = drawn_hosts(1, workers + 2);
+  for (const std::size_t server : {0, 2}) t.hosts[0].devices[server].role = topology::Role::parameter_server;
+  return t;
+}
+
+topology::Topology drawn_for(StrategyKind kind, int ranks) {
+  switch (kind) {
+    case StrategyKind::central_storage: return drawn_storage(ranks);
+    case StrategyKind::multi_worker_mirrored: return drawn_hosts(ranks, 1);
+    case StrategyKind::parameter_server: return drawn_with_servers(ranks);
+    default: return drawn_hosts(1, ranks);
+  }
 }
 
 struct Case {
@@ -42,18 +58,19 @@ struct Case {
   OptimizerKind optimizer = OptimizerKind::sgd;
   double clip = 0;
   std::int64_t micro_steps = 1;
+  bool wide = false;  // with a wide layer
 
+  Case widened() const { return {kind, ranks, optimizer, clip, micro_steps, true}; }
   Experiment with_optimizer(Experiment e) const {
     e.training.optimizer.kind = optimizer;
     e.training.clip_norm = clip;
     return e;
   }
   Experiment training() const {
-    Experiment e = with_optimizer(clicks(ranks));
+    Experiment e = with_optimizer(clicks(ranks, wide));
     e.strategy.kind = kind;
-    e.topology = kind == StrategyKind::central_storage
-                     ? drawn_storage(ranks)
-                     : drawn_hosts(kind == StrategyKind::multi_worker_mirrored ? ranks : 1, kind == StrategyKind::multi_worker_mirrored ? 1 : ranks);
+    e.strategy.servers.mode = experiment::ServerMode::synchronous;
+    e.topology = drawn_for(kind, ranks);
     e.training.batch_per_rank /= micro_steps;
     e.training.accumulation_steps = micro_steps;
     return e;
@@ -62,21 +79,36 @@ struct Case {
 
 void PrintTo(const Case& c, std::ostream* out) {
   *out << base::name_of(c.kind) << ", " << c.ranks << " ranks, " << base::name_of(c.optimizer) << (c.clip > 0 ? ", clipped" : "") << ", micro-steps "
-       << c.micro_steps;
+       << c.micro_steps << (c.wide ? ", wide" : "");
 }
 
 class Embedding : public testing::TestWithParam<Case> {};
 
-INSTANTIATE_TEST_SUITE_P(Strategies, Embedding,
-                         testing::Values(Case{StrategyKind::mirrored, 2}, Case{StrategyKind::mirrored, 4, OptimizerKind::adam, 0.5},
-                                         Case{StrategyKind::mirrored, 12}, Case{StrategyKind::mirrored, 3, OptimizerKind::sgd, 0, 4},
-                                         Case{StrategyKind::multi_worker_mirrored, 3, OptimizerKind::adamw}, Case{StrategyKind::ddp, 4},
-                                         Case{StrategyKind::ddp, 2, OptimizerKind::sgd, 0, 3}, Case{StrategyKind::central_storage, 3},
-                                         Case{StrategyKind::central_storage, 2, OptimizerKind::adam, 0.5}, Case{StrategyKind::data_parallel, 3},
-                                         Case{StrategyKind::data_parallel, 12, OptimizerKind::adam}));
+const std::vector<Case> kCases{Case{StrategyKind::mirrored, 2},
+                               Case{StrategyKind::mirrored, 4, OptimizerKind::adam, 0.5},
+                               Case{StrategyKind::mirrored, 12},
+                               Case{StrategyKind::mirrored, 3, OptimizerKind::sgd, 0, 4},
+                               Case{StrategyKind::multi_worker_mirrored, 3, OptimizerKind::adamw},
+                               Case{StrategyKind::ddp, 4},
+                               Case{StrategyKind::ddp, 2, OptimizerKind::sgd, 0, 3},
+                               Case{StrategyKind::central_storage, 3},
+                               Case{StrategyKind::central_storage, 2, OptimizerKind::adam, 0.5},
+                               Case{StrategyKind::data_parallel, 3},
+                               Case{StrategyKind::data_parallel, 12, OptimizerKind::adam},
+                               Case{StrategyKind::parameter_server, 3},
+                               Case{StrategyKind::parameter_server, 2, OptimizerKind::adam, 0, 3}};
+
+std::vector<Case> all_widened() {
+  std::vector<Case> cases;
+  for (const Case& c : kCases) cases.push_back(c.widened());
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(Strategies, Embedding, testing::ValuesIn(kCases));
+INSTANTIATE_TEST_SUITE_P(StrategiesWithWide, Embedding, testing::ValuesIn(all_widened()));
 
 TEST_P(Embedding, hundred_fp64_steps_equal_one_device) {
-  const auto one = trained(GetParam().with_optimizer(on_one_device())), ranks = trained(GetParam().training());
+  const auto one = trained(GetParam().with_optimizer(on_one_device(GetParam().wide))), ranks = trained(GetParam().training());
   ASSERT_EQ(one[0].problem, "");
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     ASSERT_EQ(ranks[rank].problem, "");
@@ -131,6 +163,7 @@ TEST(EmbeddingTraining, with_every_compression_keeps_ranks_identical_and_numbers
   }
 }
 
+TEST(WideTraining, of_more_steps_allocates_nothing_more) { EXPECT_THAT(allocated_by_more_steps(clicks(2, true), in_process), testing::Each(0)); }
 TEST(EmbeddingTraining, of_more_steps_allocates_nothing_more) { EXPECT_THAT(allocated_by_more_steps(clicks(2), in_process), testing::Each(0)); }
 
 std::vector<double> rows_of(const RankOutcome& rank, std::int64_t first, std::int64_t count) {

@@ -18,7 +18,7 @@ std::vector<std::string> names(const std::string& kind) { return cli({"list", ki
 TEST(CliList, names_what_can_be_chosen) {
   EXPECT_THAT(names("strategies"), testing::IsSupersetOf({"one_device", "mirrored"}));
   EXPECT_THAT(names("algorithms"), testing::IsSupersetOf({"ring", "direct"}));
-  EXPECT_THAT(names("models"), testing::IsSupersetOf({"mlp", "cnn", "embedding"}));
+  EXPECT_THAT(names("models"), testing::IsSupersetOf({"mlp", "cnn", "embedding", "wide_and_deep"}));
   EXPECT_THAT(names("datasets"), testing::IsSupersetOf({"digits", "spirals", "blobs", "clicks", "idx", "csv"}));
 }
 

@@ -151,10 +151,10 @@ void LayerList::remove(int layer) {
 
 void LayerList::append() {
   Layers layers = layers_;
-  const auto before_last = layers.empty() ? layers.end() : layers.end() - 1;
-  layers.insert(before_last, {{model::LayerKind::linear, kNewUnits}, {model::LayerKind::relu, 0}});
+  const std::size_t output = layers.empty() ? 0 : model::ModelSpec{layers}.output_layer();
+  layers.insert(layers.begin() + static_cast<std::ptrdiff_t>(output), {{model::LayerKind::linear, kNewUnits}, {model::LayerKind::relu, 0}});
   emit layers_edited(tr("Add layer"), layers);
-  focus_layer(count() - 3);
+  focus_layer(static_cast<int>(output));
 }
 
 void LayerList::focus_layer(int layer, const QString& field) {

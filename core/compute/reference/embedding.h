@@ -10,22 +10,36 @@
 
 namespace trainyard::compute::reference {
 
+// Column `w` of the rows that a sample names, added to `sum`.
+template <class T>
+double add_bag(double sum, const T* sample, std::int64_t slots, const Tensor& table, std::int64_t w) {
+  const std::int64_t rows = table.shape[0], width = table.shape[1];
+  for (std::int64_t s = 0; s < slots; ++s) {
+    const std::int64_t row = row_number(sample[s], rows);
+    sum += row == kNoRow ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(table.as<T>()[row * width + w]);
+  }
+  return sum;
+}
+
 template <class T>
 void run(const EmbeddingBagForward& op) {
-  const std::int64_t inputs = op.input.shape[1], rows = op.table.shape[0], width = op.table.shape[1], outputs = op.output.shape[1];
+  const std::int64_t inputs = op.input.shape[1], width = op.table.shape[1], outputs = op.output.shape[1];
   for (std::int64_t b = 0; b < op.input.shape[0]; ++b) {
     const T* input = op.input.as<T>() + b * inputs;
     T* output = op.output.as<T>() + b * outputs;
-    for (std::int64_t w = 0; w < width; ++w) {
-      double sum = 0;
-      for (std::int64_t s = 0; s < op.slot_count; ++s) {
-        const std::int64_t row = row_number(input[s], rows);
-        sum += row == kNoRow ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(op.table.as<T>()[row * width + w]);
-      }
-      output[w] = static_cast<T>(sum);
-    }
+    for (std::int64_t w = 0; w < width; ++w) output[w] = static_cast<T>(add_bag(0, input, op.slot_count, op.table, w));
     for (std::int64_t d = 0; d < inputs - op.slot_count; ++d) output[width + d] = input[op.slot_count + d];
   }
+}
+
+template <class T>
+void run(const AddBag& op) {
+  const std::int64_t columns = op.samples.shape[1], width = op.table.shape[1];
+  for (std::int64_t b = 0; b < op.input.shape[0]; ++b)
+    for (std::int64_t w = 0; w < width; ++w) {
+      const std::int64_t at = b * width + w;
+      op.output.as<T>()[at] = static_cast<T>(add_bag(static_cast<double>(op.input.as<T>()[at]), op.samples.as<T>() + b * columns, op.slot_count, op.table, w));
+    }
 }
 
 // Of `count` columns of one row, from `first` on: sums over all samples that have it.

@@ -65,6 +65,12 @@ void expect_refused(const char* what, const std::function<void(Tensor&)>& breaks
     breaks(op.*part);
     refused(op, "one of three");
   }
+  const auto added = std::get<AddBag>(conformance::add_bag(values, DType::fp32, kSome).op);
+  for (const auto part : {&AddBag::input, &AddBag::table, &AddBag::output}) {
+    auto op = added;
+    breaks(op.*part);
+    refused(op, "one of three");
+  }
   const conformance::ImageSizes image{2, 6, 5, 3, 4, {3, 1, 1}};
   const auto convolution = std::get<Conv2dBackwardWeight>(conformance::conv2d_backward_weight(values, DType::fp32, image).op);
   for (const auto part :
@@ -165,10 +171,30 @@ TEST(validate, refuses_numbers_that_make_no_sense) {
   dropped.probability = 1;
   EXPECT_FALSE(validate(dropped));
   auto bag = std::get<EmbeddingBagForward>(conformance::embedding_bag_forward(values, DType::fp32, kSome).op);
+  auto added = std::get<AddBag>(conformance::add_bag(values, DType::fp32, kSome).op);
   for (const std::int64_t slots : {0, 4}) {
-    bag.slot_count = slots;
+    bag.slot_count = added.slot_count = slots;
     EXPECT_FALSE(validate(bag)) << slots;
+    EXPECT_FALSE(validate(added)) << slots;
   }
+}
+
+// Whatever further columns samples have, an added bag takes no part in them.
+TEST(validate, takes_samples_of_an_added_bag_that_are_wider_but_no_others) {
+  Values values;
+  const auto bag = std::get<AddBag>(conformance::add_bag(values, DType::fp32, kSome).op);
+  const auto with = [&](const Tensor& samples) {
+    AddBag op = bag;
+    op.samples = samples;
+    return validate(op).has_value();
+  };
+  const std::int64_t batch = kSome.batch, inputs = kSome.inputs;
+  EXPECT_TRUE(with(values.zeros(DType::fp32, {batch, inputs + 1})));
+  EXPECT_FALSE(with(values.zeros(DType::fp32, {batch, bag.slot_count - 1})));
+  EXPECT_FALSE(with(values.zeros(DType::fp32, {batch + 1, inputs})));
+  EXPECT_FALSE(with(values.zeros(DType::fp32, {batch * inputs})));
+  EXPECT_FALSE(with(values.zeros(DType::fp64, {batch, inputs})));
+  EXPECT_FALSE(with({DType::fp32, {batch, inputs}, nullptr}));
 }
 
 // As many as a number of the samples' type can name.

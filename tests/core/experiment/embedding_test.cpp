@@ -29,6 +29,12 @@ Experiment of_clicks() {
   return e;
 }
 
+Experiment wide_and_deep() {
+  Experiment e = of_clicks();
+  e.model.layers.push_back({.kind = LayerKind::wide});
+  return e;
+}
+
 auto at(const std::string& where, const std::string& what) { return AllOf(Field(&Problem::where, where), Field(&Problem::what, HasSubstr(what))); }
 
 TEST(Embedding, defaults_of_data_and_layer_fit) {
@@ -74,6 +80,53 @@ TEST(Embedding, is_refused_where_data_have_no_indices) {
     e.data.features = 20;
     EXPECT_THAT(validate(e, "."), ElementsAre(at("model.layers[0]", std::string(base::name_of(kind)) + " has none")));
   }
+}
+
+// The units of its output layer are filled in, not those of the layer that comes last.
+TEST(Wide, defaults_of_data_and_layer_fit) {
+  EXPECT_THAT(validate(wide_and_deep(), "."), IsEmpty());
+  const Resolved resolved = resolve(wide_and_deep(), ".").value();
+  EXPECT_EQ(resolved.model.segments.back().table, (model::Shape{20'000, 2}));
+  EXPECT_EQ(resolved.document.model.layers[3].units, 2);
+  EXPECT_EQ(resolved.document.model.layers[4].units, 0);
+  EXPECT_EQ(resolved_from_json(to_json(resolved)).value().document, resolved.document);
+}
+
+// Each is told by itself.
+TEST(Wide, needs_the_slots_of_the_data_and_a_row_for_every_index) {
+  Experiment e = wide_and_deep();
+  e.model.layers[4].rows = 19'999;
+  EXPECT_THAT(validate(e, "."), ElementsAre(at("model.layers[4].rows", "fewer than the 20,000 indices")));
+  e.model.layers[4].slot_count = 7;
+  EXPECT_THAT(validate(e, "."), ElementsAre(at("model.layers[4].slots", "the data have 8"), at("model.layers[4].rows", "fewer")));
+  EXPECT_FALSE(resolve(e, ".").has_value());
+  e.model.layers[4] = e.model.layers[0] = {.kind = LayerKind::embedding_bag, .slot_count = 7};
+  e.model.layers[4].kind = LayerKind::wide;
+  EXPECT_THAT(validate(e, "."), ElementsAre(at("model.layers[0].slots", "the data have 8"), at("model.layers[4].slots", "the data have 8")));
+}
+
+TEST(Wide, is_refused_where_data_have_no_indices) {
+  Experiment e = wide_and_deep();
+  e.data.kind = data::DataKind::blobs;
+  e.data.features = 20;
+  EXPECT_THAT(validate(e, "."), ElementsAre(at("model.layers[0]", "blobs has none"), at("model.layers[4]", "wide looks up indices, and blobs has none")));
+}
+
+// It is no excuse to take indices for amounts.
+TEST(Wide, needs_an_embedding_bag_first) {
+  Experiment e = wide_and_deep();
+  e.model.layers.erase(e.model.layers.begin());
+  EXPECT_THAT(validate(e, "."), ElementsAre(at("model.layers[0]", "for amounts")));
+}
+
+// A rank would have some indices of a sample, and not the others.
+TEST(Wide, does_not_go_with_columns_that_are_split) {
+  Experiment e = wide_and_deep();
+  e.data.kind = data::DataKind::blobs;
+  e.data.features = 20;
+  e.data.sharding.kind = data::ShardingKind::vertical;
+  e.model.layers.erase(e.model.layers.begin());
+  EXPECT_THAT(validate(e, "."), testing::Contains(at("data.sharding.kind", "model.layers[3] is wide, which looks up all indices of a sample")));
 }
 
 TEST(Embedding, has_nothing_to_say_of_other_models) {

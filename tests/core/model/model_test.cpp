@@ -93,6 +93,10 @@ TEST(Build, a_bag_is_a_table_beside_the_columns_that_it_hands_on) {
   EXPECT_EQ(model.parameters[1].offset, 40);
   EXPECT_EQ(model.elements, 40 + 2 * 6 + 2);
   EXPECT_EQ(model.first_with_parameters(), 0);
+  EXPECT_TRUE(bag.looks_up());
+  EXPECT_EQ(bag.table, (Shape{10, 4}));
+  EXPECT_EQ(bag.slot_count, 3);
+  EXPECT_FALSE(model.segments[1].looks_up());
 }
 
 // Of no more columns than samples have, and of rows of columns alone.
@@ -101,6 +105,57 @@ TEST(Validate, tells_a_bag_that_the_samples_do_not_fit) {
   EXPECT_THAT(narrow, ElementsAre(Field(&Problem::where, "model.layers[0].slots"))) << base::to_string(narrow);
   EXPECT_THAT(images, ElementsAre(Field(&Problem::what, HasSubstr("images of 5 x 5 x 1")))) << base::to_string(images);
   EXPECT_THAT(validate(kBag, {3}, 2, "model"), IsEmpty());
+}
+
+// Deep: rows of 4, a hidden layer and logits. Wide: a second table, of a row of logits for each index.
+const ModelSpec kWideAndDeep = layers({{.kind = LayerKind::embedding_bag, .slot_count = 3, .rows = 10, .width = 4},
+                                       {LayerKind::linear, 6},
+                                       {LayerKind::relu, 0},
+                                       {LayerKind::linear, 0},
+                                       {.kind = LayerKind::wide, .slot_count = 3, .rows = 12}});
+
+TEST(Build, a_wide_layer_is_a_table_as_wide_as_there_are_classes_beside_the_logits) {
+  const Model model = build(kWideAndDeep, 5, 2).value();
+  ASSERT_EQ(model.segments.size(), 4u);
+  const Segment& wide = model.segments[3];
+  EXPECT_EQ(wide.name, "4 wide 12-2");
+  EXPECT_TRUE(wide.looks_up());
+  EXPECT_EQ(wide.table, (Shape{12, 2}));
+  EXPECT_EQ(wide.weight_shape(), (Shape{12, 2}));
+  EXPECT_EQ(wide.slot_count, 3);
+  EXPECT_EQ(wide.inputs, 2);
+  EXPECT_EQ(wide.outputs, 2);
+  EXPECT_EQ(wide.forward_flops(), 3 * 2);
+  EXPECT_EQ(wide.backward_input_flops(), 2);
+  EXPECT_EQ(wide.backward_weight_flops(), 3 * 2);
+  EXPECT_EQ(wide.first, 10 * 4 + (6 * 6 + 6) + (2 * 6 + 2));
+  EXPECT_EQ(wide.elements, 24);
+  EXPECT_EQ(model.parameters.back().name, "4.weight");
+  EXPECT_EQ(model.parameters.back().offset, wide.first);
+  EXPECT_EQ(model.elements, wide.first + 24);
+}
+
+TEST(ModelSpec, the_output_layer_is_the_last_or_what_wide_adds_to) {
+  EXPECT_EQ(kSmall.output_layer(), 4u);
+  EXPECT_EQ(kWideAndDeep.output_layer(), 3u);
+  EXPECT_EQ(layers({{LayerKind::linear, 0}}).output_layer(), 0u);
+  EXPECT_EQ(layers({{.kind = LayerKind::wide}}).output_layer(), 0u);
+}
+
+TEST(Validate, tells_a_wide_layer_that_the_samples_do_not_fit) {
+  ModelSpec spec = kWideAndDeep;
+  EXPECT_THAT(validate(spec, {3}, 2, "model"), IsEmpty());
+  spec.layers.back().slot_count = 6;  // more than the five columns, of which the logits it adds to are none
+  EXPECT_THAT(validate(spec, {5}, 2, "model"), ElementsAre(Field(&Problem::where, "model.layers[4].slots")));
+  EXPECT_THAT(validate(layers({{LayerKind::flatten}, {LayerKind::linear, 0}, {.kind = LayerKind::wide}}), {5, 5, 1}, 2, "model"),
+              ElementsAre(Field(&Problem::what, HasSubstr("wide takes rows of columns, but images of 5 x 5 x 1"))));
+}
+
+TEST(Validate, asks_for_as_many_logits_as_classes_before_a_wide_layer) {
+  ModelSpec spec = kWideAndDeep;
+  spec.layers[3].units = 2;
+  EXPECT_THAT(validate(spec, {5}, 2, "model"), IsEmpty());
+  EXPECT_THAT(validate(spec, {5}, 3, "model"), ElementsAre(Field(&Problem::where, "model.layers[3]")));
 }
 
 struct Bad {
@@ -133,6 +188,10 @@ INSTANTIATE_TEST_SUITE_P(
                           "model.layers[1]",
                           "takes numbers of rows, which only samples have"},
                       Bad{"activation_of_a_bag", {{LayerKind::embedding_bag}, {kRelu}, {kLinear, 0}}, "model.layers[1]", "must follow a linear layer"},
+                      Bad{"wide_alone", {{LayerKind::wide}}, "model.layers[0]", "no layer has made any"},
+                      Bad{"wide_before_another_layer", {{kLinear, 9}, {LayerKind::wide}, {kLinear, 0}}, "model.layers[1]", "which come last"},
+                      Bad{"wide_twice", {{kLinear, 0}, {LayerKind::wide}, {LayerKind::wide}}, "model.layers[1]", "which come last"},
+                      Bad{"wide_after_an_activation", {{kLinear, 10}, {kRelu, 0}, {LayerKind::wide}}, "model.layers[1]", "that wide adds to must be linear"},
                       Bad{"wrong_classes", {{kLinear, 9}}, "model.layers[0]", "9 units, but the data has 10 classes"}),
     [](const auto& row) { return std::string(row.param.name); });
 
@@ -186,6 +245,17 @@ TEST(Initialise, rows_of_a_table_are_uniform_in_one_over_the_root_of_the_slots) 
   EXPECT_LT(*most, 0.5);
   EXPECT_LT(*least, -0.499);
   EXPECT_GT(*most, 0.499);
+}
+
+// As a linear model of the indices does in TensorFlow. The deep part begins as it does alone.
+TEST(Initialise, a_wide_table_begins_at_zero) {
+  ModelSpec deep = kWideAndDeep;
+  deep.layers.pop_back();
+  const Model both = build(kWideAndDeep, 5, 2).value(), alone = build(deep, 5, 2).value();
+  const auto values = initial<double>(both, 3), without = initial<double>(alone, 3);
+  const auto wide = values.begin() + both.segments.back().first;
+  EXPECT_TRUE(std::equal(values.begin(), wide, without.begin(), without.end()));
+  EXPECT_TRUE(std::all_of(wide, values.end(), [](double value) { return value == 0; }));
 }
 
 TEST(Initialise, tensors_do_not_repeat_each_other) {
@@ -274,8 +344,9 @@ TEST(Bag, looks_rows_up_and_gives_them_their_gradients) {
   const Model model = build(kBag, 5, 2).value();
   std::vector<float> parameters(static_cast<std::size_t>(model.elements)), gradients(40), input(10), output(12), output_gradient(12);
   std::vector<double> norm(1);
-  const SegmentTensors tensors{tensor(input, {2, 5}),   tensor(output, {2, 6}), {}, tensor(output_gradient, {2, 6}), tensor(parameters, {model.elements}),
-                               tensor(gradients, {40}), tensor(norm, {1})};
+  SegmentTensors tensors{tensor(input, {2, 5}),   tensor(output, {2, 6}), {}, tensor(output_gradient, {2, 6}), tensor(parameters, {model.elements}),
+                         tensor(gradients, {40}), tensor(norm, {1})};
+  tensors.samples = tensors.input;
   for (const auto& ops : {forward(model.segments[0], tensors), evaluate(model.segments[0], tensors)}) {
     ASSERT_EQ(ops.size(), 1u);
     const auto& op = std::get<compute::EmbeddingBagForward>(ops[0]);
@@ -290,6 +361,39 @@ TEST(Bag, looks_rows_up_and_gives_them_their_gradients) {
   EXPECT_EQ(op.table_gradient.shape, (Shape{10, 4}));
   EXPECT_EQ(op.squared_norm.as<double>(), norm.data());
   EXPECT_THAT(backward_input(model.segments[0], tensors), IsEmpty());
+}
+
+// Of samples of 5 columns, beside 2 logits of each.
+TEST(Wide, adds_rows_that_the_samples_name_to_the_logits_and_hands_their_gradient_on) {
+  const Model model = build(kWideAndDeep, 5, 2).value();
+  const Segment& wide = model.segments[3];
+  std::vector<float> parameters(static_cast<std::size_t>(model.elements)), gradients(24), samples(10), input(4), output(4), input_gradient(4), gradient(4);
+  std::vector<double> norm(1);
+  SegmentTensors tensors{
+      tensor(input, {2, 2}),   tensor(output, {2, 2}), tensor(input_gradient, {2, 2}), tensor(gradient, {2, 2}), tensor(parameters, {model.elements}),
+      tensor(gradients, {24}), tensor(norm, {1})};
+  tensors.samples = tensor(samples, {2, 5});
+  for (const auto& ops : {forward(wide, tensors), evaluate(wide, tensors)}) {
+    ASSERT_EQ(ops.size(), 1u);
+    const auto& op = std::get<compute::AddBag>(ops[0]);
+    EXPECT_EQ(op.input.as<float>(), input.data());
+    EXPECT_EQ(op.samples.as<float>(), samples.data());
+    EXPECT_EQ(op.samples.shape, (Shape{2, 5}));
+    EXPECT_EQ(op.table.as<float>(), parameters.data() + wide.first);
+    EXPECT_EQ(op.output.as<float>(), output.data());
+    EXPECT_EQ(op.slot_count, 3);
+  }
+  const auto back = backward_input(wide, tensors);
+  ASSERT_EQ(back.size(), 1u);
+  EXPECT_EQ(std::get<compute::Copy>(back[0]).input.as<float>(), gradient.data());
+  EXPECT_EQ(std::get<compute::Copy>(back[0]).output.as<float>(), input_gradient.data());
+  const auto weight = backward_weight(wide, tensors);
+  ASSERT_EQ(weight.size(), 1u);
+  const auto& op = std::get<compute::EmbeddingBagBackwardWeight>(weight[0]);
+  EXPECT_EQ(op.input.as<float>(), samples.data());
+  EXPECT_EQ(op.output_gradient.as<float>(), gradient.data());
+  EXPECT_EQ(op.table_gradient.shape, (Shape{12, 2}));
+  EXPECT_EQ(op.squared_norm.as<double>(), norm.data());
 }
 
 }  // namespace

@@ -66,6 +66,13 @@ inline experiment::Experiment small_clicks(int ranks) {
   return e;
 }
 
+// The same with a wide half: a second table, of a row of logits for each index.
+inline experiment::Experiment small_wide_and_deep(int ranks) {
+  experiment::Experiment e = small_clicks(ranks);
+  e.model.layers.push_back({.kind = model::LayerKind::wide, .slot_count = 3, .rows = 42});
+  return e;
+}
+
 inline experiment::Resolved resolved(const experiment::Experiment& e) { return experiment::resolve(e, ".").value(); }
 
 }  // namespace trainyard::strategy

@@ -118,6 +118,17 @@ TEST(Golden, data_parallel_of_two_with_tail) {
   expect_golden_plan("data_parallel_2_tail", e);
 }
 
+// A wide half reads the sample last going forward and first going back: what is loaded next waits for both. Two micro-steps of 4 samples.
+TEST(Golden, one_device_wide_and_deep) {
+  auto e = small_wide_and_deep(1);
+  e.strategy.kind = experiment::StrategyKind::one_device;
+  e.training.batch_per_rank = 4;
+  e.training.accumulation_steps = 2;
+  e.data.train_samples = 8 * 4;
+  e.data.held_out_samples = 4;
+  expect_golden_plan("one_device_wide_and_deep", e);
+}
+
 // Two workers, two servers, each with a part of a segment; one gradient in two is an update.
 TEST(Golden, parameter_servers_of_two_workers) {
   auto e = tiny(4);

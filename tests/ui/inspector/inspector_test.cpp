@@ -179,6 +179,18 @@ TEST_F(InspectorTest, layers_are_added_moved_and_removed) {
   EXPECT_EQ(layers.count(), 3);
 }
 
+TEST_F(InspectorTest, layers_are_added_before_the_output_layer_which_wide_may_follow) {
+  document_.edit("wide", [](experiment::Experiment& e) { e.model.layers.push_back({.kind = model::LayerKind::wide}); });
+  LayerList& layers = inspector_.layers();
+  layers.findChild<QPushButton*>("add_layer")->click();
+  ASSERT_EQ(layers.count(), 6);
+  EXPECT_EQ(now().model.layers[2], (model::LayerSpec{model::LayerKind::linear, 128}));
+  EXPECT_EQ(now().model.layers[4].kind, model::LayerKind::linear);
+  EXPECT_EQ(now().model.layers[5].kind, model::LayerKind::wide);
+  for (const char* field : {"slots", "rows"}) EXPECT_TRUE(layers.editor(5, field)->isVisibleTo(&inspector_)) << field;
+  EXPECT_FALSE(layers.editor(5, "width")->isVisibleTo(&inspector_)) << "as wide as there are classes";
+}
+
 TEST_F(InspectorTest, the_units_of_a_layer_are_typed_and_hidden_where_unused) {
   LayerList& layers = inspector_.layers();
   type(layers.editor(0, "units"), "64");
