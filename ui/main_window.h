@@ -117,6 +117,7 @@ class MainWindow : public QMainWindow {
   void run_updated(Run* run);
   void tell_failure(const Run& run);
   void run_in_trouble(Run* run, const QString& text);
+  void offer_to_go_on(const Run& run);
   void offer_log(const Run& run, std::optional<int> rank);
   void run_ended(Run* run);
   void run_broke_off(const Run& run);

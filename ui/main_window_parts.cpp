@@ -228,6 +228,7 @@ void MainWindow::connect_runs() {
   connect(charts_, &RunCharts::frozen_changed, timeline_, &TimelinePanel::set_frozen);
   connect(timeline_, &TimelinePanel::op_selected, this, &MainWindow::show_in_plan);
   connect(staleness_, &StalenessPanel::gradient_wanted, this, &MainWindow::show_push);
+  connect(charts_, &RunCharts::gradient_wanted, this, &MainWindow::show_push);
   connect(runs_panel_, &RunsPanel::ticked_changed, &runs_, &RunSession::set_ticked);
   connect(runs_panel_, &RunsPanel::open_requested, this, &MainWindow::open_run);
 }

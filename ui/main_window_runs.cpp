@@ -3,6 +3,7 @@
 #include <QApplication>
 #include <QStatusBar>
 
+#include "core/base/fields.h"
 #include "ui/fault_menu.h"
 #include "ui/live_runs.h"
 #include "ui/main_window.h"
@@ -123,6 +124,17 @@ void MainWindow::offer_log(const Run& run, std::optional<int> rank) {
   errors_->offer(tr("Show log"), show);
 }
 
+// Of a run that failed and left a whole checkpoint, where the document is what it trained.
+void MainWindow::offer_to_go_on(const Run& run) {
+  const auto step = base::value_at(run.history().result(), "committed_step"), problem = base::value_at(run.history().result(), "problem");
+  if (!step || !problem || !step->is_number_integer() || &run != runs_.current() || !trains_as_run()) return;
+  errors_->offer_also(tr("Go on from step %1").arg(grouped(step->get<std::int64_t>())), [this, directory = run.directory()] {
+    if (!document_.set_value("run.resume_from", directory.toStdString()).empty()) return false;
+    start_run();
+    return true;
+  });
+}
+
 // The coordinator is gone, and left no result.
 void MainWindow::run_broke_off(const Run& run) {
   const auto& losses = run.history().train_loss();
@@ -142,6 +154,7 @@ void MainWindow::run_ended(Run* run) {
   const bool told = failures_told_.contains(run->directory()), shown = run == runs_.current();
   if (!told && history.ranks() > 0 && !history.result().is_object()) run_broke_off(*run);
   else if (!told && !shown) statusBar()->showMessage(tr("%1 has ended").arg(run->name()), kNewsMilliseconds);
+  if (told && shown) offer_to_go_on(*run);
   if (shown) canvas_->clear_overlay(), show_live_state();
   runs_panel_->refresh();
   QApplication::alert(this);

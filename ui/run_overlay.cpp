@@ -104,6 +104,9 @@ void mark(DeviceOverlay& device, const telemetry::History& history, const std::s
   else if (!failed.empty() && device.state == "lost") device.state = text("stopped");
 }
 
+// How many steps the parameters had that were measured last; 0: none were.
+qint64 measured_step(const telemetry::History& history) { return history.held_out_loss().empty() ? 0 : history.held_out_loss().back().step + 1; }
+
 void add(LinkOverlay& link, double rate, bool forward) { (forward ? link.bytes_per_second_forward : link.bytes_per_second_backward) += rate; }
 
 }  // namespace
@@ -120,6 +123,7 @@ DeviceOverlay RunOverlay::device(const telemetry::History& history, const sessio
     device.state = held(*status, *one) ? text("held") : QString::fromStdString(one->state);
     device.step = one->step;
   }
+  if (device.role == topology::Role::evaluator) device.step = measured_step(history);  // it does none: it waits where all may go
   return device;
 }
 

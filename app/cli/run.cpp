@@ -178,6 +178,19 @@ base::Result<session::CoordinatorResult> coordinate(const RunArguments& argument
   return outcome;
 }
 
+// What belongs beside the figures that follow.
+void print_notes(const experiment::Resolved& resolved) {
+  const experiment::Experiment& document = resolved.document;
+  const auto note = [](const std::optional<std::string>& text) {
+    if (text) std::fprintf(stderr, "note: %s\n", text->c_str());
+  };
+  if (const auto emulated = experiment::emulation_said(document.topology)) note("EMULATED: " + *emulated);
+  note(experiment::shared_cores(document.topology, document.run, base::usable_cores()));
+  note(experiment::unlike_one_device(document));
+  note(experiment::softsync_said(document));
+  if (experiment::shares_columns(resolved)) note("every rank loads its own feature columns alone (vertical sharding)");
+}
+
 int run(const RunArguments& arguments) {
   const std::int64_t started_ns = base::now_nanoseconds();
   catch_signals();
@@ -193,13 +206,7 @@ int run(const RunArguments& arguments) {
   if (const auto ok = session::resume(*resolved); !ok) return complain({ok.error()}, arguments.json);
   if (interrupts() > 0 || (arguments.ends_with > 0 && !end_with(arguments.ends_with)))
     return complain({{base::ProblemCode::cancelled, "", "cancelled before the run began", "", ""}}, arguments.json);
-  if (const auto emulated = experiment::emulation_said(resolved->document.topology); emulated && !arguments.json)
-    std::fprintf(stderr, "note: EMULATED: %s\n", emulated->c_str());
-  if (const auto shared = experiment::shared_cores(resolved->document.topology, resolved->document.run, base::usable_cores()); shared && !arguments.json)
-    std::fprintf(stderr, "note: %s\n", shared->c_str());
-  if (const auto unlike = experiment::unlike_one_device(resolved->document); unlike && !arguments.json) std::fprintf(stderr, "note: %s\n", unlike->c_str());
-  if (experiment::shares_columns(*resolved) && !arguments.json)
-    std::fprintf(stderr, "note: every rank loads its own feature columns alone (vertical sharding)\n");
+  if (!arguments.json) print_notes(*resolved);
   const auto outcome = coordinate(effective, *given, std::move(*resolved), started_ns);
   if (!outcome) return complain({outcome.error()}, arguments.json);
   if (arguments.json) print_json(outcome->result);

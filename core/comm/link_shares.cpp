@@ -159,6 +159,23 @@ void LinkShares::forget(const LaneName& name, Picoseconds now) {
   share(shape().now);
 }
 
+// The counts of a lane are its truth, each being one store; all else that changes is made anew from them.
+void LinkShares::mend(Picoseconds now) {
+  Shape& all = shape();
+  all.now = std::max(all.now, now);
+  all.sending = 0;
+  for (std::int32_t way = 0; way < all.ways; ++way) ways_[way].sharers = 0;
+  const std::int32_t lanes = all.ranks * all.ranks * all.channels;
+  for (std::int32_t i = 0; i < lanes; ++i) {
+    LaneState& lane = lanes_[i];
+    if (lane.posted == 0) continue;  // never used
+    lane.route = i / all.channels;
+    lane.sent = std::clamp(lane.sent, lane.released, lane.posted);
+    if (take_next(lane, all.now)) sending_[all.sending++] = i;
+  }
+  share(all.now);
+}
+
 // The least rate there is stands for none: a byte would take an hour.
 void LinkShares::set_part(Way number, double part, Picoseconds now) {
   advance(now);

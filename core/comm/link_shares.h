@@ -60,6 +60,10 @@ class LinkShares {
   void release(const LaneName& lane) { at(lane).released += 1; }
   void forget(const LaneName& lane, Picoseconds now);  // all that is posted there
 
+  // After whoever was changing something died in the midst of it: of each store it may have made it or not. What was posted and not released is there still,
+  // and what was on its way begins its way again.
+  void mend(Picoseconds now);
+
   // From now on the way carries this part of what it was formatted with, 0 to 1. Of 0 nothing crosses: what is there waits.
   void set_part(Way way, double part, Picoseconds now);
   int ways() const { return shape().ways; }

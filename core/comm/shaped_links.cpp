@@ -25,7 +25,6 @@ struct alignas(64) ShapedLinks::Header {
   std::int64_t origin_ns = 0;
   pthread_mutex_t mutex;
   std::int32_t holder = -1;  // the rank that has, or last had, the lock
-  std::int32_t broken_by = -1;
 };
 
 namespace {
@@ -146,16 +145,12 @@ Result<void> ShapedLinks::lock(int rank) {
     return base::fail(
         {ProblemCode::failed, "rank " + std::to_string(header_->holder), "it does not give the shared links back: it stands still", "", "See its log"});
   if (error != 0 && error != EOWNERDEAD) return base::fail(cannot("cannot take its lock", error));
-  if (error == EOWNERDEAD) {
-    header_->broken_by = header_->holder;
-    ::pthread_mutex_consistent(&header_->mutex);
-  }
   header_->holder = rank;
-  if (header_->broken_by < 0) return {};
-  const int who = header_->broken_by;
-  unlock();
-  return base::fail({ProblemCode::failed, "rank " + std::to_string(who), "its process ended while it looked at the shared links", "",
-                     "See its log; out-of-memory kills are in the system's journal"});
+  if (error == EOWNERDEAD) {
+    shares_.mend(now());
+    ::pthread_mutex_consistent(&header_->mutex);  // last: should this rank die here, the next one mends
+  }
+  return {};
 }
 
 void ShapedLinks::unlock() { ::pthread_mutex_unlock(&header_->mutex); }

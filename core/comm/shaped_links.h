@@ -3,8 +3,8 @@
 // threads as they are - with a lock and the real clock, so that ranks that share a link share its capacity.
 //
 // Between two calls nothing runs and nobody need be awake: core/comm/link_shares.h reckons what has happened since. A call
-// takes the lock for about a microsecond. A rank that dies while it holds the lock leaves links that nobody can trust, and one that
-// is stopped keeps it: every later call is a Problem that names the rank.
+// takes the lock for about a microsecond. Whoever comes after a rank that died while it held the lock mends what that left; one that is
+// stopped keeps it, and calls that have waited for long are Problems that name it.
 #pragma once
 
 #include <functional>

@@ -7,6 +7,7 @@
 
 #include "core/base/units.h"
 #include "core/experiment/buckets.h"
+#include "core/experiment/duties.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/placement.h"
 
@@ -171,6 +172,12 @@ bool has_servers(StrategyKind kind) { return kind == StrategyKind::parameter_ser
 
 bool in_step(const ServerSpec& servers) { return servers.mode == ServerMode::synchronous || servers.mode == ServerMode::backup_workers; }
 
+std::int64_t ranks_of_step(const Experiment& experiment) {
+  const bool apart = has_servers(experiment.strategy.kind) && !in_step(experiment.strategy.servers);
+  const std::int64_t trainers = count_trainers(experiment);
+  return apart ? std::min<std::int64_t>(trainers, 1) : trainers;
+}
+
 int gradients_per_update(const ServerSpec& servers, int workers) {
   switch (servers.mode) {
     case ServerMode::synchronous: return workers;
@@ -178,6 +185,18 @@ int gradients_per_update(const ServerSpec& servers, int workers) {
     case ServerMode::backup_workers: return workers - static_cast<int>(servers.backups);
     default: return 1;
   }
+}
+
+std::optional<std::string> softsync_said(const Experiment& experiment) {
+  const ServerSpec& servers = experiment.strategy.servers;
+  const std::int64_t workers = count_workers(experiment.topology), n = servers.softsync;
+  if (!has_servers(experiment.strategy.kind) || servers.mode != ServerMode::softsync || n < 1 || n > workers || workers % n == 0) return std::nullopt;
+  const std::int64_t taken = gradients_per_update(servers, static_cast<int>(workers));
+  std::string said = base::format_count(workers) + " workers / softsync " + base::format_count(n) + " is no whole number: an update takes " +
+                     base::format_count(taken) + (taken == 1 ? " gradient" : " gradients");
+  if (taken == 1) return said + ", which is asynchronous";
+  if (workers % taken == 0) return said + ", as with softsync " + base::format_count(workers / taken);
+  return said + ", and theory says nothing of the mean staleness";
 }
 
 int least_workers(const ServerSpec& servers, int workers) { return in_step(servers) ? gradients_per_update(servers, workers) : 1; }

@@ -16,8 +16,14 @@ bool has_servers(StrategyKind kind);
 // Workers take their samples in step, each its part of a global batch; else whoever asks takes the next batch.
 bool in_step(const ServerSpec& servers);
 
+// Ranks whose samples make a step: all that take some, but of workers who are out of step one.
+std::int64_t ranks_of_step(const Experiment& experiment);
+
 // λ workers: 1, λ, floor(λ / n) or λ - b.
 int gradients_per_update(const ServerSpec& servers, int workers);
+
+// Of softsync whose n does not divide the workers, for a person: how many gradients an update takes after all, and what other mode that is.
+std::optional<std::string> softsync_said(const Experiment& experiment);
 
 // Workers without which no update is made: those of a gradient each in step, else one.
 int least_workers(const ServerSpec& servers, int workers);

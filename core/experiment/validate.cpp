@@ -151,7 +151,7 @@ Problems problems_of_meaning(const Experiment& experiment, const data::DataSumma
   append(problems, vertical_problems(experiment, data));
   if (data != nullptr) append(problems, embedding_problems(experiment));
   append(problems, model::validate(experiment.model, data != nullptr ? sample_shape(*data) : model::Shape{}, data != nullptr ? data->classes : 0, "model"));
-  if (data != nullptr) append(problems, batch_problems(experiment.training, count_trainers(experiment), data->train_samples));
+  if (data != nullptr) append(problems, batch_problems(experiment.training, ranks_of_step(experiment), data->train_samples));
   return problems;
 }
 

@@ -11,6 +11,7 @@
 #include "core/experiment/duties.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/placement.h"
+#include "core/experiment/servers.h"
 #include "core/experiment/tpu.h"
 #include "core/topology/cut.h"
 #include "core/topology/network.h"
@@ -39,8 +40,10 @@ Problem nothing_to_scale() {
 }
 
 Problem without_algorithm(StrategyKind kind) {
-  return {ProblemCode::bad_input, "strategy.kind", std::string(base::name_of(kind)) + " is bound to one rank of the drawing, and has one way to sum",
-          "mirrored, multi_worker_mirrored, ddp, tpu", "Set strategy.kind to mirrored."};
+  const char* why = has_servers(kind) ? " updates on its servers, by what each worker pushes: there is no all-reduce to compare"
+                                      : " is bound to one rank of the drawing, and has one way to sum";
+  return {ProblemCode::bad_input, "strategy.kind", std::string(base::name_of(kind)) + why, "mirrored, multi_worker_mirrored, ddp, tpu",
+          "Set strategy.kind to mirrored."};
 }
 
 Problem without_bytes(Engine engine) {

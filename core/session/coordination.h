@@ -92,6 +92,7 @@ class Coordination {
   void cannot_record(const base::Problem& problem);
 
   void set_state(RunState state);
+  std::int64_t clock_ns() const;  // of the recording
   void record_state(const base::Json& fault = nullptr);
   bool counts(const RankSeat& seat) const;  // whether the step of the run is also this rank's
   std::int64_t slowest_step() const;
@@ -120,7 +121,8 @@ class Coordination {
   std::optional<base::Problem> reported_;  // the first failure that a rank told of
   Settling reported_since_;
   bool ended_ = false, cancelling_ = false, recording_failed_ = false;
-  bool trained_ = false;  // and evaluators know it
+  bool trained_ = false;      // and evaluators know it
+  std::int64_t told_ns_ = 0;  // when the last of the events was that ranks have told
   std::int64_t strangers_ = 0, restarts_ = 0;
   std::int64_t begun_ns_ = 0, disagreed_ns_ = 0, flushed_ns_ = 0, observed_ns_ = 0, spoke_ns_ = 0, kill_ns_ = 0;
 };

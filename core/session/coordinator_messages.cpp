@@ -83,12 +83,14 @@ void Coordination::take(const PeerId& from, const Events& events) {
   RankSeat* seat = seat_of(from, events.rank);
   if (seat == nullptr || events.events.empty()) return;
   journal_->events(events.rank, events.events);
-  for (const telemetry::Event& event : events.events)
+  for (const telemetry::Event& event : events.events) {
+    told_ns_ = std::max(told_ns_, event.end_ns);
     if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(telemetry::Metric::step_seconds))
       pacer_.step_took(event.value);
+  }
   if (events.dropped <= seat->dropped_events) return;
   seat->dropped_events = events.dropped;
-  const telemetry::Event event = dropped(events.dropped, events.events.back().step, base::now_nanoseconds());
+  const telemetry::Event event = dropped(events.dropped, events.events.back().step, clock_ns());
   journal_->events(events.rank, std::span(&event, 1));
 }
 
@@ -205,13 +207,19 @@ void Coordination::set_state(RunState state) {
 
 void Coordination::record_state(const base::Json& fault) {
   base::Json json{{"state", base::name_of(state_)},
-                  {"time_ns", base::now_nanoseconds()},
+                  {"time_ns", clock_ns()},
                   {"step", slowest_step()},
                   {"horizon", pacer_.horizon()},
                   {"seconds_per_step", pacer_.seconds_per_step()}};
   if (problem_) json["problem"] = to_json(*problem_);
   if (!fault.is_null()) json["fault"] = fault;
   journal_->state(json);
+}
+
+// What is written down has one clock: on the virtual one it is as late as the last thing that happened there.
+std::int64_t Coordination::clock_ns() const {
+  const bool made_up = p_.resolved.document.run.clock == experiment::RunClock::made_up;
+  return made_up && told_ns_ > 0 ? told_ns_ : base::now_nanoseconds();
 }
 
 // In a run with servers the first of them, whatever a worker is at.
@@ -226,7 +234,7 @@ std::int64_t Coordination::slowest_step() const {
 
 void Coordination::say(const std::string& level, const std::string& text, int rank) {
   const std::string name = rank < 0 ? "coordinator" : seats_[static_cast<std::size_t>(rank)].name;
-  journal_->log({level, text, rank, name, base::now_nanoseconds()});
+  journal_->log({level, text, rank, name, clock_ns()});
 }
 
 void Coordination::broadcast(const Message& message) {

@@ -62,6 +62,7 @@ void add_reports(const experiment::Resolved& resolved, Json& header) {
   const experiment::ServerSpec& servers = resolved.document.strategy.servers;
   const bool in_step = experiment::in_step(servers);
   header["reports_of_step"] = in_step ? experiment::gradients_per_update(servers, resolved.workers()) : 1;
+  header["first_server"] = resolved.workers();
   header["reports_of_evaluation"] = 1;
   header["steps_apart"] = std::max<std::int64_t>(1, resolved.document.run.evaluate_every_steps);
   if (resolved.evaluators > 0) header["evaluator"] = resolved.trainers_and_servers();

@@ -12,6 +12,8 @@ base::Result<Journal> Journal::open(const std::filesystem::path& directory, cons
   auto recording = telemetry::RecordingWriter::create(directory / telemetry::kRecordingFile, header);
   if (!recording) return base::fail(recording.error());
   Journal journal(directory, std::move(*recording), started_ns);
+  for (const char* key : {"run", "plan_hash"})
+    if (header.contains(key)) journal.order_header_[key] = header[key];
   const std::string text = header.dump();
   static_cast<void>(journal.history_.take({FrameType::header, -1, std::as_bytes(std::span(text))}));
   for (std::int32_t rank = 0; rank < plan.ranks; ++rank) {
@@ -48,7 +50,7 @@ void Journal::samples(int rank, std::span<const std::byte> values) {
 
 void Journal::order(int rank, std::span<const std::byte> events) {
   if (!order_) {
-    auto made = telemetry::RecordingWriter::create(directory_ / kOrderFile, base::Json::object());
+    auto made = telemetry::RecordingWriter::create(directory_ / kOrderFile, order_header_);
     if (!made) return note(base::fail(made.error()));
     order_.emplace(std::move(*made));
   }

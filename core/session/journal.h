@@ -51,6 +51,7 @@ class Journal {
 
   std::filesystem::path directory_;
   telemetry::RecordingWriter recording_;
+  base::Json order_header_ = base::Json::object();  // whose order it is
   std::optional<telemetry::RecordingWriter> order_;
   std::ofstream log_;
   std::int64_t started_ns_;

@@ -5,6 +5,7 @@
 #include "core/base/hash.h"
 #include "core/base/json.h"
 #include "core/plan/served.h"
+#include "core/plan/text.h"
 #include "core/session/journal.h"
 #include "core/session/recipe.h"
 #include "core/session/resume.h"
@@ -27,14 +28,28 @@ Result<experiment::Resolved> resolved_of(const std::filesystem::path& run_direct
   return read_json(run_directory / "resolved.json").and_then([](const base::Json& json) { return experiment::resolved_from_json(json); });
 }
 
+// Events of another plan may fit by number, and mean something else. Orders that older versions wrote down do not say whose they are.
+Result<void> is_of(const telemetry::Frame& header, const std::string& plan_hash, const std::string& path) {
+  const auto json = telemetry::json_of(header);
+  if (!json) return base::fail(json.error());
+  const auto said = json->find("plan_hash");
+  if (said == json->end() || *said == plan_hash) return {};
+  return base::fail(
+      {ProblemCode::refused, path,
+       "is the order of plan " + (said->is_string() ? said->get<std::string>() : said->dump()) + ", and the experiment beside it makes plan " + plan_hash,
+       "the order of this run, by the version that ran it", "It is of another run, or resolved.json was changed since."});
+}
+
 // By server. The order ends where the file does, or where it is damaged.
-Result<std::vector<std::vector<plan::Served>>> order_of(const std::filesystem::path& path, const experiment::Resolved& resolved) {
+Result<std::vector<std::vector<plan::Served>>> order_of(const std::filesystem::path& path, const experiment::Resolved& resolved, const std::string& plan_hash) {
   auto reader = telemetry::RecordingReader::open(path);
   if (!reader) return base::fail(reader.error());
   std::vector<std::vector<plan::Served>> servers(static_cast<std::size_t>(resolved.servers));
   for (auto frame = reader->next();; frame = reader->next()) {
     if (!frame) return base::fail(frame.error());
     if (!*frame) return servers;
+    if ((*frame)->type == telemetry::FrameType::header)
+      if (const auto own = is_of(**frame, plan_hash, path.string()); !own) return base::fail(own.error());
     if ((*frame)->type != telemetry::FrameType::order) continue;
     const int server = (*frame)->rank - resolved.workers();
     if (server < 0 || server >= resolved.servers)
@@ -66,20 +81,21 @@ Result<Recomputed> recompute(const std::filesystem::path& run_directory, const M
   if (resolved->servers == 0)
     return base::fail({ProblemCode::bad_input, run_directory.string(), "the run has no parameter servers: nothing in it depends on who came first",
                        "a run with servers", "Run its experiment again: it comes to the same weights."});
-  auto servers = order_of(run_directory / kOrderFile, *resolved);
+  const auto whole = strategy::make_plan(*resolved);
+  if (!whole) return base::fail(whole.error());
+  auto servers = order_of(run_directory / kOrderFile, *resolved, plan::hash(*whole));
   if (!servers) return base::fail(servers.error());
   Recomputed outcome;
   for (const auto& server : *servers) outcome.left_over += std::ssize(server);
   auto order = plan::RecordedOrder::make(std::move(*servers), resolved->workers());
   if (!order) return base::fail(order.error());
 
-  const auto plan = strategy::make_plan(*resolved).map(plan::without_evaluators);
-  if (!plan) return base::fail(plan.error());
+  const plan::Plan plan = plan::without_evaluators(*whole);
   const topology::Network network(resolved->document.topology);
   const auto compute = make_compute(network.device(resolved->ranks.front()));
   if (!compute) return base::fail(compute.error());
   const run::Recipe recipe = session::recipe(*resolved);
-  auto parts = served_training_parts(*resolved, *plan, recipe, **compute);
+  auto parts = served_training_parts(*resolved, plan, recipe, **compute);
   if (!parts) return base::fail(parts.error());
   auto begins = resolved->first_step > 0 ? beginning(*resolved) : Result<Beginning>(Beginning{});
   if (!begins) return base::fail(begins.error());

@@ -25,7 +25,7 @@ struct Recomputed {
 
 using MakeCompute = std::function<base::Result<std::unique_ptr<compute::Compute>>(const topology::Device& device)>;
 
-// Problems: no run directory, a run without servers, an order that is not there, is damaged, or cannot have been.
+// Problems: no run directory, a run without servers, an order that is not there, is damaged, is of another plan, or cannot have been.
 base::Result<Recomputed> recompute(const std::filesystem::path& run_directory, const MakeCompute& make_compute);
 
 }  // namespace trainyard::session

@@ -85,6 +85,7 @@ void History::take_reports(const base::Json& header) {
     const auto at = header.find(key);
     return at != header.end() && at->is_number_integer() && *at >= 1 && *at <= kMaximumRanks ? at->get<int>() : otherwise;
   };
+  first_server_ = number("first_server", -1);
   train_.needed = number("reports_of_step", ranks_);
   held_out_.needed = number("reports_of_evaluation", ranks_);
   const bool apart = header.contains("steps_apart") && header["steps_apart"].is_number_integer();
@@ -153,6 +154,7 @@ void History::take_metric(int rank, const Event& event) {
   series.seconds.push_back(seconds);
   series.values.push_back(event.value);
   look_for_bad_gradients(rank, event, metric);
+  if (metric == Metric::staleness && rank == first_server_) staleness_.take(event.step, seconds, event.value);
   if (metric == Metric::squared_disagreement) take_disagreement(event, seconds);
   train_.take(event, metric, seconds);
   held_out_.take(event, metric, seconds);

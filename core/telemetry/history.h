@@ -14,6 +14,8 @@
 
 #include "core/telemetry/chunk_values.h"
 #include "core/telemetry/recording.h"
+#include "core/telemetry/staleness_blocks.h"
+#include "core/telemetry/step_value.h"
 
 namespace trainyard::telemetry {
 
@@ -44,13 +46,6 @@ struct OpRecord {
   double begin = 0, ready = 0, end = 0;
   double bytes = 0;
   double imposed = 0;  // seconds before the end in which it was held back: it was to take longer than it did
-};
-
-// A number over all ranks at one step, once every rank that does the step has reported it.
-struct StepValue {
-  std::int32_t step = 0;
-  double seconds = 0;  // of the last report; of steps that ranks do apart, of this one or one before it
-  double value = 0;
 };
 
 // What befell a rank: it was lost, killed, stalled, slowed, came back; or a link: it was cut, slowed, restored. Seconds as in a series.
@@ -120,6 +115,11 @@ class History {
   // |lambda_2| of the mixing matrix or less, which the header says. Empty where it does not.
   const std::vector<StepValue>& consensus_decay() const { return consensus_decay_; }
 
+  // Of runs with servers whose header says which of them is the first: how stale the gradients were that it took, over time.
+  const std::vector<StepValue>& staleness_mean() const { return staleness_.mean(); }
+  const std::vector<StepValue>& staleness_p95() const { return staleness_.p95(); }
+  const std::vector<StepValue>& staleness_most() const { return staleness_.most(); }
+
   static constexpr std::size_t kept_ops = 200'000;
 
  private:
@@ -184,6 +184,8 @@ class History {
   std::int64_t skipped_updates_ = 0;
   std::map<std::int32_t, Sum> disagreements_;  // by step, of those that some rank has not reported
   std::vector<StepValue> consensus_, consensus_decay_;
+  int first_server_ = -1;  // that the header names
+  StalenessBlocks staleness_;
   Gathering train_{Metric::loss_sum, Metric::correct, Metric::samples};
   Gathering held_out_{Metric::held_out_loss_sum, Metric::held_out_correct, Metric::held_out_samples};
 };

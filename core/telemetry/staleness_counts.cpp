@@ -6,6 +6,11 @@
 
 namespace trainyard::telemetry {
 
+std::int64_t WorkerStaleness::delayed() const {
+  const auto fresh = counts.find(0);
+  return applied - (fresh == counts.end() ? 0 : fresh->second);
+}
+
 double WorkerStaleness::mean() const {
   double sum = 0;
   for (const auto& [staleness, count] : counts) sum += static_cast<double>(staleness) * static_cast<double>(count);

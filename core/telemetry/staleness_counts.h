@@ -15,6 +15,7 @@ struct WorkerStaleness {
   std::int64_t applied = 0, dropped = 0;        // gradients
   std::map<std::int64_t, std::int64_t> counts;  // by staleness: of those that were applied
 
+  std::int64_t delayed() const;              // applied, but not to the parameters that they were computed by
   double mean() const;                       // 0 where there are none
   std::int64_t quantile(double part) const;  // the least staleness that so great a part of them does not pass
   std::int64_t most() const;

@@ -120,6 +120,26 @@ TEST(VirtualClock, a_bound_holds_back_who_is_ahead) {
   }
 }
 
+// Ho et al.: a reader at clock c sees every update that is stamped c - s - 1 or less, and its own; here of whatever came since as well.
+TEST(VirtualClock, a_bounded_reader_sees_its_own_writes_and_all_that_are_old_enough) {
+  for (const std::int64_t bound : {0, 2}) {
+    experiment::Experiment e = drawn(ServerMode::stale_synchronous, {1, 1, 6, 2}, 400, 0.3);
+    e.strategy.servers.bound = bound;
+    std::vector<std::int64_t> clocks(4), applied(4);  // by worker: gradients that it has pushed, and versions that they are in
+    std::int64_t versions = 0, reads = 0;
+    for (const Served& event : ordered(e)) {
+      const auto worker = static_cast<std::size_t>(event.worker);
+      if (event.kind == Served::Kind::takes) ++clocks[worker], applied[worker] = ++versions;
+      if (event.kind != Served::Kind::gives || event.last) continue;
+      ++reads;
+      EXPECT_GE(event.version, applied[worker]) << "its own writes";
+      EXPECT_EQ(event.version, versions) << "of the newest, so of all that were applied";
+      EXPECT_GE(*std::ranges::min_element(clocks), clocks[worker] - bound);
+    }
+    EXPECT_GT(reads, 390);
+  }
+}
+
 // Ananthanarayanan et al. and Chen et al.: who waits for all is as slow as the slowest; who takes what comes, or leaves out the last, is not.
 TEST(VirtualClock, a_straggler_of_four_holds_up_who_waits_for_it) {
   std::vector<double> slow_downs = even(4);
@@ -183,6 +203,19 @@ TEST_P(WithGradients, the_same_again_to_the_bit) {
   EXPECT_EQ(once.order, again.order);
   EXPECT_EQ(once.parameters, again.parameters);
   EXPECT_GT(norm(once.parameters[0]), 0);
+}
+
+TEST(WithGradients, of_many_virtual_workers_is_the_same_again_to_the_bit) {
+  for (const int workers : {32, 64}) {
+    experiment::Experiment e = ServedCase{ServerMode::asynchronous, workers}.training();
+    for (topology::Device& device : e.topology.hosts[0].devices) device.jitter = device.role == topology::Role::worker ? 0.3 : 0;
+    e.training.steps = 4 * workers;
+    const ServedOutcome once = train_virtually(e), again = train_virtually(e);
+    ASSERT_EQ(once.problem, "");
+    EXPECT_EQ(once.order, again.order);
+    EXPECT_EQ(once.parameters, again.parameters);
+    EXPECT_EQ(staleness_by_worker(once.order).size(), static_cast<std::size_t>(workers)) << "everybody pushed";
+  }
 }
 
 TEST_P(WithGradients, all_workers_end_with_what_the_servers_have) {

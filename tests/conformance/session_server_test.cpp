@@ -126,6 +126,35 @@ TEST(SessionOrder, slow_workers_on_the_virtual_clock_are_as_stale_as_fast_ones) 
   EXPECT_NEAR(outcome.result["staleness"]["mean"].get<double>(), 2, 0.06);
 }
 
+// A second of this machine is many of the drawn one's here: what is written down beside the charts goes by the same clock.
+TEST(SessionOrder, on_the_virtual_clock_states_and_log_are_of_its_time) {
+  experiment::Experiment e = served(ServerMode::asynchronous);
+  e.run.clock = RunClock::made_up;
+  for (topology::Device& device : e.topology.hosts[0].devices)
+    if (device.role == topology::Role::worker) device.peak_flops = 1e3;
+  SessionRun run(e);
+  Viewer viewer(run.client());
+  viewer.wait_for_step(40);
+  session::Ask slow;
+  slow.id = viewer.next_id(), slow.command = Command::slow, slow.slow = {0, 2, 0};
+  viewer.send(slow);
+  viewer.wait_for_step(80);
+  viewer.ask(Command::stop);
+  ASSERT_EQ(state_of(run.result()), "stopped");
+  const auto history = telemetry::History::load(run.directory());
+  ASSERT_TRUE(history);
+  ASSERT_EQ(history->faults().size(), 1u);
+  const telemetry::Fault& fault = history->faults()[0];
+  const auto& losses = history->train_loss();
+  const auto before = std::find_if(losses.begin(), losses.end(), [&](const auto& loss) { return loss.step + 20 >= fault.step; });
+  const auto after = std::find_if(losses.begin(), losses.end(), [&](const auto& loss) { return loss.step >= fault.step + 20; });
+  ASSERT_NE(after, losses.end());
+  EXPECT_GT(losses.back().seconds, 100) << "of the clock";
+  EXPECT_GT(fault.seconds, before->seconds);
+  EXPECT_LT(fault.seconds, after->seconds);
+  EXPECT_GE(history->log().back().seconds, losses.back().seconds);
+}
+
 TEST(SessionOrder, a_model_with_a_state_is_kept_whole) {
   experiment::Experiment e = served(ServerMode::asynchronous, 30);
   e.run.clock = RunClock::made_up;
@@ -151,6 +180,22 @@ TEST(SessionOrder, an_order_that_is_damaged_or_missing_is_told) {
   EXPECT_NE(why().find("order.try"), std::string::npos) << why();
   std::filesystem::remove(file);
   EXPECT_NE(why().find("order.try"), std::string::npos) << why();
+}
+
+// Events fit another drawing of as many ranks as well; what they mean does not.
+TEST(SessionOrder, of_another_experiment_is_refused) {
+  SessionRun run(served(ServerMode::asynchronous, 20)), other(served(ServerMode::softsync, 20));
+  const std::filesystem::path directory = run.result().result["run_directory"].get<std::string>();
+  const std::filesystem::path others = other.result().result["run_directory"].get<std::string>();
+  const auto again = [&] {
+    return session::recompute(directory, [](const topology::Device&) { return base::Result<std::unique_ptr<compute::Compute>>(compute::reference::make()); });
+  };
+  ASSERT_TRUE(again());
+  std::filesystem::copy_file(others / session::kOrderFile, directory / session::kOrderFile, std::filesystem::copy_options::overwrite_existing);
+  const auto refused = again();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, base::ProblemCode::refused);
+  EXPECT_NE(refused.error().what.find("is the order of plan"), std::string::npos) << base::to_string(refused.error());
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // A rank that evaluates alone: what it measures, and what becomes of a run that loses it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <fstream>
 
@@ -162,6 +163,26 @@ TEST(Evaluators, go_on_when_a_worker_is_lost) {
   const Ran ran = run.stop();
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_GT(history_of(run.directory()).held_out_accuracy().back().step, until);
+}
+
+int threads_that_give_way(pid_t process) {
+  int all = 0;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/" + std::to_string(process) + "/task"))
+    all += ::sched_getscheduler(std::stoi(thread.path().filename())) == SCHED_IDLE ? 1 : 0;
+  return all;
+}
+
+// It has a core only while nobody who trains wants it, and nobody waits for it: it may stand still.
+TEST(Evaluators, never_slow_who_trains) {
+  const Home home;
+  Watched run(home, kServed, evaluated({"run.evaluate_every_steps=50"}));
+  ASSERT_TRUE(run.trains());
+  EXPECT_TRUE(wait_until(promised, [&] { return threads_that_give_way(run.process(kEvaluator)) > 0; }));
+  for (const int rank : {0, 1, 2, 3}) EXPECT_EQ(threads_that_give_way(run.process(rank)), 0) << rank;
+  run.ask(Command::stall, kEvaluator);
+  EXPECT_TRUE(run.goes_on(100));
+  run.ask(Command::wake, kEvaluator);
+  EXPECT_EQ(run.stop().exit_code, 0);
 }
 
 TEST(Evaluators, what_servers_did_beside_one_is_computed_again) {

@@ -34,6 +34,31 @@ TEST_F(FailedRank, the_device_of_a_killed_rank_is_marked_until_the_next_run) {
   EXPECT_FALSE(failed());
 }
 
+// What servers have written is whole: one click, and the same experiment goes on from it.
+TEST_F(FailedRank, a_run_that_lost_its_server_goes_on_from_its_checkpoint_at_a_click) {
+  ASSERT_TRUE(window_->open(TRAINYARD_SOURCE_DIR "/resources/experiments/four_workers_parameter_server_digits.json"));
+  ASSERT_TRUE(window_->document().set_value("run.checkpoint_every_steps", 20).empty());
+  type("training", "steps", "100000");
+  press("Run");
+  ASSERT_TRUE(wait([&] { return state() == session::RunState::running && step() > 60; }));
+  ASSERT_EQ(::kill(static_cast<pid_t>(window_->runs().current()->status()->ranks[4].process), SIGKILL), 0);
+  ASSERT_TRUE(wait([&] { return !window_->runs().live() && window_->runs().current()->history().result().is_object(); }));
+  const std::int64_t committed = window_->runs().current()->history().result().value("committed_step", std::int64_t{-1});
+  ASSERT_GT(committed, 0);
+  QPushButton* go_on = nullptr;
+  ASSERT_TRUE(wait([&] {
+    for (QPushButton* button : window_->errors().findChildren<QPushButton*>())
+      if (button->isVisible() && button->text().startsWith("Go on from step")) go_on = button;
+    return go_on != nullptr;
+  }));
+  EXPECT_EQ(go_on->text().toStdString(), "Go on from step " + std::to_string(committed));
+  const QString before = window_->runs().current()->directory();
+  go_on->click();
+  ASSERT_TRUE(wait([&] { return window_->runs().live() && window_->runs().current()->directory() != before && step() > committed + 5; }));
+  EXPECT_EQ(window_->runs().current()->history().header().value("first_step", -1), committed);
+  EXPECT_TRUE(window_->errors().isHidden());
+}
+
 // The coordinator starts the ranks itself.
 pid_t parent_of(std::int64_t process) {
   QFile status(QString("/proc/%1/status").arg(process));

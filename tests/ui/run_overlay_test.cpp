@@ -114,6 +114,28 @@ TEST_F(RunOverlayTest, a_rank_that_the_others_do_without_is_absent_and_has_not_f
   EXPECT_TRUE(shown(2).failed) << "a server is not to be done without";
 }
 
+TEST_F(RunOverlayTest, an_evaluator_is_at_the_step_that_it_has_measured) {
+  topology::Topology drawing = experiment_.topology;
+  drawing.hosts[0].devices[2].role = topology::Role::evaluator;
+  telemetry::History measured;
+  const auto take = [&](FrameType type, int rank, const auto& bytes) { ASSERT_TRUE(measured.take({type, rank, std::as_bytes(std::span(bytes))})); };
+  const std::string header =
+      Json{{"schema", 1}, {"ranks", 3}, {"segments", Json::array()}, {"reports_of_evaluation", 1}, {"steps_apart", 1}, {"evaluator", 2}}.dump();
+  take(FrameType::header, -1, header);
+  RunOverlay overlay(drawing);
+  EXPECT_EQ(overlay.overlay(measured, &status_, true).devices.at("cpu2").step, 0) << "nothing is measured yet";
+  std::vector<telemetry::Event> events;
+  for (const auto& [metric, value] : {std::pair(telemetry::Metric::held_out_loss_sum, 5.0), std::pair(telemetry::Metric::held_out_correct, 9.0),
+                                      std::pair(telemetry::Metric::held_out_samples, 10.0)}) {
+    telemetry::Event& event = events.emplace_back();
+    event.value = value, event.step = 4, event.subject = static_cast<std::uint16_t>(metric);
+  }
+  take(FrameType::events, 2, events);
+  const auto devices = overlay.overlay(measured, &status_, true).devices;
+  EXPECT_EQ(devices.at("cpu2").step, 5);
+  EXPECT_EQ(devices.at("cpu0").step, 7);
+}
+
 TEST_F(RunOverlayTest, who_was_lost_before_the_end_is_told_from_those_that_were_stopped_by_it) {
   const auto befell = [&](const char* kind, int rank) {
     take(FrameType::state, {{"state", "running"}, {"time_ns", 1}, {"fault", {{"kind", kind}, {"rank", rank}}}});

@@ -17,7 +17,7 @@ enum class Absence { none, stalled, lost, returning };
 struct DeviceOverlay {
   int rank = 0;
   QString state;            // "training", "waiting", "failed", ...
-  qint64 step = 0;          // how many are done
+  qint64 step = 0;          // how many are done; of an evaluator: those that the parameters had which it measured last, 0 where there are none
   double utilisation = -1;  // 0..1; negative: not measured
   bool failed = false;      // its rank died, failed or hung, which ended the run
   Absence absence = Absence::none;

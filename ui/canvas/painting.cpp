@@ -150,15 +150,20 @@ void paint_far_tile(QPainter& painter, const QRectF& rect, const TileLook& look)
   write(painter, rect.adjusted(16, 0, -4 - badge, 0), Qt::AlignHCenter, QString::number(*rank) + far_mark(look), far_size(painter, 48), ink, true);
 }
 
-// "running  12 steps", or "running  100,000" where there is no room for the word.
+// "12 steps", "100,000" where there is no room for the word; of an evaluator "at step 1,200", where it has measured.
+QString steps_done(const DeviceOverlay& live, double room) {
+  const bool measures = live.role == topology::Role::evaluator;
+  if (measures && live.step == 0) return {};
+  const QString words = measures ? QObject::tr("at step %1").arg(grouped(live.step)) : counted(live.step, QObject::tr("steps"));
+  return width_of(words, kSmallSize, false) > room ? grouped(live.step) : words;
+}
+
 void paint_tile_state(QPainter& painter, const QRectF& row, const TileLook& look) {
   if (!look.live) return write(painter, row, Qt::AlignLeft, look.duty, kSmallSize, colours().dim);
   const bool strong = look.failed() || look.absence() != Absence::none;
   const double state = width_of(look.live->state, kSmallSize, strong) + 6;
-  QString steps = counted(look.live->step, QObject::tr("steps"));
-  if (state + width_of(steps, kSmallSize, false) > row.width()) steps = grouped(look.live->step);
   const QColor ink = look.failed() ? colours().error : colours().text;
-  write(painter, row, Qt::AlignRight, steps, kSmallSize, colours().text);
+  write(painter, row, Qt::AlignRight, steps_done(*look.live, row.width() - state), kSmallSize, colours().text);
   write(painter, row, Qt::AlignLeft, look.live->state, kSmallSize, ink, strong);
 }
 

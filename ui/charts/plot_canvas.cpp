@@ -197,6 +197,11 @@ void PlotCanvas::wheelEvent(QWheelEvent* event) {
   event->accept();
 }
 
+void PlotCanvas::contextMenuEvent(QContextMenuEvent* event) {
+  emit menu_wanted(event->globalPos());
+  event->accept();
+}
+
 void PlotCanvas::keyPressEvent(QKeyEvent* event) {
   const bool shift = event->modifiers() & Qt::ShiftModifier;
   switch (event->key()) {
@@ -206,6 +211,8 @@ void PlotCanvas::keyPressEvent(QKeyEvent* event) {
     case Qt::Key_Minus: return emit wheeled({0.5, 0.5}, 1.25, false);
     case Qt::Key_Left: return shift ? emit panned({-0.1, 0}) : emit walked(-1);
     case Qt::Key_Right: return shift ? emit panned({0.1, 0}) : emit walked(1);
+    case Qt::Key_Return:
+    case Qt::Key_Enter: return emit entered();
     case Qt::Key_Escape: return emit hovered(std::nullopt);
     default: return QChartView::keyPressEvent(event);
   }

@@ -46,6 +46,8 @@ class PlotCanvas : public QChartView {
   void home_wanted();
   void hovered(std::optional<double> fraction);  // nothing: the pointer left
   void walked(int points);                       // the crosshair by keys
+  void entered();                                // Enter was pressed
+  void menu_wanted(const QPoint& global);
   void band_changed();
 
  protected:
@@ -57,6 +59,7 @@ class PlotCanvas : public QChartView {
   void leaveEvent(QEvent* event) override;
   void wheelEvent(QWheelEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
+  void contextMenuEvent(QContextMenuEvent* event) override;
 
  private:
   enum class Drag { none, box, pan };

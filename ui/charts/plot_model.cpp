@@ -180,14 +180,19 @@ bool PlotModel::uses(Side side) const {
   return std::ranges::any_of(series_, [&](const auto& series) { return series->visible && series->style.side == side; });
 }
 
-std::optional<double> PlotModel::nearest_x(XAxis axis, double x) const {
-  std::optional<double> nearest;
+std::optional<PlotModel::Found> PlotModel::nearest(XAxis axis, double x) const {
+  std::optional<Found> found;
   for (const auto& series : series_) {
     if (!series->visible || series->points.empty()) continue;
-    const double own = series->points.x(axis, series->points.nearest(axis, x));
-    if (!nearest || std::abs(own - x) < std::abs(*nearest - x)) nearest = own;
+    const std::size_t at = series->points.nearest(axis, x);
+    if (!found || std::abs(series->points.x(axis, at) - x) < std::abs(found->point.on(axis) - x)) found = Found{series->id, series->points.at(at)};
   }
-  return nearest;
+  return found;
+}
+
+std::optional<double> PlotModel::nearest_x(XAxis axis, double x) const {
+  const auto found = nearest(axis, x);
+  return found ? std::optional(found->point.on(axis)) : std::nullopt;
 }
 
 double PlotModel::top_at(const PlotSeries& series, double step) {

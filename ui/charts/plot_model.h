@@ -85,7 +85,13 @@ class PlotModel {
   // The sum of the stack at `step`, and of how many parts; nothing where no sum is known.
   std::optional<std::pair<double, int>> stack_sum(double step) const;
 
-  std::optional<double> nearest_x(XAxis axis, double x) const;  // of a logged point of a visible series
+  // Of visible series the logged point nearest to x, and whose it is; of several the first.
+  struct Found {
+    QString id;
+    SeriesPoint point;
+  };
+  std::optional<Found> nearest(XAxis axis, double x) const;
+  std::optional<double> nearest_x(XAxis axis, double x) const;
   // Of every visible series the logged point nearest to x, if it is no farther than `tolerance`.
   std::vector<Reading> readings(XAxis axis, double x, double tolerance, bool log) const;
 

@@ -48,6 +48,8 @@ void PlotView::connect_canvas() {
   connect(canvas_, &PlotCanvas::home_wanted, this, &PlotView::home);
   connect(canvas_, &PlotCanvas::hovered, this, &PlotView::hover);
   connect(canvas_, &PlotCanvas::walked, this, &PlotView::walk);
+  connect(canvas_, &PlotCanvas::entered, this, [this] { choose_point(group_->x()); });
+  connect(canvas_, &PlotCanvas::menu_wanted, this, &PlotView::show_menu);
   connect(canvas_, &PlotCanvas::band_changed, this, &PlotView::show_overlay);
 }
 

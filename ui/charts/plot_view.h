@@ -14,6 +14,7 @@
 #include "ui/charts/plot_model.h"
 #include "ui/charts/plot_scale.h"
 
+class QAction;
 class QLabel;
 class QMenu;
 class QToolButton;
@@ -33,6 +34,8 @@ class PlotView : public QWidget {
   // Of a chart over a count of things ("ranks") instead of steps: it begins at 0, and ticks stand at whole numbers.
   void set_counts(const QString& name);
   QString counts() const { return count_name_; }
+  // Points lead somewhere: first in the menu, and by Enter at the crosshair, one can be chosen. `text` says what for.
+  void offer_points(const QString& text);
   void set_empty_text(const QString& text);  // why there is no point, or what to do next
 
   void put_series(const QString& id, const SeriesStyle& style);
@@ -75,6 +78,7 @@ class PlotView : public QWidget {
 
  signals:
   void log_changed(bool log);
+  void point_chosen(const QString& series, const SeriesPoint& point);
 
  protected:
   void changeEvent(QEvent* event) override;
@@ -104,6 +108,8 @@ class PlotView : public QWidget {
   QStringList current_badges() const;
   void hover(std::optional<double> fraction);
   void walk(int points);
+  void choose_point(std::optional<double> x);
+  void show_menu(const QPoint& global);
   void ask_and_save(const QString& kind);
 
   QString title_, unit_, right_unit_, empty_text_, count_name_;
@@ -120,6 +126,8 @@ class PlotView : public QWidget {
   QLabel* heading_;
   QToolButton *log_button_, *menu_button_;
   QMenu* menu_;
+  QAction* choose_ = nullptr;      // of points that lead somewhere
+  std::optional<double> menu_at_;  // where the crosshair stood when the menu was asked for
   PlotCanvas* canvas_;
   PlotLegend* legend_;
 };

@@ -50,6 +50,31 @@ void PlotView::build_menu() {
     menu_->addAction(kind == "CSV" ? tr("Export all points as CSV…") : tr("Export as %1…").arg(kind), this, [this, kind] { ask_and_save(kind); });
 }
 
+void PlotView::offer_points(const QString& text) {
+  choose_ = new QAction(text, menu_);
+  choose_->setShortcut(Qt::Key_Return);
+  choose_->setShortcutContext(Qt::WidgetShortcut);  // the menu shows it; the chart has the key
+  menu_->insertAction(menu_->actions().value(0), choose_);
+  menu_->insertSeparator(menu_->actions().value(1));
+  connect(choose_, &QAction::triggered, this, [this] { choose_point(menu_at_); });
+  connect(menu_, &QMenu::aboutToShow, this, [this] { choose_->setEnabled(menu_at_.has_value()); });
+  connect(menu_, &QMenu::aboutToHide, this, [this] {
+    QMetaObject::invokeMethod(
+        this, [this] { menu_at_.reset(); }, Qt::QueuedConnection);
+  });
+}
+
+void PlotView::choose_point(std::optional<double> x) {
+  const auto found = x && choose_ ? model_.nearest(map_.axis, *x) : std::nullopt;
+  if (found) emit point_chosen(found->id, found->point);
+}
+
+// At the pointer; the crosshair goes with it, so that what it stood at is kept.
+void PlotView::show_menu(const QPoint& global) {
+  menu_at_ = group_->x();
+  menu_->popup(global);
+}
+
 void PlotView::ask_and_save(const QString& kind) {
   const QString suffix = kind.toLower();
   QString file = QFileDialog::getSaveFileName(this, tr("Export chart"), title_.toLower().replace(' ', '-') + "." + suffix, kind + " (*." + suffix + ")");

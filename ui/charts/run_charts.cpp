@@ -32,8 +32,18 @@ RunCharts::RunCharts(QWidget* parent) : QWidget(parent), grid_(new ChartGrid) {
     plot->set_title(title.title, title.unit);
     plot->set_crosshair_group(&crosshair_);
   }
+  link_gradients();
   show_special_charts();
   offer_choices();
+}
+
+void RunCharts::link_gradients() {
+  PlotView* staleness = plots_.at(ChartKind::staleness);
+  staleness->offer_points(tr("Show this gradient on the timeline"));
+  connect(staleness, &PlotView::point_chosen, this, [this](const QString& series, const SeriesPoint& point) {
+    const QString worker = "1/worker";
+    if (runs_.size() == 1 && series.startsWith(worker)) emit gradient_wanted(series.mid(worker.size()).toInt(), point.seconds);
+  });
 }
 
 RunCharts::~RunCharts() { no_longer_simulated_.request_stop(); }

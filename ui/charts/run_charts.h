@@ -52,6 +52,8 @@ class RunCharts : public QWidget {
 
  signals:
   void frozen_changed(bool frozen);
+  // A point of the staleness of a run that is shown alone was chosen: the gradient of that worker, as its server took it at that time of the recording.
+  void gradient_wanted(int rank, double seconds);
 
  protected:
   void resizeEvent(QResizeEvent* event) override;
@@ -71,6 +73,7 @@ class RunCharts : public QWidget {
     std::map<ChartKind, QStringList> order;  // of lines, as planned
   };
 
+  void link_gradients();
   void build_bar();
   void build_choices(QWidget& bar);
   void build_menu_buttons(QWidget& bar);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 #include <set>
+#include <tuple>
 
 #include "ui/charts/link_lines.h"
 #include "ui/model/counted.h"
@@ -142,7 +143,24 @@ class Lines {
     const std::vector<SeriesKey> keys = keys_of(history_, Metric::staleness);
     for (const SeriesKey& key : keys)
       if (key.rank == keys.front().rank) add(QString("worker%1").arg(key.index), alone() ? tr("worker, rank %1").arg(key.index) : "", key.index, {{key}});
-    if (!keys.empty() && alone()) staleness_by_theory();
+    if (keys.empty() || !alone()) return;
+    staleness_over_time();
+    staleness_by_theory();
+  }
+
+  // Of all workers together, block by block.
+  void staleness_over_time() {
+    if (!history_.header().contains("first_server")) return;                     // older recordings
+    const QString of = tr("of %1").arg(telemetry::StalenessBlocks::kGradients);  // in a row
+    const std::tuple<const char*, QString, StepValues> all[] = {{"mean", tr("mean %1").arg(of), &History::staleness_mean},
+                                                                {"p95", tr("p95 %1").arg(of), &History::staleness_p95},
+                                                                {"most", tr("most %1").arg(of), &History::staleness_most}};
+    for (const auto& [id, label, values] : all) {
+      add_gathered(id, label, kTextColour, values, false);
+      SeriesStyle& style = lines_.back().style;
+      style.joining = Joining::always;  // a value is of the gradients since the one before it
+      style.dashed = false, style.pale = values != &History::staleness_mean;
+    }
   }
 
   // From the first step to the last, where theory says something.

@@ -90,7 +90,8 @@ void FieldForm::show_problems(const base::Problems& problems, const QStringList&
 
 void FieldForm::set_note(const QString& field, const QString& text) {
   Row* row = find(field);
-  if (row == nullptr || row->child) return;
+  if (row == nullptr) return;
+  if (row->child) return row->child->set_note(rest_of(field), text);
   row->note->setText(text);
   row->note->setVisible(row->field.used && !text.isEmpty());
 }

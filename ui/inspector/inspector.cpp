@@ -10,6 +10,7 @@
 
 #include "core/experiment/fields.h"
 #include "core/experiment/placement.h"
+#include "core/experiment/servers.h"
 #include "ui/inspector/column.h"
 #include "ui/inspector/field_words.h"
 #include "ui/inspector/section.h"
@@ -202,10 +203,12 @@ void Inspector::tell_refused() {
 void Inspector::note_batch() {
   FieldForm& training = *forms_.at("training");
   const auto text = training.refused();
-  const std::int64_t ranks = experiment::count_trainers(document_.experiment());
+  const std::int64_t ranks = experiment::ranks_of_step(document_.experiment());
   if (ranks < 1 || (text && (text->path == "batch_per_rank" || text->path == "accumulation_steps"))) return training.set_note("batch_per_rank", {});
   const experiment::TrainingSpec& spec = document_.experiment().training;
-  QString batch = tr("Global batch: %1 over %2").arg(counted(ranks * spec.samples_per_rank(), tr("samples")), counted(ranks, tr("ranks")));
+  const bool apart = ranks < experiment::count_trainers(document_.experiment());
+  const QString samples = counted(ranks * spec.samples_per_rank(), tr("samples"));
+  QString batch = apart ? tr("A step is one worker's batch: %1").arg(samples) : tr("Global batch: %1 over %2").arg(samples, counted(ranks, tr("ranks")));
   if (spec.accumulation_steps > 1) batch += tr(", in %1").arg(counted(spec.accumulation_steps, tr("micro-steps")));
   training.set_note("batch_per_rank", batch);
 }

@@ -4,6 +4,7 @@
 
 #include "core/experiment/multiplies.h"
 #include "core/experiment/placement.h"
+#include "core/experiment/servers.h"
 #include "ui/inspector/inspector.h"
 
 namespace trainyard::ui {
@@ -31,12 +32,14 @@ void Inspector::note_algorithm() {
   forms_.at("strategy")->set_note("algorithm", reason.isEmpty() ? QString() : tr("Chosen: %1").arg(reason));
 }
 
-// What runs in the place of the drawn devices, and what `auto` multiplies by on them.
+// What runs in the place of the drawn devices, what `auto` multiplies by on them, and what becomes of a softsync that does not divide the workers.
 void Inspector::note_devices() {
   using experiment::Multiplies;
   const experiment::Experiment& drawn = document_.experiment();
   const auto emulated = drawn.run.emulate ? experiment::emulation_said(drawn.topology) : std::nullopt;
   forms_.at("strategy")->set_note("kind", emulated ? tr("EMULATED: %1").arg(QString::fromStdString(*emulated)) : QString());
+  const auto softsync = experiment::softsync_said(drawn);
+  forms_.at("strategy")->set_note("servers.softsync", softsync ? QString::fromStdString(*softsync) : QString());
   const bool rounds = drawn.training.multiplies == Multiplies::automatic && experiment::multiplies_of(drawn) == Multiplies::bfloat16;
   forms_.at("training")->set_note("multiplies", rounds ? tr("Chosen: bfloat16, which is what a TPU multiplies") : QString());
 }

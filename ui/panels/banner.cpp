@@ -55,6 +55,7 @@ Banner::Banner(QWidget* parent)
       text_(paragraph(Tint::text, this)),
       words_(new QBoxLayout(QBoxLayout::TopToBottom)),
       act_(new QPushButton(this)),
+      also_(new QPushButton(this)),
       more_(new QToolButton(this)),
       copy_(tool(this, "copy", tr("Copy"))),
       close_(tool(this, "close", tr("Close this message"))) {
@@ -77,9 +78,10 @@ void Banner::build() {
   words_->addWidget(title_);
   words_->addWidget(text_, 1);
   row->addLayout(words_, 1);
-  for (QWidget* button : {static_cast<QWidget*>(more_), static_cast<QWidget*>(act_), static_cast<QWidget*>(copy_), static_cast<QWidget*>(close_)})
-    row->addWidget(button, 0, Qt::AlignTop);
+  for (QWidget* button : buttons()) row->addWidget(button, 0, Qt::AlignTop);
 }
+
+std::array<QWidget*, 5> Banner::buttons() const { return {more_, also_, act_, copy_, close_}; }
 
 void Banner::show_text(Kind kind, const QString& title, const QString& text) {
   kind_ = kind;
@@ -90,6 +92,7 @@ void Banner::show_text(Kind kind, const QString& title, const QString& text) {
   whole_ = text.trimmed();
   more_->setChecked(false);
   text_->setVisible(!whole_.isEmpty());
+  also_->hide();
   act_->hide();
   setAccessibleName(title);
   setAccessibleDescription(text);
@@ -104,7 +107,7 @@ bool Banner::in_one_line() const { return words_->direction() == QBoxLayout::Lef
 int Banner::room(bool with_more) const {
   const QMargins margins = layout()->contentsMargins();
   int room = width() - margins.left() - margins.right();
-  for (const QWidget* button : {static_cast<QWidget*>(more_), static_cast<QWidget*>(act_), static_cast<QWidget*>(copy_), static_cast<QWidget*>(close_)})
+  for (const QWidget* button : buttons())
     if (button == more_ ? with_more : !button->isHidden()) room -= button->sizeHint().width() + layout()->spacing();
   return room;
 }
@@ -145,11 +148,14 @@ void Banner::show_problem(const QString& title, const base::Problem& problem) {
   show_text(Kind::error, title, text);
 }
 
-void Banner::offer(const QString& label, const std::function<bool()>& act) {
-  act_->setText(label);
-  act_->show();
-  act_->disconnect();
-  connect(act_, &QPushButton::clicked, this, [this, act, said = texts_] {
+void Banner::offer(const QString& label, const std::function<bool()>& act) { show_offer(*act_, label, act); }
+void Banner::offer_also(const QString& label, const std::function<bool()>& act) { show_offer(*also_, label, act); }
+
+void Banner::show_offer(QPushButton& button, const QString& label, const std::function<bool()>& act) {
+  button.setText(label);
+  button.show();
+  button.disconnect();
+  connect(&button, &QPushButton::clicked, this, [this, act, said = texts_] {
     if (act() && said == texts_) hide();
   });
   fit();

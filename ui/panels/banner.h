@@ -4,6 +4,7 @@
 #pragma once
 
 #include <QFrame>
+#include <array>
 #include <functional>
 
 #include "core/base/result.h"
@@ -26,6 +27,7 @@ class Banner : public QFrame {
   // What can be done about it, as a button; until the next text. The banner closes when `act` says that all is done, unless that showed
   // another text.
   void offer(const QString& label, const std::function<bool()>& act);
+  void offer_also(const QString& label, const std::function<bool()>& act);  // a second one, before it
   // It closes by itself when it is looked at again and `over` holds; until the next text.
   void stays_until(std::function<bool()> over) { over_ = std::move(over); }
   void look_again();
@@ -44,13 +46,15 @@ class Banner : public QFrame {
   int room(bool with_more) const;
   void fit();
   void fit_text();
+  std::array<QWidget*, 5> buttons() const;
+  void show_offer(QPushButton& button, const QString& label, const std::function<bool()>& act);
   Kind kind_ = Kind::information;
   QString whole_;  // the text
   unsigned texts_ = 0;
   std::function<bool()> over_;
   TintedLabel *title_, *text_;
   QBoxLayout* words_;
-  QPushButton* act_;
+  QPushButton *act_, *also_;
   QToolButton *more_, *copy_, *close_;
 };
 

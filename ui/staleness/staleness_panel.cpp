@@ -8,6 +8,7 @@
 #include <QTreeWidget>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <cmath>
 
 #include "core/base/units.h"
 #include "ui/model/recorded.h"
@@ -19,13 +20,22 @@ namespace {
 using telemetry::WorkerStaleness;
 
 constexpr int kLookEvery = 250;  // milliseconds
-enum Column { worker, applied, share, dropped, mean, p95, most, columns };
+enum Column { worker, applied, share, delayed, dropped, mean, p95, most, columns };
 
 QString counted(std::int64_t number) { return QString::fromStdString(base::format_count(number)); }
 
 SeriesPoint bar(std::int64_t staleness, std::int64_t gradients) {
   const auto at = static_cast<double>(staleness);
   return {at, at, at, static_cast<double>(gradients)};
+}
+
+// As the first server took them.
+std::vector<std::pair<int, const telemetry::Series*>> gradients_of_workers(const telemetry::History& history) {
+  std::vector<std::pair<int, const telemetry::Series*>> all;
+  const auto first = history.series().lower_bound({telemetry::Metric::staleness, 0, 0});
+  for (auto at = first; at != history.series().end(); ++at)
+    if (at->first.metric == telemetry::Metric::staleness && at->first.rank == first->first.rank) all.emplace_back(at->first.index, &at->second);
+  return all;
 }
 
 }  // namespace
@@ -39,6 +49,8 @@ StalenessPanel::StalenessPanel(QWidget* parent) : QWidget(parent) {
   histogram_ = new PlotView(parts_);
   histogram_->set_title(tr("Gradients by staleness"), tr("gradients"));
   histogram_->set_counts(tr("versions"));
+  histogram_->offer_points(tr("Show the last gradient of this staleness on the timeline"));
+  connect(histogram_, &PlotView::point_chosen, this, [this](const QString&, const SeriesPoint& bar) { want_staleness(std::round(bar.step)); });
   table_ = new QTreeWidget(parts_);
   table_->setRootIsDecorated(false);
   table_->setUniformRowHeights(true);
@@ -50,6 +62,7 @@ StalenessPanel::StalenessPanel(QWidget* parent) : QWidget(parent) {
       {tr("Worker"), tr("Whose gradients they are")},
       {tr("Applied"), tr("Gradients that became part of an update")},
       {tr("Share"), tr("Of all gradients that were applied")},
+      {tr("Delayed"), tr("Of those that were applied: to other parameters than they were computed by")},
       {tr("Dropped"), tr("Gradients that came too late, and changed nothing")},
       {tr("Mean"), tr("Staleness of those that were applied: version of the parameters then, minus version that it was computed by")},
       {tr("p95"), tr("19 of 20 are no staler")},
@@ -123,8 +136,9 @@ QString StalenessPanel::summary() const {
   if (all.applied + all.dropped == 0)
     return theory_ ? tr("No gradient has come to a server yet.")
                    : tr("This run has no parameter servers: every gradient is of the parameters that it is applied to, and nothing is stale.");
-  QString text = tr("%1 gradients applied, %2 dropped. Staleness: %3 in the mean, p95 %4, at most %5.")
-                     .arg(counted(all.applied), counted(all.dropped), QString::number(all.mean(), 'f', 2), counted(all.quantile(0.95)), counted(all.most()));
+  QString text = tr("%1 gradients applied, %2 of them delayed, %3 dropped. Staleness: %4 in the mean, p95 %5, at most %6.")
+                     .arg(counted(all.applied), counted(all.delayed()), counted(all.dropped), QString::number(all.mean(), 'f', 2), counted(all.quantile(0.95)),
+                          counted(all.most()));
   if (!theory_) return text;
   const QString formula = QString::fromStdString(theory_->words);
   if (theory_->mean) text += " " + tr("By theory %1 in the mean (%2).").arg(QString::number(*theory_->mean, 'f', 2), formula);
@@ -169,13 +183,24 @@ void StalenessPanel::show_histogram() {
 void StalenessPanel::want_gradient(int row) {
   if (!run_ || row < 0 || row >= static_cast<int>(counts_.workers().size())) return;  // the last row is of all
   const int rank = counts_.workers()[static_cast<std::size_t>(row)].rank;
-  const auto& all = run_->history().series();
-  const auto first = all.lower_bound({telemetry::Metric::staleness, 0, 0});
-  if (first == all.end() || first->first.metric != telemetry::Metric::staleness) return;
-  const telemetry::Series* gradients = run_->history().find({telemetry::Metric::staleness, first->first.rank, rank});
-  if (gradients == nullptr) return;
-  const auto stalest = std::max_element(gradients->values.rbegin(), gradients->values.rend());
-  emit gradient_wanted(rank, gradients->seconds[static_cast<std::size_t>(gradients->values.rend() - stalest) - 1]);
+  for (const auto& [worker, gradients] : gradients_of_workers(run_->history())) {
+    if (worker != rank) continue;
+    const auto stalest = std::max_element(gradients->values.rbegin(), gradients->values.rend());
+    emit gradient_wanted(rank, gradients->seconds[static_cast<std::size_t>(gradients->values.rend() - stalest) - 1]);
+  }
+}
+
+// Whosever it is.
+void StalenessPanel::want_staleness(double staleness) {
+  if (!run_) return;
+  std::optional<std::pair<double, int>> last;  // when, and of whom
+  for (const auto& [worker, gradients] : gradients_of_workers(run_->history()))
+    for (std::size_t i = gradients->values.size(); i-- > 0;) {
+      if (gradients->values[i] != staleness) continue;
+      last = std::max(last, std::optional(std::pair(gradients->seconds[i], worker)));
+      break;
+    }
+  if (last) emit gradient_wanted(last->second, last->first);
 }
 
 void StalenessPanel::show_table() {
@@ -192,6 +217,7 @@ void StalenessPanel::fill(QTreeWidgetItem& row, const WorkerStaleness& one, std:
   const QString cells[columns] = {one.rank < 0 ? tr("all") : tr("rank %1").arg(one.rank),
                                   counted(one.applied),
                                   QString::number(part, 'f', 1) + " %",
+                                  counted(one.delayed()),
                                   counted(one.dropped),
                                   QString::number(one.mean(), 'f', 2),
                                   counted(one.quantile(0.95)),

@@ -32,7 +32,8 @@ class StalenessPanel : public QWidget {
   QTreeWidget& table() { return *table_; }
 
  signals:
-  // A row was activated: the stalest gradient of that worker, as its server took it at that time of the recording.
+  // A row was activated: the stalest gradient of that worker; or a bar was chosen: the last that was as stale. As its server took it at that time of the
+  // recording.
   void gradient_wanted(int rank, double seconds);
 
  protected:
@@ -42,6 +43,7 @@ class StalenessPanel : public QWidget {
  private:
   void look();
   void want_gradient(int row);
+  void want_staleness(double staleness);
   void show_all();
   void show_histogram();
   void show_table();

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <span>
 #include <vector>
 
 #include "tests/core/comm/drawings.h"
@@ -21,6 +22,7 @@ class Shares {
  public:
   explicit Shares(const DrawnLinks& drawn, int channels = 2) : memory_(LinkShares::bytes(drawn, channels) / 64 + 1), shares_(format(drawn, channels)) {}
   LinkShares* operator->() { return &shares_; }
+  std::span<std::uint64_t> words() { return {reinterpret_cast<std::uint64_t*>(memory_.data()), memory_.size() * sizeof(Line) / sizeof(std::uint64_t)}; }
 
   // The time at which the oldest message of the lane has come, and takes it.
   Picoseconds take(const LaneName& lane, Picoseconds from = 0) {
@@ -215,6 +217,49 @@ TEST(LinkShares, a_link_that_anything_waits_for_is_never_idle) {
     for (const Posting& posting : postings) bits += 8.0 * static_cast<double>(posting.bytes);
     const auto all = arrivals(one_host(4, 1e9, 0), postings, nullptr);
     EXPECT_NEAR(static_cast<double>(*std::max_element(all.begin(), all.end())), bits / 1e9 * 1e12, 1e3 * static_cast<double>(postings.size()));
+  }
+}
+
+// Who changes something at random: posts, looks and takes, forgets, cuts and restores.
+void change(Shares& shares, std::mt19937& random, Picoseconds now) {
+  const auto any = [&](int below) { return static_cast<int>(random() % static_cast<unsigned>(below)); };
+  const int from = any(4);
+  const LaneName lane{from, (from + 1 + any(3)) % 4, any(2)};
+  switch (any(8)) {
+    case 0: return shares->forget(lane, now);
+    case 1: return shares->set_part(any(shares->ways()), any(2), now);
+    case 2:
+    case 3:
+      if (shares->oldest(lane, now).arrived) shares->release(lane);
+      return;
+    default:
+      if (shares->has_room(lane)) shares->post(lane, static_cast<std::uint64_t>(any(100'000)), now);
+  }
+}
+
+// Each word as it was before the last change, or as it was after it: so it may lie there when whoever made it died.
+TEST(LinkShares, what_was_changed_in_part_is_mended_and_all_that_was_posted_comes) {
+  std::mt19937 random(7);
+  for (int trial = 0; trial < 500; ++trial) {
+    Shares shares(links_of(one_host(4, 1e9, 1e-6)));
+    Picoseconds now = 0;
+    for (int i = 0; i < 60; ++i) change(shares, random, now += static_cast<Picoseconds>(random() % 1000) * kMicrosecond);
+    const auto words = shares.words();
+    const std::vector<std::uint64_t> before(words.begin(), words.end());
+    change(shares, random, now += kMicrosecond);
+    for (std::size_t i = 0; i < words.size(); ++i)
+      if (random() % 2 == 0) words[i] = before[i];
+    shares->mend(now);
+    for (int way = 0; way < shares->ways(); ++way) shares->set_part(way, 1, now);
+    Picoseconds last = now;
+    for (int from = 0; from < 4; ++from)
+      for (int to = 0; to < 4; ++to)
+        for (int channel = 0; from != to && channel < 2; ++channel)
+          for (const LaneName lane{from, to, channel}; shares->oldest(lane, last).posted;) last = std::max(last, shares.take(lane, last));
+    EXPECT_LT(last - now, 12 * 2 * 16 * kMillisecond) << "of at most 16 messages of 0.8 ms on each of 24 lanes";
+    const auto alone = [](Shares& links, Picoseconds from) { return links->post({0, 1, 0}, 1000, from), links.take({0, 1, 0}, from) - from; };
+    Shares whole(links_of(one_host(4, 1e9, 1e-6)));
+    EXPECT_EQ(alone(shares, last + kMillisecond), alone(whole, 0)) << "as on links that were never harmed";
   }
 }
 

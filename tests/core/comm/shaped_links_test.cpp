@@ -46,23 +46,27 @@ TEST(ShapedLinks, processes_share_what_one_of_them_posts) {
   EXPECT_TRUE((*links)->oldest({0, 1, 0})->arrived);
 }
 
-TEST(ShapedLinks, a_rank_that_dies_with_the_lock_is_named_to_all_others_and_nobody_hangs) {
+TEST(ShapedLinks, of_a_rank_that_dies_with_the_lock_are_mended_and_the_others_go_on) {
   const auto fd = create_shaped_links(two_ranks(), 1);
   ASSERT_TRUE(fd);
   const base::Descriptor file(*fd);
+  const auto links = ShapedLinks::open(file.get(), [] { return base::now_nanoseconds() + 1'000'000'000; });
+  ASSERT_TRUE(links);
+  ASSERT_TRUE((*links)->post({1, 0, 0}, 1000));
   conformance::Processes ranks(1, [&](int, const auto&) -> std::string {
-    const auto links = ShapedLinks::open(file.get(), []() -> std::int64_t { ::_exit(0); });  // the clock is read with the lock held
-    static_cast<void>((*links)->post({0, 1, 0}, 1));
+    const auto own = ShapedLinks::open(file.get(), []() -> std::int64_t { ::_exit(0); });  // the clock is read with the lock held
+    static_cast<void>((*own)->post({0, 1, 0}, 1));
     return "it lived on";
   });
   ASSERT_TRUE(ranks.ended_well(0));
-  const auto links = ShapedLinks::open(file.get());
-  ASSERT_TRUE(links);
-  for (int again = 0; again < 2; ++again) {
-    const auto sight = (*links)->oldest({0, 1, 0});
-    ASSERT_FALSE(sight);
-    EXPECT_EQ(sight.error().where, "rank 0");
-  }
+  const auto gone = (*links)->oldest({0, 1, 0});
+  ASSERT_TRUE(gone) << base::to_string(gone.error());
+  EXPECT_FALSE(gone->arrived) << "it was not posted";
+  ASSERT_TRUE((*links)->forget({0, 1, 0}, 1));
+  const auto later = ShapedLinks::open(file.get(), [] { return base::now_nanoseconds() + 2'000'000'000; });
+  EXPECT_TRUE((*later)->oldest({1, 0, 0})->arrived) << "which was on its way";
+  ASSERT_TRUE((*later)->release({1, 0, 0}));
+  EXPECT_TRUE((*later)->post({0, 1, 0}, 1)) << "who comes back";
 }
 
 TEST(ShapedLinks, threads_post_and_look_at_once_and_nothing_is_lost) {

@@ -57,6 +57,17 @@ TEST(Servers, out_of_step_a_step_is_one_batch_and_in_step_one_of_each_worker) {
   }
 }
 
+// Of three workers who are out of step nobody needs three batches at once.
+TEST(Servers, a_batch_fits_where_a_step_has_the_samples_for_it) {
+  Experiment e = served(3, 1);
+  e.training.batch_per_rank = resolve(e, ".")->data.train_samples;
+  EXPECT_EQ(ranks_of_step(e), 1);
+  EXPECT_EQ(refused(e).what, "");
+  e.strategy.servers.mode = ServerMode::synchronous;
+  EXPECT_EQ(ranks_of_step(e), 3);
+  EXPECT_EQ(refused(e).where, "training.batch_per_rank");
+}
+
 TEST(Servers, an_update_takes_as_many_gradients_as_its_mode_says) {
   ServerSpec servers;
   const auto count = [&](ServerMode mode, std::int64_t n = 1) {
@@ -233,6 +244,20 @@ TEST(Servers, what_is_known_of_staleness_is_what_the_literature_says) {
   EXPECT_EQ(theory({.mode = ServerMode::stale_synchronous, .bound = 2}, 4).most, 15);
   EXPECT_EQ(theory({.mode = ServerMode::stale_synchronous, .bound = 2}, 4).mean, std::nullopt);
   EXPECT_EQ(theory({.mode = ServerMode::backup_workers}, 4).most, 0);
+}
+
+TEST(Servers, a_softsync_that_does_not_divide_the_workers_is_said_to_be_what_it_is) {
+  const auto said = [](int workers, std::int64_t n, ServerMode mode = ServerMode::softsync) {
+    Experiment e = served(workers, 1);
+    e.strategy.servers.mode = mode, e.strategy.servers.softsync = n;
+    return softsync_said(e).value_or("");
+  };
+  for (const std::int64_t divides : {1, 2, 4, 8}) EXPECT_EQ(said(8, divides), "");
+  EXPECT_EQ(said(8, 3, ServerMode::asynchronous), "");
+  EXPECT_EQ(said(8, 9), "") << "which is refused";
+  EXPECT_EQ(said(8, 5), "8 workers / softsync 5 is no whole number: an update takes 1 gradient, which is asynchronous");
+  EXPECT_EQ(said(8, 3), "8 workers / softsync 3 is no whole number: an update takes 2 gradients, as with softsync 4");
+  EXPECT_EQ(said(7, 3), "7 workers / softsync 3 is no whole number: an update takes 2 gradients, and theory says nothing of the mean staleness");
 }
 
 TEST(Servers, what_needs_the_whole_gradient_is_refused) {

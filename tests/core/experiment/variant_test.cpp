@@ -79,6 +79,10 @@ TEST(Variant, of_what_no_algorithm_of_ours_sums_is_refused) {
   Experiment whole = on_hosts(1, 2);
   whole.strategy.kind = StrategyKind::data_parallel;
   EXPECT_THAT(base::to_string(variant(whole, of(2)).error()), HasSubstr("strategy.kind: data_parallel is bound to one rank of the drawing"));
+  whole.strategy.kind = StrategyKind::parameter_server;
+  whole.topology.hosts[0].devices[1].role = topology::Role::parameter_server;
+  EXPECT_THAT(base::to_string(variant(whole, of(1)).error()), HasSubstr("parameter_server updates on its servers, by what each worker pushes"));
+  whole.topology.hosts[0].devices[1].role = topology::Role::worker;
   whole.strategy.kind = StrategyKind::ddp;
   EXPECT_TRUE(variant(whole, of(2)));
   whole.strategy.engine = Engine::gloo;

@@ -27,14 +27,14 @@ constexpr int kPatience = 60'000;  // milliseconds
 
 struct Befallen {
   const char* kind;
-  int rank, step;
+  int rank, step, link = -1;
 };
 
 Json state_of(const Befallen& one) {
   return {{"state", "running"},
           {"time_ns", one.step * 5'000'000LL + 5'000'000},
           {"step", one.step},
-          {"fault", {{"kind", one.kind}, {"rank", one.rank}, {"text", "somehow"}}}};
+          {"fault", {{"kind", one.kind}, {"rank", one.rank}, {"link", one.link}, {"text", "somehow"}}}};
 }
 
 // Twenty steps of two ranks, and what befell them; then a run that is over.
@@ -86,6 +86,28 @@ TEST_F(FaultMarks, stand_on_every_chart_where_the_rank_was_hit_whatever_the_axis
     ASSERT_EQ(drawn(ChartKind::loss).size(), 1u);
     EXPECT_NEAR(drawn(ChartKind::loss)[0].x, pixel(x), 0.01) << static_cast<int>(axis);
   }
+}
+
+// Whatever can be done to a rank or a link of a live run.
+TEST_F(FaultMarks, of_every_kind_stand_on_every_chart) {
+  const std::vector<Befallen> all{{"slow", 0, 2},
+                                  {"stalled", 0, 4},
+                                  {"awake", 0, 5},
+                                  {"killed", 1, 6},
+                                  {"lost", 1, 6},
+                                  {"back", 1, 8},
+                                  {"link_cut", -1, 10, 0},
+                                  {"link_slowed", -1, 12, 0},
+                                  {"link_restored", -1, 14, 0}};
+  show(all);
+  int charts = 0;
+  for (const ChartKind kind : kChartKinds) {
+    if (charts_.plot(kind).model().empty()) continue;
+    ++charts;
+    EXPECT_EQ(drawn(kind).size(), all.size()) << chart_title(kind).name;
+  }
+  EXPECT_EQ(charts, 10) << "all but those of what few runs do";
+  EXPECT_EQ(drawn(ChartKind::loss)[6].text, "at 50 ms, step 10: somehow") << "the words name the link";
 }
 
 TEST_F(FaultMarks, tell_kinds_apart_by_shape_and_ranks_by_colour) {

@@ -57,7 +57,7 @@ TEST(RunCharts, draw_a_long_run_from_its_start_while_the_rest_is_read_whatever_i
 
 std::unique_ptr<Run> recorded(const QTemporaryDir& directory, const test::SyntheticRun& run) {
   run.record(directory.path().toStdString(), 20);
-  auto opened = Run::open({}, directory.path());
+  auto opened = ui::Run::open({}, directory.path());
   EXPECT_TRUE(QTest::qWaitFor([&] { return opened->complete(); }, kPatience));
   return opened;
 }
@@ -160,6 +160,67 @@ TEST(RunCharts, stand_over_passes_over_the_data_where_the_run_says_how_much_ther
   ASSERT_TRUE(known && unknown);
   EXPECT_NEAR(known->points.x(XAxis::passes, known->points.size() - 1), 20 * 2 * 32 / 250.0, 1e-9);
   EXPECT_TRUE(std::isnan(unknown->points.x(XAxis::passes, 0)));
+}
+
+// What is measured now and then, as by an evaluator, stands by all that was trained until then, and at the time when it was measured.
+TEST(RunCharts, of_held_out_samples_stand_over_time_samples_and_passes) {
+  const QTemporaryDir directory;
+  const test::SyntheticRun of = simulable();
+  of.record(directory.path().toStdString(), 500);
+  const auto run = ui::Run::open({}, directory.path());
+  ASSERT_TRUE(QTest::qWaitFor([&] { return run->complete(); }, kPatience));
+  RunCharts charts;
+  charts.set_runs({run.get()});
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !charts.reading(); }, kPatience));
+  for (const ChartKind kind : {ChartKind::loss, ChartKind::accuracy}) {
+    const PlotSeries* held_out = charts.plot(kind).model().find("1/held_out");
+    ASSERT_TRUE(held_out);
+    ASSERT_EQ(held_out->points.size(), 2u);
+    for (const std::size_t at : {0, 1}) {
+      const double steps = 250.0 * static_cast<double>(at + 1);
+      EXPECT_EQ(held_out->points.x(XAxis::samples, at), steps * 2 * 32);
+      EXPECT_NEAR(held_out->points.x(XAxis::passes, at), steps * 2 * 32 / 250, 1e-9);
+      EXPECT_NEAR(held_out->points.x(XAxis::seconds, at), (steps - 1) * of.seconds_per_step, 1e-4);
+    }
+  }
+}
+
+// Of two workers in turn, whose server is the last rank.
+TEST(RunCharts, a_point_of_staleness_asks_for_its_gradient_while_one_run_is_shown) {
+  const QTemporaryDir directory;
+  const test::SyntheticRun of{.ranks = 3};
+  auto writer = of.create(directory.path().toStdString());
+  EXPECT_TRUE(of.append(writer, 0, 20));
+  std::vector<telemetry::Event> events(20);
+  for (int i = 0; i < 20; ++i) {
+    telemetry::Event& event = events[static_cast<std::size_t>(i)];
+    event.begin_ns = event.ready_ns = event.end_ns = (i + 1) * 5'000'000LL;
+    event.value = 1, event.step = i;
+    event.subject = static_cast<std::uint16_t>(telemetry::Metric::staleness), event.index = static_cast<std::uint16_t>(i % 2);
+  }
+  EXPECT_TRUE(writer.append_events(2, events));
+  EXPECT_TRUE(writer.close());
+  const auto run = ui::Run::open({}, directory.path()), again = ui::Run::open({}, directory.path());
+  ASSERT_TRUE(QTest::qWaitFor([&] { return run->complete() && again->complete(); }, kPatience));
+  RunCharts charts;
+  charts.resize(1200, 800);
+  charts.show();
+  std::vector<std::pair<int, double>> wanted;
+  QObject::connect(&charts, &RunCharts::gradient_wanted, [&](int rank, double seconds) { wanted.emplace_back(rank, seconds); });
+  const auto choose = [&](const std::vector<ui::Run*>& runs) {
+    charts.set_runs(runs);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !charts.reading(); }, kPatience));
+    PlotView& staleness = charts.plot(ChartKind::staleness);
+    staleness.refresh();
+    for (const auto key : {Qt::Key_Left, Qt::Key_Return, Qt::Key_Left, Qt::Key_Return}) QTest::keyClick(&staleness.canvas(), key);
+  };
+  choose({run.get()});
+  ASSERT_EQ(wanted.size(), 2u);
+  EXPECT_EQ(wanted[0].first, 0) << "the first line is of worker 0, whose last but one is of step 16";
+  EXPECT_NEAR(wanted[0].second, 16 * 0.005, 1e-5);
+  EXPECT_NEAR(wanted[1].second, 14 * 0.005, 1e-5);
+  choose({run.get(), again.get()});
+  EXPECT_EQ(wanted.size(), 2u) << "of two runs the timeline shows one";
 }
 
 TEST(RunCharts, stand_over_the_time_that_the_drawn_speeds_say) {

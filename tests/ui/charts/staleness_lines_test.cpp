@@ -2,6 +2,9 @@
 // The staleness of gradients over steps, beside what theory says of it.
 #include <gtest/gtest.h>
 
+#include <map>
+#include <span>
+
 #include "core/experiment/resolve.h"
 #include "tests/drawings.h"
 #include "tests/ui/charts/line_reading.h"
@@ -100,6 +103,34 @@ TEST(StalenessLines, a_mean_ends_where_a_worker_is_lost_and_a_bound_still_holds)
 TEST(StalenessLines, of_several_runs_are_measured_ones_alone) {
   const telemetry::History history = history_of(served(ServerMode::asynchronous));
   for (const LineSpec& spec : lines_of(ChartKind::staleness, history, RunLook{"first", 0}, {})) EXPECT_TRUE(spec.id.startsWith("worker"));
+}
+
+TEST(StalenessLines, of_all_workers_together_are_of_blocks_of_gradients) {
+  telemetry::History history;
+  const base::Json header{{"run", "synthetic"}, {"ranks", kServer + 1}, {"segments", base::Json::array()}, {"first_server", kServer}};
+  const std::string text = header.dump();
+  ASSERT_TRUE(history.take({telemetry::FrameType::header, -1, std::as_bytes(std::span(text))}));
+  std::vector<telemetry::Event> events(120);
+  for (int i = 0; i < 120; ++i) {
+    telemetry::Event& event = events[static_cast<std::size_t>(i)];
+    event.value = i % 50 + 1, event.step = i;
+    event.begin_ns = event.ready_ns = event.end_ns = i * 1'000'000LL;
+    event.subject = static_cast<std::uint16_t>(telemetry::Metric::staleness), event.index = static_cast<std::uint16_t>(i % kServer);
+  }
+  const auto take = [&](int server) { ASSERT_TRUE(history.take({telemetry::FrameType::events, server, std::as_bytes(std::span(events))})); };
+  take(kServer);
+  for (telemetry::Event& event : events) event.value = 1000;
+  take(kServer + 1);  // sees gradients in an order of its own
+  std::map<QString, std::vector<double>> values;
+  for (const LineSpec& spec : lines_of(ChartKind::staleness, history, {}, {}))
+    if (spec.gathered && !spec.level)
+      for (const telemetry::StepValue& value : (history.*spec.gathered)()) values[spec.id].push_back(value.value);
+  EXPECT_EQ(values["mean"], (std::vector<double>{25.5, 25.5})) << "twenty are of a block that is not full";
+  EXPECT_EQ(values["p95"], (std::vector<double>{48, 48}));
+  EXPECT_EQ(values["most"], (std::vector<double>{50, 50}));
+  EXPECT_EQ(history.staleness_mean()[1].step, 99);
+  EXPECT_EQ(lines_of(ChartKind::staleness, history, RunLook{"first", 0}, {}).size(), static_cast<std::size_t>(kServer))
+      << "beside another run its workers alone";
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <QCheckBox>
 #include <QComboBox>
+#include <QLabel>
 #include <QPushButton>
 #include <QToolButton>
 
@@ -234,6 +235,25 @@ TEST_F(InspectorTest, a_problem_of_a_layer_appears_below_it) {
   wait_for_problems(1);
   EXPECT_NE(inspector_.layers().problem_text(2), "");
   EXPECT_EQ(inspector_.layers().problem_text(0), "");
+}
+
+TEST_F(InspectorTest, a_softsync_that_does_not_divide_the_workers_is_said_below_its_field) {
+  const auto said = [&] {
+    for (const QLabel* label : inspector_.form("strategy").findChildren<QLabel*>())
+      if (label->text().contains("is no whole number") && label->isVisibleTo(&inspector_)) return label->text().toStdString();
+    return std::string();
+  };
+  document_.edit("three workers and a server", [](experiment::Experiment& e) {
+    e.topology.hosts[0].devices.push_back({.name = "cpu2"});
+    e.topology.hosts[0].devices.push_back({.name = "cpu3", .role = topology::Role::parameter_server});
+  });
+  ASSERT_TRUE(document_.set_value("strategy.kind", "parameter_server").empty());
+  ASSERT_TRUE(document_.set_value("strategy.servers.mode", "softsync").empty());
+  EXPECT_EQ(said(), "") << "1";
+  ASSERT_TRUE(document_.set_value("strategy.servers.softsync", 2).empty());
+  EXPECT_EQ(said(), "3 workers / softsync 2 is no whole number: an update takes 1 gradient, which is asynchronous");
+  ASSERT_TRUE(document_.set_value("strategy.servers.softsync", 3).empty());
+  EXPECT_EQ(said(), "");
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ class MicroSteps : public InspectorTest {
  protected:
   QString note() {
     for (const QLabel* label : inspector_.form("training").findChildren<QLabel*>())
-      if (label->text().startsWith("Global batch") && label->isVisibleTo(&inspector_)) return label->text();
+      if ((label->text().startsWith("Global batch") || label->text().startsWith("A step is")) && label->isVisibleTo(&inspector_)) return label->text();
     return {};
   }
 };
@@ -20,6 +20,17 @@ class MicroSteps : public InspectorTest {
 TEST_F(MicroSteps, count_in_the_global_batch) {
   EXPECT_EQ(note(), "Global batch: 64 samples over 2 ranks");
   document_.set_value("training.accumulation_steps", 4);
+  EXPECT_EQ(note(), "Global batch: 256 samples over 2 ranks, in 4 micro-steps");
+}
+
+TEST_F(MicroSteps, of_workers_out_of_step_are_of_one_of_them) {
+  document_.edit("two workers and a server",
+                 [](experiment::Experiment& e) { e.topology.hosts[0].devices.push_back({.name = "cpu2", .role = topology::Role::parameter_server}); });
+  document_.set_value("strategy.kind", "parameter_server");
+  EXPECT_EQ(note(), "A step is one worker's batch: 32 samples");
+  document_.set_value("training.accumulation_steps", 4);
+  EXPECT_EQ(note(), "A step is one worker's batch: 128 samples, in 4 micro-steps");
+  document_.set_value("strategy.servers.mode", "synchronous");
   EXPECT_EQ(note(), "Global batch: 256 samples over 2 ranks, in 4 micro-steps");
 }
 

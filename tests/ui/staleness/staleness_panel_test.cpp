@@ -78,14 +78,16 @@ TEST_F(StalenessPanelTest, says_who_contributed_how_much_and_how_stale_it_was) {
   EXPECT_EQ(cell(0, 0), "rank 0");
   EXPECT_EQ(cell(0, 1), "3");
   EXPECT_EQ(cell(0, 2), "50.0 %");
-  EXPECT_EQ(cell(0, 3), "0");
-  EXPECT_EQ(cell(0, 4), "0.67");
-  EXPECT_EQ(cell(1, 3), "2");
-  EXPECT_EQ(cell(1, 4), "3.67");
-  EXPECT_EQ(cell(1, 6), "9");
+  EXPECT_EQ(cell(0, 3), "2") << "one was of the parameters that it was applied to";
+  EXPECT_EQ(cell(0, 4), "0");
+  EXPECT_EQ(cell(0, 5), "0.67");
+  EXPECT_EQ(cell(1, 3), "3");
+  EXPECT_EQ(cell(1, 4), "2");
+  EXPECT_EQ(cell(1, 5), "3.67");
+  EXPECT_EQ(cell(1, 7), "9");
   EXPECT_EQ(cell(2, 0), "all");
   EXPECT_EQ(cell(2, 1), "6");
-  EXPECT_THAT(panel_.words().toStdString(), HasSubstr("6 gradients applied, 2 dropped"));
+  EXPECT_THAT(panel_.words().toStdString(), HasSubstr("6 gradients applied, 5 of them delayed, 2 dropped"));
   EXPECT_THAT(panel_.words().toStdString(), HasSubstr("By theory 1.00 in the mean (λ - 1)"));
 }
 
@@ -111,6 +113,28 @@ TEST_F(StalenessPanelTest, a_row_asks_for_the_last_of_the_stalest_gradients_of_i
   EXPECT_NEAR(wanted[0].second, 0.004, 1e-9);
   EXPECT_EQ(wanted[1].first, 1);
   EXPECT_NEAR(wanted[1].second, 0.007, 1e-9);
+}
+
+TEST_F(StalenessPanelTest, a_bar_asks_for_the_last_gradient_that_was_as_stale_whosever_it_is) {
+  record(served(experiment::ServerMode::asynchronous), {4, 1, 0, 4, 0, 1, 0, 1, 0, 0});
+  std::vector<std::pair<int, double>> wanted;
+  QObject::connect(&panel_, &StalenessPanel::gradient_wanted, [&](int rank, double seconds) { wanted.emplace_back(rank, seconds); });
+  PlotCanvas& canvas = panel_.histogram().canvas();
+  QTest::keyClick(&canvas, Qt::Key_Return);
+  EXPECT_TRUE(wanted.empty()) << "the crosshair stands nowhere";
+  const auto choose = [&](Qt::Key way, int times) {
+    for (int i = 0; i < times; ++i) QTest::keyClick(&canvas, way);
+    QTest::keyClick(&canvas, Qt::Key_Return);
+  };
+  choose(Qt::Key_Left, 1);
+  EXPECT_TRUE(wanted.empty()) << "none was 3 versions old";
+  choose(Qt::Key_Left, 2);
+  choose(Qt::Key_Right, 3);
+  ASSERT_EQ(wanted.size(), 2u);
+  EXPECT_EQ(wanted[0].first, 1);
+  EXPECT_NEAR(wanted[0].second, 0.007, 1e-9) << "the last that was 1 version old";
+  EXPECT_EQ(wanted[1].first, 1);
+  EXPECT_NEAR(wanted[1].second, 0.003, 1e-9) << "the last that was 4 versions old";
 }
 
 TEST_F(StalenessPanelTest, a_bound_is_told_where_there_is_one) {

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The README's table of who may fail, row by row: every role dies and stands still, out of step and in step.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/base/json.h"
+#include "core/session/checkpoint.h"
+#include "watched_run.h"
+
+namespace trainyard::process {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+const std::string kServed = example("four_workers_parameter_server_digits");
+
+// A drawing of them all: a chief and two other workers, a server and an evaluator.
+enum Rank { chief = 0, worker = 1, server = 3, evaluator = 4 };
+
+struct Row {
+  const char* role;
+  int rank;
+  int signal;
+  const char* mode;
+  bool goes_on;
+};
+std::string name_of(const testing::TestParamInfo<Row>& row) {
+  return std::string(row.param.role) + (row.param.signal == SIGKILL ? "_dies_" : "_stands_still_") + row.param.mode;
+}
+void PrintTo(const Row& row, std::ostream* out) { *out << row.role << ", signal " << row.signal << ", " << row.mode; }
+
+class RoleFails : public testing::TestWithParam<Row> {
+ protected:
+  static std::vector<std::string> drawn() {
+    return {"topology.hosts[0].devices[0].role=chief", "topology.hosts[0].devices[3].role=evaluator", std::string("strategy.servers.mode=") + GetParam().mode,
+            "run.checkpoint_every_steps=10"};
+  }
+  // Those that are there at the end agree, and whoever was lost says nothing.
+  static void expect_others_ended_well(const Ran& ran) {
+    ASSERT_EQ(ran.exit_code, 0) << ran.err;
+    EXPECT_EQ(ran.result()["status"], "stopped");
+    EXPECT_THAT(kinds(ran.result()), ElementsAre("lost " + std::to_string(GetParam().rank)));
+    std::set<std::string> weights;
+    for (const int rank : {0, 1, 2})
+      if (rank != GetParam().rank) weights.insert(ran.result()["ranks"][static_cast<std::size_t>(rank)]["parameters_xxh64"].dump());
+    EXPECT_EQ(weights.size(), 1u);
+    EXPECT_FALSE(weights.contains("null"));
+  }
+  // At the last committed step, which a run can go on from, and by the name of who failed.
+  static void expect_named_end(const Ran& ran, const std::filesystem::path& directory) {
+    EXPECT_EQ(ran.exit_code, 3);
+    const base::Json result = ran.result();
+    EXPECT_THAT(result["problem"]["where"].get<std::string>(), StartsWith("rank " + std::to_string(GetParam().rank) + " ("));
+    EXPECT_THAT(kinds(result), testing::IsEmpty()) << "nobody was spared";
+    const auto newest = session::newest_checkpoint(directory / "checkpoints");
+    ASSERT_TRUE(newest) << "it had checkpoints";
+    EXPECT_EQ(result["committed_step"], newest->step);
+    EXPECT_THAT(ran.err, HasSubstr("--resume " + directory.string()));
+  }
+};
+
+constexpr const char *kOutOfStep = "asynchronous", *kInStep = "synchronous";
+INSTANTIATE_TEST_SUITE_P(Table, RoleFails,
+                         testing::Values(Row{"chief", chief, SIGKILL, kOutOfStep, true}, Row{"chief", chief, SIGSTOP, kOutOfStep, true},
+                                         Row{"chief", chief, SIGKILL, kInStep, false}, Row{"chief", chief, SIGSTOP, kInStep, false},
+                                         Row{"worker", worker, SIGKILL, kOutOfStep, true}, Row{"worker", worker, SIGSTOP, kOutOfStep, true},
+                                         Row{"worker", worker, SIGKILL, kInStep, false}, Row{"worker", worker, SIGSTOP, kInStep, false},
+                                         Row{"server", server, SIGKILL, kOutOfStep, false}, Row{"server", server, SIGSTOP, kOutOfStep, false},
+                                         Row{"server", server, SIGKILL, kInStep, false}, Row{"server", server, SIGSTOP, kInStep, false},
+                                         Row{"evaluator", evaluator, SIGKILL, kOutOfStep, true}, Row{"evaluator", evaluator, SIGSTOP, kOutOfStep, true},
+                                         Row{"evaluator", evaluator, SIGKILL, kInStep, true}, Row{"evaluator", evaluator, SIGSTOP, kInStep, true}),
+                         name_of);
+
+TEST_P(RoleFails, as_the_table_says) {
+  const Row& row = GetParam();
+  const Home home;
+  Watched run(home, kServed, drawn());
+  ASSERT_TRUE(run.trains());
+  ASSERT_TRUE(wait_until(30, [&] { return session::newest_checkpoint(run.directory() / "checkpoints").has_value(); }));
+  const pid_t victim = run.process(row.rank);
+  run.harm(row.rank, row.signal);
+  const std::int64_t harmed_ns = now_ns();
+  if (row.goes_on) {
+    EXPECT_TRUE(run.becomes(row.rank, "lost", 2 * promised));
+    EXPECT_TRUE(run.goes_on());
+    expect_others_ended_well(run.stop());
+  } else {
+    const Ran ran = run.end();
+    EXPECT_LE(static_cast<double>(now_ns() - harmed_ns) * 1e-9, 2 * promised);
+    expect_named_end(ran, run.directory());
+  }
+  EXPECT_TRUE(wait_until_gone(victim, promised)) << "it does not wake up later";
+}
+
+}  // namespace
+}  // namespace trainyard::process
