@@ -14,6 +14,14 @@ namespace {
 // The rounds in which anybody sends, by group and bucket: one in which what arrived is added or copied is none on the wire.
 using RoundsSent = std::map<std::pair<std::int32_t, std::int32_t>, std::set<std::int32_t>>;
 
+// What is offered goes to one neighbour, now this, now that: here to the one of step 0, who sends as much back.
+void count_pair(const plan::RankPlan& rank, const plan::Program& program, ProgramTraffic& traffic) {
+  for (const plan::Op& op : program.ops) {
+    if (op.kind == plan::OpKind::offer) traffic.sent.push_back({rank.rank, rank.pairs.front().partner(0), bytes_of(rank, op.reads), 1});
+    if (op.kind == plan::OpKind::agree) traffic.sent.push_back({rank.pairs.front().partner(0), rank.rank, bytes_of(rank, op.writes), 1});
+  }
+}
+
 // What a server gives has no program of its own: it answers, as often as somebody asks.
 void count_answers(const plan::RankPlan& rank, const plan::Program& program, ProgramTraffic& traffic) {
   std::map<std::int32_t, Sent> by_server;
@@ -37,6 +45,7 @@ void count(const plan::RankPlan& rank, const plan::Program& program, ProgramTraf
   }
   for (const auto& [peer, sent] : by_peer) traffic.sent.push_back(sent);
   count_answers(rank, program, traffic);
+  count_pair(rank, program, traffic);
 }
 
 }  // namespace

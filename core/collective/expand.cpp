@@ -267,7 +267,7 @@ class Expansion {
 
 RankPlan expand(const RankPlan& coarse, const std::vector<plan::Group>& groups, const Method& method) {
   const Lanes lanes(coarse.lanes);
-  RankPlan expanded{coarse.rank, lanes.lanes, coarse.buffers, {}, coarse.rule};
+  RankPlan expanded{coarse.rank, lanes.lanes, coarse.buffers, {}, coarse.rule, coarse.pairs};
   for (const Program& program : coarse.programs) expanded.programs.push_back(Expansion(expanded, coarse, program, groups, method, lanes).run());
   return expanded;
 }
