@@ -132,6 +132,7 @@ void StepMeter::step_done(std::int64_t step, std::int64_t end_ns, const BoundPro
     metric(Metric::input_seconds, step, base::seconds(times.input_ns));
     gradient_metrics(step, program);
     skipped_metric(step);
+    if (averages > 0) metric(Metric::averages, step, static_cast<double>(averages));
     compression_metrics(step);
     if (own_process_ && end_ns - memory_sampled_ns_ >= kMemoryPeriod) {
       memory_sampled_ns_ = end_ns;

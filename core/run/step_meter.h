@@ -27,6 +27,7 @@ class StepMeter {
   StepMeter(telemetry::EventRing* events, comm::Transport* transport, const model::Model& model, const BoundPlan& bound, bool own_process);
 
   StepTimes times;
+  std::int64_t averages = 0;  // of ranks that average with one neighbour at a time: so far
 
   void op_event(int program, int op, std::int64_t step, std::int64_t begin_ns, std::int64_t ready_ns, std::int64_t end_ns, std::int64_t bytes,
                 std::int64_t imposed_ns = 0);

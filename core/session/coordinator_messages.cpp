@@ -85,7 +85,7 @@ void Coordination::take(const PeerId& from, const Events& events) {
   journal_->events(events.rank, events.events);
   for (const telemetry::Event& event : events.events)
     if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(telemetry::Metric::step_seconds))
-      pacer_.step_took(event.value);
+      pacer_.step_took(event.value, events.rank);
   if (events.dropped <= seat->dropped_events) return;
   seat->dropped_events = events.dropped;
   const telemetry::Event event = dropped(events.dropped, events.events.back().step, base::now_nanoseconds());

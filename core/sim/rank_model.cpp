@@ -18,12 +18,12 @@ std::int64_t bytes_of(const std::vector<plan::Access>& accesses, const plan::Ran
   return bytes;
 }
 
-bool exchanges(OpKind kind) { return plan::communicates(kind) || plan::serves(kind); }
+bool exchanges(OpKind kind) { return plan::communicates(kind) || plan::serves(kind) || plan::pairs_up(kind); }
 
 std::vector<int> peers_of(const Op& op, const plan::RankPlan& rank, const plan::Plan& plan) {
   if (!exchanges(op.kind)) return {};
   if (op.kind == OpKind::copy || plan::coarse(op.kind)) return {};
-  if (op.peer < 0 && plan::serves(op.kind)) return {};  // a server's: whoever it is
+  if (op.peer < 0 && (plan::serves(op.kind) || plan::pairs_up(op.kind))) return {};  // whoever it is
   if (op.kind != OpKind::reduce_many) return {op.peer};
   std::vector<int> others;
   for (const int member : plan::summands(op, plan.groups))
@@ -32,7 +32,7 @@ std::vector<int> peers_of(const Op& op, const plan::RankPlan& rank, const plan::
 }
 
 Picoseconds time_of(const Op& op, const OpModel& model, const plan::RankPlan& rank, const topology::Device& device, Picoseconds launch) {
-  if (op.kind == OpKind::send || op.kind == OpKind::push || op.kind == OpKind::give || plan::coarse(op.kind)) return 0;
+  if (op.kind == OpKind::send || op.kind == OpKind::push || op.kind == OpKind::give || op.kind == OpKind::offer || plan::coarse(op.kind)) return 0;
   const std::int64_t arrived = model.bytes * (op.kind == OpKind::take ? 1 : static_cast<std::int64_t>(model.peers.size()));
   const auto moved = static_cast<double>(bytes_of(op.reads, rank) + bytes_of(op.writes, rank) + arrived);
   const double busy = std::max(static_cast<double>(op.flops) / device.peak_flops, moved / device.memory_bandwidth_bytes_per_second);

@@ -50,6 +50,7 @@ enum class Metric : std::uint16_t {
   version = 30,            // updates so far
   // Only of ranks with parameters of their own.
   squared_disagreement = 31,  // squared L2 distance of the rank's parameters from the mean of all ranks'; the step is the last one trained
+  averages = 32,              // total of its averages with one neighbour at a time, that it asked for or answered; only of such ranks, once there is one
 };
 
 struct Event {
@@ -101,5 +102,6 @@ struct trainyard::base::Names<trainyard::telemetry::Metric> {
                                                              {M::staleness, "staleness"},
                                                              {M::dropped_gradients, "dropped_gradients"},
                                                              {M::version, "version"},
-                                                             {M::squared_disagreement, "squared_disagreement"}};
+                                                             {M::squared_disagreement, "squared_disagreement"},
+                                                             {M::averages, "averages"}};
 };

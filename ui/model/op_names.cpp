@@ -93,7 +93,10 @@ SpanKind kind_of(OpKind kind) {
     case OpKind::update:
     case OpKind::weigh:
     case OpKind::mix: return SpanKind::update;
+    case OpKind::offer:
     case OpKind::send: return SpanKind::send;
+    case OpKind::agree:
+    case OpKind::answer: return SpanKind::receive;
     default: break;
   }
   if (plan::coarse(kind)) return SpanKind::collective;
