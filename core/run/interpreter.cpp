@@ -78,7 +78,7 @@ struct Interpreter::State {
   LaneId input_lane, compute_lane;
   std::vector<LaneId> comm_lanes;
   bool evaluating = false;
-  bool meeting = false;         // all make their mean: of nobody does a parameter change meanwhile
+  bool meeting = false;         // all make their mean, and evaluate; until the next step nobody is owed an answer, and who has no more steps may be gone
   bool input_blocked = false;   // the input lane could go on if its batch were there
   std::int64_t now_ns = 0;      // as last read: where one thing ends, the next begins
   std::int64_t step_of_op = 0;  // where the rank is; at times one on, as the next step begins early
@@ -189,7 +189,7 @@ base::Result<Gate::Answer> Interpreter::State::stand_at_gate(std::int64_t step) 
   }
 }
 
-// Whoever asks, and is at it already. Not while all meet: who asked before has its answer, and who asks already is done with that.
+// Whoever asks. Not while all meet: who asked before has its answer, and who asks already has met.
 base::Result<bool> Interpreter::State::answer() {
   if (!answering || meeting) return false;
   return answering->answer([this](const Answered& made) {
@@ -327,6 +327,7 @@ base::Result<void> Interpreter::State::train_steps(std::int64_t& step) {
     lap();
     while (admitted <= step + 1 && may_admit(admitted, step) && frontier.admit(parts.plan->program(parts.schedule.program(admitted)), admitted)) ++admitted;
     if (admitted == step) return {};
+    meeting = false;
     if (auto ok = complete(frontier.admitted() - (admitted - step)); !ok) return ok;
     lap();
     if (!parts.plan->pairs.empty()) meter.averages = answering ? answering->averages() : meter.averages + 1;
@@ -349,7 +350,6 @@ base::Result<void> Interpreter::State::average(std::int64_t step) {
     if (auto ok = answer_all(step); !ok) return ok;
   meeting = true;
   if (auto ok = run_once("average", step); !ok) return ok;
-  meeting = false;
   meter.averaged(step);
   return {};
 }
