@@ -14,11 +14,14 @@ namespace {
 // The rounds in which anybody sends, by group and bucket: one in which what arrived is added or copied is none on the wire.
 using RoundsSent = std::map<std::pair<std::int32_t, std::int32_t>, std::set<std::int32_t>>;
 
-// What is offered goes to one neighbour, now this, now that: here to the one of step 0, who sends as much back.
+// What is offered goes to one neighbour, now to this and now to that, who sends as much back: to each, and from each, what that comes to in a step.
 void count_pair(const plan::RankPlan& rank, const plan::Program& program, ProgramTraffic& traffic) {
   for (const plan::Op& op : program.ops) {
-    if (op.kind == plan::OpKind::offer) traffic.sent.push_back({rank.rank, rank.pairs.front().partner(0), bytes_of(rank, op.reads), 1});
-    if (op.kind == plan::OpKind::agree) traffic.sent.push_back({rank.pairs.front().partner(0), rank.rank, bytes_of(rank, op.writes), 1});
+    if (op.kind != plan::OpKind::offer && op.kind != plan::OpKind::agree) continue;
+    const auto& partners = rank.pairs.front().passive;
+    const bool offers = op.kind == plan::OpKind::offer;
+    const std::int64_t of = std::ssize(partners), bytes = (bytes_of(rank, offers ? op.reads : op.writes) + of / 2) / of;
+    for (const std::int32_t partner : partners) traffic.sent.push_back(offers ? Sent{rank.rank, partner, bytes, 1} : Sent{partner, rank.rank, bytes, 1});
   }
 }
 

@@ -31,7 +31,7 @@ int Answering::owes(std::int64_t step) const {
 Result<bool> Answering::answer(const std::function<void(const Answered&)>& told) {
   bool any = false;
   for (std::size_t i = 0; i < askers_.size(); ++i) {
-    const auto answered = answer(i, told);
+    auto answered = answer(i, told);
     if (!answered) return answered;
     any = any || *answered;
   }

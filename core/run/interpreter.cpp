@@ -83,6 +83,7 @@ struct Interpreter::State {
   std::int64_t now_ns = 0;      // as last read: where one thing ends, the next begins
   std::int64_t step_of_op = 0;  // where the rank is; at times one on, as the next step begins early
   double loss_sum = 0, correct = 0;
+  std::int64_t asked = 0;  // of a neighbour, and answered
   std::int64_t saved = 0;  // checkpoints, in steps / save_every_steps
 
   explicit State(InterpreterParts p)
@@ -124,6 +125,7 @@ struct Interpreter::State {
   base::Result<Gate::Answer> stand_at_gate(std::int64_t step);
   base::Result<bool> answer();
   base::Result<void> answer_all(std::int64_t step);
+  void tell_averages(std::int64_t step);
   void wait_for_peers(std::chrono::microseconds limit, int peer);
   base::Result<void> end(std::int64_t last_step);
   base::Result<void> evaluate(std::int64_t step);
@@ -198,6 +200,8 @@ base::Result<bool> Interpreter::State::answer() {
       meter.op_event(parts.plan->program("answer"), made.op, made.step, made.begin_ns, made.begin_ns, made.end_ns, made.bytes);
   });
 }
+
+void Interpreter::State::tell_averages(std::int64_t step) { meter.averaged_in_pairs(step, answering ? answering->averages() : asked); }
 
 // Before all meet: whatever the steps until this one ask of the rank.
 base::Result<void> Interpreter::State::answer_all(std::int64_t step) {
@@ -330,12 +334,12 @@ base::Result<void> Interpreter::State::train_steps(std::int64_t& step) {
     meeting = false;
     if (auto ok = complete(frontier.admitted() - (admitted - step)); !ok) return ok;
     lap();
-    if (!parts.plan->pairs.empty()) meter.averages = answering ? answering->averages() : meter.averages + 1;
     meter.step_done(step, now_ns, bound_program(parts.plan->program(parts.schedule.program(step))), parts.recipe->learning_rate(step));
     if (parts.whereabouts->first_step_done_ns.load(std::memory_order_relaxed) == 0)
       parts.whereabouts->first_step_done_ns.store(now_ns, std::memory_order_relaxed);
-    if (averages_after(step))
-      if (auto ok = average(step); !ok) return ok;
+    asked += parts.plan->pairs.empty() || answering ? 0 : 1;
+    if (!averages_after(step)) tell_averages(step);
+    else if (auto ok = average(step); !ok) return ok;
     if (parts.schedule.evaluates_after(step))
       if (auto ok = evaluate(step); !ok) return ok;
   }
@@ -348,6 +352,7 @@ bool Interpreter::State::averages_after(std::int64_t step) const { return parts.
 base::Result<void> Interpreter::State::average(std::int64_t step) {
   if (answering)
     if (auto ok = answer_all(step); !ok) return ok;
+  tell_averages(step);  // with those that were answered after the step
   meeting = true;
   if (auto ok = run_once("average", step); !ok) return ok;
   meter.averaged(step);

@@ -132,7 +132,6 @@ void StepMeter::step_done(std::int64_t step, std::int64_t end_ns, const BoundPro
     metric(Metric::input_seconds, step, base::seconds(times.input_ns));
     gradient_metrics(step, program);
     skipped_metric(step);
-    if (averages > 0) metric(Metric::averages, step, static_cast<double>(averages));
     compression_metrics(step);
     if (own_process_ && end_ns - memory_sampled_ns_ >= kMemoryPeriod) {
       memory_sampled_ns_ = end_ns;
@@ -183,6 +182,12 @@ void StepMeter::evaluated(std::int64_t step, double loss_sum, double correct, st
     metric(Metric::held_out_samples, step, static_cast<double>(samples));
   }
   times = {end_ns};
+}
+
+void StepMeter::averaged_in_pairs(std::int64_t step, std::int64_t averages) {
+  if (events_ == nullptr || averages == 0) return;
+  now_ns_ = base::now_nanoseconds();
+  metric(Metric::averages, step, static_cast<double>(averages));
 }
 
 void StepMeter::averaged(std::int64_t step) {

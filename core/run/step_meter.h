@@ -27,7 +27,6 @@ class StepMeter {
   StepMeter(telemetry::EventRing* events, comm::Transport* transport, const model::Model& model, const BoundPlan& bound, bool own_process);
 
   StepTimes times;
-  std::int64_t averages = 0;  // of ranks that average with one neighbour at a time: so far
 
   void op_event(int program, int op, std::int64_t step, std::int64_t begin_ns, std::int64_t ready_ns, std::int64_t end_ns, std::int64_t bytes,
                 std::int64_t imposed_ns = 0);
@@ -40,6 +39,8 @@ class StepMeter {
   void step_done(std::int64_t step, std::int64_t end_ns, const BoundProgram& program, std::optional<double> learning_rate);
   // After an evaluation: sums over this rank's share.
   void evaluated(std::int64_t step, double loss_sum, double correct, std::int64_t samples, std::int64_t end_ns);
+  // Of a rank that averages with one neighbour at a time: how many so far.
+  void averaged_in_pairs(std::int64_t step, std::int64_t averages);
   // After the mean of all ranks' parameters was made.
   void averaged(std::int64_t step);
 
