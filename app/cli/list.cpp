@@ -30,7 +30,8 @@ const char* help(experiment::StrategyKind kind) {
       return "As torch DataParallel: device 0 hands out samples and parameters at every step, gathers outputs, sums gradients and updates";
     case experiment::StrategyKind::parameter_server:
       return "variables on devices with the role parameter_server; workers pull, compute and push on their own clock, or in step";
-    case experiment::StrategyKind::gossip: return "Parameters of its own on every device, averaged with those of its neighbours alone at every step";
+    case experiment::StrategyKind::gossip:
+      return "Parameters of its own on every device, averaged with those of its neighbours alone, at every step or each on its own clock";
     case experiment::StrategyKind::local_sgd: return "Parameters of its own on every device, averaged with those of all others only every so many steps";
     case experiment::StrategyKind::tpu:
       return "Mirrored on TPUs in a torus: bfloat16 multiplies, sums along rows and columns; EMULATED on CPU cores, whose speed says nothing about a TPU";

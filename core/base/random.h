@@ -21,7 +21,8 @@ enum class Purpose : std::uint32_t {
   shard = 8,
   straggler = 9,
   dropout = 10,
-  compress = 16
+  compress = 16,
+  gossip = 17
 };
 
 class Random {

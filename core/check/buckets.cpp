@@ -177,7 +177,7 @@ std::optional<Flaw> first_flaw(const Scope& scope, const std::string& program, c
     for (const std::int32_t member : scope.groups[static_cast<std::size_t>(bucket.group)].ranks)
       if (auto flaw = flaw_of_member(bucket, member)) return flaw;
   for (const plan::RankPlan& rank : scope.ranks) {
-    if (!updates(rank, program) || mixes(*program_of(rank, program)) || is_local(scope.schedule, program)) continue;
+    if (!updates(rank, program) || mixes(*program_of(rank, program)) || !rank.pairs.empty() || is_local(scope.schedule, program)) continue;
     if (auto flaw = flaw_of_groups(scope, rank.rank, buckets)) return flaw;
   }
   return std::nullopt;

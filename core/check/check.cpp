@@ -74,6 +74,7 @@ void prove(Scope& scope, Findings& findings) {
   prove_micro_steps(scope, findings);
   prove_mixing(scope, findings);
   prove_averaging(scope, findings);
+  prove_pairing(scope, findings);
 }
 
 std::string marked_grid(const Scope& scope, const std::vector<Finding>& findings) {
@@ -95,6 +96,7 @@ std::string_view name(Proof proof) {
     case Proof::meaning: return "meaning";
     case Proof::mixing: return "mixing";
     case Proof::averaging: return "averaging";
+    case Proof::pairing: return "pairing";
     case Proof::serving: return "serving";
   }
   return "?";
@@ -115,6 +117,7 @@ Report examine(const plan::Plan& plan) {
   report.proofs = has_servers(scope) ? std::vector{Proof::structure, Proof::serving}
                                      : std::vector{Proof::structure, Proof::order, Proof::deadlock, Proof::matching, Proof::races, Proof::meaning};
   if (has_mixing(scope)) report.proofs.push_back(Proof::mixing);
+  if (has_pairs(scope)) report.proofs.push_back(Proof::pairing);
   if (scope.schedule.local_steps > 0) report.proofs.push_back(Proof::averaging);
   const bool sound = !findings.any(Proof::structure);
   report.findings = findings.take();

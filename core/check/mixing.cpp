@@ -247,7 +247,8 @@ void prove_program(const Scope& scope, const std::string& program, Findings& fin
   execution.finish();
 }
 
-// The mean: of n ranks, what each adds is one n-th of what it has, and that of every element.
+}  // namespace
+
 void prove_mean(const Scope& scope, const std::string& name, Proof proof, Findings& findings) {
   Buckets buckets = buckets_of(scope, name);
   for (const plan::RankPlan& rank : scope.ranks) {
@@ -273,8 +274,6 @@ void prove_mean(const Scope& scope, const std::string& name, Proof proof, Findin
   }
 }
 
-}  // namespace
-
 bool has_mixing(const Scope& scope) {
   return std::any_of(scope.ranks.begin(), scope.ranks.end(),
                      [](const plan::RankPlan& rank) { return std::any_of(rank.programs.begin(), rank.programs.end(), mixes); });
@@ -288,7 +287,7 @@ void prove_mixing(const Scope& scope, Findings& findings) {
       if (program.name == "average") averaging.insert(program.name);
     }
   for (const std::string& name : mixing) prove_program(scope, name, findings);
-  const Proof proof = mixing.empty() ? Proof::averaging : Proof::mixing;
+  const Proof proof = has_pairs(scope) ? Proof::pairing : mixing.empty() ? Proof::averaging : Proof::mixing;
   for (const std::string& name : averaging) prove_mean(scope, name, proof, findings);
 }
 

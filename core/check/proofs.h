@@ -61,6 +61,10 @@ void prove_micro_steps(const Scope& scope, Findings& findings);
 bool has_mixing(const Scope& scope);
 void prove_mixing(const Scope& scope, Findings& findings);
 void prove_averaging(const Scope& scope, Findings& findings);
+// Of ranks with parameters of their own: what each adds to a mean, in the program of this name, is one n-th of what it has, and that of every element.
+void prove_mean(const Scope& scope, const std::string& program, Proof proof, Findings& findings);
+bool has_pairs(const Scope& scope);
+void prove_pairing(const Scope& scope, Findings& findings);
 bool has_servers(const Scope& scope);
 void prove_serving(const Scope& scope, Findings& findings);
 std::vector<ProgramTraffic> traffic(const Scope& scope);

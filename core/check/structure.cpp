@@ -23,8 +23,8 @@ constexpr std::int32_t kMostStepsBack = plan::Frontier::window - 2;
 LaneKind lane_of(OpKind kind) {
   if (kind == OpKind::load || kind == OpKind::rows) return LaneKind::input;
   if (plan::coarse(kind)) return LaneKind::comm;
-  if (kind == OpKind::send || kind == OpKind::push || kind == OpKind::give) return LaneKind::send;
-  return plan::communicates(kind) || plan::serves(kind) ? LaneKind::recv : LaneKind::compute;
+  if (kind == OpKind::send || kind == OpKind::push || kind == OpKind::give || kind == OpKind::offer) return LaneKind::send;
+  return plan::communicates(kind) || plan::serves(kind) || plan::pairs_up(kind) ? LaneKind::recv : LaneKind::compute;
 }
 
 bool has_peer(OpKind kind) { return kind == OpKind::send || kind == OpKind::recv || kind == OpKind::recv_reduce; }
@@ -126,6 +126,7 @@ class Inspector {
     inspect(op.columns, op.kind);
     inspect_weights(op);
     if (plan::serves(op.kind)) inspect_served(op, lane);
+    else if (plan::pairs_up(op.kind)) inspect_paired(op, lane);
     else plan::communicates(op.kind) ? inspect_transfer(op, lane) : inspect_local(op);
     ++seen_[op.lane.index()];
   }
@@ -143,7 +144,7 @@ class Inspector {
   void inspect_weights(const Op& op) {
     const std::size_t weights = op.weights.numerators.size();
     if (op.kind != OpKind::mix) {
-      if (weights > 0) report("has weights", "none, as it is no weighted sum");
+      if (weights > 0 && op.kind != OpKind::answer) report("has weights", "none, as it is no weighted sum");
       return;
     }
     const bool alike = std::all_of(op.reads.begin(), op.reads.end(), [&](const Access& read) { return read.count == elements_of(op.writes); });
@@ -236,6 +237,21 @@ class Inspector {
     const bool in_range = list.buffer.valid() && list.buffer.index() < rank_.buffers.size();
     if (in_range && rank_.buffers[list.buffer.index()].dtype != base::DType::int32)
       report("names rows in " + rank_.buffers[list.buffer.index()].name, "a buffer of int32");
+  }
+
+  void inspect_paired(const Op& op, const plan::Lane& lane) {
+    if (op.group != lane.group || op.group < 0 || static_cast<std::size_t>(op.group) >= scope_.groups.size())
+      return report("belongs to group " + std::to_string(op.group), "the group of its lane, " + std::to_string(lane.group));
+    const bool answers = op.kind == OpKind::answer;
+    if (rank_.pairs.empty() || rank_.answers() != answers)
+      report("is done by a rank that does not " + std::string(answers ? "answer" : "ask"), "the other one");
+    if (answers && (scope_.groups[static_cast<std::size_t>(op.group)].position(op.peer) < 0 || op.peer == spot_.rank))
+      report("rank " + std::to_string(op.peer) + " is no peer", "another member of group " + std::to_string(op.group));
+    const std::size_t reads = op.kind == OpKind::agree ? 0 : 1, writes = op.kind == OpKind::offer ? 0 : answers ? 2 : 1;
+    if (op.reads.size() != reads || op.writes.size() != writes)
+      report("reads " + std::to_string(op.reads.size()) + " and writes " + std::to_string(op.writes.size()) + " spans",
+             std::to_string(reads) + " and " + std::to_string(writes));
+    if (answers && (op.weights.numerators.size() != 2 || op.weights.denominator < 1)) report("has no two weights", "one for either rank");
   }
 
   void inspect_summands(const Op& op, const plan::Group& group) {

@@ -24,6 +24,17 @@ std::int64_t bytes_pulled(const plan::RankPlan& rank, const plan::Op& op) {
 
 std::int64_t bytes_pushed(const plan::RankPlan& rank, const plan::Op& op) { return op.named ? bytes_of(rank, {op.reads.front()}) : bytes_of(rank, op.reads); }
 
+// What is offered goes to one neighbour, now to this and now to that, who sends as much back: to each, and from each, what that comes to in a step.
+void count_pair(const plan::RankPlan& rank, const plan::Program& program, ProgramTraffic& traffic) {
+  for (const plan::Op& op : program.ops) {
+    if (op.kind != plan::OpKind::offer && op.kind != plan::OpKind::agree) continue;
+    const auto& partners = rank.pairs.front().passive;
+    const bool offers = op.kind == plan::OpKind::offer;
+    const std::int64_t of = std::ssize(partners), bytes = (bytes_of(rank, offers ? op.reads : op.writes) + of / 2) / of;
+    for (const std::int32_t partner : partners) traffic.sent.push_back(offers ? Sent{rank.rank, partner, bytes, 1} : Sent{partner, rank.rank, bytes, 1});
+  }
+}
+
 // What a server gives has no program of its own: it answers, as often as somebody asks.
 void count_answers(const plan::RankPlan& rank, const plan::Program& program, ProgramTraffic& traffic) {
   std::map<std::int32_t, Sent> by_server;
@@ -47,6 +58,7 @@ void count(const plan::RankPlan& rank, const plan::Program& program, ProgramTraf
   }
   for (const auto& [peer, sent] : by_peer) traffic.sent.push_back(sent);
   count_answers(rank, program, traffic);
+  count_pair(rank, program, traffic);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "core/collective/expand.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -267,7 +268,7 @@ class Expansion {
 
 RankPlan expand(const RankPlan& coarse, const std::vector<plan::Group>& groups, const Method& method) {
   const Lanes lanes(coarse.lanes);
-  RankPlan expanded{coarse.rank, lanes.lanes, coarse.buffers, {}, coarse.rule};
+  RankPlan expanded{coarse.rank, lanes.lanes, coarse.buffers, {}, coarse.rule, coarse.pairs};
   for (const Program& program : coarse.programs) expanded.programs.push_back(Expansion(expanded, coarse, program, groups, method, lanes).run());
   return expanded;
 }
@@ -304,10 +305,24 @@ std::int64_t sent_bytes(const RankPlan& expanded, const Program& program) {
   return bytes;
 }
 
+namespace {
+
+// Of ranks that average in pairs: what one that asks offers, and what one that answers does to all that ask it, in the mean over steps.
+std::int64_t pair_bytes(const RankPlan& expanded) {
+  double bytes = 0;
+  for (const plan::Pairing& pairing : expanded.pairs) {
+    const std::int64_t all = expanded.buffers[expanded.buffer("params").index()].bytes();
+    bytes += static_cast<double>(all) / static_cast<double>(expanded.answers() ? pairing.passive.size() : 1);
+  }
+  return std::llround(bytes);
+}
+
+}  // namespace
+
 std::int64_t step_sent_bytes(const RankPlan& expanded, const plan::Schedule& schedule) {
   const std::int64_t steps = std::max<std::int64_t>(schedule.local_steps, 1);
   const int program = expanded.program(schedule.local_steps > 0 ? plan::Schedule::averaging("train") : "train");
-  return program < 0 ? 0 : (sent_bytes(expanded, expanded.programs[static_cast<std::size_t>(program)]) + steps / 2) / steps;
+  return program < 0 ? 0 : (sent_bytes(expanded, expanded.programs[static_cast<std::size_t>(program)]) + steps / 2) / steps + pair_bytes(expanded);
 }
 
 }  // namespace trainyard::collective

@@ -6,6 +6,7 @@
 
 #include "core/base/units.h"
 #include "core/experiment/fields.h"
+#include "core/experiment/halves.h"
 #include "core/experiment/local_sgd.h"
 #include "core/experiment/mixing.h"
 #include "core/experiment/servers.h"
@@ -133,6 +134,10 @@ Problems nothing_to_skip_by(const Experiment& experiment) {
 
 Problems no_order(const Experiment& experiment) {
   if (experiment.run.clock == RunClock::machine || has_servers(experiment.strategy.kind)) return {};
+  if (averages_in_pairs(experiment.strategy))
+    return {{ProblemCode::bad_input, "run.clock",
+             "the virtual clock orders what servers and their workers do; who averages with whom before whom in asynchronous gossip it does not", "machine",
+             "Set it to machine."}};
   return {{ProblemCode::bad_input, "run.clock",
            "a virtual clock decides who comes before whom, and in " + std::string(base::name_of(experiment.strategy.kind)) + " that changes nothing", "machine",
            "Set it to machine, or use parameter_server; trainyard-cli simulate predicts the times of any strategy."}};

@@ -23,7 +23,7 @@ enum class StrategyKind {
   central_storage,        // variables on the host's cpu, which sums the gradients of the other devices and updates
   data_parallel,          // rank 0 has the parameters, the samples and the loss; the others are given both at every step, and return outputs and gradients
   parameter_server,       // variables on servers; workers pull, compute and push, each on its own clock or in step
-  gossip,                 // a replica on every device, with parameters of its own; at every step it averages them with its neighbours' alone (D-PSGD)
+  gossip,                 // a replica on every device, with parameters of its own; it averages them with its neighbours' alone (D-PSGD, AD-PSGD)
   local_sgd,              // a replica on every device, with parameters of its own; only every so many steps all average them, or are pulled to a centre
   tpu,                    // as mirrored, on TPUs (emulated) in a torus: factors of products are bfloat16, gradients summed along rows and columns
 };
@@ -90,6 +90,12 @@ struct ServerSpec {
   bool operator==(const ServerSpec&) const = default;
 };
 
+// When ranks average.
+enum class GossipMode {
+  synchronous,   // at every step with all neighbours, who are at the same step (D-PSGD)
+  asynchronous,  // each rank on its own clock, with one neighbour at a time (AD-PSGD, halves.h)
+};
+
 // Who is whose neighbour (mixing.h).
 enum class GossipGraph { ring, exponential, torus, complete, drawn };
 
@@ -102,6 +108,7 @@ struct GossipWeight {
 };
 
 struct GossipSpec {
+  GossipMode mode = GossipMode::synchronous;
   GossipGraph graph = GossipGraph::ring;
   std::vector<GossipWeight> weights;       // of pairs whose weight is not that of Metropolis
   std::int64_t consensus_every_steps = 0;  // measure how far ranks are apart, besides at every evaluation; 0: only there

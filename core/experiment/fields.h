@@ -55,6 +55,11 @@ struct Names<experiment::StalenessRate> {
   static constexpr std::pair<R, std::string_view> table[] = {{R::ignored, "ignored"}, {R::divided, "divided"}};
 };
 template <>
+struct Names<experiment::GossipMode> {
+  using M = experiment::GossipMode;
+  static constexpr std::pair<M, std::string_view> table[] = {{M::synchronous, "synchronous"}, {M::asynchronous, "asynchronous"}};
+};
+template <>
 struct Names<experiment::GossipGraph> {
   using G = experiment::GossipGraph;
   static constexpr std::pair<G, std::string_view> table[] = {
@@ -169,12 +174,16 @@ struct Fields<experiment::GossipSpec> {
   static constexpr std::string_view title = "Gossip";
   static auto table() {
     return std::tuple{
+        field("mode", &G::mode, "", {},
+              "synchronous: at every step each rank averages with all its neighbours, who are at the same step; asynchronous: each goes on its own clock, and "
+              "averages with one neighbour at a time, half and half, which asks for a graph in two halves"),
         field("graph", &G::graph, "", {},
               "Who averages with whom; ring: the ranks before and after; exponential: those 1, 2, 4, ... ranks away; torus: those beside, above and below in "
               "a grid; complete: everybody; drawn: those on the same host, and on hosts that a drawn link joins with it"),
         field("weights", &G::weights, "", {0, 100'000},
               "Weights of pairs of neighbours (a, b: ranks) by hand; other pairs have those of Metropolis, 1 / (1 + the larger of their numbers of "
-              "neighbours), and a rank itself what is left of 1"),
+              "neighbours), and a rank itself what is left of 1",
+              [](const G& g) { return g.mode == experiment::GossipMode::synchronous; }),
         field("consensus_every_steps", &G::consensus_every_steps, "steps", {0, 1e12},
               "Measure how far ranks are from their mean every so many steps, besides at every evaluation; 0: only there")};
   }
@@ -205,7 +214,7 @@ struct Fields<experiment::StrategySpec> {
               "How the work is spread over the devices; central_storage: one cpu of the host keeps the variables, its other devices compute; "
               "data_parallel: the first device keeps them, and hands out samples and parameters at every step; "
               "parameter_server: devices with that role keep the variables, workers pull, compute and push; "
-              "gossip: every device keeps parameters of its own, and averages them with its neighbours' at every step; "
+              "gossip: every device keeps parameters of its own, and averages them with its neighbours', step by step or each on its own clock; "
               "local_sgd: every device takes steps of its own, and only every so many steps all average their parameters; "
               "tpu: as mirrored, on TPUs in a torus, EMULATED on CPU cores, whose speed says nothing about a TPU"),
         field("engine", &S::engine, "", {},

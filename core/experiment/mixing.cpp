@@ -11,6 +11,7 @@
 #include "core/base/units.h"
 #include "core/collective/formation.h"
 #include "core/experiment/fields.h"
+#include "core/experiment/halves.h"
 #include "core/experiment/placement.h"
 #include "core/topology/network.h"
 
@@ -397,9 +398,12 @@ Problems gossip_problems(const Experiment& experiment) {
                         "Set the role of some to idle."});
     return problems;
   }
-  add_weight_problems(experiment, graph_of(experiment), problems);
-  const bool by_hand = !experiment.strategy.gossip.weights.empty();
-  for (Problem& problem : mixing_problems(mixing(experiment), by_hand ? kWeights : "strategy.gossip.graph")) problems.push_back(std::move(problem));
+  const Graph graph = graph_of(experiment);
+  const bool in_pairs = averages_in_pairs(experiment.strategy), by_hand = !in_pairs && !experiment.strategy.gossip.weights.empty();
+  if (!in_pairs) add_weight_problems(experiment, graph, problems);
+  for (Problem& problem : mixing_problems(by_hand ? mixing(experiment) : metropolis(graph), by_hand ? kWeights : "strategy.gossip.graph"))
+    problems.push_back(std::move(problem));
+  if (in_pairs && problems.empty()) problems = pair_problems(experiment, graph);
   return problems;
 }
 
@@ -424,7 +428,8 @@ SecondEigenvalue second_eigenvalue(const Mixing& mixing) {
 }
 
 std::optional<double> lambda_2(const Resolved& experiment) {
-  if (experiment.document.strategy.kind != StrategyKind::gossip || experiment.world() < 2) return std::nullopt;
+  const StrategySpec& strategy = experiment.document.strategy;
+  if (strategy.kind != StrategyKind::gossip || averages_in_pairs(strategy) || experiment.world() < 2) return std::nullopt;
   return second_eigenvalue(mixing(experiment.document)).absolute;
 }
 

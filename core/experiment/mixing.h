@@ -67,7 +67,7 @@ struct SecondEigenvalue {
 };
 SecondEigenvalue second_eigenvalue(const Mixing& mixing);
 
-// |lambda_2| of an experiment whose ranks gossip, two or more; of others nothing.
+// |lambda_2| of an experiment whose ranks gossip in step, two or more; of others nothing.
 std::optional<double> lambda_2(const Resolved& experiment);
 
 }  // namespace trainyard::experiment

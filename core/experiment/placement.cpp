@@ -13,6 +13,7 @@
 #include "core/experiment/duties.h"
 #include "core/experiment/engine.h"
 #include "core/experiment/fields.h"
+#include "core/experiment/halves.h"
 #include "core/experiment/servers.h"
 #include "core/topology/network.h"
 
@@ -200,7 +201,9 @@ std::optional<std::string> unlike_one_device(const Experiment& experiment) {
   if (normalises(experiment.model) && experiment.training.accumulation_steps > 1) why.emplace_back("batch_norm normalises by the samples of each micro-step");
   if (several && averages_weights(experiment.strategy)) why.push_back(of_averaged_weights(experiment.training));
   if (several && experiment.strategy.kind == StrategyKind::gossip)
-    why.emplace_back("every rank takes steps of its own, and averages its weights with its neighbours' alone");
+    why.emplace_back(averages_in_pairs(experiment.strategy)
+                         ? "every rank takes steps of its own, on its own clock, and averages its weights with one neighbour's at a time"
+                         : "every rank takes steps of its own, and averages its weights with its neighbours' alone");
   if (several && experiment.strategy.kind == StrategyKind::local_sgd) why.push_back(of_local_steps(experiment));
   std::erase(why, "");
   if (why.empty()) return std::nullopt;

@@ -71,10 +71,11 @@ class Parser : private WordReader {
     if (take_if("rank")) return rank_line();
     if (ranks_.empty()) return fail_word(peek(), "group, rank");
     if (take_if("rule")) return rule_line();
+    if (take_if("pair")) return pair_line();
     if (take_if("lane")) return before_programs() && lane_line();
     if (take_if("buffer")) return before_programs() && buffer_line();
     if (take_if("program")) return program_line();
-    if (rank().programs.empty()) return fail_word(peek(), "rule, lane, buffer, program, rank");
+    if (rank().programs.empty()) return fail_word(peek(), "rule, pair, lane, buffer, program, rank");
     if (take_if("bucket")) return wanted_line();
     return op_line();
   }
@@ -112,6 +113,17 @@ class Parser : private WordReader {
     if (take_if("in") && !(rule.answers_after_update = expect("step"))) return false;
     if (take_if("bound") && !number(rule.clock_bound)) return false;
     rank().rule = rule;
+    return true;
+  }
+
+  bool pair_line() {
+    if (!rank().lanes.empty() || !rank().buffers.empty() || !rank().programs.empty()) return fail(first(), "the rank has begun", "its pairs first");
+    Pairing pairing;
+    if (!number(pairing.active) || !expect("with")) return false;
+    while (more() && peek().text != "seed")
+      if (!number(pairing.passive.emplace_back())) return false;
+    if (!expect("seed") || !number(pairing.seed)) return false;
+    rank().pairs.push_back(std::move(pairing));
     return true;
   }
 

@@ -51,7 +51,7 @@ TokenOutcome read_token(std::string_view text) {
   std::string_view rest = text;
   const auto is_capital = [](char c) { return c >= 'A' && c <= 'Z'; };
   const auto letters = static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_capital) - text.begin());
-  const auto kind = kind_of(text.substr(0, letters), OpKind::give);
+  const auto kind = kind_of(text.substr(0, letters), OpKind::answer);
   if (!kind) return {std::nullopt, 0, "no kind of op begins so"};
   rest.remove_prefix(letters);
   Op op;

@@ -96,6 +96,7 @@ bool coarse(OpKind kind) { return kind >= OpKind::all_reduce && kind <= OpKind::
 bool reads_peers(OpKind kind) { return kind == OpKind::recv || kind == OpKind::recv_reduce || kind == OpKind::reduce_many; }
 bool sends_away(OpKind kind) { return kind == OpKind::send || kind == OpKind::reduce || kind == OpKind::gather || kind == OpKind::push; }
 bool serves(OpKind kind) { return kind >= OpKind::turn && kind <= OpKind::give; }
+bool pairs_up(OpKind kind) { return kind >= OpKind::offer && kind <= OpKind::answer; }
 bool communicates(OpKind kind) { return coarse(kind) || kind == OpKind::send || reads_peers(kind) || kind == OpKind::copy; }
 
 const std::vector<std::int32_t>& summands(const Op& op, const std::vector<Group>& groups) {

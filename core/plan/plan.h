@@ -14,6 +14,7 @@
 #include "core/base/dtype.h"
 #include "core/base/id.h"
 #include "core/plan/arrivals.h"
+#include "core/plan/pairing.h"
 
 namespace trainyard::plan {
 
@@ -54,11 +55,13 @@ enum class OpKind : std::uint8_t {
   copy,             // COPY.b1.t1.c0      puts a sum that reduce_many put aside where it belongs
   pack,             // PACK.b0        puts the named rows of a table's gradient side by side
   turn,             // TURN<r4        what a worker does next, from the server that deals out rounds: a worker's next round (run/turn.h)
-  push,  // PUSH.b1>r4     a worker's gradient, to a server that gathers it by its rule, or the rows that it wants; of no bucket: asks for parameters, or
-         //                takes leave
-  pull,  // PULL.b1<r4     parameters, all of one version
-  take,  // TAKE.b1        a server: adds what a worker pushed to the gradient that it gathers, or drops it; or is told the rows that it wants
-  give,  // GIVE.b1        a server: the answer to who may have it, a turn or parameters
+  push,             // PUSH.b1>r4     a worker's gradient, to a server that gathers it by its rule, or which rows it wants; of no bucket: asks, or takes leave
+  pull,             // PULL.b1<r4     parameters, all of one version
+  take,             // TAKE.b1        a server: adds what a worker pushed to the gradient that it gathers, or drops it; or is told the rows that it wants
+  give,             // GIVE.b1        a server: the answer to who may have it, a turn or parameters
+  offer,            // OFFER          an active rank: its parameters, to its partner of the step (pairing.h)
+  agree,            // AGREE          an active rank: what its partner made of both ranks' parameters
+  answer,  // ANSWER<r2      a passive rank: of its own parameters and those that r2 offers the weighted sum, to itself and, where it writes next, to r2
 };
 
 // Elements [first, first + count) of a buffer.
@@ -155,9 +158,13 @@ struct RankPlan {
   std::vector<Buffer> buffers;
   std::vector<Program> programs;
   std::optional<ArrivalRule> rule = {};  // a server: it goes by what arrives, not by steps. Its programs: "arrival", "update", "answer"
+  // Of a rank that averages with one neighbour at a time: of an active one whom it asks, of a passive one all who may ask it. A passive one's program "answer"
+  // has an op for each of these, which goes by what arrives.
+  std::vector<Pairing> pairs = {};
 
-  BufferId buffer(std::string_view name) const;  // invalid when there is none
-  int program(std::string_view name) const;      // -1 when there is none
+  BufferId buffer(std::string_view name) const;                                    // invalid when there is none
+  int program(std::string_view name) const;                                        // -1 when there is none
+  bool answers() const { return !pairs.empty() && pairs.front().active != rank; }  // a passive rank
   bool operator==(const RankPlan&) const = default;
 };
 
@@ -226,6 +233,7 @@ bool coarse(OpKind kind);       // a whole collective
 bool reads_peers(OpKind kind);  // recv, recv_reduce, reduce_many
 bool sends_away(OpKind kind);   // names its peer as a receiver: send, reduce, gather, push
 bool serves(OpKind kind);       // between workers and servers: turn, push, pull, take, give
+bool pairs_up(OpKind kind);     // between an active and a passive rank: offer, agree, answer
 
 // The ranks that a reduce_many adds up, itself included, in order.
 const std::vector<std::int32_t>& summands(const Op& op, const std::vector<Group>& groups);

@@ -56,6 +56,12 @@ std::string rule_text(const ArrivalRule& rule) {
   return text + "\n";
 }
 
+std::string pairing_text(const Pairing& pairing) {
+  std::string text = "pair " + std::to_string(pairing.active) + " with";
+  for (const std::int32_t rank : pairing.passive) text += " " + std::to_string(rank);
+  return text + " seed " + std::to_string(pairing.seed) + "\n";
+}
+
 Op coarse_op(const Wanted& wanted) {
   Op op;
   op.kind = wanted.kind;
@@ -127,6 +133,9 @@ std::string_view word(OpKind kind) {
     case OpKind::pull: return "PULL";
     case OpKind::take: return "TAKE";
     case OpKind::give: return "GIVE";
+    case OpKind::offer: return "OFFER";
+    case OpKind::agree: return "AGREE";
+    case OpKind::answer: return "ANSWER";
   }
   return "?";
 }
@@ -158,6 +167,7 @@ std::string token(const Op& op) {
 std::string to_text(const RankPlan& rank) {
   std::string text = "rank " + std::to_string(rank.rank) + "\n";
   if (rank.rule) text += rule_text(*rank.rule);
+  for (const Pairing& pairing : rank.pairs) text += pairing_text(pairing);
   for (const Lane& lane : rank.lanes) {
     text += "lane " + lane.name + " " + std::string(word(lane.kind));
     text += lane.group >= 0 ? " g" + std::to_string(lane.group) + "\n" : "\n";

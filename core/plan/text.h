@@ -21,8 +21,9 @@
 //   plan     = "plan 1" schedule {group} {rank}
 //   schedule = "schedule steps" N "full" N ["tail" {N}] ["evaluate" N] ["average" N] ["local" N]    steps of train, tail, tail2, ...; "tail" alone: one
 //   group    = "group g"N":" {N}                            ranks by position
-//   rank     = "rank" N [rule] {lane | buffer} {program}
+//   rank     = "rank" N [rule] {pair} {lane | buffer} {program}
 //   rule     = "rule" N "of" N ["in step"] ["bound" N]      a server: gradients of an update, of so many workers (arrivals.h)
+//   pair     = "pair" N "with" {N} "seed" N                 an active rank and those that it may ask (pairing.h)
 //   lane     = "lane" NAME ("input" | "compute" | "comm" | "send" | "recv") ["g"N]
 //   buffer   = "buffer" NAME ("fp32" | "fp64" | "int32") N ["shared"]      elements
 //   program  = "program" NAME "samples" N "of" N ["repeats" N] {wanted} {op}

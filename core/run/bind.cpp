@@ -36,8 +36,9 @@ class Binder {
     if (static_cast<std::int64_t>(private_.size()) < layout_.private_bytes || static_cast<std::int64_t>(shared_.size()) < layout_.shared_bytes)
       return base::fail({base::ProblemCode::failed, "rank " + std::to_string(plan_.rank), "the arenas are smaller than the plan needs", "", ""});
     averages_weights_ = std::any_of(plan_.programs.begin(), plan_.programs.end(), [](const plan::Program& program) {
-      return plan::purpose(program.name) == plan::Purpose::training &&
-             std::any_of(program.ops.begin(), program.ops.end(), [](const Op& op) { return op.kind == OpKind::weigh || op.kind == OpKind::mix; });
+      return plan::purpose(program.name) == plan::Purpose::training && std::any_of(program.ops.begin(), program.ops.end(), [](const Op& op) {
+               return op.kind == OpKind::weigh || op.kind == OpKind::mix || op.kind == OpKind::offer;
+             });
     });
     BoundPlan bound;
     bound.parameters = named("params");
@@ -121,6 +122,7 @@ class Binder {
     if (plan::communicates(op.kind) || plan::serves(op.kind)) bind_transfer(op, bound);
     bind_named_rows(
         op, plan_, model_, [this](const Access& access) { return tensor(access).data; }, bound);
+    if (plan::pairs_up(op.kind)) bind_pair(op, bound);
     for (const compute::Op& work : compute_ops(op)) {
       auto kernel = compute_.prepare(work);
       if (!kernel) return base::fail(kernel.error());
@@ -153,6 +155,19 @@ class Binder {
     }
   }
 
+  void bind_pair(const Op& op, BoundOp& bound) {
+    const Access span = op.kind == OpKind::offer ? op.reads.front() : op.writes.back();
+    bound.channel = op.group;
+    bound.dtype = plan_.buffers[span.buffer.index()].dtype;
+    bound.elements = span.count;
+    bound.bytes = span.count * base::size_of(bound.dtype);
+    bound.data = tensor(span).data;
+    bound.own = op.kind == OpKind::answer ? tensor(op.reads.front()).data : bound.data;
+    if (op.kind == OpKind::answer) return bound.peers.push_back(op.peer);
+    bound.pairing = std::make_shared<plan::Pairing>(plan_.pairs.front());
+    bound.peers.assign(bound.pairing->passive.begin(), bound.pairing->passive.end());
+  }
+
   std::vector<compute::Op> compute_ops(const Op& op) {
     switch (op.kind) {
       case OpKind::statistics: return model::batch_statistics(segment(op), tensors(op));
@@ -170,6 +185,7 @@ class Binder {
       case OpKind::update: return op.segment >= 0 ? std::vector<compute::Op>{update(op)} : updates_of_share(op);
       case OpKind::weigh: return {weigh(op)};
       case OpKind::mix: return {mix(op)};
+      case OpKind::answer: return {compute::Scale{tensor(op.writes.back()), tensor(op.writes.front()), 1.0 / static_cast<double>(op.weights.denominator)}};
       default: return {};
     }
   }
@@ -289,12 +305,19 @@ class Binder {
     t.output = activation(s);
     t.output_gradient = gradient(s);
     if (s > model_.first_with_parameters()) t.input_gradient = gradient(s - 1);
-    t.parameters = named(touches(op.reads, "mean") ? "mean" : touches(op.reads, "centre") ? "centre" : "params");
+    t.parameters = named(parameters_of(op));
     if (plan_.buffer("grads").valid()) t.gradients = part("grads", {{}, segment(op).first, segment(op).elements});
     t.squared_norm = sub(named("local_norms"), s, 1);
     t.multiplies = recipe_.multiplies;
     add_tensors_of_kind(segment(op), s, t);
     return t;
+  }
+
+  // By which it computes, where those are not the rank's own as they are now.
+  const char* parameters_of(const Op& op) const {
+    for (const char* name : {"mean", "centre", "snapshot"})
+      if (touches(op.reads, name)) return name;
+    return "params";
   }
 
   void add_tensors_of_kind(const model::Segment& segment, int s, model::SegmentTensors& t) {

@@ -56,6 +56,7 @@ struct BoundOp {
   bool leaves_norm = false;                               // the rank's own gradient of the segment is whole, and its norm known
   bool leaves_loss = false;                               // of the samples of its micro-step, and how many it got right
   std::vector<std::unique_ptr<compute::Kernel>> kernels;  // compute ops; of a server's update [from * places + to]
+  std::shared_ptr<const plan::Pairing> pairing;           // of offer and agree: which of `peers` it is in a step
   // Sends and receives.
   int channel = 0;
   std::vector<int> peers;          // of reduce_many all whose chunks it adds but itself, in that order
@@ -69,7 +70,9 @@ struct BoundOp {
   NamedRows named;
 
   // Payload that crosses to or from peers.
-  std::int64_t bytes_moved() const { return bytes * static_cast<std::int64_t>(peers.size()); }
+  std::int64_t bytes_moved() const { return bytes * std::ssize(peers_in(0)); }
+  // With whom the op talks in a step.
+  std::span<const int> peers_in(std::int64_t step) const { return pairing ? std::span(peers).subspan(pairing->choice(step), 1) : std::span(peers); }
 };
 
 struct BoundProgram {

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -31,6 +32,12 @@ class Gate {
   Answer wait_for(std::int64_t step) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return closed_ || step < step_ || last_; });
+    return closed_ ? Answer::closed : step < step_ ? Answer::go : Answer::finish;
+  }
+  // Without waiting: nothing, where it would.
+  std::optional<Answer> ask(std::int64_t step) const {
+    const std::lock_guard lock(mutex_);
+    if (!closed_ && step >= step_ && !last_) return std::nullopt;
     return closed_ ? Answer::closed : step < step_ ? Answer::go : Answer::finish;
   }
   bool admits(std::int64_t step) const {

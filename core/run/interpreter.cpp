@@ -9,6 +9,7 @@
 #include "core/base/clock.h"
 #include "core/data/columns.h"
 #include "core/plan/text.h"
+#include "core/run/answering.h"
 #include "core/run/chunk_sampler.h"
 #include "core/run/engine_calls.h"
 #include "core/run/held_out.h"
@@ -67,7 +68,8 @@ struct Interpreter::State {
   InterpreterParts parts;
   Frontier frontier;
   StepMeter meter;
-  std::unique_ptr<Exchange> transfers;  // null: a rank alone
+  std::unique_ptr<Exchange> transfers;   // null: a rank alone
+  std::unique_ptr<Answering> answering;  // null: nobody asks this rank
   std::unique_ptr<compute::Queue> queue;
   std::unique_ptr<data::InputPipeline> pipeline;
   std::unique_ptr<RoundInput> rounds;  // instead, of a worker that is told what to compute
@@ -78,10 +80,12 @@ struct Interpreter::State {
   LaneId input_lane, compute_lane;
   std::vector<LaneId> comm_lanes;
   bool evaluating = false;
+  bool meeting = false;         // all make their mean, and evaluate; until the next step nobody is owed an answer, and who has no more steps may be gone
   bool input_blocked = false;   // the input lane could go on if its batch were there
   std::int64_t now_ns = 0;      // as last read: where one thing ends, the next begins
   std::int64_t step_of_op = 0;  // where the rank is; at times one on, as the next step begins early
   double loss_sum = 0, correct = 0;
+  std::int64_t asked = 0;  // of a neighbour, and answered
   std::int64_t saved = 0;  // checkpoints, in steps / save_every_steps
 
   explicit State(InterpreterParts p)
@@ -120,6 +124,11 @@ struct Interpreter::State {
   bool may_admit(std::int64_t next, std::int64_t step) const;
   bool averages_after(std::int64_t step) const;
   base::Result<void> average(std::int64_t step);
+  base::Result<Gate::Answer> stand_at_gate(std::int64_t step);
+  base::Result<bool> answer();
+  base::Result<void> answer_all(std::int64_t step);
+  void tell_averages(std::int64_t step);
+  void wait_for_peers(std::chrono::microseconds limit, int peer);
   base::Result<void> end(std::int64_t last_step);
   base::Result<void> evaluate(std::int64_t step);
   base::Result<void> complete(std::int64_t instance);
@@ -129,7 +138,7 @@ struct Interpreter::State {
   bool load(const Frontier::Ready& ready);
   void name_rows(const BoundOp& op);
   base::Result<bool> run_compute();
-  std::int64_t hold_back(const Frontier::Ready& ready, std::int64_t begin_ns);
+  base::Result<std::int64_t> hold_back(const Frontier::Ready& ready, std::int64_t begin_ns);
   void add_held_out();
   std::int64_t most_loaded() const;
   base::Result<void> idle();
@@ -156,12 +165,16 @@ base::Result<std::int64_t> Interpreter::State::run(std::int64_t first_step) {
   if (loads_in(*parts.plan, plan::Purpose::training))
     pipeline = std::make_unique<data::InputPipeline>(seen_of(parts, columns), parts.sampler, parts.plan->rank, first_step, parts.schedule.steps, kPrefetched,
                                                      most_loaded(), columns.any() ? data::Rows::all : data::Rows::own);
+  if (parts.plan->answers())
+    answering = std::make_unique<Answering>(AnsweringParts{parts.plan, &bound_program(parts.plan->program("answer")), parts.transport, parts.compute,
+                                                           parts.generation, first_step, parts.schedule.steps});
   std::int64_t step = first_step;
   while (step < parts.schedule.steps) {
     parts.whereabouts->op.store(-1, std::memory_order_relaxed);
-    const Gate::Answer answer = parts.gate->wait_for(step);
-    if (answer == Gate::Answer::finish) break;
-    if (answer == Gate::Answer::closed) return base::fail(told_to_stop());
+    const auto answer = stand_at_gate(step);
+    if (!answer) return base::fail(in_op(answer.error()));
+    if (*answer == Gate::Answer::finish) break;
+    if (*answer == Gate::Answer::closed) return base::fail(told_to_stop());
     if (const auto ok = start(step); !ok) return base::fail(in_op(ok.error()));
     meter.times = {base::now_nanoseconds()};
     if (const auto ok = train_steps(step); !ok) return base::fail(in_op(ok.error()));
@@ -169,6 +182,51 @@ base::Result<std::int64_t> Interpreter::State::run(std::int64_t first_step) {
   if (step > first_step)
     if (const auto ok = end(step - 1); !ok) return base::fail(in_op(ok.error()));
   return step;
+}
+
+// Who may be asked answers there too.
+base::Result<Gate::Answer> Interpreter::State::stand_at_gate(std::int64_t step) {
+  if (!answering) return parts.gate->wait_for(step);
+  for (;;) {
+    if (const auto answer = parts.gate->ask(step)) return *answer;
+    const auto answered = this->answer();
+    if (!answered) return base::fail(answered.error());
+    if (!*answered) transfers->wait(kWaitSlice);
+  }
+}
+
+// Whoever asks. Not while all meet: who asked before has its answer, and who asks already has met.
+base::Result<bool> Interpreter::State::answer() {
+  if (!answering || meeting) return false;
+  return answering->answer([this](const Answered& made) {
+    parts.whereabouts->ops_done.fetch_add(1, std::memory_order_relaxed);
+    if (parts.record_ops && parts.events != nullptr)
+      meter.op_event(parts.plan->program("answer"), made.op, made.step, made.begin_ns, made.begin_ns, made.end_ns, made.bytes);
+  });
+}
+
+void Interpreter::State::tell_averages(std::int64_t step) { meter.averaged_in_pairs(step, answering ? answering->averages() : asked); }
+
+// Before all meet: whatever the steps until this one ask of the rank.
+base::Result<void> Interpreter::State::answer_all(std::int64_t step) {
+  for (int op = answering->owes(step); op >= 0; op = answering->owes(step)) {
+    const auto moved = progress();
+    if (!moved) return base::fail(moved.error());
+    if (*moved) continue;
+    parts.whereabouts->program.store(parts.plan->program("answer"), std::memory_order_relaxed);
+    parts.whereabouts->op.store(op, std::memory_order_relaxed);
+    wait_for_peers(kWaitSlice, parts.plan->pairs[static_cast<std::size_t>(op)].active);
+    const std::int64_t begin = lap();
+    meter.times.wait_ns += now_ns - begin;
+    if (parts.gate->closed()) return base::fail(told_to_stop());
+  }
+  return {};
+}
+
+void Interpreter::State::wait_for_peers(std::chrono::microseconds limit, int peer) {
+  parts.whereabouts->waits_for.store(peer, std::memory_order_relaxed);
+  transfers->wait(limit);
+  parts.whereabouts->waits_for.store(-1, std::memory_order_relaxed);
 }
 
 // Of a worker of parameter servers: what it computes next it is told, turn by turn.
@@ -278,13 +336,15 @@ base::Result<void> Interpreter::State::train_steps(std::int64_t& step) {
     lap();
     while (admitted <= step + 1 && may_admit(admitted, step) && frontier.admit(parts.plan->program(parts.schedule.program(admitted)), admitted)) ++admitted;
     if (admitted == step) return {};
+    meeting = false;
     if (auto ok = complete(frontier.admitted() - (admitted - step)); !ok) return ok;
     lap();
     meter.step_done(step, now_ns, bound_program(parts.plan->program(parts.schedule.program(step))), parts.recipe->learning_rate(step));
     if (parts.whereabouts->first_step_done_ns.load(std::memory_order_relaxed) == 0)
       parts.whereabouts->first_step_done_ns.store(now_ns, std::memory_order_relaxed);
-    if (averages_after(step))
-      if (auto ok = average(step); !ok) return ok;
+    asked += parts.plan->pairs.empty() || answering ? 0 : 1;
+    if (!averages_after(step)) tell_averages(step);
+    else if (auto ok = average(step); !ok) return ok;
     if (parts.schedule.evaluates_after(step))
       if (auto ok = evaluate(step); !ok) return ok;
   }
@@ -295,6 +355,10 @@ bool Interpreter::State::averages_after(std::int64_t step) const { return parts.
 
 // The mean of all ranks' parameters, and how far the rank's own are from it.
 base::Result<void> Interpreter::State::average(std::int64_t step) {
+  if (answering)
+    if (auto ok = answer_all(step); !ok) return ok;
+  tell_averages(step);  // with those that were answered after the step
+  meeting = true;
   if (auto ok = run_once("average", step); !ok) return ok;
   meter.averaged(step);
   return {};
@@ -347,10 +411,16 @@ base::Result<void> Interpreter::State::complete(std::int64_t instance) {
 base::Result<bool> Interpreter::State::progress() {
   auto moved = move_transfers();
   if (!moved) return moved;
+  auto answered = answer();
+  if (!answered) return answered;
+  if (*answered) {
+    const std::int64_t begin = lap();
+    meter.times.transfer_ns += now_ns - begin;
+  }
   const bool loaded = run_input();
   auto computed = run_compute();
   if (!computed) return computed;
-  return *computed || loaded || *moved;
+  return *computed || *answered || loaded || *moved;
 }
 
 base::Result<bool> Interpreter::State::move_transfers() {
@@ -425,23 +495,27 @@ base::Result<bool> Interpreter::State::run_compute() {
   for (const auto& kernel : op.kernels) kernel->enqueue(*queue);
   const std::uint64_t mark = queue->record();
   while (!queue->reached(mark)) std::this_thread::yield();
-  const std::int64_t begin = lap(), imposed = hold_back(*ready, begin);
+  const std::int64_t begin = lap();
+  const auto imposed = hold_back(*ready, begin);
+  if (!imposed) return base::fail(imposed.error());
   meter.times.compute_ns += now_ns - begin;
   if (!evaluating) meter.capture(op, ready->step);
   else if (op.kind == OpKind::loss) add_held_out();
   if (const auto ok = expect_finite(op, *parts.bound, *parts.recipe, *parts.model); !ok) return base::fail(ok.error());
-  finish(compute_lane, *ready, begin, begin, now_ns, 0, imposed);
+  finish(compute_lane, *ready, begin, begin, now_ns, 0, *imposed);
   return true;
 }
 
-// Waits until the op that began at `begin_ns` has taken as long as it shall; how long that was, in nanoseconds.
-std::int64_t Interpreter::State::hold_back(const Frontier::Ready& ready, std::int64_t begin_ns) {
+// Waits until the op that began at `begin_ns` has taken as long as it shall; how long that was, in nanoseconds. A slow device answers as soon as any.
+base::Result<std::int64_t> Interpreter::State::hold_back(const Frontier::Ready& ready, std::int64_t begin_ns) {
   if (parts.slowness == nullptr || !parts.slowness->active()) return 0;
   const std::int64_t done_ns = now_ns, real_ns = done_ns - begin_ns;
   const std::int64_t shall_end_ns = begin_ns + parts.slowness->shall_take(ready.program, ready.op, ready.step, real_ns);
   for (std::int64_t left_ns = shall_end_ns - done_ns; left_ns > 0 && !parts.gate->closed(); left_ns = shall_end_ns - base::now_nanoseconds()) {
-    if (left_ns > 2 * kAwakeBefore) std::this_thread::sleep_for(std::chrono::nanoseconds(std::min(left_ns - kAwakeBefore, kLongestSleep)));
-    else std::this_thread::yield();
+    if (const auto answered = answer(); !answered) return base::fail(answered.error());
+    if (left_ns <= 2 * kAwakeBefore) std::this_thread::yield();
+    else if (answering) transfers->wait(std::chrono::microseconds(std::min(left_ns - kAwakeBefore, kLongestSleep) / 1000));
+    else std::this_thread::sleep_for(std::chrono::nanoseconds(std::min(left_ns - kAwakeBefore, kLongestSleep)));
     parts.whereabouts->ops_done.fetch_add(1, std::memory_order_relaxed);  // slow as it is, it does not hang
   }
   lap();
@@ -458,10 +532,11 @@ void Interpreter::State::add_held_out() {
 base::Result<void> Interpreter::State::idle() {
   const bool comm_waits = transfers && !transfers->empty();
   if (comm_waits) {
-    parts.whereabouts->waits_for.store(transfers->waits_for(), std::memory_order_relaxed);
     is_at(transfers->oldest().ready);
-    transfers->wait(input_blocked ? kInputSlice : kWaitSlice);
-    parts.whereabouts->waits_for.store(-1, std::memory_order_relaxed);
+    wait_for_peers(input_blocked ? kInputSlice : kWaitSlice, transfers->waits_for());
+  } else if (input_blocked && answering) {
+    is_at(*frontier.next(input_lane));
+    wait_for_peers(kInputSlice, -1);
   } else if (input_blocked) {
     is_at(*frontier.next(input_lane));
     pipeline->wait_next();

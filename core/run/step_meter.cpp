@@ -196,6 +196,12 @@ void StepMeter::evaluated(std::int64_t step, double loss_sum, double correct, st
   times = {end_ns};
 }
 
+void StepMeter::averaged_in_pairs(std::int64_t step, std::int64_t averages) {
+  if (events_ == nullptr || averages == 0) return;
+  now_ns_ = base::now_nanoseconds();
+  metric(Metric::averages, step, static_cast<double>(averages));
+}
+
 void StepMeter::averaged(std::int64_t step) {
   if (events_ != nullptr) {
     now_ns_ = base::now_nanoseconds();

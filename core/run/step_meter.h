@@ -39,6 +39,8 @@ class StepMeter {
   void step_done(std::int64_t step, std::int64_t end_ns, const BoundProgram& program, std::optional<double> learning_rate);
   // After an evaluation: sums over this rank's share.
   void evaluated(std::int64_t step, double loss_sum, double correct, std::int64_t samples, std::int64_t end_ns);
+  // Of a rank that averages with one neighbour at a time: how many so far.
+  void averaged_in_pairs(std::int64_t step, std::int64_t averages);
   // After the mean of all ranks' parameters was made.
   void averaged(std::int64_t step);
 

@@ -18,7 +18,7 @@ Transfers::Transfers(comm::Transport& transport, compute::Compute& compute, std:
   sources_.reserve(static_cast<std::size_t>(transport.ranks()));
 }
 
-int Transfers::waits_for() const { return empty() || oldest().op->peers.empty() ? -1 : oldest().op->peers.front(); }
+int Transfers::waits_for() const { return empty() || oldest().op->peers.empty() ? -1 : peers_of(oldest()).front(); }
 
 Transfers::Line& Transfers::line(int peer, int channel) {
   const auto c = static_cast<std::size_t>(channel);
@@ -27,13 +27,13 @@ Transfers::Line& Transfers::line(int peer, int channel) {
 }
 
 base::Result<bool> Transfers::advance(Transfer& transfer, std::int64_t& busy_ns) {
-  const bool sends = transfer.op->kind == OpKind::send || transfer.op->kind == OpKind::push;
+  const bool sends = transfer.op->kind == OpKind::send || transfer.op->kind == OpKind::push || transfer.op->kind == OpKind::offer;
   return sends ? advance_send(transfer) : advance_receive(transfer, busy_ns);
 }
 
 base::Result<bool> Transfers::advance_send(Transfer& transfer) {
   const BoundOp& op = *transfer.op;
-  const int peer = op.peers.front();
+  const int peer = peers_of(transfer).front();
   Line& to_peer = line(peer, op.channel);
   if (!transfer.posted) {
     if (to_peer.send_held_up == pass()) return false;
@@ -72,7 +72,7 @@ base::Result<bool> Transfers::arrived(const Transfer& transfer, int peer, const 
 base::Result<bool> Transfers::advance_receive(Transfer& transfer, std::int64_t& busy_ns) {
   auto complete = receive(transfer, busy_ns);
   if (complete && !*complete)
-    for (const int peer : transfer.op->peers) line(peer, transfer.op->channel).receive_held_up = pass();
+    for (const int peer : peers_of(transfer)) line(peer, transfer.op->channel).receive_held_up = pass();
   return complete;
 }
 
@@ -89,10 +89,11 @@ base::Result<bool> Transfers::receive(Transfer& transfer, std::int64_t& busy_ns)
   sources_.clear();
   const bool sums = op.kind == OpKind::recv_reduce || op.kind == OpKind::reduce_many;
   if (op.kind == OpKind::recv_reduce || op.kind == OpKind::copy) sources_.push_back(op.own);
-  for (std::size_t i = 0; i < op.peers.size(); ++i) {
+  const std::span<const int> peers = peers_of(transfer);
+  for (std::size_t i = 0; i < peers.size(); ++i) {
     if (op.kind == OpKind::reduce_many && static_cast<int>(i) == op.own_position) sources_.push_back(op.own);
     const std::byte* bytes = nullptr;
-    const auto here = arrived(transfer, op.peers[i], bytes);
+    const auto here = arrived(transfer, peers[i], bytes);
     if (!here) return base::fail(here.error());
     if (!*here) return false;
     sources_.push_back(bytes);
@@ -102,7 +103,7 @@ base::Result<bool> Transfers::receive(Transfer& transfer, std::int64_t& busy_ns)
   if (op.named.list != nullptr) transfer.bytes = take_rows(op, sources_.front());
   else if (sums) compute::combine(compute_, reduction_, op.dtype, op.data, sources_, op.elements);
   else compute_.copy(op.data, sources_.front(), op.bytes);
-  for (const int peer : op.peers) {
+  for (const int peer : peers) {
     if (const auto released = transport_.release(peer, op.channel); !released) return base::fail(released.error());
     ++line(peer, op.channel).taken;
   }

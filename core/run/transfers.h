@@ -33,6 +33,7 @@ class Transfers final : public Exchange {
     std::uint64_t send_held_up = 0, receive_held_up = 0;  // the pass of `poll` in which an older transfer could not go on
   };
   Line& line(int peer, int channel);
+  static std::span<const int> peers_of(const Transfer& transfer) { return transfer.op->peers_in(transfer.ready.step); }
   comm::Tag tag_of(const Transfer& transfer, std::uint64_t passed) const;
 
   comm::Transport& transport_;

@@ -86,7 +86,7 @@ void Coordination::take(const PeerId& from, const Events& events) {
   for (const telemetry::Event& event : events.events) {
     told_ns_ = std::max(told_ns_, event.end_ns);
     if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(telemetry::Metric::step_seconds))
-      pacer_.step_took(event.value);
+      pacer_.step_took(event.value, events.rank);
   }
   if (events.dropped <= seat->dropped_events) return;
   seat->dropped_events = events.dropped;

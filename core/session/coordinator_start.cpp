@@ -6,6 +6,7 @@
 #include "core/base/file.h"
 #include "core/base/hash.h"
 #include "core/base/machine.h"
+#include "core/experiment/halves.h"
 #include "core/experiment/imposed.h"
 #include "core/experiment/mixing.h"
 #include "core/experiment/servers.h"
@@ -25,6 +26,12 @@ int steps_together(const experiment::Resolved& resolved) {
   return resolved.servers > 0 && !experiment::in_step(resolved.document.strategy.servers) ? resolved.workers() : 1;
 }
 
+// A pause takes so long where each rank goes on its own clock; less would have the fastest wait for the slowest between two meetings.
+double apart_seconds(const experiment::Resolved& resolved) {
+  constexpr double kApart = 4;
+  return experiment::averages_in_pairs(resolved.document.strategy) ? kApart : 0;
+}
+
 // Steps; 0: nobody who trains evaluates.
 std::int64_t evaluated_between(const experiment::Resolved& resolved) { return resolved.evaluators > 0 ? 0 : resolved.document.run.evaluate_every_steps; }
 
@@ -33,7 +40,8 @@ std::int64_t evaluated_between(const experiment::Resolved& resolved) { return re
 Coordination::Coordination(CoordinatorParts parts)
     : p_(std::move(parts)),
       run_key_(random_number()),
-      pacer_(p_.resolved.steps, p_.resolved.document.run.seconds_per_step, evaluated_between(p_.resolved), steps_together(p_.resolved)),
+      pacer_(p_.resolved.steps, p_.resolved.document.run.seconds_per_step, evaluated_between(p_.resolved), steps_together(p_.resolved),
+             apart_seconds(p_.resolved)),
       watch_(rank_names(p_.resolved), {p_.silent_seconds, p_.resolved.document.run.hang_seconds + experiment::longest_silence_seconds(p_.resolved)}) {}
 
 Result<void> Coordination::open() {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 
 #include "core/session/messages.h"
@@ -14,12 +15,13 @@ namespace trainyard::session {
 class Pacer {
  public:
   // Steps of the whole run; least seconds a step may take (0: full speed); after how many steps comes an evaluation (0: none).
-  // `together`: steps that ranks make at the same time, each its own; 1 where all make one together.
-  Pacer(std::int64_t steps, double seconds_per_step, std::int64_t evaluate_every_steps = 0, int together = 1);
+  // `together`: steps that ranks make at the same time, each its own; 1 where all make one together. `apart_seconds`: where every rank makes all steps, on
+  // its own clock, so much of the slowest's time may others be ahead of it, and so long a pause takes; 0: all go at one pace.
+  Pacer(std::int64_t steps, double seconds_per_step, std::int64_t evaluate_every_steps = 0, int together = 1, double apart_seconds = 0);
 
   // What was seen: the step that the slowest rank is at, and how long steps take.
   void at_step(std::int64_t slowest);
-  void step_took(double seconds);
+  void step_took(double seconds, int rank = 0);
 
   void pause();
   void resume();
@@ -46,7 +48,9 @@ class Pacer {
   std::int64_t steps_;
   double seconds_per_step_;
   std::int64_t evaluate_every_steps_, together_;
-  double step_seconds_ = 0;  // recent; 0: none seen yet
+  double apart_seconds_;
+  double step_seconds_ = 0;  // recent, where ranks go apart of the slowest; 0: none seen yet
+  std::map<int, double> of_rank_;
   std::int64_t slowest_ = 0, horizon_ = 0;
   std::int64_t next_paced_ns_ = 0;
   bool paused_ = false, stopping_ = false, said_last_ = false;

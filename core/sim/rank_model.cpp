@@ -26,12 +26,12 @@ std::int64_t most_rows(const Op& op, const plan::RankPlan& rank) {
   return rank.buffers[op.reads.back().buffer.index()].elements / lists - plan::kListHead;
 }
 
-bool exchanges(OpKind kind) { return plan::communicates(kind) || plan::serves(kind); }
+bool exchanges(OpKind kind) { return plan::communicates(kind) || plan::serves(kind) || plan::pairs_up(kind); }
 
 std::vector<int> peers_of(const Op& op, const plan::RankPlan& rank, const plan::Plan& plan) {
   if (!exchanges(op.kind)) return {};
   if (op.kind == OpKind::copy || plan::coarse(op.kind)) return {};
-  if (op.peer < 0 && plan::serves(op.kind)) return {};  // a server's: whoever it is
+  if (op.peer < 0 && (plan::serves(op.kind) || plan::pairs_up(op.kind))) return {};  // whoever it is
   if (op.kind != OpKind::reduce_many) return {op.peer};
   std::vector<int> others;
   for (const int member : plan::summands(op, plan.groups))
@@ -40,7 +40,7 @@ std::vector<int> peers_of(const Op& op, const plan::RankPlan& rank, const plan::
 }
 
 Picoseconds time_of(const Op& op, const OpModel& model, const plan::RankPlan& rank, const topology::Device& device, Picoseconds launch) {
-  if (op.kind == OpKind::send || op.kind == OpKind::push || op.kind == OpKind::give || plan::coarse(op.kind)) return 0;
+  if (op.kind == OpKind::send || op.kind == OpKind::push || op.kind == OpKind::give || op.kind == OpKind::offer || plan::coarse(op.kind)) return 0;
   const std::int64_t arrived = model.bytes * (op.kind == OpKind::take ? 1 : static_cast<std::int64_t>(model.peers.size()));
   const std::int64_t rows = model.most_rows * model.row_bytes;  // read, and added to or written, from where they came or to where they go
   const auto moved = static_cast<double>(op.named ? 3 * rows : bytes_of(op.reads, rank) + bytes_of(op.writes, rank) + arrived);

@@ -186,6 +186,13 @@ void predict(Outcome& outcome, const Moved& moved, const Schedule& schedule, con
       moved.start + counts.full * moved.step + counts.meetings * moved.meeting + counts.averages * moved.average + counts.evaluations * moved.evaluation);
 }
 
+// How often a rank is interrupted to answer, and how long who asks waits for that, lies in the order of events, which is the run's alone.
+base::Problem averages_in_pairs() {
+  return {base::ProblemCode::bad_input, "strategy.gossip.mode",
+          "when ranks ask each other, each on its own clock, and are answered between two ops, is decided as they run: the simulator does not model it",
+          "synchronous", "Run it; or set it to synchronous, which is simulated."};
+}
+
 bool serves(const plan::Plan& plan) { return plan.rank_plan(plan.ranks - 1).rule.has_value(); }
 
 base::Result<void> check(const plan::Plan& plan, const topology::Network& network, const Options& options) {
@@ -213,6 +220,7 @@ double seconds_until(std::int64_t step, const Outcome& outcome, const Schedule& 
 base::Result<Outcome> simulate(const plan::Plan& whole, const topology::Network& network, const Options& options) {
   const plan::Plan plan = plan::without_evaluators(whole);
   if (const auto ok = check(plan, network, options); !ok) return base::fail(ok.error());
+  if (!plan.rank_plan(0).pairs.empty()) return base::fail(averages_in_pairs());
   if (serves(plan)) return simulate_served(plan, network, options);
   const std::int64_t steps = std::min(options.steps, plan.schedule.steps);
   const auto simulation = Simulation::run(plan, plan.schedule, steps, network, options, options.on_event);

@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/experiment/halves.h"
 #include "core/experiment/mixing.h"
 #include "core/strategy/own_parameters.h"
 #include "core/strategy/strategy.h"
@@ -157,6 +158,7 @@ class RankWriter {
 
 base::Result<plan::Plan> gossip(const experiment::Resolved& experiment) {
   if (experiment.world() < 2) return mirrored(experiment);  // nobody to talk to
+  if (experiment::averages_in_pairs(experiment.document.strategy)) return asynchronous_gossip(experiment);
   const experiment::Mixing mixing = experiment::mixing(experiment.document);
   if (const auto problems = experiment::mixing_problems(mixing, "strategy.gossip"); !problems.empty()) return base::fail(problems.front());
   const plan::Group all = everyone(experiment);

@@ -60,6 +60,13 @@ base::Result<plan::Plan> parameter_server(const experiment::Resolved& experiment
 // is the mean of all ranks' parameters, all-reduced then, with the ranks' distances from it; in the end all have it.
 base::Result<plan::Plan> gossip(const experiment::Resolved& experiment);
 
+// The same on every rank's own clock (AD-PSGD, Lian, Zhang, Zhang, Liu 2018), with one neighbour at a time: strategy.gossip.mode = asynchronous. The graph
+// falls into ranks that ask and ranks that answer (experiment/halves.h, plan/pairing.h). In every step one that asks sends its parameters to one neighbour,
+// computes its gradient at them meanwhile, and takes its step from the mean of both, which the neighbour sends back and has made its own. One that answers
+// computes its gradient at what it had when its step began, and takes its step from what it has by then. Of S bytes of parameters every rank that asks sends
+// S and is sent S a step. What is evaluated is the mean of all ranks, who meet for that, as in step.
+base::Result<plan::Plan> asynchronous_gossip(const experiment::Resolved& experiment);
+
 // Local SGD (McMahan et al. 2017; Stich 2019) and elastic averaging (Zhang, Choromanska, LeCun 2015): every rank has parameters and an optimizer of its own,
 // and takes H steps without sending anything; the last of them ends with an all-reduce of the parameters to their mean, in the buckets of mirrored, by which
 // each goes on as experiment/local_sgd.h says. Of S bytes of parameters that is the traffic of one step of mirrored in H steps. What is evaluated is the mean

@@ -50,8 +50,9 @@ enum class Metric : std::uint16_t {
   version = 30,            // updates so far
   // Only of ranks with parameters of their own.
   squared_disagreement = 31,  // squared L2 distance of the rank's parameters from the mean of all ranks'; the step is the last one trained
+  averages = 32,              // total of its averages with one neighbour at a time, that it asked for or answered; only of such ranks, once there is one
   // Only of a worker that names rows of tables, of its round.
-  table_ratio = 32,  // bytes of the tables, pulled and pushed whole / bytes of the rows that it was given and pushed, and of the lists that name them
+  table_ratio = 33,  // bytes of the tables, pulled and pushed whole / bytes of the rows that it was given and pushed, and of the lists that name them
 };
 
 struct Event {
@@ -104,5 +105,6 @@ struct trainyard::base::Names<trainyard::telemetry::Metric> {
                                                              {M::dropped_gradients, "dropped_gradients"},
                                                              {M::version, "version"},
                                                              {M::squared_disagreement, "squared_disagreement"},
+                                                             {M::averages, "averages"},
                                                              {M::table_ratio, "table_ratio"}};
 };

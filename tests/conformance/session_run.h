@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <future>
@@ -195,7 +196,7 @@ class SessionRun {
 
   base::Result<session::Launched> launch(const session::LaunchRequest& request) {
     if (request.experiment->document.run.clock == experiment::RunClock::made_up) return launch_virtual(request);
-    auto ends = inproc::make(static_cast<int>(request.ranks.size()), request.shared_bytes[0]);
+    auto ends = inproc::make(static_cast<int>(request.ranks.size()), *std::max_element(request.shared_bytes.begin(), request.shared_bytes.end()));
     if (!ends) return base::fail(ends.error());
     session::Launched launched;
     for (std::size_t r = 0; r < request.ranks.size(); ++r)

@@ -57,12 +57,18 @@ NamedProgram named(const plan::Program& program, const std::map<std::int32_t, in
   return made;
 }
 
+// What two ranks that average send to each other is no collective.
+bool is_of_pairs(const plan::RankPlan& rank, const plan::Lane& lane) {
+  const auto pairs_up = [&](const plan::Op& op) { return &rank.lanes[op.lane.index()] == &lane && plan::pairs_up(op.kind); };
+  return std::ranges::any_of(rank.programs, [&](const plan::Program& program) { return std::ranges::any_of(program.ops, pairs_up); });
+}
+
 // By group, where its collectives are cut into chunks: lanes after those of the plan.
 std::map<std::int32_t, int> add_lanes_of_buckets(const plan::RankPlan& rank, RankNames& names) {
   std::map<std::int32_t, int> lane_of_group;
   names.first_of_buckets = static_cast<int>(names.lanes.size());
   for (const plan::Lane& lane : rank.lanes)
-    if ((lane.kind == plan::LaneKind::send || lane.kind == plan::LaneKind::recv) &&
+    if ((lane.kind == plan::LaneKind::send || lane.kind == plan::LaneKind::recv) && !is_of_pairs(rank, lane) &&
         lane_of_group.try_emplace(lane.group, static_cast<int>(names.lanes.size())).second)
       names.lanes.push_back("buckets.g" + std::to_string(lane.group));
   for (std::size_t l = 0; l < rank.lanes.size(); ++l) {
@@ -94,7 +100,10 @@ SpanKind kind_of(OpKind kind) {
     case OpKind::update:
     case OpKind::weigh:
     case OpKind::mix: return SpanKind::update;
+    case OpKind::offer:
     case OpKind::send: return SpanKind::send;
+    case OpKind::agree:
+    case OpKind::answer: return SpanKind::receive;
     default: break;
   }
   if (plan::coarse(kind)) return SpanKind::collective;

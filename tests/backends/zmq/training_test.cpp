@@ -7,6 +7,7 @@
 #include "tests/conformance/every_collective.h"
 #include "tests/conformance/gossip_training.h"
 #include "tests/conformance/local_sgd_training.h"
+#include "tests/conformance/pair_training.h"
 #include "tests/conformance/synchronised_training.h"
 #include "tests/conformance/vertical_training.h"
 
@@ -41,6 +42,11 @@ TEST(ZmqTraining, by_feature_columns_equals_one_device) {
 TEST(ZmqTraining, by_gossip_keeps_the_mean_decays_as_its_matrix_says_and_sends_to_neighbours_alone) {
   std::deque<Lines> memory;
   expect_gossip([&](int ranks, std::size_t arena_bytes) { return over_sockets(ranks, arena_bytes, memory); });
+}
+
+TEST(ZmqTraining, by_gossip_in_pairs_keeps_the_mean_comes_together_and_never_stands_still) {
+  std::deque<Lines> memory;
+  expect_pairs([&](int ranks, std::size_t arena_bytes) { return over_sockets(ranks, arena_bytes, memory); });
 }
 
 TEST(ZmqTraining, by_local_sgd_sends_an_all_reduce_when_ranks_meet_and_moves_to_a_centre) {

@@ -33,7 +33,7 @@ inline Dependency any_dependency(const RankPlan& rank) {
 
 inline Op any_op(const RankPlan& rank) {
   Op op;
-  op.kind = static_cast<OpKind>(any_count(static_cast<int>(OpKind::give)));
+  op.kind = static_cast<OpKind>(any_count(static_cast<int>(OpKind::answer)));
   op.lane = LaneId(*rc::gen::inRange<std::size_t>(0, rank.lanes.size()));
   for (std::int32_t* field : {&op.segment, &op.micro, &op.bucket, &op.round, &op.chunk, &op.peer, &op.group}) *field = any_id();
   if (op.chunk >= 0 && op.chunk < 100) op.chunks = 1 + any_count(5);
@@ -65,6 +65,10 @@ inline Wanted any_wanted(const RankPlan& rank) {
 inline RankPlan any_rank(std::int32_t number) {
   RankPlan rank{number, {}, {}, {}};
   if (*rc::gen::arbitrary<bool>()) rank.rule = {any_count(9), any_count(9), *rc::gen::arbitrary<bool>(), *rc::gen::element<std::int64_t>(-1, 0, 7)};
+  for (int n = any_count(2); n > 0; --n) {
+    rank.pairs.push_back({any_count(9), {}, any_size()});
+    for (int passive = any_count(3); passive > 0; --passive) rank.pairs.back().passive.push_back(any_count(9));
+  }
   for (int n = 1 + any_count(4); n > 0; --n)
     rank.lanes.push_back({any_name(rank.lanes.size()), static_cast<LaneKind>(any_count(static_cast<int>(LaneKind::recv))), any_id()});
   for (int n = any_count(4); n > 0; --n)

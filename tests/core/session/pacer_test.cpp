@@ -47,6 +47,16 @@ TEST(Pacer, steps_that_are_made_together_are_granted_together) {
   EXPECT_EQ(quick.grant(0)->step, 4 * 250);
 }
 
+TEST(Pacer, ranks_on_their_own_clocks_may_be_as_far_apart_as_a_pause_may_take) {
+  Pacer pacer(1'000'000, 0, 0, 1, 4);
+  pacer.step_took(0.001, 0);
+  EXPECT_EQ(pacer.grant(0)->step, 250) << "who is slow is not known yet";
+  pacer.step_took(0.01, 1);
+  pacer.step_took(0.001, 0);
+  pacer.at_step(10);
+  EXPECT_EQ(pacer.grant(0)->step, 10 + 400) << "four seconds of the slowest";
+}
+
 TEST(Pacer, the_last_step_is_said_to_be_the_last) {
   Pacer pacer(2, 0);
   EXPECT_TRUE(pacer.grant(0)->last);

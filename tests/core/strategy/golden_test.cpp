@@ -86,6 +86,16 @@ TEST(Golden, gossip_in_a_ring_of_four) {
   expect_golden_plan("gossip_ring_4", e);
 }
 
+// Ranks 0 and 2 ask, 1 and 3 answer; the tail of one sample is rank 0's alone.
+TEST(Golden, asynchronous_gossip_in_a_ring_of_four) {
+  auto e = tiny(4);
+  e.data.train_samples += 1;
+  e.strategy.kind = experiment::StrategyKind::gossip;
+  e.strategy.gossip.mode = experiment::GossipMode::asynchronous;
+  e.strategy.gossip.consensus_every_steps = 3;
+  expect_golden_plan("gossip_asynchronous_ring_4", e);
+}
+
 // Of two buckets, which meet at every second step; the tail of one sample may be either.
 experiment::Experiment local(experiment::LocalRule rule) {
   auto e = tiny(2);

@@ -37,6 +37,17 @@ TEST(OpNames, a_collective_that_was_taken_whole_is_neither_sent_nor_received) {
   EXPECT_FALSE(computes(SpanKind::collective));
 }
 
+TEST(OpNames, what_two_ranks_that_average_send_each_other_is_no_collective) {
+  const auto names = names_from_plan(
+      "rank 4\npair 4 with 1 3 seed 1\nlane compute compute\nlane send.g0 send g0\nlane recv.g0 recv g0\nbuffer params fp32 4 shared\nbuffer mixed fp32 4\n"
+      "program train samples 1 of 2\nOFFER @send.g0 group g0 reads params\nAGREE @recv.g0 group g0 writes mixed\n");
+  ASSERT_TRUE(names) << base::to_string(names.error());
+  EXPECT_EQ(names->lanes, (std::vector<std::string>{"unnamed", "compute", "send.g0", "recv.g0"}));
+  EXPECT_EQ(names->find(0, 0)->kind, SpanKind::send);
+  EXPECT_EQ(names->find(0, 1)->kind, SpanKind::receive);
+  EXPECT_EQ(kind_of(plan::OpKind::answer), SpanKind::receive);
+}
+
 TEST(SpanStore, keeps_ops_by_rank_and_lane_with_their_times_in_nanoseconds) {
   RecordedOps ops(2);
   ops.add(1, {{kReduce, 100, 175, 200, 4, 512}, ran(kForward, 30, 70, 4)});

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A replica's step on every rank, with parameters of its own, which it averages with one neighbour's at a time. A rank that asks (active) offers them as soon
+// as they are new, and takes its step from the mean that comes back. One that answers (passive) keeps aside, when its step begins, what it computes by, as
+// answers change its parameters meanwhile; its step is then taken from what they have become.
+//
+// For the mean of all ranks, see own_parameters.h. Groups, both of all ranks: of pairs, and of the mean.
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "core/experiment/halves.h"
+#include "core/strategy/own_parameters.h"
+#include "core/strategy/strategy.h"
+
+namespace trainyard::strategy {
+namespace {
+
+using plan::Access;
+using plan::Dependency;
+using plan::LaneId;
+using plan::Op;
+using plan::OpKind;
+using plan::Pairing;
+
+constexpr std::int32_t kPairs = 0, kMean = 1;  // groups
+const LaneId kCompute{1};
+
+struct InPairs {
+  experiment::Resolved experiment;
+  std::vector<Bucket> buckets;
+  experiment::Graph graph;
+  experiment::Halves halves;
+
+  bool asks(std::int32_t rank) const { return halves.asks[static_cast<std::size_t>(rank)]; }
+  const std::vector<int>& neighbours(std::int32_t rank) const { return graph[static_cast<std::size_t>(rank)]; }
+
+  std::vector<Pairing> pairs_of(std::int32_t rank) const {
+    const std::int64_t seed = experiment.document.training.seed;
+    if (asks(rank)) return {{rank, neighbours(rank), seed}};
+    std::vector<Pairing> pairs;
+    for (const int active : neighbours(rank)) pairs.push_back({active, neighbours(active), seed});
+    return pairs;
+  }
+};
+
+bool passes(OpKind kind) { return kind == OpKind::forward || kind == OpKind::backward_input || kind == OpKind::backward_weight; }
+
+class RankWriter {
+ public:
+  RankWriter(const InPairs& pairs, std::int32_t rank) : p_(pairs), plan_(replica(pairs.experiment, rank, pairs.buckets, -1)) {
+    plan_.pairs = p_.pairs_of(rank);
+    parameters_ = whole(plan_, "params");
+    add_buffers();
+    mean_.emplace(plan_, p_.experiment, p_.buckets, kMean);
+  }
+
+  plan::RankPlan make() {
+    for (plan::Program& program : plan_.programs) {
+      if (!is_training(program)) mean_->evaluate_by(program, mean_->buffer());
+      else plan_.answers() ? compute_by_what_was(program) : ask(program);
+    }
+    plan_.programs.push_back({"average", 0, 0, 1, mean_->average(kept_), {}});
+    plan_.programs.push_back({"end", 0, 0, 1, mean_->end(mean_->buffer()), {}});
+    if (plan_.answers()) plan_.programs.push_back({"answer", 0, 0, 1, answers(), {}});
+    return std::move(plan_);
+  }
+
+ private:
+  void add_buffers() {
+    const base::DType dtype = plan_.buffers[parameters_.buffer.index()].dtype;
+    if (plan_.answers()) {
+      kept_ = add_buffer(plan_, "snapshot", dtype, parameters_.count);
+      for (const Pairing& pairing : plan_.pairs)
+        replies_.push_back(add_buffer(plan_, "reply.r" + std::to_string(pairing.active), dtype, parameters_.count, true));
+      receive_ = add_lane("answer.g0", plan::LaneKind::recv);
+      return;
+    }
+    plan_.buffers[parameters_.buffer.index()].shared = true;  // its partner reads them in place
+    kept_ = add_buffer(plan_, "mixed", dtype, parameters_.count);
+    send_ = add_lane("send.g0", plan::LaneKind::send);
+    receive_ = add_lane("recv.g0", plan::LaneKind::recv);
+  }
+
+  LaneId add_lane(std::string name, plan::LaneKind kind) {
+    plan_.lanes.push_back({std::move(name), kind, kPairs});
+    return LaneId(plan_.lanes.size() - 1);
+  }
+
+  static Op of_pair(OpKind kind, LaneId lane) {
+    Op op;
+    op.kind = kind;
+    op.lane = lane;
+    op.group = kPairs;
+    return op;
+  }
+
+  // The offer goes when the step before is done, and the first update waits for what comes back; by then what was offered is read.
+  void ask(plan::Program& program) const {
+    Op offer = of_pair(OpKind::offer, send_), agree = of_pair(OpKind::agree, receive_);
+    offer.after = agree.after = {{kCompute, Dependency::end, 1}};
+    offer.reads = {parameters_};
+    agree.writes = {kept_};
+    bool first = true;
+    for (Op& op : program.ops) {
+      if (op.kind != OpKind::update) continue;
+      if (std::exchange(first, false)) op.after.insert(op.after.end(), {{send_, 1, 0}, {receive_, 1, 0}});
+      const auto own = std::find(op.reads.begin(), op.reads.end(), mean_->in_segment(parameters_, op.segment));
+      op.reads.insert(own + 1, mean_->in_segment(kept_, op.segment));
+    }
+    program.ops.insert(program.ops.begin(), {offer, agree});
+  }
+
+  // What is counted of compute ops has one more before it.
+  void compute_by_what_was(plan::Program& program) const {
+    for (Op& op : program.ops) {
+      if (passes(op.kind))
+        for (Access& read : op.reads)
+          if (read.buffer == parameters_.buffer) read.buffer = kept_.buffer;
+      for (Dependency& dependency : op.after)
+        if (dependency.lane == kCompute && dependency.sequence > 0) ++dependency.sequence;
+    }
+    program.ops.insert(program.ops.begin(), mix({parameters_}, {1}, 1, kept_));
+  }
+
+  std::vector<Op> answers() const {
+    std::vector<Op> ops;
+    for (std::size_t i = 0; i < replies_.size(); ++i) {
+      Op op = of_pair(OpKind::answer, receive_);
+      op.peer = plan_.pairs[i].active;
+      op.weights = {{1, 1}, 2};
+      op.reads = {parameters_};
+      op.writes = {parameters_, replies_[i]};
+      op.flops = 2 * parameters_.count;
+      ops.push_back(std::move(op));
+    }
+    return ops;
+  }
+
+  const InPairs& p_;
+  plan::RankPlan plan_;
+  Access parameters_, kept_;  // kept: what a step is taken from, or computed by
+  std::vector<Access> replies_;
+  std::optional<MeanOfRanks> mean_;
+  LaneId send_, receive_;
+};
+
+}  // namespace
+
+base::Result<plan::Plan> asynchronous_gossip(const experiment::Resolved& experiment) {
+  const experiment::Graph graph = experiment::graph_of(experiment.document);
+  if (auto problems = experiment::mixing_problems(experiment::metropolis(graph), "strategy.gossip.graph"); !problems.empty())
+    return base::fail(problems.front());
+  if (auto problems = experiment::pair_problems(experiment.document, graph); !problems.empty()) return base::fail(problems.front());
+  const plan::Group all = everyone(experiment);
+  plan::Schedule steps = schedule(experiment);
+  steps.average_every_steps = experiment.document.strategy.gossip.consensus_every_steps;
+  return plan::Plan{
+      experiment.world(), {all, all}, steps, [pairs = InPairs{experiment, buckets(experiment), graph, experiment::halves_of(graph)}](std::int32_t rank) {
+        return RankWriter(pairs, rank).make();
+      }};
+}
+
+}  // namespace trainyard::strategy

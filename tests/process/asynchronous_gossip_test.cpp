@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Asynchronous gossip by the programs themselves, over the transports of real runs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/base/json.h"
+#include "run_program.h"
+
+namespace trainyard::process {
+namespace {
+
+using base::Json;
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr std::int64_t kElements = 235'146;  // of the example's model
+const std::string kGossip = example("eight_devices_gossip_digits");
+const std::string kAsynchronous = "strategy.gossip.mode=asynchronous";
+
+void expect_all_end_alike(const Json& result) {
+  for (const Json& rank : result["ranks"]) EXPECT_EQ(rank["parameters_xxh64"], result["ranks"][0]["parameters_xxh64"]);
+}
+
+class AsynchronousGossip : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Run, AsynchronousGossip, testing::Values("shm", "zmq", "inproc"));
+
+// In 40 steps each of four asks one neighbour, and is answered; the mean twice, in 2 (n - 1) S.
+TEST_P(AsynchronousGossip, sends_what_the_formula_says_and_all_end_with_the_mean) {
+  const Home home;
+  const Json result = completed(short_run(kGossip, 40, {kAsynchronous, "run.transport=" + GetParam()}));
+  const std::int64_t s = 4 * kElements;
+  EXPECT_EQ(result["wire_bytes"]["payload"], 40 * 4 * 2 * s + 2 * 2 * 7 * s);
+  expect_all_end_alike(result);
+  EXPECT_GT(result["consensus_distance"], 0);
+  EXPECT_FALSE(result.contains("lambda_2"));
+}
+
+// Meetings at odd moments, one slow rank on either side.
+TEST_P(AsynchronousGossip, goes_on_whoever_is_slow) {
+  const Home home;
+  for (const std::string slow : {"0", "3"}) {
+    const Json result = completed(short_run(kGossip, 600,
+                                            {kAsynchronous, "run.transport=" + GetParam(), "topology.hosts[" + slow + "].devices[0].slow_down=5",
+                                             "strategy.gossip.consensus_every_steps=41", R"(model.layers=[{"kind":"flatten"},{"kind":"linear","units":0}])"}));
+    EXPECT_EQ(result["steps"], 600);
+    expect_all_end_alike(result);
+  }
+}
+
+// One that asks, and one that answers.
+TEST_P(AsynchronousGossip, a_rank_that_dies_ends_the_run_and_is_named) {
+  if (GetParam() == "inproc") GTEST_SKIP() << "ranks are threads of one process";
+  for (const int victim : {2, 5}) {
+    const Home home;
+    RunProgram run(home, endless_run(kGossip, {kAsynchronous, "run.transport=" + GetParam()}));
+    ASSERT_TRUE(run.wait_for_step(10));
+    const auto ranks = run.ranks();
+    ASSERT_EQ(ranks.size(), 8u);
+    ::kill(ranks[static_cast<std::size_t>(victim)].pid, SIGKILL);
+    const Ran ran = run.wait();
+    EXPECT_EQ(ran.exit_code, 3);
+    EXPECT_THAT(ran.result()["problem"]["where"].get<std::string>(), HasSubstr("rank " + std::to_string(victim))) << ran.err;
+    for (const RankProcess& left : ranks) EXPECT_TRUE(wait_until_gone(left.pid, promised)) << "rank " << left.rank << " was left";
+  }
+}
+
+TEST(AsynchronousGossip, learns_as_mirrored_does_in_as_many_passes) {
+  const Home home;
+  const auto trained = [&](const std::string& kind) {
+    return completed(
+        {"run", kGossip, "--json", "--set", "strategy.kind=" + kind, "--set", kAsynchronous, "--set", "data.train_samples=8000", "--set", "training.epochs=8"});
+  };
+  const Json gossip = trained("gossip"), mirrored = trained("mirrored");
+  EXPECT_EQ(gossip["samples"], mirrored["samples"]);
+  EXPECT_GE(gossip["held_out_accuracy"].get<double>(), mirrored["held_out_accuracy"].get<double>() - 0.01);
+}
+
+TEST(AsynchronousGossip, its_plan_is_proved_and_what_is_not_modelled_is_refused) {
+  const Ran checked = cli({"check", kGossip, "--set", kAsynchronous});
+  EXPECT_EQ(checked.exit_code, 0) << checked.err;
+  EXPECT_THAT(checked.out, HasSubstr("pairing"));
+  const Ran simulated = cli({"simulate", kGossip, "--set", kAsynchronous});
+  EXPECT_NE(simulated.exit_code, 0);
+  EXPECT_THAT(simulated.err, AllOf(HasSubstr("strategy.gossip.mode"), HasSubstr("the simulator does not model it")));
+  const Ran on_clock = cli({"validate", kGossip, "--set", kAsynchronous, "--set", "run.clock=virtual"});
+  EXPECT_EQ(on_clock.exit_code, 2);
+  EXPECT_THAT(on_clock.err, AllOf(HasSubstr("run.clock"), HasSubstr("asynchronous gossip")));
+  const Ran odd = cli({"validate", kGossip, "--set", kAsynchronous, "--set", "strategy.gossip.graph=complete"});
+  EXPECT_EQ(odd.exit_code, 2);
+  EXPECT_THAT(odd.err, AllOf(HasSubstr("strategy.gossip.graph"), HasSubstr("ranks 1, 0 and 2 are neighbours in a circle of 3")));
+}
+
+}  // namespace
+}  // namespace trainyard::process
