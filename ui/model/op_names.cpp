@@ -101,9 +101,14 @@ SpanKind kind_of(OpKind kind) {
     case OpKind::weigh:
     case OpKind::mix: return SpanKind::update;
     case OpKind::offer:
+    case OpKind::push:
+    case OpKind::give:
     case OpKind::send: return SpanKind::send;
     case OpKind::agree:
-    case OpKind::answer: return SpanKind::receive;
+    case OpKind::answer:
+    case OpKind::turn:
+    case OpKind::pull:
+    case OpKind::take: return SpanKind::receive;
     default: break;
   }
   if (plan::coarse(kind)) return SpanKind::collective;
