@@ -5,10 +5,11 @@
 // step from x, and offers nothing else before. So of two ranks no sum of parameters is lost or counted twice: the mean of all ranks stays as it is, since
 // what two exchange is the doubly stochastic matrix [1/2 1/2; 1/2 1/2].
 //
-// Nobody waits for ever. In its steps a passive rank waits for nobody, and answers between any two of its compute ops, and while it waits for samples, is
-// paused, or is done. An active rank waits for its partner's answer alone: every wait within steps goes from an active rank to a passive one, which does not
-// wait, and so none closes a circle. Between steps, where all meet to make their mean, a passive rank first answers all offers that the steps before will
-// bring, and then waits for the others as they do for it; how many those are it knows, since who asks whom is a function of seed, step and rank.
+// Nobody waits for ever. In its steps a passive rank waits for nobody, and answers between any two of its ops, and while it waits for samples, is
+// paused, or is done with its steps. An active rank waits for its partner's answer alone: every wait within steps goes from an active rank to a passive one,
+// which does not wait, and so none closes a circle. Between steps, where all meet to make their mean, a passive rank first answers all offers that the steps
+// before will bring, and then waits for the others as they do for it; how many those are it knows, since who asks whom is a function of seed, step and rank.
+// Offers of the steps after the meeting it answers once its own next step has begun, which depends on nobody that asks.
 #pragma once
 
 #include <cstdint>
