@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// How ops are carried out: whatever may start is started, lane by lane; and what is told of them.
+#include <thread>
+#include <utility>
+
+#include "core/base/clock.h"
+#include "core/plan/text.h"
+#include "core/run/interpreter_state.h"
+
+namespace trainyard::run {
+namespace {
+
+using plan::Frontier;
+using plan::LaneId;
+using plan::OpKind;
+
+constexpr std::chrono::microseconds kInputSlice{100};
+constexpr std::int64_t kAwakeBefore = 60'000;      // nanoseconds: a sleeper gets up that late, as a rule
+constexpr std::int64_t kLongestSleep = 2'000'000;  // nanoseconds: then it looks whether it was told to stop
+
+}  // namespace
+
+base::Result<bool> Interpreter::State::progress() {
+  auto moved = move_transfers();
+  if (!moved) return moved;
+  auto answered = answer();
+  if (!answered) return answered;
+  if (*answered) {
+    const std::int64_t begin = lap();
+    meter.times.transfer_ns += now_ns - begin;
+  }
+  const bool loaded = run_input();
+  auto computed = run_compute();
+  if (!computed) return computed;
+  return *computed || *answered || loaded || *moved;
+}
+
+base::Result<bool> Interpreter::State::move_transfers() {
+  if (!transfers) return false;
+  bool started = false;
+  for (const LaneId lane : comm_lanes)
+    while (const auto ready = frontier.next(lane)) {
+      if (parts.chunks != nullptr) parts.chunks->begins(*ready);
+      transfers->start(bound(*ready), *ready);
+      frontier.start(lane);
+      started = true;
+    }
+  if (transfers->empty()) return started;
+  done.clear();
+  auto moved = transfers->poll(done, meter.times.transfer_ns);
+  if (!moved) {
+    is_at(transfers->failed().ready);
+    return moved;
+  }
+  if (*moved) lap();
+  for (const Transfer& transfer : done) {
+    if (parts.chunks != nullptr) parts.chunks->ends(transfer.ready);
+    finish(transfer.op->lane, transfer.ready, transfer.begin_ns, transfer.ready_ns, now_ns, transfer.bytes);
+  }
+  return started || *moved;
+}
+
+bool Interpreter::State::run_input() {
+  input_blocked = false;
+  const auto ready = frontier.next(input_lane);
+  if (!ready) return false;
+  if (bound(*ready).kind == OpKind::rows) name_rows(bound(*ready));
+  else if (!load(*ready)) return input_blocked = true, false;
+  frontier.start(input_lane);
+  const std::int64_t begin = lap();
+  meter.times.input_ns += now_ns - begin;
+  finish(input_lane, *ready, begin, begin, now_ns, 0);
+  return true;
+}
+
+// False: the samples are not there yet.
+bool Interpreter::State::load(const Frontier::Ready& ready) {
+  const BoundLoad& into = bound_program(ready.program).loads[static_cast<std::size_t>(bound(ready).micro)];
+  if (evaluating) {
+    held_out.load(*parts.compute, into);
+  } else {
+    const data::Batch* batch = rounds ? &rounds->take(ready.step, bound(ready).micro) : pipeline->try_next();
+    if (batch == nullptr) return false;
+    parts.compute->load(into.input, std::span(batch->features).first(static_cast<std::size_t>(into.input.elements())));
+    parts.compute->copy(into.labels.data, reinterpret_cast<const std::byte*>(batch->labels.data() + batch->own_first), into.samples * 4);
+    if (!into.sample_numbers.empty())
+      parts.compute->copy(into.sample_numbers.data, reinterpret_cast<const std::byte*>(batch->numbers.data() + batch->own_first), into.samples * 4);
+    if (pipeline) pipeline->release();
+  }
+  return true;
+}
+
+base::Result<bool> Interpreter::State::run_compute() {
+  const auto ready = frontier.next(compute_lane);
+  if (!ready) return false;
+  const BoundOp& op = bound(*ready);
+  frontier.start(compute_lane);
+  is_at(*ready);
+  if (op.kind == OpKind::pack) pack_rows(*parts.compute, op);
+  if (op.kind == OpKind::rate) write_rate(*parts.bound, *parts.recipe, ready->step);
+  for (const auto& kernel : op.kernels) kernel->enqueue(*queue);
+  const std::uint64_t mark = queue->record();
+  while (!queue->reached(mark)) std::this_thread::yield();
+  const std::int64_t begin = lap();
+  const auto imposed = hold_back(*ready, begin);
+  if (!imposed) return base::fail(imposed.error());
+  meter.times.compute_ns += now_ns - begin;
+  if (!evaluating) meter.capture(op, ready->step);
+  else if (op.kind == OpKind::loss) add_held_out();
+  if (const auto ok = expect_finite(op, *parts.bound, *parts.recipe, *parts.model); !ok) return base::fail(ok.error());
+  finish(compute_lane, *ready, begin, begin, now_ns, 0, *imposed);
+  return true;
+}
+
+// Waits until the op that began at `begin_ns` has taken as long as it shall; how long that was, in nanoseconds. A slow device answers as soon as any.
+base::Result<std::int64_t> Interpreter::State::hold_back(const Frontier::Ready& ready, std::int64_t begin_ns) {
+  if (parts.slowness == nullptr || !parts.slowness->active()) return 0;
+  const std::int64_t done_ns = now_ns, real_ns = done_ns - begin_ns;
+  const std::int64_t shall_end_ns = begin_ns + parts.slowness->shall_take(ready.program, ready.op, ready.step, real_ns);
+  for (std::int64_t left_ns = shall_end_ns - done_ns; left_ns > 0 && !parts.gate->closed(); left_ns = shall_end_ns - base::now_nanoseconds()) {
+    if (const auto answered = answer(); !answered) return base::fail(answered.error());
+    if (left_ns <= 2 * kAwakeBefore) std::this_thread::yield();
+    else if (answering) transfers->wait(std::chrono::microseconds(std::min(left_ns - kAwakeBefore, kLongestSleep) / 1000));
+    else std::this_thread::sleep_for(std::chrono::nanoseconds(std::min(left_ns - kAwakeBefore, kLongestSleep)));
+    parts.whereabouts->ops_done.fetch_add(1, std::memory_order_relaxed);  // slow as it is, it does not hang
+  }
+  lap();
+  meter.held_back(parts.slowness->factor(ready.step), now_ns - done_ns, parts.slowness->late_by(ready.program, ready.op, ready.step, real_ns));
+  return now_ns - done_ns;
+}
+
+void Interpreter::State::add_held_out() {
+  loss_sum += parts.bound->metrics.as<double>()[0];
+  correct += parts.bound->metrics.as<double>()[1];
+}
+
+// Nothing can run: waits for a peer, or for the next batch, and books the time where it belongs.
+base::Result<void> Interpreter::State::idle() {
+  const bool comm_waits = transfers && !transfers->empty();
+  if (comm_waits) {
+    is_at(transfers->oldest().ready);
+    wait_for_peers(input_blocked ? kInputSlice : kWaitSlice, transfers->waits_for());
+  } else if (input_blocked && answering) {
+    is_at(*frontier.next(input_lane));
+    wait_for_peers(kInputSlice, -1);
+  } else if (input_blocked) {
+    is_at(*frontier.next(input_lane));
+    pipeline->wait_next();
+  }
+  const std::int64_t begin = lap();
+  (comm_waits ? meter.times.wait_ns : meter.times.input_ns) += now_ns - begin;
+  if (parts.gate->closed()) return base::fail({base::ProblemCode::cancelled, "rank " + std::to_string(parts.plan->rank), "was told to stop", "", ""});
+  return {};
+}
+
+// Reads the clock, and returns what it showed before.
+std::int64_t Interpreter::State::lap() { return std::exchange(now_ns, base::now_nanoseconds()); }
+
+void Interpreter::State::finish(LaneId lane, const Frontier::Ready& ready, std::int64_t begin, std::int64_t peer_ready, std::int64_t end, std::int64_t bytes,
+                                std::int64_t imposed_ns) {
+  frontier.finish(lane, ready);
+  parts.whereabouts->ops_done.fetch_add(1, std::memory_order_relaxed);
+  if (parts.record_ops && parts.events != nullptr) meter.op_event(ready.program, ready.op, ready.step, begin, peer_ready, end, bytes, imposed_ns);
+}
+
+void Interpreter::State::is_at(const Frontier::Ready& ready) {
+  step_of_op = ready.step;
+  parts.whereabouts->program.store(ready.program, std::memory_order_relaxed);
+  parts.whereabouts->op.store(ready.op, std::memory_order_relaxed);
+}
+
+// Says which op a failure belongs to. One that came from elsewhere, by an abort, already says so.
+base::Problem Interpreter::State::in_op(base::Problem problem) const {
+  if (transfers)
+    if (const auto state = transfers->state(); !state && state.error() == problem) return problem;
+  const int program = parts.whereabouts->program.load(), op = parts.whereabouts->op.load();
+  if (program < 0 || op < 0) return problem;
+  const plan::Op& at = parts.plan->programs[static_cast<std::size_t>(program)].ops[static_cast<std::size_t>(op)];
+  problem.where = "rank " + std::to_string(parts.plan->rank) + ", step " + std::to_string(step_of_op) + ", op " + plan::token(at) +
+                  (problem.where.empty() ? "" : ": " + problem.where);
+  return problem;
+}
+
+}  // namespace trainyard::run
