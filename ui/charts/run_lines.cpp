@@ -255,7 +255,7 @@ ChartTitle chart_title(ChartKind kind) {
     case ChartKind::memory: return {"memory", tr("Resident memory of ranks"), "B"};
     case ChartKind::residual_norm: return {"residual_norm", tr("What compression left out"), tr("L2 norm")};
     case ChartKind::compression_ratio: return {"compression_ratio", tr("Compression of gradients"), tr("times")};
-    case ChartKind::table_ratio: return {"table_ratio", tr("Tables: whole / rows named"), tr("times the bytes")};
+    case ChartKind::table_ratio: return {"table_ratio", tr("Tables: whole / rows named"), tr("times")};
     case ChartKind::consensus: return {"consensus", tr("Distance of ranks from their mean"), tr("L2 norm")};
     case ChartKind::staleness: return {"staleness", tr("Staleness of gradients"), tr("versions")};
   }

@@ -314,6 +314,17 @@ TEST(RunLines, compression_has_the_ratio_once_and_what_each_rank_left_out) {
   EXPECT_TRUE(lines_of(ChartKind::compression_ratio, history_of({}, 5), {}, {}).empty());
 }
 
+TEST(RunLines, what_rows_of_tables_save_is_told_of_each_worker) {
+  const auto history = history_of({.ranks = 3, .table_ratio = 40}, 20);
+  const auto lines = lines_of(ChartKind::table_ratio, history, {}, {});
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(points_of(history, line(lines, "rank2"))[5].value, 42);
+  const auto laid_over = lines_of(ChartKind::table_ratio, history, RunLook{"one", 0}, {});
+  ASSERT_EQ(laid_over.size(), 1u);
+  EXPECT_EQ(points_of(history, laid_over[0])[5].value, 42) << "the greatest";
+  EXPECT_TRUE(lines_of(ChartKind::table_ratio, history_of({}, 5), {}, {}).empty());
+}
+
 TEST(RunLines, one_device_without_links_has_no_lines_of_traffic) {
   const auto history = history_of({.ranks = 1}, 5);
   EXPECT_TRUE(lines_of(ChartKind::rank_bytes, history, {}, {}).empty());

@@ -37,6 +37,13 @@ TEST(OpNames, a_collective_that_was_taken_whole_is_neither_sent_nor_received) {
   EXPECT_FALSE(computes(SpanKind::collective));
 }
 
+TEST(OpNames, workers_and_servers_send_and_receive) {
+  for (const plan::OpKind kind : {plan::OpKind::push, plan::OpKind::give}) EXPECT_EQ(kind_of(kind), SpanKind::send);
+  for (const plan::OpKind kind : {plan::OpKind::turn, plan::OpKind::pull, plan::OpKind::take}) EXPECT_EQ(kind_of(kind), SpanKind::receive);
+  EXPECT_EQ(kind_of(plan::OpKind::rows), SpanKind::input);
+  EXPECT_EQ(kind_of(plan::OpKind::pack), SpanKind::other);
+}
+
 TEST(OpNames, what_two_ranks_that_average_send_each_other_is_no_collective) {
   const auto names = names_from_plan(
       "rank 4\npair 4 with 1 3 seed 1\nlane compute compute\nlane send.g0 send g0\nlane recv.g0 recv g0\nbuffer params fp32 4 shared\nbuffer mixed fp32 4\n"
