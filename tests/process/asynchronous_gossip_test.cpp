@@ -39,10 +39,10 @@ TEST_P(AsynchronousGossip, sends_what_the_formula_says_and_all_end_with_the_mean
 TEST_P(AsynchronousGossip, goes_on_whoever_is_slow) {
   const Home home;
   for (const std::string slow : {"0", "3"}) {
-    const Json result = completed(short_run(kGossip, 600,
+    const Json result = completed(short_run(kGossip, 400,
                                             {kAsynchronous, "run.transport=" + GetParam(), "topology.hosts[" + slow + "].devices[0].slow_down=5",
-                                             "strategy.gossip.consensus_every_steps=41", R"(model.layers=[{"kind":"flatten"},{"kind":"linear","units":0}])"}));
-    EXPECT_EQ(result["steps"], 600);
+                                             "strategy.gossip.consensus_every_steps=97", R"(model.layers=[{"kind":"flatten"},{"kind":"linear","units":0}])"}));
+    EXPECT_EQ(result["steps"], 400);
     expect_all_end_alike(result);
   }
 }
