@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What a parameter server knows, and does. How it hears of workers is in server.cpp, what becomes of their gradients in server_updates.cpp, whom it answers
-// and with what in server_answers.cpp, what it tells of all that in server_telling.cpp.
+// and with what in server_answers.cpp, how it comes to rows of tables in server_rows.cpp, what it tells of all that in server_telling.cpp.
 #pragma once
 
 #include <chrono>
