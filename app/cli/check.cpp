@@ -8,6 +8,7 @@
 #include "core/base/units.h"
 #include "core/collective/expand.h"
 #include "core/plan/engine_lane.h"
+#include "core/run/row_counts.h"
 #include "core/strategy/strategy.h"
 
 namespace trainyard::cli {
@@ -61,7 +62,8 @@ void print_json_report(const plan::Plan& plan, const check::Report& report) {
 void print_traffic(const plan::Plan& plan, const check::ProgramTraffic& traffic) {
   std::printf("program %s: %d %s a bucket\n", traffic.program.c_str(), traffic.rounds, traffic.rounds == 1 ? "round" : "rounds");
   for (std::int32_t rank = 0; rank < plan.ranks; ++rank)
-    std::printf("  rank %d sends %s\n", rank, base::format_bytes(static_cast<double>(traffic.bytes_from(rank))).c_str());
+    std::printf("  rank %d sends %s%s\n", rank, run::names_rows(plan) ? "at most " : "",
+                base::format_bytes(static_cast<double>(traffic.bytes_from(rank))).c_str());
 }
 
 void print_report(const plan::Plan& plan, const check::Report& report) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <span>
 #include <utility>
 
 namespace trainyard::collective {
@@ -301,7 +302,8 @@ std::int64_t sent_bytes(const RankPlan& expanded, const Program& program) {
   std::int64_t bytes = 0;
   for (const Op& op : program.ops)
     if (op.kind == OpKind::send || op.kind == OpKind::push)
-      for (const Access& read : op.reads) bytes += read.count * base::size_of(expanded.buffers[read.buffer.index()].dtype);
+      for (const Access& read : std::span(op.reads).first(op.named ? 1 : op.reads.size()))  // after named rows comes how many they are
+        bytes += read.count * base::size_of(expanded.buffers[read.buffer.index()].dtype);
   return bytes;
 }
 

@@ -77,7 +77,7 @@ struct EmbeddingBagForward {
 };
 
 // A bag added to what is there: output[b,w] = input[b,w] + sum over s in [0, S) of table[samples[b,s], w], in this order. What is no row makes
-// it NaN. input [B,W], samples [B,I], table [R,W], output [B,W], which may be the input; R as above. It is the wide part of a wide and deep model (Cheng et al. 2016).
+// it NaN. input [B,W], samples [B,I], table [R,W], output [B,W], which may be the input; R as above. The wide part of wide and deep (Cheng et al. 2016).
 struct AddBag {
   Tensor input, samples, table, output;
   std::int64_t slot_count = 1;

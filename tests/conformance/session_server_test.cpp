@@ -137,8 +137,7 @@ TEST(SessionOrder, on_the_virtual_clock_states_and_log_are_of_its_time) {
   viewer.wait_for_step(40);
   session::Ask slow;
   slow.id = viewer.next_id(), slow.command = Command::slow, slow.slow = {0, 2, 0};
-  viewer.send(slow);
-  viewer.wait_for_step(80);
+  viewer.wait_for_step(viewer.send(slow).step + 100);
   viewer.ask(Command::stop);
   ASSERT_EQ(state_of(run.result()), "stopped");
   const auto history = telemetry::History::load(run.directory());

@@ -8,6 +8,7 @@
 #include "core/collective/expand.h"
 #include "core/plan/engine_lane.h"
 #include "core/run/layout.h"
+#include "core/run/row_counts.h"
 #include "ui/model/counted.h"
 
 namespace trainyard::ui {
@@ -19,7 +20,7 @@ QString bytes(std::int64_t number) { return QString::fromStdString(base::format_
 }  // namespace
 
 Cost cost_of(const experiment::Resolved& experiment, const plan::Plan& expanded) {
-  Cost cost{expanded.ranks, experiment.model.elements, 0, 0, experiment.steps, {}};
+  Cost cost{expanded.ranks, experiment.model.elements, 0, run::names_rows(expanded), 0, experiment.steps, {}};
   for (const std::int32_t rank : {0, expanded.ranks - 1, std::max(experiment.storage_rank, 0)}) {
     const plan::RankPlan plan = expanded.rank_plan(rank);
     if (cost.engine.empty()) cost.engine = plan::engine_of(plan);
@@ -33,10 +34,11 @@ Cost cost_of(const experiment::Resolved& experiment, const plan::Plan& expanded)
 
 QString cost_line(const Cost& cost) {
   const QString held = bytes(cost.memory_bytes);
-  const QString of_rank = cost.ranks == 1 ? text("nothing sent, %1 of buffers").arg(held)
-                          : !cost.engine.empty()
-                              ? text("a rank has %1 of buffers; what %2 sends it does not report").arg(held, QString::fromStdString(cost.engine))
-                              : text("a rank sends %1 a step, has %2 of buffers").arg(bytes(cost.sent_bytes), held);
+  const QString of_rank =
+      cost.ranks == 1 ? text("nothing sent, %1 of buffers").arg(held)
+      : !cost.engine.empty()
+          ? text("a rank has %1 of buffers; what %2 sends it does not report").arg(held, QString::fromStdString(cost.engine))
+          : text("a rank sends %1%2 a step, has %3 of buffers").arg(cost.sent_at_most ? text("at most ") : QString(), bytes(cost.sent_bytes), held);
   const QString saved = cost.savings ? text("; gradients are %1").arg(QString::fromStdString(experiment::savings_said(*cost.savings))) : QString();
   return text("%1, %2, %3; %4%5")
       .arg(counted(cost.ranks, text("ranks")), counted(cost.parameters, text("parameters")), counted(cost.steps, text("steps")), of_rank, saved);

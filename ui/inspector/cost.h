@@ -16,6 +16,7 @@ struct Cost {
   int ranks = 0;
   std::int64_t parameters = 0;
   std::int64_t sent_bytes = 0;    // payload of a full step, of the rank that sends most among those looked at
+  bool sent_at_most = false;      // fewer, where samples name fewer rows of tables than they might
   std::int64_t memory_bytes = 0;  // arenas of such a rank; samples and program are not in it
   std::int64_t steps = 0;
   std::optional<experiment::Savings> savings = {};  // by compression

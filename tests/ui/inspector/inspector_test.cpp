@@ -188,7 +188,8 @@ TEST_F(InspectorTest, layers_are_added_before_the_output_layer_which_wide_may_fo
   EXPECT_EQ(now().model.layers[2], (model::LayerSpec{model::LayerKind::linear, 128}));
   EXPECT_EQ(now().model.layers[4].kind, model::LayerKind::linear);
   EXPECT_EQ(now().model.layers[5].kind, model::LayerKind::wide);
-  for (const char* field : {"slots", "rows"}) EXPECT_TRUE(layers.editor(5, field)->isVisibleTo(&inspector_)) << field;
+  for (const char* field : {"slots", "rows"})  // of a new row, which is shown when events are handled
+    EXPECT_TRUE(QTest::qWaitFor([&] { return layers.editor(5, field)->isVisibleTo(&inspector_); }, 5000)) << field;
   EXPECT_FALSE(layers.editor(5, "width")->isVisibleTo(&inspector_)) << "as wide as there are classes";
 }
 
