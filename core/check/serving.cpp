@@ -73,7 +73,7 @@ bool agree(const End& worker, const End& server) {
          worker.row == server.row;
 }
 
-// Rows are pulled by the list that this turn's samples made, and packed by it: nothing else writes it.
+// Rows are pulled and packed by a list that the samples of a turn make.
 void prove_lists(const RankPlan& rank, Findings& findings) {
   for (const plan::Program& program : rank.programs)
     for (const Op& op : program.ops) {

@@ -221,13 +221,6 @@ StalenessTheory staleness_theory(const ServerSpec& servers, int workers) {
   return {};
 }
 
-StalenessTheory staleness_theory(const Resolved& e) {
-  StalenessTheory theory = staleness_theory(e.document.strategy.servers, e.workers());
-  const auto answers_later = [](const Share& share) { return share.table >= 0 && share.server > 0; };
-  if (!in_step(e.document.strategy.servers) && std::ranges::any_of(shares_of_servers(e), answers_later)) theory.mean.reset();
-  return theory;
-}
-
 std::vector<Share> shares_of_servers(const Resolved& e) { return cut(e, tables_apart(e, placed(e))); }
 
 Problems checkpoint_problems(const Experiment& experiment) {

@@ -46,8 +46,6 @@ struct StalenessTheory {
   std::string words;  // the formula, as "λ - 1"
 };
 StalenessTheory staleness_theory(const ServerSpec& servers, int workers);
-// Of an experiment. Where servers but the first answer when rows of their tables are named, others may come between a push and its pull: no mean is known.
-StalenessTheory staleness_theory(const Resolved& experiment);
 
 // Elements [first, first + count) of the flat parameters lie on the server number `server`, from 0.
 struct Share {

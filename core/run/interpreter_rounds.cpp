@@ -64,7 +64,7 @@ base::Result<void> Interpreter::State::run_round(const Turn& turn) {
 base::Result<void> Interpreter::State::train_and_ask(std::int64_t step) {
   const std::string program = parts.schedule.program(step);
   if (auto ok = admit(program, step); !ok) return ok;
-  const std::int64_t trains = frontier.admitted() - 1;
+  const std::int64_t trains = round_instance = frontier.admitted() - 1;
   if (auto ok = admit("turn", step); !ok) return ok;
   if (auto ok = complete(trains); !ok) return ok;
   lap();

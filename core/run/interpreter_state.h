@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <limits>
 
 #include "core/run/answering.h"
 #include "core/run/chunk_sampler.h"
@@ -40,8 +41,9 @@ struct Interpreter::State {
   std::int64_t now_ns = 0;      // as last read: where one thing ends, the next begins
   std::int64_t step_of_op = 0;  // where the rank is; at times one on, as the next step begins early
   double loss_sum = 0, correct = 0;
-  std::int64_t asked = 0;  // of a neighbour, and answered
-  std::int64_t saved = 0;  // checkpoints, in steps / save_every_steps
+  std::int64_t asked = 0;                                                  // of a neighbour, and answered
+  std::int64_t round_instance = std::numeric_limits<std::int64_t>::max();  // of a worker of servers: in which it trains; later ones are of the next round
+  std::int64_t saved = 0;                                                  // checkpoints, in steps / save_every_steps
 
   explicit State(InterpreterParts p);
 

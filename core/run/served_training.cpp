@@ -367,7 +367,13 @@ void ServedTraining::State::count_rows(Worker& worker) {
     const int server = op.peers.front();
     worker.named[op.bucket] = rows;
     sent(number, server) += (plan::kListHeadSent + rows) * static_cast<std::int64_t>(sizeof(std::int32_t));
-    sent(server, number) += worker.turn.last || worker.turn.evaluates ? op.bytes : rows * op.named.row_bytes;
+    const std::int64_t given = worker.turn.last || worker.turn.evaluates ? op.bytes : rows * op.named.row_bytes;
+    sent(server, number) += given;
+    if (!worker.meter) continue;
+    NamedRows list = op.named;
+    list.is_list = true;
+    worker.meter->carried_rows(list, (plan::kListHeadSent + rows) * static_cast<std::int64_t>(sizeof(std::int32_t)), false);
+    for (const std::int64_t carried : {given, rows * op.named.row_bytes}) worker.meter->carried_rows(op.named, carried, false);  // and pushed
   }
 }
 
@@ -407,7 +413,6 @@ Result<void> ServedTraining::State::run(Worker& worker, const BoundProgram& prog
       const BoundLoad& into = program.loads[static_cast<std::size_t>(op.micro)];
       evaluating ? worker.held_out->load(*parts.compute, into) : load(worker, into, op.micro);
     }
-    if (op.kind == OpKind::pack) *op.named.packed_rows = static_cast<std::int32_t>(worker.named.at(op.bucket));
     if (op.kind == OpKind::rate) write_rate(worker.rank->bound, *parts.recipe, worker.step);
     for (const auto& kernel : op.kernels) kernel->enqueue(*queue);
     if (!op.kernels.empty()) {

@@ -68,10 +68,16 @@ Result<bool> Server::State::hear_names(Worker& from) {
   return true;
 }
 
+// Who is lost before it names any keeps its place no longer.
 Result<void> Server::State::hear_all_names() {
-  for (Worker& one : workers)
-    if (one.names && !one.lost)
-      if (const auto heard = hear_names(one); !heard) return base::fail(heard.error());
+  hear_who_is_gone();
+  for (Worker& one : workers) {
+    if (!one.names || one.lost) continue;
+    const bool lost = parts.transport->has_lost(one.rank);  // asked first: what it sent until then is heard still
+    const auto heard = hear_names(one);
+    if (!heard) return base::fail(heard.error());
+    if (lost && !*heard) lose(one.number);
+  }
   return {};
 }
 

@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "core/base/clock.h"
 
@@ -111,15 +112,15 @@ void StepMeter::compression_metrics(std::int64_t step) {
   metric(Metric::residual_norm, step, std::sqrt(std::accumulate(errors.begin(), errors.end(), 0.0)));
 }
 
-void StepMeter::table_metric(std::int64_t step, const BoundProgram& program) {
-  std::int64_t whole = 0, named = 0;
-  for (const BoundOp& op : program.ops) {
-    if (op.kind != plan::OpKind::pack) continue;
-    const std::int64_t rows = *op.named.packed_rows;
-    whole += 2 * op.bytes;
-    named += 2 * rows * op.named.row_bytes + (plan::kListHeadSent + rows) * static_cast<std::int64_t>(sizeof(std::int32_t));
-  }
-  if (named > 0) metric(Metric::table_ratio, step, static_cast<double>(whole) / static_cast<double>(named));
+void StepMeter::carried_rows(const NamedRows& table, std::int64_t bytes, bool of_next_round) {
+  Tables& round = of_next_round ? tables_of_next_ : tables_;
+  round.bytes += bytes;
+  if (!table.is_list) round.whole_bytes += table.rows * table.row_bytes;
+}
+
+void StepMeter::table_metric(std::int64_t step) {
+  if (tables_.bytes > 0) metric(Metric::table_ratio, step, static_cast<double>(tables_.whole_bytes) / static_cast<double>(tables_.bytes));
+  tables_ = std::exchange(tables_of_next_, {});
 }
 
 void StepMeter::metric(Metric metric, std::int64_t step, double value, int index) {
@@ -144,7 +145,7 @@ void StepMeter::step_done(std::int64_t step, std::int64_t end_ns, const BoundPro
     gradient_metrics(step, program);
     skipped_metric(step);
     compression_metrics(step);
-    table_metric(step, program);
+    table_metric(step);
     if (own_process_ && end_ns - memory_sampled_ns_ >= kMemoryPeriod) {
       memory_sampled_ns_ = end_ns;
       metric(Metric::memory_bytes, step, static_cast<double>(resident_bytes()));

@@ -37,6 +37,8 @@ class StepMeter {
   // After a training step is complete: all of its metrics. Resets `times` to begin at `end_ns`.
   // Without a learning rate where a server updates by its own.
   void step_done(std::int64_t step, std::int64_t end_ns, const BoundProgram& program, std::optional<double> learning_rate);
+  // Of a worker that names rows: what an op carried of a table's share, or the list of its rows, in this round or in the turn that opens the next one.
+  void carried_rows(const NamedRows& table, std::int64_t bytes, bool of_next_round);
   // After an evaluation: sums over this rank's share.
   void evaluated(std::int64_t step, double loss_sum, double correct, std::int64_t samples, std::int64_t end_ns);
   // Of a rank that averages with one neighbour at a time: how many so far.
@@ -48,7 +50,7 @@ class StepMeter {
   void metric(telemetry::Metric metric, std::int64_t step, double value, int index = 0);
   void gradient_metrics(std::int64_t step, const BoundProgram& program);
   void compression_metrics(std::int64_t step);
-  void table_metric(std::int64_t step, const BoundProgram& program);
+  void table_metric(std::int64_t step);
   void imposed_metrics(std::int64_t step);
   void skipped_metric(std::int64_t step);
   void traffic_metrics(std::int64_t step);
@@ -68,7 +70,11 @@ class StepMeter {
   bool own_process_;
   bool has_gradients_, updates_;  // the rank has ops for it
   std::array<Captured, 2> captured_;
-  bool holds_back_ = false;  // it was done once
+  struct Tables {
+    std::int64_t whole_bytes = 0, bytes = 0;
+  };
+  Tables tables_, tables_of_next_;  // by round
+  bool holds_back_ = false;         // it was done once
   double factor_ = 1;
   std::int64_t late_ns_ = 0;
   std::int64_t skipped_updates_ = 0;

@@ -4,6 +4,7 @@
 #include "core/base/file.h"
 #include "core/base/hash.h"
 #include "core/base/json.h"
+#include "core/experiment/halves.h"
 #include "core/plan/served.h"
 #include "core/plan/text.h"
 #include "core/session/journal.h"
@@ -78,6 +79,10 @@ std::pair<int, std::string> recorded_hash(const std::filesystem::path& run_direc
 Result<Recomputed> recompute(const std::filesystem::path& run_directory, const MakeCompute& make_compute) {
   const auto resolved = resolved_of(run_directory);
   if (!resolved) return base::fail(resolved.error());
+  if (experiment::averages_in_pairs(resolved->document.strategy))
+    return base::fail({ProblemCode::bad_input, run_directory.string(),
+                       "its ranks averaged in pairs, each on its own clock, and who came when is not written down", "a run with servers",
+                       "It cannot be had again; strategy.gossip.mode = synchronous can."});
   if (resolved->servers == 0)
     return base::fail({ProblemCode::bad_input, run_directory.string(), "the run has no parameter servers: nothing in it depends on who came first",
                        "a run with servers", "Run its experiment again: it comes to the same weights."});

@@ -87,24 +87,26 @@ void for_each_series(const telemetry::History& history, telemetry::Metric metric
   for (auto at = history.series().lower_bound({metric, 0, 0}); at != history.series().end() && at->first.metric == metric; ++at) visit(at->second);
 }
 
-// Of every gradient that was applied, on any server. Where there is none, every gradient is of the version it is applied to.
+// Of every gradient that was applied, on the first server, as charts have it. Where there is none, every gradient is of the version it is applied to.
 Json staleness(const telemetry::History& history) {
   std::vector<double> values;
-  for_each_series(history, telemetry::Metric::staleness,
-                  [&](const telemetry::Series& series) { values.insert(values.end(), series.values.begin(), series.values.end()); });
+  const auto first = history.series().lower_bound({telemetry::Metric::staleness, 0, 0});
+  for (auto at = first; at != history.series().end() && at->first.metric == telemetry::Metric::staleness && at->first.rank == first->first.rank; ++at)
+    values.insert(values.end(), at->second.values.begin(), at->second.values.end());
   if (values.empty()) return {{"mean", 0}, {"p95", 0}, {"max", 0}};
   const double sum = std::accumulate(values.begin(), values.end(), 0.0), count = static_cast<double>(values.size());
   return {{"mean", sum / count}, {"p95", telemetry::quantiles(values).p95}, {"max", *std::max_element(values.begin(), values.end())}};
 }
 
-// In the mean of all rounds; nothing where whole tables are pulled, or there are none.
+// Bytes of whole tables / those that were carried, over all rounds, of which each would carry as much whole: the harmonic mean of theirs. Nothing where whole
+// tables are pulled, or there are none.
 std::optional<double> table_ratio(const telemetry::History& history) {
-  double sum = 0, rounds = 0;
+  double inverse = 0, rounds = 0;
   for_each_series(history, telemetry::Metric::table_ratio, [&](const telemetry::Series& series) {
-    sum = std::accumulate(series.values.begin(), series.values.end(), sum);
+    for (const double ratio : series.values) inverse += 1 / ratio;
     rounds += static_cast<double>(series.values.size());
   });
-  return rounds > 0 ? std::optional(sum / rounds) : std::nullopt;
+  return rounds > 0 ? std::optional(rounds / inverse) : std::nullopt;
 }
 
 double dropped_gradients(const telemetry::History& history) {

@@ -47,6 +47,11 @@ std::optional<base::Problem> refusal(const experiment::Resolved& e, const Servin
   if (e.servers < 1 || e.workers() < 1)
     return base::Problem{base::ProblemCode::bad_input, "strategy.kind", "parameter_server needs a worker and a server", "one of each, or more",
                          "Draw them, or use mirrored."};
+  for (int server = 0; server < e.servers; ++server)
+    if (std::ranges::none_of(serving.shares, [server](const Share& share) { return share.server == server; }))
+      return base::Problem{base::ProblemCode::bad_input, "topology.hosts",
+                           "parameter server " + std::to_string(server) + " of " + std::to_string(e.servers) + ", counted from 0, would keep no variable",
+                           "a variable on every server, or a row of a table", "Draw fewer servers, or place variables otherwise (strategy.servers.placement)."};
   const std::size_t groups = serving.shares.size() + static_cast<std::size_t>(e.servers);
   if (groups <= kMostGroups) return std::nullopt;
   return base::Problem{base::ProblemCode::bad_input, "strategy.servers.placement",

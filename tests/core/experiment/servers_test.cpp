@@ -177,20 +177,6 @@ TEST(Servers, keep_whole_rows_of_tables) {
   }
 }
 
-// Who answers only once rows are named, answers later than gradients come.
-TEST(Servers, no_mean_is_known_where_tables_lie_on_several) {
-  for (const int servers : {1, 2}) {
-    Experiment e = served(3, servers);
-    EXPECT_EQ(staleness_theory(resolve(e, ".").value()).mean, 2.0) << "without a table";
-    e.data.kind = data::DataKind::clicks;
-    e.data.slot_count = 3, e.data.dense = 2, e.data.vocabulary = 40;
-    e.model.layers = {{.kind = model::LayerKind::embedding_bag, .slot_count = 3, .rows = 42, .width = 4}, {model::LayerKind::linear, 0}};
-    EXPECT_EQ(staleness_theory(resolve(e, ".").value()).mean.has_value(), servers == 1);
-    e.strategy.servers.mode = ServerMode::synchronous;
-    EXPECT_EQ(staleness_theory(resolve(e, ".").value()).mean, 0.0);
-  }
-}
-
 TEST(Servers, what_is_missing_is_said) {
   Experiment e = served(2, 1);
   e.topology.hosts[0].devices[0].role = topology::Role::idle;
