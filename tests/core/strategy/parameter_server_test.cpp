@@ -27,12 +27,11 @@ TEST(ParameterServerPlan, of_a_server_that_would_keep_nothing_is_refused) {
   EXPECT_THAT(refused(e), testing::HasSubstr("parameter server 0 of 2, counted from 0, would keep no variable"));
 }
 
-// Of two rows there is none for a third server, and no row is cut.
+// No row is cut, so a part that is shorter than one is none.
 TEST(ParameterServerPlan, of_fewer_rows_than_servers_is_refused) {
-  experiment::Experiment e = served(3, small_clicks(5));
+  experiment::Experiment e = served(8, small_clicks(10));
   e.data.vocabulary = 3;
   e.model.layers = {{.kind = model::LayerKind::embedding_bag, .slot_count = 3, .rows = 3, .width = 4096}, {model::LayerKind::linear, 0}};
-  e.topology.hosts[0].devices[3].role = topology::Role::parameter_server;
   EXPECT_THAT(refused(e), testing::HasSubstr("would keep no variable"));
   e.strategy.servers.tables = experiment::TablePull::whole;
   EXPECT_EQ(refused(e), "");
