@@ -15,7 +15,6 @@
 namespace trainyard::session {
 namespace {
 
-using base::Problem;
 using base::ProblemCode;
 using base::Result;
 

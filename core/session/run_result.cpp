@@ -121,6 +121,20 @@ std::optional<double> slow_down(const telemetry::History& history, int rank) {
   return factors && !factors->values.empty() ? std::optional(factors->values.back()) : std::nullopt;
 }
 
+Json ranks_json(const RunFacts& facts, const telemetry::Summary& summary, const telemetry::History& history) {
+  Json ranks = Json::array();
+  for (std::size_t r = 0; r < summary.ranks.size(); ++r) {
+    Json rank = rank_json(summary.ranks[r], r < facts.duties.size() ? facts.duties[r] : "worker", facts.finished[r]);
+    if (facts.engine != experiment::Engine::own) rank["sent_bytes"] = rank["received_bytes"] = nullptr;
+    rank["emulated"] = static_cast<bool>(facts.emulated[r]);
+    if (const auto factor = slow_down(history, static_cast<int>(r)); factor && *factor > 1) rank["slowed_down"] = *factor;
+    if (r < facts.columns.size()) rank["columns"] = {{"first", facts.columns[r].first}, {"count", facts.columns[r].second}};
+    if (r < facts.shards.size()) rank["samples_by_class"] = facts.shards[r];
+    ranks.push_back(std::move(rank));
+  }
+  return ranks;
+}
+
 }  // namespace
 
 Json to_json(const base::Problem& problem) {
@@ -161,15 +175,7 @@ Json run_result(const RunFacts& facts, const telemetry::History& history) {
   if (const auto* ratio = history.find({telemetry::Metric::compression_ratio, 0, 0}); ratio && !ratio->values.empty())
     json["compression"] = {{"kind", base::name_of(facts.compression.kind)}, {"ratio", ratio->values.back()}, {"sent_ratio", or_null(facts.sent_ratio)}};
   if (const auto ratio = table_ratio(history)) json["tables"] = {{"ratio", *ratio}};
-  json["ranks"] = Json::array();
-  for (std::size_t r = 0; r < summary.ranks.size(); ++r) {
-    json["ranks"].push_back(rank_json(summary.ranks[r], r < facts.duties.size() ? facts.duties[r] : "worker", facts.finished[r]));
-    if (facts.engine != experiment::Engine::own) json["ranks"].back()["sent_bytes"] = json["ranks"].back()["received_bytes"] = nullptr;
-    json["ranks"].back()["emulated"] = static_cast<bool>(facts.emulated[r]);
-    if (const auto factor = slow_down(history, static_cast<int>(r)); factor && *factor > 1) json["ranks"].back()["slowed_down"] = *factor;
-    if (r < facts.columns.size()) json["ranks"].back()["columns"] = {{"first", facts.columns[r].first}, {"count", facts.columns[r].second}};
-    if (r < facts.shards.size()) json["ranks"].back()["samples_by_class"] = facts.shards[r];
-  }
+  json["ranks"] = ranks_json(facts, summary, history);
   if (facts.first_step > 0) json["first_step"] = facts.first_step;
   if (facts.committed_step) json["committed_step"] = *facts.committed_step;
   for (const telemetry::Fault& fault : history.faults())
