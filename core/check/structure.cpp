@@ -223,9 +223,7 @@ class Inspector {
 
   // Besides what travels a server may have what a worker was given before, or rows side by side; and there is the list of rows, where they are named.
   void inspect_carried(const Op& op) {
-    const bool sends = op.kind == OpKind::push || op.kind == OpKind::give;
-    const std::size_t from = sends ? op.reads.size() : op.writes.size(), besides = op.reads.size() + op.writes.size() - from;
-    if (!op.named && !rank_.rule && from + besides > 1) report("touches several spans", "one at most");
+    if (!op.named && !rank_.rule && op.reads.size() + op.writes.size() > 1) report("touches several spans", "one at most");
     if (op.named && (op.reads.empty() || plan::carried(op) == nullptr)) return report("names rows of nothing", "a table, and a list of rows");
     if (!op.named) return;
     inspect_rows(op.row, *plan::carried(op));
