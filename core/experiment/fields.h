@@ -153,9 +153,8 @@ struct Fields<experiment::ServerSpec> {
             "lambda: to a gradient g that comes late, lambda g g (parameters now - parameters that it was computed by) is added, number by number; 0: nothing",
             [](const S& s) { return s.mode != M::synchronous && s.mode != M::backup_workers; }),
         field("tables", &S::tables, "", {},
-              "Of tables that samples look rows up in (embedding_bag); rows: workers pull and push those that their samples name; whole: all of them, as of "
-              "other "
-              "variables. Both train to the same numbers")};
+              "Of tables that samples look rows up in (embedding_bag, wide); rows: workers pull and push those that their samples name; whole: all rows, "
+              "as of other variables. Both train to the same numbers; without such a layer it changes nothing")};
   }
 };
 

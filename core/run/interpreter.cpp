@@ -92,7 +92,7 @@ base::Result<std::int64_t> Interpreter::State::run(std::int64_t first_step) {
     if (*answer == Gate::Answer::finish) break;
     if (*answer == Gate::Answer::closed) return base::fail(told_to_stop());
     if (const auto ok = start(step); !ok) return base::fail(in_op(ok.error()));
-    meter.times = {base::now_nanoseconds()};
+    meter.begin_anew(base::now_nanoseconds());
     if (const auto ok = train_steps(step); !ok) return base::fail(in_op(ok.error()));
   }
   if (step > first_step)

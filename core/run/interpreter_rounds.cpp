@@ -9,7 +9,7 @@ namespace trainyard::run {
 base::Result<std::int64_t> Interpreter::State::run_rounds() {
   rounds = std::make_unique<RoundInput>(parts.dataset, parts.sampler, parts.plan->rank, most_loaded());
   row_names = std::make_unique<RowNames>(*rounds);
-  meter.times = {base::now_nanoseconds()};
+  meter.begin_anew(base::now_nanoseconds());
   lap();
   wish(0);
   for (const char* program : {"start", "turn"})
@@ -42,7 +42,7 @@ base::Result<void> Interpreter::State::run_round(const Turn& turn) {
     saved = turn.done / parts.save_every_steps;
     parts.save(saved * parts.save_every_steps);
   }
-  if (turn.held) meter.times = {now_ns};
+  if (turn.held) meter.begin_anew(now_ns);
   // What other servers still owe for this turn, they may owe it for ever, now that nobody computes: they are asked all the same.
   if (turn.last && parts.plan->program("last") >= 0) {
     wish(static_cast<double>(turn.gradients));

@@ -25,6 +25,8 @@ bool has_op(const BoundPlan& bound, plan::OpKind kind) {
   });
 }
 
+std::uint64_t messages(const comm::Traffic& traffic) { return traffic.sent_messages + traffic.received_messages; }
+
 constexpr std::int64_t kMemoryPeriod = 500'000'000;  // reading /proc costs microseconds: twice a second is enough
 
 }  // namespace
@@ -49,7 +51,8 @@ StepMeter::StepMeter(telemetry::EventRing* events, comm::Transport* transport, c
       bound_(bound),
       own_process_(own_process),
       has_gradients_(has_op(bound, plan::OpKind::backward_weight)),
-      updates_(has_op(bound, plan::OpKind::update)) {
+      updates_(has_op(bound, plan::OpKind::update)),
+      told_messages_(transport != nullptr ? static_cast<std::size_t>(transport->ranks()) : 0) {
   for (Captured& slot : captured_) {
     slot.local_norms.resize(model.segments.size());
     slot.statistics.resize(3 * model.segments.size());
@@ -176,15 +179,33 @@ void StepMeter::skipped_metric(std::int64_t step) {
 
 void StepMeter::traffic_metrics(std::int64_t step) {
   if (transport_ == nullptr) return;
+  told_step_ = step;
   for (int peer = 0; peer < transport_->ranks(); ++peer) {
     if (peer == transport_->rank()) continue;
-    const comm::Traffic traffic = transport_->traffic(peer);
-    if (traffic.sent_messages + traffic.received_messages == 0) continue;
-    metric(Metric::sent_payload_bytes, step, static_cast<double>(traffic.sent_payload_bytes), peer);
-    metric(Metric::received_payload_bytes, step, static_cast<double>(traffic.received_payload_bytes), peer);
-    metric(Metric::sent_header_bytes, step, static_cast<double>(traffic.sent_header_bytes), peer);
-    metric(Metric::received_header_bytes, step, static_cast<double>(traffic.received_header_bytes), peer);
+    if (const comm::Traffic traffic = transport_->traffic(peer); messages(traffic) > 0) traffic_metric(step, peer, traffic);
   }
+}
+
+// Totals are read as of steps, and rates by the time of steps: what grew between two is told of the first once more, so that it is in no rate.
+void StepMeter::traffic_between_steps() {
+  for (std::size_t peer = 0; peer < told_messages_.size(); ++peer) {
+    const comm::Traffic traffic = told_messages_[peer] > 0 ? transport_->traffic(static_cast<int>(peer)) : comm::Traffic();
+    if (messages(traffic) > told_messages_[peer]) traffic_metric(told_step_, static_cast<int>(peer), traffic);
+  }
+}
+
+void StepMeter::traffic_metric(std::int64_t step, int peer, const comm::Traffic& traffic) {
+  told_messages_[static_cast<std::size_t>(peer)] = messages(traffic);
+  metric(Metric::sent_payload_bytes, step, static_cast<double>(traffic.sent_payload_bytes), peer);
+  metric(Metric::received_payload_bytes, step, static_cast<double>(traffic.received_payload_bytes), peer);
+  metric(Metric::sent_header_bytes, step, static_cast<double>(traffic.sent_header_bytes), peer);
+  metric(Metric::received_header_bytes, step, static_cast<double>(traffic.received_header_bytes), peer);
+}
+
+void StepMeter::begin_anew(std::int64_t now_ns) {
+  now_ns_ = now_ns;
+  if (events_ != nullptr) traffic_between_steps();
+  times = {now_ns};
 }
 
 void StepMeter::evaluated(std::int64_t step, double loss_sum, double correct, std::int64_t samples, std::int64_t end_ns) {
@@ -194,7 +215,7 @@ void StepMeter::evaluated(std::int64_t step, double loss_sum, double correct, st
     metric(Metric::held_out_correct, step, correct);
     metric(Metric::held_out_samples, step, static_cast<double>(samples));
   }
-  times = {end_ns};
+  begin_anew(end_ns);
 }
 
 void StepMeter::averaged_in_pairs(std::int64_t step, std::int64_t averages) {
@@ -209,7 +230,7 @@ void StepMeter::averaged(std::int64_t step) {
     const double* spread = bound_.spread.as<double>();
     metric(Metric::squared_disagreement, step, std::accumulate(spread, spread + bound_.spread.elements(), 0.0));
   }
-  times = {base::now_nanoseconds()};
+  begin_anew(base::now_nanoseconds());
 }
 
 }  // namespace trainyard::run

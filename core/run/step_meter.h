@@ -39,11 +39,13 @@ class StepMeter {
   void step_done(std::int64_t step, std::int64_t end_ns, const BoundProgram& program, std::optional<double> learning_rate);
   // Of a worker that names rows: what an op carried of a table's share, or the list of its rows, in this round or in the turn that opens the next one.
   void carried_rows(const NamedRows& table, std::int64_t bytes, bool of_next_round);
-  // After an evaluation: sums over this rank's share.
+  // The next step begins: what came between (a pause, answers to others) was in no step's time. Resets `times` to begin at `now_ns`.
+  void begin_anew(std::int64_t now_ns);
+  // After an evaluation: sums over this rank's share. Begins anew.
   void evaluated(std::int64_t step, double loss_sum, double correct, std::int64_t samples, std::int64_t end_ns);
   // Of a rank that averages with one neighbour at a time: how many so far.
   void averaged_in_pairs(std::int64_t step, std::int64_t averages);
-  // After the mean of all ranks' parameters was made.
+  // After the mean of all ranks' parameters was made. Begins anew.
   void averaged(std::int64_t step);
 
  private:
@@ -54,6 +56,8 @@ class StepMeter {
   void imposed_metrics(std::int64_t step);
   void skipped_metric(std::int64_t step);
   void traffic_metrics(std::int64_t step);
+  void traffic_between_steps();
+  void traffic_metric(std::int64_t step, int peer, const comm::Traffic& traffic);
 
   struct Captured {
     double loss_sum = 0, correct = 0;
@@ -80,6 +84,8 @@ class StepMeter {
   std::int64_t skipped_updates_ = 0;
   std::int64_t now_ns_ = 0;
   std::int64_t memory_sampled_ns_ = 0;
+  std::int64_t told_step_ = 0;
+  std::vector<std::uint64_t> told_messages_;  // [peer] in both directions; 0: nothing of it was told
 };
 
 // Resident set of this process, from /proc/self/statm; 0 where that cannot be read.

@@ -88,7 +88,7 @@ experiment::Experiment with_straggler(GossipMode mode, std::size_t straggler) {
   e.strategy.gossip.mode = mode;
   e.model.layers.front().units = 400;
   e.run.evaluate_every_steps = 60;
-  e.topology.hosts[0].devices[straggler].slow_down = 20;
+  e.topology.hosts[0].devices[straggler].slow_down = 150;  // its steps take far longer than a thread may wait for a core
   return e;
 }
 

@@ -107,6 +107,29 @@ TEST(Gossip, a_step_is_the_average_of_neighbours_less_the_ranks_own_step) {
     }
 }
 
+// Totals of what was sent to one peer, as they were told of each step, in order.
+std::map<std::int32_t, std::vector<double>> sent_to(const RankOutcome& rank, int peer) {
+  std::map<std::int32_t, std::vector<double>> totals;
+  for (const telemetry::Event& event : rank.events)
+    if (event.kind == telemetry::EventKind::metric && event.index == peer && event.subject == static_cast<int>(telemetry::Metric::sent_payload_bytes))
+      totals[event.step].push_back(event.value);
+  return totals;
+}
+
+// A rate is bytes over the time of steps, of which the mean that all make, and the evaluation after it, are no part.
+TEST(Gossip, what_is_sent_between_steps_is_told_of_the_step_before) {
+  experiment::Experiment e = gossiping(4, GossipGraph::ring);
+  e.training.steps = 12;
+  e.strategy.gossip.consensus_every_steps = 3;
+  const auto ranks = trained(e);
+  const auto to_next = sent_to(ranks[0], 1);
+  ASSERT_EQ(to_next.size(), 12u);
+  const double parameters = to_next.at(1).front() - to_next.at(0).back();
+  EXPECT_GT(parameters, 0);
+  for (int step = 1; step < 12; ++step) EXPECT_EQ(to_next.at(step).front() - to_next.at(step - 1).back(), parameters) << step;
+  for (int step = 0; step < 11; ++step) EXPECT_EQ(to_next.at(step).back() > to_next.at(step).front(), step % 3 == 2) << step;
+}
+
 TEST(Gossip, more_steps_allocate_nothing_more) {
   experiment::Experiment e = gossiping(4, GossipGraph::ring);
   e.strategy.gossip.consensus_every_steps = 5;

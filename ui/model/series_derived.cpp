@@ -16,7 +16,6 @@ double Smoother::next(double value) {
 std::optional<double> RateMeter::next(double seconds, double total) {
   const double span = seconds - seconds_, grown = total - total_;
   const bool usable = any_ && span > 0 && grown >= 0;
-  if (any_ && span <= 0 && grown >= 0) return {};
   any_ = true;
   seconds_ = seconds;
   total_ = total;

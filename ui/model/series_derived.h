@@ -22,7 +22,7 @@ class Smoother {
 };
 
 // From a total that is sampled now and then: the mean rate since the sample before. Nothing for the first sample, and for
-// one that is not later. A total that fell was restarted: the next rate counts from there.
+// one that is not later: what grew in no time is in no rate. A total that fell was restarted: the next rate counts from there.
 class RateMeter {
  public:
   std::optional<double> next(double seconds, double total);

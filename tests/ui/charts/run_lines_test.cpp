@@ -47,21 +47,29 @@ TEST(RunLines, distances_from_the_mean_stand_beside_the_decay_of_the_first) {
   EXPECT_TRUE(lines_of(ChartKind::consensus, history_of({}, 500), {}, {}).empty()) << "of ranks that have the same parameters";
 }
 
-// What a rank reports of each step, from a step on `pause` seconds later than the one before; and without what `lost` names.
-using Lost = std::function<bool(const telemetry::Event&)>;
-telemetry::History paused_history(const test::SyntheticRun& run, int steps, int from, double pause, const Lost& lost = {}) {
+// What a rank reports of each step, changed.
+using Changed = std::function<void(std::vector<telemetry::Event>&)>;
+telemetry::History changed_history(const test::SyntheticRun& run, int steps, const Changed& changed) {
   QTemporaryDir directory;
   auto writer = run.create(directory.path().toStdString());
   for (int step = 0; step < steps; ++step)
     for (int rank = 0; rank < run.ranks; ++rank) {
       auto events = run.step(rank, step);
-      if (lost) std::erase_if(events, lost);
-      for (telemetry::Event& event : events)
-        if (step >= from) event.begin_ns = event.ready_ns = event.end_ns += static_cast<std::int64_t>(pause * 1e9);
+      changed(events);
       EXPECT_TRUE(writer.append_events(rank, events));
     }
   EXPECT_TRUE(writer.close());
   return *telemetry::History::load(directory.path().toStdString());
+}
+
+// From a step on `pause` seconds later than the one before; and without what `lost` names.
+using Lost = std::function<bool(const telemetry::Event&)>;
+telemetry::History paused_history(const test::SyntheticRun& run, int steps, int from, double pause, const Lost& lost = {}) {
+  return changed_history(run, steps, [&](std::vector<telemetry::Event>& events) {
+    if (lost) std::erase_if(events, lost);
+    for (telemetry::Event& event : events)
+      if (event.step >= from) event.begin_ns = event.ready_ns = event.end_ns += static_cast<std::int64_t>(pause * 1e9);
+  });
 }
 
 double seconds_of(const telemetry::History& history, telemetry::Metric metric, int rank, std::size_t step) {
@@ -95,6 +103,25 @@ TEST(RunLines, bytes_of_a_step_that_were_not_told_count_with_the_next_over_the_t
   const auto points = points_of(history, line(lines_of(ChartKind::rank_bytes, history, {}, {}), "sent1"));
   ASSERT_EQ(points.size(), 8u);
   for (const SeriesPoint& point : points) EXPECT_NEAR(point.value, kRate, 1) << point.step;
+}
+
+TEST(RunLines, bytes_that_were_told_again_of_a_step_that_was_over_are_in_no_rate) {
+  const auto twice = [](std::vector<telemetry::Event>& events) {
+    for (std::size_t i = 0; i < events.size(); ++i)
+      if (events[i].step == 5 && events[i].subject == static_cast<int>(telemetry::Metric::sent_payload_bytes)) {
+        telemetry::Event again = events[i];
+        again.value += 1e9;
+        events.push_back(again);
+        break;
+      }
+    for (telemetry::Event& event : events)
+      if (event.step > 5 && event.subject == static_cast<int>(telemetry::Metric::sent_payload_bytes)) event.value += 1e9;
+  };
+  const auto history = changed_history({.ranks = 2, .jitter = 0}, 10, twice);
+  const auto points = points_of(history, line(lines_of(ChartKind::rank_bytes, history, {}, {}), "sent1"));
+  ASSERT_EQ(points.size(), 9u);
+  for (const SeriesPoint& point : points) EXPECT_NEAR(point.value, kRate, 1) << point.step;
+  EXPECT_GT(points.back().bytes, 1e9) << "sent they were";
 }
 
 // A ring of as many ranks as there are workers drawn, each sending to the next.

@@ -140,8 +140,8 @@ TEST(RateMeter, gives_the_growth_of_a_total_over_the_time_since_the_last_sample)
   RateMeter meter;
   EXPECT_FALSE(meter.next(1, 100));
   EXPECT_DOUBLE_EQ(*meter.next(3, 500), 200);
-  EXPECT_FALSE(meter.next(3, 600));  // no time passed: it counts with the next
-  EXPECT_DOUBLE_EQ(*meter.next(4, 700), 200);
+  EXPECT_FALSE(meter.next(3, 600));  // no time passed: what came in it is in no rate
+  EXPECT_DOUBLE_EQ(*meter.next(4, 700), 100);
   EXPECT_FALSE(meter.next(5, 50));  // restarted
   EXPECT_DOUBLE_EQ(*meter.next(6, 80), 30);
 }
