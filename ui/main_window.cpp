@@ -132,13 +132,16 @@ void MainWindow::refuse_beside_sweep() {
 }
 
 void MainWindow::start_wanted_run() {
+  const QString goes_on_from = std::exchange(goes_on_from_, {});
   if (!std::exchange(run_wanted_, false) || isHidden()) return;  // it was closed meanwhile
   controls_.set_startable(true);
   statusBar()->clearMessage();
   if (!document_.problems().empty()) return refuse_to_run();
   errors_->hide();
   experiment_wanted_ = false;
-  if (const auto started = runs_.start(document_.experiment(), document_.directory(), document_.name()); !started)
+  experiment::Experiment experiment = document_.experiment();
+  if (!goes_on_from.isEmpty()) experiment.run.resume_from = goes_on_from.toStdString();
+  if (const auto started = runs_.start(experiment, document_.directory(), document_.name()); !started)
     return errors_->show_problem(tr("The run could not start"), started.error());
   workspace_->show_charts();
 }

@@ -176,6 +176,7 @@ class MainWindow : public QMainWindow {
   QTimer live_;                // refreshes canvas and truths while a run is shown
   QStringList failures_told_;  // of which runs, by directory
   bool closing_ = false, run_wanted_ = false, drawing_fits_ = true;
+  QString goes_on_from_;            // a run's directory, of the run that is wanted; the document knows nothing of it
   bool experiment_wanted_ = false;  // of the run that was opened
   bool opened_beside_run_ = false;  // a document, and it was not looked at yet whether the run trained it
 };

@@ -129,7 +129,7 @@ void MainWindow::offer_to_go_on(const Run& run) {
   const auto step = base::value_at(run.history().result(), "committed_step"), problem = base::value_at(run.history().result(), "problem");
   if (!step || !problem || !step->is_number_integer() || &run != runs_.current() || !trains_as_run()) return;
   errors_->offer_also(tr("Go on from step %1").arg(grouped(step->get<std::int64_t>())), [this, directory = run.directory()] {
-    if (!document_.set_value("run.resume_from", directory.toStdString()).empty()) return false;
+    goes_on_from_ = directory;
     start_run();
     return true;
   });

@@ -111,7 +111,7 @@ struct GossipSpec {
   GossipMode mode = GossipMode::synchronous;
   GossipGraph graph = GossipGraph::ring;
   std::vector<GossipWeight> weights;       // of pairs whose weight is not that of Metropolis
-  std::int64_t consensus_every_steps = 0;  // measure how far ranks are apart, besides at every evaluation; 0: only there
+  std::int64_t consensus_every_steps = 0;  // measure how far ranks are apart, besides at every evaluation; 0: at evaluations only
 
   bool operator==(const GossipSpec&) const = default;
 };

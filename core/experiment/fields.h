@@ -184,7 +184,7 @@ struct Fields<experiment::GossipSpec> {
               "neighbours), and a rank itself what is left of 1",
               [](const G& g) { return g.mode == experiment::GossipMode::synchronous; }),
         field("consensus_every_steps", &G::consensus_every_steps, "steps", {0, 1e12},
-              "Measure how far ranks are from their mean every so many steps, besides at every evaluation; 0: only there")};
+              "Measure how far ranks are from their mean every so many steps, besides at every evaluation; 0: at evaluations only")};
   }
 };
 template <>

@@ -214,7 +214,7 @@ void Coordination::end(RunState state, std::optional<Problem> problem) {
   problem_ = std::move(problem);
   if (problem_ && state == RunState::failed && committer_ && committer_->committed_step() >= 0)
     problem_->advice += " The checkpoint of step " + base::format_count(committer_->committed_step()) + " is whole: go on from it with --resume " +
-                        p_.run_directory.string() + ".";
+                        p_.run_directory.string() + " (run.resume_from).";
   if (problem_ && state != RunState::cancelled) say("error", base::to_string(*problem_));
   set_state(state);
   if (!ended_well(state) && problem_) broadcast(Abort{*problem_});

@@ -10,6 +10,9 @@ namespace {
 
 using topology::Network;
 
+// A step of servers is the mean time between updates, some of which overlap at the ends of what is simulated.
+constexpr double kMoreThanAll = 1.005;
+
 // The busiest thread; with an engine for each lane, the busiest lane.
 Bound device_bound(const Simulation& simulation, std::string_view program, LanesPerThread lanes_per_thread) {
   Bound bound;
@@ -145,6 +148,7 @@ std::string explain(const Outcome& outcome, const Network& network) {
   const Bound& bound = outcome.bounds.front();
   const std::string step = base::format_seconds(outcome.median_step_seconds);
   auto [what, how] = words(bound, outcome, network);
+  if (bound.seconds > kMoreThanAll * outcome.median_step_seconds) return what + " bounds the step of " + step + ": " + how + " for each, and never idle.";
   if (bound.seconds >= outcome.median_step_seconds / 2) return what + " bounds the step: " + how + " of " + step + ".";
   what.front() = static_cast<char>(std::tolower(what.front()));
   return "Nothing alone bounds the step of " + step + ": its parts follow one another. The longest is " + what + ": " + how + ".";

@@ -148,10 +148,11 @@ bool RunCharts::read_portion(Shown& shown) {
 void RunCharts::say_why_empty() {
   const auto all = [this](const auto& holds) { return std::ranges::all_of(runs_, [&](const auto& one) { return one->run && holds(*one->run); }); };
   const bool silent = all([](const Run& run) { return run.history().ranks() == 1; });
-  const bool over = !reading() && all([](const Run& run) { return run.complete(); });
+  const bool ended = all([](const Run&run) { return run.complete(); }), over = ended && !reading();
   const QString none = runs_.size() > 1 ? tr("These runs recorded none") : tr("This run recorded none");
   const QString unsimulated = why_not_simulated();
-  const QString text = !unsimulated.isEmpty() ? unsimulated : runs_.empty() ? tr("No points yet: press Run") : over ? none : tr("Waiting for the first points");
+  const QString to_come = ended ? tr("Reading what was recorded ...") : tr("Waiting for the first points");
+  const QString text = !unsimulated.isEmpty() ? unsimulated : runs_.empty() ? tr("No points yet: press Run") : over ? none : to_come;
   for (const auto& [kind, plot] : plots_) {
     const bool traffic = kind == ChartKind::rank_bytes || kind == ChartKind::link_bytes;
     plot->set_empty_text(traffic && silent && !runs_.empty() ? tr("One rank sends nothing") : text);

@@ -76,7 +76,7 @@ class Lines {
     if (!alone() || all) return;
     for (int rank = 0; rank < history_.ranks(); ++rank)
       if (LineSpec* line =
-              add(QString("local%1").arg(rank), tr("local, rank %1").arg(rank), rank, {keys_of(history_, Metric::local_gradient_norm, rank, chosen())}))
+              add_own(QString("local%1").arg(rank), tr("local, rank %1").arg(rank), rank, {keys_of(history_, Metric::local_gradient_norm, rank, chosen())}))
         line->style.dashed = line->style.pale = true;
   }
 
@@ -118,6 +118,7 @@ class Lines {
       line.style.dashed = false;
       line.style.stacked = true;
       line.part = static_cast<StepPart>(part);
+      if (history_.steps_apart()) line.style.joining = Joining::always;
     }
     if (keys_of(history_, Metric::imposed_seconds).empty()) return;
     LineSpec& line = lines_.emplace_back(LineSpec{"imposed", {tr("of compute imposed"), kTextColour}, {}, {}});
@@ -134,7 +135,7 @@ class Lines {
   // Each rank by its own steps.
   void samples_rates() {
     for (int rank = 0; alone() && rank < history_.ranks(); ++rank)
-      if (LineSpec* line = add(QString("rate%1").arg(rank), rank_name(rank), rank, {keys_of(history_, Metric::samples, rank)}))
+      if (LineSpec* line = add_own(QString("rate%1").arg(rank), rank_name(rank), rank, {keys_of(history_, Metric::samples, rank)}))
         line->divisor = {keys_of(history_, Metric::step_seconds, rank), Over::greatest};
   }
 
@@ -142,7 +143,8 @@ class Lines {
   void staleness() {
     const std::vector<SeriesKey> keys = keys_of(history_, Metric::staleness);
     for (const SeriesKey& key : keys)
-      if (key.rank == keys.front().rank) add(QString("worker%1").arg(key.index), alone() ? tr("worker, rank %1").arg(key.index) : "", key.index, {{key}});
+      if (key.rank == keys.front().rank)
+        add(QString("worker%1").arg(key.index), alone() ? tr("worker, rank %1").arg(key.index) : "", key.index, {{key}})->style.joining = Joining::never;
     if (keys.empty() || !alone()) return;
     staleness_over_time();
     staleness_by_theory();
@@ -159,7 +161,7 @@ class Lines {
       add_gathered(id, label, kTextColour, values, false);
       SeriesStyle& style = lines_.back().style;
       style.joining = Joining::always;  // a value is of the gradients since the one before it
-      style.dashed = false, style.pale = values != &History::staleness_mean;
+      style.dashed = values == &History::staleness_most, style.pale = values != &History::staleness_mean;
     }
   }
 
@@ -183,22 +185,30 @@ class Lines {
     lines_.back().style.dashed = lines_.back().style.pale = true;
   }
 
-  void residual_norms() {
-    if (!alone()) return void(add("greatest", tr("greatest of ranks"), 0, {keys_of(history_, Metric::residual_norm), Over::greatest}));
-    for (int rank = 0; rank < history_.ranks(); ++rank)
-      add(QString("rank%1").arg(rank), rank_name(rank), rank, {keys_of(history_, Metric::residual_norm, rank)});
-  }
+  void residual_norms() { of_ranks(Metric::residual_norm); }
+
+  // So far, asked for or answered, of each rank on its own clock.
+  void averages() { of_ranks(Metric::averages); }
 
   void compression_ratio() { add("ratio", alone() ? tr("gradient / sent by a rank") : "", 0, first_rank(Metric::compression_ratio, 0)); }
 
-  void table_ratios() {
-    if (!alone()) return void(add("greatest", tr("greatest of ranks"), 0, {keys_of(history_, Metric::table_ratio), Over::greatest}));
-    for (int rank = 0; rank < history_.ranks(); ++rank) add(QString("rank%1").arg(rank), rank_name(rank), rank, {keys_of(history_, Metric::table_ratio, rank)});
-  }
+  void table_ratios() { of_ranks(Metric::table_ratio); }
 
   void learning_rate() { add("rate", alone() ? tr("learning rate") : "", 0, first_rank(Metric::learning_rate, 0)); }
 
  private:
+  // Of a rank alone: where ranks do steps apart, those between two of its own are others', and no value of it is missing there.
+  LineSpec* add_own(const QString& id, const QString& label, int colour, Source source) {
+    LineSpec* line = add(id, label, colour, std::move(source));
+    if (line && history_.steps_apart()) line->style.joining = Joining::always;
+    return line;
+  }
+
+  void of_ranks(Metric metric) {
+    if (!alone()) return void(add("greatest", tr("greatest of ranks"), 0, {keys_of(history_, metric), Over::greatest}));
+    for (int rank = 0; rank < history_.ranks(); ++rank) add_own(QString("rank%1").arg(rank), rank_name(rank), rank, {keys_of(history_, metric, rank)});
+  }
+
   void level(const QString& id, const QString& label, double value, bool dashed) {
     add_gathered(id, label, kTextColour, &History::train_loss, false);
     lines_.back().style.dashed = dashed;
@@ -257,6 +267,7 @@ ChartTitle chart_title(ChartKind kind) {
     case ChartKind::compression_ratio: return {"compression_ratio", tr("Compression of gradients"), tr("times")};
     case ChartKind::table_ratio: return {"table_ratio", tr("Tables: whole / rows named"), tr("times")};
     case ChartKind::consensus: return {"consensus", tr("Distance of ranks from their mean"), tr("L2 norm")};
+    case ChartKind::averages: return {"averages", tr("Averages with one neighbour"), tr("averages")};
     case ChartKind::staleness: return {"staleness", tr("Staleness of gradients"), tr("versions")};
   }
   return {"", "", ""};
@@ -301,6 +312,7 @@ std::vector<LineSpec> lines_of(ChartKind kind, const History& history, const std
     case ChartKind::table_ratio: lines.table_ratios(); break;
     case ChartKind::staleness: lines.staleness(); break;
     case ChartKind::consensus: lines.consensus(); break;
+    case ChartKind::averages: lines.averages(); break;
   }
   return lines.take();
 }

@@ -33,13 +33,14 @@ enum class ChartKind {
   compression_ratio,
   table_ratio,
   staleness,
-  consensus
+  consensus,
+  averages
 };
 // In the order of the cards, until a person arranges them.
 inline constexpr ChartKind kChartKinds[] = {ChartKind::loss,          ChartKind::accuracy,   ChartKind::gradient_norm, ChartKind::step_time,
                                             ChartKind::rank_bytes,    ChartKind::link_bytes, ChartKind::update_ratio,  ChartKind::samples_rate,
                                             ChartKind::learning_rate, ChartKind::memory,     ChartKind::residual_norm, ChartKind::compression_ratio,
-                                            ChartKind::table_ratio,   ChartKind::staleness,  ChartKind::consensus};
+                                            ChartKind::table_ratio,   ChartKind::staleness,  ChartKind::consensus,     ChartKind::averages};
 
 struct ChartTitle {
   const char* name;  // snake_case, stable: for saved arrangements

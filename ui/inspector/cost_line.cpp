@@ -56,7 +56,8 @@ void CostLine::Reckoning::run() const {
   if (stop.stop_requested()) return;
   const auto cost = plan.map([&](const plan::Plan& known) { return cost_of(*resolved, known); });
   post([cost](CostLine& to) { to.show_cost(cost); });
-  const QString verdict = plan ? judge(*resolved, *plan, stop).value_or(QString()) : QString();
+  const auto judged = plan ? judge(*resolved, *plan, stop) : base::Result<QString>(QString());
+  const QString verdict = judged ? *judged : CostLine::tr("Not predicted: %1.").arg(QString::fromStdString(judged.error().what));
   post([verdict](CostLine& to) { to.show_verdict(verdict); });
 }
 

@@ -17,6 +17,7 @@ experiment::Experiment unwatched(experiment::Experiment experiment) {
   experiment.run.hang_seconds = defaults.hang_seconds;
   experiment.run.restarts = defaults.restarts;
   experiment.run.checkpoint_every_steps = defaults.checkpoint_every_steps;
+  experiment.run.resume_from = defaults.resume_from;
   experiment.training.epochs = 0;  // once resolved, the steps say it all
   return essence(std::move(experiment));
 }

@@ -20,6 +20,7 @@ namespace {
 using telemetry::WorkerStaleness;
 
 constexpr int kLookEvery = 250;  // milliseconds
+constexpr std::int64_t kFarOff = 2, kRoom = 20;
 enum Column { worker, applied, share, delayed, dropped, mean, p95, most, columns };
 
 QString counted(std::int64_t number) { return QString::fromStdString(base::format_count(number)); }
@@ -27,6 +28,12 @@ QString counted(std::int64_t number) { return QString::fromStdString(base::forma
 SeriesPoint bar(std::int64_t staleness, std::int64_t gradients) {
   const auto at = static_cast<double>(staleness);
   return {at, at, at, static_cast<double>(gradients)};
+}
+
+// Bars end at what 99 of 100 gradients do not pass, where the stalest few would leave the others no room.
+std::int64_t last_bar(const WorkerStaleness& all) {
+  const std::int64_t most = all.most(), nearly_all = all.quantile(0.99);
+  return most > kFarOff * std::max<std::int64_t>(nearly_all, kRoom) ? nearly_all : most;
 }
 
 // As the first server took them.
@@ -47,7 +54,6 @@ StalenessPanel::StalenessPanel(QWidget* parent) : QWidget(parent) {
   words_->setContentsMargins(8, 6, 8, 2);
   parts_ = new QSplitter(Qt::Horizontal, this);
   histogram_ = new PlotView(parts_);
-  histogram_->set_title(tr("Gradients by staleness"), tr("gradients"));
   histogram_->set_counts(tr("versions"));
   histogram_->offer_points(tr("Show the last gradient of this staleness on the timeline"));
   connect(histogram_, &PlotView::point_chosen, this, [this](const QString&, const SeriesPoint& bar) { want_staleness(std::round(bar.step)); });
@@ -156,6 +162,9 @@ void StalenessPanel::show_all() {
 }
 
 void StalenessPanel::show_histogram() {
+  const WorkerStaleness all = counts_.all();
+  const std::int64_t last = last_bar(all);
+  histogram_->set_title(last < all.most() ? tr("Gradients by staleness, but the stalest 1 %") : tr("Gradients by staleness"), tr("gradients"));
   std::int64_t highest = 0;
   for (const WorkerStaleness& one : counts_.workers()) {
     const QString id = QString("worker%1").arg(one.rank);
@@ -163,7 +172,7 @@ void StalenessPanel::show_histogram() {
     histogram_->remove_series(id);
     histogram_->put_series(id, {.label = tr("worker, rank %1").arg(one.rank), .colour = one.rank, .joining = Joining::always});
     std::vector<SeriesPoint> bars;
-    for (std::int64_t staleness = 0; !one.counts.empty() && staleness <= std::min<std::int64_t>(one.most(), 10'000); ++staleness) {
+    for (std::int64_t staleness = 0; !one.counts.empty() && staleness <= std::min(one.most(), last); ++staleness) {
       const auto at = one.counts.find(staleness);
       bars.push_back(bar(staleness, at == one.counts.end() ? 0 : at->second));
       highest = std::max(highest, at == one.counts.end() ? 0 : at->second);

@@ -352,6 +352,14 @@ TEST(RunLines, what_rows_of_tables_save_is_told_of_each_worker) {
   EXPECT_TRUE(lines_of(ChartKind::table_ratio, history_of({}, 5), {}, {}).empty());
 }
 
+TEST(RunLines, averages_with_one_neighbour_are_counted_of_each_rank) {
+  const auto history = history_of({.ranks = 3, .averages = 2}, 20);
+  const auto lines = lines_of(ChartKind::averages, history, {}, {});
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(points_of(history, line(lines, "rank1"))[5].value, 13);
+  EXPECT_TRUE(lines_of(ChartKind::averages, history_of({}, 5), {}, {}).empty());
+}
+
 TEST(RunLines, one_device_without_links_has_no_lines_of_traffic) {
   const auto history = history_of({.ranks = 1}, 5);
   EXPECT_TRUE(lines_of(ChartKind::rank_bytes, history, {}, {}).empty());

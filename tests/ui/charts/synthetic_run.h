@@ -20,6 +20,7 @@ struct SyntheticRun {
   std::vector<std::string> segments{"0 linear 784-512 relu", "1 linear 512-512 relu", "2 linear 512-10"};
   double seconds_per_step = 0.005;
   double compression_ratio = 0;  // 0: nothing is compressed
+  double averages = 0;           // with one neighbour, in a step; 0: none
   double table_ratio = 0;        // 0: no rows of tables are named
   int held_back = -1;            // a rank that is slowed down
   double jitter = 0.08;          // of the time within steps
@@ -78,6 +79,7 @@ struct SyntheticRun {
       metric(Metric::compression_ratio, compression_ratio);
       metric(Metric::residual_norm, residual(rank, at));
     }
+    if (averages > 0) metric(Metric::averages, averages * (at + 1) + rank);
     if (table_ratio > 0) metric(Metric::table_ratio, table_ratio + rank);
     if (lambda_2 > 0 && at % 50 == 49) metric(Metric::squared_disagreement, distance(at) * distance(at));
     if (at % 250 == 249) {

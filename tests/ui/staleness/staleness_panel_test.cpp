@@ -103,6 +103,15 @@ TEST_F(StalenessPanelTest, its_histogram_counts_them) {
   EXPECT_NE(panel_.histogram().model().find("theory"), nullptr);
 }
 
+TEST_F(StalenessPanelTest, the_stalest_hundredth_leaves_the_others_their_room) {
+  std::vector<double> staleness(200, 1);
+  staleness[0] = 3, staleness[100] = 5000;
+  record(served(experiment::ServerMode::asynchronous), staleness);
+  EXPECT_EQ(panel_.histogram().model().find("worker0")->points.size(), 2u) << "0 and 1";
+  EXPECT_TRUE(panel_.histogram().title().endsWith("but the stalest 1 %"));
+  EXPECT_EQ(cell(2, 7), "5,000") << "which the table tells";
+}
+
 TEST_F(StalenessPanelTest, a_row_asks_for_the_last_of_the_stalest_gradients_of_its_worker) {
   record(served(experiment::ServerMode::asynchronous), {4, 1, 0, 7, 4, 1, 2, 7, 3, 0});
   std::vector<std::pair<int, double>> wanted;
