@@ -73,20 +73,44 @@ bool agree(const End& worker, const End& server) {
          worker.row == server.row;
 }
 
-// Rows are pulled and packed by a list that the samples of a turn make.
+// What of a list travels.
+plan::Access sent_part(plan::Access list) {
+  constexpr std::int64_t kStays = plan::kListHead - plan::kListHeadSent;
+  return {list.buffer, list.first + kStays, list.count - kStays};
+}
+
+// Of a worker: rows are pulled and packed by a list that the samples of a turn make, and that their server is sent; and what is packed is what is pushed, of
+// the same share of the gradient.
+void prove_named(const RankPlan& rank, const plan::Program& program, const Op& op, Findings& findings) {
+  const auto expect_one = [&](const plan::Program* where, OpKind kind, const auto& fits, const char* said, const char* expected) {
+    const auto is = [&](const Op& other) { return other.kind == kind && other.bucket == op.bucket && fits(other); };
+    if (where == nullptr || std::ranges::count_if(where->ops, is) != 1)
+      findings.add(Proof::serving, Spot{rank.rank, program.name, static_cast<int>(&op - program.ops.data())}, said, expected, "");
+  };
+  const plan::Program* turn = program_of(rank, "turn");
+  const plan::Access &first = op.reads.front(), &list = op.reads.back();
+  if (op.kind == OpKind::pull || op.kind == OpKind::pack)
+    expect_one(
+        turn, OpKind::rows, [&](const Op& rows) { return rows.writes == std::vector{list}; }, "goes by a list of rows that no turn makes",
+        "one that ROWS of the same share writes, once a turn");
+  if (op.kind == OpKind::pull)
+    expect_one(
+        &program, OpKind::push, [&](const Op& push) { return !push.named && push.reads.front() == sent_part(list); },
+        "goes by a list of rows that its server is not sent", "a PUSH of the same list, once");
+  if (op.kind == OpKind::pack)
+    expect_one(
+        turn, OpKind::pull, [&](const Op& pull) { return pull.writes.front().first == first.first && pull.writes.front().count == first.count; },
+        "packs rows of what is not pulled", "the share of the gradient whose parameters are pulled");
+  if (op.kind == OpKind::push)
+    expect_one(
+        &program, OpKind::pack, [&](const Op& pack) { return pack.writes.front() == first; }, "pushes rows that nobody packs",
+        "what PACK of the same share writes");
+}
+
 void prove_lists(const RankPlan& rank, Findings& findings) {
   for (const plan::Program& program : rank.programs)
-    for (const Op& op : program.ops) {
-      if (op.kind != OpKind::pull && op.kind != OpKind::pack) continue;
-      if (!op.named) continue;
-      const plan::Program* turn = program_of(rank, "turn");
-      const auto makes = [&](const Op& other) {
-        return other.kind == OpKind::rows && other.bucket == op.bucket && other.writes == std::vector{op.reads.back()};
-      };
-      if (turn == nullptr || std::ranges::count_if(turn->ops, makes) != 1)
-        findings.add(Proof::serving, Spot{rank.rank, program.name, static_cast<int>(&op - program.ops.data())}, "goes by a list of rows that no turn makes",
-                     "one that ROWS of the same share writes, once a turn", "");
-    }
+    for (const Op& op : program.ops)
+      if (op.named) prove_named(rank, program, op, findings);
 }
 
 void match(const RankPlan& rank, std::string_view program, const Ends& servers, Findings& findings) {

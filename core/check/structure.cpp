@@ -221,9 +221,16 @@ class Inspector {
     inspect_carried(op);
   }
 
-  // Besides what travels a server may have what a worker was given before, or rows side by side; and there is the list of rows, where they are named.
+  // Besides what travels there is the list of rows, where they are named. A server that gives may keep what it gave, and put rows side by side; one that takes
+  // may compensate: by what it gave and what it has now.
+  static std::size_t most_spans(const Op& op) {
+    const std::size_t list = op.named ? 1 : 0;
+    return op.kind == OpKind::take ? 4 + list : op.kind == OpKind::give ? 2 + 2 * list : 1 + list;
+  }
+
   void inspect_carried(const Op& op) {
-    if (!op.named && !rank_.rule && op.reads.size() + op.writes.size() > 1) report("touches several spans", "one at most");
+    const std::size_t spans = op.reads.size() + op.writes.size(), most = most_spans(op);
+    if (spans > most) report("touches " + std::to_string(spans) + " spans", std::to_string(most) + " at most");
     if (op.named && (op.reads.empty() || plan::carried(op) == nullptr)) return report("names rows of nothing", "a table, and a list of rows");
     if (!op.named) return;
     inspect_rows(op.row, *plan::carried(op));

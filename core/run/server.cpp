@@ -80,7 +80,7 @@ void Server::State::lose(int number) {
   Worker& from = worker(number);
   arrivals.leave(number);
   from.lost = true, from.forgotten = false;
-  from.here = from.asks = from.told_last = from.names = from.listed = false;
+  from.here = from.asks = from.told_last = from.owed_rows = from.has_list = false;
   from.reads = -1;
 }
 
@@ -113,7 +113,7 @@ Result<bool> Server::State::hear_of(int number) {
   if (from.lost && !from.forgotten) return false;
   if (from.told_last && !from.here) return false;
   auto asked = take_wish(number);
-  if (asked && !*asked && from.names) return hear_names(from);
+  if (asked && !*asked && from.owed_rows) return hear_names(from);
   if (!asked || *asked || !from.here || from.asks || arrivals.waits(number) || from.told_last) return asked;  // who asks out of turn has pushed all
   auto whole = whole_gradient(from);
   if (!whole || !*whole) return whole;

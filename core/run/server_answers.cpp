@@ -30,7 +30,7 @@ Result<int> Server::State::await_place() {
 
 Result<void> Server::State::see_what_was_read() {
   for (Worker& to : workers) {
-    if (to.reads < 0 || to.names) continue;
+    if (to.reads < 0 || to.owed_rows) continue;
     const auto all = consumed(to, answer, to.posted);
     if (!all) return base::fail(all.error());
     const auto rows = *all && named != nullptr ? consumed(to, *named, to.handed) : all;
@@ -114,7 +114,7 @@ Result<void> Server::State::give(int number, const Turn& turn) {
        [&](plan::Served& event) { event.step = turn.step, event.evaluates = turn.evaluates, event.last = to.told_last, event.version = arrivals.version(); });
   share.keep_given(number);
   to.reads = share.place();
-  to.names = named != nullptr;
+  to.owed_rows = named != nullptr;
   to.given_ns = base::now_nanoseconds();
   for (std::size_t op = 0; op < answer.ops.size(); ++op) {
     const BoundOp& gives = answer.ops[op];

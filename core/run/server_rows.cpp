@@ -28,7 +28,7 @@ Result<void> Server::State::see_names() {
     if (!waits_for_names(one) || one.lost || (!arrivals.waits(one.number) && !one.asks)) continue;
     const auto named_all = has_named(one);
     if (!named_all) return base::fail(named_all.error());
-    one.listed = *named_all;
+    one.has_list = *named_all;
   }
   return {};
 }
@@ -64,7 +64,7 @@ Result<bool> Server::State::hear_names(Worker& from) {
     if (!ok) return base::fail(of_worker(ok.error(), from.rank));
     ++from.taken[arrival_of(does)];
   }
-  from.names = from.listed = false;
+  from.owed_rows = from.has_list = false;
   return true;
 }
 
@@ -72,7 +72,7 @@ Result<bool> Server::State::hear_names(Worker& from) {
 Result<void> Server::State::hear_all_names() {
   hear_who_is_gone();
   for (Worker& one : workers) {
-    if (!one.names || one.lost) continue;
+    if (!one.owed_rows || one.lost) continue;
     const bool lost = parts.transport->has_lost(one.rank);  // asked first: what it sent until then is heard still
     const auto heard = hear_names(one);
     if (!heard) return base::fail(heard.error());

@@ -24,8 +24,8 @@ struct Server::State {
     bool lost = false, forgotten = false;  // and what lay between the two
     double wish = 0;                       // of one that asks out of turn
     int reads = -1;                        // the place that it still reads; -1: none
-    bool names = false;                    // of that place it is owed the rows that it will name
-    bool listed = false;                   // the names of those that it wants are there
+    bool owed_rows = false;                // of that place, once it has named them
+    bool has_list = false;                 // of the rows that it names
     std::int64_t given_ns = 0;             // when it was answered
   };
   ServerParts parts;
@@ -94,7 +94,7 @@ struct Server::State {
   bool more_may_come() const;
   base::Result<void> give(int number, const Turn& turn);
   base::Result<bool> consumed(const Worker& by, const BoundProgram& program, const std::vector<std::uint64_t>& posted);
-  bool waits_for_names(const Worker& one) const { return named != nullptr && !leads && !one.listed; }
+  bool waits_for_names(const Worker& one) const { return named != nullptr && !leads && !one.has_list; }
   base::Result<void> see_names();
   base::Result<bool> has_named(const Worker& from);
   base::Result<std::optional<comm::Message>> list_of(const Worker& from, const BoundOp& takes);

@@ -121,6 +121,7 @@ TEST(Gossip, what_is_sent_between_steps_is_told_of_the_step_before) {
   experiment::Experiment e = gossiping(4, GossipGraph::ring);
   e.training.steps = 12;
   e.strategy.gossip.consensus_every_steps = 3;
+  e.run.evaluate_every_steps = 12;
   const auto ranks = trained(e);
   const auto to_next = sent_to(ranks[0], 1);
   ASSERT_EQ(to_next.size(), 12u);

@@ -192,14 +192,14 @@ TEST(Rows, of_a_hundredth_of_a_table_take_a_hundredth_of_its_bytes) {
   e.training.precision = experiment::Precision::fp32;
   const auto resolved = experiment::resolve(e, ".").value();
   const std::int64_t table = 2'000 * 16 * 4, dense = resolved.model.elements * 4 - table;
-  std::int64_t asked_and_given = 0, rounds = 0;
-  for (int worker = 0; worker < 2; ++worker) {
-    const RankOutcome rank = trained(e)[static_cast<std::size_t>(worker)];
+  const auto ranks = trained(e);
+  for (std::size_t worker = 0; worker < 2; ++worker) {
+    const RankOutcome& rank = ranks[worker];
     ASSERT_EQ(rank.problem, "");
-    rounds = std::ssize(steps_of(rank, Metric::samples));
+    const std::int64_t rounds = std::ssize(steps_of(rank, Metric::samples));
     const auto received = static_cast<std::int64_t>(rank.traffic[2].received_payload_bytes) - (rounds + 1) * (dense + 32) - table;
     const auto pushed_rows = received, lists = static_cast<std::int64_t>(rank.traffic[2].sent_payload_bytes) - rounds * dense - pushed_rows - 16;
-    asked_and_given = received + lists;
+    const std::int64_t asked_and_given = received + lists;
     EXPECT_GT(received, 0);
     EXPECT_LE(static_cast<double>(asked_and_given), 0.011 * static_cast<double>(table * rounds)) << worker;
   }

@@ -138,6 +138,28 @@ TEST(Serving, rows_without_a_list_are_found) {
               testing::HasSubstr("a buffer of int32"));
 }
 
+plan::Op& op_in(plan::RankPlan& rank, const char* program, OpKind kind, std::int32_t bucket) {
+  for (plan::Op& op : rank.programs[static_cast<std::size_t>(rank.program(program))].ops)
+    if (op.kind == kind && op.bucket == bucket) return op;
+  throw std::runtime_error("no such op");
+}
+
+TEST(Serving, another_list_than_the_one_that_is_sent_is_found) {
+  EXPECT_THAT(flaw(with_table(), 0,
+                   [](plan::RankPlan& rank) {
+                     plan::Op& list = op_in(rank, "turn", OpKind::push, 0);
+                     --list.reads.front().first;
+                   }),
+              testing::HasSubstr("goes by a list of rows that its server is not sent"));
+}
+
+TEST(Serving, rows_that_are_packed_of_another_share_or_not_pushed_are_found) {
+  EXPECT_THAT(flaw(with_table(), 0, [](plan::RankPlan& rank) { op_in(rank, "train", OpKind::pack, 0).reads.front().first += 4; }),
+              testing::HasSubstr("packs rows of what is not pulled"));
+  EXPECT_THAT(flaw(with_table(), 0, [](plan::RankPlan& rank) { op_in(rank, "train", OpKind::push, 0).reads.front().buffer = rank.buffer("grads"); }),
+              testing::HasSubstr("pushes rows that nobody packs"));
+}
+
 TEST(Serving, rows_of_unlike_length_are_found) {
   EXPECT_THAT(flaw(with_table(), 0, [](plan::RankPlan& rank) { op_of(rank, OpKind::pull, 0).row = 2; }), testing::HasSubstr("rows of 2 at most"));
   EXPECT_THAT(flaw(with_table(), 0, [](plan::RankPlan& rank) { op_of(rank, OpKind::pull, 0).row = 5; }), testing::HasSubstr("a number of whole rows"));
