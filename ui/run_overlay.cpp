@@ -117,12 +117,14 @@ DeviceOverlay RunOverlay::device(const telemetry::History& history, const sessio
   DeviceOverlay device;
   device.rank = rank;
   device.role = drawn_device(rank).role;
-  if (const Series* steps = history.find({Metric::step_seconds, rank, 0}); steps && !steps->steps.empty()) device.step = steps->steps.back() + 1;
+  const Metric told_each_step = device.role == topology::Role::parameter_server ? Metric::version : Metric::step_seconds;
+  if (const Series* steps = history.find({told_each_step, rank, 0}); steps && !steps->steps.empty()) device.step = steps->steps.back() + 1;
   if (moving) device.utilisation = utilisation_of(history, rank);
   if (const session::RankStatus* one = status_of(status, rank)) {
     device.state = held(*status, *one) ? text("held") : QString::fromStdString(one->state);
     device.step = one->step;
   }
+  device.at_step = device.role == topology::Role::evaluator || (history.steps_apart() && device.role == topology::Role::worker);
   if (device.role == topology::Role::evaluator) device.step = measured_step(history);  // it does none: it waits where all may go
   return device;
 }

@@ -148,7 +148,7 @@ int exit_code_of(const session::CoordinatorResult& outcome) {
 }
 
 base::Result<session::CoordinatorResult> coordinate(const RunArguments& arguments, const experiment::Experiment& given, experiment::Resolved resolved,
-                                                    std::int64_t started_ns) {
+                                                    const base::Problems& passed_over, std::int64_t started_ns) {
   const auto sockets = session::SocketDirectory::make();
   if (!sockets) return base::fail(sockets.error());
   const auto run_directory =
@@ -173,6 +173,7 @@ base::Result<session::CoordinatorResult> coordinate(const RunArguments& argument
     arguments.json ? print_status(status, history) : progress.show(status, history);
   };
   parts.started_ns = started_ns;
+  parts.passed_over = passed_over;
   auto outcome = session::coordinate(std::move(parts));
   if (!arguments.json) progress.end();
   return outcome;
@@ -188,6 +189,8 @@ void print_notes(const experiment::Resolved& resolved) {
   note(experiment::shared_cores(document.topology, document.run, base::usable_cores()));
   note(experiment::unlike_one_device(document));
   note(experiment::softsync_said(document));
+  note(experiment::paced_turns_said(document, document.run.seconds_per_step));
+  if (resolved.first_step > 0) note("goes on from the checkpoint of step " + base::format_count(resolved.first_step));
   if (experiment::shares_columns(resolved)) note("every rank loads its own feature columns alone (vertical sharding)");
 }
 
@@ -203,11 +206,13 @@ int run(const RunArguments& arguments) {
   auto resolved = resolve(*given, effective);
   if (!resolved) return complain(resolved.error(), arguments.json);
   if (const auto problems = problems_of_room(*resolved); !problems.empty()) return complain(problems, arguments.json);
-  if (const auto ok = session::resume(*resolved); !ok) return complain({ok.error()}, arguments.json);
+  const auto passed_over = session::resume(*resolved);
+  if (!passed_over) return complain({passed_over.error()}, arguments.json);
+  for (const base::Problem& problem : *passed_over) std::fprintf(stderr, "warning: %s\n", base::to_string(problem).c_str());
   if (interrupts() > 0 || (arguments.ends_with > 0 && !end_with(arguments.ends_with)))
     return complain({{base::ProblemCode::cancelled, "", "cancelled before the run began", "", ""}}, arguments.json);
   if (!arguments.json) print_notes(*resolved);
-  const auto outcome = coordinate(effective, *given, std::move(*resolved), started_ns);
+  const auto outcome = coordinate(effective, *given, std::move(*resolved), *passed_over, started_ns);
   if (!outcome) return complain({outcome.error()}, arguments.json);
   if (arguments.json) print_json(outcome->result);
   else print_summary(outcome->result, *given);

@@ -249,8 +249,12 @@ Problem cut_off(const std::vector<int>& side, const std::string& where) {
   std::vector<int> lost;
   for (int i = 0; i < static_cast<int>(side.size()); ++i)
     if (side[index(i)] < 0) lost.push_back(i);
-  return unsound(where, ranks_in_words(lost) + (lost.size() == 1 ? " is" : " are") + " cut off: nothing of what it learns ever reaches rank 0",
-                 "a connected graph", "Give it a neighbour among the others (with graph=drawn: draw a link between their hosts), or take a ring.");
+  return unsound(where,
+                 ranks_in_words(lost) + (lost.size() == 1 ? " is" : " are") + " cut off: nothing of what " + (lost.size() == 1 ? "it learns" : "they learn") +
+                     " ever reaches rank 0",
+                 "a connected graph",
+                 std::string(lost.size() == 1 ? "Give it" : "Give one of them") +
+                     " a neighbour among the others (with graph=drawn: draw a link between their hosts), or take a ring.");
 }
 
 Problem not_by_engine() {

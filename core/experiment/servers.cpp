@@ -199,6 +199,12 @@ std::optional<std::string> softsync_said(const Experiment& experiment) {
   return said + ", and theory says nothing of the mean staleness";
 }
 
+std::optional<std::string> paced_turns_said(const Experiment& experiment, double seconds_per_step) {
+  const bool apart = has_servers(experiment.strategy.kind) && !in_step(experiment.strategy.servers) && experiment.run.clock == RunClock::machine;
+  if (!apart || !(seconds_per_step > 0)) return std::nullopt;
+  return "a pace gives workers their turns one after another: while it holds, no gradient is stale. To watch staleness slowly, slow the devices down instead";
+}
+
 int least_workers(const ServerSpec& servers, int workers) { return in_step(servers) ? gradients_per_update(servers, workers) : 1; }
 
 bool ranks_are_processes(const RunSpec& run) { return run.clock == RunClock::machine && run.transport != TransportKind::inproc; }

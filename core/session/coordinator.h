@@ -54,6 +54,7 @@ struct CoordinatorParts {
   std::int64_t started_ns = 0;                                                           // when the program that coordinates began (CLOCK_MONOTONIC)
   std::function<std::optional<double>()> simulated_step_seconds;                         // by the drawn speeds; asked once, when training is over
   double silent_seconds = 3;
+  base::Problems passed_over = {};  // newer checkpoints than the one that it goes on from, which cannot be used
 };
 
 struct CoordinatorResult {

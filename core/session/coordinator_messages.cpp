@@ -176,7 +176,7 @@ Status Coordination::status(std::uint64_t answers) const {
   for (const auto& [link, part] : links_) status.links.push_back({link, part});
   for (const RankSeat& seat : seats_) {
     const Progress& last = watch_.last(seat.identity.rank);
-    const std::int64_t step = seat.finished ? seat.finished->steps : last.step;
+    const std::int64_t step = seat.finished ? seat.finished->steps : std::max(last.step, p_.resolved.first_step);
     if (counts(seat)) status.step = std::min(status.step, step);
     status.ranks.push_back({seat.identity.rank, rank_state(seat, last), step, last.op, last.waits_for, seat.process, seat.slow_down, seat.jitter});
   }
@@ -229,7 +229,7 @@ std::int64_t Coordination::slowest_step() const {
   std::int64_t slowest = p_.resolved.steps;
   for (const RankSeat& seat : seats_)
     if (counts(seat) && !seat.lost) slowest = std::min(slowest, watch_.last(seat.identity.rank).step);
-  return seats_.empty() ? 0 : slowest;
+  return seats_.empty() ? p_.resolved.first_step : std::max(slowest, p_.resolved.first_step);
 }
 
 void Coordination::say(const std::string& level, const std::string& text, int rank) {

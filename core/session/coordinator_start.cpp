@@ -6,6 +6,7 @@
 #include "core/base/file.h"
 #include "core/base/hash.h"
 #include "core/base/machine.h"
+#include "core/base/units.h"
 #include "core/experiment/halves.h"
 #include "core/experiment/imposed.h"
 #include "core/experiment/mixing.h"
@@ -58,7 +59,10 @@ Result<void> Coordination::open() {
   journal_.emplace(std::move(*journal));
   if (p_.resolved.servers > 0 && p_.resolved.document.run.clock == experiment::RunClock::machine)
     committer_.emplace(p_.run_directory / "checkpoints", plan_hash_, p_.resolved.servers, p_.resolved.model.state_elements > 0);
-  pacer_.at_step(p_.resolved.first_step);
+  pacer_.begin_at(p_.resolved.first_step);
+  if (p_.resolved.first_step > 0)
+    say("info", "goes on from the checkpoint of step " + base::format_count(p_.resolved.first_step) + " in " + p_.resolved.document.run.resume_from);
+  for (const base::Problem& problem : p_.passed_over) say("warning", base::to_string(problem));
   set_state(RunState::starting);
   return base::write_file_atomically(p_.run_directory / "control", p_.server->endpoint() + "\n");
 }

@@ -19,6 +19,9 @@ class Pacer {
   // its own clock, so much of the slowest's time may others be ahead of it, and so long a pause takes; 0: all go at one pace.
   Pacer(std::int64_t steps, double seconds_per_step, std::int64_t evaluate_every_steps = 0, int together = 1, double apart_seconds = 0);
 
+  // Steps that another run has made, before the first grant.
+  void begin_at(std::int64_t step) { slowest_ = horizon_ = step; }
+
   // What was seen: the step that the slowest rank is at, and how long steps take.
   void at_step(std::int64_t slowest);
   void step_took(double seconds, int rank = 0);

@@ -56,14 +56,14 @@ Result<Found> read(const experiment::Resolved& e, const fs::path& checkpoints) {
 
 }  // namespace
 
-Result<void> resume(experiment::Resolved& resolved) {
+Result<base::Problems> resume(experiment::Resolved& resolved) {
   std::string& from = resolved.document.run.resume_from;
-  if (from.empty()) return {};
+  if (from.empty()) return base::Problems{};
   const fs::path directory = fs::absolute(from);
   if (lives(directory))
     return base::fail({ProblemCode::refused, kField, directory.string() + " belongs to a run that is still going on", "the directory of a run that has ended",
                        "Stop that run first."});
-  const auto found = read(resolved, directory / "checkpoints");
+  auto found = read(resolved, directory / "checkpoints");
   if (!found) return base::fail(found.error());
   const std::int64_t step = found->loaded.info.step;
   if (step >= resolved.steps)
@@ -72,7 +72,7 @@ Result<void> resume(experiment::Resolved& resolved) {
   from = directory.string();
   resolved.first_step = step;
   for (const CheckpointFile& file : found->loaded.files) resolved.first_version = std::max(resolved.first_version, file.version);
-  return {};
+  return std::move(found->loaded.passed_over);
 }
 
 Result<Beginning> beginning(const experiment::Resolved& e) {

@@ -11,8 +11,8 @@ namespace trainyard::session {
 
 // Where run.resume_from names a run directory: sets from which step and version it goes on, and names its checkpoints in `resolved`. Everything is read and
 // verified, so that no rank finds later what could be known now. Refused: a run that is still going on, a checkpoint of another model, one that has all
-// the steps already.
-base::Result<void> resume(experiment::Resolved& resolved);
+// the steps already. Newer checkpoints that were passed over, for they are damaged, are given back.
+base::Result<base::Problems> resume(experiment::Resolved& resolved);
 
 // What a run that goes on begins with, all of it.
 struct Beginning {

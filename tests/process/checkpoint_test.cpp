@@ -7,6 +7,7 @@
 
 #include <fstream>
 
+#include "core/base/file.h"
 #include "core/base/json.h"
 #include "run_program.h"
 
@@ -133,7 +134,11 @@ TEST(Checkpoints, a_damaged_one_is_passed_over_and_another_models_refused) {
   ASSERT_TRUE(fs::exists(checkpoints / "step-40"));
   for (const auto& entry : fs::directory_iterator(checkpoints / "step-50"))
     if (entry.path().extension() == ".safetensors") fs::resize_file(entry.path(), fs::file_size(entry.path()) / 2);
-  EXPECT_EQ(completed(resumed(short_run(kServed, 60, in_step()), directory(half)))["first_step"], 40);
+  const Ran rest = cli(resumed(short_run(kServed, 60, in_step()), directory(half)));
+  EXPECT_EQ(rest.exit_code, 0);
+  EXPECT_THAT(rest.err, AllOf(HasSubstr("warning: "), HasSubstr("step-50"), HasSubstr("The checkpoint of step 40 is used instead")));
+  EXPECT_THAT(base::read_file(fs::path(directory(rest.result())) / "run.log", 1 << 20).value(),
+              AllOf(HasSubstr("goes on from the checkpoint of step 40"), HasSubstr("is used instead")));
   const Ran other = cli(resumed(short_run(kServed, 60, in_step({"model.layers[0].units=77"})), directory(half)));
   EXPECT_EQ(other.exit_code, 4);
   EXPECT_THAT(other.err, HasSubstr("another shape"));
@@ -143,6 +148,15 @@ TEST(Checkpoints, a_damaged_one_is_passed_over_and_another_models_refused) {
   const Ran none = cli(resumed(short_run(kServed, 40, in_step()), (home / "nowhere").string()));
   EXPECT_EQ(none.exit_code, 2);
   EXPECT_THAT(none.err, HasSubstr("holds no checkpoint"));
+}
+
+// A pace is of the steps that are made, not of those that another run has made.
+TEST(Checkpoints, what_goes_on_from_one_keeps_its_pace_at_once) {
+  const Home home;
+  const Json half = completed(short_run(kServed, 400, in_step({"run.checkpoint_every_steps=400"})));
+  const Json rest = completed(resumed(short_run(kServed, 410, in_step({"run.seconds_per_step=0.1"})), directory(half)));
+  EXPECT_EQ(rest["first_step"], 400);
+  EXPECT_LT(rest["first_step_seconds"], 20) << "not after the forty seconds that all steps before would have taken";
 }
 
 TEST(Checkpoints, of_a_run_that_is_still_going_on_are_left_alone) {

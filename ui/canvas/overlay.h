@@ -22,6 +22,7 @@ struct DeviceOverlay {
   bool failed = false;      // its rank died, failed or hung, which ended the run
   Absence absence = Absence::none;
   topology::Role role = topology::Role::worker;  // in the run
+  bool at_step = false;                          // `step` is where it is, which is not how many it did: others do those between, or it does none
   QStringList imposed = {};                      // what keeps it slower than this machine, as asked last: marks of the tile
 
   bool operator==(const DeviceOverlay&) const = default;

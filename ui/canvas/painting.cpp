@@ -150,11 +150,10 @@ void paint_far_tile(QPainter& painter, const QRectF& rect, const TileLook& look)
   write(painter, rect.adjusted(16, 0, -4 - badge, 0), Qt::AlignHCenter, QString::number(*rank) + far_mark(look), far_size(painter, 48), ink, true);
 }
 
-// "12 steps", "100,000" where there is no room for the word; of an evaluator "at step 1,200", where it has measured.
+// "12 steps", "100,000" where there is no room for the word; of one whose step is not how many it made "at step 1,200", once there is one.
 QString steps_done(const DeviceOverlay& live, double room) {
-  const bool measures = live.role == topology::Role::evaluator;
-  if (measures && live.step == 0) return {};
-  const QString words = measures ? QObject::tr("at step %1").arg(grouped(live.step)) : counted(live.step, QObject::tr("steps"));
+  if (live.at_step && live.step == 0) return {};
+  const QString words = live.at_step ? QObject::tr("at step %1").arg(grouped(live.step)) : counted(live.step, QObject::tr("steps"));
   return width_of(words, kSmallSize, false) > room ? grouped(live.step) : words;
 }
 

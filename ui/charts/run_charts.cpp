@@ -153,9 +153,13 @@ void RunCharts::say_why_empty() {
   const QString unsimulated = why_not_simulated();
   const QString to_come = ended ? tr("Reading what was recorded ...") : tr("Waiting for the first points");
   const QString text = !unsimulated.isEmpty() ? unsimulated : runs_.empty() ? tr("No points yet: press Run") : over ? none : to_come;
+  const bool apart = all([](const Run& run) { return run.history().steps_apart(); });
   for (const auto& [kind, plot] : plots_) {
     const bool traffic = kind == ChartKind::rank_bytes || kind == ChartKind::link_bytes;
-    plot->set_empty_text(traffic && silent && !runs_.empty() ? tr("One rank sends nothing") : text);
+    plot->set_empty_text(runs_.empty()                            ? text
+                         : traffic && silent                      ? tr("One rank sends nothing")
+                         : kind == ChartKind::link_bytes && apart ? tr("Each rank takes its own steps: none tells what all sent over a link")
+                                                                  : text);
   }
 }
 

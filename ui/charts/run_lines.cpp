@@ -144,7 +144,8 @@ class Lines {
     const std::vector<SeriesKey> keys = keys_of(history_, Metric::staleness);
     for (const SeriesKey& key : keys)
       if (key.rank == keys.front().rank)
-        add(QString("worker%1").arg(key.index), alone() ? tr("worker, rank %1").arg(key.index) : "", key.index, {{key}})->style.joining = Joining::never;
+        if (LineSpec* line = add(QString("worker%1").arg(key.index), alone() ? tr("worker, rank %1").arg(key.index) : "", key.index, {{key}}))
+          line->style.joining = Joining::never;
     if (keys.empty() || !alone()) return;
     staleness_over_time();
     staleness_by_theory();
@@ -179,7 +180,7 @@ class Lines {
   // Measured now and then; beside it, what the mixing matrix alone would have left of the first at most.
   void consensus() {
     if (history_.consensus_distance().empty()) return;
-    add_gathered("consensus", tr("measured"), 0, &History::consensus_distance, false);
+    add_gathered("consensus", tr("measured"), 0, &History::consensus_distance, true);
     if (history_.consensus_decay().empty()) return;
     add_gathered("decay", tr("at most, without gradients: by |λ₂|"), 1, &History::consensus_decay, false);
     lines_.back().style.dashed = lines_.back().style.pale = true;

@@ -10,6 +10,7 @@
 #include "core/experiment/fields.h"
 #include "core/experiment/imposed.h"
 #include "core/experiment/placement.h"
+#include "core/experiment/servers.h"
 #include "core/telemetry/summary.h"
 #include "ui/model/recorded.h"
 #include "ui/model/topology_words.h"
@@ -48,6 +49,15 @@ std::optional<QString> unlike_one_device(const telemetry::History& history, cons
   read("strategy", trained.strategy);
   read("training", trained.training);
   const auto said = problems.empty() ? experiment::unlike_one_device(trained) : std::nullopt;
+  return said ? std::optional(QString::fromStdString(*said)) : std::nullopt;
+}
+
+// Of a run that had a pace at some time.
+std::optional<QString> paced_turns(const telemetry::History& history) {
+  double slowest = 0;
+  for (const base::Json& state : history.states()) slowest = std::max(slowest, state.value("seconds_per_step", 0.0));
+  const auto trained = slowest > 0 ? recorded_experiment(history) : std::nullopt;
+  const auto said = trained ? experiment::paced_turns_said(*trained, slowest) : std::nullopt;
   return said ? std::optional(QString::fromStdString(*said)) : std::nullopt;
 }
 
@@ -93,6 +103,7 @@ QStringList truths_of(const telemetry::History& history, const topology::Topolog
   if (const auto steps = difference(history.result())) truths << *steps;
   if (const auto shared = experiment::shared_cores(topology, recorded_run(history), cores_of(history))) truths << QString::fromStdString(*shared);
   if (const auto unlike = unlike_one_device(history, topology)) truths << *unlike;
+  if (const auto turns = paced_turns(history)) truths << *turns;
   if (const auto step = telemetry::diverged_step(history)) truths << QString::fromStdString(telemetry::divergence(*step));
   if (const auto bad = history.bad_gradients()) truths << QString::fromStdString(telemetry::words(*bad));
   if (const std::int64_t dropped = dropped_events(history); dropped > 0)

@@ -140,8 +140,7 @@ QString StalenessPanel::summary() const {
   if (!run_) return tr("No run is shown. Press Run on an experiment with parameter servers, or open one.");
   const WorkerStaleness all = counts_.all();
   if (all.applied + all.dropped == 0)
-    return theory_ ? tr("No gradient has come to a server yet.")
-                   : tr("This run has no parameter servers: every gradient is of the parameters that it is applied to, and nothing is stale.");
+    return theory_ ? tr("No gradient has come to a server yet.") : tr("This run has no parameter servers, which count how stale gradients are.");
   QString text = tr("%1 gradients applied, %2 of them delayed, %3 dropped. Staleness: %4 in the mean, p95 %5, at most %6.")
                      .arg(counted(all.applied), counted(all.delayed()), counted(all.dropped), QString::number(all.mean(), 'f', 2), counted(all.quantile(0.95)),
                           counted(all.most()));
@@ -164,13 +163,13 @@ void StalenessPanel::show_all() {
 void StalenessPanel::show_histogram() {
   const WorkerStaleness all = counts_.all();
   const std::int64_t last = last_bar(all);
-  histogram_->set_title(last < all.most() ? tr("Gradients by staleness, but the stalest 1 %") : tr("Gradients by staleness"), tr("gradients"));
+  histogram_->set_title(last < all.most() ? tr("Gradients by staleness, without the stalest 1 %") : tr("Gradients by staleness"), tr("gradients"));
   std::int64_t highest = 0;
   for (const WorkerStaleness& one : counts_.workers()) {
     const QString id = QString("worker%1").arg(one.rank);
     const bool visible = !histogram_->model().find(id) || histogram_->model().find(id)->visible;
     histogram_->remove_series(id);
-    histogram_->put_series(id, {.label = tr("worker, rank %1").arg(one.rank), .colour = one.rank, .joining = Joining::always});
+    histogram_->put_series(id, {.label = tr("worker, rank %1").arg(one.rank), .colour = one.rank, .joining = Joining::never});
     std::vector<SeriesPoint> bars;
     for (std::int64_t staleness = 0; !one.counts.empty() && staleness <= std::min(one.most(), last); ++staleness) {
       const auto at = one.counts.find(staleness);

@@ -35,6 +35,16 @@ TEST(Pacer, grants_at_most_two_evaluations_however_short_the_steps_are) {
   }
 }
 
+TEST(Pacer, what_goes_on_from_a_checkpoint_has_its_steps_granted_from_there) {
+  Pacer paced(5'000, 1);
+  paced.begin_at(2'400);
+  EXPECT_EQ(paced.grant(0)->step, 2'401);
+  Pacer stepped(5'000, 0);
+  stepped.begin_at(2'400);
+  stepped.single_step();
+  EXPECT_EQ(stepped.grant(0)->step, 2'401);
+}
+
 // Else some of those that could make one would wait to be let.
 TEST(Pacer, steps_that_are_made_together_are_granted_together) {
   Pacer pacer(100'000, 0, 20, 64);

@@ -108,7 +108,7 @@ TEST_F(StalenessPanelTest, the_stalest_hundredth_leaves_the_others_their_room) {
   staleness[0] = 3, staleness[100] = 5000;
   record(served(experiment::ServerMode::asynchronous), staleness);
   EXPECT_EQ(panel_.histogram().model().find("worker0")->points.size(), 2u) << "0 and 1";
-  EXPECT_TRUE(panel_.histogram().title().endsWith("but the stalest 1 %"));
+  EXPECT_TRUE(panel_.histogram().title().endsWith("without the stalest 1 %"));
   EXPECT_EQ(cell(2, 7), "5,000") << "which the table tells";
 }
 
