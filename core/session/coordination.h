@@ -65,6 +65,7 @@ class Coordination {
   std::string rank_state(const RankSeat& seat, const Progress& last) const;
 
   // Ranks that the others go on without.
+  base::Problem after_others(base::Problem problem, const RankSeat& seat) const;
   bool spares(const RankSeat& seat) const;
   void lose(RankSeat& seat, const std::string& why);
   void start_again(RankSeat& seat);

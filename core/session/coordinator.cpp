@@ -88,7 +88,7 @@ void Coordination::look_at_processes(std::int64_t now) {
     if (seat.returning) not_back(seat, *how);
     else if (seat.lost) continue;  // it was killed because it did not answer
     else if (spares(seat)) lose(seat, "ended by " + *how);
-    else end(RunState::failed, watch_.died(seat.identity.rank, *how));
+    else end(RunState::failed, after_others(watch_.died(seat.identity.rank, *how), seat));
   }
 }
 

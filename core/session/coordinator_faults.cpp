@@ -24,6 +24,14 @@ std::int64_t Coordination::workers_left() const {
   return std::count_if(seats_.begin(), seats_.begin() + p_.resolved.workers(), [](const RankSeat& one) { return !one.lost; });
 }
 
+// Of a worker that could have been spared, had not others been lost before it.
+base::Problem Coordination::after_others(base::Problem problem, const RankSeat& seat) const {
+  const std::int64_t lost = p_.resolved.workers() - workers_left();
+  if (seat.identity.rank >= p_.resolved.workers() || lost == 0) return problem;
+  problem.what += "; " + base::format_count(lost) + " of " + base::format_count(p_.resolved.workers()) + " workers were lost before it, and too few are left";
+  return problem;
+}
+
 bool Coordination::servers_finished() const {
   return p_.resolved.servers > 0 && std::all_of(seats_.begin() + p_.resolved.workers(), seats_.begin() + p_.resolved.trainers_and_servers(),
                                                 [](const RankSeat& seat) { return seat.finished.has_value(); });

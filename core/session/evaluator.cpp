@@ -22,18 +22,19 @@ class Evaluator {
       if (p_.gate->closed()) return base::fail({base::ProblemCode::cancelled, "evaluator", "was told to stop", "", ""});
       if (!news) continue;
       if (news->step > told_)
-        if (const auto ok = measure(); !ok) return base::fail(ok.error());
+        if (const auto ok = measure(news->step); !ok) return base::fail(ok.error());
       told_ = std::max(told_, news->step);
       if (news->last) return std::max<std::int64_t>(0, measured_);
     }
   }
 
  private:
-  // The newest that is whole, which may be newer than what was told; the one that was told may be gone by now.
-  Result<void> measure() {
+  // The newest that is whole, which may be newer than what was told; the one that was told may be gone by now. What is newer than it and is not whole is being
+  // written.
+  Result<void> measure(std::int64_t told) {
     const auto read = read_checkpoint(p_.checkpoints, *p_.model, {p_.bound->parameters, p_.bound->state});
     if (!read) return p_.warn(read.error()), Result<void>{};
-    for (const base::Problem& problem : read->passed_over) p_.warn(problem);
+    for (const base::Problem& problem : read->info.step < told ? read->passed_over : base::Problems()) p_.warn(problem);
     if (read->info.step <= measured_) return {};
     measured_ = read->info.step;
     told_ = std::max(told_, measured_);

@@ -171,6 +171,7 @@ TEST_P(LostWorker, if_it_was_the_last_ends_the_run) {
   const Ran ran = run.end();
   EXPECT_EQ(ran.exit_code, 3);
   EXPECT_EQ(ran.result()["problem"]["where"], "rank 3 (cpu3 on host0)");
+  EXPECT_THAT(ran.err, HasSubstr("3 of 4 workers were lost before it, and too few are left"));
   EXPECT_THAT(kinds(ran.result()), ElementsAre("lost 0", "lost 1", "lost 2"));
 }
 
