@@ -3,9 +3,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
-#include <vector>
 
 #include "core/compute/reference/between.h"
 
@@ -48,18 +48,27 @@ void run(const RowNormForward& op) {
   });
 }
 
+// A few columns at a time, so that their sums need no memory of their own; the statistics of rows are made anew for each.
 template <class T>
 void run(const RowNormBackwardWeight& op) {
-  std::vector<double> weight(static_cast<std::size_t>(channels_of(op.input))), bias(weight.size());
-  for_rows<T>(op, [&](const Row<T>& row, std::int64_t first) {
-    for (std::int64_t c = 0; c < row.columns; ++c) {
-      const double gradient = op.output_gradient.as<T>()[first + c];
-      weight[static_cast<std::size_t>(c)] += gradient * row.normalised(c);
-      bias[static_cast<std::size_t>(c)] += gradient;
-    }
-  });
-  std::transform(weight.begin(), weight.end(), op.weight_gradient.as<T>(), [](double sum) { return static_cast<T>(sum); });
-  if (!op.bias_gradient.empty()) std::transform(bias.begin(), bias.end(), op.bias_gradient.as<T>(), [](double sum) { return static_cast<T>(sum); });
+  constexpr std::int64_t kColumns = 64;
+  const std::int64_t columns = channels_of(op.input);
+  for (std::int64_t begin = 0; begin < columns; begin += kColumns) {
+    const std::int64_t end = std::min(columns, begin + kColumns);
+    std::array<double, kColumns> weight{}, bias{};
+    for_rows<T>(op, [&](const Row<T>& row, std::int64_t first) {
+      for (std::int64_t c = begin; c < end; ++c) {
+        const double gradient = op.output_gradient.as<T>()[first + c];
+        weight[static_cast<std::size_t>(c - begin)] += gradient * row.normalised(c);
+        bias[static_cast<std::size_t>(c - begin)] += gradient;
+      }
+    });
+    const auto store = [&](const std::array<double, kColumns>& sums, const Tensor& to) {
+      for (std::int64_t c = begin; c < end; ++c) to.as<T>()[c] = static_cast<T>(sums[static_cast<std::size_t>(c - begin)]);
+    };
+    store(weight, op.weight_gradient);
+    if (!op.bias_gradient.empty()) store(bias, op.bias_gradient);
+  }
   if (!op.squared_norm.empty())
     *op.squared_norm.as<double>() = squared_norm<T>(op.weight_gradient) + (op.bias_gradient.empty() ? 0 : squared_norm<T>(op.bias_gradient));
 }
