@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backends/cpu/activation.h"
+#include "backends/cpu/channel_sums.h"
 #include "backends/cpu/norm.h"
 #include "backends/cpu/prepare.h"
 #include "backends/cpu/threads.h"
@@ -15,40 +16,6 @@ namespace {
 using compute::DType;
 using compute::Queue;
 using compute::Tensor;
-
-std::int64_t columns_of(const Tensor& tensor) { return tensor.shape[tensor.shape.dimensions - 1]; }
-
-// Rows that are taken at a time: about a block of elements, whatever the cores.
-std::int64_t block_rows(const Tensor& tensor) { return std::max<std::int64_t>(1, kBlockElements / columns_of(tensor)); }
-
-// Two sums a channel over the rows of a tensor, added block by block in order.
-class ChannelSums {
- public:
-  ChannelSums(const Tensor& tensor, int cores)
-      : cores_(cores),
-        rows_(tensor.elements() / columns_of(tensor)),
-        block_rows_(block_rows(tensor)),
-        width_(static_cast<std::size_t>(2 * columns_of(tensor))),
-        partial_(static_cast<std::size_t>((rows_ + block_rows_ - 1) / block_rows_) * width_) {}
-
-  std::int64_t rows() const { return rows_; }
-
-  // run(begin, end, sums) adds what its rows have; `total` is overwritten.
-  template <class Run>
-  void operator()(const Run& run, double* total) {
-    std::fill(partial_.begin(), partial_.end(), 0.0);
-    for_blocks(cores_, rows_, block_rows_,
-               [&](std::int64_t begin, std::int64_t end, std::int64_t block) { run(begin, end, partial_.data() + static_cast<std::size_t>(block) * width_); });
-    std::fill_n(total, width_, 0.0);
-    for (std::size_t i = 0; i < partial_.size(); ++i) total[i % width_] += partial_[i];
-  }
-
- private:
-  int cores_;
-  std::int64_t rows_, block_rows_;
-  std::size_t width_;
-  std::vector<double> partial_;
-};
 
 // Numbers by channel, in the type that the loops want.
 template <class T>

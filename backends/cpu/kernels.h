@@ -48,6 +48,16 @@ struct ChannelArguments {
   const T *mean, *scale, *shift, *slope;
 };
 
+// A matrix of rows of `columns`, each normalised by statistics of its own (see compute::RowNormForward); a null bias is 0.
+template <class T>
+struct RowArguments {
+  const T *values, *gradient, *weight, *bias;
+  T* result;
+  std::int64_t columns;
+  double epsilon;
+  bool centred;
+};
+
 // Ranges are [begin, end); sums are carried in fp64 and added to what is there.
 template <class T>
 struct Kernels {
@@ -74,6 +84,11 @@ struct Kernels {
   void (*normalise)(const ChannelArguments<T>&, std::int64_t begin, std::int64_t end);
   // result = scale (gradient - shift - (values - mean) slope)
   void (*normalise_backward)(const ChannelArguments<T>&, std::int64_t begin, std::int64_t end);
+
+  // Of rows [begin, end): the output; the input's gradient; sums [2, columns] += {gradient xhat, gradient}.
+  void (*row_norm)(const RowArguments<T>&, std::int64_t begin, std::int64_t end);
+  void (*row_norm_backward)(const RowArguments<T>&, std::int64_t begin, std::int64_t end);
+  void (*row_norm_products)(const RowArguments<T>&, std::int64_t begin, std::int64_t end, double* sums);
 
   // One sample: result = values scale, or 0 where the element's word of Philox4x32-10 (key, {element / 4, sample, purpose}) is below `threshold`.
   void (*dropout)(const T* values, T* result, std::int64_t elements, std::uint64_t key, std::uint32_t sample, std::uint32_t purpose, std::uint64_t threshold,

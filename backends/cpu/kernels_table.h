@@ -6,6 +6,7 @@
 #include "backends/cpu/kernels_channels.h"
 #include "backends/cpu/kernels_dropout.h"
 #include "backends/cpu/kernels_pool.h"
+#include "backends/cpu/kernels_rows.h"
 
 namespace trainyard::cpu {
 namespace {
@@ -27,6 +28,9 @@ constexpr Kernels<T> kTable = {.sgd = sgd<T>,
                                .channel_products = channel_products<T>,
                                .normalise = normalise<T>,
                                .normalise_backward = normalise_backward<T>,
+                               .row_norm = row_norm<T>,
+                               .row_norm_backward = row_norm_backward<T>,
+                               .row_norm_products = row_norm_products<T>,
                                .dropout = dropout<T>};
 
 }  // namespace

@@ -36,6 +36,11 @@ PreparedKernel prepare(const compute::BatchNormForward& op, const Device& device
 PreparedKernel prepare(const compute::BatchNormEvaluate& op, const Device& device);
 PreparedKernel prepare(const compute::BatchNormBackwardWeight& op, const Device& device);
 PreparedKernel prepare(const compute::BatchNormBackwardInput& op, const Device& device);
+PreparedKernel prepare(const compute::RowNormForward& op, const Device& device);
+PreparedKernel prepare(const compute::RowNormBackwardWeight& op, const Device& device);
+PreparedKernel prepare(const compute::RowNormBackwardInput& op, const Device& device);
+PreparedKernel prepare(const compute::GeluForward& op, const Device& device);
+PreparedKernel prepare(const compute::GeluBackward& op, const Device& device);
 PreparedKernel prepare(const compute::Dropout& op, const Device& device);
 PreparedKernel prepare(const compute::Add& op, const Device& device);
 PreparedKernel prepare(const compute::Accumulate& op, const Device& device);

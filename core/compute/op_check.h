@@ -33,7 +33,7 @@ class OpCheck {
   std::optional<base::Problem> problem_;
 };
 
-// One pair an op: its name, and what it asks of its tensors. Here those of images, what lies between layers, and compression.
+// One pair an op: its name, and what it asks of its tensors. Here those of images, transformers, what lies between layers, and compression.
 std::string_view name_of_op(const Conv2dForward& op);
 std::string_view name_of_op(const Conv2dBackwardInput& op);
 std::string_view name_of_op(const Conv2dBackwardWeight& op);
@@ -44,6 +44,11 @@ std::string_view name_of_op(const BatchNormForward& op);
 std::string_view name_of_op(const BatchNormEvaluate& op);
 std::string_view name_of_op(const BatchNormBackwardWeight& op);
 std::string_view name_of_op(const BatchNormBackwardInput& op);
+std::string_view name_of_op(const RowNormForward& op);
+std::string_view name_of_op(const RowNormBackwardWeight& op);
+std::string_view name_of_op(const RowNormBackwardInput& op);
+std::string_view name_of_op(const GeluForward& op);
+std::string_view name_of_op(const GeluBackward& op);
 std::string_view name_of_op(const Dropout& op);
 std::string_view name_of_op(const Add& op);
 std::string_view name_of_op(const Accumulate& op);
@@ -65,6 +70,11 @@ void check(const BatchNormForward& op, OpCheck& check);
 void check(const BatchNormEvaluate& op, OpCheck& check);
 void check(const BatchNormBackwardWeight& op, OpCheck& check);
 void check(const BatchNormBackwardInput& op, OpCheck& check);
+void check(const RowNormForward& op, OpCheck& check);
+void check(const RowNormBackwardWeight& op, OpCheck& check);
+void check(const RowNormBackwardInput& op, OpCheck& check);
+void check(const GeluForward& op, OpCheck& check);
+void check(const GeluBackward& op, OpCheck& check);
 void check(const Dropout& op, OpCheck& check);
 void check(const Add& op, OpCheck& check);
 void check(const Accumulate& op, OpCheck& check);

@@ -177,6 +177,43 @@ struct BatchNormBackwardInput {
   double epsilon = 1e-5;
 };
 
+// Which statistics of its own a row is normalised by: mean and variance (layer normalisation, Ba, Kiros, Hinton 2016), or its root mean square
+// (Zhang and Sennrich 2019), where the mean counts as 0 and there is no bias.
+enum class RowNorm : std::uint8_t { layer, root_mean_square };
+
+// Row by row, the last extent of the input being C: of a row x with mean m (or 0) and variance v = mean of (x - m)^2,
+// xhat = (x - m) / sqrt(v + epsilon), output = weight xhat + bias. Statistics are made anew in every pass: nothing is kept. (torch.nn.LayerNorm, RMSNorm)
+struct RowNormForward {
+  Tensor input, weight, bias, output;  // [..,C], [C], [C] or of a root mean square empty, [..,C]
+  RowNorm norm = RowNorm::layer;
+  double epsilon = 1e-5;
+};
+
+// With g the gradient at the output, sums over all rows: weight_gradient = sum of g xhat, bias_gradient = sum of g. squared_norm as of LinearBackwardWeight.
+struct RowNormBackwardWeight {
+  Tensor input, output_gradient, weight_gradient, bias_gradient, squared_norm;
+  RowNorm norm = RowNorm::layer;
+  double epsilon = 1e-5;
+};
+
+// With h = weight g, means over the row: input_gradient = (h - mean of h - xhat mean of (h xhat)) / sqrt(v + epsilon), where of a root mean square the mean
+// of h counts as 0.
+struct RowNormBackwardInput {
+  Tensor input, output_gradient, weight, input_gradient;
+  RowNorm norm = RowNorm::layer;
+  double epsilon = 1e-5;
+};
+
+// output = x Phi(x), where Phi is the distribution function of the standard normal distribution: (1 + erf(x / sqrt 2)) / 2. Hendrycks and Gimpel 2016.
+struct GeluForward {
+  Tensor input, output;
+};
+
+// input_gradient = output_gradient (Phi(x) + x phi(x)), where phi(x) = exp(-x^2 / 2) / sqrt(2 pi)
+struct GeluBackward {
+  Tensor input, output_gradient, input_gradient;
+};
+
 // output = input / (1 - probability) where it is kept, else 0; forward of values, and backward of gradients. What is kept depends on the
 // element's place in its sample, the sample's number in the data set, the step and the seed: with key = bits(step) of
 // Random(seed, dropout, layer), element e is dropped if word e mod 4 of block(e / 4) of Random(key, dropout, sample) is below
@@ -324,8 +361,8 @@ struct PowerSgdDecode {
 
 using Op = std::variant<LinearForward, AddBias, SumRows, CopyColumns, ActivationBackward, LinearBackwardInput, LinearBackwardWeight, EmbeddingBagForward,
                         AddBag, EmbeddingBagBackwardWeight, Conv2dForward, Conv2dBackwardInput, Conv2dBackwardWeight, PoolForward, PoolBackward, BatchNormSums,
-                        BatchNormForward, BatchNormEvaluate, BatchNormBackwardWeight, BatchNormBackwardInput, Dropout, Add, Accumulate, Copy, Scale,
-                        SoftmaxCrossEntropy, SquaredNorm, ClipFactor, Zero, WeightedSum, SgdUpdate, AdamUpdate, CompressGradient, DecompressGradient,
-                        PowerSgdLeft, PowerSgdRight, PowerSgdDecode>;
+                        BatchNormForward, BatchNormEvaluate, BatchNormBackwardWeight, BatchNormBackwardInput, RowNormForward, RowNormBackwardWeight,
+                        RowNormBackwardInput, GeluForward, GeluBackward, Dropout, Add, Accumulate, Copy, Scale, SoftmaxCrossEntropy, SquaredNorm, ClipFactor,
+                        Zero, WeightedSum, SgdUpdate, AdamUpdate, CompressGradient, DecompressGradient, PowerSgdLeft, PowerSgdRight, PowerSgdDecode>;
 
 }  // namespace trainyard::compute

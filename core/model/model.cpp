@@ -31,7 +31,9 @@ std::string details(const Segment& s, const LayerSpec& layer) {
     case LayerKind::conv2d: return between(s.input_shape[2], s.output_shape[2]) + square(s.window.kernel);
     case LayerKind::max_pool:
     case LayerKind::average_pool: return square(s.window.kernel);
-    case LayerKind::batch_norm: return " " + std::to_string(s.channels());
+    case LayerKind::batch_norm:
+    case LayerKind::layer_norm:
+    case LayerKind::rms_norm: return " " + std::to_string(s.channels());
     case LayerKind::dropout: return " " + shortened(s.probability);
     case LayerKind::embedding_bag:
     case LayerKind::wide: return between(s.table[0], s.table[1]);
@@ -137,7 +139,7 @@ void initialise_parameter(const Model& model, std::int64_t seed, std::size_t ind
   const Segment& segment = model.segments[static_cast<std::size_t>(parameter.segment)];
   const std::int64_t elements = parameter.shape.elements();
   if (segment.kind == LayerKind::wide) return store(parameters, parameter.offset, elements, [](std::int64_t) { return 0.0; });
-  if (segment.kind == LayerKind::batch_norm)
+  if (segment.kind == LayerKind::batch_norm || normalises_rows(segment.kind))
     return store(parameters, parameter.offset, elements, [scale = parameter.offset == segment.first](std::int64_t) { return scale ? 1.0 : 0.0; });
   const base::Random random(static_cast<std::uint64_t>(seed), base::Purpose::initialise, static_cast<std::uint32_t>(index));
   const double bound = 1.0 / std::sqrt(static_cast<double>(segment.inputs_of_output()));

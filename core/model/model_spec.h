@@ -15,16 +15,21 @@ enum class LayerKind {
   linear,
   relu,
   tanh,
+  gelu,           // x times the share of a normal distribution below x; unlike relu and tanh a segment of its own, as its gradient wants its input
   conv2d,         // a window slides over an image; see compute::Conv2dForward
   max_pool,       // the largest of each window, channel by channel
   average_pool,   // the mean of each window
   batch_norm,     // each channel at mean 0 and deviation 1 over the samples of the rank, or of all ranks; then scaled and shifted
+  layer_norm,     // each row of channels at mean 0 and deviation 1; then scaled and shifted
+  rms_norm,       // each row of channels at root mean square 1; then scaled
   dropout,        // drops elements while training
   flatten,        // an image as a row of features; nothing is copied
   add,            // a residual sum: adds the output of an earlier layer
   embedding_bag,  // adds up rows of a table, named by the first columns of a sample; hands on the others. First of the list
   wide,           // a linear model of the sample's indices: adds up rows of a table as wide as there are classes, and the logits. Last of the list
 };
+
+constexpr bool normalises_rows(LayerKind kind) { return kind == LayerKind::layer_norm || kind == LayerKind::rms_norm; }
 
 // Whether the weight is a table, of which a sample names rows.
 constexpr bool looks_up(LayerKind kind) { return kind == LayerKind::embedding_bag || kind == LayerKind::wide; }
@@ -68,10 +73,13 @@ struct trainyard::base::Names<trainyard::model::LayerKind> {
   static constexpr std::pair<K, std::string_view> table[] = {{K::linear, "linear"},
                                                              {K::relu, "relu"},
                                                              {K::tanh, "tanh"},
+                                                             {K::gelu, "gelu"},
                                                              {K::conv2d, "conv2d"},
                                                              {K::max_pool, "max_pool"},
                                                              {K::average_pool, "average_pool"},
                                                              {K::batch_norm, "batch_norm"},
+                                                             {K::layer_norm, "layer_norm"},
+                                                             {K::rms_norm, "rms_norm"},
                                                              {K::dropout, "dropout"},
                                                              {K::flatten, "flatten"},
                                                              {K::add, "add"},

@@ -4,6 +4,8 @@
 namespace trainyard::model {
 namespace {
 
+constexpr std::int64_t kGelu = 10;  // flops of an element: erf, or exp, by a polynomial
+
 std::int64_t square(std::int64_t side) { return side * side; }
 
 // Multiplies and adds of one sample through its weights, in either direction.
@@ -16,12 +18,17 @@ Shape Segment::weight_shape() const {
   switch (kind) {
     case LayerKind::linear: return {outputs, inputs};
     case LayerKind::conv2d: return {output_shape[2], input_shape[2], window.kernel, window.kernel};
-    case LayerKind::batch_norm: return {channels()};
+    case LayerKind::batch_norm:
+    case LayerKind::layer_norm:
+    case LayerKind::rms_norm: return {channels()};
     default: return {};
   }
 }
 
-std::int64_t Segment::bias_elements() const { return !looks_up() && weight_shape().dimensions > 0 ? channels() : 0; }
+std::int64_t Segment::bias_elements() const {
+  const bool shifts = !looks_up() && kind != LayerKind::rms_norm;
+  return shifts && weight_shape().dimensions > 0 ? channels() : 0;
+}
 
 std::int64_t Segment::inputs_of_output() const {
   if (kind == LayerKind::linear) return inputs;
@@ -37,6 +44,9 @@ std::int64_t Segment::forward_flops() const {
     case LayerKind::max_pool:
     case LayerKind::average_pool: return square(window.kernel) * outputs;
     case LayerKind::batch_norm: return sums_flops() + 4 * outputs;  // 3 to normalise, the activation
+    case LayerKind::layer_norm: return 8 * outputs;                 // 4 for mean and variance, 4 to normalise, scale and shift
+    case LayerKind::rms_norm: return 4 * outputs;
+    case LayerKind::gelu: return kGelu * outputs;
     case LayerKind::add: return 2 * outputs;
     default: return outputs;
   }
@@ -51,6 +61,9 @@ std::int64_t Segment::backward_input_flops() const {
     case LayerKind::max_pool:
     case LayerKind::average_pool: return square(window.kernel) * outputs;
     case LayerKind::batch_norm: return 5 * outputs;
+    case LayerKind::layer_norm: return 14 * outputs;  // its statistics again, two means, and what they make
+    case LayerKind::rms_norm: return 10 * outputs;
+    case LayerKind::gelu: return 2 * kGelu * outputs;
     case LayerKind::add: return 2 * outputs;
     default: return outputs;
   }
@@ -58,6 +71,7 @@ std::int64_t Segment::backward_input_flops() const {
 
 std::int64_t Segment::backward_weight_flops() const {
   if (kind == LayerKind::batch_norm) return 6 * outputs;
+  if (normalises_rows(kind)) return (kind == LayerKind::layer_norm ? 10 : 6) * outputs;
   if (looks_up()) return slot_count * table[1];
   return elements > 0 ? products(*this) + 2 * outputs : 0;
 }

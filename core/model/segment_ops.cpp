@@ -15,8 +15,11 @@ Tensor part(const Tensor& flat, std::int64_t offset, const Shape& shape) {
 }
 
 Tensor weight(const Segment& s, const Tensor& flat) { return part(flat, s.first, s.weight_shape()); }
-Tensor bias(const Segment& s, const Tensor& flat) { return part(flat, s.bias_offset(), {s.channels()}); }
 Tensor running(const Segment& s, const SegmentTensors& t) { return part(t.state, s.running, {2, s.channels()}); }
+// Empty where there is none.
+Tensor bias_at(const Segment& s, const Tensor& flat, std::int64_t offset) { return s.bias_elements() > 0 ? part(flat, offset, {s.channels()}) : Tensor{}; }
+Tensor bias(const Segment& s, const Tensor& flat) { return bias_at(s, flat, s.bias_offset()); }
+compute::RowNorm row_norm(const Segment& s) { return s.kind == LayerKind::layer_norm ? compute::RowNorm::layer : compute::RowNorm::root_mean_square; }
 Pooling pooling(const Segment& s) { return s.kind == LayerKind::max_pool ? Pooling::maximum : Pooling::average; }
 
 // [B, numbers of a sample] as [B, extents of a sample].
@@ -52,6 +55,9 @@ Ops forward_alike(const Segment& s, const SegmentTensors& t) {
     case LayerKind::embedding_bag: return {compute::EmbeddingBagForward{t.samples, weight(s, t.parameters), t.output, s.slot_count}};
     case LayerKind::wide: return {compute::AddBag{t.input, t.samples, weight(s, t.parameters), t.output, s.slot_count}};
     case LayerKind::add: return {compute::Add{t.input, t.addend, t.output, s.activation}};
+    case LayerKind::gelu: return {compute::GeluForward{t.input, t.output}};
+    case LayerKind::layer_norm:
+    case LayerKind::rms_norm: return {compute::RowNormForward{t.input, weight(s, t.parameters), bias(s, t.parameters), t.output, row_norm(s)}};
     default: return {};
   }
 }
@@ -69,6 +75,9 @@ Op input_gradient(const Segment& s, const SegmentTensors& t, const Tensor& to) {
     case LayerKind::max_pool:
     case LayerKind::average_pool: return compute::PoolBackward{t.input, t.output, t.output_gradient, to, s.window, pooling(s)};
     case LayerKind::batch_norm: return compute::BatchNormBackwardInput{t.input, t.output_gradient, weight(s, t.parameters), t.sums, t.gradient_sums, to};
+    case LayerKind::layer_norm:
+    case LayerKind::rms_norm: return compute::RowNormBackwardInput{t.input, t.output_gradient, weight(s, t.parameters), to, row_norm(s)};
+    case LayerKind::gelu: return compute::GeluBackward{t.input, t.output_gradient, to};
     case LayerKind::dropout: return dropout(s, t, t.output_gradient, to);
     default: return compute::LinearBackwardInput{t.output_gradient, weight(s, t.parameters), to, t.multiplies};
   }
@@ -134,7 +143,8 @@ Ops backward_weight(const Segment& s, const SegmentTensors& tensors) {
   const SegmentTensors t = in_shape(s, tensors);
   const Tensor of_weight = part(t.gradients, 0, s.weight_shape());
   if (s.looks_up()) return {compute::EmbeddingBagBackwardWeight{t.samples, t.output_gradient, of_weight, t.squared_norm, s.slot_count}};
-  const Tensor of_bias = part(t.gradients, s.bias_offset() - s.first, {s.channels()});
+  const Tensor of_bias = bias_at(s, t.gradients, s.bias_offset() - s.first);
+  if (normalises_rows(s.kind)) return {compute::RowNormBackwardWeight{t.input, t.output_gradient, of_weight, of_bias, t.squared_norm, row_norm(s)}};
   if (s.kind == LayerKind::conv2d)
     return {compute::Conv2dBackwardWeight{t.input, t.output_gradient, of_weight, of_bias, t.squared_norm, s.window, t.multiplies}};
   if (s.kind != LayerKind::batch_norm) return {compute::LinearBackwardWeight{t.input, t.output_gradient, of_weight, of_bias, t.squared_norm, t.multiplies}};

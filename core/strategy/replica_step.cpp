@@ -255,7 +255,7 @@ class StepWriter : private ReplicaSpans {
     if (activates(s) && !is(s, Kind::batch_norm)) op.writes.push_back(gradient(s));
     if (s > first()) {
       if (has_parameters(s) && !is(s, Kind::wide)) op.reads.push_back(segment_of(b_.parameters, s));
-      if (is(s, Kind::batch_norm) || is(s, Kind::max_pool)) op.reads.push_back(activation(s - 1));
+      if (reads_input(s)) op.reads.push_back(activation(s - 1));
       if (is(s, Kind::batch_norm)) op.reads.insert(op.reads.end(), {of(b_.sums, s), of(b_.gradient_sums, s)});
       if (is(s, Kind::dropout)) with_numbers(op);
       if (of(b_.partial_gradients, s).buffer.valid()) op.writes.push_back(rows(of(b_.partial_gradients, s), segment(s).inputs));

@@ -107,6 +107,37 @@ inline Case batch_norm_backward_input(Values& values, DType dtype, const Shape& 
   return {compute::BatchNormBackwardInput{t.input, t.gradient, t.weight, t.sums, t.gradient_sums, result, 1e-3}, {{"input_gradient", result}}};
 }
 
+inline Case row_norm_forward(Values& values, DType dtype, const Shape& shape, compute::RowNorm norm) {
+  const std::int64_t channels = shape[shape.dimensions - 1];
+  const Tensor output = values.uniform(dtype, shape), bias = norm == compute::RowNorm::layer ? values.uniform(dtype, {channels}) : Tensor{};
+  return {compute::RowNormForward{values.uniform(dtype, shape), values.uniform(dtype, {channels}), bias, output, norm, 1e-3}, {{"output", output}}};
+}
+
+inline Case row_norm_backward_weight(Values& values, DType dtype, const Shape& shape, compute::RowNorm norm) {
+  const std::int64_t channels = shape[shape.dimensions - 1];
+  const bool shifts = norm == compute::RowNorm::layer;
+  const Tensor weight = values.uniform(dtype, {channels}), bias = shifts ? values.uniform(dtype, {channels}) : Tensor{}, squares = values.scalar(-1);
+  Case made{compute::RowNormBackwardWeight{values.uniform(dtype, shape), values.uniform(dtype, shape), weight, bias, squares, norm, 1e-3},
+            {{"weight_gradient", weight}, {"squared_norm", squares}}};
+  if (shifts) made.results.push_back({"bias_gradient", bias});
+  return made;
+}
+
+inline Case row_norm_backward_input(Values& values, DType dtype, const Shape& shape, compute::RowNorm norm) {
+  const Tensor result = values.uniform(dtype, shape), weight = values.uniform(dtype, {shape[shape.dimensions - 1]});
+  return {compute::RowNormBackwardInput{values.uniform(dtype, shape), values.uniform(dtype, shape), weight, result, norm, 1e-3}, {{"input_gradient", result}}};
+}
+
+inline Case gelu_forward(Values& values, DType dtype, const Shape& shape) {
+  const Tensor output = values.uniform(dtype, shape);
+  return {compute::GeluForward{values.uniform(dtype, shape, -5, 5), output}, {{"output", output}}};
+}
+
+inline Case gelu_backward(Values& values, DType dtype, const Shape& shape) {
+  const Tensor result = values.uniform(dtype, shape);
+  return {compute::GeluBackward{values.uniform(dtype, shape, -5, 5), values.uniform(dtype, shape), result}, {{"input_gradient", result}}};
+}
+
 inline Case dropout(Values& values, DType dtype, const Shape& shape) {
   const Tensor output = values.uniform(dtype, shape);
   return {compute::Dropout{values.uniform(dtype, shape), output, values.labels(shape[0], 1'000'000), values.scalar(17), 5, 3, 0.3}, {{"output", output}}};
@@ -140,6 +171,7 @@ struct NamedImageCase {
 inline std::vector<NamedImageCase> image_cases() {
   using compute::Activation;
   using compute::Pooling;
+  using compute::RowNorm;
   const auto with = [](auto make, auto last) { return [=](Values& values, DType dtype, const ImageSizes& sizes) { return make(values, dtype, sizes, last); }; };
   const auto of = [](auto make, auto... last) {
     return [=](Values& values, DType dtype, const ImageSizes& s) { return make(values, dtype, s.image(), last...); };
@@ -159,6 +191,14 @@ inline std::vector<NamedImageCase> image_cases() {
           {"batch_norm_evaluate_tanh", of(batch_norm_evaluate, Activation::tanh)},
           {"batch_norm_backward_weight", of(batch_norm_backward_weight)},
           {"batch_norm_backward_input", of(batch_norm_backward_input)},
+          {"layer_norm_forward", of(row_norm_forward, RowNorm::layer)},
+          {"rms_norm_forward", of(row_norm_forward, RowNorm::root_mean_square)},
+          {"layer_norm_backward_weight", of(row_norm_backward_weight, RowNorm::layer)},
+          {"rms_norm_backward_weight", of(row_norm_backward_weight, RowNorm::root_mean_square)},
+          {"layer_norm_backward_input", of(row_norm_backward_input, RowNorm::layer)},
+          {"rms_norm_backward_input", of(row_norm_backward_input, RowNorm::root_mean_square)},
+          {"gelu_forward", of(gelu_forward)},
+          {"gelu_backward", of(gelu_backward)},
           {"dropout", of(dropout)},
           {"add", of(add, Activation::none)},
           {"add_relu", of(add, Activation::relu)},

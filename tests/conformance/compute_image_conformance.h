@@ -3,6 +3,7 @@
 #pragma once
 
 #include "tests/conformance/compute_image_gradients.h"
+#include "tests/conformance/compute_transformer_gradients.h"
 
 namespace trainyard::conformance {
 

@@ -129,6 +129,24 @@ TEST(Training, one_fp32_step_of_images_gives_the_gradients_of_one_device) {
   for (const int n : {2, 3, 4}) expect_gradients_of(in_fp32(1)[0], in_fp32(n));
 }
 
+// Of normalised rows, gelu and a residual sum, as transformers have them.
+TEST(Training, hundred_fp64_steps_of_normalised_rows_equal_one_device) {
+  const auto one = trained(images(strategy::small_rows(1), 1));
+  ASSERT_EQ(one[0].problem, "");
+  for (const int n : {2, 3, 4}) {
+    const auto ranks = trained(images(strategy::small_rows(n), n));
+    for (const RankOutcome& rank : ranks) {
+      ASSERT_EQ(rank.problem, "");
+      EXPECT_LE(distance(rank.parameters, one[0].parameters), 1e-10) << n;
+      EXPECT_EQ(rank.parameters, ranks[0].parameters);
+    }
+  }
+}
+
+TEST(Training, normalised_rows_train_without_allocating_more) {
+  EXPECT_THAT(allocated_by_more_steps(images(strategy::small_rows(2), 2), in_process), testing::Each(0));
+}
+
 // Each rank normalises by its own samples: near one device, but not equal to it; still all ranks have the same weights.
 TEST(Training, batch_normalisation_by_rank_keeps_ranks_identical) {
   const auto one = trained(images(strategy::small_normalised_images(1), 1)), ranks = trained(images(strategy::small_normalised_images(3), 3));

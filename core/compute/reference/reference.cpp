@@ -11,6 +11,7 @@
 #include "core/compute/reference/image.h"
 #include "core/compute/reference/linear.h"
 #include "core/compute/reference/loss.h"
+#include "core/compute/reference/transformer.h"
 #include "core/compute/reference/update.h"
 #include "core/compute/validate.h"
 

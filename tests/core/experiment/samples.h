@@ -61,7 +61,8 @@ inline model::ModelSpec any_model(bool synchronised) {
   model::ModelSpec spec{{}};
   for (int layer = *rc::gen::inRange(0, 4); layer > 0; --layer) {
     spec.layers.push_back({model::LayerKind::linear, *rc::gen::inRange<std::int64_t>(1, 2000)});
-    spec.layers.push_back({*rc::gen::element(model::LayerKind::relu, model::LayerKind::tanh), 0});
+    spec.layers.push_back({*rc::gen::element(model::LayerKind::relu, model::LayerKind::tanh, model::LayerKind::gelu), 0});
+    if (*rc::gen::arbitrary<bool>()) spec.layers.push_back({*rc::gen::element(model::LayerKind::layer_norm, model::LayerKind::rms_norm), 0});
   }
   if (*rc::gen::arbitrary<bool>()) spec.layers.push_back({.kind = model::LayerKind::batch_norm, .synchronised = synchronised});
   spec.layers.push_back({model::LayerKind::linear, 0});

@@ -24,6 +24,15 @@ inline experiment::Experiment small(int ranks) {
   return e;
 }
 
+// Through a residual block as transformers have them: a normalised row, linear, gelu, linear, added to what came in; and a root mean square before the end.
+inline experiment::Experiment small_rows(int ranks) {
+  using model::LayerKind;
+  experiment::Experiment e = small(ranks);
+  e.model.layers = {{LayerKind::linear, 6}, {LayerKind::layer_norm, 0},          {LayerKind::linear, 9},   {LayerKind::gelu, 0},
+                    {LayerKind::linear, 6}, {.kind = LayerKind::add, .back = 5}, {LayerKind::rms_norm, 0}, {LayerKind::linear, 0}};
+  return e;
+}
+
 // Drawn digits of 28 x 28 through a convolution, a residual block and dropout; no batch normalisation.
 inline experiment::Experiment small_images(int ranks) {
   using model::LayerKind;

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the ops of transformers ask of their tensors.
+#include "core/compute/op_check.h"
+
+namespace trainyard::compute {
+namespace {
+
+std::int64_t last_extent(const Tensor& tensor) { return tensor.shape.dimensions > 0 ? tensor.shape[tensor.shape.dimensions - 1] : 0; }
+
+template <class AnyRowNorm>
+void check_statistics(const AnyRowNorm& op, OpCheck& check) {
+  check.require(op.epsilon > 0, "epsilon", "is " + std::to_string(op.epsilon), "a number above 0");
+}
+
+// Only a layer normalisation shifts.
+void check_shift(std::string_view tensor, const Tensor& found, RowNorm norm, DType dtype, std::int64_t channels, OpCheck& check) {
+  if (norm == RowNorm::layer) check.is(tensor, found, dtype, {channels});
+  else check.require(found.empty(), tensor, "is there", "none: a root mean square shifts nothing");
+}
+
+}  // namespace
+
+std::string_view name_of_op(const RowNormForward&) { return "row_norm_forward"; }
+void check(const RowNormForward& op, OpCheck& check) {
+  const std::int64_t channels = last_extent(op.input);
+  const DType dtype = op.input.dtype;
+  check.channels("input", op.input).is("weight", op.weight, dtype, {channels}).is("output", op.output, dtype, op.input.shape);
+  check_shift("bias", op.bias, op.norm, dtype, channels, check);
+  check_statistics(op, check);
+}
+
+std::string_view name_of_op(const RowNormBackwardWeight&) { return "row_norm_backward_weight"; }
+void check(const RowNormBackwardWeight& op, OpCheck& check) {
+  const std::int64_t channels = last_extent(op.input);
+  const DType dtype = op.input.dtype;
+  check.channels("input", op.input).is("output_gradient", op.output_gradient, dtype, op.input.shape);
+  check.is("weight_gradient", op.weight_gradient, dtype, {channels}).is_or_empty("squared_norm", op.squared_norm, DType::fp64, {1});
+  check_shift("bias_gradient", op.bias_gradient, op.norm, dtype, channels, check);
+  check_statistics(op, check);
+}
+
+std::string_view name_of_op(const RowNormBackwardInput&) { return "row_norm_backward_input"; }
+void check(const RowNormBackwardInput& op, OpCheck& check) {
+  const DType dtype = op.input.dtype;
+  check.channels("input", op.input).is("output_gradient", op.output_gradient, dtype, op.input.shape);
+  check.is("weight", op.weight, dtype, {last_extent(op.input)}).is("input_gradient", op.input_gradient, dtype, op.input.shape);
+  check_statistics(op, check);
+}
+
+std::string_view name_of_op(const GeluForward&) { return "gelu_forward"; }
+void check(const GeluForward& op, OpCheck& check) { check.floating("input", op.input).is("output", op.output, op.input.dtype, op.input.shape); }
+
+std::string_view name_of_op(const GeluBackward&) { return "gelu_backward"; }
+void check(const GeluBackward& op, OpCheck& check) {
+  check.floating("input", op.input).is("output_gradient", op.output_gradient, op.input.dtype, op.input.shape);
+  check.is("input_gradient", op.input_gradient, op.input.dtype, op.input.shape);
+}
+
+}  // namespace trainyard::compute

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What a transformer is made of besides linear layers, on Compute, and whether its gradients are those of its loss.
+#pragma once
+
+#include "tests/conformance/compute_gradients.h"
+
+namespace trainyard::conformance {
+
+// linear, layer norm, gelu, linear, root-mean-square norm, softmax cross-entropy.
+class RowNetwork {
+ public:
+  explicit RowNetwork(compute::Compute& device) : device_(device) {}
+
+  double loss() {
+    forward();
+    run(device_, compute::SoftmaxCrossEntropy{logits_, labels_, {}, metrics_, 1.0 / kBatch});
+    return element(metrics_, 0) / kBatch;
+  }
+
+  void backward() {
+    forward();
+    run(device_, compute::SoftmaxCrossEntropy{logits_, labels_, logits_gradient_, metrics_, 1.0 / kBatch});
+    run(device_, compute::RowNormBackwardWeight{scores_, logits_gradient_, rms_.gradient, {}, {}, compute::RowNorm::root_mean_square});
+    run(device_, compute::RowNormBackwardInput{scores_, logits_gradient_, rms_.value, scores_gradient_, compute::RowNorm::root_mean_square});
+    run(device_, compute::LinearBackwardWeight{active_, scores_gradient_, second_.gradient, second_bias_.gradient, {}});
+    run(device_, compute::LinearBackwardInput{scores_gradient_, second_.value, active_gradient_});
+    run(device_, compute::GeluBackward{normal_, active_gradient_, normal_gradient_});
+    run(device_, compute::RowNormBackwardWeight{hidden_, normal_gradient_, scale_.gradient, shift_.gradient, {}});
+    run(device_, compute::RowNormBackwardInput{hidden_, normal_gradient_, scale_.value, hidden_gradient_});
+    run(device_, compute::LinearBackwardWeight{input_.value, hidden_gradient_, first_.gradient, first_bias_.gradient, {}});
+    run(device_, compute::LinearBackwardInput{hidden_gradient_, first_.value, input_.gradient});
+  }
+
+  struct Variable {
+    Tensor value, gradient;
+  };
+  std::vector<Variable> variables() const { return {input_, first_, first_bias_, scale_, shift_, second_, second_bias_, rms_}; }
+
+ private:
+  static constexpr std::int64_t kBatch = 5, kInputs = 4, kHidden = 11, kClasses = 3;
+
+  void forward() {
+    run(device_, compute::LinearForward{input_.value, first_.value, first_bias_.value, hidden_});
+    run(device_, compute::RowNormForward{hidden_, scale_.value, shift_.value, normal_});
+    run(device_, compute::GeluForward{normal_, active_});
+    run(device_, compute::LinearForward{active_, second_.value, second_bias_.value, scores_});
+    run(device_, compute::RowNormForward{scores_, rms_.value, {}, logits_, compute::RowNorm::root_mean_square});
+  }
+  Tensor hold(Shape shape) { return values_.zeros(DType::fp64, shape); }
+  Variable variable(Shape shape, double low = -1) { return {values_.uniform(DType::fp64, shape, low, 1), hold(shape)}; }
+
+  compute::Compute& device_;
+  Values values_{5};
+  Variable input_ = variable({kBatch, kInputs}), first_ = variable({kHidden, kInputs}), first_bias_ = variable({kHidden});
+  Variable scale_ = variable({kHidden}, 0.5), shift_ = variable({kHidden}), second_ = variable({kClasses, kHidden}), second_bias_ = variable({kClasses});
+  Variable rms_ = variable({kClasses}, 0.5);
+  Tensor hidden_ = hold({kBatch, kHidden}), normal_ = hold({kBatch, kHidden}), active_ = hold({kBatch, kHidden});
+  Tensor scores_ = hold({kBatch, kClasses}), logits_ = hold({kBatch, kClasses});
+  Tensor hidden_gradient_ = hold({kBatch, kHidden}), normal_gradient_ = hold({kBatch, kHidden}), active_gradient_ = hold({kBatch, kHidden});
+  Tensor scores_gradient_ = hold({kBatch, kClasses}), logits_gradient_ = hold({kBatch, kClasses});
+  Tensor labels_ = values_.labels(kBatch, kClasses), metrics_ = hold({2});
+};
+
+TEST_P(ComputeConformance, gradients_of_normalised_rows_and_gelu_are_the_finite_differences_of_the_loss) {
+  RowNetwork network(*device_);
+  expect_finite_differences(network);
+}
+
+}  // namespace trainyard::conformance
