@@ -12,7 +12,7 @@ namespace trainyard::cpu {
 template <class T>
 class TensorNorm {
  public:
-  TensorNorm(const compute::Tensor& tensor, int cores) : tensor_(tensor), sums_(cores, tensor.elements()) {}
+  TensorNorm(const compute::Tensor& tensor, int cores) : tensor_(tensor), sums_(cores, tensor.empty() ? 0 : tensor.elements()) {}  // of none: 0
   double operator()() {
     double norm = 0;
     sums_([&](std::int64_t begin, std::int64_t end, double* sum) { kernels<T>().squared_norm(tensor_.as<T>(), begin, end, sum); }, &norm);
