@@ -106,18 +106,23 @@ TEST_P(Equality, more_steps_allocate_nothing_more) {
   EXPECT_THAT(allocated_by_more_steps(e, in_process), testing::Each(0));
 }
 
-// Convolutions, a residual sum, pools, and dropout of the same elements whoever holds the sample.
-TEST(Training, hundred_fp64_steps_of_images_equal_one_device) {
-  const auto one = trained(images(strategy::small_images(1), 1));
+// Of an experiment by its number of ranks.
+void expect_one_device(experiment::Experiment (*of)(int ranks)) {
+  const auto one = trained(images(of(1), 1));
   ASSERT_EQ(one[0].problem, "");
   for (const int n : {2, 3, 4}) {
-    const auto ranks = trained(images(strategy::small_images(n), n));
+    const auto ranks = trained(images(of(n), n));
     for (const RankOutcome& rank : ranks) {
       ASSERT_EQ(rank.problem, "");
       EXPECT_LE(distance(rank.parameters, one[0].parameters), 1e-10) << n;
       EXPECT_EQ(rank.parameters, ranks[0].parameters);
     }
   }
+}
+
+// Convolutions, a residual sum, pools, and dropout of the same elements whoever holds the sample.
+TEST(Training, hundred_fp64_steps_of_images_equal_one_device) {
+  expect_one_device(strategy::small_images);
 }
 
 TEST(Training, one_fp32_step_of_images_gives_the_gradients_of_one_device) {
@@ -131,16 +136,7 @@ TEST(Training, one_fp32_step_of_images_gives_the_gradients_of_one_device) {
 
 // Of normalised rows, gelu and a residual sum, as transformers have them.
 TEST(Training, hundred_fp64_steps_of_normalised_rows_equal_one_device) {
-  const auto one = trained(images(strategy::small_rows(1), 1));
-  ASSERT_EQ(one[0].problem, "");
-  for (const int n : {2, 3, 4}) {
-    const auto ranks = trained(images(strategy::small_rows(n), n));
-    for (const RankOutcome& rank : ranks) {
-      ASSERT_EQ(rank.problem, "");
-      EXPECT_LE(distance(rank.parameters, one[0].parameters), 1e-10) << n;
-      EXPECT_EQ(rank.parameters, ranks[0].parameters);
-    }
-  }
+  expect_one_device(strategy::small_rows);
 }
 
 TEST(Training, normalised_rows_train_without_allocating_more) {
