@@ -121,9 +121,7 @@ void expect_one_device(experiment::Experiment (*of)(int ranks)) {
 }
 
 // Convolutions, a residual sum, pools, and dropout of the same elements whoever holds the sample.
-TEST(Training, hundred_fp64_steps_of_images_equal_one_device) {
-  expect_one_device(strategy::small_images);
-}
+TEST(Training, hundred_fp64_steps_of_images_equal_one_device) { expect_one_device(strategy::small_images); }
 
 TEST(Training, one_fp32_step_of_images_gives_the_gradients_of_one_device) {
   const auto in_fp32 = [](int n) {
@@ -135,9 +133,7 @@ TEST(Training, one_fp32_step_of_images_gives_the_gradients_of_one_device) {
 }
 
 // Of normalised rows, gelu and a residual sum, as transformers have them.
-TEST(Training, hundred_fp64_steps_of_normalised_rows_equal_one_device) {
-  expect_one_device(strategy::small_rows);
-}
+TEST(Training, hundred_fp64_steps_of_normalised_rows_equal_one_device) { expect_one_device(strategy::small_rows); }
 
 TEST(Training, normalised_rows_train_without_allocating_more) {
   EXPECT_THAT(allocated_by_more_steps(images(strategy::small_rows(2), 2), in_process), testing::Each(0));
