@@ -4,6 +4,8 @@
 #include <QStatusBar>
 
 #include "core/base/fields.h"
+#include "core/experiment/duties.h"
+#include "core/session/checkpoint.h"
 #include "ui/fault_menu.h"
 #include "ui/live_runs.h"
 #include "ui/main_window.h"
@@ -13,6 +15,7 @@
 #include "ui/model/recorded.h"
 #include "ui/model/run_directory.h"
 #include "ui/model/topology_edit.h"
+#include "ui/model/topology_words.h"
 #include "ui/panels/truths.h"
 #include "ui/runs/run_comparison.h"
 #include "ui/slow_menu.h"
@@ -233,7 +236,11 @@ void MainWindow::befall(Run& run, session::Command fault, int rank) {
   const auto recorded = recorded_experiment(run.history());
   const bool spared = recorded && run.status() && faults_of_rank(*recorded, *run.status(), rank).spared;
   const QPointer<Run> still = &run;
-  const QString text = tr("Training cannot go on without rank %1: to kill it ends %2.").arg(rank).arg(run.name());
+  const QString who = recorded ? tr("rank %1 (%2)").arg(rank).arg(duty_words(experiment::duty_of(*recorded, rank))) : tr("rank %1").arg(rank);
+  const auto committed = session::committed_step(std::filesystem::path(run.directory().toStdString()) / "checkpoints");
+  const QString kept = committed ? tr("Another run can go on from its checkpoint of step %1.").arg(grouped(*committed))
+                                 : tr("It has written no checkpoint that another run could go on from.");
+  const QString text = tr("Training cannot go on without %1: to kill it ends %2. %3").arg(who, run.name(), kept);
   if (fault == session::Command::kill && !spared && !questions_.confirm(tr("End the run?"), text, tr("Kill rank %1").arg(rank))) return;
   if (still) still->befall(fault, rank);
 }

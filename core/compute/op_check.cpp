@@ -2,13 +2,14 @@
 #include "core/compute/op_check.h"
 
 namespace trainyard::compute {
-namespace {
 
 std::string to_text(DType dtype, const Shape& shape) {
   std::string text = std::string(base::name_of(dtype)) + " [";
   for (int i = 0; i < shape.dimensions; ++i) text += (i > 0 ? ", " : "") + std::to_string(shape[i]);
   return text + "]";
 }
+
+namespace {
 
 std::string to_text(const Tensor& tensor) { return to_text(tensor.dtype, tensor.shape); }
 

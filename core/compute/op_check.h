@@ -11,6 +11,8 @@
 
 namespace trainyard::compute {
 
+std::string to_text(DType dtype, const Shape& shape);  // "fp32 [128, 784]"
+
 class OpCheck {
  public:
   explicit OpCheck(std::string_view op) : op_(op) {}

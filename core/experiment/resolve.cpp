@@ -5,6 +5,7 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "core/base/fields.h"
 #include "core/base/units.h"
@@ -234,16 +235,32 @@ base::Result<data::Sampler> sampler(const Resolved& resolved) {
       .map([&](std::vector<std::int32_t> owners) { return data::Sampler(seed, resolved.shares(), std::move(owners)); });
 }
 
+namespace {
+
+// Of those that compute; among equals the chief, else the first.
+std::size_t fastest_worker(const Resolved& resolved) {
+  std::vector<double> flops;  // by rank
+  for (const topology::Host& host : resolved.document.topology.hosts)
+    for (const topology::Device& device : host.devices)
+      if (topology::works(device)) flops.push_back(device.peak_flops / (device.slow_down * (1 + device.jitter / 2)));
+  auto fastest = static_cast<std::size_t>(resolved.chief);
+  for (std::size_t rank = 0; rank < flops.size(); ++rank)
+    if (std::cmp_not_equal(rank, resolved.storage_rank) && flops[rank] > flops[fastest]) fastest = rank;
+  return fastest;
+}
+
+}  // namespace
+
 Resolved on_one_device(Resolved resolved) {
-  const auto chief = static_cast<std::size_t>(resolved.chief);
-  leave_only(resolved.document.topology, chief);
+  const std::size_t fastest = fastest_worker(resolved);
+  leave_only(resolved.document.topology, fastest);
   resolved.document.strategy.kind = StrategyKind::one_device;
   resolved.document.training.batch_per_rank = resolved.global_batch;
   resolved.document.training.accumulation_steps = 1;
   resolved.document.data.sharding = {};
   resolved.shards.clear();
-  resolved.ranks = {resolved.ranks[chief]};
-  resolved.hosts = {resolved.hosts[chief]};
+  resolved.ranks = {resolved.ranks[fastest]};
+  resolved.hosts = {resolved.hosts[fastest]};
   resolved.storage_rank = kNobody;
   resolved.servers = resolved.evaluators = resolved.chief = 0;
   count_steps(resolved);

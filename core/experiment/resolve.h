@@ -56,8 +56,8 @@ Experiment located(Experiment experiment, const std::filesystem::path& directory
 // Fails with the first problem that `validate` finds.
 base::Result<Resolved> resolve(const Experiment& experiment, const std::filesystem::path& directory);
 
-// The same training on the device of the chief alone, the others idle: the same global batch, so that with iid sharding both learn the
-// same.
+// The same training on the fastest device that computes, the others idle: the same global batch, so that with iid sharding both learn
+// the same.
 Resolved on_one_device(Resolved resolved);
 
 // Which samples each step takes. Reads the labels where ranks own samples; a Problem where those are others than were counted.

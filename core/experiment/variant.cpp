@@ -34,16 +34,23 @@ Problem too_many(std::int64_t ranks, std::int64_t drawn) {
           advice};
 }
 
+bool scales(StrategyKind kind) { return kind != StrategyKind::one_device && !fixed_algorithm(kind); }
+
+std::string what_scales() {
+  std::string kinds;
+  for (const auto& [kind, name] : base::Names<StrategyKind>::table)
+    if (scales(kind)) kinds += (kinds.empty() ? "" : ", ") + std::string(name);
+  return kinds;
+}
+
 Problem nothing_to_scale() {
-  return {ProblemCode::bad_input, "strategy.kind", "one_device uses one device: there is nothing to scale", "mirrored, multi_worker_mirrored, ddp, tpu",
-          "Set strategy.kind to mirrored."};
+  return {ProblemCode::bad_input, "strategy.kind", "one_device uses one device: there is nothing to scale", what_scales(), "Set strategy.kind to mirrored."};
 }
 
 Problem without_algorithm(StrategyKind kind) {
   const char* why = has_servers(kind) ? " updates on its servers, by what each worker pushes: there is no all-reduce to compare"
                                       : " is bound to one rank of the drawing, and has one way to sum";
-  return {ProblemCode::bad_input, "strategy.kind", std::string(base::name_of(kind)) + why, "mirrored, multi_worker_mirrored, ddp, tpu",
-          "Set strategy.kind to mirrored."};
+  return {ProblemCode::bad_input, "strategy.kind", std::string(base::name_of(kind)) + why, what_scales(), "Set strategy.kind to mirrored."};
 }
 
 Problem without_bytes(Engine engine) {

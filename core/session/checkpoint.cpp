@@ -29,8 +29,6 @@ Problem damaged(const fs::path& path, std::string what) {
   return {ProblemCode::bad_input, path.string(), std::move(what), "a whole checkpoint", "Use another checkpoint; this one is damaged."};
 }
 
-Problem other_model(const fs::path& path, std::string what) { return {ProblemCode::refused, path.string(), std::move(what), "a checkpoint of this model", ""}; }
-
 Problem none_in(const fs::path& directory) {
   return {ProblemCode::bad_input, directory.string(), "holds no checkpoint", "a directory with step-N/manifest.json in it", ""};
 }
@@ -262,6 +260,13 @@ Result<void> commit_checkpoint(const fs::path& directory, const CheckpointInfo& 
   if (auto ok = check_manifest(checkpoint, info).and_then([&] { return commit(checkpoint, info, parts); }); !ok) return ok;
   prune(directory, info.step, true);
   return {};
+}
+
+std::optional<std::int64_t> committed_step(const fs::path& directory) {
+  std::error_code error;
+  for (const std::int64_t step : steps_in(directory))
+    if (fs::exists(step_path(directory, step) / kManifestName, error)) return step;
+  return std::nullopt;
 }
 
 Result<CheckpointInfo> newest_checkpoint(const fs::path& directory) {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "core/model/model.h"
@@ -60,6 +61,9 @@ base::Result<void> commit_checkpoint(const std::filesystem::path& directory, con
 // The newest whole one. Verifies every checksum, name, shape and offset before it touches `tensors`. Damage is passed
 // over, and bad_input where nothing is left; a whole checkpoint of another model or dtype is refused.
 base::Result<LoadedCheckpoint> read_checkpoint(const std::filesystem::path& directory, const model::Model& model, const CheckpointTensors& tensors);
+
+// The newest one that has a manifest, by its step; nothing of it is read. Nothing where there is none.
+std::optional<std::int64_t> committed_step(const std::filesystem::path& directory);
 
 // Which one that would be, its files verified, whatever model it is of.
 base::Result<CheckpointInfo> newest_checkpoint(const std::filesystem::path& directory);

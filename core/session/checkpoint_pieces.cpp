@@ -7,16 +7,14 @@
 #include <map>
 #include <set>
 
+#include "core/compute/op_check.h"
+
 namespace trainyard::session {
 namespace {
 
 using base::ProblemCode;
 using base::Result;
 using compute::Tensor;
-
-base::Problem other_model(const std::filesystem::path& path, std::string what) {
-  return {ProblemCode::refused, path.string(), std::move(what), "a checkpoint of this model", ""};
-}
 
 const std::vector<model::Parameter>& entries(const model::Model& model, CheckpointBuffer buffer) {
   return buffer == CheckpointBuffer::state ? model.state : model.parameters;
@@ -71,11 +69,12 @@ const Tensor* wanted_at(const CheckpointTensors& tensors, CheckpointBuffer buffe
 }
 
 Result<void> check_one(const std::filesystem::path& path, const NamedTensor& piece, const Place& place, const Tensor& wanted) {
-  const std::string name = "\"" + place.entry->name + "\"";
+  const std::string found = " for \"" + piece.name + "\": " + compute::to_text(piece.dtype, piece.shape) + ", of \"" + place.entry->name + "\" the model has " +
+                            compute::to_text(wanted.dtype, place.entry->shape);
   const std::int64_t elements = place.entry->shape.elements();
   const bool within = place.first >= 0 && place.first < place.end && place.end <= elements && piece.shape == compute::Shape{place.end - place.first};
-  if (place.whole ? piece.shape != place.entry->shape : !within) return base::fail(other_model(path, "has another shape for " + name));
-  if (piece.dtype != wanted.dtype) return base::fail(other_model(path, "has another dtype for " + name));
+  if (place.whole ? piece.shape != place.entry->shape : !within) return base::fail(other_model(path, "has another shape" + found));
+  if (piece.dtype != wanted.dtype) return base::fail(other_model(path, "has another dtype" + found));
   return {};
 }
 
@@ -93,6 +92,11 @@ bool cover(Ranges ranges, std::int64_t elements) {
 }
 
 }  // namespace
+
+base::Problem other_model(const std::filesystem::path& path, std::string what) {
+  return {ProblemCode::refused, path.string(), std::move(what), "a checkpoint of this model and precision",
+          "Take the model and the precision of the run that wrote it; they are in its experiment.json."};
+}
 
 std::vector<CheckpointSpan> spans_of(const CheckpointTensors& tensors) {
   std::vector<CheckpointSpan> spans{{CheckpointBuffer::parameters, 0, tensors.parameters}};

@@ -8,6 +8,9 @@
 
 namespace trainyard::session {
 
+// A whole checkpoint that cannot be used for the model: in what they differ.
+base::Problem other_model(const std::filesystem::path& path, std::string what);
+
 // The pieces that spans of flat buffers fall into, as views into them. Spans lie within their buffers.
 std::vector<NamedTensor> pieces_of(const model::Model& model, const std::vector<CheckpointSpan>& spans);
 

@@ -6,6 +6,7 @@
 #include <set>
 #include <sstream>
 
+#include "core/experiment/halves.h"
 #include "core/experiment/imposed.h"
 #include "core/experiment/placement.h"
 
@@ -47,6 +48,13 @@ SweepVariant variant_of(const experiment::Experiment& whole, std::int64_t ranks,
   one.state = VariantState::left_out;
   one.reason = possible.error().what;
   return one;
+}
+
+std::string gossip_said(const experiment::StrategySpec& strategy) {
+  if (strategy.kind != experiment::StrategyKind::gossip) return "";
+  std::string said = "neighbours average in a step, and nothing is reduced: an algorithm is that of the average of all by which held-out samples are measured";
+  if (experiment::averages_in_pairs(strategy)) said += "; what asynchronous gossip would take by the drawn speeds is not simulated";
+  return said;
 }
 
 bool is_over(VariantState state) { return state == VariantState::done || state == VariantState::failed || state == VariantState::cancelled; }
@@ -123,6 +131,7 @@ base::Result<Sweep> make_sweep(const experiment::Experiment& whole, const SweepW
   sweep.drawn_ranks = experiment::count_workers(whole.topology);
   sweep.speeds = experiment::speeds_said(whole.run);
   sweep.unlike = experiment::unlike_one_device(whole).value_or("");
+  sweep.gossip = gossip_said(whole.strategy);
   const auto ranks = wish.ranks.empty() ? usual_ranks(sweep.drawn_ranks) : wish.ranks;
   const auto algorithms = wish.algorithms.empty() ? std::vector{whole.strategy.algorithm} : wish.algorithms;
   if (const auto problem = unsweepable(whole, wish)) return base::fail(*problem);

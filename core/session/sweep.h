@@ -50,6 +50,7 @@ struct Sweep {
   std::int64_t drawn_ranks = 1;
   std::string speeds;  // what of the drawn speeds held: experiment::speeds_said
   std::string unlike;  // experiment::unlike_one_device of the whole drawing; empty: nothing to say
+  std::string gossip;  // what algorithm and simulated time mean where neighbours average; empty: they do not
   std::vector<SweepVariant> variants;
   std::string xxh64;  // of this document's text with this field empty
 };
@@ -153,6 +154,7 @@ struct trainyard::base::Fields<trainyard::session::Sweep> {
                       base::field("drawn_ranks", &S::drawn_ranks, "ranks", {1, 1e6}, "Of the drawing"),
                       base::field("speeds", &S::speeds, "", {0, 1000}, "What of the drawn speeds held"),
                       base::field("unlike", &S::unlike, "", {0, 1000}, "Why it is not the training of one device"),
+                      base::field("gossip", &S::gossip, "", {0, 1000}, "What is of another meaning where neighbours average"),
                       base::field("variants", &S::variants, "", {1, 10000}, "In the order in which they run"),
                       base::field("xxh64", &S::xxh64, "", {16, 16}, "Checksum of this document with this field empty, hexadecimal")};
   }

@@ -141,6 +141,7 @@ std::vector<std::string> truths(const Sweep& sweep) {
     said.insert(said.begin(), "EMULATED: up to " + counted_ranks(emulated) + " ran on the CPU, whose speed says nothing about the drawn device");
   if (!sweep.speeds.empty()) said.push_back(sweep.speeds);
   if (!sweep.unlike.empty()) said.push_back(sweep.unlike);
+  if (!sweep.gossip.empty()) said.push_back(sweep.gossip);
   return said;
 }
 

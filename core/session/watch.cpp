@@ -66,7 +66,7 @@ std::optional<Problem> Watch::silent(std::int64_t now_ns) const {
     if (!is_silent(static_cast<int>(r), now_ns)) continue;
     return Problem{ProblemCode::failed, names_[r], "does not answer any more; it was last seen " + place(static_cast<int>(r)),
                    "a heartbeat at least every " + base::format_seconds(limits_.silent_seconds),
-                   "Its process is stopped, swapped out or starved; see its log, then run again."};
+                   "Its process is stopped, swapped out or starved; see its log."};
   }
   return std::nullopt;
 }
@@ -96,8 +96,7 @@ Problem Watch::hung() const {
 }
 
 Problem Watch::died(int rank, const std::string& how) const {
-  return {ProblemCode::failed, names_[static_cast<std::size_t>(rank)], "ended by " + how + " " + place(rank), "",
-          "The other ranks were stopped; see its log, then run again."};
+  return {ProblemCode::failed, names_[static_cast<std::size_t>(rank)], "ended by " + how + " " + place(rank), "", "The other ranks were stopped; see its log."};
 }
 
 std::string Watch::place(int rank) const {

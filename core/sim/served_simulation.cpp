@@ -9,6 +9,7 @@
 #include "core/sim/outcome.h"
 #include "core/sim/served_clock.h"
 #include "core/sim/tape.h"
+#include "core/telemetry/summary.h"
 
 namespace trainyard::sim {
 namespace {
@@ -18,6 +19,7 @@ using plan::Served;
 // What is told while the clock goes.
 struct Heard {
   std::vector<std::int64_t> ends_ns;  // of each step
+  std::vector<double> own_seconds;    // from a worker's gradient to its next; of all workers
   double staleness = 0;               // sum
   std::int64_t gradients = 0;         // that were applied
   std::int64_t warm = 0;              // of all: the first of each worker is less stale than those that follow
@@ -26,12 +28,15 @@ struct Heard {
 
 base::Result<Heard> listen(ServedClock& clock, bool in_step, int workers, const std::stop_token& stop) {
   Heard heard;
+  std::vector<std::int64_t> before_ns(static_cast<std::size_t>(workers));  // of a worker's last gradient; 0: none yet
   for (auto event = clock.next();; event = clock.next()) {
     if (!event) return base::fail(event.error());
     if (stop.stop_requested()) return base::fail({base::ProblemCode::cancelled, "", "the simulation was given up", "", ""});
     if (!*event) return heard;
     heard.last_ns = (*event)->time_ns;
     if ((*event)->kind != Served::Kind::takes || (*event)->server != 0) continue;
+    const std::int64_t before = std::exchange(before_ns[static_cast<std::size_t>((*event)->worker)], heard.last_ns);
+    if (before > 0) heard.own_seconds.push_back(static_cast<double>(heard.last_ns - before) * 1e-9);
     if (!in_step || (*event)->completes) heard.ends_ns.push_back((*event)->time_ns);
     if (!(*event)->dropped && ++heard.warm > workers) heard.staleness += static_cast<double>((*event)->staleness), ++heard.gradients;
   }
@@ -136,7 +141,7 @@ base::Result<Outcome> simulate_served(const plan::Plan& plan, const topology::Ne
   if (heard->ends_ns.empty()) return base::fail({base::ProblemCode::bad_input, "plan", "no step comes to its end", "a plan that the check accepts", ""});
   Outcome outcome;
   add_steps(*heard, workers, outcome);
-  outcome.own_step_seconds = outcome.median_step_seconds * (in_step ? 1 : workers);
+  outcome.own_step_seconds = in_step || heard->own_seconds.empty() ? outcome.median_step_seconds : telemetry::quantiles(heard->own_seconds).median;
   add_traffic(**clock, plan.ranks, outcome);
   add_ranks(plan, network, busy, outcome);
   add_bounds(workers, network, outcome);

@@ -90,7 +90,7 @@ struct Outcome {
   std::int64_t steps = 0;            // simulated, from step 0
   std::vector<double> step_seconds;  // by step, of the slowest rank
   double median_step_seconds = 0;    // of the full steps
-  double own_step_seconds = 0;       // of a rank's own full steps: the same, but where ranks make steps apart, as with parameter servers, longer
+  double own_step_seconds = 0;       // median of a rank's own full steps: the same, but where ranks make steps apart, as with parameter servers, longer
   double first_step_seconds = 0;
   double tail_seconds = 0;        // the shorter steps that end an epoch, together; 0: there is none
   double evaluation_seconds = 0;  // one evaluation; 0: there is none

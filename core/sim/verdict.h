@@ -18,7 +18,7 @@ struct Verdict {
 // From two outcomes of the same global batch: the plan's, and that of one device.
 Verdict judge(const Outcome& plan, const Outcome& one_device);
 
-// Simulates both; the one device is the network's first worker.
+// Simulates both.
 base::Result<Verdict> judge(const plan::Plan& expanded_plan, const topology::Network& network, const plan::Plan& one_device,
                             const topology::Network& of_one_device, const Options& options = {});
 

@@ -151,6 +151,7 @@ TEST_F(FaultsOfARun, a_rank_without_which_training_ends_is_killed_only_when_that
   confirm_ = false;
   ASSERT_TRUE(choose_for("cpu2", "kill"));
   EXPECT_EQ(confirmed_, 1);
+  EXPECT_TRUE(meant_.contains("without rank 2 (worker)") && meant_.contains("no checkpoint")) << meant_.toStdString();
   const std::int64_t before = step();
   ASSERT_TRUE(wait([&] { return step() > before + 5; })) << "it was not meant";
   confirm_ = true;
@@ -158,6 +159,14 @@ TEST_F(FaultsOfARun, a_rank_without_which_training_ends_is_killed_only_when_that
   EXPECT_EQ(confirmed_, 2);
   ASSERT_TRUE(wait([&] { return !window_->runs().live(); }));
   EXPECT_EQ(window_->runs().current()->history().result()["problem"]["where"], "rank 2 (cpu2 on host0)");
+}
+
+TEST_F(FaultsOfARun, of_a_server_it_is_said_from_which_checkpoint_another_run_can_go_on) {
+  confirm_ = false;
+  train("four_workers_parameter_server_digits.json", {{"run.checkpoint_every_steps", "10"}});
+  ASSERT_TRUE(choose_for("cpu4", "kill"));
+  EXPECT_TRUE(meant_.contains("without rank 4 (parameter server)") && meant_.contains("go on from its checkpoint of step ")) << meant_.toStdString();
+  EXPECT_TRUE(window_->runs().live());
 }
 
 TEST_F(FaultsOfARun, a_link_is_cut_and_restored_and_the_drawing_shows_it_meanwhile) {

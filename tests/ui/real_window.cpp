@@ -43,7 +43,7 @@ ui::Setup RealWindow::setup() {
                               [this] { return file_; },
                               [this](const QString&) { return file_; },
                               [](const QString& start) { return start; },
-                              [this](const QString&, const QString&, const QString&) { return ++confirmed_, confirm_; }};
+                              [this](const QString&, const QString& text, const QString&) { return meant_ = text, ++confirmed_, confirm_; }};
   return setup;
 }
 

@@ -52,7 +52,8 @@ class RealWindow : public testing::Test {
   int asked_ = 0;      // what becomes of a live run
   int confirmed_ = 0;  // whether something is meant
   bool confirm_ = true;
-  QString file_;  // the answer to file dialogs
+  QString meant_;  // in what words that was asked
+  QString file_;   // the answer to file dialogs
   std::unique_ptr<MainWindow> window_;
 };
 

@@ -2,7 +2,6 @@
 #include "ui/charts/plot_view.h"
 
 #include <QEvent>
-#include <QLabel>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <cmath>
@@ -10,6 +9,7 @@
 #include "ui/charts/plot_legend.h"
 #include "ui/model/turns.h"
 #include "ui/theme/theme.h"
+#include "ui/theme/tinted_label.h"
 
 namespace trainyard::ui {
 namespace {
@@ -60,6 +60,11 @@ void PlotView::set_title(const QString& title, const QString& unit, const QStrin
   heading_->setText(title);
   canvas_->setAccessibleName(title);
   schedule();
+}
+
+void PlotView::set_help(const QString& help) {
+  heading_->set_help(help);
+  canvas_->setAccessibleDescription(help);
 }
 
 void PlotView::set_counts(const QString& name) {

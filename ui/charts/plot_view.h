@@ -15,13 +15,13 @@
 #include "ui/charts/plot_scale.h"
 
 class QAction;
-class QLabel;
 class QMenu;
 class QToolButton;
 
 namespace trainyard::ui {
 
 class PlotLegend;
+class TintedLabel;
 
 class PlotView : public QWidget {
   Q_OBJECT
@@ -31,6 +31,7 @@ class PlotView : public QWidget {
   // `unit` as in "B/s"; the axis shows it with a prefix. `right_unit` is that of the series of the right side.
   void set_title(const QString& title, const QString& unit = {}, const QString& right_unit = {});
   QString title() const { return title_; }
+  void set_help(const QString& help);  // what a value of it is: the tool tip of its title
   // Of a chart over a count of things ("ranks") instead of steps: it begins at 0, and ticks stand at whole numbers.
   void set_counts(const QString& name);
   QString counts() const { return count_name_; }
@@ -123,7 +124,7 @@ class PlotView : public QWidget {
   CrosshairGroup own_group_;
   CrosshairGroup* group_ = nullptr;
   QTimer timer_;
-  QLabel* heading_;
+  TintedLabel* heading_;
   QToolButton *log_button_, *menu_button_;
   QMenu* menu_;
   QAction* choose_ = nullptr;      // of points that lead somewhere

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // How a plot comes to its axes and lines, and its whole picture for an export.
-#include <QLabel>
+
 #include <QRegularExpression>
 #include <algorithm>
 #include <cmath>
@@ -8,6 +8,7 @@
 
 #include "ui/charts/plot_legend.h"
 #include "ui/charts/plot_view.h"
+#include "ui/theme/tinted_label.h"
 
 namespace trainyard::ui {
 namespace {

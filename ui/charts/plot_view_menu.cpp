@@ -2,13 +2,13 @@
 // The header row of a plot and its menu.
 #include <QFileDialog>
 #include <QHBoxLayout>
-#include <QLabel>
 #include <QMenu>
 #include <QMessageBox>
 #include <QToolButton>
 
 #include "ui/charts/plot_export.h"
 #include "ui/charts/plot_view.h"
+#include "ui/theme/tinted_label.h"
 
 namespace trainyard::ui {
 namespace {
@@ -28,7 +28,8 @@ QToolButton* small_button(QWidget* parent, const QString& text, const QString& h
 void PlotView::build_header() {
   auto* row = new QHBoxLayout;
   row->setContentsMargins(0, 0, 0, 0);
-  heading_ = new QLabel(this);
+  heading_ = new TintedLabel(Tint::text, this, 1, true);
+  heading_->set_elided();
   heading_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   log_button_ = small_button(this, tr("log"), tr("Logarithmic scale"));
   log_button_->setCheckable(true);

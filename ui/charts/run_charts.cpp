@@ -30,6 +30,7 @@ RunCharts::RunCharts(QWidget* parent) : QWidget(parent), grid_(new ChartGrid) {
     const ChartTitle title = chart_title(kind);
     PlotView* plot = plots_[kind] = grid_->add(title.name);
     plot->set_title(title.title, title.unit);
+    plot->set_help(title.help);
     plot->set_crosshair_group(&crosshair_);
   }
   link_gradients();
@@ -153,13 +154,15 @@ void RunCharts::say_why_empty() {
   const QString unsimulated = why_not_simulated();
   const QString to_come = ended ? tr("Reading what was recorded ...") : tr("Waiting for the first points");
   const QString text = !unsimulated.isEmpty() ? unsimulated : runs_.empty() ? tr("No points yet: press Run") : over ? none : to_come;
+  const bool served = all([](const Run& run) { return !run.history().staleness_mean().empty(); });
   const bool apart = all([](const Run& run) { return run.history().steps_apart(); });
   for (const auto& [kind, plot] : plots_) {
     const bool traffic = kind == ChartKind::rank_bytes || kind == ChartKind::link_bytes;
-    plot->set_empty_text(runs_.empty()                            ? text
-                         : traffic && silent                      ? tr("One rank sends nothing")
-                         : kind == ChartKind::link_bytes && apart ? tr("Each rank takes its own steps: none tells what all sent over a link")
-                                                                  : text);
+    plot->set_empty_text(runs_.empty()                               ? text
+                         : traffic && silent                         ? tr("One rank sends nothing")
+                         : kind == ChartKind::update_ratio && served ? tr("Servers update the parameters share by share: none tells of a segment")
+                         : kind == ChartKind::link_bytes && apart    ? tr("Each rank takes its own steps: none tells what all sent over a link")
+                                                                     : text);
   }
 }
 

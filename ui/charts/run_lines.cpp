@@ -254,24 +254,52 @@ bool sends(const telemetry::History& history) { return !keys_of(history, Metric:
 
 ChartTitle chart_title(ChartKind kind) {
   switch (kind) {
-    case ChartKind::loss: return {"loss", tr("Loss"), ""};
-    case ChartKind::accuracy: return {"accuracy", tr("Accuracy"), ""};
-    case ChartKind::gradient_norm: return {"gradient_norm", tr("Gradient norm"), tr("L2 norm")};
-    case ChartKind::update_ratio: return {"update_ratio", tr("Update ratio"), tr("|Δw| / |w|")};
-    case ChartKind::rank_bytes: return {"rank_bytes", tr("Traffic of ranks within steps"), "B/s"};
-    case ChartKind::link_bytes: return {"link_bytes", tr("Traffic of links within steps"), "B/s"};
-    case ChartKind::step_time: return {"step_time", tr("Step time"), "s"};
-    case ChartKind::samples_rate: return {"samples_rate", tr("Throughput within steps"), tr("samples/s")};
-    case ChartKind::learning_rate: return {"learning_rate", tr("Learning rate"), ""};
-    case ChartKind::memory: return {"memory", tr("Resident memory of ranks"), "B"};
-    case ChartKind::residual_norm: return {"residual_norm", tr("What compression left out"), tr("L2 norm")};
-    case ChartKind::compression_ratio: return {"compression_ratio", tr("Compression of gradients"), tr("times")};
-    case ChartKind::table_ratio: return {"table_ratio", tr("Tables: whole / rows named"), tr("times")};
-    case ChartKind::consensus: return {"consensus", tr("Distance of ranks from their mean"), tr("L2 norm")};
-    case ChartKind::averages: return {"averages", tr("Averages with one neighbour"), tr("averages")};
-    case ChartKind::staleness: return {"staleness", tr("Staleness of gradients"), tr("versions")};
+    case ChartKind::loss:
+      return {"loss", tr("Loss"), "",
+              tr("Of training: the mean over the samples of a step, of all ranks. Held out: over all held-out samples, where it was measured.")};
+    case ChartKind::accuracy:
+      return {"accuracy", tr("Accuracy"), "", tr("The part of the samples that were put into the right class, of those that the loss is of.")};
+    case ChartKind::gradient_norm:
+      return {"gradient_norm", tr("Gradient norm"), tr("L2 norm"),
+              tr("Local: of the mean over a rank’s own samples, before anything is reduced. Reduced: of the gradient that the parameters are updated by.")};
+    case ChartKind::update_ratio:
+      return {"update_ratio", tr("Update ratio"), tr("|Δw| / |w|"),
+              tr("How much an update changes the parameters, by their norm: about 0.001 is usual; far more makes training unstable.")};
+    case ChartKind::rank_bytes:
+      return {"rank_bytes", tr("Traffic of ranks within steps"), "B/s",
+              tr("Payload that a rank sent and received, counted where bytes move, by the time that it spent within steps.")};
+    case ChartKind::link_bytes:
+      return {"link_bytes", tr("Traffic of links within steps"), "B/s",
+              tr("Payload between two ranks each way, counted where bytes move, by the time that the sender spent within steps.")};
+    case ChartKind::step_time:
+      return {"step_time", tr("Step time"), "s",
+              tr("Of a step of a rank: what it computes, waits for others, transfers, waits for samples, and what its loop takes besides.")};
+    case ChartKind::samples_rate:
+      return {"samples_rate", tr("Throughput within steps"), tr("samples/s"),
+              tr("Samples of a step by its time, summed over ranks; what lies between steps, as evaluation, is not in it.")};
+    case ChartKind::learning_rate: return {"learning_rate", tr("Learning rate"), "", tr("By the schedule, as the update of the step used it.")};
+    case ChartKind::memory:
+      return {"memory", tr("Resident memory of ranks"), "B", tr("What the system says that a rank’s process holds; sampled twice a second.")};
+    case ChartKind::residual_norm:
+      return {"residual_norm", tr("What compression left out"), tr("L2 norm"),
+              tr("Of what a rank has left out of its gradients so far, and adds to the next.")};
+    case ChartKind::compression_ratio:
+      return {"compression_ratio", tr("Compression of gradients"), tr("times"), tr("Bytes of the gradient by those that a rank sent in its place.")};
+    case ChartKind::table_ratio:
+      return {"table_ratio", tr("Tables: whole / rows named"), tr("times"),
+              tr("Bytes of whole tables by those of the rows that a worker’s samples named. In a round in which it evaluates it pulls whole tables, so the "
+                 "ratio drops there.")};
+    case ChartKind::consensus:
+      return {"consensus", tr("Distance of ranks from their mean"), tr("L2 norm"),
+              tr("How far a rank’s parameters are from the mean of all: the root of the mean square over ranks, at the steps at which it was measured.")};
+    case ChartKind::averages:
+      return {"averages", tr("Averages with one neighbour"), tr("averages"),
+              tr("How many averages with one neighbour a rank has made so far, asked for or answered.")};
+    case ChartKind::staleness:
+      return {"staleness", tr("Staleness of gradients"), tr("versions"),
+              tr("Of a gradient: the version of the parameters that it was applied to, minus the version that it was computed by.")};
   }
-  return {"", "", ""};
+  return {"", "", "", ""};
 }
 
 QStringList told_behind(std::int64_t step, std::int64_t charted) {

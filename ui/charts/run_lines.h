@@ -45,6 +45,7 @@ inline constexpr ChartKind kChartKinds[] = {ChartKind::loss,          ChartKind:
 struct ChartTitle {
   const char* name;  // snake_case, stable: for saved arrangements
   QString title, unit;
+  QString help;  // what a value is, in a sentence
 };
 ChartTitle chart_title(ChartKind kind);
 // Whether the chart is of something that few runs do: then it is there only with one that does.

@@ -25,12 +25,21 @@ void TintedLabel::set_elided() {
   setSizePolicy(QSizePolicy::Maximum, QSizePolicy::Preferred);
 }
 
+void TintedLabel::set_help(const QString& help) {
+  help_ = help;
+  setAccessibleDescription(help);
+  setToolTip(help);
+}
+
 QSize TintedLabel::minimumSizeHint() const { return elided_ ? QSize(fontMetrics().averageCharWidth() * 4, fontMetrics().height()) : QLabel::minimumSizeHint(); }
 
 void TintedLabel::paintEvent(QPaintEvent* event) {
   if (!elided_) return QLabel::paintEvent(event);
   const QString shown = fontMetrics().elidedText(text(), Qt::ElideRight, width());
-  setToolTip(shown == text() ? QString() : text());
+  QStringList tip;
+  if (shown != text()) tip << text();
+  if (!help_.isEmpty()) tip << help_;
+  setToolTip(tip.join('\n'));
   QPainter painter(this);
   painter.drawText(rect(), static_cast<int>(alignment()), shown);
 }

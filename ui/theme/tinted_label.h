@@ -14,7 +14,8 @@ class TintedLabel : public QLabel {
   explicit TintedLabel(Tint tint, QWidget* parent = nullptr, double relative_size = 1, bool strong = false);
   void set_tint(Tint tint);
   Tint tint() const { return tint_; }
-  void set_elided();  // one line, of any width: what does not fit ends in "…", and is shown whole as the tool tip
+  void set_elided();                   // one line, of any width: what does not fit ends in "…", and is shown whole as the tool tip
+  void set_help(const QString& help);  // what the tool tip of an elided label says, be it shown whole or not
 
   QSize minimumSizeHint() const override;
 
@@ -24,6 +25,7 @@ class TintedLabel : public QLabel {
  private:
   void follow_theme();
   bool elided_ = false;
+  QString help_;
   Tint tint_;
   double relative_size_;
   bool strong_;

@@ -103,6 +103,19 @@ TEST(Resolve, one_device_learns_from_the_same_global_batch) {
   EXPECT_EQ(alone.steps, drawn.steps);
 }
 
+TEST(Resolve, the_one_device_is_the_fastest_that_computes) {
+  Experiment e = small(2, 2);
+  e.topology.hosts[0].devices[0].slow_down = 5;
+  EXPECT_EQ(on_one_device(resolved(e)).ranks.front(), topology::DeviceId(1));
+  e.topology.hosts[1].devices[1].peak_flops *= 2;
+  EXPECT_EQ(on_one_device(resolved(e)).ranks.front(), topology::DeviceId(3));
+  e.topology.hosts[1].devices[1].jitter = 3;  // 2.5 times longer in the mean
+  EXPECT_EQ(on_one_device(resolved(e)).ranks.front(), topology::DeviceId(1));
+  e = small(1, 3);
+  e.topology.hosts[0].devices[2].role = topology::Role::chief;
+  EXPECT_EQ(on_one_device(resolved(e)).ranks.front(), topology::DeviceId(2)) << "of equals";
+}
+
 TEST(Resolve, the_largest_shard_sets_the_steps_of_an_epoch) {
   Experiment experiment = small(1, 4);
   experiment.data.train_samples = 1500;

@@ -173,6 +173,17 @@ TEST(SweepWords, name_what_belongs_beside_the_times) {
   EXPECT_EQ(row(sweep.variants[1], scaled(sweep)[1]).back(), "done, EMULATED");
 }
 
+TEST(SweepWords, of_gossip_say_what_an_algorithm_is_there) {
+  experiment::Experiment e = four_ranks();
+  EXPECT_EQ(make_sweep(e, {})->gossip, "");
+  e.strategy.kind = experiment::StrategyKind::gossip;
+  const Sweep together = *make_sweep(e, {});
+  EXPECT_THAT(truths(together), Contains(HasSubstr("neighbours average in a step")));
+  EXPECT_THAT(together.gossip, Not(HasSubstr("simulated")));
+  e.strategy.gossip.mode = experiment::GossipMode::asynchronous;
+  EXPECT_THAT(make_sweep(e, {})->gossip, HasSubstr("not simulated"));
+}
+
 TEST(SweepWords, tell_weak_from_strong_scaling) {
   Sweep sweep = measured_sweep();
   EXPECT_THAT(scaling_said(sweep), HasSubstr("weak scaling: the batch of each rank stays"));
