@@ -47,8 +47,10 @@ const char* help(data::DataKind kind) {
     case data::DataKind::spirals: return "Interleaved spirals in the plane; generated, needs no file";
     case data::DataKind::blobs: return "Gaussian clouds; generated, needs no file";
     case data::DataKind::clicks: return "A click log: categorical features by Zipf's law, and numbers; generated, needs no file";
+    case data::DataKind::grammar: return "Sentences of a small grammar, character by character; generated, needs no file";
     case data::DataKind::idx: return "IDX files, as MNIST comes in, plain or .gz";
     case data::DataKind::csv: return "A CSV file: one sample a line, one column the class";
+    case data::DataKind::text: return "A text in UTF-8, character by character, plain or .gz";
   }
   return "";
 }
@@ -69,7 +71,9 @@ std::vector<Item> models() {
       {"mlp", "A multi-layer perceptron: a list of layers (linear, relu, tanh, ...) and a softmax cross-entropy loss", ""},
       {"cnn", "A convolutional network, for data of images: a list of layers (" + layers + ") and the same loss", ""},
       {"embedding", "For data of indices: an embedding_bag, which adds up the rows that a sample names in a table, then linear layers and the same loss", ""},
-      {"wide_and_deep", "The same with a layer wide at the end, which adds a linear model of the indices to the logits (Cheng et al. 2016)", ""}};
+      {"wide_and_deep", "The same with a layer wide at the end, which adds a linear model of the indices to the logits (Cheng et al. 2016)", ""},
+      {"gpt", "A language model of characters, for data of text: an embedding, blocks of a transformer, a layer_norm, and a linear layer (Radford et al. 2019)",
+       ""}};
 }
 
 Item example(const fs::path& file) {

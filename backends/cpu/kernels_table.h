@@ -2,6 +2,7 @@
 // All loops, for the CPU that the including file is compiled for.
 #pragma once
 
+#include "backends/cpu/kernels_attention.h"
 #include "backends/cpu/kernels_body.h"
 #include "backends/cpu/kernels_channels.h"
 #include "backends/cpu/kernels_dropout.h"
@@ -31,6 +32,8 @@ constexpr Kernels<T> kTable = {.sgd = sgd<T>,
                                .row_norm = row_norm<T>,
                                .row_norm_backward = row_norm_backward<T>,
                                .row_norm_products = row_norm_products<T>,
+                               .causal_softmax = causal_softmax<T>,
+                               .softmax_backward = softmax_backward<T>,
                                .dropout = dropout<T>};
 
 }  // namespace

@@ -41,7 +41,7 @@ PreparedKernel prepare_loss(const compute::SoftmaxCrossEntropy& op) {
       T* gradient = op.gradient.empty() ? nullptr : op.gradient.as<T>() + b * classes;
       softmax_row(op.logits.as<T>() + b * classes, classes, op.labels.as<std::int32_t>()[b], op.scale, gradient, metrics);
     }
-    std::copy_n(metrics, 2, op.metrics.as<double>());
+    for (int m = 0; m < 2; ++m) op.metrics.as<double>()[m] = op.part * metrics[m];
   });
 }
 

@@ -41,6 +41,8 @@ PreparedKernel prepare(const compute::RowNormBackwardWeight& op, const Device& d
 PreparedKernel prepare(const compute::RowNormBackwardInput& op, const Device& device);
 PreparedKernel prepare(const compute::GeluForward& op, const Device& device);
 PreparedKernel prepare(const compute::GeluBackward& op, const Device& device);
+PreparedKernel prepare(const compute::AttentionForward& op, const Device& device);
+PreparedKernel prepare(const compute::AttentionBackward& op, const Device& device);
 PreparedKernel prepare(const compute::Dropout& op, const Device& device);
 PreparedKernel prepare(const compute::Add& op, const Device& device);
 PreparedKernel prepare(const compute::Accumulate& op, const Device& device);

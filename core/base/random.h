@@ -22,7 +22,8 @@ enum class Purpose : std::uint32_t {
   straggler = 9,
   dropout = 10,
   compress = 16,
-  gossip = 17
+  gossip = 17,
+  speak = 18
 };
 
 class Random {

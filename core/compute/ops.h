@@ -214,6 +214,22 @@ struct GeluBackward {
   Tensor input, output_gradient, input_gradient;
 };
 
+// Causal self-attention of H heads (Vaswani et al. 2017), whose linear layers stand before and after it. A row of the input, T rows a sample, is {query, key,
+// value} of D numbers each, of which head h has those from h D/H on. With scores s_ij = query_i . key_j / sqrt(D/H) of the rows j <= i of the same
+// sample, and p_i = softmax of s_i: output_i = sum of p_ij value_j, head by head. No op keeps more than a few rows of scores at a time, so its memory grows
+// with T and not with its square; backward makes them anew. input [B,T,3D], output [B,T,D], D a multiple of H. (torch scaled_dot_product_attention, is_causal)
+struct AttentionForward {
+  Tensor input, output;
+  std::int64_t heads = 1;
+};
+
+// With g_i the gradient at output_i and d_ij = p_ij (g_i . value_j - sum of p_ik (g_i . value_k)) / sqrt(D/H):
+// of query_i: sum of d_ij key_j; of key_j: sum of d_ij query_i; of value_j: sum of p_ij g_i.
+struct AttentionBackward {
+  Tensor input, output_gradient, input_gradient;  // [B,T,3D], [B,T,D], [B,T,3D]
+  std::int64_t heads = 1;
+};
+
 // output = input / (1 - probability) where it is kept, else 0; forward of values, and backward of gradients. What is kept depends on the
 // element's place in its sample, the sample's number in the data set, the step and the seed: with key = bits(step) of
 // Random(seed, dropout, layer), element e is dropped if word e mod 4 of block(e / 4) of Random(key, dropout, sample) is below
@@ -251,10 +267,12 @@ struct Scale {
 
 // loss_i = log sum_c exp(logit_ic) - logit_i,label ; gradient_ic = scale (softmax_ic - [c = label_i]); an empty gradient
 // is not computed. metrics (fp64 [2]) = {sum of loss_i, samples whose largest logit is the label}; of equal logits the
-// first counts as the largest. A label outside [0, C) makes the loss NaN.
+// first counts as the largest. A label outside [0, C) makes the loss NaN. Where a sample has several labels, its rows follow one another, and `part` is that
+// of a label in its sample: metrics = part {..}.
 struct SoftmaxCrossEntropy {
   Tensor logits, labels, gradient, metrics;  // [B,C], int32 [B], [B,C], fp64 [2]
   double scale = 1;
+  double part = 1;
 };
 
 // output (fp64 [1]) = sum of squares
@@ -362,7 +380,8 @@ struct PowerSgdDecode {
 using Op = std::variant<LinearForward, AddBias, SumRows, CopyColumns, ActivationBackward, LinearBackwardInput, LinearBackwardWeight, EmbeddingBagForward,
                         AddBag, EmbeddingBagBackwardWeight, Conv2dForward, Conv2dBackwardInput, Conv2dBackwardWeight, PoolForward, PoolBackward, BatchNormSums,
                         BatchNormForward, BatchNormEvaluate, BatchNormBackwardWeight, BatchNormBackwardInput, RowNormForward, RowNormBackwardWeight,
-                        RowNormBackwardInput, GeluForward, GeluBackward, Dropout, Add, Accumulate, Copy, Scale, SoftmaxCrossEntropy, SquaredNorm, ClipFactor,
-                        Zero, WeightedSum, SgdUpdate, AdamUpdate, CompressGradient, DecompressGradient, PowerSgdLeft, PowerSgdRight, PowerSgdDecode>;
+                        RowNormBackwardInput, GeluForward, GeluBackward, AttentionForward, AttentionBackward, Dropout, Add, Accumulate, Copy, Scale,
+                        SoftmaxCrossEntropy, SquaredNorm, ClipFactor, Zero, WeightedSum, SgdUpdate, AdamUpdate, CompressGradient, DecompressGradient,
+                        PowerSgdLeft, PowerSgdRight, PowerSgdDecode>;
 
 }  // namespace trainyard::compute

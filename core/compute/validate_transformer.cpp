@@ -56,4 +56,30 @@ void check(const GeluBackward& op, OpCheck& check) {
   check.is("input_gradient", op.input_gradient, op.input.dtype, op.input.shape);
 }
 
+namespace {
+
+// The rows that heads make of [B,T,3D].
+Shape heads_together(const Tensor& input) { return {input.shape[0], input.shape[1], input.shape[2] / 3}; }
+
+void check_heads(const Tensor& input, std::int64_t heads, OpCheck& check) {
+  const Shape& shape = input.shape;
+  const bool fits = shape.dimensions == 3 && shape[0] >= 0 && shape[1] > 0 && heads > 0 && shape[2] > 0 && shape[2] % (3 * heads) == 0;
+  check.floating("input", input).require(fits, "input", "is " + to_text(input.dtype, shape), "[samples, rows, 3 x heads x width], of " + std::to_string(heads));
+}
+
+}  // namespace
+
+std::string_view name_of_op(const AttentionForward&) { return "attention_forward"; }
+void check(const AttentionForward& op, OpCheck& check) {
+  check_heads(op.input, op.heads, check);
+  check.is("output", op.output, op.input.dtype, heads_together(op.input));
+}
+
+std::string_view name_of_op(const AttentionBackward&) { return "attention_backward"; }
+void check(const AttentionBackward& op, OpCheck& check) {
+  check_heads(op.input, op.heads, check);
+  check.is("output_gradient", op.output_gradient, op.input.dtype, heads_together(op.input));
+  check.is("input_gradient", op.input_gradient, op.input.dtype, op.input.shape);
+}
+
 }  // namespace trainyard::compute

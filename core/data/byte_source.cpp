@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/base/units.h"
+
 namespace trainyard::data {
 namespace {
 
@@ -63,6 +65,20 @@ Result<void> ByteSource::sniff() {
 }
 
 Result<std::size_t> ByteSource::read(std::span<std::uint8_t> bytes) { return gzip_ ? read_gzip(bytes) : read_plain(bytes); }
+
+Result<std::string> ByteSource::read_all(std::size_t most_bytes) {
+  constexpr std::size_t kStep = std::size_t{1} << 16;
+  std::string text;
+  while (text.size() <= most_bytes) {
+    const std::size_t start = text.size();
+    text.resize(start + kStep);
+    auto got = read({reinterpret_cast<std::uint8_t*>(text.data()) + start, kStep});
+    if (!got) return fail(got.error());
+    text.resize(start + *got);
+    if (*got < kStep) return text;
+  }
+  return fail(problem("holds more than " + base::format_bytes(static_cast<double>(most_bytes)), "a smaller file"));
+}
 
 Result<std::size_t> ByteSource::read_plain(std::span<std::uint8_t> bytes) {
   std::size_t done = 0;

@@ -25,6 +25,9 @@ class ByteSource {
   // Fills `bytes` from where the last read ended. Fewer only at the end of the data.
   base::Result<std::size_t> read(std::span<std::uint8_t> bytes);
 
+  // All that is left; a Problem where that is more than `most_bytes`.
+  base::Result<std::string> read_all(std::size_t most_bytes);
+
   // No more than this many bytes can come out of the file: its size, or what deflate can at most make of it.
   std::uint64_t most_bytes() const { return gzip_ ? size_ * kMostPerByte : size_; }
 

@@ -177,24 +177,10 @@ class CsvSet : public StoredSet {
   std::vector<float> features_;
 };
 
-Result<std::string> read_all(ByteSource& source) {
-  constexpr std::size_t kStep = std::size_t{1} << 16;
-  std::string text;
-  while (text.size() <= kMostBytes) {
-    const std::size_t start = text.size();
-    text.resize(start + kStep);
-    auto got = source.read({reinterpret_cast<std::uint8_t*>(text.data()) + start, kStep});
-    if (!got) return fail(got.error());
-    text.resize(start + *got);
-    if (*got < kStep) return text;
-  }
-  return fail(source.problem("holds more than " + base::format_bytes(kMostBytes), "a smaller file"));
-}
-
 Result<Table> read_table(const DataSpec& spec, const std::filesystem::path& path) {
   auto source = ByteSource::open(path);
   if (!source) return fail(source.error());
-  return read_all(*source).and_then([&](const std::string& text) { return Reader(path, text).read(spec.label_column); });
+  return source->read_all(kMostBytes).and_then([&](const std::string& text) { return Reader(path, text).read(spec.label_column); });
 }
 
 Problem with_advice(Problem problem) {

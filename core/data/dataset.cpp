@@ -5,6 +5,7 @@
 #include "core/data/csv.h"
 #include "core/data/generated.h"
 #include "core/data/idx.h"
+#include "core/data/text.h"
 
 namespace trainyard::data {
 namespace {
@@ -18,6 +19,7 @@ std::vector<std::int64_t> shape_of(const DataSpec& spec) {
     case DataKind::digits: return {28, 28};
     case DataKind::blobs: return {spec.features};
     case DataKind::clicks: return {spec.slot_count + spec.dense};
+    case DataKind::grammar: return {spec.context};
     default: return {2};
   }
 }
@@ -26,6 +28,7 @@ std::int64_t classes_of(const DataSpec& spec) {
   switch (spec.kind) {
     case DataKind::digits: return 10;
     case DataKind::clicks: return 2;  // none, a click
+    case DataKind::grammar: return std::ssize(grammar_alphabet());
     default: return spec.classes;
   }
 }
@@ -53,6 +56,7 @@ base::Result<void> check_generated(const DataSpec& spec) {
       .and_then([&] { return require(spec.held_out_samples, 0, "held_out_samples"); })
       .and_then([&] { return require(classes ? spec.classes : 2, 2, "classes"); })
       .and_then([&] { return require(features ? spec.features : 1, 1, "features"); })
+      .and_then([&] { return require(spec.kind == DataKind::grammar ? spec.context : 2, 2, "context"); })
       .and_then([&] { return spec.kind == DataKind::clicks ? check_clicks(spec) : base::Result<void>{}; });
 }
 
@@ -61,6 +65,7 @@ std::shared_ptr<const Dataset> make_generated(const DataSpec& spec) {
     case DataKind::spirals: return make_spirals(spec);
     case DataKind::blobs: return make_blobs(spec);
     case DataKind::clicks: return make_clicks(spec);
+    case DataKind::grammar: return make_grammar(spec);
     default: return make_digits(spec);
   }
 }
@@ -68,6 +73,7 @@ std::shared_ptr<const Dataset> make_generated(const DataSpec& spec) {
 Survey survey_generated(const DataSpec& spec) {
   Survey survey{summarise_generated(spec), {}};
   if (spec.kind == DataKind::clicks) return survey.labels.classes = click_labels(spec), survey;
+  if (survey.summary.sequences()) return survey;
   for (std::int64_t i = 0; i < spec.train_samples; ++i) survey.labels.classes.push_back(static_cast<std::int32_t>(i % survey.summary.classes));
   return survey;
 }
@@ -91,25 +97,30 @@ std::optional<ImageShape> DataSummary::image() const {
   return ImageShape{deep ? sample_shape[2] : 1, sample_shape[0], sample_shape[1]};
 }
 
-DataSummary summarise_generated(const DataSpec& spec) { return {shape_of(spec), classes_of(spec), spec.train_samples, spec.held_out_samples}; }
+DataSummary summarise_generated(const DataSpec& spec) {
+  return {shape_of(spec), classes_of(spec), spec.train_samples, spec.held_out_samples, spec.kind == DataKind::grammar ? spec.context : 1};
+}
 
 Indices indices_of(const DataSpec& spec) { return spec.kind == DataKind::clicks ? Indices{spec.slot_count, spec.vocabulary} : Indices{}; }
 
 base::Result<DataSummary> inspect(const DataSpec& spec, const std::filesystem::path& directory) {
   if (spec.kind == DataKind::idx) return inspect_idx(spec, directory);
   if (spec.kind == DataKind::csv) return open_csv(spec, directory).map([](const auto& set) { return set->summary(); });
+  if (spec.kind == DataKind::text) return open_text(spec, directory).map([](const auto& set) { return set->summary(); });
   return check_generated(spec).map([&] { return summarise_generated(spec); });
 }
 
 base::Result<Survey> survey(const DataSpec& spec, const std::filesystem::path& directory) {
   if (spec.kind == DataKind::idx) return survey_idx(spec, directory);
   if (spec.kind == DataKind::csv) return open_csv(spec, directory).map([](const auto& set) { return Survey{set->summary(), set->training_labels()}; });
+  if (spec.kind == DataKind::text) return open_text(spec, directory).map([](const auto& set) { return Survey{set->summary(), {}}; });
   return check_generated(spec).map([&] { return survey_generated(spec); });
 }
 
 base::Result<std::shared_ptr<const Dataset>> open(const DataSpec& spec, const std::filesystem::path& directory) {
   if (spec.kind == DataKind::idx) return open_idx(spec, directory);
   if (spec.kind == DataKind::csv) return open_csv(spec, directory);
+  if (spec.kind == DataKind::text) return open_text(spec, directory);
   return check_generated(spec).map([&] { return make_generated(spec); });
 }
 

@@ -21,8 +21,10 @@ enum class DataKind {
   spirals,  // interleaved spirals in the plane
   blobs,    // Gaussian clouds
   clicks,   // a click log: columns of indices, then of numbers; see clicks.h
+  grammar,  // sentences of a small grammar, character by character; see text.h
   idx,      // IDX files (LeCun's MNIST format), plain or .gz
   csv,      // one sample a line, one column the label
+  text,     // a text file, character by character; see text.h
 };
 
 // The `data` part of an experiment. Fields that the kind does not use are kept and ignored.
@@ -40,7 +42,8 @@ struct DataSpec {
   std::int64_t dense = 8;                // clicks: columns that are numbers
   std::string images;                    // idx: path, relative to the experiment file
   std::string labels;                    // idx
-  std::string file;                      // csv
+  std::int64_t context = 64;             // grammar, text: characters of a sample
+  std::string file;                      // csv, text
   std::string label_column;              // csv: its name in the header line; empty: the last column
   ShardingSpec sharding;
 
@@ -60,13 +63,15 @@ struct DataSummary {
   std::int64_t classes = 0;
   std::int64_t train_samples = 0;
   std::int64_t held_out_samples = 0;
+  std::int64_t labels_of_sample = 1;  // of a sequence one for each of its numbers, which are indices below the classes
 
+  bool sequences() const { return labels_of_sample > 1; }
   std::int64_t features() const;  // product of sample_shape
   // Of samples of two extents, height and width, or of three, the last one channels; of others there is none.
   std::optional<ImageShape> image() const;
 };
 
-// The samples to train on, by index.
+// The samples to train on, by index; of sequences, which have no one class, nothing.
 struct TrainingLabels {
   std::vector<std::int32_t> classes;
   std::vector<std::int64_t> rows;  // where the file has each; empty: in order
@@ -90,8 +95,11 @@ class Dataset {
   virtual ~Dataset() = default;
   virtual const DataSummary& summary() const = 0;
 
+  // What the classes of a text are, by number; of other sets nothing.
+  virtual std::vector<std::string> vocabulary() const { return {}; }
+
   // Writes sample indices[i] of the split into row i of `features` (row-major, about zero mean and unit scale; but
-  // for indices, which are what they are) and labels[i]. Safe from many threads. Indices must be in range.
+  // for indices, which are what they are) and its labels into row i of `labels`. Safe from many threads. Indices must be in range.
   virtual void fill(Split split, std::span<const std::int64_t> indices, std::span<float> features, std::span<std::int32_t> labels) const = 0;
 };
 
@@ -110,7 +118,8 @@ template <>
 struct trainyard::base::Names<trainyard::data::DataKind> {
   using Kind = trainyard::data::DataKind;
   static constexpr std::pair<Kind, std::string_view> table[] = {{Kind::digits, "digits"}, {Kind::spirals, "spirals"}, {Kind::blobs, "blobs"},
-                                                                {Kind::clicks, "clicks"}, {Kind::idx, "idx"},         {Kind::csv, "csv"}};
+                                                                {Kind::clicks, "clicks"}, {Kind::grammar, "grammar"}, {Kind::idx, "idx"},
+                                                                {Kind::csv, "csv"},       {Kind::text, "text"}};
 };
 
 template <>
@@ -119,7 +128,7 @@ struct trainyard::base::Fields<trainyard::data::DataSpec> {
   using Kind = trainyard::data::DataKind;
   static constexpr std::string_view title = "Data";
   static constexpr bool clicks(const Spec& s) { return s.kind == Kind::clicks; }
-  static constexpr bool generated(const Spec& s) { return s.kind != Kind::idx && s.kind != Kind::csv; }
+  static constexpr bool generated(const Spec& s) { return s.kind == Kind::digits || s.kind == Kind::spirals || s.kind == Kind::blobs || clicks(s); }
   static auto table() {
     return std::tuple{
         field("kind", &Spec::kind, "", {}, "Where the samples come from"),
@@ -138,7 +147,10 @@ struct trainyard::base::Fields<trainyard::data::DataSpec> {
         field("images", &Spec::images, "", {0, 4096}, "IDX file of the images, .gz or plain, relative to the experiment",
               [](const Spec& s) { return s.kind == Kind::idx; }),
         field("labels", &Spec::labels, "", {0, 4096}, "IDX file of the labels", [](const Spec& s) { return s.kind == Kind::idx; }),
-        field("file", &Spec::file, "", {0, 4096}, "CSV file with a header line", [](const Spec& s) { return s.kind == Kind::csv; }),
+        field("context", &Spec::context, "characters", {2, 65'536}, "Characters of a sample, of each of which the next is foretold",
+              [](const Spec& s) { return s.kind == Kind::grammar || s.kind == Kind::text; }),
+        field("file", &Spec::file, "", {0, 4096}, "CSV file with a header line, or a text in UTF-8; .gz or plain, relative to the experiment",
+              [](const Spec& s) { return s.kind == Kind::csv || s.kind == Kind::text; }),
         field("label_column", &Spec::label_column, "", {0, 256}, "Name of the column that holds the class; empty: the last",
               [](const Spec& s) { return s.kind == Kind::csv; }),
         field("sharding", &Spec::sharding, "", {}, "Which rank trains on which samples")};

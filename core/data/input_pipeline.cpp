@@ -82,7 +82,7 @@ void fill(const Dataset& dataset, const MicroBatch& taken, Batch& batch) {
   batch.own_first = taken.own_first;
   batch.own = taken.own;
   batch.features.resize(taken.indices.size() * static_cast<std::size_t>(dataset.summary().features()));
-  batch.labels.resize(taken.indices.size());
+  batch.labels.resize(taken.indices.size() * static_cast<std::size_t>(dataset.summary().labels_of_sample));
   batch.numbers.assign(taken.indices.begin(), taken.indices.end());
   dataset.fill(Split::train, taken.indices, batch.features, batch.labels);
 }

@@ -22,8 +22,8 @@ struct Batch {
   std::int64_t samples = 0;
   std::int64_t own_first = 0, own = 0;  // of these, the rank's part
   std::vector<float> features;          // samples x features, row-major
-  std::vector<std::int32_t> labels;
-  std::vector<std::int32_t> numbers;  // of the samples, in the data set
+  std::vector<std::int32_t> labels;     // samples x labels of a sample
+  std::vector<std::int32_t> numbers;    // of the samples, in the data set
 };
 
 // With the samples that were taken; whose step it is, is the caller's to say.

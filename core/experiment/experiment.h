@@ -245,6 +245,8 @@ struct RunSpec {
   double hang_seconds = 20;                 // a rank without progress for so long has hung
   std::int64_t checkpoint_every_steps = 0;  // 0: at the end alone
   std::string resume_from = {};             // a run directory: its newest checkpoint is where this run begins; empty: at the beginning
+  std::int64_t sampled_characters = 200;    // of text that a language model makes up whenever held-out samples are measured
+  double temperature = 0.8;                 // of what it foretells of them
   std::int64_t restarts = 0;                // of workers that were lost, where the others go on without them
 
   bool operator==(const RunSpec&) const = default;

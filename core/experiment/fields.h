@@ -314,6 +314,10 @@ struct Fields<experiment::RunSpec> {
               "evaluator, whenever held-out samples are to be measured"),
         field("resume_from", &R::resume_from, "", {},
               "Run directory whose newest whole checkpoint this run goes on from (parameter_server, machine clock); empty: from the beginning"),
+        field("sampled_characters", &R::sampled_characters, "characters", {0, 10'000},
+              "Text that a language model makes up whenever held-out samples are measured, by the chief's parameters (data of text, machine clock); 0: none"),
+        field("temperature", &R::temperature, "", {0, 10},
+              "Of that text: logits are divided by it; 1: as the model foretells, towards 0 the likeliest character alone"),
         field("restarts", &R::restarts, "", {0, 10000},
               "How often a worker that was lost is started again by itself, where the others go on without it (parameter_server that is not in step)")};
   }

@@ -30,7 +30,8 @@ struct trainyard::base::Fields<trainyard::data::DataSummary> {
     return std::tuple{field("sample_shape", &D::sample_shape, "", {1, 8}, "Extents of a sample"),
                       field("classes", &D::classes, "classes", {2, 1e6}, "Number of classes"),
                       field("train_samples", &D::train_samples, "samples", {1, 1e10}, "Samples to train on"),
-                      field("held_out_samples", &D::held_out_samples, "samples", {0, 1e10}, "Samples kept apart")};
+                      field("held_out_samples", &D::held_out_samples, "samples", {0, 1e10}, "Samples kept apart"),
+                      field("labels_of_sample", &D::labels_of_sample, "labels", {1, 1e6}, "Labels of a sample: of a sequence one for each of its numbers")};
   }
 };
 
@@ -144,6 +145,8 @@ void make_absolute(std::string& path, const std::filesystem::path& directory) {
 Problems summary_problems(const data::DataSummary& data) {
   double features = 1;
   for (const std::int64_t extent : data.sample_shape) features *= extent >= 1 ? static_cast<double>(extent) : kMostFeatures + 1;
+  const bool labelled = data.labels_of_sample == 1 || static_cast<double>(data.labels_of_sample) == features;
+  if (!labelled) return {{ProblemCode::bad_input, "data.labels_of_sample", "is not that of such a sample", "1, or one for each number of a sequence", ""}};
   if (features <= kMostFeatures) return {};
   return {{ProblemCode::bad_input, "data.sample_shape", "the extents are not those of a sample", "1 or more, and at most 1e9 together", ""}};
 }

@@ -12,6 +12,7 @@
 #include "core/experiment/multiplies.h"
 #include "core/experiment/placement.h"
 #include "core/experiment/roles.h"
+#include "core/experiment/sequences.h"
 #include "core/experiment/servers.h"
 #include "core/experiment/synchronised.h"
 #include "core/experiment/tpu.h"
@@ -98,6 +99,7 @@ bool may_be_dealt(const Problems& problems) {
 // Of the ranks that take samples.
 data::ShardTable count_among_trainers(const Experiment& experiment, const data::Survey& survey) {
   if (data::owns_columns(experiment.data.sharding) && count_trainers(experiment) > 1) return {};  // every rank has a part of every sample
+  if (survey.summary.sequences()) return {};                                                      // a sample has no one class
   const std::int64_t classes = survey.summary.classes, ranks = count_trainers(experiment);
   if (has_servers(experiment.strategy.kind) && !in_step(experiment.strategy.servers)) return {};  // whoever asks is given the next samples
   if (data::owns_samples(experiment.data.sharding)) return data::count_shards(experiment.data.sharding, survey.labels, classes, ranks);
@@ -150,6 +152,7 @@ Problems problems_of_meaning(const Experiment& experiment, const data::DataSumma
   append(problems, synchronised_problems(experiment));
   append(problems, vertical_problems(experiment, data));
   if (data != nullptr) append(problems, embedding_problems(experiment));
+  if (data != nullptr) append(problems, sequence_problems(experiment, *data));
   append(problems, model::validate(experiment.model, data != nullptr ? sample_shape(*data) : model::Shape{}, data != nullptr ? data->classes : 0, "model"));
   if (data != nullptr) append(problems, batch_problems(experiment.training, ranks_of_step(experiment), data->train_samples));
   return problems;

@@ -46,6 +46,32 @@ MaybeProblem table_problem(const LayerSpec& layer, const Shape& sample, const st
   return at(where + ".slots", "looks up " + std::to_string(layer.slot_count) + " columns, but samples have " + to_text(sample), "1 to " + to_text(sample), "");
 }
 
+MaybeProblem heads_problem(std::int64_t heads, std::int64_t width, const std::string& where) {
+  if (width % heads == 0) return {};
+  return at(where + ".heads", std::to_string(heads) + " heads cannot share rows of " + std::to_string(width) + " numbers evenly",
+            "a divisor of " + std::to_string(width), "");
+}
+
+MaybeProblem no_sequence(const LayerSpec& layer, const Shape& input, const std::string& where) {
+  if (is_sequence(input)) return {};
+  return at(where, std::string(base::name_of(layer.kind)) + " takes a sequence, but " + to_text(input) + " numbers come in", "rows x numbers",
+            "Begin with an embedding, on data that are sequences: text or grammar.");
+}
+
+MaybeProblem attention_problem(const LayerSpec& layer, const Shape& input, const std::string& where) {
+  if (auto problem = no_sequence(layer, input, where)) return problem;
+  if (is_transformer(layer)) return heads_problem(layer.heads, input[1], where);
+  if (input[1] % 3 == 0) return heads_problem(layer.heads, input[1] / 3, where);
+  return at(where, "rows of " + std::to_string(input[1]) + " numbers come in, which are not query, key and value of one size", "a multiple of 3",
+            "Put a linear layer before it, of three times as many units as the rows of the model have numbers.");
+}
+
+MaybeProblem embedding_problem(const Shape& sample, const std::string& where) {
+  if (sample.dimensions == 1) return {};
+  return at(where, "embedding takes numbers of a vocabulary, but images of " + to_text(sample) + " come in", "a row of numbers",
+            "Choose text or grammar as data.");
+}
+
 Shape slid(const LayerSpec& layer, const Shape& image) {
   const compute::Window window = window_of(layer);
   return {window.outputs(image[0]), window.outputs(image[1]), layer.kind == LayerKind::conv2d ? layer.channels : image[2]};
@@ -53,7 +79,10 @@ Shape slid(const LayerSpec& layer, const Shape& image) {
 
 Shape output_shape(const LayerSpec& layer, const Shape& input, std::int64_t classes) {
   if (has_window(layer)) return slid(layer, input);
-  if (is_linear(layer)) return {layer.units == 0 ? classes : layer.units};
+  const std::int64_t units = layer.units == 0 ? classes : layer.units;
+  if (is_linear(layer)) return is_sequence(input) ? Shape{input[0], units} : Shape{units};
+  if (is_embedding(layer)) return {input[0], layer.width};
+  if (is_attention(layer)) return {input[0], input[1] / 3};
   if (layer.kind == LayerKind::flatten) return {input.elements()};
   if (is_bag(layer)) return {layer.width + input[0] - layer.slot_count};
   return input;
@@ -64,6 +93,15 @@ Shape output_shape(const LayerSpec& layer, const Shape& input, std::int64_t clas
 compute::Window window_of(const LayerSpec& layer) {
   const std::int64_t stride = layer.stride > 0 ? layer.stride : is_pool(layer) ? layer.kernel : 1;
   return {layer.kernel, stride, layer.padding};
+}
+
+std::vector<BlockPart> parts_of_block(const LayerSpec& transformer, std::int64_t width) {
+  const std::int64_t hidden = transformer.hidden > 0 ? transformer.hidden : 4 * width;
+  return {
+      {{.kind = LayerKind::layer_norm}, width}, {{.kind = LayerKind::linear}, 3 * width}, {{.kind = LayerKind::attention, .heads = transformer.heads}, width},
+      {{.kind = LayerKind::linear}, width},     {{.kind = LayerKind::add}, width},        {{.kind = LayerKind::layer_norm}, width},
+      {{.kind = LayerKind::linear}, hidden},    {{.kind = LayerKind::gelu}, hidden},      {{.kind = LayerKind::linear}, width},
+      {{.kind = LayerKind::add}, width}};
 }
 
 std::string to_text(const Shape& sample) {
@@ -79,6 +117,8 @@ std::vector<Shape> shapes(const ModelSpec& spec, const Shape& sample, std::int64
     const Shape& input = i == 0 ? sample : list.back();
     const std::string where = path + ".layers[" + std::to_string(i) + "]";
     if (has_window(layer)) problem = window_problem(layer, input, where);
+    if (is_attention(layer) || is_transformer(layer)) problem = attention_problem(layer, input, where);
+    if (is_embedding(layer)) problem = embedding_problem(input, where);
     if (looks_up(layer.kind)) problem = table_problem(layer, sample, where);
     if (layer.kind == LayerKind::add) problem = sum_problem(input, list[i - static_cast<std::size_t>(layer.back)], where);
     if (problem) return list;

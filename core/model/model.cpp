@@ -25,9 +25,11 @@ std::string shortened(double number) {
 }
 
 // What its name says beside its place and kind.
-std::string details(const Segment& s, const LayerSpec& layer) {
+std::string details(const Segment& s) {
   switch (s.kind) {
-    case LayerKind::linear: return between(s.inputs, s.outputs);
+    case LayerKind::linear: return between(s.inputs_of_output(), s.channels());
+    case LayerKind::embedding: return between(s.vocabulary[0], s.vocabulary[1]);
+    case LayerKind::attention: return " " + std::to_string(s.heads);
     case LayerKind::conv2d: return between(s.input_shape[2], s.output_shape[2]) + square(s.window.kernel);
     case LayerKind::max_pool:
     case LayerKind::average_pool: return square(s.window.kernel);
@@ -37,7 +39,6 @@ std::string details(const Segment& s, const LayerSpec& layer) {
     case LayerKind::dropout: return " " + shortened(s.probability);
     case LayerKind::embedding_bag:
     case LayerKind::wide: return between(s.table[0], s.table[1]);
-    case LayerKind::add: return " " + std::to_string(s.layer - static_cast<int>(layer.back));
     default: return "";
   }
 }
@@ -60,43 +61,68 @@ class Builder {
  private:
   void add_layer(std::size_t i) {
     const LayerSpec& layer = spec_.layers[i];
+    const std::string place = std::to_string(i);
+    const Shape& input = i == 0 ? sample_ : shapes_[i - 1];
     if (is_activation(layer)) {
       model_.segments.back().activation = activation_of(layer.kind);
       model_.segments.back().name += " " + std::string(base::name_of(layer.kind));
+    } else if (is_transformer(layer)) {
+      add_blocks(layer, i, input);
+    } else if (layer.kind == LayerKind::add) {
+      const std::size_t added = i - static_cast<std::size_t>(layer.back);
+      add_segment(layer, i, place, input, shapes_[i]).addend = segment_of_layer_[added];
+      model_.segments.back().name += " " + std::to_string(added);
     } else if (layer.kind != LayerKind::flatten) {
-      add_segment(i);
+      add_segment(layer, i, place, input, shapes_[i]);
     }
     segment_of_layer_.push_back(static_cast<int>(model_.segments.size()) - 1);
   }
 
-  void add_segment(std::size_t i) {
-    const LayerSpec& layer = spec_.layers[i];
+  // Parts are counted through all blocks: "1.0", "1.1", ...
+  void add_blocks(const LayerSpec& layer, std::size_t i, Shape input) {
+    const std::int64_t rows = input[0], width = input[1];
+    int part = 0;
+    for (std::int64_t block = 0; block < layer.blocks; ++block) {
+      int came_in = static_cast<int>(model_.segments.size()) - 1;
+      for (const BlockPart& one : parts_of_block(layer, width)) {
+        const Shape output{rows, one.outputs};
+        const bool sums = one.layer.kind == LayerKind::add;
+        Segment& segment = add_segment(one.layer, i, std::to_string(i) + "." + std::to_string(part++), std::exchange(input, output), output);
+        if (sums) segment.addend = std::exchange(came_in, static_cast<int>(model_.segments.size()) - 1);
+      }
+    }
+  }
+
+  Segment& add_segment(const LayerSpec& layer, std::size_t i, const std::string& place, const Shape& input, const Shape& output) {
     Segment s;
     s.kind = layer.kind;
     s.layer = static_cast<int>(i);
-    s.input_shape = i == 0 ? sample_ : shapes_[i - 1];
+    s.input_shape = input;
     s.inputs = s.input_shape.elements();
-    if (is_linear(layer)) s.input_shape = {s.inputs};
-    s.output_shape = shapes_[i];
+    if (is_linear(layer) && !is_sequence(s.input_shape)) s.input_shape = {s.inputs};
+    s.output_shape = output;
     s.outputs = s.output_shape.elements();
     if (has_window(layer)) s.window = window_of(layer);
     s.momentum = layer.momentum;
     s.synchronised = layer.kind == LayerKind::batch_norm && layer.synchronised;
     s.probability = layer.probability;
+    if (is_embedding(layer)) s.vocabulary = {layer.rows == 0 ? classes_ : layer.rows, layer.width};
+    if (is_attention(layer)) s.heads = layer.heads;
     if (looks_up(layer.kind)) s.slot_count = layer.slot_count, s.table = {layer.rows, is_bag(layer) ? layer.width : s.outputs};
-    if (layer.kind == LayerKind::add) s.addend = segment_of_layer_[i - static_cast<std::size_t>(layer.back)];
-    s.name = std::to_string(i) + " " + std::string(base::name_of(layer.kind)) + details(s, layer);
-    if (s.weight_shape().dimensions > 0) add_parameters(s);
+    s.name = place + " " + std::string(base::name_of(layer.kind)) + details(s);
+    if (s.weight_shape().dimensions > 0) add_parameters(s, place);
     if (s.kind == LayerKind::batch_norm) add_state(s);
-    model_.segments.push_back(std::move(s));
+    return model_.segments.emplace_back(std::move(s));
   }
 
-  void add_parameters(Segment& s) {
+  void add_parameters(Segment& s, const std::string& place) {
     const int index = static_cast<int>(model_.segments.size());
     s.first = model_.elements;
     s.elements = s.weight_shape().elements() + s.bias_elements();
-    model_.parameters.push_back({std::to_string(s.layer) + ".weight", s.weight_shape(), s.first, index});
-    if (s.bias_elements() > 0) model_.parameters.push_back({std::to_string(s.layer) + ".bias", {s.bias_elements()}, s.bias_offset(), index});
+    model_.parameters.push_back({place + ".weight", s.weight_shape(), s.first, index});
+    const bool places = s.kind == LayerKind::embedding;
+    if (s.bias_elements() > 0)
+      model_.parameters.push_back({place + (places ? ".position" : ".bias"), places ? s.output_shape : Shape{s.bias_elements()}, s.bias_offset(), index});
     model_.elements += s.elements;
   }
 

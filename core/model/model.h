@@ -30,13 +30,15 @@ struct Segment {
   std::int64_t first = 0, elements = 0;  // its parameters in the flat buffer: weight, then bias, where it has one
   LayerKind kind = LayerKind::linear;
   int layer = 0;                    // its place in the list
-  Shape input_shape, output_shape;  // of one sample: {features} or {height, width, channels}
+  Shape input_shape, output_shape;  // of one sample: {features}, {rows, channels} of a sequence, or {height, width, channels}
   compute::Window window;           // of conv2d and pools
   double momentum = 0;              // of batch_norm
   bool synchronised = false;        // of batch_norm: by the samples of all ranks
   double probability = 0;           // of dropout
   std::int64_t slot_count = 0;      // of one that looks up: the first columns of the sample, which are numbers of rows
   Shape table;                      // of one that looks up: [rows, width]
+  Shape vocabulary;                 // of embedding: [rows, width] of the table that its numbers name; its bias is a row for each place in the sample
+  std::int64_t heads = 0;           // of attention
   int addend = -1;                  // of add: the segment whose output it adds to that of the one before it
   std::int64_t running = 0;         // of batch_norm: where its running means and variances [2, channels] begin in the flat state
   // Whether the gradient at its input, or at its addend, has a part there when its own comes, from a later sum.
@@ -47,7 +49,7 @@ struct Segment {
   bool looks_up() const { return table.dimensions > 0; }
   std::int64_t channels() const { return output_shape[output_shape.dimensions - 1]; }
   Shape weight_shape() const;          // of one that looks up its table
-  std::int64_t bias_elements() const;  // one a channel; 0: there is none
+  std::int64_t bias_elements() const;  // one a channel, of embedding one a place and channel; 0: there is none
   std::int64_t bias_offset() const { return first + weight_shape().elements(); }
   std::int64_t inputs_of_output() const;  // how many numbers one output is a weighted sum of
 
@@ -67,22 +69,25 @@ struct Model {
   std::vector<Parameter> state;     // what training keeps besides: running means and variances
   std::int64_t state_elements = 0;  // of its flat buffer
 
-  bool drops() const;                 // whether a segment is dropout
-  int first_with_parameters() const;  // no gradient is wanted before it
+  std::int64_t labels() const { return segments.back().outputs / classes; }  // of a sample: of a sequence one a row
+  bool drops() const;                                                        // whether a segment is dropout
+  int first_with_parameters() const;                                         // no gradient is wanted before it
 };
 
 // Problems of the layer list (paths start at `path`), or the model. `sample` is the shape of a sample, {features} or {height, width,
 // channels}, without dimensions where it is not known; then, as for `classes` of 0, nothing is said that depends on it. Rules: an
 // activation follows a linear layer, a convolution, a batch normalisation or a sum; convolutions and pools take images; a window fits
 // the image; a sum adds equal shapes; an embedding_bag is the first and takes rows of columns; the last layer is linear with as many
-// units as there are classes, or wide after such a layer.
+// units as there are classes, or wide after such a layer; an embedding is the first; attention takes a sequence, of which linear layers take each row by
+// itself.
 base::Problems validate(const ModelSpec& spec, const Shape& sample, std::int64_t classes, const std::string& path);
 base::Result<Model> build(const ModelSpec& spec, const Shape& sample, std::int64_t classes);
 inline base::Result<Model> build(const ModelSpec& spec, std::int64_t features, std::int64_t classes) { return build(spec, Shape{features}, classes); }
 
 // Weights and biases uniform in +-1/sqrt(inputs of an output) (the default of torch.nn.Linear and Conv2d), which of a bag are as many as it adds
-// up; of batch normalisation 1 and 0. A wide table begins at 0, as a linear model of TensorFlow does (tf.feature_column.linear_model): there is no symmetry
-// to break, and what is never looked up then says nothing. Equal for every rank count and dtype up to rounding. `state` (may be empty): means 0, variances 1.
+// up; of an embedding uniform in +-1/sqrt(width); of batch normalisation 1 and 0. A wide table begins at 0, as a linear model of TensorFlow does
+// (tf.feature_column.linear_model): there is no symmetry to break, and what is never looked up then says nothing. Equal for every rank count and dtype up to
+// rounding. `state` (may be empty): means 0, variances 1.
 void initialise(const Model& model, std::int64_t seed, const compute::Tensor& parameters, const compute::Tensor& state = {});
 
 }  // namespace trainyard::model

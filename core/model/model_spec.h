@@ -15,16 +15,19 @@ enum class LayerKind {
   linear,
   relu,
   tanh,
-  gelu,           // x times the share of a normal distribution below x; unlike relu and tanh a segment of its own, as its gradient wants its input
-  conv2d,         // a window slides over an image; see compute::Conv2dForward
-  max_pool,       // the largest of each window, channel by channel
-  average_pool,   // the mean of each window
-  batch_norm,     // each channel at mean 0 and deviation 1 over the samples of the rank, or of all ranks; then scaled and shifted
-  layer_norm,     // each row of channels at mean 0 and deviation 1; then scaled and shifted
-  rms_norm,       // each row of channels at root mean square 1; then scaled
-  dropout,        // drops elements while training
-  flatten,        // an image as a row of features; nothing is copied
-  add,            // a residual sum: adds the output of an earlier layer
+  gelu,          // x times the share of a normal distribution below x; unlike relu and tanh a segment of its own, as its gradient wants its input
+  conv2d,        // a window slides over an image; see compute::Conv2dForward
+  max_pool,      // the largest of each window, channel by channel
+  average_pool,  // the mean of each window
+  batch_norm,    // each channel at mean 0 and deviation 1 over the samples of the rank, or of all ranks; then scaled and shifted
+  layer_norm,    // each row of channels at mean 0 and deviation 1; then scaled and shifted
+  rms_norm,      // each row of channels at root mean square 1; then scaled
+  dropout,       // drops elements while training
+  flatten,       // an image as a row of features; nothing is copied
+  add,           // a residual sum: adds the output of an earlier layer
+  embedding,     // numbers of a vocabulary, as characters, each as a row of a table, and the place of each in the sample as a row of another. First of the list
+  attention,     // each row of a sequence looks at those before it: causal, of several heads, without parameters; linear layers stand before and after it
+  transformer,   // blocks of a transformer, one after another: of each a segment a part, so that a block can be cut anywhere (layers.h)
   embedding_bag,  // adds up rows of a table, named by the first columns of a sample; hands on the others. First of the list
   wide,           // a linear model of the sample's indices: adds up rows of a table as wide as there are classes, and the logits. Last of the list
 };
@@ -46,8 +49,11 @@ struct LayerSpec {
   double probability = 0.5;     // dropout
   std::int64_t back = 2;        // add: layers back to the one whose output is added
   std::int64_t slot_count = 8;  // embedding_bag and wide: columns of the sample that are numbers of rows
-  std::int64_t rows = 20'000;   // embedding_bag and wide: of the table
-  std::int64_t width = 16;      // embedding_bag: of a row
+  std::int64_t rows = 20'000;   // embedding, embedding_bag and wide: of the table; embedding: 0: as many as there are classes
+  std::int64_t width = 16;      // embedding and embedding_bag: of a row
+  std::int64_t heads = 4;       // attention and transformer
+  std::int64_t blocks = 4;      // transformer
+  std::int64_t hidden = 0;      // transformer: units between its two last linear layers; 0: four times as many as the rows have numbers
 
   bool operator==(const LayerSpec&) const = default;
 };
@@ -83,6 +89,9 @@ struct trainyard::base::Names<trainyard::model::LayerKind> {
                                                              {K::dropout, "dropout"},
                                                              {K::flatten, "flatten"},
                                                              {K::add, "add"},
+                                                             {K::embedding, "embedding"},
+                                                             {K::attention, "attention"},
+                                                             {K::transformer, "transformer"},
                                                              {K::embedding_bag, "embedding_bag"},
                                                              {K::wide, "wide"}};
 };
@@ -93,6 +102,7 @@ struct trainyard::base::Fields<trainyard::model::LayerSpec> {
   static constexpr std::string_view title = "Layer";
   static constexpr bool has_window(const L& l) { return l.kind == K::conv2d || l.kind == K::max_pool || l.kind == K::average_pool; }
   static constexpr bool looks_up(const L& l) { return trainyard::model::looks_up(l.kind); }
+  static constexpr bool has_table(const L& l) { return looks_up(l) || l.kind == K::embedding; }
   static constexpr bool normalises(const L& l) { return l.kind == K::batch_norm; }
   static auto table() {
     return std::tuple{
@@ -115,8 +125,16 @@ struct trainyard::base::Fields<trainyard::model::LayerSpec> {
         field("back", &L::back, "layers", {2, 1000}, "Layers back to the one whose output is added", [](const L& l) { return l.kind == K::add; }),
         field("slots", &L::slot_count, "columns", {1, 1024},
               "Columns of a sample that are numbers of rows, each of which is looked up; as many as the data have", looks_up),
-        field("rows", &L::rows, "rows", {1, 1 << 24}, "Rows of the table, one for every index of the data", looks_up),
-        field("width", &L::width, "numbers", {1, 1 << 16}, "Numbers of a row: what an index becomes", [](const L& l) { return l.kind == K::embedding_bag; })};
+        field("rows", &L::rows, "rows", {0, 1 << 24}, "Rows of the table, one for every index of the data; 0, of an embedding: as many as there are classes",
+              has_table),
+        field("width", &L::width, "numbers", {1, 1 << 16}, "Numbers of a row: what an index becomes",
+              [](const L& l) { return l.kind == K::embedding_bag || l.kind == K::embedding; }),
+        field("heads", &L::heads, "heads", {1, 1024}, "Heads that look at the rows before, each at its own part of query, key and value",
+              [](const L& l) { return l.kind == K::attention || l.kind == K::transformer; }),
+        field("blocks", &L::blocks, "blocks", {1, 1000}, "Blocks one after another, each of attention and a feed-forward part, with a sum around either",
+              [](const L& l) { return l.kind == K::transformer; }),
+        field("hidden", &L::hidden, "units", {0, 1 << 20}, "Units of the feed-forward part; 0: four times as many as the rows have numbers",
+              [](const L& l) { return l.kind == K::transformer; })};
   }
 };
 template <>

@@ -6,17 +6,28 @@ namespace {
 
 constexpr std::int64_t kGelu = 10;  // flops of an element: erf, or exp, by a polynomial
 
+constexpr std::int64_t kExponential = 10;  // likewise
+
 std::int64_t square(std::int64_t side) { return side * side; }
 
 // Multiplies and adds of one sample through its weights, in either direction.
 std::int64_t products(const Segment& s) { return 2 * s.inputs_of_output() * s.outputs; }
+
+// Of one sample: pairs of a row and one that it sees.
+std::int64_t pairs_of_rows(const Segment& s) { return s.output_shape[0] * (s.output_shape[0] + 1) / 2; }
+
+// `products` of rows of all heads for each pair, and what is done to a score.
+std::int64_t attention_flops(const Segment& s, std::int64_t products, std::int64_t of_score) {
+  return pairs_of_rows(s) * (2 * products * s.channels() + of_score * s.heads);
+}
 
 }  // namespace
 
 Shape Segment::weight_shape() const {
   if (looks_up()) return table;
   switch (kind) {
-    case LayerKind::linear: return {outputs, inputs};
+    case LayerKind::linear: return {channels(), inputs_of_output()};
+    case LayerKind::embedding: return vocabulary;
     case LayerKind::conv2d: return {output_shape[2], input_shape[2], window.kernel, window.kernel};
     case LayerKind::batch_norm:
     case LayerKind::layer_norm:
@@ -26,12 +37,14 @@ Shape Segment::weight_shape() const {
 }
 
 std::int64_t Segment::bias_elements() const {
+  if (kind == LayerKind::embedding) return outputs;
   const bool shifts = !looks_up() && kind != LayerKind::rms_norm;
   return shifts && weight_shape().dimensions > 0 ? channels() : 0;
 }
 
 std::int64_t Segment::inputs_of_output() const {
-  if (kind == LayerKind::linear) return inputs;
+  if (kind == LayerKind::linear) return input_shape[input_shape.dimensions - 1];
+  if (kind == LayerKind::embedding) return vocabulary[1];
   if (looks_up()) return slot_count;
   return kind == LayerKind::conv2d ? input_shape[2] * square(window.kernel) : 1;
 }
@@ -47,6 +60,8 @@ std::int64_t Segment::forward_flops() const {
     case LayerKind::layer_norm: return 8 * outputs;                 // 4 for mean and variance, 4 to normalise, scale and shift
     case LayerKind::rms_norm: return 4 * outputs;
     case LayerKind::gelu: return kGelu * outputs;
+    case LayerKind::attention: return attention_flops(*this, 2, kExponential + 4);
+    case LayerKind::embedding:
     case LayerKind::add: return 2 * outputs;
     default: return outputs;
   }
@@ -64,6 +79,7 @@ std::int64_t Segment::backward_input_flops() const {
     case LayerKind::layer_norm: return 14 * outputs;  // its statistics again, two means, and what they make
     case LayerKind::rms_norm: return 10 * outputs;
     case LayerKind::gelu: return 2 * kGelu * outputs;
+    case LayerKind::attention: return attention_flops(*this, 5, kExponential + 8);  // the scores once more
     case LayerKind::add: return 2 * outputs;
     default: return outputs;
   }
@@ -73,6 +89,7 @@ std::int64_t Segment::backward_weight_flops() const {
   if (kind == LayerKind::batch_norm) return 6 * outputs;
   if (normalises_rows(kind)) return (kind == LayerKind::layer_norm ? 10 : 6) * outputs;
   if (looks_up()) return slot_count * table[1];
+  if (kind == LayerKind::embedding) return 2 * outputs;
   return elements > 0 ? products(*this) + 2 * outputs : 0;
 }
 

@@ -17,7 +17,7 @@ Tensor part(const Tensor& flat, std::int64_t offset, const Shape& shape) {
 Tensor weight(const Segment& s, const Tensor& flat) { return part(flat, s.first, s.weight_shape()); }
 Tensor running(const Segment& s, const SegmentTensors& t) { return part(t.state, s.running, {2, s.channels()}); }
 // Empty where there is none.
-Tensor bias_at(const Segment& s, const Tensor& flat, std::int64_t offset) { return s.bias_elements() > 0 ? part(flat, offset, {s.channels()}) : Tensor{}; }
+Tensor bias_at(const Segment& s, const Tensor& flat, std::int64_t offset) { return s.bias_elements() > 0 ? part(flat, offset, {s.bias_elements()}) : Tensor{}; }
 Tensor bias(const Segment& s, const Tensor& flat) { return bias_at(s, flat, s.bias_offset()); }
 compute::RowNorm row_norm(const Segment& s) { return s.kind == LayerKind::layer_norm ? compute::RowNorm::layer : compute::RowNorm::root_mean_square; }
 Pooling pooling(const Segment& s) { return s.kind == LayerKind::max_pool ? Pooling::maximum : Pooling::average; }
@@ -30,6 +30,20 @@ Tensor shaped(Tensor rows, const Shape& sample) {
   for (int i = 0; i < sample.dimensions; ++i) rows.shape.extents[static_cast<std::size_t>(i) + 1] = sample[i];
   return rows;
 }
+
+// [.., C] as rows of so many numbers.
+Tensor rows_of(Tensor tensor, std::int64_t columns) {
+  if (tensor.empty()) return {};
+  tensor.shape = {tensor.shape.elements() / columns, columns};
+  return tensor;
+}
+
+// A row of a sequence is taken by itself.
+Tensor input_rows(const Segment& s, const Tensor& tensor) { return rows_of(tensor, s.input_shape[s.input_shape.dimensions - 1]); }
+Tensor output_rows(const Segment& s, const Tensor& tensor) { return rows_of(tensor, s.channels()); }
+// Of an embedding: each number of each sample, and samples as a whole.
+Tensor numbers(const SegmentTensors& t) { return rows_of(t.input, 1); }
+Tensor whole_rows(const Segment& s, const Tensor& tensor) { return rows_of(tensor, s.outputs); }
 
 // Inputs and outputs, and their gradients, in their shapes.
 SegmentTensors in_shape(const Segment& s, SegmentTensors t) {
@@ -47,7 +61,13 @@ compute::Dropout dropout(const Segment& s, const SegmentTensors& t, const Tensor
 // What training and evaluation compute alike.
 Ops forward_alike(const Segment& s, const SegmentTensors& t) {
   switch (s.kind) {
-    case LayerKind::linear: return {compute::LinearForward{t.input, weight(s, t.parameters), bias(s, t.parameters), t.output, s.activation, t.multiplies}};
+    case LayerKind::linear:
+      return {
+          compute::LinearForward{input_rows(s, t.input), weight(s, t.parameters), bias(s, t.parameters), output_rows(s, t.output), s.activation, t.multiplies}};
+    case LayerKind::embedding:
+      return {compute::EmbeddingBagForward{numbers(t), weight(s, t.parameters), output_rows(s, t.output), 1},
+              compute::AddBias{whole_rows(s, t.output), bias(s, t.parameters), whole_rows(s, t.output)}};
+    case LayerKind::attention: return {compute::AttentionForward{t.input, t.output, s.heads}};
     case LayerKind::conv2d:
       return {compute::Conv2dForward{t.input, weight(s, t.parameters), bias(s, t.parameters), t.output, s.window, s.activation, t.multiplies}};
     case LayerKind::max_pool:
@@ -79,7 +99,8 @@ Op input_gradient(const Segment& s, const SegmentTensors& t, const Tensor& to) {
     case LayerKind::rms_norm: return compute::RowNormBackwardInput{t.input, t.output_gradient, weight(s, t.parameters), to, row_norm(s)};
     case LayerKind::gelu: return compute::GeluBackward{t.input, t.output_gradient, to};
     case LayerKind::dropout: return dropout(s, t, t.output_gradient, to);
-    default: return compute::LinearBackwardInput{t.output_gradient, weight(s, t.parameters), to, t.multiplies};
+    case LayerKind::attention: return compute::AttentionBackward{t.input, t.output_gradient, to, s.heads};
+    default: return compute::LinearBackwardInput{output_rows(s, t.output_gradient), weight(s, t.parameters), input_rows(s, to), t.multiplies};
   }
 }
 
@@ -94,6 +115,14 @@ Op normalised(const Segment& s, const SegmentTensors& t) {
                                    .output = t.output,
                                    .momentum = s.momentum,
                                    .activation = s.activation};
+}
+
+// Of each number's row, and of each place's over all samples; both are one span, whose norm is wanted.
+Ops embedding_backward(const Segment& s, const SegmentTensors& t, const Tensor& of_table, const Tensor& of_places) {
+  Ops ops{compute::EmbeddingBagBackwardWeight{numbers(t), output_rows(s, t.output_gradient), of_table, {}, 1},
+          compute::SumRows{whole_rows(s, t.output_gradient), of_places}};
+  if (!t.squared_norm.empty()) ops.emplace_back(compute::SquaredNorm{t.gradients, t.squared_norm});
+  return ops;
 }
 
 void activation_backward(const Segment& s, const SegmentTensors& t, Ops& ops) {
@@ -144,10 +173,12 @@ Ops backward_weight(const Segment& s, const SegmentTensors& tensors) {
   const Tensor of_weight = part(t.gradients, 0, s.weight_shape());
   if (s.looks_up()) return {compute::EmbeddingBagBackwardWeight{t.samples, t.output_gradient, of_weight, t.squared_norm, s.slot_count}};
   const Tensor of_bias = bias_at(s, t.gradients, s.bias_offset() - s.first);
+  if (s.kind == LayerKind::embedding) return embedding_backward(s, t, of_weight, of_bias);
   if (normalises_rows(s.kind)) return {compute::RowNormBackwardWeight{t.input, t.output_gradient, of_weight, of_bias, t.squared_norm, row_norm(s)}};
   if (s.kind == LayerKind::conv2d)
     return {compute::Conv2dBackwardWeight{t.input, t.output_gradient, of_weight, of_bias, t.squared_norm, s.window, t.multiplies}};
-  if (s.kind != LayerKind::batch_norm) return {compute::LinearBackwardWeight{t.input, t.output_gradient, of_weight, of_bias, t.squared_norm, t.multiplies}};
+  if (s.kind != LayerKind::batch_norm)
+    return {compute::LinearBackwardWeight{input_rows(s, t.input), output_rows(s, t.output_gradient), of_weight, of_bias, t.squared_norm, t.multiplies}};
   Ops ops;
   activation_backward(s, t, ops);
   ops.emplace_back(compute::BatchNormBackwardWeight{t.input, t.output_gradient, t.sums, of_weight, of_bias, t.gradient_sums, t.squared_norm});

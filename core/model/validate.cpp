@@ -20,6 +20,9 @@ class Judge {
     if (is_linear(layer) && layer.units == 0 && i < output_) report(i, "a hidden linear layer needs units", "at least 1", "");
     if (is_bag(layer) && i > 0)
       report(i, "embedding_bag takes numbers of rows, which only samples have", "the first layer", "Put it first, before any other layer.");
+    if (is_embedding(layer) && i > 0)
+      report(i, "embedding takes numbers of a vocabulary, which only samples have", "the first layer", "Put it first, before any other layer.");
+    if (looks_up(layer.kind) && layer.rows < 1) report(i, "a table without rows", "at least 1", "", ".rows");
     if (layer.kind == LayerKind::add) judge_sum(i, layer.back);
     if (is_wide(layer) && i + 1 < layers_.size()) report(i, "wide adds to the logits, which come last", "one, at the end", "Put it last, or remove it.");
   }

@@ -91,7 +91,7 @@ class Binder {
       if (op.kind != OpKind::load) continue;
       samples_ = loaded(op);
       const Tensor input = op.columns.any() ? matrix(op.writes.front(), op.columns.count) : rows("input", model_.features);
-      loads.push_back({samples_, input, flat("labels", samples_), flat("sample_numbers", samples_), op.columns});
+      loads.push_back({samples_, input, flat("labels", samples_ * model_.labels()), flat("sample_numbers", samples_), op.columns});
     }
     return loads;
   }
@@ -100,7 +100,7 @@ class Binder {
   std::int64_t loaded(const Op& load) const {
     const plan::BufferId labels = plan_.buffer("labels");
     const auto at = std::find_if(load.writes.begin(), load.writes.end(), [&](const Access& write) { return write.buffer == labels; });
-    return at == load.writes.end() ? 0 : at->count;
+    return at == load.writes.end() ? 0 : at->count / model_.labels();
   }
 
   // Of the micro-step that an op belongs to. A rank may load for others too.
@@ -202,10 +202,15 @@ class Binder {
   compute::SoftmaxCrossEntropy loss(const Op& op) {
     const auto last = static_cast<int>(model_.segments.size()) - 1;
     const bool with_gradient = op.writes.size() == 2;
-    const std::int64_t samples = op.reads.back().count, width = model_.segments.back().outputs;  // more than the rank's own where it is given outputs
-    const Tensor outputs = with_rows(activation(last), samples, width);
-    return {outputs, flat("labels", samples), with_gradient ? with_rows(gradient(last), samples, width) : Tensor{}, named("metrics"),
-            1.0 / static_cast<double>(gradient_samples_)};
+    const std::int64_t rows = op.reads.back().count;  // those of others too where the rank is given outputs
+    const double part = 1.0 / static_cast<double>(model_.labels());
+    const Tensor outputs = with_rows(activation(last), rows, model_.classes);
+    return {outputs,
+            flat("labels", rows),
+            with_gradient ? with_rows(gradient(last), rows, model_.classes) : Tensor{},
+            named("metrics"),
+            part / static_cast<double>(gradient_samples_),
+            part};
   }
 
   // One that reads the gradient adds to it, by way of a scratch buffer. The norm is that of what the gradient is then.

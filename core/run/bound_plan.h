@@ -31,6 +31,8 @@ struct BoundLoad {
   compute::Tensor input, labels;   // where the rank has but some columns, the input has those of the samples of all ranks
   compute::Tensor sample_numbers;  // in the data set; empty where nothing asks for them
   plan::Columns columns = {};      // none: all
+
+  std::int64_t labels_of_sample() const { return samples > 0 ? labels.elements() / samples : 1; }
 };
 
 // Of an op that carries only the rows of a table that a list names (core/run/named_rows.h), or that makes or carries the list.

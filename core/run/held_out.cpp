@@ -21,10 +21,11 @@ void HeldOut::load(compute::Compute& compute, const BoundLoad& into) {
     done_[s] += count;
   }
   features_.resize(indices_.size() * static_cast<std::size_t>(dataset_->summary().features()));
-  labels_.resize(indices_.size());
+  const std::int64_t labels = dataset_->summary().labels_of_sample;
+  labels_.resize(indices_.size() * static_cast<std::size_t>(labels));
   dataset_->fill(data::Split::held_out, indices_, features_, labels_);
   compute.load(into.input, features_);
-  compute.copy(into.labels.data, reinterpret_cast<const std::byte*>(labels_.data() + own_first), into.samples * 4);
+  compute.copy(into.labels.data, reinterpret_cast<const std::byte*>(labels_.data() + own_first * labels), into.labels.bytes());
 }
 
 }  // namespace trainyard::run

@@ -238,6 +238,7 @@ base::Result<void> Interpreter::State::evaluate(std::int64_t step) {
   }
   evaluating = false;
   meter.evaluated(step, loss_sum, correct, held_out.count(), base::now_nanoseconds());
+  if (parts.evaluated) parts.evaluated(step);
   return {};
 }
 

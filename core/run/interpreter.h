@@ -47,10 +47,11 @@ struct InterpreterParts {
   bool record_ops = true;
   Gate* gate = nullptr;
   Whereabouts* whereabouts = nullptr;
-  const Slowness* slowness = nullptr;   // null: ops take what they take
-  comm::Collectives* engine = nullptr;  // instead of the transport: takes collectives whole
-  ChunkSampler* chunks = nullptr;       // null: no values of theirs are put aside
-  bool own_process = true;              // else its memory is also that of others, and not told
+  const Slowness* slowness = nullptr;                     // null: ops take what they take
+  comm::Collectives* engine = nullptr;                    // instead of the transport: takes collectives whole
+  ChunkSampler* chunks = nullptr;                         // null: no values of theirs are put aside
+  bool own_process = true;                                // else its memory is also that of others, and not told
+  std::function<void(std::int64_t step)> evaluated = {};  // called when held-out samples were measured after a step
   // Of a worker of servers, as in ServerParts: called before it computes, by a turn.
   std::int64_t save_every_steps = 0;
   std::function<void(std::int64_t step)> save = {};

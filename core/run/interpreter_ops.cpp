@@ -82,10 +82,7 @@ bool Interpreter::State::load(const Frontier::Ready& ready) {
   } else {
     const data::Batch* batch = rounds ? &rounds->take(ready.step, bound(ready).micro) : pipeline->try_next();
     if (batch == nullptr) return false;
-    parts.compute->load(into.input, std::span(batch->features).first(static_cast<std::size_t>(into.input.elements())));
-    parts.compute->copy(into.labels.data, reinterpret_cast<const std::byte*>(batch->labels.data() + batch->own_first), into.samples * 4);
-    if (!into.sample_numbers.empty())
-      parts.compute->copy(into.sample_numbers.data, reinterpret_cast<const std::byte*>(batch->numbers.data() + batch->own_first), into.samples * 4);
+    run::load(*parts.compute, *batch, into);
     if (pipeline) pipeline->release();
   }
   return true;

@@ -4,9 +4,14 @@
 
 #include <memory>
 
+#include "core/compute/compute.h"
 #include "core/data/input_pipeline.h"
+#include "core/run/bound_plan.h"
 
 namespace trainyard::run {
+
+// Brings a batch to where the plan has it.
+void load(compute::Compute& compute, const data::Batch& batch, const BoundLoad& into);
 
 class RoundInput {
  public:

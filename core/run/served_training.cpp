@@ -430,13 +430,7 @@ Result<void> ServedTraining::State::run(Worker& worker, const BoundProgram& prog
   return {};
 }
 
-void ServedTraining::State::load(Worker& worker, const BoundLoad& into, int micro) {
-  const data::Batch& batch = worker.input->take(worker.step, micro);
-  parts.compute->load(into.input, std::span(batch.features).first(static_cast<std::size_t>(into.input.elements())));
-  parts.compute->copy(into.labels.data, reinterpret_cast<const std::byte*>(batch.labels.data() + batch.own_first), into.samples * 4);
-  if (!into.sample_numbers.empty())
-    parts.compute->copy(into.sample_numbers.data, reinterpret_cast<const std::byte*>(batch.numbers.data() + batch.own_first), into.samples * 4);
-}
+void ServedTraining::State::load(Worker& worker, const BoundLoad& into, int micro) { run::load(*parts.compute, worker.input->take(worker.step, micro), into); }
 
 // Telling ----------------------------------------------------------------------------------------------------------
 

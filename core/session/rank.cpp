@@ -18,6 +18,7 @@
 #include "core/plan/text.h"
 #include "core/run/arena.h"
 #include "core/run/chunk_sampler.h"
+#include "core/run/text_sampler.h"
 #include "core/session/checkpoint.h"
 #include "core/session/evaluator.h"
 #include "core/session/heart.h"
@@ -245,6 +246,9 @@ class Rank {
                                 .engine = engine_.get(),
                                 .chunks = &chunks,
                                 .own_process = own_process()};
+    auto speaker = text_sampler(recipe, bound);
+    if (!speaker) return base::fail(speaker.error());
+    if (*speaker) parts.evaluated = [&](std::int64_t step) { link.say("text", spoken(**speaker, step)); };
     auto steps = p_.rank_plan.rule ? serve(server_parts(p_.resolved, p_.plan, parts, &order), writer.get(), saved)
                  : evaluates()     ? evaluate(parts, committed, link)
                                    : work(std::move(parts), writer.get(), saved);
@@ -254,6 +258,20 @@ class Rank {
     if (const auto reason = link.abort_reason()) return base::fail(*reason);
     if (!steps) return base::fail(steps.error());
     return finish(*steps, bound, whereabouts.first_step_done_ns.load());
+  }
+
+  // Of the rank whose parameters speak for the model, where its data are a text.
+  Result<std::optional<run::TextSampler>> text_sampler(const run::Recipe& recipe, const run::BoundPlan& bound) {
+    const bool speaks = evaluates() || (p_.resolved.evaluators == 0 && identity_.rank == p_.resolved.chief);
+    if (!speaks || !p_.dataset || p_.resolved.document.run.sampled_characters == 0 || p_.dataset->vocabulary().empty()) return std::nullopt;
+    return run::TextSampler::make({&p_.resolved.model, p_.compute.get(), bound.parameters, bound.state, recipe.multiplies, p_.dataset->vocabulary()})
+        .map([](run::TextSampler sampler) { return std::optional(std::move(sampler)); });
+  }
+
+  std::string spoken(run::TextSampler& sampler, std::int64_t step) const {
+    const experiment::RunSpec& run = p_.resolved.document.run;
+    const auto seed = static_cast<std::uint64_t>(p_.resolved.document.training.seed);
+    return "after step " + base::format_count(step) + ":\n" + sampler.sample(run.sampled_characters, run.temperature, seed, step);
   }
 
   // Peers shall know why this one leaves.

@@ -175,6 +175,9 @@ Json run_result(const RunFacts& facts, const telemetry::History& history) {
   if (const auto* ratio = history.find({telemetry::Metric::compression_ratio, 0, 0}); ratio && !ratio->values.empty())
     json["compression"] = {{"kind", base::name_of(facts.compression.kind)}, {"ratio", ratio->values.back()}, {"sent_ratio", or_null(facts.sent_ratio)}};
   if (const auto ratio = table_ratio(history)) json["tables"] = {{"ratio", *ratio}};
+  if (const auto said = std::find_if(history.log().rbegin(), history.log().rend(), [](const auto& line) { return line.level == "text"; });
+      said != history.log().rend())
+    json["sampled_text"] = said->text;
   json["ranks"] = ranks_json(facts, summary, history);
   if (facts.first_step > 0) json["first_step"] = facts.first_step;
   if (facts.committed_step) json["committed_step"] = *facts.committed_step;

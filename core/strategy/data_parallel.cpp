@@ -32,7 +32,8 @@ struct Parallel {
 
   std::int32_t ranks() const { return static_cast<std::int32_t>(experiment.world()); }
   std::int32_t bucket_count() const { return static_cast<std::int32_t>(buckets.size()); }
-  std::int64_t classes() const { return experiment.model.classes; }
+  std::int64_t of_output() const { return experiment.model.segments.back().outputs; }  // numbers of a sample
+  std::int64_t labels() const { return experiment.model.labels(); }
   std::string last() const { return "s" + std::to_string(experiment.model.segments.size() - 1); }
   std::int32_t of_input() const { return experiment.model.drops() ? 2 : 1; }  // transfers of a rank's rows before it may compute
   std::int32_t outputs() const { return of_input(); }                         // the number of their bucket
@@ -84,8 +85,8 @@ void add_transfers(const Parallel& p, const plan::RankPlan& rank, plan::Program&
   };
   add(0, 0, "input", p.experiment.model.features, waits.inputs);
   if (p.experiment.model.drops()) add(1, 0, "sample_numbers", 1, waits.inputs);
-  add(p.outputs(), of, "act." + p.last(), p.classes(), waits.outputs);
-  add(p.gradients(), 0, "grad." + p.last(), p.classes(), waits.gradients);
+  add(p.outputs(), of, "act." + p.last(), p.of_output(), waits.outputs);
+  add(p.gradients(), 0, "grad." + p.last(), p.of_output(), waits.gradients);
 }
 
 // Compute ops of a program until and with the last of a kind.
@@ -109,7 +110,8 @@ void load_all(const Parallel& p, const plan::RankPlan& rank, plan::Program& prog
   const std::int64_t samples = program.global_samples;
   for (Op& op : program.ops) {
     if (op.kind != OpKind::load) continue;
-    for (Access& write : op.writes) write.count = samples * (write.buffer == rank.buffer("input") ? p.experiment.model.features : 1);
+    for (Access& write : op.writes)
+      write.count = samples * (write.buffer == rank.buffer("input") ? p.experiment.model.features : write.buffer == rank.buffer("labels") ? p.labels() : 1);
     wait_for_last_rows(p, rank, op);
   }
 }
@@ -118,9 +120,9 @@ void lose_all(const Parallel& p, const plan::RankPlan& rank, plan::Program& prog
   const std::int64_t samples = program.global_samples;
   for (Op& op : program.ops) {
     if (op.kind != OpKind::loss) continue;
-    op.reads = {{rank.buffer("act." + p.last()), 0, samples * p.classes()}, {rank.buffer("labels"), 0, samples}};
-    op.writes.front().count = samples * p.classes();
-    op.flops = samples * 5 * p.classes();
+    op.reads = {{rank.buffer("act." + p.last()), 0, samples * p.of_output()}, {rank.buffer("labels"), 0, samples * p.labels()}};
+    op.writes.front().count = samples * p.of_output();
+    op.flops = samples * 5 * p.of_output();
     wait_for_last_rows(p, rank, op);
     for (std::int32_t r = 1; r < p.ranks(); ++r)
       if (p.rows(step, r).count > 0) op.after.push_back({lane_of(rank, r), p.outputs() + 1, 0});
@@ -148,10 +150,10 @@ void make_room(const Parallel& p, plan::RankPlan& rank) {
     rank.buffers[id.index()].shared = shared;  // the others read it in place
   };
   enlarge("input", p.experiment.model.features, true);
-  enlarge("labels", 1, false);
+  enlarge("labels", p.labels(), false);
   enlarge("sample_numbers", 1, true);
-  enlarge("act." + p.last(), p.classes(), false);
-  enlarge("grad." + p.last(), p.classes(), true);
+  enlarge("act." + p.last(), p.of_output(), false);
+  enlarge("grad." + p.last(), p.of_output(), true);
   rank.buffers[rank.buffer("params").index()].shared = true;
 }
 

@@ -42,7 +42,7 @@ ReplicaBuffers add_buffers(const experiment::Resolved& e, Shared peers_read, boo
   b.gradients = add("grads", dtype, elements, peers_read == Shared::gradients);
   for (int m = 0; m < moments(e.document.training.optimizer); ++m) b.moments.push_back(add("moment" + std::to_string(m + 1), dtype, elements));
   b.input = add("input", dtype, batch * e.model.features);
-  b.labels = add("labels", base::DType::int32, batch);
+  b.labels = add("labels", base::DType::int32, batch * e.model.labels());
   for (const model::Segment& segment : e.model.segments) {
     const std::string number = std::to_string(b.activations.size());
     b.activations.push_back(add("act.s" + number, dtype, batch * segment.outputs));

@@ -32,7 +32,9 @@ class ReplicaSpans {
   bool shares_columns(int s) const { return r_.shares_columns() && s == 0; }   // then its rows are those of all ranks
   bool sums_gradients(int s) const { return synchronises(s) && s > first(); }  // then what it hands on depends on those of all samples
   bool reads_output(int s) const { return is(s, Kind::linear) || is(s, Kind::max_pool) || (activates(s) && !is(s, Kind::batch_norm)); }
-  bool reads_input(int s) const { return is(s, Kind::batch_norm) || is(s, Kind::max_pool) || is(s, Kind::gelu) || model::normalises_rows(segment(s).kind); }
+  bool reads_input(int s) const {
+    return is(s, Kind::batch_norm) || is(s, Kind::max_pool) || is(s, Kind::gelu) || is(s, Kind::attention) || model::normalises_rows(segment(s).kind);
+  }
   static const Access& of(const std::vector<Access>& by_segment, int s) { return by_segment[static_cast<std::size_t>(s)]; }
 
   Access rows(const Access& buffer, std::int64_t width) const { return {buffer.buffer, 0, samples_ * width}; }

@@ -106,7 +106,7 @@ class StepWriter : private ReplicaSpans {
   void load() {
     Op& op = add(OpKind::load, kInput);
     op.micro = micro_;
-    op.writes = {activation(-1), rows(b_.labels, 1)};
+    op.writes = {activation(-1), rows(b_.labels, model_.labels())};
     if (r_.shares_columns()) take_columns(r_, rows_now(), op);
     if (trains_ && b_.sample_numbers.buffer.valid()) op.writes.push_back(rows(b_.sample_numbers, 1));
     if (micro_ > 0) op.after = {{kCompute, input_free_, 0}};
@@ -116,10 +116,10 @@ class StepWriter : private ReplicaSpans {
     for (int s = 0; s <= last(); ++s) forward(s);
     Op& op = add(OpKind::loss, kCompute);
     op.micro = micro_;
-    op.reads = {activation(last()), rows(b_.labels, 1)};
+    op.reads = {activation(last()), rows(b_.labels, model_.labels())};
     op.writes = {b_.metrics};
     if (trains_) op.writes.insert(op.writes.begin(), gradient(last()));
-    op.flops = samples_ * 5 * model_.classes;
+    op.flops = samples_ * 5 * segment(last()).outputs;
   }
 
   // Without samples a rank still adds to the sums of all, and keeps the running statistics that they have.

@@ -94,7 +94,7 @@ inline Case embedding_bag_backward_weight(Values& values, DType dtype, const Siz
 inline Case softmax_cross_entropy(Values& values, DType dtype, const Sizes& s, bool with_gradient) {
   const Tensor metrics = values.uniform(DType::fp64, {2});
   const Tensor gradient = with_gradient ? values.uniform(dtype, {s.batch, s.outputs}) : Tensor{};
-  Case made{compute::SoftmaxCrossEntropy{values.uniform(dtype, {s.batch, s.outputs}, -20, 20), values.labels(s.batch, s.outputs), gradient, metrics, 0.25},
+  Case made{compute::SoftmaxCrossEntropy{values.uniform(dtype, {s.batch, s.outputs}, -20, 20), values.labels(s.batch, s.outputs), gradient, metrics, 0.25, 0.5},
             {{"metrics", metrics}}};
   if (with_gradient) made.results.emplace_back("gradient", gradient);
   return made;

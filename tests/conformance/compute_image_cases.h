@@ -147,6 +147,20 @@ inline Case gelu_backward(Values& values, DType dtype, const Shape& shape) {
   return {compute::GeluBackward{values.uniform(dtype, shape, -5, 5), values.uniform(dtype, shape), result}, {{"input_gradient", result}}};
 }
 
+// As many rows as the image has pixels, of two heads.
+inline Shape sequences(const Shape& image, std::int64_t columns) { return {image[0], image[1] * image[2], columns * 2 * image[3]}; }
+
+inline Case attention_forward(Values& values, DType dtype, const Shape& image) {
+  const Tensor output = values.uniform(dtype, sequences(image, 1));
+  return {compute::AttentionForward{values.uniform(dtype, sequences(image, 3), -2, 2), output, 2}, {{"output", output}}};
+}
+
+inline Case attention_backward(Values& values, DType dtype, const Shape& image) {
+  const Tensor result = values.uniform(dtype, sequences(image, 3));
+  return {compute::AttentionBackward{values.uniform(dtype, sequences(image, 3), -2, 2), values.uniform(dtype, sequences(image, 1)), result, 2},
+          {{"input_gradient", result}}};
+}
+
 inline Case dropout(Values& values, DType dtype, const Shape& shape) {
   const Tensor output = values.uniform(dtype, shape);
   return {compute::Dropout{values.uniform(dtype, shape), output, values.labels(shape[0], 1'000'000), values.scalar(17), 5, 3, 0.3}, {{"output", output}}};
@@ -208,6 +222,8 @@ inline std::vector<NamedImageCase> image_cases() {
           {"rms_norm_backward_input", of(row_norm_backward_input, RowNorm::root_mean_square)},
           {"gelu_forward", of(gelu_forward)},
           {"gelu_backward", of(gelu_backward)},
+          {"attention_forward", of(attention_forward)},
+          {"attention_backward", of(attention_backward)},
           {"dropout", of(dropout)},
           {"add", of(add, Activation::none)},
           {"add_relu", of(add, Activation::relu)},

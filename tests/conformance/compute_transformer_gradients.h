@@ -66,4 +66,68 @@ TEST_P(ComputeConformance, gradients_of_normalised_rows_and_gelu_are_the_finite_
   expect_finite_differences(network);
 }
 
+// Several rows a sample, each with a label: linear, attention, linear, softmax cross-entropy. The loss of a sample is the mean over its rows.
+class Sequences {
+ public:
+  explicit Sequences(compute::Compute& device) : device_(device) {}
+
+  double loss() {
+    forward();
+    run(device_, compute::SoftmaxCrossEntropy{logits_, labels_, {}, metrics_, 1, kPart});
+    return element(metrics_, 0) / kBatch;
+  }
+
+  void backward() {
+    forward();
+    run(device_, compute::SoftmaxCrossEntropy{logits_, labels_, logits_gradient_, metrics_, kPart / kBatch, kPart});
+    run(device_, compute::LinearBackwardWeight{rows(together_), logits_gradient_, second_.gradient, second_bias_.gradient, {}});
+    run(device_, compute::LinearBackwardInput{logits_gradient_, second_.value, rows(together_gradient_)});
+    run(device_, compute::AttentionBackward{heads_, together_gradient_, heads_gradient_, kHeads});
+    run(device_, compute::LinearBackwardWeight{input_.value, rows(heads_gradient_), first_.gradient, first_bias_.gradient, {}});
+    run(device_, compute::LinearBackwardInput{rows(heads_gradient_), first_.value, input_.gradient});
+  }
+
+  struct Variable {
+    Tensor value, gradient;
+  };
+  std::vector<Variable> variables() const { return {input_, first_, first_bias_, second_, second_bias_}; }
+
+ private:
+  static constexpr std::int64_t kBatch = 2, kRows = 6, kInputs = 3, kWidth = 4, kHeads = 2, kClasses = 3;
+  static constexpr double kPart = 1.0 / kRows;
+
+  void forward() {
+    run(device_, compute::LinearForward{input_.value, first_.value, first_bias_.value, rows(heads_)});
+    run(device_, compute::AttentionForward{heads_, together_, kHeads});
+    run(device_, compute::LinearForward{rows(together_), second_.value, second_bias_.value, logits_});
+  }
+  static Tensor rows(Tensor tensor) { return tensor.shape = {tensor.shape[0] * tensor.shape[1], tensor.shape[2]}, tensor; }
+  Tensor hold(Shape shape) { return values_.zeros(DType::fp64, shape); }
+  Variable variable(Shape shape) { return {values_.uniform(DType::fp64, shape, -1, 1), hold(shape)}; }
+
+  compute::Compute& device_;
+  Values values_{5};
+  Variable input_ = variable({kBatch * kRows, kInputs}), first_ = variable({3 * kWidth, kInputs}), first_bias_ = variable({3 * kWidth});
+  Variable second_ = variable({kClasses, kWidth}), second_bias_ = variable({kClasses});
+  Tensor heads_ = hold({kBatch, kRows, 3 * kWidth}), together_ = hold({kBatch, kRows, kWidth}), logits_ = hold({kBatch * kRows, kClasses});
+  Tensor heads_gradient_ = hold({kBatch, kRows, 3 * kWidth}), together_gradient_ = hold({kBatch, kRows, kWidth});
+  Tensor logits_gradient_ = hold({kBatch * kRows, kClasses}), labels_ = values_.labels(kBatch * kRows, kClasses), metrics_ = hold({2});
+};
+
+TEST_P(ComputeConformance, gradients_of_attention_are_the_finite_differences_of_the_loss) {
+  Sequences network(*device_);
+  expect_finite_differences(network);
+}
+
+// What a row attends to are the rows before it and itself.
+TEST_P(ComputeConformance, attention_sees_nothing_that_comes_after) {
+  Values values(7);
+  const Tensor input = values.uniform(DType::fp32, {1, 70, 12}), output = values.zeros(DType::fp32, {1, 70, 4}), after = values.zeros(DType::fp32, {1, 70, 4});
+  run(*device_, compute::AttentionForward{input, output, 2});
+  for (std::int64_t i = 66 * 12; i < input.elements(); ++i) set_element(input, i, 3);
+  run(*device_, compute::AttentionForward{input, after, 2});
+  for (std::int64_t i = 0; i < 66 * 4; ++i) EXPECT_EQ(element(after, i), element(output, i)) << i;
+  EXPECT_NE(element(after, 66 * 4), element(output, 66 * 4));
+}
+
 }  // namespace trainyard::conformance

@@ -139,6 +139,22 @@ TEST(Training, normalised_rows_train_without_allocating_more) {
   EXPECT_THAT(allocated_by_more_steps(images(strategy::small_rows(2), 2), in_process), testing::Each(0));
 }
 
+// Embeddings, attention and the labels of every character.
+TEST(Training, hundred_fp64_steps_of_a_transformer_equal_one_device) { expect_one_device(strategy::small_gpt); }
+
+TEST(Training, one_fp32_step_of_a_transformer_gives_the_gradients_of_one_device) {
+  const auto in_fp32 = [](int n) {
+    experiment::Experiment e = one_step(images(strategy::small_gpt(n), n));
+    e.training.precision = experiment::Precision::fp32;
+    return trained(e);
+  };
+  for (const int n : {2, 3, 4}) expect_gradients_of(in_fp32(1)[0], in_fp32(n));
+}
+
+TEST(Training, a_transformer_trains_without_allocating_more) {
+  EXPECT_THAT(allocated_by_more_steps(images(strategy::small_gpt(2), 2), in_process), testing::Each(0));
+}
+
 // Each rank normalises by its own samples: near one device, but not equal to it; still all ranks have the same weights.
 TEST(Training, batch_normalisation_by_rank_keeps_ranks_identical) {
   const auto one = trained(images(strategy::small_normalised_images(1), 1)), ranks = trained(images(strategy::small_normalised_images(3), 3));

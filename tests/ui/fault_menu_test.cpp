@@ -9,6 +9,7 @@
 #include <QMenu>
 #include <QTimer>
 
+#include "core/session/checkpoint.h"
 #include "tests/ui/real_window.h"
 
 namespace trainyard::ui::test {
@@ -86,9 +87,10 @@ TEST(LinkMenu, a_link_can_be_harmed_where_it_is_imposed_and_something_trains) {
 // In the window, with real processes: from the context menu of the device.
 class FaultsOfARun : public RealWindow {
  protected:
-  void train(const char* example, const std::vector<std::pair<const char*, const char*>>& values = {}) {
+  void train(const char* example, const std::vector<std::pair<const char*, const char*>>& values = {}, const char* checkpoint_every_steps = "0") {
     ASSERT_TRUE(window_->open(QString(TRAINYARD_SOURCE_DIR "/resources/experiments/") + example));
     for (const auto& [path, value] : values) ASSERT_TRUE(window_->document().set_value(path, value).empty());
+    type("run", "checkpoint_every_steps", checkpoint_every_steps);
     type("training", "steps", "1000000");
     press("Run");
     ASSERT_TRUE(wait([&] { return state() == session::RunState::running && step() > 20 && canvas().topology_scene().overlay(); }));
@@ -163,8 +165,9 @@ TEST_F(FaultsOfARun, a_rank_without_which_training_ends_is_killed_only_when_that
 
 TEST_F(FaultsOfARun, of_a_server_it_is_said_from_which_checkpoint_another_run_can_go_on) {
   confirm_ = false;
-  train("four_workers_parameter_server_digits.json", {{"run.checkpoint_every_steps", "10"}});
-  ASSERT_TRUE(choose_for("cpu4", "kill"));
+  train("four_workers_parameter_server_digits.json", {}, "10");
+  ASSERT_TRUE(wait([&] { return session::committed_step(window_->runs().current()->directory().toStdString() + "/checkpoints").has_value(); }));
+  ASSERT_TRUE(choose_for("server", "kill"));
   EXPECT_TRUE(meant_.contains("without rank 4 (parameter server)") && meant_.contains("go on from its checkpoint of step ")) << meant_.toStdString();
   EXPECT_TRUE(window_->runs().live());
 }

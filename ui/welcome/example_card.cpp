@@ -29,7 +29,7 @@ std::map<QString, QStringList> files_of(const data::DataSpec& data, const QStrin
   std::map<QString, QStringList> files;
   for (const std::string* name : {&data.images, &data.labels, &data.file}) {
     const QFileInfo file(QDir(directory), QString::fromStdString(*name));
-    const bool wanted = (name == &data.file) == (data.kind == data::DataKind::csv);
+    const bool wanted = (name == &data.file) == (data.kind == data::DataKind::csv || data.kind == data::DataKind::text);
     if (wanted && !name->empty()) files[QDir::toNativeSeparators(QDir::cleanPath(file.absolutePath()))] << file.fileName();
   }
   return files;

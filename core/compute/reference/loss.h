@@ -37,6 +37,7 @@ void run(const SoftmaxCrossEntropy& op) {
     T* gradient = op.gradient.empty() ? nullptr : op.gradient.as<T>() + b * classes;
     softmax_row(op.logits.as<T>() + b * classes, classes, op.labels.as<std::int32_t>()[b], op.scale, gradient, metrics);
   }
+  metrics[0] *= op.part, metrics[1] *= op.part;
 }
 
 template <class T>

@@ -6,6 +6,7 @@
 
 #include "core/compute/compression/kernels.h"
 #include "core/compute/immediate_queue.h"
+#include "core/compute/reference/attention.h"
 #include "core/compute/reference/between.h"
 #include "core/compute/reference/embedding.h"
 #include "core/compute/reference/image.h"
@@ -51,9 +52,22 @@ class ReferenceKernel final : public Kernel {
   OneOp op_;
 };
 
+// Of an op that needs memory of its own, which it has from the beginning.
+template <class OneOp>
+class ScratchKernel final : public Kernel {
+ public:
+  explicit ScratchKernel(const OneOp& op) : op_(op), scratch_(static_cast<std::size_t>(scratch_elements(op))) {}
+  void enqueue(Queue&) override { dtype_of(op_) == DType::fp64 ? run<double>(op_, scratch_.data()) : run<float>(op_, scratch_.data()); }
+
+ private:
+  OneOp op_;
+  std::vector<double> scratch_;
+};
+
 template <class OneOp>
 std::unique_ptr<Kernel> make_kernel(const OneOp& op) {
-  if constexpr (requires { compression::kernel(op); }) return compression::kernel(op);
+  if constexpr (requires { scratch_elements(op); }) return std::make_unique<ScratchKernel<OneOp>>(op);
+  else if constexpr (requires { compression::kernel(op); }) return compression::kernel(op);
   else return std::make_unique<ReferenceKernel<OneOp>>(op);
 }
 

@@ -58,5 +58,47 @@ TEST(TransformerModel, relu_does_not_follow_gelu) {
   EXPECT_EQ(problems[0].where, "model.layers[2]");
 }
 
+// An embedding of 6 numbers, two blocks, a normalised row and the logits, on 5 characters of a vocabulary of 7.
+const ModelSpec kGpt{{{.kind = LayerKind::embedding, .rows = 0, .width = 6},
+                      {.kind = LayerKind::transformer, .heads = 3, .blocks = 2},
+                      {LayerKind::layer_norm, 0},
+                      {LayerKind::linear, 0}}};
+
+TEST(TransformerModel, a_block_is_ten_segments_and_can_be_cut_between_any) {
+  const Model model = build(kGpt, {5}, 7).value();
+  std::vector<std::string> names;
+  for (const Segment& segment : model.segments) names.push_back(segment.name);
+  const std::vector<std::string> first(names.begin(), names.begin() + 12), rest(names.end() - 3, names.end());
+  EXPECT_THAT(first, testing::ElementsAre("0 embedding 7-6", "1.0 layer_norm 6", "1.1 linear 6-18", "1.2 attention 3", "1.3 linear 6-6", "1.4 add",
+                                          "1.5 layer_norm 6", "1.6 linear 6-24", "1.7 gelu", "1.8 linear 24-6", "1.9 add", "1.10 layer_norm 6"));
+  EXPECT_THAT(rest, testing::ElementsAre("1.19 add", "2 layer_norm 6", "3 linear 6-7"));
+  EXPECT_EQ(model.segments[5].addend, 0);
+  EXPECT_EQ(model.segments[10].addend, 5);
+  EXPECT_EQ(model.segments[15].addend, 10);
+  EXPECT_EQ(model.labels(), 5);
+}
+
+// As GPT-2 is counted: of a block 12 d^2 + 13 d, of the embeddings (vocabulary + places) d, of the last normalisation 2 d; and the logits' layer here.
+TEST(TransformerModel, has_as_many_parameters_as_the_formula_says) {
+  const std::int64_t d = 6, vocabulary = 7, places = 5;
+  const std::int64_t block = 12 * d * d + 13 * d;
+  EXPECT_EQ(build(kGpt, {places}, vocabulary).value().elements, (vocabulary + places) * d + 2 * block + 2 * d + vocabulary * (d + 1));
+}
+
+TEST(TransformerModel, rows_of_a_sequence_pass_linear_layers_one_by_one) {
+  const Model model = build(kGpt, {5}, 7).value();
+  EXPECT_EQ(model.segments[2].weight_shape(), (Shape{18, 6}));
+  EXPECT_EQ(model.segments[2].outputs, 5 * 18);
+  EXPECT_EQ(model.segments[2].forward_flops(), 2 * 5 * 18 * 6 + 2 * 5 * 18);
+  EXPECT_EQ(model.parameters[1].name, "0.position");
+  EXPECT_EQ(model.parameters[1].shape, (Shape{5, 6}));
+}
+
+TEST(TransformerModel, attention_costs_by_pairs_of_rows) {
+  const Segment attention = build(kGpt, {5}, 7).value().segments[3];
+  EXPECT_EQ(attention.forward_flops(), 15 * (2 * 2 * 6 + 14 * 3));
+  EXPECT_EQ(attention.elements, 0);
+}
+
 }  // namespace
 }  // namespace trainyard::model

@@ -33,6 +33,19 @@ inline experiment::Experiment small_rows(int ranks) {
   return e;
 }
 
+// Sentences, 9 characters at a time, through a transformer of two heads: an embedding of 4 numbers, a block, and a normalised row before the end.
+inline experiment::Experiment small_gpt(int ranks) {
+  using model::LayerKind;
+  experiment::Experiment e = small(ranks);
+  e.data.kind = data::DataKind::grammar;
+  e.data.context = 9;
+  e.model.layers = {{.kind = LayerKind::embedding, .rows = 0, .width = 4},
+                    {.kind = LayerKind::transformer, .heads = 2, .blocks = 1, .hidden = 5},
+                    {LayerKind::layer_norm, 0},
+                    {LayerKind::linear, 0}};
+  return e;
+}
+
 // Drawn digits of 28 x 28 through a convolution, a residual block and dropout; no batch normalisation.
 inline experiment::Experiment small_images(int ranks) {
   using model::LayerKind;

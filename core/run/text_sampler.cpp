@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/run/text_sampler.h"
+
+#include <algorithm>
+#include <cmath>
+#include <thread>
+
+#include "core/base/random.h"
+#include "core/model/segment_ops.h"
+
+namespace trainyard::run {
+namespace {
+
+double element(const compute::Tensor& tensor, std::int64_t i) {
+  return tensor.dtype == base::DType::fp64 ? tensor.as<double>()[i] : static_cast<double>(tensor.as<float>()[i]);
+}
+
+}  // namespace
+
+base::Result<TextSampler> TextSampler::make(Parts parts) {
+  TextSampler sampler(std::move(parts));
+  if (auto ok = sampler.prepare(); !ok) return base::fail(ok.error());
+  return sampler;
+}
+
+compute::Tensor TextSampler::hold(std::int64_t elements) {
+  const base::DType dtype = parts_.parameters.dtype;
+  std::vector<std::byte>& bytes = memory_.emplace_back(static_cast<std::size_t>(elements * base::size_of(dtype)));
+  return {dtype, {1, elements}, bytes.data()};
+}
+
+base::Result<void> TextSampler::prepare() {
+  queue_ = parts_.compute->make_queue();
+  input_ = hold(parts_.model->features);
+  std::vector<compute::Tensor> outputs;
+  for (const model::Segment& segment : parts_.model->segments) {
+    model::SegmentTensors tensors;
+    tensors.input = outputs.empty() ? input_ : outputs.back();
+    tensors.output = hold(segment.outputs);
+    tensors.parameters = parts_.parameters;
+    tensors.state = parts_.state;
+    tensors.samples = input_;
+    if (segment.addend >= 0) tensors.addend = outputs[static_cast<std::size_t>(segment.addend)];
+    tensors.multiplies = parts_.multiplies;
+    outputs.push_back(tensors.output);
+    for (const compute::Op& op : model::evaluate(segment, tensors)) {
+      auto kernel = parts_.compute->prepare(op);
+      if (!kernel) return base::fail(kernel.error());
+      kernels_.push_back(std::move(*kernel));
+    }
+  }
+  logits_ = outputs.back();
+  return {};
+}
+
+// Of each of the last characters, as many as a sample has, what follows it. Places after them hold something, which none of them sees.
+void TextSampler::foretell(const std::vector<std::int32_t>& text) {
+  std::vector<float> numbers(static_cast<std::size_t>(parts_.model->features));
+  const std::size_t seen = std::min(text.size(), numbers.size());
+  std::transform(text.end() - static_cast<std::ptrdiff_t>(seen), text.end(), numbers.begin(), [](std::int32_t number) { return static_cast<float>(number); });
+  parts_.compute->load(input_, numbers);
+  for (const auto& kernel : kernels_) kernel->enqueue(*queue_);
+  const std::uint64_t mark = queue_->record();
+  while (!queue_->reached(mark)) std::this_thread::yield();
+}
+
+// By the cumulated probabilities, softmax of the row's logits over the temperature; -1: they are not finite.
+std::int32_t TextSampler::drawn(std::int64_t row, double temperature, double uniform) const {
+  std::vector<double> parts(static_cast<std::size_t>(parts_.model->classes));
+  for (std::size_t c = 0; c < parts.size(); ++c) parts[c] = element(logits_, row * parts_.model->classes + static_cast<std::int64_t>(c));
+  if (!std::ranges::all_of(parts, [](double logit) { return std::isfinite(logit); })) return -1;
+  const auto likeliest = std::ranges::max_element(parts);
+  if (temperature <= 0) return static_cast<std::int32_t>(likeliest - parts.begin());
+  const double largest = *likeliest;
+  double sum = 0;
+  for (double& part : parts) sum += part = std::exp((part - largest) / temperature);
+  std::size_t c = 0;
+  for (double left = uniform * sum - parts[0]; left >= 0 && c + 1 < parts.size(); left -= parts[c]) ++c;
+  return static_cast<std::int32_t>(c);
+}
+
+std::string TextSampler::sample(std::int64_t characters, double temperature, std::uint64_t seed, std::int64_t step) {
+  const base::Random random(seed, base::Purpose::speak, static_cast<std::uint32_t>(step));
+  const auto line_end = std::ranges::find(parts_.vocabulary, "\n");
+  std::vector<std::int32_t> text{line_end != parts_.vocabulary.end() ? static_cast<std::int32_t>(line_end - parts_.vocabulary.begin()) : 0};
+  std::string said;
+  for (std::int64_t i = 0; i < characters; ++i) {
+    foretell(text);
+    const std::int64_t last = std::min(std::ssize(text), parts_.model->features) - 1;
+    const std::int32_t next = drawn(last, temperature, random.uniform(static_cast<std::uint64_t>(i)));
+    if (next < 0) break;
+    text.push_back(next);
+    said += parts_.vocabulary[static_cast<std::size_t>(next)];
+  }
+  return said;
+}
+
+}  // namespace trainyard::run

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/data/text.h"
+
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "tests/core/data/files.h"
+
+namespace trainyard::data {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class Text : public testing::Test {
+ protected:
+  Text() {
+    spec_.kind = DataKind::text;
+    spec_.file = "book.txt";
+    spec_.context = 4;
+    spec_.train_samples = 0, spec_.held_out_samples = 1;
+  }
+  base::Result<std::shared_ptr<const Dataset>> open_written(const std::string& text) {
+    folder_.write("book.txt", text);
+    return open(spec_, folder_.path());
+  }
+  std::string problem(const std::string& text) {
+    const auto opened = open_written(text);
+    return opened ? "no problem" : base::to_string(opened.error());
+  }
+  // "abcd>bcde": a sample and its labels.
+  static std::string shown(const Dataset& set, Split split, std::int64_t index) {
+    const auto context = static_cast<std::size_t>(set.summary().features());
+    std::vector<float> features(context);
+    std::vector<std::int32_t> labels(context);
+    set.fill(split, std::vector<std::int64_t>{index}, features, labels);
+    const auto vocabulary = set.vocabulary();
+    std::string text;
+    for (const float number : features) text += vocabulary[static_cast<std::size_t>(number)];
+    text += ">";
+    for (const std::int32_t number : labels) text += vocabulary[static_cast<std::size_t>(number)];
+    return text;
+  }
+
+  DataSpec spec_;
+  Folder folder_;
+};
+
+TEST_F(Text, is_cut_into_windows_end_to_end_whose_labels_are_the_characters_that_follow) {
+  const auto set = open_written("abcdefghijklm").value();  // three windows of four, and one more character
+  EXPECT_EQ(set->summary().train_samples, 2);
+  EXPECT_EQ(set->summary().held_out_samples, 1);
+  EXPECT_EQ(set->summary().classes, 13);
+  EXPECT_EQ(set->summary().labels_of_sample, 4);
+  EXPECT_EQ(shown(*set, Split::train, 0), "abcd>bcde");
+  EXPECT_EQ(shown(*set, Split::train, 1), "efgh>fghi");
+  EXPECT_EQ(shown(*set, Split::held_out, 0), "ijkl>jklm");
+}
+
+TEST_F(Text, numbers_characters_and_not_bytes_in_the_order_of_code_points) {
+  const auto set = open_written("ñandú añil").value();
+  EXPECT_THAT(set->vocabulary(), ElementsAre(" ", "a", "d", "i", "l", "n", "ñ", "ú"));
+  EXPECT_EQ(shown(*set, Split::train, 0), "ñand>andú");
+}
+
+TEST_F(Text, may_be_packed) { EXPECT_EQ(shown(*open_written(gzip("abcdefghi")).value(), Split::held_out, 0), "efgh>fghi"); }
+
+TEST_F(Text, takes_as_many_windows_as_are_asked_for_and_the_last_are_held_out) {
+  spec_.train_samples = 1;
+  const auto set = open_written("abcdefghijklm").value();
+  EXPECT_EQ(set->summary().train_samples, 1);
+  EXPECT_EQ(shown(*set, Split::held_out, 0), "ijkl>jklm");
+}
+
+TEST_F(Text, that_is_not_utf_8_is_refused_by_the_byte) {
+  EXPECT_THAT(problem("abc\xff"
+                      "defghijkl"),
+              AllOf(HasSubstr("book.txt"), HasSubstr("not UTF-8: byte 3"), HasSubstr("iconv")));
+}
+
+TEST_F(Text, that_is_too_short_or_says_nothing_is_refused) {
+  EXPECT_THAT(problem("abcde"), AllOf(HasSubstr("has 1 sample of 4 characters"), HasSubstr("1 to train on and 1 held out")));
+  EXPECT_THAT(problem(""), HasSubstr("the file is empty"));
+  EXPECT_THAT(problem("aaaaaaaaaaaaaa"), HasSubstr("no two different characters"));
+  spec_.train_samples = 2;
+  EXPECT_THAT(problem("abcdefghi"), HasSubstr("2 to train on"));
+}
+
+TEST_F(Text, that_is_not_there_is_said_with_what_needs_no_file) {
+  EXPECT_THAT(base::to_string(open(spec_, folder_.path()).error()), AllOf(HasSubstr("book.txt"), HasSubstr("data.kind to grammar")));
+  spec_.file = "";
+  EXPECT_THAT(base::to_string(open(spec_, folder_.path()).error()), HasSubstr("data.file"));
+}
+
+TEST(Grammar, sentences_are_the_same_whoever_asks_and_of_its_alphabet) {
+  const std::string text = grammar_text(1, 5000), alphabet = grammar_alphabet();
+  EXPECT_EQ(text.size(), 5000u);
+  EXPECT_EQ(grammar_text(1, 300), text.substr(0, 300));
+  EXPECT_NE(grammar_text(2, 300), text.substr(0, 300));
+  for (const char character : text) ASSERT_NE(alphabet.find(character), std::string::npos) << character;
+  EXPECT_EQ(std::set<char>(text.begin(), text.end()).size(), alphabet.size()) << "all of it comes";
+}
+
+// The verb after "the dog(s)" alone is that of its number.
+TEST(Grammar, verbs_agree_with_their_subjects) {
+  const std::string text = grammar_text(7, 200'000);
+  const auto count = [&](const std::string& words) {
+    std::int64_t found = 0;
+    for (std::size_t at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) ++found;
+    return found;
+  };
+  EXPECT_GT(count("\nthe dog sees "), 3);
+  EXPECT_GT(count("\nthe dogs see "), 3);
+  EXPECT_EQ(count("\nthe dog see "), 0);
+  EXPECT_EQ(count("\nthe dogs sees "), 0);
+}
+
+TEST(Grammar, is_a_set_that_needs_no_file) {
+  DataSpec spec;
+  spec.kind = DataKind::grammar;
+  spec.train_samples = 20, spec.held_out_samples = 5, spec.context = 8;
+  const auto found = inspect(spec, ".").value();
+  const auto set = open(spec, ".").value();
+  EXPECT_EQ(found.labels_of_sample, 8);
+  EXPECT_EQ(found.classes, std::ssize(grammar_alphabet()));
+  EXPECT_EQ(set->summary().classes, found.classes);
+  EXPECT_EQ(set->summary().train_samples, 20);
+}
+
+}  // namespace
+}  // namespace trainyard::data
