@@ -21,6 +21,7 @@
 #include "ui/panels/problems_panel.h"
 #include "ui/panels/run_controls.h"
 #include "ui/panels/run_state_bar.h"
+#include "ui/panels/text_panel.h"
 #include "ui/run_overlay.h"
 #include "ui/run_session.h"
 #include "ui/runs/runs_panel.h"
@@ -172,6 +173,7 @@ class MainWindow : public QMainWindow {
   RunsPanel* runs_panel_ = nullptr;
   ScalingPanel* scaling_ = nullptr;
   StalenessPanel* staleness_ = nullptr;
+  TextPanel* text_ = nullptr;
   std::optional<RunOverlay> overlay_;
   QTimer live_;                // refreshes canvas and truths while a run is shown
   QStringList failures_told_;  // of which runs, by directory

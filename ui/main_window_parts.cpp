@@ -65,6 +65,7 @@ void MainWindow::build_docks() {
   workspace_->add("problems", tr("Problems"), Workspace::Area::bottom, problems_ = new ProblemsPanel(document_, this));
   workspace_->add("runs", tr("Runs"), Workspace::Area::bottom, runs_panel_ = new RunsPanel(setup_.services.runs_directory, this));
   workspace_->add("scaling", tr("Scaling"), Workspace::Area::bottom, scaling_ = new ScalingPanel(document_, setup_.services, this));
+  workspace_->add("text", tr("Text"), Workspace::Area::bottom, text_ = new TextPanel(this));
   build_file_menu();
   build_edit_menus();
   build_run_menu();

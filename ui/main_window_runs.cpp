@@ -69,6 +69,7 @@ void MainWindow::run_changed() {
   timeline_->set_run(run);
   stepper_->set_run(run);
   staleness_->set_run(run);
+  text_->set_run(run);
   offers_->look_again();
   live_.start();
   runs_panel_->set_current(run->directory());

@@ -26,7 +26,7 @@ PreparedKernel prepare_backward_weight(const compute::LinearBackwardWeight& op, 
               norm = GradientNorm<T>(op.weight_gradient, op.bias_gradient, op.squared_norm, device.cores)](Queue& queue) mutable {
     const compute::Shape& shape = op.output_gradient.shape;
     product->run(static_cast<CpuQueue&>(queue));
-    sum_columns(op.output_gradient.template as<T>(), shape[0], shape[1], op.bias_gradient.template as<T>(), cores);
+    if (!op.bias_gradient.empty()) sum_columns(op.output_gradient.template as<T>(), shape[0], shape[1], op.bias_gradient.template as<T>(), cores);
     norm();
   };
   return make_kernel(std::move(run));

@@ -2,8 +2,10 @@
 // Micro-steps: a rank's own gradient, before any other rank's is added, is the sum over all micro-steps of the step, each once. In the
 // order of the compute lane, every element of a gradient is followed: what writes it without reading it replaces what was there, what
 // reads it too adds. An update or a norm reads nothing but what holds every micro-step that samples of the rank were loaded for, or where
-// what is learnt are columns, that any were loaded for. Programs of one have nothing to prove.
+// what is learnt are columns, that any were loaded for. Where several segments learn the same parameters, each of them adds its part. Programs of one
+// micro-step and of no such parameters have nothing to prove.
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "core/check/cells.h"
@@ -19,9 +21,22 @@ using plan::RankPlan;
 
 bool uses_gradient(OpKind kind) { return kind == OpKind::update || kind == OpKind::norm; }
 
-bool accumulates(const RankPlan& rank) {
-  const auto later = [](const Op& op) { return op.micro > 0; };
-  return std::any_of(rank.programs.begin(), rank.programs.end(), [&](const Program& p) { return std::any_of(p.ops.begin(), p.ops.end(), later); });
+bool overlap(const plan::Access& a, const plan::Access& b) { return a.buffer == b.buffer && a.first < b.first + b.count && b.first < a.first + a.count; }
+
+// Whether two segments learn the same in a micro-step.
+bool shares_parameters(const Program& program) {
+  std::map<std::int64_t, const Op*> by_first;  // of what they learn
+  const auto learns = [](const Op& op) { return op.kind == OpKind::backward_weight && op.micro == 0 && !op.writes.empty(); };
+  for (const Op& op : program.ops) {
+    if (!learns(op)) continue;
+    const auto [at, fresh] = by_first.emplace(op.writes.front().first, &op);
+    if (!fresh && at->second->segment != op.segment && overlap(at->second->writes.front(), op.writes.front())) return true;
+  }
+  return false;
+}
+
+bool accumulates(const Program& program) {
+  return shares_parameters(program) || std::any_of(program.ops.begin(), program.ops.end(), [](const Op& op) { return op.micro > 0; });
 }
 
 // Whether a rank loads samples of its own, and not but columns of those of others.
@@ -29,12 +44,18 @@ bool brings_own(const Op& load) {
   return !load.columns.any() || std::all_of(load.writes.begin(), load.writes.end(), [](const plan::Access& write) { return write.count > 0; });
 }
 
+// What a segment learns in a micro-step.
+struct Part {
+  std::int32_t micro = 0, segment = 0;
+  auto operator<=>(const Part&) const = default;
+};
+
 // What one element holds.
 struct Sum {
-  std::set<std::int32_t> micros;
+  std::set<Part> parts;
   bool columns = false;  // of the samples of all ranks
   bool old = true;       // from before the program
-  bool twice = false;    // a micro-step was added again
+  bool twice = false;    // a part was added again
 };
 
 class MicroSteps {
@@ -49,7 +70,7 @@ class MicroSteps {
   }
 
   void run() {
-    if (all_.size() < 2) return;
+    learn();
     for (std::size_t i = 0; i < program_.ops.size(); ++i) {
       const Op& op = program_.ops[i];
       const OpSpans& spans = cells_.of(number_, static_cast<int>(i));
@@ -69,16 +90,26 @@ class MicroSteps {
           gradients_.insert(write.buffer.index());
   }
 
+  // Which segments learn what lies in a place.
+  void learn() {
+    for (std::size_t i = 0; i < program_.ops.size(); ++i) {
+      if (program_.ops[i].kind != OpKind::backward_weight) continue;
+      for (const Span& span : cells_.of(number_, static_cast<int>(i)).writes)
+        for (std::size_t c = span.first; c < span.last && gradients_.contains(span.buffer); ++c) learners_[{span.buffer, c}].insert(program_.ops[i].segment);
+    }
+  }
+
   void write(const Op& op, const OpSpans& spans) {
     std::set<Place> read;
     for (const Span& span : spans.reads)
       for (std::size_t c = span.first; c < span.last; ++c) read.insert({span.buffer, c});
     for (const Span& span : spans.writes)
       for (std::size_t c = span.first; c < span.last && gradients_.contains(span.buffer); ++c) {
-        Sum& sum = sums_[{span.buffer, c}];
-        if (!read.contains({span.buffer, c})) sum = {{}, op.columns.any(), false, false};
-        if (op.kind == OpKind::zero) sum.micros = own_;
-        else sum.twice |= !sum.micros.insert(op.micro).second;
+        const Place place{span.buffer, c};
+        Sum& sum = sums_[place];
+        if (!read.contains(place)) sum = {{}, op.columns.any(), false, false};
+        if (op.kind == OpKind::zero) sum.parts = of_all_learners(own_, place);
+        else sum.twice |= !sum.parts.insert({op.micro, op.segment}).second;
       }
   }
 
@@ -86,29 +117,39 @@ class MicroSteps {
     for (const Span& span : spans.reads)
       for (std::size_t c = span.first; c < span.last && gradients_.contains(span.buffer); ++c) {
         const Sum& sum = sums_[{span.buffer, c}];
-        if (!sum.old && !sum.twice && sum.micros == wanted(sum)) continue;
-        findings_.add(Proof::meaning, Spot{rank_.rank, program_.name, op}, "reads " + range_text(rank_, cells_.range(span.buffer, c)) + in_words(sum),
-                      "the sum over all micro-steps of the step, each once",
+        const std::set<Part> wanted = of_all_learners(sum.columns ? all_ : own_, {span.buffer, c});
+        if (!sum.old && !sum.twice && sum.parts == wanted) continue;
+        findings_.add(Proof::meaning, Spot{rank_.rank, program_.name, op},
+                      "reads " + range_text(rank_, cells_.range(span.buffer, c)) + in_words(sum, wanted.size()),
+                      "the sum over all micro-steps of the step, and all segments that learn it, each once",
                       "Let the first backward pass overwrite the gradient, and each later one add to it.");
         return false;
       }
     return true;
   }
 
-  std::string in_words(const Sum& sum) const {
+  static std::string in_words(const Sum& sum, std::size_t wanted) {
     if (sum.old) return ", which still holds what was there before the step";
     if (sum.twice) return ", to which a micro-step was added twice";
-    return ", which holds " + std::to_string(sum.micros.size()) + " of " + std::to_string(wanted(sum).size()) + " micro-steps";
+    return ", which holds " + std::to_string(sum.parts.size()) + " of " + std::to_string(wanted) + " micro-steps";
   }
-  const std::set<std::int32_t>& wanted(const Sum& sum) const { return sum.columns ? all_ : own_; }
+
+  std::set<Part> of_all_learners(const std::set<std::int32_t>& micros, const Place& place) const {
+    std::set<Part> parts;
+    const auto learners = learners_.find(place);
+    for (const std::int32_t micro : micros)
+      for (const std::int32_t segment : learners != learners_.end() ? learners->second : std::set<std::int32_t>{-1}) parts.insert({micro, segment});
+    return parts;
+  }
 
   const RankPlan& rank_;
   const Program& program_;
   int number_;
   Cells& cells_;
   Findings& findings_;
-  std::set<std::int32_t> all_, own_;  // micro-steps: with samples, with such of the rank itself
-  std::set<std::size_t> gradients_;   // buffers
+  std::set<std::int32_t> all_, own_;                  // micro-steps: with samples, with such of the rank itself
+  std::set<std::size_t> gradients_;                   // buffers
+  std::map<Place, std::set<std::int32_t>> learners_;  // segments
   std::map<Place, Sum> sums_;
 };
 
@@ -116,9 +157,10 @@ class MicroSteps {
 
 void prove_micro_steps(const Scope& scope, Findings& findings) {
   for (const RankPlan& rank : scope.ranks) {
-    if (!accumulates(rank)) continue;
+    if (std::none_of(rank.programs.begin(), rank.programs.end(), accumulates)) continue;
     Cells cells(rank);
-    for (std::size_t p = 0; p < rank.programs.size(); ++p) MicroSteps(rank, static_cast<int>(p), cells, findings).run();
+    for (std::size_t p = 0; p < rank.programs.size(); ++p)
+      if (accumulates(rank.programs[p])) MicroSteps(rank, static_cast<int>(p), cells, findings).run();
   }
 }
 

@@ -60,7 +60,7 @@ struct LinearBackwardInput {
   Multiplies multiplies = Multiplies::full;
 };
 
-// weight_gradient = output_gradient^T input, bias_gradient = column sums of output_gradient; both overwritten.
+// weight_gradient = output_gradient^T input, bias_gradient = column sums of output_gradient, or empty; both overwritten.
 // squared_norm (fp64 [1], may be empty) = sum of squares of both, while they are warm in the cache.
 struct LinearBackwardWeight {
   Tensor input, output_gradient, weight_gradient, bias_gradient, squared_norm;

@@ -66,6 +66,15 @@ MaybeProblem attention_problem(const LayerSpec& layer, const Shape& input, const
             "Put a linear layer before it, of three times as many units as the rows of the model have numbers.");
 }
 
+MaybeProblem tied_problem(const LayerSpec& embedding, const Shape& input, std::int64_t classes, const std::string& where) {
+  if (!is_sequence(input) || input[1] != embedding.width)
+    return at(where, "is tied to an embedding of rows of " + std::to_string(embedding.width) + " numbers, but " + to_text(input) + " come in",
+              "rows of " + std::to_string(embedding.width) + " numbers", "Let the layers before it keep the width.");
+  if (embedding.rows == 0 || classes == 0 || embedding.rows == classes) return {};
+  return at(where, "is tied to an embedding of " + std::to_string(embedding.rows) + " rows, and there are " + std::to_string(classes) + " classes",
+            "a row for each class", "Set rows of the embedding to 0.");
+}
+
 MaybeProblem embedding_problem(const Shape& sample, const std::string& where) {
   if (sample.dimensions == 1) return {};
   return at(where, "embedding takes numbers of a vocabulary, but images of " + to_text(sample) + " come in", "a row of numbers",
@@ -119,6 +128,7 @@ std::vector<Shape> shapes(const ModelSpec& spec, const Shape& sample, std::int64
     if (has_window(layer)) problem = window_problem(layer, input, where);
     if (is_attention(layer) || is_transformer(layer)) problem = attention_problem(layer, input, where);
     if (is_embedding(layer)) problem = embedding_problem(input, where);
+    if (is_linear(layer) && layer.tied) problem = tied_problem(spec.layers.front(), input, classes, where + ".tied");
     if (looks_up(layer.kind)) problem = table_problem(layer, sample, where);
     if (layer.kind == LayerKind::add) problem = sum_problem(input, list[i - static_cast<std::size_t>(layer.back)], where);
     if (problem) return list;

@@ -108,9 +108,11 @@ class Builder {
     s.probability = layer.probability;
     if (is_embedding(layer)) s.vocabulary = {layer.rows == 0 ? classes_ : layer.rows, layer.width};
     if (is_attention(layer)) s.heads = layer.heads;
+    if (layer.tied) s.tied_to = 0, s.first = model_.segments.front().first;
     if (looks_up(layer.kind)) s.slot_count = layer.slot_count, s.table = {layer.rows, is_bag(layer) ? layer.width : s.outputs};
     s.name = place + " " + std::string(base::name_of(layer.kind)) + details(s);
-    if (s.weight_shape().dimensions > 0) add_parameters(s, place);
+    if (s.tied_to >= 0) s.name += " tied";
+    if (s.weight_shape().dimensions > 0 && s.tied_to < 0) add_parameters(s, place);
     if (s.kind == LayerKind::batch_norm) add_state(s);
     return model_.segments.emplace_back(std::move(s));
   }
@@ -175,6 +177,10 @@ void initialise_parameter(const Model& model, std::int64_t seed, std::size_t ind
 }  // namespace
 
 base::Result<Model> build(const ModelSpec& spec, const Shape& sample, std::int64_t classes) { return Builder(spec, sample, classes).build(); }
+
+bool Model::ties() const {
+  return std::any_of(segments.begin(), segments.end(), [](const Segment& segment) { return segment.tied_to >= 0; });
+}
 
 bool Model::drops() const {
   return std::any_of(segments.begin(), segments.end(), [](const Segment& segment) { return segment.kind == LayerKind::dropout; });

@@ -39,6 +39,7 @@ struct Segment {
   Shape table;                      // of one that looks up: [rows, width]
   Shape vocabulary;                 // of embedding: [rows, width] of the table that its numbers name; its bias is a row for each place in the sample
   std::int64_t heads = 0;           // of attention
+  int tied_to = -1;                 // of linear: the segment whose weight it uses, and learns, in the place of its own
   int addend = -1;                  // of add: the segment whose output it adds to that of the one before it
   std::int64_t running = 0;         // of batch_norm: where its running means and variances [2, channels] begin in the flat state
   // Whether the gradient at its input, or at its addend, has a part there when its own comes, from a later sum.
@@ -69,17 +70,20 @@ struct Model {
   std::vector<Parameter> state;     // what training keeps besides: running means and variances
   std::int64_t state_elements = 0;  // of its flat buffer
 
-  std::int64_t labels() const { return segments.back().outputs / classes; }  // of a sample: of a sequence one a row
-  bool drops() const;                                                        // whether a segment is dropout
-  int first_with_parameters() const;                                         // no gradient is wanted before it
+  // The segment whose parameters it computes by.
+  const Segment& owner(const Segment& segment) const { return segment.tied_to < 0 ? segment : segments[static_cast<std::size_t>(segment.tied_to)]; }
+  bool ties() const;                                                                                // whether a segment uses the parameters of another
+  std::int64_t labels() const { return segments.empty() ? 1 : segments.back().outputs / classes; }  // of a sample: of a sequence one a row
+  bool drops() const;                                                                               // whether a segment is dropout
+  int first_with_parameters() const;                                                                // no gradient is wanted before it
 };
 
 // Problems of the layer list (paths start at `path`), or the model. `sample` is the shape of a sample, {features} or {height, width,
 // channels}, without dimensions where it is not known; then, as for `classes` of 0, nothing is said that depends on it. Rules: an
 // activation follows a linear layer, a convolution, a batch normalisation or a sum; convolutions and pools take images; a window fits
 // the image; a sum adds equal shapes; an embedding_bag is the first and takes rows of columns; the last layer is linear with as many
-// units as there are classes, or wide after such a layer; an embedding is the first; attention takes a sequence, of which linear layers take each row by
-// itself.
+// units as there are classes, or wide after such a layer; it may be tied to an embedding of rows as wide as what comes in, one for each class; an embedding is
+// the first; attention takes a sequence, of which linear layers take each row by itself.
 base::Problems validate(const ModelSpec& spec, const Shape& sample, std::int64_t classes, const std::string& path);
 base::Result<Model> build(const ModelSpec& spec, const Shape& sample, std::int64_t classes);
 inline base::Result<Model> build(const ModelSpec& spec, std::int64_t features, std::int64_t classes) { return build(spec, Shape{features}, classes); }

@@ -40,6 +40,7 @@ constexpr bool looks_up(LayerKind kind) { return kind == LayerKind::embedding_ba
 struct LayerSpec {
   LayerKind kind = LayerKind::linear;
   std::int64_t units = 0;       // linear: outputs; 0: as many as there are classes
+  bool tied = false;            // linear, the last: its weight is the table of the embedding, and it has no bias
   std::int64_t channels = 32;   // conv2d: of the image that comes out
   std::int64_t kernel = 3;      // conv2d and pools: the window is kernel x kernel pixels
   std::int64_t stride = 0;      // conv2d and pools; 0: 1 for conv2d, the kernel for pools
@@ -108,6 +109,8 @@ struct trainyard::base::Fields<trainyard::model::LayerSpec> {
     return std::tuple{
         field("kind", &L::kind, "", {}, "What the layer computes"),
         field("units", &L::units, "units", {0, 1 << 20}, "Outputs of a linear layer; 0: as many as there are classes",
+              [](const L& l) { return l.kind == K::linear; }),
+        field("tied", &L::tied, "", {}, "Of the last linear layer: its weight is the table of the embedding, learnt by both, and it has no bias",
               [](const L& l) { return l.kind == K::linear; }),
         field("channels", &L::channels, "channels", {1, 1 << 16}, "Channels of the image that a convolution makes",
               [](const L& l) { return l.kind == K::conv2d; }),

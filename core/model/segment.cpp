@@ -38,6 +38,7 @@ Shape Segment::weight_shape() const {
 
 std::int64_t Segment::bias_elements() const {
   if (kind == LayerKind::embedding) return outputs;
+  if (tied_to >= 0) return 0;
   const bool shifts = !looks_up() && kind != LayerKind::rms_norm;
   return shifts && weight_shape().dimensions > 0 ? channels() : 0;
 }
@@ -90,7 +91,7 @@ std::int64_t Segment::backward_weight_flops() const {
   if (normalises_rows(kind)) return (kind == LayerKind::layer_norm ? 10 : 6) * outputs;
   if (looks_up()) return slot_count * table[1];
   if (kind == LayerKind::embedding) return 2 * outputs;
-  return elements > 0 ? products(*this) + 2 * outputs : 0;
+  return weight_shape().dimensions > 0 ? products(*this) + 2 * outputs : 0;
 }
 
 }  // namespace trainyard::model

@@ -125,6 +125,13 @@ Ops embedding_backward(const Segment& s, const SegmentTensors& t, const Tensor& 
   return ops;
 }
 
+// Of a table that is another's: what that has besides, it learns by itself.
+Ops tied_backward(const Segment& s, const SegmentTensors& t, const Tensor& of_table) {
+  const std::int64_t rest = t.gradients.elements() - of_table.elements();
+  return {compute::LinearBackwardWeight{input_rows(s, t.input), output_rows(s, t.output_gradient), of_table, {}, {}, t.multiplies},
+          compute::Zero{part(t.gradients, of_table.elements(), {rest})}};
+}
+
 void activation_backward(const Segment& s, const SegmentTensors& t, Ops& ops) {
   if (s.activation != compute::Activation::none) ops.emplace_back(compute::ActivationBackward{t.output, t.output_gradient, s.activation});
 }
@@ -177,6 +184,7 @@ Ops backward_weight(const Segment& s, const SegmentTensors& tensors) {
   if (normalises_rows(s.kind)) return {compute::RowNormBackwardWeight{t.input, t.output_gradient, of_weight, of_bias, t.squared_norm, row_norm(s)}};
   if (s.kind == LayerKind::conv2d)
     return {compute::Conv2dBackwardWeight{t.input, t.output_gradient, of_weight, of_bias, t.squared_norm, s.window, t.multiplies}};
+  if (s.tied_to >= 0) return tied_backward(s, t, of_weight);
   if (s.kind != LayerKind::batch_norm)
     return {compute::LinearBackwardWeight{input_rows(s, t.input), output_rows(s, t.output_gradient), of_weight, of_bias, t.squared_norm, t.multiplies}};
   Ops ops;

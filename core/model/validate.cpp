@@ -18,6 +18,8 @@ class Judge {
       report(i, "an activation must follow a linear layer, a convolution, a batch normalisation or a sum",
              "linear, conv2d, batch_norm or add, then relu or tanh", "Put such a layer before it.");
     if (is_linear(layer) && layer.units == 0 && i < output_) report(i, "a hidden linear layer needs units", "at least 1", "");
+    if (is_linear(layer) && layer.tied && (i != output_ || !is_embedding(layers_.front())))
+      report(i, "there is nothing that it could be tied to", "the last linear layer of a model that begins with an embedding", "Take tied away.", ".tied");
     if (is_bag(layer) && i > 0)
       report(i, "embedding_bag takes numbers of rows, which only samples have", "the first layer", "Put it first, before any other layer.");
     if (is_embedding(layer) && i > 0)

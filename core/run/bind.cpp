@@ -218,7 +218,7 @@ class Binder {
     model::SegmentTensors t = tensors(op);
     const Tensor sum = t.gradients, norm = touches(op.writes, "local_norms") ? t.squared_norm : Tensor{};
     const bool adds = touches(op.reads, "grads");
-    if (adds) t.gradients = flat("micro_grads", segment(op).elements);
+    if (adds) t.gradients = flat("micro_grads", model_.owner(segment(op)).elements);
     t.squared_norm = adds ? Tensor{} : norm;
     std::vector<compute::Op> ops = op.columns.any() ? backward_columns(segment(op), t, columns(op)) : model::backward_weight(segment(op), t);
     if (adds) ops.emplace_back(compute::Accumulate{t.gradients, sum});
@@ -311,7 +311,7 @@ class Binder {
     t.output_gradient = gradient(s);
     if (s > model_.first_with_parameters()) t.input_gradient = gradient(s - 1);
     t.parameters = named(parameters_of(op));
-    if (plan_.buffer("grads").valid()) t.gradients = part("grads", {{}, segment(op).first, segment(op).elements});
+    if (plan_.buffer("grads").valid()) t.gradients = part("grads", {{}, segment(op).first, model_.owner(segment(op)).elements});
     t.squared_norm = sub(named("local_norms"), s, 1);
     t.multiplies = recipe_.multiplies;
     add_tensors_of_kind(segment(op), s, t);

@@ -2,6 +2,8 @@
 // What the ops of a replica's micro-step touch, and what its segments ask for.
 #pragma once
 
+#include <algorithm>
+
 #include "core/strategy/replica_step.h"
 
 namespace trainyard::strategy {
@@ -25,6 +27,12 @@ class ReplicaSpans {
   int first() const { return model_.first_with_parameters(); }  // no gradient is wanted before it
   bool is(int s, Kind kind) const { return segment(s).kind == kind; }
   bool has_parameters(int s) const { return segment(s).elements > 0; }
+  bool computes_by_parameters(int s) const { return model_.owner(segment(s)).elements > 0; }
+  bool is_tied(int s) const { return segment(s).tied_to >= 0; }
+  // Whether another segment has put its part of the gradient there before.
+  bool adds_to_tied(int s) const {
+    return std::any_of(model_.segments.begin(), model_.segments.end(), [s](const model::Segment& other) { return other.tied_to == s; });
+  }
   bool activates(int s) const { return segment(s).activation != compute::Activation::none; }
   bool synchronises() const { return r_.statistics.group >= 0; }
   std::int32_t number_of_sums(int s) const { return r_.statistics.numbers[static_cast<std::size_t>(s)]; }
@@ -38,7 +46,7 @@ class ReplicaSpans {
   static const Access& of(const std::vector<Access>& by_segment, int s) { return by_segment[static_cast<std::size_t>(s)]; }
 
   Access rows(const Access& buffer, std::int64_t width) const { return {buffer.buffer, 0, samples_ * width}; }
-  Access segment_of(const Access& flat, int s) const { return {flat.buffer, segment(s).first, segment(s).elements}; }
+  Access segment_of(const Access& flat, int s) const { return {flat.buffer, segment(s).first, model_.owner(segment(s)).elements}; }
   Access activation(int s) const { return s < 0 ? rows(b_.input, model_.features) : rows(b_.activations[static_cast<std::size_t>(s)], segment(s).outputs); }
   Access gradient(int s) const { return rows(b_.activation_gradients[static_cast<std::size_t>(s)], segment(s).outputs); }
 

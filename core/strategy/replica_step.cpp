@@ -134,7 +134,7 @@ class StepWriter : private ReplicaSpans {
     op.micro = micro_;
     op.reads = {activation(s - 1)};
     if (is(s, Kind::wide)) op.reads.push_back(activation(-1));
-    if (has_parameters(s)) op.reads.push_back(segment_of(b_.parameters, s));
+    if (computes_by_parameters(s)) op.reads.push_back(segment_of(b_.parameters, s));
     if (segment(s).addend >= 0) op.reads.push_back(activation(segment(s).addend));
     op.writes = {activation(s)};
     if (is(s, Kind::batch_norm)) with_running(op);
@@ -197,7 +197,12 @@ class StepWriter : private ReplicaSpans {
     }
     if (s > first() || (s == first() && activates(s)) || shares_columns(s)) backward_input(s);
     if (shares_columns(s)) gather_gradients();
-    if (has_parameters(s)) backward_weight(s, bucket);
+    if (computes_by_parameters(s)) backward_weight(s, is_tied(s) ? bucket_of(segment(s).tied_to) : bucket);
+  }
+
+  std::int32_t bucket_of(int s) const {
+    const auto has = [s](const Bucket& bucket) { return bucket.first_segment <= s && s <= bucket.last_segment; };
+    return static_cast<std::int32_t>(std::find_if(r_.buckets.begin(), r_.buckets.end(), has) - r_.buckets.begin());
   }
 
   void add_up_gradients(int s) { add_up(of(b_.gradient_sums, s), number_of_sums(s) + 1); }
@@ -219,22 +224,23 @@ class StepWriter : private ReplicaSpans {
     op.micro = micro_;
     op.reads = {activation(segment(s).looks_up() ? -1 : s - 1), gradient(s)};
     op.writes = {segment_of(b_.gradients, s)};
-    if (micro_ == (shares_columns(s) ? last_micro_ : last_own_micro_)) op.writes.push_back({b_.local_norms.buffer, s, 1});
+    if (!is_tied(s) && micro_ == (shares_columns(s) ? last_micro_ : last_own_micro_)) op.writes.push_back({b_.local_norms.buffer, s, 1});
     if (is(s, Kind::batch_norm)) normalised_backward_weight(op);
     op.flops = samples_ * segment(s).backward_weight_flops();
     if (shares_columns(s)) {
       take_columns_of_weight(r_, rows_now(), op);
       op.after = {{rows_lane(), exchanges_, 0}};
     }
-    if (micro_ > 0) with_sum(op);
+    if (micro_ > 0 || adds_to_tied(s)) with_sum(op);
     else if (reduces_gradients()) after_last_reduction(op, bucket);
   }
 
-  // Adds to what earlier micro-steps left.
+  // Adds to what earlier micro-steps left, or a segment that is tied to it.
   void with_sum(Op& op) {
     op.reads.push_back(segment_of(b_.gradients, op.segment));
-    op.writes.push_back({b_.micro_gradients.buffer, 0, segment(op.segment).elements});
-    op.flops += segment(op.segment).elements;
+    const std::int64_t elements = model_.owner(segment(op.segment)).elements;
+    op.writes.push_back({b_.micro_gradients.buffer, 0, elements});
+    op.flops += elements;
   }
 
   void normalised_backward_weight(Op& op) {
@@ -254,7 +260,7 @@ class StepWriter : private ReplicaSpans {
     op.reads.push_back(gradient(s));
     if (activates(s) && !is(s, Kind::batch_norm)) op.writes.push_back(gradient(s));
     if (s > first()) {
-      if (has_parameters(s) && !is(s, Kind::wide)) op.reads.push_back(segment_of(b_.parameters, s));
+      if (computes_by_parameters(s) && !is(s, Kind::wide)) op.reads.push_back(segment_of(b_.parameters, s));
       if (reads_input(s)) op.reads.push_back(activation(s - 1));
       if (is(s, Kind::batch_norm)) op.reads.insert(op.reads.end(), {of(b_.sums, s), of(b_.gradient_sums, s)});
       if (is(s, Kind::dropout)) with_numbers(op);

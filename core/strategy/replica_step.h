@@ -14,7 +14,7 @@ struct ReplicaBuffers {
   plan::Access running, sample_numbers;                                  // of batch normalisation and of dropout; invalid without
   std::vector<plan::Access> moments, activations, activation_gradients;  // the latter two by segment, as are:
   std::vector<plan::Access> partial_gradients, sums, gradient_sums;      // invalid where a segment has none
-  plan::Access micro_gradients;                                          // of one segment; invalid where a step has one micro-step
+  plan::Access micro_gradients;                                          // of one segment; invalid where nothing is added to a gradient
 };
 
 // What travels of a bucket in one collective: where it lies in the buffer `encoded`, and what of that the rank itself writes.

@@ -142,6 +142,18 @@ TEST(Training, normalised_rows_train_without_allocating_more) {
 // Embeddings, attention and the labels of every character.
 TEST(Training, hundred_fp64_steps_of_a_transformer_equal_one_device) { expect_one_device(strategy::small_gpt); }
 
+// Two segments learn one table.
+TEST(Training, hundred_fp64_steps_of_a_tied_transformer_equal_one_device) { expect_one_device(strategy::small_tied_gpt); }
+
+TEST(Training, a_tied_transformer_that_accumulates_learns_as_one_that_does_not) {
+  experiment::Experiment whole = images(strategy::small_tied_gpt(1), 1), parts = whole;
+  whole.training.batch_per_rank = 12;
+  parts.training.batch_per_rank = 4, parts.training.accumulation_steps = 3;
+  const auto one = trained(whole), other = trained(parts);
+  ASSERT_EQ(one[0].problem + other[0].problem, "");
+  EXPECT_LE(distance(other[0].parameters, one[0].parameters), 1e-10);
+}
+
 TEST(Training, one_fp32_step_of_a_transformer_gives_the_gradients_of_one_device) {
   const auto in_fp32 = [](int n) {
     experiment::Experiment e = one_step(images(strategy::small_gpt(n), n));

@@ -103,7 +103,7 @@ void run(const LinearBackwardWeight& op) {
   for (std::int64_t o = 0; o < outputs; ++o) {
     double column = 0;
     for (std::int64_t b = 0; b < batch; ++b) column += static_cast<double>(gradient[b * outputs + o]);
-    op.bias_gradient.as<T>()[o] = static_cast<T>(column);
+    if (!op.bias_gradient.empty()) op.bias_gradient.as<T>()[o] = static_cast<T>(column);
     for (std::int64_t i = 0; i < inputs; ++i) {
       double sum = 0;
       for (std::int64_t b = 0; b < batch; ++b) sum += factor(m, gradient[b * outputs + o]) * factor(m, input[b * inputs + i]);

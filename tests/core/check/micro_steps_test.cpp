@@ -41,6 +41,20 @@ TEST(MicroSteps, of_sound_plans_are_proved) {
   }
 }
 
+// Where two segments learn one table, the part of each is in the sum, with micro-steps or without.
+TEST(MicroSteps, a_tied_table_that_lacks_a_part_has_no_meaning) {
+  experiment::Experiment once = strategy::small_tied_gpt(2), often = once;
+  often.training.accumulation_steps = 2;
+  for (const auto& e : {once, often}) {
+    EXPECT_EQ(first_finding(coarse(e)), "");
+    EXPECT_EQ(first_finding(expanded(e)), "");
+    Victim victim = coarse(e);
+    forget_reading_the_gradient(victim, 0, "W.s0.m0");
+    EXPECT_EQ(failed(victim), ProofSet{Proof::meaning});
+    EXPECT_THAT(first_finding(victim), HasSubstr("grads["));
+  }
+}
+
 // Also on one device, where nothing is reduced.
 TEST(MicroSteps, one_that_overwrites_instead_of_adding_has_no_meaning) {
   for (const int ranks : {1, 3}) {

@@ -94,6 +94,40 @@ TEST(TransformerModel, rows_of_a_sequence_pass_linear_layers_one_by_one) {
   EXPECT_EQ(model.parameters[1].shape, (Shape{5, 6}));
 }
 
+TEST(TransformerModel, a_tied_output_has_the_table_of_the_embedding_for_its_weight) {
+  ModelSpec tied = kGpt;
+  tied.layers.back().tied = true;
+  const Model model = build(tied, {5}, 7).value(), apart = build(kGpt, {5}, 7).value();
+  const Segment& output = model.segments.back();
+  EXPECT_EQ(output.name, "3 linear 6-7 tied");
+  EXPECT_EQ(output.elements, 0);
+  EXPECT_EQ(output.first, model.segments.front().first);
+  EXPECT_EQ(output.weight_shape(), model.segments.front().weight_shape());
+  EXPECT_EQ(&model.owner(output), &model.segments.front());
+  EXPECT_EQ(model.elements, apart.elements - 7 * (6 + 1));
+  EXPECT_EQ(output.backward_weight_flops(), apart.segments.back().backward_weight_flops());
+  EXPECT_TRUE(model.ties());
+  EXPECT_FALSE(apart.ties());
+}
+
+TEST(TransformerModel, a_tie_that_does_not_fit_is_refused) {
+  const auto problem_of = [](const ModelSpec& spec) {
+    const auto problems = validate(spec, {5}, 7, "model");
+    return problems.empty() ? std::string() : base::to_string(problems.front());
+  };
+  ModelSpec tied = kGpt;
+  tied.layers.back().tied = true;
+  EXPECT_EQ(problem_of(tied), "");
+  ModelSpec rows = tied;
+  rows.layers[0].rows = 9;
+  EXPECT_THAT(problem_of(rows), testing::AllOf(testing::HasSubstr("model.layers[3].tied"), testing::HasSubstr("9 rows, and there are 7 classes")));
+  ModelSpec wider = tied;
+  wider.layers.insert(wider.layers.begin() + 3, {LayerKind::linear, 8});
+  EXPECT_THAT(problem_of(wider), testing::HasSubstr("rows of 6 numbers, but 5 x 8 come in"));
+  ModelSpec none{{{LayerKind::linear, 6}, {.kind = LayerKind::linear, .tied = true}}};
+  EXPECT_THAT(problem_of(none), testing::HasSubstr("nothing that it could be tied to"));
+}
+
 TEST(TransformerModel, attention_costs_by_pairs_of_rows) {
   const Segment attention = build(kGpt, {5}, 7).value().segments[3];
   EXPECT_EQ(attention.forward_flops(), 15 * (2 * 2 * 6 + 14 * 3));

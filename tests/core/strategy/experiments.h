@@ -46,6 +46,13 @@ inline experiment::Experiment small_gpt(int ranks) {
   return e;
 }
 
+// The same with the table of the embedding for the logits.
+inline experiment::Experiment small_tied_gpt(int ranks) {
+  experiment::Experiment e = small_gpt(ranks);
+  e.model.layers.back().tied = true;
+  return e;
+}
+
 // Drawn digits of 28 x 28 through a convolution, a residual block and dropout; no batch normalisation.
 inline experiment::Experiment small_images(int ranks) {
   using model::LayerKind;

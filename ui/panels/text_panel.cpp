@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/panels/text_panel.h"
+
+#include <QLabel>
+#include <QPlainTextEdit>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "ui/theme/theme.h"
+#include "ui/theme/tinted_label.h"
+
+namespace trainyard::ui {
+namespace {
+
+constexpr int kMostBlocks = 20'000;            // lines that are kept
+constexpr std::size_t kLinesAtOnce = 20'000;   // of the log, in one turn
+constexpr std::string_view kSampled = "text";  // level of such a line of the log
+
+}  // namespace
+
+TextPanel::TextPanel(QWidget* parent) : QWidget(parent), note_(new TintedLabel(Tint::dim, this)), text_(new QPlainTextEdit(this)) {
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->addWidget(note_, 1);
+  column->addWidget(text_, 1);
+  note_->setAlignment(Qt::AlignCenter);
+  note_->setWordWrap(true);
+  text_->setReadOnly(true);
+  text_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+  text_->setFrameShape(QFrame::NoFrame);
+  text_->setMaximumBlockCount(kMostBlocks);
+  text_->setAccessibleName(tr("Text that the model made up"));
+  setFocusProxy(text_);
+  show_note();
+}
+
+void TextPanel::set_run(Run* run) {
+  if (run_) run_->disconnect(this);
+  run_ = run;
+  looked_ = 0;
+  text_->clear();
+  if (run) {
+    connect(run, &Run::updated, this, &TextPanel::look);
+    connect(run, &QObject::destroyed, this, [this] { set_run(nullptr); });
+    look();
+  }
+  show_note();
+}
+
+// The step in bold, then what was said.
+void TextPanel::look() {
+  if (!run_) return;
+  const auto& log = run_->history().log();
+  const std::size_t end = std::min(log.size(), looked_ + kLinesAtOnce);
+  for (; looked_ < end; ++looked_) {
+    if (log[looked_].level != kSampled) continue;
+    const QString line = QString::fromStdString(log[looked_].text);
+    const qsizetype heading = std::max<qsizetype>(line.indexOf('\n'), 0);
+    text_->appendHtml("<b>" + line.left(heading).toHtmlEscaped() + "</b>");
+    text_->appendPlainText(line.mid(heading + 1) + "\n");
+  }
+  if (looked_ < log.size()) QMetaObject::invokeMethod(this, &TextPanel::look, Qt::QueuedConnection);
+  show_note();
+}
+
+QString TextPanel::text() const { return text_->toPlainText(); }
+QString TextPanel::note() const { return note_->isHidden() ? QString() : note_->text(); }
+
+void TextPanel::show_note() {
+  const bool empty = text_->document()->isEmpty();
+  note_->setVisible(empty);
+  text_->setVisible(!empty);
+  note_->setText(!run_ ? tr("A language model makes up text here while it trains.\nTake the example “GPT, sentences”, or data of text, and press Run.")
+                 : run_->complete() ? tr("This run made up no text: its data are none, or run, sampled_characters is 0.")
+                                    : tr("What the model makes up appears here whenever held-out samples are measured, where its data are a text."));
+}
+
+}  // namespace trainyard::ui
