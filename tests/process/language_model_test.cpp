@@ -46,7 +46,7 @@ TEST(LanguageModel, learns_to_foretell_and_makes_up_text_of_its_alphabet) {
 
 TEST(LanguageModel, is_trained_by_every_kind_of_strategy) {
   const Home home;
-  for (const std::string& strategy : {"ddp", "data_parallel", "gossip", "local_sgd"}) {
+  for (const std::string strategy : {"ddp", "data_parallel", "gossip", "local_sgd"}) {
     const Json result = completed(gpt(30, {"strategy.kind=" + strategy}));
     EXPECT_LT(result["train_loss"], 3.1) << strategy;
     EXPECT_TRUE(result.contains("sampled_text")) << strategy;
