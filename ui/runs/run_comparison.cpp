@@ -36,14 +36,17 @@ base::Json essential(const base::Json& document) {
   return read ? experiment::to_json(essence(*read)) : document;
 }
 
-// What matters of a layer of its kind, as "linear 10".
+// What matters of a layer of its kind, as "linear 10"; of what is on or off the name, where it is on: "linear 10 tied".
 QString told_layer(const base::Json& part) {
   model::LayerSpec layer;
   base::Problems problems;
   base::read_document(part, layer, "", problems);
   QStringList words;
-  for (const base::FieldDescription& field : base::describe(layer))
-    if (field.used && part.contains(field.name) && part[field.name] != 0) words << shown(part[field.name]);
+  for (const base::FieldDescription& field : base::describe(layer)) {
+    const base::Json value = field.used ? part.value(field.name, base::Json()) : base::Json();
+    if (value.is_null() || value == 0 || value == false) continue;
+    words << (value.is_boolean() ? QString::fromStdString(field.name) : shown(value));
+  }
   return words.join(" ");
 }
 
