@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "core/check/cells.h"
 #include "core/check/proofs.h"
@@ -44,11 +45,7 @@ bool brings_own(const Op& load) {
   return !load.columns.any() || std::all_of(load.writes.begin(), load.writes.end(), [](const plan::Access& write) { return write.count > 0; });
 }
 
-// What a segment learns in a micro-step.
-struct Part {
-  std::int32_t micro = 0, segment = 0;
-  auto operator<=>(const Part&) const = default;
-};
+using Part = std::pair<std::int32_t, std::int32_t>;  // what a segment learns in a micro-step: that, and the segment
 
 // What one element holds.
 struct Sum {
