@@ -237,8 +237,8 @@ base::Result<void> Interpreter::State::evaluate(std::int64_t step) {
     }
   }
   evaluating = false;
+  if (parts.evaluated) parts.evaluated(step);  // before the next step begins
   meter.evaluated(step, loss_sum, correct, held_out.count(), base::now_nanoseconds());
-  if (parts.evaluated) parts.evaluated(step);
   return {};
 }
 
