@@ -31,15 +31,15 @@ Bucket& bucket_of(Buckets& buckets, std::int32_t group, std::int32_t number) {
   return bucket;
 }
 
-void add_homes(Buckets& buckets, std::int32_t rank, const plan::Program& program) {
+void add_homes(Buckets& buckets, std::int32_t rank, const plan::Program& program, bool hands_on_values) {
   for (const plan::Wanted& wanted : program.wanted) {
-    if (wanted.kind == OpKind::mix) continue;
+    if (wanted.kind == OpKind::mix || (hands_on_values && wanted.kind == OpKind::broadcast)) continue;
     Bucket& bucket = bucket_of(buckets, wanted.group, wanted.bucket);
     bucket.wanted = wanted.kind, bucket.root = wanted.root, bucket.row = wanted.row;
     add_home(bucket, rank, wanted.span);
   }
   for (const Op& op : program.ops) {
-    if (!plan::communicates(op.kind) || is_of_neighbours(program, op)) continue;
+    if (!plan::communicates(op.kind) || is_of_neighbours(program, op) || (hands_on_values && is_of_broadcast(program, op))) continue;
     Bucket& bucket = bucket_of(buckets, op.group, op.bucket);
     if (plan::coarse(op.kind)) bucket.wanted = op.kind, bucket.root = op.peer, bucket.row = op.row;
     add_home(bucket, rank, span_of(op));
@@ -141,14 +141,21 @@ bool is_of_neighbours(const plan::Program& program, const Op& op) {
                      [&](const plan::Wanted& wanted) { return wanted.kind == OpKind::mix && wanted.group == op.group && wanted.bucket == op.bucket; });
 }
 
+bool is_of_broadcast(const plan::Program& program, const Op& op) {
+  if (op.kind == OpKind::broadcast) return true;
+  return std::any_of(program.wanted.begin(), program.wanted.end(),
+                     [&](const plan::Wanted& wanted) { return wanted.kind == OpKind::broadcast && wanted.group == op.group && wanted.bucket == op.bucket; });
+}
+
 const Access& span_of(const Op& op) { return op.kind == OpKind::send || op.kind == OpKind::reduce_many ? op.reads.front() : op.writes.front(); }
 
 bool reduces(OpKind kind) { return kind == OpKind::all_reduce || kind == OpKind::reduce_scatter || kind == OpKind::reduce; }
 
 Buckets buckets_of(const Scope& scope, const std::string& program) {
   Buckets buckets;
+  const bool splits = splits_layers(scope, program);
   for (const plan::RankPlan& rank : scope.ranks)
-    if (const plan::Program* p = program_of(rank, program)) add_homes(buckets, rank.rank, *p);
+    if (const plan::Program* p = program_of(rank, program)) add_homes(buckets, rank.rank, *p, splits);
   for (const plan::RankPlan& rank : scope.ranks)
     if (const plan::Program* p = program_of(rank, program)) cut(buckets, rank.rank, *p);
   for (auto& [key, bucket] : buckets) {

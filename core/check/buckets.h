@@ -44,6 +44,9 @@ const plan::Access& span_of(const plan::Op& op);  // of one that communicates: w
 // mixing.cpp proves them.
 bool mixes(const plan::Program& program);
 bool is_of_neighbours(const plan::Program& program, const plan::Op& op);
+// Whether it is one of a broadcast. Where layers are on several ranks those hand on what one micro-batch made, in one place after the other, and passing.cpp
+// proves them.
+bool is_of_broadcast(const plan::Program& program, const plan::Op& op);
 
 bool reduces(plan::OpKind kind);  // adds up, where others only hand on
 

@@ -75,6 +75,7 @@ void prove(Scope& scope, Findings& findings) {
   prove_mixing(scope, findings);
   prove_averaging(scope, findings);
   prove_pairing(scope, findings);
+  prove_passing(scope, findings);
 }
 
 std::string marked_grid(const Scope& scope, const std::vector<Finding>& findings) {
@@ -97,6 +98,7 @@ std::string_view name(Proof proof) {
     case Proof::mixing: return "mixing";
     case Proof::averaging: return "averaging";
     case Proof::pairing: return "pairing";
+    case Proof::passing: return "passing";
     case Proof::serving: return "serving";
   }
   return "?";
@@ -118,6 +120,7 @@ Report examine(const plan::Plan& plan) {
                                      : std::vector{Proof::structure, Proof::order, Proof::deadlock, Proof::matching, Proof::races, Proof::meaning};
   if (has_mixing(scope)) report.proofs.push_back(Proof::mixing);
   if (has_pairs(scope)) report.proofs.push_back(Proof::pairing);
+  if (has_stages(scope)) report.proofs.push_back(Proof::passing);
   if (scope.schedule.local_steps > 0) report.proofs.push_back(Proof::averaging);
   const bool sound = !findings.any(Proof::structure);
   report.findings = findings.take();

@@ -39,6 +39,7 @@ class Execution {
   Execution(const Scope& scope, std::string program, Findings& findings)
       : scope_(scope),
         program_(std::move(program)),
+        splits_(splits_layers(scope, program_)),
         findings_(findings),
         expressions_(scope.ranks.size() + 1),
         nobody_(expressions_.leaf(static_cast<std::int32_t>(scope.ranks.size()))),
@@ -61,7 +62,7 @@ class Execution {
     const Op& op = scope_.op(event.at);
     if (!event.completes) return true;
     if (!plan::communicates(op.kind)) return local(event.at, op);
-    if (is_of_neighbours(scope_.program(event.at), op)) return true;
+    if (is_of_neighbours(scope_.program(event.at), op) || (splits_ && is_of_broadcast(scope_.program(event.at), op))) return true;
     return plan::coarse(op.kind) ? whole(event) : receive(event, op);
   }
 
@@ -103,7 +104,7 @@ class Execution {
   bool local(const At& at, const Op& op) {
     for (const Access& access : op.reads) {
       if (updates(op.kind) && !reads_decoded(at, access)) return false;
-      if (uses_sum(op.kind) && !reads_sum(at, access)) return false;
+      if ((uses_sum(op.kind) || (splits_ && op.kind == OpKind::clip)) && !reads_sum(at, access)) return false;
       if (passes(op.kind) && !reads_average(at, access)) return false;
     }
     if (!reads_statistics(at, op) || !reads_rows(at, op)) return false;
@@ -359,6 +360,7 @@ class Execution {
 
   const Scope& scope_;
   std::string program_;
+  bool splits_;  // layers are on several ranks: then norms are summed that clipping goes by
   Findings& findings_;
   Expressions expressions_;
   int nobody_;  // the leaf of no rank

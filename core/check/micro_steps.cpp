@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Micro-steps: a rank's own gradient, before any other rank's is added, is the sum over all micro-steps of the step, each once. In the
 // order of the compute lane, every element of a gradient is followed: what writes it without reading it replaces what was there, what
-// reads it too adds. An update or a norm reads nothing but what holds every micro-step that samples of the rank were loaded for, or where
+// reads it too adds. An update or a norm reads nothing but what holds every micro-step in which samples passed the rank, or where
 // what is learnt are columns, that any were loaded for. Where several segments learn the same parameters, each of them adds its part. Programs of one
 // micro-step and of no such parameters have nothing to prove.
 #include <algorithm>
@@ -40,10 +40,8 @@ bool accumulates(const Program& program) {
   return shares_parameters(program) || std::any_of(program.ops.begin(), program.ops.end(), [](const Op& op) { return op.micro > 0; });
 }
 
-// Whether a rank loads samples of its own, and not but columns of those of others.
-bool brings_own(const Op& load) {
-  return !load.columns.any() || std::all_of(load.writes.begin(), load.writes.end(), [](const plan::Access& write) { return write.count > 0; });
-}
+// Whether a rank has samples of its own in a micro-step, and not but columns of those of others.
+bool passes_own(const Op& op) { return op.kind == OpKind::forward && op.micro >= 0 && !op.writes.empty() && op.writes.front().count > 0; }
 
 using Part = std::pair<std::int32_t, std::int32_t>;  // what a segment learns in a micro-step: that, and the segment
 
@@ -61,7 +59,7 @@ class MicroSteps {
       : rank_(rank), program_(rank.programs[static_cast<std::size_t>(program)]), number_(program), cells_(cells), findings_(findings) {
     for (const Op& op : program_.ops) {
       if (op.kind == OpKind::load && op.micro >= 0) all_.insert(op.micro);
-      if (op.kind == OpKind::load && op.micro >= 0 && brings_own(op)) own_.insert(op.micro);
+      if (passes_own(op)) own_.insert(op.micro);
       if (op.kind == OpKind::backward_weight) add_gradients(op);
     }
   }

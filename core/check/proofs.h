@@ -65,6 +65,10 @@ void prove_averaging(const Scope& scope, Findings& findings);
 void prove_mean(const Scope& scope, const std::string& program, Proof proof, Findings& findings);
 bool has_pairs(const Scope& scope);
 void prove_pairing(const Scope& scope, Findings& findings);
+// Whether every layer that a program passes is on one rank, and what it makes is handed on to others.
+bool splits_layers(const Scope& scope, const std::string& program);
+bool has_stages(const Scope& scope);
+void prove_passing(const Scope& scope, Findings& findings);
 bool has_servers(const Scope& scope);
 void prove_serving(const Scope& scope, Findings& findings);
 std::vector<ProgramTraffic> traffic(const Scope& scope);

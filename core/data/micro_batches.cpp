@@ -6,7 +6,7 @@
 namespace trainyard::data {
 
 MicroBatches::MicroBatches(Sampler sampler, std::int64_t rank, std::int64_t most_samples, Rows rows)
-    : sampler_(std::move(sampler)), rank_(rank), most_samples_(most_samples), rows_(rows) {}
+    : sampler_(std::move(sampler)), rank_(sampler_.shares().ranks() > 1 ? rank : 0), most_samples_(most_samples), rows_(rows) {}
 
 void MicroBatches::take(std::int64_t step, std::int64_t micro, MicroBatch& batch) {
   batch.indices.clear();

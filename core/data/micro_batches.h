@@ -24,6 +24,7 @@ struct MicroBatch {
 // micro-step, which is empty.
 class MicroBatches {
  public:
+  // Where the sampler shares steps out, `rank`'s part; where it does not, all of them.
   MicroBatches(Sampler sampler, std::int64_t rank, std::int64_t most_samples, Rows rows);
 
   void take(std::int64_t step, std::int64_t micro, MicroBatch& batch);

@@ -11,7 +11,7 @@ std::vector<Bucket> buckets(const Resolved& e) {
   std::vector<Bucket> list;
   int last = static_cast<int>(e.model.segments.size()) - 1;
   std::int64_t count = 0;
-  const int first = e.model.first_with_parameters();
+  const int first = e.model.first_with_parameters;
   for (int s = last; s >= 0; --s) {
     const model::Segment& segment = e.model.segments[static_cast<std::size_t>(s)];
     count += segment.elements;

@@ -41,8 +41,9 @@ Problems engine_problems(const Experiment& experiment) {
   Problems problems;
   if (fixed_algorithm(strategy.kind))
     problems.push_back({ProblemCode::bad_input, "strategy.engine",
-                        name + " only all-reduces here, and " + std::string(base::name_of(strategy.kind)) + " sums on one rank", "own",
-                        "Choose own, or a strategy that all-reduces, as ddp."});
+                        name + " only all-reduces here, and " + std::string(base::name_of(strategy.kind)) +
+                            (splits_model(strategy.kind) ? " hands on activations" : " sums on one rank"),
+                        "own", "Choose own, or a strategy that all-reduces, as ddp."});
   if (strategy.compression.kind != compute::compression::Scheme::none)
     problems.push_back(
         {ProblemCode::bad_input, "strategy.compression.kind", name + " carries gradients as they are", "none", "Choose none, or strategy.engine=own."});

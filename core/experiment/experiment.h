@@ -26,6 +26,8 @@ enum class StrategyKind {
   gossip,                 // a replica on every device, with parameters of its own; it averages them with its neighbours' alone (D-PSGD, AD-PSGD)
   local_sgd,              // a replica on every device, with parameters of its own; only every so many steps all average them, or are pulled to a centre
   tpu,                    // as mirrored, on TPUs (emulated) in a torus: factors of products are bfloat16, gradients summed along rows and columns
+  model_parallel,         // whole layers on devices: every sample passes from one to the next, and its gradient back
+  pipeline,               // the same, in stages that have several micro-batches under way at once
 };
 
 // What ranks average at every step, weighted by samples.
@@ -130,6 +132,39 @@ struct LocalSgdSpec {
   bool operator==(const LocalSgdSpec&) const = default;
 };
 
+// By what layers are shared out among devices (stages.h).
+enum class Partition {
+  cost,     // what takes longest for a sample, is as short as it can be
+  memory,   // what has most parameters, moments and activations, has as few as it can
+  by_hand,  // as `places` says
+};
+
+// From this segment on, to the next place, on this rank.
+struct StagePlace {
+  std::string segment;  // "2", or of a block "1.4"
+  std::int64_t rank = 0;
+
+  bool operator==(const StagePlace&) const = default;
+};
+
+// In which order a stage takes the micro-batches of a step, forward and backward (cells.h).
+enum class PipelineSchedule {
+  naive,             // one micro-batch after the other, through all stages and back
+  gpipe,             // all forward, then all backward
+  one_f_one_b,       // backward as soon as may be, in turn with forward
+  interleaved_1f1b,  // the same, with several stages on each rank
+  zb_h1,             // as one_f_one_b, gradients of weights later
+};
+
+struct StageSpec {
+  Partition partition = Partition::cost;
+  std::vector<StagePlace> places = {};                        // resolved: of whatever partition
+  PipelineSchedule schedule = PipelineSchedule::one_f_one_b;  // of pipeline; model_parallel is naive
+  std::int64_t chunks = 2;                                    // of interleaved_1f1b: stages of a rank
+
+  bool operator==(const StageSpec&) const = default;
+};
+
 struct StrategySpec {
   StrategyKind kind = StrategyKind::mirrored;
   collective::Algorithm algorithm = collective::Algorithm::ring;
@@ -141,9 +176,13 @@ struct StrategySpec {
   ServerSpec servers;
   GossipSpec gossip;
   LocalSgdSpec local_sgd;
+  StageSpec stages;
 
   bool operator==(const StrategySpec&) const = default;
 };
+
+// Whether a rank has but some layers of the model.
+constexpr bool splits_model(StrategyKind kind) { return kind == StrategyKind::model_parallel || kind == StrategyKind::pipeline; }
 
 // Whatever `average` says, where the strategy knows only one way.
 inline bool averages_weights(const StrategySpec& strategy) { return strategy.kind == StrategyKind::mirrored && strategy.average == Average::weights; }
@@ -205,7 +244,8 @@ struct TrainingSpec {
   double clip_norm = 0;  // 0: gradients are not clipped
   NonFinite non_finite = NonFinite::go_on;
 
-  std::int64_t samples_per_rank() const { return batch_per_rank * accumulation_steps; }  // of a step
+  std::int64_t samples_per_rank() const { return batch_per_rank * accumulation_steps; }     // of a step
+  bool judges_gradients() const { return clip_norm > 0 || non_finite == NonFinite::skip; }  // by their whole norm, before an update
   bool operator==(const TrainingSpec&) const = default;
 };
 

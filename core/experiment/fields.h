@@ -18,7 +18,20 @@ struct Names<experiment::StrategyKind> {
                                                              {K::parameter_server, "parameter_server"},
                                                              {K::gossip, "gossip"},
                                                              {K::local_sgd, "local_sgd"},
-                                                             {K::tpu, "tpu"}};
+                                                             {K::tpu, "tpu"},
+                                                             {K::model_parallel, "model_parallel"},
+                                                             {K::pipeline, "pipeline"}};
+};
+template <>
+struct Names<experiment::Partition> {
+  using P = experiment::Partition;
+  static constexpr std::pair<P, std::string_view> table[] = {{P::cost, "cost"}, {P::memory, "memory"}, {P::by_hand, "by_hand"}};
+};
+template <>
+struct Names<experiment::PipelineSchedule> {
+  using P = experiment::PipelineSchedule;
+  static constexpr std::pair<P, std::string_view> table[] = {
+      {P::naive, "naive"}, {P::gpipe, "gpipe"}, {P::one_f_one_b, "1f1b"}, {P::interleaved_1f1b, "interleaved_1f1b"}, {P::zb_h1, "zb_h1"}};
 };
 template <>
 struct Names<experiment::Average> {
@@ -201,10 +214,41 @@ struct Fields<experiment::LocalSgdSpec> {
   }
 };
 template <>
+struct Fields<experiment::StagePlace> {
+  using P = experiment::StagePlace;
+  static constexpr std::string_view title = "Place of layers";
+  static auto table() {
+    return std::tuple{field("segment", &P::segment, "", {1, 32}, "From which layer on: its number, as 2, or of a block with that of its part, as 1.4"),
+                      field("rank", &P::rank, "", {0, 100'000}, "Number of the worker that has it, and all that follow up to the next place, from 0")};
+  }
+};
+template <>
+struct Fields<experiment::StageSpec> {
+  using S = experiment::StageSpec;
+  static constexpr std::string_view title = "Stages";
+  static auto table() {
+    return std::tuple{
+        field("partition", &S::partition, "", {},
+              "Which device has which layers; cost: the device that takes longest for a sample is as fast as it can be; memory: the one that holds most "
+              "holds as little as it can; by_hand: as places says"),
+        field("places", &S::places, "", {0, 100'000}, "Of by_hand: from which layer on which worker has them",
+              [](const S& s) { return s.partition == experiment::Partition::by_hand || !s.places.empty(); }),
+        field("schedule", &S::schedule, "", {},
+              "Of pipeline, in which order a stage takes the micro-batches of a step (training.accumulation_steps); naive: one after the other, through all "
+              "stages and back; gpipe: all forward, then all backward; 1f1b: backward as soon as may be, so that a stage holds at most as many as stages "
+              "follow it, and itself; interleaved_1f1b: the same with several stages on each worker; zb_h1: as 1f1b, but gradients of weights come later, and "
+              "fill "
+              "what was idle"),
+        field("chunks", &S::chunks, "stages", {2, 64}, "Of interleaved_1f1b: how many stages each worker has, in turn",
+              [](const S& s) { return s.schedule == experiment::PipelineSchedule::interleaved_1f1b; })};
+  }
+};
+template <>
 struct Fields<experiment::StrategySpec> {
   using S = experiment::StrategySpec;
   static constexpr std::string_view title = "Strategy";
-  static constexpr bool reduces(const S& s) { return s.kind != experiment::StrategyKind::one_device; }
+  static constexpr bool splits_model(const S& s) { return experiment::splits_model(s.kind); }
+  static constexpr bool reduces(const S& s) { return s.kind != experiment::StrategyKind::one_device && !splits_model(s); }
   static constexpr bool reduces_itself(const S& s) { return reduces(s) && s.engine == experiment::Engine::own; }
   static constexpr bool chooses(const S& s) { return reduces_itself(s) && !experiment::fixed_algorithm(s.kind); }
   static auto table() {
@@ -215,7 +259,9 @@ struct Fields<experiment::StrategySpec> {
               "parameter_server: devices with that role keep the variables, workers pull, compute and push; "
               "gossip: every device keeps parameters of its own, and averages them with its neighbours', step by step or each on its own clock; "
               "local_sgd: every device takes steps of its own, and only every so many steps all average their parameters; "
-              "tpu: as mirrored, on TPUs in a torus, EMULATED on CPU cores, whose speed says nothing about a TPU"),
+              "tpu: as mirrored, on TPUs in a torus, EMULATED on CPU cores, whose speed says nothing about a TPU; "
+              "model_parallel: every device has some layers, and samples pass from one to the next (vertical); "
+              "pipeline: the same, with several micro-batches under way at once"),
         field("engine", &S::engine, "", {},
               "Whose collectives; gloo: those of the library that PyTorch uses on CPUs, over TCP, which reports no chunks and no bytes", reduces),
         field("algorithm", &S::algorithm, "", {}, "How gradients are all-reduced; auto: by what costs least on this drawing", chooses),
@@ -234,7 +280,8 @@ struct Fields<experiment::StrategySpec> {
               [](const S& s) { return s.kind == experiment::StrategyKind::parameter_server; }),
         field("gossip", &S::gossip, "", {}, "Who averages with whom", [](const S& s) { return s.kind == experiment::StrategyKind::gossip; }),
         field("local_sgd", &S::local_sgd, "", {}, "How often ranks average their parameters, and how",
-              [](const S& s) { return s.kind == experiment::StrategyKind::local_sgd; })};
+              [](const S& s) { return s.kind == experiment::StrategyKind::local_sgd; }),
+        field("stages", &S::stages, "", {}, "Which device has which layers", splits_model)};
   }
 };
 template <>

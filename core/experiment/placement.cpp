@@ -190,7 +190,7 @@ std::optional<std::string> shared_cores(const Topology& topology, const RunSpec&
 }
 
 std::optional<std::string> unlike_one_device(const Experiment& experiment) {
-  const bool several = count_workers(experiment.topology) > 1;
+  const bool several = count_workers(experiment.topology) > 1 && !splits_model(experiment.strategy.kind);
   const data::ShardingSpec& sharding = experiment.data.sharding;
   std::vector<std::string> why;
   if (several && data::owns_samples(sharding))

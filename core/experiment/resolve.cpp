@@ -19,6 +19,7 @@
 #include "core/experiment/placement.h"
 #include "core/experiment/roles.h"
 #include "core/experiment/servers.h"
+#include "core/experiment/stages.h"
 #include "core/experiment/tpu.h"
 
 // What travels of a summary.
@@ -54,7 +55,7 @@ TransportKind transport_of(TransportKind asked, const std::vector<int>& hosts) {
 
 std::int64_t segment_bytes_of(const Experiment& document) {
   const StrategySpec& strategy = document.strategy;
-  const bool reduces = strategy.kind != StrategyKind::one_device && strategy.engine == Engine::own;
+  const bool reduces = strategy.kind != StrategyKind::one_device && !splits_model(strategy.kind) && strategy.engine == Engine::own;
   const bool in_memory = document.run.transport == TransportKind::shm || document.run.transport == TransportKind::inproc;
   return strategy.segment_bytes == 0 && reduces && in_memory ? collective::kSegmentBytesInMemory : strategy.segment_bytes;
 }
@@ -111,6 +112,7 @@ void fill_automatic_values(Resolved& resolved) {
   document.data.train_samples = resolved.data.train_samples;
   document.data.held_out_samples = resolved.data.held_out_samples;
   document.model.layers[document.model.output_layer()].units = resolved.data.classes;
+  if (splits_model(document.strategy.kind)) document.strategy.stages.places = places_of(resolved);
   if (engine_of(resolved) == Engine::own) document.run.transport = transport_of(document.run.transport, resolved.hosts);
   document.strategy.segment_bytes = segment_bytes_of(document);
   document.training.steps = resolved.steps;
@@ -218,6 +220,7 @@ base::Result<Resolved> resolve(const Experiment& experiment, const std::filesyst
 data::Shares Resolved::shares() const {
   const std::int64_t batch = document.training.samples_per_rank();
   if (servers > 0) return data::Shares::even(data.train_samples, batch, in_step(document.strategy.servers) ? workers() : 1);
+  if (splits_model(document.strategy.kind)) return data::Shares::even(data.train_samples, batch, 1);
   if (!data::owns_samples(document.data.sharding)) return data::Shares::even(data.train_samples, batch, world(), storage_rank);
   return data::Shares::owned(data::samples_by_rank(shards), batch);
 }
@@ -225,6 +228,7 @@ data::Shares Resolved::shares() const {
 std::pair<std::int64_t, std::int64_t> Resolved::held_out(int rank) const {
   if (on_rank_0()) return {0, rank == 0 ? data.held_out_samples : 0};
   if (servers > 0) return {0, (evaluators > 0 ? evaluates_alone(rank) : rank < workers()) ? data.held_out_samples : 0};  // a worker does when it is told to
+  if (splits_model(document.strategy.kind)) return {0, data.held_out_samples};                                           // every sample passes all ranks
   return data::slice(data.held_out_samples, world(), rank, storage_rank);
 }
 

@@ -173,7 +173,7 @@ bool has_servers(StrategyKind kind) { return kind == StrategyKind::parameter_ser
 bool in_step(const ServerSpec& servers) { return servers.mode == ServerMode::synchronous || servers.mode == ServerMode::backup_workers; }
 
 std::int64_t ranks_of_step(const Experiment& experiment) {
-  const bool apart = has_servers(experiment.strategy.kind) && !in_step(experiment.strategy.servers);
+  const bool apart = (has_servers(experiment.strategy.kind) && !in_step(experiment.strategy.servers)) || splits_model(experiment.strategy.kind);
   const std::int64_t trainers = count_trainers(experiment);
   return apart ? std::min<std::int64_t>(trainers, 1) : trainers;
 }

@@ -16,7 +16,7 @@ bool has_servers(StrategyKind kind);
 // Workers take their samples in step, each its part of a global batch; else whoever asks takes the next batch.
 bool in_step(const ServerSpec& servers);
 
-// Ranks whose samples make a step: all that take some, but of workers who are out of step one.
+// Ranks whose samples make a step: all that take some, but of workers who are out of step one, as of ranks that every sample passes.
 std::int64_t ranks_of_step(const Experiment& experiment);
 
 // λ workers: 1, λ, floor(λ / n) or λ - b.

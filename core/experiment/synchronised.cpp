@@ -14,6 +14,7 @@ bool is_synchronised(const model::LayerSpec& layer) { return layer.kind == model
 // Why the sums over ranks would not be those of one batch; empty: they are.
 std::string reason_against(const StrategySpec& strategy) {
   const std::string kind(base::name_of(strategy.kind));
+  if (splits_model(strategy.kind)) return "";
   if (fixed_algorithm(strategy.kind)) return kind + " sums on one rank, between the passes, and batch_norm needs the sums of all ranks in the midst of them";
   if (trains_apart(strategy.kind)) return "in " + kind + " every rank has parameters of its own, and a batch of its own";
   if (averages_weights(strategy))
@@ -39,11 +40,12 @@ std::int64_t micro_steps_of_epoch(const Resolved& e, std::int64_t steps) {
 
 bool synchronises(const Resolved& e) {
   const StrategySpec& strategy = e.document.strategy;
+  if (splits_model(strategy.kind)) return false;  // the one rank that has the layer sees the whole micro-batch
   if (e.world() < 2 || strategy.kind == StrategyKind::one_device || !reason_against(strategy).empty()) return false;
   return std::any_of(e.model.segments.begin(), e.model.segments.end(), [](const model::Segment& segment) { return segment.synchronised; });
 }
 
-bool sums_gradients(const model::Model& model, int segment) { return segment > model.first_with_parameters(); }
+bool sums_gradients(const model::Model& model, int segment) { return segment > model.first_with_parameters; }
 
 std::vector<std::int64_t> summed_elements(const Resolved& e) {
   std::vector<std::int64_t> list;

@@ -14,6 +14,7 @@
 #include "core/experiment/roles.h"
 #include "core/experiment/sequences.h"
 #include "core/experiment/servers.h"
+#include "core/experiment/stages.h"
 #include "core/experiment/synchronised.h"
 #include "core/experiment/tpu.h"
 #include "core/experiment/vertical.h"
@@ -99,6 +100,7 @@ bool may_be_dealt(const Problems& problems) {
 // Of the ranks that take samples.
 data::ShardTable count_among_trainers(const Experiment& experiment, const data::Survey& survey) {
   if (data::owns_columns(experiment.data.sharding) && count_trainers(experiment) > 1) return {};  // every rank has a part of every sample
+  if (splits_model(experiment.strategy.kind)) return {};                                          // every sample passes all ranks
   if (survey.summary.sequences()) return {};                                                      // a sample has no one class
   const std::int64_t classes = survey.summary.classes, ranks = count_trainers(experiment);
   if (has_servers(experiment.strategy.kind) && !in_step(experiment.strategy.servers)) return {};  // whoever asks is given the next samples
@@ -150,6 +152,7 @@ Problems problems_of_meaning(const Experiment& experiment, const data::DataSumma
   append(problems, checkpoint_problems(experiment));
   append(problems, compression_problems(experiment));
   append(problems, synchronised_problems(experiment));
+  append(problems, split_problems(experiment));
   append(problems, vertical_problems(experiment, data));
   if (data != nullptr) append(problems, embedding_problems(experiment));
   if (data != nullptr) append(problems, sequence_problems(experiment, *data));
@@ -167,7 +170,7 @@ Findings examine(const Experiment& experiment, const std::filesystem::path& dire
   }
   if (data && data_as_written && findings.problems.empty())
     if (const auto model = model::build(experiment.model, sample_shape(data->summary), data->summary.classes))
-      append(findings.problems, place_problems(experiment, *model));
+      append(findings.problems, place_problems(experiment, *model)), append(findings.problems, stage_problems(experiment, *model));
   append(findings.problems, start_problems(experiment));
   if (data) findings.data = data->summary;
   else append(findings.problems, {data::at_field(data.error(), experiment.data, directory)});

@@ -55,6 +55,7 @@ class Builder {
     model_.classes = classes_;
     for (std::size_t i = 0; i < spec_.layers.size(); ++i) add_layer(i);
     mark_accumulation();
+    while (model_.segments[static_cast<std::size_t>(model_.first_with_parameters)].elements == 0) ++model_.first_with_parameters;
     return std::move(model_);
   }
 
@@ -121,12 +122,15 @@ class Builder {
     const int index = static_cast<int>(model_.segments.size());
     s.first = model_.elements;
     s.elements = s.weight_shape().elements() + s.bias_elements();
-    model_.parameters.push_back({place + ".weight", s.weight_shape(), s.first, index});
+    model_.parameters.push_back({place + ".weight", s.weight_shape(), s.first, index, next_number()});
     const bool places = s.kind == LayerKind::embedding;
     if (s.bias_elements() > 0)
-      model_.parameters.push_back({place + (places ? ".position" : ".bias"), places ? s.output_shape : Shape{s.bias_elements()}, s.bias_offset(), index});
+      model_.parameters.push_back(
+          {place + (places ? ".position" : ".bias"), places ? s.output_shape : Shape{s.bias_elements()}, s.bias_offset(), index, next_number()});
     model_.elements += s.elements;
   }
+
+  std::uint32_t next_number() const { return static_cast<std::uint32_t>(model_.parameters.size()); }
 
   void add_state(Segment& s) {
     const int index = static_cast<int>(model_.segments.size());
@@ -169,7 +173,7 @@ void initialise_parameter(const Model& model, std::int64_t seed, std::size_t ind
   if (segment.kind == LayerKind::wide) return store(parameters, parameter.offset, elements, [](std::int64_t) { return 0.0; });
   if (segment.kind == LayerKind::batch_norm || normalises_rows(segment.kind))
     return store(parameters, parameter.offset, elements, [scale = parameter.offset == segment.first](std::int64_t) { return scale ? 1.0 : 0.0; });
-  const base::Random random(static_cast<std::uint64_t>(seed), base::Purpose::initialise, static_cast<std::uint32_t>(index));
+  const base::Random random(static_cast<std::uint64_t>(seed), base::Purpose::initialise, parameter.number);
   const double bound = 1.0 / std::sqrt(static_cast<double>(segment.inputs_of_output()));
   store(parameters, parameter.offset, elements, [&](std::int64_t i) { return random.uniform(static_cast<std::uint64_t>(i), -bound, bound); });
 }
@@ -184,10 +188,6 @@ bool Model::ties() const {
 
 bool Model::drops() const {
   return std::any_of(segments.begin(), segments.end(), [](const Segment& segment) { return segment.kind == LayerKind::dropout; });
-}
-
-int Model::first_with_parameters() const {
-  return static_cast<int>(std::find_if(segments.begin(), segments.end(), [](const Segment& segment) { return segment.elements > 0; }) - segments.begin());
 }
 
 void initialise(const Model& model, std::int64_t seed, const Tensor& parameters, const Tensor& state) {

@@ -19,6 +19,7 @@ struct Parameter {
   Shape shape;
   std::int64_t offset = 0;
   int segment = 0;
+  std::uint32_t number = 0;  // in the whole model: what it is initialised by
 };
 
 // The finest run of layers that the plan speaks of: a layer and the activation that follows it. Only some have parameters. Flatten is
@@ -75,7 +76,7 @@ struct Model {
   bool ties() const;                                                                                // whether a segment uses the parameters of another
   std::int64_t labels() const { return segments.empty() ? 1 : segments.back().outputs / classes; }  // of a sample: of a sequence one a row
   bool drops() const;                                                                               // whether a segment is dropout
-  int first_with_parameters() const;                                                                // no gradient is wanted before it
+  int first_with_parameters = 0;                                                                    // no gradient is wanted before it
 };
 
 // Problems of the layer list (paths start at `path`), or the model. `sample` is the shape of a sample, {features} or {height, width,

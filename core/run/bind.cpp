@@ -89,18 +89,30 @@ class Binder {
     std::vector<BoundLoad> loads;
     for (const Op& op : program.ops) {
       if (op.kind != OpKind::load) continue;
-      samples_ = loaded(op);
-      const Tensor input = op.columns.any() ? matrix(op.writes.front(), op.columns.count) : rows("input", model_.features);
-      loads.push_back({samples_, input, flat("labels", samples_ * model_.labels()), flat("sample_numbers", samples_), op.columns});
+      const Access* input = find(op.writes, "input");
+      loads.push_back({loaded(op), input != nullptr ? matrix(*input, op.columns.any() ? op.columns.count : model_.features) : Tensor{}, brought(op, "labels"),
+                       brought(op, "sample_numbers"), op.columns});
     }
     return loads;
   }
 
-  // As many as it brings labels.
+  const Access* find(const std::vector<Access>& accesses, const std::string& buffer) const {
+    const auto at = std::find_if(accesses.begin(), accesses.end(), [&](const Access& access) { return plan_.buffers[access.buffer.index()].name == buffer; });
+    return at == accesses.end() ? nullptr : &*at;
+  }
+
+  // As many as it brings labels, or where it brings none, of what it brings.
   std::int64_t loaded(const Op& load) const {
-    const plan::BufferId labels = plan_.buffer("labels");
-    const auto at = std::find_if(load.writes.begin(), load.writes.end(), [&](const Access& write) { return write.buffer == labels; });
-    return at == load.writes.end() ? 0 : at->count / model_.labels();
+    if (const Access* labels = find(load.writes, "labels")) return labels->count / model_.labels();
+    if (const Access* input = find(load.writes, "input")) return input->count / model_.features;
+    const Access* numbers = find(load.writes, "sample_numbers");
+    return numbers != nullptr ? numbers->count : 0;
+  }
+
+  // Empty where the rank has no use for it.
+  Tensor brought(const Op& load, const std::string& buffer) {
+    const Access* place = find(load.writes, buffer);
+    return place != nullptr ? tensor(*place) : Tensor{};
   }
 
   // Of the micro-step that an op belongs to. A rank may load for others too.
@@ -119,6 +131,7 @@ class Binder {
     bound.bucket = op.bucket;
     bound.leaves_norm = touches(op.writes, "local_norms");
     bound.leaves_loss = touches(op.writes, "metrics");
+    op_ = &op;
     if (plan::communicates(op.kind) || plan::serves(op.kind)) bind_transfer(op, bound);
     bind_named_rows(
         op, plan_, model_, [this](const Access& access) { return tensor(access).data; }, bound);
@@ -206,7 +219,7 @@ class Binder {
     const double part = 1.0 / static_cast<double>(model_.labels());
     const Tensor outputs = with_rows(activation(last), rows, model_.classes);
     return {outputs,
-            flat("labels", rows),
+            tensor(op.reads.back()),
             with_gradient ? with_rows(gradient(last), rows, model_.classes) : Tensor{},
             named("metrics"),
             part / static_cast<double>(gradient_samples_),
@@ -243,9 +256,7 @@ class Binder {
     return c;
   }
 
-  bool touches(const std::vector<Access>& accesses, std::string_view buffer) const {
-    return std::any_of(accesses.begin(), accesses.end(), [&](const Access& access) { return plan_.buffers[access.buffer.index()].name == buffer; });
-  }
+  bool touches(const std::vector<Access>& accesses, const std::string& buffer) const { return find(accesses, buffer) != nullptr; }
 
   std::vector<compute::Op> zeros(const Op& op) {
     std::vector<compute::Op> ops;
@@ -309,7 +320,7 @@ class Binder {
     t.input = s == 0 ? rows("input", model_.features) : activation(s - 1);
     t.output = activation(s);
     t.output_gradient = gradient(s);
-    if (s > model_.first_with_parameters()) t.input_gradient = gradient(s - 1);
+    if (s > model_.first_with_parameters) t.input_gradient = gradient(s - 1);
     t.parameters = named(parameters_of(op));
     if (plan_.buffer("grads").valid()) t.gradients = part("grads", {{}, segment(op).first, model_.owner(segment(op)).elements});
     t.squared_norm = sub(named("local_norms"), s, 1);
@@ -329,12 +340,12 @@ class Binder {
     const std::string number = std::to_string(s);
     if (segment.looks_up()) t.samples = rows("input", model_.features);
     if (segment.addend >= 0) t.addend = activation(segment.addend);
-    if (segment.addend >= model_.first_with_parameters()) t.addend_gradient = gradient(segment.addend);
+    if (segment.addend >= model_.first_with_parameters) t.addend_gradient = gradient(segment.addend);
     t.partial = rows("partial.s" + number, segment.inputs);
-    t.sums = named("sums.s" + number);
+    t.sums = touched("sums.s" + number);
     t.gradient_sums = named("gradient_sums.s" + number);
     t.state = named("running");
-    t.sample_numbers = flat("sample_numbers", samples_);
+    t.sample_numbers = touched("sample_numbers");
     t.step = sub(named("rate"), 1, 1);
     t.seed = static_cast<std::uint64_t>(recipe_.seed);
   }
@@ -362,13 +373,25 @@ class Binder {
   }
   Tensor matrix(const Access& access, std::int64_t columns) { return with_rows(tensor(access), access.count / columns, columns); }
   Tensor part(const std::string& name, const Access& access) { return sub(named(name), access.first, access.count); }
-  Tensor rows(const std::string& name, std::int64_t width) { return with_rows(named(name), samples_, width); }
+  // What the op touches of a buffer, which may have the rows of several micro-steps; of one that it does not, the beginning.
+  Tensor rows(const std::string& name, std::int64_t width) {
+    const Access* place = touched_of(name);
+    return place != nullptr ? matrix(*place, width) : with_rows(named(name), samples_, width);
+  }
+  Tensor touched(const std::string& name) {
+    const Access* place = touched_of(name);
+    return place != nullptr ? tensor(*place) : named(name);
+  }
+  const Access* touched_of(const std::string& name) const {
+    const Access* read = find(op_->reads, name);
+    return read != nullptr ? read : find(op_->writes, name);
+  }
   static Tensor with_rows(Tensor tensor, std::int64_t rows, std::int64_t width) {
     if (tensor.data != nullptr) tensor.shape = {rows, width};
     return tensor;
   }
   static Tensor sub(const Tensor& tensor, std::int64_t first, std::int64_t count) {
-    return {tensor.dtype, {count}, tensor.data + first * base::size_of(tensor.dtype)};
+    return tensor.data == nullptr ? Tensor{} : Tensor{tensor.dtype, {count}, tensor.data + first * base::size_of(tensor.dtype)};
   }
 
   const plan::RankPlan& plan_;
@@ -379,6 +402,7 @@ class Binder {
   const Layout layout_;
   std::span<std::byte> private_, shared_;
   const plan::Program* program_ = nullptr;
+  const Op* op_ = nullptr;
   bool trains_ = false;       // the program
   std::int64_t samples_ = 0;  // of the op's micro-step
   std::int64_t gradient_samples_ = 0;

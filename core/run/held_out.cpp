@@ -24,8 +24,8 @@ void HeldOut::load(compute::Compute& compute, const BoundLoad& into) {
   const std::int64_t labels = dataset_->summary().labels_of_sample;
   labels_.resize(indices_.size() * static_cast<std::size_t>(labels));
   dataset_->fill(data::Split::held_out, indices_, features_, labels_);
-  compute.load(into.input, features_);
-  compute.copy(into.labels.data, reinterpret_cast<const std::byte*>(labels_.data() + own_first * labels), into.labels.bytes());
+  if (!into.input.empty()) compute.load(into.input, features_);
+  if (!into.labels.empty()) compute.copy(into.labels.data, reinterpret_cast<const std::byte*>(labels_.data() + own_first * labels), into.labels.bytes());
 }
 
 }  // namespace trainyard::run

@@ -225,10 +225,12 @@ bool Interpreter::State::may_admit(std::int64_t next, std::int64_t step) const {
 base::Result<void> Interpreter::State::evaluate(std::int64_t step) {
   evaluating = true;
   loss_sum = correct = 0;
+  std::int64_t samples = 0;  // whose loss the rank has
   held_out.rewind();
   for (const char* name : {"evaluate", "evaluate_tail"}) {
     const int program = parts.plan->program(name);
     if (program < 0) continue;
+    samples += bound_program(program).samples * bound_program(program).repeats;
     for (std::int64_t i = 0; i < bound_program(program).repeats; ++i) {
       if (parts.gate->closed()) return base::fail(told_to_stop());
       while (!frontier.admit(program, step))
@@ -238,7 +240,7 @@ base::Result<void> Interpreter::State::evaluate(std::int64_t step) {
   }
   evaluating = false;
   if (parts.evaluated) parts.evaluated(step);  // before the next step begins
-  meter.evaluated(step, loss_sum, correct, held_out.count(), base::now_nanoseconds());
+  meter.evaluated(step, loss_sum, correct, samples, base::now_nanoseconds());
   return {};
 }
 

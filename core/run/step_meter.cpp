@@ -157,10 +157,10 @@ void StepMeter::step_done(std::int64_t step, std::int64_t end_ns, const BoundPro
   times = {end_ns};
 }
 
-// The gradient carries a prescale of 1 / global samples, where it is reduced; a rank's own mean is over its own samples. Who computes no
-// gradient has none, and only who updates has seen the sum.
+// The gradient carries a prescale of 1 / global samples, where it is reduced; a rank's own mean is over its own samples; who counts
+// none has zeros, or but some layers, and those of all samples. Who computes no gradient has none, and only who updates has seen the sum.
 void StepMeter::gradient_metrics(std::int64_t step, const BoundProgram& program) {
-  const double own = program.samples > 0 ? static_cast<double>(program.gradient_samples()) / static_cast<double>(program.samples) : 0.0;
+  const double own = program.samples > 0 ? static_cast<double>(program.gradient_samples()) / static_cast<double>(program.samples) : 1.0;
   for (std::size_t s = 0; s < model_.segments.size(); ++s) {
     if (model_.segments[s].elements == 0) continue;  // nothing to learn
     const double* statistics = captured(step).statistics.data() + 3 * s;

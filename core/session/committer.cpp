@@ -3,10 +3,10 @@
 
 namespace trainyard::session {
 
-Committer::Committer(std::filesystem::path directory, std::string plan_hash, int servers, bool with_state)
-    : directory_(std::move(directory)), plan_hash_(std::move(plan_hash)), servers_(static_cast<std::size_t>(servers)), with_state_(with_state) {}
+Committer::Committer(std::filesystem::path directory, std::string plan_hash, int parts, bool with_state)
+    : directory_(std::move(directory)), plan_hash_(std::move(plan_hash)), count_(static_cast<std::size_t>(parts)), with_state_(with_state) {}
 
-bool Committer::is_whole(const Parts& parts) const { return parts.of_servers.size() == servers_ && parts.state.has_value() == with_state_; }
+bool Committer::is_whole(const Parts& parts) const { return parts.of_parameters.size() == count_ && parts.state.has_value() == with_state_; }
 
 // Of an older step than one that is whole, parts will not be waited for.
 void Committer::take(const Saved& saved) {
@@ -14,10 +14,10 @@ void Committer::take(const Saved& saved) {
   Parts& parts = parts_[saved.step];
   const CheckpointFile file{saved.file, saved.xxh64, saved.bytes, saved.version};
   if (saved.state) parts.state = file;
-  else parts.of_servers[saved.rank] = file;
+  else parts.of_parameters[saved.rank] = file;
   if (!is_whole(parts)) return;
   std::vector<CheckpointFile> files;
-  for (const auto& [rank, part] : parts.of_servers) files.push_back(part);
+  for (const auto& [rank, part] : parts.of_parameters) files.push_back(part);
   if (parts.state) files.push_back(*parts.state);
   whole_[saved.step] = std::move(files);
   parts_.erase(parts_.begin(), parts_.upper_bound(saved.step));

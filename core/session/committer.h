@@ -13,8 +13,8 @@ namespace trainyard::session {
 
 class Committer {
  public:
-  // `servers` parts of parameters make one whole, and where `with_state`, one of what models keep besides.
-  Committer(std::filesystem::path directory, std::string plan_hash, int servers, bool with_state);
+  // So many parts of parameters make one whole, one a rank, and where `with_state`, one of what models keep besides.
+  Committer(std::filesystem::path directory, std::string plan_hash, int parts, bool with_state);
 
   void take(const Saved& saved);
 
@@ -31,7 +31,7 @@ class Committer {
 
  private:
   struct Parts {
-    std::map<int, CheckpointFile> of_servers;
+    std::map<int, CheckpointFile> of_parameters;  // by rank
     std::optional<CheckpointFile> state;
   };
   bool is_whole(const Parts& parts) const;
@@ -39,7 +39,7 @@ class Committer {
 
   std::filesystem::path directory_;
   std::string plan_hash_;
-  std::size_t servers_;
+  std::size_t count_;  // of parameters
   bool with_state_;
   std::map<std::int64_t, Parts> parts_;                        // by step, not whole yet
   std::map<std::int64_t, std::vector<CheckpointFile>> whole_;  // that wait to be committed

@@ -108,7 +108,7 @@ class Coordination {
   std::string plan_hash_;
   std::uint64_t run_key_;  // frames of other runs on the data plane do not have it
   std::optional<Journal> journal_;
-  std::optional<Committer> committer_;  // of parts that servers write; else the chief writes whole ones
+  std::optional<Committer> committer_;  // of parts that servers write, or ranks with some layers each; else the chief writes whole ones
   Pacer pacer_;
   Watch watch_;
   Seats seats_;

@@ -203,7 +203,8 @@ void Coordination::stop() {
 }
 
 void Coordination::finish() {
-  if (auto problem = different_weights(seats_)) return end(RunState::failed, std::move(problem));
+  const bool replicas = !experiment::splits_model(p_.resolved.document.strategy.kind);  // else each has other layers
+  if (auto problem = replicas ? different_weights(seats_) : std::nullopt) return end(RunState::failed, std::move(problem));
   if (cancelling_) return end(RunState::cancelled, cancelled());
   end(pacer_.horizon() < p_.resolved.steps ? RunState::stopped : RunState::finished, std::nullopt);
 }

@@ -57,7 +57,9 @@ Result<void> Coordination::open() {
   auto journal = Journal::open(p_.run_directory, header(), plan_, p_.started_ns);
   if (!journal) return base::fail(journal.error());
   journal_.emplace(std::move(*journal));
-  if (p_.resolved.servers > 0 && p_.resolved.document.run.clock == experiment::RunClock::machine)
+  if (experiment::splits_model(p_.resolved.document.strategy.kind))
+    committer_.emplace(p_.run_directory / "checkpoints", plan_hash_, p_.resolved.world(), false);
+  else if (p_.resolved.servers > 0 && p_.resolved.document.run.clock == experiment::RunClock::machine)
     committer_.emplace(p_.run_directory / "checkpoints", plan_hash_, p_.resolved.servers, p_.resolved.model.state_elements > 0);
   pacer_.begin_at(p_.resolved.first_step);
   if (p_.resolved.first_step > 0)

@@ -15,11 +15,12 @@
 #include "core/experiment/duties.h"
 #include "core/experiment/engine.h"
 #include "core/experiment/servers.h"
+#include "core/experiment/stages.h"
 #include "core/plan/text.h"
 #include "core/run/arena.h"
 #include "core/run/chunk_sampler.h"
 #include "core/run/text_sampler.h"
-#include "core/session/checkpoint.h"
+#include "core/session/checkpoint_pieces.h"
 #include "core/session/evaluator.h"
 #include "core/session/heart.h"
 #include "core/session/rank_link.h"
@@ -144,6 +145,7 @@ class Rank {
     p_.plan = std::move(*plan);
     p_.plan_hash = plan::hash(p_.plan);
     p_.rank_plan = p_.plan.rank_plan(identity_.rank);
+    p_.resolved = experiment::of_rank(p_.resolved, identity_.rank);
     heart_->follow(p_.rank_plan);
     p_.layout = run::layout(p_.rank_plan);
     if (auto ok = prepare_device(); !ok) return ok;
@@ -263,7 +265,7 @@ class Rank {
   // Of the rank whose parameters speak for the model, where its data are a text.
   Result<std::optional<run::TextSampler>> text_sampler(const run::Recipe& recipe, const run::BoundPlan& bound) {
     const bool speaks = evaluates() || (p_.resolved.evaluators == 0 && identity_.rank == p_.resolved.chief);
-    if (!speaks || !p_.dataset || p_.resolved.document.run.sampled_characters == 0 || p_.dataset->vocabulary().empty()) return std::nullopt;
+    if (!speaks || has_part() || !p_.dataset || p_.resolved.document.run.sampled_characters == 0 || p_.dataset->vocabulary().empty()) return std::nullopt;
     return run::TextSampler::make({&p_.resolved.model, p_.compute.get(), bound.parameters, bound.state, recipe.multiplies, p_.dataset->vocabulary()})
         .map([](run::TextSampler sampler) { return std::optional(std::move(sampler)); });
   }
@@ -280,8 +282,10 @@ class Rank {
     if (engine_) engine_->abort(why);
   }
 
-  // Of those that save while others train: servers, and workers where models keep more than parameters.
+  // Of those that save but a part: of layers, or, while others train, servers, and workers where models keep more than parameters.
   std::unique_ptr<PartWriter> part_writer(SavedBox& box) {
+    if (has_part())
+      return std::make_unique<PartWriter>(checkpoints(), identity_.rank, "stage-" + std::to_string(identity_.rank), false, p_.resolved.model, box);
     const bool serves = p_.rank_plan.rule.has_value();
     if (p_.resolved.servers == 0 || evaluates() || (!serves && p_.resolved.model.state_elements == 0)) return nullptr;
     const std::string name = serves ? "server-" + std::to_string(identity_.rank - p_.resolved.workers()) : "state";
@@ -300,8 +304,9 @@ class Rank {
   }
 
   Result<std::int64_t> work(run::InterpreterParts parts, PartWriter* writer, SavedBox& box) {
+    const compute::Tensor& parameters = parts.bound->parameters;
     const compute::Tensor& state = parts.bound->state;
-    if (writer != nullptr) {
+    if (writer != nullptr && !has_part()) {
       parts.save_every_steps = p_.resolved.document.run.checkpoint_every_steps;
       parts.save = [&](std::int64_t step) {
         if (parts.gate->chief() == identity_.rank) offer(*writer, box, step, step, {{CheckpointBuffer::state, 0, state}});
@@ -309,6 +314,7 @@ class Rank {
     }
     auto steps = run::Interpreter(parts).run();
     if (!steps) return steps;
+    if (has_part()) return writer->write_now(*steps, *steps, spans_of({parameters, state})).map([&] { return *steps; });
     if (p_.resolved.servers == 0) return save(*steps, *parts.bound);
     if (writer == nullptr || parts.gate->chief() != identity_.rank) return steps;
     return writer->write_now(*steps, *steps, {{CheckpointBuffer::state, 0, state}}).map([&] { return *steps; });
@@ -351,6 +357,7 @@ class Rank {
   }
 
   bool evaluates() const { return p_.resolved.evaluates_alone(identity_.rank); }
+  bool has_part() const { return experiment::splits_model(p_.resolved.document.strategy.kind); }  // but some layers
 
   std::string checkpoints() const { return p_.assignment.run_directory + "/checkpoints"; }
 

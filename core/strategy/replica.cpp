@@ -9,64 +9,12 @@
 #include "core/experiment/vertical.h"
 #include "core/strategy/compression.h"
 #include "core/strategy/edit.h"
+#include "core/strategy/replica_buffers.h"
 #include "core/strategy/replica_step.h"
 #include "core/strategy/vertical.h"
 
 namespace trainyard::strategy {
 namespace {
-
-int moments(const experiment::OptimizerSpec& optimizer) {
-  if (optimizer.kind != experiment::OptimizerKind::sgd) return 2;
-  return optimizer.momentum > 0 ? 1 : 0;
-}
-
-std::int64_t largest_segment(const model::Model& model) {
-  std::int64_t most = 0;
-  for (const model::Segment& segment : model.segments) most = std::max(most, segment.elements);
-  return most;
-}
-
-// What peers read in place.
-enum class Shared { nothing, gradients, parameters };
-
-ReplicaBuffers add_buffers(const experiment::Resolved& e, Shared peers_read, bool synchronises, std::vector<plan::Buffer>& list) {
-  const auto add = [&](std::string name, base::DType type, std::int64_t count, bool shared = false) {
-    list.push_back({std::move(name), type, count, shared});
-    return plan::Access{plan::BufferId(list.size() - 1), 0, count};
-  };
-  const base::DType dtype = gradient_dtype(e);
-  const std::int64_t batch = e.document.training.batch_per_rank, elements = e.model.elements;
-  const auto segments = static_cast<std::int64_t>(e.model.segments.size());
-  ReplicaBuffers b;
-  b.parameters = add("params", dtype, elements, peers_read == Shared::parameters);
-  b.gradients = add("grads", dtype, elements, peers_read == Shared::gradients);
-  for (int m = 0; m < moments(e.document.training.optimizer); ++m) b.moments.push_back(add("moment" + std::to_string(m + 1), dtype, elements));
-  b.input = add("input", dtype, batch * e.model.features);
-  b.labels = add("labels", base::DType::int32, batch * e.model.labels());
-  for (const model::Segment& segment : e.model.segments) {
-    const std::string number = std::to_string(b.activations.size());
-    b.activations.push_back(add("act.s" + number, dtype, batch * segment.outputs));
-    b.activation_gradients.push_back(add("grad.s" + number, dtype, batch * segment.outputs));
-    const bool normalises = segment.kind == model::LayerKind::batch_norm, summed = synchronises && segment.synchronised;
-    const bool gradients_summed = summed && experiment::sums_gradients(e.model, static_cast<int>(b.sums.size())),
-               partial = segment.accumulates && segment.kind != model::LayerKind::add;
-    b.partial_gradients.push_back(partial ? add("partial.s" + number, dtype, batch * segment.inputs) : plan::Access{});
-    b.sums.push_back(normalises ? add("sums.s" + number, base::DType::fp64, 2 * segment.channels() + 1, summed) : plan::Access{});
-    b.gradient_sums.push_back(normalises ? add("gradient_sums.s" + number, base::DType::fp64, 2 * segment.channels(), gradients_summed) : plan::Access{});
-  }
-  if (e.model.state_elements > 0) b.running = add("running", dtype, e.model.state_elements);
-  if (e.model.drops()) b.sample_numbers = add("sample_numbers", base::DType::int32, batch);
-  b.metrics = add("metrics", base::DType::fp64, 2);
-  b.local_norms = add("local_norms", base::DType::fp64, segments);
-  b.statistics = add("statistics", base::DType::fp64, 3 * segments);
-  b.rate = add("rate", base::DType::fp64, 2);
-  if (e.document.training.accumulation_steps > 1 || e.model.ties()) b.micro_gradients = add("micro_grads", dtype, largest_segment(e.model));
-  if (e.document.training.clip_norm > 0 || e.document.training.non_finite == experiment::NonFinite::skip) {
-    b.reduced_norms = add("reduced_norms", base::DType::fp64, segments);
-    b.factor = add("factor", base::DType::fp64, 1);
-  }
-  return b;
-}
 
 // Numbered after the collectives of gradients, whose `first` it is.
 SummedStatistics summed_statistics(const model::Model& model, std::int32_t group, std::int32_t first) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the ops of a replica's micro-step touch, and what its segments ask for.
+// What the ops of a micro-step touch, and what its segments ask for.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ class ReplicaSpans {
   std::int32_t buckets() const { return static_cast<std::int32_t>(r_.buckets.size()); }
   bool compressed() const { return !r_.compression.encoded.empty(); }  // then comm works on what is encoded, and never on gradients
   int last() const { return static_cast<int>(model_.segments.size()) - 1; }
-  int first() const { return model_.first_with_parameters(); }  // no gradient is wanted before it
+  int first() const { return model_.first_with_parameters; }  // no gradient is wanted before it
   bool is(int s, Kind kind) const { return segment(s).kind == kind; }
   bool has_parameters(int s) const { return segment(s).elements > 0; }
   bool computes_by_parameters(int s) const { return model_.owner(segment(s)).elements > 0; }
@@ -45,16 +45,26 @@ class ReplicaSpans {
   }
   static const Access& of(const std::vector<Access>& by_segment, int s) { return by_segment[static_cast<std::size_t>(s)]; }
 
-  Access rows(const Access& buffer, std::int64_t width) const { return {buffer.buffer, 0, samples_ * width}; }
+  // Of a buffer that has room for several micro-steps the place of this one.
+  Access in_slot(const Access& buffer, std::int64_t room, std::int64_t count) const {
+    return {buffer.buffer, micro_ % r_.slots_of(buffer.buffer) * room, count};
+  }
+  Access rows(const Access& buffer, std::int64_t width) const {
+    return in_slot(buffer, r_.resolved.document.training.batch_per_rank * width, samples_ * width);
+  }
   Access segment_of(const Access& flat, int s) const { return {flat.buffer, segment(s).first, model_.owner(segment(s)).elements}; }
   Access activation(int s) const { return s < 0 ? rows(b_.input, model_.features) : rows(b_.activations[static_cast<std::size_t>(s)], segment(s).outputs); }
   Access gradient(int s) const { return rows(b_.activation_gradients[static_cast<std::size_t>(s)], segment(s).outputs); }
+  Access labels() const { return rows(b_.labels, model_.labels()); }
+  Access sample_numbers() const { return rows(b_.sample_numbers, 1); }
+  Access sums(int s) const { return in_slot(of(b_.sums, s), 2 * segment(s).channels() + 1, 2 * segment(s).channels() + 1); }
 
  protected:
   const Replica& r_;
   const ReplicaBuffers& b_;
   const model::Model& model_;
-  std::int64_t samples_ = 0;  // of the current micro-step, the rank's own
+  std::int32_t micro_ = 0;    // the current micro-step
+  std::int64_t samples_ = 0;  // of it, the rank's own
   bool trains_ = true;
 };
 

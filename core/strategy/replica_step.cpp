@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/strategy/compression.h"
-#include "core/strategy/replica_spans.h"
+#include "core/strategy/replica_ops.h"
 #include "core/strategy/vertical.h"
 
 namespace trainyard::strategy {
@@ -19,9 +19,9 @@ using plan::OpKind;
 
 const LaneId kInput{0}, kCompute{1}, kComm{2}, kStatistics{3};
 
-class StepWriter : private ReplicaSpans {
+class StepWriter : private ReplicaOps {
  public:
-  StepWriter(const Replica& replica, const SamplesOfStep& samples) : ReplicaSpans(replica), step_(samples) {}
+  StepWriter(const Replica& replica, const SamplesOfStep& samples) : ReplicaOps(replica), step_(samples) {}
 
   std::vector<Op> train() {
     const std::int64_t batch = r_.resolved.document.training.batch_per_rank;
@@ -32,7 +32,7 @@ class StepWriter : private ReplicaSpans {
       micro_step();
     }
     reduce_second_stages();
-    if (clips()) clip();
+    if (clips()) add_clip();
     if (clips() || !averages_weights()) update_all();
     ops_.front().after = {{kCompute, input_free_, 1}};
     return std::move(ops_);
@@ -41,7 +41,7 @@ class StepWriter : private ReplicaSpans {
   std::vector<Op> evaluate() {
     trains_ = false;
     samples_ = step_.own;
-    load();
+    add_load();
     ops_.front().after = {{kCompute, Dependency::end, 1}};
     if (r_.shares_columns()) sum_over_columns();
     if (samples_ > 0) forward_and_loss();
@@ -52,12 +52,12 @@ class StepWriter : private ReplicaSpans {
   void micro_step() {
     const bool empty = samples_ == 0;
     statistics_free_ = false;
-    if (micro_ <= last_own_micro_ || r_.shares_columns()) load();
-    if (micro_ == 0) add(OpKind::rate, kCompute).writes = {b_.rate};
+    if (micro_ <= last_own_micro_ || r_.shares_columns()) add_load();
+    if (micro_ == 0) add(rate());
     if (r_.shares_columns()) sum_over_columns();
     empty ? forward_of_others() : forward_and_loss();
     for_each_segment([&](int s, std::int32_t bucket) {
-      empty ? backward_of_others(s, bucket) : backward(s, bucket);
+      empty ? backward_of_others(s, bucket) : add_backward(s, bucket);
       if (micro_ == last_micro_) with_gradient(s, bucket);
     });
     if (!empty || r_.shares_columns()) input_free_ = compute_ops_;
@@ -73,13 +73,13 @@ class StepWriter : private ReplicaSpans {
     for_each_segment([&](int s, std::int32_t bucket) {
       if (!clips()) decode_before(s, bucket);
       if (averages_weights()) update_and_average(s, bucket);
-      else if (has_parameters(s)) update(s, bucket);
+      else if (has_parameters(s)) add_update(s, bucket);
     });
   }
 
   void update_and_average(int s, std::int32_t bucket) {
     if (has_parameters(s)) {
-      update(s, bucket);
+      add_update(s, bucket);
       weigh(s);
     }
     if (s == span_of(bucket).first_segment) all_reduce(b_.parameters, bucket);
@@ -92,79 +92,51 @@ class StepWriter : private ReplicaSpans {
       for (int s = r_.buckets[i].last_segment; s >= r_.buckets[i].first_segment; --s) visit(s, static_cast<std::int32_t>(i));
   }
 
+  Op& add(Op op) {
+    ops_.push_back(std::move(op));
+    if (ops_.back().lane == kCompute) ++compute_ops_;
+    if (synchronises() && ops_.back().lane == kStatistics) ++statistics_ops_;
+    return ops_.back();
+  }
   Op& add(OpKind kind, LaneId lane, int s = -1) {
     Op op;
     op.kind = kind;
     op.lane = lane;
     op.segment = s;
-    ops_.push_back(std::move(op));
-    if (lane == kCompute) ++compute_ops_;
-    if (synchronises() && lane == kStatistics) ++statistics_ops_;
-    return ops_.back();
+    return add(std::move(op));
   }
 
-  void load() {
-    Op& op = add(OpKind::load, kInput);
-    op.micro = micro_;
-    op.writes = {activation(-1), rows(b_.labels, model_.labels())};
+  void add_load() {
+    Op& op = add(load());
     if (r_.shares_columns()) take_columns(r_, rows_now(), op);
-    if (trains_ && b_.sample_numbers.buffer.valid()) op.writes.push_back(rows(b_.sample_numbers, 1));
     if (micro_ > 0) op.after = {{kCompute, input_free_, 0}};
   }
 
   void forward_and_loss() {
-    for (int s = 0; s <= last(); ++s) forward(s);
-    Op& op = add(OpKind::loss, kCompute);
-    op.micro = micro_;
-    op.reads = {activation(last()), rows(b_.labels, model_.labels())};
-    op.writes = {b_.metrics};
-    if (trains_) op.writes.insert(op.writes.begin(), gradient(last()));
-    op.flops = samples_ * 5 * segment(last()).outputs;
+    for (int s = 0; s <= last(); ++s) add_forward(s);
+    add(loss());
   }
 
   // Without samples a rank still adds to the sums of all, and keeps the running statistics that they have.
   void forward_of_others() {
     for (int s = 0; s <= last(); ++s)
-      if (synchronises(s)) forward(s);
+      if (synchronises(s)) add_forward(s);
   }
 
-  void forward(int s) {
-    if (synchronises(s)) statistics(s);
-    Op& op = add(OpKind::forward, kCompute, s);
-    op.micro = micro_;
-    op.reads = {activation(s - 1)};
-    if (is(s, Kind::wide)) op.reads.push_back(activation(-1));
-    if (computes_by_parameters(s)) op.reads.push_back(segment_of(b_.parameters, s));
-    if (segment(s).addend >= 0) op.reads.push_back(activation(segment(s).addend));
-    op.writes = {activation(s)};
-    if (is(s, Kind::batch_norm)) with_running(op);
-    if (trains_ && is(s, Kind::dropout)) with_numbers(op);
-    op.flops = samples_ * (segment(s).forward_flops() - (synchronises(s) ? segment(s).sums_flops() : 0));
+  void add_forward(int s) {
+    if (synchronises(s)) add_statistics(s);
+    Op& op = add(forward(s));
     if (synchronises(s)) after_statistics(op);
     else if (shares_columns(s)) go_on_with_own_rows(op);
     else if (s == 0) op.after = {{kInput, micro_ + 1, 0}};
     if (s == 0 && micro_ == 0 && averages_weights()) op.after.push_back({kComm, Dependency::end, 1});
   }
 
-  // In training running statistics follow those of the batch, in evaluation they take their place.
-  void with_running(Op& op) {
-    const Access running{b_.running.buffer, segment(op.segment).running, 2 * segment(op.segment).channels()};
-    op.reads.push_back(running);
-    if (!trains_) return;
-    op.writes.push_back(running);
-    (synchronises(op.segment) ? op.reads : op.writes).push_back(of(b_.sums, op.segment));
-  }
-
-  // The sums over the rank's own samples, which become those over all.
-  void statistics(int s) {
-    Op& op = add(OpKind::statistics, kCompute, s);
-    op.micro = micro_;
-    op.reads = {activation(s - 1)};
-    op.writes = {of(b_.sums, s)};
-    op.flops = samples_ * segment(s).sums_flops();
+  void add_statistics(int s) {
+    Op& op = add(statistics(s));
     if (s == 0 && samples_ > 0) op.after = {{kInput, micro_ + 1, 0}};
     after_last_statistics(op);
-    add_up(of(b_.sums, s), number_of_sums(s));
+    add_up(sums(s), number_of_sums(s));
   }
 
   // Peers may read what the last micro-step summed until its collectives are over on both sides: the first op that overwrites any waits.
@@ -173,31 +145,24 @@ class StepWriter : private ReplicaSpans {
       op.after.push_back(micro_ > 0 ? Dependency{kStatistics, statistics_ops_, 0} : Dependency{kStatistics, Dependency::end, 1});
   }
 
-  void add_up(const Access& sums, std::int32_t number) { collective(OpKind::all_reduce, kStatistics, r_.statistics.group, number, sums); }
+  void add_up(const Access& of, std::int32_t number) { collective(OpKind::all_reduce, kStatistics, r_.statistics.group, number, of); }
   void after_statistics(Op& op) const { op.after.push_back({kStatistics, statistics_ops_, 0}); }
-
-  // What is dropped follows from the samples and the step.
-  void with_numbers(Op& op) {
-    op.reads.push_back(rows(b_.sample_numbers, 1));
-    op.reads.push_back({b_.rate.buffer, 1, 1});
-  }
 
   // A bucket may be overwritten once its last reduction is over on both sides: the first op that does so waits.
   void after_last_reduction(Op& op, std::int32_t bucket) {
     if (!compressed() && std::exchange(overwritten_, bucket) != bucket) op.after.push_back({kComm, bucket + 1, 1});
   }
 
-  // A batch normalisation's gradient at its input follows from the sums that make its weight's.
-  void backward(int s, std::int32_t bucket) {
+  void add_backward(int s, std::int32_t bucket) {
     if (is(s, Kind::batch_norm)) {
-      backward_weight(s, bucket);
+      add_backward_weight(s, bucket);
       if (sums_gradients(s)) add_up_gradients(s);
-      if (s > first()) backward_input(s);
+      if (s > first()) add_backward_input(s);
       return;
     }
-    if (s > first() || (s == first() && activates(s)) || shares_columns(s)) backward_input(s);
+    if (passes_back(s)) add_backward_input(s);
     if (shares_columns(s)) gather_gradients();
-    if (computes_by_parameters(s)) backward_weight(s, is_tied(s) ? bucket_of(segment(s).tied_to) : bucket);
+    if (computes_by_parameters(s)) add_backward_weight(s, is_tied(s) ? bucket_of(segment(s).tied_to) : bucket);
   }
 
   std::int32_t bucket_of(int s) const {
@@ -212,72 +177,27 @@ class StepWriter : private ReplicaSpans {
     if (micro_ == 0 && has_parameters(s)) zero(s, bucket);
     if (shares_columns(s)) {
       gather_gradients();
-      backward_weight(s, bucket);
+      add_backward_weight(s, bucket);
     }
     if (!sums_gradients(s)) return;
     if (micro_ > 0) zero_sums(s);
     add_up_gradients(s);
   }
 
-  void backward_weight(int s, std::int32_t bucket) {
-    Op& op = add(OpKind::backward_weight, kCompute, s);
-    op.micro = micro_;
-    op.reads = {activation(segment(s).looks_up() ? -1 : s - 1), gradient(s)};
-    op.writes = {segment_of(b_.gradients, s)};
-    if (!is_tied(s) && micro_ == (shares_columns(s) ? last_micro_ : last_own_micro_)) op.writes.push_back({b_.local_norms.buffer, s, 1});
-    if (is(s, Kind::batch_norm)) normalised_backward_weight(op);
-    op.flops = samples_ * segment(s).backward_weight_flops();
+  void add_backward_weight(int s, std::int32_t bucket) {
+    Op& op = add(backward_weight(s, micro_ == (shares_columns(s) ? last_micro_ : last_own_micro_)));
     if (shares_columns(s)) {
       take_columns_of_weight(r_, rows_now(), op);
       op.after = {{rows_lane(), exchanges_, 0}};
     }
-    if (micro_ > 0 || adds_to_tied(s)) with_sum(op);
+    if (adds_weight(s)) with_sum(op);
     else if (reduces_gradients()) after_last_reduction(op, bucket);
   }
 
-  // Adds to what earlier micro-steps left, or a segment that is tied to it.
-  void with_sum(Op& op) {
-    op.reads.push_back(segment_of(b_.gradients, op.segment));
-    const std::int64_t elements = model_.owner(segment(op.segment)).elements;
-    op.writes.push_back({b_.micro_gradients.buffer, 0, elements});
-    op.flops += elements;
-  }
-
-  void normalised_backward_weight(Op& op) {
-    const int s = op.segment;
-    op.reads.push_back(of(b_.sums, s));
-    op.writes.push_back(of(b_.gradient_sums, s));
-    if (!activates(s)) return;
-    op.reads.push_back(activation(s));
-    op.writes.push_back(gradient(s));
-  }
-
-  void backward_input(int s) {
-    Op& op = add(OpKind::backward_input, kCompute, s);
-    op.micro = micro_;
+  void add_backward_input(int s) {
+    Op& op = add(backward_input(s));
     if (sums_gradients(s)) after_statistics(op);
-    if (reads_output(s)) op.reads.push_back(activation(s));
-    op.reads.push_back(gradient(s));
-    if (activates(s) && !is(s, Kind::batch_norm)) op.writes.push_back(gradient(s));
-    if (s > first()) {
-      if (computes_by_parameters(s) && !is(s, Kind::wide)) op.reads.push_back(segment_of(b_.parameters, s));
-      if (reads_input(s)) op.reads.push_back(activation(s - 1));
-      if (is(s, Kind::batch_norm)) op.reads.insert(op.reads.end(), {of(b_.sums, s), of(b_.gradient_sums, s)});
-      if (is(s, Kind::dropout)) with_numbers(op);
-      if (of(b_.partial_gradients, s).buffer.valid()) op.writes.push_back(rows(of(b_.partial_gradients, s), segment(s).inputs));
-      give(op, s - 1, segment(s).accumulates);
-    }
-    if (shares_columns(s)) {
-      hand_out_gradient(r_, rows_now(), op);
-    }
-    if (segment(s).addend >= first()) give(op, segment(s).addend, segment(s).addend_accumulates);
-    op.flops = samples_ * (s > first() ? segment(s).backward_input_flops() : segment(s).outputs);
-  }
-
-  // Writes the gradient at a segment's output, or adds to it.
-  void give(Op& op, int to, bool accumulates) {
-    if (accumulates) op.reads.push_back(gradient(to));
-    op.writes.push_back(gradient(to));
+    if (shares_columns(s)) hand_out_gradient(r_, rows_now(), op);
   }
 
   void zero(int s, std::int32_t bucket) {
@@ -375,31 +295,16 @@ class StepWriter : private ReplicaSpans {
     if (reduces_gradients() && !compressed()) op.after = {{kComm, bucket + 1, 0}};
   }
 
-  void clip() {
+  void add_clip() {
     for_each_segment([&](int s, std::int32_t bucket) {
       decode_before(s, bucket);
-      if (!has_parameters(s)) return;
-      Op& op = add(OpKind::norm, kCompute, s);
-      op.reads = {segment_of(b_.gradients, s)};
-      op.writes = {{b_.reduced_norms.buffer, s, 1}};
-      op.flops = 2 * segment(s).elements;
-      after_reduction(op, bucket);
+      if (has_parameters(s)) after_reduction(add(norm(s)), bucket);
     });
-    Op& op = add(OpKind::clip, kCompute);
-    op.reads = {b_.reduced_norms};
-    op.writes = {b_.factor};
+    add(clip());
   }
 
-  void update(int s, std::int32_t bucket) {
-    Op& op = add(OpKind::update, kCompute, s);
-    op.reads = {segment_of(b_.gradients, s), b_.rate, segment_of(b_.parameters, s)};
-    op.writes = {segment_of(b_.parameters, s), {b_.statistics.buffer, 3 * s, 3}};
-    for (const Access& moment : b_.moments) {
-      op.reads.push_back(segment_of(moment, s));
-      op.writes.push_back(segment_of(moment, s));
-    }
-    if (b_.factor.buffer.valid()) op.reads.push_back(b_.factor);
-    op.flops = segment(s).elements * (b_.moments.size() == 2 ? 16 : 6);
+  void add_update(int s, std::int32_t bucket) {
+    Op& op = add(update(s));
     averages_weights() ? after_last_reduction(op, bucket) : after_reduction(op, bucket);
   }
 
@@ -410,7 +315,7 @@ class StepWriter : private ReplicaSpans {
   }
 
   const SamplesOfStep& step_;
-  std::int32_t micro_ = 0, last_micro_ = 0, last_own_micro_ = 0;  // the last of all ranks, and of this one: after it the rank has no samples
+  std::int32_t last_micro_ = 0, last_own_micro_ = 0;  // of all ranks, and of this one: after it the rank has no samples
   std::vector<Op> ops_;
   std::int32_t compute_ops_ = 0, statistics_ops_ = 0, exchanges_ = 0;
   std::int32_t input_free_ = 0;    // compute ops after which nothing reads the input any more

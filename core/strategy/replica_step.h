@@ -63,7 +63,9 @@ struct Replica {
   CompressionBuffers compression;
   SummedStatistics statistics;
   SharedColumns shared_columns = {};
+  std::vector<std::int32_t> slots = {};  // by buffer, of how many micro-steps it has the rows side by side; empty: of one each
 
+  std::int32_t slots_of(plan::BufferId buffer) const { return slots.empty() ? 1 : slots[buffer.index()]; }
   bool shares_columns() const { return shared_columns.lane.valid(); }
 };
 

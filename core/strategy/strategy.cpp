@@ -19,6 +19,8 @@ base::Result<plan::Plan> coarse_plan(const experiment::Resolved& experiment) {
     case experiment::StrategyKind::gossip: return gossip(experiment);
     case experiment::StrategyKind::local_sgd: return local_sgd(experiment);
     case experiment::StrategyKind::tpu: return tpu(experiment);
+    case experiment::StrategyKind::model_parallel: return model_parallel(experiment);
+    case experiment::StrategyKind::pipeline: return pipeline(experiment);
   }
   return base::fail({base::ProblemCode::bad_input, "strategy.kind", "unknown strategy", "", ""});
 }

@@ -73,6 +73,16 @@ base::Result<plan::Plan> asynchronous_gossip(const experiment::Resolved& experim
 // of all ranks, or the centre; in the end all have it. At every evaluation and after the last step all sum the mean once more, to say how far they are from it.
 base::Result<plan::Plan> local_sgd(const experiment::Resolved& experiment);
 
+// Vertical model parallelism: whole layers on ranks (experiment/stages.h), each with its own parameters and optimizer. A sample's outputs cross from rank to
+// rank, and their gradients come back the same way; one rank works at a time, so of K ranks each idles (K - 1) / K of the time. Of every micro-batch a cut
+// moves the outputs that cross it, and as much back. Ranks end with one n-th of the model each, and a checkpoint is of all their parts.
+base::Result<plan::Plan> model_parallel(const experiment::Resolved& experiment);
+
+// The same with several micro-batches under way at once (training.accumulation_steps of them, of training.batch_per_rank samples), in the order of
+// strategy.stages.schedule (experiment/cells.h): GPipe (Huang et al. 2019), 1F1B (Narayanan et al. 2019) and its interleaved form (Narayanan et al. 2021),
+// ZB-H1 (Qi et al. 2023). All micro-batches see the same parameters; one update ends the step.
+base::Result<plan::Plan> pipeline(const experiment::Resolved& experiment);
+
 // The strategy that the experiment names, coarse; and as ranks run it: expanded to chunks by its all-reduce algorithm, or coarse still and
 // handed to the engine that takes collectives whole (plan/engine_lane.h).
 base::Result<plan::Plan> coarse_plan(const experiment::Resolved& experiment);

@@ -92,7 +92,7 @@ TEST(Build, a_bag_is_a_table_beside_the_columns_that_it_hands_on) {
   EXPECT_EQ(model.parameters[1].name, "1.weight");
   EXPECT_EQ(model.parameters[1].offset, 40);
   EXPECT_EQ(model.elements, 40 + 2 * 6 + 2);
-  EXPECT_EQ(model.first_with_parameters(), 0);
+  EXPECT_EQ(model.first_with_parameters, 0);
   EXPECT_TRUE(bag.looks_up());
   EXPECT_EQ(bag.table, (Shape{10, 4}));
   EXPECT_EQ(bag.slot_count, 3);

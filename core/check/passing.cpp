@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Passing, by symbolic execution, where layers are on several ranks. A place in a buffer holds what was made of one micro-batch: samples, the output of a
+// segment, sums of its batch normalisation, or the gradient at it, of which it holds the parts that later segments have added so far. F writes an output, LOSS
+// and B parts of a gradient, a broadcast puts what the sender holds where the receiver reads it. What belongs where follows from the names of buffers, by which
+// binding goes too (act.s1, grad.s1, ...). An op of a micro-batch reads nothing of another one; of its own segment's gradient it reads all parts. And all
+// segments take every micro-batch, each once each way.
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "core/check/buckets.h"
+#include "core/check/cells.h"
+#include "core/check/proofs.h"
+
+namespace trainyard::check {
+namespace {
+
+using At = plan::Rehearsal::At;
+using plan::Access;
+using plan::Op;
+using plan::OpKind;
+
+constexpr std::int32_t kLoss = -1;  // as a part of a gradient
+
+bool is_pass(OpKind kind) { return kind == OpKind::forward || kind == OpKind::loss || kind == OpKind::backward_input || kind == OpKind::backward_weight; }
+
+enum class Role { other, samples, output, sums, gradient };
+
+// What a buffer is for, by its name.
+struct Use {
+  Role role = Role::other;
+  std::int32_t segment = -1;
+};
+
+Use use_of(const std::string& name) {
+  if (name == "input" || name == "labels" || name == "sample_numbers") return {Role::samples, -1};
+  for (const auto& [prefix, role] : {std::pair{"act.s", Role::output}, {"sums.s", Role::sums}, {"grad.s", Role::gradient}})
+    if (name.starts_with(prefix)) return {role, std::stoi(name.substr(std::string_view(prefix).size()))};
+  return {};
+}
+
+// What one place holds.
+struct Held {
+  Use use;
+  std::int32_t micro = -1;       // -1: nothing of this step
+  std::set<std::int32_t> parts;  // of a gradient: of these segments, and kLoss
+};
+
+// One program of all ranks.
+class Passing {
+ public:
+  Passing(const Scope& scope, std::string program, Findings& findings) : scope_(scope), program_(std::move(program)), findings_(findings) {
+    for (const plan::RankPlan& rank : scope.ranks) {
+      cells_.emplace_back(rank);
+      auto& uses = uses_.emplace_back();
+      for (const plan::Buffer& buffer : rank.buffers) uses.push_back(use_of(buffer.name));
+      if (const int number = rank.program(program_); number >= 0) learn_parts(rank, rank.programs[static_cast<std::size_t>(number)]);
+    }
+  }
+
+  bool step(const plan::Rehearsal::Event& event) {
+    if (!event.completes) return true;
+    const Op& op = scope_.op(event.at);
+    if (op.kind == OpKind::load) return take_in(event.at, op);
+    if (is_pass(op.kind)) return pass(event.at, op);
+    if (plan::communicates(op.kind) && is_of_broadcast(scope_.program(event.at), op)) return hand_on(event, op);
+    return true;
+  }
+
+  // Whether nothing was left out.
+  void finish() {
+    for (const auto& [pass, micros] : taken_)
+      if (static_cast<std::int32_t>(micros.size()) <= last_micro_)
+        return findings_.add(Proof::passing, Spot{pass.rank, program_, -1},
+                             "takes " + std::to_string(micros.size()) + " of " + std::to_string(last_micro_ + 1) + " micro-batches " +
+                                 (pass.kind == OpKind::forward ? "forward" : "back") + " through segment " + std::to_string(pass.segment),
+                             "all of them, each once", "Let the schedule take every micro-batch through every stage.");
+  }
+
+ private:
+  struct Pass {
+    std::int32_t rank = 0;
+    OpKind kind = OpKind::forward;
+    std::int32_t segment = 0;
+    auto operator<=>(const Pass&) const = default;
+  };
+
+  const Use& use(std::int32_t rank, plan::BufferId buffer) const { return uses_[static_cast<std::size_t>(rank)][buffer.index()]; }
+  const OpSpans& spans(const At& at) const {
+    const auto& place = scope_.run.place(at);
+    return cells_[static_cast<std::size_t>(at.rank)].of(scope_.run.program(at.rank, place), place.op);
+  }
+  Held& held(std::int32_t rank, std::size_t buffer, std::size_t cell) { return held_[{rank, buffer, cell}]; }
+
+  bool report(const At& at, const std::string& what, const std::string& advice) {
+    findings_.add(Proof::passing, at, what, "what was made of its own micro-batch, all of it", advice);
+    return false;
+  }
+  std::string name(const At& at, const Span& span) const {
+    return range_text(scope_.rank(at.rank), cells_[static_cast<std::size_t>(at.rank)].range(span.buffer, span.first));
+  }
+
+  // Which segments have a part in a gradient.
+  void learn_parts(const plan::RankPlan& rank, const plan::Program& program) {
+    for (const Op& op : program.ops) {
+      last_micro_ = std::max(last_micro_, op.micro);
+      if (op.kind != OpKind::loss && op.kind != OpKind::backward_input) continue;
+      for (const Access& write : op.writes)
+        if (const Use& use = this->use(rank.rank, write.buffer); use.role == Role::gradient && use.segment != op.segment)
+          parts_[use.segment].insert(op.kind == OpKind::loss ? kLoss : op.segment);
+    }
+  }
+
+  bool take_in(const At& at, const Op& op) {
+    for (const Span& span : spans(at).writes)
+      for (std::size_t c = span.first; c < span.last; ++c) held(at.rank, span.buffer, c) = {{Role::samples, -1}, op.micro, {}};
+    return true;
+  }
+
+  bool pass(const At& at, const Op& op) {
+    std::set<std::pair<std::size_t, std::size_t>> read;
+    for (const Span& span : spans(at).reads) {
+      for (std::size_t c = span.first; c < span.last; ++c) read.insert({span.buffer, c});
+      if (!reads_its_own(at, op, span)) return false;
+    }
+    for (const Span& span : spans(at).writes)
+      for (std::size_t c = span.first; c < span.last; ++c)
+        if (!write(at, op, span, c, read.contains({span.buffer, c}))) return false;
+    const OpKind way = op.kind == OpKind::loss ? OpKind::forward : op.kind;
+    return op.kind == OpKind::loss || taken_[{at.rank, way, op.segment}].insert(op.micro).second ||
+           report(at, "takes a micro-batch that its segment has taken", "Take every micro-batch once.");
+  }
+
+  bool reads_its_own(const At& at, const Op& op, const Span& span) {
+    const Use& use = uses_[static_cast<std::size_t>(at.rank)][span.buffer];
+    if (use.role == Role::other) return true;
+    for (std::size_t c = span.first; c < span.last; ++c) {
+      const Held& h = held(at.rank, span.buffer, c);
+      if (h.micro != op.micro || h.use.role != use.role || h.use.segment != use.segment)
+        return report(at, "reads " + name(at, span) + ", which holds " + in_words(h),
+                      "Let it wait for what its micro-batch brings, in a place that nothing else takes.");
+      const bool own = use.role == Role::gradient && use.segment == op.segment;
+      if (own && h.parts != parts_[use.segment])
+        return report(
+            at,
+            "reads " + name(at, span) + ", to which " + std::to_string(h.parts.size()) + " of " + std::to_string(parts_[use.segment].size()) + " have added",
+            "Let it wait for the gradients of all that compute by the output.");
+    }
+    return true;
+  }
+
+  static std::string in_words(const Held& h) {
+    if (h.micro < 0) return "nothing of this step";
+    const std::string of = " of micro-batch " + std::to_string(h.micro);
+    switch (h.use.role) {
+      case Role::output: return "the output of segment " + std::to_string(h.use.segment) + of;
+      case Role::gradient: return "the gradient at segment " + std::to_string(h.use.segment) + of;
+      case Role::sums: return "the sums of segment " + std::to_string(h.use.segment) + of;
+      default: return "the samples" + of;
+    }
+  }
+
+  bool write(const At& at, const Op& op, const Span& span, std::size_t cell, bool was_read) {
+    const Use& use = uses_[static_cast<std::size_t>(at.rank)][span.buffer];
+    if (use.role == Role::other) return true;
+    Held& h = held(at.rank, span.buffer, cell);
+    const bool adds = use.role == Role::gradient && use.segment != op.segment;
+    if (!adds && use.role == Role::gradient) return true;  // that before the activation, in the place of that after it
+    std::set<std::int32_t> parts = adds && was_read ? h.parts : std::set<std::int32_t>{};
+    if (adds && !parts.insert(op.kind == OpKind::loss ? kLoss : op.segment).second)
+      return report(at, "adds to " + name(at, span) + " what is in it already", "Add every part once.");
+    h = {use, op.micro, std::move(parts)};
+    return true;
+  }
+
+  // A receive takes what its send reads; of a collective in one, a member what the root has.
+  bool hand_on(const plan::Rehearsal::Event& event, const Op& op) {
+    if (op.writes.empty()) return true;  // a send
+    const At& at = event.at;
+    if (plan::coarse(op.kind)) {
+      if (op.peer == at.rank) return true;
+      const auto root = root_of(op);
+      return !root || copy(at, op.writes.front(), op.peer, *root);
+    }
+    for (const At& source : scope_.run.sources_of(event))
+      if (!copy(at, op.writes.front(), source.rank, scope_.op(source).reads.front())) return false;
+    return true;
+  }
+
+  std::optional<Access> root_of(const Op& op) const {
+    const plan::RankPlan& rank = scope_.rank(op.peer);
+    const int number = rank.program(program_);
+    if (number < 0) return std::nullopt;
+    for (const Op& other : rank.programs[static_cast<std::size_t>(number)].ops)
+      if (other.kind == op.kind && other.group == op.group && other.bucket == op.bucket) return other.writes.front();
+    return std::nullopt;
+  }
+
+  bool copy(const At& to, const Access& place, std::int32_t from, const Access& source) {
+    const Use &here = use(to.rank, place.buffer), &there = use(from, source.buffer);
+    if (here.role != there.role || here.segment != there.segment)
+      return report(
+          to,
+          "puts into " + range_text(scope_.rank(to.rank), place) + " what rank " + std::to_string(from) + " has in " + range_text(scope_.rank(from), source),
+          "Give both ends of a transfer one output, or one gradient.");
+    const Cells& own = cells_[static_cast<std::size_t>(to.rank)];
+    for (const Span& span : spans(to).writes)
+      for (std::size_t c = span.first; c < span.last; ++c) {
+        const std::int64_t offset = own.range(span.buffer, c).first - place.first;
+        held(to.rank, span.buffer, c) = held(from, source.buffer.index(), cell_at(from, source.buffer.index(), source.first + offset));
+      }
+    return true;
+  }
+
+  std::size_t cell_at(std::int32_t rank, std::size_t buffer, std::int64_t element) const {
+    const Cells& cells = cells_[static_cast<std::size_t>(rank)];
+    std::size_t c = 0;
+    for (Access range = cells.range(buffer, 0); range.first + range.count <= element; range = cells.range(buffer, c)) ++c;
+    return c;
+  }
+
+  const Scope& scope_;
+  std::string program_;
+  Findings& findings_;
+  std::vector<Cells> cells_;            // by rank
+  std::vector<std::vector<Use>> uses_;  // by rank, by buffer
+  std::map<std::int32_t, std::set<std::int32_t>> parts_;
+  std::map<std::tuple<std::int32_t, std::size_t, std::size_t>, Held> held_;  // by rank, buffer, cell
+  std::map<Pass, std::set<std::int32_t>> taken_;                             // micro-batches
+  std::int32_t last_micro_ = 0;
+};
+
+void prove_program(const Scope& scope, const std::string& program, Findings& findings) {
+  const auto wanted = first_instances(scope, program);
+  if (std::all_of(wanted.begin(), wanted.end(), [](std::int32_t i) { return i < 0; })) return;
+  Passing passing(scope, program, findings);
+  for (const plan::Rehearsal::Event& event : scope.run.events)
+    if (scope.run.place(event.at).instance == wanted[static_cast<std::size_t>(event.at.rank)] && !passing.step(event)) return;
+  passing.finish();
+}
+
+std::set<std::string> split_programs(const Scope& scope) {
+  std::set<std::string> names;
+  for (const plan::RankPlan& rank : scope.ranks)
+    for (const plan::Program& program : rank.programs)
+      if (splits_layers(scope, program.name)) names.insert(program.name);
+  return names;
+}
+
+bool hands_on_output(const plan::RankPlan& rank, const plan::Program& program) {
+  const auto is_output = [&](OpKind kind, const Access& span) {
+    return kind == OpKind::broadcast && use_of(rank.buffers[span.buffer.index()].name).role == Role::output;
+  };
+  return std::any_of(program.wanted.begin(), program.wanted.end(), [&](const plan::Wanted& wanted) { return is_output(wanted.kind, wanted.span); }) ||
+         std::any_of(program.ops.begin(), program.ops.end(), [&](const Op& op) { return !op.writes.empty() && is_output(op.kind, op.writes.front()); });
+}
+
+}  // namespace
+
+bool splits_layers(const Scope& scope, const std::string& program) {
+  std::map<std::int32_t, std::set<std::int32_t>> ranks;  // by segment
+  bool hands_on = false;
+  for (const plan::RankPlan& rank : scope.ranks) {
+    const int number = rank.program(program);
+    if (number < 0) continue;
+    const plan::Program& own = rank.programs[static_cast<std::size_t>(number)];
+    hands_on = hands_on || hands_on_output(rank, own);
+    for (const Op& op : own.ops)
+      if (op.kind == OpKind::forward) ranks[op.segment].insert(rank.rank);
+  }
+  return hands_on && std::all_of(ranks.begin(), ranks.end(), [](const auto& entry) { return entry.second.size() == 1; });
+}
+
+bool has_stages(const Scope& scope) { return !split_programs(scope).empty(); }
+
+void prove_passing(const Scope& scope, Findings& findings) {
+  for (const std::string& program : split_programs(scope)) prove_program(scope, program, findings);
+}
+
+}  // namespace trainyard::check

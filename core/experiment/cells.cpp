@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/experiment/cells.h"
+
+#include <algorithm>
+#include <map>
+
+namespace trainyard::experiment {
+namespace {
+
+std::vector<int> stages_on(const std::vector<int>& ranks, int rank) {
+  std::vector<int> stages;
+  for (std::size_t k = 0; k < ranks.size(); ++k)
+    if (ranks[k] == rank) stages.push_back(static_cast<int>(k));
+  return stages;
+}
+
+std::vector<Cell> naive(const std::vector<int>& stages, int micro_batches) {
+  std::vector<Cell> cells;
+  for (int m = 0; m < micro_batches; ++m) {
+    for (const int k : stages) cells.push_back({Pass::forward, k, m});
+    for (auto k = stages.rbegin(); k != stages.rend(); ++k) cells.push_back({Pass::backward, *k, m});
+  }
+  return cells;
+}
+
+std::vector<Cell> gpipe(const std::vector<int>& stages, int micro_batches) {
+  std::vector<Cell> cells;
+  for (const int k : stages)
+    for (int m = 0; m < micro_batches; ++m) cells.push_back({Pass::forward, k, m});
+  for (auto k = stages.rbegin(); k != stages.rend(); ++k)
+    for (int m = 0; m < micro_batches; ++m) cells.push_back({Pass::backward, *k, m});
+  return cells;
+}
+
+// `count` passes each way, the first backward one after so many forward ones and one more; which cell the i-th of a way is, `forward` and `backward` say.
+template <class Forward, class Backward>
+void in_turn(int count, int ahead, Forward forward, Backward backward) {
+  for (int i = 0; i < std::min(ahead, count); ++i) forward(i);
+  for (int i = 0; i < count; ++i) {
+    if (i + ahead < count) forward(i + ahead);
+    backward(i);
+  }
+}
+
+std::vector<Cell> one_f_one_b(int stage, int stages, int micro_batches) {
+  std::vector<Cell> cells;
+  in_turn(
+      micro_batches, stages - 1 - stage,
+      [&](int m) {
+        cells.push_back({Pass::forward, stage, m});
+      },
+      [&](int m) {
+        cells.push_back({Pass::backward, stage, m});
+      });
+  return cells;
+}
+
+std::vector<Cell> zb_h1(int stage, int stages, int micro_batches) {
+  std::vector<Cell> cells;
+  in_turn(
+      micro_batches, stages - 1 - stage,
+      [&](int m) {
+        cells.push_back({Pass::forward, stage, m});
+      },
+      [&](int m) {
+        cells.push_back({Pass::backward, stage, m});
+        if (m >= stage) cells.push_back({Pass::backward_weight, stage, m - stage});
+      });
+  for (int m = std::max(0, micro_batches - stage); m < micro_batches; ++m) cells.push_back({Pass::backward_weight, stage, m});
+  return cells;
+}
+
+// p micro-batches through one of the rank's stages, then through its next, and so on; then the next p.
+std::vector<Cell> interleaved(const std::vector<int>& own, int position, int p, int micro_batches) {
+  const int v = static_cast<int>(own.size()), all = micro_batches * v;
+  const auto stage = [&](int i, bool forward) {
+    const int chunk = i % (p * v) / p;
+    return own[static_cast<std::size_t>(forward ? chunk : v - 1 - chunk)];
+  };
+  const auto micro = [&](int i) { return i / (p * v) * p + i % p; };
+  std::vector<Cell> cells;
+  in_turn(
+      all, 2 * (p - 1 - position) + (v - 1) * p,
+      [&](int i) {
+        cells.push_back({Pass::forward, stage(i, true), micro(i)});
+      },
+      [&](int i) {
+        cells.push_back({Pass::backward, stage(i, false), micro(i)});
+      });
+  return cells;
+}
+
+}  // namespace
+
+std::vector<Cell> cells_of(PipelineSchedule schedule, const std::vector<int>& ranks, int rank, int micro_batches) {
+  const std::vector<int> own = stages_on(ranks, rank);
+  const int stages = static_cast<int>(ranks.size());
+  switch (schedule) {
+    case PipelineSchedule::naive: return naive(own, micro_batches);
+    case PipelineSchedule::gpipe: break;
+    case PipelineSchedule::one_f_one_b: return own.empty() ? std::vector<Cell>{} : one_f_one_b(own.front(), stages, micro_batches);
+    case PipelineSchedule::zb_h1: return own.empty() ? std::vector<Cell>{} : zb_h1(own.front(), stages, micro_batches);
+    case PipelineSchedule::interleaved_1f1b: {
+      const int p = own.empty() ? 1 : stages / static_cast<int>(own.size());
+      if (!own.empty() && micro_batches % p == 0) return interleaved(own, own.front(), p, micro_batches);
+      break;
+    }
+  }
+  return gpipe(own, micro_batches);
+}
+
+int most_held(const std::vector<Cell>& cells, const std::function<bool(const Cell&)>& is_meant) {
+  std::map<int, std::pair<std::size_t, std::size_t>> spans;  // by micro-batch: the first and the last cell
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    if (is_meant(cells[i])) spans.try_emplace(cells[i].micro, i, i).first->second.second = i;
+  std::vector<int> change(cells.size() + 1, 0);
+  for (const auto& [micro, span] : spans) {
+    ++change[span.first];
+    --change[span.second + 1];
+  }
+  int held = 0, most = 0;
+  for (const int c : change) most = std::max(most, held += c);
+  return most;
+}
+
+int most_held(const std::vector<Cell>& cells, int stage) {
+  return most_held(cells, [stage](const Cell& cell) { return cell.stage == stage; });
+}
+
+}  // namespace trainyard::experiment

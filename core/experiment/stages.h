@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Who has which layers, where a rank has but some (model_parallel, pipeline). All ranks then take the same samples, one micro-batch after the other.
+#pragma once
+
+#include "core/experiment/resolve.h"
+#include "core/model/part.h"
+
+namespace trainyard::experiment {
+
+// How a place names a segment: "2", or of a block "1.4".
+std::string place_name(const model::Segment& segment);
+
+// By segment, the rank that has it, as strategy.stages.places says. Of a resolved experiment whose strategy splits the model.
+std::vector<int> owners_of(const Resolved& resolved);
+
+// The same experiment as a rank sees it: of the model its own layers alone have parameters (model::part_of). Unchanged where nothing is split.
+Resolved of_rank(const Resolved& resolved, int rank);
+
+// The places of `cost` or `memory`, rank after rank, so that what the worst of them takes is as little as can be; among such, so that they are as alike as can
+// be (least sum of squares). Of cost: seconds of a sample, the floating-point operations forward and backward over the drawn speed. Of memory: bytes of
+// parameters, gradients and moments, and of the activations of as many micro-batches as the rank holds at once. What is tied to a layer is where that is.
+// Those of by_hand as they are written. A rank more than there are segments has none.
+std::vector<StagePlace> places_of(const Resolved& resolved);
+
+// That of a strategy which splits the model.
+PipelineSchedule schedule_of(const StrategySpec& strategy);
+
+// What is wrong with stages, of any experiment: none where the strategy splits no model. The other, once the model is known.
+base::Problems split_problems(const Experiment& experiment);
+base::Problems stage_problems(const Experiment& experiment, const model::Model& model);
+
+}  // namespace trainyard::experiment

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/model/part.h"
+
+#include <algorithm>
+
+namespace trainyard::model {
+namespace {
+
+// Those of the rank's segments, side by side: from where the first of a segment lies now, `place` says to where all of the segment move.
+template <class Place>
+std::vector<Parameter> moved(const std::vector<Parameter>& parameters, const std::vector<int>& owners, int rank, Place place) {
+  std::vector<Parameter> own;
+  for (Parameter parameter : parameters) {
+    if (owners[static_cast<std::size_t>(parameter.segment)] != rank) continue;
+    parameter.offset += place(parameter.segment);
+    own.push_back(std::move(parameter));
+  }
+  return own;
+}
+
+}  // namespace
+
+Model part_of(const Model& model, const std::vector<int>& owners, int rank) {
+  Model part = model;
+  part.elements = part.state_elements = 0;
+  for (std::size_t s = 0; s < part.segments.size(); ++s) {
+    Segment& segment = part.segments[s];
+    const bool own = owners[s] == rank;
+    segment.first = own && segment.tied_to < 0 ? part.elements : 0;
+    segment.running = own ? part.state_elements : 0;
+    if (!own) segment.elements = 0;
+    part.elements += segment.elements;
+    if (own && segment.kind == LayerKind::batch_norm) part.state_elements += 2 * segment.channels();
+  }
+  for (Segment& segment : part.segments)
+    if (segment.tied_to >= 0) segment.first = part.owner(segment).first;
+  const auto segment_in = [](const Model& m, int s) -> const Segment& { return m.segments[static_cast<std::size_t>(s)]; };
+  part.parameters = moved(model.parameters, owners, rank, [&](int s) { return segment_in(part, s).first - segment_in(model, s).first; });
+  part.state = moved(model.state, owners, rank, [&](int s) { return segment_in(part, s).running - segment_in(model, s).running; });
+  return part;
+}
+
+std::vector<Stage> stages_of(const std::vector<int>& owners) {
+  std::vector<Stage> stages;
+  for (std::size_t s = 0; s < owners.size(); ++s) {
+    const int segment = static_cast<int>(s);
+    if (stages.empty() || stages.back().rank != owners[s]) stages.push_back({segment, segment, owners[s]});
+    else stages.back().last = segment;
+  }
+  return stages;
+}
+
+std::vector<int> inputs_of(const Model& model, int segment) {
+  const Segment& s = model.segments[static_cast<std::size_t>(segment)];
+  std::vector<int> inputs;
+  if (s.addend >= 0) inputs.push_back(s.addend);
+  if (s.looks_up() && segment > 0) inputs.push_back(-1);
+  inputs.push_back(segment - 1);
+  return inputs;
+}
+
+std::vector<std::vector<int>> paths_of(const Model& model, const std::vector<Stage>& stages) {
+  std::vector<std::vector<int>> paths(model.segments.size());
+  for (std::size_t k = 0; k < stages.size(); ++k)
+    for (int s = stages[k].first; s <= stages[k].last; ++s) paths[static_cast<std::size_t>(s)].push_back(static_cast<int>(k));
+  for (std::size_t k = 0; k < stages.size(); ++k)
+    for (int s = stages[k].first; s <= stages[k].last; ++s)
+      for (const int input : inputs_of(model, s))
+        if (input >= 0 && paths[static_cast<std::size_t>(input)].back() != static_cast<int>(k))
+          paths[static_cast<std::size_t>(input)].push_back(static_cast<int>(k));
+  return paths;
+}
+
+}  // namespace trainyard::model

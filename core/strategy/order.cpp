@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/strategy/order.h"
+
+#include <algorithm>
+#include <map>
+
+namespace trainyard::strategy {
+namespace {
+
+using plan::Access;
+using plan::Dependency;
+using plan::Op;
+
+// By the op with this number on its lane, counted from 1.
+struct Touch {
+  Access access;
+  bool writes = false;
+  plan::LaneId lane;
+  std::int32_t sequence = 0;
+
+  bool conflicts(const Touch& other) const {
+    return lane != other.lane && (writes || other.writes) && access.first < other.access.first + other.access.count &&
+           other.access.first < access.first + access.count;
+  }
+  bool same_place(const Touch& other) const { return access == other.access && writes == other.writes && lane == other.lane; }
+};
+
+// The last of a program to touch each place, by buffer.
+class Touches {
+ public:
+  explicit Touches(std::size_t buffers) : by_buffer_(buffers) {}
+
+  template <class Visit>
+  void for_conflicts(const Touch& touch, Visit visit) const {
+    for (const Touch& other : by_buffer_[touch.access.buffer.index()])
+      if (touch.conflicts(other)) visit(other);
+  }
+
+  void add(const Touch& touch) {
+    auto& list = by_buffer_[touch.access.buffer.index()];
+    const auto at = std::find_if(list.begin(), list.end(), [&](const Touch& known) { return known.same_place(touch); });
+    if (at == list.end()) list.push_back(touch);
+    else at->sequence = std::max(at->sequence, touch.sequence);
+  }
+
+ private:
+  std::vector<std::vector<Touch>> by_buffer_;
+};
+
+// Whoever broadcasts reads, and all others write.
+std::vector<Touch> touches_of(const Op& op, std::int32_t rank, std::int32_t sequence) {
+  std::vector<Touch> list;
+  const bool broadcasts = op.kind == plan::OpKind::broadcast;
+  for (const Access& read : op.reads)
+    if (read.count > 0 && !(broadcasts && op.peer != rank)) list.push_back({read, false, op.lane, sequence});
+  for (const Access& write : op.writes)
+    if (write.count > 0 && !(broadcasts && op.peer == rank)) list.push_back({write, true, op.lane, sequence});
+  return list;
+}
+
+// What the ops of each lane have waited for so far, and what the next one is still to wait for.
+class Waits {
+ public:
+  explicit Waits(const plan::RankPlan& rank) : rank_(rank), known_(rank.lanes.size()) {}
+
+  void here(Op& op, const Touch& other) { wait(op, {other.lane, other.sequence, 0}); }
+
+  // Of a lane some op of which was waited for in this instance, all before is over. Collectives are counted anew when they are expanded: all of them.
+  void before(Op& op, const Touch& other) {
+    if (known_[op.lane.index()].contains({other.lane.value, 0})) return;
+    const bool communicates = rank_.lanes[other.lane.index()].kind == plan::LaneKind::comm;
+    wait(op, {other.lane, communicates ? Dependency::end : other.sequence, 1});
+  }
+
+ private:
+  static bool further(std::int32_t sequence, std::int32_t than) { return than != Dependency::end && (sequence == Dependency::end || sequence > than); }
+
+  void wait(Op& op, const Dependency& dependency) {
+    const auto [at, fresh] = known_[op.lane.index()].try_emplace({dependency.lane.value, dependency.steps_back}, dependency.sequence);
+    if (!fresh && !further(dependency.sequence, at->second)) return;
+    at->second = dependency.sequence;
+    const auto same =
+        std::find_if(op.after.begin(), op.after.end(), [&](const Dependency& d) { return d.lane == dependency.lane && d.steps_back == dependency.steps_back; });
+    if (same == op.after.end()) op.after.push_back(dependency);
+    else same->sequence = dependency.sequence;
+  }
+
+  const plan::RankPlan& rank_;
+  std::vector<std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t>> known_;  // by lane: sequence by lane and steps back
+};
+
+// Calls `visit(op, its number on its lane)` in the order of the program.
+template <class Ops, class Visit>
+void for_each_op(std::size_t lanes, Ops& ops, Visit visit) {
+  std::vector<std::int32_t> count(lanes);
+  for (auto& op : ops) visit(op, ++count[op.lane.index()]);
+}
+
+void order(const plan::RankPlan& rank, const Touches& of_all, plan::Program& program) {
+  Touches so_far(rank.buffers.size());
+  Waits waits(rank);
+  for_each_op(rank.lanes.size(), program.ops, [&](Op& op, std::int32_t sequence) {
+    const std::vector<Touch> own = touches_of(op, rank.rank, sequence);
+    for (const Touch& touch : own) so_far.for_conflicts(touch, [&](const Touch& other) { waits.here(op, other); });
+    for (const Touch& touch : own) of_all.for_conflicts(touch, [&](const Touch& other) { waits.before(op, other); });
+    for (const Touch& touch : own) so_far.add(touch);
+  });
+}
+
+}  // namespace
+
+void order_by_data(plan::RankPlan& rank) {
+  Touches of_all(rank.buffers.size());  // the furthest that any program goes
+  for (const plan::Program& program : rank.programs)
+    for_each_op(rank.lanes.size(), program.ops, [&](const Op& op, std::int32_t sequence) {
+      for (const Touch& touch : touches_of(op, rank.rank, sequence)) of_all.add(touch);
+    });
+  for (plan::Program& program : rank.programs) order(rank, of_all, program);
+}
+
+}  // namespace trainyard::strategy

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/strategy/replica_buffers.h"
+
+#include <algorithm>
+
+#include "core/experiment/synchronised.h"
+
+namespace trainyard::strategy {
+namespace {
+
+int moments(const experiment::OptimizerSpec& optimizer) {
+  if (optimizer.kind != experiment::OptimizerKind::sgd) return 2;
+  return optimizer.momentum > 0 ? 1 : 0;
+}
+
+std::int64_t largest_segment(const model::Model& model) {
+  std::int64_t most = 0;
+  for (const model::Segment& segment : model.segments) most = std::max(most, segment.elements);
+  return most;
+}
+
+}  // namespace
+
+ReplicaBuffers add_buffers(const experiment::Resolved& e, Shared peers_read, bool synchronises, std::vector<plan::Buffer>& list, const Slots& slots) {
+  const auto add = [&](std::string name, base::DType type, std::int64_t count, bool shared = false) {
+    list.push_back({std::move(name), type, count, shared});
+    return plan::Access{plan::BufferId(list.size() - 1), 0, count};
+  };
+  const base::DType dtype = gradient_dtype(e);
+  const std::int64_t batch = e.document.training.batch_per_rank, elements = e.model.elements;
+  const auto segments = static_cast<std::int64_t>(e.model.segments.size());
+  ReplicaBuffers b;
+  b.parameters = add("params", dtype, elements, peers_read == Shared::parameters);
+  b.gradients = add("grads", dtype, elements, peers_read == Shared::gradients);
+  for (int m = 0; m < moments(e.document.training.optimizer); ++m) b.moments.push_back(add("moment" + std::to_string(m + 1), dtype, elements));
+  b.input = add("input", dtype, slots.samples * batch * e.model.features);
+  b.labels = add("labels", base::DType::int32, slots.samples * batch * e.model.labels());
+  for (const model::Segment& segment : e.model.segments) {
+    const std::size_t s = b.activations.size();
+    const std::string number = std::to_string(s);
+    b.activations.push_back(add("act.s" + number, dtype, slots.of_activation(s) * batch * segment.outputs));
+    b.activation_gradients.push_back(add("grad.s" + number, dtype, slots.of_gradient(s) * batch * segment.outputs));
+    const bool normalises = segment.kind == model::LayerKind::batch_norm, summed = synchronises && segment.synchronised;
+    const bool gradients_summed = summed && experiment::sums_gradients(e.model, static_cast<int>(s)),
+               partial = segment.accumulates && segment.kind != model::LayerKind::add;
+    const std::int64_t sums = 2 * segment.channels() + 1;
+    b.partial_gradients.push_back(partial ? add("partial.s" + number, dtype, batch * segment.inputs) : plan::Access{});
+    b.sums.push_back(normalises ? add("sums.s" + number, base::DType::fp64, slots.of_activation(s) * sums, summed) : plan::Access{});
+    b.gradient_sums.push_back(normalises ? add("gradient_sums.s" + number, base::DType::fp64, sums - 1, gradients_summed) : plan::Access{});
+  }
+  if (e.model.state_elements > 0) b.running = add("running", dtype, e.model.state_elements);
+  if (e.model.drops()) b.sample_numbers = add("sample_numbers", base::DType::int32, slots.samples * batch);
+  b.metrics = add("metrics", base::DType::fp64, 2);
+  b.local_norms = add("local_norms", base::DType::fp64, segments);
+  b.statistics = add("statistics", base::DType::fp64, 3 * segments);
+  b.rate = add("rate", base::DType::fp64, 2);
+  if (e.document.training.accumulation_steps > 1 || e.model.ties()) b.micro_gradients = add("micro_grads", dtype, largest_segment(e.model));
+  if (e.document.training.judges_gradients()) {
+    b.reduced_norms = add("reduced_norms", base::DType::fp64, segments);
+    b.factor = add("factor", base::DType::fp64, 1);
+  }
+  return b;
+}
+
+std::vector<std::int32_t> slots_by_buffer(const ReplicaBuffers& b, const Slots& slots, std::size_t count) {
+  std::vector<std::int32_t> list(count, 1);
+  const auto set = [&](const plan::Access& buffer, std::int32_t of) {
+    if (buffer.buffer.valid()) list[buffer.buffer.index()] = of;
+  };
+  for (const plan::Access& samples : {b.input, b.labels, b.sample_numbers}) set(samples, slots.samples);
+  for (std::size_t s = 0; s < b.activations.size(); ++s) {
+    set(b.activations[s], slots.of_activation(s));
+    set(b.sums[s], slots.of_activation(s));
+    set(b.activation_gradients[s], slots.of_gradient(s));
+  }
+  return list;
+}
+
+}  // namespace trainyard::strategy

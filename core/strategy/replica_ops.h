@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The ops of a micro-step, and of the update after the last: what each reads, writes and takes. What it waits for, who puts them together says.
+#pragma once
+
+#include "core/strategy/replica_spans.h"
+
+namespace trainyard::strategy {
+
+class ReplicaOps : protected ReplicaSpans {
+ protected:
+  using Op = plan::Op;
+  using OpKind = plan::OpKind;
+
+  using ReplicaSpans::ReplicaSpans;
+
+  Op load() const;  // all that a replica asks for
+  Op rate() const;
+  Op statistics(int s) const;
+  Op forward(int s) const;
+  Op loss() const;
+  Op backward_input(int s) const;
+  Op backward_weight(int s, bool last_of_step) const;  // `with_sum` where it adds to what is there
+  void with_sum(Op& op) const;
+  Op norm(int s) const;
+  Op clip() const;
+  Op update(int s) const;
+
+  // Whether B has anything to do. A batch normalisation's gradient at its input follows from the sums that make its weight's: there W comes first.
+  bool passes_back(int s) const { return s > first() || (s == first() && activates(s)) || shares_columns(s); }
+  bool adds_weight(int s) const { return micro_ > 0 || adds_to_tied(s); }  // to the gradient that is there
+
+ private:
+  void with_running(Op& op) const;
+  void with_numbers(Op& op) const;
+  void normalised_backward_weight(Op& op) const;
+  void give(Op& op, int to, bool accumulates) const;
+};
+
+}  // namespace trainyard::strategy
