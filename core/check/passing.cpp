@@ -174,30 +174,21 @@ class Passing {
     return true;
   }
 
-  // A receive takes what its send reads; of a collective in one, a member what the root has.
+  // A receive takes what its send reads; of a collective in one, every member what the root has.
   bool hand_on(const plan::Rehearsal::Event& event, const Op& op) {
-    if (op.writes.empty()) return true;  // a send
-    const At& at = event.at;
+    const auto sources = scope_.run.sources_of(event);
+    std::vector<At> members(sources.begin(), sources.end());
     if (plan::coarse(op.kind)) {
-      if (op.peer == at.rank) return true;
-      const auto root = root_of(op);
-      return !root || copy(at, op.writes.front(), op.peer, *root);
+      members.push_back(event.at);
+      const auto root = std::find_if(members.begin(), members.end(), [&](const At& member) { return member.rank == op.peer; });
+      return std::all_of(members.begin(), members.end(), [&](const At& member) { return member.rank == root->rank || copy(member, *root); });
     }
-    for (const At& source : scope_.run.sources_of(event))
-      if (!copy(at, op.writes.front(), source.rank, scope_.op(source).reads.front())) return false;
-    return true;
+    return std::all_of(members.begin(), members.end(), [&](const At& source) { return copy(event.at, source); });
   }
 
-  std::optional<Access> root_of(const Op& op) const {
-    const plan::RankPlan& rank = scope_.rank(op.peer);
-    const int number = rank.program(program_);
-    if (number < 0) return std::nullopt;
-    for (const Op& other : rank.programs[static_cast<std::size_t>(number)].ops)
-      if (other.kind == op.kind && other.group == op.group && other.bucket == op.bucket) return other.writes.front();
-    return std::nullopt;
-  }
-
-  bool copy(const At& to, const Access& place, std::int32_t from, const Access& source) {
+  bool copy(const At& to, const At& sender) {
+    const std::int32_t from = sender.rank;
+    const Access &place = scope_.op(to).writes.front(), &source = scope_.op(sender).reads.front();
     const Use &here = use(to.rank, place.buffer), &there = use(from, source.buffer);
     if (here.role != there.role || here.segment != there.segment)
       return report(

@@ -240,7 +240,7 @@ class Expansion {
     const Reduced last = covered > 0 ? all[covered - 1] : Reduced{};
     const LaneId receive = lanes_.receive_of.at(dependency.lane.value);
     add_dependency(op.after, {receive, to_end ? Dependency::end : last.receives, dependency.steps_back});
-    if (overwrites) add_dependency(op.after, {dependency.lane, to_end ? Dependency::end : last.sends, dependency.steps_back});
+    if (overwrites && (to_end || last.sends > 0)) add_dependency(op.after, {dependency.lane, to_end ? Dependency::end : last.sends, dependency.steps_back});
   }
 
   // An earlier instance may be one of another program.

@@ -67,7 +67,8 @@ class Binder {
  private:
   base::Result<BoundProgram> bind_program(const plan::Program& program) {
     program_ = &program;
-    trains_ = std::any_of(program.ops.begin(), program.ops.end(), [](const Op& op) { return op.kind == OpKind::backward_weight; });
+    trains_ = std::any_of(program.ops.begin(), program.ops.end(),
+                          [](const Op& op) { return op.kind == OpKind::backward_weight || op.kind == OpKind::backward_input; });
     BoundProgram bound{program.samples, program.global_samples, program.repeats, {}, {}};
     bound.averages_weights = averages_weights_;
     gradient_samples_ = bound.gradient_samples();

@@ -23,6 +23,9 @@ constexpr std::int64_t kLongestSleep = 2'000'000;  // nanoseconds: then it looks
 base::Result<bool> Interpreter::State::progress() {
   auto moved = move_transfers();
   if (!moved) return moved;
+  // What follows on a lane is not to wait until an op has been computed.
+  for (auto more = moved; *more && !done.empty(); *moved = *moved || *more)
+    if (more = move_transfers(); !more) return more;
   auto answered = answer();
   if (!answered) return answered;
   if (*answered) {
@@ -36,6 +39,7 @@ base::Result<bool> Interpreter::State::progress() {
 }
 
 base::Result<bool> Interpreter::State::move_transfers() {
+  done.clear();
   if (!transfers) return false;
   bool started = false;
   for (const LaneId lane : comm_lanes)
@@ -46,7 +50,6 @@ base::Result<bool> Interpreter::State::move_transfers() {
       started = true;
     }
   if (transfers->empty()) return started;
-  done.clear();
   auto moved = transfers->poll(done, meter.times.transfer_ns);
   if (!moved) {
     is_at(transfers->failed().ready);

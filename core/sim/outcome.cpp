@@ -54,13 +54,15 @@ RankUse rank_use(const VirtualRank& rank, std::int64_t steps, const topology::De
   return use;
 }
 
+// Whoever is through before the others idles until they are.
 double bubble_fraction(const std::vector<RankUse>& ranks) {
-  double idle = 0, all = 0;
+  double busy = 0, longest = 0;
   for (const RankUse& use : ranks) {
-    idle += use.crossing_seconds + use.waiting_seconds;
-    all += use.compute_seconds + use.input_seconds + use.adding_seconds + use.crossing_seconds + use.waiting_seconds;
+    const double own = use.compute_seconds + use.input_seconds + use.adding_seconds;
+    busy += own;
+    longest = std::max(longest, own + use.crossing_seconds + use.waiting_seconds);
   }
-  return all > 0 ? idle / all : 0;
+  return longest > 0 ? 1 - busy / (longest * static_cast<double>(ranks.size())) : 0;
 }
 
 }  // namespace

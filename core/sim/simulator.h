@@ -103,7 +103,7 @@ struct Outcome {
   std::vector<WireBytes> wire;    // pairs that talk, by from and to
   std::vector<EdgeUse> edges;     // ways that were used
   std::vector<RankUse> ranks;
-  double bubble_fraction = 0;  // idle time of all ranks / their step time
+  double bubble_fraction = 0;  // idle time of all ranks / their time, until the last of them has made its last step
   std::vector<Bound> bounds;   // the longest of each kind, the longest first
   double mean_staleness = 0;   // of gradients, with parameter servers
   std::string explain;         // the first of them, as a sentence

@@ -130,7 +130,7 @@ base::Result<void> VirtualRank::poll(std::size_t number, Picoseconds now) {
   }
   engine.under_way.resize(engine.kept);
   for (const Work& work : engine.done) finish(work, now);
-  engine.stage = Stage::input;
+  engine.stage = engine.done.empty() ? Stage::input : Stage::start;  // what follows on a lane is not to wait until an op has been computed
   return {};
 }
 

@@ -12,7 +12,7 @@
 
 #include "core/base/clock.h"
 #include "core/compute/compute.h"
-#include "core/experiment/resolve.h"
+#include "core/experiment/stages.h"
 #include "core/plan/text.h"
 #include "core/run/interpreter.h"
 #include "core/run/server.h"
@@ -49,10 +49,11 @@ inline std::vector<double> values_of(const compute::Tensor& tensor) {
   return values;
 }
 
-inline RankOutcome train_rank(const experiment::Resolved& resolved, const plan::Plan& plan, int rank, compute::Compute& compute, comm::Transport* transport,
+inline RankOutcome train_rank(const experiment::Resolved& of_all, const plan::Plan& plan, int rank, compute::Compute& compute, comm::Transport* transport,
                               Telemetry telemetry = Telemetry::on, const DataOfRank& data_of = {}, run::Whereabouts* seen = nullptr, const Change& change = {},
                               run::OrderLog* order = nullptr) {
   RankOutcome outcome;
+  const experiment::Resolved resolved = experiment::of_rank(of_all, rank);
   const plan::RankPlan rank_plan = plan.rank_plan(rank);
   const run::Layout layout = run::layout(rank_plan);
   std::vector<std::byte> memory(static_cast<std::size_t>(layout.private_bytes + run::kAlignment));

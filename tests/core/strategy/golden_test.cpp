@@ -259,5 +259,24 @@ TEST(Golden, mirrored_ring_of_two_with_averaged_weights) {
   expect_golden_plan("mirrored_ring_2_weights", e);
 }
 
+experiment::Experiment piped(int ranks, experiment::PipelineSchedule schedule, std::int64_t micro_batches) {
+  auto e = tiny(ranks);
+  e.strategy.kind = experiment::StrategyKind::pipeline;
+  e.strategy.stages.schedule = schedule;
+  e.training.batch_per_rank = 8;
+  e.training.accumulation_steps = micro_batches;
+  return e;
+}
+
+TEST(Golden, pipeline_of_two_1f1b) { expect_golden_plan("pipeline_2_1f1b", piped(2, experiment::PipelineSchedule::one_f_one_b, 4)); }
+TEST(Golden, pipeline_of_two_zb_h1) { expect_golden_plan("pipeline_2_zb_h1", piped(2, experiment::PipelineSchedule::zb_h1, 4)); }
+
+TEST(Golden, model_parallel_of_two_clipped) {
+  auto e = piped(2, experiment::PipelineSchedule::naive, 1);
+  e.strategy.kind = experiment::StrategyKind::model_parallel;
+  e.training.clip_norm = 1;
+  expect_golden_plan("model_parallel_2_clip", e);
+}
+
 }  // namespace
 }  // namespace trainyard::strategy

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Real training by ranks that have some layers each: together they equal one device, and send each other what crosses between them, no more.
+#include "core/experiment/stages.h"
+
+#include <gtest/gtest.h>
+
+#include "backends/inproc/transport.h"
+#include "core/experiment/fields.h"
+#include "tests/conformance/small_training.h"
+
+namespace trainyard::tests {
+namespace {
+
+using experiment::Experiment;
+using experiment::OptimizerKind;
+using experiment::PipelineSchedule;
+using experiment::StagePlace;
+using experiment::StrategyKind;
+
+std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes, {64}).value(); }
+std::vector<RankOutcome> trained(const Experiment& e) { return trained_by(e, in_process); }
+
+// Six micro-batches of 4 samples a step; an epoch of 250 ends with 10 in three.
+Experiment split(Experiment e, StrategyKind kind, PipelineSchedule schedule) {
+  e.strategy.kind = kind;
+  e.strategy.stages.schedule = schedule;
+  e.training.batch_per_rank = 4;
+  e.training.accumulation_steps = 6;
+  e.training.steps = 100;
+  e.training.precision = experiment::Precision::fp64;
+  return e;
+}
+
+// On the first of the devices alone.
+Experiment alone(Experiment e) {
+  for (std::size_t d = 1; d < e.topology.hosts[0].devices.size(); ++d) e.topology.hosts[0].devices[d].role = topology::Role::idle;
+  e.strategy = {};
+  e.strategy.kind = StrategyKind::one_device;
+  return e;
+}
+
+// What all ranks have of a flat buffer, as one device would.
+struct Whole {
+  std::vector<double> parameters, gradients, state;
+};
+Whole gathered(const Experiment& e, const std::vector<RankOutcome>& ranks) {
+  const experiment::Resolved all = experiment::resolve(e, ".").value();
+  Whole whole{std::vector<double>(static_cast<std::size_t>(all.model.elements)), std::vector<double>(static_cast<std::size_t>(all.model.elements)),
+              std::vector<double>(static_cast<std::size_t>(all.model.state_elements))};
+  const auto copy = [](const std::vector<double>& from, const std::vector<model::Parameter>& here, const std::vector<model::Parameter>& there,
+                       std::vector<double>& to) {
+    for (const model::Parameter& part : here) {
+      const auto at = std::find_if(there.begin(), there.end(), [&](const model::Parameter& p) { return p.name == part.name; });
+      std::copy_n(from.begin() + part.offset, part.shape.elements(), to.begin() + at->offset);
+    }
+  };
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    EXPECT_EQ(ranks[r].problem, "");
+    if (!ranks[r].problem.empty()) return whole;
+    const model::Model own = experiment::of_rank(all, static_cast<int>(r)).model;
+    copy(ranks[r].parameters, own.parameters, all.model.parameters, whole.parameters);
+    copy(ranks[r].gradients, own.parameters, all.model.parameters, whole.gradients);
+    copy(ranks[r].state, own.state, all.model.state, whole.state);
+  }
+  return whole;
+}
+
+void expect_equal_one_device(const Experiment& e) {
+  const RankOutcome one = trained(alone(e))[0];
+  ASSERT_EQ(one.problem, "");
+  const auto many = trained(e);
+  const Whole whole = gathered(e, many);
+  EXPECT_LE(distance(whole.parameters, one.parameters), 1e-10);
+  if (!one.state.empty()) {
+    EXPECT_LE(distance(whole.state, one.state), 1e-10);
+  }
+  for (const std::int32_t step : {0, 99})
+    for (const telemetry::Metric metric : {telemetry::Metric::loss_sum, telemetry::Metric::correct, telemetry::Metric::samples})
+      EXPECT_NEAR(sum_of(many, metric, step), sum_of({one}, metric, step), 1e-6);
+  for (const telemetry::Metric metric : {telemetry::Metric::held_out_loss_sum, telemetry::Metric::held_out_correct, telemetry::Metric::held_out_samples})
+    EXPECT_NEAR(sum_of(many, metric, 99), sum_of({one}, metric, 99), 1e-6);
+}
+
+struct Case {
+  int ranks;
+  StrategyKind kind = StrategyKind::pipeline;
+  PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
+  OptimizerKind optimizer = OptimizerKind::sgd;
+  double clip_norm = 0;
+  int chunks = 2;
+
+  // Eight segments: a normalised row and a block that is added to what came in.
+  Experiment training() const {
+    Experiment e = split(strategy::small_rows(ranks), kind, schedule);
+    e.strategy.stages.chunks = chunks;
+    e.training.accumulation_steps = schedule == PipelineSchedule::interleaved_1f1b ? 2 * ranks : 6;
+    e.training.optimizer = {.kind = optimizer, .learning_rate = 0.02, .epsilon = 1e-4};
+    e.training.clip_norm = clip_norm;
+    return e;
+  }
+};
+
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << c.ranks << " ranks, " << base::name_of(c.kind) << " " << base::name_of(c.schedule) << ", " << base::name_of(c.optimizer)
+       << (c.clip_norm > 0 ? ", clipped" : "");
+}
+
+class StageTraining : public testing::TestWithParam<Case> {};
+
+TEST_P(StageTraining, of_hundred_fp64_steps_equals_one_device) { expect_equal_one_device(GetParam().training()); }
+
+TEST_P(StageTraining, has_the_gradients_of_one_device_in_fp32) {
+  Experiment e = one_step(GetParam().training());
+  e.training.precision = experiment::Precision::fp32;
+  EXPECT_LE(distance(gathered(e, trained(e)).gradients, trained(alone(e))[0].gradients), 1e-5);
+}
+
+using S = PipelineSchedule;
+using O = OptimizerKind;
+constexpr StrategyKind kPipeline = StrategyKind::pipeline;
+INSTANTIATE_TEST_SUITE_P(Strategies, StageTraining,
+                         testing::Values(Case{2}, Case{3, StrategyKind::model_parallel}, Case{8, StrategyKind::model_parallel, S::naive, O::adam},
+                                         Case{2, kPipeline, S::gpipe, O::adamw}, Case{4, kPipeline, S::gpipe}, Case{8, kPipeline, S::gpipe, O::sgd, 0.3},
+                                         Case{3, kPipeline, S::one_f_one_b, O::adam}, Case{5, kPipeline, S::one_f_one_b, O::sgd, 0.3}, Case{8},
+                                         Case{3, kPipeline, S::naive}, Case{2, kPipeline, S::interleaved_1f1b},
+                                         Case{4, kPipeline, S::interleaved_1f1b, O::adamw}, Case{2, kPipeline, S::interleaved_1f1b, O::sgd, 0.3, 4},
+                                         Case{2, kPipeline, S::zb_h1}, Case{4, kPipeline, S::zb_h1, O::adam, 0.3}, Case{8, kPipeline, S::zb_h1}));
+
+// By hand, where it hurts: through a residual sum, between a convolution and its normalisation, around a tied table.
+struct Placed {
+  const char* name;
+  Experiment experiment;
+  std::vector<StagePlace> places;
+  PipelineSchedule schedule = PipelineSchedule::gpipe;
+};
+
+TEST(StagePlaces, of_any_layers_equal_one_device) {
+  Experiment images = strategy::small_normalised_images(3);
+  images.training.optimizer.learning_rate = 0.01;
+  const Experiment clicks = strategy::small_wide_and_deep(2);
+  const Placed cases[] = {
+      {"through a residual sum", strategy::small_rows(3), {{"0", 0}, {"3", 1}, {"5", 2}}},
+      {"an output that comes back", strategy::small_rows(3), {{"0", 0}, {"1", 1}, {"5", 0}, {"6", 2}}},
+      {"there and back and there", strategy::small_rows(2), {{"0", 1}, {"2", 0}, {"3", 1}, {"4", 0}, {"5", 1}, {"6", 0}}},
+      {"a normalisation apart", images, {{"0", 0}, {"3", 1}, {"4", 2}}},
+      {"dropout alone", images, {{"0", 2}, {"7", 0}, {"9", 1}}, S::one_f_one_b},
+      {"dropout alone, weights later", images, {{"0", 2}, {"7", 0}, {"9", 1}}, S::zb_h1},
+      {"half a block of a transformer", strategy::small_gpt(3), {{"0", 0}, {"1.3", 1}, {"1.7", 2}}},
+      {"a tied table", strategy::small_tied_gpt(2), {{"0", 0}, {"1.2", 1}, {"3", 0}}},
+      {"tables of a wide half", clicks, {{"0", 0}, {"1", 1}}},
+      {"a wide half elsewhere", clicks, {{"0", 1}, {"4", 0}}},
+  };
+  for (const Placed& placed : cases) {
+    SCOPED_TRACE(placed.name);
+    Experiment e = split(placed.experiment, StrategyKind::pipeline, placed.schedule);
+    e.strategy.stages.partition = experiment::Partition::by_hand;
+    e.strategy.stages.places = placed.places;
+    e.strategy.average = experiment::Average::gradients;
+    const auto problems = experiment::validate(e, ".");
+    ASSERT_EQ(problems.empty() ? "" : base::to_string(problems.front()), "");
+    expect_equal_one_device(e);
+  }
+}
+
+// Of all steps and evaluations: forward every output that crosses, back its gradient. 7 features in, outputs of 6, 6, 9, 9, 6, 6, 6 and 5.
+TEST(StageBytes, are_the_activations_that_cross) {
+  Experiment e = split(strategy::small_rows(3), StrategyKind::pipeline, S::one_f_one_b);
+  e.strategy.stages.partition = experiment::Partition::by_hand;
+  e.strategy.stages.places = {{"0", 0}, {"3", 1}, {"6", 2}};  // segment 2 and, for the sum, segment 0 cross to 1; segment 5 to 2
+  e.training.steps = 22;                                      // two epochs of 10 full steps and a tail
+  e.training.epochs = 2;
+  e.run.evaluate_every_steps = 11;
+  const auto ranks = trained(e);
+  const auto sent = [&](std::size_t from, std::size_t to) { return static_cast<std::int64_t>(ranks[from].traffic[to].sent_payload_bytes); };
+  const std::int64_t trained_samples = 2 * 250, evaluated = 2 * 53;
+  EXPECT_EQ(sent(0, 1), (trained_samples + evaluated) * (9 + 6) * 8);
+  EXPECT_EQ(sent(1, 2), (trained_samples + evaluated) * 6 * 8);
+  EXPECT_EQ(sent(1, 0), trained_samples * (9 + 6) * 8);
+  EXPECT_EQ(sent(2, 1), trained_samples * 6 * 8);
+  EXPECT_EQ(sent(0, 2) + sent(2, 0), 0);
+}
+
+}  // namespace
+}  // namespace trainyard::tests

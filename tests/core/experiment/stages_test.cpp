@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/experiment/stages.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <numeric>
+
+#include "core/experiment/fields.h"
+#include "tests/core/strategy/experiments.h"
+
+namespace trainyard::experiment {
+namespace {
+
+using model::LayerKind;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Experiment piped(Experiment e, PipelineSchedule schedule = PipelineSchedule::one_f_one_b) {
+  e.strategy.kind = StrategyKind::pipeline;
+  e.strategy.stages.schedule = schedule;
+  e.training.batch_per_rank = 4;
+  e.training.accumulation_steps = 4;
+  return e;
+}
+
+Experiment by_hand(Experiment e, std::vector<StagePlace> places) {
+  e.strategy.stages.partition = Partition::by_hand;
+  e.strategy.stages.places = std::move(places);
+  return e;
+}
+
+// Linear layers of these widths, after 7 features; 5 classes.
+Experiment deep(int ranks, const std::vector<std::int64_t>& widths) {
+  Experiment e = strategy::small(ranks);
+  e.model.layers.clear();
+  for (const std::int64_t width : widths) e.model.layers.push_back({LayerKind::linear, width});
+  e.model.layers.push_back({LayerKind::linear, 0});
+  return piped(e);
+}
+
+std::string problem_of(const Experiment& e) {
+  const auto problems = validate(e, ".");
+  return problems.empty() ? "" : base::to_string(problems.front());
+}
+
+double flops_of(const Resolved& e, int s) {
+  const model::Segment& segment = e.model.segments[static_cast<std::size_t>(s)];
+  return static_cast<double>(segment.forward_flops() + segment.backward_weight_flops() + (s > 0 ? segment.backward_input_flops() : 0));
+}
+
+// Seconds of each rank's segments, by whom each is on.
+std::vector<double> seconds_of(const Resolved& e, const std::vector<int>& owners) {
+  std::vector<double> list(static_cast<std::size_t>(e.world()));
+  for (std::size_t s = 0; s < owners.size(); ++s)
+    list[static_cast<std::size_t>(owners[s])] +=
+        flops_of(e, static_cast<int>(s)) / e.document.topology.hosts[0].devices[static_cast<std::size_t>(owners[s])].peak_flops;
+  return list;
+}
+
+// Of all cuts into one run for each rank.
+double best(const Resolved& e) {
+  const int segments = static_cast<int>(e.model.segments.size());
+  double least = std::numeric_limits<double>::infinity();
+  for (unsigned cuts = 0; cuts < 1U << (segments - 1); ++cuts) {
+    std::vector<int> owners(1, 0);
+    for (int s = 1; s < segments; ++s) owners.push_back(owners.back() + static_cast<int>(cuts >> (s - 1) & 1U));
+    if (owners.back() + 1 != e.world()) continue;
+    const auto seconds = seconds_of(e, owners);
+    least = std::min(least, *std::max_element(seconds.begin(), seconds.end()));
+  }
+  return least;
+}
+
+TEST(Partition, by_cost_makes_the_slowest_rank_as_fast_as_it_can_be) {
+  for (const auto& widths : {std::vector<std::int64_t>{9, 9, 9, 9, 9, 9}, {40, 3, 3, 3, 3, 50, 4}, {2, 4, 8, 16, 32, 64, 128}})
+    for (const int ranks : {2, 3, 5}) {
+      Experiment e = deep(ranks, widths);
+      e.topology.hosts[0].devices[1].peak_flops *= 3;  // unlike devices
+      const Resolved r = strategy::resolved(e);
+      const auto owners = owners_of(r);
+      const auto seconds = seconds_of(r, owners);
+      EXPECT_TRUE(std::is_sorted(owners.begin(), owners.end()));
+      EXPECT_EQ(owners.back(), ranks - 1);
+      EXPECT_DOUBLE_EQ(*std::max_element(seconds.begin(), seconds.end()), best(r));
+    }
+}
+
+TEST(Partition, evens_out_what_the_slowest_rank_leaves_open) {
+  const Resolved r = strategy::resolved(deep(4, {300, 8, 8, 8, 8}));  // what makes 300 numbers, and what takes them, are a rank's each
+  EXPECT_THAT(owners_of(r), ElementsAre(0, 1, 2, 2, 3, 3));
+}
+
+TEST(Partition, by_memory_gives_who_holds_more_micro_batches_fewer_layers) {
+  Experiment e = deep(2, {12, 12, 12, 12, 12});
+  e.training.batch_per_rank = 20;
+  e.training.accumulation_steps = 8;
+  e.strategy.stages.partition = Partition::memory;
+  const auto count = [](const std::vector<int>& owners) { return std::count(owners.begin(), owners.end(), 0); };
+  const auto even = count(owners_of(strategy::resolved(e)));
+  e.strategy.stages.schedule = PipelineSchedule::gpipe;
+  EXPECT_LT(even, count(owners_of(strategy::resolved(e))));  // 2 and 1 of 1f1b, 8 and 8 of gpipe
+}
+
+TEST(Partition, of_interleaved_stages_goes_round_the_ranks) {
+  Experiment e = deep(2, {9, 9, 9, 9, 9, 9, 9});
+  e.strategy.stages.schedule = PipelineSchedule::interleaved_1f1b;
+  const auto stages = model::stages_of(owners_of(strategy::resolved(e)));
+  ASSERT_EQ(stages.size(), 4u);
+  for (std::size_t k = 0; k < stages.size(); ++k) EXPECT_EQ(stages[k].rank, static_cast<int>(k % 2));
+}
+
+TEST(Partition, puts_a_tied_layer_where_its_table_is) {
+  Experiment e = strategy::small_tied_gpt(3);
+  e.strategy.kind = StrategyKind::model_parallel;
+  const auto owners = owners_of(strategy::resolved(e));
+  EXPECT_EQ(owners.front(), 0);
+  EXPECT_EQ(owners.back(), 0);
+  EXPECT_EQ(owners[owners.size() - 2], 2);
+}
+
+// What is resolved says where every layer is, so that it is the same wherever it is read.
+TEST(Partition, is_in_the_resolved_experiment) {
+  const Resolved r = strategy::resolved(deep(3, {9, 9, 9, 9}));
+  EXPECT_EQ(r.document.strategy.stages.places.size(), 3u);
+  const auto read = resolved_from_json(to_json(r));
+  ASSERT_TRUE(read) << base::to_string(read.error());
+  EXPECT_EQ(read->document, r.document);
+  EXPECT_EQ(owners_of(*read), owners_of(r));
+}
+
+TEST(StagePlaces, that_make_no_sense_are_refused) {
+  const Experiment e = deep(2, {9, 9, 9});
+  EXPECT_EQ(problem_of(by_hand(e, {{"0", 0}, {"2", 1}})), "");
+  EXPECT_THAT(problem_of(by_hand(e, {})), HasSubstr("strategy.stages.places: no layer is on any device"));
+  EXPECT_THAT(problem_of(by_hand(e, {{"0", 0}, {"7", 1}})),
+              HasSubstr("places[1].segment: \"7\" is no layer that can be on a device by itself (accepted: as 0 to 3"));
+  EXPECT_THAT(problem_of(by_hand(e, {{"1", 0}, {"2", 1}})), HasSubstr("places[0].segment: layers before 1 are on no device"));
+  EXPECT_THAT(problem_of(by_hand(e, {{"0", 0}, {"2", 1}, {"1", 0}})), HasSubstr("places[2].segment: 1 does not come after 2"));
+  EXPECT_THAT(problem_of(by_hand(e, {{"0", 0}, {"2", 2}})), HasSubstr("places[1].rank: there is no worker 2 (accepted: 0 to 1)"));
+  EXPECT_THAT(problem_of(by_hand(e, {{"0", 0}})), HasSubstr("worker 1 has no layer"));
+  EXPECT_THAT(problem_of(by_hand(e, {{"0", 0}, {"1", 1}, {"2", 0}})), HasSubstr("strategy.stages.schedule: 1f1b has one stage on each worker"));
+}
+
+TEST(StageProblems, say_what_and_what_to_do) {
+  EXPECT_THAT(problem_of(deep(4, {9, 9})), HasSubstr("topology.hosts: 4 workers are more than the 3 layers that the model can be cut into"));
+  Experiment e = deep(2, {9, 9, 9});
+  e.strategy.stages.schedule = PipelineSchedule::interleaved_1f1b;
+  EXPECT_EQ(problem_of(e), "");
+  e.training.accumulation_steps = 3;
+  EXPECT_THAT(problem_of(e),
+              HasSubstr("training.accumulation_steps: interleaved_1f1b sends micro-batches through the 2 workers in groups of as many, and 3 cannot be "
+                        "grouped so (accepted: a multiple of 2)"));
+  e.strategy.stages.chunks = 3;
+  EXPECT_THAT(problem_of(e), HasSubstr("strategy.stages.chunks: 3 stages on each of 2 workers are more than the 4 layers"));
+  Experiment tied = piped(strategy::small_tied_gpt(2));
+  EXPECT_THAT(problem_of(tied), HasSubstr("the last layer is tied to the first, so both are on one worker (accepted: naive, gpipe). Untie the last layer"));
+  EXPECT_THAT(problem_of(by_hand(piped(strategy::small_tied_gpt(2), PipelineSchedule::gpipe), {{"0", 0}, {"1.4", 1}})),
+              HasSubstr("uses the weight of layer 0, which is on another"));
+  Experiment owned = deep(2, {9, 9});
+  owned.data.sharding.kind = data::ShardingKind::size_skew;
+  EXPECT_THAT(problem_of(owned), HasSubstr("data.sharding.kind: in pipeline every sample passes all ranks"));
+  Experiment compressed = deep(2, {9, 9});
+  compressed.strategy.compression.kind = compute::compression::Scheme::fp16;
+  EXPECT_THAT(problem_of(compressed), HasSubstr("pipeline does not compress gradients"));
+}
+
+TEST(Stages, of_other_strategies_are_of_no_account) {
+  Experiment e = strategy::small(2);
+  e.strategy.stages.partition = Partition::by_hand;
+  EXPECT_EQ(problem_of(e), "");
+  EXPECT_TRUE(strategy::resolved(e).document.strategy.stages.places.empty());
+}
+
+// All ranks take all samples of a step.
+TEST(Stages, are_one_replica) {
+  const Resolved r = strategy::resolved(deep(3, {9, 9, 9}));
+  EXPECT_EQ(r.global_batch, 16);
+  EXPECT_EQ(r.steps_per_epoch, 16);  // 15 of 16 samples, and 10
+  EXPECT_EQ(r.held_out(2), (std::pair<std::int64_t, std::int64_t>{0, 53}));
+}
+
+}  // namespace
+}  // namespace trainyard::experiment
