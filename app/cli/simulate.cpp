@@ -8,6 +8,7 @@
 #include "core/base/units.h"
 #include "core/experiment/imposed.h"
 #include "core/experiment/placement.h"
+#include "core/experiment/stages.h"
 #include "core/session/recipe.h"
 #include "core/sim/verdict.h"
 #include "core/strategy/strategy.h"
@@ -58,10 +59,11 @@ Json rank_json(const sim::RankUse& use, std::size_t rank) {
           {"idle_fraction", use.idle_fraction}};
 }
 
-Json result_json(const sim::Outcome& o, const std::optional<Comparison>& c) {
+Json result_json(const experiment::Resolved& resolved, const sim::Outcome& o, const std::optional<Comparison>& c) {
   Json json{
       {"type", "result"}, {"status", "completed"}, {"steps", o.steps}, {"step_seconds", o.median_step_seconds}, {"first_step_seconds", o.first_step_seconds}};
   json["bubble_fraction"] = o.bubble_fraction;
+  if (const auto ideal = experiment::ideal_bubble(resolved)) json["ideal_bubble_fraction"] = *ideal;
   if (!o.engine.empty()) json["engine"] = o.engine;
   json["wire_bytes"] = o.engine.empty() ? Json(o.step_wire_bytes()) : Json();
   json["ranks"] = Json::array();
@@ -81,6 +83,9 @@ void print(const experiment::Resolved& resolved, const sim::Outcome& o, const st
   std::printf("step %s, on a virtual clock from the drawn speeds\n", base::format_seconds(o.median_step_seconds).c_str());
   std::printf("  why                 %s\n", o.explain.c_str());
   std::printf("  idle                %.1f %% of all ranks' time\n", 100 * o.bubble_fraction);
+  if (const auto ideal = experiment::ideal_bubble(resolved))
+    std::printf("  idle, at best       %.1f %%, the formula of the schedule: equal stages, free links, no update\n", 100 * *ideal);
+  if (const auto stages = experiment::stages_said(resolved)) std::printf("  stages              %s\n", stages->c_str());
   if (o.engine.empty()) std::printf("  on the wires        %s a step\n", base::format_bytes(static_cast<double>(o.step_wire_bytes())).c_str());
   else std::printf("  on the wires        not reported by the engine, %s; its time is an estimate\n", o.engine.c_str());
   for (std::size_t rank = 0; rank < o.ranks.size(); ++rank) {
@@ -108,7 +113,7 @@ int run(const SimulateArguments& arguments) {
   const auto outcome = simulate(*resolved, arguments.steps);
   if (!outcome) return complain({outcome.error()}, arguments.json);
   const auto said = compare(*resolved, *outcome, arguments.steps);
-  if (arguments.json) print_json(result_json(*outcome, said));
+  if (arguments.json) print_json(result_json(*resolved, *outcome, said));
   else print(*resolved, *outcome, said);
   return 0;
 }

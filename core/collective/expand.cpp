@@ -238,9 +238,11 @@ class Expansion {
     bool overwrites = to_end && dependency.steps_back > 0 && overwrites_any(op, dependency.lane);
     for (std::size_t i = 0; i < covered; ++i) overwrites = overwrites || any_overlap(op.writes, all[i].writes);
     const Reduced last = covered > 0 ? all[covered - 1] : Reduced{};
-    const LaneId receive = lanes_.receive_of.at(dependency.lane.value);
-    add_dependency(op.after, {receive, to_end ? Dependency::end : last.receives, dependency.steps_back});
-    if (overwrites && (to_end || last.sends > 0)) add_dependency(op.after, {dependency.lane, to_end ? Dependency::end : last.sends, dependency.steps_back});
+    const auto wait = [&](LaneId lane, std::int32_t done) {
+      if (to_end || done > 0 || dependency.steps_back > 0) add_dependency(op.after, {lane, to_end ? Dependency::end : done, dependency.steps_back});
+    };
+    wait(lanes_.receive_of.at(dependency.lane.value), last.receives);
+    if (overwrites) wait(dependency.lane, last.sends);
   }
 
   // An earlier instance may be one of another program.

@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 #include "core/base/units.h"
 #include "core/experiment/buckets.h"
@@ -277,6 +278,33 @@ std::vector<StagePlace> places_of(const Resolved& resolved) {
 
 PipelineSchedule schedule_of(const StrategySpec& strategy) {
   return strategy.kind == StrategyKind::pipeline ? strategy.stages.schedule : PipelineSchedule::naive;
+}
+
+std::optional<double> ideal_bubble(const Resolved& resolved) {
+  const Experiment& e = resolved.document;
+  if (!splits_model(e.strategy.kind)) return std::nullopt;
+  const std::vector<model::Stage> stages = model::stages_of(owners_of(resolved));
+  const PipelineSchedule schedule = schedule_of(e.strategy);
+  const bool interleaves = schedule == PipelineSchedule::interleaved_1f1b;
+  if (!in_turn(stages, resolved.world()) || (!interleaves && std::cmp_not_equal(stages.size(), resolved.world()))) return std::nullopt;
+  const double p = resolved.world(), m = static_cast<double>(e.training.accumulation_steps), v = static_cast<double>(stages.size()) / p;
+  switch (schedule) {
+    case PipelineSchedule::naive: return (p - 1) / p;
+    case PipelineSchedule::zb_h1: return (p - 1) / (3 * m + p - 1);
+    default: return (p - 1) / (v * m + p - 1);
+  }
+}
+
+std::optional<std::string> stages_said(const Resolved& resolved) {
+  if (!splits_model(resolved.document.strategy.kind)) return std::nullopt;
+  std::string text;
+  for (const model::Stage& stage : model::stages_of(owners_of(resolved))) {
+    const auto name = [&](int s) { return place_name(resolved.model.segments[static_cast<std::size_t>(s)]); };
+    text +=
+        (text.empty() ? "rank " : ", rank ") + std::to_string(stage.rank) + (stage.first == stage.last ? " has layer " : " has layers ") + name(stage.first);
+    if (stage.last > stage.first) text += " to " + name(stage.last);
+  }
+  return text;
 }
 
 Problems split_problems(const Experiment& experiment) {

@@ -2,6 +2,8 @@
 // Who has which layers, where a rank has but some (model_parallel, pipeline). All ranks then take the same samples, one micro-batch after the other.
 #pragma once
 
+#include <optional>
+
 #include "core/experiment/resolve.h"
 #include "core/model/part.h"
 
@@ -24,6 +26,13 @@ std::vector<StagePlace> places_of(const Resolved& resolved);
 
 // That of a strategy which splits the model.
 PipelineSchedule schedule_of(const StrategySpec& strategy);
+
+// Of all ranks' time the part that they idle, by the formula of the schedule (cells.h): with stages that take equally long, links that take no time, the update
+// left out, and where gradients of weights come later, F, B and W alike. Nothing where no formula is known: a rank has stages out of turn, or nothing is split.
+std::optional<double> ideal_bubble(const Resolved& resolved);
+
+// Who has what, for a person: "rank 0 has layers 0 to 1.3, rank 1 has layers 1.4 to 3". Nothing where nothing is split.
+std::optional<std::string> stages_said(const Resolved& resolved);
 
 // What is wrong with stages, of any experiment: none where the strategy splits no model. The other, once the model is known.
 base::Problems split_problems(const Experiment& experiment);
