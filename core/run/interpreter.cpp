@@ -245,12 +245,14 @@ base::Result<void> Interpreter::State::evaluate(std::int64_t step) {
 }
 
 base::Result<void> Interpreter::State::complete(std::int64_t instance) {
+  completing = instance;
   while (!frontier.instance_complete(instance)) {
     const auto moved = progress();
     if (!moved) return base::fail(moved.error());
     if (!*moved)
       if (auto ok = idle(); !ok) return ok;
   }
+  completing = -1;
   return {};
 }
 

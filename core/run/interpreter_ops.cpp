@@ -23,9 +23,9 @@ constexpr std::int64_t kLongestSleep = 2'000'000;  // nanoseconds: then it looks
 base::Result<bool> Interpreter::State::progress() {
   auto moved = move_transfers();
   if (!moved) return moved;
-  // What follows on a lane is not to wait until an op has been computed.
-  for (auto more = moved; *more && !done.empty(); *moved = *moved || *more)
-    if (more = move_transfers(); !more) return more;
+  // What follows on a lane is not to wait until an op has been computed; but what is sent after a step is in that step's traffic no more.
+  while (!done.empty() && completing >= 0 && !frontier.instance_complete(completing))
+    if (const auto more = move_transfers(); !more) return more;
   auto answered = answer();
   if (!answered) return answered;
   if (*answered) {

@@ -46,7 +46,7 @@ bool Script::admit(plan::Frontier& frontier) {
 }
 
 std::optional<Part> Script::take_complete(const plan::Frontier& frontier) {
-  if (open_.empty() || !frontier.instance_complete(open_.front().instance)) return std::nullopt;
+  if (!has_complete(frontier)) return std::nullopt;
   const Part part = open_.front();
   open_.pop_front();
   return part;

@@ -26,6 +26,7 @@ class Script {
 
   // Opens what may be open; true when something was.
   bool admit(plan::Frontier& frontier);
+  bool has_complete(const plan::Frontier& frontier) const { return !open_.empty() && frontier.instance_complete(open_.front().instance); }
   // The oldest open part, taken off when it is complete.
   std::optional<Part> take_complete(const plan::Frontier& frontier);
   bool over() const { return open_.empty() && ahead_.empty() && next_step_ == steps_; }

@@ -130,7 +130,8 @@ base::Result<void> VirtualRank::poll(std::size_t number, Picoseconds now) {
   }
   engine.under_way.resize(engine.kept);
   for (const Work& work : engine.done) finish(work, now);
-  engine.stage = engine.done.empty() ? Stage::input : Stage::start;  // what follows on a lane is not to wait until an op has been computed
+  // What follows on a lane is not to wait until an op has been computed; but what is sent after a step is in that step's traffic no more.
+  engine.stage = engine.done.empty() || script_.has_complete(frontier_) ? Stage::input : Stage::start;
   return {};
 }
 

@@ -123,6 +123,7 @@ void TopologyScene::clear_overlay() {
 
 void TopologyScene::set_logical(const LogicalPicture& picture) {
   logical_picture_ = picture;
+  sync_tiles();
   place_logical();
 }
 
@@ -217,6 +218,8 @@ void TopologyScene::sync_tiles() {
       if (const auto rank = rank_of(topology, device.name)) {
         look.duty = duty_words(experiment::duty_of(document_.experiment(), *rank));
         look.rank = *rank;
+        const auto& layers = logical_picture_.layers;
+        if (static_cast<std::size_t>(*rank) < layers.size()) look.duty = tr("layers %1").arg(QString::fromStdString(layers[static_cast<std::size_t>(*rank)]));
       }
       if (overlay_) look.live = value_at(overlay_->devices, device.name);
       look.badge = badge_of(look);

@@ -56,6 +56,7 @@ void CostLine::Reckoning::run() const {
   if (stop.stop_requested()) return;
   const auto cost = plan.map([&](const plan::Plan& known) { return cost_of(*resolved, known); });
   post([cost](CostLine& to) { to.show_cost(cost); });
+  post([stages = plan ? stage_picture(*resolved, *plan) : StagePicture()](CostLine& to) { emit to.stages_known(stages); });
   const auto judged = plan ? judge(*resolved, *plan, stop) : base::Result<QString>(QString());
   const QString verdict = judged ? *judged : CostLine::tr("Not predicted: %1.").arg(QString::fromStdString(judged.error().what));
   post([verdict](CostLine& to) { to.show_verdict(verdict); });
@@ -118,6 +119,7 @@ void CostLine::reckon() {
 void CostLine::refuse(const base::Problem& problem) {
   show_cost(base::fail(problem));
   emit algorithms_known(known_offers(base::fail(problem)));
+  emit stages_known({});
   show_verdict({});
 }
 
@@ -128,6 +130,7 @@ void CostLine::invite() {
   verdict_->clear();
   verdict_->hide();
   emit dealt_known({});
+  emit stages_known({});
   emit algorithms_known(nullptr);
   emit settled();
 }

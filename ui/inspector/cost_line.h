@@ -14,6 +14,7 @@
 #include "ui/model/algorithm_offers.h"
 #include "ui/model/dealt.h"
 #include "ui/model/document.h"
+#include "ui/model/stage_picture.h"
 #include "ui/model/verdict.h"
 #include "ui/theme/tinted_label.h"
 
@@ -33,6 +34,7 @@ class CostLine : public QWidget {
  signals:
   void dealt_known(const Dealt& dealt);              // of the newest experiment; empty where it is not
   void algorithms_known(const KnownOffers& offers);  // of the newest experiment; null where nothing is drawn
+  void stages_known(const StagePicture& stages);     // of the newest experiment; empty where its model is not split
   void settled();                                    // of the newest experiment everything is known
 
  private:

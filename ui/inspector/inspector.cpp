@@ -206,10 +206,13 @@ void Inspector::note_batch() {
   const std::int64_t ranks = experiment::ranks_of_step(document_.experiment());
   if (ranks < 1 || (text && (text->path == "batch_per_rank" || text->path == "accumulation_steps"))) return training.set_note("batch_per_rank", {});
   const experiment::TrainingSpec& spec = document_.experiment().training;
-  const bool apart = ranks < experiment::count_trainers(document_.experiment());
+  const bool split = experiment::splits_model(document_.experiment().strategy.kind);
+  const bool apart = !split && ranks < experiment::count_trainers(document_.experiment());
   const QString samples = counted(ranks * spec.samples_per_rank(), tr("samples"));
-  QString batch = apart ? tr("A step is one worker's batch: %1").arg(samples) : tr("Global batch: %1 over %2").arg(samples, counted(ranks, tr("ranks")));
-  if (spec.accumulation_steps > 1) batch += tr(", in %1").arg(counted(spec.accumulation_steps, tr("micro-steps")));
+  QString batch = apart   ? tr("A step is one worker's batch: %1").arg(samples)
+                  : split ? tr("Global batch: %1, each through all layers").arg(samples)
+                          : tr("Global batch: %1 over %2").arg(samples, counted(ranks, tr("ranks")));
+  if (spec.accumulation_steps > 1) batch += tr(", in %1").arg(counted(spec.accumulation_steps, split ? tr("micro-batches") : tr("micro-steps")));
   training.set_note("batch_per_rank", batch);
 }
 

@@ -59,6 +59,7 @@ class Inspector : public QWidget {
   void show_problems();
   void tell_refused();
   void note_batch();
+  void show_stages(const StagePicture& stages);
   void note_algorithm();
   void note_devices();
   void forget_refused();
@@ -76,6 +77,7 @@ class Inspector : public QWidget {
   LayerList* layers_;
   ShardView* shards_;
   AlgorithmPicker* algorithms_;
+  bool splits_ = false;  // the model, among ranks: their layers are on the drawing
   FailureView* failures_;
   std::function<Dealt()> recorded_dealt_;
   TintedLabel *item_title_, *item_kind_, *item_hint_;

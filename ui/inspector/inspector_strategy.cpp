@@ -19,11 +19,19 @@ QWidget* Inspector::build_strategy() {
   column->addWidget(algorithms_ = new AlgorithmPicker(both));
   column->addWidget(failures_ = new FailureView(both));
   connect(cost_, &CostLine::algorithms_known, algorithms_, &AlgorithmPicker::show_offers);
+  connect(cost_, &CostLine::stages_known, this, &Inspector::show_stages);
   connect(algorithms_, &AlgorithmPicker::reason_changed, this, &Inspector::note_algorithm);
   connect(algorithms_, &AlgorithmPicker::picture_wanted, this, &Inspector::picture_wanted);
   connect(algorithms_, &AlgorithmPicker::picked, this,
           [this](collective::Algorithm algorithm) { edit("strategy", "algorithm", std::string(base::name_of(algorithm))); });
   return both;
+}
+
+// Where the layers are, beside what says so and on the drawing. Then there is no all-reduce whose picture that would take the place of.
+void Inspector::show_stages(const StagePicture& stages) {
+  forms_.at("strategy")->set_note("stages.partition", stages.said);
+  if (!stages.picture.layers.empty() || splits_) emit picture_wanted(stages.picture);
+  splits_ = !stages.picture.layers.empty();
 }
 
 // What `auto` is, and why.

@@ -20,6 +20,7 @@ struct LogicalPicture {
   std::vector<std::string> devices = {};     // rank -> name
   std::vector<collective::Flow> flows = {};  // between ranks; none: there is nothing to draw
   bool pointed = false;                      // somebody looks at it now; else it is kept beside other things
+  std::vector<std::string> layers = {};      // rank -> which it has, where the model is split: "0–1.3"
 
   bool operator==(const LogicalPicture&) const = default;
 };

@@ -63,7 +63,8 @@ TEST(Engine, leaves_algorithm_and_segments_without_meaning) {
   Experiment e = with_gloo(1, 3);
   e.strategy.algorithm = collective::Algorithm::automatic;
   for (const base::FieldDescription& field : strategy_fields(e))
-    if (field.name == "algorithm" || field.name == "segment_bytes" || field.name == "servers" || field.name == "gossip" || field.name == "local_sgd")
+    if (field.name == "algorithm" || field.name == "segment_bytes" || field.name == "servers" || field.name == "gossip" || field.name == "local_sgd" ||
+        field.name == "stages")
       EXPECT_FALSE(field.used) << field.name;
     else EXPECT_TRUE(field.used) << field.name;
   e.strategy.kind = StrategyKind::one_device;

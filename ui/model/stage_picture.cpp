@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/model/stage_picture.h"
+
+#include <QCoreApplication>
+#include <map>
+
+#include "core/experiment/stages.h"
+#include "core/topology/network.h"
+
+namespace trainyard::ui {
+namespace {
+
+QString text(const char* source) { return QCoreApplication::translate("stages", source); }
+
+// In a step, of activations, gradients and norms.
+std::vector<collective::Flow> flows_of(const plan::Plan& plan) {
+  std::vector<collective::Flow> flows;
+  for (std::int32_t rank = 0; rank < plan.ranks; ++rank) {
+    const plan::RankPlan own = plan.rank_plan(rank);
+    std::map<int, std::int64_t> bytes;  // by receiver
+    for (const plan::Op& op : own.programs.front().ops)
+      if (op.kind == plan::OpKind::send) bytes[op.peer] += op.reads.front().count * base::size_of(own.buffers[op.reads.front().buffer.index()].dtype);
+    for (const auto& [to, sent] : bytes) flows.push_back({rank, to, sent});
+  }
+  return flows;
+}
+
+std::vector<std::string> layers_of(const experiment::Resolved& experiment) {
+  std::vector<std::string> layers(experiment.ranks.size());
+  const auto name = [&](int s) { return experiment::place_name(experiment.model.segments[static_cast<std::size_t>(s)]); };
+  for (const model::Stage& stage : model::stages_of(experiment::owners_of(experiment))) {
+    std::string& own = layers[static_cast<std::size_t>(stage.rank)];
+    own += (own.empty() ? "" : ", ") + name(stage.first) + (stage.last > stage.first ? "\u2013" + name(stage.last) : "");
+  }
+  return layers;
+}
+
+}  // namespace
+
+StagePicture stage_picture(const experiment::Resolved& experiment, const plan::Plan& expanded) {
+  const auto said = experiment::stages_said(experiment);
+  if (!said) return {};
+  StagePicture known{QString::fromStdString(*said), {}};
+  known.said[0] = known.said[0].toUpper();
+  known.said += '.';
+  if (const auto ideal = experiment::ideal_bubble(experiment))
+    known.said += ' ' + text("With equal stages and free links ranks would idle %1 % of the time.").arg(100 * *ideal, 0, 'f', 1);
+  const topology::Network network(experiment.document.topology);
+  for (const topology::DeviceId device : experiment.ranks) known.picture.devices.push_back(network.device(device).name);
+  known.picture.flows = flows_of(expanded);
+  known.picture.layers = layers_of(experiment);
+  return known;
+}
+
+}  // namespace trainyard::ui

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Of an experiment whose model is split: who has which layers, and what crosses between them. Pure.
+#pragma once
+
+#include <QString>
+
+#include "core/plan/plan.h"
+#include "ui/model/algorithm_offers.h"
+
+namespace trainyard::ui {
+
+struct StagePicture {
+  QString said;            // who has what, and how much of the time ranks idle at best; empty: nothing is split
+  LogicalPicture picture;  // with an arrow for what a rank sends another in a step
+};
+StagePicture stage_picture(const experiment::Resolved& experiment, const plan::Plan& expanded);
+
+}  // namespace trainyard::ui
