@@ -83,7 +83,7 @@ class Passing {
     std::int32_t rank = 0;
     OpKind kind = OpKind::forward;
     std::int32_t segment = 0;
-    auto operator<=>(const Pass&) const = default;
+    bool operator<(const Pass& other) const { return std::tie(rank, kind, segment) < std::tie(other.rank, other.kind, other.segment); }
   };
 
   const Use& use(std::int32_t rank, plan::BufferId buffer) const { return uses_[static_cast<std::size_t>(rank)][buffer.index()]; }

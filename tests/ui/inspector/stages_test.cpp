@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Layers on several devices in the inspector: where they are is said beside what says so, and wanted on the drawing.
+#include "core/experiment/stages.h"
+
+#include <QLabel>
+#include <QSignalSpy>
+
+#include "tests/drawings.h"
+#include "tests/ui/inspector/inspector_fixture.h"
+
+namespace trainyard::ui {
+namespace {
+
+class Stages : public InspectorTest {
+ protected:
+  Stages() : pictures_(&inspector_, &Inspector::picture_wanted) {}
+
+  QString shown(const char* form, const QString& part) {
+    for (const QLabel* label : inspector_.form(form).findChildren<QLabel*>())
+      if (label->text().contains(part) && label->isVisibleTo(&inspector_)) return label->text();
+    return {};
+  }
+  LogicalPicture picture() { return pictures_.empty() ? LogicalPicture() : pictures_.last().first().value<LogicalPicture>(); }
+  void pipe() {
+    document_.edit("pipeline", [](experiment::Experiment& e) {
+      e.topology = tests::drawn_hosts(1, 2);
+      e.strategy.kind = experiment::StrategyKind::pipeline;
+      e.training.accumulation_steps = 3;
+    });
+    ASSERT_TRUE(QTest::qWaitFor([&] { return picture().layers.size() == 2; }));
+  }
+
+  QSignalSpy pictures_;
+};
+
+TEST_F(Stages, are_said_beside_the_partition_with_what_they_idle_at_best) {
+  pipe();
+  const auto resolved = experiment::resolve(now(), "").value();
+  ASSERT_EQ(resolved.document.strategy.stages.places.size(), 2u);
+  EXPECT_EQ(*experiment::stages_said(resolved), "rank 0 has layer 0, rank 1 has layer 2");
+  EXPECT_EQ(shown("strategy", "Rank 0 has").toStdString(),
+            "Rank 0 has layer 0, rank 1 has layer 2. With equal stages and free links ranks would idle 25.0 % of the time.");
+  EXPECT_EQ(shown("training", "Global batch"), "Global batch: 96 samples, each through all layers, in 3 micro-batches");
+}
+
+// What crosses in a step, both ways alike.
+TEST_F(Stages, are_wanted_on_the_drawing_until_nothing_is_split) {
+  pipe();
+  ASSERT_EQ(picture().flows.size(), 2u);
+  const auto resolved = experiment::resolve(now(), "").value();
+  const std::int64_t crosses = 96 * resolved.model.segments[0].outputs * 4;
+  EXPECT_EQ(picture().flows[0], (collective::Flow{0, 1, crosses}));
+  EXPECT_EQ(picture().flows[1], (collective::Flow{1, 0, crosses}));
+  EXPECT_EQ(picture().layers[0], "0");
+  document_.set_value("strategy.kind", "mirrored");
+  EXPECT_TRUE(QTest::qWaitFor([&] { return picture() == LogicalPicture(); }));
+  EXPECT_EQ(shown("strategy", "Rank 0 has layer"), "");
+}
+
+}  // namespace
+}  // namespace trainyard::ui
