@@ -42,31 +42,19 @@ void in_turn(int count, int ahead, Forward forward, Backward backward) {
   }
 }
 
-std::vector<Cell> one_f_one_b(int stage, int stages, int micro_batches) {
+// `weights_apart`: gradients of weights wait for so many backward passes as stages come before.
+std::vector<Cell> one_f_one_b(int stage, int stages, int micro_batches, bool weights_apart) {
   std::vector<Cell> cells;
+  const auto add = [&](Pass pass, int m) {
+    if (m >= 0) cells.push_back({pass, stage, m});
+  };
+  const auto back = [&](int m) {
+    add(Pass::backward, m);
+    if (weights_apart) add(Pass::backward_weight, m - stage);
+  };
   in_turn(
-      micro_batches, stages - 1 - stage,
-      [&](int m) {
-        cells.push_back({Pass::forward, stage, m});
-      },
-      [&](int m) {
-        cells.push_back({Pass::backward, stage, m});
-      });
-  return cells;
-}
-
-std::vector<Cell> zb_h1(int stage, int stages, int micro_batches) {
-  std::vector<Cell> cells;
-  in_turn(
-      micro_batches, stages - 1 - stage,
-      [&](int m) {
-        cells.push_back({Pass::forward, stage, m});
-      },
-      [&](int m) {
-        cells.push_back({Pass::backward, stage, m});
-        if (m >= stage) cells.push_back({Pass::backward_weight, stage, m - stage});
-      });
-  for (int m = std::max(0, micro_batches - stage); m < micro_batches; ++m) cells.push_back({Pass::backward_weight, stage, m});
+      micro_batches, stages - 1 - stage, [&](int m) { add(Pass::forward, m); }, back);
+  for (int m = std::max(0, micro_batches - stage); weights_apart && m < micro_batches; ++m) add(Pass::backward_weight, m);
   return cells;
 }
 
@@ -98,8 +86,9 @@ std::vector<Cell> cells_of(PipelineSchedule schedule, const std::vector<int>& ra
   switch (schedule) {
     case PipelineSchedule::naive: return naive(own, micro_batches);
     case PipelineSchedule::gpipe: break;
-    case PipelineSchedule::one_f_one_b: return own.empty() ? std::vector<Cell>{} : one_f_one_b(own.front(), stages, micro_batches);
-    case PipelineSchedule::zb_h1: return own.empty() ? std::vector<Cell>{} : zb_h1(own.front(), stages, micro_batches);
+    case PipelineSchedule::one_f_one_b:
+    case PipelineSchedule::zb_h1:
+      return own.empty() ? std::vector<Cell>{} : one_f_one_b(own.front(), stages, micro_batches, schedule == PipelineSchedule::zb_h1);
     case PipelineSchedule::interleaved_1f1b: {
       const int p = own.empty() ? 1 : stages / static_cast<int>(own.size());
       if (!own.empty() && micro_batches % p == 0) return interleaved(own, own.front(), p, micro_batches);

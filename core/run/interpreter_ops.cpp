@@ -25,7 +25,7 @@ base::Result<bool> Interpreter::State::progress() {
   if (!moved) return moved;
   // What follows on a lane is not to wait until an op has been computed; but what is sent after a step is in that step's traffic no more.
   while (!done.empty() && completing >= 0 && !frontier.instance_complete(completing))
-    if (const auto more = move_transfers(); !more) return more;
+    if (const auto more = move_transfers(); !more) return base::fail(more.error());
   auto answered = answer();
   if (!answered) return answered;
   if (*answered) {

@@ -14,14 +14,6 @@ namespace {
 using experiment::PipelineSchedule;
 using experiment::StrategyKind;
 
-experiment::Experiment piped(experiment::Experiment e, PipelineSchedule schedule, int micro_batches = 4) {
-  e.strategy.kind = StrategyKind::pipeline;
-  e.strategy.stages.schedule = schedule;
-  e.training.batch_per_rank = 3;
-  e.training.accumulation_steps = micro_batches;
-  return e;
-}
-
 // By hand, anything that gives every rank a layer.
 std::vector<experiment::StagePlace> any_places(const model::Model& model, int ranks) {
   std::vector<int> owners;
@@ -53,7 +45,7 @@ model::Model model_of(experiment::Experiment e) {
 
 RC_GTEST_PROP(StagePlans, of_any_model_cut_in_any_way_are_proved, ()) {
   const int ranks = *rc::gen::inRange(2, 5);
-  experiment::Experiment e = piped(any_model(ranks), *rc::gen::element(PipelineSchedule::gpipe, PipelineSchedule::naive), *rc::gen::inRange(1, 5));
+  experiment::Experiment e = strategy::piped(any_model(ranks), *rc::gen::element(PipelineSchedule::gpipe, PipelineSchedule::naive), *rc::gen::inRange(1, 5));
   e.training.clip_norm = *rc::gen::element(0.0, 1.0);
   e.strategy.stages.partition = experiment::Partition::by_hand;
   e.strategy.stages.places = any_places(model_of(e), ranks);
@@ -68,13 +60,14 @@ TEST(StagePlans, of_every_schedule_are_proved) {
     for (const int ranks : {1, 2, 4})
       for (const int micro_batches : {ranks, 3 * ranks}) {
         SCOPED_TRACE(std::to_string(static_cast<int>(schedule)) + ": " + std::to_string(ranks) + " ranks, " + std::to_string(micro_batches));
-        EXPECT_EQ(base::to_string(check(strategy::make_plan(strategy::resolved(piped(strategy::small_rows(ranks), schedule, micro_batches))).value())), "");
+        EXPECT_EQ(
+            base::to_string(check(strategy::make_plan(strategy::resolved(strategy::piped(strategy::small_rows(ranks), schedule, micro_batches))).value())), "");
       }
 }
 
 // The plan of three ranks, broken in one way.
 std::set<Proof> found(const std::function<void(Victim&)>& breaks) {
-  Victim victim(strategy::make_plan(strategy::resolved(piped(strategy::small(3), PipelineSchedule::one_f_one_b))).value());
+  Victim victim(strategy::make_plan(strategy::resolved(strategy::piped(strategy::small(3), PipelineSchedule::one_f_one_b))).value());
   breaks(victim);
   std::set<Proof> proofs;
   for (const Finding& finding : examine(victim.plan()).findings) proofs.insert(finding.proof);
@@ -113,7 +106,7 @@ TEST(StagePlans, that_are_broken_are_found_out) {
 
 // The sum in segment 5 takes the output of segment 0 past another rank: the gradient at it has two parts.
 TEST(StagePlans, in_which_a_gradient_misses_a_part_are_found_out) {
-  experiment::Experiment e = piped(strategy::small_rows(3), PipelineSchedule::gpipe);
+  experiment::Experiment e = strategy::piped(strategy::small_rows(3), PipelineSchedule::gpipe);
   e.strategy.stages.partition = experiment::Partition::by_hand;
   e.strategy.stages.places = {{"0", 0}, {"1", 1}, {"5", 2}};
   Victim victim(strategy::make_plan(strategy::resolved(e)).value());

@@ -102,6 +102,15 @@ inline experiment::Experiment small_wide_and_deep(int ranks) {
   return e;
 }
 
+// Its layers on several devices, in micro-batches of three samples.
+inline experiment::Experiment piped(experiment::Experiment e, experiment::PipelineSchedule schedule, int micro_batches = 4) {
+  e.strategy.kind = experiment::StrategyKind::pipeline;
+  e.strategy.stages.schedule = schedule;
+  e.training.batch_per_rank = 3;
+  e.training.accumulation_steps = micro_batches;
+  return e;
+}
+
 inline experiment::Resolved resolved(const experiment::Experiment& e) { return experiment::resolve(e, ".").value(); }
 
 }  // namespace trainyard::strategy

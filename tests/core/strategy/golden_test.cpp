@@ -259,7 +259,7 @@ TEST(Golden, mirrored_ring_of_two_with_averaged_weights) {
   expect_golden_plan("mirrored_ring_2_weights", e);
 }
 
-experiment::Experiment piped(int ranks, experiment::PipelineSchedule schedule, std::int64_t micro_batches) {
+experiment::Experiment tiny_pipeline(int ranks, experiment::PipelineSchedule schedule, std::int64_t micro_batches) {
   auto e = tiny(ranks);
   e.strategy.kind = experiment::StrategyKind::pipeline;
   e.strategy.stages.schedule = schedule;
@@ -268,11 +268,11 @@ experiment::Experiment piped(int ranks, experiment::PipelineSchedule schedule, s
   return e;
 }
 
-TEST(Golden, pipeline_of_two_1f1b) { expect_golden_plan("pipeline_2_1f1b", piped(2, experiment::PipelineSchedule::one_f_one_b, 4)); }
-TEST(Golden, pipeline_of_two_zb_h1) { expect_golden_plan("pipeline_2_zb_h1", piped(2, experiment::PipelineSchedule::zb_h1, 4)); }
+TEST(Golden, pipeline_of_two_1f1b) { expect_golden_plan("pipeline_2_1f1b", tiny_pipeline(2, experiment::PipelineSchedule::one_f_one_b, 4)); }
+TEST(Golden, pipeline_of_two_zb_h1) { expect_golden_plan("pipeline_2_zb_h1", tiny_pipeline(2, experiment::PipelineSchedule::zb_h1, 4)); }
 
 TEST(Golden, model_parallel_of_two_clipped) {
-  auto e = piped(2, experiment::PipelineSchedule::naive, 1);
+  auto e = tiny_pipeline(2, experiment::PipelineSchedule::naive, 1);
   e.strategy.kind = experiment::StrategyKind::model_parallel;
   e.training.clip_norm = 1;
   expect_golden_plan("model_parallel_2_clip", e);

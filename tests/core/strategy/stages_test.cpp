@@ -9,15 +9,6 @@ namespace trainyard::strategy {
 namespace {
 
 using experiment::PipelineSchedule;
-using experiment::StrategyKind;
-
-experiment::Experiment piped(experiment::Experiment e, PipelineSchedule schedule, int micro_batches = 4) {
-  e.strategy.kind = StrategyKind::pipeline;
-  e.strategy.stages.schedule = schedule;
-  e.training.batch_per_rank = 3;
-  e.training.accumulation_steps = micro_batches;
-  return e;
-}
 
 plan::RankPlan rank_of(const experiment::Experiment& e, std::int32_t rank) { return make_plan(resolved(e)).value().rank_plan(rank); }
 
