@@ -33,7 +33,8 @@ struct TransportOptions {
 class Transport : public comm::Transport {
  public:
   virtual std::uint64_t rejected_frames() const = 0;  // from any thread
-  // Whether every peer was reached; until then `wait` makes progress, and acknowledgements may be held back.
+  // Whether every peer was reached; until then `wait` makes progress. Of a peer that was not reached yet nothing is received, so
+  // that whoever is heard can be answered.
   virtual bool connected() const = 0;
 };
 

@@ -136,8 +136,8 @@ Result<std::optional<Message>> End::receive(int peer, int channel) {
   if (auto ok = check(peer, channel); !ok) return base::fail(ok.error());
   InLane& lane = in(peer, channel);
   const Peer& from = peer_at(peer);
-  // Who takes another's place may be heard before it can be reached: then whoever answers would find no room.
-  const bool unreached = from.may_be_lost && !from.left && !from.link->was_connected();
+  // A peer may be heard before it can be reached, as each way has its own connection: then whoever answers would find no room.
+  const bool unreached = !from.left && !from.link->was_connected();
   if (lane.empty() || unreached) pump();
   if (unreached) return std::nullopt;
   if (lane.empty() && peer_at(peer).left && !peer_at(peer).may_be_lost) return base::fail(gone(peer, "; nothing more comes from it"));

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <zmq.hpp>
 
 #include "tests/backends/zmq/tcp_pair.h"
 #include "tests/conformance/shaped_backend.h"
@@ -98,6 +99,26 @@ TEST(ZmqTransport, a_peer_that_never_comes_is_named) {
   const auto message = comm::await_expected(**end, 1, 0, {tag_of(0), 0}, patient);
   ASSERT_FALSE(message);
   EXPECT_NE(message.error().what.find("rank 1 cannot be reached"), std::string::npos) << to_string(message.error());
+}
+
+// Each way has a connection of its own, and one may be there long before the other.
+TEST(ZmqTransport, whoever_is_heard_can_be_answered) {
+  const Directory directory;
+  const auto meet = [&](int rank, int where_rank_0_is) {
+    auto bound = zmq::bind(rank, 2, 1, directory.endpoint(rank));
+    return (*bound)->connect({directory.endpoint(where_rank_0_is), directory.endpoint(1)});
+  };
+  const int later = 2;
+  const auto asks = meet(0, 0), answers = meet(1, later);
+  std::vector<std::byte> question(100);
+  while (!*(*asks)->post(1, 0, tag_of(0), question)) (*asks)->wait(milliseconds(1));
+  (*answers)->wait(milliseconds(200));
+  EXPECT_FALSE((*answers)->receive(0, 0)->has_value()) << "was heard, and cannot be answered";
+  ::zmq::context_t context;
+  ::zmq::socket_t listens(context, ::zmq::socket_type::pull);
+  listens.bind(directory.endpoint(later));
+  ASSERT_TRUE(comm::await_expected(**answers, 0, 0, {tag_of(0), question.size()}, patient));
+  EXPECT_TRUE(*(*answers)->post(0, 0, tag_of(0), question));
 }
 
 TEST(ZmqTransport, posts_that_no_peer_would_take_are_refused) {
