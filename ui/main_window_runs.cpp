@@ -179,6 +179,7 @@ bool MainWindow::open_experiment_of_run() {
   if (!recorded || !files_.open_as_new(given_experiment(runs_.current()->directory(), *recorded))) return false;
   failures_told_.removeAll(runs_.current()->directory());  // another document hides what was said of the one before
   tell_failure(*runs_.current());
+  offer_to_go_on(*runs_.current());
   show_live_state();
   return true;
 }

@@ -124,7 +124,8 @@ DeviceOverlay RunOverlay::device(const telemetry::History& history, const sessio
     device.state = held(*status, *one) ? text("held") : QString::fromStdString(one->state);
     device.step = one->step;
   }
-  device.at_step = device.role == topology::Role::evaluator || (history.steps_apart() && device.role == topology::Role::worker);
+  device.at_step =
+      device.role == topology::Role::evaluator || (history.steps_apart() && (device.role == topology::Role::worker || device.role == topology::Role::chief));
   if (device.role == topology::Role::evaluator) device.step = measured_step(history);  // it does none: it waits where all may go
   return device;
 }
@@ -164,8 +165,11 @@ Overlay RunOverlay::overlay(const telemetry::History& history, const session::St
   if (moving) add_traffic(overlay, history);
   if (status != nullptr && failed.empty())
     for (const session::LinkPart& harmed : status->links)
-      if (const auto& drawn = traffic_.topology().links; harmed.link >= 0 && static_cast<std::size_t>(harmed.link) < drawn.size())
-        overlay.link_parts[{drawn[static_cast<std::size_t>(harmed.link)].from, drawn[static_cast<std::size_t>(harmed.link)].to}] = harmed.part;
+      if (const auto& drawn = traffic_.topology().links; harmed.link >= 0 && static_cast<std::size_t>(harmed.link) < drawn.size()) {
+        const LinkName name{drawn[static_cast<std::size_t>(harmed.link)].from, drawn[static_cast<std::size_t>(harmed.link)].to};
+        overlay.link_parts[name] = harmed.part;
+        if (harmed.part == 0) overlay.links.erase(name);  // what crossed it last crosses no more
+      }
   return overlay;
 }
 

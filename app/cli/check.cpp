@@ -28,6 +28,7 @@ const char* meaning(Proof proof) {
     case Proof::mixing: return "every rank's parameters become what one doubly stochastic matrix says of its own and its neighbours'";
     case Proof::averaging: return "every rank's parameters become the mean of all, or move to a centre, and that to the mean, when ranks meet";
     case Proof::pairing: return "every average joins a rank that asks and one that answers and waits for nobody, half and half, so that nobody waits for ever";
+    case Proof::sharding: return "passes compute by whole parameters, every part is updated once by the gradient of all ranks, and nothing else lasts";
     case Proof::passing: return "every layer computes by what those before it made of its micro-batch, learns by the whole gradient, and takes each once";
     case Proof::serving: return "every parameter lies on one server, workers and servers agree on it, and by their rule nobody waits for ever";
   }

@@ -35,6 +35,8 @@ const char* help(experiment::StrategyKind kind) {
     case experiment::StrategyKind::local_sgd: return "Parameters of its own on every device, averaged with those of all others only every so many steps";
     case experiment::StrategyKind::model_parallel: return "Whole layers on devices (vertical): samples pass from one to the next, one device at a time";
     case experiment::StrategyKind::pipeline: return "Whole layers on devices, with several micro-batches under way at once";
+    case experiment::StrategyKind::fsdp:
+      return "As torch FSDP: every device keeps one n-th of parameters, gradients and moments, and is given the rest when it needs it";
     case experiment::StrategyKind::tpu:
       return "Mirrored on TPUs in a torus: bfloat16 multiplies, sums along rows and columns; EMULATED on CPU cores, whose speed says nothing about a TPU";
   }

@@ -48,6 +48,7 @@ std::string number(double value, const char* format) {
 class ProgressLine {
  public:
   void show(const session::Status& status, const telemetry::History& history) {
+    for (; faults_ < history.faults().size(); ++faults_) tell(telemetry::words(history.faults()[faults_]));
     const std::int64_t now = base::now_nanoseconds();
     if (!terminal_ && now - shown_ns_ < 2'000'000'000 && status.state == session::RunState::running) return;
     shown_ns_ = now;
@@ -61,6 +62,13 @@ class ProgressLine {
   }
 
  private:
+  // Stays, and the line goes on below.
+  void tell(const std::string& text) {
+    std::fprintf(stderr, terminal_ ? "\r\033[K%s\n" : "%s\n", text.c_str());
+    last_.clear();
+    shown_ns_ = 0;
+  }
+
   static std::string line(const session::Status& status, const telemetry::History& history) {
     std::string text = std::string(base::name_of(status.state)) + "  " + base::format_count(status.step) + " of " + base::format_count(status.steps) + " steps";
     if (!history.train_loss().empty()) text += "  loss " + number(history.train_loss().back().value, "%.4f");
@@ -71,6 +79,7 @@ class ProgressLine {
   bool terminal_ = ::isatty(STDERR_FILENO) == 1;
   std::int64_t shown_ns_ = 0;
   std::string last_;
+  std::size_t faults_ = 0;  // told
 };
 
 void print_status(const session::Status& status, const telemetry::History& history) {
@@ -138,6 +147,8 @@ void print_summary(const base::Json& r, const experiment::Experiment& given) {
       std::printf("  SLOWED DOWN         rank %s, %s times\n", rank["rank"].dump().c_str(), number(*factor, "%.3g").c_str());
   if (const double late = r.value("slower_than_drawn_seconds", 0.0); late > 0)
     std::printf("  slower than drawn   by %s of compute: this machine is not as fast as the drawn devices\n", base::format_seconds(late).c_str());
+  for (const base::Json& fault : r.value("faults", base::Json::array()))
+    std::printf("  FAULT               %s\n", telemetry::words(telemetry::fault_from(fault)).c_str());
   std::printf("  run directory       %s\n", r["run_directory"].get<std::string>().c_str());
 }
 
@@ -190,6 +201,7 @@ void print_notes(const experiment::Resolved& resolved) {
   note(experiment::shared_cores(document.topology, document.run, base::usable_cores()));
   note(experiment::unlike_one_device(document));
   note(experiment::softsync_said(document));
+  note(experiment::restarts_said(document));
   note(experiment::paced_turns_said(document, document.run.seconds_per_step));
   if (resolved.first_step > 0) note("goes on from the checkpoint of step " + base::format_count(resolved.first_step));
   if (experiment::shares_columns(resolved)) note("every rank loads its own feature columns alone (vertical sharding)");
@@ -220,7 +232,7 @@ int run(const RunArguments& arguments) {
   if (const auto step = outcome->result.find("diverged_step"); step != outcome->result.end())
     std::fprintf(stderr, "warning: %s\n", telemetry::divergence(step->get<std::int64_t>()).c_str());
   if (const auto bad = outcome->result.find("bad_gradients"); bad != outcome->result.end())
-    std::fprintf(stderr, "warning: %s\n", telemetry::words({(*bad)["step"], (*bad)["rank"], (*bad)["segment"], (*bad)["skipped_updates"]}).c_str());
+    std::fprintf(stderr, "warning: %s\n", telemetry::words(telemetry::BadGradients{(*bad)["step"], (*bad)["rank"], (*bad)["segment"], (*bad)["skipped_updates"]}).c_str());
   if (outcome->problem) std::fprintf(stderr, "error: %s\n", base::to_string(*outcome->problem).c_str());
   return exit_code_of(*outcome);
 }

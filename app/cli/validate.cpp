@@ -69,6 +69,7 @@ std::vector<std::string> notes_of(const experiment::Experiment& given, const exp
   if (const auto savings = experiment::savings(resolved)) notes.push_back("gradients are " + experiment::savings_said(*savings));
   if (experiment::shares_columns(resolved)) notes.emplace_back("every rank loads its own feature columns alone (vertical sharding)");
   if (const auto unlike = experiment::unlike_one_device(document)) notes.push_back(*unlike);
+  if (const auto restarts = experiment::restarts_said(document)) notes.push_back(*restarts);
   if (const auto softsync = experiment::softsync_said(document)) notes.push_back(*softsync);
   if (const auto turns = experiment::paced_turns_said(document, document.run.seconds_per_step)) notes.push_back(*turns);
   return notes;

@@ -31,15 +31,15 @@ Bucket& bucket_of(Buckets& buckets, std::int32_t group, std::int32_t number) {
   return bucket;
 }
 
-void add_homes(Buckets& buckets, std::int32_t rank, const plan::Program& program, bool hands_on_values) {
+void add_homes(Buckets& buckets, std::int32_t rank, const plan::Program& program, const Elsewhere& others) {
   for (const plan::Wanted& wanted : program.wanted) {
-    if (wanted.kind == OpKind::mix || (hands_on_values && wanted.kind == OpKind::broadcast)) continue;
+    if (wanted.kind == OpKind::mix || others.proves(wanted.kind)) continue;
     Bucket& bucket = bucket_of(buckets, wanted.group, wanted.bucket);
     bucket.wanted = wanted.kind, bucket.root = wanted.root, bucket.row = wanted.row;
     add_home(bucket, rank, wanted.span);
   }
   for (const Op& op : program.ops) {
-    if (!plan::communicates(op.kind) || is_of_neighbours(program, op) || (hands_on_values && is_of_broadcast(program, op))) continue;
+    if (!plan::communicates(op.kind) || is_of_neighbours(program, op) || others.proves(collective_of(program, op))) continue;
     Bucket& bucket = bucket_of(buckets, op.group, op.bucket);
     if (plan::coarse(op.kind)) bucket.wanted = op.kind, bucket.root = op.peer, bucket.row = op.row;
     add_home(bucket, rank, span_of(op));
@@ -141,11 +141,19 @@ bool is_of_neighbours(const plan::Program& program, const Op& op) {
                      [&](const plan::Wanted& wanted) { return wanted.kind == OpKind::mix && wanted.group == op.group && wanted.bucket == op.bucket; });
 }
 
-bool is_of_broadcast(const plan::Program& program, const Op& op) {
-  if (op.kind == OpKind::broadcast) return true;
-  return std::any_of(program.wanted.begin(), program.wanted.end(),
-                     [&](const plan::Wanted& wanted) { return wanted.kind == OpKind::broadcast && wanted.group == op.group && wanted.bucket == op.bucket; });
+OpKind collective_of(const plan::Program& program, const Op& op) {
+  if (plan::coarse(op.kind)) return op.kind;
+  const auto at = std::find_if(program.wanted.begin(), program.wanted.end(),
+                               [&](const plan::Wanted& wanted) { return wanted.group == op.group && wanted.bucket == op.bucket; });
+  return at == program.wanted.end() ? OpKind::all_reduce : at->kind;
 }
+
+bool Elsewhere::proves(OpKind collective) const {
+  if (collective == OpKind::broadcast) return broadcasts;
+  return shards && (collective == OpKind::all_gather || collective == OpKind::reduce_scatter);
+}
+
+Elsewhere elsewhere(const Scope& scope, const std::string& program) { return {splits_layers(scope, program), shares_parameters(scope)}; }
 
 const Access& span_of(const Op& op) { return op.kind == OpKind::send || op.kind == OpKind::reduce_many ? op.reads.front() : op.writes.front(); }
 
@@ -153,9 +161,9 @@ bool reduces(OpKind kind) { return kind == OpKind::all_reduce || kind == OpKind:
 
 Buckets buckets_of(const Scope& scope, const std::string& program) {
   Buckets buckets;
-  const bool splits = splits_layers(scope, program);
+  const Elsewhere others = elsewhere(scope, program);
   for (const plan::RankPlan& rank : scope.ranks)
-    if (const plan::Program* p = program_of(rank, program)) add_homes(buckets, rank.rank, *p, splits);
+    if (const plan::Program* p = program_of(rank, program)) add_homes(buckets, rank.rank, *p, others);
   for (const plan::RankPlan& rank : scope.ranks)
     if (const plan::Program* p = program_of(rank, program)) cut(buckets, rank.rank, *p);
   for (auto& [key, bucket] : buckets) {

@@ -44,9 +44,16 @@ const plan::Access& span_of(const plan::Op& op);  // of one that communicates: w
 // mixing.cpp proves them.
 bool mixes(const plan::Program& program);
 bool is_of_neighbours(const plan::Program& program, const plan::Op& op);
-// Whether it is one of a broadcast. Where layers are on several ranks those hand on what one micro-batch made, in one place after the other, and passing.cpp
-// proves them.
-bool is_of_broadcast(const plan::Program& program, const plan::Op& op);
+// The collective that an op is, or is a part of.
+plan::OpKind collective_of(const plan::Program& program, const plan::Op& op);
+inline bool is_of_broadcast(const plan::Program& program, const plan::Op& op) { return collective_of(program, op) == plan::OpKind::broadcast; }
+// Collectives that are no buckets, as others prove them. Where layers are on several ranks, broadcasts hand on what one micro-batch made, in one place after
+// the other (passing.cpp); where ranks keep but a part of the parameters, what is gathered and scattered comes and goes (sharding.cpp).
+struct Elsewhere {
+  bool broadcasts = false, shards = false;
+  bool proves(plan::OpKind collective) const;
+};
+Elsewhere elsewhere(const Scope& scope, const std::string& program);
 
 bool reduces(plan::OpKind kind);  // adds up, where others only hand on
 

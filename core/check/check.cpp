@@ -76,6 +76,7 @@ void prove(Scope& scope, Findings& findings) {
   prove_averaging(scope, findings);
   prove_pairing(scope, findings);
   prove_passing(scope, findings);
+  prove_sharding(scope, findings);
 }
 
 std::string marked_grid(const Scope& scope, const std::vector<Finding>& findings) {
@@ -99,6 +100,7 @@ std::string_view name(Proof proof) {
     case Proof::averaging: return "averaging";
     case Proof::pairing: return "pairing";
     case Proof::passing: return "passing";
+    case Proof::sharding: return "sharding";
     case Proof::serving: return "serving";
   }
   return "?";
@@ -121,6 +123,7 @@ Report examine(const plan::Plan& plan) {
   if (has_mixing(scope)) report.proofs.push_back(Proof::mixing);
   if (has_pairs(scope)) report.proofs.push_back(Proof::pairing);
   if (has_stages(scope)) report.proofs.push_back(Proof::passing);
+  if (shares_parameters(scope)) report.proofs.push_back(Proof::sharding);
   if (scope.schedule.local_steps > 0) report.proofs.push_back(Proof::averaging);
   const bool sound = !findings.any(Proof::structure);
   report.findings = findings.take();

@@ -25,6 +25,7 @@ enum class Proof {
   averaging,  // of ranks that meet now and then: every parameter becomes the mean of all, or moves to a centre, and that to the mean
   pairing,    // of neighbours that average in pairs: each joins a rank that asks and one that answers, which waits for nobody, half and half
   passing,    // of layers on several ranks: each computes by what those before it made of the same micro-batch, and learns by the whole gradient of it
+  sharding,   // of parameters in parts: passes compute by all of them as they were, every part is updated once by the gradient of all ranks, and all are
   serving,    // of workers and servers: every parameter lies on one server, both ends agree, and the rule lets everybody go on
 };
 std::string_view name(Proof proof);

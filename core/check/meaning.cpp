@@ -39,7 +39,7 @@ class Execution {
   Execution(const Scope& scope, std::string program, Findings& findings)
       : scope_(scope),
         program_(std::move(program)),
-        splits_(splits_layers(scope, program_)),
+        elsewhere_(elsewhere(scope, program_)),
         findings_(findings),
         expressions_(scope.ranks.size() + 1),
         nobody_(expressions_.leaf(static_cast<std::int32_t>(scope.ranks.size()))),
@@ -62,7 +62,7 @@ class Execution {
     const Op& op = scope_.op(event.at);
     if (!event.completes) return true;
     if (!plan::communicates(op.kind)) return local(event.at, op);
-    if (is_of_neighbours(scope_.program(event.at), op) || (splits_ && is_of_broadcast(scope_.program(event.at), op))) return true;
+    if (is_of_neighbours(scope_.program(event.at), op) || elsewhere_.proves(collective_of(scope_.program(event.at), op))) return true;
     return plan::coarse(op.kind) ? whole(event) : receive(event, op);
   }
 
@@ -91,6 +91,9 @@ class Execution {
     return false;
   }
 
+  // That clipping goes by: where no rank has the whole gradient.
+  bool sums_norms() const { return elsewhere_.broadcasts || elsewhere_.shards; }
+
   // What is there when the program begins.
   int before(const Bucket& bucket, std::int32_t rank) {
     if (statistics_.is_summed(bucket)) return expressions_.nothing();
@@ -104,7 +107,8 @@ class Execution {
   bool local(const At& at, const Op& op) {
     for (const Access& access : op.reads) {
       if (updates(op.kind) && !reads_decoded(at, access)) return false;
-      if ((uses_sum(op.kind) || (splits_ && op.kind == OpKind::clip)) && !reads_sum(at, access)) return false;
+      const bool adds = op.kind == OpKind::mix && access == op.writes.front();  // to what the rank itself has
+      if (((uses_sum(op.kind) && !adds) || (sums_norms() && op.kind == OpKind::clip)) && !reads_sum(at, access)) return false;
       if (passes(op.kind) && !reads_average(at, access)) return false;
     }
     if (!reads_statistics(at, op) || !reads_rows(at, op)) return false;
@@ -360,7 +364,7 @@ class Execution {
 
   const Scope& scope_;
   std::string program_;
-  bool splits_;  // layers are on several ranks: then norms are summed that clipping goes by
+  Elsewhere elsewhere_;
   Findings& findings_;
   Expressions expressions_;
   int nobody_;  // the leaf of no rank

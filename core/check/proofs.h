@@ -68,6 +68,9 @@ void prove_pairing(const Scope& scope, Findings& findings);
 // Whether every layer that a program passes is on one rank, and what it makes is handed on to others.
 bool splits_layers(const Scope& scope, const std::string& program);
 bool has_stages(const Scope& scope);
+// Whether ranks update but a part of the parameters each, or keep no more of them.
+bool shares_parameters(const Scope& scope);
+void prove_sharding(const Scope& scope, Findings& findings);
 void prove_passing(const Scope& scope, Findings& findings);
 bool has_servers(const Scope& scope);
 void prove_serving(const Scope& scope, Findings& findings);

@@ -195,11 +195,13 @@ class Expansion {
     if (op.kind != OpKind::send) op.writes = {step.kind == StepKind::sum_aside ? beside : chunk};
   }
 
-  // The buffer for sums that are put aside: one a group, as long as its longest bucket.
+  // The buffer for sums that are put aside: one a group, as long as its longest bucket; of another dtype one more.
   plan::BufferId aside_for(const Job& job) {
-    const std::string name = "aside.g" + std::to_string(job.whole.group);
+    std::string name = "aside.g" + std::to_string(job.whole.group);
     const Access& bucket = job.whole.writes.front();
-    if (!expanded_.buffer(name).valid()) expanded_.buffers.push_back({name, coarse_.buffers[bucket.buffer.index()].dtype, 0, false});
+    if (const plan::BufferId known = expanded_.buffer(name); known.valid() && expanded_.buffers[known.index()].dtype != job.dtype)
+      name += "." + std::string(base::name_of(job.dtype));
+    if (!expanded_.buffer(name).valid()) expanded_.buffers.push_back({name, job.dtype, 0, false});
     const plan::BufferId id = expanded_.buffer(name);
     std::int64_t& elements = expanded_.buffers[id.index()].elements;
     elements = std::max(elements, bucket.count);

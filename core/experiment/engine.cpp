@@ -39,6 +39,9 @@ Problems engine_problems(const Experiment& experiment) {
   if (strategy.engine == Engine::own || strategy.kind == StrategyKind::one_device) return {};
   const std::string name(base::name_of(strategy.engine));
   Problems problems;
+  if (strategy.kind == StrategyKind::fsdp)
+    problems.push_back({ProblemCode::bad_input, "strategy.engine", name + " only all-reduces here, and fsdp gathers parameters and reduce-scatters gradients",
+                        "own", "Choose own, or ddp."});
   if (fixed_algorithm(strategy.kind))
     problems.push_back({ProblemCode::bad_input, "strategy.engine",
                         name + " only all-reduces here, and " + std::string(base::name_of(strategy.kind)) +

@@ -28,6 +28,7 @@ enum class StrategyKind {
   tpu,                    // as mirrored, on TPUs (emulated) in a torus: factors of products are bfloat16, gradients summed along rows and columns
   model_parallel,         // whole layers on devices: every sample passes from one to the next, and its gradient back
   pipeline,               // the same, in stages that have several micro-batches under way at once
+  fsdp,                   // samples apart as in ddp, but of parameters, gradients and moments each device keeps one n-th
 };
 
 // What ranks average at every step, weighted by samples.
@@ -165,6 +166,28 @@ struct StageSpec {
   bool operator==(const StageSpec&) const = default;
 };
 
+// Of what a rank of fsdp keeps but its part between steps (Rajbhandari et al. 2020).
+enum class Shard {
+  full,       // parameters, gradients and moments (ZeRO-3): units of parameters are gathered when they are needed
+  gradients,  // gradients and moments (ZeRO-2)
+  optimizer,  // moments (ZeRO-1)
+};
+
+// Among whom one model is shared out.
+enum class ShardGroup {
+  world,  // all ranks
+  host,   // those of each host, which has all of it: hosts then sum what each of their ranks has (hybrid shard)
+};
+
+struct FsdpSpec {
+  Shard shard = Shard::full;
+  ShardGroup group = ShardGroup::world;
+  bool reshard_after_forward = true;  // of full: a unit is given up after its forward pass, and gathered again for its backward pass
+  std::int64_t prefetch = 1;          // of full: units that are gathered ahead
+
+  bool operator==(const FsdpSpec&) const = default;
+};
+
 struct StrategySpec {
   StrategyKind kind = StrategyKind::mirrored;
   collective::Algorithm algorithm = collective::Algorithm::ring;
@@ -177,6 +200,7 @@ struct StrategySpec {
   GossipSpec gossip;
   LocalSgdSpec local_sgd;
   StageSpec stages;
+  FsdpSpec fsdp;
 
   bool operator==(const StrategySpec&) const = default;
 };

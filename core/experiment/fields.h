@@ -20,7 +20,18 @@ struct Names<experiment::StrategyKind> {
                                                              {K::local_sgd, "local_sgd"},
                                                              {K::tpu, "tpu"},
                                                              {K::model_parallel, "model_parallel"},
-                                                             {K::pipeline, "pipeline"}};
+                                                             {K::pipeline, "pipeline"},
+                                                             {K::fsdp, "fsdp"}};
+};
+template <>
+struct Names<experiment::Shard> {
+  using S = experiment::Shard;
+  static constexpr std::pair<S, std::string_view> table[] = {{S::full, "full"}, {S::gradients, "gradients"}, {S::optimizer, "optimizer"}};
+};
+template <>
+struct Names<experiment::ShardGroup> {
+  using G = experiment::ShardGroup;
+  static constexpr std::pair<G, std::string_view> table[] = {{G::world, "world"}, {G::host, "host"}};
 };
 template <>
 struct Names<experiment::Partition> {
@@ -244,6 +255,24 @@ struct Fields<experiment::StageSpec> {
   }
 };
 template <>
+struct Fields<experiment::FsdpSpec> {
+  using F = experiment::FsdpSpec;
+  static constexpr std::string_view title = "Sharded data parallelism";
+  static constexpr bool gathers(const F& f) { return f.shard == experiment::Shard::full; }
+  static auto table() {
+    return std::tuple{
+        field("shard", &F::shard, "", {},
+              "Of what a device keeps but its part; full: parameters, gradients and moments (ZeRO-3); gradients: gradients and moments (ZeRO-2); optimizer: "
+              "moments (ZeRO-1)"),
+        field("group", &F::group, "", {},
+              "Among whom a model is shared out; world: all devices; host: those of each host, which then has all of it, and sums with the other hosts what "
+              "each of its devices has (hybrid shard)"),
+        field("reshard_after_forward", &F::reshard_after_forward, "", {},
+              "Give up a unit's parameters after its forward pass, and gather them again for its backward pass; else they stay until then, in memory", gathers),
+        field("prefetch", &F::prefetch, "units", {0, 1000}, "How many units of parameters are gathered ahead of the one that computes", gathers)};
+  }
+};
+template <>
 struct Fields<experiment::StrategySpec> {
   using S = experiment::StrategySpec;
   static constexpr std::string_view title = "Strategy";
@@ -261,11 +290,13 @@ struct Fields<experiment::StrategySpec> {
               "local_sgd: every device takes steps of its own, and only every so many steps all average their parameters; "
               "tpu: as mirrored, on TPUs in a torus, EMULATED on CPU cores, whose speed says nothing about a TPU; "
               "model_parallel: every device has some layers, and samples pass from one to the next (vertical); "
-              "pipeline: the same, with several micro-batches under way at once"),
+              "pipeline: the same, with several micro-batches under way at once; "
+              "fsdp: samples apart as in ddp, but of parameters, gradients and moments every device keeps one n-th"),
         field("engine", &S::engine, "", {},
               "Whose collectives; gloo: those of the library that PyTorch uses on CPUs, over TCP, which reports no chunks and no bytes", reduces),
         field("algorithm", &S::algorithm, "", {}, "How gradients are all-reduced; auto: by what costs least on this drawing", chooses),
-        field("bucket_bytes", &S::bucket_bytes, "B", {1, 1e12}, "Gradients are reduced in buckets of about this size, last layers first", reduces),
+        field("bucket_bytes", &S::bucket_bytes, "B", {1, 1e12},
+              "Gradients are reduced in buckets of about this size, last layers first; in fsdp units of this size are gathered and freed", reduces),
         field("segment_bytes", &S::segment_bytes, "B", {0, 1e12},
               "A larger bucket is reduced in segments of this size, 256 at most, so that one is added up while the next crosses; "
               "0: of 2 MiB between ranks that share memory, so that sums are copied from caches, else never",
@@ -281,7 +312,8 @@ struct Fields<experiment::StrategySpec> {
         field("gossip", &S::gossip, "", {}, "Who averages with whom", [](const S& s) { return s.kind == experiment::StrategyKind::gossip; }),
         field("local_sgd", &S::local_sgd, "", {}, "How often ranks average their parameters, and how",
               [](const S& s) { return s.kind == experiment::StrategyKind::local_sgd; }),
-        field("stages", &S::stages, "", {}, "Which device has which layers", splits_model)};
+        field("stages", &S::stages, "", {}, "Which device has which layers", splits_model),
+        field("fsdp", &S::fsdp, "", {}, "Of what every device keeps but its part", [](const S& s) { return s.kind == experiment::StrategyKind::fsdp; })};
   }
 };
 template <>

@@ -14,11 +14,6 @@ namespace {
 
 constexpr double kParts = 1e12;
 
-std::int64_t count_evaluations(const Resolved& e) {
-  const std::int64_t every = e.document.run.evaluate_every_steps;
-  return every > 0 && e.data.held_out_samples > 0 ? (e.steps + every - 1) / every : 0;
-}
-
 }  // namespace
 
 double usual_elasticity(std::int64_t ranks) { return 0.9 / static_cast<double>(ranks); }

@@ -56,6 +56,9 @@ Experiment located(Experiment experiment, const std::filesystem::path& directory
 // Fails with the first problem that `validate` finds.
 base::Result<Resolved> resolve(const Experiment& experiment, const std::filesystem::path& directory);
 
+// How often the run evaluates.
+std::int64_t count_evaluations(const Resolved& resolved);
+
 // The same training on the fastest device that computes, the others idle: the same global batch, so that with iid sharding both learn
 // the same.
 Resolved on_one_device(Resolved resolved);

@@ -209,6 +209,14 @@ int least_workers(const ServerSpec& servers, int workers) { return in_step(serve
 
 bool ranks_are_processes(const RunSpec& run) { return run.clock == RunClock::machine && run.transport != TransportKind::inproc; }
 
+std::optional<std::string> restarts_said(const Experiment& e) {
+  const auto workers = static_cast<int>(count_workers(e.topology));
+  const bool goes_on = has_servers(e.strategy.kind) && least_workers(e.strategy.servers, workers) < workers;
+  if (e.run.restarts == 0 || (goes_on && ranks_are_processes(e.run))) return std::nullopt;
+  return std::string("run.restarts changes nothing: ") +
+         (goes_on ? "these ranks are no processes, so none of them is lost" : "without any one of these ranks the run ends");
+}
+
 bool may_be_lost(const Resolved& e, int rank) {
   if (!ranks_are_processes(e.document.run) || e.servers == 0) return false;
   return e.evaluates_alone(rank) || (rank < e.workers() && least_workers(e.document.strategy.servers, e.workers()) < e.workers());

@@ -25,6 +25,9 @@ int gradients_per_update(const ServerSpec& servers, int workers);
 // Of softsync whose n does not divide the workers, for a person: how many gradients an update takes after all, and what other mode that is.
 std::optional<std::string> softsync_said(const Experiment& experiment);
 
+// What is to be said of run.restarts where nobody is started again; nothing where it holds.
+std::optional<std::string> restarts_said(const Experiment& experiment);
+
 // Of workers that take their turns apart, where steps have a pace: that it is kept by giving one turn at a time, for a person.
 std::optional<std::string> paced_turns_said(const Experiment& experiment, double seconds_per_step);
 

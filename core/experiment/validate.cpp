@@ -9,6 +9,7 @@
 #include "core/experiment/embedding.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/findings.h"
+#include "core/experiment/fsdp.h"
 #include "core/experiment/multiplies.h"
 #include "core/experiment/placement.h"
 #include "core/experiment/roles.h"
@@ -153,6 +154,7 @@ Problems problems_of_meaning(const Experiment& experiment, const data::DataSumma
   append(problems, compression_problems(experiment));
   append(problems, synchronised_problems(experiment));
   append(problems, split_problems(experiment));
+  append(problems, fsdp_problems(experiment));
   append(problems, vertical_problems(experiment, data));
   if (data != nullptr) append(problems, embedding_problems(experiment));
   if (data != nullptr) append(problems, sequence_problems(experiment, *data));

@@ -25,6 +25,7 @@ std::string reason_against(const StrategySpec& strategy) {
   const std::string kind(base::name_of(strategy.kind));
   if (strategy.kind == StrategyKind::data_parallel) return "in data_parallel rank 0 alone reads samples, and hands out whole rows";
   if (fixed_algorithm(strategy.kind)) return kind + " only sums gradients, on one rank, and ranks with columns exchange rows in the midst of the passes";
+  if (strategy.kind == StrategyKind::fsdp) return "in fsdp every rank has its part of each layer, and ranks with columns have theirs of the first";
   if (trains_apart(strategy.kind)) return "in " + kind + " every rank has parameters of its own, and ranks with columns compute by the same ones";
   if (strategy.kind == StrategyKind::tpu) return "a tpu sums along the rows and columns of its torus, and rows are exchanged between every two ranks";
   if (averages_weights(strategy)) return "weights are averaged, and a rank's own gradient of the first layer is that of its columns alone";
@@ -34,7 +35,8 @@ std::string reason_against(const StrategySpec& strategy) {
 
 std::string advice_against(const StrategySpec& strategy) {
   if (averages_weights(strategy)) return "Set strategy.average to gradients, or take iid.";
-  const bool fits = !fixed_algorithm(strategy.kind) && !trains_apart(strategy.kind) && strategy.kind != StrategyKind::tpu;
+  const bool fits =
+      !fixed_algorithm(strategy.kind) && !trains_apart(strategy.kind) && strategy.kind != StrategyKind::tpu && strategy.kind != StrategyKind::fsdp;
   return fits ? "Set strategy.engine to own, or take iid." : "Take mirrored, multi_worker_mirrored or ddp, or iid.";
 }
 
@@ -79,12 +81,6 @@ void add(std::vector<Exchange>& list, std::int64_t rows, std::int64_t times, boo
 std::int64_t times_in_run(const Resolved& e, const data::Stretch& stretch) {
   const std::int64_t epochs = e.steps / e.steps_per_epoch, rest = e.steps % e.steps_per_epoch;
   return epochs * stretch.steps + std::clamp<std::int64_t>(rest - stretch.first_step, 0, stretch.steps);
-}
-
-std::int64_t count_evaluations(const Resolved& e) {
-  const std::int64_t every = e.document.run.evaluate_every_steps;
-  if (every <= 0 || e.data.held_out_samples == 0) return 0;
-  return e.steps / every + (e.steps % every > 0 ? 1 : 0);
 }
 
 }  // namespace

@@ -14,11 +14,10 @@ Tensor part(const Tensor& flat, std::int64_t offset, const Shape& shape) {
   return {flat.dtype, shape, flat.data + offset * compute::size_of(flat.dtype)};
 }
 
-Tensor weight(const Segment& s, const Tensor& flat) { return part(flat, s.first, s.weight_shape()); }
+Tensor weight(const Segment& s, const Tensor& own) { return part(own, 0, s.weight_shape()); }
 Tensor running(const Segment& s, const SegmentTensors& t) { return part(t.state, s.running, {2, s.channels()}); }
 // Empty where there is none.
-Tensor bias_at(const Segment& s, const Tensor& flat, std::int64_t offset) { return s.bias_elements() > 0 ? part(flat, offset, {s.bias_elements()}) : Tensor{}; }
-Tensor bias(const Segment& s, const Tensor& flat) { return bias_at(s, flat, s.bias_offset()); }
+Tensor bias(const Segment& s, const Tensor& own) { return s.bias_elements() > 0 ? part(own, s.weight_shape().elements(), {s.bias_elements()}) : Tensor{}; }
 compute::RowNorm row_norm(const Segment& s) { return s.kind == LayerKind::layer_norm ? compute::RowNorm::layer : compute::RowNorm::root_mean_square; }
 Pooling pooling(const Segment& s) { return s.kind == LayerKind::max_pool ? Pooling::maximum : Pooling::average; }
 
@@ -177,9 +176,9 @@ Ops backward_input(const Segment& s, const SegmentTensors& tensors) {
 
 Ops backward_weight(const Segment& s, const SegmentTensors& tensors) {
   const SegmentTensors t = in_shape(s, tensors);
-  const Tensor of_weight = part(t.gradients, 0, s.weight_shape());
+  const Tensor of_weight = weight(s, t.gradients);
   if (s.looks_up()) return {compute::EmbeddingBagBackwardWeight{t.samples, t.output_gradient, of_weight, t.squared_norm, s.slot_count}};
-  const Tensor of_bias = bias_at(s, t.gradients, s.bias_offset() - s.first);
+  const Tensor of_bias = bias(s, t.gradients);
   if (s.kind == LayerKind::embedding) return embedding_backward(s, t, of_weight, of_bias);
   if (normalises_rows(s.kind)) return {compute::RowNormBackwardWeight{t.input, t.output_gradient, of_weight, of_bias, t.squared_norm, row_norm(s)}};
   if (s.kind == LayerKind::conv2d)

@@ -13,8 +13,8 @@ namespace trainyard::model {
 struct SegmentTensors {
   compute::Tensor input, output;                    // [B, inputs], [B, outputs]
   compute::Tensor input_gradient, output_gradient;  // as above
-  compute::Tensor parameters;                       // the flat buffer, whole
-  compute::Tensor gradients;                        // of its parameters, or those that it is tied to: of the weight, then of the bias
+  compute::Tensor parameters;                       // of the segment, or those that it is tied to: its weight, then its bias
+  compute::Tensor gradients;                        // of these, alike
   compute::Tensor squared_norm;                     // fp64 [1]: of the segment's own gradient; may be empty
   compute::Tensor samples{};                        // one that looks up: [B, columns of a sample]
   compute::Tensor addend{}, addend_gradient{};      // add

@@ -35,13 +35,14 @@ class Binder {
     if (auto ok = check_op_numbers(plan_); !ok) return base::fail(ok.error());
     if (static_cast<std::int64_t>(private_.size()) < layout_.private_bytes || static_cast<std::int64_t>(shared_.size()) < layout_.shared_bytes)
       return base::fail({base::ProblemCode::failed, "rank " + std::to_string(plan_.rank), "the arenas are smaller than the plan needs", "", ""});
-    averages_weights_ = std::any_of(plan_.programs.begin(), plan_.programs.end(), [](const plan::Program& program) {
-      return plan::purpose(program.name) == plan::Purpose::training && std::any_of(program.ops.begin(), program.ops.end(), [](const Op& op) {
-               return op.kind == OpKind::weigh || op.kind == OpKind::mix || op.kind == OpKind::offer;
+    const bool has_mean = plan_.buffer("mean").valid();  // of ranks with parameters of their own
+    averages_weights_ = std::any_of(plan_.programs.begin(), plan_.programs.end(), [&](const plan::Program& program) {
+      return plan::purpose(program.name) == plan::Purpose::training && std::any_of(program.ops.begin(), program.ops.end(), [&](const Op& op) {
+               return op.kind == OpKind::weigh || (op.kind == OpKind::mix && has_mean) || op.kind == OpKind::offer;
              });
     });
     BoundPlan bound;
-    bound.parameters = named("params");
+    bound.parameters = named(plan_.buffer("shard").valid() ? "shard" : "params");
     bound.metrics = named("metrics");
     bound.local_norms = named("local_norms");
     bound.statistics = named("statistics");
@@ -60,6 +61,8 @@ class Binder {
       auto one = bind_program(program);
       if (!one) return base::fail(one.error());
       bound.programs.push_back(std::move(*one));
+      bound.sums_statistics |=
+          std::any_of(bound.programs.back().ops.begin(), bound.programs.back().ops.end(), [](const BoundOp& op) { return op.leaves_statistics; });
     }
     return bound;
   }
@@ -131,6 +134,7 @@ class Binder {
     bound.micro = op.micro;
     bound.bucket = op.bucket;
     bound.leaves_norm = touches(op.writes, "local_norms");
+    bound.leaves_statistics = plan::communicates(op.kind) && touches(op.writes, "statistics");
     bound.leaves_loss = touches(op.writes, "metrics");
     op_ = &op;
     if (plan::communicates(op.kind) || plan::serves(op.kind)) bind_transfer(op, bound);
@@ -265,16 +269,15 @@ class Binder {
     return ops;
   }
 
+  // Of a segment, or of the part of it that a rank has.
   compute::Op update(const Op& op) {
-    const model::Segment& s = segment(op);
-    const Access own{{}, s.first, s.elements};
     const Tensor rate = named("rate");
     std::vector<Tensor> moments;
     for (const char* name : {"moment1", "moment2"})
-      if (plan_.buffer(name).valid()) moments.push_back(part(name, own));
-    compute::UpdateInputs common{part("params", own), part("grads", own), sub(rate, 0, 1), plan_.buffer("factor").valid() ? named("factor") : Tensor{},
-                                 sub(named("statistics"), 3 * op.segment, 3)};
-    if (touches(op.reads, "mixed")) common.origin = part("mixed", own);
+      if (const Access* moment = find(op.writes, name)) moments.push_back(tensor(*moment));
+    compute::UpdateInputs common{tensor(op.writes.front()), tensor(op.reads.front()), sub(rate, 0, 1),
+                                 plan_.buffer("factor").valid() ? named("factor") : Tensor{}, sub(named("statistics"), 3 * op.segment, 3)};
+    if (const Access* mixed = find(op.reads, "mixed")) common.origin = tensor(*mixed);
     return recipe_.update(common, moments, sub(rate, 1, 1));
   }
 
@@ -322,19 +325,19 @@ class Binder {
     t.output = activation(s);
     t.output_gradient = gradient(s);
     if (s > model_.first_with_parameters) t.input_gradient = gradient(s - 1);
-    t.parameters = named(parameters_of(op));
-    if (plan_.buffer("grads").valid()) t.gradients = part("grads", {{}, segment(op).first, model_.owner(segment(op)).elements});
+    t.parameters = parameters_of(op);
+    if (const Access* gradients = find(op.writes, "grads")) t.gradients = tensor(*gradients);
     t.squared_norm = sub(named("local_norms"), s, 1);
     t.multiplies = recipe_.multiplies;
     add_tensors_of_kind(segment(op), s, t);
     return t;
   }
 
-  // By which it computes, where those are not the rank's own as they are now.
-  const char* parameters_of(const Op& op) const {
-    for (const char* name : {"mean", "centre", "snapshot"})
-      if (touches(op.reads, name)) return name;
-    return "params";
+  // By which it computes: the rank's own as they are now, or others.
+  Tensor parameters_of(const Op& op) {
+    for (const char* name : {"mean", "centre", "snapshot", "params"})
+      if (const Access* read = find(op.reads, name)) return tensor(*read);
+    return {};
   }
 
   void add_tensors_of_kind(const model::Segment& segment, int s, model::SegmentTensors& t) {

@@ -14,18 +14,15 @@ Tensor flat(Tensor tensor) {
   return tensor;
 }
 
-Tensor weight(const model::Segment& s, const Tensor& parameters) { return part(parameters, s.first, s.weight_shape()); }
-Tensor bias(const model::Segment& s, const Tensor& parameters) { return part(parameters, s.bias_offset(), {s.outputs}); }
-
 }  // namespace
 
 std::vector<Op> partial_products(const model::Segment& s, const model::SegmentTensors& t, const ColumnTensors& c) {
-  return {compute::CopyColumns{weight(s, t.parameters), c.packed, c.columns.first, 0, c.columns.count},
+  return {compute::CopyColumns{part(t.parameters, 0, s.weight_shape()), c.packed, c.columns.first, 0, c.columns.count},
           compute::LinearForward{c.input, c.packed, {}, c.sums, compute::Activation::none, t.multiplies}};
 }
 
 std::vector<Op> finish_forward(const model::Segment& s, const model::SegmentTensors& t, const ColumnTensors& c) {
-  return {compute::AddBias{c.own_sums, bias(s, t.parameters), t.output, s.activation}};
+  return {compute::AddBias{c.own_sums, part(t.parameters, 0, {s.outputs}), t.output, s.activation}};
 }
 
 std::vector<Op> hand_out_gradient(const model::Segment& s, const model::SegmentTensors& t, const ColumnTensors& c) {

@@ -56,6 +56,7 @@ struct BoundOp {
   int segment = -1, micro = -1;
   int bucket = -1;                                        // of encode and decode
   bool leaves_norm = false;                               // the rank's own gradient of the segment is whole, and its norm known
+  bool leaves_statistics = false;                         // those of updates, summed over ranks that each update a part
   bool leaves_loss = false;                               // of the samples of its micro-step, and how many it got right
   std::vector<std::unique_ptr<compute::Kernel>> kernels;  // compute ops; of a server's update [from * places + to]
   std::shared_ptr<const plan::Pairing> pairing;           // of offer and agree: which of `peers` it is in a step
@@ -88,7 +89,9 @@ struct BoundProgram {
 
 struct BoundPlan {
   std::vector<BoundProgram> programs;
-  compute::Tensor parameters, metrics, local_norms, statistics, rate;
+  compute::Tensor parameters;  // the rank's own: all, or its part of them
+  compute::Tensor metrics, local_norms, statistics, rate;
+  bool sums_statistics = false;           // over ranks that update but a part each, after the updates
   compute::Tensor factor;                 // of the gradient in the update; empty where it is always 1
   compute::Tensor squared_errors;         // of compression, by bucket: what the rank's part of the sums lacks; empty without
   compute::Tensor spread;                 // of ranks with parameters of their own, by segment: their squared distance from the mean; empty without

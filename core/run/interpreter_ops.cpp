@@ -58,6 +58,7 @@ base::Result<bool> Interpreter::State::move_transfers() {
   if (*moved) lap();
   for (const Transfer& transfer : done) {
     if (parts.chunks != nullptr) parts.chunks->ends(transfer.ready);
+    if (transfer.op->leaves_statistics) meter.capture(*transfer.op, transfer.ready.step);
     if (transfer.op->named.rows > 0) meter.carried_rows(transfer.op->named, transfer.bytes, transfer.ready.instance > round_instance);
     finish(transfer.op->lane, transfer.ready, transfer.begin_ns, transfer.ready_ns, now_ns, transfer.bytes);
   }

@@ -19,10 +19,10 @@ namespace {
 using telemetry::EventKind;
 using telemetry::Metric;
 
-bool has_op(const BoundPlan& bound, plan::OpKind kind) {
-  return std::any_of(bound.programs.begin(), bound.programs.end(), [&](const BoundProgram& program) {
-    return std::any_of(program.ops.begin(), program.ops.end(), [&](const BoundOp& op) { return op.kind == kind; });
-  });
+template <class Is>
+bool any_op(const BoundPlan& bound, Is is) {
+  return std::any_of(bound.programs.begin(), bound.programs.end(),
+                     [&](const BoundProgram& program) { return std::any_of(program.ops.begin(), program.ops.end(), is); });
 }
 
 std::uint64_t messages(const comm::Traffic& traffic) { return traffic.sent_messages + traffic.received_messages; }
@@ -50,8 +50,8 @@ StepMeter::StepMeter(telemetry::EventRing* events, comm::Transport* transport, c
       model_(model),
       bound_(bound),
       own_process_(own_process),
-      has_gradients_(has_op(bound, plan::OpKind::backward_weight)),
-      updates_(has_op(bound, plan::OpKind::update)),
+      has_gradients_(any_op(bound, [](const BoundOp& op) { return op.leaves_norm; })),
+      updates_(any_op(bound, [](const BoundOp& op) { return op.kind == plan::OpKind::update; })),
       told_messages_(transport != nullptr ? static_cast<std::size_t>(transport->ranks()) : 0) {
   for (Captured& slot : captured_) {
     slot.local_norms.resize(model.segments.size());
@@ -69,13 +69,14 @@ void StepMeter::capture(const BoundOp& op, std::int64_t step) {
     slot.correct += bound_.metrics.as<double>()[1];
   }
   if (op.leaves_norm) slot.local_norms[s] = bound_.local_norms.as<double>()[s];
+  if (op.leaves_statistics) std::copy_n(bound_.statistics.as<double>(), slot.statistics.size(), slot.statistics.begin());
   if (op.kind == plan::OpKind::decode) {
     const auto b = static_cast<std::size_t>(op.bucket);
     slot.squared_errors[b] = bound_.squared_errors.as<double>()[b];
   }
   if (op.kind == plan::OpKind::update) {
     slot.skipped = !bound_.factor.empty() && *bound_.factor.as<double>() == 0;
-    std::copy_n(bound_.statistics.as<double>() + 3 * s, 3, slot.statistics.begin() + static_cast<std::ptrdiff_t>(3 * s));
+    if (!bound_.sums_statistics) std::copy_n(bound_.statistics.as<double>() + 3 * s, 3, slot.statistics.begin() + static_cast<std::ptrdiff_t>(3 * s));
   }
 }
 

@@ -38,6 +38,7 @@ base::Result<void> TextSampler::prepare() {
     tensors.input = outputs.empty() ? input_ : outputs.back();
     tensors.output = hold(segment.outputs);
     tensors.parameters = parts_.parameters;
+    tensors.parameters.data += segment.first * base::size_of(tensors.parameters.dtype);
     tensors.state = parts_.state;
     tensors.samples = input_;
     if (segment.addend >= 0) tensors.addend = outputs[static_cast<std::size_t>(segment.addend)];

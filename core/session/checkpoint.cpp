@@ -109,7 +109,7 @@ Result<void> make_directory(const fs::path& directory) {
 
 Result<CheckpointManifest> parse_manifest(const std::string& text, const fs::path& path) {
   const auto json = base::parse_json(text, path.string());
-  if (!json) return base::fail(json.error());
+  if (!json) return base::fail(damaged(path, json.error().what));
   CheckpointManifest manifest;
   base::Problems problems;
   base::read_document(*json, manifest, "", problems);

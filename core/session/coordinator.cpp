@@ -10,6 +10,7 @@
 #include "core/experiment/compression.h"
 #include "core/experiment/duties.h"
 #include "core/experiment/engine.h"
+#include "core/experiment/fsdp.h"
 #include "core/experiment/mixing.h"
 #include "core/experiment/placement.h"
 #include "core/session/coordination.h"
@@ -203,7 +204,7 @@ void Coordination::stop() {
 }
 
 void Coordination::finish() {
-  const bool replicas = !experiment::splits_model(p_.resolved.document.strategy.kind);  // else each has other layers
+  const bool replicas = !experiment::keeps_a_part(p_.resolved);  // else each has other parameters
   if (auto problem = replicas ? different_weights(seats_) : std::nullopt) return end(RunState::failed, std::move(problem));
   if (cancelling_) return end(RunState::cancelled, cancelled());
   end(pacer_.horizon() < p_.resolved.steps ? RunState::stopped : RunState::finished, std::nullopt);

@@ -7,6 +7,7 @@
 #include "core/base/hash.h"
 #include "core/base/machine.h"
 #include "core/base/units.h"
+#include "core/experiment/fsdp.h"
 #include "core/experiment/halves.h"
 #include "core/experiment/imposed.h"
 #include "core/experiment/mixing.h"
@@ -14,6 +15,7 @@
 #include "core/plan/text.h"
 #include "core/run/layout.h"
 #include "core/session/coordination.h"
+#include "core/session/resume.h"
 #include "core/strategy/strategy.h"
 
 namespace trainyard::session {
@@ -57,8 +59,7 @@ Result<void> Coordination::open() {
   auto journal = Journal::open(p_.run_directory, header(), plan_, p_.started_ns);
   if (!journal) return base::fail(journal.error());
   journal_.emplace(std::move(*journal));
-  if (experiment::splits_model(p_.resolved.document.strategy.kind))
-    committer_.emplace(p_.run_directory / "checkpoints", plan_hash_, p_.resolved.world(), false);
+  if (experiment::keeps_a_part(p_.resolved)) committer_.emplace(p_.run_directory / "checkpoints", plan_hash_, count_parts(p_.resolved), false);
   else if (p_.resolved.servers > 0 && p_.resolved.document.run.clock == experiment::RunClock::machine)
     committer_.emplace(p_.run_directory / "checkpoints", plan_hash_, p_.resolved.servers, p_.resolved.model.state_elements > 0);
   pacer_.begin_at(p_.resolved.first_step);

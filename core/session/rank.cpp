@@ -14,6 +14,7 @@
 #include "core/base/units.h"
 #include "core/experiment/duties.h"
 #include "core/experiment/engine.h"
+#include "core/experiment/fsdp.h"
 #include "core/experiment/servers.h"
 #include "core/experiment/stages.h"
 #include "core/plan/text.h"
@@ -284,8 +285,10 @@ class Rank {
 
   // Of those that save but a part: of layers, or, while others train, servers, and workers where models keep more than parameters.
   std::unique_ptr<PartWriter> part_writer(SavedBox& box) {
-    if (has_part())
-      return std::make_unique<PartWriter>(checkpoints(), identity_.rank, "stage-" + std::to_string(identity_.rank), false, p_.resolved.model, box);
+    if (has_part()) {
+      if (!writes_part(p_.resolved, identity_.rank)) return nullptr;
+      return std::make_unique<PartWriter>(checkpoints(), identity_.rank, "part-" + std::to_string(identity_.rank), false, p_.resolved.model, box);
+    }
     const bool serves = p_.rank_plan.rule.has_value();
     if (p_.resolved.servers == 0 || evaluates() || (!serves && p_.resolved.model.state_elements == 0)) return nullptr;
     const std::string name = serves ? "server-" + std::to_string(identity_.rank - p_.resolved.workers()) : "state";
@@ -314,7 +317,8 @@ class Rank {
     }
     auto steps = run::Interpreter(parts).run();
     if (!steps) return steps;
-    if (has_part()) return writer->write_now(*steps, *steps, spans_of({parameters, state})).map([&] { return *steps; });
+    if (has_part() && writer == nullptr) return steps;
+    if (has_part()) return writer->write_now(*steps, *steps, spans_of_part(p_.resolved, identity_.rank, parameters, state)).map([&] { return *steps; });
     if (p_.resolved.servers == 0) return save(*steps, *parts.bound);
     if (writer == nullptr || parts.gate->chief() != identity_.rank) return steps;
     return writer->write_now(*steps, *steps, {{CheckpointBuffer::state, 0, state}}).map([&] { return *steps; });
@@ -357,7 +361,7 @@ class Rank {
   }
 
   bool evaluates() const { return p_.resolved.evaluates_alone(identity_.rank); }
-  bool has_part() const { return experiment::splits_model(p_.resolved.document.strategy.kind); }  // but some layers
+  bool has_part() const { return experiment::keeps_a_part(p_.resolved); }  // of the parameters
 
   std::string checkpoints() const { return p_.assignment.run_directory + "/checkpoints"; }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/experiment/fsdp.h"
 #include "core/experiment/servers.h"
 
 namespace trainyard::session {
@@ -67,6 +68,18 @@ void initialise_share(const experiment::Resolved& e, int server, const Tensor& s
   }
 }
 
+// Parts lie side by side.
+void initialise_part(const experiment::Resolved& e, int rank, const run::BoundPlan& bound) {
+  const std::int64_t width = base::size_of(bound.parameters.dtype);
+  std::vector<std::byte> all(static_cast<std::size_t>(e.model.elements * width));
+  model::initialise(e.model, e.document.training.seed, {bound.parameters.dtype, {e.model.elements}, all.data()}, bound.state);
+  std::byte* to = bound.parameters.data;
+  for (const experiment::Part& part : experiment::parts_of(e, rank)) {
+    std::memcpy(to, all.data() + part.first * width, static_cast<std::size_t>(part.count * width));
+    to += part.count * width;
+  }
+}
+
 base::Result<std::shared_ptr<const data::Dataset>> opened(const experiment::Resolved& e) {
   return data::open(e.document.data, "").map_error([&](const base::Problem& problem) { return data::at_field(problem, e.document.data, ""); });
 }
@@ -124,6 +137,7 @@ base::Result<run::ServedTrainingParts> served_training_parts(const experiment::R
 }
 
 void initialise(const experiment::Resolved& e, const plan::RankPlan& rank, const run::BoundPlan& bound) {
+  if (experiment::shards_parameters(e)) return initialise_part(e, rank.rank, bound);
   if (!bound.versions.empty()) return initialise_share(e, rank.rank - e.workers(), bound.versions.front());
   model::initialise(e.model, e.document.training.seed, initialises(rank) ? bound.parameters : Tensor{}, bound.state);
 }

@@ -6,7 +6,9 @@
 
 #include "core/base/file.h"
 #include "core/base/units.h"
+#include "core/experiment/fsdp.h"
 #include "core/experiment/servers.h"
+#include "core/session/checkpoint_pieces.h"
 
 namespace trainyard::session {
 namespace {
@@ -97,6 +99,29 @@ std::vector<CheckpointSpan> spans_of_server(const experiment::Resolved& e, int s
   };
   add(CheckpointBuffer::parameters, parameters);
   for (std::size_t m = 0; m < moments.size(); ++m) add(m == 0 ? CheckpointBuffer::moment1 : CheckpointBuffer::moment2, moments[m]);
+  return spans;
+}
+
+// Of ranks that have the same part the first.
+bool writes_part(const experiment::Resolved& e, int rank) {
+  if (!experiment::shards_parameters(e)) return true;
+  const auto groups = experiment::shard_groups(e);
+  return std::binary_search(groups.front().begin(), groups.front().end(), rank);
+}
+
+int count_parts(const experiment::Resolved& e) {
+  return experiment::shards_parameters(e) ? static_cast<int>(experiment::shard_groups(e).front().size()) : e.world();
+}
+
+std::vector<CheckpointSpan> spans_of_part(const experiment::Resolved& e, int rank, const compute::Tensor& parameters, const compute::Tensor& state) {
+  if (!experiment::shards_parameters(e)) return spans_of({parameters, state});
+  std::vector<CheckpointSpan> spans;
+  std::byte* at = parameters.data;
+  for (const experiment::Part& part : experiment::parts_of(e, rank)) {
+    spans.push_back({CheckpointBuffer::parameters, part.first, {parameters.dtype, {part.count}, at}});
+    at += part.count * base::size_of(parameters.dtype);
+  }
+  if (rank == e.chief && !state.empty()) spans.push_back({CheckpointBuffer::state, 0, state});
   return spans;
 }
 

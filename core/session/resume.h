@@ -22,6 +22,11 @@ struct Beginning {
 };
 base::Result<Beginning> beginning(const experiment::Resolved& e);
 
+// Where a rank keeps but a part of the parameters (experiment::keeps_a_part): whether it writes it, how many do, and what. Running statistics are the chief's.
+bool writes_part(const experiment::Resolved& e, int rank);
+int count_parts(const experiment::Resolved& e);
+std::vector<CheckpointSpan> spans_of_part(const experiment::Resolved& e, int rank, const compute::Tensor& parameters, const compute::Tensor& state);
+
 // What a server saves: where its share of the parameters, and of their moments, lies among all.
 std::vector<CheckpointSpan> spans_of_server(const experiment::Resolved& e, int server, const compute::Tensor& parameters,
                                             const std::vector<compute::Tensor>& moments);

@@ -23,7 +23,9 @@ std::string status_word(RunState state) { return state == RunState::finished ? "
 // Until every rank has done its first step.
 Json first_step_seconds(const RunFacts& facts) {
   std::int64_t latest = 0;
-  for (const auto& rank : facts.finished) {
+  for (std::size_t r = 0; r < facts.finished.size(); ++r) {
+    if (r < facts.duties.size() && facts.duties[r] == "evaluator") continue;  // does none
+    const auto& rank = facts.finished[r];
     if (!rank || rank->first_step_done_ns == 0) return {};
     latest = std::max(latest, rank->first_step_done_ns);
   }
@@ -44,19 +46,19 @@ RankTraffic totals(const Finished& finished) {
 // Nothing is known of a rank that is but a thread of a process.
 Json known_bytes(double bytes) { return bytes > 0 ? Json(static_cast<std::int64_t>(bytes)) : Json(); }
 
-// Exact where the rank finished; else as far as telemetry heard.
+// Exact where the rank finished, but for processes that had its place before; else as far as telemetry heard, and of whom it heard nothing nothing is known.
 Json rank_json(const telemetry::RankSummary& heard, const std::string& duty, const std::optional<Finished>& finished) {
   Json json{{"rank", heard.rank}, {"role", duty}};
   if (!finished) {
-    json["sent_bytes"] = heard.sent_payload_bytes;
-    json["received_bytes"] = heard.received_payload_bytes;
+    json["sent_bytes"] = known_bytes(heard.sent_payload_bytes);
+    json["received_bytes"] = known_bytes(heard.received_payload_bytes);
     json["parameters_xxh64"] = nullptr;
     json["peak_memory_bytes"] = known_bytes(heard.peak_memory_bytes);
     return json;
   }
   const RankTraffic sum = totals(*finished);
-  json["sent_bytes"] = sum.sent_payload_bytes;
-  json["received_bytes"] = sum.received_payload_bytes;
+  json["sent_bytes"] = sum.sent_payload_bytes + static_cast<std::uint64_t>(heard.sent_payload_before);
+  json["received_bytes"] = sum.received_payload_bytes + static_cast<std::uint64_t>(heard.received_payload_before);
   json["parameters_xxh64"] = finished->parameters_xxh64.empty() ? Json() : Json(finished->parameters_xxh64);
   json["peak_memory_bytes"] = known_bytes(static_cast<double>(finished->peak_memory_bytes));
   return json;
@@ -67,8 +69,9 @@ Json wire_bytes(const RunFacts& facts, const telemetry::Summary& summary) {
   for (std::size_t r = 0; r < summary.ranks.size(); ++r) {
     const auto& finished = facts.finished[r];
     const telemetry::RankSummary& heard = summary.ranks[r];
-    payload += static_cast<std::int64_t>(finished ? totals(*finished).sent_payload_bytes : static_cast<std::uint64_t>(heard.sent_payload_bytes));
-    header += static_cast<std::int64_t>(finished ? totals(*finished).sent_header_bytes : static_cast<std::uint64_t>(heard.sent_header_bytes));
+    const auto sum = finished ? std::optional(totals(*finished)) : std::nullopt;
+    payload += static_cast<std::int64_t>(sum ? static_cast<double>(sum->sent_payload_bytes) + heard.sent_payload_before : heard.sent_payload_bytes);
+    header += static_cast<std::int64_t>(sum ? static_cast<double>(sum->sent_header_bytes) + heard.sent_header_before : heard.sent_header_bytes);
   }
   return {{"payload", payload}, {"header", header}};
 }
@@ -87,12 +90,14 @@ void for_each_series(const telemetry::History& history, telemetry::Metric metric
   for (auto at = history.series().lower_bound({metric, 0, 0}); at != history.series().end() && at->first.metric == metric; ++at) visit(at->second);
 }
 
-// Of every gradient that was applied, on the first server, as charts have it. Where there is none, every gradient is of the version it is applied to.
+// Of every gradient that was applied, on the first server, as charts have it. Where there is none, every gradient is of the version it is applied to, but where
+// ranks average on their own clocks: of those nobody counts versions.
 Json staleness(const telemetry::History& history) {
   std::vector<double> values;
   const auto first = history.series().lower_bound({telemetry::Metric::staleness, 0, 0});
   for (auto at = first; at != history.series().end() && at->first.metric == telemetry::Metric::staleness && at->first.rank == first->first.rank; ++at)
     values.insert(values.end(), at->second.values.begin(), at->second.values.end());
+  if (values.empty() && history.steps_apart()) return {};
   if (values.empty()) return {{"mean", 0}, {"p95", 0}, {"max", 0}};
   const double sum = std::accumulate(values.begin(), values.end(), 0.0), count = static_cast<double>(values.size());
   return {{"mean", sum / count}, {"p95", telemetry::quantiles(values).p95}, {"max", *std::max_element(values.begin(), values.end())}};

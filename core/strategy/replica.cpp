@@ -16,16 +16,6 @@
 namespace trainyard::strategy {
 namespace {
 
-// Numbered after the collectives of gradients, whose `first` it is.
-SummedStatistics summed_statistics(const model::Model& model, std::int32_t group, std::int32_t first) {
-  SummedStatistics statistics{group, {}};
-  for (const model::Segment& segment : model.segments) {
-    statistics.numbers.push_back(segment.synchronised ? first : -1);
-    if (segment.synchronised) first += 2;
-  }
-  return statistics;
-}
-
 std::int32_t count_sums(const SummedStatistics& statistics) {
   return static_cast<std::int32_t>(2 * std::count_if(statistics.numbers.begin(), statistics.numbers.end(), [](std::int32_t number) { return number >= 0; }));
 }
@@ -66,6 +56,15 @@ void add_evaluation(const experiment::Resolved& e, const Replica& parts, plan::R
 }
 
 }  // namespace
+
+SummedStatistics summed_statistics(const model::Model& model, std::int32_t group, std::int32_t first) {
+  SummedStatistics statistics{group, {}};
+  for (const model::Segment& segment : model.segments) {
+    statistics.numbers.push_back(segment.synchronised ? first : -1);
+    if (segment.synchronised) first += 2;
+  }
+  return statistics;
+}
 
 plan::RankPlan replica(const experiment::Resolved& e, std::int32_t rank, const std::vector<Bucket>& buckets, std::int32_t group) {
   plan::RankPlan plan{rank, {{"input", plan::LaneKind::input, -1}, {"compute", plan::LaneKind::compute, -1}}, {}, {}};

@@ -21,18 +21,25 @@ std::int64_t largest_segment(const model::Model& model) {
 
 }  // namespace
 
+Flat whole_model(const experiment::Resolved& e) { return {e.model.elements, e.model.elements, e.model.elements}; }
+
 ReplicaBuffers add_buffers(const experiment::Resolved& e, Shared peers_read, bool synchronises, std::vector<plan::Buffer>& list, const Slots& slots) {
+  return add_buffers(e, peers_read, synchronises, list, slots, whole_model(e));
+}
+
+ReplicaBuffers add_buffers(const experiment::Resolved& e, Shared peers_read, bool synchronises, std::vector<plan::Buffer>& list, const Slots& slots,
+                           const Flat& flat) {
   const auto add = [&](std::string name, base::DType type, std::int64_t count, bool shared = false) {
     list.push_back({std::move(name), type, count, shared});
     return plan::Access{plan::BufferId(list.size() - 1), 0, count};
   };
   const base::DType dtype = gradient_dtype(e);
-  const std::int64_t batch = e.document.training.batch_per_rank, elements = e.model.elements;
+  const std::int64_t batch = e.document.training.batch_per_rank;
   const auto segments = static_cast<std::int64_t>(e.model.segments.size());
   ReplicaBuffers b;
-  b.parameters = add("params", dtype, elements, peers_read == Shared::parameters);
-  b.gradients = add("grads", dtype, elements, peers_read == Shared::gradients);
-  for (int m = 0; m < moments(e.document.training.optimizer); ++m) b.moments.push_back(add("moment" + std::to_string(m + 1), dtype, elements));
+  b.parameters = add("params", dtype, flat.parameters, peers_read == Shared::parameters);
+  b.gradients = add("grads", dtype, flat.gradients, peers_read == Shared::gradients);
+  for (int m = 0; m < moments(e.document.training.optimizer); ++m) b.moments.push_back(add("moment" + std::to_string(m + 1), dtype, flat.moments));
   b.input = add("input", dtype, slots.samples * batch * e.model.features);
   b.labels = add("labels", base::DType::int32, slots.samples * batch * e.model.labels());
   for (const model::Segment& segment : e.model.segments) {

@@ -20,7 +20,15 @@ struct Slots {
   std::int32_t of_gradient(std::size_t s) const { return gradients.empty() ? 1 : gradients[s]; }
 };
 
+// Elements of flat buffers.
+struct Flat {
+  std::int64_t parameters = 0, gradients = 0, moments = 0;
+};
+Flat whole_model(const experiment::Resolved& experiment);
+
 // Appends all that a model asks for, whose `experiment` that is. `synchronises`: sums of batch normalisation are read by peers.
+ReplicaBuffers add_buffers(const experiment::Resolved& experiment, Shared peers_read, bool synchronises, std::vector<plan::Buffer>& list, const Slots& slots,
+                           const Flat& flat);
 ReplicaBuffers add_buffers(const experiment::Resolved& experiment, Shared peers_read, bool synchronises, std::vector<plan::Buffer>& list,
                            const Slots& slots = {});
 

@@ -129,11 +129,11 @@ void ReplicaOps::give(Op& op, int to, bool accumulates) const {
   op.writes.push_back(gradient(to));
 }
 
-plan::Op ReplicaOps::norm(int s) const {
+plan::Op ReplicaOps::norm(int s, const Access& gradient) const {
   Op op = made(OpKind::norm, kCompute, s);
-  op.reads = {segment_of(b_.gradients, s)};
+  op.reads = {gradient};
   op.writes = {{b_.reduced_norms.buffer, s, 1}};
-  op.flops = 2 * segment(s).elements;
+  op.flops = 2 * gradient.count;
   return op;
 }
 
@@ -145,15 +145,19 @@ plan::Op ReplicaOps::clip() const {
 }
 
 plan::Op ReplicaOps::update(int s) const {
+  std::vector<Access> moments;
+  for (const Access& moment : b_.moments) moments.push_back(segment_of(moment, s));
+  return update(s, segment_of(b_.gradients, s), segment_of(b_.parameters, s), moments);
+}
+
+plan::Op ReplicaOps::update(int s, const Access& gradient, const Access& parameters, const std::vector<Access>& moments) const {
   Op op = made(OpKind::update, kCompute, s);
-  op.reads = {segment_of(b_.gradients, s), b_.rate, segment_of(b_.parameters, s)};
-  op.writes = {segment_of(b_.parameters, s), {b_.statistics.buffer, 3 * s, 3}};
-  for (const Access& moment : b_.moments) {
-    op.reads.push_back(segment_of(moment, s));
-    op.writes.push_back(segment_of(moment, s));
-  }
+  op.reads = {gradient, b_.rate, parameters};
+  op.writes = {parameters, {b_.statistics.buffer, 3 * s, 3}};
+  op.reads.insert(op.reads.end(), moments.begin(), moments.end());
+  op.writes.insert(op.writes.end(), moments.begin(), moments.end());
   if (b_.factor.buffer.valid()) op.reads.push_back(b_.factor);
-  op.flops = segment(s).elements * (b_.moments.size() == 2 ? 16 : 6);
+  op.flops = parameters.count * (moments.size() == 2 ? 16 : 6);
   return op;
 }
 

@@ -21,9 +21,11 @@ class ReplicaOps : protected ReplicaSpans {
   Op backward_input(int s) const;
   Op backward_weight(int s, bool last_of_step) const;  // `with_sum` where it adds to what is there
   void with_sum(Op& op) const;
-  Op norm(int s) const;
+  Op norm(int s) const { return norm(s, segment_of(b_.gradients, s)); }
+  Op norm(int s, const Access& gradient) const;
   Op clip() const;
   Op update(int s) const;
+  Op update(int s, const Access& gradient, const Access& parameters, const std::vector<Access>& moments) const;
 
   // Whether B has anything to do. A batch normalisation's gradient at its input follows from the sums that make its weight's: there W comes first.
   bool passes_back(int s) const { return s > first() || (s == first() && activates(s)) || shares_columns(s); }

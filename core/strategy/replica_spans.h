@@ -52,12 +52,20 @@ class ReplicaSpans {
   Access rows(const Access& buffer, std::int64_t width) const {
     return in_slot(buffer, r_.resolved.document.training.batch_per_rank * width, samples_ * width);
   }
-  Access segment_of(const Access& flat, int s) const { return {flat.buffer, segment(s).first, model_.owner(segment(s)).elements}; }
+  Access segment_of(const Access& flat, int s) const { return {flat.buffer, first_in(flat.buffer, s), model_.owner(segment(s)).elements}; }
   Access activation(int s) const { return s < 0 ? rows(b_.input, model_.features) : rows(b_.activations[static_cast<std::size_t>(s)], segment(s).outputs); }
   Access gradient(int s) const { return rows(b_.activation_gradients[static_cast<std::size_t>(s)], segment(s).outputs); }
   Access labels() const { return rows(b_.labels, model_.labels()); }
   Access sample_numbers() const { return rows(b_.sample_numbers, 1); }
   Access sums(int s) const { return in_slot(of(b_.sums, s), 2 * segment(s).channels() + 1, 2 * segment(s).channels() + 1); }
+
+  // Where a segment begins in a flat buffer: as in the model, but for units that come and go.
+  std::int64_t first_in(plan::BufferId flat, int s) const {
+    const std::vector<std::int64_t>& moved = flat == b_.gradients.buffer ? moved_gradients_ : moved_parameters_;
+    const bool may_move = flat == b_.gradients.buffer || flat == b_.parameters.buffer;
+    const int owner = is_tied(s) ? segment(s).tied_to : s;
+    return segment(s).first + (may_move && !moved.empty() ? moved[static_cast<std::size_t>(owner)] : 0);
+  }
 
  protected:
   const Replica& r_;
@@ -66,6 +74,7 @@ class ReplicaSpans {
   std::int32_t micro_ = 0;    // the current micro-step
   std::int64_t samples_ = 0;  // of it, the rank's own
   bool trains_ = true;
+  std::vector<std::int64_t> moved_parameters_, moved_gradients_;  // by segment: how much further on it lies than in the model; empty: nothing is moved
 };
 
 }  // namespace trainyard::strategy

@@ -36,6 +36,7 @@ struct SummedStatistics {
   // By segment, of the collective forward; the one backward has the next number. -1: it is none of these.
   std::vector<std::int32_t> numbers;
 };
+SummedStatistics summed_statistics(const model::Model& model, std::int32_t group, std::int32_t first);  // numbers from `first` on
 
 // Of vertical sharding: what a rank computes of the first layer for the rows of all ranks, by its own columns. Rows are exchanged in a group
 // of their own. In micro-step m collective `first_number` + 2 m sums over columns, and the next gathers gradients.

@@ -21,6 +21,7 @@ base::Result<plan::Plan> coarse_plan(const experiment::Resolved& experiment) {
     case experiment::StrategyKind::tpu: return tpu(experiment);
     case experiment::StrategyKind::model_parallel: return model_parallel(experiment);
     case experiment::StrategyKind::pipeline: return pipeline(experiment);
+    case experiment::StrategyKind::fsdp: return fsdp(experiment);
   }
   return base::fail({base::ProblemCode::bad_input, "strategy.kind", "unknown strategy", "", ""});
 }

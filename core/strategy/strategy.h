@@ -83,6 +83,15 @@ base::Result<plan::Plan> model_parallel(const experiment::Resolved& experiment);
 // ZB-H1 (Qi et al. 2023). All micro-batches see the same parameters; one update ends the step.
 base::Result<plan::Plan> pipeline(const experiment::Resolved& experiment);
 
+// torch FullyShardedDataParallel (Zhao et al. 2023), ZeRO (Rajbhandari et al. 2020): replicas that take samples of their own, and of S bytes of parameters keep
+// one n-th each, unit by unit (strategy.bucket_bytes), with its moments; which of the rest they keep, strategy.fsdp.shard says. A step gathers parameters
+// for the forward pass, once more for the backward pass where they were given up after the first, and reduce-scatters gradients: 3 (n - 1) / n S in and out of
+// a rank, 2 (n - 1) / n S without giving up, each as often as there are micro-steps; where all parameters are there, they are gathered after the update:
+// 2 (n - 1) / n S, of optimizer a step. Between passes at most prefetch + 1 units of parameters and two of gradients are on a rank besides its part. Hosts that
+// have a whole model each (hybrid) sum what their ranks have: 2 (h - 1) / h S / n more. Of every segment three numbers of 8 bytes are summed besides, by which
+// norms and updates are told, and one more for clipping.
+base::Result<plan::Plan> fsdp(const experiment::Resolved& experiment);
+
 // The strategy that the experiment names, coarse; and as ranks run it: expanded to chunks by its all-reduce algorithm, or coarse still and
 // handed to the engine that takes collectives whole (plan/engine_lane.h).
 base::Result<plan::Plan> coarse_plan(const experiment::Resolved& experiment);

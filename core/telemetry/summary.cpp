@@ -22,8 +22,20 @@ double over_indices(const History& history, Metric metric, int rank, Fold fold) 
   return result;
 }
 
+// What processes counted that took the place of a rank before the last one: each began at nothing.
+double of_earlier_lives(const Series& series) {
+  double sum = 0;
+  for (std::size_t i = 1; i < series.values.size(); ++i)
+    if (series.values[i] < series.values[i - 1]) sum += series.values[i - 1];
+  return sum;
+}
+
+double before(const History& history, Metric metric, int rank) {
+  return over_indices(history, metric, rank, [](double so_far, const Series& series) { return so_far + of_earlier_lives(series); });
+}
+
 double total(const History& history, Metric metric, int rank) {
-  return over_indices(history, metric, rank, [](double so_far, const Series& series) { return so_far + series.values.back(); });
+  return over_indices(history, metric, rank, [](double so_far, const Series& series) { return so_far + of_earlier_lives(series) + series.values.back(); });
 }
 
 double largest(const History& history, Metric metric, int rank) {
@@ -38,6 +50,10 @@ RankSummary summarize_rank(const History& history, int rank) {
           total(history, Metric::sent_header_bytes, rank),
           total(history, Metric::received_payload_bytes, rank),
           total(history, Metric::received_header_bytes, rank),
+          before(history, Metric::sent_payload_bytes, rank),
+          before(history, Metric::sent_header_bytes, rank),
+          before(history, Metric::received_payload_bytes, rank),
+          before(history, Metric::received_header_bytes, rank),
           largest(history, Metric::memory_bytes, rank),
           total(history, Metric::dropped_events, rank)};
 }
@@ -78,13 +94,27 @@ double wall_seconds(const History& history) {
   return end - begin;
 }
 
-double samples_per_second(const History& history) {
-  double rate = 0;
+// The time in which one rank or more were in a step.
+double seconds_in_steps(const History& history) {
+  std::vector<std::pair<double, double>> steps;  // from, to
   for (int rank = 0; rank < history.ranks(); ++rank) {
-    const double seconds = sum(history.find({Metric::step_seconds, rank, 0}));
-    if (seconds > 0) rate += sum(history.find({Metric::samples, rank, 0})) / seconds;
+    const Series* series = history.find({Metric::step_seconds, rank, 0});
+    for (std::size_t i = 0; series != nullptr && i < series->values.size(); ++i) steps.emplace_back(series->seconds[i] - series->values[i], series->seconds[i]);
   }
-  return rate;
+  std::sort(steps.begin(), steps.end());
+  double seconds = 0, end = 0;
+  for (const auto& [from, to] : steps) {
+    seconds += std::max(0.0, to - (seconds > 0 ? std::max(from, end) : from));
+    end = std::max(end, to);
+  }
+  return seconds;
+}
+
+double samples_per_second(const History& history) {
+  double samples = 0;
+  for (int rank = 0; rank < history.ranks(); ++rank) samples += sum(history.find({Metric::samples, rank, 0}));
+  const double seconds = seconds_in_steps(history);
+  return seconds > 0 ? samples / seconds : 0;
 }
 
 std::optional<double> last(const std::vector<StepValue>& values) { return values.empty() ? std::nullopt : std::optional(values.back().value); }
@@ -105,7 +135,24 @@ std::optional<std::int64_t> diverged_step(const History& history) {
 }
 
 std::string divergence(std::int64_t step) {
-  return "training diverged: from step " + base::format_count(step) + " on the loss is not a finite number. Lower the learning rate, or clip gradients.";
+  return "training diverged: from step " + base::format_count(step) +
+         " on the loss is not a finite number. Lower the learning rate, or clip gradients where the strategy can.";
+}
+
+std::string words(const Fault& fault) {
+  const std::string at = " at " + base::format_seconds(fault.seconds) + ", step " + base::format_count(fault.step) + ": " + fault.text;
+  return fault.link >= 0 ? fault.kind + at : "rank " + std::to_string(fault.rank) + " " + fault.kind + at;
+}
+
+Fault fault_from(const base::Json& json) {
+  Fault fault;
+  fault.kind = json.value("kind", "");
+  fault.text = json.value("text", "");
+  fault.rank = json.value("rank", -1);
+  fault.link = json.value("link", -1);
+  fault.step = json.value("step", std::int64_t{0});
+  fault.seconds = json.value("seconds", 0.0);
+  return fault;
 }
 
 std::string words(const BadGradients& bad) {

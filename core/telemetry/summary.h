@@ -14,11 +14,12 @@ namespace trainyard::telemetry {
 // Totals of one rank. Bytes are counters sampled by the transport: the last sample of each peer, added up over peers.
 struct RankSummary {
   int rank = 0;
-  double samples = 0;  // that it trained on
-  double sent_payload_bytes = 0, sent_header_bytes = 0;
+  double samples = 0;                                    // that it trained on
+  double sent_payload_bytes = 0, sent_header_bytes = 0;  // of all processes that took its place, one after the other
   double received_payload_bytes = 0, received_header_bytes = 0;
-  double peak_memory_bytes = 0;  // the largest resident set that was logged
-  double dropped_events = 0;     // events of this rank that are not in the recording
+  double sent_payload_before = 0, sent_header_before = 0, received_payload_before = 0, received_header_before = 0;  // of all but the last of these
+  double peak_memory_bytes = 0;                                                                                     // the largest resident set that was logged
+  double dropped_events = 0;  // events of this rank that are not in the recording
 };
 
 struct StepSeconds {
@@ -31,7 +32,7 @@ struct Summary {
   std::int64_t steps = 0;                     // that every rank which does them has finished
   double samples = 0;                         // over all ranks
   double wall_seconds = 0;                    // from the begin of the first step to the end of the last, on any rank
-  double samples_per_second = 0;              // of each rank over its own step time, added up: held-out passes and pauses do not count
+  double samples_per_second = 0;              // of all ranks, over the time in which any of them was in a step: held-out passes and pauses do not count
   std::optional<StepSeconds> step_seconds;    // of a step's slowest rank; nothing when no step was finished
   std::optional<double> train_loss;           // of the last step, over all ranks
   std::optional<std::int64_t> diverged_step;  // the first whose training loss is infinite or not a number
@@ -44,6 +45,8 @@ struct Summary {
 Summary summarize(const History& history);
 
 std::string words(const BadGradients& bad);  // for a person, in one sentence
+std::string words(const Fault& fault);       // "rank 2 lost at 12.3 s, step 1,234: ended by signal 9 (Killed)"
+Fault fault_from(const base::Json& json);    // as a run's result has it
 
 // The first step whose training loss over all ranks is infinite or not a number; and what to say of it, in one sentence.
 std::optional<std::int64_t> diverged_step(const History& history);

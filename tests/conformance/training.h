@@ -102,8 +102,9 @@ inline RankOutcome train_rank(const experiment::Resolved& of_all, const plan::Pl
   }
   if (!bound->parameters.empty()) outcome.parameters = values_of(bound->parameters);
   if (!bound->state.empty()) outcome.state = values_of(bound->state);
+  const char* gradients = rank_plan.buffer("grad_shard").valid() ? "grad_shard" : "grads";  // of what the rank updates
   for (std::size_t b = 0; b < rank_plan.buffers.size(); ++b)
-    if (rank_plan.buffers[b].name == "grads") {
+    if (rank_plan.buffers[b].name == gradients) {
       const auto& place = layout.buffers[b];
       outcome.gradients = values_of(
           {rank_plan.buffers[b].dtype, {rank_plan.buffers[b].elements}, (place.shared ? shared.data() : static_cast<std::byte*>(start)) + place.offset});

@@ -20,7 +20,7 @@ Marker glyph_of(const std::string& kind) {
   if (kind == "killed" || kind == "lost") return Marker::cross;
   if (kind == "stalled") return Marker::square;
   if (kind == "awake" || kind == "back" || kind == "link_restored") return Marker::triangle;
-  if (kind == "link_cut") return Marker::cross;
+  if (kind == "link_cut") return Marker::circle;
   return kind == "slow" || kind == "link_slowed" ? Marker::diamond : Marker::circle;
 }
 

@@ -12,7 +12,7 @@ namespace trainyard::ui {
 struct PlotMark {
   SeriesPoint at;  // of which the value says nothing
   Marker glyph = Marker::cross;
-  int colour = 0;  // of the theme's series
+  int colour = 0;  // of the theme's series; negative: of none, as of a link
   QString text;    // under the pointer
 };
 

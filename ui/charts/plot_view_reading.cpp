@@ -30,7 +30,8 @@ std::vector<PlotOverlay::Mark> PlotView::drawn_marks() const {
   if (model_.empty()) return drawn;
   for (const PlotMark& mark : marks_)
     if (const double x = mark.at.on(map_.axis); x >= map_.x.low && x <= map_.x.high)
-      drawn.push_back({map_.at(x, 1, Side::left).x(), mark.glyph, Theme::instance().series_colour(mark.colour), mark.text});
+      drawn.push_back({map_.at(x, 1, Side::left).x(), mark.glyph,
+                       mark.colour < 0 ? Theme::instance().colours().text : Theme::instance().series_colour(mark.colour), mark.text});
   return drawn;
 }
 

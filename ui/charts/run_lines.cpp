@@ -183,6 +183,7 @@ class Lines {
     add_gathered("consensus", tr("measured"), 0, &History::consensus_distance, true);
     if (history_.consensus_decay().empty()) return;
     add_gathered("decay", tr("at most, without gradients: by |λ₂|"), 1, &History::consensus_decay, false);
+    lines_.back().style.joining = Joining::always;  // measured or not, it goes on between
     lines_.back().style.dashed = lines_.back().style.pale = true;
   }
 

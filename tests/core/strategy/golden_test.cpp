@@ -271,6 +271,21 @@ experiment::Experiment tiny_pipeline(int ranks, experiment::PipelineSchedule sch
 TEST(Golden, pipeline_of_two_1f1b) { expect_golden_plan("pipeline_2_1f1b", tiny_pipeline(2, experiment::PipelineSchedule::one_f_one_b, 4)); }
 TEST(Golden, pipeline_of_two_zb_h1) { expect_golden_plan("pipeline_2_zb_h1", tiny_pipeline(2, experiment::PipelineSchedule::zb_h1, 4)); }
 
+experiment::Experiment tiny_sharded(int ranks, experiment::Shard shard) {
+  auto e = tiny(ranks);
+  e.strategy.kind = experiment::StrategyKind::fsdp;
+  e.strategy.fsdp.shard = shard;
+  return e;
+}
+
+TEST(Golden, fsdp_of_two_full) { expect_golden_plan("fsdp_2_full", tiny_sharded(2, experiment::Shard::full)); }
+
+TEST(Golden, fsdp_of_three_with_sharded_optimizer_clipped) {
+  auto e = tiny_sharded(3, experiment::Shard::optimizer);
+  e.training.clip_norm = 1;
+  expect_golden_plan("fsdp_3_optimizer_clip", e);
+}
+
 TEST(Golden, model_parallel_of_two_clipped) {
   auto e = tiny_pipeline(2, experiment::PipelineSchedule::naive, 1);
   e.strategy.kind = experiment::StrategyKind::model_parallel;

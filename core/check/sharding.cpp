@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Sharding, by symbolic execution, where ranks update but a part of the parameters each. What lasts of these is in the buffer "shard" of every rank, or, where
+// there is none, in "params" of all. An element of another buffer holds one of what lasts, as it was before the step or as an update has left it; or a gradient
+// at one, of which it holds the parts that segments have learnt in micro-steps of ranks. Passes compute by parameters from before the step, of which every rank
+// has the same element in the same place of a segment; what a segment learns is the gradient at these. An update reads the gradient at what it writes, with all
+// parts of all ranks, each once. In the end all that lasts is updated, on all ranks.
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <tuple>
+
+#include "core/check/buckets.h"
+#include "core/check/proofs.h"
+#include "core/check/weighted_sums.h"
+#include "core/collective/algorithm.h"
+
+namespace trainyard::check {
+namespace {
+
+using At = plan::Rehearsal::At;
+using plan::Access;
+using plan::Op;
+using plan::OpKind;
+
+constexpr std::int32_t kAllOfThem = -1;  // as a position: "params" of every rank
+
+using Learnt = std::tuple<std::int32_t, std::int32_t, std::int32_t>;  // by a segment in a micro-step of a rank
+
+// What an element may hold: one of those that last on whoever is at this position of a shard group.
+struct Thing {
+  enum Kind { nothing, zero, before, after, gradient } kind = nothing;
+  std::int32_t position = kAllOfThem;
+  std::set<Learnt> parts = {};  // of a gradient
+  bool operator<(const Thing& other) const { return std::tie(kind, position, parts) < std::tie(other.kind, other.position, other.parts); }
+};
+
+// A number for each.
+class Things {
+ public:
+  int number(const Thing& thing) {
+    const auto [at, fresh] = numbers_.try_emplace(thing, static_cast<int>(list_.size()));
+    if (fresh) list_.push_back(thing);
+    return at->second;
+  }
+  const Thing& operator[](int number) const { return list_[static_cast<std::size_t>(number)]; }
+
+  // Of two gradients at the same element. Nothing: a part is in both.
+  std::optional<int> sum(int a, int b) {
+    const Thing left = (*this)[a], right = (*this)[b];
+    if (left.kind == Thing::zero) return b;
+    if (right.kind == Thing::zero) return a;
+    if (left.kind != Thing::gradient || right.kind != Thing::gradient || left.position != right.position) return number({});
+    Thing both = left;
+    for (const Learnt& part : right.parts)
+      if (!both.parts.insert(part).second) return std::nullopt;
+    return number(both);
+  }
+
+ private:
+  std::map<Thing, int> numbers_;
+  std::vector<Thing> list_;
+};
+
+bool is_of_gradients(const plan::RankPlan& rank, const Access& span) { return rank.buffers[span.buffer.index()].name == "grads"; }
+
+// The group among whose members parameters are shared out; -1: none is gathered.
+std::int32_t gathering_group(const plan::RankPlan& rank) {
+  const plan::BufferId parameters = rank.buffer("params");
+  for (const plan::Program& program : rank.programs) {
+    for (const plan::Wanted& wanted : program.wanted)
+      if (wanted.kind == OpKind::all_gather && wanted.span.buffer == parameters) return wanted.group;
+    for (const Op& op : program.ops)
+      if (op.kind == OpKind::all_gather && op.writes.front().buffer == parameters) return op.group;
+  }
+  return -1;
+}
+
+// Pieces of a span that begins at `from`, in one that begins at `to`; neighbours that hold the same are one.
+std::vector<Piece> moved(const std::vector<Piece>& pieces, std::int64_t from, std::int64_t to) {
+  std::vector<Piece> list;
+  for (Piece piece : pieces) {
+    piece.first += to - from;
+    piece.value.shift += from - to;
+    const bool goes_on = !list.empty() && list.back().value == piece.value && list.back().first + list.back().count == piece.first;
+    if (goes_on) list.back().count += piece.count;
+    else list.push_back(piece);
+  }
+  return list;
+}
+
+// One program of all ranks.
+class Sharding {
+ public:
+  Sharding(const Scope& scope, std::string program, Findings& findings) : scope_(scope), program_(std::move(program)), findings_(findings) {
+    for (const plan::RankPlan& rank : scope.ranks) {
+      auto& contents = contents_.emplace_back();
+      for (const plan::Buffer& buffer : rank.buffers) contents.emplace_back(std::max<std::int64_t>(buffer.elements, 1), Value{things_.number({}), 0});
+      const plan::BufferId shard = rank.buffer("shard"), lasts = shard.valid() ? shard : rank.buffer("params");
+      const std::int32_t group = gathering_group(rank);
+      lasts_.push_back({lasts, shard.valid() && group >= 0 ? scope.groups[static_cast<std::size_t>(group)].position(rank.rank) : kAllOfThem});
+      set(rank.rank, all_of(rank, lasts), {things_.number({Thing::before, lasts_.back().position}), 0});
+      learn_parts(rank);
+    }
+  }
+
+  bool step(const plan::Rehearsal::Event& event) {
+    if (!event.completes) return true;
+    const Op& op = scope_.op(event.at);
+    if (plan::communicates(op.kind)) return plan::coarse(op.kind) ? whole(event, op) : receive(event, op);
+    switch (op.kind) {
+      case OpKind::forward:
+      case OpKind::backward_input: return computes(event.at, op);
+      case OpKind::backward_weight: return learns(event.at, op);
+      case OpKind::mix: return mixes(event.at, op);
+      case OpKind::update: return updates(event.at, op);
+      default: return overwrites(event.at, op);
+    }
+  }
+
+  // Whether all that lasts is updated.
+  void finish() {
+    if (plan::purpose(program_) != plan::Purpose::training) return;
+    for (const plan::RankPlan& rank : scope_.ranks) {
+      const Lasting& lasts = lasts_[static_cast<std::size_t>(rank.rank)];
+      for (const Piece& piece : of(rank.rank, all_of(rank, lasts.buffer)))
+        if (const Thing& thing = things_[piece.value.source]; thing.kind != Thing::after || thing.position != lasts.position || piece.value.shift != 0)
+          return findings_.add(Proof::sharding, Spot{rank.rank, program_, -1},
+                               "ends with " + range_text(rank, {lasts.buffer, piece.first, piece.count}) + " that no update of this step has left there",
+                               "all parameters updated, on all ranks", "Update every part, and gather what others keep.");
+    }
+  }
+
+ private:
+  struct Lasting {
+    plan::BufferId buffer;
+    std::int32_t position = kAllOfThem;
+  };
+
+  static Access all_of(const plan::RankPlan& rank, plan::BufferId buffer) { return {buffer, 0, rank.buffers[buffer.index()].elements}; }
+  Contents& contents(std::int32_t rank, plan::BufferId buffer) { return contents_[static_cast<std::size_t>(rank)][buffer.index()]; }
+  std::vector<Piece> of(std::int32_t rank, const Access& span) { return contents(rank, span.buffer).of(span.first, span.count); }
+  void set(std::int32_t rank, const Access& span, const Value& value) {
+    if (span.count > 0) contents(rank, span.buffer).set(span.first, span.count, value);
+  }
+  void set(std::int32_t rank, plan::BufferId buffer, const std::vector<Piece>& pieces) {
+    for (const Piece& piece : pieces) contents(rank, buffer).set(piece.first, piece.count, piece.value);
+  }
+
+  bool report(const At& at, const std::string& what, const std::string& accepted, const std::string& advice) {
+    findings_.add(Proof::sharding, at, what, accepted, advice);
+    return false;
+  }
+  bool twice(const At& at) {
+    return report(at, "adds what a micro-step has learnt to a sum that it is in already", "every part of a gradient, once",
+                  "Add up every unit once a micro-step.");
+  }
+  std::string name(const At& at, plan::BufferId buffer, const Piece& piece) const {
+    return range_text(scope_.rank(at.rank), {buffer, piece.first, piece.count});
+  }
+
+  // Which parts the gradient at what a segment computes by has.
+  void learn_parts(const plan::RankPlan& rank) {
+    if (const int number = rank.program(program_); number >= 0)
+      for (const Op& op : rank.programs[static_cast<std::size_t>(number)].ops)
+        if (op.kind == OpKind::backward_weight) parts_[op.segment].insert({rank.rank, op.micro, op.segment});
+  }
+
+  const Access* parameters_read(std::int32_t rank, const Op& op) const {
+    const plan::BufferId parameters = scope_.rank(rank).buffer("params");
+    const auto at = std::find_if(op.reads.begin(), op.reads.end(), [&](const Access& read) { return read.buffer == parameters; });
+    return at == op.reads.end() ? nullptr : &*at;
+  }
+
+  bool computes(const At& at, const Op& op) {
+    const Access* read = parameters_read(at.rank, op);
+    if (read == nullptr) return overwrites(at, op);
+    const std::vector<Piece> pieces = of(at.rank, *read);
+    for (const Piece& piece : pieces)
+      if (things_[piece.value.source].kind != Thing::before)
+        return report(at, "reads " + name(at, read->buffer, piece) + ", which holds " + in_words(piece), "parameters as they were before the step",
+                      "Gather a unit before its passes, into a place that none takes until they are over.");
+    const auto [known, fresh] = computed_by_.try_emplace(op.segment, moved(pieces, read->first, 0));
+    const auto same = [](const Piece& a, const Piece& b) { return a.first == b.first && a.count == b.count && a.value == b.value; };
+    const std::vector<Piece> now = moved(pieces, read->first, 0);
+    if (!fresh && !std::equal(now.begin(), now.end(), known->second.begin(), known->second.end(), same))
+      return report(at, "reads in " + range_text(scope_.rank(at.rank), *read) + " other parameters than a pass of its segment before it",
+                    "the same ones on all ranks, forward and backward", "Gather the unit of the segment.");
+    return overwrites(at, op);
+  }
+
+  bool learns(const At& at, const Op& op) {
+    const Access& write = op.writes.front();
+    const bool adds = std::find(op.reads.begin(), op.reads.end(), write) != op.reads.end();
+    const std::vector<Piece> before = adds ? of(at.rank, write) : std::vector<Piece>{};
+    if (!overwrites(at, op)) return false;
+    for (const Piece& piece : moved(computed_by_[op.segment], 0, write.first)) {
+      const Thing learnt{Thing::gradient, things_[piece.value.source].position, {{at.rank, op.micro, op.segment}}};
+      set(at.rank, {write.buffer, piece.first, piece.count}, {things_.number(learnt), piece.value.shift});
+    }
+    return !adds || add(at, write, before);
+  }
+
+  // To what is there.
+  bool add(const At& at, const Access& to, const std::vector<Piece>& added) {
+    std::vector<Piece> sums;
+    for (const Piece& more : added)
+      for (const Piece& own : of(at.rank, {to.buffer, more.first, more.count})) {
+        const bool zero = things_[own.value.source].kind == Thing::zero || things_[more.value.source].kind == Thing::zero;
+        const auto sum = zero || own.value.shift == more.value.shift ? things_.sum(own.value.source, more.value.source) : things_.number({});
+        if (!sum) return twice(at);
+        sums.push_back({own.first, own.count, {*sum, things_[own.value.source].kind == Thing::zero ? more.value.shift : own.value.shift}});
+      }
+    set(at.rank, to.buffer, sums);
+    return true;
+  }
+
+  bool mixes(const At& at, const Op& op) {
+    const Access& write = op.writes.front();
+    const bool sums = std::all_of(op.weights.numerators.begin(), op.weights.numerators.end(), [&](std::int64_t n) { return n == op.weights.denominator; });
+    std::vector<std::vector<Piece>> read;
+    for (const Access& access : op.reads) read.push_back(moved(of(at.rank, access), access.first, write.first));
+    if (!overwrites(at, op) || !sums) return true;
+    set(at.rank, write.buffer, read.front());
+    return std::all_of(read.begin() + 1, read.end(), [&](const auto& more) { return add(at, write, more); });
+  }
+
+  bool updates(const At& at, const Op& op) {
+    const Access &gradient = op.reads.front(), &to = op.writes.front();
+    const Lasting& lasts = lasts_[static_cast<std::size_t>(at.rank)];
+    if (to.buffer != lasts.buffer)
+      return report(at, "updates " + range_text(scope_.rank(at.rank), to) + ", which does not last", "the rank's own part", "Update what is gathered from.");
+    for (const Piece& piece : of(at.rank, to))
+      if (things_[piece.value.source].kind != Thing::before)
+        return report(at, "updates " + name(at, to.buffer, piece) + " once more", "one update a step", "Let every part be updated once.");
+    for (const Piece& piece : moved(of(at.rank, gradient), gradient.first, to.first))
+      if (!is_whole(piece, lasts.position))
+        return report(at, "updates " + name(at, to.buffer, piece) + " by " + in_words(piece),
+                      "the gradient at it, with what all ranks have learnt, each part once",
+                      "Sum every unit over all ranks before the update, and keep the rank's own part.");
+    overwrites(at, op);
+    set(at.rank, to, {things_.number({Thing::after, lasts.position}), 0});
+    return true;
+  }
+
+  // Of what stands at the place of a piece, with the parts of all segments that compute by it.
+  bool is_whole(const Piece& piece, std::int32_t position) {
+    const Thing& thing = things_[piece.value.source];
+    if (thing.kind != Thing::gradient || thing.position != position || piece.value.shift != 0) return false;
+    std::set<Learnt> wanted;
+    for (const auto& [segment, by] : computed_by_)
+      for (const Piece& read : by) {
+        const std::int64_t first = read.first + read.value.shift;
+        const bool meets = things_[read.value.source].position == position && first < piece.first + piece.count && piece.first < first + read.count;
+        if (meets) wanted.insert(parts_[segment].begin(), parts_[segment].end());
+      }
+    return thing.parts == wanted;
+  }
+
+  std::string in_words(const Piece& piece) const {
+    const Thing& thing = things_[piece.value.source];
+    switch (thing.kind) {
+      case Thing::zero: return "zeros";
+      case Thing::before: return "parameters from before the step";
+      case Thing::after: return "parameters that are updated";
+      case Thing::gradient: return "a gradient with " + std::to_string(thing.parts.size()) + " parts";
+      default: return "nothing that is known";
+    }
+  }
+
+  // Whatever is not followed: zeros, or nothing that is known. Never what lasts.
+  bool overwrites(const At& at, const Op& op) {
+    const Lasting& lasts = lasts_[static_cast<std::size_t>(at.rank)];
+    for (const Access& write : op.writes) {
+      if (write.buffer == lasts.buffer && op.kind != OpKind::update)
+        return report(at, "overwrites " + range_text(scope_.rank(at.rank), write), "updates alone", "Compute beside the parameters.");
+      set(at.rank, write, {things_.number({op.kind == OpKind::zero ? Thing::zero : Thing::nothing}), 0});
+    }
+    return true;
+  }
+
+  std::vector<Piece> sent(const At& source, std::int64_t to) {
+    const Access& span = span_of(scope_.op(source));
+    return moved(of(source.rank, span), span.first, to);
+  }
+
+  bool receive(const plan::Rehearsal::Event& event, const Op& op) {
+    if (op.kind == OpKind::send) return true;
+    const At& at = event.at;
+    const Access& write = op.writes.front();
+    if (op.kind == OpKind::copy) return set(at.rank, write.buffer, moved(of(at.rank, op.reads.front()), op.reads.front().first, write.first)), true;
+    const auto sources = scope_.run.sources_of(event);
+    if (op.kind == OpKind::recv) return set(at.rank, write.buffer, sent(sources.front(), write.first)), true;
+    if (op.kind == OpKind::recv_reduce) return add(at, write, sent(sources.front(), write.first));
+    const Access& own = op.reads.front();
+    set(at.rank, write.buffer, moved(of(at.rank, own), own.first, write.first));
+    return std::all_of(sources.begin(), sources.end(), [&](const At& source) { return add(at, write, sent(source, write.first)); });
+  }
+
+  // All at once, by what each had before.
+  bool whole(const plan::Rehearsal::Event& event, const Op& op) {
+    const auto others = scope_.run.sources_of(event);
+    std::vector<At> members(others.begin(), others.end());
+    members.push_back(event.at);
+    const plan::Group& group = scope_.groups[static_cast<std::size_t>(op.group)];
+    std::sort(members.begin(), members.end(), [&](const At& a, const At& b) { return group.position(a.rank) < group.position(b.rank); });
+    const auto span = [&](const At& member) { return scope_.op(member).writes.front(); };
+    std::vector<std::vector<Piece>> had;
+    for (const At& member : members) had.push_back(moved(of(member.rank, span(member)), span(member).first, 0));
+    for (std::size_t p = 0; p < members.size(); ++p) {
+      const Access own = span(members[p]);
+      if (op.kind == OpKind::all_gather) gather(members[p].rank, own, had);
+      else if (reduces(op.kind) && !sum(members[p], own, had)) return false;
+    }
+    return true;
+  }
+
+  void gather(std::int32_t rank, const Access& span, const std::vector<std::vector<Piece>>& had) {
+    for (std::size_t p = 0; p < had.size(); ++p) {
+      const auto [first, count] = collective::part(span.count, static_cast<int>(had.size()), static_cast<int>(p));
+      for (const Piece& piece : had[p]) {
+        const std::int64_t from = std::max(piece.first, first), end = std::min(piece.first + piece.count, first + count);
+        if (from < end) set(rank, {span.buffer, span.first + from, end - from}, {piece.value.source, piece.value.shift - span.first});
+      }
+    }
+  }
+
+  // What a member is not given of it means nothing any more; it may hold the sum as well as anything.
+  bool sum(const At& at, const Access& span, const std::vector<std::vector<Piece>>& had) {
+    set(at.rank, span.buffer, moved(had.front(), 0, span.first));
+    return std::all_of(had.begin() + 1, had.end(), [&](const auto& more) { return add(at, span, moved(more, 0, span.first)); });
+  }
+
+  const Scope& scope_;
+  std::string program_;
+  Findings& findings_;
+  Things things_;
+  std::vector<std::vector<Contents>> contents_;             // by rank, by buffer
+  std::vector<Lasting> lasts_;                              // by rank
+  std::map<std::int32_t, std::vector<Piece>> computed_by_;  // by segment, from its beginning
+  std::map<std::int32_t, std::set<Learnt>> parts_;          // by segment
+};
+
+void prove_program(const Scope& scope, const std::string& program, Findings& findings) {
+  const auto wanted = first_instances(scope, program);
+  if (std::all_of(wanted.begin(), wanted.end(), [](std::int32_t i) { return i < 0; })) return;
+  Sharding sharding(scope, program, findings);
+  for (const plan::Rehearsal::Event& event : scope.run.events)
+    if (scope.run.place(event.at).instance == wanted[static_cast<std::size_t>(event.at.rank)] && !sharding.step(event)) return;
+  sharding.finish();
+}
+
+}  // namespace
+
+bool shares_parameters(const Scope& scope) {
+  const auto has_parameters = [](const plan::RankPlan& rank) { return rank.buffer("shard").valid() || rank.buffer("params").valid(); };
+  if (!std::all_of(scope.ranks.begin(), scope.ranks.end(), has_parameters)) return false;
+  const auto scatters = [](const plan::RankPlan& rank, const plan::Program& program) {
+    return std::any_of(program.wanted.begin(), program.wanted.end(),
+                       [&](const plan::Wanted& wanted) { return wanted.kind == OpKind::reduce_scatter && is_of_gradients(rank, wanted.span); }) ||
+           std::any_of(program.ops.begin(), program.ops.end(),
+                       [&](const Op& op) { return op.kind == OpKind::reduce_scatter && is_of_gradients(rank, op.writes.front()); });
+  };
+  return std::any_of(scope.ranks.begin(), scope.ranks.end(), [&](const plan::RankPlan& rank) {
+    return std::any_of(rank.programs.begin(), rank.programs.end(), [&](const plan::Program& program) { return scatters(rank, program); });
+  });
+}
+
+void prove_sharding(const Scope& scope, Findings& findings) {
+  if (!shares_parameters(scope)) return;
+  std::set<std::string> names;
+  for (const plan::RankPlan& rank : scope.ranks)
+    for (const plan::Program& program : rank.programs) names.insert(program.name);
+  for (const std::string& name : names) prove_program(scope, name, findings);
+}
+
+}  // namespace trainyard::check

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/experiment/fsdp.h"
+
+#include <algorithm>
+#include <map>
+
+#include "core/base/units.h"
+#include "core/collective/algorithm.h"
+#include "core/experiment/fields.h"
+
+namespace trainyard::experiment {
+namespace {
+
+using base::format_count;
+using base::Problem;
+using base::ProblemCode;
+
+// By host that has any: its workers.
+std::vector<std::int64_t> workers_by_host(const topology::Topology& topology) {
+  std::vector<std::int64_t> counts;
+  for (const topology::Host& host : topology.hosts) {
+    const auto workers = std::count_if(host.devices.begin(), host.devices.end(), [](const topology::Device& device) { return topology::works(device); });
+    if (workers > 0) counts.push_back(workers);
+  }
+  return counts;
+}
+
+Problem of_group(std::string what, std::string accepted, std::string advice) {
+  return {ProblemCode::bad_input, "strategy.fsdp.group", std::move(what), std::move(accepted), std::move(advice)};
+}
+
+base::Problems problems_of_hosts(const topology::Topology& topology) {
+  const std::vector<std::int64_t> counts = workers_by_host(topology);
+  if (counts.size() < 2) return {};
+  const auto [least, most] = std::minmax_element(counts.begin(), counts.end());
+  if (*least != *most)
+    return {of_group("hosts have " + format_count(*least) + " to " + format_count(*most) + " workers, and each of one sums with its like on the others",
+                     "equally many workers on every host", "Draw as many on each, or set it to world.")};
+  if (*most > 1) return {};
+  return {of_group("every host has one worker, which would keep a whole model: nothing is shared out", "two workers or more on every host",
+                   "Set it to world, or take ddp.")};
+}
+
+}  // namespace
+
+bool shards(const Resolved& resolved) { return resolved.document.strategy.kind == StrategyKind::fsdp && resolved.world() > 1; }
+
+bool shards_parameters(const Resolved& resolved) { return shards(resolved) && resolved.document.strategy.fsdp.shard == Shard::full; }
+
+bool keeps_a_part(const Resolved& resolved) { return splits_model(resolved.document.strategy.kind) || shards_parameters(resolved); }
+
+std::vector<std::vector<int>> shard_groups(const Resolved& resolved) {
+  const bool apart = resolved.document.strategy.fsdp.group == ShardGroup::host;
+  std::map<int, std::vector<int>> by_host;
+  for (int rank = 0; rank < resolved.world(); ++rank) by_host[apart ? resolved.hosts[static_cast<std::size_t>(rank)] : 0].push_back(rank);
+  std::vector<std::vector<int>> groups;
+  for (auto& [host, ranks] : by_host) groups.push_back(std::move(ranks));
+  return groups;
+}
+
+const std::vector<int>& group_with(const std::vector<std::vector<int>>& groups, int rank) {
+  return *std::find_if(groups.begin(), groups.end(), [rank](const std::vector<int>& ranks) { return std::binary_search(ranks.begin(), ranks.end(), rank); });
+}
+
+std::vector<Part> parts_of(const Resolved& resolved, int rank) {
+  const auto groups = shard_groups(resolved);
+  const std::vector<int>& ranks = group_with(groups, rank);
+  const auto position = static_cast<int>(std::lower_bound(ranks.begin(), ranks.end(), rank) - ranks.begin());
+  std::vector<Part> parts;
+  for (const Bucket& unit : buckets(resolved)) {
+    const auto [first, count] = collective::part(unit.count, static_cast<int>(ranks.size()), position);
+    parts.push_back({unit.first + first, count});
+  }
+  return parts;
+}
+
+bool stays_gathered(const Resolved& resolved, const Bucket& unit) {
+  if (!resolved.document.strategy.fsdp.reshard_after_forward) return true;
+  return std::any_of(resolved.model.segments.begin(), resolved.model.segments.end(),
+                     [&](const model::Segment& segment) { return segment.tied_to >= unit.first_segment && segment.tied_to <= unit.last_segment; });
+}
+
+HeldOutRounds held_out_rounds(const Resolved& resolved) {
+  const std::int64_t batch = resolved.document.training.batch_per_rank, all = resolved.data.held_out_samples;
+  std::int64_t least = all;
+  for (int rank = 0; rank < resolved.world(); ++rank) least = std::min(least, resolved.held_out(rank).second);
+  const std::int64_t whole = least / batch;
+  return {whole, all > whole * batch * resolved.world()};
+}
+
+base::Problems fsdp_problems(const Experiment& experiment) {
+  if (experiment.strategy.kind != StrategyKind::fsdp) return {};
+  base::Problems problems;
+  if (experiment.strategy.fsdp.group == ShardGroup::host) problems = problems_of_hosts(experiment.topology);
+  return problems;
+}
+
+}  // namespace trainyard::experiment

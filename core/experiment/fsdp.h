@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Fully sharded data parallelism: of a model the ranks of a shard group keep one n-th each, unit by unit. Units are the buckets of the gradient.
+#pragma once
+
+#include <vector>
+
+#include "core/experiment/buckets.h"
+#include "core/experiment/resolve.h"
+
+namespace trainyard::experiment {
+
+// Elements [first, first + count) of the flat parameters.
+struct Part {
+  std::int64_t first = 0, count = 0;
+};
+
+bool shards(const Resolved& resolved);             // fsdp, on several ranks
+bool shards_parameters(const Resolved& resolved);  // and of parameters too a rank keeps but its part
+
+// Whether a rank ends with but a part of the parameters: then all write the checkpoint together.
+bool keeps_a_part(const Resolved& resolved);
+
+// Ranks that share out one model among them, in order of rank.
+std::vector<std::vector<int>> shard_groups(const Resolved& resolved);
+const std::vector<int>& group_with(const std::vector<std::vector<int>>& groups, int rank);
+
+// The rank's own part of every unit, by number of the bucket: of n ranks part p of n, of which none has more than one element more than another. Parts of a
+// rank's group cover the model once.
+std::vector<Part> parts_of(const Resolved& resolved, int rank);
+
+// Whether the parameters of a unit, once gathered, stay until the step is over: where nothing is resharded after forward, and of a table that another layer
+// shares.
+bool stays_gathered(const Resolved& resolved, const Bucket& unit);
+
+// Batches of held-out samples in one evaluation, which all ranks pass at once: as many whole ones on each, then one with what is left, of which a rank may
+// have none.
+struct HeldOutRounds {
+  std::int64_t whole = 0;
+  bool rest = false;
+  std::int64_t count() const { return whole + (rest ? 1 : 0); }
+};
+HeldOutRounds held_out_rounds(const Resolved& resolved);
+
+base::Problems fsdp_problems(const Experiment& experiment);
+
+}  // namespace trainyard::experiment

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Where the units of a sharded model lie on a rank (experiment/fsdp.h).
+#pragma once
+
+#include "core/experiment/fsdp.h"
+#include "core/strategy/replica_buffers.h"
+
+namespace trainyard::strategy {
+
+// The places of a flat buffer: some units have one of their own, the others take turns.
+class Places {
+ public:
+  // All where they lie in the model.
+  static Places as_in_model(const std::vector<Bucket>& units, std::int64_t elements);
+  // `stays`: by unit. So many places, of the largest of them, are shared by the others.
+  Places(const std::vector<Bucket>& units, const std::vector<bool>& stays, std::int64_t shared);
+
+  bool stays(std::int32_t unit) const { return own_[static_cast<std::size_t>(unit)] >= 0; }
+  // Where the unit begins, of those that take turns as the `turn`-th.
+  std::int64_t first(std::int32_t unit, std::int32_t turn) const {
+    return stays(unit) ? own_[static_cast<std::size_t>(unit)] : shared_first_ + turn % shared_ * length_;
+  }
+  std::int32_t shared() const { return shared_; }
+  std::int64_t elements() const { return elements_; }
+
+ private:
+  Places() = default;
+
+  std::vector<std::int64_t> own_;  // by unit; -1: it takes turns
+  std::int64_t shared_first_ = 0, length_ = 0, elements_ = 0;
+  std::int32_t shared_ = 1;
+};
+
+// What a rank has of a unit.
+struct Unit {
+  Bucket bucket;
+  experiment::Part own;     // of the flat parameters
+  std::int64_t own_at = 0;  // where that begins among the rank's own, which lie side by side
+};
+
+struct Units {
+  Units(const experiment::Resolved& experiment, std::int32_t rank);
+
+  bool gathers;   // parameters come and go; else all of them are there
+  bool scatters;  // so do gradients
+  std::vector<Unit> list;
+  std::int64_t own = 0;  // elements
+  Places parameters, gradients;
+
+  std::int32_t count() const { return static_cast<std::int32_t>(list.size()); }
+  const Unit& at(std::int32_t unit) const { return list[static_cast<std::size_t>(unit)]; }
+  Flat flat() const { return {parameters.elements(), gradients.elements(), own}; }
+};
+
+}  // namespace trainyard::strategy

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Ranks that keep but their part of the model, in real processes: what they train to, what they keep and send.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "run_program.h"
+#include "trained_weights.h"
+
+namespace trainyard::process {
+namespace {
+
+using base::Json;
+using testing::HasSubstr;
+
+const std::string kSharded = example("four_devices_fsdp_gpt_grammar");
+
+Json trained(const std::vector<std::string>& overrides) {
+  std::vector<std::string> all = {"data.train_samples=320", "data.held_out_samples=50", "training.precision=fp64"};
+  all.insert(all.end(), overrides.begin(), overrides.end());
+  return completed(short_run(kSharded, 12, all));
+}
+
+TEST(CliFsdp, trains_to_the_weights_of_mirrored_and_keeps_one_checkpoint_of_all_parts) {
+  const Home home;
+  const Json mirrored = trained({"strategy.kind=mirrored"});
+  for (const std::string shard : {"full", "gradients", "optimizer"})
+    for (const std::string transport : {"shm", "zmq", "inproc"}) {
+      const Json result = trained({"strategy.fsdp.shard=" + shard, "run.transport=" + transport});
+      EXPECT_LE(distance(trained_weights(result), trained_weights(mirrored)), 1e-10) << shard << ", " << transport;
+      EXPECT_NEAR(result["held_out_loss"].get<double>(), mirrored["held_out_loss"].get<double>(), 1e-10);
+    }
+}
+
+TEST(CliFsdp, is_proved_and_simulated) {
+  const Ran checked = cli({"check", kSharded});
+  EXPECT_EQ(checked.exit_code, 0) << checked.err;
+  EXPECT_THAT(checked.out, HasSubstr("proved: sharding"));
+  EXPECT_EQ(cli({"simulate", kSharded}).exit_code, 0);
+}
+
+TEST(CliFsdp, a_rank_that_dies_ends_the_run_and_is_named) {
+  const Home home;
+  RunProgram run(home, endless_run(kSharded, {}));
+  ASSERT_TRUE(run.wait_for_step(3));
+  ::kill(run.ranks()[2].pid, SIGKILL);
+  const Ran ran = run.wait();
+  EXPECT_EQ(ran.exit_code, 3);
+  EXPECT_THAT(ran.result()["problem"]["where"].get<std::string>(), HasSubstr("rank 2")) << ran.err;
+}
+
+}  // namespace
+}  // namespace trainyard::process
