@@ -8,6 +8,7 @@
 #include "core/base/units.h"
 #include "core/collective/expand.h"
 #include "core/plan/engine_lane.h"
+#include "core/run/memory_use.h"
 #include "core/run/row_counts.h"
 #include "core/strategy/strategy.h"
 
@@ -37,6 +38,12 @@ const char* meaning(Proof proof) {
 
 std::string engine_of(const plan::Plan& plan) { return plan::engine_of(plan.rank_plan(0)); }
 
+// As real ranks lay it out.
+run::MemoryUse memory_of(const plan::Plan& plan, std::size_t rank) {
+  const plan::RankPlan one = plan.rank_plan(static_cast<std::int32_t>(rank));
+  return run::memory_use(one, run::layout(one));
+}
+
 Json rank_json(const plan::Plan& plan, const check::Report& report, std::size_t rank) {
   const check::Memory& memory = report.memory[rank];
   const auto number = static_cast<std::int32_t>(rank);
@@ -45,7 +52,16 @@ Json rank_json(const plan::Plan& plan, const check::Report& report, std::size_t 
                              : report.traffic.empty() ? 0
                                                       : report.traffic.front().bytes_from(number);
   const Json sent = engine_of(plan).empty() ? Json(bytes) : Json();
-  return {{"rank", rank}, {"sent_bytes", sent}, {"buffer_bytes", memory.buffers}, {"shared_bytes", memory.shared}, {"peak_memory_bytes", memory.peak}};
+  const run::MemoryUse use = memory_of(plan, rank);
+  Json parts;
+  for (const auto& [part, name] : base::Names<run::MemoryPart>::table) parts[std::string(name)] = use.of(part);
+  return {{"rank", rank},
+          {"sent_bytes", sent},
+          {"buffer_bytes", memory.buffers},
+          {"shared_bytes", memory.shared},
+          {"peak_memory_bytes", memory.peak},
+          {"memory_bytes", use.total()},
+          {"memory_parts", parts}};
 }
 
 void print_json_report(const plan::Plan& plan, const check::Report& report) {
@@ -79,6 +95,7 @@ void print_report(const plan::Plan& plan, const check::Report& report) {
     const check::Memory& memory = report.memory[rank];
     std::printf("  rank %zu needs %s at once, of %s of buffers; peers read %s\n", rank, base::format_bytes(static_cast<double>(memory.peak)).c_str(),
                 base::format_bytes(static_cast<double>(memory.buffers)).c_str(), base::format_bytes(static_cast<double>(memory.shared)).c_str());
+    std::printf("    takes %s\n", run::in_words(memory_of(plan, rank)).c_str());
   }
   std::printf("plan %s\n", plan::hash(plan).c_str());
 }

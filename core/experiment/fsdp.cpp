@@ -58,6 +58,21 @@ std::vector<std::vector<int>> shard_groups(const Resolved& resolved) {
   return groups;
 }
 
+std::vector<std::vector<int>> ranks_alike(const Resolved& resolved) {
+  const bool shares = shards_parameters(resolved);
+  const auto groups = shares ? shard_groups(resolved) : std::vector<std::vector<int>>{};
+  const std::size_t parts = shares ? groups.front().size() : splits_model(resolved.document.strategy.kind) ? static_cast<std::size_t>(resolved.world()) : 1;
+  std::vector<std::vector<int>> alike(parts);
+  for (int rank = 0; rank < resolved.world(); ++rank) {
+    const auto position = [&] {
+      const std::vector<int>& ranks = group_with(groups, rank);
+      return static_cast<std::size_t>(std::lower_bound(ranks.begin(), ranks.end(), rank) - ranks.begin());
+    };
+    alike[shares ? position() : static_cast<std::size_t>(rank) % parts].push_back(rank);
+  }
+  return alike;
+}
+
 const std::vector<int>& group_with(const std::vector<std::vector<int>>& groups, int rank) {
   return *std::find_if(groups.begin(), groups.end(), [rank](const std::vector<int>& ranks) { return std::binary_search(ranks.begin(), ranks.end(), rank); });
 }

@@ -20,6 +20,9 @@ bool shards_parameters(const Resolved& resolved);  // and of parameters too a ra
 // Whether a rank ends with but a part of the parameters: then all write the checkpoint together.
 bool keeps_a_part(const Resolved& resolved);
 
+// Ranks that end with the same parameters: all, or those that have the same part.
+std::vector<std::vector<int>> ranks_alike(const Resolved& resolved);
+
 // Ranks that share out one model among them, in order of rank.
 std::vector<std::vector<int>> shard_groups(const Resolved& resolved);
 const std::vector<int>& group_with(const std::vector<std::vector<int>>& groups, int rank);

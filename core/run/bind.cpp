@@ -55,6 +55,8 @@ class Binder {
     for (const char* name : {"moment1", "moment2"})
       if (plan_.buffer(name).valid()) bound.moments.push_back(named(name));
     bound.squared_errors = named("squared_errors");
+    for (const MemoryRegion& region : memory_regions(plan_, layout_))
+      bound.memory.push_back({region.part, (region.shared ? shared_ : private_).data() + region.offset, region.bytes});
     bound.spread = named("spread");
     bound.compression_ratio = compression_ratio(plan_);
     for (const plan::Program& program : plan_.programs) {

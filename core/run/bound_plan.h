@@ -11,6 +11,7 @@
 #include "core/compute/compute.h"
 #include "core/model/model.h"
 #include "core/run/layout.h"
+#include "core/run/memory_use.h"
 
 namespace trainyard::run {
 
@@ -87,6 +88,13 @@ struct BoundProgram {
   std::int64_t gradient_samples() const { return averages_weights ? samples : global_samples; }  // each has 1 / this part of the gradient
 };
 
+// Bytes of an arena, and what they are for.
+struct ResidentPart {
+  MemoryPart part = MemoryPart::other;
+  const std::byte* begin = nullptr;
+  std::int64_t bytes = 0;
+};
+
 struct BoundPlan {
   std::vector<BoundProgram> programs;
   compute::Tensor parameters;  // the rank's own: all, or its part of them
@@ -98,6 +106,7 @@ struct BoundPlan {
   double compression_ratio = 0;           // bytes of the gradient / bytes that it is encoded in, of one rank; 0: nothing is compressed
   std::vector<compute::Tensor> versions;  // of a server: its share of the parameters, in places for several versions; an update goes from one to another
   compute::Tensor given, compensated;     // of one that compensates for delay: what it gave each worker last, share by share; a gradient while it does
+  std::vector<ResidentPart> memory;       // all that the rank's buffers take, by what it is for
   std::vector<compute::Tensor> moments;   // of the optimizer: of all that the rank updates; none where it keeps none
   compute::Tensor state;                  // what training keeps besides parameters (model::Model::state); may be empty
 };

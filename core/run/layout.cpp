@@ -102,7 +102,7 @@ Layout layout(const RankPlan& plan) {
   // The largest first, so that the small ones fill the gaps.
   std::stable_sort(scratch.begin(), scratch.end(), [&](std::size_t a, std::size_t b) { return plan.buffers[a].bytes() > plan.buffers[b].bytes(); });
   std::vector<Placed> placed;
-  const std::int64_t start = result.private_bytes;
+  const std::int64_t start = result.scratch_first = result.private_bytes;
   for (const std::size_t b : scratch) {
     const std::int64_t bytes = align(plan.buffers[b].bytes());
     const std::int64_t offset = first_fit(placed, lives, b, bytes);

@@ -18,6 +18,7 @@ struct Placement {
 struct Layout {
   std::vector<Placement> buffers;  // by buffer
   std::int64_t private_bytes = 0, shared_bytes = 0;
+  std::int64_t scratch_first = 0;  // of the private arena: from here on lies scratch
 };
 
 inline constexpr std::int64_t kAlignment = 64;  // bytes; a cache line and an AVX-512 register

@@ -28,6 +28,7 @@ bool any_op(const BoundPlan& bound, Is is) {
 std::uint64_t messages(const comm::Traffic& traffic) { return traffic.sent_messages + traffic.received_messages; }
 
 constexpr std::int64_t kMemoryPeriod = 500'000'000;  // reading /proc costs microseconds: twice a second is enough
+constexpr std::int64_t kMostOfMemory = 500;          // looking takes no more of the time than one part in so many, however many pages there are
 
 }  // namespace
 
@@ -150,12 +151,20 @@ void StepMeter::step_done(std::int64_t step, std::int64_t end_ns, const BoundPro
     skipped_metric(step);
     compression_metrics(step);
     table_metric(step);
-    if (own_process_ && end_ns - memory_sampled_ns_ >= kMemoryPeriod) {
-      memory_sampled_ns_ = end_ns;
-      metric(Metric::memory_bytes, step, static_cast<double>(resident_bytes()));
-    }
+    if (end_ns >= next_memory_ns_) memory_metrics(step);
   }
   times = {end_ns};
+}
+
+// A rank of a virtual clock has neither a process nor a transport: its arenas lie beside those of all others, and no time passes.
+void StepMeter::memory_metrics(std::int64_t step) {
+  if (!own_process_ && transport_ == nullptr) return;
+  const std::int64_t begin = base::now_nanoseconds();
+  if (own_process_) metric(Metric::memory_bytes, step, static_cast<double>(resident_bytes()));
+  std::array<std::int64_t, kMemoryParts> parts{};
+  for (const ResidentPart& one : bound_.memory) parts[static_cast<std::size_t>(one.part)] += resident_of(one.begin, one.bytes);
+  for (std::size_t part = 0; part < kMemoryParts; ++part) metric(Metric::buffer_bytes, step, static_cast<double>(parts[part]), static_cast<int>(part));
+  next_memory_ns_ = begin + std::max(kMemoryPeriod, kMostOfMemory * (base::now_nanoseconds() - begin));
 }
 
 // The gradient carries a prescale of 1 / global samples, where it is reduced; a rank's own mean is over its own samples; who counts

@@ -49,6 +49,7 @@ class StepMeter {
   void averaged(std::int64_t step);
 
  private:
+  void memory_metrics(std::int64_t step);
   void metric(telemetry::Metric metric, std::int64_t step, double value, int index = 0);
   void gradient_metrics(std::int64_t step, const BoundProgram& program);
   void compression_metrics(std::int64_t step);
@@ -83,7 +84,7 @@ class StepMeter {
   std::int64_t late_ns_ = 0;
   std::int64_t skipped_updates_ = 0;
   std::int64_t now_ns_ = 0;
-  std::int64_t memory_sampled_ns_ = 0;
+  std::int64_t next_memory_ns_ = 0;  // when to look again
   std::int64_t told_step_ = 0;
   std::vector<std::uint64_t> told_messages_;  // [peer] in both directions; 0: nothing of it was told
 };

@@ -204,8 +204,8 @@ void Coordination::stop() {
 }
 
 void Coordination::finish() {
-  const bool replicas = !experiment::keeps_a_part(p_.resolved);  // else each has other parameters
-  if (auto problem = replicas ? different_weights(seats_) : std::nullopt) return end(RunState::failed, std::move(problem));
+  for (const std::vector<int>& alike : experiment::ranks_alike(p_.resolved))
+    if (auto problem = different_weights(seats_, alike)) return end(RunState::failed, std::move(problem));
   if (cancelling_) return end(RunState::cancelled, cancelled());
   end(pacer_.horizon() < p_.resolved.steps ? RunState::stopped : RunState::finished, std::nullopt);
 }
@@ -262,6 +262,7 @@ Json Coordination::result(std::int64_t now) const {
   facts.columns = experiment::columns_by_rank(p_.resolved);
   facts.lambda_2 = experiment::lambda_2(p_.resolved);
   facts.first_step = p_.resolved.first_step;
+  if (state_ == RunState::finished) facts.last_step = p_.resolved.steps;
   if (committer_ && committer_->committed_step() >= 0) facts.committed_step = committer_->committed_step();
   for (const RankSeat& seat : seats_) facts.finished.push_back(seat.finished);
   facts.finished.resize(static_cast<std::size_t>(p_.resolved.world()));

@@ -13,7 +13,7 @@
 #include "core/experiment/mixing.h"
 #include "core/experiment/servers.h"
 #include "core/plan/text.h"
-#include "core/run/layout.h"
+#include "core/run/memory_use.h"
 #include "core/session/coordination.h"
 #include "core/session/resume.h"
 #include "core/strategy/strategy.h"
@@ -99,6 +99,11 @@ Json Coordination::header() const {
               {"cores", base::usable_cores()},
               {"experiment", experiment::to_json(p_.resolved)}};
   if (p_.resolved.servers > 0) add_reports(p_.resolved, header);
+  header["buffer_bytes"] = Json::array();
+  for (std::int32_t r = 0; r < plan_.ranks; ++r) {
+    const plan::RankPlan plan = plan_.rank_plan(r);
+    header["buffer_bytes"].push_back(run::memory_use(plan, run::layout(plan)).bytes);
+  }
   if (p_.resolved.first_step > 0) header["first_step"] = p_.resolved.first_step;
   if (const auto shrinks = experiment::lambda_2(p_.resolved)) header["lambda_2"] = *shrinks;
   return header;

@@ -1,12 +1,21 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/room.h"
 
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
 #include "core/base/units.h"
-#include "core/experiment/duties.h"
-#include "core/run/layout.h"
+#include "core/experiment/fields.h"
+#include "core/experiment/findings.h"
+#include "core/experiment/stages.h"
+#include "core/run/memory_use.h"
+#include "core/strategy/strategy.h"
 
 namespace trainyard::session {
 namespace {
+
+using run::MemoryUse;
 
 std::string path_of(const topology::Topology& topology, const std::string& device) {
   for (std::size_t h = 0; h < topology.hosts.size(); ++h)
@@ -15,9 +24,110 @@ std::string path_of(const topology::Topology& topology, const std::string& devic
   return "topology.hosts";
 }
 
-const char* advice(const experiment::Resolved& e, int rank) {
+// What a rank's buffers take.
+MemoryUse use_of(const plan::Plan& plan, int rank) {
+  const plan::RankPlan one = plan.rank_plan(rank);
+  return run::memory_use(one, run::layout(one));
+}
+
+// What would fit: its settings, what it costs, and the most that a rank takes then.
+struct Way {
+  std::string settings, cost;
+  std::int64_t bytes = 0;
+};
+
+class WaysToFit {
+ public:
+  explicit WaysToFit(const experiment::Resolved& e) : e_(e), network_(e.document.topology) {}
+
+  std::vector<Way> find() {
+    if (e_.servers > 0 || e_.evaluators > 0) return {};
+    smaller_micro_steps();
+    shares();
+    stages();
+    return std::move(ways_);
+  }
+
+ private:
+  // The most that a rank takes; nothing where some do not fit, or the experiment cannot be.
+  std::optional<std::int64_t> fits(const experiment::Resolved& other) const {
+    if (!experiment::problems_of_meaning(other.document, &other.data).empty()) return std::nullopt;
+    const auto plan = strategy::make_plan(other);
+    if (!plan) return std::nullopt;
+    std::int64_t most = 0;
+    for (int rank = 0; rank < plan->ranks; ++rank) {
+      const std::int64_t needs = use_of(*plan, rank).total();
+      if (needs > network_.device(e_.ranks[static_cast<std::size_t>(rank)]).memory_bytes) return std::nullopt;
+      most = std::max(most, needs);
+    }
+    return most;
+  }
+
+  void smaller_micro_steps() {
+    const experiment::TrainingSpec& training = e_.document.training;
+    for (std::int64_t k = 2; k <= training.batch_per_rank; ++k) {
+      if (training.batch_per_rank % k != 0) continue;
+      experiment::Resolved other = e_;
+      other.document.training.batch_per_rank /= k;
+      other.document.training.accumulation_steps *= k;
+      const auto bytes = fits(other);
+      if (!bytes) continue;
+      ways_.push_back({"training.batch_per_rank=" + std::to_string(other.document.training.batch_per_rank) +
+                           " with training.accumulation_steps=" + std::to_string(other.document.training.accumulation_steps),
+                       "the same batch in more and smaller products", *bytes});
+      return;
+    }
+  }
+
+  bool all_reduces() const {
+    using enum experiment::StrategyKind;
+    const auto kind = e_.document.strategy.kind;
+    return e_.world() > 1 && (kind == mirrored || kind == multi_worker_mirrored || kind == ddp || kind == fsdp);
+  }
+
+  void shares() {
+    for (const auto shard : {experiment::Shard::optimizer, experiment::Shard::gradients, experiment::Shard::full}) {
+      experiment::Resolved other = e_;
+      other.document.strategy.kind = experiment::StrategyKind::fsdp;
+      other.document.strategy.fsdp.shard = shard;
+      const auto bytes = all_reduces() ? fits(other) : std::nullopt;
+      if (!bytes) continue;
+      ways_.push_back(
+          {"strategy.kind=fsdp with strategy.fsdp.shard=" + std::string(base::name_of(shard)),
+           shard == experiment::Shard::full ? "half as many bytes again as ddp sends" : "as many bytes as ddp sends, the second half after the update",
+           *bytes});
+      return;
+    }
+  }
+
+  // Every sample then passes all ranks: as many micro-batches more.
+  void stages() {
+    if (!all_reduces()) return;
+    experiment::Resolved other = e_;
+    other.document.strategy = {};
+    other.document.strategy.kind = experiment::StrategyKind::pipeline;
+    other.document.strategy.stages.partition = experiment::Partition::memory;
+    other.document.training.accumulation_steps *= e_.world();
+    if (!experiment::stage_problems(other.document, other.model).empty()) return;
+    other.document.strategy.stages.places = experiment::places_of(other);
+    if (const auto bytes = fits(other))
+      ways_.push_back({"strategy.kind=pipeline with strategy.stages.partition=memory and training.accumulation_steps=" +
+                           std::to_string(other.document.training.accumulation_steps),
+                       "devices idle at least " + std::to_string(std::lround(100 * experiment::ideal_bubble(other).value_or(0))) + " % of the time", *bytes});
+  }
+
+  const experiment::Resolved& e_;
+  topology::Network network_;
+  std::vector<Way> ways_;
+};
+
+std::string advice(const experiment::Resolved& e, int rank) {
   if (e.serves(rank)) return "Give it more memory, draw more servers, or take a smaller model.";
-  return e.evaluates_alone(rank) ? "Give it more memory, or take a smaller model." : "Give it more memory, or take a smaller model or batch.";
+  if (e.evaluates_alone(rank)) return "Give it more memory, or take a smaller model.";
+  std::string text;
+  for (const Way& way : WaysToFit(e).find())
+    text += (text.empty() ? "These fit: " : "; ") + way.settings + " (" + base::format_bytes(static_cast<double>(way.bytes)) + "; " + way.cost + ")";
+  return text.empty() ? "Give it more memory, or take a smaller model or batch." : text + ". Or give it more memory.";
 }
 
 }  // namespace
@@ -27,14 +137,15 @@ base::Problems room_problems(const experiment::Resolved& e, const plan::Plan& pl
   const topology::Network network(e.document.topology);
   for (int rank = 0; rank < plan.ranks; ++rank) {
     const topology::Device& device = network.device(e.ranks[static_cast<std::size_t>(rank)]);
-    const run::Layout layout = run::layout(plan.rank_plan(rank));
-    const std::int64_t needs = layout.private_bytes + layout.shared_bytes;
+    const MemoryUse use = use_of(plan, rank);
+    const std::int64_t needs = use.total();
     if (needs <= device.memory_bytes) continue;
+    const auto said = [](std::int64_t bytes) { return base::format_bytes(static_cast<double>(bytes)); };
     const std::string who = device.name + " (rank " + std::to_string(rank) + ", " + std::string(experiment::duty_of(e.document, rank)) + ")";
     problems.push_back({base::ProblemCode::bad_input, path_of(e.document.topology, device.name),
-                        who + " would be out of memory: its buffers take " + base::format_bytes(static_cast<double>(needs)) + ", and it has " +
-                            base::format_bytes(static_cast<double>(device.memory_bytes)),
-                        base::format_bytes(static_cast<double>(needs)) + " or more", advice(e, rank)});
+                        who + " would be out of memory: its buffers take " + run::in_words(use) + "; that is " + said(needs - device.memory_bytes) +
+                            " more than the " + said(device.memory_bytes) + " that it has",
+                        said(needs) + " or more", problems.empty() ? advice(e, rank) : ""});
   }
   return problems;
 }

@@ -150,7 +150,8 @@ Json run_result(const RunFacts& facts, const telemetry::History& history) {
   const telemetry::Summary summary = telemetry::summarize(history);
   Json json{{"type", "result"},
             {"status", status_word(facts.state)},
-            {"steps", summary.steps},
+            // Of a worker that was lost nobody reports the step that another took over.
+            {"steps", facts.last_step ? *facts.last_step - facts.first_step : summary.steps},
             {"samples", static_cast<std::int64_t>(summary.samples)},
             {"wall_seconds", facts.wall_seconds}};
   json["first_step_seconds"] = first_step_seconds(facts);

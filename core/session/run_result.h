@@ -32,6 +32,7 @@ struct RunFacts {
   std::vector<std::string> duties = {};             // by rank: "worker", or what else it does
   experiment::ColumnTable columns = {};             // by rank: its feature columns, where they are shared out
   std::int64_t first_step = 0;                      // done already when it began
+  std::optional<std::int64_t> last_step = {};       // the last one that was to be done, of a run that was completed
   std::optional<std::int64_t> committed_step = {};  // of the newest checkpoint that several ranks have written
   std::optional<double> lambda_2 = {};              // of gossip: the second largest absolute eigenvalue of its mixing matrix (experiment/mixing.h)
 };

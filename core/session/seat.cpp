@@ -43,10 +43,11 @@ std::uint64_t random_number() {
 
 std::string new_token() { return base::hex(random_number()); }
 
-std::optional<Problem> different_weights(const Seats& seats) {
+std::optional<Problem> different_weights(const Seats& seats, const std::vector<int>& alike) {
   std::set<std::string> distinct;
   std::string table;
-  for (const RankSeat& seat : seats) {
+  for (const int rank : alike) {
+    const RankSeat& seat = seats[static_cast<std::size_t>(rank)];
     if (!seat.finished) continue;  // it was lost
     const std::string& weights = seat.finished->parameters_xxh64;
     if (weights.empty()) continue;  // it keeps none

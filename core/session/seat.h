@@ -62,7 +62,7 @@ bool all_said(const Seats& seats, std::string RankSeat::*value);
 base::Problem disagreement(const Seats& seats, const std::string& of, std::string RankSeat::*value, const std::string& expected);
 
 // Replicas that trained the same samples must end with the same bits. Every rank has finished; some keep none.
-std::optional<base::Problem> different_weights(const Seats& seats);
+std::optional<base::Problem> different_weights(const Seats& seats, const std::vector<int>& alike);
 
 base::Problem not_started(const Seats& seats, double seconds);
 

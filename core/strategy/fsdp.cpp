@@ -87,7 +87,7 @@ class ShardWriter : private ReplicaOps {
     if (samples_ > 0) ops_.push_back(loss());
     ahead_ = 0;
     for (std::int32_t u = 0; u < units_.count(); ++u) {
-      gather_until(u + units_.parameters.shared(), Way::backward);
+      gather_until(u + 1 + units_.prefetch, Way::backward);
       take_place_of_gradients(u);
       for (int s = units_.at(u).bucket.last_segment; s >= units_.at(u).bucket.first_segment; --s) samples_ > 0 ? go_back(s) : go_back_without(s);
       if (units_.scatters || micro_ == last_micro_) collective(OpKind::reduce_scatter, s_.shards, number_of(Way::gradients, u), gradients_of(u));
@@ -100,7 +100,7 @@ class ShardWriter : private ReplicaOps {
     ahead_ = 0;
     for (std::int32_t i = 0; i < units_.count(); ++i) {
       const Bucket& unit = units_.at(units_.count() - 1 - i).bucket;
-      gather_until(i + units_.parameters.shared(), Way::forward);
+      gather_until(i + 1 + units_.prefetch, Way::forward);
       for (int s = unit.first_segment; s <= unit.last_segment; ++s)
         if (samples_ > 0 || synchronises(s)) go_forward(s);
     }
@@ -327,7 +327,7 @@ plan::RankPlan rank_of(const experiment::Resolved& e, const Groups& groups, std:
   if (synchronises) shards.everyone = line_to(static_cast<std::int32_t>(groups.list.size()) - 1);
   const std::vector<Bucket> none;
   Replica parts{e, none, -1, false, add_buffers(e, Shared::nothing, synchronises, plan.buffers, {}, shards.units.flat()), {}, {}};
-  if (synchronises) parts.statistics = summed_statistics(e.model, shards.everyone.group, 5 * shards.units.count());
+  if (synchronises) parts.statistics = summed_statistics(e.model, shards.everyone.group, 5 * shards.units.count() + 1);
   const base::DType dtype = experiment::gradient_dtype(e);
   if (shards.units.gathers) shards.parameters = add_buffer(plan, "shard", dtype, shards.units.own);
   if (shards.units.scatters) shards.gradients = add_buffer(plan, "grad_shard", dtype, shards.units.own, replicates);

@@ -55,6 +55,7 @@ Places::Places(const std::vector<Bucket>& units, const std::vector<bool>& stays,
 Units::Units(const experiment::Resolved& e, std::int32_t rank)
     : gathers(e.document.strategy.fsdp.shard == Shard::full),
       scatters(e.document.strategy.fsdp.shard != Shard::optimizer),
+      prefetch(static_cast<std::int32_t>(e.document.strategy.fsdp.prefetch)),
       parameters(parameters_of(e, buckets(e))),
       gradients(gradients_of(e, buckets(e))) {
   const std::vector<experiment::Part> parts = experiment::parts_of(e, rank);

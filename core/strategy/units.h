@@ -43,6 +43,7 @@ struct Units {
 
   bool gathers;   // parameters come and go; else all of them are there
   bool scatters;  // so do gradients
+  std::int32_t prefetch;
   std::vector<Unit> list;
   std::int64_t own = 0;  // elements
   Places parameters, gradients;

@@ -52,7 +52,8 @@ enum class Metric : std::uint16_t {
   squared_disagreement = 31,  // squared L2 distance of the rank's parameters from the mean of all ranks'; the step is the last one trained
   averages = 32,              // total of its averages with one neighbour at a time, that it asked for or answered; only of such ranks, once there is one
   // Only of a worker that names rows of tables, of its round.
-  table_ratio = 33,  // bytes of the tables, pulled and pushed whole / bytes of the rows that it was given and pushed, and of the lists that name them
+  table_ratio = 33,   // bytes of the tables, pulled and pushed whole / bytes of the rows that it was given and pushed, and of the lists that name them
+  buffer_bytes = 34,  // [run::MemoryPart] of the rank's buffers for that, those that are in memory
 };
 
 struct Event {
@@ -106,5 +107,6 @@ struct trainyard::base::Names<trainyard::telemetry::Metric> {
                                                              {M::version, "version"},
                                                              {M::squared_disagreement, "squared_disagreement"},
                                                              {M::averages, "averages"},
-                                                             {M::table_ratio, "table_ratio"}};
+                                                             {M::table_ratio, "table_ratio"},
+                                                             {M::buffer_bytes, "buffer_bytes"}};
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
 
@@ -102,9 +103,9 @@ double seconds_in_steps(const History& history) {
     for (std::size_t i = 0; series != nullptr && i < series->values.size(); ++i) steps.emplace_back(series->seconds[i] - series->values[i], series->seconds[i]);
   }
   std::sort(steps.begin(), steps.end());
-  double seconds = 0, end = 0;
+  double seconds = 0, end = -std::numeric_limits<double>::infinity();
   for (const auto& [from, to] : steps) {
-    seconds += std::max(0.0, to - (seconds > 0 ? std::max(from, end) : from));
+    seconds += std::max(0.0, to - std::max(from, end));
     end = std::max(end, to);
   }
   return seconds;

@@ -4,7 +4,7 @@
 coordinator's start to the first step (bench_workbench has it from pressing Run), what telemetry costs, held-out accuracy on MNIST. Pairs
 are interleaved, because machines are noisy; the median of the ratios counts.
 
-    packaging/setup --bench && tests/bench/training.py [--repeat 5] [--pairs 30] [--mnist DIRECTORY]
+    packaging/setup --bench && tests/bench/training.py [--repeat 5] [--pairs 30] [--mnist DIRECTORY] [--only GPT]
 """
 import argparse
 import json
@@ -22,8 +22,10 @@ PEER = ROOT / "tests/bench/peers/torch_step.py"
 TRIES_OF_PAIR = 3
 STUDENT_95 = {5: 2.776, 10: 2.262, 20: 2.093, 30: 2.045}  # by the number of pairs
 BIN = ROOT / "build/release/bin"
+ONLY = ""
 LAYERS = [{"kind": "linear", "units": 512}, {"kind": "relu"}, {"kind": "linear", "units": 512}, {"kind": "relu"}, {"kind": "linear"}]
 BUCKET = "strategy.bucket_bytes=1e6"  # as DDP's first
+GPT = [{"kind": "embedding", "rows": 0, "width": 128}, {"kind": "transformer", "heads": 4, "blocks": 4, "hidden": 512}, {"kind": "layer_norm"}, {"kind": "linear"}]
 BIG_MLP = "model.layers=" + json.dumps(LAYERS)
 
 
@@ -62,8 +64,14 @@ def our_cnn_step(ranks):
     return mean_step(run("four_devices_mirrored_cnn_digits.json", *settings), ranks, 64)
 
 
-def torch_step(ranks, model="mlp", batch=128, tuned=False):
-    command = ["/usr/bin/python3", PEER, "--ranks", str(ranks), "--model", model, "--batch", str(batch), *(["--tuned"] if tuned else [])]
+def our_gpt_step(ranks, text):
+    settings = ["data.kind=text", f"data.file={text}", "data.context=128", "data.train_samples=512", "data.held_out_samples=0", "training.batch_per_rank=16",
+                "training.steps=30", "model.layers=" + json.dumps(GPT), BUCKET, *[f"topology.hosts[0].devices[{i}].role=idle" for i in range(ranks, 2)]]
+    return mean_step(run("two_devices_gpt_grammar.json", *settings), ranks, 16)
+
+
+def torch_step(ranks, model="mlp", batch=128, tuned=False, steps=200):
+    command = ["/usr/bin/python3", PEER, "--ranks", str(ranks), "--model", model, "--batch", str(batch), "--steps", str(steps), *(["--tuned"] if tuned else [])]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise PeerFailed(done.stderr.strip() or f"it ended with {done.returncode} and said nothing")
@@ -71,6 +79,8 @@ def torch_step(ranks, model="mlp", batch=128, tuned=False):
 
 
 def compare(name, ours, peers, repeat, wanted):
+    if ONLY not in name:
+        return
     mine, others = [], []
     try:
         for _ in range(repeat):
@@ -112,14 +122,15 @@ def mnist(directory):
 
 
 def main():
-    global BIN
+    global BIN, ONLY
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--pairs", type=int, default=30, choices=STUDENT_95, help="of the telemetry figure")
     parser.add_argument("--bin", type=pathlib.Path, default=BIN, help="where trainyard-cli is")
     parser.add_argument("--mnist", type=pathlib.Path, default=pathlib.Path(os.environ.get("TRAINYARD_TEST_DATA", ROOT.parent / "shared/data")) / "mnist")
+    parser.add_argument("--only", default="", help="the figures against PyTorch whose name holds this, and no others")
     arguments = parser.parse_args()
-    BIN = arguments.bin
+    BIN, ONLY = arguments.bin, arguments.only
     print(f"{'figure':48} {'Trainyard':>12} {'PyTorch':>12}")
     for ranks, wanted in ((1, 1 / 1.15), (2, 1 / 2.2), (4, 1 / 2.7)):
         of = "1 rank" if ranks == 1 else f"{ranks} ranks (DDP over Gloo)"
@@ -128,6 +139,14 @@ def main():
         for ranks, wanted in ((1, 1 / 2.2), (2, 1 / 2.2), (4, 1 / 2.5)):
             name = f"CNN 1-32-64, 64 each, {ranks} rank" + ("s" if ranks > 1 else "") + (", PyTorch tuned" if tuned else "")
             compare(name, lambda: our_cnn_step(ranks), lambda: torch_step(ranks, "cnn", 64, tuned), arguments.repeat, 1 / 1.4 if tuned else wanted)
+    text = arguments.mnist.parent / "tinyshakespeare/input.txt"
+    for ranks in (1, 2) if text.exists() else ():
+        name = f"GPT 4 x 128, context 128, 16 each, {ranks} rank" + ("s" if ranks > 1 else "")
+        compare(name, lambda: our_gpt_step(ranks, text), lambda: torch_step(ranks, "gpt", 16, steps=30), arguments.repeat, 1 / 1.25)
+    if not text.exists():
+        print(f"{text} is not there: GPT skipped")
+    if ONLY:
+        return
     first_step(arguments.repeat)
     telemetry(arguments.pairs)
     mnist(arguments.mnist)

@@ -66,6 +66,39 @@ class Lines {
         line->style.joining = Joining::never;
   }
 
+  // Of the rank whose buffers take most, part on part; and what the plan says that they take.
+  void buffers() {
+    const int rank = with_most_buffers();
+    if (rank < 0) return;
+    if (!alone()) return void(add("most", tr("rank that takes most"), 0, {keys_of(history_, Metric::buffer_bytes, rank)}));
+    const QString labels[] = {tr("parameters"), tr("gradients"), tr("moments"), tr("activations"), tr("other")};  // as run::MemoryPart
+    for (std::size_t part = 0; part < std::size(labels); ++part) {
+      LineSpec* line = add(QString("part%1").arg(part), part == 0 ? tr("%1 (rank %2)").arg(labels[part]).arg(rank) : labels[part],
+                           colour_of_part(static_cast<int>(part)), {{{Metric::buffer_bytes, rank, static_cast<int>(part)}}});
+      if (line == nullptr) continue;
+      line->style.dashed = false;
+      line->style.stacked = true;
+      line->style.joining = Joining::always;
+    }
+    level("plan", tr("by the plan"), planned_bytes(rank), true);
+  }
+
+  // By what the plan says.
+  int with_most_buffers() const {
+    int most = -1;
+    for (const SeriesKey& key : keys_of(history_, Metric::buffer_bytes))
+      if (most < 0 || planned_bytes(key.rank) > planned_bytes(most)) most = key.rank;
+    return most;
+  }
+
+  double planned_bytes(int rank) const {
+    const auto all = history_.header().find("buffer_bytes");
+    if (all == history_.header().end() || !all->is_array() || static_cast<std::size_t>(rank) >= all->size()) return 0;
+    double sum = 0;
+    for (const base::Json& part : (*all)[static_cast<std::size_t>(rank)]) sum += part.is_number() ? part.get<double>() : 0;
+    return sum;
+  }
+
   void gradient_norms() {
     const bool all = choice_.segment < 0;
     for (const int segment : all ? segments_with_gradients(history_) : std::vector{chosen()}) {
@@ -281,6 +314,9 @@ ChartTitle chart_title(ChartKind kind) {
     case ChartKind::learning_rate: return {"learning_rate", tr("Learning rate"), "", tr("By the schedule, as the update of the step used it.")};
     case ChartKind::memory:
       return {"memory", tr("Resident memory of ranks"), "B", tr("What the system says that a rank’s process holds; sampled twice a second.")};
+    case ChartKind::buffers:
+      return {"buffers", tr("Buffers, by what they are for"), "B",
+              tr("Of the rank whose buffers take most, as much as is in memory; sampled twice a second. The program and its data are not in it.")};
     case ChartKind::residual_norm:
       return {"residual_norm", tr("What compression left out"), tr("L2 norm"),
               tr("Of what a rank has left out of its gradients so far, and adds to the next.")};
@@ -337,6 +373,7 @@ std::vector<LineSpec> lines_of(ChartKind kind, const History& history, const std
     case ChartKind::samples_rate: lines.samples_rate(); break;
     case ChartKind::learning_rate: lines.learning_rate(); break;
     case ChartKind::memory: lines.memory(); break;
+    case ChartKind::buffers: lines.buffers(); break;
     case ChartKind::residual_norm: lines.residual_norms(); break;
     case ChartKind::compression_ratio: lines.compression_ratio(); break;
     case ChartKind::table_ratio: lines.table_ratios(); break;

@@ -29,6 +29,7 @@ enum class ChartKind {
   samples_rate,
   learning_rate,
   memory,
+  buffers,
   residual_norm,
   compression_ratio,
   table_ratio,
@@ -37,10 +38,10 @@ enum class ChartKind {
   averages
 };
 // In the order of the cards, until a person arranges them.
-inline constexpr ChartKind kChartKinds[] = {ChartKind::loss,          ChartKind::accuracy,   ChartKind::gradient_norm, ChartKind::step_time,
-                                            ChartKind::rank_bytes,    ChartKind::link_bytes, ChartKind::update_ratio,  ChartKind::samples_rate,
-                                            ChartKind::learning_rate, ChartKind::memory,     ChartKind::residual_norm, ChartKind::compression_ratio,
-                                            ChartKind::table_ratio,   ChartKind::staleness,  ChartKind::consensus,     ChartKind::averages};
+inline constexpr ChartKind kChartKinds[] = {
+    ChartKind::loss,       ChartKind::accuracy,      ChartKind::staleness,         ChartKind::consensus,    ChartKind::gradient_norm, ChartKind::step_time,
+    ChartKind::rank_bytes, ChartKind::link_bytes,    ChartKind::update_ratio,      ChartKind::samples_rate, ChartKind::learning_rate, ChartKind::memory,
+    ChartKind::buffers,    ChartKind::residual_norm, ChartKind::compression_ratio, ChartKind::table_ratio,  ChartKind::averages};
 
 struct ChartTitle {
   const char* name;  // snake_case, stable: for saved arrangements

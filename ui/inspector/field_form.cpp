@@ -8,6 +8,7 @@
 
 #include "ui/inspector/field_row.h"
 #include "ui/inspector/field_words.h"
+#include "ui/inspector/list_editor.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 
@@ -70,7 +71,7 @@ void FieldForm::rebuild(const std::vector<FieldDescription>& fields) {
   int line = 0;
   for (const bool document : {false, true})  // documents last: a field below one would look like one of its own
     for (const FieldDescription& field : fields) {
-      if (field.kind == FieldKind::list || (field.kind == FieldKind::document) != document) continue;
+      if ((field.kind == FieldKind::list && !ListEditor::can_edit(field)) || (field.kind == FieldKind::document) != document) continue;
       if (hints_.hidden.contains(QString::fromStdString(field.name))) continue;
       if (document) add_child(field, line);
       else add_row(field, line);
@@ -86,7 +87,8 @@ void FieldForm::add_row(const FieldDescription& field, int line) {
   row.label->setText(label_of(field));
   row.label->setAlignment(Qt::AlignLeft | Qt::AlignVCenter);
   row.zero = hints_.zero_texts.value(row.name, zero_text(field));
-  row.editor = make_editor(field, {hints_.files.contains(row.name), directory_, row.zero}, this);
+  if (field.kind == FieldKind::list) row.editor = new ListEditor(field, this);
+  else row.editor = make_editor(field, {hints_.files.contains(row.name), directory_, row.zero}, this);
   row.editor->setObjectName(row.name);
   row.label->setBuddy(row.editor);
   row.reset = new QToolButton(this);

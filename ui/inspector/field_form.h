@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A form made from field descriptions: label, editor, reset to default, and below it what is wrong there. Fields that do not
-// matter are hidden. Paths are relative to the form's document ("optimizer.kind"); lists are not shown.
+// matter are hidden. Paths are relative to the form's document ("optimizer.kind"); of lists only those are shown whose elements fit into a row.
 #pragma once
 
 #include <QMap>

@@ -18,6 +18,12 @@ bool default_is_taken(const FieldDescription& field) {
   return size >= field.range.low && size <= field.range.high;
 }
 
+// Of a list also what is wrong in one of its elements: "weights[2].a".
+bool is_at(const base::Problem& problem, const QStringList& places, bool list) {
+  const QString where = QString::fromStdString(problem.where);
+  return places.contains(where) || (list && places.contains(where.section('[', 0, where.count('[') - 1)) && where.contains('['));
+}
+
 QString first_name(const QString& path) { return path.section('.', 0, 0).section('[', 0, 0); }
 QString rest_of(const QString& path) { return path.section('.', 1); }
 
@@ -82,7 +88,7 @@ void FieldForm::show_problems(const base::Problems& problems, const QStringList&
     }
     QStringList texts;
     for (const base::Problem& problem : problems)
-      if (places.contains(QString::fromStdString(problem.where))) texts << problem_line(problem);
+      if (is_at(problem, places, row->field.kind == base::FieldKind::list)) texts << problem_line(problem);
     row->found = texts.join("\n");
     show_problem(*row);
   }

@@ -37,6 +37,7 @@ QString problem_line(const base::Problem& problem) {
 QString text_of_value(const FieldDescription& field, const Json& value, const QString& zero) {
   if (value.is_boolean()) return value.get<bool>() ? text("on") : text("off");
   if (value.is_number()) return value.get<double>() == 0 && !zero.isEmpty() ? zero : format_quantity(value.get<double>(), words(field.unit));
+  if (value.is_array()) return value.empty() ? text("none") : text("%1 rows").arg(value.size());
   if (!value.is_string()) return {};
   const std::string string = value.get<std::string>();
   if (field.kind == base::FieldKind::choice) return readable(string);

@@ -98,7 +98,7 @@ QWidget* Inspector::build_model() {
   auto* column = new QVBoxLayout(both);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
-  column->addWidget(add_form("model", {}));
+  column->addWidget(add_form("model", {.hidden = {"layers"}}));
   column->addWidget(layers_ = new LayerList(both));
   connect_layers();
   return both;
@@ -147,7 +147,7 @@ QWidget* Inspector::build_item() {
   item_title_->setWordWrap(true);
   column->addWidget(item_hint_ = paragraph(Tint::dim, page));
   column->addSpacing(kGrid);
-  column->addWidget(item_form_ = new FieldForm({.without_default = {"x", "y"}}, page));  // a place is where a thing was put
+  column->addWidget(item_form_ = new FieldForm({.hidden = {"devices"}, .without_default = {"x", "y"}}, page));  // a place is where a thing was put
   column->addStretch(1);
   connect(item_form_, &FieldForm::edited, this, &Inspector::edit_item);
   connect(item_form_, &FieldForm::refused_changed, this, &Inspector::tell_refused);

@@ -15,7 +15,8 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr int kLines = 4;  // of the text, as they are shown; the rest is shown when asked for
+constexpr int kLines = 4;        // of the text, as they are shown; the rest is shown when asked for
+constexpr int kFewLetters = 30;  // beside the buttons: then these stand below
 
 QToolButton* tool(QWidget* parent, const QString& icon_name, const QString& text) {
   auto* button = new QToolButton(parent);
@@ -53,6 +54,7 @@ Banner::Banner(QWidget* parent)
     : QFrame(parent),
       title_(new TintedLabel(Tint::text, this, 1, true)),
       text_(paragraph(Tint::text, this)),
+      whole_row_(new QBoxLayout(QBoxLayout::LeftToRight, this)),
       words_(new QBoxLayout(QBoxLayout::TopToBottom)),
       act_(new QPushButton(this)),
       also_(new QPushButton(this)),
@@ -68,8 +70,7 @@ Banner::Banner(QWidget* parent)
 }
 
 void Banner::build() {
-  auto* row = new QHBoxLayout(this);
-  row->setContentsMargins(2 * kGrid, kGrid / 2, kGrid, kGrid / 2);
+  whole_row_->setContentsMargins(2 * kGrid, kGrid / 2, kGrid, kGrid / 2);
   title_->setTextFormat(Qt::PlainText);
   title_->setMinimumWidth(1);  // it wraps when the window shrinks
   more_->setText(tr("More"));
@@ -77,8 +78,11 @@ void Banner::build() {
   more_->setAutoRaise(true);
   words_->addWidget(title_);
   words_->addWidget(text_, 1);
-  row->addLayout(words_, 1);
+  whole_row_->addLayout(words_, 1);
+  auto* row = new QHBoxLayout;
+  row->addStretch(0);
   for (QWidget* button : buttons()) row->addWidget(button, 0, Qt::AlignTop);
+  whole_row_->addLayout(row);
 }
 
 std::array<QWidget*, 5> Banner::buttons() const { return {more_, also_, act_, copy_, close_}; }
@@ -103,8 +107,13 @@ void Banner::show_text(Kind kind, const QString& title, const QString& text) {
 
 bool Banner::in_one_line() const { return words_->direction() == QBoxLayout::LeftToRight; }
 
-// For title and text, beside the buttons.
+// For title and text: beside the buttons, or above them.
 int Banner::room(bool with_more) const {
+  const QMargins margins = layout()->contentsMargins();
+  return whole_row_->direction() == QBoxLayout::LeftToRight ? room_beside(with_more) : width() - margins.left() - margins.right();
+}
+
+int Banner::room_beside(bool with_more) const {
   const QMargins margins = layout()->contentsMargins();
   int room = width() - margins.left() - margins.right();
   for (const QWidget* button : buttons())
@@ -114,6 +123,8 @@ int Banner::room(bool with_more) const {
 
 // Title and text side by side where they fit.
 void Banner::fit() {
+  const bool beside = room_beside(true) >= kFewLetters * text_->fontMetrics().averageCharWidth();
+  whole_row_->setDirection(beside ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom);
   const int needed = title_->fontMetrics().horizontalAdvance(title_->text()) + 2 * kGrid + text_->fontMetrics().horizontalAdvance(whole_);
   const bool one_line = needed + kGrid < room(false) && !whole_.contains('\n');
   title_->setWordWrap(!one_line);

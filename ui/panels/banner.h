@@ -43,6 +43,7 @@ class Banner : public QFrame {
 
  private:
   void build();
+  int room_beside(bool with_more) const;
   int room(bool with_more) const;
   void fit();
   void fit_text();
@@ -53,7 +54,7 @@ class Banner : public QFrame {
   unsigned texts_ = 0;
   std::function<bool()> over_;
   TintedLabel *title_, *text_;
-  QBoxLayout* words_;
+  QBoxLayout *whole_row_, *words_;
   QPushButton *act_, *also_;
   QToolButton *more_, *copy_, *close_;
 };

@@ -276,7 +276,7 @@ class Ops : public ::testing::Test {
                          tensor(output, {2, 5}),
                          tensor(input_gradient, {2, 3}),
                          tensor(output_gradient, {2, 5}),
-                         tensor(parameters, {model.elements}),
+                         compute::Tensor{tensor(parameters, {model.elements}).dtype, {20}, reinterpret_cast<std::byte*>(parameters.data() + 15)},
                          compute::Tensor{tensor(gradients, {model.elements}).dtype, {20}, reinterpret_cast<std::byte*>(gradients.data() + 15)},
                          tensor(norm, {1})};
 
@@ -369,9 +369,13 @@ TEST(Wide, adds_rows_that_the_samples_name_to_the_logits_and_hands_their_gradien
   const Segment& wide = model.segments[3];
   std::vector<float> parameters(static_cast<std::size_t>(model.elements)), gradients(24), samples(10), input(4), output(4), input_gradient(4), gradient(4);
   std::vector<double> norm(1);
-  SegmentTensors tensors{
-      tensor(input, {2, 2}),   tensor(output, {2, 2}), tensor(input_gradient, {2, 2}), tensor(gradient, {2, 2}), tensor(parameters, {model.elements}),
-      tensor(gradients, {24}), tensor(norm, {1})};
+  SegmentTensors tensors{tensor(input, {2, 2}),
+                         tensor(output, {2, 2}),
+                         tensor(input_gradient, {2, 2}),
+                         tensor(gradient, {2, 2}),
+                         compute::Tensor{tensor(parameters, {24}).dtype, {24}, reinterpret_cast<std::byte*>(parameters.data() + wide.first)},
+                         tensor(gradients, {24}),
+                         tensor(norm, {1})};
   tensors.samples = tensor(samples, {2, 5});
   for (const auto& ops : {forward(wide, tensors), evaluate(wide, tensors)}) {
     ASSERT_EQ(ops.size(), 1u);

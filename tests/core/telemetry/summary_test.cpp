@@ -49,8 +49,30 @@ TEST(Summary, a_step_takes_as_long_as_its_slowest_rank) {
   EXPECT_DOUBLE_EQ(summary.step_seconds->p95, 0.5);
   EXPECT_EQ(summary.samples, 60);
   EXPECT_DOUBLE_EQ(summary.wall_seconds, 1);
-  EXPECT_DOUBLE_EQ(summary.samples_per_second, 60);
+  EXPECT_NEAR(summary.samples_per_second, 60, 1e-6);
   EXPECT_DOUBLE_EQ(*summary.train_loss, 2);
+}
+
+// Ranks that take turns, and a pause of ten seconds between two rounds.
+TEST(Summary, samples_a_second_are_of_the_time_in_which_anybody_trained) {
+  auto one = steps(1, {0.25}, 10), other = steps(1.25, {0.25}, 10);
+  for (const Event& event : steps(11.5, {0.5}, 10)) one.push_back(event), one.back().step = 1;
+  EXPECT_NEAR(summarize(history_of({one, other})).samples_per_second, 30 / 1.0, 1e-6);
+}
+
+// The counters of a process that took the place of another begin anew.
+TEST(Summary, bytes_are_of_all_processes_that_had_the_place_of_a_rank) {
+  const auto counted = [](std::initializer_list<double> totals) {
+    std::vector<Event> events;
+    for (const double total : totals)
+      events.push_back(metric(Metric::sent_payload_bytes, static_cast<int>(events.size()), total, static_cast<double>(events.size())));
+    return events;
+  };
+  const Summary summary = summarize(history_of({counted({100, 250, 30, 80}), counted({10, 20})}));
+  EXPECT_EQ(summary.ranks[0].sent_payload_bytes, 330);
+  EXPECT_EQ(summary.ranks[0].sent_payload_before, 250);
+  EXPECT_EQ(summary.ranks[1].sent_payload_bytes, 20);
+  EXPECT_EQ(summary.ranks[1].sent_payload_before, 0);
 }
 
 TEST(Summary, the_step_from_which_on_the_loss_is_no_number_is_told) {

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/run/memory_use.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+
+#include "core/base/units.h"
+
+namespace trainyard::run {
+namespace {
+
+MemoryPart part_of(const std::string& name) {
+  const auto is_one = [&](std::initializer_list<const char*> names) { return std::find(names.begin(), names.end(), name) != names.end(); };
+  const auto begins = [&](std::initializer_list<const char*> names) {
+    return std::any_of(names.begin(), names.end(), [&](const char* one) { return name.starts_with(one); });
+  };
+  if (is_one({"params", "shard"}) || begins({"params.v"})) return MemoryPart::parameters;
+  if (is_one({"grads", "grad_shard", "micro_grads", "compensated"})) return MemoryPart::gradients;
+  if (begins({"moment"})) return MemoryPart::moments;
+  if (is_one({"input", "labels", "sample_numbers"}) || begins({"act.", "grad.", "partial.", "sums.", "gradient_sums.", "pre", "columns."}))
+    return MemoryPart::activations;
+  return MemoryPart::other;
+}
+
+}  // namespace
+
+std::vector<MemoryRegion> memory_regions(const plan::RankPlan& plan, const Layout& layout) {
+  std::vector<MemoryRegion> regions;
+  for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+    const Placement& place = layout.buffers[b];
+    const bool scratch = !place.shared && place.offset >= layout.scratch_first;
+    if (!scratch && plan.buffers[b].bytes() > 0) regions.push_back({part_of(plan.buffers[b].name), place.shared, place.offset, plan.buffers[b].bytes()});
+  }
+  const std::int64_t scratch = layout.private_bytes - layout.scratch_first;
+  if (scratch > 0) regions.push_back({MemoryPart::activations, false, layout.scratch_first, scratch});
+  return regions;
+}
+
+std::int64_t MemoryUse::total() const { return std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0}); }
+
+MemoryUse memory_use(const plan::RankPlan& plan, const Layout& layout) {
+  MemoryUse use;
+  for (const MemoryRegion& region : memory_regions(plan, layout)) use.bytes[static_cast<std::size_t>(region.part)] += region.bytes;
+  return use;
+}
+
+std::string in_words(const MemoryUse& use) {
+  const auto said = [](std::int64_t bytes) { return base::format_bytes(static_cast<double>(bytes)); };
+  std::string text = said(use.total());
+  const char* join = ": ";
+  for (const auto& [part, name] : base::Names<MemoryPart>::table) {
+    if (use.of(part) == 0) continue;
+    text += join + std::string(name) + " " + said(use.of(part));
+    join = ", ";
+  }
+  return text;
+}
+
+std::int64_t resident_of(const std::byte* begin, std::int64_t bytes) {
+  if (bytes <= 0) return 0;
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto first = reinterpret_cast<std::uintptr_t>(begin), end = first + static_cast<std::uintptr_t>(bytes), start = first / page * page;
+  std::vector<unsigned char> pages((end - start + page - 1) / page);
+  if (::mincore(reinterpret_cast<void*>(start), end - start, pages.data()) != 0) return bytes;
+  std::int64_t resident = 0;
+  for (std::size_t p = 0; p < pages.size(); ++p)
+    if ((pages[p] & 1) != 0) resident += static_cast<std::int64_t>(std::min(end, start + (p + 1) * page) - std::max(first, start + p * page));
+  return resident;
+}
+
+}  // namespace trainyard::run

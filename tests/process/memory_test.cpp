@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the memory of devices is for, and what is advised where it does not do.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "run_program.h"
+
+namespace trainyard::process {
+namespace {
+
+using base::Json;
+using testing::HasSubstr;
+
+const std::string kDigits = example("four_devices_mirrored_digits");
+
+// 875,000 parameters, most of them in three layers alike.
+constexpr const char* kDeep =
+    R"(model.layers=[{"kind":"flatten"},{"kind":"linear","units":64},{"kind":"linear","units":512},{"kind":"linear","units":512},{"kind":"linear","units":512},)"
+    R"({"kind":"linear","units":512},{"kind":"linear","units":0}])";
+
+std::vector<std::string> with_memory(const std::string& verb, std::int64_t bytes, const std::vector<std::string>& overrides = {}) {
+  std::vector<std::string> arguments{verb, kDigits, "--set", kDeep, "--set", "training.optimizer.kind=adam"};
+  for (int device = 0; device < 4; ++device)
+    arguments.insert(arguments.end(), {"--set", "topology.hosts[0].devices[" + std::to_string(device) + "].memory_bytes=" + std::to_string(bytes)});
+  for (const std::string& value : overrides) arguments.insert(arguments.end(), {"--set", value});
+  return arguments;
+}
+
+// What stands in `text` after `before`, up to a space.
+std::string word_after(const std::string& text, const std::string& before) {
+  const std::size_t at = text.find(before);
+  EXPECT_NE(at, std::string::npos) << before << " is not in " << text;
+  if (at == std::string::npos) return "";
+  const std::size_t begin = at + before.size();
+  return text.substr(begin, text.find_first_of(" ;.", begin) - begin);
+}
+
+TEST(CliMemory, is_said_by_what_it_is_for) {
+  const Ran ran = cli({"check", kDigits, "--json", "--set", "training.optimizer.kind=adam"});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const Json rank = ran.result()["ranks"][0];
+  const Json parts = rank["memory_parts"];
+  EXPECT_EQ(parts["parameters"], 235'146 * 4);
+  EXPECT_EQ(parts["moments"], 2 * 235'146 * 4);
+  std::int64_t sum = 0;
+  for (const Json& part : parts) sum += part.get<std::int64_t>();
+  EXPECT_EQ(rank["memory_bytes"], sum);
+  EXPECT_THAT(cli({"check", kDigits}).out, HasSubstr(": parameters 940 kB, gradients 940 kB"));
+}
+
+// Each way that is advised is taken at its word.
+TEST(CliMemory, that_does_not_do_is_refused_with_what_would) {
+  const std::int64_t tight = 10'000'000;
+  const Ran refused = cli(with_memory("run", tight));
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err,
+              testing::AllOf(HasSubstr("would be out of memory: its buffers take "), HasSubstr(" more than the 10 MB that it has"), HasSubstr("moments 7 MB")));
+  const std::string shard = word_after(refused.err, "strategy.fsdp.shard=");
+  EXPECT_EQ(cli(with_memory("validate", tight, {"strategy.kind=fsdp", "strategy.fsdp.shard=" + shard})).exit_code, 0);
+  const std::string micro_batches = word_after(refused.err, "strategy.stages.partition=memory and training.accumulation_steps=");
+  EXPECT_EQ(cli(with_memory("validate", tight, {"strategy.kind=pipeline", "strategy.stages.partition=memory", "training.accumulation_steps=" + micro_batches}))
+                .exit_code,
+            0);
+}
+
+TEST(CliMemory, of_large_batches_does_in_smaller_micro_steps) {
+  const std::int64_t tight = 24'000'000;
+  const std::vector<std::string> large{"training.batch_per_rank=1024"};
+  const Ran refused = cli(with_memory("validate", tight, large));
+  EXPECT_EQ(refused.exit_code, 2);
+  const std::string batch = word_after(refused.err, "training.batch_per_rank="), steps = word_after(refused.err, "training.accumulation_steps=");
+  EXPECT_EQ(std::stoi(batch) * std::stoi(steps), 1024);
+  EXPECT_EQ(cli(with_memory("validate", tight, {"training.batch_per_rank=" + batch, "training.accumulation_steps=" + steps})).exit_code, 0);
+}
+
+TEST(CliMemory, that_no_way_fits_into_is_refused_all_the_same) {
+  const Ran refused = cli(with_memory("validate", 1'000'000));
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, testing::AllOf(HasSubstr("would be out of memory"), HasSubstr("Give it more memory, or take a smaller model or batch.")));
+}
+
+}  // namespace
+}  // namespace trainyard::process
