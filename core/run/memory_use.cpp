@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <string>
 
@@ -61,14 +62,16 @@ std::string in_words(const MemoryUse& use) {
 }
 
 std::int64_t resident_of(const std::byte* begin, std::int64_t bytes) {
-  if (bytes <= 0) return 0;
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const auto first = reinterpret_cast<std::uintptr_t>(begin), end = first + static_cast<std::uintptr_t>(bytes), start = first / page * page;
-  std::vector<unsigned char> pages((end - start + page - 1) / page);
-  if (::mincore(reinterpret_cast<void*>(start), end - start, pages.data()) != 0) return bytes;
+  const auto first = reinterpret_cast<std::uintptr_t>(begin), end = first + static_cast<std::uintptr_t>(std::max<std::int64_t>(bytes, 0));
+  std::array<unsigned char, 4096> pages{};  // so many at once
   std::int64_t resident = 0;
-  for (std::size_t p = 0; p < pages.size(); ++p)
-    if ((pages[p] & 1) != 0) resident += static_cast<std::int64_t>(std::min(end, start + (p + 1) * page) - std::max(first, start + p * page));
+  for (std::uintptr_t start = first / page * page; start < end; start += pages.size() * page) {
+    const std::uintptr_t count = std::min<std::uintptr_t>(pages.size(), (end - start + page - 1) / page);
+    if (::mincore(reinterpret_cast<void*>(start), count * page, pages.data()) != 0) return bytes;
+    for (std::uintptr_t p = 0; p < count; ++p)
+      if ((pages[p] & 1) != 0) resident += static_cast<std::int64_t>(std::min(end, start + (p + 1) * page) - std::max(first, start + p * page));
+  }
   return resident;
 }
 

@@ -170,8 +170,7 @@ class ShardWriter : private ReplicaOps {
   }
 
   void take_place_of_gradients(std::int32_t u) {
-    if (!units_.scatters) return;
-    if (units_.gradients.stays(u)) return;
+    if (!units_.scatters || units_.gradients.stays(u)) return;
     if (std::ssize(summed_) >= units_.gradients.shared()) keep_own_part();
     move(units_.at(u), units_.gradients.first(u, gradient_turn_++), moved_gradients_);
   }

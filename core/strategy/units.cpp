@@ -14,22 +14,24 @@ bool has_shared_table(const model::Model& model, const Bucket& unit) {
                      [&](const model::Segment& segment) { return segment.tied_to >= unit.first_segment && segment.tied_to <= unit.last_segment; });
 }
 
-template <class Stays>
-std::vector<bool> by_unit(const std::vector<Bucket>& units, Stays stays) {
-  std::vector<bool> list;
-  for (const Bucket& unit : units) list.push_back(stays(unit));
-  return list;
-}
-
+// Gathered forward, first layers first, and back again.
 Places parameters_of(const experiment::Resolved& e, const std::vector<Bucket>& units) {
   if (e.document.strategy.fsdp.shard != Shard::full) return Places::as_in_model(units, e.model.elements);
-  return {units, by_unit(units, [&](const Bucket& unit) { return experiment::stays_gathered(e, unit); }), e.document.strategy.fsdp.prefetch + 1};
+  std::vector<std::int32_t> back;
+  for (std::size_t u = 0; u < units.size(); ++u)
+    if (!experiment::stays_gathered(e, units[u])) back.push_back(static_cast<std::int32_t>(u));
+  std::vector<std::int32_t> turns(back.rbegin(), back.rend());
+  turns.insert(turns.end(), back.begin(), back.end());
+  return {units, turns, std::min<std::int64_t>(e.document.strategy.fsdp.prefetch + 1, std::ssize(back))};
 }
 
 // Two places: one unit is summed while the next is computed.
 Places gradients_of(const experiment::Resolved& e, const std::vector<Bucket>& units) {
   if (e.document.strategy.fsdp.shard == Shard::optimizer) return Places::as_in_model(units, e.model.elements);
-  return {units, by_unit(units, [&](const Bucket& unit) { return has_shared_table(e.model, unit); }), 2};
+  std::vector<std::int32_t> turns;
+  for (std::size_t u = 0; u < units.size(); ++u)
+    if (!has_shared_table(e.model, units[u])) turns.push_back(static_cast<std::int32_t>(u));
+  return {units, turns, std::min<std::int64_t>(2, std::ssize(turns))};
 }
 
 }  // namespace
@@ -41,15 +43,19 @@ Places Places::as_in_model(const std::vector<Bucket>& units, std::int64_t elemen
   return places;
 }
 
-Places::Places(const std::vector<Bucket>& units, const std::vector<bool>& stays, std::int64_t shared) {
+Places::Places(const std::vector<Bucket>& units, const std::vector<std::int32_t>& turns, std::int64_t shared) : own_(units.size(), -1) {
   for (std::size_t u = 0; u < units.size(); ++u) {
-    own_.push_back(stays[u] ? shared_first_ : -1);
-    if (stays[u]) shared_first_ += units[u].count;
-    else length_ = std::max(length_, units[u].count);
+    if (std::find(turns.begin(), turns.end(), static_cast<std::int32_t>(u)) != turns.end()) continue;
+    own_[u] = elements_;
+    elements_ += units[u].count;
   }
-  const auto others = std::count(stays.begin(), stays.end(), false);
-  shared_ = static_cast<std::int32_t>(std::clamp<std::int64_t>(shared, 1, std::max<std::int64_t>(others, 1)));
-  elements_ = shared_first_ + shared_ * length_;
+  std::vector<std::int64_t> lengths(static_cast<std::size_t>(shared), 0);
+  for (std::size_t t = 0; t < turns.size(); ++t)
+    lengths[t % lengths.size()] = std::max(lengths[t % lengths.size()], units[static_cast<std::size_t>(turns[t])].count);
+  for (const std::int64_t length : lengths) {
+    shared_.push_back(elements_);
+    elements_ += length;
+  }
 }
 
 Units::Units(const experiment::Resolved& e, std::int32_t rank)

@@ -12,23 +12,24 @@ class Places {
  public:
   // All where they lie in the model.
   static Places as_in_model(const std::vector<Bucket>& units, std::int64_t elements);
-  // `stays`: by unit. So many places, of the largest of them, are shared by the others.
-  Places(const std::vector<Bucket>& units, const std::vector<bool>& stays, std::int64_t shared);
+  // `turns`: units that share so many places, in the order in which they take them, one after the other; the others have one each. A place is as long as the
+  // longest that takes it.
+  Places(const std::vector<Bucket>& units, const std::vector<std::int32_t>& turns, std::int64_t shared);
 
   bool stays(std::int32_t unit) const { return own_[static_cast<std::size_t>(unit)] >= 0; }
   // Where the unit begins, of those that take turns as the `turn`-th.
   std::int64_t first(std::int32_t unit, std::int32_t turn) const {
-    return stays(unit) ? own_[static_cast<std::size_t>(unit)] : shared_first_ + turn % shared_ * length_;
+    return stays(unit) ? own_[static_cast<std::size_t>(unit)] : shared_[static_cast<std::size_t>(turn) % shared_.size()];
   }
-  std::int32_t shared() const { return shared_; }
+  std::int32_t shared() const { return static_cast<std::int32_t>(shared_.size()); }
   std::int64_t elements() const { return elements_; }
 
  private:
   Places() = default;
 
-  std::vector<std::int64_t> own_;  // by unit; -1: it takes turns
-  std::int64_t shared_first_ = 0, length_ = 0, elements_ = 0;
-  std::int32_t shared_ = 1;
+  std::vector<std::int64_t> own_;     // by unit; -1: it takes turns
+  std::vector<std::int64_t> shared_;  // by place: where it begins
+  std::int64_t elements_ = 0;
 };
 
 // What a rank has of a unit.

@@ -83,8 +83,9 @@ base::Problems Document::set_value(const QString& path, const base::Json& value)
   if (const auto set = base::set_value_at(json, path.toStdString(), value); !set) return {set.error()};
   const auto read = experiment::from_json(json);
   if (!read) return read.error();
+  const QString rows = value.is_array() ? "#" + QString::number(value.size()) : QString();  // to add or remove one is a step of its own
   edit(
-      tr("Set %1").arg(path), [&](experiment::Experiment& experiment) { experiment = *read; }, "set:" + path);
+      tr("Set %1").arg(path), [&](experiment::Experiment& experiment) { experiment = *read; }, "set:" + path + rows);
   return {};
 }
 
