@@ -171,7 +171,7 @@ base::Result<std::vector<Offer>> offers(std::int64_t segment_bytes, const Work& 
       continue;
     }
     if (work.collective != Collective::all_reduce && algorithm != Algorithm::ring && algorithm != Algorithm::direct) {
-      offer.unfit = std::string(name) + " adds up on the way, and what this compression sends is gathered: by ring or direct";
+      offer.unfit = std::string(name) + " adds up on the way, and what travels is gathered: by ring or direct";
       continue;
     }
     const auto found = Estimate(algorithm, segment_bytes, work, routes).run();

@@ -6,6 +6,7 @@
 
 #include "core/experiment/duties.h"
 #include "core/experiment/fields.h"
+#include "core/experiment/fsdp.h"
 #include "core/model/power_sgd.h"
 
 namespace trainyard::experiment {
@@ -83,6 +84,7 @@ bool compresses(const Resolved& e) {
 
 std::vector<Payload> payloads(const Resolved& e, const Bucket& bucket) {
   const CompressionSpec& spec = e.document.strategy.compression;
+  if (shards(e)) return {{Collective::all_gather, gradient_dtype(e), bucket.count}};  // and as much the other way
   if (!compresses(e)) return {{Collective::all_reduce, gradient_dtype(e), bucket.count}};
   if (spec.kind == Scheme::power_sgd) return of_power_sgd(e, bucket);
   const std::int64_t of_rank = compute::compression::encoded_elements(spec, bucket.count);

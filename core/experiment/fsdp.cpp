@@ -107,6 +107,11 @@ base::Problems fsdp_problems(const Experiment& experiment) {
   if (experiment.strategy.kind != StrategyKind::fsdp) return {};
   base::Problems problems;
   if (experiment.strategy.fsdp.group == ShardGroup::host) problems = problems_of_hosts(experiment.topology);
+  const collective::Algorithm algorithm = experiment.strategy.algorithm;
+  if (algorithm != collective::Algorithm::ring && algorithm != collective::Algorithm::direct && algorithm != collective::Algorithm::automatic)
+    problems.push_back({ProblemCode::bad_input, "strategy.algorithm",
+                        std::string(base::name_of(algorithm)) + " adds up on the way and back, and in fsdp parameters are gathered and gradients scattered",
+                        "ring, direct or auto", "Take one of these."});
   return problems;
 }
 

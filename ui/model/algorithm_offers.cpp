@@ -39,6 +39,7 @@ AlgorithmOffers offers_of(const experiment::Resolved& experiment, const std::sto
     return known;
   }
   known.bucket_bytes = work.bytes();
+  known.gathers = work.collective == collective::Collective::all_gather;
   known.offers = std::move(*offers);
   known.automatic = collective::choice(known.offers, work);
   keep_only(known, experiment);

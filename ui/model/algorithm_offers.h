@@ -29,6 +29,7 @@ struct AlgorithmOffers {
   std::optional<base::Problem> problem = {};  // why nothing can be said
   int ranks = 0;
   std::int64_t bucket_bytes = 0;                                              // of the largest one
+  bool gathers = false;                                                       // nothing is added up on the way
   std::vector<collective::Offer> offers = {};                                 // none for one rank
   collective::Choice automatic = {};                                          // what `auto` is
   std::vector<std::string> devices = {};                                      // rank -> name

@@ -168,6 +168,11 @@ TEST(Fsdp, that_cannot_be_is_refused) {
   ASSERT_EQ(problems_of(compressed).size(), 1u);
   EXPECT_EQ(problems_of(compressed)[0].where, "strategy.compression.kind");
 
+  Experiment tree = deep(2, Shard::full);
+  tree.strategy.algorithm = collective::Algorithm::binary_tree;
+  ASSERT_EQ(problems_of(tree).size(), 1u);
+  EXPECT_EQ(problems_of(tree)[0].where, "strategy.algorithm");
+
   Experiment columns = deep(2, Shard::full);
   columns.data.sharding.kind = data::ShardingKind::vertical;
   ASSERT_FALSE(problems_of(columns).empty());
