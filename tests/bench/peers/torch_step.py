@@ -22,7 +22,7 @@ class Block(nn.Module):
         self.before, self.after = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
         self.queries_keys_values, self.out = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
         self.wide, self.narrow = nn.Linear(WIDTH, 4 * WIDTH), nn.Linear(4 * WIDTH, WIDTH)
-        self.register_buffer("future", torch.triu(torch.ones(CONTEXT, CONTEXT, dtype=torch.bool), 1))
+        self.future = torch.triu(torch.ones(CONTEXT, CONTEXT, dtype=torch.bool), 1)  # no buffer: DDP would send it
 
     def attention(self, rows):
         batch = len(rows)
