@@ -307,6 +307,7 @@ class Sharding {
     std::sort(members.begin(), members.end(), [&](const At& a, const At& b) { return group.position(a.rank) < group.position(b.rank); });
     const auto span = [&](const At& member) { return scope_.op(member).writes.front(); };
     std::vector<std::vector<Piece>> had;
+    had.reserve(members.size());
     for (const At& member : members) had.push_back(moved(of(member.rank, span(member)), span(member).first, 0));
     for (std::size_t p = 0; p < members.size(); ++p) {
       const Access own = span(members[p]);

@@ -54,6 +54,7 @@ std::vector<std::vector<int>> shard_groups(const Resolved& resolved) {
   std::map<int, std::vector<int>> by_host;
   for (int rank = 0; rank < resolved.world(); ++rank) by_host[apart ? resolved.hosts[static_cast<std::size_t>(rank)] : 0].push_back(rank);
   std::vector<std::vector<int>> groups;
+  groups.reserve(by_host.size());
   for (auto& [host, ranks] : by_host) groups.push_back(std::move(ranks));
   return groups;
 }
