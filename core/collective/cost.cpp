@@ -159,7 +159,7 @@ base::Result<Cost> cost(Algorithm algorithm, std::int64_t segment_bytes, const W
   return Estimate(algorithm, segment_bytes, work, routes).run();
 }
 
-base::Result<std::vector<Offer>> offers(std::int64_t segment_bytes, const Work& work, const topology::Network& network, std::stop_token stop) {
+base::Result<std::vector<Offer>> offers(std::int64_t segment_bytes, const Work& work, const topology::Network& network, const std::stop_token& stop) {
   Routes routes(work, network);
   std::vector<Offer> all;
   for (const auto& [algorithm, name] : base::Names<Algorithm>::table) {

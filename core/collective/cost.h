@@ -50,7 +50,7 @@ struct Offer {
 
 // Of every algorithm, in the order of their table; of an all-gather only those that have one of their own fit. Fails where two devices have no route; with
 // `cancelled` soon after it is asked to stop.
-base::Result<std::vector<Offer>> offers(std::int64_t segment_bytes, const Work& work, const topology::Network& network, std::stop_token stop = {});
+base::Result<std::vector<Offer>> offers(std::int64_t segment_bytes, const Work& work, const topology::Network& network, const std::stop_token& stop = {});
 
 // The algorithm that costs least, and why in one line; the first of the table among equals, and the next best beside it is none of them.
 struct Choice {

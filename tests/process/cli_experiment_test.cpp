@@ -9,7 +9,6 @@
 namespace trainyard::process {
 namespace {
 
-using testing::Each;
 using testing::HasSubstr;
 using testing::IsSupersetOf;
 

@@ -39,7 +39,7 @@ TEST(CliMemory, is_said_by_what_it_is_for) {
   const Ran ran = cli({"check", kDigits, "--json", "--set", "training.optimizer.kind=adam"});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
   const Json rank = ran.result()["ranks"][0];
-  const Json parts = rank["memory_parts"];
+  const Json& parts = rank["memory_parts"];
   EXPECT_EQ(parts["parameters"], 235'146 * 4);
   EXPECT_EQ(parts["moments"], 2 * 235'146 * 4);
   std::int64_t sum = 0;
