@@ -232,7 +232,8 @@ int run(const RunArguments& arguments) {
   if (const auto step = outcome->result.find("diverged_step"); step != outcome->result.end())
     std::fprintf(stderr, "warning: %s\n", telemetry::divergence(step->get<std::int64_t>()).c_str());
   if (const auto bad = outcome->result.find("bad_gradients"); bad != outcome->result.end())
-    std::fprintf(stderr, "warning: %s\n", telemetry::words(telemetry::BadGradients{(*bad)["step"], (*bad)["rank"], (*bad)["segment"], (*bad)["skipped_updates"]}).c_str());
+    std::fprintf(stderr, "warning: %s\n",
+                 telemetry::words(telemetry::BadGradients{(*bad)["step"], (*bad)["rank"], (*bad)["segment"], (*bad)["skipped_updates"]}).c_str());
   if (outcome->problem) std::fprintf(stderr, "error: %s\n", base::to_string(*outcome->problem).c_str());
   return exit_code_of(*outcome);
 }
