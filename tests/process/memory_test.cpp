@@ -53,8 +53,8 @@ TEST(CliMemory, that_does_not_do_is_refused_with_what_would) {
   const std::int64_t tight = 10'000'000;
   const Ran refused = cli(with_memory("run", tight));
   EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_THAT(refused.err,
-              testing::AllOf(HasSubstr("would be out of memory: its buffers take "), HasSubstr(" more than the 10 MB that it has"), HasSubstr("moments 7.01 MB")));
+  EXPECT_THAT(refused.err, testing::AllOf(HasSubstr("would be out of memory: its buffers take "), HasSubstr(" more than the 10 MB that it has"),
+                                          HasSubstr("moments 7.01 MB")));
   const std::string shard = word_after(refused.err, "strategy.fsdp.shard=");
   EXPECT_EQ(cli(with_memory("validate", tight, {"strategy.kind=fsdp", "strategy.fsdp.shard=" + shard})).exit_code, 0);
   const std::string micro_batches = word_after(refused.err, "strategy.stages.partition=memory and training.accumulation_steps=");
