@@ -90,10 +90,13 @@ std::vector<Part> parts_of(const Resolved& resolved, int rank) {
   return parts;
 }
 
-bool stays_gathered(const Resolved& resolved, const Bucket& unit) {
-  if (!resolved.document.strategy.fsdp.reshard_after_forward) return true;
-  return std::any_of(resolved.model.segments.begin(), resolved.model.segments.end(),
+bool has_shared_table(const model::Model& model, const Bucket& unit) {
+  return std::any_of(model.segments.begin(), model.segments.end(),
                      [&](const model::Segment& segment) { return segment.tied_to >= unit.first_segment && segment.tied_to <= unit.last_segment; });
+}
+
+bool stays_gathered(const Resolved& resolved, const Bucket& unit) {
+  return !resolved.document.strategy.fsdp.reshard_after_forward || has_shared_table(resolved.model, unit);
 }
 
 HeldOutRounds held_out_rounds(const Resolved& resolved) {

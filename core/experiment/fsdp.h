@@ -31,6 +31,9 @@ const std::vector<int>& group_with(const std::vector<std::vector<int>>& groups, 
 // rank's group cover the model once.
 std::vector<Part> parts_of(const Resolved& resolved, int rank);
 
+// Whether another layer computes by a table of the unit, as a tied last one does by that of the embedding.
+bool has_shared_table(const model::Model& model, const Bucket& unit);
+
 // Whether the parameters of a unit, once gathered, stay until the step is over: where nothing is resharded after forward, and of a table that another layer
 // shares.
 bool stays_gathered(const Resolved& resolved, const Bucket& unit);

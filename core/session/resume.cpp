@@ -102,11 +102,12 @@ std::vector<CheckpointSpan> spans_of_server(const experiment::Resolved& e, int s
   return spans;
 }
 
-// Of ranks that have the same part the first.
+// Of several whole models that of the chief, who has the running statistics.
 bool writes_part(const experiment::Resolved& e, int rank) {
   if (!experiment::shards_parameters(e)) return true;
   const auto groups = experiment::shard_groups(e);
-  return std::binary_search(groups.front().begin(), groups.front().end(), rank);
+  const std::vector<int>& writers = experiment::group_with(groups, e.chief);
+  return std::binary_search(writers.begin(), writers.end(), rank);
 }
 
 int count_parts(const experiment::Resolved& e) {

@@ -8,12 +8,6 @@ namespace {
 
 using experiment::Shard;
 
-// Of a table that another layer shares the gradient is there from that one's on.
-bool has_shared_table(const model::Model& model, const Bucket& unit) {
-  return std::any_of(model.segments.begin(), model.segments.end(),
-                     [&](const model::Segment& segment) { return segment.tied_to >= unit.first_segment && segment.tied_to <= unit.last_segment; });
-}
-
 // Gathered forward, first layers first, and back again.
 Places parameters_of(const experiment::Resolved& e, const std::vector<Bucket>& units) {
   if (e.document.strategy.fsdp.shard != Shard::full) return Places::as_in_model(units, e.model.elements);
@@ -25,12 +19,12 @@ Places parameters_of(const experiment::Resolved& e, const std::vector<Bucket>& u
   return {units, turns, std::min<std::int64_t>(e.document.strategy.fsdp.prefetch + 1, std::ssize(back))};
 }
 
-// Two places: one unit is summed while the next is computed.
+// Two places: one unit is summed while the next is computed. Of a table that another layer shares the gradient is there from that one's on.
 Places gradients_of(const experiment::Resolved& e, const std::vector<Bucket>& units) {
   if (e.document.strategy.fsdp.shard == Shard::optimizer) return Places::as_in_model(units, e.model.elements);
   std::vector<std::int32_t> turns;
   for (std::size_t u = 0; u < units.size(); ++u)
-    if (!has_shared_table(e.model, units[u])) turns.push_back(static_cast<std::int32_t>(u));
+    if (!experiment::has_shared_table(e.model, units[u])) turns.push_back(static_cast<std::int32_t>(u));
   return {units, turns, std::min<std::int64_t>(2, std::ssize(turns))};
 }
 
