@@ -9,7 +9,7 @@ namespace trainyard::session {
 namespace {
 
 // Hosts that have a whole model each: the one whose chief has the running statistics.
-TEST(CheckpointParts, are_written_where_the_chief_is) {
+TEST(WritersOfParts, are_where_the_chief_is) {
   experiment::Experiment e = strategy::small(4);
   e.topology = tests::drawn_hosts(2, 2);
   e.topology.hosts[1].devices[1].role = topology::Role::chief;
