@@ -37,6 +37,7 @@ const char* help(experiment::StrategyKind kind) {
     case experiment::StrategyKind::pipeline: return "Whole layers on devices, with several micro-batches under way at once";
     case experiment::StrategyKind::fsdp:
       return "As torch FSDP: every device keeps one n-th of parameters, gradients and moments, and is given the rest when it needs it";
+    case experiment::StrategyKind::tensor_parallel: return "Layers themselves split (horizontal): every device has some rows or columns of each";
     case experiment::StrategyKind::tpu:
       return "Mirrored on TPUs in a torus: bfloat16 multiplies, sums along rows and columns; EMULATED on CPU cores, whose speed says nothing about a TPU";
   }

@@ -18,12 +18,13 @@ using compute::Queue;
 template <class T>
 PreparedKernel prepare_add_bias(const compute::AddBias& op, const Device& device) {
   return make_kernel([op, cores = device.cores](Queue&) {
-    const std::int64_t outputs = op.bias.elements();
+    const std::int64_t outputs = op.output.shape[1];
     for_blocks(cores, op.input.shape[0], 1, [&](std::int64_t row, std::int64_t end, std::int64_t) {
       for (; row < end; ++row) {
         const T* const input = op.input.as<T>() + row * outputs;
         T* const output = op.output.as<T>() + row * outputs;
-        std::transform(input, input + outputs, op.bias.as<T>(), output, std::plus<>());
+        if (!op.bias.empty()) std::transform(input, input + outputs, op.bias.as<T>(), output, std::plus<>());
+        else if (input != output) std::copy_n(input, outputs, output);
         activate(op.activation, output, outputs);
       }
     });

@@ -11,9 +11,10 @@
 namespace trainyard::cpu {
 namespace {
 
+using compute::kElsewhere;
 using compute::kNoRow;
 using compute::Queue;
-using compute::row_number;
+using compute::row_of_part;
 
 template <class T>
 void add(const T* row, std::int64_t width, T* sum) {
@@ -22,10 +23,11 @@ void add(const T* row, std::int64_t width, T* sum) {
 
 // The rows that a sample names, added to `sum`.
 template <class T>
-void add_bag(const T* sample, std::int64_t slots, const compute::Tensor& table, T* sum) {
+void add_bag(const T* sample, std::int64_t slots, const compute::Tensor& table, T* sum, std::int64_t first_row = 0, std::int64_t all_rows = 0) {
   const std::int64_t rows = table.shape[0], width = table.shape[1];
   for (std::int64_t s = 0; s < slots; ++s) {
-    const std::int64_t row = row_number(sample[s], rows);
+    const std::int64_t row = row_of_part(sample[s], rows, first_row, all_rows);
+    if (row == kElsewhere) continue;
     if (row != kNoRow) add(table.as<T>() + row * width, width, sum);
     else std::fill_n(sum, width, std::numeric_limits<T>::quiet_NaN());
   }
@@ -37,7 +39,7 @@ void sum_bag(const compute::EmbeddingBagForward& op, std::int64_t sample) {
   const T* const input = op.input.as<T>() + sample * inputs;
   T* const output = op.output.as<T>() + sample * op.output.shape[1];
   std::fill_n(output, width, T{0});
-  add_bag(input, op.slot_count, op.table, output);
+  add_bag(input, op.slot_count, op.table, output, op.first_row, op.all_rows);
   std::copy(input + op.slot_count, input + inputs, output + width);
 }
 
@@ -57,7 +59,7 @@ void scatter(const compute::EmbeddingBagBackwardWeight& op, std::int64_t begin, 
   std::fill(table + begin * width, table + end * width, T{0});
   for (std::int64_t b = 0; b < op.input.shape[0]; ++b)
     for (std::int64_t s = 0; s < op.slot_count; ++s) {
-      const std::int64_t row = row_number(op.input.as<T>()[b * inputs + s], rows);
+      const std::int64_t row = row_of_part(op.input.as<T>()[b * inputs + s], rows, op.first_row, op.all_rows);
       if (row >= begin && row < end) add(op.output_gradient.as<T>() + b * op.output_gradient.shape[1], width, table + row * width);
     }
 }

@@ -50,6 +50,8 @@ PreparedKernel prepare(const compute::Copy& op, const Device& device);
 PreparedKernel prepare(const compute::Scale& op, const Device& device);
 PreparedKernel prepare(const compute::WeightedSum& op, const Device& device);
 PreparedKernel prepare(const compute::SoftmaxCrossEntropy& op, const Device& device);
+PreparedKernel prepare(const compute::SoftmaxSummary& op, const Device& device);
+PreparedKernel prepare(const compute::SoftmaxCrossEntropyPart& op, const Device& device);
 PreparedKernel prepare(const compute::SquaredNorm& op, const Device& device);
 PreparedKernel prepare(const compute::ClipFactor& op, const Device& device);
 PreparedKernel prepare(const compute::Zero& op, const Device& device);

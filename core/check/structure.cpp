@@ -31,7 +31,7 @@ bool has_peer(OpKind kind) { return kind == OpKind::send || kind == OpKind::recv
 bool has_root(OpKind kind) { return kind == OpKind::broadcast || kind == OpKind::reduce || kind == OpKind::scatter || kind == OpKind::gather; }
 
 bool has_segment(OpKind kind) {
-  return kind == OpKind::statistics || kind == OpKind::partial || kind == OpKind::forward || kind == OpKind::backward_input ||
+  return kind == OpKind::statistics || kind == OpKind::partial || kind == OpKind::forward || kind == OpKind::recompute || kind == OpKind::backward_input ||
          kind == OpKind::backward_weight || kind == OpKind::zero || kind == OpKind::norm || kind == OpKind::update || kind == OpKind::weigh;
 }
 

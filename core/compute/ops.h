@@ -31,7 +31,7 @@ struct LinearForward {
   Multiplies multiplies = Multiplies::full;
 };
 
-// output = activation(input + bias)               input [B,O], bias [O], output [B,O]; output may be the input
+// output = activation(input + bias)               input [B,O], bias [O] or empty, output [B,O]; output may be the input
 struct AddBias {
   Tensor input, bias, output;
   Activation activation = Activation::none;
@@ -71,9 +71,12 @@ struct LinearBackwardWeight {
 // table[input[b,s], w]. The columns after them are handed on: output[b, W + d] = input[b, S + d]. A number that is no row of the table
 // (row_number.h) makes the sum NaN. input [B,I], table [R,W], output [B, W + I - S]; of fp32 R is at most 2^24, up to which every row has a
 // number. (torch.nn.EmbeddingBag of mode sum)
+//
+// A table may be some rows of a larger one: those from `first_row` on of `all_rows`, by which numbers count. A number of a row elsewhere adds 0.
 struct EmbeddingBagForward {
   Tensor input, table, output;
   std::int64_t slot_count = 1;
+  std::int64_t first_row = 0, all_rows = 0;  // 0: the table is all there is
 };
 
 // A bag added to what is there: output[b,w] = input[b,w] + sum over s in [0, S) of table[samples[b,s], w], in this order. What is no row makes
@@ -88,6 +91,7 @@ struct AddBag {
 struct EmbeddingBagBackwardWeight {
   Tensor input, output_gradient, table_gradient, squared_norm;  // [B,I], [B, W + I - S] or of AddBag [B,W], [R,W]
   std::int64_t slot_count = 1;
+  std::int64_t first_row = 0, all_rows = 0;  // as above
 };
 
 // A square window that slides over an image, in pixels. The image is `padding` wider on every side; from H rows come
@@ -267,10 +271,27 @@ struct Scale {
 
 // loss_i = log sum_c exp(logit_ic) - logit_i,label ; gradient_ic = scale (softmax_ic - [c = label_i]); an empty gradient
 // is not computed. metrics (fp64 [2]) = {sum of loss_i, samples whose largest logit is the label}; of equal logits the
-// first counts as the largest. A label outside [0, C) makes the loss NaN. Where a sample has several labels, its rows follow one another, and `part` is that
-// of a label in its sample: metrics = part {..}.
+// first counts as the largest. A label outside [0, C) makes the loss NaN. Empty metrics are not computed. Where a sample has several labels, its rows follow
+// one another, and `part` is that of a label in its sample: metrics = part {..}.
 struct SoftmaxCrossEntropy {
   Tensor logits, labels, gradient, metrics;  // [B,C], int32 [B], [B,C], fp64 [2]
+  double scale = 1;
+  double part = 1;
+};
+
+// The same of classes in parts, of which there are k, one after another, each by a rank (Shoeybi et al. 2019, "vocabulary parallel"). First, of the part from
+// `first_class` on: summary (fp64 [4,B]) = of each row the largest logit (of none: -infinity), its class, the sum of exp(logit - largest), and the logit of the
+// label, or -infinity where the label is of another part. A logit that is NaN, or a label outside [0, all_classes), makes these NaN.
+struct SoftmaxSummary {
+  Tensor logits, labels, summary;  // [B,C], int32 [B], fp64 [4,B]
+  std::int64_t first_class = 0, all_classes = 0;
+};
+
+// Then, of the summaries of all parts in order (fp64 [k,4,B]), combined in this order: metrics as above, and of the own part gradient_ic = scale (softmax_ic -
+// [c = label_i]). Either may be empty: then it is not computed.
+struct SoftmaxCrossEntropyPart {
+  Tensor logits, labels, summaries, gradient, metrics;
+  std::int64_t first_class = 0;
   double scale = 1;
   double part = 1;
 };
@@ -381,7 +402,7 @@ using Op = std::variant<LinearForward, AddBias, SumRows, CopyColumns, Activation
                         AddBag, EmbeddingBagBackwardWeight, Conv2dForward, Conv2dBackwardInput, Conv2dBackwardWeight, PoolForward, PoolBackward, BatchNormSums,
                         BatchNormForward, BatchNormEvaluate, BatchNormBackwardWeight, BatchNormBackwardInput, RowNormForward, RowNormBackwardWeight,
                         RowNormBackwardInput, GeluForward, GeluBackward, AttentionForward, AttentionBackward, Dropout, Add, Accumulate, Copy, Scale,
-                        SoftmaxCrossEntropy, SquaredNorm, ClipFactor, Zero, WeightedSum, SgdUpdate, AdamUpdate, CompressGradient, DecompressGradient,
-                        PowerSgdLeft, PowerSgdRight, PowerSgdDecode>;
+                        SoftmaxCrossEntropy, SoftmaxSummary, SoftmaxCrossEntropyPart, SquaredNorm, ClipFactor, Zero, WeightedSum, SgdUpdate, AdamUpdate,
+                        CompressGradient, DecompressGradient, PowerSgdLeft, PowerSgdRight, PowerSgdDecode>;
 
 }  // namespace trainyard::compute

@@ -22,7 +22,7 @@ void check(const LinearForward& op, OpCheck& check) {
 
 std::string_view name_of_op(const AddBias&) { return "add_bias"; }
 void check(const AddBias& op, OpCheck& check) {
-  check.matrix("input", op.input).is("bias", op.bias, op.input.dtype, {op.input.shape[1]}).is("output", op.output, op.input.dtype, op.input.shape);
+  check.matrix("input", op.input).is_or_empty("bias", op.bias, op.input.dtype, {op.input.shape[1]}).is("output", op.output, op.input.dtype, op.input.shape);
 }
 
 std::string_view name_of_op(const SumRows&) { return "sum_rows"; }
@@ -72,12 +72,21 @@ void check_rows(const char* of, const Tensor& input, const char* name, const Ten
                 "at most " + std::to_string(kMostRows) + " of fp32");
 }
 
+// Of the table that it is a part of.
+template <class Bag>
+void check_part(const Bag& op, std::int64_t rows, OpCheck& check) {
+  const bool fits = op.all_rows == 0 ? op.first_row == 0 : op.first_row >= 0 && op.first_row + rows <= op.all_rows && op.all_rows <= kMostRows;
+  check.require(fits, "first_row", "is " + std::to_string(op.first_row) + " of " + std::to_string(op.all_rows),
+                "where " + std::to_string(rows) + " rows of " + std::to_string(kMostRows) + " at most begin");
+}
+
 // With the columns that a bag hands on.
 Shape bag_shape(const Tensor& input, const Tensor& table, std::int64_t slots) { return {input.shape[0], table.shape[1] + input.shape[1] - slots}; }
 
 std::string_view name_of_op(const EmbeddingBagForward&) { return "embedding_bag_forward"; }
 void check(const EmbeddingBagForward& op, OpCheck& check) {
   check_rows("input", op.input, "table", op.table, op.slot_count, check);
+  check_part(op, op.table.shape[0], check);
   check.is("output", op.output, op.input.dtype, bag_shape(op.input, op.table, op.slot_count));
 }
 
@@ -91,6 +100,7 @@ void check(const AddBag& op, OpCheck& check) {
 std::string_view name_of_op(const EmbeddingBagBackwardWeight&) { return "embedding_bag_backward_weight"; }
 void check(const EmbeddingBagBackwardWeight& op, OpCheck& check) {
   check_rows("input", op.input, "table_gradient", op.table_gradient, op.slot_count, check);
+  check_part(op, op.table_gradient.shape[0], check);
   const Shape added{op.input.shape[0], op.table_gradient.shape[1]};
   check.is("output_gradient", op.output_gradient, op.input.dtype,
            op.output_gradient.shape == added ? added : bag_shape(op.input, op.table_gradient, op.slot_count));
@@ -100,7 +110,22 @@ void check(const EmbeddingBagBackwardWeight& op, OpCheck& check) {
 std::string_view name_of_op(const SoftmaxCrossEntropy&) { return "softmax_cross_entropy"; }
 void check(const SoftmaxCrossEntropy& op, OpCheck& check) {
   check.matrix("logits", op.logits).is("labels", op.labels, DType::int32, {op.logits.shape[0]});
-  check.is_or_empty("gradient", op.gradient, op.logits.dtype, op.logits.shape).is("metrics", op.metrics, DType::fp64, {2});
+  check.is_or_empty("gradient", op.gradient, op.logits.dtype, op.logits.shape).is_or_empty("metrics", op.metrics, DType::fp64, {2});
+}
+
+std::string_view name_of_op(const SoftmaxSummary&) { return "softmax_summary"; }
+void check(const SoftmaxSummary& op, OpCheck& check) {
+  check.matrix("logits", op.logits).is("labels", op.labels, DType::int32, {op.logits.shape[0]});
+  check.is("summary", op.summary, DType::fp64, {4, op.logits.shape[0]});
+  check.require(op.first_class >= 0 && op.first_class + op.logits.shape[1] <= op.all_classes, "first_class", "is " + std::to_string(op.first_class),
+                "a part of " + std::to_string(op.all_classes) + " classes");
+}
+
+std::string_view name_of_op(const SoftmaxCrossEntropyPart&) { return "softmax_cross_entropy_part"; }
+void check(const SoftmaxCrossEntropyPart& op, OpCheck& check) {
+  check.matrix("logits", op.logits).is("labels", op.labels, DType::int32, {op.logits.shape[0]});
+  check.is("summaries", op.summaries, DType::fp64, {op.summaries.shape[0], 4, op.logits.shape[0]});
+  check.is_or_empty("gradient", op.gradient, op.logits.dtype, op.logits.shape).is_or_empty("metrics", op.metrics, DType::fp64, {2});
 }
 
 std::string_view name_of_op(const SquaredNorm&) { return "squared_norm"; }

@@ -64,8 +64,8 @@ double ratio(std::int64_t a, std::int64_t b) { return b > 0 ? static_cast<double
 
 // Whether all ranks reduce gradients, and update alike.
 bool all_reduces(const StrategySpec& strategy) {
-  return strategy.kind != StrategyKind::one_device && strategy.kind != StrategyKind::fsdp && !fixed_algorithm(strategy.kind) && !trains_apart(strategy.kind) &&
-         strategy.average == Average::gradients;
+  return strategy.kind != StrategyKind::one_device && strategy.kind != StrategyKind::fsdp && !splits_model(strategy.kind) && !fixed_algorithm(strategy.kind) &&
+         !trains_apart(strategy.kind) && strategy.average == Average::gradients;
 }
 
 base::Problem not_all_reduced(const StrategySpec& strategy) {

@@ -29,6 +29,7 @@ enum class StrategyKind {
   model_parallel,         // whole layers on devices: every sample passes from one to the next, and its gradient back
   pipeline,               // the same, in stages that have several micro-batches under way at once
   fsdp,                   // samples apart as in ddp, but of parameters, gradients and moments each device keeps one n-th
+  tensor_parallel,        // layers themselves split: every device has some rows or columns of each, for the same samples
 };
 
 // What ranks average at every step, weighted by samples.
@@ -205,8 +206,9 @@ struct StrategySpec {
   bool operator==(const StrategySpec&) const = default;
 };
 
-// Whether a rank has but some layers of the model.
-constexpr bool splits_model(StrategyKind kind) { return kind == StrategyKind::model_parallel || kind == StrategyKind::pipeline; }
+// Whether a rank has but some layers of the model; or but a part of it, of whatever kind: then all ranks take the same samples.
+constexpr bool has_stages(StrategyKind kind) { return kind == StrategyKind::model_parallel || kind == StrategyKind::pipeline; }
+constexpr bool splits_model(StrategyKind kind) { return has_stages(kind) || kind == StrategyKind::tensor_parallel; }
 
 // Whatever `average` says, where the strategy knows only one way.
 inline bool averages_weights(const StrategySpec& strategy) { return strategy.kind == StrategyKind::mirrored && strategy.average == Average::weights; }
@@ -258,6 +260,7 @@ enum class NonFinite {
 struct TrainingSpec {
   std::int64_t batch_per_rank = 32;     // of a micro-step
   std::int64_t accumulation_steps = 1;  // micro-steps of a step: their gradients are added up, then there is one update
+  std::int64_t recompute_segments = 0;  // 0: activations are kept from forward to backward; else of so many segments in a row only what comes in
   std::int64_t epochs = 5;
   std::int64_t steps = 0;  // more than 0: this many steps, whatever `epochs` says
   Precision precision = Precision::fp32;

@@ -21,7 +21,8 @@ struct Names<experiment::StrategyKind> {
                                                              {K::tpu, "tpu"},
                                                              {K::model_parallel, "model_parallel"},
                                                              {K::pipeline, "pipeline"},
-                                                             {K::fsdp, "fsdp"}};
+                                                             {K::fsdp, "fsdp"},
+                                                             {K::tensor_parallel, "tensor_parallel"}};
 };
 template <>
 struct Names<experiment::Shard> {
@@ -276,8 +277,9 @@ template <>
 struct Fields<experiment::StrategySpec> {
   using S = experiment::StrategySpec;
   static constexpr std::string_view title = "Strategy";
-  static constexpr bool splits_model(const S& s) { return experiment::splits_model(s.kind); }
-  static constexpr bool reduces(const S& s) { return s.kind != experiment::StrategyKind::one_device && !splits_model(s); }
+  static constexpr bool has_stages(const S& s) { return experiment::has_stages(s.kind); }
+  static constexpr bool reduces(const S& s) { return s.kind != experiment::StrategyKind::one_device && !has_stages(s); }
+  static constexpr bool reduces_gradients(const S& s) { return reduces(s) && !experiment::splits_model(s.kind); }
   static constexpr bool reduces_itself(const S& s) { return reduces(s) && s.engine == experiment::Engine::own; }
   static constexpr bool chooses(const S& s) { return reduces_itself(s) && !experiment::fixed_algorithm(s.kind); }
   static auto table() {
@@ -291,12 +293,13 @@ struct Fields<experiment::StrategySpec> {
               "tpu: as mirrored, on TPUs in a torus, EMULATED on CPU cores, whose speed says nothing about a TPU; "
               "model_parallel: every device has some layers, and samples pass from one to the next (vertical); "
               "pipeline: the same, with several micro-batches under way at once; "
-              "fsdp: samples apart as in ddp, but of parameters, gradients and moments every device keeps one n-th"),
+              "fsdp: samples apart as in ddp, but of parameters, gradients and moments every device keeps one n-th; "
+              "tensor_parallel: every device has some rows or columns of each layer, and all take the same samples (horizontal)"),
         field("engine", &S::engine, "", {},
               "Whose collectives; gloo: those of the library that PyTorch uses on CPUs, over TCP, which reports no chunks and no bytes", reduces),
         field("algorithm", &S::algorithm, "", {}, "How gradients are all-reduced; auto: by what costs least on this drawing", chooses),
         field("bucket_bytes", &S::bucket_bytes, "B", {1, 1e12},
-              "Gradients are reduced in buckets of about this size, last layers first; in fsdp units of this size are gathered and freed", reduces),
+              "Gradients are reduced in buckets of about this size, last layers first; in fsdp units of this size are gathered and freed", reduces_gradients),
         field("segment_bytes", &S::segment_bytes, "B", {0, 1e12},
               "A larger bucket is reduced in segments of this size, 256 at most, so that one is added up while the next crosses; "
               "0: of 2 MiB between ranks that share memory, so that sums are copied from caches, else never",
@@ -306,13 +309,13 @@ struct Fields<experiment::StrategySpec> {
             "weights: every rank updates by its own gradient, clipped by its own norm, then weights are averaged by samples. For SGD without clipping that is "
             "the average of gradients, with momentum while ranks take equally many samples; else it differs, as moments stay each rank's own",
             [](const S& s) { return s.kind == experiment::StrategyKind::mirrored || s.average != experiment::Average::gradients; }),
-        field("compression", &S::compression, "", {}, "What of the gradients travels", reduces),
+        field("compression", &S::compression, "", {}, "What of the gradients travels", reduces_gradients),
         field("servers", &S::servers, "", {}, "How parameter servers go about it",
               [](const S& s) { return s.kind == experiment::StrategyKind::parameter_server; }),
         field("gossip", &S::gossip, "", {}, "Who averages with whom", [](const S& s) { return s.kind == experiment::StrategyKind::gossip; }),
         field("local_sgd", &S::local_sgd, "", {}, "How often ranks average their parameters, and how",
               [](const S& s) { return s.kind == experiment::StrategyKind::local_sgd; }),
-        field("stages", &S::stages, "", {}, "Which device has which layers", splits_model),
+        field("stages", &S::stages, "", {}, "Which device has which layers", has_stages),
         field("fsdp", &S::fsdp, "", {}, "Of what every device keeps but its part", [](const S& s) { return s.kind == experiment::StrategyKind::fsdp; })};
   }
 };
@@ -355,6 +358,9 @@ struct Fields<experiment::TrainingSpec> {
                             "Samples a rank takes a micro-step; the global batch is this times the ranks and the accumulation steps"),
                       field("accumulation_steps", &T::accumulation_steps, "micro-steps", {1, 4096},
                             "Micro-steps before each update: their gradients are added up, which takes the memory of a small batch and one all-reduce"),
+                      field("recompute_segments", &T::recompute_segments, "segments", {0, 100'000},
+                            "Of so many segments in a row only what comes in is kept, and all between is computed again in the backward pass: less memory for "
+                            "more time, the same numbers; 0: everything is kept"),
                       field("epochs", &T::epochs, "epochs", {1, 1e6}, "Passes over the training samples"),
                       field("steps", &T::steps, "steps", {0, 1e12}, "If above 0: stop after this many steps, whatever the epochs"),
                       field("precision", &T::precision, "", {}, "Number format of parameters, gradients and activations"),

@@ -55,7 +55,7 @@ TransportKind transport_of(TransportKind asked, const std::vector<int>& hosts) {
 
 std::int64_t segment_bytes_of(const Experiment& document) {
   const StrategySpec& strategy = document.strategy;
-  const bool reduces = strategy.kind != StrategyKind::one_device && !splits_model(strategy.kind) && strategy.engine == Engine::own;
+  const bool reduces = strategy.kind != StrategyKind::one_device && !has_stages(strategy.kind) && strategy.engine == Engine::own;
   const bool in_memory = document.run.transport == TransportKind::shm || document.run.transport == TransportKind::inproc;
   return strategy.segment_bytes == 0 && reduces && in_memory ? collective::kSegmentBytesInMemory : strategy.segment_bytes;
 }
@@ -112,7 +112,7 @@ void fill_automatic_values(Resolved& resolved) {
   document.data.train_samples = resolved.data.train_samples;
   document.data.held_out_samples = resolved.data.held_out_samples;
   document.model.layers[document.model.output_layer()].units = resolved.data.classes;
-  if (splits_model(document.strategy.kind)) document.strategy.stages.places = places_of(resolved);
+  if (has_stages(document.strategy.kind)) document.strategy.stages.places = places_of(resolved);
   if (engine_of(resolved) == Engine::own) document.run.transport = transport_of(document.run.transport, resolved.hosts);
   document.strategy.segment_bytes = segment_bytes_of(document);
   document.training.steps = resolved.steps;

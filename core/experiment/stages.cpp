@@ -282,7 +282,7 @@ PipelineSchedule schedule_of(const StrategySpec& strategy) {
 
 std::optional<double> ideal_bubble(const Resolved& resolved) {
   const Experiment& e = resolved.document;
-  if (!splits_model(e.strategy.kind)) return std::nullopt;
+  if (!has_stages(e.strategy.kind)) return std::nullopt;
   const std::vector<model::Stage> stages = model::stages_of(owners_of(resolved));
   const PipelineSchedule schedule = schedule_of(e.strategy);
   const bool interleaves = schedule == PipelineSchedule::interleaved_1f1b;
@@ -296,7 +296,7 @@ std::optional<double> ideal_bubble(const Resolved& resolved) {
 }
 
 std::optional<std::string> stages_said(const Resolved& resolved) {
-  if (!splits_model(resolved.document.strategy.kind)) return std::nullopt;
+  if (!has_stages(resolved.document.strategy.kind)) return std::nullopt;
   std::string text;
   for (const model::Stage& stage : model::stages_of(owners_of(resolved))) {
     const auto name = [&](int s) { return place_name(resolved.model.segments[static_cast<std::size_t>(s)]); };
@@ -314,14 +314,14 @@ Problems split_problems(const Experiment& experiment) {
   if (experiment.data.sharding.kind != data::ShardingKind::iid)
     problems.push_back(
         {ProblemCode::bad_input, "data.sharding.kind", "in " + kind + " every sample passes all ranks, so nobody owns any", "iid", "Set it to iid."});
-  if (experiment.strategy.stages.partition == Partition::by_hand && experiment.strategy.stages.places.empty())
+  if (has_stages(experiment.strategy.kind) && experiment.strategy.stages.partition == Partition::by_hand && experiment.strategy.stages.places.empty())
     problems.push_back({ProblemCode::bad_input, kPlaces, "no layer is on any device", "a place for the first layer at least",
                         "Say from which layer on which worker has them, or set strategy.stages.partition to cost."});
   return problems;
 }
 
 Problems stage_problems(const Experiment& experiment, const model::Model& model) {
-  if (!splits_model(experiment.strategy.kind)) return {};
+  if (!has_stages(experiment.strategy.kind)) return {};
   const StageSpec& stages = experiment.strategy.stages;
   const std::int64_t ranks = count_workers(experiment.topology);
   if (Problems problems = too_many_stages(experiment.strategy, ranks, model); !problems.empty()) return problems;

@@ -13,13 +13,33 @@ namespace trainyard::model {
 
 using compute::Shape;
 
+// Some rows and columns of a tensor, whose first extent counts rows, and all others columns.
+struct Box {
+  Shape whole;  // without dimensions: the tensor itself
+  std::int64_t first_row = 0, first_column = 0;
+
+  bool any() const { return whole.dimensions > 0; }
+};
+
 // A named tensor in a flat buffer; offset and size in elements.
 struct Parameter {
   std::string name;  // "0.weight"
-  Shape shape;
+  Shape shape;       // of a box its rows and columns
   std::int64_t offset = 0;
   int segment = 0;
   std::uint32_t number = 0;  // in the whole model: what it is initialised by
+  Box box = {};              // of what it is a part
+
+  // Where in the whole tensor, row by row, its element `i` stands.
+  std::int64_t in_whole(std::int64_t i) const;
+};
+
+// By what a layer is shared out among ranks that take the same samples (core/model/split.h). Numbers that are not split all of them have.
+enum class Split : std::uint8_t {
+  none,
+  outputs,  // each makes some outputs, of all inputs
+  inputs,   // each makes all outputs of some inputs: their sum over ranks is the layer's
+  rows,     // each looks up some rows of a table, and adds nothing where a sample names another: likewise
 };
 
 // The finest run of layers that the plan speaks of: a layer and the activation that follows it. Only some have parameters. Flatten is
@@ -43,6 +63,9 @@ struct Segment {
   int tied_to = -1;                 // of linear: the segment whose weight it uses, and learns, in the place of its own
   int addend = -1;                  // of add: the segment whose output it adds to that of the one before it
   std::int64_t running = 0;         // of batch_norm: where its running means and variances [2, channels] begin in the flat state
+  Split split = Split::none;
+  std::int64_t split_first = 0, split_of = 0;  // of all outputs (in a row), inputs or rows `split_of` those from `split_first` on
+  bool biased = true;                          // false: what it would add besides, another rank adds
   // Whether the gradient at its input, or at its addend, has a part there when its own comes, from a later sum.
   bool accumulates = false, addend_accumulates = false;
 

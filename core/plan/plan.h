@@ -28,8 +28,10 @@ enum class OpKind : std::uint8_t {
   rows,             // ROWS.b0        names the rows of a table that the samples of the next round look up
   rate,             // RATE           writes the step's learning rate and number
   statistics,       // STAT.s2.m0     a batch normalisation's sums over the rank's samples; F then reads those over the samples of all ranks
-  partial,          // PART.s0.m0     a first layer's products with the rank's own feature columns, of the rows of all ranks; F then reads their sum
+  partial,          // PART.s0.m0     a layer's products with the rank's own columns; F then reads the sum of those of all ranks
   forward,          // F.s2.m0
+  recompute,        // R.s2.m0        makes a segment's output once more, for the backward pass: it was given up
+  softmax,          // SOFTMAX.m0     of the rank's own classes what the loss asks for, row by row; LOSS then reads that of all ranks
   loss,             // LOSS.m0        loss, and the gradient at the model's output when that is written
   backward_input,   // B.s2.m0
   backward_weight,  // W.s2.m0        adds to the gradient where it reads it; the last of a step writes the segment's local squared norm

@@ -104,6 +104,8 @@ std::string_view word(OpKind kind) {
     case OpKind::statistics: return "STAT";
     case OpKind::partial: return "PART";
     case OpKind::forward: return "F";
+    case OpKind::recompute: return "R";
+    case OpKind::softmax: return "SOFTMAX";
     case OpKind::loss: return "LOSS";
     case OpKind::backward_input: return "B";
     case OpKind::backward_weight: return "W";

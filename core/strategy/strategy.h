@@ -92,6 +92,8 @@ base::Result<plan::Plan> pipeline(const experiment::Resolved& experiment);
 // norms and updates are told, and one more for clipping.
 base::Result<plan::Plan> fsdp(const experiment::Resolved& experiment);
 
+base::Result<plan::Plan> tensor_parallel(const experiment::Resolved& experiment);
+
 // The strategy that the experiment names, coarse; and as ranks run it: expanded to chunks by its all-reduce algorithm, or coarse still and
 // handed to the engine that takes collectives whole (plan/engine_lane.h).
 base::Result<plan::Plan> coarse_plan(const experiment::Resolved& experiment);

@@ -93,7 +93,9 @@ SpanKind kind_of(OpKind kind) {
     case OpKind::rows: return SpanKind::input;
     case OpKind::statistics:
     case OpKind::partial:
-    case OpKind::forward: return SpanKind::forward;
+    case OpKind::forward:
+    case OpKind::recompute: return SpanKind::forward;
+    case OpKind::softmax:
     case OpKind::loss: return SpanKind::loss;
     case OpKind::backward_input:
     case OpKind::backward_weight: return SpanKind::backward;

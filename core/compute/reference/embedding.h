@@ -12,11 +12,11 @@ namespace trainyard::compute::reference {
 
 // Column `w` of the rows that a sample names, added to `sum`.
 template <class T>
-double add_bag(double sum, const T* sample, std::int64_t slots, const Tensor& table, std::int64_t w) {
+double add_bag(double sum, const T* sample, std::int64_t slots, const Tensor& table, std::int64_t w, std::int64_t first_row = 0, std::int64_t all_rows = 0) {
   const std::int64_t rows = table.shape[0], width = table.shape[1];
   for (std::int64_t s = 0; s < slots; ++s) {
-    const std::int64_t row = row_number(sample[s], rows);
-    sum += row == kNoRow ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(table.as<T>()[row * width + w]);
+    const std::int64_t row = row_of_part(sample[s], rows, first_row, all_rows);
+    if (row != kElsewhere) sum += row == kNoRow ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(table.as<T>()[row * width + w]);
   }
   return sum;
 }
@@ -27,7 +27,7 @@ void run(const EmbeddingBagForward& op) {
   for (std::int64_t b = 0; b < op.input.shape[0]; ++b) {
     const T* input = op.input.as<T>() + b * inputs;
     T* output = op.output.as<T>() + b * outputs;
-    for (std::int64_t w = 0; w < width; ++w) output[w] = static_cast<T>(add_bag(0, input, op.slot_count, op.table, w));
+    for (std::int64_t w = 0; w < width; ++w) output[w] = static_cast<T>(add_bag(0, input, op.slot_count, op.table, w, op.first_row, op.all_rows));
     for (std::int64_t d = 0; d < inputs - op.slot_count; ++d) output[width + d] = input[op.slot_count + d];
   }
 }
@@ -48,7 +48,7 @@ void add_row(const EmbeddingBagBackwardWeight& op, std::int64_t row, std::int64_
   const std::int64_t inputs = op.input.shape[1], rows = op.table_gradient.shape[0], outputs = op.output_gradient.shape[1];
   for (std::int64_t b = 0; b < op.input.shape[0]; ++b)
     for (std::int64_t s = 0; s < op.slot_count; ++s) {
-      if (row_number(op.input.as<T>()[b * inputs + s], rows) != row) continue;
+      if (row_of_part(op.input.as<T>()[b * inputs + s], rows, op.first_row, op.all_rows) != row) continue;
       for (std::int64_t c = 0; c < count; ++c) sums[c] += static_cast<double>(op.output_gradient.as<T>()[b * outputs + first + c]);
     }
 }

@@ -44,10 +44,11 @@ void run(const LinearForward& op) {
 
 template <class T>
 void run(const AddBias& op) {
-  const std::int64_t outputs = op.bias.elements();
+  const std::int64_t outputs = op.output.shape[1];
+  const T* const bias = op.bias.as<T>();
   for (std::int64_t i = 0; i < op.output.elements(); ++i)
     op.output.as<T>()[i] =
-        static_cast<T>(activate(op.activation, static_cast<double>(op.input.as<T>()[i]) + static_cast<double>(op.bias.as<T>()[i % outputs])));
+        static_cast<T>(activate(op.activation, static_cast<double>(op.input.as<T>()[i]) + (bias != nullptr ? static_cast<double>(bias[i % outputs]) : 0)));
 }
 
 template <class T>

@@ -31,13 +31,63 @@ void softmax_row(const T* logits, std::int64_t classes, int label, double scale,
 template <class T>
 void run(const SoftmaxCrossEntropy& op) {
   const std::int64_t batch = op.logits.shape[0], classes = op.logits.shape[1];
-  double* metrics = op.metrics.as<double>();
-  metrics[0] = metrics[1] = 0;
+  double metrics[2] = {0, 0};
   for (std::int64_t b = 0; b < batch; ++b) {
     T* gradient = op.gradient.empty() ? nullptr : op.gradient.as<T>() + b * classes;
     softmax_row(op.logits.as<T>() + b * classes, classes, op.labels.as<std::int32_t>()[b], op.scale, gradient, metrics);
   }
-  metrics[0] *= op.part, metrics[1] *= op.part;
+  for (int m = 0; m < 2 && !op.metrics.empty(); ++m) op.metrics.as<double>()[m] = op.part * metrics[m];
+}
+
+template <class T>
+void run(const SoftmaxSummary& op) {
+  const std::int64_t batch = op.logits.shape[0], classes = op.logits.shape[1];
+  for (std::int64_t b = 0; b < batch; ++b) {
+    const T* const logits = op.logits.as<T>() + b * classes;
+    const std::int64_t largest = std::max_element(logits, logits + classes) - logits, label = op.labels.as<std::int32_t>()[b];
+    double sum = 0;
+    for (std::int64_t c = 0; c < classes; ++c) sum += std::exp(static_cast<double>(logits[c]) - static_cast<double>(logits[largest]));
+    double own = -std::numeric_limits<double>::infinity();
+    if (label < 0 || label >= op.all_classes) own = std::numeric_limits<double>::quiet_NaN();
+    else if (label >= op.first_class && label < op.first_class + classes) own = static_cast<double>(logits[label - op.first_class]);
+    const double values[] = {static_cast<double>(logits[largest]), static_cast<double>(op.first_class + largest), sum, own};
+    for (std::int64_t v = 0; v < 4; ++v) op.summary.as<double>()[v * batch + b] = values[v];
+  }
+}
+
+// What the summaries of all parts say of one row.
+struct SoftmaxOfRow {
+  double largest = -std::numeric_limits<double>::infinity(), sum = 0, own = -std::numeric_limits<double>::infinity();
+  std::int64_t largest_class = -1;
+};
+
+inline SoftmaxOfRow softmax_of_row(const Tensor& summaries, std::int64_t row) {
+  const std::int64_t parts = summaries.shape[0], batch = summaries.shape[2];
+  const auto value = [&](std::int64_t part, std::int64_t v) { return summaries.as<double>()[(part * 4 + v) * batch + row]; };
+  SoftmaxOfRow of_row;
+  for (std::int64_t k = 0; k < parts; ++k) {
+    if (k == 0 || value(k, 0) > of_row.largest) of_row.largest = value(k, 0), of_row.largest_class = static_cast<std::int64_t>(value(k, 1));
+    if (!(value(k, 3) <= of_row.own)) of_row.own = value(k, 3);
+  }
+  for (std::int64_t k = 0; k < parts; ++k) of_row.sum += value(k, 2) * std::exp(value(k, 0) - of_row.largest);
+  return of_row;
+}
+
+template <class T>
+void run(const SoftmaxCrossEntropyPart& op) {
+  const std::int64_t batch = op.logits.shape[0], classes = op.logits.shape[1];
+  double metrics[2] = {0, 0};
+  for (std::int64_t b = 0; b < batch; ++b) {
+    const SoftmaxOfRow row = softmax_of_row(op.summaries, b);
+    const std::int64_t label = op.labels.as<std::int32_t>()[b];
+    metrics[0] += std::log(row.sum) - (row.own - row.largest);
+    metrics[1] += row.largest_class == label ? 1 : 0;
+    for (std::int64_t c = 0; c < classes && !op.gradient.empty(); ++c) {
+      const double probability = std::exp(static_cast<double>(op.logits.as<T>()[b * classes + c]) - row.largest) / row.sum;
+      op.gradient.as<T>()[b * classes + c] = static_cast<T>(op.scale * (probability - (op.first_class + c == label ? 1 : 0)));
+    }
+  }
+  for (int m = 0; m < 2 && !op.metrics.empty(); ++m) op.metrics.as<double>()[m] = op.part * metrics[m];
 }
 
 template <class T>

@@ -30,6 +30,8 @@ DType dtype_of(const PoolBackward& op) { return op.input_gradient.dtype; }
 DType dtype_of(const Conv2dBackwardInput& op) { return op.weight.dtype; }
 DType dtype_of(const Add& op) { return op.left.dtype; }
 DType dtype_of(const SoftmaxCrossEntropy& op) { return op.logits.dtype; }
+DType dtype_of(const SoftmaxSummary& op) { return op.logits.dtype; }
+DType dtype_of(const SoftmaxCrossEntropyPart& op) { return op.logits.dtype; }
 DType dtype_of(const WeightedSum& op) { return op.output.dtype; }
 DType dtype_of(const SgdUpdate& op) { return op.common.parameters.dtype; }
 DType dtype_of(const AdamUpdate& op) { return op.common.parameters.dtype; }
