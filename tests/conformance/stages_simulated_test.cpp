@@ -55,7 +55,7 @@ plan::Plan equalised(const plan::Plan& plan, bool separate) {
   return equal;
 }
 
-double simulated_bubble(const Pipeline& p) {
+sim::Outcome simulated(const Pipeline& p) {
   const experiment::Resolved r = strategy::resolved(drawn(p));
   sim::Options options;
   options.steps = 1;
@@ -63,8 +63,10 @@ double simulated_bubble(const Pipeline& p) {
   const auto outcome =
       sim::simulate(equalised(strategy::make_plan(r).value(), p.schedule == PipelineSchedule::zb_h1), topology::Network(r.document.topology), options);
   EXPECT_TRUE(outcome) << base::to_string(outcome.error());
-  return outcome ? outcome->bubble_fraction : -1;
+  return outcome.value_or(sim::Outcome{});
 }
+
+double simulated_bubble(const Pipeline& p) { return simulated(p).bubble_fraction; }
 
 constexpr double kNearly = 1e-6;  // what a few bytes take on such links
 
@@ -79,6 +81,16 @@ TEST(SimulatedPipelines, idle_as_the_formulas_say) {
       EXPECT_NEAR(simulated_bubble({PipelineSchedule::interleaved_1f1b, p, m, 2}), n / (2 * m + n), kNearly);
       const int many = m + p;
       EXPECT_NEAR(simulated_bubble({PipelineSchedule::zb_h1, p, many}), n / (3 * many + n), kNearly);
+    }
+}
+
+// A device alone takes 3 ms for each of p stages of a micro-batch.
+TEST(SimulatedPipelines, are_faster_than_one_device_as_the_formula_says) {
+  for (const int p : {2, 4, 8})
+    for (const int m : {1, p, 32}) {
+      SCOPED_TRACE(std::to_string(p) + " ranks, " + std::to_string(m) + " micro-batches");
+      const double alone = 3e-3 * p * m;
+      EXPECT_NEAR(alone / simulated({PipelineSchedule::gpipe, p, m}).first_step_seconds, static_cast<double>(p * m) / (m + p - 1), p * kNearly);
     }
 }
 

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// How near the simulator comes to published throughputs of pipelines: one constant of the machines is fitted at one number of devices, the others are foretold.
+#include <cstdio>
+
+#include "tests/published_pipelines.h"
+
+namespace {
+
+using namespace trainyard::tests;
+
+void print(const Figure& figure) {
+  const double fitted = fit(figure);
+  std::printf("%s\n  %s\n  fitted at %d devices: %s = %.3g\n", figure.name.c_str(), figure.inputs.c_str(), figure.points[figure.fit].devices,
+              figure.free_name.c_str(), fitted);
+  for (std::size_t i = 0; i < figure.points.size(); ++i) {
+    const Point& point = figure.points[i];
+    const double simulated = point.simulated(figure.with(fitted));
+    std::printf("  %d devices  simulated %.3f  published %.3f  %+.1f %%%s\n", point.devices, simulated, point.published,
+                100 * (simulated / point.published - 1), i == figure.fit ? "  (fitted)" : "");
+  }
+}
+
+}  // namespace
+
+int main() {
+  for (const Figure& figure : figures()) {
+    print(figure);
+    std::fflush(stdout);
+  }
+  return 0;
+}
