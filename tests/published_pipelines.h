@@ -3,8 +3,9 @@
 // concerned, and the others are foretold. Sources: Huang et al. 2019, GPipe, tables 2 and 3; the benchmarks that go with torchgpipe (Kim et al. 2020).
 //
 // What is taken as it stands there: models, numbers of micro-batches, and of torchgpipe samples and which layers each device has. Else layers are shared out by
-// cost, as the experiment would. Devices have the peak speed and the memory bandwidth of their data sheets, so that a batch normalisation takes as long as its
-// bytes, a convolution as long as its products: stages are unlike as their layers are. Outputs are made again in the backward pass.
+// cost, as the experiment would. But for what is fitted, devices have the peak speed and the memory bandwidth of their data sheets, so that a batch
+// normalisation takes as long as its bytes, a convolution as long as its products: stages are unlike as their layers are. Outputs are made again in the
+// backward pass.
 #pragma once
 
 #include <algorithm>
@@ -310,7 +311,7 @@ inline Figure gpipe_table_2() {
 
 inline Figure gpipe_table_3(const std::string& model, const Pipelined& of, double published_4, double published_8, double fitted, double most_error) {
   return {"GPipe table 3, " + model,
-          "P100s of 9.3 Tflop/s and 732 GB/s; 32 micro-batches of " + std::to_string(of.samples) + " samples; relative to two devices",
+          "P100s of 9.3 Tflop/s and 732 GB/s; samples of a micro-batch: " + std::to_string(of.samples) + ", 32 micro-batches; relative to two devices",
           kP100,
           &Machine::link_bits_per_second,
           "link, bit/s",
