@@ -63,21 +63,16 @@ QPolygonF ModelGeometry::step(int node) const {
   return path << QPointF(to.center().x(), to.top());
 }
 
-// Neighbouring sums have each a track of its own.
-QPolygonF ModelGeometry::addition(int from, int to) const {
-  const QRectF source = node_rect(from), target = node_rect(to);
-  const double track = metrics_.lane * (to % 2 == 0 ? 0.45 : 0.7), gap = target.top() - metrics_.gap / 2.0;
-  QPolygonF path{QPointF(source.right(), source.center().y()), QPointF(source.right() + track, source.center().y())};
-  if (source.left() != target.left()) path << QPointF(source.right() + track, gap) << QPointF(target.right() + track, gap);
-  return path << QPointF(target.right() + track, target.center().y()) << QPointF(target.right(), target.center().y());
+// Beside the columns there is but one node in a row, so from column to column the way is free.
+QPolygonF ModelGeometry::beside(const QRectF& from, const QRectF& to, bool right, double track) const {
+  const bool same = from.left() == to.left(), out_right = same ? right : to.left() > from.left(), in_right = same ? right : !out_right;
+  const double out = out_right ? from.right() : from.left(), lane = out + (out_right ? track : -track), in = in_right ? to.right() : to.left();
+  return {QPointF(out, from.center().y()), QPointF(lane, from.center().y()), QPointF(lane, to.center().y()), QPointF(in, to.center().y())};
 }
 
-QPolygonF ModelGeometry::tie(int from, int to) const {
-  const QRectF source = node_rect(from), target = node_rect(to);
-  const double track = metrics_.lane * 0.6, gap = target.bottom() + metrics_.gap / 2.0;
-  QPolygonF path{QPointF(source.left(), source.center().y()), QPointF(source.left() - track, source.center().y())};
-  if (source.left() != target.left()) path << QPointF(source.left() - track, gap) << QPointF(target.left() - track, gap);
-  return path << QPointF(target.left() - track, target.center().y()) << QPointF(target.left(), target.center().y());
-}
+// Neighbouring sums have each a track of its own.
+QPolygonF ModelGeometry::addition(int from, int to) const { return beside(node_rect(from), node_rect(to), true, metrics_.lane * (to % 2 == 0 ? 0.45 : 0.7)); }
+
+QPolygonF ModelGeometry::tie(int from, int to) const { return beside(node_rect(from), node_rect(to), false, metrics_.lane * 0.6); }
 
 }  // namespace trainyard::ui

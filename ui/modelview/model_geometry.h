@@ -47,12 +47,13 @@ class ModelGeometry {
 
   // From a node to the next row, across columns where they differ.
   QPolygonF step(int node) const;
-  // From beside a node down to beside a later one that adds it: in the lane right of their columns.
+  // From beside a node down to beside a later one that adds it: in one column in the lane right of it, else in the lane towards the other.
   QPolygonF addition(int from, int to) const;
-  // From beside a node up to the one whose table it learns: in the lane to the left.
+  // From beside a node up to the one whose table it learns: likewise, in one column in the lane to the left.
   QPolygonF tie(int from, int to) const;
 
  private:
+  QPolygonF beside(const QRectF& from, const QRectF& to, bool right, double track) const;
   int column_of(int node) const;
   int pitch() const { return metrics_.row + metrics_.gap; }
   int top_of(int node) const { return metrics_.gap + (node + 1) * pitch(); }

@@ -105,6 +105,7 @@ class Painting {
     }
     for (int n = 0; n < picture_.count(); ++n) {
       const ModelNode& node = picture_.node(n);
+      if (node.reads_samples) bond(geometry_.addition(-1, n), QPen(colours().dim, pixels(1.4)), head);
       if (node.addend >= 0) bond(geometry_.addition(node.addend, n), QPen(colours().dim, pixels(1.4)), head);
       if (node.tied_to >= 0) bond(geometry_.tie(n, node.tied_to), QPen(colours().accent, pixels(1.6), Qt::DashLine), head);
     }
@@ -231,7 +232,8 @@ class Painting {
     write(title, Qt::AlignLeft, column.title);
     painter_.setFont(Theme::instance().font(kLetters));
     painter_.setPen(colours().dim);
-    write({where.left(), title.bottom() + 1, where.width(), line}, Qt::AlignLeft, scene_.overview ? share_words(column.share) : column_words(column));
+    if (picture_.splits)
+      write({where.left(), title.bottom() + 1, where.width(), line}, Qt::AlignLeft, scene_.overview ? share_words(column.share) : column_words(column));
   }
 
   // The number of the rank, in its colour; says where it ends.
@@ -252,8 +254,8 @@ class Painting {
     const int line = painter_.fontMetrics().height(), top = metrics_.head - line - pixels(3);
     for (int f = 0; f < kFigures; ++f) {
       const QRect cell = geometry_.figure_rect(0, f).adjusted(pixels(8), 0, 0, 0);
-      const bool left = f == 0 || static_cast<Figure>(f) == Figure::share;
-      write({cell.left(), top, cell.width(), line}, left ? Qt::AlignLeft : Qt::AlignRight, words[static_cast<std::size_t>(f)]);
+      const int width = static_cast<Figure>(f) == Figure::share ? painter_.fontMetrics().horizontalAdvance("100.0 %") : cell.width();
+      write({cell.left(), top, width, line}, f == 0 ? Qt::AlignLeft : Qt::AlignRight, words[static_cast<std::size_t>(f)]);
     }
     const QRect kept = geometry_.kept_rect(0).adjusted(pixels(12), 0, 0, 0);
     if (metrics_.kept > 0) write({kept.left(), top, kept.width(), line}, Qt::AlignLeft, text("Kept by"));

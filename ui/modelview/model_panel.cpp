@@ -36,7 +36,11 @@ ModelPanel::ModelPanel(Document& document, QWidget* parent) : QWidget(parent), d
   soon_.setInterval(kLookAfterMilliseconds);
   connect(&soon_, &QTimer::timeout, this, &ModelPanel::look);
   for (const auto signal : {&Document::changed, &Document::file_changed}) connect(&document, signal, this, &ModelPanel::document_changed);
-  connect(view_, &ModelView::selection_changed, this, &ModelPanel::show_selection);
+  connect(view_, &ModelView::selection_changed, this, [this] {
+    refused_.clear();  // of what was selected before
+    show_note();
+    show_selection();
+  });
   connect(view_, &ModelView::refused, this, &ModelPanel::refuse);
   connect(view_, &ModelView::move_wanted, this, [this](const Nodes& nodes, int to) {
     const QString layers = layers_in_words(places_of(picture(), nodes)), rank = QString::number(picture().columns[static_cast<std::size_t>(to)].rank);
@@ -138,8 +142,8 @@ void ModelPanel::show_note() {
 
 void ModelPanel::show_selection() {
   const Nodes& nodes = view_->selected();
-  details_->setText(details(picture(), nodes));
-  details_->setVisible(!nodes.empty());
+  details_->setText(nodes.empty() ? tr("Select a layer, and this line says all that is known of it.") : details(picture(), nodes));
+  details_->setVisible(!picture().nodes.empty());
   std::set<std::string> devices;
   for (const int node : nodes)
     if (const QString& device = picture().column_of(node).device; !device.isEmpty()) devices.insert(device.toStdString());

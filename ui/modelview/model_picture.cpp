@@ -10,6 +10,7 @@
 #include "core/experiment/fields.h"
 #include "core/experiment/findings.h"
 #include "core/experiment/placement.h"
+#include "core/experiment/servers.h"
 #include "core/experiment/stages.h"
 #include "core/model/layers.h"
 #include "ui/model/place_words.h"
@@ -68,6 +69,7 @@ ModelNode node_of(const Resolved& e, int number) {
   node.backward_flops = experiment::flops_of_sample(e.model, number) - node.forward_flops;
   node.tied_to = s.tied_to;
   node.addend = s.addend;
+  node.reads_samples = s.looks_up() && number > 0;
   return node;
 }
 
@@ -143,7 +145,7 @@ void add_devices(ModelPicture& picture, const Known& known) {
   const int drawn = static_cast<int>(picture.columns.size());
   std::vector<int> owners = ranks_by(places_in(known), picture);
   const auto placed = [drawn](int rank) { return rank >= 0 && rank < drawn; };
-  if (!std::ranges::all_of(owners, placed)) picture.columns.push_back({-1, text("no device"), {}});
+  if (!std::ranges::all_of(owners, placed)) picture.columns.push_back({-1, text("No device"), {}});
   for (int& owner : owners)
     if (!placed(owner)) owner = drawn;
   picture = with_owners(std::move(picture), std::move(owners));
@@ -151,9 +153,14 @@ void add_devices(ModelPicture& picture, const Known& known) {
     if (!picture.misplaced && is_at(problem, {"strategy.stages", "topology.hosts"})) picture.misplaced = told(known.resolved.document, problem);
 }
 
+QString title_of_all(const Experiment& experiment, std::size_t workers) {
+  if (workers == 0) return text("No device");
+  return experiment::has_servers(experiment.strategy.kind) ? text("Every worker") : text("Every device");
+}
+
 void add_all_alike(ModelPicture& picture, const Known& known) {
   const auto workers = workers_of(known.resolved.document.topology);
-  ModelColumn all{-1, workers.empty() ? text("no device") : text("every device"), {}, picture.parameter_bytes, picture.activation_bytes, 1};
+  ModelColumn all{-1, title_of_all(known.resolved.document, workers.size()), {}, picture.parameter_bytes, picture.activation_bytes, 1};
   if (workers.size() == 1) all.rank = 0, all.title = all.device = words(workers.front()->name);
   picture.columns.push_back(std::move(all));
   picture.owners.assign(picture.nodes.size(), 0);

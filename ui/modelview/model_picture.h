@@ -26,6 +26,7 @@ struct ModelNode {
   int group = -1;                                      // by number; -1: it stands by itself
   int tied_to = -1, addend = -1;                       // nodes: whose table it uses, whose output it adds
   std::vector<int> keepers;                            // ranks that keep its parameters, where its column does not say it
+  bool reads_samples = false;                          // besides what the one before it makes
   std::int64_t flops() const { return forward_flops + backward_flops; }
   bool operator==(const ModelNode&) const = default;
 };
@@ -42,7 +43,7 @@ struct ModelGroup {
 // Who has nodes: a rank, or all devices alike, or nobody.
 struct ModelColumn {
   int rank = -1;   // -1: no one rank
-  QString title;   // "cpu0", "every device", "no device"
+  QString title;   // "cpu0", "Every device", "No device"
   QString device;  // its name on the drawing; empty where it is no one device
   std::int64_t parameter_bytes = 0, activation_bytes = 0;
   double share = 0;

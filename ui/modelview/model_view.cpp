@@ -3,6 +3,7 @@
 
 #include <QHelpEvent>
 #include <QPainter>
+#include <QResizeEvent>
 #include <QScrollBar>
 #include <QToolTip>
 #include <algorithm>
@@ -158,9 +159,15 @@ bool ModelView::viewportEvent(QEvent* event) {
   }
   if (event->type() != QEvent::ToolTip) return QAbstractScrollArea::viewportEvent(event);
   const auto* help = static_cast<QHelpEvent*>(event);
-  const int node = node_at(help->pos());
-  QToolTip::showText(help->globalPos(), node < 0 ? QString() : sentence(picture_, node), viewport());
+  QToolTip::showText(help->globalPos(), tip_at(help->pos()), viewport());
   return true;
+}
+
+QString ModelView::tip_at(const QPoint& at) const {
+  if (const int node = node_at(at); node >= 0) return sentence(picture_, node);
+  const int column = at.y() < scene().body.top() ? geometry_.column_at(rows_point(at).x()) : -1;
+  if (column >= 0 && !picture_.splits) return picture_.kept;
+  return column < 0 ? QString() : column_sentence(picture_.columns[static_cast<std::size_t>(column)]);
 }
 
 void ModelView::changeEvent(QEvent* event) {
@@ -169,9 +176,11 @@ void ModelView::changeEvent(QEvent* event) {
 }
 
 void ModelView::resizeEvent(QResizeEvent* event) {
+  const bool in_sight = current_ >= 0 && QRect(QPoint(), event->oldSize()).contains(rect_of(current_).center());
   QAbstractScrollArea::resizeEvent(event);
   if (overview_) lay_out();
   else fit_scroll_bars();
+  if (in_sight) bring_into_view(current_);
 }
 
 void ModelView::focusInEvent(QFocusEvent* event) {

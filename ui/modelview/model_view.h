@@ -30,6 +30,7 @@ class ModelView : public QAbstractScrollArea {
   void select(Nodes nodes, int current);    // and brings it into view
   QRect rect_of(int node) const;            // in the viewport
   QRect rect_of_column(int column) const;
+  QString tip_at(const QPoint& at) const;  // in the viewport: of a node, or the head of a column
 
  signals:
   void selection_changed();

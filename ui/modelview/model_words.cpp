@@ -23,6 +23,7 @@ QString parameters_words(std::int64_t count, std::int64_t size) {
 QStringList bonds(const ModelPicture& picture, const ModelNode& node) {
   QStringList said;
   if (node.tied_to >= 0) said << text("learns the table of layer %1").arg(picture.node(node.tied_to).place);
+  if (node.reads_samples) said << text("looks up rows that the samples name");
   if (node.addend >= 0) said << text("adds the output of layer %1").arg(picture.node(node.addend).place);
   return said;
 }
@@ -60,6 +61,12 @@ QString kept_words(const ModelNode& node) {
 }
 
 QString column_words(const ModelColumn& column) { return text("%1, %2").arg(share_words(column.share), bytes(column.parameter_bytes)); }
+
+QString column_sentence(const ModelColumn& column) {
+  const QString who = column.rank < 0 ? column.title : text("%1, rank %2").arg(column.title).arg(column.rank);
+  return text("%1: %2 of the work; %3 of parameters; activations of a micro-batch %4.")
+      .arg(who, share_words(column.share), bytes(column.parameter_bytes), bytes(column.activation_bytes));
+}
 
 QString totals(const ModelPicture& picture) {
   return text("%1, %2. Activations of a micro-batch of %3: %4. Work: %5 a sample, forward and backward.")

@@ -18,6 +18,7 @@ std::array<QString, kFigures> figures_of(const ModelNode& node);
 QString share_words(double share);                                 // "12.3 %"
 QString kept_words(const ModelNode& node);                         // "ranks 4, 5"; empty where its column says it
 QString column_words(const ModelColumn& column);                   // "25.1 %, 220 kB"
+QString column_sentence(const ModelColumn& column);                // the same, and more, in words
 QString totals(const ModelPicture& picture);                       // of the whole model
 QString sentence(const ModelPicture& picture, int node);           // all that is known of it
 QString details(const ModelPicture& picture, const Nodes& nodes);  // of several together; of one its sentence

@@ -63,13 +63,14 @@ TEST_F(Geometry, leads_from_each_node_to_the_next) {
 
 TEST_F(Geometry, leads_sums_and_ties_beside_the_nodes) {
   for (const auto& [from, to] : {std::pair{0, 2}, {1, 4}}) {
-    const QPolygonF sum = geometry_.addition(from, to);
+    const QPolygonF sum = geometry_.addition(from, to), tie = geometry_.tie(to, from);
     for (const QPointF& point : sum) EXPECT_GE(point.x(), geometry_.node_rect(from).right());
     EXPECT_NEAR(sum.last().y(), geometry_.node_rect(to).center().y(), 1);
-    const QPolygonF tie = geometry_.tie(to, from);
-    EXPECT_NEAR(tie.last().x(), geometry_.node_rect(from).left(), 1);
-    for (const QPointF& point : tie) EXPECT_LE(point.x(), geometry_.node_rect(to).left());
+    for (const QPointF& point : tie) EXPECT_LE(point.x(), geometry_.node_rect(to).left() + 1);
+    EXPECT_NEAR(tie.last().y(), geometry_.node_rect(from).center().y(), 1);
   }
+  EXPECT_NEAR(geometry_.addition(1, 4).last().x(), geometry_.node_rect(4).left(), 1) << "into the side that it comes from";
+  EXPECT_NEAR(geometry_.tie(4, 1).last().x(), geometry_.node_rect(1).right(), 1);
 }
 
 TEST(EmptyGeometry, has_nothing_anywhere) {

@@ -105,7 +105,7 @@ TEST(ModelPicture, of_replicas_has_one_column_and_says_who_has_what) {
     const ModelPicture picture = model_picture(e, "");
     EXPECT_FALSE(picture.splits);
     ASSERT_EQ(picture.columns.size(), 1u);
-    EXPECT_EQ(picture.columns[0].title, "every device");
+    EXPECT_EQ(picture.columns[0].title, "Every device");
     EXPECT_THAT(picture.kept.toStdString(), HasSubstr(kept));
     EXPECT_EQ(kept_words(picture.node(0)), "");
   }
@@ -132,6 +132,7 @@ TEST(ModelPicture, names_the_servers_that_keep_a_layer) {
   ASSERT_EQ(said(picture.problem), "");
   EXPECT_THAT(picture.node(0).keepers, ElementsAre(2, 3)) << "its bias is on another one than its weight";
   EXPECT_THAT(picture.node(1).keepers, ElementsAre(2));
+  EXPECT_EQ(picture.columns[0].title, "Every worker");
   EXPECT_EQ(kept_words(picture.node(0)), "ranks 2, 3");
   EXPECT_THAT(sentence(picture, 1).toStdString(), HasSubstr("its parameters are kept by rank 2"));
 }
@@ -144,6 +145,17 @@ TEST(ModelPicture, names_the_one_that_keeps_them_for_all) {
   e = three_layers(StrategyKind::data_parallel, 2);
   e.training.accumulation_steps = 1;
   EXPECT_THAT(model_picture(e, "").node(1).keepers, ElementsAre(0));
+}
+
+TEST(ModelPicture, says_which_layer_reads_the_samples_besides) {
+  Experiment e = three_layers(StrategyKind::mirrored, 2);
+  e.data.kind = data::DataKind::clicks;
+  e.model.layers = {{model::LayerKind::embedding_bag}, {model::LayerKind::linear, 8}, {model::LayerKind::linear, 0}, {model::LayerKind::wide}};
+  const ModelPicture picture = model_picture(e, "");
+  ASSERT_EQ(said(picture.problem), "");
+  EXPECT_FALSE(picture.node(0).reads_samples) << "it reads nothing else";
+  EXPECT_TRUE(picture.node(3).reads_samples);
+  EXPECT_THAT(sentence(picture, 3).toStdString(), HasSubstr("looks up rows that the samples name"));
 }
 
 TEST(ModelPicture, of_one_device_stands_on_it) {
@@ -173,7 +185,7 @@ TEST(ModelPicture, is_there_though_nothing_is_drawn_yet) {
     const ModelPicture picture = model_picture(e, "");
     EXPECT_EQ(picture.count(), 3);
     ASSERT_EQ(picture.columns.size(), 1u);
-    EXPECT_EQ(picture.columns[0].title, "no device");
+    EXPECT_EQ(picture.columns[0].title, "No device");
   }
 }
 
@@ -181,7 +193,7 @@ TEST(ModelPicture, shows_places_that_are_wrong_as_they_are_and_what_is_wrong_wit
   const Experiment e = by_hand(three_layers(StrategyKind::model_parallel, 2), {{"2", 1}, {"4", 7}});
   const ModelPicture picture = model_picture(e, "");
   EXPECT_EQ(ranks_of(picture), (std::vector<int>{-1, 1, -1}));
-  EXPECT_EQ(picture.columns.back().title, "no device");
+  EXPECT_EQ(picture.columns.back().title, "No device");
   EXPECT_THAT(said(picture.misplaced), HasSubstr("layers before 2 are on no device"));
   EXPECT_EQ(picture.kept, "Every device has some layers, placed by hand.");
 }
@@ -194,7 +206,7 @@ TEST(ModelPicture, shows_who_has_what_though_the_schedule_does_not_take_it) {
   EXPECT_EQ(picture.column_of(0).rank, 0);
   EXPECT_EQ(picture.column_of(picture.count() - 2).rank, 1);
   e.strategy.stages.chunks = 0;
-  EXPECT_EQ(model_picture(e, "").columns.back().title, "no device") << "nothing can be shared out by that";
+  EXPECT_EQ(model_picture(e, "").columns.back().title, "No device") << "nothing can be shared out by that";
 }
 
 TEST(ModelPicture, of_more_ranks_than_layers_leaves_some_without) {

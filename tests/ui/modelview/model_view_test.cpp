@@ -110,6 +110,13 @@ TEST_F(ModelViewTest, says_to_a_screen_reader_what_is_selected) {
   EXPECT_TRUE(view_.accessibleDescription().startsWith("layers 0 and 1.0 selected: ")) << view_.accessibleDescription().toStdString();
 }
 
+TEST_F(ModelViewTest, says_what_is_under_the_pointer) {
+  EXPECT_EQ(view_.tip_at(middle(2)), sentence(view_.picture(), 2));
+  const QString head = view_.tip_at({view_.rect_of_column(1).center().x(), 5});
+  EXPECT_TRUE(head.startsWith("cpu1, rank 1: ")) << head.toStdString();
+  EXPECT_EQ(view_.tip_at({3, 5}), "");
+}
+
 TEST_F(ModelViewTest, wants_layers_moved_to_the_next_device_by_keys) {
   const QSignalSpy wanted(&view_, &ModelView::move_wanted), refused(&view_, &ModelView::refused);
   key(Qt::Key_Right, Qt::AltModifier);
@@ -145,6 +152,7 @@ TEST_F(ModelViewTest, says_at_once_why_what_is_dragged_cannot_be_there) {
   view_.set_picture(model_picture(gpt(3, 1, true), ""));
   const QSignalSpy refused(&view_, &ModelView::refused);
   const auto data = to_mime(QStringList{"0"});
+  ASSERT_TRUE(tell<QDragEnterEvent>(view_.rect_of_column(0).center(), *data));
   EXPECT_FALSE(tell<QDragMoveEvent>(view_.rect_of_column(1).center(), *data));
   ASSERT_EQ(refused.count(), 1);
   EXPECT_TRUE(refused.last().first().toString().startsWith("Layer 2 learns the table of layer 0")) << refused.last().first().toString().toStdString();
@@ -212,7 +220,7 @@ TEST_F(ModelViewTest, is_drawn_in_the_dark_and_in_large_letters) {
   const QImage light = seen();
   Theme::instance().apply(Theme::Kind::dark);
   EXPECT_NE(seen(), light);
-  EXPECT_EQ(seen().pixelColor(5, view_.viewport()->height() - 5), Theme::instance().colours().tile) << "the ground of the first block";
+  EXPECT_EQ(seen().pixelColor(3, middle(2).y()), Theme::instance().colours().tile) << "the ground of the first block";
   const int row = view_.rect_of(0).height();
   Theme::instance().apply(Theme::Kind::dark, 2);
   EXPECT_GT(view_.rect_of(0).height(), row * 3 / 2);
