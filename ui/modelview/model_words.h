@@ -20,7 +20,7 @@ QString kept_words(const ModelNode& node);                         // "ranks 4, 
 QString column_words(const ModelColumn& column);                   // "25.1 %, 220 kB"
 QString column_sentence(const ModelColumn& column);                // the same, and more, in words
 QString totals(const ModelPicture& picture);                       // of the whole model
-QString sentence(const ModelPicture& picture, int node);           // all that is known of it
+QString sentence(const ModelPicture& picture, int number);         // all that is known of it
 QString details(const ModelPicture& picture, const Nodes& nodes);  // of several together; of one its sentence
 QString refusal_words(const base::Problem& problem);               // "Why. What to do."
 
