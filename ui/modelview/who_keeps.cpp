@@ -71,7 +71,7 @@ std::vector<std::vector<int>> keepers_on_servers(const experiment::Resolved& e) 
 
 QString who_keeps(const experiment::Experiment& e) {
   const bool servers = experiment::has_servers(e.strategy.kind);
-  const QString said = experiment::count_workers(e.topology) == 1 && !servers ? text("One device has all layers.") : of_several(e);
+  QString said = experiment::count_workers(e.topology) == 1 && !servers ? text("One device has all layers.") : of_several(e);
   if (!data::owns_columns(e.data.sharding) || experiment::count_workers(e.topology) < 2) return said;
   return said + " " + text("Of the first layer each computes what comes of its own columns of the samples.");
 }
