@@ -73,9 +73,10 @@ class Painting {
 
   // Every other group has a ground of its own, along its rows.
   void bands() {
+    const QColor ground = mixed(colours().canvas, colours().tile, Theme::instance().dark() ? 0.4 : 1);
     for (std::size_t g = 0; g < picture_.groups.size(); ++g) {
       const ModelGroup& group = picture_.groups[g];
-      if (g % 2 == 0 && seen(group.first, group.last)) painter_.fillRect(whole_width(geometry_.group_rect(group.first, group.last)), colours().tile);
+      if (g % 2 == 0 && seen(group.first, group.last)) painter_.fillRect(whole_width(geometry_.group_rect(group.first, group.last)), ground);
     }
     if (scene_.hovered >= 0) painter_.fillRect(whole_width(geometry_.row_rect(scene_.hovered)), mixed(colours().canvas, colours().selection, 0.7));
   }

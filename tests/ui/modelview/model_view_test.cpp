@@ -220,7 +220,8 @@ TEST_F(ModelViewTest, is_drawn_in_the_dark_and_in_large_letters) {
   const QImage light = seen();
   Theme::instance().apply(Theme::Kind::dark);
   EXPECT_NE(seen(), light);
-  EXPECT_EQ(seen().pixelColor(3, middle(2).y()), Theme::instance().colours().tile) << "the ground of the first block";
+  EXPECT_EQ(seen().pixelColor(3, middle(0).y()), Theme::instance().colours().canvas);
+  EXPECT_NE(seen().pixelColor(3, middle(2).y()), Theme::instance().colours().canvas) << "the ground of the first block";
   const int row = view_.rect_of(0).height();
   Theme::instance().apply(Theme::Kind::dark, 2);
   EXPECT_GT(view_.rect_of(0).height(), row * 3 / 2);
