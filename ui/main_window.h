@@ -15,6 +15,7 @@
 #include "ui/file_actions.h"
 #include "ui/inspector/inspector.h"
 #include "ui/model/autosave.h"
+#include "ui/modelview/model_panel.h"
 #include "ui/panels/banner.h"
 #include "ui/panels/log_panel.h"
 #include "ui/panels/plan_panel.h"
@@ -67,6 +68,7 @@ class MainWindow : public QMainWindow {
   PlanPanel& plan() { return *plan_; }
   TimelinePanel& timeline() { return *timeline_; }
   StepperPanel& stepper() { return *stepper_; }
+  ModelPanel& model() { return *model_; }
   LogPanel& log() { return *log_; }
   RunsPanel& runs_panel() { return *runs_panel_; }
   ScalingPanel& scaling() { return *scaling_; }
@@ -102,6 +104,7 @@ class MainWindow : public QMainWindow {
   void connect_runs();
   void connect_stepper();
   void connect_scaling();
+  void connect_model();
   void refuse_beside_sweep();
   void invite_to_draw();
   void start_wanted_run();
@@ -174,6 +177,7 @@ class MainWindow : public QMainWindow {
   ScalingPanel* scaling_ = nullptr;
   StalenessPanel* staleness_ = nullptr;
   TextPanel* text_ = nullptr;
+  ModelPanel* model_ = nullptr;
   std::optional<RunOverlay> overlay_;
   QTimer live_;                // refreshes canvas and truths while a run is shown
   QStringList failures_told_;  // of which runs, by directory

@@ -66,6 +66,7 @@ void MainWindow::build_docks() {
   workspace_->add("runs", tr("Runs"), Workspace::Area::bottom, runs_panel_ = new RunsPanel(setup_.services.runs_directory, this));
   workspace_->add("scaling", tr("Scaling"), Workspace::Area::bottom, scaling_ = new ScalingPanel(document_, setup_.services, this));
   workspace_->add("text", tr("Text"), Workspace::Area::bottom, text_ = new TextPanel(this));
+  workspace_->add("model", tr("Model"), Workspace::Area::bottom, model_ = new ModelPanel(document_, this));
   build_file_menu();
   build_edit_menus();
   build_run_menu();
@@ -239,6 +240,13 @@ void MainWindow::connect_stepper() {
   connect(stepper_, &StepperPanel::transit_changed, &canvas_->topology_scene(), &TopologyScene::set_transit);
   connect(&workspace_->dock("stepper"), &QDockWidget::visibilityChanged, stepper_, &StepperPanel::set_seen);
   connect(&runs_, &RunSession::live_changed, stepper_, &StepperPanel::leave_canvas);
+}
+
+// Layers go to devices on the canvas, where those are marked that have what is selected.
+void MainWindow::connect_model() {
+  connect(model_, &ModelPanel::pointed, canvas_, &TopologyView::point_at);
+  connect(model_, &ModelPanel::message, statusBar(), [this](const QString& text) { statusBar()->showMessage(text, 8000); });
+  connect(canvas_, &TopologyView::layers_dropped, model_, &ModelPanel::move_to_device);
 }
 
 // Neither a run nor a sweep begins beside the other: they would share cores, and the figures of both would be wrong.

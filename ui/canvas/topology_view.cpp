@@ -119,6 +119,12 @@ void TopologyView::describe_current() {
   emit message(description);
 }
 
+void TopologyView::point_at(const std::set<std::string>& devices) {
+  if (devices == pointed_) return;
+  pointed_ = devices;
+  viewport()->update();
+}
+
 void TopologyView::escape() {
   if (gesture_) {
     gesture_->cancel();
@@ -166,12 +172,14 @@ void TopologyView::drawForeground(QPainter* painter, const QRectF&) {
     painter->setBrush(Qt::NoBrush);
     painter->drawRoundedRect(scene_.layout().rect_of(current).adjusted(-4, -4, 4, 4), 10, 10);
   }
-  if (!taker_.empty()) paint_taker(*painter);
+  for (const std::string& device : pointed_)
+    if (find_device(document_.experiment().topology, device)) paint_mark(*painter, device);
+  if (!taker_.empty()) paint_mark(*painter, taker_);
   if (gesture_) gesture_->paint(*painter);
   else paint_ports(*painter, scene_.layout(), scene_.hovered());
 }
 
-void TopologyView::paint_taker(QPainter& painter) const {
+void TopologyView::paint_mark(QPainter& painter, const std::string& device) const {
   const QColor& accent = Theme::instance().colours().accent;
   QColor wash = accent;
   wash.setAlpha(40);
@@ -179,7 +187,7 @@ void TopologyView::paint_taker(QPainter& painter) const {
   pen.setCosmetic(true);
   painter.setPen(pen);
   painter.setBrush(wash);
-  painter.drawRoundedRect(scene_.layout().rect_of(taker_).adjusted(-2, -2, 2, 2), 8, 8);
+  painter.drawRoundedRect(scene_.layout().rect_of(device).adjusted(-2, -2, 2, 2), 8, 8);
 }
 
 // In the middle, over as many lines as it takes.
