@@ -2,61 +2,27 @@
 #include "core/run/layout.h"
 
 #include <algorithm>
-#include <limits>
-#include <optional>
+
+#include "core/plan/lives.h"
 
 namespace trainyard::run {
 namespace {
 
-using plan::Access;
-using plan::Op;
-using plan::Program;
 using plan::RankPlan;
 
 std::int64_t align(std::int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
-// Positions in one program between which a buffer's content matters.
-struct Life {
-  std::size_t first = std::numeric_limits<std::size_t>::max(), last = 0;
-  bool used() const { return first <= last; }
-  bool meets(const Life& other) const { return used() && other.used() && first <= other.last && other.first <= last; }
-};
-
 // A buffer is scratch when only the compute lane touches it and every program that reads it has written it before.
-class Lives {
- public:
-  explicit Lives(const RankPlan& plan) : scratch_(plan.buffers.size(), true), lives_(plan.programs.size(), std::vector<Life>(plan.buffers.size())) {
-    for (std::size_t b = 0; b < plan.buffers.size(); ++b) scratch_[b] = !plan.buffers[b].shared;
-    for (std::size_t p = 0; p < plan.programs.size(); ++p)
-      for (std::size_t i = 0; i < plan.programs[p].ops.size(); ++i) visit(plan, plan.programs[p].ops[i], p, i);
-  }
-
-  bool scratch(std::size_t buffer) const { return scratch_[buffer]; }
-  bool meet(std::size_t a, std::size_t b) const {
-    return std::any_of(lives_.begin(), lives_.end(), [&](const auto& program) { return program[a].meets(program[b]); });
-  }
-
- private:
-  void visit(const RankPlan& plan, const Op& op, std::size_t program, std::size_t position) {
-    const bool on_compute = plan.lanes[op.lane.index()].kind == plan::LaneKind::compute;
-    for (const Access& read : op.reads) {
-      Life& life = lives_[program][read.buffer.index()];
-      if (!on_compute || !life.used()) scratch_[read.buffer.index()] = false;
-      extend(life, position);
-    }
-    for (const Access& write : op.writes) {
-      if (!on_compute) scratch_[write.buffer.index()] = false;
-      extend(lives_[program][write.buffer.index()], position);
-    }
-  }
-  static void extend(Life& life, std::size_t position) {
-    life.first = std::min(life.first, position);
-    life.last = std::max(life.last, position);
-  }
-
-  std::vector<bool> scratch_;
-  std::vector<std::vector<Life>> lives_;  // by program, by buffer
-};
+std::vector<bool> scratch_of(const RankPlan& plan, const plan::Lives& lives) {
+  std::vector<bool> scratch(plan.buffers.size());
+  for (std::size_t b = 0; b < scratch.size(); ++b) scratch[b] = !plan.buffers[b].shared && lives.begins_anew(b);
+  for (const plan::Program& program : plan.programs)
+    for (const plan::Op& op : program.ops)
+      for (const auto* accesses : {&op.reads, &op.writes})
+        for (const plan::Access& access : *accesses)
+          if (plan.lanes[op.lane.index()].kind != plan::LaneKind::compute) scratch[access.buffer.index()] = false;
+  return scratch;
+}
 
 // fp64 buffers are small results that the host reads between ops (losses, norms): they keep a place of their own.
 bool is_result(const plan::Buffer& buffer, const RankPlan& plan) {
@@ -69,7 +35,7 @@ struct Placed {
 };
 
 // First fit: the lowest offset that meets no placed buffer that lives at the same time.
-std::int64_t first_fit(const std::vector<Placed>& placed, const Lives& lives, std::size_t buffer, std::int64_t bytes) {
+std::int64_t first_fit(const std::vector<Placed>& placed, const plan::Lives& lives, std::size_t buffer, std::int64_t bytes) {
   std::vector<Placed> in_the_way;
   for (const Placed& p : placed)
     if (lives.meet(p.buffer, buffer)) in_the_way.push_back(p);
@@ -85,13 +51,14 @@ std::int64_t first_fit(const std::vector<Placed>& placed, const Lives& lives, st
 }  // namespace
 
 Layout layout(const RankPlan& plan) {
-  const Lives lives(plan);
+  const plan::Lives lives(plan);
+  const std::vector<bool> is_scratch = scratch_of(plan, lives);
   Layout result;
   result.buffers.resize(plan.buffers.size());
   std::vector<std::size_t> scratch;
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
     const plan::Buffer& buffer = plan.buffers[b];
-    if (lives.scratch(b) && !is_result(buffer, plan)) {
+    if (is_scratch[b] && !is_result(buffer, plan)) {
       scratch.push_back(b);
       continue;
     }
