@@ -39,8 +39,13 @@ struct Touched {
 // One program of one rank.
 class Recomputing {
  public:
-  Recomputing(const plan::RankPlan& rank, int program, bool follows_parameters, Findings& findings)
-      : rank_(rank), number_(program), cells_(rank), findings_(findings), parameters_(follows_parameters ? plan::BufferId() : rank.buffer("params")) {
+  Recomputing(const plan::RankPlan& rank, int program, const Cells& cells, bool follows_parameters, Findings& findings)
+      : rank_(rank),
+        number_(program),
+        cells_(cells),
+        findings_(findings),
+        parameters_(follows_parameters ? plan::BufferId() : rank.buffer("params")),
+        held_(rank.buffers.size()) {
     for (const Op& op : this->program().ops)
       if (op.kind == OpKind::forward) last_ = std::max(last_, op.segment);
   }
@@ -51,8 +56,10 @@ class Recomputing {
     op_ = number;
     if (op.kind == OpKind::recompute) return make_again(op);
     if ((goes_back(op.kind) || op.kind == OpKind::loss) && !finds_what_was(op)) return false;
-    Touched touched = touch(op);
-    if (op.kind == OpKind::forward) seen_[{op.segment, op.micro}] = std::move(touched);
+    Touched touched;
+    if (op.kind == OpKind::forward) touched.reads = reads_of(op);
+    leave(op);
+    if (op.kind == OpKind::forward) touched.writes = all_of(op.writes, cells_.of(number_, op_).writes), seen_[{op.segment, op.micro}] = std::move(touched);
     return true;
   }
 
@@ -67,7 +74,7 @@ class Recomputing {
 
   Values values_of(const Access& access, const Span& span) {
     Values values;
-    for (std::size_t c = span.first; c < span.last; ++c) values.emplace_back(cells_.range(span.buffer, c).first - access.first, held_[{span.buffer, c}]);
+    for (std::size_t c = span.first; c < span.last; ++c) values.emplace_back(cells_.range(span.buffer, c).first - access.first, held(span.buffer, c));
     return values;
   }
 
@@ -83,14 +90,17 @@ class Recomputing {
 
   std::map<std::size_t, Values> reads_of(const Op& op) { return all_of(op.reads, cells_.of(number_, op_).reads); }
 
-  Touched touch(const Op& op) {
-    Touched touched{reads_of(op), {}};
+  void leave(const Op& op) {
     const auto& writes = cells_.of(number_, op_).writes;
     for (std::size_t i = 0; i < writes.size(); ++i)
       for (std::size_t c = writes[i].first; c < writes[i].last; ++c)
-        held_[{writes[i].buffer, c}] = {op_ + 1, cells_.range(writes[i].buffer, c).first - op.writes[i].first};
-    if (!writes.empty()) touched.writes = all_of(op.writes, writes);
-    return touched;
+        held(writes[i].buffer, c) = {op_ + 1, cells_.range(writes[i].buffer, c).first - op.writes[i].first};
+  }
+
+  Value& held(std::size_t buffer, std::size_t cell) {
+    auto& of_buffer = held_[buffer];
+    if (of_buffer.size() <= cell) of_buffer.resize(cell + 1);
+    return of_buffer[cell];
   }
 
   // What a forward op leaves of a buffer that it does not read, or else has found there; null: it touches it neither way.
@@ -141,7 +151,7 @@ class Recomputing {
       const auto made = forward.writes.find(span.buffer);
       if (made == forward.writes.end() || forward.reads.contains(span.buffer) || reads.contains(span.buffer) || made->second.size() != span.last - span.first)
         return report("changes " + name(span.buffer) + ", which its forward pass alone may, or more or less of it than that made", "Let it write the output.");
-      for (std::size_t c = span.first; c < span.last; ++c) held_[{span.buffer, c}] = made->second[c - span.first].second;
+      for (std::size_t c = span.first; c < span.last; ++c) held(span.buffer, c) = made->second[c - span.first].second;
       written[span.buffer] += span.last - span.first;
     }
     for (const auto& [buffer, values] : forward.writes)
@@ -152,11 +162,11 @@ class Recomputing {
 
   const plan::RankPlan& rank_;
   int number_, op_ = 0;
-  Cells cells_;
+  const Cells& cells_;
   Findings& findings_;
   plan::BufferId parameters_;                                      // that others follow; invalid: nobody else does
   std::int32_t last_ = -1;                                         // segment of the rank
-  std::map<std::pair<std::size_t, std::size_t>, Value> held_;      // by buffer and cell
+  std::vector<std::vector<Value>> held_;                           // by buffer, by cell; what is not there was before the program
   std::map<std::pair<std::int32_t, std::int32_t>, Touched> seen_;  // of forward ops, by segment and micro-step
 };
 
@@ -189,13 +199,17 @@ bool has_recomputation(const Scope& scope) {
 
 void prove_recomputing(const Scope& scope, Findings& findings) {
   const bool follows_parameters = !has_servers(scope) && !shares_parameters(scope);
-  for (const plan::RankPlan& rank : scope.ranks)
+  for (const plan::RankPlan& rank : scope.ranks) {
+    if (std::none_of(rank.programs.begin(), rank.programs.end(), recomputes)) continue;
+    const Cells cells(rank);
     for (std::size_t p = 0; p < rank.programs.size(); ++p) {
       if (!recomputes(rank.programs[p])) continue;
-      Recomputing proof(rank, static_cast<int>(p), follows_parameters, findings);
+      Recomputing proof(rank, static_cast<int>(p), cells, follows_parameters, findings);
       const std::vector<int> order = order_of(scope, rank.rank, rank.programs[p].name);
-      std::all_of(order.begin(), order.end(), [&](int op) { return proof.step(op); });
+      std::size_t i = 0;
+      while (i < order.size() && proof.step(order[i])) ++i;
     }
+  }
 }
 
 }  // namespace trainyard::check
