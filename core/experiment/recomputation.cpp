@@ -167,19 +167,19 @@ const Run* Recomputation::ending_with(int segment) const {
   return at == runs.end() ? nullptr : &*at;
 }
 
-Recomputation recomputation_of(const Resolved& e, int rank) {
-  if (e.document.training.recompute_segments == 0 || e.document.strategy.kind == StrategyKind::tensor_parallel) return {};
-  return Giving(e, rank).find();
+Recomputation recomputation_of(const Resolved& resolved, int rank) {
+  if (resolved.document.training.recompute_segments == 0 || resolved.document.strategy.kind == StrategyKind::tensor_parallel) return {};
+  return Giving(resolved, rank).find();
 }
 
-double recomputed_share(const Resolved& e) { return share_of(sum_of(e)); }
+double recomputed_share(const Resolved& resolved) { return share_of(sum_of(resolved)); }
 
-std::optional<std::string> recomputation_said(const Resolved& e) {
-  const std::int64_t k = e.document.training.recompute_segments;
+std::optional<std::string> recomputation_said(const Resolved& resolved) {
+  const std::int64_t k = resolved.document.training.recompute_segments;
   if (k == 0) return std::nullopt;
-  const Sum sum = sum_of(e);
+  const Sum sum = sum_of(resolved);
   if (sum.given_up == 0) return "nothing is computed again: of " + base::format_count(k) + " segments in a row no output can be given up here";
-  return "of " + base::format_count(std::ssize(e.model.segments)) + " outputs " + base::format_count(sum.given_up) +
+  return "of " + base::format_count(std::ssize(resolved.model.segments)) + " outputs " + base::format_count(sum.given_up) +
          " are given up after the forward pass, and " + base::format_count(sum.again) +
          " made again before the backward pass: " + std::to_string(std::lround(100 * share_of(sum))) + " % more operations";
 }

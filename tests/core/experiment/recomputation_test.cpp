@@ -59,8 +59,8 @@ TEST(Recomputation, of_units_ends_with_each) {
   Experiment e = chain(2, 9, 3);
   e.strategy.kind = StrategyKind::fsdp;
   EXPECT_EQ(in_words(of(e)), "0-2 again 0 1, 3-5 again 3 4");
-  e.strategy.bucket_bytes = 2 * 4 * 42;  // 0 alone, then pairs, from the last one back
-  EXPECT_EQ(in_words(of(e)), "1-2 again 1, 3-4 again 3, 5-6 again 5");
+  e.strategy.bucket_bytes = 2 * 4 * 42;  // the last three, and pairs before them
+  EXPECT_EQ(in_words(of(e)), "0-1 again 0, 2-3 again 2, 4-5 again 4");
 }
 
 Experiment staged(PipelineSchedule schedule, std::int64_t k, int micro_batches = 4) {
