@@ -178,7 +178,7 @@ TEST(Recomputing, of_a_unit_that_is_not_gathered_is_found_out) {
   e.strategy.bucket_bytes = 2 * 4 * 42;
   e.training.accumulation_steps = 1;
   e.strategy.fsdp.prefetch = 0;
-  const auto early = [](Victim& v) { move_before(v, 0, "R.s1.m0", "LOSS.m0"); };
+  const auto early = [](Victim& v) { move_before(v, 0, "R.s0.m0", "LOSS.m0"); };
   Victim victim(strategy::coarse_plan(strategy::resolved(e)).value());
   ASSERT_TRUE(examine(victim.plan()).findings.empty());
   early(victim);
