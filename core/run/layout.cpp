@@ -2,6 +2,7 @@
 #include "core/run/layout.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/plan/lives.h"
 
@@ -48,6 +49,41 @@ std::int64_t first_fit(const std::vector<Placed>& placed, const plan::Lives& liv
   return offset;
 }
 
+std::int64_t end_of(const std::vector<Placed>& placed) {
+  std::int64_t end = 0;
+  for (const Placed& p : placed) end = std::max(end, p.end);
+  return end;
+}
+
+std::vector<Placed> place(const RankPlan& plan, const plan::Lives& lives, const std::vector<std::size_t>& order) {
+  std::vector<Placed> placed;
+  for (const std::size_t b : order) {
+    const std::int64_t bytes = align(plan.buffers[b].bytes());
+    const std::int64_t offset = first_fit(placed, lives, b, bytes);
+    placed.push_back({b, offset, offset + bytes});
+  }
+  return placed;
+}
+
+// Program and op from which on a buffer matters.
+std::pair<std::size_t, std::size_t> beginning(const RankPlan& plan, const plan::Lives& lives, std::size_t buffer) {
+  for (std::size_t p = 0; p < plan.programs.size(); ++p)
+    if (const auto& stretches = lives.of(p, buffer); !stretches.empty()) return {p, stretches.front().first};
+  return {plan.programs.size(), 0};
+}
+
+// The largest first, so that the small ones fill the gaps; of those alike, in the order in which they are listed, or in which they are written, whichever
+// takes less: where each matters in one stretch alone, and all are alike, the latter is the least that there can be.
+std::vector<Placed> best_of_orders(const RankPlan& plan, const plan::Lives& lives, std::vector<std::size_t> order) {
+  const auto largest_first = [&](std::size_t a, std::size_t b) { return plan.buffers[a].bytes() > plan.buffers[b].bytes(); };
+  std::stable_sort(order.begin(), order.end(), largest_first);
+  std::vector<Placed> listed = place(plan, lives, order);
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return beginning(plan, lives, a) < beginning(plan, lives, b); });
+  std::stable_sort(order.begin(), order.end(), largest_first);
+  std::vector<Placed> written = place(plan, lives, order);
+  return end_of(written) < end_of(listed) ? written : listed;
+}
+
 }  // namespace
 
 Layout layout(const RankPlan& plan) {
@@ -66,17 +102,10 @@ Layout layout(const RankPlan& plan) {
     result.buffers[b] = {buffer.shared, end};
     end += align(buffer.bytes());
   }
-  // The largest first, so that the small ones fill the gaps.
-  std::stable_sort(scratch.begin(), scratch.end(), [&](std::size_t a, std::size_t b) { return plan.buffers[a].bytes() > plan.buffers[b].bytes(); });
-  std::vector<Placed> placed;
+  const std::vector<Placed> placed = best_of_orders(plan, lives, std::move(scratch));
   const std::int64_t start = result.scratch_first = result.private_bytes;
-  for (const std::size_t b : scratch) {
-    const std::int64_t bytes = align(plan.buffers[b].bytes());
-    const std::int64_t offset = first_fit(placed, lives, b, bytes);
-    placed.push_back({b, offset, offset + bytes});
-    result.buffers[b] = {false, start + offset};
-    result.private_bytes = std::max(result.private_bytes, start + offset + bytes);
-  }
+  for (const Placed& p : placed) result.buffers[p.buffer] = {false, start + p.offset};
+  result.private_bytes = start + end_of(placed);
   return result;
 }
 
