@@ -9,6 +9,7 @@
 #include "core/experiment/imposed.h"
 #include "core/experiment/placement.h"
 #include "core/experiment/stages.h"
+#include "core/experiment/tensor.h"
 #include "core/session/recipe.h"
 #include "core/sim/verdict.h"
 #include "core/strategy/strategy.h"
@@ -86,6 +87,7 @@ void print(const experiment::Resolved& resolved, const sim::Outcome& o, const st
   if (const auto ideal = experiment::ideal_bubble(resolved))
     std::printf("  idle, at best       %.1f %%, the formula of the schedule: equal stages, free links, no update\n", 100 * *ideal);
   if (const auto stages = experiment::stages_said(resolved)) std::printf("  stages              %s\n", stages->c_str());
+  if (const auto split = experiment::split_said(resolved)) std::printf("  split               %s\n", split->c_str());
   if (o.engine.empty()) std::printf("  on the wires        %s a step\n", base::format_bytes(static_cast<double>(o.step_wire_bytes())).c_str());
   else std::printf("  on the wires        not reported by the engine, %s; its time is an estimate\n", o.engine.c_str());
   for (std::size_t rank = 0; rank < o.ranks.size(); ++rank) {

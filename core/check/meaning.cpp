@@ -7,7 +7,8 @@
 //
 // Where parameters are averaged, a step finds the sum of the one before in them; forward, backward and update read nothing else.
 // What an update leaves is a contribution once it is weighed, and no sooner. Sums of synchronised batch normalisation have no leaf until their op
-// makes them (see statistics.h), nor have rows that are exchanged in the midst of the passes (see vertical.h).
+// makes them (see statistics.h), nor have rows that are exchanged in the midst of the passes (see vertical.h), and what ranks make of a layer each in
+// part (see layers.h).
 #include <algorithm>
 #include <map>
 #include <set>
@@ -16,6 +17,7 @@
 #include "core/check/buckets.h"
 #include "core/check/coding.h"
 #include "core/check/expressions.h"
+#include "core/check/layers.h"
 #include "core/check/proofs.h"
 #include "core/check/statistics.h"
 #include "core/check/vertical.h"
@@ -46,7 +48,8 @@ class Execution {
         buckets_(buckets_of(scope, program_)),
         coding_(scope, program_, buckets_),
         statistics_(scope, program_),
-        vertical_(scope, program_, buckets_) {
+        vertical_(scope, program_, buckets_),
+        layers_(scope, program_, buckets_) {
     for (auto& [key, bucket] : buckets_)
       for (auto& [rank, home] : bucket.homes) home.cells.assign(bucket.cuts.size(), before(bucket, rank));
   }
@@ -54,6 +57,7 @@ class Execution {
   bool sensible() {
     auto flaw = first_flaw(scope_, program_, buckets_);
     if (!flaw) flaw = vertical_.first_flaw();
+    if (!flaw) flaw = layers_.first_flaw();
     return !flaw || report(flaw->rank, -1, flaw->what);
   }
 
@@ -92,11 +96,12 @@ class Execution {
   }
 
   // That clipping goes by: where no rank has the whole gradient.
-  bool sums_norms() const { return elsewhere_.broadcasts || elsewhere_.shards; }
+  bool sums_norms() const { return elsewhere_.broadcasts || elsewhere_.shards || layers_.split(); }
 
   // What is there when the program begins.
   int before(const Bucket& bucket, std::int32_t rank) {
     if (statistics_.is_summed(bucket)) return expressions_.nothing();
+    if (layers_.is_summed(bucket)) return reduces(bucket.wanted) ? expressions_.nothing() : nobody_;
     if (vertical_.is_exchanged(bucket)) return reduces(bucket.wanted) ? expressions_.nothing() : nobody_;
     if (!bucket.weighed) return coding_.is_coded(bucket) ? nobody_ : expressions_.leaf(rank);
     std::vector<int> leaves;
@@ -110,6 +115,7 @@ class Execution {
       const bool adds = op.kind == OpKind::mix && access == op.writes.front();  // to what the rank itself has
       if (((uses_sum(op.kind) && !adds) || (sums_norms() && op.kind == OpKind::clip)) && !reads_sum(at, access)) return false;
       if (passes(op.kind) && !reads_average(at, access)) return false;
+      if (!reads_layer(at, op, access)) return false;
     }
     if (!reads_statistics(at, op) || !reads_rows(at, op)) return false;
     statistics_.write(at.rank, op);
@@ -127,10 +133,37 @@ class Execution {
                     "Encode a gradient after the last op that writes it.");
     if (op.kind == OpKind::weigh && !is_summed(at, access)) return false;
     for (const Overlap& o : overlaps(buckets_, at.rank, access)) {
+      if (layers_.is_summed(*o.bucket)) {
+        if (!writes_layer(at, op, access, o)) return false;
+        continue;
+      }
       if (op.kind == OpKind::weigh && !finds_an_update(at, o)) return false;
       const bool contributes = !o.bucket->weighed || op.kind == OpKind::weigh;
       std::fill(o.home->cells.begin() + static_cast<std::ptrdiff_t>(o.first), o.home->cells.begin() + static_cast<std::ptrdiff_t>(o.last),
                 contributes ? expressions_.leaf(at.rank) : expressions_.nothing());
+    }
+    return true;
+  }
+
+  // What was a sum of all stays one: it is changed alike everywhere.
+  bool writes_layer(const At& at, const Op& op, const Access& access, const Overlap& o) {
+    if (!layers_.makes(at.rank, op, access))
+      return std::find(op.reads.begin(), op.reads.end(), access) != op.reads.end() ||
+             report(at, "writes " + range_text(scope_.rank(at.rank), access) + ", of which each rank is to make a part",
+                    "Let only what makes a part, or changes the sum, write there.");
+    layers_.write(at.rank, *o.bucket, op.micro);
+    std::fill(o.home->cells.begin() + static_cast<std::ptrdiff_t>(o.first), o.home->cells.begin() + static_cast<std::ptrdiff_t>(o.last),
+              expressions_.leaf(at.rank));
+    return true;
+  }
+
+  bool reads_layer(const At& at, const Op& op, const Access& access) {
+    for (const Overlap& o : overlaps(buckets_, at.rank, access)) {
+      if (!layers_.is_summed(*o.bucket)) continue;
+      if (!layers_.of_its_micro_step(at.rank, *o.bucket, op.micro))
+        return report(at, "reads " + range_text(scope_.rank(at.rank), access) + " of another micro-step", "Let it follow its own.");
+      for (std::size_t c = o.first; c < o.last; ++c)
+        if (!settled(*o.bucket, at.rank, c)) return report(at, "reads " + unsettled(*o.bucket, at.rank, c), "Let it wait for the parts of all ranks.");
     }
     return true;
   }
@@ -249,7 +282,7 @@ class Execution {
   std::string unsettled(const Bucket& bucket, std::int32_t rank, std::size_t cell) const {
     const std::string number = std::to_string(bucket.number);
     if (held(bucket, rank, cell) == nobody_)
-      return "elements of bucket " + number + " that nobody has " + (vertical_.is_exchanged(bucket) ? "handed out" : "encoded");
+      return "elements of bucket " + number + " that nobody has " + (vertical_.is_exchanged(bucket) || layers_.is_summed(bucket) ? "handed out" : "encoded");
     if (!reduces(bucket.wanted)) return "other elements of bucket " + number + " than rank " + std::to_string(source_of(bucket, cell)) + " has";
     return "elements of bucket " + number + " that hold " + std::to_string(expressions_.count(held(bucket, rank, cell))) + " of " +
            std::to_string(members(bucket).size()) + " members";
@@ -372,6 +405,7 @@ class Execution {
   Coding coding_;
   Statistics statistics_;
   Vertical vertical_;
+  Layers layers_;
   std::map<Place, Aside> aside_;
 };
 

@@ -132,7 +132,7 @@ class Inspector {
   }
 
   void inspect(const plan::Columns& columns, OpKind kind) {
-    const bool may = kind == OpKind::load || kind == OpKind::partial || kind == OpKind::backward_weight;
+    const bool may = kind == OpKind::load || kind == OpKind::softmax || has_segment(kind);
     if (columns.any() && !may) report("has columns", "none, as it works on whole rows");
     if (kind == OpKind::partial && !columns.any()) report("has no columns", "those of the rank");
     if (columns.first < 0 || columns.count < 0 || columns.of > kMostElements || columns.first > columns.of - columns.count)

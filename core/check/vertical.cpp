@@ -36,7 +36,13 @@ Vertical::Vertical(const Scope& scope, const std::string& program, const Buckets
     if (programs[r] != nullptr) judge_columns_of(static_cast<std::int32_t>(r), *programs[r]);
 }
 
+// Of samples of which ranks have but some columns; where layers are split, all ranks have whole ones.
 void Vertical::find_segments(const std::vector<const plan::Program*>& programs) {
+  const auto loads_columns = [](const plan::Program* program) {
+    return program != nullptr &&
+           std::any_of(program->ops.begin(), program->ops.end(), [](const Op& op) { return op.kind == OpKind::load && op.columns.any(); });
+  };
+  if (std::none_of(programs.begin(), programs.end(), loads_columns)) return;
   for (const plan::Program* program : programs)
     for (std::size_t i = 0; program != nullptr && i < program->ops.size(); ++i)
       if (program->ops[i].kind == OpKind::partial) segments_.insert(program->ops[i].segment);

@@ -2,6 +2,7 @@
 #include "core/experiment/buckets.h"
 
 #include "core/experiment/compression.h"
+#include "core/experiment/tensor.h"
 
 namespace trainyard::experiment {
 
@@ -26,7 +27,12 @@ std::vector<Bucket> buckets(const Resolved& e) {
 
 collective::Work largest_reduction(const Resolved& e) {
   Payload largest;
-  for (const Bucket& bucket : buckets(e))
+  for (const LayerSum& sum : layer_sums(e)) {
+    Payload payload = sum.of_sample;
+    payload.elements *= e.document.training.batch_per_rank;
+    if (payload.collective == collective::Collective::all_reduce && payload.bytes() >= largest.bytes()) largest = payload;
+  }
+  for (const Bucket& bucket : splits_layers(e) ? std::vector<Bucket>{} : buckets(e))
     for (const Payload& payload : payloads(e, bucket))
       if (payload.bytes() >= largest.bytes()) largest = payload;
   return {largest.elements, static_cast<int>(base::size_of(largest.dtype)), e.ranks, e.hosts, largest.collective};

@@ -42,10 +42,13 @@ Problems engine_problems(const Experiment& experiment) {
   if (strategy.kind == StrategyKind::fsdp)
     problems.push_back({ProblemCode::bad_input, "strategy.engine", name + " only all-reduces here, and fsdp gathers parameters and reduce-scatters gradients",
                         "own", "Choose own, or ddp."});
+  if (strategy.kind == StrategyKind::tensor_parallel)
+    problems.push_back({ProblemCode::bad_input, "strategy.engine", name + " only all-reduces here, and tensor_parallel gathers what the loss asks of logits",
+                        "own", "Choose own, or ddp."});
   if (fixed_algorithm(strategy.kind))
     problems.push_back({ProblemCode::bad_input, "strategy.engine",
                         name + " only all-reduces here, and " + std::string(base::name_of(strategy.kind)) +
-                            (splits_model(strategy.kind) ? " hands on activations" : " sums on one rank"),
+                            (has_stages(strategy.kind) ? " hands on activations" : " sums on one rank"),
                         "own", "Choose own, or a strategy that all-reduces, as ddp."});
   if (strategy.compression.kind != compute::compression::Scheme::none)
     problems.push_back(

@@ -6,6 +6,7 @@
 #include "core/experiment/fsdp.h"
 #include "core/experiment/local_sgd.h"
 #include "core/experiment/synchronised.h"
+#include "core/experiment/tensor.h"
 #include "core/experiment/vertical.h"
 
 namespace trainyard::experiment {
@@ -80,7 +81,17 @@ std::optional<std::vector<std::int64_t>> sent_bytes(const Resolved& e) {
     add_work({payload.elements, static_cast<int>(base::size_of(payload.dtype)), e.ranks, e.hosts, payload.collective}, times);
   };
   if (shards(e)) sent = ShardedBytes(e).of_run();
-  for (const Bucket& bucket : shards(e) ? std::vector<Bucket>{} : buckets(e))
+  const std::vector<LayerSum> sums = layer_sums(e);
+  for_each_micro_batch(e, [&](std::int64_t samples, std::int64_t train, std::int64_t evaluate) {
+    for (const LayerSum& sum : sums)
+      add({sum.of_sample.collective, sum.of_sample.dtype, samples * sum.of_sample.elements}, train + (sum.backward ? 0 : evaluate));
+  });
+  if (splits_layers(e)) {
+    const std::int64_t segments = std::ssize(e.model.segments);
+    add({Collective::all_reduce, base::DType::fp64, 3 * segments}, e.steps);
+    if (e.document.training.judges_gradients()) add({Collective::all_reduce, base::DType::fp64, segments}, e.steps);
+  }
+  for (const Bucket& bucket : shards(e) || splits_layers(e) ? std::vector<Bucket>{} : buckets(e))
     for (const Payload& payload : payloads(e, bucket)) add(payload, strategy.kind == StrategyKind::local_sgd ? count_meetings(e) : e.steps);
   for (const std::int64_t elements : summed_elements(e)) add({collective::Collective::all_reduce, base::DType::fp64, elements}, count_micro_steps(e));
   if (strategy.kind == StrategyKind::ddp) add({collective::Collective::broadcast, gradient_dtype(e), e.model.elements}, 1);

@@ -15,6 +15,7 @@
 #include "core/experiment/fields.h"
 #include "core/experiment/findings.h"
 #include "core/experiment/placement.h"
+#include "core/model/split.h"
 
 namespace trainyard::experiment {
 namespace {
@@ -268,7 +269,8 @@ std::vector<int> owners_of(const Resolved& resolved) { return owners_by(resolved
 Resolved of_rank(const Resolved& resolved, int rank) {
   if (!splits_model(resolved.document.strategy.kind)) return resolved;
   Resolved own = resolved;
-  own.model = model::part_of(resolved.model, owners_of(resolved), rank);
+  own.model = has_stages(resolved.document.strategy.kind) ? model::part_of(resolved.model, owners_of(resolved), rank)
+                                                          : model::split_of(resolved.model, resolved.world(), rank);
   return own;
 }
 

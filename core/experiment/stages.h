@@ -15,7 +15,8 @@ std::string place_name(const model::Segment& segment);
 // By segment, the rank that has it, as strategy.stages.places says. Of a resolved experiment whose strategy splits the model.
 std::vector<int> owners_of(const Resolved& resolved);
 
-// The same experiment as a rank sees it: of the model its own layers alone have parameters (model::part_of). Unchanged where nothing is split.
+// The same experiment as a rank sees it: of the model its own layers alone have parameters (model::part_of), or of layers it has its part (model::split_of).
+// Unchanged where nothing is split.
 Resolved of_rank(const Resolved& resolved, int rank);
 
 // The places of `cost` or `memory`, rank after rank, so that what the worst of them takes is as little as can be; among such, so that they are as alike as can

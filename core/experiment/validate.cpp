@@ -17,6 +17,7 @@
 #include "core/experiment/servers.h"
 #include "core/experiment/stages.h"
 #include "core/experiment/synchronised.h"
+#include "core/experiment/tensor.h"
 #include "core/experiment/tpu.h"
 #include "core/experiment/vertical.h"
 #include "core/model/model.h"
@@ -172,7 +173,8 @@ Findings examine(const Experiment& experiment, const std::filesystem::path& dire
   }
   if (data && data_as_written && findings.problems.empty())
     if (const auto model = model::build(experiment.model, sample_shape(data->summary), data->summary.classes))
-      append(findings.problems, place_problems(experiment, *model)), append(findings.problems, stage_problems(experiment, *model));
+      append(findings.problems, place_problems(experiment, *model)), append(findings.problems, stage_problems(experiment, *model)),
+          append(findings.problems, tensor_problems(experiment, *model));
   append(findings.problems, start_problems(experiment));
   if (data) findings.data = data->summary;
   else append(findings.problems, {data::at_field(data.error(), experiment.data, directory)});

@@ -26,6 +26,7 @@ std::string reason_against(const StrategySpec& strategy) {
   if (strategy.kind == StrategyKind::data_parallel) return "in data_parallel rank 0 alone reads samples, and hands out whole rows";
   if (fixed_algorithm(strategy.kind)) return kind + " only sums gradients, on one rank, and ranks with columns exchange rows in the midst of the passes";
   if (strategy.kind == StrategyKind::fsdp) return "in fsdp every rank has its part of each layer, and ranks with columns have theirs of the first";
+  if (strategy.kind == StrategyKind::tensor_parallel) return "in tensor_parallel every rank has its part of each layer, and takes the same samples";
   if (trains_apart(strategy.kind)) return "in " + kind + " every rank has parameters of its own, and ranks with columns compute by the same ones";
   if (strategy.kind == StrategyKind::tpu) return "a tpu sums along the rows and columns of its torus, and rows are exchanged between every two ranks";
   if (averages_weights(strategy)) return "weights are averaged, and a rank's own gradient of the first layer is that of its columns alone";
@@ -35,8 +36,8 @@ std::string reason_against(const StrategySpec& strategy) {
 
 std::string advice_against(const StrategySpec& strategy) {
   if (averages_weights(strategy)) return "Set strategy.average to gradients, or take iid.";
-  const bool fits =
-      !fixed_algorithm(strategy.kind) && !trains_apart(strategy.kind) && strategy.kind != StrategyKind::tpu && strategy.kind != StrategyKind::fsdp;
+  const bool fits = !fixed_algorithm(strategy.kind) && !trains_apart(strategy.kind) && strategy.kind != StrategyKind::tpu &&
+                    strategy.kind != StrategyKind::fsdp && !splits_model(strategy.kind);
   return fits ? "Set strategy.engine to own, or take iid." : "Take mirrored, multi_worker_mirrored or ddp, or iid.";
 }
 

@@ -174,8 +174,10 @@ void initialise_parameter(const Model& model, std::int64_t seed, std::size_t ind
   if (segment.kind == LayerKind::batch_norm || normalises_rows(segment.kind))
     return store(parameters, parameter.offset, elements, [scale = parameter.offset == segment.first](std::int64_t) { return scale ? 1.0 : 0.0; });
   const base::Random random(static_cast<std::uint64_t>(seed), base::Purpose::initialise, parameter.number);
-  const double bound = 1.0 / std::sqrt(static_cast<double>(segment.inputs_of_output()));
-  store(parameters, parameter.offset, elements, [&](std::int64_t i) { return random.uniform(static_cast<std::uint64_t>(i), -bound, bound); });
+  const std::int64_t inputs = segment.split == Split::inputs ? segment.split_of : segment.inputs_of_output();
+  const double bound = 1.0 / std::sqrt(static_cast<double>(inputs));
+  store(parameters, parameter.offset, elements,
+        [&](std::int64_t i) { return random.uniform(static_cast<std::uint64_t>(parameter.in_whole(i)), -bound, bound); });
 }
 
 }  // namespace

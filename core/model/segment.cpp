@@ -23,6 +23,12 @@ std::int64_t attention_flops(const Segment& s, std::int64_t products, std::int64
 
 }  // namespace
 
+std::int64_t Parameter::in_whole(std::int64_t i) const {
+  if (!box.any()) return i;
+  const std::int64_t columns = shape.elements() / shape[0], of = box.whole.elements() / box.whole[0];
+  return (box.first_row + i / columns) * of + box.first_column + i % columns;
+}
+
 Shape Segment::weight_shape() const {
   if (looks_up()) return table;
   switch (kind) {
@@ -37,6 +43,7 @@ Shape Segment::weight_shape() const {
 }
 
 std::int64_t Segment::bias_elements() const {
+  if (!biased) return 0;
   if (kind == LayerKind::embedding) return outputs;
   if (tied_to >= 0) return 0;
   const bool shifts = !looks_up() && kind != LayerKind::rms_norm;

@@ -57,15 +57,20 @@ compute::Dropout dropout(const Segment& s, const SegmentTensors& t, const Tensor
   return {from, to, t.sample_numbers, t.step, t.seed, static_cast<std::uint32_t>(s.layer), s.probability};
 }
 
+// Of a table in parts: those of its rows that are here, and the places where they are.
+Ops embedding_forward(const Segment& s, const SegmentTensors& t) {
+  Ops ops{compute::EmbeddingBagForward{numbers(t), weight(s, t.parameters), output_rows(s, t.output), 1, s.split_first, s.split_of}};
+  if (s.biased) ops.emplace_back(compute::AddBias{whole_rows(s, t.output), bias(s, t.parameters), whole_rows(s, t.output)});
+  return ops;
+}
+
 // What training and evaluation compute alike.
 Ops forward_alike(const Segment& s, const SegmentTensors& t) {
   switch (s.kind) {
     case LayerKind::linear:
       return {
           compute::LinearForward{input_rows(s, t.input), weight(s, t.parameters), bias(s, t.parameters), output_rows(s, t.output), s.activation, t.multiplies}};
-    case LayerKind::embedding:
-      return {compute::EmbeddingBagForward{numbers(t), weight(s, t.parameters), output_rows(s, t.output), 1},
-              compute::AddBias{whole_rows(s, t.output), bias(s, t.parameters), whole_rows(s, t.output)}};
+    case LayerKind::embedding: return embedding_forward(s, t);
     case LayerKind::attention: return {compute::AttentionForward{t.input, t.output, s.heads}};
     case LayerKind::conv2d:
       return {compute::Conv2dForward{t.input, weight(s, t.parameters), bias(s, t.parameters), t.output, s.window, s.activation, t.multiplies}};
@@ -118,8 +123,8 @@ Op normalised(const Segment& s, const SegmentTensors& t) {
 
 // Of each number's row, and of each place's over all samples; both are one span, whose norm is wanted.
 Ops embedding_backward(const Segment& s, const SegmentTensors& t, const Tensor& of_table, const Tensor& of_places) {
-  Ops ops{compute::EmbeddingBagBackwardWeight{numbers(t), output_rows(s, t.output_gradient), of_table, {}, 1},
-          compute::SumRows{whole_rows(s, t.output_gradient), of_places}};
+  Ops ops{compute::EmbeddingBagBackwardWeight{numbers(t), output_rows(s, t.output_gradient), of_table, {}, 1, s.split_first, s.split_of}};
+  if (!of_places.empty()) ops.emplace_back(compute::SumRows{whole_rows(s, t.output_gradient), of_places});
   if (!t.squared_norm.empty()) ops.emplace_back(compute::SquaredNorm{t.gradients, t.squared_norm});
   return ops;
 }
@@ -147,6 +152,17 @@ Ops forward(const Segment& s, const SegmentTensors& tensors) {
 Ops batch_statistics(const Segment& s, const SegmentTensors& tensors) { return {sums(in_shape(s, tensors))}; }
 
 Ops normalise(const Segment& s, const SegmentTensors& tensors) { return {normalised(s, in_shape(s, tensors))}; }
+
+Ops partial_sums(const Segment& s, const SegmentTensors& tensors) {
+  Segment linear = s;
+  linear.activation = compute::Activation::none;
+  return forward_alike(linear, in_shape(s, tensors));
+}
+
+Ops activate_sum(const Segment& s, const SegmentTensors& tensors) {
+  const Tensor output = whole_rows(s, tensors.output);
+  return {compute::AddBias{output, {}, output, s.activation}};
+}
 
 Ops evaluate(const Segment& s, const SegmentTensors& tensors) {
   const SegmentTensors t = in_shape(s, tensors);

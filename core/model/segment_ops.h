@@ -30,6 +30,9 @@ std::vector<compute::Op> forward(const Segment& segment, const SegmentTensors& t
 // A batch normalisation's `forward` in two parts, so that its sums can be those of all ranks when they are normalised by.
 std::vector<compute::Op> batch_statistics(const Segment& segment, const SegmentTensors& tensors);
 std::vector<compute::Op> normalise(const Segment& segment, const SegmentTensors& tensors);
+// Of one whose outputs are summed over ranks (split.h): what the rank has of them, and once they are summed their activation.
+std::vector<compute::Op> partial_sums(const Segment& segment, const SegmentTensors& tensors);
+std::vector<compute::Op> activate_sum(const Segment& segment, const SegmentTensors& tensors);
 // As it is used once trained: running statistics, and nothing is dropped.
 std::vector<compute::Op> evaluate(const Segment& segment, const SegmentTensors& tensors);
 // Turns the gradient at the segment's output into the one before its activation, in place, and, if `input_gradient` is

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "core/model/segment_ops.h"
+#include "core/model/split.h"
 #include "core/plan/text.h"
 #include "core/run/bind_compression.h"
 #include "core/run/bind_named.h"
@@ -17,6 +18,8 @@ using compute::Tensor;
 using plan::Access;
 using plan::Op;
 using plan::OpKind;
+
+constexpr std::int64_t kSummary = 4;  // numbers of a row of logits (compute::SoftmaxSummary)
 
 class Binder {
  public:
@@ -191,9 +194,10 @@ class Binder {
   std::vector<compute::Op> compute_ops(const Op& op) {
     switch (op.kind) {
       case OpKind::statistics: return model::batch_statistics(segment(op), tensors(op));
-      case OpKind::partial: return partial_products(segment(op), tensors(op), columns(op));
+      case OpKind::partial: return touches(op.writes, "columns.s0") ? partial_products(segment(op), tensors(op), columns(op)) : model::partial_sums(segment(op), tensors(op));
       case OpKind::forward: return forward(op);
       case OpKind::recompute: return recompute(op);
+      case OpKind::softmax: return {summary(op)};
       case OpKind::loss: return {loss(op)};
       case OpKind::backward_input:
         return touches(op.writes, "pre_grad.s0") ? hand_out_gradient(segment(op), tensors(op), columns(op)) : model::backward_input(segment(op), tensors(op));
@@ -215,6 +219,7 @@ class Binder {
   std::vector<compute::Op> forward(const Op& op) {
     if (touches(op.reads, "sums.s" + std::to_string(op.segment))) return model::normalise(segment(op), tensors(op));
     if (touches(op.reads, "pre.s0")) return finish_forward(segment(op), tensors(op), columns(op));
+    if (model::activates_sum(segment(op))) return model::activate_sum(segment(op), tensors(op));
     return trains_ ? model::forward(segment(op), tensors(op)) : model::evaluate(segment(op), tensors(op));
   }
 
@@ -227,18 +232,26 @@ class Binder {
 
   double maximum_norm() const { return recipe_.clip_norm > 0 ? recipe_.clip_norm : std::numeric_limits<double>::infinity(); }
 
-  compute::SoftmaxCrossEntropy loss(const Op& op) {
+  // One that reads summaries goes by the classes of all ranks, of which it has some.
+  compute::Op loss(const Op& op) {
     const auto last = static_cast<int>(model_.segments.size()) - 1;
-    const bool with_gradient = op.writes.size() == 2;
     const std::int64_t rows = op.reads.back().count;  // those of others too where the rank is given outputs
-    const double part = 1.0 / static_cast<double>(model_.labels());
-    const Tensor outputs = with_rows(activation(last), rows, model_.classes);
-    return {outputs,
-            tensor(op.reads.back()),
-            with_gradient ? with_rows(gradient(last), rows, model_.classes) : Tensor{},
-            named("metrics"),
-            part / static_cast<double>(gradient_samples_),
-            part};
+    const double part = 1.0 / static_cast<double>(model_.labels()), scale = part / static_cast<double>(gradient_samples_);
+    const Tensor outputs = with_rows(activation(last), rows, model_.classes), labels = tensor(op.reads.back());
+    const Tensor gradients = touches(op.writes, "grad.s" + std::to_string(last)) ? with_rows(gradient(last), rows, model_.classes) : Tensor{};
+    const Tensor metrics = touches(op.writes, "metrics") ? named("metrics") : Tensor{};
+    const Access* summaries = find(op.reads, "summaries");
+    if (summaries == nullptr) return compute::SoftmaxCrossEntropy{outputs, labels, gradients, metrics, scale, part};
+    Tensor of_all = tensor(*summaries);
+    of_all.shape = {summaries->count / (kSummary * rows), kSummary, rows};
+    return compute::SoftmaxCrossEntropyPart{outputs, labels, of_all, gradients, metrics, model_.segments.back().split_first, scale, part};
+  }
+
+  compute::SoftmaxSummary summary(const Op& op) {
+    const auto last = static_cast<int>(model_.segments.size()) - 1;
+    const std::int64_t rows = op.reads.back().count;
+    return {with_rows(activation(last), rows, model_.classes), tensor(op.reads.back()), with_rows(tensor(op.writes.front()), kSummary, rows),
+            model_.segments.back().split_first, model_.segments.back().split_of};
   }
 
   // One that reads the gradient adds to it, by way of a scratch buffer. The norm is that of what the gradient is then.

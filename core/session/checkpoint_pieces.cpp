@@ -23,20 +23,47 @@ const std::vector<model::Parameter>& entries(const model::Model& model, Checkpoi
 bool is_moment(CheckpointBuffer buffer) { return buffer == CheckpointBuffer::moment1 || buffer == CheckpointBuffer::moment2; }
 std::string prefix(CheckpointBuffer buffer) { return is_moment(buffer) ? std::string(base::name_of(buffer)) + "/" : ""; }
 
-// Where it belongs: elements [first, end) of an entry.
+struct Range {
+  std::int64_t first = 0, end = 0;
+  std::int64_t count() const { return end - first; }
+  bool within(std::int64_t count) const { return first >= 0 && first < end && end <= count; }
+};
+
+// Where it belongs: rows and columns of an entry, of which a run of elements is one row.
 struct Place {
   CheckpointBuffer buffer = CheckpointBuffer::parameters;
   const model::Parameter* entry = nullptr;  // null: the model has none of that name
-  std::int64_t first = 0, end = 0;
+  Range rows, columns;
+  std::int64_t row_elements = 0;  // of the entry; more than the entry has where rows do not count
   bool whole = true;
+
+  std::int64_t first_of_row(std::int64_t row) const { return (rows.first + row) * row_elements + columns.first; }
 };
 
-bool read_range(std::string_view text, Place& place) {
+std::int64_t row_elements(const compute::Shape& shape) { return shape.elements() / std::max<std::int64_t>(shape[0], 1); }
+
+// "100:250", of which it leaves what follows.
+bool read_range(std::string_view& text, Range& range) {
   const char* const end = text.data() + text.size();
-  const auto first = std::from_chars(text.data(), end, place.first);
+  const auto first = std::from_chars(text.data(), end, range.first);
   if (first.ec != std::errc{} || first.ptr == end || *first.ptr != ':') return false;
-  const auto last = std::from_chars(first.ptr + 1, end, place.end);
-  return last.ec == std::errc{} && last.ptr != end && *last.ptr == ']' && last.ptr + 1 == end;
+  const auto last = std::from_chars(first.ptr + 1, end, range.end);
+  text.remove_prefix(static_cast<std::size_t>(last.ptr - text.data()));
+  return last.ec == std::errc{} && !text.empty();
+}
+
+// "100:250]", or "0:128,64:128]".
+bool read_ranges(std::string_view text, Place& place) {
+  place.rows = {0, 1};
+  place.row_elements = place.entry->shape.elements();
+  if (!read_range(text, place.columns)) return false;
+  if (text.front() == ',') {
+    text.remove_prefix(1);
+    place.rows = place.columns;
+    place.row_elements = row_elements(place.entry->shape);
+    if (!read_range(text, place.columns)) return false;
+  }
+  return text == "]";
 }
 
 const model::Parameter* find(const std::vector<model::Parameter>& all, std::string_view name) {
@@ -54,8 +81,9 @@ Place place_of(std::string_view name, const model::Model& model) {
   place.entry = find(model.parameters, entry);
   if (place.entry == nullptr && !is_moment(place.buffer) && (place.entry = find(model.state, entry)) != nullptr) place.buffer = CheckpointBuffer::state;
   if (place.entry == nullptr) return place;
-  if (place.whole) place.end = place.entry->shape.elements();
-  else if (!read_range(name.substr(bracket + 1), place)) place.entry = nullptr;
+  const std::int64_t elements = place.entry->shape.elements();
+  if (place.whole) place.rows = {0, 1}, place.columns = {0, elements}, place.row_elements = elements;
+  else if (!read_ranges(name.substr(bracket + 1), place)) place.entry = nullptr;
   return place;
 }
 
@@ -71,14 +99,37 @@ const Tensor* wanted_at(const CheckpointTensors& tensors, CheckpointBuffer buffe
 Result<void> check_one(const std::filesystem::path& path, const NamedTensor& piece, const Place& place, const Tensor& wanted) {
   const std::string found = " for \"" + piece.name + "\": " + compute::to_text(piece.dtype, piece.shape) + ", of \"" + place.entry->name + "\" the model has " +
                             compute::to_text(wanted.dtype, place.entry->shape);
-  const std::int64_t elements = place.entry->shape.elements();
-  const bool within = place.first >= 0 && place.first < place.end && place.end <= elements && piece.shape == compute::Shape{place.end - place.first};
+  const std::int64_t rows = place.row_elements > 0 ? place.entry->shape.elements() / place.row_elements : 0;
+  const bool is_box = rows > 1 || piece.shape.dimensions == 2;
+  const bool within = place.rows.within(rows) && place.columns.within(place.row_elements) &&
+                      piece.shape == (is_box ? compute::Shape{place.rows.count(), place.columns.count()} : compute::Shape{place.columns.count()});
   if (place.whole ? piece.shape != place.entry->shape : !within) return base::fail(other_model(path, "has another shape" + found));
   if (piece.dtype != wanted.dtype) return base::fail(other_model(path, "has another dtype" + found));
   return {};
 }
 
 using Ranges = std::vector<std::pair<std::int64_t, std::int64_t>>;
+
+void add_rows(const Place& place, Ranges& ranges) {
+  for (std::int64_t row = 0; row < place.rows.count(); ++row) ranges.emplace_back(place.first_of_row(row), place.first_of_row(row) + place.columns.count());
+}
+
+std::string to_text(std::int64_t first, std::int64_t end) { return std::to_string(first) + ":" + std::to_string(end); }
+std::string range_text(std::int64_t first, std::int64_t end) { return "[" + to_text(first, end) + "]"; }
+
+// Of whole rows the elements follow one another.
+bool has_whole_rows(const model::Parameter& entry) { return row_elements(entry.shape) == row_elements(entry.box.whole); }
+
+std::string box_text(const model::Parameter& entry) {
+  const std::int64_t first = entry.in_whole(0), columns = row_elements(entry.shape);
+  if (has_whole_rows(entry)) return range_text(first, first + entry.shape.elements());
+  return "[" + to_text(entry.box.first_row, entry.box.first_row + entry.shape[0]) + "," + to_text(entry.box.first_column, entry.box.first_column + columns) +
+         "]";
+}
+
+compute::Shape box_shape(const model::Parameter& entry) {
+  return has_whole_rows(entry) ? compute::Shape{entry.shape.elements()} : compute::Shape{entry.shape[0], row_elements(entry.shape)};
+}
 
 // From 0 to `elements`, without gap or overlap.
 bool cover(Ranges ranges, std::int64_t elements) {
@@ -116,8 +167,12 @@ std::vector<NamedTensor> pieces_of(const model::Model& model, const std::vector<
       if (first >= end && !whole) continue;
       const std::int64_t width = base::size_of(span.values.dtype);
       const std::span bytes(span.values.data + (entry.offset + first - span.first) * width, static_cast<std::size_t>((end - first) * width));
-      const std::string range = whole ? "" : "[" + std::to_string(first) + ":" + std::to_string(end) + "]";
-      pieces.push_back({prefix(span.buffer) + entry.name + range, span.values.dtype, whole ? entry.shape : compute::Shape{end - first}, bytes});
+      if (whole && entry.box.any()) {
+        pieces.push_back({prefix(span.buffer) + entry.name + box_text(entry), span.values.dtype, box_shape(entry), bytes});
+        continue;
+      }
+      pieces.push_back({prefix(span.buffer) + entry.name + (whole ? "" : range_text(first, end)), span.values.dtype,
+                        whole ? entry.shape : compute::Shape{end - first}, bytes});
     }
   return pieces;
 }
@@ -139,7 +194,7 @@ Result<void> check_pieces(const std::filesystem::path& where, const std::vector<
     const Tensor* tensor = wanted_at(wanted, place.buffer);
     if (tensor == nullptr) continue;
     if (auto ok = check_one(where, pieces[i], place, *tensor); !ok) return ok;
-    found[{place.buffer, place.entry}].emplace_back(place.first, place.end);
+    add_rows(place, found[{place.buffer, place.entry}]);
   }
   for (const CheckpointSpan& span : spans_of(wanted))
     for (const model::Parameter& entry : entries(model, span.buffer))
@@ -153,7 +208,9 @@ void copy_pieces(const std::vector<NamedTensor>& pieces, const model::Model& mod
     const Place place = place_of(piece.name, model);
     const Tensor* tensor = wanted_at(to, place.buffer);
     if (tensor == nullptr || piece.data.empty()) continue;
-    std::memcpy(tensor->data + (place.entry->offset + place.first) * base::size_of(tensor->dtype), piece.data.data(), piece.data.size());
+    const std::int64_t width = base::size_of(tensor->dtype), bytes = place.columns.count() * width;
+    for (std::int64_t row = 0; row < place.rows.count(); ++row)
+      std::memcpy(tensor->data + (place.entry->offset + place.first_of_row(row)) * width, piece.data.data() + row * bytes, static_cast<std::size_t>(bytes));
   }
 }
 

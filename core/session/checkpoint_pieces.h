@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a checkpoint's files hold, by name: "1.weight" is a whole tensor, "1.weight[100:250]" those of its elements, in row-major order, and
-// "moment1/1.weight" is what the optimizer keeps of it.
+// What a checkpoint's files hold, by name: "1.weight" is a whole tensor, "1.weight[100:250]" those of its elements, in row-major order,
+// "1.weight[0:128,64:128]" those of its rows and columns, and "moment1/1.weight" is what the optimizer keeps of it.
 #pragma once
 
 #include "core/session/checkpoint.h"

@@ -8,6 +8,7 @@
 #include "core/base/units.h"
 #include "core/experiment/fsdp.h"
 #include "core/experiment/servers.h"
+#include "core/experiment/tensor.h"
 #include "core/session/checkpoint_pieces.h"
 
 namespace trainyard::session {
@@ -114,7 +115,23 @@ int count_parts(const experiment::Resolved& e) {
   return experiment::shards_parameters(e) ? static_cast<int>(experiment::shard_groups(e).front().size()) : e.world();
 }
 
+namespace {
+
+// What all ranks have alike the first writes.
+std::vector<CheckpointSpan> spans_of_split(const experiment::Resolved& e, int rank, const compute::Tensor& parameters, const compute::Tensor& state) {
+  if (rank == 0) return spans_of({parameters, state});
+  std::vector<CheckpointSpan> spans;
+  for (const model::Parameter& p : e.model.parameters)
+    if (p.box.any())
+      spans.push_back(
+          {CheckpointBuffer::parameters, p.offset, {parameters.dtype, {p.shape.elements()}, parameters.data + p.offset * base::size_of(parameters.dtype)}});
+  return spans;
+}
+
+}  // namespace
+
 std::vector<CheckpointSpan> spans_of_part(const experiment::Resolved& e, int rank, const compute::Tensor& parameters, const compute::Tensor& state) {
+  if (experiment::splits_layers(e)) return spans_of_split(e, rank, parameters, state);
   if (!experiment::shards_parameters(e)) return spans_of({parameters, state});
   std::vector<CheckpointSpan> spans;
   std::byte* at = parameters.data;

@@ -15,6 +15,7 @@
 #include "core/strategy/replica.h"
 #include "core/strategy/replica_buffers.h"
 #include "core/strategy/replica_ops.h"
+#include "core/strategy/same_samples.h"
 
 namespace trainyard::strategy {
 namespace {
@@ -22,11 +23,6 @@ namespace {
 using experiment::Cell;
 using experiment::Pass;
 using plan::LaneId;
-
-std::int32_t micro_batches_of(const experiment::Resolved& e, std::int64_t samples) {
-  const std::int64_t batch = e.document.training.batch_per_rank;
-  return static_cast<std::int32_t>((samples + batch - 1) / batch);
-}
 
 // What one rank does, in any program.
 struct StageRank {
@@ -170,28 +166,6 @@ class StageWriter : private ReplicaOps {
   bool separate_ = false;  // gradients of weights have cells of their own
   std::int32_t loaded_ = -1;
 };
-
-// The programs of the plan: samples of a step, by name.
-struct ProgramSize {
-  std::string name;
-  std::int64_t samples = 0, repeats = 1;
-};
-
-std::vector<ProgramSize> training_of(const experiment::Resolved& e) {
-  const data::Shares shares = e.shares();
-  std::vector<ProgramSize> list;
-  for (const data::Stretch& stretch : shares.stretches())
-    list.push_back({list.empty() ? "train" : plan::Schedule::tail_name(list.size() - 1), shares.global_samples(stretch.first_step)});
-  return list;
-}
-
-std::vector<ProgramSize> evaluation_of(const experiment::Resolved& e) {
-  const std::int64_t batch = e.document.training.batch_per_rank, held_out = e.data.held_out_samples;
-  std::vector<ProgramSize> list;
-  if (held_out >= batch) list.push_back({"evaluate", batch, held_out / batch});
-  if (held_out % batch > 0) list.push_back({"evaluate_tail", held_out % batch});
-  return list;
-}
 
 // Room for all micro-batches that a rank holds at once. Of what comes from elsewhere one more, that the next may come while it computes. Of what is given up,
 // for the one that computes, and those whose gradients of weights wait for it; where it is sent, one more.

@@ -90,9 +90,10 @@ void run(const LinearBackwardInput& op) {
 }
 
 template <class T>
-double squared_norm(const Tensor& tensor) {
+double squared_norm(const Tensor& tensor) {  // of none: 0
   double sum = 0;
-  for (std::int64_t i = 0; i < tensor.elements(); ++i) sum += static_cast<double>(tensor.as<T>()[i]) * static_cast<double>(tensor.as<T>()[i]);
+  for (std::int64_t i = 0; !tensor.empty() && i < tensor.elements(); ++i)
+    sum += static_cast<double>(tensor.as<T>()[i]) * static_cast<double>(tensor.as<T>()[i]);
   return sum;
 }
 

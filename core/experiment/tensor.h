@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Layers that are split among all ranks, which take the same samples (tensor_parallel; core/model/split.h).
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "core/experiment/compression.h"
+#include "core/experiment/resolve.h"
+
+namespace trainyard::experiment {
+
+bool splits_layers(const Resolved& resolved);  // tensor_parallel, on several ranks
+
+// What all ranks sum or gather of one sample: outputs of a pair's second layer or of a table, forward, gradients at the inputs of a pair's first layer, back,
+// and of a row of logits in parts four numbers of each rank.
+struct LayerSum {
+  int segment = 0;
+  bool backward = false;
+  Payload of_sample;
+};
+std::vector<LayerSum> layer_sums(const Resolved& resolved);
+
+// Micro-batches of the whole run by their size: `visit(samples, how many train, how many evaluate)`.
+void for_each_micro_batch(const Resolved& resolved, const std::function<void(std::int64_t samples, std::int64_t train, std::int64_t evaluate)>& visit);
+
+// Which layers are split how, for a person: "layers 0 by outputs and 1 by inputs". Nothing where none is.
+std::optional<std::string> split_said(const Resolved& resolved);
+
+// What is wrong with splitting them, of any experiment.
+base::Problems tensor_problems(const Experiment& experiment, const model::Model& model);
+
+}  // namespace trainyard::experiment
