@@ -70,10 +70,11 @@ CostOf bytes_of(const Resolved& e, const Turns& turns) {
   for (int run = 0; run < turns.runs; ++run) ranks.push_back(turns.rank_of(run));
   for (int run = 0; run < turns.runs; ++run)
     held.push_back(most_held(cells_of(schedule_of(e.document.strategy), ranks, turns.rank_of(run), static_cast<int>(training.accumulation_steps)), run));
-  return [&e, width, copies, held](int run, int s) {
+  const std::int64_t k = std::max<std::int64_t>(training.recompute_segments, 1);  // of so many outputs in a row one is held of them all, the others of one
+  return [&e, width, copies, held, k](int run, int s) {
     const model::Segment& segment = e.model.segments[static_cast<std::size_t>(s)];
-    const std::int64_t samples = held[static_cast<std::size_t>(run)] * e.document.training.batch_per_rank;
-    return static_cast<double>(width * (copies * segment.elements + samples * segment.outputs));
+    const double samples = static_cast<double>((held[static_cast<std::size_t>(run)] + k - 1) * e.document.training.batch_per_rank) / static_cast<double>(k);
+    return static_cast<double>(width) * (static_cast<double>(copies * segment.elements) + samples * static_cast<double>(segment.outputs));
   };
 }
 

@@ -24,8 +24,8 @@ Resolved of_rank(const Resolved& resolved, int rank);
 
 // The places of `cost` or `memory`, rank after rank, so that what the worst of them takes is as little as can be; among such, so that they are as alike as can
 // be (least sum of squares). Of cost: seconds of a sample, the floating-point operations forward and backward over the drawn speed. Of memory: bytes of
-// parameters, gradients and moments, and of the activations of as many micro-batches as the rank holds at once. What is tied to a layer is where that is.
-// Those of by_hand as they are written. A rank more than there are segments has none.
+// parameters, gradients and moments, and of the activations of as many micro-batches as the rank holds at once, where they are computed again of one in each
+// run. What is tied to a layer is where that is. Those of by_hand as they are written. A rank more than there are segments has none.
 std::vector<StagePlace> places_of(const Resolved& resolved);
 
 // That of a strategy which splits the model.

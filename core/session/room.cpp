@@ -8,6 +8,7 @@
 #include "core/base/units.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/findings.h"
+#include "core/experiment/recomputation.h"
 #include "core/experiment/stages.h"
 #include "core/run/memory_use.h"
 #include "core/strategy/strategy.h"
@@ -43,6 +44,7 @@ class WaysToFit {
   std::vector<Way> find() {
     if (e_.servers > 0 || e_.evaluators > 0) return {};
     smaller_micro_steps();
+    recomputation();
     shares();
     stages();
     return std::move(ways_);
@@ -75,6 +77,19 @@ class WaysToFit {
       ways_.push_back({"training.batch_per_rank=" + std::to_string(other.document.training.batch_per_rank) +
                            " with training.accumulation_steps=" + std::to_string(other.document.training.accumulation_steps),
                        "the same batch in more and smaller products", *bytes});
+      return;
+    }
+  }
+
+  // Short runs first: they compute least again.
+  void recomputation() {
+    for (std::int64_t k = 2; k < std::ssize(e_.model.segments); k += std::max<std::int64_t>(1, k / 2)) {
+      experiment::Resolved other = e_;
+      other.document.training.recompute_segments = k;
+      const auto bytes = fits(other);
+      if (!bytes) continue;
+      ways_.push_back({"training.recompute_segments=" + std::to_string(k),
+                       std::to_string(std::lround(100 * experiment::recomputed_share(other))) + " % more operations", *bytes});
       return;
     }
   }
