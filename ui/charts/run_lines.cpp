@@ -159,9 +159,11 @@ class Lines {
     line.part = StepPart::imposed;
   }
 
+  // With backup workers not all do a step, and what of it trains is not theirs to tell: each is shown by its own.
   void samples_rate() {
-    if (history_.steps_apart()) return samples_rates();
-    if (LineSpec* line = add("rate", alone() ? tr("all ranks") : "", 0, {keys_of(history_, Metric::samples)}))
+    const std::vector<SeriesKey> all = keys_of(history_, Metric::samples);
+    if (history_.steps_apart() || static_cast<int>(all.size()) > history_.reports_of_step()) return samples_rates();
+    if (LineSpec* line = add("rate", alone() ? tr("all ranks") : "", 0, {all}))
       line->divisor = {keys_of(history_, Metric::step_seconds), Over::greatest};
   }
 

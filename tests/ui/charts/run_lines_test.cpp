@@ -360,6 +360,13 @@ TEST(RunLines, averages_with_one_neighbour_are_counted_of_each_rank) {
   EXPECT_TRUE(lines_of(ChartKind::averages, history_of({}, 5), {}, {}).empty());
 }
 
+TEST(RunLines, where_backup_workers_stand_in_for_others_each_has_a_throughput_of_its_own) {
+  const auto lines = lines_of(ChartKind::samples_rate, history_of({.reports_of_step = 3}, 20), {}, {});
+  ASSERT_EQ(lines.size(), 4u);
+  EXPECT_EQ(lines[3].id, "rate3");
+  EXPECT_EQ(lines_of(ChartKind::samples_rate, history_of({}, 20), {}, {}).size(), 1u);
+}
+
 TEST(RunLines, one_device_without_links_has_no_lines_of_traffic) {
   const auto history = history_of({.ranks = 1}, 5);
   EXPECT_TRUE(lines_of(ChartKind::rank_bytes, history, {}, {}).empty());
