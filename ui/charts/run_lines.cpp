@@ -217,7 +217,8 @@ class Lines {
     if (history_.consensus_distance().empty()) return;
     add_gathered("consensus", tr("measured"), 0, &History::consensus_distance, true);
     if (history_.consensus_decay().empty()) return;
-    add_gathered("decay", tr("at most, without gradients: by |λ₂|"), 1, &History::consensus_decay, false);
+    const double left = history_.header().value("lambda_2", 0.0);  // of every step
+    add_gathered("decay", tr("at most, without gradients: by |λ₂| = %1 a step").arg(left, 0, 'g', 4), 1, &History::consensus_decay, false);
     lines_.back().style.joining = Joining::always;  // measured or not, it goes on between
     lines_.back().style.dashed = lines_.back().style.pale = true;
   }

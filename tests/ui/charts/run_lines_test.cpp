@@ -44,6 +44,7 @@ TEST(RunLines, distances_from_the_mean_stand_beside_the_decay_of_the_first) {
     EXPECT_NEAR(decay[i].value, test::SyntheticRun::distance(49) * std::pow(0.99, step - 49), 1e-12) << step;
   }
   EXPECT_TRUE(line(lines, "decay").style.dashed);
+  EXPECT_TRUE(line(lines, "decay").style.label.endsWith("by |λ₂| = 0.99 a step")) << line(lines, "decay").style.label.toStdString();
   EXPECT_TRUE(lines_of(ChartKind::consensus, history_of({}, 500), {}, {}).empty()) << "of ranks that have the same parameters";
 }
 
