@@ -43,9 +43,10 @@ Result<void> is_of(const telemetry::Frame& header, const std::string& plan_hash,
 // There is one copy of an order, and without all of it nobody knows what came after.
 base::Problem unreadable(base::Problem problem, const std::string& path) {
   if (problem.where.find(path) == std::string::npos) problem.where = path;
-  problem.advice = "Copy " + path +
-                   " again from where the run was made. If it is damaged there too, this run cannot be computed again: its recording can still be "
-                   "replayed without --recompute, and its weights are in checkpoints/. A run with run.clock = virtual needs no such file: it is the same again.";
+  problem.advice =
+      "Copy " + path +
+      " again from where the run was made. If it is damaged there too, this run cannot be computed again: its recording can still be "
+      "replayed without --recompute, and its weights are in checkpoints/. A run with run.clock = virtual needs no such file: it is the same again.";
   return problem;
 }
 

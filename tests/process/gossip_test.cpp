@@ -62,10 +62,8 @@ TEST(Gossip, over_a_drawn_graph_is_with_those_that_a_link_joins) {
   const auto drawn = [&](const std::vector<std::pair<int, int>>& chain) {
     Json with = e;
     for (const auto& [from, to] : chain)
-      with["topology"]["links"].push_back({{"from", "host" + std::to_string(from)},
-                                           {"to", "host" + std::to_string(to)},
-                                           {"bandwidth_bits_per_second", 1e10},
-                                           {"latency_seconds", 1e-5}});
+      with["topology"]["links"].push_back(
+          {{"from", "host" + std::to_string(from)}, {"to", "host" + std::to_string(to)}, {"bandwidth_bits_per_second", 1e10}, {"latency_seconds", 1e-5}});
     return home.scratch().write("drawn.json", with.dump());
   };
   const Json result = completed(short_run(drawn({{0, 1}, {1, 2}, {2, 3}}), 20, {}));

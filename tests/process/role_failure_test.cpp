@@ -104,21 +104,16 @@ struct Drawing {
   int rank;
 };
 class RankFails : public testing::TestWithParam<std::tuple<Drawing, int>> {};
-INSTANTIATE_TEST_SUITE_P(Table, RankFails,
-                         testing::Combine(testing::Values(Drawing{"one_device", "one_device_digits", 0},
-                                                          Drawing{"multi_worker_mirrored", "four_hosts_ring_digits", 2},
-                                                          Drawing{"ddp", "four_devices_mirrored_digits", 1}, Drawing{"tpu", "eight_tpus_torus_digits", 5},
-                                                          Drawing{"central_storage", "central_storage_digits", 0},
-                                                          Drawing{"data_parallel", "four_devices_data_parallel_digits", 0},
-                                                          Drawing{"gossip", "eight_devices_gossip_digits", 3},
-                                                          Drawing{"local_sgd", "four_devices_local_sgd_digits", 2},
-                                                          Drawing{"model_parallel", "two_devices_model_parallel_digits", 1},
-                                                          Drawing{"pipeline", "two_devices_model_parallel_digits", 1},
-                                                          Drawing{"fsdp", "four_devices_mirrored_digits", 3}),
-                                          testing::Values(SIGKILL, SIGSTOP)),
-                         [](const auto& row) {
-                           return std::string(std::get<0>(row.param).strategy) + (std::get<1>(row.param) == SIGKILL ? "_dies" : "_stands_still");
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Table, RankFails,
+    testing::Combine(testing::Values(Drawing{"one_device", "one_device_digits", 0}, Drawing{"multi_worker_mirrored", "four_hosts_ring_digits", 2},
+                                     Drawing{"ddp", "four_devices_mirrored_digits", 1}, Drawing{"tpu", "eight_tpus_torus_digits", 5},
+                                     Drawing{"central_storage", "central_storage_digits", 0}, Drawing{"data_parallel", "four_devices_data_parallel_digits", 0},
+                                     Drawing{"gossip", "eight_devices_gossip_digits", 3}, Drawing{"local_sgd", "four_devices_local_sgd_digits", 2},
+                                     Drawing{"model_parallel", "two_devices_model_parallel_digits", 1},
+                                     Drawing{"pipeline", "two_devices_model_parallel_digits", 1}, Drawing{"fsdp", "four_devices_mirrored_digits", 3}),
+                     testing::Values(SIGKILL, SIGSTOP)),
+    [](const auto& row) { return std::string(std::get<0>(row.param).strategy) + (std::get<1>(row.param) == SIGKILL ? "_dies" : "_stands_still"); });
 
 TEST_P(RankFails, ends_the_run_by_its_name) {
   const auto& [drawing, signal] = GetParam();

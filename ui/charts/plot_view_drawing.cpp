@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kUnthinned = 1 << 30;
 constexpr double kBesideBars = 0.1;  // steps
-constexpr double kPixelsADash = 3;  // dashes of a line that turns more often would look like bursts that are not there
+constexpr double kPixelsADash = 3;   // dashes of a line that turns more often would look like bursts that are not there
 
 // The view, moved and narrowed so that it lies in `home`; nothing where it is all of that.
 std::optional<Span> kept_within(std::optional<Span> view, Span home) {

@@ -163,8 +163,7 @@ class Lines {
   void samples_rate() {
     const std::vector<SeriesKey> all = keys_of(history_, Metric::samples);
     if (history_.steps_apart() || static_cast<int>(all.size()) > history_.reports_of_step()) return samples_rates();
-    if (LineSpec* line = add("rate", alone() ? tr("all ranks") : "", 0, {all}))
-      line->divisor = {keys_of(history_, Metric::step_seconds), Over::greatest};
+    if (LineSpec* line = add("rate", alone() ? tr("all ranks") : "", 0, {all})) line->divisor = {keys_of(history_, Metric::step_seconds), Over::greatest};
   }
 
   // Each rank by its own steps.
