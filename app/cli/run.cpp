@@ -72,7 +72,8 @@ class ProgressLine {
 
   static std::string line(const session::Status& status, const telemetry::History& history) {
     std::string text = std::string(base::name_of(status.state)) + "  " + base::format_count(status.step) + " of " + base::format_count(status.steps) + " steps";
-    if (telemetry::averages_in_pairs(history)) text += " by the slowest rank, " + base::format_count(session::furthest_step(status)) + " by the fastest";
+    if (const std::int64_t furthest = session::furthest_step(status); telemetry::averages_in_pairs(history) && furthest > status.step)
+      text += " by the slowest rank, " + base::format_count(furthest) + " by the fastest";
     if (!history.train_loss().empty()) text += "  loss " + number(history.train_loss().back().value, "%.4f");
     if (!history.held_out_accuracy().empty()) text += "  held-out accuracy " + number(100 * history.held_out_accuracy().back().value, "%.2f %%");
     return text;

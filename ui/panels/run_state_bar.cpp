@@ -119,7 +119,7 @@ void RunStateBar::refresh() {
 void RunStateBar::show_live(const session::Status& status) {
   QStringList words{word(status.state)}, brief = words;
   if (status.state != RunState::starting) {
-    const bool apart = telemetry::averages_in_pairs(run_->history());  // each on its own clock
+    const bool apart = telemetry::averages_in_pairs(run_->history()) && session::furthest_step(status) > status.step;  // each on its own clock
     const QString step = count(status.step), furthest = count(session::furthest_step(status)), steps = count(status.steps);
     words << (apart ? tr("%1 of %2 steps by the slowest rank, %3 by the fastest").arg(step, steps, furthest) : tr("%1 of %2 steps").arg(step, steps));
     brief << (apart ? tr("%1 to %2/%3").arg(step, furthest, steps) : tr("%1/%2").arg(step, steps));

@@ -21,7 +21,7 @@ using telemetry::WorkerStaleness;
 
 constexpr int kLookEvery = 250;  // milliseconds
 constexpr std::int64_t kFarOff = 2, kRoom = 20;
-constexpr int kHistogramLetters = 20;  // that it is wide at least, beside a table
+constexpr int kHistogramLetters = 16;  // that it is wide at least, beside a table
 enum Column { worker, applied, share, delayed, dropped, mean, p95, most, columns };
 
 QString counted(std::int64_t number) { return QString::fromStdString(base::format_count(number)); }
@@ -239,21 +239,15 @@ void StalenessPanel::show_table() {
 void StalenessPanel::fit_table() {
   if (table_->topLevelItemCount() == 0 || !parts_->isVisible()) return;
   QHeaderView& header = *table_->header();
-  const QAbstractItemView& view = *table_;
-  int widths[columns], all = 0;
-  for (int column = 0; column < columns; ++column) {
-    header.setSectionHidden(column, false);
-    all += widths[column] = std::max(view.sizeHintForColumn(column), header.sectionSizeHint(column));
-  }
+  for (int column = 0; column < columns; ++column) header.setSectionHidden(column, false);
+  header.resizeSections(QHeaderView::ResizeToContents);
   const int beside = table_->width() - table_->viewport()->width();  // its frame, and what it is scrolled by
-  const int least = fontMetrics().averageCharWidth() * kHistogramLetters;
+  const int least = std::max({fontMetrics().averageCharWidth() * kHistogramLetters, histogram_->minimumWidth(), histogram_->minimumSizeHint().width()});
   const int room = (parted_ ? table_->width() : parts_->width() - parts_->handleWidth() - least) - beside;
-  for (const int column : first_to_go(counts_.all().dropped > 0)) {
-    if (all <= room) break;
-    header.setSectionHidden(column, true);
-    all -= widths[column];
-  }
-  if (!parted_) parts_->setSizes({parts_->width() - parts_->handleWidth() - all - beside, all + beside});
+  for (const int column : first_to_go(counts_.all().dropped > 0))
+    if (header.length() > room) header.setSectionHidden(column, true);
+  const int table = header.length() + beside;
+  if (!parted_) parts_->setSizes({parts_->width() - parts_->handleWidth() - table, table});
 }
 
 void StalenessPanel::fill(QTreeWidgetItem& row, const WorkerStaleness& one, std::int64_t applied_by_all) const {

@@ -131,8 +131,8 @@ TEST_F(BarsTest, are_points_on_a_log_scale) {
   plot_.append("low", points_of({3, 10}));
   plot_.set_log(true);
   plot_.refresh();
-  EXPECT_TRUE(drawn(0).areas.empty());
-  EXPECT_EQ(drawn(0).dots.size(), 2u);
+  EXPECT_TRUE(drawn(1).areas.empty());
+  EXPECT_EQ(drawn(1).dots.size(), 2u);
 }
 
 TEST_F(BarsTest, a_count_of_one_beside_many_is_seen) {
