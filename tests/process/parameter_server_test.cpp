@@ -55,9 +55,9 @@ TEST(ParameterServer, synchronous_trains_as_mirrored_does) {
 TEST(ParameterServer, backup_workers_drop_what_comes_late) {
   for (const std::string clock : {"machine", "virtual"}) {
     const Home home;
-    const Json result = completed(
-        short_run(kServed, 60,
-                  {"strategy.servers.mode=backup_workers", "topology.hosts[0].devices[0].slow_down=20", "strategy.servers.backups=1", "run.clock=" + clock}));
+    const Json result = completed(short_run(kServed, 60,
+                                            {"strategy.servers.mode=backup_workers", "topology.hosts[0].devices[0].slow_down=20", "strategy.servers.backups=1",
+                                             "data.train_samples=1024", "run.clock=" + clock}));
     EXPECT_EQ(result["steps"], 60);
     EXPECT_EQ(result["staleness"]["max"], 0);
     ASSERT_GT(result["dropped_gradients"], 0) << clock;
