@@ -108,7 +108,9 @@ class PipelinePainting {
   void paint_marks(const CellPlace& place, const PassCell& cell, const QRectF& box) {
     const PassCell* pointed = marks_.hovered ? scene_.cell(*marks_.hovered) : nullptr;
     if (pointed && pointed->of.micro == cell.of.micro) frame(box, colours_.text, marks_.hovered == place ? 2 : 1);
-    if (marks_.selected == place) frame(box, colours_.accent, marks_.focused ? 3 : 2);
+    if (marks_.selected != place) return;
+    frame(box, colours_.ground, marks_.focused ? 5 : 4);  // so that it stands out from any cell
+    frame(box, colours_.accent, marks_.focused ? 3 : 2);
   }
 
   void frame(const QRectF& box, const QColor& colour, double width) {

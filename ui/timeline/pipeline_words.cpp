@@ -15,7 +15,10 @@ using experiment::PipelineSchedule;
 QString tr(const char* source) { return QCoreApplication::translate("pipeline", source); }
 QString seconds(Nanoseconds time) { return QString::fromStdString(base::format_seconds(static_cast<double>(time) * 1e-9)); }
 QString part(double share) { return QString::number(100 * share, 'f', 1) + " %"; }
-QString points(double share) { return (share < 0 ? QStringLiteral("\u2212") : QStringLiteral("+")) + QString::number(std::abs(100 * share), 'f', 1); }
+QString points(double share) {
+  const QString size = QString::number(std::abs(100 * share), 'f', 1);
+  return size == "0.0" ? size : (share < 0 ? QStringLiteral("\u2212") : QStringLiteral("+")) + size;
+}
 QString chunk_letter(int chunk) { return QString(QChar(u'a' + chunk % 26)); }
 
 // "(p-1)/(m+p-1) = 3/11"

@@ -64,7 +64,10 @@ TimelinePanel::TimelinePanel(QWidget* parent)
   connect(view_, &TimelineView::painted, this, &TimelinePanel::catch_up, Qt::QueuedConnection);
   connect(view_, &TimelineView::following_changed, follow_, &QAction::setChecked);
   connect(view_, &TimelineView::following_changed, this, &TimelinePanel::show_badges);
-  connect(view_, &TimelineView::selection_changed, this, [this] { show_selected(), tell_selected(false); });
+  connect(view_, &TimelineView::selection_changed, this, [this] {
+    show_selected();
+    if (!shows_pipeline()) tell_selected(false);  // there it is the cell that is told
+  });
   connect(view_, &TimelineView::plan_wanted, this, [this] { tell_selected(true); });
   connect(reader_, &FiguresReader::reckoned, this, &TimelinePanel::show_figures);
   set_run(nullptr);
@@ -167,12 +170,13 @@ void TimelinePanel::set_run(Run* run) {
     connect(run, &Run::updated, this, &TimelinePanel::ask_to_refresh);
     connect(run, &QObject::destroyed, this, [this] { set_run(nullptr); });
   }
+  pipeline_->set_run(run);
   view_->set_source(run ? &run->spans() : nullptr, run ? &run->history() : nullptr, run ? &steps_ : nullptr);
   reader_->set_source(run ? &run->spans() : nullptr, [this](int rank) { return looked_at(rank); });
-  pipeline_->set_run(run);
   follow_->setChecked(true);
   efficiency_->clear();
   communication_->clear();
+  if (shows_pipeline()) show_pipeline();  // of what is drawn
   view_->set_notes({});
   ask_to_refresh();
   view_->set_empty_text(why_empty());

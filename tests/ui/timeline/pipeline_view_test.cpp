@@ -220,7 +220,7 @@ TEST(PipelineWords, tell_the_bubble_by_formula_simulated_and_measured_and_how_fa
   picture.ran->cells.ranks[0].pop_back();  // a busy place less: 11 of 16, and the last one of rank 0 ended the step
   picture.ran->cells = StepCells::of(picture.ran->cells.ranks);
   EXPECT_EQ(bubble_words(picture).toStdString(),
-            "Bubble: by formula 25.0 % ((p-1)/(m+p-1) = 1/4) \u00b7 simulated 25.0 % (+0.0 points) \u00b7 measured in step 7 21.4 % "
+            "Bubble: by formula 25.0 % ((p-1)/(m+p-1) = 1/4) \u00b7 simulated 25.0 % (0.0 points) \u00b7 measured in step 7 21.4 % "
             "(\u22123.6 points on the simulated one, \u22123.6 on the formula)");
   EXPECT_EQ(length_words(picture).toStdString(), "A step without its update: simulated 8 ms \u00b7 measured 14 ms, 1.75 times as long");
 }

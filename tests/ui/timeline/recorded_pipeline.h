@@ -35,10 +35,10 @@ struct RecordedPipeline {
   std::vector<std::pair<int, telemetry::Event>> events(const plan::Plan& plan, int steps) const {
     std::vector<std::pair<int, telemetry::Event>> all;
     sim::Options options;
-    options.steps = steps;
+    options.steps = steps + 1;  // what begins of the next one takes some of a step's time
     options.on_event = [&](int rank, telemetry::Event event) {
       const bool op = event.kind == telemetry::EventKind::op;
-      if ((op && !ops) || (op && rank == 0 && event.subject == lost)) return;
+      if (event.step >= steps || (op && !ops) || (op && rank == 0 && event.subject == lost)) return;
       for (std::int64_t* time : {&event.begin_ns, &event.ready_ns, &event.end_ns}) *time *= slower;
       if (!op && event.subject == static_cast<std::uint16_t>(telemetry::Metric::step_seconds)) event.value *= static_cast<double>(slower);
       all.emplace_back(rank, event);

@@ -61,6 +61,8 @@ TEST_F(PipelinePanel, a_drawing_that_did_not_run_shows_the_cells_of_its_plan) {
   EXPECT_TRUE(panel_.figures().startsWith("Bubble: by formula 25.0 % ((p-1)/(m+p-1) = 1/4) \u00b7 simulated ")) << panel_.figures().toStdString();
   EXPECT_TRUE(panel_.pipeline().picture().of_drawing);
   EXPECT_FALSE(panel_.step_action(-1).isEnabled());
+  panel_.set_run(nullptr);
+  EXPECT_TRUE(panel_.figures().contains("simulated")) << "another run is not shown";
   panel_.set_drawing(nullptr);
   EXPECT_FALSE(panel_.shows_pipeline()) << "it became another strategy";
 }
@@ -141,10 +143,12 @@ TEST_F(PipelinePanel, only_one_view_has_the_panels_own_buttons_and_keys) {
   EXPECT_EQ(panel_.focusProxy(), &panel_.view());
 }
 
-TEST_F(PipelinePanel, a_run_that_is_deleted_disappears) {
+TEST_F(PipelinePanel, a_run_that_is_deleted_disappears_with_its_selected_cell) {
   open_run();
+  panel_.pipeline().select(CellPlace{CellBlock::run, 1, 2});
   run_.reset();
   EXPECT_TRUE(QTest::qWaitFor([&] { return !panel_.shows_pipeline(); }));
+  EXPECT_EQ(panel_.selected_text(), "");
 }
 
 }  // namespace
