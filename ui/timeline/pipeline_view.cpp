@@ -96,7 +96,9 @@ SpanWords PipelineView::selected_words() const {
 }
 
 // For screen readers: the cell, else what is seen.
-void PipelineView::describe() { setAccessibleDescription(selected() ? selected_words().sentence() : bubble_words(picture_)); }
+void PipelineView::describe() {
+  setAccessibleDescription(selected() ? selected_words().sentence() : planned_words(picture_) + ". " + measured_words(picture_));
+}
 
 void PipelineView::bring_into_view(const CellPlace& place) {
   const PipelineScene now = scene();

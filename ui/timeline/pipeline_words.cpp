@@ -35,26 +35,13 @@ QString formula(const PipelineShape& shape, int micro_batches) {
 
 QString step_words(const PipelinePicture& picture) { return tr("step %1").arg(grouped(picture.ran->step)); }
 
-QStringList planned_bubble(const PipelinePicture& picture) {
+// How far a measured bubble is from what is known before.
+QString apart_words(const PipelinePicture& picture, double measured) {
   const PlannedStep* planned = picture.planned();
+  if (!picture.alike()) return tr("of another experiment");
   if (!planned) return {};
-  const double simulated = planned->cells.bubble();
-  if (!planned->ideal) return {tr("no formula for these stages"), tr("simulated %1").arg(part(simulated))};
-  return {tr("by formula %1 (%2)").arg(part(*planned->ideal), formula(picture.plan->shape, planned->cells.micro_batches())),
-          tr("simulated %1 (%2 points)").arg(part(simulated), points(simulated - *planned->ideal))};
-}
-
-QString measured_bubble(const PipelinePicture& picture) {
-  if (!picture.cells(CellBlock::run)) return {};
-  if (!picture.whole())
-    return tr("%1: no figure, as %2 of it are not held here").arg(step_words(picture), counted(static_cast<std::int64_t>(picture.ran->lacking), tr("ops")));
-  const double measured = picture.ran->cells.bubble();
-  QString said = tr("measured in %1 %2").arg(step_words(picture), part(measured));
-  const PlannedStep* planned = picture.planned();
-  if (!picture.alike()) return said + " " + tr("(of another experiment)");
-  if (!planned) return said;
-  const QString apart = tr("%1 points on the simulated one").arg(points(measured - planned->cells.bubble()));
-  return said + (planned->ideal ? tr(" (%1, %2 on the formula)").arg(apart, points(measured - *planned->ideal)) : " (" + apart + ")");
+  const QString simulated = tr("%1 points on the simulated one").arg(points(measured - planned->cells.bubble()));
+  return planned->ideal ? tr("%1, %2 on the formula").arg(simulated, points(measured - *planned->ideal)) : simulated;
 }
 
 // The same cell of the other block, where both are of one experiment.
@@ -127,24 +114,26 @@ SpanWords words_of(const PipelinePicture& picture, const CellPlace& place) {
   return words;
 }
 
-QString bubble_words(const PipelinePicture& picture) {
-  QStringList parts = planned_bubble(picture);
-  if (const QString measured = measured_bubble(picture); !measured.isEmpty()) parts << measured;
-  return parts.isEmpty() ? QString() : tr("Bubble: %1").arg(parts.join(" · "));
+QString planned_words(const PipelinePicture& picture) {
+  const PlannedStep* planned = picture.planned();
+  if (!planned) return {};
+  const double simulated = planned->cells.bubble();
+  const QString took = seconds(planned->cells.range.width());
+  if (!planned->ideal) return tr("Bubble: no formula for these stages \u00b7 simulated %1, in %2").arg(part(simulated), took);
+  return tr("Bubble: by formula %1 (%2) \u00b7 simulated %3 (%4 points), in %5")
+      .arg(part(*planned->ideal), formula(picture.plan->shape, planned->cells.micro_batches()), part(simulated), points(simulated - *planned->ideal), took);
 }
 
-QString length_words(const PipelinePicture& picture) {
+QString measured_words(const PipelinePicture& picture) {
   const StepCells *planned = picture.cells(CellBlock::plan), *ran = picture.cells(CellBlock::run);
-  QStringList parts;
-  if (planned) parts << tr("simulated %1").arg(seconds(planned->range.width()));
-  if (ran && picture.whole()) {
-    const QString measured = tr("measured %1").arg(seconds(ran->range.width()));
-    parts
-        << (planned && picture.alike()
-                ? tr("%1, %2 times as long").arg(measured).arg(static_cast<double>(ran->range.width()) / static_cast<double>(planned->range.width()), 0, 'f', 2)
-                : measured);
-  }
-  return parts.isEmpty() ? QString() : tr("A step without its update: %1").arg(parts.join(" · "));
+  if (!ran) return {};
+  if (!picture.whole())
+    return tr("Measured in %1: no figure, as %2 of it are not held here")
+        .arg(step_words(picture), counted(static_cast<std::int64_t>(picture.ran->lacking), tr("ops")));
+  const QString apart = apart_words(picture, ran->bubble()), took = seconds(ran->range.width());
+  const QString said = tr("Measured in %1: %2%3, in %4").arg(step_words(picture), part(ran->bubble()), apart.isEmpty() ? apart : " (" + apart + ")", took);
+  if (!planned || !picture.alike()) return said;
+  return tr("%1, %2 times as long").arg(said).arg(static_cast<double>(ran->range.width()) / static_cast<double>(planned->range.width()), 0, 'f', 2);
 }
 
 QString bubble_help() {

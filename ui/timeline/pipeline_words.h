@@ -13,9 +13,9 @@ QString block_title(const PipelinePicture& picture, CellBlock block);          /
 QString why_block_is_empty(const PipelinePicture& picture, CellBlock block);
 SpanWords words_of(const PipelinePicture& picture, const CellPlace& place);  // of a cell, beside the same one of the other block
 
-QString bubble_words(const PipelinePicture& picture);  // by formula, simulated and measured, and how far these are apart
-QString length_words(const PipelinePicture& picture);  // of the steps
-QString bubble_help();                                 // in short, how these are reckoned
-QString pipeline_formulas();                           // what these mean, with what they are reckoned by
+QString planned_words(const PipelinePicture& picture);   // the bubble by formula and simulated, and how long the step takes
+QString measured_words(const PipelinePicture& picture);  // what came of it, and how far that is from these
+QString bubble_help();                                   // in short, how these are reckoned
+QString pipeline_formulas();                             // what they mean, with what they are reckoned by
 
 }  // namespace trainyard::ui

@@ -54,9 +54,9 @@ void TimelinePanel::fit_views() {
   for (QToolButton* one : of_pipeline_) one->setVisible(pipeline);
   for (QToolButton* one : of_lanes_) one->setVisible(!pipeline);
   about_->setToolTip(pipeline ? pipeline_formulas() : formulas());
-  efficiency_->setAccessibleName(pipeline ? tr("Bubble of the step") : tr("Efficiency of what is seen"));
+  efficiency_->setAccessibleName(pipeline ? tr("Bubble of the planned step") : tr("Efficiency of what is seen"));
   efficiency_->set_help(pipeline ? bubble_help() : QString());
-  communication_->setAccessibleName(pipeline ? tr("Length of the step") : tr("Communication of what is seen"));
+  communication_->setAccessibleName(pipeline ? tr("Bubble of the measured step") : tr("Communication of what is seen"));
   const PipelineShape* shape = pipeline ? (pipeline_->picture().plan ? &pipeline_->picture().plan->shape : &*pipeline_->picture().run) : nullptr;
   legend_->show_passes(shape ? std::optional(TimelineLegend::Passes{shape->weights_apart(), shape->chunks()}) : std::nullopt);
   if (pipeline) show_pipeline();
@@ -70,8 +70,8 @@ void TimelinePanel::fit_steps() {
 
 void TimelinePanel::show_pipeline() {
   fit_steps();
-  efficiency_->setText(bubble_words(pipeline_->picture()));
-  communication_->setText(length_words(pipeline_->picture()));
+  efficiency_->setText(planned_words(pipeline_->picture()));
+  communication_->setText(measured_words(pipeline_->picture()));
   show_badges();
   show_selected();
 }

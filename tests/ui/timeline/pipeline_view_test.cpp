@@ -219,19 +219,18 @@ TEST(PipelineWords, tell_the_bubble_by_formula_simulated_and_measured_and_how_fa
   PipelinePicture picture = both();
   picture.ran->cells.ranks[0].pop_back();  // a busy place less: 11 of 16, and the last one of rank 0 ended the step
   picture.ran->cells = StepCells::of(picture.ran->cells.ranks);
-  EXPECT_EQ(bubble_words(picture).toStdString(),
-            "Bubble: by formula 25.0 % ((p-1)/(m+p-1) = 1/4) \u00b7 simulated 25.0 % (0.0 points) \u00b7 measured in step 7 21.4 % "
-            "(\u22123.6 points on the simulated one, \u22123.6 on the formula)");
-  EXPECT_EQ(length_words(picture).toStdString(), "A step without its update: simulated 8 ms \u00b7 measured 14 ms, 1.75 times as long");
+  EXPECT_EQ(planned_words(picture).toStdString(), "Bubble: by formula 25.0 % ((p-1)/(m+p-1) = 1/4) \u00b7 simulated 25.0 % (0.0 points), in 8 ms");
+  EXPECT_EQ(measured_words(picture).toStdString(),
+            "Measured in step 7: 21.4 % (\u22123.6 points on the simulated one, \u22123.6 on the formula), in 14 ms, 1.75 times as long");
 }
 
 TEST(PipelineWords, tell_no_figure_of_a_step_that_lacks_ops_and_none_apart_of_another_experiment) {
   PipelinePicture picture = both();
   picture.ran->lacking = 3;
-  EXPECT_TRUE(bubble_words(picture).endsWith("step 7: no figure, as 3 ops of it are not held here")) << bubble_words(picture).toStdString();
+  EXPECT_TRUE(measured_words(picture).endsWith("Measured in step 7: no figure, as 3 ops of it are not held here")) << measured_words(picture).toStdString();
   picture.ran->lacking = 0;
   picture.of_drawing = true;
-  EXPECT_TRUE(bubble_words(picture).endsWith("measured in step 7 25.0 % (of another experiment)")) << bubble_words(picture).toStdString();
+  EXPECT_TRUE(measured_words(picture).startsWith("Measured in step 7: 25.0 % (of another experiment), in ")) << measured_words(picture).toStdString();
 }
 
 }  // namespace

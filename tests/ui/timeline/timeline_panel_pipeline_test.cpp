@@ -31,7 +31,7 @@ class PipelinePanel : public testing::Test {
     RecordedPipeline{resolved(drawn_)}.write(directory_.path().toStdString(), steps);
     run_ = ui::Run::open({}, directory_.path());
     panel_.set_run(run_.get());
-    ASSERT_TRUE(says("measured in step " + QString::number(steps - 1))) << panel_.figures().toStdString();
+    ASSERT_TRUE(says("Measured in step " + QString::number(steps - 1))) << panel_.figures().toStdString();
   }
   bool says(const QString& text) {
     return QTest::qWaitFor([&] { return panel_.figures().contains(text); }, kPatience);
@@ -94,16 +94,16 @@ TEST_F(PipelinePanel, steps_are_gone_through_one_by_one_and_are_those_that_are_c
   open_run();
   EXPECT_FALSE(panel_.step_action(1).isEnabled()) << "it is the last";
   panel_.step_action(-1).trigger();
-  EXPECT_TRUE(says("measured in step 4"));
+  EXPECT_TRUE(says("Measured in step 4"));
   QTest::keyClick(&panel_.pipeline(), Qt::Key_PageUp);
-  EXPECT_TRUE(says("measured in step 3"));
+  EXPECT_TRUE(says("Measured in step 3"));
   EXPECT_EQ(panel_.view().chosen_step(), 3);
   EXPECT_TRUE(panel_.step_action(1).isEnabled());
   panel_.view().choose_step(0);
-  EXPECT_TRUE(says("measured in step 0"));
+  EXPECT_TRUE(says("Measured in step 0"));
   EXPECT_FALSE(panel_.step_action(-1).isEnabled());
   panel_.view().choose_step({});
-  EXPECT_TRUE(says("measured in step 5")) << "none is chosen: the last one";
+  EXPECT_TRUE(says("Measured in step 5")) << "none is chosen: the last one";
 }
 
 TEST_F(PipelinePanel, a_cell_that_ran_is_selected_on_the_lanes_and_in_the_plan_and_its_step_stays) {
