@@ -103,6 +103,11 @@ void show_shortcuts(QMainWindow& window) {
                 {"Choose a step", "Click on its number"},
                 {"Show everything", "0, Ctrl+Home, double click"},
                 {"Follow the run, or let go", "F"}});
+  add_gestures(*list, tr("On a pipeline's cells"),
+               {{"Go from cell to cell, from rank to rank", "Arrows"},
+                {"Go to the first or the last cell of a rank", "Home, End"},
+                {"Show the step before, the step after", "Page Up, Page Down"},
+                {"Show the cell's first op in the plan", "Enter"}});
   list->expandAll();
   list->header()->setSectionResizeMode(0, QHeaderView::Stretch);
   show(dialog, list, {480, 560});

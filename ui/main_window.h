@@ -184,6 +184,7 @@ class MainWindow : public QMainWindow {
   bool closing_ = false, run_wanted_ = false, drawing_fits_ = true;
   QString goes_on_from_;            // a run's directory, of the run that is wanted; the document knows nothing of it
   bool experiment_wanted_ = false;  // of the run that was opened
+  std::optional<bool> as_drawn_;    // the run trains what is drawn; nothing: it was not looked at yet
   bool opened_beside_run_ = false;  // a document, and it was not looked at yet whether the run trained it
 };
 

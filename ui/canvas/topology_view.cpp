@@ -108,12 +108,22 @@ void TopologyView::clear_overlay() {
   describe_current();
 }
 
+void TopologyView::show_logical(const LogicalPicture& picture) {
+  scene_.set_logical(picture);
+  describe_current();
+}
+
+void TopologyView::show_shards(const std::vector<KeptShard>& shards) {
+  scene_.set_shards(shards);
+  describe_current();
+}
+
 // It may be another thing, or have another role or name than before, or run as something else.
 void TopologyView::describe_current() {
   const topology::Topology& topology = document_.experiment().topology;
   const topology::Device* device = find_device(topology, scene_.current().name);
-  const QString description =
-      describe(topology, scene_.current(), device && scene_.is_marked_emulated(*device), device ? scene_.imposed_on(*device) : QStringList());
+  const QString description = describe(topology, scene_.current(), device && scene_.is_marked_emulated(*device),
+                                       device ? scene_.imposed_on(*device) : QStringList(), device ? scene_.holding_on(*device) : QString());
   if (description == accessibleDescription()) return;
   setAccessibleDescription(description);  // screen readers speak it
   emit message(description);

@@ -25,7 +25,8 @@ class TopologyView : public QGraphicsView {
   TopologyScene& topology_scene() { return scene_; }
   void set_overlay(const Overlay& overlay);
   void clear_overlay();
-  void show_logical(const LogicalPicture& picture) { scene_.set_logical(picture); }
+  void show_logical(const LogicalPicture& picture);
+  void show_shards(const std::vector<KeptShard>& shards);
 
   Tool tool() const { return tool_; }
   void set_tool(Tool tool);
