@@ -4,6 +4,7 @@
 #include <QApplication>
 #include <QThreadPool>
 #include <algorithm>
+#include <utility>
 
 #include "core/base/fields.h"
 #include "core/strategy/strategy.h"
@@ -73,6 +74,7 @@ void PipelineReader::refresh(const StepTimes& steps) {
   if (!run_) return;
   if (!asked_ && run_->history().ranks() > 1) reckon();
   if (!of_run_) return;
+  if (std::exchange(picture_.over, run_->complete()) != run_->complete()) emit changed();
   if (recorded_.empty()) recorded_ = recorded_cells(run_->spans(), of_run_->shape);
   const auto wanted = chosen_ ? chosen_ : frozen_ && picture_.ran ? std::optional(picture_.ran->step) : last_whole_step(run_->history());
   const StepTime* step = wanted && !recorded_.empty() ? steps.find(*wanted) : nullptr;
