@@ -6,14 +6,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ui/modelview/model_metrics.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {
 namespace {
-
-constexpr double kLetters = 0.92;
-constexpr int kMostLetters = 34, kLeastLetters = 14;  // of a name that has room in a column
-constexpr int kLeastRow = 3, kLeastColumn = 40;       // of an overview
 
 const Colours& colours() { return Theme::instance().colours(); }
 int pixels(double length) { return Theme::instance().pixels(length); }
@@ -52,7 +49,7 @@ class Painting {
     painter_.save();
     painter_.setClipRect(scene_.body);
     painter_.translate(scene_.origin());
-    painter_.setFont(Theme::instance().font(kLetters));
+    painter_.setFont(Theme::instance().font(kModelLetters));
     bands();
     columns();
     painter_.setRenderHint(QPainter::Antialiasing);
@@ -204,7 +201,7 @@ class Painting {
       painter_.setPen(colours().text);
       write({left, top, bracket - left, line}, Qt::AlignLeft, group.title);
       painter_.setPen(colours().dim);
-      write({left, top + line, bracket - left, line}, Qt::AlignLeft, text("%1 of the work").arg(share_words(group.share)));
+      write({left, top + line, bracket - left, line}, Qt::AlignLeft, group_words(group));
     }
   }
 
@@ -225,13 +222,13 @@ class Painting {
   void column_head(int c) {
     const ModelColumn& column = picture_.columns[static_cast<std::size_t>(c)];
     const QRect where = geometry_.column_rect(c).adjusted(scene_.overview ? pixels(2) : metrics_.lane, 0, -pixels(2), 0);
-    painter_.setFont(Theme::instance().font(kLetters, true));
+    painter_.setFont(Theme::instance().font(kModelLetters, true));
     const int line = painter_.fontMetrics().height();
     QRect title(where.left(), pixels(3), where.width(), line);
     if (column.rank >= 0) title.setLeft(pill(title, column) + pixels(6));
     painter_.setPen(column.rank < 0 && picture_.splits ? colours().warning : colours().text);
     write(title, Qt::AlignLeft, column.title);
-    painter_.setFont(Theme::instance().font(kLetters));
+    painter_.setFont(Theme::instance().font(kModelLetters));
     painter_.setPen(colours().dim);
     if (picture_.splits)
       write({where.left(), title.bottom() + 1, where.width(), line}, Qt::AlignLeft, scene_.overview ? share_words(column.share) : column_words(column));
@@ -259,7 +256,7 @@ class Painting {
       write({cell.left(), top, width, line}, f == 0 ? Qt::AlignLeft : Qt::AlignRight, words[static_cast<std::size_t>(f)]);
     }
     const QRect kept = geometry_.kept_rect(0).adjusted(pixels(12), 0, 0, 0);
-    if (metrics_.kept > 0) write({kept.left(), top, kept.width(), line}, Qt::AlignLeft, text("Kept by"));
+    if (metrics_.kept > 0) write({kept.left(), top, kept.width(), line}, Qt::AlignLeft, kept_heading());
   }
 
   QPainter& painter_;
@@ -271,77 +268,7 @@ class Painting {
   double largest_share_ = 0;
 };
 
-// Widths that hold what is written in them.
-class Measuring {
- public:
-  explicit Measuring(const ModelPicture& picture) : picture_(picture) {}
-
-  int column() const {
-    const int letter = metrics_.averageCharWidth(), pad = pixels(16);
-    int names = 0, heads = 0;
-    for (const ModelNode& node : picture_.nodes) names = std::max(names, width(node.name));
-    for (const ModelColumn& column : picture_.columns)
-      heads =
-          std::max({heads, strong_.horizontalAdvance(column.title) + (column.rank < 0 ? 0 : width("000") + metrics_.height()), width(column_words(column))});
-    return std::clamp(std::max(names, heads), kLeastLetters * letter, kMostLetters * letter) + pad;
-  }
-
-  int gutter() const {
-    int widest = 0;
-    for (const ModelGroup& group : picture_.groups) widest = std::max({widest, width(group.title), width(text("%1 of the work").arg("00.0 %"))});
-    return widest == 0 ? pixels(8) : widest + pixels(24);
-  }
-
-  std::array<int, kFigures> figures() const {
-    std::array<int, kFigures> widths{};
-    const auto headings = figure_headings();
-    for (std::size_t f = 0; f < widths.size(); ++f) widths[f] = width(headings[f]);
-    for (const ModelNode& node : picture_.nodes) {
-      const auto words = figures_of(node);
-      for (std::size_t f = 0; f < widths.size(); ++f) widths[f] = std::max(widths[f], width(words[f]));
-    }
-    for (int& one : widths) one += pixels(16);
-    widths[static_cast<std::size_t>(Figure::share)] = width("100.0 %") + pixels(96);
-    return widths;
-  }
-
-  int kept() const {
-    int widest = 0;
-    for (const ModelNode& node : picture_.nodes) widest = std::max(widest, width(kept_words(node)));
-    return widest == 0 ? 0 : std::max(widest, width(text("Kept by"))) + pixels(24);
-  }
-
-  int line() const { return metrics_.height(); }
-
- private:
-  int width(const QString& words) const { return metrics_.horizontalAdvance(words); }
-  const ModelPicture& picture_;
-  QFontMetrics metrics_{Theme::instance().font(kLetters)}, strong_{Theme::instance().font(kLetters, true)};
-};
-
 }  // namespace
-
-ModelMetrics model_metrics(const ModelPicture& picture, const QSize& room, bool overview) {
-  const Measuring measured(picture);
-  ModelMetrics metrics;
-  metrics.head = 2 * measured.line() + pixels(8);
-  metrics.lane = pixels(18);
-  metrics.row = measured.line() + pixels(8);
-  metrics.gap = pixels(9);
-  if (overview) {
-    const int pitch = std::clamp((room.height() - metrics.head) / (picture.count() + 3), kLeastRow, metrics.row + metrics.gap);
-    metrics.gap = std::max(1, pitch / 4);
-    metrics.row = std::max(2, pitch - metrics.gap);
-    metrics.column = std::max(pixels(kLeastColumn), std::min(room.width() / std::max(static_cast<int>(picture.columns.size()), 1), pixels(220)));
-    metrics.lane = std::min(metrics.lane, metrics.column / 4);
-    return metrics;
-  }
-  metrics.column = measured.column() + 2 * metrics.lane;
-  metrics.gutter = measured.gutter();
-  metrics.figures = measured.figures();
-  metrics.kept = measured.kept();
-  return metrics;
-}
 
 void paint_model(QPainter& painter, const ModelScene& scene) { Painting(painter, scene).all(); }
 

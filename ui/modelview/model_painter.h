@@ -23,7 +23,6 @@ struct ModelScene {
   QPoint origin() const { return body.topLeft() - scroll; }  // of the rows, in the widget
 };
 
-ModelMetrics model_metrics(const ModelPicture& picture, const QSize& room, bool overview);
 void paint_model(QPainter& painter, const ModelScene& scene);
 
 }  // namespace trainyard::ui

@@ -60,6 +60,10 @@ QString kept_words(const ModelNode& node) {
   return (ranks.size() == 1 ? text("rank %1") : text("ranks %1")).arg(ranks.join(", "));
 }
 
+QString kept_heading() { return text("Kept by"); }
+
+QString group_words(const ModelGroup& group) { return text("%1 of the work").arg(share_words(group.share)); }
+
 QString column_words(const ModelColumn& column) { return text("%1, %2").arg(share_words(column.share), bytes(column.parameter_bytes)); }
 
 QString column_sentence(const ModelColumn& column) {

@@ -15,8 +15,10 @@ inline constexpr int kFigures = 6;
 std::array<QString, kFigures> figure_headings();
 std::array<QString, kFigures> figures_of(const ModelNode& node);
 
-QString share_words(double share);                                 // "12.3 %"
-QString kept_words(const ModelNode& node);                         // "ranks 4, 5"; empty where its column says it
+QString share_words(double share);          // "12.3 %"
+QString kept_words(const ModelNode& node);  // "ranks 4, 5"; empty where its column says it
+QString kept_heading();
+QString group_words(const ModelGroup& group);                      // "24.6 % of the work"
 QString column_words(const ModelColumn& column);                   // "25.1 %, 220 kB"
 QString column_sentence(const ModelColumn& column);                // the same, and more, in words
 QString totals(const ModelPicture& picture);                       // of the whole model
