@@ -123,7 +123,11 @@ std::int64_t Bucket::Home::offset(std::int64_t element) const { return std::clam
 std::size_t Bucket::cell(std::int64_t offset) const { return static_cast<std::size_t>(std::lower_bound(cuts.begin(), cuts.end(), offset) - cuts.begin()); }
 
 std::pair<std::int64_t, std::int64_t> Bucket::chunk(std::size_t members, std::size_t position) const {
-  const auto [first, count] = collective::part(homes.begin()->second.length() / row, static_cast<int>(members), static_cast<int>(position));
+  return chunk(homes.begin()->second.length(), members, position);
+}
+
+std::pair<std::int64_t, std::int64_t> Bucket::chunk(std::int64_t length, std::size_t members, std::size_t position) const {
+  const auto [first, count] = collective::part(length / row, static_cast<int>(members), static_cast<int>(position));
   return {first * row, count * row};
 }
 

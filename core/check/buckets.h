@@ -34,7 +34,8 @@ struct Bucket {
 
   std::size_t cell(std::int64_t offset) const;                                                   // the one that starts there
   std::pair<std::int64_t, std::int64_t> chunk(std::size_t members, std::size_t position) const;  // that of a member, of a bucket in use: {first, count}
-  Home* home_in(std::int32_t rank, plan::BufferId buffer);                                       // null: the rank has none, or in another buffer
+  std::pair<std::int64_t, std::int64_t> chunk(std::int64_t length, std::size_t members, std::size_t position) const;  // of so much of it
+  Home* home_in(std::int32_t rank, plan::BufferId buffer);  // null: the rank has none, or in another buffer
 };
 using Buckets = std::map<std::pair<std::int32_t, std::int32_t>, Bucket>;  // by group and number
 

@@ -347,8 +347,10 @@ class Execution {
   // A collective in one: what every member is to have then, it has.
   bool whole(const plan::Rehearsal::Event& event) {
     Bucket& bucket = buckets_.at({scope_.op(event.at).group, scope_.op(event.at).bucket});
-    for (std::size_t c = 0; c + 1 < bucket.cuts.size(); ++c) {
-      const auto sum = reduces(bucket.wanted) ? sum_over(bucket, members(bucket), c) : held(bucket, source_of(bucket, c), c);
+    const Access& span = span_of(scope_.op(event.at));  // of a micro-step with few samples not all of the bucket
+    const std::int64_t first = span.first - bucket.homes.at(event.at.rank).first;
+    for (std::size_t c = bucket.cell(first), last = bucket.cell(first + span.count); c < last; ++c) {
+      const auto sum = reduces(bucket.wanted) ? sum_over(bucket, members(bucket), c) : held(bucket, source_of(bucket, c, first, span.count), c);
       if (!sum) return report(event.at, "adds a contribution that is in the sum already", "Reduce every bucket once.");
       for (auto& [rank, home] : bucket.homes)
         if (has_in_the_end(bucket, rank, c)) home.cells[c] = *sum;
@@ -356,17 +358,19 @@ class Execution {
     return true;
   }
 
-  // The member whose chunk a cell is in.
-  std::int32_t owner(const Bucket& bucket, std::size_t cell) const {
+  // The member whose chunk a cell is in, of so many elements from `first` on.
+  std::int32_t owner(const Bucket& bucket, std::size_t cell, std::int64_t first, std::int64_t count) const {
     const auto& ranks = members(bucket);
     for (std::size_t p = 0; p + 1 < ranks.size(); ++p)
-      if (bucket.cuts[cell] < bucket.chunk(ranks.size(), p + 1).first) return ranks[p];
+      if (bucket.cuts[cell] - first < bucket.chunk(count, ranks.size(), p + 1).first) return ranks[p];
     return ranks.back();
   }
+  std::int32_t owner(const Bucket& bucket, std::size_t cell) const { return owner(bucket, cell, 0, bucket.homes.begin()->second.length()); }
   // Where nothing is summed: the member that has a cell from the beginning.
-  std::int32_t source_of(const Bucket& bucket, std::size_t cell) const {
-    return bucket.wanted == OpKind::broadcast || bucket.wanted == OpKind::scatter ? bucket.root : owner(bucket, cell);
+  std::int32_t source_of(const Bucket& bucket, std::size_t cell, std::int64_t first, std::int64_t count) const {
+    return bucket.wanted == OpKind::broadcast || bucket.wanted == OpKind::scatter ? bucket.root : owner(bucket, cell, first, count);
   }
+  std::int32_t source_of(const Bucket& bucket, std::size_t cell) const { return source_of(bucket, cell, 0, bucket.homes.begin()->second.length()); }
   bool has_in_the_end(const Bucket& bucket, std::int32_t rank, std::size_t cell) const {
     switch (bucket.wanted) {
       case OpKind::reduce:

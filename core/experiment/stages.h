@@ -12,6 +12,9 @@ namespace trainyard::experiment {
 // How a place names a segment: "2", or of a block "1.4".
 std::string place_name(const model::Segment& segment);
 
+// Floating-point operations of a segment for one sample, forward and backward: those that are made, so before the first parameters no gradient at its input.
+std::int64_t flops_of_sample(const model::Model& model, int segment);
+
 // By segment, the rank that has it, as strategy.stages.places says. Of a resolved experiment whose strategy splits the model.
 std::vector<int> owners_of(const Resolved& resolved);
 

@@ -10,6 +10,7 @@
 #include "core/experiment/findings.h"
 #include "core/experiment/recomputation.h"
 #include "core/experiment/stages.h"
+#include "core/experiment/tensor.h"
 #include "core/run/memory_use.h"
 #include "core/strategy/strategy.h"
 
@@ -47,6 +48,7 @@ class WaysToFit {
     recomputation();
     shares();
     stages();
+    split_layers();
     return std::move(ways_);
   }
 
@@ -129,6 +131,19 @@ class WaysToFit {
       ways_.push_back({"strategy.kind=pipeline with strategy.stages.partition=memory and training.accumulation_steps=" +
                            std::to_string(other.document.training.accumulation_steps),
                        "devices idle at least " + std::to_string(std::lround(100 * experiment::ideal_bubble(other).value_or(0))) + " % of the time", *bytes});
+  }
+
+  // Likewise; every device then has all samples' activations, but within pairs of layers its part of them.
+  void split_layers() {
+    if (!all_reduces()) return;
+    experiment::Resolved other = e_;
+    other.document.strategy = {};
+    other.document.strategy.kind = experiment::StrategyKind::tensor_parallel;
+    other.document.training.accumulation_steps *= e_.world();
+    if (!experiment::tensor_problems(other.document, other.model).empty()) return;
+    if (const auto bytes = fits(other))
+      ways_.push_back({"strategy.kind=tensor_parallel with training.accumulation_steps=" + std::to_string(other.document.training.accumulation_steps),
+                       "activations of every pair of layers are all-reduced, both ways", *bytes});
   }
 
   const experiment::Resolved& e_;

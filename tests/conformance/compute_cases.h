@@ -91,6 +91,39 @@ inline Case embedding_bag_backward_weight(Values& values, DType dtype, const Siz
           {{"table_gradient", table}, {"squared_norm", norm}}};
 }
 
+// Of a table in parts: the rows from the third on of as many and five more.
+inline Case embedding_part_forward(Values& values, DType dtype, const Sizes& s) {
+  Case made = embedding_bag_forward(values, dtype, s);
+  auto& op = std::get<compute::EmbeddingBagForward>(made.op);
+  op.input = bag_input(values, dtype, s.batch, s.inputs, slots_of(s), rows_of(s) + 5);
+  op.first_row = 2, op.all_rows = rows_of(s) + 5;
+  return made;
+}
+
+inline Case embedding_part_backward_weight(Values& values, DType dtype, const Sizes& s) {
+  Case made = embedding_bag_backward_weight(values, dtype, s, true);
+  auto& op = std::get<compute::EmbeddingBagBackwardWeight>(made.op);
+  op.input = bag_input(values, dtype, s.batch, s.inputs, slots_of(s), rows_of(s) + 5);
+  op.first_row = 2, op.all_rows = rows_of(s) + 5;
+  return made;
+}
+
+// Of classes from the third on.
+inline Case softmax_summary(Values& values, DType dtype, const Sizes& s) {
+  const Tensor summary = values.uniform(DType::fp64, {4, s.batch}), labels = values.labels(s.batch, s.outputs);
+  for (std::int64_t b = 0; b < s.batch; ++b) set_element(labels, b, element(labels, b) + 2);
+  return {compute::SoftmaxSummary{values.uniform(dtype, {s.batch, s.outputs}, -20, 20), labels, summary, 2, s.outputs + 4}, {{"summary", summary}}};
+}
+
+// With what two parts say: the largest logit of each row and its class, a sum of exponentials, and the label's logit of either, or of none.
+inline Case softmax_part(Values& values, DType dtype, const Sizes& s) {
+  const Tensor metrics = values.uniform(DType::fp64, {2}), gradient = values.uniform(dtype, {s.batch, s.outputs});
+  const Tensor summaries = values.uniform(DType::fp64, {2, 4, s.batch}, 20, 30), labels = values.labels(s.batch, s.outputs + 4);
+  for (std::int64_t b = 0; b < s.batch; ++b) set_element(summaries, (b % 2 * 4 + 3) * s.batch + b, -std::numeric_limits<double>::infinity());
+  return {compute::SoftmaxCrossEntropyPart{values.uniform(dtype, {s.batch, s.outputs}, -20, 20), labels, summaries, gradient, metrics, 2, 0.25, 0.5},
+          {{"gradient", gradient}, {"metrics", metrics}}};
+}
+
 inline Case softmax_cross_entropy(Values& values, DType dtype, const Sizes& s, bool with_gradient) {
   const Tensor metrics = values.uniform(DType::fp64, {2});
   const Tensor gradient = with_gradient ? values.uniform(dtype, {s.batch, s.outputs}) : Tensor{};
@@ -200,6 +233,10 @@ inline std::vector<NamedCase> all_cases() {
                                   {"add_bag_backward_weight", with(embedding_bag_backward_weight, true)},
                                   {"softmax_cross_entropy", with(softmax_cross_entropy, true)},
                                   {"softmax_cross_entropy_without_gradient", with(softmax_cross_entropy, false)},
+                                  {"embedding_part_forward", embedding_part_forward},
+                                  {"embedding_part_backward_weight", embedding_part_backward_weight},
+                                  {"softmax_summary", softmax_summary},
+                                  {"softmax_part", softmax_part},
                                   {"squared_norm", squared_norm},
                                   {"clip_factor", clip_factor},
                                   {"zero", zero},

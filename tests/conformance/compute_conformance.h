@@ -125,6 +125,33 @@ TEST_P(ComputeConformance, a_label_that_is_no_class_makes_the_loss_nan) {
   }
 }
 
+// Three parts of 2, 3 and 2 classes, of which each has its summary, against all seven in one.
+TEST_P(ComputeConformance, a_softmax_of_classes_in_parts_is_that_of_all) {
+  constexpr std::int64_t kRows = 5, kClasses = 7, kFirst[] = {0, 2, 5, 7};
+  Values values;
+  const Tensor logits = values.uniform(DType::fp64, {kRows, kClasses}, -20, 20), labels = values.labels(kRows, kClasses);
+  set_element(logits, 2, element(logits, 6));  // of equal ones the first counts
+  const Tensor gradient = values.zeros(DType::fp64, {kRows, kClasses}), metrics = values.zeros(DType::fp64, {2});
+  run(*device_, compute::SoftmaxCrossEntropy{logits, labels, gradient, metrics, 0.25, 0.5});
+  const Tensor summaries = values.zeros(DType::fp64, {3, 4, kRows});
+  std::vector<Tensor> parts;
+  for (int part = 0; part < 3; ++part) {
+    const std::int64_t first = kFirst[part], count = kFirst[part + 1] - first;
+    parts.push_back(values.zeros(DType::fp64, {kRows, count}));
+    run(*device_, compute::CopyColumns{logits, parts.back(), first, 0, count});
+    const Tensor own{DType::fp64, {4, kRows}, summaries.data + part * 4 * kRows * base::size_of(DType::fp64)};
+    run(*device_, compute::SoftmaxSummary{parts.back(), labels, own, first, kClasses});
+  }
+  for (int part = 0; part < 3; ++part) {
+    const Tensor own = values.zeros(DType::fp64, parts[static_cast<std::size_t>(part)].shape), of_part = values.zeros(DType::fp64, {2});
+    run(*device_, compute::SoftmaxCrossEntropyPart{parts[static_cast<std::size_t>(part)], labels, summaries, own, of_part, kFirst[part], 0.25, 0.5});
+    for (std::int64_t m = 0; m < 2; ++m) EXPECT_NEAR(element(of_part, m), element(metrics, m), 1e-12 * std::abs(element(metrics, m)));
+    const std::int64_t count = own.shape[1];
+    for (std::int64_t i = 0; i < own.elements(); ++i)
+      EXPECT_NEAR(element(own, i), element(gradient, i / count * kClasses + kFirst[part] + i % count), 1e-14) << part << ", " << i;
+  }
+}
+
 TEST_P(ComputeConformance, a_gradient_under_the_maximum_is_not_clipped) {
   Values values;
   const Tensor squared = values.zeros(DType::fp64, {2}), factor = values.scalar(-1);

@@ -61,6 +61,8 @@ TEST(CliMemory, that_does_not_do_is_refused_with_what_would) {
   EXPECT_EQ(cli(with_memory("validate", tight, {"strategy.kind=pipeline", "strategy.stages.partition=memory", "training.accumulation_steps=" + micro_batches}))
                 .exit_code,
             0);
+  const std::string split = word_after(refused.err, "strategy.kind=tensor_parallel with training.accumulation_steps=");
+  EXPECT_EQ(cli(with_memory("validate", tight, {"strategy.kind=tensor_parallel", "training.accumulation_steps=" + split})).exit_code, 0);
 }
 
 TEST(CliMemory, of_large_batches_does_in_smaller_micro_steps) {

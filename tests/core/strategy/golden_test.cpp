@@ -293,6 +293,13 @@ experiment::Experiment tiny_sharded(int ranks, experiment::Shard shard) {
   return e;
 }
 
+// Of 6 and 4 units and 5 classes: a pair, then classes in parts.
+TEST(Golden, tensor_parallel_of_two) {
+  auto e = tiny(2);
+  e.strategy.kind = experiment::StrategyKind::tensor_parallel;
+  expect_golden_plan("tensor_parallel_2", e);
+}
+
 TEST(Golden, fsdp_of_two_full) { expect_golden_plan("fsdp_2_full", tiny_sharded(2, experiment::Shard::full)); }
 
 TEST(Golden, fsdp_of_three_with_sharded_optimizer_clipped) {
