@@ -86,6 +86,13 @@ void show_shortcuts(QMainWindow& window) {
                 {"Play, stop", "Space, Esc"},
                 {"Select a rank, a chunk", "Up, Down, Ctrl+Left, Ctrl+Right"},
                 {"Type a number, at the start", "F2, double click"}});
+  add_gestures(*list, tr("In the model"),
+               {{"Go to the next layer", "Up, Down"},
+                {"Select several layers", "Shift+Up, Shift+Down, Ctrl+click, Shift+click"},
+                {"Select a block", "Click beside it"},
+                {"Move layers to another device", "Drag, Alt+Left, Alt+Right"},
+                {"Show all layers at once, or their words", "0, Ctrl+wheel, +, -"},
+                {"Select nothing", "Esc"}});
   add_gestures(*list, tr("On the timeline"),
                {{"Go from op to op, from lane to lane", "Arrows"},
                 {"Go to the first or the last op of a lane", "Home, End"},
@@ -96,6 +103,11 @@ void show_shortcuts(QMainWindow& window) {
                 {"Choose a step", "Click on its number"},
                 {"Show everything", "0, Ctrl+Home, double click"},
                 {"Follow the run, or let go", "F"}});
+  add_gestures(*list, tr("On a pipeline's cells"),
+               {{"Go from cell to cell, from rank to rank", "Arrows"},
+                {"Go to the first or the last cell of a rank", "Home, End"},
+                {"Show the step before, the step after", "Page Up, Page Down"},
+                {"Show the cell's first op in the plan", "Enter"}});
   list->expandAll();
   list->header()->setSectionResizeMode(0, QHeaderView::Stretch);
   show(dialog, list, {480, 560});

@@ -56,6 +56,7 @@ MainWindow::MainWindow(Setup setup)
   connect_runs();
   connect_stepper();
   connect_scaling();
+  connect_model();
   workspace_->restore();
   charts_->grid().arrange(settings_.value(kCharts).toStringList());
   connect(&charts_->grid(), &ChartGrid::arrangement_changed, this, [this] { settings_.setValue(kCharts, charts_->grid().arrangement()); });

@@ -15,6 +15,7 @@
 #include "ui/file_actions.h"
 #include "ui/inspector/inspector.h"
 #include "ui/model/autosave.h"
+#include "ui/modelview/model_panel.h"
 #include "ui/panels/banner.h"
 #include "ui/panels/log_panel.h"
 #include "ui/panels/plan_panel.h"
@@ -67,6 +68,7 @@ class MainWindow : public QMainWindow {
   PlanPanel& plan() { return *plan_; }
   TimelinePanel& timeline() { return *timeline_; }
   StepperPanel& stepper() { return *stepper_; }
+  ModelPanel& model() { return *model_; }
   LogPanel& log() { return *log_; }
   RunsPanel& runs_panel() { return *runs_panel_; }
   ScalingPanel& scaling() { return *scaling_; }
@@ -102,6 +104,7 @@ class MainWindow : public QMainWindow {
   void connect_runs();
   void connect_stepper();
   void connect_scaling();
+  void connect_model();
   void refuse_beside_sweep();
   void invite_to_draw();
   void start_wanted_run();
@@ -174,12 +177,14 @@ class MainWindow : public QMainWindow {
   ScalingPanel* scaling_ = nullptr;
   StalenessPanel* staleness_ = nullptr;
   TextPanel* text_ = nullptr;
+  ModelPanel* model_ = nullptr;
   std::optional<RunOverlay> overlay_;
   QTimer live_;                // refreshes canvas and truths while a run is shown
   QStringList failures_told_;  // of which runs, by directory
   bool closing_ = false, run_wanted_ = false, drawing_fits_ = true;
   QString goes_on_from_;            // a run's directory, of the run that is wanted; the document knows nothing of it
   bool experiment_wanted_ = false;  // of the run that was opened
+  std::optional<bool> as_drawn_;    // the run trains what is drawn; nothing: it was not looked at yet
   bool opened_beside_run_ = false;  // a document, and it was not looked at yet whether the run trained it
 };
 

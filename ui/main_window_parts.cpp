@@ -55,9 +55,11 @@ void MainWindow::build_docks() {
   workspace_->add("drawing", tr("Drawing"), Workspace::Area::left, tree);
   workspace_->add("inspector", tr("Inspector"), Workspace::Area::right, inspector_ = new Inspector(document_, selection_, this));
   connect(inspector_, &Inspector::picture_wanted, canvas_, &TopologyView::show_logical);
+  connect(&inspector_->cost(), &CostLine::shards_known, canvas_, &TopologyView::show_shards);
   inspector_->set_recorded_dealt([this] { return runs_.current() && trains_as_run() ? recorded_dealt(runs_.current()->history()) : Dealt(); });
   workspace_->add("charts", tr("Charts"), Workspace::Area::bottom, charts_ = new RunCharts(this));
   workspace_->add("timeline", tr("Timeline"), Workspace::Area::bottom, timeline_ = new TimelinePanel(this));
+  connect(&inspector_->cost(), &CostLine::pipeline_known, timeline_, &TimelinePanel::set_drawing);
   workspace_->add("plan", tr("Plan"), Workspace::Area::bottom, plan_ = new PlanPanel(document_, this));
   workspace_->add("stepper", tr("Stepper"), Workspace::Area::bottom, stepper_ = new StepperPanel(document_, this));
   workspace_->add("staleness", tr("Staleness"), Workspace::Area::bottom, staleness_ = new StalenessPanel(this));
@@ -66,6 +68,7 @@ void MainWindow::build_docks() {
   workspace_->add("runs", tr("Runs"), Workspace::Area::bottom, runs_panel_ = new RunsPanel(setup_.services.runs_directory, this));
   workspace_->add("scaling", tr("Scaling"), Workspace::Area::bottom, scaling_ = new ScalingPanel(document_, setup_.services, this));
   workspace_->add("text", tr("Text"), Workspace::Area::bottom, text_ = new TextPanel(this));
+  workspace_->add("model", tr("Model"), Workspace::Area::bottom, model_ = new ModelPanel(document_, this));
   build_file_menu();
   build_edit_menus();
   build_run_menu();
@@ -192,6 +195,7 @@ void MainWindow::fit_toolbars() {
 void MainWindow::connect_document() {
   connect(&document_, &Document::file_changed, this, &MainWindow::update_title);
   connect(&document_, &Document::changed, this, &MainWindow::update_title);
+  connect(&document_, &Document::changed, this, [this] { as_drawn_.reset(); });
   for (const auto signal : {&Document::changed, &Document::problems_changed}) connect(&document_, signal, errors_, &Banner::look_again);
   connect(&document_, &Document::judged, this, &MainWindow::start_wanted_run);
   connect(&files_, &FileActions::failed, this, &MainWindow::show_problems);
@@ -228,6 +232,10 @@ void MainWindow::connect_runs() {
   connect(&runs_, &RunSession::trouble, this, &MainWindow::run_in_trouble);
   connect(charts_, &RunCharts::frozen_changed, timeline_, &TimelinePanel::set_frozen);
   connect(timeline_, &TimelinePanel::op_selected, this, &MainWindow::show_in_plan);
+  connect(timeline_, &TimelinePanel::drawn_op_selected, this, [this](int rank, const QString& program, const QString& token, bool raise) {
+    plan_->show_op(rank, program, token);
+    if (raise) workspace_->raise("plan");
+  });
   connect(staleness_, &StalenessPanel::gradient_wanted, this, &MainWindow::show_push);
   connect(charts_, &RunCharts::gradient_wanted, this, &MainWindow::show_push);
   connect(runs_panel_, &RunsPanel::ticked_changed, &runs_, &RunSession::set_ticked);
@@ -239,6 +247,13 @@ void MainWindow::connect_stepper() {
   connect(stepper_, &StepperPanel::transit_changed, &canvas_->topology_scene(), &TopologyScene::set_transit);
   connect(&workspace_->dock("stepper"), &QDockWidget::visibilityChanged, stepper_, &StepperPanel::set_seen);
   connect(&runs_, &RunSession::live_changed, stepper_, &StepperPanel::leave_canvas);
+}
+
+// Layers go to devices on the canvas, where those are marked that have what is selected.
+void MainWindow::connect_model() {
+  connect(model_, &ModelPanel::pointed, canvas_, &TopologyView::point_at);
+  connect(model_, &ModelPanel::message, statusBar(), [this](const QString& text) { statusBar()->showMessage(text, 8000); });
+  connect(canvas_, &TopologyView::layers_dropped, model_, &ModelPanel::move_to_device);
 }
 
 // Neither a run nor a sweep begins beside the other: they would share cores, and the figures of both would be wrong.

@@ -62,6 +62,7 @@ void MainWindow::run_changed() {
   failures_told_.removeAll(run->directory());  // they are told beside what they are of
   drawing_fits_ = true;
   opened_beside_run_ = false;
+  as_drawn_.reset();
   overlay_.reset();
   canvas_->clear_overlay();
   show_who_trains();
@@ -275,9 +276,10 @@ void MainWindow::show_live_state() {
   const session::Status* status = run->status() ? &*run->status() : nullptr;
   const bool over = run->complete() && !run->live();
   const topology::Topology& drawing = document_.experiment().topology;
+  if (known && !as_drawn_) as_drawn_ = trains_as_run();
   if (overlay_ && drawing_fits_ && over) canvas_->set_overlay(overlay_->on(drawing, overlay_->failures(history)));
   if (overlay_ && status && drawing_fits_ && run->live())
-    canvas_->set_overlay(overlay_->on(drawing, overlay_->overlay(history, status, status->state == session::RunState::running)));
+    canvas_->set_overlay(overlay_->on(drawing, overlay_->overlay(history, status, status->state == session::RunState::running), as_drawn_.value_or(false)));
   const QStringList of_run = truths_of(history, run->drawing());
   std::vector<RunTruths> truths;
   for (const Run* shown : runs_.shown()) truths.push_back({shown->name(), shown == run ? of_run : truths_of(shown->history(), shown->drawing())});

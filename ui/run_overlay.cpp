@@ -173,7 +173,8 @@ Overlay RunOverlay::overlay(const telemetry::History& history, const session::St
   return overlay;
 }
 
-Overlay RunOverlay::on(const topology::Topology& drawing, Overlay measured) const {
+Overlay RunOverlay::on(const topology::Topology& drawing, Overlay measured, bool as_drawn) const {
+  measured.as_drawn = as_drawn;
   std::map<std::string, DeviceOverlay> kept;
   for (const topology::Host& host : drawing.hosts)
     for (const topology::Device& device : host.devices)

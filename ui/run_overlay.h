@@ -19,7 +19,8 @@ class RunOverlay {
   Overlay failures(const telemetry::History& history) const;  // of a run that is over: the devices that ended it, if any
 
   // What is true on a drawing that is another one by now: not of a device that is of another kind or idle there. Names tell the rest.
-  Overlay on(const topology::Topology& drawing, Overlay measured) const;
+  // `as_drawn`: of Overlay.
+  Overlay on(const topology::Topology& drawing, Overlay measured, bool as_drawn = false) const;
 
  private:
   DeviceOverlay device(const telemetry::History& history, const session::Status* status, int rank, bool moving) const;

@@ -16,7 +16,7 @@ namespace trainyard::ui {
 namespace {
 
 constexpr auto kState = "window/state", kGeometry = "window/geometry";
-constexpr int kStateVersion = 6;  // another arrangement of docks: forget the old one
+constexpr int kStateVersion = 7;  // another arrangement of docks: forget the old one
 constexpr int kNumberKeys = 9;    // that show panels; the tenth and so on have Shift besides
 constexpr int kShort = 520;       // pixels at a scale of 1
 constexpr int kPlotLines = 10;    // of text, that a chart which is read has more than one which is only made out

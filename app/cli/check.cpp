@@ -31,6 +31,7 @@ const char* meaning(Proof proof) {
     case Proof::pairing: return "every average joins a rank that asks and one that answers and waits for nobody, half and half, so that nobody waits for ever";
     case Proof::sharding: return "passes compute by whole parameters, every part is updated once by the gradient of all ranks, and nothing else lasts";
     case Proof::passing: return "every layer computes by what those before it made of its micro-batch, learns by the whole gradient, and takes each once";
+    case Proof::recomputing: return "every output that is made again is what its forward pass made, from what that had, and the backward pass finds it";
     case Proof::serving: return "every parameter lies on one server, workers and servers agree on it, and by their rule nobody waits for ever";
   }
   return "";
@@ -85,7 +86,7 @@ void print_traffic(const plan::Plan& plan, const check::ProgramTraffic& traffic)
 }
 
 void print_report(const plan::Plan& plan, const check::Report& report) {
-  for (const Proof proof : report.proofs) std::printf("proved: %-10s %s\n", std::string(check::name(proof)).c_str(), meaning(proof));
+  for (const Proof proof : report.proofs) std::printf("proved: %-11s %s\n", std::string(check::name(proof)).c_str(), meaning(proof));
   for (const check::ProgramTraffic& traffic : report.traffic)
     if (!traffic.sent.empty()) print_traffic(plan, traffic);
   if (const std::string engine = engine_of(plan); !engine.empty())

@@ -98,7 +98,9 @@ void add_export(Verb& program) {
   Verb verb = program.add_verb("export", "Write a run as CSV, or as a trace for Perfetto and Chrome");
   ExportArguments& arguments = verb.on_run(run);
   verb.option("run_directory", arguments.directory, "Directory of the run").required().type_name("DIR");
-  verb.option("--format", arguments.format, "csv: every logged number; trace: every op, for ui.perfetto.dev").required().one_of({"csv", "trace"});
+  verb.option("--format", arguments.format, "csv: every logged number, and what befell ranks and links; trace: every op, for ui.perfetto.dev")
+      .required()
+      .one_of({"csv", "trace"});
   verb.option("--out", arguments.out, "File to write").required().type_name("FILE");
   verb.json_flag(arguments.json);
   verb.examples(

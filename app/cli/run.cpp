@@ -23,6 +23,7 @@
 #include "core/session/resume.h"
 #include "core/session/run_directory.h"
 #include "core/session/socket_directory.h"
+#include "core/session/status.h"
 #include "core/telemetry/summary.h"
 
 namespace trainyard::cli {
@@ -71,6 +72,8 @@ class ProgressLine {
 
   static std::string line(const session::Status& status, const telemetry::History& history) {
     std::string text = std::string(base::name_of(status.state)) + "  " + base::format_count(status.step) + " of " + base::format_count(status.steps) + " steps";
+    if (const std::int64_t furthest = session::furthest_step(status); telemetry::averages_in_pairs(history) && furthest > status.step)
+      text += " by the slowest rank, " + base::format_count(furthest) + " by the fastest";
     if (!history.train_loss().empty()) text += "  loss " + number(history.train_loss().back().value, "%.4f");
     if (!history.held_out_accuracy().empty()) text += "  held-out accuracy " + number(100 * history.held_out_accuracy().back().value, "%.2f %%");
     return text;
@@ -84,6 +87,7 @@ class ProgressLine {
 
 void print_status(const session::Status& status, const telemetry::History& history) {
   base::Json line{{"type", "progress"}, {"state", base::name_of(status.state)}, {"step", status.step}, {"steps", status.steps}};
+  if (telemetry::averages_in_pairs(history)) line["furthest_step"] = session::furthest_step(status);
   if (!history.train_loss().empty()) line["train_loss"] = history.train_loss().back().value;
   if (!history.held_out_accuracy().empty()) line["held_out_accuracy"] = history.held_out_accuracy().back().value;
   if (!history.consensus_distance().empty()) line["consensus_distance"] = history.consensus_distance().back().value;
@@ -124,7 +128,8 @@ void print_summary(const base::Json& r, const experiment::Experiment& given) {
     std::printf("  staleness           %s in the mean, p95 %s, at most %s", number(staleness["mean"], "%.2f").c_str(), number(staleness["p95"], "%.0f").c_str(),
                 number(staleness["max"], "%.0f").c_str());
     if (const auto dropped = r.find("dropped_gradients"); dropped != r.end())
-      std::printf("; %s gradients came too late", base::format_count(dropped->get<std::int64_t>()).c_str());
+      std::printf("; %s gradients came too late, and %s samples are in no update", base::format_count(dropped->get<std::int64_t>()).c_str(),
+                  base::format_count(r.value("dropped_samples", std::int64_t{0})).c_str());
     std::printf("\n");
   }
   if (const base::Json& wire = r["wire_bytes"]; wire.is_object())

@@ -63,7 +63,10 @@ void rehearse(Scope& scope) {
 void prove(Scope& scope, Findings& findings) {
   prove_structure(scope, findings);
   if (!findings.empty()) return;
-  if (has_servers(scope)) return prove_serving(scope, findings);
+  if (has_servers(scope)) {
+    prove_serving(scope, findings);
+    return prove_recomputing(scope, findings);
+  }
   prove_order(scope, findings);
   rehearse(scope);
   prove_matching(scope, findings);
@@ -77,6 +80,7 @@ void prove(Scope& scope, Findings& findings) {
   prove_pairing(scope, findings);
   prove_passing(scope, findings);
   prove_sharding(scope, findings);
+  prove_recomputing(scope, findings);
 }
 
 std::string marked_grid(const Scope& scope, const std::vector<Finding>& findings) {
@@ -101,6 +105,7 @@ std::string_view name(Proof proof) {
     case Proof::pairing: return "pairing";
     case Proof::passing: return "passing";
     case Proof::sharding: return "sharding";
+    case Proof::recomputing: return "recomputing";
     case Proof::serving: return "serving";
   }
   return "?";
@@ -124,6 +129,7 @@ Report examine(const plan::Plan& plan) {
   if (has_pairs(scope)) report.proofs.push_back(Proof::pairing);
   if (has_stages(scope)) report.proofs.push_back(Proof::passing);
   if (shares_parameters(scope)) report.proofs.push_back(Proof::sharding);
+  if (has_recomputation(scope)) report.proofs.push_back(Proof::recomputing);
   if (scope.schedule.local_steps > 0) report.proofs.push_back(Proof::averaging);
   const bool sound = !findings.any(Proof::structure);
   report.findings = findings.take();

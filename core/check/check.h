@@ -15,18 +15,19 @@
 namespace trainyard::check {
 
 enum class Proof {
-  structure,  // numbers in range, accesses inside their buffers, reachable dependencies, kinds on lanes that fit
-  order,      // members of groups use them, and the buckets in them, in one order
-  deadlock,   // all comes to an end with zero capacity
-  matching,   // a send and the receive it meets mean the same bucket, round, chunk, bytes
-  races,      // no two unordered overlapping accesses to a buffer, unless both read; a peer reads until a send completes
-  meaning,    // updates read the sum over all members, each once, added in the same order on all ranks
-  mixing,     // of neighbours: every parameter becomes the weighted sum that one symmetric, doubly stochastic matrix says, of what ranks had before the step
-  averaging,  // of ranks that meet now and then: every parameter becomes the mean of all, or moves to a centre, and that to the mean
-  pairing,    // of neighbours that average in pairs: each joins a rank that asks and one that answers, which waits for nobody, half and half
-  passing,    // of layers on several ranks: each computes by what those before it made of the same micro-batch, and learns by the whole gradient of it
-  sharding,   // of parameters in parts: passes compute by all of them as they were, every part is updated once by the gradient of all ranks, and all are
-  serving,    // of workers and servers: every parameter lies on one server, both ends agree, and the rule lets everybody go on
+  structure,    // numbers in range, accesses inside their buffers, reachable dependencies, kinds on lanes that fit
+  order,        // members of groups use them, and the buckets in them, in one order
+  deadlock,     // all comes to an end with zero capacity
+  matching,     // a send and the receive it meets mean the same bucket, round, chunk, bytes
+  races,        // no two unordered overlapping accesses to a buffer, unless both read; a peer reads until a send completes
+  meaning,      // updates read the sum over all members, each once, added in the same order on all ranks
+  mixing,       // of neighbours: every parameter becomes the weighted sum that one symmetric, doubly stochastic matrix says, of what ranks had before the step
+  averaging,    // of ranks that meet now and then: every parameter becomes the mean of all, or moves to a centre, and that to the mean
+  pairing,      // of neighbours that average in pairs: each joins a rank that asks and one that answers, which waits for nobody, half and half
+  passing,      // of layers on several ranks: each computes by what those before it made of the same micro-batch, and learns by the whole gradient of it
+  sharding,     // of parameters in parts: passes compute by all of them as they were, every part is updated once by the gradient of all ranks, and all are
+  recomputing,  // of outputs that are made again: each from what its own forward pass had, and so the same; and the backward pass finds it
+  serving,      // of workers and servers: every parameter lies on one server, both ends agree, and the rule lets everybody go on
 };
 std::string_view name(Proof proof);
 

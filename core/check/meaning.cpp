@@ -33,7 +33,7 @@ using plan::OpKind;
 bool updates(OpKind kind) { return kind == OpKind::update || kind == OpKind::norm; }
 bool codes(OpKind kind) { return kind == OpKind::encode || kind == OpKind::decode; }
 bool uses_sum(OpKind kind) { return updates(kind) || codes(kind) || kind == OpKind::mix; }
-bool passes(OpKind kind) { return kind == OpKind::forward || kind == OpKind::backward_input || kind == OpKind::backward_weight; }
+bool passes(OpKind kind) { return kind == OpKind::forward || kind == OpKind::recompute || kind == OpKind::backward_input || kind == OpKind::backward_weight; }
 
 // One program of all ranks.
 class Execution {

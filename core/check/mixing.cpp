@@ -24,7 +24,7 @@ using plan::OpKind;
 
 constexpr const char* kAccepted = "what one symmetric, doubly stochastic matrix says of the parameters before the step";
 
-bool passes(OpKind kind) { return kind == OpKind::forward || kind == OpKind::backward_input || kind == OpKind::backward_weight; }
+bool passes(OpKind kind) { return kind == OpKind::forward || kind == OpKind::recompute || kind == OpKind::backward_input || kind == OpKind::backward_weight; }
 
 // One program of all ranks, of which at least one mixes.
 class Execution {

@@ -25,7 +25,7 @@ const Pairing* pairing_of(const RankPlan& rank, std::int32_t active) {
 }
 
 std::string of_rank(std::int32_t rank) { return "rank " + std::to_string(rank); }
-bool passes(OpKind kind) { return kind == OpKind::forward || kind == OpKind::backward_input || kind == OpKind::backward_weight; }
+bool passes(OpKind kind) { return kind == OpKind::forward || kind == OpKind::recompute || kind == OpKind::backward_input || kind == OpKind::backward_weight; }
 
 class Examination {
  public:

@@ -23,7 +23,9 @@ using plan::OpKind;
 
 constexpr std::int32_t kLoss = -1;  // as a part of a gradient
 
-bool is_pass(OpKind kind) { return kind == OpKind::forward || kind == OpKind::loss || kind == OpKind::backward_input || kind == OpKind::backward_weight; }
+bool is_pass(OpKind kind) {
+  return kind == OpKind::forward || kind == OpKind::recompute || kind == OpKind::loss || kind == OpKind::backward_input || kind == OpKind::backward_weight;
+}
 
 enum class Role { other, samples, output, sums, gradient };
 
@@ -128,7 +130,7 @@ class Passing {
       for (std::size_t c = span.first; c < span.last; ++c)
         if (!write(at, op, span, c, read.contains({span.buffer, c}))) return false;
     const OpKind way = op.kind == OpKind::loss ? OpKind::forward : op.kind;
-    return op.kind == OpKind::loss || taken_[{at.rank, way, op.segment}].insert(op.micro).second ||
+    return op.kind == OpKind::loss || op.kind == OpKind::recompute || taken_[{at.rank, way, op.segment}].insert(op.micro).second ||
            report(at, "takes a micro-batch that its segment has taken", "Take every micro-batch once.");
   }
 

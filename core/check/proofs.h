@@ -72,6 +72,8 @@ bool has_stages(const Scope& scope);
 bool shares_parameters(const Scope& scope);
 void prove_sharding(const Scope& scope, Findings& findings);
 void prove_passing(const Scope& scope, Findings& findings);
+bool has_recomputation(const Scope& scope);
+void prove_recomputing(const Scope& scope, Findings& findings);
 bool has_servers(const Scope& scope);
 void prove_serving(const Scope& scope, Findings& findings);
 std::vector<ProgramTraffic> traffic(const Scope& scope);

@@ -111,6 +111,7 @@ class Sharding {
     if (plan::communicates(op.kind)) return plan::coarse(op.kind) ? whole(event, op) : receive(event, op);
     switch (op.kind) {
       case OpKind::forward:
+      case OpKind::recompute:
       case OpKind::backward_input: return computes(event.at, op);
       case OpKind::backward_weight: return learns(event.at, op);
       case OpKind::mix: return mixes(event.at, op);

@@ -62,7 +62,8 @@ bool Statistics::is_summed(const Bucket& bucket) const {
 }
 
 const Statistics::Sums* Statistics::sums_of(std::int32_t rank, const Op& op) const {
-  if (op.kind != OpKind::forward && op.kind != OpKind::backward_weight && op.kind != OpKind::backward_input) return nullptr;
+  const bool passes = op.kind == OpKind::forward || op.kind == OpKind::recompute || op.kind == OpKind::backward_weight || op.kind == OpKind::backward_input;
+  if (!passes) return nullptr;
   const auto at = sums_.find({rank, op.segment});
   return at == sums_.end() ? nullptr : &at->second;
 }

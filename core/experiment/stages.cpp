@@ -37,14 +37,6 @@ std::vector<topology::Device> workers_of(const topology::Topology& topology) {
 
 double flops_per_second(const topology::Device& device) { return device.peak_flops / (device.slow_down * (1 + device.jitter / 2)); }
 
-// Of one sample, forward and backward.
-double flops_of(const model::Model& model, int s) {
-  const model::Segment& segment = model.segments[static_cast<std::size_t>(s)];
-  const std::int64_t back = s > model.first_with_parameters ? segment.backward_input_flops() : 0;
-  const std::int64_t learnt = model.owner(segment).elements > 0 ? segment.backward_weight_flops() : 0;
-  return static_cast<double>(segment.forward_flops() + back + learnt);
-}
-
 int moments_of(const OptimizerSpec& optimizer) {
   if (optimizer.kind != OptimizerKind::sgd) return 2;
   return optimizer.momentum > 0 ? 1 : 0;
@@ -67,7 +59,7 @@ using CostOf = std::function<double(int run, int segment)>;
 
 CostOf seconds_of(const Resolved& e, const Turns& turns) {
   return [&model = e.model, devices = workers_of(e.document.topology), turns](int run, int s) {
-    return flops_of(model, s) / flops_per_second(devices[static_cast<std::size_t>(turns.rank_of(run))]);
+    return static_cast<double>(flops_of_sample(model, s)) / flops_per_second(devices[static_cast<std::size_t>(turns.rank_of(run))]);
   };
 }
 
@@ -78,10 +70,11 @@ CostOf bytes_of(const Resolved& e, const Turns& turns) {
   for (int run = 0; run < turns.runs; ++run) ranks.push_back(turns.rank_of(run));
   for (int run = 0; run < turns.runs; ++run)
     held.push_back(most_held(cells_of(schedule_of(e.document.strategy), ranks, turns.rank_of(run), static_cast<int>(training.accumulation_steps)), run));
-  return [&e, width, copies, held](int run, int s) {
+  const std::int64_t k = std::max<std::int64_t>(training.recompute_segments, 1);  // of so many outputs in a row one is held of them all, the others of one
+  return [&e, width, copies, held, k](int run, int s) {
     const model::Segment& segment = e.model.segments[static_cast<std::size_t>(s)];
-    const std::int64_t samples = held[static_cast<std::size_t>(run)] * e.document.training.batch_per_rank;
-    return static_cast<double>(width * (copies * segment.elements + samples * segment.outputs));
+    const double samples = static_cast<double>((held[static_cast<std::size_t>(run)] + k - 1) * e.document.training.batch_per_rank) / static_cast<double>(k);
+    return static_cast<double>(width) * (static_cast<double>(copies * segment.elements) + samples * static_cast<double>(segment.outputs));
   };
 }
 
@@ -262,6 +255,13 @@ Problems too_many_stages(const StrategySpec& strategy, std::int64_t ranks, const
 }  // namespace
 
 std::string place_name(const model::Segment& segment) { return segment.name.substr(0, segment.name.find(' ')); }
+
+std::int64_t flops_of_sample(const model::Model& model, int segment) {
+  const model::Segment& s = model.segments[static_cast<std::size_t>(segment)];
+  const std::int64_t back = segment > model.first_with_parameters ? s.backward_input_flops() : 0;
+  const std::int64_t learnt = model.owner(s).elements > 0 ? s.backward_weight_flops() : 0;
+  return s.forward_flops() + back + learnt;
+}
 
 std::vector<int> owners_of(const Resolved& resolved) { return owners_by(resolved.document.strategy.stages.places, resolved.model); }
 

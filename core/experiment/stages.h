@@ -12,6 +12,9 @@ namespace trainyard::experiment {
 // How a place names a segment: "2", or of a block "1.4".
 std::string place_name(const model::Segment& segment);
 
+// Floating-point operations of a segment for one sample, forward and backward: those that are made, so before the first parameters no gradient at its input.
+std::int64_t flops_of_sample(const model::Model& model, int segment);
+
 // By segment, the rank that has it, as strategy.stages.places says. Of a resolved experiment whose strategy splits the model.
 std::vector<int> owners_of(const Resolved& resolved);
 
@@ -21,8 +24,8 @@ Resolved of_rank(const Resolved& resolved, int rank);
 
 // The places of `cost` or `memory`, rank after rank, so that what the worst of them takes is as little as can be; among such, so that they are as alike as can
 // be (least sum of squares). Of cost: seconds of a sample, the floating-point operations forward and backward over the drawn speed. Of memory: bytes of
-// parameters, gradients and moments, and of the activations of as many micro-batches as the rank holds at once. What is tied to a layer is where that is.
-// Those of by_hand as they are written. A rank more than there are segments has none.
+// parameters, gradients and moments, and of the activations of as many micro-batches as the rank holds at once, where they are computed again of one in each
+// run. What is tied to a layer is where that is. Those of by_hand as they are written. A rank more than there are segments has none.
 std::vector<StagePlace> places_of(const Resolved& resolved);
 
 // That of a strategy which splits the model.

@@ -21,11 +21,14 @@ using collective::Collective;
 // Numbers that a rank says of a row of its logits (compute::SoftmaxSummary).
 constexpr std::int64_t kSummary = 4;
 
-std::string layers_with(const model::Model& part, model::Split split) {
-  std::string text;
+// "layer 0 by rows of its table", "9 by outputs (1.1 to 3)"
+std::string split_layers(const model::Model& part, model::Split split, const std::string& by) {
+  std::vector<std::string> places;
   for (const model::Segment& segment : part.segments)
-    if (segment.split == split) text += (text.empty() ? "" : ", ") + place_name(segment);
-  return text;
+    if (segment.split == split) places.push_back(place_name(segment));
+  if (places.empty()) return "";
+  if (places.size() == 1) return "layer " + places.front() + " " + by;
+  return format_count(std::ssize(places)) + " layers " + by + " (" + places.front() + " to " + places.back() + ")";
 }
 
 base::Problem refused(std::string where, std::string what, std::string accepted, std::string advice) {
@@ -68,9 +71,8 @@ std::optional<std::string> split_said(const Resolved& e) {
   const model::Model part = model::split_of(e.model, e.world(), 0);
   std::string text;
   for (const auto& [split, by] :
-       {std::pair{model::Split::rows, " by rows of its table"}, {model::Split::outputs, " by outputs"}, {model::Split::inputs, " by inputs"}})
-    if (const std::string layers = layers_with(part, split); !layers.empty())
-      text += (text.empty() ? "" : "; ") + std::string(layers.find(',') == std::string::npos ? "layer " : "layers ") + layers + by;
+       {std::pair{model::Split::rows, "by rows of its table"}, {model::Split::outputs, "by outputs"}, {model::Split::inputs, "by inputs"}})
+    if (const std::string layers = split_layers(part, split, by); !layers.empty()) text += (text.empty() ? "" : ", ") + layers;
   return text + "; every rank has all of the others";
 }
 

@@ -25,7 +25,7 @@ std::vector<LayerSum> layer_sums(const Resolved& resolved);
 // Micro-batches of the whole run by their size: `visit(samples, how many train, how many evaluate)`.
 void for_each_micro_batch(const Resolved& resolved, const std::function<void(std::int64_t samples, std::int64_t train, std::int64_t evaluate)>& visit);
 
-// Which layers are split how, for a person: "layers 0 by outputs and 1 by inputs". Nothing where none is.
+// Which layers are split how, for a person: "layer 0 by rows of its table, 9 layers by outputs (1.1 to 3), ...". Nothing where none is.
 std::optional<std::string> split_said(const Resolved& resolved);
 
 // What is wrong with splitting them, of any experiment.

@@ -59,6 +59,27 @@ std::vector<int> inputs_of(const Model& model, int segment) {
   return inputs;
 }
 
+bool goes_back_by_output(const Segment& s) {
+  return s.kind == LayerKind::max_pool || (s.activation != compute::Activation::none && s.kind != LayerKind::batch_norm);
+}
+
+bool goes_back_by_input(const Segment& s) {
+  return s.kind == LayerKind::batch_norm || s.kind == LayerKind::max_pool || s.kind == LayerKind::gelu || s.kind == LayerKind::attention ||
+         normalises_rows(s.kind);
+}
+
+// A batch normalisation undoes its activation where it learns.
+std::vector<int> backward_inputs_of(const Model& model, int segment) {
+  const Segment& s = model.segments[static_cast<std::size_t>(segment)];
+  const bool activates = s.activation != compute::Activation::none, learns = model.owner(s).elements > 0;
+  const bool goes_back = segment > model.first_with_parameters || (segment == model.first_with_parameters && activates);
+  std::vector<int> inputs;
+  if ((learns && !s.looks_up()) || (segment > model.first_with_parameters && goes_back_by_input(s))) inputs.push_back(segment - 1);
+  if (goes_back && (goes_back_by_output(s) || s.kind == LayerKind::batch_norm) && (activates || s.kind == LayerKind::max_pool)) inputs.push_back(segment);
+  std::erase(inputs, -1);
+  return inputs;
+}
+
 std::vector<std::vector<int>> paths_of(const Model& model, const std::vector<Stage>& stages) {
   std::vector<std::vector<int>> paths(model.segments.size());
   for (std::size_t k = 0; k < stages.size(); ++k)

@@ -22,6 +22,12 @@ std::vector<Stage> stages_of(const std::vector<int>& owners);
 // The outputs of earlier segments that a segment computes by, ascending but for the one before it, which comes last; -1: the samples themselves.
 std::vector<int> inputs_of(const Model& model, int segment);
 
+// Whether the gradient at its input, or that before its activation, depends on its output, or on its input.
+bool goes_back_by_output(const Segment& segment);
+bool goes_back_by_input(const Segment& segment);
+// The outputs that its backward pass computes by, with what it learns; of segments whose gradient is wanted.
+std::vector<int> backward_inputs_of(const Model& model, int segment);
+
 // By segment, the stages that an output passes, by number: where it is made, then all that compute by it, each once, ascending. Its gradient goes back the
 // same way: whoever has a part of it adds that to what came from further on.
 std::vector<std::vector<int>> paths_of(const Model& model, const std::vector<Stage>& stages);

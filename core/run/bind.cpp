@@ -196,6 +196,7 @@ class Binder {
       case OpKind::statistics: return model::batch_statistics(segment(op), tensors(op));
       case OpKind::partial: return touches(op.writes, "columns.s0") ? partial_products(segment(op), tensors(op), columns(op)) : model::partial_sums(segment(op), tensors(op));
       case OpKind::forward: return forward(op);
+      case OpKind::recompute: return recompute(op);
       case OpKind::softmax: return {summary(op)};
       case OpKind::loss: return {loss(op)};
       case OpKind::backward_input:
@@ -220,6 +221,13 @@ class Binder {
     if (touches(op.reads, "pre.s0")) return finish_forward(segment(op), tensors(op), columns(op));
     if (model::activates_sum(segment(op))) return model::activate_sum(segment(op), tensors(op));
     return trains_ ? model::forward(segment(op), tensors(op)) : model::evaluate(segment(op), tensors(op));
+  }
+
+  // By the sums that forward made; running statistics have followed them then.
+  std::vector<compute::Op> recompute(const Op& op) {
+    model::SegmentTensors t = tensors(op);
+    t.state = {};
+    return segment(op).kind == model::LayerKind::batch_norm ? model::normalise(segment(op), t) : model::forward(segment(op), t);
   }
 
   double maximum_norm() const { return recipe_.clip_norm > 0 ? recipe_.clip_norm : std::numeric_limits<double>::infinity(); }

@@ -2,61 +2,28 @@
 #include "core/run/layout.h"
 
 #include <algorithm>
-#include <limits>
-#include <optional>
+#include <utility>
+
+#include "core/plan/lives.h"
 
 namespace trainyard::run {
 namespace {
 
-using plan::Access;
-using plan::Op;
-using plan::Program;
 using plan::RankPlan;
 
 std::int64_t align(std::int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
-// Positions in one program between which a buffer's content matters.
-struct Life {
-  std::size_t first = std::numeric_limits<std::size_t>::max(), last = 0;
-  bool used() const { return first <= last; }
-  bool meets(const Life& other) const { return used() && other.used() && first <= other.last && other.first <= last; }
-};
-
 // A buffer is scratch when only the compute lane touches it and every program that reads it has written it before.
-class Lives {
- public:
-  explicit Lives(const RankPlan& plan) : scratch_(plan.buffers.size(), true), lives_(plan.programs.size(), std::vector<Life>(plan.buffers.size())) {
-    for (std::size_t b = 0; b < plan.buffers.size(); ++b) scratch_[b] = !plan.buffers[b].shared;
-    for (std::size_t p = 0; p < plan.programs.size(); ++p)
-      for (std::size_t i = 0; i < plan.programs[p].ops.size(); ++i) visit(plan, plan.programs[p].ops[i], p, i);
-  }
-
-  bool scratch(std::size_t buffer) const { return scratch_[buffer]; }
-  bool meet(std::size_t a, std::size_t b) const {
-    return std::any_of(lives_.begin(), lives_.end(), [&](const auto& program) { return program[a].meets(program[b]); });
-  }
-
- private:
-  void visit(const RankPlan& plan, const Op& op, std::size_t program, std::size_t position) {
-    const bool on_compute = plan.lanes[op.lane.index()].kind == plan::LaneKind::compute;
-    for (const Access& read : op.reads) {
-      Life& life = lives_[program][read.buffer.index()];
-      if (!on_compute || !life.used()) scratch_[read.buffer.index()] = false;
-      extend(life, position);
-    }
-    for (const Access& write : op.writes) {
-      if (!on_compute) scratch_[write.buffer.index()] = false;
-      extend(lives_[program][write.buffer.index()], position);
-    }
-  }
-  static void extend(Life& life, std::size_t position) {
-    life.first = std::min(life.first, position);
-    life.last = std::max(life.last, position);
-  }
-
-  std::vector<bool> scratch_;
-  std::vector<std::vector<Life>> lives_;  // by program, by buffer
-};
+std::vector<bool> scratch_of(const RankPlan& plan, const plan::Lives& lives) {
+  std::vector<bool> scratch(plan.buffers.size());
+  for (std::size_t b = 0; b < scratch.size(); ++b) scratch[b] = !plan.buffers[b].shared && lives.begins_anew(b);
+  for (const plan::Program& program : plan.programs)
+    for (const plan::Op& op : program.ops)
+      for (const auto* accesses : {&op.reads, &op.writes})
+        for (const plan::Access& access : *accesses)
+          if (plan.lanes[op.lane.index()].kind != plan::LaneKind::compute) scratch[access.buffer.index()] = false;
+  return scratch;
+}
 
 // fp64 buffers are small results that the host reads between ops (losses, norms): they keep a place of their own.
 bool is_result(const plan::Buffer& buffer, const RankPlan& plan) {
@@ -69,7 +36,7 @@ struct Placed {
 };
 
 // First fit: the lowest offset that meets no placed buffer that lives at the same time.
-std::int64_t first_fit(const std::vector<Placed>& placed, const Lives& lives, std::size_t buffer, std::int64_t bytes) {
+std::int64_t first_fit(const std::vector<Placed>& placed, const plan::Lives& lives, std::size_t buffer, std::int64_t bytes) {
   std::vector<Placed> in_the_way;
   for (const Placed& p : placed)
     if (lives.meet(p.buffer, buffer)) in_the_way.push_back(p);
@@ -82,16 +49,52 @@ std::int64_t first_fit(const std::vector<Placed>& placed, const Lives& lives, st
   return offset;
 }
 
+std::int64_t end_of(const std::vector<Placed>& placed) {
+  std::int64_t end = 0;
+  for (const Placed& p : placed) end = std::max(end, p.end);
+  return end;
+}
+
+std::vector<Placed> place(const RankPlan& plan, const plan::Lives& lives, const std::vector<std::size_t>& order) {
+  std::vector<Placed> placed;
+  for (const std::size_t b : order) {
+    const std::int64_t bytes = align(plan.buffers[b].bytes());
+    const std::int64_t offset = first_fit(placed, lives, b, bytes);
+    placed.push_back({b, offset, offset + bytes});
+  }
+  return placed;
+}
+
+// Program and op from which on a buffer matters.
+std::pair<std::size_t, std::size_t> beginning(const RankPlan& plan, const plan::Lives& lives, std::size_t buffer) {
+  for (std::size_t p = 0; p < plan.programs.size(); ++p)
+    if (const auto& stretches = lives.of(p, buffer); !stretches.empty()) return {p, stretches.front().first};
+  return {plan.programs.size(), 0};
+}
+
+// The largest first, so that the small ones fill the gaps; of those alike, in the order in which they are listed, or in which they are written, whichever
+// takes less: where each matters in one stretch alone, and all are alike, the latter is the least that there can be.
+std::vector<Placed> best_of_orders(const RankPlan& plan, const plan::Lives& lives, std::vector<std::size_t> order) {
+  const auto largest_first = [&](std::size_t a, std::size_t b) { return plan.buffers[a].bytes() > plan.buffers[b].bytes(); };
+  std::stable_sort(order.begin(), order.end(), largest_first);
+  std::vector<Placed> listed = place(plan, lives, order);
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return beginning(plan, lives, a) < beginning(plan, lives, b); });
+  std::stable_sort(order.begin(), order.end(), largest_first);
+  std::vector<Placed> written = place(plan, lives, order);
+  return end_of(written) < end_of(listed) ? written : listed;
+}
+
 }  // namespace
 
 Layout layout(const RankPlan& plan) {
-  const Lives lives(plan);
+  const plan::Lives lives(plan);
+  const std::vector<bool> is_scratch = scratch_of(plan, lives);
   Layout result;
   result.buffers.resize(plan.buffers.size());
   std::vector<std::size_t> scratch;
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
     const plan::Buffer& buffer = plan.buffers[b];
-    if (lives.scratch(b) && !is_result(buffer, plan)) {
+    if (is_scratch[b] && !is_result(buffer, plan)) {
       scratch.push_back(b);
       continue;
     }
@@ -99,17 +102,10 @@ Layout layout(const RankPlan& plan) {
     result.buffers[b] = {buffer.shared, end};
     end += align(buffer.bytes());
   }
-  // The largest first, so that the small ones fill the gaps.
-  std::stable_sort(scratch.begin(), scratch.end(), [&](std::size_t a, std::size_t b) { return plan.buffers[a].bytes() > plan.buffers[b].bytes(); });
-  std::vector<Placed> placed;
+  const std::vector<Placed> placed = best_of_orders(plan, lives, std::move(scratch));
   const std::int64_t start = result.scratch_first = result.private_bytes;
-  for (const std::size_t b : scratch) {
-    const std::int64_t bytes = align(plan.buffers[b].bytes());
-    const std::int64_t offset = first_fit(placed, lives, b, bytes);
-    placed.push_back({b, offset, offset + bytes});
-    result.buffers[b] = {false, start + offset};
-    result.private_bytes = std::max(result.private_bytes, start + offset + bytes);
-  }
+  for (const Placed& p : placed) result.buffers[p.buffer] = {false, start + p.offset};
+  result.private_bytes = start + end_of(placed);
   return result;
 }
 

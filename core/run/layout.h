@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Where every buffer of a rank lies: those that peers read in a shared arena, all others in a private one. Scratch that
-// only the compute lane touches shares addresses where lifetimes do not meet.
+// only the compute lane touches shares addresses where lives do not meet (core/plan/lives.h).
 #pragma once
 
 #include <cstdint>

@@ -152,7 +152,8 @@ struct ServedTraining::State {
   void load(Worker& worker, const BoundLoad& into, int micro);
   void tell(int number, std::int64_t time_ns);
   void traffic_metrics(int number, std::int64_t time_ns);
-  void metric(int server, Metric metric, double value, std::int64_t time_ns, int index = 0);
+  void metric(int server, Metric metric, double value, std::int64_t time_ns, int index = 0);  // of the last step that the server has made
+  void metric_of(std::int64_t step, int server, Metric metric, double value, std::int64_t time_ns, int index);
   std::vector<const BoundOp*> pushed(int number, const Server& server) const;
   std::int64_t monotonic(std::int64_t time_ns) const { return parts.begun_ns + time_ns; }
   std::int64_t& sent(int from, int to) {
@@ -273,7 +274,8 @@ Result<void> ServedTraining::State::takes(const Served& event) {
     if (push != nullptr) sent(event.worker, rank_of(event.server)) += is_table(*push) ? worker.named.at(push->bucket) * push->named.row_bytes : push->bytes;
   if (event.server == 0) tell(event.worker, event.time_ns);
   if (event.dropped) {
-    metric(event.server, Metric::dropped_gradients, static_cast<double>(++server.dropped[static_cast<std::size_t>(event.worker)]), event.time_ns, event.worker);
+    const auto dropped = static_cast<double>(++server.dropped[static_cast<std::size_t>(event.worker)]);
+    metric_of(worker.step, event.server, Metric::dropped_gradients, dropped, event.time_ns, event.worker);
   } else {
     metric(event.server, Metric::staleness, static_cast<double>(event.staleness), event.time_ns, event.worker);
     if (auto ok = gather(event, server); !ok) return ok;
@@ -457,11 +459,15 @@ void ServedTraining::State::traffic_metrics(int number, std::int64_t time_ns) {
 }
 
 void ServedTraining::State::metric(int server, Metric metric, double value, std::int64_t time_ns, int index) {
+  metric_of(std::max<std::int64_t>(0, servers[static_cast<std::size_t>(server)].done - 1), server, metric, value, time_ns, index);
+}
+
+void ServedTraining::State::metric_of(std::int64_t step, int server, Metric metric, double value, std::int64_t time_ns, int index) {
   auto* events = parts.events ? parts.events(rank_of(server)) : nullptr;
   if (events == nullptr) return;
   const std::int64_t now = monotonic(time_ns);
-  const auto step = static_cast<std::int32_t>(std::max<std::int64_t>(0, servers[static_cast<std::size_t>(server)].done - 1));
-  events->write({now, now, now, value, step, static_cast<std::uint16_t>(metric), static_cast<std::uint16_t>(index), telemetry::EventKind::metric});
+  events->write({now, now, now, value, static_cast<std::int32_t>(step), static_cast<std::uint16_t>(metric), static_cast<std::uint16_t>(index),
+                 telemetry::EventKind::metric});
 }
 
 }  // namespace trainyard::run

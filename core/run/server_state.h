@@ -106,7 +106,8 @@ struct Server::State {
   base::Problem full_line(int rank) const;
   void say_staleness(int number, const plan::Arrivals::Push& push);
   void note(plan::Served::Kind kind, int number, const std::function<void(plan::Served&)>& fill = {});
-  void metric(telemetry::Metric metric, double value, int index = 0);
+  void metric(telemetry::Metric metric, double value, int index = 0);  // of the last step that is made
+  void metric_of(std::int64_t step, telemetry::Metric metric, double value, int index);
   void worked(const char* program_name, std::size_t op, std::int64_t begin, std::int64_t bytes);
   void op_event(const char* program_name, std::size_t op, std::int64_t begin, std::int64_t end, std::int64_t bytes, std::int64_t imposed_ns = 0);
   void is_at(const char* program_name);

@@ -16,9 +16,9 @@ constexpr std::int64_t kLongestSleep = 2'000'000;  // nanoseconds: then it looks
 
 using telemetry::Metric;
 
-// What a worker's gradient was, its own report says.
+// What a worker's gradient was, its own report says, which is of the same step: where gradients are dropped that is the version it was computed by.
 void Server::State::say_staleness(int number, const plan::Arrivals::Push& push) {
-  if (push.dropped) metric(Metric::dropped_gradients, static_cast<double>(++dropped[static_cast<std::size_t>(number)]), worker(number).rank);
+  if (push.dropped) metric_of(push.pulled, Metric::dropped_gradients, static_cast<double>(++dropped[static_cast<std::size_t>(number)]), worker(number).rank);
   else metric(Metric::staleness, static_cast<double>(push.staleness), worker(number).rank);
   parts.whereabouts->step.store(arrivals.steps(), std::memory_order_relaxed);
   parts.whereabouts->ops_done.fetch_add(1, std::memory_order_relaxed);
@@ -34,11 +34,13 @@ void Server::State::note(plan::Served::Kind kind, int number, const std::functio
   parts.order->write(event);
 }
 
-void Server::State::metric(Metric metric, double value, int index) {
+void Server::State::metric(Metric metric, double value, int index) { metric_of(std::max<std::int64_t>(0, arrivals.steps() - 1), metric, value, index); }
+
+void Server::State::metric_of(std::int64_t step, Metric metric, double value, int index) {
   if (parts.events == nullptr) return;
   const std::int64_t now = base::now_nanoseconds();
-  const auto step = static_cast<std::int32_t>(std::max<std::int64_t>(0, arrivals.steps() - 1));
-  parts.events->write({now, now, now, value, step, static_cast<std::uint16_t>(metric), static_cast<std::uint16_t>(index), telemetry::EventKind::metric});
+  parts.events->write({now, now, now, value, static_cast<std::int32_t>(step), static_cast<std::uint16_t>(metric), static_cast<std::uint16_t>(index),
+                       telemetry::EventKind::metric});
 }
 
 // Waits where the op shall take longer than it did.

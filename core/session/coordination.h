@@ -35,6 +35,7 @@ class Coordination {
   void look_for_returns();
   void look_at_journal();
   void look_at_checkpoints();
+  void await_checkpoint();
   void steer(std::int64_t now);
   void housekeeping(std::int64_t now);
 

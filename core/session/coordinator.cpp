@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <span>
+#include <thread>
 
 #include "core/base/clock.h"
 #include "core/base/file.h"
@@ -30,9 +31,10 @@ constexpr std::int64_t kFlushPeriod = kSecond / 20;  // between two flushes of t
 constexpr std::int64_t kObservePeriod = kSecond / 5;
 constexpr std::int64_t kKeepAlive = kSecond;  // between two words to the ranks
 constexpr std::int64_t kStartLimit = 60 * kSecond;
-constexpr std::int64_t kTableTime = kSecond;     // for the other ranks to say what they have, once one has something else
-constexpr std::int64_t kEndLimit = 5 * kSecond;  // for ranks to leave once they have finished
-constexpr std::int64_t kAbortLimit = kSecond;    // for ranks to leave once told to
+constexpr std::int64_t kTableTime = kSecond;        // for the other ranks to say what they have, once one has something else
+constexpr std::int64_t kEndLimit = 5 * kSecond;     // for ranks to leave once they have finished
+constexpr std::int64_t kAbortLimit = kSecond;       // for ranks to leave once told to
+constexpr std::int64_t kCommitLimit = kSecond / 2;  // for a checkpoint whose parts are all there, when the run fails
 
 bool all_over(std::span<const RankSeat> seats) {
   return std::ranges::all_of(seats, [](const RankSeat& seat) { return seat.finished || seat.lost; });
@@ -151,6 +153,15 @@ void Coordination::look_at_checkpoints() {
   say("warning", "no checkpoint of step " + base::format_count(outcome->step) + ": " + base::to_string(*outcome->problem));
 }
 
+// What is being committed when a run fails is there when somebody reads why: so it is named as what to go on from.
+void Coordination::await_checkpoint() {
+  const std::int64_t until = base::now_nanoseconds() + kCommitLimit;
+  while (committer_ && committer_->busy() && base::now_nanoseconds() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    look_at_checkpoints();
+  }
+}
+
 void Coordination::steer(std::int64_t now) {
   std::int64_t slowest = p_.resolved.steps;
   for (const RankSeat& seat : seats_)
@@ -214,6 +225,7 @@ void Coordination::end(RunState state, std::optional<Problem> problem) {
   if (ended_) return;
   ended_ = true;
   problem_ = std::move(problem);
+  if (problem_ && state == RunState::failed) await_checkpoint();
   if (problem_ && state == RunState::failed && committer_ && committer_->committed_step() >= 0)
     problem_->advice += " The checkpoint of step " + base::format_count(committer_->committed_step()) + " is whole: go on from it with --resume " +
                         p_.run_directory.string() + " (run.resume_from).";

@@ -7,6 +7,7 @@
 #include "core/base/clock.h"
 #include "core/base/hash.h"
 #include "core/base/units.h"
+#include "core/experiment/halves.h"
 #include "core/experiment/servers.h"
 #include "core/plan/served.h"
 #include "core/session/coordination.h"
@@ -186,7 +187,9 @@ void Coordination::befall(const LinkPart& asked) {
 // In the log, and beside the state, where views find what to mark.
 void Coordination::fault(const std::string& kind, const RankSeat& seat, const std::string& text) {
   say(kind == "lost" || kind == "killed" ? "warning" : "info", text, seat.identity.rank);
-  record_state({{"kind", kind}, {"rank", seat.identity.rank}, {"text", text}});
+  base::Json told{{"kind", kind}, {"rank", seat.identity.rank}, {"text", text}};
+  if (experiment::averages_in_pairs(p_.resolved.document.strategy)) told["step"] = watch_.last(seat.identity.rank).step;
+  record_state(told);
 }
 
 }  // namespace trainyard::session

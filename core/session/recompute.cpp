@@ -40,13 +40,23 @@ Result<void> is_of(const telemetry::Frame& header, const std::string& plan_hash,
        "the order of this run, by the version that ran it", "It is of another run, or resolved.json was changed since."});
 }
 
-// By server. The order ends where the file does, or where it is damaged.
+// There is one copy of an order, and without all of it nobody knows what came after.
+base::Problem unreadable(base::Problem problem, const std::string& path) {
+  if (problem.where.find(path) == std::string::npos) problem.where = path;
+  problem.advice =
+      "Copy " + path +
+      " again from where the run was made. If it is damaged there too, this run cannot be computed again: its recording can still be "
+      "replayed without --recompute, and its weights are in checkpoints/. A run with run.clock = virtual needs no such file: it is the same again.";
+  return problem;
+}
+
+// By server. The order ends where the file does; damage before that is a Problem.
 Result<std::vector<std::vector<plan::Served>>> order_of(const std::filesystem::path& path, const experiment::Resolved& resolved, const std::string& plan_hash) {
   auto reader = telemetry::RecordingReader::open(path);
-  if (!reader) return base::fail(reader.error());
+  if (!reader) return base::fail(unreadable(reader.error(), path.string()));
   std::vector<std::vector<plan::Served>> servers(static_cast<std::size_t>(resolved.servers));
   for (auto frame = reader->next();; frame = reader->next()) {
-    if (!frame) return base::fail(frame.error());
+    if (!frame) return base::fail(unreadable(frame.error(), path.string()));
     if (!*frame) return servers;
     if ((*frame)->type == telemetry::FrameType::header)
       if (const auto own = is_of(**frame, plan_hash, path.string()); !own) return base::fail(own.error());
@@ -56,7 +66,7 @@ Result<std::vector<std::vector<plan::Served>>> order_of(const std::filesystem::p
       return base::fail(
           {ProblemCode::bad_input, path.string(), "rank " + std::to_string((*frame)->rank) + " is no server of the run", "", "It is of another run."});
     auto events = plan::served_of((*frame)->payload);
-    if (!events) return base::fail(events.error());
+    if (!events) return base::fail(unreadable(events.error(), path.string()));
     auto& of_server = servers[static_cast<std::size_t>(server)];
     of_server.insert(of_server.end(), events->begin(), events->end());
   }

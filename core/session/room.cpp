@@ -8,7 +8,9 @@
 #include "core/base/units.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/findings.h"
+#include "core/experiment/recomputation.h"
 #include "core/experiment/stages.h"
+#include "core/experiment/tensor.h"
 #include "core/run/memory_use.h"
 #include "core/strategy/strategy.h"
 
@@ -43,8 +45,10 @@ class WaysToFit {
   std::vector<Way> find() {
     if (e_.servers > 0 || e_.evaluators > 0) return {};
     smaller_micro_steps();
+    recomputation();
     shares();
     stages();
+    split_layers();
     return std::move(ways_);
   }
 
@@ -75,6 +79,19 @@ class WaysToFit {
       ways_.push_back({"training.batch_per_rank=" + std::to_string(other.document.training.batch_per_rank) +
                            " with training.accumulation_steps=" + std::to_string(other.document.training.accumulation_steps),
                        "the same batch in more and smaller products", *bytes});
+      return;
+    }
+  }
+
+  // Short runs first: they compute least again.
+  void recomputation() {
+    for (std::int64_t k = 2; k < std::ssize(e_.model.segments); k += std::max<std::int64_t>(1, k / 2)) {
+      experiment::Resolved other = e_;
+      other.document.training.recompute_segments = k;
+      const auto bytes = fits(other);
+      if (!bytes) continue;
+      ways_.push_back({"training.recompute_segments=" + std::to_string(k),
+                       std::to_string(std::lround(100 * experiment::recomputed_share(other))) + " % more operations", *bytes});
       return;
     }
   }
@@ -114,6 +131,19 @@ class WaysToFit {
       ways_.push_back({"strategy.kind=pipeline with strategy.stages.partition=memory and training.accumulation_steps=" +
                            std::to_string(other.document.training.accumulation_steps),
                        "devices idle at least " + std::to_string(std::lround(100 * experiment::ideal_bubble(other).value_or(0))) + " % of the time", *bytes});
+  }
+
+  // Likewise; every device then has all samples' activations, but within pairs of layers its part of them.
+  void split_layers() {
+    if (!all_reduces()) return;
+    experiment::Resolved other = e_;
+    other.document.strategy = {};
+    other.document.strategy.kind = experiment::StrategyKind::tensor_parallel;
+    other.document.training.accumulation_steps *= e_.world();
+    if (!experiment::tensor_problems(other.document, other.model).empty()) return;
+    if (const auto bytes = fits(other))
+      ways_.push_back({"strategy.kind=tensor_parallel with training.accumulation_steps=" + std::to_string(other.document.training.accumulation_steps),
+                       "activations of every pair of layers are all-reduced, both ways", *bytes});
   }
 
   const experiment::Resolved& e_;

@@ -97,7 +97,7 @@ Json staleness(const telemetry::History& history) {
   const auto first = history.series().lower_bound({telemetry::Metric::staleness, 0, 0});
   for (auto at = first; at != history.series().end() && at->first.metric == telemetry::Metric::staleness && at->first.rank == first->first.rank; ++at)
     values.insert(values.end(), at->second.values.begin(), at->second.values.end());
-  if (values.empty() && history.steps_apart()) return {};
+  if (values.empty() && (history.steps_apart() || telemetry::averages_in_pairs(history))) return {};
   if (values.empty()) return {{"mean", 0}, {"p95", 0}, {"max", 0}};
   const double sum = std::accumulate(values.begin(), values.end(), 0.0), count = static_cast<double>(values.size());
   return {{"mean", sum / count}, {"p95", telemetry::quantiles(values).p95}, {"max", *std::max_element(values.begin(), values.end())}};
@@ -174,6 +174,7 @@ Json run_result(const RunFacts& facts, const telemetry::History& history) {
   json["wire_bytes"] = facts.engine == experiment::Engine::own ? wire_bytes(facts, summary) : Json();
   json["staleness"] = staleness(history);
   if (const double dropped = dropped_gradients(history); dropped > 0) json["dropped_gradients"] = static_cast<std::int64_t>(dropped);
+  if (summary.dropped_samples > 0) json["dropped_samples"] = static_cast<std::int64_t>(summary.dropped_samples);
   const auto& distances = history.consensus_distance();
   if (facts.lambda_2 || !distances.empty()) json["consensus_distance"] = distances.empty() ? Json() : Json(distances.back().value);
   if (facts.lambda_2) json["lambda_2"] = *facts.lambda_2;

@@ -43,7 +43,7 @@ struct InPairs {
   }
 };
 
-bool passes(OpKind kind) { return kind == OpKind::forward || kind == OpKind::backward_input || kind == OpKind::backward_weight; }
+bool passes(OpKind kind) { return kind == OpKind::forward || kind == OpKind::recompute || kind == OpKind::backward_input || kind == OpKind::backward_weight; }
 
 class RankWriter {
  public:

@@ -115,6 +115,7 @@ class ShardWriter : private ReplicaOps {
   }
 
   void go_back(int s) {
+    make_again(s, [&](Op op) { ops_.push_back(std::move(op)); });
     const bool weight_first = is(s, Kind::batch_norm);
     if (weight_first) add_weight(s);
     if (weight_first && sums_gradients(s)) sum_gradient_sums(s);
@@ -326,6 +327,7 @@ plan::RankPlan rank_of(const experiment::Resolved& e, const Groups& groups, std:
   if (synchronises) shards.everyone = line_to(static_cast<std::int32_t>(groups.list.size()) - 1);
   const std::vector<Bucket> none;
   Replica parts{e, none, -1, false, add_buffers(e, Shared::nothing, synchronises, plan.buffers, {}, shards.units.flat()), {}, {}};
+  parts.recomputation = experiment::recomputation_of(e, rank);
   if (synchronises) parts.statistics = summed_statistics(e.model, shards.everyone.group, 5 * shards.units.count() + 1);
   const base::DType dtype = experiment::gradient_dtype(e);
   if (shards.units.gathers) shards.parameters = add_buffer(plan, "shard", dtype, shards.units.own);

@@ -76,6 +76,7 @@ plan::RankPlan replica(const experiment::Resolved& e, std::int32_t rank, const s
   const bool compressed = group >= 0 && experiment::compresses(e);  // then peers read what is encoded, and the gradients are the rank's own
   const Shared shared = group < 0 || compressed ? Shared::nothing : averages_weights ? Shared::parameters : Shared::gradients;
   Replica parts{e, buckets, group, averages_weights, add_buffers(e, shared, synchronises, plan.buffers), {}, {}};
+  parts.recomputation = experiment::recomputation_of(e, rank);
   if (compressed) parts.compression = compression_buffers(e, rank, buckets, plan.buffers);
   const std::int32_t sums = count_collectives(parts);
   if (synchronises) parts.statistics = summed_statistics(e.model, group + 1, sums);

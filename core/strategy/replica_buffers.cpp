@@ -52,7 +52,7 @@ ReplicaBuffers add_buffers(const experiment::Resolved& e, Shared peers_read, boo
                partial = segment.accumulates && segment.kind != model::LayerKind::add;
     const std::int64_t sums = 2 * segment.channels() + 1;
     b.partial_gradients.push_back(partial ? add("partial.s" + number, dtype, batch * segment.inputs) : plan::Access{});
-    b.sums.push_back(normalises ? add("sums.s" + number, base::DType::fp64, slots.of_activation(s) * sums, summed) : plan::Access{});
+    b.sums.push_back(normalises ? add("sums.s" + number, base::DType::fp64, slots.of_sums(s) * sums, summed) : plan::Access{});
     b.gradient_sums.push_back(normalises ? add("gradient_sums.s" + number, base::DType::fp64, sums - 1, gradients_summed) : plan::Access{});
   }
   if (e.model.state_elements > 0) b.running = add("running", dtype, e.model.state_elements);
@@ -77,7 +77,7 @@ std::vector<std::int32_t> slots_by_buffer(const ReplicaBuffers& b, const Slots& 
   for (const plan::Access& samples : {b.input, b.labels, b.sample_numbers}) set(samples, slots.samples);
   for (std::size_t s = 0; s < b.activations.size(); ++s) {
     set(b.activations[s], slots.of_activation(s));
-    set(b.sums[s], slots.of_activation(s));
+    set(b.sums[s], slots.of_sums(s));
     set(b.activation_gradients[s], slots.of_gradient(s));
   }
   return list;

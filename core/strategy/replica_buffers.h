@@ -14,10 +14,11 @@ enum class Shared { nothing, gradients, parameters };
 // Of how many micro-steps a rank has rows side by side.
 struct Slots {
   std::int32_t samples = 1;
-  std::vector<std::int32_t> activations = {}, gradients = {};  // by segment; empty: of one each
+  std::vector<std::int32_t> activations = {}, gradients = {}, sums = {};  // by segment, the latter of batch normalisation; empty: of one each
 
   std::int32_t of_activation(std::size_t s) const { return activations.empty() ? 1 : activations[s]; }
   std::int32_t of_gradient(std::size_t s) const { return gradients.empty() ? 1 : gradients[s]; }
+  std::int32_t of_sums(std::size_t s) const { return sums.empty() ? 1 : sums[s]; }
 };
 
 // Elements of flat buffers.

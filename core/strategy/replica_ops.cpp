@@ -41,16 +41,30 @@ plan::Op ReplicaOps::statistics(int s) const {
   return op;
 }
 
-plan::Op ReplicaOps::forward(int s) const {
-  Op op = made(OpKind::forward, kCompute, s, micro_);
+// Computes a segment's output. A batch normalisation's sums are no part of it.
+plan::Op ReplicaOps::pass(OpKind kind, int s) const {
+  Op op = made(kind, kCompute, s, micro_);
   op.reads = {activation(s - 1)};
   if (is(s, Kind::wide)) op.reads.push_back(activation(-1));
   if (computes_by_parameters(s)) op.reads.push_back(segment_of(b_.parameters, s));
   if (segment(s).addend >= 0) op.reads.push_back(activation(segment(s).addend));
   op.writes = {activation(s)};
-  if (is(s, Kind::batch_norm)) with_running(op);
   if (trains_ && is(s, Kind::dropout)) with_numbers(op);
-  op.flops = samples_ * (segment(s).forward_flops() - (synchronises(s) ? segment(s).sums_flops() : 0));
+  op.flops = samples_ * (segment(s).forward_flops() - segment(s).sums_flops());
+  return op;
+}
+
+plan::Op ReplicaOps::forward(int s) const {
+  Op op = pass(OpKind::forward, s);
+  if (is(s, Kind::batch_norm)) with_running(op);
+  if (!synchronises(s)) op.flops += samples_ * segment(s).sums_flops();
+  return op;
+}
+
+// Running statistics have followed the sums already.
+plan::Op ReplicaOps::recompute(int s) const {
+  Op op = pass(OpKind::recompute, s);
+  if (is(s, Kind::batch_norm)) op.reads.push_back(sums(s));
   return op;
 }
 

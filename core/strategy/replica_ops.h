@@ -17,6 +17,7 @@ class ReplicaOps : protected ReplicaSpans {
   Op rate() const;
   Op statistics(int s) const;
   Op forward(int s) const;
+  Op recompute(int s) const;  // what forward made, from what is left of it
   Op loss() const;
   Op backward_input(int s) const;
   Op backward_weight(int s, bool last_of_step) const;  // `with_sum` where it adds to what is there
@@ -27,11 +28,19 @@ class ReplicaOps : protected ReplicaSpans {
   Op update(int s) const;
   Op update(int s, const Access& gradient, const Access& parameters, const std::vector<Access>& moments) const;
 
+  // Before the backward pass of a segment with which a run ends that gave outputs up: `add(op)`, which makes them again.
+  template <class Add>
+  void make_again(int s, Add add) const {
+    if (const experiment::Run* run = r_.recomputation.ending_with(s))
+      for (const int t : run->again) add(recompute(t));
+  }
+
   // Whether B has anything to do. A batch normalisation's gradient at its input follows from the sums that make its weight's: there W comes first.
   bool passes_back(int s) const { return s > first() || (s == first() && activates(s)) || shares_columns(s); }
   bool adds_weight(int s) const { return micro_ > 0 || adds_to_tied(s); }  // to the gradient that is there
 
  private:
+  Op pass(OpKind kind, int s) const;
   void with_running(Op& op) const;
   void with_numbers(Op& op) const;
   void normalised_backward_weight(Op& op) const;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/model/part.h"
 #include "core/strategy/replica_step.h"
 
 namespace trainyard::strategy {
@@ -39,10 +40,8 @@ class ReplicaSpans {
   bool synchronises(int s) const { return trains_ && synchronises() && number_of_sums(s) >= 0; }
   bool shares_columns(int s) const { return r_.shares_columns() && s == 0; }   // then its rows are those of all ranks
   bool sums_gradients(int s) const { return synchronises(s) && s > first(); }  // then what it hands on depends on those of all samples
-  bool reads_output(int s) const { return is(s, Kind::linear) || is(s, Kind::max_pool) || (activates(s) && !is(s, Kind::batch_norm)); }
-  bool reads_input(int s) const {
-    return is(s, Kind::batch_norm) || is(s, Kind::max_pool) || is(s, Kind::gelu) || is(s, Kind::attention) || model::normalises_rows(segment(s).kind);
-  }
+  bool reads_output(int s) const { return model::goes_back_by_output(segment(s)); }
+  bool reads_input(int s) const { return model::goes_back_by_input(segment(s)); }
   static const Access& of(const std::vector<Access>& by_segment, int s) { return by_segment[static_cast<std::size_t>(s)]; }
 
   // Of a buffer that has room for several micro-steps the place of this one.

@@ -57,6 +57,7 @@ class StepWriter : private ReplicaOps {
     if (r_.shares_columns()) sum_over_columns();
     empty ? forward_of_others() : forward_and_loss();
     for_each_segment([&](int s, std::int32_t bucket) {
+      if (!empty) make_again(s, [&](Op op) { add(std::move(op)); });
       empty ? backward_of_others(s, bucket) : add_backward(s, bucket);
       if (micro_ == last_micro_) with_gradient(s, bucket);
     });

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "core/experiment/recomputation.h"
 #include "core/strategy/replica.h"
 
 namespace trainyard::strategy {
@@ -65,6 +66,7 @@ struct Replica {
   SummedStatistics statistics;
   SharedColumns shared_columns = {};
   std::vector<std::int32_t> slots = {};  // by buffer, of how many micro-steps it has the rows side by side; empty: of one each
+  experiment::Recomputation recomputation = {};
 
   std::int32_t slots_of(plan::BufferId buffer) const { return slots.empty() ? 1 : slots[buffer.index()]; }
   bool shares_columns() const { return shared_columns.lane.valid(); }

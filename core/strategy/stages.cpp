@@ -80,10 +80,14 @@ class StageWriter : private ReplicaOps {
     hand_over([&](const Hop& hop) { return hop.forward() && hop.from == k && s_.stage(k).has(hop.value); });
   }
 
+  // The last run is made again before gradients come, and before the loss, which reads what it ends with.
   void go_back(int k) {
+    const auto add = [&](Op op) { ops_.push_back(std::move(op)); };
+    make_again(s_.stage(k).last, add);
     if (s_.stage(k).has(last())) ops_.push_back(loss());
     hand_over([&](const Hop& hop) { return !hop.forward() && hop.to == k; });
     for (int s = s_.stage(k).last; s >= s_.stage(k).first; --s) {
+      if (s < s_.stage(k).last) make_again(s, add);
       const bool weight_first = is(s, Kind::batch_norm);
       if (weight_first) add_weight(s);
       if (weight_first ? s > first() : passes_back(s)) ops_.push_back(backward_input(s));
@@ -163,10 +167,11 @@ class StageWriter : private ReplicaOps {
   std::int32_t loaded_ = -1;
 };
 
-// Room for all micro-batches that a rank holds at once. Of what comes from elsewhere one more, that the next may come while it computes.
+// Room for all micro-batches that a rank holds at once. Of what comes from elsewhere one more, that the next may come while it computes. Of what is given up,
+// for the one that computes, and those whose gradients of weights wait for it; where it is sent, one more.
 class Room {
  public:
-  Room(const experiment::Resolved& e, const StageRank& stages) : s_(stages) {
+  Room(const experiment::Resolved& e, const StageRank& stages, const experiment::Recomputation& recomputation) : s_(stages), recomputation_(recomputation) {
     for (const ProgramSize& program : training_of(e)) {
       micro_batches_ = std::max(micro_batches_, micro_batches_of(e, program.samples));
       cells_.push_back(s_.cells(micro_batches_of(e, program.samples)));
@@ -174,11 +179,14 @@ class Room {
   }
 
   Slots slots() const {
-    Slots slots{held([](const Cell&) { return true; }, true), {}, {}};
+    Slots slots{held([](const Cell&) { return true; }, true), {}, {}, {}};
     for (std::size_t value = 0; value < s_.split.paths.size(); ++value) {
       const bool made_here = s_.owns(static_cast<int>(value));
       const int made = s_.split.stage_of(static_cast<int>(value));
-      slots.activations.push_back(held([&](const Cell& cell) { return passes(value, cell.stage); }, !made_here));
+      const std::int32_t kept = held([&](const Cell& cell) { return passes(value, cell.stage); }, !made_here);
+      slots.sums.push_back(kept);
+      slots.activations.push_back(recomputation_.gives_up(static_cast<int>(value)) ? std::min(kept, made_twice(made, is_sent(static_cast<int>(value), true)))
+                                                                                   : kept);
       slots.gradients.push_back(held(
           [&](const Cell& cell) {
             return passes(value, cell.stage) && (cell.pass == Pass::backward || (cell.pass == Pass::backward_weight && cell.stage == made));
@@ -213,7 +221,32 @@ class Room {
     return std::clamp(most + (ahead ? 1 : 0), 1, micro_batches_);
   }
 
+  // The fewest in which no micro-batch takes the place of another, of an output that is there in the forward cell and from the backward cell to the last.
+  std::int32_t made_twice(int stage, bool sent) const {
+    const bool ahead = sent && s_.schedule != experiment::PipelineSchedule::naive;
+    std::int32_t count = std::min(ahead ? 2 : 1, micro_batches_);
+    while (std::any_of(cells_.begin(), cells_.end(), [&](const auto& cells) { return clash(cells, stage, count); })) ++count;
+    return count;
+  }
+
+  static bool clash(const std::vector<Cell>& cells, int stage, std::int32_t count) {
+    const bool waits = std::any_of(cells.begin(), cells.end(), [](const Cell& cell) { return cell.pass == Pass::backward_weight; });
+    std::vector<bool> taken(static_cast<std::size_t>(count), false);
+    for (const Cell& cell : cells) {
+      if (cell.stage != stage) continue;
+      const auto place = static_cast<std::size_t>(cell.micro % count);
+      if (cell.pass == Pass::backward_weight) {
+        taken[place] = false;
+        continue;
+      }
+      if (taken[place]) return true;
+      taken[place] = waits && cell.pass == Pass::backward;
+    }
+    return false;
+  }
+
   const StageRank& s_;
+  const experiment::Recomputation& recomputation_;
   std::int32_t micro_batches_ = 1;
   std::vector<std::vector<Cell>> cells_;  // by program
 };
@@ -238,11 +271,13 @@ plan::RankPlan rank_of(const experiment::Resolved& whole, const Split& split, st
   plan::RankPlan plan{rank, {{"input", plan::LaneKind::input, -1}, {"compute", plan::LaneKind::compute, -1}}, {}, {}};
   StageRank stages{split, rank, experiment::schedule_of(e.document.strategy)};
   add_lanes(e, stages, plan);
-  const Room room(e, stages);
+  const experiment::Recomputation recomputation = experiment::recomputation_of(whole, rank);
+  const Room room(e, stages, recomputation);
   const Slots slots = room.slots();
   const std::vector<Bucket> none;
   Replica parts{e, none, -1, false, add_buffers(e, Shared::nothing, false, plan.buffers, slots), {}, {}};
   parts.slots = slots_by_buffer(parts.buffers, slots, plan.buffers.size());
+  parts.recomputation = recomputation;
   share(room, stages, parts.buffers, plan);
   const bool has_loss = stages.owns(static_cast<int>(split.owners.size()) - 1);
   for (const ProgramSize& program : training_of(e))

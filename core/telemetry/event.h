@@ -46,7 +46,7 @@ enum class Metric : std::uint16_t {
   residual_norm = 27,      // L2 norm of what the rank's encoded gradient lacks; with error feedback it is kept for the next step
   // Only of a parameter server, at the round or the step of the gradient.
   staleness = 28,          // [worker] version when its gradient was applied minus version when it pulled
-  dropped_gradients = 29,  // [worker] total of its gradients that came too late; only once there is one
+  dropped_gradients = 29,  // [worker] total of its gradients that came too late, at the worker's step; only once there is one
   version = 30,            // updates so far
   // Only of ranks with parameters of their own.
   squared_disagreement = 31,  // squared L2 distance of the rank's parameters from the mean of all ranks'; the step is the last one trained

@@ -13,14 +13,21 @@ void append(std::string& line, double value) {
   line.append(digits, written.ptr);
 }
 
+// As it is, or in quotes, with those in it doubled.
+std::string cell(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted.append(c == '"' ? 2 : 1, c);
+  return quoted + '"';
+}
+
 // `prefix`: metric, rank and index, each with its comma.
-void write_row(std::ostream& out, const std::string& prefix, std::int32_t step, double seconds, double value) {
+void write_row(std::ostream& out, const std::string& prefix, std::int64_t step, double seconds, double value, const std::string& text = "") {
   std::string line = prefix + std::to_string(step) + ',';
   append(line, seconds);
   line += ',';
   append(line, value);
-  line += '\n';
-  out << line;
+  out << line << ',' << cell(text) << '\n';
 }
 
 void write_series(std::ostream& out, const SeriesKey& key, const Series& series) {
@@ -32,15 +39,21 @@ void write_gathered(std::ostream& out, const std::string& name, const std::vecto
   for (const StepValue& at : values) write_row(out, name + ",-1,0,", at.step, at.seconds, at.value);
 }
 
+void write_fault(std::ostream& out, const Fault& fault) {
+  const int index = fault.rank < 0 ? fault.link : 0;
+  write_row(out, cell("fault_" + fault.kind) + ',' + std::to_string(fault.rank) + ',' + std::to_string(index) + ',', fault.step, fault.seconds, 1, fault.text);
+}
+
 }  // namespace
 
 base::Result<void> export_csv(const History& history, std::ostream& out) {
-  out << "metric,rank,index,step,seconds,value\n";
+  out << "metric,rank,index,step,seconds,value,text\n";
   for (const auto& [key, series] : history.series()) write_series(out, key, series);
   write_gathered(out, "train_loss", history.train_loss());
   write_gathered(out, "train_accuracy", history.train_accuracy());
   write_gathered(out, "held_out_loss", history.held_out_loss());
   write_gathered(out, "held_out_accuracy", history.held_out_accuracy());
+  for (const Fault& fault : history.faults()) write_fault(out, fault);
   out.flush();
   if (!out) return base::fail({base::ProblemCode::failed, "export", "cannot write the table", "", "Free space on that disk, or write elsewhere"});
   return {};

@@ -106,8 +106,8 @@ void History::take_state(base::Json json) {
   const auto time_ns = time_of(json);
   const double seconds = time_ns ? seconds_at(*time_ns) : 0;  // it may be the first thing timed
   if (const auto fault = json.find("fault"); fault != json.end() && fault->is_object())
-    faults_.push_back({text_at(*fault, "kind"), text_at(*fault, "text"), static_cast<int>(whole_at(*fault, "rank", -1)), whole_at(json, "step", 0), seconds,
-                       static_cast<int>(whole_at(*fault, "link", -1))});
+    faults_.push_back({text_at(*fault, "kind"), text_at(*fault, "text"), static_cast<int>(whole_at(*fault, "rank", -1)),
+                       whole_at(*fault, "step", whole_at(json, "step", 0)), seconds, static_cast<int>(whole_at(*fault, "link", -1))});
   states_.push_back(json);
   state_ = std::move(json);
 }

@@ -51,8 +51,8 @@ struct OpRecord {
 // What befell a rank: it was lost, killed, stalled, slowed, came back; or a link: it was cut, slowed, restored. Seconds as in a series.
 struct Fault {
   std::string kind, text;
-  int rank = -1;  // -1: it was a link
-  std::int64_t step = 0;
+  int rank = -1;          // -1: it was a link
+  std::int64_t step = 0;  // of the run; where ranks go each on its own clock without servers, that of the rank
   double seconds = 0;
   int link = -1;  // of the drawing
 };

@@ -44,9 +44,27 @@ double largest(const History& history, Metric metric, int rank) {
                       [](double so_far, const Series& series) { return std::max(so_far, *std::max_element(series.values.begin(), series.values.end())); });
 }
 
+double at_step(const Series& series, std::int32_t step) {
+  const auto at = std::lower_bound(series.steps.begin(), series.steps.end(), step);
+  return at != series.steps.end() && *at == step ? series.values[static_cast<std::size_t>(at - series.steps.begin())] : 0;
+}
+
+// Of its steps whose gradient came too late.
+double dropped_samples(const History& history, int rank) {
+  const Series* samples = history.find({Metric::samples, rank, 0});
+  double dropped = 0;
+  for (auto at = history.series().lower_bound({Metric::dropped_gradients, 0, 0}); at != history.series().end(); ++at) {
+    if (at->first.metric != Metric::dropped_gradients) break;
+    for (const std::int32_t step : at->second.steps) dropped += samples != nullptr && at->first.index == rank ? at_step(*samples, step) : 0;
+  }
+  return dropped;
+}
+
 RankSummary summarize_rank(const History& history, int rank) {
+  const double dropped = dropped_samples(history, rank);
   return {rank,
-          sum(history.find({Metric::samples, rank, 0})),
+          sum(history.find({Metric::samples, rank, 0})) - dropped,
+          dropped,
           total(history, Metric::sent_payload_bytes, rank),
           total(history, Metric::sent_header_bytes, rank),
           total(history, Metric::received_payload_bytes, rank),
@@ -111,13 +129,6 @@ double seconds_in_steps(const History& history) {
   return seconds;
 }
 
-double samples_per_second(const History& history) {
-  double samples = 0;
-  for (int rank = 0; rank < history.ranks(); ++rank) samples += sum(history.find({Metric::samples, rank, 0}));
-  const double seconds = seconds_in_steps(history);
-  return seconds > 0 ? samples / seconds : 0;
-}
-
 std::optional<double> last(const std::vector<StepValue>& values) { return values.empty() ? std::nullopt : std::optional(values.back().value); }
 
 }  // namespace
@@ -127,6 +138,11 @@ StepSeconds quantiles(std::vector<double> times) {
   const std::size_t count = times.size();
   const std::size_t nearest_rank = (95 * count + 99) / 100;
   return {(times[(count - 1) / 2] + times[count / 2]) / 2, times[nearest_rank - 1]};
+}
+
+bool averages_in_pairs(const History& history) {
+  const auto first = history.series().lower_bound({Metric::averages, 0, 0});
+  return first != history.series().end() && first->first.metric == Metric::averages;
 }
 
 std::optional<std::int64_t> diverged_step(const History& history) {
@@ -169,7 +185,6 @@ Summary summarize(const History& history) {
   summary.steps = static_cast<std::int64_t>(times.size());
   if (!times.empty()) summary.step_seconds = quantiles(times);
   summary.wall_seconds = wall_seconds(history);
-  summary.samples_per_second = samples_per_second(history);
   summary.train_loss = last(history.train_loss());
   summary.diverged_step = diverged_step(history);
   summary.bad_gradients = history.bad_gradients();
@@ -178,7 +193,9 @@ Summary summarize(const History& history) {
   for (int rank = 0; rank < history.ranks(); ++rank) {
     summary.ranks.push_back(summarize_rank(history, rank));
     summary.samples += summary.ranks.back().samples;
+    summary.dropped_samples += summary.ranks.back().dropped_samples;
   }
+  if (const double seconds = seconds_in_steps(history); seconds > 0) summary.samples_per_second = summary.samples / seconds;
   return summary;
 }
 

@@ -14,7 +14,8 @@ namespace trainyard::telemetry {
 // Totals of one rank. Bytes are counters sampled by the transport: the last sample of each peer, added up over peers.
 struct RankSummary {
   int rank = 0;
-  double samples = 0;                                    // that it trained on
+  double samples = 0;                                    // that it trained on, in gradients that became part of an update
+  double dropped_samples = 0;                            // in those that came too late, and changed nothing
   double sent_payload_bytes = 0, sent_header_bytes = 0;  // of all processes that took its place, one after the other
   double received_payload_bytes = 0, received_header_bytes = 0;
   double sent_payload_before = 0, sent_header_before = 0, received_payload_before = 0, received_header_before = 0;  // of all but the last of these
@@ -30,7 +31,8 @@ StepSeconds quantiles(std::vector<double> times);  // of one time at least
 
 struct Summary {
   std::int64_t steps = 0;                     // that every rank which does them has finished
-  double samples = 0;                         // over all ranks
+  double samples = 0;                         // over all ranks, as theirs
+  double dropped_samples = 0;                 // likewise
   double wall_seconds = 0;                    // from the begin of the first step to the end of the last, on any rank
   double samples_per_second = 0;              // of all ranks, over the time in which any of them was in a step: held-out passes and pauses do not count
   std::optional<StepSeconds> step_seconds;    // of a step's slowest rank; nothing when no step was finished
@@ -43,6 +45,9 @@ struct Summary {
 };
 
 Summary summarize(const History& history);
+
+// Ranks do every step, but each on its own clock, and so some are ahead (asynchronous gossip). Known once one has averaged with another.
+bool averages_in_pairs(const History& history);
 
 std::string words(const BadGradients& bad);  // for a person, in one sentence
 std::string words(const Fault& fault);       // "rank 2 lost at 12.3 s, step 1,234: ended by signal 9 (Killed)"

@@ -176,9 +176,13 @@ TEST(SessionOrder, an_order_that_is_damaged_or_missing_is_told) {
     bytes.seekp(static_cast<std::streamoff>(std::filesystem::file_size(file) / 2));
     bytes.put('!');
   }
-  EXPECT_NE(why().find("order.try"), std::string::npos) << why();
+  const std::string remedy = "Copy " + file.string() + " again from where the run was made";
+  EXPECT_NE(why().find(file.string() + ", byte "), std::string::npos) << why();
+  EXPECT_NE(why().find("is damaged (its checksum does not match)"), std::string::npos) << why();
+  EXPECT_NE(why().find(remedy), std::string::npos) << why();
   std::filesystem::remove(file);
-  EXPECT_NE(why().find("order.try"), std::string::npos) << why();
+  EXPECT_NE(why().find(file.string() + ": cannot open"), std::string::npos) << why();
+  EXPECT_NE(why().find(remedy), std::string::npos) << why();
 }
 
 // Events fit another drawing of as many ranks as well; what they mean does not.

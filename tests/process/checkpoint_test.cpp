@@ -150,6 +150,28 @@ TEST(Checkpoints, a_damaged_one_is_passed_over_and_another_models_refused) {
   EXPECT_THAT(none.err, HasSubstr("holds no checkpoint"));
 }
 
+TEST(Checkpoints, a_flipped_bit_anywhere_in_a_servers_part_is_found_and_the_one_before_it_is_used) {
+  const Home home;
+  const Json half = completed(short_run(kServed, 50, in_step({kTwoServers, "run.checkpoint_every_steps=40"})));
+  const fs::path newest = fs::path(directory(half)) / "checkpoints" / "step-50";
+  std::vector<fs::path> parts;
+  for (const auto& entry : fs::directory_iterator(newest))
+    if (entry.path().extension() == ".safetensors") parts.push_back(entry.path());
+  ASSERT_EQ(parts.size(), 2u) << "of two servers";
+  for (const fs::path& part : parts) {
+    const std::string whole = read(part);
+    std::string flipped = whole;
+    flipped[flipped.size() / 2] = static_cast<char>(flipped[flipped.size() / 2] ^ 1);
+    ASSERT_TRUE(base::write_file_atomically(part, flipped));
+    const Ran rest = cli(resumed(short_run(kServed, 60, in_step({kTwoServers})), directory(half)));
+    EXPECT_EQ(rest.exit_code, 0) << rest.err;
+    EXPECT_EQ(rest.result()["first_step"], 40);
+    EXPECT_THAT(rest.err, AllOf(HasSubstr(part.filename().string()), HasSubstr("The checkpoint of step 40 is used instead")));
+    ASSERT_TRUE(base::write_file_atomically(part, whole)) << "what was there is left as it was";
+  }
+  EXPECT_EQ(completed(resumed(short_run(kServed, 60, in_step({kTwoServers})), directory(half)))["first_step"], 50);
+}
+
 // A pace is of the steps that are made, not of those that another run has made.
 TEST(Checkpoints, what_goes_on_from_one_keeps_its_pace_at_once) {
   const Home home;

@@ -113,7 +113,7 @@ TEST_F(CliRecording, export_csv_has_every_logged_step) {
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
   const std::string text = read(file);
   EXPECT_EQ(ran.result()["bytes"], text.size());
-  EXPECT_TRUE(text.starts_with("metric,rank,index,step,seconds,value"));
+  EXPECT_TRUE(text.starts_with("metric,rank,index,step,seconds,value,text\n"));
   for (int step = 0; step < 8; ++step) EXPECT_THAT(text, HasSubstr("\ntrain_loss,-1,0," + std::to_string(step) + ","));
 }
 

@@ -106,6 +106,11 @@ TEST_P(LostWorker, comes_back_when_it_is_asked_to) {
   const Ran ran = run.stop();
   expect_whole(ran);
   EXPECT_THAT(kinds(ran.result()), ElementsAre("killed 1", "lost 1", "back 1"));
+  const std::string table = home.scratch() / "run.csv";
+  ASSERT_EQ(cli({"export", ran.result()["run_directory"].get<std::string>(), "--format", "csv", "--out", table}).exit_code, 0);
+  EXPECT_THAT(read(table), ContainsRegex("\nfault_killed,1,0,[0-9]+,[0-9.]+,1,\"?is killed, as it was asked for\"?\n"
+                                         "fault_lost,1,0,[0-9]+,[0-9.]+,1,.*\nfault_back,1,0,[0-9]+,[0-9.]+,1,"))
+      << "as charts and the result have them";
 }
 
 // It dies at any moment: one server may have its gradient then, and the other never will. Shares are small, so that this is most of a round.

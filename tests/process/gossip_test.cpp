@@ -52,6 +52,30 @@ TEST(Gossip, learns_as_mirrored_does_in_as_many_passes) {
   expect_all_end_alike(gossip);
 }
 
+// Four hosts on a switch, and of direct links a chain: who is linked so is a neighbour, whose weights are thirds (Metropolis and Hastings).
+TEST(Gossip, over_a_drawn_graph_is_with_those_that_a_link_joins) {
+  const Home home;
+  Json e = Json::parse(read(example("four_hosts_ring_digits")));
+  e["strategy"]["kind"] = "gossip";
+  e["strategy"]["gossip"]["graph"] = "drawn";
+  e["strategy"]["gossip"]["consensus_every_steps"] = 0;
+  const auto drawn = [&](const std::vector<std::pair<int, int>>& chain) {
+    Json with = e;
+    for (const auto& [from, to] : chain)
+      with["topology"]["links"].push_back(
+          {{"from", "host" + std::to_string(from)}, {"to", "host" + std::to_string(to)}, {"bandwidth_bits_per_second", 1e10}, {"latency_seconds", 1e-5}});
+    return home.scratch().write("drawn.json", with.dump());
+  };
+  const Json result = completed(short_run(drawn({{0, 1}, {1, 2}, {2, 3}}), 20, {}));
+  const std::int64_t s = 4 * kElements;
+  EXPECT_EQ(result["wire_bytes"]["payload"], 20 * 2 * 3 * s + 2 * 3 * s) << "both ways over three links at every step, and the mean at the end";
+  EXPECT_NEAR(result["lambda_2"].get<double>(), 1.0 / 3 + 2.0 / 3 * std::cos(std::numbers::pi / 4), 1e-12);
+  expect_all_end_alike(result);
+  const Ran cut = cli({"run", drawn({{0, 1}, {1, 2}}), "--json"});
+  EXPECT_EQ(cut.exit_code, 2);
+  EXPECT_THAT(cut.err, testing::AllOf(HasSubstr("strategy.gossip.graph"), HasSubstr("cut off")));
+}
+
 // The nearer the graph is to everybody, the nearer ranks are to each other.
 TEST(Gossip, a_better_graph_keeps_ranks_closer) {
   const Home home;

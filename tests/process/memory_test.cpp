@@ -61,6 +61,8 @@ TEST(CliMemory, that_does_not_do_is_refused_with_what_would) {
   EXPECT_EQ(cli(with_memory("validate", tight, {"strategy.kind=pipeline", "strategy.stages.partition=memory", "training.accumulation_steps=" + micro_batches}))
                 .exit_code,
             0);
+  const std::string split = word_after(refused.err, "strategy.kind=tensor_parallel with training.accumulation_steps=");
+  EXPECT_EQ(cli(with_memory("validate", tight, {"strategy.kind=tensor_parallel", "training.accumulation_steps=" + split})).exit_code, 0);
 }
 
 TEST(CliMemory, of_large_batches_does_in_smaller_micro_steps) {
@@ -71,6 +73,26 @@ TEST(CliMemory, of_large_batches_does_in_smaller_micro_steps) {
   const std::string batch = word_after(refused.err, "training.batch_per_rank="), steps = word_after(refused.err, "training.accumulation_steps=");
   EXPECT_EQ(std::stoi(batch) * std::stoi(steps), 1024);
   EXPECT_EQ(cli(with_memory("validate", tight, {"training.batch_per_rank=" + batch, "training.accumulation_steps=" + steps})).exit_code, 0);
+}
+
+// Of six layers in runs of three the first two outputs are made again.
+TEST(CliMemory, is_less_where_outputs_are_computed_again_which_takes_longer) {
+  const auto with = [](const std::string& verb, const std::string& segments, const std::string& form) {
+    return cli({verb, kDigits, form, "--set", kDeep, "--set", "training.recompute_segments=" + segments});
+  };
+  const auto activations = [&](const std::string& segments) {
+    return with("check", segments, "--json").result()["ranks"][0]["memory_parts"]["activations"].get<std::int64_t>();
+  };
+  EXPECT_LT(activations("3"), activations("0"));
+  EXPECT_EQ(activations("1"), activations("0"));
+  const auto seconds = [&](const std::string& segments) { return with("simulate", segments, "--json").result()["ranks"][0]["compute_seconds"].get<double>(); };
+  EXPECT_GT(seconds("3"), seconds("0"));
+  const Ran said = cli({"validate", kDigits, "--set", kDeep, "--set", "training.recompute_segments=3"});
+  EXPECT_THAT(said.out, HasSubstr("note: of 6 outputs 2 are given up after the forward pass, and 2 made again before the backward pass: "));
+  const Ran vain = cli({"validate", kDigits, "--set", kDeep, "--set", "training.recompute_segments=1"});
+  EXPECT_THAT(vain.out, HasSubstr("note: nothing is computed again: of 1 segments in a row no output can be given up here"));
+  const Ran proved = cli({"check", kDigits, "--set", kDeep, "--set", "training.recompute_segments=3"});
+  EXPECT_THAT(proved.out, HasSubstr("proved: recomputing"));
 }
 
 TEST(CliMemory, that_no_way_fits_into_is_refused_all_the_same) {

@@ -35,7 +35,7 @@ class RoleFails : public testing::TestWithParam<Row> {
  protected:
   static std::vector<std::string> drawn() {
     return {"topology.hosts[0].devices[0].role=chief", "topology.hosts[0].devices[3].role=evaluator", std::string("strategy.servers.mode=") + GetParam().mode,
-            "run.checkpoint_every_steps=10"};
+            "strategy.servers.backups=1", "run.checkpoint_every_steps=10"};
   }
   // Those that are there at the end agree, and whoever was lost says nothing.
   static void expect_others_ended_well(const Ran& ran) {
@@ -62,11 +62,15 @@ class RoleFails : public testing::TestWithParam<Row> {
 };
 
 constexpr const char *kOutOfStep = "asynchronous", *kInStep = "synchronous";
+constexpr const char *kSoftsync = "softsync", *kBounded = "stale_synchronous", *kBackups = "backup_workers";
 INSTANTIATE_TEST_SUITE_P(Table, RoleFails,
                          testing::Values(Row{"chief", chief, SIGKILL, kOutOfStep, true}, Row{"chief", chief, SIGSTOP, kOutOfStep, true},
                                          Row{"chief", chief, SIGKILL, kInStep, false}, Row{"chief", chief, SIGSTOP, kInStep, false},
                                          Row{"worker", worker, SIGKILL, kOutOfStep, true}, Row{"worker", worker, SIGSTOP, kOutOfStep, true},
                                          Row{"worker", worker, SIGKILL, kInStep, false}, Row{"worker", worker, SIGSTOP, kInStep, false},
+                                         Row{"worker", worker, SIGKILL, kSoftsync, true}, Row{"worker", worker, SIGSTOP, kSoftsync, true},
+                                         Row{"worker", worker, SIGKILL, kBounded, true}, Row{"worker", worker, SIGSTOP, kBounded, true},
+                                         Row{"worker", worker, SIGKILL, kBackups, true}, Row{"worker", worker, SIGSTOP, kBackups, true},
                                          Row{"server", server, SIGKILL, kOutOfStep, false}, Row{"server", server, SIGSTOP, kOutOfStep, false},
                                          Row{"server", server, SIGKILL, kInStep, false}, Row{"server", server, SIGSTOP, kInStep, false},
                                          Row{"evaluator", evaluator, SIGKILL, kOutOfStep, true}, Row{"evaluator", evaluator, SIGSTOP, kOutOfStep, true},
@@ -92,6 +96,41 @@ TEST_P(RoleFails, as_the_table_says) {
     expect_named_end(ran, run.directory());
   }
   EXPECT_TRUE(wait_until_gone(victim, promised)) << "it does not wake up later";
+}
+
+// The first row: strategies in which nobody stands in for another. Of mirrored, rank by rank, fault_rank_test.cpp.
+struct Drawing {
+  const char *strategy, *example;
+  int rank;
+};
+class RankFails : public testing::TestWithParam<std::tuple<Drawing, int>> {};
+INSTANTIATE_TEST_SUITE_P(
+    Table, RankFails,
+    testing::Combine(testing::Values(Drawing{"one_device", "one_device_digits", 0}, Drawing{"multi_worker_mirrored", "four_hosts_ring_digits", 2},
+                                     Drawing{"ddp", "four_devices_mirrored_digits", 1}, Drawing{"tpu", "eight_tpus_torus_digits", 5},
+                                     Drawing{"central_storage", "central_storage_digits", 0}, Drawing{"data_parallel", "four_devices_data_parallel_digits", 0},
+                                     Drawing{"gossip", "eight_devices_gossip_digits", 3}, Drawing{"local_sgd", "four_devices_local_sgd_digits", 2},
+                                     Drawing{"model_parallel", "two_devices_model_parallel_digits", 1},
+                                     Drawing{"pipeline", "two_devices_model_parallel_digits", 1}, Drawing{"fsdp", "four_devices_mirrored_digits", 3},
+                                     Drawing{"tensor_parallel", "four_devices_mirrored_digits", 2}),
+                     testing::Values(SIGKILL, SIGSTOP)),
+    [](const auto& row) { return std::string(std::get<0>(row.param).strategy) + (std::get<1>(row.param) == SIGKILL ? "_dies" : "_stands_still"); });
+
+TEST_P(RankFails, ends_the_run_by_its_name) {
+  const auto& [drawing, signal] = GetParam();
+  const Home home;
+  RunProgram run(home, endless_run(example(drawing.example), {std::string("strategy.kind=") + drawing.strategy}));
+  ASSERT_TRUE(run.wait_for_step(5));
+  const auto ranks = run.ranks();
+  ASSERT_GT(ranks.at(static_cast<std::size_t>(drawing.rank)).pid, 1);
+  ::kill(ranks[static_cast<std::size_t>(drawing.rank)].pid, signal);
+  const std::int64_t harmed_ns = now_ns();
+  const Ran ran = run.wait();
+  EXPECT_LE(static_cast<double>(now_ns() - harmed_ns) * 1e-9, 2 * promised);
+  EXPECT_EQ(ran.exit_code, 3);
+  EXPECT_THAT(ran.result()["problem"]["where"].get<std::string>(), StartsWith("rank " + std::to_string(drawing.rank) + " (")) << ran.err;
+  EXPECT_THAT(ran.err, testing::ContainsRegex("at step [0-9]+"));
+  for (const RankProcess& left : ranks) EXPECT_TRUE(wait_until_gone(left.pid, promised)) << "rank " << left.rank << " was left";
 }
 
 }  // namespace

@@ -17,11 +17,12 @@ QString describe_link(const topology::Topology& topology, const LinkName& name) 
   return QObject::tr("Link from %1 to %2: %3.").arg(words(link->from), words(link->to), speed_words(link->bandwidth_bits_per_second, link->latency_seconds));
 }
 
-QString describe_device(const topology::Topology& topology, const topology::Device& device, bool emulated, const QStringList& imposed) {
+QString describe_device(const topology::Topology& topology, const topology::Device& device, bool emulated, const QStringList& imposed, const QString& holding) {
   const QString host = words(host_of(topology, device.name)->name);
   const QString what = QObject::tr("%1: %2, %3, on %4. %5.")
                            .arg(words(device.name), kind_words(device.kind, emulated), role_words(topology, device), host, device_figures(device));
-  return imposed.empty() ? what : what + " " + imposed.join(", ") + ".";
+  const QString marked = imposed.empty() ? what : what + " " + imposed.join(", ") + ".";
+  return holding.isEmpty() ? marked : marked + QObject::tr(" It %1.").arg(holding);
 }
 
 QString describe_host(const topology::Host& host) {
@@ -64,9 +65,9 @@ Part nearest_part(const Layout& layout, const Part& from, QPointF direction) {
   return best;
 }
 
-QString describe(const topology::Topology& topology, const Part& part, bool emulated, const QStringList& imposed) {
+QString describe(const topology::Topology& topology, const Part& part, bool emulated, const QStringList& imposed, const QString& holding) {
   if (part.kind == Part::Kind::link) return describe_link(topology, part.link);
-  if (const topology::Device* device = find_device(topology, part.name)) return describe_device(topology, *device, emulated, imposed);
+  if (const topology::Device* device = find_device(topology, part.name)) return describe_device(topology, *device, emulated, imposed, holding);
   if (const topology::Host* host = find_host(topology, part.name)) return describe_host(*host);
   return part ? QObject::tr("%1: switch.").arg(words(part.name)) : QString();
 }

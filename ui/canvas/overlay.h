@@ -42,6 +42,7 @@ struct Overlay {
   std::map<std::string, LinkOverlay> buses;    // by host
   std::map<LinkName, double> link_parts = {};  // of its drawn bandwidth, what a link carries that is cut (0) or slowed
   QString link_speeds = {};                    // what is true of the drawn ones in this run
+  bool as_drawn = false;                       // what devices have of the drawn model, they have of the run's: it trains what is drawn
   bool ended = false;                          // the run is over: this is what is left to say of it
 
   bool operator==(const Overlay&) const = default;

@@ -157,8 +157,34 @@ QString steps_done(const DeviceOverlay& live, double room) {
   return width_of(words, kSmallSize, false) > room ? grouped(live.step) : words;
 }
 
+// A letter, and beside it a bar as long as all there is, filled where the rank has it.
+void paint_kept(QPainter& painter, const QRectF& where, const QString& letter, const KeptShard& kept, bool shared, const QColor& colour) {
+  const double size = where.height() / 2, left = where.left() + 12;
+  const QRectF bar(left, where.center().y() - size / 2, where.right() - left - 6, size);
+  write(painter, where, Qt::AlignLeft, letter, kSmallSize, colours().dim);
+  const double one = bar.width() / kept.parts;
+  painter.fillRect(bar, mixed(colours().border, colours().tile, 0.5));
+  painter.fillRect(shared ? QRectF(bar.left() + one * kept.part, bar.top(), std::max(one, 1.5), bar.height()) : bar, colour);
+}
+
+// Of parameters, gradients and moments.
+void paint_shard(QPainter& painter, const QRectF& row, const KeptShard& kept, const QColor& colour) {
+  const double width = row.width() / 3;
+  const QRectF first(row.left(), row.top(), width, row.height());
+  paint_kept(painter, first, "P", kept, kept.parameters, colour);
+  paint_kept(painter, first.translated(width, 0), "G", kept, kept.gradients, colour);
+  if (kept.moments) paint_kept(painter, first.translated(2 * width, 0), "M", kept, true, colour);
+}
+
+// What the rank has of the model, if that is not all of it; else that.
+void paint_holding(QPainter& painter, const QRectF& row, const TileLook& look, const QString& otherwise) {
+  if (look.shard) return paint_shard(painter, row, *look.shard, Theme::instance().series_colour(look.shown_rank().value_or(0)));
+  write(painter, row, Qt::AlignLeft, look.layers.isEmpty() ? otherwise : look.layers, kSmallSize,
+        look.live && !look.layers.isEmpty() ? colours().text : colours().dim);
+}
+
 void paint_tile_state(QPainter& painter, const QRectF& row, const TileLook& look) {
-  if (!look.live) return write(painter, row, Qt::AlignLeft, look.duty, kSmallSize, colours().dim);
+  if (!look.live) return paint_holding(painter, row, look, look.duty);
   const bool strong = look.failed() || look.absence() != Absence::none;
   const double state = width_of(look.live->state, kSmallSize, strong) + 6;
   const QColor ink = look.failed() ? colours().error : colours().text;
@@ -196,7 +222,8 @@ void paint_tile(QPainter& painter, const QRectF& rect, const TileLook& look) {
   const QRectF inner = rect.adjusted(10, 8, -10, -8);
   paint_tile_header(painter, inner, look);
   const QRectF figures(inner.left(), inner.top() + 26, inner.width() - (look.badge.isEmpty() ? 0 : 20), 16);
-  write(painter, figures, Qt::AlignLeft, device_figures(look.device), kSmallSize, colours().dim);
+  if (look.live) paint_holding(painter, figures, look, device_figures(look.device));
+  else write(painter, figures, Qt::AlignLeft, device_figures(look.device), kSmallSize, colours().dim);
   if (!look.badge.isEmpty()) paint_icon(painter, look.badge, QRectF(inner.right() - 16, figures.top(), 16, 16), colours().text);
   paint_tile_state(painter, QRectF(inner.left(), inner.top() + 44, inner.width(), 16), look);
 }

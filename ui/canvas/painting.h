@@ -9,6 +9,7 @@
 
 #include "ui/canvas/layout.h"
 #include "ui/canvas/overlay.h"
+#include "ui/model/kept_shards.h"
 
 namespace trainyard::ui {
 
@@ -20,8 +21,10 @@ struct Marks {
 struct TileLook {
   topology::Device device;
   std::optional<int> rank;
-  QString duty = {};   // of its rank: "worker", or what else it does; "idle" without one
-  QString badge = {};  // the icon of what it does, where it is no mere worker
+  QString duty = {};                    // of its rank: "worker", or what else it does; "idle" without one
+  QString layers = {};                  // that it has, of a model that is split: in a run instead of the figures of the device, else of the duty
+  std::optional<KeptShard> shard = {};  // of a model that is shared out: likewise
+  QString badge = {};                   // the icon of what it does, where it is no mere worker
   std::optional<DeviceOverlay> live;
   bool emulated = false;  // its rank runs, or would run, on a CPU
   Marks marks;

@@ -127,6 +127,12 @@ void TopologyScene::set_logical(const LogicalPicture& picture) {
   place_logical();
 }
 
+void TopologyScene::set_shards(std::vector<KeptShard> shards) {
+  if (shards == shards_) return;
+  shards_ = std::move(shards);
+  sync_tiles();
+}
+
 void TopologyScene::place_logical() {
   logical_->set(logical_arrows(layout_, logical_picture_));
   show_logical();
@@ -205,6 +211,22 @@ QStringList TopologyScene::imposed_on(const topology::Device& device) const {
   return imposed_marks(device.slow_down, device.jitter, document_.experiment().run.devices == experiment::DeviceSpeed::paced);
 }
 
+// In a run of another experiment it may have others.
+bool TopologyScene::shows_holding(const topology::Device& device) const { return !overlay_ || overlay_->as_drawn || !overlay_->devices.contains(device.name); }
+
+QString TopologyScene::layers_of(int rank) const {
+  const auto& layers = logical_picture_.layers;
+  return static_cast<std::size_t>(rank) < layers.size() ? tr("layers %1").arg(QString::fromStdString(layers[static_cast<std::size_t>(rank)])) : QString();
+}
+
+QString TopologyScene::holding_on(const topology::Device& device) const {
+  const auto rank = rank_of(document_.experiment().topology, device.name);
+  if (!rank || !shows_holding(device)) return {};
+  if (static_cast<std::size_t>(*rank) < shards_.size()) return kept_words(shards_[static_cast<std::size_t>(*rank)]);
+  const QString layers = layers_of(*rank);
+  return layers.isEmpty() ? QString() : tr("has %1").arg(layers);
+}
+
 void TopologyScene::sync_tiles() {
   const topology::Topology& topology = document_.experiment().topology;
   for (std::size_t h = 0; h < topology.hosts.size(); ++h) {
@@ -218,8 +240,8 @@ void TopologyScene::sync_tiles() {
       if (const auto rank = rank_of(topology, device.name)) {
         look.duty = duty_words(experiment::duty_of(document_.experiment(), *rank));
         look.rank = *rank;
-        const auto& layers = logical_picture_.layers;
-        if (static_cast<std::size_t>(*rank) < layers.size()) look.duty = tr("layers %1").arg(QString::fromStdString(layers[static_cast<std::size_t>(*rank)]));
+        if (shows_holding(device)) look.layers = layers_of(*rank);
+        if (shows_holding(device) && static_cast<std::size_t>(*rank) < shards_.size()) look.shard = shards_[static_cast<std::size_t>(*rank)];
       }
       if (overlay_) look.live = value_at(overlay_->devices, device.name);
       look.badge = badge_of(look);

@@ -37,6 +37,11 @@ class TopologyScene : public QGraphicsScene {
   void set_logical(const LogicalPicture& picture);
   const LogicalItem& logical() const { return *logical_; }
 
+  // By rank, what it keeps of a model that is shared out; none: nothing is.
+  void set_shards(std::vector<KeptShard> shards);
+  // What a rank has of the drawn model, where that is not all of it, on the drawing and in a run of it: "has layers 0–1.3".
+  QString holding_on(const topology::Device& device) const;
+
   // Of a collective that is stepped through; nothing: none. It goes where the drawing no longer has a part of its route.
   void set_transit(const std::optional<Transit>& transit);
   const TransitItem* transit() const { return transit_item_; }    // null where none is drawn
@@ -59,6 +64,8 @@ class TopologyScene : public QGraphicsScene {
   void sync_tags(const std::string& device, QPointF place, const TileTags& tags);
   void sync_switches();
   void sync_links();
+  bool shows_holding(const topology::Device& device) const;
+  QString layers_of(int rank) const;
   void place_logical();
   void show_logical();
   template <class Item, class... Arguments>
@@ -87,6 +94,7 @@ class TopologyScene : public QGraphicsScene {
   std::map<LinkName, std::vector<std::pair<LinkItem*, LinkLabelItem*>>> links_;  // parallel links share a name
   LogicalPicture logical_picture_;
   LogicalItem* logical_;
+  std::vector<KeptShard> shards_;
   QTimer clock_;
   QElapsedTimer elapsed_;
   double clock_seconds_ = 0;

@@ -108,15 +108,31 @@ void TopologyView::clear_overlay() {
   describe_current();
 }
 
+void TopologyView::show_logical(const LogicalPicture& picture) {
+  scene_.set_logical(picture);
+  describe_current();
+}
+
+void TopologyView::show_shards(const std::vector<KeptShard>& shards) {
+  scene_.set_shards(shards);
+  describe_current();
+}
+
 // It may be another thing, or have another role or name than before, or run as something else.
 void TopologyView::describe_current() {
   const topology::Topology& topology = document_.experiment().topology;
   const topology::Device* device = find_device(topology, scene_.current().name);
-  const QString description =
-      describe(topology, scene_.current(), device && scene_.is_marked_emulated(*device), device ? scene_.imposed_on(*device) : QStringList());
+  const QString description = describe(topology, scene_.current(), device && scene_.is_marked_emulated(*device),
+                                       device ? scene_.imposed_on(*device) : QStringList(), device ? scene_.holding_on(*device) : QString());
   if (description == accessibleDescription()) return;
   setAccessibleDescription(description);  // screen readers speak it
   emit message(description);
+}
+
+void TopologyView::point_at(const std::set<std::string>& devices) {
+  if (devices == pointed_) return;
+  pointed_ = devices;
+  viewport()->update();
 }
 
 void TopologyView::escape() {
@@ -166,12 +182,14 @@ void TopologyView::drawForeground(QPainter* painter, const QRectF&) {
     painter->setBrush(Qt::NoBrush);
     painter->drawRoundedRect(scene_.layout().rect_of(current).adjusted(-4, -4, 4, 4), 10, 10);
   }
-  if (!taker_.empty()) paint_taker(*painter);
+  for (const std::string& device : pointed_)
+    if (find_device(document_.experiment().topology, device)) paint_mark(*painter, device);
+  if (!taker_.empty()) paint_mark(*painter, taker_);
   if (gesture_) gesture_->paint(*painter);
   else paint_ports(*painter, scene_.layout(), scene_.hovered());
 }
 
-void TopologyView::paint_taker(QPainter& painter) const {
+void TopologyView::paint_mark(QPainter& painter, const std::string& device) const {
   const QColor& accent = Theme::instance().colours().accent;
   QColor wash = accent;
   wash.setAlpha(40);
@@ -179,7 +197,7 @@ void TopologyView::paint_taker(QPainter& painter) const {
   pen.setCosmetic(true);
   painter.setPen(pen);
   painter.setBrush(wash);
-  painter.drawRoundedRect(scene_.layout().rect_of(taker_).adjusted(-2, -2, 2, 2), 8, 8);
+  painter.drawRoundedRect(scene_.layout().rect_of(device).adjusted(-2, -2, 2, 2), 8, 8);
 }
 
 // In the middle, over as many lines as it takes.

@@ -5,6 +5,7 @@
 
 #include <QGraphicsView>
 #include <memory>
+#include <set>
 
 #include "ui/canvas/palette.h"
 #include "ui/canvas/tools.h"
@@ -24,7 +25,8 @@ class TopologyView : public QGraphicsView {
   TopologyScene& topology_scene() { return scene_; }
   void set_overlay(const Overlay& overlay);
   void clear_overlay();
-  void show_logical(const LogicalPicture& picture) { scene_.set_logical(picture); }
+  void show_logical(const LogicalPicture& picture);
+  void show_shards(const std::vector<KeptShard>& shards);
 
   Tool tool() const { return tool_; }
   void set_tool(Tool tool);
@@ -34,10 +36,11 @@ class TopologyView : public QGraphicsView {
   void zoom_to_fit();  // never above 100 %; under a projector's scale never so small that a reader at 100 % could not read it
   void reveal(const Picked& picked);
 
-  void place(PartKind kind, QPointF at);  // a device joins the host there, or brings a new one
-  void place_in_middle(PartKind kind);    // a device joins the selected host
-  void give_role(topology::Role role);    // to the selected devices; where that cannot be, says why
-  void rename_current();                  // in place
+  void place(PartKind kind, QPointF at);                // a device joins the host there, or brings a new one
+  void place_in_middle(PartKind kind);                  // a device joins the selected host
+  void give_role(topology::Role role);                  // to the selected devices; where that cannot be, says why
+  void point_at(const std::set<std::string>& devices);  // marks those that another panel speaks of, until it speaks of others
+  void rename_current();                                // in place
   void add_to_context_menu(std::function<void(QMenu&, const Part&)> fill) { fill_menu_.push_back(std::move(fill)); }
   QPointF middle() const;  // of what is visible, in the scene
   QSize minimumSizeHint() const override;
@@ -45,7 +48,8 @@ class TopologyView : public QGraphicsView {
  signals:
   void zoom_changed(double zoom);
   void tool_changed();
-  void message(const QString& text);  // for the status bar: what is current, why something was refused
+  void layers_dropped(const QStringList& layers, const std::string& device);  // that trains; for who knows the model
+  void message(const QString& text);                                          // for the status bar: what is current, why something was refused
 
  protected:
   bool event(QEvent* event) override;
@@ -76,8 +80,11 @@ class TopologyView : public QGraphicsView {
   void drag_role(topology::Role role, QDragMoveEvent& event);
   void drop_role(topology::Role role, QDropEvent& event);
   std::string device_at(QPointF at) const;  // empty: there is none
+  void drag_layers(const QStringList& layers, QDragMoveEvent& event);
+  void drop_layers(const QStringList& layers, QDropEvent& event);
+  bool set_taker(const std::string& device);  // whether it is another
   void mark_taker(const std::string& device, topology::Role role);
-  void paint_taker(QPainter& painter) const;
+  void paint_mark(QPainter& painter, const std::string& device) const;
   bool go_by_key(const QKeyEvent& event);
   void move_by_key(QPointF direction);
   void set_zoom(double zoom, QPoint keep);
@@ -97,7 +104,8 @@ class TopologyView : public QGraphicsView {
   Tool tool_ = Tool::select;
   std::unique_ptr<Gesture> gesture_;
   std::vector<std::function<void(QMenu&, const Part&)>> fill_menu_;
-  std::string taker_;  // the device that a role which is dragged would be given to; empty: none
+  std::string taker_;              // the device that a role or layers which are dragged would be given to; empty: none
+  std::set<std::string> pointed_;  // devices that another panel speaks of
   QPoint pan_from_;
   double scale_ = 1;  // of the theme, when it was last applied
   bool panning_ = false, space_ = false;

@@ -4,6 +4,7 @@
 
 #include "ui/canvas/arrange.h"
 #include "ui/canvas/topology_view.h"
+#include "ui/model/layer_mime.h"
 #include "ui/model/topology_words.h"
 
 namespace trainyard::ui {
@@ -72,7 +73,8 @@ void TopologyView::give_role(const std::set<std::string>& devices, topology::Rol
 }
 
 void TopologyView::dragEnterEvent(QDragEnterEvent* event) {
-  if (part_of_mime(event->mimeData()) || role_of_mime(event->mimeData())) event->acceptProposedAction();
+  const QMimeData* given = event->mimeData();
+  if (part_of_mime(given) || role_of_mime(given) || !layers_of_mime(given).isEmpty()) event->acceptProposedAction();
   else event->ignore();  // files are for the window
 }
 
@@ -88,11 +90,33 @@ std::string TopologyView::device_at(QPointF at) const {
   return part.kind == Part::Kind::device ? part.name : "";
 }
 
-void TopologyView::mark_taker(const std::string& device, topology::Role role) {
-  if (device == taker_) return;
+bool TopologyView::set_taker(const std::string& device) {
+  if (device == taker_) return false;
   taker_ = device;
   viewport()->update();
-  if (taker_.empty()) return;
+  return true;
+}
+
+// Layers are for devices that train.
+void TopologyView::drag_layers(const QStringList& layers, QDragMoveEvent& event) {
+  const std::string name = device_at(mapToScene(event.position().toPoint()));
+  const topology::Device* device = find_device(document_.experiment().topology, name);
+  const bool trains = device && topology::works(*device);
+  if (set_taker(trains ? name : "") && trains) emit message(tr("%1 is given %2").arg(words(name), layers_in_words(layers)));
+  if (trains) event.acceptProposedAction();
+  else event.ignore();
+}
+
+void TopologyView::drop_layers(const QStringList& layers, QDropEvent& event) {
+  const std::string device = device_at(mapToScene(event.position().toPoint()));
+  set_taker({});
+  if (device.empty()) return event.ignore();
+  event.acceptProposedAction();
+  emit layers_dropped(layers, device);
+}
+
+void TopologyView::mark_taker(const std::string& device, topology::Role role) {
+  if (!set_taker(device) || taker_.empty()) return;
   const std::string holder = holder_of(document_.experiment().topology, role);
   const QString becomes = tr("%1 becomes: %2").arg(words(device), words(role));
   emit message(holder.empty() || holder == device ? becomes : becomes + tr("; %1 is a worker again").arg(words(holder)));
@@ -100,6 +124,7 @@ void TopologyView::mark_taker(const std::string& device, topology::Role role) {
 
 void TopologyView::dragMoveEvent(QDragMoveEvent* event) {
   if (const auto role = role_of_mime(event->mimeData())) return drag_role(*role, *event);
+  if (const QStringList layers = layers_of_mime(event->mimeData()); !layers.isEmpty()) return drag_layers(layers, *event);
   const auto kind = part_of_mime(event->mimeData());
   if (!kind) return event->ignore();
   const Part under = device_kind(*kind) ? part_at(scene_.layout(), mapToScene(event->position().toPoint()), 0) : Part{};
@@ -129,6 +154,7 @@ void TopologyView::drop_role(topology::Role role, QDropEvent& event) {
 
 void TopologyView::dropEvent(QDropEvent* event) {
   if (const auto role = role_of_mime(event->mimeData())) return drop_role(*role, *event);
+  if (const QStringList layers = layers_of_mime(event->mimeData()); !layers.isEmpty()) return drop_layers(layers, *event);
   const auto kind = part_of_mime(event->mimeData());
   if (!kind) return event->ignore();
   place(*kind, mapToScene(event->position().toPoint()));

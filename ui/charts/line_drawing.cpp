@@ -93,6 +93,20 @@ class Pencil {
 
 }  // namespace
 
+DrawnSeries draw_bars(const PointSeries& tops, const PlotMap& map, Side side, const DrawnSeries& look) {
+  constexpr double kLeast = 1;  // pixels, of what is not nothing
+  DrawnSeries drawn = look;
+  drawn.zero = std::min(map.at(map.x.low, 0, side).y(), map.area.bottom());
+  const double half = std::max(kLeast / 2, kHalfBar * map.area.width() / map.x.width());
+  for (std::size_t i = tops.first_at_or_after(map.axis, map.x.low - kHalfBar); i < tops.size() && tops.x(map.axis, i) <= map.x.high + kHalfBar; ++i) {
+    if (!(tops.value(i) > 0)) continue;
+    const QPointF top = map.at(tops.x(map.axis, i), tops.value(i), side);
+    const QRectF bar = QRectF(QPointF(top.x() - half, std::min(top.y(), drawn.zero - kLeast)), QPointF(top.x() + half, drawn.zero)) & map.area;
+    if (!bar.isEmpty()) drawn.areas.push_back(QPolygonF({bar.bottomLeft(), bar.topLeft(), bar.topRight(), bar.bottomRight()}));
+  }
+  return drawn;
+}
+
 // A point is drawn for good when the one after it has settled too: where no line reaches it, it is a dot.
 DrawnSeries LineDrawing::draw(const PointSeries& points, std::uint64_t revision, const PlotMap& map, Side side, int pixels, const DrawnSeries& look) {
   if (revision != drawn_.revision) thinner_ = {};

@@ -42,6 +42,9 @@ struct DrawnSeries {
 // The part of a line that lies in `area`, if any does.
 std::optional<QLineF> clipped(const QLineF& line, const QRectF& area);
 
+// A bar around each step, from zero to its top; `look` as LineDrawing::draw takes it, with a fill. What is below is to be painted over what stands on it.
+DrawnSeries draw_bars(const PointSeries& tops, const PlotMap& map, Side side, const DrawnSeries& look);
+
 // Makes the lines of one series, frame by frame.
 class LineDrawing {
  public:

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 namespace trainyard::ui {
 
@@ -93,11 +94,28 @@ void PlotModel::restack() {
 }
 
 void PlotModel::stack() {
+  stack_bars();
   const PlotSeries* below = nullptr;
   for (const auto& series : series_) {
-    if (!series->visible || !series->style.stacked) continue;
+    if (!series->visible || !series->style.stacked || is_bars(series->style)) continue;
     stack_on(*series, below);
     below = series.get();
+  }
+}
+
+// A bar stands on those that there are below it, and waits for none. All anew where any has grown, for those above stand higher then.
+void PlotModel::stack_bars() {
+  const auto shown = [](const auto& series) { return series->visible && is_bars(series->style); };
+  if (std::ranges::none_of(series_, [&](const auto& series) { return shown(series) && series->stacked_points < series->points.size(); })) return;
+  std::map<double, double> heights;  // by step
+  for (const auto& series : series_) {
+    if (!shown(series)) continue;
+    series->tops = PointSeries(series->style.joining);
+    for (series->stacked_points = 0; series->stacked_points < series->points.size(); ++series->stacked_points) {
+      SeriesPoint point = series->points.at(series->stacked_points);
+      point.value = heights[point.step] += point.value;
+      series->tops.append(point);
+    }
   }
 }
 
@@ -124,8 +142,11 @@ void PlotModel::stack_on(PlotSeries& series, const PlotSeries* below) const {
 
 std::optional<std::pair<double, int>> PlotModel::stack_sum(double step) const {
   std::pair<double, int> sum{std::nan(""), 0};
-  for (const auto& series : series_)
-    if (series->visible && series->style.stacked) sum = {top_at(*series, step), sum.second + 1};
+  for (const auto& series : series_) {
+    if (!series->visible || !series->style.stacked) continue;
+    const double top = top_at(*series, step);
+    if (!is_bars(series->style) || !std::isnan(top)) sum = {top, sum.second + 1};
+  }
   return std::isnan(sum.first) ? std::nullopt : std::optional(sum);
 }
 
@@ -178,6 +199,10 @@ std::vector<double> PlotModel::gaps(const PlotSeries& series, XAxis axis, Span x
 
 bool PlotModel::uses(Side side) const {
   return std::ranges::any_of(series_, [&](const auto& series) { return series->visible && series->style.side == side; });
+}
+
+bool PlotModel::has_bars() const {
+  return std::ranges::any_of(series_, [](const auto& series) { return series->visible && is_bars(series->style); });
 }
 
 std::optional<PlotModel::Found> PlotModel::nearest(XAxis axis, double x) const {

@@ -26,12 +26,16 @@ struct SeriesStyle {
   std::optional<bool> dashed{};  // nothing: the dashes that tell colours apart when they repeat
   Side side = Side::left;
   bool pale = false;     // stands behind the others
-  bool stacked = false;  // a part of a sum: on a linear scale it stands, as an area, on the stacked series before it
+  bool stacked = false;  // a part of a sum: on a linear scale it stands, as an area, on the stacked series before it; as bars where points are never joined
   Joining joining = Joining::next_step;
   Marker marker = Marker::diamond;  // of points that are never joined
   bool hollow = false;              // markers are outlines, with room for those of another series in them
   bool operator==(const SeriesStyle&) const = default;
 };
+
+// A bar around each whole step.
+inline bool is_bars(const SeriesStyle& style) { return style.stacked && style.joining == Joining::never; }
+inline constexpr double kHalfBar = 0.4;  // steps
 
 struct PlotSeries {
   QString id;
@@ -42,8 +46,8 @@ struct PlotSeries {
   bool visible = true;
   std::uint64_t revision = 0;  // another one when points, sums or the smoothed line are others than before, and not only more
 
-  // Of a stacked one: the sums up to and with this part, of the steps that every part below has reported too; and their
-  // smoothed line.
+  // Of a stacked one: the sums up to and with this part, of the steps that every part below has reported too, of bars of all their steps; and their smoothed
+  // line.
   PointSeries tops, smooth_tops;
   Smoother top_smoother{0};
   std::size_t stacked_points = 0, below_points = 0;  // of `points` and of the part below, as far as the sums go
@@ -80,6 +84,7 @@ class PlotModel {
   std::optional<Span> y_extent(XAxis axis, Span x, Side side, bool log) const;
   std::size_t skipped(bool log) const;  // points of visible series that cannot be drawn on such a scale
   bool uses(Side side) const;           // a visible series is drawn on that side
+  bool has_bars() const;                // of visible series, one at least
   // Where values lie that cannot be drawn, and lines are broken: x values, at most one of a pixel.
   std::vector<double> gaps(const PlotSeries& series, XAxis axis, Span x, int pixels, bool log) const;
   // The sum of the stack at `step`, and of how many parts; nothing where no sum is known.
@@ -100,6 +105,7 @@ class PlotModel {
   static double top_at(const PlotSeries& series, double step);
   void restack();
   void stack_on(PlotSeries& series, const PlotSeries* below) const;
+  void stack_bars();
 
   std::vector<std::unique_ptr<PlotSeries>> series_;
   double smoothing_ = 0;

@@ -60,7 +60,9 @@ QColor area_colour(const SeriesStyle& style, const QColor& background) { return 
 void paint_sample(QPainter& painter, const SeriesStyle& style, const QRectF& box) {
   const QPen pen = series_pen(style, std::max(2.0, box.height() / 7.0));
   const QPointF middle = box.center();
-  if (style.joining == Joining::never) {
+  if (is_bars(style)) {
+    painter.fillRect(QRectF(middle - QPointF(box.height(), box.height()) * 0.3, QSizeF(box.height(), box.height()) * 0.6), colour_of(style));
+  } else if (style.joining == Joining::never) {
     painter.setPen(style.hollow ? QPen(pen.color(), std::max(1.5, box.height() / 10.0)) : QPen(Qt::NoPen));
     painter.setBrush(style.hollow ? QBrush() : QBrush(pen.color()));
     paint_marker(painter, style.marker, middle, box.height() * 0.6);

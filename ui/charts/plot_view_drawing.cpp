@@ -14,7 +14,8 @@ namespace trainyard::ui {
 namespace {
 
 constexpr int kUnthinned = 1 << 30;
-constexpr double kPixelsADash = 3;  // dashes of a line that turns more often would look like bursts that are not there
+constexpr double kBesideBars = 0.1;  // steps
+constexpr double kPixelsADash = 3;   // dashes of a line that turns more often would look like bursts that are not there
 
 // The view, moved and narrowed so that it lies in `home`; nothing where it is all of that.
 std::optional<Span> kept_within(std::optional<Span> view, Span home) {
@@ -46,7 +47,8 @@ void PlotView::choose_spans() {
   const auto extent = across();
   const double least = count_name_.isEmpty() ? least_width(map_.axis) : 1;
   const Span wanted = extent.value_or(Span{0, least});
-  const Span home = x_range(count_name_.isEmpty() ? wanted : Span{0, wanted.high}, least);
+  const double beside = model_.has_bars() ? kHalfBar + kBesideBars : 0;
+  const Span home = x_range(count_name_.isEmpty() ? wanted : Span{-beside, wanted.high + beside}, least);
   zoom_x_ = kept_within(zoom_x_, home);
   map_.x = zoom_x_.value_or(home);
   for (const Side side : {Side::left, Side::right}) {
@@ -103,6 +105,12 @@ void PlotView::draw_one(const PlotSeries& series, int pixels, std::vector<DrawnS
     thinned_ |= drawing.thinned();
     if (drawing.thinned() || static_cast<double>(out.back().lines.size()) > map_.area.width() / kPixelsADash) out.back().pen.setStyle(Qt::SolidLine);
   };
+  if (stacked && is_bars(series.style)) {
+    DrawnSeries look;
+    look.fill = colour_of(series.style);
+    out.push_back(draw_bars(series.tops, map_, series.style.side, look));
+    return;
+  }
   if (smooth && stacked) add(series.smooth_tops, false, style_.line_width * 1.2, true);
   add(stacked ? series.tops : series.points, smooth, smooth ? 1 : style_.line_width, stacked && !smooth);
   for (const double x : model_.gaps(series, map_.axis, map_.x, pixels, map_.log)) out.back().gaps.push_back(map_.at(x, 1, Side::left).x());

@@ -159,10 +159,11 @@ class Lines {
     line.part = StepPart::imposed;
   }
 
+  // With backup workers not all do a step, and what of it trains is not theirs to tell: each is shown by its own.
   void samples_rate() {
-    if (history_.steps_apart()) return samples_rates();
-    if (LineSpec* line = add("rate", alone() ? tr("all ranks") : "", 0, {keys_of(history_, Metric::samples)}))
-      line->divisor = {keys_of(history_, Metric::step_seconds), Over::greatest};
+    const std::vector<SeriesKey> all = keys_of(history_, Metric::samples);
+    if (history_.steps_apart() || static_cast<int>(all.size()) > history_.reports_of_step()) return samples_rates();
+    if (LineSpec* line = add("rate", alone() ? tr("all ranks") : "", 0, {all})) line->divisor = {keys_of(history_, Metric::step_seconds), Over::greatest};
   }
 
   // Each rank by its own steps.
@@ -215,7 +216,8 @@ class Lines {
     if (history_.consensus_distance().empty()) return;
     add_gathered("consensus", tr("measured"), 0, &History::consensus_distance, true);
     if (history_.consensus_decay().empty()) return;
-    add_gathered("decay", tr("at most, without gradients: by |λ₂|"), 1, &History::consensus_decay, false);
+    const double left = history_.header().value("lambda_2", 0.0);  // of every step
+    add_gathered("decay", tr("at most, without gradients: by |λ₂| = %1 a step").arg(left, 0, 'g', 4), 1, &History::consensus_decay, false);
     lines_.back().style.joining = Joining::always;  // measured or not, it goes on between
     lines_.back().style.dashed = lines_.back().style.pale = true;
   }

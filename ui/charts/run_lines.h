@@ -143,6 +143,7 @@ class ProgressCounter {
   void look_for_senders(const telemetry::History& history);
   double sent_by(const telemetry::History& history, double step);
 
+  bool read_updates(const telemetry::History& history, bool over);
   void add(const telemetry::History& history, const SeriesPoint& step);
 
   std::map<int, std::size_t> read_;  // by rank

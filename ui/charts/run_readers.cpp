@@ -37,6 +37,12 @@ double samples_of_pass(const History& history) {
   return samples && samples->is_number() && samples->get<double>() > 0 ? samples->get<double>() : std::numeric_limits<double>::quiet_NaN();
 }
 
+// Of a run that goes on from a checkpoint; else 0.
+std::int32_t first_step(const History& history) {
+  const auto step = base::value_at(history.header(), "first_step");
+  return step && step->is_number_integer() ? step->get<std::int32_t>() : 0;
+}
+
 std::size_t end_of_portion(std::size_t next, std::size_t size) { return std::min(size, next + kValuesAtOnce); }
 
 }  // namespace
@@ -61,8 +67,44 @@ double ProgressCounter::sent_by(const History& history, double step) {
   return all;
 }
 
+// Of workers of servers in step: an update takes the gradients of so many as came first. With backup workers others report the step as well, later, or do not
+// do it; so steps are told in their order, and what comes too late is in none.
+bool ProgressCounter::read_updates(const History& history, bool over) {
+  const auto needed = static_cast<std::size_t>(history.reports_of_step());
+  std::int32_t step = steps_.empty() ? first_step(history) : static_cast<std::int32_t>(steps_.back()) + 1;
+  for (std::size_t told = 0; told < kValuesAtOnce; ++step) {
+    std::vector<std::pair<double, double>> reports;  // when, and of how many samples
+    std::int32_t furthest = -1;
+    for (int rank = 0; rank < history.ranks(); ++rank) {
+      const Series* series = history.find({Metric::samples, rank, 0});
+      if (size_of(series) == 0) continue;
+      furthest = std::max(furthest, series->steps.back());
+      const auto at = std::lower_bound(series->steps.begin(), series->steps.end(), step);
+      if (at == series->steps.end() || *at != step) continue;
+      const auto i = static_cast<std::size_t>(at - series->steps.begin());
+      reports.emplace_back(series->seconds[i], series->values[i]);
+    }
+    if (furthest < step) return false;
+    if (reports.size() < needed) {
+      if (!over && furthest - step < static_cast<std::int32_t>(StepOrder::kWaiting)) return false;
+      continue;  // a report of it was lost
+    }
+    std::ranges::sort(reports);
+    SeriesPoint done{static_cast<double>(step), 0, reports[needed - 1].first, 0};
+    for (std::size_t i = 0; i < needed; ++i) done.value += reports[i].second;
+    add(history, done);
+    ++told;
+  }
+  return true;
+}
+
 bool ProgressCounter::read(const History& history, bool over) {
   look_for_senders(history);
+  if (history.header().contains("steps_apart") && !history.steps_apart()) {
+    const bool more = read_updates(history, over);
+    over_ = over && !more;
+    return more;
+  }
   if (!gather_ && history.ranks() > 0) gather_.emplace(history.reports_of_step(), Over::sum);
   bool more = false;
   for (int rank = 0; rank < history.ranks(); ++rank) {

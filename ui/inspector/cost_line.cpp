@@ -30,6 +30,7 @@ struct CostLine::Reckoning {
 
  private:
   KnownOffers offers(const base::Result<experiment::Resolved>& resolved) const;
+  KnownPipeline pipeline(const experiment::Resolved& resolved, const plan::Plan& plan) const;
   // In the thread of the line, unless it was given up meanwhile.
   template <class Show>
   void post(Show show) const {
@@ -47,6 +48,12 @@ KnownOffers CostLine::Reckoning::offers(const base::Result<experiment::Resolved>
   return known_offers(experiment::resolve(other, directory), stop);
 }
 
+KnownPipeline CostLine::Reckoning::pipeline(const experiment::Resolved& resolved, const plan::Plan& plan) const {
+  const auto shape = pipeline_shape(resolved);
+  const auto planned = shape ? std::optional(pipeline_plan(resolved, *shape, plan, stop)) : std::nullopt;
+  return planned && *planned ? std::make_shared<const PipelinePlan>(**planned) : nullptr;
+}
+
 void CostLine::Reckoning::run() const {
   const auto resolved = experiment::resolve(experiment, directory);
   post([known = resolved ? dealt(*resolved) : Dealt()](CostLine& to) { emit to.dealt_known(known); });
@@ -54,9 +61,11 @@ void CostLine::Reckoning::run() const {
   post([known = offers(resolved)](CostLine& to) { emit to.algorithms_known(known); });
   const auto plan = resolved.and_then([](const experiment::Resolved& known) { return strategy::make_plan(known); });
   if (stop.stop_requested()) return;
+  post([shards = plan ? kept_shards(*resolved) : std::vector<KeptShard>()](CostLine& to) { emit to.shards_known(shards); });
   const auto cost = plan.map([&](const plan::Plan& known) { return cost_of(*resolved, known); });
   post([cost](CostLine& to) { to.show_cost(cost); });
   post([stages = plan ? stage_picture(*resolved, *plan) : StagePicture()](CostLine& to) { emit to.stages_known(stages); });
+  post([known = plan ? pipeline(*resolved, *plan) : nullptr](CostLine& to) { emit to.pipeline_known(known); });
   const auto judged = plan ? judge(*resolved, *plan, stop) : base::Result<QString>(QString());
   const QString verdict = judged ? *judged : CostLine::tr("Not predicted: %1.").arg(QString::fromStdString(judged.error().what));
   post([verdict](CostLine& to) { to.show_verdict(verdict); });
@@ -120,6 +129,8 @@ void CostLine::refuse(const base::Problem& problem) {
   show_cost(base::fail(problem));
   emit algorithms_known(known_offers(base::fail(problem)));
   emit stages_known({});
+  emit shards_known({});
+  emit pipeline_known(nullptr);
   show_verdict({});
 }
 
@@ -131,6 +142,8 @@ void CostLine::invite() {
   verdict_->hide();
   emit dealt_known({});
   emit stages_known({});
+  emit shards_known({});
+  emit pipeline_known(nullptr);
   emit algorithms_known(nullptr);
   emit settled();
 }

@@ -14,6 +14,8 @@
 #include "ui/model/algorithm_offers.h"
 #include "ui/model/dealt.h"
 #include "ui/model/document.h"
+#include "ui/model/kept_shards.h"
+#include "ui/model/pipeline_plan.h"
 #include "ui/model/stage_picture.h"
 #include "ui/model/verdict.h"
 #include "ui/theme/tinted_label.h"
@@ -32,10 +34,12 @@ class CostLine : public QWidget {
   QString verdict_text() const { return verdict_->isHidden() ? QString() : verdict_->text(); }
 
  signals:
-  void dealt_known(const Dealt& dealt);              // of the newest experiment; empty where it is not
-  void algorithms_known(const KnownOffers& offers);  // of the newest experiment; null where nothing is drawn
-  void stages_known(const StagePicture& stages);     // of the newest experiment; empty where its model is not split
-  void settled();                                    // of the newest experiment everything is known
+  void dealt_known(const Dealt& dealt);                     // of the newest experiment; empty where it is not
+  void algorithms_known(const KnownOffers& offers);         // of the newest experiment; null where nothing is drawn
+  void stages_known(const StagePicture& stages);            // of the newest experiment; empty where its model is not split
+  void shards_known(const std::vector<KeptShard>& shards);  // of the newest experiment, by rank; none where nothing is shared out
+  void pipeline_known(const KnownPipeline& plan);           // of the newest experiment; null where it is none, or cannot be simulated
+  void settled();                                           // of the newest experiment everything is known
 
  private:
   struct Reckoning;

@@ -78,6 +78,7 @@ class Inspector : public QWidget {
   ShardView* shards_;
   AlgorithmPicker* algorithms_;
   bool splits_ = false;  // the model, among ranks: their layers are on the drawing
+  QString split_said_;   // how layers themselves are split; empty: they are not
   FailureView* failures_;
   std::function<Dealt()> recorded_dealt_;
   TintedLabel *item_title_, *item_kind_, *item_hint_;

@@ -29,9 +29,12 @@ QWidget* Inspector::build_strategy() {
 
 // Where the layers are, beside what says so and on the drawing. Then there is no all-reduce whose picture that would take the place of.
 void Inspector::show_stages(const StagePicture& stages) {
-  forms_.at("strategy")->set_note("stages.partition", stages.said);
-  if (!stages.picture.layers.empty() || splits_) emit picture_wanted(stages.picture);
-  splits_ = !stages.picture.layers.empty();
+  const bool placed = !stages.picture.layers.empty();
+  forms_.at("strategy")->set_note("stages.partition", placed ? stages.said : QString());
+  split_said_ = placed ? QString() : stages.said;
+  note_devices();
+  if (placed || splits_) emit picture_wanted(stages.picture);
+  splits_ = placed;
 }
 
 // What `auto` is, and why.
@@ -40,12 +43,16 @@ void Inspector::note_algorithm() {
   forms_.at("strategy")->set_note("algorithm", reason.isEmpty() ? QString() : tr("Chosen: %1").arg(reason));
 }
 
-// What runs in the place of the drawn devices, what `auto` multiplies by on them, and what becomes of a softsync that does not divide the workers.
+// How layers are split, what runs in the place of the drawn devices, what `auto` multiplies by on them, and what becomes of a softsync that does not divide the
+// workers.
 void Inspector::note_devices() {
   using experiment::Multiplies;
   const experiment::Experiment& drawn = document_.experiment();
   const auto emulated = drawn.run.emulate ? experiment::emulation_said(drawn.topology) : std::nullopt;
-  forms_.at("strategy")->set_note("kind", emulated ? tr("EMULATED: %1").arg(QString::fromStdString(*emulated)) : QString());
+  QStringList of_kind;
+  if (emulated) of_kind << tr("EMULATED: %1").arg(QString::fromStdString(*emulated));
+  if (!split_said_.isEmpty()) of_kind << split_said_;
+  forms_.at("strategy")->set_note("kind", of_kind.join('\n'));
   const auto softsync = experiment::softsync_said(drawn);
   forms_.at("strategy")->set_note("servers.softsync", softsync ? QString::fromStdString(*softsync) : QString());
   const bool rounds = drawn.training.multiplies == Multiplies::automatic && experiment::multiplies_of(drawn) == Multiplies::bfloat16;

@@ -5,12 +5,19 @@
 #include <map>
 
 #include "core/experiment/stages.h"
+#include "core/experiment/tensor.h"
 #include "core/topology/network.h"
 
 namespace trainyard::ui {
 namespace {
 
 QString text(const char* source) { return QCoreApplication::translate("stages", source); }
+
+QString in_a_sentence(const std::string& said) {
+  QString sentence = QString::fromStdString(said) + '.';
+  sentence[0] = sentence[0].toUpper();
+  return sentence;
+}
 
 // In a step, of activations, gradients and norms.
 std::vector<collective::Flow> flows_of(const plan::Plan& plan) {
@@ -39,10 +46,9 @@ std::vector<std::string> layers_of(const experiment::Resolved& experiment) {
 
 StagePicture stage_picture(const experiment::Resolved& experiment, const plan::Plan& expanded) {
   const auto said = experiment::stages_said(experiment);
+  if (const auto split = experiment::split_said(experiment)) return {in_a_sentence(*split), {}};
   if (!said) return {};
-  StagePicture known{QString::fromStdString(*said), {}};
-  known.said[0] = known.said[0].toUpper();
-  known.said += '.';
+  StagePicture known{in_a_sentence(*said), {}};
   if (const auto ideal = experiment::ideal_bubble(experiment))
     known.said += ' ' + text("With equal stages and free links ranks would idle %1 % of the time.").arg(100 * *ideal, 0, 'f', 1);
   const topology::Network network(experiment.document.topology);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Of an experiment whose model is split: who has which layers, and what crosses between them. Pure.
+// Of an experiment whose model is split: who has which layers, or which part of them, and what crosses between them. Pure.
 #pragma once
 
 #include <QString>
@@ -11,7 +11,7 @@ namespace trainyard::ui {
 
 struct StagePicture {
   QString said;            // who has what, and how much of the time ranks idle at best; empty: nothing is split
-  LogicalPicture picture;  // with an arrow for what a rank sends another in a step
+  LogicalPicture picture;  // with an arrow for what a rank sends another in a step; empty where layers themselves are split, which all-reduce
 };
 StagePicture stage_picture(const experiment::Resolved& experiment, const plan::Plan& expanded);
 

@@ -8,6 +8,8 @@
 
 #include "core/base/fields.h"
 #include "core/base/units.h"
+#include "core/session/status.h"
+#include "core/telemetry/summary.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {
@@ -117,8 +119,10 @@ void RunStateBar::refresh() {
 void RunStateBar::show_live(const session::Status& status) {
   QStringList words{word(status.state)}, brief = words;
   if (status.state != RunState::starting) {
-    words << tr("%1 of %2 steps").arg(count(status.step), count(status.steps));
-    brief << tr("%1/%2").arg(count(status.step), count(status.steps));
+    const bool apart = telemetry::averages_in_pairs(run_->history()) && session::furthest_step(status) > status.step;  // each on its own clock
+    const QString step = count(status.step), furthest = count(session::furthest_step(status)), steps = count(status.steps);
+    words << (apart ? tr("%1 of %2 steps by the slowest rank, %3 by the fastest").arg(step, steps, furthest) : tr("%1 of %2 steps").arg(step, steps));
+    brief << (apart ? tr("%1 to %2/%3").arg(step, furthest, steps) : tr("%1/%2").arg(step, steps));
   }
   if (status.state == RunState::running) {
     eta_.note(static_cast<double>(clock_.elapsed()) / 1000, status.step, status.seconds_per_step);

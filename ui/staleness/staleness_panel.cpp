@@ -21,16 +21,22 @@ using telemetry::WorkerStaleness;
 
 constexpr int kLookEvery = 250;  // milliseconds
 constexpr std::int64_t kFarOff = 2, kRoom = 20;
+constexpr int kHistogramLetters = 16;  // that it is wide at least, beside a table
 enum Column { worker, applied, share, delayed, dropped, mean, p95, most, columns };
 
 QString counted(std::int64_t number) { return QString::fromStdString(base::format_count(number)); }
+
+// Columns that give way to others, in order.
+std::vector<int> first_to_go(bool any_dropped) {
+  return any_dropped ? std::vector<int>{share, p95, most, mean, delayed, dropped} : std::vector<int>{dropped, share, p95, most, delayed, mean};
+}
 
 SeriesPoint bar(std::int64_t staleness, std::int64_t gradients) {
   const auto at = static_cast<double>(staleness);
   return {at, at, at, static_cast<double>(gradients)};
 }
 
-// Bars end at what 99 of 100 gradients do not pass, where the stalest few would leave the others no room.
+// Bars of workers stand on each other. They end at what 99 of 100 gradients do not pass, where the stalest few would leave the others no room.
 std::int64_t last_bar(const WorkerStaleness& all) {
   const std::int64_t most = all.most(), nearly_all = all.quantile(0.99);
   return most > kFarOff * std::max<std::int64_t>(nearly_all, kRoom) ? nearly_all : most;
@@ -61,7 +67,7 @@ StalenessPanel::StalenessPanel(QWidget* parent) : QWidget(parent) {
   table_->setRootIsDecorated(false);
   table_->setUniformRowHeights(true);
   table_->setAllColumnsShowFocus(true);
-  table_->setToolTip(tr("Enter or a double click shows the stalest gradient of a worker on the timeline, as it was pushed"));
+  table_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
   connect(table_, &QTreeWidget::itemActivated, this, [this](QTreeWidgetItem* row) { want_gradient(table_->indexOfTopLevelItem(row)); });
   table_->setAccessibleName(tr("Effective updates by worker"));
   const std::pair<QString, QString> headings[columns] = {
@@ -82,8 +88,10 @@ StalenessPanel::StalenessPanel(QWidget* parent) : QWidget(parent) {
   table_->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
   table_->header()->setStretchLastSection(false);
   parts_->setChildrenCollapsible(false);
-  parts_->setStretchFactor(0, 3);
-  parts_->setStretchFactor(1, 2);
+  connect(parts_, &QSplitter::splitterMoved, this, [this] {
+    parted_ = true;
+    fit_table();
+  });
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
@@ -131,7 +139,12 @@ void StalenessPanel::showEvent(QShowEvent* event) {
 
 void StalenessPanel::changeEvent(QEvent* event) {
   QWidget::changeEvent(event);
-  if (event->type() == QEvent::PaletteChange) show_table();
+  if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange) show_table();
+}
+
+void StalenessPanel::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  fit_table();
 }
 
 QString StalenessPanel::words() const { return words_->text(); }
@@ -164,17 +177,18 @@ void StalenessPanel::show_histogram() {
   const WorkerStaleness all = counts_.all();
   const std::int64_t last = last_bar(all);
   histogram_->set_title(last < all.most() ? tr("Gradients by staleness, without the stalest 1 %") : tr("Gradients by staleness"), tr("gradients"));
-  std::int64_t highest = 0;
+  std::int64_t highest = 0;  // of all workers' bars, one on the other
+  for (const auto& [staleness, gradients] : all.counts)
+    if (staleness <= last) highest = std::max(highest, gradients);
   for (const WorkerStaleness& one : counts_.workers()) {
     const QString id = QString("worker%1").arg(one.rank);
     const bool visible = !histogram_->model().find(id) || histogram_->model().find(id)->visible;
     histogram_->remove_series(id);
-    histogram_->put_series(id, {.label = tr("worker, rank %1").arg(one.rank), .colour = one.rank, .joining = Joining::never});
+    histogram_->put_series(id, {.label = tr("worker, rank %1").arg(one.rank), .colour = one.rank, .stacked = true, .joining = Joining::never});
     std::vector<SeriesPoint> bars;
     for (std::int64_t staleness = 0; !one.counts.empty() && staleness <= std::min(one.most(), last); ++staleness) {
       const auto at = one.counts.find(staleness);
       bars.push_back(bar(staleness, at == one.counts.end() ? 0 : at->second));
-      highest = std::max(highest, at == one.counts.end() ? 0 : at->second);
     }
     histogram_->append(id, bars);
     histogram_->set_series_visible(id, visible);
@@ -218,6 +232,22 @@ void StalenessPanel::show_table() {
   while (table_->topLevelItemCount() > rows) delete table_->takeTopLevelItem(table_->topLevelItemCount() - 1);
   while (table_->topLevelItemCount() < rows) new QTreeWidgetItem(table_);
   for (int row = 0; row < rows; ++row) fill(*table_->topLevelItem(row), row + 1 < rows ? workers[static_cast<std::size_t>(row)] : all, all.applied);
+  fit_table();
+}
+
+// As wide as its columns, while that leaves the histogram its room; then columns go.
+void StalenessPanel::fit_table() {
+  if (table_->topLevelItemCount() == 0 || !parts_->isVisible()) return;
+  QHeaderView& header = *table_->header();
+  for (int column = 0; column < columns; ++column) header.setSectionHidden(column, false);
+  header.resizeSections(QHeaderView::ResizeToContents);
+  const int beside = table_->width() - table_->viewport()->width();  // its frame, and what it is scrolled by
+  const int least = std::max({fontMetrics().averageCharWidth() * kHistogramLetters, histogram_->minimumWidth(), histogram_->minimumSizeHint().width()});
+  const int room = (parted_ ? table_->width() : parts_->width() - parts_->handleWidth() - least) - beside;
+  for (const int column : first_to_go(counts_.all().dropped > 0))
+    if (header.length() > room) header.setSectionHidden(column, true);
+  const int table = header.length() + beside;
+  if (!parted_) parts_->setSizes({parts_->width() - parts_->handleWidth() - table, table});
 }
 
 void StalenessPanel::fill(QTreeWidgetItem& row, const WorkerStaleness& one, std::int64_t applied_by_all) const {
@@ -231,8 +261,12 @@ void StalenessPanel::fill(QTreeWidgetItem& row, const WorkerStaleness& one, std:
                                   counted(one.quantile(0.95)),
                                   counted(one.most())};
   const Colours& colours = Theme::instance().colours();
+  QString help = tr("%1: %2 gradients applied (%3), %4 delayed, %5 dropped; staleness %6 in the mean, p95 %7, at most %8")
+                     .arg(cells[worker], cells[applied], cells[share], cells[delayed], cells[dropped], cells[mean], cells[p95], cells[most]);
+  if (one.rank >= 0) help += "\n" + tr("Enter or a double click shows the stalest on the timeline, as it was pushed");
   for (int column = 0; column < columns; ++column) {
     row.setText(column, cells[column]);
+    row.setToolTip(column, help);
     row.setTextAlignment(column, (column == worker ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
     row.setForeground(column, one.rank < 0 ? colours.dim : colours.text);
   }

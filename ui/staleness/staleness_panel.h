@@ -29,7 +29,7 @@ class StalenessPanel : public QWidget {
 
   QString words() const;  // over the histogram
   PlotView& histogram() { return *histogram_; }
-  QTreeWidget& table() { return *table_; }
+  QTreeWidget& table() { return *table_; }  // where it has no room for all columns, those that matter least are hidden; a row's help says all of them
 
  signals:
   // A row was activated: the stalest gradient of that worker; or a bar was chosen: the last that was as stale. As its server took it at that time of the
@@ -39,6 +39,7 @@ class StalenessPanel : public QWidget {
  protected:
   void showEvent(QShowEvent* event) override;
   void changeEvent(QEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
   void look();
@@ -47,6 +48,7 @@ class StalenessPanel : public QWidget {
   void show_all();
   void show_histogram();
   void show_table();
+  void fit_table();
   void fill(QTreeWidgetItem& row, const telemetry::WorkerStaleness& one, std::int64_t applied_by_all) const;
   QString summary() const;
 
@@ -54,6 +56,7 @@ class StalenessPanel : public QWidget {
   telemetry::StalenessCounts counts_;
   std::optional<experiment::StalenessTheory> theory_;  // of a run with servers
   QTimer later_;                                       // counted at most a few times a second
+  bool parted_ = false;                                // by hand: histogram and table stay as wide as they were made
   QLabel* words_;
   QSplitter* parts_;
   PlotView* histogram_;

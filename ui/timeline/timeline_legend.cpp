@@ -1,38 +1,52 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/timeline/timeline_legend.h"
 
-#include <QCoreApplication>
 #include <QPainter>
 
 #include "ui/theme/theme.h"
-#include "ui/timeline/timeline_colours.h"
+#include "ui/timeline/pipeline_painter.h"
+#include "ui/timeline/pipeline_words.h"
 
 namespace trainyard::ui {
 namespace {
 
-struct Entry {
-  QString text;
-  QColor colour;
-  Qt::BrushStyle hatching = Qt::SolidPattern;  // solid: none
-};
+int height_of_row(const QFontMetrics& metrics) { return metrics.height() + 2; }
+
+}  // namespace
 
 // What one looks for first comes first.
-std::vector<Entry> entries(bool held_back) {
+std::vector<TimelineLegend::Entry> TimelineLegend::of_ops() const {
   const TimelineColours colours = timeline_colours();
   std::vector<Entry> all;
   for (const SpanKind kind : {SpanKind::forward, SpanKind::loss, SpanKind::backward, SpanKind::update, SpanKind::send, SpanKind::receive, SpanKind::collective})
     all.push_back({kind_words(kind), colours.of(kind)});
   all.push_back({waiting_words(), colours.waiting, Qt::BDiagPattern});
-  if (held_back) all.push_back({held_words(), mixed(colours.held, colours.ground, 0.35), Qt::FDiagPattern});
+  if (held_back_) all.push_back({held_words(), mixed(colours.held, colours.ground, 0.35), Qt::FDiagPattern});
   for (const SpanKind kind : {SpanKind::input, SpanKind::other}) all.push_back({kind_words(kind), colours.of(kind)});
   return all;
 }
 
-int width_of(const Entry& entry, const QFontMetrics& metrics) { return metrics.height() + metrics.horizontalAdvance(entry.text) + 2 * kGrid; }
-int height_of_row(const QFontMetrics& metrics) { return metrics.height() + 2; }
+std::vector<TimelineLegend::Entry> TimelineLegend::of_passes() const {
+  using experiment::Pass;
+  const TimelineColours colours = timeline_colours();
+  std::vector<Entry> all;
+  for (const Pass pass : {Pass::forward, Pass::backward, Pass::backward_weight}) {
+    if (pass == Pass::backward_weight && !passes_->weights_apart) continue;
+    for (int chunk = 0; chunk < passes_->chunks; ++chunk) {
+      const QString stage = passes_->chunks > 1 ? tr(", stage %1 of its rank").arg(QChar(u'a' + chunk % 26)) : QString();
+      all.push_back({pass_words(pass) + stage, pass_colour(colours, pass, chunk, passes_->chunks)});
+    }
+  }
+  all.push_back({tr("idle"), idle_colours(colours).line, Qt::BDiagPattern});
+  return all;
+}
+
+std::vector<TimelineLegend::Entry> TimelineLegend::entries() const { return passes_ ? of_passes() : of_ops(); }
+
+int TimelineLegend::width_of(const Entry& entry, const QFontMetrics& metrics) { return metrics.height() + metrics.horizontalAdvance(entry.text) + 2 * kGrid; }
 
 // Where the entries stand, row below row.
-std::vector<QRect> boxes(const std::vector<Entry>& all, const QFontMetrics& metrics, int width) {
+std::vector<QRect> TimelineLegend::boxes(const std::vector<Entry>& all, const QFontMetrics& metrics, int width) {
   std::vector<QRect> boxes;
   QPoint at;
   for (const Entry& entry : all) {
@@ -43,8 +57,6 @@ std::vector<QRect> boxes(const std::vector<Entry>& all, const QFontMetrics& metr
   }
   return boxes;
 }
-
-}  // namespace
 
 TimelineLegend::TimelineLegend(QWidget* parent) : QWidget(parent) {
   QSizePolicy policy(QSizePolicy::Expanding, QSizePolicy::Fixed);
@@ -57,8 +69,18 @@ TimelineLegend::TimelineLegend(QWidget* parent) : QWidget(parent) {
 
 void TimelineLegend::show_held_back(bool shown) {
   held_back_ = shown;
+  tell();
+}
+
+void TimelineLegend::show_passes(const std::optional<Passes>& passes) {
+  if (passes == passes_) return;
+  passes_ = passes;
+  tell();
+}
+
+void TimelineLegend::tell() {
   QStringList words;
-  for (const Entry& entry : entries(held_back_)) words << entry.text;
+  for (const Entry& entry : entries()) words << entry.text;
   setAccessibleDescription(words.join(", "));
   updateGeometry();
   update();
@@ -66,17 +88,17 @@ void TimelineLegend::show_held_back(bool shown) {
 
 QSize TimelineLegend::sizeHint() const {
   int width = 0;
-  for (const Entry& entry : entries(held_back_)) width += width_of(entry, fontMetrics());
+  for (const Entry& entry : entries()) width += width_of(entry, fontMetrics());
   return {width, height_of_row(fontMetrics())};
 }
 
-int TimelineLegend::heightForWidth(int width) const { return boxes(entries(held_back_), fontMetrics(), width).back().bottom() + 1; }
+int TimelineLegend::heightForWidth(int width) const { return boxes(entries(), fontMetrics(), width).back().bottom() + 1; }
 
 void TimelineLegend::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   const QFontMetrics metrics = fontMetrics();
   const int mark = metrics.ascent() * 3 / 4;
-  const std::vector<Entry> all = entries(held_back_);
+  const std::vector<Entry> all = entries();
   const std::vector<QRect> places = boxes(all, metrics, width());
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Entry& entry = all[i];

@@ -4,6 +4,7 @@
 #include <QAction>
 #include <QApplication>
 #include <QHBoxLayout>
+#include <QStackedWidget>
 #include <QThreadPool>
 #include <QToolButton>
 #include <QToolTip>
@@ -42,13 +43,19 @@ QString seconds(double value) { return QString::fromStdString(base::format_secon
 
 }  // namespace
 
-TimelinePanel::TimelinePanel(QWidget* parent) : QWidget(parent), view_(new TimelineView(this)), reader_(new FiguresReader(this)) {
+TimelinePanel::TimelinePanel(QWidget* parent)
+    : QWidget(parent),
+      view_(new TimelineView(this)),
+      reader_(new FiguresReader(this)),
+      pipeline_view_(new PipelineView(this)),
+      pipeline_(new PipelineReader(this)),
+      views_(new QStackedWidget(this)) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
   build_bar();
   build_lines();
-  setFocusProxy(view_);
+  build_pipeline();
   soon_.setSingleShot(true);
   soon_.setInterval(kRefreshMilliseconds);
   connect(&soon_, &QTimer::timeout, this, [this] { Turns::instance().ask(this, Work::drawing, [this] { refresh(); }); });
@@ -57,7 +64,10 @@ TimelinePanel::TimelinePanel(QWidget* parent) : QWidget(parent), view_(new Timel
   connect(view_, &TimelineView::painted, this, &TimelinePanel::catch_up, Qt::QueuedConnection);
   connect(view_, &TimelineView::following_changed, follow_, &QAction::setChecked);
   connect(view_, &TimelineView::following_changed, this, &TimelinePanel::show_badges);
-  connect(view_, &TimelineView::selection_changed, this, [this] { show_selected(), tell_selected(false); });
+  connect(view_, &TimelineView::selection_changed, this, [this] {
+    show_selected();
+    if (!shows_pipeline()) tell_selected(false);  // there it is the cell that is told
+  });
   connect(view_, &TimelineView::plan_wanted, this, [this] { tell_selected(true); });
   connect(reader_, &FiguresReader::reckoned, this, &TimelinePanel::show_figures);
   set_run(nullptr);
@@ -83,9 +93,16 @@ void TimelinePanel::build_bar() {
   thin_ = action(nullptr, tr("Thin lanes"), tr("Lower lanes without names, to see many ranks at once"));
   thin_->setCheckable(true);
   in_plan_ = action("plan", tr("Show in plan"), tr("Show the selected op's line in the plan (Enter)"));
+  as_pipeline_ = action(nullptr, tr("Pipeline"), tr("Show a step's cells, as planned above as run, in the place of lanes of ops"));
+  as_pipeline_->setCheckable(true);
+  as_pipeline_->setChecked(true);
+  earlier_ = action("left", tr("Step before"), tr("Show the step before (Page Up)"));
+  later_ = action("right", tr("Step after"), tr("Show the step after (Page Down)"));
+  to_pipeline_ = button(as_pipeline_, *bar, Qt::ToolButtonTextOnly);
   button(follow_, *bar, Qt::ToolButtonTextOnly);
+  for (QAction* one : {earlier_, later_}) of_pipeline_.push_back(button(one, *bar, Qt::ToolButtonIconOnly));
   for (QAction* one : {all, in, out}) button(one, *bar, Qt::ToolButtonIconOnly);
-  button(thin_, *bar, Qt::ToolButtonTextOnly);
+  of_lanes_.push_back(button(thin_, *bar, Qt::ToolButtonTextOnly));
   button(in_plan_, *bar, Qt::ToolButtonTextOnly);
   row->addStretch(1);
   row->addWidget(following_ = new TintedLabel(Tint::ok, bar));
@@ -94,9 +111,9 @@ void TimelinePanel::build_bar() {
   badge_line_->setAccessibleName(tr("What belongs to these figures"));
   layout()->addWidget(bar);
   connect(follow_, &QAction::toggled, view_, &TimelineView::set_following);
-  connect(all, &QAction::triggered, view_, &TimelineView::home);
-  connect(in, &QAction::triggered, view_, [this] { view_->zoom_at(0.5, 0.5); });
-  connect(out, &QAction::triggered, view_, [this] { view_->zoom_at(0.5, 2); });
+  connect(all, &QAction::triggered, this, [this] { shows_pipeline() ? pipeline_view_->home() : view_->home(); });
+  connect(in, &QAction::triggered, this, [this] { zoom(0.5); });
+  connect(out, &QAction::triggered, this, [this] { zoom(2); });
   connect(thin_, &QAction::toggled, view_, &TimelineView::set_thin);
   connect(in_plan_, &QAction::triggered, this, [this] { tell_selected(true); });
 }
@@ -105,26 +122,27 @@ void TimelinePanel::build_lines() {
   auto* line = new QWidget(this);
   auto* row = new QHBoxLayout(line);
   row->setContentsMargins(kGrid, 2, kGrid, 2);
-  auto* about = new QToolButton(line);
-  row->addWidget(about, 0, Qt::AlignTop);
+  about_ = new QToolButton(line);
+  row->addWidget(about_, 0, Qt::AlignTop);
   auto* lines = new QVBoxLayout;
   lines->setSpacing(0);
   lines->addWidget(efficiency_ = new TintedLabel(Tint::text, line));
   lines->addWidget(communication_ = new TintedLabel(Tint::text, line));
   row->addLayout(lines, 1);
-  about->setIcon(icon("info"));
-  about->setAutoRaise(true);
-  about->setToolTip(formulas());
-  about->setAccessibleName(tr("What these figures mean"));
-  connect(about, &QToolButton::clicked, about, [about] { QToolTip::showText(about->mapToGlobal(about->rect().bottomLeft()), about->toolTip(), about); });
+  about_->setIcon(icon("info"));
+  about_->setAutoRaise(true);
+  about_->setToolTip(formulas());
+  about_->setAccessibleName(tr("What these figures mean"));
+  connect(about_, &QToolButton::clicked, about_,
+          [about = about_] { QToolTip::showText(about->mapToGlobal(about->rect().bottomLeft()), about->toolTip(), about); });
   for (TintedLabel* label : {efficiency_, communication_}) {
     label->set_elided();
     label->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   }
-  efficiency_->setAccessibleName(tr("Efficiency of what is seen"));
-  communication_->setAccessibleName(tr("Communication of what is seen"));
   layout()->addWidget(line);
-  static_cast<QVBoxLayout*>(layout())->addWidget(view_, 1);
+  views_->addWidget(view_);
+  views_->addWidget(pipeline_view_);
+  static_cast<QVBoxLayout*>(layout())->addWidget(views_, 1);
   build_foot();
 }
 
@@ -152,11 +170,13 @@ void TimelinePanel::set_run(Run* run) {
     connect(run, &Run::updated, this, &TimelinePanel::ask_to_refresh);
     connect(run, &QObject::destroyed, this, [this] { set_run(nullptr); });
   }
+  pipeline_->set_run(run);
   view_->set_source(run ? &run->spans() : nullptr, run ? &run->history() : nullptr, run ? &steps_ : nullptr);
   reader_->set_source(run ? &run->spans() : nullptr, [this](int rank) { return looked_at(rank); });
   follow_->setChecked(true);
   efficiency_->clear();
   communication_->clear();
+  if (shows_pipeline()) show_pipeline();  // of what is drawn
   view_->set_notes({});
   ask_to_refresh();
   view_->set_empty_text(why_empty());
@@ -166,6 +186,7 @@ bool TimelinePanel::show_push(int rank, double seconds) {
   if (!run_) return false;
   const auto push = push_before(run_->spans(), rank, static_cast<Nanoseconds>(std::llround(seconds * 1e9)));
   if (!push) return false;
+  as_pipeline_->setChecked(false);
   view_->refresh();  // what came while it was not seen
   const OpSpan& span = *span_at(run_->spans(), *push);
   const Nanoseconds around = std::max(kAroundPush, kPushesAround * (span.end - span.begin));
@@ -190,6 +211,8 @@ void TimelinePanel::refresh() {
   if (run_ && !behind_) {
     if (steps_.read(run_->history())) ask_to_refresh();
     view_->refresh();
+    pipeline_->refresh(steps_);
+    fit_steps();
     legend_->show_held_back(run_->spans().held_back());
     reader_->ask();
     if (!drawn_asked_ && run_->history().ranks() > 1 && run_->spans().taken() > 0) reckon_drawn();
@@ -240,6 +263,7 @@ void TimelinePanel::show_figures() {
   QStringList notes;
   for (const auto& one : reader_->by_rank()) notes << (one ? percent(one->efficiency()) : QString());
   view_->set_notes(notes);
+  if (shows_pipeline()) return;  // which has its own
   if (all.ranks == 0) return efficiency_->clear(), communication_->clear();
   const QString least = all.ranks > 1 ? tr("; least: rank %1, %2").arg(all.least_efficient).arg(percent(all.least_efficiency)) : QString();
   efficiency_->setText(

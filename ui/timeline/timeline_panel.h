@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The timeline of the run that is shown, with what steers it, the figures of what is seen, the truths that belong to them, and the
-// selected op in full.
+// selected op in full. Of a pipeline, also of one that is only drawn, it shows instead of lanes the cells of a step, as planned and as run.
 #pragma once
 
 #include <QPointer>
@@ -10,10 +10,13 @@
 
 #include "ui/model/run.h"
 #include "ui/timeline/figures_reader.h"
+#include "ui/timeline/pipeline_reader.h"
+#include "ui/timeline/pipeline_view.h"
 #include "ui/timeline/timeline_view.h"
 
 class QAction;
 class QLabel;
+class QStackedWidget;
 class QToolButton;
 
 namespace trainyard::ui {
@@ -27,7 +30,8 @@ class TimelinePanel : public QWidget {
   explicit TimelinePanel(QWidget* parent = nullptr);
   ~TimelinePanel() override;
 
-  void set_run(Run* run);  // null: none; one that is deleted disappears
+  void set_run(Run* run);                          // null: none; one that is deleted disappears
+  void set_drawing(const KnownPipeline& drawing);  // the plan of what is drawn, where that is a pipeline; null: it is none
   void set_badges(const QStringList& truths);
   void set_frozen(bool frozen);  // with the charts
 
@@ -35,15 +39,21 @@ class TimelinePanel : public QWidget {
   bool show_push(int rank, double seconds);
 
   TimelineView& view() { return *view_; }
+  PipelineView& pipeline() { return *pipeline_view_; }
+  bool shows_pipeline() const;
   QString figures() const;        // as the lines say them
   QString selected_text() const;  // of the op, as the line says it
   QStringList badges() const;     // that are shown
   QAction& follow_action() { return *follow_; }
   QAction& plan_action() { return *in_plan_; }
+  QAction& pipeline_action() { return *as_pipeline_; }
+  QAction& step_action(int way) { return way < 0 ? *earlier_ : *later_; }
 
  signals:
   // An op was selected; `raise`: its line in the plan is to be seen.
   void op_selected(int rank, const QString& program, const QString& token, bool raise);
+  // Likewise, in the plan of what is drawn.
+  void drawn_op_selected(int rank, const QString& program, const QString& token, bool raise);
 
  protected:
   void showEvent(QShowEvent* event) override;
@@ -52,6 +62,15 @@ class TimelinePanel : public QWidget {
   void build_bar();
   void build_lines();
   void build_foot();
+  void build_pipeline();
+  void zoom(double factor);
+  void fit_views();
+  void fit_steps();
+  void show_pipeline();
+  void follow_steps(bool following);
+  void choose_step(int way);
+  void cell_selected();
+  void tell_cell(bool raise);
   void ask_to_refresh();
   void refresh();
   void catch_up();
@@ -71,7 +90,12 @@ class TimelinePanel : public QWidget {
   QTimer soon_;
   TimelineView* view_;
   FiguresReader* reader_;
-  QAction *follow_, *thin_, *in_plan_;
+  PipelineView* pipeline_view_;
+  PipelineReader* pipeline_;
+  QStackedWidget* views_;
+  QAction *follow_, *thin_, *in_plan_, *as_pipeline_, *earlier_, *later_;
+  std::vector<QToolButton*> of_lanes_, of_pipeline_;  // what one view alone has
+  QToolButton *to_pipeline_, *about_;
   TimelineLegend* legend_;
   TintedLabel *efficiency_, *communication_, *following_, *badge_line_, *selected_;
   QStringList truths_;

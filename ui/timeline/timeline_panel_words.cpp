@@ -2,6 +2,7 @@
 // What the panel of the timeline says beside the picture.
 #include <QAction>
 
+#include "ui/model/counted.h"
 #include "ui/theme/tinted_label.h"
 #include "ui/timeline/timeline_legend.h"
 #include "ui/timeline/timeline_panel.h"
@@ -21,6 +22,7 @@ void TimelinePanel::set_badges(const QStringList& truths) {
 
 void TimelinePanel::set_frozen(bool frozen) {
   view_->set_frozen(frozen);
+  pipeline_->set_frozen(frozen);
   show_badges();
 }
 
@@ -28,7 +30,7 @@ QStringList TimelinePanel::badges() const {
   if (!run_ || !run_->spans().extent()) return {};
   QStringList badges;
   if (view_->frozen()) badges << tr("frozen");
-  if (view_->merged()) badges << tr("thinned, ops merged: zoom in");
+  if (!shows_pipeline() && view_->merged()) badges << tr("thinned, ops merged: zoom in");
   if (const std::uint64_t lacking = run_->spans().lacking(); lacking > 0)
     badges << tr("the first %L1 ops are not held here").arg(static_cast<qulonglong>(lacking));
   return badges + truths_;
@@ -37,6 +39,7 @@ QStringList TimelinePanel::badges() const {
 QString TimelinePanel::following_words() const {
   if (!run_ || !run_->live() || !run_->spans().extent()) return {};
   if (view_->frozen()) return {};
+  if (shows_pipeline() && view_->chosen_step()) return tr("not following: step %1").arg(grouped(*view_->chosen_step()));
   if (view_->following()) return tr("following live");
   const Nanoseconds behind = run_->spans().extent()->end - view_->view().end;
   return behind > 0 ? tr("not following: %1 s behind").arg(static_cast<double>(behind) * 1e-9, 0, 'f', 1) : tr("not following");
@@ -47,7 +50,7 @@ void TimelinePanel::show_badges() {
   badge_line_->setText(shown.isEmpty() ? QString() : kBullet + shown.join("  " + kBullet));
   following_->setText(following_words());
   follow_->setEnabled(run_ && run_->live());
-  following_->set_tint(view_->following() ? Tint::ok : Tint::warning);
+  following_->set_tint(view_->following() && !(shows_pipeline() && view_->chosen_step()) ? Tint::ok : Tint::warning);
 }
 
 QString TimelinePanel::formulas() {
@@ -73,14 +76,16 @@ QString TimelinePanel::selected_text() const { return selected_->text(); }
 
 void TimelinePanel::show_selected() {
   const auto place = view_->selected();
-  const bool known = run_ && place && span_at(run_->spans(), *place);
+  const bool op = !shows_pipeline() && run_ && place && span_at(run_->spans(), *place);
+  const bool known = op || (shows_pipeline() && pipeline_view_->selected());
   selected_->setVisible(known);
   legend_->setVisible(!known);
-  selected_->setText(known ? words_of(run_->spans(), run_->history(), *place).sentence() : QString());
+  selected_->setText(op ? words_of(run_->spans(), run_->history(), *place).sentence() : known ? pipeline_view_->selected_words().sentence() : QString());
   in_plan_->setEnabled(known);
 }
 
 void TimelinePanel::tell_selected(bool raise) {
+  if (shows_pipeline()) return tell_cell(raise);
   const auto place = view_->selected();
   const OpSpan* span = run_ && place ? span_at(run_->spans(), *place) : nullptr;
   if (!span) return;

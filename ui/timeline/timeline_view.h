@@ -81,7 +81,6 @@ class TimelineView : public QAbstractScrollArea {
   void let_go();
   void repaint_all();
   void paint_marks(QPainter& painter);
-  void paint_reading(QPainter& painter);
   void read_at(const QPointF& at);
   void read_merged(const SpanPlace& place, const SpanPiece& piece);
   std::optional<SpanPlace> track_place_at(const QPointF& at) const;

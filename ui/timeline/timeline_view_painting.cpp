@@ -6,13 +6,13 @@
 #include <cmath>
 
 #include "ui/theme/theme.h"
+#include "ui/timeline/reading.h"
 #include "ui/timeline/timeline_view.h"
 
 namespace trainyard::ui {
 namespace {
 
 constexpr int kNear = 3;  // pixels; an op is pointed at from so far beside it
-constexpr double kReadingScale = 0.92;
 
 }  // namespace
 
@@ -38,7 +38,7 @@ void TimelineView::paintEvent(QPaintEvent*) {
   paint_faults(painter, now, colours_);
   paint_gutter(painter, now, colours_, notes_);
   paint_marks(painter);
-  if (!reading_.title.isEmpty()) paint_reading(painter);
+  if (!reading_.title.isEmpty()) paint_reading(painter, reading_, pointer_, viewport()->size(), colours_);
   emit painted();
 }
 
@@ -57,34 +57,6 @@ void TimelineView::paint_marks(QPainter& painter) {
   painter.setPen(QPen(colours_.accent, 1));
   painter.setBrush(wash);
   painter.drawRect(band_);
-}
-
-// Beside the pointer, within the viewport.
-void TimelineView::paint_reading(QPainter& painter) {
-  const QFont font = Theme::instance().font(kReadingScale), strong = Theme::instance().font(kReadingScale, true);
-  const QFontMetrics metrics(font), title(strong);
-  const int pad = metrics.height() / 2, line = metrics.height();
-  int width = title.horizontalAdvance(reading_.title);
-  for (const QString& text : reading_.lines) width = std::max(width, metrics.horizontalAdvance(text));
-  width = std::min(width, viewport()->width() - 2 * pad - 2);
-  QRect box(0, 0, width + 2 * pad, line * static_cast<int>(reading_.lines.size() + 1) + 2 * pad);
-  const int right = qRound(pointer_.x()) + 2 * pad, left = qRound(pointer_.x()) - 2 * pad - box.width();
-  box.moveLeft(right + box.width() < viewport()->width() ? right : std::max(0, left));
-  box.moveTop(std::max(0, std::min(qRound(pointer_.y()) + pad, viewport()->height() - box.height())));
-  QColor back = colours_.ground;
-  back.setAlpha(240);
-  painter.setBrush(back);
-  painter.setPen(QPen(Theme::instance().colours().border, 1));
-  painter.drawRoundedRect(box, 4, 4);
-  painter.setPen(colours_.text);
-  painter.setFont(strong);
-  QRect at(box.left() + pad, box.top() + pad, width, line);
-  painter.drawText(at, Qt::AlignLeft | Qt::AlignVCenter, title.elidedText(reading_.title, Qt::ElideRight, width));
-  painter.setFont(font);
-  for (const QString& text : reading_.lines) {
-    at.translate(0, line);
-    painter.drawText(at, Qt::AlignLeft | Qt::AlignVCenter, metrics.elidedText(text, Qt::ElideRight, width));
-  }
 }
 
 // The track there; nothing beside the lanes.

@@ -64,38 +64,71 @@ TEST(Layout, what_peers_read_lies_in_the_shared_arena) {
   EXPECT_FALSE(l.buffers[0].shared);
 }
 
-// Memory in which every element knows whose it is.
+// What is overwritten before it is read again leaves its place in between, as an output that is given up and made again.
+TEST(Layout, what_is_made_again_makes_room_in_between) {
+  plan::RankPlan rank = plan_of({1000, 1000, 1000});
+  add(rank, 0, kCompute, {}, {0});
+  add(rank, 0, kCompute, {0}, {1});
+  add(rank, 0, kCompute, {1}, {2});
+  add(rank, 0, kCompute, {2}, {1});
+  add(rank, 0, kCompute, {1}, {0});
+  add(rank, 0, kCompute, {0}, {});
+  const Layout l = layout(rank);
+  EXPECT_EQ(l.buffers[0].offset, l.buffers[2].offset);
+  EXPECT_EQ(l.private_bytes, 2 * 4032);
+}
+
+// Memory in which every element knows who wrote it last.
 class Memory {
  public:
-  Memory(const plan::RankPlan& rank, Layout layout)
-      : rank_(rank), layout_(std::move(layout)), owner_(static_cast<std::size_t>(layout_.private_bytes / 4), -1) {}
-  void write(int buffer) {
-    for (std::size_t i = begin(buffer); i < end(buffer); ++i) owner_[i] = buffer;
+  Memory(const plan::RankPlan& rank, Layout layout) : layout_(std::move(layout)), writer_(static_cast<std::size_t>(layout_.private_bytes / 4), 0) {
+    for (const plan::Buffer& buffer : rank.buffers) wanted_.emplace_back(static_cast<std::size_t>(buffer.elements), 0);
   }
-  bool holds(int buffer) const {
-    return std::all_of(owner_.begin() + static_cast<std::ptrdiff_t>(begin(buffer)), owner_.begin() + static_cast<std::ptrdiff_t>(end(buffer)),
-                       [&](int owner) { return owner == buffer; });
+  void write(const plan::Access& access) {
+    ++writes_;
+    for (std::int64_t i = access.first; i < access.first + access.count; ++i)
+      at(access, i) = wanted_[access.buffer.index()][static_cast<std::size_t>(i)] = writes_;
+  }
+  bool holds(const plan::Access& access) {
+    for (std::int64_t i = access.first; i < access.first + access.count; ++i)
+      if (at(access, i) != wanted_[access.buffer.index()][static_cast<std::size_t>(i)]) return false;
+    return true;
   }
 
  private:
-  std::size_t begin(int buffer) const { return static_cast<std::size_t>(layout_.buffers[static_cast<std::size_t>(buffer)].offset / 4); }
-  std::size_t end(int buffer) const { return begin(buffer) + static_cast<std::size_t>(rank_.buffers[static_cast<std::size_t>(buffer)].elements); }
-  const plan::RankPlan& rank_;
+  int& at(const plan::Access& access, std::int64_t element) {
+    return writer_[static_cast<std::size_t>(layout_.buffers[access.buffer.index()].offset / 4 + element)];
+  }
   Layout layout_;
-  std::vector<int> owner_;
+  std::vector<int> writer_;               // by place in memory
+  std::vector<std::vector<int>> wanted_;  // by buffer and element: who wrote it last
+  int writes_ = 0;
 };
 
+// Buffers of which a program reads an element that it has not written.
 std::set<int> read_before_written(const plan::RankPlan& rank) {
   std::set<int> found;
   for (const plan::Program& program : rank.programs) {
-    std::set<int> written;
+    std::set<std::pair<int, std::int64_t>> written;
     for (const plan::Op& op : program.ops) {
       for (const plan::Access& read : op.reads)
-        if (!written.contains(read.buffer.value)) found.insert(read.buffer.value);
-      for (const plan::Access& write : op.writes) written.insert(write.buffer.value);
+        for (std::int64_t i = read.first; i < read.first + read.count; ++i)
+          if (!written.contains({read.buffer.value, i})) found.insert(read.buffer.value);
+      for (const plan::Access& write : op.writes)
+        for (std::int64_t i = write.first; i < write.first + write.count; ++i) written.insert({write.buffer.value, i});
     }
   }
   return found;
+}
+
+// All of a buffer, mostly, or some of it.
+void narrow(std::vector<plan::Access>& accesses) {
+  for (plan::Access& access : accesses) {
+    if (*rc::gen::inRange(0, 3) > 0) continue;
+    const std::int64_t all = access.count;
+    access.first = *rc::gen::inRange<std::int64_t>(0, all);
+    access.count = *rc::gen::inRange<std::int64_t>(1, all - access.first + 1);
+  }
 }
 
 RC_GTEST_PROP(Layout, every_op_finds_what_was_written_last_to_what_it_reads, ()) {
@@ -104,18 +137,41 @@ RC_GTEST_PROP(Layout, every_op_finds_what_was_written_last_to_what_it_reads, ())
   rank.programs.push_back({"evaluate", 1, 1, 1, {}});
   const auto some = [] { return *rc::gen::unique<std::vector<int>>(*rc::gen::inRange<std::size_t>(0, 3), rc::gen::inRange(0, 6)); };
   for (std::size_t program = 0; program < 2; ++program)
-    for (int op = *rc::gen::inRange(1, 12); op > 0; --op) add(rank, program, *rc::gen::inRange(0, 8) == 0 ? kComm : kCompute, some(), some());
+    for (int op = *rc::gen::inRange(1, 20); op > 0; --op) {
+      add(rank, program, *rc::gen::inRange(0, 8) == 0 ? kComm : kCompute, some(), some());
+      narrow(rank.programs[program].ops.back().reads);
+      narrow(rank.programs[program].ops.back().writes);
+    }
   const Layout placed = layout(rank);
   Memory memory(rank, placed);
-  for (const int kept : read_before_written(rank)) memory.write(kept);
+  for (const int kept : read_before_written(rank)) memory.write({BufferId(kept), 0, rank.buffers[static_cast<std::size_t>(kept)].elements});
   for (const std::size_t program : {0, 0, 1, 0})
     for (const plan::Op& op : rank.programs[program].ops) {
-      for (const plan::Access& read : op.reads) RC_ASSERT(memory.holds(read.buffer.value));
-      for (const plan::Access& write : op.writes) memory.write(write.buffer.value);
+      for (const plan::Access& read : op.reads) RC_ASSERT(memory.holds(read));
+      for (const plan::Access& write : op.writes) memory.write(write);
+      for (const plan::Access& write : op.writes) RC_ASSERT(memory.holds(write));
     }
   std::int64_t all = 0;
   for (const plan::Buffer& buffer : rank.buffers) all += (buffer.bytes() + kAlignment - 1) / kAlignment * kAlignment;
   RC_ASSERT(placed.private_bytes <= all);
+}
+
+// Ops of a chain that is cut into runs: all outputs are written, some more than once, and read by the op after them, as passes with outputs made again do.
+RC_GTEST_PROP(Layout, of_outputs_that_are_made_again_finds_them_too, ()) {
+  const int count = *rc::gen::inRange(3, 7);
+  plan::RankPlan rank = plan_of(std::vector<std::int64_t>(static_cast<std::size_t>(count), 16));
+  add(rank, 0, kCompute, {}, {0});
+  for (int op = *rc::gen::inRange(5, 40), last = 0; op > 0; --op) {
+    const int next = *rc::gen::inRange(0, count);
+    if (next == last) continue;
+    add(rank, 0, kCompute, {last}, {next});
+    last = next;
+  }
+  Memory memory(rank, layout(rank));
+  for (const plan::Op& op : rank.programs[0].ops) {
+    for (const plan::Access& read : op.reads) RC_ASSERT(memory.holds(read));
+    for (const plan::Access& write : op.writes) memory.write(write);
+  }
 }
 
 }  // namespace

@@ -271,6 +271,21 @@ experiment::Experiment tiny_pipeline(int ranks, experiment::PipelineSchedule sch
 TEST(Golden, pipeline_of_two_1f1b) { expect_golden_plan("pipeline_2_1f1b", tiny_pipeline(2, experiment::PipelineSchedule::one_f_one_b, 4)); }
 TEST(Golden, pipeline_of_two_zb_h1) { expect_golden_plan("pipeline_2_zb_h1", tiny_pipeline(2, experiment::PipelineSchedule::zb_h1, 4)); }
 
+// Four layers in runs of two: a replica makes the first again, and each stage both of its own.
+experiment::Experiment tiny_chain(experiment::Experiment e) {
+  using model::LayerKind;
+  e.model.layers = {{LayerKind::linear, 6}, {LayerKind::tanh, 0}, {LayerKind::linear, 6}, {LayerKind::tanh, 0},
+                    {LayerKind::linear, 6}, {LayerKind::relu, 0}, {LayerKind::linear, 0}};
+  e.training.recompute_segments = 2;
+  return e;
+}
+
+TEST(Golden, mirrored_ring_of_two_with_outputs_made_again) { expect_golden_plan("mirrored_ring_2_recompute", tiny_chain(tiny(2))); }
+
+TEST(Golden, pipeline_of_two_gpipe_with_outputs_made_again) {
+  expect_golden_plan("pipeline_2_gpipe_recompute", tiny_chain(tiny_pipeline(2, experiment::PipelineSchedule::gpipe, 3)));
+}
+
 experiment::Experiment tiny_sharded(int ranks, experiment::Shard shard) {
   auto e = tiny(ranks);
   e.strategy.kind = experiment::StrategyKind::fsdp;

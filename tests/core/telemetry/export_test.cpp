@@ -5,6 +5,7 @@
 #include <cmath>
 #include <fstream>
 #include <sstream>
+#include <tuple>
 
 #include "core/telemetry/export_csv.h"
 #include "core/telemetry/export_trace.h"
@@ -23,13 +24,55 @@ TEST(ExportCsv, writes_one_line_for_each_logged_number_and_the_figures_over_all_
   std::ostringstream out;
   ASSERT_TRUE(export_csv(history, out));
   EXPECT_EQ(out.str(),
-            "metric,rank,index,step,seconds,value\n"
-            "loss_sum,0,0,0,0,0.1\n"
-            "loss_sum,1,0,0,0,0.3\n"
-            "samples,0,0,0,0.25,2\n"
-            "samples,1,0,0,0.5,2\n"
-            "sent_payload_bytes,1,7,0,0.5,1e+15\n"
-            "train_loss,-1,0,0,0.5,0.1\n");
+            "metric,rank,index,step,seconds,value,text\n"
+            "loss_sum,0,0,0,0,0.1,\n"
+            "loss_sum,1,0,0,0,0.3,\n"
+            "samples,0,0,0,0.25,2,\n"
+            "samples,1,0,0,0.5,2,\n"
+            "sent_payload_bytes,1,7,0,0.5,1e+15,\n"
+            "train_loss,-1,0,0,0.5,0.1,\n");
+}
+
+// Row by row, by the quotes of RFC 4180.
+std::vector<std::vector<std::string>> rows_of(const std::string& table) {
+  std::vector<std::vector<std::string>> rows(1, {""});
+  bool quoted = false;
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    const char c = table[i];
+    if (quoted && c == '"' && i + 1 < table.size() && table[i + 1] == '"') rows.back().back() += table[++i];
+    else if (c == '"') quoted = !quoted;
+    else if (!quoted && c == ',') rows.back().emplace_back();
+    else if (!quoted && c == '\n') rows.push_back({""});
+    else rows.back().back() += c;
+  }
+  rows.pop_back();
+  return rows;
+}
+
+TEST(ExportCsv, holds_what_befell_ranks_and_links_to_the_last_bit) {
+  History history;
+  take_json(history, FrameType::header, -1, small_header(3));
+  const auto state = [&](std::int64_t time_ns, std::int64_t step, const base::Json& fault) {
+    take_json(history, FrameType::state, -1, {{"state", "running"}, {"time_ns", time_ns}, {"step", step}, {"fault", fault}});
+  };
+  state(1'000'000'000, 0, {{"kind", "stalled"}, {"rank", 0}, {"text", "stands still"}});
+  state(1'333'333'333, 4'000'000'000, {{"kind", "lost"}, {"rank", 2}, {"text", "ended by \"signal 9\" (Killed);\ntraining goes on with 1 worker, 2"}});
+  state(9'000'000'001, 12, {{"kind", "link_cut"}, {"link", 7}, {"text", "alpha - beta"}});
+  std::ostringstream out;
+  ASSERT_TRUE(export_csv(history, out));
+  const auto rows = rows_of(out.str());
+  ASSERT_EQ(rows.size(), 1 + history.faults().size());
+  for (std::size_t i = 0; i < history.faults().size(); ++i) {
+    const auto& row = rows[i + 1];
+    ASSERT_EQ(row.size(), rows[0].size()) << i;
+    EXPECT_TRUE(row[0].starts_with("fault_"));
+    const bool of_link = row[1] == "-1";
+    const Fault read{row[0].substr(6), row[6], std::stoi(row[1]), std::stoll(row[3]), std::stod(row[4]), of_link ? std::stoi(row[2]) : -1};
+    const Fault& was = history.faults()[i];
+    EXPECT_EQ(std::tie(read.kind, read.text, read.rank, read.step, read.seconds, read.link),
+              std::tie(was.kind, was.text, was.rank, was.step, was.seconds, was.link));
+    EXPECT_EQ(row[5], "1");
+  }
 }
 
 TEST(ExportCsv, a_full_disk_is_a_problem) {

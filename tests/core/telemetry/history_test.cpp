@@ -81,6 +81,9 @@ TEST(History, knows_what_befell_whom_and_when) {
   EXPECT_EQ(fault.step, 12);
   EXPECT_DOUBLE_EQ(fault.seconds, 0.5);
   EXPECT_EQ(fault.text, "ended by signal 9");
+  take_json(history, FrameType::state, -1,
+            {{"state", "running"}, {"time_ns", 2'500'000'000}, {"step", 12}, {"fault", {{"kind", "slow"}, {"rank", 1}, {"step", 40}, {"text", "3 times"}}}});
+  EXPECT_EQ(history.faults().back().step, 40) << "of a rank on its own clock";
 }
 
 TEST(History, a_loss_is_weighted_by_samples_over_all_ranks) {

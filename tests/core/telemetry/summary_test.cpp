@@ -75,6 +75,20 @@ TEST(Summary, bytes_are_of_all_processes_that_had_the_place_of_a_rank) {
   EXPECT_EQ(summary.ranks[1].sent_payload_before, 0);
 }
 
+// Rank 2 is a server; of worker 1 it dropped the gradient of step 1, and of worker 0 none.
+TEST(Summary, samples_of_gradients_that_came_too_late_are_told_apart) {
+  std::vector<Event> late = steps(0, {0.5, 0.5}, 10);
+  late[4] = metric(Metric::samples, 1, 7, 1);
+  const Summary summary = summarize(history_of({steps(0, {0.5, 0.5}, 10), late, {metric(Metric::dropped_gradients, 1, 1, 1, 1)}}));
+  EXPECT_EQ(summary.samples, 30);
+  EXPECT_EQ(summary.dropped_samples, 7);
+  EXPECT_DOUBLE_EQ(summary.samples_per_second, 30);
+  EXPECT_EQ(summary.ranks[0].samples, 20);
+  EXPECT_EQ(summary.ranks[0].dropped_samples, 0);
+  EXPECT_EQ(summary.ranks[1].samples, 10);
+  EXPECT_EQ(summary.ranks[1].dropped_samples, 7);
+}
+
 TEST(Summary, the_step_from_which_on_the_loss_is_no_number_is_told) {
   std::vector<Event> events = steps(0, {0.25, 0.25, 0.25}, 10);
   EXPECT_FALSE(summarize(history_of({events})).diverged_step);

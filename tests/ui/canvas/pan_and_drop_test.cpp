@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "tests/ui/canvas/canvas_fixture.h"
+#include "ui/model/layer_mime.h"
 
 namespace trainyard::ui {
 namespace {
@@ -238,6 +239,37 @@ TEST_F(Dropping, a_role_is_given_to_what_is_selected_by_keys_and_by_the_palette)
   selection_.set({});
   view_.give_role(topology::Role::idle);
   EXPECT_EQ(said.toStdString(), "Select a device first: it is given the role.");
+}
+
+TEST_F(Dropping, layers_are_dropped_onto_a_device_that_trains) {
+  draw_two_hosts();
+  document_.edit("idle", [](experiment::Experiment& e) { find_device(e.topology, "gpu1")->role = topology::Role::idle; });
+  QString said;
+  QObject::connect(&view_, &TopologyView::message, [&](const QString& text) { said = text; });
+  std::pair<QStringList, std::string> dropped;
+  QObject::connect(&view_, &TopologyView::layers_dropped, [&](const QStringList& layers, const std::string& device) { dropped = {layers, device}; });
+  const int steps = document_.undo_stack().count();
+  taken_ = to_mime(QStringList{"0", "1.4"});
+  ASSERT_TRUE(tell<QDragEnterEvent>(corner("host1")));
+  EXPECT_FALSE(tell<QDragMoveEvent>(corner("host1"))) << "a host has no layers";
+  EXPECT_FALSE(tell<QDragMoveEvent>(pixel("gpu1"))) << "nor has what is idle";
+  const QImage unmarked = view_.grab().toImage();
+  EXPECT_TRUE(tell<QDragMoveEvent>(pixel("cpu2")));
+  EXPECT_EQ(said.toStdString(), "cpu2 is given layers 0 and 1.4");
+  EXPECT_NE(view_.grab().toImage(), unmarked) << "it is marked";
+  EXPECT_TRUE(tell<QDropEvent>(pixel("cpu2")));
+  EXPECT_EQ(dropped.first, (QStringList{"0", "1.4"}));
+  EXPECT_EQ(dropped.second, "cpu2");
+  EXPECT_EQ(document_.undo_stack().count(), steps) << "who knows the model moves them";
+}
+
+TEST_F(Dropping, devices_that_another_panel_speaks_of_are_marked_while_they_are_there) {
+  draw_two_hosts();
+  const QImage unmarked = view_.grab().toImage();
+  view_.point_at({"cpu1", "nowhere"});
+  EXPECT_NE(view_.grab().toImage(), unmarked);
+  view_.point_at({"nowhere"});
+  EXPECT_EQ(view_.grab().toImage(), unmarked);
 }
 
 TEST_F(Dropping, what_is_no_part_is_left_to_others) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Parts that stand on each other.
 #include "tests/ui/charts/plot_view_fixture.h"
+#include "ui/theme/theme.h"
 
 namespace trainyard::ui {
 namespace {
@@ -77,6 +78,67 @@ TEST_F(StackTest, on_a_log_scale_parts_are_lines_of_their_own_and_a_badge_says_s
   EXPECT_THAT(all_badges(), HasSubstr("not stacked"));
   EXPECT_TRUE(drawn(0).areas.empty());
   EXPECT_EQ(plot_.shown().y[0].high, 2);
+}
+
+class BarsTest : public PlotViewTest {
+ protected:
+  BarsTest() {
+    plot_.clear_series();
+    plot_.set_counts("versions");
+    for (const char* id : {"low", "high"}) plot_.put_series(id, {.label = id, .colour = id[0] == 'l' ? 0 : 1, .stacked = true, .joining = Joining::never});
+  }
+  QRectF bar(std::size_t series, std::size_t at) { return drawn(series).areas.at(static_cast<qsizetype>(at)).boundingRect(); }
+  QPointF at(double step, double value) { return plot_.shown().at(step, value, Side::left); }
+};
+
+TEST_F(BarsTest, stand_around_their_counts_from_zero_to_their_height) {
+  plot_.append("low", points_of({3, 0, 2}));
+  plot_.refresh();
+  const DrawnSeries& low = drawn(1);
+  EXPECT_TRUE(low.dots.empty());
+  EXPECT_TRUE(low.lines.empty());
+  ASSERT_EQ(low.areas.size(), 2u) << "none where nothing was counted";
+  EXPECT_EQ(low.fill, Theme::instance().series_colour(0));
+  EXPECT_NEAR(bar(1, 0).left(), at(-kHalfBar, 0).x(), 1e-9) << "whole, beside the axis";
+  EXPECT_NEAR(bar(1, 0).right(), at(kHalfBar, 0).x(), 1e-9);
+  EXPECT_NEAR(bar(1, 0).top(), at(0, 3).y(), 1e-9);
+  EXPECT_NEAR(bar(1, 0).bottom(), at(0, 0).y(), 1e-9);
+  EXPECT_NEAR(bar(1, 1).center().x(), at(2, 0).x(), 1e-9);
+  EXPECT_LE(bar(1, 1).right(), plot_.shown().area.right());
+}
+
+TEST_F(BarsTest, of_several_stand_on_each_other_wherever_there_are_any) {
+  plot_.append("low", points_of({3, 1}));
+  plot_.append("high", points_of({1, 2, 5}));
+  plot_.refresh();
+  const PointSeries& tops = plot_.model().find("high")->tops;
+  ASSERT_EQ(tops.size(), 3u) << "nobody waits for a bar below";
+  EXPECT_EQ(tops.value(0), 4);
+  EXPECT_EQ(tops.value(2), 5);
+  EXPECT_EQ(plot_.model().stack_sum(0), std::pair(4.0, 2));
+  EXPECT_EQ(plot_.model().stack_sum(2), std::pair(5.0, 1));
+  EXPECT_NEAR(bar(0, 0).top(), at(0, 4).y(), 1e-9) << "painted first, and the lower one over its foot";
+  plot_.set_series_visible("low", false);
+  plot_.refresh();
+  EXPECT_EQ(plot_.model().find("high")->tops.value(0), 1);
+  plot_.set_series_visible("low", true);
+  plot_.append("low", points_of({7}, 2));
+  plot_.refresh();
+  EXPECT_EQ(plot_.model().find("high")->tops.value(2), 12) << "those above stand higher once one below has grown";
+}
+
+TEST_F(BarsTest, are_points_on_a_log_scale) {
+  plot_.append("low", points_of({3, 10}));
+  plot_.set_log(true);
+  plot_.refresh();
+  EXPECT_TRUE(drawn(1).areas.empty());
+  EXPECT_EQ(drawn(1).dots.size(), 2u);
+}
+
+TEST_F(BarsTest, a_count_of_one_beside_many_is_seen) {
+  plot_.append("low", points_of({1e6, 1}));
+  plot_.refresh();
+  EXPECT_GE(bar(1, 1).height(), 1);
 }
 
 }  // namespace

@@ -44,6 +44,7 @@ TEST(RunLines, distances_from_the_mean_stand_beside_the_decay_of_the_first) {
     EXPECT_NEAR(decay[i].value, test::SyntheticRun::distance(49) * std::pow(0.99, step - 49), 1e-12) << step;
   }
   EXPECT_TRUE(line(lines, "decay").style.dashed);
+  EXPECT_TRUE(line(lines, "decay").style.label.endsWith("by |λ₂| = 0.99 a step")) << line(lines, "decay").style.label.toStdString();
   EXPECT_TRUE(lines_of(ChartKind::consensus, history_of({}, 500), {}, {}).empty()) << "of ranks that have the same parameters";
 }
 
@@ -358,6 +359,13 @@ TEST(RunLines, averages_with_one_neighbour_are_counted_of_each_rank) {
   ASSERT_EQ(lines.size(), 3u);
   EXPECT_EQ(points_of(history, line(lines, "rank1"))[5].value, 13);
   EXPECT_TRUE(lines_of(ChartKind::averages, history_of({}, 5), {}, {}).empty());
+}
+
+TEST(RunLines, where_backup_workers_stand_in_for_others_each_has_a_throughput_of_its_own) {
+  const auto lines = lines_of(ChartKind::samples_rate, history_of({.reports_of_step = 3}, 20), {}, {});
+  ASSERT_EQ(lines.size(), 4u);
+  EXPECT_EQ(lines[3].id, "rate3");
+  EXPECT_EQ(lines_of(ChartKind::samples_rate, history_of({}, 20), {}, {}).size(), 1u);
 }
 
 TEST(RunLines, one_device_without_links_has_no_lines_of_traffic) {

@@ -103,5 +103,33 @@ TEST(LineReader, shows_what_a_rank_reported_last_when_the_others_never_will_wher
   EXPECT_EQ(local.points()[2].samples, 128);
 }
 
+// Of four workers an update takes the gradients of three. Who is late reports as well, or leaves the step out; which it is differs from step to step.
+TEST(ProgressCounter, counts_the_samples_of_each_update_once_and_no_gradient_that_came_too_late) {
+  telemetry::History history;
+  const std::string header = base::Json{{"ranks", 5}, {"segments", base::Json::array()}, {"reports_of_step", 3}, {"steps_apart", 1}}.dump();
+  ASSERT_TRUE(history.take({telemetry::FrameType::header, -1, std::as_bytes(std::span(header))}));
+  const auto report = [&](int rank, int step, double samples, double seconds) {
+    telemetry::Event event;
+    event.begin_ns = event.ready_ns = event.end_ns = static_cast<std::int64_t>(seconds * 1e9);
+    event.value = samples, event.step = step, event.subject = static_cast<std::uint16_t>(telemetry::Metric::samples);
+    ASSERT_TRUE(history.take({telemetry::FrameType::events, rank, std::as_bytes(std::span(&event, 1))}));
+  };
+  for (int step = 0; step < 8; ++step)
+    for (int rank = 0; rank < 4; ++rank) {
+      const bool late = rank == step % 4;
+      if (!late) report(rank, step, 10, 1 + step);
+      else if (step % 2 == 0) report(rank, step, 7, 1.5 + step);
+    }
+  ProgressCounter progress;
+  EXPECT_FALSE(progress.read(history, false));
+  for (int step = 0; step < 8; ++step) EXPECT_EQ(progress.at(step).samples, 30 * (step + 1)) << step;
+  report(1, 8, 10, 9), report(2, 8, 10, 9);
+  EXPECT_FALSE(progress.read(history, false));
+  EXPECT_FALSE(progress.knows(8)) << "one more will report it";
+  report(3, 8, 10, 9);
+  EXPECT_FALSE(progress.read(history, false));
+  EXPECT_EQ(progress.at(8).samples, 270);
+}
+
 }  // namespace
 }  // namespace trainyard::ui

@@ -25,6 +25,7 @@ struct SyntheticRun {
   int held_back = -1;            // a rank that is slowed down
   double jitter = 0.08;          // of the time within steps
   double lambda_2 = 0;           // more than 0: ranks have parameters of their own, and say every 50 steps how far they are apart
+  int reports_of_step = 0;       // 0: of all ranks
   base::Json experiment{{"name", "four devices"}, {"strategy", {{"kind", "mirrored"}}}, {"training", {{"batch_per_rank", 32}}}};  // as the header holds it
 
   base::Json header() const {
@@ -32,6 +33,7 @@ struct SyntheticRun {
     for (const auto& name : segments) segment_names.push_back(name);
     base::Json json{{"run", "synthetic"}, {"ranks", ranks}, {"segments", segment_names}, {"experiment", experiment}};
     if (lambda_2 > 0) json["lambda_2"] = lambda_2;
+    if (reports_of_step > 0) json["reports_of_step"] = reports_of_step;
     return json;
   }
 

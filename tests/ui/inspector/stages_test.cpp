@@ -57,5 +57,19 @@ TEST_F(Stages, are_wanted_on_the_drawing_until_nothing_is_split) {
   EXPECT_EQ(shown("strategy", "Rank 0 has layer"), "");
 }
 
+// Layers themselves are split: that is said beside the strategy, and the drawing stays that of the all-reduce.
+TEST_F(Stages, of_split_layers_are_said_beside_the_strategy) {
+  document_.edit("split", [](experiment::Experiment& e) {
+    e.topology = tests::drawn_hosts(1, 2);
+    e.strategy.kind = experiment::StrategyKind::tensor_parallel;
+  });
+  EXPECT_TRUE(QTest::qWaitFor([&] { return !shown("strategy", "by outputs").isEmpty(); }));
+  EXPECT_EQ(shown("strategy", "by outputs"), "Layer 0 by outputs, layer 2 by inputs; every rank has all of the others.");
+  EXPECT_TRUE(picture().layers.empty());
+  EXPECT_EQ(shown("training", "Global batch"), "Global batch: 32 samples, each through all layers");
+  document_.set_value("strategy.kind", "mirrored");
+  EXPECT_TRUE(QTest::qWaitFor([&] { return shown("strategy", "by outputs").isEmpty(); }));
+}
+
 }  // namespace
 }  // namespace trainyard::ui

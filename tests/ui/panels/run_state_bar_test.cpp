@@ -5,6 +5,7 @@
 
 #include <QLayout>
 #include <QProgressBar>
+#include <QRegularExpression>
 #include <QTemporaryDir>
 #include <QTest>
 
@@ -88,6 +89,44 @@ TEST_P(RunStateBarTest, nothing_that_it_says_is_cut) {
       if (label->isVisible() && label->text() != run_->name()) {
         EXPECT_LE(label->fontMetrics().horizontalAdvance(label->text()), label->width()) << width << " " << label->text().toStdString();
       }
+  }
+}
+
+// Ranks that are not at one step.
+class ApartCoordinator : public test::AnsweringCoordinator {
+ public:
+  base::Result<std::optional<session::Message>> receive(std::chrono::milliseconds limit) override {
+    auto message = AnsweringCoordinator::receive(limit);
+    if (!message || !*message) return message;
+    auto& status = std::get<session::Status>(**message);
+    for (const std::int64_t ahead : {0, 77, 5}) {
+      session::RankStatus rank;
+      rank.rank = static_cast<int>(status.ranks.size());
+      rank.step = status.step + ahead;
+      status.ranks.push_back(rank);
+    }
+    return message;
+  }
+};
+
+TEST(RunStateBarApart, says_how_far_the_slowest_and_the_fastest_have_come_where_each_goes_on_its_own_clock) {
+  for (const bool in_pairs : {true, false}) {
+    const QTemporaryDir directory;
+    const trainyard::test::SyntheticRun synthetic{.averages = in_pairs ? 1.0 : 0.0};
+    auto writer = synthetic.create(directory.path().toStdString());
+    ASSERT_TRUE(synthetic.append(writer, 0, 20));
+    ASSERT_TRUE(test::give_coordinator(directory.path()));
+    const auto connect = [](const std::string&) -> base::Result<std::unique_ptr<session::ControlClient>> { return std::make_unique<ApartCoordinator>(); };
+    const auto run = ui::Run::open({connect, {}, {}, {}}, directory.path());
+    RunStateBar bar;
+    bar.set_run(run.get());
+    bar.show();
+    const QRegularExpression apart(R"(\b(\d+) of 1,000 steps by the slowest rank, (\d+) by the fastest)");
+    ASSERT_TRUE(QTest::qWaitFor([&] { return bar.state_text().contains(" of 1,000 steps") && apart.match(bar.state_text()).hasMatch() == in_pairs; }))
+        << bar.state_text().toStdString();
+    if (in_pairs) {
+      EXPECT_EQ(apart.match(bar.state_text()).captured(2).toInt(), apart.match(bar.state_text()).captured(1).toInt() + 77);
+    }
   }
 }
 

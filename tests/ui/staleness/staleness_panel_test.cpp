@@ -5,12 +5,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <QHeaderView>
 #include <QTest>
 #include <QTreeWidget>
 
 #include "core/experiment/resolve.h"
 #include "tests/drawings.h"
 #include "tests/ui/charts/synthetic_run.h"
+#include "ui/charts/plot_export.h"
+#include "ui/theme/theme.h"
 
 namespace trainyard::ui {
 namespace {
@@ -103,6 +106,19 @@ TEST_F(StalenessPanelTest, its_histogram_counts_them) {
   EXPECT_NE(panel_.histogram().model().find("theory"), nullptr);
 }
 
+// Worker by worker, on each other; what is exported is what was counted.
+TEST_F(StalenessPanelTest, its_histogram_is_of_bars_and_is_exported_as_counts) {
+  record(served(experiment::ServerMode::asynchronous), {0, 1, 1, 1, 1, 3});
+  for (const char* id : {"worker0", "worker1"}) EXPECT_TRUE(is_bars(panel_.histogram().model().find(id)->style)) << id;
+  EXPECT_EQ(panel_.histogram().model().find("worker1")->tops.value(1), 4) << "two of each worker";
+  EXPECT_EQ(panel_.histogram().model().find("theory")->points.value(1), 4) << "as high as the highest bar";
+  EXPECT_EQ(csv_of(panel_.histogram().model(), panel_.histogram().counts()),
+            "series,versions,value\n"
+            "\"worker, rank 0\",0,1\n\"worker, rank 0\",1,2\n"
+            "\"worker, rank 1\",0,0\n\"worker, rank 1\",1,2\n\"worker, rank 1\",2,0\n\"worker, rank 1\",3,1\n"
+            "\"mean, by theory\",1,0\n\"mean, by theory\",1,4\n");
+}
+
 TEST_F(StalenessPanelTest, the_stalest_hundredth_leaves_the_others_their_room) {
   std::vector<double> staleness(200, 1);
   staleness[0] = 3, staleness[100] = 5000;
@@ -144,6 +160,41 @@ TEST_F(StalenessPanelTest, a_bar_asks_for_the_last_gradient_that_was_as_stale_wh
   EXPECT_NEAR(wanted[0].second, 0.007, 1e-9) << "the last that was 1 version old";
   EXPECT_EQ(wanted[1].first, 1);
   EXPECT_NEAR(wanted[1].second, 0.003, 1e-9) << "the last that was 4 versions old";
+}
+
+// What a narrow panel, or large type, has no room for is hidden whole, what matters least first, and a row's help has it.
+class NarrowStalenessPanel : public StalenessPanelTest, public testing::WithParamInterface<int> {
+ protected:
+  ~NarrowStalenessPanel() override { Theme::instance().apply(Theme::Kind::light); }
+  void show(int width) {
+    panel_.resize(width, 420);
+    QCoreApplication::processEvents();
+  }
+  int shown() { return header().count() - header().hiddenSectionCount(); }
+  QHeaderView& header() { return *panel_.table().header(); }
+};
+INSTANTIATE_TEST_SUITE_P(Dropped, NarrowStalenessPanel, testing::Values(0, 2));
+
+TEST_P(NarrowStalenessPanel, shows_whole_columns_whatever_its_room) {
+  record(served(experiment::ServerMode::asynchronous), {0, 1, 1, 1, 1, 9}, GetParam());
+  for (const double scale : {1.0, 2.0}) {
+    Theme::instance().apply(Theme::Kind::light, scale);
+    int before = 8;
+    for (int width = 2400; width >= 800; width -= 100) {
+      show(width);
+      EXPECT_LE(header().length(), panel_.table().viewport()->width()) << width << " at " << scale;
+      EXPECT_LE(shown(), before) << width;
+      before = shown();
+      EXPECT_GE(panel_.histogram().width(), 100 * scale) << width;
+    }
+    EXPECT_GE(before, scale > 1 ? 3 : 6) << scale;
+    show(2400);
+    EXPECT_EQ(shown(), 8) << "they come back";
+  }
+  show(900);
+  EXPECT_TRUE(header().isSectionHidden(2)) << "the share follows from what was applied";
+  EXPECT_EQ(header().isSectionHidden(4), GetParam() == 0) << "where nothing was dropped";
+  EXPECT_THAT(panel_.table().topLevelItem(1)->toolTip(0).toStdString(), HasSubstr("rank 1: 3 gradients applied (50.0 %)"));
 }
 
 TEST_F(StalenessPanelTest, a_bound_is_told_where_there_is_one) {

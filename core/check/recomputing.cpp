@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Recomputing, by symbolic execution of a rank's program. Every op leaves values of its own in what it writes. R finds in what it reads the values that the
+// forward pass of its segment and micro-step found there or left, reads all that this was computed by, and so leaves the same output again, bit for bit, and
+// nothing else: what forward changes, as running statistics, it does not change once more. The backward pass and the loss find the values of the forward pass
+// of their segment and micro-step too, whether those were kept or made again. Parameters that come and go, or are a server's, others follow (sharding.cpp,
+// serving.cpp).
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "core/check/cells.h"
+#include "core/check/proofs.h"
+
+namespace trainyard::check {
+namespace {
+
+using plan::Access;
+using plan::Op;
+using plan::OpKind;
+
+bool goes_back(OpKind kind) { return kind == OpKind::backward_input || kind == OpKind::backward_weight; }
+bool recomputes(const plan::Program& program) {
+  return std::any_of(program.ops.begin(), program.ops.end(), [](const Op& op) { return op.kind == OpKind::recompute; });
+}
+
+// What a cell holds: of what one op wrote the elements from `shift` on; 0: what was there before the program.
+struct Value {
+  std::int64_t op = 0, shift = 0;
+  bool operator==(const Value&) const = default;
+};
+
+// Cells of one buffer that an op touches: where each begins in what it touches, and its value.
+using Values = std::vector<std::pair<std::int64_t, Value>>;
+
+struct Touched {
+  std::map<std::size_t, Values> reads, writes;  // by buffer
+};
+
+// One program of one rank.
+class Recomputing {
+ public:
+  Recomputing(const plan::RankPlan& rank, int program, const Cells& cells, bool follows_parameters, Findings& findings)
+      : rank_(rank),
+        number_(program),
+        cells_(cells),
+        findings_(findings),
+        parameters_(follows_parameters ? plan::BufferId() : rank.buffer("params")),
+        held_(rank.buffers.size()) {
+    for (const Op& op : this->program().ops)
+      if (op.kind == OpKind::forward) last_ = std::max(last_, op.segment);
+  }
+
+  // False: a finding was made.
+  bool step(int number) {
+    const Op& op = program().ops[static_cast<std::size_t>(number)];
+    op_ = number;
+    if (op.kind == OpKind::recompute) return make_again(op);
+    if ((goes_back(op.kind) || op.kind == OpKind::loss) && !finds_what_was(op)) return false;
+    Touched touched;
+    if (op.kind == OpKind::forward) touched.reads = reads_of(op);
+    leave(op);
+    if (op.kind == OpKind::forward) touched.writes = all_of(op.writes, cells_.of(number_, op_).writes), seen_[{op.segment, op.micro}] = std::move(touched);
+    return true;
+  }
+
+ private:
+  const plan::Program& program() const { return rank_.programs[static_cast<std::size_t>(number_)]; }
+  const std::string& name(std::size_t buffer) const { return rank_.buffers[buffer].name; }
+
+  bool report(const std::string& what, const std::string& advice) {
+    findings_.add(Proof::recomputing, Spot{rank_.rank, program().name, op_}, what, "what the forward pass of its segment and micro-step had, and made", advice);
+    return false;
+  }
+
+  Values values_of(const Access& access, const Span& span) {
+    Values values;
+    for (std::size_t c = span.first; c < span.last; ++c) values.emplace_back(cells_.range(span.buffer, c).first - access.first, held(span.buffer, c));
+    return values;
+  }
+
+  std::map<std::size_t, Values> all_of(const std::vector<Access>& accesses, const std::vector<Span>& spans) {
+    std::map<std::size_t, Values> all;
+    for (std::size_t i = 0; i < spans.size(); ++i) {
+      const Values values = values_of(accesses[i], spans[i]);
+      Values& of_buffer = all[spans[i].buffer];
+      of_buffer.insert(of_buffer.end(), values.begin(), values.end());
+    }
+    return all;
+  }
+
+  std::map<std::size_t, Values> reads_of(const Op& op) { return all_of(op.reads, cells_.of(number_, op_).reads); }
+
+  void leave(const Op& op) {
+    const auto& writes = cells_.of(number_, op_).writes;
+    for (std::size_t i = 0; i < writes.size(); ++i)
+      for (std::size_t c = writes[i].first; c < writes[i].last; ++c)
+        held(writes[i].buffer, c) = {op_ + 1, cells_.range(writes[i].buffer, c).first - op.writes[i].first};
+  }
+
+  Value& held(std::size_t buffer, std::size_t cell) {
+    auto& of_buffer = held_[buffer];
+    if (of_buffer.size() <= cell) of_buffer.resize(cell + 1);
+    return of_buffer[cell];
+  }
+
+  // What a forward op leaves of a buffer that it does not read, or else has found there; null: it touches it neither way.
+  const Values* of_forward(const Touched& forward, std::size_t buffer) const {
+    const auto read = forward.reads.find(buffer), written = forward.writes.find(buffer);
+    if (read != forward.reads.end()) return &read->second;
+    return written != forward.writes.end() ? &written->second : nullptr;
+  }
+  bool is_followed(std::size_t buffer) const { return !parameters_.valid() || buffer != parameters_.index(); }
+
+  bool finds_what_was(const Op& op) {
+    const bool is_loss = op.kind == OpKind::loss;
+    const auto forward = seen_.find({is_loss ? last_ : op.segment, op.micro});
+    if (forward == seen_.end()) return true;  // on another rank, or of other ranks' samples
+    for (const auto& [buffer, values] : reads_of(op)) {
+      const Values* wanted = is_followed(buffer) ? of_forward(forward->second, buffer) : nullptr;
+      if (wanted == nullptr) continue;
+      const auto is_there = [&, &read = values](const auto& value) { return std::find(read.begin(), read.end(), value) != read.end(); };
+      if (is_loss ? std::all_of(wanted->begin(), wanted->end(), is_there) : *wanted == values) continue;
+      return report("reads " + name(buffer) + ", which is not as the forward pass of its micro-step had or left it",
+                    "Keep it from there on, or make it again before.");
+    }
+    return true;
+  }
+
+  bool make_again(const Op& op) {
+    const auto known = seen_.find({op.segment, op.micro});
+    if (known == seen_.end()) return report("makes again what no forward pass of its micro-step has made", "Let it follow its forward pass.");
+    const Touched& forward = known->second;
+    const auto reads = reads_of(op);
+    for (const auto& [buffer, values] : reads) {
+      const Values* wanted = of_forward(forward, buffer);
+      if (wanted == nullptr) return report("reads " + name(buffer) + ", by which its forward pass did not compute", "Let it read what that read.");
+      if (is_followed(buffer) && *wanted != values)
+        return report("reads " + name(buffer) + ", which is not as the forward pass of its micro-step had or left it",
+                      "Keep what comes into a run until its backward pass, and make outputs again in their order, before any update.");
+    }
+    for (const auto& [buffer, values] : forward.reads)
+      if (!forward.writes.contains(buffer) && !reads.contains(buffer))
+        return report("does not read " + name(buffer) + ", by which its forward pass computed", "Let it read all that that read.");
+    return leave_again(forward, reads);
+  }
+
+  bool leave_again(const Touched& forward, const std::map<std::size_t, Values>& reads) {
+    const auto& writes = cells_.of(number_, op_).writes;
+    std::map<std::size_t, std::size_t> written;  // cells by buffer
+    for (const Span& span : writes) {
+      const auto made = forward.writes.find(span.buffer);
+      if (made == forward.writes.end() || forward.reads.contains(span.buffer) || reads.contains(span.buffer) || made->second.size() != span.last - span.first)
+        return report("changes " + name(span.buffer) + ", which its forward pass alone may, or more or less of it than that made", "Let it write the output.");
+      for (std::size_t c = span.first; c < span.last; ++c) held(span.buffer, c) = made->second[c - span.first].second;
+      written[span.buffer] += span.last - span.first;
+    }
+    for (const auto& [buffer, values] : forward.writes)
+      if (!forward.reads.contains(buffer) && !reads.contains(buffer) && !written.contains(buffer))
+        return report("does not make " + name(buffer) + " again", "Let it write the output.");
+    return true;
+  }
+
+  const plan::RankPlan& rank_;
+  int number_, op_ = 0;
+  const Cells& cells_;
+  Findings& findings_;
+  plan::BufferId parameters_;                                      // that others follow; invalid: nobody else does
+  std::int32_t last_ = -1;                                         // segment of the rank
+  std::vector<std::vector<Value>> held_;                           // by buffer, by cell; what is not there was before the program
+  std::map<std::pair<std::int32_t, std::int32_t>, Touched> seen_;  // of forward ops, by segment and micro-step
+};
+
+// Ops as they come to their end in the first instance of the program; of ranks that go by what arrives, in the order of the program.
+std::vector<int> order_of(const Scope& scope, std::int32_t rank, const std::string& program) {
+  std::vector<int> order;
+  if (has_servers(scope)) {
+    const plan::RankPlan& own = scope.rank(rank);
+    for (int i = 0; i < std::ssize(own.programs[static_cast<std::size_t>(own.program(program))].ops); ++i) order.push_back(i);
+    return order;
+  }
+  const std::int32_t instance = first_instances(scope, program)[static_cast<std::size_t>(rank)];
+  const auto add = [&](const plan::Rehearsal::At& at) {
+    if (at.rank == rank && scope.run.place(at).instance == instance) order.push_back(scope.run.place(at).op);
+  };
+  for (const plan::Rehearsal::Event& event : scope.run.events) {
+    if (!event.completes || instance < 0) continue;
+    for (const plan::Rehearsal::At& source : scope.run.sources_of(event)) add(source);
+    add(event.at);
+  }
+  return order;
+}
+
+}  // namespace
+
+bool has_recomputation(const Scope& scope) {
+  return std::any_of(scope.ranks.begin(), scope.ranks.end(),
+                     [](const plan::RankPlan& rank) { return std::any_of(rank.programs.begin(), rank.programs.end(), recomputes); });
+}
+
+void prove_recomputing(const Scope& scope, Findings& findings) {
+  const bool follows_parameters = !has_servers(scope) && !shares_parameters(scope);
+  for (const plan::RankPlan& rank : scope.ranks) {
+    if (std::none_of(rank.programs.begin(), rank.programs.end(), recomputes)) continue;
+    const Cells cells(rank);
+    for (std::size_t p = 0; p < rank.programs.size(); ++p) {
+      if (!recomputes(rank.programs[p])) continue;
+      Recomputing proof(rank, static_cast<int>(p), cells, follows_parameters, findings);
+      const std::vector<int> order = order_of(scope, rank.rank, rank.programs[p].name);
+      std::size_t i = 0;
+      while (i < order.size() && proof.step(order[i])) ++i;
+    }
+  }
+}
+
+}  // namespace trainyard::check

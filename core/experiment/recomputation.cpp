@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/experiment/recomputation.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/units.h"
+#include "core/experiment/buckets.h"
+#include "core/experiment/cells.h"
+#include "core/experiment/fsdp.h"
+#include "core/experiment/stages.h"
+#include "core/experiment/vertical.h"
+#include "core/model/part.h"
+
+namespace trainyard::experiment {
+namespace {
+
+using Runs = std::vector<Run>;
+
+void add_runs(int first, int last, std::int64_t k, Runs& runs) {
+  for (std::int64_t s = first; s <= last; s += k) runs.push_back({static_cast<int>(s), static_cast<int>(std::min<std::int64_t>(s + k - 1, last)), {}});
+}
+
+void drop_last(Runs& runs) {
+  if (!runs.empty()) runs.pop_back();
+}
+
+// Whether in every step the rank takes each micro-batch back through the stage right after it came.
+bool turns_at_once(const Resolved& e, const std::vector<model::Stage>& stages, int stage) {
+  std::vector<int> ranks;
+  for (const model::Stage& one : stages) ranks.push_back(one.rank);
+  const data::Shares shares = e.shares();
+  const std::int64_t batch = e.document.training.batch_per_rank;
+  for (const data::Stretch& stretch : shares.stretches()) {
+    const auto micro_batches = static_cast<int>((shares.global_samples(stretch.first_step) + batch - 1) / batch);
+    const auto cells = cells_of(schedule_of(e.document.strategy), ranks, ranks[static_cast<std::size_t>(stage)], micro_batches);
+    for (std::size_t i = 0; i + 1 < cells.size(); ++i)
+      if (cells[i].pass == Pass::forward && cells[i].stage == stage && !(cells[i + 1] == Cell{Pass::backward, stage, cells[i].micro})) return false;
+  }
+  return true;
+}
+
+// What a rank gives up of a model, whose runs these are.
+class Giving {
+ public:
+  Giving(const Resolved& e, int rank) : model_(e.model), rank_(rank), given_up_(e.model.segments.size(), false) {
+    const std::int64_t k = e.document.training.recompute_segments;
+    if (has_stages(e.document.strategy.kind)) find_stages(e, k);
+    else if (shards(e)) find_units(e, k);
+    else find_replica(e, k);
+  }
+
+  Recomputation find() {
+    for (const Run& run : runs_)
+      for (int s = run.first; s <= run.last; ++s) given_up_[static_cast<std::size_t>(s)] = stays_in(run, s);
+    for (Run& run : runs_) run.again = made_again(run);
+    std::erase_if(runs_, [&](const Run& run) {
+      return std::none_of(given_up_.begin() + run.first, given_up_.begin() + run.last + 1, [](bool given_up) { return given_up; });
+    });
+    return {std::move(runs_), std::move(given_up_)};
+  }
+
+ private:
+  int last() const { return static_cast<int>(model_.segments.size()) - 1; }
+
+  void find_stages(const Resolved& e, std::int64_t k) {
+    owners_ = owners_of(e);
+    stages_ = model::stages_of(owners_);
+    paths_ = model::paths_of(model_, stages_);
+    for (std::size_t i = 0; i < stages_.size(); ++i) {
+      if (stages_[i].rank != rank_) continue;
+      add_runs(stages_[i].first, stages_[i].last, k, runs_);
+      if (turns_at_once(e, stages_, static_cast<int>(i))) drop_last(runs_);
+    }
+  }
+
+  void find_units(const Resolved& e, std::int64_t k) {
+    const std::vector<Bucket> units = buckets(e);
+    for (auto unit = units.rbegin(); unit != units.rend(); ++unit) add_runs(unit->first_segment, unit->last_segment, k, runs_);
+    drop_last(runs_);
+  }
+
+  // The first layer by columns is summed over ranks.
+  void find_replica(const Resolved& e, std::int64_t k) {
+    add_runs(shares_columns(e) ? 1 : 0, last(), k, runs_);
+    drop_last(runs_);
+  }
+
+  // Other ranks are sent what they read.
+  bool is_here(int segment) const { return owners_.empty() || owners_[static_cast<std::size_t>(segment)] == rank_; }
+
+  bool stays_in(const Run& run, int output) const {
+    for (int s = 0; s <= last(); ++s) {
+      if ((run.first <= s && s <= run.last) || !is_here(s)) continue;
+      for (const auto& read : {model::inputs_of(model_, s), model::backward_inputs_of(model_, s)})
+        if (std::find(read.begin(), read.end(), output) != read.end()) return false;
+    }
+    return !comes_back(output);
+  }
+
+  // Whether a later stage of the rank hands it on.
+  bool comes_back(int output) const {
+    if (paths_.empty()) return false;
+    const auto& path = paths_[static_cast<std::size_t>(output)];
+    return std::count_if(path.begin(), path.end(), [&](int stage) { return stages_[static_cast<std::size_t>(stage)].rank == rank_; }) > 1;
+  }
+
+  std::vector<int> made_again(const Run& run) const {
+    std::vector<bool> wanted(model_.segments.size(), false);
+    const auto want = [&](int output) {
+      if (run.first <= output && output <= run.last && given_up_[static_cast<std::size_t>(output)]) wanted[static_cast<std::size_t>(output)] = true;
+    };
+    if (run.last == last()) want(last());  // by the loss
+    for (int s = run.first; s <= run.last; ++s)
+      for (const int output : model::backward_inputs_of(model_, s)) want(output);
+    for (int s = run.last; s >= run.first; --s)
+      for (const int output : wanted[static_cast<std::size_t>(s)] ? model::inputs_of(model_, s) : std::vector<int>{}) want(output);
+    std::vector<int> again;
+    for (int s = run.first; s <= run.last; ++s)
+      if (wanted[static_cast<std::size_t>(s)]) again.push_back(s);
+    return again;
+  }
+
+  const model::Model& model_;
+  int rank_;
+  Runs runs_;
+  std::vector<bool> given_up_;
+  std::vector<int> owners_;  // as the next two: of stages alone
+  std::vector<model::Stage> stages_;
+  std::vector<std::vector<int>> paths_;
+};
+
+// Over all ranks, of a sample.
+struct Sum {
+  std::int64_t given_up = 0, again = 0;  // outputs
+  std::int64_t flops = 0, flops_again = 0;
+};
+
+// Replicas are alike.
+Sum sum_of(const Resolved& e) {
+  const model::Model& model = e.model;
+  Sum sum;
+  for (int rank = 0; rank < (has_stages(e.document.strategy.kind) ? e.world() : 1); ++rank) {
+    const Recomputation of_rank = recomputation_of(e, rank);
+    sum.given_up += std::count(of_rank.given_up.begin(), of_rank.given_up.end(), true);
+    for (const Run& run : of_rank.runs)
+      for (const int s : run.again) {
+        const model::Segment& segment = model.segments[static_cast<std::size_t>(s)];
+        ++sum.again;
+        sum.flops_again += segment.forward_flops() - segment.sums_flops();
+      }
+  }
+  for (int s = 0; s < static_cast<int>(model.segments.size()); ++s) {
+    const model::Segment& segment = model.segments[static_cast<std::size_t>(s)];
+    sum.flops += segment.forward_flops() + (s > model.first_with_parameters ? segment.backward_input_flops() : 0) +
+                 (model.owner(segment).elements > 0 ? segment.backward_weight_flops() : 0);
+  }
+  return sum;
+}
+
+double share_of(const Sum& sum) { return static_cast<double>(sum.flops_again) / static_cast<double>(sum.flops); }
+
+}  // namespace
+
+const Run* Recomputation::ending_with(int segment) const {
+  const auto at = std::find_if(runs.begin(), runs.end(), [segment](const Run& run) { return run.last == segment; });
+  return at == runs.end() ? nullptr : &*at;
+}
+
+Recomputation recomputation_of(const Resolved& resolved, int rank) {
+  if (resolved.document.training.recompute_segments == 0 || resolved.document.strategy.kind == StrategyKind::tensor_parallel) return {};
+  return Giving(resolved, rank).find();
+}
+
+double recomputed_share(const Resolved& resolved) { return share_of(sum_of(resolved)); }
+
+std::optional<std::string> recomputation_said(const Resolved& resolved) {
+  const std::int64_t k = resolved.document.training.recompute_segments;
+  if (k == 0) return std::nullopt;
+  const Sum sum = sum_of(resolved);
+  if (sum.given_up == 0) return "nothing is computed again: of " + base::format_count(k) + " segments in a row no output can be given up here";
+  return "of " + base::format_count(std::ssize(resolved.model.segments)) + " outputs " + base::format_count(sum.given_up) +
+         " are given up after the forward pass, and " + base::format_count(sum.again) +
+         " made again before the backward pass: " + std::to_string(std::lround(100 * share_of(sum))) + " % more operations";
+}
+
+}  // namespace trainyard::experiment

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/plan/lives.h"
+
+#include <algorithm>
+
+namespace trainyard::plan {
+namespace {
+
+// Elements [first, end) of one buffer, in order and apart.
+class Elements {
+ public:
+  bool empty() const { return spans_.empty(); }
+
+  void add(std::int64_t first, std::int64_t end) {
+    if (first >= end) return;
+    const auto begins = std::lower_bound(spans_.begin(), spans_.end(), first, [](const Span& span, std::int64_t at) { return span.end < at; });
+    auto ends = begins;
+    for (; ends != spans_.end() && ends->first <= end; ++ends) {
+      first = std::min(first, ends->first);
+      end = std::max(end, ends->end);
+    }
+    spans_.insert(spans_.erase(begins, ends), {first, end});
+  }
+
+  void remove(std::int64_t first, std::int64_t end) {
+    if (first >= end) return;
+    const auto begins = std::lower_bound(spans_.begin(), spans_.end(), first, [](const Span& span, std::int64_t at) { return span.end <= at; });
+    auto ends = begins;
+    std::vector<Span> left;
+    for (; ends != spans_.end() && ends->first < end; ++ends) {
+      if (ends->first < first) left.push_back({ends->first, first});
+      if (ends->end > end) left.push_back({end, ends->end});
+    }
+    const auto at = spans_.erase(begins, ends);
+    spans_.insert(at, left.begin(), left.end());
+  }
+
+ private:
+  struct Span {
+    std::int64_t first = 0, end = 0;
+  };
+  std::vector<Span> spans_;
+};
+
+// What one op does to one buffer.
+struct Touch {
+  std::size_t op = 0;
+  std::vector<Access> reads = {}, writes = {};
+};
+
+// By buffer, in the order of the program.
+std::vector<std::vector<Touch>> touches_of(const Program& program, std::size_t buffers) {
+  std::vector<std::vector<Touch>> all(buffers);
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    const auto touch = [&](const Access& access) -> Touch& {
+      auto& list = all[access.buffer.index()];
+      if (list.empty() || list.back().op != i) list.push_back({i});
+      return list.back();
+    };
+    for (const Access& read : program.ops[i].reads) touch(read).reads.push_back(read);
+    for (const Access& write : program.ops[i].writes) touch(write).writes.push_back(write);
+  }
+  return all;
+}
+
+struct Life {
+  std::vector<Stretch> stretches;
+  bool begins_anew = true;
+};
+
+// From the last op to the first: what is read matters before, what is written does not.
+Life life_of(const std::vector<Touch>& touches) {
+  Life life;
+  Elements wanted;
+  for (std::size_t i = touches.size(); i-- > 0;) {
+    const bool goes_on = !wanted.empty();
+    if (goes_on) life.stretches.back().first = touches[i].op;
+    else life.stretches.push_back({touches[i].op, touches[i].op});
+    for (const Access& write : touches[i].writes) wanted.remove(write.first, write.first + write.count);
+    for (const Access& read : touches[i].reads) wanted.add(read.first, read.first + read.count);
+  }
+  std::reverse(life.stretches.begin(), life.stretches.end());
+  life.begins_anew = wanted.empty();
+  return life;
+}
+
+bool is_read(const std::vector<Touch>& touches) {
+  return std::any_of(touches.begin(), touches.end(), [](const Touch& touch) { return !touch.reads.empty(); });
+}
+
+bool meet(const std::vector<Stretch>& a, const std::vector<Stretch>& b) {
+  auto in_a = a.begin(), in_b = b.begin();
+  while (in_a != a.end() && in_b != b.end()) {
+    if (in_a->first <= in_b->last && in_b->first <= in_a->last) return true;
+    in_a->last < in_b->last ? ++in_a : ++in_b;
+  }
+  return false;
+}
+
+}  // namespace
+
+Lives::Lives(const RankPlan& rank) : begins_anew_(rank.buffers.size(), true) {
+  for (const Program& program : rank.programs) {
+    auto& of_program = stretches_.emplace_back();
+    const auto touches = touches_of(program, rank.buffers.size());
+    for (std::size_t b = 0; b < touches.size(); ++b) {
+      Life life = life_of(touches[b]);
+      if (!life.begins_anew) begins_anew_[b] = false;
+      if (!is_read(touches[b]) && !life.stretches.empty()) life.stretches = {{life.stretches.front().first, life.stretches.back().last}};
+      of_program.push_back(std::move(life.stretches));
+    }
+  }
+}
+
+bool Lives::meet(std::size_t a, std::size_t b) const {
+  return std::any_of(stretches_.begin(), stretches_.end(), [&](const auto& program) { return plan::meet(program[a], program[b]); });
+}
+
+}  // namespace trainyard::plan

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Real training with outputs that are given up and made again: the same numbers to the last bit, in less memory, as much as the formulas say.
+#include "core/experiment/recomputation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "backends/cpu/cpu.h"
+#include "backends/inproc/transport.h"
+#include "core/experiment/fields.h"
+#include "core/run/memory_use.h"
+#include "core/session/room.h"
+#include "tests/conformance/small_training.h"
+
+namespace trainyard::tests {
+namespace {
+
+using experiment::Experiment;
+using experiment::PipelineSchedule;
+using experiment::StrategyKind;
+using model::LayerKind;
+
+std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes, {64}).value(); }
+
+bool makes_again(const Experiment& e) {
+  const plan::Plan plan = strategy::coarse_plan(experiment::resolve(e, ".").value()).value();
+  for (std::int32_t r = 0; r < plan.ranks; ++r)
+    for (const plan::Program& program : plan.rank_plan(r).programs)
+      for (const plan::Op& op : program.ops)
+        if (op.kind == plan::OpKind::recompute) return true;
+  return false;
+}
+
+std::vector<double> values_of_metric(const RankOutcome& rank, telemetry::Metric metric) {
+  std::vector<double> values;
+  for (const telemetry::Event& event : rank.events)
+    if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(metric)) values.push_back(event.value);
+  return values;
+}
+
+void expect_the_same_bits(const Experiment& e, const MakeCompute& compute) {
+  Experiment keeps = e;
+  keeps.training.recompute_segments = 0;
+  const auto with = train(experiment::resolve(e, ".").value(), compute, in_process);
+  const auto without = train(experiment::resolve(keeps, ".").value(), compute, in_process);
+  for (std::size_t r = 0; r < with.size(); ++r) {
+    ASSERT_EQ(with[r].problem + without[r].problem, "");
+    EXPECT_EQ(with[r].parameters, without[r].parameters);
+    EXPECT_EQ(with[r].state, without[r].state) << "running statistics follow each batch once";
+    for (const auto metric : {telemetry::Metric::loss_sum, telemetry::Metric::held_out_loss_sum})
+      EXPECT_EQ(values_of_metric(with[r], metric), values_of_metric(without[r], metric));
+  }
+}
+
+struct Case {
+  const char* name;
+  Experiment experiment;
+  std::int64_t k = 3;
+};
+
+// Tails, micro-steps and evaluations among the steps.
+Experiment trained_as(Experiment e, StrategyKind kind, std::int64_t micro_steps = 2) {
+  e.strategy.kind = kind;
+  e.training.accumulation_steps = micro_steps;
+  e.training.steps = 24;
+  e.training.optimizer.learning_rate = 0.02;
+  e.strategy.bucket_bytes = 1e9;
+  return e;
+}
+
+Experiment sharded(Experiment e, experiment::Shard shard) {
+  e = trained_as(e, StrategyKind::fsdp);
+  e.strategy.fsdp.shard = shard;
+  return e;
+}
+
+Experiment in_stages(Experiment e, PipelineSchedule schedule, int micro_batches = 4) {
+  e = trained_as(strategy::piped(e, schedule, micro_batches), StrategyKind::pipeline, micro_batches);
+  return e;
+}
+
+Experiment by_weights(Experiment e) {
+  e.strategy.average = experiment::Average::weights;
+  return e;
+}
+
+// A normalisation whose activation the backward pass asks for, too.
+Experiment normalised(int ranks) {
+  Experiment e = strategy::small_normalised_images(ranks);
+  e.model.layers.insert(e.model.layers.begin() + 4, {LayerKind::relu, 0});
+  e.model.layers[5].back = 4;
+  return e;
+}
+
+std::vector<Case> cases() {
+  using enum StrategyKind;
+  using enum PipelineSchedule;
+  using experiment::Shard;
+  using namespace strategy;
+  return {
+      {"one device", trained_as(small_rows(1), one_device)},
+      {"mirrored, a transformer", trained_as(small_gpt(2), mirrored, 3)},
+      {"mirrored, a tied table", trained_as(small_tied_gpt(2), mirrored), 5},
+      {"mirrored, by weights", by_weights(trained_as(small_rows(2), mirrored, 1))},
+      {"mirrored, dropout and a sum", trained_as(small_images(2), mirrored), 2},
+      {"mirrored, normalised", trained_as(normalised(2), mirrored), 4},
+      {"mirrored, normalised over all", trained_as(synchronised(normalised(2)), mirrored), 4},
+      {"mirrored, tables and a wide half", trained_as(small_wide_and_deep(2), mirrored), 2},
+      {"ddp", trained_as(small_rows(3), ddp)},
+      {"data parallel", trained_as(small_rows(2), data_parallel, 1)},
+      {"gossip", trained_as(small_rows(3), gossip, 1)},
+      {"local steps", trained_as(small_rows(2), local_sgd, 1)},
+      {"fsdp full", sharded(small_gpt(2), Shard::full)},
+      {"fsdp full, dropout", sharded(small_images(2), Shard::full), 2},
+      {"fsdp full, normalised over all", sharded(synchronised(normalised(3)), Shard::full), 4},
+      {"fsdp gradients", sharded(small_gpt(3), Shard::gradients)},
+      {"fsdp optimizer", sharded(small_gpt(2), Shard::optimizer)},
+      {"gpipe", in_stages(small_gpt(2), gpipe), 9},
+      {"gpipe, normalised", in_stages(normalised(2), gpipe), 9},
+      {"gpipe, runs inside of stages", in_stages(small_rows(2), gpipe), 2},
+      {"1f1b", in_stages(small_gpt(3), one_f_one_b, 6), 9},
+      {"1f1b, dropout", in_stages(small_images(2), one_f_one_b), 9},
+      {"interleaved 1f1b", in_stages(small_gpt(2), interleaved_1f1b), 9},
+      {"zb_h1", in_stages(small_gpt(3), zb_h1, 6), 9},
+      {"zb_h1, normalised", in_stages(normalised(3), zb_h1, 6), 9},
+  };
+}
+
+TEST(Recomputation, changes_no_bit_of_what_is_trained) {
+  for (Case one : cases()) {
+    SCOPED_TRACE(one.name);
+    one.experiment.training.recompute_segments = one.k;
+    const auto problems = experiment::validate(one.experiment, ".");
+    ASSERT_EQ(problems.empty() ? "" : base::to_string(problems.front()), "");
+    EXPECT_TRUE(makes_again(one.experiment));
+    expect_the_same_bits(one.experiment, compute::reference::make);
+  }
+}
+
+TEST(Recomputation, changes_no_bit_on_a_processor_either) {
+  for (Case one : cases()) {
+    SCOPED_TRACE(one.name);
+    one.experiment.training.recompute_segments = one.k;
+    expect_the_same_bits(one.experiment, [] { return std::move(*cpu::make(1)); });
+  }
+}
+
+// Layers alike: `width` numbers in and out.
+Experiment chain(int ranks, int layers, std::int64_t width) {
+  Experiment e = strategy::small(ranks);
+  e.data.features = e.data.classes = width;
+  e.model.layers.clear();
+  for (int i = 0; i + 1 < layers; ++i) e.model.layers.insert(e.model.layers.end(), {{LayerKind::linear, width}, {LayerKind::tanh, 0}});
+  e.model.layers.push_back({LayerKind::linear, 0});
+  e.training.batch_per_rank = 4;
+  return e;
+}
+
+// Bytes of what one of them makes of four samples, and of its parameters.
+constexpr std::int64_t kWidth = 16, kOutput = 4 * kWidth * 4, kLayer = (kWidth + 1) * kWidth * 4;
+
+run::MemoryUse use_of(const Experiment& e, std::int32_t rank = 0) {
+  const plan::RankPlan plan = strategy::make_plan(experiment::resolve(e, ".").value()).value().rank_plan(rank);
+  return run::memory_use(plan, run::layout(plan));
+}
+std::int64_t activations(const Experiment& e, std::int32_t rank = 0) { return use_of(e, rank).of(run::MemoryPart::activations); }
+
+// Of L layers alike, cut into L / k runs: what comes into each, all of one run, and a gradient; for L and a gradient without.
+TEST(RecomputedMemory, of_a_chain_is_that_of_the_runs_and_of_one_of_them) {
+  constexpr std::int64_t kSamples = kOutput + 4 * 4;  // and their labels
+  for (const int layers : {12, 24, 36})
+    for (const int k : {2, 3, 4, 6}) {
+      SCOPED_TRACE(std::to_string(layers) + " layers in runs of " + std::to_string(k));
+      Experiment e = chain(2, layers, kWidth);
+      EXPECT_EQ(activations(e), kSamples + (layers + 1) * kOutput);
+      e.training.recompute_segments = k;
+      EXPECT_EQ(activations(e), kSamples + (layers / k + k) * kOutput);
+      e.training.accumulation_steps = 3;
+      EXPECT_EQ(activations(e), kSamples + (layers / k + k) * kOutput + kLayer) << "micro-steps take each other's place; a gradient is added to the last";
+    }
+}
+
+// GPipe (Huang et al. 2019): N + (L/p)(N/m). Of a stage in the middle: what comes in of all micro-batches; all that it computes of one; and what is under way
+// beside: an output that is sent, two gradients that come, two that are sent, and two between layers.
+TEST(RecomputedMemory, of_a_stage_is_what_comes_in_of_all_micro_batches_and_all_of_one) {
+  for (const int micro_batches : {4, 8, 16})
+    for (const int per_stage : {4, 8}) {
+      SCOPED_TRACE(std::to_string(micro_batches) + " micro-batches, " + std::to_string(per_stage) + " layers a stage");
+      Experiment e = strategy::piped(chain(3, 3 * per_stage, kWidth), PipelineSchedule::gpipe, micro_batches);
+      e.training.batch_per_rank = 4;
+      e.strategy.stages.partition = experiment::Partition::by_hand;
+      e.strategy.stages.places = {{"0", 0}, {std::to_string(2 * per_stage), 1}, {std::to_string(4 * per_stage), 2}};
+      const std::int64_t kept = activations(e, 1);
+      e.training.recompute_segments = per_stage;
+      const std::int64_t gradients = (per_stage + 1) * kLayer;  // of a stage, and one that is added: no peer reads them, so they are as short-lived
+      EXPECT_EQ(activations(e, 1) - gradients, (micro_batches + per_stage + 7) * kOutput);
+      EXPECT_GE(kept, (micro_batches * (per_stage + 1)) * kOutput) << "all of all micro-batches";
+    }
+}
+
+// Four blocks of a transformer.
+Experiment deep(int ranks) {
+  Experiment e = strategy::small_gpt(ranks);
+  e.model.layers[1].blocks = 4;
+  return e;
+}
+
+TEST(RecomputedMemory, is_less_in_every_strategy) {
+  using enum PipelineSchedule;
+  const std::pair<const char*, Experiment> all[] = {
+      {"mirrored", trained_as(deep(2), StrategyKind::mirrored)},
+      {"ddp", trained_as(deep(2), StrategyKind::ddp)},
+      {"fsdp full", sharded(deep(2), experiment::Shard::full)},
+      {"fsdp gradients", sharded(deep(2), experiment::Shard::gradients)},
+      {"fsdp optimizer", sharded(deep(2), experiment::Shard::optimizer)},
+      {"gpipe", in_stages(deep(2), gpipe)},
+      {"1f1b", in_stages(deep(2), one_f_one_b)},
+      {"interleaved 1f1b", in_stages(deep(2), interleaved_1f1b)},
+      {"zb_h1", in_stages(deep(2), zb_h1)},
+  };
+  for (const auto& [name, experiment] : all) {
+    SCOPED_TRACE(name);
+    Experiment e = experiment;
+    const run::MemoryUse kept = use_of(e);
+    e.training.recompute_segments = 10;
+    const run::MemoryUse again = use_of(e);
+    EXPECT_LT(again.of(run::MemoryPart::activations), kept.of(run::MemoryPart::activations));
+    for (const auto part : {run::MemoryPart::parameters, run::MemoryPart::gradients, run::MemoryPart::moments}) EXPECT_EQ(again.of(part), kept.of(part));
+  }
+}
+
+// What is advised is taken at its word.
+TEST(RecomputedMemory, is_advised_where_a_plan_does_not_fit) {
+  Experiment e = trained_as(chain(2, 36, 64), StrategyKind::mirrored, 1);
+  e.training.batch_per_rank = 1024;
+  e.data.train_samples = 8192;
+  const std::int64_t kept = use_of(e).total();
+  const auto problems_with = [&](const Experiment& tried) {
+    Experiment drawn = tried;
+    for (topology::Device& device : drawn.topology.hosts[0].devices) device.memory_bytes = kept / 2;
+    const experiment::Resolved resolved = experiment::resolve(drawn, ".").value();
+    return session::room_problems(resolved, strategy::make_plan(resolved).value());
+  };
+  const base::Problems refused = problems_with(e);
+  ASSERT_FALSE(refused.empty());
+  const std::string advice = refused.front().advice, key = "training.recompute_segments=";
+  const std::size_t at = advice.find(key);
+  ASSERT_NE(at, std::string::npos) << advice;
+  EXPECT_THAT(advice.substr(at), testing::HasSubstr(" % more operations)"));
+  e.training.recompute_segments = std::stoll(advice.substr(at + key.size()));
+  EXPECT_TRUE(problems_with(e).empty());
+  EXPECT_LE(use_of(e).total(), kept / 2);
+}
+
+}  // namespace
+}  // namespace trainyard::tests

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What devices have of a model that is split or shared out, on their tiles.
+#include "tests/drawings.h"
+#include "tests/ui/canvas/canvas_fixture.h"
+
+namespace trainyard::ui {
+namespace {
+
+class Holding : public Canvas {
+ protected:
+  Holding() {
+    experiment::Experiment experiment;
+    experiment.topology = tests::drawn_hosts(1, 4);
+    document_.reset(experiment);
+    view_.zoom_to_fit();
+  }
+  void share_out() {
+    std::vector<KeptShard> shards;
+    for (int rank = 0; rank < 4; ++rank) shards.push_back({rank, 4, true, true, true});
+    view_.show_shards(shards);
+  }
+  void run(bool as_drawn) {
+    Overlay overlay;
+    for (int rank = 0; rank < 4; ++rank) {
+      overlay.devices["cpu" + std::to_string(rank)].rank = rank;
+      overlay.devices["cpu" + std::to_string(rank)].state = "running";
+    }
+    overlay.as_drawn = as_drawn;
+    view_.set_overlay(overlay);
+  }
+  QString said_of(const std::string& name) {
+    view_.topology_scene().set_current({Part::Kind::device, name, {}});
+    run(overlay_as_drawn_);
+    return view_.accessibleDescription();
+  }
+  bool overlay_as_drawn_ = true;
+};
+
+// In the colour of the rank, of each bar the part that is its own: below the number of the rank, which has that colour too.
+TEST_F(Holding, a_tile_shows_which_part_of_parameters_gradients_and_moments_its_rank_keeps) {
+  const auto middle_of_colour = [&](int rank) {
+    const std::string name = "cpu" + std::to_string(rank);
+    const QRect where = view_.mapFromScene(view_.topology_scene().layout().rect_of(name)).boundingRect();
+    const QImage seen = view_.viewport()->grab(where).toImage();
+    double sum = 0, count = 0;
+    for (int y = seen.height() / 2; y < seen.height(); ++y)
+      for (int x = 0; x < seen.width() / 3; ++x)
+        if (seen.pixelColor(x, y) == Theme::instance().series_colour(rank)) sum += x, ++count;
+    return count > 0 ? sum / count : -1;
+  };
+  for (int rank = 0; rank < 4; ++rank) EXPECT_EQ(middle_of_colour(rank), -1) << "nothing is shared out";
+  share_out();
+  for (int rank = 0; rank < 4; ++rank) EXPECT_GT(middle_of_colour(rank), rank == 0 ? 0 : middle_of_colour(rank - 1)) << "the next part lies further right";
+}
+
+TEST_F(Holding, stays_on_the_tiles_in_a_run_of_what_is_drawn_and_in_no_other) {
+  share_out();
+  const QColor own = Theme::instance().series_colour(2);
+  const int drawn = pixels_of(own, "cpu2");
+  run(false);
+  const int of_another = pixels_of(own, "cpu2");
+  run(true);
+  EXPECT_GT(pixels_of(own, "cpu2"), of_another);
+  EXPECT_GT(drawn, of_another);
+}
+
+TEST_F(Holding, is_said_to_those_who_do_not_see_it) {
+  share_out();
+  EXPECT_TRUE(said_of("cpu1").endsWith("It keeps 1/4 of parameters, gradients and moments.")) << said_of("cpu1").toStdString();
+  view_.show_shards({});
+  EXPECT_FALSE(said_of("cpu1").contains("keeps"));
+  view_.show_logical({{"cpu0", "cpu1", "cpu2", "cpu3"}, {}, false, {"0", "1\u20131.3", "2", "3"}});
+  EXPECT_TRUE(said_of("cpu1").endsWith("It has layers 1\u20131.3.")) << said_of("cpu1").toStdString();
+  overlay_as_drawn_ = false;
+  EXPECT_FALSE(said_of("cpu1").contains("layers")) << "a run of another experiment may have others there";
+}
+
+}  // namespace
+}  // namespace trainyard::ui

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/model/pipeline_plan.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/ui/drawn_pipeline.h"
+
+namespace trainyard::ui {
+namespace {
+
+using namespace test;
+using experiment::Pass;
+using experiment::PipelineSchedule;
+
+// Forward takes 1 ms a stage, back 2 ms, in halves where gradients of weights come later; nothing else takes any time.
+plan::Plan equalised(const plan::Plan& plan, bool weights_apart) {
+  plan::Plan equal = plan;
+  equal.rank_plan = [made = plan.rank_plan, weights_apart](std::int32_t rank) {
+    plan::RankPlan changed = made(rank);
+    for (plan::Program& program : changed.programs)
+      for (plan::Op& op : program.ops) {
+        op.flops = 0;
+        if (op.kind == plan::OpKind::forward || (weights_apart && op.kind == plan::OpKind::backward_weight)) op.flops = 1'000'000;
+        if (op.kind == plan::OpKind::backward_input) op.flops = weights_apart ? 1'000'000 : 2'000'000;
+      }
+    return changed;
+  };
+  return equal;
+}
+
+PlannedStep equal_step(PipelineSchedule schedule, int ranks, int micro_batches, int chunks = 1) {
+  const experiment::Resolved e = resolved(drawn_pipeline(schedule, ranks, micro_batches, chunks));
+  const PipelinePlan made = planned(e, equalised(strategy::make_plan(e).value(), schedule == PipelineSchedule::zb_h1));
+  return *made.find("train");
+}
+
+constexpr double kNearly = 0.003;  // starting an op takes 2 us
+
+TEST(PipelinePlan, cells_of_equal_stages_idle_as_the_formulas_say) {
+  for (const auto& [schedule, chunks] :
+       {std::pair(PipelineSchedule::naive, 1), std::pair(PipelineSchedule::gpipe, 1), std::pair(PipelineSchedule::one_f_one_b, 1),
+        std::pair(PipelineSchedule::interleaved_1f1b, 2), std::pair(PipelineSchedule::zb_h1, 1)})
+    for (const int p : {2, 4}) {
+      const PlannedStep step = equal_step(schedule, p, 3 * p, chunks);
+      ASSERT_TRUE(step.ideal);
+      EXPECT_NEAR(step.cells.bubble(), *step.ideal, kNearly) << static_cast<int>(schedule) << " of " << p;
+    }
+}
+
+TEST(PipelinePlan, every_rank_takes_every_micro_batch_through_each_of_its_stages_and_back_in_the_order_of_the_schedule) {
+  const PlannedStep step = equal_step(PipelineSchedule::one_f_one_b, 3, 4);
+  ASSERT_EQ(step.cells.ranks.size(), 3u);
+  for (int rank = 0; rank < 3; ++rank) {
+    std::vector<experiment::Cell> cells;
+    for (const PassCell& cell : step.cells.ranks[static_cast<std::size_t>(rank)]) cells.push_back(cell.of);
+    EXPECT_EQ(cells, experiment::cells_of(PipelineSchedule::one_f_one_b, {0, 1, 2}, rank, 4)) << "rank " << rank;
+  }
+  EXPECT_EQ(step.tokens[0].front(), "F.s0.m0");
+  EXPECT_EQ(step.tokens[2][1], "LOSS.m0") << "the last stage's way back begins with the loss";
+}
+
+TEST(PipelinePlan, gradients_of_weights_are_cells_of_their_own_where_they_come_later) {
+  const PlannedStep step = equal_step(PipelineSchedule::zb_h1, 2, 4);
+  int later = 0;
+  for (const PassCell& cell : step.cells.ranks[1]) later += cell.of.pass == Pass::backward_weight ? 1 : 0;
+  EXPECT_EQ(later, 4);
+}
+
+TEST(PipelinePlan, tells_which_of_its_ranks_stages_one_is_and_their_layers) {
+  const auto shape = pipeline_shape(resolved(drawn_pipeline(PipelineSchedule::interleaved_1f1b, 2, 4, 2)));
+  ASSERT_TRUE(shape);
+  EXPECT_EQ(shape->stages.size(), 4u);
+  EXPECT_EQ(shape->chunks(), 2);
+  EXPECT_EQ(shape->chunk(1), 0);
+  EXPECT_EQ(shape->chunk(3), 1);
+  EXPECT_EQ(shape->layers_of(1), "2, 6");
+}
+
+TEST(PipelinePlan, the_shorter_step_that_ends_an_epoch_has_its_own_cells_and_formula) {
+  experiment::Experiment e = drawn_pipeline(PipelineSchedule::gpipe, 2, 4);
+  e.data.train_samples = 4 * 4 + 2;
+  const PipelinePlan made = planned(e);
+  ASSERT_EQ(made.steps.size(), 2u);
+  const PlannedStep* tail = made.find("tail");
+  ASSERT_NE(tail, nullptr);
+  EXPECT_EQ(made.find("train")->cells.micro_batches(), 4);
+  EXPECT_EQ(tail->cells.micro_batches(), 2);
+  EXPECT_DOUBLE_EQ(*tail->ideal, 1.0 / 3);
+  EXPECT_EQ(made.find("evaluate"), nullptr);
+}
+
+TEST(PipelinePlan, what_splits_no_model_has_no_shape) {
+  experiment::Experiment e = drawn_pipeline(PipelineSchedule::gpipe, 2, 4);
+  e.strategy.kind = experiment::StrategyKind::mirrored;
+  EXPECT_FALSE(pipeline_shape(resolved(e)));
+}
+
+TEST(PipelinePlan, is_not_made_once_nobody_asks_any_more) {
+  const experiment::Resolved e = resolved(drawn_pipeline(PipelineSchedule::gpipe, 2, 4));
+  std::stop_source source;
+  source.request_stop();
+  const auto stopped = pipeline_plan(e, *pipeline_shape(e), strategy::make_plan(e).value(), source.get_token());
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().code, base::ProblemCode::cancelled);
+}
+
+}  // namespace
+}  // namespace trainyard::ui

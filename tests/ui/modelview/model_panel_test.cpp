@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The model panel on a document: what it says, and what its moves do to the document.
+#include "ui/modelview/model_panel.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <QSignalSpy>
+#include <QTest>
+
+#include "core/experiment/stages.h"
+#include "tests/ui/modelview/model_samples.h"
+
+namespace trainyard::ui {
+namespace {
+
+using experiment::StagePlace;
+using experiment::StrategyKind;
+using test::gpt;
+using test::ranks_of;
+using test::three_layers;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class ModelPanelTest : public testing::Test {
+ protected:
+  ModelPanelTest() {
+    panel_.resize(1300, 400);
+    panel_.show();
+  }
+  void open(const experiment::Experiment& experiment) {
+    document_.reset(experiment);
+    settle();
+  }
+  void settle() {
+    QSignalSpy settled(&panel_, &ModelPanel::settled);
+    ASSERT_TRUE(settled.wait(10'000));
+  }
+  void key(Qt::Key key, Qt::KeyboardModifiers modifiers = {}) { QTest::keyClick(&panel_.view(), key, modifiers); }
+  const experiment::StageSpec& stages() const { return document_.experiment().strategy.stages; }
+  std::vector<int> ranks() const { return ranks_of(panel_.picture()); }
+  std::string note() const { return panel_.note_text().toStdString(); }
+  std::set<std::string> pointed() const { return pointed_.empty() ? std::set<std::string>() : pointed_.last().first().value<std::set<std::string>>(); }
+
+  Document document_;
+  ModelPanel panel_{document_};
+  QSignalSpy pointed_{&panel_, &ModelPanel::pointed};
+};
+
+TEST_F(ModelPanelTest, follows_the_document) {
+  open(three_layers(StrategyKind::mirrored, 2));
+  EXPECT_THAT(panel_.totals_text().toStdString(), HasSubstr("3 layers, 25,818 parameters, 103 kB."));
+  EXPECT_THAT(panel_.totals_text().toStdString(), HasSubstr("Every device has all layers"));
+  document_.set_value("strategy.kind", "pipeline");
+  settle();
+  EXPECT_TRUE(panel_.picture().splits);
+  EXPECT_THAT(panel_.totals_text().toStdString(), HasSubstr("shared out by cost. Drag layers to another device"));
+}
+
+TEST_F(ModelPanelTest, moves_layers_at_once_and_each_move_is_one_step_of_undo) {
+  open(three_layers(StrategyKind::model_parallel, 3));
+  const auto before = ranks();
+  ASSERT_EQ(before, (std::vector<int>{0, 1, 2}));
+  panel_.view().select({1}, 1);
+  key(Qt::Key_Right, Qt::AltModifier);
+  EXPECT_EQ(ranks(), (std::vector<int>{0, 2, 2})) << "before anything was looked at again";
+  key(Qt::Key_Left, Qt::AltModifier);
+  key(Qt::Key_Left, Qt::AltModifier);
+  EXPECT_EQ(ranks(), (std::vector<int>{0, 0, 2})) << "keys that come faster go on from there";
+  EXPECT_EQ(document_.undo_stack().count(), 3);
+  EXPECT_EQ(document_.undo_stack().undoText(), "Move layer 2 to rank 0");
+  EXPECT_EQ(stages().partition, experiment::Partition::by_hand);
+  EXPECT_THAT(stages().places, ElementsAre(StagePlace{"0", 0}, StagePlace{"4", 2}));
+  settle();
+  EXPECT_THAT(note(), HasSubstr("worker 1 has no layer")) << "what that leaves to do is said";
+  EXPECT_THAT(panel_.totals_text().toStdString(), HasSubstr("placed by hand"));
+  for (int step = 0; step < 3; ++step) document_.undo_stack().undo();
+  settle();
+  EXPECT_EQ(ranks(), before);
+  EXPECT_EQ(stages().partition, experiment::Partition::cost);
+  EXPECT_EQ(note(), "");
+}
+
+TEST_F(ModelPanelTest, ends_with_the_plan_as_it_shows_it) {
+  open(gpt(2, 2, false));
+  const int count = panel_.picture().count();
+  Nodes tail;
+  for (int n = 5; n < count; ++n) tail.insert(n);
+  Nodes front;
+  for (int n = 0; n < 5; ++n) front.insert(n);
+  panel_.view().select(front, 0);
+  emit panel_.view().move_wanted(front, 0);
+  emit panel_.view().move_wanted(tail, 1);
+  settle();
+  EXPECT_EQ(note(), "");
+  EXPECT_EQ(experiment::owners_of(experiment::resolve(document_.experiment(), "").value()), ranks());
+}
+
+TEST_F(ModelPanelTest, refuses_what_cannot_be_and_says_what_to_do) {
+  open(gpt(2, 1, true));
+  const QSignalSpy messages(&panel_, &ModelPanel::message);
+  panel_.view().select({0}, 0);
+  key(Qt::Key_Right, Qt::AltModifier);
+  EXPECT_EQ(note(), "Layer 2 learns the table of layer 0, so one device must have both. Select both, and move them together; or untie layer 2.");
+  EXPECT_EQ(messages.count(), 1);
+  EXPECT_EQ(document_.undo_stack().count(), 0);
+  panel_.view().select({0, panel_.picture().count() - 1}, 0);
+  key(Qt::Key_Right, Qt::AltModifier);
+  EXPECT_EQ(document_.undo_stack().count(), 1);
+  EXPECT_EQ(ranks().front(), 1);
+  EXPECT_EQ(ranks().back(), 1);
+}
+
+TEST_F(ModelPanelTest, takes_layers_that_were_dropped_on_a_device_of_the_drawing) {
+  experiment::Experiment e = three_layers(StrategyKind::model_parallel, 3);
+  e.topology.hosts[0].devices[2].role = topology::Role::idle;
+  open(e);
+  panel_.move_to_device({"2"}, "cpu0");
+  EXPECT_EQ(ranks(), (std::vector<int>{0, 0, 1}));
+  EXPECT_EQ(document_.undo_stack().undoText(), "Move layer 2 to cpu0");
+  panel_.move_to_device({"2"}, "cpu2");
+  EXPECT_EQ(note(), "cpu2 trains no layers. Give it the role worker first, or choose another device.");
+  EXPECT_EQ(document_.undo_stack().count(), 1);
+}
+
+TEST_F(ModelPanelTest, waits_with_a_move_for_the_picture_of_what_stands) {
+  panel_.hide();
+  document_.reset(three_layers(StrategyKind::model_parallel, 3));
+  panel_.move_to_device({"0", "2"}, "cpu1");
+  settle();
+  EXPECT_THAT(stages().places, ElementsAre(StagePlace{"0", 1}, StagePlace{"4", 2}));
+}
+
+TEST_F(ModelPanelTest, points_at_the_devices_that_have_what_is_selected) {
+  open(three_layers(StrategyKind::model_parallel, 3));
+  panel_.view().select({0, 2}, 0);
+  EXPECT_THAT(pointed(), ElementsAre("cpu0", "cpu2"));
+  EXPECT_THAT(panel_.details_text().toStdString(), HasSubstr("layers 0 and 4 selected: "));
+  panel_.hide();
+  EXPECT_TRUE(pointed().empty()) << "nobody looks";
+  panel_.show();
+  EXPECT_THAT(pointed(), ElementsAre("cpu0", "cpu2"));
+  document_.set_value("strategy.kind", "mirrored");
+  settle();
+  EXPECT_TRUE(pointed().empty()) << "all have them";
+}
+
+TEST_F(ModelPanelTest, says_what_is_wrong_with_a_model_and_shows_it_again_once_it_is_mended) {
+  open(three_layers(StrategyKind::mirrored, 2));
+  document_.edit("break", [](experiment::Experiment& e) { e.model.layers.back().units = 7; });
+  settle();
+  EXPECT_THAT(panel_.view().empty_text().toStdString(),
+              HasSubstr("There is no model yet\nModel: Layer 4: the last layer has 7 units, but the data has 10 classes"));
+  EXPECT_THAT(panel_.view().empty_text().toStdString(), HasSubstr("Use 0 units"));
+  EXPECT_EQ(panel_.totals_text(), "");
+  panel_.move_to_device({"0"}, "cpu1");
+  EXPECT_THAT(note(), HasSubstr("the last layer has 7 units"));
+  document_.undo_stack().undo();
+  settle();
+  EXPECT_EQ(panel_.picture().count(), 3);
+  EXPECT_EQ(note(), "");
+}
+
+TEST_F(ModelPanelTest, looks_at_nothing_while_nobody_looks) {
+  open(three_layers(StrategyKind::mirrored, 2));
+  panel_.hide();
+  document_.set_value("strategy.kind", "model_parallel");
+  QTest::qWait(400);
+  EXPECT_FALSE(panel_.picture().splits);
+  panel_.show();
+  settle();
+  EXPECT_TRUE(panel_.picture().splits);
+}
+
+}  // namespace
+}  // namespace trainyard::ui

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/modelview/model_picture.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "core/experiment/stages.h"
+#include "tests/ui/modelview/model_samples.h"
+#include "ui/modelview/model_words.h"
+
+namespace trainyard::ui {
+namespace {
+
+using experiment::Experiment;
+using experiment::StrategyKind;
+using test::by_hand;
+using test::gpt;
+using test::ranks_of;
+using test::three_layers;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string said(const std::optional<base::Problem>& problem) { return problem ? problem->what : ""; }
+
+TEST(ModelPicture, has_the_figures_of_every_layer_and_of_all_together) {
+  const ModelPicture picture = model_picture(three_layers(StrategyKind::mirrored, 2), "");
+  ASSERT_EQ(said(picture.problem), "");
+  ASSERT_EQ(picture.count(), 3);
+  EXPECT_EQ(picture.input, "28 x 28 x 1");
+  EXPECT_EQ(picture.loss, "softmax cross-entropy over 10 classes");
+  const ModelNode& first = picture.node(0);
+  EXPECT_EQ(first.place, "0");
+  EXPECT_EQ(first.name, "0 linear 784-32 relu");
+  EXPECT_EQ(first.output, "32");
+  EXPECT_EQ(first.parameters, 784 * 32 + 32);
+  EXPECT_EQ(first.parameter_bytes, 4 * (784 * 32 + 32));
+  EXPECT_EQ(first.activation_bytes, 4 * 8 * 32) << "of a micro-batch of 8";
+  EXPECT_EQ(first.forward_flops, 2 * 784 * 32 + 2 * 32);
+  EXPECT_EQ(first.backward_flops, 2 * 784 * 32 + 2 * 32) << "nobody wants the gradient at the samples";
+  EXPECT_EQ(picture.node(1).backward_flops, 2 * 2 * 32 * 16 + 2 * 16) << "of weights, and at its input";
+  EXPECT_EQ(picture.parameters, 784 * 32 + 32 + 32 * 16 + 16 + 16 * 10 + 10);
+  EXPECT_EQ(picture.activation_bytes, 4 * 8 * (32 + 16 + 10));
+  double share = 0;
+  for (const ModelNode& node : picture.nodes) share += node.share;
+  EXPECT_DOUBLE_EQ(share, 1);
+}
+
+TEST(ModelPicture, counts_in_numbers_of_the_precision) {
+  Experiment e = three_layers(StrategyKind::mirrored, 2);
+  e.training.precision = experiment::Precision::fp64;
+  const ModelPicture picture = model_picture(e, "");
+  EXPECT_EQ(picture.node(2).parameter_bytes, 8 * 170);
+  EXPECT_EQ(picture.node(2).activation_bytes, 8 * 8 * 10);
+}
+
+TEST(ModelPicture, stands_on_the_ranks_that_the_plan_gives_the_layers_to) {
+  const Experiment e = three_layers(StrategyKind::pipeline, 2);
+  const ModelPicture picture = model_picture(e, "");
+  EXPECT_TRUE(picture.splits);
+  EXPECT_EQ(ranks_of(picture), experiment::owners_of(experiment::resolve(e, "").value()));
+  ASSERT_EQ(picture.columns.size(), 2u);
+  EXPECT_EQ(picture.columns[1].rank, 1);
+  EXPECT_EQ(picture.columns[1].device, "cpu1");
+  EXPECT_EQ(picture.columns[0].parameter_bytes + picture.columns[1].parameter_bytes, picture.parameter_bytes);
+  EXPECT_DOUBLE_EQ(picture.columns[0].share + picture.columns[1].share, 1);
+  EXPECT_EQ(picture.kept, "Every device has some layers, shared out by cost.");
+}
+
+TEST(ModelPicture, groups_the_segments_of_each_block) {
+  const ModelPicture picture = model_picture(gpt(2, 3, false), "");
+  ASSERT_EQ(picture.groups.size(), 3u);
+  EXPECT_EQ(picture.groups[1].title, "1 transformer, block 1");
+  const int parts = picture.groups[0].last - picture.groups[0].first + 1;
+  EXPECT_EQ(picture.count(), 2 + 3 * parts);
+  EXPECT_EQ(picture.groups[0].first, 1);
+  for (const ModelGroup& group : picture.groups) {
+    EXPECT_EQ(group.last - group.first + 1, parts);
+    std::int64_t parameters = 0;
+    for (int n = group.first; n <= group.last; ++n) parameters += picture.node(n).parameters;
+    EXPECT_EQ(group.parameters, parameters);
+    EXPECT_EQ(picture.node(group.last).addend, group.first + (parts / 2) - 1) << "the block ends with a sum";
+  }
+  EXPECT_EQ(picture.node(0).group, -1);
+  EXPECT_EQ(picture.node(picture.count() - 1).group, -1);
+}
+
+TEST(ModelPicture, says_what_is_tied_and_counts_the_table_once) {
+  const ModelPicture picture = model_picture(gpt(2, 1, true), "");
+  const ModelNode& last = picture.nodes.back();
+  EXPECT_EQ(last.tied_to, 0);
+  EXPECT_EQ(last.parameters, 0);
+  EXPECT_GT(last.backward_flops, last.forward_flops) << "it learns the table nevertheless";
+  EXPECT_EQ(picture.column_of(picture.count() - 1).rank, picture.column_of(0).rank);
+}
+
+TEST(ModelPicture, of_replicas_has_one_column_and_says_who_has_what) {
+  const std::pair<StrategyKind, const char*> kinds[] = {{StrategyKind::mirrored, "Every device has all layers, with the same parameters as all others."},
+                                                        {StrategyKind::local_sgd, "Every device has all layers, with parameters of its own."},
+                                                        {StrategyKind::fsdp, "one n-th"}};
+  for (const auto& [kind, kept] : kinds) {
+    Experiment e = three_layers(kind, 4);
+    if (kind == StrategyKind::local_sgd) e.training.accumulation_steps = 1;
+    const ModelPicture picture = model_picture(e, "");
+    EXPECT_FALSE(picture.splits);
+    ASSERT_EQ(picture.columns.size(), 1u);
+    EXPECT_EQ(picture.columns[0].title, "Every device");
+    EXPECT_THAT(picture.kept.toStdString(), HasSubstr(kept));
+    EXPECT_EQ(kept_words(picture.node(0)), "");
+  }
+}
+
+TEST(ModelPicture, says_what_a_rank_of_fsdp_keeps) {
+  Experiment e = three_layers(StrategyKind::fsdp, 4);
+  const auto kept = [&] { return model_picture(e, "").kept.toStdString(); };
+  EXPECT_THAT(kept(), HasSubstr("keeps its part, one n-th, of parameters, gradients and moments"));
+  e.strategy.fsdp.shard = experiment::Shard::gradients;
+  EXPECT_THAT(kept(), HasSubstr("all parameters, and keeps its part, one n-th, of gradients and moments"));
+  e.strategy.fsdp.shard = experiment::Shard::optimizer;
+  e.strategy.fsdp.group = experiment::ShardGroup::host;
+  EXPECT_THAT(kept(), HasSubstr("all parameters and gradients, and keeps its part, shared out among the devices of its host, of the moments"));
+}
+
+TEST(ModelPicture, names_the_servers_that_keep_a_layer) {
+  Experiment e = three_layers(StrategyKind::parameter_server, 4);
+  e.training.accumulation_steps = 1;
+  for (const std::size_t server : {2, 3}) e.topology.hosts[0].devices[server].role = topology::Role::parameter_server;
+  e.strategy.servers.placement = experiment::VariablePlacement::by_hand;
+  e.strategy.servers.places = {{"0.weight", 1}, {"0.bias", 0}, {"2.weight", 0}, {"2.bias", 0}, {"4.weight", 0}, {"4.bias", 0}};
+  const ModelPicture picture = model_picture(e, "");
+  ASSERT_EQ(said(picture.problem), "");
+  EXPECT_THAT(picture.node(0).keepers, ElementsAre(2, 3)) << "its bias is on another one than its weight";
+  EXPECT_THAT(picture.node(1).keepers, ElementsAre(2));
+  EXPECT_EQ(picture.columns[0].title, "Every worker");
+  EXPECT_EQ(kept_words(picture.node(0)), "ranks 2, 3");
+  EXPECT_THAT(sentence(picture, 1).toStdString(), HasSubstr("its parameters are kept by rank 2"));
+}
+
+TEST(ModelPicture, names_the_one_that_keeps_them_for_all) {
+  Experiment e = three_layers(StrategyKind::central_storage, 1);
+  e.topology = tests::drawn_storage(2, 1);
+  e.training.accumulation_steps = 1;
+  EXPECT_THAT(model_picture(e, "").node(1).keepers, ElementsAre(1));
+  e = three_layers(StrategyKind::data_parallel, 2);
+  e.training.accumulation_steps = 1;
+  EXPECT_THAT(model_picture(e, "").node(1).keepers, ElementsAre(0));
+}
+
+TEST(ModelPicture, says_which_layer_reads_the_samples_besides) {
+  Experiment e = three_layers(StrategyKind::mirrored, 2);
+  e.data.kind = data::DataKind::clicks;
+  e.model.layers = {{model::LayerKind::embedding_bag}, {model::LayerKind::linear, 8}, {model::LayerKind::linear, 0}, {model::LayerKind::wide}};
+  const ModelPicture picture = model_picture(e, "");
+  ASSERT_EQ(said(picture.problem), "");
+  EXPECT_FALSE(picture.node(0).reads_samples) << "it reads nothing else";
+  EXPECT_TRUE(picture.node(3).reads_samples);
+  EXPECT_THAT(sentence(picture, 3).toStdString(), HasSubstr("looks up rows that the samples name"));
+}
+
+TEST(ModelPicture, of_one_device_stands_on_it) {
+  const ModelPicture picture = model_picture(three_layers(StrategyKind::mirrored, 1), "");
+  EXPECT_EQ(ranks_of(picture), (std::vector<int>{0, 0, 0}));
+  EXPECT_EQ(picture.columns[0].device, "cpu0");
+  EXPECT_EQ(picture.kept, "One device has all layers.");
+}
+
+TEST(ModelPicture, of_a_model_that_cannot_be_says_why_in_words) {
+  Experiment e = three_layers(StrategyKind::mirrored, 2);
+  e.model.layers.insert(e.model.layers.begin(), {model::LayerKind::attention});
+  const ModelPicture picture = model_picture(e, "");
+  EXPECT_TRUE(picture.nodes.empty());
+  ASSERT_TRUE(picture.problem);
+  EXPECT_EQ(picture.problem->where.substr(0, 14), "Model: Layer 0");
+  e = three_layers(StrategyKind::mirrored, 2);
+  e.data.kind = data::DataKind::csv;
+  e.data.file = "nowhere.csv";
+  EXPECT_THAT(said(model_picture(e, "/nonexistent").problem), testing::Ne("")) << "nobody knows what comes in";
+}
+
+TEST(ModelPicture, is_there_though_nothing_is_drawn_yet) {
+  for (const StrategyKind kind : {StrategyKind::mirrored, StrategyKind::pipeline}) {
+    Experiment e = three_layers(kind, 1);
+    e.topology = {};
+    const ModelPicture picture = model_picture(e, "");
+    EXPECT_EQ(picture.count(), 3);
+    ASSERT_EQ(picture.columns.size(), 1u);
+    EXPECT_EQ(picture.columns[0].title, "No device");
+  }
+}
+
+TEST(ModelPicture, shows_places_that_are_wrong_as_they_are_and_what_is_wrong_with_them) {
+  const Experiment e = by_hand(three_layers(StrategyKind::model_parallel, 2), {{"2", 1}, {"4", 7}});
+  const ModelPicture picture = model_picture(e, "");
+  EXPECT_EQ(ranks_of(picture), (std::vector<int>{-1, 1, -1}));
+  EXPECT_EQ(picture.columns.back().title, "No device");
+  EXPECT_THAT(said(picture.misplaced), HasSubstr("layers before 2 are on no device"));
+  EXPECT_EQ(picture.kept, "Every device has some layers, placed by hand.");
+}
+
+TEST(ModelPicture, shows_who_has_what_though_the_schedule_does_not_take_it) {
+  Experiment e = gpt(2, 1, true);
+  e.strategy.kind = StrategyKind::pipeline;
+  const ModelPicture picture = model_picture(e, "");
+  EXPECT_THAT(said(picture.misplaced), HasSubstr("has one stage on each worker"));
+  EXPECT_EQ(picture.column_of(0).rank, 0);
+  EXPECT_EQ(picture.column_of(picture.count() - 2).rank, 1);
+  e.strategy.stages.chunks = 0;
+  EXPECT_EQ(model_picture(e, "").columns.back().title, "No device") << "nothing can be shared out by that";
+}
+
+TEST(ModelPicture, of_more_ranks_than_layers_leaves_some_without) {
+  const ModelPicture picture = model_picture(three_layers(StrategyKind::model_parallel, 5), "");
+  EXPECT_EQ(picture.columns.size(), 5u);
+  EXPECT_EQ(ranks_of(picture), (std::vector<int>{0, 1, 2}));
+  EXPECT_THAT(said(picture.misplaced), HasSubstr("5 workers are more than the 3 layers"));
+}
+
+TEST(ModelWords, say_all_that_is_known_of_a_layer) {
+  const ModelPicture picture = model_picture(by_hand(gpt(2, 1, true), {{"0", 0}, {"1.4", 1}, {"2", 0}}), "");
+  ASSERT_EQ(said(picture.problem), "");
+  const std::string last = sentence(picture, picture.count() - 1).toStdString();
+  EXPECT_THAT(last, HasSubstr("tied: output 64 x "));
+  EXPECT_THAT(last, HasSubstr("no parameters; "));
+  EXPECT_THAT(last, HasSubstr("learns the table of layer 0; on cpu0, rank 0."));
+  const std::string sum = sentence(picture, picture.node_at("1.4")).toStdString();
+  EXPECT_THAT(sum, HasSubstr("1.4 add (1 transformer, block 0): "));
+  EXPECT_THAT(sum, HasSubstr("adds the output of layer 0; on cpu1, rank 1."));
+  EXPECT_THAT(details(picture, {0, 1, 2}).toStdString(), HasSubstr("3 layers selected: "));
+  EXPECT_EQ(details(picture, {}), "");
+}
+
+}  // namespace
+}  // namespace trainyard::ui

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The panel of the timeline with pipelines: drawn ones, and recorded ones that ran three times as slow as simulated.
+#include <QAction>
+#include <QSignalSpy>
+#include <QTemporaryDir>
+#include <QTest>
+#include <QToolButton>
+
+#include "tests/ui/recorded_ops.h"
+#include "tests/ui/timeline/recorded_pipeline.h"
+#include "ui/timeline/timeline_panel.h"
+
+namespace trainyard::ui {
+namespace {
+
+using namespace test;
+using experiment::PipelineSchedule;
+
+constexpr int kPatience = 20'000;  // milliseconds
+
+class PipelinePanel : public testing::Test {
+ protected:
+  PipelinePanel() : drawn_(drawn_pipeline(PipelineSchedule::gpipe, 2, 3)) {
+    panel_.resize(1400, 420);
+    panel_.show();
+  }
+  ~PipelinePanel() override { panel_.set_run(nullptr); }
+
+  KnownPipeline plan(const experiment::Experiment& e) { return std::make_shared<const PipelinePlan>(planned(e)); }
+  void open_run(int steps = 6) {
+    RecordedPipeline{resolved(drawn_)}.write(directory_.path().toStdString(), steps);
+    run_ = ui::Run::open({}, directory_.path());
+    panel_.set_run(run_.get());
+    ASSERT_TRUE(says("Measured in step " + QString::number(steps - 1))) << panel_.figures().toStdString();
+  }
+  bool says(const QString& text) {
+    return QTest::qWaitFor([&] { return panel_.figures().contains(text); }, kPatience);
+  }
+  QToolButton* button(const QString& text) {
+    for (auto* one : panel_.findChildren<QToolButton*>())
+      if (one->text() == text) return one;
+    return nullptr;
+  }
+
+  experiment::Experiment drawn_;
+  QTemporaryDir directory_;
+  std::unique_ptr<ui::Run> run_;
+  TimelinePanel panel_;
+};
+
+TEST_F(PipelinePanel, where_there_is_no_pipeline_nothing_is_said_of_one) {
+  EXPECT_FALSE(panel_.shows_pipeline());
+  EXPECT_FALSE(button("Pipeline")->isVisible());
+  EXPECT_FALSE(button("Step before")->isVisible());
+  EXPECT_TRUE(button("Thin lanes")->isVisible());
+}
+
+TEST_F(PipelinePanel, a_drawing_that_did_not_run_shows_the_cells_of_its_plan) {
+  panel_.set_drawing(plan(drawn_));
+  ASSERT_TRUE(panel_.shows_pipeline());
+  EXPECT_TRUE(panel_.figures().startsWith("Bubble: by formula 25.0 % ((p-1)/(m+p-1) = 1/4) \u00b7 simulated ")) << panel_.figures().toStdString();
+  EXPECT_TRUE(panel_.pipeline().picture().of_drawing);
+  EXPECT_FALSE(panel_.step_action(-1).isEnabled());
+  panel_.set_run(nullptr);
+  EXPECT_TRUE(panel_.figures().contains("simulated")) << "another run is not shown";
+  panel_.set_drawing(nullptr);
+  EXPECT_FALSE(panel_.shows_pipeline()) << "it became another strategy";
+}
+
+TEST_F(PipelinePanel, a_cell_of_what_is_drawn_is_found_in_its_plan) {
+  panel_.set_drawing(plan(drawn_));
+  QSignalSpy drawn(&panel_, &TimelinePanel::drawn_op_selected), of_run(&panel_, &TimelinePanel::op_selected);
+  panel_.pipeline().select(CellPlace{CellBlock::plan, 1, 1});
+  ASSERT_EQ(drawn.size(), 1);
+  EXPECT_EQ(drawn[0], (QList<QVariant>{1, "train", "F.s1.m1", false}));
+  panel_.plan_action().trigger();
+  ASSERT_EQ(drawn.size(), 2);
+  EXPECT_EQ(drawn[1][3], true);
+  EXPECT_TRUE(panel_.selected_text().startsWith("Micro-batch 1 forward: stage 1")) << panel_.selected_text().toStdString();
+  EXPECT_EQ(of_run.size(), 0);
+}
+
+TEST_F(PipelinePanel, a_run_shows_its_last_whole_step_below_its_plan_with_their_bubbles) {
+  open_run();
+  ASSERT_TRUE(panel_.shows_pipeline());
+  const PipelinePicture& picture = panel_.pipeline().picture();
+  ASSERT_TRUE(picture.ran && picture.planned());
+  EXPECT_TRUE(picture.alike());
+  EXPECT_NEAR(picture.ran->cells.bubble(), picture.planned()->cells.bubble(), 1e-3);
+  EXPECT_TRUE(says("3.00 times as long")) << panel_.figures().toStdString();
+}
+
+TEST_F(PipelinePanel, steps_are_gone_through_one_by_one_and_are_those_that_are_chosen_on_the_lanes) {
+  open_run();
+  EXPECT_FALSE(panel_.step_action(1).isEnabled()) << "it is the last";
+  panel_.step_action(-1).trigger();
+  EXPECT_TRUE(says("Measured in step 4"));
+  QTest::keyClick(&panel_.pipeline(), Qt::Key_PageUp);
+  EXPECT_TRUE(says("Measured in step 3"));
+  EXPECT_EQ(panel_.view().chosen_step(), 3);
+  EXPECT_TRUE(panel_.step_action(1).isEnabled());
+  panel_.view().choose_step(0);
+  EXPECT_TRUE(says("Measured in step 0"));
+  EXPECT_FALSE(panel_.step_action(-1).isEnabled());
+  panel_.view().choose_step({});
+  EXPECT_TRUE(says("Measured in step 5")) << "none is chosen: the last one";
+}
+
+TEST_F(PipelinePanel, a_cell_that_ran_is_selected_on_the_lanes_and_in_the_plan_and_its_step_stays) {
+  open_run();
+  QSignalSpy told(&panel_, &TimelinePanel::op_selected);
+  panel_.pipeline().select(CellPlace{CellBlock::run, 1, 2});
+  ASSERT_EQ(told.size(), 1);
+  EXPECT_EQ(told[0], (QList<QVariant>{1, "train", "F.s1.m2", false}));
+  EXPECT_EQ(panel_.view().chosen_step(), 5);
+  ASSERT_TRUE(panel_.view().selected());
+  EXPECT_EQ(panel_.view().selected()->rank, 1);
+  panel_.pipeline_action().setChecked(false);
+  EXPECT_FALSE(panel_.shows_pipeline());
+  EXPECT_TRUE(panel_.selected_text().startsWith("F.s1.m2: forward on rank 1")) << panel_.selected_text().toStdString();
+  EXPECT_TRUE(says("Step 5: efficiency"));
+}
+
+TEST_F(PipelinePanel, what_is_drawn_now_takes_the_place_of_the_runs_plan_where_it_is_another_experiment) {
+  open_run();
+  panel_.set_drawing(plan(drawn_));
+  EXPECT_FALSE(panel_.pipeline().picture().of_drawing) << "it is the same";
+  panel_.set_drawing(plan(drawn_pipeline(PipelineSchedule::gpipe, 2, 6)));
+  EXPECT_TRUE(panel_.pipeline().picture().of_drawing);
+  EXPECT_TRUE(panel_.figures().contains("1/7")) << panel_.figures().toStdString();
+  EXPECT_TRUE(panel_.figures().contains("(of another experiment)"));
+}
+
+TEST_F(PipelinePanel, only_one_view_has_the_panels_own_buttons_and_keys) {
+  open_run();
+  EXPECT_TRUE(button("Pipeline")->isVisible() && button("Step before")->isVisible());
+  EXPECT_FALSE(button("Thin lanes")->isVisible());
+  EXPECT_EQ(panel_.focusProxy(), &panel_.pipeline());
+  EXPECT_NE(button("Pipeline")->focusPolicy() & Qt::TabFocus, 0);
+  panel_.pipeline_action().setChecked(false);
+  EXPECT_FALSE(button("Step before")->isVisible());
+  EXPECT_TRUE(button("Thin lanes")->isVisible());
+  EXPECT_EQ(panel_.focusProxy(), &panel_.view());
+}
+
+TEST_F(PipelinePanel, a_run_that_is_deleted_disappears_with_its_selected_cell) {
+  open_run();
+  panel_.pipeline().select(CellPlace{CellBlock::run, 1, 2});
+  run_.reset();
+  EXPECT_TRUE(QTest::qWaitFor([&] { return !panel_.shows_pipeline(); }));
+  EXPECT_EQ(panel_.selected_text(), "");
+}
+
+}  // namespace
+}  // namespace trainyard::ui

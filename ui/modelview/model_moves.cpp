@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/modelview/model_moves.h"
+
+#include <QCoreApplication>
+#include <algorithm>
+
+namespace trainyard::ui {
+namespace {
+
+QString text(const char* source) { return QCoreApplication::translate("model_moves", source); }
+
+base::Problem refusal(const QString& what, const QString& advice) { return {base::ProblemCode::refused, "", what.toStdString(), "", advice.toStdString()}; }
+
+// Two that share a table, and would not be in one column.
+std::optional<base::Problem> torn(const ModelPicture& picture, const std::vector<int>& owners) {
+  for (int n = 0; n < picture.count(); ++n) {
+    const int tied = picture.node(n).tied_to;
+    if (tied < 0 || owners[static_cast<std::size_t>(tied)] == owners[static_cast<std::size_t>(n)]) continue;
+    return refusal(text("Layer %1 learns the table of layer %2, so one device must have both").arg(picture.node(n).place, picture.node(tied).place),
+                   text("Select both, and move them together; or untie layer %1.").arg(picture.node(n).place));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+QStringList places_of(const ModelPicture& picture, const Nodes& nodes) {
+  QStringList places;
+  for (const int node : nodes) places << picture.node(node).place;
+  return places;
+}
+
+Nodes nodes_at(const ModelPicture& picture, const QStringList& places) {
+  Nodes nodes;
+  for (const QString& place : places)
+    if (const int node = picture.node_at(place); node >= 0) nodes.insert(node);
+  return nodes;
+}
+
+std::optional<base::Problem> fixed(const ModelPicture& picture) {
+  if (picture.splits) return std::nullopt;
+  return refusal(text("In %1 layers are not placed on single devices").arg(picture.strategy),
+                 text("Set the strategy to model_parallel or pipeline, where every device has some layers."));
+}
+
+base::Result<std::vector<int>> moved(const ModelPicture& picture, const Nodes& nodes, int column) {
+  if (const auto why = fixed(picture)) return base::fail(*why);
+  const bool there = column >= 0 && column < static_cast<int>(picture.columns.size()) && picture.columns[static_cast<std::size_t>(column)].rank >= 0;
+  if (!there) return base::fail(refusal(text("There is no device to move layers to"), text("Draw one, or move them to a device that is drawn.")));
+  std::vector<int> owners = picture.owners;
+  for (const int node : nodes) owners[static_cast<std::size_t>(node)] = column;
+  if (const auto why = torn(picture, owners)) return base::fail(*why);
+  return owners;
+}
+
+base::Result<std::vector<int>> moved_to_device(const ModelPicture& picture, const Nodes& nodes, const QString& device) {
+  if (const auto why = fixed(picture)) return base::fail(*why);
+  const auto at = std::ranges::find(picture.columns, device, &ModelColumn::device);
+  if (at == picture.columns.end() || device.isEmpty())
+    return base::fail(refusal(text("%1 trains no layers").arg(device), text("Give it the role worker first, or choose another device.")));
+  return moved(picture, nodes, static_cast<int>(at - picture.columns.begin()));
+}
+
+std::vector<experiment::StagePlace> places_by(const ModelPicture& picture, const std::vector<int>& owners) {
+  std::vector<experiment::StagePlace> places;
+  for (std::size_t n = 0; n < owners.size(); ++n) {
+    const int rank = picture.columns[static_cast<std::size_t>(owners[n])].rank;
+    if (rank >= 0 && (places.empty() || places.back().rank != rank)) places.push_back({picture.nodes[n].place.toStdString(), rank});
+  }
+  return places;
+}
+
+void place_by_hand(Document& document, const QString& what, const ModelPicture& picture, const std::vector<int>& owners) {
+  if (owners == picture.owners) return;
+  document.edit(what, [&](experiment::Experiment& experiment) {
+    experiment.strategy.stages.partition = experiment::Partition::by_hand;
+    experiment.strategy.stages.places = places_by(picture, owners);
+  });
+}
+
+}  // namespace trainyard::ui

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/modelview/model_panel.h"
+
+#include <QApplication>
+#include <QPointer>
+#include <QScopedValueRollback>
+#include <QThreadPool>
+#include <QToolButton>
+#include <QVBoxLayout>
+#include <utility>
+
+#include "ui/model/layer_mime.h"
+#include "ui/model/topology_words.h"
+#include "ui/theme/icons.h"
+#include "ui/theme/theme.h"
+#include "ui/theme/tinted_label.h"
+
+namespace trainyard::ui {
+namespace {
+
+constexpr int kLookAfterMilliseconds = 150;
+
+}  // namespace
+
+ModelPanel::ModelPanel(Document& document, QWidget* parent) : QWidget(parent), document_(document) {
+  setObjectName("model_panel");
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  view_ = new ModelView(this);
+  build_bar();
+  column->addWidget(view_, 1);
+  build_foot();
+  setFocusProxy(view_);
+  soon_.setSingleShot(true);
+  soon_.setInterval(kLookAfterMilliseconds);
+  connect(&soon_, &QTimer::timeout, this, &ModelPanel::look);
+  for (const auto signal : {&Document::changed, &Document::file_changed}) connect(&document, signal, this, &ModelPanel::document_changed);
+  connect(view_, &ModelView::selection_changed, this, [this] {
+    refused_.clear();  // of what was selected before
+    show_note();
+    show_selection();
+  });
+  connect(view_, &ModelView::refused, this, &ModelPanel::refuse);
+  connect(view_, &ModelView::move_wanted, this, [this](const Nodes& nodes, int to) {
+    const QString layers = layers_in_words(places_of(picture(), nodes)), rank = QString::number(picture().columns[static_cast<std::size_t>(to)].rank);
+    move(tr("Move %1 to rank %2").arg(layers, rank), [nodes, to](const ModelPicture& picture) { return moved(picture, nodes, to); });
+  });
+  show_words();
+}
+
+void ModelPanel::build_bar() {
+  auto* bar = new QWidget(this);
+  auto* row = new QHBoxLayout(bar);
+  row->setContentsMargins(kGrid, kGrid / 2, kGrid, kGrid / 2);
+  auto* words = new QVBoxLayout;
+  words->setSpacing(kGrid / 4);
+  words->addWidget(totals_ = paragraph(Tint::text, bar));
+  words->addWidget(note_ = paragraph(Tint::warning, bar));
+  totals_->setAccessibleName(tr("The whole model"));
+  note_->setAccessibleName(tr("What is wrong with where layers are"));
+  row->addLayout(words, 1);
+  overview_ = new QToolButton(bar);
+  overview_->setIcon(icon("zoom-fit"));
+  overview_->setText(tr("Whole model"));
+  overview_->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+  overview_->setCheckable(true);
+  overview_->setToolTip(tr("All layers at once, without words (0, Ctrl+wheel)"));
+  row->addWidget(overview_, 0, Qt::AlignTop);
+  connect(overview_, &QToolButton::toggled, view_, &ModelView::set_overview);
+  connect(view_, &ModelView::overview_changed, overview_, &QToolButton::setChecked);
+  layout()->addWidget(bar);
+}
+
+void ModelPanel::build_foot() {
+  details_ = paragraph(Tint::dim, this);
+  details_->setContentsMargins(kGrid, kGrid / 2, kGrid, kGrid / 2);
+  details_->setAccessibleName(tr("What is selected"));
+  layout()->addWidget(details_);
+}
+
+QString ModelPanel::totals_text() const { return totals_->text(); }
+QString ModelPanel::note_text() const { return note_->text(); }
+QString ModelPanel::details_text() const { return details_->text(); }
+
+void ModelPanel::document_changed() {
+  refused_.clear();
+  if (moving_) return;
+  current_ = false;
+  soon_.start();
+}
+
+void ModelPanel::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  if (!current_) look();
+  show_selection();
+}
+
+void ModelPanel::hideEvent(QHideEvent* event) {
+  QWidget::hideEvent(event);
+  emit pointed({});
+}
+
+// Large models take their time: nothing is looked at while nobody looks, but for a move.
+void ModelPanel::look() {
+  if (!isVisible() && !wanted_) return;
+  QThreadPool::globalInstance()->start(
+      [panel = QPointer<ModelPanel>(this), version = ++version_, experiment = document_.experiment(), directory = document_.directory().toStdString()] {
+        const ModelPicture picture = model_picture(experiment, directory);
+        QMetaObject::invokeMethod(qApp, [panel, version, picture] {
+          if (panel) panel->show_picture(version, picture);
+        });
+      });
+}
+
+void ModelPanel::show_picture(int version, const ModelPicture& picture) {
+  if (version != version_ || soon_.isActive()) return;
+  current_ = true;
+  if (picture != view_->picture()) view_->set_picture(picture);
+  show_words();
+  show_selection();
+  if (wanted_) do_move(*std::exchange(wanted_, std::nullopt));
+  emit settled();
+}
+
+void ModelPanel::show_words() {
+  const ModelPicture& now = picture();
+  if (now.problem) view_->set_empty_text(tr("There is no model yet"), words(now.problem->where) + ": " + refusal_words(*now.problem));
+  else view_->set_empty_text(tr("Looking at the model ..."), {});
+  const QString hint = now.splits ? " " + tr("Drag layers to another device, or press Alt+Left and Alt+Right.") : QString();
+  totals_->setText(now.nodes.empty() ? QString() : totals(now) + " " + now.kept + hint);
+  totals_->setVisible(!now.nodes.empty());
+  overview_->setVisible(!now.nodes.empty());
+  show_note();
+}
+
+void ModelPanel::show_note() {
+  const QString wrong = picture().misplaced ? refusal_words(*picture().misplaced) : QString();
+  note_->setText(refused_.isEmpty() ? wrong : refused_);
+  note_->setVisible(!note_->text().isEmpty());
+}
+
+void ModelPanel::show_selection() {
+  const Nodes& nodes = view_->selected();
+  details_->setText(nodes.empty() ? tr("Select a layer, and this line says all that is known of it.") : details(picture(), nodes));
+  details_->setVisible(!picture().nodes.empty());
+  std::set<std::string> devices;
+  for (const int node : nodes)
+    if (const QString& device = picture().column_of(node).device; !device.isEmpty()) devices.insert(device.toStdString());
+  emit pointed(isVisible() ? devices : std::set<std::string>());
+}
+
+void ModelPanel::refuse(const QString& why) {
+  refused_ = why;
+  show_note();
+  emit message(why);
+}
+
+void ModelPanel::move_to_device(const QStringList& layers, const std::string& device) {
+  move(tr("Move %1 to %2").arg(layers_in_words(layers), words(device)),
+       [layers, name = words(device)](const ModelPicture& picture) { return moved_to_device(picture, nodes_at(picture, layers), name); });
+}
+
+// By a picture of what stands: another one is waited for.
+void ModelPanel::move(const QString& what, const Move& move) {
+  if (current_) return do_move({what, move});
+  wanted_ = Wanted{what, move};
+  look();
+}
+
+// Shown at once, so that the next move goes on from there; what is wrong with it is looked at then.
+void ModelPanel::do_move(const Wanted& wanted) {
+  if (picture().problem) return refuse(refusal_words(*picture().problem));
+  const auto owners = wanted.move(picture());
+  if (!owners) return refuse(refusal_words(owners.error()));
+  refused_.clear();
+  if (*owners == picture().owners) return show_note();
+  const ModelPicture before = picture();
+  {
+    const QScopedValueRollback guard(moving_, true);
+    place_by_hand(document_, wanted.what, before, *owners);
+  }
+  view_->set_picture(with_owners(before, *owners));
+  show_words();
+  show_selection();
+  look();
+}
+
+}  // namespace trainyard::ui

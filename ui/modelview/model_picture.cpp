@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/modelview/model_picture.h"
+
+#include <QCoreApplication>
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "core/experiment/buckets.h"
+#include "core/experiment/fields.h"
+#include "core/experiment/findings.h"
+#include "core/experiment/placement.h"
+#include "core/experiment/servers.h"
+#include "core/experiment/stages.h"
+#include "core/model/layers.h"
+#include "ui/model/place_words.h"
+#include "ui/model/topology_words.h"
+#include "ui/modelview/who_keeps.h"
+
+namespace trainyard::ui {
+namespace {
+
+using experiment::Experiment;
+using experiment::Resolved;
+
+QString text(const char* source) { return QCoreApplication::translate("model_picture", source); }
+
+// What is known of an experiment, which may have problems.
+struct Known {
+  Resolved resolved;  // at least document, data and model; of one in order, all
+  base::Problems problems;
+  bool in_order() const { return problems.empty(); }
+};
+
+bool is_at(const base::Problem& problem, std::initializer_list<const char*> places) {
+  return std::ranges::any_of(places, [&](const char* place) { return problem.where.starts_with(place); });
+}
+
+base::Problem told(const Experiment& experiment, const base::Problem& found) { return in_words(experiment, {found}).front().told; }
+
+// The model, wherever it can be built; else why it cannot.
+base::Result<Known> look_at(const Experiment& experiment, const std::filesystem::path& directory) {
+  if (auto resolved = experiment::resolve(experiment, directory)) return Known{std::move(*resolved), {}};
+  experiment::Findings findings = experiment::examine(experiment, directory);
+  for (const base::Problem& problem : findings.problems)
+    if (is_at(problem, {"model", "data.", "data:"}) && !is_at(problem, {"data.sharding", "data.train_samples"})) return base::fail(problem);
+  if (!findings.data) return base::fail(findings.problems.front());
+  return model::build(experiment.model, experiment::sample_shape(*findings.data), findings.data->classes).map([&](model::Model model) {
+    Known known{{}, std::move(findings.problems)};
+    known.resolved.document = experiment;
+    known.resolved.data = *findings.data;
+    known.resolved.model = std::move(model);
+    known.resolved.ranks.resize(static_cast<std::size_t>(experiment::count_workers(experiment.topology)));
+    return known;
+  });
+}
+
+ModelNode node_of(const Resolved& e, int number) {
+  const model::Segment& s = e.model.segments[static_cast<std::size_t>(number)];
+  const std::int64_t width = base::size_of(experiment::gradient_dtype(e));
+  ModelNode node;
+  node.place = words(experiment::place_name(s));
+  node.name = words(s.name);
+  node.output = words(model::to_text(s.output_shape));
+  node.parameters = s.elements;
+  node.parameter_bytes = width * s.elements;
+  node.activation_bytes = width * s.outputs * e.document.training.batch_per_rank;
+  node.forward_flops = s.forward_flops();
+  node.backward_flops = experiment::flops_of_sample(e.model, number) - node.forward_flops;
+  node.tied_to = s.tied_to;
+  node.addend = s.addend;
+  node.reads_samples = s.looks_up() && number > 0;
+  return node;
+}
+
+// Blocks of a transformer follow one another, each of as many segments.
+void add_blocks(ModelPicture& picture, int layer, const model::LayerSpec& spec, int first, int last) {
+  const int parts = (last - first + 1) / static_cast<int>(spec.blocks);
+  for (int block = 0; block < static_cast<int>(spec.blocks); ++block) {
+    ModelGroup group{text("%1 transformer, block %2").arg(layer).arg(block), first + block * parts, first + (block + 1) * parts - 1};
+    for (int n = group.first; n <= group.last; ++n) {
+      ModelNode& node = picture.nodes[static_cast<std::size_t>(n)];
+      node.group = static_cast<int>(picture.groups.size());
+      group.parameters += node.parameters;
+      group.share += node.share;
+    }
+    picture.groups.push_back(std::move(group));
+  }
+}
+
+void add_groups(ModelPicture& picture, const Resolved& e) {
+  const auto& segments = e.model.segments;
+  for (std::size_t first = 0; first < segments.size();) {
+    std::size_t end = first + 1;
+    while (end < segments.size() && segments[end].layer == segments[first].layer) ++end;
+    const int layer = segments[first].layer;
+    const model::LayerSpec& spec = e.document.model.layers[static_cast<std::size_t>(layer)];
+    if (model::is_transformer(spec)) add_blocks(picture, layer, spec, static_cast<int>(first), static_cast<int>(end) - 1);
+    first = end;
+  }
+}
+
+void add_nodes(ModelPicture& picture, const Resolved& e) {
+  for (int n = 0; n < static_cast<int>(e.model.segments.size()); ++n) picture.nodes.push_back(node_of(e, n));
+  for (const ModelNode& node : picture.nodes) {
+    picture.parameters += node.parameters;
+    picture.parameter_bytes += node.parameter_bytes;
+    picture.activation_bytes += node.activation_bytes;
+    picture.flops += node.flops();
+  }
+  for (ModelNode& node : picture.nodes) node.share = static_cast<double>(node.flops()) / static_cast<double>(std::max<std::int64_t>(picture.flops, 1));
+}
+
+// Balanced places want fields in their ranges and a worker; that some schedule cannot go by them does not matter here.
+bool may_be_shared_out(const Known& known) {
+  const bool sound = std::ranges::all_of(known.problems, [](const base::Problem& problem) { return is_at(problem, {"strategy.stages", "topology.hosts"}); });
+  return sound && known.resolved.world() > 0 && experiment::from_json(experiment::to_json(known.resolved.document)).has_value();
+}
+
+std::vector<experiment::StagePlace> places_in(const Known& known) {
+  const experiment::StageSpec& stages = known.resolved.document.strategy.stages;
+  if (known.in_order() || stages.partition == experiment::Partition::by_hand) return stages.places;
+  return may_be_shared_out(known) ? experiment::places_of(known.resolved) : std::vector<experiment::StagePlace>{};
+}
+
+// By node, the worker that a place before it names, be it drawn or not; nobody where none does.
+std::vector<int> ranks_by(const std::vector<experiment::StagePlace>& places, const ModelPicture& picture) {
+  std::vector<int> ranks(picture.nodes.size(), -1);
+  for (const experiment::StagePlace& place : places)
+    if (const int node = picture.node_at(words(place.segment)); node >= 0) std::fill(ranks.begin() + node, ranks.end(), static_cast<int>(place.rank));
+  return ranks;
+}
+
+std::vector<const topology::Device*> workers_of(const topology::Topology& topology) {
+  std::vector<const topology::Device*> workers;
+  for (const topology::Host& host : topology.hosts)
+    for (const topology::Device& device : host.devices)
+      if (topology::works(device)) workers.push_back(&device);
+  return workers;
+}
+
+void add_devices(ModelPicture& picture, const Known& known) {
+  for (const topology::Device* device : workers_of(known.resolved.document.topology))
+    picture.columns.push_back({static_cast<int>(picture.columns.size()), words(device->name), words(device->name)});
+  const int drawn = static_cast<int>(picture.columns.size());
+  std::vector<int> owners = ranks_by(places_in(known), picture);
+  const auto placed = [drawn](int rank) { return rank >= 0 && rank < drawn; };
+  if (!std::ranges::all_of(owners, placed)) picture.columns.push_back({-1, text("No device"), {}});
+  for (int& owner : owners)
+    if (!placed(owner)) owner = drawn;
+  picture = with_owners(std::move(picture), std::move(owners));
+  for (const base::Problem& problem : known.problems)
+    if (!picture.misplaced && is_at(problem, {"strategy.stages", "topology.hosts"})) picture.misplaced = told(known.resolved.document, problem);
+}
+
+QString title_of_all(const Experiment& experiment, std::size_t workers) {
+  if (workers == 0) return text("No device");
+  return experiment::has_servers(experiment.strategy.kind) ? text("Every worker") : text("Every device");
+}
+
+void add_all_alike(ModelPicture& picture, const Known& known) {
+  const auto workers = workers_of(known.resolved.document.topology);
+  ModelColumn all{-1, title_of_all(known.resolved.document, workers.size()), {}, picture.parameter_bytes, picture.activation_bytes, 1};
+  if (workers.size() == 1) all.rank = 0, all.title = all.device = words(workers.front()->name);
+  picture.columns.push_back(std::move(all));
+  picture.owners.assign(picture.nodes.size(), 0);
+  picture.kept = workers.empty() ? text("No device is drawn that could have them.") : who_keeps(known.resolved.document);
+  if (!known.in_order()) return;
+  const auto keepers = keepers_of(known.resolved);
+  for (std::size_t n = 0; n < keepers.size(); ++n) picture.nodes[n].keepers = keepers[n];
+}
+
+QString shared_out_by(const experiment::StageSpec& stages) {
+  switch (stages.partition) {
+    case experiment::Partition::cost: return text("Every device has some layers, shared out by cost.");
+    case experiment::Partition::memory: return text("Every device has some layers, shared out by memory.");
+    case experiment::Partition::by_hand: break;
+  }
+  return text("Every device has some layers, placed by hand.");
+}
+
+}  // namespace
+
+int ModelPicture::node_at(const QString& place) const {
+  const auto at = std::ranges::find(nodes, place, &ModelNode::place);
+  return at == nodes.end() ? -1 : static_cast<int>(at - nodes.begin());
+}
+
+ModelPicture model_picture(const Experiment& experiment, const std::filesystem::path& directory) {
+  ModelPicture picture;
+  picture.strategy = words(std::string(base::name_of(experiment.strategy.kind)));
+  const auto known = look_at(experiment, directory);
+  if (!known) {
+    picture.problem = told(experiment, known.error());
+    return picture;
+  }
+  const Resolved& e = known->resolved;
+  picture.batch = experiment.training.batch_per_rank;
+  picture.input = words(model::to_text(experiment::sample_shape(e.data)));
+  picture.loss = text("softmax cross-entropy over %1 classes").arg(e.data.classes);
+  picture.splits = experiment::has_stages(experiment.strategy.kind);
+  add_nodes(picture, e);
+  add_groups(picture, e);
+  if (picture.splits) {
+    add_devices(picture, *known);
+    picture.kept = shared_out_by(experiment.strategy.stages);
+  } else {
+    add_all_alike(picture, *known);
+  }
+  return picture;
+}
+
+ModelPicture with_owners(ModelPicture picture, std::vector<int> owners) {
+  for (ModelColumn& column : picture.columns) column.parameter_bytes = column.activation_bytes = 0, column.share = 0;
+  for (std::size_t n = 0; n < owners.size(); ++n) {
+    ModelColumn& column = picture.columns[static_cast<std::size_t>(owners[n])];
+    column.parameter_bytes += picture.nodes[n].parameter_bytes;
+    column.activation_bytes += picture.nodes[n].activation_bytes;
+    column.share += picture.nodes[n].share;
+  }
+  picture.owners = std::move(owners);
+  picture.misplaced.reset();
+  return picture;
+}
+
+}  // namespace trainyard::ui

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The model as a graph that is looked at, selected in and dragged: below each other what it is made of, beside each other the devices. It shows a picture and
+// changes none: what is to be moved it says. Everything can be done with the keyboard alone.
+#pragma once
+
+#include <QAbstractScrollArea>
+#include <QPoint>
+#include <optional>
+
+#include "ui/modelview/model_painter.h"
+
+class QMenu;
+
+namespace trainyard::ui {
+
+class ModelView : public QAbstractScrollArea {
+  Q_OBJECT
+ public:
+  explicit ModelView(QWidget* parent = nullptr);
+
+  void set_picture(const ModelPicture& picture);  // what is selected stays, where it is still there
+  const ModelPicture& picture() const { return picture_; }
+  void set_empty_text(const QString& title, const QString& hint);  // of a picture without nodes
+  QString empty_text() const { return empty_title_ + "\n" + empty_hint_; }
+  void set_overview(bool overview);
+  bool overview() const { return overview_; }
+
+  const Nodes& selected() const { return selected_; }
+  int current() const { return current_; }  // -1: none
+  void select(Nodes nodes, int current);    // and brings it into view
+  QRect rect_of(int node) const;            // in the viewport
+  QRect rect_of_column(int column) const;
+  QString tip_at(const QPoint& at) const;  // in the viewport: of a node, or the head of a column
+
+ signals:
+  void selection_changed();
+  void overview_changed(bool overview);
+  void move_wanted(const trainyard::ui::Nodes& nodes, int column);
+  void refused(const QString& why);  // something that was tried here
+
+ protected:
+  bool event(QEvent* event) override;
+  bool viewportEvent(QEvent* event) override;
+  void changeEvent(QEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void paintEvent(QPaintEvent* event) override;
+  void focusInEvent(QFocusEvent* event) override;
+  void focusOutEvent(QFocusEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  void contextMenuEvent(QContextMenuEvent* event) override;
+  void dragEnterEvent(QDragEnterEvent* event) override;
+  void dragMoveEvent(QDragMoveEvent* event) override;
+  void dragLeaveEvent(QDragLeaveEvent* event) override;
+  void dropEvent(QDropEvent* event) override;
+
+ private:
+  ModelScene scene() const;
+  void lay_out();
+  void fit_scroll_bars();
+  void describe();
+  void paint_nothing(QPainter& painter) const;
+  QPoint rows_point(const QPoint& at) const { return at - scene().origin(); }
+  int node_at(const QPoint& at) const;  // in the viewport
+  int group_at(const QPoint& at) const;
+  void click(int node, Qt::KeyboardModifiers modifiers);
+  void go_to(int node, bool extend);
+  void bring_into_view(int node);
+  bool walk_by_key(const QKeyEvent& event);
+  bool move_by_key(const QKeyEvent& event);
+  void start_drag();
+  void set_target(int column);
+  void scroll_near(const QPoint& at);
+  void fill_menu(QMenu& menu);
+
+  ModelPicture picture_;
+  ModelGeometry geometry_;
+  QString empty_title_, empty_hint_;
+  bool overview_ = false;
+  Nodes selected_;
+  int current_ = -1, anchor_ = -1, hovered_ = -1, target_ = -1;
+  std::optional<QPoint> pressed_;  // on a node, which may be dragged from there
+  int pressed_node_ = -1;
+};
+
+}  // namespace trainyard::ui

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/modelview/model_words.h"
+
+#include <QCoreApplication>
+
+#include "core/base/units.h"
+#include "ui/model/counted.h"
+#include "ui/model/layer_mime.h"
+#include "ui/model/topology_words.h"
+
+namespace trainyard::ui {
+namespace {
+
+QString text(const char* source) { return QCoreApplication::translate("model_words", source); }
+QString bytes(std::int64_t count) { return words(base::format_bytes(static_cast<double>(count))); }
+QString flops(std::int64_t count) { return words(base::with_unit(static_cast<double>(count), "flop")); }
+
+QString parameters_words(std::int64_t count, std::int64_t size) {
+  return count == 0 ? text("no parameters") : text("%1, %2").arg(counted(count, text("parameters")), bytes(size));
+}
+
+// Where it is, and what it hangs together with besides the one before it.
+QStringList bonds(const ModelPicture& picture, const ModelNode& node) {
+  QStringList said;
+  if (node.tied_to >= 0) said << text("learns the table of layer %1").arg(picture.node(node.tied_to).place);
+  if (node.reads_samples) said << text("looks up rows that the samples name");
+  if (node.addend >= 0) said << text("adds the output of layer %1").arg(picture.node(node.addend).place);
+  return said;
+}
+
+QString owner_words(const ModelPicture& picture, const ModelNode& node, const ModelColumn& column) {
+  if (!node.keepers.empty()) return text("its parameters are kept by %1").arg(kept_words(node));
+  if (column.rank >= 0) return text("on %1, rank %2").arg(column.title).arg(column.rank);
+  return picture.splits ? text("on no device") : text("on every device");
+}
+
+}  // namespace
+
+std::array<QString, kFigures> figure_headings() {
+  return {text("Output"), text("Parameters"), text("in bytes"), text("Activations"), text("Work"), text("Share")};
+}
+
+std::array<QString, kFigures> figures_of(const ModelNode& node) {
+  const bool own = node.parameters > 0;
+  const QString none = node.tied_to >= 0 ? text("tied") : QString("–");
+  return {node.output,
+          own ? grouped(node.parameters) : none,
+          own ? bytes(node.parameter_bytes) : QString(),
+          bytes(node.activation_bytes),
+          flops(node.flops()),
+          share_words(node.share)};
+}
+
+QString share_words(double share) { return QString::number(100 * share, 'f', 1) + " %"; }
+
+QString kept_words(const ModelNode& node) {
+  if (node.keepers.empty()) return {};
+  QStringList ranks;
+  for (const int rank : node.keepers) ranks << QString::number(rank);
+  return (ranks.size() == 1 ? text("rank %1") : text("ranks %1")).arg(ranks.join(", "));
+}
+
+QString kept_heading() { return text("Kept by"); }
+
+QString group_words(const ModelGroup& group) { return text("%1 of the work").arg(share_words(group.share)); }
+
+QString column_words(const ModelColumn& column) { return text("%1, %2").arg(share_words(column.share), bytes(column.parameter_bytes)); }
+
+QString column_sentence(const ModelColumn& column) {
+  const QString who = column.rank < 0 ? column.title : text("%1, rank %2").arg(column.title).arg(column.rank);
+  return text("%1: %2 of the work; %3 of parameters; activations of a micro-batch %4.")
+      .arg(who, share_words(column.share), bytes(column.parameter_bytes), bytes(column.activation_bytes));
+}
+
+QString totals(const ModelPicture& picture) {
+  return text("%1, %2. Activations of a micro-batch of %3: %4. Work: %5 a sample, forward and backward.")
+      .arg(counted(picture.nodes.size(), text("layers")), parameters_words(picture.parameters, picture.parameter_bytes),
+           counted(picture.batch, text("samples")), bytes(picture.activation_bytes), flops(picture.flops));
+}
+
+QString sentence(const ModelPicture& picture, int number) {
+  const ModelNode& node = picture.node(number);
+  QStringList said{text("output %1").arg(node.output), parameters_words(node.parameters, node.parameter_bytes),
+                   text("activations of a micro-batch %1").arg(bytes(node.activation_bytes)),
+                   text("%1 forward and %2 backward a sample, %3 of all").arg(flops(node.forward_flops), flops(node.backward_flops), share_words(node.share))};
+  said << bonds(picture, node) << owner_words(picture, node, picture.column_of(number));
+  const QString group = node.group < 0 ? QString() : text(" (%1)").arg(picture.groups[static_cast<std::size_t>(node.group)].title);
+  return node.name + group + ": " + said.join("; ") + ".";
+}
+
+QString details(const ModelPicture& picture, const Nodes& nodes) {
+  if (nodes.empty()) return {};
+  if (nodes.size() == 1) return sentence(picture, *nodes.begin());
+  std::int64_t parameters = 0, size = 0, activations = 0, work = 0;
+  double share = 0;
+  for (const int number : nodes) {
+    const ModelNode& node = picture.node(number);
+    parameters += node.parameters, size += node.parameter_bytes, activations += node.activation_bytes, work += node.flops(), share += node.share;
+  }
+  return text("%1 selected: %2; activations of a micro-batch %3; %4 a sample, %5 of all.")
+      .arg(layers_in_words(places_of(picture, nodes)), parameters_words(parameters, size), bytes(activations), flops(work), share_words(share));
+}
+
+QString refusal_words(const base::Problem& problem) {
+  const QString what = words(problem.what), advice = words(problem.advice);
+  const QString accepted = problem.accepted.empty() ? QString() : text(" (accepted: %1)").arg(words(problem.accepted));
+  return what + accepted + "." + (advice.isEmpty() ? QString() : " " + advice);
+}
+
+}  // namespace trainyard::ui

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/modelview/who_keeps.h"
+
+#include <QCoreApplication>
+#include <algorithm>
+
+#include "core/experiment/duties.h"
+#include "core/experiment/placement.h"
+#include "core/experiment/servers.h"
+#include "ui/model/topology_words.h"
+
+namespace trainyard::ui {
+namespace {
+
+using experiment::Shard;
+using experiment::StrategyKind;
+
+QString text(const char* source) { return QCoreApplication::translate("who_keeps", source); }
+
+QString of_shards(const experiment::FsdpSpec& fsdp) {
+  const QString part = fsdp.group == experiment::ShardGroup::host ? text("its part, shared out among the devices of its host,") : text("its part, one n-th,");
+  switch (fsdp.shard) {
+    case Shard::full:
+      return text(
+                 "Every device computes all layers, and keeps %1 of parameters, gradients and moments; the other parameters are gathered when a layer "
+                 "computes.")
+          .arg(part);
+    case Shard::gradients: return text("Every device has all parameters, and keeps %1 of gradients and moments.").arg(part);
+    case Shard::optimizer: return text("Every device has all parameters and gradients, and keeps %1 of the moments.").arg(part);
+  }
+  return {};
+}
+
+QString of_several(const experiment::Experiment& e) {
+  switch (e.strategy.kind) {
+    case StrategyKind::one_device: return text("One device has all layers.");
+    case StrategyKind::mirrored:
+    case StrategyKind::multi_worker_mirrored:
+    case StrategyKind::tpu:
+    case StrategyKind::ddp: return text("Every device has all layers, with the same parameters as all others.");
+    case StrategyKind::gossip:
+    case StrategyKind::local_sgd: return text("Every device has all layers, with parameters of its own.");
+    case StrategyKind::central_storage:
+      return text("Rank %1 alone keeps the parameters; all other devices compute all layers by what it sends them.").arg(experiment::storage_rank(e));
+    case StrategyKind::data_parallel: return text("Rank 0 alone keeps the parameters; every device computes all layers by what it hands out.");
+    case StrategyKind::parameter_server: return text("Servers keep the parameters; every worker computes all layers by what it pulls.");
+    case StrategyKind::fsdp: return of_shards(e.strategy.fsdp);
+    case StrategyKind::model_parallel:
+    case StrategyKind::pipeline: return text("Every device has some layers.");
+    case StrategyKind::tensor_parallel: return text("Every device has a part of every layer that can be cut: some of its rows or columns.");
+  }
+  return {};
+}
+
+std::vector<std::vector<int>> keepers_on_servers(const experiment::Resolved& e) {
+  std::vector<std::vector<int>> keepers(e.model.segments.size());
+  const auto shares = experiment::shares_of_servers(e);
+  for (std::size_t s = 0; s < keepers.size(); ++s) {
+    const model::Segment& segment = e.model.owner(e.model.segments[s]);
+    for (const experiment::Share& share : shares) {
+      const bool holds = share.first < segment.first + segment.elements && segment.first < share.first + share.count;
+      const int rank = e.workers() + share.server;
+      if (holds && std::ranges::find(keepers[s], rank) == keepers[s].end()) keepers[s].push_back(rank);
+    }
+    std::ranges::sort(keepers[s]);
+  }
+  return keepers;
+}
+
+}  // namespace
+
+QString who_keeps(const experiment::Experiment& e) {
+  const bool servers = experiment::has_servers(e.strategy.kind);
+  QString said = experiment::count_workers(e.topology) == 1 && !servers ? text("One device has all layers.") : of_several(e);
+  if (!data::owns_columns(e.data.sharding) || experiment::count_workers(e.topology) < 2) return said;
+  return said + " " + text("Of the first layer each computes what comes of its own columns of the samples.");
+}
+
+std::vector<std::vector<int>> keepers_of(const experiment::Resolved& e) {
+  const StrategyKind kind = e.document.strategy.kind;
+  if (experiment::has_servers(kind)) return keepers_on_servers(e);
+  std::vector<std::vector<int>> keepers(e.model.segments.size());
+  const int keeper = kind == StrategyKind::central_storage ? e.storage_rank : kind == StrategyKind::data_parallel && e.world() > 1 ? 0 : experiment::kNobody;
+  for (std::size_t s = 0; s < keepers.size() && keeper != experiment::kNobody; ++s)
+    if (e.model.owner(e.model.segments[s]).elements > 0) keepers[s] = {keeper};
+  return keepers;
+}
+
+}  // namespace trainyard::ui

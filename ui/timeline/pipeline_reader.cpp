@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/timeline/pipeline_reader.h"
+
+#include <QApplication>
+#include <QThreadPool>
+#include <algorithm>
+#include <utility>
+
+#include "core/base/fields.h"
+#include "core/strategy/strategy.h"
+
+namespace trainyard::ui {
+
+PipelineReader::PipelineReader(QObject* parent) : QObject(parent) {}
+PipelineReader::~PipelineReader() { stop_.request_stop(); }
+
+void PipelineReader::set_run(const Run* run) {
+  stop_.request_stop();
+  stop_ = {};
+  run_ = run;
+  asked_ = false;
+  of_run_.reset();
+  recorded_.clear();
+  chosen_.reset();
+  picture_ = {};
+  show_plan();
+}
+
+void PipelineReader::set_drawing(const KnownPipeline& drawing) {
+  if (drawing_ == drawing) return;
+  drawing_ = drawing;
+  show_plan();
+}
+
+void PipelineReader::set_frozen(bool frozen) { frozen_ = frozen; }
+
+void PipelineReader::choose(std::optional<std::int32_t> step) { chosen_ = step; }
+
+// What was drawn since, and is another experiment, is shown in the place of what the run was to do.
+void PipelineReader::show_plan() {
+  const bool other = drawing_ && !(of_run_ && of_run_->plan && *of_run_->plan == *drawing_);
+  picture_.of_drawing = other || !of_run_;
+  picture_.plan = picture_.of_drawing ? drawing_ : of_run_->plan;
+  picture_.not_simulated = of_run_ && !picture_.of_drawing ? of_run_->problem : std::string();
+  picture_.run = of_run_ ? std::optional(of_run_->shape) : std::nullopt;
+  emit changed();
+}
+
+std::optional<PipelineReader::OfRun> PipelineReader::reckoned(const base::Json& recorded, const std::stop_token& stop) {
+  const auto resolved = experiment::resolved_from_json(recorded);
+  const auto shape = resolved ? pipeline_shape(*resolved) : std::nullopt;
+  if (!shape) return {};
+  const auto planned = strategy::make_plan(*resolved).and_then([&](const plan::Plan& plan) { return pipeline_plan(*resolved, *shape, plan, stop); });
+  if (!planned) return OfRun{*shape, nullptr, planned.error().what};
+  return OfRun{*shape, std::make_shared<const PipelinePlan>(*planned), {}};
+}
+
+// Aside, once a run.
+void PipelineReader::reckon() {
+  const auto recorded = base::value_at(run_->history().header(), "experiment");
+  asked_ = recorded.has_value();
+  if (!asked_) return;
+  QThreadPool::globalInstance()->start([reader = QPointer<PipelineReader>(this), recorded = *recorded, stop = stop_.get_token()] {
+    const auto known = reckoned(recorded, stop);
+    QMetaObject::invokeMethod(qApp, [reader, stop, known] {
+      if (!reader || stop.stop_requested() || !known) return;
+      reader->of_run_ = known;
+      reader->show_plan();
+    });
+  });
+}
+
+void PipelineReader::refresh(const StepTimes& steps) {
+  if (!run_) return;
+  if (!asked_ && run_->history().ranks() > 1) reckon();
+  if (!of_run_) return;
+  if (std::exchange(picture_.over, run_->complete()) != run_->complete()) emit changed();
+  if (recorded_.empty()) recorded_ = recorded_cells(run_->spans(), of_run_->shape);
+  const auto wanted = chosen_ ? chosen_ : frozen_ && picture_.ran ? std::optional(picture_.ran->step) : last_whole_step(run_->history());
+  const StepTime* step = wanted && !recorded_.empty() ? steps.find(*wanted) : nullptr;
+  if (!step || (picture_.ran && picture_.ran->step == step->step && picture_.whole())) return;
+  RanStep ran = ran_step(run_->spans(), recorded_, *step);
+  if (picture_.ran && picture_.ran->step == ran.step && picture_.ran->cells == ran.cells && picture_.ran->lacking == ran.lacking) return;
+  picture_.ran = std::move(ran);
+  emit changed();
+}
+
+std::optional<std::int32_t> PipelineReader::step_beside(const StepTimes& steps, int way) const {
+  const auto last = run_ ? last_whole_step(run_->history()) : std::nullopt;
+  if (!last || !picture_.ran) return {};
+  const auto& all = steps.steps();
+  const auto own = std::ranges::lower_bound(all, picture_.ran->step, {}, &StepTime::step);
+  if (way < 0) return own == all.begin() ? std::nullopt : std::optional((own - 1)->step);
+  return own == all.end() || own + 1 == all.end() || (own + 1)->step > *last ? std::nullopt : std::optional((own + 1)->step);
+}
+
+}  // namespace trainyard::ui

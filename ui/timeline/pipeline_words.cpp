@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/timeline/pipeline_words.h"
+
+#include <QCoreApplication>
+
+#include "core/base/units.h"
+#include "ui/model/counted.h"
+
+namespace trainyard::ui {
+namespace {
+
+using experiment::Pass;
+using experiment::PipelineSchedule;
+
+QString tr(const char* source) { return QCoreApplication::translate("pipeline", source); }
+QString seconds(Nanoseconds time) { return QString::fromStdString(base::format_seconds(static_cast<double>(time) * 1e-9)); }
+QString part(double share) { return QString::number(100 * share, 'f', 1) + " %"; }
+QString points(double share) {
+  const QString size = QString::number(std::abs(100 * share), 'f', 1);
+  return size == "0.0" ? size : (share < 0 ? QStringLiteral("\u2212") : QStringLiteral("+")) + size;
+}
+QString chunk_letter(int chunk) { return QString(QChar(u'a' + chunk % 26)); }
+
+// "(p-1)/(m+p-1) = 3/11"
+QString formula(const PipelineShape& shape, int micro_batches) {
+  const int p = shape.ranks, m = micro_batches, v = shape.chunks();
+  const auto says = [p](const char* text, int below) { return QStringLiteral("%1 = %2/%3").arg(text).arg(p - 1).arg(below); };
+  switch (shape.schedule) {
+    case PipelineSchedule::naive: return says("(p-1)/p", p);
+    case PipelineSchedule::interleaved_1f1b: return says("(p-1)/(vm+p-1)", v * m + p - 1);
+    case PipelineSchedule::zb_h1: return says("(p-1)/(3m+p-1)", 3 * m + p - 1);
+    default: return says("(p-1)/(m+p-1)", m + p - 1);
+  }
+}
+
+QString step_words(const PipelinePicture& picture) { return tr("step %1").arg(grouped(picture.ran->step)); }
+
+// How far a measured bubble is from what is known before.
+QString apart_words(const PipelinePicture& picture, double measured) {
+  const PlannedStep* planned = picture.planned();
+  if (!picture.alike()) return tr("of another experiment");
+  if (!planned) return {};
+  const QString simulated = tr("%1 points on the simulated one").arg(points(measured - planned->cells.bubble()));
+  return planned->ideal ? tr("%1, %2 on the formula").arg(simulated, points(measured - *planned->ideal)) : simulated;
+}
+
+// The same cell of the other block, where both are of one experiment.
+const PassCell* other_of(const PipelinePicture& picture, const CellPlace& place, const PassCell& cell) {
+  const StepCells* other = picture.cells(place.block == CellBlock::plan ? CellBlock::run : CellBlock::plan);
+  return other && picture.alike() ? other->find(place.rank, cell.of) : nullptr;
+}
+
+QString other_words(const PipelinePicture& picture, const CellPlace& place, const PassCell& cell, const PassCell& other) {
+  const bool ran = place.block == CellBlock::run;
+  const StepCells& step = *picture.cells(ran ? CellBlock::plan : CellBlock::run);
+  return (ran ? tr("in the plan begins at %1 and takes %2") : tr("in the run began at %1 and took %2"))
+             .arg(exact_time(other.range.begin - step.range.begin), exact_time(other.range.width())) +
+         (cell.range.width() > 0 && other.range.width() > 0
+              ? tr(", %1 times as long").arg(static_cast<double>(other.range.width()) / static_cast<double>(cell.range.width()), 0, 'f', 2)
+              : QString());
+}
+
+}  // namespace
+
+QString pass_words(Pass pass) {
+  switch (pass) {
+    case Pass::forward: return tr("forward");
+    case Pass::backward: return tr("backward");
+    case Pass::backward_weight: return tr("gradients of weights");
+  }
+  return {};
+}
+
+QString cell_label(const PipelineShape& shape, const experiment::Cell& cell) {
+  return QString::number(cell.micro) + (shape.chunks() > 1 ? chunk_letter(shape.chunk(cell.stage)) : QString());
+}
+
+QString block_title(const PipelinePicture& picture, CellBlock block) {
+  const StepCells* cells = picture.cells(block);
+  const QString took = cells ? ": " + seconds(cells->range.width()) : QString();
+  if (block == CellBlock::plan) {
+    const QString tail = cells && picture.planned()->program != "train" ? tr(", the shorter step that ends an epoch") : QString();
+    return (picture.of_drawing ? tr("Plan of the drawing (simulated)") : tr("Plan (simulated)")) + tail + took;
+  }
+  if (!cells) return tr("Run (measured)");
+  return tr("Run (measured), %1").arg(step_words(picture)) + (picture.alike() ? QString() : tr(", of another experiment")) + took;
+}
+
+QString why_block_is_empty(const PipelinePicture& picture, CellBlock block) {
+  if (block == CellBlock::plan) {
+    if (!picture.not_simulated.empty()) return tr("Not simulated: %1.").arg(QString::fromStdString(picture.not_simulated));
+    return picture.plan ? tr("The plan has no such step.") : tr("Simulating the plan ...");
+  }
+  if (!picture.run) return tr("Press Run: what happens is shown here, below what should.");
+  return picture.ran    ? tr("The ops of %1 are not held here: it was too long ago, or they were not recorded.").arg(step_words(picture))
+         : picture.over ? tr("This run recorded no whole step.")
+                        : tr("Waiting for the first whole step.");
+}
+
+SpanWords words_of(const PipelinePicture& picture, const CellPlace& place) {
+  const StepCells* step = picture.cells(place.block);
+  if (!step || place.rank >= static_cast<int>(step->ranks.size()) || place.number >= step->ranks[static_cast<std::size_t>(place.rank)].size()) return {};
+  const PipelineShape& shape = *picture.shape(place.block);
+  const PassCell& cell = step->ranks[static_cast<std::size_t>(place.rank)][place.number];
+  SpanWords words{tr("micro-batch %1 %2").arg(cell.of.micro).arg(pass_words(cell.of.pass)), {}};
+  words.title[0] = words.title[0].toUpper();
+  words.lines << tr("stage %1 (layers %2) on rank %3")
+                     .arg(cell.of.stage)
+                     .arg(QString::fromStdString(shape.layers[static_cast<std::size_t>(cell.of.stage)]))
+                     .arg(place.rank)
+              << (place.block == CellBlock::plan ? tr("simulated") : tr("measured in %1").arg(step_words(picture)))
+              << tr("from %1 to %2 of the step").arg(exact_time(cell.range.begin - step->range.begin), exact_time(cell.range.end - step->range.begin))
+              << tr("takes %1").arg(exact_time(cell.range.width()));
+  if (const PassCell* other = other_of(picture, place, cell)) words.lines << other_words(picture, place, cell, *other);
+  return words;
+}
+
+QString planned_words(const PipelinePicture& picture) {
+  const PlannedStep* planned = picture.planned();
+  if (!planned) return {};
+  const double simulated = planned->cells.bubble();
+  const QString took = seconds(planned->cells.range.width());
+  if (!planned->ideal) return tr("Bubble: no formula for these stages \u00b7 simulated %1, in %2").arg(part(simulated), took);
+  return tr("Bubble: by formula %1 (%2) \u00b7 simulated %3 (%4 points), in %5")
+      .arg(part(*planned->ideal), formula(picture.plan->shape, planned->cells.micro_batches()), part(simulated), points(simulated - *planned->ideal), took);
+}
+
+QString measured_words(const PipelinePicture& picture) {
+  const StepCells *planned = picture.cells(CellBlock::plan), *ran = picture.cells(CellBlock::run);
+  if (!ran) return {};
+  if (!picture.whole())
+    return tr("Measured in %1: no figure, as %2 of it are not held here")
+        .arg(step_words(picture), counted(static_cast<std::int64_t>(picture.ran->lacking), tr("ops")));
+  const QString apart = apart_words(picture, ran->bubble()), took = seconds(ran->range.width());
+  const QString said = tr("Measured in %1: %2%3, in %4").arg(step_words(picture), part(ran->bubble()), apart.isEmpty() ? apart : " (" + apart + ")", took);
+  if (!planned || !picture.alike()) return said;
+  return tr("%1, %2 times as long").arg(said).arg(static_cast<double>(ran->range.width()) / static_cast<double>(planned->range.width()), 0, 'f', 2);
+}
+
+QString bubble_help() {
+  return tr(
+      "Simulated and measured: 1 - busy / (p x makespan), where busy is the time of all p ranks in cells, and the makespan that from the first begin to the "
+      "last end of a step's cells; the update is not in it. By formula: stages that take equally long, and links that take no time.");
+}
+
+QString pipeline_formulas() {
+  return tr(
+      "<p><b>Cells</b>: what one stage does of one micro-batch in one pass, from the first begin to the last end of its ops; the loss is part of the last "
+      "stage's way back. In between the rank idles, which is hatched: the bubble.</p>"
+      "<p><b>Measured</b> and <b>simulated</b>: 1 - busy / (p x makespan). Busy is the time of all p ranks in cells, the makespan that from the first "
+      "begin to the last end of a step's cells. The update comes after, and is not in it.</p>"
+      "<p><b>By formula</b>: with stages that take equally long, and links that take no time, m micro-batches leave idle (p-1)/p of the time (naive), "
+      "(p-1)/(m+p-1) (GPipe and 1F1B), (p-1)/(vm+p-1) (interleaved, with v stages a rank), (p-1)/(3m+p-1) (ZB-H1, with F, B and W alike).</p>"
+      "<p>Points are of 100: how far two of them are apart. The blocks have a scale each: both steps are as wide as the view.</p>");
+}
+
+}  // namespace trainyard::ui

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The read-out beside the pointer.
+#pragma once
+
+#include <QPainter>
+
+#include "ui/timeline/timeline_colours.h"
+#include "ui/timeline/timeline_words.h"
+
+namespace trainyard::ui {
+
+// Beside `pointer`, within a widget of that size.
+void paint_reading(QPainter& painter, const SpanWords& words, const QPointF& pointer, const QSize& widget, const TimelineColours& colours);
+
+}  // namespace trainyard::ui
