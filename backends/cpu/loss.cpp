@@ -91,7 +91,7 @@ void part_of_row(const compute::SoftmaxCrossEntropyPart& op, std::int64_t b, dou
   T* const gradient = op.gradient.as<T>() + b * classes;
   for (std::int64_t c = 0; c < classes; ++c) gradient[c] = static_cast<T>(std::exp(static_cast<double>(logits[c]) - row.largest) * (op.scale / row.sum));
   const std::int64_t own = label - op.first_class;
-  if (own >= 0 && own < classes) gradient[own] = static_cast<T>(op.scale * (std::exp(row.own - row.largest) / row.sum - 1));
+  if (own >= 0 && own < classes) gradient[own] = static_cast<T>(op.scale * (std::exp(static_cast<double>(logits[own]) - row.largest) / row.sum - 1));
 }
 
 template <class T>
