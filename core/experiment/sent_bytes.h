@@ -15,8 +15,8 @@ namespace trainyard::experiment {
 // numbers of which c[p] are its own: S - c[p] and, by direct, (n - 1) c[p], by ring S - c[p + 1]), in every evaluation the former, and of ddp the one broadcast
 // of the parameters before the first step. Of local SGD parameters travel as gradients do, but only when ranks meet: after every H-th step, for every
 // evaluation, and after the last step. Of tensor_parallel what is summed in every micro-batch
-// (tensor.h), and three numbers of 8 bytes a segment once a step. Of fsdp what its strategy says (core/strategy/strategy.h), within each shard group. 0 for a rank alone. Nothing for
-// strategies that reduce in other ways, and other engines.
+// (tensor.h), and three numbers of 8 bytes a segment once a step. Of fsdp what its strategy says (core/strategy/strategy.h), within each shard group. 0 for a
+// rank alone. Nothing for strategies that reduce in other ways, and other engines.
 std::optional<std::vector<std::int64_t>> sent_bytes(const Resolved& experiment);
 
 }  // namespace trainyard::experiment

@@ -194,7 +194,8 @@ class Binder {
   std::vector<compute::Op> compute_ops(const Op& op) {
     switch (op.kind) {
       case OpKind::statistics: return model::batch_statistics(segment(op), tensors(op));
-      case OpKind::partial: return touches(op.writes, "columns.s0") ? partial_products(segment(op), tensors(op), columns(op)) : model::partial_sums(segment(op), tensors(op));
+      case OpKind::partial:
+        return touches(op.writes, "columns.s0") ? partial_products(segment(op), tensors(op), columns(op)) : model::partial_sums(segment(op), tensors(op));
       case OpKind::forward: return forward(op);
       case OpKind::recompute: return recompute(op);
       case OpKind::softmax: return {summary(op)};
