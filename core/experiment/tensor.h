@@ -20,13 +20,13 @@ struct LayerSum {
   bool backward = false;
   Payload of_sample;
 };
-std::vector<LayerSum> layer_sums(const Resolved& resolved);
+std::vector<LayerSum> layer_sums(const Resolved& experiment);
 
 // Micro-batches of the whole run by their size: `visit(samples, how many train, how many evaluate)`.
-void for_each_micro_batch(const Resolved& resolved, const std::function<void(std::int64_t samples, std::int64_t train, std::int64_t evaluate)>& visit);
+void for_each_micro_batch(const Resolved& experiment, const std::function<void(std::int64_t samples, std::int64_t train, std::int64_t evaluate)>& visit);
 
 // Which layers are split how, for a person: "layer 0 by rows of its table, 9 layers by outputs (1.1 to 3), ...". Nothing where none is.
-std::optional<std::string> split_said(const Resolved& resolved);
+std::optional<std::string> split_said(const Resolved& experiment);
 
 // What is wrong with splitting them, of any experiment.
 base::Problems tensor_problems(const Experiment& experiment, const model::Model& model);

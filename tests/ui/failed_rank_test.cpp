@@ -6,6 +6,7 @@
 #include <QPushButton>
 #include <QTest>
 
+#include "core/session/checkpoint.h"
 #include "tests/ui/real_window.h"
 #include "ui/model/counted.h"
 
@@ -41,6 +42,7 @@ TEST_F(FailedRank, a_run_that_lost_its_server_goes_on_from_its_checkpoint_at_a_c
   type("training", "steps", "100000");
   press("Run");
   ASSERT_TRUE(wait([&] { return state() == session::RunState::running && step() > 60; }));
+  ASSERT_TRUE(wait([&] { return session::committed_step(window_->runs().current()->directory().toStdString() + "/checkpoints").has_value(); }));
   ASSERT_EQ(::kill(static_cast<pid_t>(window_->runs().current()->status()->ranks[4].process), SIGKILL), 0);
   ASSERT_TRUE(wait([&] { return !window_->runs().live() && window_->runs().current()->history().result().is_object(); }));
   const std::int64_t committed = window_->runs().current()->history().result().value("committed_step", std::int64_t{-1});
