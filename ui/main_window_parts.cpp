@@ -252,6 +252,7 @@ void MainWindow::connect_stepper() {
 // Layers go to devices on the canvas, where those are marked that have what is selected.
 void MainWindow::connect_model() {
   connect(model_, &ModelPanel::pointed, canvas_, &TopologyView::point_at);
+  connect(&workspace_->dock("model"), &QDockWidget::visibilityChanged, model_, &ModelPanel::set_seen);
   connect(model_, &ModelPanel::message, statusBar(), [this](const QString& text) { statusBar()->showMessage(text, 8000); });
   connect(canvas_, &TopologyView::layers_dropped, model_, &ModelPanel::move_to_device);
 }

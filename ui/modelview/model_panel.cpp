@@ -96,6 +96,11 @@ void ModelPanel::showEvent(QShowEvent* event) {
   show_selection();
 }
 
+void ModelPanel::set_seen(bool seen) {
+  seen_ = seen;
+  show_selection();
+}
+
 void ModelPanel::hideEvent(QHideEvent* event) {
   QWidget::hideEvent(event);
   emit pointed({});
@@ -147,7 +152,7 @@ void ModelPanel::show_selection() {
   std::set<std::string> devices;
   for (const int node : nodes)
     if (const QString& device = picture().column_of(node).device; !device.isEmpty()) devices.insert(device.toStdString());
-  emit pointed(isVisible() ? devices : std::set<std::string>());
+  emit pointed(isVisible() && seen_ ? devices : std::set<std::string>());
 }
 
 void ModelPanel::refuse(const QString& why) {

@@ -28,6 +28,8 @@ class ModelPanel : public QWidget {
   QString note_text() const;  // why something was refused, or what is wrong with where layers are; empty: nothing
   QString details_text() const;
 
+  void set_seen(bool seen);  // behind another tab it leaves the canvas
+
   // As they are dragged to a device of the drawing; as soon as the picture is of the document as it stands.
   void move_to_device(const QStringList& layers, const std::string& device);
 
@@ -62,6 +64,7 @@ class ModelPanel : public QWidget {
   QTimer soon_;
   int version_ = 0;
   bool current_ = false;  // the picture is of the document as it stands
+  bool seen_ = true;      // no other tab is in front of it
   bool moving_ = false;   // the document changes by a move, which the picture knows already
   std::optional<Wanted> wanted_;
   QString refused_;
