@@ -86,14 +86,19 @@ Access whole(const plan::RankPlan& rank, std::string_view buffer) {
   return {id, 0, rank.buffers[id.index()].elements};
 }
 
-Op rooted(plan::OpKind kind, LaneId lane, std::int32_t group, std::int32_t bucket, std::int32_t root, const Access& span) {
+Op collective_op(plan::OpKind kind, LaneId lane, std::int32_t group, std::int32_t bucket, const Access& span) {
   Op op;
   op.kind = kind;
   op.lane = lane;
   op.group = group;
   op.bucket = bucket;
-  op.peer = root;
   op.reads = op.writes = {span};
+  return op;
+}
+
+Op rooted(plan::OpKind kind, LaneId lane, std::int32_t group, std::int32_t bucket, std::int32_t root, const Access& span) {
+  Op op = collective_op(kind, lane, group, bucket, span);
+  op.peer = root;
   return op;
 }
 

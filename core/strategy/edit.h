@@ -24,7 +24,8 @@ plan::Access add_buffer(plan::RankPlan& rank, std::string name, base::DType dtyp
 // All of a buffer.
 plan::Access whole(const plan::RankPlan& rank, std::string_view buffer);
 
-// A collective with a root, of the same elements on every member.
+// A collective of the same elements on every member; with a root.
+plan::Op collective_op(plan::OpKind kind, plan::LaneId lane, std::int32_t group, std::int32_t bucket, const plan::Access& span);
 plan::Op rooted(plan::OpKind kind, plan::LaneId lane, std::int32_t group, std::int32_t bucket, std::int32_t root, const plan::Access& span);
 
 }  // namespace trainyard::strategy

@@ -19,8 +19,6 @@ namespace {
 
 using plan::LaneId;
 
-const LaneId kCompute{1};
-
 // A comm lane and its group; invalid where there is none.
 struct Line {
   LaneId lane;
@@ -227,14 +225,14 @@ class ShardWriter : private ReplicaOps {
   }
 
   void add_clip() {
-    set_to_zero(b_.reduced_norms);
+    ops_.push_back(zero(b_.reduced_norms));
     for_each_own_part([&](const Unit& unit, int s) { ops_.push_back(norm(s, part_of(own_gradient(unit), unit.own, segment(s)))); });
     collective(OpKind::all_reduce, s_.shards, number_of(Way::norms, 0), b_.reduced_norms);
     ops_.push_back(clip());
   }
 
   void update_own_parts() {
-    set_to_zero(b_.statistics);
+    ops_.push_back(zero(b_.statistics));
     for_each_own_part([&](const Unit& unit, int s) {
       const auto part = [&](const Access& span) { return part_of(span, unit.own, segment(s)); };
       const Access parameters = units_.gathers ? own_in(s_.parameters, unit) : as_in_model(b_.parameters, unit);
@@ -244,29 +242,8 @@ class ShardWriter : private ReplicaOps {
     });
   }
 
-  void set_to_zero(const Access& buffer) {
-    Op op = op_of(OpKind::zero, 0);
-    op.writes = {buffer};
-    ops_.push_back(std::move(op));
-  }
-
-  Op op_of(OpKind kind, int s) const {
-    Op op;
-    op.kind = kind;
-    op.lane = kCompute;
-    op.segment = s;
-    op.micro = micro_;
-    return op;
-  }
-
   void collective(OpKind kind, const Line& line, std::int32_t number, const Access& whole) {
-    Op op;
-    op.kind = kind;
-    op.lane = line.lane;
-    op.group = line.group;
-    op.bucket = number;
-    op.reads = op.writes = {whole};
-    ops_.push_back(std::move(op));
+    ops_.push_back(collective_op(kind, line.lane, line.group, number, whole));
   }
 
   const ShardRank& s_;

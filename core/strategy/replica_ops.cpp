@@ -19,6 +19,14 @@ plan::Op made(plan::OpKind kind, plan::LaneId lane, int s = -1, std::int32_t mic
 
 }  // namespace
 
+plan::Op ReplicaOps::op_of(OpKind kind, int s) const { return made(kind, kCompute, s, micro_); }
+
+plan::Op ReplicaOps::zero(const Access& span) const {
+  Op op = op_of(OpKind::zero, 0);
+  op.writes = {span};
+  return op;
+}
+
 plan::Op ReplicaOps::load() const {
   Op op = made(OpKind::load, kInput, -1, micro_);
   op.writes = {activation(-1), labels()};

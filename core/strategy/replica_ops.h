@@ -28,6 +28,9 @@ class ReplicaOps : protected ReplicaSpans {
   Op update(int s) const;
   Op update(int s, const Access& gradient, const Access& parameters, const std::vector<Access>& moments) const;
 
+  Op zero(const Access& span) const;         // fills it with zeros
+  Op op_of(OpKind kind, int segment) const;  // of this micro-step, on the compute lane; what it touches is yet to be said
+
   // Before the backward pass of a segment with which a run ends that gave outputs up: `add(op)`, which makes them again.
   template <class Add>
   void make_again(int s, Add add) const {

@@ -19,7 +19,6 @@ namespace {
 
 using plan::LaneId;
 
-const LaneId kCompute{1};
 constexpr std::int32_t kGroup = 0;  // of all ranks
 
 struct TensorRank {
@@ -136,7 +135,7 @@ class TensorWriter : private ReplicaOps {
   bool tells(int s) const { return has_parameters(s) && (t_.first() || segment(s).split != model::Split::none); }
 
   void add_clip() {
-    set_to_zero(b_.reduced_norms);
+    ops_.push_back(zero(b_.reduced_norms));
     for (int s = last(); s >= 0; --s)
       if (tells(s)) ops_.push_back(norm(s));
     collective(OpKind::all_reduce, number_of(Way::norms), b_.reduced_norms);
@@ -144,39 +143,16 @@ class TensorWriter : private ReplicaOps {
   }
 
   void update_all() {
-    set_to_zero(b_.statistics);
+    ops_.push_back(zero(b_.statistics));
     for (int s = last(); s >= 0; --s) {
       if (!has_parameters(s)) continue;
       ops_.push_back(update(s));
-      if (!tells(s)) set_to_zero({b_.statistics.buffer, 3 * s, 3});
+      if (!tells(s)) ops_.push_back(zero({b_.statistics.buffer, 3 * s, 3}));
     }
     collective(OpKind::all_reduce, number_of(Way::statistics), b_.statistics);
   }
 
-  void set_to_zero(const Access& span) {
-    Op op = op_of(OpKind::zero, 0);
-    op.writes = {span};
-    ops_.push_back(std::move(op));
-  }
-
-  Op op_of(OpKind kind, int s) const {
-    Op op;
-    op.kind = kind;
-    op.lane = kCompute;
-    op.segment = s;
-    op.micro = micro_;
-    return op;
-  }
-
-  void collective(OpKind kind, std::int32_t number, const Access& whole) {
-    Op op;
-    op.kind = kind;
-    op.lane = t_.lane;
-    op.group = kGroup;
-    op.bucket = number;
-    op.reads = op.writes = {whole};
-    ops_.push_back(std::move(op));
-  }
+  void collective(OpKind kind, std::int32_t number, const Access& whole) { ops_.push_back(collective_op(kind, t_.lane, kGroup, number, whole)); }
 
   const TensorRank& t_;
   std::int64_t all_;  // samples of the step
