@@ -132,7 +132,7 @@ QString measured_words(const PipelinePicture& picture) {
     return tr("Measured in %1: no figure, as %2 of it are not held here")
         .arg(step_words(picture), counted(static_cast<std::int64_t>(picture.ran->lacking), tr("ops")));
   const QString apart = apart_words(picture, ran->bubble()), took = seconds(ran->range.width());
-  const QString said = tr("Measured in %1: %2%3, in %4").arg(step_words(picture), part(ran->bubble()), apart.isEmpty() ? apart : " (" + apart + ")", took);
+  QString said = tr("Measured in %1: %2%3, in %4").arg(step_words(picture), part(ran->bubble()), apart.isEmpty() ? apart : " (" + apart + ")", took);
   if (!planned || !picture.alike()) return said;
   return tr("%1, %2 times as long").arg(said).arg(static_cast<double>(ran->range.width()) / static_cast<double>(planned->range.width()), 0, 'f', 2);
 }
