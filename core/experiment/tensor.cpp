@@ -18,9 +18,6 @@ using base::format_count;
 using base::ProblemCode;
 using collective::Collective;
 
-// Numbers that a rank says of a row of its logits (compute::SoftmaxSummary).
-constexpr std::int64_t kSummary = 4;
-
 // "layer 0 by rows of its table", "9 by outputs (1.1 to 3)"
 std::string split_layers(const model::Model& part, model::Split split, const std::string& by) {
   std::vector<std::string> places;
@@ -50,7 +47,8 @@ std::vector<LayerSum> layer_sums(const Resolved& e) {
       list.push_back({s, true, {Collective::all_reduce, gradient_dtype(e), segment.inputs}});
   }
   if (model::splits_classes(part))
-    list.push_back({static_cast<int>(part.segments.size()) - 1, false, {Collective::all_gather, base::DType::fp64, kSummary * e.world() * part.labels()}});
+    list.push_back(
+        {static_cast<int>(part.segments.size()) - 1, false, {Collective::all_gather, base::DType::fp64, model::kSoftmaxSummary * e.world() * part.labels()}});
   return list;
 }
 

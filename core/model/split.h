@@ -27,6 +27,9 @@ inline bool activates_sum(const Segment& s) { return s.split == Split::inputs &&
 // Whether a rank has logits of some classes only.
 inline bool splits_classes(const Model& model) { return model.segments.back().split == Split::outputs; }
 
+// How many numbers a rank says of a row of its logits (compute::SoftmaxSummary).
+inline constexpr std::int64_t kSoftmaxSummary = 4;
+
 // Of what a segment of such a model is split by (outputs in a row, inputs or rows), how many the rank has; of query, key and value each so many.
 std::int64_t split_count(const Model& model, int segment);
 

@@ -19,7 +19,7 @@ using plan::Access;
 using plan::Op;
 using plan::OpKind;
 
-constexpr std::int64_t kSummary = 4;  // numbers of a row of logits (compute::SoftmaxSummary)
+using model::kSoftmaxSummary;
 
 class Binder {
  public:
@@ -244,14 +244,14 @@ class Binder {
     const Access* summaries = find(op.reads, "summaries");
     if (summaries == nullptr) return compute::SoftmaxCrossEntropy{outputs, labels, gradients, metrics, scale, part};
     Tensor of_all = tensor(*summaries);
-    of_all.shape = {summaries->count / (kSummary * rows), kSummary, rows};
+    of_all.shape = {summaries->count / (kSoftmaxSummary * rows), kSoftmaxSummary, rows};
     return compute::SoftmaxCrossEntropyPart{outputs, labels, of_all, gradients, metrics, model_.segments.back().split_first, scale, part};
   }
 
   compute::SoftmaxSummary summary(const Op& op) {
     const auto last = static_cast<int>(model_.segments.size()) - 1;
     const std::int64_t rows = op.reads.back().count;
-    return {with_rows(activation(last), rows, model_.classes), tensor(op.reads.back()), with_rows(tensor(op.writes.front()), kSummary, rows),
+    return {with_rows(activation(last), rows, model_.classes), tensor(op.reads.back()), with_rows(tensor(op.writes.front()), kSoftmaxSummary, rows),
             model_.segments.back().split_first, model_.segments.back().split_of};
   }
 

@@ -92,6 +92,9 @@ base::Result<plan::Plan> pipeline(const experiment::Resolved& experiment);
 // norms and updates are told, and one more for clipping.
 base::Result<plan::Plan> fsdp(const experiment::Resolved& experiment);
 
+// Horizontal model parallelism (Shoeybi et al. 2019, Megatron-LM): layers themselves are split (core/model/split.h), and all ranks take the same samples. Of
+// every pair of layers its outputs are all-reduced on the way forward, and the gradient at its inputs on the way back; of logits in parts four numbers a row
+// and rank are gathered (experiment/tensor.h). Of every segment three numbers of 8 bytes are summed besides, once a step, as in fsdp.
 base::Result<plan::Plan> tensor_parallel(const experiment::Resolved& experiment);
 
 // The strategy that the experiment names, coarse; and as ranks run it: expanded to chunks by its all-reduce algorithm, or coarse still and

@@ -99,12 +99,12 @@ class TensorWriter : private ReplicaOps {
   }
 
   std::int64_t logits_rows() const { return samples_ * model_.labels(); }
-  Access summaries() const { return {t_.summaries.buffer, 0, 4 * logits_rows() * t_.ranks}; }
+  Access summaries() const { return {t_.summaries.buffer, 0, model::kSoftmaxSummary * logits_rows() * t_.ranks}; }
 
   void summarise() {
     Op op = op_of(OpKind::softmax, -1);
     op.reads = {activation(last()), labels()};
-    op.writes = {{t_.summaries.buffer, 4 * logits_rows() * t_.rank, 4 * logits_rows()}};
+    op.writes = {{t_.summaries.buffer, model::kSoftmaxSummary * logits_rows() * t_.rank, model::kSoftmaxSummary * logits_rows()}};
     op.columns = columns(last());
     op.flops = samples_ * 3 * segment(last()).outputs;
     ops_.push_back(std::move(op));
@@ -180,7 +180,8 @@ plan::RankPlan rank_of(const experiment::Resolved& whole, std::int32_t rank) {
   const Replica parts{e, none, -1, false, add_buffers(e, Shared::nothing, false, plan.buffers), {}, {}};
   share(e.model, parts.buffers, plan);
   if (model::splits_classes(e.model))
-    own.summaries = add_buffer(plan, "summaries", base::DType::fp64, 4 * e.document.training.batch_per_rank * e.model.labels() * own.ranks, true);
+    own.summaries =
+        add_buffer(plan, "summaries", base::DType::fp64, model::kSoftmaxSummary * e.document.training.batch_per_rank * e.model.labels() * own.ranks, true);
   for (const ProgramSize& program : training_of(e))
     plan.programs.push_back({program.name, own.first() ? program.samples : 0, program.samples, 1, TensorWriter(parts, own, program.samples).train()});
   for (const ProgramSize& program : evaluation_of(e))
