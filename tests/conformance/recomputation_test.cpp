@@ -1,149 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Real training with outputs that are given up and made again: the same numbers to the last bit, in less memory, as much as the formulas say.
-#include "core/experiment/recomputation.h"
-
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include "backends/cpu/cpu.h"
-#include "backends/inproc/transport.h"
-#include "core/experiment/fields.h"
 #include "core/run/memory_use.h"
 #include "core/session/room.h"
-#include "tests/conformance/small_training.h"
+#include "tests/conformance/recomputed_training.h"
 
 namespace trainyard::tests {
 namespace {
 
-using experiment::Experiment;
-using experiment::PipelineSchedule;
-using experiment::StrategyKind;
+using namespace recomputed;
 using model::LayerKind;
 
-std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes, {64}).value(); }
-
-bool makes_again(const Experiment& e) {
-  const plan::Plan plan = strategy::coarse_plan(experiment::resolve(e, ".").value()).value();
-  for (std::int32_t r = 0; r < plan.ranks; ++r)
-    for (const plan::Program& program : plan.rank_plan(r).programs)
-      for (const plan::Op& op : program.ops)
-        if (op.kind == plan::OpKind::recompute) return true;
-  return false;
-}
-
-std::vector<double> values_of_metric(const RankOutcome& rank, telemetry::Metric metric) {
-  std::vector<double> values;
-  for (const telemetry::Event& event : rank.events)
-    if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(metric)) values.push_back(event.value);
-  return values;
-}
-
-void expect_the_same_bits(const Experiment& e, const MakeCompute& compute) {
-  Experiment keeps = e;
-  keeps.training.recompute_segments = 0;
-  const auto with = train(experiment::resolve(e, ".").value(), compute, in_process);
-  const auto without = train(experiment::resolve(keeps, ".").value(), compute, in_process);
-  for (std::size_t r = 0; r < with.size(); ++r) {
-    ASSERT_EQ(with[r].problem + without[r].problem, "");
-    EXPECT_EQ(with[r].parameters, without[r].parameters);
-    EXPECT_EQ(with[r].state, without[r].state) << "running statistics follow each batch once";
-    for (const auto metric : {telemetry::Metric::loss_sum, telemetry::Metric::held_out_loss_sum})
-      EXPECT_EQ(values_of_metric(with[r], metric), values_of_metric(without[r], metric));
-  }
-}
-
-struct Case {
-  const char* name;
-  Experiment experiment;
-  std::int64_t k = 3;
-};
-
-// Tails, micro-steps and evaluations among the steps.
-Experiment trained_as(Experiment e, StrategyKind kind, std::int64_t micro_steps = 2) {
-  e.strategy.kind = kind;
-  e.training.accumulation_steps = micro_steps;
-  e.training.steps = 24;
-  e.training.optimizer.learning_rate = 0.02;
-  e.strategy.bucket_bytes = 1e9;
-  return e;
-}
-
-Experiment sharded(Experiment e, experiment::Shard shard) {
-  e = trained_as(e, StrategyKind::fsdp);
-  e.strategy.fsdp.shard = shard;
-  return e;
-}
-
-Experiment in_stages(Experiment e, PipelineSchedule schedule, int micro_batches = 4) {
-  e = trained_as(strategy::piped(e, schedule, micro_batches), StrategyKind::pipeline, micro_batches);
-  return e;
-}
-
-Experiment by_weights(Experiment e) {
-  e.strategy.average = experiment::Average::weights;
-  return e;
-}
-
-// A normalisation whose activation the backward pass asks for, too.
-Experiment normalised(int ranks) {
-  Experiment e = strategy::small_normalised_images(ranks);
-  e.model.layers.insert(e.model.layers.begin() + 4, {LayerKind::relu, 0});
-  e.model.layers[5].back = 4;
-  return e;
-}
-
-std::vector<Case> cases() {
-  using enum StrategyKind;
-  using enum PipelineSchedule;
-  using experiment::Shard;
-  using namespace strategy;
-  return {
-      {"one device", trained_as(small_rows(1), one_device)},
-      {"mirrored, a transformer", trained_as(small_gpt(2), mirrored, 3)},
-      {"mirrored, a tied table", trained_as(small_tied_gpt(2), mirrored), 5},
-      {"mirrored, by weights", by_weights(trained_as(small_rows(2), mirrored, 1))},
-      {"mirrored, dropout and a sum", trained_as(small_images(2), mirrored), 2},
-      {"mirrored, normalised", trained_as(normalised(2), mirrored), 4},
-      {"mirrored, normalised over all", trained_as(synchronised(normalised(2)), mirrored), 4},
-      {"mirrored, tables and a wide half", trained_as(small_wide_and_deep(2), mirrored), 2},
-      {"ddp", trained_as(small_rows(3), ddp)},
-      {"data parallel", trained_as(small_rows(2), data_parallel, 1)},
-      {"gossip", trained_as(small_rows(3), gossip, 1)},
-      {"local steps", trained_as(small_rows(2), local_sgd, 1)},
-      {"fsdp full", sharded(small_gpt(2), Shard::full)},
-      {"fsdp full, dropout", sharded(small_images(2), Shard::full), 2},
-      {"fsdp full, normalised over all", sharded(synchronised(normalised(3)), Shard::full), 4},
-      {"fsdp gradients", sharded(small_gpt(3), Shard::gradients)},
-      {"fsdp optimizer", sharded(small_gpt(2), Shard::optimizer)},
-      {"gpipe", in_stages(small_gpt(2), gpipe), 9},
-      {"gpipe, normalised", in_stages(normalised(2), gpipe), 9},
-      {"gpipe, runs inside of stages", in_stages(small_rows(2), gpipe), 2},
-      {"1f1b", in_stages(small_gpt(3), one_f_one_b, 6), 9},
-      {"1f1b, dropout", in_stages(small_images(2), one_f_one_b), 9},
-      {"interleaved 1f1b", in_stages(small_gpt(2), interleaved_1f1b), 9},
-      {"zb_h1", in_stages(small_gpt(3), zb_h1, 6), 9},
-      {"zb_h1, normalised", in_stages(normalised(3), zb_h1, 6), 9},
-  };
-}
-
-TEST(Recomputation, changes_no_bit_of_what_is_trained) {
-  for (Case one : cases()) {
-    SCOPED_TRACE(one.name);
-    one.experiment.training.recompute_segments = one.k;
-    const auto problems = experiment::validate(one.experiment, ".");
-    ASSERT_EQ(problems.empty() ? "" : base::to_string(problems.front()), "");
-    EXPECT_TRUE(makes_again(one.experiment));
-    expect_the_same_bits(one.experiment, compute::reference::make);
-  }
-}
-
-TEST(Recomputation, changes_no_bit_on_a_processor_either) {
-  for (Case one : cases()) {
-    SCOPED_TRACE(one.name);
-    one.experiment.training.recompute_segments = one.k;
-    expect_the_same_bits(one.experiment, [] { return std::move(*cpu::make(1)); });
-  }
-}
+TEST(Recomputation, changes_no_bit_of_what_is_trained) { expect_the_same_bits_in_every_strategy(compute::reference::make); }
 
 // Layers alike: `width` numbers in and out.
 Experiment chain(int ranks, int layers, std::int64_t width) {
