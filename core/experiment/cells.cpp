@@ -86,6 +86,7 @@ std::vector<Cell> cells_of(PipelineSchedule schedule, const std::vector<int>& ra
   switch (schedule) {
     case PipelineSchedule::naive: return naive(own, micro_batches);
     case PipelineSchedule::gpipe: break;
+    case PipelineSchedule::pipedream:
     case PipelineSchedule::one_f_one_b:
     case PipelineSchedule::zb_h1:
       return own.empty() ? std::vector<Cell>{} : one_f_one_b(own.front(), stages, micro_batches, schedule == PipelineSchedule::zb_h1);

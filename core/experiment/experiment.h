@@ -30,6 +30,7 @@ enum class StrategyKind {
   pipeline,               // the same, in stages that have several micro-batches under way at once
   fsdp,                   // samples apart as in ddp, but of parameters, gradients and moments each device keeps one n-th
   tensor_parallel,        // layers themselves split: every device has some rows or columns of each, for the same samples
+  hybrid,                 // a mesh of devices: replicas apart by samples, each a pipeline of stages, whose layers are split in turn
 };
 
 // What ranks average at every step, weighted by samples.
@@ -136,9 +137,10 @@ struct LocalSgdSpec {
 
 // By what layers are shared out among devices (stages.h).
 enum class Partition {
-  cost,     // what takes longest for a sample, is as short as it can be
-  memory,   // what has most parameters, moments and activations, has as few as it can
-  by_hand,  // as `places` says
+  cost,      // what takes longest for a sample, is as short as it can be
+  memory,    // what has most parameters, moments and activations, has as few as it can
+  by_hand,   // as `places` says
+  measured,  // as cost, by the seconds that segments took on this machine before the run (`times`)
 };
 
 // From this segment on, to the next place, on this rank.
@@ -149,6 +151,14 @@ struct StagePlace {
   bool operator==(const StagePlace&) const = default;
 };
 
+// What a segment took for a sample, forward and backward.
+struct SegmentTime {
+  std::string segment;
+  double seconds = 0;
+
+  bool operator==(const SegmentTime&) const = default;
+};
+
 // In which order a stage takes the micro-batches of a step, forward and backward (cells.h).
 enum class PipelineSchedule {
   naive,             // one micro-batch after the other, through all stages and back
@@ -156,6 +166,7 @@ enum class PipelineSchedule {
   one_f_one_b,       // backward as soon as may be, in turn with forward
   interleaved_1f1b,  // the same, with several stages on each rank
   zb_h1,             // as one_f_one_b, gradients of weights later
+  pipedream,         // every micro-batch is a step of its own, and none is waited for; its backward pass goes by the weights of its forward pass
 };
 
 struct StageSpec {
@@ -163,6 +174,7 @@ struct StageSpec {
   std::vector<StagePlace> places = {};                        // resolved: of whatever partition
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;  // of pipeline; model_parallel is naive
   std::int64_t chunks = 2;                                    // of interleaved_1f1b: stages of a rank
+  std::vector<SegmentTime> times = {};                        // resolved: of a partition that is measured
 
   bool operator==(const StageSpec&) const = default;
 };
@@ -189,6 +201,16 @@ struct FsdpSpec {
   bool operator==(const FsdpSpec&) const = default;
 };
 
+// The devices of a hybrid, in a mesh of data x pipeline x tensor.
+struct MeshSpec {
+  std::int64_t data = 0;      // replicas; 0: as many as there are devices for, which is resolved
+  std::int64_t pipeline = 1;  // stages of a replica
+  std::int64_t tensor = 2;    // devices that share the layers of a stage
+  bool shards_data = false;   // replicas keep but their parts of what `fsdp` says
+
+  bool operator==(const MeshSpec&) const = default;
+};
+
 struct StrategySpec {
   StrategyKind kind = StrategyKind::mirrored;
   collective::Algorithm algorithm = collective::Algorithm::ring;
@@ -202,12 +224,13 @@ struct StrategySpec {
   LocalSgdSpec local_sgd;
   StageSpec stages;
   FsdpSpec fsdp;
+  MeshSpec mesh;
 
   bool operator==(const StrategySpec&) const = default;
 };
 
 // Whether a rank has but some layers of the model; or but a part of it, of whatever kind: then all ranks take the same samples.
-constexpr bool has_stages(StrategyKind kind) { return kind == StrategyKind::model_parallel || kind == StrategyKind::pipeline; }
+constexpr bool has_stages(StrategyKind kind) { return kind == StrategyKind::model_parallel || kind == StrategyKind::pipeline || kind == StrategyKind::hybrid; }
 constexpr bool splits_model(StrategyKind kind) { return has_stages(kind) || kind == StrategyKind::tensor_parallel; }
 
 // Whatever `average` says, where the strategy knows only one way.
@@ -241,7 +264,37 @@ struct ScheduleSpec {
   bool operator==(const ScheduleSpec&) const = default;
 };
 
-enum class Precision { fp32, fp64 };
+enum class Precision {
+  fp32,
+  fp64,
+  bf16,  // mixed: what passes between layers, and factors of products, are bfloat16; parameters, their gradients, moments and sums fp32
+  fp16,  // the same of binary16, the loss scaled so that small gradients are not lost
+};
+
+// By what the loss is multiplied, so that no gradient is lost in fp16 (Micikevicius et al. 2018): it doubles after so many steps without a number that is not
+// finite, and is halved at a step with one, which changes no weight.
+struct LossScaleSpec {
+  double initial = 65536;
+  std::int64_t double_every_steps = 2000;
+  double least = 1;  // smaller, the run ends
+
+  bool operator==(const LossScaleSpec&) const = default;
+};
+
+// Where what a device needs again only later is meanwhile.
+enum class SwapTo {
+  nowhere,  // on the device
+  host,     // in the host's memory
+  disk,     // in a file
+};
+
+struct SwapSpec {
+  SwapTo activations = SwapTo::nowhere;  // outputs that the backward pass asks for
+  SwapTo optimizer = SwapTo::nowhere;    // moments
+  std::string directory = {};            // of files; empty: the run's own
+
+  bool operator==(const SwapSpec&) const = default;
+};
 
 // What products take of their factors: linear layers and convolutions, forward and backward (compute::Multiplies).
 enum class Multiplies {
@@ -270,6 +323,8 @@ struct TrainingSpec {
   ScheduleSpec schedule;
   double clip_norm = 0;  // 0: gradients are not clipped
   NonFinite non_finite = NonFinite::go_on;
+  LossScaleSpec loss_scale;
+  SwapSpec swap;
 
   std::int64_t samples_per_rank() const { return batch_per_rank * accumulation_steps; }     // of a step
   bool judges_gradients() const { return clip_norm > 0 || non_finite == NonFinite::skip; }  // by their whole norm, before an update

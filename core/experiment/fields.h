@@ -22,7 +22,8 @@ struct Names<experiment::StrategyKind> {
                                                              {K::model_parallel, "model_parallel"},
                                                              {K::pipeline, "pipeline"},
                                                              {K::fsdp, "fsdp"},
-                                                             {K::tensor_parallel, "tensor_parallel"}};
+                                                             {K::tensor_parallel, "tensor_parallel"},
+                                                             {K::hybrid, "hybrid"}};
 };
 template <>
 struct Names<experiment::Shard> {
@@ -37,13 +38,14 @@ struct Names<experiment::ShardGroup> {
 template <>
 struct Names<experiment::Partition> {
   using P = experiment::Partition;
-  static constexpr std::pair<P, std::string_view> table[] = {{P::cost, "cost"}, {P::memory, "memory"}, {P::by_hand, "by_hand"}};
+  static constexpr std::pair<P, std::string_view> table[] = {{P::cost, "cost"}, {P::memory, "memory"}, {P::by_hand, "by_hand"}, {P::measured, "measured"}};
 };
 template <>
 struct Names<experiment::PipelineSchedule> {
   using P = experiment::PipelineSchedule;
-  static constexpr std::pair<P, std::string_view> table[] = {
-      {P::naive, "naive"}, {P::gpipe, "gpipe"}, {P::one_f_one_b, "1f1b"}, {P::interleaved_1f1b, "interleaved_1f1b"}, {P::zb_h1, "zb_h1"}};
+  static constexpr std::pair<P, std::string_view> table[] = {{P::naive, "naive"},      {P::gpipe, "gpipe"},
+                                                             {P::one_f_one_b, "1f1b"}, {P::interleaved_1f1b, "interleaved_1f1b"},
+                                                             {P::zb_h1, "zb_h1"},      {P::pipedream, "pipedream"}};
 };
 template <>
 struct Names<experiment::Average> {
@@ -108,7 +110,12 @@ struct Names<experiment::ScheduleKind> {
 template <>
 struct Names<experiment::Precision> {
   using P = experiment::Precision;
-  static constexpr std::pair<P, std::string_view> table[] = {{P::fp32, "fp32"}, {P::fp64, "fp64"}};
+  static constexpr std::pair<P, std::string_view> table[] = {{P::fp32, "fp32"}, {P::fp64, "fp64"}, {P::bf16, "bf16"}, {P::fp16, "fp16"}};
+};
+template <>
+struct Names<experiment::SwapTo> {
+  using S = experiment::SwapTo;
+  static constexpr std::pair<S, std::string_view> table[] = {{S::nowhere, "nowhere"}, {S::host, "host"}, {S::disk, "disk"}};
 };
 template <>
 struct Names<experiment::Multiplies> {
@@ -235,6 +242,15 @@ struct Fields<experiment::StagePlace> {
   }
 };
 template <>
+struct Fields<experiment::SegmentTime> {
+  using T = experiment::SegmentTime;
+  static constexpr std::string_view title = "Time of a layer";
+  static auto table() {
+    return std::tuple{field("segment", &T::segment, "", {1, 32}, "Which layer: its number, as 2, or of a block with that of its part, as 1.4"),
+                      field("seconds", &T::seconds, "s", {0, 1e6}, "What it took for a sample, forward and backward")};
+  }
+};
+template <>
 struct Fields<experiment::StageSpec> {
   using S = experiment::StageSpec;
   static constexpr std::string_view title = "Stages";
@@ -242,17 +258,20 @@ struct Fields<experiment::StageSpec> {
     return std::tuple{
         field("partition", &S::partition, "", {},
               "Which device has which layers; cost: the device that takes longest for a sample is as fast as it can be; memory: the one that holds most "
-              "holds as little as it can; by_hand: as places says"),
+              "holds as little as it can; by_hand: as places says; measured: as cost, by what layers take on this machine, which is measured once before the "
+              "run"),
         field("places", &S::places, "", {0, 100'000}, "Of by_hand: from which layer on which worker has them",
               [](const S& s) { return s.partition == experiment::Partition::by_hand || !s.places.empty(); }),
         field("schedule", &S::schedule, "", {},
               "Of pipeline, in which order a stage takes the micro-batches of a step (training.accumulation_steps); naive: one after the other, through all "
               "stages and back; gpipe: all forward, then all backward; 1f1b: backward as soon as may be, so that a stage holds at most as many as stages "
               "follow it, and itself; interleaved_1f1b: the same with several stages on each worker; zb_h1: as 1f1b, but gradients of weights come later, and "
-              "fill "
-              "what was idle"),
+              "fill what was idle; pipedream: every micro-batch is an update of its own, and none is waited for: nothing is idle, but weights change between "
+              "its passes, so that those of its forward pass are kept for it (stale gradients)"),
         field("chunks", &S::chunks, "stages", {2, 64}, "Of interleaved_1f1b: how many stages each worker has, in turn",
-              [](const S& s) { return s.schedule == experiment::PipelineSchedule::interleaved_1f1b; })};
+              [](const S& s) { return s.schedule == experiment::PipelineSchedule::interleaved_1f1b; }),
+        field("times", &S::times, "", {0, 100'000}, "Of measured: what each layer took, once that is known; given, nothing is measured",
+              [](const S& s) { return s.partition == experiment::Partition::measured || !s.times.empty(); })};
   }
 };
 template <>
@@ -271,6 +290,18 @@ struct Fields<experiment::FsdpSpec> {
         field("reshard_after_forward", &F::reshard_after_forward, "", {},
               "Give up a unit's parameters after its forward pass, and gather them again for its backward pass; else they stay until then, in memory", gathers),
         field("prefetch", &F::prefetch, "units", {0, 1000}, "How many units of parameters are gathered ahead of the one that computes", gathers)};
+  }
+};
+template <>
+struct Fields<experiment::MeshSpec> {
+  using M = experiment::MeshSpec;
+  static constexpr std::string_view title = "Mesh of devices";
+  static auto table() {
+    return std::tuple{field("data", &M::data, "replicas", {0, 100'000}, "How many replicas take different samples; 0: as many as there are devices for"),
+                      field("pipeline", &M::pipeline, "stages", {1, 100'000}, "How many stages each replica has, one after the other"),
+                      field("tensor", &M::tensor, "devices", {1, 100'000}, "How many devices share the layers of a stage; they are neighbours on one host"),
+                      field("shards_data", &M::shards_data, "", {},
+                            "Replicas keep but their parts of parameters, gradients or moments, as fsdp says; else each has all of its own")};
   }
 };
 template <>
@@ -294,7 +325,8 @@ struct Fields<experiment::StrategySpec> {
               "model_parallel: every device has some layers, and samples pass from one to the next (vertical); "
               "pipeline: the same, with several micro-batches under way at once; "
               "fsdp: samples apart as in ddp, but of parameters, gradients and moments every device keeps one n-th; "
-              "tensor_parallel: every device has some rows or columns of each layer, and all take the same samples (horizontal)"),
+              "tensor_parallel: every device has some rows or columns of each layer, and all take the same samples (horizontal); "
+              "hybrid: a mesh of replicas, of stages of each, and of devices that share the layers of a stage"),
         field("engine", &S::engine, "", {},
               "Whose collectives; gloo: those of the library that PyTorch uses on CPUs, over TCP, which reports no chunks and no bytes", reduces),
         field("algorithm", &S::algorithm, "", {}, "How gradients are all-reduced; auto: by what costs least on this drawing", chooses),
@@ -316,7 +348,9 @@ struct Fields<experiment::StrategySpec> {
         field("local_sgd", &S::local_sgd, "", {}, "How often ranks average their parameters, and how",
               [](const S& s) { return s.kind == experiment::StrategyKind::local_sgd; }),
         field("stages", &S::stages, "", {}, "Which device has which layers", has_stages),
-        field("fsdp", &S::fsdp, "", {}, "Of what every device keeps but its part", [](const S& s) { return s.kind == experiment::StrategyKind::fsdp; })};
+        field("fsdp", &S::fsdp, "", {}, "Of what every device keeps but its part",
+              [](const S& s) { return s.kind == experiment::StrategyKind::fsdp || (s.kind == experiment::StrategyKind::hybrid && s.mesh.shards_data); }),
+        field("mesh", &S::mesh, "", {}, "How many devices for what", [](const S& s) { return s.kind == experiment::StrategyKind::hybrid; })};
   }
 };
 template <>
@@ -350,28 +384,57 @@ struct Fields<experiment::ScheduleSpec> {
   }
 };
 template <>
+struct Fields<experiment::LossScaleSpec> {
+  using L = experiment::LossScaleSpec;
+  static constexpr std::string_view title = "Loss scale";
+  static auto table() {
+    return std::tuple{
+        field("initial", &L::initial, "", {1, 1e12}, "By what the loss is multiplied at first, and its gradients divided again"),
+        field("double_every_steps", &L::double_every_steps, "steps", {1, 1e12},
+              "Steps in a row without an infinite gradient, or NaN, after which it is doubled; at one with it, it is halved, and no weight changes"),
+        field("least", &L::least, "", {1e-12, 1e12}, "Where it would become less, the run ends")};
+  }
+};
+template <>
+struct Fields<experiment::SwapSpec> {
+  using S = experiment::SwapSpec;
+  static constexpr std::string_view title = "Memory swap";
+  static auto table() {
+    return std::tuple{field("activations", &S::activations, "", {},
+                            "Where outputs are, that the backward pass asks for, until it does; host: in the host's memory; disk: in a file"),
+                      field("optimizer", &S::optimizer, "", {}, "Where moments are between updates"),
+                      field("directory", &S::directory, "", {0, 4096}, "Where files of disk are made, and removed again; empty: in the run's own directory",
+                            [](const S& s) { return s.activations == experiment::SwapTo::disk || s.optimizer == experiment::SwapTo::disk; })};
+  }
+};
+template <>
 struct Fields<experiment::TrainingSpec> {
   using T = experiment::TrainingSpec;
   static constexpr std::string_view title = "Training";
   static auto table() {
-    return std::tuple{field("batch_per_rank", &T::batch_per_rank, "samples", {1, 1 << 20},
-                            "Samples a rank takes a micro-step; the global batch is this times the ranks and the accumulation steps"),
-                      field("accumulation_steps", &T::accumulation_steps, "micro-steps", {1, 4096},
-                            "Micro-steps before each update: their gradients are added up, which takes the memory of a small batch and one all-reduce"),
-                      field("recompute_segments", &T::recompute_segments, "segments", {0, 100'000},
-                            "Of so many segments in a row only what comes in is kept, and all between is computed again in the backward pass: less memory for "
-                            "more time, the same numbers; 0: everything is kept"),
-                      field("epochs", &T::epochs, "epochs", {1, 1e6}, "Passes over the training samples"),
-                      field("steps", &T::steps, "steps", {0, 1e12}, "If above 0: stop after this many steps, whatever the epochs"),
-                      field("precision", &T::precision, "", {}, "Number format of parameters, gradients and activations"),
-                      field("multiplies", &T::multiplies, "", {},
-                            "What products take of their factors; bfloat16: rounded to 8 significant bits and summed in fp32, as in a TPU; auto: bfloat16 for "
-                            "the strategy tpu, else full"),
-                      field("seed", &T::seed, "", {0, 9e15}, "Seed of the initial weights and of the sample order"),
-                      field("optimizer", &T::optimizer, "", {}, "The optimizer"),
-                      field("schedule", &T::schedule, "", {}, "The learning-rate schedule"),
-                      field("clip_norm", &T::clip_norm, "", {0, 1e12}, "Scale the whole gradient down to this norm when it is longer; 0: never"),
-                      field("non_finite", &T::non_finite, "", {}, "When a gradient holds NaN or an infinite number: go on, stop the run, or skip the update")};
+    return std::tuple{
+        field("batch_per_rank", &T::batch_per_rank, "samples", {1, 1 << 20},
+              "Samples a rank takes a micro-step; the global batch is this times the ranks and the accumulation steps"),
+        field("accumulation_steps", &T::accumulation_steps, "micro-steps", {1, 4096},
+              "Micro-steps before each update: their gradients are added up, which takes the memory of a small batch and one all-reduce"),
+        field("recompute_segments", &T::recompute_segments, "segments", {0, 100'000},
+              "Of so many segments in a row only what comes in is kept, and all between is computed again in the backward pass: less memory for "
+              "more time, the same numbers; 0: everything is kept"),
+        field("epochs", &T::epochs, "epochs", {1, 1e6}, "Passes over the training samples"),
+        field("steps", &T::steps, "steps", {0, 1e12}, "If above 0: stop after this many steps, whatever the epochs"),
+        field("precision", &T::precision, "", {},
+              "Number format; bf16, fp16: mixed, of activations and of factors of products, while parameters, their gradients and moments are fp32"),
+        field("multiplies", &T::multiplies, "", {},
+              "What products take of their factors; bfloat16: rounded to 8 significant bits and summed in fp32, as in a TPU; auto: bfloat16 for "
+              "the strategy tpu, else full"),
+        field("seed", &T::seed, "", {0, 9e15}, "Seed of the initial weights and of the sample order"),
+        field("optimizer", &T::optimizer, "", {}, "The optimizer"),
+        field("schedule", &T::schedule, "", {}, "The learning-rate schedule"),
+        field("clip_norm", &T::clip_norm, "", {0, 1e12}, "Scale the whole gradient down to this norm when it is longer; 0: never"),
+        field("non_finite", &T::non_finite, "", {}, "When a gradient holds NaN or an infinite number: go on, stop the run, or skip the update"),
+        field("loss_scale", &T::loss_scale, "", {}, "By what the loss is multiplied, so that small gradients are not lost",
+              [](const T& t) { return t.precision == experiment::Precision::fp16; }),
+        field("swap", &T::swap, "", {}, "Where what a device needs again only later is meanwhile")};
   }
 };
 template <>

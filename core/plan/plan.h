@@ -48,6 +48,11 @@ enum class OpKind : std::uint8_t {
   norm,             // NORM.s2        squared norm of a segment's gradient, as it is updated by
   clip,             // CLIP           the factor that brings the whole gradient under the limit
   update,           // UPD.s2         the optimizer, on one segment
+  cast,             // CAST.s2        a segment's parameters, in the number format that products take
+  scale,            // SCALE          the loss scale of the next step, by whether this one's gradient is finite
+  stash,            // STASH.s2.m0    a segment's parameters put aside, for the backward pass of the micro-batches that went forward by them
+  swap_out,         // OUT.s2.m0      copies to host memory or disk what is needed again later
+  swap_in,          // IN.s2.m0       and back
   weigh,            // WEIGH.s2       a segment's parameters times the rank's part of the step's samples: what is summed then is their mean
   mix,              // MIX.b1<r0,r1,r3  a weighted sum of what these ranks have, one span each, in this order; of nobody named: of the rank's own spans
   send,             // SEND.b1.t0.c3>r1   bucket, round, chunk, to
@@ -114,7 +119,7 @@ struct Op {
   bool operator==(const Op&) const = default;
 };
 
-enum class LaneKind : std::uint8_t { input, compute, comm, send, recv };
+enum class LaneKind : std::uint8_t { input, compute, comm, send, recv, copy };
 
 // Ops of one lane start and complete in order; those of one round of one bucket may be under way together.
 struct Lane {
@@ -124,11 +129,15 @@ struct Lane {
   bool operator==(const Lane&) const = default;
 };
 
+// Whose memory a buffer is in.
+enum class Place : std::uint8_t { device, host, disk };
+
 struct Buffer {
   std::string name;  // "grads", "act.s1"
   base::DType dtype = base::DType::fp32;
   std::int64_t elements = 0;
   bool shared = false;  // peers read it in place
+  Place place = Place::device;
   bool operator==(const Buffer&) const = default;
   std::int64_t bytes() const { return elements * base::size_of(dtype); }
 };

@@ -106,6 +106,11 @@ std::string_view word(OpKind kind) {
     case OpKind::forward: return "F";
     case OpKind::recompute: return "R";
     case OpKind::softmax: return "SOFTMAX";
+    case OpKind::cast: return "CAST";
+    case OpKind::scale: return "SCALE";
+    case OpKind::stash: return "STASH";
+    case OpKind::swap_out: return "OUT";
+    case OpKind::swap_in: return "IN";
     case OpKind::loss: return "LOSS";
     case OpKind::backward_input: return "B";
     case OpKind::backward_weight: return "W";
@@ -145,6 +150,7 @@ std::string_view word(OpKind kind) {
 std::string_view word(LaneKind kind) {
   switch (kind) {
     case LaneKind::input: return "input";
+    case LaneKind::copy: return "copy";
     case LaneKind::compute: return "compute";
     case LaneKind::comm: return "comm";
     case LaneKind::send: return "send";

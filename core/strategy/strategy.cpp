@@ -23,6 +23,7 @@ base::Result<plan::Plan> coarse_plan(const experiment::Resolved& experiment) {
     case experiment::StrategyKind::pipeline: return pipeline(experiment);
     case experiment::StrategyKind::fsdp: return fsdp(experiment);
     case experiment::StrategyKind::tensor_parallel: return tensor_parallel(experiment);
+    case experiment::StrategyKind::hybrid: return hybrid(experiment);
   }
   return base::fail({base::ProblemCode::bad_input, "strategy.kind", "unknown strategy", "", ""});
 }

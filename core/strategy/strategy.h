@@ -97,6 +97,9 @@ base::Result<plan::Plan> fsdp(const experiment::Resolved& experiment);
 // and rank are gathered (experiment/tensor.h). Of every segment three numbers of 8 bytes are summed besides, once a step, as in fsdp.
 base::Result<plan::Plan> tensor_parallel(const experiment::Resolved& experiment);
 
+// A mesh of data x pipeline x tensor (Narayanan et al. 2021).
+base::Result<plan::Plan> hybrid(const experiment::Resolved& experiment);
+
 // The strategy that the experiment names, coarse; and as ranks run it: expanded to chunks by its all-reduce algorithm, or coarse still and
 // handed to the engine that takes collectives whole (plan/engine_lane.h).
 base::Result<plan::Plan> coarse_plan(const experiment::Resolved& experiment);

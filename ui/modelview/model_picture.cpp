@@ -174,6 +174,7 @@ QString shared_out_by(const experiment::StageSpec& stages) {
   switch (stages.partition) {
     case experiment::Partition::cost: return text("Every device has some layers, shared out by cost.");
     case experiment::Partition::memory: return text("Every device has some layers, shared out by memory.");
+    case experiment::Partition::measured: return text("Every device has some layers, shared out by what they take on this machine.");
     case experiment::Partition::by_hand: break;
   }
   return text("Every device has some layers, placed by hand.");

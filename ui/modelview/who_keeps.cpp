@@ -48,6 +48,7 @@ QString of_several(const experiment::Experiment& e) {
     case StrategyKind::model_parallel:
     case StrategyKind::pipeline: return text("Every device has some layers.");
     case StrategyKind::tensor_parallel: return text("Every device has a part of every layer that can be cut: some of its rows or columns.");
+    case StrategyKind::hybrid: return text("Every device has a part of the layers of its stage, as its like in every replica.");
   }
   return {};
 }
