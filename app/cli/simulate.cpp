@@ -8,6 +8,7 @@
 #include "core/base/units.h"
 #include "core/experiment/imposed.h"
 #include "core/experiment/placement.h"
+#include "core/experiment/mesh.h"
 #include "core/experiment/stages.h"
 #include "core/experiment/tensor.h"
 #include "core/session/recipe.h"
@@ -86,6 +87,7 @@ void print(const experiment::Resolved& resolved, const sim::Outcome& o, const st
   std::printf("  idle                %.1f %% of all ranks' time\n", 100 * o.bubble_fraction);
   if (const auto ideal = experiment::ideal_bubble(resolved))
     std::printf("  idle, at best       %.1f %%, the formula of the schedule: equal stages, free links, no update\n", 100 * *ideal);
+  if (const auto mesh = experiment::mesh_said(resolved)) std::printf("  mesh                %s\n", mesh->c_str());
   if (const auto stages = experiment::stages_said(resolved)) std::printf("  stages              %s\n", stages->c_str());
   if (const auto split = experiment::split_said(resolved)) std::printf("  split               %s\n", split->c_str());
   if (o.engine.empty()) std::printf("  on the wires        %s a step\n", base::format_bytes(static_cast<double>(o.step_wire_bytes())).c_str());

@@ -31,18 +31,18 @@ Bucket& bucket_of(Buckets& buckets, std::int32_t group, std::int32_t number) {
   return bucket;
 }
 
-void add_homes(Buckets& buckets, std::int32_t rank, const plan::Program& program, const Elsewhere& others) {
+void add_homes(Buckets& buckets, const plan::RankPlan& rank, const plan::Program& program, const Elsewhere& others) {
   for (const plan::Wanted& wanted : program.wanted) {
-    if (wanted.kind == OpKind::mix || others.proves(wanted.kind)) continue;
+    if (wanted.kind == OpKind::mix || others.proves(rank, wanted.kind, wanted.span)) continue;
     Bucket& bucket = bucket_of(buckets, wanted.group, wanted.bucket);
     bucket.wanted = wanted.kind, bucket.root = wanted.root, bucket.row = wanted.row;
-    add_home(bucket, rank, wanted.span);
+    add_home(bucket, rank.rank, wanted.span);
   }
   for (const Op& op : program.ops) {
-    if (!plan::communicates(op.kind) || is_of_neighbours(program, op) || others.proves(collective_of(program, op))) continue;
+    if (!plan::communicates(op.kind) || is_of_neighbours(program, op) || others.proves(rank, collective_of(program, op), span_of(op))) continue;
     Bucket& bucket = bucket_of(buckets, op.group, op.bucket);
     if (plan::coarse(op.kind)) bucket.wanted = op.kind, bucket.root = op.peer, bucket.row = op.row;
-    add_home(bucket, rank, span_of(op));
+    add_home(bucket, rank.rank, span_of(op));
   }
 }
 
@@ -152,9 +152,11 @@ OpKind collective_of(const plan::Program& program, const Op& op) {
   return at == program.wanted.end() ? OpKind::all_reduce : at->kind;
 }
 
-bool Elsewhere::proves(OpKind collective) const {
+bool Elsewhere::proves(const plan::RankPlan& rank, OpKind collective, const Access& span) const {
   if (collective == OpKind::broadcast) return broadcasts;
-  return shards && (collective == OpKind::all_gather || collective == OpKind::reduce_scatter);
+  if (!shards || (collective != OpKind::all_gather && collective != OpKind::reduce_scatter)) return false;
+  const std::string& name = rank.buffers[span.buffer.index()].name;
+  return name == "params" || name == "grads";
 }
 
 Elsewhere elsewhere(const Scope& scope, const std::string& program) { return {splits_layers(scope, program), shares_parameters(scope)}; }
@@ -167,7 +169,7 @@ Buckets buckets_of(const Scope& scope, const std::string& program) {
   Buckets buckets;
   const Elsewhere others = elsewhere(scope, program);
   for (const plan::RankPlan& rank : scope.ranks)
-    if (const plan::Program* p = program_of(rank, program)) add_homes(buckets, rank.rank, *p, others);
+    if (const plan::Program* p = program_of(rank, program)) add_homes(buckets, rank, *p, others);
   for (const plan::RankPlan& rank : scope.ranks)
     if (const plan::Program* p = program_of(rank, program)) cut(buckets, rank.rank, *p);
   for (auto& [key, bucket] : buckets) {

@@ -52,7 +52,7 @@ inline bool is_of_broadcast(const plan::Program& program, const plan::Op& op) { 
 // the other (passing.cpp); where ranks keep but a part of the parameters, what is gathered and scattered comes and goes (sharding.cpp).
 struct Elsewhere {
   bool broadcasts = false, shards = false;
-  bool proves(plan::OpKind collective) const;
+  bool proves(const plan::RankPlan& rank, plan::OpKind collective, const plan::Access& span) const;  // of what the rank has in a span
 };
 Elsewhere elsewhere(const Scope& scope, const std::string& program);
 

@@ -31,26 +31,30 @@ Layers::Layers(const Scope& scope, const std::string& program, Buckets& buckets)
   if (!split_) return;
   for (const plan::RankPlan& rank : scope.ranks)
     if (const int number = rank.program(program); number >= 0) find(rank, rank.programs[static_cast<std::size_t>(number)], buckets);
-  for (const auto& [part, made] : made_) judge_columns(scope, part, made);
+  for (const auto& [part, made] : made_) judge_columns(part, made), judge_members(part, made);
 }
 
 void Layers::find(const plan::RankPlan& rank, const plan::Program& program, Buckets& buckets) {
-  for (const Op& op : program.ops) {
-    if (!has_part(op)) continue;
-    made_[{op.kind, op.segment, op.micro}].push_back({rank.rank, op.columns});
-    for (const Access& written : op.writes) {
-      if (!makes(rank.rank, op, written)) continue;
-      const auto found = overlaps(buckets, rank.rank, written);
-      std::int64_t covered = 0;
-      for (const Overlap& o : found) {
-        buckets_.insert({o.bucket->group, o.bucket->number});
-        covered += o.bucket->cuts[o.last] - o.bucket->cuts[o.first];
-      }
-      if (covered < written.count)
-        fail(rank.rank, "makes its part of " + range_text(rank, written) + " in " + plan::token(op) + ", which is " +
-                            (op.kind == OpKind::softmax ? "gathered" : "summed") + " by nobody");
+  for (const Op& op : program.ops)
+    if (has_part(op)) made_[{op.kind, op.segment, op.micro, find_buckets(rank, op, buckets)}].push_back({rank.rank, op.columns});
+}
+
+// The group of the buckets that what it makes is in; -1: it makes no part of a sum.
+std::int32_t Layers::find_buckets(const plan::RankPlan& rank, const Op& op, Buckets& buckets) {
+  std::int32_t group = -1;
+  for (const Access& written : op.writes) {
+    if (!makes(rank.rank, op, written)) continue;
+    std::int64_t covered = 0;
+    for (const Overlap& o : overlaps(buckets, rank.rank, written)) {
+      group = o.bucket->group;
+      buckets_.insert({group, o.bucket->number});
+      covered += o.bucket->cuts[o.last] - o.bucket->cuts[o.first];
     }
+    if (covered < written.count)
+      fail(rank.rank, "makes its part of " + range_text(rank, written) + " in " + plan::token(op) + ", which is " +
+                          (op.kind == OpKind::softmax ? "gathered" : "summed") + " by nobody");
   }
+  return group;
 }
 
 bool Layers::makes(std::int32_t rank, const Op& op, const Access& written) const {
@@ -63,22 +67,38 @@ bool Layers::of_its_micro_step(std::int32_t rank, const Bucket& bucket, std::int
   return at != micro_.end() && at->second == micro;
 }
 
-void Layers::judge_columns(const Scope& scope, const Part& part, std::vector<Made> made) {
-  std::sort(made.begin(), made.end(), [](const Made& a, const Made& b) { return a.columns.first < b.columns.first; });
-  const std::string of =
-      std::string(plan::word(std::get<0>(part))) + (std::get<1>(part) < 0 ? " of the loss" : " of segment " + std::to_string(std::get<1>(part)));
+namespace {
+
+std::string in_words(OpKind kind, std::int32_t segment) {
+  return std::string(plan::word(kind)) + (segment < 0 ? " of the loss" : " of segment " + std::to_string(segment));
+}
+
+}  // namespace
+
+// Of those that nobody sums as many of each, as there may be several replicas.
+void Layers::judge_columns(const Part& part, std::vector<Made> made) {
+  std::stable_sort(made.begin(), made.end(), [](const Made& a, const Made& b) { return a.columns.first < b.columns.first; });
+  const auto alike = [&](const Made& one) { return one.columns.first == 0; };
+  const std::size_t times = part.group >= 0 ? 1 : static_cast<std::size_t>(std::max<std::ptrdiff_t>(1, std::count_if(made.begin(), made.end(), alike)));
+  const std::string of = in_words(part.kind, part.segment);
   std::int64_t next = 0;
-  for (const Made& one : made) {
-    if (one.columns.first != next || one.columns.of != made.front().columns.of)
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    const Made& one = made[i];
+    const std::int64_t first = i % times == 0 ? next : made[i - 1].columns.first;
+    if (one.columns.first != first || one.columns.of != made.front().columns.of || (i % times > 0 && one.columns.count != made[i - 1].columns.count))
       return fail(one.rank, "has in " + of + " columns from " + std::to_string(one.columns.first) + " on of " + std::to_string(one.columns.of) +
-                                ", where those from " + std::to_string(next) + " on of " + std::to_string(made.front().columns.of) + " are wanted");
+                                ", where those from " + std::to_string(first) + " on of " + std::to_string(made.front().columns.of) + " are wanted");
     next = one.columns.first + one.columns.count;
   }
-  if (next != made.front().columns.of)
+  if (next != made.front().columns.of || made.size() % times != 0)
     return fail(made.back().rank, "has in " + of + " columns up to " + std::to_string(next - 1) + ", and nobody has those after them");
-  for (const plan::RankPlan& rank : scope.ranks)
-    if (std::count_if(made.begin(), made.end(), [&](const Made& one) { return one.rank == rank.rank; }) != 1)
-      return fail(rank.rank, "has no part of its own in " + of);
+}
+
+void Layers::judge_members(const Part& part, const std::vector<Made>& made) {
+  if (part.group < 0) return;
+  for (const std::int32_t rank : scope_.groups[static_cast<std::size_t>(part.group)].ranks)
+    if (std::count_if(made.begin(), made.end(), [&](const Made& one) { return one.rank == rank; }) != 1)
+      return fail(rank, "has no part of its own in " + in_words(part.kind, part.segment));
 }
 
 void Layers::fail(std::int32_t rank, std::string what) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What the proof of the meaning asks of layers that are split among ranks. Some ops make but a part of what the next ones read: PART a part of a sum, and B,
-// where it has columns (outputs of its layer), of the gradient at its input; SOFTMAX of the classes what the loss asks. All ranks of the plan make such a part
-// at once, of columns that are together all there are, each once; their parts are summed, or gathered, and nobody reads them sooner, nor those of another
-// micro-step. What changes a sum in place, as an activation does, does so alike on all ranks.
+// where it has columns (outputs of its layer), of the gradient at its input; SOFTMAX of the classes what the loss asks. All ranks of the group that sums or
+// gathers these make such a part at once, of columns that are together all there are, each once; nobody reads them sooner, nor those of another micro-step.
+// Columns that F makes, which nobody sums, are those of whoever reads them (passing.cpp), and over all ranks there are as many of each. What changes a sum in
+// place, as an activation does, does so alike on all ranks.
 #pragma once
 
 #include <cstdint>
@@ -39,9 +40,18 @@ class Layers {
     std::int32_t rank = 0;
     plan::Columns columns;
   };
-  using Part = std::tuple<plan::OpKind, std::int32_t, std::int32_t>;  // kind, segment, micro-step
+  struct Part {
+    plan::OpKind kind = plan::OpKind::partial;
+    std::int32_t segment = -1, micro = -1;
+    std::int32_t group = -1;  // that sums or gathers it; -1: none has to
+    bool operator<(const Part& other) const {
+      return std::tie(kind, segment, micro, group) < std::tie(other.kind, other.segment, other.micro, other.group);
+    }
+  };
   void find(const plan::RankPlan& rank, const plan::Program& program, Buckets& buckets);
-  void judge_columns(const Scope& scope, const Part& part, std::vector<Made> made);
+  std::int32_t find_buckets(const plan::RankPlan& rank, const plan::Op& op, Buckets& buckets);
+  void judge_columns(const Part& part, std::vector<Made> made);
+  void judge_members(const Part& part, const std::vector<Made>& made);
   void fail(std::int32_t rank, std::string what);
 
   const Scope& scope_;

@@ -19,6 +19,7 @@
 #include "core/check/expressions.h"
 #include "core/check/layers.h"
 #include "core/check/proofs.h"
+#include "core/check/replicas.h"
 #include "core/check/statistics.h"
 #include "core/check/vertical.h"
 
@@ -49,7 +50,8 @@ class Execution {
         coding_(scope, program_, buckets_),
         statistics_(scope, program_),
         vertical_(scope, program_, buckets_),
-        layers_(scope, program_, buckets_) {
+        layers_(scope, program_, buckets_),
+        replicas_(scope, program_) {
     for (auto& [key, bucket] : buckets_)
       for (auto& [rank, home] : bucket.homes) home.cells.assign(bucket.cuts.size(), before(bucket, rank));
   }
@@ -66,7 +68,8 @@ class Execution {
     const Op& op = scope_.op(event.at);
     if (!event.completes) return true;
     if (!plan::communicates(op.kind)) return local(event.at, op);
-    if (is_of_neighbours(scope_.program(event.at), op) || elsewhere_.proves(collective_of(scope_.program(event.at), op))) return true;
+    if (is_of_neighbours(scope_.program(event.at), op)) return true;
+    if (elsewhere_.proves(scope_.rank(event.at.rank), collective_of(scope_.program(event.at), op), span_of(op))) return hands_on_sums(event.at, op);
     return plan::coarse(op.kind) ? whole(event) : receive(event, op);
   }
 
@@ -109,7 +112,25 @@ class Execution {
     return *expressions_.sum(leaves);
   }
 
+  // Whoever hands on what ranks sum waits for the sum.
+  bool hands_on_sums(const At& at, const Op& op) {
+    const bool hands_on = op.kind == OpKind::send || (op.kind == OpKind::broadcast && op.peer == at.rank);
+    for (const Overlap& o : hands_on ? overlaps(buckets_, at.rank, op.reads.front()) : std::vector<Overlap>{})
+      for (std::size_t c = o.first; c < o.last && layers_.is_summed(*o.bucket); ++c)
+        if (!settled(*o.bucket, at.rank, c)) return report(at, "hands on " + unsettled(*o.bucket, at.rank, c), "Let it wait for the parts of all ranks.");
+    return true;
+  }
+
+  // Of the gradient that an update goes by.
+  bool is_of_all_replicas(const At& at, const Op& op) {
+    if (op.kind != OpKind::update || elsewhere_.shards || !(layers_.split() || elsewhere_.broadcasts)) return true;
+    const auto found = overlaps(buckets_, at.rank, op.reads.front());
+    const auto flaw = replicas_.flaw(at.rank, op.segment, found.empty() ? std::vector{at.rank} : members(*found.front().bucket));
+    return !flaw || report(at, *flaw, "Sum what is learnt over all replicas, each once.");
+  }
+
   bool local(const At& at, const Op& op) {
+    if (!is_of_all_replicas(at, op)) return false;
     for (const Access& access : op.reads) {
       if (updates(op.kind) && !reads_decoded(at, access)) return false;
       const bool adds = op.kind == OpKind::mix && access == op.writes.front();  // to what the rank itself has
@@ -410,6 +431,7 @@ class Execution {
   Statistics statistics_;
   Vertical vertical_;
   Layers layers_;
+  Replicas replicas_;
   std::map<Place, Aside> aside_;
 };
 

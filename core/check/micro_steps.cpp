@@ -40,8 +40,16 @@ bool accumulates(const Program& program) {
   return shares_parameters(program) || std::any_of(program.ops.begin(), program.ops.end(), [](const Op& op) { return op.micro > 0; });
 }
 
+// Whether a rank has but some features of the samples of others, besides its own.
+bool has_columns(const Program& program) {
+  return std::any_of(program.ops.begin(), program.ops.end(), [](const Op& op) { return op.kind == OpKind::load && op.columns.any(); });
+}
+
 // Whether a rank has samples of its own in a micro-step, and not but columns of those of others.
-bool passes_own(const Op& op) { return op.kind == OpKind::forward && op.micro >= 0 && !op.writes.empty() && op.writes.front().count > 0; }
+bool passes_own(const Op& op, bool has_columns) {
+  const bool passes = op.kind == OpKind::forward || (op.kind == OpKind::partial && !has_columns);
+  return passes && op.micro >= 0 && !op.writes.empty() && op.writes.front().count > 0;
+}
 
 using Part = std::pair<std::int32_t, std::int32_t>;  // what a segment learns in a micro-step: that, and the segment
 
@@ -59,7 +67,7 @@ class MicroSteps {
       : rank_(rank), program_(rank.programs[static_cast<std::size_t>(program)]), number_(program), cells_(cells), findings_(findings) {
     for (const Op& op : program_.ops) {
       if (op.kind == OpKind::load && op.micro >= 0) all_.insert(op.micro);
-      if (passes_own(op)) own_.insert(op.micro);
+      if (passes_own(op, has_columns(program_))) own_.insert(op.micro);
       if (op.kind == OpKind::backward_weight) add_gradients(op);
     }
   }

@@ -3,7 +3,7 @@
 // segment, sums of its batch normalisation, or the gradient at it, of which it holds the parts that later segments have added so far. F writes an output, LOSS
 // and B parts of a gradient, a broadcast puts what the sender holds where the receiver reads it. What belongs where follows from the names of buffers, by which
 // binding goes too (act.s1, grad.s1, ...). An op of a micro-batch reads nothing of another one; of its own segment's gradient it reads all parts. And all
-// segments take every micro-batch, each once each way.
+// segments take every micro-batch of their replica, each once each way.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -12,6 +12,7 @@
 #include "core/check/buckets.h"
 #include "core/check/cells.h"
 #include "core/check/proofs.h"
+#include "core/check/replicas.h"
 
 namespace trainyard::check {
 namespace {
@@ -24,7 +25,8 @@ using plan::OpKind;
 constexpr std::int32_t kLoss = -1;  // as a part of a gradient
 
 bool is_pass(OpKind kind) {
-  return kind == OpKind::forward || kind == OpKind::recompute || kind == OpKind::loss || kind == OpKind::backward_input || kind == OpKind::backward_weight;
+  return kind == OpKind::forward || kind == OpKind::partial || kind == OpKind::recompute || kind == OpKind::loss || kind == OpKind::backward_input ||
+         kind == OpKind::backward_weight;
 }
 
 enum class Role { other, samples, output, sums, gradient };
@@ -47,18 +49,21 @@ struct Held {
   Use use;
   std::int32_t micro = -1;       // -1: nothing of this step
   std::set<std::int32_t> parts;  // of a gradient: of these segments, and kLoss
+  plan::Columns columns = {};    // of an output, where it is that of some columns of its layer, or of one before it
 };
 
 // One program of all ranks.
 class Passing {
  public:
-  Passing(const Scope& scope, std::string program, Findings& findings) : scope_(scope), program_(std::move(program)), findings_(findings) {
+  Passing(const Scope& scope, std::string program, Findings& findings)
+      : scope_(scope), program_(std::move(program)), findings_(findings), replicas_(scope, program_) {
     for (const plan::RankPlan& rank : scope.ranks) {
       cells_.emplace_back(rank);
       auto& uses = uses_.emplace_back();
       for (const plan::Buffer& buffer : rank.buffers) uses.push_back(use_of(buffer.name));
       if (const int number = rank.program(program_); number >= 0) learn_parts(rank, rank.programs[static_cast<std::size_t>(number)]);
     }
+    for (const plan::RankPlan& rank : scope.ranks) last_micro_of_replica_[replicas_.of(rank.rank)] = std::max(last_micro_of(rank.rank), last_micros_[rank.rank]);
   }
 
   bool step(const plan::Rehearsal::Event& event) {
@@ -73,10 +78,10 @@ class Passing {
   // Whether nothing was left out.
   void finish() {
     for (const auto& [pass, micros] : taken_)
-      if (static_cast<std::int32_t>(micros.size()) <= last_micro_)
+      if (static_cast<std::int32_t>(micros.size()) <= last_micro_of(pass.rank))
         return findings_.add(Proof::passing, Spot{pass.rank, program_, -1},
-                             "takes " + std::to_string(micros.size()) + " of " + std::to_string(last_micro_ + 1) + " micro-batches " +
-                                 (pass.kind == OpKind::forward ? "forward" : "back") + " through segment " + std::to_string(pass.segment),
+                             "takes " + std::to_string(micros.size()) + " of " + std::to_string(last_micro_of(pass.rank) + 1) + " micro-batches " +
+                                 (pass.kind == OpKind::forward || pass.kind == OpKind::partial ? "forward" : "back") + " through segment " + std::to_string(pass.segment),
                              "all of them, each once", "Let the schedule take every micro-batch through every stage.");
   }
 
@@ -94,6 +99,7 @@ class Passing {
     return cells_[static_cast<std::size_t>(at.rank)].of(scope_.run.program(at.rank, place), place.op);
   }
   Held& held(std::int32_t rank, std::size_t buffer, std::size_t cell) { return held_[{rank, buffer, cell}]; }
+  std::int32_t last_micro_of(std::int32_t rank) { return last_micro_of_replica_[replicas_.of(rank)]; }
 
   bool report(const At& at, const std::string& what, const std::string& advice) {
     findings_.add(Proof::passing, at, what, "what was made of its own micro-batch, all of it", advice);
@@ -106,7 +112,7 @@ class Passing {
   // Which segments have a part in a gradient.
   void learn_parts(const plan::RankPlan& rank, const plan::Program& program) {
     for (const Op& op : program.ops) {
-      last_micro_ = std::max(last_micro_, op.micro);
+      last_micros_[rank.rank] = std::max(last_micros_[rank.rank], op.micro);
       if (op.kind != OpKind::loss && op.kind != OpKind::backward_input) continue;
       for (const Access& write : op.writes)
         if (const Use& use = this->use(rank.rank, write.buffer); use.role == Role::gradient && use.segment != op.segment)
@@ -142,6 +148,8 @@ class Passing {
       if (h.micro != op.micro || h.use.role != use.role || h.use.segment != use.segment)
         return report(at, "reads " + name(at, span) + ", which holds " + in_words(h),
                       "Let it wait for what its micro-batch brings, in a place that nothing else takes.");
+      if (op.kind == OpKind::partial && h.columns.any() && !(h.columns == op.columns))
+        return report(at, "reads " + name(at, span) + ", which are other columns than its own", "Hand on columns to who has the rows for them.");
       const bool own = use.role == Role::gradient && use.segment == op.segment;
       if (own && h.parts != parts_[use.segment])
         return report(
@@ -172,8 +180,17 @@ class Passing {
     std::set<std::int32_t> parts = adds && was_read ? h.parts : std::set<std::int32_t>{};
     if (adds && !parts.insert(op.kind == OpKind::loss ? kLoss : op.segment).second)
       return report(at, "adds to " + name(at, span) + " what is in it already", "Add every part once.");
-    h = {use, op.micro, std::move(parts)};
+    h = {use, op.micro, std::move(parts), use.role == Role::output ? columns_of(at, op) : plan::Columns{}};
     return true;
+  }
+
+  // Those that it makes, or else of what it computes by; of a sum, or what is made of all columns, none.
+  plan::Columns columns_of(const At& at, const Op& op) {
+    if (op.columns.any()) return op.kind == OpKind::forward ? op.columns : plan::Columns{};
+    for (const Span& span : spans(at).reads)
+      if (const Use& use = uses_[static_cast<std::size_t>(at.rank)][span.buffer]; use.role == Role::output && use.segment == op.segment - 1)
+        return held(at.rank, span.buffer, span.first).columns;
+    return {};
   }
 
   // A receive takes what its send reads; of a collective in one, every member what the root has.
@@ -221,7 +238,8 @@ class Passing {
   std::map<std::int32_t, std::set<std::int32_t>> parts_;
   std::map<std::tuple<std::int32_t, std::size_t, std::size_t>, Held> held_;  // by rank, buffer, cell
   std::map<Pass, std::set<std::int32_t>> taken_;                             // micro-batches
-  std::int32_t last_micro_ = 0;
+  Replicas replicas_;
+  std::map<std::int32_t, std::int32_t> last_micros_, last_micro_of_replica_;  // by rank, and by replica
 };
 
 void prove_program(const Scope& scope, const std::string& program, Findings& findings) {
@@ -241,28 +259,31 @@ std::set<std::string> split_programs(const Scope& scope) {
   return names;
 }
 
-bool hands_on_output(const plan::RankPlan& rank, const plan::Program& program) {
-  const auto is_output = [&](OpKind kind, const Access& span) {
-    return kind == OpKind::broadcast && use_of(rank.buffers[span.buffer.index()].name).role == Role::output;
+// Whether it computes a segment, or learns of it.
+bool has_segment(const plan::Program& program, std::int32_t segment) {
+  return std::any_of(program.ops.begin(), program.ops.end(), [segment](const Op& op) {
+    return op.segment == segment && (op.kind == OpKind::forward || op.kind == OpKind::partial || op.kind == OpKind::backward_weight);
+  });
+}
+
+// Whether the rank is handed an output of a segment that others have.
+bool is_handed_output(const plan::RankPlan& rank, const plan::Program& program) {
+  const auto is_handed = [&](OpKind kind, std::int32_t root, const Access& span) {
+    const Use use = use_of(rank.buffers[span.buffer.index()].name);
+    return kind == OpKind::broadcast && root != rank.rank && use.role == Role::output && !has_segment(program, use.segment);
   };
-  return std::any_of(program.wanted.begin(), program.wanted.end(), [&](const plan::Wanted& wanted) { return is_output(wanted.kind, wanted.span); }) ||
-         std::any_of(program.ops.begin(), program.ops.end(), [&](const Op& op) { return !op.writes.empty() && is_output(op.kind, op.writes.front()); });
+  return std::any_of(program.wanted.begin(), program.wanted.end(),
+                     [&](const plan::Wanted& wanted) { return is_handed(wanted.kind, wanted.root, wanted.span); }) ||
+         std::any_of(program.ops.begin(), program.ops.end(), [&](const Op& op) { return !op.writes.empty() && is_handed(op.kind, op.peer, op.writes.front()); });
 }
 
 }  // namespace
 
 bool splits_layers(const Scope& scope, const std::string& program) {
-  std::map<std::int32_t, std::set<std::int32_t>> ranks;  // by segment
-  bool hands_on = false;
-  for (const plan::RankPlan& rank : scope.ranks) {
+  return std::any_of(scope.ranks.begin(), scope.ranks.end(), [&](const plan::RankPlan& rank) {
     const int number = rank.program(program);
-    if (number < 0) continue;
-    const plan::Program& own = rank.programs[static_cast<std::size_t>(number)];
-    hands_on = hands_on || hands_on_output(rank, own);
-    for (const Op& op : own.ops)
-      if (op.kind == OpKind::forward) ranks[op.segment].insert(rank.rank);
-  }
-  return hands_on && std::all_of(ranks.begin(), ranks.end(), [](const auto& entry) { return entry.second.size() == 1; });
+    return number >= 0 && is_handed_output(rank, rank.programs[static_cast<std::size_t>(number)]);
+  });
 }
 
 bool has_stages(const Scope& scope) { return !split_programs(scope).empty(); }

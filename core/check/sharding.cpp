@@ -3,10 +3,12 @@
 // there is none, in "params" of all. An element of another buffer holds one of what lasts, as it was before the step or as an update has left it; or a gradient
 // at one, of which it holds the parts that segments have learnt in micro-steps of ranks. Passes compute by parameters from before the step, of which every rank
 // has the same element in the same place of a segment; what a segment learns is the gradient at these. An update reads the gradient at what it writes, with all
-// parts of all ranks, each once. In the end all that lasts is updated, on all ranks.
+// parts of all ranks, each once. In the end all that lasts is updated, on all ranks. Of a mesh this holds of each part of the model by itself, among the ranks
+// between which its parameters and gradients travel.
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -99,10 +101,11 @@ class Sharding {
       for (const plan::Buffer& buffer : rank.buffers) contents.emplace_back(std::max<std::int64_t>(buffer.elements, 1), Value{things_.number({}), 0});
       const plan::BufferId shard = rank.buffer("shard"), lasts = shard.valid() ? shard : rank.buffer("params");
       const std::int32_t group = gathering_group(rank);
+      share(rank);
       lasts_.push_back({lasts, shard.valid() && group >= 0 ? scope.groups[static_cast<std::size_t>(group)].position(rank.rank) : kAllOfThem});
       set(rank.rank, all_of(rank, lasts), {things_.number({Thing::before, lasts_.back().position}), 0});
-      learn_parts(rank);
     }
+    for (const plan::RankPlan& rank : scope.ranks) learn_parts(rank);
   }
 
   bool step(const plan::Rehearsal::Event& event) {
@@ -111,6 +114,7 @@ class Sharding {
     if (plan::communicates(op.kind)) return plan::coarse(op.kind) ? whole(event, op) : receive(event, op);
     switch (op.kind) {
       case OpKind::forward:
+      case OpKind::partial:
       case OpKind::recompute:
       case OpKind::backward_input: return computes(event.at, op);
       case OpKind::backward_weight: return learns(event.at, op);
@@ -139,6 +143,26 @@ class Sharding {
     std::int32_t position = kAllOfThem;
   };
 
+  using Of = std::pair<std::int32_t, std::int32_t>;  // one of the ranks among which parameters and gradients travel, and a segment
+
+  // Whose parameters and gradients meet.
+  void share(const plan::RankPlan& rank) {
+    if (together_.empty()) {
+      together_.resize(scope_.ranks.size());
+      std::iota(together_.begin(), together_.end(), 0);
+    }
+    for (const plan::Program& program : rank.programs)
+      for (const Op& op : program.ops)
+        if (plan::communicates(op.kind) && travels(rank, span_of(op)))
+          for (const std::int32_t member : scope_.groups[static_cast<std::size_t>(op.group)].ranks) join(rank.rank, member);
+  }
+  static bool travels(const plan::RankPlan& rank, const Access& span) {
+    const std::string& name = rank.buffers[span.buffer.index()].name;
+    return name == "params" || name == "grads" || name == "shard" || name == "grad_shard";
+  }
+  void join(std::int32_t a, std::int32_t b) { std::replace(together_.begin(), together_.end(), std::int32_t{together_of(b)}, std::int32_t{together_of(a)}); }
+  std::int32_t together_of(std::int32_t rank) const { return together_[static_cast<std::size_t>(rank)]; }
+
   static Access all_of(const plan::RankPlan& rank, plan::BufferId buffer) { return {buffer, 0, rank.buffers[buffer.index()].elements}; }
   Contents& contents(std::int32_t rank, plan::BufferId buffer) { return contents_[static_cast<std::size_t>(rank)][buffer.index()]; }
   std::vector<Piece> of(std::int32_t rank, const Access& span) { return contents(rank, span.buffer).of(span.first, span.count); }
@@ -165,7 +189,7 @@ class Sharding {
   void learn_parts(const plan::RankPlan& rank) {
     if (const int number = rank.program(program_); number >= 0)
       for (const Op& op : rank.programs[static_cast<std::size_t>(number)].ops)
-        if (op.kind == OpKind::backward_weight) parts_[op.segment].insert({rank.rank, op.micro, op.segment});
+        if (op.kind == OpKind::backward_weight) parts_[{together_of(rank.rank), op.segment}].insert({rank.rank, op.micro, op.segment});
   }
 
   const Access* parameters_read(std::int32_t rank, const Op& op) const {
@@ -182,7 +206,7 @@ class Sharding {
       if (things_[piece.value.source].kind != Thing::before)
         return report(at, "reads " + name(at, read->buffer, piece) + ", which holds " + in_words(piece), "parameters as they were before the step",
                       "Gather a unit before its passes, into a place that none takes until they are over.");
-    const auto [known, fresh] = computed_by_.try_emplace(op.segment, moved(pieces, read->first, 0));
+    const auto [known, fresh] = computed_by_.try_emplace(Of{together_of(at.rank), op.segment}, moved(pieces, read->first, 0));
     const auto same = [](const Piece& a, const Piece& b) { return a.first == b.first && a.count == b.count && a.value == b.value; };
     const std::vector<Piece> now = moved(pieces, read->first, 0);
     if (!fresh && !std::equal(now.begin(), now.end(), known->second.begin(), known->second.end(), same))
@@ -196,7 +220,7 @@ class Sharding {
     const bool adds = std::find(op.reads.begin(), op.reads.end(), write) != op.reads.end();
     const std::vector<Piece> before = adds ? of(at.rank, write) : std::vector<Piece>{};
     if (!overwrites(at, op)) return false;
-    for (const Piece& piece : moved(computed_by_[op.segment], 0, write.first)) {
+    for (const Piece& piece : moved(computed_by_[{together_of(at.rank), op.segment}], 0, write.first)) {
       const Thing learnt{Thing::gradient, things_[piece.value.source].position, {{at.rank, op.micro, op.segment}}};
       set(at.rank, {write.buffer, piece.first, piece.count}, {things_.number(learnt), piece.value.shift});
     }
@@ -236,7 +260,7 @@ class Sharding {
       if (things_[piece.value.source].kind != Thing::before)
         return report(at, "updates " + name(at, to.buffer, piece) + " once more", "one update a step", "Let every part be updated once.");
     for (const Piece& piece : moved(of(at.rank, gradient), gradient.first, to.first))
-      if (!is_whole(piece, lasts.position))
+      if (!is_whole(together_of(at.rank), piece, lasts.position))
         return report(at, "updates " + name(at, to.buffer, piece) + " by " + in_words(piece),
                       "the gradient at it, with what all ranks have learnt, each part once",
                       "Sum every unit over all ranks before the update, and keep the rank's own part.");
@@ -246,15 +270,15 @@ class Sharding {
   }
 
   // Of what stands at the place of a piece, with the parts of all segments that compute by it.
-  bool is_whole(const Piece& piece, std::int32_t position) {
+  bool is_whole(std::int32_t together, const Piece& piece, std::int32_t position) {
     const Thing& thing = things_[piece.value.source];
     if (thing.kind != Thing::gradient || thing.position != position || piece.value.shift != 0) return false;
     std::set<Learnt> wanted;
-    for (const auto& [segment, by] : computed_by_)
-      for (const Piece& read : by) {
+    for (const auto& [of, by] : computed_by_)
+      for (const Piece& read : of.first == together ? by : std::vector<Piece>{}) {
         const std::int64_t first = read.first + read.value.shift;
         const bool meets = things_[read.value.source].position == position && first < piece.first + piece.count && piece.first < first + read.count;
-        if (meets) wanted.insert(parts_[segment].begin(), parts_[segment].end());
+        if (meets) wanted.insert(parts_[of].begin(), parts_[of].end());
       }
     return thing.parts == wanted;
   }
@@ -340,8 +364,9 @@ class Sharding {
   Things things_;
   std::vector<std::vector<Contents>> contents_;             // by rank, by buffer
   std::vector<Lasting> lasts_;                              // by rank
-  std::map<std::int32_t, std::vector<Piece>> computed_by_;  // by segment, from its beginning
-  std::map<std::int32_t, std::set<Learnt>> parts_;          // by segment
+  std::vector<std::int32_t> together_;            // by rank, one of those with which it shares parameters
+  std::map<Of, std::vector<Piece>> computed_by_;  // from the beginning of the segment
+  std::map<Of, std::set<Learnt>> parts_;
 };
 
 void prove_program(const Scope& scope, const std::string& program, Findings& findings) {

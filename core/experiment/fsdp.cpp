@@ -7,6 +7,7 @@
 #include "core/base/units.h"
 #include "core/collective/algorithm.h"
 #include "core/experiment/fields.h"
+#include "core/experiment/mesh.h"
 
 namespace trainyard::experiment {
 namespace {
@@ -50,6 +51,13 @@ bool shards_parameters(const Resolved& resolved) { return shards(resolved) && re
 bool keeps_a_part(const Resolved& resolved) { return splits_model(resolved.document.strategy.kind) || shards_parameters(resolved); }
 
 std::vector<std::vector<int>> shard_groups(const Resolved& resolved) {
+  if (shards_moments(resolved)) {
+    const Mesh mesh = mesh_of(resolved);
+    std::vector<std::vector<int>> groups;
+    for (int stage = 0; stage < mesh.pipeline; ++stage)
+      for (int part = 0; part < mesh.tensor; ++part) groups.push_back(mesh.replicas_like(mesh.rank_of({0, stage, part})));
+    return groups;
+  }
   const bool apart = resolved.document.strategy.fsdp.group == ShardGroup::host;
   std::map<int, std::vector<int>> by_host;
   for (int rank = 0; rank < resolved.world(); ++rank) by_host[apart ? resolved.hosts[static_cast<std::size_t>(rank)] : 0].push_back(rank);
@@ -59,18 +67,27 @@ std::vector<std::vector<int>> shard_groups(const Resolved& resolved) {
   return groups;
 }
 
-std::vector<std::vector<int>> ranks_alike(const Resolved& resolved) {
-  const bool shares = shards_parameters(resolved);
-  const auto groups = shares ? shard_groups(resolved) : std::vector<std::vector<int>>{};
-  const std::size_t parts = shares ? groups.front().size() : splits_model(resolved.document.strategy.kind) ? static_cast<std::size_t>(resolved.world()) : 1;
-  std::vector<std::vector<int>> alike(parts);
-  for (int rank = 0; rank < resolved.world(); ++rank) {
-    const auto position = [&] {
-      const std::vector<int>& ranks = group_with(groups, rank);
-      return static_cast<std::size_t>(std::lower_bound(ranks.begin(), ranks.end(), rank) - ranks.begin());
-    };
-    alike[shares ? position() : static_cast<std::size_t>(rank) % parts].push_back(rank);
+namespace {
+
+// By rank the number of what it has.
+int part_number(const Resolved& resolved, const std::vector<std::vector<int>>& groups, int rank) {
+  if (!shards_parameters(resolved)) {
+    const Mesh mesh = mesh_of(resolved);
+    const MeshPlace at = mesh.place_of(rank);
+    return splits_model(resolved.document.strategy.kind) ? at.stage * mesh.tensor + at.part : 0;
   }
+  const std::vector<int>& ranks = group_with(groups, rank);
+  return static_cast<int>(std::lower_bound(ranks.begin(), ranks.end(), rank) - ranks.begin());
+}
+
+}  // namespace
+
+std::vector<std::vector<int>> ranks_alike(const Resolved& resolved) {
+  const auto groups = shards_parameters(resolved) ? shard_groups(resolved) : std::vector<std::vector<int>>{};
+  std::map<int, std::vector<int>> by_part;
+  for (int rank = 0; rank < resolved.world(); ++rank) by_part[part_number(resolved, groups, rank)].push_back(rank);
+  std::vector<std::vector<int>> alike;
+  for (auto& [part, ranks] : by_part) alike.push_back(std::move(ranks));
   return alike;
 }
 

@@ -13,6 +13,7 @@
 #include "core/experiment/duties.h"
 #include "core/experiment/engine.h"
 #include "core/experiment/fields.h"
+#include "core/experiment/mesh.h"
 #include "core/experiment/halves.h"
 #include "core/experiment/servers.h"
 #include "core/topology/network.h"
@@ -190,7 +191,7 @@ std::optional<std::string> shared_cores(const Topology& topology, const RunSpec&
 }
 
 std::optional<std::string> unlike_one_device(const Experiment& experiment) {
-  const bool several = count_workers(experiment.topology) > 1 && !splits_model(experiment.strategy.kind);
+  const bool several = mesh_of(experiment.strategy, static_cast<int>(count_workers(experiment.topology))).data > 1;
   const data::ShardingSpec& sharding = experiment.data.sharding;
   std::vector<std::string> why;
   if (several && data::owns_samples(sharding))

@@ -8,6 +8,7 @@
 #include "core/experiment/buckets.h"
 #include "core/experiment/cells.h"
 #include "core/experiment/fsdp.h"
+#include "core/experiment/mesh.h"
 #include "core/experiment/stages.h"
 #include "core/experiment/vertical.h"
 #include "core/model/part.h"
@@ -26,13 +27,13 @@ void drop_last(Runs& runs) {
 }
 
 // Whether in every step the rank takes each micro-batch back through the stage right after it came.
-bool turns_at_once(const Resolved& e, const std::vector<model::Stage>& stages, int stage) {
+bool turns_at_once(const Resolved& e, const std::vector<model::Stage>& stages, int stage, int rank) {
   std::vector<int> ranks;
   for (const model::Stage& one : stages) ranks.push_back(one.rank);
   const data::Shares shares = e.shares();
   const std::int64_t batch = e.document.training.batch_per_rank;
   for (const data::Stretch& stretch : shares.stretches()) {
-    const auto micro_batches = static_cast<int>((shares.global_samples(stretch.first_step) + batch - 1) / batch);
+    const auto micro_batches = static_cast<int>((shares.samples(stretch.first_step, share_of(e, rank)) + batch - 1) / batch);
     const auto cells = cells_of(schedule_of(e.document.strategy), ranks, ranks[static_cast<std::size_t>(stage)], micro_batches);
     for (std::size_t i = 0; i + 1 < cells.size(); ++i)
       if (cells[i].pass == Pass::forward && cells[i].stage == stage && !(cells[i + 1] == Cell{Pass::backward, stage, cells[i].micro})) return false;
@@ -43,9 +44,9 @@ bool turns_at_once(const Resolved& e, const std::vector<model::Stage>& stages, i
 // What a rank gives up of a model, whose runs these are.
 class Giving {
  public:
-  Giving(const Resolved& e, int rank) : model_(e.model), rank_(rank), given_up_(e.model.segments.size(), false) {
+  Giving(const Resolved& e, int rank) : model_(e.model), given_up_(e.model.segments.size(), false) {
     const std::int64_t k = e.document.training.recompute_segments;
-    if (has_stages(e.document.strategy.kind)) find_stages(e, k);
+    if (has_stages(e.document.strategy.kind)) find_stages(e, k, rank);
     else if (shards(e)) find_units(e, k);
     else find_replica(e, k);
   }
@@ -63,14 +64,15 @@ class Giving {
  private:
   int last() const { return static_cast<int>(model_.segments.size()) - 1; }
 
-  void find_stages(const Resolved& e, std::int64_t k) {
+  void find_stages(const Resolved& e, std::int64_t k, int rank) {
     owners_ = owners_of(e);
+    own_ = mesh_of(e).place_of(rank).stage;
     stages_ = model::stages_of(owners_);
     paths_ = model::paths_of(model_, stages_);
     for (std::size_t i = 0; i < stages_.size(); ++i) {
-      if (stages_[i].rank != rank_) continue;
+      if (stages_[i].rank != own_) continue;
       add_runs(stages_[i].first, stages_[i].last, k, runs_);
-      if (turns_at_once(e, stages_, static_cast<int>(i))) drop_last(runs_);
+      if (turns_at_once(e, stages_, static_cast<int>(i), rank)) drop_last(runs_);
     }
   }
 
@@ -87,7 +89,7 @@ class Giving {
   }
 
   // Other ranks are sent what they read.
-  bool is_here(int segment) const { return owners_.empty() || owners_[static_cast<std::size_t>(segment)] == rank_; }
+  bool is_here(int segment) const { return owners_.empty() || owners_[static_cast<std::size_t>(segment)] == own_; }
 
   bool stays_in(const Run& run, int output) const {
     for (int s = 0; s <= last(); ++s) {
@@ -102,7 +104,7 @@ class Giving {
   bool comes_back(int output) const {
     if (paths_.empty()) return false;
     const auto& path = paths_[static_cast<std::size_t>(output)];
-    return std::count_if(path.begin(), path.end(), [&](int stage) { return stages_[static_cast<std::size_t>(stage)].rank == rank_; }) > 1;
+    return std::count_if(path.begin(), path.end(), [&](int stage) { return stages_[static_cast<std::size_t>(stage)].rank == own_; }) > 1;
   }
 
   std::vector<int> made_again(const Run& run) const {
@@ -122,10 +124,10 @@ class Giving {
   }
 
   const model::Model& model_;
-  int rank_;
   Runs runs_;
   std::vector<bool> given_up_;
-  std::vector<int> owners_;  // as the next two: of stages alone
+  int own_ = 0;              // as the next three: of stages alone, the number in the pipeline of what the rank has
+  std::vector<int> owners_;
   std::vector<model::Stage> stages_;
   std::vector<std::vector<int>> paths_;
 };
@@ -140,8 +142,9 @@ struct Sum {
 Sum sum_of(const Resolved& e) {
   const model::Model& model = e.model;
   Sum sum;
-  for (int rank = 0; rank < (has_stages(e.document.strategy.kind) ? e.world() : 1); ++rank) {
-    const Recomputation of_rank = recomputation_of(e, rank);
+  const Mesh mesh = mesh_of(e);
+  for (int stage = 0; stage < mesh.pipeline; ++stage) {
+    const Recomputation of_rank = recomputation_of(e, mesh.rank_of({0, stage, 0}));
     sum.given_up += std::count(of_rank.given_up.begin(), of_rank.given_up.end(), true);
     for (const Run& run : of_rank.runs)
       for (const int s : run.again) {
@@ -168,7 +171,7 @@ const Run* Recomputation::ending_with(int segment) const {
 }
 
 Recomputation recomputation_of(const Resolved& resolved, int rank) {
-  if (resolved.document.training.recompute_segments == 0 || resolved.document.strategy.kind == StrategyKind::tensor_parallel) return {};
+  if (resolved.document.training.recompute_segments == 0 || mesh_of(resolved).tensor > 1) return {};
   return Giving(resolved, rank).find();
 }
 

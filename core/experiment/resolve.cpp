@@ -15,6 +15,7 @@
 #include "core/experiment/findings.h"
 #include "core/experiment/imposed.h"
 #include "core/experiment/local_sgd.h"
+#include "core/experiment/mesh.h"
 #include "core/experiment/multiplies.h"
 #include "core/experiment/placement.h"
 #include "core/experiment/roles.h"
@@ -55,7 +56,8 @@ TransportKind transport_of(TransportKind asked, const std::vector<int>& hosts) {
 
 std::int64_t segment_bytes_of(const Experiment& document) {
   const StrategySpec& strategy = document.strategy;
-  const bool reduces = strategy.kind != StrategyKind::one_device && !has_stages(strategy.kind) && strategy.engine == Engine::own;
+  const bool hands_on = has_stages(strategy.kind) && strategy.kind != StrategyKind::hybrid;  // and reduces nothing
+  const bool reduces = strategy.kind != StrategyKind::one_device && !hands_on && strategy.engine == Engine::own;
   const bool in_memory = document.run.transport == TransportKind::shm || document.run.transport == TransportKind::inproc;
   return strategy.segment_bytes == 0 && reduces && in_memory ? collective::kSegmentBytesInMemory : strategy.segment_bytes;
 }
@@ -220,7 +222,7 @@ base::Result<Resolved> resolve(const Experiment& experiment, const std::filesyst
 data::Shares Resolved::shares() const {
   const std::int64_t batch = document.training.samples_per_rank();
   if (servers > 0) return data::Shares::even(data.train_samples, batch, in_step(document.strategy.servers) ? workers() : 1);
-  if (splits_model(document.strategy.kind)) return data::Shares::even(data.train_samples, batch, 1);
+  if (splits_model(document.strategy.kind)) return data::Shares::even(data.train_samples, batch, mesh_of(*this).data);
   if (!data::owns_samples(document.data.sharding)) return data::Shares::even(data.train_samples, batch, world(), storage_rank);
   return data::Shares::owned(data::samples_by_rank(shards), batch);
 }
@@ -228,7 +230,7 @@ data::Shares Resolved::shares() const {
 std::pair<std::int64_t, std::int64_t> Resolved::held_out(int rank) const {
   if (on_rank_0()) return {0, rank == 0 ? data.held_out_samples : 0};
   if (servers > 0) return {0, (evaluators > 0 ? evaluates_alone(rank) : rank < workers()) ? data.held_out_samples : 0};  // a worker does when it is told to
-  if (splits_model(document.strategy.kind)) return {0, data.held_out_samples};                                           // every sample passes all ranks
+  if (splits_model(document.strategy.kind)) return data::slice(data.held_out_samples, mesh_of(*this).data, share_of(*this, rank));
   return data::slice(data.held_out_samples, world(), rank, storage_rank);
 }
 

@@ -1,40 +1,74 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/experiment/sent_bytes.h"
 
+#include <numeric>
+
 #include "core/experiment/compression.h"
 #include "core/experiment/duties.h"
 #include "core/experiment/fsdp.h"
 #include "core/experiment/local_sgd.h"
+#include "core/experiment/mesh.h"
+#include "core/experiment/stages.h"
 #include "core/experiment/synchronised.h"
 #include "core/experiment/tensor.h"
 #include "core/experiment/vertical.h"
+#include "core/model/crossing.h"
 
 namespace trainyard::experiment {
 namespace {
 
 using collective::Collective;
 
+// By rank, of collectives among some of all.
+class Sent {
+ public:
+  explicit Sent(const Resolved& e) : e_(e), sent_(e.ranks.size(), 0) {}
+
+  void among(const std::vector<int>& ranks, collective::Work work, std::int64_t times) {
+    if (work.elements == 0 || ranks.size() < 2) return;
+    for (const int rank : ranks) {
+      work.devices.push_back(e_.ranks[static_cast<std::size_t>(rank)]);
+      work.hosts.push_back(e_.hosts[static_cast<std::size_t>(rank)]);
+    }
+    const StrategySpec& strategy = e_.document.strategy;
+    const auto each = collective::sent_bytes(work.collective, strategy.algorithm, collective::shares_out(work.collective) ? 0 : strategy.segment_bytes, work);
+    for (std::size_t p = 0; p < ranks.size(); ++p) sent_[static_cast<std::size_t>(ranks[p])] += times * each[p];
+  }
+  void among(const std::vector<int>& ranks, const Payload& payload, std::int64_t times) {
+    among(ranks, collective::Work{payload.elements, static_cast<int>(base::size_of(payload.dtype)), {}, {}, payload.collective}, times);
+  }
+  void add(int rank, std::int64_t bytes) { sent_[static_cast<std::size_t>(rank)] += bytes; }
+
+  std::vector<std::int64_t> take() { return std::move(sent_); }
+
+ private:
+  const Resolved& e_;
+  std::vector<std::int64_t> sent_;
+};
+
 // Of ranks that keep but a part of what they train: within shard groups, and among the ranks that have the same part.
 class ShardedBytes {
  public:
-  explicit ShardedBytes(const Resolved& e)
-      : e_(e), groups_(shard_groups(e)), width_(static_cast<int>(base::size_of(gradient_dtype(e)))), sent_(e.ranks.size(), 0) {}
+  explicit ShardedBytes(const Resolved& e) : e_(e), groups_(shard_groups(e)), sent_(e) {}
 
   std::vector<std::int64_t> of_run() {
     const FsdpSpec& fsdp = e_.document.strategy.fsdp;
     const bool gathers = fsdp.shard == Shard::full, scatters = fsdp.shard != Shard::optimizer;
     const std::int64_t micro_steps = count_micro_steps(e_), rounds = count_evaluations(e_) * held_out_rounds(e_).count();
+    const base::DType dtype = gradient_dtype(e_);
     for (const Bucket& unit : buckets(e_)) {
       const std::int64_t passes = !gathers || stays_gathered(e_, unit) ? e_.steps : 2 * micro_steps;
-      within_groups({unit.count, width_, {}, {}, Collective::all_gather}, passes + (gathers ? rounds : 0));
-      within_groups({unit.count, width_, {}, {}, Collective::reduce_scatter}, scatters ? micro_steps : e_.steps);
-      for (std::size_t p = 0; groups_.size() > 1 && p < groups_.front().size(); ++p)
-        among(with_part(p), {collective::part(unit.count, static_cast<int>(groups_.front().size()), static_cast<int>(p)).second, width_, {}, {}}, e_.steps);
+      within_groups({Collective::all_gather, dtype, unit.count}, passes + (gathers ? rounds : 0));
+      within_groups({Collective::reduce_scatter, dtype, unit.count}, scatters ? micro_steps : e_.steps);
+      for (std::size_t p = 0; groups_.size() > 1 && p < groups_.front().size(); ++p) {
+        const std::int64_t part = collective::part(unit.count, static_cast<int>(groups_.front().size()), static_cast<int>(p)).second;
+        sent_.among(with_part(p), Payload{Collective::all_reduce, dtype, part}, e_.steps);
+      }
     }
     const std::int64_t segments = std::ssize(e_.model.segments);
-    within_groups({3 * segments, sizeof(double), {}, {}}, e_.steps);
-    if (e_.document.training.judges_gradients()) within_groups({segments, sizeof(double), {}, {}}, e_.steps);
-    return std::move(sent_);
+    within_groups({Collective::all_reduce, base::DType::fp64, 3 * segments}, e_.steps);
+    if (e_.document.training.judges_gradients()) within_groups({Collective::all_reduce, base::DType::fp64, segments}, e_.steps);
+    return sent_.take();
   }
 
  private:
@@ -44,25 +78,85 @@ class ShardedBytes {
     return ranks;
   }
 
-  void within_groups(const collective::Work& work, std::int64_t times) {
-    for (const auto& ranks : groups_) among(ranks, work, times);
-  }
-
-  void among(const std::vector<int>& ranks, collective::Work work, std::int64_t times) {
-    if (work.elements == 0) return;
-    for (const int rank : ranks) {
-      work.devices.push_back(e_.ranks[static_cast<std::size_t>(rank)]);
-      work.hosts.push_back(e_.hosts[static_cast<std::size_t>(rank)]);
-    }
-    const StrategySpec& strategy = e_.document.strategy;
-    const auto each = collective::sent_bytes(work.collective, strategy.algorithm, collective::shares_out(work.collective) ? 0 : strategy.segment_bytes, work);
-    for (std::size_t p = 0; p < ranks.size(); ++p) sent_[static_cast<std::size_t>(ranks[p])] += times * each[p];
+  void within_groups(const Payload& payload, std::int64_t times) {
+    for (const auto& ranks : groups_) sent_.among(ranks, payload, times);
   }
 
   const Resolved& e_;
   std::vector<std::vector<int>> groups_;
-  int width_;
-  std::vector<std::int64_t> sent_;
+  Sent sent_;
+};
+
+// Of ranks in a mesh, whose replicas split the model.
+class MeshBytes {
+ public:
+  explicit MeshBytes(const Resolved& e) : e_(e), mesh_(mesh_of(e)), owners_(stages_by_segment(e)), sent_(e) {}
+
+  std::vector<std::int64_t> of_run() {
+    for (int rank = 0; rank < mesh_.ranks(); ++rank) add_crossings(rank);
+    for (int stage = 0; stage < mesh_.pipeline; ++stage) {
+      for (int replica = 0; replica < mesh_.data; ++replica) add_layers({replica, stage, 0});
+      for (int part = 0; part < mesh_.tensor; ++part) add_gradients({0, stage, part});
+    }
+    if (e_.document.training.judges_gradients() && mesh_.sums_norms(shards_moments(e_)))
+      sent_.among(everyone(), Payload{Collective::all_reduce, base::DType::fp64, std::ssize(e_.model.segments)}, e_.steps);
+    return sent_.take();
+  }
+
+ private:
+  static std::vector<int> stages_by_segment(const Resolved& e) {
+    return has_stages(e.document.strategy.kind) ? owners_of(e) : std::vector<int>(e.model.segments.size(), 0);
+  }
+  std::vector<int> everyone() const {
+    std::vector<int> ranks(static_cast<std::size_t>(mesh_.ranks()));
+    std::iota(ranks.begin(), ranks.end(), 0);
+    return ranks;
+  }
+
+  // What a rank hands on: outputs of its part, and gradients at them.
+  void add_crossings(int rank) {
+    const std::vector<model::Stage> stages = model::stages_of(owners_);
+    const model::Model own = of_rank(e_, rank).model;
+    std::int64_t forward = 0, back = 0;
+    for (const model::Crossing& crossing : model::crossings_of(e_.model, stages)) {
+      if (stages[static_cast<std::size_t>(crossing.from)].rank != mesh_.place_of(rank).stage) continue;
+      (crossing.forward() ? forward : back) += own.segments[static_cast<std::size_t>(crossing.value)].outputs * base::size_of(gradient_dtype(e_));
+    }
+    for_each_micro_batch(e_, rank, [&](std::int64_t samples, std::int64_t train, std::int64_t evaluate) {
+      sent_.add(rank, samples * (train * (forward + back) + evaluate * forward));
+    });
+  }
+
+  // Among ranks that share layers.
+  void add_layers(const MeshPlace& at) {
+    const int rank = mesh_.rank_of(at);
+    const std::vector<int> parts = mesh_.parts_with(rank);
+    for_each_micro_batch(e_, rank, [&](std::int64_t samples, std::int64_t train, std::int64_t evaluate) {
+      for (const LayerSum& sum : layer_sums(e_))
+        if (owners_[static_cast<std::size_t>(sum.segment)] == at.stage)
+          sent_.among(parts, Payload{sum.of_sample.collective, sum.of_sample.dtype, samples * sum.of_sample.elements}, train + (sum.backward ? 0 : evaluate));
+    });
+    if (!shards_moments(e_)) add_statistics(parts);
+  }
+
+  void add_statistics(const std::vector<int>& ranks) {
+    sent_.among(ranks, Payload{Collective::all_reduce, base::DType::fp64, 3 * std::ssize(e_.model.segments)}, e_.steps);
+  }
+
+  // Among replicas.
+  void add_gradients(const MeshPlace& at) {
+    const int rank = mesh_.rank_of(at);
+    const bool shards = shards_moments(e_);
+    for (const Bucket& bucket : buckets(of_rank(e_, rank)))
+      for (const Collective kind : shards ? std::vector{Collective::reduce_scatter, Collective::all_gather} : std::vector{Collective::all_reduce})
+        sent_.among(mesh_.replicas_like(rank), Payload{kind, gradient_dtype(e_), bucket.count}, e_.steps);
+    if (shards && at.part == 0) add_statistics(mesh_.stage(at.stage));
+  }
+
+  const Resolved& e_;
+  Mesh mesh_;
+  std::vector<int> owners_;  // by segment, the stage
+  Sent sent_;
 };
 
 }  // namespace
@@ -71,6 +165,7 @@ std::optional<std::vector<std::int64_t>> sent_bytes(const Resolved& e) {
   const StrategySpec& strategy = e.document.strategy;
   std::vector<std::int64_t> sent(e.ranks.size(), 0);
   if (e.world() < 2) return sent;
+  if (splits_model(strategy.kind) && strategy.engine == Engine::own) return MeshBytes(e).of_run();
   if (fixed_algorithm(strategy.kind) || strategy.kind == StrategyKind::gossip || strategy.engine != Engine::own) return std::nullopt;
   const auto add_work = [&](const collective::Work& work, std::int64_t times) {
     const std::int64_t segment_bytes = collective::shares_out(work.collective) ? 0 : strategy.segment_bytes;
@@ -81,17 +176,7 @@ std::optional<std::vector<std::int64_t>> sent_bytes(const Resolved& e) {
     add_work({payload.elements, static_cast<int>(base::size_of(payload.dtype)), e.ranks, e.hosts, payload.collective}, times);
   };
   if (shards(e)) sent = ShardedBytes(e).of_run();
-  const std::vector<LayerSum> sums = layer_sums(e);
-  for_each_micro_batch(e, [&](std::int64_t samples, std::int64_t train, std::int64_t evaluate) {
-    for (const LayerSum& sum : sums)
-      add({sum.of_sample.collective, sum.of_sample.dtype, samples * sum.of_sample.elements}, train + (sum.backward ? 0 : evaluate));
-  });
-  if (splits_layers(e)) {
-    const std::int64_t segments = std::ssize(e.model.segments);
-    add({Collective::all_reduce, base::DType::fp64, 3 * segments}, e.steps);
-    if (e.document.training.judges_gradients()) add({Collective::all_reduce, base::DType::fp64, segments}, e.steps);
-  }
-  for (const Bucket& bucket : shards(e) || splits_layers(e) ? std::vector<Bucket>{} : buckets(e))
+  for (const Bucket& bucket : shards(e) ? std::vector<Bucket>{} : buckets(e))
     for (const Payload& payload : payloads(e, bucket)) add(payload, strategy.kind == StrategyKind::local_sgd ? count_meetings(e) : e.steps);
   for (const std::int64_t elements : summed_elements(e)) add({collective::Collective::all_reduce, base::DType::fp64, elements}, count_micro_steps(e));
   if (strategy.kind == StrategyKind::ddp) add({collective::Collective::broadcast, gradient_dtype(e), e.model.elements}, 1);

@@ -9,6 +9,7 @@
 #include "core/experiment/buckets.h"
 #include "core/experiment/duties.h"
 #include "core/experiment/fields.h"
+#include "core/experiment/mesh.h"
 #include "core/experiment/placement.h"
 
 namespace trainyard::experiment {
@@ -173,8 +174,9 @@ bool has_servers(StrategyKind kind) { return kind == StrategyKind::parameter_ser
 bool in_step(const ServerSpec& servers) { return servers.mode == ServerMode::synchronous || servers.mode == ServerMode::backup_workers; }
 
 std::int64_t ranks_of_step(const Experiment& experiment) {
-  const bool apart = (has_servers(experiment.strategy.kind) && !in_step(experiment.strategy.servers)) || splits_model(experiment.strategy.kind);
+  const bool apart = has_servers(experiment.strategy.kind) && !in_step(experiment.strategy.servers);
   const std::int64_t trainers = count_trainers(experiment);
+  if (splits_model(experiment.strategy.kind)) return trainers > 0 ? mesh_of(experiment.strategy, static_cast<int>(trainers)).data : 0;
   return apart ? std::min<std::int64_t>(trainers, 1) : trainers;
 }
 

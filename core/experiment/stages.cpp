@@ -14,6 +14,7 @@
 #include "core/experiment/duties.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/findings.h"
+#include "core/experiment/mesh.h"
 #include "core/experiment/placement.h"
 #include "core/model/split.h"
 
@@ -37,6 +38,22 @@ std::vector<topology::Device> workers_of(const topology::Topology& topology) {
 
 double flops_per_second(const topology::Device& device) { return device.peak_flops / (device.slow_down * (1 + device.jitter / 2)); }
 
+// Of a stage, by its slowest device, which has one part of its layers.
+std::vector<double> speeds_of_stages(const Resolved& e) {
+  const std::vector<topology::Device> devices = workers_of(e.document.topology);
+  const Mesh mesh = mesh_of(e);
+  std::vector<double> speeds;
+  for (int stage = 0; stage < mesh.pipeline; ++stage) {
+    double slowest = std::numeric_limits<double>::infinity();
+    for (const int rank : mesh.stage(stage)) slowest = std::min(slowest, flops_per_second(devices[static_cast<std::size_t>(rank)]));
+    speeds.push_back(mesh.tensor * slowest);
+  }
+  return speeds;
+}
+
+// Whoever has layers, for a person.
+std::string who(const StrategySpec& strategy) { return strategy.kind == StrategyKind::hybrid ? "stage" : "worker"; }
+
 int moments_of(const OptimizerSpec& optimizer) {
   if (optimizer.kind != OptimizerKind::sgd) return 2;
   return optimizer.momentum > 0 ? 1 : 0;
@@ -50,7 +67,7 @@ struct Turns {
 
 Turns turns_of(const Resolved& e, int segments) {
   const bool interleaves = schedule_of(e.document.strategy) == PipelineSchedule::interleaved_1f1b;
-  const int ranks = std::min(e.world(), segments), chunks = interleaves ? static_cast<int>(e.document.strategy.stages.chunks) : 1;
+  const int ranks = std::min(mesh_of(e).pipeline, segments), chunks = interleaves ? static_cast<int>(e.document.strategy.stages.chunks) : 1;
   return {ranks, std::min(ranks * chunks, segments / ranks * ranks)};
 }
 
@@ -58,8 +75,8 @@ Turns turns_of(const Resolved& e, int segments) {
 using CostOf = std::function<double(int run, int segment)>;
 
 CostOf seconds_of(const Resolved& e, const Turns& turns) {
-  return [&model = e.model, devices = workers_of(e.document.topology), turns](int run, int s) {
-    return static_cast<double>(flops_of_sample(model, s)) / flops_per_second(devices[static_cast<std::size_t>(turns.rank_of(run))]);
+  return [&model = e.model, speeds = speeds_of_stages(e), turns](int run, int s) {
+    return static_cast<double>(flops_of_sample(model, s)) / speeds[static_cast<std::size_t>(turns.rank_of(run))];
   };
 }
 
@@ -174,7 +191,7 @@ Problem unknown_segment(const model::Model& model, std::size_t i, const std::str
 }
 
 // Of a list that is read from first to last.
-Problems problems_of_places(const std::vector<StagePlace>& places, const model::Model& model, std::int64_t ranks) {
+Problems problems_of_places(const std::vector<StagePlace>& places, const model::Model& model, std::int64_t ranks, const std::string& who) {
   Problems problems;
   int before = -1;
   for (std::size_t i = 0; i < places.size(); ++i) {
@@ -188,8 +205,8 @@ Problems problems_of_places(const std::vector<StagePlace>& places, const model::
                "Name places in the order of the layers."}};
     before = segment;
     if (places[i].rank >= ranks)
-      problems.push_back({ProblemCode::bad_input, at_place(i, "rank"), "there is no worker " + format_count(places[i].rank), "0 to " + format_count(ranks - 1),
-                          "Name a worker that is drawn."});
+      problems.push_back({ProblemCode::bad_input, at_place(i, "rank"), "there is no " + who + " " + format_count(places[i].rank), "0 to " + format_count(ranks - 1),
+                          "Name a " + who + " that is drawn."});
   }
   return problems;
 }
@@ -206,33 +223,35 @@ Problems problems_of_schedule(const Experiment& experiment, const model::Model& 
   const std::vector<model::Stage> stages = model::stages_of(owners);
   const bool interleaves = schedule == PipelineSchedule::interleaved_1f1b;
   const std::int64_t micro_batches = experiment.training.accumulation_steps;
+  const std::string one = who(experiment.strategy);
   if (schedule == PipelineSchedule::naive || schedule == PipelineSchedule::gpipe) return {};
   if (interleaves && micro_batches % ranks != 0)
     return {{ProblemCode::bad_input, "training.accumulation_steps",
-             "interleaved_1f1b sends micro-batches through the " + format_count(ranks) + " workers in groups of as many, and " + format_count(micro_batches) +
-                 " cannot be grouped so",
+             "interleaved_1f1b sends micro-batches through the " + format_count(ranks) + " " + one + "s in groups of as many, and " +
+                 format_count(micro_batches) + " cannot be grouped so",
              "a multiple of " + format_count(ranks), "Take another number of micro-batches, or strategy.stages.schedule=1f1b."}};
   if (in_turn(stages, ranks) && (interleaves || static_cast<std::int64_t>(stages.size()) == ranks)) return {};
-  const std::string why = model.ties()  ? "the last layer is tied to the first, so both are on one worker"
+  const std::string why = model.ties()  ? "the last layer is tied to the first, so both are on one " + one
                           : interleaves ? "the places give them otherwise"
-                                        : "a worker has layers before and after those of others";
+                                        : "a " + one + " has layers before and after those of others";
   const std::string name(base::name_of(schedule));
   return {{ProblemCode::bad_input, "strategy.stages.schedule",
-           name + (interleaves ? " gives the workers equally many stages, in turn, and " : " has one stage on each worker, and ") + why, "naive, gpipe",
-           model.ties() ? "Untie the last layer, or take another schedule." : "Place the layers so, or take another schedule."}};
+           name + (interleaves ? " gives the " + one + "s equally many stages, in turn, and " : " has one stage on each " + one + ", and ") + why,
+           "naive, gpipe", model.ties() ? "Untie the last layer, or take another schedule." : "Place the layers so, or take another schedule."}};
 }
 
 Problems problems_of_owners(const Experiment& experiment, const model::Model& model, const std::vector<int>& owners, std::int64_t ranks) {
+  const std::string one = who(experiment.strategy);
   for (int rank = 0; rank < ranks; ++rank)
     if (std::find(owners.begin(), owners.end(), rank) == owners.end())
-      return {{ProblemCode::bad_input, kPlaces, "worker " + format_count(rank) + " has no layer", "a layer for each of the " + format_count(ranks) + " workers",
-               "Give it a layer, or set the role of its device to idle."}};
+      return {{ProblemCode::bad_input, kPlaces, one + " " + format_count(rank) + " has no layer", "a layer for each of the " + format_count(ranks) + " " + one + "s",
+               experiment.strategy.kind == StrategyKind::hybrid ? "Give it a layer, or lower strategy.mesh.pipeline."
+                                                                : "Give it a layer, or set the role of its device to idle."}};
   for (std::size_t s = 0; s < owners.size(); ++s)
     if (const int tied = model.segments[s].tied_to; tied >= 0 && owners[static_cast<std::size_t>(tied)] != owners[s])
-      return {
-          {ProblemCode::bad_input, kPlaces,
-           model.segments[s].name + " uses the weight of layer " + place_name(model.segments[static_cast<std::size_t>(tied)]) + ", which is on another worker",
-           "both on one worker", "Put both on one worker, or untie them."}};
+      return {{ProblemCode::bad_input, kPlaces,
+               model.segments[s].name + " uses the weight of layer " + place_name(model.segments[static_cast<std::size_t>(tied)]) + ", which is on another " + one,
+               "both on one " + one, "Put both on one " + one + ", or untie them."}};
   return problems_of_schedule(experiment, model, owners, ranks);
 }
 
@@ -240,16 +259,19 @@ Problems problems_of_owners(const Experiment& experiment, const model::Model& mo
 Problems too_many_stages(const StrategySpec& strategy, std::int64_t ranks, const model::Model& model) {
   const std::int64_t most = std::ssize(model.segments) - (model.ties() ? 1 : 0);
   const bool interleaves = schedule_of(strategy) == PipelineSchedule::interleaved_1f1b && strategy.stages.partition != Partition::by_hand;
+  const bool mesh = strategy.kind == StrategyKind::hybrid;
+  const std::string all = format_count(ranks) + " " + who(strategy) + "s";
   if (interleaves && ranks <= most && strategy.stages.chunks > most / ranks)
     return {{ProblemCode::bad_input, "strategy.stages.chunks",
-             format_count(strategy.stages.chunks) + " stages on each of " + format_count(ranks) + " workers are more than the " + format_count(most) +
+             format_count(strategy.stages.chunks) + " stages on each of " + all + " are more than the " + format_count(most) +
                  " layers that the model can be cut into",
              "at most " + format_count(most / ranks), "Lower it, take another schedule, or a deeper model."}};
   if (ranks <= most) return {};
-  return {{ProblemCode::bad_input, "topology.hosts",
-           format_count(ranks) + " workers are more than the " + format_count(most) + (most == 1 ? " layer" : " layers") + " that the model can be cut into" +
+  return {{ProblemCode::bad_input, mesh ? "strategy.mesh.pipeline" : "topology.hosts",
+           all + " are more than the " + format_count(most) + (most == 1 ? " layer" : " layers") + " that the model can be cut into" +
                (model.ties() ? ", its last one tied to its first" : ""),
-           "at most " + format_count(most) + " workers", "Set the role of some devices to idle, or take a deeper model."}};
+           "at most " + format_count(most) + " " + who(strategy) + "s",
+           mesh ? "Lower it, or take a deeper model." : "Set the role of some devices to idle, or take a deeper model."}};
 }
 
 }  // namespace
@@ -267,9 +289,11 @@ std::vector<int> owners_of(const Resolved& resolved) { return owners_by(resolved
 
 Resolved of_rank(const Resolved& resolved, int rank) {
   if (!splits_model(resolved.document.strategy.kind)) return resolved;
+  const Mesh mesh = mesh_of(resolved);
+  const MeshPlace at = mesh.place_of(rank);
   Resolved own = resolved;
-  own.model = has_stages(resolved.document.strategy.kind) ? model::part_of(resolved.model, owners_of(resolved), rank)
-                                                          : model::split_of(resolved.model, resolved.world(), rank);
+  if (mesh.tensor > 1) own.model = model::split_of(own.model, mesh.tensor, at.part);
+  if (has_stages(resolved.document.strategy.kind)) own.model = model::part_of(own.model, owners_of(resolved), at.stage);
   return own;
 }
 
@@ -279,7 +303,8 @@ std::vector<StagePlace> places_of(const Resolved& resolved) {
 }
 
 PipelineSchedule schedule_of(const StrategySpec& strategy) {
-  return strategy.kind == StrategyKind::pipeline ? strategy.stages.schedule : PipelineSchedule::naive;
+  const bool overlaps = strategy.kind == StrategyKind::pipeline || (strategy.kind == StrategyKind::hybrid && strategy.mesh.pipeline > 1);
+  return overlaps ? strategy.stages.schedule : PipelineSchedule::naive;
 }
 
 std::optional<double> ideal_bubble(const Resolved& resolved) {
@@ -288,8 +313,9 @@ std::optional<double> ideal_bubble(const Resolved& resolved) {
   const std::vector<model::Stage> stages = model::stages_of(owners_of(resolved));
   const PipelineSchedule schedule = schedule_of(e.strategy);
   const bool interleaves = schedule == PipelineSchedule::interleaved_1f1b;
-  if (!in_turn(stages, resolved.world()) || (!interleaves && std::cmp_not_equal(stages.size(), resolved.world()))) return std::nullopt;
-  const double p = resolved.world(), m = static_cast<double>(e.training.accumulation_steps), v = static_cast<double>(stages.size()) / p;
+  const int pipeline = mesh_of(resolved).pipeline;
+  if (!in_turn(stages, pipeline) || (!interleaves && std::cmp_not_equal(stages.size(), pipeline))) return std::nullopt;
+  const double p = pipeline, m = static_cast<double>(e.training.accumulation_steps), v = static_cast<double>(stages.size()) / p;
   switch (schedule) {
     case PipelineSchedule::naive: return (p - 1) / p;
     case PipelineSchedule::zb_h1: return (p - 1) / (3 * m + p - 1);
@@ -299,11 +325,15 @@ std::optional<double> ideal_bubble(const Resolved& resolved) {
 
 std::optional<std::string> stages_said(const Resolved& resolved) {
   if (!has_stages(resolved.document.strategy.kind)) return std::nullopt;
+  const Mesh mesh = mesh_of(resolved);
   std::string text;
   for (const model::Stage& stage : model::stages_of(owners_of(resolved))) {
     const auto name = [&](int s) { return place_name(resolved.model.segments[static_cast<std::size_t>(s)]); };
-    text +=
-        (text.empty() ? "rank " : ", rank ") + std::to_string(stage.rank) + (stage.first == stage.last ? " has layer " : " has layers ") + name(stage.first);
+    const std::vector<int> ranks = mesh.stage(stage.rank);
+    const bool several = ranks.size() > 1;
+    text += std::string(text.empty() ? "rank" : ", rank") + (several ? "s " : " ") + std::to_string(ranks.front());
+    if (several) text += " to " + std::to_string(ranks.back());
+    text += std::string(several ? " have" : " has") + (stage.first == stage.last ? " layer " : " layers ") + name(stage.first);
     if (stage.last > stage.first) text += " to " + name(stage.last);
   }
   return text;
@@ -325,14 +355,15 @@ Problems split_problems(const Experiment& experiment) {
 Problems stage_problems(const Experiment& experiment, const model::Model& model) {
   if (!has_stages(experiment.strategy.kind)) return {};
   const StageSpec& stages = experiment.strategy.stages;
-  const std::int64_t ranks = count_workers(experiment.topology);
+  const auto workers = static_cast<int>(count_workers(experiment.topology));
+  const std::int64_t ranks = mesh_of(experiment.strategy, workers).pipeline;
   if (Problems problems = too_many_stages(experiment.strategy, ranks, model); !problems.empty()) return problems;
   Resolved drawn;
   drawn.document = experiment;
   drawn.model = model;
-  drawn.ranks.resize(static_cast<std::size_t>(ranks));
+  drawn.ranks.resize(static_cast<std::size_t>(workers));
   const std::vector<StagePlace> places = places_of(drawn);
-  if (Problems problems = problems_of_places(places, model, ranks); stages.partition == Partition::by_hand && !problems.empty()) return problems;
+  if (Problems problems = problems_of_places(places, model, ranks, who(experiment.strategy)); stages.partition == Partition::by_hand && !problems.empty()) return problems;
   return problems_of_owners(experiment, model, owners_by(places, model), ranks);
 }
 

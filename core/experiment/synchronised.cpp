@@ -14,6 +14,8 @@ bool is_synchronised(const model::LayerSpec& layer) { return layer.kind == model
 // Why the sums over ranks would not be those of one batch; empty: they are.
 std::string reason_against(const StrategySpec& strategy) {
   const std::string kind(base::name_of(strategy.kind));
+  if (strategy.kind == StrategyKind::hybrid && strategy.mesh.data != 1)
+    return "in hybrid replicas sum gradients, after the passes, and batch_norm needs the sums of all replicas in the midst of them";
   if (splits_model(strategy.kind)) return "";
   if (fixed_algorithm(strategy.kind)) return kind + " sums on one rank, between the passes, and batch_norm needs the sums of all ranks in the midst of them";
   if (trains_apart(strategy.kind)) return "in " + kind + " every rank has parameters of its own, and a batch of its own";

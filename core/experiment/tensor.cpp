@@ -7,6 +7,7 @@
 #include "core/base/units.h"
 #include "core/experiment/duties.h"
 #include "core/experiment/fields.h"
+#include "core/experiment/mesh.h"
 #include "core/experiment/placement.h"
 #include "core/experiment/stages.h"
 #include "core/model/split.h"
@@ -34,12 +35,13 @@ base::Problem refused(std::string where, std::string what, std::string accepted,
 
 }  // namespace
 
-bool splits_layers(const Resolved& resolved) { return resolved.document.strategy.kind == StrategyKind::tensor_parallel && resolved.world() > 1; }
+bool splits_layers(const Resolved& resolved) { return mesh_of(resolved).tensor > 1; }
 
 std::vector<LayerSum> layer_sums(const Resolved& e) {
   std::vector<LayerSum> list;
   if (!splits_layers(e)) return list;
-  const model::Model part = model::split_of(e.model, e.world(), 0);
+  const int ranks = mesh_of(e).tensor;
+  const model::Model part = model::split_of(e.model, ranks, 0);
   for (int s = 0; s < static_cast<int>(part.segments.size()); ++s) {
     const model::Segment& segment = part.segments[static_cast<std::size_t>(s)];
     if (model::sums_outputs(segment)) list.push_back({s, false, {Collective::all_reduce, gradient_dtype(e), segment.outputs}});
@@ -48,11 +50,11 @@ std::vector<LayerSum> layer_sums(const Resolved& e) {
   }
   if (model::splits_classes(part))
     list.push_back(
-        {static_cast<int>(part.segments.size()) - 1, false, {Collective::all_gather, base::DType::fp64, model::kSoftmaxSummary * e.world() * part.labels()}});
+        {static_cast<int>(part.segments.size()) - 1, false, {Collective::all_gather, base::DType::fp64, model::kSoftmaxSummary * ranks * part.labels()}});
   return list;
 }
 
-void for_each_micro_batch(const Resolved& e, const std::function<void(std::int64_t, std::int64_t, std::int64_t)>& visit) {
+void for_each_micro_batch(const Resolved& e, int rank, const std::function<void(std::int64_t, std::int64_t, std::int64_t)>& visit) {
   const std::int64_t batch = e.document.training.batch_per_rank, passes = e.steps / e.steps_per_epoch, rest = e.steps % e.steps_per_epoch;
   const auto cut = [&](std::int64_t samples, std::int64_t train, std::int64_t evaluate) {
     if (samples >= batch) visit(batch, train * (samples / batch), evaluate * (samples / batch));
@@ -60,32 +62,34 @@ void for_each_micro_batch(const Resolved& e, const std::function<void(std::int64
   };
   const data::Shares shares = e.shares();
   for (const data::Stretch& stretch : shares.stretches())
-    cut(shares.global_samples(stretch.first_step), passes * stretch.steps + std::clamp<std::int64_t>(rest - stretch.first_step, 0, stretch.steps), 0);
-  cut(e.data.held_out_samples, 0, count_evaluations(e));
+    cut(shares.samples(stretch.first_step, share_of(e, rank)), passes * stretch.steps + std::clamp<std::int64_t>(rest - stretch.first_step, 0, stretch.steps), 0);
+  cut(e.held_out(rank).second, 0, count_evaluations(e));
 }
 
 std::optional<std::string> split_said(const Resolved& e) {
   if (!splits_layers(e)) return std::nullopt;
-  const model::Model part = model::split_of(e.model, e.world(), 0);
+  const model::Model part = model::split_of(e.model, mesh_of(e).tensor, 0);
   std::string text;
   for (const auto& [split, by] :
        {std::pair{model::Split::rows, "by rows of its table"}, {model::Split::outputs, "by outputs"}, {model::Split::inputs, "by inputs"}})
     if (const std::string layers = split_layers(part, split, by); !layers.empty()) text += (text.empty() ? "" : ", ") + layers;
-  return text + "; every rank has all of the others";
+  return text + "; every rank has all of the others" + (has_stages(e.document.strategy.kind) ? " of its stage" : "");
 }
 
 base::Problems tensor_problems(const Experiment& experiment, const model::Model& model) {
-  const int ranks = static_cast<int>(count_workers(experiment.topology));
-  if (experiment.strategy.kind != StrategyKind::tensor_parallel || ranks < 2) return {};
+  const int ranks = mesh_of(experiment.strategy, static_cast<int>(count_workers(experiment.topology))).tensor;
+  if (ranks < 2) return {};
+  const bool mesh = experiment.strategy.kind == StrategyKind::hybrid;
   base::Problems problems;
   if (const std::int64_t heads = model::undivided_heads(model, ranks); heads > 0)
     problems.push_back(refused("model.layers", format_count(heads) + " heads of attention are not shared out evenly by " + format_count(ranks) + " workers",
-                               "a multiple of " + format_count(ranks) + " heads", "Set the heads to one, or the role of some devices to idle."));
+                               "a multiple of " + format_count(ranks) + " heads",
+                               mesh ? "Set the heads to one, or lower strategy.mesh.tensor." : "Set the heads to one, or the role of some devices to idle."));
   const std::vector<model::Split> splits = model::splits_of(model, ranks);
   if (std::all_of(splits.begin(), splits.end(), [](model::Split split) { return split == model::Split::none; }))
-    problems.push_back(refused("strategy.kind", "tensor_parallel finds no layer of this model that " + format_count(ranks) + " workers can split",
+    problems.push_back(refused(mesh ? "strategy.mesh.tensor" : "strategy.kind", std::string(base::name_of(experiment.strategy.kind)) + " finds no layer of this model that " + format_count(ranks) + " workers can split",
                                "two linear layers one after the other, or a last one with as many classes as workers",
-                               "Take fewer workers, wider layers, or model_parallel, which takes layers whole."));
+                               mesh ? "Lower it, or take wider layers." : "Take fewer workers, wider layers, or model_parallel, which takes layers whole."));
   return problems;
 }
 

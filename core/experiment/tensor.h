@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Layers that are split among all ranks, which take the same samples (tensor_parallel; core/model/split.h).
+// Layers that are split among ranks which take the same samples: those of tensor_parallel, and of a stage of hybrid (core/model/split.h).
 #pragma once
 
 #include <functional>
@@ -11,9 +11,9 @@
 
 namespace trainyard::experiment {
 
-bool splits_layers(const Resolved& resolved);  // tensor_parallel, on several ranks
+bool splits_layers(const Resolved& resolved);
 
-// What all ranks sum or gather of one sample: outputs of a pair's second layer or of a table, forward, gradients at the inputs of a pair's first layer, back,
+// What the ranks that share layers sum or gather of one sample: outputs of a pair's second layer or of a table, forward, gradients at the inputs of a pair's first layer, back,
 // and of a row of logits in parts four numbers of each rank.
 struct LayerSum {
   int segment = 0;
@@ -22,8 +22,8 @@ struct LayerSum {
 };
 std::vector<LayerSum> layer_sums(const Resolved& experiment);
 
-// Micro-batches of the whole run by their size: `visit(samples, how many train, how many evaluate)`.
-void for_each_micro_batch(const Resolved& experiment, const std::function<void(std::int64_t samples, std::int64_t train, std::int64_t evaluate)>& visit);
+// Micro-batches of a rank in the whole run, by their size: `visit(samples, how many train, how many evaluate)`.
+void for_each_micro_batch(const Resolved& experiment, int rank, const std::function<void(std::int64_t samples, std::int64_t train, std::int64_t evaluate)>& visit);
 
 // Which layers are split how, for a person: "layer 0 by rows of its table, 9 layers by outputs (1.1 to 3), ...". Nothing where none is.
 std::optional<std::string> split_said(const Resolved& experiment);

@@ -10,6 +10,7 @@
 #include "core/experiment/fields.h"
 #include "core/experiment/findings.h"
 #include "core/experiment/fsdp.h"
+#include "core/experiment/mesh.h"
 #include "core/experiment/multiplies.h"
 #include "core/experiment/placement.h"
 #include "core/experiment/roles.h"
@@ -154,6 +155,7 @@ Problems problems_of_meaning(const Experiment& experiment, const data::DataSumma
   append(problems, checkpoint_problems(experiment));
   append(problems, compression_problems(experiment));
   append(problems, synchronised_problems(experiment));
+  append(problems, mesh_problems(experiment));
   append(problems, split_problems(experiment));
   append(problems, fsdp_problems(experiment));
   append(problems, vertical_problems(experiment, data));

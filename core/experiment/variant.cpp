@@ -34,7 +34,8 @@ Problem too_many(std::int64_t ranks, std::int64_t drawn) {
           advice};
 }
 
-bool scales(StrategyKind kind) { return kind != StrategyKind::one_device && !fixed_algorithm(kind); }
+// A mesh is of so many devices.
+bool scales(StrategyKind kind) { return kind != StrategyKind::one_device && kind != StrategyKind::hybrid && !fixed_algorithm(kind); }
 
 std::string what_scales() {
   std::string kinds;
@@ -48,7 +49,8 @@ Problem nothing_to_scale() {
 }
 
 Problem without_algorithm(StrategyKind kind) {
-  const char* why = has_stages(kind)    ? " hands activations from layer to layer: there is no all-reduce to compare"
+  const char* why = kind == StrategyKind::hybrid ? " is a mesh of so many devices: with fewer it would be another one"
+                    : has_stages(kind)    ? " hands activations from layer to layer: there is no all-reduce to compare"
                     : has_servers(kind) ? " updates on its servers, by what each worker pushes: there is no all-reduce to compare"
                                         : " is bound to one rank of the drawing, and has one way to sum";
   return {ProblemCode::bad_input, "strategy.kind", std::string(base::name_of(kind)) + why, what_scales(), "Set strategy.kind to mirrored."};
@@ -61,7 +63,7 @@ Problem without_bytes(Engine engine) {
 
 base::Result<void> can_scale(const StrategySpec& strategy) {
   if (strategy.kind == StrategyKind::one_device) return base::fail(nothing_to_scale());
-  if (fixed_algorithm(strategy.kind)) return base::fail(without_algorithm(strategy.kind));
+  if (!scales(strategy.kind)) return base::fail(without_algorithm(strategy.kind));
   if (strategy.engine != Engine::own) return base::fail(without_bytes(strategy.engine));
   return {};
 }

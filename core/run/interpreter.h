@@ -55,6 +55,7 @@ struct InterpreterParts {
   // Of a worker of servers, as in ServerParts: called before it computes, by a turn.
   std::int64_t save_every_steps = 0;
   std::function<void(std::int64_t step)> save = {};
+  int share = -1;  // which of the sampler's shares of a step it takes; -1: that of its rank
 };
 
 // Whether a rank needs the data set.

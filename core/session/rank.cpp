@@ -15,6 +15,7 @@
 #include "core/experiment/duties.h"
 #include "core/experiment/engine.h"
 #include "core/experiment/fsdp.h"
+#include "core/experiment/mesh.h"
 #include "core/experiment/servers.h"
 #include "core/experiment/stages.h"
 #include "core/plan/text.h"
@@ -248,7 +249,8 @@ class Rank {
                                 .slowness = &*slowness_,
                                 .engine = engine_.get(),
                                 .chunks = &chunks,
-                                .own_process = own_process()};
+                                .own_process = own_process(),
+                                .share = experiment::share_of(p_.resolved, identity_.rank)};
     auto speaker = text_sampler(recipe, bound);
     if (!speaker) return base::fail(speaker.error());
     if (*speaker) parts.evaluated = [&](std::int64_t step) { link.say("text", spoken(**speaker, step)); };

@@ -7,6 +7,7 @@
 #include "core/base/file.h"
 #include "core/base/units.h"
 #include "core/experiment/fsdp.h"
+#include "core/experiment/mesh.h"
 #include "core/experiment/servers.h"
 #include "core/experiment/tensor.h"
 #include "core/session/checkpoint_pieces.h"
@@ -105,6 +106,8 @@ std::vector<CheckpointSpan> spans_of_server(const experiment::Resolved& e, int s
 
 // Of several whole models that of the chief, who has the running statistics.
 bool writes_part(const experiment::Resolved& e, int rank) {
+  if (const experiment::Mesh mesh = experiment::mesh_of(e); experiment::splits_model(e.document.strategy.kind))
+    return mesh.place_of(rank).replica == mesh.place_of(e.chief).replica;
   if (!experiment::shards_parameters(e)) return true;
   const auto groups = experiment::shard_groups(e);
   const std::vector<int>& writers = experiment::group_with(groups, e.chief);
@@ -112,14 +115,16 @@ bool writes_part(const experiment::Resolved& e, int rank) {
 }
 
 int count_parts(const experiment::Resolved& e) {
-  return experiment::shards_parameters(e) ? static_cast<int>(experiment::shard_groups(e).front().size()) : e.world();
+  if (experiment::shards_parameters(e)) return static_cast<int>(experiment::shard_groups(e).front().size());
+  const experiment::Mesh mesh = experiment::mesh_of(e);
+  return experiment::splits_model(e.document.strategy.kind) ? mesh.pipeline * mesh.tensor : e.world();
 }
 
 namespace {
 
-// What all ranks have alike the first writes.
+// What ranks that share layers have alike the first writes.
 std::vector<CheckpointSpan> spans_of_split(const experiment::Resolved& e, int rank, const compute::Tensor& parameters, const compute::Tensor& state) {
-  if (rank == 0) return spans_of({parameters, state});
+  if (experiment::mesh_of(e).place_of(rank).part == 0) return spans_of({parameters, state});
   std::vector<CheckpointSpan> spans;
   for (const model::Parameter& p : e.model.parameters)
     if (p.box.any())

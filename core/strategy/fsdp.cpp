@@ -6,40 +6,28 @@
 #include <deque>
 
 #include "core/experiment/synchronised.h"
-#include "core/strategy/edit.h"
+#include "core/strategy/line.h"
 #include "core/strategy/order.h"
 #include "core/strategy/own_parameters.h"
 #include "core/strategy/replica.h"
-#include "core/strategy/replica_ops.h"
+#include "core/strategy/own_part_ops.h"
 #include "core/strategy/strategy.h"
-#include "core/strategy/units.h"
 
 namespace trainyard::strategy {
 namespace {
 
-using plan::LaneId;
-
-// A comm lane and its group; invalid where there is none.
-struct Line {
-  LaneId lane;
-  std::int32_t group = -1;
-};
-
-struct ShardRank {
-  Units units;
+struct ShardRank : Shards {
   Line shards, replicas, everyone;  // among whom a model is shared out; who have the same part; who sum batch normalisations
-  plan::Access parameters;          // the rank's own parts, side by side; invalid where all parameters are there
-  plan::Access gradients;           // likewise
 };
 
 struct SamplesOfRank {
   std::int64_t own = 0, most = 0;  // of a step: the rank's, and those of who has most
 };
 
-class ShardWriter : private ReplicaOps {
+class ShardWriter : private OwnPartOps {
  public:
   ShardWriter(const Replica& replica, const ShardRank& shards, const SamplesOfRank& samples)
-      : ReplicaOps(replica), s_(shards), units_(shards.units), batch_(replica.resolved.document.training.batch_per_rank), of_step_(samples) {
+      : OwnPartOps(replica, &shards), s_(shards), units_(shards.units), batch_(replica.resolved.document.training.batch_per_rank), of_step_(samples) {
     moved_parameters_.resize(model_.segments.size());
     moved_gradients_.resize(model_.segments.size());
     for (std::int32_t u = 0; u < units_.count(); ++u) {
@@ -197,28 +185,6 @@ class ShardWriter : private ReplicaOps {
 
   // Once a step --------------------------------------------------------------------------------------------------------
 
-  static Access own_in(const Access& side_by_side, const Unit& unit) { return {side_by_side.buffer, unit.own_at, unit.own.count}; }
-  static Access own_in_whole(const Access& whole, const Unit& unit) { return {whole.buffer, whole.first + unit.own.first - unit.bucket.first, unit.own.count}; }
-
-  Access own_gradient(const Unit& unit) const { return units_.scatters ? own_in(s_.gradients, unit) : as_in_model(b_.gradients, unit); }
-
-  static Access as_in_model(const Access& flat, const Unit& unit) { return {flat.buffer, unit.own.first, unit.own.count}; }
-
-  // What the rank has of a segment: of a span as long as its part of the unit, and of what it is of the model.
-  static Access part_of(const Access& span, const experiment::Part& own, const model::Segment& segment) {
-    const std::int64_t first = std::max(own.first, segment.first), end = std::min(own.first + own.count, segment.first + segment.elements);
-    return {span.buffer, span.first + first - own.first, std::max<std::int64_t>(end - first, 0)};
-  }
-
-  template <class Visit>
-  void for_each_own_part(Visit visit) {
-    for (std::int32_t u = units_.count() - 1; u >= 0; --u) {
-      const Unit& unit = units_.at(u);
-      for (int s = unit.bucket.first_segment; s <= unit.bucket.last_segment; ++s)
-        if (part_of(own_gradient(unit), unit.own, segment(s)).count > 0) visit(unit, s);
-    }
-  }
-
   void sum_over_replicas() {
     for (std::int32_t u = units_.count() - 1; u >= 0; --u)
       if (units_.at(u).own.count > 0) collective(OpKind::all_reduce, s_.replicas, number_of(Way::replicas, u), own_gradient(units_.at(u)));
@@ -226,24 +192,18 @@ class ShardWriter : private ReplicaOps {
 
   void add_clip() {
     ops_.push_back(zero(b_.reduced_norms));
-    for_each_own_part([&](const Unit& unit, int s) { ops_.push_back(norm(s, part_of(own_gradient(unit), unit.own, segment(s)))); });
+    for_each_own_part([&](const Unit& unit, int s) { ops_.push_back(norm_of_part(unit, s)); });
     collective(OpKind::all_reduce, s_.shards, number_of(Way::norms, 0), b_.reduced_norms);
     ops_.push_back(clip());
   }
 
   void update_own_parts() {
     ops_.push_back(zero(b_.statistics));
-    for_each_own_part([&](const Unit& unit, int s) {
-      const auto part = [&](const Access& span) { return part_of(span, unit.own, segment(s)); };
-      const Access parameters = units_.gathers ? own_in(s_.parameters, unit) : as_in_model(b_.parameters, unit);
-      std::vector<Access> moments;
-      for (const Access& moment : b_.moments) moments.push_back(part(own_in(moment, unit)));
-      ops_.push_back(update(s, part(own_gradient(unit)), part(parameters), moments));
-    });
+    for_each_own_part([&](const Unit& unit, int s) { ops_.push_back(update_of_part(unit, s)); });
   }
 
   void collective(OpKind kind, const Line& line, std::int32_t number, const Access& whole) {
-    ops_.push_back(collective_op(kind, line.lane, line.group, number, whole));
+    ops_.push_back(collective_op(kind, line, number, whole));
   }
 
   const ShardRank& s_;
@@ -296,12 +256,11 @@ struct Groups {
 
 plan::RankPlan rank_of(const experiment::Resolved& e, const Groups& groups, std::int32_t rank) {
   plan::RankPlan plan{rank, {{"input", plan::LaneKind::input, -1}, {"compute", plan::LaneKind::compute, -1}}, {}, {}};
-  const auto line_to = [&](std::int32_t group) { return group < 0 ? Line{} : Line{add_comm_lane(plan, group), group}; };
   const bool synchronises = experiment::synchronises(e), replicates = groups.shards.size() > 1;
-  ShardRank shards{Units(e, rank), {}, {}, {}, {}, {}};
-  shards.shards = line_to(groups.with(rank, 0));
-  if (replicates) shards.replicas = line_to(groups.with(rank, groups.shards.size()));
-  if (synchronises) shards.everyone = line_to(static_cast<std::int32_t>(groups.list.size()) - 1);
+  ShardRank shards{{Units(e, rank)}, {}, {}, {}};
+  shards.shards = add_line(plan, groups.with(rank, 0));
+  if (replicates) shards.replicas = add_line(plan, groups.with(rank, groups.shards.size()));
+  if (synchronises) shards.everyone = add_line(plan, static_cast<std::int32_t>(groups.list.size()) - 1);
   const std::vector<Bucket> none;
   Replica parts{e, none, -1, false, add_buffers(e, Shared::nothing, synchronises, plan.buffers, {}, shards.units.flat()), {}, {}};
   parts.recomputation = experiment::recomputation_of(e, rank);

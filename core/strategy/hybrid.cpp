@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/strategy/mesh.h"
 #include "core/strategy/strategy.h"
 
 namespace trainyard::strategy {
 
-base::Result<plan::Plan> hybrid(const experiment::Resolved&) {
-  return base::fail({base::ProblemCode::bad_input, "strategy.kind", "hybrid is not built yet", "", "choose another strategy"});
-}
+base::Result<plan::Plan> hybrid(const experiment::Resolved& experiment) { return mesh_plan(experiment); }
 
 }  // namespace trainyard::strategy

@@ -12,6 +12,7 @@
 
 #include "core/base/clock.h"
 #include "core/compute/compute.h"
+#include "core/experiment/mesh.h"
 #include "core/experiment/stages.h"
 #include "core/plan/text.h"
 #include "core/run/interpreter.h"
@@ -91,6 +92,7 @@ inline RankOutcome train_rank(const experiment::Resolved& of_all, const plan::Pl
                               true,
                               &gate,
                               seen != nullptr ? seen : &whereabouts};
+  parts.share = experiment::share_of(resolved, rank);
   const std::int64_t begin = base::now_nanoseconds();
   const long allocated = conformance::allocations;
   const auto steps = rank_plan.rule ? run::Server(session::server_parts(resolved, plan, parts, order)).run() : run::Interpreter(parts).run();

@@ -55,7 +55,7 @@ base::Result<void> simulate(const experiment::Resolved& e, const plan::Plan& pla
 
 // The formula of interleaving is for as many micro-batches as its order is for (experiment/cells.h).
 std::optional<double> ideal(const experiment::Resolved& e, const PipelineShape& shape, int micro_batches) {
-  if (shape.schedule == experiment::PipelineSchedule::interleaved_1f1b && micro_batches % shape.ranks != 0) return std::nullopt;
+  if (shape.schedule == experiment::PipelineSchedule::interleaved_1f1b && micro_batches % shape.mesh.pipeline != 0) return std::nullopt;
   experiment::Resolved of = e;
   of.document.training.accumulation_steps = micro_batches;
   return experiment::ideal_bubble(of);
@@ -105,13 +105,13 @@ int PipelineShape::chunks() const {
 std::string PipelineShape::layers_of(int rank) const {
   std::string all;
   for (std::size_t k = 0; k < stages.size(); ++k)
-    if (stages[k].rank == rank) all += (all.empty() ? "" : ", ") + layers[k];
+    if (stages[k].rank == mesh.place_of(rank).stage) all += (all.empty() ? "" : ", ") + layers[k];
   return all;
 }
 
 bool PipelineShape::operator==(const PipelineShape& other) const {
   const auto same = [](const model::Stage& a, const model::Stage& b) { return a.first == b.first && a.last == b.last && a.rank == b.rank; };
-  return schedule == other.schedule && ranks == other.ranks && layers == other.layers && std::ranges::equal(stages, other.stages, same);
+  return schedule == other.schedule && mesh == other.mesh && layers == other.layers && std::ranges::equal(stages, other.stages, same);
 }
 
 const PlannedStep* PipelinePlan::find(const std::string& program) const {
@@ -120,8 +120,10 @@ const PlannedStep* PipelinePlan::find(const std::string& program) const {
 }
 
 std::optional<PipelineShape> pipeline_shape(const experiment::Resolved& e) {
-  if (!experiment::has_stages(e.document.strategy.kind)) return std::nullopt;
-  PipelineShape shape{experiment::schedule_of(e.document.strategy), e.world(), model::stages_of(experiment::owners_of(e)), {}};
+  const experiment::Mesh mesh = experiment::mesh_of(e);
+  const bool whole = e.document.strategy.kind == experiment::StrategyKind::hybrid && mesh.pipeline == 1;  // replicas are no pipelines
+  if (!experiment::has_stages(e.document.strategy.kind) || whole) return std::nullopt;
+  PipelineShape shape{experiment::schedule_of(e.document.strategy), mesh, model::stages_of(experiment::owners_of(e)), {}};
   const auto name = [&](int s) { return experiment::place_name(e.model.segments[static_cast<std::size_t>(s)]); };
   for (const model::Stage& stage : shape.stages) shape.layers.push_back(name(stage.first) + (stage.last > stage.first ? "\u2013" + name(stage.last) : ""));
   return shape;
@@ -131,8 +133,8 @@ base::Result<PipelinePlan> pipeline_plan(const experiment::Resolved& e, const Pi
   plan::Plan few = expanded;
   few.schedule = shortened(expanded.schedule);
   std::vector<plan::RankPlan> ranks;
-  ranks.reserve(static_cast<std::size_t>(shape.ranks));
-  for (int rank = 0; rank < shape.ranks; ++rank) ranks.push_back(few.rank_plan(rank));
+  ranks.reserve(static_cast<std::size_t>(shape.ranks()));
+  for (int rank = 0; rank < shape.ranks(); ++rank) ranks.push_back(few.rank_plan(rank));
   ByStep steps;
   for (const auto& [step, program] : steps_looked_at(few.schedule)) {
     steps[step].ran.resize(ranks.size());

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/experiment/resolve.h"
+#include "core/experiment/mesh.h"
 #include "ui/model/pass_cells.h"
 
 namespace trainyard::ui {
@@ -17,12 +17,13 @@ namespace trainyard::ui {
 // Who has what, and in which order.
 struct PipelineShape {
   experiment::PipelineSchedule schedule = experiment::PipelineSchedule::naive;
-  int ranks = 0;
+  experiment::Mesh mesh;
   std::vector<model::Stage> stages;
   std::vector<std::string> layers;  // by stage: "0–1.3"
 
+  int ranks() const { return mesh.ranks(); }
   bool weights_apart() const { return schedule == experiment::PipelineSchedule::zb_h1; }
-  int chunk(int stage) const;             // which of its rank's stages it is, from 0
+  int chunk(int stage) const;             // which of its ranks' stages it is, from 0
   int chunks() const;                     // the most that a rank has
   std::string layers_of(int rank) const;  // "0–1, 4–5"
   bool operator==(const PipelineShape& other) const;
@@ -46,7 +47,7 @@ struct PipelinePlan {
 };
 using KnownPipeline = std::shared_ptr<const PipelinePlan>;
 
-// Of an experiment in which ranks have stages of the model, as in model_parallel and pipeline; nothing of others.
+// Of an experiment in which ranks have stages of the model, as in model_parallel, pipeline and a hybrid of several; nothing of others.
 std::optional<PipelineShape> pipeline_shape(const experiment::Resolved& experiment);
 
 // Of such an experiment, its shape and its expanded plan. Of a program the second step of a few is taken. Problems: those of simulating it; cancelled.

@@ -4,6 +4,7 @@
 #include <QCoreApplication>
 #include <map>
 
+#include "core/experiment/mesh.h"
 #include "core/experiment/stages.h"
 #include "core/experiment/tensor.h"
 #include "core/topology/network.h"
@@ -34,21 +35,26 @@ std::vector<collective::Flow> flows_of(const plan::Plan& plan) {
 
 std::vector<std::string> layers_of(const experiment::Resolved& experiment) {
   std::vector<std::string> layers(experiment.ranks.size());
+  const experiment::Mesh mesh = experiment::mesh_of(experiment);
   const auto name = [&](int s) { return experiment::place_name(experiment.model.segments[static_cast<std::size_t>(s)]); };
   for (const model::Stage& stage : model::stages_of(experiment::owners_of(experiment))) {
-    std::string& own = layers[static_cast<std::size_t>(stage.rank)];
-    own += (own.empty() ? "" : ", ") + name(stage.first) + (stage.last > stage.first ? "\u2013" + name(stage.last) : "");
+    for (const int rank : mesh.stage(stage.rank)) {
+      std::string& own = layers[static_cast<std::size_t>(rank)];
+      own += (own.empty() ? "" : ", ") + name(stage.first) + (stage.last > stage.first ? "\u2013" + name(stage.last) : "");
+    }
   }
+  for (int rank = 0; rank < mesh.ranks() && mesh.tensor > 1; ++rank)
+    layers[static_cast<std::size_t>(rank)] += " (" + std::to_string(mesh.place_of(rank).part + 1) + "/" + std::to_string(mesh.tensor) + ")";
   return layers;
 }
 
 }  // namespace
 
 StagePicture stage_picture(const experiment::Resolved& experiment, const plan::Plan& expanded) {
-  const auto said = experiment::stages_said(experiment);
-  if (const auto split = experiment::split_said(experiment)) return {in_a_sentence(*split), {}};
-  if (!said) return {};
-  StagePicture known{in_a_sentence(*said), {}};
+  const auto said = experiment::stages_said(experiment), split = experiment::split_said(experiment), mesh = experiment::mesh_said(experiment);
+  if (!said) return split ? StagePicture{in_a_sentence(*split), {}} : StagePicture();
+  StagePicture known{(mesh ? in_a_sentence(*mesh) + ' ' : QString()) + in_a_sentence(*said), {}};
+  if (split) known.said += ' ' + in_a_sentence(*split);
   if (const auto ideal = experiment::ideal_bubble(experiment))
     known.said += ' ' + text("With equal stages and free links ranks would idle %1 % of the time.").arg(100 * *ideal, 0, 'f', 1);
   const topology::Network network(experiment.document.topology);

@@ -199,7 +199,7 @@ ModelPicture model_picture(const Experiment& experiment, const std::filesystem::
   picture.batch = experiment.training.batch_per_rank;
   picture.input = words(model::to_text(experiment::sample_shape(e.data)));
   picture.loss = text("softmax cross-entropy over %1 classes").arg(e.data.classes);
-  picture.splits = experiment::has_stages(experiment.strategy.kind);
+  picture.splits = experiment::has_stages(experiment.strategy.kind) && experiment.strategy.kind != experiment::StrategyKind::hybrid;
   add_nodes(picture, e);
   add_groups(picture, e);
   if (picture.splits) {

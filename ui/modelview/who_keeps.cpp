@@ -5,8 +5,10 @@
 #include <algorithm>
 
 #include "core/experiment/duties.h"
+#include "core/experiment/mesh.h"
 #include "core/experiment/placement.h"
 #include "core/experiment/servers.h"
+#include "core/experiment/stages.h"
 #include "ui/model/topology_words.h"
 
 namespace trainyard::ui {
@@ -48,7 +50,7 @@ QString of_several(const experiment::Experiment& e) {
     case StrategyKind::model_parallel:
     case StrategyKind::pipeline: return text("Every device has some layers.");
     case StrategyKind::tensor_parallel: return text("Every device has a part of every layer that can be cut: some of its rows or columns.");
-    case StrategyKind::hybrid: return text("Every device has a part of the layers of its stage, as its like in every replica.");
+    case StrategyKind::hybrid: return text("In every replica each stage has some layers, and each of its devices a part of those that can be cut.");
   }
   return {};
 }
@@ -68,6 +70,16 @@ std::vector<std::vector<int>> keepers_on_servers(const experiment::Resolved& e) 
   return keepers;
 }
 
+// All of its stage.
+std::vector<std::vector<int>> keepers_in_mesh(const experiment::Resolved& e) {
+  std::vector<std::vector<int>> keepers;
+  const experiment::Mesh mesh = experiment::mesh_of(e);
+  const std::vector<int> stages = experiment::owners_of(e);
+  for (std::size_t s = 0; s < stages.size(); ++s)
+    keepers.push_back(e.model.owner(e.model.segments[s]).elements > 0 ? mesh.stage(stages[s]) : std::vector<int>{});
+  return keepers;
+}
+
 }  // namespace
 
 QString who_keeps(const experiment::Experiment& e) {
@@ -80,6 +92,7 @@ QString who_keeps(const experiment::Experiment& e) {
 std::vector<std::vector<int>> keepers_of(const experiment::Resolved& e) {
   const StrategyKind kind = e.document.strategy.kind;
   if (experiment::has_servers(kind)) return keepers_on_servers(e);
+  if (kind == StrategyKind::hybrid) return keepers_in_mesh(e);
   std::vector<std::vector<int>> keepers(e.model.segments.size());
   const int keeper = kind == StrategyKind::central_storage ? e.storage_rank : kind == StrategyKind::data_parallel && e.world() > 1 ? 0 : experiment::kNobody;
   for (std::size_t s = 0; s < keepers.size() && keeper != experiment::kNobody; ++s)

@@ -67,7 +67,7 @@ RecordedCells recorded_cells(const SpanStore& spans, const PipelineShape& shape)
     for (const NamedProgram& program : spans.names(rank).programs) own.push_back(cells_of(program, shape));
     if (own.empty()) return {};
   }
-  return std::ssize(all) < shape.ranks ? RecordedCells() : all;
+  return std::ssize(all) < shape.ranks() ? RecordedCells() : all;
 }
 
 RanStep ran_step(const SpanStore& spans, const RecordedCells& cells, const StepTime& step) {

@@ -23,7 +23,7 @@ QString chunk_letter(int chunk) { return QString(QChar(u'a' + chunk % 26)); }
 
 // "(p-1)/(m+p-1) = 3/11"
 QString formula(const PipelineShape& shape, int micro_batches) {
-  const int p = shape.ranks, m = micro_batches, v = shape.chunks();
+  const int p = shape.mesh.pipeline, m = micro_batches, v = shape.chunks();
   const auto says = [p](const char* text, int below) { return QStringLiteral("%1 = %2/%3").arg(text).arg(p - 1).arg(below); };
   switch (shape.schedule) {
     case PipelineSchedule::naive: return says("(p-1)/p", p);

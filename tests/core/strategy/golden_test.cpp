@@ -300,6 +300,31 @@ TEST(Golden, tensor_parallel_of_two) {
   expect_golden_plan("tensor_parallel_2", e);
 }
 
+experiment::Experiment tiny_mesh(int data, int pipeline, int tensor) {
+  auto e = tiny(data * pipeline * tensor);
+  e.strategy.kind = experiment::StrategyKind::hybrid;
+  e.strategy.mesh = {.data = data, .pipeline = pipeline, .tensor = tensor, .shards_data = false};
+  return e;
+}
+
+// Two replicas, whose two parts share the layers; the tail of one sample is the first one's.
+TEST(Golden, hybrid_of_two_by_one_by_two_with_tail) {
+  auto e = tiny_mesh(2, 1, 2);
+  e.data.train_samples += 1;
+  expect_golden_plan("hybrid_2x1x2_tail", e);
+}
+
+// Two pipelines of two, in two micro-batches, each of which updates but its part.
+TEST(Golden, hybrid_of_two_by_two_by_one_sharded_and_clipped) {
+  auto e = tiny_mesh(2, 2, 1);
+  e.strategy.mesh.shards_data = true;
+  e.strategy.fsdp.shard = experiment::Shard::optimizer;
+  e.training.batch_per_rank = 2;
+  e.training.accumulation_steps = 2;
+  e.training.clip_norm = 1;
+  expect_golden_plan("hybrid_2x2x1_sharded_clip", e);
+}
+
 TEST(Golden, fsdp_of_two_full) { expect_golden_plan("fsdp_2_full", tiny_sharded(2, experiment::Shard::full)); }
 
 TEST(Golden, fsdp_of_three_with_sharded_optimizer_clipped) {

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/check/replicas.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+namespace trainyard::check {
+namespace {
+
+using plan::Access;
+using plan::Op;
+using plan::OpKind;
+
+// By the names of buffers, by which binding goes too.
+bool is_passed(const plan::RankPlan& rank, const Access& span) {
+  const std::string& name = rank.buffers[span.buffer.index()].name;
+  return name.starts_with("act.s") || name.starts_with("grad.s") || name == "summaries";
+}
+
+bool learns(const plan::RankPlan& rank, const Op& op) {
+  return (op.kind == OpKind::backward_weight || op.kind == OpKind::zero) && !op.writes.empty() &&
+         rank.buffers[op.writes.front().buffer.index()].name == "grads";
+}
+
+}  // namespace
+
+Replicas::Replicas(const Scope& scope, const std::string& program) : replica_(scope.ranks.size()) {
+  std::iota(replica_.begin(), replica_.end(), 0);
+  for (const plan::RankPlan& rank : scope.ranks)
+    for (const plan::Program& one : rank.programs) {
+      join_members(scope, rank, one);
+      learn_columns(rank, one);
+      for (const Op& op : one.ops)
+        if (one.name == program && learns(rank, op)) learners_[op.segment].push_back(rank.rank);
+    }
+}
+
+// Where outputs go from rank to rank, or sums of them.
+void Replicas::join_members(const Scope& scope, const plan::RankPlan& rank, const plan::Program& program) {
+  for (const Op& op : program.ops) {
+    const auto& spans = op.writes.empty() ? op.reads : op.writes;
+    if (plan::communicates(op.kind) && op.group >= 0 && !spans.empty() && is_passed(rank, spans.front()))
+      for (const std::int32_t member : scope.groups[static_cast<std::size_t>(op.group)].ranks) join(rank.rank, member);
+  }
+}
+
+void Replicas::join(std::int32_t a, std::int32_t b) {
+  const std::int32_t from = of(b), to = of(a);
+  std::replace(replica_.begin(), replica_.end(), from, to);
+}
+
+void Replicas::learn_columns(const plan::RankPlan& rank, const plan::Program& program) {
+  for (const Op& op : program.ops)
+    if (op.columns.any() && (op.kind == OpKind::forward || op.kind == OpKind::partial)) columns_[{rank.rank, op.segment}] = op.columns;
+}
+
+plan::Columns Replicas::columns(std::int32_t rank, std::int32_t segment) const {
+  const auto at = columns_.find({rank, segment});
+  return at == columns_.end() ? plan::Columns{} : at->second;
+}
+
+std::optional<std::string> Replicas::flaw(std::int32_t rank, std::int32_t segment, const std::vector<std::int32_t>& members) const {
+  std::set<std::int32_t> wanted, found;
+  if (const auto learners = learners_.find(segment); learners != learners_.end())
+    for (const std::int32_t learner : learners->second) wanted.insert(of(learner));
+  for (const std::int32_t member : members) {
+    if (!(columns(member, segment) == columns(rank, segment)))
+      return "sums segment " + std::to_string(segment) + " with rank " + std::to_string(member) + ", which has other columns of it";
+    if (!found.insert(of(member)).second)
+      return "sums segment " + std::to_string(segment) + " with rank " + std::to_string(member) + ", which has learnt from the same samples";
+  }
+  if (found == wanted) return std::nullopt;
+  return "has of segment " + std::to_string(segment) + " what " + std::to_string(found.size()) + " of " + std::to_string(wanted.size()) + " replicas have learnt";
+}
+
+}  // namespace trainyard::check

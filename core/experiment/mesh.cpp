@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/experiment/mesh.h"
+
+#include <algorithm>
+
+#include "core/base/units.h"
+#include "core/experiment/fields.h"
+#include "core/experiment/placement.h"
+#include "core/topology/network.h"
+
+namespace trainyard::experiment {
+namespace {
+
+using base::format_count;
+using base::Problem;
+using base::ProblemCode;
+
+std::string count_of(std::int64_t count, const std::string& one) { return format_count(count) + " " + one + (count == 1 ? "" : "s"); }
+
+std::string in_words(const MeshSpec& mesh) {
+  return (mesh.data > 0 ? format_count(mesh.data) + " x " : "") + format_count(mesh.pipeline) + " x " + format_count(mesh.tensor);
+}
+
+Problem not_covered(const MeshSpec& mesh, std::int64_t workers) {
+  const std::int64_t replica = mesh.pipeline * mesh.tensor;
+  const std::string drawn = count_of(workers, "device") + (workers == 1 ? " has" : " have") + " the role worker";
+  if (mesh.data > 0)
+    return {ProblemCode::bad_input, "strategy.mesh", "a mesh of " + in_words(mesh) + " has " + count_of(mesh.data * replica, "device") + ", and " + drawn,
+            "data x pipeline x tensor = " + format_count(workers),
+            workers % replica == 0 ? "Set strategy.mesh.data to " + format_count(workers / replica) + ", or to 0: as many as there are devices for."
+                                   : "Change the mesh, or the roles of devices."};
+  return {ProblemCode::bad_input, "strategy.mesh", "replicas of " + in_words(mesh) + " devices do not cover the mesh: " + drawn,
+          "a multiple of " + format_count(replica) + " workers", "Change pipeline or tensor, or the roles of devices."};
+}
+
+// The first part of a stage that is on several hosts.
+std::optional<Problem> apart(const Mesh& mesh, const topology::Topology& topology) {
+  const topology::Network network(topology);
+  const std::vector<int> hosts = hosts_of(network, network.workers());
+  for (int rank = 0; rank + 1 < mesh.ranks(); ++rank) {
+    const int host = hosts[static_cast<std::size_t>(rank)], next = hosts[static_cast<std::size_t>(rank) + 1];
+    if (rank / mesh.tensor != (rank + 1) / mesh.tensor || host == next) continue;
+    const auto name = [&](int h) { return "\"" + topology.hosts[static_cast<std::size_t>(h)].name + "\""; };
+    return Problem{ProblemCode::bad_input, "strategy.mesh.tensor",
+                   "ranks " + std::to_string(rank) + " and " + std::to_string(rank + 1) + " would share layers, and are on the hosts " + name(host) + " and " +
+                       name(next) + ": every layer is summed over them twice a micro-batch",
+                   "a divisor of the number of workers of every host", "Lower it, or draw so many devices on each host."};
+  }
+  return std::nullopt;
+}
+
+// What one replica keeps of what another has too.
+std::optional<Problem> of_shards(const StrategySpec& strategy) {
+  if (!strategy.mesh.shards_data) return std::nullopt;
+  if (strategy.fsdp.shard != Shard::optimizer)
+    return Problem{ProblemCode::bad_input, "strategy.fsdp.shard",
+                   "in hybrid replicas shard moments alone: parameters and gradients would come and go for every micro-batch of every stage", "optimizer",
+                   "Set it to optimizer, or take fsdp."};
+  if (strategy.fsdp.group != ShardGroup::world)
+    return Problem{ProblemCode::bad_input, "strategy.fsdp.group", "in hybrid all replicas share out what is sharded", "world", "Set it to world."};
+  if (strategy.algorithm != collective::Algorithm::ring && strategy.algorithm != collective::Algorithm::direct &&
+      strategy.algorithm != collective::Algorithm::automatic)
+    return Problem{ProblemCode::bad_input, "strategy.algorithm",
+                   std::string(base::name_of(strategy.algorithm)) + " adds up on the way and back, and replicas that shard scatter gradients and gather parameters",
+                   "ring, direct or auto", "Take one of these, or set strategy.mesh.shards_data to false."};
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<int> Mesh::replicas_like(int rank) const {
+  std::vector<int> ranks;
+  for (MeshPlace at = place_of(rank), to{0, at.stage, at.part}; to.replica < data; ++to.replica) ranks.push_back(rank_of(to));
+  return ranks;
+}
+
+std::vector<int> Mesh::parts_with(int rank) const {
+  std::vector<int> ranks;
+  for (int first = rank - rank % tensor, r = first; r < first + tensor; ++r) ranks.push_back(r);
+  return ranks;
+}
+
+std::vector<int> Mesh::stage(int number) const {
+  std::vector<int> ranks;
+  for (int r = number * data * tensor; r < (number + 1) * data * tensor; ++r) ranks.push_back(r);
+  return ranks;
+}
+
+Mesh mesh_of(const StrategySpec& strategy, int workers) {
+  if (strategy.kind == StrategyKind::tensor_parallel) return {1, 1, workers};
+  if (strategy.kind == StrategyKind::model_parallel || strategy.kind == StrategyKind::pipeline) return {1, workers, 1};
+  if (strategy.kind != StrategyKind::hybrid) return {workers, 1, 1};
+  const auto pipeline = static_cast<int>(strategy.mesh.pipeline), tensor = static_cast<int>(strategy.mesh.tensor);
+  return {strategy.mesh.data > 0 ? static_cast<int>(strategy.mesh.data) : std::max(1, workers / (pipeline * tensor)), pipeline, tensor};
+}
+
+Mesh mesh_of(const Resolved& resolved) { return mesh_of(resolved.document.strategy, resolved.workers()); }
+
+int share_of(const Resolved& resolved, int rank) {
+  return splits_model(resolved.document.strategy.kind) ? mesh_of(resolved).place_of(rank).replica : rank;
+}
+
+bool shards_moments(const Resolved& resolved) {
+  return resolved.document.strategy.kind == StrategyKind::hybrid && resolved.document.strategy.mesh.shards_data && mesh_of(resolved).data > 1;
+}
+
+std::optional<std::string> mesh_said(const Resolved& resolved) {
+  if (resolved.document.strategy.kind != StrategyKind::hybrid) return std::nullopt;
+  const Mesh mesh = mesh_of(resolved);
+  const std::string stages = mesh.pipeline > 1 ? " of " + count_of(mesh.pipeline, "stage") : "",
+                    parts = mesh.tensor > 1 ? (mesh.pipeline > 1 ? ", in each of which " : " of ") + count_of(mesh.tensor, "device") +
+                                                  (mesh.pipeline > 1 ? " share the layers" : " that share the layers")
+                                            : "";
+  return format_count(mesh.data) + " x " + format_count(mesh.pipeline) + " x " + format_count(mesh.tensor) + ": " + count_of(mesh.data, "replica") + stages + parts;
+}
+
+base::Problems mesh_problems(const Experiment& experiment) {
+  if (experiment.strategy.kind != StrategyKind::hybrid) return {};
+  const std::int64_t workers = count_workers(experiment.topology);
+  const MeshSpec& mesh = experiment.strategy.mesh;
+  const double replica = static_cast<double>(mesh.pipeline) * static_cast<double>(mesh.tensor);
+  base::Problems problems;
+  if (workers == 0) return problems;
+  if (replica > static_cast<double>(workers) || workers % (mesh.pipeline * mesh.tensor) != 0 ||
+      (mesh.data > 0 && mesh.data != workers / (mesh.pipeline * mesh.tensor)))
+    return {not_covered(mesh, workers)};
+  if (const auto problem = apart(mesh_of(experiment.strategy, static_cast<int>(workers)), experiment.topology)) problems.push_back(*problem);
+  if (const auto problem = of_shards(experiment.strategy)) problems.push_back(*problem);
+  return problems;
+}
+
+}  // namespace trainyard::experiment

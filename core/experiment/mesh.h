@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Who is where in a mesh of data x pipeline x tensor ranks (Narayanan et al. 2021, "Efficient Large-Scale Language Model Training on GPU Clusters"): replicas
+// take different samples; the ranks of a replica take the same, each stage some layers, and each part of a stage some rows or columns of these. All strategies
+// have one: of n workers tensor_parallel is 1 x 1 x n, model_parallel and pipeline 1 x n x 1, and whoever splits no model n x 1 x 1.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/experiment/resolve.h"
+
+namespace trainyard::experiment {
+
+struct MeshPlace {
+  int replica = 0, stage = 0, part = 0;
+  bool operator==(const MeshPlace&) const = default;
+};
+
+// Ranks are counted by part first, then by replica, last by stage: the two all-reduces of every layer stay among neighbours, that of gradients crosses further,
+// and furthest go outputs from stage to stage, which are least of all (Narayanan et al. 2021, 3.3; the order of Megatron-LM).
+struct Mesh {
+  int data = 1, pipeline = 1, tensor = 1;
+
+  int ranks() const { return data * pipeline * tensor; }
+  // Whether the norm of a gradient is that of all ranks' parts: none has the whole.
+  bool sums_norms(bool shards_data) const { return pipeline > 1 || tensor > 1 || (shards_data && data > 1); }
+  int rank_of(const MeshPlace& place) const { return (place.stage * data + place.replica) * tensor + place.part; }
+  MeshPlace place_of(int rank) const { return {rank / tensor % data, rank / (tensor * data), rank % tensor}; }
+  bool operator==(const Mesh&) const = default;
+
+  // Groups that differ in one thing, by rank: of replicas that have the same of the model, and of parts that share layers.
+  std::vector<int> replicas_like(int rank) const;
+  std::vector<int> parts_with(int rank) const;
+  std::vector<int> stage(int number) const;  // all its ranks
+};
+
+// Of so many workers; of a hybrid that cannot be, what is nearest.
+Mesh mesh_of(const StrategySpec& strategy, int workers);
+Mesh mesh_of(const Resolved& resolved);
+
+// Which of the shares that a step is dealt out in (Resolved::shares) a rank takes: its own, or that of its replica.
+int share_of(const Resolved& resolved, int rank);
+
+// Whether replicas keep but their parts of the moments of what they have alike.
+bool shards_moments(const Resolved& resolved);
+
+// "2 x 2 x 2: 2 replicas of 2 stages, in each of which 2 devices share the layers". Nothing of other strategies than hybrid.
+std::optional<std::string> mesh_said(const Resolved& resolved);
+
+// A mesh that does not cover the workers, parts of a stage on several hosts; none of other strategies.
+base::Problems mesh_problems(const Experiment& experiment);
+
+}  // namespace trainyard::experiment

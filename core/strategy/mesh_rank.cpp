@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/strategy/mesh_rank.h"
+
+#include <algorithm>
+
+#include "core/strategy/replica.h"
+#include "core/strategy/same_samples.h"
+
+namespace trainyard::strategy {
+namespace {
+
+using experiment::Cell;
+using experiment::MeshPlace;
+using experiment::Pass;
+
+plan::Group group_of(const std::vector<int>& ranks) { return {{ranks.begin(), ranks.end()}}; }
+
+class Room {
+ public:
+  Room(const experiment::Resolved& e, const MeshRank& rank, const experiment::Recomputation& recomputation) : s_(rank), recomputation_(recomputation) {
+    for (const ProgramSize& program : training_of(e, rank.rank)) {
+      micro_batches_ = std::max(micro_batches_, micro_batches_of(e, program.samples));
+      cells_.push_back(s_.cells(micro_batches_of(e, program.samples)));
+    }
+  }
+
+  Slots slots() const {
+    Slots slots{held([](const Cell&) { return true; }, true), {}, {}, {}};
+    for (std::size_t value = 0; value < s_.split.paths.size(); ++value) {
+      const bool made_here = s_.owns(static_cast<int>(value));
+      const int made = s_.split.stage_of(static_cast<int>(value));
+      const std::int32_t kept = held([&](const Cell& cell) { return passes(value, cell.stage); }, !made_here);
+      slots.sums.push_back(kept);
+      slots.activations.push_back(recomputation_.gives_up(static_cast<int>(value)) ? std::min(kept, made_twice(made, s_.sends(static_cast<int>(value), true)))
+                                                                                   : kept);
+      slots.gradients.push_back(held(
+          [&](const Cell& cell) {
+            return passes(value, cell.stage) && (cell.pass == Pass::backward || (cell.pass == Pass::backward_weight && cell.stage == made));
+          },
+          crosses(static_cast<int>(value))));
+    }
+    return slots;
+  }
+
+ private:
+  bool passes(std::size_t value, int stage) const {
+    const auto& path = s_.split.paths[value];
+    return std::find(path.begin(), path.end(), stage) != path.end();
+  }
+  bool crosses(int value) const {
+    return std::any_of(s_.split.hops.begin(), s_.split.hops.end(), [&](const Hop& hop) {
+      return hop.value == value && !hop.forward() && (s_.split.rank_of(hop.from) == s_.at.stage || s_.split.rank_of(hop.to) == s_.at.stage);
+    });
+  }
+
+  template <class IsMeant>
+  std::int32_t held(IsMeant is_meant, bool one_more) const {
+    std::int32_t most = 1;
+    for (const auto& cells : cells_) most = std::max(most, experiment::most_held(cells, is_meant));
+    const bool ahead = one_more && s_.schedule != experiment::PipelineSchedule::naive;
+    return std::clamp(most + (ahead ? 1 : 0), 1, micro_batches_);
+  }
+
+  // The fewest in which no micro-batch takes the place of another, of an output that is there in the forward cell and from the backward cell to the last.
+  std::int32_t made_twice(int stage, bool sent) const {
+    const bool ahead = sent && s_.schedule != experiment::PipelineSchedule::naive;
+    std::int32_t count = std::min(ahead ? 2 : 1, micro_batches_);
+    while (std::any_of(cells_.begin(), cells_.end(), [&](const auto& cells) { return clash(cells, stage, count); })) ++count;
+    return count;
+  }
+
+  static bool clash(const std::vector<Cell>& cells, int stage, std::int32_t count) {
+    const bool waits = std::any_of(cells.begin(), cells.end(), [](const Cell& cell) { return cell.pass == Pass::backward_weight; });
+    std::vector<bool> taken(static_cast<std::size_t>(count), false);
+    for (const Cell& cell : cells) {
+      if (cell.stage != stage) continue;
+      const auto place = static_cast<std::size_t>(cell.micro % count);
+      if (cell.pass == Pass::backward_weight) {
+        taken[place] = false;
+        continue;
+      }
+      if (taken[place]) return true;
+      taken[place] = waits && cell.pass == Pass::backward;
+    }
+    return false;
+  }
+
+  const MeshRank& s_;
+  const experiment::Recomputation& recomputation_;
+  std::int32_t micro_batches_ = 1;
+  std::vector<std::vector<Cell>> cells_;  // by program
+};
+
+}  // namespace
+
+MeshGroups::MeshGroups(const experiment::Resolved& e, const Split& split)
+    : mesh_(experiment::mesh_of(e)), ways_(split.ways), shards_(experiment::shards_moments(e)) {
+  const auto next = [&] { return static_cast<std::int32_t>(list_.size()); };
+  for (int replica = 0; replica < mesh_.data; ++replica)
+    for (int part = 0; part < mesh_.tensor; ++part)
+      for (const auto& [from, to] : ways_) list_.push_back({{mesh_.rank_of({replica, from, part}), mesh_.rank_of({replica, to, part})}});
+  if (mesh_.tensor > 1) parts_ = next();
+  for (int rank = 0; rank < mesh_.ranks() && mesh_.tensor > 1; rank += mesh_.tensor) list_.push_back(group_of(mesh_.parts_with(rank)));
+  if (mesh_.data > 1) replicas_ = next();
+  for (int stage = 0; stage < mesh_.pipeline && mesh_.data > 1; ++stage)
+    for (int part = 0; part < mesh_.tensor; ++part) list_.push_back(group_of(mesh_.replicas_like(mesh_.rank_of({0, stage, part}))));
+  if (shards_ && mesh_.tensor > 1) stages_ = next();
+  for (int stage = 0; stage < mesh_.pipeline && stages_ >= 0; ++stage) list_.push_back(group_of(mesh_.stage(stage)));
+  if (!e.document.training.judges_gradients() || !mesh_.sums_norms(shards_)) return;
+  everyone_ = mesh_.tensor == mesh_.ranks() ? parts_ : next();
+  if (everyone_ != parts_) list_.push_back(everyone(e));
+}
+
+std::int32_t MeshGroups::way(const MeshPlace& at, std::int32_t way) const {
+  const auto& [from, to] = ways_[static_cast<std::size_t>(way)];
+  return at.stage == from || at.stage == to ? (at.replica * mesh_.tensor + at.part) * static_cast<std::int32_t>(ways_.size()) + way : -1;
+}
+std::int32_t MeshGroups::parts(const MeshPlace& at) const { return number(parts_, at.stage * mesh_.data + at.replica); }
+std::int32_t MeshGroups::replicas(const MeshPlace& at) const { return number(replicas_, at.stage * mesh_.tensor + at.part); }
+std::int32_t MeshGroups::statistics(const MeshPlace& at) const {
+  if (!shards_) return parts(at);
+  return mesh_.tensor > 1 ? number(stages_, at.stage) : replicas(at);
+}
+std::int32_t MeshGroups::norms() const { return everyone_; }
+
+bool MeshRank::sends(int value, bool forward) const {
+  return std::any_of(split.hops.begin(), split.hops.end(),
+                     [&](const Hop& hop) { return hop.value == value && hop.forward() == forward && split.rank_of(hop.from) == at.stage; });
+}
+
+Slots room_for(const experiment::Resolved& e, const MeshRank& rank, const experiment::Recomputation& recomputation) {
+  return Room(e, rank, recomputation).slots();
+}
+
+}  // namespace trainyard::strategy

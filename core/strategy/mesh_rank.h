@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// One rank of a mesh (experiment/mesh.h): what it has, and by which groups it hands on and sums.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "core/experiment/cells.h"
+#include "core/experiment/mesh.h"
+#include "core/experiment/recomputation.h"
+#include "core/strategy/hops.h"
+#include "core/strategy/line.h"
+#include "core/strategy/replica_buffers.h"
+#include "core/strategy/own_part_ops.h"
+
+namespace trainyard::strategy {
+
+// The groups of a mesh, by number: of every pipeline its ways; of every part of a stage; of all replicas of these; of a stage, where they share out what
+// replicas have alike; and of everybody, where norms are summed that no rank has whole.
+class MeshGroups {
+ public:
+  MeshGroups(const experiment::Resolved& experiment, const Split& split);
+
+  const std::vector<plan::Group>& list() const { return list_; }
+  std::int32_t way(const experiment::MeshPlace& at, std::int32_t way) const;  // as the next ones, -1 where the rank is in none
+  std::int32_t parts(const experiment::MeshPlace& at) const;
+  std::int32_t replicas(const experiment::MeshPlace& at) const;
+  std::int32_t statistics(const experiment::MeshPlace& at) const;  // of who updates some of a segment that the rank updates
+  std::int32_t norms() const;
+
+ private:
+  std::int32_t number(std::int32_t first, int position) const { return first < 0 ? -1 : first + position; }
+
+  experiment::Mesh mesh_;
+  std::vector<std::pair<int, int>> ways_;
+  std::vector<plan::Group> list_;
+  std::int32_t parts_ = -1, replicas_ = -1, stages_ = -1, everyone_ = -1;  // the first of each kind
+  bool shards_ = false;
+};
+
+// What one rank does, in any program.
+struct MeshRank {
+  const Split& split;
+  experiment::Mesh mesh;
+  experiment::MeshPlace at;
+  int rank = 0;
+  experiment::PipelineSchedule schedule = experiment::PipelineSchedule::naive;
+  std::vector<Line> ways = {};  // by way
+  Line parts = {}, replicas = {}, statistics = {}, norms = {};
+  std::optional<Shards> shards = {};  // of what replicas have alike, where each updates but its part; its units are the buckets of gradients
+  plan::Access summaries = {};        // of the logits, of all parts one after another; invalid where every rank has all classes
+
+  std::vector<experiment::Cell> cells(std::int32_t micro_batches) const {
+    return experiment::cells_of(schedule, split.ranks(), at.stage, micro_batches);
+  }
+  bool owns(int segment) const { return split.owners[static_cast<std::size_t>(segment)] == at.stage; }
+  const model::Stage& stage(int number) const { return split.stages[static_cast<std::size_t>(number)]; }
+  bool tells_of_samples() const { return owns(static_cast<int>(split.owners.size()) - 1) && at.part == 0; }
+  // Whether peers along the pipeline read what the rank has of a value.
+  bool sends(int value, bool forward) const;
+};
+
+// Room for all micro-batches that a rank holds at once. Of what comes from elsewhere one more, that the next may come while it computes. Of what is given up,
+// for the one that computes, and those whose gradients of weights wait for it; where it is sent, one more.
+Slots room_for(const experiment::Resolved& experiment, const MeshRank& rank, const experiment::Recomputation& recomputation);
+
+}  // namespace trainyard::strategy

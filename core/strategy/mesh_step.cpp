@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/strategy/mesh_step.h"
+
+#include <algorithm>
+
+#include "core/model/split.h"
+#include "core/strategy/same_samples.h"
+
+namespace trainyard::strategy {
+namespace {
+
+using experiment::Cell;
+using experiment::Pass;
+
+class MeshWriter : private OwnPartOps {
+ public:
+  MeshWriter(const Replica& replica, const MeshRank& rank, std::int64_t samples)
+      : OwnPartOps(replica, rank.shards ? &*rank.shards : nullptr), m_(rank), all_(samples), micro_batches_(micro_batches_of(replica.resolved, samples)) {}
+
+  std::vector<Op> train() {
+    const std::vector<Cell> cells = m_.cells(micro_batches_);
+    separate_ = std::any_of(cells.begin(), cells.end(), [](const Cell& cell) { return cell.pass == Pass::backward_weight; });
+    add(rate());
+    for (const Cell& cell : cells) add_cell(cell);
+    micro_ = -1;
+    if (all_ == 0) learn_nothing();
+    sum_gradients();
+    if (clips()) add_clip();
+    update_all();
+    if (m_.shards) gather_parameters();
+    return std::move(ops_);
+  }
+
+  std::vector<Op> evaluate() {
+    trains_ = false;
+    for (std::size_t k = 0; k < m_.split.stages.size(); ++k)
+      if (m_.split.stages[k].rank == m_.at.stage) add_cell({Pass::forward, static_cast<int>(k), 0});
+    if (m_.owns(last())) add_loss();
+    return std::move(ops_);
+  }
+
+ private:
+  // Each has a collective of its own among the parts of a stage, once for every place that it works on.
+  enum class Way { forward, backward, loss, norms, statistics, count };
+  std::int32_t number_of(Way way, int s = 0, std::int32_t place = 0) const {
+    return (place * static_cast<std::int32_t>(Way::count) + static_cast<std::int32_t>(way)) * (last() + 1) + s;
+  }
+  std::int32_t place_in(const Access& buffer) const { return micro_ % r_.slots_of(buffer.buffer); }
+
+  void add(Op op) { ops_.push_back(std::move(op)); }
+  void collective(OpKind kind, const Line& line, std::int32_t number, const Access& whole) { add(collective_op(kind, line, number, whole)); }
+
+  void add_cell(const Cell& cell) {
+    const std::int64_t batch = r_.resolved.document.training.batch_per_rank;
+    micro_ = cell.micro;
+    samples_ = std::min(batch, all_ - micro_ * batch);
+    switch (cell.pass) {
+      case Pass::forward: return go_forward(m_.stage(cell.stage), cell.stage);
+      case Pass::backward: return go_back(m_.stage(cell.stage), cell.stage);
+      case Pass::backward_weight: return learn(m_.stage(cell.stage));
+    }
+  }
+
+  void go_forward(const model::Stage& stage, int k) {
+    if (loaded_ < micro_) add_load();
+    hand_over([&](const Hop& hop) { return hop.forward() && hop.to == k; });
+    hand_over([&](const Hop& hop) { return hop.forward() && hop.from == k && !stage.has(hop.value); });
+    for (int s = stage.first; s <= stage.last; ++s) pass_forward(s);
+    hand_over([&](const Hop& hop) { return hop.forward() && hop.from == k && stage.has(hop.value); });
+  }
+
+  // The last run is made again before gradients come, and before the loss, which reads what it ends with.
+  void go_back(const model::Stage& stage, int k) {
+    const auto again = [&](Op op) { add(std::move(op)); };
+    make_again(stage.last, again);
+    if (stage.has(last())) add_loss();
+    hand_over([&](const Hop& hop) { return !hop.forward() && hop.to == k; });
+    for (int s = stage.last; s >= stage.first; --s) {
+      if (s < stage.last) make_again(s, again);
+      pass_back(s);
+    }
+    hand_over([&](const Hop& hop) { return !hop.forward() && hop.from == k; });
+  }
+
+  void learn(const model::Stage& stage) {
+    for (int s = stage.last; s >= stage.first; --s)
+      if (!is(s, Kind::batch_norm)) add_weight(s);
+  }
+
+  // Of what the layer is split by, the rank's own.
+  plan::Columns columns(int s) const {
+    if (segment(s).split == model::Split::none) return {};
+    return {segment(s).split_first, model::split_count(model_, s), segment(s).split_of};
+  }
+
+  void pass_forward(int s) {
+    add(forward(s));
+    ops_.back().columns = columns(s);
+    if (!model::sums_outputs(segment(s))) return;
+    ops_.back().kind = OpKind::partial;
+    collective(OpKind::all_reduce, m_.parts, number_of(Way::forward, s, place_in(of(b_.activations, s))), activation(s));
+    if (model::activates_sum(segment(s))) activate(s);
+  }
+
+  void activate(int s) {
+    Op op = op_of(OpKind::forward, s);
+    op.reads = op.writes = {activation(s)};
+    op.flops = samples_ * segment(s).outputs;
+    add(std::move(op));
+  }
+
+  // What parts sum crosses while the gradient of the weights is computed.
+  void pass_back(int s) {
+    const bool weight_first = is(s, Kind::batch_norm), sums = s > first() && model::sums_input_gradient(segment(s));
+    if (weight_first) add_weight(s);
+    if (weight_first ? s > first() : passes_back(s)) add(backward_input(s));
+    if (sums) {
+      ops_.back().columns = columns(s);
+      collective(OpKind::all_reduce, m_.parts, number_of(Way::backward, s, place_in(of(b_.activation_gradients, s - 1))), gradient(s - 1));
+    }
+    if (!weight_first && !separate_) add_weight(s);
+  }
+
+  void add_weight(int s) {
+    if (!computes_by_parameters(s)) return;
+    add(backward_weight(s, micro_ == micro_batches_ - 1));
+    if (adds_weight(s)) with_sum(ops_.back());
+  }
+
+  // Who is not to tell of samples says nothing of it: in evaluation it has nothing to do.
+  void add_loss() {
+    Op op = loss();
+    if (!m_.tells_of_samples()) std::erase(op.writes, b_.metrics);
+    if (m_.summaries.buffer.valid()) {
+      summarise();
+      op.reads.insert(op.reads.begin() + 1, summaries());
+    }
+    if (!op.writes.empty()) add(std::move(op));
+  }
+
+  std::int64_t logits_rows() const { return samples_ * model_.labels(); }
+  Access summaries() const { return {m_.summaries.buffer, 0, model::kSoftmaxSummary * logits_rows() * m_.mesh.tensor}; }
+
+  void summarise() {
+    Op op = op_of(OpKind::softmax, -1);
+    op.reads = {activation(last()), labels()};
+    op.writes = {{m_.summaries.buffer, model::kSoftmaxSummary * logits_rows() * m_.at.part, model::kSoftmaxSummary * logits_rows()}};
+    op.columns = columns(last());
+    op.flops = samples_ * 3 * segment(last()).outputs;
+    add(std::move(op));
+    collective(OpKind::all_gather, m_.parts, number_of(Way::loss), summaries());
+  }
+
+  // Of the samples only what the rank's layers look at.
+  void add_load() {
+    Op op = load();
+    loaded_ = micro_;
+    std::erase_if(op.writes, [&](const Access& write) { return !looks_at(write.buffer); });
+    if (!op.writes.empty()) add(std::move(op));
+  }
+
+  bool looks_at(plan::BufferId buffer) const {
+    if (buffer == b_.labels.buffer) return m_.owns(last());
+    for (int s = 0; s <= last(); ++s) {
+      if (!m_.owns(s)) continue;
+      if (buffer == b_.sample_numbers.buffer && is(s, Kind::dropout)) return true;
+      if (buffer == b_.input.buffer && (s == 0 || segment(s).looks_up())) return true;
+    }
+    return false;
+  }
+
+  template <class IsMeant>
+  void hand_over(IsMeant is_meant) {
+    for (const Hop& hop : m_.split.hops) {
+      if (!is_meant(hop)) continue;
+      const Line& line = m_.ways[static_cast<std::size_t>(hop.way)];
+      const std::int32_t root = m_.mesh.rank_of({m_.at.replica, m_.split.rank_of(hop.from), m_.at.part});
+      add(rooted(OpKind::broadcast, line.lane, line.group, micro_ * hop.values + hop.number, root, hop.forward() ? activation(hop.value) : gradient(hop.value)));
+    }
+  }
+
+  // Once a step --------------------------------------------------------------------------------------------------------
+
+  // A replica without samples in the step has gradients of zero.
+  void learn_nothing() {
+    for (int s = last(); s >= 0; --s) {
+      Op op = op_of(OpKind::zero, s);
+      if (has_parameters(s)) op.writes = {segment_of(b_.gradients, s), {b_.local_norms.buffer, s, 1}};
+      if (s == last() && m_.tells_of_samples()) op.writes.push_back(b_.metrics);
+      if (!op.writes.empty()) add(std::move(op));
+    }
+  }
+
+  // Each bucket after the last op that writes any of it, in an order that all replicas keep.
+  void sum_gradients() {
+    std::size_t at = 0;
+    for (std::int32_t b = 0; b < buckets(); ++b) {
+      const Access bucket{b_.gradients.buffer, span_of(b).first, span_of(b).count};
+      const auto writes = [&](const Op& op) { return std::any_of(op.writes.begin(), op.writes.end(), [&](const Access& write) { return overlap(write, bucket); }); };
+      const auto last = std::find_if(ops_.rbegin(), ops_.rend(), writes);
+      at = std::max(at, static_cast<std::size_t>(ops_.rend() - last));
+      const OpKind kind = m_.shards ? OpKind::reduce_scatter : OpKind::all_reduce;
+      ops_.insert(ops_.begin() + static_cast<std::ptrdiff_t>(at++), collective_op(kind, m_.replicas, b, bucket));
+    }
+  }
+  static bool overlap(const Access& a, const Access& b) { return a.buffer == b.buffer && a.first < b.first + b.count && b.first < a.first + a.count; }
+
+  // Whether the rank tells of a segment: of one that all parts have the first does, of one that is split each of its part.
+  bool tells(int s) const { return has_parameters(s) && (m_.at.part == 0 || segment(s).split != model::Split::none); }
+
+  // Each rank its part of the norm of the whole gradient; of replicas that have the same, the first.
+  void add_clip() {
+    std::vector<bool> counts(model_.segments.size(), false);
+    const auto count = [&](int s, Op norm) {
+      if (m_.norms.group >= 0 && !(tells(s) && (m_.shards || m_.at.replica == 0))) return;
+      counts[static_cast<std::size_t>(s)] = true;
+      add(std::move(norm));
+    };
+    if (m_.shards) for_each_own_part([&](const Unit& unit, int s) { count(s, norm_of_part(unit, s)); });
+    for (int s = last(); s >= 0 && !m_.shards; --s)
+      if (has_parameters(s)) count(s, norm(s));
+    if (m_.norms.group >= 0) sum_norms(counts);
+    add(clip());
+  }
+
+  void sum_norms(const std::vector<bool>& counts) {
+    Op none = op_of(OpKind::zero, -1);
+    for (int s = 0; s <= last(); ++s) {
+      if (counts[static_cast<std::size_t>(s)]) continue;
+      if (none.segment < 0) none.segment = s;
+      none.writes.push_back({b_.reduced_norms.buffer, s, 1});
+    }
+    if (none.segment >= 0) add(std::move(none));
+    collective(OpKind::all_reduce, m_.norms, m_.norms.group == m_.parts.group ? number_of(Way::norms) : 0, b_.reduced_norms);
+  }
+
+  // What is told of an update is that of whole segments.
+  void update_all() {
+    const bool sums = m_.statistics.group >= 0;
+    if (sums) add(zero(b_.statistics));
+    const auto change = [&](int s, Op update) {
+      add(std::move(update));
+      if (sums && !tells(s)) add(zero({b_.statistics.buffer, 3 * s, 3}));
+    };
+    if (m_.shards) for_each_own_part([&](const Unit& unit, int s) { change(s, update_of_part(unit, s)); });
+    for (int s = last(); s >= 0 && !m_.shards; --s)
+      if (has_parameters(s)) change(s, update(s));
+    if (sums) collective(OpKind::all_reduce, m_.statistics, m_.statistics.group == m_.replicas.group ? 2 * buckets() : number_of(Way::statistics), b_.statistics);
+  }
+
+  // Of every bucket each replica has updated its part.
+  void gather_parameters() {
+    for (std::int32_t b = buckets() - 1; b >= 0; --b)
+      collective(OpKind::all_gather, m_.replicas, buckets() + b, {b_.parameters.buffer, span_of(b).first, span_of(b).count});
+  }
+
+  const MeshRank& m_;
+  std::int64_t all_;  // samples of the step
+  std::int32_t micro_batches_;
+  std::vector<Op> ops_;
+  bool separate_ = false;  // gradients of weights have cells of their own
+  std::int32_t loaded_ = -1;
+};
+
+}  // namespace
+
+std::vector<plan::Op> mesh_training(const Replica& replica, const MeshRank& rank, std::int64_t samples) { return MeshWriter(replica, rank, samples).train(); }
+std::vector<plan::Op> mesh_evaluation(const Replica& replica, const MeshRank& rank, std::int64_t samples) {
+  return MeshWriter(replica, rank, samples).evaluate();
+}
+
+}  // namespace trainyard::strategy

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The ops of a rank that updates but its part of every unit (units.h).
+#pragma once
+
+#include "core/strategy/replica_ops.h"
+#include "core/strategy/units.h"
+
+namespace trainyard::strategy {
+
+struct Shards {
+  Units units;
+  plan::Access parameters = {};  // the rank's own parts, side by side; invalid where all parameters are there
+  plan::Access gradients = {};   // likewise
+};
+
+class OwnPartOps : protected ReplicaOps {
+ protected:
+  // `shards`: null where what the rank has is its own; then none of these is asked for.
+  OwnPartOps(const Replica& replica, const Shards* shards) : ReplicaOps(replica), shards_(shards) {}
+
+  const Units& units() const { return shards_->units; }
+  static Access own_in(const Access& side_by_side, const Unit& unit) { return {side_by_side.buffer, unit.own_at, unit.own.count}; }
+  static Access own_in_whole(const Access& whole, const Unit& unit) { return {whole.buffer, whole.first + unit.own.first - unit.bucket.first, unit.own.count}; }
+  Access own_gradient(const Unit& unit) const { return units().scatters ? own_in(shards_->gradients, unit) : as_in_model(b_.gradients, unit); }
+
+  // Last units first: `visit(unit, a segment of which some is the rank's own)`.
+  template <class Visit>
+  void for_each_own_part(Visit visit) const {
+    for (std::int32_t u = units().count() - 1; u >= 0; --u) {
+      const Unit& unit = units().at(u);
+      for (int s = unit.bucket.first_segment; s <= unit.bucket.last_segment; ++s)
+        if (part_of(own_gradient(unit), unit.own, segment(s)).count > 0) visit(unit, s);
+    }
+  }
+  Op norm_of_part(const Unit& unit, int s) const { return norm(s, part_of(own_gradient(unit), unit.own, segment(s))); }
+  Op update_of_part(const Unit& unit, int s) const;
+
+ private:
+  static Access as_in_model(const Access& flat, const Unit& unit) { return {flat.buffer, unit.own.first, unit.own.count}; }
+  // What the rank has of a segment: of a span as long as its part of the unit, and of what it is of the model.
+  static Access part_of(const Access& span, const experiment::Part& own, const model::Segment& segment);
+
+  const Shards* shards_;
+};
+
+}  // namespace trainyard::strategy

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Real training by ranks in a mesh of data x pipeline x tensor: together they equal one device, replicas are alike to the bit, and they send each other what the
+// formula says, no more.
+#include <gtest/gtest.h>
+
+#include "backends/inproc/transport.h"
+#include "core/check/check.h"
+#include "core/experiment/buckets.h"
+#include "core/experiment/recomputation.h"
+#include "core/experiment/sent_bytes.h"
+#include "tests/conformance/mesh_training.h"
+
+namespace trainyard::tests {
+namespace {
+
+using collective::Algorithm;
+using experiment::Experiment;
+using experiment::OptimizerKind;
+using experiment::PipelineSchedule;
+using experiment::StrategyKind;
+
+std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes, {64}).value(); }
+std::vector<RankOutcome> trained(const Experiment& e) { return trained_by(e, in_process); }
+
+// Of 24 samples a step, in so many micro-batches of each replica; an epoch of 250 ends with 10.
+Experiment meshed(Experiment e, experiment::Mesh mesh, int micro_batches = 1, PipelineSchedule schedule = PipelineSchedule::one_f_one_b) {
+  e.strategy.kind = StrategyKind::hybrid;
+  e.strategy.mesh = {.data = mesh.data, .pipeline = mesh.pipeline, .tensor = mesh.tensor, .shards_data = false};
+  e.strategy.stages.schedule = schedule;
+  e.training.batch_per_rank = 24 / mesh.data / micro_batches;
+  e.training.accumulation_steps = micro_batches;
+  e.training.steps = 100;
+  e.training.precision = experiment::Precision::fp64;
+  return e;
+}
+
+Experiment with(Experiment e, OptimizerKind kind, double clip_norm = 0, Algorithm algorithm = Algorithm::ring) {
+  e.training.optimizer = {.kind = kind, .learning_rate = 0.02, .epsilon = 1e-4};
+  e.training.clip_norm = clip_norm;
+  e.strategy.algorithm = algorithm;
+  return e;
+}
+
+Experiment gpt(int ranks, std::int64_t heads, bool tied) {
+  Experiment e = tied ? strategy::small_tied_gpt(ranks) : strategy::small_gpt(ranks);
+  e.model.layers[0].width = 2 * heads;
+  e.model.layers[1].heads = heads;
+  e.model.layers[1].blocks = 2;
+  e.training.optimizer.learning_rate = 0.02;
+  return e;
+}
+
+Experiment on_hosts(Experiment e, int hosts, int devices) {
+  e.topology = drawn_hosts(hosts, devices);
+  return e;
+}
+
+Experiment sharded(Experiment e) {
+  e.strategy.mesh.shards_data = true;
+  e.strategy.fsdp.shard = experiment::Shard::optimizer;
+  return e;
+}
+
+struct Case {
+  const char* name;
+  Experiment experiment;
+};
+void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+
+void expect_sent_bytes(Experiment e) {
+  e.training.steps = 22;
+  e.run.evaluate_every_steps = 11;
+  const auto wanted = experiment::sent_bytes(experiment::resolve(e, ".").value());
+  ASSERT_TRUE(wanted);
+  const auto ranks = trained(e);
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    EXPECT_EQ(ranks[r].problem, "");
+    std::int64_t sent = 0;
+    for (const comm::Traffic& to : ranks[r].traffic) sent += static_cast<std::int64_t>(to.sent_payload_bytes);
+    EXPECT_EQ(sent, (*wanted)[r]) << "rank " << r;
+  }
+}
+
+void expect_proved(const Experiment& e) {
+  const experiment::Resolved resolved = experiment::resolve(e, ".").value();
+  for (const auto& plan : {strategy::coarse_plan(resolved), strategy::make_plan(resolved)}) {
+    ASSERT_TRUE(plan);
+    const auto problems = check::check(*plan);
+    EXPECT_EQ(problems.empty() ? "" : base::to_string(problems.front()), "");
+  }
+}
+
+class MeshTraining : public testing::TestWithParam<Case> {};
+
+TEST_P(MeshTraining, of_hundred_fp64_steps_equals_one_device) {
+  const Experiment& e = GetParam().experiment;
+  const auto problems = experiment::validate(e, ".");
+  ASSERT_EQ(problems.empty() ? "" : base::to_string(problems.front()), "");
+  expect_as_one_device(e, trained(e), trained(on_one(e))[0]);
+}
+
+TEST_P(MeshTraining, has_the_gradients_of_one_device_in_fp32) {
+  Experiment e = one_step(GetParam().experiment);
+  e.training.precision = experiment::Precision::fp32;
+  EXPECT_LE(distance(put_together(e, trained(e), &RankOutcome::gradients), trained(on_one(e))[0].gradients), 1e-5);
+}
+
+TEST_P(MeshTraining, sends_what_its_formula_says) { expect_sent_bytes(GetParam().experiment); }
+TEST_P(MeshTraining, is_proved) { expect_proved(GetParam().experiment); }
+
+using S = PipelineSchedule;
+using O = OptimizerKind;
+INSTANTIATE_TEST_SUITE_P(
+    Meshes, MeshTraining,
+    testing::Values(Case{"rows_2x2x2", meshed(on_hosts(strategy::small_rows(8), 2, 4), {2, 2, 2}, 3)},
+                    Case{"rows_2x1x2_adam", with(meshed(strategy::small_rows(4), {2, 1, 2}), O::adam)},
+                    Case{"rows_2x2x1_gpipe_clipped", with(meshed(strategy::small_rows(4), {2, 2, 1}, 3, S::gpipe), O::sgd, 0.2)},
+                    Case{"uneven_1x2x4", meshed(small(8, 24), {1, 2, 4}, 3)},
+                    Case{"uneven_4x1x2_direct", with(meshed(small(8, 24), {4, 1, 2}, 2), O::adamw, 0, Algorithm::direct)},
+                    Case{"uneven_2x1x3_tree_clipped", with(meshed(small(6, 24), {2, 1, 3}, 2), O::sgd, 0.2, Algorithm::binary_tree)},
+                    Case{"rows_3x2x1_zb", with(meshed(strategy::small_rows(6), {3, 2, 1}, 4, S::zb_h1), O::adam)},
+                    Case{"rows_2x4x1", meshed(strategy::small_rows(8), {2, 4, 1}, 4)},
+                    Case{"rows_1x3x2_clipped", with(meshed(strategy::small_rows(6), {1, 3, 2}, 6), O::adamw, 0.3)},
+                    Case{"rows_2x2x2_zb_clipped",
+                         with(meshed(on_hosts(strategy::small_rows(8), 2, 4), {2, 2, 2}, 3, S::zb_h1), O::adam, 0.3, Algorithm::halving_doubling)},
+                    Case{"gpt_1x2x2", meshed(gpt(4, 4, false), {1, 2, 2}, 4)},
+                    Case{"gpt_2x2x2_interleaved", meshed(on_hosts(gpt(8, 2, false), 4, 2), {2, 2, 2}, 4, S::interleaved_1f1b)},
+                    Case{"tied_2x2x2_gpipe", with(meshed(gpt(8, 4, true), {2, 2, 2}, 2, S::gpipe), O::adam, 0.3)},
+                    Case{"rows_4x1x1_clipped", with(meshed(strategy::small_rows(4), {4, 1, 1}, 2), O::sgd, 0.3)},
+                    Case{"clicks_2x2x1", meshed(strategy::small_clicks(4), {2, 2, 1}, 2, S::naive)},
+                    Case{"images_2x2x2", meshed(images(strategy::small_images(8), 1), {2, 2, 2}, 2)}),
+    [](const testing::TestParamInfo<Case>& one) { return one.param.name; });
+
+// Of gradients each replica keeps the sum of its part alone.
+class ShardedMesh : public testing::TestWithParam<Case> {};
+
+TEST_P(ShardedMesh, of_hundred_fp64_steps_equals_one_device_and_moments_are_apart) {
+  const Experiment& e = GetParam().experiment;
+  const auto problems = experiment::validate(e, ".");
+  ASSERT_EQ(problems.empty() ? "" : base::to_string(problems.front()), "");
+  expect_as_one_device(e, trained(e), trained(on_one(e))[0]);
+  const experiment::Resolved resolved = experiment::resolve(e, ".").value();
+  const auto moment = [&](const experiment::Resolved& r) {
+    const plan::RankPlan rank = strategy::coarse_plan(r).value().rank_plan(0);
+    return rank.buffers[rank.buffer("moment1").index()].elements;
+  };
+  experiment::Resolved whole = resolved;
+  whole.document.strategy.mesh.shards_data = false;
+  const auto buckets = std::ssize(experiment::buckets(experiment::of_rank(resolved, 0)));
+  EXPECT_LE(moment(resolved), moment(whole) / experiment::mesh_of(resolved).data + buckets);
+}
+
+TEST_P(ShardedMesh, sends_what_its_formula_says_and_is_proved) {
+  expect_sent_bytes(GetParam().experiment);
+  expect_proved(GetParam().experiment);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Meshes, ShardedMesh,
+    testing::Values(Case{"rows_2x2x2_clipped", sharded(with(meshed(on_hosts(strategy::small_rows(8), 2, 4), {2, 2, 2}, 3), O::adam, 0.3))},
+                    Case{"uneven_4x1x2_direct", sharded(with(meshed(small(8, 24), {4, 1, 2}, 2), O::adamw, 0, Algorithm::direct))},
+                    Case{"rows_3x2x1_gpipe", sharded(with(meshed(strategy::small_rows(6), {3, 2, 1}, 4, S::gpipe), O::adam))},
+                    Case{"gpt_2x2x2_interleaved", sharded(with(meshed(gpt(8, 2, false), {2, 2, 2}, 4, S::interleaved_1f1b), O::adam, 0.3))},
+                    Case{"rows_4x1x1_clipped", sharded(with(meshed(strategy::small_rows(4), {4, 1, 1}, 2), O::adam, 0.3))}),
+    [](const testing::TestParamInfo<Case>& one) { return one.param.name; });
+
+// Of 241 samples, 24 at a step, the last one is replica 0's alone: the others learn nothing from it, and sum with it.
+TEST(MeshTail, of_a_replica_without_samples_equals_one_device) {
+  for (const experiment::Mesh mesh : {experiment::Mesh{2, 2, 2}, experiment::Mesh{4, 2, 1}}) {
+    Experiment e = meshed(strategy::small_rows(8), mesh, 3);
+    e.data.train_samples = 241;
+    ASSERT_EQ(experiment::resolve(e, ".").value().tail_samples, 1);
+    expect_as_one_device(e, trained(e), trained(on_one(e))[0]);
+  }
+}
+
+// Run for run the numbers are those of the outputs that are kept.
+TEST(MeshRecomputation, of_pipelines_of_replicas_changes_no_bit) {
+  Experiment e = meshed(strategy::small_rows(6), {2, 3, 1}, 4);
+  const auto kept = put_together(e, trained(e), &RankOutcome::parameters);
+  e.training.recompute_segments = 2;
+  const experiment::Resolved resolved = experiment::resolve(e, ".").value();
+  ASSERT_TRUE(experiment::recomputation_of(resolved, 0).gives_up(0) || experiment::recomputation_of(resolved, 0).gives_up(1));
+  const auto problems = check::check(strategy::make_plan(resolved).value());
+  EXPECT_EQ(problems.empty() ? "" : base::to_string(problems.front()), "");
+  EXPECT_EQ(put_together(e, trained(e), &RankOutcome::parameters), kept);
+}
+
+// A gradient that is not finite on one rank alone skips the update of all.
+TEST(MeshUpdates, that_are_not_finite_are_skipped_by_all) {
+  Experiment e = meshed(strategy::small_rows(8), {2, 2, 2}, 3);
+  e.training.steps = 3;
+  e.training.non_finite = experiment::NonFinite::skip;
+  const experiment::Resolved resolved = experiment::resolve(e, ".").value();
+  const auto poisoned = [](int rank, const compute::Tensor& parameters) {
+    if (rank == 5) parameters.as<double>()[0] = std::numeric_limits<double>::infinity();
+  };
+  const auto ranks = train(resolved, compute::reference::make, in_process, {}, poisoned);
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    EXPECT_EQ(ranks[r].problem, "");
+    EXPECT_EQ(sum_of({ranks[r]}, telemetry::Metric::skipped_updates, 2), 3) << "rank " << r;
+  }
+}
+
+}  // namespace
+}  // namespace trainyard::tests

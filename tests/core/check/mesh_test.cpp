@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Plans of ranks in a mesh: all that the strategy makes are proved, and what is broken in one is found out.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "tests/core/check/breaking.h"
+
+namespace trainyard::check {
+namespace {
+
+using plan::Op;
+using plan::OpKind;
+
+experiment::Experiment meshed(experiment::Experiment e, int data, int pipeline, int tensor, bool shards = false) {
+  e.strategy.kind = experiment::StrategyKind::hybrid;
+  e.strategy.mesh = {.data = data, .pipeline = pipeline, .tensor = tensor, .shards_data = shards};
+  e.strategy.fsdp.shard = experiment::Shard::optimizer;
+  return e;
+}
+
+RC_GTEST_PROP(MeshPlans, of_any_shape_are_proved, ()) {
+  using S = experiment::PipelineSchedule;
+  const int data = *rc::gen::inRange(1, 4), pipeline = *rc::gen::inRange(1, 4), tensor = *rc::gen::inRange(1, data * pipeline > 4 ? 2 : 4);
+  experiment::Experiment e = meshed(strategy::small_rows(data * pipeline * tensor), data, pipeline, tensor, *rc::gen::arbitrary<bool>());
+  e.strategy.algorithm = *rc::gen::element(collective::Algorithm::ring, collective::Algorithm::direct);
+  e.strategy.stages.schedule = *rc::gen::element(S::gpipe, S::one_f_one_b, S::zb_h1, S::naive);
+  e.training.batch_per_rank = *rc::gen::inRange(2, 5);
+  e.training.accumulation_steps = *rc::gen::inRange(1, 5);
+  e.training.clip_norm = *rc::gen::element(0.0, 1.0);
+  e.training.recompute_segments = *rc::gen::element(0, 2);
+  const auto made = strategy::resolved(e);
+  RC_ASSERT(base::to_string(check(strategy::coarse_plan(made).value())) == "");
+  RC_ASSERT(base::to_string(check(strategy::make_plan(made).value())) == "");
+}
+
+Victim whole(int data, int pipeline, int tensor, bool shards = false) {
+  experiment::Experiment e = meshed(strategy::small_rows(data * pipeline * tensor), data, pipeline, tensor, shards);
+  e.training.batch_per_rank = 4;
+  e.training.accumulation_steps = 2;
+  return coarse(e);
+}
+
+testing::AssertionResult is_found(const Victim& victim, const std::string& what) {
+  for (const Finding& finding : examine(victim.plan()).findings)
+    if (finding.problem.what.find(what) != std::string::npos) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "not \"" << what << "\", but: " << first_finding(victim);
+}
+
+OpTest works_on(Victim& victim, std::size_t rank, OpKind kind, const std::string& buffer) {
+  return [&victim, rank, kind, buffer](const Op& op) {
+    return op.kind == kind && !op.writes.empty() && victim.ranks[rank].buffers[op.writes.front().buffer.index()].name.starts_with(buffer);
+  };
+}
+
+TEST(BrokenMesh, gradients_of_a_replica_that_nobody_sums_are_found_out) {
+  Victim victim = whole(2, 2, 1);
+  for (std::size_t rank = 0; rank < 4; ++rank)
+    for (const std::size_t at : {victim.first(rank, works_on(victim, rank, OpKind::all_reduce, "grads"))}) victim.remove(rank, at);
+  EXPECT_TRUE(is_found(victim, "what 1 of 2 replicas have learnt"));
+}
+
+// As two pipelines side by side: there is no group of replicas, and no lane to one.
+TEST(BrokenMesh, replicas_that_do_not_know_of_each_other_are_found_out) {
+  Victim victim = whole(2, 2, 1);
+  for (std::size_t rank = 0; rank < 4; ++rank) {
+    const plan::LaneId lane(victim.ranks[rank].lanes.size() - 1);
+    victim.ranks[rank].lanes.pop_back();
+    for (plan::Program& program : victim.ranks[rank].programs) {
+      std::erase_if(program.ops, [&](const Op& op) { return op.lane == lane; });
+      for (Op& op : program.ops) std::erase_if(op.after, [&](const plan::Dependency& dependency) { return dependency.lane == lane; });
+    }
+  }
+  victim.groups.resize(4);
+  EXPECT_TRUE(is_found(victim, "what 1 of 2 replicas have learnt"));
+}
+
+// The groups of the two parts changed for those of the replicas, and back.
+TEST(BrokenMesh, a_sum_of_a_layer_over_replicas_is_found_out) {
+  experiment::Experiment e = meshed(strategy::small_rows(4), 2, 1, 2);
+  e.data.train_samples = 240;
+  e.data.held_out_samples = 0;
+  Victim victim = coarse(e);
+  std::vector<std::size_t> parts, replicas;
+  for (std::size_t g = 0; g < victim.groups.size(); ++g) (victim.groups[g].ranks[1] == victim.groups[g].ranks[0] + 1 ? parts : replicas).push_back(g);
+  ASSERT_EQ(parts.size(), 2U);
+  ASSERT_EQ(replicas.size(), 2U);
+  victim.groups[parts[0]].ranks = {0, 3};
+  victim.groups[parts[1]].ranks = {2, 1};
+  for (const std::size_t rank : {1U, 3U})
+    for (auto& program : victim.ranks[rank].programs)
+      for (Op& op : program.ops)
+        for (std::size_t p = 0; p < 2; ++p)
+          if (std::cmp_equal(op.group, parts[p])) {
+            op.group = static_cast<std::int32_t>(parts[1 - p]);
+            break;
+          }
+  for (const std::size_t rank : {1U, 3U})
+    for (plan::Lane& lane : victim.ranks[rank].lanes)
+      for (std::size_t p = 0; p < 2; ++p)
+        if (std::cmp_equal(lane.group, parts[p])) {
+          lane.group = static_cast<std::int32_t>(parts[1 - p]);
+          break;
+        }
+  EXPECT_TRUE(is_found(victim, "learnt from the same samples"));
+}
+
+// The output of segment 4, which both parts of the first stage sum, goes to the second as soon as each has made its own.
+TEST(BrokenMesh, a_part_that_is_handed_on_before_it_is_summed_is_found_out) {
+  experiment::Experiment e = meshed(strategy::small_rows(4), 1, 2, 2);
+  e.strategy.stages.partition = experiment::Partition::by_hand;
+  e.strategy.stages.places = {{"0", 0}, {"5", 1}};
+  Victim victim = coarse(e);
+  auto& ops = victim.train(0);
+  const std::size_t sum = victim.first(0, works_on(victim, 0, OpKind::all_reduce, "act.s4"));
+  Op& hands_on = ops[victim.first(0, works_on(victim, 0, OpKind::broadcast, "act.s4"))];
+  const auto waits = std::find_if(hands_on.after.begin(), hands_on.after.end(), [&](const plan::Dependency& d) { return d.lane == ops[sum].lane; });
+  ASSERT_NE(waits, hands_on.after.end());
+  *waits = ops[sum].after.front();
+  EXPECT_NE(first_finding(victim), "");
+}
+
+TEST(BrokenMesh, a_micro_batch_that_one_pipeline_leaves_out_is_found_out) {
+  Victim victim = whole(2, 2, 1);
+  const std::size_t last = victim.find(2, is(OpKind::forward)).back();
+  victim.remove(2, last);
+  EXPECT_NE(first_finding(victim), "");
+}
+
+TEST(BrokenMesh, a_part_of_the_parameters_that_nobody_gathers_is_found_out) {
+  Victim victim = whole(2, 2, 1, true);
+  for (const std::size_t rank : {0U, 1U}) victim.remove(rank, victim.first(rank, works_on(victim, rank, OpKind::all_gather, "params")));
+  EXPECT_TRUE(is_found(victim, "that no update of this step has left there"));
+}
+
+}  // namespace
+}  // namespace trainyard::check

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/experiment/mesh.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/experiment/fsdp.h"
+#include "core/experiment/sent_bytes.h"
+#include "core/experiment/stages.h"
+#include "core/experiment/tensor.h"
+#include "tests/core/strategy/experiments.h"
+
+namespace trainyard::experiment {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Experiment meshed(int data, int pipeline, int tensor, int hosts = 1) {
+  const int ranks = std::max(data, 1) * pipeline * tensor;
+  Experiment e = strategy::small_rows(ranks);
+  e.topology = tests::drawn_hosts(hosts, ranks / hosts);
+  e.strategy.kind = StrategyKind::hybrid;
+  e.strategy.mesh = {.data = data, .pipeline = pipeline, .tensor = tensor, .shards_data = false};
+  return e;
+}
+
+Experiment on(Experiment e, const topology::Topology& topology) {
+  e.topology = topology;
+  return e;
+}
+
+base::Problem first_problem(const Experiment& e) {
+  const base::Problems problems = validate(e, ".");
+  return problems.empty() ? base::Problem{} : problems.front();
+}
+
+TEST(Mesh, counts_ranks_by_part_then_replica_then_stage) {
+  const Mesh mesh{2, 3, 4};
+  for (int rank = 0; rank < mesh.ranks(); ++rank) EXPECT_EQ(mesh.rank_of(mesh.place_of(rank)), rank);
+  EXPECT_EQ(mesh.place_of(0), (MeshPlace{0, 0, 0}));
+  EXPECT_EQ(mesh.place_of(5), (MeshPlace{1, 0, 1}));
+  EXPECT_EQ(mesh.place_of(23), (MeshPlace{1, 2, 3}));
+  EXPECT_THAT(mesh.parts_with(6), ElementsAre(4, 5, 6, 7));
+  EXPECT_THAT(mesh.replicas_like(13), ElementsAre(9, 13));
+  EXPECT_THAT(mesh.stage(1), ElementsAre(8, 9, 10, 11, 12, 13, 14, 15));
+}
+
+TEST(Mesh, of_all_strategies_has_every_worker_once) {
+  const auto of = [](StrategyKind kind) {
+    StrategySpec strategy;
+    strategy.kind = kind;
+    strategy.mesh = {.data = 0, .pipeline = 3, .tensor = 1, .shards_data = false};
+    return mesh_of(strategy, 6);
+  };
+  EXPECT_EQ(of(StrategyKind::ddp), (Mesh{6, 1, 1}));
+  EXPECT_EQ(of(StrategyKind::pipeline), (Mesh{1, 6, 1}));
+  EXPECT_EQ(of(StrategyKind::tensor_parallel), (Mesh{1, 1, 6}));
+  EXPECT_EQ(of(StrategyKind::hybrid), (Mesh{2, 3, 1}));
+}
+
+TEST(Mesh, takes_as_many_replicas_as_there_are_devices_for) {
+  Experiment e = meshed(2, 2, 2);
+  e.strategy.mesh.data = 0;
+  const Resolved resolved = strategy::resolved(e);
+  EXPECT_EQ(mesh_of(resolved), (Mesh{2, 2, 2}));
+  EXPECT_EQ(resolved.global_batch, 16);
+  EXPECT_EQ(mesh_said(resolved), "2 x 2 x 2: 2 replicas of 2 stages, in each of which 2 devices share the layers");
+}
+
+TEST(Mesh, that_does_not_cover_the_workers_is_refused) {
+  Experiment more = on(meshed(2, 2, 2), tests::drawn_hosts(1, 6));
+  EXPECT_EQ(first_problem(more).where, "strategy.mesh");
+  EXPECT_THAT(first_problem(more).what, HasSubstr("a mesh of 2 x 2 x 2 has 8 devices, and 6 devices have the role worker"));
+  more.strategy.mesh.data = 0;
+  EXPECT_THAT(first_problem(more).what, HasSubstr("replicas of 2 x 2 devices do not cover"));
+  EXPECT_THAT(first_problem(more).accepted, HasSubstr("a multiple of 4"));
+  const Experiment fewer = on(meshed(1, 2, 2), tests::drawn_hosts(1, 8));
+  EXPECT_THAT(first_problem(fewer).advice, HasSubstr("strategy.mesh.data to 2"));
+}
+
+TEST(Mesh, whose_parts_of_a_stage_are_on_two_hosts_is_refused) {
+  topology::Topology uneven = tests::drawn_hosts(2, 3);
+  const base::Problem problem = first_problem(on(meshed(3, 1, 2), uneven));
+  EXPECT_EQ(problem.where, "strategy.mesh.tensor");
+  EXPECT_THAT(problem.what, HasSubstr("ranks 2 and 3 would share layers, and are on the hosts \"host0\" and \"host1\""));
+  EXPECT_EQ(first_problem(on(meshed(2, 1, 2), tests::drawn_hosts(2, 2))).what, "");
+}
+
+TEST(Mesh, refuses_what_it_cannot_do) {
+  Experiment full = meshed(2, 2, 1);
+  full.strategy.mesh.shards_data = true;
+  EXPECT_EQ(first_problem(full).where, "strategy.fsdp.shard");
+  full.strategy.fsdp.shard = Shard::optimizer;
+  EXPECT_EQ(first_problem(full).what, "");
+  full.strategy.algorithm = collective::Algorithm::binary_tree;
+  EXPECT_EQ(first_problem(full).where, "strategy.algorithm");
+  Experiment deep = meshed(1, 9, 1);
+  EXPECT_EQ(first_problem(deep).where, "strategy.mesh.pipeline");
+  EXPECT_THAT(first_problem(deep).what, HasSubstr("9 stages are more than the 8 layers"));
+  Experiment compressed = meshed(2, 2, 1);
+  compressed.strategy.compression.kind = compute::compression::Scheme::fp16;
+  EXPECT_THAT(first_problem(compressed).what, HasSubstr("hybrid does not compress gradients"));
+  Experiment synchronised = strategy::synchronised(strategy::small_normalised_images(4));
+  synchronised.strategy.kind = StrategyKind::hybrid;
+  synchronised.strategy.mesh = {.data = 2, .pipeline = 2, .tensor = 1, .shards_data = false};
+  EXPECT_THAT(first_problem(synchronised).where, HasSubstr("synchronised"));
+}
+
+TEST(Mesh, shares_a_step_out_among_replicas) {
+  const Resolved e = strategy::resolved(meshed(3, 2, 1));
+  EXPECT_EQ(e.global_batch, 24);
+  std::vector<std::int64_t> tail, held_out;
+  for (int rank = 0; rank < e.world(); ++rank) {
+    tail.push_back(e.shares().samples(e.full_steps_per_epoch, share_of(e, rank)));
+    held_out.push_back(e.held_out(rank).second);
+  }
+  EXPECT_THAT(tail, ElementsAre(4, 3, 3, 4, 3, 3));  // of 250 = 10 x 24 + 10
+  EXPECT_THAT(held_out, ElementsAre(18, 18, 17, 18, 18, 17));
+}
+
+TEST(Mesh, has_every_element_of_the_model_in_each_replica_once_but_for_what_parts_have_alike) {
+  const Resolved e = strategy::resolved(meshed(2, 2, 2));
+  EXPECT_EQ(ranks_alike(e), (std::vector<std::vector<int>>{{0, 2}, {1, 3}, {4, 6}, {5, 7}}));
+  for (int replica = 0; replica < 2; ++replica) {
+    std::int64_t elements = 0;
+    for (int stage = 0; stage < 2; ++stage)
+      for (int part = 0; part < 2; ++part)
+        for (const model::Parameter& p : of_rank(e, mesh_of(e).rank_of({replica, stage, part})).model.parameters)
+          if (p.box.any() || part == 0) elements += p.shape.elements();
+    EXPECT_EQ(elements, e.model.elements);
+  }
+}
+
+// Bubble and what is said are those of one pipeline.
+TEST(Mesh, idles_as_one_of_its_pipelines) {
+  Experiment e = meshed(2, 2, 2);
+  e.training.batch_per_rank = 2;
+  e.training.accumulation_steps = 4;
+  const Resolved resolved = strategy::resolved(e);
+  EXPECT_DOUBLE_EQ(ideal_bubble(resolved).value(), 1.0 / (4 + 1));
+  EXPECT_THAT(stages_said(resolved).value(), HasSubstr("ranks 0 to 3 have layers 0 to "));
+  EXPECT_THAT(split_said(resolved).value(), HasSubstr("of its stage"));
+}
+
+// A ring of replicas moves 2 (d - 1) S of the gradient in all; that moments are sharded changes nothing of it.
+TEST(MeshBytes, of_gradients_are_those_of_an_all_reduce_whether_moments_are_sharded_or_not) {
+  Experiment e = meshed(4, 1, 1);
+  e.data.held_out_samples = 0;
+  e.training.steps = 1;
+  const auto total = [](const Experiment& experiment) {
+    const auto sent = sent_bytes(strategy::resolved(experiment)).value();
+    return std::accumulate(sent.begin(), sent.end(), std::int64_t{0});
+  };
+  const Resolved resolved = strategy::resolved(e);
+  const std::int64_t all = 2 * 3 * resolved.model.elements * 4;
+  EXPECT_EQ(total(e), all);
+  e.strategy.mesh.shards_data = true;
+  e.strategy.fsdp.shard = Shard::optimizer;
+  const std::int64_t statistics = 2 * 3 * 3 * std::ssize(resolved.model.segments) * 8;
+  EXPECT_EQ(total(e), all + statistics);
+}
+
+}  // namespace
+}  // namespace trainyard::experiment
