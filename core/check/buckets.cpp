@@ -107,10 +107,18 @@ bool only_hands_on(const Scope& scope, std::int32_t group) {
   return handing > 0 && others == 0;
 }
 
-std::optional<Flaw> flaw_of_groups(const Scope& scope, std::int32_t rank, const Buckets& buckets) {
+// Sums that sharding.cpp proves.
+bool scatters(const plan::Program& program, std::int32_t group) {
+  return std::any_of(program.ops.begin(), program.ops.end(), [&](const Op& op) {
+    return plan::communicates(op.kind) && op.group == group && collective_of(program, op) == OpKind::reduce_scatter;
+  });
+}
+
+std::optional<Flaw> flaw_of_groups(const Scope& scope, std::int32_t rank, const plan::Program& program, const Buckets& buckets) {
   for (std::size_t g = 0; g < scope.groups.size(); ++g) {
     const bool used = std::any_of(buckets.begin(), buckets.end(), [&](const auto& entry) { return entry.first.first == static_cast<std::int32_t>(g); });
-    if (scope.groups[g].ranks.size() > 1 && scope.groups[g].position(rank) >= 0 && !used && !only_hands_on(scope, static_cast<std::int32_t>(g)))
+    if (scope.groups[g].ranks.size() > 1 && scope.groups[g].position(rank) >= 0 && !used && !scatters(program, static_cast<std::int32_t>(g)) &&
+        !only_hands_on(scope, static_cast<std::int32_t>(g)))
       return Flaw{rank, "updates parameters, but group " + std::to_string(g) + " sums nothing"};
   }
   return std::nullopt;
@@ -199,7 +207,7 @@ std::optional<Flaw> first_flaw(const Scope& scope, const std::string& program, c
       if (auto flaw = flaw_of_member(bucket, member)) return flaw;
   for (const plan::RankPlan& rank : scope.ranks) {
     if (!updates(rank, program) || mixes(*program_of(rank, program)) || !rank.pairs.empty() || is_local(scope.schedule, program)) continue;
-    if (auto flaw = flaw_of_groups(scope, rank.rank, buckets)) return flaw;
+    if (auto flaw = flaw_of_groups(scope, rank.rank, *program_of(rank, program), buckets)) return flaw;
   }
   return std::nullopt;
 }

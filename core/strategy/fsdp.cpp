@@ -68,7 +68,7 @@ class ShardWriter : private OwnPartOps {
   void micro_step() {
     samples_ = std::clamp<std::int64_t>(of_step_.own - micro_ * batch_, 0, batch_);
     turn_ = gradient_turn_ = 0;  // so that a collective has one place at every micro-step
-    if (samples_ > 0) ops_.push_back(load());
+    if (samples_ > 0 || micro_ == 0) ops_.push_back(load());  // of every step the rank takes its samples, though there be none
     go_forward();
     if (samples_ > 0) ops_.push_back(loss());
     ahead_ = 0;

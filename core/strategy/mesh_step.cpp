@@ -22,8 +22,8 @@ class MeshWriter : private OwnPartOps {
     separate_ = std::any_of(cells.begin(), cells.end(), [](const Cell& cell) { return cell.pass == Pass::backward_weight; });
     add(rate());
     for (const Cell& cell : cells) add_cell(cell);
-    micro_ = -1;
     if (all_ == 0) learn_nothing();
+    micro_ = -1;
     sum_gradients();
     if (clips()) add_clip();
     update_all();
@@ -181,8 +181,9 @@ class MeshWriter : private OwnPartOps {
 
   // Once a step --------------------------------------------------------------------------------------------------------
 
-  // A replica without samples in the step has gradients of zero.
+  // A replica without samples in the step takes none of them, and has gradients of zero.
   void learn_nothing() {
+    add_load();
     for (int s = last(); s >= 0; --s) {
       Op op = op_of(OpKind::zero, s);
       if (has_parameters(s)) op.writes = {segment_of(b_.gradients, s), {b_.local_norms.buffer, s, 1}};

@@ -108,6 +108,15 @@ void PrintTo(const Case& c, std::ostream* out) {
        << ", " << base::name_of(c.algorithm);
 }
 
+// Of 241 samples, 24 at a step, the last one is rank 0's alone; in the next epoch each takes its own again.
+TEST(ShardedTail, of_ranks_without_samples_equals_one_device) {
+  for (const Shard shard : {Shard::optimizer, Shard::gradients, Shard::full}) {
+    Experiment e = Case{3, shard}.training();
+    e.data.train_samples = 241;
+    expect_equal_one_device(e);
+  }
+}
+
 class ShardedTraining : public testing::TestWithParam<Case> {};
 
 TEST_P(ShardedTraining, of_hundred_fp64_steps_equals_one_device) { expect_equal_one_device(GetParam().training()); }
