@@ -109,9 +109,8 @@ bool only_hands_on(const Scope& scope, std::int32_t group) {
 
 // Sums that sharding.cpp proves.
 bool scatters(const plan::Program& program, std::int32_t group) {
-  return std::any_of(program.ops.begin(), program.ops.end(), [&](const Op& op) {
-    return plan::communicates(op.kind) && op.group == group && collective_of(program, op) == OpKind::reduce_scatter;
-  });
+  return std::any_of(program.ops.begin(), program.ops.end(),
+                     [&](const Op& op) { return plan::communicates(op.kind) && op.group == group && collective_of(program, op) == OpKind::reduce_scatter; });
 }
 
 std::optional<Flaw> flaw_of_groups(const Scope& scope, std::int32_t rank, const plan::Program& program, const Buckets& buckets) {

@@ -44,9 +44,7 @@ class Layers {
     plan::OpKind kind = plan::OpKind::partial;
     std::int32_t segment = -1, micro = -1;
     std::int32_t group = -1;  // that sums or gathers it; -1: none has to
-    bool operator<(const Part& other) const {
-      return std::tie(kind, segment, micro, group) < std::tie(other.kind, other.segment, other.micro, other.group);
-    }
+    bool operator<(const Part& other) const { return std::tie(kind, segment, micro, group) < std::tie(other.kind, other.segment, other.micro, other.group); }
   };
   void find(const plan::RankPlan& rank, const plan::Program& program, Buckets& buckets);
   std::int32_t find_buckets(const plan::RankPlan& rank, const plan::Op& op, Buckets& buckets);

@@ -63,7 +63,8 @@ class Passing {
       for (const plan::Buffer& buffer : rank.buffers) uses.push_back(use_of(buffer.name));
       if (const int number = rank.program(program_); number >= 0) learn_parts(rank, rank.programs[static_cast<std::size_t>(number)]);
     }
-    for (const plan::RankPlan& rank : scope.ranks) last_micro_of_replica_[replicas_.of(rank.rank)] = std::max(last_micro_of(rank.rank), last_micros_[rank.rank]);
+    for (const plan::RankPlan& rank : scope.ranks)
+      last_micro_of_replica_[replicas_.of(rank.rank)] = std::max(last_micro_of(rank.rank), last_micros_[rank.rank]);
   }
 
   bool step(const plan::Rehearsal::Event& event) {
@@ -81,7 +82,8 @@ class Passing {
       if (static_cast<std::int32_t>(micros.size()) <= last_micro_of(pass.rank))
         return findings_.add(Proof::passing, Spot{pass.rank, program_, -1},
                              "takes " + std::to_string(micros.size()) + " of " + std::to_string(last_micro_of(pass.rank) + 1) + " micro-batches " +
-                                 (pass.kind == OpKind::forward || pass.kind == OpKind::partial ? "forward" : "back") + " through segment " + std::to_string(pass.segment),
+                                 (pass.kind == OpKind::forward || pass.kind == OpKind::partial ? "forward" : "back") + " through segment " +
+                                 std::to_string(pass.segment),
                              "all of them, each once", "Let the schedule take every micro-batch through every stage.");
   }
 
@@ -274,7 +276,8 @@ bool is_handed_output(const plan::RankPlan& rank, const plan::Program& program) 
   };
   return std::any_of(program.wanted.begin(), program.wanted.end(),
                      [&](const plan::Wanted& wanted) { return is_handed(wanted.kind, wanted.root, wanted.span); }) ||
-         std::any_of(program.ops.begin(), program.ops.end(), [&](const Op& op) { return !op.writes.empty() && is_handed(op.kind, op.peer, op.writes.front()); });
+         std::any_of(program.ops.begin(), program.ops.end(),
+                     [&](const Op& op) { return !op.writes.empty() && is_handed(op.kind, op.peer, op.writes.front()); });
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ void prove_averaging(const Scope& scope, Findings& findings);
 void prove_mean(const Scope& scope, const std::string& program, Proof proof, Findings& findings);
 bool has_pairs(const Scope& scope);
 void prove_pairing(const Scope& scope, Findings& findings);
-// Whether every layer that a program passes is on one rank, and what it makes is handed on to others.
+// Whether ranks hand on outputs of layers, in a program, to ranks that have later ones.
 bool splits_layers(const Scope& scope, const std::string& program);
 bool has_stages(const Scope& scope);
 // Whether ranks update but a part of the parameters each, or keep no more of them.

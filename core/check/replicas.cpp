@@ -71,7 +71,8 @@ std::optional<std::string> Replicas::flaw(std::int32_t rank, std::int32_t segmen
       return "sums segment " + std::to_string(segment) + " with rank " + std::to_string(member) + ", which has learnt from the same samples";
   }
   if (found == wanted) return std::nullopt;
-  return "has of segment " + std::to_string(segment) + " what " + std::to_string(found.size()) + " of " + std::to_string(wanted.size()) + " replicas have learnt";
+  return "has of segment " + std::to_string(segment) + " what " + std::to_string(found.size()) + " of " + std::to_string(wanted.size()) +
+         " replicas have learnt";
 }
 
 }  // namespace trainyard::check

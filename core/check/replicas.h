@@ -28,9 +28,9 @@ class Replicas {
   void learn_columns(const plan::RankPlan& rank, const plan::Program& program);
   plan::Columns columns(std::int32_t rank, std::int32_t segment) const;
 
-  std::vector<std::int32_t> replica_;                                            // by rank
-  std::map<std::int32_t, std::vector<std::int32_t>> learners_;                   // by segment, of this program: ranks
-  std::map<std::pair<std::int32_t, std::int32_t>, plan::Columns> columns_;       // by rank and segment
+  std::vector<std::int32_t> replica_;                                       // by rank
+  std::map<std::int32_t, std::vector<std::int32_t>> learners_;              // by segment, of this program: ranks
+  std::map<std::pair<std::int32_t, std::int32_t>, plan::Columns> columns_;  // by rank and segment
 };
 
 }  // namespace trainyard::check

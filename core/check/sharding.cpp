@@ -362,8 +362,8 @@ class Sharding {
   std::string program_;
   Findings& findings_;
   Things things_;
-  std::vector<std::vector<Contents>> contents_;             // by rank, by buffer
-  std::vector<Lasting> lasts_;                              // by rank
+  std::vector<std::vector<Contents>> contents_;   // by rank, by buffer
+  std::vector<Lasting> lasts_;                    // by rank
   std::vector<std::int32_t> together_;            // by rank, one of those with which it shares parameters
   std::map<Of, std::vector<Piece>> computed_by_;  // from the beginning of the segment
   std::map<Of, std::set<Learnt>> parts_;

@@ -46,8 +46,8 @@ Problems engine_problems(const Experiment& experiment) {
     problems.push_back({ProblemCode::bad_input, "strategy.engine", name + " only all-reduces here, and tensor_parallel gathers what the loss asks of logits",
                         "own", "Choose own, or ddp."});
   if (strategy.kind == StrategyKind::hybrid)
-    problems.push_back({ProblemCode::bad_input, "strategy.engine", name + " only all-reduces here, and hybrid hands on activations, and gathers what it splits", "own",
-                        "Choose own, or ddp."});
+    problems.push_back({ProblemCode::bad_input, "strategy.engine", name + " only all-reduces here, and hybrid hands on activations, and gathers what it splits",
+                        "own", "Choose own, or ddp."});
   if (fixed_algorithm(strategy.kind))
     problems.push_back({ProblemCode::bad_input, "strategy.engine",
                         name + " only all-reduces here, and " + std::string(base::name_of(strategy.kind)) +

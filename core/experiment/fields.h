@@ -301,7 +301,7 @@ struct Fields<experiment::MeshSpec> {
                       field("pipeline", &M::pipeline, "stages", {1, 100'000}, "How many stages each replica has, one after the other"),
                       field("tensor", &M::tensor, "devices", {1, 100'000}, "How many devices share the layers of a stage; they are neighbours on one host"),
                       field("shards_data", &M::shards_data, "", {},
-                            "Replicas keep but their parts of parameters, gradients or moments, as fsdp says; else each has all of its own")};
+                            "Each replica keeps moments of its part alone, updates that, and is given the others' parts (ZeRO-1; fsdp.shard=optimizer)")};
   }
 };
 template <>
@@ -309,8 +309,10 @@ struct Fields<experiment::StrategySpec> {
   using S = experiment::StrategySpec;
   static constexpr std::string_view title = "Strategy";
   static constexpr bool has_stages(const S& s) { return experiment::has_stages(s.kind); }
-  static constexpr bool reduces(const S& s) { return s.kind != experiment::StrategyKind::one_device && !has_stages(s); }
-  static constexpr bool reduces_gradients(const S& s) { return reduces(s) && !experiment::splits_model(s.kind); }
+  static constexpr bool is_mesh(const S& s) { return s.kind == experiment::StrategyKind::hybrid; }
+  static constexpr bool reduces(const S& s) { return s.kind != experiment::StrategyKind::one_device && (!has_stages(s) || is_mesh(s)); }
+  static constexpr bool reduces_gradients(const S& s) { return reduces(s) && (!experiment::splits_model(s.kind) || is_mesh(s)); }
+  static constexpr bool compresses(const S& s) { return reduces(s) && !experiment::splits_model(s.kind); }
   static constexpr bool reduces_itself(const S& s) { return reduces(s) && s.engine == experiment::Engine::own; }
   static constexpr bool chooses(const S& s) { return reduces_itself(s) && !experiment::fixed_algorithm(s.kind); }
   static auto table() {
@@ -341,7 +343,7 @@ struct Fields<experiment::StrategySpec> {
             "weights: every rank updates by its own gradient, clipped by its own norm, then weights are averaged by samples. For SGD without clipping that is "
             "the average of gradients, with momentum while ranks take equally many samples; else it differs, as moments stay each rank's own",
             [](const S& s) { return s.kind == experiment::StrategyKind::mirrored || s.average != experiment::Average::gradients; }),
-        field("compression", &S::compression, "", {}, "What of the gradients travels", reduces_gradients),
+        field("compression", &S::compression, "", {}, "What of the gradients travels", compresses),
         field("servers", &S::servers, "", {}, "How parameter servers go about it",
               [](const S& s) { return s.kind == experiment::StrategyKind::parameter_server; }),
         field("gossip", &S::gossip, "", {}, "Who averages with whom", [](const S& s) { return s.kind == experiment::StrategyKind::gossip; }),
@@ -349,8 +351,8 @@ struct Fields<experiment::StrategySpec> {
               [](const S& s) { return s.kind == experiment::StrategyKind::local_sgd; }),
         field("stages", &S::stages, "", {}, "Which device has which layers", has_stages),
         field("fsdp", &S::fsdp, "", {}, "Of what every device keeps but its part",
-              [](const S& s) { return s.kind == experiment::StrategyKind::fsdp || (s.kind == experiment::StrategyKind::hybrid && s.mesh.shards_data); }),
-        field("mesh", &S::mesh, "", {}, "How many devices for what", [](const S& s) { return s.kind == experiment::StrategyKind::hybrid; })};
+              [](const S& s) { return s.kind == experiment::StrategyKind::fsdp || (is_mesh(s) && s.mesh.shards_data); }),
+        field("mesh", &S::mesh, "", {}, "How many devices for what", is_mesh)};
   }
 };
 template <>

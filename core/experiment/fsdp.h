@@ -23,12 +23,12 @@ bool keeps_a_part(const Resolved& resolved);
 // Ranks that end with the same parameters: all, or those that have the same part.
 std::vector<std::vector<int>> ranks_alike(const Resolved& resolved);
 
-// Ranks that share out one model among them, in order of rank.
+// Ranks that share out one model among them, or of a mesh one part of it, in order of rank.
 std::vector<std::vector<int>> shard_groups(const Resolved& resolved);
 const std::vector<int>& group_with(const std::vector<std::vector<int>>& groups, int rank);
 
 // The rank's own part of every unit, by number of the bucket: of n ranks part p of n, of which none has more than one element more than another. Parts of a
-// rank's group cover the model once.
+// rank's group cover the model once. Of a mesh by the rank's own model (stages.h).
 std::vector<Part> parts_of(const Resolved& resolved, int rank);
 
 // Whether another layer computes by a table of the unit, as a tied last one does by that of the embedding.

@@ -60,9 +60,10 @@ std::optional<Problem> of_shards(const StrategySpec& strategy) {
     return Problem{ProblemCode::bad_input, "strategy.fsdp.group", "in hybrid all replicas share out what is sharded", "world", "Set it to world."};
   if (strategy.algorithm != collective::Algorithm::ring && strategy.algorithm != collective::Algorithm::direct &&
       strategy.algorithm != collective::Algorithm::automatic)
-    return Problem{ProblemCode::bad_input, "strategy.algorithm",
-                   std::string(base::name_of(strategy.algorithm)) + " adds up on the way and back, and replicas that shard scatter gradients and gather parameters",
-                   "ring, direct or auto", "Take one of these, or set strategy.mesh.shards_data to false."};
+    return Problem{
+        ProblemCode::bad_input, "strategy.algorithm",
+        std::string(base::name_of(strategy.algorithm)) + " adds up on the way and back, and replicas that shard scatter gradients and gather parameters",
+        "ring, direct or auto", "Take one of these, or set strategy.mesh.shards_data to false."};
   return std::nullopt;
 }
 
@@ -96,9 +97,7 @@ Mesh mesh_of(const StrategySpec& strategy, int workers) {
 
 Mesh mesh_of(const Resolved& resolved) { return mesh_of(resolved.document.strategy, resolved.workers()); }
 
-int share_of(const Resolved& resolved, int rank) {
-  return splits_model(resolved.document.strategy.kind) ? mesh_of(resolved).place_of(rank).replica : rank;
-}
+int share_of(const Resolved& resolved, int rank) { return splits_model(resolved.document.strategy.kind) ? mesh_of(resolved).place_of(rank).replica : rank; }
 
 bool shards_moments(const Resolved& resolved) {
   return resolved.document.strategy.kind == StrategyKind::hybrid && resolved.document.strategy.mesh.shards_data && mesh_of(resolved).data > 1;
@@ -111,7 +110,8 @@ std::optional<std::string> mesh_said(const Resolved& resolved) {
                     parts = mesh.tensor > 1 ? (mesh.pipeline > 1 ? ", in each of which " : " of ") + count_of(mesh.tensor, "device") +
                                                   (mesh.pipeline > 1 ? " share the layers" : " that share the layers")
                                             : "";
-  return format_count(mesh.data) + " x " + format_count(mesh.pipeline) + " x " + format_count(mesh.tensor) + ": " + count_of(mesh.data, "replica") + stages + parts;
+  return format_count(mesh.data) + " x " + format_count(mesh.pipeline) + " x " + format_count(mesh.tensor) + ": " + count_of(mesh.data, "replica") + stages +
+         parts;
 }
 
 base::Problems mesh_problems(const Experiment& experiment) {

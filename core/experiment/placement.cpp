@@ -13,8 +13,8 @@
 #include "core/experiment/duties.h"
 #include "core/experiment/engine.h"
 #include "core/experiment/fields.h"
-#include "core/experiment/mesh.h"
 #include "core/experiment/halves.h"
+#include "core/experiment/mesh.h"
 #include "core/experiment/servers.h"
 #include "core/topology/network.h"
 

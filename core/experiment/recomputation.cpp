@@ -126,7 +126,7 @@ class Giving {
   const model::Model& model_;
   Runs runs_;
   std::vector<bool> given_up_;
-  int own_ = 0;              // as the next three: of stages alone, the number in the pipeline of what the rank has
+  int own_ = 0;  // as the next three: of stages alone, the number in the pipeline of what the rank has
   std::vector<int> owners_;
   std::vector<model::Stage> stages_;
   std::vector<std::vector<int>> paths_;

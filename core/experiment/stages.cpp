@@ -205,8 +205,8 @@ Problems problems_of_places(const std::vector<StagePlace>& places, const model::
                "Name places in the order of the layers."}};
     before = segment;
     if (places[i].rank >= ranks)
-      problems.push_back({ProblemCode::bad_input, at_place(i, "rank"), "there is no " + who + " " + format_count(places[i].rank), "0 to " + format_count(ranks - 1),
-                          "Name a " + who + " that is drawn."});
+      problems.push_back({ProblemCode::bad_input, at_place(i, "rank"), "there is no " + who + " " + format_count(places[i].rank),
+                          "0 to " + format_count(ranks - 1), "Name a " + who + " that is drawn."});
   }
   return problems;
 }
@@ -244,14 +244,16 @@ Problems problems_of_owners(const Experiment& experiment, const model::Model& mo
   const std::string one = who(experiment.strategy);
   for (int rank = 0; rank < ranks; ++rank)
     if (std::find(owners.begin(), owners.end(), rank) == owners.end())
-      return {{ProblemCode::bad_input, kPlaces, one + " " + format_count(rank) + " has no layer", "a layer for each of the " + format_count(ranks) + " " + one + "s",
+      return {{ProblemCode::bad_input, kPlaces, one + " " + format_count(rank) + " has no layer",
+               "a layer for each of the " + format_count(ranks) + " " + one + "s",
                experiment.strategy.kind == StrategyKind::hybrid ? "Give it a layer, or lower strategy.mesh.pipeline."
                                                                 : "Give it a layer, or set the role of its device to idle."}};
   for (std::size_t s = 0; s < owners.size(); ++s)
     if (const int tied = model.segments[s].tied_to; tied >= 0 && owners[static_cast<std::size_t>(tied)] != owners[s])
-      return {{ProblemCode::bad_input, kPlaces,
-               model.segments[s].name + " uses the weight of layer " + place_name(model.segments[static_cast<std::size_t>(tied)]) + ", which is on another " + one,
-               "both on one " + one, "Put both on one " + one + ", or untie them."}};
+      return {
+          {ProblemCode::bad_input, kPlaces,
+           model.segments[s].name + " uses the weight of layer " + place_name(model.segments[static_cast<std::size_t>(tied)]) + ", which is on another " + one,
+           "both on one " + one, "Put both on one " + one + ", or untie them."}};
   return problems_of_schedule(experiment, model, owners, ranks);
 }
 
@@ -363,7 +365,8 @@ Problems stage_problems(const Experiment& experiment, const model::Model& model)
   drawn.model = model;
   drawn.ranks.resize(static_cast<std::size_t>(workers));
   const std::vector<StagePlace> places = places_of(drawn);
-  if (Problems problems = problems_of_places(places, model, ranks, who(experiment.strategy)); stages.partition == Partition::by_hand && !problems.empty()) return problems;
+  if (Problems problems = problems_of_places(places, model, ranks, who(experiment.strategy)); stages.partition == Partition::by_hand && !problems.empty())
+    return problems;
   return problems_of_owners(experiment, model, owners_by(places, model), ranks);
 }
 

@@ -62,7 +62,8 @@ void for_each_micro_batch(const Resolved& e, int rank, const std::function<void(
   };
   const data::Shares shares = e.shares();
   for (const data::Stretch& stretch : shares.stretches())
-    cut(shares.samples(stretch.first_step, share_of(e, rank)), passes * stretch.steps + std::clamp<std::int64_t>(rest - stretch.first_step, 0, stretch.steps), 0);
+    cut(shares.samples(stretch.first_step, share_of(e, rank)), passes * stretch.steps + std::clamp<std::int64_t>(rest - stretch.first_step, 0, stretch.steps),
+        0);
   cut(e.held_out(rank).second, 0, count_evaluations(e));
 }
 
@@ -87,9 +88,11 @@ base::Problems tensor_problems(const Experiment& experiment, const model::Model&
                                mesh ? "Set the heads to one, or lower strategy.mesh.tensor." : "Set the heads to one, or the role of some devices to idle."));
   const std::vector<model::Split> splits = model::splits_of(model, ranks);
   if (std::all_of(splits.begin(), splits.end(), [](model::Split split) { return split == model::Split::none; }))
-    problems.push_back(refused(mesh ? "strategy.mesh.tensor" : "strategy.kind", std::string(base::name_of(experiment.strategy.kind)) + " finds no layer of this model that " + format_count(ranks) + " workers can split",
-                               "two linear layers one after the other, or a last one with as many classes as workers",
-                               mesh ? "Lower it, or take wider layers." : "Take fewer workers, wider layers, or model_parallel, which takes layers whole."));
+    problems.push_back(
+        refused(mesh ? "strategy.mesh.tensor" : "strategy.kind",
+                std::string(base::name_of(experiment.strategy.kind)) + " finds no layer of this model that " + format_count(ranks) + " workers can split",
+                "two linear layers one after the other, or a last one with as many classes as workers",
+                mesh ? "Lower it, or take wider layers." : "Take fewer workers, wider layers, or model_parallel, which takes layers whole."));
   return problems;
 }
 

@@ -13,8 +13,8 @@ namespace trainyard::experiment {
 
 bool splits_layers(const Resolved& resolved);
 
-// What the ranks that share layers sum or gather of one sample: outputs of a pair's second layer or of a table, forward, gradients at the inputs of a pair's first layer, back,
-// and of a row of logits in parts four numbers of each rank.
+// What the ranks that share layers sum or gather of one sample: outputs of a pair's second layer or of a table, forward, gradients at the inputs of a pair's
+// first layer, back, and of a row of logits in parts four numbers of each rank.
 struct LayerSum {
   int segment = 0;
   bool backward = false;
@@ -23,7 +23,8 @@ struct LayerSum {
 std::vector<LayerSum> layer_sums(const Resolved& experiment);
 
 // Micro-batches of a rank in the whole run, by their size: `visit(samples, how many train, how many evaluate)`.
-void for_each_micro_batch(const Resolved& experiment, int rank, const std::function<void(std::int64_t samples, std::int64_t train, std::int64_t evaluate)>& visit);
+void for_each_micro_batch(const Resolved& experiment, int rank,
+                          const std::function<void(std::int64_t samples, std::int64_t train, std::int64_t evaluate)>& visit);
 
 // Which layers are split how, for a person: "layer 0 by rows of its table, 9 layers by outputs (1.1 to 3), ...". Nothing where none is.
 std::optional<std::string> split_said(const Resolved& experiment);

@@ -50,9 +50,9 @@ Problem nothing_to_scale() {
 
 Problem without_algorithm(StrategyKind kind) {
   const char* why = kind == StrategyKind::hybrid ? " is a mesh of so many devices: with fewer it would be another one"
-                    : has_stages(kind)    ? " hands activations from layer to layer: there is no all-reduce to compare"
-                    : has_servers(kind) ? " updates on its servers, by what each worker pushes: there is no all-reduce to compare"
-                                        : " is bound to one rank of the drawing, and has one way to sum";
+                    : has_stages(kind)           ? " hands activations from layer to layer: there is no all-reduce to compare"
+                    : has_servers(kind)          ? " updates on its servers, by what each worker pushes: there is no all-reduce to compare"
+                                                 : " is bound to one rank of the drawing, and has one way to sum";
   return {ProblemCode::bad_input, "strategy.kind", std::string(base::name_of(kind)) + why, what_scales(), "Set strategy.kind to mirrored."};
 }
 

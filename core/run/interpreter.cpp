@@ -79,8 +79,8 @@ base::Result<void> Interpreter::evaluate(std::int64_t step) {
 base::Result<std::int64_t> Interpreter::State::run(std::int64_t first_step) {
   if (parts.plan->program("turn") >= 0) return run_rounds();
   if (loads_in(*parts.plan, plan::Purpose::training))
-    pipeline = std::make_unique<data::InputPipeline>(seen_of(parts, columns), parts.sampler, parts.share < 0 ? parts.plan->rank : parts.share, first_step, parts.schedule.steps, kPrefetched,
-                                                     most_loaded(), columns.any() ? data::Rows::all : data::Rows::own);
+    pipeline = std::make_unique<data::InputPipeline>(seen_of(parts, columns), parts.sampler, parts.share < 0 ? parts.plan->rank : parts.share, first_step,
+                                                     parts.schedule.steps, kPrefetched, most_loaded(), columns.any() ? data::Rows::all : data::Rows::own);
   if (parts.plan->answers())
     answering = std::make_unique<Answering>(AnsweringParts{parts.plan, &bound_program(parts.plan->program("answer")), parts.transport, parts.compute,
                                                            parts.generation, first_step, parts.schedule.steps});

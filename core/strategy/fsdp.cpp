@@ -9,8 +9,8 @@
 #include "core/strategy/line.h"
 #include "core/strategy/order.h"
 #include "core/strategy/own_parameters.h"
-#include "core/strategy/replica.h"
 #include "core/strategy/own_part_ops.h"
+#include "core/strategy/replica.h"
 #include "core/strategy/strategy.h"
 
 namespace trainyard::strategy {
@@ -67,7 +67,7 @@ class ShardWriter : private OwnPartOps {
 
   void micro_step() {
     samples_ = std::clamp<std::int64_t>(of_step_.own - micro_ * batch_, 0, batch_);
-    turn_ = gradient_turn_ = 0;  // so that a collective has one place at every micro-step
+    turn_ = gradient_turn_ = 0;                               // so that a collective has one place at every micro-step
     if (samples_ > 0 || micro_ == 0) ops_.push_back(load());  // of every step the rank takes its samples, though there be none
     go_forward();
     if (samples_ > 0) ops_.push_back(loss());
@@ -202,9 +202,7 @@ class ShardWriter : private OwnPartOps {
     for_each_own_part([&](const Unit& unit, int s) { ops_.push_back(update_of_part(unit, s)); });
   }
 
-  void collective(OpKind kind, const Line& line, std::int32_t number, const Access& whole) {
-    ops_.push_back(collective_op(kind, line, number, whole));
-  }
+  void collective(OpKind kind, const Line& line, std::int32_t number, const Access& whole) { ops_.push_back(collective_op(kind, line, number, whole)); }
 
   const ShardRank& s_;
   const Units& units_;

@@ -12,8 +12,7 @@ Split::Split(const experiment::Resolved& e)
       stages(model::stages_of(owners)),
       paths(model::paths_of(e.model, stages)) {
   for (const model::Crossing& crossing : model::crossings_of(e.model, stages)) add_hop(crossing);
-  for (Hop& hop : hops)
-    hop.values = static_cast<std::int32_t>(std::count_if(hops.begin(), hops.end(), [&](const Hop& other) { return other.way == hop.way; }));
+  for (Hop& hop : hops) hop.values = static_cast<std::int32_t>(std::count_if(hops.begin(), hops.end(), [&](const Hop& other) { return other.way == hop.way; }));
 }
 
 void Split::add_hop(const model::Crossing& crossing) {

@@ -52,7 +52,8 @@ plan::RankPlan rank_of(const experiment::Resolved& whole, const Split& split, co
   const std::vector<Bucket> buckets = reduces ? experiment::buckets(e) : std::vector<Bucket>{};
   if (experiment::shards_moments(whole)) rank.shards = Shards{Units(e, number)};
   const Flat flat = rank.shards ? rank.shards->units.flat() : whole_model(e);
-  Replica parts{e, buckets, rank.replicas.group, false, add_buffers(e, reduces ? Shared::gradients : Shared::nothing, false, plan.buffers, slots, flat), {}, {}};
+  Replica parts{e,  buckets, rank.replicas.group, false, add_buffers(e, reduces ? Shared::gradients : Shared::nothing, false, plan.buffers, slots, flat),
+                {}, {}};
   parts.slots = slots_by_buffer(parts.buffers, slots, plan.buffers.size());
   parts.recomputation = recomputation;
   share(rank, e.model, parts.buffers, plan);

@@ -10,8 +10,8 @@
 #include "core/experiment/recomputation.h"
 #include "core/strategy/hops.h"
 #include "core/strategy/line.h"
-#include "core/strategy/replica_buffers.h"
 #include "core/strategy/own_part_ops.h"
+#include "core/strategy/replica_buffers.h"
 
 namespace trainyard::strategy {
 
@@ -50,9 +50,7 @@ struct MeshRank {
   std::optional<Shards> shards = {};  // of what replicas have alike, where each updates but its part; its units are the buckets of gradients
   plan::Access summaries = {};        // of the logits, of all parts one after another; invalid where every rank has all classes
 
-  std::vector<experiment::Cell> cells(std::int32_t micro_batches) const {
-    return experiment::cells_of(schedule, split.ranks(), at.stage, micro_batches);
-  }
+  std::vector<experiment::Cell> cells(std::int32_t micro_batches) const { return experiment::cells_of(schedule, split.ranks(), at.stage, micro_batches); }
   bool owns(int segment) const { return split.owners[static_cast<std::size_t>(segment)] == at.stage; }
   const model::Stage& stage(int number) const { return split.stages[static_cast<std::size_t>(number)]; }
   bool tells_of_samples() const { return owns(static_cast<int>(split.owners.size()) - 1) && at.part == 0; }

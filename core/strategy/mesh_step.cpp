@@ -175,7 +175,8 @@ class MeshWriter : private OwnPartOps {
       if (!is_meant(hop)) continue;
       const Line& line = m_.ways[static_cast<std::size_t>(hop.way)];
       const std::int32_t root = m_.mesh.rank_of({m_.at.replica, m_.split.rank_of(hop.from), m_.at.part});
-      add(rooted(OpKind::broadcast, line.lane, line.group, micro_ * hop.values + hop.number, root, hop.forward() ? activation(hop.value) : gradient(hop.value)));
+      add(rooted(OpKind::broadcast, line.lane, line.group, micro_ * hop.values + hop.number, root,
+                 hop.forward() ? activation(hop.value) : gradient(hop.value)));
     }
   }
 
@@ -197,7 +198,9 @@ class MeshWriter : private OwnPartOps {
     std::size_t at = 0;
     for (std::int32_t b = 0; b < buckets(); ++b) {
       const Access bucket{b_.gradients.buffer, span_of(b).first, span_of(b).count};
-      const auto writes = [&](const Op& op) { return std::any_of(op.writes.begin(), op.writes.end(), [&](const Access& write) { return overlap(write, bucket); }); };
+      const auto writes = [&](const Op& op) {
+        return std::any_of(op.writes.begin(), op.writes.end(), [&](const Access& write) { return overlap(write, bucket); });
+      };
       const auto last = std::find_if(ops_.rbegin(), ops_.rend(), writes);
       at = std::max(at, static_cast<std::size_t>(ops_.rend() - last));
       const OpKind kind = m_.shards ? OpKind::reduce_scatter : OpKind::all_reduce;
@@ -246,7 +249,8 @@ class MeshWriter : private OwnPartOps {
     if (m_.shards) for_each_own_part([&](const Unit& unit, int s) { change(s, update_of_part(unit, s)); });
     for (int s = last(); s >= 0 && !m_.shards; --s)
       if (has_parameters(s)) change(s, update(s));
-    if (sums) collective(OpKind::all_reduce, m_.statistics, m_.statistics.group == m_.replicas.group ? 2 * buckets() : number_of(Way::statistics), b_.statistics);
+    if (sums)
+      collective(OpKind::all_reduce, m_.statistics, m_.statistics.group == m_.replicas.group ? 2 * buckets() : number_of(Way::statistics), b_.statistics);
   }
 
   // Of every bucket each replica has updated its part.

@@ -71,7 +71,8 @@ TEST(BuffersInMemory, are_those_of_the_plan) {
   e.model.layers = {{model::LayerKind::linear, 900}, {model::LayerKind::linear, 300}, {model::LayerKind::linear, 0}};
   e.training.steps = 3;
   e.training.optimizer.kind = OptimizerKind::adam;
-  for (const StrategyKind kind : {StrategyKind::mirrored, StrategyKind::ddp, StrategyKind::fsdp, StrategyKind::pipeline, StrategyKind::tensor_parallel}) {
+  for (const StrategyKind kind :
+       {StrategyKind::mirrored, StrategyKind::ddp, StrategyKind::fsdp, StrategyKind::tensor_parallel, StrategyKind::hybrid, StrategyKind::pipeline}) {
     SCOPED_TRACE(base::name_of(kind));
     e.strategy.kind = kind;
     if (kind == StrategyKind::pipeline) e.topology = drawn_hosts(1, 3);

@@ -23,16 +23,22 @@ TEST(WritersOfParts, are_where_the_chief_is) {
   for (int rank = 0; rank < 4; ++rank) EXPECT_EQ(writes_part(resolved, rank), rank >= 2) << rank;
 }
 
-// What each rank of a split model writes: rows, columns, and of what all have alike the first rank's. Together it is all of the model, each element once.
-TEST(PartsOfLayers, are_one_checkpoint) {
-  experiment::Experiment e = strategy::small_tied_gpt(2);
-  e.strategy.kind = experiment::StrategyKind::tensor_parallel;
+// What each rank of a split model writes: its layers, rows, columns, and of what ranks that share layers have alike the first one's; of replicas that of the
+// chief's. Together it is all of the model, each element once.
+class PartsOfLayers : public testing::TestWithParam<experiment::MeshSpec> {};
+
+TEST_P(PartsOfLayers, are_one_checkpoint) {
+  const experiment::MeshSpec& mesh = GetParam();
+  experiment::Experiment e = strategy::small_tied_gpt(static_cast<int>(mesh.data * mesh.pipeline * mesh.tensor));
+  e.strategy.kind = experiment::StrategyKind::hybrid;
+  e.strategy.stages.schedule = experiment::PipelineSchedule::gpipe;
+  e.strategy.mesh = mesh;
   const experiment::Resolved all = strategy::resolved(e);
-  const auto numbered = [](const model::Model& model, int rank) {
+  const auto numbered = [](const model::Model& model, bool writes) {
     std::vector<float> values(static_cast<std::size_t>(model.elements));
     for (const model::Parameter& p : model.parameters)
       for (std::int64_t i = 0; i < p.shape.elements(); ++i)
-        values[static_cast<std::size_t>(p.offset + i)] = static_cast<float>(1000 * p.number + p.in_whole(i)) + (p.box.any() || rank == 0 ? 0.F : 0.5F);
+        values[static_cast<std::size_t>(p.offset + i)] = static_cast<float>(1000 * p.number + p.in_whole(i)) + (p.box.any() || writes ? 0.F : 0.5F);
     return values;
   };
   const auto tensor = [](std::vector<float>& values) {
@@ -40,22 +46,29 @@ TEST(PartsOfLayers, are_one_checkpoint) {
   };
   std::vector<std::vector<float>> memory;
   std::vector<NamedTensor> pieces;
-  for (int rank = 0; rank < 2; ++rank) {
+  int writers = 0;
+  for (int rank = 0; rank < all.world(); ++rank) {
     const experiment::Resolved own = experiment::of_rank(all, rank);
-    memory.push_back(numbered(own.model, rank));
+    if (!writes_part(own, rank)) continue;
+    ++writers;
+    memory.push_back(numbered(own.model, rank % mesh.tensor == 0));
     for (const NamedTensor& piece : pieces_of(own.model, spans_of_part(own, rank, tensor(memory.back()), {}))) pieces.push_back(piece);
   }
+  EXPECT_EQ(writers, count_parts(all));
   std::vector<float> read(static_cast<std::size_t>(all.model.elements));
   const CheckpointTensors wanted{tensor(read), {}, {}};
   const auto fits = check_pieces("checkpoint", pieces, all.model, wanted);
   ASSERT_TRUE(fits) << base::to_string(fits.error());
   copy_pieces(pieces, all.model, wanted);
-  EXPECT_EQ(read, numbered(all.model, 0));
+  EXPECT_EQ(read, numbered(all.model, true));
   pieces.pop_back();
   EXPECT_FALSE(check_pieces("checkpoint", pieces, all.model, wanted)) << "one is missing";
   pieces.push_back(pieces.front());
   EXPECT_FALSE(check_pieces("checkpoint", pieces, all.model, wanted)) << "one is there twice";
 }
+
+INSTANTIATE_TEST_SUITE_P(Meshes, PartsOfLayers,
+                         testing::Values(experiment::MeshSpec{1, 1, 2, false}, experiment::MeshSpec{1, 3, 1, false}, experiment::MeshSpec{2, 2, 2, false}));
 
 }  // namespace
 }  // namespace trainyard::session
