@@ -14,6 +14,7 @@
 #include "core/experiment/duties.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/findings.h"
+#include "core/experiment/measured.h"
 #include "core/experiment/placement.h"
 #include "core/model/split.h"
 
@@ -58,9 +59,15 @@ Turns turns_of(const Resolved& e, int segments) {
 using CostOf = std::function<double(int run, int segment)>;
 
 CostOf seconds_of(const Resolved& e, const Turns& turns) {
-  return [&model = e.model, devices = workers_of(e.document.topology), turns](int run, int s) {
-    return static_cast<double>(flops_of_sample(model, s)) / flops_per_second(devices[static_cast<std::size_t>(turns.rank_of(run))]);
-  };
+  std::vector<double> speeds;  // by rank, of those that get layers and others
+  for (const topology::Device& device : workers_of(e.document.topology)) speeds.push_back(flops_per_second(device));
+  const auto speed_of = [speeds, turns](int run) { return speeds[static_cast<std::size_t>(turns.rank_of(run))]; };
+  const StageSpec& stages = e.document.strategy.stages;
+  if (stages.partition == Partition::measured && !stages.times.empty())
+    return [&times = stages.times, speed_of, fastest = *std::max_element(speeds.begin(), speeds.end())](int run, int s) {
+      return times[static_cast<std::size_t>(s)].seconds * fastest / speed_of(run);
+    };
+  return [&model = e.model, speed_of](int run, int s) { return static_cast<double>(flops_of_sample(model, s)) / speed_of(run); };
 }
 
 CostOf bytes_of(const Resolved& e, const Turns& turns) {
@@ -306,7 +313,7 @@ std::optional<std::string> stages_said(const Resolved& resolved) {
         (text.empty() ? "rank " : ", rank ") + std::to_string(stage.rank) + (stage.first == stage.last ? " has layer " : " has layers ") + name(stage.first);
     if (stage.last > stage.first) text += " to " + name(stage.last);
   }
-  return text;
+  return text + times_said(resolved);
 }
 
 Problems split_problems(const Experiment& experiment) {
@@ -335,5 +342,6 @@ Problems stage_problems(const Experiment& experiment, const model::Model& model)
   if (Problems problems = problems_of_places(places, model, ranks); stages.partition == Partition::by_hand && !problems.empty()) return problems;
   return problems_of_owners(experiment, model, owners_by(places, model), ranks);
 }
+  if (Problems problems = time_problems(stages, model); !problems.empty()) return problems;
 
 }  // namespace trainyard::experiment

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <numeric>
+
 #include "core/compute/tensor.h"
 #include "core/experiment/stages.h"
 #include "core/session/checkpoint.h"
