@@ -32,6 +32,9 @@ std::vector<StagePlace> places_of(const Resolved& resolved);
 // That of a strategy which splits the model.
 PipelineSchedule schedule_of(const StrategySpec& strategy);
 
+// Whether a step is as many updates as it has micro-batches.
+bool updates_each_micro_batch(const StrategySpec& strategy);
+
 // Of all ranks' time the part that they idle, by the formula of the schedule (cells.h): with stages that take equally long, links that take no time, the update
 // left out, and where gradients of weights come later, F, B and W alike. Nothing where no formula is known: a rank has stages out of turn, or nothing is split.
 std::optional<double> ideal_bubble(const Resolved& resolved);

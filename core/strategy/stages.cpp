@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Ranks that have but some layers each. A rank takes its cells in the order of the schedule (experiment/cells.h). Forward it receives what its stage computes
 // by, computes, and hands on what later stages compute by; back it receives the gradients at its outputs, adds its part to those of others, and hands them on
-// the way that the outputs came. What waits for what follows from the data.
+// the way that the outputs came. What waits for what follows from the data. Of pipedream a stage updates after every backward cell (versions.h).
 #include "core/strategy/stages.h"
 
 #include <algorithm>
@@ -16,6 +16,7 @@
 #include "core/strategy/replica_buffers.h"
 #include "core/strategy/replica_ops.h"
 #include "core/strategy/same_samples.h"
+#include "core/strategy/versions.h"
 
 namespace trainyard::strategy {
 namespace {
@@ -45,10 +46,12 @@ class StageWriter : private ReplicaOps {
     const std::vector<Cell> cells = s_.cells(micro_batches_of(r_.resolved, all_));
     separate_ = std::any_of(cells.begin(), cells.end(), [](const Cell& cell) { return cell.pass == Pass::backward_weight; });
     ops_.push_back(rate());
-    for (const Cell& cell : cells) add(cell);
+    for (const Cell& cell : cells) {
+      add(cell);
+      if (updates_each() && cell.pass == Pass::backward) add_updates(micro_);
+    }
     if (clips()) add_clip();
-    for (int s = last(); s >= 0; --s)
-      if (has_parameters(s)) ops_.push_back(update(s));
+    if (!updates_each()) add_updates(-1);
     return std::move(ops_);
   }
 
@@ -96,6 +99,14 @@ class StageWriter : private ReplicaOps {
     hand_over([&](const Hop& hop) { return !hop.forward() && hop.from == k; });
   }
 
+  // By the gradient of one micro-batch, which is counted as an update, or by that of the whole step.
+  void add_updates(std::int32_t micro) {
+    if (micro >= 0) ops_.push_back(count(micro));
+    for (int s = last(); s >= 0; --s)
+      if (has_parameters(s)) ops_.push_back(update(s)), ops_.back().micro = micro;
+  }
+  bool updates_each() const { return s_.schedule == experiment::PipelineSchedule::pipedream; }
+
   void learn(int k) {
     for (int s = s_.stage(k).last; s >= s_.stage(k).first; --s)
       if (!is(s, Kind::batch_norm)) add_weight(s);
@@ -104,7 +115,7 @@ class StageWriter : private ReplicaOps {
   void add_weight(int s) {
     if (!computes_by_parameters(s)) return;
     ops_.push_back(backward_weight(s, micro_ == micro_batches_of(r_.resolved, all_) - 1));
-    if (adds_weight(s)) with_sum(ops_.back());
+    if (updates_each() ? adds_to_tied(s) : adds_weight(s)) with_sum(ops_.back());
   }
 
   // Of the samples only what the rank's layers look at.
@@ -285,6 +296,7 @@ plan::RankPlan rank_of(const experiment::Resolved& whole, const Split& split, st
   for (const ProgramSize& program : evaluation_of(e))
     plan.programs.push_back(
         {program.name, has_loss ? program.samples : 0, e.data.held_out_samples, program.repeats, StageWriter(parts, stages, program.samples).evaluate()});
+  keep_versions(plan);
   drop_unused_buffers(plan);
   order_by_data(plan);
   return plan;

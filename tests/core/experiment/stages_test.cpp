@@ -200,6 +200,19 @@ TEST(StagePlaces, that_make_no_sense_are_refused) {
   EXPECT_THAT(problem_of(by_hand(e, {{"0", 0}, {"1", 1}, {"2", 0}})), HasSubstr("strategy.stages.schedule: 1f1b has one stage on each worker"));
 }
 
+TEST(StageProblems, of_updates_after_every_micro_batch_are_those_of_clipping_besides) {
+  Experiment e = deep(2, {9, 9, 9});
+  e.strategy.stages.schedule = PipelineSchedule::pipedream;
+  EXPECT_EQ(problem_of(e), "");
+  e.training.clip_norm = 1;
+  EXPECT_THAT(problem_of(e), HasSubstr("training.clip_norm: a stage of pipedream updates as soon as it has its own gradient"));
+  e.training.clip_norm = 0;
+  e.training.non_finite = NonFinite::skip;
+  EXPECT_THAT(problem_of(e), HasSubstr("training.non_finite: a stage of pipedream"));
+  e.strategy.kind = StrategyKind::model_parallel;  // one micro-batch after the other
+  EXPECT_EQ(problem_of(e), "");
+}
+
 TEST(StageProblems, say_what_and_what_to_do) {
   EXPECT_THAT(problem_of(deep(4, {9, 9})), HasSubstr("topology.hosts: 4 workers are more than the 3 layers that the model can be cut into"));
   Experiment e = deep(2, {9, 9, 9});
