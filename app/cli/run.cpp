@@ -127,7 +127,7 @@ void print_summary(const base::Json& r, const experiment::Experiment& given) {
   if (step.is_object())
     std::printf("  step                %s median, %s p95%s\n", base::format_seconds(step["median"].get<double>()).c_str(),
                 base::format_seconds(step["p95"].get<double>()).c_str(), against_simulated(r).c_str());
-  if (experiment::has_servers(given.strategy.kind)) {
+  if (experiment::has_servers(given.strategy.kind) || experiment::updates_each_micro_batch(given.strategy)) {
     const base::Json& staleness = r["staleness"];
     std::printf("  staleness           %s in the mean, p95 %s, at most %s", number(staleness["mean"], "%.2f").c_str(), number(staleness["p95"], "%.0f").c_str(),
                 number(staleness["max"], "%.0f").c_str());
