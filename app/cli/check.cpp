@@ -32,6 +32,7 @@ const char* meaning(Proof proof) {
     case Proof::sharding: return "passes compute by whole parameters, every part is updated once by the gradient of all ranks, and nothing else lasts";
     case Proof::passing: return "every layer computes by what those before it made of its micro-batch, learns by the whole gradient, and takes each once";
     case Proof::recomputing: return "every output that is made again is what its forward pass made, from what that had, and the backward pass finds it";
+    case Proof::versions: return "every micro-batch goes back by the parameters that it went forward by, and updates come in order, each once";
     case Proof::serving: return "every parameter lies on one server, workers and servers agree on it, and by their rule nobody waits for ever";
   }
   return "";

@@ -8,6 +8,7 @@
 
 #include "app/cli/interrupts.h"
 #include "app/cli/verbs.h"
+#include "app/devices.h"
 #include "app/launch.h"
 #include "backends/zmq/control.h"
 #include "core/base/clock.h"
@@ -17,11 +18,14 @@
 #include "core/experiment/compression.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/imposed.h"
+#include "core/experiment/measured.h"
 #include "core/experiment/placement.h"
 #include "core/experiment/servers.h"
+#include "core/experiment/stages.h"
 #include "core/experiment/vertical.h"
 #include "core/session/resume.h"
 #include "core/session/run_directory.h"
+#include "core/session/segment_times.h"
 #include "core/session/socket_directory.h"
 #include "core/session/status.h"
 #include "core/telemetry/summary.h"
@@ -123,7 +127,7 @@ void print_summary(const base::Json& r, const experiment::Experiment& given) {
   if (step.is_object())
     std::printf("  step                %s median, %s p95%s\n", base::format_seconds(step["median"].get<double>()).c_str(),
                 base::format_seconds(step["p95"].get<double>()).c_str(), against_simulated(r).c_str());
-  if (experiment::has_servers(given.strategy.kind)) {
+  if (experiment::has_servers(given.strategy.kind) || experiment::updates_each_micro_batch(given.strategy)) {
     const base::Json& staleness = r["staleness"];
     std::printf("  staleness           %s in the mean, p95 %s, at most %s", number(staleness["mean"], "%.2f").c_str(), number(staleness["p95"], "%.0f").c_str(),
                 number(staleness["max"], "%.0f").c_str());
@@ -196,6 +200,15 @@ base::Result<session::CoordinatorResult> coordinate(const RunArguments& argument
   return outcome;
 }
 
+// Where layers are shared out by what they take, and that is not known yet. Then there may be no room for what fitted by cost.
+base::Problems measure_layers(experiment::Resolved& resolved) {
+  if (!experiment::awaits_times(resolved.document.strategy)) return {};
+  auto times = session::measure_segments(resolved, app::make_compute);
+  if (!times) return {times.error()};
+  experiment::take_times(resolved, std::move(*times));
+  return problems_of_room(resolved);
+}
+
 // What belongs beside the figures that follow.
 void print_notes(const experiment::Resolved& resolved) {
   const experiment::Experiment& document = resolved.document;
@@ -208,6 +221,7 @@ void print_notes(const experiment::Resolved& resolved) {
   note(experiment::softsync_said(document));
   note(experiment::restarts_said(document));
   note(experiment::paced_turns_said(document, document.run.seconds_per_step));
+  if (document.strategy.stages.partition == experiment::Partition::measured) note(experiment::stages_said(resolved));
   if (resolved.first_step > 0) note("goes on from the checkpoint of step " + base::format_count(resolved.first_step));
   if (experiment::shares_columns(resolved)) note("every rank loads its own feature columns alone (vertical sharding)");
 }
@@ -229,6 +243,7 @@ int run(const RunArguments& arguments) {
   for (const base::Problem& problem : *passed_over) std::fprintf(stderr, "warning: %s\n", base::to_string(problem).c_str());
   if (interrupts() > 0 || (arguments.ends_with > 0 && !end_with(arguments.ends_with)))
     return complain({{base::ProblemCode::cancelled, "", "cancelled before the run began", "", ""}}, arguments.json);
+  if (const auto problems = measure_layers(*resolved); !problems.empty()) return complain(problems, arguments.json);
   if (!arguments.json) print_notes(*resolved);
   const auto outcome = coordinate(effective, *given, std::move(*resolved), *passed_over, started_ns);
   if (!outcome) return complain({outcome.error()}, arguments.json);

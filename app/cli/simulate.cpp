@@ -9,6 +9,7 @@
 #include "core/experiment/imposed.h"
 #include "core/experiment/mesh.h"
 #include "core/experiment/placement.h"
+#include "core/experiment/servers.h"
 #include "core/experiment/stages.h"
 #include "core/experiment/tensor.h"
 #include "core/session/recipe.h"
@@ -61,6 +62,12 @@ Json rank_json(const sim::RankUse& use, std::size_t rank) {
           {"idle_fraction", use.idle_fraction}};
 }
 
+// By the virtual clock; of stages, whose order is fixed, by the formula.
+double mean_staleness(const experiment::Resolved& resolved, const sim::Outcome& o) {
+  const auto theory = resolved.servers > 0 ? std::nullopt : experiment::staleness_theory(resolved);
+  return theory ? *theory->mean : o.mean_staleness;
+}
+
 Json result_json(const experiment::Resolved& resolved, const sim::Outcome& o, const std::optional<Comparison>& c) {
   Json json{
       {"type", "result"}, {"status", "completed"}, {"steps", o.steps}, {"step_seconds", o.median_step_seconds}, {"first_step_seconds", o.first_step_seconds}};
@@ -73,7 +80,7 @@ Json result_json(const experiment::Resolved& resolved, const sim::Outcome& o, co
   json["predicted"] = {{"seconds", o.predicted_seconds},
                        {"samples_per_second", o.predicted_samples_per_second},
                        {"wire_bytes", o.engine.empty() ? Json(o.predicted_wire_bytes) : Json()}};
-  json["mean_staleness"] = o.mean_staleness;
+  json["mean_staleness"] = mean_staleness(resolved, o);
   json["explanation"] = o.explain;
   json["one_device"] = c ? Json{{"step_seconds", c->one_device_step_seconds}, {"speedup", c->verdict.speedup}} : Json();
   json["verdict"] = c ? Json(c->verdict.sentence) : Json();
@@ -99,7 +106,8 @@ void print(const experiment::Resolved& resolved, const sim::Outcome& o, const st
                 base::format_seconds(use.crossing_seconds).c_str(), base::format_seconds(use.waiting_seconds).c_str(),
                 base::format_bytes(static_cast<double>(use.peak_memory_bytes)).c_str());
   }
-  if (resolved.servers > 0) std::printf("  staleness           %.2f updates, in the mean of all gradients\n", o.mean_staleness);
+  if (resolved.servers > 0 || experiment::updates_each_micro_batch(resolved.document.strategy))
+    std::printf("  staleness           %.2f updates, in the mean of all gradients\n", mean_staleness(resolved, o));
   std::printf("  whole run           %s, %s samples/s\n", base::format_seconds(o.predicted_seconds).c_str(),
               base::format_count(static_cast<std::int64_t>(o.predicted_samples_per_second)).c_str());
   if (c) std::printf("  verdict             as drawn, %s\n", c->verdict.sentence.c_str());

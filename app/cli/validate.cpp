@@ -8,9 +8,11 @@
 #include "core/experiment/duties.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/imposed.h"
+#include "core/experiment/measured.h"
 #include "core/experiment/placement.h"
 #include "core/experiment/recomputation.h"
 #include "core/experiment/servers.h"
+#include "core/experiment/stages.h"
 #include "core/experiment/vertical.h"
 
 namespace trainyard::cli {
@@ -70,6 +72,8 @@ std::vector<std::string> notes_of(const experiment::Experiment& given, const exp
   if (const auto savings = experiment::savings(resolved)) notes.push_back("gradients are " + experiment::savings_said(*savings));
   if (experiment::shares_columns(resolved)) notes.emplace_back("every rank loads its own feature columns alone (vertical sharding)");
   if (const auto again = experiment::recomputation_said(resolved)) notes.push_back(*again);
+  if (experiment::awaits_times(document.strategy))
+    notes.emplace_back("what layers take on this machine is measured before the run; until then they are shared out by cost");
   if (const auto unlike = experiment::unlike_one_device(document)) notes.push_back(*unlike);
   if (const auto restarts = experiment::restarts_said(document)) notes.push_back(*restarts);
   if (const auto softsync = experiment::softsync_said(document)) notes.push_back(*softsync);

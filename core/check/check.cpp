@@ -81,6 +81,7 @@ void prove(Scope& scope, Findings& findings) {
   prove_passing(scope, findings);
   prove_sharding(scope, findings);
   prove_recomputing(scope, findings);
+  prove_versions(scope, findings);
 }
 
 std::string marked_grid(const Scope& scope, const std::vector<Finding>& findings) {
@@ -106,6 +107,7 @@ std::string_view name(Proof proof) {
     case Proof::passing: return "passing";
     case Proof::sharding: return "sharding";
     case Proof::recomputing: return "recomputing";
+    case Proof::versions: return "versions";
     case Proof::serving: return "serving";
   }
   return "?";
@@ -130,6 +132,7 @@ Report examine(const plan::Plan& plan) {
   if (has_stages(scope)) report.proofs.push_back(Proof::passing);
   if (shares_parameters(scope)) report.proofs.push_back(Proof::sharding);
   if (has_recomputation(scope)) report.proofs.push_back(Proof::recomputing);
+  if (has_versions(scope)) report.proofs.push_back(Proof::versions);
   if (scope.schedule.local_steps > 0) report.proofs.push_back(Proof::averaging);
   const bool sound = !findings.any(Proof::structure);
   report.findings = findings.take();

@@ -27,6 +27,7 @@ enum class Proof {
   passing,      // of layers on several ranks: each computes by what those before it made of the same micro-batch, and learns by the whole gradient of it
   sharding,     // of parameters in parts: passes compute by all of them as they were, every part is updated once by the gradient of all ranks, and all are
   recomputing,  // of outputs that are made again: each from what its own forward pass had, and so the same; and the backward pass finds it
+  versions,     // of updates after every micro-batch: it goes back by the parameters that it went forward by, and updates come in order
   serving,      // of workers and servers: every parameter lies on one server, both ends agree, and the rule lets everybody go on
 };
 std::string_view name(Proof proof);

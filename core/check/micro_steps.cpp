@@ -2,8 +2,8 @@
 // Micro-steps: a rank's own gradient, before any other rank's is added, is the sum over all micro-steps of the step, each once. In the
 // order of the compute lane, every element of a gradient is followed: what writes it without reading it replaces what was there, what
 // reads it too adds. An update or a norm reads nothing but what holds every micro-step in which samples passed the rank, or where
-// what is learnt are columns, that any were loaded for. Where several segments learn the same parameters, each of them adds its part. Programs of one
-// micro-step and of no such parameters have nothing to prove.
+// what is learnt are columns, that any were loaded for; an update of a micro-step of its own (UPD.s0.m1) that micro-step and no other. Where several segments
+// learn the same parameters, each of them adds its part. Programs of one micro-step and of no such parameters have nothing to prove.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -120,12 +120,15 @@ class MicroSteps {
     for (const Span& span : spans.reads)
       for (std::size_t c = span.first; c < span.last && gradients_.contains(span.buffer); ++c) {
         const Sum& sum = sums_[{span.buffer, c}];
-        const std::set<Part> wanted = of_all_learners(sum.columns ? all_ : own_, {span.buffer, c});
+        const std::int32_t micro = program_.ops[static_cast<std::size_t>(op)].micro;
+        const std::set<Part> wanted = of_all_learners(micro >= 0 ? std::set{micro} : sum.columns ? all_ : own_, {span.buffer, c});
         if (!sum.old && !sum.twice && sum.parts == wanted) continue;
         findings_.add(Proof::meaning, Spot{rank_.rank, program_.name, op},
                       "reads " + range_text(rank_, cells_.range(span.buffer, c)) + in_words(sum, wanted.size()),
-                      "the sum over all micro-steps of the step, and all segments that learn it, each once",
-                      "Let the first backward pass overwrite the gradient, and each later one add to it.");
+                      micro >= 0 ? "the gradient of micro-step " + std::to_string(micro) + ", of all segments that learn it, each once"
+                                 : "the sum over all micro-steps of the step, and all segments that learn it, each once",
+                      micro >= 0 ? "Let the backward pass of each micro-step overwrite the gradient, and the update follow it."
+                                 : "Let the first backward pass overwrite the gradient, and each later one add to it.");
         return false;
       }
     return true;

@@ -2,8 +2,8 @@
 // Recomputing, by symbolic execution of a rank's program. Every op leaves values of its own in what it writes. R finds in what it reads the values that the
 // forward pass of its segment and micro-step found there or left, reads all that this was computed by, and so leaves the same output again, bit for bit, and
 // nothing else: what forward changes, as running statistics, it does not change once more. The backward pass and the loss find the values of the forward pass
-// of their segment and micro-step too, whether those were kept or made again. Parameters that come and go, or are a server's, others follow (sharding.cpp,
-// serving.cpp).
+// of their segment and micro-step too, whether those were kept or made again. Parameters that come and go, are put aside, or are a server's, others follow
+// (sharding.cpp, versions.cpp, serving.cpp).
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -44,7 +44,9 @@ class Recomputing {
         number_(program),
         cells_(cells),
         findings_(findings),
-        parameters_(follows_parameters ? plan::BufferId() : rank.buffer("params")),
+        parameters_(rank.buffer("params")),
+        stash_(rank.buffer("stash")),
+        follows_parameters_(follows_parameters),
         held_(rank.buffers.size()) {
     for (const Op& op : this->program().ops)
       if (op.kind == OpKind::forward) last_ = std::max(last_, op.segment);
@@ -82,7 +84,7 @@ class Recomputing {
     std::map<std::size_t, Values> all;
     for (std::size_t i = 0; i < spans.size(); ++i) {
       const Values values = values_of(accesses[i], spans[i]);
-      Values& of_buffer = all[spans[i].buffer];
+      Values& of_buffer = all[stash_.valid() && spans[i].buffer == stash_.index() ? parameters_.index() : spans[i].buffer];
       of_buffer.insert(of_buffer.end(), values.begin(), values.end());
     }
     return all;
@@ -109,7 +111,7 @@ class Recomputing {
     if (read != forward.reads.end()) return &read->second;
     return written != forward.writes.end() ? &written->second : nullptr;
   }
-  bool is_followed(std::size_t buffer) const { return !parameters_.valid() || buffer != parameters_.index(); }
+  bool is_followed(std::size_t buffer) const { return follows_parameters_ || !parameters_.valid() || buffer != parameters_.index(); }
 
   bool finds_what_was(const Op& op) {
     const bool is_loss = op.kind == OpKind::loss;
@@ -164,7 +166,8 @@ class Recomputing {
   int number_, op_ = 0;
   const Cells& cells_;
   Findings& findings_;
-  plan::BufferId parameters_;                                      // that others follow; invalid: nobody else does
+  plan::BufferId parameters_, stash_;                              // the latter invalid where none are put aside
+  bool follows_parameters_;                                        // else others do
   std::int32_t last_ = -1;                                         // segment of the rank
   std::vector<std::vector<Value>> held_;                           // by buffer, by cell; what is not there was before the program
   std::map<std::pair<std::int32_t, std::int32_t>, Touched> seen_;  // of forward ops, by segment and micro-step
@@ -198,7 +201,7 @@ bool has_recomputation(const Scope& scope) {
 }
 
 void prove_recomputing(const Scope& scope, Findings& findings) {
-  const bool follows_parameters = !has_servers(scope) && !shares_parameters(scope);
+  const bool follows_parameters = !has_servers(scope) && !shares_parameters(scope) && !has_versions(scope);
   for (const plan::RankPlan& rank : scope.ranks) {
     if (std::none_of(rank.programs.begin(), rank.programs.end(), recomputes)) continue;
     const Cells cells(rank);

@@ -6,6 +6,7 @@
 #include "core/base/units.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/placement.h"
+#include "core/experiment/stages.h"
 #include "core/topology/network.h"
 
 namespace trainyard::experiment {
@@ -67,6 +68,14 @@ std::optional<Problem> of_shards(const StrategySpec& strategy) {
   return std::nullopt;
 }
 
+// One replica's weights would run ahead of another's.
+std::optional<Problem> updates_alone(const StrategySpec& strategy) {
+  if (!updates_each_micro_batch(strategy)) return std::nullopt;
+  return Problem{ProblemCode::bad_input, "strategy.stages.schedule",
+                 "pipedream updates after every micro-batch, by one pipeline's gradient: in hybrid a step has one update, by that of all replicas",
+                 "naive, gpipe, 1f1b, interleaved_1f1b, zb_h1", "Take another schedule, or the strategy pipeline."};
+}
+
 }  // namespace
 
 std::vector<int> Mesh::replicas_like(int rank) const {
@@ -126,6 +135,7 @@ base::Problems mesh_problems(const Experiment& experiment) {
     return {not_covered(mesh, workers)};
   if (const auto problem = apart(mesh_of(experiment.strategy, static_cast<int>(workers)), experiment.topology)) problems.push_back(*problem);
   if (const auto problem = of_shards(experiment.strategy)) problems.push_back(*problem);
+  if (const auto problem = updates_alone(experiment.strategy)) problems.push_back(*problem);
   return problems;
 }
 

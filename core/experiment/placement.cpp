@@ -16,6 +16,7 @@
 #include "core/experiment/halves.h"
 #include "core/experiment/mesh.h"
 #include "core/experiment/servers.h"
+#include "core/experiment/stages.h"
 #include "core/topology/network.h"
 
 namespace trainyard::experiment {
@@ -206,6 +207,8 @@ std::optional<std::string> unlike_one_device(const Experiment& experiment) {
                          ? "every rank takes steps of its own, on its own clock, and averages its weights with one neighbour's at a time"
                          : "every rank takes steps of its own, and averages its weights with its neighbours' alone");
   if (several && experiment.strategy.kind == StrategyKind::local_sgd) why.push_back(of_local_steps(experiment));
+  if (updates_each_micro_batch(experiment.strategy) && experiment.training.accumulation_steps > 1)
+    why.emplace_back("every stage updates after each micro-batch, by a gradient of older weights the earlier the stage is (pipedream)");
   std::erase(why, "");
   if (why.empty()) return std::nullopt;
   const auto join = [](const std::string& left, const std::string& right) { return left + ", and " + right; };

@@ -11,6 +11,7 @@
 #include "core/experiment/fields.h"
 #include "core/experiment/mesh.h"
 #include "core/experiment/placement.h"
+#include "core/experiment/stages.h"
 
 namespace trainyard::experiment {
 namespace {
@@ -235,6 +236,36 @@ StalenessTheory staleness_theory(const ServerSpec& servers, int workers) {
     case ServerMode::backup_workers: return {0.0, 0, "gradients of older parameters are not applied"};
   }
   return {};
+}
+
+namespace {
+
+// The i-th micro-batch of a step comes to stage s of p after as many others as have not come back, at most p - 1 - s: so many updates it does not see
+// (Narayanan et al. 2019, with the pipeline empty at the beginning of a step).
+StalenessTheory staleness_of_stages(const Resolved& e) {
+  const data::Shares shares = e.shares();
+  const std::int64_t batch = e.document.training.batch_per_rank, p = e.world();
+  double sum = 0, gradients = 0;
+  std::int64_t most = 0;
+  for (const data::Stretch& stretch : shares.stretches()) {
+    const std::int64_t micro_batches = (shares.global_samples(stretch.first_step) + batch - 1) / batch;
+    gradients += static_cast<double>(stretch.steps * micro_batches * p);
+    for (std::int64_t stage = 0; stage < p; ++stage)
+      for (std::int64_t i = 0; i < micro_batches; ++i) {
+        const std::int64_t behind = std::min(i, p - 1 - stage);
+        sum += static_cast<double>(stretch.steps * behind);
+        most = std::max(most, behind);
+      }
+  }
+  return {sum / gradients, most, "p - 1 - s at stage s, less at the beginning of a step"};
+}
+
+}  // namespace
+
+std::optional<StalenessTheory> staleness_theory(const Resolved& e) {
+  if (updates_each_micro_batch(e.document.strategy)) return staleness_of_stages(e);
+  if (e.servers == 0) return std::nullopt;
+  return staleness_theory(e.document.strategy.servers, e.workers());
 }
 
 std::vector<Share> shares_of_servers(const Resolved& e) { return cut(e, tables_apart(e, placed(e))); }

@@ -52,6 +52,8 @@ struct StalenessTheory {
   std::string words;  // the formula, as "λ - 1"
 };
 StalenessTheory staleness_theory(const ServerSpec& servers, int workers);
+// Of a resolved experiment: that of its servers, or of stages that update after every micro-batch. Nothing where no gradient is stale.
+std::optional<StalenessTheory> staleness_theory(const Resolved& experiment);
 
 // Elements [first, first + count) of the flat parameters lie on the server number `server`, from 0.
 struct Share {

@@ -14,6 +14,7 @@
 #include "core/experiment/duties.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/findings.h"
+#include "core/experiment/measured.h"
 #include "core/experiment/mesh.h"
 #include "core/experiment/placement.h"
 #include "core/model/split.h"
@@ -75,9 +76,14 @@ Turns turns_of(const Resolved& e, int segments) {
 using CostOf = std::function<double(int run, int segment)>;
 
 CostOf seconds_of(const Resolved& e, const Turns& turns) {
-  return [&model = e.model, speeds = speeds_of_stages(e), turns](int run, int s) {
-    return static_cast<double>(flops_of_sample(model, s)) / speeds[static_cast<std::size_t>(turns.rank_of(run))];
-  };
+  const std::vector<double> speeds = speeds_of_stages(e);
+  const auto speed_of = [speeds, turns](int run) { return speeds[static_cast<std::size_t>(turns.rank_of(run))]; };
+  const StageSpec& stages = e.document.strategy.stages;
+  if (stages.partition == Partition::measured && !stages.times.empty())
+    return [&times = stages.times, speed_of, fastest = *std::max_element(speeds.begin(), speeds.end())](int run, int s) {
+      return times[static_cast<std::size_t>(s)].seconds * fastest / speed_of(run);
+    };
+  return [&model = e.model, speed_of](int run, int s) { return static_cast<double>(flops_of_sample(model, s)) / speed_of(run); };
 }
 
 CostOf bytes_of(const Resolved& e, const Turns& turns) {
@@ -85,13 +91,15 @@ CostOf bytes_of(const Resolved& e, const Turns& turns) {
   const std::int64_t width = base::size_of(gradient_dtype(e)), copies = 2 + moments_of(training.optimizer);
   std::vector<int> ranks, held;  // by run
   for (int run = 0; run < turns.runs; ++run) ranks.push_back(turns.rank_of(run));
+  const bool keeps_versions = updates_each_micro_batch(e.document.strategy);
   for (int run = 0; run < turns.runs; ++run)
     held.push_back(most_held(cells_of(schedule_of(e.document.strategy), ranks, turns.rank_of(run), static_cast<int>(training.accumulation_steps)), run));
   const std::int64_t k = std::max<std::int64_t>(training.recompute_segments, 1);  // of so many outputs in a row one is held of them all, the others of one
-  return [&e, width, copies, held, k](int run, int s) {
+  return [&e, width, copies, keeps_versions, held, k](int run, int s) {
     const model::Segment& segment = e.model.segments[static_cast<std::size_t>(s)];
+    const std::int64_t older = keeps_versions ? held[static_cast<std::size_t>(run)] - 1 : 0;
     const double samples = static_cast<double>((held[static_cast<std::size_t>(run)] + k - 1) * e.document.training.batch_per_rank) / static_cast<double>(k);
-    return static_cast<double>(width) * (static_cast<double>(copies * segment.elements) + samples * static_cast<double>(segment.outputs));
+    return static_cast<double>(width) * (static_cast<double>((copies + older) * segment.elements) + samples * static_cast<double>(segment.outputs));
   };
 }
 
@@ -309,6 +317,8 @@ PipelineSchedule schedule_of(const StrategySpec& strategy) {
   return overlaps ? strategy.stages.schedule : PipelineSchedule::naive;
 }
 
+bool updates_each_micro_batch(const StrategySpec& strategy) { return schedule_of(strategy) == PipelineSchedule::pipedream; }
+
 std::optional<double> ideal_bubble(const Resolved& resolved) {
   const Experiment& e = resolved.document;
   if (!has_stages(e.strategy.kind)) return std::nullopt;
@@ -338,13 +348,17 @@ std::optional<std::string> stages_said(const Resolved& resolved) {
     text += std::string(several ? " have" : " has") + (stage.first == stage.last ? " layer " : " layers ") + name(stage.first);
     if (stage.last > stage.first) text += " to " + name(stage.last);
   }
-  return text;
+  return text + times_said(resolved);
 }
 
 Problems split_problems(const Experiment& experiment) {
   if (!splits_model(experiment.strategy.kind)) return {};
   const std::string kind(base::name_of(experiment.strategy.kind));
   Problems problems;
+  if (updates_each_micro_batch(experiment.strategy) && experiment.training.judges_gradients())
+    problems.push_back({ProblemCode::bad_input, experiment.training.clip_norm > 0 ? "training.clip_norm" : "training.non_finite",
+                        "a stage of pipedream updates as soon as it has its own gradient, and nobody sees the whole",
+                        experiment.training.clip_norm > 0 ? "0" : "go_on, stop", "Do without, or take another schedule, as strategy.stages.schedule=1f1b."});
   if (experiment.data.sharding.kind != data::ShardingKind::iid)
     problems.push_back(
         {ProblemCode::bad_input, "data.sharding.kind", "in " + kind + " every sample passes all ranks, so nobody owns any", "iid", "Set it to iid."});
@@ -360,6 +374,7 @@ Problems stage_problems(const Experiment& experiment, const model::Model& model)
   const auto workers = static_cast<int>(count_workers(experiment.topology));
   const std::int64_t ranks = mesh_of(experiment.strategy, workers).pipeline;
   if (Problems problems = too_many_stages(experiment.strategy, ranks, model); !problems.empty()) return problems;
+  if (Problems problems = time_problems(stages, model); !problems.empty()) return problems;
   Resolved drawn;
   drawn.document = experiment;
   drawn.model = model;

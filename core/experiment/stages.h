@@ -22,8 +22,9 @@ std::vector<int> owners_of(const Resolved& resolved);
 // Unchanged where nothing is split.
 Resolved of_rank(const Resolved& resolved, int rank);
 
-// The places of `cost` or `memory`, rank after rank, so that what the worst of them takes is as little as can be; among such, so that they are as alike as can
-// be (least sum of squares). Of cost: seconds of a sample, the floating-point operations forward and backward over the drawn speed. Of memory: bytes of
+// The places of whatever is not by_hand, rank after rank, so that what the worst of them takes is as little as can be; among such, so that they are as alike as
+// can be (least sum of squares). Of cost: seconds of a sample, the floating-point operations forward and backward over the drawn speed. Of measured: the
+// seconds of strategy.stages.times, as many times more as a device is drawn slower than the fastest; until there are any, as cost. Of memory: bytes of
 // parameters, gradients and moments, and of the activations of as many micro-batches as the rank holds at once, where they are computed again of one in each
 // run. What is tied to a layer is where that is. Those of by_hand as they are written. A rank more than there are segments has none.
 std::vector<StagePlace> places_of(const Resolved& resolved);
@@ -31,11 +32,14 @@ std::vector<StagePlace> places_of(const Resolved& resolved);
 // That of a strategy which splits the model.
 PipelineSchedule schedule_of(const StrategySpec& strategy);
 
+// Whether a step is as many updates as it has micro-batches.
+bool updates_each_micro_batch(const StrategySpec& strategy);
+
 // Of all ranks' time the part that they idle, by the formula of the schedule (cells.h): with stages that take equally long, links that take no time, the update
 // left out, and where gradients of weights come later, F, B and W alike. Nothing where no formula is known: a rank has stages out of turn, or nothing is split.
 std::optional<double> ideal_bubble(const Resolved& resolved);
 
-// Who has what, for a person: "rank 0 has layers 0 to 1.3, rank 1 has layers 1.4 to 3". Nothing where nothing is split.
+// Who has what, for a person: "rank 0 has layers 0 to 1.3, rank 1 has layers 1.4 to 3", and whether that was measured. Nothing where nothing is split.
 std::optional<std::string> stages_said(const Resolved& resolved);
 
 // What is wrong with stages, of any experiment: none where the strategy splits no model. The other, once the model is known.

@@ -77,6 +77,7 @@ class Binder {
     program_ = &program;
     trains_ = std::any_of(program.ops.begin(), program.ops.end(),
                           [](const Op& op) { return op.kind == OpKind::backward_weight || op.kind == OpKind::backward_input; });
+    updates_each_ = std::any_of(program.ops.begin(), program.ops.end(), [](const Op& op) { return op.kind == OpKind::update && op.micro >= 0; });
     BoundProgram bound{program.samples, program.global_samples, program.repeats, {}, {}};
     bound.averages_weights = averages_weights_;
     gradient_samples_ = bound.gradient_samples();
@@ -209,6 +210,7 @@ class Binder {
       case OpKind::norm: return {compute::SquaredNorm{tensor(op.reads.front()), tensor(op.writes.front())}};
       case OpKind::clip: return {compute::ClipFactor{named("reduced_norms"), named("factor"), maximum_norm(), recipe_.skips_non_finite}};
       case OpKind::update: return op.segment >= 0 ? std::vector<compute::Op>{update(op)} : updates_of_share(op);
+      case OpKind::stash: return {compute::Copy{tensor(op.reads.front()), tensor(op.writes.front())}};
       case OpKind::weigh: return {weigh(op)};
       case OpKind::mix: return {mix(op)};
       case OpKind::answer: return {compute::Scale{tensor(op.writes.back()), tensor(op.writes.front()), 1.0 / static_cast<double>(op.weights.denominator)}};
@@ -233,11 +235,11 @@ class Binder {
 
   double maximum_norm() const { return recipe_.clip_norm > 0 ? recipe_.clip_norm : std::numeric_limits<double>::infinity(); }
 
-  // One that reads summaries goes by the classes of all ranks, of which it has some.
+  // One that reads summaries goes by the classes of all ranks, of which it has some. The gradient is the mean over the samples of an update.
   compute::Op loss(const Op& op) {
     const auto last = static_cast<int>(model_.segments.size()) - 1;
     const std::int64_t rows = op.reads.back().count;  // those of others too where the rank is given outputs
-    const double part = 1.0 / static_cast<double>(model_.labels()), scale = part / static_cast<double>(gradient_samples_);
+    const double part = 1.0 / static_cast<double>(model_.labels()), scale = part / static_cast<double>(updates_each_ ? samples_ : gradient_samples_);
     const Tensor outputs = with_rows(activation(last), rows, model_.classes), labels = tensor(op.reads.back());
     const Tensor gradients = touches(op.writes, "grad.s" + std::to_string(last)) ? with_rows(gradient(last), rows, model_.classes) : Tensor{};
     const Tensor metrics = touches(op.writes, "metrics") ? named("metrics") : Tensor{};
@@ -302,7 +304,7 @@ class Binder {
     compute::UpdateInputs common{tensor(op.writes.front()), tensor(op.reads.front()), sub(rate, 0, 1),
                                  plan_.buffer("factor").valid() ? named("factor") : Tensor{}, sub(named("statistics"), 3 * op.segment, 3)};
     if (const Access* mixed = find(op.reads, "mixed")) common.origin = tensor(*mixed);
-    return recipe_.update(common, moments, sub(rate, 1, 1));
+    return recipe_.update(common, moments, sub(rate, op.micro >= 0 ? 2 : 1, 1));
   }
 
   // From every version's place to every other's: [from * places + to]; those from a place to itself are never used.
@@ -357,9 +359,9 @@ class Binder {
     return t;
   }
 
-  // By which it computes: the rank's own as they are now, or others.
+  // By which it computes: the rank's own as they are now or were, or others.
   Tensor parameters_of(const Op& op) {
-    for (const char* name : {"mean", "centre", "snapshot", "params"})
+    for (const char* name : {"mean", "centre", "snapshot", "stash", "params"})
       if (const Access* read = find(op.reads, name)) return tensor(*read);
     return {};
   }
@@ -435,6 +437,7 @@ class Binder {
   std::int64_t samples_ = 0;  // of the op's micro-step
   std::int64_t gradient_samples_ = 0;
   bool averages_weights_ = false;  // after some step
+  bool updates_each_ = false;      // micro-step of the program, not the step as a whole
 };
 
 }  // namespace

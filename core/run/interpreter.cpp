@@ -52,6 +52,7 @@ Interpreter::State::State(InterpreterParts p)
     : parts(std::move(p)),
       frontier(*parts.plan),
       meter(parts.events, parts.transport, *parts.model, *parts.bound, parts.own_process),
+      staleness(*parts.plan),
       queue(parts.compute->make_queue()),
       columns(columns_of(*parts.bound)),
       held_out(held_out_of(parts, columns)) {

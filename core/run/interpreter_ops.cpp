@@ -99,7 +99,8 @@ base::Result<bool> Interpreter::State::run_compute() {
   frontier.start(compute_lane);
   is_at(*ready);
   if (op.kind == OpKind::pack) pack_rows(*parts.compute, op);
-  if (op.kind == OpKind::rate) write_rate(*parts.bound, *parts.recipe, ready->step);
+  if (op.kind == OpKind::rate && op.micro < 0) write_rate(*parts.bound, *parts.recipe, ready->step);
+  if (op.kind == OpKind::rate && op.micro >= 0) parts.bound->rate.as<double>()[2] += 1;
   for (const auto& kernel : op.kernels) kernel->enqueue(*queue);
   const std::uint64_t mark = queue->record();
   while (!queue->reached(mark)) std::this_thread::yield();
@@ -107,6 +108,7 @@ base::Result<bool> Interpreter::State::run_compute() {
   const auto imposed = hold_back(*ready, begin);
   if (!imposed) return base::fail(imposed.error());
   meter.times.compute_ns += now_ns - begin;
+  if (const int versions = staleness.of(ready->program, ready->op); versions >= 0) meter.stale(ready->step, parts.plan->rank, versions, now_ns);
   if (!evaluating) meter.capture(op, ready->step);
   else if (op.kind == OpKind::loss) add_held_out();
   if (const auto ok = expect_finite(op, *parts.bound, *parts.recipe, *parts.model); !ok) return base::fail(ok.error());

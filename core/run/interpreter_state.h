@@ -12,6 +12,7 @@
 #include "core/run/interpreter.h"
 #include "core/run/named_rows.h"
 #include "core/run/round_input.h"
+#include "core/run/staleness.h"
 #include "core/run/step_meter.h"
 #include "core/run/transfers.h"
 #include "core/run/turn.h"
@@ -24,6 +25,7 @@ struct Interpreter::State {
   InterpreterParts parts;
   plan::Frontier frontier;
   StepMeter meter;
+  const Staleness staleness;
   std::unique_ptr<Exchange> transfers;   // null: a rank alone
   std::unique_ptr<Answering> answering;  // null: nobody asks this rank
   std::unique_ptr<compute::Queue> queue;

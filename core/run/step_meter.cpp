@@ -117,6 +117,11 @@ void StepMeter::compression_metrics(std::int64_t step) {
   metric(Metric::residual_norm, step, std::sqrt(std::accumulate(errors.begin(), errors.end(), 0.0)));
 }
 
+void StepMeter::stale(std::int64_t step, int rank, int versions, std::int64_t now_ns) {
+  now_ns_ = now_ns;
+  if (events_ != nullptr) metric(Metric::staleness, step, versions, rank);
+}
+
 void StepMeter::carried_rows(const NamedRows& table, std::int64_t bytes, bool of_next_round) {
   Tables& round = of_next_round ? tables_of_next_ : tables_;
   round.bytes += bytes;

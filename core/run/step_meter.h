@@ -32,6 +32,8 @@ class StepMeter {
                 std::int64_t imposed_ns = 0);
   // A compute op was held back to take `factor` times its time, or that of the drawn device, than which it took longer by `late_ns`.
   void held_back(double factor, std::int64_t imposed_ns, std::int64_t late_ns);
+  // Of a rank that updates after every micro-batch: a gradient, so many updates old.
+  void stale(std::int64_t step, int rank, int versions, std::int64_t now_ns);
   // Keeps what a compute op left behind, before the next step's can overwrite it.
   void capture(const BoundOp& op, std::int64_t step);
   // After a training step is complete: all of its metrics. Resets `times` to begin at `end_ns`.

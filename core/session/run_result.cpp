@@ -6,6 +6,7 @@
 
 #include "core/base/clock.h"
 #include "core/experiment/fields.h"
+#include "core/telemetry/staleness_counts.h"
 #include "core/telemetry/summary.h"
 
 namespace trainyard::session {
@@ -90,13 +91,14 @@ void for_each_series(const telemetry::History& history, telemetry::Metric metric
   for (auto at = history.series().lower_bound({metric, 0, 0}); at != history.series().end() && at->first.metric == metric; ++at) visit(at->second);
 }
 
-// Of every gradient that was applied, on the first server, as charts have it. Where there is none, every gradient is of the version it is applied to, but where
-// ranks average on their own clocks: of those nobody counts versions.
+// Of every gradient that was applied, on the first server or by each stage itself, as charts have it. Where there is none, every gradient is of the version it
+// is applied to, but where ranks average on their own clocks: of those nobody counts versions.
 Json staleness(const telemetry::History& history) {
   std::vector<double> values;
-  const auto first = history.series().lower_bound({telemetry::Metric::staleness, 0, 0});
-  for (auto at = first; at != history.series().end() && at->first.metric == telemetry::Metric::staleness && at->first.rank == first->first.rank; ++at)
-    values.insert(values.end(), at->second.values.begin(), at->second.values.end());
+  for (const telemetry::SeriesKey& key : telemetry::gradient_series(history, telemetry::Metric::staleness)) {
+    const std::vector<double>& of_worker = history.series().at(key).values;
+    values.insert(values.end(), of_worker.begin(), of_worker.end());
+  }
   if (values.empty() && (history.steps_apart() || telemetry::averages_in_pairs(history))) return {};
   if (values.empty()) return {{"mean", 0}, {"p95", 0}, {"max", 0}};
   const double sum = std::accumulate(values.begin(), values.end(), 0.0), count = static_cast<double>(values.size());

@@ -7,6 +7,7 @@
 #include "core/strategy/order.h"
 #include "core/strategy/replica.h"
 #include "core/strategy/same_samples.h"
+#include "core/strategy/versions.h"
 
 namespace trainyard::strategy {
 namespace {
@@ -66,6 +67,7 @@ plan::RankPlan rank_of(const experiment::Resolved& whole, const Split& split, co
     plan.programs.push_back({program.name, told(program.samples), program.all, 1, mesh_training(parts, rank, program.samples)});
   for (const ProgramSize& program : evaluation_of(e, number))
     plan.programs.push_back({program.name, told(program.samples), program.all, program.repeats, mesh_evaluation(parts, rank, program.samples)});
+  keep_versions(plan);
   drop_unused_buffers(plan);
   order_by_data(plan);
   return plan;

@@ -21,12 +21,15 @@ class MeshWriter : private OwnPartOps {
     const std::vector<Cell> cells = m_.cells(micro_batches_);
     separate_ = std::any_of(cells.begin(), cells.end(), [](const Cell& cell) { return cell.pass == Pass::backward_weight; });
     add(rate());
-    for (const Cell& cell : cells) add_cell(cell);
+    for (const Cell& cell : cells) {
+      add_cell(cell);
+      if (updates_each() && cell.pass == Pass::backward) update_by_micro_batch();
+    }
     if (all_ == 0) learn_nothing();
     micro_ = -1;
     sum_gradients();
     if (clips()) add_clip();
-    update_all();
+    if (!updates_each()) update_all();
     if (m_.shards) gather_parameters();
     return std::move(ops_);
   }
@@ -124,7 +127,19 @@ class MeshWriter : private OwnPartOps {
   void add_weight(int s) {
     if (!computes_by_parameters(s)) return;
     add(backward_weight(s, micro_ == micro_batches_ - 1));
-    if (adds_weight(s)) with_sum(ops_.back());
+    if (updates_each() ? adds_to_tied(s) : adds_weight(s)) with_sum(ops_.back());
+  }
+
+  bool updates_each() const { return m_.schedule == experiment::PipelineSchedule::pipedream; }
+
+  // Of pipedream, which keeps the versions that are asked for later (versions.h).
+  void update_by_micro_batch() {
+    add(count(micro_));
+    for (int s = last(); s >= 0; --s) {
+      if (!has_parameters(s)) continue;
+      add(update(s));
+      ops_.back().micro = micro_;
+    }
   }
 
   // Who is not to tell of samples says nothing of it: in evaluation it has nothing to do.

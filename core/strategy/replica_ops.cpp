@@ -40,6 +40,12 @@ plan::Op ReplicaOps::rate() const {
   return op;
 }
 
+plan::Op ReplicaOps::count(std::int32_t update) const {
+  Op op = made(OpKind::rate, kCompute, -1, update);
+  op.reads = op.writes = {{b_.rate.buffer, 2, 1}};
+  return op;
+}
+
 // The sums over the rank's own samples, which become those over all.
 plan::Op ReplicaOps::statistics(int s) const {
   Op op = made(OpKind::statistics, kCompute, s, micro_);

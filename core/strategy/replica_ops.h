@@ -15,6 +15,7 @@ class ReplicaOps : protected ReplicaSpans {
 
   Op load() const;  // all that a replica asks for
   Op rate() const;
+  Op count(std::int32_t update) const;  // of the step: one update more
   Op statistics(int s) const;
   Op forward(int s) const;
   Op recompute(int s) const;  // what forward made, from what is left of it

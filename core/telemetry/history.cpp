@@ -154,7 +154,7 @@ void History::take_metric(int rank, const Event& event) {
   series.seconds.push_back(seconds);
   series.values.push_back(event.value);
   look_for_bad_gradients(rank, event, metric);
-  if (metric == Metric::staleness && rank == first_server_) staleness_.take(event.step, seconds, event.value);
+  if (metric == Metric::staleness && (rank == first_server_ || rank == event.index)) staleness_.take(event.step, seconds, event.value);
   if (metric == Metric::squared_disagreement) take_disagreement(event, seconds);
   train_.take(event, metric, seconds);
   held_out_.take(event, metric, seconds);

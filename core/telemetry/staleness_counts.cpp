@@ -27,6 +27,14 @@ std::int64_t WorkerStaleness::quantile(double part) const {
 
 std::int64_t WorkerStaleness::most() const { return counts.empty() ? 0 : counts.rbegin()->first; }
 
+std::vector<SeriesKey> gradient_series(const History& history, Metric metric) {
+  std::vector<SeriesKey> keys;
+  const auto first = history.series().lower_bound({metric, 0, 0});
+  for (auto at = first; at != history.series().end() && at->first.metric == metric; ++at)
+    if (at->first.rank == first->first.rank || at->first.rank == at->first.index) keys.push_back(at->first);
+  return keys;
+}
+
 WorkerStaleness& StalenessCounts::worker(int rank) {
   const auto at = std::lower_bound(workers_.begin(), workers_.end(), rank, [](const WorkerStaleness& one, int wanted) { return one.rank < wanted; });
   if (at != workers_.end() && at->rank == rank) return *at;
@@ -38,15 +46,13 @@ WorkerStaleness& StalenessCounts::worker(int rank) {
 // Servers see gradients in orders of their own: one of them is told of.
 bool StalenessCounts::read(const History& history) {
   bool any = false;
-  std::optional<int> server;
   for (const Metric metric : {Metric::staleness, Metric::dropped_gradients})
-    for (auto at = history.series().lower_bound({metric, 0, 0}); at != history.series().end() && at->first.metric == metric; ++at) {
-      if (!server) server = at->first.rank;
-      std::size_t& known = read_[at->first];
-      const std::vector<double>& values = at->second.values;
-      if (at->first.rank != *server || known == values.size()) continue;
+    for (const SeriesKey& key : gradient_series(history, metric)) {
+      std::size_t& known = read_[key];
+      const std::vector<double>& values = history.series().at(key).values;
+      if (known == values.size()) continue;
       any = true;
-      WorkerStaleness& of = worker(at->first.index);
+      WorkerStaleness& of = worker(key.index);
       if (metric == Metric::dropped_gradients) of.dropped = std::llround(values.back());
       for (std::size_t i = known; metric == Metric::staleness && i < values.size(); ++i) ++of.applied, ++of.counts[std::llround(values[i])];
       known = values.size();

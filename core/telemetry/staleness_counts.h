@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How stale the gradients of a run with parameter servers were, as its first server saw them: worker by worker how many of each staleness, and how many
-// came too late.
+// How stale the gradients of a run were, worker by worker: how many of each staleness, and how many came too late. With parameter servers as the first of them
+// saw them; of stages that update after every micro-batch as each tells of its own.
 #pragma once
 
 #include <map>
@@ -20,6 +20,9 @@ struct WorkerStaleness {
   std::int64_t quantile(double part) const;  // the least staleness that so great a part of them does not pass
   std::int64_t most() const;
 };
+
+// Of `metric` (staleness, dropped_gradients) the series that tell of every gradient once: of the first server, or of each rank about itself.
+std::vector<SeriesKey> gradient_series(const History& history, Metric metric);
 
 class StalenessCounts {
  public:

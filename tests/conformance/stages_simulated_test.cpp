@@ -77,6 +77,7 @@ TEST(SimulatedPipelines, idle_as_the_formulas_say) {
       const double n = p - 1;
       EXPECT_NEAR(simulated_bubble({PipelineSchedule::gpipe, p, m}), n / (m + n), kNearly);
       EXPECT_NEAR(simulated_bubble({PipelineSchedule::one_f_one_b, p, m}), n / (m + n), kNearly);
+      EXPECT_NEAR(simulated_bubble({PipelineSchedule::pipedream, p, m}), n / (m + n), kNearly);
       EXPECT_NEAR(simulated_bubble({PipelineSchedule::naive, p, m}), n / p, kNearly);
       EXPECT_NEAR(simulated_bubble({PipelineSchedule::interleaved_1f1b, p, m, 2}), n / (2 * m + n), kNearly);
       const int many = m + p;

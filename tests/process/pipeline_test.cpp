@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <numeric>
+
 #include "core/compute/tensor.h"
 #include "core/experiment/stages.h"
 #include "core/session/checkpoint.h"
@@ -76,6 +79,53 @@ TEST(CliPipeline, is_proved_and_simulated_with_its_stages_and_what_it_idles_at_b
   EXPECT_THAT(simulated.out, testing::AllOf(HasSubstr("idle, at best       20.0 %"), HasSubstr("rank 0 has layer 0, rank 1 has layers 2 to 4")));
   const Json result = cli(with({"simulate", kVertical, "--json"}, {"strategy.kind=pipeline"})).result();
   EXPECT_NEAR(result.at("ideal_bubble_fraction").get<double>(), 0.2, 1e-12);
+}
+
+Json stages_in(const std::filesystem::path& file) { return base::parse_json(read(file), "").value()["document"]["strategy"]["stages"]; }
+
+// Seconds of the slowest of two ranks, of which the second begins at `cut`.
+double slowest_of_two(const std::vector<double>& seconds, std::size_t cut) {
+  const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(cut);
+  return std::max(std::accumulate(seconds.begin(), middle, 0.0), std::accumulate(middle, seconds.end(), 0.0));
+}
+
+TEST(CliPipeline, whose_layers_are_measured_shares_them_out_by_that_and_writes_it_down) {
+  const Home home;
+  const std::vector<std::string> measured = {"strategy.kind=pipeline", "strategy.stages.partition=measured"};
+  EXPECT_THAT(cli(with({"validate", kVertical}, measured)).out, HasSubstr("is measured before the run; until then they are shared out by cost"));
+  trained(home, "run", measured);
+  const Json stages = stages_in(home / "run" / "resolved.json");
+  std::vector<double> seconds;
+  std::vector<std::string> names;
+  for (const Json& time : stages["times"]) seconds.push_back(time["seconds"]), names.push_back(time["segment"]);
+  EXPECT_THAT(names, testing::ElementsAre("0", "2", "4"));
+  EXPECT_THAT(seconds, testing::Each(testing::Gt(0)));
+  ASSERT_EQ(stages["places"].size(), 2u);
+  const auto cut = static_cast<std::size_t>(std::find(names.begin(), names.end(), stages["places"][1]["segment"].get<std::string>()) - names.begin());
+  for (std::size_t other = 1; other < seconds.size(); ++other) EXPECT_LE(slowest_of_two(seconds, cut), slowest_of_two(seconds, other));
+  // Given, they are not measured again.
+  const std::string times = stages["times"].dump();
+  trained(home, "again", {measured[0], measured[1], "strategy.stages.times=" + times});
+  EXPECT_EQ(stages_in(home / "again" / "resolved.json"), stages);
+}
+
+// Near what as many updates by batches as large learn, none of them stale.
+TEST(CliPipeline, that_updates_after_every_micro_batch_learns_nearly_as_well_and_tells_how_stale_it_was) {
+  const Home home;
+  const std::vector<std::string> slowly = {"training.optimizer.learning_rate=0.02", "strategy.kind=pipeline"};
+  const auto by = [&](const std::string& name, const std::vector<std::string>& more) {
+    std::vector<std::string> all = slowly;
+    all.insert(all.end(), more.begin(), more.end());
+    return trained(home, name, all);
+  };
+  const Json stale = by("stale", {"strategy.stages.schedule=pipedream"}), fresh = by("fresh", {"training.accumulation_steps=1"});
+  EXPECT_EQ(stale.at("samples"), fresh.at("samples"));
+  EXPECT_NEAR(stale.at("held_out_accuracy").get<double>(), fresh.at("held_out_accuracy").get<double>(), 0.08);
+  EXPECT_GT(stale.at("held_out_accuracy").get<double>(), 0.7);
+  EXPECT_EQ(stale.at("staleness").at("max"), 1);
+  EXPECT_NEAR(stale.at("staleness").at("mean").get<double>(), 0.5 * 33 / 44,
+              1e-9);  // an epoch is 44 micro-batches, in 11 steps each of which begins with one that is not
+  EXPECT_EQ(fresh.at("staleness").at("max"), 0);
 }
 
 TEST(CliPipeline, that_cannot_be_is_refused_with_what_to_do) {

@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "core/telemetry/staleness_counts.h"
 #include "ui/charts/link_lines.h"
 #include "ui/model/counted.h"
 #include "ui/model/recorded.h"
@@ -173,21 +174,21 @@ class Lines {
         line->divisor = {keys_of(history_, Metric::step_seconds, rank), Over::greatest};
   }
 
-  // Of each worker's gradients, as the first server saw them.
+  // Of each worker's gradients, as the first server saw them; or of each stage's, as it updated by them.
   void staleness() {
-    const std::vector<SeriesKey> keys = keys_of(history_, Metric::staleness);
+    const std::vector<SeriesKey> keys = telemetry::gradient_series(history_, Metric::staleness);
+    const bool stages = !keys.empty() && keys.front().rank == keys.front().index;
     for (const SeriesKey& key : keys)
-      if (key.rank == keys.front().rank)
-        if (LineSpec* line = add(QString("worker%1").arg(key.index), alone() ? tr("worker, rank %1").arg(key.index) : "", key.index, {{key}}))
-          line->style.joining = Joining::never;
+      if (LineSpec* line = add(QString("worker%1").arg(key.index), !alone() ? "" : (stages ? tr("stage, rank %1") : tr("worker, rank %1")).arg(key.index),
+                               key.index, {{key}}))
+        line->style.joining = Joining::never;
     if (keys.empty() || !alone()) return;
-    staleness_over_time();
+    if (stages || history_.header().contains("first_server")) staleness_over_time();  // else an older recording
     staleness_by_theory();
   }
 
   // Of all workers together, block by block.
   void staleness_over_time() {
-    if (!history_.header().contains("first_server")) return;                     // older recordings
     const QString of = tr("of %1").arg(telemetry::StalenessBlocks::kGradients);  // in a row
     const std::tuple<const char*, QString, StepValues> all[] = {{"mean", tr("mean %1").arg(of), &History::staleness_mean},
                                                                 {"p95", tr("p95 %1").arg(of), &History::staleness_p95},

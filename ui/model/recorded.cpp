@@ -56,8 +56,7 @@ std::optional<experiment::StalenessTheory> recorded_staleness_theory(const telem
   const auto recorded = base::value_at(history.header(), "experiment");
   if (!recorded) return {};
   const auto resolved = experiment::resolved_from_json(*recorded);
-  if (!resolved || resolved->servers == 0) return {};
-  return experiment::staleness_theory(resolved->document.strategy.servers, resolved->workers());
+  return resolved ? experiment::staleness_theory(*resolved) : std::nullopt;
 }
 
 // Both as resolved on the same data, so that a value counts, and not whether it was given or left open.

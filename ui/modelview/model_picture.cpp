@@ -174,7 +174,9 @@ QString shared_out_by(const experiment::StageSpec& stages) {
   switch (stages.partition) {
     case experiment::Partition::cost: return text("Every device has some layers, shared out by cost.");
     case experiment::Partition::memory: return text("Every device has some layers, shared out by memory.");
-    case experiment::Partition::measured: return text("Every device has some layers, shared out by what they take on this machine.");
+    case experiment::Partition::measured:
+      return stages.times.empty() ? text("Every device has some layers, shared out by cost until a run measures what they take on this machine.")
+                                  : text("Every device has some layers, shared out by what they took on this machine.");
     case experiment::Partition::by_hand: break;
   }
   return text("Every device has some layers, placed by hand.");

@@ -42,12 +42,11 @@ std::int64_t last_bar(const WorkerStaleness& all) {
   return most > kFarOff * std::max<std::int64_t>(nearly_all, kRoom) ? nearly_all : most;
 }
 
-// As the first server took them.
+// As the first server took them, or stages updated by them.
 std::vector<std::pair<int, const telemetry::Series*>> gradients_of_workers(const telemetry::History& history) {
   std::vector<std::pair<int, const telemetry::Series*>> all;
-  const auto first = history.series().lower_bound({telemetry::Metric::staleness, 0, 0});
-  for (auto at = first; at != history.series().end(); ++at)
-    if (at->first.metric == telemetry::Metric::staleness && at->first.rank == first->first.rank) all.emplace_back(at->first.index, &at->second);
+  for (const telemetry::SeriesKey& key : telemetry::gradient_series(history, telemetry::Metric::staleness))
+    all.emplace_back(key.index, &history.series().at(key));
   return all;
 }
 
@@ -150,10 +149,11 @@ void StalenessPanel::resizeEvent(QResizeEvent* event) {
 QString StalenessPanel::words() const { return words_->text(); }
 
 QString StalenessPanel::summary() const {
-  if (!run_) return tr("No run is shown. Press Run on an experiment with parameter servers, or open one.");
+  if (!run_) return tr("No run is shown. Press Run on an experiment with parameter servers or the pipeline schedule pipedream, or open one.");
   const WorkerStaleness all = counts_.all();
   if (all.applied + all.dropped == 0)
-    return theory_ ? tr("No gradient has come to a server yet.") : tr("This run has no parameter servers, which count how stale gradients are.");
+    return theory_ ? tr("No gradient was applied yet.")
+                   : tr("This run has no parameter servers, which count how stale gradients are, and no stages that update after every micro-batch.");
   QString text = tr("%1 gradients applied, %2 of them delayed, %3 dropped. Staleness: %4 in the mean, p95 %5, at most %6.")
                      .arg(counted(all.applied), counted(all.delayed()), counted(all.dropped), QString::number(all.mean(), 'f', 2), counted(all.quantile(0.95)),
                           counted(all.most()));

@@ -87,8 +87,9 @@ std::optional<SpanPlace> push_before(const SpanStore& store, int rank, Nanosecon
   std::optional<SpanPlace> found;
   if (rank < 0 || rank >= store.ranks()) return found;
   const auto is_push = [&](const OpSpan& span) {
-    return store.names(rank).token(span.program, span.op).starts_with("PUSH.b");
-  };  // without a bucket it only asks
+    const auto token = store.names(rank).token(span.program, span.op);
+    return token.starts_with("PUSH.b") || token.starts_with("RATE.m");  // without a bucket it only asks; without a micro-batch it counts no update
+  };
   for (int lane = 0; lane < store.lanes(rank); ++lane) {
     const auto& tracks = store.lane(rank, lane).tracks();
     for (int t = 0; t < static_cast<int>(tracks.size()); ++t) {

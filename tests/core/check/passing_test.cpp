@@ -55,8 +55,8 @@ RC_GTEST_PROP(StagePlans, of_any_model_cut_in_any_way_are_proved, ()) {
 }
 
 TEST(StagePlans, of_every_schedule_are_proved) {
-  for (const auto schedule :
-       {PipelineSchedule::naive, PipelineSchedule::gpipe, PipelineSchedule::one_f_one_b, PipelineSchedule::interleaved_1f1b, PipelineSchedule::zb_h1})
+  for (const auto schedule : {PipelineSchedule::naive, PipelineSchedule::gpipe, PipelineSchedule::one_f_one_b, PipelineSchedule::interleaved_1f1b,
+                              PipelineSchedule::zb_h1, PipelineSchedule::pipedream})
     for (const int ranks : {1, 2, 4})
       for (const int micro_batches : {ranks, 3 * ranks}) {
         SCOPED_TRACE(std::to_string(static_cast<int>(schedule)) + ": " + std::to_string(ranks) + " ranks, " + std::to_string(micro_batches));

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "core/experiment/fields.h"
+#include "core/experiment/measured.h"
 #include "tests/core/strategy/experiments.h"
 
 namespace trainyard::experiment {
@@ -59,14 +60,21 @@ std::vector<double> seconds_of(const Resolved& e, const std::vector<int>& owners
   return list;
 }
 
-// Of all cuts into one run for each rank.
-double best(const Resolved& e) {
+// By segment its rank, of all cuts into one run for each rank.
+std::vector<std::vector<int>> all_cuts(const Resolved& e) {
   const int segments = static_cast<int>(e.model.segments.size());
-  double least = std::numeric_limits<double>::infinity();
+  std::vector<std::vector<int>> all;
   for (unsigned cuts = 0; cuts < 1U << (segments - 1); ++cuts) {
     std::vector<int> owners(1, 0);
     for (int s = 1; s < segments; ++s) owners.push_back(owners.back() + static_cast<int>(cuts >> (s - 1) & 1U));
-    if (owners.back() + 1 != e.world()) continue;
+    if (owners.back() + 1 == e.world()) all.push_back(std::move(owners));
+  }
+  return all;
+}
+
+double best(const Resolved& e) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const auto& owners : all_cuts(e)) {
     const auto seconds = seconds_of(e, owners);
     least = std::min(least, *std::max_element(seconds.begin(), seconds.end()));
   }
@@ -85,6 +93,55 @@ TEST(Partition, by_cost_makes_the_slowest_rank_as_fast_as_it_can_be) {
       EXPECT_EQ(owners.back(), ranks - 1);
       EXPECT_DOUBLE_EQ(*std::max_element(seconds.begin(), seconds.end()), best(r));
     }
+}
+
+// Of measured times, each as much longer as its device is drawn slower than the fastest.
+TEST(Partition, by_measured_times_makes_the_slowest_rank_as_fast_as_it_can_be) {
+  for (const auto& seconds : {std::vector<double>{1, 1, 1, 1, 1, 1, 1}, {9, 1, 1, 1, 1, 1, 1}, {1, 2, 3, 4, 5, 6, 7}, {3, 0.5, 0.5, 4, 0, 8, 1}})
+    for (const int ranks : {1, 2, 3, 5}) {
+      Experiment e = deep(ranks, {9, 9, 9, 9, 9, 9});
+      e.topology.hosts[0].devices[static_cast<std::size_t>(ranks - 1)].peak_flops *= 2;
+      e.strategy.stages.partition = Partition::measured;
+      ASSERT_TRUE(awaits_times(e.strategy));
+      Resolved r = strategy::resolved(e);
+      std::vector<SegmentTime> times;
+      for (std::size_t s = 0; s < seconds.size(); ++s) times.push_back({place_name(r.model.segments[s]), seconds[s]});
+      take_times(r, times);
+      EXPECT_FALSE(awaits_times(r.document.strategy));
+      const auto slowest = [&](const std::vector<int>& owners) {
+        std::vector<double> of_rank(static_cast<std::size_t>(ranks));
+        for (std::size_t s = 0; s < owners.size(); ++s) of_rank[static_cast<std::size_t>(owners[s])] += seconds[s] * (owners[s] == ranks - 1 ? 1 : 2);
+        return *std::max_element(of_rank.begin(), of_rank.end());
+      };
+      double least = std::numeric_limits<double>::infinity();
+      for (const auto& owners : all_cuts(r)) least = std::min(least, slowest(owners));
+      EXPECT_DOUBLE_EQ(slowest(owners_of(r)), least);
+      const auto read = resolved_from_json(to_json(r));
+      ASSERT_TRUE(read) << base::to_string(read.error());
+      EXPECT_EQ(read->document, r.document);  // nothing is measured, or placed, anew
+    }
+}
+
+TEST(Partition, by_measured_times_is_by_cost_until_they_are_known_and_says_so) {
+  Experiment e = deep(3, {40, 3, 3, 3, 3, 50});
+  const Resolved by_cost = strategy::resolved(e);
+  e.strategy.stages.partition = Partition::measured;
+  Resolved r = strategy::resolved(e);
+  EXPECT_EQ(owners_of(r), owners_of(by_cost));
+  EXPECT_THAT(*stages_said(r), HasSubstr("by cost, until layers are measured before the run"));
+  std::vector<SegmentTime> times;
+  for (const model::Segment& segment : r.model.segments) times.push_back({place_name(segment), 0.001});
+  take_times(r, times);
+  EXPECT_THAT(*stages_said(r), HasSubstr("as measured, 2 ms, 2 ms, 3 ms for a sample"));
+}
+
+TEST(Partition, by_times_of_other_layers_is_refused) {
+  Experiment e = deep(2, {9, 9});
+  e.strategy.stages.partition = Partition::measured;
+  e.strategy.stages.times = {{"0", 1}, {"1", 1}};
+  EXPECT_THAT(problem_of(e), HasSubstr("strategy.stages.times: the times of 2 layers are not those of the model's 3"));
+  e.strategy.stages.times = {{"0", 1}, {"2", 1}, {"1", 1}};
+  EXPECT_THAT(problem_of(e), HasSubstr("strategy.stages.times[1].segment: \"2\" is where layer 1 should be"));
 }
 
 TEST(Partition, evens_out_what_the_slowest_rank_leaves_open) {
@@ -141,6 +198,19 @@ TEST(StagePlaces, that_make_no_sense_are_refused) {
   EXPECT_THAT(problem_of(by_hand(e, {{"0", 0}, {"2", 2}})), HasSubstr("places[1].rank: there is no worker 2 (accepted: 0 to 1)"));
   EXPECT_THAT(problem_of(by_hand(e, {{"0", 0}})), HasSubstr("worker 1 has no layer"));
   EXPECT_THAT(problem_of(by_hand(e, {{"0", 0}, {"1", 1}, {"2", 0}})), HasSubstr("strategy.stages.schedule: 1f1b has one stage on each worker"));
+}
+
+TEST(StageProblems, of_updates_after_every_micro_batch_are_those_of_clipping_besides) {
+  Experiment e = deep(2, {9, 9, 9});
+  e.strategy.stages.schedule = PipelineSchedule::pipedream;
+  EXPECT_EQ(problem_of(e), "");
+  e.training.clip_norm = 1;
+  EXPECT_THAT(problem_of(e), HasSubstr("training.clip_norm: a stage of pipedream updates as soon as it has its own gradient"));
+  e.training.clip_norm = 0;
+  e.training.non_finite = NonFinite::skip;
+  EXPECT_THAT(problem_of(e), HasSubstr("training.non_finite: a stage of pipedream"));
+  e.strategy.kind = StrategyKind::model_parallel;  // one micro-batch after the other
+  EXPECT_EQ(problem_of(e), "");
 }
 
 TEST(StageProblems, say_what_and_what_to_do) {

@@ -269,6 +269,12 @@ experiment::Experiment tiny_pipeline(int ranks, experiment::PipelineSchedule sch
 }
 
 TEST(Golden, pipeline_of_two_1f1b) { expect_golden_plan("pipeline_2_1f1b", tiny_pipeline(2, experiment::PipelineSchedule::one_f_one_b, 4)); }
+// What the second rank puts aside is for the micro-batch between.
+TEST(Golden, pipeline_of_three_pipedream) {
+  auto e = tiny_pipeline(3, experiment::PipelineSchedule::pipedream, 3);
+  e.model.layers.insert(e.model.layers.begin() + 2, {model::LayerKind::linear, 6});
+  expect_golden_plan("pipeline_3_pipedream", e);
+}
 TEST(Golden, pipeline_of_two_zb_h1) { expect_golden_plan("pipeline_2_zb_h1", tiny_pipeline(2, experiment::PipelineSchedule::zb_h1, 4)); }
 
 // Four layers in runs of two: a replica makes the first again, and each stage both of its own.

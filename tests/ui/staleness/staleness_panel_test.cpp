@@ -39,7 +39,7 @@ class StalenessPanelTest : public testing::Test {
     panel_.show();
   }
 
-  // Of workers 0 and 1, in turn; and so many of worker 1's were dropped.
+  // Of workers 0 and 1, in turn, as a server tells of them, or each of itself; and so many of worker 1's were dropped.
   void record(const experiment::Experiment& e, const std::vector<double>& staleness, int dropped = 0) {
     const auto resolved = experiment::resolve(e, ".").value();
     base::Json header{{"run", "synthetic"},
@@ -50,18 +50,18 @@ class StalenessPanelTest : public testing::Test {
                       {"reports_of_evaluation", 1},
                       {"steps_apart", 1000}};
     auto recording = telemetry::RecordingWriter::create(std::filesystem::path(directory_.path().toStdString()) / telemetry::kRecordingFile, header).value();
-    std::vector<Event> events;
+    std::map<int, std::vector<Event>> events;  // by who tells
     const auto metric = [&](Metric kind, double value, int index, std::size_t step) {
       Event event;
       event.begin_ns = event.ready_ns = event.end_ns = static_cast<std::int64_t>(step + 1) * 1'000'000;
       event.value = value, event.step = static_cast<std::int32_t>(step);
       event.subject = static_cast<std::uint16_t>(kind), event.index = static_cast<std::uint16_t>(index);
       event.kind = telemetry::EventKind::metric;
-      events.push_back(event);
+      events[resolved.servers > 0 ? resolved.workers() : index].push_back(event);
     };
     for (std::size_t i = 0; i < staleness.size(); ++i) metric(Metric::staleness, staleness[i], static_cast<int>(i % 2), i);
     for (int i = 1; i <= dropped; ++i) metric(Metric::dropped_gradients, i, 1, staleness.size());
-    EXPECT_TRUE(recording.append_events(2, events));
+    for (const auto& [teller, told] : events) EXPECT_TRUE(recording.append_events(teller, told));
     EXPECT_TRUE(recording.close());
     run_ = ui::Run::open({}, directory_.path());
     panel_.set_run(run_.get());
@@ -202,6 +202,22 @@ TEST_F(StalenessPanelTest, a_bound_is_told_where_there_is_one) {
   e.strategy.servers.bound = 2;
   record(e, {0, 1, 1, 2});
   EXPECT_THAT(panel_.words().toStdString(), HasSubstr("never more than 5"));
+}
+
+// Four micro-batches a step: of two stages the first has gone forward with the second one when the first is back.
+TEST_F(StalenessPanelTest, shows_the_gradients_of_stages_that_update_after_every_micro_batch) {
+  experiment::Experiment e = served(experiment::ServerMode::asynchronous);
+  e.topology.hosts[0].devices.pop_back();
+  e.data.train_samples = 400;
+  e.model.layers = {{model::LayerKind::linear, 8}, {model::LayerKind::linear, 0}};
+  e.strategy.kind = experiment::StrategyKind::pipeline;
+  e.strategy.stages.schedule = experiment::PipelineSchedule::pipedream;
+  e.training.batch_per_rank = 10;
+  e.training.accumulation_steps = 4;
+  record(e, {0, 0, 1, 0, 1, 0, 1, 0});
+  EXPECT_THAT(panel_.words().toStdString(), HasSubstr("8 gradients applied, 3 of them delayed, 0 dropped. Staleness: 0.38 in the mean, p95 1, at most 1."));
+  EXPECT_THAT(panel_.words().toStdString(), HasSubstr("By theory 0.38 in the mean (p - 1 - s at stage s, less at the beginning of a step)."));
+  ASSERT_EQ(panel_.table().topLevelItemCount(), 3);  // and all
 }
 
 TEST_F(StalenessPanelTest, without_servers_or_a_run_it_says_so) {

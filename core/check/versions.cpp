@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Versions, by symbolic execution of a rank's program, where every micro-batch is an update of its own (UPD.s2.m0). A version of a segment's parameters is how
+// many updates of the step it has seen; STASH puts one aside. A micro-batch goes back, and has outputs made again, by the version that it went forward by. The
+// updates of a segment are those of all its micro-batches, each once, in their order, and each is counted before (RATE.m0).
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "core/check/cells.h"
+#include "core/check/proofs.h"
+
+namespace trainyard::check {
+namespace {
+
+using plan::Op;
+using plan::OpKind;
+using plan::Program;
+
+bool updates_each(const Program& program) {
+  return std::any_of(program.ops.begin(), program.ops.end(), [](const Op& op) { return op.kind == OpKind::update && op.micro >= 0; });
+}
+
+bool goes_back(OpKind kind) { return kind == OpKind::backward_input || kind == OpKind::backward_weight || kind == OpKind::recompute; }
+
+// What a cell of parameters holds.
+struct Version {
+  std::int64_t element = -1;  // of the parameters, where the cell begins; -1: nothing that was put aside in this program
+  std::int32_t updates = 0;
+  bool operator==(const Version&) const = default;
+};
+using Versions = std::vector<Version>;
+
+// One program of one rank, all of whose ops that matter are on its compute lane.
+class Following {
+ public:
+  Following(const plan::RankPlan& rank, int program, const Cells& cells, Findings& findings)
+      : rank_(rank), number_(program), cells_(cells), findings_(findings), parameters_(rank.buffer("params")), stash_(rank.buffer("stash")) {}
+
+  void run() {
+    std::set<std::int32_t> micros;
+    for (std::size_t i = 0; i < program().ops.size(); ++i) {
+      op_ = static_cast<int>(i);
+      if (program().ops[i].kind == OpKind::forward) micros.insert(program().ops[i].micro);
+      if (!step(program().ops[i])) return;
+    }
+    op_ = -1;
+    for (const auto& [segment, next] : next_)
+      if (std::cmp_not_equal(next, micros.size())) {
+        report("updates segment " + std::to_string(segment) + " by " + std::to_string(next) + " of " + std::to_string(micros.size()) + " micro-batches",
+               "all of them, each once", "Let an update follow every backward pass.");
+        return;
+      }
+  }
+
+ private:
+  const Program& program() const { return rank_.programs[static_cast<std::size_t>(number_)]; }
+
+  bool report(const std::string& what, const std::string& accepted, const std::string& advice) {
+    findings_.add(Proof::versions, Spot{rank_.rank, program().name, op_}, what, accepted, advice);
+    return false;
+  }
+
+  bool step(const Op& op) {
+    if (op.kind == OpKind::rate && op.micro >= 0) return counted_ = op.micro, true;
+    if (op.kind == OpKind::update) return update(op);
+    if (op.kind == OpKind::stash) return put_aside(op);
+    if (op.micro < 0) return true;
+    if (op.kind == OpKind::forward) forward_[{op.segment, op.micro}] = read_by(op);
+    return !goes_back(op.kind) || finds_its_own(op);
+  }
+
+  bool update(const Op& op) {
+    if (op.micro != next_[op.segment]++ || op.micro != counted_)
+      return report("is no update in its turn", "those of all micro-batches, in their order, each counted before",
+                    "Let each follow the backward pass of its micro-batch.");
+    for (const Span& span : spans().writes)
+      if (is(span, parameters_))
+        for (std::size_t c = span.first; c < span.last; ++c) ++updates_[c];
+    return true;
+  }
+
+  bool put_aside(const Op& op) {
+    const Versions versions = op.reads.size() == 1 ? read_by(op) : Versions();
+    const bool fits =
+        op.writes.size() == 1 && is(spans().writes.front(), stash_) && spans().writes.front().last - spans().writes.front().first == versions.size();
+    if (!fits || versions.empty()) return report("puts aside no parameters", "a segment's, into a place as large", "Let it copy them all.");
+    for (std::size_t i = 0; i < versions.size(); ++i) aside_[spans().writes.front().first + i] = versions[i];
+    return true;
+  }
+
+  bool finds_its_own(const Op& op) {
+    const Versions found = read_by(op);
+    const auto wanted = forward_.find({op.segment, op.micro});
+    if (found.empty() || (wanted != forward_.end() && wanted->second == found)) return true;
+    return report("goes back by other parameters than its micro-batch went forward by", "the version of the forward pass",
+                  "Put it aside before the next update, and read it from there until the micro-batch is back.");
+  }
+
+  // Of the parameters that an op reads, as they are or were.
+  Versions read_by(const Op&) const {
+    Versions versions;
+    for (const Span& span : spans().reads)
+      for (std::size_t c = span.first; c < span.last; ++c) {
+        if (is(span, parameters_)) versions.push_back({cells_.range(span.buffer, c).first, count_of(c)});
+        if (is(span, stash_)) versions.push_back(aside_of(c));
+      }
+    return versions;
+  }
+
+  const OpSpans& spans() const { return cells_.of(number_, op_); }
+  static bool is(const Span& span, plan::BufferId buffer) { return buffer.valid() && span.buffer == buffer.index(); }
+  std::int32_t count_of(std::size_t cell) const {
+    const auto at = updates_.find(cell);
+    return at == updates_.end() ? 0 : at->second;
+  }
+  Version aside_of(std::size_t cell) const {
+    const auto at = aside_.find(cell);
+    return at == aside_.end() ? Version() : at->second;
+  }
+
+  const plan::RankPlan& rank_;
+  int number_, op_ = 0;
+  const Cells& cells_;
+  Findings& findings_;
+  plan::BufferId parameters_, stash_;
+  std::map<std::size_t, std::int32_t> updates_;                        // by cell of the parameters
+  std::map<std::size_t, Version> aside_;                               // by cell of the stash
+  std::map<std::pair<std::int32_t, std::int32_t>, Versions> forward_;  // by segment and micro-batch
+  std::map<std::int32_t, std::int32_t> next_;                          // by segment: the micro-batch to update by
+  std::int32_t counted_ = -1;
+};
+
+}  // namespace
+
+bool has_versions(const Scope& scope) {
+  return std::any_of(scope.ranks.begin(), scope.ranks.end(),
+                     [](const plan::RankPlan& rank) { return std::any_of(rank.programs.begin(), rank.programs.end(), updates_each); });
+}
+
+void prove_versions(const Scope& scope, Findings& findings) {
+  for (const plan::RankPlan& rank : scope.ranks) {
+    if (std::none_of(rank.programs.begin(), rank.programs.end(), updates_each)) continue;
+    const Cells cells(rank);
+    for (std::size_t p = 0; p < rank.programs.size(); ++p)
+      if (updates_each(rank.programs[p])) Following(rank, static_cast<int>(p), cells, findings).run();
+  }
+}
+
+}  // namespace trainyard::check
