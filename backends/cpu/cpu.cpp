@@ -10,6 +10,7 @@
 #include "backends/cpu/prepare.h"
 #include "backends/cpu/queue.h"
 #include "core/compute/compression/kernels.h"
+#include "core/compute/halves.h"
 #include "core/compute/validate.h"
 
 namespace trainyard::cpu {
@@ -44,9 +45,27 @@ void sum_integers(std::uint32_t* destination, std::span<const std::byte* const> 
   }
 }
 
+// Whether an op is prepared on tensors of 16 bits as they are.
+template <class OneOp>
+bool takes_halves(const OneOp&) {
+  return false;
+}
+bool takes_halves(const compute::LinearForward& op) { return op.input.dtype == DType::bf16 && multiplies_bfloat16(); }
+bool takes_halves(const compute::LinearBackwardInput& op) { return op.weight.dtype == DType::bf16 && multiplies_bfloat16(); }
+bool takes_halves(const compute::LinearBackwardWeight& op) { return op.input.dtype == DType::bf16 && multiplies_bfloat16(); }
+
+template <class OneOp>
+PreparedKernel prepare_widened(OneOp op, const Device& device) {
+  std::size_t number = 0;
+  auto passing = compute::widen(op, [&](std::int64_t elements) { return device.widened->lend(number++, elements); });
+  auto kernel = prepare(op, device);
+  if (!kernel) return kernel;
+  return compute::on_halves(std::move(*kernel), std::move(passing), {widen, round, device.cores}, device.widened);
+}
+
 class CpuCompute final : public compute::Compute {
  public:
-  explicit CpuCompute(int cores) : device_{dnnl::engine(dnnl::engine::kind::cpu, 0), cores} {
+  explicit CpuCompute(int cores) : device_{dnnl::engine(dnnl::engine::kind::cpu, 0), cores, std::make_shared<Widened>()} {
     openblas_set_num_threads(std::min(openblas_get_num_threads(), cores));
   }
 
@@ -60,7 +79,8 @@ class CpuCompute final : public compute::Compute {
 
   PreparedKernel prepare(const compute::Op& op) override {
     if (const auto fits = compute::validate(op); !fits) return base::fail(fits.error());
-    return std::visit([this](const auto& one) { return cpu::prepare(one, device_); }, op);
+    return std::visit(
+        [this](const auto& one) { return compute::has_halves(one) && !takes_halves(one) ? prepare_widened(one, device_) : cpu::prepare(one, device_); }, op);
   }
 
   void sum(DType dtype, std::byte* destination, std::span<const std::byte* const> sources, std::int64_t elements) override {
@@ -75,6 +95,7 @@ class CpuCompute final : public compute::Compute {
   void load(const Tensor& destination, std::span<const float> source) override {
     if (destination.dtype == DType::fp32) convert(source, destination.as<float>());
     if (destination.dtype == DType::fp64) convert(source, destination.as<double>());
+    if (compute::is_half(destination.dtype)) round(destination.dtype, source.data(), destination.data, destination.elements(), device_.cores);
     if (destination.dtype == DType::int32) convert(source, destination.as<std::int32_t>());
   }
 

@@ -15,6 +15,7 @@
 #include "core/experiment/fields.h"
 #include "core/experiment/findings.h"
 #include "core/experiment/placement.h"
+#include "core/experiment/precision.h"
 #include "core/model/split.h"
 
 namespace trainyard::experiment {
@@ -65,16 +66,16 @@ CostOf seconds_of(const Resolved& e, const Turns& turns) {
 
 CostOf bytes_of(const Resolved& e, const Turns& turns) {
   const TrainingSpec& training = e.document.training;
-  const std::int64_t width = base::size_of(gradient_dtype(e)), copies = 2 + moments_of(training.optimizer);
+  const std::int64_t width = base::size_of(gradient_dtype(e)), passing = base::size_of(activation_dtype(e)), copies = 2 + moments_of(training.optimizer);
   std::vector<int> ranks, held;  // by run
   for (int run = 0; run < turns.runs; ++run) ranks.push_back(turns.rank_of(run));
   for (int run = 0; run < turns.runs; ++run)
     held.push_back(most_held(cells_of(schedule_of(e.document.strategy), ranks, turns.rank_of(run), static_cast<int>(training.accumulation_steps)), run));
   const std::int64_t k = std::max<std::int64_t>(training.recompute_segments, 1);  // of so many outputs in a row one is held of them all, the others of one
-  return [&e, width, copies, held, k](int run, int s) {
+  return [&e, width, passing, copies, held, k](int run, int s) {
     const model::Segment& segment = e.model.segments[static_cast<std::size_t>(s)];
     const double samples = static_cast<double>((held[static_cast<std::size_t>(run)] + k - 1) * e.document.training.batch_per_rank) / static_cast<double>(k);
-    return static_cast<double>(width) * (static_cast<double>(copies * segment.elements) + samples * static_cast<double>(segment.outputs));
+    return static_cast<double>(width * copies * segment.elements) + static_cast<double>(passing) * samples * static_cast<double>(segment.outputs);
   };
 }
 

@@ -100,6 +100,8 @@ SpanKind kind_of(OpKind kind) {
     case OpKind::backward_input:
     case OpKind::backward_weight: return SpanKind::backward;
     case OpKind::update:
+    case OpKind::cast:
+    case OpKind::scale:
     case OpKind::weigh:
     case OpKind::mix: return SpanKind::update;
     case OpKind::offer:

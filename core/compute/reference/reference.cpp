@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/compute/compression/kernels.h"
+#include "core/compute/halves.h"
 #include "core/compute/immediate_queue.h"
 #include "core/compute/reference/attention.h"
 #include "core/compute/reference/between.h"
@@ -67,7 +68,21 @@ class ScratchKernel final : public Kernel {
 };
 
 template <class OneOp>
+std::unique_ptr<Kernel> make_kernel(const OneOp& op);
+
+// Of tensors of 16 bits: memory for each as fp32, which nobody shares.
+template <class OneOp>
+std::unique_ptr<Kernel> make_kernel_on_halves(OneOp op) {
+  auto memory = std::make_shared<std::vector<std::unique_ptr<float[]>>>();
+  auto passing = widen(op, [&](std::int64_t elements) { return memory->emplace_back(new float[static_cast<std::size_t>(elements)]).get(); });
+  const auto widen_all = [](DType from, const std::byte* halves, float* values, std::int64_t elements, int) { widen(from, halves, values, elements); };
+  const auto round_all = [](DType to, const float* values, std::byte* halves, std::int64_t elements, int) { round(to, values, halves, elements); };
+  return on_halves(make_kernel(op), std::move(passing), {widen_all, round_all, 1}, std::move(memory));
+}
+
+template <class OneOp>
 std::unique_ptr<Kernel> make_kernel(const OneOp& op) {
+  if (has_halves(op)) return make_kernel_on_halves(op);
   if constexpr (requires { scratch_elements(op); }) return std::make_unique<ScratchKernel<OneOp>>(op);
   else if constexpr (requires { compression::kernel(op); }) return compression::kernel(op);
   else return std::make_unique<ReferenceKernel<OneOp>>(op);
@@ -113,6 +128,7 @@ class ReferenceCompute final : public Compute {
   void load(const Tensor& destination, std::span<const float> source) override {
     if (destination.dtype == DType::fp32) std::copy(source.begin(), source.end(), destination.as<float>());
     if (destination.dtype == DType::fp64) std::copy(source.begin(), source.end(), destination.as<double>());
+    if (is_half(destination.dtype)) round(destination.dtype, source.data(), destination.data, destination.elements());
     if (destination.dtype == DType::int32)
       std::transform(source.begin(), source.end(), destination.as<std::int32_t>(), [](float value) { return static_cast<std::int32_t>(value); });
   }
