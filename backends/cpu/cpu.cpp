@@ -50,6 +50,8 @@ template <class OneOp>
 bool takes_halves(const OneOp&) {
   return false;
 }
+bool takes_halves(const compute::Copy&) { return true; }
+bool takes_halves(const compute::Zero&) { return true; }
 bool takes_halves(const compute::LinearForward& op) { return op.input.dtype == DType::bf16 && multiplies_bfloat16(); }
 bool takes_halves(const compute::LinearBackwardInput& op) { return op.weight.dtype == DType::bf16 && multiplies_bfloat16(); }
 bool takes_halves(const compute::LinearBackwardWeight& op) { return op.input.dtype == DType::bf16 && multiplies_bfloat16(); }

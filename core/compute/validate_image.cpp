@@ -133,7 +133,7 @@ void check(const Accumulate& op, OpCheck& check) { check.floating("input", op.in
 
 std::string_view name_of_op(const Copy&) { return "copy"; }
 void check(const Copy& op, OpCheck& check) {
-  const bool converts = wide(op.input.dtype) == wide(op.output.dtype);
+  const bool converts = wide(op.input.dtype) == wide(op.output.dtype) && is_half(op.input.dtype) != is_half(op.output.dtype);
   check.floating("input", op.input).floating("output", op.output).is("output", op.output, converts ? op.output.dtype : op.input.dtype, op.input.shape);
 }
 

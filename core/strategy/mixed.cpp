@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
+#include <iterator>
 
 #include "core/experiment/precision.h"
 #include "core/strategy/edit.h"
@@ -77,8 +77,8 @@ class Caster {
 
   Access in_halves(const Access& parameters) const { return {halves_, parameters.first, parameters.count}; }
 
-  // It stands before the op on its lane, and waits for what that waited for.
-  Op cast_for(Op& op, const Access& source) const {
+  // It stands before the op on its lane, and waits for what that waits for, but samples.
+  Op cast_for(const Op& op, const Access& source) const {
     Op cast;
     cast.kind = OpKind::cast;
     cast.lane = op.lane;
@@ -86,7 +86,8 @@ class Caster {
     cast.segment = segment.tied_to < 0 ? op.segment : segment.tied_to;
     cast.reads = {source};
     cast.writes = {in_halves(source)};
-    cast.after = std::exchange(op.after, {});
+    std::copy_if(op.after.begin(), op.after.end(), std::back_inserter(cast.after),
+                 [&](const Dependency& dependency) { return rank_.lanes[dependency.lane.index()].kind != plan::LaneKind::input; });
     cast.flops = source.count;
     return cast;
   }

@@ -7,12 +7,14 @@
 
 namespace trainyard::conformance {
 
+inline const std::vector<Sizes> kHalfSizes = {{1, 1, 1}, {0, 7, 5}, {5, 8, 8}, {7, 17, 33}, {33, 5, 100}, {129, 130, 131}};
 inline constexpr DType kHalves[] = {DType::bf16, DType::fp16};
 
-// Parameters of products only; and what names rows of a table stays fp32.
+// Parameters of products only; what names rows of a table, and what is a sum for parameters, stay fp32.
 template <class OneOp>
 bool may_be_half(const OneOp& op, const Tensor& tensor) {
   const auto is = [&](const Tensor& other) { return tensor.data == other.data; };
+  if constexpr (std::is_same_v<OneOp, compute::SumRows>) return is(op.input);
   if constexpr (requires {
                   op.table;
                   op.samples;
@@ -37,8 +39,9 @@ bool may_be_half(const OneOp& op, const Tensor& tensor) {
 
 // Whether an op passes anything between layers.
 template <class OneOp>
-constexpr bool kPasses = !std::is_same_v<OneOp, compute::Scale> && !std::is_same_v<OneOp, compute::SquaredNorm> &&
-                         !std::is_same_v<OneOp, compute::CompressGradient> && !std::is_same_v<OneOp, compute::DecompressGradient>;
+constexpr bool kPasses =
+    !std::is_same_v<OneOp, compute::Scale> && !std::is_same_v<OneOp, compute::WeightedSum> && !std::is_same_v<OneOp, compute::SquaredNorm> &&
+    !std::is_same_v<OneOp, compute::CompressGradient> && !std::is_same_v<OneOp, compute::DecompressGradient>;
 
 // The case on tensors of 16 bits, rounded from its own. False: it has none.
 inline bool halve(Case& made, DType dtype, Values& values) {
@@ -99,7 +102,7 @@ inline void expect_rounded_once(const Tensor& found, const Tensor& expected, con
   for (std::int64_t i = 0; i < expected.elements(); ++i) {
     const double one = element(found, i), other = element(expected, i);
     ASSERT_LE(std::abs(one - other), spacing(expected.dtype, other) + tolerance(DType::fp32) * largest) << what << "[" << i << "]";
-    differ += one != other ? 1 : 0;
+    differ += one != other && spacing(expected.dtype, other) > 20 * tolerance(DType::fp32) * largest ? 1 : 0;
   }
   EXPECT_LE(differ, 2 + expected.elements() / 50) << what << ", of " << expected.elements();
 }
@@ -107,7 +110,7 @@ inline void expect_rounded_once(const Tensor& found, const Tensor& expected, con
 TEST_P(ComputeConformance, every_op_on_16_bits_equals_the_reference_for_every_size) {
   ASSERT_GE(half_cases(DType::bf16).size(), 40u);
   for (const DType dtype : kHalves)
-    for (const Sizes& sizes : kSizes)
+    for (const Sizes& sizes : kHalfSizes)
       for (const NamedCase& named : half_cases(dtype)) {
         SCOPED_TRACE(named.name + ", " + to_text(sizes));
         Values mine, its;

@@ -21,12 +21,11 @@ Victim mixed(Precision precision, experiment::StrategyKind kind = experiment::St
   return Victim(strategy::coarse_plan(strategy::resolved(e)).value());
 }
 
-// The first finding, which is of casting.
+// The first finding of casting.
 std::string found(const Victim& victim) {
   const Report report = examine(victim.plan());
-  if (report.findings.empty()) return "";
-  EXPECT_EQ(report.findings.front().proof, Proof::casting) << base::to_string(report.problems());
-  return base::to_string(report.findings.front().problem);
+  const auto at = std::find_if(report.findings.begin(), report.findings.end(), [](const Finding& one) { return one.proof == Proof::casting; });
+  return at == report.findings.end() ? "" : base::to_string(at->problem);
 }
 
 TEST(Casting, is_proved_where_there_is_any) {
@@ -53,8 +52,8 @@ TEST(Casting, of_what_changes_before_it_is_read_is_found) {
   Victim victim = mixed(Precision::bf16);
   auto& ops = victim.train(0);
   const std::size_t update = victim.first(0, [](const plan::Op& op) { return op.kind == OpKind::update && op.segment == 2; });
-  const std::size_t pass = victim.first(0, [](const plan::Op& op) { return op.kind == OpKind::backward_input && op.segment == 2; });
-  ops[pass].writes.push_back(ops[update].writes.front());  // as if it were updated before
+  const std::size_t loss = victim.first(0, [](const plan::Op& op) { return op.kind == OpKind::loss; });
+  ops[loss].writes.push_back(ops[update].writes.front());  // as if it were updated before
   EXPECT_THAT(found(victim), HasSubstr("casting"));
 }
 
