@@ -153,8 +153,7 @@ PreparedKernel prepare(const compute::Copy& op, const Device& device) {
   const compute::DType from = op.input.dtype, to = op.output.dtype;
   if (from != to && compute::is_half(to))
     return make_kernel([=, cores = device.cores](Queue&) { round(to, op.input.as<float>(), op.output.data, op.output.elements(), cores); });
-  if (from != to)
-    return make_kernel([=, cores = device.cores](Queue&) { widen(from, op.input.data, op.output.as<float>(), op.output.elements(), cores); });
+  if (from != to) return make_kernel([=, cores = device.cores](Queue&) { widen(from, op.input.data, op.output.as<float>(), op.output.elements(), cores); });
   return make_kernel([op](Queue&) {
     if (op.output.bytes() > 0) std::memcpy(op.output.data, op.input.data, static_cast<std::size_t>(op.output.bytes()));
   });

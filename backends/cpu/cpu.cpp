@@ -7,6 +7,7 @@
 
 #include "backends/cpu/copy.h"
 #include "backends/cpu/kernels.h"
+#include "backends/cpu/on_halves.h"
 #include "backends/cpu/prepare.h"
 #include "backends/cpu/queue.h"
 #include "core/compute/compression/kernels.h"
@@ -45,6 +46,9 @@ void sum_integers(std::uint32_t* destination, std::span<const std::byte* const> 
   }
 }
 
+// Where oneDNN computes in the format itself.
+bool is_native(const Tensor& tensor) { return tensor.dtype == DType::bf16 && multiplies_bfloat16(); }
+
 // Whether an op is prepared on tensors of 16 bits as they are.
 template <class OneOp>
 bool takes_halves(const OneOp&) {
@@ -52,18 +56,11 @@ bool takes_halves(const OneOp&) {
 }
 bool takes_halves(const compute::Copy&) { return true; }
 bool takes_halves(const compute::Zero&) { return true; }
-bool takes_halves(const compute::LinearForward& op) { return op.input.dtype == DType::bf16 && multiplies_bfloat16(); }
-bool takes_halves(const compute::LinearBackwardInput& op) { return op.weight.dtype == DType::bf16 && multiplies_bfloat16(); }
-bool takes_halves(const compute::LinearBackwardWeight& op) { return op.input.dtype == DType::bf16 && multiplies_bfloat16(); }
-
-template <class OneOp>
-PreparedKernel prepare_widened(OneOp op, const Device& device) {
-  std::size_t number = 0;
-  auto passing = compute::widen(op, [&](std::int64_t elements) { return device.widened->lend(number++, elements); });
-  auto kernel = prepare(op, device);
-  if (!kernel) return kernel;
-  return compute::on_halves(std::move(*kernel), std::move(passing), {widen, round, device.cores}, device.widened);
-}
+bool takes_halves(const compute::GeluForward& op) { return is_native(op.input); }
+bool takes_halves(const compute::GeluBackward& op) { return is_native(op.input); }
+bool takes_halves(const compute::LinearForward& op) { return is_native(op.input); }
+bool takes_halves(const compute::LinearBackwardInput& op) { return is_native(op.weight); }
+bool takes_halves(const compute::LinearBackwardWeight& op) { return is_native(op.input); }
 
 class CpuCompute final : public compute::Compute {
  public:
@@ -81,8 +78,8 @@ class CpuCompute final : public compute::Compute {
 
   PreparedKernel prepare(const compute::Op& op) override {
     if (const auto fits = compute::validate(op); !fits) return base::fail(fits.error());
-    return std::visit(
-        [this](const auto& one) { return compute::has_halves(one) && !takes_halves(one) ? prepare_widened(one, device_) : cpu::prepare(one, device_); }, op);
+    return std::visit([this](const auto& one) { return compute::has_halves(one) && !takes_halves(one) ? on_halves(one, device_) : cpu::prepare(one, device_); },
+                      op);
   }
 
   void sum(DType dtype, std::byte* destination, std::span<const std::byte* const> sources, std::int64_t elements) override {

@@ -3,11 +3,46 @@
 
 #include <algorithm>
 #include <oneapi/dnnl/dnnl.hpp>
+#include <utility>
 
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/threads.h"
 
 namespace trainyard::cpu {
+namespace {
+
+class InSlices final : public compute::Kernel {
+ public:
+  InSlices(HalvesPart each, std::int64_t count, HalvesPart rest, int cores, std::shared_ptr<Widened> memory)
+      : each_(std::move(each)), rest_(std::move(rest)), count_(count), cores_(cores), memory_(std::move(memory)) {}
+
+  void enqueue(compute::Queue& queue) override {
+    for (std::int64_t slice = 0; slice < count_; ++slice) run(each_, slice, queue);
+    if (rest_.kernel) run(rest_, count_, queue);
+  }
+
+ private:
+  // Each slice before it had as many elements as those of `each_`.
+  void run(HalvesPart& part, std::int64_t slice, compute::Queue& queue) const {
+    const auto halves = [&](std::size_t i) { return part.passing[i].half.data + slice * each_.passing[i].half.bytes(); };
+    for (std::size_t i = 0; i < part.passing.size(); ++i)
+      if (const compute::Passing& one = part.passing[i]; one.use.read) widen(one.half.dtype, halves(i), one.wide, one.half.elements(), cores_);
+    part.kernel->enqueue(queue);
+    for (std::size_t i = 0; i < part.passing.size(); ++i)
+      if (const compute::Passing& one = part.passing[i]; one.use.written) round(one.half.dtype, one.wide, halves(i), one.half.elements(), cores_);
+  }
+
+  HalvesPart each_, rest_;
+  std::int64_t count_;
+  int cores_;
+  std::shared_ptr<Widened> memory_;
+};
+
+}  // namespace
+
+std::unique_ptr<compute::Kernel> in_slices(HalvesPart each, std::int64_t count, HalvesPart rest, int cores, std::shared_ptr<Widened> memory) {
+  return std::make_unique<InSlices>(std::move(each), count, std::move(rest), cores, std::move(memory));
+}
 
 bool multiplies_bfloat16() {
   constexpr auto kWanted = static_cast<int>(dnnl::cpu_isa::avx512_core_bf16);

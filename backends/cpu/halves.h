@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/compute/tensor.h"
+#include "core/compute/halves.h"
 
 namespace trainyard::cpu {
 
@@ -15,6 +15,16 @@ bool multiplies_bfloat16();
 // As compute::widen and compute::round, with so many threads.
 void widen(compute::DType from, const std::byte* halves, float* values, std::int64_t elements, int cores);
 void round(compute::DType to, const float* values, std::byte* halves, std::int64_t elements, int cores);
+
+// An op on fp32 copies of as many rows as are taken at a time.
+struct HalvesPart {
+  std::unique_ptr<compute::Kernel> kernel;  // null: nothing is left
+  std::vector<compute::Passing> passing;
+};
+
+class Widened;
+// `each` for so many slices in a row, then `rest`.
+std::unique_ptr<compute::Kernel> in_slices(HalvesPart each, std::int64_t count, HalvesPart rest, int cores, std::shared_ptr<Widened> memory);
 
 // Memory for fp32 copies, which all ops of a device share, as they run one after another.
 class Widened {

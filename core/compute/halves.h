@@ -7,7 +7,7 @@
 // it in its own way.
 #pragma once
 
-#include <memory>
+#include <algorithm>
 #include <type_traits>
 #include <vector>
 
@@ -74,15 +74,5 @@ std::vector<Passing> widen(OneOp& op, const Lend& lend) {
   });
   return list;
 }
-
-// The loops of a backend.
-struct Conversions {
-  void (*widen)(DType from, const std::byte* halves, float* values, std::int64_t elements, int cores) = nullptr;
-  void (*round)(DType to, const float* values, std::byte* halves, std::int64_t elements, int cores) = nullptr;
-  int cores = 1;
-};
-
-// `kernel` is of the op that `widen` has changed; `memory` is kept as long as it.
-std::unique_ptr<Kernel> on_halves(std::unique_ptr<Kernel> kernel, std::vector<Passing> passing, const Conversions& conversions, std::shared_ptr<void> memory);
 
 }  // namespace trainyard::compute

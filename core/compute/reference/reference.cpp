@@ -70,19 +70,31 @@ class ScratchKernel final : public Kernel {
 template <class OneOp>
 std::unique_ptr<Kernel> make_kernel(const OneOp& op);
 
-// Of tensors of 16 bits: memory for each as fp32, which nobody shares.
-template <class OneOp>
-std::unique_ptr<Kernel> make_kernel_on_halves(OneOp op) {
-  auto memory = std::make_shared<std::vector<std::unique_ptr<float[]>>>();
-  auto passing = widen(op, [&](std::int64_t elements) { return memory->emplace_back(new float[static_cast<std::size_t>(elements)]).get(); });
-  const auto widen_all = [](DType from, const std::byte* halves, float* values, std::int64_t elements, int) { widen(from, halves, values, elements); };
-  const auto round_all = [](DType to, const float* values, std::byte* halves, std::int64_t elements, int) { round(to, values, halves, elements); };
-  return on_halves(make_kernel(op), std::move(passing), {widen_all, round_all, 1}, std::move(memory));
-}
+// Of an op on tensors of 16 bits: it has fp32 copies of them, and the kernel of these.
+class HalvesKernel final : public Kernel {
+ public:
+  template <class OneOp>
+  explicit HalvesKernel(OneOp op) : passing_(widen(op, [this](std::int64_t elements) { return lend(elements); })), kernel_(make_kernel(op)) {}
+
+  void enqueue(Queue& queue) override {
+    for (const Passing& one : passing_)
+      if (one.use.read) widen(one.half.dtype, one.half.data, one.wide, one.half.elements());
+    kernel_->enqueue(queue);
+    for (const Passing& one : passing_)
+      if (one.use.written) round(one.half.dtype, one.wide, one.half.data, one.half.elements());
+  }
+
+ private:
+  float* lend(std::int64_t elements) { return memory_.emplace_back(new float[static_cast<std::size_t>(elements)]).get(); }
+
+  std::vector<std::unique_ptr<float[]>> memory_;
+  std::vector<Passing> passing_;
+  std::unique_ptr<Kernel> kernel_;
+};
 
 template <class OneOp>
 std::unique_ptr<Kernel> make_kernel(const OneOp& op) {
-  if (has_halves(op)) return make_kernel_on_halves(op);
+  if (has_halves(op)) return std::make_unique<HalvesKernel>(op);
   if constexpr (requires { scratch_elements(op); }) return std::make_unique<ScratchKernel<OneOp>>(op);
   else if constexpr (requires { compression::kernel(op); }) return compression::kernel(op);
   else return std::make_unique<ReferenceKernel<OneOp>>(op);
