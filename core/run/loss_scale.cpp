@@ -13,7 +13,7 @@ namespace {
 
 base::Problem underflow(const LossScaling& rule) {
   return {base::ProblemCode::failed, "",
-          "loss scale underflow: gradients are not finite even where the loss is multiplied by no more than " + base::with_unit(rule.least, ""),
+          "loss scale underflow: gradients are not finite even where the loss is multiplied by less than " + base::with_unit(2 * rule.least, ""),
           "gradients that fp16 can hold, whose largest number is 65504",
           "Set training.precision to bf16, lower the learning rate, clip gradients, or lower training.loss_scale.least."};
 }

@@ -18,7 +18,7 @@ using plan::Op;
 using plan::OpKind;
 
 const LaneId kCompute{1};
-constexpr std::array<std::string_view, 4> kParameters = {"mean", "centre", "snapshot", "params"};
+constexpr std::array<std::string_view, 5> kParameters = {"mean", "centre", "snapshot", "stash", "params"};
 
 bool overlap(const Access& a, const Access& b) { return a.buffer == b.buffer && a.first < b.first + b.count && b.first < a.first + a.count; }
 
