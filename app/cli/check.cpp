@@ -25,6 +25,7 @@ const char* meaning(Proof proof) {
     case Proof::deadlock: return "all ranks come to an end, even when every send waits for its receive";
     case Proof::matching: return "every send and the receive it meets mean the same";
     case Proof::races: return "nothing is read or written while another writes it";
+    case Proof::casting: return "who computes by 16-bit parameters has what was made of those that are there, and a loss that is scaled is unscaled";
     case Proof::meaning: return "what is summed over ranks holds each of them once, and is equal on all";
     case Proof::mixing: return "every rank's parameters become what one doubly stochastic matrix says of its own and its neighbours'";
     case Proof::averaging: return "every rank's parameters become the mean of all, or move to a centre, and that to the mean, when ranks meet";

@@ -6,9 +6,11 @@
 #include <cstring>
 
 #include "backends/cpu/activation.h"
+#include "backends/cpu/halves.h"
 #include "backends/cpu/prepare.h"
 #include "backends/cpu/threads.h"
 #include "core/base/random.h"
+#include "core/compute/halves.h"
 
 namespace trainyard::cpu {
 namespace {
@@ -147,7 +149,11 @@ PreparedKernel prepare(const compute::Accumulate& op, const Device& device) {
   return prepare(compute::Add{op.output, op.input, op.output, compute::Activation::none}, device);
 }
 
-PreparedKernel prepare(const compute::Copy& op, const Device&) {
+PreparedKernel prepare(const compute::Copy& op, const Device& device) {
+  const compute::DType from = op.input.dtype, to = op.output.dtype;
+  if (from != to && compute::is_half(to))
+    return make_kernel([=, cores = device.cores](Queue&) { round(to, op.input.as<float>(), op.output.data, op.output.elements(), cores); });
+  if (from != to) return make_kernel([=, cores = device.cores](Queue&) { widen(from, op.input.data, op.output.as<float>(), op.output.elements(), cores); });
   return make_kernel([op](Queue&) {
     if (op.output.bytes() > 0) std::memcpy(op.output.data, op.input.data, static_cast<std::size_t>(op.output.bytes()));
   });

@@ -7,9 +7,11 @@
 
 #include "backends/cpu/copy.h"
 #include "backends/cpu/kernels.h"
+#include "backends/cpu/on_halves.h"
 #include "backends/cpu/prepare.h"
 #include "backends/cpu/queue.h"
 #include "core/compute/compression/kernels.h"
+#include "core/compute/halves.h"
 #include "core/compute/validate.h"
 
 namespace trainyard::cpu {
@@ -44,9 +46,25 @@ void sum_integers(std::uint32_t* destination, std::span<const std::byte* const> 
   }
 }
 
+// Where oneDNN computes in the format itself.
+bool is_native(const Tensor& tensor) { return tensor.dtype == DType::bf16 && multiplies_bfloat16(); }
+
+// Whether an op is prepared on tensors of 16 bits as they are.
+template <class OneOp>
+bool takes_halves(const OneOp&) {
+  return false;
+}
+bool takes_halves(const compute::Copy&) { return true; }
+bool takes_halves(const compute::Zero&) { return true; }
+bool takes_halves(const compute::GeluForward& op) { return is_native(op.input); }
+bool takes_halves(const compute::GeluBackward& op) { return is_native(op.input); }
+bool takes_halves(const compute::LinearForward& op) { return is_native(op.input); }
+bool takes_halves(const compute::LinearBackwardInput& op) { return is_native(op.weight); }
+bool takes_halves(const compute::LinearBackwardWeight& op) { return is_native(op.input); }
+
 class CpuCompute final : public compute::Compute {
  public:
-  explicit CpuCompute(int cores) : device_{dnnl::engine(dnnl::engine::kind::cpu, 0), cores} {
+  explicit CpuCompute(int cores) : device_{dnnl::engine(dnnl::engine::kind::cpu, 0), cores, std::make_shared<Widened>()} {
     openblas_set_num_threads(std::min(openblas_get_num_threads(), cores));
   }
 
@@ -60,7 +78,8 @@ class CpuCompute final : public compute::Compute {
 
   PreparedKernel prepare(const compute::Op& op) override {
     if (const auto fits = compute::validate(op); !fits) return base::fail(fits.error());
-    return std::visit([this](const auto& one) { return cpu::prepare(one, device_); }, op);
+    return std::visit([this](const auto& one) { return compute::has_halves(one) && !takes_halves(one) ? on_halves(one, device_) : cpu::prepare(one, device_); },
+                      op);
   }
 
   void sum(DType dtype, std::byte* destination, std::span<const std::byte* const> sources, std::int64_t elements) override {
@@ -75,6 +94,7 @@ class CpuCompute final : public compute::Compute {
   void load(const Tensor& destination, std::span<const float> source) override {
     if (destination.dtype == DType::fp32) convert(source, destination.as<float>());
     if (destination.dtype == DType::fp64) convert(source, destination.as<double>());
+    if (compute::is_half(destination.dtype)) round(destination.dtype, source.data(), destination.data, destination.elements(), device_.cores);
     if (destination.dtype == DType::int32) convert(source, destination.as<std::int32_t>());
   }
 

@@ -4,26 +4,32 @@
 namespace trainyard::cpu {
 namespace {
 
-template <class T>
-const Kernels<T>& choose() {
-  const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
-  const bool v4 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-                  __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512vl");
-  if (v3 && v4) return kernels_v4<T>();
-  return v3 ? kernels_v3<T>() : kernels_v1<T>();
+// The newest of three.
+template <class Table>
+const Table& choose(const Table& (*v1)(), const Table& (*v3)(), const Table& (*v4)()) {
+  const bool has_v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+  const bool has_v4 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+                      __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512vl");
+  if (has_v3 && has_v4) return v4();
+  return has_v3 ? v3() : v1();
 }
 
 }  // namespace
 
 template <>
 const Kernels<float>& kernels() {
-  static const Kernels<float>& best = choose<float>();
+  static const Kernels<float>& best = choose(kernels_v1<float>, kernels_v3<float>, kernels_v4<float>);
   return best;
 }
 
 template <>
 const Kernels<double>& kernels() {
-  static const Kernels<double>& best = choose<double>();
+  static const Kernels<double>& best = choose(kernels_v1<double>, kernels_v3<double>, kernels_v4<double>);
+  return best;
+}
+
+const HalfKernels& half_kernels() {
+  static const HalfKernels& best = choose(half_kernels_v1, half_kernels_v3, half_kernels_v4);
   return best;
 }
 

@@ -100,6 +100,23 @@ struct Kernels {
                   T scale);
 };
 
+// Of elements [begin, end): bits of bfloat16 or of IEEE 754 binary16 to fp32, and back, to nearest, ties to even.
+struct HalfKernels {
+  void (*widen_bf16)(const std::uint16_t* halves, float* values, std::int64_t begin, std::int64_t end);
+  void (*widen_fp16)(const std::uint16_t* halves, float* values, std::int64_t begin, std::int64_t end);
+  void (*round_bf16)(const float* values, std::uint16_t* halves, std::int64_t begin, std::int64_t end);
+  void (*round_fp16)(const float* values, std::uint16_t* halves, std::int64_t begin, std::int64_t end);
+  // As column_sums.
+  void (*column_sums_bf16)(const std::uint16_t* matrix, std::int64_t rows, std::int64_t columns, std::int64_t begin, std::int64_t end, float* sums);
+};
+
+const HalfKernels& half_kernels_v1();
+const HalfKernels& half_kernels_v3();
+const HalfKernels& half_kernels_v4();
+
+// The best that this CPU runs.
+const HalfKernels& half_kernels();
+
 template <class T>
 const Kernels<T>& kernels_v1();  // any x86-64
 template <class T>

@@ -168,22 +168,27 @@ void tanh_backward(const T* output, T* gradient, std::int64_t begin, std::int64_
   });
 }
 
-// Four vectors of columns side by side, so that a row gives whole cache lines.
-template <class T>
-void column_sums(const T* matrix, std::int64_t rows, std::int64_t columns, std::int64_t begin, std::int64_t end, T* sums) {
+// Four vectors of columns side by side, so that a row gives whole cache lines. load(piece, address) gives eight numbers.
+template <class T, class Stored, class Load>
+inline void sum_columns_of(const Stored* matrix, std::int64_t rows, std::int64_t columns, std::int64_t begin, std::int64_t end, T* sums, const Load& load) {
   constexpr std::int64_t wide = 4 * kLanes;
   std::int64_t c = begin;
   for (; c + wide <= end; c += wide) {
     Doubles sum[4] = {};
     for (std::int64_t r = 0; r < rows; ++r)
-      for (std::int64_t v = 0; v < 4; ++v) sum[v] += widen<T>(Whole{}.load<T>(matrix + r * columns + c + v * kLanes));
+      for (std::int64_t v = 0; v < 4; ++v) sum[v] += widen<T>(load(Whole{}, matrix + r * columns + c + v * kLanes));
     for (std::int64_t v = 0; v < 4; ++v) Whole{}.store<T>(sums + c + v * kLanes, __builtin_convertvector(sum[v], Lanes<T>));
   }
   for_lanes(c, end, [&](std::int64_t i, auto piece) {
     Doubles sum{};
-    for (std::int64_t r = 0; r < rows; ++r) sum += widen<T>(piece.template load<T>(matrix + r * columns + i));
+    for (std::int64_t r = 0; r < rows; ++r) sum += widen<T>(load(piece, matrix + r * columns + i));
     piece.template store<T>(sums + i, __builtin_convertvector(sum, Lanes<T>));
   });
+}
+
+template <class T>
+void column_sums(const T* matrix, std::int64_t rows, std::int64_t columns, std::int64_t begin, std::int64_t end, T* sums) {
+  sum_columns_of(matrix, rows, columns, begin, end, sums, [](auto piece, const T* from) { return piece.template load<T>(from); });
 }
 
 // Four vectors side by side, whole cache lines of a source: with one, asking whether there is another source costs as much as adding.

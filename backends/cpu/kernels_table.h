@@ -6,6 +6,7 @@
 #include "backends/cpu/kernels_body.h"
 #include "backends/cpu/kernels_channels.h"
 #include "backends/cpu/kernels_dropout.h"
+#include "backends/cpu/kernels_half.h"
 #include "backends/cpu/kernels_pool.h"
 #include "backends/cpu/kernels_rows.h"
 
@@ -35,6 +36,9 @@ constexpr Kernels<T> kTable = {.sgd = sgd<T>,
                                .causal_softmax = causal_softmax<T>,
                                .softmax_backward = softmax_backward<T>,
                                .dropout = dropout<T>};
+
+constexpr HalfKernels kHalfTable = {
+    .widen_bf16 = widen_bf16, .widen_fp16 = widen_fp16, .round_bf16 = round_bf16, .round_fp16 = round_fp16, .column_sums_bf16 = column_sums_bf16};
 
 }  // namespace
 }  // namespace trainyard::cpu

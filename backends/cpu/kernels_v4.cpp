@@ -14,4 +14,6 @@ const Kernels<double>& kernels_v4() {
   return kTable<double>;
 }
 
+const HalfKernels& half_kernels_v4() { return kHalfTable; }
+
 }  // namespace trainyard::cpu

@@ -17,6 +17,14 @@ PreparedKernel prepare_product_kernel(const ProductSpec& spec, const Device& dev
   return make_kernel([product = std::move(*product)](Queue& queue) { product->run(static_cast<CpuQueue&>(queue)); });
 }
 
+// Of a matrix of the numbers that are summed, or of bfloat16.
+template <class T>
+void sum_columns(const compute::Tensor& matrix, const compute::Tensor& sums, int cores) {
+  const std::int64_t rows = matrix.shape[0], columns = matrix.shape[1];
+  if (matrix.dtype == sums.dtype) return cpu::sum_columns(matrix.as<T>(), rows, columns, sums.as<T>(), cores);
+  cpu::sum_columns(half_kernels().column_sums_bf16, matrix.as<std::uint16_t>(), rows, columns, sums.as<float>(), cores);
+}
+
 template <class T>
 PreparedKernel prepare_backward_weight(const compute::LinearBackwardWeight& op, const Device& device) {
   auto product = prepare_product({{op.output_gradient, true}, {op.input, false}, op.weight_gradient, {}, compute::Activation::none, op.multiplies},
@@ -24,9 +32,8 @@ PreparedKernel prepare_backward_weight(const compute::LinearBackwardWeight& op, 
   if (!product) return base::fail(product.error());
   auto run = [op, cores = device.cores, product = std::move(*product),
               norm = GradientNorm<T>(op.weight_gradient, op.bias_gradient, op.squared_norm, device.cores)](Queue& queue) mutable {
-    const compute::Shape& shape = op.output_gradient.shape;
     product->run(static_cast<CpuQueue&>(queue));
-    if (!op.bias_gradient.empty()) sum_columns(op.output_gradient.template as<T>(), shape[0], shape[1], op.bias_gradient.template as<T>(), cores);
+    if (!op.bias_gradient.empty()) sum_columns<T>(op.output_gradient, op.bias_gradient, cores);
     norm();
   };
   return make_kernel(std::move(run));

@@ -40,11 +40,16 @@ class GradientNorm {
 };
 
 // sums[column] of matrix [rows, columns].
+template <class T, class Stored>
+void sum_columns(void (*loop)(const Stored*, std::int64_t, std::int64_t, std::int64_t, std::int64_t, T*), const Stored* matrix, std::int64_t rows,
+                 std::int64_t columns, T* sums, int cores) {
+  constexpr std::int64_t block_columns = 256;
+  for_blocks(cores, columns, block_columns, [&](std::int64_t begin, std::int64_t end, std::int64_t) { loop(matrix, rows, columns, begin, end, sums); });
+}
+
 template <class T>
 void sum_columns(const T* matrix, std::int64_t rows, std::int64_t columns, T* sums, int cores) {
-  constexpr std::int64_t block_columns = 256;
-  for_blocks(cores, columns, block_columns,
-             [&](std::int64_t begin, std::int64_t end, std::int64_t) { kernels<T>().column_sums(matrix, rows, columns, begin, end, sums); });
+  sum_columns(kernels<T>().column_sums, matrix, rows, columns, sums, cores);
 }
 
 }  // namespace trainyard::cpu

@@ -5,6 +5,7 @@
 #include <memory>
 #include <oneapi/dnnl/dnnl.hpp>
 
+#include "backends/cpu/halves.h"
 #include "core/compute/compute.h"
 
 namespace trainyard::cpu {
@@ -12,6 +13,7 @@ namespace trainyard::cpu {
 struct Device {
   dnnl::engine engine;
   int cores;
+  std::shared_ptr<Widened> widened;  // of ops on tensors of 16 bits
 };
 
 using PreparedKernel = base::Result<std::unique_ptr<compute::Kernel>>;

@@ -52,19 +52,23 @@ class BlasProduct final : public Product {
 
 using Layout = dnnl::memory::format_tag;
 
+dnnl::memory::data_type type_of(const compute::Tensor& tensor) {
+  return tensor.dtype == compute::DType::bf16 ? dnnl::memory::data_type::bf16 : dnnl::memory::data_type::f32;
+}
+
 dnnl::memory::desc describe(const Operand& operand) {
-  return {{operand.rows(), operand.columns()}, dnnl::memory::data_type::f32, operand.transposed ? Layout::ba : Layout::ab};
+  return {{operand.rows(), operand.columns()}, type_of(operand.tensor), operand.transposed ? Layout::ba : Layout::ab};
 }
 
 dnnl::matmul::primitive_desc describe(const ProductSpec& spec, const dnnl::engine& engine) {
-  const dnnl::memory::desc result{{spec.left.rows(), spec.right.columns()}, dnnl::memory::data_type::f32, Layout::ab};
-  const dnnl::memory::desc bias{{1, spec.right.columns()}, dnnl::memory::data_type::f32, Layout::ab};
+  const dnnl::memory::desc result{{spec.left.rows(), spec.right.columns()}, type_of(spec.result), Layout::ab};
+  const dnnl::memory::desc bias{{1, spec.right.columns()}, type_of(spec.bias), Layout::ab};
   const auto product = spec.bias.empty() ? dnnl::matmul::desc(describe(spec.left), describe(spec.right), result)
                                          : dnnl::matmul::desc(describe(spec.left), describe(spec.right), bias, result);
   return {product, with_activation(spec.activation), engine};
 }
 
-// fp32.
+// fp32, or of bfloat16 summed in fp32.
 class DnnlProduct final : public Product {
  public:
   DnnlProduct(const ProductSpec& spec, const dnnl::engine& engine, int cores) : DnnlProduct(spec, describe(spec, engine), engine, cores) {}

@@ -6,7 +6,8 @@
 //   oneDNN inner product, its own layout   266 / 177 / 251   (and 105 us to reorder the weights at every step)
 //   dnnl_sgemm                             242 / 254 / 255
 //   OpenBLAS 0.3.21 sgemm                  122 / 125 / 127   (it takes this CPU for a Haswell)
-// So fp32 is matmul throughout; oneDNN 2 has no fp64, so that is OpenBLAS.
+// So fp32 is matmul throughout; oneDNN 2 has no fp64, so that is OpenBLAS. Of bfloat16, on one core of a Zen 4 with AVX512-BF16, for the layers of a
+// transformer of width 128 at 2048 rows, oneDNN's matmul makes 205 to 230 Gflop/s, and 100 to 115 of fp32.
 #pragma once
 
 #include <memory>
@@ -27,7 +28,7 @@ struct Operand {
   std::int64_t columns() const { return tensor.shape[transposed ? 0 : 1]; }
 };
 
-// result [m,n] = activation(left [m,k] right [k,n] + bias [n]); the bias may be empty.
+// result [m,n] = activation(left [m,k] right [k,n] + bias [n]); the bias may be empty. All of one dtype, but of bfloat16 factors the result may be fp32.
 struct ProductSpec {
   Operand left, right;
   compute::Tensor result, bias;

@@ -60,19 +60,12 @@ void rehearse(Scope& scope) {
   scope.run = plan::rehearse(scope.ranks, scope.groups, std::move(all));
 }
 
-void prove(Scope& scope, Findings& findings) {
-  prove_structure(scope, findings);
-  if (!findings.empty()) return;
+// What ops make of what they read, whatever number format it has.
+void prove_results(const Scope& scope, Findings& findings) {
   if (has_servers(scope)) {
     prove_serving(scope, findings);
     return prove_recomputing(scope, findings);
   }
-  prove_order(scope, findings);
-  rehearse(scope);
-  prove_matching(scope, findings);
-  prove_no_deadlock(scope, findings);
-  if (findings.any(Proof::matching) || findings.any(Proof::deadlock)) return;
-  prove_no_races(scope, findings);
   prove_meaning(scope, findings);
   prove_micro_steps(scope, findings);
   prove_mixing(scope, findings);
@@ -82,6 +75,22 @@ void prove(Scope& scope, Findings& findings) {
   prove_sharding(scope, findings);
   prove_recomputing(scope, findings);
   prove_versions(scope, findings);
+}
+
+void prove(Scope& scope, Findings& findings) {
+  prove_structure(scope, findings);
+  if (!findings.empty()) return;
+  if (!has_servers(scope)) {
+    prove_order(scope, findings);
+    rehearse(scope);
+    prove_matching(scope, findings);
+    prove_no_deadlock(scope, findings);
+    if (findings.any(Proof::matching) || findings.any(Proof::deadlock)) return;
+    prove_no_races(scope, findings);
+  }
+  if (!has_casting(scope)) return prove_results(scope, findings);
+  prove_casting(scope, findings);
+  if (!findings.any(Proof::casting)) prove_results(through_casts(scope), findings);
 }
 
 std::string marked_grid(const Scope& scope, const std::vector<Finding>& findings) {
@@ -100,6 +109,7 @@ std::string_view name(Proof proof) {
     case Proof::deadlock: return "deadlock";
     case Proof::matching: return "matching";
     case Proof::races: return "race";
+    case Proof::casting: return "casting";
     case Proof::meaning: return "meaning";
     case Proof::mixing: return "mixing";
     case Proof::averaging: return "averaging";
@@ -127,6 +137,7 @@ Report examine(const plan::Plan& plan) {
   Report report;
   report.proofs = has_servers(scope) ? std::vector{Proof::structure, Proof::serving}
                                      : std::vector{Proof::structure, Proof::order, Proof::deadlock, Proof::matching, Proof::races, Proof::meaning};
+  if (has_casting(scope)) report.proofs.push_back(Proof::casting);
   if (has_mixing(scope)) report.proofs.push_back(Proof::mixing);
   if (has_pairs(scope)) report.proofs.push_back(Proof::pairing);
   if (has_stages(scope)) report.proofs.push_back(Proof::passing);

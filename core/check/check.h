@@ -20,6 +20,7 @@ enum class Proof {
   deadlock,     // all comes to an end with zero capacity
   matching,     // a send and the receive it meets mean the same bucket, round, chunk, bytes
   races,        // no two unordered overlapping accesses to a buffer, unless both read; a peer reads until a send completes
+  casting,      // of parameters in another number format: who reads them reads what was made of those that are there
   meaning,      // updates read the sum over all members, each once, added in the same order on all ranks
   mixing,       // of neighbours: every parameter becomes the weighted sum that one symmetric, doubly stochastic matrix says, of what ranks had before the step
   averaging,    // of ranks that meet now and then: every parameter becomes the mean of all, or moves to a centre, and that to the mean

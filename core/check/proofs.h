@@ -56,6 +56,9 @@ void prove_order(const Scope& scope, Findings& findings);
 void prove_no_deadlock(const Scope& scope, Findings& findings);
 void prove_matching(const Scope& scope, Findings& findings);
 void prove_no_races(const Scope& scope, Findings& findings);
+bool has_casting(const Scope& scope);
+void prove_casting(const Scope& scope, Findings& findings);
+Scope through_casts(Scope scope);  // as the proofs after it see it: whoever reads what was cast reads what it was made of
 void prove_meaning(const Scope& scope, Findings& findings);
 void prove_micro_steps(const Scope& scope, Findings& findings);
 bool has_mixing(const Scope& scope);

@@ -33,7 +33,7 @@ bool has_root(OpKind kind) { return kind == OpKind::broadcast || kind == OpKind:
 bool has_segment(OpKind kind) {
   return kind == OpKind::statistics || kind == OpKind::partial || kind == OpKind::forward || kind == OpKind::recompute || kind == OpKind::backward_input ||
          kind == OpKind::backward_weight || kind == OpKind::zero || kind == OpKind::norm || kind == OpKind::update || kind == OpKind::stash ||
-         kind == OpKind::weigh;
+         kind == OpKind::cast || kind == OpKind::weigh;
 }
 
 std::int64_t elements_of(const std::vector<Access>& accesses) { return accesses.empty() ? 0 : accesses.front().count; }

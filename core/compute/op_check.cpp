@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/compute/op_check.h"
 
+#include "core/compute/halves.h"
+
 namespace trainyard::compute {
 
 std::string to_text(DType dtype, const Shape& shape) {
@@ -13,7 +15,7 @@ namespace {
 
 std::string to_text(const Tensor& tensor) { return to_text(tensor.dtype, tensor.shape); }
 
-bool is_floating(DType dtype) { return dtype == DType::fp32 || dtype == DType::fp64; }
+bool is_full(DType dtype) { return dtype == DType::fp32 || dtype == DType::fp64; }
 
 bool has_negative_extent(const Shape& shape) {
   for (int i = 0; i < shape.dimensions; ++i)
@@ -34,8 +36,13 @@ OpCheck& OpCheck::is_or_empty(std::string_view tensor, const Tensor& found, DTyp
 }
 
 OpCheck& OpCheck::floating(std::string_view tensor, const Tensor& found) {
-  require(is_floating(found.dtype) && !has_negative_extent(found.shape), tensor, "is " + to_text(found), "fp32 or fp64, extents of 0 or more");
+  require((is_full(found.dtype) || is_half(found.dtype)) && !has_negative_extent(found.shape), tensor, "is " + to_text(found),
+          "fp32, fp64, bf16 or fp16, extents of 0 or more");
   return addressed(tensor, found);
+}
+
+OpCheck& OpCheck::full(std::string_view tensor, const Tensor& found) {
+  return floating(tensor, found).require(is_full(found.dtype), tensor, "is " + to_text(found), "fp32 or fp64");
 }
 
 OpCheck& OpCheck::matrix(std::string_view tensor, const Tensor& found) {

@@ -20,6 +20,7 @@ class OpCheck {
   OpCheck& is(std::string_view tensor, const Tensor& found, DType dtype, const Shape& shape);
   OpCheck& is_or_empty(std::string_view tensor, const Tensor& found, DType dtype, const Shape& shape);
   OpCheck& floating(std::string_view tensor, const Tensor& found);
+  OpCheck& full(std::string_view tensor, const Tensor& found);      // fp32 or fp64
   OpCheck& matrix(std::string_view tensor, const Tensor& found);    // [rows, columns], at least one column
   OpCheck& image(std::string_view tensor, const Tensor& found);     // [B,H,W,C], only B may be 0
   OpCheck& channels(std::string_view tensor, const Tensor& found);  // [..,C], two dimensions or more, C at least 1

@@ -4,10 +4,15 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "core/compute/halves.h"
 #include "core/compute/op_check.h"
 
 namespace trainyard::compute {
 namespace {
+
+// What passes between layers may have 16 bits where all else has 32.
+DType passing(const Tensor& found, DType dtype) { return dtype == DType::fp32 && is_half(found.dtype) ? found.dtype : dtype; }
+DType either(const Tensor& found, DType dtype) { return found.dtype == wide(dtype) ? wide(dtype) : dtype; }
 
 // One pair an op, as in op_check.h.
 
@@ -22,11 +27,12 @@ void check(const LinearForward& op, OpCheck& check) {
 
 std::string_view name_of_op(const AddBias&) { return "add_bias"; }
 void check(const AddBias& op, OpCheck& check) {
-  check.matrix("input", op.input).is_or_empty("bias", op.bias, op.input.dtype, {op.input.shape[1]}).is("output", op.output, op.input.dtype, op.input.shape);
+  check.matrix("input", op.input).is_or_empty("bias", op.bias, either(op.bias, op.input.dtype), {op.input.shape[1]});
+  check.is("output", op.output, op.input.dtype, op.input.shape);
 }
 
 std::string_view name_of_op(const SumRows&) { return "sum_rows"; }
-void check(const SumRows& op, OpCheck& check) { check.matrix("input", op.input).is("output", op.output, op.input.dtype, {op.input.shape[1]}); }
+void check(const SumRows& op, OpCheck& check) { check.matrix("input", op.input).is("output", op.output, wide(op.input.dtype), {op.input.shape[1]}); }
 
 std::string_view name_of_op(const CopyColumns&) { return "copy_columns"; }
 void check(const CopyColumns& op, OpCheck& check) {
@@ -56,7 +62,7 @@ void check(const LinearBackwardWeight& op, OpCheck& check) {
   const std::int64_t batch = op.input.shape[0], inputs = op.input.shape[1], outputs = op.output_gradient.shape[1];
   const DType dtype = op.input.dtype;
   check.matrix("input", op.input).matrix("output_gradient", op.output_gradient).is("output_gradient", op.output_gradient, dtype, {batch, outputs});
-  check.is("weight_gradient", op.weight_gradient, dtype, {outputs, inputs}).is_or_empty("bias_gradient", op.bias_gradient, dtype, {outputs});
+  check.is("weight_gradient", op.weight_gradient, wide(dtype), {outputs, inputs}).is_or_empty("bias_gradient", op.bias_gradient, wide(dtype), {outputs});
   check.is_or_empty("squared_norm", op.squared_norm, DType::fp64, {1}).multiplies(op.multiplies, dtype);
 }
 
@@ -66,7 +72,7 @@ constexpr std::int64_t kMostRows = 1 << 24;
 // The samples, which are called `of`, and the table.
 void check_rows(const char* of, const Tensor& input, const char* name, const Tensor& table, std::int64_t slots, OpCheck& check) {
   const std::int64_t inputs = input.shape[1];
-  check.matrix(of, input).matrix(name, table).is(name, table, input.dtype, table.shape);
+  check.matrix(of, input).full(of, input).matrix(name, table).is(name, table, input.dtype, table.shape);
   check.require(slots >= 1 && slots <= inputs, "slots", "is " + std::to_string(slots), "1 to " + std::to_string(inputs));
   check.require(input.dtype == DType::fp64 || table.shape[0] <= kMostRows, name, "has " + std::to_string(table.shape[0]) + " rows",
                 "at most " + std::to_string(kMostRows) + " of fp32");
@@ -87,14 +93,15 @@ std::string_view name_of_op(const EmbeddingBagForward&) { return "embedding_bag_
 void check(const EmbeddingBagForward& op, OpCheck& check) {
   check_rows("input", op.input, "table", op.table, op.slot_count, check);
   check_part(op, op.table.shape[0], check);
-  check.is("output", op.output, op.input.dtype, bag_shape(op.input, op.table, op.slot_count));
+  check.is("output", op.output, passing(op.output, op.input.dtype), bag_shape(op.input, op.table, op.slot_count));
 }
 
 std::string_view name_of_op(const AddBag&) { return "add_bag"; }
 void check(const AddBag& op, OpCheck& check) {
   check_rows("samples", op.samples, "table", op.table, op.slot_count, check);
   const Shape sums{op.samples.shape[0], op.table.shape[1]};
-  check.is("input", op.input, op.samples.dtype, sums).is("output", op.output, op.samples.dtype, sums);
+  const DType dtype = passing(op.input, op.samples.dtype);
+  check.is("input", op.input, dtype, sums).is("output", op.output, dtype, sums);
 }
 
 std::string_view name_of_op(const EmbeddingBagBackwardWeight&) { return "embedding_bag_backward_weight"; }
@@ -102,7 +109,7 @@ void check(const EmbeddingBagBackwardWeight& op, OpCheck& check) {
   check_rows("input", op.input, "table_gradient", op.table_gradient, op.slot_count, check);
   check_part(op, op.table_gradient.shape[0], check);
   const Shape added{op.input.shape[0], op.table_gradient.shape[1]};
-  check.is("output_gradient", op.output_gradient, op.input.dtype,
+  check.is("output_gradient", op.output_gradient, passing(op.output_gradient, op.input.dtype),
            op.output_gradient.shape == added ? added : bag_shape(op.input, op.table_gradient, op.slot_count));
   check.is_or_empty("squared_norm", op.squared_norm, DType::fp64, {1});
 }
@@ -129,7 +136,7 @@ void check(const SoftmaxCrossEntropyPart& op, OpCheck& check) {
 }
 
 std::string_view name_of_op(const SquaredNorm&) { return "squared_norm"; }
-void check(const SquaredNorm& op, OpCheck& check) { check.floating("input", op.input).is("output", op.output, DType::fp64, {1}); }
+void check(const SquaredNorm& op, OpCheck& check) { check.full("input", op.input).is("output", op.output, DType::fp64, {1}); }
 
 std::string_view name_of_op(const ClipFactor&) { return "clip_factor"; }
 void check(const ClipFactor& op, OpCheck& check) {
@@ -151,7 +158,7 @@ void check_updated(const Tensor& updated, const Tensor& parameters, OpCheck& che
 }
 
 void check_common(const UpdateInputs& common, OpCheck& check) {
-  check.floating("parameters", common.parameters).is("gradient", common.gradient, common.parameters.dtype, common.parameters.shape);
+  check.full("parameters", common.parameters).is("gradient", common.gradient, common.parameters.dtype, common.parameters.shape);
   check.is("learning_rate", common.learning_rate, DType::fp64, {1}).is_or_empty("factor", common.factor, DType::fp64, {1});
   check.is("statistics", common.statistics, DType::fp64, {3});
   check_updated(common.updated, common.parameters, check);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/compute/halves.h"
 #include "core/compute/op_check.h"
 
 namespace trainyard::compute {
@@ -25,11 +26,11 @@ void check_slide(const char* outer, const Tensor& result, const Tensor& image, c
   check.is(outer, result, image.dtype, {image.shape[0], window.outputs(image.shape[1]), window.outputs(image.shape[2]), outside});
 }
 
-void check_convolution(const Tensor& weight, const char* inner, const Tensor& image, const char* outer, const Tensor& result, const Window& window,
-                       OpCheck& check) {
+void check_convolution(const Tensor& weight, DType of_weight, const char* inner, const Tensor& image, const char* outer, const Tensor& result,
+                       const Window& window, OpCheck& check) {
   check_window(window, check);
   check.image(inner, image).image(outer, result).floating("weight", weight);
-  check.is("weight", weight, image.dtype, {result.shape[3], image.shape[3], window.kernel, window.kernel});
+  check.is("weight", weight, of_weight, {result.shape[3], image.shape[3], window.kernel, window.kernel});
   check_slide(outer, result, image, window, result.shape[3], check);
 }
 
@@ -44,20 +45,20 @@ void check_pool(const char* inner, const Tensor& image, const char* outer, const
 
 std::string_view name_of_op(const Conv2dForward&) { return "conv2d_forward"; }
 void check(const Conv2dForward& op, OpCheck& check) {
-  check_convolution(op.weight, "input", op.input, "output", op.output, op.window, check);
+  check_convolution(op.weight, op.input.dtype, "input", op.input, "output", op.output, op.window, check);
   check.is("bias", op.bias, op.input.dtype, {op.output.shape[3]}).multiplies(op.multiplies, op.input.dtype);
 }
 
 std::string_view name_of_op(const Conv2dBackwardInput&) { return "conv2d_backward_input"; }
 void check(const Conv2dBackwardInput& op, OpCheck& check) {
-  check_convolution(op.weight, "input_gradient", op.input_gradient, "output_gradient", op.output_gradient, op.window, check);
+  check_convolution(op.weight, op.input_gradient.dtype, "input_gradient", op.input_gradient, "output_gradient", op.output_gradient, op.window, check);
   check.multiplies(op.multiplies, op.weight.dtype);
 }
 
 std::string_view name_of_op(const Conv2dBackwardWeight&) { return "conv2d_backward_weight"; }
 void check(const Conv2dBackwardWeight& op, OpCheck& check) {
-  check_convolution(op.weight_gradient, "input", op.input, "output_gradient", op.output_gradient, op.window, check);
-  check.is("bias_gradient", op.bias_gradient, op.input.dtype, {op.output_gradient.shape[3]});
+  check_convolution(op.weight_gradient, wide(op.input.dtype), "input", op.input, "output_gradient", op.output_gradient, op.window, check);
+  check.is("bias_gradient", op.bias_gradient, wide(op.input.dtype), {op.output_gradient.shape[3]});
   check.is_or_empty("squared_norm", op.squared_norm, DType::fp64, {1}).multiplies(op.multiplies, op.input.dtype);
 }
 
@@ -78,8 +79,8 @@ std::string_view name_of_op(const BatchNormForward&) { return "batch_norm_forwar
 void check(const BatchNormForward& op, OpCheck& check) {
   const std::int64_t channels = last_extent(op.input);
   const DType dtype = op.input.dtype;
-  check.channels("input", op.input).is("weight", op.weight, dtype, {channels}).is("bias", op.bias, dtype, {channels});
-  check.is("sums", op.sums, DType::fp64, {2 * channels + 1}).is_or_empty("running", op.running, dtype, {2, channels});
+  check.channels("input", op.input).is("weight", op.weight, wide(dtype), {channels}).is("bias", op.bias, wide(dtype), {channels});
+  check.is("sums", op.sums, DType::fp64, {2 * channels + 1}).is_or_empty("running", op.running, wide(dtype), {2, channels});
   check.is("output", op.output, dtype, op.input.shape);
   check.require(op.epsilon > 0, "epsilon", "is " + std::to_string(op.epsilon), "a number above 0");
   check.require(op.momentum >= 0 && op.momentum <= 1, "momentum", "is " + std::to_string(op.momentum), "[0, 1]");
@@ -89,8 +90,8 @@ std::string_view name_of_op(const BatchNormEvaluate&) { return "batch_norm_evalu
 void check(const BatchNormEvaluate& op, OpCheck& check) {
   const std::int64_t channels = last_extent(op.input);
   const DType dtype = op.input.dtype;
-  check.channels("input", op.input).is("weight", op.weight, dtype, {channels}).is("bias", op.bias, dtype, {channels});
-  check.is("running", op.running, dtype, {2, channels}).is("output", op.output, dtype, op.input.shape);
+  check.channels("input", op.input).is("weight", op.weight, wide(dtype), {channels}).is("bias", op.bias, wide(dtype), {channels});
+  check.is("running", op.running, wide(dtype), {2, channels}).is("output", op.output, dtype, op.input.shape);
   check.require(op.epsilon > 0, "epsilon", "is " + std::to_string(op.epsilon), "a number above 0");
 }
 
@@ -100,7 +101,7 @@ void check(const BatchNormBackwardWeight& op, OpCheck& check) {
   const DType dtype = op.input.dtype;
   check.channels("input", op.input).is("output_gradient", op.output_gradient, dtype, op.input.shape);
   check.is("sums", op.sums, DType::fp64, {2 * channels + 1}).is("gradient_sums", op.gradient_sums, DType::fp64, {2 * channels});
-  check.is("weight_gradient", op.weight_gradient, dtype, {channels}).is("bias_gradient", op.bias_gradient, dtype, {channels});
+  check.is("weight_gradient", op.weight_gradient, wide(dtype), {channels}).is("bias_gradient", op.bias_gradient, wide(dtype), {channels});
   check.is_or_empty("squared_norm", op.squared_norm, DType::fp64, {1});
   check.require(op.epsilon > 0, "epsilon", "is " + std::to_string(op.epsilon), "a number above 0");
 }
@@ -109,7 +110,7 @@ std::string_view name_of_op(const BatchNormBackwardInput&) { return "batch_norm_
 void check(const BatchNormBackwardInput& op, OpCheck& check) {
   const std::int64_t channels = last_extent(op.input);
   const DType dtype = op.input.dtype;
-  check.channels("input", op.input).is("output_gradient", op.output_gradient, dtype, op.input.shape).is("weight", op.weight, dtype, {channels});
+  check.channels("input", op.input).is("output_gradient", op.output_gradient, dtype, op.input.shape).is("weight", op.weight, wide(dtype), {channels});
   check.is("sums", op.sums, DType::fp64, {2 * channels + 1}).is("gradient_sums", op.gradient_sums, DType::fp64, {2 * channels});
   check.is("input_gradient", op.input_gradient, dtype, op.input.shape);
   check.require(op.epsilon > 0, "epsilon", "is " + std::to_string(op.epsilon), "a number above 0");
@@ -131,14 +132,17 @@ std::string_view name_of_op(const Accumulate&) { return "accumulate"; }
 void check(const Accumulate& op, OpCheck& check) { check.floating("input", op.input).is("output", op.output, op.input.dtype, op.input.shape); }
 
 std::string_view name_of_op(const Copy&) { return "copy"; }
-void check(const Copy& op, OpCheck& check) { check.floating("input", op.input).is("output", op.output, op.input.dtype, op.input.shape); }
+void check(const Copy& op, OpCheck& check) {
+  const bool converts = wide(op.input.dtype) == wide(op.output.dtype) && is_half(op.input.dtype) != is_half(op.output.dtype);
+  check.floating("input", op.input).floating("output", op.output).is("output", op.output, converts ? op.output.dtype : op.input.dtype, op.input.shape);
+}
 
 std::string_view name_of_op(const Scale&) { return "scale"; }
-void check(const Scale& op, OpCheck& check) { check.floating("input", op.input).is("output", op.output, op.input.dtype, op.input.shape); }
+void check(const Scale& op, OpCheck& check) { check.full("input", op.input).is("output", op.output, op.input.dtype, op.input.shape); }
 
 std::string_view name_of_op(const WeightedSum&) { return "weighted_sum"; }
 void check(const WeightedSum& op, OpCheck& check) {
-  check.floating("output", op.output);
+  check.full("output", op.output);
   check.require(!op.inputs.empty() && op.inputs.size() == op.weights.size(), "weights",
                 "are " + std::to_string(op.weights.size()) + " of " + std::to_string(op.inputs.size()) + " inputs",
                 "one of each input, and one input at least");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What the ops of transformers ask of their tensors.
+#include "core/compute/halves.h"
 #include "core/compute/op_check.h"
 
 namespace trainyard::compute {
@@ -24,8 +25,8 @@ std::string_view name_of_op(const RowNormForward&) { return "row_norm_forward"; 
 void check(const RowNormForward& op, OpCheck& check) {
   const std::int64_t channels = last_extent(op.input);
   const DType dtype = op.input.dtype;
-  check.channels("input", op.input).is("weight", op.weight, dtype, {channels}).is("output", op.output, dtype, op.input.shape);
-  check_shift("bias", op.bias, op.norm, dtype, channels, check);
+  check.channels("input", op.input).is("weight", op.weight, wide(dtype), {channels}).is("output", op.output, dtype, op.input.shape);
+  check_shift("bias", op.bias, op.norm, wide(dtype), channels, check);
   check_statistics(op, check);
 }
 
@@ -34,8 +35,8 @@ void check(const RowNormBackwardWeight& op, OpCheck& check) {
   const std::int64_t channels = last_extent(op.input);
   const DType dtype = op.input.dtype;
   check.channels("input", op.input).is("output_gradient", op.output_gradient, dtype, op.input.shape);
-  check.is("weight_gradient", op.weight_gradient, dtype, {channels}).is_or_empty("squared_norm", op.squared_norm, DType::fp64, {1});
-  check_shift("bias_gradient", op.bias_gradient, op.norm, dtype, channels, check);
+  check.is("weight_gradient", op.weight_gradient, wide(dtype), {channels}).is_or_empty("squared_norm", op.squared_norm, DType::fp64, {1});
+  check_shift("bias_gradient", op.bias_gradient, op.norm, wide(dtype), channels, check);
   check_statistics(op, check);
 }
 
@@ -43,7 +44,7 @@ std::string_view name_of_op(const RowNormBackwardInput&) { return "row_norm_back
 void check(const RowNormBackwardInput& op, OpCheck& check) {
   const DType dtype = op.input.dtype;
   check.channels("input", op.input).is("output_gradient", op.output_gradient, dtype, op.input.shape);
-  check.is("weight", op.weight, dtype, {last_extent(op.input)}).is("input_gradient", op.input_gradient, dtype, op.input.shape);
+  check.is("weight", op.weight, wide(dtype), {last_extent(op.input)}).is("input_gradient", op.input_gradient, dtype, op.input.shape);
   check_statistics(op, check);
 }
 

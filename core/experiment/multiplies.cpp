@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/experiment/multiplies.h"
 
+#include "core/experiment/fields.h"
+#include "core/experiment/precision.h"
+
 namespace trainyard::experiment {
 namespace {
 
@@ -10,6 +13,11 @@ using base::ProblemCode;
 Problem beside_fp64() {
   return {ProblemCode::bad_input, "training.multiplies", "bfloat16 is summed in fp32, and training.precision is fp64", "full or auto with fp64",
           "Set training.precision to fp32, or training.multiplies to full."};
+}
+
+Problem in_mixed(Precision precision) {
+  return {ProblemCode::bad_input, "training.multiplies", "with " + std::string(base::name_of(precision)) + " what is multiplied has 16 bits anyway",
+          "full, auto", "Leave it on auto; or set training.precision to fp32, where bfloat16 rounds factors alone."};
 }
 
 Problem tpu_in_fp64() {
@@ -33,6 +41,8 @@ base::Problems multiplies_problems(const Experiment& experiment) {
   const bool tpu = experiment.strategy.kind == StrategyKind::tpu, fp64 = experiment.training.precision == Precision::fp64;
   base::Problems problems;
   if (tpu && experiment.training.multiplies == Multiplies::full) problems.push_back(tpu_in_full());
+  if (is_mixed(experiment.training.precision) && experiment.training.multiplies == Multiplies::bfloat16)
+    problems.push_back(in_mixed(experiment.training.precision));
   if (tpu && fp64) problems.push_back(tpu_in_fp64());
   if (!tpu && fp64 && experiment.training.multiplies == Multiplies::bfloat16) problems.push_back(beside_fp64());
   return problems;

@@ -119,6 +119,7 @@ void fill_automatic_values(Resolved& resolved) {
   document.strategy.segment_bytes = segment_bytes_of(document);
   document.training.steps = resolved.steps;
   document.training.multiplies = multiplies_of(document);
+  if (document.training.precision == Precision::fp16) document.training.non_finite = NonFinite::skip;  // by which the loss scale is found
   LocalSgdSpec& local = document.strategy.local_sgd;
   if (elasticity(resolved) && local.elasticity == 0) local.elasticity = usual_elasticity(resolved.world());
   if (document.run.evaluate_every_steps == 0) document.run.evaluate_every_steps = resolved.steps_per_epoch;

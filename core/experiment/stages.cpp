@@ -17,6 +17,7 @@
 #include "core/experiment/measured.h"
 #include "core/experiment/mesh.h"
 #include "core/experiment/placement.h"
+#include "core/experiment/precision.h"
 #include "core/model/split.h"
 
 namespace trainyard::experiment {
@@ -88,18 +89,18 @@ CostOf seconds_of(const Resolved& e, const Turns& turns) {
 
 CostOf bytes_of(const Resolved& e, const Turns& turns) {
   const TrainingSpec& training = e.document.training;
-  const std::int64_t width = base::size_of(gradient_dtype(e)), copies = 2 + moments_of(training.optimizer);
+  const std::int64_t width = base::size_of(gradient_dtype(e)), passing = base::size_of(activation_dtype(e)), copies = 2 + moments_of(training.optimizer);
   std::vector<int> ranks, held;  // by run
   for (int run = 0; run < turns.runs; ++run) ranks.push_back(turns.rank_of(run));
   const bool keeps_versions = updates_each_micro_batch(e.document.strategy);
   for (int run = 0; run < turns.runs; ++run)
     held.push_back(most_held(cells_of(schedule_of(e.document.strategy), ranks, turns.rank_of(run), static_cast<int>(training.accumulation_steps)), run));
   const std::int64_t k = std::max<std::int64_t>(training.recompute_segments, 1);  // of so many outputs in a row one is held of them all, the others of one
-  return [&e, width, copies, keeps_versions, held, k](int run, int s) {
+  return [&e, width, passing, copies, keeps_versions, held, k](int run, int s) {
     const model::Segment& segment = e.model.segments[static_cast<std::size_t>(s)];
     const std::int64_t older = keeps_versions ? held[static_cast<std::size_t>(run)] - 1 : 0;
     const double samples = static_cast<double>((held[static_cast<std::size_t>(run)] + k - 1) * e.document.training.batch_per_rank) / static_cast<double>(k);
-    return static_cast<double>(width) * (static_cast<double>((copies + older) * segment.elements) + samples * static_cast<double>(segment.outputs));
+    return static_cast<double>(width * (copies + older) * segment.elements) + static_cast<double>(passing) * samples * static_cast<double>(segment.outputs);
   };
 }
 

@@ -9,6 +9,7 @@
 #include "core/experiment/fields.h"
 #include "core/experiment/mesh.h"
 #include "core/experiment/placement.h"
+#include "core/experiment/precision.h"
 #include "core/experiment/stages.h"
 #include "core/model/split.h"
 
@@ -44,9 +45,9 @@ std::vector<LayerSum> layer_sums(const Resolved& e) {
   const model::Model part = model::split_of(e.model, ranks, 0);
   for (int s = 0; s < static_cast<int>(part.segments.size()); ++s) {
     const model::Segment& segment = part.segments[static_cast<std::size_t>(s)];
-    if (model::sums_outputs(segment)) list.push_back({s, false, {Collective::all_reduce, gradient_dtype(e), segment.outputs}});
+    if (model::sums_outputs(segment)) list.push_back({s, false, {Collective::all_reduce, activation_dtype(e), segment.outputs}});
     if (s > part.first_with_parameters && model::sums_input_gradient(segment))
-      list.push_back({s, true, {Collective::all_reduce, gradient_dtype(e), segment.inputs}});
+      list.push_back({s, true, {Collective::all_reduce, activation_dtype(e), segment.inputs}});
   }
   if (model::splits_classes(part))
     list.push_back(

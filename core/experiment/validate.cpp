@@ -13,6 +13,7 @@
 #include "core/experiment/mesh.h"
 #include "core/experiment/multiplies.h"
 #include "core/experiment/placement.h"
+#include "core/experiment/precision.h"
 #include "core/experiment/roles.h"
 #include "core/experiment/sequences.h"
 #include "core/experiment/servers.h"
@@ -150,6 +151,7 @@ Problems problems_of_meaning(const Experiment& experiment, const data::DataSumma
   append(problems, role_problems(experiment, data));
   append(problems, torus_problems(experiment.strategy));
   append(problems, multiplies_problems(experiment));
+  append(problems, precision_problems(experiment));
   append(problems, average_problems(experiment));
   append(problems, accumulation_problems(experiment));
   append(problems, checkpoint_problems(experiment));

@@ -9,6 +9,7 @@
 #include "core/run/bind_named.h"
 #include "core/run/bind_vertical.h"
 #include "core/run/bound_plan.h"
+#include "core/run/loss_scale.h"
 #include "core/run/op_numbers.h"
 
 namespace trainyard::run {
@@ -50,6 +51,8 @@ class Binder {
     bound.local_norms = named("local_norms");
     bound.statistics = named("statistics");
     if (plan_.buffer("factor").valid()) bound.factor = named("factor");
+    bound.loss_scale = named("loss_scale");
+    begin_loss_scale(bound, recipe_.loss_scaling);
     bound.rate = named("rate");
     bound.state = named("running");
     for (int version = 0; plan_.buffer(version_name(version)).valid(); ++version) bound.versions.push_back(named(version_name(version)));
@@ -148,7 +151,7 @@ class Binder {
         op, plan_, model_, [this](const Access& access) { return tensor(access).data; }, bound);
     if (plan::pairs_up(op.kind)) bind_pair(op, bound);
     for (const compute::Op& work : compute_ops(op)) {
-      auto kernel = compute_.prepare(work);
+      auto kernel = touches(op.reads, "loss_scale") ? prepare_scaled(work, named("loss_scale"), compute_) : compute_.prepare(work);
       if (!kernel) return base::fail(kernel.error());
       bound.kernels.push_back(std::move(*kernel));
     }
@@ -210,7 +213,8 @@ class Binder {
       case OpKind::norm: return {compute::SquaredNorm{tensor(op.reads.front()), tensor(op.writes.front())}};
       case OpKind::clip: return {compute::ClipFactor{named("reduced_norms"), named("factor"), maximum_norm(), recipe_.skips_non_finite}};
       case OpKind::update: return op.segment >= 0 ? std::vector<compute::Op>{update(op)} : updates_of_share(op);
-      case OpKind::stash: return {compute::Copy{tensor(op.reads.front()), tensor(op.writes.front())}};
+      case OpKind::stash:
+      case OpKind::cast: return {compute::Copy{tensor(op.reads.front()), tensor(op.writes.front())}};
       case OpKind::weigh: return {weigh(op)};
       case OpKind::mix: return {mix(op)};
       case OpKind::answer: return {compute::Scale{tensor(op.writes.back()), tensor(op.writes.front()), 1.0 / static_cast<double>(op.weights.denominator)}};
@@ -359,9 +363,9 @@ class Binder {
     return t;
   }
 
-  // By which it computes: the rank's own as they are now or were, or others.
+  // By which it computes: the rank's own as they are now or were, others, or what was made of either for products.
   Tensor parameters_of(const Op& op) {
-    for (const char* name : {"mean", "centre", "snapshot", "stash", "params"})
+    for (const char* name : {"halves", "mean", "centre", "snapshot", "stash", "params"})
       if (const Access* read = find(op.reads, name)) return tensor(*read);
     return {};
   }

@@ -15,6 +15,13 @@
 
 namespace trainyard::run {
 
+// How the loss is scaled in fp16 (core/run/loss_scale.h).
+struct LossScaling {
+  double initial = 1;
+  std::int64_t double_every_steps = 1;
+  double least = 1;
+};
+
 // What the plan leaves to the experiment: how the optimizer updates a segment, and at which rate.
 struct Recipe {
   std::function<compute::Op(const compute::UpdateInputs& common, std::span<const compute::Tensor> moments, const compute::Tensor& step)> update;
@@ -24,6 +31,7 @@ struct Recipe {
   compute::compression::CompressionSpec compression;
   compute::Multiplies multiplies = compute::Multiplies::full;  // in training and evaluation
   std::int64_t seed = 0;                                       // of what is dropped
+  LossScaling loss_scaling = {};
 };
 
 // Where the samples of one micro-step go.
@@ -101,6 +109,7 @@ struct BoundPlan {
   compute::Tensor metrics, local_norms, statistics, rate;
   bool sums_statistics = false;           // over ranks that update but a part each, after the updates
   compute::Tensor factor;                 // of the gradient in the update; empty where it is always 1
+  compute::Tensor loss_scale;             // fp64 [2] (core/run/loss_scale.h); empty where the loss is not scaled
   compute::Tensor squared_errors;         // of compression, by bucket: what the rank's part of the sums lacks; empty without
   compute::Tensor spread;                 // of ranks with parameters of their own, by segment: their squared distance from the mean; empty without
   double compression_ratio = 0;           // bytes of the gradient / bytes that it is encoded in, of one rank; 0: nothing is compressed

@@ -6,6 +6,7 @@
 #include "core/base/clock.h"
 #include "core/plan/text.h"
 #include "core/run/interpreter_state.h"
+#include "core/run/loss_scale.h"
 
 namespace trainyard::run {
 namespace {
@@ -111,6 +112,8 @@ base::Result<bool> Interpreter::State::run_compute() {
   if (const int versions = staleness.of(ready->program, ready->op); versions >= 0) meter.stale(ready->step, parts.plan->rank, versions, now_ns);
   if (!evaluating) meter.capture(op, ready->step);
   else if (op.kind == OpKind::loss) add_held_out();
+  if (op.kind == OpKind::scale)
+    if (const auto ok = adjust_loss_scale(*parts.bound, parts.recipe->loss_scaling); !ok) return base::fail(ok.error());
   if (const auto ok = expect_finite(op, *parts.bound, *parts.recipe, *parts.model); !ok) return base::fail(ok.error());
   finish(compute_lane, *ready, begin, begin, now_ns, 0, *imposed);
   return true;

@@ -69,6 +69,7 @@ void StepMeter::capture(const BoundOp& op, std::int64_t step) {
     slot.loss_sum += bound_.metrics.as<double>()[0];
     slot.correct += bound_.metrics.as<double>()[1];
   }
+  if ((op.leaves_norm || op.kind == plan::OpKind::clip) && !bound_.loss_scale.empty()) slot.loss_scale = *bound_.loss_scale.as<double>();
   if (op.leaves_norm) slot.local_norms[s] = bound_.local_norms.as<double>()[s];
   if (op.leaves_statistics) std::copy_n(bound_.statistics.as<double>(), slot.statistics.size(), slot.statistics.begin());
   if (op.kind == plan::OpKind::decode) {
@@ -154,6 +155,7 @@ void StepMeter::step_done(std::int64_t step, std::int64_t end_ns, const BoundPro
     metric(Metric::input_seconds, step, base::seconds(times.input_ns));
     gradient_metrics(step, program);
     skipped_metric(step);
+    if (!bound_.loss_scale.empty()) metric(Metric::loss_scale, step, captured(step).loss_scale);
     compression_metrics(step);
     table_metric(step);
     if (end_ns >= next_memory_ns_) memory_metrics(step);
@@ -173,16 +175,18 @@ void StepMeter::memory_metrics(std::int64_t step) {
 }
 
 // The gradient carries a prescale of 1 / global samples, where it is reduced; a rank's own mean is over its own samples; who counts
-// none has zeros, or but some layers, and those of all samples. Who computes no gradient has none, and only who updates has seen the sum.
+// none has zeros, or but some layers, and those of all samples. What the loss was multiplied by is no part of it. Who computes no gradient has none, and only
+// who updates has seen the sum.
 void StepMeter::gradient_metrics(std::int64_t step, const BoundProgram& program) {
-  const double own = program.samples > 0 ? static_cast<double>(program.gradient_samples()) / static_cast<double>(program.samples) : 1.0;
+  const double scale = captured(step).loss_scale;
+  const double own = (program.samples > 0 ? static_cast<double>(program.gradient_samples()) / static_cast<double>(program.samples) : 1.0) / scale;
   for (std::size_t s = 0; s < model_.segments.size(); ++s) {
     if (model_.segments[s].elements == 0) continue;  // nothing to learn
     const double* statistics = captured(step).statistics.data() + 3 * s;
     const int index = static_cast<int>(s);
     if (has_gradients_) metric(Metric::local_gradient_norm, step, std::sqrt(captured(step).local_norms[s]) * own, index);
     if (!updates_) continue;
-    if (!program.averages_weights) metric(Metric::reduced_gradient_norm, step, std::sqrt(statistics[0]), index);
+    if (!program.averages_weights) metric(Metric::reduced_gradient_norm, step, std::sqrt(statistics[0]) / scale, index);
     metric(Metric::update_ratio, step, statistics[2] > 0 ? std::sqrt(statistics[1] / statistics[2]) : 0.0, index);
   }
 }

@@ -65,6 +65,7 @@ class StepMeter {
   struct Captured {
     double loss_sum = 0, correct = 0;
     bool skipped = false;                         // its updates left all weights as they were
+    double loss_scale = 1;                        // of its gradients
     std::vector<double> local_norms, statistics;  // by segment; three by segment
     std::vector<double> squared_errors;           // by bucket
   };

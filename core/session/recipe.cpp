@@ -31,6 +31,7 @@ run::Recipe recipe(const experiment::Resolved& experiment) {
   recipe.stops_at_non_finite = training.non_finite == experiment::NonFinite::stop;
   recipe.skips_non_finite = training.non_finite == experiment::NonFinite::skip;
   recipe.seed = training.seed;
+  recipe.loss_scaling = {training.loss_scale.initial, training.loss_scale.double_every_steps, training.loss_scale.least};
   recipe.compression = experiment.document.strategy.compression;
   if (training.multiplies == experiment::Multiplies::bfloat16) recipe.multiplies = compute::Multiplies::bfloat16;
   recipe.learning_rate = [training, steps = experiment.steps](std::int64_t step) { return experiment::learning_rate(training, step, steps); };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/experiment/precision.h"
 #include "core/experiment/stages.h"
 #include "core/experiment/synchronised.h"
 
@@ -34,25 +35,25 @@ ReplicaBuffers add_buffers(const experiment::Resolved& e, Shared peers_read, boo
     list.push_back({std::move(name), type, count, shared});
     return plan::Access{plan::BufferId(list.size() - 1), 0, count};
   };
-  const base::DType dtype = gradient_dtype(e);
+  const base::DType dtype = gradient_dtype(e), passing = experiment::activation_dtype(e);
   const std::int64_t batch = e.document.training.batch_per_rank;
   const auto segments = static_cast<std::int64_t>(e.model.segments.size());
   ReplicaBuffers b;
   b.parameters = add("params", dtype, flat.parameters, peers_read == Shared::parameters);
   b.gradients = add("grads", dtype, flat.gradients, peers_read == Shared::gradients);
   for (int m = 0; m < moments(e.document.training.optimizer); ++m) b.moments.push_back(add("moment" + std::to_string(m + 1), dtype, flat.moments));
-  b.input = add("input", dtype, slots.samples * batch * e.model.features);
+  b.input = add("input", experiment::input_dtype(e), slots.samples * batch * e.model.features);
   b.labels = add("labels", base::DType::int32, slots.samples * batch * e.model.labels());
   for (const model::Segment& segment : e.model.segments) {
     const std::size_t s = b.activations.size();
     const std::string number = std::to_string(s);
-    b.activations.push_back(add("act.s" + number, dtype, slots.of_activation(s) * batch * segment.outputs));
-    b.activation_gradients.push_back(add("grad.s" + number, dtype, slots.of_gradient(s) * batch * segment.outputs));
+    b.activations.push_back(add("act.s" + number, passing, slots.of_activation(s) * batch * segment.outputs));
+    b.activation_gradients.push_back(add("grad.s" + number, passing, slots.of_gradient(s) * batch * segment.outputs));
     const bool normalises = segment.kind == model::LayerKind::batch_norm, summed = synchronises && segment.synchronised;
     const bool gradients_summed = summed && experiment::sums_gradients(e.model, static_cast<int>(s)),
                partial = segment.accumulates && segment.kind != model::LayerKind::add;
     const std::int64_t sums = 2 * segment.channels() + 1;
-    b.partial_gradients.push_back(partial ? add("partial.s" + number, dtype, batch * segment.inputs) : plan::Access{});
+    b.partial_gradients.push_back(partial ? add("partial.s" + number, passing, batch * segment.inputs) : plan::Access{});
     b.sums.push_back(normalises ? add("sums.s" + number, base::DType::fp64, slots.of_sums(s) * sums, summed) : plan::Access{});
     b.gradient_sums.push_back(normalises ? add("gradient_sums.s" + number, base::DType::fp64, sums - 1, gradients_summed) : plan::Access{});
   }

@@ -3,11 +3,14 @@
 
 #include "core/experiment/engine.h"
 #include "core/experiment/fields.h"
+#include "core/experiment/precision.h"
 #include "core/plan/engine_lane.h"
+#include "core/strategy/mixed.h"
 
 namespace trainyard::strategy {
+namespace {
 
-base::Result<plan::Plan> coarse_plan(const experiment::Resolved& experiment) {
+base::Result<plan::Plan> plan_of_strategy(const experiment::Resolved& experiment) {
   switch (experiment.document.strategy.kind) {
     case experiment::StrategyKind::one_device: return one_device(experiment);
     case experiment::StrategyKind::mirrored: return mirrored(experiment);
@@ -26,6 +29,15 @@ base::Result<plan::Plan> coarse_plan(const experiment::Resolved& experiment) {
     case experiment::StrategyKind::hybrid: return hybrid(experiment);
   }
   return base::fail({base::ProblemCode::bad_input, "strategy.kind", "unknown strategy", "", ""});
+}
+
+}  // namespace
+
+base::Result<plan::Plan> coarse_plan(const experiment::Resolved& experiment) {
+  auto plan = plan_of_strategy(experiment);
+  if (plan && experiment::is_mixed(experiment.document.training.precision))
+    plan->rank_plan = [experiment, in_fp32 = plan->rank_plan](std::int32_t rank) { return in_mixed_precision(in_fp32(rank), experiment); };
+  return plan;
 }
 
 base::Result<plan::Plan> make_plan(const experiment::Resolved& experiment) {

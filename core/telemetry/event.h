@@ -54,6 +54,7 @@ enum class Metric : std::uint16_t {
   // Only of a worker that names rows of tables, of its round.
   table_ratio = 33,   // bytes of the tables, pulled and pushed whole / bytes of the rows that it was given and pushed, and of the lists that name them
   buffer_bytes = 34,  // [run::MemoryPart] of the rank's buffers for that, those that are in memory
+  loss_scale = 35,    // by which the gradients of the step were multiplied; only of fp16
 };
 
 struct Event {
@@ -108,5 +109,6 @@ struct trainyard::base::Names<trainyard::telemetry::Metric> {
                                                              {M::squared_disagreement, "squared_disagreement"},
                                                              {M::averages, "averages"},
                                                              {M::table_ratio, "table_ratio"},
-                                                             {M::buffer_bytes, "buffer_bytes"}};
+                                                             {M::buffer_bytes, "buffer_bytes"},
+                                                             {M::loss_scale, "loss_scale"}};
 };

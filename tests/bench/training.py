@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The training figures, as ratios against PyTorch where it is there: a rank's mean time of a step, alone and among others; time from the
-coordinator's start to the first step (bench_workbench has it from pressing Run), what telemetry costs, held-out accuracy on MNIST. Pairs
+coordinator's start to the first step (bench_workbench has it from pressing Run), what telemetry costs, held-out accuracy on MNIST; and a step in
+bf16 against one in fp32. Pairs
 are interleaved, because machines are noisy; the median of the ratios counts.
 
     packaging/setup --bench && tests/bench/training.py [--repeat 5] [--pairs 30] [--mnist DIRECTORY] [--only GPT]
@@ -64,10 +65,21 @@ def our_cnn_step(ranks):
     return mean_step(run("four_devices_mirrored_cnn_digits.json", *settings), ranks, 64)
 
 
-def our_gpt_step(ranks, text):
+def our_gpt_step(ranks, text, *more):
     settings = ["data.kind=text", f"data.file={text}", "data.context=128", "data.train_samples=512", "data.held_out_samples=0", "training.batch_per_rank=16",
-                "training.steps=30", "model.layers=" + json.dumps(GPT), BUCKET, *[f"topology.hosts[0].devices[{i}].role=idle" for i in range(ranks, 2)]]
+                "training.steps=30", "model.layers=" + json.dumps(GPT), BUCKET, *[f"topology.hosts[0].devices[{i}].role=idle" for i in range(ranks, 2)], *more]
     return mean_step(run("two_devices_gpt_grammar.json", *settings), ranks, 16)
+
+
+def mixed_precision(text, repeat):
+    """A step in bf16 against one in fp32, in turns. AdamW; what is computed within a step, so that starting up is no part of it."""
+    seconds = {"fp32": [], "bf16": []}
+    for _ in range(repeat):
+        for precision, of in seconds.items():
+            of.append(our_gpt_step(1, text, "training.optimizer.kind=adamw", f"training.precision={precision}"))
+    ratio = statistics.median(full / half for full, half in zip(*seconds.values()))
+    name = "GPT 4 x 128, context 128, 16, bf16 against fp32"
+    print(f"{name:48} {statistics.median(seconds['bf16']):9.2f} ms {statistics.median(seconds['fp32']):9.2f} ms   speed-up {ratio:5.2f}   wanted >= 1.30")
 
 
 def torch_step(ranks, model="mlp", batch=128, tuned=False, steps=200):
@@ -145,6 +157,8 @@ def main():
         compare(name, lambda: our_gpt_step(ranks, text), lambda: torch_step(ranks, "gpt", 16, steps=30), arguments.repeat, 1 / 1.25)
     if not text.exists():
         print(f"{text} is not there: GPT skipped")
+    elif ONLY in "bf16":
+        mixed_precision(text, arguments.repeat)
     if ONLY:
         return
     first_step(arguments.repeat)

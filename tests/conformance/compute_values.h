@@ -11,6 +11,7 @@
 
 #include "core/base/random.h"
 #include "core/compute/compute.h"
+#include "core/compute/numbers.h"
 
 namespace trainyard::conformance {
 
@@ -19,6 +20,7 @@ using compute::Shape;
 using compute::Tensor;
 
 inline double element(const Tensor& tensor, std::int64_t i) {
+  if (tensor.dtype == DType::fp16 || tensor.dtype == DType::bf16) return compute::number_at(tensor.dtype, tensor.data + 2 * i);
   if (tensor.dtype == DType::fp64) return tensor.as<double>()[i];
   if (tensor.dtype == DType::fp32) return tensor.as<float>()[i];
   return tensor.as<std::int32_t>()[i];

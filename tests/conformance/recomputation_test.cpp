@@ -13,6 +13,7 @@ using namespace recomputed;
 using model::LayerKind;
 
 TEST(Recomputation, changes_no_bit_of_what_is_trained) { expect_the_same_bits_in_every_strategy(compute::reference::make); }
+TEST(Recomputation, changes_no_bit_in_bf16) { expect_the_same_bits_in_every_strategy(compute::reference::make, experiment::Precision::bf16); }
 
 // Layers alike: `width` numbers in and out.
 Experiment chain(int ranks, int layers, std::int64_t width) {

@@ -118,10 +118,11 @@ inline std::vector<Case> cases() {
   };
 }
 
-inline void expect_the_same_bits_in_every_strategy(const MakeCompute& compute) {
+inline void expect_the_same_bits_in_every_strategy(const MakeCompute& compute, experiment::Precision precision = experiment::Precision::fp32) {
   for (Case one : cases()) {
     SCOPED_TRACE(one.name);
     one.experiment.training.recompute_segments = one.k;
+    one.experiment.training.precision = precision;
     const auto problems = experiment::validate(one.experiment, ".");
     ASSERT_EQ(problems.empty() ? "" : base::to_string(problems.front()), "");
     EXPECT_TRUE(makes_again(one.experiment));

@@ -232,6 +232,8 @@ class Lines {
 
   void table_ratios() { of_ranks(Metric::table_ratio); }
 
+  void loss_scale() { add("scale", alone() ? tr("loss scale") : "", 0, first_rank(Metric::loss_scale, 0)); }
+
   void learning_rate() { add("rate", alone() ? tr("learning rate") : "", 0, first_rank(Metric::learning_rate, 0)); }
 
  private:
@@ -329,6 +331,9 @@ ChartTitle chart_title(ChartKind kind) {
       return {"table_ratio", tr("Tables: whole / rows named"), tr("times"),
               tr("Bytes of whole tables by those of the rows that a worker’s samples named. In a round in which it evaluates it pulls whole tables, so the "
                  "ratio drops there.")};
+    case ChartKind::loss_scale:
+      return {"loss_scale", tr("Loss scale"), tr("times"),
+              tr("By what the loss of the step was multiplied, so that fp16 holds its gradients: half of it after a step that was skipped.")};
     case ChartKind::consensus:
       return {"consensus", tr("Distance of ranks from their mean"), tr("L2 norm"),
               tr("How far a rank’s parameters are from the mean of all: the root of the mean square over ranks, at the steps at which it was measured.")};
@@ -380,6 +385,7 @@ std::vector<LineSpec> lines_of(ChartKind kind, const History& history, const std
     case ChartKind::residual_norm: lines.residual_norms(); break;
     case ChartKind::compression_ratio: lines.compression_ratio(); break;
     case ChartKind::table_ratio: lines.table_ratios(); break;
+    case ChartKind::loss_scale: lines.loss_scale(); break;
     case ChartKind::staleness: lines.staleness(); break;
     case ChartKind::consensus: lines.consensus(); break;
     case ChartKind::averages: lines.averages(); break;

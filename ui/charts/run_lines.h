@@ -33,6 +33,7 @@ enum class ChartKind {
   residual_norm,
   compression_ratio,
   table_ratio,
+  loss_scale,
   staleness,
   consensus,
   averages
@@ -41,7 +42,7 @@ enum class ChartKind {
 inline constexpr ChartKind kChartKinds[] = {
     ChartKind::loss,       ChartKind::accuracy,      ChartKind::staleness,         ChartKind::consensus,    ChartKind::gradient_norm, ChartKind::step_time,
     ChartKind::rank_bytes, ChartKind::link_bytes,    ChartKind::update_ratio,      ChartKind::samples_rate, ChartKind::learning_rate, ChartKind::memory,
-    ChartKind::buffers,    ChartKind::residual_norm, ChartKind::compression_ratio, ChartKind::table_ratio,  ChartKind::averages};
+    ChartKind::buffers,    ChartKind::residual_norm, ChartKind::compression_ratio, ChartKind::table_ratio,  ChartKind::loss_scale,    ChartKind::averages};
 
 struct ChartTitle {
   const char* name;  // snake_case, stable: for saved arrangements

@@ -101,6 +101,8 @@ SpanKind kind_of(OpKind kind) {
     case OpKind::backward_weight: return SpanKind::backward;
     case OpKind::update:
     case OpKind::stash:
+    case OpKind::cast:
+    case OpKind::scale:
     case OpKind::weigh:
     case OpKind::mix: return SpanKind::update;
     case OpKind::offer:

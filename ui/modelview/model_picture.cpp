@@ -10,6 +10,7 @@
 #include "core/experiment/fields.h"
 #include "core/experiment/findings.h"
 #include "core/experiment/placement.h"
+#include "core/experiment/precision.h"
 #include "core/experiment/servers.h"
 #include "core/experiment/stages.h"
 #include "core/model/layers.h"
@@ -64,7 +65,7 @@ ModelNode node_of(const Resolved& e, int number) {
   node.output = words(model::to_text(s.output_shape));
   node.parameters = s.elements;
   node.parameter_bytes = width * s.elements;
-  node.activation_bytes = width * s.outputs * e.document.training.batch_per_rank;
+  node.activation_bytes = base::size_of(experiment::activation_dtype(e)) * s.outputs * e.document.training.batch_per_rank;
   node.forward_flops = s.forward_flops();
   node.backward_flops = experiment::flops_of_sample(e.model, number) - node.forward_flops;
   node.tied_to = s.tied_to;

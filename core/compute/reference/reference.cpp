@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/compute/compression/kernels.h"
+#include "core/compute/halves.h"
 #include "core/compute/immediate_queue.h"
 #include "core/compute/reference/attention.h"
 #include "core/compute/reference/between.h"
@@ -67,7 +68,33 @@ class ScratchKernel final : public Kernel {
 };
 
 template <class OneOp>
+std::unique_ptr<Kernel> make_kernel(const OneOp& op);
+
+// Of an op on tensors of 16 bits: it has fp32 copies of them, and the kernel of these.
+class HalvesKernel final : public Kernel {
+ public:
+  template <class OneOp>
+  explicit HalvesKernel(OneOp op) : passing_(widen(op, [this](std::int64_t elements) { return lend(elements); })), kernel_(make_kernel(op)) {}
+
+  void enqueue(Queue& queue) override {
+    for (const Passing& one : passing_)
+      if (one.use.read) widen(one.half.dtype, one.half.data, one.wide, one.half.elements());
+    kernel_->enqueue(queue);
+    for (const Passing& one : passing_)
+      if (one.use.written) round(one.half.dtype, one.wide, one.half.data, one.half.elements());
+  }
+
+ private:
+  float* lend(std::int64_t elements) { return memory_.emplace_back(new float[static_cast<std::size_t>(elements)]).get(); }
+
+  std::vector<std::unique_ptr<float[]>> memory_;
+  std::vector<Passing> passing_;
+  std::unique_ptr<Kernel> kernel_;
+};
+
+template <class OneOp>
 std::unique_ptr<Kernel> make_kernel(const OneOp& op) {
+  if (has_halves(op)) return std::make_unique<HalvesKernel>(op);
   if constexpr (requires { scratch_elements(op); }) return std::make_unique<ScratchKernel<OneOp>>(op);
   else if constexpr (requires { compression::kernel(op); }) return compression::kernel(op);
   else return std::make_unique<ReferenceKernel<OneOp>>(op);
@@ -113,6 +140,7 @@ class ReferenceCompute final : public Compute {
   void load(const Tensor& destination, std::span<const float> source) override {
     if (destination.dtype == DType::fp32) std::copy(source.begin(), source.end(), destination.as<float>());
     if (destination.dtype == DType::fp64) std::copy(source.begin(), source.end(), destination.as<double>());
+    if (is_half(destination.dtype)) round(destination.dtype, source.data(), destination.data, destination.elements());
     if (destination.dtype == DType::int32)
       std::transform(source.begin(), source.end(), destination.as<std::int32_t>(), [](float value) { return static_cast<std::int32_t>(value); });
   }

@@ -53,6 +53,7 @@ RC_GTEST_PROP(Recomputing, in_replicas_of_any_model_is_proved, ()) {
   e.strategy.bucket_bytes = *rc::gen::element(100.0, 1000.0, 1e9);
   e.training.accumulation_steps = *rc::gen::inRange(1, 4);
   e.training.recompute_segments = *rc::gen::inRange(1, 9);
+  e.training.precision = *rc::gen::element(experiment::Precision::fp32, experiment::Precision::bf16);
   const bool own_statistics = e.strategy.kind == StrategyKind::local_sgd || e.strategy.kind == StrategyKind::gossip;
   for (model::LayerSpec& layer : e.model.layers) layer.synchronised = layer.synchronised && !own_statistics;
   if (!experiment::validate(e, ".").empty()) return;

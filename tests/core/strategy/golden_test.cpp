@@ -299,6 +299,29 @@ experiment::Experiment tiny_sharded(int ranks, experiment::Shard shard) {
   return e;
 }
 
+// Weights are cast once a program; what passes between layers is half as long.
+TEST(Golden, mirrored_ring_of_two_in_bf16) {
+  auto e = tiny_chain(tiny(2));
+  e.training.precision = experiment::Precision::bf16;
+  expect_golden_plan("mirrored_ring_2_bf16", e);
+}
+
+// Units come and go, and are cast whenever they have come.
+TEST(Golden, fsdp_of_two_full_in_bf16) {
+  auto e = tiny_sharded(2, experiment::Shard::full);
+  e.training.precision = experiment::Precision::bf16;
+  expect_golden_plan("fsdp_2_full_bf16", e);
+}
+
+// Who updates finds the scale of the loss, and sends it after the parameters.
+TEST(Golden, central_storage_of_two_in_fp16) {
+  auto e = tiny(2);
+  e.topology = tests::drawn_storage(2, 1);
+  e.strategy.kind = experiment::StrategyKind::central_storage;
+  e.training.precision = experiment::Precision::fp16;
+  expect_golden_plan("central_storage_2_fp16", e);
+}
+
 // Of 6 and 4 units and 5 classes: a pair, then classes in parts.
 TEST(Golden, tensor_parallel_of_two) {
   auto e = tiny(2);

@@ -353,6 +353,14 @@ TEST(RunLines, what_rows_of_tables_save_is_told_of_each_worker) {
   EXPECT_TRUE(lines_of(ChartKind::table_ratio, history_of({}, 5), {}, {}).empty());
 }
 
+TEST(RunLines, the_loss_scale_is_told_once_where_there_is_one) {
+  const auto history = history_of({.ranks = 3, .loss_scale = 1024}, 5);
+  const auto lines = lines_of(ChartKind::loss_scale, history, {}, {});
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_EQ(points_of(history, lines[0])[3].value, 128);
+  EXPECT_TRUE(lines_of(ChartKind::loss_scale, history_of({}, 5), {}, {}).empty());
+}
+
 TEST(RunLines, averages_with_one_neighbour_are_counted_of_each_rank) {
   const auto history = history_of({.ranks = 3, .averages = 2}, 20);
   const auto lines = lines_of(ChartKind::averages, history, {}, {});

@@ -22,6 +22,7 @@ struct SyntheticRun {
   double compression_ratio = 0;  // 0: nothing is compressed
   double averages = 0;           // with one neighbour, in a step; 0: none
   double table_ratio = 0;        // 0: no rows of tables are named
+  double loss_scale = 0;         // in the first step, halved in each; 0: the loss is not scaled
   int held_back = -1;            // a rank that is slowed down
   double jitter = 0.08;          // of the time within steps
   double lambda_2 = 0;           // more than 0: ranks have parameters of their own, and say every 50 steps how far they are apart
@@ -82,6 +83,7 @@ struct SyntheticRun {
       metric(Metric::residual_norm, residual(rank, at));
     }
     if (averages > 0) metric(Metric::averages, averages * (at + 1) + rank);
+    if (loss_scale > 0) metric(Metric::loss_scale, std::ldexp(loss_scale, -static_cast<int>(at)));
     if (table_ratio > 0) metric(Metric::table_ratio, table_ratio + rank);
     if (lambda_2 > 0 && at % 50 == 49) metric(Metric::squared_disagreement, distance(at) * distance(at));
     if (at % 250 == 249) {

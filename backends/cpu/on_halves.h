@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Any op on tensors of 16 bits, by way of one on fp32 (core/compute/halves.h). What takes each row by itself goes a few rows at a time, so that what is widened
+// stays in the nearest caches: through memory it would take longer than the op.
+#pragma once
+
+#include <algorithm>
+
+#include "backends/cpu/prepare.h"
+#include "core/compute/halves.h"
+
+namespace trainyard::cpu {
+
+// Whether the first extent of all that may be of 16 bits counts rows, or samples, of which each is taken by itself.
+template <class OneOp>
+constexpr bool takes_rows_apart =
+    std::is_same_v<OneOp, compute::GeluForward> || std::is_same_v<OneOp, compute::GeluBackward> || std::is_same_v<OneOp, compute::Add> ||
+    std::is_same_v<OneOp, compute::Accumulate> || std::is_same_v<OneOp, compute::ActivationBackward> || std::is_same_v<OneOp, compute::RowNormForward> ||
+    std::is_same_v<OneOp, compute::RowNormBackwardInput> || std::is_same_v<OneOp, compute::AttentionForward> ||
+    std::is_same_v<OneOp, compute::AttentionBackward> || std::is_same_v<OneOp, compute::PoolForward> || std::is_same_v<OneOp, compute::PoolBackward>;
+
+constexpr std::int64_t kSliceElements = 32768;  // of fp32 128 KiB: a few of them fit the second cache
+
+// Rows of a slice, and of the whole.
+struct Slices {
+  std::int64_t each = 0, all = 0;
+};
+
+template <class OneOp>
+Slices slices_of(const OneOp& op, int cores) {
+  std::int64_t rows = 0, elements = 0;
+  compute::for_passing(op, [&](const compute::Tensor& tensor, compute::Use) {
+    if (!compute::is_half(tensor.dtype) || tensor.empty()) return;
+    rows = tensor.shape[0];
+    elements = std::max(elements, tensor.elements());
+  });
+  if (!takes_rows_apart<OneOp> || elements == 0) return {rows, rows};
+  return {std::clamp<std::int64_t>(kSliceElements * cores * rows / elements, 1, rows), rows};
+}
+
+// The op on so many rows from the first on.
+template <class OneOp>
+OneOp of_rows(OneOp op, std::int64_t rows) {
+  compute::for_passing(op, [&](compute::Tensor& tensor, compute::Use) {
+    if (compute::is_half(tensor.dtype)) tensor.shape.extents[0] = rows;
+  });
+  return op;
+}
+
+template <class OneOp>
+PreparedKernel on_halves(const OneOp& op, const Device& device) {
+  const Slices slices = slices_of(op, device.cores);
+  const bool whole = slices.each == slices.all;
+  const auto prepared = [&](OneOp slice) -> base::Result<HalvesPart> {
+    std::size_t number = 0;
+    auto passing = compute::widen(slice, [&](std::int64_t elements) { return device.widened->lend(number++, elements); });
+    auto kernel = prepare(slice, device);
+    if (!kernel) return base::fail(kernel.error());
+    return HalvesPart{std::move(*kernel), std::move(passing)};
+  };
+  auto each = prepared(whole ? op : of_rows(op, slices.each));
+  if (!each) return base::fail(each.error());
+  HalvesPart rest;
+  if (const std::int64_t left = whole ? 0 : slices.all % slices.each; left > 0) {
+    auto last = prepared(of_rows(op, left));
+    if (!last) return base::fail(last.error());
+    rest = std::move(*last);
+  }
+  return in_slices(std::move(*each), whole ? 1 : slices.all / slices.each, std::move(rest), device.cores, device.widened);
+}
+
+}  // namespace trainyard::cpu

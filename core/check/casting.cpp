@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Casting, program by program, in the order of its ops. CAST makes numbers of another format of as many; whoever reads any of these reads all that one CAST of
+// this program has made, of what nothing in the program has overwritten since, and so computes by what it would have read there. The other proofs take it for
+// that. Where the loss is scaled, whatever reads the scale comes before SCALE changes it, and what is updated goes by a factor from which it is taken again.
+#include <algorithm>
+#include <utility>
+
+#include "core/check/proofs.h"
+
+namespace trainyard::check {
+namespace {
+
+using plan::Access;
+using plan::Op;
+using plan::OpKind;
+using plan::Program;
+using plan::RankPlan;
+
+bool overlap(const Access& a, const Access& b) { return a.buffer == b.buffer && a.first < b.first + b.count && b.first < a.first + a.count; }
+
+bool casts(const Program& program) {
+  return std::any_of(program.ops.begin(), program.ops.end(), [](const Op& op) { return op.kind == OpKind::cast; });
+}
+bool scales(const Program& program) {
+  return std::any_of(program.ops.begin(), program.ops.end(), [](const Op& op) { return op.kind == OpKind::scale; });
+}
+
+// What a CAST made, and of what.
+struct Made {
+  Access halves, source;
+};
+
+class Casts {
+ public:
+  // Where `read` was made, of what is still there.
+  const Access* source_of(const Access& read) const {
+    const auto at = std::find_if(made_.begin(), made_.end(), [&](const Made& made) { return made.halves == read; });
+    return at == made_.end() ? nullptr : &at->source;
+  }
+
+  void pass(const Op& op) {
+    for (const Access& write : op.writes) std::erase_if(made_, [&](const Made& made) { return overlap(made.halves, write) || overlap(made.source, write); });
+    if (op.kind == OpKind::cast) made_.push_back({op.writes.front(), op.reads.front()});
+  }
+
+ private:
+  std::vector<Made> made_;
+};
+
+// Buffers that a CAST writes.
+std::vector<bool> made_buffers(const RankPlan& rank) {
+  std::vector<bool> made(rank.buffers.size(), false);
+  for (const Program& program : rank.programs)
+    for (const Op& op : program.ops)
+      if (op.kind == OpKind::cast && !op.writes.empty()) made[op.writes.front().buffer.index()] = true;
+  return made;
+}
+
+class Casting {
+ public:
+  Casting(const RankPlan& rank, Findings& findings) : rank_(rank), made_(made_buffers(rank)), findings_(findings) {}
+
+  void judge(const Program& program) {
+    Casts casts;
+    for (std::size_t i = 0; i < program.ops.size(); ++i) {
+      const Op& op = program.ops[i];
+      spot_ = {rank_.rank, program.name, static_cast<int>(i)};
+      if (op.kind == OpKind::cast ? !makes_as_many(op) : !reads_what_was_made(op, casts)) return;
+      casts.pass(op);
+    }
+  }
+
+ private:
+  bool report(const std::string& what, const std::string& accepted, const std::string& advice) {
+    findings_.add(Proof::casting, spot_, what, accepted, advice);
+    return false;
+  }
+
+  bool makes_as_many(const Op& op) {
+    const bool fits = op.reads.size() == 1 && op.writes.size() == 1 && op.reads.front().count == op.writes.front().count &&
+                      op.reads.front().buffer != op.writes.front().buffer;
+    return fits || report("casts spans of different lengths, or in place", "one span, into one as long of another buffer", "");
+  }
+
+  bool reads_what_was_made(const Op& op, const Casts& casts) {
+    for (const Access& read : op.reads)
+      if (made_[read.buffer.index()] && casts.source_of(read) == nullptr)
+        return report("reads " + range_text(rank_, read) + ", which no CAST of the program has made of what is there now", "what one CAST made",
+                      "Cast it before, and again after what it was made of has changed.");
+    for (const Access& write : op.writes)
+      if (made_[write.buffer.index()]) return report("writes " + range_text(rank_, write), "CAST alone", "Compute beside it.");
+    return true;
+  }
+
+  const RankPlan& rank_;
+  std::vector<bool> made_;
+  Findings& findings_;
+  Spot spot_;
+};
+
+// In a program with SCALE.
+class Scaling {
+ public:
+  Scaling(const RankPlan& rank, const Program& program, Findings& findings) : rank_(rank), program_(program), findings_(findings) {
+    for (const Op& op : program.ops)
+      if (op.kind == OpKind::scale && !op.writes.empty()) scale_ = op.writes.front().buffer;
+  }
+
+  void judge() {
+    bool changed = false, found = false;
+    for (std::size_t i = 0; i < program_.ops.size(); ++i) {
+      const Op& op = program_.ops[i];
+      const bool reads = std::any_of(op.reads.begin(), op.reads.end(), [&](const Access& read) { return read.buffer == scale_; });
+      if (op.kind == OpKind::scale) changed = true;
+      else if (reads && changed && !plan::communicates(op.kind)) return report(i, "reads the scale of the next step");
+      else if (op.kind == OpKind::clip && !reads) return report(i, "judges gradients as if the loss were not scaled");
+      else if (op.kind == OpKind::clip) found = true;
+      else if (op.kind == OpKind::update && !found) return report(i, "updates by gradients that are still scaled");
+    }
+  }
+
+ private:
+  void report(std::size_t op, const std::string& what) {
+    findings_.add(Proof::casting, Spot{rank_.rank, program_.name, static_cast<int>(op)}, what, "one scale in LOSS and in CLIP, before updates and SCALE", "");
+  }
+
+  const RankPlan& rank_;
+  const Program& program_;
+  Findings& findings_;
+  plan::BufferId scale_;
+};
+
+// Every read of what was cast as one of what it was made of, and none of a scale.
+void look_through(RankPlan& rank) {
+  const std::vector<bool> made = made_buffers(rank);
+  const plan::BufferId scale = rank.buffer("loss_scale");
+  for (Program& program : rank.programs) {
+    Casts casts;
+    for (Op& op : program.ops) {
+      for (Access& read : op.reads)
+        if (const Access* source = made[read.buffer.index()] ? casts.source_of(read) : nullptr) read = *source;
+      casts.pass(op);
+      if (scale.valid() && !plan::communicates(op.kind)) std::erase_if(op.reads, [&](const Access& read) { return read.buffer == scale; });
+    }
+  }
+}
+
+}  // namespace
+
+bool has_casting(const Scope& scope) {
+  return std::any_of(scope.ranks.begin(), scope.ranks.end(),
+                     [](const RankPlan& rank) { return std::any_of(rank.programs.begin(), rank.programs.end(), casts); });
+}
+
+void prove_casting(const Scope& scope, Findings& findings) {
+  for (const RankPlan& rank : scope.ranks) {
+    Casting casting(rank, findings);
+    for (const Program& program : rank.programs) {
+      casting.judge(program);
+      if (scales(program)) Scaling(rank, program, findings).judge();
+    }
+  }
+}
+
+Scope through_casts(Scope scope) {
+  for (RankPlan& rank : scope.ranks) look_through(rank);
+  return scope;
+}
+
+}  // namespace trainyard::check

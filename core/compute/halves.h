@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Mixed precision (Micikevicius et al. 2018): what passes between layers, and the gradients of that, may be bf16 or fp16. Then the factors of products are of
+// that dtype too, with their biases, and all else that an op touches is fp32: parameters of normalisations, tables, what names their rows, and the gradients of
+// all parameters. What comes in is widened, computed in fp32, and rounded once, to nearest and even, where it is stored; a copy may be of another dtype.
+//
+// Here for devices whose memory this process can touch: such tensors are widened to fp32, and the op is computed on these. A backend that is faster at it does
+// it in its own way.
+#pragma once
+
+#include <algorithm>
+#include <type_traits>
+#include <vector>
+
+#include "core/compute/compute.h"
+
+namespace trainyard::compute {
+
+constexpr bool is_half(DType dtype) { return dtype == DType::bf16 || dtype == DType::fp16; }
+// The dtype of what is summed, and of what lasts, beside tensors of `dtype`.
+constexpr DType wide(DType dtype) { return is_half(dtype) ? DType::fp32 : dtype; }
+
+// Element by element, to nearest, ties to even; the inverse is exact.
+void widen(DType from, const std::byte* halves, float* values, std::int64_t elements);
+void round(DType to, const float* values, std::byte* halves, std::int64_t elements);
+
+// How what may be of 16 bits is touched.
+struct Use {
+  bool read = false, written = false;
+};
+
+// visit(tensor, use) for each tensor of an op that may be of 16 bits, also those that are left out.
+template <class AnyOp, class Visit>
+void for_passing(AnyOp& op, const Visit& visit) {
+  using OneOp = std::remove_const_t<AnyOp>;
+  constexpr bool in_place = std::is_same_v<OneOp, ActivationBackward>, adds = std::is_same_v<OneOp, Accumulate> || std::is_same_v<OneOp, CopyColumns>;
+  constexpr bool goes_back = in_place || std::is_same_v<OneOp, PoolBackward>;
+  constexpr Use read{true, false}, written{false, true}, changed{true, true};
+  if constexpr (requires { op.input; }) visit(op.input, read);
+  if constexpr (requires { op.weight; }) visit(op.weight, read);
+  if constexpr (requires { op.bias; }) visit(op.bias, read);
+  if constexpr (requires { op.left; }) visit(op.left, read);
+  if constexpr (requires { op.right; }) visit(op.right, read);
+  if constexpr (requires { op.logits; }) visit(op.logits, read);
+  if constexpr (requires { op.output_gradient; }) visit(op.output_gradient, read);
+  if constexpr (requires { op.output; }) visit(op.output, goes_back ? read : adds ? changed : written);
+  if constexpr (requires { op.gradient; }) visit(op.gradient, in_place ? changed : written);
+  if constexpr (requires { op.input_gradient; }) visit(op.input_gradient, written);
+}
+
+template <class OneOp>
+bool has_halves(const OneOp& op) {
+  bool found = false;
+  for_passing(op, [&](const Tensor& tensor, Use) { found |= is_half(tensor.dtype) && !tensor.empty(); });
+  return found;
+}
+
+struct Passing {
+  Tensor half;
+  float* wide = nullptr;
+  Use use;
+};
+
+// Lets `op` work on fp32 instead: lend(elements) gives memory for each of its tensors of 16 bits, which stays that op's own while it runs.
+template <class OneOp, class Lend>
+std::vector<Passing> widen(OneOp& op, const Lend& lend) {
+  std::vector<Passing> list;
+  for_passing(op, [&](Tensor& tensor, Use use) {
+    if (!is_half(tensor.dtype)) return;
+    const auto same = [&](const Passing& known) { return known.half.data == tensor.data && known.half.elements() == tensor.elements(); };
+    auto at = std::find_if(list.begin(), list.end(), same);
+    if (at == list.end() && !tensor.empty()) at = list.insert(at, {tensor, lend(tensor.elements()), {}});
+    if (at != list.end()) at->use = {at->use.read || use.read, at->use.written || use.written};
+    tensor = {DType::fp32, tensor.shape, at != list.end() ? reinterpret_cast<std::byte*>(at->wide) : nullptr};
+  });
+  return list;
+}
+
+}  // namespace trainyard::compute

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/experiment/precision.h"
+
+#include <algorithm>
+
+#include "core/experiment/buckets.h"
+#include "core/experiment/compression.h"
+#include "core/experiment/duties.h"
+#include "core/experiment/fields.h"
+#include "core/experiment/servers.h"
+#include "core/experiment/stages.h"
+
+namespace trainyard::experiment {
+namespace {
+
+using base::Problem;
+using base::ProblemCode;
+using compute::compression::Scheme;
+
+bool reads_numbers_of_rows(const model::Segment& segment) { return segment.looks_up() || segment.kind == model::LayerKind::embedding; }
+
+Problem refused(const Experiment& e, const std::string& why, std::string accepted, std::string advice) {
+  return {ProblemCode::bad_input, "training.precision", std::string(base::name_of(e.training.precision)) + ": " + why, std::move(accepted), std::move(advice)};
+}
+
+// Whether all ranks see one gradient and update by it, or skip it.
+bool judges_one_gradient(const StrategySpec& strategy) {
+  return !trains_apart(strategy.kind) && !has_servers(strategy.kind) && !averages_weights(strategy) && schedule_of(strategy) != PipelineSchedule::pipedream;
+}
+
+// In codes of these a number that is not finite may be lost, and what is kept for the next step would be of another scale.
+bool hides_scale(const compute::compression::CompressionSpec& compression) {
+  return compression.kind != Scheme::none && compression.kind != Scheme::fp16 && compression.kind != Scheme::bf16;
+}
+
+base::Problems loss_scale_problems(const Experiment& e) {
+  const LossScaleSpec& scale = e.training.loss_scale;
+  base::Problems problems;
+  if (!judges_one_gradient(e.strategy))
+    problems.push_back(
+        refused(e, "the loss is scaled by what all ranks' gradient is, and with " + std::string(base::name_of(e.strategy.kind)) + " nobody sees that",
+                "fp32, bf16", "Take bf16, which needs no scale."));
+  if (hides_scale(e.strategy.compression))
+    problems.push_back(refused(e,
+                               std::string(base::name_of(e.strategy.compression.kind)) + " may hide that a gradient is infinite, by which the scale is found",
+                               "compression none, fp16 or bf16", "Take bf16, or another compression."));
+  if (e.training.non_finite == NonFinite::stop)
+    problems.push_back({ProblemCode::bad_input, "training.non_finite",
+                        "stop would end the run at the first step whose loss is scaled too far, and by such steps the scale is found", "go_on, skip",
+                        "Leave it: such steps are skipped, and the run ends where the scale gets below training.loss_scale.least."});
+  if (scale.least > scale.initial)
+    problems.push_back(
+        {ProblemCode::bad_input, "training.loss_scale.least", "is more than the scale to begin with", "at most training.loss_scale.initial", "Lower it."});
+  return problems;
+}
+
+}  // namespace
+
+base::DType activation_dtype(const Resolved& e) {
+  switch (e.document.training.precision) {
+    case Precision::bf16: return base::DType::bf16;
+    case Precision::fp16: return base::DType::fp16;
+    default: return gradient_dtype(e);
+  }
+}
+
+base::DType input_dtype(const Resolved& e) {
+  return std::any_of(e.model.segments.begin(), e.model.segments.end(), reads_numbers_of_rows) ? gradient_dtype(e) : activation_dtype(e);
+}
+
+base::Problems precision_problems(const Experiment& e) {
+  if (!is_mixed(e.training.precision)) return {};
+  base::Problems problems = e.training.precision == Precision::fp16 ? loss_scale_problems(e) : base::Problems{};
+  if (data::owns_columns(e.data.sharding))
+    problems.push_back(refused(e, "with vertical shards a rank has some columns of the first layer, whose products are summed as they are", "fp32, fp64",
+                               "Take fp32, or data.sharding.kind iid."));
+  if (e.strategy.kind == StrategyKind::tpu)
+    problems.push_back(refused(e, "a tpu is emulated by what it multiplies, and stores fp32", "fp32", "Take fp32, or mirrored."));
+  return problems;
+}
+
+}  // namespace trainyard::experiment

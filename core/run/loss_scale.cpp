@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/run/loss_scale.h"
+
+#include <cstdlib>
+#include <functional>
+#include <utility>
+
+#include "core/base/log.h"
+#include "core/base/units.h"
+
+namespace trainyard::run {
+namespace {
+
+base::Problem underflow(const LossScaling& rule) {
+  return {base::ProblemCode::failed, "",
+          "loss scale underflow: gradients are not finite even where the loss is multiplied by less than " + base::with_unit(2 * rule.least, ""),
+          "gradients that fp16 can hold, whose largest number is 65504",
+          "Set training.precision to bf16, lower the learning rate, clip gradients, or lower training.loss_scale.least."};
+}
+
+using compute::Kernel;
+using Prepared = base::Result<std::unique_ptr<Kernel>>;
+
+// A kernel that is prepared for one scale, and again for another.
+class Scaled final : public Kernel {
+ public:
+  Scaled(std::function<Prepared(double scale)> prepare, const double* scale, double* divided)
+      : prepare_(std::move(prepare)), scale_(scale), divided_(divided) {}
+
+  base::Result<void> prepare() {
+    auto kernel = prepare_(*scale_);
+    if (!kernel) return base::fail(kernel.error());
+    kernel_ = std::move(*kernel);
+    prepared_for_ = *scale_;
+    return {};
+  }
+
+  void enqueue(compute::Queue& queue) override {
+    if (*scale_ != prepared_for_) prepare_again();
+    kernel_->enqueue(queue);
+    if (divided_ != nullptr) *divided_ /= *scale_;
+  }
+
+ private:
+  // What could be prepared once can be again.
+  void prepare_again() {
+    const auto ready = prepare();
+    if (ready) return;
+    base::log_error("an op that was prepared cannot be so for another loss scale: " + base::to_string(ready.error()));
+    std::abort();
+  }
+
+  std::function<Prepared(double scale)> prepare_;
+  const double* scale_;
+  double* divided_;
+  double prepared_for_ = 0;
+  std::unique_ptr<Kernel> kernel_;
+};
+
+// The op as it is where the scale is so large.
+compute::Op scaled(compute::Op op, double scale) {
+  std::visit(
+      [&](auto& one) {
+        if constexpr (requires {
+                        one.logits;
+                        one.scale;
+                      })
+          one.scale *= scale;
+        if constexpr (requires { one.squared_norms; }) one.maximum *= scale;
+      },
+      op);
+  return op;
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<Kernel>> prepare_scaled(const compute::Op& op, const compute::Tensor& scale, compute::Compute& compute) {
+  const auto* const clip = std::get_if<compute::ClipFactor>(&op);
+  auto kernel = std::make_unique<Scaled>([op, &compute](double by) { return compute.prepare(scaled(op, by)); }, scale.as<double>(),
+                                         clip != nullptr ? clip->factor.as<double>() : nullptr);
+  if (const auto ready = kernel->prepare(); !ready) return base::fail(ready.error());
+  return kernel;
+}
+
+LossScale after_step(LossScale now, bool finite, const LossScaling& rule) {
+  if (!finite) return {now.scale / 2, 0};
+  if (++now.finite_steps < static_cast<double>(rule.double_every_steps)) return now;
+  return {now.scale * 2, 0};
+}
+
+void begin_loss_scale(const BoundPlan& bound, const LossScaling& rule) {
+  if (bound.loss_scale.empty()) return;
+  bound.loss_scale.as<double>()[0] = rule.initial;
+  bound.loss_scale.as<double>()[1] = 0;
+}
+
+base::Result<void> adjust_loss_scale(const BoundPlan& bound, const LossScaling& rule) {
+  double* const held = bound.loss_scale.as<double>();
+  const LossScale next = after_step({held[0], held[1]}, *bound.factor.as<double>() != 0, rule);
+  if (next.scale < rule.least) return base::fail(underflow(rule));
+  held[0] = next.scale;
+  held[1] = next.finite_steps;
+  return {};
+}
+
+}  // namespace trainyard::run

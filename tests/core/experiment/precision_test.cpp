@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/experiment/precision.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/core/strategy/experiments.h"
+
+namespace trainyard::experiment {
+namespace {
+
+using ::testing::HasSubstr;
+
+Experiment in(Precision precision, StrategyKind kind = StrategyKind::mirrored) {
+  Experiment e = strategy::small(2);
+  e.strategy.kind = kind;
+  e.training.precision = precision;
+  return e;
+}
+
+void expect_problem(const Experiment& e, const std::string& where, const std::string& what) {
+  const base::Problems problems = validate(e, ".");
+  ASSERT_EQ(problems.size(), 1u) << base::to_string(problems);
+  EXPECT_EQ(problems[0].where, where);
+  EXPECT_THAT(problems[0].what, HasSubstr(what));
+  EXPECT_FALSE(problems[0].advice.empty());
+}
+
+TEST(MixedPrecision, is_of_any_strategy_in_bf16) {
+  using enum StrategyKind;
+  for (const StrategyKind kind : {mirrored, ddp, data_parallel, gossip, local_sgd, model_parallel, pipeline, fsdp, tensor_parallel})
+    EXPECT_EQ(base::to_string(validate(in(Precision::bf16, kind), ".")), "");
+  Experiment served = in(Precision::bf16, parameter_server);
+  served.topology.hosts[0].devices[1].role = topology::Role::parameter_server;
+  EXPECT_EQ(base::to_string(validate(served, ".")), "");
+}
+
+TEST(MixedPrecision, in_fp16_needs_ranks_that_see_one_gradient) {
+  using enum StrategyKind;
+  for (const StrategyKind kind : {mirrored, ddp, data_parallel, model_parallel, pipeline, fsdp, tensor_parallel})
+    EXPECT_EQ(base::to_string(validate(in(Precision::fp16, kind), ".")), "");
+  for (const StrategyKind kind : {gossip, local_sgd})
+    expect_problem(in(Precision::fp16, kind), "training.precision", "the loss is scaled by what all ranks' gradient is");
+  Experiment served = in(Precision::fp16, parameter_server);
+  served.topology.hosts[0].devices[1].role = topology::Role::parameter_server;
+  expect_problem(served, "training.precision", "with parameter_server nobody sees that");
+  Experiment weights = in(Precision::fp16);
+  weights.strategy.average = Average::weights;
+  expect_problem(weights, "training.precision", "nobody sees that");
+}
+
+TEST(MixedPrecision, in_fp16_refuses_what_would_hide_an_infinite_gradient) {
+  using compute::compression::Scheme;
+  Experiment e = in(Precision::fp16);
+  for (const Scheme kind : {Scheme::int8, Scheme::sign, Scheme::top_k, Scheme::power_sgd}) {
+    e.strategy.compression.kind = kind;
+    expect_problem(e, "training.precision", "may hide that a gradient is infinite");
+  }
+  for (const Scheme kind : {Scheme::fp16, Scheme::bf16}) {
+    e.strategy.compression.kind = kind;
+    EXPECT_EQ(base::to_string(validate(e, ".")), "");
+  }
+  e.training.precision = Precision::bf16;
+  e.strategy.compression.kind = Scheme::top_k;
+  EXPECT_EQ(base::to_string(validate(e, ".")), "");
+}
+
+TEST(MixedPrecision, refuses_what_it_means_nothing_with) {
+  Experiment factors = in(Precision::bf16);
+  factors.training.multiplies = Multiplies::bfloat16;
+  expect_problem(factors, "training.multiplies", "has 16 bits anyway");
+  Experiment columns = in(Precision::bf16);
+  columns.data.sharding.kind = data::ShardingKind::vertical;
+  expect_problem(columns, "training.precision", "vertical");
+  Experiment stops = in(Precision::fp16);
+  stops.training.non_finite = NonFinite::stop;
+  expect_problem(stops, "training.non_finite", "by such steps the scale is found");
+  Experiment least = in(Precision::fp16);
+  least.training.loss_scale = {16, 2000, 32};
+  expect_problem(least, "training.loss_scale.least", "more than the scale to begin with");
+}
+
+TEST(MixedPrecision, in_fp16_resolves_to_skipping_what_is_not_finite) {
+  EXPECT_EQ(resolve(in(Precision::fp16), ".")->document.training.non_finite, NonFinite::skip);
+  EXPECT_EQ(resolve(in(Precision::bf16), ".")->document.training.non_finite, NonFinite::go_on);
+  EXPECT_TRUE(resolved_from_json(to_json(resolve(in(Precision::fp16), ".").value())));
+}
+
+TEST(MixedPrecision, keeps_what_names_rows_of_a_table_in_fp32) {
+  Experiment clicks = strategy::small_clicks(2), gpt = strategy::small_gpt(2), rows = strategy::small_rows(2);
+  for (Experiment* e : {&clicks, &gpt, &rows}) e->training.precision = Precision::fp16;
+  EXPECT_EQ(input_dtype(resolve(clicks, ".").value()), base::DType::fp32);
+  EXPECT_EQ(input_dtype(resolve(gpt, ".").value()), base::DType::fp32);
+  EXPECT_EQ(input_dtype(resolve(rows, ".").value()), base::DType::fp16);
+  EXPECT_EQ(activation_dtype(resolve(gpt, ".").value()), base::DType::fp16);
+}
+
+}  // namespace
+}  // namespace trainyard::experiment
