@@ -32,6 +32,7 @@ const char* meaning(Proof proof) {
     case Proof::sharding: return "passes compute by whole parameters, every part is updated once by the gradient of all ranks, and nothing else lasts";
     case Proof::passing: return "every layer computes by what those before it made of its micro-batch, learns by the whole gradient, and takes each once";
     case Proof::recomputing: return "every output that is made again is what its forward pass made, from what that had, and the backward pass finds it";
+    case Proof::swapping: return "what comes back to a device is what was put aside, before anybody asks for it";
     case Proof::serving: return "every parameter lies on one server, workers and servers agree on it, and by their rule nobody waits for ever";
   }
   return "";
@@ -61,6 +62,8 @@ Json rank_json(const plan::Plan& plan, const check::Report& report, std::size_t 
           {"buffer_bytes", memory.buffers},
           {"shared_bytes", memory.shared},
           {"peak_memory_bytes", memory.peak},
+          {"host_bytes", memory.host},
+          {"disk_bytes", memory.disk},
           {"memory_bytes", use.total()},
           {"memory_parts", parts}};
 }

@@ -65,7 +65,8 @@ void prove(Scope& scope, Findings& findings) {
   if (!findings.empty()) return;
   if (has_servers(scope)) {
     prove_serving(scope, findings);
-    return prove_recomputing(scope, findings);
+    prove_recomputing(scope, findings);
+    return prove_swapping(scope, findings);
   }
   prove_order(scope, findings);
   rehearse(scope);
@@ -81,6 +82,7 @@ void prove(Scope& scope, Findings& findings) {
   prove_passing(scope, findings);
   prove_sharding(scope, findings);
   prove_recomputing(scope, findings);
+  prove_swapping(scope, findings);
 }
 
 std::string marked_grid(const Scope& scope, const std::vector<Finding>& findings) {
@@ -106,6 +108,7 @@ std::string_view name(Proof proof) {
     case Proof::passing: return "passing";
     case Proof::sharding: return "sharding";
     case Proof::recomputing: return "recomputing";
+    case Proof::swapping: return "swapping";
     case Proof::serving: return "serving";
   }
   return "?";
@@ -130,6 +133,7 @@ Report examine(const plan::Plan& plan) {
   if (has_stages(scope)) report.proofs.push_back(Proof::passing);
   if (shares_parameters(scope)) report.proofs.push_back(Proof::sharding);
   if (has_recomputation(scope)) report.proofs.push_back(Proof::recomputing);
+  if (has_swapping(scope)) report.proofs.push_back(Proof::swapping);
   if (scope.schedule.local_steps > 0) report.proofs.push_back(Proof::averaging);
   const bool sound = !findings.any(Proof::structure);
   report.findings = findings.take();

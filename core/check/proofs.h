@@ -74,6 +74,8 @@ void prove_sharding(const Scope& scope, Findings& findings);
 void prove_passing(const Scope& scope, Findings& findings);
 bool has_recomputation(const Scope& scope);
 void prove_recomputing(const Scope& scope, Findings& findings);
+bool has_swapping(const Scope& scope);
+void prove_swapping(const Scope& scope, Findings& findings);
 bool has_servers(const Scope& scope);
 void prove_serving(const Scope& scope, Findings& findings);
 std::vector<ProgramTraffic> traffic(const Scope& scope);

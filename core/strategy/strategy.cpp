@@ -3,11 +3,14 @@
 
 #include "core/experiment/engine.h"
 #include "core/experiment/fields.h"
+#include "core/experiment/swap.h"
 #include "core/plan/engine_lane.h"
+#include "core/strategy/swap.h"
 
 namespace trainyard::strategy {
+namespace {
 
-base::Result<plan::Plan> coarse_plan(const experiment::Resolved& experiment) {
+base::Result<plan::Plan> as_computed(const experiment::Resolved& experiment) {
   switch (experiment.document.strategy.kind) {
     case experiment::StrategyKind::one_device: return one_device(experiment);
     case experiment::StrategyKind::mirrored: return mirrored(experiment);
@@ -26,6 +29,19 @@ base::Result<plan::Plan> coarse_plan(const experiment::Resolved& experiment) {
     case experiment::StrategyKind::hybrid: return hybrid(experiment);
   }
   return base::fail({base::ProblemCode::bad_input, "strategy.kind", "unknown strategy", "", ""});
+}
+
+}  // namespace
+
+base::Result<plan::Plan> coarse_plan(const experiment::Resolved& experiment) {
+  auto plan = as_computed(experiment);
+  if (!plan || !experiment::swaps(experiment.document.training)) return plan;
+  plan->rank_plan = [made = std::move(plan->rank_plan), swap = experiment.document.training.swap](std::int32_t number) {
+    plan::RankPlan rank = made(number);
+    put_aside(rank, swap);
+    return rank;
+  };
+  return plan;
 }
 
 base::Result<plan::Plan> make_plan(const experiment::Resolved& experiment) {

@@ -102,6 +102,8 @@ SpanKind kind_of(OpKind kind) {
     case OpKind::update:
     case OpKind::weigh:
     case OpKind::mix: return SpanKind::update;
+    case OpKind::swap_out:
+    case OpKind::swap_in: return SpanKind::swap;
     case OpKind::offer:
     case OpKind::push:
     case OpKind::give:
