@@ -62,8 +62,6 @@ Json rank_json(const plan::Plan& plan, const check::Report& report, std::size_t 
           {"buffer_bytes", memory.buffers},
           {"shared_bytes", memory.shared},
           {"peak_memory_bytes", memory.peak},
-          {"host_bytes", memory.host},
-          {"disk_bytes", memory.disk},
           {"memory_bytes", use.total()},
           {"memory_parts", parts}};
 }

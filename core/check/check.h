@@ -55,9 +55,9 @@ struct ProgramTraffic {
 
 // Memory of a rank, bytes; the first three on its device.
 struct Memory {
-  std::int64_t buffers = 0;  // all of them, side by side
-  std::int64_t shared = 0;   // of these, what peers read
-  std::int64_t peak = 0;     // live at once: a lower bound for any layout
+  std::int64_t buffers = 0;         // all of them, side by side
+  std::int64_t shared = 0;          // of these, what peers read
+  std::int64_t peak = 0;            // live at once: a lower bound for any layout
   std::int64_t host = 0, disk = 0;  // put aside
 };
 

@@ -148,7 +148,8 @@ class Inspector {
       if (on_device(op.reads) != std::ssize(op.reads) || on_device(op.writes) != std::ssize(op.writes)) report("touches what is put aside", "OUT and IN alone");
       return;
     }
-    const bool alike = std::equal(op.reads.begin(), op.reads.end(), op.writes.begin(), op.writes.end(), [](const Access& a, const Access& b) { return a.count == b.count; });
+    const bool alike =
+        std::equal(op.reads.begin(), op.reads.end(), op.writes.begin(), op.writes.end(), [](const Access& a, const Access& b) { return a.count == b.count; });
     const bool from = on_device(op.reads) == (out ? std::ssize(op.reads) : 0), to = on_device(op.writes) == (in ? std::ssize(op.writes) : 0);
     if (op.reads.empty() || !alike || !from || !to)
       report("does not copy between the device and where things are put aside", "spans as long as each other, one by one, of the device and of what is not");

@@ -19,8 +19,9 @@ using plan::OpKind;
 
 bool swaps(OpKind kind) { return kind == OpKind::swap_out || kind == OpKind::swap_in; }
 bool swaps(const plan::RankPlan& rank) {
-  return std::any_of(rank.programs.begin(), rank.programs.end(),
-                     [](const plan::Program& program) { return std::any_of(program.ops.begin(), program.ops.end(), [](const Op& op) { return swaps(op.kind); }); });
+  return std::any_of(rank.programs.begin(), rank.programs.end(), [](const plan::Program& program) {
+    return std::any_of(program.ops.begin(), program.ops.end(), [](const Op& op) { return swaps(op.kind); });
+  });
 }
 
 // What elements of a buffer hold: element e of [first, end) holds number e - base of value `id`.
@@ -133,7 +134,8 @@ class Swapping {
 
   bool reads(const Op& op, const Access& span) {
     const Access* home = this->home(span);
-    if (home == nullptr && is_for_guests(span.buffer.index())) return report("reads " + range_text(rank_, span) + ", which was not brought", "Let IN bring it.");
+    if (home == nullptr && is_for_guests(span.buffer.index()))
+      return report("reads " + range_text(rank_, span) + ", which was not brought", "Let IN bring it.");
     const Access& place = home == nullptr ? span : *home;
     if (really_[span.buffer.index()].of(span) != without_[place.buffer.index()].of(place))
       return report("reads " + range_text(rank_, span) + ", which is not what was put aside last",
@@ -162,11 +164,11 @@ class Swapping {
   const plan::RankPlan& rank_;
   Findings& findings_;
   Spot spot_;
-  std::vector<bool> is_followed_, lasts_;   // by buffer: something of it is moved; it is a home of what lasts
-  std::vector<Contents> really_, without_;  // by buffer: what it holds, and would if nothing were put aside
-  std::map<std::pair<std::size_t, std::int64_t>, Access> home_of_;             // by where it is on the device: buffer and first element
-  std::map<std::pair<std::int32_t, std::size_t>, std::int64_t> of_segment_;    // by segment and home
-  std::map<std::pair<std::size_t, std::int64_t>, std::int32_t> owner_;         // by home and first element
+  std::vector<bool> is_followed_, lasts_;                                    // by buffer: something of it is moved; it is a home of what lasts
+  std::vector<Contents> really_, without_;                                   // by buffer: what it holds, and would if nothing were put aside
+  std::map<std::pair<std::size_t, std::int64_t>, Access> home_of_;           // by where it is on the device: buffer and first element
+  std::map<std::pair<std::int32_t, std::size_t>, std::int64_t> of_segment_;  // by segment and home
+  std::map<std::pair<std::size_t, std::int64_t>, std::int32_t> owner_;       // by home and first element
   std::int64_t values_ = 0;
 };
 

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "core/experiment/servers.h"
+
 namespace trainyard::experiment {
 namespace {
 
@@ -32,7 +34,8 @@ Problems swap_problems(const Experiment& e) {
   else if (swap.optimizer != SwapTo::nowhere && !keeps_moments(e.training.optimizer))
     problems.push_back(of_optimizer("sgd without momentum keeps no moments", "Set it to nowhere."));
   if (!swap.directory.empty() && swap.directory.front() != '/')
-    problems.push_back({ProblemCode::bad_input, "training.swap.directory", "\"" + swap.directory + "\" does not begin with /, and ranks are not all started in one directory",
+    problems.push_back({ProblemCode::bad_input, "training.swap.directory",
+                        "\"" + swap.directory + "\" does not begin with /, and ranks are not all started in one directory",
                         "a directory from the root on, or nothing", "Name it from the root on, or leave it empty: then files are in the run's own directory."});
   return problems;
 }

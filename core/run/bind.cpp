@@ -62,8 +62,7 @@ class Binder {
     for (const char* name : {"moment1", "moment2"})
       if (plan_.buffer(name).valid()) bound.moments.push_back(named(name));
     bound.squared_errors = named("squared_errors");
-    for (const MemoryRegion& region : memory_regions(plan_, layout_))
-      bound.memory.push_back({region.part, begin_of(region), region.bytes});
+    for (const MemoryRegion& region : memory_regions(plan_, layout_)) bound.memory.push_back({region.part, begin_of(region), region.bytes});
     bound.spread = named("spread");
     bound.compression_ratio = compression_ratio(plan_);
     for (const plan::Program& program : plan_.programs) {
@@ -116,7 +115,8 @@ class Binder {
 
   // Or a piece of it.
   const Access* find(const std::vector<Access>& accesses, const std::string& buffer) const {
-    const auto at = std::find_if(accesses.begin(), accesses.end(), [&](const Access& access) { return plan::whole_name(plan_.buffers[access.buffer.index()].name) == buffer; });
+    const auto at = std::find_if(accesses.begin(), accesses.end(),
+                                 [&](const Access& access) { return plan::whole_name(plan_.buffers[access.buffer.index()].name) == buffer; });
     return at == accesses.end() ? nullptr : &*at;
   }
 
@@ -207,7 +207,8 @@ class Binder {
     for (std::size_t i = 0; i < op.reads.size(); ++i) {
       const Tensor near = tensor(out ? op.reads[i] : op.writes[i]), home = tensor(out ? op.writes[i] : op.reads[i]);
       const bool in_file = layout_.buffers[(out ? op.writes[i] : op.reads[i]).buffer.index()].place == plan::Place::disk;
-      bound.copies.push_back({near.data, home.data, in_file ? aside_ : nullptr, in_file ? home.data - aside_->disk(0) : 0, near.elements() * base::size_of(near.dtype)});
+      bound.copies.push_back(
+          {near.data, home.data, in_file ? aside_ : nullptr, in_file ? home.data - aside_->disk(0) : 0, near.elements() * base::size_of(near.dtype)});
     }
   }
 
@@ -463,8 +464,7 @@ class Binder {
 }  // namespace
 
 base::Result<BoundPlan> bind(const plan::RankPlan& plan, const std::vector<plan::Group>& groups, const model::Model& model, const Recipe& recipe,
-                             compute::Compute& compute, std::span<std::byte> private_arena, std::span<std::byte> shared_arena,
-                             const SwapSpace* aside) {
+                             compute::Compute& compute, std::span<std::byte> private_arena, std::span<std::byte> shared_arena, const SwapSpace* aside) {
   return Binder(plan, groups, model, recipe, compute, private_arena, shared_arena, aside).run();
 }
 

@@ -51,6 +51,6 @@ template <>
 struct trainyard::base::Names<trainyard::run::MemoryPart> {
   using P = trainyard::run::MemoryPart;
   static constexpr std::pair<P, std::string_view> table[] = {
-      {P::parameters, "parameters"}, {P::gradients, "gradients"}, {P::moments, "moments"}, {P::activations, "activations"}, {P::other, "other"},
-      {P::host, "host"},             {P::disk, "disk"}};
+      {P::parameters, "parameters"}, {P::gradients, "gradients"}, {P::moments, "moments"}, {P::activations, "activations"},
+      {P::other, "other"},           {P::host, "host"},           {P::disk, "disk"}};
 };

@@ -36,7 +36,7 @@ int move_all(std::size_t bytes, Move move) {
 
 }  // namespace
 
-void SwapSpace::Unmap::operator()(std::byte* memory) const { ::munmap(memory, bytes); }
+void UnmapMemory::operator()(std::byte* memory) const { ::munmap(memory, bytes); }
 
 base::Result<SwapSpace> SwapSpace::make(const Layout& layout, const std::string& directory, const std::string& where) {
   SwapSpace space;
@@ -61,20 +61,20 @@ base::Result<void> SwapSpace::make_file(std::int64_t bytes, const std::string& w
     return base::fail(problem(where, "cannot put " + base::format_bytes(static_cast<double>(bytes)) + " aside in a file in " + directory_, error));
   void* mapped = ::mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
   if (mapped == MAP_FAILED) return base::fail(problem(where, "cannot map a file in " + directory_, errno));
-  mapped_ = std::unique_ptr<std::byte, Unmap>(static_cast<std::byte*>(mapped), Unmap{static_cast<std::size_t>(bytes)});
+  mapped_ = std::unique_ptr<std::byte, UnmapMemory>(static_cast<std::byte*>(mapped), UnmapMemory{static_cast<std::size_t>(bytes)});
   return {};
 }
 
 base::Result<void> SwapSpace::write(std::int64_t offset, std::span<const std::byte> bytes) const {
-  const int error =
-      move_all(bytes.size(), [&](std::size_t done) { return ::pwrite(file_.get(), bytes.data() + done, bytes.size() - done, offset + static_cast<off_t>(done)); });
+  const int error = move_all(
+      bytes.size(), [&](std::size_t done) { return ::pwrite(file_.get(), bytes.data() + done, bytes.size() - done, offset + static_cast<off_t>(done)); });
   if (error == 0) return {};
   return base::fail(problem("", "cannot write " + base::format_bytes(static_cast<double>(bytes.size())) + " to the file in " + directory_, error));
 }
 
 base::Result<void> SwapSpace::read(std::int64_t offset, std::span<std::byte> bytes) const {
-  const int error =
-      move_all(bytes.size(), [&](std::size_t done) { return ::pread(file_.get(), bytes.data() + done, bytes.size() - done, offset + static_cast<off_t>(done)); });
+  const int error = move_all(
+      bytes.size(), [&](std::size_t done) { return ::pread(file_.get(), bytes.data() + done, bytes.size() - done, offset + static_cast<off_t>(done)); });
   if (error == 0) return {};
   return base::fail(problem("", "cannot read " + base::format_bytes(static_cast<double>(bytes.size())) + " of the file in " + directory_, error));
 }

@@ -16,6 +16,11 @@
 
 namespace trainyard::run {
 
+struct UnmapMemory {
+  std::size_t bytes = 0;
+  void operator()(std::byte* memory) const;
+};
+
 class SwapSpace {
  public:
   // As much as the layout says, zero. A Problem of `where`, which names the directory and what the system says, where there is not so much room, or no file
@@ -32,16 +37,12 @@ class SwapSpace {
   base::Result<void> read(std::int64_t offset, std::span<std::byte> bytes) const;
 
  private:
-  struct Unmap {
-    std::size_t bytes = 0;
-    void operator()(std::byte* memory) const;
-  };
   base::Result<void> make_file(std::int64_t bytes, const std::string& where);
 
   std::string directory_;
   Memory host_;
   base::Descriptor file_{-1};
-  std::unique_ptr<std::byte, Unmap> mapped_;
+  std::unique_ptr<std::byte, UnmapMemory> mapped_;
 };
 
 }  // namespace trainyard::run

@@ -60,8 +60,9 @@ bool Swapping::carry_out_next() {
   const auto done = carry_out(op, compute_);
   const std::lock_guard lock(mutex_);
   if (done) {
-    ended_.push_back({*ready, begin, base::now_nanoseconds(),
-                      std::accumulate(op.copies.begin(), op.copies.end(), std::int64_t{0}, [](std::int64_t sum, const BoundCopy& copy) { return sum + copy.bytes; })});
+    ended_.push_back(
+        {*ready, begin, base::now_nanoseconds(),
+         std::accumulate(op.copies.begin(), op.copies.end(), std::int64_t{0}, [](std::int64_t sum, const BoundCopy& copy) { return sum + copy.bytes; })});
     frontier_.finish(lane_, *ready);
   } else {
     failure_.emplace(*ready, done.error());

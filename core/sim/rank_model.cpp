@@ -46,12 +46,14 @@ bool swaps(OpKind kind) { return kind == OpKind::swap_out || kind == OpKind::swa
 Picoseconds time_of_copy(const Op& op, const plan::RankPlan& rank, const HostLink& to_host) {
   const auto& homes = op.kind == OpKind::swap_out ? op.writes : op.reads;
   const auto bytes = static_cast<double>(bytes_of(homes, rank));
-  const bool to_disk = std::any_of(homes.begin(), homes.end(), [&](const plan::Access& home) { return rank.buffers[home.buffer.index()].place == plan::Place::disk; });
+  const bool to_disk =
+      std::any_of(homes.begin(), homes.end(), [&](const plan::Access& home) { return rank.buffers[home.buffer.index()].place == plan::Place::disk; });
   if (!to_disk) return picoseconds(bytes / to_host.bytes_per_second + to_host.latency_seconds);
   return picoseconds(bytes / std::min(to_host.bytes_per_second, kDisk.bytes_per_second) + to_host.latency_seconds + kDisk.latency_seconds);
 }
 
-Picoseconds time_of(const Op& op, const OpModel& model, const plan::RankPlan& rank, const topology::Device& device, const HostLink& to_host, Picoseconds launch) {
+Picoseconds time_of(const Op& op, const OpModel& model, const plan::RankPlan& rank, const topology::Device& device, const HostLink& to_host,
+                    Picoseconds launch) {
   if (swaps(op.kind)) return time_of_copy(op, rank, to_host);
   if (op.kind == OpKind::send || op.kind == OpKind::push || op.kind == OpKind::give || op.kind == OpKind::offer || plan::coarse(op.kind)) return 0;
   const std::int64_t arrived = model.bytes * (op.kind == OpKind::take ? 1 : static_cast<std::int64_t>(model.peers.size()));
@@ -113,7 +115,7 @@ int RankModel::program(std::string_view name) const {
 }
 
 base::Result<RankModel> model_rank(const plan::RankPlan& rank, const plan::Plan& plan, const topology::Device& device, const HostLink& to_host,
-                                  Picoseconds launch) {
+                                   Picoseconds launch) {
   if (auto ok = run::check_op_numbers(rank); !ok) return base::fail(ok.error());
   const run::Layout layout = run::layout(rank);
   RankModel model{rank.rank, rank.lanes, {}, {}, layout.private_bytes + layout.shared_bytes};

@@ -106,7 +106,8 @@ void split(plan::RankPlan& rank, plan::BufferId buffer) {
       for (auto* accesses : {&op.reads, &op.writes})
         for (Access& access : *accesses) {
           if (access.buffer != buffer || access.count == 0) continue;
-          const auto after = std::upper_bound(pieces.begin(), pieces.end(), access.first, [](std::int64_t at, const Access& piece) { return at < piece.first; });
+          const auto after =
+              std::upper_bound(pieces.begin(), pieces.end(), access.first, [](std::int64_t at, const Access& piece) { return at < piece.first; });
           const auto p = static_cast<std::size_t>(after - pieces.begin()) - 1;
           access = {places[p], access.first - pieces[p].first, access.count};
         }
