@@ -153,7 +153,7 @@ plan::Plan changed(const plan::Plan& plan, const ChangePlan& change) {
 }
 
 TEST(Swapping, shares_no_place_that_the_plan_does_not_order) {
-  for (recomputed::Case one : recomputed::cases()) {
+  for (recomputed::Case one : cases()) {
     SCOPED_TRACE(one.name);
     one.experiment.training.optimizer.kind = experiment::OptimizerKind::adam;
     const plan::Plan plan = strategy::coarse_plan(experiment::resolve(with_swap(one.experiment, SwapTo::host, SwapTo::host), ".").value()).value();
