@@ -192,7 +192,7 @@ void put_outputs_aside(const plan::Program& program, const Timeline& timeline, p
 
 struct Moment {
   plan::BufferId home, near;
-  std::int64_t most = 0;  // elements of an update
+  std::int64_t room = 0;  // elements of two updates in a row, at most
 };
 
 bool updates(const Op& op) { return op.kind == OpKind::update && op.segment >= 0; }
@@ -204,39 +204,41 @@ std::vector<Moment> moments_of(const plan::RankPlan& rank) {
     if (!rank.buffers[b].name.starts_with("moment")) continue;
     Moment moment{plan::BufferId(b), {}};
     bool others = false;
-    for (const plan::Program& program : rank.programs)
+    for (const plan::Program& program : rank.programs) {
+      std::int64_t before = 0;
       for (const Op& op : program.ops)
-        for_each_access(op, [&](const Access& access, bool) {
+        for_each_access(op, [&](const Access& access, bool writes) {
           if (access.buffer != moment.home) return;
           others = others || !updates(op);
-          moment.most = std::max(moment.most, access.count);
+          if (writes) moment.room = std::max(moment.room, std::exchange(before, access.count) + access.count);
         });
-    if (!others && moment.most > 0) moments.push_back(moment);
+    }
+    if (!others && moment.room > 0) moments.push_back(moment);
   }
   return moments;
 }
 
-// Lets an update work on the device's copies of its moments, in the room of its number; which spans those are, and where.
-std::pair<std::vector<Access>, std::vector<Access>> bring_near(Op& update, const std::vector<Moment>& moments, std::int64_t room) {
+// Lets an update work on the device's copies of its moments, at the beginning or at the end of their room; which spans those are, and where.
+std::pair<std::vector<Access>, std::vector<Access>> bring_near(Op& update, const std::vector<Moment>& moments, bool at_end) {
   std::vector<Access> homes, near;
   for (const Moment& moment : moments)
     for (auto* accesses : {&update.writes, &update.reads})
       for (Access& access : *accesses) {
         if (access.buffer != moment.home) continue;
-        const Access here{moment.near, room * moment.most, access.count};
+        const Access here{moment.near, at_end ? moment.room - access.count : 0, access.count};
         if (accesses == &update.writes) homes.push_back(access), near.push_back(here);
         access = here;
       }
   return {std::move(homes), std::move(near)};
 }
 
-// In turn in one room and in the other.
+// In turn at one end of the room and at the other.
 void put_moments_aside(plan::Program& program, const Timeline& timeline, const std::vector<Moment>& moments, std::vector<Copy>& copies) {
   std::vector<std::int32_t> done;  // updates
   for (std::int32_t sequence = 1; sequence <= timeline.size(); ++sequence) {
     Op& op = program.ops[timeline.op(sequence)];
     if (!updates(op)) continue;
-    const auto [homes, near] = bring_near(op, moments, static_cast<std::int64_t>(done.size() % 2));
+    const auto [homes, near] = bring_near(op, moments, done.size() % 2 == 1);
     if (homes.empty()) continue;
     const std::int32_t free = done.size() < 2 ? 0 : done[done.size() - 2];
     copies.push_back(copy_of(OpKind::swap_in, op, homes, near, std::max(free, timeline.before(sequence, kAhead)), sequence));
@@ -299,7 +301,7 @@ void put_aside(plan::RankPlan& rank, const experiment::SwapSpec& spec) {
   for (Moment& moment : moments) {
     rank.buffers[moment.home.index()].place = place_of(spec.optimizer);
     const plan::Buffer home = rank.buffers[moment.home.index()];
-    moment.near = add_buffer(rank, home.name + plan::kPiece + "near", home.dtype, 2 * moment.most).buffer;
+    moment.near = add_buffer(rank, home.name + plan::kPiece + "near", home.dtype, moment.room).buffer;
   }
   Aside aside(rank, place_of(spec.activations));
   bool any = false;

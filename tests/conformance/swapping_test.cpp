@@ -76,6 +76,16 @@ TEST(SwappedMemory, of_moments_is_that_of_two_layers) {
   }
 }
 
+TEST(SwappedMemory, of_moments_is_that_of_the_two_neighbours_that_have_most) {
+  Experiment e = chain(1, 3, kWidth);
+  e.model.layers[0].units = 40;
+  e.model.layers[2].units = 8;
+  e.training.optimizer.momentum = 0.9;
+  constexpr std::int64_t kFirst = (kWidth + 1) * 40 * 4, kSecond = (40 + 1) * 8 * 4, kThird = (8 + 1) * kWidth * 4;
+  EXPECT_EQ(use_of(e).of(MemoryPart::moments), kFirst + kSecond + kThird);
+  EXPECT_EQ(use_of(with_swap(e, SwapTo::nowhere, SwapTo::disk)).of(MemoryPart::moments), kFirst + kSecond);
+}
+
 // Of a pipeline a stage holds outputs of several micro-batches at once.
 TEST(SwappedMemory, is_less_in_every_strategy_that_keeps_outputs) {
   using enum experiment::PipelineSchedule;
