@@ -11,7 +11,10 @@
 #include "core/experiment/placement.h"
 #include "core/experiment/recomputation.h"
 #include "core/experiment/servers.h"
+#include "core/experiment/swap.h"
 #include "core/experiment/vertical.h"
+#include "core/session/put_aside.h"
+#include "core/strategy/strategy.h"
 
 namespace trainyard::cli {
 namespace {
@@ -70,6 +73,8 @@ std::vector<std::string> notes_of(const experiment::Experiment& given, const exp
   if (const auto savings = experiment::savings(resolved)) notes.push_back("gradients are " + experiment::savings_said(*savings));
   if (experiment::shares_columns(resolved)) notes.emplace_back("every rank loads its own feature columns alone (vertical sharding)");
   if (const auto again = experiment::recomputation_said(resolved)) notes.push_back(*again);
+  if (experiment::swaps(document.training))
+    if (const auto plan = strategy::make_plan(resolved)) notes.push_back(*session::swap_said(resolved, *plan));
   if (const auto unlike = experiment::unlike_one_device(document)) notes.push_back(*unlike);
   if (const auto restarts = experiment::restarts_said(document)) notes.push_back(*restarts);
   if (const auto softsync = experiment::softsync_said(document)) notes.push_back(*softsync);

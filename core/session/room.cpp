@@ -13,6 +13,7 @@
 #include "core/experiment/swap.h"
 #include "core/experiment/tensor.h"
 #include "core/run/memory_use.h"
+#include "core/session/put_aside.h"
 #include "core/strategy/strategy.h"
 
 namespace trainyard::session {
@@ -101,39 +102,21 @@ class WaysToFit {
   // Outputs, else moments, else both: to the host, which is nearer than a disk.
   void swap() {
     using experiment::SwapTo;
+    if (experiment::swaps(e_.document.training)) return;
     for (const auto& [activations, optimizer] : {std::pair{SwapTo::host, SwapTo::nowhere}, {SwapTo::nowhere, SwapTo::host}, {SwapTo::host, SwapTo::host}}) {
-      if (experiment::swaps(e_.document.training)) return;
       experiment::Resolved other = e_;
       other.document.training.swap.activations = activations;
       other.document.training.swap.optimizer = optimizer;
       const auto bytes = fits(other);
       if (!bytes) continue;
       const bool both = activations == optimizer;
-      ways_.push_back({std::string("training.swap.") + (optimizer == SwapTo::nowhere ? "activations=host" : "optimizer=host") +
-                           (both ? " with training.swap.activations=host" : ""),
-                       base::format_bytes(static_cast<double>(copied_in_step(other))) + " are copied to the host and back in a step", *bytes});
+      ways_.push_back(
+          {std::string("training.swap.") + (optimizer == SwapTo::nowhere ? "activations=host" : "optimizer=host") +
+               (both ? " with training.swap.activations=host" : ""),
+           base::format_bytes(static_cast<double>(bytes_put_aside(strategy::make_plan(other).value()))) + " are copied to the host and back in a step",
+           *bytes});
       return;
     }
-  }
-
-  // Of the rank that copies most.
-  static std::int64_t copied_in_step(const experiment::Resolved& other) {
-    const plan::Plan plan = strategy::make_plan(other).value();
-    std::int64_t most = 0;
-    for (int number = 0; number < plan.ranks; ++number) most = std::max(most, bytes_put_aside(plan.rank_plan(number)));
-    return most;
-  }
-
-  static std::int64_t bytes_put_aside(const plan::RankPlan& rank) {
-    std::int64_t most = 0;
-    for (const plan::Program& program : rank.programs) {
-      std::int64_t bytes = 0;
-      for (const plan::Op& op : program.ops)
-        for (const plan::Access& read : op.kind == plan::OpKind::swap_out ? op.reads : std::vector<plan::Access>{})
-          bytes += read.count * base::size_of(rank.buffers[read.buffer.index()].dtype);
-      most = std::max(most, bytes);
-    }
-    return most;
   }
 
   bool all_reduces() const {

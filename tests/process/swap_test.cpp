@@ -51,6 +51,13 @@ TEST(Swap, is_proved_and_told_apart_by_check) {
   EXPECT_THAT(ran.out, AllOf(HasSubstr("proved: swapping"), HasSubstr(" in the host's memory; and "), HasSubstr(" on disk")));
 }
 
+TEST(Swap, is_said_with_what_it_moves_or_that_it_moves_nothing) {
+  std::vector<std::string> arguments{"validate", kDigits, "--set", "training.swap.activations=host"};
+  EXPECT_THAT(cli(arguments).out, HasSubstr("note: nothing is put aside: no output is asked for again so late")) << "of two layers";
+  for (const std::string& value : deep({})) arguments.insert(arguments.end(), {"--set", value});
+  EXPECT_THAT(cli(arguments).out, HasSubstr(" are put aside and come back in a step, of the rank with most"));
+}
+
 TEST(Swap, to_a_directory_that_is_not_there_is_refused_at_its_field) {
   const Home home;
   const Ran ran = cli(short_run(kDigits, 3, deep({"training.swap.optimizer=disk", "training.swap.directory=/no/such/directory"})));
