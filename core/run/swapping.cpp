@@ -45,7 +45,8 @@ void Swapping::look_again() {
 void Swapping::run() {
   while (!stop_.load()) {
     const std::uint32_t seen = news_.load(std::memory_order_acquire);
-    if (!carry_out_next()) news_.wait(seen, std::memory_order_acquire);
+    under_way_.store(carry_out_next(), std::memory_order_relaxed);
+    if (!under_way()) news_.wait(seen, std::memory_order_acquire);
   }
 }
 
@@ -56,6 +57,7 @@ bool Swapping::carry_out_next() {
   if (!ready) return false;
   const BoundOp& op = bound_.programs[static_cast<std::size_t>(ready->program)].ops[static_cast<std::size_t>(ready->op)];
   frontier_.start(lane_);
+  under_way_.store(true, std::memory_order_relaxed);
   const std::int64_t begin = base::now_nanoseconds();
   const auto done = carry_out(op, compute_);
   const std::lock_guard lock(mutex_);

@@ -37,6 +37,7 @@ class Swapping {
 
   // What has ended since it was last asked for, in order, into `ended`. True: there was something.
   bool take(std::vector<Swapped>& ended);
+  bool under_way() const { return under_way_.load(std::memory_order_relaxed); }  // an op, or one may start
   // Until something has ended, at the latest after `limit`.
   void wait(std::chrono::microseconds limit);
   // The op that failed, and why. Nothing is carried out after it.
@@ -51,7 +52,7 @@ class Swapping {
   const BoundPlan& bound_;
   compute::Compute& compute_;
   std::atomic<std::uint32_t> news_{0};
-  std::atomic<bool> stop_{false};
+  std::atomic<bool> stop_{false}, under_way_{false};
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Swapped> ended_;
