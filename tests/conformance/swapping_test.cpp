@@ -7,6 +7,7 @@
 #include "core/session/room.h"
 #include "core/strategy/swap.h"
 #include "tests/conformance/swapped_training.h"
+#include "tests/core/run/file_limit.h"
 
 namespace trainyard::tests {
 namespace {
@@ -26,6 +27,22 @@ TEST(Swapping, by_workers_of_servers_changes_no_bit) {
   e = with_swap(e, SwapTo::disk, SwapTo::nowhere);
   EXPECT_TRUE(puts_aside(e).first);
   expect_the_same_bits(e, compute::reference::make);
+}
+
+// From before the first step on no file may grow, or be written to beyond its beginning.
+TEST(Swapping, that_cannot_write_ends_the_run_by_rank_step_and_op) {
+  Experiment e = strategy::small_gpt(1);
+  e.strategy.kind = StrategyKind::one_device;
+  const run::FileLimit everything(RLIM_INFINITY);
+  const auto full = [](int, const compute::Tensor&) {
+    rlimit none{};
+    ::getrlimit(RLIMIT_FSIZE, &none);
+    none.rlim_cur = 0;
+    ::setrlimit(RLIMIT_FSIZE, &none);
+  };
+  const auto outcomes = train(experiment::resolve(with_swap(e, SwapTo::disk, SwapTo::nowhere), ".").value(), compute::reference::make, nullptr, {}, full);
+  EXPECT_THAT(outcomes[0].problem, testing::AllOf(testing::StartsWith("rank 0, step 0, op OUT.s"), testing::HasSubstr(": File too large"),
+                                                  testing::HasSubstr("training.swap.directory")));
 }
 
 // Layers alike: `width` numbers in and out.

@@ -3,12 +3,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
-#include <csignal>
 #include <filesystem>
 #include <string>
 #include <vector>
+
+#include "tests/core/run/file_limit.h"
 
 namespace trainyard::run {
 namespace {
@@ -66,27 +66,6 @@ TEST_F(SwapSpaceTest, says_why_a_directory_takes_no_file) {
   EXPECT_THAT(space.error().what, HasSubstr("cannot make a file in " + directory_ + "/none, to put things aside: No such file or directory"));
   EXPECT_THAT(space.error().advice, HasSubstr("training.swap.directory"));
 }
-
-// The most that a file may have: what a full disk is to a process that has no room on it.
-class FileLimit {
- public:
-  explicit FileLimit(rlim_t bytes) {
-    ::getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit now{bytes, before_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &now);
-    handler_ = std::signal(SIGXFSZ, SIG_IGN);
-  }
-  ~FileLimit() {
-    ::setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, handler_);
-  }
-  FileLimit(const FileLimit&) = delete;
-  FileLimit& operator=(const FileLimit&) = delete;
-
- private:
-  rlimit before_{};
-  void (*handler_)(int) = nullptr;
-};
 
 TEST_F(SwapSpaceTest, finds_that_there_is_no_room_before_anything_is_computed) {
   const FileLimit limit(100'000);
