@@ -10,14 +10,15 @@ base::Result<run::OpTimes> drawn_op_times(const plan::RankPlan& rank, const plan
   topology::Device unslowed = device;
   unslowed.slow_down = 1;
   unslowed.jitter = 0;
-  return sim::model_rank(rank, plan, unslowed, sim::picoseconds(sim::Options{}.launch_seconds)).map([](const sim::RankModel& model) {
-    run::OpTimes times;
-    for (const sim::ProgramModel& program : model.programs) {
-      times.nanoseconds.emplace_back();
-      for (const sim::OpModel& op : program.ops) times.nanoseconds.back().push_back(sim::nanoseconds(op.takes));
-    }
-    return times;
-  });
+  return sim::model_rank(rank, plan, unslowed, sim::host_link(unslowed, {}), sim::picoseconds(sim::Options{}.launch_seconds))
+      .map([](const sim::RankModel& model) {
+        run::OpTimes times;
+        for (const sim::ProgramModel& program : model.programs) {
+          times.nanoseconds.emplace_back();
+          for (const sim::OpModel& op : program.ops) times.nanoseconds.back().push_back(sim::nanoseconds(op.takes));
+        }
+        return times;
+      });
 }
 
 }  // namespace trainyard::app

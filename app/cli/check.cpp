@@ -34,6 +34,7 @@ const char* meaning(Proof proof) {
     case Proof::passing: return "every layer computes by what those before it made of its micro-batch, learns by the whole gradient, and takes each once";
     case Proof::recomputing: return "every output that is made again is what its forward pass made, from what that had, and the backward pass finds it";
     case Proof::versions: return "every micro-batch goes back by the parameters that it went forward by, and updates come in order, each once";
+    case Proof::swapping: return "what comes back to a device is what was put aside, before anybody asks for it";
     case Proof::serving: return "every parameter lies on one server, workers and servers agree on it, and by their rule nobody waits for ever";
   }
   return "";

@@ -13,7 +13,10 @@
 #include "core/experiment/recomputation.h"
 #include "core/experiment/servers.h"
 #include "core/experiment/stages.h"
+#include "core/experiment/swap.h"
 #include "core/experiment/vertical.h"
+#include "core/session/put_aside.h"
+#include "core/strategy/strategy.h"
 
 namespace trainyard::cli {
 namespace {
@@ -74,6 +77,8 @@ std::vector<std::string> notes_of(const experiment::Experiment& given, const exp
   if (const auto again = experiment::recomputation_said(resolved)) notes.push_back(*again);
   if (experiment::awaits_times(document.strategy))
     notes.emplace_back("what layers take on this machine is measured before the run; until then they are shared out by cost");
+  if (experiment::swaps(document.training))
+    if (const auto plan = strategy::make_plan(resolved)) notes.push_back(*session::swap_said(resolved, *plan));
   if (const auto unlike = experiment::unlike_one_device(document)) notes.push_back(*unlike);
   if (const auto restarts = experiment::restarts_said(document)) notes.push_back(*restarts);
   if (const auto softsync = experiment::softsync_said(document)) notes.push_back(*softsync);

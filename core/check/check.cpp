@@ -64,7 +64,8 @@ void rehearse(Scope& scope) {
 void prove_results(const Scope& scope, Findings& findings) {
   if (has_servers(scope)) {
     prove_serving(scope, findings);
-    return prove_recomputing(scope, findings);
+    prove_recomputing(scope, findings);
+    return prove_swapping(scope, findings);
   }
   prove_meaning(scope, findings);
   prove_micro_steps(scope, findings);
@@ -75,6 +76,7 @@ void prove_results(const Scope& scope, Findings& findings) {
   prove_sharding(scope, findings);
   prove_recomputing(scope, findings);
   prove_versions(scope, findings);
+  prove_swapping(scope, findings);
 }
 
 void prove(Scope& scope, Findings& findings) {
@@ -118,6 +120,7 @@ std::string_view name(Proof proof) {
     case Proof::sharding: return "sharding";
     case Proof::recomputing: return "recomputing";
     case Proof::versions: return "versions";
+    case Proof::swapping: return "swapping";
     case Proof::serving: return "serving";
   }
   return "?";
@@ -144,6 +147,7 @@ Report examine(const plan::Plan& plan) {
   if (shares_parameters(scope)) report.proofs.push_back(Proof::sharding);
   if (has_recomputation(scope)) report.proofs.push_back(Proof::recomputing);
   if (has_versions(scope)) report.proofs.push_back(Proof::versions);
+  if (has_swapping(scope)) report.proofs.push_back(Proof::swapping);
   if (scope.schedule.local_steps > 0) report.proofs.push_back(Proof::averaging);
   const bool sound = !findings.any(Proof::structure);
   report.findings = findings.take();

@@ -29,6 +29,7 @@ enum class Proof {
   sharding,     // of parameters in parts: passes compute by all of them as they were, every part is updated once by the gradient of all ranks, and all are
   recomputing,  // of outputs that are made again: each from what its own forward pass had, and so the same; and the backward pass finds it
   versions,     // of updates after every micro-batch: it goes back by the parameters that it went forward by, and updates come in order
+  swapping,     // of what is put aside: what comes back is what went, before anybody asks for it
   serving,      // of workers and servers: every parameter lies on one server, both ends agree, and the rule lets everybody go on
 };
 std::string_view name(Proof proof);
@@ -54,11 +55,12 @@ struct ProgramTraffic {
   std::int64_t bytes_from(std::int32_t rank) const;
 };
 
-// Memory of a rank, bytes.
+// Memory of a rank, bytes; the first three on its device.
 struct Memory {
-  std::int64_t buffers = 0;  // all of them, side by side
-  std::int64_t shared = 0;   // of these, what peers read
-  std::int64_t peak = 0;     // live at once: a lower bound for any layout
+  std::int64_t buffers = 0;         // all of them, side by side
+  std::int64_t shared = 0;          // of these, what peers read
+  std::int64_t peak = 0;            // live at once: a lower bound for any layout
+  std::int64_t host = 0, disk = 0;  // put aside
 };
 
 struct Report {

@@ -79,6 +79,8 @@ bool has_recomputation(const Scope& scope);
 void prove_recomputing(const Scope& scope, Findings& findings);
 bool has_versions(const Scope& scope);
 void prove_versions(const Scope& scope, Findings& findings);
+bool has_swapping(const Scope& scope);
+void prove_swapping(const Scope& scope, Findings& findings);
 bool has_servers(const Scope& scope);
 void prove_serving(const Scope& scope, Findings& findings);
 std::vector<ProgramTraffic> traffic(const Scope& scope);

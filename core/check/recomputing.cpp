@@ -56,6 +56,7 @@ class Recomputing {
   bool step(int number) {
     const Op& op = program().ops[static_cast<std::size_t>(number)];
     op_ = number;
+    if (op.kind == OpKind::swap_out || op.kind == OpKind::swap_in) return true;  // as if nothing were put aside (swapping.cpp)
     if (op.kind == OpKind::recompute) return make_again(op);
     if ((goes_back(op.kind) || op.kind == OpKind::loss) && !finds_what_was(op)) return false;
     Touched touched;

@@ -18,6 +18,7 @@
 #include "core/experiment/sequences.h"
 #include "core/experiment/servers.h"
 #include "core/experiment/stages.h"
+#include "core/experiment/swap.h"
 #include "core/experiment/synchronised.h"
 #include "core/experiment/tensor.h"
 #include "core/experiment/tpu.h"
@@ -160,6 +161,7 @@ Problems problems_of_meaning(const Experiment& experiment, const data::DataSumma
   append(problems, mesh_problems(experiment));
   append(problems, split_problems(experiment));
   append(problems, fsdp_problems(experiment));
+  append(problems, swap_problems(experiment));
   append(problems, vertical_problems(experiment, data));
   if (data != nullptr) append(problems, embedding_problems(experiment));
   if (data != nullptr) append(problems, sequence_problems(experiment, *data));
@@ -180,6 +182,7 @@ Findings examine(const Experiment& experiment, const std::filesystem::path& dire
       append(findings.problems, place_problems(experiment, *model)), append(findings.problems, stage_problems(experiment, *model)),
           append(findings.problems, tensor_problems(experiment, *model));
   append(findings.problems, start_problems(experiment));
+  append(findings.problems, swap_directory_problems(experiment));
   if (data) findings.data = data->summary;
   else append(findings.problems, {data::at_field(data.error(), experiment.data, directory)});
   return findings;

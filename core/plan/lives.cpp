@@ -42,19 +42,57 @@ class Elements {
   std::vector<Span> spans_;
 };
 
-// What one op does to one buffer.
+LaneKind kind_of(const RankPlan& rank, LaneId lane) { return rank.lanes[lane.index()].kind; }
+
+// From and to which op; whether both are said by compute ops of the program.
+struct UnderWay {
+  Stretch ops;
+  bool bounded = true;
+};
+
+// By op. What is on no copy lane counts as that one op.
+std::vector<UnderWay> under_way_of(const RankPlan& rank, const Program& program) {
+  std::vector<UnderWay> all;
+  std::vector<std::vector<std::size_t>> of_lane(rank.lanes.size());
+  std::vector<std::size_t> from(rank.lanes.size(), 0);  // of copy lanes: right after the last compute op that was waited for
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    const Op& op = program.ops[i];
+    of_lane[op.lane.index()].push_back(i);
+    all.push_back({{i, i}});
+    if (kind_of(rank, op.lane) != LaneKind::copy) continue;
+    for (const Dependency& dependency : op.after)
+      if (kind_of(rank, dependency.lane) == LaneKind::compute && dependency.steps_back == 0 && dependency.sequence > 0 &&
+          static_cast<std::size_t>(dependency.sequence) <= of_lane[dependency.lane.index()].size())
+        from[op.lane.index()] = std::max(from[op.lane.index()], of_lane[dependency.lane.index()][static_cast<std::size_t>(dependency.sequence) - 1] + 1);
+    all.back() = {{std::min(i, from[op.lane.index()]), program.ops.size() - 1}, false};
+  }
+  for (std::size_t i = program.ops.size(); i-- > 0;) {
+    if (kind_of(rank, program.ops[i].lane) != LaneKind::compute) continue;
+    for (const Dependency& dependency : program.ops[i].after) {
+      if (kind_of(rank, dependency.lane) != LaneKind::copy || dependency.steps_back > 0) continue;
+      const auto& copies = of_lane[dependency.lane.index()];
+      const std::size_t count = dependency.sequence == Dependency::end ? copies.size() : std::min(copies.size(), static_cast<std::size_t>(dependency.sequence));
+      for (std::size_t c = 0; c < count && copies[c] < i; ++c) all[copies[c]] = {{all[copies[c]].ops.first, i - 1}, all[copies[c]].ops.first > 0};
+    }
+  }
+  return all;
+}
+
+// What one op does to one buffer, and when it may be under way.
 struct Touch {
   std::size_t op = 0;
+  UnderWay when = {};
   std::vector<Access> reads = {}, writes = {};
 };
 
 // By buffer, in the order of the program.
-std::vector<std::vector<Touch>> touches_of(const Program& program, std::size_t buffers) {
-  std::vector<std::vector<Touch>> all(buffers);
+std::vector<std::vector<Touch>> touches_of(const RankPlan& rank, const Program& program) {
+  std::vector<std::vector<Touch>> all(rank.buffers.size());
+  const std::vector<UnderWay> under_way = under_way_of(rank, program);
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const auto touch = [&](const Access& access) -> Touch& {
       auto& list = all[access.buffer.index()];
-      if (list.empty() || list.back().op != i) list.push_back({i});
+      if (list.empty() || list.back().op != i) list.push_back({i, under_way[i]});
       return list.back();
     };
     for (const Access& read : program.ops[i].reads) touch(read).reads.push_back(read);
@@ -73,14 +111,15 @@ Life life_of(const std::vector<Touch>& touches) {
   Life life;
   Elements wanted;
   for (std::size_t i = touches.size(); i-- > 0;) {
-    const bool goes_on = !wanted.empty();
-    if (goes_on) life.stretches.back().first = touches[i].op;
-    else life.stretches.push_back({touches[i].op, touches[i].op});
+    const Stretch& ops = touches[i].when.ops;
+    if (!wanted.empty() || (!life.stretches.empty() && ops.last >= life.stretches.back().first))
+      life.stretches.back() = {std::min(ops.first, life.stretches.back().first), std::max(ops.last, life.stretches.back().last)};
+    else life.stretches.push_back(ops);
     for (const Access& write : touches[i].writes) wanted.remove(write.first, write.first + write.count);
     for (const Access& read : touches[i].reads) wanted.add(read.first, read.first + read.count);
   }
   std::reverse(life.stretches.begin(), life.stretches.end());
-  life.begins_anew = wanted.empty();
+  life.begins_anew = wanted.empty() && std::all_of(touches.begin(), touches.end(), [](const Touch& touch) { return touch.when.bounded; });
   return life;
 }
 
@@ -102,7 +141,7 @@ bool meet(const std::vector<Stretch>& a, const std::vector<Stretch>& b) {
 Lives::Lives(const RankPlan& rank) : begins_anew_(rank.buffers.size(), true) {
   for (const Program& program : rank.programs) {
     auto& of_program = stretches_.emplace_back();
-    const auto touches = touches_of(program, rank.buffers.size());
+    const auto touches = touches_of(rank, program);
     for (std::size_t b = 0; b < touches.size(); ++b) {
       Life life = life_of(touches[b]);
       if (!life.begins_anew) begins_anew_[b] = false;

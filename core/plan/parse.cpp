@@ -131,8 +131,8 @@ class Parser : private WordReader {
     Lane lane;
     if (!new_name(lanes_, lane.name)) return false;
     const Word at = take();
-    const auto kind = kind_of(at.text, LaneKind::recv);
-    if (!kind) return fail_word(at, "input, compute, comm, send, recv");
+    const auto kind = kind_of(at.text, LaneKind::copy);
+    if (!kind) return fail_word(at, "input, compute, comm, send, recv, copy");
     lane.kind = *kind;
     if (more() && !group_number(lane.group)) return false;
     rank().lanes.push_back(std::move(lane));
@@ -149,6 +149,8 @@ class Parser : private WordReader {
     buffer.dtype = known->first;
     if (!number(buffer.elements)) return false;
     buffer.shared = take_if("shared");
+    for (const Place place : {Place::host, Place::disk})
+      if (take_if(word(place))) buffer.place = place;
     rank().buffers.push_back(std::move(buffer));
     return true;
   }

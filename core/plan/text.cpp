@@ -49,6 +49,12 @@ std::string op_line(const RankPlan& plan, const Op& op) {
   return line + "\n";
 }
 
+std::string buffer_line(const Buffer& buffer) {
+  const std::string place = buffer.place == Place::device ? "" : " " + std::string(word(buffer.place));
+  return "buffer " + buffer.name + " " + std::string(base::name_of(buffer.dtype)) + " " + std::to_string(buffer.elements) + (buffer.shared ? " shared" : "") +
+         place + "\n";
+}
+
 std::string rule_text(const ArrivalRule& rule) {
   std::string text = "rule " + std::to_string(rule.gradients_per_update) + " of " + std::to_string(rule.workers);
   if (rule.answers_after_update) text += " in step";
@@ -147,6 +153,15 @@ std::string_view word(OpKind kind) {
   return "?";
 }
 
+std::string_view word(Place place) {
+  switch (place) {
+    case Place::device: return "device";
+    case Place::host: return "host";
+    case Place::disk: return "disk";
+  }
+  return "?";
+}
+
 std::string_view word(LaneKind kind) {
   switch (kind) {
     case LaneKind::input: return "input";
@@ -180,9 +195,7 @@ std::string to_text(const RankPlan& rank) {
     text += "lane " + lane.name + " " + std::string(word(lane.kind));
     text += lane.group >= 0 ? " g" + std::to_string(lane.group) + "\n" : "\n";
   }
-  for (const Buffer& buffer : rank.buffers)
-    text +=
-        "buffer " + buffer.name + " " + std::string(base::name_of(buffer.dtype)) + " " + std::to_string(buffer.elements) + (buffer.shared ? " shared\n" : "\n");
+  for (const Buffer& buffer : rank.buffers) text += buffer_line(buffer);
   for (const Program& program : rank.programs) {
     text += "program " + program.name + " samples " + std::to_string(program.samples) + " of " + std::to_string(program.global_samples);
     text += program.repeats != 1 ? " repeats " + std::to_string(program.repeats) + "\n" : "\n";

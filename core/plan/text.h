@@ -24,8 +24,8 @@
 //   rank     = "rank" N [rule] {pair} {lane | buffer} {program}
 //   rule     = "rule" N "of" N ["in step"] ["bound" N]      a server: gradients of an update, of so many workers (arrivals.h)
 //   pair     = "pair" N "with" {N} "seed" N                 an active rank and those that it may ask (pairing.h)
-//   lane     = "lane" NAME ("input" | "compute" | "comm" | "send" | "recv") ["g"N]
-//   buffer   = "buffer" NAME ("fp32" | "fp64" | "int32") N ["shared"]      elements
+//   lane     = "lane" NAME ("input" | "compute" | "comm" | "send" | "recv" | "copy") ["g"N]
+//   buffer   = "buffer" NAME ("fp32" | "fp64" | "int32") N ["shared"] ["host" | "disk"]    elements; without a place: on the device
 //   program  = "program" NAME "samples" N "of" N ["repeats" N] {wanted} {op}
 //   wanted   = "bucket" TOKEN "group g"N ["row" N] "writes" access    of an expanded collective, as BCAST.b0<r0, or of neighbours, as MIX.b0
 //   op       = TOKEN "@"NAME ["group g"N] ["columns" N":"N"/"N] ["row" N] ["named"] ["weights" W{":"W}"/"N] ["reads" {access}] ["writes" {access}] ["flops" N]
@@ -52,6 +52,7 @@ namespace trainyard::plan {
 
 std::string_view word(OpKind kind);                   // "LOAD"
 std::string_view word(LaneKind kind);                 // "input"
+std::string_view word(Place place);                   // "host"
 bool is_name(std::string_view text);                  // whether it may name a lane, buffer or program
 std::string token(const Op& op);                      // "F.s2.m0"
 base::Result<Op> parse_token(std::string_view text);  // kind and numbers only; a Problem names the column

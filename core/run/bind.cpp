@@ -4,6 +4,7 @@
 
 #include "core/model/segment_ops.h"
 #include "core/model/split.h"
+#include "core/plan/buffer_names.h"
 #include "core/plan/text.h"
 #include "core/run/bind_compression.h"
 #include "core/run/bind_named.h"
@@ -25,7 +26,7 @@ using model::kSoftmaxSummary;
 class Binder {
  public:
   Binder(const plan::RankPlan& plan, const std::vector<plan::Group>& groups, const model::Model& model, const Recipe& recipe, compute::Compute& compute,
-         std::span<std::byte> private_arena, std::span<std::byte> shared_arena)
+         std::span<std::byte> private_arena, std::span<std::byte> shared_arena, const SwapSpace* aside)
       : plan_(plan),
         groups_(groups),
         model_(model),
@@ -33,12 +34,15 @@ class Binder {
         compute_(compute),
         layout_(layout(plan)),
         private_(private_arena),
-        shared_(shared_arena) {}
+        shared_(shared_arena),
+        aside_(aside) {}
 
   base::Result<BoundPlan> run() {
     if (auto ok = check_op_numbers(plan_); !ok) return base::fail(ok.error());
     if (static_cast<std::int64_t>(private_.size()) < layout_.private_bytes || static_cast<std::int64_t>(shared_.size()) < layout_.shared_bytes)
       return base::fail({base::ProblemCode::failed, "rank " + std::to_string(plan_.rank), "the arenas are smaller than the plan needs", "", ""});
+    if (aside_ == nullptr && layout_.host_bytes + layout_.disk_bytes > 0)
+      return base::fail({base::ProblemCode::failed, "rank " + std::to_string(plan_.rank), "there is nowhere to put aside what the plan does", "", ""});
     const bool has_mean = plan_.buffer("mean").valid();  // of ranks with parameters of their own
     averages_weights_ = std::any_of(plan_.programs.begin(), plan_.programs.end(), [&](const plan::Program& program) {
       return plan::purpose(program.name) == plan::Purpose::training && std::any_of(program.ops.begin(), program.ops.end(), [&](const Op& op) {
@@ -61,8 +65,7 @@ class Binder {
     for (const char* name : {"moment1", "moment2"})
       if (plan_.buffer(name).valid()) bound.moments.push_back(named(name));
     bound.squared_errors = named("squared_errors");
-    for (const MemoryRegion& region : memory_regions(plan_, layout_))
-      bound.memory.push_back({region.part, (region.shared ? shared_ : private_).data() + region.offset, region.bytes});
+    for (const MemoryRegion& region : memory_regions(plan_, layout_)) bound.memory.push_back({region.part, begin_of(region), region.bytes});
     bound.spread = named("spread");
     bound.compression_ratio = compression_ratio(plan_);
     for (const plan::Program& program : plan_.programs) {
@@ -76,6 +79,11 @@ class Binder {
   }
 
  private:
+  const std::byte* begin_of(const MemoryRegion& region) const {
+    if (region.part == MemoryPart::disk) return nullptr;
+    return region.part == MemoryPart::host ? aside_->host(region.offset) : (region.shared ? shared_ : private_).data() + region.offset;
+  }
+
   base::Result<BoundProgram> bind_program(const plan::Program& program) {
     program_ = &program;
     trains_ = std::any_of(program.ops.begin(), program.ops.end(),
@@ -109,8 +117,10 @@ class Binder {
     return loads;
   }
 
+  // Or a piece of it.
   const Access* find(const std::vector<Access>& accesses, const std::string& buffer) const {
-    const auto at = std::find_if(accesses.begin(), accesses.end(), [&](const Access& access) { return plan_.buffers[access.buffer.index()].name == buffer; });
+    const auto at = std::find_if(accesses.begin(), accesses.end(),
+                                 [&](const Access& access) { return plan::whole_name(plan_.buffers[access.buffer.index()].name) == buffer; });
     return at == accesses.end() ? nullptr : &*at;
   }
 
@@ -150,6 +160,7 @@ class Binder {
     bind_named_rows(
         op, plan_, model_, [this](const Access& access) { return tensor(access).data; }, bound);
     if (plan::pairs_up(op.kind)) bind_pair(op, bound);
+    if (op.kind == OpKind::swap_out || op.kind == OpKind::swap_in) bind_copies(op, bound);
     for (const compute::Op& work : compute_ops(op)) {
       auto kernel = touches(op.reads, "loss_scale") ? prepare_scaled(work, named("loss_scale"), compute_) : compute_.prepare(work);
       if (!kernel) return base::fail(kernel.error());
@@ -193,6 +204,16 @@ class Binder {
     if (op.kind == OpKind::answer) return bound.peers.push_back(op.peer);
     bound.pairing = std::make_shared<plan::Pairing>(plan_.pairs.front());
     bound.peers.assign(bound.pairing->passive.begin(), bound.pairing->passive.end());
+  }
+
+  void bind_copies(const Op& op, BoundOp& bound) {
+    const bool out = op.kind == OpKind::swap_out;
+    for (std::size_t i = 0; i < op.reads.size(); ++i) {
+      const Tensor near = tensor(out ? op.reads[i] : op.writes[i]), home = tensor(out ? op.writes[i] : op.reads[i]);
+      const bool in_file = layout_.buffers[(out ? op.writes[i] : op.reads[i]).buffer.index()].place == plan::Place::disk;
+      bound.copies.push_back(
+          {near.data, home.data, in_file ? aside_ : nullptr, in_file ? home.data - aside_->disk(0) : 0, near.elements() * base::size_of(near.dtype)});
+    }
   }
 
   std::vector<compute::Op> compute_ops(const Op& op) {
@@ -390,6 +411,8 @@ class Binder {
 
   std::byte* address(plan::BufferId id) {
     const Placement& place = layout_.buffers[id.index()];
+    if (place.place == plan::Place::host) return aside_->host(place.offset);
+    if (place.place == plan::Place::disk) return aside_->disk(place.offset);
     return (place.shared ? shared_ : private_).data() + place.offset;
   }
   // Empty where the plan has no such buffer: a plan may do less than train.
@@ -435,6 +458,7 @@ class Binder {
   compute::Compute& compute_;
   const Layout layout_;
   std::span<std::byte> private_, shared_;
+  const SwapSpace* aside_;
   const plan::Program* program_ = nullptr;
   const Op* op_ = nullptr;
   bool trains_ = false;       // the program
@@ -447,8 +471,8 @@ class Binder {
 }  // namespace
 
 base::Result<BoundPlan> bind(const plan::RankPlan& plan, const std::vector<plan::Group>& groups, const model::Model& model, const Recipe& recipe,
-                             compute::Compute& compute, std::span<std::byte> private_arena, std::span<std::byte> shared_arena) {
-  return Binder(plan, groups, model, recipe, compute, private_arena, shared_arena).run();
+                             compute::Compute& compute, std::span<std::byte> private_arena, std::span<std::byte> shared_arena, const SwapSpace* aside) {
+  return Binder(plan, groups, model, recipe, compute, private_arena, shared_arena, aside).run();
 }
 
 }  // namespace trainyard::run

@@ -12,6 +12,7 @@
 #include "core/model/model.h"
 #include "core/run/layout.h"
 #include "core/run/memory_use.h"
+#include "core/run/swap_space.h"
 
 namespace trainyard::run {
 
@@ -59,6 +60,13 @@ struct NamedRows {
   std::byte* handed_to(int worker) const { return handed + worker * most * row_bytes; }
 };
 
+// Of an op that puts aside or brings back: bytes on the device, and where they are else; in a file, from an offset on.
+struct BoundCopy {
+  std::byte *near = nullptr, *home = nullptr;
+  const SwapSpace* file = nullptr;  // null: in the host's memory
+  std::int64_t offset = 0, bytes = 0;
+};
+
 struct BoundOp {
   plan::OpKind kind = plan::OpKind::load;
   plan::LaneId lane;
@@ -80,6 +88,7 @@ struct BoundOp {
   std::int64_t bytes = 0, elements = 0;
   base::DType dtype = base::DType::fp32;
   NamedRows named;
+  std::vector<BoundCopy> copies;  // of OUT and IN
 
   // Payload that crosses to or from peers.
   std::int64_t bytes_moved() const { return bytes * std::ssize(peers_in(0)); }
@@ -99,7 +108,7 @@ struct BoundProgram {
 // Bytes of an arena, and what they are for.
 struct ResidentPart {
   MemoryPart part = MemoryPart::other;
-  const std::byte* begin = nullptr;
+  const std::byte* begin = nullptr;  // null: they are in a file
   std::int64_t bytes = 0;
 };
 
@@ -116,7 +125,7 @@ struct BoundPlan {
   std::vector<compute::Tensor> versions;  // of a server: its share of the parameters, in places for several versions; an update goes from one to another
   compute::Tensor given, compensated;     // of one that compensates for delay: what it gave each worker last, share by share; a gradient while it does
   std::vector<ResidentPart> memory;       // all that the rank's buffers take, by what it is for
-  std::vector<compute::Tensor> moments;   // of the optimizer: of all that the rank updates; none where it keeps none
+  std::vector<compute::Tensor> moments;   // of the optimizer: of all that the rank updates, wherever they are; none where it keeps none
   compute::Tensor state;                  // what training keeps besides parameters (model::Model::state); may be empty
 };
 
@@ -129,9 +138,10 @@ inline void write_rate(const BoundPlan& bound, const Recipe& recipe, std::int64_
 // Where the run is to stop at a gradient that is not finite: a Problem, once an op has left one.
 base::Result<void> expect_finite(const BoundOp& op, const BoundPlan& bound, const Recipe& recipe, const model::Model& model);
 
-// Arenas must be as large as `layout` says, zero at first (the optimizer's state begins so) and stay alive. A kernel that cannot be prepared is a Problem that
-// names the op.
+// Arenas must be as large as `layout` says, zero at first (the optimizer's state begins so) and stay alive; so must what is put aside, null where nothing is.
+// A kernel that cannot be prepared is a Problem that names the op.
 base::Result<BoundPlan> bind(const plan::RankPlan& plan, const std::vector<plan::Group>& groups, const model::Model& model, const Recipe& recipe,
-                             compute::Compute& compute, std::span<std::byte> private_arena, std::span<std::byte> shared_arena);
+                             compute::Compute& compute, std::span<std::byte> private_arena, std::span<std::byte> shared_arena,
+                             const SwapSpace* aside = nullptr);
 
 }  // namespace trainyard::run

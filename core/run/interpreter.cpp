@@ -59,12 +59,15 @@ Interpreter::State::State(InterpreterParts p)
   if (parts.transport != nullptr) transfers = std::make_unique<Transfers>(*parts.transport, *parts.compute, parts.generation);
   else if (parts.engine != nullptr) transfers = std::make_unique<EngineCalls>(*parts.engine);
   done.reserve(128);
+  swapped.reserve(1024);
   for (std::size_t l = 0; l < parts.plan->lanes.size(); ++l) {
     const LaneKind kind = parts.plan->lanes[l].kind;
     if (kind == LaneKind::input) input_lane = LaneId(l);
     else if (kind == LaneKind::compute) compute_lane = LaneId(l);
+    else if (kind == LaneKind::copy) copy_lane = LaneId(l);
     else comm_lanes.emplace_back(l);
   }
+  if (copy_lane.valid()) swapping = std::make_unique<Swapping>(frontier, copy_lane, *parts.bound, *parts.compute);
 }
 
 Interpreter::Interpreter(InterpreterParts parts) : state_(std::make_unique<State>(std::move(parts))) {}

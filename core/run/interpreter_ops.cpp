@@ -22,6 +22,8 @@ constexpr std::int64_t kLongestSleep = 2'000'000;  // nanoseconds: then it looks
 }  // namespace
 
 base::Result<bool> Interpreter::State::progress() {
+  const auto swapped_any = take_swapped();
+  if (!swapped_any) return swapped_any;
   auto moved = move_transfers();
   if (!moved) return moved;
   // What follows on a lane is not to wait until an op has been computed; but what is sent after a step is in that step's traffic no more.
@@ -36,7 +38,21 @@ base::Result<bool> Interpreter::State::progress() {
   const bool loaded = run_input();
   auto computed = run_compute();
   if (!computed) return computed;
-  return *computed || *answered || loaded || *moved;
+  const bool any = *computed || *answered || loaded || *moved || *swapped_any;
+  if (!any && swapping) swapping->look_again();  // an instance may have been admitted
+  return any;
+}
+
+// What the copy lane's thread has done.
+base::Result<bool> Interpreter::State::take_swapped() {
+  if (!swapping) return false;
+  if (const auto failed = swapping->failure()) {
+    is_at(failed->first);
+    return base::fail(failed->second);
+  }
+  if (!swapping->take(swapped)) return false;
+  for (const Swapped& one : swapped) tell(one.ready, one.begin_ns, one.begin_ns, one.end_ns, one.bytes, 0);
+  return true;
 }
 
 base::Result<bool> Interpreter::State::move_transfers() {
@@ -146,16 +162,18 @@ base::Result<void> Interpreter::State::idle() {
   const bool comm_waits = transfers && !transfers->empty();
   if (comm_waits) {
     is_at(transfers->oldest().ready);
-    wait_for_peers(input_blocked ? kInputSlice : kWaitSlice, transfers->waits_for());
+    wait_for_peers(input_blocked || (swapping && swapping->under_way()) ? kInputSlice : kWaitSlice, transfers->waits_for());
   } else if (input_blocked && answering) {
     is_at(*frontier.next(input_lane));
     wait_for_peers(kInputSlice, -1);
+  } else if (swapping) {
+    swapping->wait(input_blocked ? kInputSlice : kWaitSlice);
   } else if (input_blocked) {
     is_at(*frontier.next(input_lane));
     pipeline->wait_next();
   }
   const std::int64_t begin = lap();
-  (comm_waits ? meter.times.wait_ns : meter.times.input_ns) += now_ns - begin;
+  (comm_waits || (swapping && !input_blocked) ? meter.times.wait_ns : meter.times.input_ns) += now_ns - begin;
   if (parts.gate->closed()) return base::fail({base::ProblemCode::cancelled, "rank " + std::to_string(parts.plan->rank), "was told to stop", "", ""});
   return {};
 }
@@ -166,6 +184,12 @@ std::int64_t Interpreter::State::lap() { return std::exchange(now_ns, base::now_
 void Interpreter::State::finish(LaneId lane, const Frontier::Ready& ready, std::int64_t begin, std::int64_t peer_ready, std::int64_t end, std::int64_t bytes,
                                 std::int64_t imposed_ns) {
   frontier.finish(lane, ready);
+  if (swapping) swapping->look_again();
+  tell(ready, begin, peer_ready, end, bytes, imposed_ns);
+}
+
+void Interpreter::State::tell(const Frontier::Ready& ready, std::int64_t begin, std::int64_t peer_ready, std::int64_t end, std::int64_t bytes,
+                              std::int64_t imposed_ns) {
   parts.whereabouts->ops_done.fetch_add(1, std::memory_order_relaxed);
   if (parts.record_ops && parts.events != nullptr) meter.op_event(ready.program, ready.op, ready.step, begin, peer_ready, end, bytes, imposed_ns);
 }

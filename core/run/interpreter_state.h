@@ -14,6 +14,7 @@
 #include "core/run/round_input.h"
 #include "core/run/staleness.h"
 #include "core/run/step_meter.h"
+#include "core/run/swapping.h"
 #include "core/run/transfers.h"
 #include "core/run/turn.h"
 
@@ -35,7 +36,8 @@ struct Interpreter::State {
   const plan::Columns columns;  // of the samples that are loaded; none: all
   HeldOut held_out;
   std::vector<Transfer> done;
-  plan::LaneId input_lane, compute_lane;
+  std::vector<Swapped> swapped;
+  plan::LaneId input_lane, compute_lane, copy_lane;
   std::vector<plan::LaneId> comm_lanes;
   bool evaluating = false;
   bool meeting = false;          // all make their mean, and evaluate; until the next step nobody is owed an answer, and who has no more steps may be gone
@@ -47,6 +49,7 @@ struct Interpreter::State {
   std::int64_t asked = 0;                                                  // of a neighbour, and answered
   std::int64_t round_instance = std::numeric_limits<std::int64_t>::max();  // of a worker of servers: in which it trains; later ones are of the next round
   std::int64_t saved = 0;                                                  // checkpoints, in steps / save_every_steps
+  std::unique_ptr<Swapping> swapping;                                      // last, as it looks at the frontier; null: nothing is put aside
 
   explicit State(InterpreterParts p);
 
@@ -78,6 +81,7 @@ struct Interpreter::State {
   base::Result<void> complete(std::int64_t instance);
   base::Result<bool> progress();
   base::Result<bool> move_transfers();
+  base::Result<bool> take_swapped();
   bool run_input();
   bool load(const plan::Frontier::Ready& ready);
   void name_rows(const BoundOp& op);
@@ -89,6 +93,7 @@ struct Interpreter::State {
   std::int64_t lap();
   void finish(plan::LaneId lane, const plan::Frontier::Ready& ready, std::int64_t begin, std::int64_t peer_ready, std::int64_t end, std::int64_t bytes,
               std::int64_t imposed_ns = 0);
+  void tell(const plan::Frontier::Ready& ready, std::int64_t begin, std::int64_t peer_ready, std::int64_t end, std::int64_t bytes, std::int64_t imposed_ns);
   void is_at(const plan::Frontier::Ready& ready);
   base::Problem in_op(base::Problem problem) const;
   base::Problem told_to_stop() const { return {base::ProblemCode::cancelled, "rank " + std::to_string(parts.plan->rank), "was told to stop", "", ""}; }

@@ -13,15 +13,17 @@ using plan::RankPlan;
 
 std::int64_t align(std::int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
-// A buffer is scratch when only the compute lane touches it and every program that reads it has written it before.
+// A buffer is scratch when only compute and copy lanes touch it and every program that reads it has written it before.
+bool may_share(plan::LaneKind kind) { return kind == plan::LaneKind::compute || kind == plan::LaneKind::copy; }
+
 std::vector<bool> scratch_of(const RankPlan& plan, const plan::Lives& lives) {
   std::vector<bool> scratch(plan.buffers.size());
-  for (std::size_t b = 0; b < scratch.size(); ++b) scratch[b] = !plan.buffers[b].shared && lives.begins_anew(b);
+  for (std::size_t b = 0; b < scratch.size(); ++b) scratch[b] = !plan.buffers[b].shared && plan.buffers[b].place == plan::Place::device && lives.begins_anew(b);
   for (const plan::Program& program : plan.programs)
     for (const plan::Op& op : program.ops)
       for (const auto* accesses : {&op.reads, &op.writes})
         for (const plan::Access& access : *accesses)
-          if (plan.lanes[op.lane.index()].kind != plan::LaneKind::compute) scratch[access.buffer.index()] = false;
+          if (!may_share(plan.lanes[op.lane.index()].kind)) scratch[access.buffer.index()] = false;
   return scratch;
 }
 
@@ -84,6 +86,16 @@ std::vector<Placed> best_of_orders(const RankPlan& plan, const plan::Lives& live
   return end_of(written) < end_of(listed) ? written : listed;
 }
 
+// Of the arena, or file, that a buffer lies in.
+std::int64_t& end_of(Layout& layout, const plan::Buffer& buffer) {
+  switch (buffer.place) {
+    case plan::Place::host: return layout.host_bytes;
+    case plan::Place::disk: return layout.disk_bytes;
+    case plan::Place::device: break;
+  }
+  return buffer.shared ? layout.shared_bytes : layout.private_bytes;
+}
+
 }  // namespace
 
 Layout layout(const RankPlan& plan) {
@@ -98,13 +110,13 @@ Layout layout(const RankPlan& plan) {
       scratch.push_back(b);
       continue;
     }
-    std::int64_t& end = buffer.shared ? result.shared_bytes : result.private_bytes;
-    result.buffers[b] = {buffer.shared, end};
+    std::int64_t& end = end_of(result, buffer);
+    result.buffers[b] = {buffer.shared, end, buffer.place};
     end += align(buffer.bytes());
   }
   const std::vector<Placed> placed = best_of_orders(plan, lives, std::move(scratch));
   const std::int64_t start = result.scratch_first = result.private_bytes;
-  for (const Placed& p : placed) result.buffers[p.buffer] = {false, start + p.offset};
+  for (const Placed& p : placed) result.buffers[p.buffer] = {false, start + p.offset, plan::Place::device};
   result.private_bytes = start + end_of(placed);
   return result;
 }

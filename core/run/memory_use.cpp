@@ -27,21 +27,30 @@ MemoryPart part_of(const std::string& name) {
   return MemoryPart::other;
 }
 
+MemoryPart part_of(const plan::Buffer& buffer) {
+  switch (buffer.place) {
+    case plan::Place::host: return MemoryPart::host;
+    case plan::Place::disk: return MemoryPart::disk;
+    case plan::Place::device: break;
+  }
+  return part_of(buffer.name);
+}
+
 }  // namespace
 
 std::vector<MemoryRegion> memory_regions(const plan::RankPlan& plan, const Layout& layout) {
   std::vector<MemoryRegion> regions;
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
     const Placement& place = layout.buffers[b];
-    const bool scratch = !place.shared && place.offset >= layout.scratch_first;
-    if (!scratch && plan.buffers[b].bytes() > 0) regions.push_back({part_of(plan.buffers[b].name), place.shared, place.offset, plan.buffers[b].bytes()});
+    const bool scratch = !place.shared && place.place == plan::Place::device && place.offset >= layout.scratch_first;
+    if (!scratch && plan.buffers[b].bytes() > 0) regions.push_back({part_of(plan.buffers[b]), place.shared, place.offset, plan.buffers[b].bytes()});
   }
   const std::int64_t scratch = layout.private_bytes - layout.scratch_first;
   if (scratch > 0) regions.push_back({MemoryPart::activations, false, layout.scratch_first, scratch});
   return regions;
 }
 
-std::int64_t MemoryUse::total() const { return std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0}); }
+std::int64_t MemoryUse::total() const { return std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0}) - of(MemoryPart::host) - of(MemoryPart::disk); }
 
 MemoryUse memory_use(const plan::RankPlan& plan, const Layout& layout) {
   MemoryUse use;
@@ -54,10 +63,12 @@ std::string in_words(const MemoryUse& use) {
   std::string text = said(use.total());
   const char* join = ": ";
   for (const auto& [part, name] : base::Names<MemoryPart>::table) {
-    if (use.of(part) == 0) continue;
+    if (use.of(part) == 0 || part == MemoryPart::host || part == MemoryPart::disk) continue;
     text += join + std::string(name) + " " + said(use.of(part));
     join = ", ";
   }
+  if (use.of(MemoryPart::host) > 0) text += "; and " + said(use.of(MemoryPart::host)) + " in the host's memory";
+  if (use.of(MemoryPart::disk) > 0) text += "; and " + said(use.of(MemoryPart::disk)) + " on disk";
   return text;
 }
 

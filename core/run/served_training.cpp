@@ -13,6 +13,7 @@
 #include "core/run/round_input.h"
 #include "core/run/served_share.h"
 #include "core/run/step_meter.h"
+#include "core/run/swapping.h"
 #include "core/run/turn.h"
 
 namespace trainyard::run {
@@ -38,6 +39,7 @@ struct Bound {
   plan::RankPlan plan;
   std::shared_ptr<std::byte> own;  // what no other rank reads
   std::span<std::byte> shared;     // what others do
+  SwapSpace aside;
   BoundPlan bound;
 
   int program(const std::string& name) const { return plan.program(name); }
@@ -71,8 +73,11 @@ Result<void> bind_rank(Bound& to, const ServedTrainingParts& parts, int rank, co
     to.own = std::move(*own);
     shared.all_bytes += places.private_bytes;
   }
-  auto bound =
-      bind(to.plan, parts.plan->groups, *parts.model, *parts.recipe, *parts.compute, {to.own.get(), static_cast<std::size_t>(places.private_bytes)}, to.shared);
+  auto aside = SwapSpace::make(places, parts.swap_directory, where);
+  if (!aside) return base::fail(aside.error());
+  to.aside = std::move(*aside);
+  auto bound = bind(to.plan, parts.plan->groups, *parts.model, *parts.recipe, *parts.compute, {to.own.get(), static_cast<std::size_t>(places.private_bytes)},
+                    to.shared, &to.aside);
   if (!bound) return base::fail(bound.error());
   to.bound = std::move(*bound);
   parts.initialise(to.plan, to.bound);
@@ -423,6 +428,7 @@ Result<void> ServedTraining::State::run(Worker& worker, const BoundProgram& prog
     }
     if (evaluating && op.kind == OpKind::loss)
       for (int i = 0; i < 2; ++i) held_out[i] += worker.rank->bound.metrics.as<double>()[i];
+    if (const auto ok = carry_out(op, *parts.compute); !ok) return base::fail(of_rank(ok.error(), worker.rank->plan.rank, worker.step));
     if (!evaluating && worker.meter && !op.kernels.empty()) worker.meter->capture(op, worker.step);
     if (const auto ok = expect_finite(op, worker.rank->bound, *parts.recipe, *parts.model); !ok)
       return base::fail(of_rank(ok.error(), worker.rank->plan.rank, worker.step));

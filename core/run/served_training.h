@@ -28,6 +28,7 @@ struct ServedTrainingParts {
   std::function<telemetry::EventRing*(int rank)> events = {};                          // null: nothing is recorded
   std::int64_t first_version = 0;                                                      // updates of servers that are made already
   std::int64_t begun_ns = 0;                                                           // CLOCK_MONOTONIC at time 0 of the order, for events
+  std::string swap_directory = {};                                                     // of what workers put aside on disk
   std::function<base::Result<void>()> between_ops = {};                                // so that who waits is not forgotten; a Problem ends it
 };
 

@@ -169,7 +169,8 @@ void StepMeter::memory_metrics(std::int64_t step) {
   const std::int64_t begin = base::now_nanoseconds();
   if (own_process_) metric(Metric::memory_bytes, step, static_cast<double>(resident_bytes()));
   std::array<std::int64_t, kMemoryParts> parts{};
-  for (const ResidentPart& one : bound_.memory) parts[static_cast<std::size_t>(one.part)] += resident_of(one.begin, one.bytes);
+  for (const ResidentPart& one : bound_.memory)
+    parts[static_cast<std::size_t>(one.part)] += one.begin == nullptr ? one.bytes : resident_of(one.begin, one.bytes);
   for (std::size_t part = 0; part < kMemoryParts; ++part) metric(Metric::buffer_bytes, step, static_cast<double>(parts[part]), static_cast<int>(part));
   next_memory_ns_ = begin + std::max(kMemoryPeriod, kMostOfMemory * (base::now_nanoseconds() - begin));
 }

@@ -58,6 +58,7 @@ struct Prepared {
 
   std::string endpoint() const { return data_plane ? data_plane->endpoint() : bound_engine ? bound_engine->endpoint() : ""; }
   Memory memory;
+  run::SwapSpace aside;
 };
 
 template <class Wanted>
@@ -177,7 +178,15 @@ class Rank {
     auto sampler = experiment::sampler(p_.resolved);
     if (!sampler) return base::fail(sampler.error());
     p_.sampler = std::move(*sampler);
+    auto aside = run::SwapSpace::make(p_.layout, swap_directory(), where());
+    if (!aside) return base::fail(aside.error());
+    p_.aside = std::move(*aside);
     return allocate(p_.layout.private_bytes, where()).map([&](Memory memory) { p_.memory = std::move(memory); });
+  }
+
+  const std::string& swap_directory() const {
+    const std::string& named = p_.resolved.document.training.swap.directory;
+    return named.empty() ? p_.assignment.run_directory : named;
   }
 
   Result<void> prepare_slowness(const topology::Device& device) {
@@ -196,7 +205,7 @@ class Rank {
     const auto shared = shared_memory();
     if (!shared) return base::fail(shared.error());
     const auto bound = run::bind(p_.rank_plan, p_.plan.groups, p_.resolved.model, recipe, *p_.compute,
-                                 {p_.memory.get(), static_cast<std::size_t>(p_.layout.private_bytes)}, *shared);
+                                 {p_.memory.get(), static_cast<std::size_t>(p_.layout.private_bytes)}, *shared, &p_.aside);
     if (!bound) return base::fail(bound.error());
     initialise(p_.resolved, p_.rank_plan, *bound);
     const bool takes_over = !evaluates() && (p_.rank_plan.rule || p_.resolved.model.state_elements > 0);  // else it is given all that it needs

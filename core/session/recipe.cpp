@@ -134,7 +134,8 @@ base::Result<run::ServedTrainingParts> served_training_parts(const experiment::R
                                   .dataset = std::move(*dataset),
                                   .sampler = std::move(*sampler),
                                   .held_out = [&e](int worker) { return e.held_out(worker); },
-                                  .initialise = [&e](const plan::RankPlan& rank, const run::BoundPlan& bound) { initialise(e, rank, bound); }};
+                                  .initialise = [&e](const plan::RankPlan& rank, const run::BoundPlan& bound) { initialise(e, rank, bound); },
+                                  .swap_directory = e.document.training.swap.directory};
 }
 
 void initialise(const experiment::Resolved& e, const plan::RankPlan& rank, const run::BoundPlan& bound) {

@@ -119,6 +119,7 @@ Result<Recomputed> recompute(const std::filesystem::path& run_directory, const M
       take_over(*begins, *resolved, rank, bound);
     };
   parts->first_version = resolved->first_version;
+  if (parts->swap_directory.empty()) parts->swap_directory = run_directory.string();
   const auto training = run::ServedTraining::make(std::move(*parts));
   if (!training) return base::fail(training.error());
 

@@ -10,8 +10,10 @@
 #include "core/experiment/findings.h"
 #include "core/experiment/recomputation.h"
 #include "core/experiment/stages.h"
+#include "core/experiment/swap.h"
 #include "core/experiment/tensor.h"
 #include "core/run/memory_use.h"
+#include "core/session/put_aside.h"
 #include "core/strategy/strategy.h"
 
 namespace trainyard::session {
@@ -46,6 +48,7 @@ class WaysToFit {
     if (e_.servers > 0 || e_.evaluators > 0) return {};
     smaller_micro_steps();
     recomputation();
+    swap();
     shares();
     stages();
     split_layers();
@@ -92,6 +95,26 @@ class WaysToFit {
       if (!bytes) continue;
       ways_.push_back({"training.recompute_segments=" + std::to_string(k),
                        std::to_string(std::lround(100 * experiment::recomputed_share(other))) + " % more operations", *bytes});
+      return;
+    }
+  }
+
+  // Outputs, else moments, else both: to the host, which is nearer than a disk.
+  void swap() {
+    using experiment::SwapTo;
+    if (experiment::swaps(e_.document.training)) return;
+    for (const auto& [activations, optimizer] : {std::pair{SwapTo::host, SwapTo::nowhere}, {SwapTo::nowhere, SwapTo::host}, {SwapTo::host, SwapTo::host}}) {
+      experiment::Resolved other = e_;
+      other.document.training.swap.activations = activations;
+      other.document.training.swap.optimizer = optimizer;
+      const auto bytes = fits(other);
+      if (!bytes) continue;
+      const bool both = activations == optimizer;
+      ways_.push_back(
+          {std::string("training.swap.") + (optimizer == SwapTo::nowhere ? "activations=host" : "optimizer=host") +
+               (both ? " with training.swap.activations=host" : ""),
+           base::format_bytes(static_cast<double>(bytes_put_aside(strategy::make_plan(other).value()))) + " are copied to the host and back in a step",
+           *bytes});
       return;
     }
   }

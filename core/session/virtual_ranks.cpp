@@ -79,6 +79,7 @@ class VirtualRanks {
     if (!parts) return base::fail(parts.error());
     parts->events = [this](int rank) { return rings_[static_cast<std::size_t>(rank)].get(); };
     parts->begun_ns = begun_ns_;
+    if (parts->swap_directory.empty()) parts->swap_directory = run_directory_;
     parts->between_ops = [this] { return serve(); };
     auto training = run::ServedTraining::make(std::move(*parts));
     if (!training) return base::fail(training.error());

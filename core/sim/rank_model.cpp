@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/sim/rank_model.h"
 
+#include <algorithm>
+
 #include "core/plan/engine_lane.h"
 #include "core/plan/text.h"
 #include "core/run/layout.h"
@@ -39,7 +41,20 @@ std::vector<int> peers_of(const Op& op, const plan::RankPlan& rank, const plan::
   return others;
 }
 
-Picoseconds time_of(const Op& op, const OpModel& model, const plan::RankPlan& rank, const topology::Device& device, Picoseconds launch) {
+bool swaps(OpKind kind) { return kind == OpKind::swap_out || kind == OpKind::swap_in; }
+
+Picoseconds time_of_copy(const Op& op, const plan::RankPlan& rank, const HostLink& to_host) {
+  const auto& homes = op.kind == OpKind::swap_out ? op.writes : op.reads;
+  const auto bytes = static_cast<double>(bytes_of(homes, rank));
+  const bool to_disk =
+      std::any_of(homes.begin(), homes.end(), [&](const plan::Access& home) { return rank.buffers[home.buffer.index()].place == plan::Place::disk; });
+  if (!to_disk) return picoseconds(bytes / to_host.bytes_per_second + to_host.latency_seconds);
+  return picoseconds(bytes / std::min(to_host.bytes_per_second, kDisk.bytes_per_second) + to_host.latency_seconds + kDisk.latency_seconds);
+}
+
+Picoseconds time_of(const Op& op, const OpModel& model, const plan::RankPlan& rank, const topology::Device& device, const HostLink& to_host,
+                    Picoseconds launch) {
+  if (swaps(op.kind)) return time_of_copy(op, rank, to_host);
   if (op.kind == OpKind::send || op.kind == OpKind::push || op.kind == OpKind::give || op.kind == OpKind::offer || plan::coarse(op.kind)) return 0;
   const std::int64_t arrived = model.bytes * (op.kind == OpKind::take ? 1 : static_cast<std::int64_t>(model.peers.size()));
   const std::int64_t rows = model.most_rows * model.row_bytes;  // read, and added to or written, from where they came or to where they go
@@ -51,7 +66,8 @@ Picoseconds time_of(const Op& op, const OpModel& model, const plan::RankPlan& ra
   return mean_factor == 1 || op.kind == OpKind::load ? unslowed : picoseconds(seconds(unslowed) * mean_factor);
 }
 
-OpModel model_op(const Op& op, const plan::RankPlan& rank, const plan::Plan& plan, const topology::Device& device, Picoseconds launch) {
+OpModel model_op(const Op& op, const plan::RankPlan& rank, const plan::Plan& plan, const topology::Device& device, const HostLink& to_host,
+                 Picoseconds launch) {
   OpModel model{op.kind, op.lane, 0, op.group, op.bucket, op.round, op.chunk, peers_of(op, rank, plan), 0, {}, 1};
   if (plan::serves(op.kind)) model.bytes = plan::carried(op) != nullptr ? bytes_of({*plan::carried(op)}, rank) : 0;
   else if (exchanges(op.kind)) model.bytes = bytes_of(plan::sends_away(op.kind) ? op.reads : op.writes, rank);
@@ -64,7 +80,7 @@ OpModel model_op(const Op& op, const plan::RankPlan& rank, const plan::Plan& pla
     model.row_bytes = op.row * base::size_of(rank.buffers[span.buffer.index()].dtype);
     model.most_rows = most_rows(op, rank);
   }
-  model.takes = time_of(op, model, rank, device, launch);
+  model.takes = time_of(op, model, rank, device, to_host, launch);
   return model;
 }
 
@@ -88,12 +104,18 @@ base::Result<void> check(const Op& op, const plan::RankPlan& rank, const plan::P
 
 }  // namespace
 
+HostLink host_link(const topology::Device& device, const topology::Host& host) {
+  if (device.kind == topology::DeviceKind::cpu) return {device.memory_bandwidth_bytes_per_second / 2, 0};
+  return {host.bus_bandwidth_bits_per_second / 8, host.bus_latency_seconds};
+}
+
 int RankModel::program(std::string_view name) const {
   const auto found = program_numbers.find(name);
   return found == program_numbers.end() ? -1 : found->second;
 }
 
-base::Result<RankModel> model_rank(const plan::RankPlan& rank, const plan::Plan& plan, const topology::Device& device, Picoseconds launch) {
+base::Result<RankModel> model_rank(const plan::RankPlan& rank, const plan::Plan& plan, const topology::Device& device, const HostLink& to_host,
+                                   Picoseconds launch) {
   if (auto ok = run::check_op_numbers(rank); !ok) return base::fail(ok.error());
   const run::Layout layout = run::layout(rank);
   RankModel model{rank.rank, rank.lanes, {}, {}, layout.private_bytes + layout.shared_bytes};
@@ -102,7 +124,7 @@ base::Result<RankModel> model_rank(const plan::RankPlan& rank, const plan::Plan&
     ProgramModel& made = model.programs.emplace_back(ProgramModel{program.repeats, plan::purpose(program.name), {}});
     for (const Op& op : program.ops) {
       if (const auto fits = check(op, rank, program, plan); !fits) return base::fail(fits.error());
-      made.ops.push_back(model_op(op, rank, plan, device, launch));
+      made.ops.push_back(model_op(op, rank, plan, device, to_host, launch));
     }
   }
   return model;

@@ -4,7 +4,8 @@
 // An op takes the longer of its arithmetic, flops / peak speed, and its memory traffic, the bytes it reads and writes / memory
 // bandwidth: the roofline (Williams, Waterman and Patterson 2009). Input and compute ops also take the launch cost. A receive
 // reads what arrived and reads and writes its chunk; a send keeps the device for no time, nor does a collective that an engine takes whole. Compute ops
-// of a straggler take its slow-down times longer, and the mean of its jitter.
+// of a straggler take its slow-down times longer, and the mean of its jitter. What is put aside, or comes back, crosses to the host, and to the disk besides
+// where it goes there: the slower of the two, and the latencies of both.
 #pragma once
 
 #include <map>
@@ -16,6 +17,15 @@
 #include "core/topology/network.h"
 
 namespace trainyard::sim {
+
+// Between a device and the memory of its host: the host's bus; of a CPU, whose memory that is, one read and one write there.
+struct HostLink {
+  double bytes_per_second = 0, latency_seconds = 0;
+};
+HostLink host_link(const topology::Device& device, const topology::Host& host);
+
+// Drawings say nothing of disks: about what a solid-state disk does, whose writes do not only go to its cache.
+inline constexpr HostLink kDisk{1e9, 100e-6};
 
 struct OpModel {
   plan::OpKind kind = plan::OpKind::load;
@@ -47,6 +57,7 @@ struct RankModel {
 };
 
 // Refuses a collective that is neither expanded nor handed to an engine, a peer that the plan does not have, and more ops than an event can name.
-base::Result<RankModel> model_rank(const plan::RankPlan& rank, const plan::Plan& plan, const topology::Device& device, Picoseconds launch);
+base::Result<RankModel> model_rank(const plan::RankPlan& rank, const plan::Plan& plan, const topology::Device& device, const HostLink& to_host,
+                                   Picoseconds launch);
 
 }  // namespace trainyard::sim

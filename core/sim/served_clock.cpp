@@ -35,9 +35,10 @@ Result<std::unique_ptr<ServedClock>> ServedClock::make(ServedClockParts parts) {
 Result<void> ServedClock::open() {
   for (int rank = 0; rank < parts_.plan->ranks; ++rank) {
     const plan::RankPlan plan = parts_.plan->rank_plan(rank);
-    topology::Device device = parts_.network->device(parts_.devices[static_cast<std::size_t>(rank)]);
+    const topology::DeviceId id = parts_.devices[static_cast<std::size_t>(rank)];
+    topology::Device device = parts_.network->device(id);
     const double slow_down = std::exchange(device.slow_down, 1), jitter = std::exchange(device.jitter, 0);
-    auto model = model_rank(plan, *parts_.plan, device, picoseconds(parts_.launch_seconds));
+    auto model = model_rank(plan, *parts_.plan, device, host_link(device, parts_.network->host(id)), picoseconds(parts_.launch_seconds));
     if (!model) return base::fail(model.error());
     if (plan.rule) {
       servers_.push_back(std::make_unique<Server>(*plan.rule, parts_.plan->schedule.evaluate_every_steps));

@@ -13,6 +13,8 @@ using telemetry::Metric;
 
 namespace {
 
+constexpr Activity kBeside = Activity::waiting;  // what is done beside the thread that the account is of, which may wait for it
+
 // An older receive has its turn first on each of its channels.
 bool turn_of_another(const OpModel& older, const OpModel& own) {
   const auto waits_for = [&](int peer) { return std::find(older.peers.begin(), older.peers.end(), peer) != older.peers.end(); };
@@ -28,14 +30,20 @@ VirtualRank::VirtualRank(const plan::RankPlan& plan, std::shared_ptr<const RankM
 }
 
 void VirtualRank::add_engines(LanesPerThread lanes_per_thread) {
-  engines_.resize(lanes_per_thread == LanesPerThread::all ? 1 : model_->lanes.size());
-  for (std::size_t l = 0; l < model_->lanes.size(); ++l) give_lane(engines_[engines_.size() == 1 ? 0 : l], l);
+  const bool one = lanes_per_thread == LanesPerThread::all;
+  engines_.resize(one ? 1 : model_->lanes.size());
+  for (std::size_t l = 0; l < model_->lanes.size(); ++l) {
+    const bool apart = one && model_->lanes[l].kind == LaneKind::copy;
+    if (apart) engines_.emplace_back();
+    give_lane(apart ? engines_.back() : engines_[one ? 0 : l], l);
+  }
 }
 
 void VirtualRank::give_lane(Engine& engine, std::size_t lane) {
   const LaneKind kind = model_->lanes[lane].kind;
   if (kind == LaneKind::input) engine.input = LaneId(lane);
   else if (kind == LaneKind::compute) engine.compute = LaneId(lane);
+  else if (kind == LaneKind::copy) engine.copy = LaneId(lane);
   else engine.comm.emplace_back(lane);
 }
 
@@ -78,6 +86,7 @@ base::Result<void> VirtualRank::run_stage(std::size_t number, Picoseconds now) {
     case Stage::input:
       engine.stage = Stage::compute;
       try_lane(engine.input, Activity::loading, number, now);
+      try_lane(engine.copy, kBeside, number, now);
       break;
     case Stage::compute:
       engine.stage = Stage::end;
@@ -195,14 +204,14 @@ void VirtualRank::work_on(std::size_t number, const Work& work, Activity activit
   engine.work = work;
   engine.activity = activity;
   engine.busy = engine.moved = true;
-  account_.start(activity, now);
+  if (activity != kBeside) account_.start(activity, now);
   world_.agenda.push({now + work.op->takes, MomentKind::busy_ends, rank(), static_cast<int>(number)});
 }
 
 void VirtualRank::end_busy(std::size_t number, Picoseconds now) {
   Engine& engine = engines_[number];
   engine.busy = false;
-  account_.stop(engine.activity, now);
+  if (engine.activity != kBeside) account_.stop(engine.activity, now);
   if (engine.activity != Activity::adding) {
     finish(engine.work, now);
   } else {

@@ -60,10 +60,10 @@ class VirtualRank {
     int message = -1;  // of a send; of a whole collective its gathering
   };
   enum class Stage { start, poll, input, compute, end };
-  // One thread of the rank, with the lanes that it runs.
+  // One thread of the rank, with the lanes that it runs. What is put aside has one of its own in any case.
   struct Engine {
     std::vector<plan::LaneId> comm;
-    plan::LaneId input, compute;
+    plan::LaneId input, compute, copy;
     Stage stage = Stage::start;
     bool busy = false, moved = false;
     Activity activity = Activity::computing;

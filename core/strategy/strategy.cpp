@@ -4,13 +4,15 @@
 #include "core/experiment/engine.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/precision.h"
+#include "core/experiment/swap.h"
 #include "core/plan/engine_lane.h"
 #include "core/strategy/mixed.h"
+#include "core/strategy/swap.h"
 
 namespace trainyard::strategy {
 namespace {
 
-base::Result<plan::Plan> plan_of_strategy(const experiment::Resolved& experiment) {
+base::Result<plan::Plan> as_computed(const experiment::Resolved& experiment) {
   switch (experiment.document.strategy.kind) {
     case experiment::StrategyKind::one_device: return one_device(experiment);
     case experiment::StrategyKind::mirrored: return mirrored(experiment);
@@ -34,9 +36,17 @@ base::Result<plan::Plan> plan_of_strategy(const experiment::Resolved& experiment
 }  // namespace
 
 base::Result<plan::Plan> coarse_plan(const experiment::Resolved& experiment) {
-  auto plan = plan_of_strategy(experiment);
-  if (plan && experiment::is_mixed(experiment.document.training.precision))
-    plan->rank_plan = [experiment, in_fp32 = plan->rank_plan](std::int32_t rank) { return in_mixed_precision(in_fp32(rank), experiment); };
+  auto plan = as_computed(experiment);
+  if (!plan) return plan;
+  const experiment::TrainingSpec& training = experiment.document.training;
+  if (experiment::is_mixed(training.precision))
+    plan->rank_plan = [experiment, in_fp32 = std::move(plan->rank_plan)](std::int32_t rank) { return in_mixed_precision(in_fp32(rank), experiment); };
+  if (experiment::swaps(training))
+    plan->rank_plan = [made = std::move(plan->rank_plan), swap = training.swap](std::int32_t number) {
+      plan::RankPlan rank = made(number);
+      put_aside(rank, swap);
+      return rank;
+    };
   return plan;
 }
 

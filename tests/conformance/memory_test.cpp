@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What the buffers of ranks take, by what they are for: by the plan, and in memory while they train.
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include "backends/inproc/transport.h"
+#include "core/base/units.h"
 #include "core/experiment/fields.h"
 #include "tests/conformance/small_training.h"
 
@@ -78,6 +79,23 @@ TEST(BuffersInMemory, are_those_of_the_plan) {
     if (kind == StrategyKind::pipeline) e.topology = drawn_hosts(1, 3);
     expect_memory_as_planned(e);
   }
+}
+
+TEST(BuffersInMemory, are_told_apart_by_where_they_were_put_aside) {
+  Experiment e = small(2, 24);
+  e.model.layers.assign(9, {model::LayerKind::linear, 300});
+  e.model.layers.push_back({model::LayerKind::linear, 0});
+  e.training.steps = 3;
+  e.training.optimizer.kind = OptimizerKind::adam;
+  e.training.swap.activations = experiment::SwapTo::disk;
+  e.training.swap.optimizer = experiment::SwapTo::host;
+  expect_memory_as_planned(e);
+  const plan::RankPlan one = strategy::make_plan(experiment::resolve(e, ".").value()).value().rank_plan(0);
+  const run::MemoryUse use = run::memory_use(one, run::layout(one));
+  EXPECT_GT(use.of(run::MemoryPart::disk), 0);
+  EXPECT_GT(use.of(run::MemoryPart::host), 0);
+  EXPECT_THAT(run::in_words(use),
+              testing::EndsWith(" in the host's memory; and " + base::format_bytes(static_cast<double>(use.of(run::MemoryPart::disk))) + " on disk"));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <numeric>
@@ -63,8 +64,10 @@ inline RankOutcome train_rank(const experiment::Resolved& of_all, const plan::Pl
   std::align(run::kAlignment, static_cast<std::size_t>(layout.private_bytes), start, space);
   const std::span<std::byte> shared = transport != nullptr ? transport->arena() : std::span<std::byte>{};
   const run::Recipe recipe = session::recipe(resolved);
+  const auto aside = run::SwapSpace::make(layout, std::filesystem::temp_directory_path().string(), "rank " + std::to_string(rank));
+  if (!aside) return outcome.problem = base::to_string(aside.error()), outcome;
   const auto bound = run::bind(rank_plan, plan.groups, resolved.model, recipe, compute,
-                               {static_cast<std::byte*>(start), static_cast<std::size_t>(layout.private_bytes)}, shared);
+                               {static_cast<std::byte*>(start), static_cast<std::size_t>(layout.private_bytes)}, shared, &*aside);
   if (!bound) return outcome.problem = base::to_string(bound.error()), outcome;
   session::initialise(resolved, rank_plan, *bound);
   if (change) change(rank, bound->parameters);

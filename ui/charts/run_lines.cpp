@@ -72,7 +72,8 @@ class Lines {
     const int rank = with_most_buffers();
     if (rank < 0) return;
     if (!alone()) return void(add("most", tr("rank that takes most"), 0, {keys_of(history_, Metric::buffer_bytes, rank)}));
-    const QString labels[] = {tr("parameters"), tr("gradients"), tr("moments"), tr("activations"), tr("other")};  // as run::MemoryPart
+    const QString labels[] = {tr("parameters"),       tr("gradients"), tr("moments"), tr("activations"), tr("other"), tr("put aside on the host"),
+                              tr("put aside on disk")};  // as run::MemoryPart
     for (std::size_t part = 0; part < std::size(labels); ++part) {
       LineSpec* line = add(QString("part%1").arg(part), part == 0 ? tr("%1 (rank %2)").arg(labels[part]).arg(rank) : labels[part],
                            colour_of_part(static_cast<int>(part)), {{{Metric::buffer_bytes, rank, static_cast<int>(part)}}});

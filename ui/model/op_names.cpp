@@ -105,6 +105,8 @@ SpanKind kind_of(OpKind kind) {
     case OpKind::scale:
     case OpKind::weigh:
     case OpKind::mix: return SpanKind::update;
+    case OpKind::swap_out:
+    case OpKind::swap_in: return SpanKind::swap;
     case OpKind::offer:
     case OpKind::push:
     case OpKind::give:
@@ -121,7 +123,7 @@ SpanKind kind_of(OpKind kind) {
 }
 
 bool communicates(SpanKind kind) { return kind == SpanKind::send || kind == SpanKind::receive || kind == SpanKind::collective; }
-bool computes(SpanKind kind) { return kind != SpanKind::input && !communicates(kind); }
+bool computes(SpanKind kind) { return kind != SpanKind::input && kind != SpanKind::swap && !communicates(kind); }
 
 const NamedOp* RankNames::find(int program, int op) const {
   if (program < 0 || static_cast<std::size_t>(program) >= programs.size()) return nullptr;

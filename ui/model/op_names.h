@@ -13,11 +13,11 @@
 namespace trainyard::ui {
 
 // What a person tells apart on a timeline. `other` is compute that belongs to no segment: learning rate, norms, clipping, zeros.
-enum class SpanKind : std::uint8_t { input, forward, loss, backward, update, other, send, receive, collective };
-inline constexpr std::size_t kSpanKinds = 9;
+enum class SpanKind : std::uint8_t { input, forward, loss, backward, update, other, send, receive, collective, swap };
+inline constexpr std::size_t kSpanKinds = 10;
 SpanKind kind_of(plan::OpKind kind);
 bool communicates(SpanKind kind);  // send and receive; and a collective that an engine took whole, of which it tells no more
-bool computes(SpanKind kind);      // neither those nor input
+bool computes(SpanKind kind);      // neither those nor input, nor a swap
 
 struct NamedOp {
   std::string token;  // "F.s2.m0"

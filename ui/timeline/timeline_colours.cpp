@@ -27,6 +27,7 @@ TimelineColours timeline_colours() {
   set(SpanKind::send, mixed(moving, c.canvas, 0.6));
   set(SpanKind::receive, moving);
   set(SpanKind::collective, mixed(moving, c.text, 0.3));
+  set(SpanKind::swap, mixed(theme.part_colour(input), c.text, 0.35));
   made.waiting = theme.part_colour(waiting);
   made.held = c.text;  // as the chart of step times has it
   made.ground = c.canvas, made.stripe = mixed(c.canvas, c.window, 0.6), made.line = c.grid;
@@ -40,10 +41,16 @@ QColor text_on(const QColor& ground) {
 }
 
 QString kind_words(SpanKind kind) {
-  static constexpr const char* kWords[] = {
-      QT_TRANSLATE_NOOP("timeline", "input"),    QT_TRANSLATE_NOOP("timeline", "forward"),  QT_TRANSLATE_NOOP("timeline", "loss"),
-      QT_TRANSLATE_NOOP("timeline", "backward"), QT_TRANSLATE_NOOP("timeline", "update"),   QT_TRANSLATE_NOOP("timeline", "other compute"),
-      QT_TRANSLATE_NOOP("timeline", "send"),     QT_TRANSLATE_NOOP("timeline", "transfer"), QT_TRANSLATE_NOOP("timeline", "collective of an engine")};
+  static constexpr const char* kWords[] = {QT_TRANSLATE_NOOP("timeline", "input"),
+                                           QT_TRANSLATE_NOOP("timeline", "forward"),
+                                           QT_TRANSLATE_NOOP("timeline", "loss"),
+                                           QT_TRANSLATE_NOOP("timeline", "backward"),
+                                           QT_TRANSLATE_NOOP("timeline", "update"),
+                                           QT_TRANSLATE_NOOP("timeline", "other compute"),
+                                           QT_TRANSLATE_NOOP("timeline", "send"),
+                                           QT_TRANSLATE_NOOP("timeline", "transfer"),
+                                           QT_TRANSLATE_NOOP("timeline", "collective of an engine"),
+                                           QT_TRANSLATE_NOOP("timeline", "put aside, and brought back")};
   return QCoreApplication::translate("timeline", kWords[static_cast<std::size_t>(kind)]);
 }
 

@@ -22,7 +22,7 @@ std::vector<TimelineLegend::Entry> TimelineLegend::of_ops() const {
     all.push_back({kind_words(kind), colours.of(kind)});
   all.push_back({waiting_words(), colours.waiting, Qt::BDiagPattern});
   if (held_back_) all.push_back({held_words(), mixed(colours.held, colours.ground, 0.35), Qt::FDiagPattern});
-  for (const SpanKind kind : {SpanKind::input, SpanKind::other}) all.push_back({kind_words(kind), colours.of(kind)});
+  for (const SpanKind kind : {SpanKind::input, SpanKind::swap, SpanKind::other}) all.push_back({kind_words(kind), colours.of(kind)});
   return all;
 }
 

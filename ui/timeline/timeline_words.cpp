@@ -95,7 +95,8 @@ SpanWords words_of(const SpanStore& store, const telemetry::History& history, co
   if (span->ops > 1) words.title += tr(" and %1 more under way together").arg(grouped(span->ops - 1));
   words.lines << tr("%1 on %2").arg(kind_words(span->kind), place_words(store, place, *span)) << begin_words(history, place.rank, *span)
               << duration_words(*span);
-  if (communicates(span->kind) && span->kind != SpanKind::collective) words.lines << tr("%1 bytes").arg(bytes_words(span->bytes));
+  if ((communicates(span->kind) && span->kind != SpanKind::collective) || span->kind == SpanKind::swap)
+    words.lines << tr("%1 bytes").arg(bytes_words(span->bytes));
   return words;
 }
 

@@ -72,5 +72,46 @@ TEST(Lives, meet_where_an_op_needs_both) {
   EXPECT_TRUE(Lives(rank).meet(0, 1));
 }
 
+// Of ten compute ops the third makes `a`, and the ninth reads it; OUT and IN beside, as they wait and are waited for.
+RankPlan put_aside(std::int32_t out_from, std::size_t out_until, std::int32_t in_from) {
+  RankPlan rank = plan_of(std::vector<Touch>(10));
+  rank.lanes.push_back({"copy", LaneKind::copy, -1});
+  std::vector<Op>& ops = rank.programs[0].ops;
+  ops[2].writes = {{BufferId(0), 0, 10}};
+  ops[8].reads = {{BufferId(0), 0, 10}};
+  ops[8].after = {{LaneId(1), 2, 0}};
+  if (out_until > 0) ops[out_until].after = {{LaneId(1), 1, 0}};
+  Op out, in;
+  out.kind = OpKind::swap_out, in.kind = OpKind::swap_in;
+  out.lane = in.lane = LaneId(1);
+  out.reads = in.writes = {{BufferId(0), 0, 10}};
+  out.after = {{LaneId(0), out_from, 0}};
+  in.after = {{LaneId(0), in_from, 0}};
+  ops.insert(ops.begin() + 7, in);
+  ops.insert(ops.begin() + 3, out);
+  return rank;
+}
+
+// OUT stands at 3, and IN at 8.
+TEST(Lives, of_what_is_put_aside_leave_out_what_is_between_the_ops_that_wait_and_are_waited_for) {
+  const Lives lives(put_aside(3, 5, 6));
+  EXPECT_EQ(lives.of(0, 0), (Stretches{{2, 5}, {7, 10}})) << "OUT is over when the sixth compute op begins, which is at 6; IN may begin after it";
+  EXPECT_TRUE(lives.begins_anew(0));
+}
+
+TEST(Lives, of_a_copy_that_nobody_waits_for_in_between_are_one) {
+  EXPECT_EQ(Lives(put_aside(3, 0, 6)).of(0, 0), (Stretches{{2, 10}})) << "OUT is only known to be over when IN is";
+  EXPECT_EQ(Lives(put_aside(3, 5, 3)).of(0, 0), (Stretches{{2, 10}})) << "IN may begin as soon as OUT is over";
+}
+
+TEST(Lives, of_a_copy_that_may_go_on_beyond_the_program_have_no_beginning) {
+  RankPlan rank = put_aside(3, 5, 6);
+  rank.programs[0].ops[10].after = {};
+  EXPECT_FALSE(Lives(rank).begins_anew(0));
+  RankPlan early = put_aside(3, 5, 6);
+  early.programs[0].ops[3].after = {};
+  EXPECT_FALSE(Lives(early).begins_anew(0)) << "it may begin while the last step goes on";
+}
+
 }  // namespace
 }  // namespace trainyard::plan

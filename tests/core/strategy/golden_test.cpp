@@ -292,6 +292,18 @@ TEST(Golden, pipeline_of_two_gpipe_with_outputs_made_again) {
   expect_golden_plan("pipeline_2_gpipe_recompute", tiny_chain(tiny_pipeline(2, experiment::PipelineSchedule::gpipe, 3)));
 }
 
+// Six layers, of which the first two come late enough again.
+TEST(Golden, one_device_that_puts_aside) {
+  using model::LayerKind;
+  auto e = tiny(1);
+  e.strategy.kind = experiment::StrategyKind::one_device;
+  e.model.layers.assign(5, {LayerKind::linear, 4});
+  e.model.layers.push_back({LayerKind::linear, 0});
+  e.training.optimizer.momentum = 0.9;
+  e.training.swap = {experiment::SwapTo::host, experiment::SwapTo::disk, ""};
+  expect_golden_plan("one_device_swap", e);
+}
+
 experiment::Experiment tiny_sharded(int ranks, experiment::Shard shard) {
   auto e = tiny(ranks);
   e.strategy.kind = experiment::StrategyKind::fsdp;

@@ -35,6 +35,8 @@ TEST(OpNames, a_collective_that_was_taken_whole_is_neither_sent_nor_received) {
   EXPECT_EQ(kind_of(plan::OpKind::norm), SpanKind::other);
   EXPECT_TRUE(communicates(SpanKind::collective));
   EXPECT_FALSE(computes(SpanKind::collective));
+  for (const plan::OpKind kind : {plan::OpKind::swap_out, plan::OpKind::swap_in}) EXPECT_EQ(kind_of(kind), SpanKind::swap);
+  EXPECT_FALSE(computes(SpanKind::swap) || communicates(SpanKind::swap));
 }
 
 TEST(OpNames, workers_and_servers_send_and_receive) {

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Swapping, by symbolic execution: OUT and IN change nothing. Every op leaves values of its own in what it writes; OUT and IN move values between a device and
+// where they are put aside. Of what has its home on the device every other op finds what it would find if nothing were put aside. What has its home elsewhere,
+// as moments, comes to the device for an update and goes back: that finds what it would find if it worked there; of a segment it is always the same place,
+// of two segments never; and in the end all are back.
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+
+#include "core/check/proofs.h"
+
+namespace trainyard::check {
+namespace {
+
+using plan::Access;
+using plan::Op;
+using plan::OpKind;
+
+bool swaps(OpKind kind) { return kind == OpKind::swap_out || kind == OpKind::swap_in; }
+bool swaps(const plan::RankPlan& rank) {
+  return std::any_of(rank.programs.begin(), rank.programs.end(), [](const plan::Program& program) {
+    return std::any_of(program.ops.begin(), program.ops.end(), [](const Op& op) { return swaps(op.kind); });
+  });
+}
+
+// What elements of a buffer hold: element e of [first, end) holds number e - base of value `id`.
+struct Piece {
+  std::int64_t first = 0, end = 0, id = 0, base = 0;
+  bool operator==(const Piece&) const = default;
+};
+
+class Contents {
+ public:
+  explicit Contents(std::int64_t elements = 0, std::int64_t id = 0) : pieces_{{0, elements, id, 0}} {}
+
+  // Those of a span, numbered from its beginning; neighbours of one value are one piece.
+  std::vector<Piece> of(const Access& span) const {
+    std::vector<Piece> list;
+    for (const Piece& piece : pieces_) {
+      const std::int64_t first = std::max(piece.first, span.first), end = std::min(piece.end, span.first + span.count);
+      if (first >= end) continue;
+      const Piece part{first - span.first, end - span.first, piece.id, piece.base - span.first};
+      if (!list.empty() && list.back().id == part.id && list.back().base == part.base) list.back().end = part.end;
+      else list.push_back(part);
+    }
+    return list;
+  }
+
+  void put(const Access& span, const std::vector<Piece>& parts) {
+    std::vector<Piece> left;
+    for (const Piece& piece : pieces_) {
+      if (piece.first < std::min(piece.end, span.first)) left.push_back({piece.first, std::min(piece.end, span.first), piece.id, piece.base});
+      const std::int64_t after = std::max(piece.first, span.first + span.count);
+      if (after < piece.end) left.push_back({after, piece.end, piece.id, piece.base});
+    }
+    for (const Piece& part : parts) left.push_back({part.first + span.first, part.end + span.first, part.id, part.base + span.first});
+    std::sort(left.begin(), left.end(), [](const Piece& a, const Piece& b) { return a.first < b.first; });
+    pieces_ = std::move(left);
+  }
+
+ private:
+  std::vector<Piece> pieces_;  // in order, all of the buffer
+};
+
+// Of one rank.
+class Swapping {
+ public:
+  Swapping(const plan::RankPlan& rank, Findings& findings) : rank_(rank), findings_(findings), is_followed_(rank.buffers.size()), lasts_(rank.buffers.size()) {
+    for (const plan::Program& program : rank.programs) find_followed(program);
+    for (std::size_t b = 0; b < rank.buffers.size(); ++b) {
+      really_.emplace_back(rank.buffers[b].elements, -1 - static_cast<std::int64_t>(b));
+      without_.push_back(really_.back());
+    }
+  }
+
+  // False: a finding was made.
+  bool step(const Op& op, const Spot& spot) {
+    spot_ = spot;
+    if (swaps(op.kind)) return move(op);
+    for (const Access& read : op.reads)
+      if (is_followed_[read.buffer.index()] && !reads(op, read)) return false;
+    for (const Access& write : op.writes)
+      if (is_followed_[write.buffer.index()] && !writes(op, write)) return false;
+    return true;
+  }
+
+  void finish() {
+    for (std::size_t b = 0; b < rank_.buffers.size(); ++b) {
+      const Access all{plan::BufferId(b), 0, rank_.buffers[b].elements};
+      if (!lasts_[b] || really_[b].of(all) == without_[b].of(all)) continue;
+      spot_ = {rank_.rank, "", -1};
+      report("does not put back all of " + rank_.buffers[b].name + " that was changed", "Let OUT follow every update.");
+      return;
+    }
+  }
+
+ private:
+  // A home that is read before anything of it was put aside holds what lasts.
+  void find_followed(const plan::Program& program) {
+    std::vector<bool> put_aside(rank_.buffers.size(), false);
+    for (const Op& op : program.ops) {
+      if (!swaps(op.kind)) continue;
+      for (const auto* accesses : {&op.reads, &op.writes})
+        for (const Access& access : *accesses) is_followed_[access.buffer.index()] = true;
+      for (const Access& write : op.writes) put_aside[write.buffer.index()] = put_aside[write.buffer.index()] || op.kind == OpKind::swap_out;
+      for (const Access& read : op.reads)
+        if (op.kind == OpKind::swap_in && !put_aside[read.buffer.index()]) lasts_[read.buffer.index()] = true;
+    }
+  }
+
+  bool report(const std::string& what, const std::string& advice) {
+    findings_.add(Proof::swapping, spot_, what, "what would be there if nothing were put aside", advice);
+    return false;
+  }
+
+  bool move(const Op& op) {
+    for (std::size_t i = 0; i < op.reads.size(); ++i) {
+      const Access &from = op.reads[i], &to = op.writes[i];
+      really_[to.buffer.index()].put(to, really_[from.buffer.index()].of(from));
+      if (op.kind == OpKind::swap_in && lasts_[from.buffer.index()]) home_of_[{to.buffer.index(), to.first}] = from;
+    }
+    return true;
+  }
+
+  // Where an op that touches a span on the device would, if nothing were put aside; null: nothing was brought there as a whole.
+  const Access* home(const Access& span) const {
+    const auto at = home_of_.find({span.buffer.index(), span.first});
+    return at == home_of_.end() || at->second.count != span.count ? nullptr : &at->second;
+  }
+  bool is_for_guests(std::size_t buffer) const {
+    return std::any_of(home_of_.begin(), home_of_.end(), [&](const auto& entry) { return entry.first.first == buffer; });
+  }
+
+  bool reads(const Op& op, const Access& span) {
+    const Access* home = this->home(span);
+    if (home == nullptr && is_for_guests(span.buffer.index()))
+      return report("reads " + range_text(rank_, span) + ", which was not brought", "Let IN bring it.");
+    const Access& place = home == nullptr ? span : *home;
+    if (really_[span.buffer.index()].of(span) != without_[place.buffer.index()].of(place))
+      return report("reads " + range_text(rank_, span) + ", which is not what was put aside last",
+                    "Put aside what the next op reads, after it was written, and bring it back before that op.");
+    return home == nullptr || is_its_own(op, *home);
+  }
+
+  bool is_its_own(const Op& op, const Access& home) {
+    const auto known = of_segment_.try_emplace({op.segment, home.buffer.index()}, home.first).first;
+    const auto owner = owner_.try_emplace({home.buffer.index(), home.first}, op.segment).first;
+    if (known->second == home.first && owner->second == op.segment) return true;
+    return report("works on " + range_text(rank_, home) + ", which belongs to another segment, or is not what it worked on before", "Bring its own.");
+  }
+
+  bool writes(const Op&, const Access& span) {
+    const Access* home = this->home(span);
+    if (home == nullptr && is_for_guests(span.buffer.index()))
+      return report("writes " + range_text(rank_, span) + ", which has no home", "Let IN bring what it changes.");
+    const Access& place = home == nullptr ? span : *home;
+    const std::vector<Piece> fresh{{0, span.count, ++values_, 0}};
+    really_[span.buffer.index()].put(span, fresh);
+    without_[place.buffer.index()].put(place, fresh);
+    return true;
+  }
+
+  const plan::RankPlan& rank_;
+  Findings& findings_;
+  Spot spot_;
+  std::vector<bool> is_followed_, lasts_;                                    // by buffer: something of it is moved; it is a home of what lasts
+  std::vector<Contents> really_, without_;                                   // by buffer: what it holds, and would if nothing were put aside
+  std::map<std::pair<std::size_t, std::int64_t>, Access> home_of_;           // by where it is on the device: buffer and first element
+  std::map<std::pair<std::int32_t, std::size_t>, std::int64_t> of_segment_;  // by segment and home
+  std::map<std::pair<std::size_t, std::int64_t>, std::int32_t> owner_;       // by home and first element
+  std::int64_t values_ = 0;
+};
+
+// In the order of the rehearsal, from step to step.
+void prove_rank(const Scope& scope, const plan::RankPlan& rank, Findings& findings) {
+  Swapping proof(rank, findings);
+  const auto step = [&](const plan::Rehearsal::At& at) {
+    const auto& place = scope.run.place(at);
+    return at.rank != rank.rank || proof.step(scope.op(at), {at.rank, scope.program(at).name, place.op});
+  };
+  for (const plan::Rehearsal::Event& event : scope.run.events) {
+    if (!event.completes) continue;
+    for (const plan::Rehearsal::At& source : scope.run.sources_of(event))
+      if (!step(source)) return;
+    if (!step(event.at)) return;
+  }
+  proof.finish();
+}
+
+// Of ranks that go by what arrives each program by itself, in its order.
+void prove_programs(const plan::RankPlan& rank, Findings& findings) {
+  for (const plan::Program& program : rank.programs) {
+    Swapping proof(rank, findings);
+    for (int i = 0; i < std::ssize(program.ops); ++i)
+      if (!proof.step(program.ops[static_cast<std::size_t>(i)], {rank.rank, program.name, i})) return;
+  }
+}
+
+}  // namespace
+
+bool has_swapping(const Scope& scope) {
+  return std::any_of(scope.ranks.begin(), scope.ranks.end(), [](const plan::RankPlan& rank) { return swaps(rank); });
+}
+
+void prove_swapping(const Scope& scope, Findings& findings) {
+  for (const plan::RankPlan& rank : scope.ranks)
+    if (swaps(rank)) has_servers(scope) ? prove_programs(rank, findings) : prove_rank(scope, rank, findings);
+}
+
+}  // namespace trainyard::check

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/run/swapping.h"
+
+#include <numeric>
+
+#include "core/base/clock.h"
+
+namespace trainyard::run {
+namespace {
+
+constexpr std::size_t kEndedAtOnce = 1024;
+
+base::Result<void> move(const BoundCopy& copy, bool out, compute::Compute& compute) {
+  const auto bytes = static_cast<std::size_t>(copy.bytes);
+  if (copy.file != nullptr) return out ? copy.file->write(copy.offset, {copy.near, bytes}) : copy.file->read(copy.offset, {copy.near, bytes});
+  out ? compute.copy(copy.home, copy.near, copy.bytes) : compute.copy(copy.near, copy.home, copy.bytes);
+  return {};
+}
+
+}  // namespace
+
+base::Result<void> carry_out(const BoundOp& op, compute::Compute& compute) {
+  for (const BoundCopy& copy : op.copies)
+    if (auto ok = move(copy, op.kind == plan::OpKind::swap_out, compute); !ok) return ok;
+  return {};
+}
+
+Swapping::Swapping(plan::Frontier& frontier, plan::LaneId lane, const BoundPlan& bound, compute::Compute& compute)
+    : frontier_(frontier), lane_(lane), bound_(bound), compute_(compute) {
+  ended_.reserve(kEndedAtOnce);
+  thread_ = std::thread([this] { run(); });
+}
+
+Swapping::~Swapping() {
+  stop_.store(true);
+  look_again();
+  thread_.join();
+}
+
+void Swapping::look_again() {
+  news_.fetch_add(1, std::memory_order_release);
+  news_.notify_one();
+}
+
+void Swapping::run() {
+  while (!stop_.load()) {
+    const std::uint32_t seen = news_.load(std::memory_order_acquire);
+    under_way_.store(carry_out_next(), std::memory_order_relaxed);
+    if (!under_way()) news_.wait(seen, std::memory_order_acquire);
+  }
+}
+
+// False: none may start, or one has failed.
+bool Swapping::carry_out_next() {
+  if (failure_) return false;
+  const auto ready = frontier_.next(lane_);
+  if (!ready) return false;
+  const BoundOp& op = bound_.programs[static_cast<std::size_t>(ready->program)].ops[static_cast<std::size_t>(ready->op)];
+  frontier_.start(lane_);
+  under_way_.store(true, std::memory_order_relaxed);
+  const std::int64_t begin = base::now_nanoseconds();
+  const auto done = carry_out(op, compute_);
+  const std::lock_guard lock(mutex_);
+  if (done) {
+    ended_.push_back(
+        {*ready, begin, base::now_nanoseconds(),
+         std::accumulate(op.copies.begin(), op.copies.end(), std::int64_t{0}, [](std::int64_t sum, const BoundCopy& copy) { return sum + copy.bytes; })});
+    frontier_.finish(lane_, *ready);
+  } else {
+    failure_.emplace(*ready, done.error());
+  }
+  changed_.notify_one();
+  return done.has_value();
+}
+
+bool Swapping::take(std::vector<Swapped>& ended) {
+  ended.clear();
+  const std::lock_guard lock(mutex_);
+  std::swap(ended, ended_);
+  return !ended.empty();
+}
+
+void Swapping::wait(std::chrono::microseconds limit) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, limit, [this] { return !ended_.empty() || failure_; });
+}
+
+std::optional<std::pair<plan::Frontier::Ready, base::Problem>> Swapping::failure() const {
+  const std::lock_guard lock(mutex_);
+  return failure_;
+}
+
+}  // namespace trainyard::run

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The copy lane of a rank, carried out by a thread of its own beside the one that computes: what is put aside, and what comes back.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/plan/frontier.h"
+#include "core/run/bound_plan.h"
+
+namespace trainyard::run {
+
+// The copies of an OUT or IN, one after the other.
+base::Result<void> carry_out(const BoundOp& op, compute::Compute& compute);
+
+// An op that has ended.
+struct Swapped {
+  plan::Frontier::Ready ready;
+  std::int64_t begin_ns = 0, end_ns = 0, bytes = 0;
+};
+
+class Swapping {
+ public:
+  Swapping(plan::Frontier& frontier, plan::LaneId lane, const BoundPlan& bound, compute::Compute& compute);
+  ~Swapping();  // at any moment; waits for the op that is under way, no longer
+  Swapping(const Swapping&) = delete;
+  Swapping& operator=(const Swapping&) = delete;
+
+  void look_again();  // other lanes have come further, or an instance was admitted
+
+  // What has ended since it was last asked for, in order, into `ended`. True: there was something.
+  bool take(std::vector<Swapped>& ended);
+  bool under_way() const { return under_way_.load(std::memory_order_relaxed); }  // an op, or one may start
+  // Until something has ended, at the latest after `limit`.
+  void wait(std::chrono::microseconds limit);
+  // The op that failed, and why. Nothing is carried out after it.
+  std::optional<std::pair<plan::Frontier::Ready, base::Problem>> failure() const;
+
+ private:
+  void run();
+  bool carry_out_next();
+
+  plan::Frontier& frontier_;
+  const plan::LaneId lane_;
+  const BoundPlan& bound_;
+  compute::Compute& compute_;
+  std::atomic<std::uint32_t> news_{0};
+  std::atomic<bool> stop_{false}, under_way_{false};
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Swapped> ended_;
+  std::optional<std::pair<plan::Frontier::Ready, base::Problem>> failure_;
+  std::thread thread_;  // last: it uses all of the above
+};
+
+}  // namespace trainyard::run

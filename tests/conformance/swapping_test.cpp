@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Real training with what a device needs only later put aside: the same numbers to the last bit, in less memory, as much as the formulas say.
+#include <gmock/gmock.h>
+
+#include "core/check/check.h"
+#include "core/run/memory_use.h"
+#include "core/session/room.h"
+#include "core/strategy/swap.h"
+#include "tests/conformance/swapped_training.h"
+#include "tests/core/run/file_limit.h"
+
+namespace trainyard::tests {
+namespace {
+
+using namespace swapped;
+using model::LayerKind;
+using run::MemoryPart;
+
+TEST(Swapping, changes_no_bit_of_what_is_trained) { expect_the_same_bits_in_every_strategy(compute::reference::make); }
+
+TEST(Swapping, by_workers_of_servers_changes_no_bit) {
+  Experiment e = strategy::small_rows(3);
+  e.topology.hosts[0].devices[2].role = topology::Role::parameter_server;
+  e.strategy.kind = StrategyKind::parameter_server;
+  e.strategy.servers.mode = experiment::ServerMode::synchronous;
+  e.training.steps = 9;
+  e = with_swap(e, SwapTo::disk, SwapTo::nowhere);
+  EXPECT_TRUE(puts_aside(e).first);
+  expect_the_same_bits(e, compute::reference::make);
+}
+
+// From before the first step on no file may grow, or be written to beyond its beginning.
+TEST(Swapping, that_cannot_write_ends_the_run_by_rank_step_and_op) {
+  Experiment e = strategy::small_gpt(1);
+  e.strategy.kind = StrategyKind::one_device;
+  const run::FileLimit everything(RLIM_INFINITY);
+  const auto full = [](int, const compute::Tensor&) {
+    rlimit none{};
+    ::getrlimit(RLIMIT_FSIZE, &none);
+    none.rlim_cur = 0;
+    ::setrlimit(RLIMIT_FSIZE, &none);
+  };
+  const auto outcomes = train(experiment::resolve(with_swap(e, SwapTo::disk, SwapTo::nowhere), ".").value(), compute::reference::make, nullptr, {}, full);
+  EXPECT_THAT(outcomes[0].problem, testing::AllOf(testing::StartsWith("rank 0, step 0, op OUT.s"), testing::HasSubstr(": File too large"),
+                                                  testing::HasSubstr("training.swap.directory")));
+}
+
+// Layers alike: `width` numbers in and out.
+Experiment chain(int ranks, int layers, std::int64_t width) {
+  Experiment e = strategy::small(ranks);
+  e.data.features = e.data.classes = width;
+  e.model.layers.clear();
+  for (int i = 0; i + 1 < layers; ++i) e.model.layers.insert(e.model.layers.end(), {{LayerKind::linear, width}, {LayerKind::tanh, 0}});
+  e.model.layers.push_back({LayerKind::linear, 0});
+  e.training.batch_per_rank = 4;
+  return e;
+}
+
+// Bytes of what one of them makes of four samples, and of its parameters.
+constexpr std::int64_t kWidth = 16, kOutput = 4 * kWidth * 4, kLayer = (kWidth + 1) * kWidth * 4, kSamples = kOutput + 4 * 4;
+
+plan::RankPlan plan_of(const Experiment& e, std::int32_t rank = 0) { return strategy::make_plan(experiment::resolve(e, ".").value()).value().rank_plan(rank); }
+
+run::MemoryUse use_of(const Experiment& e, std::int32_t rank = 0) {
+  const plan::RankPlan plan = plan_of(e, rank);
+  return run::memory_use(plan, run::layout(plan));
+}
+
+// Of L layers alike, on the device: those that the next kAhead segments of the backward pass ask for, that of its own, and what it reads and makes; L before.
+TEST(SwappedMemory, of_a_chain_is_that_of_a_few_layers_however_many_there_are) {
+  for (const int layers : {12, 24, 36}) {
+    SCOPED_TRACE(std::to_string(layers) + " layers");
+    Experiment e = chain(2, layers, kWidth);
+    EXPECT_EQ(use_of(e).of(MemoryPart::activations), kSamples + (layers + 1) * kOutput);
+    for (const SwapTo to : {SwapTo::host, SwapTo::disk}) {
+      const run::MemoryUse use = use_of(with_swap(e, to, SwapTo::nowhere));
+      EXPECT_EQ(use.of(MemoryPart::activations), kSamples + (strategy::kAhead + 4) * kOutput);
+      EXPECT_EQ(use.of(to == SwapTo::host ? MemoryPart::host : MemoryPart::disk), (layers - 3) * kOutput) << "all but those that come back at once";
+      EXPECT_EQ(use.of(to == SwapTo::host ? MemoryPart::disk : MemoryPart::host), 0);
+    }
+  }
+}
+
+TEST(SwappedMemory, of_moments_is_that_of_two_layers) {
+  for (const int layers : {4, 12}) {
+    Experiment e = chain(2, layers, kWidth);
+    e.training.optimizer.kind = experiment::OptimizerKind::adam;
+    EXPECT_EQ(use_of(e).of(MemoryPart::moments), 2 * layers * kLayer);
+    const run::MemoryUse use = use_of(with_swap(e, SwapTo::nowhere, SwapTo::host));
+    EXPECT_EQ(use.of(MemoryPart::moments), 2 * 2 * kLayer);
+    EXPECT_EQ(use.of(MemoryPart::host), 2 * layers * kLayer);
+    EXPECT_EQ(use.total(), use_of(e).total() - 2 * (layers - 2) * kLayer);
+  }
+}
+
+TEST(SwappedMemory, of_moments_is_that_of_the_two_neighbours_that_have_most) {
+  Experiment e = chain(1, 3, kWidth);
+  e.model.layers[0].units = 40;
+  e.model.layers[2].units = 8;
+  e.training.optimizer.momentum = 0.9;
+  constexpr std::int64_t kFirst = (kWidth + 1) * 40 * 4, kSecond = (40 + 1) * 8 * 4, kThird = (8 + 1) * kWidth * 4;
+  EXPECT_EQ(use_of(e).of(MemoryPart::moments), kFirst + kSecond + kThird);
+  EXPECT_EQ(use_of(with_swap(e, SwapTo::nowhere, SwapTo::disk)).of(MemoryPart::moments), kFirst + kSecond);
+}
+
+// Of a pipeline a stage holds outputs of several micro-batches at once.
+TEST(SwappedMemory, is_less_in_every_strategy_that_keeps_outputs) {
+  using enum experiment::PipelineSchedule;
+  Experiment deep = strategy::small_gpt(2);
+  deep.model.layers[1].blocks = 4;
+  const std::pair<const char*, Experiment> all[] = {
+      {"mirrored", recomputed::trained_as(deep, StrategyKind::mirrored)},
+      {"ddp", recomputed::trained_as(deep, StrategyKind::ddp)},
+      {"fsdp full", recomputed::sharded(deep, experiment::Shard::full)},
+      {"fsdp optimizer", recomputed::sharded(deep, experiment::Shard::optimizer)},
+      {"tensor_parallel", recomputed::trained_as(deep, StrategyKind::tensor_parallel)},
+      {"gpipe", recomputed::in_stages(deep, gpipe)},
+      {"1f1b", recomputed::in_stages(deep, one_f_one_b)},
+      {"interleaved 1f1b", recomputed::in_stages(deep, interleaved_1f1b)},
+      {"zb_h1", recomputed::in_stages(deep, zb_h1)},
+  };
+  for (const auto& [name, kept] : all) {
+    SCOPED_TRACE(name);
+    const run::MemoryUse before = use_of(kept), after = use_of(with_swap(kept, SwapTo::host, SwapTo::nowhere));
+    EXPECT_LT(after.of(MemoryPart::activations), before.of(MemoryPart::activations));
+    EXPECT_GT(after.of(MemoryPart::host), 0);
+    for (const auto part : {MemoryPart::parameters, MemoryPart::gradients, MemoryPart::moments}) EXPECT_EQ(after.of(part), before.of(part));
+  }
+}
+
+std::int64_t bytes_of(const std::vector<plan::Op>& ops) {
+  std::int64_t bytes = 0;
+  for (const plan::Op& op : ops)
+    for (const plan::Access& read : op.reads) bytes += read.count;
+  return bytes;
+}
+
+TEST(Swapping, brings_back_as_many_bytes_as_it_takes_away) {
+  for (const StrategyKind kind : {StrategyKind::mirrored, StrategyKind::fsdp, StrategyKind::pipeline}) {
+    Experiment e = recomputed::trained_as(strategy::small_gpt(2), kind, 4);
+    e.training.optimizer.kind = experiment::OptimizerKind::adam;
+    const plan::RankPlan plan = plan_of(with_swap(e, SwapTo::host, SwapTo::host));
+    EXPECT_GT(bytes_of(ops_of(plan, plan::OpKind::swap_out)), 0);
+    EXPECT_EQ(bytes_of(ops_of(plan, plan::OpKind::swap_in)), bytes_of(ops_of(plan, plan::OpKind::swap_out)));
+  }
+}
+
+// Addresses in the place of buffers, all in bytes: what shares a place by the layout races if the plan does not order it.
+plan::RankPlan by_address(plan::RankPlan rank) {
+  const run::Layout layout = run::layout(rank);
+  const plan::BufferId arena(rank.buffers.size());
+  for (plan::Program& program : rank.programs)
+    for (plan::Op& op : program.ops)
+      for (auto* accesses : {&op.reads, &op.writes})
+        for (plan::Access& access : *accesses) {
+          const run::Placement& place = layout.buffers[access.buffer.index()];
+          const std::int64_t size = base::size_of(rank.buffers[access.buffer.index()].dtype);
+          const bool in_arena = !place.shared && place.place == plan::Place::device;
+          access = {in_arena ? arena : access.buffer, (in_arena ? place.offset : 0) + access.first * size, access.count * size};
+        }
+  for (plan::Buffer& buffer : rank.buffers) buffer = {buffer.name, base::DType::byte, buffer.bytes(), buffer.shared, buffer.place};
+  rank.buffers.push_back({"arena", base::DType::byte, layout.private_bytes});
+  return rank;
+}
+
+// Where nothing is wrong that would keep races from being looked for.
+std::vector<check::Finding> races_of(const plan::Plan& plan) {
+  std::vector<check::Finding> races = check::examine(plan).findings;
+  for (const check::Finding& finding : races)
+    EXPECT_TRUE(finding.proof != check::Proof::structure && finding.proof != check::Proof::matching && finding.proof != check::Proof::deadlock)
+        << base::to_string(finding.problem);
+  std::erase_if(races, [](const check::Finding& finding) { return finding.proof != check::Proof::races; });
+  return races;
+}
+
+plan::Plan changed(const plan::Plan& plan, const ChangePlan& change) {
+  std::vector<plan::RankPlan> ranks;
+  for (std::int32_t r = 0; r < plan.ranks; ++r) change(ranks.emplace_back(plan.rank_plan(r)));
+  return plan::from_ranks(plan.groups, plan.schedule, std::move(ranks));
+}
+
+TEST(Swapping, shares_no_place_that_the_plan_does_not_order) {
+  for (recomputed::Case one : cases()) {
+    SCOPED_TRACE(one.name);
+    one.experiment.training.optimizer.kind = experiment::OptimizerKind::adam;
+    const plan::Plan plan = strategy::coarse_plan(experiment::resolve(with_swap(one.experiment, SwapTo::host, SwapTo::host), ".").value()).value();
+    EXPECT_EQ(base::to_string(check::check(plan)), "");
+    const auto races = races_of(changed(plan, [](plan::RankPlan& rank) { rank = by_address(rank); }));
+    EXPECT_EQ(races.size(), 0U) << base::to_string(races.front().problem);
+  }
+}
+
+// Who has the room of what goes away waits for that.
+TEST(Swapping, without_the_waits_for_room_would_take_as_much_as_before) {
+  const Experiment e = chain(1, 12, kWidth);
+  const auto forward_waits_no_more = [](plan::RankPlan& rank) {
+    for (plan::Program& program : rank.programs)
+      for (plan::Op& op : program.ops)
+        if (op.kind == plan::OpKind::forward)
+          std::erase_if(op.after, [&](const plan::Dependency& d) { return rank.lanes[d.lane.index()].kind == plan::LaneKind::copy; });
+  };
+  plan::RankPlan rank = plan_of(with_swap(e, SwapTo::host, SwapTo::nowhere));
+  const std::int64_t bounded = run::layout(rank).private_bytes;
+  forward_waits_no_more(rank);
+  const run::Layout unbounded = run::layout(rank);
+  EXPECT_GE(unbounded.private_bytes, bounded + 5 * kOutput);
+  const plan::Plan broken = changed(strategy::make_plan(experiment::resolve(with_swap(e, SwapTo::host, SwapTo::nowhere), ".").value()).value(),
+                                    [&](plan::RankPlan& one) { one = by_address(one), forward_waits_no_more(one); });
+  EXPECT_FALSE(races_of(broken).empty()) << "laid out as if it waited";
+}
+
+// Advised where a plan does not fit, and taken at its word.
+TEST(SwappedMemory, is_advised_where_a_plan_does_not_fit) {
+  Experiment e = recomputed::trained_as(chain(2, 36, 64), StrategyKind::mirrored, 1);
+  e.training.batch_per_rank = 1024;
+  e.data.train_samples = 8192;
+  const std::int64_t kept = use_of(e).total();
+  const auto problems_with = [&](const Experiment& tried) {
+    Experiment drawn = tried;
+    for (topology::Device& device : drawn.topology.hosts[0].devices) device.memory_bytes = kept / 2;
+    const experiment::Resolved resolved = experiment::resolve(drawn, ".").value();
+    return session::room_problems(resolved, strategy::make_plan(resolved).value());
+  };
+  const base::Problems refused = problems_with(e);
+  ASSERT_FALSE(refused.empty());
+  EXPECT_THAT(refused.front().advice, testing::HasSubstr("training.swap.activations=host ("));
+  EXPECT_THAT(refused.front().advice, testing::HasSubstr(" are copied to the host and back in a step"));
+  EXPECT_TRUE(problems_with(with_swap(e, SwapTo::host, SwapTo::nowhere)).empty());
+}
+
+}  // namespace
+}  // namespace trainyard::tests

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/experiment/swap.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "core/experiment/resolve.h"
+#include "tests/core/strategy/experiments.h"
+
+namespace trainyard::experiment {
+namespace {
+
+using testing::HasSubstr;
+
+Experiment with(SwapTo activations, SwapTo optimizer, const std::string& directory = "") {
+  Experiment e = strategy::small(2);
+  e.training.optimizer.kind = OptimizerKind::adam;
+  e.training.swap = {activations, optimizer, directory};
+  return e;
+}
+
+std::string problems_of(const Experiment& e) { return base::to_string(validate(e, ".")); }
+
+TEST(Swap, goes_with_every_strategy_that_has_what_is_put_aside) {
+  using enum StrategyKind;
+  for (const StrategyKind kind : {mirrored, ddp, fsdp, tensor_parallel, data_parallel, gossip, local_sgd, pipeline, model_parallel}) {
+    Experiment e = with(SwapTo::host, SwapTo::disk);
+    e.strategy.kind = kind;
+    EXPECT_EQ(problems_of(e), "") << static_cast<int>(kind);
+  }
+}
+
+TEST(Swap, of_moments_that_servers_keep_is_refused) {
+  Experiment e = with(SwapTo::host, SwapTo::host);
+  e.topology.hosts = {tests::drawn_host("host", 3)};
+  e.topology.hosts[0].devices[2].role = topology::Role::parameter_server;
+  e.strategy.kind = StrategyKind::parameter_server;
+  EXPECT_THAT(problems_of(e), HasSubstr("training.swap.optimizer: servers keep the moments"));
+  e.training.swap.optimizer = SwapTo::nowhere;
+  EXPECT_EQ(problems_of(e), "") << "outputs of workers may go";
+}
+
+TEST(Swap, of_moments_that_there_are_not_is_refused) {
+  Experiment e = with(SwapTo::nowhere, SwapTo::host);
+  e.training.optimizer.kind = OptimizerKind::sgd;
+  e.training.optimizer.momentum = 0;
+  EXPECT_THAT(problems_of(e), HasSubstr("training.swap.optimizer: sgd without momentum keeps no moments"));
+  e.training.optimizer.momentum = 0.9;
+  EXPECT_EQ(problems_of(e), "");
+}
+
+TEST(Swap, names_a_directory_from_the_root_on_that_can_be_written_to) {
+  EXPECT_THAT(problems_of(with(SwapTo::disk, SwapTo::nowhere, "here")), HasSubstr("training.swap.directory: \"here\" does not begin with /"));
+  EXPECT_THAT(problems_of(with(SwapTo::disk, SwapTo::nowhere, "/no/such/directory")),
+              HasSubstr("training.swap.directory: no file can be made in /no/such/directory: no such directory"));
+  EXPECT_EQ(problems_of(with(SwapTo::disk, SwapTo::nowhere, std::filesystem::temp_directory_path())), "");
+  EXPECT_EQ(problems_of(with(SwapTo::host, SwapTo::nowhere, "/no/such/directory")), "") << "nothing goes there";
+  Experiment far = with(SwapTo::disk, SwapTo::nowhere, "/no/such/directory");
+  far.topology.hosts[0].address = "elsewhere";
+  EXPECT_THAT(problems_of(far), testing::Not(HasSubstr("no file can be made"))) << "who is there says so";
+}
+
+}  // namespace
+}  // namespace trainyard::experiment
