@@ -33,6 +33,7 @@ struct Cell {
 //                      number, which the last steps of an epoch may have, as gpipe
 //   zb_h1:             as 1f1b, but each stage's gradients of weights wait for so many backward passes as stages come before it, and fill what was idle;
 //                      idle (p-1)(F+B-W) a step (Qi et al. 2023)
+//   pipedream:         in the order of 1f1b, and as idle; a stage updates right after each backward cell (Harlap et al. 2018, Narayanan et al. 2019)
 std::vector<Cell> cells_of(PipelineSchedule schedule, const std::vector<int>& ranks, int rank, int micro_batches);
 
 // The most micro-batches that are under way at once, each from the first to the last of its cells that are meant.

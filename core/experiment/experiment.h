@@ -166,7 +166,7 @@ enum class PipelineSchedule {
   one_f_one_b,       // backward as soon as may be, in turn with forward
   interleaved_1f1b,  // the same, with several stages on each rank
   zb_h1,             // as one_f_one_b, gradients of weights later
-  pipedream,         // every micro-batch is a step of its own, and none is waited for; its backward pass goes by the weights of its forward pass
+  pipedream,         // as one_f_one_b, but every micro-batch is an update of its own, and goes back by the weights that it went forward by
 };
 
 struct StageSpec {

@@ -262,12 +262,13 @@ struct Fields<experiment::StageSpec> {
               "run"),
         field("places", &S::places, "", {0, 100'000}, "Of by_hand: from which layer on which worker has them",
               [](const S& s) { return s.partition == experiment::Partition::by_hand || !s.places.empty(); }),
-        field("schedule", &S::schedule, "", {},
-              "Of pipeline, in which order a stage takes the micro-batches of a step (training.accumulation_steps); naive: one after the other, through all "
-              "stages and back; gpipe: all forward, then all backward; 1f1b: backward as soon as may be, so that a stage holds at most as many as stages "
-              "follow it, and itself; interleaved_1f1b: the same with several stages on each worker; zb_h1: as 1f1b, but gradients of weights come later, and "
-              "fill what was idle; pipedream: every micro-batch is an update of its own, and none is waited for: nothing is idle, but weights change between "
-              "its passes, so that those of its forward pass are kept for it (stale gradients)"),
+        field(
+            "schedule", &S::schedule, "", {},
+            "Of pipeline, in which order a stage takes the micro-batches of a step (training.accumulation_steps); naive: one after the other, through all "
+            "stages and back; gpipe: all forward, then all backward; 1f1b: backward as soon as may be, so that a stage holds at most as many as stages "
+            "follow it, and itself; interleaved_1f1b: the same with several stages on each worker; zb_h1: as 1f1b, but gradients of weights come later, and "
+            "fill what was idle; pipedream: in the order of 1f1b, but every micro-batch is an update of its own as soon as it is back: weights change between "
+            "its passes, so that those of its forward pass are kept for it (stale gradients)"),
         field("chunks", &S::chunks, "stages", {2, 64}, "Of interleaved_1f1b: how many stages each worker has, in turn",
               [](const S& s) { return s.schedule == experiment::PipelineSchedule::interleaved_1f1b; }),
         field("times", &S::times, "", {0, 100'000}, "Of measured: what each layer took, once that is known; given, nothing is measured",

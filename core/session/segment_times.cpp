@@ -44,6 +44,7 @@ class Measuring {
     const auto plan = strategy::make_plan(e_);
     if (!plan) return base::fail(plan.error());
     plan_ = plan->rank_plan(0);
+    program_ = plan_.program(plan->schedule.program(0));
     const run::Layout layout = run::layout(plan_);
     for (const auto& [bytes, memory] : {std::pair{layout.private_bytes, &private_}, {layout.shared_bytes, &shared_}}) {
       auto allocated = run::allocate(bytes, "layers are measured");
@@ -69,7 +70,7 @@ class Measuring {
     return {};
   }
 
-  const run::BoundProgram& program() const { return bound_.programs[static_cast<std::size_t>(plan_.program("train"))]; }
+  const run::BoundProgram& program() const { return bound_.programs[static_cast<std::size_t>(program_)]; }
 
   std::vector<experiment::SegmentTime> measure() {
     run::write_rate(bound_, recipe_, 0);
@@ -110,6 +111,7 @@ class Measuring {
   std::unique_ptr<compute::Compute> compute_;
   run::Recipe recipe_;
   plan::RankPlan plan_;
+  int program_ = -1;  // of the first step
   run::Memory private_, shared_;
   run::BoundPlan bound_;
   std::unique_ptr<compute::Queue> queue_ = compute_->make_queue();

@@ -44,8 +44,8 @@ enum class Metric : std::uint16_t {
   // Only where gradients are compressed.
   compression_ratio = 26,  // bytes of the rank's gradient / bytes that it is encoded in, by the plan
   residual_norm = 27,      // L2 norm of what the rank's encoded gradient lacks; with error feedback it is kept for the next step
-  // Only of a parameter server, at the round or the step of the gradient.
-  staleness = 28,          // [worker] version when its gradient was applied minus version when it pulled
+  // Only of a parameter server, at the round or the step of the gradient; the first also of a rank that updates after every micro-batch, of itself.
+  staleness = 28,          // [worker] version when its gradient was applied minus version that it was computed by
   dropped_gradients = 29,  // [worker] total of its gradients that came too late, at the worker's step; only once there is one
   version = 30,            // updates so far
   // Only of ranks with parameters of their own.

@@ -115,7 +115,8 @@ class History {
   // |lambda_2| of the mixing matrix or less, which the header says. Empty where it does not.
   const std::vector<StepValue>& consensus_decay() const { return consensus_decay_; }
 
-  // Of runs with servers whose header says which of them is the first: how stale the gradients were that it took, over time.
+  // Of runs with servers whose header says which of them is the first, how stale the gradients were that it took, over time; or those of stages that update
+  // after every micro-batch.
   const std::vector<StepValue>& staleness_mean() const { return staleness_.mean(); }
   const std::vector<StepValue>& staleness_p95() const { return staleness_.p95(); }
   const std::vector<StepValue>& staleness_most() const { return staleness_.most(); }

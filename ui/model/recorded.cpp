@@ -3,6 +3,7 @@
 
 #include "core/base/fields.h"
 #include "core/experiment/fields.h"
+#include "core/experiment/measured.h"
 #include "core/experiment/resolve.h"
 #include "ui/model/essence.h"
 
@@ -59,12 +60,15 @@ std::optional<experiment::StalenessTheory> recorded_staleness_theory(const telem
   return resolved ? experiment::staleness_theory(*resolved) : std::nullopt;
 }
 
-// Both as resolved on the same data, so that a value counts, and not whether it was given or left open.
+// Both as resolved on the same data, so that a value counts, and not whether it was given or left open; by the times of layers that the run measured, where the
+// drawing leaves that to it.
 bool trains_as_recorded(const experiment::Experiment& experiment, const std::filesystem::path& directory, const telemetry::History& history) {
   const auto recorded = recorded_experiment(history);
   auto resolved = base::value_at(history.header(), "experiment");
   if (!recorded || !resolved) return false;
-  (*resolved)["document"] = experiment::to_json(experiment::located(experiment, directory));
+  experiment::Experiment given = experiment::located(experiment, directory);
+  if (experiment::awaits_times(given.strategy)) given.strategy.stages.times = recorded->strategy.stages.times;
+  (*resolved)["document"] = experiment::to_json(given);
   const auto ours = experiment::resolved_from_json(*resolved);
   return ours && unwatched(ours->document) == unwatched(*recorded);
 }

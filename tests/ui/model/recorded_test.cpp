@@ -54,6 +54,21 @@ TEST_F(TrainsAsRecorded, a_value_counts_and_not_whether_it_was_left_open) {
   EXPECT_FALSE(after([&](Experiment& e) { e.training.steps = resolved.training.steps + 1; }));
 }
 
+// A drawing that leaves it to the run to measure layers names no times.
+TEST_F(TrainsAsRecorded, whatever_layers_took_when_the_run_measured_them) {
+  Experiment drawn = example("two_devices_model_parallel_digits");
+  drawn.strategy.stages.partition = experiment::Partition::measured;
+  Experiment ran = drawn;
+  ran.strategy.stages.times = {{"0", 0.1}, {"2", 3.0}, {"4", 0.1}};
+  const telemetry::History run = run_of(ran);
+  EXPECT_TRUE(trains_as_recorded(drawn, "/", run));
+  EXPECT_TRUE(trains_as_recorded(ran, "/", run));
+  ran.strategy.stages.times.front().seconds = 9;
+  EXPECT_FALSE(trains_as_recorded(ran, "/", run));
+  drawn.strategy.stages.partition = experiment::Partition::cost;
+  EXPECT_FALSE(trains_as_recorded(drawn, "/", run));
+}
+
 TEST_F(TrainsAsRecorded, not_with_any_other_value) {
   EXPECT_FALSE(after([](Experiment& e) { e.training.batch_per_rank *= 2; }));
   EXPECT_FALSE(after([](Experiment& e) { e.training.epochs += 1; }));
