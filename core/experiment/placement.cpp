@@ -14,6 +14,7 @@
 #include "core/experiment/engine.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/halves.h"
+#include "core/experiment/precision.h"
 #include "core/experiment/servers.h"
 #include "core/topology/network.h"
 
@@ -204,6 +205,8 @@ std::optional<std::string> unlike_one_device(const Experiment& experiment) {
     why.emplace_back(averages_in_pairs(experiment.strategy)
                          ? "every rank takes steps of its own, on its own clock, and averages its weights with one neighbour's at a time"
                          : "every rank takes steps of its own, and averages its weights with its neighbours' alone");
+  if (is_mixed(experiment.training.precision) && experiment.strategy.kind == StrategyKind::tensor_parallel && count_workers(experiment.topology) > 1)
+    why.push_back("outputs are summed over ranks in " + std::string(base::name_of(experiment.training.precision)) + ", every addition rounded");
   if (several && experiment.strategy.kind == StrategyKind::local_sgd) why.push_back(of_local_steps(experiment));
   std::erase(why, "");
   if (why.empty()) return std::nullopt;
