@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What a device can be asked to do, as data. Shapes: B samples, I inputs, O outputs, P parameters, C classes or channels, H
-// rows and W columns of an image. Floating tensors of one op share one dtype (fp32 or fp64) unless said otherwise; statistics
-// are fp64 always. B may be 0 (a rank without samples in a tail step): sums over samples are then 0. An optional tensor is left
-// out by leaving it empty.
+// rows and W columns of an image. Floating tensors of one op share one dtype (fp32 or fp64, or of 16 bits: core/compute/halves.h) unless said otherwise;
+// statistics are fp64 always. B may be 0 (a rank without samples in a tail step): sums over samples are then 0. An optional tensor is left out by leaving it
+// empty.
 //
 // Images lie [B,H,W,C], channels last: so oneDNN convolves as fast as in layouts of its own (see backends/cpu/convolution.h),
 // and all else is a matter of rows of C channels. To flatten an image is then only to call it [B, H W C].
@@ -258,7 +258,7 @@ struct Accumulate {
   Tensor input, output;
 };
 
-// output = input
+// output = input; where one is of 16 bits and the other fp32, rounded or widened
 struct Copy {
   Tensor input, output;
 };

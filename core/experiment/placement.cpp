@@ -15,6 +15,7 @@
 #include "core/experiment/fields.h"
 #include "core/experiment/halves.h"
 #include "core/experiment/mesh.h"
+#include "core/experiment/precision.h"
 #include "core/experiment/servers.h"
 #include "core/experiment/stages.h"
 #include "core/topology/network.h"
@@ -206,6 +207,8 @@ std::optional<std::string> unlike_one_device(const Experiment& experiment) {
     why.emplace_back(averages_in_pairs(experiment.strategy)
                          ? "every rank takes steps of its own, on its own clock, and averages its weights with one neighbour's at a time"
                          : "every rank takes steps of its own, and averages its weights with its neighbours' alone");
+  if (is_mixed(experiment.training.precision) && mesh_of(experiment.strategy, static_cast<int>(count_workers(experiment.topology))).tensor > 1)
+    why.push_back("outputs are summed over ranks in " + std::string(base::name_of(experiment.training.precision)) + ", every addition rounded");
   if (several && experiment.strategy.kind == StrategyKind::local_sgd) why.push_back(of_local_steps(experiment));
   if (updates_each_micro_batch(experiment.strategy) && experiment.training.accumulation_steps > 1)
     why.emplace_back("every stage updates after each micro-batch, by a gradient of older weights the earlier the stage is (pipedream)");

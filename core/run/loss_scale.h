@@ -15,7 +15,7 @@ struct LossScale {
   bool operator==(const LossScale&) const = default;
 };
 
-LossScale after_step(LossScale scale, bool finite, const LossScaling& rule);
+LossScale after_step(LossScale now, bool finite, const LossScaling& rule);
 
 // Before the first step, and before anything is prepared by it. Where the loss is not scaled there is nothing to do.
 void begin_loss_scale(const BoundPlan& bound, const LossScaling& rule);

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The training figures, as ratios against PyTorch where it is there: a rank's mean time of a step, alone and among others; time from the
-coordinator's start to the first step (bench_workbench has it from pressing Run), what telemetry costs, held-out accuracy on MNIST; and a step in
-bf16 against one in fp32. Pairs
-are interleaved, because machines are noisy; the median of the ratios counts.
+coordinator's start to the first step (bench_workbench has it from pressing Run), what telemetry costs, held-out accuracy on MNIST; and a step
+in bf16 against one in fp32. Pairs are interleaved, because machines are noisy; the median of the ratios counts.
 
     packaging/setup --bench && tests/bench/training.py [--repeat 5] [--pairs 30] [--mnist DIRECTORY] [--only GPT]
 """
@@ -140,7 +139,7 @@ def main():
     parser.add_argument("--pairs", type=int, default=30, choices=STUDENT_95, help="of the telemetry figure")
     parser.add_argument("--bin", type=pathlib.Path, default=BIN, help="where trainyard-cli is")
     parser.add_argument("--mnist", type=pathlib.Path, default=pathlib.Path(os.environ.get("TRAINYARD_TEST_DATA", ROOT.parent / "shared/data")) / "mnist")
-    parser.add_argument("--only", default="", help="the figures against PyTorch whose name holds this, and no others")
+    parser.add_argument("--only", default="", help="the figures against PyTorch whose name holds this, or bf16, and no others")
     arguments = parser.parse_args()
     BIN, ONLY = arguments.bin, arguments.only
     print(f"{'figure':48} {'Trainyard':>12} {'PyTorch':>12}")

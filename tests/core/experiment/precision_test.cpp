@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/experiment/placement.h"
 #include "tests/core/strategy/experiments.h"
 
 namespace trainyard::experiment {
@@ -84,6 +85,12 @@ TEST(MixedPrecision, in_fp16_resolves_to_skipping_what_is_not_finite) {
   EXPECT_EQ(resolve(in(Precision::fp16), ".")->document.training.non_finite, NonFinite::skip);
   EXPECT_EQ(resolve(in(Precision::bf16), ".")->document.training.non_finite, NonFinite::go_on);
   EXPECT_TRUE(resolved_from_json(to_json(resolve(in(Precision::fp16), ".").value())));
+}
+
+TEST(MixedPrecision, is_the_training_of_one_device_but_where_outputs_are_summed_over_ranks) {
+  EXPECT_EQ(unlike_one_device(in(Precision::bf16)), std::nullopt);
+  EXPECT_EQ(unlike_one_device(in(Precision::fp32, StrategyKind::tensor_parallel)), std::nullopt);
+  EXPECT_THAT(unlike_one_device(in(Precision::fp16, StrategyKind::tensor_parallel)).value_or(""), HasSubstr("outputs are summed over ranks in fp16"));
 }
 
 TEST(MixedPrecision, keeps_what_names_rows_of_a_table_in_fp32) {
