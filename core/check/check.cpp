@@ -62,6 +62,7 @@ void rehearse(Scope& scope) {
 
 void prove(Scope& scope, Findings& findings) {
   prove_structure(scope, findings);
+  if (findings.empty()) prove_copies(scope, findings);
   if (!findings.empty()) return;
   if (has_servers(scope)) {
     prove_serving(scope, findings);
