@@ -81,6 +81,7 @@ void prove_results(const Scope& scope, Findings& findings) {
 
 void prove(Scope& scope, Findings& findings) {
   prove_structure(scope, findings);
+  if (findings.empty()) prove_copies(scope, findings);
   if (!findings.empty()) return;
   if (!has_servers(scope)) {
     prove_order(scope, findings);

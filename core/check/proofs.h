@@ -80,6 +80,7 @@ void prove_recomputing(const Scope& scope, Findings& findings);
 bool has_versions(const Scope& scope);
 void prove_versions(const Scope& scope, Findings& findings);
 bool has_swapping(const Scope& scope);
+void prove_copies(const Scope& scope, Findings& findings);  // their structure, once every number is in range
 void prove_swapping(const Scope& scope, Findings& findings);
 bool has_servers(const Scope& scope);
 void prove_serving(const Scope& scope, Findings& findings);

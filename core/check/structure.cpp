@@ -122,7 +122,6 @@ class Inspector {
     if (lane.kind != lane_of(op.kind)) report("stands on lane " + lane.name, "a lane of kind " + std::string(plan::word(lane_of(op.kind))));
     for (const Access& access : op.reads) inspect(access);
     for (const Access& access : op.writes) inspect(access);
-    inspect_copies(op);
     for (const Dependency& dependency : op.after) inspect(op, dependency);
     const bool of_share = op.kind == OpKind::update && rank_.rule && op.bucket >= 0;
     if (has_segment(op.kind) && op.segment < 0 && !of_share) report("names no segment", "a segment");
@@ -132,28 +131,6 @@ class Inspector {
     else if (plan::pairs_up(op.kind)) inspect_paired(op, lane);
     else plan::communicates(op.kind) ? inspect_transfer(op, lane) : inspect_local(op);
     ++seen_[op.lane.index()];
-  }
-
-  bool is_on_device(const Access& access) const {
-    const bool known = access.buffer.valid() && access.buffer.index() < rank_.buffers.size();
-    return !known || rank_.buffers[access.buffer.index()].place == plan::Place::device;
-  }
-
-  // OUT takes away from the device, IN brings there, span by span; nobody else looks at what is away.
-  void inspect_copies(const Op& op) {
-    const auto on_device = [&](const std::vector<Access>& accesses) {
-      return std::count_if(accesses.begin(), accesses.end(), [&](const Access& access) { return is_on_device(access); });
-    };
-    const bool out = op.kind == OpKind::swap_out, in = op.kind == OpKind::swap_in;
-    if (!out && !in) {
-      if (on_device(op.reads) != std::ssize(op.reads) || on_device(op.writes) != std::ssize(op.writes)) report("touches what is put aside", "OUT and IN alone");
-      return;
-    }
-    const bool alike =
-        std::equal(op.reads.begin(), op.reads.end(), op.writes.begin(), op.writes.end(), [](const Access& a, const Access& b) { return a.count == b.count; });
-    const bool from = on_device(op.reads) == (out ? std::ssize(op.reads) : 0), to = on_device(op.writes) == (in ? std::ssize(op.writes) : 0);
-    if (op.reads.empty() || !alike || !from || !to)
-      report("does not copy between the device and where things are put aside", "spans as long as each other, one by one, of the device and of what is not");
   }
 
   void inspect(const plan::Columns& columns, OpKind kind) {

@@ -172,6 +172,40 @@ class Swapping {
   std::int64_t values_ = 0;
 };
 
+// OUT takes away from the device, IN brings there, span by span; nobody else looks at what is away.
+class Copies {
+ public:
+  Copies(const plan::RankPlan& rank, Findings& findings) : rank_(rank), findings_(findings) {}
+
+  void run() {
+    for (const plan::Program& program : rank_.programs)
+      for (int i = 0; i < std::ssize(program.ops); ++i) inspect(program.ops[static_cast<std::size_t>(i)], {rank_.rank, program.name, i});
+  }
+
+ private:
+  bool all(const std::vector<Access>& accesses, bool on_device) const {
+    return std::all_of(accesses.begin(), accesses.end(),
+                       [&](const Access& access) { return (rank_.buffers[access.buffer.index()].place == plan::Place::device) == on_device; });
+  }
+
+  void inspect(const Op& op, const Spot& spot) {
+    const bool out = op.kind == OpKind::swap_out;
+    if (!swaps(op.kind)) {
+      if (!all(op.reads, true) || !all(op.writes, true)) findings_.add(Proof::structure, spot, "touches what is put aside", "OUT and IN alone", "");
+      return;
+    }
+    const bool alike = std::equal(op.reads.begin(), op.reads.end(), op.writes.begin(), op.writes.end(), [&](const Access& a, const Access& b) {
+      return a.count == b.count && rank_.buffers[a.buffer.index()].dtype == rank_.buffers[b.buffer.index()].dtype;
+    });
+    if (op.reads.empty() || !alike || !all(op.reads, out) || !all(op.writes, !out))
+      findings_.add(Proof::structure, spot, "does not copy between the device and where things are put aside",
+                    "spans as long as each other, one by one, of the device and of what is not", "");
+  }
+
+  const plan::RankPlan& rank_;
+  Findings& findings_;
+};
+
 // In the order of the rehearsal, from step to step.
 void prove_rank(const Scope& scope, const plan::RankPlan& rank, Findings& findings) {
   Swapping proof(rank, findings);
@@ -201,6 +235,10 @@ void prove_programs(const plan::RankPlan& rank, Findings& findings) {
 
 bool has_swapping(const Scope& scope) {
   return std::any_of(scope.ranks.begin(), scope.ranks.end(), [](const plan::RankPlan& rank) { return swaps(rank); });
+}
+
+void prove_copies(const Scope& scope, Findings& findings) {
+  for (const plan::RankPlan& rank : scope.ranks) Copies(rank, findings).run();
 }
 
 void prove_swapping(const Scope& scope, Findings& findings) {

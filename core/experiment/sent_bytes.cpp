@@ -8,6 +8,7 @@
 #include "core/experiment/fsdp.h"
 #include "core/experiment/local_sgd.h"
 #include "core/experiment/mesh.h"
+#include "core/experiment/precision.h"
 #include "core/experiment/stages.h"
 #include "core/experiment/synchronised.h"
 #include "core/experiment/tensor.h"
@@ -120,7 +121,7 @@ class MeshBytes {
     std::int64_t forward = 0, back = 0;
     for (const model::Crossing& crossing : model::crossings_of(e_.model, stages)) {
       if (stages[static_cast<std::size_t>(crossing.from)].rank != mesh_.place_of(rank).stage) continue;
-      (crossing.forward() ? forward : back) += own.segments[static_cast<std::size_t>(crossing.value)].outputs * base::size_of(gradient_dtype(e_));
+      (crossing.forward() ? forward : back) += own.segments[static_cast<std::size_t>(crossing.value)].outputs * base::size_of(activation_dtype(e_));
     }
     for_each_micro_batch(e_, rank, [&](std::int64_t samples, std::int64_t train, std::int64_t evaluate) {
       sent_.add(rank, samples * (train * (forward + back) + evaluate * forward));
