@@ -23,7 +23,7 @@ constexpr std::int64_t kLongestSleep = 2'000'000;  // nanoseconds: then it looks
 
 base::Result<bool> Interpreter::State::progress() {
   const auto swapped_any = take_swapped();
-  if (!swapped_any) return swapped_any;
+  if (!swapped_any) return base::fail(swapped_any.error());
   auto moved = move_transfers();
   if (!moved) return moved;
   // What follows on a lane is not to wait until an op has been computed; but what is sent after a step is in that step's traffic no more.

@@ -63,7 +63,7 @@ std::string in_words(const MemoryUse& use) {
   std::string text = said(use.total());
   const char* join = ": ";
   for (const auto& [part, name] : base::Names<MemoryPart>::table) {
-    if (use.of(part) == 0 || part == MemoryPart::host || part == MemoryPart::disk) continue;
+    if (use.of(part) == 0 || !is_on_device(part)) continue;
     text += join + std::string(name) + " " + said(use.of(part));
     join = ", ";
   }

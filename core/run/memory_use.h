@@ -21,6 +21,7 @@ enum class MemoryPart {
   disk,         // likewise
 };
 inline constexpr std::size_t kMemoryParts = 7;
+constexpr bool is_on_device(MemoryPart part) { return part < MemoryPart::host; }
 
 // Bytes [offset, offset + bytes) of the shared or of the private arena, or of what is put aside.
 struct MemoryRegion {

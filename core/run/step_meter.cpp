@@ -171,7 +171,9 @@ void StepMeter::memory_metrics(std::int64_t step) {
   std::array<std::int64_t, kMemoryParts> parts{};
   for (const ResidentPart& one : bound_.memory)
     parts[static_cast<std::size_t>(one.part)] += one.begin == nullptr ? one.bytes : resident_of(one.begin, one.bytes);
-  for (std::size_t part = 0; part < kMemoryParts; ++part) metric(Metric::buffer_bytes, step, static_cast<double>(parts[part]), static_cast<int>(part));
+  for (std::size_t part = 0; part < kMemoryParts; ++part)
+    if (parts[part] > 0 || is_on_device(static_cast<MemoryPart>(part)))
+      metric(Metric::buffer_bytes, step, static_cast<double>(parts[part]), static_cast<int>(part));
   next_memory_ns_ = begin + std::max(kMemoryPeriod, kMostOfMemory * (base::now_nanoseconds() - begin));
 }
 
