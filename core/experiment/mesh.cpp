@@ -91,8 +91,9 @@ Mesh mesh_of(const StrategySpec& strategy, int workers) {
   if (strategy.kind == StrategyKind::tensor_parallel) return {1, 1, workers};
   if (strategy.kind == StrategyKind::model_parallel || strategy.kind == StrategyKind::pipeline) return {1, workers, 1};
   if (strategy.kind != StrategyKind::hybrid) return {workers, 1, 1};
-  const auto pipeline = static_cast<int>(strategy.mesh.pipeline), tensor = static_cast<int>(strategy.mesh.tensor);
-  return {strategy.mesh.data > 0 ? static_cast<int>(strategy.mesh.data) : std::max(1, workers / (pipeline * tensor)), pipeline, tensor};
+  const MeshSpec& mesh = strategy.mesh;
+  const std::int64_t data = mesh.data > 0 ? mesh.data : std::max<std::int64_t>(1, workers / (mesh.pipeline * mesh.tensor));
+  return {static_cast<int>(data), static_cast<int>(mesh.pipeline), static_cast<int>(mesh.tensor)};
 }
 
 Mesh mesh_of(const Resolved& resolved) { return mesh_of(resolved.document.strategy, resolved.workers()); }
@@ -118,12 +119,10 @@ base::Problems mesh_problems(const Experiment& experiment) {
   if (experiment.strategy.kind != StrategyKind::hybrid) return {};
   const std::int64_t workers = count_workers(experiment.topology);
   const MeshSpec& mesh = experiment.strategy.mesh;
-  const double replica = static_cast<double>(mesh.pipeline) * static_cast<double>(mesh.tensor);
   base::Problems problems;
   if (workers == 0) return problems;
-  if (replica > static_cast<double>(workers) || workers % (mesh.pipeline * mesh.tensor) != 0 ||
-      (mesh.data > 0 && mesh.data != workers / (mesh.pipeline * mesh.tensor)))
-    return {not_covered(mesh, workers)};
+  const std::int64_t replica = mesh.pipeline * mesh.tensor;
+  if (workers % replica != 0 || (mesh.data > 0 && mesh.data != workers / replica)) return {not_covered(mesh, workers)};
   if (const auto problem = apart(mesh_of(experiment.strategy, static_cast<int>(workers)), experiment.topology)) problems.push_back(*problem);
   if (const auto problem = of_shards(experiment.strategy)) problems.push_back(*problem);
   return problems;
