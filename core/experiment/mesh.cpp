@@ -100,8 +100,9 @@ Mesh mesh_of(const StrategySpec& strategy, int workers) {
   if (strategy.kind == StrategyKind::tensor_parallel) return {1, 1, workers};
   if (strategy.kind == StrategyKind::model_parallel || strategy.kind == StrategyKind::pipeline) return {1, workers, 1};
   if (strategy.kind != StrategyKind::hybrid) return {workers, 1, 1};
-  const auto pipeline = static_cast<int>(strategy.mesh.pipeline), tensor = static_cast<int>(strategy.mesh.tensor);
-  return {strategy.mesh.data > 0 ? static_cast<int>(strategy.mesh.data) : std::max(1, workers / (pipeline * tensor)), pipeline, tensor};
+  const std::int64_t pipeline = std::max<std::int64_t>(1, strategy.mesh.pipeline), tensor = std::max<std::int64_t>(1, strategy.mesh.tensor);
+  const std::int64_t data = strategy.mesh.data > 0 ? strategy.mesh.data : std::max<std::int64_t>(1, workers / (pipeline * tensor));
+  return {static_cast<int>(data), static_cast<int>(pipeline), static_cast<int>(tensor)};
 }
 
 Mesh mesh_of(const Resolved& resolved) { return mesh_of(resolved.document.strategy, resolved.workers()); }
@@ -127,12 +128,10 @@ base::Problems mesh_problems(const Experiment& experiment) {
   if (experiment.strategy.kind != StrategyKind::hybrid) return {};
   const std::int64_t workers = count_workers(experiment.topology);
   const MeshSpec& mesh = experiment.strategy.mesh;
-  const double replica = static_cast<double>(mesh.pipeline) * static_cast<double>(mesh.tensor);
   base::Problems problems;
-  if (workers == 0) return problems;
-  if (replica > static_cast<double>(workers) || workers % (mesh.pipeline * mesh.tensor) != 0 ||
-      (mesh.data > 0 && mesh.data != workers / (mesh.pipeline * mesh.tensor)))
-    return {not_covered(mesh, workers)};
+  if (workers == 0 || mesh.pipeline < 1 || mesh.tensor < 1) return problems;  // said elsewhere
+  const std::int64_t replica = mesh.pipeline * mesh.tensor;
+  if (workers % replica != 0 || (mesh.data > 0 && mesh.data != workers / replica)) return {not_covered(mesh, workers)};
   if (const auto problem = apart(mesh_of(experiment.strategy, static_cast<int>(workers)), experiment.topology)) problems.push_back(*problem);
   if (const auto problem = of_shards(experiment.strategy)) problems.push_back(*problem);
   if (const auto problem = updates_alone(experiment.strategy)) problems.push_back(*problem);

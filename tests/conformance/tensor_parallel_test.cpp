@@ -5,11 +5,9 @@
 
 #include "backends/inproc/transport.h"
 #include "core/check/check.h"
-#include "core/experiment/fields.h"
 #include "core/experiment/sent_bytes.h"
 #include "core/experiment/tensor.h"
-#include "core/model/split.h"
-#include "tests/conformance/small_training.h"
+#include "tests/conformance/mesh_training.h"
 
 namespace trainyard::tests {
 namespace {
@@ -32,51 +30,16 @@ Experiment split(Experiment e, int micro_steps = 1) {
   return e;
 }
 
-Experiment alone(Experiment e) {
-  e.topology = drawn_hosts(1, 1);
-  e.strategy = {};
-  e.strategy.kind = StrategyKind::one_device;
-  return e;
-}
-
-std::vector<double> gathered(const Experiment& e, const std::vector<RankOutcome>& ranks, std::vector<double> RankOutcome::*part) {
-  const experiment::Resolved all = experiment::resolve(e, ".").value();
-  std::vector<double> whole(static_cast<std::size_t>(all.model.elements), std::numeric_limits<double>::quiet_NaN());
-  for (std::size_t r = 0; r < ranks.size(); ++r) {
-    EXPECT_EQ(ranks[r].problem, "");
-    if (!ranks[r].problem.empty()) return whole;
-    for (const model::Parameter& own : experiment::of_rank(all, static_cast<int>(r)).model.parameters) {
-      const auto at = std::find_if(all.model.parameters.begin(), all.model.parameters.end(), [&](const model::Parameter& p) { return p.name == own.name; });
-      for (std::int64_t i = 0; i < own.shape.elements(); ++i) {
-        double& element = whole[static_cast<std::size_t>(at->offset + own.in_whole(i))];
-        const double value = (ranks[r].*part)[static_cast<std::size_t>(own.offset + i)];
-        EXPECT_TRUE(std::isnan(element) || (element == value && !own.box.any())) << own.name << "[" << i << "] of rank " << r;
-        element = value;
-      }
-    }
-  }
-  return whole;
-}
-
 void expect_equal_one_device(const Experiment& e) {
   const auto problems = experiment::validate(e, ".");
   ASSERT_EQ(problems.empty() ? "" : base::to_string(problems.front()), "");
-  const RankOutcome one = trained(alone(e))[0];
-  ASSERT_EQ(one.problem, "");
+  const RankOutcome one = trained(on_one(e))[0];
   const auto many = trained(e);
-  EXPECT_LE(distance(gathered(e, many, &RankOutcome::parameters), one.parameters), 1e-10);
+  expect_as_one_device(e, many, one);
   for (const RankOutcome& rank : many) EXPECT_EQ(rank.state, many[0].state);
   if (!one.state.empty()) {
     EXPECT_LE(distance(many[0].state, one.state), 1e-10);
   }
-  for (const std::int32_t step : {0, 99})
-    for (const telemetry::Metric metric : {telemetry::Metric::loss_sum, telemetry::Metric::correct, telemetry::Metric::samples})
-      EXPECT_NEAR(sum_of(many, metric, step), sum_of({one}, metric, step), 1e-6);
-  for (const telemetry::Metric metric : {telemetry::Metric::held_out_loss_sum, telemetry::Metric::held_out_correct, telemetry::Metric::held_out_samples})
-    EXPECT_NEAR(sum_of(many, metric, 99), sum_of({one}, metric, 99), 1e-6);
-  // Norms of updates are those of whole segments, on every rank.
-  for (const telemetry::Metric metric : {telemetry::Metric::reduced_gradient_norm, telemetry::Metric::update_ratio})
-    EXPECT_NEAR(sum_of({many.back()}, metric, 0), sum_of({one}, metric, 0), 1e-8 * (1 + sum_of({one}, metric, 0)));
 }
 
 struct Case {
@@ -108,7 +71,7 @@ TEST_P(TensorTraining, of_hundred_fp64_steps_equals_one_device) { expect_equal_o
 TEST_P(TensorTraining, has_the_gradients_of_one_device_in_fp32) {
   Experiment e = one_step(GetParam().experiment);
   e.training.precision = experiment::Precision::fp32;
-  EXPECT_LE(distance(gathered(e, trained(e), &RankOutcome::gradients), trained(alone(e))[0].gradients), 1e-5);
+  EXPECT_LE(distance(put_together(e, trained(e), &RankOutcome::gradients), trained(on_one(e))[0].gradients), 1e-5);
 }
 
 TEST_P(TensorTraining, sends_what_its_formula_says) {

@@ -79,6 +79,14 @@ TEST(Mesh, that_does_not_cover_the_workers_is_refused) {
   EXPECT_THAT(first_problem(fewer).advice, HasSubstr("strategy.mesh.data to 2"));
 }
 
+TEST(Mesh, out_of_all_range_is_refused) {
+  Experiment none = meshed(1, 2, 2), huge = meshed(1, 2, 2);
+  none.strategy.mesh.pipeline = 0;
+  EXPECT_EQ(first_problem(none).where, "strategy.mesh.pipeline");
+  huge.strategy.mesh.pipeline = huge.strategy.mesh.tensor = 100'000;
+  EXPECT_EQ(first_problem(huge).where, "strategy.mesh");
+}
+
 TEST(Mesh, whose_parts_of_a_stage_are_on_two_hosts_is_refused) {
   topology::Topology uneven = tests::drawn_hosts(2, 3);
   const base::Problem problem = first_problem(on(meshed(3, 1, 2), uneven));

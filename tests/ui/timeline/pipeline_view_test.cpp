@@ -31,7 +31,7 @@ StepCells gpipe(Nanoseconds unit, Nanoseconds begin = 0) {
   return StepCells::of(std::move(ranks));
 }
 
-PipelineShape two_stages() { return {experiment::PipelineSchedule::gpipe, 2, {{0, 1, 0}, {2, 3, 1}}, {"0\u20131", "2\u20133"}}; }
+PipelineShape two_stages() { return {experiment::PipelineSchedule::gpipe, {1, 2, 1}, {{0, 1, 0}, {2, 3, 1}}, {"0\u20131", "2\u20133"}}; }
 
 KnownPipeline plan_of_two() {
   PlannedStep step{"train", gpipe(kUnit), {{"F.s0.m0", "F.s0.m1", "F.s0.m2", "B.s1.m0", "B.s1.m1", "B.s1.m2"}, {}}, 0.25};
@@ -115,7 +115,7 @@ TEST_F(PipelineViewTest, passes_can_be_told_apart_in_both_themes_and_numbers_be_
 
 TEST_F(PipelineViewTest, labels_name_the_micro_batch_and_where_a_rank_has_several_stages_which) {
   EXPECT_EQ(cell_label(two_stages(), {Pass::forward, 1, 12}), "12");
-  const PipelineShape four{experiment::PipelineSchedule::interleaved_1f1b, 2, {{0, 0, 0}, {1, 1, 1}, {2, 2, 0}, {3, 3, 1}}, {"0", "1", "2", "3"}};
+  const PipelineShape four{experiment::PipelineSchedule::interleaved_1f1b, {1, 2, 1}, {{0, 0, 0}, {1, 1, 1}, {2, 2, 0}, {3, 3, 1}}, {"0", "1", "2", "3"}};
   EXPECT_EQ(cell_label(four, {Pass::forward, 1, 3}), "3a");
   EXPECT_EQ(cell_label(four, {Pass::backward, 2, 3}), "3b");
 }
