@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Number formats, what is put aside and what is made again are passes over a plan, which know nothing of meshes and schedules: all of them at once.
+#include <gtest/gtest.h>
+
+#include "core/check/check.h"
+#include "core/experiment/mesh.h"
+#include "core/experiment/sent_bytes.h"
+#include "tests/conformance/swapped_training.h"
+
+namespace trainyard::tests {
+namespace {
+
+using experiment::Experiment;
+using experiment::PipelineSchedule;
+using experiment::Precision;
+using experiment::StrategyKind;
+using experiment::SwapTo;
+
+// 24 samples a step; an epoch of 250 ends with 10.
+Experiment meshed(int ranks, experiment::MeshSpec mesh, PipelineSchedule schedule = PipelineSchedule::one_f_one_b) {
+  Experiment e = strategy::small_gpt(ranks);
+  e.model.layers[1].blocks = 2;
+  e.strategy.kind = StrategyKind::hybrid;
+  e.strategy.mesh = mesh;
+  e.strategy.fsdp.shard = experiment::Shard::optimizer;
+  e.strategy.stages.schedule = schedule;
+  e.training.accumulation_steps = 3;
+  e.training.batch_per_rank = 24 / mesh.data / 3;
+  e.training.steps = 22;
+  e.training.optimizer = {.kind = experiment::OptimizerKind::adam, .learning_rate = 0.01, .epsilon = 1e-4};
+  return e;
+}
+
+Experiment pipedream() {
+  Experiment e = recomputed::in_stages(strategy::small_gpt(3), PipelineSchedule::pipedream, 6);
+  e.training.steps = 22;
+  e.training.optimizer = {.kind = experiment::OptimizerKind::adam, .learning_rate = 0.005, .epsilon = 1e-4};
+  return e;
+}
+
+struct Case {
+  const char* name;
+  Experiment experiment;
+};
+void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+
+Experiment in_bf16(Experiment e) {
+  e.training.precision = Precision::bf16;
+  return e;
+}
+Experiment all_at_once(const Experiment& e) {
+  Experiment all = swapped::with_swap(in_bf16(e), SwapTo::host, SwapTo::disk);
+  all.training.recompute_segments = 3;
+  return all;
+}
+
+std::vector<RankOutcome> trained(const Experiment& e) { return trained_by(e, recomputed::in_process); }
+
+class Combined : public testing::TestWithParam<Case> {};
+
+TEST_P(Combined, is_valid_and_proved) {
+  const Experiment e = all_at_once(GetParam().experiment);
+  const auto invalid = experiment::validate(e, ".");
+  ASSERT_EQ(invalid.empty() ? "" : base::to_string(invalid.front()), "");
+  const experiment::Resolved resolved = experiment::resolve(e, ".").value();
+  for (const auto& plan : {strategy::coarse_plan(resolved), strategy::make_plan(resolved)}) {
+    ASSERT_TRUE(plan);
+    const auto problems = check::check(*plan);
+    EXPECT_EQ(problems.empty() ? "" : base::to_string(problems.front()), "");
+  }
+}
+
+TEST_P(Combined, is_put_aside_and_made_again_without_changing_a_bit) {
+  const auto with = trained(all_at_once(GetParam().experiment)), without = trained(in_bf16(GetParam().experiment));
+  for (std::size_t r = 0; r < with.size(); ++r) {
+    ASSERT_EQ(with[r].problem + without[r].problem, "");
+    EXPECT_EQ(with[r].parameters, without[r].parameters) << "rank " << r;
+  }
+}
+
+TEST_P(Combined, learns_in_bf16_as_in_fp32) {
+  const Experiment& e = GetParam().experiment;
+  const auto half = trained(in_bf16(e)), whole = trained(e);
+  const auto last = static_cast<std::int32_t>(e.training.steps - 1);
+  const double loss = sum_of(whole, telemetry::Metric::held_out_loss_sum, last);
+  EXPECT_GT(loss, 0);
+  EXPECT_NEAR(sum_of(half, telemetry::Metric::held_out_loss_sum, last), loss, 0.02 * loss);
+  for (std::size_t r = 0; r < half.size(); ++r) EXPECT_NE(half[r].parameters, whole[r].parameters) << "rounded";
+}
+
+TEST_P(Combined, sends_what_the_formula_says) {
+  const Experiment e = all_at_once(GetParam().experiment);
+  const auto wanted = experiment::sent_bytes(experiment::resolve(e, ".").value());
+  ASSERT_TRUE(wanted);
+  const auto ranks = trained(e);
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    std::int64_t sent = 0;
+    for (const comm::Traffic& to : ranks[r].traffic) sent += static_cast<std::int64_t>(to.sent_payload_bytes);
+    EXPECT_EQ(sent, (*wanted)[r]) << "rank " << r;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Plans, Combined,
+                         testing::Values(Case{"replicas_of_stages", meshed(4, {.data = 2, .pipeline = 2, .tensor = 1})},
+                                         Case{"replicas_of_parts", meshed(4, {.data = 2, .pipeline = 1, .tensor = 2})},
+                                         Case{"stages_of_parts_gpipe", meshed(4, {.data = 1, .pipeline = 2, .tensor = 2}, PipelineSchedule::gpipe)},
+                                         Case{"all_three_zb", meshed(8, {.data = 2, .pipeline = 2, .tensor = 2}, PipelineSchedule::zb_h1)},
+                                         Case{"moments_in_parts", meshed(4, {.data = 2, .pipeline = 2, .tensor = 1, .shards_data = true})},
+                                         Case{"pipedream", pipedream()}),
+                         [](const testing::TestParamInfo<Case>& one) { return one.param.name; });
+
+}  // namespace
+}  // namespace trainyard::tests
