@@ -21,10 +21,6 @@ bool overlap(const Access& a, const Access& b) { return a.buffer == b.buffer && 
 bool casts(const Program& program) {
   return std::any_of(program.ops.begin(), program.ops.end(), [](const Op& op) { return op.kind == OpKind::cast; });
 }
-bool scales(const Program& program) {
-  return std::any_of(program.ops.begin(), program.ops.end(), [](const Op& op) { return op.kind == OpKind::scale; });
-}
-
 // What a CAST made, and of what.
 struct Made {
   Access halves, source;
@@ -98,13 +94,11 @@ class Casting {
   Spot spot_;
 };
 
-// In a program with SCALE.
+// In a program of a rank that has a scale.
 class Scaling {
  public:
-  Scaling(const RankPlan& rank, const Program& program, Findings& findings) : rank_(rank), program_(program), findings_(findings) {
-    for (const Op& op : program.ops)
-      if (op.kind == OpKind::scale && !op.writes.empty()) scale_ = op.writes.front().buffer;
-  }
+  Scaling(const RankPlan& rank, const Program& program, Findings& findings)
+      : rank_(rank), program_(program), findings_(findings), scale_(rank.buffer("loss_scale")) {}
 
   void judge() {
     bool changed = false, found = false;
@@ -157,7 +151,7 @@ void prove_casting(const Scope& scope, Findings& findings) {
     Casting casting(rank, findings);
     for (const Program& program : rank.programs) {
       casting.judge(program);
-      if (scales(program)) Scaling(rank, program, findings).judge();
+      if (rank.buffer("loss_scale").valid()) Scaling(rank, program, findings).judge();
     }
   }
 }

@@ -38,9 +38,10 @@ collective::Work work_among(const Resolved& e, const Payload& payload, const std
   return work;
 }
 
-// Of ranks that share layers in every micro-batch, of replicas once a step.
+// Of ranks that share layers in every micro-batch, of replicas once a step. Where replicas scatter, that decides: not every algorithm can.
 collective::Work largest_in_mesh(const Resolved& e) {
   const Mesh mesh = mesh_of(e);
+  const bool scatters = shards_moments(e);
   Payload layers, gradients;
   for (const LayerSum& sum : layer_sums(e)) {
     Payload payload = sum.of_sample;
@@ -49,8 +50,9 @@ collective::Work largest_in_mesh(const Resolved& e) {
   }
   for (int rank = 0; rank < mesh.ranks() && mesh.data > 1; ++rank)
     for (const Bucket& bucket : buckets(of_rank(e, rank)))
-      if (bucket.count >= gradients.elements) gradients = {collective::Collective::all_reduce, gradient_dtype(e), bucket.count};
-  return gradients.bytes() > layers.bytes() ? work_among(e, gradients, mesh.replicas_like(0)) : work_among(e, layers, mesh.parts_with(0));
+      if (bucket.count >= gradients.elements)
+        gradients = {scatters ? collective::Collective::reduce_scatter : collective::Collective::all_reduce, gradient_dtype(e), bucket.count};
+  return scatters || gradients.bytes() > layers.bytes() ? work_among(e, gradients, mesh.replicas_like(0)) : work_among(e, layers, mesh.parts_with(0));
 }
 
 }  // namespace

@@ -42,8 +42,8 @@ base::Problems time_problems(const StageSpec& stages, const model::Model& model)
                "\"" + stages.times[i].segment + "\" is where layer " + wanted + " should be", all, advice}};
   if (stages.times.size() == model.segments.size()) return {};
   return {{base::ProblemCode::bad_input, "strategy.stages.times",
-           "the times of " + base::format_count(std::ssize(stages.times)) + " layers are not those of the model's " +
-               base::format_count(std::ssize(model.segments)),
+           "the times of " + base::format_count(std::ssize(stages.times)) + (stages.times.size() == 1 ? " layer is not that" : " layers are not those") +
+               " of the model's " + base::format_count(std::ssize(model.segments)),
            all, advice}};
 }
 

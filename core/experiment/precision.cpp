@@ -23,9 +23,14 @@ Problem refused(const Experiment& e, const std::string& why, std::string accepte
   return {ProblemCode::bad_input, "training.precision", std::string(base::name_of(e.training.precision)) + ": " + why, std::move(accepted), std::move(advice)};
 }
 
-// Whether all ranks see one gradient and update by it, or skip it.
-bool judges_one_gradient(const StrategySpec& strategy) {
-  return !trains_apart(strategy.kind) && !has_servers(strategy.kind) && !averages_weights(strategy) && schedule_of(strategy) != PipelineSchedule::pipedream;
+// Why not all ranks see one gradient and update by it, or skip it; and what else to do than to take bf16. Empty: they do.
+std::pair<std::string, std::string> nobody_judges(const StrategySpec& strategy) {
+  const std::string kind(base::name_of(strategy.kind));
+  if (updates_each_micro_batch(strategy)) return {"in pipedream every stage updates by itself", "another schedule"};
+  if (averages_weights(strategy)) return {"where weights are averaged every rank updates by its own gradient", "strategy.average gradients"};
+  if (trains_apart(strategy.kind)) return {"in " + kind + " every rank updates by its own gradient", "mirrored"};
+  if (has_servers(strategy.kind)) return {"in " + kind + " every worker's gradient is applied by itself", "mirrored"};
+  return {};
 }
 
 // In codes of these a number that is not finite may be lost, and what is kept for the next step would be of another scale.
@@ -36,10 +41,9 @@ bool hides_scale(const compute::compression::CompressionSpec& compression) {
 base::Problems loss_scale_problems(const Experiment& e) {
   const LossScaleSpec& scale = e.training.loss_scale;
   base::Problems problems;
-  if (!judges_one_gradient(e.strategy))
-    problems.push_back(
-        refused(e, "the loss is scaled by what all ranks' gradient is, and with " + std::string(base::name_of(e.strategy.kind)) + " nobody sees that",
-                "fp32, bf16", "Take bf16, which needs no scale."));
+  if (const auto [why, instead] = nobody_judges(e.strategy); !why.empty())
+    problems.push_back(refused(e, "the scale of the loss is found by the gradient of all ranks, and " + why, "fp32, bf16",
+                               "Take bf16, which needs no scale, or " + instead + "."));
   if (hides_scale(e.strategy.compression))
     problems.push_back(refused(e,
                                std::string(base::name_of(e.strategy.compression.kind)) + " may hide that a gradient is infinite, by which the scale is found",

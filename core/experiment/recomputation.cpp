@@ -10,6 +10,7 @@
 #include "core/experiment/fsdp.h"
 #include "core/experiment/mesh.h"
 #include "core/experiment/stages.h"
+#include "core/experiment/tensor.h"
 #include "core/experiment/vertical.h"
 #include "core/model/part.h"
 
@@ -181,6 +182,7 @@ std::optional<std::string> recomputation_said(const Resolved& resolved) {
   const std::int64_t k = resolved.document.training.recompute_segments;
   if (k == 0) return std::nullopt;
   const Sum sum = sum_of(resolved);
+  if (splits_layers(resolved)) return "nothing is computed again: ranks add up inside the layers that they share";
   if (sum.given_up == 0) return "nothing is computed again: of " + base::format_count(k) + " segments in a row no output can be given up here";
   return "of " + base::format_count(std::ssize(resolved.model.segments)) + " outputs " + base::format_count(sum.given_up) +
          " are given up after the forward pass, and " + base::format_count(sum.again) +

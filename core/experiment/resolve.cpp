@@ -114,6 +114,7 @@ void fill_automatic_values(Resolved& resolved) {
   document.data.train_samples = resolved.data.train_samples;
   document.data.held_out_samples = resolved.data.held_out_samples;
   document.model.layers[document.model.output_layer()].units = resolved.data.classes;
+  if (document.strategy.kind == StrategyKind::hybrid) document.strategy.mesh.data = mesh_of(resolved).data;
   if (has_stages(document.strategy.kind)) document.strategy.stages.places = places_of(resolved);
   if (engine_of(resolved) == Engine::own) document.run.transport = transport_of(document.run.transport, resolved.hosts);
   document.strategy.segment_bytes = segment_bytes_of(document);

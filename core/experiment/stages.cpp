@@ -215,7 +215,7 @@ Problems problems_of_places(const std::vector<StagePlace>& places, const model::
     before = segment;
     if (places[i].rank >= ranks)
       problems.push_back({ProblemCode::bad_input, at_place(i, "rank"), "there is no " + who + " " + format_count(places[i].rank),
-                          "0 to " + format_count(ranks - 1), "Name a " + who + " that is drawn."});
+                          "0 to " + format_count(ranks - 1), who == "stage" ? "Name a stage of the mesh." : "Name a worker that is drawn."});
   }
   return problems;
 }

@@ -5,6 +5,8 @@
 
 #include "core/experiment/duties.h"
 #include "core/experiment/fields.h"
+#include "core/experiment/mesh.h"
+#include "core/experiment/placement.h"
 
 namespace trainyard::experiment {
 namespace {
@@ -12,9 +14,9 @@ namespace {
 bool is_synchronised(const model::LayerSpec& layer) { return layer.kind == model::LayerKind::batch_norm && layer.synchronised; }
 
 // Why the sums over ranks would not be those of one batch; empty: they are.
-std::string reason_against(const StrategySpec& strategy) {
+std::string reason_against(const StrategySpec& strategy, int workers) {
   const std::string kind(base::name_of(strategy.kind));
-  if (strategy.kind == StrategyKind::hybrid && strategy.mesh.data != 1)
+  if (strategy.kind == StrategyKind::hybrid && mesh_of(strategy, workers).data > 1)
     return "in hybrid replicas sum gradients, after the passes, and batch_norm needs the sums of all replicas in the midst of them";
   if (splits_model(strategy.kind)) return "";
   if (fixed_algorithm(strategy.kind)) return kind + " sums on one rank, between the passes, and batch_norm needs the sums of all ranks in the midst of them";
@@ -43,7 +45,7 @@ std::int64_t micro_steps_of_epoch(const Resolved& e, std::int64_t steps) {
 bool synchronises(const Resolved& e) {
   const StrategySpec& strategy = e.document.strategy;
   if (splits_model(strategy.kind)) return false;  // the one rank that has the layer sees the whole micro-batch
-  if (e.world() < 2 || strategy.kind == StrategyKind::one_device || !reason_against(strategy).empty()) return false;
+  if (e.world() < 2 || strategy.kind == StrategyKind::one_device || !reason_against(strategy, e.workers()).empty()) return false;
   return std::any_of(e.model.segments.begin(), e.model.segments.end(), [](const model::Segment& segment) { return segment.synchronised; });
 }
 
@@ -72,7 +74,7 @@ std::int64_t count_micro_steps(const Resolved& e) {
 }
 
 base::Problems synchronised_problems(const Experiment& experiment) {
-  const std::string reason = reason_against(experiment.strategy);
+  const std::string reason = reason_against(experiment.strategy, static_cast<int>(count_workers(experiment.topology)));
   if (reason.empty()) return {};
   base::Problems problems;
   for (std::size_t i = 0; i < experiment.model.layers.size(); ++i)

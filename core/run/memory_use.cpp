@@ -19,7 +19,7 @@ MemoryPart part_of(const std::string& name) {
   const auto begins = [&](std::initializer_list<const char*> names) {
     return std::any_of(names.begin(), names.end(), [&](const char* one) { return name.starts_with(one); });
   };
-  if (is_one({"params", "shard", "halves"}) || begins({"params.v"})) return MemoryPart::parameters;
+  if (is_one({"params", "shard"}) || begins({"params.v"})) return MemoryPart::parameters;
   if (is_one({"grads", "grad_shard", "micro_grads", "compensated"})) return MemoryPart::gradients;
   if (begins({"moment"})) return MemoryPart::moments;
   if (is_one({"input", "labels", "sample_numbers"}) || begins({"act.", "grad.", "partial.", "sums.", "gradient_sums.", "pre", "columns."}))

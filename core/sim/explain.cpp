@@ -13,14 +13,15 @@ using topology::Network;
 // A step of servers is the mean time between updates, some of which overlap at the ends of what is simulated.
 constexpr double kMoreThanAll = 1.005;
 
-// The busiest thread; with an engine for each lane, the busiest lane.
+// The busiest thread; with an engine for each lane, the busiest lane. Copies aside have a thread of their own.
 Bound device_bound(const Simulation& simulation, std::string_view program, LanesPerThread lanes_per_thread) {
   Bound bound;
   bound.kind = BoundKind::device;
   for (const auto& rank : simulation.ranks()) {
     const RankModel& model = rank->model();
     std::vector<Picoseconds> busy(lanes_per_thread == LanesPerThread::all ? 1 : model.lanes.size());
-    for (const OpModel& op : model.programs[static_cast<std::size_t>(model.program(program))].ops) busy[busy.size() == 1 ? 0 : op.lane.index()] += op.takes;
+    for (const OpModel& op : model.programs[static_cast<std::size_t>(model.program(program))].ops)
+      if (model.lanes[op.lane.index()].kind != plan::LaneKind::copy) busy[busy.size() == 1 ? 0 : op.lane.index()] += op.takes;
     const double most = seconds(*std::max_element(busy.begin(), busy.end()));
     if (bound.rank < 0 || most > bound.seconds) bound.rank = model.rank, bound.seconds = most;
   }

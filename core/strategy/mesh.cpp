@@ -67,7 +67,7 @@ plan::RankPlan rank_of(const experiment::Resolved& whole, const Split& split, co
     plan.programs.push_back({program.name, told(program.samples), program.all, 1, mesh_training(parts, rank, program.samples)});
   for (const ProgramSize& program : evaluation_of(e, number))
     plan.programs.push_back({program.name, told(program.samples), program.all, program.repeats, mesh_evaluation(parts, rank, program.samples)});
-  keep_versions(plan);
+  if (rank.schedule == experiment::PipelineSchedule::pipedream) keep_versions(plan);
   drop_unused_buffers(plan);
   order_by_data(plan);
   return plan;

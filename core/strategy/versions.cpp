@@ -68,7 +68,7 @@ class Versions {
     std::vector<std::size_t>& updates = updates_[read->first];
     const auto newest = static_cast<std::int32_t>(updates.size());
     if (op.kind == OpKind::update) updates.push_back(number);
-    if (op.kind == OpKind::forward) forward_[{op.segment, op.micro}] = newest;
+    if (op.kind == OpKind::forward || op.kind == OpKind::partial) forward_[{op.segment, op.micro}] = newest;
     if (!goes_back(op.kind)) return;
     if (const std::int32_t wanted = forward_.at({op.segment, op.micro}); wanted < newest) want(read->first, wanted, number);
   }

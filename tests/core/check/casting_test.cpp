@@ -72,6 +72,9 @@ TEST(Casting, of_a_scaled_loss_needs_who_takes_the_scale_away) {
   auto& ops = early.train(1);
   std::rotate(ops.begin() + static_cast<std::ptrdiff_t>(early.first(1, [](const plan::Op& op) { return op.kind == OpKind::clip; })), ops.end() - 1, ops.end());
   EXPECT_THAT(found(early), HasSubstr("reads the scale of the next step"));
+  Victim neither = mixed(Precision::fp16);
+  std::erase_if(neither.train(0), [](const plan::Op& op) { return op.kind == plan::OpKind::clip || op.kind == plan::OpKind::scale; });
+  EXPECT_THAT(found(neither), HasSubstr("updates by gradients that are still scaled"));
 }
 
 }  // namespace
