@@ -238,7 +238,8 @@ struct Fields<experiment::StagePlace> {
   static constexpr std::string_view title = "Place of layers";
   static auto table() {
     return std::tuple{field("segment", &P::segment, "", {1, 32}, "From which layer on: its number, as 2, or of a block with that of its part, as 1.4"),
-                      field("rank", &P::rank, "", {0, 100'000}, "Number of the worker that has it, and all that follow up to the next place, from 0")};
+                      field("rank", &P::rank, "", {0, 100'000},
+                            "Number of the worker, in hybrid of the stage, that has it, and all that follow up to the next place, from 0")};
   }
 };
 template <>
@@ -260,7 +261,7 @@ struct Fields<experiment::StageSpec> {
               "Which device has which layers; cost: the device that takes longest for a sample is as fast as it can be; memory: the one that holds most "
               "holds as little as it can; by_hand: as places says; measured: as cost, by what layers take on this machine, which is measured once before the "
               "run"),
-        field("places", &S::places, "", {0, 100'000}, "Of by_hand: from which layer on which worker has them",
+        field("places", &S::places, "", {0, 100'000}, "Of by_hand: from which layer on which worker has them, in hybrid which stage",
               [](const S& s) { return s.partition == experiment::Partition::by_hand || !s.places.empty(); }),
         field(
             "schedule", &S::schedule, "", {},

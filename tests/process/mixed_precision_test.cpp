@@ -55,7 +55,7 @@ TEST(LossScale, is_recorded) {
 TEST(BadInput, of_precision_is_refused_with_what_to_do) {
   const Ran run = cli({"validate", example("eight_devices_gossip_digits"), "--set", "training.precision=fp16"});
   EXPECT_EQ(run.exit_code, 2);
-  EXPECT_THAT(run.err + run.out, HasSubstr("Take bf16, which needs no scale."));
+  EXPECT_THAT(run.err + run.out, HasSubstr("Take bf16, which needs no scale, or mirrored."));
 }
 
 }  // namespace

@@ -51,8 +51,8 @@ const std::array<QColor, 8> kLightSeries{"#0068a8", "#d55e00", "#00805c", "#b047
 const std::array<QColor, 8> kDarkSeries{"#52aef0", "#ff8b45", "#2fc898", "#e88cc6", "#f0c04c", "#9bdcff", "#f08a92", "#b3d15c"};
 
 // Far from all of them and from each other (a CIE76 distance of 20 at least), neighbours also to eyes that see no red or no green.
-const std::array<QColor, 5> kLightParts{"#7028b0", "#e5276a", "#149da8", "#8f5320", "#1d2456"};
-const std::array<QColor, 5> kDarkParts{"#a878ff", "#ff5c8f", "#5ff0ea", "#bd8259", "#fff08a"};
+const std::array<QColor, 7> kLightParts{"#7028b0", "#e5276a", "#149da8", "#8f5320", "#1d2456", "#4a5fe0", "#1f9a20"};
+const std::array<QColor, 7> kDarkParts{"#a878ff", "#ff5c8f", "#5ff0ea", "#bd8259", "#fff08a", "#6f8cff", "#5fd94a"};
 
 const std::array<QList<qreal>, 6> kDashes{{{}, {6, 3}, {1.5, 2.5}, {6, 2.5, 1.5, 2.5}, {10, 3}, {6, 2, 1.5, 2, 1.5, 2}}};
 

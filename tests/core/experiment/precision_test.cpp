@@ -40,14 +40,16 @@ TEST(MixedPrecision, in_fp16_needs_ranks_that_see_one_gradient) {
   using enum StrategyKind;
   for (const StrategyKind kind : {mirrored, ddp, data_parallel, model_parallel, pipeline, fsdp, tensor_parallel})
     EXPECT_EQ(base::to_string(validate(in(Precision::fp16, kind), ".")), "");
-  for (const StrategyKind kind : {gossip, local_sgd})
-    expect_problem(in(Precision::fp16, kind), "training.precision", "the loss is scaled by what all ranks' gradient is");
+  for (const StrategyKind kind : {gossip, local_sgd}) expect_problem(in(Precision::fp16, kind), "training.precision", "every rank updates by its own gradient");
   Experiment served = in(Precision::fp16, parameter_server);
   served.topology.hosts[0].devices[1].role = topology::Role::parameter_server;
-  expect_problem(served, "training.precision", "with parameter_server nobody sees that");
+  expect_problem(served, "training.precision", "in parameter_server every worker's gradient is applied by itself");
   Experiment weights = in(Precision::fp16);
   weights.strategy.average = Average::weights;
-  expect_problem(weights, "training.precision", "nobody sees that");
+  expect_problem(weights, "training.precision", "where weights are averaged");
+  Experiment pipedream = in(Precision::fp16, pipeline);
+  pipedream.strategy.stages.schedule = PipelineSchedule::pipedream;
+  expect_problem(pipedream, "training.precision", "in pipedream every stage updates by itself");
 }
 
 TEST(MixedPrecision, in_fp16_refuses_what_would_hide_an_infinite_gradient) {

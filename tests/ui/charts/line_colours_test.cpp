@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "core/run/memory_use.h"
 #include "tests/ui/charts/synthetic_run.h"
 #include "ui/charts/plot_painter.h"
 #include "ui/charts/run_lines.h"
@@ -60,6 +61,18 @@ TEST(LineColours, the_parts_of_a_step_are_seen_and_look_like_no_rank_and_no_othe
       for (const QColor& other : others)
         EXPECT_GE(difference(colour, other), kToldApart) << part.style.label.toStdString() << " is like " << other.name().toStdString();
       others.push_back(colour);
+    }
+  }
+}
+
+TEST(LineColours, there_is_one_for_each_of_what_buffers_are_for) {
+  for (const auto kind : {Theme::Kind::dark, Theme::Kind::light}) {
+    Theme::instance().apply(kind);
+    for (int part = 0; part < static_cast<int>(run::kMemoryParts); ++part) {
+      const QColor colour = Theme::instance().part_colour(part);
+      EXPECT_GE(contrast(colour, Theme::instance().colours().card), kSeen) << part;
+      for (int rank = 0; rank < kColours; ++rank) EXPECT_GE(difference(colour, Theme::instance().series_colour(rank)), kToldApart) << part;
+      for (int other = 0; other < part; ++other) EXPECT_GE(difference(colour, Theme::instance().part_colour(other)), kToldApart) << part << ", " << other;
     }
   }
 }
