@@ -30,6 +30,7 @@ void drop_last(Runs& runs) {
 // Whether in every step the rank takes each micro-batch back through the stage right after it came.
 bool turns_at_once(const Resolved& e, const std::vector<model::Stage>& stages, int stage, int rank) {
   std::vector<int> ranks;
+  ranks.reserve(stages.size());
   for (const model::Stage& one : stages) ranks.push_back(one.rank);
   const data::Shares shares = e.shares();
   const std::int64_t batch = e.document.training.batch_per_rank;

@@ -236,9 +236,9 @@ std::pair<std::int64_t, std::int64_t> Resolved::held_out(int rank) const {
   return data::slice(data.held_out_samples, world(), rank, storage_rank);
 }
 
-std::int64_t count_evaluations(const Resolved& e) {
-  const std::int64_t every = e.document.run.evaluate_every_steps;
-  return every > 0 && e.data.held_out_samples > 0 ? (e.steps + every - 1) / every : 0;
+std::int64_t count_evaluations(const Resolved& resolved) {
+  const std::int64_t every = resolved.document.run.evaluate_every_steps;
+  return every > 0 && resolved.data.held_out_samples > 0 ? (resolved.steps + every - 1) / every : 0;
 }
 
 base::Result<data::Sampler> sampler(const Resolved& resolved) {

@@ -127,9 +127,9 @@ Bound edge_bound(const Outcome& outcome, const Network& network) {
   return bound;
 }
 
-std::string edge_name(const Network& network, topology::EdgeId id) {
-  const topology::Edge& edge = network.edges()[id.index()];
-  return edge.link < 0 ? "the bus of " + edge.to + " at " + edge.from : "the link " + edge.from + " - " + edge.to;
+std::string edge_name(const Network& network, topology::EdgeId edge) {
+  const topology::Edge& drawn = network.edges()[edge.index()];
+  return drawn.link < 0 ? "the bus of " + drawn.to + " at " + drawn.from : "the link " + drawn.from + " - " + drawn.to;
 }
 
 std::vector<Bound> bounds(const Simulation& simulation, const Outcome& outcome, std::string_view program, const Network& network,
