@@ -68,6 +68,7 @@ base::Result<std::unique_ptr<zmq::Bound>> bind_socket(const session::DataPlaneRe
   zmq::TransportOptions options;
   options.run_key = request.run_key;
   options.channels = std::max(1, request.channels);
+  options.sharers = request.experiment->trainers_and_servers();
   return zmq::bind(request.rank, request.experiment->world(), request.generation, "ipc://" + socket_directory + "/data-" + std::to_string(request.rank),
                    options);
 }
@@ -80,6 +81,8 @@ bool uses_shared_memory(const experiment::Resolved& e) {
   if (experiment::engine_of(e) != experiment::Engine::own) return false;
   return e.world() > 1 && (kind == TransportKind::shm || (kind == TransportKind::automatic && neighbours));
 }
+
+comm::Patience patience_of(const experiment::Resolved& e) { return imposes_links(e) ? comm::kBriefPatience : comm::patience(e.trainers_and_servers()); }
 
 bool imposes_links(const experiment::Resolved& e) { return e.world() > 1 && e.document.run.links == experiment::LinkSpeed::imposed; }
 
@@ -97,7 +100,7 @@ base::Result<std::unique_ptr<session::DataPlane>> make_data_plane(const session:
   }
   std::unique_ptr<comm::Transport> shared;
   if (uses_shared_memory(*request.experiment)) {
-    auto opened = shm::open(inherited.shared_memory, request.rank, links ? std::optional(comm::kBriefPatience) : std::nullopt, request.generation > 1);
+    auto opened = shm::open(inherited.shared_memory, request.rank, patience_of(*request.experiment), request.generation > 1);
     if (!opened) return base::fail(opened.error());
     shared = std::move(*opened);
   }

@@ -3,6 +3,7 @@
 // between hosts.
 #pragma once
 
+#include "core/comm/bell.h"
 #include "core/comm/drawn_links.h"
 #include "core/session/rank.h"
 
@@ -20,6 +21,10 @@ base::Result<std::unique_ptr<session::DataPlane>> make_data_plane(const session:
 
 // Whether any two ranks of the experiment meet in shared memory.
 bool uses_shared_memory(const experiment::Resolved& experiment);
+
+// How long ranks burn before they sleep. Those who train need the cores, and drawn links make them wait for longer than is worth burning; an evaluator is told
+// of checkpoints, and waits for no peer.
+comm::Patience patience_of(const experiment::Resolved& experiment);
 
 // Whether the drawn links hold in this run; and what they are then, scaled.
 bool imposes_links(const experiment::Resolved& experiment);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/engine.h"
 
+#include "app/data_plane.h"
 #include "backends/gloo/gloo.h"
 #include "core/topology/network.h"
 
@@ -21,7 +22,7 @@ base::Result<std::unique_ptr<comm::BoundCollectives>> make_engine(const session:
   options.rank = request.rank;
   options.address = address_of(*request.experiment, request.rank);
   for (const plan::Group& group : *request.groups) options.groups.emplace_back(group.ranks.begin(), group.ranks.end());
-  options.patience = comm::patience(request.experiment->world());
+  options.patience = patience_of(*request.experiment);
   return gloo::bind(options);
 }
 

@@ -234,7 +234,7 @@ base::Result<Ends> make_ends(const session::LaunchRequest& request, const std::s
   const std::size_t most = *std::max_element(request.shared_bytes.begin(), request.shared_bytes.end());
   inproc::Options options;
   options.channels = channels_of(request);
-  if (links) options.patience = comm::kBriefPatience;
+  options.patience = patience_of(*request.experiment);
   auto ends = inproc::make(static_cast<int>(request.ranks.size()), most, options);
   if (!ends || !links) return ends;
   return shaped(std::move(*ends), links);

@@ -25,6 +25,7 @@ struct TransportOptions {
   std::size_t maximum_payload_bytes = std::size_t{1} << 30;
   std::size_t window_bytes = std::size_t{64} << 20;  // of unconsumed payload a lane, beyond one message
   std::uint64_t run_key = 0;                         // the same on all ranks of a run; frames with another are dropped
+  int sharers = 0;                                   // ranks that compute on this machine's cores, by which waits burn or sleep; 0: all
   std::chrono::milliseconds connect_limit{10'000};   // until every peer was reached
   std::chrono::milliseconds heartbeat_interval{2'000};
   std::chrono::milliseconds heartbeat_limit{8'000};

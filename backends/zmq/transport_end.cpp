@@ -26,7 +26,7 @@ End::End(Identity identity, const TransportOptions& options, std::unique_ptr<::z
     : identity_(identity),
       options_(options),
       // Each rank has a thread of ZeroMQ beside it that needs a core to bring anything.
-      patience_(comm::patience(2 * identity.ranks)),
+      patience_(comm::patience(2 * (options.sharers > 0 ? options.sharers : identity.ranks))),
       context_(std::move(context)),
       inbox_(std::move(inbox)),
       peers_(endpoints.size()),

@@ -47,7 +47,7 @@ class ServedShare {
   std::span<const std::byte> rows_wanted(const BoundOp& gives, int worker, int place);
 
   // The update to version `version`, in step `step`, of gradients so stale: its learning rate. Then its ops, one after another; then what it made is
-  // the version of now. It goes to place `to`, which is not that of now and must have no reader meanwhile.
+  // the version of now. It goes to place `to`, which must have no reader meanwhile; where nobody reads, that may be the place of now.
   double begin_update(std::int64_t version, std::int64_t step, std::span<const std::int64_t> staleness, int to);
   void run_update(std::size_t op);
   void end_update() { place_ = to_; }

@@ -313,7 +313,7 @@ void ServedTraining::State::update(Server& server, int number, std::int64_t time
   for (std::size_t op = 0; op < sources.size(); ++op)
     if (!sources[op].empty()) server.share->add(op, sources[op]);
   server.held.clear();
-  const double rate = server.share->begin_update(++server.version, server.done - 1, server.stale, server.share->next_place());
+  const double rate = server.share->begin_update(++server.version, server.done - 1, server.stale, server.share->place());
   server.stale.clear();
   for (std::size_t op = 0; op < server.share->update().ops.size(); ++op) server.share->run_update(op);
   server.share->end_update();

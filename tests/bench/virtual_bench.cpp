@@ -17,13 +17,13 @@ namespace {
 
 using namespace trainyard;
 
-constexpr int kPairs = 9, kSteps = 512;
+constexpr int kPairs = 9, kSteps = 2'048;
 
 // The example's: 784-256-128-10 on batches of 32. Pixels of drawn digits, so that no file is asked for.
 experiment::Experiment small_mlp() {
   experiment::Experiment e = experiment::load(TRAINYARD_SOURCE_DIR "/resources/experiments/four_workers_parameter_server_digits.json").value();
   e.data = {};
-  e.data.train_samples = 8'192;
+  e.data.train_samples = 1'024;  // soon drawn, and in memory from then on
   e.data.held_out_samples = 0;
   e.training.steps = kSteps;
   e.run.evaluate_every_steps = 0;
@@ -88,9 +88,12 @@ void bench(int workers, compute::Compute& compute) {
 
 }  // namespace
 
-int main() {
+// How many workers, one figure each.
+int main(int count, char** arguments) {
   stay_on_one_core();
   const auto compute = cpu::make().value();
-  for (const int workers : {1, 8, 32, 64}) bench(workers, *compute);
+  std::vector<int> workers;
+  for (int i = 1; i < count; ++i) workers.push_back(std::max(1, std::atoi(arguments[i])));
+  for (const int one : workers.empty() ? std::vector{1, 8, 32, 64} : workers) bench(one, *compute);
   return 0;
 }

@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What an evaluator costs those who train: samples a second of one worker and one server that writes a checkpoint every 250 steps, with an evaluator that measures
+each of them and without one, as the ratio of the two, in pairs of which either goes first in turn, because machines are noisy.
+
+    tests/bench/evaluator.py [--pairs 15] [--steps 4000]
+"""
+import argparse
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CLI = ROOT / "build" / "release" / "bin" / "trainyard-cli"
+EXPERIMENT = ROOT / "resources" / "experiments" / "four_workers_parameter_server_digits.json"
+EVERY = 250
+
+
+def run(out, steps, evaluator):
+    roles = ["worker", "idle", "idle", "evaluator" if evaluator else "idle", "parameter_server"]
+    settings = [f"topology.hosts[0].devices[{i}].role={role}" for i, role in enumerate(roles)]
+    settings += ["training.epochs=1000", f"run.checkpoint_every_steps={EVERY}", f"run.evaluate_every_steps={EVERY if evaluator else 0}"]
+    command = [str(CLI), "run", str(EXPERIMENT), "--json", "--steps", str(steps), "--out", str(out)]
+    for setting in settings:
+        command += ["--set", setting]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)} failed:\n{done.stderr}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def evaluations(run_directory):
+    """How many checkpoints the evaluator measured."""
+    table = run_directory / "run.csv"
+    subprocess.run([str(CLI), "export", str(run_directory), "--format", "csv", "--out", str(table)], check=True, capture_output=True)
+    return sum(line.startswith("held_out_loss,") for line in table.read_text().splitlines())
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pairs", type=int, default=15)
+    parser.add_argument("--steps", type=int, default=4000)
+    options = parser.parse_args()
+    ratios, measured = [], []
+    with tempfile.TemporaryDirectory() as home:
+        for pair in range(options.pairs):
+            speeds = {}
+            for evaluator in (pair % 2 == 0, pair % 2 == 1):
+                out = pathlib.Path(home) / f"{pair}-{evaluator}"
+                speeds[evaluator] = run(out, options.steps, evaluator)["samples_per_second"]
+                if evaluator:
+                    measured.append(evaluations(out))
+            ratios.append(speeds[True] / speeds[False])
+            print(f"{speeds[False]:10.0f} samples/s without, {speeds[True]:10.0f} with an evaluator, which measured {measured[-1]:3d}: {ratios[-1]:.3f}", flush=True)
+    quarters = statistics.quantiles(ratios, n=4)
+    print(f"with an evaluator: {statistics.median(ratios):.3f} of the samples a second (middle half {quarters[0]:.3f} to {quarters[2]:.3f}, {options.pairs} pairs)")
+
+
+if __name__ == "__main__":
+    main()
