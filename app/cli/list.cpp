@@ -39,6 +39,7 @@ const char* help(experiment::StrategyKind kind) {
       return "As torch FSDP: every device keeps one n-th of parameters, gradients and moments, and is given the rest when it needs it";
     case experiment::StrategyKind::tensor_parallel: return "Layers themselves split (horizontal): every device has some rows or columns of each";
     case experiment::StrategyKind::hybrid: return "A mesh of devices: replicas apart by samples, each a pipeline of stages whose layers are split";
+    case experiment::StrategyKind::rpc: return "As torch RPC: parameter servers keep layers, which trainers call for samples of their own";
     case experiment::StrategyKind::tpu:
       return "Mirrored on TPUs in a torus: bfloat16 multiplies, sums along rows and columns; EMULATED on CPU cores, whose speed says nothing about a TPU";
   }

@@ -31,6 +31,7 @@ enum class StrategyKind {
   fsdp,                   // samples apart as in ddp, but of parameters, gradients and moments each device keeps one n-th
   tensor_parallel,        // layers themselves split: every device has some rows or columns of each, for the same samples
   hybrid,                 // a mesh of devices: replicas apart by samples, each a pipeline of stages, whose layers are split in turn
+  rpc,                    // trainers, each with samples of its own, call layers that parameter servers keep, and are given outputs and gradients
 };
 
 // What ranks average at every step, weighted by samples.
@@ -211,6 +212,25 @@ struct MeshSpec {
   bool operator==(const MeshSpec&) const = default;
 };
 
+// Which layers the parameter servers of rpc keep; trainers have the others, each a replica.
+enum class RemoteLayers {
+  embeddings,  // tables
+  all,         // whatever has parameters
+};
+
+// Where an output of a remote layer goes that another one computes by.
+enum class RemoteOutput {
+  value,      // back to the trainer that called, which sends it on
+  reference,  // from server to server; the trainer but says so (RRef)
+};
+
+struct RpcSpec {
+  RemoteLayers remote = RemoteLayers::all;
+  RemoteOutput output = RemoteOutput::value;
+
+  bool operator==(const RpcSpec&) const = default;
+};
+
 struct StrategySpec {
   StrategyKind kind = StrategyKind::mirrored;
   collective::Algorithm algorithm = collective::Algorithm::ring;
@@ -225,12 +245,15 @@ struct StrategySpec {
   StageSpec stages;
   FsdpSpec fsdp;
   MeshSpec mesh;
+  RpcSpec rpc;
 
   bool operator==(const StrategySpec&) const = default;
 };
 
 // Whether a rank has but some layers of the model; or but a part of it, of whatever kind: then all ranks take the same samples.
-constexpr bool has_stages(StrategyKind kind) { return kind == StrategyKind::model_parallel || kind == StrategyKind::pipeline || kind == StrategyKind::hybrid; }
+constexpr bool has_stages(StrategyKind kind) {
+  return kind == StrategyKind::model_parallel || kind == StrategyKind::pipeline || kind == StrategyKind::hybrid || kind == StrategyKind::rpc;
+}
 constexpr bool splits_model(StrategyKind kind) { return has_stages(kind) || kind == StrategyKind::tensor_parallel; }
 
 // Whatever `average` says, where the strategy knows only one way.

@@ -23,7 +23,18 @@ struct Names<experiment::StrategyKind> {
                                                              {K::pipeline, "pipeline"},
                                                              {K::fsdp, "fsdp"},
                                                              {K::tensor_parallel, "tensor_parallel"},
-                                                             {K::hybrid, "hybrid"}};
+                                                             {K::hybrid, "hybrid"},
+                                                             {K::rpc, "rpc"}};
+};
+template <>
+struct Names<experiment::RemoteLayers> {
+  using R = experiment::RemoteLayers;
+  static constexpr std::pair<R, std::string_view> table[] = {{R::embeddings, "embeddings"}, {R::all, "all"}};
+};
+template <>
+struct Names<experiment::RemoteOutput> {
+  using R = experiment::RemoteOutput;
+  static constexpr std::pair<R, std::string_view> table[] = {{R::value, "value"}, {R::reference, "reference"}};
 };
 template <>
 struct Names<experiment::Shard> {
@@ -239,7 +250,8 @@ struct Fields<experiment::StagePlace> {
   static auto table() {
     return std::tuple{field("segment", &P::segment, "", {1, 32}, "From which layer on: its number, as 2, or of a block with that of its part, as 1.4"),
                       field("rank", &P::rank, "", {0, 100'000},
-                            "Number of the worker, in hybrid of the stage, that has it, and all that follow up to the next place, from 0")};
+                            "Number of the worker, in hybrid of the stage, that has it, and all that follow up to the next place, from 0; in rpc 0 is the "
+                            "trainers, 1 the first parameter server")};
   }
 };
 template <>
@@ -261,7 +273,7 @@ struct Fields<experiment::StageSpec> {
               "Which device has which layers; cost: the device that takes longest for a sample is as fast as it can be; memory: the one that holds most "
               "holds as little as it can; by_hand: as places says; measured: as cost, by what layers take on this machine, which is measured once before the "
               "run"),
-        field("places", &S::places, "", {0, 100'000}, "Of by_hand: from which layer on which worker has them, in hybrid which stage",
+        field("places", &S::places, "", {0, 100'000}, "Of by_hand: from which layer on which worker has them, in hybrid which stage, in rpc which server",
               [](const S& s) { return s.partition == experiment::Partition::by_hand || !s.places.empty(); }),
         field(
             "schedule", &S::schedule, "", {},
@@ -303,7 +315,20 @@ struct Fields<experiment::MeshSpec> {
                       field("pipeline", &M::pipeline, "stages", {1, 100'000}, "How many stages each replica has, one after the other"),
                       field("tensor", &M::tensor, "devices", {1, 100'000}, "How many devices share the layers of a stage; they are neighbours on one host"),
                       field("shards_data", &M::shards_data, "", {},
-                            "Each replica keeps moments of its part alone, updates that, and is given the others' parts (ZeRO-1; fsdp.shard=optimizer)")};
+                            "Each replica keeps but its part of what all have alike, as fsdp.shard says, updates that, and is given the others' parts")};
+  }
+};
+template <>
+struct Fields<experiment::RpcSpec> {
+  using R = experiment::RpcSpec;
+  static constexpr std::string_view title = "Remote layers";
+  static auto table() {
+    return std::tuple{field("remote", &R::remote, "", {},
+                            "Which layers the parameter servers keep; embeddings: tables, whatever follows is the trainers'; all: every layer that has "
+                            "parameters, so that trainers but call and know the loss; stages says which server has which"),
+                      field("output", &R::output, "", {},
+                            "Where an output goes that a layer of another server computes by; value: back to the trainer, which sends it on; reference: "
+                            "straight from server to server")};
   }
 };
 template <>
@@ -312,8 +337,9 @@ struct Fields<experiment::StrategySpec> {
   static constexpr std::string_view title = "Strategy";
   static constexpr bool has_stages(const S& s) { return experiment::has_stages(s.kind); }
   static constexpr bool is_mesh(const S& s) { return s.kind == experiment::StrategyKind::hybrid; }
-  static constexpr bool reduces(const S& s) { return s.kind != experiment::StrategyKind::one_device && (!has_stages(s) || is_mesh(s)); }
-  static constexpr bool reduces_gradients(const S& s) { return reduces(s) && (!experiment::splits_model(s.kind) || is_mesh(s)); }
+  static constexpr bool is_rpc(const S& s) { return s.kind == experiment::StrategyKind::rpc; }
+  static constexpr bool reduces(const S& s) { return s.kind != experiment::StrategyKind::one_device && (!has_stages(s) || is_mesh(s) || is_rpc(s)); }
+  static constexpr bool reduces_gradients(const S& s) { return reduces(s) && (!experiment::splits_model(s.kind) || is_mesh(s) || is_rpc(s)); }
   static constexpr bool compresses(const S& s) { return reduces(s) && !experiment::splits_model(s.kind); }
   static constexpr bool reduces_itself(const S& s) { return reduces(s) && s.engine == experiment::Engine::own; }
   static constexpr bool chooses(const S& s) { return reduces_itself(s) && !experiment::fixed_algorithm(s.kind); }
@@ -330,7 +356,8 @@ struct Fields<experiment::StrategySpec> {
               "pipeline: the same, with several micro-batches under way at once; "
               "fsdp: samples apart as in ddp, but of parameters, gradients and moments every device keeps one n-th; "
               "tensor_parallel: every device has some rows or columns of each layer, and all take the same samples (horizontal); "
-              "hybrid: a mesh of replicas, of stages of each, and of devices that share the layers of a stage"),
+              "hybrid: a mesh of replicas, of stages of each, and of devices that share the layers of a stage; "
+              "rpc: devices with the role of a parameter server keep layers, which trainers call, each for samples of its own"),
         field("engine", &S::engine, "", {},
               "Whose collectives; gloo: those of the library that PyTorch uses on CPUs, over TCP, which reports no chunks and no bytes", reduces),
         field("algorithm", &S::algorithm, "", {}, "How gradients are all-reduced; auto: by what costs least on this drawing", chooses),
@@ -354,7 +381,8 @@ struct Fields<experiment::StrategySpec> {
         field("stages", &S::stages, "", {}, "Which device has which layers", has_stages),
         field("fsdp", &S::fsdp, "", {}, "Of what every device keeps but its part",
               [](const S& s) { return s.kind == experiment::StrategyKind::fsdp || (is_mesh(s) && s.mesh.shards_data); }),
-        field("mesh", &S::mesh, "", {}, "How many devices for what", is_mesh)};
+        field("mesh", &S::mesh, "", {}, "How many devices for what", is_mesh),
+        field("rpc", &S::rpc, "", {}, "Which layers are remote, and how trainers call them", is_rpc)};
   }
 };
 template <>

@@ -29,6 +29,7 @@ base::Result<plan::Plan> as_computed(const experiment::Resolved& experiment) {
     case experiment::StrategyKind::fsdp: return fsdp(experiment);
     case experiment::StrategyKind::tensor_parallel: return tensor_parallel(experiment);
     case experiment::StrategyKind::hybrid: return hybrid(experiment);
+    case experiment::StrategyKind::rpc: return rpc(experiment);
   }
   return base::fail({base::ProblemCode::bad_input, "strategy.kind", "unknown strategy", "", ""});
 }

@@ -103,6 +103,7 @@ base::Result<plan::Plan> tensor_parallel(const experiment::Resolved& experiment)
 // strategy.mesh.shards_data they are reduce-scattered, each replica updates its part by moments of that alone, and the parameters are gathered, which is as
 // much (ZeRO-1).
 base::Result<plan::Plan> hybrid(const experiment::Resolved& experiment);
+base::Result<plan::Plan> rpc(const experiment::Resolved& experiment);
 
 // The strategy that the experiment names, coarse; and as ranks run it: expanded to chunks by its all-reduce algorithm, or coarse still and
 // handed to the engine that takes collectives whole (plan/engine_lane.h).

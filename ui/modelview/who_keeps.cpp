@@ -51,6 +51,7 @@ QString of_several(const experiment::Experiment& e) {
     case StrategyKind::pipeline: return text("Every device has some layers.");
     case StrategyKind::tensor_parallel: return text("Every device has a part of every layer that can be cut: some of its rows or columns.");
     case StrategyKind::hybrid: return text("In every replica each stage has some layers, and each of its devices a part of those that can be cut.");
+    case StrategyKind::rpc: return text("Parameter servers have some layers, which trainers call; of the others every trainer has a replica.");
   }
   return {};
 }

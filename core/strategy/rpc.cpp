@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/strategy/mesh.h"
+#include "core/strategy/strategy.h"
+
+namespace trainyard::strategy {
+
+base::Result<plan::Plan> rpc(const experiment::Resolved& experiment) { return mesh_plan(experiment); }
+
+}  // namespace trainyard::strategy
