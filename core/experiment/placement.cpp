@@ -172,6 +172,10 @@ std::int64_t count_workers(const Topology& topology) {
   return sum_over_ranks(topology, [](const Device& device) { return works(device) ? 1 : 0; });
 }
 
+std::int64_t count_servers(const Topology& topology) {
+  return sum_over_ranks(topology, [](const Device& device) { return device.role == Role::parameter_server ? 1 : 0; });
+}
+
 bool is_emulated(const Device& device) { return runs(device) && device.kind != topology::DeviceKind::cpu; }
 
 std::optional<std::string> emulation_said(const Topology& topology) {
@@ -193,7 +197,7 @@ std::optional<std::string> shared_cores(const Topology& topology, const RunSpec&
 }
 
 std::optional<std::string> unlike_one_device(const Experiment& experiment) {
-  const bool several = mesh_of(experiment.strategy, static_cast<int>(count_workers(experiment.topology))).data > 1;
+  const bool several = mesh_of(experiment).data > 1;
   const data::ShardingSpec& sharding = experiment.data.sharding;
   std::vector<std::string> why;
   if (several && data::owns_samples(sharding))
@@ -207,7 +211,7 @@ std::optional<std::string> unlike_one_device(const Experiment& experiment) {
     why.emplace_back(averages_in_pairs(experiment.strategy)
                          ? "every rank takes steps of its own, on its own clock, and averages its weights with one neighbour's at a time"
                          : "every rank takes steps of its own, and averages its weights with its neighbours' alone");
-  if (is_mixed(experiment.training.precision) && mesh_of(experiment.strategy, static_cast<int>(count_workers(experiment.topology))).tensor > 1)
+  if (is_mixed(experiment.training.precision) && mesh_of(experiment).tensor > 1)
     why.push_back("outputs are summed over ranks in " + std::string(base::name_of(experiment.training.precision)) + ", every addition rounded");
   if (several && experiment.strategy.kind == StrategyKind::local_sgd) why.push_back(of_local_steps(experiment));
   if (updates_each_micro_batch(experiment.strategy) && experiment.training.accumulation_steps > 1)
