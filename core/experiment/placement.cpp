@@ -65,8 +65,18 @@ void check_several_hosts(const Network& network, Problems& problems) {
                       "workers on two hosts or more", "Draw another host with a worker, or use mirrored."});
 }
 
-void check_algorithm(collective::Algorithm algorithm, const Network& network, Problems& problems) {
-  if (algorithm == collective::Algorithm::automatic || collective::fits(algorithm, collective::formation(hosts_of(network, network.workers())))) return;
+// Among workers, and where the norm of all layers is summed over servers too that keep some, among all.
+bool fits(const Experiment& experiment, const Network& network) {
+  const auto among = [&](const std::vector<DeviceId>& ranks) {
+    return collective::fits(experiment.strategy.algorithm, collective::formation(hosts_of(network, ranks)));
+  };
+  const bool all = experiment.strategy.kind == StrategyKind::rpc && experiment.training.judges_gradients();
+  return among(network.workers()) && (!all || among(network.ranks()));
+}
+
+void check_algorithm(const Experiment& experiment, const Network& network, Problems& problems) {
+  const collective::Algorithm algorithm = experiment.strategy.algorithm;
+  if (algorithm == collective::Algorithm::automatic || fits(experiment, network)) return;
   problems.push_back({ProblemCode::bad_input, "strategy.algorithm", std::string(base::name_of(algorithm)) + " asks for equally many workers on every host",
                       "hosts with equally many workers", "Set the role of some to idle, or use leader_hierarchical."});
 }
@@ -79,11 +89,12 @@ std::vector<DeviceId> exchanging(const Network& network) {
 }
 
 // Of a drawing that is sound and has workers.
-void check_network(const StrategySpec& strategy, const Network& network, Problems& problems) {
+void check_network(const Experiment& experiment, const Network& network, Problems& problems) {
+  const StrategySpec& strategy = experiment.strategy;
   check_routes(exchanging(network), network, problems);
   if (strategy.kind == StrategyKind::multi_worker_mirrored) check_several_hosts(network, problems);
   const bool has_algorithm = strategy.kind != StrategyKind::one_device && strategy.engine == Engine::own && !fixed_algorithm(strategy.kind);
-  if (has_algorithm) check_algorithm(strategy.algorithm, network, problems);
+  if (has_algorithm) check_algorithm(experiment, network, problems);
 }
 
 std::string this_machine() {
@@ -228,7 +239,7 @@ Problems placement_problems(const Experiment& experiment) {
   const std::int64_t workers = count_workers(experiment.topology);
   if (workers == 0) problems.push_back(no_workers());
   if (drawn_well && workers > 0) {
-    check_network(experiment.strategy, Network(experiment.topology), problems);
+    check_network(experiment, Network(experiment.topology), problems);
     for (Problem& problem : duty_problems(experiment)) problems.push_back(std::move(problem));
   }
   if (experiment.strategy.kind == StrategyKind::one_device) check_one_device(workers, problems);
