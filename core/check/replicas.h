@@ -36,9 +36,9 @@ class Replicas {
   using Source = std::pair<std::int32_t, std::set<std::int32_t>>;
   Source source(std::int32_t rank, std::int32_t segment) const;
 
-  std::vector<std::int32_t> replica_;                                       // by rank
-  std::map<std::int32_t, std::vector<std::int32_t>> learners_;              // by segment, of this program: ranks
-  std::map<std::pair<std::int32_t, std::int32_t>, plan::Columns> columns_;  // by rank and segment
+  std::vector<std::int32_t> replica_;                                                      // by rank
+  std::map<std::int32_t, std::vector<std::int32_t>> learners_;                             // by segment, of this program: ranks
+  std::map<std::pair<std::int32_t, std::int32_t>, plan::Columns> columns_;                 // by rank and segment
   std::map<std::pair<std::int32_t, std::int32_t>, std::set<std::int32_t>> micro_batches_;  // likewise, of all programs
 };
 

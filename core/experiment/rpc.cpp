@@ -52,11 +52,12 @@ Problems remote_problems(const Experiment& experiment, const model::Model& model
     return {{ProblemCode::bad_input, "strategy.rpc.remote", "the model has no table: there is no embedding that a server could keep", "all",
              "Set it to all, or take a model with an embedding, embedding_bag or wide layer."}};
   if (servers <= most) return {};
-  return {{ProblemCode::bad_input, "topology.hosts",
-           format_count(servers) + " parameter servers are more than the " + format_count(most) + (tables ? " table" : " layer") + (most == 1 ? "" : "s") +
-               " that they could keep: each keeps whole ones",
-           "1 to " + format_count(most) + (most == 1 ? " parameter_server" : " of the role parameter_server"),
-           tables ? "Set the role of some to worker or idle, or strategy.rpc.remote to all." : "Set the role of some to worker or idle, or take a deeper model."}};
+  return {
+      {ProblemCode::bad_input, "topology.hosts",
+       format_count(servers) + " parameter servers are more than the " + format_count(most) + (tables ? " table" : " layer") + (most == 1 ? "" : "s") +
+           " that they could keep: each keeps whole ones",
+       "1 to " + format_count(most) + (most == 1 ? " parameter_server" : " of the role parameter_server"),
+       tables ? "Set the role of some to worker or idle, or strategy.rpc.remote to all." : "Set the role of some to worker or idle, or take a deeper model."}};
 }
 
 Problems remote_place_problems(const Experiment& experiment, const model::Model& model, const std::vector<int>& owners) {

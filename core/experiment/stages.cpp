@@ -69,7 +69,8 @@ struct Turns {
 
 Turns turns_of(const Resolved& e, int segments) {
   const bool interleaves = schedule_of(e.document.strategy) == PipelineSchedule::interleaved_1f1b;
-  const int first = first_place(e.document.strategy), ranks = std::min(mesh_of(e).pipeline - first, segments), chunks = interleaves ? static_cast<int>(e.document.strategy.stages.chunks) : 1;
+  const int first = first_place(e.document.strategy), ranks = std::min(mesh_of(e).pipeline - first, segments),
+            chunks = interleaves ? static_cast<int>(e.document.strategy.stages.chunks) : 1;
   return {ranks, std::min(ranks * chunks, segments / ranks * ranks), first};
 }
 
@@ -386,9 +387,11 @@ Problems split_problems(const Experiment& experiment) {
                         "a stage of pipedream updates as soon as it has its own gradient, and nobody sees the whole",
                         experiment.training.clip_norm > 0 ? "0" : "go_on, stop", "Do without, or take another schedule, as strategy.stages.schedule=1f1b."});
   if (experiment.data.sharding.kind != data::ShardingKind::iid)
-    problems.push_back(
-        {ProblemCode::bad_input, "data.sharding.kind", "in " + kind + " " + (calls_of(experiment.strategy) == model::Calls::none ? "every sample passes all ranks, so nobody owns any"
-                                                                                                 : "trainers are dealt the samples of every step alike, so nobody owns any"), "iid", "Set it to iid."});
+    problems.push_back({ProblemCode::bad_input, "data.sharding.kind",
+                        "in " + kind + " " +
+                            (calls_of(experiment.strategy) == model::Calls::none ? "every sample passes all ranks, so nobody owns any"
+                                                                                 : "trainers are dealt the samples of every step alike, so nobody owns any"),
+                        "iid", "Set it to iid."});
   if (has_stages(experiment.strategy.kind) && experiment.strategy.stages.partition == Partition::by_hand && experiment.strategy.stages.places.empty())
     problems.push_back({ProblemCode::bad_input, kPlaces, "no layer is on any device", "a place for the first layer at least",
                         "Say from which layer on which worker has them, or set strategy.stages.partition to cost."});

@@ -18,7 +18,8 @@ std::string reason_against(const Experiment& experiment) {
   const StrategySpec& strategy = experiment.strategy;
   const std::string kind(base::name_of(strategy.kind));
   if (has_stages(strategy.kind) && mesh_of(experiment).data > 1)
-    return "in " + kind + (strategy.kind == StrategyKind::rpc ? " trainers" : " replicas") + " sum gradients, after the passes, and batch_norm needs the sums of all of them in the midst";
+    return "in " + kind + (strategy.kind == StrategyKind::rpc ? " trainers" : " replicas") +
+           " sum gradients, after the passes, and batch_norm needs the sums of all of them in the midst";
   if (splits_model(strategy.kind)) return "";
   if (fixed_algorithm(strategy.kind)) return kind + " sums on one rank, between the passes, and batch_norm needs the sums of all ranks in the midst of them";
   if (trains_apart(strategy.kind)) return "in " + kind + " every rank has parameters of its own, and a batch of its own";

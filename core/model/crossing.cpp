@@ -57,8 +57,10 @@ Course::Course(const Model& model, const std::vector<int>& owners, Calls calls) 
     for (auto& path : paths) path = relayed(path, stages);
   const auto segment = [&](int s) -> const Segment& { return model.segments[static_cast<std::size_t>(s)]; };
   if (calls != Calls::none) {
-    add_brought(stages, kSamples, [&](int s) { return s == 0 || segment(s).looks_up(); }, crossings);
-    add_brought(stages, kSampleNumbers, [&](int s) { return drops(segment(s)); }, crossings);
+    add_brought(
+        stages, kSamples, [&](int s) { return s == 0 || segment(s).looks_up(); }, crossings);
+    add_brought(
+        stages, kSampleNumbers, [&](int s) { return drops(segment(s)); }, crossings);
   }
   for (int value = 0; value < segments; ++value) {
     const auto& path = paths[static_cast<std::size_t>(value)];

@@ -112,8 +112,8 @@ class Binder {
     for (const Op& op : program.ops) {
       if (op.kind != OpKind::load) continue;
       const Access* input = find(op.writes, "input");
-      loads.push_back({op.micro, loaded(op), input != nullptr ? matrix(*input, op.columns.any() ? op.columns.count : model_.features) : Tensor{}, brought(op, "labels"),
-                       brought(op, "sample_numbers"), op.columns});
+      loads.push_back({op.micro, loaded(op), input != nullptr ? matrix(*input, op.columns.any() ? op.columns.count : model_.features) : Tensor{},
+                       brought(op, "labels"), brought(op, "sample_numbers"), op.columns});
     }
     return loads;
   }

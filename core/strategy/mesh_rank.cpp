@@ -122,9 +122,7 @@ std::int32_t MeshGroups::way(const MeshPlace& at, std::int32_t way, int replica)
   return at.stage == from || at.stage == to ? (replica * mesh_.tensor + at.part) * static_cast<std::int32_t>(ways_.size()) + way : -1;
 }
 std::int32_t MeshGroups::parts(const MeshPlace& at) const { return number(parts_, at.stage * mesh_.data + at.replica); }
-std::int32_t MeshGroups::replicas(const MeshPlace& at) const {
-  return mesh_.is_called(at) ? -1 : number(replicas_, at.stage * mesh_.tensor + at.part);
-}
+std::int32_t MeshGroups::replicas(const MeshPlace& at) const { return mesh_.is_called(at) ? -1 : number(replicas_, at.stage * mesh_.tensor + at.part); }
 std::int32_t MeshGroups::statistics(const MeshPlace& at) const {
   if (!shards_) return parts(at);
   return mesh_.tensor > 1 ? number(stages_, at.stage) : replicas(at);

@@ -37,8 +37,7 @@ std::vector<ProgramSize> training_of(const experiment::Resolved& e, int rank) {
   for (const data::Stretch& stretch : shares.stretches()) {
     std::vector<std::int64_t> samples;
     for (std::int64_t replica = 0; replica < shares.ranks(); ++replica) samples.push_back(shares.samples(stretch.first_step, replica));
-    list.push_back(
-        size_of(e, rank, list.empty() ? "train" : plan::Schedule::tail_name(list.size() - 1), samples, shares.global_samples(stretch.first_step)));
+    list.push_back(size_of(e, rank, list.empty() ? "train" : plan::Schedule::tail_name(list.size() - 1), samples, shares.global_samples(stretch.first_step)));
   }
   return list;
 }

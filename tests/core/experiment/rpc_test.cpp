@@ -5,11 +5,11 @@
 #include <gmock/gmock.h>
 
 #include "core/experiment/duties.h"
+#include "core/experiment/findings.h"
 #include "core/experiment/fsdp.h"
 #include "core/experiment/mesh.h"
 #include "core/experiment/servers.h"
 #include "core/experiment/stages.h"
-#include "core/experiment/findings.h"
 #include "tests/core/strategy/rpc_experiments.h"
 
 namespace trainyard::experiment {

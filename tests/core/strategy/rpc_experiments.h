@@ -17,8 +17,7 @@ inline topology::Topology drawn_callers(int trainers, int servers) {
   return drawing;
 }
 
-inline experiment::Experiment called(experiment::Experiment e, int trainers, int servers,
-                                     experiment::RemoteLayers remote = experiment::RemoteLayers::all,
+inline experiment::Experiment called(experiment::Experiment e, int trainers, int servers, experiment::RemoteLayers remote = experiment::RemoteLayers::all,
                                      experiment::RemoteOutput output = experiment::RemoteOutput::value) {
   e.topology = drawn_callers(trainers, servers);
   e.strategy.kind = experiment::StrategyKind::rpc;
