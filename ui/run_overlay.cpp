@@ -117,8 +117,9 @@ DeviceOverlay RunOverlay::device(const telemetry::History& history, const sessio
   DeviceOverlay device;
   device.rank = rank;
   device.role = drawn_device(rank).role;
-  const Metric told_each_step = device.role == topology::Role::parameter_server ? Metric::version : Metric::step_seconds;
-  if (const Series* steps = history.find({told_each_step, rank, 0}); steps && !steps->steps.empty()) device.step = steps->steps.back() + 1;
+  const Series* steps = history.find({Metric::step_seconds, rank, 0});
+  if (const Series* versions = history.find({Metric::version, rank, 0}); versions && device.role == topology::Role::parameter_server) steps = versions;
+  if (steps && !steps->steps.empty()) device.step = steps->steps.back() + 1;
   if (moving) device.utilisation = utilisation_of(history, rank);
   if (const session::RankStatus* one = status_of(status, rank)) {
     device.state = held(*status, *one) ? text("held") : QString::fromStdString(one->state);

@@ -3,7 +3,8 @@
 // segment, sums of its batch normalisation, or the gradient at it, of which it holds the parts that later segments have added so far. F writes an output, LOSS
 // and B parts of a gradient, a broadcast puts what the sender holds where the receiver reads it. What belongs where follows from the names of buffers, by which
 // binding goes too (act.s1, grad.s1, ...). An op of a micro-batch reads nothing of another one; of its own segment's gradient it reads all parts. And all
-// segments take every micro-batch of their replica, each once each way.
+// segments take every micro-batch of their replica, each once each way: each rank that has one all of them, or callers of others, which take each its own,
+// together.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -79,9 +80,9 @@ class Passing {
   // Whether nothing was left out.
   void finish() {
     for (const auto& [pass, micros] : taken_)
-      if (static_cast<std::int32_t>(micros.size()) <= last_micro_of(pass.rank))
+      if (const auto all = static_cast<std::size_t>(last_micro_of(pass.rank)) + 1; taken_together(pass) < all)
         return findings_.add(Proof::passing, Spot{pass.rank, program_, -1},
-                             "takes " + std::to_string(micros.size()) + " of " + std::to_string(last_micro_of(pass.rank) + 1) + " micro-batches " +
+                             "takes " + std::to_string(micros.size()) + " of " + std::to_string(all) + " micro-batches " +
                                  (pass.kind == OpKind::forward || pass.kind == OpKind::partial ? "forward" : "back") + " through segment " +
                                  std::to_string(pass.segment),
                              "all of them, each once", "Let the schedule take every micro-batch through every stage.");
@@ -94,6 +95,19 @@ class Passing {
     std::int32_t segment = 0;
     bool operator<(const Pass& other) const { return std::tie(rank, kind, segment) < std::tie(other.rank, other.kind, other.segment); }
   };
+
+  // Micro-batches of a segment that its rank has taken one way, and those that have none in common with it: who has some, but not the same, has left some out.
+  std::size_t taken_together(const Pass& pass) const {
+    std::set<std::int32_t> all = taken_.at(pass);
+    const std::set<std::int32_t> own = all;
+    for (const auto& [other, micros] : taken_) {
+      if (other.kind != pass.kind || other.segment != pass.segment || replicas_.of(other.rank) != replicas_.of(pass.rank)) continue;
+      const bool apart = std::none_of(micros.begin(), micros.end(), [&](std::int32_t micro) { return own.contains(micro); });
+      if (apart) all.insert(micros.begin(), micros.end());
+      else if (micros != own) return std::min(micros.size(), own.size());
+    }
+    return all.size();
+  }
 
   const Use& use(std::int32_t rank, plan::BufferId buffer) const { return uses_[static_cast<std::size_t>(rank)][buffer.index()]; }
   const OpSpans& spans(const At& at) const {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <set>
 
 namespace trainyard::check {
 namespace {
@@ -31,6 +30,7 @@ Replicas::Replicas(const Scope& scope, const std::string& program) : replica_(sc
     for (const plan::Program& one : rank.programs) {
       join_members(scope, rank, one);
       learn_columns(rank, one);
+      learn_micro_batches(rank, one);
       for (const Op& op : one.ops)
         if (one.name == program && learns(rank, op)) learners_[op.segment].push_back(rank.rank);
     }
@@ -55,19 +55,29 @@ void Replicas::learn_columns(const plan::RankPlan& rank, const plan::Program& pr
     if (op.columns.any() && (op.kind == OpKind::forward || op.kind == OpKind::partial)) columns_[{rank.rank, op.segment}] = op.columns;
 }
 
+void Replicas::learn_micro_batches(const plan::RankPlan& rank, const plan::Program& program) {
+  for (const Op& op : program.ops)
+    if (op.kind == OpKind::backward_weight) micro_batches_[{rank.rank, op.segment}].insert(op.micro);
+}
+
+Replicas::Source Replicas::source(std::int32_t rank, std::int32_t segment) const {
+  const auto at = micro_batches_.find({rank, segment});
+  return {of(rank), at == micro_batches_.end() ? std::set<std::int32_t>{} : at->second};
+}
+
 plan::Columns Replicas::columns(std::int32_t rank, std::int32_t segment) const {
   const auto at = columns_.find({rank, segment});
   return at == columns_.end() ? plan::Columns{} : at->second;
 }
 
 std::optional<std::string> Replicas::flaw(std::int32_t rank, std::int32_t segment, const std::vector<std::int32_t>& members) const {
-  std::set<std::int32_t> wanted, found;
+  std::set<Source> wanted, found;
   if (const auto learners = learners_.find(segment); learners != learners_.end())
-    for (const std::int32_t learner : learners->second) wanted.insert(of(learner));
+    for (const std::int32_t learner : learners->second) wanted.insert(source(learner, segment));
   for (const std::int32_t member : members) {
     if (!(columns(member, segment) == columns(rank, segment)))
       return "sums segment " + std::to_string(segment) + " with rank " + std::to_string(member) + ", which has other columns of it";
-    if (!found.insert(of(member)).second)
+    if (!found.insert(source(member, segment)).second)
       return "sums segment " + std::to_string(segment) + " with rank " + std::to_string(member) + ", which has learnt from the same samples";
   }
   if (found == wanted) return std::nullopt;

@@ -14,21 +14,22 @@ std::vector<int> stages_on(const std::vector<int>& ranks, int rank) {
   return stages;
 }
 
-std::vector<Cell> naive(const std::vector<int>& stages, int micro_batches) {
+// So many micro-batches through all stages and back, then as many more.
+std::vector<Cell> in_rounds(const std::vector<int>& stages, int micro_batches, int of_round) {
   std::vector<Cell> cells;
-  for (int m = 0; m < micro_batches; ++m) {
-    for (const int k : stages) cells.push_back({Pass::forward, k, m});
-    for (auto k = stages.rbegin(); k != stages.rend(); ++k) cells.push_back({Pass::backward, *k, m});
+  for (int first = 0; first < micro_batches; first += of_round) {
+    const int end = std::min(first + of_round, micro_batches);
+    for (const int k : stages)
+      for (int m = first; m < end; ++m) cells.push_back({Pass::forward, k, m});
+    for (auto k = stages.rbegin(); k != stages.rend(); ++k)
+      for (int m = first; m < end; ++m) cells.push_back({Pass::backward, *k, m});
   }
   return cells;
 }
 
-std::vector<Cell> gpipe(const std::vector<int>& stages, int micro_batches) {
-  std::vector<Cell> cells;
-  for (const int k : stages)
-    for (int m = 0; m < micro_batches; ++m) cells.push_back({Pass::forward, k, m});
-  for (auto k = stages.rbegin(); k != stages.rend(); ++k)
-    for (int m = 0; m < micro_batches; ++m) cells.push_back({Pass::backward, *k, m});
+std::vector<Cell> naive(const std::vector<int>& stages, int micro_batches, const Callers& callers) {
+  std::vector<Cell> cells = in_rounds(stages, micro_batches, callers.count);
+  std::erase_if(cells, [&](const Cell& cell) { return !callers.has(cell.micro); });
   return cells;
 }
 
@@ -80,11 +81,11 @@ std::vector<Cell> interleaved(const std::vector<int>& own, int position, int p, 
 
 }  // namespace
 
-std::vector<Cell> cells_of(PipelineSchedule schedule, const std::vector<int>& ranks, int rank, int micro_batches) {
+std::vector<Cell> cells_of(PipelineSchedule schedule, const std::vector<int>& ranks, int rank, int micro_batches, const Callers& callers) {
   const std::vector<int> own = stages_on(ranks, rank);
   const int stages = static_cast<int>(ranks.size());
   switch (schedule) {
-    case PipelineSchedule::naive: return naive(own, micro_batches);
+    case PipelineSchedule::naive: return naive(own, micro_batches, callers);
     case PipelineSchedule::gpipe: break;
     case PipelineSchedule::pipedream:
     case PipelineSchedule::one_f_one_b:
@@ -96,7 +97,7 @@ std::vector<Cell> cells_of(PipelineSchedule schedule, const std::vector<int>& ra
       break;
     }
   }
-  return gpipe(own, micro_batches);
+  return in_rounds(own, micro_batches, micro_batches);
 }
 
 int most_held(const std::vector<Cell>& cells, const std::function<bool(const Cell&)>& is_meant) {

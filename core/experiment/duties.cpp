@@ -9,6 +9,7 @@
 #include "core/experiment/halves.h"
 #include "core/experiment/local_sgd.h"
 #include "core/experiment/mixing.h"
+#include "core/experiment/rpc.h"
 #include "core/experiment/servers.h"
 #include "core/experiment/tpu.h"
 #include "core/topology/network.h"
@@ -110,7 +111,7 @@ std::string_view duty_of(const Experiment& experiment, int rank) {
 
 std::optional<FixedAlgorithm> fixed_algorithm(StrategyKind kind) {
   if (kind == StrategyKind::data_parallel) return FixedAlgorithm{collective::Algorithm::star, "rank 0 sends to everybody, and receives from everybody"};
-  if (has_stages(kind) && kind != StrategyKind::hybrid)
+  if (kind == StrategyKind::model_parallel || kind == StrategyKind::pipeline)
     return FixedAlgorithm{collective::Algorithm::direct, "nothing is summed but the norms that clipping goes by"};
   if (has_servers(kind)) return FixedAlgorithm{collective::Algorithm::star, "every worker sends to the servers, and receives from them"};
   if (kind == StrategyKind::central_storage) return FixedAlgorithm{collective::Algorithm::star, "every device sends to the storage, and receives from it"};
@@ -164,6 +165,7 @@ Problems of_strategy(const Experiment& experiment) {
     case StrategyKind::central_storage: return of_one(several_hosts(topology, "central_storage", "multi_worker_mirrored"), no_storage(topology));
     case StrategyKind::data_parallel: return data_parallel_problems(experiment);
     case StrategyKind::parameter_server: return server_problems(experiment);
+    case StrategyKind::rpc: return rpc_problems(experiment);
     case StrategyKind::gossip: return gossip_problems(experiment);
     case StrategyKind::local_sgd: return local_sgd_problems(experiment);
     case StrategyKind::tpu: return other_than_tpus(topology);

@@ -48,6 +48,9 @@ Problems engine_problems(const Experiment& experiment) {
   if (strategy.kind == StrategyKind::hybrid)
     problems.push_back({ProblemCode::bad_input, "strategy.engine", name + " only all-reduces here, and hybrid hands on activations, and gathers what it splits",
                         "own", "Choose own, or ddp."});
+  if (strategy.kind == StrategyKind::rpc)
+    problems.push_back(
+        {ProblemCode::bad_input, "strategy.engine", name + " only all-reduces here, and rpc calls layers on other ranks", "own", "Choose own, or ddp."});
   if (fixed_algorithm(strategy.kind))
     problems.push_back({ProblemCode::bad_input, "strategy.engine",
                         name + " only all-reduces here, and " + std::string(base::name_of(strategy.kind)) +

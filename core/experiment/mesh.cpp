@@ -78,9 +78,16 @@ std::optional<Problem> updates_alone(const StrategySpec& strategy) {
 
 }  // namespace
 
+MeshPlace Mesh::place_of(int rank) const {
+  const int at = rank / tensor, stage = !calls ? at / data : at < data ? 0 : at - data + 1;
+  return {at - first_of(stage), stage, rank % tensor};
+}
+
+Callers Mesh::callers(const MeshPlace& place) const { return calls ? Callers{data, place.stage == 0 ? place.replica : -1} : Callers(); }
+
 std::vector<int> Mesh::replicas_like(int rank) const {
   std::vector<int> ranks;
-  for (MeshPlace at = place_of(rank), to{0, at.stage, at.part}; to.replica < data; ++to.replica) ranks.push_back(rank_of(to));
+  for (MeshPlace at = place_of(rank), to{0, at.stage, at.part}; to.replica < replicas(at.stage); ++to.replica) ranks.push_back(rank_of(to));
   return ranks;
 }
 
@@ -92,11 +99,14 @@ std::vector<int> Mesh::parts_with(int rank) const {
 
 std::vector<int> Mesh::stage(int number) const {
   std::vector<int> ranks;
-  for (int r = number * data * tensor; r < (number + 1) * data * tensor; ++r) ranks.push_back(r);
+  for (int r = first_of(number) * tensor; r < first_of(number + 1) * tensor; ++r) ranks.push_back(r);
   return ranks;
 }
 
-Mesh mesh_of(const StrategySpec& strategy, int workers) {
+namespace {
+
+Mesh mesh_of(const StrategySpec& strategy, int workers, int servers) {
+  if (strategy.kind == StrategyKind::rpc) return {workers, 1 + servers, 1, true};
   if (strategy.kind == StrategyKind::tensor_parallel) return {1, 1, workers};
   if (strategy.kind == StrategyKind::model_parallel || strategy.kind == StrategyKind::pipeline) return {1, workers, 1};
   if (strategy.kind != StrategyKind::hybrid) return {workers, 1, 1};
@@ -105,7 +115,16 @@ Mesh mesh_of(const StrategySpec& strategy, int workers) {
   return {static_cast<int>(data), static_cast<int>(pipeline), static_cast<int>(tensor)};
 }
 
-Mesh mesh_of(const Resolved& resolved) { return mesh_of(resolved.document.strategy, resolved.workers()); }
+}  // namespace
+
+Mesh mesh_of(const Experiment& experiment) {
+  return mesh_of(experiment.strategy, static_cast<int>(count_workers(experiment.topology)), static_cast<int>(count_servers(experiment.topology)));
+}
+
+Mesh mesh_of(const Resolved& resolved) {
+  const int called = resolved.document.strategy.kind == StrategyKind::rpc ? static_cast<int>(count_servers(resolved.document.topology)) : 0;
+  return mesh_of(resolved.document.strategy, resolved.workers() - called, called);
+}
 
 int share_of(const Resolved& resolved, int rank) { return splits_model(resolved.document.strategy.kind) ? mesh_of(resolved).place_of(rank).replica : rank; }
 
@@ -132,7 +151,7 @@ base::Problems mesh_problems(const Experiment& experiment) {
   if (workers == 0 || mesh.pipeline < 1 || mesh.tensor < 1) return problems;  // said elsewhere
   const std::int64_t replica = mesh.pipeline * mesh.tensor;
   if (workers % replica != 0 || (mesh.data > 0 && mesh.data != workers / replica)) return {not_covered(mesh, workers)};
-  if (const auto problem = apart(mesh_of(experiment.strategy, static_cast<int>(workers)), experiment.topology)) problems.push_back(*problem);
+  if (const auto problem = apart(mesh_of(experiment), experiment.topology)) problems.push_back(*problem);
   if (const auto problem = of_shards(experiment.strategy)) problems.push_back(*problem);
   if (const auto problem = updates_alone(experiment.strategy)) problems.push_back(*problem);
   return problems;

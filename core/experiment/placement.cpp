@@ -65,8 +65,18 @@ void check_several_hosts(const Network& network, Problems& problems) {
                       "workers on two hosts or more", "Draw another host with a worker, or use mirrored."});
 }
 
-void check_algorithm(collective::Algorithm algorithm, const Network& network, Problems& problems) {
-  if (algorithm == collective::Algorithm::automatic || collective::fits(algorithm, collective::formation(hosts_of(network, network.workers())))) return;
+// Among workers, and where the norm of all layers is summed over servers too that keep some, among all.
+bool fits(const Experiment& experiment, const Network& network) {
+  const auto among = [&](const std::vector<DeviceId>& ranks) {
+    return collective::fits(experiment.strategy.algorithm, collective::formation(hosts_of(network, ranks)));
+  };
+  const bool all = experiment.strategy.kind == StrategyKind::rpc && experiment.training.judges_gradients();
+  return among(network.workers()) && (!all || among(network.ranks()));
+}
+
+void check_algorithm(const Experiment& experiment, const Network& network, Problems& problems) {
+  const collective::Algorithm algorithm = experiment.strategy.algorithm;
+  if (algorithm == collective::Algorithm::automatic || fits(experiment, network)) return;
   problems.push_back({ProblemCode::bad_input, "strategy.algorithm", std::string(base::name_of(algorithm)) + " asks for equally many workers on every host",
                       "hosts with equally many workers", "Set the role of some to idle, or use leader_hierarchical."});
 }
@@ -79,11 +89,12 @@ std::vector<DeviceId> exchanging(const Network& network) {
 }
 
 // Of a drawing that is sound and has workers.
-void check_network(const StrategySpec& strategy, const Network& network, Problems& problems) {
+void check_network(const Experiment& experiment, const Network& network, Problems& problems) {
+  const StrategySpec& strategy = experiment.strategy;
   check_routes(exchanging(network), network, problems);
   if (strategy.kind == StrategyKind::multi_worker_mirrored) check_several_hosts(network, problems);
   const bool has_algorithm = strategy.kind != StrategyKind::one_device && strategy.engine == Engine::own && !fixed_algorithm(strategy.kind);
-  if (has_algorithm) check_algorithm(strategy.algorithm, network, problems);
+  if (has_algorithm) check_algorithm(experiment, network, problems);
 }
 
 std::string this_machine() {
@@ -172,6 +183,10 @@ std::int64_t count_workers(const Topology& topology) {
   return sum_over_ranks(topology, [](const Device& device) { return works(device) ? 1 : 0; });
 }
 
+std::int64_t count_servers(const Topology& topology) {
+  return sum_over_ranks(topology, [](const Device& device) { return device.role == Role::parameter_server ? 1 : 0; });
+}
+
 bool is_emulated(const Device& device) { return runs(device) && device.kind != topology::DeviceKind::cpu; }
 
 std::optional<std::string> emulation_said(const Topology& topology) {
@@ -193,7 +208,7 @@ std::optional<std::string> shared_cores(const Topology& topology, const RunSpec&
 }
 
 std::optional<std::string> unlike_one_device(const Experiment& experiment) {
-  const bool several = mesh_of(experiment.strategy, static_cast<int>(count_workers(experiment.topology))).data > 1;
+  const bool several = mesh_of(experiment).data > 1;
   const data::ShardingSpec& sharding = experiment.data.sharding;
   std::vector<std::string> why;
   if (several && data::owns_samples(sharding))
@@ -207,7 +222,7 @@ std::optional<std::string> unlike_one_device(const Experiment& experiment) {
     why.emplace_back(averages_in_pairs(experiment.strategy)
                          ? "every rank takes steps of its own, on its own clock, and averages its weights with one neighbour's at a time"
                          : "every rank takes steps of its own, and averages its weights with its neighbours' alone");
-  if (is_mixed(experiment.training.precision) && mesh_of(experiment.strategy, static_cast<int>(count_workers(experiment.topology))).tensor > 1)
+  if (is_mixed(experiment.training.precision) && mesh_of(experiment).tensor > 1)
     why.push_back("outputs are summed over ranks in " + std::string(base::name_of(experiment.training.precision)) + ", every addition rounded");
   if (several && experiment.strategy.kind == StrategyKind::local_sgd) why.push_back(of_local_steps(experiment));
   if (updates_each_micro_batch(experiment.strategy) && experiment.training.accumulation_steps > 1)
@@ -224,7 +239,7 @@ Problems placement_problems(const Experiment& experiment) {
   const std::int64_t workers = count_workers(experiment.topology);
   if (workers == 0) problems.push_back(no_workers());
   if (drawn_well && workers > 0) {
-    check_network(experiment.strategy, Network(experiment.topology), problems);
+    check_network(experiment, Network(experiment.topology), problems);
     for (Problem& problem : duty_problems(experiment)) problems.push_back(std::move(problem));
   }
   if (experiment.strategy.kind == StrategyKind::one_device) check_one_device(workers, problems);

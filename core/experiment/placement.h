@@ -16,6 +16,7 @@ namespace trainyard::experiment {
 std::vector<int> hosts_of(const topology::Network& network, const std::vector<topology::DeviceId>& ranks);
 
 std::int64_t count_workers(const topology::Topology& topology);
+std::int64_t count_servers(const topology::Topology& topology);
 
 // Whether a rank on it runs emulated, if `run.emulate` lets it: a worker that is drawn as another thing than a cpu, which is what this
 // version computes on.

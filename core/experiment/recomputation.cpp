@@ -29,14 +29,16 @@ void drop_last(Runs& runs) {
 
 // Whether in every step the rank takes each micro-batch back through the stage right after it came.
 bool turns_at_once(const Resolved& e, const std::vector<model::Stage>& stages, int stage, int rank) {
+  const Mesh mesh = mesh_of(e);
+  const Callers callers = mesh.callers(mesh.place_of(rank));
   std::vector<int> ranks;
   ranks.reserve(stages.size());
   for (const model::Stage& one : stages) ranks.push_back(one.rank);
   const data::Shares shares = e.shares();
   const std::int64_t batch = e.document.training.batch_per_rank;
   for (const data::Stretch& stretch : shares.stretches()) {
-    const auto micro_batches = static_cast<int>((shares.samples(stretch.first_step, share_of(e, rank)) + batch - 1) / batch);
-    const auto cells = cells_of(schedule_of(e.document.strategy), ranks, ranks[static_cast<std::size_t>(stage)], micro_batches);
+    const auto micro_batches = callers.count * static_cast<int>((shares.samples(stretch.first_step, share_of(e, rank)) + batch - 1) / batch);
+    const auto cells = cells_of(schedule_of(e.document.strategy), ranks, ranks[static_cast<std::size_t>(stage)], micro_batches, callers);
     for (std::size_t i = 0; i + 1 < cells.size(); ++i)
       if (cells[i].pass == Pass::forward && cells[i].stage == stage && !(cells[i + 1] == Cell{Pass::backward, stage, cells[i].micro})) return false;
   }
@@ -69,8 +71,9 @@ class Giving {
   void find_stages(const Resolved& e, std::int64_t k, int rank) {
     owners_ = owners_of(e);
     own_ = mesh_of(e).place_of(rank).stage;
-    stages_ = model::stages_of(owners_);
-    paths_ = model::paths_of(model_, stages_);
+    const model::Course course = course_of(e);
+    stages_ = course.stages;
+    paths_ = course.paths;
     for (std::size_t i = 0; i < stages_.size(); ++i) {
       if (stages_[i].rank != own_) continue;
       add_runs(stages_[i].first, stages_[i].last, k, runs_);
@@ -114,7 +117,7 @@ class Giving {
     const auto want = [&](int output) {
       if (run.first <= output && output <= run.last && given_up_[static_cast<std::size_t>(output)]) wanted[static_cast<std::size_t>(output)] = true;
     };
-    if (run.last == last()) want(last());  // by the loss
+    if (run.last == last() && (stages_.empty() || stages_.back().rank == own_)) want(last());  // by the loss
     for (int s = run.first; s <= run.last; ++s)
       for (const int output : model::backward_inputs_of(model_, s)) want(output);
     for (int s = run.last; s >= run.first; --s)

@@ -56,7 +56,7 @@ TransportKind transport_of(TransportKind asked, const std::vector<int>& hosts) {
 
 std::int64_t segment_bytes_of(const Experiment& document) {
   const StrategySpec& strategy = document.strategy;
-  const bool hands_on = has_stages(strategy.kind) && strategy.kind != StrategyKind::hybrid;  // and reduces nothing
+  const bool hands_on = has_stages(strategy.kind) && fixed_algorithm(strategy.kind);  // and reduces nothing
   const bool reduces = strategy.kind != StrategyKind::one_device && !hands_on && strategy.engine == Engine::own;
   const bool in_memory = document.run.transport == TransportKind::shm || document.run.transport == TransportKind::inproc;
   return strategy.segment_bytes == 0 && reduces && in_memory ? collective::kSegmentBytesInMemory : strategy.segment_bytes;
@@ -66,7 +66,7 @@ void place_ranks(Resolved& resolved) {
   const topology::Network network(resolved.document.topology);
   resolved.ranks = network.ranks();
   resolved.hosts = hosts_of(network, resolved.ranks);
-  resolved.servers = static_cast<int>(network.with_role(topology::Role::parameter_server).size());
+  if (has_servers(resolved.document.strategy.kind)) resolved.servers = static_cast<int>(network.with_role(topology::Role::parameter_server).size());
   resolved.evaluators = static_cast<int>(network.with_role(topology::Role::evaluator).size());
   resolved.chief = chief_rank(resolved.document);
   resolved.storage_rank = storage_rank(resolved.document);
@@ -232,7 +232,10 @@ data::Shares Resolved::shares() const {
 std::pair<std::int64_t, std::int64_t> Resolved::held_out(int rank) const {
   if (on_rank_0()) return {0, rank == 0 ? data.held_out_samples : 0};
   if (servers > 0) return {0, (evaluators > 0 ? evaluates_alone(rank) : rank < workers()) ? data.held_out_samples : 0};  // a worker does when it is told to
-  if (splits_model(document.strategy.kind)) return data::slice(data.held_out_samples, mesh_of(*this).data, share_of(*this, rank));
+  if (const Mesh mesh = mesh_of(*this); splits_model(document.strategy.kind)) {
+    const MeshPlace at = mesh.place_of(rank);
+    return mesh.is_called(at) ? std::pair<std::int64_t, std::int64_t>{0, 0} : data::slice(data.held_out_samples, mesh.data, at.replica);
+  }
   return data::slice(data.held_out_samples, world(), rank, storage_rank);
 }
 

@@ -36,7 +36,7 @@ struct Resolved {
   std::int64_t first_step = 0;     // steps that are done already, of a run that goes on from a checkpoint
   std::int64_t first_version = 0;  // updates of servers likewise
 
-  int servers = 0;     // ranks that keep variables for the workers, after these (servers.h)
+  int servers = 0;     // ranks that keep variables for the workers, and answer when these ask, after these (servers.h); those of rpc work in step with all
   int evaluators = 0;  // ranks that train nothing, and measure held-out samples by checkpoints: the last one, or none
   int chief = 0;       // the worker that writes what all have alike (roles.h)
 

@@ -35,9 +35,10 @@ std::vector<Drawn> with_role(const topology::Topology& topology, Role role) {
 void add_useless(const Experiment& experiment, Problems& problems) {
   if (has_servers(experiment.strategy.kind)) return;
   const std::string strategy(base::name_of(experiment.strategy.kind));
-  for (const Drawn& drawn : with_role(experiment.topology, Role::parameter_server))
+  const bool calls = experiment.strategy.kind == StrategyKind::rpc;
+  for (const Drawn& drawn : calls ? std::vector<Drawn>{} : with_role(experiment.topology, Role::parameter_server))
     problems.push_back({ProblemCode::bad_input, drawn.path, drawn.device->name + " is a parameter_server, and " + strategy + " has none", "worker, idle",
-                        "Set its role to idle, or strategy.kind to parameter_server."});
+                        "Set its role to idle, or strategy.kind to parameter_server or rpc."});
   for (const Drawn& drawn : with_role(experiment.topology, Role::evaluator))
     problems.push_back({ProblemCode::bad_input, drawn.path,
                         drawn.device->name + " is an evaluator, which reads checkpoints while others train, and " + strategy + " writes one at the end alone",

@@ -13,7 +13,6 @@
 #include "core/experiment/synchronised.h"
 #include "core/experiment/tensor.h"
 #include "core/experiment/vertical.h"
-#include "core/model/crossing.h"
 
 namespace trainyard::experiment {
 namespace {
@@ -91,12 +90,12 @@ class ShardedBytes {
 // Of ranks in a mesh, whose replicas split the model.
 class MeshBytes {
  public:
-  explicit MeshBytes(const Resolved& e) : e_(e), mesh_(mesh_of(e)), owners_(stages_by_segment(e)), sent_(e) {}
+  explicit MeshBytes(const Resolved& e) : e_(e), mesh_(mesh_of(e)), course_(course_of(e)), sent_(e) {}
 
   std::vector<std::int64_t> of_run() {
     for (int rank = 0; rank < mesh_.ranks(); ++rank) add_crossings(rank);
     for (int stage = 0; stage < mesh_.pipeline; ++stage) {
-      for (int replica = 0; replica < mesh_.data; ++replica) add_layers({replica, stage, 0});
+      for (int replica = 0; replica < mesh_.replicas(stage); ++replica) add_layers({replica, stage, 0});
       for (int part = 0; part < mesh_.tensor; ++part) add_gradients({0, stage, part});
     }
     if (e_.document.training.judges_gradients() && mesh_.sums_norms(shards_moments(e_)))
@@ -105,27 +104,33 @@ class MeshBytes {
   }
 
  private:
-  static std::vector<int> stages_by_segment(const Resolved& e) {
-    return has_stages(e.document.strategy.kind) ? owners_of(e) : std::vector<int>(e.model.segments.size(), 0);
-  }
   std::vector<int> everyone() const {
     std::vector<int> ranks(static_cast<std::size_t>(mesh_.ranks()));
     std::iota(ranks.begin(), ranks.end(), 0);
     return ranks;
   }
 
-  // What a rank hands on: outputs of its part, and gradients at them.
+  // What a rank hands on: outputs of its part, and gradients at them; or what samples bring. One that is called, of those of all who call.
   void add_crossings(int rank) {
-    const std::vector<model::Stage> stages = model::stages_of(owners_);
+    const MeshPlace at = mesh_.place_of(rank);
     const model::Model own = of_rank(e_, rank).model;
-    std::int64_t forward = 0, back = 0;
-    for (const model::Crossing& crossing : model::crossings_of(e_.model, stages)) {
-      if (stages[static_cast<std::size_t>(crossing.from)].rank != mesh_.place_of(rank).stage) continue;
-      (crossing.forward() ? forward : back) += own.segments[static_cast<std::size_t>(crossing.value)].outputs * base::size_of(activation_dtype(e_));
+    std::int64_t forward = 0, in_training = 0;
+    for (const model::Crossing& crossing : course_.crossings) {
+      if (course_.rank_of(crossing.from) != at.stage) continue;
+      const bool always = crossing.forward() && crossing.value != model::kSampleNumbers;
+      (always ? forward : in_training) += bytes_of_sample(own, crossing.value);
     }
-    for_each_micro_batch(e_, rank, [&](std::int64_t samples, std::int64_t train, std::int64_t evaluate) {
-      sent_.add(rank, samples * (train * (forward + back) + evaluate * forward));
-    });
+    const bool is_called = mesh_.is_called(at);
+    for (int replica = is_called ? 0 : at.replica, end = is_called ? mesh_.data : replica + 1; replica < end; ++replica)
+      for_each_micro_batch(e_, mesh_.rank_of({replica, 0, at.part}), [&](std::int64_t samples, std::int64_t train, std::int64_t evaluate) {
+        sent_.add(rank, samples * (train * (forward + in_training) + evaluate * forward));
+      });
+  }
+
+  std::int64_t bytes_of_sample(const model::Model& own, int value) const {
+    if (value == model::kSamples) return own.features * base::size_of(input_dtype(e_));
+    if (value == model::kSampleNumbers) return base::size_of(base::DType::int32);
+    return own.segments[static_cast<std::size_t>(value)].outputs * base::size_of(activation_dtype(e_));
   }
 
   // Among ranks that share layers.
@@ -134,7 +139,7 @@ class MeshBytes {
     const std::vector<int> parts = mesh_.parts_with(rank);
     for_each_micro_batch(e_, rank, [&](std::int64_t samples, std::int64_t train, std::int64_t evaluate) {
       for (const LayerSum& sum : layer_sums(e_))
-        if (owners_[static_cast<std::size_t>(sum.segment)] == at.stage)
+        if (course_.rank_of(course_.paths[static_cast<std::size_t>(sum.segment)].front()) == at.stage)
           sent_.among(parts, Payload{sum.of_sample.collective, sum.of_sample.dtype, samples * sum.of_sample.elements}, train + (sum.backward ? 0 : evaluate));
     });
     if (!shards_moments(e_)) add_statistics(parts);
@@ -156,7 +161,7 @@ class MeshBytes {
 
   const Resolved& e_;
   Mesh mesh_;
-  std::vector<int> owners_;  // by segment, the stage
+  model::Course course_;
   Sent sent_;
 };
 

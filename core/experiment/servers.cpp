@@ -20,12 +20,6 @@ using base::Problem;
 using base::ProblemCode;
 using base::Problems;
 
-std::int64_t count_servers(const topology::Topology& topology) {
-  std::int64_t devices = 0;
-  for (const topology::Host& host : topology.hosts) devices += std::ranges::count(host.devices, topology::Role::parameter_server, &topology::Device::role);
-  return devices;
-}
-
 void add(std::vector<Share>& shares, const Share& share) {
   const bool goes_on =
       !shares.empty() && shares.back().server == share.server && shares.back().table == share.table && shares.back().first + shares.back().count == share.first;
@@ -177,7 +171,7 @@ bool in_step(const ServerSpec& servers) { return servers.mode == ServerMode::syn
 std::int64_t ranks_of_step(const Experiment& experiment) {
   const bool apart = has_servers(experiment.strategy.kind) && !in_step(experiment.strategy.servers);
   const std::int64_t trainers = count_trainers(experiment);
-  if (splits_model(experiment.strategy.kind)) return trainers > 0 ? mesh_of(experiment.strategy, static_cast<int>(trainers)).data : 0;
+  if (splits_model(experiment.strategy.kind)) return trainers > 0 ? mesh_of(experiment).data : 0;
   return apart ? std::min<std::int64_t>(trainers, 1) : trainers;
 }
 

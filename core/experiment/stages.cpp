@@ -18,6 +18,7 @@
 #include "core/experiment/mesh.h"
 #include "core/experiment/placement.h"
 #include "core/experiment/precision.h"
+#include "core/experiment/rpc.h"
 #include "core/model/split.h"
 
 namespace trainyard::experiment {
@@ -30,47 +31,47 @@ using base::Problems;
 
 constexpr const char* kPlaces = "strategy.stages.places";
 
-std::vector<topology::Device> workers_of(const topology::Topology& topology) {
-  std::vector<topology::Device> list;
-  for (const topology::Host& host : topology.hosts)
-    for (const topology::Device& device : host.devices)
-      if (topology::works(device)) list.push_back(device);
-  return list;
-}
-
 double flops_per_second(const topology::Device& device) { return device.peak_flops / (device.slow_down * (1 + device.jitter / 2)); }
 
 // Of a stage, by its slowest device, which has one part of its layers.
 std::vector<double> speeds_of_stages(const Resolved& e) {
-  const std::vector<topology::Device> devices = workers_of(e.document.topology);
+  const topology::Network network(e.document.topology);
+  const std::vector<topology::DeviceId> ranks = network.ranks();
   const Mesh mesh = mesh_of(e);
   std::vector<double> speeds;
   for (int stage = 0; stage < mesh.pipeline; ++stage) {
     double slowest = std::numeric_limits<double>::infinity();
-    for (const int rank : mesh.stage(stage)) slowest = std::min(slowest, flops_per_second(devices[static_cast<std::size_t>(rank)]));
+    for (const int rank : mesh.stage(stage)) slowest = std::min(slowest, flops_per_second(network.device(ranks[static_cast<std::size_t>(rank)])));
     speeds.push_back(mesh.tensor * slowest);
   }
   return speeds;
 }
 
 // Whoever has layers, for a person.
-std::string who(const StrategySpec& strategy) { return strategy.kind == StrategyKind::hybrid ? "stage" : "worker"; }
+std::string who(const StrategySpec& strategy) {
+  if (strategy.kind == StrategyKind::rpc) return "parameter server";
+  return strategy.kind == StrategyKind::hybrid ? "stage" : "worker";
+}
 
 int moments_of(const OptimizerSpec& optimizer) {
   if (optimizer.kind != OptimizerKind::sgd) return 2;
   return optimizer.momentum > 0 ? 1 : 0;
 }
 
+// The first place that gets layers: whoever calls takes none.
+int first_place(const StrategySpec& strategy) { return strategy.kind == StrategyKind::rpc ? 1 : 0; }
+
 // Runs of segments, one after the other, go to the ranks in turn.
 struct Turns {
-  int ranks = 1, runs = 1;
-  int rank_of(int run) const { return run % ranks; }
+  int ranks = 1, runs = 1, first = 0;
+  int rank_of(int run) const { return first + run % ranks; }
 };
 
 Turns turns_of(const Resolved& e, int segments) {
   const bool interleaves = schedule_of(e.document.strategy) == PipelineSchedule::interleaved_1f1b;
-  const int ranks = std::min(mesh_of(e).pipeline, segments), chunks = interleaves ? static_cast<int>(e.document.strategy.stages.chunks) : 1;
-  return {ranks, std::min(ranks * chunks, segments / ranks * ranks)};
+  const int first = first_place(e.document.strategy), ranks = std::min(mesh_of(e).pipeline - first, segments),
+            chunks = interleaves ? static_cast<int>(e.document.strategy.stages.chunks) : 1;
+  return {ranks, std::min(ranks * chunks, segments / ranks * ranks), first};
 }
 
 // What a segment would take in a run.
@@ -93,8 +94,10 @@ CostOf bytes_of(const Resolved& e, const Turns& turns) {
   std::vector<int> ranks, held;  // by run
   for (int run = 0; run < turns.runs; ++run) ranks.push_back(turns.rank_of(run));
   const bool keeps_versions = updates_each_micro_batch(e.document.strategy);
+  const Callers callers = mesh_of(e).callers({0, turns.first, 0});
+  const int micro_batches = callers.count * static_cast<int>(training.accumulation_steps);
   for (int run = 0; run < turns.runs; ++run)
-    held.push_back(most_held(cells_of(schedule_of(e.document.strategy), ranks, turns.rank_of(run), static_cast<int>(training.accumulation_steps)), run));
+    held.push_back(most_held(cells_of(schedule_of(e.document.strategy), ranks, turns.rank_of(run), micro_batches, callers), run));
   const std::int64_t k = std::max<std::int64_t>(training.recompute_segments, 1);  // of so many outputs in a row one is held of them all, the others of one
   return [&e, width, passing, copies, keeps_versions, held, k](int run, int s) {
     const model::Segment& segment = e.model.segments[static_cast<std::size_t>(s)];
@@ -166,14 +169,26 @@ class Cut {
 std::vector<StagePlace> balanced(const Resolved& e, Partition by) {
   const auto& segments = e.model.segments;
   const bool ties = e.model.ties();
-  const int count = static_cast<int>(segments.size()) - (ties ? 1 : 0);
-  const Turns turns = turns_of(e, count);
-  const CostOf cost = by == Partition::memory ? bytes_of(e, turns) : seconds_of(e, turns);
-  const CostOf with_tied = [&](int run, int s) { return cost(run, s) + (ties && s == 0 ? cost(run, count) : 0); };
+  const int tied = static_cast<int>(segments.size()) - 1;
+  const std::vector<int> shared = shared_out(e.document.strategy, e.model);
+  const int count = static_cast<int>(shared.size());
+  std::vector<int> owners(segments.size(), 0);
+  if (count > 0) {
+    const Turns turns = turns_of(e, count);
+    const CostOf cost = by == Partition::memory ? bytes_of(e, turns) : seconds_of(e, turns);
+    const CostOf with_tied = [&](int run, int i) {
+      const int s = shared[static_cast<std::size_t>(i)];
+      return cost(run, s) + (ties && s == 0 ? cost(run, tied) : 0);
+    };
+    int run = 0;
+    for (const int first : Cut(count, turns.runs, with_tied).firsts()) {
+      for (int i = first; i < count; ++i) owners[static_cast<std::size_t>(shared[static_cast<std::size_t>(i)])] = turns.rank_of(run);
+      ++run;
+    }
+  }
+  if (ties) owners.back() = owners.front();
   std::vector<StagePlace> places;
-  for (const int first : Cut(count, turns.runs, with_tied).firsts())
-    places.push_back({place_name(segments[static_cast<std::size_t>(first)]), turns.rank_of(static_cast<int>(places.size()))});
-  if (ties && turns.ranks > 1) places.push_back({place_name(segments.back()), 0});
+  for (const model::Stage& stage : model::stages_of(owners)) places.push_back({place_name(segments[static_cast<std::size_t>(stage.first)]), stage.rank});
   return places;
 }
 
@@ -200,7 +215,8 @@ Problem unknown_segment(const model::Model& model, std::size_t i, const std::str
 }
 
 // Of a list that is read from first to last.
-Problems problems_of_places(const std::vector<StagePlace>& places, const model::Model& model, std::int64_t ranks, const std::string& who) {
+Problems problems_of_places(const std::vector<StagePlace>& places, const model::Model& model, std::int64_t ranks, const StrategySpec& strategy) {
+  const bool mesh = strategy.kind == StrategyKind::hybrid, calls = strategy.kind == StrategyKind::rpc;
   Problems problems;
   int before = -1;
   for (std::size_t i = 0; i < places.size(); ++i) {
@@ -214,8 +230,9 @@ Problems problems_of_places(const std::vector<StagePlace>& places, const model::
                "Name places in the order of the layers."}};
     before = segment;
     if (places[i].rank >= ranks)
-      problems.push_back({ProblemCode::bad_input, at_place(i, "rank"), "there is no " + who + " " + format_count(places[i].rank),
-                          "0 to " + format_count(ranks - 1), who == "stage" ? "Name a stage of the mesh." : "Name a worker that is drawn."});
+      problems.push_back({ProblemCode::bad_input, at_place(i, "rank"), "there is no " + who(strategy) + " " + format_count(places[i].rank),
+                          "0 to " + format_count(ranks - 1) + (calls ? ", of which 0 is the trainers" : ""),
+                          mesh ? "Name a stage of the mesh." : "Name a " + who(strategy) + " that is drawn."});
   }
   return problems;
 }
@@ -251,10 +268,13 @@ Problems problems_of_schedule(const Experiment& experiment, const model::Model& 
 
 Problems problems_of_owners(const Experiment& experiment, const model::Model& model, const std::vector<int>& owners, std::int64_t ranks) {
   const std::string one = who(experiment.strategy);
-  for (int rank = 0; rank < ranks; ++rank)
+  if (experiment.strategy.kind == StrategyKind::rpc)
+    if (Problems problems = remote_place_problems(experiment, model, owners); !problems.empty()) return problems;
+  const int first = first_place(experiment.strategy);
+  for (int rank = first; rank < ranks; ++rank)
     if (std::find(owners.begin(), owners.end(), rank) == owners.end())
       return {{ProblemCode::bad_input, kPlaces, one + " " + format_count(rank) + " has no layer",
-               "a layer for each of the " + format_count(ranks) + " " + one + "s",
+               "a layer for each of the " + format_count(ranks - first) + " " + one + "s",
                experiment.strategy.kind == StrategyKind::hybrid ? "Give it a layer, or lower strategy.mesh.pipeline."
                                                                 : "Give it a layer, or set the role of its device to idle."}};
   for (std::size_t s = 0; s < owners.size(); ++s)
@@ -298,6 +318,11 @@ std::int64_t flops_of_sample(const model::Model& model, int segment) {
 
 std::vector<int> owners_of(const Resolved& resolved) { return owners_by(resolved.document.strategy.stages.places, resolved.model); }
 
+model::Course course_of(const Resolved& resolved) {
+  const StrategySpec& strategy = resolved.document.strategy;
+  return {resolved.model, has_stages(strategy.kind) ? owners_of(resolved) : std::vector<int>(resolved.model.segments.size(), 0), calls_of(strategy)};
+}
+
 Resolved of_rank(const Resolved& resolved, int rank) {
   if (!splits_model(resolved.document.strategy.kind)) return resolved;
   const Mesh mesh = mesh_of(resolved);
@@ -322,7 +347,7 @@ bool updates_each_micro_batch(const StrategySpec& strategy) { return schedule_of
 
 std::optional<double> ideal_bubble(const Resolved& resolved) {
   const Experiment& e = resolved.document;
-  if (!has_stages(e.strategy.kind)) return std::nullopt;
+  if (!has_stages(e.strategy.kind) || e.strategy.kind == StrategyKind::rpc) return std::nullopt;
   const std::vector<model::Stage> stages = model::stages_of(owners_of(resolved));
   const PipelineSchedule schedule = schedule_of(e.strategy);
   const bool interleaves = schedule == PipelineSchedule::interleaved_1f1b;
@@ -349,6 +374,7 @@ std::optional<std::string> stages_said(const Resolved& resolved) {
     text += std::string(several ? " have" : " has") + (stage.first == stage.last ? " layer " : " layers ") + name(stage.first);
     if (stage.last > stage.first) text += " to " + name(stage.last);
   }
+  if (mesh.calls) text += ", which rank" + std::string(mesh.data > 1 ? "s 0 to " + std::to_string(mesh.data - 1) + " call" : " 0 calls");
   return text + times_said(resolved);
 }
 
@@ -361,8 +387,11 @@ Problems split_problems(const Experiment& experiment) {
                         "a stage of pipedream updates as soon as it has its own gradient, and nobody sees the whole",
                         experiment.training.clip_norm > 0 ? "0" : "go_on, stop", "Do without, or take another schedule, as strategy.stages.schedule=1f1b."});
   if (experiment.data.sharding.kind != data::ShardingKind::iid)
-    problems.push_back(
-        {ProblemCode::bad_input, "data.sharding.kind", "in " + kind + " every sample passes all ranks, so nobody owns any", "iid", "Set it to iid."});
+    problems.push_back({ProblemCode::bad_input, "data.sharding.kind",
+                        "in " + kind + " " +
+                            (calls_of(experiment.strategy) == model::Calls::none ? "every sample passes all ranks, so nobody owns any"
+                                                                                 : "trainers are dealt the samples of every step alike, so nobody owns any"),
+                        "iid", "Set it to iid."});
   if (has_stages(experiment.strategy.kind) && experiment.strategy.stages.partition == Partition::by_hand && experiment.strategy.stages.places.empty())
     problems.push_back({ProblemCode::bad_input, kPlaces, "no layer is on any device", "a place for the first layer at least",
                         "Say from which layer on which worker has them, or set strategy.stages.partition to cost."});
@@ -372,16 +401,16 @@ Problems split_problems(const Experiment& experiment) {
 Problems stage_problems(const Experiment& experiment, const model::Model& model) {
   if (!has_stages(experiment.strategy.kind)) return {};
   const StageSpec& stages = experiment.strategy.stages;
-  const auto workers = static_cast<int>(count_workers(experiment.topology));
-  const std::int64_t ranks = mesh_of(experiment.strategy, workers).pipeline;
-  if (Problems problems = too_many_stages(experiment.strategy, ranks, model); !problems.empty()) return problems;
+  const std::int64_t ranks = mesh_of(experiment).pipeline;
+  const bool calls = experiment.strategy.kind == StrategyKind::rpc;
+  if (Problems problems = calls ? remote_problems(experiment, model) : too_many_stages(experiment.strategy, ranks, model); !problems.empty()) return problems;
   if (Problems problems = time_problems(stages, model); !problems.empty()) return problems;
   Resolved drawn;
   drawn.document = experiment;
   drawn.model = model;
-  drawn.ranks.resize(static_cast<std::size_t>(workers));
+  drawn.ranks.resize(static_cast<std::size_t>(mesh_of(experiment).ranks()));
   const std::vector<StagePlace> places = places_of(drawn);
-  if (Problems problems = problems_of_places(places, model, ranks, who(experiment.strategy)); stages.partition == Partition::by_hand && !problems.empty())
+  if (Problems problems = problems_of_places(places, model, ranks, experiment.strategy); stages.partition == Partition::by_hand && !problems.empty())
     return problems;
   return problems_of_owners(experiment, model, owners_by(places, model), ranks);
 }

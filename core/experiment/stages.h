@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "core/experiment/resolve.h"
-#include "core/model/part.h"
+#include "core/model/crossing.h"
 
 namespace trainyard::experiment {
 
@@ -18,6 +18,9 @@ std::int64_t flops_of_sample(const model::Model& model, int segment);
 // By segment, the rank that has it, as strategy.stages.places says. Of a resolved experiment whose strategy splits the model.
 std::vector<int> owners_of(const Resolved& resolved);
 
+// The stages that samples pass, in their order, and what crosses between them. Where nothing is split there is one.
+model::Course course_of(const Resolved& resolved);
+
 // The same experiment as a rank sees it: of the model its own layers alone have parameters (model::part_of), or of layers it has its part (model::split_of).
 // Unchanged where nothing is split.
 Resolved of_rank(const Resolved& resolved, int rank);
@@ -26,7 +29,8 @@ Resolved of_rank(const Resolved& resolved, int rank);
 // can be (least sum of squares). Of cost: seconds of a sample, the floating-point operations forward and backward over the drawn speed. Of measured: the
 // seconds of strategy.stages.times, as many times more as a device is drawn slower than the fastest; until there are any, as cost. Of memory: bytes of
 // parameters, gradients and moments, and of the activations of as many micro-batches as the rank holds at once, where they are computed again of one in each
-// run. What is tied to a layer is where that is. Those of by_hand as they are written. A rank more than there are segments has none.
+// run. What is tied to a layer is where that is. Those of by_hand as they are written. A rank more than there are segments has none. In rpc of what is remote,
+// by servers, which are the places from 1 on; all else is at place 0, the trainers.
 std::vector<StagePlace> places_of(const Resolved& resolved);
 
 // That of a strategy which splits the model.

@@ -14,10 +14,12 @@ namespace {
 bool is_synchronised(const model::LayerSpec& layer) { return layer.kind == model::LayerKind::batch_norm && layer.synchronised; }
 
 // Why the sums over ranks would not be those of one batch; empty: they are.
-std::string reason_against(const StrategySpec& strategy, int workers) {
+std::string reason_against(const Experiment& experiment) {
+  const StrategySpec& strategy = experiment.strategy;
   const std::string kind(base::name_of(strategy.kind));
-  if (strategy.kind == StrategyKind::hybrid && mesh_of(strategy, workers).data > 1)
-    return "in hybrid replicas sum gradients, after the passes, and batch_norm needs the sums of all replicas in the midst of them";
+  if (has_stages(strategy.kind) && mesh_of(experiment).data > 1)
+    return "in " + kind + (strategy.kind == StrategyKind::rpc ? " trainers" : " replicas") +
+           " sum gradients, after the passes, and batch_norm needs the sums of all of them in the midst";
   if (splits_model(strategy.kind)) return "";
   if (fixed_algorithm(strategy.kind)) return kind + " sums on one rank, between the passes, and batch_norm needs the sums of all ranks in the midst of them";
   if (trains_apart(strategy.kind)) return "in " + kind + " every rank has parameters of its own, and a batch of its own";
@@ -45,7 +47,7 @@ std::int64_t micro_steps_of_epoch(const Resolved& e, std::int64_t steps) {
 bool synchronises(const Resolved& e) {
   const StrategySpec& strategy = e.document.strategy;
   if (splits_model(strategy.kind)) return false;  // the one rank that has the layer sees the whole micro-batch
-  if (e.world() < 2 || strategy.kind == StrategyKind::one_device || !reason_against(strategy, e.workers()).empty()) return false;
+  if (e.world() < 2 || strategy.kind == StrategyKind::one_device || !reason_against(e.document).empty()) return false;
   return std::any_of(e.model.segments.begin(), e.model.segments.end(), [](const model::Segment& segment) { return segment.synchronised; });
 }
 
@@ -74,7 +76,7 @@ std::int64_t count_micro_steps(const Resolved& e) {
 }
 
 base::Problems synchronised_problems(const Experiment& experiment) {
-  const std::string reason = reason_against(experiment.strategy, static_cast<int>(count_workers(experiment.topology)));
+  const std::string reason = reason_against(experiment);
   if (reason.empty()) return {};
   base::Problems problems;
   for (std::size_t i = 0; i < experiment.model.layers.size(); ++i)

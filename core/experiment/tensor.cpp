@@ -79,7 +79,7 @@ std::optional<std::string> split_said(const Resolved& e) {
 }
 
 base::Problems tensor_problems(const Experiment& experiment, const model::Model& model) {
-  const int ranks = mesh_of(experiment.strategy, static_cast<int>(count_workers(experiment.topology))).tensor;
+  const int ranks = mesh_of(experiment).tensor;
   if (ranks < 2) return {};
   const bool mesh = experiment.strategy.kind == StrategyKind::hybrid;
   base::Problems problems;

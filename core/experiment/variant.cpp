@@ -35,7 +35,7 @@ Problem too_many(std::int64_t ranks, std::int64_t drawn) {
 }
 
 // A mesh is of so many devices.
-bool scales(StrategyKind kind) { return kind != StrategyKind::one_device && kind != StrategyKind::hybrid && !fixed_algorithm(kind); }
+bool scales(StrategyKind kind) { return kind != StrategyKind::one_device && !has_stages(kind) && !fixed_algorithm(kind); }
 
 std::string what_scales() {
   std::string kinds;
@@ -50,6 +50,7 @@ Problem nothing_to_scale() {
 
 Problem without_algorithm(StrategyKind kind) {
   const char* why = kind == StrategyKind::hybrid ? " is a mesh of so many devices: with fewer it would be another one"
+                    : kind == StrategyKind::rpc  ? " is of so many trainers and servers: with fewer of the one it would be another"
                     : has_stages(kind)           ? " hands activations from layer to layer: there is no all-reduce to compare"
                     : has_servers(kind)          ? " updates on its servers, by what each worker pushes: there is no all-reduce to compare"
                                                  : " is bound to one rank of the drawing, and has one way to sum";

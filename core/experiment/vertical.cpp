@@ -27,6 +27,7 @@ std::string reason_against(const StrategySpec& strategy) {
   if (fixed_algorithm(strategy.kind)) return kind + " only sums gradients, on one rank, and ranks with columns exchange rows in the midst of the passes";
   if (strategy.kind == StrategyKind::fsdp) return "in fsdp every rank has its part of each layer, and ranks with columns have theirs of the first";
   if (strategy.kind == StrategyKind::tensor_parallel) return "in tensor_parallel every rank has its part of each layer, and takes the same samples";
+  if (strategy.kind == StrategyKind::rpc) return "in rpc trainers have whole samples, and servers none";
   if (strategy.kind == StrategyKind::hybrid) return "in hybrid a rank has but a part of the model, and takes the same samples as others";
   if (trains_apart(strategy.kind)) return "in " + kind + " every rank has parameters of its own, and ranks with columns compute by the same ones";
   if (strategy.kind == StrategyKind::tpu) return "a tpu sums along the rows and columns of its torus, and rows are exchanged between every two ranks";

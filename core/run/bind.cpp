@@ -101,6 +101,7 @@ class Binder {
         problem.where = "rank " + std::to_string(plan_.rank) + ", program " + program.name + ", op " + plan::token(op);
         return base::fail(problem);
       }
+      one->leaves_first_loss = one->leaves_loss && std::none_of(bound.ops.begin(), bound.ops.end(), [](const BoundOp& before) { return before.leaves_loss; });
       bound.ops.push_back(std::move(*one));
     }
     return bound;
@@ -111,8 +112,8 @@ class Binder {
     for (const Op& op : program.ops) {
       if (op.kind != OpKind::load) continue;
       const Access* input = find(op.writes, "input");
-      loads.push_back({loaded(op), input != nullptr ? matrix(*input, op.columns.any() ? op.columns.count : model_.features) : Tensor{}, brought(op, "labels"),
-                       brought(op, "sample_numbers"), op.columns});
+      loads.push_back({op.micro, loaded(op), input != nullptr ? matrix(*input, op.columns.any() ? op.columns.count : model_.features) : Tensor{},
+                       brought(op, "labels"), brought(op, "sample_numbers"), op.columns});
     }
     return loads;
   }
@@ -141,8 +142,8 @@ class Binder {
   // Of the micro-step that an op belongs to. A rank may load for others too.
   static std::int64_t samples_of(const BoundProgram& program, const Op& op) {
     if (op.micro < 0 || program.loads.empty()) return program.samples;
-    if (op.micro >= std::ssize(program.loads)) return 0;  // of other ranks alone
-    return std::min(program.samples, program.loads[static_cast<std::size_t>(op.micro)].samples);
+    const BoundLoad* load = program.load(op.micro);
+    return load != nullptr ? std::min(program.samples, load->samples) : 0;  // of other ranks alone
   }
 
   base::Result<BoundOp> bind_op(const Op& op) {

@@ -37,6 +37,7 @@ struct Recipe {
 
 // Where the samples of one micro-step go.
 struct BoundLoad {
+  int micro = 0;
   std::int64_t samples = 0;        // the rank's own
   compute::Tensor input, labels;   // where the rank has but some columns, the input has those of the samples of all ranks
   compute::Tensor sample_numbers;  // in the data set; empty where nothing asks for them
@@ -75,6 +76,7 @@ struct BoundOp {
   bool leaves_norm = false;                               // the rank's own gradient of the segment is whole, and its norm known
   bool leaves_statistics = false;                         // those of updates, summed over ranks that each update a part
   bool leaves_loss = false;                               // of the samples of its micro-step, and how many it got right
+  bool leaves_first_loss = false;                         // of the program
   std::vector<std::unique_ptr<compute::Kernel>> kernels;  // compute ops; of a server's update [from * places + to]
   std::shared_ptr<const plan::Pairing> pairing;           // of offer and agree: which of `peers` it is in a step
   // Sends and receives.
@@ -99,9 +101,13 @@ struct BoundOp {
 struct BoundProgram {
   std::int64_t samples = 0, global_samples = 0, repeats = 1;
   std::vector<BoundOp> ops;
-  std::vector<BoundLoad> loads;   // by micro-step
+  std::vector<BoundLoad> loads;   // by micro-step, of those that the rank takes
   bool averages_weights = false;  // after this step or a later one, with all or with neighbours: then the rank's gradient is the mean of its own samples
 
+  const BoundLoad* load(int micro) const {  // null: the rank takes none in it
+    const auto at = std::find_if(loads.begin(), loads.end(), [micro](const BoundLoad& one) { return one.micro == micro; });
+    return at != loads.end() ? &*at : nullptr;
+  }
   std::int64_t gradient_samples() const { return averages_weights ? samples : global_samples; }  // each has 1 / this part of the gradient
 };
 

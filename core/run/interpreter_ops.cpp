@@ -97,7 +97,7 @@ bool Interpreter::State::run_input() {
 
 // False: the samples are not there yet.
 bool Interpreter::State::load(const Frontier::Ready& ready) {
-  const BoundLoad& into = bound_program(ready.program).loads[static_cast<std::size_t>(bound(ready).micro)];
+  const BoundLoad& into = *bound_program(ready.program).load(bound(ready).micro);
   if (evaluating) {
     held_out.load(*parts.compute, into);
   } else {

@@ -417,7 +417,7 @@ Result<void> ServedTraining::State::evaluate(Worker& worker) {
 Result<void> ServedTraining::State::run(Worker& worker, const BoundProgram& program, bool evaluating, double* held_out) {
   for (const BoundOp& op : program.ops) {
     if (op.kind == OpKind::load) {
-      const BoundLoad& into = program.loads[static_cast<std::size_t>(op.micro)];
+      const BoundLoad& into = *program.load(op.micro);
       evaluating ? worker.held_out->load(*parts.compute, into) : load(worker, into, op.micro);
     }
     if (op.kind == OpKind::rate) write_rate(worker.rank->bound, *parts.recipe, worker.step);

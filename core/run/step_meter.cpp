@@ -65,7 +65,7 @@ void StepMeter::capture(const BoundOp& op, std::int64_t step) {
   Captured& slot = captured(step);
   const auto s = static_cast<std::size_t>(op.segment);
   if (op.leaves_loss) {
-    if (op.micro <= 0) slot.loss_sum = slot.correct = 0;  // those of later micro-steps are added
+    if (op.leaves_first_loss) slot.loss_sum = slot.correct = 0;  // those of later micro-steps are added
     slot.loss_sum += bound_.metrics.as<double>()[0];
     slot.correct += bound_.metrics.as<double>()[1];
   }

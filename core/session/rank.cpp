@@ -357,7 +357,7 @@ class Rank {
   Result<void> finish(std::int64_t steps, const run::BoundPlan& bound, std::int64_t first_step_done_ns) {
     Finished finished{identity_.rank,
                       steps,
-                      experiment::keeps_parameters(p_.resolved.document, identity_.rank) ? hash_of(bound.parameters) : "",
+                      experiment::keeps_parameters(p_.resolved.document, identity_.rank) && !bound.parameters.empty() ? hash_of(bound.parameters) : "",
                       own_process() ? peak_memory_bytes() : 0,
                       first_step_done_ns,
                       {}};

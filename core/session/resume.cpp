@@ -106,8 +106,10 @@ std::vector<CheckpointSpan> spans_of_server(const experiment::Resolved& e, int s
 
 // Of several whole models that of the chief, who has the running statistics.
 bool writes_part(const experiment::Resolved& e, int rank) {
-  if (const experiment::Mesh mesh = experiment::mesh_of(e); experiment::splits_model(e.document.strategy.kind))
-    return mesh.place_of(rank).replica == mesh.place_of(e.chief).replica;
+  if (const experiment::Mesh mesh = experiment::mesh_of(e); experiment::splits_model(e.document.strategy.kind)) {
+    const experiment::MeshPlace at = mesh.place_of(rank);
+    return mesh.is_called(at) || at.replica == mesh.place_of(e.chief).replica;
+  }
   if (!experiment::shards_parameters(e)) return true;
   const auto groups = experiment::shard_groups(e);
   const std::vector<int>& writers = experiment::group_with(groups, e.chief);

@@ -27,7 +27,7 @@ base::Result<int> Gatherings::join(int rank, const OpModel& op, std::int64_t ste
 base::Result<Picoseconds> Gatherings::duration(const OpModel& op) {
   if (const auto known = durations_.find(key(op)); known != durations_.end()) return known->second;
   collective::Work work{op.bytes / op.element_bytes, op.element_bytes, {}, std::vector<int>(op.members.size(), 0)};
-  for (const int member : op.members) work.devices.push_back(workers_[static_cast<std::size_t>(member)]);
+  for (const int member : op.members) work.devices.push_back(ranks_[static_cast<std::size_t>(member)]);
   return collective::engine_seconds(*collective::collective_of(op.kind), work, network_).map([&](double seconds) {
     return durations_[key(op)] = picoseconds(seconds);
   });

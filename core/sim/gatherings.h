@@ -16,7 +16,7 @@ namespace trainyard::sim {
 
 class Gatherings {
  public:
-  explicit Gatherings(const topology::Network& network) : network_(network), workers_(network.workers()) {}
+  explicit Gatherings(const topology::Network& network) : network_(network), ranks_(network.ranks()) {}
 
   struct Gathering {
     const OpModel* op = nullptr;  // of the first to come
@@ -41,7 +41,7 @@ class Gatherings {
   static Key key(const OpModel& op) { return {op.channel, op.kind, op.bytes}; }
 
   const topology::Network& network_;
-  std::vector<topology::DeviceId> workers_;
+  std::vector<topology::DeviceId> ranks_;
   std::vector<Gathering> gatherings_;
   std::vector<int> complete_;
   std::map<int, std::vector<int>> of_group_;                 // in their order

@@ -94,7 +94,7 @@ Outcome measure(const Simulation& simulation, const plan::Schedule& schedule, co
   outcome.edges = edge_uses(world.wire, simulation.now());
   for (int rank = 0; rank < ranks; ++rank) {
     const VirtualRank& of = *simulation.ranks()[static_cast<std::size_t>(rank)];
-    outcome.ranks.push_back(rank_use(of, outcome.steps, network.device(network.workers()[static_cast<std::size_t>(rank)])));
+    outcome.ranks.push_back(rank_use(of, outcome.steps, network.device(network.ranks()[static_cast<std::size_t>(rank)])));
     outcome.ranks.back().encoding_seconds = encoding_seconds(of.model(), schedule.program(0));
   }
   outcome.bubble_fraction = bubble_fraction(outcome.ranks);

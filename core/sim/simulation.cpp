@@ -23,7 +23,7 @@ base::Result<std::unique_ptr<Simulation>> Simulation::run(const plan::Plan& plan
 base::Result<void> Simulation::add_rank(int number, const plan::Schedule& schedule, std::int64_t steps, const Options& options) {
   if (auto ok = check_wanted(); !ok) return ok;
   const plan::RankPlan plan = plan_.rank_plan(number);
-  const topology::DeviceId id = network_.workers()[static_cast<std::size_t>(number)];
+  const topology::DeviceId id = network_.ranks()[static_cast<std::size_t>(number)];
   const topology::Device& device = network_.device(id);
   auto model = model_rank(plan, plan_, device, host_link(device, network_.host(id)), picoseconds(options.launch_seconds));
   if (!model) return base::fail(model.error());

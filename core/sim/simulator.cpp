@@ -196,11 +196,11 @@ base::Problem averages_in_pairs() {
 bool serves(const plan::Plan& plan) { return plan.rank_plan(plan.ranks - 1).rule.has_value(); }
 
 base::Result<void> check(const plan::Plan& plan, const topology::Network& network, const Options& options) {
-  const std::size_t workers = plan.ranks > 0 && serves(plan) ? network.ranks().size() : network.workers().size();
-  if (plan.ranks < 1 || static_cast<std::size_t>(plan.ranks) > workers)
+  const std::size_t drawn = network.ranks().size();
+  if (plan.ranks < 1 || static_cast<std::size_t>(plan.ranks) > drawn)
     return base::fail({base::ProblemCode::bad_input, "topology.hosts",
-                       "the plan has " + std::to_string(plan.ranks) + " ranks and the drawing " + std::to_string(workers) + " workers",
-                       "a worker for each rank", ""});
+                       "the plan has " + std::to_string(plan.ranks) + " ranks and the drawing " + std::to_string(drawn) + " workers", "a worker for each rank",
+                       ""});
   if (plan.schedule.steps < 1 || options.steps < 1)
     return base::fail({base::ProblemCode::bad_input, "steps", "there is no step to simulate", "at least 1", ""});
   return {};

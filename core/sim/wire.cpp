@@ -4,14 +4,14 @@
 namespace trainyard::sim {
 
 Wire::Wire(const topology::Network& network, int ranks)
-    : network_(network), workers_(network.workers()), links_(network), traffic_(static_cast<std::size_t>(ranks)) {
+    : network_(network), ranks_(network.ranks()), links_(network), traffic_(static_cast<std::size_t>(ranks)) {
   sent_.first_step_ways.resize(static_cast<std::size_t>(links_.ways()));
 }
 
 base::Result<const Path*> Wire::path(int from, int to) {
   const auto known = paths_.find({from, to});
   if (known != paths_.end()) return &known->second;
-  const auto route = network_.route(workers_[static_cast<std::size_t>(from)], workers_[static_cast<std::size_t>(to)]);
+  const auto route = network_.route(ranks_[static_cast<std::size_t>(from)], ranks_[static_cast<std::size_t>(to)]);
   if (!route) return base::fail(route.error());
   Path path;
   path.latency = picoseconds(route->latency_seconds);

@@ -73,7 +73,7 @@ class Wire {
   void count(const Message& message, const Path& path, plan::Purpose purpose);
 
   const topology::Network& network_;
-  std::vector<topology::DeviceId> workers_;
+  std::vector<topology::DeviceId> ranks_;
   Links links_;
   std::map<std::pair<int, int>, Path> paths_;
   std::vector<Message> messages_;

@@ -7,11 +7,10 @@
 
 namespace trainyard::strategy {
 
-Split::Split(const experiment::Resolved& e)
-    : owners(has_stages(e.document.strategy.kind) ? experiment::owners_of(e) : std::vector<int>(e.model.segments.size(), 0)),
-      stages(model::stages_of(owners)),
-      paths(model::paths_of(e.model, stages)) {
-  for (const model::Crossing& crossing : model::crossings_of(e.model, stages)) add_hop(crossing);
+Split::Split(const experiment::Resolved& e) : Course(experiment::course_of(e)), owners(e.model.segments.size(), 0) {
+  for (const model::Stage& stage : stages)
+    for (int s = stage.first; s <= stage.last; ++s) owners[static_cast<std::size_t>(s)] = stage.rank;
+  for (const model::Crossing& crossing : crossings) add_hop(crossing);
   for (Hop& hop : hops) hop.values = static_cast<std::int32_t>(std::count_if(hops.begin(), hops.end(), [&](const Hop& other) { return other.way == hop.way; }));
 }
 
@@ -28,6 +27,10 @@ std::vector<int> Split::ranks() const {
   std::vector<int> list;
   for (const model::Stage& stage : stages) list.push_back(stage.rank);
   return list;
+}
+
+bool Split::brings(int value) const {
+  return std::any_of(hops.begin(), hops.end(), [value](const Hop& hop) { return hop.value == value; });
 }
 
 }  // namespace trainyard::strategy

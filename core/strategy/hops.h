@@ -17,20 +17,17 @@ struct Hop : model::Crossing {
   std::int32_t way = 0, number = 0, values = 1;
 };
 
-// How a model is split along a pipeline: stages by their order, of every output the stages that it passes (model::paths_of), and its hops. A rank of the
-// pipeline may have several stages; where nothing is split, one has all.
-struct Split {
+// How a model is split along a pipeline: its course, and the hops on it. A rank of the pipeline may have several stages; where nothing is split, one has all.
+struct Split : model::Course {
   explicit Split(const experiment::Resolved& experiment);
 
   std::vector<int> owners;  // by segment, the rank of the pipeline
-  std::vector<model::Stage> stages;
-  std::vector<std::vector<int>> paths;
   std::vector<Hop> hops;
   std::vector<std::pair<int, int>> ways;  // from a rank of the pipeline to another
 
-  int rank_of(int stage) const { return stages[static_cast<std::size_t>(stage)].rank; }
   std::vector<int> ranks() const;  // by stage
   int stage_of(int segment) const { return paths[static_cast<std::size_t>(segment)].front(); }
+  bool brings(int value) const;  // what samples bring, to ranks that have none
 
  private:
   void add_hop(const model::Crossing& crossing);

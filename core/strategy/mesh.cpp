@@ -13,7 +13,12 @@ namespace trainyard::strategy {
 namespace {
 
 void add_lines(const MeshGroups& groups, MeshRank& rank, plan::RankPlan& plan) {
-  for (std::size_t w = 0; w < rank.split.ways.size(); ++w) rank.ways.push_back(add_line(plan, groups.way(rank.at, static_cast<std::int32_t>(w))));
+  const bool is_called = rank.mesh.is_called(rank.at);
+  for (std::size_t w = 0; w < rank.split.ways.size(); ++w) {
+    std::vector<Line>& lines = rank.ways.emplace_back();
+    for (int replica = is_called ? 0 : rank.at.replica, end = is_called ? rank.mesh.data : replica + 1; replica < end; ++replica)
+      lines.push_back(add_line(plan, groups.way(rank.at, static_cast<std::int32_t>(w), replica)));
+  }
   rank.parts = add_line(plan, groups.parts(rank.at));
   rank.replicas = add_line(plan, groups.replicas(rank.at));
   const auto known_or_new = [&](std::int32_t group) {
@@ -36,6 +41,8 @@ void share(const MeshRank& rank, const model::Model& model, const ReplicaBuffers
     if (rank.sends(s, false)) is_read(b.activation_gradients[static_cast<std::size_t>(s)]);
     if (s > 0 && rank.owns(s) && model::sums_input_gradient(segment)) is_read(b.activation_gradients[static_cast<std::size_t>(s) - 1]);
   }
+  if (rank.sends(model::kSamples, true)) is_read(b.input);
+  if (rank.sends(model::kSampleNumbers, true)) is_read(b.sample_numbers);
   if (rank.shards) is_read(b.parameters);
   if (rank.statistics.group >= 0) is_read(b.statistics);
   if (rank.norms.group >= 0) is_read(b.reduced_norms);
@@ -58,15 +65,15 @@ plan::RankPlan rank_of(const experiment::Resolved& whole, const Split& split, co
   parts.slots = slots_by_buffer(parts.buffers, slots, plan.buffers.size());
   parts.recomputation = recomputation;
   share(rank, e.model, parts.buffers, plan);
-  if (model::splits_classes(e.model) && rank.owns(static_cast<int>(split.owners.size()) - 1)) {
+  if (model::splits_classes(e.model) && rank.has_loss()) {
     const std::int64_t rows = e.document.training.batch_per_rank * e.model.labels();
     rank.summaries = add_buffer(plan, "summaries", base::DType::fp64, model::kSoftmaxSummary * rows * mesh.tensor, true);
   }
   const auto told = [&](std::int64_t samples) { return rank.tells_of_samples() ? samples : 0; };
   for (const ProgramSize& program : training_of(e, number))
-    plan.programs.push_back({program.name, told(program.samples), program.all, 1, mesh_training(parts, rank, program.samples)});
+    plan.programs.push_back({program.name, told(program.samples), program.all, 1, mesh_training(parts, rank, program.micro_batches)});
   for (const ProgramSize& program : evaluation_of(e, number))
-    plan.programs.push_back({program.name, told(program.samples), program.all, program.repeats, mesh_evaluation(parts, rank, program.samples)});
+    plan.programs.push_back({program.name, told(program.samples), program.all, program.repeats, mesh_evaluation(parts, rank, program.micro_batches)});
   if (rank.schedule == experiment::PipelineSchedule::pipedream) keep_versions(plan);
   drop_unused_buffers(plan);
   order_by_data(plan);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/experiment/stages.h"
 #include "core/strategy/replica.h"
 #include "core/strategy/same_samples.h"
 
@@ -19,8 +20,8 @@ class Room {
  public:
   Room(const experiment::Resolved& e, const MeshRank& rank, const experiment::Recomputation& recomputation) : s_(rank), recomputation_(recomputation) {
     for (const ProgramSize& program : training_of(e, rank.rank)) {
-      micro_batches_ = std::max(micro_batches_, micro_batches_of(e, program.samples));
-      cells_.push_back(s_.cells(micro_batches_of(e, program.samples)));
+      micro_batches_ = std::max(micro_batches_, program.count());
+      cells_.push_back(s_.cells(program.count()));
     }
   }
 
@@ -101,8 +102,8 @@ MeshGroups::MeshGroups(const experiment::Resolved& e, const Split& split)
       for (const auto& [from, to] : ways_) list_.push_back({{mesh_.rank_of({replica, from, part}), mesh_.rank_of({replica, to, part})}});
   if (mesh_.tensor > 1) parts_ = next();
   for (int rank = 0; rank < mesh_.ranks() && mesh_.tensor > 1; rank += mesh_.tensor) list_.push_back(group_of(mesh_.parts_with(rank)));
-  if (mesh_.data > 1) replicas_ = next();
-  for (int stage = 0; stage < mesh_.pipeline && mesh_.data > 1; ++stage)
+  if (sums(e, 0)) replicas_ = next();
+  for (int stage = 0; stage < mesh_.pipeline && sums(e, stage); ++stage)
     for (int part = 0; part < mesh_.tensor; ++part) list_.push_back(group_of(mesh_.replicas_like(mesh_.rank_of({0, stage, part}))));
   if (shards_ && mesh_.tensor > 1) stages_ = next();
   for (int stage = 0; stage < mesh_.pipeline && stages_ >= 0; ++stage) list_.push_back(group_of(mesh_.stage(stage)));
@@ -111,12 +112,17 @@ MeshGroups::MeshGroups(const experiment::Resolved& e, const Split& split)
   if (everyone_ != parts_) list_.push_back(everyone(e));
 }
 
-std::int32_t MeshGroups::way(const MeshPlace& at, std::int32_t way) const {
+// Whoever calls may keep nothing.
+bool MeshGroups::sums(const experiment::Resolved& e, int stage) const {
+  return mesh_.replicas(stage) > 1 && (!mesh_.calls || experiment::of_rank(e, 0).model.elements > 0);
+}
+
+std::int32_t MeshGroups::way(const MeshPlace& at, std::int32_t way, int replica) const {
   const auto& [from, to] = ways_[static_cast<std::size_t>(way)];
-  return at.stage == from || at.stage == to ? (at.replica * mesh_.tensor + at.part) * static_cast<std::int32_t>(ways_.size()) + way : -1;
+  return at.stage == from || at.stage == to ? (replica * mesh_.tensor + at.part) * static_cast<std::int32_t>(ways_.size()) + way : -1;
 }
 std::int32_t MeshGroups::parts(const MeshPlace& at) const { return number(parts_, at.stage * mesh_.data + at.replica); }
-std::int32_t MeshGroups::replicas(const MeshPlace& at) const { return number(replicas_, at.stage * mesh_.tensor + at.part); }
+std::int32_t MeshGroups::replicas(const MeshPlace& at) const { return mesh_.is_called(at) ? -1 : number(replicas_, at.stage * mesh_.tensor + at.part); }
 std::int32_t MeshGroups::statistics(const MeshPlace& at) const {
   if (!shards_) return parts(at);
   return mesh_.tensor > 1 ? number(stages_, at.stage) : replicas(at);

@@ -22,7 +22,7 @@ class MeshGroups {
   MeshGroups(const experiment::Resolved& experiment, const Split& split);
 
   const std::vector<plan::Group>& list() const { return list_; }
-  std::int32_t way(const experiment::MeshPlace& at, std::int32_t way) const;  // as the next ones, -1 where the rank is in none
+  std::int32_t way(const experiment::MeshPlace& at, std::int32_t way, int replica) const;  // as the next ones, -1 where the rank is in none
   std::int32_t parts(const experiment::MeshPlace& at) const;
   std::int32_t replicas(const experiment::MeshPlace& at) const;
   std::int32_t statistics(const experiment::MeshPlace& at) const;  // of who updates some of a segment that the rank updates
@@ -30,6 +30,8 @@ class MeshGroups {
 
  private:
   std::int32_t number(std::int32_t first, int position) const { return first < 0 ? -1 : first + position; }
+
+  bool sums(const experiment::Resolved& e, int stage) const;  // replicas, what they learn of a stage
 
   experiment::Mesh mesh_;
   std::vector<std::pair<int, int>> ways_;
@@ -45,15 +47,24 @@ struct MeshRank {
   experiment::MeshPlace at;
   int rank = 0;
   experiment::PipelineSchedule schedule = experiment::PipelineSchedule::naive;
-  std::vector<Line> ways = {};  // by way
+  std::vector<std::vector<Line>> ways = {};  // by way and replica, where the rank is called; else the rank's own
   Line parts = {}, replicas = {}, statistics = {}, norms = {};
   std::optional<Shards> shards = {};  // of what replicas have alike, where each updates but its part; its units are the buckets of gradients
   plan::Access summaries = {};        // of the logits, of all parts one after another; invalid where every rank has all classes
 
-  std::vector<experiment::Cell> cells(std::int32_t micro_batches) const { return experiment::cells_of(schedule, split.ranks(), at.stage, micro_batches); }
+  std::vector<experiment::Cell> cells(std::int32_t micro_batches) const {
+    return experiment::cells_of(schedule, split.ranks(), at.stage, micro_batches, mesh.callers(at));
+  }
+  bool takes(std::int32_t micro) const { return mesh.callers(at).has(micro); }
+  const Line& line(std::int32_t way, std::int32_t micro) const {
+    const auto& lines = ways[static_cast<std::size_t>(way)];
+    return lines[static_cast<std::size_t>(lines.size() > 1 ? replica_of(micro) : 0)];
+  }
+  int replica_of(std::int32_t micro) const { return mesh.calls ? micro % mesh.data : at.replica; }
   bool owns(int segment) const { return split.owners[static_cast<std::size_t>(segment)] == at.stage; }
   const model::Stage& stage(int number) const { return split.stages[static_cast<std::size_t>(number)]; }
-  bool tells_of_samples() const { return owns(static_cast<int>(split.owners.size()) - 1) && at.part == 0; }
+  bool has_loss() const { return split.rank_of(split.last()) == at.stage; }
+  bool tells_of_samples() const { return has_loss() && at.part == 0; }
   // Whether peers along the pipeline read what the rank has of a value.
   bool sends(int value, bool forward) const;
 };

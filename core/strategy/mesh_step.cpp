@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "core/model/split.h"
-#include "core/strategy/same_samples.h"
 
 namespace trainyard::strategy {
 namespace {
@@ -14,18 +13,22 @@ using experiment::Pass;
 
 class MeshWriter : private OwnPartOps {
  public:
-  MeshWriter(const Replica& replica, const MeshRank& rank, std::int64_t samples)
-      : OwnPartOps(replica, rank.shards ? &*rank.shards : nullptr), m_(rank), all_(samples), micro_batches_(micro_batches_of(replica.resolved, samples)) {}
+  MeshWriter(const Replica& replica, const MeshRank& rank, const std::vector<std::int64_t>& micro_batches)
+      : OwnPartOps(replica, rank.shards ? &*rank.shards : nullptr), m_(rank), micro_batches_(micro_batches) {
+    for (std::int32_t micro = 0; micro < std::ssize(micro_batches_); ++micro)
+      if (m_.takes(micro)) own_.push_back(micro);
+    if (!own_.empty()) first_micro_ = own_.front();
+  }
 
   std::vector<Op> train() {
-    const std::vector<Cell> cells = m_.cells(micro_batches_);
+    const std::vector<Cell> cells = m_.cells(static_cast<std::int32_t>(micro_batches_.size()));
     separate_ = std::any_of(cells.begin(), cells.end(), [](const Cell& cell) { return cell.pass == Pass::backward_weight; });
     add(rate());
     for (const Cell& cell : cells) {
       add_cell(cell);
       if (updates_each() && cell.pass == Pass::backward) update_by_micro_batch();
     }
-    if (all_ == 0) learn_nothing();
+    if (own_.empty()) learn_nothing();
     micro_ = -1;
     sum_gradients();
     if (clips()) add_clip();
@@ -36,9 +39,10 @@ class MeshWriter : private OwnPartOps {
 
   std::vector<Op> evaluate() {
     trains_ = false;
-    for (std::size_t k = 0; k < m_.split.stages.size(); ++k)
-      if (m_.split.stages[k].rank == m_.at.stage) add_cell({Pass::forward, static_cast<int>(k), 0});
-    if (m_.owns(last())) add_loss();
+    for (int k = 0; k <= m_.split.last(); ++k)
+      for (const std::int32_t micro : own_)
+        if (m_.split.rank_of(k) == m_.at.stage) add_cell({Pass::forward, k, micro});
+    if (m_.has_loss()) add_loss();
     return std::move(ops_);
   }
 
@@ -54,9 +58,8 @@ class MeshWriter : private OwnPartOps {
   void collective(OpKind kind, const Line& line, std::int32_t number, const Access& whole) { add(collective_op(kind, line, number, whole)); }
 
   void add_cell(const Cell& cell) {
-    const std::int64_t batch = r_.resolved.document.training.batch_per_rank;
     micro_ = cell.micro;
-    samples_ = std::min(batch, all_ - micro_ * batch);
+    samples_ = micro_batches_[static_cast<std::size_t>(micro_)];
     switch (cell.pass) {
       case Pass::forward: return go_forward(m_.stage(cell.stage), cell.stage);
       case Pass::backward: return go_back(m_.stage(cell.stage), cell.stage);
@@ -76,7 +79,7 @@ class MeshWriter : private OwnPartOps {
   void go_back(const model::Stage& stage, int k) {
     const auto again = [&](Op op) { add(std::move(op)); };
     make_again(stage.last, again);
-    if (stage.has(last())) add_loss();
+    if (k == m_.split.last()) add_loss();
     hand_over([&](const Hop& hop) { return !hop.forward() && hop.to == k; });
     for (int s = stage.last; s >= stage.first; --s) {
       if (s < stage.last) make_again(s, again);
@@ -126,7 +129,7 @@ class MeshWriter : private OwnPartOps {
 
   void add_weight(int s) {
     if (!computes_by_parameters(s)) return;
-    add(backward_weight(s, micro_ == micro_batches_ - 1));
+    add(backward_weight(s, micro_ == own_.back()));
     if (updates_each() ? adds_to_tied(s) : adds_weight(s)) with_sum(ops_.back());
   }
 
@@ -166,7 +169,7 @@ class MeshWriter : private OwnPartOps {
     collective(OpKind::all_gather, m_.parts, number_of(Way::loss), summaries());
   }
 
-  // Of the samples only what the rank's layers look at.
+  // Of the samples only what the rank's layers look at, or those that it calls. One that is called is sent that.
   void add_load() {
     Op op = load();
     loaded_ = micro_;
@@ -175,7 +178,10 @@ class MeshWriter : private OwnPartOps {
   }
 
   bool looks_at(plan::BufferId buffer) const {
-    if (buffer == b_.labels.buffer) return m_.owns(last());
+    if (buffer == b_.labels.buffer) return m_.has_loss();
+    if (m_.mesh.is_called(m_.at)) return false;
+    if (buffer == b_.input.buffer && m_.sends(model::kSamples, true)) return true;
+    if (buffer == b_.sample_numbers.buffer && m_.sends(model::kSampleNumbers, true)) return true;
     for (int s = 0; s <= last(); ++s) {
       if (!m_.owns(s)) continue;
       if (buffer == b_.sample_numbers.buffer && is(s, Kind::dropout)) return true;
@@ -187,12 +193,16 @@ class MeshWriter : private OwnPartOps {
   template <class IsMeant>
   void hand_over(IsMeant is_meant) {
     for (const Hop& hop : m_.split.hops) {
-      if (!is_meant(hop)) continue;
-      const Line& line = m_.ways[static_cast<std::size_t>(hop.way)];
-      const std::int32_t root = m_.mesh.rank_of({m_.at.replica, m_.split.rank_of(hop.from), m_.at.part});
-      add(rooted(OpKind::broadcast, line.lane, line.group, micro_ * hop.values + hop.number, root,
-                 hop.forward() ? activation(hop.value) : gradient(hop.value)));
+      if (!is_meant(hop) || (hop.value == model::kSampleNumbers && !trains_)) continue;
+      const Line& line = m_.line(hop.way, micro_);
+      const std::int32_t root = m_.mesh.rank_of({m_.replica_of(micro_), m_.split.rank_of(hop.from), m_.at.part});
+      add(rooted(OpKind::broadcast, line.lane, line.group, micro_ * hop.values + hop.number, root, carried(hop)));
     }
+  }
+
+  Access carried(const Hop& hop) const {
+    if (hop.value == model::kSampleNumbers) return sample_numbers();
+    return hop.forward() ? activation(hop.value) : gradient(hop.value);
   }
 
   // Once a step --------------------------------------------------------------------------------------------------------
@@ -275,8 +285,8 @@ class MeshWriter : private OwnPartOps {
   }
 
   const MeshRank& m_;
-  std::int64_t all_;  // samples of the step
-  std::int32_t micro_batches_;
+  const std::vector<std::int64_t>& micro_batches_;  // by number, samples
+  std::vector<std::int32_t> own_;                   // which of them the rank takes
   std::vector<Op> ops_;
   bool separate_ = false;  // gradients of weights have cells of their own
   std::int32_t loaded_ = -1;
@@ -284,9 +294,11 @@ class MeshWriter : private OwnPartOps {
 
 }  // namespace
 
-std::vector<plan::Op> mesh_training(const Replica& replica, const MeshRank& rank, std::int64_t samples) { return MeshWriter(replica, rank, samples).train(); }
-std::vector<plan::Op> mesh_evaluation(const Replica& replica, const MeshRank& rank, std::int64_t samples) {
-  return MeshWriter(replica, rank, samples).evaluate();
+std::vector<plan::Op> mesh_training(const Replica& replica, const MeshRank& rank, const std::vector<std::int64_t>& micro_batches) {
+  return MeshWriter(replica, rank, micro_batches).train();
+}
+std::vector<plan::Op> mesh_evaluation(const Replica& replica, const MeshRank& rank, const std::vector<std::int64_t>& micro_batches) {
+  return MeshWriter(replica, rank, micro_batches).evaluate();
 }
 
 }  // namespace trainyard::strategy

@@ -3,7 +3,9 @@
 // and hands on what later stages compute by; back it receives the gradients at its outputs, adds its part to those of others, and hands them on the way that
 // the outputs came. Of layers that it shares it has some rows or columns (core/model/split.h): what a pair's second layer makes is summed over the ranks that
 // share it on the way forward, and the gradient at the inputs of its first one on the way back; a loss of classes in parts goes by what all of them gather of
-// their logits. A bucket of gradients is summed over replicas as soon as the last op that writes it is over. What waits for what follows from the data.
+// their logits. Where stages are called (experiment/mesh.h), the caller sends them what they compute by, has the loss, and they take its micro-batches and
+// those of all other callers. A bucket of gradients is summed over replicas as soon as the last op that writes it is over. What waits for what follows from the
+// data.
 #pragma once
 
 #include <vector>
@@ -13,8 +15,8 @@
 
 namespace trainyard::strategy {
 
-// Of a step of so many samples, and of an evaluation of so many; those of the rank's replica. `replica.buckets`: what replicas sum.
-std::vector<plan::Op> mesh_training(const Replica& replica, const MeshRank& rank, std::int64_t samples);
-std::vector<plan::Op> mesh_evaluation(const Replica& replica, const MeshRank& rank, std::int64_t samples);
+// Of a step, and of an evaluation, of micro-batches of so many samples. `replica.buckets`: what replicas sum.
+std::vector<plan::Op> mesh_training(const Replica& replica, const MeshRank& rank, const std::vector<std::int64_t>& micro_batches);
+std::vector<plan::Op> mesh_evaluation(const Replica& replica, const MeshRank& rank, const std::vector<std::int64_t>& micro_batches);
 
 }  // namespace trainyard::strategy

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/experiment/mesh.h"
 #include "core/experiment/precision.h"
 #include "core/experiment/stages.h"
 #include "core/experiment/synchronised.h"
@@ -63,7 +64,8 @@ ReplicaBuffers add_buffers(const experiment::Resolved& e, Shared peers_read, boo
   b.local_norms = add("local_norms", base::DType::fp64, segments);
   b.statistics = add("statistics", base::DType::fp64, 3 * segments);
   b.rate = add("rate", base::DType::fp64, experiment::updates_each_micro_batch(e.document.strategy) ? 3 : 2);
-  if (e.document.training.accumulation_steps > 1 || e.model.ties()) b.micro_gradients = add("micro_grads", dtype, largest_segment(e.model));
+  if (e.document.training.accumulation_steps > 1 || e.model.ties() || experiment::mesh_of(e).calls)
+    b.micro_gradients = add("micro_grads", dtype, largest_segment(e.model));
   if (e.document.training.judges_gradients()) {
     b.reduced_norms = add("reduced_norms", base::DType::fp64, segments);
     b.factor = add("factor", base::DType::fp64, 1);

@@ -41,7 +41,7 @@ class ReplicaOps : protected ReplicaSpans {
 
   // Whether B has anything to do. A batch normalisation's gradient at its input follows from the sums that make its weight's: there W comes first.
   bool passes_back(int s) const { return s > first() || (s == first() && activates(s)) || shares_columns(s); }
-  bool adds_weight(int s) const { return micro_ > 0 || adds_to_tied(s); }  // to the gradient that is there
+  bool adds_weight(int s) const { return micro_ > first_micro_ || adds_to_tied(s); }  // to the gradient that is there
 
  private:
   Op pass(OpKind kind, int s) const;

@@ -70,8 +70,8 @@ class ReplicaSpans {
   const Replica& r_;
   const ReplicaBuffers& b_;
   const model::Model& model_;
-  std::int32_t micro_ = 0;    // the current micro-step
-  std::int64_t samples_ = 0;  // of it, the rank's own
+  std::int32_t micro_ = 0, first_micro_ = 0;  // the current micro-step, and the first of a step that the rank takes
+  std::int64_t samples_ = 0;                  // of the current one, the rank's own
   bool trains_ = true;
   std::vector<std::int64_t> moved_parameters_, moved_gradients_;  // by segment: how much further on it lies than in the model; empty: nothing is moved
 };

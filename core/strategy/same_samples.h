@@ -13,12 +13,13 @@ namespace trainyard::strategy {
 
 struct ProgramSize {
   std::string name;
-  std::int64_t samples = 0, all = 0, repeats = 1;  // of the rank, and of all
+  std::int64_t samples = 0, all = 0, repeats = 1;  // of the rank, of which one that is called has none; and of all
+  std::vector<std::int64_t> micro_batches = {};    // by number, the samples of what passes the rank, or is another caller's
+
+  std::int32_t count() const { return static_cast<std::int32_t>(micro_batches.size()); }
 };
 
 std::vector<ProgramSize> training_of(const experiment::Resolved& experiment, int rank);    // "train", "tail", ...
-std::vector<ProgramSize> evaluation_of(const experiment::Resolved& experiment, int rank);  // "evaluate", of one batch, and what is left over
-
-std::int32_t micro_batches_of(const experiment::Resolved& experiment, std::int64_t samples);
+std::vector<ProgramSize> evaluation_of(const experiment::Resolved& experiment, int rank);  // "evaluate", of one batch of each caller, and what is left over
 
 }  // namespace trainyard::strategy

@@ -6,6 +6,7 @@
 #include "core/experiment/mesh.h"
 #include "core/experiment/sent_bytes.h"
 #include "tests/conformance/swapped_training.h"
+#include "tests/core/strategy/rpc_experiments.h"
 
 namespace trainyard::tests {
 namespace {
@@ -26,6 +27,16 @@ Experiment meshed(int ranks, experiment::MeshSpec mesh, PipelineSchedule schedul
   e.strategy.stages.schedule = schedule;
   e.training.accumulation_steps = 3;
   e.training.batch_per_rank = 24 / mesh.data / 3;
+  e.training.steps = 22;
+  e.training.optimizer = {.kind = experiment::OptimizerKind::adam, .learning_rate = 0.01, .epsilon = 1e-4};
+  return e;
+}
+
+// A table and a tied layer on a server, all else on two trainers; or all of it on two servers.
+Experiment remote(experiment::RemoteLayers layers, int servers) {
+  Experiment e = strategy::called(strategy::small_tied_gpt(1), 2, servers, layers, experiment::RemoteOutput::reference);
+  e.training.accumulation_steps = 3;
+  e.training.batch_per_rank = 4;
   e.training.steps = 22;
   e.training.optimizer = {.kind = experiment::OptimizerKind::adam, .learning_rate = 0.01, .epsilon = 1e-4};
   return e;
@@ -106,7 +117,8 @@ INSTANTIATE_TEST_SUITE_P(Plans, Combined,
                                          Case{"stages_of_parts_gpipe", meshed(4, {.data = 1, .pipeline = 2, .tensor = 2}, PipelineSchedule::gpipe)},
                                          Case{"all_three_zb", meshed(8, {.data = 2, .pipeline = 2, .tensor = 2}, PipelineSchedule::zb_h1)},
                                          Case{"moments_in_parts", meshed(4, {.data = 2, .pipeline = 2, .tensor = 1, .shards_data = true})},
-                                         Case{"pipedream", pipedream()}),
+                                         Case{"remote_table", remote(experiment::RemoteLayers::embeddings, 1)},
+                                         Case{"remote_layers", remote(experiment::RemoteLayers::all, 2)}, Case{"pipedream", pipedream()}),
                          [](const testing::TestParamInfo<Case>& one) { return one.param.name; });
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include "core/check/check.h"
 #include "core/experiment/buckets.h"
 #include "core/experiment/recomputation.h"
-#include "core/experiment/sent_bytes.h"
 #include "tests/conformance/mesh_training.h"
 
 namespace trainyard::tests {
@@ -67,29 +66,6 @@ struct Case {
 };
 void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
-void expect_sent_bytes(Experiment e) {
-  e.training.steps = 22;
-  e.run.evaluate_every_steps = 11;
-  const auto wanted = experiment::sent_bytes(experiment::resolve(e, ".").value());
-  ASSERT_TRUE(wanted);
-  const auto ranks = trained(e);
-  for (std::size_t r = 0; r < ranks.size(); ++r) {
-    EXPECT_EQ(ranks[r].problem, "");
-    std::int64_t sent = 0;
-    for (const comm::Traffic& to : ranks[r].traffic) sent += static_cast<std::int64_t>(to.sent_payload_bytes);
-    EXPECT_EQ(sent, (*wanted)[r]) << "rank " << r;
-  }
-}
-
-void expect_proved(const Experiment& e) {
-  const experiment::Resolved resolved = experiment::resolve(e, ".").value();
-  for (const auto& plan : {strategy::coarse_plan(resolved), strategy::make_plan(resolved)}) {
-    ASSERT_TRUE(plan);
-    const auto problems = check::check(*plan);
-    EXPECT_EQ(problems.empty() ? "" : base::to_string(problems.front()), "");
-  }
-}
-
 class MeshTraining : public testing::TestWithParam<Case> {};
 
 TEST_P(MeshTraining, of_hundred_fp64_steps_equals_one_device) {
@@ -105,7 +81,7 @@ TEST_P(MeshTraining, has_the_gradients_of_one_device_in_fp32) {
   EXPECT_LE(distance(put_together(e, trained(e), &RankOutcome::gradients), trained(on_one(e))[0].gradients), 1e-5);
 }
 
-TEST_P(MeshTraining, sends_what_its_formula_says) { expect_sent_bytes(GetParam().experiment); }
+TEST_P(MeshTraining, sends_what_its_formula_says) { expect_sent_bytes(GetParam().experiment, in_process); }
 TEST_P(MeshTraining, is_proved) { expect_proved(GetParam().experiment); }
 
 using S = PipelineSchedule;
@@ -150,7 +126,7 @@ TEST_P(ShardedMesh, of_hundred_fp64_steps_equals_one_device_and_moments_are_apar
 }
 
 TEST_P(ShardedMesh, sends_what_its_formula_says_and_is_proved) {
-  expect_sent_bytes(GetParam().experiment);
+  expect_sent_bytes(GetParam().experiment, in_process);
   expect_proved(GetParam().experiment);
 }
 

@@ -2,8 +2,10 @@
 // Ranks that have but parts of a model, as one device would: what they end with is put together again, and what they say of it added up.
 #pragma once
 
+#include "core/check/check.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/mesh.h"
+#include "core/experiment/sent_bytes.h"
 #include "tests/conformance/small_training.h"
 
 namespace trainyard::tests {
@@ -60,6 +62,31 @@ inline void expect_as_one_device(const experiment::Experiment& e, const std::vec
     EXPECT_NEAR(sum_of(many, metric, last), sum_of({one}, metric, last), 1e-6);
   for (const Metric metric : {Metric::reduced_gradient_norm, Metric::update_ratio})
     EXPECT_NEAR(sum_of(tellers(e, many), metric, 0), sum_of({one}, metric, 0), 1e-8 * (1 + sum_of({one}, metric, 0)));
+}
+
+// Steps of which some are tails, and evaluations, byte for byte.
+inline void expect_sent_bytes(experiment::Experiment e, const MakeTransports& transports) {
+  e.training.steps = 22;
+  e.run.evaluate_every_steps = 11;
+  const auto wanted = experiment::sent_bytes(experiment::resolve(e, ".").value());
+  ASSERT_TRUE(wanted);
+  const auto ranks = trained_by(e, transports);
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    EXPECT_EQ(ranks[r].problem, "");
+    std::int64_t sent = 0;
+    for (const comm::Traffic& to : ranks[r].traffic) sent += static_cast<std::int64_t>(to.sent_payload_bytes);
+    EXPECT_EQ(sent, (*wanted)[r]) << "rank " << r;
+  }
+}
+
+// Coarse, and as it is run.
+inline void expect_proved(const experiment::Experiment& e) {
+  const experiment::Resolved resolved = experiment::resolve(e, ".").value();
+  for (const auto& plan : {strategy::coarse_plan(resolved), strategy::make_plan(resolved)}) {
+    ASSERT_TRUE(plan);
+    const auto problems = check::check(*plan);
+    EXPECT_EQ(problems.empty() ? "" : base::to_string(problems.front()), "");
+  }
 }
 
 }  // namespace trainyard::tests

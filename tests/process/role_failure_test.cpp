@@ -112,9 +112,13 @@ INSTANTIATE_TEST_SUITE_P(
                                      Drawing{"gossip", "eight_devices_gossip_digits", 3}, Drawing{"local_sgd", "four_devices_local_sgd_digits", 2},
                                      Drawing{"model_parallel", "two_devices_model_parallel_digits", 1},
                                      Drawing{"pipeline", "two_devices_model_parallel_digits", 1}, Drawing{"fsdp", "four_devices_mirrored_digits", 3},
-                                     Drawing{"tensor_parallel", "four_devices_mirrored_digits", 2}, Drawing{"hybrid", "four_devices_mirrored_digits", 3}),
+                                     Drawing{"tensor_parallel", "four_devices_mirrored_digits", 2}, Drawing{"hybrid", "four_devices_mirrored_digits", 3},
+                                     Drawing{"rpc", "two_trainers_rpc_clicks", 1}, Drawing{"rpc", "two_trainers_rpc_clicks", 2}),
                      testing::Values(SIGKILL, SIGSTOP)),
-    [](const auto& row) { return std::string(std::get<0>(row.param).strategy) + (std::get<1>(row.param) == SIGKILL ? "_dies" : "_stands_still"); });
+    [](const auto& row) {
+      const Drawing& drawing = std::get<0>(row.param);
+      return std::string(drawing.strategy) + "_" + std::to_string(drawing.rank) + (std::get<1>(row.param) == SIGKILL ? "_dies" : "_stands_still");
+    });
 
 TEST_P(RankFails, ends_the_run_by_its_name) {
   const auto& [drawing, signal] = GetParam();

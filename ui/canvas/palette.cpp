@@ -37,7 +37,8 @@ struct RoleEntry {
 constexpr std::array<RoleEntry, 5> kRoles{{
     {topology::Role::worker, QT_TR_NOOP("Worker"), QT_TR_NOOP("Trains: what a device does unless it is given another role")},
     {topology::Role::chief, QT_TR_NOOP("Chief"), QT_TR_NOOP("The worker that writes checkpoints. There is one at most; without one, the first worker is it")},
-    {topology::Role::parameter_server, QT_TR_NOOP("Parameter server"), QT_TR_NOOP("Keeps variables, which workers pull and push gradients to")},
+    {topology::Role::parameter_server, QT_TR_NOOP("Parameter server"),
+     QT_TR_NOOP("Keeps variables, which workers pull and push gradients to, or layers, which they call")},
     {topology::Role::evaluator, QT_TR_NOOP("Evaluator"),
      QT_TR_NOOP("Trains nothing: reads checkpoints, and measures held-out samples by them. There is one at most")},
     {topology::Role::idle, QT_TR_NOOP("Idle"), QT_TR_NOOP("Takes no part")},

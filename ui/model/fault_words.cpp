@@ -23,6 +23,11 @@ int count(const topology::Topology& drawing, topology::Role role) {
   return all;
 }
 
+// Servers that keep layers and work in step with their trainers.
+std::int64_t count_called(const Experiment& experiment) {
+  return experiment.strategy.kind == experiment::StrategyKind::rpc ? count(experiment.topology, topology::Role::parameter_server) : 0;
+}
+
 // With as much of it as says who may be lost: a drawing that has its faults yet cannot be resolved.
 experiment::Resolved ranks_of(const Experiment& experiment) {
   experiment::Resolved resolved;
@@ -31,7 +36,8 @@ experiment::Resolved ranks_of(const Experiment& experiment) {
     resolved.servers = count(experiment.topology, topology::Role::parameter_server);
     resolved.evaluators = count(experiment.topology, topology::Role::evaluator);
   }
-  const std::int64_t workers = experiment::count_workers(experiment.topology), ranks = workers + resolved.servers + resolved.evaluators;
+  const std::int64_t workers = experiment::count_workers(experiment.topology),
+                     ranks = workers + count_called(experiment) + resolved.servers + resolved.evaluators;
   resolved.ranks.resize(static_cast<std::size_t>(ranks));
   resolved.chief = workers > 0 ? experiment::chief_rank(experiment) : 0;
   return resolved;
@@ -78,8 +84,10 @@ std::vector<RoleFailure> when_ranks_fail(const Experiment& experiment) {
   if (resolved.world() == 1) return {failure_of(tr("the only rank"), resolved, 0)};
   const int stores = experiment::storage_rank(experiment);
   std::vector<RoleFailure> lines{failure_of(tr("chief (rank %1)").arg(resolved.chief), resolved, resolved.chief)};
-  if (resolved.workers() > (stores >= 0 ? 2 : 1)) lines.push_back(failure_of(tr("other workers"), resolved, resolved.chief));
+  const std::int64_t called = count_called(experiment);
+  if (resolved.workers() - called > (stores >= 0 ? 2 : 1)) lines.push_back(failure_of(tr("other workers"), resolved, resolved.chief));
   if (stores >= 0) lines.push_back(failure_of(tr("storage (rank %1)").arg(stores), resolved, stores));
+  if (called > 0) lines.push_back(failure_of(tr("parameter server"), resolved, resolved.workers() - 1));
   if (resolved.servers > 0) lines.push_back({tr("parameter server"), ends_the_run(), resumed()});
   if (resolved.evaluators > 0)
     lines.push_back({tr("evaluator"), tr("training goes on; held-out samples are not measured until it is back"), by_restart(experiment.run)});

@@ -105,7 +105,7 @@ int PipelineShape::chunks() const {
 std::string PipelineShape::layers_of(int rank) const {
   std::string all;
   for (std::size_t k = 0; k < stages.size(); ++k)
-    if (stages[k].rank == mesh.place_of(rank).stage) all += (all.empty() ? "" : ", ") + layers[k];
+    if (stages[k].rank == mesh.place_of(rank).stage && !layers[k].empty()) all += (all.empty() ? "" : ", ") + layers[k];
   return all;
 }
 
@@ -123,9 +123,12 @@ std::optional<PipelineShape> pipeline_shape(const experiment::Resolved& e) {
   const experiment::Mesh mesh = experiment::mesh_of(e);
   const bool whole = e.document.strategy.kind == experiment::StrategyKind::hybrid && mesh.pipeline == 1;  // replicas are no pipelines
   if (!experiment::has_stages(e.document.strategy.kind) || whole) return std::nullopt;
-  PipelineShape shape{experiment::schedule_of(e.document.strategy), mesh, model::stages_of(experiment::owners_of(e)), {}};
+  PipelineShape shape{experiment::schedule_of(e.document.strategy), mesh, experiment::course_of(e).stages, {}};
   const auto name = [&](int s) { return experiment::place_name(e.model.segments[static_cast<std::size_t>(s)]); };
-  for (const model::Stage& stage : shape.stages) shape.layers.push_back(name(stage.first) + (stage.last > stage.first ? "\u2013" + name(stage.last) : ""));
+  for (const model::Stage& stage : shape.stages) {
+    const bool calls = stage.last < stage.first, ends = stage.first == static_cast<int>(e.model.segments.size());
+    shape.layers.push_back(calls ? (ends ? "loss" : "") : name(stage.first) + (stage.last > stage.first ? "\u2013" + name(stage.last) : ""));
+  }
   return shape;
 }
 

@@ -19,7 +19,7 @@ struct PipelineShape {
   experiment::PipelineSchedule schedule = experiment::PipelineSchedule::naive;
   experiment::Mesh mesh;
   std::vector<model::Stage> stages;
-  std::vector<std::string> layers;  // by stage: "0–1.3"
+  std::vector<std::string> layers;  // by stage: "0–1.3"; "loss", or nothing, of one that but calls others
 
   int ranks() const { return mesh.ranks(); }
   bool weights_apart() const { return schedule == experiment::PipelineSchedule::zb_h1; }
@@ -47,7 +47,7 @@ struct PipelinePlan {
 };
 using KnownPipeline = std::shared_ptr<const PipelinePlan>;
 
-// Of an experiment in which ranks have stages of the model, as in model_parallel, pipeline and a hybrid of several; nothing of others.
+// Of an experiment in which ranks have stages of the model, as in model_parallel, pipeline, rpc and a hybrid of several; nothing of others.
 std::optional<PipelineShape> pipeline_shape(const experiment::Resolved& experiment);
 
 // Of such an experiment, its shape and its expanded plan. Of a program the second step of a few is taken. Problems: those of simulating it; cancelled.

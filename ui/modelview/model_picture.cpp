@@ -202,7 +202,8 @@ ModelPicture model_picture(const Experiment& experiment, const std::filesystem::
   picture.batch = experiment.training.batch_per_rank;
   picture.input = words(model::to_text(experiment::sample_shape(e.data)));
   picture.loss = text("softmax cross-entropy over %1 classes").arg(e.data.classes);
-  picture.splits = experiment::has_stages(experiment.strategy.kind) && experiment.strategy.kind != experiment::StrategyKind::hybrid;
+  using enum experiment::StrategyKind;
+  picture.splits = experiment.strategy.kind == model_parallel || experiment.strategy.kind == pipeline;  // one rank has each layer
   add_nodes(picture, e);
   add_groups(picture, e);
   if (picture.splits) {

@@ -51,7 +51,10 @@ QString of_several(const experiment::Experiment& e) {
     case StrategyKind::pipeline: return text("Every device has some layers.");
     case StrategyKind::tensor_parallel: return text("Every device has a part of every layer that can be cut: some of its rows or columns.");
     case StrategyKind::hybrid: return text("In every replica each stage has some layers, and each of its devices a part of those that can be cut.");
-    case StrategyKind::rpc: return text("Parameter servers have some layers, which trainers call; of the others every trainer has a replica.");
+    case StrategyKind::rpc:
+      return e.strategy.rpc.remote == experiment::RemoteLayers::all
+                 ? text("Parameter servers have all layers that learn; trainers call them, and know the loss.")
+                 : text("Parameter servers have the tables, which trainers call; of the other layers every trainer has a replica.");
   }
   return {};
 }
@@ -84,7 +87,7 @@ std::vector<std::vector<int>> keepers_in_mesh(const experiment::Resolved& e) {
 }  // namespace
 
 QString who_keeps(const experiment::Experiment& e) {
-  const bool servers = experiment::has_servers(e.strategy.kind);
+  const bool servers = experiment::has_servers(e.strategy.kind) || e.strategy.kind == StrategyKind::rpc;
   QString said = experiment::count_workers(e.topology) == 1 && !servers ? text("One device has all layers.") : of_several(e);
   if (!data::owns_columns(e.data.sharding) || experiment::count_workers(e.topology) < 2) return said;
   return said + " " + text("Of the first layer each computes what comes of its own columns of the samples.");
@@ -93,7 +96,7 @@ QString who_keeps(const experiment::Experiment& e) {
 std::vector<std::vector<int>> keepers_of(const experiment::Resolved& e) {
   const StrategyKind kind = e.document.strategy.kind;
   if (experiment::has_servers(kind)) return keepers_on_servers(e);
-  if (kind == StrategyKind::hybrid) return keepers_in_mesh(e);
+  if (kind == StrategyKind::hybrid || kind == StrategyKind::rpc) return keepers_in_mesh(e);
   std::vector<std::vector<int>> keepers(e.model.segments.size());
   const int keeper = kind == StrategyKind::central_storage ? e.storage_rank : kind == StrategyKind::data_parallel && e.world() > 1 ? 0 : experiment::kNobody;
   for (std::size_t s = 0; s < keepers.size() && keeper != experiment::kNobody; ++s)

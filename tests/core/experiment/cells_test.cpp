@@ -143,5 +143,14 @@ TEST(Cells, of_1f1b_hold_no_more_micro_batches_than_stages_follow_and_itself) {
       }
 }
 
+// Of two callers a stage that both call takes one micro-batch each forward, then back; each caller its own, and the last round may be short.
+TEST(Cells, of_called_stages_serve_the_callers_in_rounds) {
+  const std::vector<int> ranks{0, 1, 0};
+  EXPECT_EQ(text(cells_of(S::naive, ranks, 1, 3, {2, -1})), "F1.0 F1.1 B1.0 B1.1 F1.2 B1.2");
+  EXPECT_EQ(text(cells_of(S::naive, ranks, 0, 3, {2, 0})), "F0.0 F2.0 B2.0 B0.0 F0.2 F2.2 B2.2 B0.2");
+  EXPECT_EQ(text(cells_of(S::naive, ranks, 0, 3, {2, 1})), "F0.1 F2.1 B2.1 B0.1");
+  EXPECT_EQ(text(cells_of(S::naive, ranks, 1, 2, {1, -1})), text(cells_of(S::naive, ranks, 1, 2)));
+}
+
 }  // namespace
 }  // namespace trainyard::experiment

@@ -107,7 +107,7 @@ TEST(Duties, an_algorithm_is_chosen_where_the_strategy_has_none_of_its_own) {
     StrategySpec spec;
     spec.kind = kind;
     const bool fixed = kind == StrategyKind::central_storage || kind == StrategyKind::data_parallel || kind == StrategyKind::parameter_server ||
-                       (has_stages(kind) && kind != StrategyKind::hybrid);
+                       kind == StrategyKind::model_parallel || kind == StrategyKind::pipeline;
     EXPECT_EQ(Fields::chooses(spec), !fixed && kind != StrategyKind::one_device) << name;
     EXPECT_EQ(fixed_algorithm(kind).has_value(), fixed) << name;
   }

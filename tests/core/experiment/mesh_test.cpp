@@ -48,10 +48,11 @@ TEST(Mesh, counts_ranks_by_part_then_replica_then_stage) {
 
 TEST(Mesh, of_all_strategies_has_every_worker_once) {
   const auto of = [](StrategyKind kind) {
-    StrategySpec strategy;
-    strategy.kind = kind;
-    strategy.mesh = {.data = 0, .pipeline = 3, .tensor = 1, .shards_data = false};
-    return mesh_of(strategy, 6);
+    Experiment e;
+    e.topology = tests::drawn(6);
+    e.strategy.kind = kind;
+    e.strategy.mesh = {.data = 0, .pipeline = 3, .tensor = 1, .shards_data = false};
+    return mesh_of(e);
   };
   EXPECT_EQ(of(StrategyKind::ddp), (Mesh{6, 1, 1}));
   EXPECT_EQ(of(StrategyKind::pipeline), (Mesh{1, 6, 1}));

@@ -5,7 +5,7 @@
 #include "core/experiment/stages.h"
 #include "core/session/checkpoint_pieces.h"
 #include "core/session/resume.h"
-#include "tests/core/strategy/experiments.h"
+#include "tests/core/strategy/rpc_experiments.h"
 
 namespace trainyard::session {
 namespace {
@@ -21,6 +21,16 @@ TEST(WritersOfParts, are_where_the_chief_is) {
   ASSERT_EQ(resolved.chief, 3);
   EXPECT_EQ(count_parts(resolved), 2);
   for (int rank = 0; rank < 4; ++rank) EXPECT_EQ(writes_part(resolved, rank), rank >= 2) << rank;
+}
+
+// Servers write what they keep, whichever trainer is the chief, who writes what trainers have.
+TEST(WritersOfParts, are_the_servers_and_the_chief_of_trainers) {
+  experiment::Experiment e = strategy::called(strategy::small_clicks(1), 3, 2);
+  e.topology.hosts[0].devices[3].role = topology::Role::chief;
+  const experiment::Resolved resolved = strategy::resolved(e);
+  ASSERT_EQ(resolved.chief, 1);
+  EXPECT_EQ(count_parts(resolved), 3);
+  for (int rank = 0; rank < 5; ++rank) EXPECT_EQ(writes_part(resolved, rank), rank == 1 || rank >= 3) << rank;
 }
 
 // What each rank of a split model writes: its layers, rows, columns, and of what ranks that share layers have alike the first one's; of replicas that of the

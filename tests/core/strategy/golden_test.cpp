@@ -6,7 +6,7 @@
 
 #include "core/plan/text.h"
 #include "core/strategy/strategy.h"
-#include "tests/core/strategy/experiments.h"
+#include "tests/core/strategy/rpc_experiments.h"
 
 namespace trainyard::strategy {
 namespace {
@@ -364,6 +364,25 @@ TEST(Golden, hybrid_of_two_by_two_by_one_sharded_and_clipped) {
   e.training.accumulation_steps = 2;
   e.training.clip_norm = 1;
   expect_golden_plan("hybrid_2x2x1_sharded_clip", e);
+}
+
+// Two trainers, ranks 0 and 1, call an embedding on rank 2, and sum the gradients of the linear layers; clipped, the tail of three samples is two and one.
+TEST(Golden, rpc_of_two_trainers_and_a_table_clipped_with_tail) {
+  auto e = called(small_clicks(1), 2, 1, experiment::RemoteLayers::embeddings);
+  e.data.train_samples = 35;
+  e.data.held_out_samples = 9;
+  e.training.batch_per_rank = 4;
+  e.training.accumulation_steps = 2;
+  e.training.clip_norm = 1;
+  expect_golden_plan("rpc_2x1_table_clip_tail", e);
+}
+
+// One trainer, rank 0, calls a layer on each of two servers: their outputs come back to it, or go from one to the other.
+TEST(Golden, rpc_of_a_trainer_and_two_servers_by_value_and_by_reference) {
+  auto e = called(tiny(1), 1, 2);
+  expect_golden_plan("rpc_1x2_value", e);
+  e.strategy.rpc.output = experiment::RemoteOutput::reference;
+  expect_golden_plan("rpc_1x2_reference", e);
 }
 
 TEST(Golden, fsdp_of_two_full) { expect_golden_plan("fsdp_2_full", tiny_sharded(2, experiment::Shard::full)); }

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Plans of trainers that call layers on parameter servers: all that the strategy makes are proved, and what is broken in one is found out.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "core/strategy/order.h"
+#include "tests/core/check/breaking.h"
+#include "tests/core/strategy/rpc_experiments.h"
+
+namespace trainyard::check {
+namespace {
+
+using experiment::RemoteLayers;
+using experiment::RemoteOutput;
+using plan::Op;
+using plan::OpKind;
+
+RC_GTEST_PROP(RpcPlans, of_any_shape_are_proved, ()) {
+  const auto remote = *rc::gen::element(RemoteLayers::all, RemoteLayers::embeddings);
+  const auto output = *rc::gen::element(RemoteOutput::value, RemoteOutput::reference);
+  const int trainers = *rc::gen::inRange(1, 5), servers = *rc::gen::inRange(1, remote == RemoteLayers::all ? 4 : 3);
+  experiment::Experiment e = strategy::called(strategy::small_wide_and_deep(1), trainers, servers, remote, output);
+  e.strategy.algorithm = *rc::gen::element(collective::Algorithm::ring, collective::Algorithm::direct);
+  e.training.batch_per_rank = *rc::gen::inRange(2, 5);
+  e.training.accumulation_steps = *rc::gen::inRange(1, 4);
+  e.training.clip_norm = *rc::gen::element(0.0, 1.0);
+  e.training.recompute_segments = *rc::gen::element(0, 2);
+  const auto made = strategy::resolved(e);
+  RC_ASSERT(base::to_string(check(strategy::coarse_plan(made).value())) == "");
+  RC_ASSERT(base::to_string(check(strategy::make_plan(made).value())) == "");
+}
+
+// Two trainers, ranks 0 and 1, and a server, rank 2.
+Victim whole(RemoteLayers remote) {
+  experiment::Experiment e = strategy::called(strategy::small_clicks(1), 2, 1, remote);
+  e.training.batch_per_rank = 4;
+  e.training.accumulation_steps = 2;
+  e.data.train_samples = 240;
+  e.data.held_out_samples = 0;
+  return coarse(e);
+}
+
+testing::AssertionResult is_found(const Victim& victim, const std::string& what) {
+  for (const Finding& finding : examine(victim.plan()).findings)
+    if (finding.problem.what.find(what) != std::string::npos) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "not \"" << what << "\", but: " << first_finding(victim);
+}
+
+OpTest learns(std::int32_t segment, std::int32_t micro) {
+  return [=](const Op& op) { return op.kind == OpKind::backward_weight && op.segment == segment && op.micro == micro; };
+}
+
+TEST(BrokenRpc, a_trainer_whose_gradient_the_server_leaves_out_is_found_out) {
+  Victim victim = whole(RemoteLayers::all);
+  victim.remove(2, victim.first(2, learns(0, 3)));
+  EXPECT_TRUE(is_found(victim, "which holds 3 of 4 micro-steps"));
+}
+
+TEST(BrokenRpc, a_micro_batch_that_overwrites_what_others_have_left_is_found_out) {
+  Victim victim = whole(RemoteLayers::embeddings);
+  Op& op = victim.op(2, victim.first(2, learns(0, 2)));
+  op.reads.pop_back();
+  EXPECT_TRUE(is_found(victim, "which holds 2 of 4 micro-steps"));
+}
+
+TEST(BrokenRpc, trainers_that_do_not_sum_what_they_have_learnt_are_found_out) {
+  Victim victim = whole(RemoteLayers::embeddings);
+  for (const std::size_t rank : {0u, 1u}) {
+    const auto sums = [&](const Op& op) {
+      return op.kind == OpKind::all_reduce && victim.ranks[rank].buffers[op.writes.front().buffer.index()].name == "grads";
+    };
+    victim.remove(rank, victim.first(rank, sums));
+  }
+  EXPECT_TRUE(is_found(victim, "what 1 of 2 replicas have learnt"));
+}
+
+// A server answers the second trainer by what the first one sent.
+TEST(BrokenRpc, an_answer_to_the_wrong_trainer_is_found_out) {
+  Victim victim = whole(RemoteLayers::embeddings);
+  const auto computes = [](const Op& op) { return op.kind == OpKind::forward && op.segment == 0 && op.micro == 1; };
+  Op& op = victim.op(2, victim.first(2, computes));
+  op.reads.front().first = 0;
+  EXPECT_TRUE(is_found(victim, "which holds the samples of micro-batch 0"));
+}
+
+}  // namespace
+}  // namespace trainyard::check

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Who has which layers where trainers call servers, by which way outputs go, and what cannot be.
+#include "core/experiment/rpc.h"
+
+#include <gmock/gmock.h>
+
+#include "core/experiment/duties.h"
+#include "core/experiment/findings.h"
+#include "core/experiment/fsdp.h"
+#include "core/experiment/mesh.h"
+#include "core/experiment/servers.h"
+#include "core/experiment/stages.h"
+#include "tests/core/strategy/rpc_experiments.h"
+
+namespace trainyard::experiment {
+namespace {
+
+using strategy::called;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr auto kAll = RemoteLayers::all, kTables = RemoteLayers::embeddings;
+
+base::Problem first_problem(const Experiment& e) {
+  const base::Problems problems = validate(e, ".");
+  return problems.empty() ? base::Problem{} : problems.front();
+}
+
+TEST(Rpc, trainers_are_replicas_of_the_first_stage_and_each_server_is_a_later_one) {
+  const Resolved e = strategy::resolved(called(strategy::small(1), 3, 2));
+  const Mesh mesh = mesh_of(e);
+  EXPECT_EQ(mesh, (Mesh{3, 3, 1, true}));
+  EXPECT_EQ(mesh.ranks(), 5);
+  for (int rank = 0; rank < mesh.ranks(); ++rank) EXPECT_EQ(mesh.rank_of(mesh.place_of(rank)), rank);
+  EXPECT_EQ(mesh.place_of(2), (MeshPlace{2, 0, 0}));
+  EXPECT_EQ(mesh.place_of(4), (MeshPlace{0, 2, 0}));
+  EXPECT_EQ(mesh.rank_of({2, 1, 0}), 3) << "whoever calls it";
+  EXPECT_THAT(mesh.replicas_like(1), ElementsAre(0, 1, 2));
+  EXPECT_THAT(mesh.replicas_like(4), ElementsAre(4));
+  EXPECT_THAT(mesh.stage(1), ElementsAre(3));
+  EXPECT_EQ(ranks_alike(e), (std::vector<std::vector<int>>{{0, 1, 2}, {3}, {4}}));
+  EXPECT_EQ(duty_of(e.document, 3), "parameter_server");
+  EXPECT_EQ(e.servers, 0) << "nobody is answered out of step";
+}
+
+TEST(Rpc, deals_samples_and_held_out_ones_to_trainers_alone) {
+  const Resolved e = strategy::resolved(called(strategy::small(1), 3, 2));
+  EXPECT_EQ(e.global_batch, 24);
+  EXPECT_EQ(ranks_of_step(e.document), 3);
+  std::vector<std::int64_t> held_out;
+  for (int rank = 0; rank < e.world(); ++rank) held_out.push_back(e.held_out(rank).second);
+  EXPECT_THAT(held_out, ElementsAre(18, 18, 17, 0, 0));
+}
+
+TEST(Rpc, servers_share_out_all_layers_or_the_tables) {
+  EXPECT_THAT(owners_of(strategy::resolved(called(strategy::small(1), 1, 3))), ElementsAre(1, 2, 3));
+  EXPECT_THAT(owners_of(strategy::resolved(called(strategy::small_wide_and_deep(1), 2, 1, kTables))), ElementsAre(1, 0, 0, 1));
+  EXPECT_THAT(owners_of(strategy::resolved(called(strategy::small_wide_and_deep(1), 2, 2, kTables))), ElementsAre(1, 0, 0, 2));
+  const Resolved tied = strategy::resolved(called(strategy::small_tied_gpt(1), 2, 1, kTables));
+  EXPECT_EQ(owners_of(tied).front(), 1);
+  EXPECT_EQ(owners_of(tied).back(), 1) << "it learns the table";
+  EXPECT_THAT(stages_said(strategy::resolved(called(strategy::small(1), 3, 1))).value(), HasSubstr("rank 3 has layers 0 to 4, which ranks 0 to 2 call"));
+  for (const Partition by : {Partition::cost, Partition::memory, Partition::measured}) {
+    Experiment e = called(strategy::small(1), 2, 2);
+    e.strategy.stages.partition = by;
+    EXPECT_THAT(owners_of(strategy::resolved(e)), testing::AnyOf(ElementsAre(1, 1, 2), ElementsAre(1, 2, 2))) << static_cast<int>(by);
+  }
+}
+
+// A slower server is given less.
+TEST(Rpc, servers_share_out_by_their_own_speed) {
+  Experiment e = called(strategy::small(1), 1, 2);
+  e.model.layers = {{model::LayerKind::linear, 7}, {model::LayerKind::linear, 7}, {model::LayerKind::linear, 7}, {model::LayerKind::linear, 0}};
+  e.topology.hosts[0].devices[0].slow_down = 10;
+  ASSERT_EQ(e.topology.hosts[0].devices[0].role, topology::Role::parameter_server);
+  EXPECT_THAT(owners_of(strategy::resolved(e)), ElementsAre(1, 2, 2, 2));
+}
+
+// 0: the trainers; between two servers by value too, and last for the loss.
+TEST(RpcCourse, begins_and_ends_with_the_trainer_and_by_value_passes_it) {
+  const auto ranks = [](RemoteOutput output) {
+    const model::Course course = course_of(strategy::resolved(called(strategy::small(1), 1, 3, kAll, output)));
+    std::vector<int> list;
+    for (const model::Stage& stage : course.stages) list.push_back(stage.rank);
+    return list;
+  };
+  EXPECT_THAT(ranks(RemoteOutput::value), ElementsAre(0, 1, 0, 2, 0, 3, 0));
+  EXPECT_THAT(ranks(RemoteOutput::reference), ElementsAre(0, 1, 2, 3, 0));
+}
+
+TEST(RpcCourse, brings_samples_to_tables_and_their_numbers_to_dropout) {
+  const auto crossed = [](const Experiment& e, int value) {
+    const model::Course course = course_of(strategy::resolved(e));
+    std::vector<int> to;
+    for (const model::Crossing& crossing : course.crossings)
+      if (crossing.value == value) to.push_back(course.rank_of(crossing.to));
+    return to;
+  };
+  EXPECT_THAT(crossed(called(strategy::small_wide_and_deep(1), 1, 2, kTables), model::kSamples), ElementsAre(1, 2));
+  EXPECT_THAT(crossed(called(strategy::small_wide_and_deep(1), 1, 1, kTables), model::kSamples), ElementsAre(1)) << "once";
+  EXPECT_THAT(crossed(called(strategy::small_images(1), 1, 1), model::kSampleNumbers), ElementsAre(1));
+  EXPECT_THAT(crossed(called(strategy::small(1), 1, 1), model::kSampleNumbers), ElementsAre());
+}
+
+TEST(Rpc, refuses_a_drawing_that_it_cannot_use) {
+  Experiment none = called(strategy::small(1), 2, 0);
+  EXPECT_EQ(first_problem(none).where, "topology.hosts");
+  EXPECT_THAT(first_problem(none).what, HasSubstr("no device has the role parameter_server"));
+  Experiment alone = called(strategy::small(1), 0, 2);
+  EXPECT_EQ(first_problem(alone).where, "topology.hosts");
+  EXPECT_THAT(first_problem(alone).what, HasSubstr("no device has the role worker"));
+  Experiment many = called(strategy::small(1), 1, 4);
+  EXPECT_THAT(first_problem(many).what, HasSubstr("4 parameter servers are more than the 3 layers"));
+  Experiment tables = called(strategy::small_clicks(1), 1, 2, kTables);
+  EXPECT_THAT(first_problem(tables).what, HasSubstr("2 parameter servers are more than the 1 table "));
+  Experiment evaluates = called(strategy::small(1), 2, 2);
+  evaluates.topology.hosts[0].devices[1].role = topology::Role::evaluator;
+  EXPECT_THAT(first_problem(evaluates).what, HasSubstr("is an evaluator"));
+}
+
+TEST(Rpc, refuses_what_it_cannot_do) {
+  const Experiment plain = called(strategy::small(1), 2, 1);
+  EXPECT_EQ(first_problem(called(strategy::small(1), 2, 1, kTables)).where, "strategy.rpc.remote");
+  Experiment owned = plain, compressed = plain, gloo = plain, resumed = plain;
+  owned.data.sharding.kind = data::ShardingKind::label_skew;
+  EXPECT_EQ(first_problem(owned).where, "data.sharding.kind");
+  compressed.strategy.compression.kind = compute::compression::Scheme::fp16;
+  EXPECT_EQ(first_problem(compressed).where, "strategy.compression.kind");
+  gloo.strategy.engine = Engine::gloo;
+  EXPECT_EQ(first_problem(gloo).where, "strategy.engine");
+  resumed.run.checkpoint_every_steps = 5;
+  EXPECT_EQ(first_problem(resumed).where, "run.checkpoint_every_steps");
+  Experiment synchronised = called(strategy::synchronised(strategy::small_normalised_images(1)), 2, 1);
+  EXPECT_THAT(first_problem(synchronised).where, HasSubstr("synchronised"));
+  EXPECT_EQ(first_problem(called(strategy::synchronised(strategy::small_normalised_images(1)), 1, 1)).what, "");
+  EXPECT_EQ(first_problem(plain).what, "");
+}
+
+TEST(RpcPlaces, by_hand_are_the_trainers_and_servers_that_are_drawn) {
+  Experiment e = called(strategy::small_clicks(1), 2, 1, kTables);
+  e.strategy.stages.partition = Partition::by_hand;
+  const auto problem = [&](std::vector<StagePlace> places) {
+    e.strategy.stages.places = std::move(places);
+    return first_problem(e);
+  };
+  EXPECT_EQ(problem({{"0", 1}, {"1", 0}}).what, "");
+  EXPECT_THAT(problem({{"0", 2}, {"1", 0}}).what, HasSubstr("there is no parameter server 2"));
+  EXPECT_THAT(problem({{"0", 1}}).what, HasSubstr("layer 1 is on parameter server 1, but it has no table"));
+  EXPECT_THAT(problem({{"0", 0}}).what, HasSubstr("layer 0 has parameters, and is with the trainers"));
+  e.strategy.rpc.remote = kAll;
+  EXPECT_THAT(problem({{"0", 1}, {"3", 0}}).what, HasSubstr("layer 3 has parameters, and is with the trainers"));
+  e.topology = strategy::drawn_callers(1, 2);
+  EXPECT_THAT(problem({{"0", 1}}).what, HasSubstr("parameter server 2 has no layer"));
+  EXPECT_EQ(problem({{"0", 1}, {"1", 2}}).what, "");
+}
+
+}  // namespace
+}  // namespace trainyard::experiment

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Trainers that call layers on parameter servers, in real processes: what they train to, the checkpoint that they write together, what is refused.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "run_program.h"
+#include "trained_weights.h"
+
+namespace trainyard::process {
+namespace {
+
+using base::Json;
+using testing::HasSubstr;
+
+const std::string kCalls = example("two_trainers_rpc_clicks");
+
+Json trained(const std::vector<std::string>& overrides) {
+  std::vector<std::string> all = {"data.train_samples=1100", "data.held_out_samples=150", "training.precision=fp64"};
+  all.insert(all.end(), overrides.begin(), overrides.end());
+  return completed(short_run(kCalls, 12, all));
+}
+
+// 1100 samples, 128 at a step, leave a tail of 76. The server trains as well where the same drawing is of two workers and one that idles.
+TEST(CliRpc, trains_to_the_weights_of_ddp_and_writes_one_checkpoint) {
+  const Home home;
+  const Json ddp = trained({"strategy.kind=ddp", "topology.hosts[0].devices[2].role=idle"});
+  for (const std::vector<std::string>& changes :
+       {std::vector<std::string>{}, {"run.transport=zmq", "strategy.rpc.remote=all"}, {"run.transport=inproc", "topology.hosts[0].devices[1].role=chief"}}) {
+    const Json result = trained(changes);
+    EXPECT_LE(distance(trained_weights(result), trained_weights(ddp)), 1e-10);
+    EXPECT_NEAR(result["held_out_loss"].get<double>(), ddp["held_out_loss"].get<double>(), 1e-10);
+    EXPECT_EQ(result["samples"], ddp["samples"]) << "each is taken once, whoever computes of it";
+    EXPECT_EQ(result["ranks"][2]["role"], "parameter_server");
+  }
+}
+
+TEST(CliRpc, is_proved_and_simulated) {
+  const Ran checked = cli({"check", kCalls});
+  EXPECT_EQ(checked.exit_code, 0) << checked.err;
+  const Ran simulated = cli({"simulate", kCalls});
+  EXPECT_EQ(simulated.exit_code, 0) << simulated.err;
+  EXPECT_THAT(simulated.out, HasSubstr("rank 2 has layer 0"));
+  EXPECT_THAT(simulated.out, HasSubstr("which ranks 0 to 1 call"));
+}
+
+TEST(CliRpc, refuses_a_drawing_without_servers) {
+  const Ran ran = cli({"validate", kCalls, "--set", "topology.hosts[0].devices[2].role=worker"});
+  EXPECT_EQ(ran.exit_code, 2) << ran.out;
+  EXPECT_THAT(ran.err + ran.out, HasSubstr("no device has the role parameter_server"));
+}
+
+}  // namespace
+}  // namespace trainyard::process
