@@ -53,10 +53,6 @@ std::optional<Problem> apart(const Mesh& mesh, const topology::Topology& topolog
 // What one replica keeps of what another has too.
 std::optional<Problem> of_shards(const StrategySpec& strategy) {
   if (!strategy.mesh.shards_data) return std::nullopt;
-  if (strategy.fsdp.shard != Shard::optimizer)
-    return Problem{ProblemCode::bad_input, "strategy.fsdp.shard",
-                   "in hybrid replicas shard moments alone: parameters and gradients would come and go for every micro-batch of every stage", "optimizer",
-                   "Set it to optimizer, or take fsdp."};
   if (strategy.fsdp.group != ShardGroup::world)
     return Problem{ProblemCode::bad_input, "strategy.fsdp.group", "in hybrid all replicas share out what is sharded", "world", "Set it to world."};
   if (strategy.algorithm != collective::Algorithm::ring && strategy.algorithm != collective::Algorithm::direct &&
@@ -108,10 +104,6 @@ Mesh mesh_of(const StrategySpec& strategy, int workers) {
 Mesh mesh_of(const Resolved& resolved) { return mesh_of(resolved.document.strategy, resolved.workers()); }
 
 int share_of(const Resolved& resolved, int rank) { return splits_model(resolved.document.strategy.kind) ? mesh_of(resolved).place_of(rank).replica : rank; }
-
-bool shards_moments(const Resolved& resolved) {
-  return resolved.document.strategy.kind == StrategyKind::hybrid && resolved.document.strategy.mesh.shards_data && mesh_of(resolved).data > 1;
-}
 
 std::optional<std::string> mesh_said(const Resolved& resolved) {
   if (resolved.document.strategy.kind != StrategyKind::hybrid) return std::nullopt;

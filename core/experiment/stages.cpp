@@ -298,6 +298,10 @@ std::int64_t flops_of_sample(const model::Model& model, int segment) {
 
 std::vector<int> owners_of(const Resolved& resolved) { return owners_by(resolved.document.strategy.stages.places, resolved.model); }
 
+std::vector<int> owners_by_segment(const Resolved& resolved) {
+  return has_stages(resolved.document.strategy.kind) ? owners_of(resolved) : std::vector<int>(resolved.model.segments.size(), 0);
+}
+
 Resolved of_rank(const Resolved& resolved, int rank) {
   if (!splits_model(resolved.document.strategy.kind)) return resolved;
   const Mesh mesh = mesh_of(resolved);

@@ -51,12 +51,13 @@ plan::RankPlan rank_of(const experiment::Resolved& whole, const Split& split, co
   const Slots slots = room_for(e, rank, recomputation);
   const bool reduces = rank.replicas.group >= 0;
   const std::vector<Bucket> buckets = reduces ? experiment::buckets(e) : std::vector<Bucket>{};
-  if (experiment::shards_moments(whole)) rank.shards = Shards{Units(e, number)};
+  if (experiment::shards(whole)) rank.shards = Shards{Units(e, number)};
   const Flat flat = rank.shards ? rank.shards->units.flat() : whole_model(e);
   Replica parts{e,  buckets, rank.replicas.group, false, add_buffers(e, reduces ? Shared::gradients : Shared::nothing, false, plan.buffers, slots, flat),
                 {}, {}};
   parts.slots = slots_by_buffer(parts.buffers, slots, plan.buffers.size());
   parts.recomputation = recomputation;
+  if (rank.shards) add_own_parts(*rank.shards, experiment::gradient_dtype(e), false, plan);
   share(rank, e.model, parts.buffers, plan);
   if (model::splits_classes(e.model) && rank.owns(static_cast<int>(split.owners.size()) - 1)) {
     const std::int64_t rows = e.document.training.batch_per_rank * e.model.labels();
@@ -64,9 +65,9 @@ plan::RankPlan rank_of(const experiment::Resolved& whole, const Split& split, co
   }
   const auto told = [&](std::int64_t samples) { return rank.tells_of_samples() ? samples : 0; };
   for (const ProgramSize& program : training_of(e, number))
-    plan.programs.push_back({program.name, told(program.samples), program.all, 1, mesh_training(parts, rank, program.samples)});
+    plan.programs.push_back({program.name, told(program.samples.own), program.all, 1, mesh_training(parts, rank, program.samples)});
   for (const ProgramSize& program : evaluation_of(e, number))
-    plan.programs.push_back({program.name, told(program.samples), program.all, program.repeats, mesh_evaluation(parts, rank, program.samples)});
+    plan.programs.push_back({program.name, told(program.samples.own), program.all, program.repeats, mesh_evaluation(parts, rank, program.samples)});
   if (rank.schedule == experiment::PipelineSchedule::pipedream) keep_versions(plan);
   drop_unused_buffers(plan);
   order_by_data(plan);

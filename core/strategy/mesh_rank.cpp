@@ -19,8 +19,8 @@ class Room {
  public:
   Room(const experiment::Resolved& e, const MeshRank& rank, const experiment::Recomputation& recomputation) : s_(rank), recomputation_(recomputation) {
     for (const ProgramSize& program : training_of(e, rank.rank)) {
-      micro_batches_ = std::max(micro_batches_, micro_batches_of(e, program.samples));
-      cells_.push_back(s_.cells(micro_batches_of(e, program.samples)));
+      micro_batches_ = std::max(micro_batches_, micro_batches_of(e, program.samples.most));
+      cells_.push_back(s_.cells(micro_batches_of(e, program.samples.most)));
     }
   }
 
@@ -94,7 +94,7 @@ class Room {
 }  // namespace
 
 MeshGroups::MeshGroups(const experiment::Resolved& e, const Split& split)
-    : mesh_(experiment::mesh_of(e)), ways_(split.ways), shards_(experiment::shards_moments(e)) {
+    : mesh_(experiment::mesh_of(e)), ways_(split.ways), shards_(experiment::shards(e)) {
   const auto next = [&] { return static_cast<std::int32_t>(list_.size()); };
   for (int replica = 0; replica < mesh_.data; ++replica)
     for (int part = 0; part < mesh_.tensor; ++part)

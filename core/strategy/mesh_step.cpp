@@ -5,6 +5,7 @@
 
 #include "core/model/split.h"
 #include "core/strategy/same_samples.h"
+#include "core/strategy/unit_ops.h"
 
 namespace trainyard::strategy {
 namespace {
@@ -12,10 +13,14 @@ namespace {
 using experiment::Cell;
 using experiment::Pass;
 
-class MeshWriter : private OwnPartOps {
+class MeshWriter : private UnitOps {
  public:
-  MeshWriter(const Replica& replica, const MeshRank& rank, std::int64_t samples)
-      : OwnPartOps(replica, rank.shards ? &*rank.shards : nullptr), m_(rank), all_(samples), micro_batches_(micro_batches_of(replica.resolved, samples)) {}
+  MeshWriter(const Replica& replica, const MeshRank& rank, const SamplesOfStep& samples)
+      : UnitOps(replica, rank.shards ? &*rank.shards : nullptr, rank.replicas, micro_batches_of(replica.resolved, samples.most)),
+        m_(rank),
+        all_(samples.own),
+        micro_batches_(micro_batches_of(replica.resolved, samples.most)),
+        own_micro_batches_(micro_batches_of(replica.resolved, samples.own)) {}
 
   std::vector<Op> train() {
     const std::vector<Cell> cells = m_.cells(micro_batches_);
@@ -25,12 +30,11 @@ class MeshWriter : private OwnPartOps {
       add_cell(cell);
       if (updates_each() && cell.pass == Pass::backward) update_by_micro_batch();
     }
-    if (all_ == 0) learn_nothing();
     micro_ = -1;
-    sum_gradients();
+    keep_own_parts();
     if (clips()) add_clip();
     if (!updates_each()) update_all();
-    if (m_.shards) gather_parameters();
+    if (m_.shards && !units().gathers) gather_updated();
     return std::move(ops_);
   }
 
@@ -38,7 +42,7 @@ class MeshWriter : private OwnPartOps {
     trains_ = false;
     for (std::size_t k = 0; k < m_.split.stages.size(); ++k)
       if (m_.split.stages[k].rank == m_.at.stage) add_cell({Pass::forward, static_cast<int>(k), 0});
-    if (m_.owns(last())) add_loss();
+    if (m_.owns(last()) && samples_ > 0) add_loss();
     return std::move(ops_);
   }
 
@@ -50,13 +54,10 @@ class MeshWriter : private OwnPartOps {
   }
   std::int32_t place_in(const Access& buffer) const { return micro_ % r_.slots_of(buffer.buffer); }
 
-  void add(Op op) { ops_.push_back(std::move(op)); }
-  void collective(OpKind kind, const Line& line, std::int32_t number, const Access& whole) { add(collective_op(kind, line, number, whole)); }
-
   void add_cell(const Cell& cell) {
     const std::int64_t batch = r_.resolved.document.training.batch_per_rank;
     micro_ = cell.micro;
-    samples_ = std::min(batch, all_ - micro_ * batch);
+    samples_ = std::clamp<std::int64_t>(all_ - micro_ * batch, 0, batch);
     switch (cell.pass) {
       case Pass::forward: return go_forward(m_.stage(cell.stage), cell.stage);
       case Pass::backward: return go_back(m_.stage(cell.stage), cell.stage);
@@ -64,30 +65,64 @@ class MeshWriter : private OwnPartOps {
     }
   }
 
+  // Of a step a replica takes its samples, though there be none.
   void go_forward(const model::Stage& stage, int k) {
-    if (loaded_ < micro_) add_load();
+    if (loaded_ < micro_ && (samples_ > 0 || micro_ == 0)) add_load();
+    begin_pass(UnitPass::forward, stage.first, stage.last);
     hand_over([&](const Hop& hop) { return hop.forward() && hop.to == k; });
     hand_over([&](const Hop& hop) { return hop.forward() && hop.from == k && !stage.has(hop.value); });
-    for (int s = stage.first; s <= stage.last; ++s) pass_forward(s);
+    for (int s = stage.first; s <= stage.last; ++s) {
+      gather_for(s);
+      if (samples_ > 0) pass_forward(s);
+    }
     hand_over([&](const Hop& hop) { return hop.forward() && hop.from == k && stage.has(hop.value); });
   }
 
   // The last run is made again before gradients come, and before the loss, which reads what it ends with.
   void go_back(const model::Stage& stage, int k) {
-    const auto again = [&](Op op) { add(std::move(op)); };
-    make_again(stage.last, again);
-    if (stage.has(last())) add_loss();
-    hand_over([&](const Hop& hop) { return !hop.forward() && hop.to == k; });
+    begin_pass(UnitPass::backward, stage.first, stage.last);
     for (int s = stage.last; s >= stage.first; --s) {
-      if (s < stage.last) make_again(s, again);
-      pass_back(s);
+      gather_for(s);
+      if (samples_ > 0) add_again(s);
+      if (s == stage.last) {
+        if (stage.has(last()) && samples_ > 0) add_loss();
+        hand_over([&](const Hop& hop) { return !hop.forward() && hop.to == k; });
+      }
+      learning(s, !separate_, [&] { pass_back(s); });
     }
     hand_over([&](const Hop& hop) { return !hop.forward() && hop.from == k; });
   }
 
   void learn(const model::Stage& stage) {
     for (int s = stage.last; s >= stage.first; --s)
-      if (!is(s, Kind::batch_norm)) add_weight(s);
+      learning(s, true, [&] {
+        if (!is(s, Kind::batch_norm)) add_weight(s);
+      });
+  }
+
+  void add_again(int s) {
+    make_again(s, [&](Op op) {
+      op.columns = columns(op.segment);
+      add(std::move(op));
+    });
+  }
+
+  // What a segment does on the way back, `is_learnt` where that ends with the gradient of its weights: then a bucket that ends with it is to be summed.
+  template <class Pass>
+  void learning(int s, bool is_learnt, Pass pass) {
+    if (is_learnt) take_place_of_gradient(s);
+    if (samples_ > 0) pass();
+    else if (is_learnt) add_nothing_learnt(s);
+    if (!is_learnt) return;
+    sum_gradient(s);
+    for (std::int32_t b = 0; b < buckets() && !m_.shards && is_last_micro_step(); ++b)
+      if (span_of(b).first_segment == s) collective(OpKind::all_reduce, m_.replicas, b, {b_.gradients.buffer, span_of(b).first, span_of(b).count});
+  }
+
+  void add_nothing_learnt(int s) {
+    Op op = learn_nothing(s);
+    if (s == last() && micro_ == 0 && m_.tells_of_samples()) op.writes.push_back(b_.metrics);
+    if (!op.writes.empty()) add(std::move(op));
   }
 
   // Of what the layer is split by, the rank's own.
@@ -126,8 +161,8 @@ class MeshWriter : private OwnPartOps {
 
   void add_weight(int s) {
     if (!computes_by_parameters(s)) return;
-    add(backward_weight(s, micro_ == micro_batches_ - 1));
-    if (updates_each() ? adds_to_tied(s) : adds_weight(s)) with_sum(ops_.back());
+    add(backward_weight(s, leaves_norms() && micro_ == own_micro_batches_ - 1));
+    if (adds_to_tied(s) || (micro_ > 0 && !updates_each() && adds_up(s))) with_sum(ops_.back());
   }
 
   bool updates_each() const { return m_.schedule == experiment::PipelineSchedule::pipedream; }
@@ -187,7 +222,7 @@ class MeshWriter : private OwnPartOps {
   template <class IsMeant>
   void hand_over(IsMeant is_meant) {
     for (const Hop& hop : m_.split.hops) {
-      if (!is_meant(hop)) continue;
+      if (samples_ == 0 || !is_meant(hop)) continue;
       const Line& line = m_.ways[static_cast<std::size_t>(hop.way)];
       const std::int32_t root = m_.mesh.rank_of({m_.at.replica, m_.split.rank_of(hop.from), m_.at.part});
       add(rooted(OpKind::broadcast, line.lane, line.group, micro_ * hop.values + hop.number, root,
@@ -196,33 +231,6 @@ class MeshWriter : private OwnPartOps {
   }
 
   // Once a step --------------------------------------------------------------------------------------------------------
-
-  // A replica without samples in the step takes none of them, and has gradients of zero.
-  void learn_nothing() {
-    add_load();
-    for (int s = last(); s >= 0; --s) {
-      Op op = op_of(OpKind::zero, s);
-      if (has_parameters(s)) op.writes = {segment_of(b_.gradients, s), {b_.local_norms.buffer, s, 1}};
-      if (s == last() && m_.tells_of_samples()) op.writes.push_back(b_.metrics);
-      if (!op.writes.empty()) add(std::move(op));
-    }
-  }
-
-  // Each bucket after the last op that writes any of it, in an order that all replicas keep.
-  void sum_gradients() {
-    std::size_t at = 0;
-    for (std::int32_t b = 0; b < buckets(); ++b) {
-      const Access bucket{b_.gradients.buffer, span_of(b).first, span_of(b).count};
-      const auto writes = [&](const Op& op) {
-        return std::any_of(op.writes.begin(), op.writes.end(), [&](const Access& write) { return overlap(write, bucket); });
-      };
-      const auto last = std::find_if(ops_.rbegin(), ops_.rend(), writes);
-      at = std::max(at, static_cast<std::size_t>(ops_.rend() - last));
-      const OpKind kind = m_.shards ? OpKind::reduce_scatter : OpKind::all_reduce;
-      ops_.insert(ops_.begin() + static_cast<std::ptrdiff_t>(at++), collective_op(kind, m_.replicas, b, bucket));
-    }
-  }
-  static bool overlap(const Access& a, const Access& b) { return a.buffer == b.buffer && a.first < b.first + b.count && b.first < a.first + a.count; }
 
   // Whether the rank tells of a segment: of one that all parts have the first does, of one that is split each of its part.
   bool tells(int s) const { return has_parameters(s) && (m_.at.part == 0 || segment(s).split != model::Split::none); }
@@ -265,27 +273,23 @@ class MeshWriter : private OwnPartOps {
     for (int s = last(); s >= 0 && !m_.shards; --s)
       if (has_parameters(s)) change(s, update(s));
     if (sums)
-      collective(OpKind::all_reduce, m_.statistics, m_.statistics.group == m_.replicas.group ? 2 * buckets() : number_of(Way::statistics), b_.statistics);
-  }
-
-  // Of every bucket each replica has updated its part.
-  void gather_parameters() {
-    for (std::int32_t b = buckets() - 1; b >= 0; --b)
-      collective(OpKind::all_gather, m_.replicas, buckets() + b, {b_.parameters.buffer, span_of(b).first, span_of(b).count});
+      collective(OpKind::all_reduce, m_.statistics,
+                 m_.statistics.group == m_.replicas.group ? unit_number(UnitWay::norms, 1) : number_of(Way::statistics), b_.statistics);
   }
 
   const MeshRank& m_;
-  std::int64_t all_;  // samples of the step
-  std::int32_t micro_batches_;
-  std::vector<Op> ops_;
+  std::int64_t all_;                                // samples of the step
+  std::int32_t micro_batches_, own_micro_batches_;  // of the replica that takes most, and of this one
   bool separate_ = false;  // gradients of weights have cells of their own
   std::int32_t loaded_ = -1;
 };
 
 }  // namespace
 
-std::vector<plan::Op> mesh_training(const Replica& replica, const MeshRank& rank, std::int64_t samples) { return MeshWriter(replica, rank, samples).train(); }
-std::vector<plan::Op> mesh_evaluation(const Replica& replica, const MeshRank& rank, std::int64_t samples) {
+std::vector<plan::Op> mesh_training(const Replica& replica, const MeshRank& rank, const SamplesOfStep& samples) {
+  return MeshWriter(replica, rank, samples).train();
+}
+std::vector<plan::Op> mesh_evaluation(const Replica& replica, const MeshRank& rank, const SamplesOfStep& samples) {
   return MeshWriter(replica, rank, samples).evaluate();
 }
 

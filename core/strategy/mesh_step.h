@@ -3,7 +3,8 @@
 // and hands on what later stages compute by; back it receives the gradients at its outputs, adds its part to those of others, and hands them on the way that
 // the outputs came. Of layers that it shares it has some rows or columns (core/model/split.h): what a pair's second layer makes is summed over the ranks that
 // share it on the way forward, and the gradient at the inputs of its first one on the way back; a loss of classes in parts goes by what all of them gather of
-// their logits. A bucket of gradients is summed over replicas as soon as the last op that writes it is over. What waits for what follows from the data.
+// their logits. A bucket of gradients is summed over replicas with the last micro-batch, as soon as that is through with it; replicas that share out what they
+// have alike do so by units (unit_ops.h), in every cell of the one that takes most micro-batches. What waits for what follows from the data.
 #pragma once
 
 #include <vector>
@@ -14,7 +15,7 @@
 namespace trainyard::strategy {
 
 // Of a step of so many samples, and of an evaluation of so many; those of the rank's replica. `replica.buckets`: what replicas sum.
-std::vector<plan::Op> mesh_training(const Replica& replica, const MeshRank& rank, std::int64_t samples);
-std::vector<plan::Op> mesh_evaluation(const Replica& replica, const MeshRank& rank, std::int64_t samples);
+std::vector<plan::Op> mesh_training(const Replica& replica, const MeshRank& rank, const SamplesOfStep& samples);
+std::vector<plan::Op> mesh_evaluation(const Replica& replica, const MeshRank& rank, const SamplesOfStep& samples);
 
 }  // namespace trainyard::strategy
