@@ -66,7 +66,7 @@ std::optional<Problem> of_shards(const StrategySpec& strategy) {
 
 // One replica's weights would run ahead of another's.
 std::optional<Problem> updates_alone(const StrategySpec& strategy) {
-  if (!updates_each_micro_batch(strategy)) return std::nullopt;
+  if (strategy.stages.schedule != PipelineSchedule::pipedream) return std::nullopt;
   return Problem{ProblemCode::bad_input, "strategy.stages.schedule",
                  "pipedream updates after every micro-batch, by one pipeline's gradient: in hybrid a step has one update, by that of all replicas",
                  "naive, gpipe, 1f1b, interleaved_1f1b, zb_h1", "Take another schedule, or the strategy pipeline."};

@@ -340,6 +340,18 @@ std::optional<double> ideal_bubble(const Resolved& resolved) {
   }
 }
 
+namespace {
+
+// Of one that is asked for in vain; the usual one need not have been asked for.
+std::string schedule_said(const StrategySpec& strategy) {
+  const PipelineSchedule asked = strategy.stages.schedule;
+  if (asked == schedule_of(strategy) || asked == StageSpec{}.schedule) return "";
+  return "; strategy.stages.schedule=" + std::string(base::name_of(asked)) + " changes nothing: one micro-batch after the other passes " +
+         (strategy.kind == StrategyKind::hybrid ? "the one stage" : "all stages");
+}
+
+}  // namespace
+
 std::optional<std::string> stages_said(const Resolved& resolved) {
   if (!has_stages(resolved.document.strategy.kind)) return std::nullopt;
   const Mesh mesh = mesh_of(resolved);
@@ -353,13 +365,17 @@ std::optional<std::string> stages_said(const Resolved& resolved) {
     text += std::string(several ? " have" : " has") + (stage.first == stage.last ? " layer " : " layers ") + name(stage.first);
     if (stage.last > stage.first) text += " to " + name(stage.last);
   }
-  return text + times_said(resolved);
+  return text + times_said(resolved) + schedule_said(resolved.document.strategy);
 }
 
 Problems split_problems(const Experiment& experiment) {
   if (!splits_model(experiment.strategy.kind)) return {};
   const std::string kind(base::name_of(experiment.strategy.kind));
   Problems problems;
+  if (experiment.strategy.kind == StrategyKind::model_parallel && experiment.strategy.stages.schedule == PipelineSchedule::pipedream)
+    problems.push_back({ProblemCode::bad_input, "strategy.stages.schedule",
+                        "pipedream updates after every micro-batch, and model_parallel takes one after the other and updates once a step",
+                        "naive, gpipe, 1f1b, interleaved_1f1b, zb_h1: the same here", "Take another schedule, or the strategy pipeline."});
   if (updates_each_micro_batch(experiment.strategy) && experiment.training.judges_gradients())
     problems.push_back({ProblemCode::bad_input, experiment.training.clip_norm > 0 ? "training.clip_norm" : "training.non_finite",
                         "a stage of pipedream updates as soon as it has its own gradient, and nobody sees the whole",

@@ -96,13 +96,14 @@ TEST(Mesh, whose_parts_of_a_stage_are_on_two_hosts_is_refused) {
 }
 
 TEST(Mesh, refuses_what_it_cannot_do) {
-  Experiment full = meshed(2, 2, 1);
-  full.strategy.mesh.shards_data = true;
-  EXPECT_EQ(first_problem(full).where, "strategy.fsdp.shard");
-  full.strategy.fsdp.shard = Shard::optimizer;
-  EXPECT_EQ(first_problem(full).what, "");
-  full.strategy.algorithm = collective::Algorithm::binary_tree;
-  EXPECT_EQ(first_problem(full).where, "strategy.algorithm");
+  Experiment sharded = meshed(2, 2, 1);
+  sharded.strategy.mesh.shards_data = true;
+  for (const Shard shard : {Shard::optimizer, Shard::gradients, Shard::full}) {
+    sharded.strategy.fsdp.shard = shard;
+    EXPECT_EQ(first_problem(sharded).what, "");
+  }
+  sharded.strategy.algorithm = collective::Algorithm::binary_tree;
+  EXPECT_EQ(first_problem(sharded).where, "strategy.algorithm");
   Experiment deep = meshed(1, 9, 1);
   EXPECT_EQ(first_problem(deep).where, "strategy.mesh.pipeline");
   EXPECT_THAT(first_problem(deep).what, HasSubstr("9 stages are more than the 8 layers"));
@@ -130,6 +131,9 @@ TEST(Mesh, shares_a_step_out_among_replicas) {
 TEST(Mesh, has_every_element_of_the_model_in_each_replica_once_but_for_what_parts_have_alike) {
   const Resolved e = strategy::resolved(meshed(2, 2, 2));
   EXPECT_EQ(ranks_alike(e), (std::vector<std::vector<int>>{{0, 2}, {1, 3}, {4, 6}, {5, 7}}));
+  Experiment sharded = meshed(2, 2, 2);
+  sharded.strategy.mesh.shards_data = true;
+  EXPECT_EQ(ranks_alike(strategy::resolved(sharded)).size(), 8U) << "of all parameters each has but its part";
   for (int replica = 0; replica < 2; ++replica) {
     std::int64_t elements = 0;
     for (int stage = 0; stage < 2; ++stage)
