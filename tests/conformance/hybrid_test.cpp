@@ -3,6 +3,8 @@
 // the formula says, no more.
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "core/experiment/recomputation.h"
 #include "tests/conformance/mesh_training.h"
 
@@ -75,6 +77,37 @@ TEST(MeshRecomputation, of_pipelines_of_replicas_changes_no_bit) {
   const auto problems = check::check(strategy::make_plan(resolved).value());
   EXPECT_EQ(problems.empty() ? "" : base::to_string(problems.front()), "");
   EXPECT_EQ(put_together(e, trained(e), &RankOutcome::parameters), kept);
+}
+
+// By segment, of the first step.
+std::map<int, double> local_norms(const RankOutcome& rank) {
+  std::map<int, double> norms;
+  for (const telemetry::Event& event : rank.events)
+    if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(telemetry::Metric::local_gradient_norm) && event.step == 0)
+      norms[event.index] = event.value;
+  return norms;
+}
+
+// A rank's own gradient is the mean over the samples of its replica, whoever of that counts them: that of a mirrored replica.
+TEST(MeshNorms, of_local_gradients_are_those_of_replicas) {
+  const Experiment e = one_step(meshed(strategy::small_rows(8), {2, 2, 2}, 1));
+  Experiment mirrored = e;
+  mirrored.topology = drawn_hosts(1, 2);
+  mirrored.strategy.kind = experiment::StrategyKind::mirrored;
+  const experiment::Resolved resolved = experiment::resolve(e, ".").value();
+  const auto ranks = trained(e), replicas = trained(mirrored);
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    ASSERT_EQ(ranks[r].problem, "");
+    const auto wanted = local_norms(replicas[static_cast<std::size_t>(experiment::mesh_of(resolved).place_of(static_cast<int>(r)).replica)]);
+    int compared = 0;
+    const model::Model own = experiment::of_rank(resolved, static_cast<int>(r)).model;
+    for (const auto& [segment, norm] : local_norms(ranks[r])) {
+      if (own.segments[static_cast<std::size_t>(segment)].split != model::Split::none) continue;
+      EXPECT_NEAR(norm, wanted.at(segment), 1e-10 * wanted.at(segment)) << "rank " << r << ", segment " << segment;
+      ++compared;
+    }
+    EXPECT_GT(compared, 0);
+  }
 }
 
 // A gradient that is not finite on one rank alone skips the update of all.

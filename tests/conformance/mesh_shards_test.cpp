@@ -70,7 +70,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"full_uneven_4x1x2", sharded(with(meshed(small(8, 24), {4, 1, 2}, 2), O::adamw), kFull)},
         Case{"full_rows_2x2x2_clipped", sharded(with(meshed(on_hosts(rows(8), 2, 4), {2, 2, 2}, 3), O::adam, 0.3), kFull)},
         Case{"full_gpt_2x2x2_interleaved", sharded(with(meshed(gpt(8, 2, false), {2, 2, 2}, 4, S::interleaved_1f1b), O::adam), kFull)},
-        Case{"full_tied_2x2x1_gpipe", sharded(with(meshed(gpt(4, 2, true), {2, 2, 1}, 2, S::gpipe), O::adam, 0.3), kFull)},
+        Case{"full_tied_2x2x1_gpipe", sharded(with(meshed(gpt(4, 4, true), {2, 2, 1}, 2, S::gpipe), O::adam, 0.3), kFull)},
         Case{"full_images_2x2x1", sharded(meshed(images(strategy::small_images(4), 1), {2, 2, 1}, 2), kFull)},
         Case{"kept_rows_2x2x1_naive", kept_gathered(sharded(with(meshed(rows(4), {2, 2, 1}, 2, S::naive), O::adam), kFull), 2)},
         Case{"kept_gpt_2x2x1", kept_gathered(sharded(with(meshed(gpt(4, 2, false), {2, 2, 1}, 4), O::adam, 0.3), kFull), 1)}),
@@ -107,16 +107,6 @@ Experiment as_fsdp(Experiment e) {
   e.strategy.kind = experiment::StrategyKind::fsdp;
   e.strategy.mesh = {};
   return e;
-}
-
-TEST(Temp, distances) {
-  for (int heads : {2, 4}) {
-    const Experiment e = with(meshed(gpt(4, heads, true), {2, 2, 1}, 2, S::gpipe), O::adam, 0.3);
-    const auto one = trained(on_one(e))[0].parameters;
-    std::printf("heads %d none %g\n", heads, distance(put_together(e, trained(e), &RankOutcome::parameters), one));
-    for (const Shard shard : {kOptimizer, kGradients, kFull})
-      std::printf("heads %d %d: %g\n", heads, (int)shard, distance(put_together(sharded(e, shard), trained(sharded(e, shard)), &RankOutcome::parameters), one));
-  }
 }
 
 // A mesh of replicas alone.
