@@ -22,7 +22,8 @@ std::vector<Bucket> buckets(const Resolved& e) {
     next.first_segment = s;
     const bool full = next.count * base::size_of(gradient_dtype(e)) >= e.document.strategy.bucket_bytes, ends = s == 0 || at(owners, s - 1) != at(owners, s);
     if (!ends && !(full && next.count > 0)) continue;
-    const bool goes_on = !list.empty() && list.back().first_segment == next.last_segment + 1 && at(owners, next.last_segment) == at(owners, next.last_segment + 1);
+    const bool goes_on =
+        !list.empty() && list.back().first_segment == next.last_segment + 1 && at(owners, next.last_segment) == at(owners, next.last_segment + 1);
     if (next.count > 0) list.push_back(next);
     else if (goes_on) list.back().first_segment = s;  // what lies before the first parameters goes with them
     next = {0, s - 1, 0, 0};

@@ -135,8 +135,7 @@ void add_pieces_of_box(const std::string& name, const model::Parameter& entry, c
     to = cut ? std::min(from - from % columns + columns, end) : end - end % columns;
     const std::int64_t row = entry.box.first_row + from / columns, column = entry.box.first_column + from % columns;
     const compute::Shape shape{cut ? 1 : (to - from) / columns, cut ? to - from : columns};
-    pieces.push_back(
-        {name + "[" + to_text(row, row + shape[0]) + "," + to_text(column, column + shape[1]) + "]", values.dtype, shape, bytes(from, to)});
+    pieces.push_back({name + "[" + to_text(row, row + shape[0]) + "," + to_text(column, column + shape[1]) + "]", values.dtype, shape, bytes(from, to)});
   }
 }
 

@@ -65,9 +65,9 @@ class MeshWriter : private UnitOps {
     }
   }
 
-  // Of a step a replica takes its samples, though there be none.
+  // Of every step a replica takes its samples, though there be none.
   void go_forward(const model::Stage& stage, int k) {
-    if (loaded_ < micro_ && (samples_ > 0 || micro_ == 0)) add_load();
+    if (loaded_ < micro_ && (samples_ > 0 || (trains_ && micro_ == 0))) add_load();
     begin_pass(UnitPass::forward, stage.first, stage.last);
     hand_over([&](const Hop& hop) { return hop.forward() && hop.to == k; });
     hand_over([&](const Hop& hop) { return hop.forward() && hop.from == k && !stage.has(hop.value); });
@@ -108,10 +108,10 @@ class MeshWriter : private UnitOps {
   }
 
   // What a segment does on the way back, `is_learnt` where that ends with the gradient of its weights: then a bucket that ends with it is to be summed.
-  template <class Pass>
-  void learning(int s, bool is_learnt, Pass pass) {
+  template <class GoBack>
+  void learning(int s, bool is_learnt, GoBack go_back) {
     if (is_learnt) take_place_of_gradient(s);
-    if (samples_ > 0) pass();
+    if (samples_ > 0) go_back();
     else if (is_learnt) add_nothing_learnt(s);
     if (!is_learnt) return;
     sum_gradient(s);
@@ -273,14 +273,14 @@ class MeshWriter : private UnitOps {
     for (int s = last(); s >= 0 && !m_.shards; --s)
       if (has_parameters(s)) change(s, update(s));
     if (sums)
-      collective(OpKind::all_reduce, m_.statistics,
-                 m_.statistics.group == m_.replicas.group ? unit_number(UnitWay::norms, 1) : number_of(Way::statistics), b_.statistics);
+      collective(OpKind::all_reduce, m_.statistics, m_.statistics.group == m_.replicas.group ? unit_number(UnitWay::norms, 1) : number_of(Way::statistics),
+                 b_.statistics);
   }
 
   const MeshRank& m_;
   std::int64_t all_;                                // samples of the step
   std::int32_t micro_batches_, own_micro_batches_;  // of the replica that takes most, and of this one
-  bool separate_ = false;  // gradients of weights have cells of their own
+  bool separate_ = false;                           // gradients of weights have cells of their own
   std::int32_t loaded_ = -1;
 };
 

@@ -18,7 +18,7 @@ struct ProgramSize {
   std::int64_t all = 0, repeats = 1;
 };
 
-std::vector<ProgramSize> training_of(const experiment::Resolved& experiment, int rank);    // "train", "tail", ...
+std::vector<ProgramSize> training_of(const experiment::Resolved& experiment, int rank);  // "train", "tail", ...
 // "evaluate", of one batch, and what is left over. Where parameters are gathered for it, all take part in both.
 std::vector<ProgramSize> evaluation_of(const experiment::Resolved& experiment, int rank);
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/run/memory_use.h"
+#include "core/session/room.h"
 #include "tests/conformance/mesh_training.h"
 
 namespace trainyard::tests {
@@ -52,28 +53,27 @@ Experiment rows(int ranks) { return strategy::small_rows(ranks); }
 
 INSTANTIATE_TEST_SUITE_P(
     Meshes, ShardedMesh,
-    testing::Values(
-        Case{"moments_rows_2x2x2_clipped", sharded(with(meshed(on_hosts(rows(8), 2, 4), {2, 2, 2}, 3), O::adam, 0.3), kOptimizer)},
-        Case{"moments_uneven_4x1x2_direct", sharded(with(meshed(small(8, 24), {4, 1, 2}, 2), O::adamw, 0, Algorithm::direct), kOptimizer)},
-        Case{"moments_rows_3x2x1_gpipe", sharded(with(meshed(rows(6), {3, 2, 1}, 4, S::gpipe), O::adam), kOptimizer)},
-        Case{"moments_gpt_2x2x2_interleaved", sharded(with(meshed(gpt(8, 2, false), {2, 2, 2}, 4, S::interleaved_1f1b), O::adam, 0.3), kOptimizer)},
-        Case{"moments_rows_4x1x1_clipped", sharded(with(meshed(rows(4), {4, 1, 1}, 2), O::adam, 0.3), kOptimizer)},
-        Case{"gradients_rows_3x1x1", sharded(with(meshed(rows(3), {3, 1, 1}, 2), O::adam), kGradients)},
-        Case{"gradients_uneven_2x1x2_clipped", sharded(with(meshed(small(4, 24), {2, 1, 2}, 3), O::adamw, 0.3), kGradients)},
-        Case{"gradients_rows_2x2x1_zb", sharded(with(meshed(rows(4), {2, 2, 1}, 4, S::zb_h1), O::adam), kGradients)},
-        Case{"gradients_tied_2x2x2_gpipe", sharded(with(meshed(gpt(8, 4, true), {2, 2, 2}, 2, S::gpipe), O::adam, 0.3), kGradients)},
-        Case{"full_uneven_2x1x1", sharded(meshed(small(2, 24), {2, 1, 1}, 2), kFull)},
-        Case{"full_uneven_3x1x1_direct", ahead(sharded(with(meshed(small(3, 24), {3, 1, 1}, 2), O::adam, 0, Algorithm::direct), kFull), 0)},
-        Case{"full_gpt_2x1x2", sharded(with(meshed(gpt(4, 4, false), {2, 1, 2}, 3), O::adamw, 0.3), kFull)},
-        Case{"full_rows_2x2x1_zb_clipped", sharded(with(meshed(rows(4), {2, 2, 1}, 4, S::zb_h1), O::adam, 0.3), kFull)},
-        Case{"full_rows_3x2x1_gpipe", ahead(sharded(with(meshed(rows(6), {3, 2, 1}, 4, S::gpipe), O::adam), kFull), 3)},
-        Case{"full_uneven_4x1x2", sharded(with(meshed(small(8, 24), {4, 1, 2}, 2), O::adamw), kFull)},
-        Case{"full_rows_2x2x2_clipped", sharded(with(meshed(on_hosts(rows(8), 2, 4), {2, 2, 2}, 3), O::adam, 0.3), kFull)},
-        Case{"full_gpt_2x2x2_interleaved", sharded(with(meshed(gpt(8, 2, false), {2, 2, 2}, 4, S::interleaved_1f1b), O::adam), kFull)},
-        Case{"full_tied_2x2x1_gpipe", sharded(with(meshed(gpt(4, 4, true), {2, 2, 1}, 2, S::gpipe), O::adam, 0.3), kFull)},
-        Case{"full_images_2x2x1", sharded(meshed(images(strategy::small_images(4), 1), {2, 2, 1}, 2), kFull)},
-        Case{"kept_rows_2x2x1_naive", kept_gathered(sharded(with(meshed(rows(4), {2, 2, 1}, 2, S::naive), O::adam), kFull), 2)},
-        Case{"kept_gpt_2x2x1", kept_gathered(sharded(with(meshed(gpt(4, 2, false), {2, 2, 1}, 4), O::adam, 0.3), kFull), 1)}),
+    testing::Values(Case{"moments_rows_2x2x2_clipped", sharded(with(meshed(on_hosts(rows(8), 2, 4), {2, 2, 2}, 3), O::adam, 0.3), kOptimizer)},
+                    Case{"moments_uneven_4x1x2_direct", sharded(with(meshed(small(8, 24), {4, 1, 2}, 2), O::adamw, 0, Algorithm::direct), kOptimizer)},
+                    Case{"moments_rows_3x2x1_gpipe", sharded(with(meshed(rows(6), {3, 2, 1}, 4, S::gpipe), O::adam), kOptimizer)},
+                    Case{"moments_gpt_2x2x2_interleaved", sharded(with(meshed(gpt(8, 2, false), {2, 2, 2}, 4, S::interleaved_1f1b), O::adam, 0.3), kOptimizer)},
+                    Case{"moments_rows_4x1x1_clipped", sharded(with(meshed(rows(4), {4, 1, 1}, 2), O::adam, 0.3), kOptimizer)},
+                    Case{"gradients_rows_3x1x1", sharded(with(meshed(rows(3), {3, 1, 1}, 2), O::adam), kGradients)},
+                    Case{"gradients_uneven_2x1x2_clipped", sharded(with(meshed(small(4, 24), {2, 1, 2}, 3), O::adamw, 0.3), kGradients)},
+                    Case{"gradients_rows_2x2x1_zb", sharded(with(meshed(rows(4), {2, 2, 1}, 4, S::zb_h1), O::adam), kGradients)},
+                    Case{"gradients_tied_2x2x2_gpipe", sharded(with(meshed(gpt(8, 4, true), {2, 2, 2}, 2, S::gpipe), O::adam, 0.3), kGradients)},
+                    Case{"full_uneven_2x1x1", sharded(meshed(small(2, 24), {2, 1, 1}, 2), kFull)},
+                    Case{"full_uneven_3x1x1_direct", ahead(sharded(with(meshed(small(3, 24), {3, 1, 1}, 2), O::adam, 0, Algorithm::direct), kFull), 0)},
+                    Case{"full_gpt_2x1x2", sharded(with(meshed(gpt(4, 4, false), {2, 1, 2}, 3), O::adamw, 0.3), kFull)},
+                    Case{"full_rows_2x2x1_zb_clipped", sharded(with(meshed(rows(4), {2, 2, 1}, 4, S::zb_h1), O::adam, 0.3), kFull)},
+                    Case{"full_rows_3x2x1_gpipe", ahead(sharded(with(meshed(rows(6), {3, 2, 1}, 4, S::gpipe), O::adam), kFull), 3)},
+                    Case{"full_uneven_4x1x2", sharded(with(meshed(small(8, 24), {4, 1, 2}, 2), O::adamw), kFull)},
+                    Case{"full_rows_2x2x2_clipped", sharded(with(meshed(on_hosts(rows(8), 2, 4), {2, 2, 2}, 3), O::adam, 0.3), kFull)},
+                    Case{"full_gpt_2x2x2_interleaved", sharded(with(meshed(gpt(8, 2, false), {2, 2, 2}, 4, S::interleaved_1f1b), O::adam), kFull)},
+                    Case{"full_tied_2x2x1_gpipe", sharded(with(meshed(gpt(4, 4, true), {2, 2, 1}, 2, S::gpipe), O::adam, 0.3), kFull)},
+                    Case{"full_images_2x2x1", sharded(meshed(images(strategy::small_images(4), 1), {2, 2, 1}, 2), kFull)},
+                    Case{"kept_rows_2x2x1_naive", kept_gathered(sharded(with(meshed(rows(4), {2, 2, 1}, 2, S::naive), O::adam), kFull), 2)},
+                    Case{"kept_gpt_2x2x1", kept_gathered(sharded(with(meshed(gpt(4, 2, false), {2, 2, 1}, 4), O::adam, 0.3), kFull), 1)}),
     name_of);
 
 // Of 241 samples, 24 at a step, the last one is replica 0's alone, and of 245 one replica takes a micro-batch more: all come to every gather and every sum.
@@ -151,6 +151,28 @@ TEST(ShardedMeshMemory, is_a_part_of_what_lasts_and_a_few_units) {
     EXPECT_EQ(elements(ahead(sharded(e, kFull), prefetch), {"params"}), (prefetch + 1) * kUnit);
   }
   EXPECT_EQ(elements(kept_gathered(sharded(e, kFull), 1), {"params"}), kStage);
+}
+
+// What is advised is taken at its word.
+TEST(ShardedMeshMemory, is_advised_where_a_plan_does_not_fit) {
+  Experiment e = strategy::small(4);
+  e.model.layers = {{model::LayerKind::linear, 300}, {model::LayerKind::tanh, 0}, {model::LayerKind::linear, 300}, {model::LayerKind::linear, 0}};
+  e = with(meshed(e, {2, 2, 1}, 2), O::adam);
+  const auto most = [](const Experiment& of) {
+    std::int64_t bytes = 0;
+    const plan::Plan plan = strategy::make_plan(experiment::resolve(of, ".").value()).value();
+    for (std::int32_t r = 0; r < plan.ranks; ++r) bytes = std::max(bytes, run::memory_use(plan.rank_plan(r), run::layout(plan.rank_plan(r))).total());
+    return bytes;
+  };
+  for (topology::Device& device : e.topology.hosts[0].devices) device.memory_bytes = most(sharded(e, kGradients));
+  const auto problems = [](const Experiment& of) {
+    const experiment::Resolved resolved = experiment::resolve(of, ".").value();
+    return session::room_problems(resolved, strategy::make_plan(resolved).value());
+  };
+  const base::Problems refused = problems(e);
+  ASSERT_FALSE(refused.empty());
+  EXPECT_NE(refused.front().advice.find("strategy.mesh.shards_data=true with strategy.fsdp.shard=gradients"), std::string::npos) << refused.front().advice;
+  EXPECT_TRUE(problems(sharded(e, kGradients)).empty());
 }
 
 // Of a micro-batch a stage gathers what it has forward, and back, and scatters its gradient: 3 (d - 1) / d S each; once a step, where it keeps what it

@@ -24,10 +24,9 @@ Json trained(const std::vector<std::string>& overrides) {
 TEST(CliHybrid, trains_to_the_weights_of_mirrored_and_writes_one_checkpoint) {
   const Home home;
   const Json mirrored = trained({"strategy.kind=mirrored", "training.accumulation_steps=1"});
-  for (const std::vector<std::string>& changes :
-       {std::vector<std::string>{},
-        {"run.transport=inproc", "strategy.mesh.shards_data=true", "strategy.fsdp.shard=optimizer"},
-        {"strategy.mesh.shards_data=true", "strategy.fsdp.shard=full", "training.recompute_segments=4"}}) {
+  for (const std::vector<std::string>& changes : {std::vector<std::string>{},
+                                                  {"run.transport=inproc", "strategy.mesh.shards_data=true", "strategy.fsdp.shard=optimizer"},
+                                                  {"strategy.mesh.shards_data=true", "strategy.fsdp.shard=full", "training.recompute_segments=4"}}) {
     const Json result = trained(changes);
     EXPECT_LE(distance(trained_weights(result), trained_weights(mirrored)), 1e-10);
     EXPECT_NEAR(result["held_out_loss"].get<double>(), mirrored["held_out_loss"].get<double>(), 1e-10);

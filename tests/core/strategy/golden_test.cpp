@@ -380,7 +380,8 @@ TEST(Golden, hybrid_of_two_by_two_by_one_full) {
 // Of two parts each keeps its columns' activations of no layer but the sums.
 TEST(Golden, tensor_parallel_of_two_recomputed) {
   auto e = tiny_mesh(1, 1, 2);
-  e.model.layers.insert(e.model.layers.end(), {{model::LayerKind::relu, 0}, {model::LayerKind::linear, 4}, {model::LayerKind::relu, 0}, {model::LayerKind::linear, 0}});
+  e.model.layers.insert(e.model.layers.end(),
+                        {{model::LayerKind::relu, 0}, {model::LayerKind::linear, 4}, {model::LayerKind::relu, 0}, {model::LayerKind::linear, 0}});
   e.model.layers[2].units = 5;
   e.training.recompute_segments = 2;
   expect_golden_plan("hybrid_1x1x2_recompute", e);
