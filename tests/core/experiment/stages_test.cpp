@@ -234,8 +234,6 @@ TEST(StageProblems, of_updates_after_every_micro_batch_are_those_of_clipping_bes
   e.training.clip_norm = 0;
   e.training.non_finite = NonFinite::skip;
   EXPECT_THAT(problem_of(e), HasSubstr("training.non_finite: a stage of pipedream"));
-  e.strategy.kind = StrategyKind::model_parallel;  // one micro-batch after the other
-  EXPECT_EQ(problem_of(e), "");
 }
 
 TEST(StageProblems, say_what_and_what_to_do) {

@@ -377,8 +377,8 @@ TEST(Golden, hybrid_of_two_by_two_by_one_full) {
   expect_golden_plan("hybrid_2x2x1_full", e);
 }
 
-// Of two parts each keeps its columns' activations of no layer but the sums.
-TEST(Golden, tensor_parallel_of_two_recomputed) {
+// What a pair's first layer makes of its columns is given up, what the second adds up over ranks stays.
+TEST(Golden, hybrid_of_one_by_one_by_two_recomputed) {
   auto e = tiny_mesh(1, 1, 2);
   e.model.layers.insert(e.model.layers.end(),
                         {{model::LayerKind::relu, 0}, {model::LayerKind::linear, 4}, {model::LayerKind::relu, 0}, {model::LayerKind::linear, 0}});
