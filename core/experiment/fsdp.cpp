@@ -93,6 +93,7 @@ std::vector<std::vector<int>> ranks_alike(const Resolved& resolved) {
   std::map<Has, std::vector<int>> by_part;
   for (int rank = 0; rank < resolved.world(); ++rank) by_part[part_of(resolved, groups, rank)].push_back(rank);
   std::vector<std::vector<int>> alike;
+  alike.reserve(by_part.size());
   for (auto& [part, ranks] : by_part) alike.push_back(std::move(ranks));
   return alike;
 }

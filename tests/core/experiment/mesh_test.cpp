@@ -144,6 +144,26 @@ TEST(Mesh, has_every_element_of_the_model_in_each_replica_once_but_for_what_part
   }
 }
 
+// A rank has two of four stages: what it learns of one is there long before that of the other.
+TEST(Mesh, has_no_bucket_of_two_stages) {
+  Experiment e = meshed(2, 2, 1);
+  e.strategy.stages.schedule = PipelineSchedule::interleaved_1f1b;
+  e.training.accumulation_steps = 2;
+  e.strategy.bucket_bytes = 1'000'000;
+  const Resolved resolved = strategy::resolved(e);
+  const std::vector<int> owners = owners_of(resolved);
+  for (int rank = 0; rank < resolved.world(); ++rank) {
+    const Resolved own = of_rank(resolved, rank);
+    std::int64_t elements = 0;
+    for (const Bucket& bucket : buckets(own)) {
+      elements += bucket.count;
+      for (int s = bucket.first_segment; s <= bucket.last_segment; ++s) EXPECT_EQ(owners[static_cast<std::size_t>(s)], mesh_of(resolved).place_of(rank).stage);
+    }
+    EXPECT_EQ(elements, own.model.elements);
+    EXPECT_EQ(units_by_stage(own, buckets(own)).size(), buckets(own).size());
+  }
+}
+
 // Bubble and what is said are those of one pipeline.
 TEST(Mesh, idles_as_one_of_its_pipelines) {
   Experiment e = meshed(2, 2, 2);
