@@ -113,11 +113,21 @@ bool scatters(const plan::Program& program, std::int32_t group) {
                      [&](const Op& op) { return plan::communicates(op.kind) && op.group == group && collective_of(program, op) == OpKind::reduce_scatter; });
 }
 
+// Where no member has samples there is nothing of layers to sum, and replicas that have some are in other groups.
+bool passes_samples(const Scope& scope, const plan::Group& group, const std::string& program) {
+  return std::any_of(group.ranks.begin(), group.ranks.end(), [&](std::int32_t member) {
+    const int number = scope.rank(member).program(program);
+    if (number < 0) return false;
+    const auto& ops = scope.rank(member).programs[static_cast<std::size_t>(number)].ops;
+    return std::any_of(ops.begin(), ops.end(), [](const Op& op) { return op.kind == OpKind::forward || op.kind == OpKind::partial; });
+  });
+}
+
 std::optional<Flaw> flaw_of_groups(const Scope& scope, std::int32_t rank, const plan::Program& program, const Buckets& buckets) {
   for (std::size_t g = 0; g < scope.groups.size(); ++g) {
     const bool used = std::any_of(buckets.begin(), buckets.end(), [&](const auto& entry) { return entry.first.first == static_cast<std::int32_t>(g); });
     if (scope.groups[g].ranks.size() > 1 && scope.groups[g].position(rank) >= 0 && !used && !scatters(program, static_cast<std::int32_t>(g)) &&
-        !only_hands_on(scope, static_cast<std::int32_t>(g)))
+        !only_hands_on(scope, static_cast<std::int32_t>(g)) && passes_samples(scope, scope.groups[g], program.name))
       return Flaw{rank, "updates parameters, but group " + std::to_string(g) + " sums nothing"};
   }
   return std::nullopt;

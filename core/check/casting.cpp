@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/check/proofs.h"
+#include "core/plan/overlap.h"
 
 namespace trainyard::check {
 namespace {
@@ -15,8 +16,6 @@ using plan::Op;
 using plan::OpKind;
 using plan::Program;
 using plan::RankPlan;
-
-bool overlap(const Access& a, const Access& b) { return a.buffer == b.buffer && a.first < b.first + b.count && b.first < a.first + a.count; }
 
 bool casts(const Program& program) {
   return std::any_of(program.ops.begin(), program.ops.end(), [](const Op& op) { return op.kind == OpKind::cast; });

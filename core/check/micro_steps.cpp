@@ -11,6 +11,7 @@
 
 #include "core/check/cells.h"
 #include "core/check/proofs.h"
+#include "core/plan/overlap.h"
 
 namespace trainyard::check {
 namespace {
@@ -21,8 +22,6 @@ using plan::Program;
 using plan::RankPlan;
 
 bool uses_gradient(OpKind kind) { return kind == OpKind::update || kind == OpKind::norm; }
-
-bool overlap(const plan::Access& a, const plan::Access& b) { return a.buffer == b.buffer && a.first < b.first + b.count && b.first < a.first + a.count; }
 
 // Whether two segments learn the same in a micro-step.
 bool shares_parameters(const Program& program) {

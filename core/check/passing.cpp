@@ -202,7 +202,7 @@ class Passing {
 
   // Those that it makes, or else of what it computes by; of a sum, or what is made of all columns, none.
   plan::Columns columns_of(const At& at, const Op& op) {
-    if (op.columns.any()) return op.kind == OpKind::forward ? op.columns : plan::Columns{};
+    if (op.columns.any()) return op.kind == OpKind::forward || op.kind == OpKind::recompute ? op.columns : plan::Columns{};
     for (const Span& span : spans(at).reads)
       if (const Use& use = uses_[static_cast<std::size_t>(at.rank)][span.buffer]; use.role == Role::output && use.segment == op.segment - 1)
         return held(at.rank, span.buffer, span.first).columns;

@@ -106,11 +106,12 @@ class Recomputing {
     return of_buffer[cell];
   }
 
-  // What a forward op leaves of a buffer that it does not read, or else has found there; null: it touches it neither way.
-  const Values* of_forward(const Touched& forward, std::size_t buffer) const {
-    const auto read = forward.reads.find(buffer), written = forward.writes.find(buffer);
-    if (read != forward.reads.end()) return &read->second;
-    return written != forward.writes.end() ? &written->second : nullptr;
+  // What a forward op leaves of a buffer, or has found there, one where the other is not; null: it touches it neither way.
+  enum class First { found, left };
+  static const Values* of_forward(const Touched& forward, std::size_t buffer, First first) {
+    for (const auto* touched : {first == First::found ? &forward.reads : &forward.writes, first == First::found ? &forward.writes : &forward.reads})
+      if (const auto at = touched->find(buffer); at != touched->end()) return &at->second;
+    return nullptr;
   }
   bool is_followed(std::size_t buffer) const { return follows_parameters_ || !parameters_.valid() || buffer != parameters_.index(); }
 
@@ -119,7 +120,7 @@ class Recomputing {
     const auto forward = seen_.find({is_loss ? last_ : op.segment, op.micro});
     if (forward == seen_.end()) return true;  // on another rank, or of other ranks' samples
     for (const auto& [buffer, values] : reads_of(op)) {
-      const Values* wanted = is_followed(buffer) ? of_forward(forward->second, buffer) : nullptr;
+      const Values* wanted = is_followed(buffer) ? of_forward(forward->second, buffer, First::left) : nullptr;
       if (wanted == nullptr) continue;
       const auto is_there = [&, &read = values](const auto& value) { return std::find(read.begin(), read.end(), value) != read.end(); };
       if (is_loss ? std::all_of(wanted->begin(), wanted->end(), is_there) : *wanted == values) continue;
@@ -135,7 +136,7 @@ class Recomputing {
     const Touched& forward = known->second;
     const auto reads = reads_of(op);
     for (const auto& [buffer, values] : reads) {
-      const Values* wanted = of_forward(forward, buffer);
+      const Values* wanted = of_forward(forward, buffer, First::found);
       if (wanted == nullptr) return report("reads " + name(buffer) + ", by which its forward pass did not compute", "Let it read what that read.");
       if (is_followed(buffer) && *wanted != values)
         return report("reads " + name(buffer) + ", which is not as the forward pass of its micro-step had or left it",

@@ -7,6 +7,8 @@
 #include <span>
 #include <utility>
 
+#include "core/plan/overlap.h"
+
 namespace trainyard::collective {
 namespace {
 
@@ -18,8 +20,6 @@ using plan::Op;
 using plan::OpKind;
 using plan::Program;
 using plan::RankPlan;
-
-bool overlap(const Access& a, const Access& b) { return a.buffer == b.buffer && a.first < b.first + b.count && b.first < a.first + a.count; }
 
 bool any_overlap(const std::vector<Access>& some, const std::vector<Access>& others) {
   return std::any_of(some.begin(), some.end(),

@@ -2,6 +2,7 @@
 #include "core/experiment/buckets.h"
 
 #include "core/experiment/compression.h"
+#include "core/experiment/fsdp.h"
 #include "core/experiment/mesh.h"
 #include "core/experiment/stages.h"
 #include "core/experiment/tensor.h"
@@ -11,18 +12,21 @@ namespace trainyard::experiment {
 base::DType gradient_dtype(const Resolved& e) { return e.document.training.precision == Precision::fp64 ? base::DType::fp64 : base::DType::fp32; }
 
 std::vector<Bucket> buckets(const Resolved& e) {
+  const std::vector<int> owners = owners_by_segment(e);
+  const auto at = [](const auto& by_segment, int s) -> const auto& { return by_segment[static_cast<std::size_t>(s)]; };
   std::vector<Bucket> list;
-  int last = static_cast<int>(e.model.segments.size()) - 1;
-  std::int64_t count = 0;
-  const int first = e.model.first_with_parameters;
-  for (int s = last; s >= 0; --s) {
-    const model::Segment& segment = e.model.segments[static_cast<std::size_t>(s)];
-    count += segment.elements;
-    const bool full = s > first && count * base::size_of(gradient_dtype(e)) >= e.document.strategy.bucket_bytes;
-    if (s > 0 && !full) continue;  // what lies before the first parameters goes with them
-    if (count > 0) list.push_back({s, last, segment.first, count});
-    last = s - 1;
-    count = 0;
+  Bucket next{0, static_cast<int>(owners.size()) - 1, 0, 0};
+  for (int s = next.last_segment; s >= 0; --s) {
+    const model::Segment& segment = at(e.model.segments, s);
+    if (segment.elements > 0) next.first = segment.first, next.count += segment.elements;
+    next.first_segment = s;
+    const bool full = next.count * base::size_of(gradient_dtype(e)) >= e.document.strategy.bucket_bytes, ends = s == 0 || at(owners, s - 1) != at(owners, s);
+    if (!ends && !(full && next.count > 0)) continue;
+    const bool goes_on =
+        !list.empty() && list.back().first_segment == next.last_segment + 1 && at(owners, next.last_segment) == at(owners, next.last_segment + 1);
+    if (next.count > 0) list.push_back(next);
+    else if (goes_on) list.back().first_segment = s;  // what lies before the first parameters goes with them
+    next = {0, s - 1, 0, 0};
   }
   return list;
 }
@@ -41,7 +45,7 @@ collective::Work work_among(const Resolved& e, const Payload& payload, const std
 // Of ranks that share layers in every micro-batch, of replicas once a step. Where replicas scatter, that decides: not every algorithm can.
 collective::Work largest_in_mesh(const Resolved& e) {
   const Mesh mesh = mesh_of(e);
-  const bool scatters = shards_moments(e);
+  const bool scatters = shards(e);
   Payload layers, gradients;
   for (const LayerSum& sum : layer_sums(e)) {
     Payload payload = sum.of_sample;

@@ -15,8 +15,8 @@ struct Bucket {
   std::int64_t first = 0, count = 0;  // elements of the flat gradient buffer
 };
 
-// Cuts the gradient into buckets of at least strategy.bucket_bytes, from the last segment to the first. A segment is never cut, and no
-// bucket is empty. Of a rank's own model, those of what it has.
+// Cuts the gradient into buckets of at least strategy.bucket_bytes, from the last segment to the first. A segment is never cut, no bucket is empty, and none
+// is of two stages. Of a rank's own model, those of what it has.
 std::vector<Bucket> buckets(const Resolved& experiment);
 
 base::DType gradient_dtype(const Resolved& experiment);

@@ -8,6 +8,7 @@
 #include "core/collective/algorithm.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/mesh.h"
+#include "core/experiment/stages.h"
 
 namespace trainyard::experiment {
 namespace {
@@ -44,14 +45,18 @@ base::Problems problems_of_hosts(const topology::Topology& topology) {
 
 }  // namespace
 
-bool shards(const Resolved& resolved) { return resolved.document.strategy.kind == StrategyKind::fsdp && resolved.world() > 1; }
+bool shards(const Resolved& resolved) {
+  const StrategySpec& strategy = resolved.document.strategy;
+  return (strategy.kind == StrategyKind::fsdp && resolved.world() > 1) ||
+         (strategy.kind == StrategyKind::hybrid && strategy.mesh.shards_data && mesh_of(resolved).data > 1);
+}
 
 bool shards_parameters(const Resolved& resolved) { return shards(resolved) && resolved.document.strategy.fsdp.shard == Shard::full; }
 
 bool keeps_a_part(const Resolved& resolved) { return splits_model(resolved.document.strategy.kind) || shards_parameters(resolved); }
 
 std::vector<std::vector<int>> shard_groups(const Resolved& resolved) {
-  if (shards_moments(resolved)) {
+  if (splits_model(resolved.document.strategy.kind)) {
     const Mesh mesh = mesh_of(resolved);
     std::vector<std::vector<int>> groups;
     for (int stage = 0; stage < mesh.pipeline; ++stage)
@@ -69,24 +74,26 @@ std::vector<std::vector<int>> shard_groups(const Resolved& resolved) {
 
 namespace {
 
-// By rank the number of what it has.
-int part_number(const Resolved& resolved, const std::vector<std::vector<int>>& groups, int rank) {
-  if (!shards_parameters(resolved)) {
-    const Mesh mesh = mesh_of(resolved);
-    const MeshPlace at = mesh.place_of(rank);
-    return splits_model(resolved.document.strategy.kind) ? at.stage * mesh.tensor + at.part : 0;
-  }
+// What a rank has: a place of the mesh, and of that a part.
+using Has = std::pair<int, int>;
+
+Has part_of(const Resolved& resolved, const std::vector<std::vector<int>>& groups, int rank) {
+  const Mesh mesh = mesh_of(resolved);
+  const MeshPlace at = mesh.place_of(rank);
+  const int place = splits_model(resolved.document.strategy.kind) ? at.stage * mesh.tensor + at.part : 0;
+  if (!shards_parameters(resolved)) return {place, 0};
   const std::vector<int>& ranks = group_with(groups, rank);
-  return static_cast<int>(std::lower_bound(ranks.begin(), ranks.end(), rank) - ranks.begin());
+  return {place, static_cast<int>(std::lower_bound(ranks.begin(), ranks.end(), rank) - ranks.begin())};
 }
 
 }  // namespace
 
 std::vector<std::vector<int>> ranks_alike(const Resolved& resolved) {
   const auto groups = shards_parameters(resolved) ? shard_groups(resolved) : std::vector<std::vector<int>>{};
-  std::map<int, std::vector<int>> by_part;
-  for (int rank = 0; rank < resolved.world(); ++rank) by_part[part_number(resolved, groups, rank)].push_back(rank);
+  std::map<Has, std::vector<int>> by_part;
+  for (int rank = 0; rank < resolved.world(); ++rank) by_part[part_of(resolved, groups, rank)].push_back(rank);
   std::vector<std::vector<int>> alike;
+  alike.reserve(by_part.size());
   for (auto& [part, ranks] : by_part) alike.push_back(std::move(ranks));
   return alike;
 }
@@ -116,12 +123,33 @@ bool stays_gathered(const Resolved& resolved, const Bucket& unit) {
   return !resolved.document.strategy.fsdp.reshard_after_forward || has_shared_table(resolved.model, unit);
 }
 
+bool adds_up(const Resolved& resolved, const Bucket& unit) {
+  if (resolved.document.strategy.fsdp.shard == Shard::optimizer || has_shared_table(resolved.model, unit)) return true;
+  const auto first = resolved.model.segments.begin();
+  return schedule_of(resolved.document.strategy) == PipelineSchedule::zb_h1 &&
+         std::any_of(first + unit.first_segment, first + unit.last_segment + 1,
+                     [](const model::Segment& segment) { return segment.kind == model::LayerKind::batch_norm; });
+}
+
+std::vector<std::vector<int>> units_by_stage(const Resolved& resolved, const std::vector<Bucket>& units) {
+  std::vector<std::vector<int>> list;
+  const auto stages = model::stages_of(owners_by_segment(resolved));
+  for (auto stage = stages.rbegin(); stage != stages.rend(); ++stage) {
+    std::vector<int> own;
+    for (std::size_t u = 0; u < units.size(); ++u)
+      if (stage->has(units[u].last_segment)) own.push_back(static_cast<int>(u));
+    if (!own.empty()) list.push_back(std::move(own));
+  }
+  return list;
+}
+
 HeldOutRounds held_out_rounds(const Resolved& resolved) {
   const std::int64_t batch = resolved.document.training.batch_per_rank, all = resolved.data.held_out_samples;
+  const std::int64_t takers = splits_model(resolved.document.strategy.kind) ? mesh_of(resolved).data : resolved.world();
   std::int64_t least = all;
   for (int rank = 0; rank < resolved.world(); ++rank) least = std::min(least, resolved.held_out(rank).second);
   const std::int64_t whole = least / batch;
-  return {whole, all > whole * batch * resolved.world()};
+  return {whole, all > whole * batch * takers};
 }
 
 base::Problems fsdp_problems(const Experiment& experiment) {

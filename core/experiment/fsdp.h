@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Fully sharded data parallelism: of a model the ranks of a shard group keep one n-th each, unit by unit. Units are the buckets of the gradient.
+// Fully sharded data parallelism: of a model the ranks of a shard group keep one n-th each, unit by unit. Units are the buckets of the gradient. In a mesh
+// (mesh.h) the replicas of one place are such a group, and what they share out is what that place has of the model.
 #pragma once
 
 #include <vector>
@@ -14,7 +15,7 @@ struct Part {
   std::int64_t first = 0, count = 0;
 };
 
-bool shards(const Resolved& resolved);             // fsdp, on several ranks
+bool shards(const Resolved& resolved);             // fsdp on several ranks, or several replicas in a mesh that shards data
 bool shards_parameters(const Resolved& resolved);  // and of parameters too a rank keeps but its part
 
 // Whether a rank ends with but a part of the parameters: then all write the checkpoint together.
@@ -38,8 +39,16 @@ bool has_shared_table(const model::Model& model, const Bucket& unit);
 // shares.
 bool stays_gathered(const Resolved& resolved, const Bucket& unit);
 
-// Batches of held-out samples in one evaluation, which all ranks pass at once: as many whole ones on each, then one with what is left, of which a rank may
-// have none.
+// Whether micro-steps add up a unit's gradient where it is, which is then summed over ranks once a step: where gradients are no shards; of a table that
+// another layer shares; and of batch normalisation where gradients of weights have cells of their own (cells.h), as those of its own do not wait for these.
+// Else a micro-step's gradient comes and goes: summed after each, and added to the rank's part.
+bool adds_up(const Resolved& resolved, const Bucket& unit);
+
+// By stage of the rank's own model (stages.h), in the order of the backward pass: numbers of its units. A rank that has a whole model has one stage.
+std::vector<std::vector<int>> units_by_stage(const Resolved& resolved, const std::vector<Bucket>& units);
+
+// Batches of held-out samples in one evaluation, which all ranks, or replicas, pass at once: as many whole ones on each, then one with what is left, of which
+// one may have none.
 struct HeldOutRounds {
   std::int64_t whole = 0;
   bool rest = false;

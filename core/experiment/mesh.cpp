@@ -53,10 +53,6 @@ std::optional<Problem> apart(const Mesh& mesh, const topology::Topology& topolog
 // What one replica keeps of what another has too.
 std::optional<Problem> of_shards(const StrategySpec& strategy) {
   if (!strategy.mesh.shards_data) return std::nullopt;
-  if (strategy.fsdp.shard != Shard::optimizer)
-    return Problem{ProblemCode::bad_input, "strategy.fsdp.shard",
-                   "in hybrid replicas shard moments alone: parameters and gradients would come and go for every micro-batch of every stage", "optimizer",
-                   "Set it to optimizer, or take fsdp."};
   if (strategy.fsdp.group != ShardGroup::world)
     return Problem{ProblemCode::bad_input, "strategy.fsdp.group", "in hybrid all replicas share out what is sharded", "world", "Set it to world."};
   if (strategy.algorithm != collective::Algorithm::ring && strategy.algorithm != collective::Algorithm::direct &&
@@ -70,7 +66,7 @@ std::optional<Problem> of_shards(const StrategySpec& strategy) {
 
 // One replica's weights would run ahead of another's.
 std::optional<Problem> updates_alone(const StrategySpec& strategy) {
-  if (!updates_each_micro_batch(strategy)) return std::nullopt;
+  if (strategy.stages.schedule != PipelineSchedule::pipedream) return std::nullopt;
   return Problem{ProblemCode::bad_input, "strategy.stages.schedule",
                  "pipedream updates after every micro-batch, by one pipeline's gradient: in hybrid a step has one update, by that of all replicas",
                  "naive, gpipe, 1f1b, interleaved_1f1b, zb_h1", "Take another schedule, or the strategy pipeline."};
@@ -127,10 +123,6 @@ Mesh mesh_of(const Resolved& resolved) {
 }
 
 int share_of(const Resolved& resolved, int rank) { return splits_model(resolved.document.strategy.kind) ? mesh_of(resolved).place_of(rank).replica : rank; }
-
-bool shards_moments(const Resolved& resolved) {
-  return resolved.document.strategy.kind == StrategyKind::hybrid && resolved.document.strategy.mesh.shards_data && mesh_of(resolved).data > 1;
-}
 
 std::optional<std::string> mesh_said(const Resolved& resolved) {
   if (resolved.document.strategy.kind != StrategyKind::hybrid) return std::nullopt;

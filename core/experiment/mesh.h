@@ -51,9 +51,6 @@ Mesh mesh_of(const Resolved& resolved);
 // Which of the shares that a step is dealt out in (Resolved::shares) a rank takes: its own, or that of its replica. One that is called takes none.
 int share_of(const Resolved& resolved, int rank);
 
-// Whether replicas keep but their parts of the moments of what they have alike.
-bool shards_moments(const Resolved& resolved);
-
 // "2 x 2 x 2: 2 replicas of 2 stages, in each of which 2 devices share the layers". Nothing of other strategies than hybrid.
 std::optional<std::string> mesh_said(const Resolved& resolved);
 

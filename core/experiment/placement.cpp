@@ -208,7 +208,8 @@ std::optional<std::string> shared_cores(const Topology& topology, const RunSpec&
 }
 
 std::optional<std::string> unlike_one_device(const Experiment& experiment) {
-  const bool several = mesh_of(experiment).data > 1;
+  const Mesh mesh = mesh_of(experiment);
+  const bool several = mesh.data > 1;
   const data::ShardingSpec& sharding = experiment.data.sharding;
   std::vector<std::string> why;
   if (several && data::owns_samples(sharding))
@@ -222,7 +223,7 @@ std::optional<std::string> unlike_one_device(const Experiment& experiment) {
     why.emplace_back(averages_in_pairs(experiment.strategy)
                          ? "every rank takes steps of its own, on its own clock, and averages its weights with one neighbour's at a time"
                          : "every rank takes steps of its own, and averages its weights with its neighbours' alone");
-  if (is_mixed(experiment.training.precision) && mesh_of(experiment).tensor > 1)
+  if (is_mixed(experiment.training.precision) && mesh.tensor > 1)
     why.push_back("outputs are summed over ranks in " + std::string(base::name_of(experiment.training.precision)) + ", every addition rounded");
   if (several && experiment.strategy.kind == StrategyKind::local_sgd) why.push_back(of_local_steps(experiment));
   if (updates_each_micro_batch(experiment.strategy) && experiment.training.accumulation_steps > 1)

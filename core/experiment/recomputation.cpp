@@ -10,9 +10,10 @@
 #include "core/experiment/fsdp.h"
 #include "core/experiment/mesh.h"
 #include "core/experiment/stages.h"
-#include "core/experiment/tensor.h"
+#include "core/experiment/synchronised.h"
 #include "core/experiment/vertical.h"
 #include "core/model/part.h"
+#include "core/model/split.h"
 
 namespace trainyard::experiment {
 namespace {
@@ -27,7 +28,7 @@ void drop_last(Runs& runs) {
   if (!runs.empty()) runs.pop_back();
 }
 
-// Whether in every step the rank takes each micro-batch back through the stage right after it came.
+// Whether in every step its rank takes each micro-batch back through the stage right after it came.
 bool turns_at_once(const Resolved& e, const std::vector<model::Stage>& stages, int stage, int rank) {
   const Mesh mesh = mesh_of(e);
   const Callers callers = mesh.callers(mesh.place_of(rank));
@@ -37,7 +38,7 @@ bool turns_at_once(const Resolved& e, const std::vector<model::Stage>& stages, i
   const data::Shares shares = e.shares();
   const std::int64_t batch = e.document.training.batch_per_rank;
   for (const data::Stretch& stretch : shares.stretches()) {
-    const auto micro_batches = callers.count * static_cast<int>((shares.samples(stretch.first_step, share_of(e, rank)) + batch - 1) / batch);
+    const auto micro_batches = callers.count * static_cast<int>((most_samples(shares, stretch.first_step) + batch - 1) / batch);
     const auto cells = cells_of(schedule_of(e.document.strategy), ranks, ranks[static_cast<std::size_t>(stage)], micro_batches, callers);
     for (std::size_t i = 0; i + 1 < cells.size(); ++i)
       if (cells[i].pass == Pass::forward && cells[i].stage == stage && !(cells[i + 1] == Cell{Pass::backward, stage, cells[i].micro})) return false;
@@ -48,7 +49,7 @@ bool turns_at_once(const Resolved& e, const std::vector<model::Stage>& stages, i
 // What a rank gives up of a model, whose runs these are.
 class Giving {
  public:
-  Giving(const Resolved& e, int rank) : model_(e.model), given_up_(e.model.segments.size(), false) {
+  Giving(const Resolved& e, int rank) : model_(e.model), splits_(model::splits_of(e.model, mesh_of(e).tensor)), given_up_(e.model.segments.size(), false) {
     const std::int64_t k = e.document.training.recompute_segments;
     if (has_stages(e.document.strategy.kind)) find_stages(e, k, rank);
     else if (shards(e)) find_units(e, k);
@@ -76,15 +77,21 @@ class Giving {
     paths_ = course.paths;
     for (std::size_t i = 0; i < stages_.size(); ++i) {
       if (stages_[i].rank != own_) continue;
-      add_runs(stages_[i].first, stages_[i].last, k, runs_);
+      if (shards_parameters(e)) add_units(of_rank(e, rank), stages_[i], k);
+      else add_runs(stages_[i].first, stages_[i].last, k, runs_);
       if (turns_at_once(e, stages_, static_cast<int>(i), rank)) drop_last(runs_);
     }
   }
 
   void find_units(const Resolved& e, std::int64_t k) {
-    const std::vector<Bucket> units = buckets(e);
-    for (auto unit = units.rbegin(); unit != units.rend(); ++unit) add_runs(unit->first_segment, unit->last_segment, k, runs_);
+    add_units(e, {0, last(), 0}, k);
     drop_last(runs_);
+  }
+
+  void add_units(const Resolved& own, const model::Stage& stage, std::int64_t k) {
+    const std::vector<Bucket> units = buckets(own);
+    for (auto unit = units.rbegin(); unit != units.rend(); ++unit)
+      if (stage.has(unit->last_segment)) add_runs(unit->first_segment, unit->last_segment, k, runs_);
   }
 
   // The first layer by columns is summed over ranks.
@@ -96,7 +103,14 @@ class Giving {
   // Other ranks are sent what they read.
   bool is_here(int segment) const { return owners_.empty() || owners_[static_cast<std::size_t>(segment)] == own_; }
 
+  // To make a sum again, ranks would have to add it up again.
+  bool is_sum(int output) const {
+    const model::Split split = splits_[static_cast<std::size_t>(output)];
+    return split == model::Split::inputs || split == model::Split::rows;
+  }
+
   bool stays_in(const Run& run, int output) const {
+    if (is_sum(output)) return false;
     for (int s = 0; s <= last(); ++s) {
       if ((run.first <= s && s <= run.last) || !is_here(s)) continue;
       for (const auto& read : {model::inputs_of(model_, s), model::backward_inputs_of(model_, s)})
@@ -129,6 +143,7 @@ class Giving {
   }
 
   const model::Model& model_;
+  std::vector<model::Split> splits_;  // by segment, among ranks that share layers
   Runs runs_;
   std::vector<bool> given_up_;
   int own_ = 0;  // as the next three: of stages alone, the number in the pipeline of what the rank has
@@ -176,7 +191,7 @@ const Run* Recomputation::ending_with(int segment) const {
 }
 
 Recomputation recomputation_of(const Resolved& resolved, int rank) {
-  if (resolved.document.training.recompute_segments == 0 || mesh_of(resolved).tensor > 1) return {};
+  if (resolved.document.training.recompute_segments == 0) return {};
   return Giving(resolved, rank).find();
 }
 
@@ -186,7 +201,6 @@ std::optional<std::string> recomputation_said(const Resolved& resolved) {
   const std::int64_t k = resolved.document.training.recompute_segments;
   if (k == 0) return std::nullopt;
   const Sum sum = sum_of(resolved);
-  if (splits_layers(resolved)) return "nothing is computed again: ranks add up inside the layers that they share";
   if (sum.given_up == 0) return "nothing is computed again: of " + base::format_count(k) + " segments in a row no output can be given up here";
   return "of " + base::format_count(std::ssize(resolved.model.segments)) + " outputs " + base::format_count(sum.given_up) +
          " are given up after the forward pass, and " + base::format_count(sum.again) +

@@ -4,8 +4,9 @@
 // L segments alike in runs of k it has L / k + k outputs at once in the place of L, for at most one more forward pass.
 //
 // Runs end with a stage, and with a unit of fsdp, whose parameters come and go as one. A run that is followed at once by its own backward pass gives nothing
-// up: the last one of a replica, and of a stage that takes a micro-batch back right after it came. Nor do ranks that share layers (tensor_parallel, hybrid),
-// inside which they add up.
+// up: the last one of a replica, and of a stage that takes a micro-batch back right after it came. What ranks that share layers have added up is kept
+// (tensor_parallel, hybrid), so that nothing is sent again; what each has made between two sums is made again (Korthikanti et al. 2022, "Reducing Activation
+// Recomputation in Large Transformer Models": selective recomputation).
 #pragma once
 
 #include <optional>

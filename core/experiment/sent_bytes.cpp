@@ -39,6 +39,17 @@ class Sent {
   }
   void add(int rank, std::int64_t bytes) { sent_[static_cast<std::size_t>(rank)] += bytes; }
 
+  // Of a model that these ranks share out: gathers and sums of its units.
+  void among_sharers(const std::vector<int>& ranks, const Resolved& own) {
+    const bool gathers = own.document.strategy.fsdp.shard == Shard::full;
+    const std::int64_t micro_steps = count_micro_steps(own), rounds = count_evaluations(own) * held_out_rounds(own).count();
+    for (const Bucket& unit : buckets(own)) {
+      const std::int64_t passes = !gathers || stays_gathered(own, unit) ? own.steps : 2 * micro_steps;
+      among(ranks, Payload{Collective::all_gather, gradient_dtype(own), unit.count}, passes + (gathers ? rounds : 0));
+      among(ranks, Payload{Collective::reduce_scatter, gradient_dtype(own), unit.count}, adds_up(own, unit) ? own.steps : micro_steps);
+    }
+  }
+
   std::vector<std::int64_t> take() { return std::move(sent_); }
 
  private:
@@ -52,19 +63,12 @@ class ShardedBytes {
   explicit ShardedBytes(const Resolved& e) : e_(e), groups_(shard_groups(e)), sent_(e) {}
 
   std::vector<std::int64_t> of_run() {
-    const FsdpSpec& fsdp = e_.document.strategy.fsdp;
-    const bool gathers = fsdp.shard == Shard::full, scatters = fsdp.shard != Shard::optimizer;
-    const std::int64_t micro_steps = count_micro_steps(e_), rounds = count_evaluations(e_) * held_out_rounds(e_).count();
-    const base::DType dtype = gradient_dtype(e_);
-    for (const Bucket& unit : buckets(e_)) {
-      const std::int64_t passes = !gathers || stays_gathered(e_, unit) ? e_.steps : 2 * micro_steps;
-      within_groups({Collective::all_gather, dtype, unit.count}, passes + (gathers ? rounds : 0));
-      within_groups({Collective::reduce_scatter, dtype, unit.count}, scatters ? micro_steps : e_.steps);
+    for (const auto& ranks : groups_) sent_.among_sharers(ranks, e_);
+    for (const Bucket& unit : buckets(e_))
       for (std::size_t p = 0; groups_.size() > 1 && p < groups_.front().size(); ++p) {
         const std::int64_t part = collective::part(unit.count, static_cast<int>(groups_.front().size()), static_cast<int>(p)).second;
-        sent_.among(with_part(p), Payload{Collective::all_reduce, dtype, part}, e_.steps);
+        sent_.among(with_part(p), Payload{Collective::all_reduce, gradient_dtype(e_), part}, e_.steps);
       }
-    }
     const std::int64_t segments = std::ssize(e_.model.segments);
     within_groups({Collective::all_reduce, base::DType::fp64, 3 * segments}, e_.steps);
     if (e_.document.training.judges_gradients()) within_groups({Collective::all_reduce, base::DType::fp64, segments}, e_.steps);
@@ -98,7 +102,7 @@ class MeshBytes {
       for (int replica = 0; replica < mesh_.replicas(stage); ++replica) add_layers({replica, stage, 0});
       for (int part = 0; part < mesh_.tensor; ++part) add_gradients({0, stage, part});
     }
-    if (e_.document.training.judges_gradients() && mesh_.sums_norms(shards_moments(e_)))
+    if (e_.document.training.judges_gradients() && mesh_.sums_norms(shards(e_)))
       sent_.among(everyone(), Payload{Collective::all_reduce, base::DType::fp64, std::ssize(e_.model.segments)}, e_.steps);
     return sent_.take();
   }
@@ -142,7 +146,7 @@ class MeshBytes {
         if (course_.rank_of(course_.paths[static_cast<std::size_t>(sum.segment)].front()) == at.stage)
           sent_.among(parts, Payload{sum.of_sample.collective, sum.of_sample.dtype, samples * sum.of_sample.elements}, train + (sum.backward ? 0 : evaluate));
     });
-    if (!shards_moments(e_)) add_statistics(parts);
+    if (!shards(e_)) add_statistics(parts);
   }
 
   void add_statistics(const std::vector<int>& ranks) {
@@ -151,12 +155,14 @@ class MeshBytes {
 
   // Among replicas.
   void add_gradients(const MeshPlace& at) {
-    const int rank = mesh_.rank_of(at);
-    const bool shards = shards_moments(e_);
-    for (const Bucket& bucket : buckets(of_rank(e_, rank)))
-      for (const Collective kind : shards ? std::vector{Collective::reduce_scatter, Collective::all_gather} : std::vector{Collective::all_reduce})
-        sent_.among(mesh_.replicas_like(rank), Payload{kind, gradient_dtype(e_), bucket.count}, e_.steps);
-    if (shards && at.part == 0) add_statistics(mesh_.stage(at.stage));
+    const Resolved own = of_rank(e_, mesh_.rank_of(at));
+    const std::vector<int> replicas = mesh_.replicas_like(mesh_.rank_of(at));
+    if (shards(e_)) {
+      sent_.among_sharers(replicas, own);
+      if (at.part == 0) add_statistics(mesh_.stage(at.stage));
+      return;
+    }
+    for (const Bucket& bucket : buckets(own)) sent_.among(replicas, Payload{Collective::all_reduce, gradient_dtype(e_), bucket.count}, e_.steps);
   }
 
   const Resolved& e_;

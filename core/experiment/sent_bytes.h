@@ -16,7 +16,8 @@ namespace trainyard::experiment {
 // of the parameters before the first step. Of local SGD parameters travel as gradients do, but only when ranks meet: after every H-th step, for every
 // evaluation, and after the last step. Of ranks in a mesh (mesh.h) that split the model:
 // of every micro-batch what crosses between stages and what ranks that share layers sum (tensor.h), and, where they do, three numbers of 8 bytes a segment once
-// a step; buckets of gradients among replicas; and one number a segment where clipping goes by it. Of fsdp what its strategy says (core/strategy/strategy.h),
+// a step; buckets of gradients among replicas; and one number a segment where clipping goes by it. Of fsdp, and of
+// replicas that shard, what their strategies say (core/strategy/strategy.h),
 // within each shard group. 0 for a rank alone. Nothing for strategies that reduce in other ways, and other engines.
 std::optional<std::vector<std::int64_t>> sent_bytes(const Resolved& experiment);
 

@@ -318,9 +318,12 @@ std::int64_t flops_of_sample(const model::Model& model, int segment) {
 
 std::vector<int> owners_of(const Resolved& resolved) { return owners_by(resolved.document.strategy.stages.places, resolved.model); }
 
+std::vector<int> owners_by_segment(const Resolved& resolved) {
+  return has_stages(resolved.document.strategy.kind) ? owners_of(resolved) : std::vector<int>(resolved.model.segments.size(), 0);
+}
+
 model::Course course_of(const Resolved& resolved) {
-  const StrategySpec& strategy = resolved.document.strategy;
-  return {resolved.model, has_stages(strategy.kind) ? owners_of(resolved) : std::vector<int>(resolved.model.segments.size(), 0), calls_of(strategy)};
+  return {resolved.model, owners_by_segment(resolved), calls_of(resolved.document.strategy)};
 }
 
 Resolved of_rank(const Resolved& resolved, int rank) {
@@ -361,6 +364,18 @@ std::optional<double> ideal_bubble(const Resolved& resolved) {
   }
 }
 
+namespace {
+
+// Of one that is asked for in vain; the usual one need not have been asked for.
+std::string schedule_said(const StrategySpec& strategy) {
+  const PipelineSchedule asked = strategy.stages.schedule;
+  if (asked == schedule_of(strategy) || asked == StageSpec{}.schedule) return "";
+  return "; strategy.stages.schedule=" + std::string(base::name_of(asked)) + " changes nothing: one micro-batch after the other passes " +
+         (strategy.kind == StrategyKind::hybrid ? "the one stage" : "all stages");
+}
+
+}  // namespace
+
 std::optional<std::string> stages_said(const Resolved& resolved) {
   if (!has_stages(resolved.document.strategy.kind)) return std::nullopt;
   const Mesh mesh = mesh_of(resolved);
@@ -375,13 +390,17 @@ std::optional<std::string> stages_said(const Resolved& resolved) {
     if (stage.last > stage.first) text += " to " + name(stage.last);
   }
   if (mesh.calls) text += ", which rank" + std::string(mesh.data > 1 ? "s 0 to " + std::to_string(mesh.data - 1) + " call" : " 0 calls");
-  return text + times_said(resolved);
+  return text + times_said(resolved) + schedule_said(resolved.document.strategy);
 }
 
 Problems split_problems(const Experiment& experiment) {
   if (!splits_model(experiment.strategy.kind)) return {};
   const std::string kind(base::name_of(experiment.strategy.kind));
   Problems problems;
+  if (experiment.strategy.kind == StrategyKind::model_parallel && experiment.strategy.stages.schedule == PipelineSchedule::pipedream)
+    problems.push_back({ProblemCode::bad_input, "strategy.stages.schedule",
+                        "pipedream updates after every micro-batch, and model_parallel takes one after the other and updates once a step",
+                        "naive, gpipe, 1f1b, interleaved_1f1b, zb_h1: the same here", "Take another schedule, or the strategy pipeline."});
   if (updates_each_micro_batch(experiment.strategy) && experiment.training.judges_gradients())
     problems.push_back({ProblemCode::bad_input, experiment.training.clip_norm > 0 ? "training.clip_norm" : "training.non_finite",
                         "a stage of pipedream updates as soon as it has its own gradient, and nobody sees the whole",

@@ -17,6 +17,7 @@ std::int64_t flops_of_sample(const model::Model& model, int segment);
 
 // By segment, the rank that has it, as strategy.stages.places says. Of a resolved experiment whose strategy splits the model.
 std::vector<int> owners_of(const Resolved& resolved);
+std::vector<int> owners_by_segment(const Resolved& resolved);  // of any strategy: where nobody has stages, 0 has all
 
 // The stages that samples pass, in their order, and what crosses between them. Where nothing is split there is one.
 model::Course course_of(const Resolved& resolved);

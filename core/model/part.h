@@ -16,6 +16,7 @@ Model part_of(const Model& model, const std::vector<int>& owners, int rank);
 struct Stage {
   int first = 0, last = 0, rank = 0;
   bool has(int segment) const { return first <= segment && segment <= last; }
+  bool empty() const { return last < first; }
 };
 std::vector<Stage> stages_of(const std::vector<int>& owners);
 

@@ -176,6 +176,11 @@ base::Result<void> Interpreter::State::start(std::int64_t first_step) {
   return complete(0);
 }
 
+std::int64_t Interpreter::State::share_of(std::int64_t step) const {
+  const data::Shares& shares = parts.sampler.shares();
+  return parts.share >= 0 && parts.share < shares.ranks() ? shares.samples(step, parts.share) : 0;
+}
+
 // Runs steps as long as the gate admits them without waiting.
 base::Result<void> Interpreter::State::train_steps(std::int64_t& step) {
   for (std::int64_t admitted = step; step < parts.schedule.steps; ++step) {
@@ -186,7 +191,7 @@ base::Result<void> Interpreter::State::train_steps(std::int64_t& step) {
     meeting = false;
     if (auto ok = complete(frontier.admitted() - (admitted - step)); !ok) return ok;
     lap();
-    meter.step_done(step, now_ns, bound_program(parts.plan->program(parts.schedule.program(step))), parts.recipe->learning_rate(step));
+    meter.step_done(step, now_ns, bound_program(parts.plan->program(parts.schedule.program(step))), parts.recipe->learning_rate(step), share_of(step));
     if (parts.whereabouts->first_step_done_ns.load(std::memory_order_relaxed) == 0)
       parts.whereabouts->first_step_done_ns.store(now_ns, std::memory_order_relaxed);
     asked += parts.plan->pairs.empty() || answering ? 0 : 1;

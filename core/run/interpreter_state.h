@@ -69,6 +69,7 @@ struct Interpreter::State {
   base::Result<void> start(std::int64_t first_step);
   base::Result<void> train_steps(std::int64_t& step);
   bool may_admit(std::int64_t next, std::int64_t step) const;
+  std::int64_t share_of(std::int64_t step) const;  // samples
   bool averages_after(std::int64_t step) const;
   base::Result<void> average(std::int64_t step);
   base::Result<Gate::Answer> stand_at_gate(std::int64_t step);

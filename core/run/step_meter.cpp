@@ -139,7 +139,7 @@ void StepMeter::metric(Metric metric, std::int64_t step, double value, int index
                   EventKind::metric});
 }
 
-void StepMeter::step_done(std::int64_t step, std::int64_t end_ns, const BoundProgram& program, std::optional<double> learning_rate) {
+void StepMeter::step_done(std::int64_t step, std::int64_t end_ns, const BoundProgram& program, std::optional<double> learning_rate, std::int64_t share) {
   now_ns_ = end_ns;
   if (events_ != nullptr) {
     metric(Metric::step_seconds, step, base::seconds(end_ns - times.begin_ns));
@@ -153,7 +153,7 @@ void StepMeter::step_done(std::int64_t step, std::int64_t end_ns, const BoundPro
     metric(Metric::transfer_seconds, step, base::seconds(times.transfer_ns));
     metric(Metric::wait_seconds, step, base::seconds(times.wait_ns));
     metric(Metric::input_seconds, step, base::seconds(times.input_ns));
-    gradient_metrics(step, program);
+    gradient_metrics(step, program, share);
     skipped_metric(step);
     if (!bound_.loss_scale.empty()) metric(Metric::loss_scale, step, captured(step).loss_scale);
     compression_metrics(step);
@@ -177,12 +177,13 @@ void StepMeter::memory_metrics(std::int64_t step) {
   next_memory_ns_ = begin + std::max(kMemoryPeriod, kMostOfMemory * (base::now_nanoseconds() - begin));
 }
 
-// The gradient carries a prescale of 1 / global samples, where it is reduced; a rank's own mean is over its own samples; who counts
-// none has zeros, or but some layers, and those of all samples. What the loss was multiplied by is no part of it. Who computes no gradient has none, and only
-// who updates has seen the sum.
-void StepMeter::gradient_metrics(std::int64_t step, const BoundProgram& program) {
+// The gradient carries a prescale of 1 / global samples, where it is reduced; a rank's own mean is over its own samples, or those of its share, whoever of
+// those that take it counts them; who takes none has zeros. What the loss was multiplied by is no part of it. Who computes no gradient has none, and only who
+// updates has seen the sum.
+void StepMeter::gradient_metrics(std::int64_t step, const BoundProgram& program, std::int64_t share) {
   const double scale = captured(step).loss_scale;
-  const double own = (program.samples > 0 ? static_cast<double>(program.gradient_samples()) / static_cast<double>(program.samples) : 1.0) / scale;
+  const std::int64_t samples = program.samples > 0 ? program.samples : share;
+  const double own = (samples > 0 ? static_cast<double>(program.gradient_samples()) / static_cast<double>(samples) : 1.0) / scale;
   for (std::size_t s = 0; s < model_.segments.size(); ++s) {
     if (model_.segments[s].elements == 0) continue;  // nothing to learn
     const double* statistics = captured(step).statistics.data() + 3 * s;

@@ -37,8 +37,8 @@ class StepMeter {
   // Keeps what a compute op left behind, before the next step's can overwrite it.
   void capture(const BoundOp& op, std::int64_t step);
   // After a training step is complete: all of its metrics. Resets `times` to begin at `end_ns`.
-  // Without a learning rate where a server updates by its own.
-  void step_done(std::int64_t step, std::int64_t end_ns, const BoundProgram& program, std::optional<double> learning_rate);
+  // Without a learning rate where a server updates by its own. `share`: samples of the step that the rank takes, though its program may count none.
+  void step_done(std::int64_t step, std::int64_t end_ns, const BoundProgram& program, std::optional<double> learning_rate, std::int64_t share = 0);
   // Of a worker that names rows: what an op carried of a table's share, or the list of its rows, in this round or in the turn that opens the next one.
   void carried_rows(const NamedRows& table, std::int64_t bytes, bool of_next_round);
   // The next step begins: what came between (a pause, answers to others) was in no step's time. Resets `times` to begin at `now_ns`.
@@ -53,7 +53,7 @@ class StepMeter {
  private:
   void memory_metrics(std::int64_t step);
   void metric(telemetry::Metric metric, std::int64_t step, double value, int index = 0);
-  void gradient_metrics(std::int64_t step, const BoundProgram& program);
+  void gradient_metrics(std::int64_t step, const BoundProgram& program, std::int64_t share);
   void compression_metrics(std::int64_t step);
   void table_metric(std::int64_t step);
   void imposed_metrics(std::int64_t step);

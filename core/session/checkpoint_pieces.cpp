@@ -120,15 +120,23 @@ std::string range_text(std::int64_t first, std::int64_t end) { return "[" + to_t
 // Of whole rows the elements follow one another.
 bool has_whole_rows(const model::Parameter& entry) { return row_elements(entry.shape) == row_elements(entry.box.whole); }
 
-std::string box_text(const model::Parameter& entry) {
-  const std::int64_t first = entry.in_whole(0), columns = row_elements(entry.shape);
-  if (has_whole_rows(entry)) return range_text(first, first + entry.shape.elements());
-  return "[" + to_text(entry.box.first_row, entry.box.first_row + entry.shape[0]) + "," + to_text(entry.box.first_column, entry.box.first_column + columns) +
-         "]";
-}
-
-compute::Shape box_shape(const model::Parameter& entry) {
-  return has_whole_rows(entry) ? compute::Shape{entry.shape.elements()} : compute::Shape{entry.shape[0], row_elements(entry.shape)};
+// Of a box its elements from `first` on: where rows are cut, the rest of one, whole ones, and the beginning of one.
+void add_pieces_of_box(const std::string& name, const model::Parameter& entry, const Tensor& values, std::int64_t first, std::vector<NamedTensor>& pieces) {
+  const std::int64_t columns = row_elements(entry.shape), end = first + values.elements(), width = base::size_of(values.dtype);
+  const auto bytes = [&](std::int64_t from, std::int64_t to) {
+    return std::span(values.data + (from - first) * width, static_cast<std::size_t>((to - from) * width));
+  };
+  if (has_whole_rows(entry)) {
+    const std::int64_t in_whole = entry.in_whole(first);
+    return pieces.push_back({name + range_text(in_whole, in_whole + values.elements()), values.dtype, values.shape, bytes(first, end)});
+  }
+  for (std::int64_t from = first, to = 0; from < end; from = to) {
+    const bool cut = from % columns > 0 || end - from < columns;
+    to = cut ? std::min(from - from % columns + columns, end) : end - end % columns;
+    const std::int64_t row = entry.box.first_row + from / columns, column = entry.box.first_column + from % columns;
+    const compute::Shape shape{cut ? 1 : (to - from) / columns, cut ? to - from : columns};
+    pieces.push_back({name + "[" + to_text(row, row + shape[0]) + "," + to_text(column, column + shape[1]) + "]", values.dtype, shape, bytes(from, to)});
+  }
 }
 
 // From 0 to `elements`, without gap or overlap.
@@ -165,14 +173,15 @@ std::vector<NamedTensor> pieces_of(const model::Model& model, const std::vector<
       const std::int64_t first = std::max(entry.offset, span.first) - entry.offset, end = std::min(entry.offset + elements, span_end) - entry.offset;
       const bool whole = first == 0 && end == elements;
       if (first >= end && !whole) continue;
-      const std::int64_t width = base::size_of(span.values.dtype);
-      const std::span bytes(span.values.data + (entry.offset + first - span.first) * width, static_cast<std::size_t>((end - first) * width));
-      if (whole && entry.box.any()) {
-        pieces.push_back({prefix(span.buffer) + entry.name + box_text(entry), span.values.dtype, box_shape(entry), bytes});
+      const base::DType dtype = span.values.dtype;
+      const Tensor values{dtype, {end - first}, span.values.data + (entry.offset + first - span.first) * base::size_of(dtype)};
+      const std::string name = prefix(span.buffer) + entry.name;
+      if (entry.box.any()) {
+        add_pieces_of_box(name, entry, values, first, pieces);
         continue;
       }
-      pieces.push_back({prefix(span.buffer) + entry.name + (whole ? "" : range_text(first, end)), span.values.dtype,
-                        whole ? entry.shape : compute::Shape{end - first}, bytes});
+      const std::span bytes(values.data, static_cast<std::size_t>(values.bytes()));
+      pieces.push_back({name + (whole ? "" : range_text(first, end)), dtype, whole ? entry.shape : values.shape, bytes});
     }
   return pieces;
 }

@@ -104,12 +104,38 @@ std::vector<CheckpointSpan> spans_of_server(const experiment::Resolved& e, int s
   return spans;
 }
 
-// Of several whole models that of the chief, who has the running statistics.
-bool writes_part(const experiment::Resolved& e, int rank) {
-  if (const experiment::Mesh mesh = experiment::mesh_of(e); experiment::splits_model(e.document.strategy.kind)) {
-    const experiment::MeshPlace at = mesh.place_of(rank);
-    return mesh.is_called(at) || at.replica == mesh.place_of(e.chief).replica;
+namespace {
+
+// Of several whole models the chief's, who has the running statistics.
+bool is_of_chief(const experiment::Resolved& e, int rank) {
+  const experiment::Mesh mesh = experiment::mesh_of(e);
+  return mesh.place_of(rank).replica == mesh.place_of(e.chief).replica;
+}
+
+// Parts lie side by side; or it has all.
+std::vector<CheckpointSpan> spans_of_kept(const experiment::Resolved& e, int rank, const compute::Tensor& parameters) {
+  std::vector<CheckpointSpan> spans;
+  if (!experiment::shards_parameters(e)) return spans_of({parameters});
+  std::byte* at = parameters.data;
+  for (const experiment::Part& part : experiment::parts_of(e, rank)) {
+    spans.push_back({CheckpointBuffer::parameters, part.first, {parameters.dtype, {part.count}, at}});
+    at += part.count * base::size_of(parameters.dtype);
   }
+  return spans;
+}
+
+// What of it lies in the parameter.
+CheckpointSpan within(const CheckpointSpan& span, const model::Parameter& p) {
+  const std::int64_t first = std::max(span.first, p.offset), end = std::min(span.first + span.values.elements(), p.offset + p.shape.elements());
+  const base::DType dtype = span.values.dtype;
+  return {span.buffer, first, {dtype, {std::max<std::int64_t>(end - first, 0)}, span.values.data + (first - span.first) * base::size_of(dtype)}};
+}
+
+}  // namespace
+
+bool writes_part(const experiment::Resolved& e, int rank) {
+  if (const experiment::Mesh mesh = experiment::mesh_of(e); experiment::splits_model(e.document.strategy.kind))
+    return experiment::shards_parameters(e) || mesh.is_called(mesh.place_of(rank)) || is_of_chief(e, rank);
   if (!experiment::shards_parameters(e)) return true;
   const auto groups = experiment::shard_groups(e);
   const std::vector<int>& writers = experiment::group_with(groups, e.chief);
@@ -117,36 +143,24 @@ bool writes_part(const experiment::Resolved& e, int rank) {
 }
 
 int count_parts(const experiment::Resolved& e) {
-  if (experiment::shards_parameters(e)) return static_cast<int>(experiment::shard_groups(e).front().size());
-  const experiment::Mesh mesh = experiment::mesh_of(e);
-  return experiment::splits_model(e.document.strategy.kind) ? mesh.pipeline * mesh.tensor : e.world();
+  int count = 0;
+  for (int rank = 0; rank < e.world(); ++rank) count += writes_part(e, rank) ? 1 : 0;
+  return count;
 }
-
-namespace {
 
 // What ranks that share layers have alike the first writes.
-std::vector<CheckpointSpan> spans_of_split(const experiment::Resolved& e, int rank, const compute::Tensor& parameters, const compute::Tensor& state) {
-  if (experiment::mesh_of(e).place_of(rank).part == 0) return spans_of({parameters, state});
-  std::vector<CheckpointSpan> spans;
-  for (const model::Parameter& p : e.model.parameters)
-    if (p.box.any())
-      spans.push_back(
-          {CheckpointBuffer::parameters, p.offset, {parameters.dtype, {p.shape.elements()}, parameters.data + p.offset * base::size_of(parameters.dtype)}});
-  return spans;
-}
-
-}  // namespace
-
 std::vector<CheckpointSpan> spans_of_part(const experiment::Resolved& e, int rank, const compute::Tensor& parameters, const compute::Tensor& state) {
-  if (experiment::splits_layers(e)) return spans_of_split(e, rank, parameters, state);
-  if (!experiment::shards_parameters(e)) return spans_of({parameters, state});
-  std::vector<CheckpointSpan> spans;
-  std::byte* at = parameters.data;
-  for (const experiment::Part& part : experiment::parts_of(e, rank)) {
-    spans.push_back({CheckpointBuffer::parameters, part.first, {parameters.dtype, {part.count}, at}});
-    at += part.count * base::size_of(parameters.dtype);
+  std::vector<CheckpointSpan> spans = spans_of_kept(e, rank, parameters);
+  const bool first = !experiment::splits_layers(e) || experiment::mesh_of(e).place_of(rank).part == 0;
+  if (!first) {
+    std::vector<CheckpointSpan> boxes;
+    for (const CheckpointSpan& span : spans)
+      for (const model::Parameter& p : e.model.parameters)
+        if (p.box.any() && within(span, p).values.elements() > 0) boxes.push_back(within(span, p));
+    spans = std::move(boxes);
   }
-  if (rank == e.chief && !state.empty()) spans.push_back({CheckpointBuffer::state, 0, state});
+  const bool tells = experiment::splits_model(e.document.strategy.kind) ? is_of_chief(e, rank) : rank == e.chief || !experiment::shards_parameters(e);
+  if (first && tells && !state.empty()) spans.push_back({CheckpointBuffer::state, 0, state});
   return spans;
 }
 

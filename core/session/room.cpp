@@ -125,17 +125,24 @@ class WaysToFit {
     return e_.world() > 1 && (kind == mirrored || kind == multi_worker_mirrored || kind == ddp || kind == fsdp);
   }
 
+  // Among all replicas; of a mesh, of what each place has.
   void shares() {
-    for (const auto shard : {experiment::Shard::optimizer, experiment::Shard::gradients, experiment::Shard::full}) {
+    using experiment::Shard;
+    const bool mesh = e_.document.strategy.kind == experiment::StrategyKind::hybrid;
+    if (!mesh && !all_reduces()) return;
+    for (const auto shard : {Shard::optimizer, Shard::gradients, Shard::full}) {
       experiment::Resolved other = e_;
-      other.document.strategy.kind = experiment::StrategyKind::fsdp;
+      if (mesh) other.document.strategy.mesh.shards_data = true;
+      else other.document.strategy.kind = experiment::StrategyKind::fsdp;
       other.document.strategy.fsdp.shard = shard;
-      const auto bytes = all_reduces() ? fits(other) : std::nullopt;
+      const auto bytes = fits(other);
       if (!bytes) continue;
+      const std::string cost = shard == Shard::full ? "half as many bytes again as ddp sends" : "as many bytes as ddp sends, the second half after the update";
+      const std::string of_mesh =
+          shard == Shard::optimizer ? cost : std::string(shard == Shard::full ? "parameters and " : "") + "gradients travel with every micro-batch";
       ways_.push_back(
-          {"strategy.kind=fsdp with strategy.fsdp.shard=" + std::string(base::name_of(shard)),
-           shard == experiment::Shard::full ? "half as many bytes again as ddp sends" : "as many bytes as ddp sends, the second half after the update",
-           *bytes});
+          {std::string(mesh ? "strategy.mesh.shards_data=true" : "strategy.kind=fsdp") + " with strategy.fsdp.shard=" + std::string(base::name_of(shard)),
+           mesh ? of_mesh : cost, *bytes});
       return;
     }
   }

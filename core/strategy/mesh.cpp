@@ -58,12 +58,13 @@ plan::RankPlan rank_of(const experiment::Resolved& whole, const Split& split, co
   const Slots slots = room_for(e, rank, recomputation);
   const bool reduces = rank.replicas.group >= 0;
   const std::vector<Bucket> buckets = reduces ? experiment::buckets(e) : std::vector<Bucket>{};
-  if (experiment::shards_moments(whole)) rank.shards = Shards{Units(e, number)};
+  if (experiment::shards(whole)) rank.shards = Shards{Units(e, number)};
   const Flat flat = rank.shards ? rank.shards->units.flat() : whole_model(e);
   Replica parts{e,  buckets, rank.replicas.group, false, add_buffers(e, reduces ? Shared::gradients : Shared::nothing, false, plan.buffers, slots, flat),
                 {}, {}};
   parts.slots = slots_by_buffer(parts.buffers, slots, plan.buffers.size());
   parts.recomputation = recomputation;
+  if (rank.shards) add_own_parts(*rank.shards, experiment::gradient_dtype(e), false, plan);
   share(rank, e.model, parts.buffers, plan);
   if (model::splits_classes(e.model) && rank.has_loss()) {
     const std::int64_t rows = e.document.training.batch_per_rank * e.model.labels();

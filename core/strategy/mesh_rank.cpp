@@ -94,8 +94,7 @@ class Room {
 
 }  // namespace
 
-MeshGroups::MeshGroups(const experiment::Resolved& e, const Split& split)
-    : mesh_(experiment::mesh_of(e)), ways_(split.ways), shards_(experiment::shards_moments(e)) {
+MeshGroups::MeshGroups(const experiment::Resolved& e, const Split& split) : mesh_(experiment::mesh_of(e)), ways_(split.ways), shards_(experiment::shards(e)) {
   const auto next = [&] { return static_cast<std::int32_t>(list_.size()); };
   for (int replica = 0; replica < mesh_.data; ++replica)
     for (int part = 0; part < mesh_.tensor; ++part)

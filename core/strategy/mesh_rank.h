@@ -49,7 +49,7 @@ struct MeshRank {
   experiment::PipelineSchedule schedule = experiment::PipelineSchedule::naive;
   std::vector<std::vector<Line>> ways = {};  // by way and replica, where the rank is called; else the rank's own
   Line parts = {}, replicas = {}, statistics = {}, norms = {};
-  std::optional<Shards> shards = {};  // of what replicas have alike, where each updates but its part; its units are the buckets of gradients
+  std::optional<Shards> shards = {};  // of what replicas have alike, where each updates but its part
   plan::Access summaries = {};        // of the logits, of all parts one after another; invalid where every rank has all classes
 
   std::vector<experiment::Cell> cells(std::int32_t micro_batches) const {

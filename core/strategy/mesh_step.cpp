@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/model/split.h"
+#include "core/strategy/unit_ops.h"
 
 namespace trainyard::strategy {
 namespace {
@@ -11,14 +12,10 @@ namespace {
 using experiment::Cell;
 using experiment::Pass;
 
-class MeshWriter : private OwnPartOps {
+class MeshWriter : private UnitOps {
  public:
   MeshWriter(const Replica& replica, const MeshRank& rank, const std::vector<std::int64_t>& micro_batches)
-      : OwnPartOps(replica, rank.shards ? &*rank.shards : nullptr), m_(rank), micro_batches_(micro_batches) {
-    for (std::int32_t micro = 0; micro < std::ssize(micro_batches_); ++micro)
-      if (m_.takes(micro)) own_.push_back(micro);
-    if (!own_.empty()) first_micro_ = own_.front();
-  }
+      : UnitOps(replica, rank.shards ? &*rank.shards : nullptr, rank.replicas, micro_batches, rank.mesh.callers(rank.at)), m_(rank) {}
 
   std::vector<Op> train() {
     const std::vector<Cell> cells = m_.cells(static_cast<std::int32_t>(micro_batches_.size()));
@@ -28,21 +25,20 @@ class MeshWriter : private OwnPartOps {
       add_cell(cell);
       if (updates_each() && cell.pass == Pass::backward) update_by_micro_batch();
     }
-    if (own_.empty()) learn_nothing();
     micro_ = -1;
-    sum_gradients();
+    keep_own_parts();
     if (clips()) add_clip();
     if (!updates_each()) update_all();
-    if (m_.shards) gather_parameters();
+    if (m_.shards && !units().gathers) gather_updated();
     return std::move(ops_);
   }
 
   std::vector<Op> evaluate() {
     trains_ = false;
     for (int k = 0; k <= m_.split.last(); ++k)
-      for (const std::int32_t micro : own_)
+      for (const std::int32_t micro : taken_)
         if (m_.split.rank_of(k) == m_.at.stage) add_cell({Pass::forward, k, micro});
-    if (m_.has_loss()) add_loss();
+    if (m_.has_loss() && samples_ > 0) add_loss();
     return std::move(ops_);
   }
 
@@ -54,12 +50,9 @@ class MeshWriter : private OwnPartOps {
   }
   std::int32_t place_in(const Access& buffer) const { return micro_ % r_.slots_of(buffer.buffer); }
 
-  void add(Op op) { ops_.push_back(std::move(op)); }
-  void collective(OpKind kind, const Line& line, std::int32_t number, const Access& whole) { add(collective_op(kind, line, number, whole)); }
-
   void add_cell(const Cell& cell) {
     micro_ = cell.micro;
-    samples_ = micro_batches_[static_cast<std::size_t>(micro_)];
+    samples_ = samples_of(micro_);
     switch (cell.pass) {
       case Pass::forward: return go_forward(m_.stage(cell.stage), cell.stage);
       case Pass::backward: return go_back(m_.stage(cell.stage), cell.stage);
@@ -67,30 +60,71 @@ class MeshWriter : private OwnPartOps {
     }
   }
 
+  // Of every step a replica takes its samples, though there be none.
   void go_forward(const model::Stage& stage, int k) {
-    if (loaded_ < micro_) add_load();
+    if (loaded_ < micro_ && (samples_ > 0 || (trains_ && micro_ == first_micro_))) add_load();
+    begin_pass(UnitPass::forward, stage.first, stage.last);
     hand_over([&](const Hop& hop) { return hop.forward() && hop.to == k; });
     hand_over([&](const Hop& hop) { return hop.forward() && hop.from == k && !stage.has(hop.value); });
-    for (int s = stage.first; s <= stage.last; ++s) pass_forward(s);
+    for (int s = stage.first; s <= stage.last; ++s) {
+      gather_for(s);
+      if (samples_ > 0) pass_forward(s);
+    }
     hand_over([&](const Hop& hop) { return hop.forward() && hop.from == k && stage.has(hop.value); });
   }
 
   // The last run is made again before gradients come, and before the loss, which reads what it ends with.
   void go_back(const model::Stage& stage, int k) {
-    const auto again = [&](Op op) { add(std::move(op)); };
-    make_again(stage.last, again);
-    if (k == m_.split.last()) add_loss();
+    begin_pass(UnitPass::backward, stage.first, stage.last);
+    if (!stage.empty()) make_ready(stage.last);
+    if (k == m_.split.last()) end_forward(stage);
     hand_over([&](const Hop& hop) { return !hop.forward() && hop.to == k; });
     for (int s = stage.last; s >= stage.first; --s) {
-      if (s < stage.last) make_again(s, again);
-      pass_back(s);
+      if (s < stage.last) make_ready(s);
+      learning(s, !separate_, [&] { pass_back(s); });
     }
     hand_over([&](const Hop& hop) { return !hop.forward() && hop.from == k; });
   }
 
   void learn(const model::Stage& stage) {
     for (int s = stage.last; s >= stage.first; --s)
-      if (!is(s, Kind::batch_norm)) add_weight(s);
+      learning(s, true, [&] {
+        if (!is(s, Kind::batch_norm)) add_weight(s);
+      });
+  }
+
+  // Before the layer's gradients.
+  void make_ready(int s) {
+    gather_for(s);
+    if (samples_ == 0) return;
+    make_again(s, [&](Op op) {
+      op.columns = columns(op.segment);
+      add(std::move(op));
+    });
+  }
+
+  // Who has the loss may have no layer: whatever learns nothing then, there is nothing to tell.
+  void end_forward(const model::Stage& stage) {
+    if (samples_ > 0) add_loss();
+    else if (stage.empty() && micro_ == first_micro_ && m_.tells_of_samples()) add(zero(b_.metrics));
+  }
+
+  // What a segment does on the way back, `is_learnt` where that ends with the gradient of its weights: then a bucket that ends with it is to be summed.
+  template <class GoBack>
+  void learning(int s, bool is_learnt, GoBack go_back) {
+    if (is_learnt) take_place_of_gradient(s);
+    if (samples_ > 0) go_back();
+    else if (is_learnt) add_nothing_learnt(s);
+    if (!is_learnt) return;
+    sum_gradient(s);
+    for (std::int32_t b = 0; b < buckets() && !m_.shards && is_last_micro_step(); ++b)
+      if (span_of(b).first_segment == s) collective(OpKind::all_reduce, m_.replicas, b, {b_.gradients.buffer, span_of(b).first, span_of(b).count});
+  }
+
+  void add_nothing_learnt(int s) {
+    Op op = learn_nothing(s);
+    if (s == last() && micro_ == first_micro_ && m_.tells_of_samples()) op.writes.push_back(b_.metrics);
+    if (!op.writes.empty()) add(std::move(op));
   }
 
   // Of what the layer is split by, the rank's own.
@@ -129,8 +163,8 @@ class MeshWriter : private OwnPartOps {
 
   void add_weight(int s) {
     if (!computes_by_parameters(s)) return;
-    add(backward_weight(s, micro_ == own_.back()));
-    if (updates_each() ? adds_to_tied(s) : adds_weight(s)) with_sum(ops_.back());
+    add(backward_weight(s, leaves_norms() && learns_last()));
+    if (adds_to_tied(s) || (micro_ > first_micro_ && !updates_each() && adds_up(s))) with_sum(ops_.back());
   }
 
   bool updates_each() const { return m_.schedule == experiment::PipelineSchedule::pipedream; }
@@ -193,7 +227,7 @@ class MeshWriter : private OwnPartOps {
   template <class IsMeant>
   void hand_over(IsMeant is_meant) {
     for (const Hop& hop : m_.split.hops) {
-      if (!is_meant(hop) || (hop.value == model::kSampleNumbers && !trains_)) continue;
+      if (samples_ == 0 || !is_meant(hop) || (hop.value == model::kSampleNumbers && !trains_)) continue;
       const Line& line = m_.line(hop.way, micro_);
       const std::int32_t root = m_.mesh.rank_of({m_.replica_of(micro_), m_.split.rank_of(hop.from), m_.at.part});
       add(rooted(OpKind::broadcast, line.lane, line.group, micro_ * hop.values + hop.number, root, carried(hop)));
@@ -206,33 +240,6 @@ class MeshWriter : private OwnPartOps {
   }
 
   // Once a step --------------------------------------------------------------------------------------------------------
-
-  // A replica without samples in the step takes none of them, and has gradients of zero.
-  void learn_nothing() {
-    add_load();
-    for (int s = last(); s >= 0; --s) {
-      Op op = op_of(OpKind::zero, s);
-      if (has_parameters(s)) op.writes = {segment_of(b_.gradients, s), {b_.local_norms.buffer, s, 1}};
-      if (s == last() && m_.tells_of_samples()) op.writes.push_back(b_.metrics);
-      if (!op.writes.empty()) add(std::move(op));
-    }
-  }
-
-  // Each bucket after the last op that writes any of it, in an order that all replicas keep.
-  void sum_gradients() {
-    std::size_t at = 0;
-    for (std::int32_t b = 0; b < buckets(); ++b) {
-      const Access bucket{b_.gradients.buffer, span_of(b).first, span_of(b).count};
-      const auto writes = [&](const Op& op) {
-        return std::any_of(op.writes.begin(), op.writes.end(), [&](const Access& write) { return overlap(write, bucket); });
-      };
-      const auto last = std::find_if(ops_.rbegin(), ops_.rend(), writes);
-      at = std::max(at, static_cast<std::size_t>(ops_.rend() - last));
-      const OpKind kind = m_.shards ? OpKind::reduce_scatter : OpKind::all_reduce;
-      ops_.insert(ops_.begin() + static_cast<std::ptrdiff_t>(at++), collective_op(kind, m_.replicas, b, bucket));
-    }
-  }
-  static bool overlap(const Access& a, const Access& b) { return a.buffer == b.buffer && a.first < b.first + b.count && b.first < a.first + a.count; }
 
   // Whether the rank tells of a segment: of one that all parts have the first does, of one that is split each of its part.
   bool tells(int s) const { return has_parameters(s) && (m_.at.part == 0 || segment(s).split != model::Split::none); }
@@ -275,19 +282,11 @@ class MeshWriter : private OwnPartOps {
     for (int s = last(); s >= 0 && !m_.shards; --s)
       if (has_parameters(s)) change(s, update(s));
     if (sums)
-      collective(OpKind::all_reduce, m_.statistics, m_.statistics.group == m_.replicas.group ? 2 * buckets() : number_of(Way::statistics), b_.statistics);
-  }
-
-  // Of every bucket each replica has updated its part.
-  void gather_parameters() {
-    for (std::int32_t b = buckets() - 1; b >= 0; --b)
-      collective(OpKind::all_gather, m_.replicas, buckets() + b, {b_.parameters.buffer, span_of(b).first, span_of(b).count});
+      collective(OpKind::all_reduce, m_.statistics, m_.statistics.group == m_.replicas.group ? unit_number(UnitWay::norms, 1) : number_of(Way::statistics),
+                 b_.statistics);
   }
 
   const MeshRank& m_;
-  const std::vector<std::int64_t>& micro_batches_;  // by number, samples
-  std::vector<std::int32_t> own_;                   // which of them the rank takes
-  std::vector<Op> ops_;
   bool separate_ = false;  // gradients of weights have cells of their own
   std::int32_t loaded_ = -1;
 };

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "core/experiment/precision.h"
+#include "core/plan/overlap.h"
 #include "core/strategy/edit.h"
 
 namespace trainyard::strategy {
@@ -19,8 +20,6 @@ using plan::OpKind;
 
 const LaneId kCompute{1};
 constexpr std::array<std::string_view, 5> kParameters = {"mean", "centre", "snapshot", "stash", "params"};
-
-bool overlap(const Access& a, const Access& b) { return a.buffer == b.buffer && a.first < b.first + b.count && b.first < a.first + a.count; }
 
 // Of one rank.
 class Caster {

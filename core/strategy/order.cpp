@@ -5,6 +5,8 @@
 #include <map>
 #include <tuple>
 
+#include "core/plan/overlap.h"
+
 namespace trainyard::strategy {
 namespace {
 
@@ -21,10 +23,7 @@ struct Touch {
   bool gathers =
       false;  // then what it waits for on its own lane is said too: of the place the rank itself has written but its part, and peers may read the rest
 
-  bool conflicts(const Touch& other) const {
-    return (lane != other.lane || gathers) && (writes || other.writes) && access.first < other.access.first + other.access.count &&
-           other.access.first < access.first + access.count;
-  }
+  bool conflicts(const Touch& other) const { return (lane != other.lane || gathers) && (writes || other.writes) && plan::overlap(access, other.access); }
   bool same_place(const Touch& other) const { return access == other.access && writes == other.writes && lane == other.lane; }
 };
 

@@ -3,7 +3,14 @@
 
 #include <algorithm>
 
+#include "core/strategy/edit.h"
+
 namespace trainyard::strategy {
+
+void add_own_parts(Shards& shards, base::DType dtype, bool peers_read, plan::RankPlan& plan) {
+  if (shards.units.gathers) shards.parameters = add_buffer(plan, "shard", dtype, shards.units.own);
+  if (shards.units.scatters) shards.gradients = add_buffer(plan, "grad_shard", dtype, shards.units.own, peers_read);
+}
 
 plan::Access OwnPartOps::part_of(const Access& span, const experiment::Part& own, const model::Segment& segment) {
   const std::int64_t first = std::max(own.first, segment.first), end = std::min(own.first + own.count, segment.first + segment.elements);

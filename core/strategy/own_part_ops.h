@@ -13,6 +13,9 @@ struct Shards {
   plan::Access gradients = {};   // likewise
 };
 
+// Appends the buffers of a rank's own parts. `peers_read`: who has the same parts of gradients sums them with the rank.
+void add_own_parts(Shards& shards, base::DType dtype, bool peers_read, plan::RankPlan& plan);
+
 class OwnPartOps : protected ReplicaOps {
  protected:
   // `shards`: null where what the rank has is its own; then none of these is asked for.
@@ -35,12 +38,12 @@ class OwnPartOps : protected ReplicaOps {
   Op norm_of_part(const Unit& unit, int s) const { return norm(s, part_of(own_gradient(unit), unit.own, segment(s))); }
   Op update_of_part(const Unit& unit, int s) const;
 
+  const Shards* shards_;
+
  private:
   static Access as_in_model(const Access& flat, const Unit& unit) { return {flat.buffer, unit.own.first, unit.own.count}; }
   // What the rank has of a segment: of a span as long as its part of the unit, and of what it is of the model.
   static Access part_of(const Access& span, const experiment::Part& own, const model::Segment& segment);
-
-  const Shards* shards_;
 };
 
 }  // namespace trainyard::strategy

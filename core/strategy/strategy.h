@@ -99,9 +99,9 @@ base::Result<plan::Plan> tensor_parallel(const experiment::Resolved& experiment)
 
 // A mesh of data x pipeline x tensor (Narayanan et al. 2021; experiment/mesh.h): replicas that take samples of their own, each a pipeline of stages, whose
 // layers are split among the ranks of a stage. Of the mesh 1 x n x 1 pipeline is what is left, of 1 x 1 x n tensor_parallel. Replicas all-reduce their
-// gradients in buckets, each once the last backward pass has written it: what a rank has of S bytes of parameters moves 2 (d - 1) / d of that; with
-// strategy.mesh.shards_data they are reduce-scattered, each replica updates its part by moments of that alone, and the parameters are gathered, which is as
-// much (ZeRO-1).
+// gradients in buckets, each once the last backward pass has written it: what a rank has of S bytes of parameters moves 2 (d - 1) / d of that. With
+// strategy.mesh.shards_data they share out what each place has, as fsdp does and strategy.fsdp says, unit by unit: what that sends in a micro-step goes with
+// every micro-batch here. Of the mesh n x 1 x 1 fsdp is what is left.
 base::Result<plan::Plan> hybrid(const experiment::Resolved& experiment);
 base::Result<plan::Plan> rpc(const experiment::Resolved& experiment);
 

@@ -8,48 +8,69 @@ namespace {
 
 using experiment::Shard;
 
+// Stage by stage those that come and go, last layers first.
+template <class Stays>
+std::vector<Places::Turns> turns_of(const experiment::Resolved& e, const std::vector<Bucket>& units, Stays stays) {
+  std::vector<Places::Turns> list;
+  for (std::vector<int> back : experiment::units_by_stage(e, units)) {
+    std::erase_if(back, [&](int u) { return stays(e, units[static_cast<std::size_t>(u)]); });
+    list.push_back({{}, {back.begin(), back.end()}});
+  }
+  return list;
+}
+
+std::int64_t most_of_a_stage(const std::vector<Places::Turns>& stages) {
+  std::ptrdiff_t most = 0;
+  for (const Places::Turns& one : stages) most = std::max(most, std::ssize(one.backward));
+  return most;
+}
+
 // Gathered forward, first layers first, and back again.
 Places parameters_of(const experiment::Resolved& e, const std::vector<Bucket>& units) {
   if (e.document.strategy.fsdp.shard != Shard::full) return Places::as_in_model(units, e.model.elements);
-  std::vector<std::int32_t> back;
-  for (std::size_t u = 0; u < units.size(); ++u)
-    if (!experiment::stays_gathered(e, units[u])) back.push_back(static_cast<std::int32_t>(u));
-  std::vector<std::int32_t> turns(back.rbegin(), back.rend());
-  turns.insert(turns.end(), back.begin(), back.end());
-  return {units, turns, std::min<std::int64_t>(e.document.strategy.fsdp.prefetch + 1, std::ssize(back))};
+  std::vector<Places::Turns> stages = turns_of(e, units, experiment::stays_gathered);
+  for (Places::Turns& one : stages) one.forward.assign(one.backward.rbegin(), one.backward.rend());
+  return {units, stages, std::min<std::int64_t>(e.document.strategy.fsdp.prefetch + 1, most_of_a_stage(stages))};
 }
 
-// Two places: one unit is summed while the next is computed. Of a table that another layer shares the gradient is there from that one's on.
+// Two places: one unit is summed while the next is computed.
 Places gradients_of(const experiment::Resolved& e, const std::vector<Bucket>& units) {
   if (e.document.strategy.fsdp.shard == Shard::optimizer) return Places::as_in_model(units, e.model.elements);
-  std::vector<std::int32_t> turns;
-  for (std::size_t u = 0; u < units.size(); ++u)
-    if (!experiment::has_shared_table(e.model, units[u])) turns.push_back(static_cast<std::int32_t>(u));
-  return {units, turns, std::min<std::int64_t>(2, std::ssize(turns))};
+  const std::vector<Places::Turns> stages = turns_of(e, units, experiment::adds_up);
+  return {units, stages, std::min<std::int64_t>(2, most_of_a_stage(stages))};
 }
 
 }  // namespace
 
 Places Places::as_in_model(const std::vector<Bucket>& units, std::int64_t elements) {
   Places places;
-  for (const Bucket& unit : units) places.own_.push_back(unit.first);
+  for (const Bucket& unit : units) places.forward_.push_back(unit.first);
+  places.backward_ = places.forward_;
+  places.stays_.assign(units.size(), true);
   places.elements_ = elements;
   return places;
 }
 
-Places::Places(const std::vector<Bucket>& units, const std::vector<std::int32_t>& turns, std::int64_t shared) : own_(units.size(), -1) {
-  for (std::size_t u = 0; u < units.size(); ++u) {
-    if (std::find(turns.begin(), turns.end(), static_cast<std::int32_t>(u)) != turns.end()) continue;
-    own_[u] = elements_;
-    elements_ += units[u].count;
-  }
+Places::Places(const std::vector<Bucket>& units, const std::vector<Turns>& stages, std::int64_t shared)
+    : stays_(units.size(), true), forward_(units.size()), backward_(units.size()) {
   std::vector<std::int64_t> lengths(static_cast<std::size_t>(shared), 0);
-  for (std::size_t t = 0; t < turns.size(); ++t)
-    lengths[t % lengths.size()] = std::max(lengths[t % lengths.size()], units[static_cast<std::size_t>(turns[t])].count);
-  for (const std::int64_t length : lengths) {
-    shared_.push_back(elements_);
-    elements_ += length;
-  }
+  const auto take = [&](const std::vector<std::int32_t>& turns, std::size_t from, std::vector<std::int64_t>& places) {
+    for (std::size_t t = 0; t < turns.size(); ++t) {
+      const auto u = static_cast<std::size_t>(turns[t]);
+      const std::size_t place = (from + t) % lengths.size();
+      stays_[u] = false;
+      places[u] = static_cast<std::int64_t>(place);
+      lengths[place] = std::max(lengths[place], units[u].count);
+    }
+  };
+  for (const Turns& one : stages) take(one.forward, 0, forward_), take(one.backward, one.forward.size(), backward_);
+  for (std::size_t u = 0; u < units.size(); ++u)
+    if (stays_[u]) forward_[u] = backward_[u] = elements_, elements_ += units[u].count;
+  std::vector<std::int64_t> firsts;
+  for (const std::int64_t length : lengths) firsts.push_back(elements_), elements_ += length;
+  for (std::size_t u = 0; u < units.size(); ++u)
+    for (auto* places : {&forward_, &backward_})
+      if (!stays_[u]) (*places)[u] = firsts[static_cast<std::size_t>((*places)[u])];
 }
 
 Units::Units(const experiment::Resolved& e, std::int32_t rank)
@@ -63,6 +84,12 @@ Units::Units(const experiment::Resolved& e, std::int32_t rank)
     list.push_back({bucket, parts[list.size()], own});
     own += list.back().own.count;
   }
+}
+
+std::int32_t Units::of(int segment) const {
+  const auto at = std::find_if(list.begin(), list.end(),
+                               [segment](const Unit& unit) { return unit.bucket.first_segment <= segment && segment <= unit.bucket.last_segment; });
+  return at == list.end() ? -1 : static_cast<std::int32_t>(at - list.begin());
 }
 
 }  // namespace trainyard::strategy

@@ -14,6 +14,7 @@ namespace {
 using experiment::Experiment;
 using experiment::PipelineSchedule;
 using experiment::Precision;
+using experiment::Shard;
 using experiment::StrategyKind;
 using experiment::SwapTo;
 
@@ -39,6 +40,12 @@ Experiment remote(experiment::RemoteLayers layers, int servers) {
   e.training.batch_per_rank = 4;
   e.training.steps = 22;
   e.training.optimizer = {.kind = experiment::OptimizerKind::adam, .learning_rate = 0.01, .epsilon = 1e-4};
+  return e;
+}
+
+Experiment sharded(Experiment e, experiment::Shard shard) {
+  e.strategy.mesh.shards_data = true;
+  e.strategy.fsdp.shard = shard;
   return e;
 }
 
@@ -117,6 +124,9 @@ INSTANTIATE_TEST_SUITE_P(Plans, Combined,
                                          Case{"stages_of_parts_gpipe", meshed(4, {.data = 1, .pipeline = 2, .tensor = 2}, PipelineSchedule::gpipe)},
                                          Case{"all_three_zb", meshed(8, {.data = 2, .pipeline = 2, .tensor = 2}, PipelineSchedule::zb_h1)},
                                          Case{"moments_in_parts", meshed(4, {.data = 2, .pipeline = 2, .tensor = 1, .shards_data = true})},
+                                         Case{"gradients_in_parts", sharded(meshed(8, {.data = 2, .pipeline = 2, .tensor = 2}), Shard::gradients)},
+                                         Case{"all_in_parts", sharded(meshed(4, {.data = 2, .pipeline = 2, .tensor = 1}), Shard::full)},
+                                         Case{"all_in_parts_of_layers", sharded(meshed(4, {.data = 2, .pipeline = 1, .tensor = 2}), Shard::full)},
                                          Case{"remote_table", remote(experiment::RemoteLayers::embeddings, 1)},
                                          Case{"remote_layers", remote(experiment::RemoteLayers::all, 2)}, Case{"pipedream", pipedream()}),
                          [](const testing::TestParamInfo<Case>& one) { return one.param.name; });

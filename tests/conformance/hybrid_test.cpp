@@ -3,9 +3,8 @@
 // the formula says, no more.
 #include <gtest/gtest.h>
 
-#include "backends/inproc/transport.h"
-#include "core/check/check.h"
-#include "core/experiment/buckets.h"
+#include <map>
+
 #include "core/experiment/recomputation.h"
 #include "tests/conformance/mesh_training.h"
 
@@ -16,62 +15,14 @@ using collective::Algorithm;
 using experiment::Experiment;
 using experiment::OptimizerKind;
 using experiment::PipelineSchedule;
-using experiment::StrategyKind;
 
-std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes, {64}).value(); }
-std::vector<RankOutcome> trained(const Experiment& e) { return trained_by(e, in_process); }
-
-// Of 24 samples a step, in so many micro-batches of each replica; an epoch of 250 ends with 10.
-Experiment meshed(Experiment e, experiment::Mesh mesh, int micro_batches = 1, PipelineSchedule schedule = PipelineSchedule::one_f_one_b) {
-  e.strategy.kind = StrategyKind::hybrid;
-  e.strategy.mesh = {.data = mesh.data, .pipeline = mesh.pipeline, .tensor = mesh.tensor, .shards_data = false};
-  e.strategy.stages.schedule = schedule;
-  e.training.batch_per_rank = 24 / mesh.data / micro_batches;
-  e.training.accumulation_steps = micro_batches;
-  e.training.steps = 100;
-  e.training.precision = experiment::Precision::fp64;
-  return e;
-}
-
-Experiment with(Experiment e, OptimizerKind kind, double clip_norm = 0, Algorithm algorithm = Algorithm::ring) {
-  e.training.optimizer = {.kind = kind, .learning_rate = 0.02, .epsilon = 1e-4};
-  e.training.clip_norm = clip_norm;
-  e.strategy.algorithm = algorithm;
-  return e;
-}
-
-Experiment gpt(int ranks, std::int64_t heads, bool tied) {
-  Experiment e = tied ? strategy::small_tied_gpt(ranks) : strategy::small_gpt(ranks);
-  e.model.layers[0].width = 2 * heads;
-  e.model.layers[1].heads = heads;
-  e.model.layers[1].blocks = 2;
-  e.training.optimizer.learning_rate = 0.02;
-  return e;
-}
-
-Experiment on_hosts(Experiment e, int hosts, int devices) {
-  e.topology = drawn_hosts(hosts, devices);
-  return e;
-}
-
-Experiment sharded(Experiment e) {
-  e.strategy.mesh.shards_data = true;
-  e.strategy.fsdp.shard = experiment::Shard::optimizer;
-  return e;
-}
-
-struct Case {
-  const char* name;
-  Experiment experiment;
-};
-void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+using Case = MeshCase;
 
 class MeshTraining : public testing::TestWithParam<Case> {};
 
 TEST_P(MeshTraining, of_hundred_fp64_steps_equals_one_device) {
   const Experiment& e = GetParam().experiment;
-  const auto problems = experiment::validate(e, ".");
-  ASSERT_EQ(problems.empty() ? "" : base::to_string(problems.front()), "");
+  expect_valid(e);
   expect_as_one_device(e, trained(e), trained(on_one(e))[0]);
 }
 
@@ -104,40 +55,7 @@ INSTANTIATE_TEST_SUITE_P(Meshes, MeshTraining,
                                          Case{"rows_4x1x1_clipped", with(meshed(strategy::small_rows(4), {4, 1, 1}, 2), O::sgd, 0.3)},
                                          Case{"clicks_2x2x1", meshed(strategy::small_clicks(4), {2, 2, 1}, 2, S::naive)},
                                          Case{"images_2x2x2", meshed(images(strategy::small_images(8), 1), {2, 2, 2}, 2)}),
-                         [](const testing::TestParamInfo<Case>& one) { return one.param.name; });
-
-// Of gradients each replica keeps the sum of its part alone.
-class ShardedMesh : public testing::TestWithParam<Case> {};
-
-TEST_P(ShardedMesh, of_hundred_fp64_steps_equals_one_device_and_moments_are_apart) {
-  const Experiment& e = GetParam().experiment;
-  const auto problems = experiment::validate(e, ".");
-  ASSERT_EQ(problems.empty() ? "" : base::to_string(problems.front()), "");
-  expect_as_one_device(e, trained(e), trained(on_one(e))[0]);
-  const experiment::Resolved resolved = experiment::resolve(e, ".").value();
-  const auto moment = [&](const experiment::Resolved& r) {
-    const plan::RankPlan rank = strategy::coarse_plan(r).value().rank_plan(0);
-    return rank.buffers[rank.buffer("moment1").index()].elements;
-  };
-  experiment::Resolved whole = resolved;
-  whole.document.strategy.mesh.shards_data = false;
-  const auto buckets = std::ssize(experiment::buckets(experiment::of_rank(resolved, 0)));
-  EXPECT_LE(moment(resolved), moment(whole) / experiment::mesh_of(resolved).data + buckets);
-}
-
-TEST_P(ShardedMesh, sends_what_its_formula_says_and_is_proved) {
-  expect_sent_bytes(GetParam().experiment, in_process);
-  expect_proved(GetParam().experiment);
-}
-
-INSTANTIATE_TEST_SUITE_P(Meshes, ShardedMesh,
-                         testing::Values(Case{"rows_2x2x2_clipped", sharded(with(meshed(on_hosts(strategy::small_rows(8), 2, 4), {2, 2, 2}, 3), O::adam, 0.3))},
-                                         Case{"uneven_4x1x2_direct", sharded(with(meshed(small(8, 24), {4, 1, 2}, 2), O::adamw, 0, Algorithm::direct))},
-                                         Case{"rows_3x2x1_gpipe", sharded(with(meshed(strategy::small_rows(6), {3, 2, 1}, 4, S::gpipe), O::adam))},
-                                         Case{"gpt_2x2x2_interleaved",
-                                              sharded(with(meshed(gpt(8, 2, false), {2, 2, 2}, 4, S::interleaved_1f1b), O::adam, 0.3))},
-                                         Case{"rows_4x1x1_clipped", sharded(with(meshed(strategy::small_rows(4), {4, 1, 1}, 2), O::adam, 0.3))}),
-                         [](const testing::TestParamInfo<Case>& one) { return one.param.name; });
+                         name_of);
 
 // Of 241 samples, 24 at a step, the last one is replica 0's alone: the others learn nothing from it, and sum with it.
 TEST(MeshTail, of_a_replica_without_samples_equals_one_device) {
@@ -159,6 +77,37 @@ TEST(MeshRecomputation, of_pipelines_of_replicas_changes_no_bit) {
   const auto problems = check::check(strategy::make_plan(resolved).value());
   EXPECT_EQ(problems.empty() ? "" : base::to_string(problems.front()), "");
   EXPECT_EQ(put_together(e, trained(e), &RankOutcome::parameters), kept);
+}
+
+// By segment, of the first step.
+std::map<int, double> local_norms(const RankOutcome& rank) {
+  std::map<int, double> norms;
+  for (const telemetry::Event& event : rank.events)
+    if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(telemetry::Metric::local_gradient_norm) && event.step == 0)
+      norms[event.index] = event.value;
+  return norms;
+}
+
+// A rank's own gradient is the mean over the samples of its replica, whoever of that counts them: that of a mirrored replica.
+TEST(MeshNorms, of_local_gradients_are_those_of_replicas) {
+  const Experiment e = one_step(meshed(strategy::small_rows(8), {2, 2, 2}, 1));
+  Experiment mirrored = e;
+  mirrored.topology = drawn_hosts(1, 2);
+  mirrored.strategy.kind = experiment::StrategyKind::mirrored;
+  const experiment::Resolved resolved = experiment::resolve(e, ".").value();
+  const auto ranks = trained(e), replicas = trained(mirrored);
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    ASSERT_EQ(ranks[r].problem, "");
+    const auto wanted = local_norms(replicas[static_cast<std::size_t>(experiment::mesh_of(resolved).place_of(static_cast<int>(r)).replica)]);
+    int compared = 0;
+    const model::Model own = experiment::of_rank(resolved, static_cast<int>(r)).model;
+    for (const auto& [segment, norm] : local_norms(ranks[r])) {
+      if (own.segments[static_cast<std::size_t>(segment)].split != model::Split::none) continue;
+      EXPECT_NEAR(norm, wanted.at(segment), 1e-10 * wanted.at(segment)) << "rank " << r << ", segment " << segment;
+      ++compared;
+    }
+    EXPECT_GT(compared, 0);
+  }
 }
 
 // A gradient that is not finite on one rank alone skips the update of all.

@@ -2,13 +2,96 @@
 // Ranks that have but parts of a model, as one device would: what they end with is put together again, and what they say of it added up.
 #pragma once
 
+#include "backends/inproc/transport.h"
 #include "core/check/check.h"
 #include "core/experiment/fields.h"
+#include "core/experiment/fsdp.h"
 #include "core/experiment/mesh.h"
 #include "core/experiment/sent_bytes.h"
 #include "tests/conformance/small_training.h"
 
 namespace trainyard::tests {
+
+inline std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes, {64}).value(); }
+inline std::vector<RankOutcome> trained(const experiment::Experiment& e) { return trained_by(e, in_process); }
+
+struct MeshCase {
+  const char* name;
+  experiment::Experiment experiment;
+};
+inline void PrintTo(const MeshCase& c, std::ostream* out) { *out << c.name; }
+inline std::string name_of(const testing::TestParamInfo<MeshCase>& one) { return one.param.name; }
+
+// Of 24 samples a step, in so many micro-batches of each replica; an epoch of 250 ends with 10.
+inline experiment::Experiment meshed(experiment::Experiment e, experiment::Mesh mesh, int micro_batches = 1,
+                                     experiment::PipelineSchedule schedule = experiment::PipelineSchedule::one_f_one_b) {
+  e.strategy.kind = experiment::StrategyKind::hybrid;
+  e.strategy.mesh = {.data = mesh.data, .pipeline = mesh.pipeline, .tensor = mesh.tensor, .shards_data = false};
+  if (mesh.pipeline > 1) e.strategy.stages.schedule = schedule;
+  e.training.batch_per_rank = 24 / mesh.data / micro_batches;
+  e.training.accumulation_steps = micro_batches;
+  e.training.steps = 100;
+  e.training.precision = experiment::Precision::fp64;
+  return e;
+}
+
+inline experiment::Experiment sharded(experiment::Experiment e, experiment::Shard shard) {
+  e.strategy.mesh.shards_data = true;
+  e.strategy.fsdp.shard = shard;
+  return e;
+}
+
+inline experiment::Experiment with(experiment::Experiment e, experiment::OptimizerKind kind, double clip_norm = 0,
+                                   collective::Algorithm algorithm = collective::Algorithm::ring) {
+  e.training.optimizer = {.kind = kind, .learning_rate = 0.02, .epsilon = 1e-4};
+  e.training.clip_norm = clip_norm;
+  e.strategy.algorithm = algorithm;
+  return e;
+}
+
+inline experiment::Experiment gpt(int ranks, std::int64_t heads, bool tied) {
+  experiment::Experiment e = tied ? strategy::small_tied_gpt(ranks) : strategy::small_gpt(ranks);
+  e.model.layers[0].width = 2 * heads;
+  e.model.layers[1].heads = heads;
+  e.model.layers[1].blocks = 2;
+  e.training.optimizer.learning_rate = 0.02;
+  return e;
+}
+
+inline experiment::Experiment on_hosts(experiment::Experiment e, int hosts, int devices) {
+  e.topology = drawn_hosts(hosts, devices);
+  return e;
+}
+
+inline void expect_valid(const experiment::Experiment& e) {
+  const auto problems = experiment::validate(e, ".");
+  ASSERT_EQ(problems.empty() ? "" : base::to_string(problems.front()), "");
+}
+
+// Steps of which some are tails, and evaluations, byte for byte.
+inline void expect_sent_bytes(experiment::Experiment e) {
+  e.training.steps = 22;
+  e.run.evaluate_every_steps = 11;
+  const auto wanted = experiment::sent_bytes(experiment::resolve(e, ".").value());
+  ASSERT_TRUE(wanted);
+  const auto ranks = trained(e);
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    EXPECT_EQ(ranks[r].problem, "");
+    std::int64_t sent = 0;
+    for (const comm::Traffic& to : ranks[r].traffic) sent += static_cast<std::int64_t>(to.sent_payload_bytes);
+    EXPECT_EQ(sent, (*wanted)[r]) << "rank " << r;
+  }
+}
+
+// Coarse, and as it is run.
+inline void expect_proved(const experiment::Experiment& e) {
+  const experiment::Resolved resolved = experiment::resolve(e, ".").value();
+  for (const auto& plan : {strategy::coarse_plan(resolved), strategy::make_plan(resolved)}) {
+    ASSERT_TRUE(plan);
+    const auto problems = check::check(*plan);
+    EXPECT_EQ(problems.empty() ? "" : base::to_string(problems.front()), "");
+  }
+}
 
 // The same training on one device.
 inline experiment::Experiment on_one(experiment::Experiment e) {
@@ -21,6 +104,18 @@ inline experiment::Experiment on_one(experiment::Experiment e) {
   return e;
 }
 
+// Of a rank's own model, by element, where it has it: everywhere, or its part of every unit, which lie side by side. Of gradients that are summed in parts a
+// rank has but these, wherever they lie; -1: it has it not.
+inline std::vector<std::int64_t> places_on(const experiment::Resolved& own, int rank, std::size_t elements, bool in_parts) {
+  std::vector<std::int64_t> places(static_cast<std::size_t>(own.model.elements), -1);
+  const bool side_by_side = elements < places.size();
+  if (!side_by_side && !in_parts) std::iota(places.begin(), places.end(), 0);
+  std::int64_t at = 0;
+  for (const experiment::Part& part : side_by_side || in_parts ? experiment::parts_of(own, rank) : std::vector<experiment::Part>{})
+    for (std::int64_t i = part.first; i < part.first + part.count; ++i, ++at) places[static_cast<std::size_t>(i)] = side_by_side ? at : i;
+  return places;
+}
+
 // What several ranks have is the same to the bit, and of what is in no box all have it.
 inline std::vector<double> put_together(const experiment::Experiment& e, const std::vector<RankOutcome>& ranks, std::vector<double> RankOutcome::*part) {
   const experiment::Resolved all = experiment::resolve(e, ".").value();
@@ -28,11 +123,16 @@ inline std::vector<double> put_together(const experiment::Experiment& e, const s
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     EXPECT_EQ(ranks[r].problem, "");
     if (!ranks[r].problem.empty()) return whole;
-    for (const model::Parameter& own : experiment::of_rank(all, static_cast<int>(r)).model.parameters) {
+    const experiment::Resolved of_rank = experiment::of_rank(all, static_cast<int>(r));
+    const std::vector<std::int64_t> places =
+        places_on(of_rank, static_cast<int>(r), (ranks[r].*part).size(), experiment::shards(all) && part == &RankOutcome::gradients);
+    for (const model::Parameter& own : of_rank.model.parameters) {
       const auto at = std::find_if(all.model.parameters.begin(), all.model.parameters.end(), [&](const model::Parameter& p) { return p.name == own.name; });
       for (std::int64_t i = 0; i < own.shape.elements(); ++i) {
+        const std::int64_t place = places[static_cast<std::size_t>(own.offset + i)];
+        if (place < 0) continue;
         double& element = whole[static_cast<std::size_t>(at->offset + own.in_whole(i))];
-        const double value = (ranks[r].*part)[static_cast<std::size_t>(own.offset + i)];
+        const double value = (ranks[r].*part)[static_cast<std::size_t>(place)];
         EXPECT_TRUE(std::isnan(element) || element == value) << own.name << "[" << i << "] of rank " << r;
         element = value;
       }
@@ -62,31 +162,6 @@ inline void expect_as_one_device(const experiment::Experiment& e, const std::vec
     EXPECT_NEAR(sum_of(many, metric, last), sum_of({one}, metric, last), 1e-6);
   for (const Metric metric : {Metric::reduced_gradient_norm, Metric::update_ratio})
     EXPECT_NEAR(sum_of(tellers(e, many), metric, 0), sum_of({one}, metric, 0), 1e-8 * (1 + sum_of({one}, metric, 0)));
-}
-
-// Steps of which some are tails, and evaluations, byte for byte.
-inline void expect_sent_bytes(experiment::Experiment e, const MakeTransports& transports) {
-  e.training.steps = 22;
-  e.run.evaluate_every_steps = 11;
-  const auto wanted = experiment::sent_bytes(experiment::resolve(e, ".").value());
-  ASSERT_TRUE(wanted);
-  const auto ranks = trained_by(e, transports);
-  for (std::size_t r = 0; r < ranks.size(); ++r) {
-    EXPECT_EQ(ranks[r].problem, "");
-    std::int64_t sent = 0;
-    for (const comm::Traffic& to : ranks[r].traffic) sent += static_cast<std::int64_t>(to.sent_payload_bytes);
-    EXPECT_EQ(sent, (*wanted)[r]) << "rank " << r;
-  }
-}
-
-// Coarse, and as it is run.
-inline void expect_proved(const experiment::Experiment& e) {
-  const experiment::Resolved resolved = experiment::resolve(e, ".").value();
-  for (const auto& plan : {strategy::coarse_plan(resolved), strategy::make_plan(resolved)}) {
-    ASSERT_TRUE(plan);
-    const auto problems = check::check(*plan);
-    EXPECT_EQ(problems.empty() ? "" : base::to_string(problems.front()), "");
-  }
 }
 
 }  // namespace trainyard::tests

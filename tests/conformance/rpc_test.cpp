@@ -3,7 +3,6 @@
 // the formula says, no more.
 #include <gtest/gtest.h>
 
-#include "backends/inproc/transport.h"
 #include "core/experiment/buckets.h"
 #include "tests/conformance/mesh_training.h"
 #include "tests/core/strategy/rpc_experiments.h"
@@ -17,9 +16,6 @@ using experiment::OptimizerKind;
 using experiment::RemoteLayers;
 using experiment::RemoteOutput;
 using strategy::called;
-
-std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes, {64}).value(); }
-std::vector<RankOutcome> trained(const Experiment& e) { return trained_by(e, in_process); }
 
 struct Remote {
   int trainers = 1, servers = 1;
@@ -41,11 +37,7 @@ Experiment remote(const Experiment& of, const Remote& r, OptimizerKind kind = Op
   return e;
 }
 
-struct Case {
-  const char* name;
-  Experiment experiment;
-};
-void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+using Case = MeshCase;
 
 class RpcTraining : public testing::TestWithParam<Case> {};
 
@@ -62,7 +54,7 @@ TEST_P(RpcTraining, has_the_gradients_of_one_device_in_fp32) {
   EXPECT_LE(distance(put_together(e, trained(e), &RankOutcome::gradients), trained(on_one(e))[0].gradients), 1e-5);
 }
 
-TEST_P(RpcTraining, sends_what_its_formula_says) { expect_sent_bytes(GetParam().experiment, in_process); }
+TEST_P(RpcTraining, sends_what_its_formula_says) { expect_sent_bytes(GetParam().experiment); }
 TEST_P(RpcTraining, is_proved) { expect_proved(GetParam().experiment); }
 
 constexpr auto kAll = RemoteLayers::all, kTables = RemoteLayers::embeddings;
@@ -96,7 +88,7 @@ TEST(RpcTail, of_trainers_without_samples_equals_one_device) {
     ASSERT_EQ(experiment::resolve(e, ".").value().tail_samples, 1);
     expect_as_one_device(e, trained(e), trained(on_one(e))[0]);
     expect_proved(e);
-    expect_sent_bytes(e, in_process);
+    expect_sent_bytes(e);
   }
 }
 

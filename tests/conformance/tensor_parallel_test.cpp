@@ -3,10 +3,10 @@
 // each other what the formula says, no more.
 #include <gtest/gtest.h>
 
-#include "backends/inproc/transport.h"
-#include "core/check/check.h"
-#include "core/experiment/sent_bytes.h"
+#include "core/experiment/recomputation.h"
 #include "core/experiment/tensor.h"
+#include "core/model/split.h"
+#include "core/run/memory_use.h"
 #include "tests/conformance/mesh_training.h"
 
 namespace trainyard::tests {
@@ -17,8 +17,7 @@ using experiment::Experiment;
 using experiment::OptimizerKind;
 using experiment::StrategyKind;
 
-std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes, {64}).value(); }
-std::vector<RankOutcome> trained(const Experiment& e) { return trained_by(e, in_process); }
+using Case = MeshCase;
 
 // 24 samples a step leave a tail of 10 in an epoch of 250.
 Experiment split(Experiment e, int micro_steps = 1) {
@@ -31,8 +30,7 @@ Experiment split(Experiment e, int micro_steps = 1) {
 }
 
 void expect_equal_one_device(const Experiment& e) {
-  const auto problems = experiment::validate(e, ".");
-  ASSERT_EQ(problems.empty() ? "" : base::to_string(problems.front()), "");
+  expect_valid(e);
   const RankOutcome one = trained(on_one(e))[0];
   const auto many = trained(e);
   expect_as_one_device(e, many, one);
@@ -40,28 +38,6 @@ void expect_equal_one_device(const Experiment& e) {
   if (!one.state.empty()) {
     EXPECT_LE(distance(many[0].state, one.state), 1e-10);
   }
-}
-
-struct Case {
-  const char* name;
-  Experiment experiment;
-};
-void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
-
-Experiment with(Experiment e, OptimizerKind kind, double clip_norm = 0, Algorithm algorithm = Algorithm::ring) {
-  e.training.optimizer = {.kind = kind, .learning_rate = 0.02, .epsilon = 1e-4};
-  e.training.clip_norm = clip_norm;
-  e.strategy.algorithm = algorithm;
-  return e;
-}
-
-Experiment gpt(int ranks, std::int64_t heads, bool tied) {
-  Experiment e = tied ? strategy::small_tied_gpt(ranks) : strategy::small_gpt(ranks);
-  e.model.layers[0].width = 2 * heads;
-  e.model.layers[1].heads = heads;
-  e.model.layers[1].blocks = 2;
-  e.training.optimizer.learning_rate = 0.02;
-  return e;
 }
 
 class TensorTraining : public testing::TestWithParam<Case> {};
@@ -74,27 +50,8 @@ TEST_P(TensorTraining, has_the_gradients_of_one_device_in_fp32) {
   EXPECT_LE(distance(put_together(e, trained(e), &RankOutcome::gradients), trained(on_one(e))[0].gradients), 1e-5);
 }
 
-TEST_P(TensorTraining, sends_what_its_formula_says) {
-  Experiment e = GetParam().experiment;
-  e.training.steps = 22;
-  e.run.evaluate_every_steps = 11;
-  const experiment::Resolved all = experiment::resolve(e, ".").value();
-  const auto wanted = experiment::sent_bytes(all);
-  ASSERT_TRUE(wanted);
-  const auto ranks = trained(e);
-  for (std::size_t r = 0; r < ranks.size(); ++r) {
-    std::int64_t sent = 0;
-    for (const comm::Traffic& to : ranks[r].traffic) sent += static_cast<std::int64_t>(to.sent_payload_bytes);
-    EXPECT_EQ(sent, (*wanted)[r]) << "rank " << r;
-  }
-}
-
-TEST_P(TensorTraining, is_proved) {
-  const auto plan = strategy::make_plan(experiment::resolve(GetParam().experiment, ".").value());
-  ASSERT_TRUE(plan);
-  const auto problems = check::check(*plan);
-  EXPECT_EQ(problems.empty() ? "" : base::to_string(problems.front()), "");
-}
+TEST_P(TensorTraining, sends_what_its_formula_says) { expect_sent_bytes(GetParam().experiment); }
+TEST_P(TensorTraining, is_proved) { expect_proved(GetParam().experiment); }
 
 INSTANTIATE_TEST_SUITE_P(Models, TensorTraining,
                          testing::Values(Case{"rows2", split(strategy::small_rows(2))}, Case{"uneven3", split(small(3, 24))},
@@ -107,7 +64,56 @@ INSTANTIATE_TEST_SUITE_P(Models, TensorTraining,
                                          Case{"tied_adam_clipped", with(split(gpt(4, 8, true)), OptimizerKind::adam, 0.3, Algorithm::halving_doubling)},
                                          Case{"images", split(images(strategy::small_normalised_images(3), 3))},
                                          Case{"clicks", split(strategy::small_clicks(2))}, Case{"wide", split(strategy::small_wide_and_deep(2))}),
-                         [](const testing::TestParamInfo<Case>& one) { return one.param.name; });
+                         name_of);
+
+std::int64_t activations(const Experiment& e) {
+  const plan::RankPlan rank = strategy::make_plan(experiment::resolve(e, ".").value()).value().rank_plan(0);
+  return run::memory_use(rank, run::layout(rank)).of(run::MemoryPart::activations);
+}
+
+// What was summed is kept: nothing is sent again, and no bit is another.
+TEST(TensorRecomputation, changes_no_bit_and_no_byte) {
+  for (auto [e, segments] : {std::pair{split(gpt(2, 4, false), 2), 4}, {split(gpt(3, 3, true), 3), 5}, {split(small(4, 24), 3), 2}}) {
+    e.training.steps = 22;
+    const auto kept = trained(e);
+    e.training.recompute_segments = segments;
+    const experiment::Recomputation made = experiment::recomputation_of(experiment::resolve(e, ".").value(), 0);
+    EXPECT_FALSE(made.runs.empty());
+    const model::Model part = experiment::of_rank(experiment::resolve(e, ".").value(), 0).model;
+    for (std::size_t s = 0; s < part.segments.size(); ++s) EXPECT_FALSE(made.gives_up(static_cast<int>(s)) && model::sums_outputs(part.segments[s])) << s;
+    expect_proved(e);
+    expect_sent_bytes(e);
+    const auto again = trained(e);
+    for (std::size_t r = 0; r < kept.size(); ++r) {
+      ASSERT_EQ(kept[r].problem + again[r].problem, "");
+      EXPECT_EQ(again[r].parameters, kept[r].parameters);
+      EXPECT_EQ(again[r].state, kept[r].state);
+    }
+  }
+}
+
+// B blocks of b rows each on n ranks: of a block ten outputs, of which the two that are summed stay, and the sums that the next run takes: six segments of a
+// run of ten are there of one block alone.
+TEST(TensorRecomputation, takes_as_much_less_memory_as_is_given_up_but_for_one_run) {
+  Experiment e = split(gpt(2, 4, false));
+  e.model.layers[1].blocks = 6;
+  const std::int64_t kept = activations(e);
+  e.training.recompute_segments = 10;
+  const experiment::Resolved resolved = experiment::resolve(e, ".").value();
+  const experiment::Recomputation made = experiment::recomputation_of(resolved, 0);
+  const model::Model part = experiment::of_rank(resolved, 0).model;
+  std::int64_t given_up = 0, largest = 0;
+  for (const experiment::Run& run : made.runs) {
+    std::int64_t of_run = 0;
+    for (int s = run.first; s <= run.last; ++s)
+      if (made.gives_up(s)) of_run += part.segments[static_cast<std::size_t>(s)].outputs;
+    given_up += of_run, largest = std::max(largest, of_run);
+  }
+  const std::int64_t output_bytes = e.training.batch_per_rank * 8;
+  EXPECT_GT(given_up, 0);
+  EXPECT_LE(activations(e), kept - (given_up - largest) * output_bytes + largest * output_bytes / 2);
+  EXPECT_GE(activations(e), kept - given_up * output_bytes);
+}
 
 // Of a pair of linear layers, n ranks: forward the outputs of the second, back the gradient at the inputs of the first, unless nothing is learnt before it.
 TEST(TensorBytes, of_a_pair_are_one_all_reduce_each_way) {

@@ -21,11 +21,12 @@ Json trained(const std::vector<std::string>& overrides) {
 }
 
 // 330 samples, 32 at a step, leave a tail of 10.
-TEST(CliHybrid, trains_to_the_weights_of_mirrored_and_writes_one_checkpoint_of_one_replica) {
+TEST(CliHybrid, trains_to_the_weights_of_mirrored_and_writes_one_checkpoint) {
   const Home home;
   const Json mirrored = trained({"strategy.kind=mirrored", "training.accumulation_steps=1"});
-  for (const std::vector<std::string>& changes :
-       {std::vector<std::string>{}, {"run.transport=inproc", "strategy.mesh.shards_data=true", "strategy.fsdp.shard=optimizer"}}) {
+  for (const std::vector<std::string>& changes : {std::vector<std::string>{},
+                                                  {"run.transport=inproc", "strategy.mesh.shards_data=true", "strategy.fsdp.shard=optimizer"},
+                                                  {"strategy.mesh.shards_data=true", "strategy.fsdp.shard=full", "training.recompute_segments=4"}}) {
     const Json result = trained(changes);
     EXPECT_LE(distance(trained_weights(result), trained_weights(mirrored)), 1e-10);
     EXPECT_NEAR(result["held_out_loss"].get<double>(), mirrored["held_out_loss"].get<double>(), 1e-10);
@@ -53,7 +54,7 @@ TEST(CliHybrid, refuses_a_mesh_that_the_drawing_cannot_hold) {
   EXPECT_THAT(refused({"strategy.mesh.tensor=3"}), HasSubstr("a mesh of 2 x 2 x 3 has 12 devices, and 8 devices have the role worker"));
   EXPECT_THAT(refused({"strategy.mesh.data=1", "strategy.mesh.pipeline=1", "strategy.mesh.tensor=8"}),
               HasSubstr("ranks 3 and 4 would share layers, and are on the hosts \"host0\" and \"host1\""));
-  EXPECT_THAT(refused({"strategy.mesh.shards_data=true"}), HasSubstr("replicas shard moments alone"));
+  EXPECT_THAT(refused({"strategy.mesh.shards_data=true", "strategy.algorithm=binary_tree"}), HasSubstr("gather parameters"));
 }
 
 }  // namespace

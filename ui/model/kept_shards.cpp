@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "core/experiment/fsdp.h"
-#include "core/experiment/mesh.h"
 
 namespace trainyard::ui {
 namespace {
@@ -20,7 +19,7 @@ QString listed(const QStringList& list) {
 }  // namespace
 
 std::vector<KeptShard> kept_shards(const experiment::Resolved& e) {
-  if (!experiment::shards(e) && !experiment::shards_moments(e)) return {};
+  if (!experiment::shards(e)) return {};
   const experiment::OptimizerSpec& optimizer = e.document.training.optimizer;
   const experiment::Shard shard = e.document.strategy.fsdp.shard;
   std::vector<KeptShard> kept(static_cast<std::size_t>(e.world()));

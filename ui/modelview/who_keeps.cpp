@@ -33,6 +33,18 @@ QString of_shards(const experiment::FsdpSpec& fsdp) {
   return {};
 }
 
+QString of_mesh(const experiment::StrategySpec& strategy) {
+  const QString places = text("In every replica each stage has some layers, and each of its devices a part of those that can be cut.");
+  if (!strategy.mesh.shards_data) return places;
+  switch (strategy.fsdp.shard) {
+    case Shard::full:
+      return text("%1 Of parameters, gradients and moments a replica keeps but its part; the other parameters are gathered when a stage computes.").arg(places);
+    case Shard::gradients: return text("%1 Of gradients and moments a replica keeps but its part.").arg(places);
+    case Shard::optimizer: return text("%1 Of moments a replica keeps but its part.").arg(places);
+  }
+  return places;
+}
+
 QString of_several(const experiment::Experiment& e) {
   switch (e.strategy.kind) {
     case StrategyKind::one_device: return text("One device has all layers.");
@@ -50,7 +62,7 @@ QString of_several(const experiment::Experiment& e) {
     case StrategyKind::model_parallel:
     case StrategyKind::pipeline: return text("Every device has some layers.");
     case StrategyKind::tensor_parallel: return text("Every device has a part of every layer that can be cut: some of its rows or columns.");
-    case StrategyKind::hybrid: return text("In every replica each stage has some layers, and each of its devices a part of those that can be cut.");
+    case StrategyKind::hybrid: return of_mesh(e.strategy);
     case StrategyKind::rpc:
       return e.strategy.rpc.remote == experiment::RemoteLayers::all
                  ? text("Parameter servers have all layers that learn; trainers call them, and know the loss.")

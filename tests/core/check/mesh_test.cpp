@@ -13,17 +13,23 @@ namespace {
 using plan::Op;
 using plan::OpKind;
 
-experiment::Experiment meshed(experiment::Experiment e, int data, int pipeline, int tensor, bool shards = false) {
+using experiment::Shard;
+
+experiment::Experiment meshed(experiment::Experiment e, int data, int pipeline, int tensor, std::optional<Shard> shard = {}) {
   e.strategy.kind = experiment::StrategyKind::hybrid;
-  e.strategy.mesh = {.data = data, .pipeline = pipeline, .tensor = tensor, .shards_data = shards};
-  e.strategy.fsdp.shard = experiment::Shard::optimizer;
+  e.strategy.mesh = {.data = data, .pipeline = pipeline, .tensor = tensor, .shards_data = shard.has_value()};
+  e.strategy.fsdp.shard = shard.value_or(Shard::full);
   return e;
 }
 
 RC_GTEST_PROP(MeshPlans, of_any_shape_are_proved, ()) {
   using S = experiment::PipelineSchedule;
   const int data = *rc::gen::inRange(1, 4), pipeline = *rc::gen::inRange(1, 4), tensor = *rc::gen::inRange(1, data * pipeline > 4 ? 2 : 4);
-  experiment::Experiment e = meshed(strategy::small_rows(data * pipeline * tensor), data, pipeline, tensor, *rc::gen::arbitrary<bool>());
+  const auto shard = *rc::gen::element<std::optional<Shard>>(std::nullopt, Shard::optimizer, Shard::gradients, Shard::full);
+  experiment::Experiment e = meshed(strategy::small_rows(data * pipeline * tensor), data, pipeline, tensor, shard);
+  e.strategy.fsdp.reshard_after_forward = *rc::gen::arbitrary<bool>();
+  e.strategy.fsdp.prefetch = *rc::gen::inRange(0, 4);
+  e.strategy.bucket_bytes = *rc::gen::element(1, 300, 100'000);
   e.strategy.algorithm = *rc::gen::element(collective::Algorithm::ring, collective::Algorithm::direct);
   e.strategy.stages.schedule = *rc::gen::element(S::gpipe, S::one_f_one_b, S::zb_h1, S::naive);
   e.training.batch_per_rank = *rc::gen::inRange(2, 5);
@@ -35,8 +41,8 @@ RC_GTEST_PROP(MeshPlans, of_any_shape_are_proved, ()) {
   RC_ASSERT(base::to_string(check(strategy::make_plan(made).value())) == "");
 }
 
-Victim whole(int data, int pipeline, int tensor, bool shards = false) {
-  experiment::Experiment e = meshed(strategy::small_rows(data * pipeline * tensor), data, pipeline, tensor, shards);
+Victim whole(int data, int pipeline, int tensor, std::optional<Shard> shard = {}) {
+  experiment::Experiment e = meshed(strategy::small_rows(data * pipeline * tensor), data, pipeline, tensor, shard);
   e.training.batch_per_rank = 4;
   e.training.accumulation_steps = 2;
   return coarse(e);
@@ -121,9 +127,25 @@ TEST(BrokenMesh, a_micro_batch_that_one_pipeline_leaves_out_is_found_out) {
 }
 
 TEST(BrokenMesh, a_part_of_the_parameters_that_nobody_gathers_is_found_out) {
-  Victim victim = whole(2, 2, 1, true);
+  Victim victim = whole(2, 2, 1, Shard::optimizer);
   for (const std::size_t rank : {0U, 1U}) victim.remove(rank, victim.first(rank, works_on(victim, rank, OpKind::all_gather, "params")));
   EXPECT_TRUE(is_found(victim, "that no update of this step has left there"));
+}
+
+TEST(BrokenMesh, a_unit_that_is_not_gathered_for_a_cell_is_found_out) {
+  experiment::Experiment e = meshed(strategy::small_rows(4), 2, 2, 1, Shard::full);
+  e.strategy.bucket_bytes = 1;
+  Victim victim = coarse(e);
+  for (const std::size_t rank : {0U, 1U}) victim.remove(rank, victim.first(rank, works_on(victim, rank, OpKind::all_gather, "params")));
+  EXPECT_TRUE(is_found(victim, "which holds")) << first_finding(victim);
+}
+
+TEST(BrokenMesh, a_micro_batch_whose_gradient_nobody_keeps_is_found_out) {
+  Victim victim = whole(2, 1, 1, Shard::gradients);
+  const auto keeps = victim.find(0, works_on(victim, 0, OpKind::mix, "grad_shard"));
+  ASSERT_GE(keeps.size(), 2U);
+  victim.remove(0, keeps.back());
+  EXPECT_TRUE(is_found(victim, "the gradient at it") || is_found(victim, "by a gradient with"));
 }
 
 }  // namespace

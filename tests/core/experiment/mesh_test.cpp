@@ -97,13 +97,14 @@ TEST(Mesh, whose_parts_of_a_stage_are_on_two_hosts_is_refused) {
 }
 
 TEST(Mesh, refuses_what_it_cannot_do) {
-  Experiment full = meshed(2, 2, 1);
-  full.strategy.mesh.shards_data = true;
-  EXPECT_EQ(first_problem(full).where, "strategy.fsdp.shard");
-  full.strategy.fsdp.shard = Shard::optimizer;
-  EXPECT_EQ(first_problem(full).what, "");
-  full.strategy.algorithm = collective::Algorithm::binary_tree;
-  EXPECT_EQ(first_problem(full).where, "strategy.algorithm");
+  Experiment sharded = meshed(2, 2, 1);
+  sharded.strategy.mesh.shards_data = true;
+  for (const Shard shard : {Shard::optimizer, Shard::gradients, Shard::full}) {
+    sharded.strategy.fsdp.shard = shard;
+    EXPECT_EQ(first_problem(sharded).what, "");
+  }
+  sharded.strategy.algorithm = collective::Algorithm::binary_tree;
+  EXPECT_EQ(first_problem(sharded).where, "strategy.algorithm");
   Experiment deep = meshed(1, 9, 1);
   EXPECT_EQ(first_problem(deep).where, "strategy.mesh.pipeline");
   EXPECT_THAT(first_problem(deep).what, HasSubstr("9 stages are more than the 8 layers"));
@@ -131,6 +132,9 @@ TEST(Mesh, shares_a_step_out_among_replicas) {
 TEST(Mesh, has_every_element_of_the_model_in_each_replica_once_but_for_what_parts_have_alike) {
   const Resolved e = strategy::resolved(meshed(2, 2, 2));
   EXPECT_EQ(ranks_alike(e), (std::vector<std::vector<int>>{{0, 2}, {1, 3}, {4, 6}, {5, 7}}));
+  Experiment sharded = meshed(2, 2, 2);
+  sharded.strategy.mesh.shards_data = true;
+  EXPECT_EQ(ranks_alike(strategy::resolved(sharded)).size(), 8U) << "of all parameters each has but its part";
   for (int replica = 0; replica < 2; ++replica) {
     std::int64_t elements = 0;
     for (int stage = 0; stage < 2; ++stage)
@@ -138,6 +142,26 @@ TEST(Mesh, has_every_element_of_the_model_in_each_replica_once_but_for_what_part
         for (const model::Parameter& p : of_rank(e, mesh_of(e).rank_of({replica, stage, part})).model.parameters)
           if (p.box.any() || part == 0) elements += p.shape.elements();
     EXPECT_EQ(elements, e.model.elements);
+  }
+}
+
+// A rank has two of four stages: what it learns of one is there long before that of the other.
+TEST(Mesh, has_no_bucket_of_two_stages) {
+  Experiment e = meshed(2, 2, 1);
+  e.strategy.stages.schedule = PipelineSchedule::interleaved_1f1b;
+  e.training.accumulation_steps = 2;
+  e.strategy.bucket_bytes = 1'000'000;
+  const Resolved resolved = strategy::resolved(e);
+  const std::vector<int> owners = owners_of(resolved);
+  for (int rank = 0; rank < resolved.world(); ++rank) {
+    const Resolved own = of_rank(resolved, rank);
+    std::int64_t elements = 0;
+    for (const Bucket& bucket : buckets(own)) {
+      elements += bucket.count;
+      for (int s = bucket.first_segment; s <= bucket.last_segment; ++s) EXPECT_EQ(owners[static_cast<std::size_t>(s)], mesh_of(resolved).place_of(rank).stage);
+    }
+    EXPECT_EQ(elements, own.model.elements);
+    EXPECT_EQ(units_by_stage(own, buckets(own)).size(), buckets(own).size());
   }
 }
 

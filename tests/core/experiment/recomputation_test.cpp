@@ -89,6 +89,30 @@ TEST(Recomputation, keeps_an_output_that_comes_back_to_the_rank) {
   EXPECT_TRUE(first.gives_up(5));
 }
 
+// Segments of small_gpt as above: the table, 4 and 9 are summed over ranks. What each computes by its columns between them is given up.
+TEST(Recomputation, of_ranks_that_share_layers_keeps_what_they_have_added_up) {
+  Experiment e = strategy::small_gpt(2);
+  e.strategy.kind = StrategyKind::tensor_parallel;
+  e.training.recompute_segments = 11;
+  const Recomputation one = of(e);
+  EXPECT_EQ(in_words(one), "0-10 again 1 2 3 5 6 7 8");
+  EXPECT_FALSE(one.gives_up(0) || one.gives_up(4) || one.gives_up(9));
+  EXPECT_THAT(*recomputation_said(strategy::resolved(e)), HasSubstr("of 13 outputs 7 are given up after the forward pass, and 7 made again"));
+}
+
+// Whose parameters come and go as one.
+TEST(Recomputation, of_stages_that_are_gathered_ends_with_each_unit) {
+  Experiment e = strategy::piped(chain(4, 6, 9), PipelineSchedule::gpipe, 4);
+  e.strategy.kind = StrategyKind::hybrid;
+  e.strategy.mesh = {.data = 2, .pipeline = 2, .tensor = 1, .shards_data = true};
+  e.strategy.bucket_bytes = 1;
+  e.strategy.stages.partition = Partition::by_hand;
+  e.strategy.stages.places = {{"0", 0}, {"6", 1}};
+  EXPECT_EQ(in_words(of(e, 0)), "2-2 again 2") << "what comes into the next unit is kept, but for what is sent";
+  e.strategy.fsdp.shard = Shard::gradients;
+  EXPECT_EQ(in_words(of(e, 0)), "0-2 again 0 1 2");
+}
+
 TEST(Recomputation, is_said_with_what_it_costs) {
   EXPECT_EQ(recomputation_said(strategy::resolved(chain(2, 9, 0))), std::nullopt);
   EXPECT_THAT(*recomputation_said(strategy::resolved(chain(2, 9, 3))), HasSubstr("of 9 outputs 4 are given up after the forward pass, and 4 made again"));

@@ -122,6 +122,31 @@ TEST(Partition, by_measured_times_makes_the_slowest_rank_as_fast_as_it_can_be) {
     }
 }
 
+// The usual schedule need not have been asked for.
+TEST(Schedule, that_changes_nothing_is_said_to) {
+  Experiment e = deep(2, {9, 9});
+  e.strategy.kind = StrategyKind::model_parallel;
+  EXPECT_THAT(*stages_said(strategy::resolved(e)), testing::Not(HasSubstr("schedule")));
+  e.strategy.stages.schedule = PipelineSchedule::gpipe;
+  EXPECT_THAT(*stages_said(strategy::resolved(e)), HasSubstr("strategy.stages.schedule=gpipe changes nothing: one micro-batch after the other"));
+  e.strategy.kind = StrategyKind::pipeline;
+  EXPECT_THAT(*stages_said(strategy::resolved(e)), testing::Not(HasSubstr("schedule")));
+  e.strategy.kind = StrategyKind::hybrid;
+  e.strategy.mesh = {.data = 1, .pipeline = 1, .tensor = 2, .shards_data = false};
+  EXPECT_THAT(*stages_said(strategy::resolved(e)), HasSubstr("the one stage"));
+}
+
+// It would train something else, without a word.
+TEST(Schedule, of_an_update_a_micro_batch_is_refused_where_a_step_has_one) {
+  Experiment e = deep(2, {9, 9});
+  e.strategy.stages.schedule = PipelineSchedule::pipedream;
+  e.strategy.kind = StrategyKind::model_parallel;
+  EXPECT_THAT(problem_of(e), HasSubstr("strategy.stages.schedule: pipedream updates after every micro-batch"));
+  e.strategy.kind = StrategyKind::hybrid;
+  e.strategy.mesh = {.data = 1, .pipeline = 1, .tensor = 2, .shards_data = false};
+  EXPECT_THAT(problem_of(e), HasSubstr("strategy.stages.schedule: pipedream updates after every micro-batch"));
+}
+
 TEST(Partition, by_measured_times_is_by_cost_until_they_are_known_and_says_so) {
   Experiment e = deep(3, {40, 3, 3, 3, 3, 50});
   const Resolved by_cost = strategy::resolved(e);
@@ -209,8 +234,6 @@ TEST(StageProblems, of_updates_after_every_micro_batch_are_those_of_clipping_bes
   e.training.clip_norm = 0;
   e.training.non_finite = NonFinite::skip;
   EXPECT_THAT(problem_of(e), HasSubstr("training.non_finite: a stage of pipedream"));
-  e.strategy.kind = StrategyKind::model_parallel;  // one micro-batch after the other
-  EXPECT_EQ(problem_of(e), "");
 }
 
 TEST(StageProblems, say_what_and_what_to_do) {

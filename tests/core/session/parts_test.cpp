@@ -2,6 +2,7 @@
 // Who writes a checkpoint of parts.
 #include <gtest/gtest.h>
 
+#include "core/experiment/fsdp.h"
 #include "core/experiment/stages.h"
 #include "core/session/checkpoint_pieces.h"
 #include "core/session/resume.h"
@@ -34,7 +35,13 @@ TEST(WritersOfParts, are_the_servers_and_the_chief_of_trainers) {
 }
 
 // What each rank of a split model writes: its layers, rows, columns, and of what ranks that share layers have alike the first one's; of replicas that of the
-// chief's. Together it is all of the model, each element once.
+// chief's, or where they keep but their parts, of all of them. Together it is all of the model, each element once.
+std::vector<float> parts_of(const std::vector<float>& all, const std::vector<experiment::Part>& parts) {
+  std::vector<float> own;
+  for (const experiment::Part& part : parts) own.insert(own.end(), all.begin() + part.first, all.begin() + part.first + part.count);
+  return own;
+}
+
 class PartsOfLayers : public testing::TestWithParam<experiment::MeshSpec> {};
 
 TEST_P(PartsOfLayers, are_one_checkpoint) {
@@ -43,6 +50,7 @@ TEST_P(PartsOfLayers, are_one_checkpoint) {
   e.strategy.kind = experiment::StrategyKind::hybrid;
   e.strategy.stages.schedule = experiment::PipelineSchedule::gpipe;
   e.strategy.mesh = mesh;
+  e.strategy.bucket_bytes = 300;
   const experiment::Resolved all = strategy::resolved(e);
   const auto numbered = [](const model::Model& model, bool writes) {
     std::vector<float> values(static_cast<std::size_t>(model.elements));
@@ -62,6 +70,7 @@ TEST_P(PartsOfLayers, are_one_checkpoint) {
     if (!writes_part(own, rank)) continue;
     ++writers;
     memory.push_back(numbered(own.model, rank % mesh.tensor == 0));
+    if (experiment::shards_parameters(own)) memory.back() = parts_of(memory.back(), experiment::parts_of(own, rank));
     for (const NamedTensor& piece : pieces_of(own.model, spans_of_part(own, rank, tensor(memory.back()), {}))) pieces.push_back(piece);
   }
   EXPECT_EQ(writers, count_parts(all));
@@ -78,7 +87,8 @@ TEST_P(PartsOfLayers, are_one_checkpoint) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Meshes, PartsOfLayers,
-                         testing::Values(experiment::MeshSpec{1, 1, 2, false}, experiment::MeshSpec{1, 3, 1, false}, experiment::MeshSpec{2, 2, 2, false}));
+                         testing::Values(experiment::MeshSpec{1, 1, 2, false}, experiment::MeshSpec{1, 3, 1, false}, experiment::MeshSpec{2, 2, 2, false},
+                                         experiment::MeshSpec{2, 2, 1, true}, experiment::MeshSpec{3, 1, 2, true}, experiment::MeshSpec{3, 2, 2, true}));
 
 }  // namespace
 }  // namespace trainyard::session

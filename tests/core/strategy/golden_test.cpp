@@ -366,6 +366,27 @@ TEST(Golden, hybrid_of_two_by_two_by_one_sharded_and_clipped) {
   expect_golden_plan("hybrid_2x2x1_sharded_clip", e);
 }
 
+// Two pipelines of two, which share out all that a stage has; of a micro-batch a stage gathers its two layers each way, one ahead.
+TEST(Golden, hybrid_of_two_by_two_by_one_full) {
+  auto e = tiny_mesh(2, 2, 1);
+  e.model.layers.insert(e.model.layers.begin(), {model::LayerKind::linear, 3});
+  e.strategy.mesh.shards_data = true;
+  e.strategy.bucket_bytes = 1;
+  e.training.batch_per_rank = 2;
+  e.training.accumulation_steps = 2;
+  expect_golden_plan("hybrid_2x2x1_full", e);
+}
+
+// What a pair's first layer makes of its columns is given up, what the second adds up over ranks stays.
+TEST(Golden, hybrid_of_one_by_one_by_two_recomputed) {
+  auto e = tiny_mesh(1, 1, 2);
+  e.model.layers.insert(e.model.layers.end(),
+                        {{model::LayerKind::relu, 0}, {model::LayerKind::linear, 4}, {model::LayerKind::relu, 0}, {model::LayerKind::linear, 0}});
+  e.model.layers[2].units = 5;
+  e.training.recompute_segments = 2;
+  expect_golden_plan("hybrid_1x1x2_recompute", e);
+}
+
 // Two trainers, ranks 0 and 1, call an embedding on rank 2, and sum the gradients of the linear layers; clipped, the tail of three samples is two and one.
 TEST(Golden, rpc_of_two_trainers_and_a_table_clipped_with_tail) {
   auto e = called(small_clicks(1), 2, 1, experiment::RemoteLayers::embeddings);

@@ -48,6 +48,21 @@ TEST(KeptShards, where_each_host_has_a_model_parts_are_of_its_ranks) {
   }
 }
 
+// Of what their place has of the model.
+TEST(KeptShards, of_a_mesh_replicas_keep_their_parts) {
+  experiment::Experiment e;
+  e.topology = tests::drawn_hosts(1, 6);
+  e.strategy.kind = experiment::StrategyKind::hybrid;
+  e.strategy.mesh = {.data = 3, .pipeline = 2, .tensor = 1, .shards_data = true};
+  const auto kept = kept_shards(experiment::resolve(e, "").value());
+  ASSERT_EQ(kept.size(), 6u);
+  for (int rank = 0; rank < 6; ++rank) {
+    EXPECT_EQ(kept[static_cast<std::size_t>(rank)].part, rank % 3);
+    EXPECT_EQ(kept[static_cast<std::size_t>(rank)].parts, 3);
+    EXPECT_TRUE(kept[static_cast<std::size_t>(rank)].parameters);
+  }
+}
+
 TEST(KeptShards, other_strategies_share_nothing_out) {
   experiment::Experiment e;
   e.topology = tests::drawn_hosts(1, 4);

@@ -122,6 +122,17 @@ TEST(ModelPicture, says_what_a_rank_of_fsdp_keeps) {
   EXPECT_THAT(kept(), HasSubstr("all parameters and gradients, and keeps its part, shared out among the devices of its host, of the moments"));
 }
 
+TEST(ModelPicture, says_what_a_replica_of_a_mesh_keeps) {
+  Experiment e = three_layers(StrategyKind::hybrid, 4);
+  e.strategy.mesh = {.data = 2, .pipeline = 2, .tensor = 1, .shards_data = false};
+  const auto kept = [&] { return model_picture(e, "").kept.toStdString(); };
+  EXPECT_THAT(kept(), Not(HasSubstr("keeps but its part")));
+  e.strategy.mesh.shards_data = true;
+  EXPECT_THAT(kept(), HasSubstr("Of parameters, gradients and moments a replica keeps but its part"));
+  e.strategy.fsdp.shard = experiment::Shard::gradients;
+  EXPECT_THAT(kept(), HasSubstr("Of gradients and moments a replica keeps but its part"));
+}
+
 TEST(ModelPicture, names_the_servers_that_keep_a_layer) {
   Experiment e = three_layers(StrategyKind::parameter_server, 4);
   e.training.accumulation_steps = 1;

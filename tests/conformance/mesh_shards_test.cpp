@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Real training by replicas of a mesh that share out what each place has of the model (ZeRO-1 to 3): together they equal one device, they send each other what
+// the formula says, and keep what it says.
+#include <gtest/gtest.h>
+
+#include "core/run/memory_use.h"
+#include "core/session/room.h"
+#include "tests/conformance/mesh_training.h"
+
+namespace trainyard::tests {
+namespace {
+
+using collective::Algorithm;
+using experiment::Experiment;
+using experiment::Mesh;
+using experiment::Shard;
+using Case = MeshCase;
+using O = experiment::OptimizerKind;
+using S = experiment::PipelineSchedule;
+
+constexpr Shard kFull = Shard::full, kGradients = Shard::gradients, kOptimizer = Shard::optimizer;
+
+Experiment kept_gathered(Experiment e, std::int64_t prefetch) {
+  e.strategy.fsdp.reshard_after_forward = false;
+  e.strategy.fsdp.prefetch = prefetch;
+  return e;
+}
+Experiment ahead(Experiment e, std::int64_t prefetch) {
+  e.strategy.fsdp.prefetch = prefetch;
+  return e;
+}
+
+class ShardedMesh : public testing::TestWithParam<Case> {};
+
+TEST_P(ShardedMesh, of_hundred_fp64_steps_equals_one_device) {
+  const Experiment& e = GetParam().experiment;
+  expect_valid(e);
+  expect_as_one_device(e, trained(e), trained(on_one(e))[0]);
+}
+
+TEST_P(ShardedMesh, has_the_gradients_of_one_device_in_fp32) {
+  Experiment e = one_step(GetParam().experiment);
+  e.training.precision = experiment::Precision::fp32;
+  EXPECT_LE(distance(put_together(e, trained(e), &RankOutcome::gradients), trained(on_one(e))[0].gradients), 1e-5);
+}
+
+TEST_P(ShardedMesh, sends_what_its_formula_says_and_is_proved) {
+  expect_sent_bytes(GetParam().experiment);
+  expect_proved(GetParam().experiment);
+}
+
+Experiment rows(int ranks) { return strategy::small_rows(ranks); }
+
+INSTANTIATE_TEST_SUITE_P(
+    Meshes, ShardedMesh,
+    testing::Values(Case{"moments_rows_2x2x2_clipped", sharded(with(meshed(on_hosts(rows(8), 2, 4), {2, 2, 2}, 3), O::adam, 0.3), kOptimizer)},
+                    Case{"moments_uneven_4x1x2_direct", sharded(with(meshed(small(8, 24), {4, 1, 2}, 2), O::adamw, 0, Algorithm::direct), kOptimizer)},
+                    Case{"moments_rows_3x2x1_gpipe", sharded(with(meshed(rows(6), {3, 2, 1}, 4, S::gpipe), O::adam), kOptimizer)},
+                    Case{"moments_gpt_2x2x2_interleaved", sharded(with(meshed(gpt(8, 2, false), {2, 2, 2}, 4, S::interleaved_1f1b), O::adam, 0.3), kOptimizer)},
+                    Case{"moments_rows_4x1x1_clipped", sharded(with(meshed(rows(4), {4, 1, 1}, 2), O::adam, 0.3), kOptimizer)},
+                    Case{"gradients_rows_3x1x1", sharded(with(meshed(rows(3), {3, 1, 1}, 2), O::adam), kGradients)},
+                    Case{"gradients_uneven_2x1x2_clipped", sharded(with(meshed(small(4, 24), {2, 1, 2}, 3), O::adamw, 0.3), kGradients)},
+                    Case{"gradients_rows_2x2x1_zb", sharded(with(meshed(rows(4), {2, 2, 1}, 4, S::zb_h1), O::adam), kGradients)},
+                    Case{"gradients_tied_2x2x2_gpipe", sharded(with(meshed(gpt(8, 4, true), {2, 2, 2}, 2, S::gpipe), O::adam, 0.3), kGradients)},
+                    Case{"full_uneven_2x1x1", sharded(meshed(small(2, 24), {2, 1, 1}, 2), kFull)},
+                    Case{"full_uneven_3x1x1_direct", ahead(sharded(with(meshed(small(3, 24), {3, 1, 1}, 2), O::adam, 0, Algorithm::direct), kFull), 0)},
+                    Case{"full_gpt_2x1x2", sharded(with(meshed(gpt(4, 4, false), {2, 1, 2}, 3), O::adamw, 0.3), kFull)},
+                    Case{"full_rows_2x2x1_zb_clipped", sharded(with(meshed(rows(4), {2, 2, 1}, 4, S::zb_h1), O::adam, 0.3), kFull)},
+                    Case{"full_rows_3x2x1_gpipe", ahead(sharded(with(meshed(rows(6), {3, 2, 1}, 4, S::gpipe), O::adam), kFull), 3)},
+                    Case{"full_uneven_4x1x2", sharded(with(meshed(small(8, 24), {4, 1, 2}, 2), O::adamw), kFull)},
+                    Case{"full_rows_2x2x2_clipped", sharded(with(meshed(on_hosts(rows(8), 2, 4), {2, 2, 2}, 3), O::adam, 0.3), kFull)},
+                    Case{"full_gpt_2x2x2_interleaved", sharded(with(meshed(gpt(8, 2, false), {2, 2, 2}, 4, S::interleaved_1f1b), O::adam), kFull)},
+                    Case{"full_tied_2x2x1_gpipe", sharded(with(meshed(gpt(4, 4, true), {2, 2, 1}, 2, S::gpipe), O::adam, 0.3), kFull)},
+                    Case{"full_images_2x2x1", sharded(meshed(images(strategy::small_images(4), 1), {2, 2, 1}, 2), kFull)},
+                    Case{"kept_rows_2x2x1_naive", kept_gathered(sharded(with(meshed(rows(4), {2, 2, 1}, 2, S::naive), O::adam), kFull), 2)},
+                    Case{"kept_gpt_2x2x1", kept_gathered(sharded(with(meshed(gpt(4, 2, false), {2, 2, 1}, 4), O::adam, 0.3), kFull), 1)}),
+    name_of);
+
+// Of 241 samples, 24 at a step, the last one is replica 0's alone, and of 245 one replica takes a micro-batch more: all come to every gather and every sum.
+TEST(ShardedMeshTail, of_replicas_with_fewer_micro_batches_equals_one_device) {
+  for (const Shard shard : {kGradients, kFull})
+    for (const std::int64_t samples : {241, 245})
+      for (const auto& [mesh, schedule] : {std::pair{Mesh{2, 2, 2}, S::one_f_one_b}, {Mesh{4, 2, 1}, S::zb_h1}}) {
+        Experiment e = sharded(meshed(rows(8), mesh, 3, schedule), shard);
+        e.data.train_samples = samples;
+        expect_as_one_device(e, trained(e), trained(on_one(e))[0]);
+        expect_sent_bytes(e);
+        expect_proved(e);
+      }
+}
+
+// A normalisation learns in the cell that hands its gradient on, where the gradients of weights have cells of their own: what a unit has of both is summed once
+// it is there.
+TEST(ShardedMeshNormalisation, learns_as_without_shards) {
+  for (const S schedule : {S::gpipe, S::zb_h1}) {
+    const Experiment e = meshed(images(strategy::small_normalised_images(4), 1), {2, 2, 1}, 3, schedule);
+    const auto whole = put_together(e, trained(e), &RankOutcome::parameters);
+    for (const Shard shard : {kOptimizer, kGradients, kFull}) {
+      EXPECT_LE(distance(put_together(sharded(e, shard), trained(sharded(e, shard)), &RankOutcome::parameters), whole), 1e-10);
+      expect_sent_bytes(sharded(e, shard));
+      expect_proved(sharded(e, shard));
+    }
+  }
+}
+
+Experiment as_fsdp(Experiment e) {
+  e.strategy.kind = experiment::StrategyKind::fsdp;
+  e.strategy.mesh = {};
+  return e;
+}
+
+// A mesh of replicas alone.
+TEST(ShardedMeshOfReplicas, is_fsdp_to_the_bit_and_the_byte) {
+  for (const Shard shard : {kOptimizer, kGradients, kFull})
+    for (const Experiment& one : {small(2, 24), gpt(2, 2, true)}) {
+      Experiment e = sharded(with(meshed(one, {2, 1, 1}, 2), O::adam), shard);
+      e.training.steps = 30;
+      const auto mesh = trained(e), fsdp = trained(as_fsdp(e));
+      for (std::size_t r = 0; r < mesh.size(); ++r) {
+        ASSERT_EQ(mesh[r].problem + fsdp[r].problem, "");
+        EXPECT_EQ(mesh[r].parameters, fsdp[r].parameters);
+      }
+      EXPECT_EQ(experiment::sent_bytes(experiment::resolve(e, ".").value()), experiment::sent_bytes(experiment::resolve(as_fsdp(e), ".").value()));
+    }
+}
+
+// Twelve layers of 65 x 64 elements, each a unit, in three stages: of four layers each, of two replicas.
+TEST(ShardedMeshMemory, is_a_part_of_what_lasts_and_a_few_units) {
+  constexpr std::int64_t kUnit = 65 * 64, kStage = 4 * kUnit;
+  Experiment e = strategy::small(6);
+  e.data.features = e.data.classes = 64;
+  e.model.layers.clear();
+  for (int layer = 0; layer < 11; ++layer) e.model.layers.push_back({model::LayerKind::linear, 64});
+  e.model.layers.push_back({model::LayerKind::linear, 0});
+  e.strategy.bucket_bytes = 1;
+  e = with(meshed(e, {2, 3, 1}, 4), O::adam);
+  const auto elements = [](const Experiment& of, std::initializer_list<const char*> buffers) {
+    std::int64_t sum = 0;
+    const plan::RankPlan rank = strategy::coarse_plan(experiment::resolve(of, ".").value()).value().rank_plan(2);
+    for (const char* name : buffers)
+      if (const plan::BufferId id = rank.buffer(name); id.valid()) sum += rank.buffers[id.index()].elements;
+    return sum;
+  };
+  EXPECT_EQ(elements(e, {"params", "grads", "moment1", "moment2"}), 4 * kStage);
+  EXPECT_EQ(elements(sharded(e, kOptimizer), {"moment1", "moment2"}), 2 * kStage / 2);
+  EXPECT_EQ(elements(sharded(e, kOptimizer), {"params", "grads"}), 2 * kStage);
+  EXPECT_EQ(elements(sharded(e, kGradients), {"grad_shard", "moment1", "moment2"}), 3 * kStage / 2);
+  EXPECT_EQ(elements(sharded(e, kGradients), {"params", "grads"}), kStage + 2 * kUnit);
+  for (const std::int64_t prefetch : {0, 1, 2}) {
+    EXPECT_EQ(elements(ahead(sharded(e, kFull), prefetch), {"shard", "grad_shard", "moment1", "moment2"}), 4 * kStage / 2);
+    EXPECT_EQ(elements(ahead(sharded(e, kFull), prefetch), {"params"}), (prefetch + 1) * kUnit);
+  }
+  EXPECT_EQ(elements(kept_gathered(sharded(e, kFull), 1), {"params"}), kStage);
+}
+
+// What is advised is taken at its word.
+TEST(ShardedMeshMemory, is_advised_where_a_plan_does_not_fit) {
+  Experiment e = strategy::small(4);
+  e.model.layers = {{model::LayerKind::linear, 300}, {model::LayerKind::tanh, 0}, {model::LayerKind::linear, 300}, {model::LayerKind::linear, 0}};
+  e = with(meshed(e, {2, 2, 1}, 2), O::adam);
+  const auto most = [](const Experiment& of) {
+    std::int64_t bytes = 0;
+    const plan::Plan plan = strategy::make_plan(experiment::resolve(of, ".").value()).value();
+    for (std::int32_t r = 0; r < plan.ranks; ++r) bytes = std::max(bytes, run::memory_use(plan.rank_plan(r), run::layout(plan.rank_plan(r))).total());
+    return bytes;
+  };
+  for (topology::Device& device : e.topology.hosts[0].devices) device.memory_bytes = most(sharded(e, kGradients));
+  const auto problems = [](const Experiment& of) {
+    const experiment::Resolved resolved = experiment::resolve(of, ".").value();
+    return session::room_problems(resolved, strategy::make_plan(resolved).value());
+  };
+  const base::Problems refused = problems(e);
+  ASSERT_FALSE(refused.empty());
+  EXPECT_NE(refused.front().advice.find("strategy.mesh.shards_data=true with strategy.fsdp.shard=gradients"), std::string::npos) << refused.front().advice;
+  EXPECT_TRUE(problems(sharded(e, kGradients)).empty());
+}
+
+// Of a micro-batch a stage gathers what it has forward, and back, and scatters its gradient: 3 (d - 1) / d S each; once a step, where it keeps what it
+// gathered, the first of these.
+TEST(ShardedMeshBytes, of_full_are_those_of_every_cell) {
+  Experiment e = with(meshed(rows(2), {2, 1, 1}, 3), O::adam);
+  e.data.held_out_samples = 0;
+  e.training.steps = 1;
+  const auto total = [](const Experiment& of) {
+    const auto sent = experiment::sent_bytes(experiment::resolve(of, ".").value()).value();
+    return std::accumulate(sent.begin(), sent.end(), std::int64_t{0});
+  };
+  const experiment::Resolved resolved = experiment::resolve(e, ".").value();
+  const std::int64_t s = 8 * resolved.model.elements, told = 2 * 3 * std::ssize(resolved.model.segments) * 8;
+  EXPECT_EQ(total(sharded(e, kOptimizer)), 2 * s + told);
+  EXPECT_EQ(total(sharded(e, kGradients)), (1 + 3) * s + told);
+  EXPECT_EQ(total(sharded(e, kFull)), 3 * 3 * s + told);
+  EXPECT_EQ(total(kept_gathered(sharded(e, kFull), 1)), (1 + 3) * s + told);
+}
+
+// What is computed again of a stage finds its unit gathered.
+TEST(ShardedMeshRecomputation, changes_no_bit_and_no_byte) {
+  for (const Shard shard : {kGradients, kFull}) {
+    Experiment e = sharded(with(meshed(gpt(8, 2, false), {2, 2, 2}, 4, S::gpipe), O::adam), shard);
+    e.training.steps = 22;
+    const auto kept = put_together(e, trained(e), &RankOutcome::parameters);
+    const auto bytes = experiment::sent_bytes(experiment::resolve(e, ".").value());
+    e.training.recompute_segments = 4;
+    expect_proved(e);
+    EXPECT_EQ(put_together(e, trained(e), &RankOutcome::parameters), kept);
+    EXPECT_EQ(experiment::sent_bytes(experiment::resolve(e, ".").value()), bytes);
+    expect_sent_bytes(e);
+  }
+}
+
+}  // namespace
+}  // namespace trainyard::tests
