@@ -113,21 +113,34 @@ bool scatters(const plan::Program& program, std::int32_t group) {
                      [&](const Op& op) { return plan::communicates(op.kind) && op.group == group && collective_of(program, op) == OpKind::reduce_scatter; });
 }
 
-// Where no member has samples there is nothing of layers to sum, and replicas that have some are in other groups.
-bool passes_samples(const Scope& scope, const plan::Group& group, const std::string& program) {
-  return std::any_of(group.ranks.begin(), group.ranks.end(), [&](std::int32_t member) {
-    const int number = scope.rank(member).program(program);
-    if (number < 0) return false;
-    const auto& ops = scope.rank(member).programs[static_cast<std::size_t>(number)].ops;
-    return std::any_of(ops.begin(), ops.end(), [](const Op& op) { return op.kind == OpKind::forward || op.kind == OpKind::partial; });
-  });
+// By the names of buffers, by which binding goes too.
+bool is_of_layers(const plan::RankPlan& rank, const Access& span) {
+  const std::string& name = rank.buffers[span.buffer.index()].name;
+  return name.starts_with("act.s") || name.starts_with("grad.s") || name == "summaries";
+}
+
+// A group that works on nothing but what passes through layers has nothing to do where none of it has samples.
+bool has_no_samples(const Scope& scope, std::int32_t group, const std::string& name) {
+  int of_layers = 0, others = 0;
+  for (const std::int32_t member : scope.groups[static_cast<std::size_t>(group)].ranks) {
+    const plan::RankPlan& rank = scope.rank(member);
+    for (const plan::Program& program : rank.programs) {
+      const auto passes = [](const Op& op) { return op.kind == OpKind::forward || op.kind == OpKind::partial; };
+      if (program.name == name && std::any_of(program.ops.begin(), program.ops.end(), passes)) return false;
+      for (const plan::Wanted& wanted : program.wanted)
+        if (wanted.group == group) ++(is_of_layers(rank, wanted.span) ? of_layers : others);
+      for (const Op& op : program.ops)
+        if (plan::communicates(op.kind) && op.group == group) ++(is_of_layers(rank, span_of(op)) ? of_layers : others);
+    }
+  }
+  return of_layers > 0 && others == 0;
 }
 
 std::optional<Flaw> flaw_of_groups(const Scope& scope, std::int32_t rank, const plan::Program& program, const Buckets& buckets) {
   for (std::size_t g = 0; g < scope.groups.size(); ++g) {
     const bool used = std::any_of(buckets.begin(), buckets.end(), [&](const auto& entry) { return entry.first.first == static_cast<std::int32_t>(g); });
     if (scope.groups[g].ranks.size() > 1 && scope.groups[g].position(rank) >= 0 && !used && !scatters(program, static_cast<std::int32_t>(g)) &&
-        !only_hands_on(scope, static_cast<std::int32_t>(g)) && passes_samples(scope, scope.groups[g], program.name))
+        !only_hands_on(scope, static_cast<std::int32_t>(g)) && !has_no_samples(scope, static_cast<std::int32_t>(g), program.name))
       return Flaw{rank, "updates parameters, but group " + std::to_string(g) + " sums nothing"};
   }
   return std::nullopt;

@@ -4,7 +4,7 @@
 // at one, of which it holds the parts that segments have learnt in micro-steps of ranks. Passes compute by parameters from before the step, of which every rank
 // has the same element in the same place of a segment; what a segment learns is the gradient at these. An update reads the gradient at what it writes, with all
 // parts of all ranks, each once. In the end all that lasts is updated, on all ranks. Of a mesh this holds of each part of the model by itself, among the ranks
-// between which its parameters and gradients travel.
+// between which its parameters and gradients travel; these are one of every replica.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -15,6 +15,7 @@
 
 #include "core/check/buckets.h"
 #include "core/check/proofs.h"
+#include "core/check/replicas.h"
 #include "core/check/weighted_sums.h"
 #include "core/collective/algorithm.h"
 
@@ -95,7 +96,8 @@ std::vector<Piece> moved(const std::vector<Piece>& pieces, std::int64_t from, st
 // One program of all ranks.
 class Sharding {
  public:
-  Sharding(const Scope& scope, std::string program, Findings& findings) : scope_(scope), program_(std::move(program)), findings_(findings) {
+  Sharding(const Scope& scope, std::string program, Findings& findings)
+      : scope_(scope), program_(std::move(program)), findings_(findings), replicas_(scope, program_) {
     for (const plan::RankPlan& rank : scope.ranks) {
       auto& contents = contents_.emplace_back();
       for (const plan::Buffer& buffer : rank.buffers) contents.emplace_back(std::max<std::int64_t>(buffer.elements, 1), Value{things_.number({}), 0});
@@ -162,6 +164,12 @@ class Sharding {
   }
   void join(std::int32_t a, std::int32_t b) { std::replace(together_.begin(), together_.end(), std::int32_t{together_of(b)}, std::int32_t{together_of(a)}); }
   std::int32_t together_of(std::int32_t rank) const { return together_[static_cast<std::size_t>(rank)]; }
+  std::vector<std::int32_t> sharing_with(std::int32_t rank) const {
+    std::vector<std::int32_t> ranks;
+    for (std::int32_t other = 0; other < static_cast<std::int32_t>(together_.size()); ++other)
+      if (together_of(other) == together_of(rank)) ranks.push_back(other);
+    return ranks;
+  }
 
   static Access all_of(const plan::RankPlan& rank, plan::BufferId buffer) { return {buffer, 0, rank.buffers[buffer.index()].elements}; }
   Contents& contents(std::int32_t rank, plan::BufferId buffer) { return contents_[static_cast<std::size_t>(rank)][buffer.index()]; }
@@ -264,6 +272,8 @@ class Sharding {
         return report(at, "updates " + name(at, to.buffer, piece) + " by " + in_words(piece),
                       "the gradient at it, with what all ranks have learnt, each part once",
                       "Sum every unit over all ranks before the update, and keep the rank's own part.");
+    if (const auto flaw = replicas_.flaw(at.rank, op.segment, sharing_with(at.rank)))
+      return report(at, *flaw, "what all replicas have learnt", "Let all replicas share a unit out, or sum the parts of those that do.");
     overwrites(at, op);
     set(at.rank, to, {things_.number({Thing::after, lasts.position}), 0});
     return true;
@@ -367,6 +377,7 @@ class Sharding {
   std::vector<std::int32_t> together_;            // by rank, one of those with which it shares parameters
   std::map<Of, std::vector<Piece>> computed_by_;  // from the beginning of the segment
   std::map<Of, std::set<Learnt>> parts_;
+  Replicas replicas_;
 };
 
 void prove_program(const Scope& scope, const std::string& program, Findings& findings) {

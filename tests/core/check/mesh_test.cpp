@@ -132,6 +132,25 @@ TEST(BrokenMesh, a_part_of_the_parameters_that_nobody_gathers_is_found_out) {
   EXPECT_TRUE(is_found(victim, "that no update of this step has left there"));
 }
 
+// Two pairs, each of which shares the model out, and sums nothing with the other.
+TEST(BrokenMesh, replicas_that_share_a_model_out_apart_are_found_out) {
+  experiment::Experiment e = strategy::small_rows(4);
+  e.topology = tests::drawn_hosts(2, 2);
+  e.strategy.kind = experiment::StrategyKind::fsdp;
+  e.strategy.fsdp.group = experiment::ShardGroup::host;
+  Victim victim = coarse(e);
+  for (plan::RankPlan& rank : victim.ranks) {
+    const plan::LaneId lane(rank.lanes.size() - 1);
+    rank.lanes.pop_back();
+    for (plan::Program& program : rank.programs) {
+      std::erase_if(program.ops, [&](const Op& op) { return op.lane == lane; });
+      for (Op& op : program.ops) std::erase_if(op.after, [&](const plan::Dependency& dependency) { return dependency.lane == lane; });
+    }
+  }
+  victim.groups.resize(2);
+  EXPECT_TRUE(is_found(victim, "what 2 of 4 replicas have learnt")) << first_finding(victim);
+}
+
 TEST(BrokenMesh, a_unit_that_is_not_gathered_for_a_cell_is_found_out) {
   experiment::Experiment e = meshed(strategy::small_rows(4), 2, 2, 1, Shard::full);
   e.strategy.bucket_bytes = 1;
