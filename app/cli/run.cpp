@@ -195,6 +195,7 @@ base::Result<session::CoordinatorResult> coordinate(const RunArguments& argument
   };
   parts.started_ns = started_ns;
   parts.passed_over = passed_over;
+  parts.make_compute = app::make_compute;
   auto outcome = session::coordinate(std::move(parts));
   if (!arguments.json) progress.end();
   return outcome;
