@@ -155,6 +155,7 @@ void add_devices(ModelPicture& picture, const Known& known) {
 
 QString title_of_all(const Experiment& experiment, std::size_t workers) {
   if (workers == 0) return text("No device");
+  if (experiment.strategy.kind == experiment::StrategyKind::hybrid) return text("All devices");
   return experiment::has_servers(experiment.strategy.kind) ? text("Every worker") : text("Every device");
 }
 

@@ -64,7 +64,7 @@ QString parts_words(const LayerSplit& split) {
 
 QString owner_words(const ModelPicture& picture, const ModelNode& node, const ModelColumn& column) {
   if (!node.split.parts.empty()) return parts_words(node.split);
-  if (!node.keepers.empty()) return text("its parameters are kept by %1").arg(kept_words(node));
+  if (!node.keepers.empty()) return (node.parameters > 0 || node.tied_to >= 0 ? text("its parameters are kept by %1") : text("on %1")).arg(kept_words(node));
   if (column.rank >= 0) return text("on %1, rank %2").arg(column.title).arg(column.rank);
   return picture.splits ? text("on no device") : text("on every device");
 }

@@ -78,15 +78,17 @@ std::vector<int> stages_in_mesh(const experiment::Resolved& e) {
   return experiment::has_stages(e.document.strategy.kind) ? experiment::owners_of(e) : std::vector<int>(e.model.segments.size(), 0);
 }
 
-// All of its stage. What in tensor_parallel all have whole is with those who compute by it.
+// All of its stage, which in hybrid says who has the layer at all. What in tensor_parallel all have whole is with those who compute by it.
 std::vector<std::vector<int>> keepers_in_mesh(const experiment::Resolved& e) {
   std::vector<std::vector<int>> keepers(e.model.segments.size());
   const experiment::Mesh mesh = experiment::mesh_of(e);
   const std::vector<int> stages = stages_in_mesh(e);
   const auto splits = layer_splits(e);
-  for (std::size_t s = 0; s < stages.size(); ++s)
-    if (e.model.owner(e.model.segments[s]).elements > 0 && (e.document.strategy.kind != StrategyKind::tensor_parallel || !splits[s].parts.empty()))
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    const bool learns = e.model.owner(e.model.segments[s]).elements > 0, in_parts = !splits[s].parts.empty();
+    if (e.document.strategy.kind == StrategyKind::tensor_parallel ? in_parts : learns || e.document.strategy.kind == StrategyKind::hybrid)
       keepers[s] = mesh.stage(stages[s]);
+  }
   return keepers;
 }
 

@@ -77,6 +77,10 @@ TEST(ModelPicture, says_which_part_every_replica_of_a_mesh_has) {
   const int norm = picture.node_at("1.0");
   EXPECT_TRUE(picture.node(norm).split.parts.empty());
   EXPECT_EQ(picture.node(norm).keepers.size(), 4u) << "all of its stage have it whole";
+  const int attention = picture.node_at("1.2");
+  EXPECT_EQ(picture.node(attention).keepers, picture.node(norm).keepers) << "though it keeps nothing";
+  EXPECT_THAT(sentence(picture, attention).toStdString(), HasSubstr("; on ranks "));
+  EXPECT_EQ(picture.columns.front().title, "All devices");
 }
 
 TEST(ModelPicture, counts_in_numbers_of_the_precision) {
