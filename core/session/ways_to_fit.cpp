@@ -49,7 +49,6 @@ class WaysToFit {
     halves();
     shares();
     meshes();
-    shares_of_moments();
     schedules();
     stages_by_memory();
     std::ranges::stable_sort(ways_, {}, [](const Way& way) { return way.step ? way.step->seconds : 0; });
@@ -134,14 +133,19 @@ class WaysToFit {
     return e_.world() > 1 && (kind == mirrored || kind == multi_worker_mirrored || kind == ddp || kind == fsdp);
   }
 
+  // Among all replicas; of a mesh, of what each place has.
   void shares() {
-    if (!all_reduces()) return;
-    const auto sent = [](const Resolved& other) {
-      return other.document.strategy.fsdp.shard == experiment::Shard::full ? "half as many bytes again as ddp sends"
-                                                                           : "as many bytes as ddp sends, the second half after the update";
-    };
+    const bool mesh = document_.strategy.kind == StrategyKind::hybrid;
+    if (!all_reduces() && (!mesh || experiment::mesh_of(e_).data < 2)) return;
     for (const char* shard : {"optimizer", "gradients", "full"})
-      if (add({"strategy.kind=fsdp", std::string("strategy.fsdp.shard=") + shard}, sent)) return;
+      if (add({mesh ? "strategy.mesh.shards_data=true" : "strategy.kind=fsdp", std::string("strategy.fsdp.shard=") + shard}, cost_of_shares)) return;
+  }
+
+  static std::string cost_of_shares(const Resolved& other) {
+    const experiment::Shard shard = other.document.strategy.fsdp.shard;
+    if (other.document.strategy.kind == StrategyKind::hybrid && shard != experiment::Shard::optimizer)
+      return std::string(shard == experiment::Shard::full ? "parameters and " : "") + "gradients travel with every micro-batch";
+    return shard == experiment::Shard::full ? "half as many bytes again as ddp sends" : "as many bytes as ddp sends, the second half after the update";
   }
 
   // Some layers each, a part of each layer, both; of each the mesh with most replicas. Every replica then takes the micro-batches of several.
@@ -185,15 +189,6 @@ class WaysToFit {
     const std::string idle = mesh.pipeline > 1 ? "devices idle at least " + percent(experiment::ideal_bubble(other).value_or(0)) + " of the time" : "";
     const std::string sums = mesh.tensor > 1 ? "activations of every pair of layers are all-reduced, both ways" : "";
     return idle + (idle.empty() || sums.empty() ? "" : ", and ") + sums;
-  }
-
-  // ZeRO-1 among the replicas of a mesh.
-  void shares_of_moments() {
-    const experiment::StrategySpec& strategy = document_.strategy;
-    if (strategy.kind != StrategyKind::hybrid || strategy.mesh.shards_data || experiment::mesh_of(e_).data < 2) return;
-    Settings settings{"strategy.mesh.shards_data=true"};
-    if (strategy.fsdp.shard != experiment::Shard::optimizer) settings.emplace_back("strategy.fsdp.shard=optimizer");
-    add(settings, words("as many bytes among replicas, the second half after the update"));
   }
 
   // Those that hold fewer micro-batches; the last one holds one, and a device works at a time.
