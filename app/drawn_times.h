@@ -9,7 +9,7 @@
 
 namespace trainyard::app {
 
-// Of the device as it would be without being slowed down.
-base::Result<run::OpTimes> drawn_op_times(const plan::RankPlan& rank, const plan::Plan& plan, const topology::Device& device);
+// Of the device as it would be without being slowed down, on this host.
+base::Result<run::OpTimes> drawn_op_times(const plan::RankPlan& rank, const plan::Plan& plan, const topology::Device& device, const topology::Host& host);
 
 }  // namespace trainyard::app

@@ -253,6 +253,7 @@ struct Point {
   int devices = 1;
   double published = 0;  // relative throughput
   std::function<double(const Machine&)> simulated;
+  std::string model = {};  // where the figure is of several
 };
 
 struct Figure {

@@ -240,7 +240,8 @@ void MainWindow::befall(Run& run, session::Command fault, int rank) {
   const bool spared = recorded && run.status() && faults_of_rank(*recorded, *run.status(), rank).spared;
   const QPointer<Run> still = &run;
   const QString who = recorded ? tr("rank %1 (%2)").arg(rank).arg(duty_words(experiment::duty_of(*recorded, rank))) : tr("rank %1").arg(rank);
-  const auto committed = session::committed_step(std::filesystem::path(run.directory().toStdString()) / "checkpoints");
+  const bool resumes = recorded && experiment::has_servers(recorded->strategy.kind);
+  const auto committed = resumes ? session::committed_step(std::filesystem::path(run.directory().toStdString()) / "checkpoints") : std::nullopt;
   const QString kept = committed ? tr("Another run can go on from its checkpoint of step %1.").arg(grouped(*committed))
                                  : tr("It has written no checkpoint that another run could go on from.");
   const QString text = tr("Training cannot go on without %1: to kill it ends %2. %3").arg(who, run.name(), kept);

@@ -82,9 +82,21 @@ experiment::Checked<experiment::Resolved> resolve(const experiment::Experiment& 
   return std::move(*resolved);
 }
 
+namespace {
+
+constexpr std::int64_t kStepsToCompare = 3;  // what a step takes is seen in few
+
+base::Result<session::StepCost> cost_of_step(const experiment::Resolved& resolved) {
+  return simulate(resolved, kStepsToCompare).map([](const sim::Outcome& outcome) {
+    return session::StepCost{outcome.median_step_seconds, outcome.engine.empty() ? outcome.step_wire_bytes() : -1};
+  });
+}
+
+}  // namespace
+
 base::Problems problems_of_room(const experiment::Resolved& resolved) {
   const auto plan = strategy::make_plan(resolved);
-  return plan ? session::room_problems(resolved, *plan) : base::Problems{plan.error()};
+  return plan ? session::room_problems(resolved, *plan, cost_of_step) : base::Problems{plan.error()};
 }
 
 std::string chosen_algorithm(const experiment::Resolved& resolved) { return resolved.algorithm_reason.empty() ? "" : "auto is " + resolved.algorithm_reason; }

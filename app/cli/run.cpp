@@ -148,6 +148,8 @@ void print_summary(const base::Json& r, const experiment::Experiment& given) {
   if (const auto at = r.find("tables"); at != r.end())
     std::printf("  tables              %.1fx fewer bytes than whole ones, as workers took the rows that their samples name\n", (*at)["ratio"].get<double>());
   if (const auto at = r.find("sampled_text"); at != r.end()) std::printf("  made up %s\n", at->get<std::string>().c_str());
+  if (const auto scale = r.find("loss_scale"); scale != r.end())
+    std::printf("  loss scale          %s\n", telemetry::words(telemetry::LossScale{(*scale)["last"], (*scale)["steps_without_update"]}).c_str());
   if (r["multiplies"] == base::name_of(experiment::Multiplies::bfloat16)) std::printf("  multiplies          bfloat16, summed in fp32\n");
   if (const auto emulated = experiment::emulation_said(given.topology)) std::printf("  EMULATED            %s\n", emulated->c_str());
   std::printf("  note                %s\n", experiment::speeds_said(given.run).c_str());
@@ -195,6 +197,7 @@ base::Result<session::CoordinatorResult> coordinate(const RunArguments& argument
   };
   parts.started_ns = started_ns;
   parts.passed_over = passed_over;
+  parts.make_compute = app::make_compute;
   auto outcome = session::coordinate(std::move(parts));
   if (!arguments.json) progress.end();
   return outcome;

@@ -6,16 +6,14 @@
 // parts of all ranks, each once. In the end all that lasts is updated, on all ranks. Of a mesh this holds of each part of the model by itself, among the ranks
 // between which its parameters and gradients travel; these are one of every replica.
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <numeric>
 #include <optional>
-#include <set>
-#include <tuple>
 
 #include "core/check/buckets.h"
 #include "core/check/proofs.h"
 #include "core/check/replicas.h"
+#include "core/check/shared_parts.h"
 #include "core/check/weighted_sums.h"
 #include "core/collective/algorithm.h"
 
@@ -26,72 +24,6 @@ using At = plan::Rehearsal::At;
 using plan::Access;
 using plan::Op;
 using plan::OpKind;
-
-constexpr std::int32_t kAllOfThem = -1;  // as a position: "params" of every rank
-
-using Learnt = std::tuple<std::int32_t, std::int32_t, std::int32_t>;  // by a segment in a micro-step of a rank
-
-// What an element may hold: one of those that last on whoever is at this position of a shard group.
-struct Thing {
-  enum Kind { nothing, zero, before, after, gradient } kind = nothing;
-  std::int32_t position = kAllOfThem;
-  std::set<Learnt> parts = {};  // of a gradient
-  bool operator<(const Thing& other) const { return std::tie(kind, position, parts) < std::tie(other.kind, other.position, other.parts); }
-};
-
-// A number for each.
-class Things {
- public:
-  int number(const Thing& thing) {
-    const auto [at, fresh] = numbers_.try_emplace(thing, static_cast<int>(list_.size()));
-    if (fresh) list_.push_back(thing);
-    return at->second;
-  }
-  const Thing& operator[](int number) const { return list_[static_cast<std::size_t>(number)]; }
-
-  // Of two gradients at the same element. Nothing: a part is in both.
-  std::optional<int> sum(int a, int b) {
-    const Thing left = (*this)[a], right = (*this)[b];
-    if (left.kind == Thing::zero) return b;
-    if (right.kind == Thing::zero) return a;
-    if (left.kind != Thing::gradient || right.kind != Thing::gradient || left.position != right.position) return number({});
-    Thing both = left;
-    for (const Learnt& part : right.parts)
-      if (!both.parts.insert(part).second) return std::nullopt;
-    return number(both);
-  }
-
- private:
-  std::map<Thing, int> numbers_;
-  std::vector<Thing> list_;
-};
-
-bool is_of_gradients(const plan::RankPlan& rank, const Access& span) { return rank.buffers[span.buffer.index()].name == "grads"; }
-
-// The group among whose members parameters are shared out; -1: none is gathered.
-std::int32_t gathering_group(const plan::RankPlan& rank) {
-  const plan::BufferId parameters = rank.buffer("params");
-  for (const plan::Program& program : rank.programs) {
-    for (const plan::Wanted& wanted : program.wanted)
-      if (wanted.kind == OpKind::all_gather && wanted.span.buffer == parameters) return wanted.group;
-    for (const Op& op : program.ops)
-      if (op.kind == OpKind::all_gather && op.writes.front().buffer == parameters) return op.group;
-  }
-  return -1;
-}
-
-// Pieces of a span that begins at `from`, in one that begins at `to`; neighbours that hold the same are one.
-std::vector<Piece> moved(const std::vector<Piece>& pieces, std::int64_t from, std::int64_t to) {
-  std::vector<Piece> list;
-  for (Piece piece : pieces) {
-    piece.first += to - from;
-    piece.value.shift += from - to;
-    const bool goes_on = !list.empty() && list.back().value == piece.value && list.back().first + list.back().count == piece.first;
-    if (goes_on) list.back().count += piece.count;
-    else list.push_back(piece);
-  }
-  return list;
-}
 
 // One program of all ranks.
 class Sharding {

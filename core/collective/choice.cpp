@@ -16,7 +16,7 @@ Choice choice(const std::vector<Offer>& offers, const Work& work) {
   const auto name = [](const Offer& offer) { return std::string(base::name_of(offer.algorithm)); };
   // What costs exactly as much is the same program here, or as good as that: it says nothing of the choice.
   const auto next = std::ranges::find_if(by_cost, [&](const Offer* offer) { return offer->cost.seconds > best.cost.seconds; });
-  return {best.algorithm, name(best) + ": " + takes(best) + " for a bucket of " + base::format_bytes(static_cast<double>(work.bytes())) + " on this drawing; " +
+  return {best.algorithm, name(best) + ": " + takes(best) + " for " + base::format_bytes(static_cast<double>(work.bytes())) + " on this drawing; " +
                               (next == by_cost.end() ? "no other takes longer" : "the next best, " + name(**next) + ", " + takes(**next))};
 }
 

@@ -55,7 +55,7 @@ base::Result<std::vector<Offer>> offers(std::int64_t segment_bytes, const Work& 
 // The algorithm that costs least, and why in one line; the first of the table among equals, and the next best beside it is none of them.
 struct Choice {
   Algorithm algorithm = Algorithm::ring;
-  std::string reason;  // "direct: 1.2 ms for a bucket of 4 MB on this drawing, the next best, ring, 2.0 ms"
+  std::string reason;  // "direct: 1.2 ms for 4 MB on this drawing, the next best, ring, 2.0 ms"
 };
 Choice choice(const std::vector<Offer>& offers, const Work& work);
 base::Result<Choice> choose(std::int64_t segment_bytes, const Work& work, const topology::Network& network);

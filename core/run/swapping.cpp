@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/swapping.h"
 
+#include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "core/base/clock.h"
@@ -9,6 +11,7 @@ namespace trainyard::run {
 namespace {
 
 constexpr std::size_t kEndedAtOnce = 1024;
+constexpr std::chrono::milliseconds kLongestSleep{10};  // before it looks whether it shall stop
 
 base::Result<void> move(const BoundCopy& copy, bool out, compute::Compute& compute) {
   const auto bytes = static_cast<std::size_t>(copy.bytes);
@@ -25,8 +28,8 @@ base::Result<void> carry_out(const BoundOp& op, compute::Compute& compute) {
   return {};
 }
 
-Swapping::Swapping(plan::Frontier& frontier, plan::LaneId lane, const BoundPlan& bound, compute::Compute& compute)
-    : frontier_(frontier), lane_(lane), bound_(bound), compute_(compute) {
+Swapping::Swapping(plan::Frontier& frontier, plan::LaneId lane, const BoundPlan& bound, compute::Compute& compute, const Slowness* slowness)
+    : frontier_(frontier), lane_(lane), bound_(bound), compute_(compute), slowness_(slowness) {
   ended_.reserve(kEndedAtOnce);
   thread_ = std::thread([this] { run(); });
 }
@@ -50,6 +53,15 @@ void Swapping::run() {
   }
 }
 
+// Until it has taken as long as it would on the drawn device. A straggler's copies are as fast as any: what is slow is its arithmetic.
+void Swapping::hold_back(const plan::Frontier::Ready& ready, std::int64_t begin_ns) const {
+  if (slowness_ == nullptr || !slowness_->paced()) return;
+  const auto slowed_ns = static_cast<double>(slowness_->shall_take(ready.program, ready.op, ready.step, 0));
+  const std::int64_t end_ns = begin_ns + std::llround(slowed_ns / slowness_->factor(ready.step));
+  for (std::int64_t left = end_ns - base::now_nanoseconds(); left > 0 && !stop_.load(); left = end_ns - base::now_nanoseconds())
+    std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(std::chrono::nanoseconds(left), kLongestSleep));
+}
+
 // False: none may start, or one has failed.
 bool Swapping::carry_out_next() {
   if (failure_) return false;
@@ -60,6 +72,7 @@ bool Swapping::carry_out_next() {
   under_way_.store(true, std::memory_order_relaxed);
   const std::int64_t begin = base::now_nanoseconds();
   const auto done = carry_out(op, compute_);
+  if (done) hold_back(*ready, begin);
   const std::lock_guard lock(mutex_);
   if (done) {
     ended_.push_back(

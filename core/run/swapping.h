@@ -14,6 +14,7 @@
 
 #include "core/plan/frontier.h"
 #include "core/run/bound_plan.h"
+#include "core/run/slowness.h"
 
 namespace trainyard::run {
 
@@ -28,7 +29,8 @@ struct Swapped {
 
 class Swapping {
  public:
-  Swapping(plan::Frontier& frontier, plan::LaneId lane, const BoundPlan& bound, compute::Compute& compute);
+  // `slowness`: of a rank whose copies are paced; null: they take what they take.
+  Swapping(plan::Frontier& frontier, plan::LaneId lane, const BoundPlan& bound, compute::Compute& compute, const Slowness* slowness = nullptr);
   ~Swapping();  // at any moment; waits for the op that is under way, no longer
   Swapping(const Swapping&) = delete;
   Swapping& operator=(const Swapping&) = delete;
@@ -46,11 +48,13 @@ class Swapping {
  private:
   void run();
   bool carry_out_next();
+  void hold_back(const plan::Frontier::Ready& ready, std::int64_t begin_ns) const;
 
   plan::Frontier& frontier_;
   const plan::LaneId lane_;
   const BoundPlan& bound_;
   compute::Compute& compute_;
+  const Slowness* const slowness_;
   std::atomic<std::uint32_t> news_{0};
   std::atomic<bool> stop_{false}, under_way_{false};
   mutable std::mutex mutex_;

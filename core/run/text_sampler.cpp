@@ -80,12 +80,12 @@ std::int32_t TextSampler::drawn(std::int64_t row, double temperature, double uni
   return static_cast<std::int32_t>(c);
 }
 
-std::string TextSampler::sample(std::int64_t characters, double temperature, std::uint64_t seed, std::int64_t step) {
+std::string TextSampler::sample(std::int64_t characters, double temperature, std::uint64_t seed, std::int64_t step, const std::stop_token& stop) {
   const base::Random random(seed, base::Purpose::speak, static_cast<std::uint32_t>(step));
   const auto line_end = std::ranges::find(parts_.vocabulary, "\n");
   std::vector<std::int32_t> text{line_end != parts_.vocabulary.end() ? static_cast<std::int32_t>(line_end - parts_.vocabulary.begin()) : 0};
   std::string said;
-  for (std::int64_t i = 0; i < characters; ++i) {
+  for (std::int64_t i = 0; i < characters && !stop.stop_requested(); ++i) {
     foretell(text);
     const std::int64_t last = std::min(std::ssize(text), parts_.model->features) - 1;
     const std::int32_t next = drawn(last, temperature, random.uniform(static_cast<std::uint64_t>(i)));

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,8 @@ class TextSampler {
   static base::Result<TextSampler> make(Parts parts);
 
   // The same for the same parameters, seed and step, on every machine that computes alike. It begins as if a line had just ended. A temperature of 0 takes the
-  // likeliest character; logits that are not finite end the text.
-  std::string sample(std::int64_t characters, double temperature, std::uint64_t seed, std::int64_t step);
+  // likeliest character; logits that are not finite end the text, and so does whoever asks to stop.
+  std::string sample(std::int64_t characters, double temperature, std::uint64_t seed, std::int64_t step, const std::stop_token& stop = {});
 
  private:
   explicit TextSampler(Parts parts) : parts_(std::move(parts)) {}

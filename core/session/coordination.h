@@ -35,6 +35,7 @@ class Coordination {
   void look_for_returns();
   void look_at_journal();
   void look_at_checkpoints();
+  void look_at_text();
   void await_checkpoint();
   void steer(std::int64_t now);
   void housekeeping(std::int64_t now);
@@ -91,6 +92,7 @@ class Coordination {
   void kill_the_rest();
   base::Result<CoordinatorResult> close();
   base::Json result(std::int64_t now) const;
+  std::optional<std::int64_t> step_to_go_on_from() const;  // of the newest whole checkpoint, where another run can begin with it
   void cannot_record(const base::Problem& problem);
 
   void set_state(RunState state);
@@ -110,6 +112,7 @@ class Coordination {
   std::uint64_t run_key_;  // frames of other runs on the data plane do not have it
   std::optional<Journal> journal_;
   std::optional<Committer> committer_;  // of parts that servers write, or ranks with some layers each; else the chief writes whole ones
+  std::optional<Speaker> speaker_;      // by what is committed, where no rank has all of it
   Pacer pacer_;
   Watch watch_;
   Seats seats_;

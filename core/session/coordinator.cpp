@@ -65,6 +65,7 @@ void Coordination::tick() {
   look_for_returns();
   look_at_journal();
   look_at_checkpoints();
+  look_at_text();
   if (training()) steer(now);
   if (ended_ && now > kill_ns_) kill_the_rest();
   housekeeping(now);
@@ -147,10 +148,16 @@ void Coordination::look_at_checkpoints() {
   if (!outcome) return;
   if (!outcome->problem) {
     say("info", "checkpoint of step " + base::format_count(outcome->step) + ", " + base::format_bytes(static_cast<double>(outcome->bytes)));
+    if (speaker_) speaker_->tell(outcome->step);
     return tell_evaluators();
   }
   if (servers_finished()) return end(RunState::failed, outcome->problem);
   say("warning", "no checkpoint of step " + base::format_count(outcome->step) + ": " + base::to_string(*outcome->problem));
+}
+
+void Coordination::look_at_text() {
+  const auto said = speaker_ ? speaker_->look() : std::nullopt;
+  if (said) say(*said ? "text" : "warning", *said ? **said : "no text was made up: " + base::to_string(said->error()));
 }
 
 // What is being committed when a run fails is there when somebody reads why: so it is named as what to go on from.
@@ -185,9 +192,10 @@ void Coordination::steer(std::int64_t now) {
   if (trained_ && all_over(seats_)) finish();
 }
 
-// Evaluators have the last checkpoint before them yet.
+// Evaluators have the last checkpoint before them yet. What is made up by it is said before the end.
 bool Coordination::trained() const {
-  return all_over(std::span(seats_).first(static_cast<std::size_t>(p_.resolved.trainers_and_servers()))) && !(committer_ && committer_->busy());
+  return all_over(std::span(seats_).first(static_cast<std::size_t>(p_.resolved.trainers_and_servers()))) && !(committer_ && committer_->busy()) &&
+         !(speaker_ && speaker_->busy());
 }
 
 void Coordination::housekeeping(std::int64_t now) {
@@ -226,9 +234,9 @@ void Coordination::end(RunState state, std::optional<Problem> problem) {
   ended_ = true;
   problem_ = std::move(problem);
   if (problem_ && state == RunState::failed) await_checkpoint();
-  if (problem_ && state == RunState::failed && committer_ && committer_->committed_step() >= 0)
-    problem_->advice += " The checkpoint of step " + base::format_count(committer_->committed_step()) + " is whole: go on from it with --resume " +
-                        p_.run_directory.string() + " (run.resume_from).";
+  if (const auto step = step_to_go_on_from(); step && problem_ && state == RunState::failed)
+    problem_->advice +=
+        " The checkpoint of step " + base::format_count(*step) + " is whole: go on from it with --resume " + p_.run_directory.string() + " (run.resume_from).";
   if (problem_ && state != RunState::cancelled) say("error", base::to_string(*problem_));
   set_state(state);
   if (!ended_well(state) && problem_) broadcast(Abort{*problem_});
@@ -255,6 +263,10 @@ Result<CoordinatorResult> Coordination::close() {
   return CoordinatorResult{result(now), state_, problem_};
 }
 
+std::optional<std::int64_t> Coordination::step_to_go_on_from() const {
+  return p_.resolved.servers > 0 && committer_ && committer_->committed_step() >= 0 ? std::optional(committer_->committed_step()) : std::nullopt;
+}
+
 Json Coordination::result(std::int64_t now) const {
   RunFacts facts{state_,
                  problem_,
@@ -275,7 +287,7 @@ Json Coordination::result(std::int64_t now) const {
   facts.lambda_2 = experiment::lambda_2(p_.resolved);
   facts.first_step = p_.resolved.first_step;
   if (state_ == RunState::finished) facts.last_step = p_.resolved.steps;
-  if (committer_ && committer_->committed_step() >= 0) facts.committed_step = committer_->committed_step();
+  facts.committed_step = step_to_go_on_from();
   for (const RankSeat& seat : seats_) facts.finished.push_back(seat.finished);
   facts.finished.resize(static_cast<std::size_t>(p_.resolved.world()));
   for (int r = 0; r < p_.resolved.world(); ++r) facts.duties.emplace_back(experiment::duty_of(p_.resolved.document, r));

@@ -12,6 +12,7 @@
 #include "core/experiment/resolve.h"
 #include "core/session/control.h"
 #include "core/session/rank.h"
+#include "core/session/speaker.h"
 #include "core/telemetry/history.h"
 
 namespace trainyard::session {
@@ -54,7 +55,8 @@ struct CoordinatorParts {
   std::int64_t started_ns = 0;                                                           // when the program that coordinates began (CLOCK_MONOTONIC)
   std::function<std::optional<double>()> simulated_step_seconds;                         // by the drawn speeds; asked once, when training is over
   double silent_seconds = 3;
-  base::Problems passed_over = {};  // newer checkpoints than the one that it goes on from, which cannot be used
+  Speaker::MakeCompute make_compute = {};  // that text is made up by, where no rank has the whole model; null: there is none
+  base::Problems passed_over = {};         // newer checkpoints than the one that it goes on from, which cannot be used
 };
 
 struct CoordinatorResult {

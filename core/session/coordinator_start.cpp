@@ -62,6 +62,7 @@ Result<void> Coordination::open() {
   if (experiment::keeps_a_part(p_.resolved)) committer_.emplace(p_.run_directory / "checkpoints", plan_hash_, count_parts(p_.resolved), false);
   else if (p_.resolved.servers > 0 && p_.resolved.document.run.clock == experiment::RunClock::machine)
     committer_.emplace(p_.run_directory / "checkpoints", plan_hash_, p_.resolved.servers, p_.resolved.model.state_elements > 0);
+  if (p_.make_compute && makes_up_text_of_parts(p_.resolved)) speaker_.emplace(p_.run_directory / "checkpoints", p_.resolved, p_.make_compute);
   pacer_.begin_at(p_.resolved.first_step);
   if (p_.resolved.first_step > 0)
     say("info", "goes on from the checkpoint of step " + base::format_count(p_.resolved.first_step) + " in " + p_.resolved.document.run.resume_from);

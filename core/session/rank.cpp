@@ -15,19 +15,20 @@
 #include "core/experiment/duties.h"
 #include "core/experiment/engine.h"
 #include "core/experiment/fsdp.h"
+#include "core/experiment/imposed.h"
 #include "core/experiment/mesh.h"
 #include "core/experiment/servers.h"
 #include "core/experiment/stages.h"
 #include "core/plan/text.h"
 #include "core/run/arena.h"
 #include "core/run/chunk_sampler.h"
-#include "core/run/text_sampler.h"
 #include "core/session/checkpoint_pieces.h"
 #include "core/session/evaluator.h"
 #include "core/session/heart.h"
 #include "core/session/rank_link.h"
 #include "core/session/recipe.h"
 #include "core/session/resume.h"
+#include "core/session/speaker.h"
 #include "core/strategy/strategy.h"
 
 namespace trainyard::session {
@@ -192,7 +193,9 @@ class Rank {
   Result<void> prepare_slowness(const topology::Device& device) {
     run::OpTimes drawn;
     if (p_.resolved.document.run.devices == experiment::DeviceSpeed::paced) {
-      auto times = services_.drawn_op_times(p_.rank_plan, p_.plan, device);
+      const topology::Topology drawing = experiment::as_imposed(p_.resolved.document);
+      const int host = p_.resolved.hosts[static_cast<std::size_t>(identity_.rank)];
+      auto times = services_.drawn_op_times(p_.rank_plan, p_.plan, device, drawing.hosts[static_cast<std::size_t>(host)]);
       if (!times) return base::fail(times.error());
       drawn = std::move(*times);
     }
@@ -262,7 +265,8 @@ class Rank {
                                 .share = experiment::share_of(p_.resolved, identity_.rank)};
     auto speaker = text_sampler(recipe, bound);
     if (!speaker) return base::fail(speaker.error());
-    if (*speaker) parts.evaluated = [&](std::int64_t step) { link.say("text", spoken(**speaker, step)); };
+    if (*speaker) parts.evaluated = [&](std::int64_t step) { link.say("text", spoken(**speaker, p_.resolved, step)); };
+    if (writer && makes_up_text_of_parts(p_.resolved)) parts.evaluated = [&](std::int64_t step) { offer_part(*writer, bound, step + 1); };
     auto steps = p_.rank_plan.rule ? serve(server_parts(p_.resolved, p_.plan, parts, &order), writer.get(), saved)
                  : evaluates()     ? evaluate(parts, committed, link)
                                    : work(std::move(parts), writer.get(), saved);
@@ -277,15 +281,9 @@ class Rank {
   // Of the rank whose parameters speak for the model, where its data are a text.
   Result<std::optional<run::TextSampler>> text_sampler(const run::Recipe& recipe, const run::BoundPlan& bound) {
     const bool speaks = evaluates() || (p_.resolved.evaluators == 0 && identity_.rank == p_.resolved.chief);
-    if (!speaks || has_part() || !p_.dataset || p_.resolved.document.run.sampled_characters == 0 || p_.dataset->vocabulary().empty()) return std::nullopt;
+    if (!speaks || has_part() || !p_.dataset || !makes_up_text(p_.resolved)) return std::nullopt;
     return run::TextSampler::make({&p_.resolved.model, p_.compute.get(), bound.parameters, bound.state, recipe.multiplies, p_.dataset->vocabulary()})
         .map([](run::TextSampler sampler) { return std::optional(std::move(sampler)); });
-  }
-
-  std::string spoken(run::TextSampler& sampler, std::int64_t step) const {
-    const experiment::RunSpec& run = p_.resolved.document.run;
-    const auto seed = static_cast<std::uint64_t>(p_.resolved.document.training.seed);
-    return "after step " + base::format_count(step) + ":\n" + sampler.sample(run.sampled_characters, run.temperature, seed, step);
   }
 
   // Peers shall know why this one leaves.
@@ -318,7 +316,6 @@ class Rank {
   }
 
   Result<std::int64_t> work(run::InterpreterParts parts, PartWriter* writer, SavedBox& box) {
-    const compute::Tensor& parameters = parts.bound->parameters;
     const compute::Tensor& state = parts.bound->state;
     if (writer != nullptr && !has_part()) {
       parts.save_every_steps = p_.resolved.document.run.checkpoint_every_steps;
@@ -329,7 +326,7 @@ class Rank {
     auto steps = run::Interpreter(parts).run();
     if (!steps) return steps;
     if (has_part() && writer == nullptr) return steps;
-    if (has_part()) return writer->write_now(*steps, *steps, spans_of_part(p_.resolved, identity_.rank, parameters, state)).map([&] { return *steps; });
+    if (has_part()) return writer->write_now(*steps, *steps, own_part(*parts.bound)).map([&] { return *steps; });
     if (p_.resolved.servers == 0) return save(*steps, *parts.bound);
     if (writer == nullptr || parts.gate->chief() != identity_.rank) return steps;
     return writer->write_now(*steps, *steps, {{CheckpointBuffer::state, 0, state}}).map([&] { return *steps; });
@@ -347,6 +344,11 @@ class Rank {
   void offer(PartWriter& writer, SavedBox& box, std::int64_t step, std::int64_t version, const std::vector<CheckpointSpan>& spans) {
     if (!writer.offer(step, version, spans)) box.put({identity_.rank, step, false, "", "", 0, 0, "the one before it is being written still"});
   }
+
+  // For the text that is made up of all parts; where one is not written, the text of that step is not either.
+  void offer_part(PartWriter& writer, const run::BoundPlan& bound, std::int64_t steps) { static_cast<void>(writer.offer(steps, steps, own_part(bound))); }
+
+  std::vector<CheckpointSpan> own_part(const run::BoundPlan& bound) const { return spans_of_part(p_.resolved, identity_.rank, bound.parameters, bound.state); }
 
   // While the line is open still: however long a disk takes, the coordinator hears that this rank lives.
   Result<std::int64_t> save(std::int64_t steps, const run::BoundPlan& bound) {

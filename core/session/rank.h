@@ -55,8 +55,9 @@ struct EngineRequest {
 struct RankServices {
   Connect connect;
   std::function<base::Result<std::unique_ptr<compute::Compute>>(const topology::Device& device)> make_compute;
-  // How long ops would take on the drawn device; asked of a run that is paced to it.
-  std::function<base::Result<run::OpTimes>(const plan::RankPlan& rank, const plan::Plan& plan, const topology::Device& device)> drawn_op_times;
+  // How long ops would take on the drawn device, and copies to the memory of its host; asked of a run that is paced to it.
+  std::function<base::Result<run::OpTimes>(const plan::RankPlan& rank, const plan::Plan& plan, const topology::Device& device, const topology::Host& host)>
+      drawn_op_times;
   std::function<base::Result<std::unique_ptr<DataPlane>>(const DataPlaneRequest& request)> make_data_plane;
   // In the place of the data plane, where the experiment has its collectives taken whole.
   std::function<base::Result<std::unique_ptr<comm::BoundCollectives>>(const EngineRequest& request)> make_engine;

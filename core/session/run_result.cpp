@@ -169,6 +169,7 @@ Json run_result(const RunFacts& facts, const telemetry::History& history) {
   if (summary.diverged_step) json["diverged_step"] = *summary.diverged_step;
   if (const auto& bad = summary.bad_gradients)
     json["bad_gradients"] = {{"step", bad->step}, {"rank", bad->rank}, {"segment", bad->segment}, {"skipped_updates", bad->skipped_updates}};
+  if (const auto scale = telemetry::loss_scale(history)) json["loss_scale"] = {{"last", scale->last}, {"steps_without_update", scale->steps_without_update}};
   json["held_out_loss"] = or_null(summary.held_out_loss);
   json["held_out_accuracy"] = or_null(summary.held_out_accuracy);
   json["multiplies"] = base::name_of(facts.multiplies);

@@ -33,7 +33,7 @@ struct RunFacts {
   experiment::ColumnTable columns = {};             // by rank: its feature columns, where they are shared out
   std::int64_t first_step = 0;                      // done already when it began
   std::optional<std::int64_t> last_step = {};       // the last one that was to be done, of a run that was completed
-  std::optional<std::int64_t> committed_step = {};  // of the newest checkpoint that several ranks have written
+  std::optional<std::int64_t> committed_step = {};  // of the newest checkpoint that another run can go on from
   std::optional<double> lambda_2 = {};              // of gossip: the second largest absolute eigenvalue of its mixing matrix (experiment/mixing.h)
 };
 

@@ -178,8 +178,9 @@ void History::look_for_bad_gradients(int rank, const Event& event, Metric metric
   if (!bad_gradients_ || found < *bad_gradients_) bad_gradients_ = found;
 }
 
+// Where the loss is scaled, it is by such gradients that the scale is found.
 std::optional<BadGradients> History::bad_gradients() const {
-  if (!bad_gradients_) return std::nullopt;
+  if (!bad_gradients_ || find({Metric::loss_scale, 0, 0}) != nullptr) return std::nullopt;
   const auto& [step, summed, rank, from_last] = *bad_gradients_;
   const auto segment = static_cast<std::size_t>(-from_last);
   return BadGradients{step, rank, segment < segments_.size() ? segments_[segment] : std::to_string(segment), skipped_updates_};

@@ -179,6 +179,23 @@ std::string words(const BadGradients& bad) {
          " skipped, as gradients held NaN or infinite numbers: first of " + first + ".";
 }
 
+std::optional<LossScale> loss_scale(const History& history) {
+  const auto last_of = [&](Metric metric) {
+    const Series* series = history.find({metric, 0, 0});
+    return series == nullptr || series->values.empty() ? std::optional<double>() : series->values.back();
+  };
+  const auto last = last_of(Metric::loss_scale);
+  if (!last) return std::nullopt;
+  return LossScale{*last, static_cast<std::int64_t>(last_of(Metric::skipped_updates).value_or(0))};
+}
+
+std::string words(const LossScale& scale) {
+  std::string last = "the loss is multiplied by " + base::format_count(static_cast<std::int64_t>(scale.last));
+  if (scale.steps_without_update == 0) return last;
+  return last + "; " + base::format_count(scale.steps_without_update) + (scale.steps_without_update == 1 ? " step" : " steps") +
+         " changed no weight while that was found, as it should be";
+}
+
 Summary summarize(const History& history) {
   Summary summary;
   const auto times = slowest_of_each_step(history);

@@ -46,6 +46,15 @@ struct Summary {
 
 Summary summarize(const History& history);
 
+// By what the loss is multiplied now, where 16 bits are not enough for small gradients, and how many steps changed no weight because that was too much: as it
+// must be, for by them the scale is found.
+struct LossScale {
+  double last = 1;
+  std::int64_t steps_without_update = 0;
+};
+std::optional<LossScale> loss_scale(const History& history);
+std::string words(const LossScale& scale);  // for a person, in one line
+
 // Ranks do every step, but each on its own clock, and so some are ahead (asynchronous gossip). Known once one has averaged with another.
 bool averages_in_pairs(const History& history);
 

@@ -164,6 +164,7 @@ class SessionRun {
     parts.interrupts = [this] { return interrupts_.load(); };
     parts.started_ns = base::now_nanoseconds();
     parts.silent_seconds = silent_seconds;
+    parts.make_compute = [](const topology::Device&) -> base::Result<std::unique_ptr<compute::Compute>> { return compute::reference::make(); };
     outcome_ = std::async(std::launch::async, [parts = std::move(parts)]() mutable { return session::coordinate(std::move(parts)); });
   }
   ~SessionRun() {

@@ -102,7 +102,7 @@ TEST(Stragglers, ranks_that_are_paced_take_the_time_of_their_drawn_device) {
   experiment::Experiment e = session_experiment(2, 10);
   e.run.devices = experiment::DeviceSpeed::paced;
   SessionPieces pieces;
-  pieces.drawn_op_times = [](const plan::RankPlan& rank, const plan::Plan&, const topology::Device&) -> base::Result<run::OpTimes> {
+  pieces.drawn_op_times = [](const plan::RankPlan& rank, const plan::Plan&, const topology::Device&, const topology::Host&) -> base::Result<run::OpTimes> {
     run::OpTimes times;
     for (const plan::Program& program : rank.programs) times.nanoseconds.emplace_back(program.ops.size(), 2'000'000);
     return times;
@@ -119,6 +119,37 @@ TEST(Stragglers, ranks_that_are_paced_take_the_time_of_their_drawn_device) {
     EXPECT_GE(sum(compute), 10 * 10 * 0.002) << "a step has at least ten compute ops";
     EXPECT_GT(sum(values(history, Metric::imposed_seconds, rank)), 0);
   }
+}
+
+// What is put aside takes its time, too: each of the copies of a step, one after the other.
+TEST(Stragglers, copies_of_ranks_that_are_paced_take_the_time_of_the_drawn_bus) {
+  constexpr std::int64_t kCopy = 3'000'000;  // ns
+  experiment::Experiment e = session_experiment(2, 6);
+  e.run.devices = experiment::DeviceSpeed::paced;
+  e.training.optimizer.kind = experiment::OptimizerKind::adam;
+  e.training.swap.optimizer = experiment::SwapTo::host;
+  std::atomic<std::int64_t> copies{0};
+  SessionPieces pieces;
+  pieces.drawn_op_times = [&](const plan::RankPlan& rank, const plan::Plan&, const topology::Device&,
+                              const topology::Host& host) -> base::Result<run::OpTimes> {
+    EXPECT_EQ(host.name, "alpha");
+    run::OpTimes times;
+    for (const plan::Program& program : rank.programs) {
+      auto& of_program = times.nanoseconds.emplace_back(program.ops.size(), 0);
+      for (std::size_t o = 0; o < program.ops.size(); ++o)
+        if (program.ops[o].kind == plan::OpKind::swap_out || program.ops[o].kind == plan::OpKind::swap_in) of_program[o] = kCopy;
+      if (program.name == "train") copies = std::ranges::count(of_program, kCopy);
+    }
+    return times;
+  };
+  SessionRun run(e, pieces);
+  const auto outcome = run.result();
+  ASSERT_EQ(state_of(outcome), "finished");
+  ASSERT_GT(copies, 2);
+  const auto history = recorded(outcome);
+  for (int rank = 0; rank < 2; ++rank)
+    EXPECT_GE(sum(values(history, Metric::step_seconds, rank)), 5 * base::seconds(copies * kCopy))
+        << "what a step puts aside last may still go in the next one";
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ TEST(CliValidate, says_in_one_line_what_a_good_experiment_is) {
 TEST(CliValidate, says_what_auto_is_and_why) {
   const Ran ran = cli({"validate", kMirrored, "--set", "strategy.algorithm=auto"});
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
-  EXPECT_THAT(ran.out, testing::ContainsRegex("\nnote: auto is [a-z_]+: [^\n]* for a bucket of [^\n]* on this drawing; the next best, [^\n]*\n"));
+  EXPECT_THAT(ran.out, testing::ContainsRegex("\nnote: auto is [a-z_]+: [^\n]* for [^\n]*B on this drawing; the next best, [^\n]*\n"));
   const base::Json result = cli({"validate", kMirrored, "--set", "strategy.algorithm=auto", "--json"}).result();
   EXPECT_THAT(ran.out, HasSubstr("auto is " + result.at("algorithm_reason").get<std::string>()));
   EXPECT_THAT(result.at("algorithm_reason").get<std::string>(), testing::StartsWith(result.at("algorithm").get<std::string>() + ": "));

@@ -53,6 +53,17 @@ TEST(LanguageModel, is_trained_by_every_kind_of_strategy) {
   }
 }
 
+// Where no rank has the whole model, by its parts put together.
+TEST(LanguageModel, makes_up_text_where_it_is_in_parts) {
+  const Home home;
+  for (const std::string strategy : {"model_parallel", "pipeline", "tensor_parallel", "fsdp", "hybrid"}) {
+    SCOPED_TRACE(strategy);
+    const Json result = completed(gpt(30, {"strategy.kind=" + strategy, "run.evaluate_every_steps=10"}));
+    EXPECT_THAT(result["sampled_text"].get<std::string>(), HasSubstr("after step 29:\n"));
+    EXPECT_FALSE(result.contains("committed_step")) << "no run can go on from it";
+  }
+}
+
 TEST(LanguageModel, says_nothing_where_nothing_is_asked_for) {
   const Home home;
   EXPECT_FALSE(completed(gpt(3, {"run.sampled_characters=0"})).contains("sampled_text"));

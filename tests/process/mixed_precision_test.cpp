@@ -43,6 +43,17 @@ TEST(LossScale, below_the_least_fails_the_run_and_says_what_to_do) {
   EXPECT_THAT(run.err, HasSubstr("Set training.precision to bf16"));
 }
 
+TEST(LossScale, that_is_found_by_steps_without_an_update_is_no_warning) {
+  const Home home;
+  const Ran run = cli(short_run(example("four_devices_mirrored_digits"), 30, {"training.precision=fp16", "training.loss_scale.initial=1e9"}));
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const Json result = run.result();
+  EXPECT_GT(result["loss_scale"]["steps_without_update"], 2);
+  EXPECT_LT(result["loss_scale"]["last"], 1e9);
+  EXPECT_FALSE(result.contains("bad_gradients"));
+  EXPECT_THAT(run.err, testing::Not(HasSubstr("warning")));
+}
+
 TEST(LossScale, is_recorded) {
   const Home home;
   completed(short_run(example("four_devices_mirrored_digits"), 8, {"training.precision=fp16", "training.loss_scale.initial=256"}));

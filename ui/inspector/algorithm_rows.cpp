@@ -77,8 +77,8 @@ QVariant AlgorithmModel::headerData(int section, Qt::Orientation orientation, in
   switch (section) {
     case name_column: return say(tr("Algorithm"), tr("● runs, by its name or by auto"));
     case rounds_column: return say(tr("Rounds"), tr("Sends and receives of a round start together"));
-    case busiest_column: return say(tr("Busiest\nsends"), tr("Bytes that the rank which sends most sends of the largest bucket"));
-    case time_column: return say(tr("Time"), tr("Predicted for the largest bucket, on the drawn links; all rounds wait for the slowest"));
+    case busiest_column: return say(tr("Busiest\nsends"), tr("Bytes that the rank which sends most sends of it"));
+    case time_column: return say(tr("Time"), tr("Predicted for it, on the drawn links; all rounds wait for the slowest"));
     default: return {};
   }
 }

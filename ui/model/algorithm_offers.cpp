@@ -4,6 +4,8 @@
 #include "core/experiment/buckets.h"
 #include "core/experiment/duties.h"
 #include "core/experiment/imposed.h"
+#include "core/experiment/mesh.h"
+#include "core/experiment/tensor.h"
 #include "core/experiment/tpu.h"
 
 namespace trainyard::ui {
@@ -26,12 +28,18 @@ void keep_only(AlgorithmOffers& known, const experiment::Resolved& experiment) {
   known.automatic = {only->algorithm, experiment::torus_in_words(experiment.hosts)};
 }
 
+// Among those who share layers, and not among replicas.
+bool is_inside_layers(const experiment::Resolved& experiment, const collective::Work& work) {
+  if (!experiment::splits_model(experiment.document.strategy.kind) || !experiment::splits_layers(experiment)) return false;
+  return work.devices.back() == experiment.ranks[static_cast<std::size_t>(experiment::mesh_of(experiment).parts_with(0).back())];
+}
+
 AlgorithmOffers offers_of(const experiment::Resolved& experiment, const std::stop_token& stop) {
   AlgorithmOffers known;
-  known.ranks = experiment.world();
-  if (known.ranks < 2) return known;
   const topology::Network network(experiment::as_imposed(experiment.document));
   const collective::Work work = experiment::largest_reduction(experiment);
+  known.ranks = static_cast<int>(work.devices.size());
+  if (known.ranks < 2) return known;
   const std::int64_t segment_bytes = experiment.document.strategy.segment_bytes;
   auto offers = collective::offers(segment_bytes, work, network, stop);
   if (!offers) {
@@ -39,11 +47,12 @@ AlgorithmOffers offers_of(const experiment::Resolved& experiment, const std::sto
     return known;
   }
   known.bucket_bytes = work.bytes();
+  known.inside_layers = is_inside_layers(experiment, work);
   known.gathers = work.collective == collective::Collective::all_gather;
   known.offers = std::move(*offers);
   known.automatic = collective::choice(known.offers, work);
   keep_only(known, experiment);
-  for (const topology::DeviceId device : experiment.ranks) known.devices.push_back(network.device(device).name);
+  for (const topology::DeviceId device : work.devices) known.devices.push_back(network.device(device).name);
   add_flows(known, segment_bytes, work, stop);
   return known;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The all-reduce algorithms of an experiment beside each other: what each costs for the largest bucket on the drawing, and who sends to
-// whom in it. Pure.
+// The all-reduce algorithms of an experiment beside each other: what each costs for the largest bucket on the drawing, or the most that
+// is summed inside of layers, and who sends to whom in it. Pure.
 #pragma once
 
 #include <map>
@@ -17,8 +17,8 @@ namespace trainyard::ui {
 
 // The logical ring, tree or torus: who sends how many bytes to whom, over all rounds.
 struct LogicalPicture {
-  std::vector<std::string> devices = {};     // rank -> name
-  std::vector<collective::Flow> flows = {};  // between ranks; none: there is nothing to draw
+  std::vector<std::string> devices = {};     // of those who reduce: position -> name
+  std::vector<collective::Flow> flows = {};  // between positions; none: there is nothing to draw
   bool pointed = false;                      // somebody looks at it now; else it is kept beside other things
   std::vector<std::string> layers = {};      // rank -> which it has, where the model is split: "0–1.3"
 
@@ -26,13 +26,14 @@ struct LogicalPicture {
 };
 
 struct AlgorithmOffers {
-  std::optional<base::Problem> problem = {};  // why nothing can be said
-  int ranks = 0;
-  std::int64_t bucket_bytes = 0;                                              // of the largest one
-  bool gathers = false;                                                       // nothing is added up on the way
-  std::vector<collective::Offer> offers = {};                                 // none for one rank
-  collective::Choice automatic = {};                                          // what `auto` is
-  std::vector<std::string> devices = {};                                      // rank -> name
+  std::optional<base::Problem> problem = {};   // why nothing can be said
+  int ranks = 0;                               // that reduce it
+  std::int64_t bucket_bytes = 0;               // of the largest one
+  bool gathers = false;                        // nothing is added up on the way
+  bool inside_layers = false;                  // outputs of layers in parts are summed, or gradients at their inputs; else those of weights
+  std::vector<collective::Offer> offers = {};  // none for one rank
+  collective::Choice automatic = {};           // what `auto` is
+  std::vector<std::string> devices = {};       // position -> name
   std::map<collective::Algorithm, std::vector<collective::Flow>> flows = {};  // without those of more than kMostArrows
 
   LogicalPicture picture(collective::Algorithm algorithm) const;

@@ -142,8 +142,21 @@ class Painting {
     if (scene_.overview) return;
     const int stripe = pixels(4);
     painter_.fillRect(QRectF(box.left() + width, box.top() + radius(box), stripe, box.height() - 2 * radius(box)), own);
+    parts(box.adjusted(stripe + pixels(6), 0, -pixels(6), -pixels(2)), picture_.node(n).split);
     painter_.setPen(colours().text);
     write(box.adjusted(stripe + pixels(6), 0, -pixels(4), 0), Qt::AlignLeft, picture_.node(n).name);
+  }
+
+  // Below its name, side by side in the colours of who has them; of replicas that of the first.
+  void parts(const QRect& box, const LayerSplit& split) {
+    const int thick = pixels(2);
+    for (const LayerPart& part : split.parts) {
+      const auto at = [&](std::int64_t number) {
+        return box.left() + static_cast<double>(box.width()) * static_cast<double>(number) / static_cast<double>(split.of);
+      };
+      const double from = at(part.first), to = at(part.first + part.count);
+      painter_.fillRect(QRectF(from, box.bottom() - thick, std::max(to - from - 1, 1.0), thick), Theme::instance().series_colour(part.ranks.front()));
+    }
   }
 
   void focus(const QRect& box) {

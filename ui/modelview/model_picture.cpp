@@ -16,7 +16,6 @@
 #include "core/model/layers.h"
 #include "ui/model/place_words.h"
 #include "ui/model/topology_words.h"
-#include "ui/modelview/who_keeps.h"
 
 namespace trainyard::ui {
 namespace {
@@ -156,6 +155,7 @@ void add_devices(ModelPicture& picture, const Known& known) {
 
 QString title_of_all(const Experiment& experiment, std::size_t workers) {
   if (workers == 0) return text("No device");
+  if (experiment.strategy.kind == experiment::StrategyKind::hybrid) return text("All devices");
   return experiment::has_servers(experiment.strategy.kind) ? text("Every worker") : text("Every device");
 }
 
@@ -168,7 +168,8 @@ void add_all_alike(ModelPicture& picture, const Known& known) {
   picture.kept = workers.empty() ? text("No device is drawn that could have them.") : who_keeps(known.resolved.document);
   if (!known.in_order()) return;
   const auto keepers = keepers_of(known.resolved);
-  for (std::size_t n = 0; n < keepers.size(); ++n) picture.nodes[n].keepers = keepers[n];
+  const auto splits = layer_splits(known.resolved);
+  for (std::size_t n = 0; n < keepers.size(); ++n) picture.nodes[n].keepers = keepers[n], picture.nodes[n].split = splits[n];
 }
 
 QString shared_out_by(const experiment::StageSpec& stages) {

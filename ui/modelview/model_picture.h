@@ -11,6 +11,7 @@
 
 #include "core/base/result.h"
 #include "core/experiment/experiment.h"
+#include "ui/modelview/who_keeps.h"
 
 namespace trainyard::ui {
 
@@ -26,6 +27,7 @@ struct ModelNode {
   int group = -1;                                      // by number; -1: it stands by itself
   int tied_to = -1, addend = -1;                       // nodes: whose table it uses, whose output it adds
   std::vector<int> keepers;                            // ranks that keep its parameters, where its column does not say it
+  LayerSplit split;                                    // and which of these has which part, where they share it
   bool reads_samples = false;                          // besides what the one before it makes
   std::int64_t flops() const { return forward_flops + backward_flops; }
   bool operator==(const ModelNode&) const = default;

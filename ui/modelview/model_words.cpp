@@ -2,6 +2,7 @@
 #include "ui/modelview/model_words.h"
 
 #include <QCoreApplication>
+#include <algorithm>
 
 #include "core/base/units.h"
 #include "ui/model/counted.h"
@@ -28,8 +29,42 @@ QStringList bonds(const ModelPicture& picture, const ModelNode& node) {
   return said;
 }
 
+QString ranks_words(const std::vector<int>& list) {
+  QStringList ranks;
+  for (const int rank : list) ranks << QString::number(rank);
+  return (ranks.size() == 1 ? text("rank %1") : text("ranks %1")).arg(ranks.join(", "));
+}
+
+// What a layer is split by.
+QString split_noun(const LayerSplit& split) {
+  switch (split.by) {
+    case model::Split::outputs: return split.in_thirds ? text("outputs of query, key and value") : text("outputs");
+    case model::Split::inputs: return text("inputs");
+    case model::Split::rows: return text("rows");
+    case model::Split::none: break;
+  }
+  return {};
+}
+
+// "32 of 64 outputs each"; parts need not be alike.
+QString share_of_split(const LayerSplit& split) {
+  const auto [least, most] = std::ranges::minmax(split.parts, {}, &LayerPart::count);
+  const QString each = least.count == most.count ? grouped(most.count) : text("%1 or %2").arg(grouped(least.count), grouped(most.count));
+  return text("%1 of %2 %3 each").arg(each, grouped(split.of), split_noun(split));
+}
+
+// "of its 64 outputs rank 0 has 0 to 31, rank 1 has 32 to 63"
+QString parts_words(const LayerSplit& split) {
+  QStringList said;
+  for (const LayerPart& part : split.parts)
+    said << (part.ranks.size() == 1 ? text("%1 has %2 to %3") : text("%1 have %2 to %3"))
+                .arg(ranks_words(part.ranks), grouped(part.first), grouped(part.first + part.count - 1));
+  return text("of its %1 %2 %3").arg(grouped(split.of), split_noun(split), said.join(", "));
+}
+
 QString owner_words(const ModelPicture& picture, const ModelNode& node, const ModelColumn& column) {
-  if (!node.keepers.empty()) return text("its parameters are kept by %1").arg(kept_words(node));
+  if (!node.split.parts.empty()) return parts_words(node.split);
+  if (!node.keepers.empty()) return (node.parameters > 0 || node.tied_to >= 0 ? text("its parameters are kept by %1") : text("on %1")).arg(kept_words(node));
   if (column.rank >= 0) return text("on %1, rank %2").arg(column.title).arg(column.rank);
   return picture.splits ? text("on no device") : text("on every device");
 }
@@ -55,9 +90,8 @@ QString share_words(double share) { return QString::number(100 * share, 'f', 1) 
 
 QString kept_words(const ModelNode& node) {
   if (node.keepers.empty()) return {};
-  QStringList ranks;
-  for (const int rank : node.keepers) ranks << QString::number(rank);
-  return (ranks.size() == 1 ? text("rank %1") : text("ranks %1")).arg(ranks.join(", "));
+  const QString ranks = ranks_words(node.keepers);
+  return node.split.parts.empty() ? ranks : text("%1: %2").arg(ranks, share_of_split(node.split));
 }
 
 QString kept_heading() { return text("Kept by"); }

@@ -16,7 +16,7 @@ std::array<QString, kFigures> figure_headings();
 std::array<QString, kFigures> figures_of(const ModelNode& node);
 
 QString share_words(double share);          // "12.3 %"
-QString kept_words(const ModelNode& node);  // "ranks 4, 5"; empty where its column says it
+QString kept_words(const ModelNode& node);  // "ranks 4, 5", "ranks 0, 1: 32 of 64 outputs each"; empty where its column says it
 QString kept_heading();
 QString group_words(const ModelGroup& group);                      // "24.6 % of the work"
 QString column_words(const ModelColumn& column);                   // "25.1 %, 220 kB"

@@ -9,6 +9,8 @@
 #include "core/experiment/placement.h"
 #include "core/experiment/servers.h"
 #include "core/experiment/stages.h"
+#include "core/experiment/tensor.h"
+#include "core/model/split.h"
 #include "ui/model/topology_words.h"
 
 namespace trainyard::ui {
@@ -86,14 +88,29 @@ std::vector<std::vector<int>> keepers_on_servers(const experiment::Resolved& e) 
   return keepers;
 }
 
-// All of its stage.
+// By segment; of a mesh of one stage that.
+std::vector<int> stages_in_mesh(const experiment::Resolved& e) {
+  return experiment::has_stages(e.document.strategy.kind) ? experiment::owners_of(e) : std::vector<int>(e.model.segments.size(), 0);
+}
+
+// All of its stage, which in hybrid says who has the layer at all. What in tensor_parallel all have whole is with those who compute by it.
 std::vector<std::vector<int>> keepers_in_mesh(const experiment::Resolved& e) {
-  std::vector<std::vector<int>> keepers;
+  std::vector<std::vector<int>> keepers(e.model.segments.size());
   const experiment::Mesh mesh = experiment::mesh_of(e);
-  const std::vector<int> stages = experiment::owners_of(e);
-  for (std::size_t s = 0; s < stages.size(); ++s)
-    keepers.push_back(e.model.owner(e.model.segments[s]).elements > 0 ? mesh.stage(stages[s]) : std::vector<int>{});
+  const std::vector<int> stages = stages_in_mesh(e);
+  const auto splits = layer_splits(e);
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    const bool learns = e.model.owner(e.model.segments[s]).elements > 0, in_parts = !splits[s].parts.empty();
+    if (e.document.strategy.kind == StrategyKind::tensor_parallel ? in_parts : learns || e.document.strategy.kind == StrategyKind::hybrid)
+      keepers[s] = mesh.stage(stages[s]);
+  }
   return keepers;
+}
+
+std::vector<int> ranks_with(const experiment::Mesh& mesh, int stage, int part) {
+  std::vector<int> ranks;
+  for (int replica = 0; replica < mesh.data; ++replica) ranks.push_back(mesh.rank_of({replica, stage, part}));
+  return ranks;
 }
 
 }  // namespace
@@ -107,6 +124,7 @@ QString who_keeps(const experiment::Experiment& e) {
 
 std::vector<std::vector<int>> keepers_of(const experiment::Resolved& e) {
   const StrategyKind kind = e.document.strategy.kind;
+  if (kind == StrategyKind::tensor_parallel) return keepers_in_mesh(e);
   if (experiment::has_servers(kind)) return keepers_on_servers(e);
   if (kind == StrategyKind::hybrid || kind == StrategyKind::rpc) return keepers_in_mesh(e);
   std::vector<std::vector<int>> keepers(e.model.segments.size());
@@ -114,6 +132,26 @@ std::vector<std::vector<int>> keepers_of(const experiment::Resolved& e) {
   for (std::size_t s = 0; s < keepers.size() && keeper != experiment::kNobody; ++s)
     if (e.model.owner(e.model.segments[s]).elements > 0) keepers[s] = {keeper};
   return keepers;
+}
+
+std::vector<LayerSplit> layer_splits(const experiment::Resolved& e) {
+  std::vector<LayerSplit> splits(e.model.segments.size());
+  if (!experiment::splits_model(e.document.strategy.kind) || !experiment::splits_layers(e)) return splits;
+  const experiment::Mesh mesh = experiment::mesh_of(e);
+  const std::vector<int> stages = stages_in_mesh(e);
+  for (int part = 0; part < mesh.tensor; ++part) {
+    const model::Model own = model::split_of(e.model, mesh.tensor, part);
+    for (std::size_t s = 0; s < splits.size(); ++s) {
+      const model::Segment& segment = own.segments[s];
+      if (segment.split == model::Split::none) continue;
+      const std::int64_t count = model::split_count(own, static_cast<int>(s));
+      splits[s].by = segment.split;
+      splits[s].of = segment.split_of;
+      splits[s].in_thirds = segment.split == model::Split::outputs && segment.channels() > count;
+      splits[s].parts.push_back({segment.split_first, count, ranks_with(mesh, stages[s], part)});
+    }
+  }
+  return splits;
 }
 
 }  // namespace trainyard::ui

@@ -71,7 +71,7 @@ void TextPanel::show_note() {
   note_->setVisible(empty);
   text_->setVisible(!empty);
   note_->setText(!run_ ? tr("A language model makes up text here while it trains.\nTake the example “GPT, sentences”, or data of text, and press Run.")
-                 : run_->complete() ? tr("This run made up no text: its data are none, no device has the whole model, or run, sampled_characters is 0.")
+                 : run_->complete() ? tr("This run made up no text: its data are none, run, sampled_characters is 0, or its clock is virtual.")
                                     : tr("What the model makes up appears here whenever held-out samples are measured, where its data are a text."));
 }
 

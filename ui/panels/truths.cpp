@@ -106,6 +106,7 @@ QStringList truths_of(const telemetry::History& history, const topology::Topolog
   if (const auto turns = paced_turns(history)) truths << *turns;
   if (const auto step = telemetry::diverged_step(history)) truths << QString::fromStdString(telemetry::divergence(*step));
   if (const auto bad = history.bad_gradients()) truths << QString::fromStdString(telemetry::words(*bad));
+  if (const auto scale = telemetry::loss_scale(history); scale && scale->steps_without_update > 0) truths << QString::fromStdString(telemetry::words(*scale));
   if (const std::int64_t dropped = dropped_events(history); dropped > 0)
     truths << text("%1 events were dropped: details have gaps, totals do not").arg(QString::fromStdString(base::format_count(dropped)));
   if (!history.damage().empty()) truths << QString::fromStdString(history.damage());

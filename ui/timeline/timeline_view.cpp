@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/timeline/timeline_view.h"
 
-#include <QEvent>
 #include <QScrollBar>
 #include <algorithm>
 
@@ -23,13 +22,8 @@ int count_lanes(const SpanStore& store) {
 
 }  // namespace
 
-TimelineView::TimelineView(QWidget* parent) : QAbstractScrollArea(parent) {
-  setFrameShape(QFrame::NoFrame);
-  setFocusPolicy(Qt::StrongFocus);
-  setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  viewport()->setMouseTracking(true);
+TimelineView::TimelineView(QWidget* parent) : TimeGestures(parent) {
   setAccessibleName(tr("Timeline"));
-  connect(&Theme::instance(), &Theme::changed, this, &TimelineView::restyle);
   connect(verticalScrollBar(), &QScrollBar::valueChanged, this, &TimelineView::repaint_all);
   restyle();
 }
@@ -140,8 +134,6 @@ void TimelineView::zoom_at(double fraction, double factor) {
   set_view(zoomed(view_, following_ ? 1 : fraction, factor));
 }
 
-void TimelineView::pan(double fraction) { show_range(panned(view_, fraction)); }
-
 void TimelineView::set_following(bool following) {
   if (following == following_) return;
   following_ = following;
@@ -213,13 +205,8 @@ void TimelineView::repaint_all() {
   viewport()->update();
 }
 
-void TimelineView::changeEvent(QEvent* event) {
-  QAbstractScrollArea::changeEvent(event);
-  if (event->type() == QEvent::FontChange) restyle();
-}
-
 void TimelineView::resizeEvent(QResizeEvent* event) {
-  QAbstractScrollArea::resizeEvent(event);
+  TimeGestures::resizeEvent(event);
   fit_scroll_bar();
   repaint_all();
 }

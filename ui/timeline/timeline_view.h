@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The timeline of a run: every rank's lanes over time, live or old, with zoom, pan, a read-out under the pointer and a selected op.
-// Gestures are those of the charts: drag to zoom into a box, Shift and drag to pan, Ctrl and wheel to zoom, double click to see everything.
 // Painting costs as much as the pixels, whatever the number of ops.
 #pragma once
 
-#include <QAbstractScrollArea>
-#include <QPointF>
 #include <optional>
 
+#include "ui/timeline/time_gestures.h"
 #include "ui/timeline/timeline_painter.h"
 #include "ui/timeline/timeline_walk.h"
-#include "ui/timeline/timeline_words.h"
 
 namespace trainyard::ui {
 
-class TimelineView : public QAbstractScrollArea {
+class TimelineView : public TimeGestures {
   Q_OBJECT
  public:
   explicit TimelineView(QWidget* parent = nullptr);
@@ -26,12 +23,10 @@ class TimelineView : public QAbstractScrollArea {
   const QString& empty_text() const { return empty_text_; }
   void set_notes(const QStringList& by_rank);
 
-  const TimeRange& view() const { return view_; }
   TimeRange home_range() const;
-  void show_range(const TimeRange& range);  // as far as home goes; what is followed is let go
-  void home();                              // everything
-  void zoom_at(double fraction, double factor);
-  void pan(double fraction);
+  void show_range(const TimeRange& range) override;  // as far as home goes; what is followed is let go
+  void home() override;
+  void zoom_at(double fraction, double factor) override;
   void set_following(bool following);  // the end of the view is the last op that was recorded
   bool following() const { return following_; }
   void set_frozen(bool frozen);  // what is shown stays, whatever comes; it can be looked through
@@ -43,37 +38,32 @@ class TimelineView : public QAbstractScrollArea {
   void select(std::optional<SpanPlace> place, bool into_view = true);
   std::optional<std::int32_t> chosen_step() const { return chosen_step_; }
   void choose_step(std::optional<std::int32_t> step);
-  const SpanWords& reading() const { return reading_; }  // what is said at the pointer
-  bool merged() const { return merged_; }                // at the last painting, some ops shared a column
-  QRectF rect_of(const SpanPlace& place) const;          // in the viewport
+  bool merged() const { return merged_; }        // at the last painting, some ops shared a column
+  QRectF rect_of(const SpanPlace& place) const;  // in the viewport
   std::optional<SpanPlace> place_at(const QPointF& at) const;
 
  signals:
   void view_changed();
   void following_changed(bool following);
-  void selection_changed();
   void step_chosen();
-  void plan_wanted();  // of the selected op
-  void painted();
 
  protected:
-  void changeEvent(QEvent* event) override;
+  bool steers() const override { return store_ && store_->extent(); }
+  QRect time_body() const override { return scene().body; }
+  QRect box_body() const override { return scene().body; }
+  void restyle() override;
+  void read_at(const QPointF& at) override;
+  void read_nothing() override { hovered_ = {}; }
+  void click(const QPointF& at) override;
+  Under under(const QPointF& at) const override;
+  bool act_by_key(const QKeyEvent& event) override;
+  bool walk_by_key(int key) override;
+
   void resizeEvent(QResizeEvent* event) override;
   void paintEvent(QPaintEvent* event) override;
-  void mousePressEvent(QMouseEvent* event) override;
-  void mouseMoveEvent(QMouseEvent* event) override;
-  void mouseReleaseEvent(QMouseEvent* event) override;
-  void mouseDoubleClickEvent(QMouseEvent* event) override;
-  void wheelEvent(QWheelEvent* event) override;
-  void keyPressEvent(QKeyEvent* event) override;
-  bool viewportEvent(QEvent* event) override;
-  void focusInEvent(QFocusEvent* event) override;
 
  private:
-  enum class Drag { none, box, pan };
-
   TimelineScene scene() const;
-  void restyle();
   void lay_out();
   void fit_scroll_bar();
   void first_view();
@@ -81,28 +71,19 @@ class TimelineView : public QAbstractScrollArea {
   void let_go();
   void repaint_all();
   void paint_marks(QPainter& painter);
-  void read_at(const QPointF& at);
-  void read_merged(const SpanPlace& place, const SpanPiece& piece);
   std::optional<SpanPlace> track_place_at(const QPointF& at) const;
   std::optional<SpanPiece> merged_at(const SpanPlace& place, const QPointF& at) const;
-  void click(const QPointF& at);
-  void finish_box(const QPointF& at);
-  bool walk_by_key(int key);
-  bool steer_by_key(const QKeyEvent& event);
   void walk_to_lane(int way);
   void walk_along(Walk way);
   void start_walking();
   void bring_into_view(const SpanPlace& place);
-  double fraction(const QPointF& at) const;
 
   const SpanStore* store_ = nullptr;
   const telemetry::History* history_ = nullptr;
   const StepTimes* steps_ = nullptr;
-  TimelineColours colours_;
   TimelineRows rows_;
   HeldSpans held_;
   TimeRange held_extent_;
-  TimeRange view_;
   bool viewed_ = false;  // somebody chose what is seen
   bool following_ = true, thin_ = false, merged_ = false, stale_ = true;
   SpansPicture picture_;
@@ -112,11 +93,7 @@ class TimelineView : public QAbstractScrollArea {
 
   std::optional<SpanPlace> selected_;
   std::optional<std::int32_t> chosen_step_;
-  SpanWords reading_;
   QRectF hovered_;
-  QPointF pointer_, pressed_, last_;
-  QRectF band_;
-  Drag drag_ = Drag::none;
 };
 
 }  // namespace trainyard::ui

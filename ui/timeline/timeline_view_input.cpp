@@ -1,66 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What mouse and keys do to a timeline.
+// What a click and keys do to a timeline, beside what they do to any view of time.
 #include <QKeyEvent>
-#include <QMouseEvent>
-#include <QScrollBar>
-#include <QWheelEvent>
-#include <algorithm>
-#include <cmath>
 
 #include "ui/timeline/timeline_view.h"
 
 namespace trainyard::ui {
-namespace {
-
-constexpr double kKeyZoom = 0.8, kKeyPan = 0.1;
-constexpr int kClick = 6;  // pixels; what moved less is no box
-
-}  // namespace
-
-double TimelineView::fraction(const QPointF& at) const {
-  const QRect body = scene().body;
-  return (at.x() - body.left()) / std::max(body.width(), 1);
-}
-
-void TimelineView::mousePressEvent(QMouseEvent* event) {
-  const bool left = event->button() == Qt::LeftButton;
-  if (!store_ || (!left && event->button() != Qt::MiddleButton)) return QAbstractScrollArea::mousePressEvent(event);
-  drag_ = !left || event->modifiers() & Qt::ShiftModifier ? Drag::pan : Drag::box;
-  pressed_ = last_ = event->position();
-  event->accept();
-}
-
-void TimelineView::mouseMoveEvent(QMouseEvent* event) {
-  const QPointF at = event->position();
-  if (drag_ == Drag::pan) {
-    pan(fraction(last_) - fraction(at));
-    verticalScrollBar()->setValue(verticalScrollBar()->value() + qRound(last_.y() - at.y()));
-  } else if (drag_ == Drag::box) {
-    const QRect body = scene().body;
-    const bool wide = std::abs(at.x() - pressed_.x()) >= kClick;
-    band_ = wide ? QRectF(QPointF(pressed_.x(), body.top()), QPointF(at.x(), body.bottom())).normalized() & QRectF(body) : QRectF();
-    reading_ = {};
-    viewport()->update();
-  } else {
-    read_at(at);
-    viewport()->update();
-  }
-  last_ = at;
-}
-
-void TimelineView::mouseReleaseEvent(QMouseEvent* event) {
-  const Drag was = std::exchange(drag_, Drag::none);
-  if (was == Drag::box) finish_box(event->position());
-}
-
-void TimelineView::finish_box(const QPointF& at) {
-  const QRectF band = std::exchange(band_, {});
-  viewport()->update();
-  if (band.isEmpty()) return click(at);
-  const Columns columns = scene().columns();
-  const double left = scene().body.left();
-  show_range({columns.time_at(band.left() - left), columns.time_at(band.right() - left)});
-}
 
 // On the band of steps it chooses one; else it selects what is there. What stands together is looked at closer first.
 void TimelineView::click(const QPointF& at) {
@@ -75,57 +19,15 @@ void TimelineView::click(const QPointF& at) {
   select(place, false);
 }
 
-void TimelineView::mouseDoubleClickEvent(QMouseEvent* event) {
-  drag_ = Drag::none;
-  if (!store_ || event->button() != Qt::LeftButton) return;
-  const auto place = place_at(event->position());
-  if (place && place == selected_) emit plan_wanted();
-  else if (!place) home();
+TimeGestures::Under TimelineView::under(const QPointF& at) const {
+  const auto place = place_at(at);
+  return !place ? Under::nothing : place == selected_ ? Under::selected : Under::another;
 }
 
-// A plain wheel scrolls through the ranks.
-void TimelineView::wheelEvent(QWheelEvent* event) {
-  const QPoint turn = event->angleDelta();
-  const int most = turn.y() != 0 ? turn.y() : turn.x();
-  if (event->modifiers() & Qt::ControlModifier) zoom_at(std::clamp(fraction(event->position()), 0.0, 1.0), std::pow(1.0015, -most));
-  else if (event->modifiers() & Qt::ShiftModifier || std::abs(turn.x()) > std::abs(turn.y())) pan(-kKeyPan * most / 120);
-  else return QAbstractScrollArea::wheelEvent(event);
-  event->accept();
-}
-
-bool TimelineView::viewportEvent(QEvent* event) {
-  if (event->type() == QEvent::Leave) {
-    reading_ = {};
-    hovered_ = {};
-    viewport()->update();
-  }
-  return QAbstractScrollArea::viewportEvent(event);
-}
-
-void TimelineView::focusInEvent(QFocusEvent* event) {
-  QAbstractScrollArea::focusInEvent(event);
-  viewport()->update();
-}
-
-void TimelineView::keyPressEvent(QKeyEvent* event) {
-  if (!store_ || !store_->extent()) return QAbstractScrollArea::keyPressEvent(event);
-  if (steer_by_key(*event) || (!(event->modifiers() & (Qt::ControlModifier | Qt::ShiftModifier)) && walk_by_key(event->key()))) return event->accept();
-  QAbstractScrollArea::keyPressEvent(event);
-}
-
-bool TimelineView::steer_by_key(const QKeyEvent& event) {
-  const bool shift = event.modifiers() & Qt::ShiftModifier, control = event.modifiers() & Qt::ControlModifier;
-  switch (event.key()) {
-    case Qt::Key_Plus:
-    case Qt::Key_Equal: return zoom_at(0.5, kKeyZoom), true;
-    case Qt::Key_Minus: return zoom_at(0.5, 1 / kKeyZoom), true;
-    case Qt::Key_0: return home(), true;
-    case Qt::Key_F: return set_following(!following_), true;
-    case Qt::Key_Left: return shift ? (pan(-kKeyPan), true) : false;
-    case Qt::Key_Right: return shift ? (pan(kKeyPan), true) : false;
-    case Qt::Key_Home: return control ? (home(), true) : false;
-    default: return false;
-  }
+bool TimelineView::act_by_key(const QKeyEvent& event) {
+  if (event.key() == Qt::Key_F) return set_following(!following_), true;
+  if (event.key() == Qt::Key_Home && event.modifiers() & Qt::ControlModifier) return home(), true;
+  return false;
 }
 
 bool TimelineView::walk_by_key(int key) {

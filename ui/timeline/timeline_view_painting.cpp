@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "ui/theme/theme.h"
-#include "ui/timeline/reading.h"
 #include "ui/timeline/timeline_view.h"
 
 namespace trainyard::ui {
@@ -38,7 +37,7 @@ void TimelineView::paintEvent(QPaintEvent*) {
   paint_faults(painter, now, colours_);
   paint_gutter(painter, now, colours_, notes_);
   paint_marks(painter);
-  if (!reading_.title.isEmpty()) paint_reading(painter, reading_, pointer_, viewport()->size(), colours_);
+  paint_what_is_read(painter);
   emit painted();
 }
 
@@ -46,17 +45,8 @@ void TimelineView::paint_marks(QPainter& painter) {
   const TimelineScene now = scene();
   if (!hovered_.isEmpty()) paint_frame(painter, now, hovered_, colours_.text, 1);
   if (selected_) paint_frame(painter, now, rect_of(*selected_), colours_.accent, hasFocus() ? 2.5 : 1.5);
-  if (hasFocus() && !selected_) {
-    painter.setPen(QPen(colours_.accent, 1));
-    painter.setBrush(Qt::NoBrush);
-    painter.drawRect(viewport()->rect().adjusted(0, 0, -1, -1));
-  }
-  if (band_.isEmpty()) return;
-  QColor wash = colours_.accent;
-  wash.setAlpha(40);
-  painter.setPen(QPen(colours_.accent, 1));
-  painter.setBrush(wash);
-  painter.drawRect(band_);
+  if (hasFocus() && !selected_) paint_focus(painter);
+  paint_band(painter);
 }
 
 // The track there; nothing beside the lanes.

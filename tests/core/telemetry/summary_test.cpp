@@ -98,6 +98,19 @@ TEST(Summary, the_step_from_which_on_the_loss_is_no_number_is_told) {
   EXPECT_EQ(summarize(history_of({events})).diverged_step, 0);
 }
 
+// By gradients that are not finite the scale of the loss is found: nothing is bad, and what was skipped is told beside the scale.
+TEST(Summary, steps_by_which_the_loss_scale_is_found_are_no_bad_gradients) {
+  const History history =
+      history_of({{metric(Metric::reduced_gradient_norm, 0, std::numeric_limits<double>::infinity(), 0.1), metric(Metric::skipped_updates, 0, 1, 0.1),
+                   metric(Metric::loss_scale, 0, 4096, 0.1), metric(Metric::loss_scale, 1, 2048, 0.2)}});
+  EXPECT_FALSE(history.bad_gradients());
+  const auto scale = loss_scale(history);
+  ASSERT_TRUE(scale);
+  EXPECT_EQ(words(*scale), "the loss is multiplied by 2,048; 1 step changed no weight while that was found, as it should be");
+  EXPECT_EQ(words(LossScale{512, 0}), "the loss is multiplied by 512");
+  EXPECT_FALSE(loss_scale(history_of({{metric(Metric::loss_sum, 0, 1, 0.1)}})));
+}
+
 TEST(Summary, the_first_gradient_that_is_not_finite_is_named_by_step_then_own_before_summed_then_rank_and_last_segment) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const auto found = [](const std::vector<Event>& of_rank0, const std::vector<Event>& of_rank1) { return history_of({of_rank0, of_rank1}).bad_gradients(); };

@@ -44,6 +44,23 @@ TEST(AlgorithmOffers, auto_is_what_is_run_for_the_same_reason) {
   }
 }
 
+// Where devices share layers, what is reduced most is no bucket; and of a mesh it is not all that reduce together.
+TEST(AlgorithmOffers, of_layers_in_parts_are_of_what_is_summed_inside_and_of_replicas_of_a_bucket) {
+  experiment::Experiment e;
+  e.topology = tests::drawn_hosts(1, 4);
+  e.strategy.kind = experiment::StrategyKind::tensor_parallel;
+  const auto parts = known_offers(experiment::resolve(e, "/nowhere"));
+  EXPECT_TRUE(parts->inside_layers);
+  EXPECT_EQ(parts->ranks, 4);
+  e.strategy.kind = experiment::StrategyKind::hybrid;
+  e.strategy.mesh = {2, 1, 2, false};
+  e.training.batch_per_rank = 1;
+  const auto replicas = known_offers(experiment::resolve(e, "/nowhere"));
+  EXPECT_FALSE(replicas->inside_layers) << "of one sample a layer makes less than it has weights";
+  EXPECT_EQ(replicas->ranks, 2);
+  EXPECT_EQ(replicas->picture(collective::Algorithm::ring).devices, (std::vector<std::string>{"cpu0", "cpu2"})) << "that have the same part";
+}
+
 TEST(AlgorithmOffers, of_tpus_are_their_torus_alone) {
   experiment::Experiment e;
   e.topology = tests::drawn_tpus(1, 6);

@@ -47,6 +47,42 @@ TEST(ModelPicture, has_the_figures_of_every_layer_and_of_all_together) {
   EXPECT_DOUBLE_EQ(share, 1);
 }
 
+// Who has which part of a layer: of a pair the first by outputs, the second by inputs; what comes last by classes.
+TEST(ModelPicture, says_which_part_of_a_layer_a_rank_has) {
+  const ModelPicture picture = model_picture(three_layers(StrategyKind::tensor_parallel, 2), "");
+  ASSERT_EQ(picture.count(), 3);
+  EXPECT_EQ(picture.node(0).split, (LayerSplit{model::Split::outputs, false, 32, {{0, 16, {0}}, {16, 16, {1}}}}));
+  EXPECT_EQ(kept_words(picture.node(0)), "ranks 0, 1: 16 of 32 outputs each");
+  EXPECT_EQ(kept_words(picture.node(1)), "ranks 0, 1: 16 of 32 inputs each");
+  EXPECT_EQ(kept_words(picture.node(2)), "ranks 0, 1: 5 of 10 outputs each");
+  EXPECT_THAT(sentence(picture, 1).toStdString(), HasSubstr("of its 32 inputs rank 0 has 0 to 15, rank 1 has 16 to 31."));
+}
+
+// Stages have other layers, replicas the same parts; heads are shared out of query, key and value alike.
+TEST(ModelPicture, says_which_part_every_replica_of_a_mesh_has) {
+  Experiment e = gpt(8, 1, false);
+  e.strategy.kind = StrategyKind::hybrid;
+  e.strategy.mesh = {2, 2, 2, false};
+  const ModelPicture picture = model_picture(e, "");
+  ASSERT_EQ(said(picture.problem), "");
+  const int attends = picture.node_at("1.1");
+  const LayerSplit& split = picture.node(attends).split;
+  ASSERT_EQ(split.parts.size(), 2u);
+  EXPECT_TRUE(split.in_thirds);
+  EXPECT_EQ(split.parts[0].count + split.parts[1].count, split.of);
+  const int first = split.parts[0].ranks.front();
+  EXPECT_THAT(split.parts[0].ranks, ElementsAre(first, first + 2)) << "the same part of the other replica";
+  EXPECT_THAT(split.parts[1].ranks, ElementsAre(first + 1, first + 3));
+  EXPECT_THAT(sentence(picture, attends).toStdString(), HasSubstr("of its 16 outputs of query, key and value ranks "));
+  const int norm = picture.node_at("1.0");
+  EXPECT_TRUE(picture.node(norm).split.parts.empty());
+  EXPECT_EQ(picture.node(norm).keepers.size(), 4u) << "all of its stage have it whole";
+  const int attention = picture.node_at("1.2");
+  EXPECT_EQ(picture.node(attention).keepers, picture.node(norm).keepers) << "though it keeps nothing";
+  EXPECT_THAT(sentence(picture, attention).toStdString(), HasSubstr("; on ranks "));
+  EXPECT_EQ(picture.columns.front().title, "All devices");
+}
+
 TEST(ModelPicture, counts_in_numbers_of_the_precision) {
   Experiment e = three_layers(StrategyKind::mirrored, 2);
   e.training.precision = experiment::Precision::fp64;

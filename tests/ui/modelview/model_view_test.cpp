@@ -241,5 +241,23 @@ TEST_F(ModelViewTest, says_why_there_is_nothing) {
   EXPECT_THAT(view_.selected(), IsEmpty());
 }
 
+// A half each, below the name.
+TEST_F(ModelViewTest, paints_parts_of_a_layer_in_the_colours_of_who_has_them) {
+  view_.set_picture(model_picture(three_layers(StrategyKind::tensor_parallel, 2), ""));
+  const QRect box = view_.rect_of(0);
+  const QImage picture = seen();
+  const auto has = [&](int left, int right, int rank) {
+    for (int x = left; x < right; ++x)
+      for (int y = box.center().y(); y < box.bottom(); ++y)
+        if (picture.pixelColor(x, y) == Theme::instance().series_colour(rank)) return true;
+    return false;
+  };
+  const int quarter = box.width() / 4, middle_of_box = box.center().x();
+  EXPECT_TRUE(has(box.left(), middle_of_box - quarter, 0));
+  EXPECT_FALSE(has(box.left(), middle_of_box - quarter, 1));
+  EXPECT_TRUE(has(middle_of_box + quarter, box.right(), 1));
+  EXPECT_FALSE(has(middle_of_box + quarter, box.right(), 0));
+}
+
 }  // namespace
 }  // namespace trainyard::ui

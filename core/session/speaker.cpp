@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/session/speaker.h"
+
+#include <sched.h>
+
+#include "core/base/units.h"
+#include "core/data/dataset.h"
+#include "core/experiment/fsdp.h"
+#include "core/session/checkpoint.h"
+#include "core/session/recipe.h"
+
+namespace trainyard::session {
+
+using base::Result;
+
+bool makes_up_text(const experiment::Resolved& e) { return e.document.run.sampled_characters > 0 && e.data.sequences(); }
+
+bool makes_up_text_of_parts(const experiment::Resolved& e) { return makes_up_text(e) && experiment::keeps_a_part(e); }
+
+std::string spoken(run::TextSampler& sampler, const experiment::Resolved& e, std::int64_t step, const std::stop_token& stop) {
+  const experiment::RunSpec& run = e.document.run;
+  const auto seed = static_cast<std::uint64_t>(e.document.training.seed);
+  return "after step " + base::format_count(step) + ":\n" + sampler.sample(run.sampled_characters, run.temperature, seed, step, stop);
+}
+
+// The whole model, in memory of its own; and the data, for their alphabet.
+class Speaker::Voice {
+ public:
+  Voice(std::filesystem::path checkpoints, experiment::Resolved experiment, MakeCompute make_compute)
+      : checkpoints_(std::move(checkpoints)), e_(std::move(experiment)), make_compute_(std::move(make_compute)) {}
+
+  Result<std::string> speak(const std::stop_token& stop) {
+    const sched_param none{};
+    static_cast<void>(::sched_setscheduler(0, SCHED_IDLE, &none));  // of this thread, and those that it makes
+    if (!sampler_)
+      if (const auto ok = prepare(); !ok) return base::fail(ok.error());
+    const auto read = read_checkpoint(checkpoints_, e_.model, {parameters_.tensor, state_.tensor});
+    if (!read) return base::fail(read.error());
+    return spoken(*sampler_, e_, read->info.step - 1, stop);
+  }
+
+ private:
+  struct Flat {
+    std::vector<std::byte> bytes;
+    compute::Tensor tensor;
+  };
+
+  static Flat flat(base::DType dtype, std::int64_t elements) {
+    Flat flat{std::vector<std::byte>(static_cast<std::size_t>(elements * base::size_of(dtype))), {}};
+    if (elements > 0) flat.tensor = {dtype, {elements}, flat.bytes.data()};
+    return flat;
+  }
+
+  Result<void> prepare() {
+    const base::DType dtype = e_.document.training.precision == experiment::Precision::fp64 ? base::DType::fp64 : base::DType::fp32;
+    parameters_ = flat(dtype, e_.model.elements);
+    state_ = flat(dtype, e_.model.state_elements);
+    const auto dataset = data::open(e_.document.data, "");
+    if (!dataset) return base::fail(data::at_field(dataset.error(), e_.document.data, ""));
+    const topology::Network network(e_.document.topology);
+    auto compute = make_compute_(network.device(e_.ranks[static_cast<std::size_t>(e_.chief)]));
+    if (!compute) return base::fail(compute.error());
+    compute_ = std::move(*compute);
+    auto sampler = run::TextSampler::make({&e_.model, compute_.get(), parameters_.tensor, state_.tensor, recipe(e_).multiplies, (*dataset)->vocabulary()});
+    if (!sampler) return base::fail(sampler.error());
+    sampler_.emplace(std::move(*sampler));
+    return {};
+  }
+
+  std::filesystem::path checkpoints_;
+  experiment::Resolved e_;
+  MakeCompute make_compute_;
+  std::unique_ptr<compute::Compute> compute_;
+  Flat parameters_, state_;
+  std::optional<run::TextSampler> sampler_;
+};
+
+Speaker::Speaker(std::filesystem::path checkpoints, experiment::Resolved experiment, MakeCompute make_compute)
+    : voice_(std::make_unique<Voice>(std::move(checkpoints), std::move(experiment), std::move(make_compute))) {}
+
+Speaker::~Speaker() {
+  stop_.request_stop();
+  if (running_.valid()) running_.wait();
+}
+
+void Speaker::tell(std::int64_t steps) {
+  told_ = steps;
+  start();
+}
+
+void Speaker::start() {
+  if (running_.valid() || begun_ == told_) return;
+  begun_ = told_;
+  running_ = std::async(std::launch::async, [voice = voice_.get(), stop = stop_.get_token()] { return voice->speak(stop); });
+}
+
+std::optional<Result<std::string>> Speaker::look() {
+  if (!running_.valid() || running_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return std::nullopt;
+  auto said = running_.get();
+  start();
+  return said;
+}
+
+}  // namespace trainyard::session

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/session/ways_to_fit.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/json.h"
+#include "core/base/units.h"
+#include "core/experiment/duties.h"
+#include "core/experiment/fields.h"
+#include "core/experiment/findings.h"
+#include "core/experiment/mesh.h"
+#include "core/experiment/recomputation.h"
+#include "core/experiment/stages.h"
+#include "core/experiment/swap.h"
+#include "core/experiment/tensor.h"
+#include "core/session/put_aside.h"
+#include "core/strategy/strategy.h"
+
+namespace trainyard::session {
+namespace {
+
+using experiment::Mesh;
+using experiment::Resolved;
+using experiment::StrategyKind;
+
+using Settings = std::vector<std::string>;
+using Words = std::function<std::string(const Resolved& other)>;
+
+std::string set(const std::string& path, std::int64_t value) { return path + "=" + std::to_string(value); }
+
+Words words(const std::string& text) {
+  return [text](const Resolved&) { return text; };
+}
+
+std::string percent(double part) { return std::to_string(std::lround(100 * part)) + " %"; }
+
+class WaysToFit {
+ public:
+  WaysToFit(const Resolved& e, const CostOfStep& cost) : e_(e), cost_(cost), network_(e.document.topology) {
+    if (!e.algorithm_reason.empty()) document_.strategy.algorithm = collective::Algorithm::automatic;  // as it was written
+    written_ = experiment::to_json(document_);
+  }
+
+  std::vector<Way> find() {
+    smaller_micro_steps();
+    recomputation();
+    swap();
+    halves();
+    shares();
+    meshes();
+    schedules();
+    stages_by_memory();
+    std::ranges::stable_sort(ways_, {}, [](const Way& way) { return way.step ? way.step->seconds : 0; });
+    return std::move(ways_);
+  }
+
+ private:
+  // With the settings made; nothing where it cannot be.
+  std::optional<Resolved> with(const Settings& settings) const {
+    base::Json json = written_;
+    for (const std::string& setting : settings)
+      if (!experiment::apply_override(json, setting)) return std::nullopt;
+    const auto document = experiment::from_json(json);
+    if (!document || !experiment::problems_of_meaning(*document, &e_.data).empty()) return std::nullopt;
+    if (!experiment::stage_problems(*document, e_.model).empty() || !experiment::tensor_problems(*document, e_.model).empty()) return std::nullopt;
+    Resolved other;
+    other.document = *document;
+    other.data = e_.data;
+    other.shards = e_.shards;
+    auto resolved = experiment::resolved_from_json(experiment::to_json(other));
+    return resolved ? std::optional(std::move(*resolved)) : std::nullopt;
+  }
+
+  // The most that a rank takes; nothing where some do not fit.
+  std::optional<std::int64_t> fits(const Resolved& other) const {
+    const auto plan = strategy::make_plan(other);
+    if (!plan) return std::nullopt;
+    std::int64_t most = 0;
+    for (int rank = 0; rank < plan->ranks; ++rank) {
+      const std::int64_t needs = memory_of(*plan, rank).total();
+      if (needs > network_.device(e_.ranks[static_cast<std::size_t>(rank)]).memory_bytes) return std::nullopt;
+      most = std::max(most, needs);
+    }
+    return most;
+  }
+
+  // Whether it is a way.
+  bool add(const Settings& settings, const Words& besides) {
+    const auto other = with(settings);
+    const auto bytes = other ? fits(*other) : std::nullopt;
+    if (!bytes) return false;
+    const auto step = cost_ ? cost_(*other) : base::fail({});
+    ways_.push_back({settings, besides(*other), *bytes, step ? std::optional(*step) : std::nullopt});
+    return true;
+  }
+
+  void smaller_micro_steps() {
+    const experiment::TrainingSpec& training = document_.training;
+    for (std::int64_t k = 2; k <= training.batch_per_rank; ++k)
+      if (training.batch_per_rank % k == 0 &&
+          add({set("training.batch_per_rank", training.batch_per_rank / k), set("training.accumulation_steps", training.accumulation_steps * k)},
+              words("the same batch in more and smaller products")))
+        return;
+  }
+
+  // Short runs first: they compute least again.
+  void recomputation() {
+    const auto again = [](const Resolved& other) { return percent(experiment::recomputed_share(other)) + " more operations"; };
+    for (std::int64_t k = 2; k < std::ssize(e_.model.segments); k += std::max<std::int64_t>(1, k / 2))
+      if (add({set("training.recompute_segments", k)}, again)) return;
+  }
+
+  // Outputs, else moments, else both: to the host, which is nearer than a disk.
+  void swap() {
+    if (experiment::swaps(document_.training)) return;
+    const std::string outputs = "training.swap.activations=host", moments = "training.swap.optimizer=host";
+    const auto copied = [](const Resolved& other) {
+      return base::format_bytes(static_cast<double>(bytes_put_aside(strategy::make_plan(other).value()))) + " are copied to the host and back in a step";
+    };
+    for (const Settings& settings : {Settings{outputs}, Settings{moments}, Settings{moments, outputs}})
+      if (add(settings, copied)) return;
+  }
+
+  void halves() {
+    if (document_.training.precision == experiment::Precision::fp32)
+      add({"training.precision=bf16"}, words("what passes between layers is rounded to 8 significant bits"));
+  }
+
+  bool all_reduces() const {
+    using enum StrategyKind;
+    const auto kind = document_.strategy.kind;
+    return e_.world() > 1 && (kind == mirrored || kind == multi_worker_mirrored || kind == ddp || kind == fsdp);
+  }
+
+  // Among all replicas; of a mesh, of what each place has.
+  void shares() {
+    const bool mesh = document_.strategy.kind == StrategyKind::hybrid;
+    if (!all_reduces() && (!mesh || experiment::mesh_of(e_).data < 2)) return;
+    for (const char* shard : {"optimizer", "gradients", "full"})
+      if (add({mesh ? "strategy.mesh.shards_data=true" : "strategy.kind=fsdp", std::string("strategy.fsdp.shard=") + shard}, cost_of_shares)) return;
+  }
+
+  static std::string cost_of_shares(const Resolved& other) {
+    const experiment::Shard shard = other.document.strategy.fsdp.shard;
+    if (other.document.strategy.kind == StrategyKind::hybrid && shard != experiment::Shard::optimizer)
+      return std::string(shard == experiment::Shard::full ? "parameters and " : "") + "gradients travel with every micro-batch";
+    return shard == experiment::Shard::full ? "half as many bytes again as ddp sends" : "as many bytes as ddp sends, the second half after the update";
+  }
+
+  // Some layers each, a part of each layer, both; of each the mesh with most replicas. Every replica then takes the micro-batches of several.
+  void meshes() {
+    if (!all_reduces() && !experiment::splits_model(document_.strategy.kind)) return;
+    for (const auto& [several_stages, several_parts] : {std::pair{true, false}, {false, true}, {true, true}})
+      for (int group = 2; group <= e_.world(); ++group)
+        if (e_.world() % group == 0 && any_mesh(group, several_stages, several_parts)) break;
+  }
+
+  bool any_mesh(int group, bool several_stages, bool several_parts) {
+    for (int parts = 1; parts <= group; ++parts)
+      if (const int stages = group / parts; group % parts == 0 && (stages > 1) == several_stages && (parts > 1) == several_parts)
+        if (add_mesh({e_.world() / group, stages, parts})) return true;
+    return false;
+  }
+
+  bool add_mesh(const Mesh& mesh) {
+    const Mesh drawn = experiment::mesh_of(e_);
+    const std::int64_t micro_batches = document_.training.accumulation_steps * drawn.data;
+    if (mesh == drawn || micro_batches % mesh.data != 0) return false;
+    Settings settings = settings_of(mesh);
+    if (mesh.pipeline > 1 && document_.strategy.stages.partition != experiment::Partition::memory) settings.emplace_back("strategy.stages.partition=memory");
+    // What a pipeline has, and sums nothing by, is no choice.
+    if (mesh.data * mesh.tensor > 1 && experiment::fixed_algorithm(document_.strategy.kind)) settings.emplace_back("strategy.algorithm=auto");
+    if (mesh.data != drawn.data) settings.push_back(set("training.accumulation_steps", micro_batches / mesh.data));
+    return add(settings, cost_of_mesh);
+  }
+
+  Settings settings_of(const Mesh& mesh) const {
+    if (mesh.data == 1 && mesh.tensor == 1) return {"strategy.kind=pipeline"};
+    if (mesh.data == 1 && mesh.pipeline == 1) return {"strategy.kind=tensor_parallel"};
+    Settings settings{"strategy.kind=hybrid", set("strategy.mesh.data", mesh.data), set("strategy.mesh.pipeline", mesh.pipeline),
+                      set("strategy.mesh.tensor", mesh.tensor)};
+    if (document_.strategy.kind == StrategyKind::hybrid) settings.erase(settings.begin());
+    return settings;
+  }
+
+  static std::string cost_of_mesh(const Resolved& other) {
+    const Mesh mesh = experiment::mesh_of(other);
+    const std::string idle = mesh.pipeline > 1 ? "devices idle at least " + percent(experiment::ideal_bubble(other).value_or(0)) + " of the time" : "";
+    const std::string sums = mesh.tensor > 1 ? "activations of every pair of layers are all-reduced, both ways" : "";
+    return idle + (idle.empty() || sums.empty() ? "" : ", and ") + sums;
+  }
+
+  // Those that hold fewer micro-batches; the last one holds one, and a device works at a time.
+  void schedules() {
+    if (!experiment::has_stages(document_.strategy.kind)) return;
+    const auto cost = [this](const Resolved& other) {
+      const bool fewer = experiment::updates_each_micro_batch(document_.strategy);
+      return cost_of_mesh(other) + (fewer ? ", and of all micro-batches of a step there is one update" : "");
+    };
+    for (const char* schedule : {"1f1b", "naive"})
+      if (schedule != base::name_of(experiment::schedule_of(document_.strategy)) && add({std::string("strategy.stages.schedule=") + schedule}, cost)) return;
+  }
+
+  void stages_by_memory() {
+    if (experiment::has_stages(document_.strategy.kind) && document_.strategy.stages.partition != experiment::Partition::memory)
+      add({"strategy.stages.partition=memory"}, words("stages that take less alike long"));
+  }
+
+  const Resolved& e_;
+  const CostOfStep& cost_;
+  topology::Network network_;
+  experiment::Experiment document_ = e_.document;
+  base::Json written_;
+  std::vector<Way> ways_;
+};
+
+}  // namespace
+
+run::MemoryUse memory_of(const plan::Plan& plan, int rank) {
+  const plan::RankPlan one = plan.rank_plan(rank);
+  return run::memory_use(one, run::layout(one));
+}
+
+std::vector<Way> ways_to_fit(const Resolved& experiment, const CostOfStep& cost) {
+  if (experiment.servers > 0 || experiment.evaluators > 0) return {};
+  return WaysToFit(experiment, cost).find();
+}
+
+}  // namespace trainyard::session

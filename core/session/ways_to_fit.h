@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Other ways to train the same, on the same devices, that these have room for.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/experiment/resolve.h"
+#include "core/plan/plan.h"
+#include "core/run/memory_use.h"
+
+namespace trainyard::session {
+
+// What the buffers of a rank take.
+run::MemoryUse memory_of(const plan::Plan& plan, int rank);
+
+// Of a full step: its seconds as devices and links are drawn, and the payload that all ranks send; -1 where an engine does not say.
+struct StepCost {
+  double seconds = 0;
+  std::int64_t wire_bytes = 0;
+};
+// The simulator's word, which whoever knows it hands in; a Problem where it cannot tell.
+using CostOfStep = std::function<base::Result<StepCost>(const experiment::Resolved& experiment)>;
+
+struct Way {
+  std::vector<std::string> settings;  // "PATH=VALUE" each, as --set takes them
+  std::string besides;                // what it costs besides time and bytes
+  std::int64_t bytes = 0;             // the most that the buffers of a rank take then
+  std::optional<StepCost> step = std::nullopt;
+};
+
+// Smaller micro-steps; outputs that are computed again, or put aside, and moments; 16 bits; a share of the model (fsdp, and among the replicas of a mesh); the model on several devices (some
+// layers each, a part of each layer, or both, as few devices a replica as it takes); and of whoever does so already a schedule that holds
+// less, layers shared out by memory. Of each the one that changes least, with its settings made and its plan laid out: whoever makes them, and changes nothing
+// else, has room. The global batch stays. The fastest first, where `cost` can tell. None where servers or an evaluator are drawn.
+std::vector<Way> ways_to_fit(const experiment::Resolved& experiment, const CostOfStep& cost = {});
+
+}  // namespace trainyard::session

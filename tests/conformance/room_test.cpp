@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What is advised where a plan does not fit, taken at its word: its settings are made, and the experiment has room, at the cost that was said.
+#include "core/session/room.h"
+
+#include <gmock/gmock.h>
+
+#include "core/base/json.h"
+#include "core/sim/simulator.h"
+#include "tests/conformance/recomputed_training.h"
+
+namespace trainyard::tests {
+namespace {
+
+using namespace recomputed;
+using model::LayerKind;
+using session::Way;
+
+// Deep enough for four stages, and so wide that half of it is more than the least memory that a device is drawn with.
+Experiment deep(int ranks) {
+  Experiment e = strategy::small(ranks);
+  e.data.features = 256, e.data.classes = 64;
+  e.data.train_samples = 4096;
+  e.model.layers.clear();
+  for (int i = 0; i < 7; ++i) e.model.layers.insert(e.model.layers.end(), {{LayerKind::linear, 256}, {LayerKind::tanh, 0}});
+  e.model.layers.push_back({LayerKind::linear, 0});
+  e.training.batch_per_rank = 32;
+  e.training.optimizer.kind = experiment::OptimizerKind::adam;
+  return e;
+}
+
+Experiment in_deep_stages(PipelineSchedule schedule, std::int64_t samples) {
+  Experiment e = in_stages(deep(4), schedule, 8);
+  e.training.batch_per_rank = samples;
+  return e;
+}
+
+Experiment in_mesh(int ranks, int pipeline, int tensor) {
+  Experiment e = trained_as(deep(ranks), StrategyKind::hybrid, 4);
+  e.strategy.mesh = {0, pipeline, tensor, false};
+  e.strategy.stages.schedule = PipelineSchedule::gpipe;
+  return e;
+}
+
+experiment::Resolved resolved(const Experiment& e) { return experiment::resolve(e, ".").value(); }
+plan::Plan plan_of(const experiment::Resolved& e) { return strategy::make_plan(e).value(); }
+
+std::int64_t most_of(const Experiment& e) {
+  const plan::Plan plan = plan_of(resolved(e));
+  std::int64_t most = 0;
+  for (int rank = 0; rank < plan.ranks; ++rank) most = std::max(most, session::memory_of(plan, rank).total());
+  return most;
+}
+
+// The same on devices that have so much of what the worst of them takes.
+Experiment with_memory(Experiment e, double part) {
+  const auto bytes = static_cast<std::int64_t>(part * static_cast<double>(most_of(e)));
+  for (topology::Host& host : e.topology.hosts)
+    for (topology::Device& device : host.devices) device.memory_bytes = bytes;
+  return e;
+}
+
+Experiment with(const Experiment& e, const Way& way) {
+  base::Json json = experiment::to_json(e);
+  for (const std::string& setting : way.settings) EXPECT_TRUE(experiment::apply_override(json, setting)) << setting;
+  return experiment::from_json(json).value();
+}
+
+base::Result<session::StepCost> simulated(const experiment::Resolved& e) {
+  sim::Options options;
+  options.steps = 3;
+  return sim::simulate(plan_of(e), topology::Network(e.document.topology), options).map([](const sim::Outcome& outcome) {
+    return session::StepCost{outcome.median_step_seconds, outcome.step_wire_bytes()};
+  });
+}
+
+const Way* way_with(const std::vector<Way>& ways, const std::string& setting) {
+  const auto at = std::ranges::find_if(ways, [&](const Way& way) { return std::ranges::find(way.settings, setting) != way.settings.end(); });
+  return at == ways.end() ? nullptr : &*at;
+}
+
+TEST(Room, is_there_for_whoever_does_what_is_advised_at_the_cost_that_is_said) {
+  const std::vector<std::pair<const char*, Experiment>> all{
+      {"mirrored", trained_as(deep(4), StrategyKind::mirrored, 1)},
+      {"gpipe", in_deep_stages(PipelineSchedule::gpipe, 256)},
+      {"pipedream", in_deep_stages(PipelineSchedule::pipedream, 32)},
+      {"tensor_parallel", trained_as(deep(2), StrategyKind::tensor_parallel, 2)},
+      {"hybrid", in_mesh(4, 2, 1)},
+  };
+  for (const auto& [name, whole] : all) {
+    SCOPED_TRACE(name);
+    const Experiment e = with_memory(whole, 0.75);
+    const experiment::Resolved drawn = resolved(e);
+    ASSERT_FALSE(session::room_problems(drawn, plan_of(drawn)).empty());
+    const std::vector<Way> ways = session::ways_to_fit(drawn, simulated);
+    EXPECT_FALSE(ways.empty());
+    double before = 0;
+    for (const Way& way : ways) {
+      SCOPED_TRACE(testing::PrintToString(way.settings));
+      const Experiment other = with(e, way);
+      const experiment::Resolved fits = resolved(other);
+      EXPECT_TRUE(session::room_problems(fits, plan_of(fits)).empty());
+      EXPECT_EQ(most_of(other), way.bytes);
+      EXPECT_EQ(fits.global_batch, drawn.global_batch);
+      ASSERT_TRUE(way.step);
+      EXPECT_EQ(way.step->seconds, simulated(fits)->seconds);
+      EXPECT_EQ(way.step->wire_bytes, simulated(fits)->wire_bytes);
+      EXPECT_GE(way.step->seconds, std::exchange(before, way.step->seconds)) << "the fastest first";
+      EXPECT_FALSE(way.besides.empty());
+    }
+  }
+}
+
+// As few devices a replica as it takes.
+TEST(Room, is_found_by_the_smallest_mesh_that_does) {
+  const Experiment e = trained_as(deep(4), StrategyKind::mirrored, 1);
+  const std::vector<Way> half = session::ways_to_fit(resolved(with_memory(e, 0.75)));
+  const Way* stages = way_with(half, "strategy.mesh.pipeline=2");
+  ASSERT_TRUE(stages);
+  EXPECT_THAT(stages->settings, testing::ElementsAre("strategy.kind=hybrid", "strategy.mesh.data=2", "strategy.mesh.pipeline=2", "strategy.mesh.tensor=1",
+                                                     "strategy.stages.partition=memory", "training.accumulation_steps=2"));
+  EXPECT_EQ(stages->besides, "devices idle at least 33 % of the time");
+  EXPECT_TRUE(way_with(half, "strategy.mesh.tensor=2"));
+  const std::vector<Way> third = session::ways_to_fit(resolved(with_memory(e, 0.4)));
+  EXPECT_TRUE(way_with(third, "strategy.kind=pipeline"));
+  const Way* both = way_with(third, "strategy.mesh.tensor=2");
+  ASSERT_TRUE(both);
+  EXPECT_THAT(both->settings, testing::Contains("strategy.mesh.pipeline=2"));
+  EXPECT_EQ(both->besides, "devices idle at least 20 % of the time, and activations of every pair of layers are all-reduced, both ways");
+}
+
+TEST(Room, of_replicas_of_a_mesh_is_found_by_sharing_their_moments) {
+  const std::vector<Way> ways = session::ways_to_fit(resolved(with_memory(in_mesh(4, 2, 1), 0.9)));
+  const Way* shards = way_with(ways, "strategy.mesh.shards_data=true");
+  ASSERT_TRUE(shards);
+  EXPECT_THAT(shards->settings, testing::ElementsAre("strategy.mesh.shards_data=true", "strategy.fsdp.shard=optimizer"));
+  const std::vector<Way> alone = session::ways_to_fit(resolved(with_memory(in_mesh(2, 2, 1), 0.9)));
+  EXPECT_FALSE(way_with(alone, "strategy.mesh.shards_data=true")) << "one replica has nobody to share with";
+}
+
+TEST(Room, of_pipelines_is_found_by_a_schedule_that_holds_less) {
+  // Micro-batches that take more than the layers do, but where versions of these do.
+  const auto ways_of = [](PipelineSchedule schedule) {
+    return session::ways_to_fit(resolved(with_memory(in_deep_stages(schedule, schedule == PipelineSchedule::pipedream ? 32 : 256), 0.9)));
+  };
+  EXPECT_TRUE(way_with(ways_of(PipelineSchedule::gpipe), "strategy.stages.schedule=1f1b"));
+  const std::vector<Way> of_pipedream = ways_of(PipelineSchedule::pipedream);
+  const Way* pipedream = way_with(of_pipedream, "strategy.stages.schedule=1f1b");
+  ASSERT_TRUE(pipedream);
+  EXPECT_THAT(pipedream->besides, testing::EndsWith(", and of all micro-batches of a step there is one update"));
+  EXPECT_TRUE(way_with(ways_of(PipelineSchedule::one_f_one_b), "strategy.stages.schedule=naive"));
+}
+
+TEST(Room, of_outputs_is_found_by_16_bits) {
+  Experiment e = trained_as(deep(2), StrategyKind::mirrored, 1);
+  e.training.batch_per_rank = 2048;
+  EXPECT_TRUE(way_with(session::ways_to_fit(resolved(with_memory(e, 0.75))), "training.precision=bf16"));
+  e.training.precision = experiment::Precision::bf16;
+  EXPECT_FALSE(way_with(session::ways_to_fit(resolved(with_memory(e, 0.75))), "training.precision=bf16"));
+}
+
+TEST(Room, is_advised_with_what_a_step_takes_as_drawn_and_so) {
+  const experiment::Resolved drawn = resolved(with_memory(trained_as(deep(4), StrategyKind::mirrored, 1), 0.75));
+  const auto cost = [](const experiment::Resolved& e) -> base::Result<session::StepCost> {
+    if (e.document.strategy.kind == StrategyKind::fsdp) return session::StepCost{0.25, -1};
+    return session::StepCost{0.5, 3'000'000};
+  };
+  const std::string advice = session::room_problems(drawn, plan_of(drawn), cost).front().advice;
+  EXPECT_THAT(advice,
+              testing::StartsWith(
+                  "As drawn a step would take 500 ms and 3 MB on links, by the simulator. These fit: strategy.kind=fsdp with strategy.fsdp.shard=optimizer ("));
+  EXPECT_THAT(advice, testing::HasSubstr("; 250 ms a step; as many bytes as ddp sends, the second half after the update); "));
+  EXPECT_THAT(advice, testing::HasSubstr(" a device; 500 ms and 3 MB on links a step; "));
+  EXPECT_THAT(advice, testing::EndsWith("). Or give it more memory."));
+}
+
+}  // namespace
+}  // namespace trainyard::tests

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What a language model makes up where no rank has all of it: by its parts, as they were after the step that is named.
+#include <gmock/gmock.h>
+
+#include "core/experiment/fields.h"
+#include "core/run/text_sampler.h"
+#include "core/session/checkpoint.h"
+#include "session_run.h"
+#include "tests/core/strategy/experiments.h"
+
+namespace trainyard::conformance {
+namespace {
+
+using experiment::StrategyKind;
+using testing::StartsWith;
+
+experiment::Experiment gpt(StrategyKind kind, int ranks) {
+  experiment::Experiment e = strategy::small_gpt(ranks);
+  e.name = "Text";
+  e.strategy.kind = kind;
+  e.strategy.mesh = {2, 1, 2, false};
+  e.training.steps = 12;
+  e.training.accumulation_steps = 2;
+  e.run.transport = experiment::TransportKind::inproc;
+  e.run.evaluate_every_steps = 4;
+  e.run.sampled_characters = 30;
+  return e;
+}
+
+struct Told {
+  session::CoordinatorResult result;
+  std::vector<std::string> texts;
+  std::string by_checkpoint;  // what the last one says
+};
+
+// By the numbers of the last checkpoint, as any reader of it would say.
+std::string said_by_checkpoint(const experiment::Experiment& e, const std::filesystem::path& directory) {
+  const experiment::Resolved resolved = experiment::resolve(e, ".").value();
+  std::vector<float> parameters(static_cast<std::size_t>(resolved.model.elements));
+  const compute::Tensor flat{base::DType::fp32, {resolved.model.elements}, reinterpret_cast<std::byte*>(parameters.data())};
+  const auto read = session::read_checkpoint(directory / "checkpoints", resolved.model, flat);
+  EXPECT_TRUE(read) << base::to_string(read.error());
+  if (!read) return "";
+  EXPECT_EQ(read->info.step, 12);
+  const auto compute = compute::reference::make();
+  auto sampler = run::TextSampler::make({&resolved.model, compute.get(), flat, {}, compute::Multiplies::full, data::open(e.data, ".").value()->vocabulary()});
+  return "after step 11:\n" + sampler.value().sample(30, e.run.temperature, static_cast<std::uint64_t>(e.training.seed), 11);
+}
+
+Told trained(const experiment::Experiment& e) {
+  SessionRun run(e);
+  Told told{run.result(), {}, {}};
+  const auto directory = run.directory();
+  const auto history = telemetry::History::load(directory).value();
+  for (const auto& line : history.log())
+    if (line.level == "text") told.texts.push_back(line.text);
+  told.by_checkpoint = said_by_checkpoint(e, directory);
+  return told;
+}
+
+TEST(SessionText, of_a_model_in_parts_is_what_its_checkpoint_says) {
+  for (const auto& [kind, ranks] : {std::pair{StrategyKind::model_parallel, 2},
+                                    {StrategyKind::pipeline, 2},
+                                    {StrategyKind::tensor_parallel, 2},
+                                    {StrategyKind::fsdp, 3},
+                                    {StrategyKind::hybrid, 4}}) {
+    SCOPED_TRACE(base::name_of(kind));
+    const Told told = trained(gpt(kind, ranks));
+    ASSERT_EQ(state_of(told.result), "finished");
+    ASSERT_FALSE(told.texts.empty());
+    for (const std::string& text : told.texts)
+      EXPECT_THAT(text, testing::AnyOf(StartsWith("after step 3:\n"), StartsWith("after step 7:\n"), StartsWith("after step 11:\n")));
+    EXPECT_EQ(told.texts.back(), told.by_checkpoint) << "the last one is never passed over";
+    EXPECT_EQ(told.result.result["sampled_text"], told.by_checkpoint);
+  }
+}
+
+TEST(SessionText, of_a_model_in_parts_is_left_where_none_is_asked_for) {
+  experiment::Experiment e = gpt(StrategyKind::fsdp, 2);
+  e.run.sampled_characters = 0;
+  SessionRun run(e);
+  const auto result = run.result();
+  EXPECT_EQ(state_of(result), "finished");
+  EXPECT_FALSE(result.result.contains("sampled_text"));
+}
+
+}  // namespace
+}  // namespace trainyard::conformance
