@@ -59,7 +59,7 @@ TEST(BrokenRpc, a_trainer_whose_gradient_the_server_leaves_out_is_found_out) {
 
 TEST(BrokenRpc, a_micro_batch_that_overwrites_what_others_have_left_is_found_out) {
   Victim victim = whole(RemoteLayers::embeddings);
-  Op& op = victim.op(2, victim.first(2, learns(0, 2)));
+  Op& op = victim.train(2)[victim.first(2, learns(0, 2))];
   op.reads.pop_back();
   EXPECT_TRUE(is_found(victim, "which holds 2 of 4 micro-steps"));
 }
@@ -79,7 +79,7 @@ TEST(BrokenRpc, trainers_that_do_not_sum_what_they_have_learnt_are_found_out) {
 TEST(BrokenRpc, an_answer_to_the_wrong_trainer_is_found_out) {
   Victim victim = whole(RemoteLayers::embeddings);
   const auto computes = [](const Op& op) { return op.kind == OpKind::forward && op.segment == 0 && op.micro == 1; };
-  Op& op = victim.op(2, victim.first(2, computes));
+  Op& op = victim.train(2)[victim.first(2, computes)];
   op.reads.front().first = 0;
   EXPECT_TRUE(is_found(victim, "which holds the samples of micro-batch 0"));
 }
