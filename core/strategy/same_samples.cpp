@@ -36,6 +36,7 @@ std::vector<ProgramSize> training_of(const experiment::Resolved& e, int rank) {
   std::vector<ProgramSize> list;
   for (const data::Stretch& stretch : shares.stretches()) {
     std::vector<std::int64_t> samples;
+    samples.reserve(static_cast<std::size_t>(shares.ranks()));
     for (std::int64_t replica = 0; replica < shares.ranks(); ++replica) samples.push_back(shares.samples(stretch.first_step, replica));
     list.push_back(size_of(e, rank, list.empty() ? "train" : plan::Schedule::tail_name(list.size() - 1), samples, shares.global_samples(stretch.first_step)));
   }
@@ -46,6 +47,7 @@ std::vector<ProgramSize> evaluation_of(const experiment::Resolved& e, int rank) 
   const experiment::Mesh mesh = experiment::mesh_of(e);
   const std::int64_t batch = e.document.training.batch_per_rank, all = e.data.held_out_samples;
   std::vector<std::int64_t> left;  // by replica
+  left.reserve(static_cast<std::size_t>(mesh.data));
   for (int replica = 0; replica < mesh.data; ++replica) left.push_back(e.held_out(mesh.rank_of({replica, 0, 0})).second);
   const std::int64_t rounds = (mesh.calls ? left.back() : left[static_cast<std::size_t>(mesh.place_of(rank).replica)]) / batch;
   for (std::int64_t& samples : left) samples -= rounds * batch;
