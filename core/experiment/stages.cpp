@@ -389,7 +389,7 @@ std::optional<std::string> stages_said(const Resolved& resolved) {
     text += std::string(several ? " have" : " has") + (stage.first == stage.last ? " layer " : " layers ") + name(stage.first);
     if (stage.last > stage.first) text += " to " + name(stage.last);
   }
-  if (mesh.calls) text += ", which rank" + std::string(mesh.data > 1 ? "s 0 to " + std::to_string(mesh.data - 1) + " call" : " 0 calls");
+  if (mesh.calls) text += mesh.data > 1 ? "; ranks 0 to " + std::to_string(mesh.data - 1) + " call what others have" : "; rank 0 calls what others have";
   return text + times_said(resolved) + schedule_said(resolved.document.strategy);
 }
 

@@ -33,6 +33,7 @@ std::vector<ProgramSize> training_of(const experiment::Resolved& e, int rank) {
   std::vector<ProgramSize> list;
   for (const data::Stretch& stretch : shares.stretches()) {
     Samples samples;
+    samples.reserve(static_cast<std::size_t>(mesh.data));
     for (int replica = 0; replica < mesh.data; ++replica) samples.push_back(shares.samples(stretch.first_step, replica));
     list.push_back({list.empty() ? "train" : plan::Schedule::tail_name(list.size() - 1),
                     mesh.is_called(at) ? 0 : samples[static_cast<std::size_t>(at.replica)], shares.global_samples(stretch.first_step), 1,
@@ -47,6 +48,7 @@ std::vector<ProgramSize> evaluation_of(const experiment::Resolved& e, int rank) 
   const bool called = mesh.is_called(at), together = experiment::shards_parameters(e);
   const std::int64_t batch = e.document.training.batch_per_rank, all = e.data.held_out_samples;
   Samples left;
+  left.reserve(static_cast<std::size_t>(mesh.data));
   for (int replica = 0; replica < mesh.data; ++replica) left.push_back(e.held_out(mesh.rank_of({replica, 0, 0})).second);
   const auto fewest = *std::min_element(left.begin(), left.end());
   const std::int64_t& own = left[static_cast<std::size_t>(at.replica)];

@@ -103,7 +103,7 @@ TEST_P(Combined, learns_in_bf16_as_in_fp32) {
   const double loss = sum_of(whole, telemetry::Metric::held_out_loss_sum, last);
   EXPECT_GT(loss, 0);
   EXPECT_NEAR(sum_of(half, telemetry::Metric::held_out_loss_sum, last), loss, 0.02 * loss);
-  for (std::size_t r = 0; r < half.size(); ++r) EXPECT_NE(half[r].parameters, whole[r].parameters) << "rounded";
+  for (std::size_t r = 0; r < half.size(); ++r) EXPECT_TRUE(whole[r].parameters.empty() || half[r].parameters != whole[r].parameters) << "not rounded";
 }
 
 TEST_P(Combined, sends_what_the_formula_says) {

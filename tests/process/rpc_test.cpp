@@ -40,7 +40,7 @@ TEST(CliRpc, is_proved_and_simulated) {
   const Ran simulated = cli({"simulate", kCalls});
   EXPECT_EQ(simulated.exit_code, 0) << simulated.err;
   EXPECT_THAT(simulated.out, HasSubstr("rank 2 has layer 0"));
-  EXPECT_THAT(simulated.out, HasSubstr("which ranks 0 to 1 call"));
+  EXPECT_THAT(simulated.out, HasSubstr("ranks 0 to 1 call what others have"));
 }
 
 TEST(CliRpc, refuses_a_drawing_without_servers) {

@@ -31,9 +31,9 @@ RC_GTEST_PROP(RpcPlans, of_any_shape_are_proved, ()) {
   RC_ASSERT(base::to_string(check(strategy::make_plan(made).value())) == "");
 }
 
-// Two trainers, ranks 0 and 1, and a server, rank 2.
-Victim whole(RemoteLayers remote) {
-  experiment::Experiment e = strategy::called(strategy::small_clicks(1), 2, 1, remote);
+// Trainers, two of them ranks 0 and 1, and a server, which is the last rank.
+Victim whole(RemoteLayers remote, int trainers = 2) {
+  experiment::Experiment e = strategy::called(strategy::small_clicks(1), trainers, 1, remote);
   e.training.batch_per_rank = 4;
   e.training.accumulation_steps = 2;
   e.data.train_samples = 240;
@@ -59,27 +59,43 @@ TEST(BrokenRpc, a_trainer_whose_gradient_the_server_leaves_out_is_found_out) {
 
 TEST(BrokenRpc, a_micro_batch_that_overwrites_what_others_have_left_is_found_out) {
   Victim victim = whole(RemoteLayers::embeddings);
-  Op& op = victim.op(2, victim.first(2, learns(0, 2)));
+  Op& op = victim.train(2)[victim.first(2, learns(0, 2))];
   op.reads.pop_back();
   EXPECT_TRUE(is_found(victim, "which holds 2 of 4 micro-steps"));
 }
 
-TEST(BrokenRpc, trainers_that_do_not_sum_what_they_have_learnt_are_found_out) {
+TEST(BrokenRpc, trainers_that_do_not_sum_all_that_they_have_learnt_are_found_out) {
   Victim victim = whole(RemoteLayers::embeddings);
   for (const std::size_t rank : {0u, 1u}) {
     const auto sums = [&](const Op& op) {
       return op.kind == OpKind::all_reduce && victim.ranks[rank].buffers[op.writes.front().buffer.index()].name == "grads";
     };
-    victim.remove(rank, victim.first(rank, sums));
+    Op& op = victim.train(rank)[victim.first(rank, sums)];
+    --op.reads.front().count, --op.writes.front().count;
   }
-  EXPECT_TRUE(is_found(victim, "what 1 of 2 replicas have learnt"));
+  EXPECT_TRUE(is_found(victim, "of which 1 elements are in no bucket"));
+}
+
+// Of four trainers two and two, though all call one server.
+TEST(BrokenRpc, trainers_that_sum_with_some_others_alone_are_found_out) {
+  Victim victim = whole(RemoteLayers::embeddings, 4);
+  const auto known = static_cast<std::int32_t>(victim.groups.size()) - 1;
+  ASSERT_EQ(victim.groups.back().ranks, (std::vector<std::int32_t>{0, 1, 2, 3}));
+  victim.groups.back().ranks = {0, 1};
+  victim.groups.push_back({{2, 3}});
+  for (const std::size_t rank : {2u, 3u}) {
+    for (plan::Lane& lane : victim.ranks[rank].lanes) lane.group += lane.group == known ? 1 : 0;
+    for (plan::Program& program : victim.ranks[rank].programs)
+      for (Op& op : program.ops) op.group += op.group == known ? 1 : 0;
+  }
+  EXPECT_TRUE(is_found(victim, "what 2 of 4 replicas have learnt"));
 }
 
 // A server answers the second trainer by what the first one sent.
 TEST(BrokenRpc, an_answer_to_the_wrong_trainer_is_found_out) {
   Victim victim = whole(RemoteLayers::embeddings);
   const auto computes = [](const Op& op) { return op.kind == OpKind::forward && op.segment == 0 && op.micro == 1; };
-  Op& op = victim.op(2, victim.first(2, computes));
+  Op& op = victim.train(2)[victim.first(2, computes)];
   op.reads.front().first = 0;
   EXPECT_TRUE(is_found(victim, "which holds the samples of micro-batch 0"));
 }

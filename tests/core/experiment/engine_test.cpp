@@ -64,7 +64,7 @@ TEST(Engine, leaves_algorithm_and_segments_without_meaning) {
   e.strategy.algorithm = collective::Algorithm::automatic;
   for (const base::FieldDescription& field : strategy_fields(e))
     if (field.name == "algorithm" || field.name == "segment_bytes" || field.name == "servers" || field.name == "gossip" || field.name == "local_sgd" ||
-        field.name == "stages" || field.name == "fsdp" || field.name == "mesh")
+        field.name == "stages" || field.name == "fsdp" || field.name == "mesh" || field.name == "rpc")
       EXPECT_FALSE(field.used) << field.name;
     else EXPECT_TRUE(field.used) << field.name;
   e.strategy.kind = StrategyKind::one_device;

@@ -49,7 +49,7 @@ TEST(Mesh, counts_ranks_by_part_then_replica_then_stage) {
 TEST(Mesh, of_all_strategies_has_every_worker_once) {
   const auto of = [](StrategyKind kind) {
     Experiment e;
-    e.topology = tests::drawn(6);
+    e.topology = tests::drawn_hosts(1, 6);
     e.strategy.kind = kind;
     e.strategy.mesh = {.data = 0, .pipeline = 3, .tensor = 1, .shards_data = false};
     return mesh_of(e);

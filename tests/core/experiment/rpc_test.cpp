@@ -59,7 +59,8 @@ TEST(Rpc, servers_share_out_all_layers_or_the_tables) {
   const Resolved tied = strategy::resolved(called(strategy::small_tied_gpt(1), 2, 1, kTables));
   EXPECT_EQ(owners_of(tied).front(), 1);
   EXPECT_EQ(owners_of(tied).back(), 1) << "it learns the table";
-  EXPECT_THAT(stages_said(strategy::resolved(called(strategy::small(1), 3, 1))).value(), HasSubstr("rank 3 has layers 0 to 4, which ranks 0 to 2 call"));
+  EXPECT_THAT(stages_said(strategy::resolved(called(strategy::small(1), 3, 1))).value(),
+              HasSubstr("rank 3 has layers 0 to 4; ranks 0 to 2 call what others have"));
   for (const Partition by : {Partition::cost, Partition::memory, Partition::measured}) {
     Experiment e = called(strategy::small(1), 2, 2);
     e.strategy.stages.partition = by;
