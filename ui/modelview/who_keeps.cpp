@@ -107,12 +107,6 @@ std::vector<std::vector<int>> keepers_in_mesh(const experiment::Resolved& e) {
   return keepers;
 }
 
-std::vector<int> ranks_with(const experiment::Mesh& mesh, int stage, int part) {
-  std::vector<int> ranks;
-  for (int replica = 0; replica < mesh.data; ++replica) ranks.push_back(mesh.rank_of({replica, stage, part}));
-  return ranks;
-}
-
 }  // namespace
 
 QString who_keeps(const experiment::Experiment& e) {
@@ -148,7 +142,7 @@ std::vector<LayerSplit> layer_splits(const experiment::Resolved& e) {
       splits[s].by = segment.split;
       splits[s].of = segment.split_of;
       splits[s].in_thirds = segment.split == model::Split::outputs && segment.channels() > count;
-      splits[s].parts.push_back({segment.split_first, count, ranks_with(mesh, stages[s], part)});
+      splits[s].parts.push_back({segment.split_first, count, mesh.replicas_like(mesh.rank_of({0, stages[s], part}))});
     }
   }
   return splits;
