@@ -19,7 +19,7 @@ void Split::add_hop(const model::Crossing& crossing) {
   const auto number = static_cast<std::int32_t>(std::count_if(hops.begin(), hops.end(), beside));
   const auto known = std::find_if(hops.begin(), hops.end(), beside);
   const auto way = known != hops.end() ? known->way : static_cast<std::int32_t>(ways.size());
-  if (known == hops.end()) ways.push_back({rank_of(crossing.from), rank_of(crossing.to)});
+  if (known == hops.end()) ways.emplace_back(rank_of(crossing.from), rank_of(crossing.to));
   hops.push_back({crossing, way, number, 1});
 }
 

@@ -48,6 +48,7 @@ TEST(Rpc, deals_samples_and_held_out_ones_to_trainers_alone) {
   EXPECT_EQ(e.global_batch, 24);
   EXPECT_EQ(ranks_of_step(e.document), 3);
   std::vector<std::int64_t> held_out;
+  held_out.reserve(e.ranks.size());
   for (int rank = 0; rank < e.world(); ++rank) held_out.push_back(e.held_out(rank).second);
   EXPECT_THAT(held_out, ElementsAre(18, 18, 17, 0, 0));
 }
