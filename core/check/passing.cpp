@@ -125,10 +125,16 @@ class Passing {
     return range_text(scope_.rank(at.rank), cells_[static_cast<std::size_t>(at.rank)].range(span.buffer, span.first));
   }
 
+  // What a replica with fewer samples than another does in the micro-batches that it has none for.
+  static bool without_samples(const Op& op) {
+    const auto is_empty = [](const Access& write) { return write.count == 0; };
+    return op.kind == OpKind::zero || (op.kind == OpKind::load && std::all_of(op.writes.begin(), op.writes.end(), is_empty));
+  }
+
   // Which segments have a part in a gradient.
   void learn_parts(const plan::RankPlan& rank, const plan::Program& program) {
     for (const Op& op : program.ops) {
-      last_micros_[rank.rank] = std::max(last_micros_[rank.rank], op.micro);
+      if (!without_samples(op)) last_micros_[rank.rank] = std::max(last_micros_[rank.rank], op.micro);
       if (op.kind != OpKind::loss && op.kind != OpKind::backward_input) continue;
       for (const Access& write : op.writes)
         if (const Use& use = this->use(rank.rank, write.buffer); use.role == Role::gradient && use.segment != op.segment)
