@@ -322,9 +322,7 @@ std::vector<int> owners_by_segment(const Resolved& resolved) {
   return has_stages(resolved.document.strategy.kind) ? owners_of(resolved) : std::vector<int>(resolved.model.segments.size(), 0);
 }
 
-model::Course course_of(const Resolved& resolved) {
-  return {resolved.model, owners_by_segment(resolved), calls_of(resolved.document.strategy)};
-}
+model::Course course_of(const Resolved& resolved) { return {resolved.model, owners_by_segment(resolved), calls_of(resolved.document.strategy)}; }
 
 Resolved of_rank(const Resolved& resolved, int rank) {
   if (!splits_model(resolved.document.strategy.kind)) return resolved;

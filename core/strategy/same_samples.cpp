@@ -35,9 +35,8 @@ std::vector<ProgramSize> training_of(const experiment::Resolved& e, int rank) {
     Samples samples;
     samples.reserve(static_cast<std::size_t>(mesh.data));
     for (int replica = 0; replica < mesh.data; ++replica) samples.push_back(shares.samples(stretch.first_step, replica));
-    list.push_back({list.empty() ? "train" : plan::Schedule::tail_name(list.size() - 1),
-                    mesh.is_called(at) ? 0 : samples[static_cast<std::size_t>(at.replica)], shares.global_samples(stretch.first_step), 1,
-                    micro_batches(e, rank, samples, *std::max_element(samples.begin(), samples.end()))});
+    list.push_back({list.empty() ? "train" : plan::Schedule::tail_name(list.size() - 1), mesh.is_called(at) ? 0 : samples[static_cast<std::size_t>(at.replica)],
+                    shares.global_samples(stretch.first_step), 1, micro_batches(e, rank, samples, *std::max_element(samples.begin(), samples.end()))});
   }
   return list;
 }
