@@ -39,14 +39,25 @@ MemoryPart part_of(const plan::Buffer& buffer) {
 }  // namespace
 
 std::vector<MemoryRegion> memory_regions(const plan::RankPlan& plan, const Layout& layout) {
-  std::vector<MemoryRegion> regions;
+  std::vector<MemoryRegion> regions, gradients;  // of the device; and those among scratch, where outputs may lie at other times
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
     const Placement& place = layout.buffers[b];
     const bool scratch = !place.shared && place.place == plan::Place::device && place.offset >= layout.scratch_first;
-    if (!scratch && plan.buffers[b].bytes() > 0) regions.push_back({part_of(plan.buffers[b]), place.shared, place.offset, plan.buffers[b].bytes()});
+    const MemoryRegion region{part_of(plan.buffers[b]), place.shared, place.offset, plan.buffers[b].bytes()};
+    if (region.bytes > 0 && !scratch) regions.push_back(region);
+    if (region.bytes > 0 && scratch && region.part == MemoryPart::gradients) gradients.push_back(region);
   }
-  const std::int64_t scratch = layout.private_bytes - layout.scratch_first;
-  if (scratch > 0) regions.push_back({MemoryPart::activations, false, layout.scratch_first, scratch});
+  std::sort(gradients.begin(), gradients.end(), [](const MemoryRegion& a, const MemoryRegion& b) { return a.offset < b.offset; });
+  std::int64_t end = layout.scratch_first;
+  const auto up_to = [&](MemoryPart part, std::int64_t last) {
+    if (last > end) regions.push_back({part, false, end, last - end});
+    end = std::max(end, last);
+  };
+  for (const MemoryRegion& region : gradients) {
+    up_to(MemoryPart::activations, region.offset);
+    up_to(MemoryPart::gradients, region.offset + region.bytes);
+  }
+  up_to(MemoryPart::activations, layout.private_bytes);
   return regions;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the memory of a rank is for. By the names of buffers, as binding goes; scratch that shares addresses is of activations, which are most of it.
+// What the memory of a rank is for. By the names of buffers, as binding goes; of scratch that shares addresses what gradients ever take is theirs,
+// the rest of activations.
 #pragma once
 
 #include <array>

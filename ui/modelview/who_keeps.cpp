@@ -36,7 +36,7 @@ QString of_shards(const experiment::FsdpSpec& fsdp) {
 }
 
 QString of_mesh(const experiment::StrategySpec& strategy) {
-  const QString places = text("In every replica each stage has some layers, and each of its devices a part of those that can be cut.");
+  QString places = text("In every replica each stage has some layers, and each of its devices a part of those that can be cut.");
   if (!strategy.mesh.shards_data) return places;
   switch (strategy.fsdp.shard) {
     case Shard::full:
