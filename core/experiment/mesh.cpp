@@ -122,7 +122,12 @@ Mesh mesh_of(const Resolved& resolved) {
   return mesh_of(resolved.document.strategy, resolved.workers() - called, called);
 }
 
-int share_of(const Resolved& resolved, int rank) { return splits_model(resolved.document.strategy.kind) ? mesh_of(resolved).place_of(rank).replica : rank; }
+int share_of(const Resolved& resolved, int rank) {
+  if (!splits_model(resolved.document.strategy.kind)) return rank;
+  const Mesh mesh = mesh_of(resolved);
+  const MeshPlace at = mesh.place_of(rank);
+  return mesh.is_called(at) ? -1 : at.replica;
+}
 
 std::optional<std::string> mesh_said(const Resolved& resolved) {
   if (resolved.document.strategy.kind != StrategyKind::hybrid) return std::nullopt;

@@ -48,7 +48,7 @@ struct Mesh {
 Mesh mesh_of(const Experiment& experiment);
 Mesh mesh_of(const Resolved& resolved);
 
-// Which of the shares that a step is dealt out in (Resolved::shares) a rank takes: its own, or that of its replica. One that is called takes none.
+// Which of the shares that a step is dealt out in (Resolved::shares) a rank takes: its own, or that of its replica. One that is called takes none: -1.
 int share_of(const Resolved& resolved, int rank);
 
 // "2 x 2 x 2: 2 replicas of 2 stages, in each of which 2 devices share the layers". Nothing of other strategies than hybrid.

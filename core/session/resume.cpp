@@ -106,10 +106,11 @@ std::vector<CheckpointSpan> spans_of_server(const experiment::Resolved& e, int s
 
 namespace {
 
-// Of several whole models the chief's, who has the running statistics.
+// Of several whole models the chief's, who has the running statistics; and what all call.
 bool is_of_chief(const experiment::Resolved& e, int rank) {
   const experiment::Mesh mesh = experiment::mesh_of(e);
-  return mesh.place_of(rank).replica == mesh.place_of(e.chief).replica;
+  const experiment::MeshPlace at = mesh.place_of(rank);
+  return mesh.is_called(at) || at.replica == mesh.place_of(e.chief).replica;
 }
 
 // Parts lie side by side; or it has all.
@@ -134,8 +135,7 @@ CheckpointSpan within(const CheckpointSpan& span, const model::Parameter& p) {
 }  // namespace
 
 bool writes_part(const experiment::Resolved& e, int rank) {
-  if (const experiment::Mesh mesh = experiment::mesh_of(e); experiment::splits_model(e.document.strategy.kind))
-    return experiment::shards_parameters(e) || mesh.is_called(mesh.place_of(rank)) || is_of_chief(e, rank);
+  if (experiment::splits_model(e.document.strategy.kind)) return experiment::shards_parameters(e) || is_of_chief(e, rank);
   if (!experiment::shards_parameters(e)) return true;
   const auto groups = experiment::shard_groups(e);
   const std::vector<int>& writers = experiment::group_with(groups, e.chief);

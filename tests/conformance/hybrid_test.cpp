@@ -79,14 +79,7 @@ TEST(MeshRecomputation, of_pipelines_of_replicas_changes_no_bit) {
   EXPECT_EQ(put_together(e, trained(e), &RankOutcome::parameters), kept);
 }
 
-// By segment, of the first step.
-std::map<int, double> local_norms(const RankOutcome& rank) {
-  std::map<int, double> norms;
-  for (const telemetry::Event& event : rank.events)
-    if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(telemetry::Metric::local_gradient_norm) && event.step == 0)
-      norms[event.index] = event.value;
-  return norms;
-}
+std::map<int, double> local_norms(const RankOutcome& rank) { return by_segment(rank, telemetry::Metric::local_gradient_norm); }
 
 // A rank's own gradient is the mean over the samples of its replica, whoever of that counts them: that of a mirrored replica.
 TEST(MeshNorms, of_local_gradients_are_those_of_replicas) {

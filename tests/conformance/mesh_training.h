@@ -63,6 +63,14 @@ inline experiment::Experiment on_hosts(experiment::Experiment e, int hosts, int 
   return e;
 }
 
+// What a rank told of the first step.
+inline std::map<int, double> by_segment(const RankOutcome& rank, telemetry::Metric metric) {
+  std::map<int, double> values;
+  for (const telemetry::Event& event : rank.events)
+    if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(metric) && event.step == 0) values[event.index] = event.value;
+  return values;
+}
+
 inline void expect_valid(const experiment::Experiment& e) {
   const auto problems = experiment::validate(e, ".");
   ASSERT_EQ(problems.empty() ? "" : base::to_string(problems.front()), "");

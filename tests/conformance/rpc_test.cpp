@@ -157,6 +157,16 @@ TEST(RpcStatistics, of_a_server_follow_all_trainers) {
 }
 
 // A gradient that is not finite on one server skips the update of all.
+// What a server has learnt by itself is what all trainers' samples teach: there is nothing to reduce.
+TEST(RpcNorms, of_what_a_server_has_learnt_are_those_of_its_update) {
+  const Experiment e = one_step(remote(strategy::small_rows(1), {2, 1, kAll, kValue, 2}));
+  const auto ranks = trained(e);
+  ASSERT_EQ(ranks[2].problem, "");
+  const auto local = by_segment(ranks[2], telemetry::Metric::local_gradient_norm), reduced = by_segment(ranks[2], telemetry::Metric::reduced_gradient_norm);
+  ASSERT_FALSE(local.empty());
+  for (const auto& [segment, norm] : reduced) EXPECT_NEAR(local.at(segment), norm, 1e-10 * norm) << segment;
+}
+
 TEST(RpcUpdates, that_are_not_finite_are_skipped_by_all) {
   Experiment e = remote(strategy::small_clicks(1), {2, 1, kTables});
   e.training.steps = 3;

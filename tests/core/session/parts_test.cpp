@@ -2,6 +2,8 @@
 // Who writes a checkpoint of parts.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/experiment/fsdp.h"
 #include "core/experiment/stages.h"
 #include "core/session/checkpoint_pieces.h"
@@ -32,6 +34,23 @@ TEST(WritersOfParts, are_the_servers_and_the_chief_of_trainers) {
   ASSERT_EQ(resolved.chief, 1);
   EXPECT_EQ(count_parts(resolved), 3);
   for (int rank = 0; rank < 5; ++rank) EXPECT_EQ(writes_part(resolved, rank), rank == 1 || rank >= 3) << rank;
+}
+
+// The running statistics of a layer are with it, on a server too.
+TEST(WritersOfParts, on_servers_write_what_they_have_of_running_statistics) {
+  experiment::Experiment e = strategy::called(strategy::small_images(1), 2, 1);
+  e.topology.hosts[0].devices[1].role = topology::Role::chief;
+  const experiment::Resolved all = strategy::resolved(e);
+  ASSERT_EQ(all.chief, 1);
+  for (const int rank : {1, 2}) {
+    const experiment::Resolved own = experiment::of_rank(all, rank);
+    std::vector<float> state(static_cast<std::size_t>(own.model.state_elements));
+    const compute::Tensor tensor{base::DType::fp32, {std::ssize(state)}, reinterpret_cast<std::byte*>(state.data())};
+    const auto spans = spans_of_part(own, rank, {}, tensor);
+    const auto is_state = [](const CheckpointSpan& span) { return span.buffer == CheckpointBuffer::state; };
+    EXPECT_EQ(std::any_of(spans.begin(), spans.end(), is_state), !state.empty()) << rank;
+    if (rank == 2) EXPECT_FALSE(state.empty()) << "normalised by a layer that is called";
+  }
 }
 
 // What each rank of a split model writes: its layers, rows, columns, and of what ranks that share layers have alike the first one's; of replicas that of the
