@@ -49,7 +49,7 @@ TEST(WritersOfParts, on_servers_write_what_they_have_of_running_statistics) {
     const auto spans = spans_of_part(own, rank, {}, tensor);
     const auto is_state = [](const CheckpointSpan& span) { return span.buffer == CheckpointBuffer::state; };
     EXPECT_EQ(std::any_of(spans.begin(), spans.end(), is_state), !state.empty()) << rank;
-    if (rank == 2) EXPECT_FALSE(state.empty()) << "normalised by a layer that is called";
+    EXPECT_TRUE(rank != 2 || !state.empty()) << "normalised by a layer that is called";
   }
 }
 
