@@ -38,8 +38,8 @@ TEST(WritersOfParts, are_the_servers_and_the_chief_of_trainers) {
 
 // The running statistics of a layer are with it, on a server too.
 TEST(WritersOfParts, on_servers_write_what_they_have_of_running_statistics) {
-  experiment::Experiment e = strategy::called(strategy::small_images(1), 2, 1);
-  e.topology.hosts[0].devices[1].role = topology::Role::chief;
+  experiment::Experiment e = strategy::called(strategy::small_normalised_images(1), 2, 1);
+  e.topology.hosts[0].devices[2].role = topology::Role::chief;
   const experiment::Resolved all = strategy::resolved(e);
   ASSERT_EQ(all.chief, 1);
   for (const int rank : {1, 2}) {
