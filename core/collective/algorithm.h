@@ -70,7 +70,7 @@ Rounds double_binary_tree(const Formation& formation, int position);
 Rounds star(const Formation& formation, int position);
 Rounds all_to_all(const Formation& formation, int position);
 Rounds leader_hierarchical(const Formation& formation, int position);
-Rounds sharded_hierarchical(const Formation& formation, int position);  // hosts with equally many members
+Rounds sharded_hierarchical(const Formation& formation, int position);  // hosts with equally many members; of others no rounds
 Rounds torus(const Formation& formation, int position);
 
 // The others; `root` is a position. Reduce-scatter and all-gather are the halves of the all-reduces that begin and end so. From

@@ -170,6 +170,10 @@ base::Result<std::vector<Offer>> offers(std::int64_t segment_bytes, const Work& 
       offer.unfit = std::string(name) + " asks for equally many ranks on every host";
       continue;
     }
+    if (!std::ranges::all_of(work.besides, [&](const std::vector<int>& hosts) { return fits(algorithm, formation(hosts)); })) {
+      offer.unfit = std::string(name) + " asks for equally many ranks on every host, and other ranks that sum do not stand so";
+      continue;
+    }
     if (work.collective != Collective::all_reduce && algorithm != Algorithm::ring && algorithm != Algorithm::direct) {
       offer.unfit = std::string(name) + " adds up on the way, and what travels is gathered: by ring or direct";
       continue;

@@ -24,6 +24,7 @@ struct Work {
   std::vector<topology::DeviceId> devices;
   std::vector<int> hosts;                          // by position
   Collective collective = Collective::all_reduce;  // or all_gather: then the elements are those of all positions
+  std::vector<std::vector<int>> besides = {};      // hosts likewise, of other groups that go by the same algorithm, whatever it is for this one
 
   std::int64_t bytes() const { return elements * element_bytes; }
 };

@@ -39,6 +39,10 @@ collective::Work work_among(const Resolved& e, const Payload& payload, const std
     work.devices.push_back(e.ranks[static_cast<std::size_t>(rank)]);
     work.hosts.push_back(e.hosts[static_cast<std::size_t>(rank)]);
   }
+  for (const std::vector<int>& group : summing_groups(e.document)) {
+    work.besides.emplace_back();
+    for (const int rank : group) work.besides.back().push_back(e.hosts[static_cast<std::size_t>(rank)]);
+  }
   return work;
 }
 
@@ -47,16 +51,23 @@ collective::Work largest_in_mesh(const Resolved& e) {
   const Mesh mesh = mesh_of(e);
   const bool scatters = shards(e);
   Payload layers, gradients;
+  int has_most = 0;
   for (const LayerSum& sum : layer_sums(e)) {
     Payload payload = sum.of_sample;
     payload.elements *= e.document.training.batch_per_rank;
     if (payload.collective == collective::Collective::all_reduce && payload.bytes() >= layers.bytes()) layers = payload;
   }
-  for (int rank = 0; rank < mesh.ranks() && mesh.data > 1; ++rank)
+  for (int rank = 0; rank < mesh.ranks(); ++rank) {
+    const MeshPlace at = mesh.place_of(rank);
+    if (at.replica > 0 || mesh.replicas(at.stage) < 2) continue;
     for (const Bucket& bucket : buckets(of_rank(e, rank)))
-      if (bucket.count >= gradients.elements)
+      if (bucket.count > gradients.elements) {
         gradients = {scatters ? collective::Collective::reduce_scatter : collective::Collective::all_reduce, gradient_dtype(e), bucket.count};
-  return scatters || gradients.bytes() > layers.bytes() ? work_among(e, gradients, mesh.replicas_like(0)) : work_among(e, layers, mesh.parts_with(0));
+        has_most = rank;
+      }
+  }
+  if (gradients.elements == 0 && layers.elements == 0) return {};
+  return scatters || gradients.bytes() > layers.bytes() ? work_among(e, gradients, mesh.replicas_like(has_most)) : work_among(e, layers, mesh.parts_with(0));
 }
 
 }  // namespace

@@ -21,7 +21,8 @@ std::vector<Bucket> buckets(const Resolved& experiment);
 
 base::DType gradient_dtype(const Resolved& experiment);
 
-// What travels of the bucket of which most does, over all ranks: by it `auto` chooses.
+// What travels of the bucket of which most does, over all ranks that have it; or where ranks share layers the most that is summed inside of these. By it `auto`
+// chooses. Without devices where neither is summed: of a mesh without replicas, or of trainers that call all layers.
 collective::Work largest_reduction(const Resolved& experiment);
 
 }  // namespace trainyard::experiment

@@ -2,6 +2,7 @@
 #include "core/experiment/mesh.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/base/units.h"
 #include "core/experiment/fields.h"
@@ -129,6 +130,23 @@ int share_of(const Resolved& resolved, int rank) {
   return mesh.is_called(at) ? -1 : at.replica;
 }
 
+std::vector<std::vector<int>> summing_groups(const Experiment& experiment) {
+  const Mesh mesh = mesh_of(experiment);
+  const StrategySpec& strategy = experiment.strategy;
+  const bool shards = strategy.kind == StrategyKind::hybrid && strategy.mesh.shards_data && mesh.data > 1;
+  const bool have_alike = !mesh.calls || strategy.rpc.remote == RemoteLayers::embeddings;  // else whoever calls has nothing to learn
+  std::vector<std::vector<int>> groups;
+  for (int rank = 0; rank < mesh.ranks() && mesh.tensor > 1; rank += mesh.tensor) groups.push_back(mesh.parts_with(rank));
+  for (int stage = 0; stage < mesh.pipeline && have_alike; ++stage)
+    for (int part = 0; part < mesh.tensor && mesh.replicas(stage) > 1; ++part) groups.push_back(mesh.replicas_like(mesh.rank_of({0, stage, part})));
+  for (int stage = 0; stage < mesh.pipeline && shards && mesh.tensor > 1; ++stage) groups.push_back(mesh.stage(stage));
+  if (experiment.training.judges_gradients() && mesh.sums_norms(shards)) {
+    std::vector<int>& everyone = groups.emplace_back(static_cast<std::size_t>(mesh.ranks()));
+    std::iota(everyone.begin(), everyone.end(), 0);
+  }
+  return groups;
+}
+
 std::optional<std::string> mesh_said(const Resolved& resolved) {
   if (resolved.document.strategy.kind != StrategyKind::hybrid) return std::nullopt;
   const Mesh mesh = mesh_of(resolved);
@@ -136,8 +154,10 @@ std::optional<std::string> mesh_said(const Resolved& resolved) {
                     parts = mesh.tensor > 1 ? (mesh.pipeline > 1 ? ", in each of which " : " of ") + count_of(mesh.tensor, "device") +
                                                   (mesh.pipeline > 1 ? " share the layers" : " that share the layers")
                                             : "";
+  const std::string in_vain =
+      resolved.document.strategy.mesh.shards_data && mesh.data == 1 ? "; strategy.mesh.shards_data changes nothing: the one replica keeps what it has" : "";
   return format_count(mesh.data) + " x " + format_count(mesh.pipeline) + " x " + format_count(mesh.tensor) + ": " + count_of(mesh.data, "replica") + stages +
-         parts;
+         parts + in_vain;
 }
 
 base::Problems mesh_problems(const Experiment& experiment) {

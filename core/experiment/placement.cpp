@@ -65,20 +65,35 @@ void check_several_hosts(const Network& network, Problems& problems) {
                       "workers on two hosts or more", "Draw another host with a worker, or use mirrored."});
 }
 
-// Among workers, and where the norm of all layers is summed over servers too that keep some, among all.
-bool fits(const Experiment& experiment, const Network& network) {
-  const auto among = [&](const std::vector<DeviceId>& ranks) {
-    return collective::fits(experiment.strategy.algorithm, collective::formation(hosts_of(network, ranks)));
+// "of the 6 ranks that sum with rank 0, 4 are on \"host0\" and 2 on \"host1\""
+std::string unlike_hosts(const std::vector<int>& group, const collective::Formation& formation, const std::vector<int>& hosts, const Topology& topology) {
+  const auto& first = formation.hosts.front();
+  const auto& other = *std::ranges::find_if(formation.hosts, [&](const auto& host) { return host.size() != first.size(); });
+  const auto name = [&](const std::vector<int>& host) {
+    const int rank = group[static_cast<std::size_t>(host.front())];
+    return "\"" + topology.hosts[static_cast<std::size_t>(hosts[static_cast<std::size_t>(rank)])].name + "\"";
   };
-  const bool all = experiment.strategy.kind == StrategyKind::rpc && experiment.training.judges_gradients();
-  return among(network.workers()) && (!all || among(network.ranks()));
+  return "of the " + base::format_count(std::ssize(group)) + " ranks that sum with rank " + std::to_string(group.front()) + ", " +
+         base::format_count(std::ssize(first)) + (first.size() == 1 ? " is on " : " are on ") + name(first) + " and " + base::format_count(std::ssize(other)) +
+         " on " + name(other);
 }
 
+// The first of all groups that sum by it; a mesh that cannot be is told elsewhere.
 void check_algorithm(const Experiment& experiment, const Network& network, Problems& problems) {
   const collective::Algorithm algorithm = experiment.strategy.algorithm;
-  if (algorithm == collective::Algorithm::automatic || fits(experiment, network)) return;
-  problems.push_back({ProblemCode::bad_input, "strategy.algorithm", std::string(base::name_of(algorithm)) + " asks for equally many workers on every host",
-                      "hosts with equally many workers", "Set the role of some to idle, or use leader_hierarchical."});
+  if (algorithm == collective::Algorithm::automatic || !mesh_problems(experiment).empty()) return;
+  const std::vector<int> hosts = hosts_of(network, network.ranks());
+  for (const std::vector<int>& group : summing_groups(experiment)) {
+    std::vector<int> theirs;
+    for (const int rank : group) theirs.push_back(hosts[static_cast<std::size_t>(rank)]);
+    const collective::Formation formation = collective::formation(theirs);
+    if (collective::fits(algorithm, formation)) continue;
+    problems.push_back(
+        {ProblemCode::bad_input, "strategy.algorithm",
+         std::string(base::name_of(algorithm)) + " asks for equally many ranks on every host: " + unlike_hosts(group, formation, hosts, experiment.topology),
+         "hosts with equally many ranks of every group that sums", "Set the role of some to idle, or use leader_hierarchical."});
+    return;
+  }
 }
 
 // An evaluator exchanges nothing with the others.

@@ -88,7 +88,7 @@ void take_only_all_reduce(Resolved& resolved, collective::Algorithm only) {
   resolved.document.strategy.algorithm = only;
 }
 
-// By the cost of the largest bucket on the drawn links.
+// By the cost of the largest bucket on the drawn links. A ring where none is summed: norms are few bytes, and it fits all.
 base::Result<void> choose_algorithm(Resolved& resolved) {
   StrategySpec& strategy = resolved.document.strategy;
   if (const auto fixed = fixed_algorithm(strategy.kind)) {
@@ -102,7 +102,9 @@ base::Result<void> choose_algorithm(Resolved& resolved) {
   if (strategy.algorithm != collective::Algorithm::automatic) return {};
   strategy.algorithm = collective::Algorithm::ring;
   if (resolved.world() < 2 || strategy.engine != Engine::own) return {};
-  const auto choice = collective::choose(strategy.segment_bytes, largest_reduction(resolved), topology::Network(as_imposed(resolved.document)));
+  const collective::Work work = largest_reduction(resolved);
+  if (work.devices.empty()) return {};
+  const auto choice = collective::choose(strategy.segment_bytes, work, topology::Network(as_imposed(resolved.document)));
   if (!choice) return base::fail(choice.error());
   strategy.algorithm = choice->algorithm;
   resolved.algorithm_reason = choice->reason;

@@ -270,10 +270,10 @@ Problems checkpoint_problems(const Experiment& experiment) {
   if (has_servers(experiment.strategy.kind) && run.clock == RunClock::machine) return problems;
   const std::string why = run.clock == RunClock::made_up ? "a run on the virtual clock can be had again from its seed" : "replicas are saved at the end alone";
   if (run.checkpoint_every_steps > 0)
-    problems.push_back({ProblemCode::bad_input, "run.checkpoint_every_steps", "only servers write checkpoints while they train: " + why, "0",
+    problems.push_back({ProblemCode::bad_input, "run.checkpoint_every_steps", "only runs of parameter_server write checkpoints while they train: " + why, "0",
                         "Set it to 0, or use parameter_server on the machine's clock."});
   if (!run.resume_from.empty())
-    problems.push_back({ProblemCode::bad_input, "run.resume_from", "only runs with servers go on from a checkpoint: " + why, "empty",
+    problems.push_back({ProblemCode::bad_input, "run.resume_from", "only runs of parameter_server go on from a checkpoint: " + why, "empty",
                         "Clear it, or use parameter_server on the machine's clock."});
   return problems;
 }

@@ -368,8 +368,14 @@ namespace {
 std::string schedule_said(const StrategySpec& strategy) {
   const PipelineSchedule asked = strategy.stages.schedule;
   if (asked == schedule_of(strategy) || asked == StageSpec{}.schedule) return "";
-  return "; strategy.stages.schedule=" + std::string(base::name_of(asked)) + " changes nothing: one micro-batch after the other passes " +
-         (strategy.kind == StrategyKind::hybrid ? "the one stage" : "all stages");
+  const char* passed = strategy.kind == StrategyKind::hybrid ? "the one stage" : strategy.kind == StrategyKind::rpc ? "whom its trainer calls" : "all stages";
+  return "; strategy.stages.schedule=" + std::string(base::name_of(asked)) + " changes nothing: one micro-batch after the other passes " + passed;
+}
+
+// A reference saves what goes from one server to another by way of the trainer.
+std::string output_said(const Mesh& mesh, const RpcSpec& rpc) {
+  if (!mesh.calls || mesh.pipeline > 2 || rpc.output == RemoteOutput::value) return "";
+  return "; strategy.rpc.output=reference changes nothing: outputs of the one server go to whoever called it";
 }
 
 }  // namespace
@@ -388,16 +394,18 @@ std::optional<std::string> stages_said(const Resolved& resolved) {
     if (stage.last > stage.first) text += " to " + name(stage.last);
   }
   if (mesh.calls) text += mesh.data > 1 ? "; ranks 0 to " + std::to_string(mesh.data - 1) + " call what others have" : "; rank 0 calls what others have";
-  return text + times_said(resolved) + schedule_said(resolved.document.strategy);
+  const StrategySpec& strategy = resolved.document.strategy;
+  return text + times_said(resolved) + schedule_said(strategy) + output_said(mesh, strategy.rpc);
 }
 
 Problems split_problems(const Experiment& experiment) {
   if (!splits_model(experiment.strategy.kind)) return {};
   const std::string kind(base::name_of(experiment.strategy.kind));
   Problems problems;
-  if (experiment.strategy.kind == StrategyKind::model_parallel && experiment.strategy.stages.schedule == PipelineSchedule::pipedream)
+  const bool once_a_step = experiment.strategy.kind == StrategyKind::model_parallel || experiment.strategy.kind == StrategyKind::rpc;
+  if (once_a_step && experiment.strategy.stages.schedule == PipelineSchedule::pipedream)
     problems.push_back({ProblemCode::bad_input, "strategy.stages.schedule",
-                        "pipedream updates after every micro-batch, and model_parallel takes one after the other and updates once a step",
+                        "pipedream updates after every micro-batch, and " + kind + " takes one after the other and updates once a step",
                         "naive, gpipe, 1f1b, interleaved_1f1b, zb_h1: the same here", "Take another schedule, or the strategy pipeline."});
   if (updates_each_micro_batch(experiment.strategy) && experiment.training.judges_gradients())
     problems.push_back({ProblemCode::bad_input, experiment.training.clip_norm > 0 ? "training.clip_norm" : "training.non_finite",
@@ -411,7 +419,7 @@ Problems split_problems(const Experiment& experiment) {
                         "iid", "Set it to iid."});
   if (has_stages(experiment.strategy.kind) && experiment.strategy.stages.partition == Partition::by_hand && experiment.strategy.stages.places.empty())
     problems.push_back({ProblemCode::bad_input, kPlaces, "no layer is on any device", "a place for the first layer at least",
-                        "Say from which layer on which worker has them, or set strategy.stages.partition to cost."});
+                        "Say from which layer on which " + who(experiment.strategy) + " has them, or set strategy.stages.partition to cost."});
   return problems;
 }
 

@@ -29,7 +29,7 @@ std::string said(const std::vector<std::string>& settings) {
 }
 
 std::string said(const Way& way) {
-  return said(way.settings) + " (" + said(way.bytes) + " a device; " + (way.step ? said(*way.step) + " a step; " : "") + way.besides + ")";
+  return said(way.settings) + " (at most " + said(way.bytes) + " a device; " + (way.step ? said(*way.step) + " a step; " : "") + way.besides + ")";
 }
 
 std::string advice(const experiment::Resolved& e, int rank, const CostOfStep& cost) {

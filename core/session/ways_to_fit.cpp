@@ -95,7 +95,9 @@ class WaysToFit {
     return true;
   }
 
+  // Not where every product is an update.
   void smaller_micro_steps() {
+    if (experiment::updates_each_micro_batch(document_.strategy)) return;
     const experiment::TrainingSpec& training = document_.training;
     for (std::int64_t k = 2; k <= training.batch_per_rank; ++k)
       if (training.batch_per_rank % k == 0 &&
@@ -172,7 +174,7 @@ class WaysToFit {
     // What a pipeline has, and sums nothing by, is no choice.
     if (mesh.data * mesh.tensor > 1 && experiment::fixed_algorithm(document_.strategy.kind)) settings.emplace_back("strategy.algorithm=auto");
     if (mesh.data != drawn.data) settings.push_back(set("training.accumulation_steps", micro_batches / mesh.data));
-    return add(settings, cost_of_mesh);
+    return add(settings, cost_of_mesh());
   }
 
   Settings settings_of(const Mesh& mesh) const {
@@ -184,22 +186,25 @@ class WaysToFit {
     return settings;
   }
 
-  static std::string cost_of_mesh(const Resolved& other) {
-    const Mesh mesh = experiment::mesh_of(other);
-    const std::string idle = mesh.pipeline > 1 ? "devices idle at least " + percent(experiment::ideal_bubble(other).value_or(0)) + " of the time" : "";
-    const std::string sums = mesh.tensor > 1 ? "activations of every pair of layers are all-reduced, both ways" : "";
-    return idle + (idle.empty() || sums.empty() ? "" : ", and ") + sums;
+  Words cost_of_mesh() const {
+    return [this](const Resolved& other) {
+      const Mesh mesh = experiment::mesh_of(other);
+      const bool fewer = experiment::updates_each_micro_batch(document_.strategy) && !experiment::updates_each_micro_batch(other.document.strategy);
+      std::string said;
+      const auto add = [&](bool is_so, const std::string& what) { said += is_so ? (said.empty() ? "" : ", and ") + what : ""; };
+      add(mesh.pipeline > 1, "devices idle at least " + percent(experiment::ideal_bubble(other).value_or(0)) + " of the time");
+      add(mesh.tensor > 1, "activations of every pair of layers are all-reduced, both ways");
+      add(fewer, "of all micro-batches of a step there is one update");
+      return said;
+    };
   }
 
   // Those that hold fewer micro-batches; the last one holds one, and a device works at a time.
   void schedules() {
     if (!experiment::has_stages(document_.strategy.kind)) return;
-    const auto cost = [this](const Resolved& other) {
-      const bool fewer = experiment::updates_each_micro_batch(document_.strategy);
-      return cost_of_mesh(other) + (fewer ? ", and of all micro-batches of a step there is one update" : "");
-    };
     for (const char* schedule : {"1f1b", "naive"})
-      if (schedule != base::name_of(experiment::schedule_of(document_.strategy)) && add({std::string("strategy.stages.schedule=") + schedule}, cost)) return;
+      if (schedule != base::name_of(experiment::schedule_of(document_.strategy)) && add({std::string("strategy.stages.schedule=") + schedule}, cost_of_mesh()))
+        return;
   }
 
   void stages_by_memory() {

@@ -150,6 +150,18 @@ TEST(Room, of_pipelines_is_found_by_a_schedule_that_holds_less) {
   EXPECT_TRUE(way_with(ways_of(PipelineSchedule::one_f_one_b), "strategy.stages.schedule=naive"));
 }
 
+// Half the micro-batch would be twice the updates; and parts of layers, which no pipeline passes, are updated once a step.
+TEST(Room, of_an_update_a_micro_batch_changes_how_many_there_are_in_no_way_that_does_not_say_so) {
+  for (const Way& way : session::ways_to_fit(resolved(with_memory(in_deep_stages(PipelineSchedule::pipedream, 256), 0.75)))) {
+    SCOPED_TRACE(testing::PrintToString(way.settings));
+    EXPECT_FALSE(std::ranges::any_of(way.settings, [](const std::string& setting) { return setting.starts_with("training.accumulation_steps"); }));
+    const Experiment other = with(in_deep_stages(PipelineSchedule::pipedream, 256), way);
+    EXPECT_EQ(way.besides.find("of all micro-batches of a step there is one update") == std::string::npos,
+              experiment::updates_each_micro_batch(other.strategy));
+  }
+  EXPECT_TRUE(way_with(session::ways_to_fit(resolved(with_memory(in_deep_stages(PipelineSchedule::pipedream, 32), 0.9))), "strategy.kind=tensor_parallel"));
+}
+
 TEST(Room, of_outputs_is_found_by_16_bits) {
   Experiment e = trained_as(deep(2), StrategyKind::mirrored, 1);
   e.training.batch_per_rank = 2048;
@@ -169,6 +181,7 @@ TEST(Room, is_advised_with_what_a_step_takes_as_drawn_and_so) {
               testing::StartsWith(
                   "As drawn a step would take 500 ms and 3 MB on links, by the simulator. These fit: strategy.kind=fsdp with strategy.fsdp.shard=optimizer ("));
   EXPECT_THAT(advice, testing::HasSubstr("; 250 ms a step; as many bytes as ddp sends, the second half after the update); "));
+  EXPECT_THAT(advice, testing::HasSubstr("strategy.fsdp.shard=optimizer (at most "));
   EXPECT_THAT(advice, testing::HasSubstr(" a device; 500 ms and 3 MB on links a step; "));
   EXPECT_THAT(advice, testing::EndsWith("). Or give it more memory."));
 }

@@ -72,6 +72,8 @@ QString AlgorithmPicker::reason() const {
 QString AlgorithmPicker::caption_of() const {
   if (!known_) return tr("Place devices, and the algorithms that sum their gradients are compared here.");
   if (known_->problem) return tr("The algorithms are compared as soon as this is mended: %1").arg(problem_line(*known_->problem));
+  if (known_->offers.empty() && known_->ranks == 0)
+    return tr("Neither gradients nor activations are summed over ranks here: whatever the algorithm, there is nothing to compare.");
   if (known_->offers.empty()) return tr("One rank: nothing is reduced, whatever the algorithm. Place another device to compare them.");
   const QString what = known_->inside_layers ? tr("All-reduce of the most that is summed inside of layers, of a micro-batch, %1, over %2:")
                        : known_->gathers     ? tr("All-gather of the largest bucket, %1, over %2:")

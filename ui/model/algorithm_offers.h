@@ -27,7 +27,7 @@ struct LogicalPicture {
 
 struct AlgorithmOffers {
   std::optional<base::Problem> problem = {};   // why nothing can be said
-  int ranks = 0;                               // that reduce it
+  int ranks = 0;                               // that reduce it; none where nothing is
   std::int64_t bucket_bytes = 0;               // of the largest one
   bool gathers = false;                        // nothing is added up on the way
   bool inside_layers = false;                  // outputs of layers in parts are summed, or gradients at their inputs; else those of weights

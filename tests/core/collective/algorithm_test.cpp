@@ -131,6 +131,11 @@ TEST(Algorithm, only_sharded_hierarchical_asks_for_equal_hosts) {
   for (const Algorithm algorithm : kAlgorithms) EXPECT_EQ(fits(algorithm, formation({0, 0, 1})), algorithm != Algorithm::sharded_hierarchical);
 }
 
+// Nobody then has a sum, which is no all-reduce to any checker.
+TEST(Algorithm, sharded_hierarchical_has_no_rounds_on_unequal_hosts) {
+  for (int position = 0; position < 3; ++position) EXPECT_TRUE(sharded_hierarchical(formation({0, 0, 1}), position).empty());
+}
+
 TEST(Formation, the_grid_is_nearest_to_a_square_or_has_a_host_in_a_row) {
   const auto columns = [](int members) { return formation(members).columns; };
   EXPECT_EQ(columns(1), 1);

@@ -117,6 +117,35 @@ TEST(Mesh, refuses_what_it_cannot_do) {
   EXPECT_THAT(first_problem(synchronised).where, HasSubstr("synchronised"));
 }
 
+// All ranks stand evenly, those that sum do not; and the other way round.
+TEST(Mesh, refuses_an_algorithm_that_does_not_fit_one_of_its_groups) {
+  Experiment e = meshed(6, 2, 1, 3);
+  e.strategy.algorithm = collective::Algorithm::sharded_hierarchical;
+  EXPECT_EQ(first_problem(e).where, "strategy.algorithm");
+  EXPECT_THAT(first_problem(e).what, HasSubstr("of the 6 ranks that sum with rank 0, 4 are on \"host0\" and 2 on \"host1\""));
+  e = meshed(4, 2, 1, 4);
+  e.strategy.algorithm = collective::Algorithm::sharded_hierarchical;
+  EXPECT_EQ(first_problem(e).what, "");
+  std::swap(e.topology.hosts[2].devices[1], e.topology.hosts[3].devices[0]);
+  e.topology.hosts[2].devices.push_back(e.topology.hosts[3].devices[1]), e.topology.hosts[3].devices.pop_back();
+  EXPECT_THAT(first_problem(e).what, HasSubstr("of the 4 ranks that sum with rank 4, 3 are on \"host2\" and 1 on \"host3\""));
+  e = on(meshed(4, 2, 1), tests::drawn_hosts(3, 2));
+  for (topology::Device& device : tests::drawn_host("", 2, 6).devices) e.topology.hosts[2].devices.push_back(device);
+  e.strategy.algorithm = collective::Algorithm::sharded_hierarchical;
+  EXPECT_EQ(first_problem(e).what, "");
+  e.training.clip_norm = 1;
+  EXPECT_THAT(first_problem(e).what, HasSubstr("of the 8 ranks that sum with rank 0, 2 are on \"host0\" and 4 on \"host2\"")) << "the norm is that of all";
+}
+
+TEST(Mesh, says_so_where_one_replica_has_nobody_to_share_with) {
+  Experiment e = meshed(1, 2, 2);
+  e.strategy.mesh.shards_data = true;
+  EXPECT_THAT(*mesh_said(strategy::resolved(e)), HasSubstr("; strategy.mesh.shards_data changes nothing"));
+  e = meshed(2, 2, 1);
+  e.strategy.mesh.shards_data = true;
+  EXPECT_THAT(*mesh_said(strategy::resolved(e)), testing::Not(HasSubstr("changes nothing")));
+}
+
 TEST(Mesh, shares_a_step_out_among_replicas) {
   const Resolved e = strategy::resolved(meshed(3, 2, 1));
   EXPECT_EQ(e.global_batch, 24);

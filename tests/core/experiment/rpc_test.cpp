@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include "core/experiment/buckets.h"
 #include "core/experiment/duties.h"
 #include "core/experiment/findings.h"
 #include "core/experiment/fsdp.h"
@@ -136,6 +137,63 @@ TEST(Rpc, refuses_what_it_cannot_do) {
   EXPECT_THAT(first_problem(synchronised).where, HasSubstr("synchronised"));
   EXPECT_EQ(first_problem(called(strategy::synchronised(strategy::small_normalised_images(1)), 1, 1)).what, "");
   EXPECT_EQ(first_problem(plain).what, "");
+}
+
+TEST(Rpc, refuses_an_algorithm_that_does_not_fit_whoever_sums) {
+  Experiment e = called(strategy::small_wide_and_deep(1), 4, 1, kTables);
+  e.topology = tests::drawn_hosts(3, 2);
+  e.topology.hosts[2].devices.pop_back();
+  e.topology.hosts[2].devices[0].role = topology::Role::parameter_server;
+  e.strategy.algorithm = collective::Algorithm::sharded_hierarchical;
+  EXPECT_EQ(first_problem(e).what, "");
+  e.training.clip_norm = 1;
+  EXPECT_EQ(first_problem(e).where, "strategy.algorithm");
+  EXPECT_THAT(first_problem(e).what, HasSubstr("of the 5 ranks that sum with rank 0, 2 are on \"host0\" and 1 on \"host2\""))
+      << "the norm is that of all layers";
+}
+
+// What servers keep is reduced nowhere.
+TEST(Rpc, auto_goes_by_what_trainers_have_alike) {
+  const auto work_of = [](Experiment e) {
+    e.strategy.algorithm = collective::Algorithm::automatic;
+    const Resolved r = strategy::resolved(e);
+    EXPECT_EQ(r.algorithm_reason.empty(), largest_reduction(r).devices.empty());
+    return largest_reduction(r);
+  };
+  const Experiment tables = called(strategy::small_wide_and_deep(1), 3, 1, kTables);
+  const Resolved r = strategy::resolved(tables);
+  std::int64_t most = 0;
+  for (const Bucket& bucket : buckets(of_rank(r, 0))) most = std::max(most, bucket.count);
+  EXPECT_LT(most, of_rank(r, 3).model.elements) << "a table has more";
+  EXPECT_EQ(work_of(tables).elements, most);
+  EXPECT_EQ(work_of(tables).devices, std::vector(r.ranks.begin(), r.ranks.begin() + 3));
+  EXPECT_THAT(work_of(called(strategy::small_wide_and_deep(1), 1, 2, kTables)).devices, testing::IsEmpty()) << "one trainer";
+  EXPECT_THAT(work_of(called(strategy::small(1), 3, 1, kAll)).devices, testing::IsEmpty());
+}
+
+TEST(Rpc, takes_no_schedule_and_says_so) {
+  Experiment e = called(strategy::small(1), 2, 2);
+  e.strategy.stages.schedule = PipelineSchedule::pipedream;
+  EXPECT_THAT(first_problem(e).what, HasSubstr("pipedream updates after every micro-batch, and rpc takes one after the other"));
+  e.strategy.stages.schedule = PipelineSchedule::gpipe;
+  EXPECT_THAT(*stages_said(strategy::resolved(e)), HasSubstr("strategy.stages.schedule=gpipe changes nothing"));
+  e.strategy.stages.schedule = StageSpec{}.schedule;
+  EXPECT_THAT(*stages_said(strategy::resolved(e)), testing::Not(HasSubstr("changes nothing")));
+}
+
+// With one there is no way from server to server to be saved.
+TEST(Rpc, says_that_a_reference_to_the_output_of_one_server_changes_nothing) {
+  const auto outcome = [](int servers, RemoteOutput output) { return strategy::resolved(called(strategy::small(1), 2, servers, kAll, output)); };
+  const Resolved value = outcome(1, RemoteOutput::value), reference = outcome(1, RemoteOutput::reference);
+  const auto ranks = [](const Resolved& e) {
+    std::vector<int> list;
+    for (const model::Stage& stage : course_of(e).stages) list.push_back(stage.rank);
+    return list;
+  };
+  EXPECT_EQ(ranks(value), ranks(reference));
+  EXPECT_THAT(*stages_said(reference), HasSubstr("strategy.rpc.output=reference changes nothing"));
+  EXPECT_THAT(*stages_said(value), testing::Not(HasSubstr("changes nothing")));
+  EXPECT_THAT(*stages_said(outcome(2, RemoteOutput::reference)), testing::Not(HasSubstr("changes nothing")));
 }
 
 TEST(RpcPlaces, by_hand_are_the_trainers_and_servers_that_are_drawn) {

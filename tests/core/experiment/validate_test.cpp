@@ -122,6 +122,7 @@ TEST(Validate, sharded_hierarchical_asks_for_equally_many_workers_on_every_host)
   e.topology.hosts[1].devices[0].role = topology::Role::idle;
   ASSERT_EQ(problems_of(e).size(), 1u);
   EXPECT_EQ(problems_of(e)[0].where, "strategy.algorithm");
+  EXPECT_THAT(problems_of(e)[0].what, HasSubstr("of the 3 ranks that sum with rank 0, 2 are on \"host0\" and 1 on \"host1\""));
   e.strategy.algorithm = collective::Algorithm::automatic;
   EXPECT_THAT(problems_of(e), IsEmpty());
 }

@@ -6,6 +6,7 @@
 
 #include "core/experiment/buckets.h"
 #include "core/experiment/imposed.h"
+#include "tests/core/strategy/rpc_experiments.h"
 #include "tests/drawings.h"
 
 namespace trainyard::ui {
@@ -78,6 +79,18 @@ TEST(AlgorithmOffers, of_one_rank_are_none_and_that_is_no_problem) {
   EXPECT_EQ(known->ranks, 1);
   EXPECT_TRUE(known->offers.empty());
   EXPECT_FALSE(known->problem);
+}
+
+// Whoever calls all layers has nothing to reduce, and whoever calls some reduces with other trainers what it has itself.
+TEST(AlgorithmOffers, of_layers_on_servers_are_none) {
+  const auto known = [](int trainers, experiment::RemoteLayers remote) {
+    return known_offers(strategy::resolved(strategy::called(strategy::small_wide_and_deep(1), trainers, 1, remote)));
+  };
+  EXPECT_TRUE(known(2, experiment::RemoteLayers::all)->offers.empty());
+  EXPECT_EQ(known(2, experiment::RemoteLayers::all)->ranks, 0);
+  EXPECT_TRUE(known(1, experiment::RemoteLayers::embeddings)->offers.empty());
+  EXPECT_EQ(known(2, experiment::RemoteLayers::embeddings)->ranks, 2);
+  EXPECT_FALSE(known(2, experiment::RemoteLayers::embeddings)->offers.empty());
 }
 
 TEST(AlgorithmOffers, the_picture_names_the_devices_of_ranks_and_that_of_auto_is_of_what_runs) {
