@@ -202,6 +202,7 @@ void MainWindow::connect_document() {
   connect(&files_, &FileActions::not_saved, this, &MainWindow::tell_not_saved);
   connect(&files_, &FileActions::saved, errors_, &Banner::look_again);
   connect(&files_, &FileActions::opened, this, &MainWindow::document_opened);
+  connect(&inspector_->cost(), &CostLine::room_known, problems_, &ProblemsPanel::set_room);
   connect(problems_, &ProblemsPanel::activated, this, &MainWindow::go_to);
   connect(problems_, &ProblemsPanel::count_changed, this, &MainWindow::show_problem_count);
   connect(canvas_, &TopologyView::message, this, [this](const QString& text) { statusBar()->showMessage(text, 5000); });

@@ -56,6 +56,17 @@ void Workspace::add(const QString& name, const QString& title, Area area, QWidge
   dock->setWidget(content);
   dock->setProperty("area", static_cast<int>(area));
   window_.addDockWidget(area_of(area), dock);
+  QAction* action = dock->toggleViewAction();
+  disconnect(action, &QAction::triggered, dock, nullptr);  // Qt would close what is behind another tab
+  connect(action, &QAction::triggered, this, [this, name] { toggle(name); });
+}
+
+// Closes what is seen; what is closed, or behind another tab, comes to sight.
+void Workspace::toggle(const QString& name) {
+  QDockWidget& one = dock(name);
+  if (one.visibleRegion().isEmpty()) raise(name);
+  else one.close();
+  one.toggleViewAction()->setChecked(!one.isHidden());
 }
 
 // Whoever made it bare hears it, and gives way at once.

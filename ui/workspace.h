@@ -45,6 +45,7 @@ class Workspace : public QObject {
  private:
   bool eventFilter(QObject* watched, QEvent* event) override;
   void focus_clicked(const QString& title);
+  void toggle(const QString& name);
   void leave_bare();
   bool is_short() const;
   void spare_titles();

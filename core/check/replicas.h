@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Which ranks of a plan take the same samples, where layers are on several ranks: those among whom outputs are handed on or summed are one replica. Within one,
-// ranks may take different micro-batches of a segment: callers of layers that are there once. What is
-// learnt of a segment, or of the columns that a rank has of it, is to be summed over all replicas, and all callers of each, with one rank that has just these.
+// ranks may take different micro-batches of a segment: callers of layers that are there once. What is learnt of a segment, or of the columns that a rank has of
+// it, is to be summed over all replicas, and all callers of each, with one rank that has just these.
 #pragma once
 
 #include <cstdint>

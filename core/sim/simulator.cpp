@@ -199,8 +199,7 @@ base::Result<void> check(const plan::Plan& plan, const topology::Network& networ
   const std::size_t drawn = network.ranks().size();
   if (plan.ranks < 1 || static_cast<std::size_t>(plan.ranks) > drawn)
     return base::fail({base::ProblemCode::bad_input, "topology.hosts",
-                       "the plan has " + std::to_string(plan.ranks) + " ranks and the drawing " + std::to_string(drawn) + " workers", "a worker for each rank",
-                       ""});
+                       "the plan has " + std::to_string(plan.ranks) + " ranks and the drawing " + std::to_string(drawn), "a device for each rank", ""});
   if (plan.schedule.steps < 1 || options.steps < 1)
     return base::fail({base::ProblemCode::bad_input, "steps", "there is no step to simulate", "at least 1", ""});
   return {};

@@ -321,5 +321,30 @@ INSTANTIATE_TEST_SUITE_P(all, SmallWindow,
                                          std::tuple(QSize(900, 600), 2.0)),
                          name_of);
 
+TEST_F(WindowLayout, a_key_brings_a_panel_from_behind_another_and_closes_the_one_that_is_seen) {
+  ASSERT_TRUE(window_->open(example("four_devices_mirrored_digits.json")));
+  window_->activateWindow();
+  ASSERT_TRUE(QTest::qWaitForWindowActive(window_.get()));
+  QDockWidget& model = window_->workspace().dock("model");
+  QAction& action = *model.toggleViewAction();
+  const auto seen = [&] {
+    QCoreApplication::processEvents();
+    return !model.visibleRegion().isEmpty();
+  };
+  window_->workspace().raise("timeline");
+  ASSERT_FALSE(seen());
+  ASSERT_FALSE(model.isHidden()) << "it is a tab";
+  QTest::keySequence(window_.get(), action.shortcut());
+  EXPECT_TRUE(seen());
+  EXPECT_TRUE(action.isChecked());
+  QTest::keySequence(window_.get(), action.shortcut());
+  EXPECT_FALSE(seen());
+  EXPECT_TRUE(model.isHidden());
+  EXPECT_FALSE(action.isChecked());
+  QTest::keySequence(window_.get(), action.shortcut());
+  EXPECT_TRUE(seen());
+  EXPECT_TRUE(action.isChecked());
+}
+
 }  // namespace
 }  // namespace trainyard::ui

@@ -168,7 +168,9 @@ void paint_kept(QPainter& painter, const QRectF& where, const QString& letter, c
 }
 
 // Of parameters, gradients and moments.
-void paint_shard(QPainter& painter, const QRectF& row, const KeptShard& kept, const QColor& colour) {
+void paint_shard(QPainter& painter, const QRectF& row, const TileLook& look) {
+  const KeptShard& kept = *look.shard;
+  const QColor colour = Theme::instance().series_colour(look.shown_rank().value_or(0));
   const double width = row.width() / 3;
   const QRectF first(row.left(), row.top(), width, row.height());
   paint_kept(painter, first, "P", kept, kept.parameters, colour);
@@ -176,15 +178,15 @@ void paint_shard(QPainter& painter, const QRectF& row, const KeptShard& kept, co
   if (kept.moments) paint_kept(painter, first.translated(2 * width, 0), "M", kept, true, colour);
 }
 
-// What the rank has of the model, if that is not all of it; else that.
+// What the rank has of the model, if that is not all of it; else that. Layers say more than the part that is kept of them.
 void paint_holding(QPainter& painter, const QRectF& row, const TileLook& look, const QString& otherwise) {
-  if (look.shard) return paint_shard(painter, row, *look.shard, Theme::instance().series_colour(look.shown_rank().value_or(0)));
+  if (look.shard && look.layers.isEmpty()) return paint_shard(painter, row, look);
   write(painter, row, Qt::AlignLeft, look.layers.isEmpty() ? otherwise : look.layers, kSmallSize,
         look.live && !look.layers.isEmpty() ? colours().text : colours().dim);
 }
 
 void paint_tile_state(QPainter& painter, const QRectF& row, const TileLook& look) {
-  if (!look.live) return paint_holding(painter, row, look, look.duty);
+  if (!look.live) return look.shard ? paint_shard(painter, row, look) : paint_holding(painter, row, look, look.duty);
   const bool strong = look.failed() || look.absence() != Absence::none;
   const double state = width_of(look.live->state, kSmallSize, strong) + 6;
   const QColor ink = look.failed() ? colours().error : colours().text;
@@ -222,7 +224,8 @@ void paint_tile(QPainter& painter, const QRectF& rect, const TileLook& look) {
   const QRectF inner = rect.adjusted(10, 8, -10, -8);
   paint_tile_header(painter, inner, look);
   const QRectF figures(inner.left(), inner.top() + 26, inner.width() - (look.badge.isEmpty() ? 0 : 20), 16);
-  if (look.live) paint_holding(painter, figures, look, device_figures(look.device));
+  const bool stage_of_shards = look.shard && !look.layers.isEmpty();  // until it runs one below the other
+  if (look.live || stage_of_shards) paint_holding(painter, figures, look, device_figures(look.device));
   else write(painter, figures, Qt::AlignLeft, device_figures(look.device), kSmallSize, colours().dim);
   if (!look.badge.isEmpty()) paint_icon(painter, look.badge, QRectF(inner.right() - 16, figures.top(), 16, 16), colours().text);
   paint_tile_state(painter, QRectF(inner.left(), inner.top() + 44, inner.width(), 16), look);

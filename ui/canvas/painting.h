@@ -23,7 +23,7 @@ struct TileLook {
   std::optional<int> rank;
   QString duty = {};                    // of its rank: "worker", or what else it does; "idle" without one
   QString layers = {};                  // that it has, of a model that is split: in a run instead of the figures of the device, else of the duty
-  std::optional<KeptShard> shard = {};  // of a model that is shared out: likewise
+  std::optional<KeptShard> shard = {};  // of a model that is shared out: likewise; of one that is both the layers come first
   QString badge = {};                   // the icon of what it does, where it is no mere worker
   std::optional<DeviceOverlay> live;
   bool emulated = false;  // its rank runs, or would run, on a CPU

@@ -8,6 +8,7 @@
 #include "core/base/fields.h"
 #include "core/experiment/duties.h"
 #include "core/experiment/placement.h"
+#include "ui/model/stage_picture.h"
 #include "ui/model/topology_words.h"
 #include "ui/theme/theme.h"
 
@@ -216,15 +217,16 @@ bool TopologyScene::shows_holding(const topology::Device& device) const { return
 
 QString TopologyScene::layers_of(int rank) const {
   const auto& layers = logical_picture_.layers;
-  return static_cast<std::size_t>(rank) < layers.size() ? tr("layers %1").arg(QString::fromStdString(layers[static_cast<std::size_t>(rank)])) : QString();
+  return static_cast<std::size_t>(rank) < layers.size() ? held_words(layers[static_cast<std::size_t>(rank)]) : QString();
 }
 
 QString TopologyScene::holding_on(const topology::Device& device) const {
   const auto rank = rank_of(document_.experiment().topology, device.name);
   if (!rank || !shows_holding(device)) return {};
-  if (static_cast<std::size_t>(*rank) < shards_.size()) return kept_words(shards_[static_cast<std::size_t>(*rank)]);
-  const QString layers = layers_of(*rank);
-  return layers.isEmpty() ? QString() : tr("has %1").arg(layers);
+  QStringList said;
+  if (const QString layers = layers_of(*rank); !layers.isEmpty()) said << tr("has %1").arg(layers);
+  if (static_cast<std::size_t>(*rank) < shards_.size()) said << kept_words(shards_[static_cast<std::size_t>(*rank)]);
+  return said.join(tr(", and "));
 }
 
 void TopologyScene::sync_tiles() {

@@ -48,7 +48,7 @@ class TopologyView : public QGraphicsView {
  signals:
   void zoom_changed(double zoom);
   void tool_changed();
-  void layers_dropped(const QStringList& layers, const std::string& device);  // that trains; for who knows the model
+  void layers_dropped(const QStringList& layers, const std::string& device);  // that takes some; for who knows the model
   void message(const QString& text);                                          // for the status bar: what is current, why something was refused
 
  protected:

@@ -97,13 +97,14 @@ bool TopologyView::set_taker(const std::string& device) {
   return true;
 }
 
-// Layers are for devices that train.
+// Layers are for devices that train, and for servers that are called.
 void TopologyView::drag_layers(const QStringList& layers, QDragMoveEvent& event) {
   const std::string name = device_at(mapToScene(event.position().toPoint()));
   const topology::Device* device = find_device(document_.experiment().topology, name);
-  const bool trains = device && topology::works(*device);
-  if (set_taker(trains ? name : "") && trains) emit message(tr("%1 is given %2").arg(words(name), layers_in_words(layers)));
-  if (trains) event.acceptProposedAction();
+  const bool calls = document_.experiment().strategy.kind == experiment::StrategyKind::rpc;
+  const bool takes = device && (topology::works(*device) || (calls && device->role == topology::Role::parameter_server));
+  if (set_taker(takes ? name : "") && takes) emit message(tr("%1 is given %2").arg(words(name), layers_in_words(layers)));
+  if (takes) event.acceptProposedAction();
   else event.ignore();
 }
 

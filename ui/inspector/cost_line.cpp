@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/experiment/vertical.h"
+#include "core/session/room.h"
 #include "core/strategy/strategy.h"
 #include "ui/model/topology_edit.h"
 #include "ui/theme/theme.h"
@@ -65,6 +66,9 @@ void CostLine::Reckoning::run() const {
   const auto cost = plan.map([&](const plan::Plan& known) { return cost_of(*resolved, known); });
   post([cost](CostLine& to) { to.show_cost(cost); });
   post([stages = plan ? stage_picture(*resolved, *plan) : StagePicture()](CostLine& to) { emit to.stages_known(stages); });
+  const base::Problems room = plan ? session::room_problems(*resolved, *plan) : base::Problems();
+  post([told = in_words(experiment, room)](CostLine& to) { emit to.room_known(told); });
+  if (stop.stop_requested()) return;
   post([known = plan ? pipeline(*resolved, *plan) : nullptr](CostLine& to) { emit to.pipeline_known(known); });
   const auto judged = plan ? judge(*resolved, *plan, stop) : base::Result<QString>(QString());
   const QString verdict = judged ? *judged : CostLine::tr("Not predicted: %1.").arg(QString::fromStdString(judged.error().what));
@@ -130,6 +134,7 @@ void CostLine::refuse(const base::Problem& problem) {
   emit algorithms_known(known_offers(base::fail(problem)));
   emit stages_known({});
   emit shards_known({});
+  emit room_known({});
   emit pipeline_known(nullptr);
   show_verdict({});
 }
@@ -143,6 +148,7 @@ void CostLine::invite() {
   emit dealt_known({});
   emit stages_known({});
   emit shards_known({});
+  emit room_known({});
   emit pipeline_known(nullptr);
   emit algorithms_known(nullptr);
   emit settled();

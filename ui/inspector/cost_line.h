@@ -38,6 +38,7 @@ class CostLine : public QWidget {
   void algorithms_known(const KnownOffers& offers);         // of the newest experiment; null where nothing is drawn
   void stages_known(const StagePicture& stages);            // of the newest experiment; empty where its model is not split
   void shards_known(const std::vector<KeptShard>& shards);  // of the newest experiment, by rank; none where nothing is shared out
+  void room_known(const ToldProblems& problems);            // of the newest experiment: what its devices have no room for
   void pipeline_known(const KnownPipeline& plan);           // of the newest experiment; null where it is none, or cannot be simulated
   void settled();                                           // of the newest experiment everything is known
 

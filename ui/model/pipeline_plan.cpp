@@ -91,14 +91,19 @@ std::map<std::int64_t, std::string> steps_looked_at(const plan::Schedule& schedu
 
 }  // namespace
 
+bool PipelineShape::has_cells(int stage) const { return !stages[static_cast<std::size_t>(stage)].empty() || stage + 1 == std::ssize(stages); }
+
 int PipelineShape::chunk(int stage) const {
-  const int rank = stages[static_cast<std::size_t>(stage)].rank;
-  return static_cast<int>(std::count_if(stages.begin(), stages.begin() + stage, [rank](const model::Stage& before) { return before.rank == rank; }));
+  int before = 0;
+  for (int k = 0; k < stage; ++k)
+    if (has_cells(k) && stages[static_cast<std::size_t>(k)].rank == stages[static_cast<std::size_t>(stage)].rank) ++before;
+  return before;
 }
 
 int PipelineShape::chunks() const {
   int most = 0;
-  for (std::size_t k = 0; k < stages.size(); ++k) most = std::max(most, chunk(static_cast<int>(k)) + 1);
+  for (int k = 0; k < std::ssize(stages); ++k)
+    if (has_cells(k)) most = std::max(most, chunk(k) + 1);
   return most;
 }
 

@@ -23,7 +23,8 @@ struct PipelineShape {
 
   int ranks() const { return mesh.ranks(); }
   bool weights_apart() const { return schedule == experiment::PipelineSchedule::zb_h1; }
-  int chunk(int stage) const;             // which of its ranks' stages it is, from 0
+  bool has_cells(int stage) const;        // it has layers, or the loss; else its rank but hands on what another made
+  int chunk(int stage) const;             // which of its ranks' stages with cells it is, from 0
   int chunks() const;                     // the most that a rank has
   std::string layers_of(int rank) const;  // "0–1, 4–5"
   bool operator==(const PipelineShape& other) const;

@@ -43,12 +43,21 @@ std::vector<std::string> layers_of(const experiment::Resolved& experiment) {
       own += (own.empty() ? "" : ", ") + name(stage.first) + (stage.last > stage.first ? "\u2013" + name(stage.last) : "");
     }
   }
+  for (const int rank : mesh.calls ? mesh.stage(0) : std::vector<int>())
+    if (layers[static_cast<std::size_t>(rank)].empty()) layers[static_cast<std::size_t>(rank)] = "loss";
   for (int rank = 0; rank < mesh.ranks() && mesh.tensor > 1; ++rank)
     layers[static_cast<std::size_t>(rank)] += " (" + std::to_string(mesh.place_of(rank).part + 1) + "/" + std::to_string(mesh.tensor) + ")";
   return layers;
 }
 
 }  // namespace
+
+QString held_words(const std::string& layers) {
+  const QString names = QString::fromStdString(layers);
+  if (names.isEmpty() || names == "loss") return names.isEmpty() ? names : text("the loss");
+  const bool several = names.contains(u'\u2013') || names.contains(',');
+  return (several ? text("layers %1") : text("layer %1")).arg(names);
+}
 
 StagePicture stage_picture(const experiment::Resolved& experiment, const plan::Plan& expanded) {
   const auto said = experiment::stages_said(experiment), split = experiment::split_said(experiment), mesh = experiment::mesh_said(experiment);

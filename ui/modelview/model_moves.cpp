@@ -45,8 +45,11 @@ std::optional<base::Problem> fixed(const ModelPicture& picture) {
 
 base::Result<std::vector<int>> moved(const ModelPicture& picture, const Nodes& nodes, int column) {
   if (const auto why = fixed(picture)) return base::fail(*why);
-  const bool there = column >= 0 && column < static_cast<int>(picture.columns.size()) && picture.columns[static_cast<std::size_t>(column)].rank >= 0;
+  const bool there = column >= 0 && column < static_cast<int>(picture.columns.size()) && picture.columns[static_cast<std::size_t>(column)].place >= 0;
   if (!there) return base::fail(refusal(text("There is no device to move layers to"), text("Draw one, or move them to a device that is drawn.")));
+  const bool to_server = picture.columns[static_cast<std::size_t>(column)].place > 0;
+  for (const int node : nodes)
+    if (const ModelNode& one = picture.node(node); one.bound && one.called != to_server) return base::fail(*one.bound);
   std::vector<int> owners = picture.owners;
   for (const int node : nodes) owners[static_cast<std::size_t>(node)] = column;
   if (const auto why = torn(picture, owners)) return base::fail(*why);
@@ -55,8 +58,8 @@ base::Result<std::vector<int>> moved(const ModelPicture& picture, const Nodes& n
 
 base::Result<std::vector<int>> moved_to_device(const ModelPicture& picture, const Nodes& nodes, const QString& device) {
   if (const auto why = fixed(picture)) return base::fail(*why);
-  const auto at = std::ranges::find(picture.columns, device, &ModelColumn::device);
-  if (at == picture.columns.end() || device.isEmpty())
+  const auto at = std::ranges::find_if(picture.columns, [&](const ModelColumn& column) { return column.devices.contains(device); });
+  if (at == picture.columns.end())
     return base::fail(refusal(text("%1 trains no layers").arg(device), text("Give it the role worker first, or choose another device.")));
   return moved(picture, nodes, static_cast<int>(at - picture.columns.begin()));
 }
@@ -64,8 +67,8 @@ base::Result<std::vector<int>> moved_to_device(const ModelPicture& picture, cons
 std::vector<experiment::StagePlace> places_by(const ModelPicture& picture, const std::vector<int>& owners) {
   std::vector<experiment::StagePlace> places;
   for (std::size_t n = 0; n < owners.size(); ++n) {
-    const int rank = picture.columns[static_cast<std::size_t>(owners[n])].rank;
-    if (rank >= 0 && (places.empty() || places.back().rank != rank)) places.push_back({picture.nodes[n].place.toStdString(), rank});
+    const int place = picture.columns[static_cast<std::size_t>(owners[n])].place;
+    if (place >= 0 && (places.empty() || places.back().rank != place)) places.push_back({picture.nodes[n].place.toStdString(), place});
   }
   return places;
 }

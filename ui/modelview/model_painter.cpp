@@ -130,7 +130,7 @@ class Painting {
     const ModelColumn& column = picture_.column_of(n);
     const QRect box = geometry_.node_rect(n);
     const QColor own = colour_of(column);
-    const bool chosen = selected(n), stray = picture_.splits && column.rank < 0;
+    const bool chosen = selected(n), stray = picture_.splits && column.place < 0;
     const QColor fill = chosen ? colours().selection : scene_.overview ? own : mixed(colours().card, own, 0.13);
     const QColor edge = chosen ? colours().accent : stray ? colours().warning : mixed(colours().border, own, 0.5);
     const double width = (chosen ? 2 : 1) * (scene_.overview ? 1 : Theme::instance().scale());
@@ -239,7 +239,7 @@ class Painting {
     const int line = painter_.fontMetrics().height();
     QRect title(where.left(), pixels(3), where.width(), line);
     if (column.rank >= 0) title.setLeft(pill(title, column) + pixels(6));
-    painter_.setPen(column.rank < 0 && picture_.splits ? colours().warning : colours().text);
+    painter_.setPen(column.place < 0 && picture_.splits ? colours().warning : colours().text);
     write(title, Qt::AlignLeft, column.title);
     painter_.setFont(Theme::instance().font(kModelLetters));
     painter_.setPen(colours().dim);

@@ -43,8 +43,10 @@ ModelPanel::ModelPanel(Document& document, QWidget* parent) : QWidget(parent), d
   });
   connect(view_, &ModelView::refused, this, &ModelPanel::refuse);
   connect(view_, &ModelView::move_wanted, this, [this](const Nodes& nodes, int to) {
-    const QString layers = layers_in_words(places_of(picture(), nodes)), rank = QString::number(picture().columns[static_cast<std::size_t>(to)].rank);
-    move(tr("Move %1 to rank %2").arg(layers, rank), [nodes, to](const ModelPicture& picture) { return moved(picture, nodes, to); });
+    const ModelColumn& target = picture().columns[static_cast<std::size_t>(to)];
+    const QString layers = layers_in_words(places_of(picture(), nodes));
+    const QString where = target.rank < 0 ? target.title.toLower() : tr("rank %1").arg(target.rank);
+    move(tr("Move %1 to %2").arg(layers, where), [nodes, to](const ModelPicture& picture) { return moved(picture, nodes, to); });
   });
   show_words();
 }
@@ -151,7 +153,7 @@ void ModelPanel::show_selection() {
   details_->setVisible(!picture().nodes.empty());
   std::set<std::string> devices;
   for (const int node : nodes)
-    if (const QString& device = picture().column_of(node).device; !device.isEmpty()) devices.insert(device.toStdString());
+    for (const QString& device : picture().column_of(node).devices) devices.insert(device.toStdString());
   emit pointed(isVisible() && seen_ ? devices : std::set<std::string>());
 }
 

@@ -11,6 +11,7 @@
 #include "core/experiment/findings.h"
 #include "core/experiment/placement.h"
 #include "core/experiment/precision.h"
+#include "core/experiment/rpc.h"
 #include "core/experiment/servers.h"
 #include "core/experiment/stages.h"
 #include "core/model/layers.h"
@@ -50,7 +51,8 @@ base::Result<Known> look_at(const Experiment& experiment, const std::filesystem:
     known.resolved.document = experiment;
     known.resolved.data = *findings.data;
     known.resolved.model = std::move(model);
-    known.resolved.ranks.resize(static_cast<std::size_t>(experiment::count_workers(experiment.topology)));
+    const std::int64_t called = experiment.strategy.kind == experiment::StrategyKind::rpc ? experiment::count_servers(experiment.topology) : 0;
+    known.resolved.ranks.resize(static_cast<std::size_t>(experiment::count_workers(experiment.topology) + called));
     return known;
   });
 }
@@ -111,10 +113,12 @@ void add_nodes(ModelPicture& picture, const Resolved& e) {
   for (ModelNode& node : picture.nodes) node.share = static_cast<double>(node.flops()) / static_cast<double>(std::max<std::int64_t>(picture.flops, 1));
 }
 
-// Balanced places want fields in their ranges and a worker; that some schedule cannot go by them does not matter here.
+// Balanced places want fields in their ranges and a worker, and a server of those who call them; that some schedule cannot go by them does not matter here.
 bool may_be_shared_out(const Known& known) {
   const bool sound = std::ranges::all_of(known.problems, [](const base::Problem& problem) { return is_at(problem, {"strategy.stages", "topology.hosts"}); });
-  return sound && known.resolved.world() > 0 && experiment::from_json(experiment::to_json(known.resolved.document)).has_value();
+  const Experiment& e = known.resolved.document;
+  const bool served = e.strategy.kind != experiment::StrategyKind::rpc || experiment::count_servers(e.topology) > 0;
+  return sound && served && experiment::count_workers(e.topology) > 0 && experiment::from_json(experiment::to_json(e)).has_value();
 }
 
 std::vector<experiment::StagePlace> places_in(const Known& known) {
@@ -123,46 +127,80 @@ std::vector<experiment::StagePlace> places_in(const Known& known) {
   return may_be_shared_out(known) ? experiment::places_of(known.resolved) : std::vector<experiment::StagePlace>{};
 }
 
-// By node, the worker that a place before it names, be it drawn or not; nobody where none does.
-std::vector<int> ranks_by(const std::vector<experiment::StagePlace>& places, const ModelPicture& picture) {
+// By node, the worker or server that a place before it names, be it drawn or not; nobody where none does.
+std::vector<int> places_by_node(const std::vector<experiment::StagePlace>& places, const ModelPicture& picture) {
   std::vector<int> ranks(picture.nodes.size(), -1);
   for (const experiment::StagePlace& place : places)
     if (const int node = picture.node_at(words(place.segment)); node >= 0) std::fill(ranks.begin() + node, ranks.end(), static_cast<int>(place.rank));
   return ranks;
 }
 
-std::vector<const topology::Device*> workers_of(const topology::Topology& topology) {
-  std::vector<const topology::Device*> workers;
+template <class Wanted>
+QStringList devices_that(const topology::Topology& topology, const Wanted& wanted) {
+  QStringList names;
   for (const topology::Host& host : topology.hosts)
     for (const topology::Device& device : host.devices)
-      if (topology::works(device)) workers.push_back(&device);
-  return workers;
+      if (wanted(device)) names << words(device.name);
+  return names;
+}
+
+QStringList workers_of(const topology::Topology& topology) { return devices_that(topology, topology::works); }
+
+// In the order of places: every worker, or where these call layers all together, and then every server.
+std::vector<ModelColumn> columns_of(const Experiment& experiment) {
+  const bool calls = experiment.strategy.kind == experiment::StrategyKind::rpc;
+  const QStringList workers = workers_of(experiment.topology);
+  std::vector<ModelColumn> columns;
+  int rank = 0;
+  const auto add = [&](const QString& device) {
+    columns.push_back({.rank = rank++, .title = device, .devices = {device}, .place = static_cast<int>(columns.size())});
+  };
+  if (calls && workers.size() != 1) columns.push_back({.title = text("All trainers"), .devices = workers, .place = 0}), rank = static_cast<int>(workers.size());
+  else std::ranges::for_each(workers, add);
+  const auto serves = [](const topology::Device& device) { return device.role == topology::Role::parameter_server; };
+  if (calls) std::ranges::for_each(devices_that(experiment.topology, serves), add);
+  return columns;
+}
+
+// Of layers that servers keep, and of those that trainers do.
+void add_bounds(ModelPicture& picture, const Resolved& e) {
+  if (e.document.strategy.kind != experiment::StrategyKind::rpc) return;
+  std::vector<int> places;
+  for (int n = 0; n < picture.count(); ++n) places.push_back(experiment::is_remote(e.document.strategy.rpc, e.model, n) ? 1 : 0);
+  for (std::size_t n = 0; n < places.size(); ++n) {
+    ModelNode& node = picture.nodes[n];
+    node.called = places[n] > 0;
+    std::vector<int> elsewhere = places;
+    elsewhere[n] = 1 - places[n];
+    if (const auto problems = experiment::remote_place_problems(e.document, e.model, elsewhere); !problems.empty())
+      node.bound = told(e.document, problems.front());
+  }
 }
 
 void add_devices(ModelPicture& picture, const Known& known) {
-  for (const topology::Device* device : workers_of(known.resolved.document.topology))
-    picture.columns.push_back({static_cast<int>(picture.columns.size()), words(device->name), words(device->name)});
+  picture.columns = columns_of(known.resolved.document);
+  add_bounds(picture, known.resolved);
   const int drawn = static_cast<int>(picture.columns.size());
-  std::vector<int> owners = ranks_by(places_in(known), picture);
-  const auto placed = [drawn](int rank) { return rank >= 0 && rank < drawn; };
-  if (!std::ranges::all_of(owners, placed)) picture.columns.push_back({-1, text("No device"), {}});
+  std::vector<int> owners = places_by_node(places_in(known), picture);
+  const auto placed = [drawn](int place) { return place >= 0 && place < drawn; };
+  if (!std::ranges::all_of(owners, placed)) picture.columns.push_back({.title = text("No device"), .devices = {}});
   for (int& owner : owners)
     if (!placed(owner)) owner = drawn;
   picture = with_owners(std::move(picture), std::move(owners));
   for (const base::Problem& problem : known.problems)
-    if (!picture.misplaced && is_at(problem, {"strategy.stages", "topology.hosts"})) picture.misplaced = told(known.resolved.document, problem);
+    if (!picture.misplaced && is_at(problem, {"strategy.stages", "strategy.rpc", "topology.hosts"})) picture.misplaced = told(known.resolved.document, problem);
 }
 
-QString title_of_all(const Experiment& experiment, std::size_t workers) {
+QString title_of_all(const Experiment& experiment, qsizetype workers) {
   if (workers == 0) return text("No device");
   if (experiment.strategy.kind == experiment::StrategyKind::hybrid) return text("All devices");
   return experiment::has_servers(experiment.strategy.kind) ? text("Every worker") : text("Every device");
 }
 
 void add_all_alike(ModelPicture& picture, const Known& known) {
-  const auto workers = workers_of(known.resolved.document.topology);
+  const QStringList workers = workers_of(known.resolved.document.topology);
   ModelColumn all{-1, title_of_all(known.resolved.document, workers.size()), {}, picture.parameter_bytes, picture.activation_bytes, 1};
-  if (workers.size() == 1) all.rank = 0, all.title = all.device = words(workers.front()->name);
+  if (workers.size() == 1) all.rank = 0, all.title = workers.front(), all.devices = workers;
   picture.columns.push_back(std::move(all));
   picture.owners.assign(picture.nodes.size(), 0);
   picture.kept = workers.empty() ? text("No device is drawn that could have them.") : who_keeps(known.resolved.document);
@@ -204,12 +242,13 @@ ModelPicture model_picture(const Experiment& experiment, const std::filesystem::
   picture.input = words(model::to_text(experiment::sample_shape(e.data)));
   picture.loss = text("softmax cross-entropy over %1 classes").arg(e.data.classes);
   using enum experiment::StrategyKind;
-  picture.splits = experiment.strategy.kind == model_parallel || experiment.strategy.kind == pipeline;  // one rank has each layer
+  const bool calls = experiment.strategy.kind == rpc;
+  picture.splits = experiment.strategy.kind == model_parallel || experiment.strategy.kind == pipeline || calls;  // each layer is in one place
   add_nodes(picture, e);
   add_groups(picture, e);
   if (picture.splits) {
     add_devices(picture, *known);
-    picture.kept = shared_out_by(experiment.strategy.stages);
+    picture.kept = calls ? who_keeps(experiment) : shared_out_by(experiment.strategy.stages);
   } else {
     add_all_alike(picture, *known);
   }

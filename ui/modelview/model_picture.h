@@ -29,6 +29,8 @@ struct ModelNode {
   std::vector<int> keepers;                            // ranks that keep its parameters, where its column does not say it
   LayerSplit split;                                    // and which of these has which part, where they share it
   bool reads_samples = false;                          // besides what the one before it makes
+  bool called = false;                                 // where trainers call layers: it is on a server
+  std::optional<base::Problem> bound;                  // why it is nowhere else; nothing where it may be anywhere
   std::int64_t flops() const { return forward_flops + backward_flops; }
   bool operator==(const ModelNode&) const = default;
 };
@@ -44,11 +46,12 @@ struct ModelGroup {
 
 // Who has nodes: a rank, or all devices alike, or nobody.
 struct ModelColumn {
-  int rank = -1;   // -1: no one rank
-  QString title;   // "cpu0", "Every device", "No device"
-  QString device;  // its name on the drawing; empty where it is no one device
+  int rank = -1;        // -1: no one rank
+  QString title;        // "cpu0", "All trainers", "Every device", "No device"
+  QStringList devices;  // by their names on the drawing; none where that is not said
   std::int64_t parameter_bytes = 0, activation_bytes = 0;
   double share = 0;
+  int place = -1;  // by which strategy.stages.places names it; -1: layers are not placed there
   bool operator==(const ModelColumn&) const = default;
 };
 
@@ -59,11 +62,11 @@ struct ModelPicture {
   std::vector<ModelNode> nodes;
   std::vector<ModelGroup> groups;
   std::vector<ModelColumn> columns;
-  std::vector<int> owners;                                                            // by node, its column
-  bool splits = false;                                                                // columns are devices, each of which has some layers
-  QString kept;                                                                       // who has what, in a sentence
-  QString strategy;                                                                   // its name
-  std::int64_t batch = 0;                                                             // samples of a micro-batch
+  std::vector<int> owners;  // by node, its column
+  bool splits = false;      // columns are devices, each of which has some layers, or in rpc all trainers
+  QString kept;             // who has what, in a sentence
+  QString strategy;         // its name
+  std::int64_t batch = 0;   // samples of a micro-batch
   std::int64_t parameters = 0, parameter_bytes = 0, activation_bytes = 0, flops = 0;  // of all nodes
 
   const ModelNode& node(int number) const { return nodes[static_cast<std::size_t>(number)]; }

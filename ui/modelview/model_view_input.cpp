@@ -116,7 +116,7 @@ bool ModelView::move_by_key(const QKeyEvent& event) {
   if (const auto why = fixed(picture_)) return emit refused(refusal_words(*why)), true;
   const int from = picture_.owners[static_cast<std::size_t>(selected_.contains(current_) ? current_ : *selected_.begin())];
   const int to = from + (left ? -1 : 1);
-  const bool there = to >= 0 && to < static_cast<int>(picture_.columns.size()) && picture_.columns[static_cast<std::size_t>(to)].rank >= 0;
+  const bool there = to >= 0 && to < static_cast<int>(picture_.columns.size()) && picture_.columns[static_cast<std::size_t>(to)].place >= 0;
   if (there) emit move_wanted(selected_, to);
   else emit refused(left ? tr("There is no device before the first one.") : tr("There is no device after the last one."));
   return true;
@@ -162,8 +162,9 @@ void ModelView::fill_menu(QMenu& menu) {
   }
   for (int c = 0; c < static_cast<int>(picture_.columns.size()); ++c) {
     const ModelColumn& column = picture_.columns[static_cast<std::size_t>(c)];
-    if (column.rank < 0) continue;
-    QAction* action = menu.addAction(tr("Move to rank %1, %2").arg(column.rank).arg(column.title), this, [this, c] { emit move_wanted(selected_, c); });
+    if (column.place < 0) continue;
+    const QString what = column.rank < 0 ? tr("Move to %1").arg(column.title.toLower()) : tr("Move to rank %1, %2").arg(column.rank).arg(column.title);
+    QAction* action = menu.addAction(what, this, [this, c] { emit move_wanted(selected_, c); });
     action->setEnabled(std::ranges::any_of(selected_, [&](int n) { return picture_.owners[static_cast<std::size_t>(n)] != c; }));
   }
 }

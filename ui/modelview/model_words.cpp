@@ -62,11 +62,10 @@ QString parts_words(const LayerSplit& split) {
   return text("of its %1 %2 %3").arg(grouped(split.of), split_noun(split), said.join(", "));
 }
 
-QString owner_words(const ModelPicture& picture, const ModelNode& node, const ModelColumn& column) {
+QString owner_words(const ModelNode& node, const ModelColumn& column) {
   if (!node.split.parts.empty()) return parts_words(node.split);
   if (!node.keepers.empty()) return (node.parameters > 0 || node.tied_to >= 0 ? text("its parameters are kept by %1") : text("on %1")).arg(kept_words(node));
-  if (column.rank >= 0) return text("on %1, rank %2").arg(column.title).arg(column.rank);
-  return picture.splits ? text("on no device") : text("on every device");
+  return column.rank < 0 ? text("on %1").arg(column.title.toLower()) : text("on %1, rank %2").arg(column.title).arg(column.rank);
 }
 
 }  // namespace
@@ -117,7 +116,7 @@ QString sentence(const ModelPicture& picture, int number) {
   QStringList said{text("output %1").arg(node.output), parameters_words(node.parameters, node.parameter_bytes),
                    text("activations of a micro-batch %1").arg(bytes(node.activation_bytes)),
                    text("%1 forward and %2 backward a sample, %3 of all").arg(flops(node.forward_flops), flops(node.backward_flops), share_words(node.share))};
-  said << bonds(picture, node) << owner_words(picture, node, picture.column_of(number));
+  said << bonds(picture, node) << owner_words(node, picture.column_of(number));
   const QString group = node.group < 0 ? QString() : text(" (%1)").arg(picture.groups[static_cast<std::size_t>(node.group)].title);
   return node.name + group + ": " + said.join("; ") + ".";
 }

@@ -58,8 +58,15 @@ ProblemsPanel::ProblemsPanel(Document& document, QWidget* parent) : QWidget(pare
   refresh();
 }
 
+void ProblemsPanel::set_room(const ToldProblems& problems) {
+  if (problems == room_) return;
+  room_ = problems;
+  refresh();
+}
+
 void ProblemsPanel::refresh() {
   shown_ = document_.shown_problems();
+  shown_.insert(shown_.end(), room_.begin(), room_.end());
   list_->clear();
   for (const auto& [found, told] : shown_) {
     auto* item = new QTreeWidgetItem(list_, {QString::fromStdString(told.where), QString::fromStdString(told.what), advice_of(told)});

@@ -15,7 +15,8 @@ class ProblemsPanel : public QWidget {
   Q_OBJECT
  public:
   explicit ProblemsPanel(Document& document, QWidget* parent = nullptr);
-  QString text() const;  // of the selected problems, else of all: for the clipboard
+  void set_room(const ToldProblems& problems);  // what the plan has no room for: told after those of the document
+  QString text() const;                         // of the selected problems, else of all: for the clipboard
 
  signals:
   void activated(const QString& path);
@@ -29,7 +30,7 @@ class ProblemsPanel : public QWidget {
   void copy() const;
   void show_menu(const QPoint& at);
   Document& document_;
-  ToldProblems shown_;
+  ToldProblems room_, shown_;
   QTreeWidget* list_;
   QLabel* empty_;
 };

@@ -153,7 +153,8 @@ QString StalenessPanel::summary() const {
   const WorkerStaleness all = counts_.all();
   if (all.applied + all.dropped == 0)
     return theory_ ? tr("No gradient was applied yet.")
-                   : tr("This run has no parameter servers, which count how stale gradients are, and no stages that update after every micro-batch.");
+                   : tr("In this run no gradient can be stale: it has no parameter servers that workers push gradients to, and no stages that update after "
+                        "every micro-batch.");
   QString text = tr("%1 gradients applied, %2 of them delayed, %3 dropped. Staleness: %4 in the mean, p95 %5, at most %6.")
                      .arg(counted(all.applied), counted(all.delayed()), counted(all.dropped), QString::number(all.mean(), 'f', 2), counted(all.quantile(0.95)),
                           counted(all.most()));

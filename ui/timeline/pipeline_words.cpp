@@ -5,6 +5,7 @@
 
 #include "core/base/units.h"
 #include "ui/model/counted.h"
+#include "ui/model/stage_picture.h"
 
 namespace trainyard::ui {
 namespace {
@@ -102,12 +103,10 @@ SpanWords words_of(const PipelinePicture& picture, const CellPlace& place) {
   if (!step || place.rank >= static_cast<int>(step->ranks.size()) || place.number >= step->ranks[static_cast<std::size_t>(place.rank)].size()) return {};
   const PipelineShape& shape = *picture.shape(place.block);
   const PassCell& cell = step->ranks[static_cast<std::size_t>(place.rank)][place.number];
-  SpanWords words{tr("micro-batch %1 %2").arg(cell.of.micro).arg(pass_words(cell.of.pass)), {}};
+  const bool called = shape.mesh.is_called(shape.mesh.place_of(place.rank));
+  SpanWords words{(called ? tr("micro-batch %1 remote %2") : tr("micro-batch %1 %2")).arg(cell.of.micro).arg(pass_words(cell.of.pass)), {}};
   words.title[0] = words.title[0].toUpper();
-  words.lines << tr("stage %1 (layers %2) on rank %3")
-                     .arg(cell.of.stage)
-                     .arg(QString::fromStdString(shape.layers[static_cast<std::size_t>(cell.of.stage)]))
-                     .arg(place.rank)
+  words.lines << tr("stage %1 (%2) on rank %3").arg(cell.of.stage).arg(held_words(shape.layers[static_cast<std::size_t>(cell.of.stage)])).arg(place.rank)
               << (place.block == CellBlock::plan ? tr("simulated") : tr("measured in %1").arg(step_words(picture)))
               << tr("from %1 to %2 of the step").arg(exact_time(cell.range.begin - step->range.begin), exact_time(cell.range.end - step->range.begin))
               << tr("takes %1").arg(exact_time(cell.range.width()));

@@ -53,6 +53,19 @@ TEST_F(Holding, a_tile_shows_which_part_of_parameters_gradients_and_moments_its_
   for (int rank = 0; rank < 4; ++rank) EXPECT_GT(middle_of_colour(rank), rank == 0 ? 0 : middle_of_colour(rank - 1)) << "the next part lies further right";
 }
 
+// Of a stage whose replicas share it out the layers stand where the figures of the device did, and the bars below.
+TEST_F(Holding, of_layers_that_are_shared_out_is_both) {
+  const auto seen = [&](const std::string& name) {
+    return view_.viewport()->grab(view_.mapFromScene(view_.topology_scene().layout().rect_of(name)).boundingRect()).toImage();
+  };
+  share_out();
+  const QImage bars = seen("cpu1");
+  const int coloured = pixels_of(Theme::instance().series_colour(1), "cpu1");
+  view_.show_logical({{"cpu0", "cpu1", "cpu2", "cpu3"}, {}, false, {"0", "1\u20131.3", "2", "3"}});
+  EXPECT_EQ(pixels_of(Theme::instance().series_colour(1), "cpu1"), coloured) << "the bars are still there";
+  EXPECT_NE(seen("cpu1"), bars) << "and the layers besides";
+}
+
 TEST_F(Holding, stays_on_the_tiles_in_a_run_of_what_is_drawn_and_in_no_other) {
   share_out();
   const QColor own = Theme::instance().series_colour(2);
@@ -71,6 +84,13 @@ TEST_F(Holding, is_said_to_those_who_do_not_see_it) {
   EXPECT_FALSE(said_of("cpu1").contains("keeps"));
   view_.show_logical({{"cpu0", "cpu1", "cpu2", "cpu3"}, {}, false, {"0", "1\u20131.3", "2", "3"}});
   EXPECT_TRUE(said_of("cpu1").endsWith("It has layers 1\u20131.3.")) << said_of("cpu1").toStdString();
+  share_out();
+  EXPECT_TRUE(said_of("cpu1").endsWith("It has layers 1\u20131.3, and keeps 1/4 of parameters, gradients and moments.")) << said_of("cpu1").toStdString();
+  EXPECT_TRUE(said_of("cpu2").contains("It has layer 2, and")) << said_of("cpu2").toStdString();
+  view_.show_shards({});
+  view_.show_logical({{"cpu0", "cpu1", "cpu2", "cpu3"}, {}, false, {"loss", "1\u20131.3", "2", ""}});
+  EXPECT_TRUE(said_of("cpu0").endsWith("It has the loss.")) << said_of("cpu0").toStdString();
+  EXPECT_FALSE(said_of("cpu3").contains("It has")) << said_of("cpu3").toStdString();
   overlay_as_drawn_ = false;
   EXPECT_FALSE(said_of("cpu1").contains("layers")) << "a run of another experiment may have others there";
 }

@@ -191,5 +191,18 @@ TEST_F(InspectorTest, the_cost_line_follows_the_experiment) {
   ASSERT_TRUE(QTest::qWaitFor([&] { return inspector_.cost().cost_text().startsWith("Place a device"); }));
 }
 
+TEST_F(InspectorTest, what_the_drawn_memory_has_no_room_for_is_told_until_it_has) {
+  ToldProblems room;
+  QObject::connect(&inspector_.cost(), &CostLine::room_known, &inspector_, [&](const ToldProblems& now) { room = now; });
+  document_.edit("small", [](experiment::Experiment& e) { e.topology.hosts[0].devices[1].memory_bytes = 1'000'000; });
+  ASSERT_TRUE(QTest::qWaitFor([&] { return room.size() == 1; }));
+  EXPECT_EQ(room.front().found.where, "topology.hosts[0].devices[1].memory_bytes");
+  EXPECT_EQ(room.front().told.where, "cpu1 on host0: Memory");
+  EXPECT_NE(room.front().told.what.find("would be out of memory"), std::string::npos) << room.front().told.what;
+  EXPECT_NE(room.front().told.advice.find("more memory"), std::string::npos) << room.front().told.advice;
+  document_.undo_stack().undo();
+  EXPECT_TRUE(QTest::qWaitFor([&] { return room.empty(); }));
+}
+
 }  // namespace
 }  // namespace trainyard::ui

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/ui/drawn_pipeline.h"
+#include "ui/model/stage_picture.h"
 
 namespace trainyard::ui {
 namespace {
@@ -102,6 +103,54 @@ TEST(PipelinePlan, is_not_made_once_nobody_asks_any_more) {
   const auto stopped = pipeline_plan(e, *pipeline_shape(e), strategy::make_plan(e).value(), source.get_token());
   ASSERT_FALSE(stopped);
   EXPECT_EQ(stopped.error().code, base::ProblemCode::cancelled);
+}
+
+// Two trainers that call `servers` servers.
+experiment::Experiment called(int servers, experiment::RemoteLayers remote, experiment::RemoteOutput output = experiment::RemoteOutput::reference) {
+  experiment::Experiment e = drawn_pipeline(PipelineSchedule::gpipe, 2 + servers, 1);
+  for (int s = 0; s < servers; ++s) e.topology.hosts[0].devices[static_cast<std::size_t>(2 + s)].role = topology::Role::parameter_server;
+  e.strategy.kind = experiment::StrategyKind::rpc;
+  e.strategy.rpc = {remote, output};
+  return e;
+}
+
+// Trainers have an empty stage before the first server, and by value between any two; they go through none of these.
+TEST(PipelinePlan, of_rpc_counts_no_stage_that_but_hands_on) {
+  for (const auto output : {experiment::RemoteOutput::reference, experiment::RemoteOutput::value}) {
+    const PipelinePlan made = planned(called(2, experiment::RemoteLayers::all, output));
+    EXPECT_EQ(made.shape.chunks(), 1);
+    ASSERT_EQ(made.find("train")->cells.ranks.size(), 4u);
+    for (const auto& cells : made.find("train")->cells.ranks) {
+      EXPECT_FALSE(cells.empty());
+      for (const PassCell& cell : cells) EXPECT_TRUE(made.shape.has_cells(cell.of.stage) && made.shape.chunk(cell.of.stage) == 0) << cell.of.stage;
+    }
+  }
+}
+
+// The server has the table at the beginning and at the end; the trainers all between, and the loss.
+TEST(PipelinePlan, of_rpc_counts_stages_that_are_gone_through_twice) {
+  experiment::Experiment e = called(1, experiment::RemoteLayers::embeddings);
+  model::LayerSpec embedding{model::LayerKind::embedding}, head{model::LayerKind::linear};
+  embedding.rows = 0, embedding.width = 8, head.tied = true;
+  e.data.kind = data::DataKind::grammar;
+  e.model.layers = {embedding, {model::LayerKind::linear, 8}, head};
+  const auto shape = pipeline_shape(resolved(e));
+  ASSERT_TRUE(shape);
+  EXPECT_EQ(shape->chunks(), 2);
+  const int loss = static_cast<int>(shape->stages.size()) - 1;
+  EXPECT_EQ(shape->chunk(loss), 1);
+  EXPECT_EQ(shape->layers_of(0), "1, loss");
+  EXPECT_EQ(shape->layers_of(2), "0, 2");
+}
+
+TEST(PipelinePlan, of_trainers_that_keep_no_layer_says_that_they_have_the_loss) {
+  const experiment::Resolved e = resolved(called(2, experiment::RemoteLayers::all));
+  const std::vector<std::string> layers = stage_picture(e, strategy::make_plan(e).value()).picture.layers;
+  EXPECT_EQ(layers, (std::vector<std::string>{"loss", "loss", "0\u20132", "4\u20136"}));
+  EXPECT_EQ(held_words(layers[0]), "the loss");
+  EXPECT_EQ(held_words(layers[2]), "layers 0\u20132");
+  EXPECT_EQ(held_words("2 (1/2)"), "layer 2 (1/2)");
+  EXPECT_EQ(held_words(""), "");
 }
 
 }  // namespace

@@ -102,5 +102,46 @@ TEST(LayerMime, says_which_layers_in_words) {
   EXPECT_EQ(layers_in_words({"0", "1", "2"}), "3 layers");
 }
 
+// Of three layers on two servers.
+experiment::Experiment called(experiment::RemoteLayers remote) {
+  experiment::Experiment e = remote == experiment::RemoteLayers::all ? three_layers(StrategyKind::rpc, 4) : gpt(4, 1, false);
+  e.strategy.kind = StrategyKind::rpc;
+  e.strategy.rpc.remote = remote;
+  e.training.accumulation_steps = 1;
+  for (const std::size_t server : {2, 3}) e.topology.hosts[0].devices[server].role = topology::Role::parameter_server;
+  return e;
+}
+
+TEST(ModelMoves, of_layers_that_are_called_go_from_server_to_server_and_end_as_the_plan_has_them) {
+  Document document;
+  document.reset(called(experiment::RemoteLayers::all));
+  const ModelPicture picture = model_picture(document.experiment(), "");
+  ASSERT_FALSE(picture.misplaced);
+  EXPECT_THAT(picture.owners, ElementsAre(1, 2, 2));
+  const std::vector<int> owners = moved_to_device(picture, {1}, "cpu2").value();
+  EXPECT_THAT(owners, ElementsAre(1, 1, 2));
+  place_by_hand(document, "Move", picture, owners);
+  EXPECT_THAT(document.experiment().strategy.stages.places, ElementsAre(StagePlace{"0", 1}, StagePlace{"4", 2}));
+  EXPECT_EQ(experiment::owners_of(experiment::resolve(document.experiment(), "").value()), owners);
+  const auto refused = moved_to_device(picture, {1}, "cpu1");
+  ASSERT_FALSE(refused) << "a trainer";
+  EXPECT_THAT(refused.error().what, HasSubstr("layer 2 has parameters, and is with the trainers"));
+  EXPECT_THAT(refused.error().advice, HasSubstr("Place it on a server"));
+}
+
+TEST(ModelMoves, to_servers_that_keep_tables_alone_are_refused_to_all_else) {
+  experiment::Experiment e = called(experiment::RemoteLayers::embeddings);
+  e.topology.hosts[0].devices[3].role = topology::Role::worker;
+  const ModelPicture picture = model_picture(e, "");
+  ASSERT_FALSE(picture.misplaced) << picture.misplaced->what;
+  EXPECT_EQ(picture.column_of(0).title, "cpu2");
+  EXPECT_EQ(picture.column_of(1).title, "All trainers");
+  const int last = picture.count() - 1;
+  const auto refused = moved(picture, {last}, 1);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().what, HasSubstr("it has no table"));
+  EXPECT_FALSE(moved(picture, {0}, 0)) << "the table stays with the server";
+}
+
 }  // namespace
 }  // namespace trainyard::ui

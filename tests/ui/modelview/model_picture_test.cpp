@@ -98,7 +98,7 @@ TEST(ModelPicture, stands_on_the_ranks_that_the_plan_gives_the_layers_to) {
   EXPECT_EQ(ranks_of(picture), experiment::owners_of(experiment::resolve(e, "").value()));
   ASSERT_EQ(picture.columns.size(), 2u);
   EXPECT_EQ(picture.columns[1].rank, 1);
-  EXPECT_EQ(picture.columns[1].device, "cpu1");
+  EXPECT_EQ(picture.columns[1].devices, QStringList("cpu1"));
   EXPECT_EQ(picture.columns[0].parameter_bytes + picture.columns[1].parameter_bytes, picture.parameter_bytes);
   EXPECT_DOUBLE_EQ(picture.columns[0].share + picture.columns[1].share, 1);
   EXPECT_EQ(picture.kept, "Every device has some layers, shared out by cost.");
@@ -208,7 +208,7 @@ TEST(ModelPicture, says_which_layer_reads_the_samples_besides) {
 TEST(ModelPicture, of_one_device_stands_on_it) {
   const ModelPicture picture = model_picture(three_layers(StrategyKind::mirrored, 1), "");
   EXPECT_EQ(ranks_of(picture), (std::vector<int>{0, 0, 0}));
-  EXPECT_EQ(picture.columns[0].device, "cpu0");
+  EXPECT_EQ(picture.columns[0].devices, QStringList("cpu0"));
   EXPECT_EQ(picture.kept, "One device has all layers.");
 }
 
@@ -275,6 +275,30 @@ TEST(ModelWords, say_all_that_is_known_of_a_layer) {
   EXPECT_THAT(sum, HasSubstr("adds the output of layer 0; on cpu1, rank 1."));
   EXPECT_THAT(details(picture, {0, 1, 2}).toStdString(), HasSubstr("3 layers selected: "));
   EXPECT_EQ(details(picture, {}), "");
+}
+
+TEST(ModelPicture, of_layers_that_are_called_has_the_trainers_first_and_then_each_server) {
+  Experiment e = three_layers(StrategyKind::rpc, 4);
+  e.training.accumulation_steps = 1;
+  for (const std::size_t server : {1, 3}) e.topology.hosts[0].devices[server].role = topology::Role::parameter_server;
+  const ModelPicture picture = model_picture(e, "");
+  EXPECT_EQ(said(picture.misplaced), "");
+  EXPECT_TRUE(picture.splits);
+  ASSERT_EQ(picture.columns.size(), 3u);
+  EXPECT_EQ(picture.columns[0].title, "All trainers");
+  EXPECT_EQ(picture.columns[0].devices, QStringList({"cpu0", "cpu2"}));
+  EXPECT_EQ(picture.columns[0].parameter_bytes, 0);
+  EXPECT_EQ(picture.columns[2].title, "cpu3");
+  EXPECT_EQ(ranks_of(picture), (std::vector<int>{2, 3, 3}));
+  EXPECT_THAT(sentence(picture, 2).toStdString(), HasSubstr("; on cpu3, rank 3."));
+  e.topology.hosts[0].devices[2].role = topology::Role::idle;
+  EXPECT_EQ(model_picture(e, "").columns[0].title, "cpu0") << "there is but one";
+}
+
+TEST(ModelPicture, of_layers_that_nobody_keeps_says_what_is_missing) {
+  const ModelPicture picture = model_picture(three_layers(StrategyKind::rpc, 2), "");
+  EXPECT_THAT(said(picture.misplaced), HasSubstr("no device has the role"));
+  EXPECT_EQ(picture.columns.back().title, "No device");
 }
 
 }  // namespace

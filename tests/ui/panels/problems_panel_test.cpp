@@ -93,5 +93,22 @@ TEST_F(ProblemsPanelTest, counts_are_told_and_an_empty_list_says_so) {
   EXPECT_TRUE(list().isHidden());
 }
 
+TEST_F(ProblemsPanelTest, what_has_no_room_is_told_after_all_else_with_all_of_its_advice) {
+  const std::string advice(400, 'x');
+  const base::Problem found{base::ProblemCode::bad_input, "topology.hosts[0].devices[0].memory_bytes", "cpu1 would be out of memory", "2 GB or more", advice};
+  panel_.resize(900, 400);
+  panel_.show();
+  QSignalSpy counted(&panel_, &ProblemsPanel::count_changed);
+  panel_.set_room({{found, found}});
+  ASSERT_EQ(list().topLevelItemCount(), 3);
+  EXPECT_EQ(counted.last()[0].toInt(), 3);
+  EXPECT_TRUE(list().topLevelItem(2)->toolTip(2).startsWith(QString::fromStdString(advice)));
+  QSignalSpy activated(&panel_, &ProblemsPanel::activated);
+  emit list().itemActivated(list().topLevelItem(2), 0);
+  EXPECT_EQ(activated[0][0].toString(), "topology.hosts[0].devices[0].memory_bytes");
+  panel_.set_room({});
+  EXPECT_EQ(list().topLevelItemCount(), 2);
+}
+
 }  // namespace
 }  // namespace trainyard::ui

@@ -233,5 +233,17 @@ TEST(PipelineWords, tell_no_figure_of_a_step_that_lacks_ops_and_none_apart_of_an
   EXPECT_TRUE(measured_words(picture).startsWith("Measured in step 7: 25.0 % (of another experiment), in ")) << measured_words(picture).toStdString();
 }
 
+TEST(PipelineWords, of_a_server_that_is_called_say_so) {
+  PipelinePicture picture;
+  PipelineShape shape{experiment::PipelineSchedule::naive, {1, 2, 1, true}, {{0, -1, 0}, {0, 3, 1}, {4, 3, 0}}, {"", "0\u20133", "loss"}};
+  StepCells cells = StepCells::of({{{{Pass::backward, 2, 0}, 0, {1, 2}}}, {{{Pass::forward, 1, 0}, 0, {0, 1}}, {{Pass::backward, 1, 0}, 1, {2, 3}}}});
+  picture.plan = std::make_shared<const PipelinePlan>(PipelinePlan{shape, {{"train", cells, {{"LOSS.m0"}, {"F.s0.m0", "B.s3.m0"}}, {}}}});
+  EXPECT_EQ(words_of(picture, planned(0, 0)).title, "Micro-batch 0 backward");
+  EXPECT_EQ(words_of(picture, planned(0, 0)).lines.front(), "stage 2 (the loss) on rank 0");
+  EXPECT_EQ(words_of(picture, planned(1, 0)).title, "Micro-batch 0 remote forward");
+  EXPECT_EQ(words_of(picture, planned(1, 1)).title, "Micro-batch 0 remote backward");
+  EXPECT_EQ(cell_label(shape, {Pass::backward, 2, 0}), "0") << "its rank has no other stage with cells";
+}
+
 }  // namespace
 }  // namespace trainyard::ui
