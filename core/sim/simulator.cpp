@@ -216,23 +216,23 @@ double seconds_until(std::int64_t step, const Outcome& outcome, const Schedule& 
   return seconds_of(counts, outcome, schedule);
 }
 
-base::Result<Outcome> simulate(const plan::Plan& whole, const topology::Network& network, const Options& options) {
-  const plan::Plan plan = plan::without_evaluators(whole);
-  if (const auto ok = check(plan, network, options); !ok) return base::fail(ok.error());
-  if (!plan.rank_plan(0).pairs.empty()) return base::fail(averages_in_pairs());
-  if (serves(plan)) return simulate_served(plan, network, options);
-  const std::int64_t steps = std::min(options.steps, plan.schedule.steps);
-  const auto simulation = Simulation::run(plan, plan.schedule, steps, network, options, options.on_event);
+base::Result<Outcome> simulate(const plan::Plan& plan, const topology::Network& network, const Options& options) {
+  const plan::Plan trained = plan::without_evaluators(plan);
+  if (const auto ok = check(trained, network, options); !ok) return base::fail(ok.error());
+  if (!trained.rank_plan(0).pairs.empty()) return base::fail(averages_in_pairs());
+  if (serves(trained)) return simulate_served(trained, network, options);
+  const std::int64_t steps = std::min(options.steps, trained.schedule.steps);
+  const auto simulation = Simulation::run(trained, trained.schedule, steps, network, options, options.on_event);
   if (!simulation) return base::fail(simulation.error());
-  Outcome outcome = measure(**simulation, plan.schedule, network, options.lanes_per_thread);
+  Outcome outcome = measure(**simulation, trained.schedule, network, options.lanes_per_thread);
   Moved moved;
-  take(moved, (*simulation)->world().wire.sent(), plan.schedule);
-  const bool averages = plan.rank_plan(0).program("average") >= 0;
-  if (const bool more = averages || !plan.schedule.tails.empty() || plan.schedule.evaluate_every_steps > 0; more && steps < plan.schedule.steps)
-    if (const auto ok = add_short_epoch(outcome, moved, plan, network, options); !ok) return base::fail(ok.error());
-  if (plan.schedule.meets_at_times())
-    if (const auto ok = add_meeting(outcome, moved, plan, network, options); !ok) return base::fail(ok.error());
-  predict(outcome, moved, plan.schedule, plan.rank_plan(0));
+  take(moved, (*simulation)->world().wire.sent(), trained.schedule);
+  const bool averages = trained.rank_plan(0).program("average") >= 0;
+  if (const bool more = averages || !trained.schedule.tails.empty() || trained.schedule.evaluate_every_steps > 0; more && steps < trained.schedule.steps)
+    if (const auto ok = add_short_epoch(outcome, moved, trained, network, options); !ok) return base::fail(ok.error());
+  if (trained.schedule.meets_at_times())
+    if (const auto ok = add_meeting(outcome, moved, trained, network, options); !ok) return base::fail(ok.error());
+  predict(outcome, moved, trained.schedule, trained.rank_plan(0));
   return outcome;
 }
 

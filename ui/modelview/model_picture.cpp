@@ -166,6 +166,7 @@ std::vector<ModelColumn> columns_of(const Experiment& experiment) {
 void add_bounds(ModelPicture& picture, const Resolved& e) {
   if (e.document.strategy.kind != experiment::StrategyKind::rpc) return;
   std::vector<int> places;
+  places.reserve(static_cast<std::size_t>(picture.count()));
   for (int n = 0; n < picture.count(); ++n) places.push_back(experiment::is_remote(e.document.strategy.rpc, e.model, n) ? 1 : 0);
   for (std::size_t n = 0; n < places.size(); ++n) {
     ModelNode& node = picture.nodes[n];
