@@ -333,7 +333,7 @@ class Binder {
     return recipe_.update(common, moments, sub(rate, op.micro >= 0 ? 2 : 1, 1));
   }
 
-  // From every version's place to every other's: [from * places + to]; those from a place to itself are never used.
+  // From every version's place to every other's: [from * places + to]; from a place to itself where nobody else reads (the virtual clock).
   std::vector<compute::Op> updates_of_share(const Op& op) {
     const Access own{{}, op.writes.front().first, op.writes.front().count};
     const Tensor rate = named("rate");
