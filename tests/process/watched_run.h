@@ -55,10 +55,13 @@ class Watched {
   bool becomes(int rank, const std::string& wanted, double seconds = promised) {
     return wait_until(seconds, [&] { return state(rank) == wanted; });
   }
+  // It trains again, and is not only let in: should the run stop before its first step, it comes too late.
   bool is_back(int rank) {
     return wait_until(4 * promised, [&] {
-      const std::string now = state(rank);
-      return now == "running" || now == "waiting";
+      const auto status = ask();
+      if (!status) return false;
+      const session::RankStatus& now = status->ranks.at(static_cast<std::size_t>(rank));
+      return (now.state == "running" || now.state == "waiting") && now.step > 0;
     });
   }
   // So many steps more.
