@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How much of their time the ranks of a pipeline idle, beside the formula (p-1)/(m+p-1) of GPipe (Huang et al. 2019, section 2) and 1F1B, which holds for
+equal stages: a GPT of 8 blocks, cut by measured times. Measured as the timeline does: 1 - busy / (p x makespan) of a step, from the first begin to the last end
+of all cells (what a rank does of one micro-batch in one pass), without the update; the median of the steps after the first ten. Each rank needs a core: where
+there are fewer, devices are drawn slow, cut by cost, and paced to what is drawn, and it says so.
+
+    tests/bench/bubble.py [--ranks 2] [--steps 60] [--repeat 3]
+"""
+import argparse
+import itertools
+import json
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CLI = ROOT / "build" / "release" / "bin" / "trainyard-cli"
+EXPERIMENT = ROOT / "resources" / "experiments" / "two_devices_gpt_grammar.json"
+SLOW = 1e10  # additions and multiplications a second, of a device that shares a core with others
+FIRST = 10  # steps before memory and cores are warm
+PASS = re.compile(r"(F|B|W|LOSS)\b.*\.m(\d+)$")
+
+
+def share_cores(ranks):
+    return len(os.sched_getaffinity(0)) < ranks
+
+
+def call(arguments):
+    done = subprocess.run([str(CLI), *map(str, arguments)], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(map(str, arguments))} failed:\n{done.stdout}{done.stderr}")
+
+
+def trained(home, ranks, schedule, micro_batches, steps):
+    """All ops of a run, as its trace has them."""
+    document = json.loads(EXPERIMENT.read_text())
+    devices = document["topology"]["hosts"][0]["devices"]
+    devices[:] = [dict(devices[0], name=f"cpu{rank}") for rank in range(ranks)]
+    for layer in document["model"]["layers"]:
+        if layer["kind"] == "embedding":
+            layer["width"] = 128
+        if layer["kind"] == "transformer":
+            layer["blocks"] = 8
+    document["strategy"]["kind"] = "pipeline"
+    document["strategy"]["stages"].update(schedule=schedule, partition="cost" if share_cores(ranks) else "measured")
+    if share_cores(ranks):
+        document["run"]["devices"] = "paced"
+        for device in devices:
+            device["peak_flops"] = SLOW
+    document["training"].update(accumulation_steps=micro_batches, epochs=1000)
+    document["run"]["evaluate_every_steps"] = 0
+    experiment, run, trace = home / "experiment.json", home / "run", home / "trace.json"
+    experiment.write_text(json.dumps(document))
+    call(["run", experiment, "--json", "--steps", steps, "--out", run])
+    call(["export", run, "--format", "trace", "--out", trace])
+    loaded = json.loads(trace.read_text())
+    return [event for event in (loaded["traceEvents"] if isinstance(loaded, dict) else loaded) if event.get("cat") == "op"]
+
+
+def cells(ops):
+    """Of one rank in one step, (begin, end) of each: its ops one after another that belong to one pass of one micro-batch."""
+    passes = sorted((op["ts"], op["ts"] + op["dur"], found) for op in ops if (found := PASS.match(op["name"])))
+    for _, group in itertools.groupby(passes, key=lambda op: (op[2][1] == "F", op[2][2])):
+        of_cell = list(group)
+        yield of_cell[0][0], max(end for _, end, _ in of_cell)
+
+
+def bubble(ranks, ops):
+    """Of one step, and the quotient of the slowest stage's busy time and the mean."""
+    by_rank = [list(cells(op for op in ops if op["pid"] == rank)) for rank in range(ranks)]
+    begin, end = min(cell[0] for rank in by_rank for cell in rank), max(cell[1] for rank in by_rank for cell in rank)
+    busy = [sum(to - since for since, to in rank) for rank in by_rank]
+    return 1 - sum(busy) / (ranks * (end - begin)), max(busy) * ranks / sum(busy)
+
+
+def measured(ranks, schedule, micro_batches, steps):
+    """Medians over the steps of a run: the bubble and that quotient."""
+    with tempfile.TemporaryDirectory() as home:
+        ops = trained(pathlib.Path(home), ranks, schedule, micro_batches, steps)
+    by_step = {}
+    for op in ops:
+        if op["args"]["program"] == "train" and op["args"]["step"] >= FIRST:
+            by_step.setdefault(op["args"]["step"], []).append(op)
+    return [statistics.median(column) for column in zip(*(bubble(ranks, of_step) for of_step in by_step.values()))]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--repeat", type=int, default=3)
+    options = parser.parse_args()
+    ranks = options.ranks
+    print(f"{ranks} ranks, " + ("which share cores: devices are paced to what is drawn" if share_cores(ranks) else "each with a core"))
+    print("schedule   m  formula  measured  quotient  slowest stage")
+    for schedule, micro_batches in itertools.product(("gpipe", "1f1b"), (2, 4, 8)):
+        formula = (ranks - 1) / (micro_batches + ranks - 1)
+        idle, slowest = (statistics.median(column) for column in zip(*(measured(ranks, schedule, micro_batches, options.steps) for _ in range(options.repeat))))
+        print(f"{schedule:8s} {micro_batches:3d}  {formula:7.3f}  {idle:8.3f}  {idle / formula:8.3f}  {slowest:.3f} of the mean", flush=True)
+
+
+if __name__ == "__main__":
+    main()
