@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What an evaluator costs those who train: samples a second of one worker and one server that writes a checkpoint every 250 steps, with an evaluator that measures
-each of them and without one, as the ratio of the two, in pairs of which either goes first in turn, because machines are noisy.
+each of them and without one, as the ratio of the two, in pairs of which either goes first in turn, because machines are noisy. On two cores, which worker and
+server fill, what is lost is what a process at the lowest priority takes of caches and memory; with --paced devices compute at a drawn speed and leave the cores
+to whoever comes, so that what is lost is what they wait for.
 
-    tests/bench/evaluator.py [--pairs 15] [--steps 4000]
+    tests/bench/evaluator.py [--pairs 15] [--steps 4000] [--paced]
 """
 import argparse
 import json
@@ -19,10 +21,15 @@ EXPERIMENT = ROOT / "resources" / "experiments" / "four_workers_parameter_server
 EVERY = 250
 
 
-def run(out, steps, evaluator):
+SLOW = 5e9  # additions and multiplications a second, of a device that leaves most of a core to others
+
+
+def run(out, steps, evaluator, paced):
     roles = ["worker", "idle", "idle", "evaluator" if evaluator else "idle", "parameter_server"]
     settings = [f"topology.hosts[0].devices[{i}].role={role}" for i, role in enumerate(roles)]
     settings += ["training.epochs=1000", f"run.checkpoint_every_steps={EVERY}", f"run.evaluate_every_steps={EVERY if evaluator else 0}"]
+    if paced:
+        settings += ["run.devices=paced"] + [f"topology.hosts[0].devices[{i}].peak_flops={SLOW}" for i in (0, 4)]
     command = [str(CLI), "run", str(EXPERIMENT), "--json", "--steps", str(steps), "--out", str(out)]
     for setting in settings:
         command += ["--set", setting]
@@ -43,6 +50,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", type=int, default=15)
     parser.add_argument("--steps", type=int, default=4000)
+    parser.add_argument("--paced", action="store_true")
     options = parser.parse_args()
     ratios, measured = [], []
     with tempfile.TemporaryDirectory() as home:
@@ -50,7 +58,7 @@ def main():
             speeds = {}
             for evaluator in (pair % 2 == 0, pair % 2 == 1):
                 out = pathlib.Path(home) / f"{pair}-{evaluator}"
-                speeds[evaluator] = run(out, options.steps, evaluator)["samples_per_second"]
+                speeds[evaluator] = run(out, options.steps, evaluator, options.paced)["samples_per_second"]
                 if evaluator:
                     measured.append(evaluations(out))
             ratios.append(speeds[True] / speeds[False])
