@@ -2,6 +2,7 @@
 // A buffer that holds but a piece of what another name stands for is called by that name, '@', and which piece it is: "act.s3@1", "moment1@near".
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace trainyard::plan {
@@ -9,5 +10,8 @@ namespace trainyard::plan {
 inline constexpr char kPiece = '@';
 
 inline std::string_view whole_name(std::string_view name) { return name.substr(0, name.find(kPiece)); }
+
+// Of a server's parameters, of which it keeps several: one may still be given while the next is made.
+inline std::string version_name(std::ptrdiff_t version) { return "params.v" + std::to_string(version); }
 
 }  // namespace trainyard::plan

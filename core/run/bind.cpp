@@ -26,7 +26,7 @@ using model::kSoftmaxSummary;
 class Binder {
  public:
   Binder(const plan::RankPlan& plan, const std::vector<plan::Group>& groups, const model::Model& model, const Recipe& recipe, compute::Compute& compute,
-         std::span<std::byte> private_arena, std::span<std::byte> shared_arena, const SwapSpace* aside)
+         std::span<std::byte> private_arena, std::span<std::byte> shared_arena, const SwapSpace* aside, const Lent& lent)
       : plan_(plan),
         groups_(groups),
         model_(model),
@@ -35,7 +35,8 @@ class Binder {
         layout_(layout(plan)),
         private_(private_arena),
         shared_(shared_arena),
-        aside_(aside) {}
+        aside_(aside),
+        lent_(lent) {}
 
   base::Result<BoundPlan> run() {
     if (auto ok = check_op_numbers(plan_); !ok) return base::fail(ok.error());
@@ -59,7 +60,7 @@ class Binder {
     begin_loss_scale(bound, recipe_.loss_scaling);
     bound.rate = named("rate");
     bound.state = named("running");
-    for (int version = 0; plan_.buffer(version_name(version)).valid(); ++version) bound.versions.push_back(named(version_name(version)));
+    for (int version = 0; plan_.buffer(plan::version_name(version)).valid(); ++version) bound.versions.push_back(named(plan::version_name(version)));
     bound.given = named("given");
     bound.compensated = named("compensated");
     for (const char* name : {"moment1", "moment2"})
@@ -341,7 +342,7 @@ class Binder {
     for (const char* name : {"moment1", "moment2"})
       if (plan_.buffer(name).valid()) moments.push_back(part(name, own));
     std::vector<Tensor> places;
-    while (plan_.buffer(version_name(std::ssize(places))).valid()) places.push_back(part(version_name(std::ssize(places)), own));
+    while (plan_.buffer(plan::version_name(std::ssize(places))).valid()) places.push_back(part(plan::version_name(std::ssize(places)), own));
     std::vector<compute::Op> ops;
     for (const Tensor& from : places)
       for (const Tensor& to : places) {
@@ -351,8 +352,6 @@ class Binder {
       }
     return ops;
   }
-
-  static std::string version_name(std::ptrdiff_t version) { return "params.v" + std::to_string(version); }
 
   // Whatever a rank without samples has in them, its parameters do not count.
   compute::Op weigh(const Op& op) {
@@ -411,6 +410,7 @@ class Binder {
   Tensor gradient(int s) { return rows("grad.s" + std::to_string(s), model_.segments[static_cast<std::size_t>(s)].outputs); }
 
   std::byte* address(plan::BufferId id) {
+    if (lent_.data != nullptr && id == lent_.buffer) return lent_.data;
     const Placement& place = layout_.buffers[id.index()];
     if (place.place == plan::Place::host) return aside_->host(place.offset);
     if (place.place == plan::Place::disk) return aside_->disk(place.offset);
@@ -460,6 +460,7 @@ class Binder {
   const Layout layout_;
   std::span<std::byte> private_, shared_;
   const SwapSpace* aside_;
+  const Lent lent_;
   const plan::Program* program_ = nullptr;
   const Op* op_ = nullptr;
   bool trains_ = false;       // the program
@@ -472,8 +473,9 @@ class Binder {
 }  // namespace
 
 base::Result<BoundPlan> bind(const plan::RankPlan& plan, const std::vector<plan::Group>& groups, const model::Model& model, const Recipe& recipe,
-                             compute::Compute& compute, std::span<std::byte> private_arena, std::span<std::byte> shared_arena, const SwapSpace* aside) {
-  return Binder(plan, groups, model, recipe, compute, private_arena, shared_arena, aside).run();
+                             compute::Compute& compute, std::span<std::byte> private_arena, std::span<std::byte> shared_arena, const SwapSpace* aside,
+                             const Lent& lent) {
+  return Binder(plan, groups, model, recipe, compute, private_arena, shared_arena, aside, lent).run();
 }
 
 }  // namespace trainyard::run

@@ -144,10 +144,16 @@ inline void write_rate(const BoundPlan& bound, const Recipe& recipe, std::int64_
 // Where the run is to stop at a gradient that is not finite: a Problem, once an op has left one.
 base::Result<void> expect_finite(const BoundOp& op, const BoundPlan& bound, const Recipe& recipe, const model::Model& model);
 
-// Arenas must be as large as `layout` says, zero at first (the optimizer's state begins so) and stay alive; so must what is put aside, null where nothing is.
-// A kernel that cannot be prepared is a Problem that names the op.
+// A buffer that lies where another rank of this process has it, and not in the arenas.
+struct Lent {
+  plan::BufferId buffer;  // none, where nothing is lent
+  std::byte* data = nullptr;
+};
+
+// Arenas must be as large as `layout` says, zero at first (the optimizer's state begins so) and stay alive; so must what is put aside, null where nothing is,
+// and what is lent. A kernel that cannot be prepared is a Problem that names the op.
 base::Result<BoundPlan> bind(const plan::RankPlan& plan, const std::vector<plan::Group>& groups, const model::Model& model, const Recipe& recipe,
                              compute::Compute& compute, std::span<std::byte> private_arena, std::span<std::byte> shared_arena,
-                             const SwapSpace* aside = nullptr);
+                             const SwapSpace* aside = nullptr, const Lent& lent = {});
 
 }  // namespace trainyard::run

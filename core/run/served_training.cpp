@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "core/base/clock.h"
+#include "core/plan/buffer_names.h"
 #include "core/plan/text.h"
 #include "core/run/arena.h"
 #include "core/run/held_out.h"
@@ -59,8 +60,33 @@ struct Shared {
   std::span<std::byte> take(std::int64_t bytes) { return {memory.get() + std::exchange(taken, taken + rounded(bytes)), static_cast<std::size_t>(bytes)}; }
 };
 
+const plan::Op* of_bucket(const plan::Program& program, OpKind kind, int bucket) {
+  const auto found = std::ranges::find_if(program.ops, [&](const plan::Op& op) { return op.kind == kind && op.bucket == bucket; });
+  return found == program.ops.end() ? nullptr : &*found;
+}
+
+// A worker that only reads its parameters, and pulls each from the place that it has with the one server, need not copy them: it computes by them as soon as
+// it is given them, before the next update. Updates are made in place, of the server's first version.
+Lent lent_parameters(const plan::RankPlan& worker, const Bound& server) {
+  const plan::BufferId parameters = worker.buffer("params"), version = server.plan.buffer(plan::version_name(0));
+  const auto writes = [&](const plan::Op& op) { return std::ranges::any_of(op.writes, [&](const plan::Access& to) { return to.buffer == parameters; }); };
+  const auto pulls_in_place = [&](const plan::Op& op) {
+    if (op.kind != OpKind::pull) return false;
+    for (const char* name : {"answer", "named"}) {
+      const int number = server.plan.program(name);
+      const plan::Op* const gives = number < 0 ? nullptr : of_bucket(server.plan.programs[static_cast<std::size_t>(number)], OpKind::give, op.bucket);
+      if (gives != nullptr && gives->reads.front().buffer == version) return gives->reads.front().first == op.writes.front().first;
+    }
+    return false;
+  };
+  for (const plan::Program& program : worker.programs)
+    for (const plan::Op& op : program.ops)
+      if (writes(op) && !pulls_in_place(op)) return {};
+  return {parameters, server.bound.versions.front().data};
+}
+
 // In the own memory of `beside`, where there is one and it is as large.
-Result<void> bind_rank(Bound& to, const ServedTrainingParts& parts, int rank, const Bound* beside, Shared& shared) {
+Result<void> bind_rank(Bound& to, const ServedTrainingParts& parts, int rank, const Bound* beside, Shared& shared, const Bound* lender = nullptr) {
   to.plan = parts.plan->rank_plan(rank);
   const Layout places = layout(to.plan);
   const std::string where = "rank " + std::to_string(rank);
@@ -77,7 +103,7 @@ Result<void> bind_rank(Bound& to, const ServedTrainingParts& parts, int rank, co
   if (!aside) return base::fail(aside.error());
   to.aside = std::move(*aside);
   auto bound = bind(to.plan, parts.plan->groups, *parts.model, *parts.recipe, *parts.compute, {to.own.get(), static_cast<std::size_t>(places.private_bytes)},
-                    to.shared, &to.aside);
+                    to.shared, &to.aside, lender == nullptr ? Lent{} : lent_parameters(to.plan, *lender));
   if (!bound) return base::fail(bound.error());
   to.bound = std::move(*bound);
   parts.initialise(to.plan, to.bound);
@@ -151,6 +177,9 @@ struct ServedTraining::State {
   Result<void> gives(const Served& event);
   void count_rows(Worker& worker);
   void copy_share(const Worker& worker, int number, int server);
+  void copy(const BoundOp& pull, const std::byte* given) const {
+    if (pull.data != given) parts.compute->copy(pull.data, given, pull.bytes);  // lent, it is there
+  }
   Result<void> act(Worker& worker);
   Result<void> evaluate(Worker& worker);
   Result<void> run(Worker& worker, const BoundProgram& program, bool evaluating, double* held_out);
@@ -212,10 +241,12 @@ Result<void> ServedTraining::State::open() {
   const plan::RankPlan last = parts.plan->rank_plan(parts.plan->ranks - 1);
   one_at_a_time = last.rule && last.rule->workers == parts.plan->ranks - 1 && parts.model->state_elements == 0;
   if (auto ok = shared.make(*parts.plan); !ok) return ok;
-  for (int rank = 0; rank < parts.plan->ranks; ++rank) {
-    const bool serves = parts.plan->rank_plan(rank).rule.has_value();
-    if (auto ok = serves ? add_server(rank) : add_worker(rank); !ok) return ok;
-  }
+  for (int rank = 0; rank < parts.plan->ranks; ++rank)  // servers first: a worker may read what one has
+    if (parts.plan->rank_plan(rank).rule)
+      if (auto ok = add_server(rank); !ok) return ok;
+  for (int rank = 0; rank < parts.plan->ranks; ++rank)
+    if (!parts.plan->rank_plan(rank).rule)
+      if (auto ok = add_worker(rank); !ok) return ok;
   for (Worker& worker : workers) worker.has.resize(servers.size()), worker.owes.resize(servers.size());
   for (Server& server : servers) server.dropped.resize(workers.size());
   return {};
@@ -225,7 +256,8 @@ Result<void> ServedTraining::State::add_worker(int rank) {
   Worker worker;
   worker.rank = std::make_unique<Bound>();
   const Bound* beside = one_at_a_time && !workers.empty() ? workers.front().rank.get() : nullptr;
-  if (auto ok = bind_rank(*worker.rank, parts, rank, beside, shared); !ok) return ok;
+  const Bound* lender = one_at_a_time ? servers.front().rank.get() : nullptr;
+  if (auto ok = bind_rank(*worker.rank, parts, rank, beside, shared, lender); !ok) return ok;
   std::int64_t most = 1;
   for (const BoundProgram& program : worker.rank->bound.programs)
     for (const BoundLoad& load : program.loads) most = std::max(most, load.samples);
@@ -355,13 +387,13 @@ void ServedTraining::State::copy_share(const Worker& worker, int number, int ser
   const BoundProgram& turn = worker.rank->at(worker.rank->program("turn"));
   const auto pulls = ends_of(share.answer(), turn, OpKind::pull);
   for (std::size_t op = 0; op < pulls.size(); ++op) {
-    if (pulls[op] != nullptr) parts.compute->copy(pulls[op]->data, share.given_by(share.answer().ops[op]), pulls[op]->bytes);
+    if (pulls[op] != nullptr) copy(*pulls[op], share.given_by(share.answer().ops[op]));
     sent(rank_of(server), number) += pulls[op] != nullptr ? pulls[op]->bytes : Turn::kNumbers * std::int64_t{sizeof(double)};
   }
   if (share.named() == nullptr) return;
   const auto tables = ends_of(*share.named(), turn, OpKind::pull);
   for (std::size_t op = 0; op < tables.size(); ++op)
-    if (share.named()->ops[op].kind == OpKind::give) parts.compute->copy(tables[op]->data, share.given_by(share.named()->ops[op]), tables[op]->bytes);
+    if (share.named()->ops[op].kind == OpKind::give) copy(*tables[op], share.given_by(share.named()->ops[op]));
 }
 
 // What it sends to say which rows it wants, and what it is given of them. All are copied here: those that a round does not read change nothing in it.

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "core/experiment/buckets.h"
+#include "core/plan/buffer_names.h"
 #include "core/strategy/serving.h"
 
 namespace trainyard::strategy {
@@ -67,7 +68,7 @@ class ServerPlan {
     const base::DType dtype = experiment::gradient_dtype(s_.experiment);
     std::int64_t elements = 0;
     for (const std::size_t i : own_) elements += s_.shares[i].count;
-    for (int version = 0; version < kVersions; ++version) versions_.push_back(add_buffer("params.v" + std::to_string(version), dtype, elements, true));
+    for (int version = 0; version < kVersions; ++version) versions_.push_back(add_buffer(plan::version_name(version), dtype, elements, true));
     gradients_ = add_buffer("grads", dtype, elements);
     for (int m = 1; m <= moments(s_.experiment.document.training.optimizer); ++m) moments_.push_back(add_buffer("moment" + std::to_string(m), dtype, elements));
     if (compensates()) {

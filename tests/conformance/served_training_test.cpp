@@ -366,6 +366,21 @@ TEST(WithGradients, the_seed_chooses_who_comes_when) {
   EXPECT_NE(one, ordered(e));
 }
 
+// Else 64 of them would copy what they compute by at once.
+TEST(WithGradients, what_one_server_gives_is_read_where_it_lies) {
+  const auto in_place = [](const ServedCase& c) {
+    const auto resolved = experiment::resolve(c.training(), ".").value();
+    const auto plan = strategy::make_plan(resolved).value();
+    const run::Recipe recipe = session::recipe(resolved);
+    const auto compute = compute::reference::make();
+    const auto training = run::ServedTraining::make(session::served_training_parts(resolved, plan, recipe, *compute).value()).value();
+    const std::byte* const server = training->parameters(resolved.workers()).data;
+    return training->parameters(0).data == server && training->parameters(1).data == server;
+  };
+  EXPECT_TRUE(in_place({ServerMode::asynchronous, 2, 1}));
+  EXPECT_FALSE(in_place({ServerMode::asynchronous, 2, 2})) << "of each a part, that the other's are copied beside";
+}
+
 TEST(WithGradients, an_order_that_cannot_have_been_is_refused) {
   const auto resolved = experiment::resolve(ServedCase{ServerMode::asynchronous, 2, 1}.training(), ".").value();
   const auto plan = strategy::make_plan(resolved).value();
