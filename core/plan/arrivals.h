@@ -72,9 +72,9 @@ class Arrivals {
   bool spent() const { return steps() >= allowed_; }
 
  private:
-  enum class State : std::uint8_t { away, waits, computes };
+  enum class State : std::uint8_t { expected, waits, computes, away };  // it has not come yet, and is waited for; ...; it has left
   struct Worker {
-    State state = State::away;
+    State state = State::expected;
     std::int64_t clock = 0, version = 0, round = 0;
     std::int64_t pushed_to = -1;  // the version that its last gradient makes the next of
   };

@@ -4,7 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <map>
+#include <thread>
 
 #include "backends/inproc/transport.h"
 #include "tests/conformance/served_case.h"
@@ -333,6 +336,32 @@ TEST_P(Recorded, a_real_run_is_computed_again_to_the_bit) {
     ASSERT_EQ(real[static_cast<std::size_t>(worker)].problem, "");
     EXPECT_EQ(again.parameters[static_cast<std::size_t>(worker)], real[static_cast<std::size_t>(worker)].parameters);
   }
+}
+
+// Threads come when they come: one after another, as processes do. The first server's order is that of rounds.
+TEST(WithGradients, a_real_run_keeps_its_bound_though_workers_come_late) {
+  experiment::Experiment e = ServedCase{ServerMode::stale_synchronous, 4, 1}.training();
+  e.strategy.servers.bound = 1;
+  e.training.steps = 80;
+  const auto resolved = experiment::resolve(e, ".").value();
+  std::atomic<int> made{0};
+  const auto late = [&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30 * made++));
+    return compute::reference::make();
+  };
+  std::vector<run::OrderLog> logs(1);
+  const auto real = train(
+      resolved, late, [](int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes, {64}).value(); }, {}, {}, {}, &logs);
+  ASSERT_EQ(real[0].problem, "");
+  const std::string bytes = logs[0].take();
+  std::vector<std::int64_t> rounds(static_cast<std::size_t>(resolved.workers()));
+  std::int64_t all = 0;
+  for (const Served& event : plan::served_of(std::as_bytes(std::span(bytes))).value()) {
+    if (event.kind != Served::Kind::takes) continue;
+    ++rounds[static_cast<std::size_t>(event.worker)], ++all;
+    EXPECT_LE(std::ranges::max(rounds) - std::ranges::min(rounds), e.strategy.servers.bound + 1) << "after " << all;
+  }
+  EXPECT_EQ(all, 80);
 }
 
 // What is dropped is by the number of the step, which a worker is told.

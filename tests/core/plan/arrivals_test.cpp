@@ -145,6 +145,23 @@ TEST(Arrivals, whoever_goes_on_is_within_the_bound_of_the_slowest) {
   EXPECT_EQ(arrivals.answer()->worker, 1);
 }
 
+TEST(Arrivals, who_has_not_come_yet_is_waited_for_as_the_slowest) {
+  Arrivals arrivals(stale_synchronous(3, 1));
+  arrivals.allow(100);
+  arrivals.join(0);
+  for (int round = 0; round < 2; ++round) {
+    ASSERT_TRUE(arrivals.answer()) << round;
+    arrivals.push(0);
+  }
+  EXPECT_FALSE(arrivals.answer()) << "two ahead of those that start later";
+  arrivals.join(1);
+  EXPECT_EQ(arrivals.answer()->worker, 1);
+  arrivals.push(1);
+  EXPECT_EQ(arrivals.answer()->worker, 1) << "worker 2 has not come";
+  arrivals.leave(2);
+  EXPECT_EQ(arrivals.answer()->worker, 0) << "nor will it";
+}
+
 TEST(Arrivals, a_bound_of_nothing_goes_round_by_round) {
   const Observed observed = observe(stale_synchronous(4, 0), with_straggler(4, 3), 400, 0.3);
   EXPECT_NEAR(observed.seconds, 100 * 3 * 1.15, 15) << "as slow as the slowest";
