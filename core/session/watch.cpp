@@ -64,7 +64,7 @@ void Watch::forgive_own_gap(std::int64_t now_ns) {
 std::optional<Problem> Watch::silent(std::int64_t now_ns) const {
   for (std::size_t r = 0; r < ranks_.size(); ++r) {
     if (!is_silent(static_cast<int>(r), now_ns)) continue;
-    return Problem{ProblemCode::failed, names_[r], "does not answer any more; it was last seen " + place(static_cast<int>(r)),
+    return Problem{ProblemCode::failed, names_[r], "does not answer any more; it was last heard of " + place(static_cast<int>(r)),
                    "a heartbeat at least every " + base::format_seconds(limits_.silent_seconds),
                    "Its process is stopped, swapped out or starved; see its log."};
   }
@@ -96,7 +96,7 @@ Problem Watch::hung() const {
 }
 
 Problem Watch::died(int rank, const std::string& how) const {
-  return {ProblemCode::failed, names_[static_cast<std::size_t>(rank)], "ended by " + how + " " + place(rank), "", "The other ranks were stopped; see its log."};
+  return {ProblemCode::failed, names_[static_cast<std::size_t>(rank)], "ended by " + how + "; it was last heard of " + place(rank), "", "The other ranks were stopped; see its log."};
 }
 
 std::string Watch::place(int rank) const {

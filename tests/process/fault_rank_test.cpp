@@ -59,7 +59,7 @@ TEST_P(EachRank, that_is_killed_is_named_with_step_and_op) {
   const auto& [rank, transport] = GetParam();
   const Home home;
   const Ran ran = end_after(home, rank, {on(transport)}, [](pid_t pid) { ::kill(pid, SIGKILL); });
-  EXPECT_THAT(ran.err, ContainsRegex("ended by signal 9 \\(Killed\\) at step [0-9]+ in op [A-Z]+"));
+  EXPECT_THAT(ran.err, ContainsRegex("ended by signal 9 \\(Killed\\); it was last heard of at step [0-9]+ in op [A-Z]+"));
   const std::filesystem::path logs = ran.result()["run_directory"].get<std::string>() + "/logs";
   EXPECT_THAT(read(logs / ("rank-" + std::to_string(rank) + ".log")), ContainsRegex("process [0-9]+, software")) << "the message sends one there";
 }
@@ -68,7 +68,7 @@ TEST_P(EachRank, that_stands_still_is_named_with_step_and_op) {
   const auto& [rank, transport] = GetParam();
   const Home home;
   const Ran ran = end_after(home, rank, {on(transport)}, [](pid_t pid) { ::kill(pid, SIGSTOP); });
-  EXPECT_THAT(ran.err, ContainsRegex("does not answer any more; it was last seen at step [0-9]+ in op [A-Z]+"));
+  EXPECT_THAT(ran.err, ContainsRegex("does not answer any more; it was last heard of at step [0-9]+ in op [A-Z]+"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Faults, EachRank, testing::Combine(testing::Range(0, 4), testing::Values("shm", "zmq")), name_of);

@@ -123,7 +123,7 @@ TEST_F(WatchTest, a_death_says_how_and_where) {
   beat(1, 3, 0);
   const base::Problem problem = watch_.died(1, "signal 9 (Killed)");
   EXPECT_EQ(problem.where, "rank 1 (b)");
-  EXPECT_THAT(problem.what, HasSubstr("signal 9 (Killed) at step 5 in op RED.b0.t1.c2<r1, waiting for rank 0"));
+  EXPECT_THAT(problem.what, HasSubstr("signal 9 (Killed); it was last heard of at step 5 in op RED.b0.t1.c2<r1, waiting for rank 0"));
 }
 
 }  // namespace
