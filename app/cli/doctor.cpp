@@ -16,6 +16,7 @@
 #include "app/cli/verbs.h"
 #include "app/paths.h"
 #include "backends/cpu/cpu.h"
+#include "backends/cuda/cuda.h"
 #include "backends/gloo/gloo.h"
 #include "backends/shm/transport.h"
 #include "core/base/machine.h"
@@ -98,6 +99,14 @@ Finding gloo() {
   return {"gloo", Verdict::good, "version " + gloo::version() + ", over TCP", ""};
 }
 
+Finding cuda() {
+  const auto found = cuda::gpus();
+  if (!found) return {"cuda", Verdict::absent, found.error().what + "; drawn GPUs run emulated on the CPU", found.error().advice};
+  std::string all;
+  for (const cuda::Gpu& gpu : *found) all += (all.empty() ? "" : ", ") + gpu.name + " (" + base::format_bytes(static_cast<double>(gpu.memory_bytes)) + ")";
+  return {"cuda", Verdict::good, all + "; drawn GPUs still run emulated on the CPU", ""};
+}
+
 Finding shared_memory() {
   const auto fd = shm::create({1 << 20, 1 << 20}, 1);
   if (!fd) return {"shared_memory", Verdict::bad, base::to_string(fd.error()), "Choose --set run.transport=zmq."};
@@ -162,7 +171,7 @@ std::vector<Finding> findings() {
           program("rank_program", "trainyard-rank", Verdict::bad, "Build or install it beside this program: it runs the ranks."),
           program("workbench", "trainyard", Verdict::absent, "The command line needs none."),
           examples(),
-          {"cuda", Verdict::absent, "not built in this version; drawn GPUs run emulated on the CPU", ""},
+          cuda(),
           gloo(),
           {"nccl", Verdict::absent, "not built in this version; collectives are Trainyard's own", ""}};
 }

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// NVIDIA GPUs. What needs CUDA's libraries lies in a module of its own, trainyard-cuda.so, which is opened when somebody asks for a GPU: a rank on a CPU does not
+// spend the tenth of a second that they take to load, and programs start where there is no driver, or where they are not installed at all.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace trainyard::cuda {
+
+struct Gpu {
+  int number = 0;  // as CUDA counts those that it lets this process see
+  std::string name;
+  std::string bus;  // "0000:3b:00.0"
+  std::int64_t memory_bytes = 0;
+  int capability = 0;  // compute capability: 90 stands for 9.0
+};
+
+// What the module offers.
+struct Module {
+  const char* version;  // of Trainyard: one of another is not opened
+  base::Result<std::vector<Gpu>> (*gpus)();
+};
+inline constexpr const char* kModuleFile = "trainyard-cuda.so";
+inline constexpr const char* kModuleSymbol = "trainyard_cuda";
+
+// Opened once a process and file. Problems, all `unavailable`: no such file (this build has no CUDA), a library that it needs is not there, another version.
+base::Result<const Module*> open_module(const std::filesystem::path& file);
+
+// The GPUs of this machine, by the module beside the program. Problems: as of open_module, or no driver, one too old for the module, no GPU.
+base::Result<std::vector<Gpu>> gpus();
+
+}  // namespace trainyard::cuda

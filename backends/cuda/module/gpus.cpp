@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "backends/cuda/module/gpus.h"
+
+#include <array>
+
+#include "backends/cuda/module/error.h"
+
+namespace trainyard::cuda::module {
+namespace {
+
+using base::Problem;
+using base::ProblemCode;
+using base::Result;
+
+// 13000 stands for 13.0.
+std::string version_said(int version) { return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10); }
+
+// A driver says for which CUDA it is made; where there is none the runtime says 0.
+Problem no_driver() {
+  int driver = 0;
+  static_cast<void>(cudaDriverGetVersion(&driver));
+  if (driver == 0) return {ProblemCode::unavailable, "cuda", "this machine has no NVIDIA driver", "", "Install the driver of its GPU (nvidia-smi shows it)."};
+  return {ProblemCode::unavailable, "cuda", "the NVIDIA driver is for CUDA " + version_said(driver), "CUDA " + version_said(CUDART_VERSION) + " or newer",
+          "Install a newer driver."};
+}
+
+Problem unusable(cudaError_t error) {
+  if (error == cudaErrorInsufficientDriver || error == cudaErrorStubLibrary) return no_driver();
+  if (error == cudaErrorNoDevice)
+    return {ProblemCode::unavailable, "cuda", "there is no GPU that this process may use", "", "Look at nvidia-smi, and at CUDA_VISIBLE_DEVICES."};
+  return problem_of(error, "count the GPUs");
+}
+
+Result<Gpu> look_at(int number) {
+  cudaDeviceProp found{};
+  std::array<char, 32> bus{};
+  if (const auto ok = check(cudaGetDeviceProperties(&found, number), "look at GPU " + std::to_string(number)); !ok) return base::fail(ok.error());
+  if (const auto ok = check(cudaDeviceGetPCIBusId(bus.data(), bus.size(), number), "ask where GPU " + std::to_string(number) + " is"); !ok)
+    return base::fail(ok.error());
+  return Gpu{number, found.name, bus.data(), static_cast<std::int64_t>(found.totalGlobalMem), 10 * found.major + found.minor};
+}
+
+}  // namespace
+
+Result<std::vector<Gpu>> gpus() {
+  int count = 0;
+  if (const cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess) return base::fail(unusable(error));
+  std::vector<Gpu> all;
+  for (int number = 0; number < count; ++number) {
+    auto gpu = look_at(number);
+    if (!gpu) return base::fail(gpu.error());
+    all.push_back(std::move(*gpu));
+  }
+  return all;
+}
+
+}  // namespace trainyard::cuda::module

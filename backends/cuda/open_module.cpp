@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <dlfcn.h>
+
+#include "backends/cuda/cuda.h"
+
+namespace trainyard::cuda {
+namespace {
+
+namespace fs = std::filesystem;
+using base::Problem;
+using base::ProblemCode;
+using base::Result;
+
+Problem unavailable(const fs::path& file, const std::string& what, const std::string& advice) {
+  return {ProblemCode::unavailable, file.filename().string(), what, "", advice};
+}
+
+fs::path beside_the_program() {
+  std::error_code ignored;
+  return fs::read_symlink("/proc/self/exe", ignored).parent_path() / kModuleFile;
+}
+
+}  // namespace
+
+// Never closed: what it made has its code there.
+Result<const Module*> open_module(const fs::path& file) {
+  if (std::error_code ignored; !fs::exists(file, ignored))
+    return base::fail(unavailable(file, "this build of Trainyard has no CUDA", "Install the CUDA Toolkit, and configure again with -DTRAINYARD_CUDA=ON."));
+  void* const opened = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (opened == nullptr) return base::fail(unavailable(file, std::string("cannot be opened: ") + ::dlerror(), "Install the libraries of CUDA that it names."));
+  const auto* const module = static_cast<const Module*>(::dlsym(opened, kModuleSymbol));
+  if (module == nullptr) return base::fail(unavailable(file, "is no module of Trainyard", "Build or install it anew."));
+  if (std::string(module->version) != TRAINYARD_VERSION)
+    return base::fail(unavailable(file, std::string("is of Trainyard ") + module->version + ", and this is " TRAINYARD_VERSION, "Build or install it anew."));
+  return module;
+}
+
+Result<std::vector<Gpu>> gpus() {
+  return open_module(beside_the_program()).and_then([](const Module* module) { return module->gpus(); });
+}
+
+}  // namespace trainyard::cuda

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "backends/cuda/cuda.h"
+
+namespace trainyard::cuda {
+namespace {
+
+namespace fs = std::filesystem;
+using base::ProblemCode;
+using testing::AnyOf;
+using testing::HasSubstr;
+
+class Module : public testing::Test {
+ protected:
+  Module() { fs::create_directories(directory_); }
+  ~Module() override { fs::remove_all(directory_); }
+  const fs::path directory_ = fs::path(testing::TempDir()) / ("trainyard-module-" + std::to_string(::getpid()));
+};
+
+TEST_F(Module, that_is_not_there_says_what_to_install) {
+  const auto opened = open_module(directory_ / kModuleFile);
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, ProblemCode::unavailable);
+  EXPECT_EQ(opened.error().where, kModuleFile);
+  EXPECT_THAT(opened.error().what, HasSubstr("no CUDA"));
+  EXPECT_THAT(opened.error().advice, testing::AllOf(HasSubstr("CUDA Toolkit"), HasSubstr("-DTRAINYARD_CUDA=ON")));
+}
+
+TEST_F(Module, that_is_no_library_is_refused_by_name) {
+  std::ofstream(directory_ / kModuleFile) << "not a library";
+  const auto opened = open_module(directory_ / kModuleFile);
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, ProblemCode::unavailable);
+  EXPECT_THAT(opened.error().what, testing::AllOf(HasSubstr("cannot be opened"), HasSubstr(kModuleFile)));
+}
+
+TEST_F(Module, that_is_another_library_is_refused) {
+  Dl_info here{};
+  ASSERT_NE(::dladdr(reinterpret_cast<void*>(&::getpid), &here), 0);
+  const auto opened = open_module(here.dli_fname);
+  ASSERT_FALSE(opened);
+  EXPECT_THAT(opened.error().what, HasSubstr("no module of Trainyard")) << here.dli_fname;
+}
+
+TEST_F(Module, of_another_version_is_refused_with_both) {
+  const auto opened = open_module(TRAINYARD_OLD_MODULE);
+  ASSERT_FALSE(opened);
+  EXPECT_THAT(opened.error().what, testing::AllOf(HasSubstr("is of Trainyard 0.0.1"), HasSubstr(TRAINYARD_VERSION)));
+}
+
+// Whatever this machine has: GPUs with names and memory, or the reason why there are none.
+TEST(Gpus, are_listed_or_it_is_said_why_there_are_none) {
+  const auto found = gpus();
+  if (!found) {
+    EXPECT_EQ(found.error().code, ProblemCode::unavailable);
+    EXPECT_THAT(found.error().what, AnyOf(HasSubstr("no CUDA"), HasSubstr("no NVIDIA driver"), HasSubstr("driver is for CUDA"), HasSubstr("no GPU"), HasSubstr("cannot be opened")));
+    EXPECT_NE(found.error().advice, "");
+    return;
+  }
+  EXPECT_FALSE(found->empty());
+  for (const Gpu& gpu : *found) {
+    EXPECT_NE(gpu.name, "");
+    EXPECT_GT(gpu.memory_bytes, 0);
+    EXPECT_GE(gpu.capability, 10);
+  }
+}
+
+}  // namespace
+}  // namespace trainyard::cuda
