@@ -62,6 +62,33 @@ TEST(CliMemory, is_said_by_what_it_is_for) {
   EXPECT_THAT(cli({"check", kDigits}).out, HasSubstr(": parameters 941 kB, gradients 941 kB"));
 }
 
+// The plan is as right as before: what lacks is said beside that, for every rank of which it is so, as validate says it.
+TEST(CliMemory, that_does_not_do_is_said_beside_what_is_proved) {
+  const std::string small = "topology.hosts[0].devices[1].memory_bytes=2000000";
+  const Ran checked = cli({"check", kDigits, "--json", "--set", small});
+  EXPECT_EQ(checked.exit_code, 0);
+  const Json result = checked.result();
+  EXPECT_EQ(result["status"], "completed");
+  for (const Json& rank : result["ranks"]) {
+    const std::int64_t needs = rank["memory_bytes"].get<std::int64_t>();
+    EXPECT_EQ(rank["lacking_bytes"], rank["rank"] == 1 ? needs - 2'000'000 : 0);
+  }
+  EXPECT_EQ(result["problems"], cli({"validate", kDigits, "--json", "--set", small}).result()["problems"]);
+  EXPECT_THAT(checked.err, testing::AllOf(testing::StartsWith("warning: topology.hosts[0].devices[1].memory_bytes"), HasSubstr("would be out of memory")));
+  const Ran said = cli({"check", kDigits, "--set", small});
+  EXPECT_THAT(said.out, testing::ContainsRegex("rank 1 takes [^\n]*\n[^\n]*\n    does not fit: [^ ]+ [kM]B more than its device has"));
+  EXPECT_EQ(cli({"check", kDigits}).err, "");
+}
+
+// What a rank takes is one number, which has to fit: as validate says it.
+TEST(CliMemory, of_a_rank_is_one_number) {
+  const Ran checked = cli({"check", kDigits});
+  const std::string takes = word_after(checked.out, "rank 0 takes ");
+  const Ran refused = cli({"validate", kDigits, "--set", "topology.hosts[0].devices[0].memory_bytes=2000000"});
+  EXPECT_THAT(refused.err, HasSubstr("its buffers take " + takes));
+  EXPECT_THAT(checked.out, testing::Not(HasSubstr(" at once")));
+}
+
 // Each way that is advised is taken at its word.
 TEST(CliMemory, that_does_not_do_is_refused_with_what_would) {
   const std::int64_t tight = 10'000'000;
