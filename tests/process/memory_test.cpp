@@ -62,6 +62,27 @@ TEST(CliMemory, is_said_by_what_it_is_for) {
   EXPECT_THAT(cli({"check", kDigits}).out, HasSubstr(": parameters 941 kB, gradients 941 kB"));
 }
 
+// What every rank measured, by the names that check gives what the plan says: all within 5 % of that.
+TEST(CliMemory, that_was_measured_is_in_the_result_of_a_run_beside_what_the_plan_says) {
+  const Home home;
+  for (const std::string name : {"four_devices_mirrored_digits", "four_workers_parameter_server_digits"}) {
+    SCOPED_TRACE(name);
+    const Json planned = cli({"check", example(name), "--json"}).result()["ranks"], measured = completed(short_run(example(name), 60))["ranks"];
+    ASSERT_EQ(planned.size(), measured.size());
+    for (std::size_t r = 0; r < planned.size(); ++r) {
+      SCOPED_TRACE("rank " + std::to_string(r));
+      EXPECT_EQ(measured[r]["plan_memory_bytes"], planned[r]["memory_bytes"]);
+      const double plan = planned[r]["memory_bytes"].get<double>();
+      EXPECT_NEAR(measured[r]["memory_bytes"].get<double>(), plan, 0.05 * plan);
+      for (const char* part : {"parameters", "gradients", "activations"}) {
+        const double bytes = planned[r]["memory_parts"][part].get<double>();
+        EXPECT_NEAR(measured[r]["memory_parts"][part].get<double>(), bytes, 0.05 * bytes + 4096) << part;
+      }
+      EXPECT_GT(measured[r]["peak_memory_bytes"].get<double>(), plan) << "of the whole process";
+    }
+  }
+}
+
 // The plan is as right as before: what lacks is said beside that, for every rank of which it is so, as validate says it.
 TEST(CliMemory, that_does_not_do_is_said_beside_what_is_proved) {
   const std::string small = "topology.hosts[0].devices[1].memory_bytes=2000000";
