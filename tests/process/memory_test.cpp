@@ -158,6 +158,14 @@ TEST(CliMemory, is_less_where_outputs_are_computed_again_which_takes_longer) {
   EXPECT_THAT(proved.out, HasSubstr("proved: recomputing"));
 }
 
+TEST(CliMemory, of_nothing_is_refused_with_what_is_accepted) {
+  for (const std::string verb : {"validate", "run"}) {
+    const Ran refused = cli({verb, kDigits, "--set", "topology.hosts[0].devices[2].memory_bytes=0"});
+    EXPECT_EQ(refused.exit_code, 2) << verb;
+    EXPECT_THAT(refused.err, testing::AllOf(HasSubstr("topology.hosts[0].devices[2].memory_bytes: "), HasSubstr("(accepted: "), HasSubstr("1000000 to 1e+15")));
+  }
+}
+
 TEST(CliMemory, that_no_way_fits_into_is_refused_all_the_same) {
   const Ran refused = cli(with_memory("validate", 1'000'000));
   EXPECT_EQ(refused.exit_code, 2);
