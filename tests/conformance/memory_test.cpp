@@ -46,6 +46,25 @@ TEST(MemoryUse, of_a_replica_is_the_model_once_for_parameters_and_gradients_and_
   EXPECT_GT(use.of(run::MemoryPart::activations), 0);
 }
 
+// Of a GPT, whose attention keeps no scores: activations by character are the same whatever the context, also where they are computed again.
+TEST(MemoryUse, of_attention_is_linear_in_the_context) {
+  const auto activations = [](std::int64_t context, std::int64_t recompute) {
+    experiment::Experiment e = with_adam(experiment::StrategyKind::ddp);
+    e.data.context = context;
+    e.data.train_samples = 24, e.data.held_out_samples = 3;
+    e.training.batch_per_rank = 2;
+    e.training.recompute_segments = recompute;
+    const plan::RankPlan plan = plan_of(e);
+    return static_cast<double>(run::memory_use(plan, run::layout(plan)).of(run::MemoryPart::activations));
+  };
+  for (const std::int64_t recompute : {0, 2}) {
+    const double by_character = activations(64, recompute) / 64;
+    EXPECT_GT(by_character, 0);
+    for (const std::int64_t context : {128, 256, 512, 1024})
+      EXPECT_NEAR(activations(context, recompute) / static_cast<double>(context), by_character, 0.03 * by_character) << context << ", recompute " << recompute;
+  }
+}
+
 std::vector<RankOutcome> trained(const Experiment& e) {
   return trained_by(e, [](int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes, {64}).value(); });
 }
