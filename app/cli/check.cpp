@@ -10,6 +10,7 @@
 #include "core/plan/engine_lane.h"
 #include "core/run/memory_use.h"
 #include "core/run/row_counts.h"
+#include "core/session/room.h"
 #include "core/strategy/strategy.h"
 
 namespace trainyard::cli {
@@ -42,13 +43,16 @@ const char* meaning(Proof proof) {
 
 std::string engine_of(const plan::Plan& plan) { return plan::engine_of(plan.rank_plan(0)); }
 
-// As real ranks lay it out.
-run::MemoryUse memory_of(const plan::Plan& plan, std::size_t rank) {
-  const plan::RankPlan one = plan.rank_plan(static_cast<std::int32_t>(rank));
-  return run::memory_use(one, run::layout(one));
-}
+// What was proved of a plan, and whether the devices have room for it, as real ranks lay it out.
+struct Checked {
+  const experiment::Resolved& experiment;
+  const plan::Plan& plan;
+  const check::Report& report;
+  base::Problems of_room;
+};
 
-Json rank_json(const plan::Plan& plan, const check::Report& report, std::size_t rank) {
+Json rank_json(const Checked& checked, std::size_t rank) {
+  const auto& [experiment, plan, report, of_room] = checked;
   const check::Memory& memory = report.memory[rank];
   const auto number = static_cast<std::int32_t>(rank);
   const bool meet_at_times = plan.schedule.meets_at_times();
@@ -56,7 +60,7 @@ Json rank_json(const plan::Plan& plan, const check::Report& report, std::size_t 
                              : report.traffic.empty() ? 0
                                                       : report.traffic.front().bytes_from(number);
   const Json sent = engine_of(plan).empty() ? Json(bytes) : Json();
-  const run::MemoryUse use = memory_of(plan, rank);
+  const run::MemoryUse use = session::memory_of(plan, number);
   Json parts;
   for (const auto& [part, name] : base::Names<run::MemoryPart>::table) parts[std::string(name)] = use.of(part);
   return {{"rank", rank},
@@ -65,10 +69,12 @@ Json rank_json(const plan::Plan& plan, const check::Report& report, std::size_t 
           {"shared_bytes", memory.shared},
           {"peak_memory_bytes", memory.peak},
           {"memory_bytes", use.total()},
-          {"memory_parts", parts}};
+          {"memory_parts", parts},
+          {"lacking_bytes", session::lacking_bytes(experiment, plan, number)}};
 }
 
-void print_json_report(const plan::Plan& plan, const check::Report& report) {
+void print_json_report(const Checked& checked) {
+  const auto& [experiment, plan, report, of_room] = checked;
   for (const Proof proof : report.proofs) print_json({{"type", "proof"}, {"name", check::name(proof)}, {"proved", true}});
   for (const check::ProgramTraffic& traffic : report.traffic) {
     Json line{{"type", "traffic"}, {"program", traffic.program}, {"rounds", traffic.rounds}, {"sent", Json::array()}};
@@ -77,7 +83,8 @@ void print_json_report(const plan::Plan& plan, const check::Report& report) {
     print_json(line);
   }
   Json result{{"type", "result"}, {"status", "completed"}, {"hash", plan::hash(plan)}, {"ranks", Json::array()}};
-  for (std::size_t rank = 0; rank < report.memory.size(); ++rank) result["ranks"].push_back(rank_json(plan, report, rank));
+  for (std::size_t rank = 0; rank < report.memory.size(); ++rank) result["ranks"].push_back(rank_json(checked, rank));
+  if (!of_room.empty()) result["problems"] = problems_json(of_room);
   print_json(result);
 }
 
@@ -88,19 +95,27 @@ void print_traffic(const plan::Plan& plan, const check::ProgramTraffic& traffic)
                 base::format_bytes(static_cast<double>(traffic.bytes_from(rank))).c_str());
 }
 
-void print_report(const plan::Plan& plan, const check::Report& report) {
+// One number for what a rank takes: that of the layout, which is what has to fit. The most that lives at once is less by gaps between addresses.
+void print_memory(const Checked& checked, std::size_t rank) {
+  const auto number = static_cast<std::int32_t>(rank);
+  const check::Memory& memory = checked.report.memory[rank];
+  std::printf("  rank %zu takes %s\n", rank, run::in_words(session::memory_of(checked.plan, number)).c_str());
+  std::printf("    side by side its buffers would take %s; peers read %s\n", base::format_bytes(static_cast<double>(memory.buffers)).c_str(),
+              base::format_bytes(static_cast<double>(memory.shared)).c_str());
+  if (const std::int64_t lacks = session::lacking_bytes(checked.experiment, checked.plan, number); lacks > 0)
+    std::printf("    does not fit: %s more than its device has\n", base::format_bytes(static_cast<double>(lacks)).c_str());
+}
+
+void print_report(const Checked& checked) {
+  const plan::Plan& plan = checked.plan;
+  const check::Report& report = checked.report;
   for (const Proof proof : report.proofs) std::printf("proved: %-11s %s\n", std::string(check::name(proof)).c_str(), meaning(proof));
   for (const check::ProgramTraffic& traffic : report.traffic)
     if (!traffic.sent.empty()) print_traffic(plan, traffic);
   if (const std::string engine = engine_of(plan); !engine.empty())
     std::printf("%s takes every collective whole: what it sends is its own matter\n", engine.c_str());
   std::printf("memory\n");
-  for (std::size_t rank = 0; rank < report.memory.size(); ++rank) {
-    const check::Memory& memory = report.memory[rank];
-    std::printf("  rank %zu needs %s at once, of %s of buffers; peers read %s\n", rank, base::format_bytes(static_cast<double>(memory.peak)).c_str(),
-                base::format_bytes(static_cast<double>(memory.buffers)).c_str(), base::format_bytes(static_cast<double>(memory.shared)).c_str());
-    std::printf("    takes %s\n", run::in_words(memory_of(plan, rank)).c_str());
-  }
+  for (std::size_t rank = 0; rank < report.memory.size(); ++rank) print_memory(checked, rank);
   std::printf("plan %s\n", plan::hash(plan).c_str());
 }
 
@@ -114,7 +129,10 @@ int run(const ExperimentArguments& arguments) {
     if (!report.grid.empty()) std::fprintf(stderr, "%s\n", report.grid.c_str());
     return complain(report.problems(), arguments.json);
   }
-  arguments.json ? print_json_report(*plan, report) : print_report(*plan, report);
+  const Checked checked{*resolved, *plan, report, problems_of_room(*resolved, *plan)};
+  arguments.json ? print_json_report(checked) : print_report(checked);
+  std::fflush(stdout);
+  for (const base::Problem& problem : checked.of_room) std::fprintf(stderr, "warning: %s\n", base::to_string(problem).c_str());
   return 0;
 }
 
@@ -127,7 +145,8 @@ void add_check(Verb& program) {
   verb.examples(
       "Examples:\n"
       "  trainyard-cli check resources/experiments/four_devices_mirrored_digits.json\n"
-      "  trainyard-cli check experiment.json --set strategy.algorithm=direct --json");
+      "  trainyard-cli check experiment.json --set strategy.algorithm=direct --json\n"
+      "Exit codes: 0 the plan is proved, and a warning says where it does not fit, which run and validate refuse; 2 it is not, or is none.");
 }
 
 }  // namespace trainyard::cli

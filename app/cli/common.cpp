@@ -37,15 +37,19 @@ const char* status_word(int exit_code) { return exit_code == 130 ? "cancelled" :
 
 }  // namespace
 
+base::Json problems_json(const base::Problems& problems) {
+  base::Json list = base::Json::array();
+  for (const base::Problem& problem : problems) list.push_back(session::to_json(problem));
+  return list;
+}
+
 int complain(const base::Problems& problems, bool json) {
   int exit_code = 0;
-  base::Json list = base::Json::array();
   for (const base::Problem& problem : problems) {
     std::fprintf(stderr, "error: %s\n", base::to_string(problem).c_str());
-    list.push_back(session::to_json(problem));
     exit_code = std::max(exit_code, exit_code_of(problem));
   }
-  if (json) print_json({{"type", "result"}, {"status", status_word(exit_code)}, {"problems", list}});
+  if (json) print_json({{"type", "result"}, {"status", status_word(exit_code)}, {"problems", problems_json(problems)}});
   return exit_code;
 }
 
@@ -94,9 +98,11 @@ base::Result<session::StepCost> cost_of_step(const experiment::Resolved& resolve
 
 }  // namespace
 
+base::Problems problems_of_room(const experiment::Resolved& resolved, const plan::Plan& plan) { return session::room_problems(resolved, plan, cost_of_step); }
+
 base::Problems problems_of_room(const experiment::Resolved& resolved) {
   const auto plan = strategy::make_plan(resolved);
-  return plan ? session::room_problems(resolved, *plan, cost_of_step) : base::Problems{plan.error()};
+  return plan ? problems_of_room(resolved, *plan) : base::Problems{plan.error()};
 }
 
 std::string chosen_algorithm(const experiment::Resolved& resolved) { return resolved.algorithm_reason.empty() ? "" : "auto is " + resolved.algorithm_reason; }

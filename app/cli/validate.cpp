@@ -8,6 +8,7 @@
 #include "core/experiment/duties.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/imposed.h"
+#include "core/experiment/in_vain.h"
 #include "core/experiment/measured.h"
 #include "core/experiment/placement.h"
 #include "core/experiment/recomputation.h"
@@ -72,6 +73,7 @@ std::vector<std::string> notes_of(const experiment::Experiment& given, const exp
     notes.push_back(experiment::speeds_said(document.run));
   add_slowed_down(document.topology, notes);
   add_set_in_vain(given, notes);
+  for (std::string& said : experiment::stages_in_vain(resolved)) notes.push_back(std::move(said));
   if (const auto savings = experiment::savings(resolved)) notes.push_back("gradients are " + experiment::savings_said(*savings));
   if (experiment::shares_columns(resolved)) notes.emplace_back("every rank loads its own feature columns alone (vertical sharding)");
   if (const auto again = experiment::recomputation_said(resolved)) notes.push_back(*again);

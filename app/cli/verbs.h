@@ -11,6 +11,7 @@
 #include "core/base/json.h"
 #include "core/base/result.h"
 #include "core/experiment/resolve.h"
+#include "core/plan/plan.h"
 #include "core/sim/simulator.h"
 #include "core/telemetry/history.h"
 
@@ -35,8 +36,10 @@ int exit_code_of(const base::Problem& problem);
 
 // Says the problems on standard error - with --json also as the last line on standard output - and gives the exit code.
 int complain(const base::Problems& problems, bool json);
+base::Json problems_json(const base::Problems& problems);
 // Why the drawn devices cannot hold what the strategy puts on them; or why it has no plan.
 base::Problems problems_of_room(const experiment::Resolved& resolved);
+base::Problems problems_of_room(const experiment::Resolved& resolved, const plan::Plan& plan);
 void print_json(const base::Json& line);  // one NDJSON line on standard output
 
 // What most verbs take: an experiment file, overrides, --json.

@@ -21,6 +21,8 @@ class LentBlock {
     return memory_.get();
   }
 
+  std::size_t bytes() const { return capacity_; }
+
  private:
   static constexpr std::size_t kPage = 4096;
   struct Free {
@@ -38,6 +40,7 @@ class CpuQueue final : public compute::ImmediateQueue {
 
   dnnl_stream_t stream() const { return stream_.get(); }
   std::byte* scratch(std::size_t bytes) { return scratch_.lend(bytes); }
+  std::size_t scratch_bytes() const { return scratch_.bytes() + factors_.bytes(); }  // the most that ops have asked for
   std::byte* factors(std::size_t bytes) { return factors_.lend(bytes); }
 
  private:

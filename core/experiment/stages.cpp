@@ -14,6 +14,7 @@
 #include "core/experiment/duties.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/findings.h"
+#include "core/experiment/in_vain.h"
 #include "core/experiment/measured.h"
 #include "core/experiment/mesh.h"
 #include "core/experiment/placement.h"
@@ -362,24 +363,6 @@ std::optional<double> ideal_bubble(const Resolved& resolved) {
   }
 }
 
-namespace {
-
-// Of one that is asked for in vain; the usual one need not have been asked for.
-std::string schedule_said(const StrategySpec& strategy) {
-  const PipelineSchedule asked = strategy.stages.schedule;
-  if (asked == schedule_of(strategy) || asked == StageSpec{}.schedule) return "";
-  const char* passed = strategy.kind == StrategyKind::hybrid ? "the one stage" : strategy.kind == StrategyKind::rpc ? "whom its trainer calls" : "all stages";
-  return "; strategy.stages.schedule=" + std::string(base::name_of(asked)) + " changes nothing: one micro-batch after the other passes " + passed;
-}
-
-// A reference saves what goes from one server to another by way of the trainer.
-std::string output_said(const Mesh& mesh, const RpcSpec& rpc) {
-  if (!mesh.calls || mesh.pipeline > 2 || rpc.output == RemoteOutput::value) return "";
-  return "; strategy.rpc.output=reference changes nothing: outputs of the one server go to whoever called it";
-}
-
-}  // namespace
-
 std::optional<std::string> stages_said(const Resolved& resolved) {
   if (!has_stages(resolved.document.strategy.kind)) return std::nullopt;
   const Mesh mesh = mesh_of(resolved);
@@ -394,8 +377,9 @@ std::optional<std::string> stages_said(const Resolved& resolved) {
     if (stage.last > stage.first) text += " to " + name(stage.last);
   }
   if (mesh.calls) text += mesh.data > 1 ? "; ranks 0 to " + std::to_string(mesh.data - 1) + " call what others have" : "; rank 0 calls what others have";
-  const StrategySpec& strategy = resolved.document.strategy;
-  return text + times_said(resolved) + schedule_said(strategy) + output_said(mesh, strategy.rpc);
+  text += times_said(resolved);
+  for (const std::string& said : stages_in_vain(resolved)) text += "; " + said;
+  return text;
 }
 
 Problems split_problems(const Experiment& experiment) {

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/experiment/swap.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
+#include "core/base/descriptor.h"
 #include "core/experiment/servers.h"
 
 namespace trainyard::experiment {
@@ -21,6 +24,18 @@ bool keeps_moments(const OptimizerSpec& optimizer) { return optimizer.kind != Op
 
 Problem of_optimizer(std::string what, std::string advice) {
   return {ProblemCode::bad_input, "training.swap.optimizer", std::move(what), "nowhere", std::move(advice)};
+}
+
+// Why no file can be made there; empty where one was, and is gone again. What permissions say is not asked: root has them all, and yet not everywhere.
+std::string why_no_file(const std::string& directory) {
+  std::error_code error;
+  if (!std::filesystem::exists(directory, error)) return "no such directory";
+  if (!std::filesystem::is_directory(directory, error)) return "it is no directory";
+  std::string name = directory + "/swap-XXXXXX";
+  const base::Descriptor file(::mkostemp(name.data(), O_CLOEXEC));
+  if (file.get() < 0) return std::strerror(errno);
+  ::unlink(name.c_str());
+  return "";
 }
 
 }  // namespace
@@ -44,10 +59,8 @@ Problems swap_directory_problems(const Experiment& e) {
   const std::string& directory = e.training.swap.directory;
   if (!swaps_to_disk(e.training) || directory.empty() || directory.front() != '/') return {};
   if (std::any_of(e.topology.hosts.begin(), e.topology.hosts.end(), [](const topology::Host& host) { return !host.address.empty(); })) return {};
-  std::error_code ignored;
-  const bool is_there = std::filesystem::is_directory(directory, ignored);
-  if (is_there && ::access(directory.c_str(), W_OK | X_OK) == 0) return {};
-  const std::string why = is_there ? std::strerror(errno) : "no such directory";
+  const std::string why = why_no_file(directory);
+  if (why.empty()) return {};
   return {{ProblemCode::bad_input, "training.swap.directory", "no file can be made in " + directory + ": " + why, "a directory that can be written to",
            "Make it, name another one, or put aside to host."}};
 }

@@ -12,7 +12,7 @@ inline bool swaps_to_disk(const TrainingSpec& training) { return training.swap.a
 // Moments where there are none, or of servers, which go by what arrives; and a directory that is none from the root on.
 base::Problems swap_problems(const Experiment& experiment);
 
-// A directory that is not there on this machine, or not to be written to; where a rank runs elsewhere, it says so itself.
+// A directory in which no file can be made on this machine: one is, and removed. Where a rank runs elsewhere, it says so itself.
 base::Problems swap_directory_problems(const Experiment& experiment);
 
 }  // namespace trainyard::experiment

@@ -46,28 +46,36 @@ Problems form_problems(const Experiment& experiment) {
   return read ? Problems{} : std::move(read.error());
 }
 
+// Whoever takes samples of its own in a step, so many of them: " on each of 4 ranks", of a model that is cut up " on each of 2 replicas"; of one alone nothing.
+std::string on_each(const Experiment& e, std::int64_t takers) {
+  if (takers == 1) return "";
+  const bool are_replicas = splits_model(e.strategy.kind) && e.strategy.kind != StrategyKind::rpc;
+  return " on each of " + format_count(takers) + (are_replicas ? " replicas" : " ranks");
+}
+
+std::string more_than_there_are(std::int64_t samples) { return " are more than the " + format_count(samples) + " training samples"; }
+
 // Of a batch that fits.
-Problems accumulation_problems(const TrainingSpec& training, std::int64_t ranks, std::int64_t samples) {
-  const std::int64_t most = samples / ranks / training.batch_per_rank;
+Problems accumulation_problems(const Experiment& e, std::int64_t takers, std::int64_t samples) {
+  const TrainingSpec& training = e.training;
+  const std::int64_t most = samples / takers / training.batch_per_rank;
   if (training.accumulation_steps <= most) return {};
   return {{ProblemCode::bad_input, "training.accumulation_steps",
-           format_count(training.accumulation_steps) + " micro-steps of " + format_count(training.batch_per_rank) + " samples on each of " +
-               format_count(ranks) + " ranks are more than the " + format_count(samples) + " training samples",
+           format_count(training.accumulation_steps) + " micro-steps of " + format_count(training.batch_per_rank) + " samples" + on_each(e, takers) +
+               more_than_there_are(samples),
            "1 to " + format_count(most), "Lower it or training.batch_per_rank, or take more samples."}};
 }
 
-Problems batch_problems(const TrainingSpec& training, std::int64_t ranks, std::int64_t samples) {
-  const std::int64_t batch_per_rank = training.batch_per_rank;
-  if (ranks < 1 || batch_per_rank < 1) return {};
-  if (samples < ranks)
+Problems batch_problems(const Experiment& e, std::int64_t takers, std::int64_t samples) {
+  const std::int64_t batch_per_rank = e.training.batch_per_rank;
+  if (takers < 1 || batch_per_rank < 1) return {};
+  if (samples < takers)
     return {{ProblemCode::bad_input, "data.train_samples",
-             "there are " + format_count(samples) + " training samples for " + format_count(ranks) + " ranks: a global batch smaller than the ranks",
-             "at least " + format_count(ranks), "Take more samples, or fewer workers."}};
-  if (batch_per_rank <= samples / ranks) return accumulation_problems(training, ranks, samples);
-  return {
-      {ProblemCode::bad_input, "training.batch_per_rank",
-       format_count(batch_per_rank) + " samples on each of " + format_count(ranks) + " ranks are more than the " + format_count(samples) + " training samples",
-       "1 to " + format_count(samples / ranks), "Lower it, or take more samples."}};
+             "there are " + format_count(samples) + " training samples for " + format_count(takers) + " ranks: a global batch smaller than the ranks",
+             "at least " + format_count(takers), "Take more samples, or fewer workers."}};
+  if (batch_per_rank <= samples / takers) return accumulation_problems(e, takers, samples);
+  return {{ProblemCode::bad_input, "training.batch_per_rank", format_count(batch_per_rank) + " samples" + on_each(e, takers) + more_than_there_are(samples),
+           "1 to " + format_count(samples / takers), "Lower it, or take more samples."}};
 }
 
 Problems average_problems(const Experiment& experiment) {
@@ -166,7 +174,7 @@ Problems problems_of_meaning(const Experiment& experiment, const data::DataSumma
   if (data != nullptr) append(problems, embedding_problems(experiment));
   if (data != nullptr) append(problems, sequence_problems(experiment, *data));
   append(problems, model::validate(experiment.model, data != nullptr ? sample_shape(*data) : model::Shape{}, data != nullptr ? data->classes : 0, "model"));
-  if (data != nullptr) append(problems, batch_problems(experiment.training, ranks_of_step(experiment), data->train_samples));
+  if (data != nullptr) append(problems, batch_problems(experiment, ranks_of_step(experiment), data->train_samples));
   return problems;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/base/clock.h"
 #include "core/comm/expect.h"
 #include "core/run/server_state.h"
 
@@ -25,6 +26,7 @@ Result<std::int64_t> Server::State::run() {
     if (!moved) return base::fail(moved.error());
     if (!*moved) be_idle();
   }
+  memory.tell(step_made(), base::now_nanoseconds());  // once more: by now all places for versions were taken
   return leads || parts.plan->rule->answers_after_update ? arrivals.steps() : last_step;
 }
 

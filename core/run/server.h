@@ -27,6 +27,7 @@ struct ServerParts {
   std::uint32_t generation = 0;
   telemetry::EventRing* events = nullptr;  // null: nothing is recorded
   bool record_ops = true;
+  bool own_process = true;  // as of InterpreterParts
   Gate* gate = nullptr;
   Whereabouts* whereabouts = nullptr;
   const Slowness* slowness = nullptr;              // null: ops take what they take

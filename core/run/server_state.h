@@ -3,9 +3,11 @@
 // and with what in server_answers.cpp, how it comes to rows of tables in server_rows.cpp, what it tells of all that in server_telling.cpp.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <limits>
 
+#include "core/run/memory_meter.h"
 #include "core/run/served_share.h"
 #include "core/run/server.h"
 #include "core/run/turns.h"
@@ -31,6 +33,7 @@ struct Server::State {
   ServerParts parts;
   plan::Arrivals arrivals;
   ServedShare share;
+  MemoryMeter memory;
   const BoundProgram &arrival, &update, &answer;
   const BoundProgram* named;  // null: it has no table of which rows are named
   Turns turns;
@@ -49,6 +52,7 @@ struct Server::State {
       : parts(std::move(p)),
         arrivals(*parts.plan->rule),
         share({parts.plan, parts.bound, parts.recipe, parts.divides_by_staleness, parts.compute, parts.delay_compensation}),
+        memory(parts.events, *parts.bound, parts.own_process),
         arrival(share.arrival()),
         update(share.update()),
         answer(share.answer()),
@@ -71,6 +75,7 @@ struct Server::State {
 
   base::Result<std::int64_t> run();
   bool over() const;
+  std::int64_t step_made() const { return std::max<std::int64_t>(0, arrivals.steps() - 1); }  // the last one
   base::Result<bool> pass();
   base::Result<bool> hear(int number);
   base::Result<bool> hear_of(int number);

@@ -34,7 +34,7 @@ void Server::State::note(plan::Served::Kind kind, int number, const std::functio
   parts.order->write(event);
 }
 
-void Server::State::metric(Metric metric, double value, int index) { metric_of(std::max<std::int64_t>(0, arrivals.steps() - 1), metric, value, index); }
+void Server::State::metric(Metric metric, double value, int index) { metric_of(step_made(), metric, value, index); }
 
 void Server::State::metric_of(std::int64_t step, Metric metric, double value, int index) {
   if (parts.events == nullptr) return;
@@ -48,7 +48,7 @@ void Server::State::worked(const char* program_name, std::size_t op, std::int64_
   const std::int64_t done = base::now_nanoseconds(), real = done - begin;
   std::int64_t shall = real;
   if (parts.slowness != nullptr && parts.slowness->active())
-    shall = parts.slowness->shall_take(parts.plan->program(program_name), static_cast<int>(op), std::max<std::int64_t>(0, arrivals.steps() - 1), real);
+    shall = parts.slowness->shall_take(parts.plan->program(program_name), static_cast<int>(op), step_made(), real);
   std::int64_t now = done;
   while (now < begin + shall && !parts.gate->closed()) {
     std::this_thread::sleep_for(std::chrono::nanoseconds(std::min(begin + shall - now, kLongestSleep)));
@@ -60,7 +60,7 @@ void Server::State::worked(const char* program_name, std::size_t op, std::int64_
 
 void Server::State::op_event(const char* program_name, std::size_t op, std::int64_t begin, std::int64_t end, std::int64_t bytes, std::int64_t imposed_ns) {
   if (parts.events == nullptr || !parts.record_ops) return;
-  const auto step = static_cast<std::int32_t>(std::max<std::int64_t>(0, arrivals.steps() - 1));
+  const auto step = static_cast<std::int32_t>(step_made());
   parts.events->write({begin,
                        begin,
                        end,

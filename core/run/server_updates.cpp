@@ -95,6 +95,7 @@ Result<void> Server::State::make_update() {
   share.end_update();
   metric(Metric::learning_rate, rate);
   metric(Metric::version, static_cast<double>(arrivals.version()));
+  memory.tell_at_times(step_made(), base::now_nanoseconds());
   if (parts.whereabouts->first_step_done_ns.load(std::memory_order_relaxed) == 0)
     parts.whereabouts->first_step_done_ns.store(base::now_nanoseconds(), std::memory_order_relaxed);
   save();

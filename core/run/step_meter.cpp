@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/step_meter.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <numeric>
 #include <utility>
@@ -27,23 +22,7 @@ bool any_op(const BoundPlan& bound, Is is) {
 
 std::uint64_t messages(const comm::Traffic& traffic) { return traffic.sent_messages + traffic.received_messages; }
 
-constexpr std::int64_t kMemoryPeriod = 500'000'000;  // reading /proc costs microseconds: twice a second is enough
-constexpr std::int64_t kMostOfMemory = 500;          // looking takes no more of the time than one part in so many, however many pages there are
-
 }  // namespace
-
-std::int64_t resident_bytes() {
-  const int file = ::open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-  if (file < 0) return 0;
-  std::array<char, 128> text{};
-  const ssize_t length = ::read(file, text.data(), text.size());
-  ::close(file);
-  std::int64_t total = 0, resident = 0;
-  const char* end = text.data() + (length > 0 ? length : 0);
-  const auto after = std::from_chars(text.data(), end, total);
-  if (after.ptr != end) std::from_chars(after.ptr + 1, end, resident);
-  return resident * ::sysconf(_SC_PAGESIZE);
-}
 
 StepMeter::StepMeter(telemetry::EventRing* events, comm::Transport* transport, const model::Model& model, const BoundPlan& bound, bool own_process)
     : events_(events),
@@ -51,6 +30,7 @@ StepMeter::StepMeter(telemetry::EventRing* events, comm::Transport* transport, c
       model_(model),
       bound_(bound),
       own_process_(own_process),
+      memory_(events, bound, own_process),
       has_gradients_(any_op(bound, [](const BoundOp& op) { return op.leaves_norm; })),
       updates_(any_op(bound, [](const BoundOp& op) { return op.kind == plan::OpKind::update; })),
       told_messages_(transport != nullptr ? static_cast<std::size_t>(transport->ranks()) : 0) {
@@ -158,23 +138,10 @@ void StepMeter::step_done(std::int64_t step, std::int64_t end_ns, const BoundPro
     if (!bound_.loss_scale.empty()) metric(Metric::loss_scale, step, captured(step).loss_scale);
     compression_metrics(step);
     table_metric(step);
-    if (end_ns >= next_memory_ns_) memory_metrics(step);
+    // A rank of a virtual clock has neither a process nor a transport: its arenas lie beside those of all others, and no time passes.
+    if (own_process_ || transport_ != nullptr) memory_.tell_at_times(step, end_ns);
   }
   times = {end_ns};
-}
-
-// A rank of a virtual clock has neither a process nor a transport: its arenas lie beside those of all others, and no time passes.
-void StepMeter::memory_metrics(std::int64_t step) {
-  if (!own_process_ && transport_ == nullptr) return;
-  const std::int64_t begin = base::now_nanoseconds();
-  if (own_process_) metric(Metric::memory_bytes, step, static_cast<double>(resident_bytes()));
-  std::array<std::int64_t, kMemoryParts> parts{};
-  for (const ResidentPart& one : bound_.memory)
-    parts[static_cast<std::size_t>(one.part)] += one.begin == nullptr ? one.bytes : resident_of(one.begin, one.bytes);
-  for (std::size_t part = 0; part < kMemoryParts; ++part)
-    if (parts[part] > 0 || is_on_device(static_cast<MemoryPart>(part)))
-      metric(Metric::buffer_bytes, step, static_cast<double>(parts[part]), static_cast<int>(part));
-  next_memory_ns_ = begin + std::max(kMemoryPeriod, kMostOfMemory * (base::now_nanoseconds() - begin));
 }
 
 // The gradient carries a prescale of 1 / global samples, where it is reduced; a rank's own mean is over its own samples, or those of its share, whoever of

@@ -9,6 +9,7 @@
 
 #include "core/comm/transport.h"
 #include "core/run/bound_plan.h"
+#include "core/run/memory_meter.h"
 #include "core/telemetry/event_ring.h"
 
 namespace trainyard::run {
@@ -51,7 +52,6 @@ class StepMeter {
   void averaged(std::int64_t step);
 
  private:
-  void memory_metrics(std::int64_t step);
   void metric(telemetry::Metric metric, std::int64_t step, double value, int index = 0);
   void gradient_metrics(std::int64_t step, const BoundProgram& program, std::int64_t share);
   void compression_metrics(std::int64_t step);
@@ -76,6 +76,7 @@ class StepMeter {
   const model::Model& model_;
   const BoundPlan& bound_;
   bool own_process_;
+  MemoryMeter memory_;
   bool has_gradients_, updates_;  // the rank has ops for it
   std::array<Captured, 2> captured_;
   struct Tables {
@@ -87,12 +88,8 @@ class StepMeter {
   std::int64_t late_ns_ = 0;
   std::int64_t skipped_updates_ = 0;
   std::int64_t now_ns_ = 0;
-  std::int64_t next_memory_ns_ = 0;  // when to look again
   std::int64_t told_step_ = 0;
   std::vector<std::uint64_t> told_messages_;  // [peer] in both directions; 0: nothing of it was told
 };
-
-// Resident set of this process, from /proc/self/statm; 0 where that cannot be read.
-std::int64_t resident_bytes();
 
 }  // namespace trainyard::run

@@ -99,6 +99,7 @@ run::ServerParts server_parts(const experiment::Resolved& e, const plan::Plan& p
           .generation = parts.generation,
           .events = parts.events,
           .record_ops = parts.record_ops,
+          .own_process = parts.own_process,
           .gate = parts.gate,
           .whereabouts = parts.whereabouts,
           .slowness = parts.slowness,

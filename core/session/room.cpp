@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/room.h"
 
+#include <algorithm>
+
 #include "core/base/units.h"
 #include "core/experiment/duties.h"
 
@@ -43,21 +45,32 @@ std::string advice(const experiment::Resolved& e, int rank, const CostOfStep& co
   return text + ". Or give it more memory.";
 }
 
+const topology::Device& device_of(const experiment::Resolved& e, const topology::Network& network, int rank) {
+  return network.device(e.ranks[static_cast<std::size_t>(rank)]);
+}
+
+std::int64_t beyond(const run::MemoryUse& use, const topology::Device& device) { return std::max<std::int64_t>(0, use.total() - device.memory_bytes); }
+
 }  // namespace
+
+std::int64_t lacking_bytes(const experiment::Resolved& e, const plan::Plan& plan, int rank) {
+  const topology::Network network(e.document.topology);
+  return beyond(memory_of(plan, rank), device_of(e, network, rank));
+}
 
 base::Problems room_problems(const experiment::Resolved& e, const plan::Plan& plan, const CostOfStep& cost) {
   base::Problems problems;
   const topology::Network network(e.document.topology);
   for (int rank = 0; rank < plan.ranks; ++rank) {
-    const topology::Device& device = network.device(e.ranks[static_cast<std::size_t>(rank)]);
+    const topology::Device& device = device_of(e, network, rank);
     const run::MemoryUse use = memory_of(plan, rank);
-    const std::int64_t needs = use.total();
-    if (needs <= device.memory_bytes) continue;
+    const std::int64_t lacks = beyond(use, device);
+    if (lacks == 0) continue;
     const std::string who = device.name + " (rank " + std::to_string(rank) + ", " + std::string(experiment::duty_of(e.document, rank)) + ")";
     problems.push_back({base::ProblemCode::bad_input, path_of(e.document.topology, device.name),
-                        who + " would be out of memory: its buffers take " + run::in_words(use) + "; that is " + said(needs - device.memory_bytes) +
-                            " more than the " + said(device.memory_bytes) + " that it has",
-                        said(needs) + " or more", problems.empty() ? advice(e, rank, cost) : ""});
+                        who + " would be out of memory: its buffers take " + run::in_words(use) + "; that is " + said(lacks) + " more than the " +
+                            said(device.memory_bytes) + " that it has",
+                        said(use.total()) + " or more", problems.empty() ? advice(e, rank, cost) : ""});
   }
   return problems;
 }

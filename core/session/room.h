@@ -6,6 +6,9 @@
 
 namespace trainyard::session {
 
+// By how many bytes the buffers of a rank are more than the memory of its device; 0 where they fit.
+std::int64_t lacking_bytes(const experiment::Resolved& experiment, const plan::Plan& plan, int rank);
+
 // Ranks whose buffers - parameters, gradients, moments, activations, and versions of a server - are more than the memory of their device, and by how much;
 // samples and the program itself are not counted. One a device, by rank; none where all fit. The advice names other ways to train the same that would fit, and
 // what each costs: besides what can be said of any, by `cost` the seconds and bytes of a step.

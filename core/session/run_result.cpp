@@ -6,6 +6,7 @@
 
 #include "core/base/clock.h"
 #include "core/experiment/fields.h"
+#include "core/run/memory_use.h"
 #include "core/telemetry/staleness_counts.h"
 #include "core/telemetry/summary.h"
 
@@ -128,11 +129,34 @@ std::optional<double> slow_down(const telemetry::History& history, int rank) {
   return factors && !factors->values.empty() ? std::optional(factors->values.back()) : std::nullopt;
 }
 
+// By what it is for, the most of a rank's buffers that was seen in memory, under the names that `check` gives what the plan says of them; nothing where nobody
+// looked. Beside it what the plan says, all on the device.
+void add_memory(Json& json, const telemetry::History& history, int rank) {
+  run::MemoryUse seen;
+  Json parts;
+  for (const auto& [part, name] : base::Names<run::MemoryPart>::table) {
+    const auto* looked = history.find({telemetry::Metric::buffer_bytes, rank, static_cast<int>(part)});
+    if (looked == nullptr || looked->values.empty()) continue;
+    const double most = *std::max_element(looked->values.begin(), looked->values.end());
+    parts[std::string(name)] = seen.bytes[static_cast<std::size_t>(part)] = static_cast<std::int64_t>(most);
+  }
+  json["memory_bytes"] = parts.is_null() ? Json() : Json(seen.total());
+  json["memory_parts"] = std::move(parts);
+  const auto planned = history.header().find("buffer_bytes");
+  if (planned == history.header().end() || !planned->is_array() || static_cast<std::size_t>(rank) >= planned->size()) return;
+  run::MemoryUse plan;
+  const Json& of_rank = (*planned)[static_cast<std::size_t>(rank)];
+  for (std::size_t part = 0; part < plan.bytes.size() && part < of_rank.size(); ++part)
+    plan.bytes[part] = of_rank[part].is_number_integer() ? of_rank[part].get<std::int64_t>() : 0;
+  json["plan_memory_bytes"] = plan.total();
+}
+
 Json ranks_json(const RunFacts& facts, const telemetry::Summary& summary, const telemetry::History& history) {
   Json ranks = Json::array();
   for (std::size_t r = 0; r < summary.ranks.size(); ++r) {
     Json rank = rank_json(summary.ranks[r], r < facts.duties.size() ? facts.duties[r] : "worker", facts.finished[r]);
     if (facts.engine != experiment::Engine::own) rank["sent_bytes"] = rank["received_bytes"] = nullptr;
+    add_memory(rank, history, static_cast<int>(r));
     rank["emulated"] = static_cast<bool>(facts.emulated[r]);
     if (const auto factor = slow_down(history, static_cast<int>(r)); factor && *factor > 1) rank["slowed_down"] = *factor;
     if (r < facts.columns.size()) rank["columns"] = {{"first", facts.columns[r].first}, {"count", facts.columns[r].second}};

@@ -5,7 +5,8 @@
 #include "backends/inproc/transport.h"
 #include "core/base/units.h"
 #include "core/experiment/fields.h"
-#include "tests/conformance/small_training.h"
+#include "tests/conformance/served_case.h"
+#include "tests/core/strategy/rpc_experiments.h"
 
 namespace trainyard::tests {
 namespace {
@@ -45,6 +46,25 @@ TEST(MemoryUse, of_a_replica_is_the_model_once_for_parameters_and_gradients_and_
   EXPECT_GT(use.of(run::MemoryPart::activations), 0);
 }
 
+// Of a GPT, whose attention keeps no scores: activations by character are the same whatever the context, also where they are computed again.
+TEST(MemoryUse, of_attention_is_linear_in_the_context) {
+  const auto activations = [](std::int64_t context, std::int64_t recompute) {
+    experiment::Experiment e = with_adam(experiment::StrategyKind::ddp);
+    e.data.context = context;
+    e.data.train_samples = 24, e.data.held_out_samples = 3;
+    e.training.batch_per_rank = 2;
+    e.training.recompute_segments = recompute;
+    const plan::RankPlan plan = plan_of(e);
+    return static_cast<double>(run::memory_use(plan, run::layout(plan)).of(run::MemoryPart::activations));
+  };
+  for (const std::int64_t recompute : {0, 2}) {
+    const double by_character = activations(64, recompute) / 64;
+    EXPECT_GT(by_character, 0);
+    for (const std::int64_t context : {128, 256, 512, 1024})
+      EXPECT_NEAR(activations(context, recompute) / static_cast<double>(context), by_character, 0.03 * by_character) << context << ", recompute " << recompute;
+  }
+}
+
 std::vector<RankOutcome> trained(const Experiment& e) {
   return trained_by(e, [](int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes, {64}).value(); });
 }
@@ -55,6 +75,7 @@ void expect_memory_as_planned(const Experiment& e) {
   const plan::Plan plan = strategy::make_plan(all).value();
   const auto ranks = trained(e);
   for (std::int32_t r = 0; r < plan.ranks; ++r) {
+    ASSERT_EQ(ranks[static_cast<std::size_t>(r)].problem, "");
     const plan::RankPlan one = plan.rank_plan(r);
     const run::MemoryUse use = run::memory_use(one, run::layout(one));
     for (std::size_t part = 0; part < run::kMemoryParts; ++part) {
@@ -67,16 +88,55 @@ void expect_memory_as_planned(const Experiment& e) {
   }
 }
 
-TEST(BuffersInMemory, are_those_of_the_plan) {
-  Experiment e = small(4, 24);
+// Of layers that take several pages each.
+Experiment large(Experiment e) {
   e.model.layers = {{model::LayerKind::linear, 900}, {model::LayerKind::linear, 300}, {model::LayerKind::linear, 0}};
   e.training.steps = 3;
   e.training.optimizer.kind = OptimizerKind::adam;
-  for (const StrategyKind kind :
-       {StrategyKind::mirrored, StrategyKind::ddp, StrategyKind::fsdp, StrategyKind::tensor_parallel, StrategyKind::hybrid, StrategyKind::pipeline}) {
+  return e;
+}
+
+TEST(BuffersInMemory, are_those_of_the_plan) {
+  Experiment e = large(small(4, 24));
+  for (const StrategyKind kind : {StrategyKind::mirrored, StrategyKind::ddp, StrategyKind::fsdp, StrategyKind::tensor_parallel, StrategyKind::hybrid,
+                                  StrategyKind::pipeline, StrategyKind::model_parallel}) {
     SCOPED_TRACE(base::name_of(kind));
     e.strategy.kind = kind;
     if (kind == StrategyKind::pipeline) e.topology = drawn_hosts(1, 3);
+    expect_memory_as_planned(e);
+  }
+}
+
+TEST(BuffersInMemory, of_servers_are_those_of_the_plan_with_their_versions) {
+  for (const auto mode : {experiment::ServerMode::synchronous, experiment::ServerMode::asynchronous, experiment::ServerMode::stale_synchronous}) {
+    SCOPED_TRACE(base::name_of(mode));
+    Experiment e = large(ServedCase{mode, 2, 2}.training());
+    e.training.steps = 8;  // so that every place for a version is taken
+    expect_memory_as_planned(e);
+  }
+}
+
+TEST(BuffersInMemory, of_trainers_that_call_and_of_who_is_called_are_those_of_the_plan) {
+  for (const auto output : {experiment::RemoteOutput::value, experiment::RemoteOutput::reference}) {
+    SCOPED_TRACE(base::name_of(output));
+    expect_memory_as_planned(large(strategy::called(small(2, 24), 2, 1, experiment::RemoteLayers::all, output)));
+  }
+}
+
+TEST(BuffersInMemory, with_outputs_computed_again_are_those_of_the_plan) {
+  Experiment e = large(small(2, 24));
+  e.model.layers.insert(e.model.layers.begin(), 6, {model::LayerKind::linear, 300});
+  e.strategy.kind = StrategyKind::ddp;
+  e.training.recompute_segments = 3;
+  expect_memory_as_planned(e);
+}
+
+TEST(BuffersInMemory, of_mixed_precision_are_those_of_the_plan) {
+  for (const auto precision : {experiment::Precision::bf16, experiment::Precision::fp16}) {
+    SCOPED_TRACE(base::name_of(precision));
+    Experiment e = large(small(2, 24));
+    e.strategy.kind = StrategyKind::ddp;
+    e.training.precision = precision;
     expect_memory_as_planned(e);
   }
 }

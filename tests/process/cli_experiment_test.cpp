@@ -195,7 +195,9 @@ TEST(CliCheck, proves_the_examples_and_counts_the_bytes_of_the_ring) {
   ASSERT_EQ(result["ranks"].size(), 4u);
   std::int64_t bytes = 0;
   for (const base::Json& rank : result["ranks"]) {
-    EXPECT_THAT(keys(rank), testing::ElementsAre("rank", "sent_bytes", "buffer_bytes", "shared_bytes", "peak_memory_bytes", "memory_bytes", "memory_parts"));
+    EXPECT_THAT(keys(rank), testing::ElementsAre("rank", "sent_bytes", "buffer_bytes", "shared_bytes", "peak_memory_bytes", "memory_bytes", "memory_parts",
+                                                 "lacking_bytes"));
+    EXPECT_EQ(rank["lacking_bytes"], 0);
     bytes += rank["sent_bytes"].get<std::int64_t>();
   }
   EXPECT_EQ(bytes, 2 * 3 * 235'146 * 4);  // 2 (n - 1) times the gradient, over all ranks

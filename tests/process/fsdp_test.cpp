@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "run_program.h"
 #include "trained_weights.h"
 
@@ -36,6 +38,23 @@ TEST(CliFsdp, is_proved_and_simulated) {
   EXPECT_EQ(checked.exit_code, 0) << checked.err;
   EXPECT_THAT(checked.out, HasSubstr("proved: sharding"));
   EXPECT_EQ(cli({"simulate", kSharded}).exit_code, 0);
+}
+
+// As its notes say; and with large units parameters and gradients take more than in ddp.
+TEST(CliFsdp, takes_less_of_all_three_kinds_of_memory_in_the_example) {
+  const auto share_of_ddp = [](const std::string& setting_of_own) {
+    const auto parts = [](const std::string& setting) { return cli({"check", kSharded, "--json", "--set", setting}).result()["ranks"][0]["memory_parts"]; };
+    const Json ddp = parts("strategy.kind=ddp"), own = parts(setting_of_own);
+    std::map<std::string, double> shares;
+    for (const std::string part : {"parameters", "gradients", "moments"}) shares[part] = own[part].get<double>() / ddp[part].get<double>();
+    return shares;
+  };
+  auto example = share_of_ddp("strategy.kind=fsdp"), large = share_of_ddp("strategy.bucket_bytes=100000");
+  EXPECT_NEAR(example["moments"], 0.25, 0.01);
+  EXPECT_LT(example["parameters"], 0.55);
+  EXPECT_LT(example["gradients"], 0.55);
+  EXPECT_GT(large["parameters"], 1);
+  EXPECT_GT(large["gradients"], 1);
 }
 
 TEST(CliFsdp, a_rank_that_dies_ends_the_run_and_is_named) {

@@ -62,6 +62,54 @@ TEST(CliMemory, is_said_by_what_it_is_for) {
   EXPECT_THAT(cli({"check", kDigits}).out, HasSubstr(": parameters 941 kB, gradients 941 kB"));
 }
 
+// What every rank measured, by the names that check gives what the plan says: all within 5 % of that.
+TEST(CliMemory, that_was_measured_is_in_the_result_of_a_run_beside_what_the_plan_says) {
+  const Home home;
+  for (const std::string name : {"four_devices_mirrored_digits", "four_workers_parameter_server_digits"}) {
+    SCOPED_TRACE(name);
+    const Json planned = cli({"check", example(name), "--json"}).result()["ranks"], measured = completed(short_run(example(name), 60))["ranks"];
+    ASSERT_EQ(planned.size(), measured.size());
+    for (std::size_t r = 0; r < planned.size(); ++r) {
+      SCOPED_TRACE("rank " + std::to_string(r));
+      EXPECT_EQ(measured[r]["plan_memory_bytes"], planned[r]["memory_bytes"]);
+      const double plan = planned[r]["memory_bytes"].get<double>();
+      EXPECT_NEAR(measured[r]["memory_bytes"].get<double>(), plan, 0.05 * plan);
+      for (const char* part : {"parameters", "gradients", "activations"}) {
+        const double bytes = planned[r]["memory_parts"][part].get<double>();
+        EXPECT_NEAR(measured[r]["memory_parts"][part].get<double>(), bytes, 0.05 * bytes + 4096) << part;
+      }
+      EXPECT_GT(measured[r]["peak_memory_bytes"].get<double>(), plan) << "of the whole process";
+    }
+  }
+}
+
+// The plan is as right as before: what lacks is said beside that, for every rank of which it is so, as validate says it.
+TEST(CliMemory, that_does_not_do_is_said_beside_what_is_proved) {
+  const std::string small = "topology.hosts[0].devices[1].memory_bytes=2000000";
+  const Ran checked = cli({"check", kDigits, "--json", "--set", small});
+  EXPECT_EQ(checked.exit_code, 0);
+  const Json result = checked.result();
+  EXPECT_EQ(result["status"], "completed");
+  for (const Json& rank : result["ranks"]) {
+    const std::int64_t needs = rank["memory_bytes"].get<std::int64_t>();
+    EXPECT_EQ(rank["lacking_bytes"], rank["rank"] == 1 ? needs - 2'000'000 : 0);
+  }
+  EXPECT_EQ(result["problems"], cli({"validate", kDigits, "--json", "--set", small}).result()["problems"]);
+  EXPECT_THAT(checked.err, testing::AllOf(testing::StartsWith("warning: topology.hosts[0].devices[1].memory_bytes"), HasSubstr("would be out of memory")));
+  const Ran said = cli({"check", kDigits, "--set", small});
+  EXPECT_THAT(said.out, testing::ContainsRegex("rank 1 takes [^\n]*\n[^\n]*\n    does not fit: [^ ]+ [kM]B more than its device has"));
+  EXPECT_EQ(cli({"check", kDigits}).err, "");
+}
+
+// What a rank takes is one number, which has to fit: as validate says it.
+TEST(CliMemory, of_a_rank_is_one_number) {
+  const Ran checked = cli({"check", kDigits});
+  const std::string takes = word_after(checked.out, "rank 0 takes ");
+  const Ran refused = cli({"validate", kDigits, "--set", "topology.hosts[0].devices[0].memory_bytes=2000000"});
+  EXPECT_THAT(refused.err, HasSubstr("its buffers take " + takes));
+  EXPECT_THAT(checked.out, testing::Not(HasSubstr(" at once")));
+}
+
 // Each way that is advised is taken at its word.
 TEST(CliMemory, that_does_not_do_is_refused_with_what_would) {
   const std::int64_t tight = 10'000'000;
@@ -108,6 +156,14 @@ TEST(CliMemory, is_less_where_outputs_are_computed_again_which_takes_longer) {
   EXPECT_THAT(vain.out, HasSubstr("note: nothing is computed again: of 1 segments in a row no output can be given up here"));
   const Ran proved = cli({"check", kDigits, "--set", kDeep, "--set", "training.recompute_segments=3"});
   EXPECT_THAT(proved.out, HasSubstr("proved: recomputing"));
+}
+
+TEST(CliMemory, of_nothing_is_refused_with_what_is_accepted) {
+  for (const std::string verb : {"validate", "run"}) {
+    const Ran refused = cli({verb, kDigits, "--set", "topology.hosts[0].devices[2].memory_bytes=0"});
+    EXPECT_EQ(refused.exit_code, 2) << verb;
+    EXPECT_THAT(refused.err, testing::AllOf(HasSubstr("topology.hosts[0].devices[2].memory_bytes: "), HasSubstr("(accepted: "), HasSubstr("1000000 to 1e+15")));
+  }
 }
 
 TEST(CliMemory, that_no_way_fits_into_is_refused_all_the_same) {

@@ -43,6 +43,14 @@ TEST(CliRpc, is_proved_and_simulated) {
   EXPECT_THAT(simulated.out, HasSubstr("ranks 0 to 1 call what others have"));
 }
 
+TEST(CliRpc, is_noted_where_a_schedule_or_a_partition_changes_nothing) {
+  const Ran ran = cli({"validate", kCalls, "--set", "strategy.stages.schedule=gpipe", "--set", "strategy.stages.partition=memory"});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("note: strategy.stages.schedule=gpipe changes nothing: "));
+  EXPECT_THAT(ran.out, HasSubstr("note: strategy.stages.partition=memory changes nothing: "));
+  EXPECT_THAT(cli({"validate", kCalls}).out, testing::Not(HasSubstr("changes nothing")));
+}
+
 TEST(CliRpc, refuses_a_drawing_without_servers) {
   const Ran ran = cli({"validate", kCalls, "--set", "topology.hosts[0].devices[2].role=worker"});
   EXPECT_EQ(ran.exit_code, 2) << ran.out;

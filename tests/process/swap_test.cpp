@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "run_program.h"
 
 namespace trainyard::process {
@@ -63,6 +65,29 @@ TEST(Swap, to_a_directory_that_is_not_there_is_refused_at_its_field) {
   const Ran ran = cli(short_run(kDigits, 3, deep({"training.swap.optimizer=disk", "training.swap.directory=/no/such/directory"})));
   EXPECT_EQ(ran.exit_code, 2);
   EXPECT_THAT(ran.err, AllOf(HasSubstr("training.swap.directory: no file can be made in /no/such/directory"), HasSubstr("put aside to host")));
+}
+
+// Whoever asks: a file in the place of a directory, and a file system that takes no files from anybody.
+TEST(Swap, to_where_no_file_can_be_made_is_refused_before_a_run_is_made) {
+  const Home home;
+  const std::string file = home / "file";
+  std::ofstream(file) << "a file";
+  for (const std::string& directory : {file, std::string("/proc/self")}) {
+    if (!fs::exists(directory)) continue;
+    for (const std::string verb : {"validate", "run"}) {
+      SCOPED_TRACE(verb + " " + directory);
+      std::vector<std::string> arguments{verb, kDigits};
+      for (const std::string& value : deep({"training.swap.optimizer=disk", "training.swap.directory=" + directory}))
+        arguments.insert(arguments.end(), {"--set", value});
+      const std::string out = home / "made";
+      if (verb == "run") arguments.insert(arguments.end(), {"--out", out});
+      const Ran ran = cli(arguments);
+      EXPECT_EQ(ran.exit_code, 2);
+      EXPECT_THAT(ran.err, AllOf(HasSubstr("training.swap.directory: no file can be made in " + directory + ": "), HasSubstr("(accepted: "),
+                                 HasSubstr("name another one, or put aside to host")));
+      EXPECT_FALSE(fs::exists(out));
+    }
+  }
 }
 
 TEST(Swap, to_a_full_disk_fails_before_anything_is_computed_and_says_so) {

@@ -7,7 +7,9 @@
 #include <thread>
 
 #include "backends/cpu/kernels.h"
+#include "backends/cpu/queue.h"
 #include "tests/conformance/compute_cases.h"
+#include "tests/conformance/compute_image_cases.h"
 
 namespace trainyard::cpu {
 namespace {
@@ -83,6 +85,27 @@ TEST(cpu, queues_of_many_threads_do_not_disturb_each_other) {
     });
   for (auto& thread : threads) thread.join();
   for (const Case& found : cases) expect_same_bits(found, expected, "linear_forward");
+}
+
+// What a queue has lent, once an attention op over windows of `context` rows has run.
+std::size_t scratch_of(Case (*make_case)(Values&, DType, const conformance::Shape&), DType dtype, std::int64_t context) {
+  const auto device = *make(1);
+  Values values;
+  const Case attention = make_case(values, dtype, {2, context, 1, 16});
+  const auto queue = device->make_queue();
+  (*device->prepare(attention.op))->enqueue(*queue);
+  return static_cast<const CpuQueue&>(*queue).scratch_bytes();
+}
+
+// 64 rows of scores at a time, and of the backward pass their gradients: what a row more takes is the same at every length. The whole square at 2048 rows would
+// be 32 times as much as that.
+TEST(cpu, attention_asks_for_scratch_that_grows_with_the_context_and_not_with_its_square) {
+  constexpr std::size_t page = 4096;
+  for (const auto& [make_case, tiles] : {std::pair{&conformance::attention_forward, 1}, std::pair{&conformance::attention_backward, 2}})
+    for (const std::int64_t context : {64, 256, 1024, 2048}) {
+      const auto of_tiles = static_cast<std::size_t>(tiles * 64 * context) * sizeof(float);
+      EXPECT_LE(scratch_of(make_case, DType::fp32, context), of_tiles + page) << context;
+    }
 }
 
 // Every level of CPU that this one can play, with its name.

@@ -8,6 +8,7 @@
 #include "core/experiment/duties.h"
 #include "core/experiment/findings.h"
 #include "core/experiment/fsdp.h"
+#include "core/experiment/in_vain.h"
 #include "core/experiment/mesh.h"
 #include "core/experiment/servers.h"
 #include "core/experiment/stages.h"
@@ -42,6 +43,22 @@ TEST(Rpc, trainers_are_replicas_of_the_first_stage_and_each_server_is_a_later_on
   EXPECT_EQ(ranks_alike(e), (std::vector<std::vector<int>>{{0, 1, 2}, {3}, {4}}));
   EXPECT_EQ(duty_of(e.document, 3), "parameter_server");
   EXPECT_EQ(e.servers, 0) << "nobody is answered out of step";
+}
+
+TEST(Rpc, says_what_is_asked_for_in_vain) {
+  Experiment e = called(strategy::small(1), 2, 1);
+  EXPECT_THAT(stages_in_vain(strategy::resolved(e)), testing::IsEmpty());
+  e.strategy.stages.schedule = PipelineSchedule::gpipe;
+  e.strategy.stages.partition = Partition::memory;
+  EXPECT_THAT(stages_in_vain(strategy::resolved(e)),
+              ElementsAre(HasSubstr("strategy.stages.schedule=gpipe changes nothing: one micro-batch after the other passes whom its trainer calls"),
+                          HasSubstr("strategy.stages.partition=memory changes nothing: there is one server")));
+  e = called(strategy::small(1), 2, 2);
+  e.strategy.stages.partition = Partition::memory;
+  EXPECT_THAT(stages_in_vain(strategy::resolved(e)), testing::IsEmpty()) << "three layers for two servers";
+  e = called(strategy::small_wide_and_deep(1), 2, 2, kTables);
+  e.strategy.stages.partition = Partition::memory;
+  EXPECT_THAT(stages_in_vain(strategy::resolved(e)), ElementsAre(HasSubstr("each server has one")));
 }
 
 TEST(Rpc, deals_samples_and_held_out_ones_to_trainers_alone) {

@@ -3,8 +3,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "core/experiment/resolve.h"
 #include "tests/core/strategy/experiments.h"
@@ -60,6 +62,30 @@ TEST(Swap, names_a_directory_from_the_root_on_that_can_be_written_to) {
   Experiment far = with(SwapTo::disk, SwapTo::nowhere, "/no/such/directory");
   far.topology.hosts[0].address = "elsewhere";
   EXPECT_THAT(problems_of(far), testing::Not(HasSubstr("no file can be made"))) << "who is there says so";
+}
+
+// Nor may root: there permissions say that it can.
+TEST(Swap, to_where_nobody_can_make_a_file_is_refused) {
+  const std::string here = std::filesystem::temp_directory_path() / ("trainyard-no-directory-" + std::to_string(::getpid()));
+  std::ofstream(here) << "a file";
+  EXPECT_THAT(problems_of(with(SwapTo::disk, SwapTo::nowhere, here)), HasSubstr("no file can be made in " + here + ": it is no directory"));
+  std::filesystem::remove(here);
+  for (const char* directory : {"/proc", "/proc/self", "/sys"}) {
+    if (!std::filesystem::is_directory(directory)) continue;
+    EXPECT_THAT(problems_of(with(SwapTo::disk, SwapTo::nowhere, directory)),
+                testing::AllOf(HasSubstr(std::string("training.swap.directory: no file can be made in ") + directory + ": "),
+                               HasSubstr("a directory that can be written to"), HasSubstr("name another one, or put aside to host")));
+  }
+}
+
+TEST(Swap, leaves_nothing_of_the_file_that_it_tries) {
+  const auto here = std::filesystem::temp_directory_path() / ("trainyard-swap-" + std::to_string(::getpid()));
+  std::filesystem::create_directory(here);
+  EXPECT_EQ(problems_of(with(SwapTo::disk, SwapTo::nowhere, here)), "");
+  EXPECT_TRUE(std::filesystem::is_empty(here));
+  std::filesystem::permissions(here, std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
+  EXPECT_THAT(problems_of(with(SwapTo::disk, SwapTo::nowhere, here)), HasSubstr(::geteuid() == 0 ? "" : "Permission denied"));
+  std::filesystem::remove(here);
 }
 
 }  // namespace

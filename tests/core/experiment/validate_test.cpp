@@ -249,6 +249,22 @@ TEST(Validate, a_step_takes_no_more_samples_than_there_are) {
   expect_problem(with(4097), "training.accumulation_steps", "out of range");
 }
 
+// However many ranks its stages are on, a pipeline takes the samples of a step once; and a mesh once for each replica.
+TEST(Validate, of_a_model_that_is_cut_up_replicas_take_the_samples) {
+  const auto with = [](StrategyKind kind) {
+    return [kind](Experiment& e) {
+      e.topology = star(2, 2);
+      e.strategy.kind = kind;
+      e.strategy.mesh = {2, 1, 2, false};
+      e.training.accumulation_steps = 4096;
+    };
+  };
+  expect_problem(with(StrategyKind::pipeline), "training.accumulation_steps", " samples are more than the ");
+  expect_problem(with(StrategyKind::tensor_parallel), "training.accumulation_steps", " samples are more than the ");
+  expect_problem(with(StrategyKind::hybrid), "training.accumulation_steps", " samples on each of 2 replicas are more than the ");
+  expect_problem(with(StrategyKind::ddp), "training.accumulation_steps", " samples on each of 4 ranks are more than the ");
+}
+
 TEST(Validate, only_shards_are_outside_the_promise_of_one_device) {
   Experiment experiment = small(2, 2);
   EXPECT_EQ(unlike_one_device(experiment), std::nullopt);

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/run/memory_meter.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "core/base/clock.h"
+
+namespace trainyard::run {
+namespace {
+
+using telemetry::Metric;
+
+constexpr std::int64_t kPeriod = 500'000'000;  // reading /proc costs microseconds: twice a second is enough
+constexpr std::int64_t kMost = 500;            // looking takes no more of the time than one part in so many, however many pages there are
+
+}  // namespace
+
+std::int64_t resident_bytes() {
+  const int file = ::open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  std::array<char, 128> text{};
+  const ssize_t length = ::read(file, text.data(), text.size());
+  ::close(file);
+  std::int64_t total = 0, resident = 0;
+  const char* end = text.data() + (length > 0 ? length : 0);
+  const auto after = std::from_chars(text.data(), end, total);
+  if (after.ptr != end) std::from_chars(after.ptr + 1, end, resident);
+  return resident * ::sysconf(_SC_PAGESIZE);
+}
+
+MemoryMeter::MemoryMeter(telemetry::EventRing* events, const BoundPlan& bound, bool own_process) : events_(events), bound_(bound), own_process_(own_process) {}
+
+void MemoryMeter::tell_at_times(std::int64_t step, std::int64_t now_ns) {
+  if (now_ns >= next_ns_) tell(step, now_ns);
+}
+
+void MemoryMeter::tell(std::int64_t step, std::int64_t now_ns) {
+  if (events_ == nullptr) return;
+  const std::int64_t begin = base::now_nanoseconds();
+  if (own_process_) metric(Metric::memory_bytes, step, now_ns, static_cast<double>(resident_bytes()));
+  std::array<std::int64_t, kMemoryParts> parts{};
+  for (const ResidentPart& one : bound_.memory)
+    parts[static_cast<std::size_t>(one.part)] += one.begin == nullptr ? one.bytes : resident_of(one.begin, one.bytes);
+  for (std::size_t part = 0; part < kMemoryParts; ++part)
+    if (parts[part] > 0 || is_on_device(static_cast<MemoryPart>(part)))
+      metric(Metric::buffer_bytes, step, now_ns, static_cast<double>(parts[part]), static_cast<int>(part));
+  next_ns_ = begin + std::max(kPeriod, kMost * (base::now_nanoseconds() - begin));
+}
+
+void MemoryMeter::metric(Metric metric, std::int64_t step, std::int64_t now_ns, double value, int index) {
+  events_->write({now_ns, now_ns, now_ns, value, static_cast<std::int32_t>(step), static_cast<std::uint16_t>(metric), static_cast<std::uint16_t>(index),
+                  telemetry::EventKind::metric});
+}
+
+}  // namespace trainyard::run
