@@ -18,6 +18,7 @@ constexpr double kLeastBend = 16, kMostBend = 64, kBend = 0.2;  // pixels; of wh
 constexpr std::size_t kFew = 150, kMany = 1000;                 // arrows: more have no rims; still more no heads
 constexpr float kFaint = 0.35F;
 constexpr double kHead = 5, kRim = 3;  // pixels at 100 %
+constexpr double kLineOfHead = 0.45;   // as wide is a line at most as its head is long
 constexpr double kHeadOfAll = 0.65;    // between neighbours, which are close, a head leaves so much of its arrow to the line
 
 std::map<std::string, QRectF> tiles_of(const Layout& layout) {
@@ -70,13 +71,21 @@ struct Ink {
 
 void paint_line(QPainter& painter, const LogicalArrow& arrow, const Ink& ink) {
   painter.setBrush(Qt::NoBrush);
-  painter.strokePath(line_of(arrow), QPen(ink.colour, arrow.width + ink.rim, Qt::SolidLine, Qt::FlatCap));
+  painter.strokePath(line_of(arrow), QPen(ink.colour, std::min(arrow.width, kLineOfHead * head_size(arrow)) + ink.rim, Qt::SolidLine, Qt::FlatCap));
 }
 
+// Its rim is along the two sides that meet at the tip: across the third its own line comes.
 void paint_head(QPainter& painter, const LogicalArrow& arrow, const Ink& ink) {
-  painter.setPen(ink.rim > 0 ? QPen(ink.colour, ink.rim, Qt::SolidLine, Qt::SquareCap, Qt::RoundJoin) : QPen(Qt::NoPen));
+  const QPolygonF head = head_of(arrow.path, head_size(arrow));
+  if (head.isEmpty()) return;
+  if (ink.rim > 0) {
+    painter.setPen(QPen(ink.colour, ink.rim, Qt::SolidLine, Qt::FlatCap, Qt::RoundJoin));
+    painter.drawPolyline(QPolygonF{head[1], head[0], head[2]});
+    return;
+  }
+  painter.setPen(Qt::NoPen);
   painter.setBrush(ink.colour);
-  painter.drawPolygon(head_of(arrow.path, head_size(arrow)));
+  painter.drawPolygon(head);
 }
 
 // Heads last: a line that begins where another arrow ends would hide who that one is for.
