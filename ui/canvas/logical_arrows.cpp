@@ -13,21 +13,22 @@ namespace trainyard::ui {
 namespace {
 
 constexpr double kThinnest = 1.5, kWidest = 6;
-constexpr double kInset = 6;                                    // an arrow begins and ends a little inside the tiles, where their text is not
 constexpr double kNeighbours = 160;                             // pixels between the middles of tiles beside each other
 constexpr double kLeastBend = 16, kMostBend = 64, kBend = 0.2;  // pixels; of what is longer than between neighbours
 constexpr std::size_t kFew = 150, kMany = 1000;                 // arrows: more have no rims; still more no heads
 constexpr float kFaint = 0.35F;
 constexpr double kHead = 5, kRim = 3;  // pixels at 100 %
+constexpr double kLineOfHead = 0.45;   // as wide is a line at most as its head is long
+constexpr double kHeadOfAll = 0.65;    // between neighbours, which are close, a head leaves so much of its arrow to the line
 
 std::map<std::string, QRectF> tiles_of(const Layout& layout) {
   std::map<std::string, QRectF> tiles;
   for (const NodeBox& node : layout.nodes)
-    for (const TileBox& tile : node.tiles) tiles[tile.name] = tile.rect.adjusted(kInset, kInset, -kInset, -kInset);
+    for (const TileBox& tile : node.tiles) tiles[tile.name] = tile.rect;
   return tiles;
 }
 
-// A bow to the right of its direction, so that there and back are two; a longer one passes by the names of the tiles between.
+// From border to border, a bow to the right of its direction, so that there and back are two.
 QPainterPath bow(const QRectF& from, const QRectF& to) {
   const QLineF way(from.center(), to.center());
   const double bend = std::clamp(kLeastBend + (way.length() - kNeighbours) * kBend, kLeastBend, kMostBend);
@@ -37,13 +38,30 @@ QPainterPath bow(const QRectF& from, const QRectF& to) {
   return path;
 }
 
-// A triangle at its end. The line comes there from its last control point; asking for points of the path takes a hundred times as long.
+// From its begin to its end; asking for the length of the path takes a hundred times as long.
+double span_of(const QPainterPath& path) { return QLineF(path.elementAt(0), path.currentPosition()).length(); }
+
+double head_size(const LogicalArrow& arrow) { return std::min(kHead + 2 * arrow.width, kHeadOfAll * span_of(arrow.path)); }
+
+// A triangle at its end. The line comes there from its last control point.
 QPolygonF head_of(const QPainterPath& path, double size) {
   const QPointF tip = path.currentPosition();
   const QLineF back(tip, path.elementAt(path.elementCount() - 2));
   if (back.length() == 0) return {};
   const QPointF along = (back.p2() - tip) / back.length() * size, across = QPointF(-along.y(), along.x()) * 0.45;
   return QPolygonF{tip, tip + along + across, tip + along - across};
+}
+
+// Its first part, up to within the head: a wide line that went on to the tip would make it blunt.
+QPainterPath line_of(const LogicalArrow& arrow) {
+  const QPainterPath& path = arrow.path;
+  const double span = span_of(path), part = span > 0 ? 1 - 0.8 * head_size(arrow) / span : 1;
+  const auto between = [part](QPointF a, QPointF b) { return a + (b - a) * part; };
+  const QPointF a = path.elementAt(0), b = path.elementAt(1), c = path.elementAt(2), d = path.elementAt(3);  // a cubic, of which de Casteljau makes two
+  const QPointF ab = between(a, b), bc = between(b, c), cd = between(c, d), abc = between(ab, bc), bcd = between(bc, cd);
+  QPainterPath line(a);
+  line.cubicTo(ab, abc, between(abc, bcd));
+  return line;
 }
 
 struct Ink {
@@ -53,13 +71,21 @@ struct Ink {
 
 void paint_line(QPainter& painter, const LogicalArrow& arrow, const Ink& ink) {
   painter.setBrush(Qt::NoBrush);
-  painter.strokePath(arrow.path, QPen(ink.colour, arrow.width + ink.rim, Qt::SolidLine, Qt::FlatCap));
+  painter.strokePath(line_of(arrow), QPen(ink.colour, std::min(arrow.width, kLineOfHead * head_size(arrow)) + ink.rim, Qt::SolidLine, Qt::FlatCap));
 }
 
+// Its rim is along the two sides that meet at the tip: across the third its own line comes.
 void paint_head(QPainter& painter, const LogicalArrow& arrow, const Ink& ink) {
-  painter.setPen(ink.rim > 0 ? QPen(ink.colour, ink.rim, Qt::SolidLine, Qt::SquareCap, Qt::RoundJoin) : QPen(Qt::NoPen));
+  const QPolygonF head = head_of(arrow.path, head_size(arrow));
+  if (head.isEmpty()) return;
+  if (ink.rim > 0) {
+    painter.setPen(QPen(ink.colour, ink.rim, Qt::SolidLine, Qt::FlatCap, Qt::RoundJoin));
+    painter.drawPolyline(QPolygonF{head[1], head[0], head[2]});
+    return;
+  }
+  painter.setPen(Qt::NoPen);
   painter.setBrush(ink.colour);
-  painter.drawPolygon(head_of(arrow.path, kHead + 2 * arrow.width));
+  painter.drawPolygon(head);
 }
 
 // Heads last: a line that begins where another arrow ends would hide who that one is for.
@@ -103,8 +129,19 @@ std::vector<LogicalArrow> logical_arrows(const Layout& layout, const LogicalPict
   return arrows;
 }
 
-void paint_logical(QPainter& painter, const std::vector<LogicalArrow>& arrows) {
-  arrows.size() <= kMany ? paint_arrows(painter, arrows) : paint_threads(painter, arrows);
+QPainterPath outside_tiles(const Layout& layout, const QRectF& area) {
+  QPainterPath outside;  // odd-even
+  outside.addRect(area);
+  for (const NodeBox& node : layout.nodes)
+    for (const TileBox& tile : node.tiles)
+      if (tile.rect.intersects(area)) outside.addRect(tile.rect & area);
+  return outside;
+}
+
+void paint_logical(QPainter& painter, const std::vector<LogicalArrow>& arrows, const QPainterPath& outside) {
+  if (arrows.size() > kMany) return paint_threads(painter, arrows);
+  painter.setClipPath(outside, Qt::IntersectClip);
+  paint_arrows(painter, arrows);
 }
 
 }  // namespace trainyard::ui

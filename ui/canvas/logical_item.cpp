@@ -14,19 +14,20 @@ LogicalItem::LogicalItem() {
   setVisible(false);
 }
 
-void LogicalItem::set(std::vector<LogicalArrow> arrows) {
+void LogicalItem::set(std::vector<LogicalArrow> arrows, const Layout& layout) {
   if (arrows.empty() && arrows_.empty()) return;
   prepareGeometryChange();
   arrows_ = std::move(arrows);
   bounds_ = {};
   for (const LogicalArrow& arrow : arrows_) bounds_ |= arrow.path.controlPointRect();
   if (!arrows_.empty()) bounds_.adjust(-kAround, -kAround, kAround, kAround);
+  outside_ = outside_tiles(layout, bounds_);
   update();
 }
 
 void LogicalItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
   painter->setRenderHint(QPainter::Antialiasing);
-  paint_logical(*painter, arrows_);
+  paint_logical(*painter, arrows_, outside_);
 }
 
 }  // namespace trainyard::ui

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The logical picture as an item of the scene: above tiles and links, below the labels of links. It takes no input.
+// The logical picture as an item of the scene: above links, below their labels, beside tiles. It takes no input.
 #pragma once
 
 #include <QGraphicsItem>
@@ -11,7 +11,7 @@ namespace trainyard::ui {
 class LogicalItem : public QGraphicsItem {
  public:
   LogicalItem();
-  void set(std::vector<LogicalArrow> arrows);
+  void set(std::vector<LogicalArrow> arrows, const Layout& layout);
   const std::vector<LogicalArrow>& arrows() const { return arrows_; }
   QRectF boundingRect() const override { return bounds_; }
   void paint(QPainter* painter, const QStyleOptionGraphicsItem* option, QWidget* widget) override;
@@ -19,6 +19,7 @@ class LogicalItem : public QGraphicsItem {
  private:
   std::vector<LogicalArrow> arrows_;
   QRectF bounds_;
+  QPainterPath outside_;  // of all tiles
 };
 
 }  // namespace trainyard::ui

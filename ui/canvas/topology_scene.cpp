@@ -135,7 +135,7 @@ void TopologyScene::set_shards(std::vector<KeptShard> shards) {
 }
 
 void TopologyScene::place_logical() {
-  logical_->set(logical_arrows(layout_, logical_picture_));
+  logical_->set(logical_arrows(layout_, logical_picture_), layout_);
   show_logical();
 }
 

@@ -196,7 +196,18 @@ void RunCharts::plan_chart(Shown& shown, ChartKind kind) {
     plots_[kind]->put_series(id, spec.style);
     readers.try_emplace(spec.id, spec);
   }
+  drop_lines(shown, kind);
   order_lines(kind);
+}
+
+// That stand for what is not chosen any more: of the first segment that told, say, once the one that is wanted has told too.
+void RunCharts::drop_lines(Shown& shown, ChartKind kind) {
+  std::erase_if(shown.readers[kind], [&](const auto& reader) {
+    const QString id = shown.prefix + reader.first;
+    if (shown.order[kind].contains(id)) return false;
+    plots_[kind]->remove_series(id);
+    return true;
+  });
 }
 
 // Run by run, and within a run as planned, whichever reported first.

@@ -95,6 +95,7 @@ class RunCharts : public QWidget {
   void take_simulated(const Run* run, const base::Result<SimulatedTime>& time);
   void plan_lines(Shown& shown);
   void plan_chart(Shown& shown, ChartKind kind);
+  void drop_lines(Shown& shown, ChartKind kind);
   void order_lines(ChartKind kind);
   void offer_choices();
   void offer_bytes();

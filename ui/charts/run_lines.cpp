@@ -67,22 +67,23 @@ class Lines {
         line->style.joining = Joining::never;
   }
 
-  // Of the rank whose buffers take most, part on part; and what the plan says that they take.
+  // Of the rank whose buffers take most, part on part, but for what the plan has nothing of; and what the plan says that they take, which tells the rank.
   void buffers() {
     const int rank = with_most_buffers();
     if (rank < 0) return;
     if (!alone()) return void(add("most", tr("rank that takes most"), 0, {keys_of(history_, Metric::buffer_bytes, rank)}));
     const QString labels[] = {tr("parameters"),       tr("gradients"), tr("moments"), tr("activations"), tr("other"), tr("put aside on the host"),
                               tr("put aside on disk")};  // as run::MemoryPart
+    level("plan", tr("plan (rank %1)").arg(rank), planned_bytes(rank), true);
     for (std::size_t part = 0; part < std::size(labels); ++part) {
-      LineSpec* line = add(QString("part%1").arg(part), part == 0 ? tr("%1 (rank %2)").arg(labels[part]).arg(rank) : labels[part],
-                           colour_of_part(static_cast<int>(part)), {{{Metric::buffer_bytes, rank, static_cast<int>(part)}}});
+      if (plans_nothing(rank, part)) continue;
+      LineSpec* line =
+          add(QString("part%1").arg(part), labels[part], colour_of_part(static_cast<int>(part)), {{{Metric::buffer_bytes, rank, static_cast<int>(part)}}});
       if (line == nullptr) continue;
       line->style.dashed = false;
       line->style.stacked = true;
       line->style.joining = Joining::always;
     }
-    level("plan", tr("by the plan"), planned_bytes(rank), true);
   }
 
   // By what the plan says.
@@ -93,12 +94,21 @@ class Lines {
     return most;
   }
 
-  double planned_bytes(int rank) const {
+  // By part; nothing where that was not recorded.
+  std::vector<double> planned_parts(int rank) const {
+    std::vector<double> parts;
     const auto all = history_.header().find("buffer_bytes");
-    if (all == history_.header().end() || !all->is_array() || static_cast<std::size_t>(rank) >= all->size()) return 0;
-    double sum = 0;
-    for (const base::Json& part : (*all)[static_cast<std::size_t>(rank)]) sum += part.is_number() ? part.get<double>() : 0;
-    return sum;
+    if (all == history_.header().end() || !all->is_array() || static_cast<std::size_t>(rank) >= all->size()) return parts;
+    for (const base::Json& part : (*all)[static_cast<std::size_t>(rank)]) parts.push_back(part.is_number() ? part.get<double>() : 0);
+    return parts;
+  }
+  double planned_bytes(int rank) const {
+    const std::vector<double> parts = planned_parts(rank);
+    return std::accumulate(parts.begin(), parts.end(), 0.0);
+  }
+  bool plans_nothing(int rank, std::size_t part) const {
+    const std::vector<double> parts = planned_parts(rank);
+    return part < parts.size() && parts[part] == 0;
   }
 
   void gradient_norms() {
@@ -178,10 +188,9 @@ class Lines {
   // Of each worker's gradients, as the first server saw them; or of each stage's, as it updated by them.
   void staleness() {
     const std::vector<SeriesKey> keys = telemetry::gradient_series(history_, Metric::staleness);
-    const bool stages = !keys.empty() && keys.front().rank == keys.front().index;
+    const bool stages = stages_tell(history_);
     for (const SeriesKey& key : keys)
-      if (LineSpec* line = add(QString("worker%1").arg(key.index), !alone() ? "" : (stages ? tr("stage, rank %1") : tr("worker, rank %1")).arg(key.index),
-                               key.index, {{key}}))
+      if (LineSpec* line = add(QString("worker%1").arg(key.index), alone() ? whose_gradients(history_, key.index) : "", key.index, {{key}}))
         line->style.joining = Joining::never;
     if (keys.empty() || !alone()) return;
     if (stages || history_.header().contains("first_server")) staleness_over_time();  // else an older recording
@@ -279,6 +288,13 @@ QString segment_name(const telemetry::History& history, int segment) {
   const auto& names = history.segments();
   return segment < static_cast<int>(names.size()) ? QString::fromStdString(names[static_cast<std::size_t>(segment)]) : tr("segment %1").arg(segment);
 }
+
+bool stages_tell(const telemetry::History& history) {
+  const std::vector<SeriesKey> keys = telemetry::gradient_series(history, Metric::staleness);
+  return !keys.empty() && keys.front().rank == keys.front().index;
+}
+
+QString whose_gradients(const telemetry::History& history, int rank) { return (stages_tell(history) ? tr("stage, rank %1") : tr("worker, rank %1")).arg(rank); }
 
 std::vector<int> segments_with_gradients(const telemetry::History& history) {
   std::set<int> with;

@@ -57,6 +57,10 @@ constexpr bool is_special(ChartKind kind) { return kind >= ChartKind::residual_n
 std::vector<int> segments_with_gradients(const telemetry::History& history);
 QString segment_name(const telemetry::History& history, int segment);
 
+// Whether the staleness of gradients is told by stages, each of its own; else by servers, of workers.
+bool stages_tell(const telemetry::History& history);
+QString whose_gradients(const telemetry::History& history, int rank);  // "worker, rank 3"
+
 // Whether its bytes are known to grow.
 bool sends(const telemetry::History& history);
 

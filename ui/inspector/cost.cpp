@@ -3,6 +3,7 @@
 
 #include <QCoreApplication>
 #include <algorithm>
+#include <limits>
 
 #include "core/base/units.h"
 #include "core/collective/expand.h"
@@ -17,28 +18,40 @@ namespace {
 QString text(const char* source) { return QCoreApplication::translate("cost", source); }
 QString bytes(std::int64_t number) { return QString::fromStdString(base::format_bytes(static_cast<double>(number))); }
 
+// Of what ranks send, or have: a difference that is not seen is none.
+struct Range {
+  std::int64_t least = std::numeric_limits<std::int64_t>::max(), most = 0;
+  void take(std::int64_t value) { least = std::min(least, value), most = std::max(most, value); }
+  bool differs() const { return bytes(least) != bytes(most); }
+};
+
+QString at_most(bool so) { return so ? text("at most ") : QString(); }
+
 }  // namespace
 
-Cost cost_of(const experiment::Resolved& experiment, const plan::Plan& expanded) {
-  Cost cost{expanded.ranks, experiment.model.elements, 0, run::names_rows(expanded), 0, experiment.steps, {}};
-  for (const std::int32_t rank : {0, expanded.ranks - 1, std::max(experiment.storage_rank, 0)}) {
+Cost cost_of(const experiment::Resolved& experiment, const plan::Plan& expanded, const std::stop_token& stop) {
+  Cost cost{.ranks = expanded.ranks, .parameters = experiment.model.elements, .steps = experiment.steps};
+  Range sent, memory;
+  for (std::int32_t rank = 0; rank < expanded.ranks && !stop.stop_requested(); ++rank) {
     const plan::RankPlan plan = expanded.rank_plan(rank);
     if (cost.engine.empty()) cost.engine = plan::engine_of(plan);
     const run::Layout layout = run::layout(plan);
-    cost.memory_bytes = std::max(cost.memory_bytes, layout.private_bytes + layout.shared_bytes);
-    cost.sent_bytes = std::max(cost.sent_bytes, collective::step_sent_bytes(plan, expanded.schedule));
+    memory.take(layout.private_bytes + layout.shared_bytes);
+    sent.take(collective::step_sent_bytes(plan, expanded.schedule));
   }
+  if (stop.stop_requested()) return cost;
+  cost.sent_bytes = sent.most, cost.sent_at_most = run::names_rows(expanded) || sent.differs();
+  cost.memory_bytes = memory.most, cost.memory_at_most = memory.differs();
   cost.savings = experiment::savings(experiment);
   return cost;
 }
 
 QString cost_line(const Cost& cost) {
-  const QString held = bytes(cost.memory_bytes);
-  const QString of_rank =
-      cost.ranks == 1 ? text("nothing sent, %1 of buffers").arg(held)
-      : !cost.engine.empty()
-          ? text("a rank has %1 of buffers; what %2 sends it does not report").arg(held, QString::fromStdString(cost.engine))
-          : text("a rank sends %1%2 a step, has %3 of buffers").arg(cost.sent_at_most ? text("at most ") : QString(), bytes(cost.sent_bytes), held);
+  const QString held = at_most(cost.memory_at_most) + bytes(cost.memory_bytes);
+  const QString of_rank = cost.ranks == 1 ? text("nothing sent, %1 of buffers").arg(held)
+                          : !cost.engine.empty()
+                              ? text("a rank has %1 of buffers; what %2 sends it does not report").arg(held, QString::fromStdString(cost.engine))
+                              : text("a rank sends %1%2 a step, has %3 of buffers").arg(at_most(cost.sent_at_most), bytes(cost.sent_bytes), held);
   const QString saved = cost.savings ? text("; gradients are %1").arg(QString::fromStdString(experiment::savings_said(*cost.savings))) : QString();
   return text("%1, %2, %3; %4%5")
       .arg(counted(cost.ranks, text("ranks")), counted(cost.parameters, text("parameters")), counted(cost.steps, text("steps")), of_rank, saved);

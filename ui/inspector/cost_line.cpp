@@ -63,9 +63,10 @@ void CostLine::Reckoning::run() const {
   const auto plan = resolved.and_then([](const experiment::Resolved& known) { return strategy::make_plan(known); });
   if (stop.stop_requested()) return;
   post([shards = plan ? kept_shards(*resolved) : std::vector<KeptShard>()](CostLine& to) { emit to.shards_known(shards); });
-  const auto cost = plan.map([&](const plan::Plan& known) { return cost_of(*resolved, known); });
-  post([cost](CostLine& to) { to.show_cost(cost); });
   post([stages = plan ? stage_picture(*resolved, *plan) : StagePicture()](CostLine& to) { emit to.stages_known(stages); });
+  const auto cost = plan.map([&](const plan::Plan& known) { return cost_of(*resolved, known, stop); });
+  if (stop.stop_requested()) return;
+  post([cost](CostLine& to) { to.show_cost(cost); });
   const base::Problems room = plan ? session::room_problems(*resolved, *plan) : base::Problems();
   post([told = in_words(experiment, room)](CostLine& to) { emit to.room_known(told); });
   if (stop.stop_requested()) return;

@@ -11,6 +11,7 @@
 #include <cmath>
 
 #include "core/base/units.h"
+#include "ui/charts/run_lines.h"
 #include "ui/model/recorded.h"
 #include "ui/theme/theme.h"
 
@@ -68,7 +69,6 @@ StalenessPanel::StalenessPanel(QWidget* parent) : QWidget(parent) {
   table_->setAllColumnsShowFocus(true);
   table_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
   connect(table_, &QTreeWidget::itemActivated, this, [this](QTreeWidgetItem* row) { want_gradient(table_->indexOfTopLevelItem(row)); });
-  table_->setAccessibleName(tr("Effective updates by worker"));
   const std::pair<QString, QString> headings[columns] = {
       {tr("Worker"), tr("Whose gradients they are")},
       {tr("Applied"), tr("Gradients that became part of an update")},
@@ -185,7 +185,7 @@ void StalenessPanel::show_histogram() {
     const QString id = QString("worker%1").arg(one.rank);
     const bool visible = !histogram_->model().find(id) || histogram_->model().find(id)->visible;
     histogram_->remove_series(id);
-    histogram_->put_series(id, {.label = tr("worker, rank %1").arg(one.rank), .colour = one.rank, .stacked = true, .joining = Joining::never});
+    histogram_->put_series(id, {.label = whose_gradients(run_->history(), one.rank), .colour = one.rank, .stacked = true, .joining = Joining::never});
     std::vector<SeriesPoint> bars;
     for (std::int64_t staleness = 0; !one.counts.empty() && staleness <= std::min(one.most(), last); ++staleness) {
       const auto at = one.counts.find(staleness);
@@ -230,6 +230,9 @@ void StalenessPanel::show_table() {
   const auto& workers = counts_.workers();
   const WorkerStaleness all = counts_.all();
   const int rows = workers.empty() ? 0 : static_cast<int>(workers.size()) + 1;
+  const bool stages = run_ && stages_tell(run_->history());
+  table_->headerItem()->setText(worker, stages ? tr("Stage") : tr("Worker"));
+  table_->setAccessibleName(stages ? tr("Effective updates by stage") : tr("Effective updates by worker"));
   while (table_->topLevelItemCount() > rows) delete table_->takeTopLevelItem(table_->topLevelItemCount() - 1);
   while (table_->topLevelItemCount() < rows) new QTreeWidgetItem(table_);
   for (int row = 0; row < rows; ++row) fill(*table_->topLevelItem(row), row + 1 < rows ? workers[static_cast<std::size_t>(row)] : all, all.applied);

@@ -20,6 +20,7 @@ struct PipelinePicture {
   std::string not_simulated;         // why, where that is so
   std::optional<PipelineShape> run;  // of the run that is shown, where it had a pipeline
   std::optional<RanStep> ran;        // a step of it; nothing before one is whole
+  bool reading = false;              // one is, but its ops are not read yet
   bool over = false;                 // and no more will come
 
   const PlannedStep* planned() const;                      // that which the step of the run should be; null: there is none

@@ -43,6 +43,7 @@ void PipelineReader::show_plan() {
   picture_.plan = picture_.of_drawing ? drawing_ : of_run_->plan;
   picture_.not_simulated = of_run_ && !picture_.of_drawing ? of_run_->problem : std::string();
   picture_.run = of_run_ ? std::optional(of_run_->shape) : std::nullopt;
+  look_at_run();
   emit changed();
 }
 
@@ -50,9 +51,11 @@ std::optional<PipelineReader::OfRun> PipelineReader::reckoned(const base::Json& 
   const auto resolved = experiment::resolved_from_json(recorded);
   const auto shape = resolved ? pipeline_shape(*resolved) : std::nullopt;
   if (!shape) return {};
-  const auto planned = strategy::make_plan(*resolved).and_then([&](const plan::Plan& plan) { return pipeline_plan(*resolved, *shape, plan, stop); });
-  if (!planned) return OfRun{*shape, nullptr, planned.error().what};
-  return OfRun{*shape, std::make_shared<const PipelinePlan>(*planned), {}};
+  const auto plan = strategy::make_plan(*resolved);
+  const auto planned = plan.and_then([&](const plan::Plan& known) { return pipeline_plan(*resolved, *shape, known, stop); });
+  const plan::Schedule schedule = plan ? plan->schedule : plan::Schedule();
+  if (!planned) return OfRun{*shape, schedule, nullptr, planned.error().what};
+  return OfRun{*shape, schedule, std::make_shared<const PipelinePlan>(*planned), {}};
 }
 
 // Aside, once a run.
@@ -70,13 +73,28 @@ void PipelineReader::reckon() {
   });
 }
 
+// The one that was chosen; else the one that stays; else the last full one.
+std::optional<std::int32_t> PipelineReader::wanted_step() const {
+  if (chosen_) return chosen_;
+  if (frozen_ && picture_.ran) return picture_.ran->step;
+  const auto last = last_whole_step(run_->history());
+  return last ? std::optional(last_full_step(*last, of_run_->schedule)) : std::nullopt;
+}
+
+// How far it is; says whether that is news.
+bool PipelineReader::look_at_run() {
+  const bool known = run_ && of_run_, over = run_ && run_->complete();
+  if (known && recorded_.empty()) recorded_ = recorded_cells(run_->spans(), of_run_->shape);
+  const bool reading = known && !picture_.ran && last_whole_step(run_->history()) && !(over && recorded_.empty());
+  return std::exchange(picture_.over, over) != over || std::exchange(picture_.reading, reading) != reading;
+}
+
 void PipelineReader::refresh(const StepTimes& steps) {
   if (!run_) return;
   if (!asked_ && run_->history().ranks() > 1) reckon();
   if (!of_run_) return;
-  if (std::exchange(picture_.over, run_->complete()) != run_->complete()) emit changed();
-  if (recorded_.empty()) recorded_ = recorded_cells(run_->spans(), of_run_->shape);
-  const auto wanted = chosen_ ? chosen_ : frozen_ && picture_.ran ? std::optional(picture_.ran->step) : last_whole_step(run_->history());
+  if (look_at_run()) emit changed();
+  const auto wanted = wanted_step();
   const StepTime* step = wanted && !recorded_.empty() ? steps.find(*wanted) : nullptr;
   if (!step || (picture_.ran && picture_.ran->step == step->step && picture_.whole())) return;
   RanStep ran = ran_step(run_->spans(), recorded_, *step);

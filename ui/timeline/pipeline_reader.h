@@ -20,7 +20,7 @@ class PipelineReader : public QObject {
   void set_run(const Run* run);                    // null: none; it must outlive this or be taken away
   void set_drawing(const KnownPipeline& drawing);  // null: what is drawn is no pipeline, or no plan of it is known
   void set_frozen(bool frozen);                    // the step that is shown stays
-  void choose(std::optional<std::int32_t> step);   // nothing: the last whole one
+  void choose(std::optional<std::int32_t> step);   // nothing: the last full one
   void refresh(const StepTimes& steps);            // what the run recorded has grown
 
   bool any() const { return of_run_ || drawing_; }  // there is something to show
@@ -35,11 +35,14 @@ class PipelineReader : public QObject {
   // Of the run: what it is, and its plan, or why that could not be simulated.
   struct OfRun {
     PipelineShape shape;
+    plan::Schedule schedule;
     KnownPipeline plan;
     std::string problem;
   };
   static std::optional<OfRun> reckoned(const base::Json& recorded, const std::stop_token& stop);
   void reckon();
+  std::optional<std::int32_t> wanted_step() const;
+  bool look_at_run();
   void show_plan();
 
   const Run* run_ = nullptr;

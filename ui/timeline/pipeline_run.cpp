@@ -101,4 +101,11 @@ std::optional<std::int32_t> last_whole_step(const telemetry::History& history) {
   return last;
 }
 
+// Of an epoch, the full steps come first.
+std::int32_t last_full_step(std::int32_t last, const plan::Schedule& schedule) {
+  const std::int64_t epoch = schedule.steps_per_epoch(), full = schedule.full_steps_per_epoch;
+  if (full == 0 || last % epoch < full) return last;
+  return static_cast<std::int32_t>(last - last % epoch + full - 1);
+}
+
 }  // namespace trainyard::ui

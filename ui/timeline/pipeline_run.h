@@ -24,5 +24,7 @@ RanStep ran_step(const SpanStore& spans, const RecordedCells& cells, const StepT
 
 // The last step that all ranks have reported; nothing before there is one.
 std::optional<std::int32_t> last_whole_step(const telemetry::History& history);
+// Of the steps up to `last` the one that stands for the run: the last that takes as many samples as most do. Where an epoch is too short for one, the last.
+std::int32_t last_full_step(std::int32_t last, const plan::Schedule& schedule);
 
 }  // namespace trainyard::ui

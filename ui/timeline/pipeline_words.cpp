@@ -93,9 +93,10 @@ QString why_block_is_empty(const PipelinePicture& picture, CellBlock block) {
     return picture.plan ? tr("The plan has no such step.") : tr("Simulating the plan ...");
   }
   if (!picture.run) return tr("Press Run: what happens is shown here, below what should.");
-  return picture.ran    ? tr("The ops of %1 are not held here: it was too long ago, or they were not recorded.").arg(step_words(picture))
-         : picture.over ? tr("This run recorded no whole step.")
-                        : tr("Waiting for the first whole step.");
+  return picture.ran       ? tr("The ops of %1 are not held here: it was too long ago, or they were not recorded.").arg(step_words(picture))
+         : picture.reading ? tr("Reading what was recorded ...")
+         : picture.over    ? tr("This run recorded no whole step.")
+                           : tr("Waiting for the first whole step.");
 }
 
 SpanWords words_of(const PipelinePicture& picture, const CellPlace& place) {

@@ -48,6 +48,37 @@ TEST(RunLines, distances_from_the_mean_stand_beside_the_decay_of_the_first) {
   EXPECT_TRUE(lines_of(ChartKind::consensus, history_of({}, 500), {}, {}).empty()) << "of ranks that have the same parameters";
 }
 
+// Of one rank, by run::MemoryPart, as planned and as measured.
+telemetry::History history_of_buffers(const std::vector<double>& bytes) {
+  const QTemporaryDir directory;
+  const test::SyntheticRun run{.ranks = 1};
+  base::Json header = run.header();
+  header["buffer_bytes"] = base::Json::array({bytes});
+  auto writer = telemetry::RecordingWriter::create(std::filesystem::path(directory.path().toStdString()) / telemetry::kRecordingFile, header).value();
+  std::vector<telemetry::Event> events = run.step(0, 0);
+  for (std::size_t part = 0; part < bytes.size(); ++part) {
+    telemetry::Event event = events.front();
+    event.subject = static_cast<std::uint16_t>(telemetry::Metric::buffer_bytes), event.index = static_cast<std::uint16_t>(part), event.value = bytes[part];
+    events.push_back(event);
+  }
+  EXPECT_TRUE(writer.append_events(0, events));
+  EXPECT_TRUE(writer.close());
+  return *telemetry::History::load(directory.path().toStdString());
+}
+
+std::string labels_of(const std::vector<LineSpec>& lines) {
+  QStringList labels;
+  for (const LineSpec& line : lines) labels << line.style.label;
+  return labels.join(", ").toStdString();
+}
+
+// A legend shows its first lines without being scrolled.
+TEST(RunLines, of_buffers_begin_with_the_plan_and_have_no_part_of_which_it_has_nothing) {
+  const auto labels = [](const std::vector<double>& bytes) { return labels_of(lines_of(ChartKind::buffers, history_of_buffers(bytes), {}, {})); };
+  EXPECT_EQ(labels({4e6, 4e6, 8e6, 2e6, 1e3, 0, 0}), "plan (rank 0), parameters, gradients, moments, activations, other");
+  EXPECT_EQ(labels({4e6, 4e6, 0, 2e6, 1e3, 8e6, 0}), "plan (rank 0), parameters, gradients, activations, other, put aside on the host");
+}
+
 // What a rank reports of each step, changed.
 using Changed = std::function<void(std::vector<telemetry::Event>&)>;
 telemetry::History changed_history(const test::SyntheticRun& run, int steps, const Changed& changed) {

@@ -216,6 +216,40 @@ TEST_F(RunTest, charts_follow_a_run_rank_by_rank_and_freeze_without_stopping_it)
   EXPECT_LT(charts.plot(ChartKind::loss).shown().x.high, 100);
 }
 
+// Of stages a rank each, of which the last tells first: until the chosen segment has told, the first that has stands for it.
+TEST_F(RunTest, a_chart_of_the_chosen_segment_lets_go_of_the_one_that_stood_for_it) {
+  listen();
+  auto writer = synthetic_.create(directory().toStdString());
+  const auto tell = [&](int rank) {
+    const auto of_another = [&](const telemetry::Event& event) {
+      using telemetry::Metric;
+      const auto metric = static_cast<Metric>(event.subject);
+      return event.index != rank && (metric == Metric::local_gradient_norm || metric == Metric::reduced_gradient_norm || metric == Metric::update_ratio);
+    };
+    for (int step = 0; step < 10; ++step) {
+      std::vector<telemetry::Event> events = synthetic_.step(rank, step);
+      std::erase_if(events, of_another);
+      ASSERT_TRUE(writer.append_events(rank, events));
+    }
+    ASSERT_TRUE(writer.flush());
+  };
+  ASSERT_TRUE(writer.flush());
+  const auto run = open();
+  RunCharts charts;
+  charts.set_runs({run.get()});
+  const auto shown = [&] {
+    QStringList ids;
+    for (const auto& series : charts.plot(ChartKind::gradient_norm).model().series()) ids << series->id;
+    return ids.join(' ');
+  };
+  tell(2);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return shown() == "1/reduced2 1/local2"; })) << shown().toStdString();
+  for (const int rank : {1, 3, 0}) tell(rank);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return run->history().train_loss().size() == 10 && !charts.reading(); }));
+  EXPECT_EQ(shown(), "1/reduced0 1/local0");
+  EXPECT_EQ(charts.plot(ChartKind::gradient_norm).model().find("1/reduced0")->points.size(), 10u);
+}
+
 TEST(RunCharts, scroll_by_the_wheel_where_there_are_more_than_fit) {
   RunCharts charts;
   charts.resize(700, 400);

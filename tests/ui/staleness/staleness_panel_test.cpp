@@ -218,6 +218,8 @@ TEST_F(StalenessPanelTest, shows_the_gradients_of_stages_that_update_after_every
   EXPECT_THAT(panel_.words().toStdString(), HasSubstr("8 gradients applied, 3 of them delayed, 0 dropped. Staleness: 0.38 in the mean, p95 1, at most 1."));
   EXPECT_THAT(panel_.words().toStdString(), HasSubstr("By theory 0.38 in the mean (p - 1 - s at stage s, less at the beginning of a step)."));
   ASSERT_EQ(panel_.table().topLevelItemCount(), 3);  // and all
+  EXPECT_EQ(panel_.table().headerItem()->text(0), "Stage");
+  EXPECT_EQ(panel_.histogram().model().find("worker0")->style.label, "stage, rank 0") << "as in the chart";
 }
 
 TEST_F(StalenessPanelTest, without_servers_or_a_run_it_says_so) {

@@ -85,5 +85,17 @@ TEST_F(PipelineRun, the_last_whole_step_is_one_that_all_ranks_reported) {
   EXPECT_EQ(last_whole_step(history_), 4);
 }
 
+TEST(FullStep, of_an_epoch_is_the_last_before_its_tails) {
+  plan::Schedule schedule;
+  schedule.steps = 24, schedule.full_steps_per_epoch = 5, schedule.tails = {2, 1};  // epochs of eight
+  EXPECT_EQ(last_full_step(0, schedule), 0);
+  EXPECT_EQ(last_full_step(4, schedule), 4);
+  EXPECT_EQ(last_full_step(7, schedule), 4);
+  EXPECT_EQ(last_full_step(8, schedule), 8);
+  EXPECT_EQ(last_full_step(23, schedule), 20);
+  schedule.full_steps_per_epoch = 0;
+  EXPECT_EQ(last_full_step(7, schedule), 7) << "it has none";
+}
+
 }  // namespace
 }  // namespace trainyard::ui

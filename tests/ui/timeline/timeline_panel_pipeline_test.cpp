@@ -8,6 +8,8 @@
 
 #include "tests/ui/recorded_ops.h"
 #include "tests/ui/timeline/recorded_pipeline.h"
+#include "ui/timeline/pipeline_reader.h"
+#include "ui/timeline/pipeline_words.h"
 #include "ui/timeline/timeline_panel.h"
 
 namespace trainyard::ui {
@@ -27,11 +29,12 @@ class PipelinePanel : public testing::Test {
   ~PipelinePanel() override { panel_.set_run(nullptr); }
 
   KnownPipeline plan(const experiment::Experiment& e) { return std::make_shared<const PipelinePlan>(planned(e)); }
-  void open_run(int steps = 6) {
+  void open_run(int steps = 6) { open_run(steps, steps - 1); }
+  void open_run(int steps, int shown) {
     RecordedPipeline{resolved(drawn_)}.write(directory_.path().toStdString(), steps);
     run_ = ui::Run::open({}, directory_.path());
     panel_.set_run(run_.get());
-    ASSERT_TRUE(says("Measured in step " + QString::number(steps - 1))) << panel_.figures().toStdString();
+    ASSERT_TRUE(says("Measured in step " + QString::number(shown))) << panel_.figures().toStdString();
   }
   bool says(const QString& text) {
     return QTest::qWaitFor([&] { return panel_.figures().contains(text); }, kPatience);
@@ -88,6 +91,40 @@ TEST_F(PipelinePanel, a_run_shows_its_last_whole_step_below_its_plan_with_their_
   EXPECT_TRUE(picture.alike());
   EXPECT_NEAR(picture.ran->cells.bubble(), picture.planned()->cells.bubble(), 1e-3);
   EXPECT_TRUE(says("3.00 times as long")) << panel_.figures().toStdString();
+}
+
+TEST_F(PipelinePanel, a_shorter_step_that_ends_an_epoch_does_not_stand_for_the_run) {
+  drawn_.data.train_samples += 2;  // of three micro-batches
+  drawn_.training.epochs = 2;
+  panel_.set_drawing(plan(drawn_));
+  const QString figures = panel_.figures();
+  ASSERT_TRUE(figures.contains("= 1/4")) << figures.toStdString();
+  open_run(11, 9);
+  EXPECT_TRUE(panel_.figures().startsWith(figures)) << panel_.figures().toStdString();
+  ASSERT_TRUE(panel_.step_action(1).isEnabled()) << "the last one is there to be seen";
+  panel_.step_action(1).trigger();
+  EXPECT_TRUE(says("Measured in step 10"));
+  EXPECT_TRUE(says("= 1/3"));
+}
+
+// The plan is simulated aside: when that is known the run may be over, and nobody waits for a step of it.
+TEST_F(PipelinePanel, what_is_recorded_and_not_read_yet_is_not_waited_for) {
+  QStringList words;
+  RecordedPipeline{resolved(drawn_)}.write(directory_.path().toStdString(), 6);
+  run_ = ui::Run::open({}, directory_.path());
+  ASSERT_TRUE(QTest::qWaitFor([&] { return run_->complete(); }, kPatience));
+  PipelineReader reader(nullptr);
+  QObject::connect(&reader, &PipelineReader::changed, [&] { words << why_block_is_empty(reader.picture(), CellBlock::run); });
+  StepTimes steps;
+  while (steps.read(run_->history())) {
+  }
+  reader.set_run(run_.get());
+  reader.refresh(steps);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return reader.picture().run.has_value(); }, kPatience));
+  EXPECT_EQ(words.last(), "Reading what was recorded ...");
+  reader.refresh(steps);
+  EXPECT_TRUE(reader.picture().ran);
+  EXPECT_FALSE(words.join(' ').contains("Waiting")) << words.join(' ').toStdString();
 }
 
 TEST_F(PipelinePanel, steps_are_gone_through_one_by_one_and_are_those_that_are_chosen_on_the_lanes) {

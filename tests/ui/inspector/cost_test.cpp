@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What a plan costs, of plans whose ranks differ.
+#include "ui/inspector/cost.h"
+
+#include <gtest/gtest.h>
+
+#include "core/collective/expand.h"
+#include "tests/core/strategy/experiments.h"
+#include "tests/ui/drawn_pipeline.h"
+
+namespace trainyard::ui {
+namespace {
+
+Cost cost_of(const experiment::Experiment& e) {
+  const experiment::Resolved known = test::resolved(e);
+  return ui::cost_of(known, strategy::make_plan(known).value());
+}
+
+// Stages in the middle send both ways.
+TEST(Cost, is_of_the_rank_that_sends_most_wherever_it_stands) {
+  const experiment::Resolved known = test::resolved(test::drawn_pipeline(experiment::PipelineSchedule::one_f_one_b, 4, 4));
+  const plan::Plan plan = strategy::make_plan(known).value();
+  std::vector<std::int64_t> sent;
+  for (int rank = 0; rank < 4; ++rank) sent.push_back(collective::step_sent_bytes(plan.rank_plan(rank), plan.schedule));
+  ASSERT_EQ(sent[1], 2 * sent[0]);
+  ASSERT_EQ(sent[3], sent[0]);
+  const Cost cost = ui::cost_of(known, plan);
+  EXPECT_EQ(cost.sent_bytes, sent[1]);
+  EXPECT_TRUE(cost.sent_at_most);
+  EXPECT_TRUE(cost_line(cost).contains("a rank sends at most ")) << cost_line(cost).toStdString();
+}
+
+TEST(Cost, of_ranks_that_do_alike_is_that_of_each) {
+  experiment::Experiment e = strategy::small(2);
+  e.data.train_samples = 256;
+  const Cost cost = cost_of(e);
+  EXPECT_GT(cost.sent_bytes, 0);
+  EXPECT_FALSE(cost_line(cost).contains("at most")) << cost_line(cost).toStdString();
+}
+
+TEST(Cost, that_is_given_up_asks_no_more_ranks) {
+  const experiment::Resolved known = test::resolved(strategy::small(4));
+  plan::Plan plan = strategy::make_plan(known).value();
+  std::stop_source stop;
+  int asked = 0;
+  plan.rank_plan = [&, made = plan.rank_plan](std::int32_t rank) {
+    if (++asked == 2) stop.request_stop();
+    return made(rank);
+  };
+  ui::cost_of(known, plan, stop.get_token());
+  EXPECT_EQ(asked, 2);
+}
+
+}  // namespace
+}  // namespace trainyard::ui
