@@ -182,7 +182,7 @@ class Lines {
     for (const SeriesKey& key : keys)
       if (LineSpec* line = add(QString("worker%1").arg(key.index), !alone() ? "" : (stages ? tr("stage, rank %1") : tr("worker, rank %1")).arg(key.index),
                                key.index, {{key}}))
-        line->style.joining = Joining::never;
+        line->style.joining = Joining::never, line->style.reach = Reach::nearly_all;
     if (keys.empty() || !alone()) return;
     if (stages || history_.header().contains("first_server")) staleness_over_time();  // else an older recording
     staleness_by_theory();
@@ -199,6 +199,7 @@ class Lines {
       SeriesStyle& style = lines_.back().style;
       style.joining = Joining::always;  // a value is of the gradients since the one before it
       style.dashed = values == &History::staleness_most, style.pale = values != &History::staleness_mean;
+      style.reach = Reach::rest;
     }
   }
 
@@ -343,7 +344,9 @@ ChartTitle chart_title(ChartKind kind) {
               tr("How many averages with one neighbour a rank has made so far, asked for or answered.")};
     case ChartKind::staleness:
       return {"staleness", tr("Staleness of gradients"), tr("versions"),
-              tr("Of a gradient: the version of the parameters that it was applied to, minus the version that it was computed by.")};
+              tr("Of a gradient: the version of the parameters that it was applied to, minus the version that it was computed by. The axis goes as far as 99 "
+                 "of 100 "
+                 "gradients do; those beyond, as of a worker that evaluated meanwhile, are marked at its end (the chart’s menu has it go on to the last).")};
   }
   return {"", "", "", ""};
 }
