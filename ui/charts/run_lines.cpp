@@ -214,14 +214,14 @@ class Lines {
     if (theory->most) level("theory_most", tr("by theory, most: %1 = %2").arg(formula).arg(*theory->most), static_cast<double>(*theory->most), false);
   }
 
-  // Measured now and then; beside it, what the mixing matrix alone would have left of the first at most.
+  // Measured now and then; from each measure on, what the mixing matrix alone leaves of it at most.
   void consensus() {
     if (history_.consensus_distance().empty()) return;
     add_gathered("consensus", tr("measured"), 0, &History::consensus_distance, true);
     if (history_.consensus_decay().empty()) return;
     const double left = history_.header().value("lambda_2", 0.0);  // of every step
-    add_gathered("decay", tr("at most, without gradients: by |λ₂| = %1 a step").arg(left, 0, 'g', 4), 1, &History::consensus_decay, false);
-    lines_.back().style.joining = Joining::always;  // measured or not, it goes on between
+    add_gathered("decay", tr("without gradients (|λ₂| = %1)").arg(left, 0, 'g', 4), 1, &History::consensus_decay, false);
+    lines_.back().style.joining = Joining::always;
     lines_.back().style.dashed = lines_.back().style.pale = true;
   }
 
@@ -338,7 +338,9 @@ ChartTitle chart_title(ChartKind kind) {
               tr("By what the loss of the step was multiplied, so that fp16 holds its gradients: half of it after a step that was skipped.")};
     case ChartKind::consensus:
       return {"consensus", tr("Distance of ranks from their mean"), tr("L2 norm"),
-              tr("How far a rank’s parameters are from the mean of all: the root of the mean square over ranks, at the steps at which it was measured.")};
+              tr("How far a rank’s parameters are from the mean of all: the root of the mean square over ranks, at the steps at which it was measured. Dashed, "
+                 "from "
+                 "each of these to the next: what would be left of it at most if nobody took a step of its own; a step leaves |λ₂| of it.")};
     case ChartKind::averages:
       return {"averages", tr("Averages with one neighbour"), tr("averages"),
               tr("How many averages with one neighbour a rank has made so far, asked for or answered.")};
