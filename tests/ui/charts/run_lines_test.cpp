@@ -328,6 +328,14 @@ TEST(RunLines, every_unit_is_short_enough_to_stand_whole_beside_a_low_plot) {
   }
 }
 
+TEST(RunLines, what_tells_of_bytes_stands_together) {
+  const auto place = [](ChartKind kind) { return std::ranges::find(kChartKinds, kind) - std::begin(kChartKinds); };
+  EXPECT_EQ(std::set<ChartKind>(std::begin(kChartKinds), std::end(kChartKinds)).size(), std::size(kChartKinds)) << "each once";
+  EXPECT_EQ(place(ChartKind::link_bytes), place(ChartKind::rank_bytes) + 1);
+  EXPECT_EQ(place(ChartKind::table_ratio), place(ChartKind::rank_bytes) + 2);
+  EXPECT_EQ(place(ChartKind::compression_ratio), place(ChartKind::rank_bytes) + 3);
+}
+
 TEST(RunLines, compression_has_the_ratio_once_and_what_each_rank_left_out) {
   const test::SyntheticRun run{.ranks = 3, .compression_ratio = 25};
   const auto history = history_of(run, 40);
